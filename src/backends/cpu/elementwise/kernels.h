@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fused program's instruction set on the CPU: one SIMD loop for each instruction and compute
+// type, chosen once for the machine's instruction set. All operands are contiguous.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/elementwise.h"
+
+namespace mt::cpu {
+
+// out[i] = f(inputs[0][i], inputs[1][i], ...) for i in [0, n). Touches exactly n elements; `out`
+// may be the same pointer as any input of the same element size, and needs no alignment.
+using Kernel = void (*)(void* out, const void* const* inputs, int64_t n);
+
+// nullptr where the operator has no meaning for the type. Comparisons and logical operators write
+// i32; logical operators read i32.
+Kernel elementwise_kernel(Elementwise code, Compute type);
+// inputs: i32 condition, then two values of `type`.
+Kernel select_kernel(Compute type);
+// C conversion semantics, except that NaN and out-of-range floats saturate (NaN to 0), on every
+// instruction set alike.
+Kernel cast_kernel(Compute from, Compute to);
+// Anything to the i32 0 or 1: x != 0 (NaN is true).
+Kernel to_boolean_kernel(Compute from);
+// Memory of `dtype` to its compute type and back; storing rounds to nearest even or wraps.
+Kernel load_kernel(Dtype dtype);
+Kernel store_kernel(Dtype dtype);
+// Compute type to compute type, as if stored to `dtype` and loaded again.
+Kernel round_kernel(Dtype dtype);
+
+// Row reductions follow ops/order.h: element j of a panel goes to lane j % lanes, and lanes are
+// combined by halving (lane l with l + lanes/2, and so on).
+enum class Reduction : uint8_t { sum, prod, max, min };
+// out[r] = reduction of row r, for `rows` rows of `columns` contiguous elements, columns being at
+// most one panel. max and min propagate NaN. An empty row gives the identity (max: lowest).
+using RowReduction = void (*)(void* out, const void* x, int64_t rows, int64_t columns);
+RowReduction row_reduction(Reduction reduction, Compute type);
+// out[r * columns + j] = x[r]: a row value repeated along its row.
+using RowExpansion = void (*)(void* out, const void* x, int64_t rows, int64_t columns);
+RowExpansion row_expansion(size_t element_size);
+
+// Philox 4x32-10: element i is word (i % 4) of block counter + i / 4 ... for i in
+// [first, first + n). `uniform` gives [0, 1) with 24 (f32) or 53 (f64) bits; bits32 gives uint32
+// in i64.
+struct RandomKey {
+  uint64_t seed;     // the 64-bit Philox key
+  uint64_t stream;   // upper 64 bits of the 128-bit counter: one value for each random operator
+};
+using RandomSource = void (*)(void* out, RandomKey key, uint64_t first, int64_t n);
+RandomSource uniform_source(Compute type);  // f32 or f64
+RandomSource bits_source();
+
+// The instruction set in use: "AVX3", "AVX2", ... and a way to forbid the better ones, for tests
+// that compare bits (also by the environment variable MT_CPU_TARGET, read once).
+const char* instruction_set();
+bool set_instruction_set(const char* name);  // nullptr: the best; false when not available
+
+}  // namespace mt::cpu

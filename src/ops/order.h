@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which order sums are formed. This is a property of the recorded operator alone, never of
+// threads, tiles or instruction sets, so that every way of running gives the same bits.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tensor/dtype.h"
+
+namespace mt {
+
+// A reduction whose last logical axis is reduced ("row") distributes element j of a panel to lane
+// j % row_lanes and combines the lanes by halving. Any other ("column") keeps one chain for each
+// output. Both work in panels of fixed length along the reduced elements, in logical row-major
+// order; the panels' results are combined pairwise: result(0, n) = result(0, n/2) + result(n/2, n),
+// n/2 rounded up to a power of two.
+constexpr int row_lanes = 32;
+constexpr int64_t row_panel = 16384;
+constexpr int64_t column_panel = 1024;
+
+// A contraction's output element is a chain of fused multiply-adds over k, beginning at zero, in
+// panels along k that are combined pairwise as above.
+struct ContractionOrder {
+  int lanes;      // 1: one chain; else element k goes to lane k % lanes, combined by halving
+  int64_t panel;  // elements of k in a panel; k itself when it is not split
+};
+
+// k is split only where the outputs alone could not occupy a machine: many terms, few outputs.
+inline ContractionOrder contraction_order(int64_t m, int64_t n, int64_t k, Dtype) {
+  bool few = m * n <= 64 * 1024;
+  int64_t panel = few && k >= 4096 ? 1024 : std::max<int64_t>(k, 1);
+  int lanes = std::min(m, n) <= 16 && k >= 64 ? 16 : 1;
+  return {lanes, panel};
+}
+
+}  // namespace mt

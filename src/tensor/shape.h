@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes of up to 16 dimensions, and the arithmetic on them.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <string>
+
+namespace mt {
+
+constexpr int max_rank = 16;
+
+// A short list of int64 with inline storage: shapes, strides, axes, offsets.
+class Dims {
+ public:
+  Dims() : rank_(0) {}
+  Dims(std::initializer_list<int64_t> values) : rank_(0) {
+    for (int64_t value : values) push_back(value);
+  }
+  Dims(const int64_t* values, int rank) : rank_(rank) {
+    std::memcpy(values_, values, sizeof(int64_t) * static_cast<size_t>(rank));
+  }
+  Dims(const Dims& other) : Dims(other.values_, other.rank_) {}
+  Dims& operator=(const Dims& other) {
+    rank_ = other.rank_;
+    std::memmove(values_, other.values_, sizeof(int64_t) * static_cast<size_t>(rank_));
+    return *this;
+  }
+  static Dims filled(int rank, int64_t value) {
+    Dims dims;
+    for (int i = 0; i < rank; ++i) dims.push_back(value);
+    return dims;
+  }
+
+  int rank() const { return rank_; }
+  bool empty() const { return rank_ == 0; }
+  int64_t operator[](int i) const { return values_[i]; }
+  int64_t& operator[](int i) { return values_[i]; }
+  int64_t back() const { return values_[rank_ - 1]; }
+  const int64_t* data() const { return values_; }
+  int64_t* data() { return values_; }
+  const int64_t* begin() const { return values_; }
+  const int64_t* end() const { return values_ + rank_; }
+  int64_t* begin() { return values_; }
+  int64_t* end() { return values_ + rank_; }
+  void push_back(int64_t value);
+  void insert(int position, int64_t value);
+  void erase(int position);
+  bool contains(int64_t value) const;
+
+  bool operator==(const Dims& other) const {
+    return rank_ == other.rank_ &&
+           std::memcmp(values_, other.values_, sizeof(int64_t) * static_cast<size_t>(rank_)) == 0;
+  }
+
+ private:
+  int64_t values_[max_rank];
+  int rank_;
+};
+
+using Shape = Dims;
+using Strides = Dims;
+
+int64_t element_count(const Shape& shape);
+std::string to_string(const Dims& dims);  // "[64,3]"
+
+// Checks a shape given by a user: rank, no negative size, and a byte size that fits in int64.
+void check_shape(const Shape& shape, size_t element_size, const char* operation);
+
+// The common shape by NumPy's broadcasting rule; fails naming both shapes.
+Shape broadcast(const Shape& a, const Shape& b, const char* operation);
+
+// An axis in [-rank, rank) as one in [0, rank).
+int normalize_axis(int64_t axis, int rank, const char* operation);
+// The same for a set; none means all. Sorted; a repeated axis fails.
+Dims normalize_axes(const Dims& axes, int rank, const char* operation);
+
+}  // namespace mt
