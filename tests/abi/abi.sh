@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The exported symbols and the binary interface against what is committed here.
+#   abi.sh symbols LIBRARY           only mt_*, and exactly those of symbols.txt
+#   abi.sh diff LIBRARY HEADERS      abidiff against baseline.abi; LIBRARY has debug information
+#   abi.sh update LIBRARY HEADERS VERSION
+#                                    writes both anew; new symbols get this version
+set -eu
+here=$(dirname "$0")
+library=$2
+
+exported() {
+  nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort
+}
+# symbols.txt: a symbol and the version that brought it, on each line.
+committed() {
+  grep -v '^#' "$here/symbols.txt" | awk '{ print $1 }' | sort
+}
+
+case $1 in
+  symbols)
+    exported > /dev/null
+    if exported | grep -v '^mt_'; then
+      echo "exported, but not mt_*" >&2
+      exit 1
+    fi
+    temporary=$(mktemp)
+    trap 'rm -f "$temporary"' EXIT
+    exported > "$temporary"
+    committed | diff - "$temporary" || {
+      echo "the exported symbols differ from tests/abi/symbols.txt; see ./dev abi" >&2
+      exit 1
+    }
+    echo "$(wc -l < "$temporary") symbols as committed"
+    ;;
+  diff)
+    abidiff --headers-dir2 "$3" --drop-private-types "$here/baseline.abi" "$library"
+    ;;
+  update)
+    version=$4
+    temporary=$(mktemp)
+    trap 'rm -f "$temporary"' EXIT
+    [ -e "$here/symbols.txt" ] || : > "$here/symbols.txt"
+    {
+      echo "# SPDX-License-Identifier: Apache-2.0"
+      echo "# Every exported symbol and the version since when. Written by ./dev abi."
+      exported | while read -r symbol; do
+        grep "^$symbol " "$here/symbols.txt" || echo "$symbol $version"
+      done
+    } > "$temporary"
+    cat "$temporary" > "$here/symbols.txt"
+    abidw --headers-dir "$3" --drop-private-types --exported-interfaces-only --no-corpus-path \
+      --no-comp-dir-path --no-show-locs --no-elf-needed "$library" > "$here/baseline.abi"
+    ;;
+esac
