@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file optim.h
+/// Training: optimizers, gradient clipping, learning-rate schedules.
+///
+/// In the formulas w is a parameter, g its gradient, a the learning rate and t the step, from 1.
+/// A step updates all parameters that require a gradient and have one, together in a few fused
+/// groups; it leaves gradients as they are. State is kept in the parameter's type, float32 at least.
+#ifndef MTORCH_OPTIM_H_
+#define MTORCH_OPTIM_H_
+
+#include "nn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// One plain step on leaves without any state: w = w - lr g. Leaves without gradient stay.
+MT_API mt_status mt_sgd(mt_tensor *const *params, size_t n, double lr);
+
+// -------------------------------------------------------------------------------------- Optimizers
+
+/// An update rule with its state, for the parameters of one collection, which it keeps alive.
+/// Opaque.
+typedef struct mt_optimizer mt_optimizer;
+
+typedef struct mt_sgd_options {
+  size_t struct_size;
+  double momentum;      ///< m; 0
+  double dampening;     ///< d; 0
+  double weight_decay;  ///< c; 0
+  bool nesterov;        ///< needs momentum > 0 and dampening 0; false
+} mt_sgd_options;
+#define MT_SGD_OPTIONS_INIT \
+  { sizeof(mt_sgd_options), 0, 0, 0, false }
+
+/// Gradient descent: g += c w; v = m v + (1 - d) g, at t = 1 v = g; w -= a v, or with Nesterov's
+/// momentum w -= a (g + m v). (Sutskever and others, 2013.) `options` may be NULL.
+MT_API mt_optimizer *mt_optimizer_sgd(mt_parameters *parameters, double lr,
+                                      const mt_sgd_options *options);
+
+typedef struct mt_adam_options {
+  size_t struct_size;
+  double beta1;         ///< 0.9
+  double beta2;         ///< 0.999
+  double epsilon;       ///< e; 1e-8
+  double weight_decay;  ///< c; Adam 0, AdamW 0.01
+} mt_adam_options;
+#define MT_ADAM_OPTIONS_INIT \
+  { sizeof(mt_adam_options), 0.9, 0.999, 1e-8, 0 }
+#define MT_ADAMW_OPTIONS_INIT \
+  { sizeof(mt_adam_options), 0.9, 0.999, 1e-8, 0.01 }
+
+/// Adam: g += c w; m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; w -= a m' / (sqrt(v')
+/// + e) with m' = m / (1 - beta1^t), v' = v / (1 - beta2^t). (Kingma and Ba, 2015, arXiv 1412.6980.)
+/// Usual lr: 1e-3. `options` may be NULL: MT_ADAM_OPTIONS_INIT.
+MT_API mt_optimizer *mt_optimizer_adam(mt_parameters *parameters, double lr,
+                                       const mt_adam_options *options);
+/// Adam with decoupled decay: w -= a c w instead of g += c w. (Loshchilov and Hutter, 2019, arXiv
+/// 1711.05101.) `options` may be NULL: MT_ADAMW_OPTIONS_INIT.
+MT_API mt_optimizer *mt_optimizer_adamw(mt_parameters *parameters, double lr,
+                                        const mt_adam_options *options);
+
+typedef struct mt_rmsprop_options {
+  size_t struct_size;
+  double smoothing;     ///< s; 0.99
+  double epsilon;       ///< e; 1e-8
+  double momentum;      ///< m; 0
+  double weight_decay;  ///< c; 0
+} mt_rmsprop_options;
+#define MT_RMSPROP_OPTIONS_INIT \
+  { sizeof(mt_rmsprop_options), 0.99, 1e-8, 0, 0 }
+
+/// RMSProp: g += c w; v = s v + (1 - s) g^2; b = m b + g / (sqrt(v) + e); w -= a b. (Hinton, 2012,
+/// lecture 6.) Usual lr: 1e-2. `options` may be NULL.
+MT_API mt_optimizer *mt_optimizer_rmsprop(mt_parameters *parameters, double lr,
+                                          const mt_rmsprop_options *options);
+
+typedef struct mt_adagrad_options {
+  size_t struct_size;
+  double epsilon;       ///< e; 1e-10
+  double initial;       ///< v at first; 0
+  double weight_decay;  ///< c; 0
+} mt_adagrad_options;
+#define MT_ADAGRAD_OPTIONS_INIT \
+  { sizeof(mt_adagrad_options), 1e-10, 0, 0 }
+
+/// Adagrad: g += c w; v += g^2; w -= a g / (sqrt(v) + e). (Duchi, Hazan and Singer, 2011.) Usual lr:
+/// 1e-2. `options` may be NULL.
+MT_API mt_optimizer *mt_optimizer_adagrad(mt_parameters *parameters, double lr,
+                                          const mt_adagrad_options *options);
+
+/// Updates the parameters once. Refuses while an error is pending.
+MT_API mt_status mt_optimizer_step(mt_optimizer *optimizer);
+/// How many steps it has taken.
+MT_API int64_t mt_optimizer_steps(mt_optimizer *optimizer);
+/// The learning rate a.
+MT_API double mt_optimizer_learning_rate(mt_optimizer *optimizer);
+/// Sets the learning rate; traced steps follow it too. MT_EINVAL unless it is finite and >= 0.
+MT_API mt_status mt_optimizer_set_learning_rate(mt_optimizer *optimizer, double lr);
+/// Writes state, step and learning rate to a safetensors file, as mt_parameters_save() does.
+MT_API mt_status mt_optimizer_save(mt_optimizer *optimizer, const char *path);
+/// Reads them back into an optimizer of the same rule and parameters (else MT_EIO); nothing changes
+/// unless all fit.
+MT_API mt_status mt_optimizer_load(mt_optimizer *optimizer, const char *path);
+/// Frees an optimizer. NULL is harmless.
+MT_API void mt_optimizer_release(mt_optimizer *optimizer);
+
+/// Scales all gradients by min(1, max_norm / (norm + 1e-6)), norm being the Euclidean norm of all of
+/// them as one vector, and returns that norm as it was: a float without dimensions. MT_EINVAL unless
+/// max_norm >= 0. (Pascanu, Mikolov and Bengio, 2013, arXiv 1211.5063.)
+MT_API mt_tensor *mt_clip_grad_norm(mt_parameters *parameters, double max_norm);
+
+// --------------------------------------------------------------------------------------- Schedules
+// Learning rates as plain functions of the step, which counts from 0; for
+// mt_optimizer_set_learning_rate(). They multiply: a warm-up factor times a cosine. Never fail.
+
+/// lr factor^floor(step / every): falls by a factor at regular times.
+MT_API double mt_schedule_step(double lr, int64_t step, int64_t every, double factor);
+/// From lr at step 0 to `lowest` at `steps` and after: lowest + (lr - lowest) (1 + cos(pi step /
+/// steps)) / 2. (Loshchilov and Hutter, 2017, arXiv 1608.03983.)
+MT_API double mt_schedule_cosine(double lr, int64_t step, int64_t steps, double lowest);
+/// lr min(1, (step + 1) / warmup): rises evenly, then stays.
+MT_API double mt_schedule_warmup(double lr, int64_t step, int64_t warmup);
+/// One cycle: from lr / 25 along a half cosine up to lr at 30 % of `steps`, then down to lr / 250000
+/// at the last. (Smith and Topin, 2018, arXiv 1708.07120.)
+MT_API double mt_schedule_one_cycle(double lr, int64_t step, int64_t steps);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file trace.h
+/// Tracing a function once to run it many times, and seeing what was fused.
+#ifndef MTORCH_TRACE_H_
+#define MTORCH_TRACE_H_
+
+#include "tape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A function that is recorded once for each combination of input shapes, types and devices, and
+/// replayed after that. Opaque.
+typedef struct mt_trace mt_trace;
+
+/// Prepares `function` for tracing; it first runs at mt_trace_call(). `user` is handed to it and
+/// lives as long as the trace.
+///
+/// Every tensor from outside that the function reads, and every one that it rebinds (parameters,
+/// gradients, optimizer state, running statistics, the random generator), is a hidden input or
+/// output: a whole training step can be one trace, and replaying gives the same bits as calling.
+/// Plain numbers are constants of the trace; give what changes as an input, or keep it in a tensor.
+/// Reading a value inside is MT_ETRACE.
+MT_API mt_trace *mt_trace_new(mt_function function, void *user);
+/// Runs the function on `inputs`, filling `results`: the first time by calling it, then by replay.
+MT_API mt_status mt_trace_call(mt_trace *trace, mt_tensor *const *inputs, size_t ninputs,
+                               mt_tensor **results, size_t nresults);
+/// How many recordings the trace holds.
+MT_API size_t mt_trace_count(mt_trace *trace);
+/// Frees a trace. NULL is harmless.
+MT_API void mt_trace_release(mt_trace *trace);
+
+// -------------------------------------------------------------------------------------- Explain
+// What runs as one group, the bytes it moves against those of one operator at a time, and, for each
+// edge that was not fused, why. As text, or for Graphviz (`_dot`). Freed with mt_free_string().
+
+/// The plan that computes a tensor: the one that a read would run now, or that it came from. Runs
+/// nothing.
+MT_API char *mt_explain(mt_tensor *tensor);
+MT_API char *mt_explain_dot(mt_tensor *tensor);
+/// The plans of the latest recording of a trace. MT_EINVAL before its first call.
+MT_API char *mt_explain_trace(mt_trace *trace);
+MT_API char *mt_explain_trace_dot(mt_trace *trace);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
