@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The exported symbols and the binary interface against what is committed here.
 #   abi.sh symbols LIBRARY           only mt_*, and exactly those of symbols.txt
+#   abi.sh declared LIBRARY HEADERS  exported is what the public headers declare, and nothing else
 #   abi.sh diff LIBRARY HEADERS      abidiff against baseline.abi; LIBRARY has debug information
 #   abi.sh update LIBRARY HEADERS VERSION
 #                                    writes both anew; new symbols get this version
@@ -32,6 +33,17 @@ case $1 in
       exit 1
     }
     echo "$(wc -l < "$temporary") symbols as committed"
+    ;;
+  declared)
+    temporary=$(mktemp)
+    trap 'rm -f "$temporary"' EXIT
+    sed -e 's://.*::' -e '/^#/d' "$3"/*.h | tr '\n' ' ' | grep -o 'MT_API [^;(]*(' |
+      sed 's/.*[ *]\(mt_[a-z0-9_]*\)($/\1/' | sort > "$temporary"
+    exported | diff "$temporary" - || {
+      echo "< declared, but not defined; > exported, but not declared" >&2
+      exit 1
+    }
+    echo "$(wc -l < "$temporary") functions declared and exported"
     ;;
   diff)
     abidiff --headers-dir2 "$3" --drop-private-types "$here/baseline.abi" "$library"
