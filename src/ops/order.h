@@ -26,11 +26,15 @@ struct ContractionOrder {
   int64_t panel;  // elements of k in a panel; k itself when it is not split
 };
 
-// k is split only where the outputs alone could not occupy a machine: many terms, few outputs.
+// k is split only where the outputs alone could not occupy a machine: many terms, few outputs; then
+// in at most 64 panels, so that what they leave behind stays small. Lanes are for matrix-vector
+// products and their like, which read memory once for little arithmetic: there vectors along k are
+// what keeps up with it.
 inline ContractionOrder contraction_order(int64_t m, int64_t n, int64_t k, Dtype) {
   bool few = m * n <= 64 * 1024;
-  int64_t panel = few && k >= 4096 ? 1024 : std::max<int64_t>(k, 1);
-  int lanes = std::min(m, n) <= 16 && k >= 64 ? 16 : 1;
+  int64_t panel = std::max<int64_t>(k, 1);
+  if (few && k >= 4096) panel = std::max<int64_t>(1024, (k + 64 * 64 - 1) / (64 * 64) * 64);
+  int lanes = std::min(m, n) <= 4 && k >= 64 ? 16 : 1;
   return {lanes, panel};
 }
 

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contractions on the CPU: out[b, m, n] = sum over k of a[b, m, k] * b[b, n, k], for operands with
+// any strides. Every sum is formed in the order that ops/order.h prescribes, so the bits depend
+// neither on threads nor on tiles, strides or instruction set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/parallel.h"
+#include "plan/contraction.h"
+
+namespace mt::cpu {
+
+// Called once for each tile of the result when it is final, on the thread that made it and while
+// it is still in cache. Tiles are disjoint and cover the result; columns are often all of [0, n).
+struct Tile {
+  int64_t batch, row_begin, row_end, column_begin, column_end;
+};
+struct Epilogue {
+  void (*run)(void* context, const Tile& tile);
+  void* context;
+};
+
+// Bytes of scratch that contract() needs with that many threads. It never allocates and never
+// fails by itself. Scratch must be 64-byte aligned.
+size_t contract_scratch(const Contraction& contraction, int threads = thread_count());
+
+// a, b: where the operands' element with all indices zero lies. out: contiguous in batch, m, n.
+// Floating sums are kept in float32 (float64 where any of the types is) and rounded once; integer
+// sums wrap; a bool is true where any product is.
+void contract(const Contraction& contraction, const void* a, const void* b, void* out,
+              void* scratch, const Epilogue* epilogue = nullptr, int threads = thread_count());
+
+}  // namespace mt::cpu

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contractions of integers and booleans. Integer sums wrap around, so their order does not matter.
+#pragma once
+
+#include "backends/cpu/contract/contract.h"
+#include "backends/cpu/contract/operand.h"
+
+namespace mt::cpu {
+
+// The rows and columns of `tile`, written to the contiguous result `out`. scratch: exact_scratch.
+void run_exact(const Operand& a, const Operand& b, Dtype out_dtype, const Tile& tile, void* out,
+               void* scratch);
+size_t exact_scratch();
+
+}  // namespace mt::cpu

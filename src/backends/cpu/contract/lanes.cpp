@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix-vector products and their like: out[i, j] = sum over k of many[i, k] * few[j, k] with at
+// most four j. They read far more than they compute, so vectors run along k, where the 16 lanes of
+// the order are one or more vectors and several rows are read at once. The rows of `few` are packed
+// once; a row of `many` whose k is contiguous is read where it lies, others are packed.
+#include "backends/cpu/contract/lanes.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/contract/lanes.cpp"
+#include "backends/cpu/contract/targets.h"
+
+#include "hwy/foreach_target.h"
+
+#include "backends/cpu/contract/pack-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu::HWY_NAMESPACE {
+
+template <class T>
+constexpr int lane_vectors = order_lanes / lane_count<T>;
+// Rows of `many` that run together, so that the sums stay in registers.
+template <class T, int Few>
+constexpr int rows_together = std::max(1, std::min(4, 8 / (Few * lane_vectors<T>)));
+
+// sums[i][j][lane] += many[i][k] * few[j][k] for k in [0, k_count), which begins at lane 0. Missing
+// lanes of the last 16 are given 0 * -0, which changes no sum, not even the sign of zero.
+template <class T, int R, int Few>
+HWY_NOINLINE void lanes_kernel(const T* many, int64_t many_row, const T* few, int64_t few_row,
+                               int64_t k_count, T* sums) {
+  const Vectors<T> d;
+  constexpr int width = lane_count<T>, V = lane_vectors<T>;
+  hn::Vec<Vectors<T>> sum[R][Few][V];
+  MT_UNROLL for (int i = 0; i < R; ++i) {
+    MT_UNROLL for (int j = 0; j < Few; ++j) {
+      MT_UNROLL for (int v = 0; v < V; ++v) {
+        sum[i][j][v] = hn::LoadU(d, sums + (i * Few + j) * order_lanes + v * width);
+      }
+    }
+  }
+  int64_t k = 0;
+  for (; k + order_lanes <= k_count; k += order_lanes) {
+    MT_UNROLL for (int v = 0; v < V; ++v) {
+      hn::Vec<Vectors<T>> ys[Few];
+      MT_UNROLL for (int j = 0; j < Few; ++j) ys[j] =
+          hn::LoadU(d, few + j * few_row + k + v * width);
+      MT_UNROLL for (int i = 0; i < R; ++i) {
+        const T* from = many + i * many_row + k + v * width;
+        const auto x = hn::LoadU(d, from);
+        hwy::Prefetch(from + 512 / sizeof(T) * 2);
+        MT_UNROLL for (int j = 0; j < Few; ++j) sum[i][j][v] = fused(d, x, ys[j], sum[i][j][v]);
+      }
+    }
+  }
+  if (k < k_count) {
+    MT_UNROLL for (int v = 0; v < V; ++v) {
+      const int64_t left = std::max<int64_t>(0, std::min<int64_t>(width, k_count - k - v * width));
+      const auto mask = hn::FirstN(d, static_cast<size_t>(left));
+      const auto nothing = hn::Set(d, T(-0.0));
+      MT_UNROLL for (int j = 0; j < Few; ++j) {
+        const auto loaded = hn::MaskedLoad(mask, d, few + j * few_row + k + v * width);
+        const auto y = hn::IfThenElse(mask, loaded, nothing);
+        MT_UNROLL for (int i = 0; i < R; ++i) {
+          const auto x = hn::MaskedLoad(mask, d, many + i * many_row + k + v * width);
+          sum[i][j][v] = fused(d, x, y, sum[i][j][v]);
+        }
+      }
+    }
+  }
+  MT_UNROLL for (int i = 0; i < R; ++i) {
+    MT_UNROLL for (int j = 0; j < Few; ++j) {
+      MT_UNROLL for (int v = 0; v < V; ++v) {
+        hn::StoreU(sum[i][j][v], d, sums + (i * Few + j) * order_lanes + v * width);
+      }
+    }
+  }
+}
+
+// Combines 16 lanes by halving.
+template <class T>
+HWY_INLINE T halved(const T* lanes) {
+  T sums[order_lanes / 2];
+  MT_UNROLL for (int i = 0; i < 8; ++i) sums[i] = lanes[i] + lanes[i + 8];
+  MT_UNROLL for (int i = 0; i < 4; ++i) sums[i] += sums[i + 4];
+  MT_UNROLL for (int i = 0; i < 2; ++i) sums[i] += sums[i + 2];
+  return sums[0] + sums[1];
+}
+
+// Rows of an operand over a block of k, as k-contiguous memory of type T: where they lie if they
+// are that already, else a copy in `packed`.
+template <class T>
+struct RowsAlongK {
+  const Operand& x;
+  int64_t base;
+  T* packed;
+  bool direct;
+  const T* data = nullptr;
+  int64_t stride = lanes_block_k;
+  int64_t ks[lanes_block_k];
+
+  RowsAlongK(const Operand& operand, int64_t base_offset, T* scratch)
+      : x(operand), base(base_offset), packed(scratch) {
+    direct = x.dtype == dtype_of<T> && x.rows.uniform() && x.k.uniform() &&
+             (x.k.stride() == 1 || x.k.size == 1);
+    if (direct) stride = x.rows.stride();
+  }
+  void begin_block(int64_t k, int64_t k_count) {
+    if (!direct) x.k.offsets(k, k_count, ks);
+  }
+  void load(int64_t row, int64_t rows, int64_t k, int64_t k_count) {
+    if (direct) {
+      data = static_cast<const T*>(x.data) + base + row * stride + k;
+      return;
+    }
+    const void* from = static_cast<const char*>(x.data) + base * int64_t(size_of(x.dtype));
+    for (int64_t i = 0; i < rows; ++i) {
+      int64_t offset = x.rows.offset(row + i);
+      gather(x.dtype, from, ks, k_count, k_count, &offset, 1, packed + i * lanes_block_k);
+    }
+    data = packed;
+  }
+};
+
+template <class T, int Few>
+void run_lanes_few(const LanesBlock& block) {
+  constexpr int R = rows_together<T, Few>;
+  T* packed = static_cast<T*>(block.scratch);
+  T* sums = packed + (most_few + 4) * lanes_block_k;
+  RowsAlongK<T> few(*block.few, block.few_base, packed);
+  RowsAlongK<T> many(*block.many, block.many_base, packed + most_few * lanes_block_k);
+  // Rows in groups whose sums stay in the first-level cache; within, k in blocks.
+  constexpr int64_t group = 64;
+  for (int64_t begin = block.row_begin; begin < block.row_end; begin += group) {
+    const int64_t end = std::min(begin + group, block.row_end);
+    std::fill(sums, sums + (end - begin) * Few * order_lanes, T(0));
+    for (int64_t k = block.k_begin; k < block.k_end; k += lanes_block_k) {
+      const int64_t k_count = std::min(lanes_block_k, block.k_end - k);
+      few.begin_block(k, k_count);
+      few.load(0, Few, k, k_count);
+      many.begin_block(k, k_count);
+      for (int64_t row = begin; row < end; row += R) {
+        const int64_t rows = std::min<int64_t>(R, end - row);
+        many.load(row, rows, k, k_count);
+        T* to = sums + (row - begin) * Few * order_lanes;
+        if (rows == R) {
+          lanes_kernel<T, R, Few>(many.data, many.stride, few.data, few.stride, k_count, to);
+        } else {
+          for (int64_t i = 0; i < rows; ++i) {
+            lanes_kernel<T, 1, Few>(many.data + i * many.stride, 0, few.data, few.stride, k_count,
+                                    to + i * Few * order_lanes);
+          }
+        }
+      }
+    }
+    for (int64_t row = begin; row < end; ++row) {
+      T* to = static_cast<T*>(block.c) + (row - block.row_begin) * block.c_many;
+      for (int64_t j = 0; j < Few; ++j) {
+        to[j * block.c_few] = halved(sums + ((row - begin) * Few + j) * order_lanes);
+      }
+    }
+  }
+}
+
+template <class T>
+void run_lanes_of(const LanesBlock& block) {
+  switch (block.few->rows.size) {
+    case 1:
+      return run_lanes_few<T, 1>(block);
+    case 2:
+      return run_lanes_few<T, 2>(block);
+    case 3:
+      return run_lanes_few<T, 3>(block);
+    default:
+      return run_lanes_few<T, 4>(block);
+  }
+}
+void run_lanes_float(const LanesBlock& block) { run_lanes_of<float>(block); }
+void run_lanes_double(const LanesBlock& block) { run_lanes_of<double>(block); }
+
+}  // namespace mt::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mt::cpu {
+
+HWY_EXPORT(run_lanes_float);
+HWY_EXPORT(run_lanes_double);
+
+size_t lanes_scratch(size_t size) {
+  return ((most_few + 4) * lanes_block_k + 64 * most_few * order_lanes) * size;
+}
+void run_lanes(const LanesBlock& block, float) { HWY_DYNAMIC_DISPATCH(run_lanes_float)(block); }
+void run_lanes(const LanesBlock& block, double) { HWY_DYNAMIC_DISPATCH(run_lanes_double)(block); }
+
+}  // namespace mt::cpu
+#endif

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thread's share of a contraction whose outputs have lanes: element k of a chain goes to lane
+// k % 16. See lanes.cpp.
+#pragma once
+
+#include "backends/cpu/contract/operand.h"
+
+namespace mt::cpu {
+
+constexpr int order_lanes = 16;         // the lanes that contraction_order knows besides 1
+constexpr int64_t most_few = 4;         // the most that the smaller of m and n is then
+constexpr int64_t lanes_block_k = 512;  // multiple of order_lanes
+
+struct LanesBlock {
+  const Operand* many;          // the operand whose rows are the longer of m and n
+  const Operand* few;           // the other one
+  int64_t many_base, few_base;  // where the batch entry begins, in elements
+  int64_t k_begin, k_end;       // one panel
+  int64_t row_begin, row_end;   // of `many`
+  void* c;                      // element (row_begin, 0), float or double
+  int64_t c_many, c_few;        // c's strides
+  void* scratch;                // lanes_scratch bytes
+};
+
+size_t lanes_scratch(size_t size);
+
+void run_lanes(const LanesBlock& block, float);
+void run_lanes(const LanesBlock& block, double);
+
+}  // namespace mt::cpu

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/contract/operand.h"
+
+namespace mt::cpu {
+namespace {
+
+Axis axis(const std::vector<ContractionDim>& dims, int64_t ContractionDim::*stride) {
+  Axis result;
+  for (const ContractionDim& dim : dims) result.append(dim.size, dim.*stride);
+  return result;
+}
+
+}  // namespace
+
+void Axis::append(int64_t dimension_size, int64_t dimension_stride) {
+  size *= dimension_size;
+  if (dimension_size == 1) return;
+  if (rank > 0 && strides[rank - 1] == dimension_size * dimension_stride) {
+    sizes[rank - 1] *= dimension_size;
+    strides[rank - 1] = dimension_stride;
+    return;
+  }
+  sizes[rank] = dimension_size;
+  strides[rank++] = dimension_stride;
+}
+
+void Axis::offsets(int64_t first, int64_t count, int64_t* out) const {
+  if (rank <= 1) {
+    for (int64_t i = 0; i < count; ++i) out[i] = (first + i) * stride();
+    return;
+  }
+  // An odometer: whole runs of the innermost dimension at a time.
+  int64_t inner = sizes[rank - 1], step = strides[rank - 1];
+  for (int64_t i = 0; i < count;) {
+    int64_t position = (first + i) % inner;
+    int64_t run = inner - position < count - i ? inner - position : count - i;
+    int64_t base = offset(first + i);
+    for (int64_t j = 0; j < run; ++j) out[i + j] = base + j * step;
+    i += run;
+  }
+}
+
+int64_t size_of_group(const std::vector<ContractionDim>& dims) {
+  int64_t size = 1;
+  for (const ContractionDim& dim : dims) size *= dim.size;
+  return size;
+}
+
+Operand operand_a(const Contraction& c, const void* data) {
+  auto stride = &ContractionDim::a_stride;
+  return {c.a, data, axis(c.batch, stride), axis(c.m, stride), axis(c.k, stride)};
+}
+
+Operand operand_b(const Contraction& c, const void* data) {
+  auto stride = &ContractionDim::b_stride;
+  return {c.b, data, axis(c.batch, stride), axis(c.n, stride), axis(c.k, stride)};
+}
+
+}  // namespace mt::cpu

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the contraction's SIMD files share: the instruction sets they are compiled for and a
+// multiply-add that is fused on all of them. Included once for each instruction set.
+#if defined(MT_CONTRACT_SIMD_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MT_CONTRACT_SIMD_INL_H
+#undef MT_CONTRACT_SIMD_INL_H
+#else
+#define MT_CONTRACT_SIMD_INL_H
+#endif
+
+#include <cmath>
+
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+
+// For loops over registers: unrolled completely, or the registers would be an array in memory.
+#undef MT_UNROLL
+#define MT_UNROLL HWY_UNROLL(32)
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+using Vectors = hn::ScalableTag<T>;
+template <class T>
+constexpr int lane_count = static_cast<int>(hn::MaxLanes(Vectors<T>()));
+
+// x * y + z with one rounding.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V fused(D d, V x, V y, V z) {
+#if !HWY_NATIVE_FMA
+  using T = hn::TFromD<D>;
+  HWY_ALIGN T xs[hn::MaxLanes(D())], ys[hn::MaxLanes(D())], zs[hn::MaxLanes(D())];
+  hn::Store(x, d, xs);
+  hn::Store(y, d, ys);
+  hn::Store(z, d, zs);
+  for (size_t i = 0; i < hn::MaxLanes(d); ++i) zs[i] = std::fma(xs[i], ys[i], zs[i]);
+  return hn::Load(d, zs);
+#else
+  (void)d;
+  return hn::MulAdd(x, y, z);
+#endif
+}
+
+}  // namespace mt::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
