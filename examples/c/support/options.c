@@ -111,8 +111,7 @@ void options_parse(int argc, char** argv, const char* summary, common_options* c
       {"seed", OPTION_SEED, &common->seed, "same seed, same result"},
       {"device", OPTION_TEXT, &common->device, "cpu, cpu:reference, cuda:0"},
       {"threads", OPTION_COUNT, &common->threads, "0: as many as the machine has"},
-      {"out", OPTION_TEXT, &common->out, "the picture to write"},
-      {"weights", OPTION_TEXT, &common->weights, "the file to save the weights to"},
+      {"out", OPTION_TEXT, &common->out, "name of the files to write, without extension"},
   };
   size_t count = 0;
   while (all[count].name) count++;
@@ -143,4 +142,11 @@ void options_parse(int argc, char** argv, const char* summary, common_options* c
     snprintf(message, sizeof message, "unexpected '%s'", argv[optind]);
     options_refuse(message);
   }
+}
+
+void options_name_files(common_options* common, const char* name) {
+  if (common->out) name = common->out;
+  int length = snprintf(common->picture, sizeof common->picture, "%s.html", name);
+  snprintf(common->weights, sizeof common->weights, "%s.safetensors", name);
+  if (length > (int)sizeof common->picture - 16) options_refuse("--out: too long");
 }

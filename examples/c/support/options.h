@@ -26,13 +26,16 @@ typedef struct {
   const char* device;  // "cpu", "cpu:reference", "cuda:0"
   int threads;         // 0: the library chooses
   uint64_t seed;
-  const char* out;      // the picture
-  const char* weights;  // where the trained weights are saved
+  const char* out;  // what the two files are called, without extension; NULL: the example's choice
+  char picture[512], weights[512];  // by options_name_files()
 } common_options;
 
 // --help prints and exits with 0; anything not understood prints the usage and exits with 2.
 void options_parse(int argc, char** argv, const char* summary, common_options* common,
                    const option_row* own, size_t own_count);
+
+// Fills in picture (NAME.html) and weights (NAME.safetensors), NAME being --out or else `name`.
+void options_name_files(common_options* common, const char* name);
 
 // For what only the example can check: prints `program: message`, a hint at --help, exits with 2.
 _Noreturn void options_refuse(const char* message);

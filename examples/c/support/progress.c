@@ -56,7 +56,6 @@ void progress_show(progress* p, int done, const char* figures, ...) {
   fflush(stderr);
 }
 
-double progress_end(progress* p, int done) {
+void progress_end(progress* p) {
   if (p->terminal) fputc('\n', stderr);
-  return done > 0 ? (progress_seconds() - p->start) / done : 0;
 }

@@ -21,8 +21,7 @@ __attribute__((format(printf, 3, 4)))
 #endif
 void progress_show(progress *p, int done, const char *figures, ...);
 
-// Ends the line; returns the mean seconds that one of `done` epochs or steps took.
-double progress_end(progress* p, int done);
+void progress_end(progress* p);
 
 double progress_seconds(void);  // since some fixed moment
 

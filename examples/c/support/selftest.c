@@ -149,6 +149,6 @@ int main(int argc, char** argv) {
   digits_free(&digits);
   progress line = progress_start("epoch", 20);
   for (int i = 1; i <= 20; i++) progress_show(&line, i, "loss %.3f", 1.0 / i);
-  progress_end(&line, 20);
+  progress_end(&line);
   return failures > 0;
 }
