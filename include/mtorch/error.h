@@ -14,12 +14,12 @@
 /// C++ exception crosses its functions.
 ///
 /// **Errors that any function can give**, not repeated below: MT_ENULL for a NULL that is not
-/// marked "or NULL"; MT_ENOMEM; MT_EINVAL for a code that is no dtype, or a handle of another
-/// thread's scope; MT_EDEVICE for tensors on different devices and for a device string that names
-/// none; MT_ESHAPE for shapes that do not fit, over 16 dimensions, or too large to address;
-/// MT_EDTYPE for element types that the function does not take; MT_EINDEX for an axis out of range
-/// and MT_EINVAL for one named twice; and, from a call that reads a value, the error of whatever
-/// work it had waited for, and MT_ETRACE inside a trace.
+/// marked "or NULL"; MT_ENOMEM; MT_EINVAL for a number that is no dtype; MT_EDEVICE for
+/// tensors on different devices and for a device string that names none; MT_ESHAPE for shapes that
+/// do not fit, over 16 dimensions, or too large to address; MT_EDTYPE for element types that the
+/// function does not take; MT_EINDEX for an axis out of range and MT_EINVAL for one named twice;
+/// and, from a call that reads a value, the error of whatever work it had waited for, and MT_ETRACE
+/// inside a trace.
 #ifndef MTORCH_ERROR_H_
 #define MTORCH_ERROR_H_
 
@@ -56,17 +56,17 @@ MT_API mt_status mt_error(void);
 /// Its message, beginning with the operator's name and showing what did not fit:
 /// "matmul: [64,3] x [2,1]: inner sizes 3 and 2". Empty when there is none. Belongs to the thread,
 /// until mt_clear().
-MT_API const char *mt_error_message(void);
+MT_API const char* mt_error_message(void);
 
 /// Forgets the error of this thread.
 MT_API void mt_clear(void);
 
 /// Records an error from a callback or a binding, unless one is pending; returns the pending code.
 /// `code` is one of the negative codes; any other counts as MT_EUSER. `message` is copied.
-MT_API mt_status mt_set_error(mt_status code, const char *message);
+MT_API mt_status mt_set_error(mt_status code, const char* message);
 
 /// The name of a code: "MT_ESHAPE" for -2; "unknown" for what is none. Belongs to the library.
-MT_API const char *mt_status_name(mt_status code);
+MT_API const char* mt_status_name(mt_status code);
 
 #ifdef __cplusplus
 }

@@ -27,12 +27,13 @@
 /// }
 /// @endcode
 ///
-/// Who owns what, and when work happens: tensor.h. How errors are reported: error.h. Those rules
-/// hold for every file; the first lines of each say what it adds.
+/// **Read first**: who owns what, and when work happens: tensor.h. How errors are reported:
+/// error.h. Those rules hold for every file; the first lines of each say what it adds.
 #ifndef MTORCH_MTORCH_H_
 #define MTORCH_MTORCH_H_
 
 // IWYU pragma: begin_exports
+// clang-format off
 #include "version.h"  // the version, MT_API
 #include "error.h"    // codes, the first error of a thread
 #include "tensor.h"   // handles, scopes, types, creation, reading values
@@ -47,6 +48,7 @@
 #include "optim.h"    // optimizers, clipping, schedules
 #include "io.h"       // files, DLPack
 #include "device.h"   // devices, threads, memory
+// clang-format on
 // IWYU pragma: end_exports
 
 #endif

@@ -4,7 +4,7 @@
 ///
 /// In the formulas w is a parameter, g its gradient, a the learning rate and t the step, from 1.
 /// A step updates all parameters that require a gradient and have one, together in a few fused
-/// groups; it leaves gradients as they are. State is kept in the parameter's type, float32 at least.
+/// groups; it leaves gradients as they are. State has the parameter's type, but float32 at least.
 #ifndef MTORCH_OPTIM_H_
 #define MTORCH_OPTIM_H_
 
@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /// One plain step on leaves without any state: w = w - lr g. Leaves without gradient stay.
-MT_API mt_status mt_sgd(mt_tensor *const *params, size_t n, double lr);
+MT_API mt_status mt_sgd(mt_tensor* const* params, size_t n, double lr);
 
 // -------------------------------------------------------------------------------------- Optimizers
 
@@ -23,6 +23,7 @@ MT_API mt_status mt_sgd(mt_tensor *const *params, size_t n, double lr);
 /// Opaque.
 typedef struct mt_optimizer mt_optimizer;
 
+/// Options of mt_optimizer_sgd().
 typedef struct mt_sgd_options {
   size_t struct_size;
   double momentum;      ///< m; 0
@@ -33,11 +34,15 @@ typedef struct mt_sgd_options {
 #define MT_SGD_OPTIONS_INIT \
   { sizeof(mt_sgd_options), 0, 0, 0, false }
 
-/// Gradient descent: g += c w; v = m v + (1 - d) g, at t = 1 v = g; w -= a v, or with Nesterov's
-/// momentum w -= a (g + m v). (Sutskever and others, 2013.) `options` may be NULL.
-MT_API mt_optimizer *mt_optimizer_sgd(mt_parameters *parameters, double lr,
-                                      const mt_sgd_options *options);
+/// Gradient descent, with momentum if m > 0:
+///
+///     g += c w,  v = m v + (1 - d) g (at t = 1: v = g),  w -= a v (Nesterov: w -= a (g + m v))
+///
+/// (Sutskever, Martens, Dahl and Hinton, 2013.) `options` may be NULL.
+MT_API mt_optimizer* mt_optimizer_sgd(mt_parameters* parameters, double lr,
+                                      const mt_sgd_options* options);
 
+/// Options of mt_optimizer_adam() and mt_optimizer_adamw().
 typedef struct mt_adam_options {
   size_t struct_size;
   double beta1;         ///< 0.9
@@ -50,16 +55,20 @@ typedef struct mt_adam_options {
 #define MT_ADAMW_OPTIONS_INIT \
   { sizeof(mt_adam_options), 0.9, 0.999, 1e-8, 0.01 }
 
-/// Adam: g += c w; m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; w -= a m' / (sqrt(v')
-/// + e) with m' = m / (1 - beta1^t), v' = v / (1 - beta2^t). (Kingma and Ba, 2015, arXiv 1412.6980.)
-/// Usual lr: 1e-3. `options` may be NULL: MT_ADAM_OPTIONS_INIT.
-MT_API mt_optimizer *mt_optimizer_adam(mt_parameters *parameters, double lr,
-                                       const mt_adam_options *options);
-/// Adam with decoupled decay: w -= a c w instead of g += c w. (Loshchilov and Hutter, 2019, arXiv
-/// 1711.05101.) `options` may be NULL: MT_ADAMW_OPTIONS_INIT.
-MT_API mt_optimizer *mt_optimizer_adamw(mt_parameters *parameters, double lr,
-                                        const mt_adam_options *options);
+/// Adam:
+///
+///     g += c w,  m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2,
+///     w -= a m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + e)
+///
+/// (Kingma and Ba, 2015, arXiv 1412.6980.) Usual lr: 1e-3. `options` NULL: MT_ADAM_OPTIONS_INIT.
+MT_API mt_optimizer* mt_optimizer_adam(mt_parameters* parameters, double lr,
+                                       const mt_adam_options* options);
+/// Adam with decoupled decay: w -= a c w, first, in place of g += c w. (Loshchilov and Hutter,
+/// 2019, arXiv 1711.05101.) `options` NULL: MT_ADAMW_OPTIONS_INIT.
+MT_API mt_optimizer* mt_optimizer_adamw(mt_parameters* parameters, double lr,
+                                        const mt_adam_options* options);
 
+/// Options of mt_optimizer_rmsprop().
 typedef struct mt_rmsprop_options {
   size_t struct_size;
   double smoothing;     ///< s; 0.99
@@ -70,11 +79,15 @@ typedef struct mt_rmsprop_options {
 #define MT_RMSPROP_OPTIONS_INIT \
   { sizeof(mt_rmsprop_options), 0.99, 1e-8, 0, 0 }
 
-/// RMSProp: g += c w; v = s v + (1 - s) g^2; b = m b + g / (sqrt(v) + e); w -= a b. (Hinton, 2012,
-/// lecture 6.) Usual lr: 1e-2. `options` may be NULL.
-MT_API mt_optimizer *mt_optimizer_rmsprop(mt_parameters *parameters, double lr,
-                                          const mt_rmsprop_options *options);
+/// RMSProp:
+///
+///     g += c w,  v = s v + (1 - s) g^2,  b = m b + g / (sqrt(v) + e),  w -= a b
+///
+/// (Hinton, 2012, lecture 6.) Usual lr: 1e-2. `options` may be NULL.
+MT_API mt_optimizer* mt_optimizer_rmsprop(mt_parameters* parameters, double lr,
+                                          const mt_rmsprop_options* options);
 
+/// Options of mt_optimizer_adagrad().
 typedef struct mt_adagrad_options {
   size_t struct_size;
   double epsilon;       ///< e; 1e-10
@@ -84,31 +97,35 @@ typedef struct mt_adagrad_options {
 #define MT_ADAGRAD_OPTIONS_INIT \
   { sizeof(mt_adagrad_options), 1e-10, 0, 0 }
 
-/// Adagrad: g += c w; v += g^2; w -= a g / (sqrt(v) + e). (Duchi, Hazan and Singer, 2011.) Usual lr:
-/// 1e-2. `options` may be NULL.
-MT_API mt_optimizer *mt_optimizer_adagrad(mt_parameters *parameters, double lr,
-                                          const mt_adagrad_options *options);
+/// Adagrad:
+///
+///     g += c w,  v += g^2,  w -= a g / (sqrt(v) + e)
+///
+/// (Duchi, Hazan and Singer, 2011.) Usual lr: 1e-2. `options` may be NULL.
+MT_API mt_optimizer* mt_optimizer_adagrad(mt_parameters* parameters, double lr,
+                                          const mt_adagrad_options* options);
 
 /// Updates the parameters once. Refuses while an error is pending.
-MT_API mt_status mt_optimizer_step(mt_optimizer *optimizer);
+MT_API mt_status mt_optimizer_step(mt_optimizer* optimizer);
 /// How many steps it has taken.
-MT_API int64_t mt_optimizer_steps(mt_optimizer *optimizer);
+MT_API int64_t mt_optimizer_steps(mt_optimizer* optimizer);
 /// The learning rate a.
-MT_API double mt_optimizer_learning_rate(mt_optimizer *optimizer);
+MT_API double mt_optimizer_learning_rate(mt_optimizer* optimizer);
 /// Sets the learning rate; traced steps follow it too. MT_EINVAL unless it is finite and >= 0.
-MT_API mt_status mt_optimizer_set_learning_rate(mt_optimizer *optimizer, double lr);
+MT_API mt_status mt_optimizer_set_learning_rate(mt_optimizer* optimizer, double lr);
 /// Writes state, step and learning rate to a safetensors file, as mt_parameters_save() does.
-MT_API mt_status mt_optimizer_save(mt_optimizer *optimizer, const char *path);
+MT_API mt_status mt_optimizer_save(mt_optimizer* optimizer, const char* path);
 /// Reads them back into an optimizer of the same rule and parameters (else MT_EIO); nothing changes
 /// unless all fit.
-MT_API mt_status mt_optimizer_load(mt_optimizer *optimizer, const char *path);
+MT_API mt_status mt_optimizer_load(mt_optimizer* optimizer, const char* path);
 /// Frees an optimizer. NULL is harmless.
-MT_API void mt_optimizer_release(mt_optimizer *optimizer);
+MT_API void mt_optimizer_release(mt_optimizer* optimizer);
 
-/// Scales all gradients by min(1, max_norm / (norm + 1e-6)), norm being the Euclidean norm of all of
-/// them as one vector, and returns that norm as it was: a float without dimensions. MT_EINVAL unless
-/// max_norm >= 0. (Pascanu, Mikolov and Bengio, 2013, arXiv 1211.5063.)
-MT_API mt_tensor *mt_clip_grad_norm(mt_parameters *parameters, double max_norm);
+/// Scales all gradients by min(1, max_norm / (norm + 1e-6)), where norm is the Euclidean norm of
+/// all of them as one vector, and returns norm: a float without dimensions. MT_EINVAL unless
+/// max_norm
+/// >= 0. (Pascanu, Mikolov and Bengio, 2013, arXiv 1211.5063.)
+MT_API mt_tensor* mt_clip_grad_norm(mt_parameters* parameters, double max_norm);
 
 // --------------------------------------------------------------------------------------- Schedules
 // Learning rates as plain functions of the step, which counts from 0; for
@@ -121,8 +138,8 @@ MT_API double mt_schedule_step(double lr, int64_t step, int64_t every, double fa
 MT_API double mt_schedule_cosine(double lr, int64_t step, int64_t steps, double lowest);
 /// lr min(1, (step + 1) / warmup): rises evenly, then stays.
 MT_API double mt_schedule_warmup(double lr, int64_t step, int64_t warmup);
-/// One cycle: from lr / 25 along a half cosine up to lr at 30 % of `steps`, then down to lr / 250000
-/// at the last. (Smith and Topin, 2018, arXiv 1708.07120.)
+/// One cycle: up from lr / 25 along a half cosine to lr at 30 % of `steps`, then down along another
+/// to lr / 250000 at the last. (Smith and Topin, 2018, arXiv 1708.07120.)
 MT_API double mt_schedule_one_cycle(double lr, int64_t step, int64_t steps);
 
 #ifdef __cplusplus

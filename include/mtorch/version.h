@@ -11,7 +11,7 @@
 #define MT_VERSION_PATCH 0
 #define MT_VERSION_TEXT "0.1.0"
 /// One comparable number: `#if MT_VERSION >= MT_MAKE_VERSION(0, 2, 0)`.
-#define MT_MAKE_VERSION(major, minor, patch) ((major) * 1000000 + (minor) * 1000 + (patch))
+#define MT_MAKE_VERSION(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
 #define MT_VERSION MT_MAKE_VERSION(MT_VERSION_MAJOR, MT_VERSION_MINOR, MT_VERSION_PATCH)
 
 /// Marks an exported function. Programs linked with the static library define MT_STATIC.
@@ -43,7 +43,7 @@ extern "C" {
 /// The version of the library that runs, as MT_VERSION counts it.
 MT_API int mt_version(void);
 /// The same as text, "0.1.0". Belongs to the library.
-MT_API const char *mt_version_text(void);
+MT_API const char* mt_version_text(void);
 
 #ifdef __cplusplus
 }

@@ -4,11 +4,14 @@
 
 #define JOIN2(a, b) a##b
 #define JOIN(a, b) JOIN2(a, b)
-#define CHECK(condition) struct JOIN(check_, __LINE__) { int holds[(condition) ? 1 : -1]; };
+#define CHECK(condition)             \
+  struct JOIN(check_, __LINE__) {    \
+    int holds[(condition) ? 1 : -1]; \
+  };
 #include "constants.h"
 
-double use_macros(mt_tensor *x, mt_tensor *mask, int row);
-double use_macros(mt_tensor *x, mt_tensor *mask, int row) {
+double use_macros(mt_tensor* x, mt_tensor* mask, int row);
+double use_macros(mt_tensor* x, mt_tensor* mask, int row) {
   mt_conv_options convolution = MT_CONV_OPTIONS_INIT;
   mt_pool_options pool = MT_POOL_OPTIONS_INIT;
   mt_backward_options backward = MT_BACKWARD_OPTIONS_INIT;

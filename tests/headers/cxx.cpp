@@ -7,7 +7,7 @@
 #define CHECK(condition) static_assert(condition, #condition);
 #include "constants.h"
 
-double use_macros(mt_tensor *x, mt_tensor *mask, int row) {
+double use_macros(mt_tensor* x, mt_tensor* mask, int row) {
   mt_conv_options convolution = MT_CONV_OPTIONS_INIT;
   mt_pool_options pool = MT_POOL_OPTIONS_INIT;
   mt_backward_options backward = MT_BACKWARD_OPTIONS_INIT;
@@ -19,10 +19,10 @@ double use_macros(mt_tensor *x, mt_tensor *mask, int row) {
   mt_rmsprop_options rmsprop = MT_RMSPROP_OPTIONS_INIT;
   mt_adagrad_options adagrad = MT_ADAGRAD_OPTIONS_INIT;
   mt_memory memory = MT_MEMORY_INIT;
-  double result = static_cast<double>(convolution.struct_size + pool.struct_size + backward.struct_size +
-                           check.struct_size + norm.struct_size + attention.struct_size +
-                           sgd.struct_size + adam.struct_size + adamw.struct_size +
-                           rmsprop.struct_size + adagrad.struct_size + memory.struct_size);
+  double result = static_cast<double>(
+      convolution.struct_size + pool.struct_size + backward.struct_size + check.struct_size +
+      norm.struct_size + attention.struct_size + sgd.struct_size + adam.struct_size +
+      adamw.struct_size + rmsprop.struct_size + adagrad.struct_size + memory.struct_size);
   MT_SCOPE {
     MT_NO_GRAD {
       MT_SCOPE { result += mt_item(mt_mean(mt_reshape(x, MT_DIMS(2, -1)), MT_DIMS(0))); }
