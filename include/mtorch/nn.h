@@ -167,23 +167,28 @@ typedef struct mt_layer mt_layer;
 /// The layer's result for x.
 MT_API mt_tensor* mt_apply(mt_layer* layer, mt_tensor* x);
 
-/// mt_linear() with weight [out, in] and, if `bias`, bias [out].
-MT_API mt_layer* mt_layer_linear(mt_parameters* parameters, const char* name, int64_t in,
-                                 int64_t out, bool bias);
-/// mt_conv1d() with weight [out, in / groups, kernel]. `options` may be NULL.
-MT_API mt_layer* mt_layer_conv1d(mt_parameters* parameters, const char* name, int64_t in,
-                                 int64_t out, int64_t kernel, const mt_conv_options* options);
-/// mt_conv2d() with weight [out, in / groups, height, width]. `options` may be NULL.
-MT_API mt_layer* mt_layer_conv2d(mt_parameters* parameters, const char* name, int64_t in,
-                                 int64_t out, int64_t height, int64_t width,
+/// mt_linear() with weight [out_features, in_features] and, if `bias`, bias [out_features].
+MT_API mt_layer* mt_layer_linear(mt_parameters* parameters, const char* name, int64_t in_features,
+                                 int64_t out_features, bool bias);
+/// mt_conv1d() with weight [out_channels, in_channels / groups, kernel]. `options` may be NULL.
+MT_API mt_layer* mt_layer_conv1d(mt_parameters* parameters, const char* name, int64_t in_channels,
+                                 int64_t out_channels, int64_t kernel,
                                  const mt_conv_options* options);
-/// mt_conv_transpose1d() with weight [in, out / groups, kernel]. `options` may be NULL.
-MT_API mt_layer* mt_layer_conv_transpose1d(mt_parameters* parameters, const char* name, int64_t in,
-                                           int64_t out, int64_t kernel,
-                                           const mt_conv_options* options);
-/// mt_conv_transpose2d() with weight [in, out / groups, height, width]. `options` may be NULL.
-MT_API mt_layer* mt_layer_conv_transpose2d(mt_parameters* parameters, const char* name, int64_t in,
-                                           int64_t out, int64_t height, int64_t width,
+/// mt_conv2d() with weight [out_channels, in_channels / groups, height, width]. `options` may be
+/// NULL.
+MT_API mt_layer* mt_layer_conv2d(mt_parameters* parameters, const char* name, int64_t in_channels,
+                                 int64_t out_channels, int64_t height, int64_t width,
+                                 const mt_conv_options* options);
+/// mt_conv_transpose1d() with weight [in_channels, out_channels / groups, kernel]. `options` may be
+/// NULL.
+MT_API mt_layer* mt_layer_conv_transpose1d(mt_parameters* parameters, const char* name,
+                                           int64_t in_channels, int64_t out_channels,
+                                           int64_t kernel, const mt_conv_options* options);
+/// mt_conv_transpose2d() with weight [in_channels, out_channels / groups, height, width]. `options`
+/// may be NULL.
+MT_API mt_layer* mt_layer_conv_transpose2d(mt_parameters* parameters, const char* name,
+                                           int64_t in_channels, int64_t out_channels,
+                                           int64_t height, int64_t width,
                                            const mt_conv_options* options);
 /// mt_layer_norm() over last axes of shape `dims`, with weight and bias. Usual epsilon: 1e-5.
 MT_API mt_layer* mt_layer_layer_norm(mt_parameters* parameters, const char* name,

@@ -7,7 +7,7 @@
 /// operators. A tensor without history is a **leaf**.
 ///
 /// @code
-/// mt_tensor *w = mt_take(mt_require_grad(mt_zeros(MT_DIMS(3), MT_F32, NULL)));
+/// mt_tensor* w = mt_take(mt_require_grad(mt_zeros(MT_DIMS(3), MT_F32, NULL)));
 /// MT_SCOPE {
 ///   mt_backward(mt_sum(mt_square(mt_sub(w, mt_number(1))), NULL, 0));
 ///   mt_sgd(&w, 1, 0.1);       // w -= 0.1 * gradient
@@ -105,7 +105,8 @@ MT_API mt_status mt_tape_end(mt_tape* tape);
 /// Ends and frees a tape. NULL is harmless.
 MT_API void mt_tape_release(mt_tape* tape);
 
-/// The number of nodes. A tensor from outside is a node too, "input", just before its first use.
+/// The number of nodes. A tensor from outside is a node too, "input", just before its first use. In
+/// the functions below a node `i` that is not less than this is MT_EINDEX.
 MT_API size_t mt_tape_length(mt_tape* tape);
 /// The operator of node i: "matmul", "input", ... Belongs to the library.
 MT_API const char* mt_tape_operator(mt_tape* tape, size_t i);
@@ -166,8 +167,8 @@ typedef struct mt_operator {
   mt_status (*backward)(void* user, mt_tensor* const* inputs, size_t ninputs,
                         mt_tensor* const* results, size_t nresults,
                         mt_tensor* const* result_gradients, mt_tensor** input_gradients);
-  /// Called once for each mt_custom(), also a failed one, when `user` is not needed any more. NULL:
-  /// nothing.
+  /// Called once for each mt_custom() that succeeds, on any thread, when `user` is not needed any
+  /// more. May be NULL.
   void (*destroy)(void* user);
   void* user;  ///< handed to the three callbacks
 } mt_operator;

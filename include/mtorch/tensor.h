@@ -9,7 +9,7 @@
 /// **Deferred work.** A call checks shapes, types and devices at once; the arithmetic waits until a
 /// value is read (mt_item(), mt_map(), ...) or mt_eval() asks for it. Results never depend on that.
 ///
-/// **Ownership.** A function that returns an `mt_tensor *` returns a new handle, owned by this
+/// **Ownership.** A function that returns an `mt_tensor*` returns a new handle, owned by this
 /// thread's innermost open scope and released with it; mt_take() moves it out. With no scope open
 /// the caller owns it and calls mt_release(). Functions marked "the same handle" or "borrowed"
 /// return one that already exists, and add no owner.
@@ -17,15 +17,15 @@
 /// **Arrays** come as pointer and count and are read during the call only: `dims, ndim` is a shape
 /// (MT_DIMS(2, 3), or NULL, 0 for no dimensions), `axes, naxes` a set of axes. An axis may be
 /// negative and then counts from the last. An array that a function fills is called `results`: its
-/// elements are set to new handles, or all to NULL on an error; so is what an `mt_tensor**` points
-/// to.
+/// elements are set to new handles, or all to NULL on an error. So is the target of an
+/// `mt_tensor**`.
 ///
 /// **Options** beyond a few go in a struct that begins with `struct_size` and has an _INIT macro
 /// with every default: `mt_conv_options o = MT_CONV_OPTIONS_INIT; o.padding[0] = 1;`. NULL means
 /// all defaults, and members that an older program's struct lacks have theirs.
 ///
-/// **Text** is UTF-8. A `const char *` that is returned belongs to the library or to the object
-/// asked; a `char *` belongs to the caller and is freed with mt_free_string().
+/// **Text** is UTF-8. A `const char*` that is returned belongs to the library or to the object
+/// asked; a `char*` belongs to the caller and is freed with mt_free_string().
 ///
 /// **Devices** are strings: "cpu", "cpu:reference", "cuda:0"; NULL is the default (device.h).
 ///
@@ -101,8 +101,9 @@ MT_API void mt_release(mt_tensor* tensor);
 /// @code
 /// MT_SCOPE { loss = mt_item(mt_mean(mt_square(mt_sub(prediction, target)), NULL, 0)); }
 /// @endcode
-/// `break` and `continue` leave the block. Where the compiler has the cleanup attribute (gcc,
-/// clang) `return` and `goto` clean up too; elsewhere an enclosing scope does.
+/// `break` and `continue` leave this block, not a loop around it. Where the compiler has the
+/// cleanup attribute (gcc, clang) `return` and `goto` clean up too; elsewhere an enclosing scope
+/// does.
 #define MT_SCOPE                                                                           \
   for (mt_scope * MT_UNIQUE_(mt_scope_) MT_CLEANUP_(mt_scope_cleanup_) = mt_scope_begin(); \
        MT_UNIQUE_(mt_scope_); MT_UNIQUE_(mt_scope_) = mt_scope_end(MT_UNIQUE_(mt_scope_)))
@@ -131,7 +132,7 @@ static inline void mt_scope_cleanup_(mt_scope** scope) {
   (const int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
 #endif
 
-/// Frees a `char *` that the library returned. NULL is harmless.
+/// Frees a `char*` that the library returned. NULL is harmless.
 MT_API void mt_free_string(char* text);
 
 // --------------------------------------------------------------------------------- Creation

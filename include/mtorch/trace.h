@@ -33,14 +33,16 @@ MT_API void mt_trace_release(mt_trace* trace);
 
 // -------------------------------------------------------------------------------------- Explain
 // What runs as one group, the bytes it moves against those of one operator at a time, and, for each
-// edge that was not fused, why. As text, or for Graphviz (`_dot`). Freed with mt_free_string().
+// edge that was not fused, why. Freed with mt_free_string().
 
 /// The plan that computes a tensor: the one that a read would run now, or that it came from. Runs
 /// nothing.
 MT_API char* mt_explain(mt_tensor* tensor);
+/// The same for Graphviz.
 MT_API char* mt_explain_dot(mt_tensor* tensor);
 /// The plans of the latest recording of a trace. MT_EINVAL before its first call.
 MT_API char* mt_explain_trace(mt_trace* trace);
+/// The same for Graphviz.
 MT_API char* mt_explain_trace_dot(mt_trace* trace);
 
 #ifdef __cplusplus

@@ -7,9 +7,9 @@
 /// The version of these headers: semantic versioning. From 1.0 on, a program built against one
 /// release runs with every later release of the same major version; before 1.0, of the same minor.
 #define MT_VERSION_MAJOR 0
-#define MT_VERSION_MINOR 1
-#define MT_VERSION_PATCH 0
-#define MT_VERSION_TEXT "0.1.0"
+#define MT_VERSION_MINOR 1       ///< may change the interface while the major version is 0
+#define MT_VERSION_PATCH 0       ///< changes neither source nor binary interface
+#define MT_VERSION_TEXT "0.1.0"  ///< all three
 /// One comparable number: `#if MT_VERSION >= MT_MAKE_VERSION(0, 2, 0)`.
 #define MT_MAKE_VERSION(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
 #define MT_VERSION MT_MAKE_VERSION(MT_VERSION_MAJOR, MT_VERSION_MINOR, MT_VERSION_PATCH)

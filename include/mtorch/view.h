@@ -31,8 +31,8 @@ MT_API mt_tensor* mt_expand_dims(mt_tensor* x, int64_t axis);
 MT_API mt_tensor* mt_squeeze(mt_tensor* x, const int64_t* axes, size_t naxes);
 /// Reversed along the named axes; NULL, 0 means all.
 MT_API mt_tensor* mt_flip(mt_tensor* x, const int64_t* axes, size_t naxes);
-/// Sliding windows along `axis`: that axis becomes the positions, `(n - dilation (size - 1) - 1) /
-/// step + 1` of them, and a last axis of `size` holds each window. MT_ESHAPE when none fits.
+/// Sliding windows along `axis`, of size n: that axis becomes the (n - dilation (size - 1) - 1) /
+/// step + 1 positions, and a last axis of `size` holds each window. MT_ESHAPE when none fits.
 MT_API mt_tensor* mt_window(mt_tensor* x, int64_t axis, int64_t size, int64_t step,
                             int64_t dilation);
 
@@ -51,30 +51,35 @@ enum {
 
 /// One item of an index; made by the macros below.
 typedef struct mt_index_item {
-  int32_t kind;               ///< MT_INDEX_AT, ...
-  int32_t reserved;           ///< 0
-  int64_t start, stop, step;  ///< MT_INDEX_AT uses `start`
-  mt_tensor* tensor;          ///< MT_INDEX_BY
+  int32_t kind;       ///< MT_INDEX_AT, ...
+  int32_t reserved;   ///< 0
+  int64_t start;      ///< MT_INDEX_AT, MT_INDEX_RANGE
+  int64_t stop;       ///< MT_INDEX_RANGE
+  int64_t step;       ///< MT_INDEX_RANGE
+  mt_tensor* tensor;  ///< MT_INDEX_BY
 } mt_index_item;
+
+/// A list of items as the two arguments `items, n`: mt_index(x, MT_INDEX(MT_AT(0), MT_ALL)).
+#ifdef __cplusplus
+#define MT_INDEX(...)                                          \
+  (std::initializer_list<mt_index_item>{__VA_ARGS__}.begin()), \
+      (std::initializer_list<mt_index_item>{__VA_ARGS__}.size())
+#else
+#define MT_INDEX(...)                   \
+  (const mt_index_item[]){__VA_ARGS__}, \
+      sizeof((mt_index_item[]){__VA_ARGS__}) / sizeof(mt_index_item)
+#endif
 
 /// @cond
 #ifdef __cplusplus
 #define MT_INDEX_ITEM_(kind, start, stop, step, tensor)                            \
   (mt_index_item{kind, 0, static_cast<int64_t>(start), static_cast<int64_t>(stop), \
                  static_cast<int64_t>(step), tensor})
-#define MT_INDEX(...)                                          \
-  (std::initializer_list<mt_index_item>{__VA_ARGS__}.begin()), \
-      (std::initializer_list<mt_index_item>{__VA_ARGS__}.size())
 #else
 #define MT_INDEX_ITEM_(kind, start, stop, step, tensor) \
   ((mt_index_item){kind, 0, start, stop, step, tensor})
-#define MT_INDEX(...)                   \
-  (const mt_index_item[]){__VA_ARGS__}, \
-      sizeof((mt_index_item[]){__VA_ARGS__}) / sizeof(mt_index_item)
 #endif
 /// @endcond
-/// @def MT_INDEX
-/// A list of items as the two arguments `items, n`: mt_index(x, MT_INDEX(MT_AT(0), MT_ALL)).
 
 /// One position along an axis, which is dropped; negative counts from the end.
 #define MT_AT(i) MT_INDEX_ITEM_(MT_INDEX_AT, i, 0, 0, NULL)
@@ -87,7 +92,7 @@ typedef struct mt_index_item {
 /// All axes that no other item names, as `...`; at most one.
 #define MT_ELLIPSIS MT_INDEX_ITEM_(MT_INDEX_ELLIPSIS, 0, 0, 0, NULL)
 /// The positions in an integer tensor, or those where a bool tensor of k dimensions is true, which
-/// stands for k axes.
+/// stands for those k axes.
 #define MT_BY(tensor) MT_INDEX_ITEM_(MT_INDEX_BY, 0, 0, 0, tensor)
 
 /// x[items] by NumPy's rules: items name axes from the left, axes after them stay whole; several

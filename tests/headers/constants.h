@@ -54,6 +54,7 @@ CHECK(MT_REDUCTION_NONE == 2)
 #if UINTPTR_MAX == UINT64_MAX
 CHECK(sizeof(mt_index_item) == 40)
 CHECK(offsetof(mt_index_item, kind) == 0)
+CHECK(offsetof(mt_index_item, reserved) == 4)
 CHECK(offsetof(mt_index_item, start) == 8)
 CHECK(offsetof(mt_index_item, stop) == 16)
 CHECK(offsetof(mt_index_item, step) == 24)
