@@ -7,7 +7,7 @@ int main(void) {
   float data[2] = {1.0f, 2.0f};
   double mean = 0;
   MT_SCOPE {
-    mt_tensor *x = mt_wrap(data, MT_DIMS(2), MT_F32, "cpu", NULL, NULL);
+    mt_tensor* x = mt_wrap(data, MT_DIMS(2), MT_F32, "cpu", NULL, NULL);
     mean = mt_item(mt_mean(mt_square(x), NULL, 0));
   }
   if (mt_error()) fprintf(stderr, "%s\n", mt_error_message());
