@@ -16,15 +16,15 @@ extern "C" {
 /// How many devices this process can use; at least 2.
 MT_API size_t mt_device_count(void);
 /// The device string of device i < mt_device_count(): "cpu", "cpu:reference", ... NULL beyond.
-MT_API const char *mt_device_name(size_t i);
+MT_API const char* mt_device_name(size_t i);
 /// What the device is, in words: "AMD EPYC 9654, AVX-512, 2 threads". Freed with mt_free_string().
-MT_API char *mt_device_description(const char *device);
+MT_API char* mt_device_description(const char* device);
 /// Whether a device string names a device that can be used. Records no error.
-MT_API bool mt_device_available(const char *device);
+MT_API bool mt_device_available(const char* device);
 /// The device that NULL stands for: "cpu" unless set.
-MT_API const char *mt_default_device(void);
+MT_API const char* mt_default_device(void);
 /// Sets it, for the whole process.
-MT_API mt_status mt_set_default_device(const char *device);
+MT_API mt_status mt_set_default_device(const char* device);
 
 /// How many threads CPU kernels use: at first OMP_NUM_THREADS or every core of this process. Never
 /// changes a result.
@@ -45,14 +45,14 @@ typedef struct mt_memory {
   { sizeof(mt_memory), 0, 0, 0, 0, 0 }
 
 /// Reads a device's memory statistics. Memory given by mt_wrap() is not counted.
-MT_API mt_status mt_memory_read(const char *device, mt_memory *memory);
+MT_API mt_status mt_memory_read(const char* device, mt_memory* memory);
 /// Starts the peak anew, from what is used now.
-MT_API mt_status mt_reset_peak_memory(const char *device);
+MT_API mt_status mt_reset_peak_memory(const char* device);
 /// Refuses with MT_ENOMEM, before anything runs, what would take `used` beyond so many bytes; 0
 /// lifts the limit.
-MT_API mt_status mt_set_memory_limit(const char *device, int64_t bytes);
+MT_API mt_status mt_set_memory_limit(const char* device, int64_t bytes);
 /// Gives cached memory back to the system.
-MT_API mt_status mt_release_cached_memory(const char *device);
+MT_API mt_status mt_release_cached_memory(const char* device);
 
 /// Whether each operator runs as it is called, unfused: the environment's MT_EAGER=1 at first.
 MT_API bool mt_eager(void);

@@ -56,17 +56,17 @@ MT_API mt_status mt_error(void);
 /// Its message, beginning with the operator's name and showing what did not fit:
 /// "matmul: [64,3] x [2,1]: inner sizes 3 and 2". Empty when there is none. Belongs to the thread,
 /// until mt_clear().
-MT_API const char *mt_error_message(void);
+MT_API const char* mt_error_message(void);
 
 /// Forgets the error of this thread.
 MT_API void mt_clear(void);
 
 /// Records an error from a callback or a binding, unless one is pending; returns the pending code.
 /// `code` is one of the negative codes; any other counts as MT_EUSER. `message` is copied.
-MT_API mt_status mt_set_error(mt_status code, const char *message);
+MT_API mt_status mt_set_error(mt_status code, const char* message);
 
 /// The name of a code: "MT_ESHAPE" for -2; "unknown" for what is none. Belongs to the library.
-MT_API const char *mt_status_name(mt_status code);
+MT_API const char* mt_status_name(mt_status code);
 
 #ifdef __cplusplus
 }

@@ -17,18 +17,18 @@ extern "C" {
 
 /// Reads a NumPy .npy file, format 1 to 3, row- or column-major, either byte order. MT_EUNSUPPORTED
 /// for element types that mtorch lacks.
-MT_API mt_tensor *mt_load_npy(const char *path, const char *device);
+MT_API mt_tensor* mt_load_npy(const char* path, const char* device);
 /// Writes a NumPy .npy file. bfloat16, which NumPy lacks, is MT_EUNSUPPORTED.
-MT_API mt_status mt_save_npy(mt_tensor *tensor, const char *path);
+MT_API mt_status mt_save_npy(mt_tensor* tensor, const char* path);
 /// Reads a NumPy .npz archive as a collection of buffers. Released with mt_parameters_release().
-MT_API mt_parameters *mt_load_npz(const char *path, const char *device);
+MT_API mt_parameters* mt_load_npz(const char* path, const char* device);
 /// Writes all tensors of a collection as a NumPy .npz archive, compressed if so asked.
-MT_API mt_status mt_save_npz(mt_parameters *parameters, const char *path, bool compress);
+MT_API mt_status mt_save_npz(mt_parameters* parameters, const char* path, bool compress);
 /// Reads a safetensors file as a collection of buffers, whatever its names and shapes. (To fill a
 /// model's own tensors: mt_parameters_load().) Released with mt_parameters_release().
-MT_API mt_parameters *mt_load_safetensors(const char *path, const char *device);
+MT_API mt_parameters* mt_load_safetensors(const char* path, const char* device);
 /// Reads an IDX file (as MNIST's), plain or gzip.
-MT_API mt_tensor *mt_load_idx(const char *path, const char *device);
+MT_API mt_tensor* mt_load_idx(const char* path, const char* device);
 
 // ----------------------------------------------------------------------------------------- DLPack
 // dmlc/dlpack's structures, declared in its dlpack.h; memory is shared, not copied.
@@ -37,18 +37,16 @@ struct DLManagedTensor;
 struct DLManagedTensorVersioned;
 
 /// The value as a versioned DLPack tensor, read-only; computes it. The caller, or whoever takes it,
-/// calls its deleter. `flags` is 0, or DLPACK_FLAG_BITMASK_IS_COPIED (2) to have a copy, which is
-/// writable.
-MT_API struct DLManagedTensorVersioned *mt_to_dlpack(mt_tensor *tensor, uint64_t flags);
+/// calls its deleter. `flags` is 0, or DLPACK_FLAG_BITMASK_IS_COPIED (2) for a writable copy.
+MT_API struct DLManagedTensorVersioned* mt_to_dlpack(mt_tensor* tensor, uint64_t flags);
 /// A tensor over a DLPack tensor's memory, with any strides; its deleter is called when nothing
 /// needs the memory any more, and not when this fails. The memory must not be written meanwhile.
 /// MT_EUNSUPPORTED for a type, device or version that is not known.
-MT_API mt_tensor *mt_from_dlpack(struct DLManagedTensorVersioned *managed);
-/// The same for the structure of DLPack before 1.0, which cannot say read-only: the receiver must
-/// not write.
-MT_API struct DLManagedTensor *mt_to_dlpack_unversioned(mt_tensor *tensor);
-/// The same for the structure of DLPack before 1.0.
-MT_API mt_tensor *mt_from_dlpack_unversioned(struct DLManagedTensor *managed);
+MT_API mt_tensor* mt_from_dlpack(struct DLManagedTensorVersioned* managed);
+/// The same as DLPack before 1.0 has it, which cannot say read-only: the receiver must not write.
+MT_API struct DLManagedTensor* mt_to_dlpack_unversioned(mt_tensor* tensor);
+/// The same for a tensor as DLPack before 1.0 has it.
+MT_API mt_tensor* mt_from_dlpack_unversioned(struct DLManagedTensor* managed);
 
 #ifdef __cplusplus
 }

@@ -19,15 +19,14 @@ extern "C" {
 /// The matrix product [..., m, k] x [..., k, n] = [..., m, n]; leading axes broadcast. An operand
 /// of one dimension is a row on the left, a column on the right, and its axis is dropped. Integers
 /// multiply too.
-MT_API mt_tensor *mt_matmul(mt_tensor *a, mt_tensor *b);
+MT_API mt_tensor* mt_matmul(mt_tensor* a, mt_tensor* b);
 /// x weight^T + bias: [..., in] with weight [out, in] and bias [out] or NULL gives [..., out].
-MT_API mt_tensor *mt_linear(mt_tensor *x, mt_tensor *weight, mt_tensor *bias);
+MT_API mt_tensor* mt_linear(mt_tensor* x, mt_tensor* weight, mt_tensor* bias);
 /// The Einstein sum, by NumPy's full grammar: "ij,jk->ik"; without "->" the labels that occur once,
 /// in alphabetical order; a label repeated within an operand takes its diagonal; "..." broadcasts.
-/// More than two operands are contracted in pairs, in the order with the fewest multiplications
-/// (all are tried up to 6 operands, greedily beyond). MT_EINVAL for a malformed equation, with the
-/// place.
-MT_API mt_tensor *mt_einsum(const char *equation, mt_tensor *const *tensors, size_t n);
+/// Several operands are contracted in pairs, in the order with the fewest multiplications (all are
+/// tried up to 6 operands, greedily beyond). MT_EINVAL for a malformed equation, with the place.
+MT_API mt_tensor* mt_einsum(const char* equation, mt_tensor* const* tensors, size_t n);
 
 // ------------------------------------------------------------------------------------ Convolution
 // Cross-correlation, as in other libraries: the kernel is not flipped.
@@ -53,23 +52,23 @@ typedef struct mt_conv_options {
 ///
 /// over t and the channels i of o's group. `options` may be NULL. MT_ESHAPE also when the kernel is
 /// larger than the padded input.
-MT_API mt_tensor *mt_conv1d(mt_tensor *x, mt_tensor *weight, mt_tensor *bias,
-                            const mt_conv_options *options);
+MT_API mt_tensor* mt_conv1d(mt_tensor* x, mt_tensor* weight, mt_tensor* bias,
+                            const mt_conv_options* options);
 /// The same over two axes: [batch, in, height, width], weight [out, in / groups, kernel height,
 /// kernel width].
-MT_API mt_tensor *mt_conv2d(mt_tensor *x, mt_tensor *weight, mt_tensor *bias,
-                            const mt_conv_options *options);
+MT_API mt_tensor* mt_conv2d(mt_tensor* x, mt_tensor* weight, mt_tensor* bias,
+                            const mt_conv_options* options);
 /// The transpose, which is the gradient of mt_conv1d() to its input: [batch, in, length] with
 /// weight [in, out / groups, kernel] and bias [out] or NULL gives [batch, out, length'],
 ///
 ///     length' = (length - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1
 ///
 /// `output_padding` is less than `stride` or `dilation` (MT_EINVAL). `options` may be NULL.
-MT_API mt_tensor *mt_conv_transpose1d(mt_tensor *x, mt_tensor *weight, mt_tensor *bias,
-                                      const mt_conv_options *options);
+MT_API mt_tensor* mt_conv_transpose1d(mt_tensor* x, mt_tensor* weight, mt_tensor* bias,
+                                      const mt_conv_options* options);
 /// The same over two axes: weight [in, out / groups, kernel height, kernel width].
-MT_API mt_tensor *mt_conv_transpose2d(mt_tensor *x, mt_tensor *weight, mt_tensor *bias,
-                                      const mt_conv_options *options);
+MT_API mt_tensor* mt_conv_transpose2d(mt_tensor* x, mt_tensor* weight, mt_tensor* bias,
+                                      const mt_conv_options* options);
 
 // ---------------------------------------------------------------------------------------- Pooling
 
@@ -87,15 +86,15 @@ typedef struct mt_pool_options {
 /// The largest element of each window over the last axis; padding counts as -infinity. Equal
 /// largest elements share the gradient equally. Leading axes are free; the size becomes as in
 /// mt_conv1d(). `options` may be NULL. MT_ESHAPE when the window is larger than the padded input.
-MT_API mt_tensor *mt_max_pool1d(mt_tensor *x, int64_t size, const mt_pool_options *options);
+MT_API mt_tensor* mt_max_pool1d(mt_tensor* x, int64_t size, const mt_pool_options* options);
 /// The same over the last two axes.
-MT_API mt_tensor *mt_max_pool2d(mt_tensor *x, int64_t height, int64_t width,
-                                const mt_pool_options *options);
+MT_API mt_tensor* mt_max_pool2d(mt_tensor* x, int64_t height, int64_t width,
+                                const mt_pool_options* options);
 /// The mean of each window over the last axis; padding counts as 0. `options` may be NULL.
-MT_API mt_tensor *mt_avg_pool1d(mt_tensor *x, int64_t size, const mt_pool_options *options);
+MT_API mt_tensor* mt_avg_pool1d(mt_tensor* x, int64_t size, const mt_pool_options* options);
 /// The same over the last two axes.
-MT_API mt_tensor *mt_avg_pool2d(mt_tensor *x, int64_t height, int64_t width,
-                                const mt_pool_options *options);
+MT_API mt_tensor* mt_avg_pool2d(mt_tensor* x, int64_t height, int64_t width,
+                                const mt_pool_options* options);
 
 #ifdef __cplusplus
 }

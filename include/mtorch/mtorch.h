@@ -9,13 +9,13 @@
 /// int main(void) {                                        // fit y = 3 x + 1
 ///   float x[64], y[64];
 ///   for (int i = 0; i < 64; i++) x[i] = i / 64.0f, y[i] = 3 * x[i] + 1;
-///   mt_tensor *w = mt_take(mt_require_grad(mt_zeros(MT_DIMS(1, 1), MT_F32, NULL)));
-///   mt_tensor *b = mt_take(mt_require_grad(mt_zeros(MT_DIMS(1), MT_F32, NULL)));
-///   mt_tensor *parameters[] = {w, b};
+///   mt_tensor* w = mt_take(mt_require_grad(mt_zeros(MT_DIMS(1, 1), MT_F32, NULL)));
+///   mt_tensor* b = mt_take(mt_require_grad(mt_zeros(MT_DIMS(1), MT_F32, NULL)));
+///   mt_tensor* parameters[] = {w, b};
 ///   for (int step = 0; step < 500 && !mt_error(); step++) MT_SCOPE {
-///     mt_tensor *input = mt_wrap(x, MT_DIMS(64, 1), MT_F32, NULL, NULL, NULL);
-///     mt_tensor *target = mt_wrap(y, MT_DIMS(64, 1), MT_F32, NULL, NULL, NULL);
-///     mt_tensor *output = mt_add(mt_matmul(input, w), b);
+///     mt_tensor* input = mt_wrap(x, MT_DIMS(64, 1), MT_F32, NULL, NULL, NULL);
+///     mt_tensor* target = mt_wrap(y, MT_DIMS(64, 1), MT_F32, NULL, NULL, NULL);
+///     mt_tensor* output = mt_add(mt_matmul(input, w), b);
 ///     mt_backward(mt_mean(mt_square(mt_sub(output, target)), NULL, 0));
 ///     mt_sgd(parameters, 2, 0.3);
 ///     mt_zero_grad(parameters, 2);

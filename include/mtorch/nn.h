@@ -17,18 +17,18 @@ extern "C" {
 // --------------------------------------------------------------------------------------- Functions
 
 /// e^x / sum(e^x) along `axis`, with max(x) subtracted first.
-MT_API mt_tensor *mt_softmax(mt_tensor *x, int64_t axis);
+MT_API mt_tensor* mt_softmax(mt_tensor* x, int64_t axis);
 /// log(softmax(x)) = x - logsumexp(x) along `axis`.
-MT_API mt_tensor *mt_log_softmax(mt_tensor *x, int64_t axis);
+MT_API mt_tensor* mt_log_softmax(mt_tensor* x, int64_t axis);
 
 /// (x - mean) / sqrt(var + epsilon) * weight + bias, mean and population variance over the last
 /// `naxes` axes, whose shape `weight` and `bias` have; either may be NULL. (Ba, Kiros and Hinton,
 /// 2016, arXiv 1607.06450.)
-MT_API mt_tensor *mt_layer_norm(mt_tensor *x, size_t naxes, mt_tensor *weight, mt_tensor *bias,
+MT_API mt_tensor* mt_layer_norm(mt_tensor* x, size_t naxes, mt_tensor* weight, mt_tensor* bias,
                                 double epsilon);
 /// x / sqrt(mean(x^2) + epsilon) * weight over the last `naxes` axes; `weight` may be NULL. (Zhang
 /// and Sennrich, 2019, arXiv 1910.07467.)
-MT_API mt_tensor *mt_rms_norm(mt_tensor *x, size_t naxes, mt_tensor *weight, double epsilon);
+MT_API mt_tensor* mt_rms_norm(mt_tensor* x, size_t naxes, mt_tensor* weight, double epsilon);
 
 /// How mt_batch_norm() works.
 typedef struct mt_batch_norm_options {
@@ -45,16 +45,16 @@ typedef struct mt_batch_norm_options {
 /// (population variance), rebinding `running_mean` and `running_var` to (1 - momentum) old +
 /// momentum new (sample variance), unless they are NULL; else by the running statistics. `options`
 /// may be NULL. (Ioffe and Szegedy, 2015, arXiv 1502.03167.)
-MT_API mt_tensor *mt_batch_norm(mt_tensor *x, mt_tensor *weight, mt_tensor *bias,
-                                mt_tensor *running_mean, mt_tensor *running_var,
-                                const mt_batch_norm_options *options);
+MT_API mt_tensor* mt_batch_norm(mt_tensor* x, mt_tensor* weight, mt_tensor* bias,
+                                mt_tensor* running_mean, mt_tensor* running_var,
+                                const mt_batch_norm_options* options);
 
 /// In training each element is 0 with the given probability, else x / (1 - probability); otherwise
 /// x. MT_EINVAL unless 0 <= probability <= 1. (Srivastava and others, 2014.)
-MT_API mt_tensor *mt_dropout(mt_tensor *x, double probability, bool training);
+MT_API mt_tensor* mt_dropout(mt_tensor* x, double probability, bool training);
 
 /// Rows of `weight` [count, size] for integers [...]: [..., size]. MT_EINDEX outside [0, count).
-MT_API mt_tensor *mt_embedding(mt_tensor *indices, mt_tensor *weight);
+MT_API mt_tensor* mt_embedding(mt_tensor* indices, mt_tensor* weight);
 
 /// How mt_scaled_dot_product_attention() works.
 typedef struct mt_attention_options {
@@ -71,9 +71,9 @@ typedef struct mt_attention_options {
 /// softmax(query key^T scale + mask) value: query [..., n, d], key [..., m, d], value [..., m, e]
 /// give [..., n, e]. `mask` broadcasts to [..., n, m] or is NULL: bool says who may be seen, floats
 /// are added. `options` may be NULL. (Vaswani and others, 2017, arXiv 1706.03762.)
-MT_API mt_tensor *mt_scaled_dot_product_attention(mt_tensor *query, mt_tensor *key,
-                                                  mt_tensor *value, mt_tensor *mask,
-                                                  const mt_attention_options *options);
+MT_API mt_tensor* mt_scaled_dot_product_attention(mt_tensor* query, mt_tensor* key,
+                                                  mt_tensor* value, mt_tensor* mask,
+                                                  const mt_attention_options* options);
 
 // ------------------------------------------------------------------------------------------ Losses
 
@@ -83,13 +83,13 @@ enum { MT_REDUCTION_MEAN = 0, MT_REDUCTION_SUM = 1, MT_REDUCTION_NONE = 2 };
 /// -sum(p log_softmax(logits)) along `axis`, the classes. `targets` are integers of logits' shape
 /// without that axis, or probabilities p of logits' shape. Mean over all but the class axis.
 /// MT_EINDEX for a target outside the classes, found when it is computed.
-MT_API mt_tensor *mt_cross_entropy(mt_tensor *logits, mt_tensor *targets, int64_t axis,
+MT_API mt_tensor* mt_cross_entropy(mt_tensor* logits, mt_tensor* targets, int64_t axis,
                                    int32_t reduction);
 /// (x - target)^2. The two broadcast.
-MT_API mt_tensor *mt_mse_loss(mt_tensor *x, mt_tensor *target, int32_t reduction);
+MT_API mt_tensor* mt_mse_loss(mt_tensor* x, mt_tensor* target, int32_t reduction);
 /// -(t log(sigmoid(x)) + (1 - t) log(1 - sigmoid(x))) for target t, computed without overflow as
 /// max(x, 0) - x t + log(1 + e^-|x|). The two broadcast.
-MT_API mt_tensor *mt_bce_with_logits(mt_tensor *x, mt_tensor *target, int32_t reduction);
+MT_API mt_tensor* mt_bce_with_logits(mt_tensor* x, mt_tensor* target, int32_t reduction);
 
 // ------------------------------------------------------------------------------------ Initialisers
 // Each rebinds a float tensor to fresh random values, as mt_assign() does; a leaf that requires a
@@ -98,21 +98,21 @@ MT_API mt_tensor *mt_bce_with_logits(mt_tensor *x, mt_tensor *target, int32_t re
 // kernel...]. They need two dimensions (MT_ESHAPE).
 
 /// Uniform in [low, high).
-MT_API mt_status mt_init_uniform(mt_tensor *x, double low, double high);
+MT_API mt_status mt_init_uniform(mt_tensor* x, double low, double high);
 /// Normal.
-MT_API mt_status mt_init_normal(mt_tensor *x, double mean, double deviation);
+MT_API mt_status mt_init_normal(mt_tensor* x, double mean, double deviation);
 /// Uniform within +- gain sqrt(6 / (fan_in + fan_out)). (Glorot and Bengio, 2010.)
-MT_API mt_status mt_init_xavier_uniform(mt_tensor *x, double gain);
+MT_API mt_status mt_init_xavier_uniform(mt_tensor* x, double gain);
 /// Normal with deviation gain sqrt(2 / (fan_in + fan_out)).
-MT_API mt_status mt_init_xavier_normal(mt_tensor *x, double gain);
+MT_API mt_status mt_init_xavier_normal(mt_tensor* x, double gain);
 /// Uniform within +- sqrt(6 / ((1 + slope^2) fan_in)); slope 0 suits relu. (He and others, 2015,
 /// arXiv 1502.01852.)
-MT_API mt_status mt_init_kaiming_uniform(mt_tensor *x, double slope);
+MT_API mt_status mt_init_kaiming_uniform(mt_tensor* x, double slope);
 /// Normal with deviation sqrt(2 / ((1 + slope^2) fan_in)).
-MT_API mt_status mt_init_kaiming_normal(mt_tensor *x, double slope);
+MT_API mt_status mt_init_kaiming_normal(mt_tensor* x, double slope);
 /// gain times a random matrix [dims[0], rest] whose rows, or columns if fewer, are orthonormal.
 /// (Saxe, McClelland and Ganguli, 2014, arXiv 1312.6120.)
-MT_API mt_status mt_init_orthogonal(mt_tensor *x, double gain);
+MT_API mt_status mt_init_orthogonal(mt_tensor* x, double gain);
 
 // -------------------------------------------------------------------------------- Named parameters
 
@@ -121,40 +121,40 @@ MT_API mt_status mt_init_orthogonal(mt_tensor *x, double gain);
 typedef struct mt_parameters mt_parameters;
 
 /// An empty collection, in training mode. Layers create their tensors with this type and device.
-MT_API mt_parameters *mt_parameters_new(mt_dtype dtype, const char *device);
+MT_API mt_parameters* mt_parameters_new(mt_dtype dtype, const char* device);
 /// Frees a collection and its layers; tensors live on where others own them. NULL is harmless.
-MT_API void mt_parameters_release(mt_parameters *parameters);
+MT_API void mt_parameters_release(mt_parameters* parameters);
 /// Adds a float tensor as a parameter: the collection becomes an owner of the handle and marks it
 /// with mt_require_grad(). MT_EINVAL when the name is empty or taken.
-MT_API mt_status mt_parameters_add(mt_parameters *parameters, const char *name, mt_tensor *tensor);
+MT_API mt_status mt_parameters_add(mt_parameters* parameters, const char* name, mt_tensor* tensor);
 /// Adds a tensor of any type as a buffer.
-MT_API mt_status mt_parameters_add_buffer(mt_parameters *parameters, const char *name,
-                                          mt_tensor *tensor);
+MT_API mt_status mt_parameters_add_buffer(mt_parameters* parameters, const char* name,
+                                          mt_tensor* tensor);
 /// How many tensors there are.
-MT_API size_t mt_parameters_count(mt_parameters *parameters);
+MT_API size_t mt_parameters_count(mt_parameters* parameters);
 /// The name of tensor i. Belongs to the collection. MT_EINDEX.
-MT_API const char *mt_parameters_name(mt_parameters *parameters, size_t i);
+MT_API const char* mt_parameters_name(mt_parameters* parameters, size_t i);
 /// Tensor i, borrowed: the collection's own handle. MT_EINDEX.
-MT_API mt_tensor *mt_parameters_tensor(mt_parameters *parameters, size_t i);
+MT_API mt_tensor* mt_parameters_tensor(mt_parameters* parameters, size_t i);
 /// The tensor with a name, borrowed: the collection's own handle. MT_EINVAL when there is none.
-MT_API mt_tensor *mt_parameters_get(mt_parameters *parameters, const char *name);
+MT_API mt_tensor* mt_parameters_get(mt_parameters* parameters, const char* name);
 /// Whether tensor i is a buffer. MT_EINDEX.
-MT_API bool mt_parameters_is_buffer(mt_parameters *parameters, size_t i);
+MT_API bool mt_parameters_is_buffer(mt_parameters* parameters, size_t i);
 /// Whether a collection has a tensor with this name. Records no error for a missing one.
-MT_API bool mt_parameters_has(mt_parameters *parameters, const char *name);
+MT_API bool mt_parameters_has(mt_parameters* parameters, const char* name);
 
 /// Whether the layers of a collection are in training mode.
-MT_API bool mt_parameters_training(mt_parameters *parameters);
+MT_API bool mt_parameters_training(mt_parameters* parameters);
 /// Switches dropout and batch norm between training (true) and evaluation (false).
-MT_API mt_status mt_parameters_set_training(mt_parameters *parameters, bool training);
+MT_API mt_status mt_parameters_set_training(mt_parameters* parameters, bool training);
 /// mt_zero_grad() for all parameters.
-MT_API mt_status mt_parameters_zero_grad(mt_parameters *parameters);
+MT_API mt_status mt_parameters_zero_grad(mt_parameters* parameters);
 /// Writes all tensors to a safetensors file. The file appears whole, under its name, or the old one
 /// stays. MT_EIO.
-MT_API mt_status mt_parameters_save(mt_parameters *parameters, const char *path);
+MT_API mt_status mt_parameters_save(mt_parameters* parameters, const char* path);
 /// Binds all tensors to the values in a safetensors file, which has the same names (else MT_EIO),
 /// shapes and types (else MT_ESHAPE, MT_EDTYPE); nothing changes unless all fit.
-MT_API mt_status mt_parameters_load(mt_parameters *parameters, const char *path);
+MT_API mt_status mt_parameters_load(mt_parameters* parameters, const char* path);
 
 // ------------------------------------------------------------------------------------------ Layers
 // A layer belongs to its collection and is freed with it. `name` is the prefix of its tensors'
@@ -165,50 +165,50 @@ MT_API mt_status mt_parameters_load(mt_parameters *parameters, const char *path)
 typedef struct mt_layer mt_layer;
 
 /// The layer's result for x.
-MT_API mt_tensor *mt_apply(mt_layer *layer, mt_tensor *x);
+MT_API mt_tensor* mt_apply(mt_layer* layer, mt_tensor* x);
 
 /// mt_linear() with weight [out_features, in_features] and, if `bias`, bias [out_features].
-MT_API mt_layer *mt_layer_linear(mt_parameters *parameters, const char *name, int64_t in_features,
+MT_API mt_layer* mt_layer_linear(mt_parameters* parameters, const char* name, int64_t in_features,
                                  int64_t out_features, bool bias);
 /// mt_conv1d() with weight [out_channels, in_channels / groups, kernel]. `options` or NULL.
-MT_API mt_layer *mt_layer_conv1d(mt_parameters *parameters, const char *name, int64_t in_channels,
+MT_API mt_layer* mt_layer_conv1d(mt_parameters* parameters, const char* name, int64_t in_channels,
                                  int64_t out_channels, int64_t kernel,
-                                 const mt_conv_options *options);
+                                 const mt_conv_options* options);
 /// mt_conv2d() with weight [out_channels, in_channels / groups, height, width]. `options` or NULL.
-MT_API mt_layer *mt_layer_conv2d(mt_parameters *parameters, const char *name, int64_t in_channels,
+MT_API mt_layer* mt_layer_conv2d(mt_parameters* parameters, const char* name, int64_t in_channels,
                                  int64_t out_channels, int64_t height, int64_t width,
-                                 const mt_conv_options *options);
+                                 const mt_conv_options* options);
 /// mt_conv_transpose1d() with weight [in_channels, out_channels / groups, kernel].
 /// `options` or NULL.
-MT_API mt_layer *mt_layer_conv_transpose1d(mt_parameters *parameters, const char *name,
+MT_API mt_layer* mt_layer_conv_transpose1d(mt_parameters* parameters, const char* name,
                                            int64_t in_channels, int64_t out_channels,
-                                           int64_t kernel, const mt_conv_options *options);
+                                           int64_t kernel, const mt_conv_options* options);
 /// mt_conv_transpose2d() with weight [in_channels, out_channels / groups, height, width].
 /// `options` or NULL.
-MT_API mt_layer *mt_layer_conv_transpose2d(mt_parameters *parameters, const char *name,
+MT_API mt_layer* mt_layer_conv_transpose2d(mt_parameters* parameters, const char* name,
                                            int64_t in_channels, int64_t out_channels,
                                            int64_t height, int64_t width,
-                                           const mt_conv_options *options);
+                                           const mt_conv_options* options);
 /// mt_layer_norm() over last axes of shape `dims`, with weight and bias. Usual epsilon: 1e-5.
-MT_API mt_layer *mt_layer_layer_norm(mt_parameters *parameters, const char *name,
-                                     const int64_t *dims, size_t ndim, double epsilon);
+MT_API mt_layer* mt_layer_layer_norm(mt_parameters* parameters, const char* name,
+                                     const int64_t* dims, size_t ndim, double epsilon);
 /// mt_rms_norm() over last axes of shape `dims`, with weight. Usual epsilon: 1e-6.
-MT_API mt_layer *mt_layer_rms_norm(mt_parameters *parameters, const char *name, const int64_t *dims,
+MT_API mt_layer* mt_layer_rms_norm(mt_parameters* parameters, const char* name, const int64_t* dims,
                                    size_t ndim, double epsilon);
 /// mt_batch_norm() with weight and bias, and buffers running_mean (0) and running_var (1). Usual
 /// momentum and epsilon: 0.1 and 1e-5.
-MT_API mt_layer *mt_layer_batch_norm(mt_parameters *parameters, const char *name, int64_t channels,
+MT_API mt_layer* mt_layer_batch_norm(mt_parameters* parameters, const char* name, int64_t channels,
                                      double momentum, double epsilon);
 /// mt_embedding() with weight [count, size].
-MT_API mt_layer *mt_layer_embedding(mt_parameters *parameters, const char *name, int64_t count,
+MT_API mt_layer* mt_layer_embedding(mt_parameters* parameters, const char* name, int64_t count,
                                     int64_t size);
 /// mt_dropout(). It has no tensors and so no name.
-MT_API mt_layer *mt_layer_dropout(mt_parameters *parameters, double probability);
+MT_API mt_layer* mt_layer_dropout(mt_parameters* parameters, double probability);
 /// Self-attention with `heads` heads on [..., n, width]: in_proj_weight [3 width, width] and
 /// in_proj_bias make query, key and value, and out_proj.weight [width, width] and out_proj.bias the
 /// result. `heads` divides `width`. `options` may be NULL.
-MT_API mt_layer *mt_layer_attention(mt_parameters *parameters, const char *name, int64_t width,
-                                    int64_t heads, const mt_attention_options *options);
+MT_API mt_layer* mt_layer_attention(mt_parameters* parameters, const char* name, int64_t width,
+                                    int64_t heads, const mt_attention_options* options);
 
 #ifdef __cplusplus
 }

@@ -15,12 +15,11 @@ extern "C" {
 #endif
 
 /// One plain step on leaves without any state: w = w - lr g. Leaves without gradient stay.
-MT_API mt_status mt_sgd(mt_tensor *const *params, size_t n, double lr);
+MT_API mt_status mt_sgd(mt_tensor* const* params, size_t n, double lr);
 
 // -------------------------------------------------------------------------------------- Optimizers
 
-/// An update rule with its state, for the parameters of one collection, which it keeps alive.
-/// Opaque.
+/// An update rule and its state, for the parameters of one collection, kept alive by it. Opaque.
 typedef struct mt_optimizer mt_optimizer;
 
 /// Options of mt_optimizer_sgd().
@@ -39,8 +38,8 @@ typedef struct mt_sgd_options {
 ///     g += c w,  v = m v + (1 - d) g (at t = 1: v = g),  w -= a v (Nesterov: w -= a (g + m v))
 ///
 /// (Sutskever, Martens, Dahl and Hinton, 2013.) `options` may be NULL.
-MT_API mt_optimizer *mt_optimizer_sgd(mt_parameters *parameters, double lr,
-                                      const mt_sgd_options *options);
+MT_API mt_optimizer* mt_optimizer_sgd(mt_parameters* parameters, double lr,
+                                      const mt_sgd_options* options);
 
 /// Options of mt_optimizer_adam() and mt_optimizer_adamw().
 typedef struct mt_adam_options {
@@ -61,12 +60,12 @@ typedef struct mt_adam_options {
 ///     w -= a m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + e)
 ///
 /// (Kingma and Ba, 2015, arXiv 1412.6980.) Usual lr: 1e-3. `options` NULL: MT_ADAM_OPTIONS_INIT.
-MT_API mt_optimizer *mt_optimizer_adam(mt_parameters *parameters, double lr,
-                                       const mt_adam_options *options);
+MT_API mt_optimizer* mt_optimizer_adam(mt_parameters* parameters, double lr,
+                                       const mt_adam_options* options);
 /// Adam with decoupled decay: w -= a c w, first, in place of g += c w. (Loshchilov and Hutter,
 /// 2019, arXiv 1711.05101.) `options` NULL: MT_ADAMW_OPTIONS_INIT.
-MT_API mt_optimizer *mt_optimizer_adamw(mt_parameters *parameters, double lr,
-                                        const mt_adam_options *options);
+MT_API mt_optimizer* mt_optimizer_adamw(mt_parameters* parameters, double lr,
+                                        const mt_adam_options* options);
 
 /// Options of mt_optimizer_rmsprop().
 typedef struct mt_rmsprop_options {
@@ -84,8 +83,8 @@ typedef struct mt_rmsprop_options {
 ///     g += c w,  v = s v + (1 - s) g^2,  b = m b + g / (sqrt(v) + e),  w -= a b
 ///
 /// (Hinton, 2012, lecture 6.) Usual lr: 1e-2. `options` may be NULL.
-MT_API mt_optimizer *mt_optimizer_rmsprop(mt_parameters *parameters, double lr,
-                                          const mt_rmsprop_options *options);
+MT_API mt_optimizer* mt_optimizer_rmsprop(mt_parameters* parameters, double lr,
+                                          const mt_rmsprop_options* options);
 
 /// Options of mt_optimizer_adagrad().
 typedef struct mt_adagrad_options {
@@ -102,30 +101,29 @@ typedef struct mt_adagrad_options {
 ///     g += c w,  v += g^2,  w -= a g / (sqrt(v) + e)
 ///
 /// (Duchi, Hazan and Singer, 2011.) Usual lr: 1e-2. `options` may be NULL.
-MT_API mt_optimizer *mt_optimizer_adagrad(mt_parameters *parameters, double lr,
-                                          const mt_adagrad_options *options);
+MT_API mt_optimizer* mt_optimizer_adagrad(mt_parameters* parameters, double lr,
+                                          const mt_adagrad_options* options);
 
 /// Updates the parameters once. Refuses while an error is pending.
-MT_API mt_status mt_optimizer_step(mt_optimizer *optimizer);
+MT_API mt_status mt_optimizer_step(mt_optimizer* optimizer);
 /// How many steps it has taken.
-MT_API int64_t mt_optimizer_steps(mt_optimizer *optimizer);
+MT_API int64_t mt_optimizer_steps(mt_optimizer* optimizer);
 /// The learning rate a.
-MT_API double mt_optimizer_learning_rate(mt_optimizer *optimizer);
+MT_API double mt_optimizer_learning_rate(mt_optimizer* optimizer);
 /// Sets the learning rate; traced steps follow it too. MT_EINVAL unless it is finite and >= 0.
-MT_API mt_status mt_optimizer_set_learning_rate(mt_optimizer *optimizer, double lr);
+MT_API mt_status mt_optimizer_set_learning_rate(mt_optimizer* optimizer, double lr);
 /// Writes state, step and learning rate to a safetensors file, as mt_parameters_save() does.
-MT_API mt_status mt_optimizer_save(mt_optimizer *optimizer, const char *path);
+MT_API mt_status mt_optimizer_save(mt_optimizer* optimizer, const char* path);
 /// Reads them back into an optimizer of the same rule and parameters (else MT_EIO); nothing changes
 /// unless all fit.
-MT_API mt_status mt_optimizer_load(mt_optimizer *optimizer, const char *path);
+MT_API mt_status mt_optimizer_load(mt_optimizer* optimizer, const char* path);
 /// Frees an optimizer. NULL is harmless.
-MT_API void mt_optimizer_release(mt_optimizer *optimizer);
+MT_API void mt_optimizer_release(mt_optimizer* optimizer);
 
 /// Scales all gradients by min(1, max_norm / (norm + 1e-6)), where norm is the Euclidean norm of
-/// all of them as one vector, and returns norm: a float without dimensions. MT_EINVAL unless
-/// max_norm
-/// >= 0. (Pascanu, Mikolov and Bengio, 2013, arXiv 1211.5063.)
-MT_API mt_tensor *mt_clip_grad_norm(mt_parameters *parameters, double max_norm);
+/// them all as one vector, and returns norm: a float without dimensions. MT_EINVAL for a negative
+/// max_norm. (Pascanu, Mikolov and Bengio, 2013, arXiv 1211.5063.)
+MT_API mt_tensor* mt_clip_grad_norm(mt_parameters* parameters, double max_norm);
 
 // --------------------------------------------------------------------------------------- Schedules
 // Learning rates as plain functions of the step, which counts from 0; for

@@ -18,86 +18,86 @@ extern "C" {
 #endif
 
 /// The sum; of nothing 0. Bool and signed integers sum as int64, unsigned ones as uint64.
-MT_API mt_tensor *mt_sum(mt_tensor *x, const int64_t *axes, size_t naxes);
-MT_API mt_tensor *mt_sum_keep(mt_tensor *x, const int64_t *axes, size_t naxes);
+MT_API mt_tensor* mt_sum(mt_tensor* x, const int64_t* axes, size_t naxes);
+MT_API mt_tensor* mt_sum_keep(mt_tensor* x, const int64_t* axes, size_t naxes);
 
 /// The mean, sum / count; of nothing NaN. Integers as float32.
-MT_API mt_tensor *mt_mean(mt_tensor *x, const int64_t *axes, size_t naxes);
-MT_API mt_tensor *mt_mean_keep(mt_tensor *x, const int64_t *axes, size_t naxes);
+MT_API mt_tensor* mt_mean(mt_tensor* x, const int64_t* axes, size_t naxes);
+MT_API mt_tensor* mt_mean_keep(mt_tensor* x, const int64_t* axes, size_t naxes);
 
 /// The product; of nothing 1. Types as mt_sum().
-MT_API mt_tensor *mt_prod(mt_tensor *x, const int64_t *axes, size_t naxes);
-MT_API mt_tensor *mt_prod_keep(mt_tensor *x, const int64_t *axes, size_t naxes);
+MT_API mt_tensor* mt_prod(mt_tensor* x, const int64_t* axes, size_t naxes);
+MT_API mt_tensor* mt_prod_keep(mt_tensor* x, const int64_t* axes, size_t naxes);
 
 /// The largest element, NaN if there is one. Equal largest elements share the gradient equally.
 /// MT_EINVAL over no elements.
-MT_API mt_tensor *mt_max(mt_tensor *x, const int64_t *axes, size_t naxes);
-MT_API mt_tensor *mt_max_keep(mt_tensor *x, const int64_t *axes, size_t naxes);
+MT_API mt_tensor* mt_max(mt_tensor* x, const int64_t* axes, size_t naxes);
+MT_API mt_tensor* mt_max_keep(mt_tensor* x, const int64_t* axes, size_t naxes);
 
 /// The smallest element; otherwise as mt_max().
-MT_API mt_tensor *mt_min(mt_tensor *x, const int64_t *axes, size_t naxes);
-MT_API mt_tensor *mt_min_keep(mt_tensor *x, const int64_t *axes, size_t naxes);
+MT_API mt_tensor* mt_min(mt_tensor* x, const int64_t* axes, size_t naxes);
+MT_API mt_tensor* mt_min_keep(mt_tensor* x, const int64_t* axes, size_t naxes);
 
 /// The int64 index of the largest element, the first of equals, NaN counting as largest; over
 /// several axes the row-major index within them. No gradient. MT_EINVAL over no elements.
-MT_API mt_tensor *mt_argmax(mt_tensor *x, const int64_t *axes, size_t naxes);
-MT_API mt_tensor *mt_argmax_keep(mt_tensor *x, const int64_t *axes, size_t naxes);
+MT_API mt_tensor* mt_argmax(mt_tensor* x, const int64_t* axes, size_t naxes);
+MT_API mt_tensor* mt_argmax_keep(mt_tensor* x, const int64_t* axes, size_t naxes);
 
 /// The int64 index of the smallest element; otherwise as mt_argmax().
-MT_API mt_tensor *mt_argmin(mt_tensor *x, const int64_t *axes, size_t naxes);
-MT_API mt_tensor *mt_argmin_keep(mt_tensor *x, const int64_t *axes, size_t naxes);
+MT_API mt_tensor* mt_argmin(mt_tensor* x, const int64_t* axes, size_t naxes);
+MT_API mt_tensor* mt_argmin_keep(mt_tensor* x, const int64_t* axes, size_t naxes);
 
 /// Whether any element is not 0; of nothing false. Gives bool; no gradient.
-MT_API mt_tensor *mt_any(mt_tensor *x, const int64_t *axes, size_t naxes);
-MT_API mt_tensor *mt_any_keep(mt_tensor *x, const int64_t *axes, size_t naxes);
+MT_API mt_tensor* mt_any(mt_tensor* x, const int64_t* axes, size_t naxes);
+MT_API mt_tensor* mt_any_keep(mt_tensor* x, const int64_t* axes, size_t naxes);
 
 /// Whether all elements are not 0; of nothing true. Gives bool; no gradient.
-MT_API mt_tensor *mt_all(mt_tensor *x, const int64_t *axes, size_t naxes);
-MT_API mt_tensor *mt_all_keep(mt_tensor *x, const int64_t *axes, size_t naxes);
+MT_API mt_tensor* mt_all(mt_tensor* x, const int64_t* axes, size_t naxes);
+MT_API mt_tensor* mt_all_keep(mt_tensor* x, const int64_t* axes, size_t naxes);
 
 /// The variance, sum((x - mean(x))^2) / (count - correction), in two passes. `correction` 0 is the
 /// population's, 1 the sample's (Bessel). NaN where count <= correction. Integers as float32.
-MT_API mt_tensor *mt_var(mt_tensor *x, const int64_t *axes, size_t naxes, double correction);
-MT_API mt_tensor *mt_var_keep(mt_tensor *x, const int64_t *axes, size_t naxes, double correction);
+MT_API mt_tensor* mt_var(mt_tensor* x, const int64_t* axes, size_t naxes, double correction);
+MT_API mt_tensor* mt_var_keep(mt_tensor* x, const int64_t* axes, size_t naxes, double correction);
 
 /// The standard deviation, sqrt(mt_var()).
-MT_API mt_tensor *mt_std(mt_tensor *x, const int64_t *axes, size_t naxes, double correction);
-MT_API mt_tensor *mt_std_keep(mt_tensor *x, const int64_t *axes, size_t naxes, double correction);
+MT_API mt_tensor* mt_std(mt_tensor* x, const int64_t* axes, size_t naxes, double correction);
+MT_API mt_tensor* mt_std_keep(mt_tensor* x, const int64_t* axes, size_t naxes, double correction);
 
 /// log(sum(e^x)) as m + log(sum(e^(x - m))) with m = max(x), so without overflow; of nothing -inf.
-MT_API mt_tensor *mt_logsumexp(mt_tensor *x, const int64_t *axes, size_t naxes);
-MT_API mt_tensor *mt_logsumexp_keep(mt_tensor *x, const int64_t *axes, size_t naxes);
+MT_API mt_tensor* mt_logsumexp(mt_tensor* x, const int64_t* axes, size_t naxes);
+MT_API mt_tensor* mt_logsumexp_keep(mt_tensor* x, const int64_t* axes, size_t naxes);
 
 /// The vector norm (sum(|x|^order))^(1 / order). `order` INFINITY is max(|x|), -INFINITY min(|x|),
 /// 0 the count of non-zero elements; 2 is the Euclidean norm, whose gradient at 0 is 0.
-MT_API mt_tensor *mt_norm(mt_tensor *x, const int64_t *axes, size_t naxes, double order);
-MT_API mt_tensor *mt_norm_keep(mt_tensor *x, const int64_t *axes, size_t naxes, double order);
+MT_API mt_tensor* mt_norm(mt_tensor* x, const int64_t* axes, size_t naxes, double order);
+MT_API mt_tensor* mt_norm_keep(mt_tensor* x, const int64_t* axes, size_t naxes, double order);
 
 /// Running sums along one axis, y[i] = x[0] + ... + x[i]; shape of x, types as mt_sum().
-MT_API mt_tensor *mt_cumulative_sum(mt_tensor *x, int64_t axis);
+MT_API mt_tensor* mt_cumulative_sum(mt_tensor* x, int64_t axis);
 
 // ----------------------------------------------------------------------- Sorting and searching
 
 /// The elements along `axis` in order, equal ones as they were; NaN last (first when `descending`).
-MT_API mt_tensor *mt_sort(mt_tensor *x, int64_t axis, bool descending);
+MT_API mt_tensor* mt_sort(mt_tensor* x, int64_t axis, bool descending);
 /// The int64 indices that sort: mt_take_along_axis(x, mt_argsort(x, axis, d), axis) is sorted.
-MT_API mt_tensor *mt_argsort(mt_tensor *x, int64_t axis, bool descending);
+MT_API mt_tensor* mt_argsort(mt_tensor* x, int64_t axis, bool descending);
 /// The k largest (or smallest) elements along `axis`, best first, the first of equals first, and
 /// their int64 indices; either may be NULL when it is not wanted. MT_EINDEX unless 0 <= k <= size.
-MT_API mt_status mt_topk(mt_tensor *x, int64_t k, int64_t axis, bool largest, mt_tensor **values,
-                         mt_tensor **indices);
+MT_API mt_status mt_topk(mt_tensor* x, int64_t k, int64_t axis, bool largest, mt_tensor** values,
+                         mt_tensor** indices);
 
 // The shapes of these depend on values: they compute now, and are MT_ETRACE inside a trace.
 
 /// The int64 indices [count, ndim] of the elements that are not 0, in row-major order.
-MT_API mt_tensor *mt_nonzero(mt_tensor *x);
+MT_API mt_tensor* mt_nonzero(mt_tensor* x);
 /// The distinct elements of x, ascending: [count]. NaN is unequal to itself. No gradient.
-MT_API mt_tensor *mt_unique_values(mt_tensor *x);
+MT_API mt_tensor* mt_unique_values(mt_tensor* x);
 /// The same with, for each, the row-major index of its first occurrence [count], for each element
 /// of x the index of its value (shape of x), and how often each occurs [count], all int64. Each of
 /// the four may be NULL when it is not wanted.
-MT_API mt_status mt_unique_all(mt_tensor *x, mt_tensor **values, mt_tensor **indices,
-                               mt_tensor **inverse_indices, mt_tensor **counts);
+MT_API mt_status mt_unique_all(mt_tensor* x, mt_tensor** values, mt_tensor** indices,
+                               mt_tensor** inverse_indices, mt_tensor** counts);
 
 #ifdef __cplusplus
 }

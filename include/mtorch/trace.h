@@ -22,28 +22,27 @@ typedef struct mt_trace mt_trace;
 /// output: a whole training step can be one trace, and replaying gives the same bits as calling.
 /// Plain numbers are constants of the trace; give what changes as an input, or keep it in a tensor.
 /// Reading a value inside is MT_ETRACE.
-MT_API mt_trace *mt_trace_new(mt_function function, void *user);
+MT_API mt_trace* mt_trace_new(mt_function function, void* user);
 /// Runs the function on `inputs`, filling `results`: the first time by calling it, then by replay.
-MT_API mt_status mt_trace_call(mt_trace *trace, mt_tensor *const *inputs, size_t ninputs,
-                               mt_tensor **results, size_t nresults);
+MT_API mt_status mt_trace_call(mt_trace* trace, mt_tensor* const* inputs, size_t ninputs,
+                               mt_tensor** results, size_t nresults);
 /// How many recordings the trace holds.
-MT_API size_t mt_trace_count(mt_trace *trace);
+MT_API size_t mt_trace_count(mt_trace* trace);
 /// Frees a trace. NULL is harmless.
-MT_API void mt_trace_release(mt_trace *trace);
+MT_API void mt_trace_release(mt_trace* trace);
 
 // -------------------------------------------------------------------------------------- Explain
 // What runs as one group, the bytes it moves against those of one operator at a time, and, for each
 // edge that was not fused, why. Freed with mt_free_string().
 
-/// The plan that computes a tensor: the one that a read would run now, or that it came from. Runs
-/// nothing.
-MT_API char *mt_explain(mt_tensor *tensor);
+/// The plan of a tensor: the one that a read would run now, or that it came from. Runs nothing.
+MT_API char* mt_explain(mt_tensor* tensor);
 /// The same for Graphviz.
-MT_API char *mt_explain_dot(mt_tensor *tensor);
+MT_API char* mt_explain_dot(mt_tensor* tensor);
 /// The plans of the latest recording of a trace. MT_EINVAL before its first call.
-MT_API char *mt_explain_trace(mt_trace *trace);
+MT_API char* mt_explain_trace(mt_trace* trace);
 /// The same for Graphviz.
-MT_API char *mt_explain_trace_dot(mt_trace *trace);
+MT_API char* mt_explain_trace_dot(mt_trace* trace);
 
 #ifdef __cplusplus
 }

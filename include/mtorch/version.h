@@ -43,7 +43,7 @@ extern "C" {
 /// The version of the library that runs, as MT_VERSION counts it.
 MT_API int mt_version(void);
 /// The same as text, "0.1.0". Belongs to the library.
-MT_API const char *mt_version_text(void);
+MT_API const char* mt_version_text(void);
 
 #ifdef __cplusplus
 }

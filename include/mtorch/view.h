@@ -16,24 +16,24 @@ extern "C" {
 // -------------------------------------------------------------------------------------- Shapes
 
 /// The same elements in row-major order under another shape. One size may be -1 and is worked out.
-MT_API mt_tensor *mt_reshape(mt_tensor *x, const int64_t *dims, size_t ndim);
+MT_API mt_tensor* mt_reshape(mt_tensor* x, const int64_t* dims, size_t ndim);
 /// Axes in another order: axis i of the result is axis axes[i] of x; all must be named.
-MT_API mt_tensor *mt_permute_dims(mt_tensor *x, const int64_t *axes, size_t naxes);
+MT_API mt_tensor* mt_permute_dims(mt_tensor* x, const int64_t* axes, size_t naxes);
 /// Two axes exchanged.
-MT_API mt_tensor *mt_transpose(mt_tensor *x, int64_t axis0, int64_t axis1);
+MT_API mt_tensor* mt_transpose(mt_tensor* x, int64_t axis0, int64_t axis1);
 /// The last two axes exchanged. MT_ESHAPE below two dimensions.
-MT_API mt_tensor *mt_matrix_transpose(mt_tensor *x);
+MT_API mt_tensor* mt_matrix_transpose(mt_tensor* x);
 /// Sizes of 1, and missing leading axes, stretched to a larger shape.
-MT_API mt_tensor *mt_broadcast_to(mt_tensor *x, const int64_t *dims, size_t ndim);
+MT_API mt_tensor* mt_broadcast_to(mt_tensor* x, const int64_t* dims, size_t ndim);
 /// A new axis of size 1, which becomes axis `axis` of the result.
-MT_API mt_tensor *mt_expand_dims(mt_tensor *x, int64_t axis);
+MT_API mt_tensor* mt_expand_dims(mt_tensor* x, int64_t axis);
 /// Without the named axes, which have size 1 (else MT_ESHAPE); NULL, 0 drops every axis of size 1.
-MT_API mt_tensor *mt_squeeze(mt_tensor *x, const int64_t *axes, size_t naxes);
+MT_API mt_tensor* mt_squeeze(mt_tensor* x, const int64_t* axes, size_t naxes);
 /// Reversed along the named axes; NULL, 0 means all.
-MT_API mt_tensor *mt_flip(mt_tensor *x, const int64_t *axes, size_t naxes);
+MT_API mt_tensor* mt_flip(mt_tensor* x, const int64_t* axes, size_t naxes);
 /// Sliding windows along `axis`, of size n: that axis becomes the (n - dilation (size - 1) - 1) /
 /// step + 1 positions, and a last axis of `size` holds each window. MT_ESHAPE when none fits.
-MT_API mt_tensor *mt_window(mt_tensor *x, int64_t axis, int64_t size, int64_t step,
+MT_API mt_tensor* mt_window(mt_tensor* x, int64_t axis, int64_t size, int64_t step,
                             int64_t dilation);
 
 // ------------------------------------------------------------------------------------ Indexing
@@ -56,7 +56,7 @@ typedef struct mt_index_item {
   int64_t start;      ///< MT_INDEX_AT, MT_INDEX_RANGE
   int64_t stop;       ///< MT_INDEX_RANGE
   int64_t step;       ///< MT_INDEX_RANGE
-  mt_tensor *tensor;  ///< MT_INDEX_BY
+  mt_tensor* tensor;  ///< MT_INDEX_BY
 } mt_index_item;
 
 /// A list of items as the two arguments `items, n`: mt_index(x, MT_INDEX(MT_AT(0), MT_ALL)).
@@ -98,47 +98,46 @@ typedef struct mt_index_item {
 /// MT_BY broadcast together and give their shape in place of the first axis if they are adjacent,
 /// else in front. Ranges clip to the axis; MT_EINDEX for a position outside it, also in an index
 /// tensor, found when it is computed. A bool tensor computes now (MT_ETRACE inside a trace).
-MT_API mt_tensor *mt_index(mt_tensor *x, const mt_index_item *items, size_t n);
+MT_API mt_tensor* mt_index(mt_tensor* x, const mt_index_item* items, size_t n);
 /// x[items] = value: binds handle x to a new value, as mt_assign() does. `value` broadcasts to the
 /// shape of x[items] and converts to x's type. A position named twice takes the last value.
-/// Differentiable in x and value. A bool tensor is no obstacle in a trace here when `value` has no
-/// dimensions.
-MT_API mt_status mt_index_put(mt_tensor *x, const mt_index_item *items, size_t n, mt_tensor *value);
+/// Differentiable in x and value. With a `value` of no dimensions a bool tensor may be traced.
+MT_API mt_status mt_index_put(mt_tensor* x, const mt_index_item* items, size_t n, mt_tensor* value);
 
 /// Position `index` along `axis`, which is dropped; negative counts from the end.
-MT_API mt_tensor *mt_select(mt_tensor *x, int64_t axis, int64_t index);
+MT_API mt_tensor* mt_select(mt_tensor* x, int64_t axis, int64_t index);
 /// Every step-th position along `axis` from `start` up to and without `stop`, as Python's
 /// start:stop:step; MT_OPEN leaves an end open. MT_EINVAL when step is 0.
-MT_API mt_tensor *mt_slice(mt_tensor *x, int64_t axis, int64_t start, int64_t stop, int64_t step);
+MT_API mt_tensor* mt_slice(mt_tensor* x, int64_t axis, int64_t start, int64_t stop, int64_t step);
 /// Positions `indices` (integers, one dimension; negative count from the end) along `axis`: the
 /// Array API's take().
-MT_API mt_tensor *mt_index_select(mt_tensor *x, mt_tensor *indices, int64_t axis);
+MT_API mt_tensor* mt_index_select(mt_tensor* x, mt_tensor* indices, int64_t axis);
 /// y[i..., j, ...] = x[i..., indices[i..., j, ...], ...] with j along `axis`: PyTorch's gather().
 /// Shapes broadcast on the other axes.
-MT_API mt_tensor *mt_take_along_axis(mt_tensor *x, mt_tensor *indices, int64_t axis);
+MT_API mt_tensor* mt_take_along_axis(mt_tensor* x, mt_tensor* indices, int64_t axis);
 /// x with each values[i..., j, ...] added at [i..., indices[i..., j, ...], ...], j along `axis`.
 /// Equal positions add in row-major order. `values` has the shape of `indices` and x's type.
-MT_API mt_tensor *mt_scatter_add(mt_tensor *x, mt_tensor *indices, mt_tensor *values, int64_t axis);
+MT_API mt_tensor* mt_scatter_add(mt_tensor* x, mt_tensor* indices, mt_tensor* values, int64_t axis);
 /// The elements where `mask`, a bool tensor that broadcasts to x's shape, is true: [count].
 /// Computes now.
-MT_API mt_tensor *mt_masked_select(mt_tensor *x, mt_tensor *mask);
+MT_API mt_tensor* mt_masked_select(mt_tensor* x, mt_tensor* mask);
 
 // ------------------------------------------------------------------------ Together and apart
 
 /// Joined along an existing axis, in the promoted type; the other sizes agree. n >= 1.
-MT_API mt_tensor *mt_concat(mt_tensor *const *tensors, size_t n, int64_t axis);
+MT_API mt_tensor* mt_concat(mt_tensor* const* tensors, size_t n, int64_t axis);
 /// Joined along a new axis, in the promoted type; the shapes agree. n >= 1.
-MT_API mt_tensor *mt_stack(mt_tensor *const *tensors, size_t n, int64_t axis);
+MT_API mt_tensor* mt_stack(mt_tensor* const* tensors, size_t n, int64_t axis);
 /// Cut along `axis` into pieces of the given sizes, which add up to the axis: fills `n` results.
-MT_API mt_status mt_split(mt_tensor *x, const int64_t *sizes, size_t n, int64_t axis,
-                          mt_tensor **results);
+MT_API mt_status mt_split(mt_tensor* x, const int64_t* sizes, size_t n, int64_t axis,
+                          mt_tensor** results);
 /// With `before[i]` and `after[i]` elements of `value` added along axis i; ndim is x's.
-MT_API mt_tensor *mt_pad(mt_tensor *x, const int64_t *before, const int64_t *after, size_t ndim,
+MT_API mt_tensor* mt_pad(mt_tensor* x, const int64_t* before, const int64_t* after, size_t ndim,
                          double value);
 /// The last two axes as a matrix with everything above diagonal `k` set to 0.
-MT_API mt_tensor *mt_tril(mt_tensor *x, int64_t k);
+MT_API mt_tensor* mt_tril(mt_tensor* x, int64_t k);
 /// The last two axes as a matrix with everything below diagonal `k` set to 0.
-MT_API mt_tensor *mt_triu(mt_tensor *x, int64_t k);
+MT_API mt_tensor* mt_triu(mt_tensor* x, int64_t k);
 
 #ifdef __cplusplus
 }

@@ -7,7 +7,7 @@
 #define CHECK(condition) static_assert(condition, #condition);
 #include "constants.h"
 
-double use_macros(mt_tensor *x, mt_tensor *mask, int row) {
+double use_macros(mt_tensor* x, mt_tensor* mask, int row) {
   mt_conv_options convolution = MT_CONV_OPTIONS_INIT;
   mt_pool_options pool = MT_POOL_OPTIONS_INIT;
   mt_backward_options backward = MT_BACKWARD_OPTIONS_INIT;
