@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Row reductions in the order of ops/order.h, and their counterpart, repeating a value along a row.
+#include <cstring>
+#include <limits>
+
+#include "backends/cpu/elementwise/tables.h"
+#include "backends/cpu/elementwise/targets.h"
+#include "ops/order.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/elementwise/reduction.cpp"
+#include "hwy/foreach_target.h"
+
+#include "backends/cpu/elementwise/vector.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu {
+namespace HWY_NAMESPACE {
+
+template <class T>
+constexpr T largest() {
+  using limits = std::numeric_limits<T>;
+  return limits::has_infinity ? limits::infinity() : limits::max();
+}
+template <class T>
+constexpr T lowest() {
+  using limits = std::numeric_limits<T>;
+  return limits::has_infinity ? -limits::infinity() : limits::lowest();
+}
+
+// Each combines Highway vectors of any width, as halving meets them.
+struct Sum {
+  template <class T>
+  static constexpr T identity() {
+    return 0;
+  }
+  template <class Raw>
+  static HWY_INLINE Raw combine(Raw a, Raw b) {
+    return hn::Add(a, b);
+  }
+};
+struct Product {
+  template <class T>
+  static constexpr T identity() {
+    return 1;
+  }
+  template <class Raw>
+  static HWY_INLINE Raw combine(Raw a, Raw b) {
+    return a * b;
+  }
+};
+// The same choices as max and min in the table make.
+struct Maximum {
+  template <class T>
+  static constexpr T identity() {
+    return lowest<T>();
+  }
+  template <class Raw>
+  static HWY_INLINE Raw combine(Raw a, Raw b) {
+    if constexpr (std::is_floating_point_v<hn::TFromV<Raw>>) {
+      return hn::IfThenElse(hn::Or(a > b, hn::Not(a == a)), a, b);
+    } else {
+      return hn::IfThenElse(a > b, a, b);
+    }
+  }
+};
+struct Minimum {
+  template <class T>
+  static constexpr T identity() {
+    return largest<T>();
+  }
+  template <class Raw>
+  static HWY_INLINE Raw combine(Raw a, Raw b) {
+    if constexpr (std::is_floating_point_v<hn::TFromV<Raw>>) {
+      return hn::IfThenElse(hn::Or(a < b, hn::Not(a == a)), a, b);
+    } else {
+      return hn::IfThenElse(a < b, a, b);
+    }
+  }
+};
+
+// Halves a vector down to one lane.
+template <class Op, class D>
+HWY_INLINE hn::TFromD<D> halve(D d, hn::Vec<D> v) {
+  (void)d;
+#if HWY_TARGET != HWY_SCALAR
+  constexpr size_t bytes = hn::MaxLanes(D()) * sizeof(hn::TFromD<D>);
+  if constexpr (bytes > 16) {
+    constexpr hn::Half<D> half;
+    return halve<Op>(half, Op::combine(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  } else if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    v = Op::combine(v, hn::Shuffle1032(v));
+    v = Op::combine(v, hn::Shuffle2301(v));
+  } else {
+    v = Op::combine(v, hn::Shuffle01(v));
+  }
+#endif
+  return hn::GetLane(v);
+}
+
+template <class Op, class T>
+HWY_INLINE hn::Vec<Tag<T>> load_row_end(const T* x, size_t n) {
+  constexpr Tag<T> d;
+  auto identity = hn::Set(d, Op::template identity<T>());
+  return hn::IfThenElse(hn::FirstN(d, n), load_first(d, x, n), identity);
+}
+
+template <class Op, class T>
+void reduce_rows(void* out, const void* input, int64_t rows, int64_t columns) {
+  constexpr Tag<T> d;
+  constexpr size_t lanes = lane_count<T>;
+  constexpr size_t vectors = row_lanes / lanes;
+  const auto identity = hn::Set(d, Op::template identity<T>());
+  const size_t count = static_cast<size_t>(columns);
+  const T* x = static_cast<const T*>(input);
+  T* y = static_cast<T*>(out);
+  if (count <= lanes) {
+    // All other lanes hold the identity, which changes nothing.
+    for (int64_t r = 0; r < rows; ++r, x += count) {
+      auto row = count == lanes ? hn::LoadU(d, x) : load_row_end<Op>(x, count);
+      y[r] = halve<Op>(d, Op::combine(identity, row));
+    }
+    return;
+  }
+  for (int64_t r = 0; r < rows; ++r, x += count) {
+    hn::Vec<Tag<T>> sums[vectors];
+    for (size_t k = 0; k < vectors; ++k) sums[k] = identity;
+    size_t j = 0;
+    for (; j + row_lanes <= count; j += row_lanes) {
+      for (size_t k = 0; k < vectors; ++k) {
+        sums[k] = Op::combine(sums[k], hn::LoadU(d, x + j + k * lanes));
+      }
+    }
+    for (size_t k = 0; k < vectors && j < count; ++k, j += lanes) {
+      auto last = j + lanes <= count ? hn::LoadU(d, x + j) : load_row_end<Op>(x + j, count - j);
+      sums[k] = Op::combine(sums[k], last);
+    }
+    for (size_t half = vectors / 2; half >= 1; half /= 2) {
+      for (size_t k = 0; k < half; ++k) sums[k] = Op::combine(sums[k], sums[k + half]);
+    }
+    y[r] = halve<Op>(d, sums[0]);
+  }
+}
+
+template <class T>
+RowReduction reduction_for(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::sum:
+      return &reduce_rows<Sum, T>;
+    case Reduction::prod:
+      return &reduce_rows<Product, T>;
+    case Reduction::max:
+      return &reduce_rows<Maximum, T>;
+    case Reduction::min:
+      return &reduce_rows<Minimum, T>;
+  }
+  return nullptr;
+}
+RowReduction reduction_of(Reduction reduction, Compute type) {
+  switch (type) {
+    case Compute::f32:
+      return reduction_for<float>(reduction);
+    case Compute::f64:
+      return reduction_for<double>(reduction);
+    case Compute::i32:
+      return reduction_for<int32_t>(reduction);
+    case Compute::i64:
+      return reduction_for<int64_t>(reduction);
+    case Compute::u64:
+      return reduction_for<uint64_t>(reduction);
+  }
+  return nullptr;
+}
+
+template <class T>
+void expand_rows(void* out, const void* input, int64_t rows, int64_t columns) {
+  constexpr Tag<T> d;
+  constexpr size_t lanes = lane_count<T>;
+  const T* x = static_cast<const T*>(input);
+  T* y = static_cast<T*>(out);
+  size_t count = static_cast<size_t>(columns);
+  for (int64_t r = 0; r < rows; ++r, y += count) {
+    auto value = hn::Set(d, x[r]);
+    size_t j = 0;
+    for (; j + lanes <= count; j += lanes) hn::StoreU(value, d, y + j);
+    if (j < count) store_first(d, value, y + j, count - j);
+  }
+}
+RowExpansion expansion_of(size_t element_size) {
+  switch (element_size) {
+    case 1:
+      return &expand_rows<uint8_t>;
+    case 2:
+      return &expand_rows<uint16_t>;
+    case 4:
+      return &expand_rows<uint32_t>;
+    case 8:
+      return &expand_rows<uint64_t>;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mt::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mt::cpu {
+HWY_EXPORT(reduction_of);
+HWY_EXPORT(expansion_of);
+RowReduction row_reduction(Reduction reduction, Compute type) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(reduction_of)(reduction, type);
+}
+RowExpansion row_expansion(size_t element_size) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(expansion_of)(element_size);
+}
+}  // namespace mt::cpu
+#endif

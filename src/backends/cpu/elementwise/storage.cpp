@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of each dtype to its compute type and back.
+#include <cstring>
+
+#include "backends/cpu/elementwise/conversion.h"
+#include "backends/cpu/elementwise/tables.h"
+#include "backends/cpu/elementwise/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/elementwise/storage.cpp"
+#include "hwy/foreach_target.h"
+
+#include "backends/cpu/elementwise/vector.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu {
+namespace HWY_NAMESPACE {
+
+template <size_t size>
+void copy(void* out, const void* const* inputs, int64_t n) {
+  if (out != inputs[0] && n > 0) memmove(out, inputs[0], static_cast<size_t>(n) * size);
+}
+
+// One dtype's memory form, its compute type, and both directions for a vector and for a number.
+struct Float16 {
+  using Stored = uint16_t;
+  using Computed = float;
+  static float load(uint16_t x) { return float16_to_float(x); }
+  static uint16_t store(float x) { return float_to_float16(x); }
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  static constexpr bool vector = false;
+#else
+  static constexpr bool vector = true;
+  template <class D, class M, class V>
+  static HWY_INLINE auto load(D d, M, V x) {
+    constexpr hn::Rebind<hwy::float16_t, D> half;
+    return hn::PromoteTo(d, hn::BitCast(half, x));
+  }
+  template <class D, class M, class V>
+  static HWY_INLINE auto store(D, M memory, V x) {
+    constexpr hn::Rebind<hwy::float16_t, M> half;
+    return hn::BitCast(memory, hn::DemoteTo(half, x));
+  }
+#endif
+};
+struct Bfloat16 {
+  using Stored = uint16_t;
+  using Computed = float;
+  static constexpr bool vector = true;
+  static float load(uint16_t x) { return bfloat16_to_float(x); }
+  static uint16_t store(float x) { return float_to_bfloat16(x); }
+  template <class D, class M, class V>
+  static HWY_INLINE auto load(D d, M, V x) {
+    constexpr hn::RebindToUnsigned<D> pattern;
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(pattern, x)));
+  }
+  template <class D, class M, class V>
+  static HWY_INLINE auto store(D d, M memory, V x) {
+    constexpr hn::RebindToUnsigned<D> pattern;
+    auto p = hn::BitCast(pattern, x);
+    auto even = hn::And(hn::ShiftRight<16>(p), hn::Set(pattern, 1u));
+    auto rounded = hn::Add(hn::Add(p, hn::Set(pattern, 0x7fffu)), even);
+    auto is_nan = hn::RebindMask(pattern, hn::Not(hn::Eq(x, x)));
+    auto value = hn::IfThenElse(is_nan, hn::Or(p, hn::Set(pattern, 0x400000u)), rounded);
+    (void)d;
+    return hn::TruncateTo(memory, hn::ShiftRight<16>(value));
+  }
+};
+template <class T>
+struct Narrow {
+  using Stored = T;
+  using Computed = int32_t;
+  static constexpr bool vector = true;
+  static int32_t load(T x) { return x; }
+  static T store(int32_t x) { return static_cast<T>(x); }
+  template <class D, class M, class V>
+  static HWY_INLINE auto load(D d, M, V x) {
+    return hn::PromoteTo(d, x);
+  }
+  template <class D, class M, class V>
+  static HWY_INLINE auto store(D, M memory, V x) {
+    constexpr hn::RebindToUnsigned<D> pattern;
+    constexpr hn::RebindToUnsigned<M> unsigned_memory;
+    return hn::BitCast(memory, hn::TruncateTo(unsigned_memory, hn::BitCast(pattern, x)));
+  }
+};
+struct Boolean {
+  using Stored = uint8_t;
+  using Computed = int32_t;
+  static constexpr bool vector = true;
+  static int32_t load(uint8_t x) { return x != 0; }
+  static uint8_t store(int32_t x) { return x != 0; }
+  template <class D, class M, class V>
+  static HWY_INLINE auto load(D d, M, V x) {
+    auto wide = hn::PromoteTo(d, x);
+    return hn::IfThenZeroElse(hn::Eq(wide, hn::Zero(d)), hn::Set(d, 1));
+  }
+  template <class D, class M, class V>
+  static HWY_INLINE auto store(D d, M memory, V x) {
+    constexpr hn::RebindToUnsigned<D> pattern;
+    auto one = hn::IfThenZeroElse(hn::Eq(x, hn::Zero(d)), hn::Set(d, 1));
+    return hn::TruncateTo(memory, hn::BitCast(pattern, one));
+  }
+};
+struct Uint32 {
+  using Stored = uint32_t;
+  using Computed = int64_t;
+  static constexpr bool vector = true;
+  static int64_t load(uint32_t x) { return x; }
+  static uint32_t store(int64_t x) { return static_cast<uint32_t>(x); }
+  template <class D, class M, class V>
+  static HWY_INLINE auto load(D d, M, V x) {
+    constexpr hn::RebindToUnsigned<D> pattern;
+    return hn::BitCast(d, hn::PromoteTo(pattern, x));
+  }
+  template <class D, class M, class V>
+  static HWY_INLINE auto store(D, M memory, V x) {
+    constexpr hn::RebindToUnsigned<D> pattern;
+    return hn::TruncateTo(memory, hn::BitCast(pattern, x));
+  }
+};
+
+template <class F>
+void load_elements(void* out, const void* const* inputs, int64_t n) {
+  using Stored = typename F::Stored;
+  using Computed = typename F::Computed;
+  const Stored* x = static_cast<const Stored*>(inputs[0]);
+  Computed* y = static_cast<Computed*>(out);
+  size_t i = 0, count = static_cast<size_t>(n);
+  if constexpr (F::vector) {
+    constexpr Tag<Computed> d;
+    constexpr hn::Rebind<Stored, Tag<Computed>> memory;
+    constexpr size_t lanes = lane_count<Computed>;
+    for (; i + lanes <= count; i += lanes) {
+      hn::StoreU(F::load(d, memory, hn::LoadU(memory, x + i)), d, y + i);
+    }
+  }
+  for (; i < count; ++i) y[i] = F::load(x[i]);
+}
+template <class F>
+void store_elements(void* out, const void* const* inputs, int64_t n) {
+  using Stored = typename F::Stored;
+  using Computed = typename F::Computed;
+  const Computed* x = static_cast<const Computed*>(inputs[0]);
+  Stored* y = static_cast<Stored*>(out);
+  size_t i = 0, count = static_cast<size_t>(n);
+  if constexpr (F::vector) {
+    constexpr Tag<Computed> d;
+    constexpr hn::Rebind<Stored, Tag<Computed>> memory;
+    constexpr size_t lanes = lane_count<Computed>;
+    for (; i + lanes <= count; i += lanes) {
+      hn::StoreU(F::store(d, memory, hn::LoadU(d, x + i)), memory, y + i);
+    }
+  }
+  for (; i < count; ++i) y[i] = F::store(x[i]);
+}
+template <class F>
+void round_elements(void* out, const void* const* inputs, int64_t n) {
+  using Computed = typename F::Computed;
+  const Computed* x = static_cast<const Computed*>(inputs[0]);
+  Computed* y = static_cast<Computed*>(out);
+  size_t i = 0, count = static_cast<size_t>(n);
+  if constexpr (F::vector) {
+    constexpr Tag<Computed> d;
+    constexpr hn::Rebind<typename F::Stored, Tag<Computed>> memory;
+    constexpr size_t lanes = lane_count<Computed>;
+    for (; i + lanes <= count; i += lanes) {
+      auto stored = F::store(d, memory, hn::LoadU(d, x + i));
+      hn::StoreU(F::load(d, memory, stored), d, y + i);
+    }
+  }
+  for (; i < count; ++i) y[i] = F::load(F::store(x[i]));
+}
+
+enum class Direction { load, store, round };
+
+template <class F>
+Kernel kernel_of(Direction direction) {
+  switch (direction) {
+    case Direction::load:
+      return &load_elements<F>;
+    case Direction::store:
+      return &store_elements<F>;
+    case Direction::round:
+      return &round_elements<F>;
+  }
+  return nullptr;
+}
+Kernel storage_of(Direction direction, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::boolean:
+      return kernel_of<Boolean>(direction);
+    case Dtype::uint8:
+      return kernel_of<Narrow<uint8_t>>(direction);
+    case Dtype::uint16:
+      return kernel_of<Narrow<uint16_t>>(direction);
+    case Dtype::int8:
+      return kernel_of<Narrow<int8_t>>(direction);
+    case Dtype::int16:
+      return kernel_of<Narrow<int16_t>>(direction);
+    case Dtype::uint32:
+      return kernel_of<Uint32>(direction);
+    case Dtype::float16:
+      return kernel_of<Float16>(direction);
+    case Dtype::bfloat16:
+      return kernel_of<Bfloat16>(direction);
+    case Dtype::int32:
+    case Dtype::float32:
+      return &copy<4>;
+    case Dtype::int64:
+    case Dtype::uint64:
+    case Dtype::float64:
+      return &copy<8>;
+  }
+  return nullptr;
+}
+
+Kernel load_of(Dtype dtype) { return storage_of(Direction::load, dtype); }
+Kernel store_of(Dtype dtype) { return storage_of(Direction::store, dtype); }
+Kernel round_of(Dtype dtype) { return storage_of(Direction::round, dtype); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mt::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mt::cpu {
+HWY_EXPORT(load_of);
+HWY_EXPORT(store_of);
+HWY_EXPORT(round_of);
+Kernel load_kernel(Dtype dtype) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(load_of)(dtype);
+}
+Kernel store_kernel(Dtype dtype) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(store_of)(dtype);
+}
+Kernel round_kernel(Dtype dtype) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(round_of)(dtype);
+}
+}  // namespace mt::cpu
+#endif

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector<T>: a Highway vector with the operators and primitives that the table of operators and
+// ops/math are written in. Included once for each instruction set.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "hwy/highway.h"
+#include "ops/math/integer.h"
+#include "ops/math/large_angle.h"
+
+#if defined(MT_CPU_VECTOR_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MT_CPU_VECTOR_H
+#undef MT_CPU_VECTOR_H
+#else
+#define MT_CPU_VECTOR_H
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#undef MT_MATH
+#define MT_MATH HWY_INLINE
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+template <class T>
+using Tag = hn::ScalableTag<T>;
+template <class T>
+constexpr size_t lane_count = HWY_LANES(T);
+
+template <class T>
+struct Mask {
+  hn::Mask<Tag<T>> raw;
+};
+
+template <class T>
+struct Vector {
+  using Lane = T;
+  using Raw = hn::Vec<Tag<T>>;
+  Raw raw;
+  Vector() = default;
+  HWY_INLINE explicit Vector(Raw r) : raw(r) {}
+  template <class N, class = std::enable_if_t<std::is_arithmetic_v<N>>>
+  HWY_INLINE explicit Vector(N n) : raw(hn::Set(Tag<T>(), static_cast<T>(n))) {}
+};
+
+#define MT_OPERATOR(op)                                        \
+  template <class T>                                           \
+  HWY_INLINE Vector<T> operator op(Vector<T> a, Vector<T> b) { \
+    return Vector<T>(a.raw op b.raw);                          \
+  }
+MT_OPERATOR(+)
+MT_OPERATOR(-) MT_OPERATOR(*) MT_OPERATOR(/)
+#undef MT_OPERATOR
+#define MT_BITWISE(op, function)                               \
+  template <class T>                                           \
+  HWY_INLINE Vector<T> operator op(Vector<T> a, Vector<T> b) { \
+    return Vector<T>(hn::function(a.raw, b.raw));              \
+  }                                                            \
+  template <class T>                                           \
+  HWY_INLINE Mask<T> operator op(Mask<T> a, Mask<T> b) {       \
+    return {hn::function(a.raw, b.raw)};                       \
+  }
+    MT_BITWISE(&, And) MT_BITWISE(|, Or) MT_BITWISE(^, Xor)
+#undef MT_BITWISE
+#define MT_COMPARISON(op)                                    \
+  template <class T>                                         \
+  HWY_INLINE Mask<T> operator op(Vector<T> a, Vector<T> b) { \
+    return {a.raw op b.raw};                                 \
+  }
+        MT_COMPARISON(==) MT_COMPARISON(<) MT_COMPARISON(>)
+#undef MT_COMPARISON
+            template <class T>
+            HWY_INLINE Mask<T> operator!(Mask<T> mask) {
+  return {hn::Not(mask.raw)};
+}
+template <class T>
+HWY_INLINE Mask<T> operator<=(Vector<T> a, Vector<T> b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return {a.raw <= b.raw};
+  } else {
+    return !(a > b);
+  }
+}
+template <class T>
+HWY_INLINE Mask<T> operator>=(Vector<T> a, Vector<T> b) {
+  return b <= a;
+}
+// Highway's own != is false for NaN.
+template <class T>
+HWY_INLINE Mask<T> operator!=(Vector<T> a, Vector<T> b) {
+  return !(a == b);
+}
+template <class T>
+HWY_INLINE Mask<T> operator!=(Mask<T> a, Mask<T> b) {
+  return a ^ b;
+}
+template <class T>
+HWY_INLINE Mask<T> operator==(Mask<T> a, Mask<T> b) {
+  return !(a ^ b);
+}
+template <class T>
+HWY_INLINE Vector<T> operator-(Vector<T> x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return Vector<T>(hn::Xor(x.raw, hn::SignBit(Tag<T>())));
+  } else {
+    return Vector<T>(0) - x;
+  }
+}
+template <class T>
+HWY_INLINE Vector<T> operator~(Vector<T> x) {
+  return Vector<T>(hn::Not(x.raw));
+}
+
+template <class T>
+HWY_INLINE Vector<T> select(Mask<T> mask, Vector<T> yes, Vector<T> no) {
+  return Vector<T>(hn::IfThenElse(mask.raw, yes.raw, no.raw));
+}
+template <class T>
+HWY_INLINE bool any(Mask<T> mask) {
+  return !hn::AllFalse(Tag<T>(), mask.raw);
+}
+template <class T>
+HWY_INLINE Vector<T> max(Vector<T> a, Vector<T> b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return select((a > b) | (a != a), a, b);
+  } else {
+    return select(a > b, a, b);
+  }
+}
+template <class T>
+HWY_INLINE Vector<T> min(Vector<T> a, Vector<T> b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return select((a < b) | (a != a), a, b);
+  } else {
+    return select(a < b, a, b);
+  }
+}
+
+// f lane by lane, for what has no vector form.
+template <class F, class T>
+HWY_INLINE Vector<T> each_lane(F f, Vector<T> a, Vector<T> b) {
+  alignas(HWY_MAX_BYTES) T x[lane_count<T>], y[lane_count<T>];
+  hn::Store(a.raw, Tag<T>(), x);
+  hn::Store(b.raw, Tag<T>(), y);
+  for (size_t i = 0; i < lane_count<T>; ++i) x[i] = f(x[i], y[i]);
+  return Vector<T>(hn::Load(Tag<T>(), x));
+}
+template <class F, class T>
+HWY_NOINLINE Vector<T> map_lanes(Mask<T> mask, Vector<T> otherwise, F f, Vector<T> a, Vector<T> b) {
+  alignas(HWY_MAX_BYTES) T x[lane_count<T>], y[lane_count<T>], r[lane_count<T>];
+  hn::Store(a.raw, Tag<T>(), x);
+  hn::Store(b.raw, Tag<T>(), y);
+  hn::Store(select(mask, Vector<T>(1), Vector<T>(0)).raw, Tag<T>(), r);
+  for (size_t i = 0; i < lane_count<T>; ++i) r[i] = r[i] != T{0} ? f(x[i], y[i]) : T{0};
+  return select(mask, Vector<T>(hn::Load(Tag<T>(), r)), otherwise);
+}
+
+// Floating point.
+template <class V>
+constexpr bool is_single = std::is_same_v<typename V::Lane, float>;
+template <class V>
+using Bits = Vector<std::conditional_t<is_single<V>, uint32_t, uint64_t>>;
+
+template <class T>
+HWY_INLINE Bits<Vector<T>> bits(Vector<T> x) {
+  return Bits<Vector<T>>(hn::BitCast(Tag<typename Bits<Vector<T>>::Lane>(), x.raw));
+}
+template <class V>
+HWY_INLINE V from_bits(Bits<V> pattern) {
+  return V(hn::BitCast(Tag<typename V::Lane>(), pattern.raw));
+}
+template <int count, class T>
+HWY_INLINE Vector<T> shift_left(Vector<T> pattern) {
+  return Vector<T>(hn::ShiftLeft<count>(pattern.raw));
+}
+template <int count, class T>
+HWY_INLINE Vector<T> shift_right(Vector<T> pattern) {
+  return Vector<T>(hn::ShiftRight<count>(pattern.raw));
+}
+template <class V>
+HWY_INLINE Mask<typename V::Lane> is_odd(Bits<V> pattern) {
+  auto mask = hn::TestBit(pattern.raw, Bits<V>(1).raw);
+  return {hn::RebindMask(Tag<typename V::Lane>(), mask)};
+}
+
+template <class T>
+HWY_INLINE Vector<T> fma(Vector<T> a, Vector<T> b, Vector<T> c) {
+  // The baselines of Highway would round the product first.
+#if HWY_TARGET == HWY_SCALAR
+  return Vector<T>(typename Vector<T>::Raw(std::fma(a.raw.raw, b.raw.raw, c.raw.raw)));
+#elif HWY_TARGET == HWY_EMU128
+  for (size_t i = 0; i < lane_count<T>; ++i) {
+    a.raw.raw[i] = std::fma(a.raw.raw[i], b.raw.raw[i], c.raw.raw[i]);
+  }
+  return a;
+#else
+  return Vector<T>(hn::MulAdd(a.raw, b.raw, c.raw));
+#endif
+}
+template <class T>
+HWY_INLINE Vector<T> sqrt(Vector<T> x) {
+  return Vector<T>(hn::Sqrt(x.raw));
+}
+template <class T>
+HWY_INLINE Vector<T> copysign(Vector<T> x, Vector<T> y) {
+  return Vector<T>(hn::CopySign(x.raw, y.raw));
+}
+template <class T>
+HWY_INLINE Vector<T> abs(Vector<T> x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return Vector<T>(hn::Abs(x.raw));
+  } else if constexpr (std::is_signed_v<T>) {
+    return select(x < Vector<T>(0), -x, x);
+  } else {
+    return x;
+  }
+}
+#define MT_ROUNDING(name, function)              \
+  template <class T>                             \
+  HWY_INLINE Vector<T> name(Vector<T> x) {       \
+    if constexpr (std::is_floating_point_v<T>) { \
+      return Vector<T>(hn::function(x.raw));     \
+    } else {                                     \
+      return x;                                  \
+    }                                            \
+  }
+MT_ROUNDING(floor, Floor)
+MT_ROUNDING(ceil, Ceil)
+MT_ROUNDING(trunc, Trunc)
+MT_ROUNDING(round_even, Round)
+#undef MT_ROUNDING
+
+HWY_INLINE float exact_remainder(float a, float b) { return std::fmod(a, b); }
+HWY_INLINE double exact_remainder(double a, double b) { return std::fmod(a, b); }
+
+// f on vectors of doubles, half of the lanes at a time.
+template <class F>
+HWY_INLINE Vector<float> through_double(F f, Vector<float> a, Vector<float> b) {
+  constexpr Tag<double> wide;
+#if HWY_TARGET == HWY_SCALAR
+  auto y =
+      f(Vector<double>(hn::PromoteTo(wide, a.raw)), Vector<double>(hn::PromoteTo(wide, b.raw)));
+  return Vector<float>(hn::DemoteTo(Tag<float>(), y.raw));
+#else
+  constexpr Tag<float> d;
+  constexpr hn::Half<Tag<float>> half;
+  auto promote = [&](auto x) HWY_ATTR { return Vector<double>(hn::PromoteTo(wide, x)); };
+  auto low = f(promote(hn::LowerHalf(half, a.raw)), promote(hn::LowerHalf(half, b.raw)));
+  auto high = f(promote(hn::UpperHalf(half, a.raw)), promote(hn::UpperHalf(half, b.raw)));
+  return Vector<float>(hn::Combine(d, hn::DemoteTo(half, high.raw), hn::DemoteTo(half, low.raw)));
+#endif
+}
+
+#include "ops/math/functions.h"
+
+// Integers: what has no vector instruction goes lane by lane.
+#define MT_EACH_LANE(name, T)                                                      \
+  HWY_INLINE Vector<T> name(Vector<T> a, Vector<T> b) {                            \
+    return each_lane([](T x, T y) HWY_ATTR { return integer::name(x, y); }, a, b); \
+  }
+#define MT_EACH_INTEGER(name) \
+  MT_EACH_LANE(name, int32_t) MT_EACH_LANE(name, int64_t) MT_EACH_LANE(name, uint64_t)
+MT_EACH_INTEGER(pow)
+MT_EACH_INTEGER(floor_divide)
+MT_EACH_INTEGER(remainder)
+MT_EACH_INTEGER(shift_left)
+MT_EACH_INTEGER(shift_right)
+#undef MT_EACH_INTEGER
+#undef MT_EACH_LANE
+HWY_INLINE Vector<uint64_t> sign(Vector<uint64_t> x) {
+  return select(x == Vector<uint64_t>(0), x, Vector<uint64_t>(1));
+}
+
+// Memory: whole vectors, and the first n lanes without touching the rest.
+template <class D>
+HWY_INLINE hn::Vec<D> load_first(D d, const hn::TFromD<D>* from, size_t n) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  if constexpr (sizeof(hn::TFromD<D>) >= 4) return hn::MaskedLoad(hn::FirstN(d, n), d, from);
+#endif
+  alignas(HWY_MAX_BYTES) hn::TFromD<D> buffer[HWY_MAX_BYTES / sizeof(hn::TFromD<D>)] = {};
+  for (size_t i = 0; i < n; ++i) buffer[i] = from[i];
+  return hn::Load(d, buffer);
+}
+template <class D>
+HWY_INLINE void store_first(D d, hn::Vec<D> v, hn::TFromD<D>* to, size_t n) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  if constexpr (sizeof(hn::TFromD<D>) >= 4) {
+    hn::BlendedStore(v, hn::FirstN(d, n), d, to);
+    return;
+  }
+#endif
+  alignas(HWY_MAX_BYTES) hn::TFromD<D> buffer[HWY_MAX_BYTES / sizeof(hn::TFromD<D>)];
+  hn::Store(v, d, buffer);
+  for (size_t i = 0; i < n; ++i) to[i] = buffer[i];
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mt::cpu
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fragment (see arithmetic.h): exp, exp2, expm1, sigmoid.
+
+// exp(r) - 1 - r for |r| <= ln(2) / 2.
+template <class V>
+MT_MATH V exp_tail(V r) {
+  V q = [&] {
+    if constexpr (is_single<V>) {
+      return polynomial(r, 0.49999997, 0.166665375, 0.0416677408, 0.00836725812, 0.00138390088);
+    } else {
+      return polynomial(r, 0.5, 0.16666666666666677, 0.041666666666666685, 0.008333333333320897,
+                        0.0013888888888881406, 0.00019841269888026987, 2.4801587314379515e-05,
+                        2.755724270144066e-06, 2.755729706398445e-07, 2.510937684110775e-08,
+                        2.090344036537872e-09);
+    }
+  }();
+  return r * r * q;
+}
+
+// exp(x) = 2^k (1 + r + tail), k in the low bits.
+template <class V>
+struct Exponential {
+  V r, tail;
+  Bits<V> k;
+};
+
+// Carries what r loses in rounding in `tail` when `precise`.
+template <bool precise, class V>
+MT_MATH Exponential<V> exponential(V x) {
+  V shifted = fma(x, V(1.4426950408889634), rounder<V>());
+  V k = shifted - rounder<V>();
+  V part = fma(k, choose<V>(-0.693145751953125, -0.693147180559663), x);
+  V ln2_low = choose<V>(-1.428606765e-06, -2.8235290563031577e-13);
+  V r = fma(k, ln2_low, part);
+  V tail = exp_tail(r);
+  if constexpr (precise) tail = tail + fma(k, ln2_low, part - r);
+  return {r, tail, bits(shifted)};
+}
+
+template <class V>
+MT_MATH V exp(V x) {
+  auto e = exponential<false>(clamp(x, choose<V>(-104, -746), choose<V>(89, 710)));
+  return scale(V(1) + (e.r + e.tail), e.k);
+}
+
+// 2^(x + low), for a low that is small beside x.
+template <class V>
+MT_MATH V exp2_pair(V x, V low) {
+  x = clamp(x, choose<V>(-151, -1076), choose<V>(129, 1025));
+  V shifted = x + rounder<V>();
+  V r = x - (shifted - rounder<V>());
+  V ln2 = choose<V>(0.693147182464599609375, 0.6931471805599453);
+  V ln2_low = choose<V>(-1.904654212e-09, 2.3190468138462996e-17);
+  V t = r * ln2;
+  V t_low = fma(r, ln2, -t) + fma(r, ln2_low, low * ln2);
+  return scale(V(1) + (t + (exp_tail(t) + t_low)), bits(shifted));
+}
+template <class V>
+MT_MATH V exp2(V x) {
+  return exp2_pair(x, V(0));
+}
+
+// exp(x) - 1 for x from -20 to 88, by 2^k - 1 + 2^k (r + tail).
+template <class V>
+MT_MATH Pair<V> expm1_pair(V x) {
+  auto e = exponential<true>(x);
+  V power = power_of_two<V>(e.k);
+  auto sum = fast_two_sum(power - V(1), power * e.r);
+  return fast_two_sum(sum.hi, fma(power, e.tail, sum.lo));
+}
+
+template <class V>
+MT_MATH V expm1(V x) {
+  // Half the power is used, as 2^k itself overflows before the result does.
+  auto e = exponential<true>(clamp(x, choose<V>(-20, -40), choose<V>(89, 710)));
+  V half_power = power_of_two<V>(e.k - Bits<V>(1));
+  auto sum = fast_two_sum(half_power - V(0.5), half_power * e.r);
+  V y = V(2) * (sum.hi + fma(half_power, e.tail, sum.lo));
+  return select(abs(x) < choose<V>(1e-20, 1e-40), x, y);
+}
+
+template <class V>
+MT_MATH V sigmoid(V x) {
+  auto parts = exponential<true>(clamp(-abs(x), choose<V>(-104, -746), V(0)));
+  auto one = fast_two_sum(V(1), parts.r);
+  V e = scale(one.hi + (one.lo + parts.tail), parts.k);
+  auto y = divide(Pair<V>{select(x < V(0), e, V(1)), V(0)}, fast_two_sum(V(1), e));
+  return y.hi + y.lo;
+}
