@@ -145,8 +145,8 @@ void run(const Case& c, int threads) {
   auto once = [&] {
     cpu::contract(contraction, a.data, b.data, out.data, scratch.data, nullptr, threads);
   };
-  const Buffer& largest = a_count > b_count ? a : b;
-  const size_t largest_bytes = std::max(a_count, b_count) * size;
+  const size_t largest_count = std::max({a_count, b_count, out_count});
+  const Buffer& largest = a_count == largest_count ? a : b_count == largest_count ? b : out;
   const double flops = 2.0 * static_cast<double>(c.batch * c.m) * static_cast<double>(c.n * c.k);
   const double bytes = static_cast<double>((a_count + b_count + out_count) * size);
   const double work = c.memory ? bytes : flops;
@@ -156,7 +156,7 @@ void run(const Case& c, int threads) {
   std::vector<double> shares;
   const double end = now() + 0.25;
   do {
-    double rate = c.memory ? read_rate(largest.data, largest_bytes, threads)
+    double rate = c.memory ? read_rate(largest.data, largest_count * size, threads)
                            : peak(threads) * (c.dtype == Dtype::float64 ? 0.5 : 1);
     double time = seconds([&] {
                     for (int i = 0; i < repeats; ++i) once();

@@ -20,6 +20,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
+// Terms of a sum in a block; more where there is only one, narrow, panel.
+constexpr int64_t block_k = 256, most_block_k = 4 * block_k;
+
 template <class T>
 class BlockRun {
  public:
@@ -27,16 +30,21 @@ class BlockRun {
       : block_(block),
         rows_(block.tile.row_end - block.tile.row_begin),
         columns_(block.tile.column_end - block.tile.column_begin),
-        panel_(columns_ >= widest ? widest : (columns_ + lanes - 1) / lanes * lanes),
+        panel_(panel_for(rows_, columns_)),
+        block_k_(columns_ <= panel_ ? block_k * widest / panel_ : block_k),
         packed_b_(static_cast<T*>(block.scratch)),
-        packed_a_(packed_b_ + most_block_k * most_block_columns(sizeof(T))) {
+        packed_a_(packed_b_ + block_k * most_block_columns(sizeof(T))) {
     int64_t most = rows_for(static_cast<int>(panel_ / lanes));
     slivers_ = (rows_ + most - 1) / most;
+    constexpr int64_t aligned = lanes * sizeof(T);
+    streamed_ = block.streamed && block.k_end - block.k_begin <= block_k_ &&
+                columns_ % lanes == 0 && block.c_row % lanes == 0 &&
+                reinterpret_cast<uintptr_t>(block.c) % aligned == 0;
   }
 
   void run() {
     const int64_t k = block_.k_end - block_.k_begin;
-    const int64_t blocks = (k + most_block_k - 1) / most_block_k;
+    const int64_t blocks = (k + block_k_ - 1) / block_k_;
     for (int64_t i = 0; i < blocks; ++i) {
       k_begin_ = block_.k_begin + k * i / blocks;
       k_count_ = block_.k_begin + k * (i + 1) / blocks - k_begin_;
@@ -48,11 +56,19 @@ class BlockRun {
       if (!direct_a_) block_.a->k.offsets(k_begin_, k_count_, ks_);
       for (int64_t s = 0; s < slivers_; ++s) run_sliver(s);
     }
+    if (streamed_) hwy::FlushStream();
   }
 
  private:
   static constexpr int64_t lanes = lane_count<T>;
   static constexpr int64_t widest = most_vectors * lanes;
+
+  // As many columns as the registers hold for these rows: few rows leave room for more.
+  static int64_t panel_for(int64_t rows, int64_t columns) {
+    int vectors = static_cast<int>(std::min<int64_t>(most_vectors, (columns + lanes - 1) / lanes));
+    while (vectors > 1 && rows > rows_for(vectors) && rows <= rows_for(vectors - 1)) --vectors;
+    return vectors * lanes;
+  }
 
   static bool uniform(const Operand& x) {
     return x.dtype == dtype_of<T> && x.rows.uniform() && x.k.uniform();
@@ -84,12 +100,14 @@ class BlockRun {
     tile.k = k_count_;
     tile.c_row = block_.c_row;
     tile.first = first_;
+    tile.streamed = streamed_;
     const Operand& a = *block_.a;
     if (direct_a_) {
       tile.a_row = a.rows.stride();
       tile.a_k = a.k.stride();
       tile.a = static_cast<const T*>(a.data) + block_.a_base +
                (block_.tile.row_begin + row) * tile.a_row + k_begin_ * tile.a_k;
+      tile.a_ahead = sliver + 1 < slivers_ ? rows * tile.a_row : 0;
     } else {
       int64_t offsets[most_rows];
       a.rows.offsets(block_.tile.row_begin + row, rows, offsets);
@@ -99,6 +117,7 @@ class BlockRun {
       tile.a = packed_a_;
       tile.a_row = 1;
       tile.a_k = rows;
+      tile.a_ahead = 0;
     }
     T* c = static_cast<T*>(block_.c) + row * block_.c_row;
     for (int64_t column = 0; column < columns_; column += panel_) {
@@ -108,9 +127,11 @@ class BlockRun {
         tile.b_k = block_.b->k.stride();
         tile.b = static_cast<const T*>(block_.b->data) + block_.b_base +
                  (block_.tile.column_begin + column) + k_begin_ * tile.b_k;
+        tile.b_ahead = 16 * tile.b_k;
       } else {
         tile.b_k = width(tile.columns);
         tile.b = packed_b_ + column * k_count_;
+        tile.b_ahead = 4 * tile.b_k;
       }
       bool masked = direct_b_ && tile.columns % lanes != 0;
       int vectors = static_cast<int>(width(tile.columns) / lanes);
@@ -125,11 +146,11 @@ class BlockRun {
   }
 
   const Block& block_;
-  const int64_t rows_, columns_, panel_;
+  const int64_t rows_, columns_, panel_, block_k_;
   T* const packed_b_;  // panels of [k_count, panel]
   T* const packed_a_;  // [k_count, rows of a sliver]
   int64_t slivers_, k_begin_ = 0, k_count_ = 0;
-  bool first_ = true, last_ = true, direct_a_ = true, direct_b_ = true;
+  bool first_ = true, last_ = true, direct_a_ = true, direct_b_ = true, streamed_;
   int64_t ks_[most_block_k];  // offsets along k of the operand being packed: first b, then a
 };
 
@@ -146,8 +167,8 @@ HWY_EXPORT(run_block_float);
 HWY_EXPORT(run_block_double);
 
 size_t block_scratch(size_t size) {
-  // Prefetches run past the end of a panel, reads do not.
-  return (most_block_k * most_block_columns(size) + most_block_k * 16) * size;
+  constexpr int64_t block_k = 256, most_rows = 12;
+  return static_cast<size_t>(block_k * most_block_columns(size) + 4 * block_k * most_rows) * size;
 }
 void run_block(const Block& block, float) { HWY_DYNAMIC_DISPATCH(run_block_float)(block); }
 void run_block(const Block& block, double) { HWY_DYNAMIC_DISPATCH(run_block_double)(block); }

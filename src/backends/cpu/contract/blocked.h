@@ -17,12 +17,12 @@ struct Block {
   void* c;                   // element (row_begin, column_begin), float or double
   int64_t c_row;             // c's row stride
   const Epilogue* epilogue;  // run as rows become final; nullptr when c is not the result itself
+  bool streamed;             // c is large, written once, and not read again here
   void* scratch;             // block_scratch bytes
 };
 
 // What a tile may have at most, for sums of `size` bytes.
 constexpr int64_t most_block_columns(size_t size) { return size == 4 ? 512 : 256; }
-constexpr int64_t most_block_k = 256;
 size_t block_scratch(size_t size);
 
 void run_block(const Block& block, float);

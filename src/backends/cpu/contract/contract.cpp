@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <utility>
 
 #include "backends/cpu/contract/blocked.h"
 #include "backends/cpu/contract/exact.h"
@@ -25,15 +26,21 @@ constexpr int64_t round_up(int64_t x, int64_t y) { return divide_up(x, y) * y; }
 
 // Below this much arithmetic a parallel region costs more than it saves.
 constexpr int64_t serial_flops = 1000 * 1000;
+constexpr int64_t few_columns = 16;               // where a transposed result pays
 constexpr int64_t rounded_rows = 96;              // rows of a tile that is rounded afterwards
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;  // of all panels' slabs, if one batch entry fits
+constexpr double cache_bytes = 32e6;              // a larger result is written past the caches
 constexpr int64_t combine_elements = 4096;
 
 // Everything about a contraction that follows from its sizes and types.
 struct Shape {
   int64_t batch, m, n, k, panel, panels;
   Dtype sum;  // float32 or float64; else the result's own integer type
-  bool exact, lanes, rounded;
+  bool exact, lanes;
+  // The few columns of a tall result become rows of its transpose: m and n here, a and b in Run.
+  bool transposed;
+  bool rounded;   // tiles go through scratch: narrower than the sums, or transposed
+  bool streamed;  // the result is larger than caches
   int threads;
   int64_t rows, columns;                       // of a tile
   int64_t group;                               // batch entries whose slabs are in scratch together
@@ -47,6 +54,12 @@ struct Shape {
   void choose_tiles();
 };
 
+// Whether the rows of a, rather than its k, lie one after the other.
+bool rows_are_neighbours(const Contraction& c) {
+  const Operand a = operand_a(c, nullptr);
+  return a.rows.stride() == 1 && a.k.stride() != 1;
+}
+
 Shape::Shape(const Contraction& c, int most_threads) {
   batch = size_of_group(c.batch);
   m = size_of_group(c.m);
@@ -59,10 +72,15 @@ Shape::Shape(const Contraction& c, int most_threads) {
   panel = exact ? std::max<int64_t>(k, 1) : order.panel;
   panels = divide_up(k, panel);
   lanes = !exact && order.lanes > 1;
-  rounded = !exact && panels <= 1 && sum != c.out;
+  transposed = !exact && !lanes && n <= few_columns && m > 4 * n && rows_are_neighbours(c);
+  if (transposed) std::swap(m, n);
+  rounded = !exact && panels <= 1 && (sum != c.out || transposed);
   double flops = 2.0 * static_cast<double>(batch) * static_cast<double>(m) *
                  static_cast<double>(n) * static_cast<double>(k);
   threads = flops < serial_flops ? 1 : std::max(most_threads, 1);
+  streamed = static_cast<double>(batch) * static_cast<double>(m * n) *
+                 static_cast<double>(size_of(c.out)) >
+             cache_bytes;
   group = 1;
   slabs = 0;
   if (panels > 1) {
@@ -113,8 +131,8 @@ class Run {
   Run(const Contraction& c, const Shape& shape, const void* a, const void* b, void* out,
       void* scratch, const Epilogue* epilogue)
       : shape_(shape),
-        a_(operand_a(c, a)),
-        b_(operand_b(c, b)),
+        a_(shape.transposed ? operand_b(c, b) : operand_a(c, a)),
+        b_(shape.transposed ? operand_a(c, a) : operand_b(c, b)),
         dtype_(c.out),
         out_(static_cast<char*>(out)),
         slabs_(static_cast<char*>(scratch)),
@@ -173,8 +191,7 @@ class Run {
 
   template <class T>
   void compute_floating(const Tile& tile, int64_t entry, int64_t panel, char* scratch) {
-    const int64_t n = shape_.n, rows = tile.row_end - tile.row_begin;
-    const int64_t columns = tile.column_end - tile.column_begin;
+    const int64_t n = shape_.n, columns = tile.column_end - tile.column_begin;
     const bool final = shape_.panels <= 1;
     T* c;
     int64_t c_row = n;
@@ -204,16 +221,41 @@ class Run {
                   c,
                   c_row,
                   direct ? epilogue_ : nullptr,
+                  direct && shape_.streamed && epilogue_ == nullptr,
                   kernel_scratch};
       run_block(block, T());
     }
     if (!shape_.rounded) return;
+    store(tile, c, c_row);
+    if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, outward(tile));
+  }
+
+  // A tile as the caller sees it.
+  Tile outward(const Tile& tile) const {
+    if (!shape_.transposed) return tile;
+    return {tile.batch, tile.column_begin, tile.column_end, tile.row_begin, tile.row_end};
+  }
+
+  // Rounds a tile of sums to the result.
+  template <class T>
+  void store(const Tile& tile, const T* c, int64_t c_row) {
+    const int64_t rows = tile.row_end - tile.row_begin;
+    const int64_t columns = tile.column_end - tile.column_begin;
     const int64_t size = static_cast<int64_t>(size_of(dtype_));
-    for (int64_t i = 0; i < rows; ++i) {
-      int64_t to = (tile.batch * shape_.m + tile.row_begin + i) * n + tile.column_begin;
-      store_rounded(dtype_, c + i * c_row, columns, out_ + to * size);
+    char* out = out_ + tile.batch * shape_.m * shape_.n * size;
+    if (!shape_.transposed) {
+      for (int64_t i = 0; i < rows; ++i) {
+        int64_t to = (tile.row_begin + i) * shape_.n + tile.column_begin;
+        store_rounded(dtype_, c + i * c_row, columns, out + to * size);
+      }
+      return;
     }
-    if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
+    for (int64_t j = 0; j < columns; ++j) {
+      T row[few_columns];
+      for (int64_t i = 0; i < rows; ++i) row[i] = c[i * c_row + j];
+      int64_t to = (tile.column_begin + j) * shape_.m + tile.row_begin;
+      store_rounded(dtype_, row, rows, out + to * size);
+    }
   }
 
   template <class T>
@@ -236,7 +278,7 @@ class Run {
     run_lanes(block, T());
   }
 
-  // The panels of one batch entry are added over tiles of whole rows, or of parts of one row.
+  // The panels of one batch entry are added over tiles.
   int64_t combine_columns() const { return std::min(shape_.n, combine_elements); }
   int64_t combine_rows() const { return std::max<int64_t>(1, combine_elements / shape_.n); }
   int64_t combine_tiles() const {
@@ -244,6 +286,11 @@ class Run {
   }
 
   void combine(int64_t item, char*) {
+    shape_.sum == Dtype::float64 ? combine_floating<double>(item) : combine_floating<float>(item);
+  }
+
+  template <class T>
+  void combine_floating(int64_t item) {
     const int64_t tiles = combine_tiles(), row_tiles = divide_up(shape_.m, combine_rows());
     const int64_t entry = item / tiles;
     Tile tile;
@@ -252,17 +299,11 @@ class Run {
     tile.row_end = std::min(tile.row_begin + combine_rows(), shape_.m);
     tile.column_begin = item % tiles / row_tiles * combine_columns();
     tile.column_end = std::min(tile.column_begin + combine_columns(), shape_.n);
+    // Whole rows, or part of one: either way the elements follow each other.
     const int64_t offset = tile.row_begin * shape_.n + tile.column_begin;
-    const int64_t count =
-        (tile.row_end - tile.row_begin - 1) * shape_.n + tile.column_end - tile.column_begin;
-    const int64_t to = tile.batch * shape_.m * shape_.n + offset;
-    void* out = out_ + to * static_cast<int64_t>(size_of(dtype_));
-    if (shape_.sum == Dtype::float64) {
-      store_rounded(dtype_, pairwise<double>(entry, 0, shape_.panels, offset, count), count, out);
-    } else {
-      store_rounded(dtype_, pairwise<float>(entry, 0, shape_.panels, offset, count), count, out);
-    }
-    if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
+    const int64_t end = (tile.row_end - 1) * shape_.n + tile.column_end;
+    store(tile, pairwise<T>(entry, 0, shape_.panels, offset, end - offset), shape_.n);
+    if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, outward(tile));
   }
 
   // Adds panels [first, first + panels) of elements [offset, offset + count) into the first of

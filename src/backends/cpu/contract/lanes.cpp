@@ -123,14 +123,14 @@ struct RowsAlongK {
 };
 
 template <class T, int Few>
-void run_lanes_few(const LanesBlock& block) {
+void run_rows(const LanesBlock& block) {
   constexpr int R = rows_together<T, Few>;
   T* packed = static_cast<T*>(block.scratch);
   T* sums = packed + (most_few + 4) * lanes_block_k;
   RowsAlongK<T> few(*block.few, block.few_base, packed);
   RowsAlongK<T> many(*block.many, block.many_base, packed + most_few * lanes_block_k);
   // Rows in groups whose sums stay in the first-level cache; within, k in blocks.
-  constexpr int64_t group = 64;
+  constexpr int64_t group = strip_bytes / (most_few * order_lanes * sizeof(T));
   for (int64_t begin = block.row_begin; begin < block.row_end; begin += group) {
     const int64_t end = std::min(begin + group, block.row_end);
     std::fill(sums, sums + (end - begin) * Few * order_lanes, T(0));
@@ -162,17 +162,82 @@ void run_lanes_few(const LanesBlock& block) {
   }
 }
 
+// Where the rows of `many` are neighbours in memory, as the columns of a row-major matrix, vectors
+// run along them instead: one accumulator for each lane, row of few and element of a strip,
+// together as large as half the first-level cache.
+template <class T, int Few>
+void run_strips(const LanesBlock& block) {
+  const Vectors<T> d;
+  constexpr int64_t width = lane_count<T>;
+  constexpr int64_t strip = strip_bytes / (order_lanes * Few * sizeof(T)) / 16 * 16;
+  T* packed = static_cast<T*>(block.scratch);
+  T* sums = packed + (most_few + 4) * lanes_block_k;  // [lane][few][strip]
+  RowsAlongK<T> few(*block.few, block.few_base, packed);
+  const int64_t k_step = block.many->k.stride();
+  for (int64_t begin = block.row_begin; begin < block.row_end; begin += strip) {
+    const int64_t count = std::min(strip, block.row_end - begin), whole = count / width * width;
+    const auto mask = hn::FirstN(d, static_cast<size_t>(count - whole));
+    std::fill(sums, sums + order_lanes * Few * strip, T(0));
+    for (int64_t k = block.k_begin; k < block.k_end; k += lanes_block_k) {
+      const int64_t k_count = std::min(lanes_block_k, block.k_end - k);
+      few.begin_block(k, k_count);
+      few.load(0, Few, k, k_count);
+      const T* from =
+          static_cast<const T*>(block.many->data) + block.many_base + begin + k * k_step;
+      for (int64_t i = 0; i < k_count; ++i, from += k_step) {
+        T* to = sums + i % order_lanes * Few * strip;
+        hn::Vec<Vectors<T>> ys[Few];
+        MT_UNROLL for (int j = 0; j < Few; ++j) ys[j] = hn::Set(d, few.data[j * few.stride + i]);
+        for (int64_t r = 0; r < whole; r += width) {
+          const auto x = hn::LoadU(d, from + r);
+          hwy::Prefetch(from + 4 * k_step + r);
+          MT_UNROLL for (int j = 0; j < Few; ++j) {
+            T* sum = to + j * strip + r;
+            hn::Store(fused(d, x, ys[j], hn::Load(d, sum)), d, sum);
+          }
+        }
+        if (whole < count) {
+          const auto x = hn::MaskedLoad(mask, d, from + whole);
+          MT_UNROLL for (int j = 0; j < Few; ++j) {
+            T* sum = to + j * strip + whole;
+            hn::Store(fused(d, x, ys[j], hn::Load(d, sum)), d, sum);
+          }
+        }
+      }
+    }
+    for (int64_t lanes = order_lanes / 2; lanes > 0; lanes /= 2) {
+      for (int64_t i = 0; i < lanes * Few * strip; i += width) {
+        hn::Store(hn::Add(hn::Load(d, sums + i), hn::Load(d, sums + lanes * Few * strip + i)), d,
+                  sums + i);
+      }
+    }
+    T* to = static_cast<T*>(block.c) + (begin - block.row_begin) * block.c_many;
+    for (int64_t r = 0; r < count; ++r) {
+      for (int64_t j = 0; j < Few; ++j)
+        to[r * block.c_many + j * block.c_few] = sums[j * strip + r];
+    }
+  }
+}
+
+template <class T, int Few>
+void run_lanes_with(const LanesBlock& block) {
+  const Operand& many = *block.many;
+  bool strips = many.dtype == dtype_of<T> && many.rows.uniform() && many.rows.stride() == 1 &&
+                many.k.uniform() && many.k.stride() != 1;
+  strips ? run_strips<T, Few>(block) : run_rows<T, Few>(block);
+}
+
 template <class T>
 void run_lanes_of(const LanesBlock& block) {
   switch (block.few->rows.size) {
     case 1:
-      return run_lanes_few<T, 1>(block);
+      return run_lanes_with<T, 1>(block);
     case 2:
-      return run_lanes_few<T, 2>(block);
+      return run_lanes_with<T, 2>(block);
     case 3:
-      return run_lanes_few<T, 3>(block);
+      return run_lanes_with<T, 3>(block);
     default:
-      return run_lanes_few<T, 4>(block);
+      return run_lanes_with<T, 4>(block);
   }
 }
 void run_lanes_float(const LanesBlock& block) { run_lanes_of<float>(block); }
@@ -187,9 +252,7 @@ namespace mt::cpu {
 HWY_EXPORT(run_lanes_float);
 HWY_EXPORT(run_lanes_double);
 
-size_t lanes_scratch(size_t size) {
-  return ((most_few + 4) * lanes_block_k + 64 * most_few * order_lanes) * size;
-}
+size_t lanes_scratch(size_t size) { return ((most_few + 4) * lanes_block_k) * size + strip_bytes; }
 void run_lanes(const LanesBlock& block, float) { HWY_DYNAMIC_DISPATCH(run_lanes_float)(block); }
 void run_lanes(const LanesBlock& block, double) { HWY_DYNAMIC_DISPATCH(run_lanes_double)(block); }
 

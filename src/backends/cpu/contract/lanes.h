@@ -7,9 +7,10 @@
 
 namespace mt::cpu {
 
-constexpr int order_lanes = 16;         // the lanes that contraction_order knows besides 1
-constexpr int64_t most_few = 4;         // the most that the smaller of m and n is then
-constexpr int64_t lanes_block_k = 512;  // multiple of order_lanes
+constexpr int order_lanes = 16;             // the lanes that contraction_order knows besides 1
+constexpr int64_t most_few = 4;             // the most that the smaller of m and n is then
+constexpr int64_t lanes_block_k = 512;      // multiple of order_lanes
+constexpr int64_t strip_bytes = 24 * 1024;  // sums kept in the first-level cache
 
 struct LanesBlock {
   const Operand* many;          // the operand whose rows are the longer of m and n

@@ -41,6 +41,9 @@ struct MicroTile {
   int64_t c_row;
   int64_t columns;  // at most V vectors, more than V - 1
   bool first;       // c holds nothing yet: begin at zero
+  bool streamed;    // c is written past the caches; whole aligned vectors only
+  int64_t a_ahead;  // how far ahead to prefetch a, each 64 bytes along k, and b, each k
+  int64_t b_ahead;
 };
 
 // Masked: the last vector of b ends where the user's memory does.
@@ -57,7 +60,7 @@ HWY_NOINLINE void micro_kernel(const MicroTile<T>& tile) {
   if (tile.first) {
     MT_UNROLL for (int i = 0; i < R; ++i) {
       MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = hn::Zero(d);
-      hwy::Prefetch(c + i * c_row);
+      if (!tile.streamed) hwy::Prefetch(c + i * c_row);
     }
   } else {
     MT_UNROLL for (int i = 0; i < R; ++i) {
@@ -72,22 +75,33 @@ HWY_NOINLINE void micro_kernel(const MicroTile<T>& tile) {
   const T* a[(R + 2) / 3];
   MT_UNROLL for (int i = 0; i < (R + 2) / 3; ++i) a[i] = tile.a + 3 * i * a_row;
   const T* b = tile.b;
-  for (int64_t k = tile.k; k > 0; --k) {
-    Vector bs[V];
-    MT_UNROLL for (int v = 0; v < V; ++v) {
-      if constexpr (Masked) {
-        bs[v] = v < V - 1 ? hn::LoadU(d, b + v * lanes) : hn::MaskedLoad(mask, d, b + v * lanes);
-      } else {
-        bs[v] = hn::LoadU(d, b + v * lanes);
-        hwy::Prefetch(b + v * lanes + 4 * b_k);
+  const int64_t a_ahead = tile.a_ahead, b_ahead = tile.b_ahead;
+  constexpr int64_t line = 64 / sizeof(T);
+  for (int64_t left = tile.k; left > 0; left -= line) {
+    MT_UNROLL for (int i = 0; i < R; ++i) hwy::Prefetch(a[i / 3] + i % 3 * a_row + a_ahead);
+    for (int64_t k = left < line ? left : line; k > 0; --k) {
+      Vector bs[V];
+      MT_UNROLL for (int v = 0; v < V; ++v) {
+        if (Masked && v == V - 1) {
+          bs[v] = hn::MaskedLoad(mask, d, b + v * lanes);
+        } else {
+          bs[v] = hn::LoadU(d, b + v * lanes);
+        }
+        hwy::Prefetch(b + v * lanes + b_ahead);
       }
+      MT_UNROLL for (int i = 0; i < R; ++i) {
+        const Vector x = hn::Set(d, a[i / 3][i % 3 * a_row]);
+        MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = fused(d, x, bs[v], sum[i][v]);
+      }
+      MT_UNROLL for (int i = 0; i < (R + 2) / 3; ++i) a[i] += a_k;
+      b += b_k;
     }
+  }
+  if (tile.streamed) {
     MT_UNROLL for (int i = 0; i < R; ++i) {
-      const Vector x = hn::Set(d, a[i / 3][i % 3 * a_row]);
-      MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = fused(d, x, bs[v], sum[i][v]);
+      MT_UNROLL for (int v = 0; v < V; ++v) hn::Stream(sum[i][v], d, c + i * c_row + v * lanes);
     }
-    MT_UNROLL for (int i = 0; i < (R + 2) / 3; ++i) a[i] += a_k;
-    b += b_k;
+    return;
   }
   MT_UNROLL for (int i = 0; i < R; ++i) {
     MT_UNROLL for (int v = 0; v < V; ++v) {
