@@ -28,7 +28,7 @@ static double place(double value, double low, double high, double from, double t
   return from + (value - low) / (high - low) * (to - from);
 }
 
-static void span(const picture_series* series, size_t count, bool of_y, double* low, double* high) {
+static void span(const picture_series *series, size_t count, bool of_y, double *low, double *high) {
   *low = INFINITY, *high = -INFINITY;
   for (size_t s = 0; s < count; s++) {
     for (size_t i = 0; i < series[s].count; i++) {
@@ -41,7 +41,7 @@ static void span(const picture_series* series, size_t count, bool of_y, double* 
   if (*low > *high) *low = 0, *high = 1;
 }
 
-static void draw_axes(picture* p, const picture_axes* axes, ticks x, ticks y) {
+static void draw_axes(picture *p, const picture_axes *axes, ticks x, ticks y) {
   int decimals = y.step < 1 ? (int)ceil(-log10(y.step) - 1e-9) : 0;
   for (int i = 0; y.low + i * y.step < y.high + 0.5 * y.step; i++) {
     double value = y.low + i * y.step, at = place(value, y.low, y.high, bottom, top);
@@ -63,7 +63,7 @@ static void draw_axes(picture* p, const picture_axes* axes, ticks x, ticks y) {
 }
 
 // More points than the eye can part make a heavy page: one in so many is drawn, the last always.
-static void draw_curve(picture* p, const picture_series* series, size_t number, ticks x, ticks y) {
+static void draw_curve(picture *p, const picture_series *series, size_t number, ticks x, ticks y) {
   size_t stride = series->count / 800 + 1;
   fprintf(p->file, "<path class='curve s%zu' d='", number);
   char command = 'M';
@@ -77,7 +77,7 @@ static void draw_curve(picture* p, const picture_series* series, size_t number, 
   fputs("'/>", p->file);
 }
 
-static void mark_best(picture* p, const picture_axes* axes, const picture_series* series,
+static void mark_best(picture *p, const picture_axes *axes, const picture_series *series,
                       size_t number, ticks x, ticks y) {
   size_t best = series->count;
   for (size_t i = 0; i < series->count; i++) {
@@ -88,18 +88,20 @@ static void mark_best(picture* p, const picture_axes* axes, const picture_series
   double at_x = place(series->x[best], x.low, x.high, left, right);
   double at_y = place(series->y[best], y.low, y.high, bottom, top);
   fprintf(p->file, "<circle class='f%zu halo' cx=%.1f cy=%.1f r=4.5 />", number, at_x, at_y);
-  double below = axes->best > 0 ? at_y + 20 : at_y - 12;  // away from the edge it is close to
-  fprintf(p->file, "<text class=strong x=%.1f y=%.1f text-anchor=%s>best %.3g</text>", at_x, below,
+  // On the side where no curve goes, unless the edge is there.
+  bool above = axes->best > 0 ? at_y - top > 20 : bottom - at_y < 24;
+  fprintf(p->file, "<text class=strong x=%.1f y=%.1f text-anchor=%s>best %.3g</text>", at_x,
+          above ? at_y - 11 : at_y + 20,
           at_x > right - 50  ? "end"
           : at_x < left + 50 ? "start"
                              : "middle",
           series->y[best]);
 }
 
-void picture_curves(picture* p, picture_axes axes, const picture_series* series, size_t count) {
+void picture_curves(picture *p, picture_axes axes, const picture_series *series, size_t count) {
   if (!p) return;
   if (count > 3) count = 3;  // more lines than inks is more than one picture should hold
-  picture_panel(p, axes.title, false);
+  picture_panel(p, axes.title, "");
   fputs("<div class=legend><span>", p->file);
   picture_escaped(p, axes.y_label, strlen(axes.y_label));
   fputs("</span>", p->file);
