@@ -115,6 +115,7 @@ void picture_curves(picture *p, picture_axes axes, const picture_series *series,
   double low, high;
   span(series, count, false, &low, &high);
   ticks x = choose_ticks(low, high);
+  x.step = fmax(x.step, 1);  // epochs and steps are whole
   if (high > low) x.low = low, x.high = high;  // the curves fill the width
   span(series, count, true, &low, &high);
   if (axes.from_zero) low = fmin(low, 0);
