@@ -10,12 +10,12 @@
 #include "progress.h"
 
 typedef struct {
-  const architecture *kind;
-  mt_parameters *parameters;
-  mt_layer *layers[most_layers];
+  const architecture* kind;
+  mt_parameters* parameters;
+  mt_layer* layers[most_layers];
 } model;
 
-const architecture *find_architecture(const architecture *all, size_t count, const char *name) {
+const architecture* find_architecture(const architecture* all, size_t count, const char* name) {
   for (size_t i = 0; i < count; i++) {
     if (strcmp(all[i].name, name) == 0) return &all[i];
   }
@@ -23,11 +23,11 @@ const architecture *find_architecture(const architecture *all, size_t count, con
 }
 
 // Weights as He and others (2015) suggest for relu, biases 0.
-static model new_model(const architecture *kind) {
+static model new_model(const architecture* kind) {
   model m = {.kind = kind, .parameters = mt_parameters_new(MT_F32, NULL)};
   kind->build(m.parameters, m.layers);
   for (size_t i = 0; i < mt_parameters_count(m.parameters); i++) {
-    mt_tensor *tensor = mt_parameters_tensor(m.parameters, i);
+    mt_tensor* tensor = mt_parameters_tensor(m.parameters, i);
     if (mt_ndim(tensor) > 1) {
       mt_init_kaiming_uniform(tensor, 0);
     } else {
@@ -37,32 +37,32 @@ static model new_model(const architecture *kind) {
   return m;
 }
 
-static mt_tensor *logits(const model *m, mt_tensor *images) {
+static mt_tensor* logits(const model* m, mt_tensor* images) {
   return m->kind->logits(m->layers, images);
 }
 
 // Adds `value` to a running total, without the history that led to it.
-static void add_to(mt_tensor *total, mt_tensor *value) {
+static void add_to(mt_tensor* total, mt_tensor* value) {
   mt_assign(total, mt_add(total, mt_detach(value)));
 }
 
-static mt_tensor *count_right(mt_tensor *z, mt_tensor *labels) {
+static mt_tensor* count_right(mt_tensor* z, mt_tensor* labels) {
   return mt_sum(mt_equal(mt_argmax(z, MT_DIMS(1)), labels), NULL, 0);
 }
 
 // One pass in random order; the score is of each batch as it was met.
-static score train_epoch(const model *m, mt_optimizer *optimizer, image_set set, int64_t batch) {
+static score train_epoch(const model* m, mt_optimizer* optimizer, image_set set, int64_t batch) {
   int64_t n = mt_dim(set.images, 0);
   score s = {0};
   mt_parameters_set_training(m->parameters, true);
   MT_SCOPE {
-    mt_tensor *order = mt_permutation(n, NULL);
+    mt_tensor* order = mt_permutation(n, NULL);
     mt_tensor *loss_sum = mt_zeros(NULL, 0, MT_F32, NULL), *right = mt_zeros(NULL, 0, MT_I64, NULL);
     for (int64_t i = 0; i < n && !mt_error(); i += batch) MT_SCOPE {
-        mt_tensor *rows = mt_slice(order, 0, i, i + batch, 1);
-        mt_tensor *labels = mt_index_select(set.labels, rows, 0);
-        mt_tensor *z = logits(m, mt_index_select(set.images, rows, 0));
-        mt_tensor *loss = mt_cross_entropy(z, labels, 1, MT_REDUCTION_MEAN);
+        mt_tensor* rows = mt_slice(order, 0, i, i + batch, 1);
+        mt_tensor* labels = mt_index_select(set.labels, rows, 0);
+        mt_tensor* z = logits(m, mt_index_select(set.images, rows, 0));
+        mt_tensor* loss = mt_cross_entropy(z, labels, 1, MT_REDUCTION_MEAN);
         mt_backward(loss);
         mt_optimizer_step(optimizer);
         mt_parameters_zero_grad(m->parameters);
@@ -76,14 +76,14 @@ static score train_epoch(const model *m, mt_optimizer *optimizer, image_set set,
 }
 
 // A part at a time, so that memory does not grow with the set. `predicted`, of n, may be NULL.
-static score evaluate(const model *m, image_set set, int64_t *predicted) {
+static score evaluate(const model* m, image_set set, int64_t* predicted) {
   enum { part = 500 };
   int64_t n = mt_dim(set.images, 0);
   score s = {0};
   mt_parameters_set_training(m->parameters, false);
   for (int64_t i = 0; i < n && !mt_error(); i += part) MT_NO_GRAD MT_SCOPE {
-      mt_tensor *labels = mt_slice(set.labels, 0, i, i + part, 1);
-      mt_tensor *z = logits(m, mt_slice(set.images, 0, i, i + part, 1));
+      mt_tensor* labels = mt_slice(set.labels, 0, i, i + part, 1);
+      mt_tensor* z = logits(m, mt_slice(set.images, 0, i, i + part, 1));
       s.loss += mt_item(mt_cross_entropy(z, labels, 1, MT_REDUCTION_SUM)) / (double)n;
       s.accuracy += 100 * mt_item(count_right(z, labels)) / (double)n;
       if (predicted) {
@@ -94,17 +94,17 @@ static score evaluate(const model *m, image_set set, int64_t *predicted) {
   return s;
 }
 
-static void draw(const model *m, const history *h, image_set set, double seconds, const char *title,
-                 const char *path) {
+static void draw(const model* m, const history* h, image_set set, double seconds, const char* title,
+                 const char* path) {
   enum { most_mistakes = 16 };
   size_t n = (size_t)mt_dim(set.images, 0), mistakes = 0;
   uint32_t height = (uint32_t)mt_dim(set.images, 2), width = (uint32_t)mt_dim(set.images, 3);
   int64_t *predicted = malloc(n * sizeof *predicted), counts[classes * classes] = {0};
   picture_image images[most_mistakes];
   if (predicted) evaluate(m, set, predicted);
-  const int64_t *labels = mt_map(set.labels);
-  const float *pixels = mt_map(set.images);
-  picture *p = picture_open(path, title, "Ten classes of handwritten digits.");
+  const int64_t* labels = mt_map(set.labels);
+  const float* pixels = mt_map(set.images);
+  picture* p = picture_open(path, title, "Ten classes of handwritten digits.");
   if (p && predicted && labels && pixels) {
     for (size_t i = 0; i < n; i++) {
       counts[labels[i] * classes + predicted[i]]++;
@@ -123,10 +123,10 @@ static void draw(const model *m, const history *h, image_set set, double seconds
   free(predicted);
 }
 
-int train_classifier(const architecture *kind, image_set train, image_set held_out,
-                     training_plan plan, const common_options *common) {
+int train_classifier(const architecture* kind, image_set train, image_set held_out,
+                     training_plan plan, const common_options* common) {
   model m = new_model(kind), reloaded = new_model(kind);
-  mt_optimizer *optimizer = mt_optimizer_adamw(m.parameters, plan.rate, NULL);
+  mt_optimizer* optimizer = mt_optimizer_adamw(m.parameters, plan.rate, NULL);
 
   history h = history_start(plan.epochs);
   progress line = progress_start("epoch", plan.epochs);

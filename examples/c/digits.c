@@ -12,19 +12,19 @@
 #endif
 
 // 64-100-10
-static void build_mlp(mt_parameters *parameters, mt_layer **layers) {
+static void build_mlp(mt_parameters* parameters, mt_layer** layers) {
   layers[0] = mt_layer_linear(parameters, "hidden", digits_pixels, 100, true);
   layers[1] = mt_layer_linear(parameters, "output", 100, classes, true);
 }
 
-static mt_tensor *mlp(mt_layer *const *layers, mt_tensor *x) {
+static mt_tensor* mlp(mt_layer* const* layers, mt_tensor* x) {
   x = mt_reshape(x, MT_DIMS(-1, digits_pixels));
   x = mt_relu(mt_apply(layers[0], x));
   return mt_apply(layers[1], x);
 }
 
 // Two convolutions 3 x 3 that keep the size, with 16 and 32 channels; then 4 x 4 maxima.
-static void build_conv(mt_parameters *parameters, mt_layer **layers) {
+static void build_conv(mt_parameters* parameters, mt_layer** layers) {
   mt_conv_options same = MT_CONV_OPTIONS_INIT;
   same.padding[0] = same.padding[1] = 1;
   layers[0] = mt_layer_conv2d(parameters, "conv1", 1, 16, 3, 3, &same);
@@ -32,7 +32,7 @@ static void build_conv(mt_parameters *parameters, mt_layer **layers) {
   layers[2] = mt_layer_linear(parameters, "output", 32 * 4 * 4, classes, true);
 }
 
-static mt_tensor *conv(mt_layer *const *layers, mt_tensor *x) {
+static mt_tensor* conv(mt_layer* const* layers, mt_tensor* x) {
   x = mt_relu(mt_apply(layers[0], x));
   x = mt_relu(mt_apply(layers[1], x));
   x = mt_max_pool2d(x, 2, 2, NULL);
@@ -41,12 +41,12 @@ static mt_tensor *conv(mt_layer *const *layers, mt_tensor *x) {
 
 static const architecture kinds[] = {{"mlp", build_mlp, mlp}, {"conv", build_conv, conv}};
 
-static image_set to_tensors(const digits_set *set) {
+static image_set to_tensors(const digits_set* set) {
   return (image_set){mt_take(mt_from_data(set->pixels, MT_DIMS(set->count, 1, 8, 8), MT_F32, NULL)),
                      mt_take(mt_from_data(set->label, MT_DIMS(set->count), MT_I64, NULL))};
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   common_options common = {.device = "cpu"};
   const char *path = DIGITS_PATH, *network = "conv";
   training_plan plan = {.epochs = 30, .batch = 32, .rate = 0.003};
@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
       {"data", OPTION_TEXT, &path, "the digits"},
   };
   options_parse(argc, argv, "Learns to read 8 x 8 handwritten digits.", &common, own, 5);
-  const architecture *kind = find_architecture(kinds, 2, network);
+  const architecture* kind = find_architecture(kinds, 2, network);
   if (!kind) options_refuse("--network: mlp or conv");
   if (plan.epochs < 1 || plan.batch < 1) options_refuse("a count is too small");
   bool plain = kind == &kinds[0];

@@ -27,20 +27,20 @@ typedef struct {
 
 typedef struct {
   shape shape;
-  mt_parameters *parameters;
+  mt_parameters* parameters;
   mt_layer *symbol, *place, *norm, *output;
   block blocks[most_blocks];
 } model;
 
 static model new_model(shape s) {
   model m = {.shape = s, .parameters = mt_parameters_new(MT_F32, NULL)};
-  mt_parameters *p = m.parameters;
+  mt_parameters* p = m.parameters;
   m.symbol = mt_layer_embedding(p, "symbol", s.symbols, s.width);
   m.place = mt_layer_embedding(p, "place", s.context, s.width);
   mt_attention_options causal = MT_ATTENTION_OPTIONS_INIT;
   causal.causal = true;
   for (int i = 0; i < s.blocks; i++) {
-    block *b = &m.blocks[i];
+    block* b = &m.blocks[i];
     char name[64];
 #define NAME(part) (snprintf(name, sizeof name, "block%d." part, i), name)
     b->norm1 = mt_layer_layer_norm(p, NAME("norm1"), MT_DIMS(s.width), 1e-5);
@@ -54,7 +54,7 @@ static model new_model(shape s) {
   m.output = mt_layer_linear(p, "output", s.width, s.symbols, false);
   // Small weights and no biases, so that all symbols begin about equally likely.
   for (size_t i = 0; i < mt_parameters_count(p); i++) {
-    mt_tensor *tensor = mt_parameters_tensor(p, i);
+    mt_tensor* tensor = mt_parameters_tensor(p, i);
     if (mt_ndim(tensor) == 2) mt_init_normal(tensor, 0, 0.02);
     if (strstr(mt_parameters_name(p, i), "bias")) mt_init_uniform(tensor, 0, 0);
   }
@@ -62,41 +62,41 @@ static model new_model(shape s) {
 }
 
 // Symbols [n, context] to what may follow each of them, [n, context, symbols].
-static mt_tensor *logits(const model *m, mt_tensor *symbols) {
-  mt_tensor *places = mt_arange(0, m->shape.context, 1, MT_I64, NULL);
-  mt_tensor *x = mt_add(mt_apply(m->symbol, symbols), mt_apply(m->place, places));
+static mt_tensor* logits(const model* m, mt_tensor* symbols) {
+  mt_tensor* places = mt_arange(0, m->shape.context, 1, MT_I64, NULL);
+  mt_tensor* x = mt_add(mt_apply(m->symbol, symbols), mt_apply(m->place, places));
   for (int i = 0; i < m->shape.blocks; i++) {
-    const block *b = &m->blocks[i];
+    const block* b = &m->blocks[i];
     x = mt_add(x, mt_apply(b->attention, mt_apply(b->norm1, x)));
-    mt_tensor *inner = mt_gelu_tanh(mt_apply(b->grow, mt_apply(b->norm2, x)));
+    mt_tensor* inner = mt_gelu_tanh(mt_apply(b->grow, mt_apply(b->norm2, x)));
     x = mt_add(x, mt_apply(b->shrink, inner));
   }
   return mt_apply(m->output, mt_apply(m->norm, x));
 }
 
 // Nats a character, for the stretches of text that begin at `starts`, [n, 1].
-static mt_tensor *mean_loss(const model *m, mt_tensor *text, mt_tensor *starts) {
-  mt_tensor *at = mt_add(starts, mt_arange(0, m->shape.context, 1, MT_I64, NULL));
-  mt_tensor *next = mt_add(at, mt_whole_number(1));
+static mt_tensor* mean_loss(const model* m, mt_tensor* text, mt_tensor* starts) {
+  mt_tensor* at = mt_add(starts, mt_arange(0, m->shape.context, 1, MT_I64, NULL));
+  mt_tensor* next = mt_add(at, mt_whole_number(1));
   return mt_cross_entropy(logits(m, mt_index(text, MT_INDEX(MT_BY(at)))),
                           mt_index(text, MT_INDEX(MT_BY(next))), -1, MT_REDUCTION_MEAN);
 }
 
 typedef struct {
-  const model *model;
-  mt_optimizer *optimizer;
-  mt_tensor *text;
+  const model* model;
+  mt_optimizer* optimizer;
+  mt_tensor* text;
   int64_t sequences;
 } training;
 
 // One step on random stretches of the text: traced once, replayed after that. Each replay draws
 // new stretches.
-static mt_status step(void *user, mt_tensor *const *inputs, size_t ninputs, mt_tensor **results,
+static mt_status step(void* user, mt_tensor* const* inputs, size_t ninputs, mt_tensor** results,
                       size_t nresults) {
   (void)inputs, (void)ninputs, (void)nresults;
-  const training *t = user;
+  const training* t = user;
   int64_t last = mt_dim(t->text, 0) - t->model->shape.context;
-  mt_tensor *starts = mt_integers(MT_DIMS(t->sequences, 1), 0, last, MT_I64, NULL);
+  mt_tensor* starts = mt_integers(MT_DIMS(t->sequences, 1), 0, last, MT_I64, NULL);
   results[0] = mean_loss(t->model, t->text, starts);
   mt_backward(results[0]);
   mt_clip_grad_norm(t->model->parameters, 1);
@@ -105,23 +105,23 @@ static mt_status step(void *user, mt_tensor *const *inputs, size_t ninputs, mt_t
 }
 
 // Over the whole text, in stretches that follow each other, a few at a time.
-static double evaluate(const model *m, mt_tensor *text) {
+static double evaluate(const model* m, mt_tensor* text) {
   enum { part = 64 };
   int context = m->shape.context;
   int64_t count = (mt_dim(text, 0) - 1) / context;
   double sum = 0;
   for (int64_t i = 0; i < count && !mt_error(); i += part) MT_NO_GRAD MT_SCOPE {
       int64_t end = i + part < count ? i + part : count;
-      mt_tensor *starts =
+      mt_tensor* starts =
           mt_arange((double)(i * context), (double)(end * context), context, MT_I64, NULL);
-      mt_tensor *loss = mean_loss(m, text, mt_reshape(starts, MT_DIMS(-1, 1)));
+      mt_tensor* loss = mean_loss(m, text, mt_reshape(starts, MT_DIMS(-1, 1)));
       sum += mt_item(loss) * (double)(end - i);
     }
   return sum / (double)count;
 }
 
 // Draws a symbol with the likelihood that the logits give it.
-static int draw_symbol(const float *logits, int symbols, uint64_t *random) {
+static int draw_symbol(const float* logits, int symbols, uint64_t* random) {
   double most = logits[0], sum = 0;
   for (int i = 1; i < symbols; i++) most = fmax(most, logits[i]);
   for (int i = 0; i < symbols; i++) sum += exp(logits[i] - most);
@@ -133,16 +133,16 @@ static int draw_symbol(const float *logits, int symbols, uint64_t *random) {
 
 // Continues a line break by `length` characters. What stands right of the place that is asked
 // about cannot be seen from there, so the window has one shape from the first character on.
-static void write_sample(const model *m, const text_data *text, char *sample, int length,
+static void write_sample(const model* m, const text_data* text, char* sample, int length,
                          uint64_t random) {
   int context = m->shape.context, filled = 1;
-  int64_t *window = calloc((size_t)context, sizeof *window);
-  const char *line_break = memchr(text->byte, '\n', (size_t)text->symbols);
+  int64_t* window = calloc((size_t)context, sizeof *window);
+  const char* line_break = memchr(text->byte, '\n', (size_t)text->symbols);
   if (window && line_break) window[0] = line_break - text->byte;
   for (int i = 0; window && i < length && !mt_error(); i++) MT_NO_GRAD MT_SCOPE {
-      mt_tensor *symbols = mt_from_data(window, MT_DIMS(1, context), MT_I64, NULL);
-      mt_tensor *last = mt_select(logits(m, symbols), 1, filled - 1);
-      const float *row = mt_map(last);
+      mt_tensor* symbols = mt_from_data(window, MT_DIMS(1, context), MT_I64, NULL);
+      mt_tensor* last = mt_select(logits(m, symbols), 1, filled - 1);
+      const float* row = mt_map(last);
       if (row) {
         int symbol = draw_symbol(row, text->symbols, &random);
         sample[i] = text->byte[symbol];
@@ -154,9 +154,9 @@ static void write_sample(const model *m, const text_data *text, char *sample, in
   free(window);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   common_options common = {.device = "cpu"};
-  const char *path = NULL;
+  const char* path = NULL;
   shape s = {.blocks = 4, .width = 128, .heads = 4, .context = 64};
   int steps = 3000, sequences = 32, every = 250, length = 600;
   double rate = 2e-3;
@@ -190,15 +190,15 @@ int main(int argc, char **argv) {
   if (held_out <= s.context) options_refuse("--text: too short");
   training t = {.sequences = sequences};
   t.text = mt_take(mt_from_data(text.symbol, MT_DIMS(most), MT_I64, NULL));
-  mt_tensor *unseen = mt_take(mt_from_data(text.symbol + most, MT_DIMS(held_out), MT_I64, NULL));
+  mt_tensor* unseen = mt_take(mt_from_data(text.symbol + most, MT_DIMS(held_out), MT_I64, NULL));
   model m = new_model(s), reloaded = new_model(s);
   t.model = &m;
   t.optimizer = mt_optimizer_adamw(m.parameters, rate, NULL);
-  mt_trace *trace = mt_trace_new(step, &t);
+  mt_trace* trace = mt_trace_new(step, &t);
 
   double last = NAN, seconds = 0;
   size_t looks = 0, room = (size_t)(steps / every + 2);
-  double *curves = malloc(3 * room * sizeof *curves);  // step, loss on the way, held-out loss
+  double* curves = malloc(3 * room * sizeof *curves);  // step, loss on the way, held-out loss
   double mean = 0;                                     // of the loss since the last look
   progress line = progress_start("step", steps);
   for (int i = 0; curves && i < steps && !mt_error(); i++) {
@@ -206,7 +206,7 @@ int main(int argc, char **argv) {
     mt_optimizer_set_learning_rate(
         t.optimizer, mt_schedule_warmup(1, i, 100) * mt_schedule_cosine(rate, i, steps, rate / 10));
     MT_SCOPE {
-      mt_tensor *result = NULL;
+      mt_tensor* result = NULL;
       mt_trace_call(trace, NULL, 0, &result, 1);
       loss = mt_item(result);
     }
@@ -228,7 +228,7 @@ int main(int argc, char **argv) {
   mt_parameters_save(m.parameters, common.weights);
   mt_parameters_load(reloaded.parameters, common.weights);
   bool same = evaluate(&reloaded, unseen) == last;
-  char *sample = calloc((size_t)length + 1, 1);
+  char* sample = calloc((size_t)length + 1, 1);
   if (sample) write_sample(&reloaded, &text, sample, length, common.seed);
 
   if (!mt_error() && curves && sample) {
@@ -236,7 +236,7 @@ int main(int argc, char **argv) {
     printf("held out:    %.4f nats a character\n", last);
     printf("training:    %.3g ms a step\n", 1e3 * seconds / steps);
     printf("weights:     %s, %s\n", common.weights, same ? "reloaded, the same" : "NOT THE SAME");
-    picture *p = picture_open(common.picture, "A small transformer learns to write", path);
+    picture* p = picture_open(common.picture, "A small transformer learns to write", path);
     char text[2][32];
     snprintf(text[0], sizeof text[0], "%.3f nats a character", last);
     snprintf(text[1], sizeof text[1], "%.3g ms", 1e3 * seconds / steps);

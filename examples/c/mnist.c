@@ -8,18 +8,18 @@
 #include "options.h"
 
 // 784-100-10
-static void build_mlp(mt_parameters *parameters, mt_layer **layers) {
+static void build_mlp(mt_parameters* parameters, mt_layer** layers) {
   layers[0] = mt_layer_linear(parameters, "hidden", 28 * 28, 100, true);
   layers[1] = mt_layer_linear(parameters, "output", 100, classes, true);
 }
 
-static mt_tensor *mlp(mt_layer *const *layers, mt_tensor *x) {
+static mt_tensor* mlp(mt_layer* const* layers, mt_tensor* x) {
   x = mt_reshape(x, MT_DIMS(-1, 28 * 28));
   x = mt_relu(mt_apply(layers[0], x));
   return mt_apply(layers[1], x);
 }
 
-static void build_lenet(mt_parameters *parameters, mt_layer **layers) {
+static void build_lenet(mt_parameters* parameters, mt_layer** layers) {
   mt_conv_options same = MT_CONV_OPTIONS_INIT;
   same.padding[0] = same.padding[1] = 2;
   layers[0] = mt_layer_conv2d(parameters, "conv1", 1, 8, 5, 5, &same);
@@ -30,7 +30,7 @@ static void build_lenet(mt_parameters *parameters, mt_layer **layers) {
   layers[5] = mt_layer_linear(parameters, "output", 100, classes, true);
 }
 
-static mt_tensor *lenet(mt_layer *const *layers, mt_tensor *x) {
+static mt_tensor* lenet(mt_layer* const* layers, mt_tensor* x) {
   x = mt_max_pool2d(mt_relu(mt_apply(layers[0], x)), 2, 2, NULL);  // [n, 8, 14, 14]
   x = mt_max_pool2d(mt_relu(mt_apply(layers[1], x)), 2, 2, NULL);  // [n, 16, 5, 5]
   x = mt_apply(layers[2], mt_reshape(x, MT_DIMS(-1, 16 * 5 * 5)));
@@ -41,12 +41,12 @@ static mt_tensor *lenet(mt_layer *const *layers, mt_tensor *x) {
 static const architecture kinds[] = {{"mlp", build_mlp, mlp}, {"lenet", build_lenet, lenet}};
 
 // Rows `from` to `to`, kept beyond the scope that the caller has open.
-static image_set part(mt_tensor *images, mt_tensor *labels, int64_t from, int64_t to) {
+static image_set part(mt_tensor* images, mt_tensor* labels, int64_t from, int64_t to) {
   return (image_set){mt_take(mt_slice(images, 0, from, to, 1)),
                      mt_take(mt_slice(labels, 0, from, to, 1))};
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   common_options common = {.device = "cpu"};
   const char *image_path = NULL, *label_path = NULL, *network = "lenet";
   training_plan plan = {.epochs = 20, .batch = 64, .rate = 0.003};
@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
   };
   options_parse(argc, argv, "Learns to read MNIST's handwritten digits.", &common, own, 6);
   if (!image_path || !label_path) options_refuse("--images and --labels are needed");
-  const architecture *kind = find_architecture(kinds, 2, network);
+  const architecture* kind = find_architecture(kinds, 2, network);
   if (!kind) options_refuse("--network: mlp or lenet");
   if (plan.epochs < 1 || plan.batch < 1) options_refuse("a count is too small");
   bool plain = kind == &kinds[0];
@@ -72,9 +72,9 @@ int main(int argc, char **argv) {
 
   image_set train = {0}, held_out = {0};
   MT_SCOPE {
-    mt_tensor *bytes = mt_load_idx(image_path, NULL);
-    mt_tensor *images = mt_div(mt_astype(bytes, MT_F32), mt_number(255));
-    mt_tensor *labels = mt_astype(mt_load_idx(label_path, NULL), MT_I64);
+    mt_tensor* bytes = mt_load_idx(image_path, NULL);
+    mt_tensor* images = mt_div(mt_astype(bytes, MT_F32), mt_number(255));
+    mt_tensor* labels = mt_astype(mt_load_idx(label_path, NULL), MT_I64);
     images = mt_reshape(images, MT_DIMS(-1, 1, 28, 28));
     int64_t count = mt_dim(images, 0), most = count * 4 / 5;
     train = part(images, labels, 0, most);

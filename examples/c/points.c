@@ -20,12 +20,12 @@ typedef struct {
 } data;
 
 typedef struct {
-  mt_parameters *parameters;
+  mt_parameters* parameters;
   mt_layer *first, *second, *last;
-  mt_optimizer *optimizer;
+  mt_optimizer* optimizer;
 } model;
 
-static bool new_data(data *d, const char *name, int count, uint64_t seed) {
+static bool new_data(data* d, const char* name, int count, uint64_t seed) {
   *d = (data){.count = count, .points = malloc((size_t)count * 3 * sizeof(float))};
   if (!d->points) return fprintf(stderr, "points: out of memory\n"), false;
   d->labels = d->points + 2 * (size_t)count;
@@ -35,7 +35,7 @@ static bool new_data(data *d, const char *name, int count, uint64_t seed) {
   return true;
 }
 
-static void release_data(data *d) {
+static void release_data(data* d) {
   mt_release(d->x);
   mt_release(d->y);
   free(d->points);
@@ -49,7 +49,7 @@ static model new_model(int hidden, bool spread) {
   m.second = mt_layer_linear(m.parameters, "second", hidden, hidden, true);
   m.last = mt_layer_linear(m.parameters, "last", hidden, 1, true);
   for (size_t i = 0; i < mt_parameters_count(m.parameters); i++) {
-    mt_tensor *tensor = mt_parameters_tensor(m.parameters, i);
+    mt_tensor* tensor = mt_parameters_tensor(m.parameters, i);
     if (mt_ndim(tensor) == 2) {
       mt_init_kaiming_uniform(tensor, 0);
     } else {
@@ -60,23 +60,23 @@ static model new_model(int hidden, bool spread) {
   return m;
 }
 
-static void release_model(model *m) {
+static void release_model(model* m) {
   mt_optimizer_release(m->optimizer);
   mt_parameters_release(m->parameters);
 }
 
 // [n, 2] to [n, 1]: above 0 where the network believes in class 1.
-static mt_tensor *logits(const model *m, mt_tensor *x) {
+static mt_tensor* logits(const model* m, mt_tensor* x) {
   x = mt_relu(mt_apply(m->first, x));
   x = mt_relu(mt_apply(m->second, x));
   return mt_apply(m->last, x);
 }
 
-static score evaluate(const model *m, const data *d) {
+static score evaluate(const model* m, const data* d) {
   score s = {0};
   MT_NO_GRAD MT_SCOPE {
-    mt_tensor *z = logits(m, d->x);
-    mt_tensor *right = mt_equal(mt_greater(z, mt_number(0)), mt_greater(d->y, mt_number(0.5)));
+    mt_tensor* z = logits(m, d->x);
+    mt_tensor* right = mt_equal(mt_greater(z, mt_number(0)), mt_greater(d->y, mt_number(0.5)));
     s.loss = mt_item(mt_bce_with_logits(z, d->y, MT_REDUCTION_MEAN));
     s.accuracy = 100 * mt_item(mt_mean(mt_astype(right, MT_F64), NULL, 0));
   }
@@ -84,40 +84,40 @@ static score evaluate(const model *m, const data *d) {
 }
 
 // One step on a batch of points and labels: traced once for each batch size, replayed after that.
-static mt_status step(void *user, mt_tensor *const *batch, size_t nbatch, mt_tensor **results,
+static mt_status step(void* user, mt_tensor* const* batch, size_t nbatch, mt_tensor** results,
                       size_t nresults) {
   (void)nbatch, (void)results, (void)nresults;
-  model *m = user;
+  model* m = user;
   mt_backward(mt_bce_with_logits(logits(m, batch[0]), batch[1], MT_REDUCTION_MEAN));
   mt_optimizer_step(m->optimizer);
   return mt_parameters_zero_grad(m->parameters);
 }
 
-static void train_epoch(mt_trace *steps, const data *d, int64_t batch) {
+static void train_epoch(mt_trace* steps, const data* d, int64_t batch) {
   MT_SCOPE {
-    mt_tensor *order = mt_permutation(d->count, NULL);
+    mt_tensor* order = mt_permutation(d->count, NULL);
     for (int64_t i = 0; i < d->count; i += batch) MT_SCOPE {
-        mt_tensor *rows = mt_slice(order, 0, i, i + batch, 1);
-        mt_tensor *pair[] = {mt_index_select(d->x, rows, 0), mt_index_select(d->y, rows, 0)};
+        mt_tensor* rows = mt_slice(order, 0, i, i + batch, 1);
+        mt_tensor* pair[] = {mt_index_select(d->x, rows, 0), mt_index_select(d->y, rows, 0)};
         mt_trace_call(steps, pair, 2, NULL, 0);
       }
     mt_eval(NULL, 0);
   }
 }
 
-static void draw(const model *m, const history *h, const data *d, const char *name, double seconds,
-                 const char *path) {
+static void draw(const model* m, const history* h, const data* d, const char* name, double seconds,
+                 const char* path) {
   double low = strcasecmp(name, "spiral") == 0 ? -0.15 : 0, high = 1 - low;
   static float probability[grid * grid];
   MT_NO_GRAD MT_SCOPE {
-    mt_tensor *x = mt_broadcast_to(mt_linspace(low, high, grid, MT_F32, NULL), MT_DIMS(grid, grid));
-    mt_tensor *plane[] = {x, mt_matrix_transpose(x)};
-    mt_tensor *z = logits(m, mt_reshape(mt_stack(plane, 2, -1), MT_DIMS(-1, 2)));
+    mt_tensor* x = mt_broadcast_to(mt_linspace(low, high, grid, MT_F32, NULL), MT_DIMS(grid, grid));
+    mt_tensor* plane[] = {x, mt_matrix_transpose(x)};
+    mt_tensor* z = logits(m, mt_reshape(mt_stack(plane, 2, -1), MT_DIMS(-1, 2)));
     mt_copy_to_host(mt_sigmoid(z), probability, sizeof probability);
   }
   char title[64];
   snprintf(title, sizeof title, "Points: %s", name);
-  picture *p = picture_open(path, title, "A network 2-100-100-1 parts two kinds of points.");
+  picture* p = picture_open(path, title, "A network 2-100-100-1 parts two kinds of points.");
   history_draw_figures(h, p, seconds);
   picture_boundary(p, "What the network believes", probability, grid, low, high, d->points,
                    d->labels, (size_t)d->count);
@@ -125,9 +125,9 @@ static void draw(const model *m, const history *h, const data *d, const char *na
   if (picture_close(p)) printf("picture:     %s\n", path);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   common_options common = {.device = "cpu"};
-  const char *dataset = "spiral";
+  const char* dataset = "spiral";
   int count = 50, hidden = 100, batch = 10, epochs = 500;
   double rate = 0;
   const option_row own[] = {
@@ -154,7 +154,7 @@ int main(int argc, char **argv) {
   model m = new_model(hidden, spiral);
   m.optimizer = spiral ? mt_optimizer_adam(m.parameters, rate > 0 ? rate : 0.005, NULL)
                        : mt_optimizer_sgd(m.parameters, rate > 0 ? rate : 0.5, NULL);
-  mt_trace *steps = mt_trace_new(step, &m);
+  mt_trace* steps = mt_trace_new(step, &m);
 
   history h = history_start(epochs);
   progress line = progress_start("epoch", epochs);

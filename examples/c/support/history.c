@@ -17,7 +17,7 @@ history history_start(int epochs) {
   return h;
 }
 
-void history_add(history *h, score trained_on, score held_out) {
+void history_add(history* h, score trained_on, score held_out) {
   if (h->count == h->room) return;
   size_t i = h->count++;
   h->epoch[i] = (double)h->count;
@@ -27,7 +27,7 @@ void history_add(history *h, score trained_on, score held_out) {
   h->accuracy[1][i] = held_out.accuracy;
 }
 
-size_t history_best(const history *h, int which) {
+size_t history_best(const history* h, int which) {
   size_t best = 0;
   for (size_t i = 1; i < h->count; i++) {
     if (h->accuracy[which][i] > h->accuracy[which][best]) best = i;
@@ -35,7 +35,7 @@ size_t history_best(const history *h, int which) {
   return best;
 }
 
-void history_draw_figures(const history *h, picture *p, double seconds) {
+void history_draw_figures(const history* h, picture* p, double seconds) {
   if (h->count == 0) return;
   char text[4][32];
   size_t best = history_best(h, 1);
@@ -51,8 +51,8 @@ void history_draw_figures(const history *h, picture *p, double seconds) {
                   4);
 }
 
-void history_draw_curves(const history *h, picture *p, const char *loss_label) {
-  static const char *const names[2] = {"trained on", "held out"};
+void history_draw_curves(const history* h, picture* p, const char* loss_label) {
+  static const char* const names[2] = {"trained on", "held out"};
   picture_series loss[2], accuracy[2];
   for (int s = 0; s < 2; s++) {
     loss[s] = (picture_series){names[s], h->epoch, h->loss[s], h->count};
@@ -62,17 +62,17 @@ void history_draw_curves(const history *h, picture *p, const char *loss_label) {
   picture_curves(p, (picture_axes){"Accuracy", "epoch", "accuracy (%)", false, +1}, accuracy, 2);
 }
 
-void history_free(history *h) {
+void history_free(history* h) {
   free(h->epoch);
   *h = (history){0};
 }
 
-static void print_score(const char *name, const double *accuracy, size_t count, size_t best) {
+static void print_score(const char* name, const double* accuracy, size_t count, size_t best) {
   printf("%-11s %6.2f %% right, at best %6.2f %% (epoch %zu)\n", name, accuracy[count - 1],
          accuracy[best], best + 1);
 }
 
-void history_print(const history *h, double seconds) {
+void history_print(const history* h, double seconds) {
   if (h->count == 0) return;
   print_score("trained on:", h->accuracy[0], h->count, history_best(h, 0));
   print_score("held out:", h->accuracy[1], h->count, history_best(h, 1));

@@ -12,19 +12,19 @@
 
 enum { most_options = 32 };
 
-static const char *program = "example";
+static const char* program = "example";
 
 static _Noreturn void hint_and_exit(void) {
   fprintf(stderr, "Try '%s --help'.\n", program);
   exit(2);
 }
 
-void options_refuse(const char *message) {
+void options_refuse(const char* message) {
   fprintf(stderr, "%s: %s\n", program, message);
   hint_and_exit();
 }
 
-static const char *value_name(option_kind kind) {
+static const char* value_name(option_kind kind) {
   switch (kind) {
     case OPTION_FLAG:
       return "";
@@ -40,26 +40,26 @@ static const char *value_name(option_kind kind) {
   return "";
 }
 
-static void print_default(const option_row *o) {
+static void print_default(const option_row* o) {
   switch (o->kind) {
     case OPTION_FLAG:
       break;
     case OPTION_COUNT:
-      printf(" [%d]", *(int *)o->target);
+      printf(" [%d]", *(int*)o->target);
       break;
     case OPTION_SEED:
-      printf(" [%llu]", (unsigned long long)*(uint64_t *)o->target);
+      printf(" [%llu]", (unsigned long long)*(uint64_t*)o->target);
       break;
     case OPTION_REAL:
-      printf(" [%g]", *(double *)o->target);
+      printf(" [%g]", *(double*)o->target);
       break;
     case OPTION_TEXT:
-      if (*(const char **)o->target) printf(" [%s]", *(const char **)o->target);
+      if (*(const char**)o->target) printf(" [%s]", *(const char**)o->target);
       break;
   }
 }
 
-static void print_help(const char *summary, const option_row *all, size_t count) {
+static void print_help(const char* summary, const option_row* all, size_t count) {
   printf("Usage: %s [options]\n\n%s\n\n", program, summary);
   for (size_t i = 0; i < count; i++) {
     char left[40];
@@ -71,41 +71,41 @@ static void print_help(const char *summary, const option_row *all, size_t count)
   printf("  %-18s %s\n", "--help", "this text");
 }
 
-static bool read_value(const option_row *o, const char *text) {
-  char *end = NULL;
+static bool read_value(const option_row* o, const char* text) {
+  char* end = NULL;
   errno = 0;
   switch (o->kind) {
     case OPTION_FLAG:
-      *(bool *)o->target = true;
+      *(bool*)o->target = true;
       return true;
     case OPTION_TEXT:
-      *(const char **)o->target = text;
+      *(const char**)o->target = text;
       return true;
     case OPTION_COUNT: {
       long value = strtol(text, &end, 10);
       if (end == text || *end || errno || value < 0 || value > INT_MAX) return false;
-      *(int *)o->target = (int)value;
+      *(int*)o->target = (int)value;
       return true;
     }
     case OPTION_SEED: {
       unsigned long long value = strtoull(text, &end, 10);
       if (end == text || *end || errno || strchr(text, '-')) return false;
-      *(uint64_t *)o->target = value;
+      *(uint64_t*)o->target = value;
       return true;
     }
     case OPTION_REAL: {
       double value = strtod(text, &end);
       if (end == text || *end || !isfinite(value)) return false;
-      *(double *)o->target = value;
+      *(double*)o->target = value;
       return true;
     }
   }
   return false;
 }
 
-void options_parse(int argc, char **argv, const char *summary, common_options *common,
-                   const option_row *own, size_t own_count) {
-  const char *slash = strrchr(argv[0], '/');
+void options_parse(int argc, char** argv, const char* summary, common_options* common,
+                   const option_row* own, size_t own_count) {
+  const char* slash = strrchr(argv[0], '/');
   program = slash ? slash + 1 : argv[0];
   option_row all[most_options] = {
       {"seed", OPTION_SEED, &common->seed, "same seed, same result"},
@@ -144,7 +144,7 @@ void options_parse(int argc, char **argv, const char *summary, common_options *c
   }
 }
 
-void options_name_files(common_options *common, const char *name) {
+void options_name_files(common_options* common, const char* name) {
   if (common->out) name = common->out;
   int length = snprintf(common->picture, sizeof common->picture, "%s.html", name);
   snprintf(common->weights, sizeof common->weights, "%s.safetensors", name);

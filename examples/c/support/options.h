@@ -16,28 +16,28 @@ typedef enum {
 
 // `target` holds the default, which --help shows, and receives the value.
 typedef struct {
-  const char *name;
+  const char* name;
   option_kind kind;
-  void *target;
-  const char *help;
+  void* target;
+  const char* help;
 } option_row;
 
 typedef struct {
-  const char *device;  // "cpu", "cpu:reference", "cuda:0"
+  const char* device;  // "cpu", "cpu:reference", "cuda:0"
   int threads;         // 0: the library chooses
   uint64_t seed;
-  const char *out;  // what the two files are called, without extension; NULL: the example's choice
+  const char* out;  // what the two files are called, without extension; NULL: the example's choice
   char picture[512], weights[512];  // by options_name_files()
 } common_options;
 
 // --help prints and exits with 0; anything not understood prints the usage and exits with 2.
-void options_parse(int argc, char **argv, const char *summary, common_options *common,
-                   const option_row *own, size_t own_count);
+void options_parse(int argc, char** argv, const char* summary, common_options* common,
+                   const option_row* own, size_t own_count);
 
 // Fills in picture (NAME.html) and weights (NAME.safetensors), NAME being --out or else `name`.
-void options_name_files(common_options *common, const char *name);
+void options_name_files(common_options* common, const char* name);
 
 // For what only the example can check: prints `program: message`, a hint at --help, exits with 2.
-_Noreturn void options_refuse(const char *message);
+_Noreturn void options_refuse(const char* message);
 
 #endif

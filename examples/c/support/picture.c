@@ -56,7 +56,7 @@ static const char style[] =
     "pre{margin:0;white-space:pre-wrap;overflow-wrap:anywhere;"
     "font:13px/1.5 ui-monospace,'Liberation Mono',monospace}";
 
-void picture_escaped(picture *p, const char *text, size_t size) {
+void picture_escaped(picture* p, const char* text, size_t size) {
   for (size_t i = 0; i < size; i++) {
     switch (text[i]) {
       case '<':
@@ -79,14 +79,14 @@ void picture_escaped(picture *p, const char *text, size_t size) {
   }
 }
 
-void picture_panel(picture *p, const char *title, const char *extent) {
+void picture_panel(picture* p, const char* title, const char* extent) {
   fprintf(p->file, "<section class='%s'><h2>", extent);
   picture_escaped(p, title, strlen(title));
   fputs("</h2>", p->file);
 }
 
-picture *picture_open(const char *path, const char *title, const char *subtitle) {
-  picture *p = calloc(1, sizeof *p);
+picture* picture_open(const char* path, const char* title, const char* subtitle) {
+  picture* p = calloc(1, sizeof *p);
   if (p) {
     p->path = path;
     p->file = fopen(path, "w");
@@ -109,7 +109,7 @@ picture *picture_open(const char *path, const char *title, const char *subtitle)
   return p;
 }
 
-bool picture_close(picture *p) {
+bool picture_close(picture* p) {
   if (!p) return false;
   fputs("</div></main></html>\n", p->file);
   bool good = !ferror(p->file) && !p->out_of_memory;
@@ -121,7 +121,7 @@ bool picture_close(picture *p) {
   return good;
 }
 
-void picture_figures(picture *p, const picture_figure *figures, size_t count) {
+void picture_figures(picture* p, const picture_figure* figures, size_t count) {
   if (!p) return;
   fputs("<section class=wide><div class=figures>", p->file);
   for (size_t i = 0; i < count; i++) {
@@ -134,19 +134,19 @@ void picture_figures(picture *p, const picture_figure *figures, size_t count) {
   fputs("</div></section>\n", p->file);
 }
 
-void picture_mistakes(picture *p, const char *title, const picture_image *images, size_t count,
+void picture_mistakes(picture* p, const char* title, const picture_image* images, size_t count,
                       uint32_t width, uint32_t height) {
   if (!p) return;
   picture_panel(p, title, "");
   fputs("<div class=images>", p->file);
-  uint8_t *rgba = malloc((size_t)width * height * 4);
+  uint8_t* rgba = malloc((size_t)width * height * 4);
   for (size_t i = 0; i < count && rgba; i++) {
     for (size_t j = 0; j < (size_t)width * height; j++) {
       uint8_t shade = (uint8_t)(255 - 255 * images[i].pixels[j]);
       rgba[4 * j] = rgba[4 * j + 1] = rgba[4 * j + 2] = shade;
       rgba[4 * j + 3] = 255;
     }
-    char *uri = png_data_uri(rgba, width, height);
+    char* uri = png_data_uri(rgba, width, height);
     if (!uri) p->out_of_memory = true;
     fprintf(p->file,
             "<figure><img alt='an image of a %d' src='%s'><figcaption><b>%d</b> read as <b>%d</b>"
@@ -160,7 +160,7 @@ void picture_mistakes(picture *p, const char *title, const picture_image *images
   fputs("</div></section>\n", p->file);
 }
 
-void picture_text(picture *p, const char *title, const char *text, size_t size) {
+void picture_text(picture* p, const char* title, const char* text, size_t size) {
   if (!p) return;
   picture_panel(p, title, "");
   fputs("<pre>", p->file);

@@ -10,25 +10,25 @@ enum { view = 400, left = 34, right = 390, top = 8, bottom = 364 };
 
 // Blue for class 0, orange for class 1, clear where the classifier cannot tell: so the page's own
 // colour shows through, light or dark.
-static char *field(const float *probability, uint32_t size) {
+static char* field(const float* probability, uint32_t size) {
   static const uint8_t ink[2][3] = {{0x3d, 0x8a, 0xe0}, {0xe8, 0x70, 0x30}};
-  uint8_t *rgba = malloc((size_t)size * size * 4);
+  uint8_t* rgba = malloc((size_t)size * size * 4);
   if (!rgba) return NULL;
   for (uint32_t row = 0; row < size; row++) {
     for (uint32_t column = 0; column < size; column++) {
       float p = probability[(size_t)(size - 1 - row) * size + column];  // images begin at the top
-      uint8_t *pixel = rgba + ((size_t)row * size + column) * 4;
+      uint8_t* pixel = rgba + ((size_t)row * size + column) * 4;
       for (int c = 0; c < 3; c++) pixel[c] = ink[p > 0.5f][c];
       pixel[3] = (uint8_t)(p >= 0 && p <= 1 ? 150 * fabsf(2 * p - 1) : 0);
     }
   }
-  char *uri = png_data_uri(rgba, size, size);
+  char* uri = png_data_uri(rgba, size, size);
   free(rgba);
   return uri;
 }
 
-void picture_boundary(picture *p, const char *title, const float *probability, uint32_t size,
-                      double low, double high, const float *points, const float *labels,
+void picture_boundary(picture* p, const char* title, const float* probability, uint32_t size,
+                      double low, double high, const float* points, const float* labels,
                       size_t count) {
   if (!p) return;
   picture_panel(p, title, "tall");
@@ -38,7 +38,7 @@ void picture_boundary(picture *p, const char *title, const float *probability, u
       "<span>shade: the network's certainty</span></div>",
       p->file);
   fprintf(p->file, "<svg viewBox='0 0 %d %d' role=img>", view, view);
-  char *uri = field(probability, size);
+  char* uri = field(probability, size);
   if (!uri) p->out_of_memory = true;
   fprintf(p->file, "<image x=%d y=%d width=%d height=%d preserveAspectRatio=none href='%s' />",
           left, top, right - left, bottom - top, uri ? uri : "");
@@ -68,7 +68,7 @@ void picture_boundary(picture *p, const char *title, const float *probability, u
 
 // Each row is shaded by its share, so that rare classes count as much as common ones; the square
 // root lifts the few mistakes into sight.
-void picture_confusion(picture *p, const char *title, const int64_t *counts, size_t classes) {
+void picture_confusion(picture* p, const char* title, const int64_t* counts, size_t classes) {
   if (!p || classes == 0) return;
   picture_panel(p, title, "");
   fputs(

@@ -28,7 +28,7 @@ static double place(double value, double low, double high, double from, double t
   return from + (value - low) / (high - low) * (to - from);
 }
 
-static void span(const picture_series *series, size_t count, bool of_y, double *low, double *high) {
+static void span(const picture_series* series, size_t count, bool of_y, double* low, double* high) {
   *low = INFINITY, *high = -INFINITY;
   for (size_t s = 0; s < count; s++) {
     for (size_t i = 0; i < series[s].count; i++) {
@@ -41,7 +41,7 @@ static void span(const picture_series *series, size_t count, bool of_y, double *
   if (*low > *high) *low = 0, *high = 1;
 }
 
-static void draw_axes(picture *p, const picture_axes *axes, ticks x, ticks y) {
+static void draw_axes(picture* p, const picture_axes* axes, ticks x, ticks y) {
   int decimals = y.step < 1 ? (int)ceil(-log10(y.step) - 1e-9) : 0;
   for (int i = 0; y.low + i * y.step < y.high + 0.5 * y.step; i++) {
     double value = y.low + i * y.step, at = place(value, y.low, y.high, bottom, top);
@@ -63,7 +63,7 @@ static void draw_axes(picture *p, const picture_axes *axes, ticks x, ticks y) {
 }
 
 // More points than the eye can part make a heavy page: one in so many is drawn, the last always.
-static void draw_curve(picture *p, const picture_series *series, size_t number, ticks x, ticks y) {
+static void draw_curve(picture* p, const picture_series* series, size_t number, ticks x, ticks y) {
   size_t stride = series->count / 800 + 1;
   fprintf(p->file, "<path class='curve s%zu' d='", number);
   char command = 'M';
@@ -77,7 +77,7 @@ static void draw_curve(picture *p, const picture_series *series, size_t number, 
   fputs("'/>", p->file);
 }
 
-static void mark_best(picture *p, const picture_axes *axes, const picture_series *series,
+static void mark_best(picture* p, const picture_axes* axes, const picture_series* series,
                       size_t number, ticks x, ticks y) {
   size_t best = series->count;
   for (size_t i = 0; i < series->count; i++) {
@@ -98,7 +98,7 @@ static void mark_best(picture *p, const picture_axes *axes, const picture_series
           series->y[best]);
 }
 
-void picture_curves(picture *p, picture_axes axes, const picture_series *series, size_t count) {
+void picture_curves(picture* p, picture_axes axes, const picture_series* series, size_t count) {
   if (!p) return;
   if (count > 3) count = 3;  // more lines than inks is more than one picture should hold
   picture_panel(p, axes.title, "");
@@ -115,7 +115,7 @@ void picture_curves(picture *p, picture_axes axes, const picture_series *series,
   double low, high;
   span(series, count, false, &low, &high);
   ticks x = choose_ticks(low, high);
-  x.step = fmax(x.step, 1);  // epochs and steps are whole
+  x.step = fmax(x.step, 1);                    // epochs and steps are whole
   if (high > low) x.low = low, x.high = high;  // the curves fill the width
   span(series, count, true, &low, &high);
   if (axes.from_zero) low = fmin(low, 0);

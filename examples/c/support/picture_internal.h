@@ -8,16 +8,16 @@
 #include "picture.h"
 
 struct picture {
-  FILE *file;
-  const char *path;
+  FILE* file;
+  const char* path;
   bool out_of_memory;
 };
 
 // Text with what HTML would take for markup made harmless.
-void picture_escaped(picture *p, const char *text, size_t size);
+void picture_escaped(picture* p, const char* text, size_t size);
 
 // Begins a panel; the caller ends it with </section>. `extent` is "", "wide" (all columns) or
 // "tall" (two rows).
-void picture_panel(picture *p, const char *title, const char *extent);
+void picture_panel(picture* p, const char* title, const char* extent);
 
 #endif

@@ -7,6 +7,6 @@
 
 // `rgba` holds height x width x 4 bytes, row by row. The caller frees the text; NULL: out of
 // memory.
-char *png_data_uri(const uint8_t *rgba, uint32_t width, uint32_t height);
+char* png_data_uri(const uint8_t* rgba, uint32_t width, uint32_t height);
 
 #endif

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <strings.h>
 
-const char *const points_names[6] = {"simple", "diag", "split", "xor", "circle", "spiral"};
+const char* const points_names[6] = {"simple", "diag", "split", "xor", "circle", "spiral"};
 
 // SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", 2014).
 // `state` starts as the seed; all arithmetic is modulo 2^64.
-uint64_t random_bits(uint64_t *state) {
+uint64_t random_bits(uint64_t* state) {
   *state += 0x9E3779B97F4A7C15u;
   uint64_t z = *state;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
@@ -17,7 +17,7 @@ uint64_t random_bits(uint64_t *state) {
 }
 
 // The upper 53 bits, times 2^-53.
-double random_uniform(uint64_t *state) { return (double)(random_bits(state) >> 11) * 0x1p-53; }
+double random_uniform(uint64_t* state) { return (double)(random_bits(state) >> 11) * 0x1p-53; }
 
 static bool inside(size_t set, double x, double y) {
   switch (set) {
@@ -35,7 +35,7 @@ static bool inside(size_t set, double x, double y) {
 }
 
 // Two arms, half of the points each; the second is the first turned by a quarter, clockwise.
-static void make_spiral(size_t count, float *x, float *label) {
+static void make_spiral(size_t count, float* x, float* label) {
   size_t half = count / 2;
   for (size_t i = 0; i < count; i++) {
     bool second = i >= half;
@@ -48,7 +48,7 @@ static void make_spiral(size_t count, float *x, float *label) {
 }
 
 // Point i takes two numbers from the generator: x, then y. The label is of the double values.
-bool points_make(const char *name, size_t count, uint64_t seed, float *x, float *label) {
+bool points_make(const char* name, size_t count, uint64_t seed, float* x, float* label) {
   size_t set = 0;
   while (set < 6 && strcasecmp(name, points_names[set]) != 0) set++;
   if (set == 6) return false;

@@ -8,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-extern const char *const points_names[6];  // "simple", "diag", "split", "xor", "circle", "spiral"
+extern const char* const points_names[6];  // "simple", "diag", "split", "xor", "circle", "spiral"
 
 // Fills x (count x 2) and label (count, 0 or 1). False: no set has this name (any case will do).
 // Spiral is the same for every seed, and reaches a little beyond the unit square.
-bool points_make(const char *name, size_t count, uint64_t seed, float *x, float *label);
+bool points_make(const char* name, size_t count, uint64_t seed, float* x, float* label);
 
 // SplitMix64: the next 64 random bits, and a uniform double in [0, 1).
-uint64_t random_bits(uint64_t *state);
-double random_uniform(uint64_t *state);
+uint64_t random_bits(uint64_t* state);
+double random_uniform(uint64_t* state);
 
 #endif

@@ -13,7 +13,7 @@ double progress_seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-progress progress_start(const char *unit, int total) {
+progress progress_start(const char* unit, int total) {
   return (progress){.unit = unit,
                     .total = total,
                     .terminal = isatty(STDERR_FILENO) == 1,
@@ -31,7 +31,7 @@ static void print_duration(double seconds) {
   }
 }
 
-void progress_show(progress *p, int done, const char *figures, ...) {
+void progress_show(progress* p, int done, const char* figures, ...) {
   double now = progress_seconds();
   if (p->terminal) {  // ten times a second is as fast as anybody reads
     if (now - p->last_shown < 0.1 && done < p->total) return;
@@ -56,6 +56,6 @@ void progress_show(progress *p, int done, const char *figures, ...) {
   fflush(stderr);
 }
 
-void progress_end(progress *p) {
+void progress_end(progress* p) {
   if (p->terminal) fputc('\n', stderr);
 }

@@ -6,14 +6,14 @@
 #include <stdbool.h>
 
 typedef struct {
-  const char *unit;  // "epoch", "step"
+  const char* unit;  // "epoch", "step"
   int total;
   bool terminal;
   double start, last_shown;  // seconds
   int last_tenth;
 } progress;
 
-progress progress_start(const char *unit, int total);
+progress progress_start(const char* unit, int total);
 
 // After `done` of `total`; the figures read like printf, say "loss %.3f  held out %.1f %%".
 #if defined(__GNUC__)
@@ -21,7 +21,7 @@ __attribute__((format(printf, 3, 4)))
 #endif
 void progress_show(progress *p, int done, const char *figures, ...);
 
-void progress_end(progress *p);
+void progress_end(progress* p);
 
 double progress_seconds(void);  // since some fixed moment
 

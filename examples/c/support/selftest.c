@@ -16,7 +16,7 @@
 
 static int failures;
 
-static void check_line(bool good, const char *what, int line) {
+static void check_line(bool good, const char* what, int line) {
   if (good) return;
   fprintf(stderr, "selftest.c:%d: failed: %s\n", line, what);
   failures++;
@@ -44,7 +44,7 @@ static void check_points(void) {
   CHECK(!points_make("square", count, 7, x, label));
 }
 
-static void check_digits(const char *path, digits_set *held_out) {
+static void check_digits(const char* path, digits_set* held_out) {
   digits_set train;
   CHECK(digits_read(path, &train, held_out));
   CHECK(train.count == 1438 && held_out->count == 359);
@@ -53,10 +53,10 @@ static void check_digits(const char *path, digits_set *held_out) {
   digits_free(&train);
 }
 
-static void check_text(const char *folder) {
+static void check_text(const char* folder) {
   char path[512];
   snprintf(path, sizeof path, "%s/selftest.txt", folder);
-  FILE *file = fopen(path, "w");
+  FILE* file = fopen(path, "w");
   CHECK(file != NULL);
   if (!file) return;
   fputs("banana", file);
@@ -71,17 +71,17 @@ static void check_text(const char *folder) {
 
 static void check_png(void) {
   const uint8_t clear[4] = {0};
-  char *uri = png_data_uri(clear, 1, 1);
+  char* uri = png_data_uri(clear, 1, 1);
   CHECK(uri &&
         strncmp(uri, "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ",
                 strlen("data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ")) == 0);
   free(uri);
 }
 
-static void draw_page(const char *folder, const digits_set *digits) {
+static void draw_page(const char* folder, const digits_set* digits) {
   char path[512];
   snprintf(path, sizeof path, "%s/selftest.html", folder);
-  picture *p = picture_open(path, "Support code <self test>", "made-up curves, real data");
+  picture* p = picture_open(path, "Support code <self test>", "made-up curves, real data");
   CHECK(p != NULL);
   picture_figures(p,
                   (picture_figure[]){{"held out", "97.2 %"},
@@ -128,14 +128,14 @@ static void draw_page(const char *folder, const digits_set *digits) {
     images[i] = (picture_image){digits->pixels + 64 * i, (int)digits->label[i], (i * 7) % 10};
   }
   picture_mistakes(p, "Mistaken digits", images, digits->count < 12 ? 0 : 12, 8, 8);
-  const char *text =
+  const char* text =
       "First Citizen:\nBefore we proceed any further, hear me <speak> & be \"done\".\n";
   picture_text(p, "A sample", text, strlen(text));
   CHECK(picture_close(p));
   CHECK(picture_open("/nowhere/at/all.html", "", "") == NULL);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc != 3) {
     fprintf(stderr, "Usage: %s DIGITS_CSV_GZ FOLDER\n", argv[0]);
     return 2;

@@ -7,19 +7,19 @@
 #include <string.h>
 #include <zlib.h>
 
-void text_free(text_data *text) {
+void text_free(text_data* text) {
   free(text->symbol);
   *text = (text_data){0};
 }
 
 // The whole file in memory; NULL: `wrong` says why.
-static unsigned char *read_all(const char *path, size_t *size, const char **wrong) {
+static unsigned char* read_all(const char* path, size_t* size, const char** wrong) {
   gzFile file = gzopen(path, "rb");  // reads what is not gzip as it is
   if (!file) {
     *wrong = strerror(errno);
     return NULL;
   }
-  unsigned char *bytes = NULL;
+  unsigned char* bytes = NULL;
   size_t room = 0;
   int got = 0;
   *size = 0;
@@ -27,7 +27,7 @@ static unsigned char *read_all(const char *path, size_t *size, const char **wron
     *size += (size_t)got;
     if (room - *size < 4096) {
       room = 2 * room + 65536;
-      unsigned char *larger = realloc(bytes, room);
+      unsigned char* larger = realloc(bytes, room);
       if (!larger) {
         *wrong = "out of memory";
         break;
@@ -44,11 +44,11 @@ static unsigned char *read_all(const char *path, size_t *size, const char **wron
   return NULL;
 }
 
-bool text_read(const char *path, text_data *text) {
+bool text_read(const char* path, text_data* text) {
   *text = (text_data){0};
-  const char *wrong = NULL;
+  const char* wrong = NULL;
   size_t size = 0;
-  unsigned char *bytes = read_all(path, &size, &wrong);
+  unsigned char* bytes = read_all(path, &size, &wrong);
   if (!wrong && size == 0) wrong = "empty";
   if (!wrong && !(text->symbol = malloc(size * sizeof *text->symbol))) wrong = "out of memory";
   if (!wrong) {

@@ -8,13 +8,13 @@
 
 typedef struct {
   int64_t length;
-  int64_t *symbol;  // length; each below `symbols`
+  int64_t* symbol;  // length; each below `symbols`
   int symbols;
   char byte[256];  // what each symbol stands for, in ascending order
 } text_data;
 
 // Reads plain or gzip. False after saying on stderr what is wrong; then the text is empty.
-bool text_read(const char *path, text_data *text);
-void text_free(text_data *text);
+bool text_read(const char* path, text_data* text);
+void text_free(text_data* text);
 
 #endif
