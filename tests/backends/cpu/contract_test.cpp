@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "backends/cpu/contract/number.h"
-#include "hwy/targets.h"
+#include "backends/cpu/elementwise/kernels.h"
 #include "ops/order.h"
 
 namespace mt::cpu {
@@ -23,18 +23,13 @@ namespace {
 
 using Random = std::mt19937;
 
-// Runs f once for each instruction set that this machine has and contractions are compiled for.
+// Runs f once for each instruction set that this machine has.
 template <class F>
 void on_every_target(F&& f) {
-  for (int64_t target : {HWY_AVX3, HWY_AVX2, HWY_NEON, HWY_SCALAR}) {
-    hwy::SetSupportedTargetsForTest(0);
-    if (target != HWY_SCALAR && (hwy::SupportedTargets() & target) == 0) continue;
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(target);
-    f(hwy::TargetName(target));
+  for (const char* name : {"AVX3", "AVX2", "NEON", "EMU128", "SCALAR"}) {
+    if (set_instruction_set(name)) f(name);
   }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  set_instruction_set(nullptr);
 }
 
 int64_t pick(Random& random, std::initializer_list<int64_t> values) {
@@ -87,7 +82,7 @@ struct Memory {
         if constexpr (std::is_integral_v<S>) {
           value = static_cast<S>(sizeof(S) == 1 ? random() % 3 : random());
         } else {
-          value = convert<S>(std::uniform_real_distribution<float>(-1, 1)(random));
+          value = number<S>(std::uniform_real_distribution<float>(-1, 1)(random));
         }
         std::memcpy(bytes.data() + i * sizeof(S), &value, sizeof(S));
       }
@@ -144,7 +139,7 @@ std::vector<char> naive(const Contraction& c, const char* a, const char* b) {
       return with_type(dtype, [&](auto type) {
         decltype(type) value;
         std::memcpy(&value, data + index * int64_t(sizeof(value)), sizeof(value));
-        return convert<T>(value);
+        return number<T>(value);
       });
     };
     std::vector<T> row(static_cast<size_t>(k)), column(static_cast<size_t>(k));
@@ -166,7 +161,7 @@ std::vector<char> naive(const Contraction& c, const char* a, const char* b) {
         sum = ordered_sum(row, column, order);
       }
       with_type(c.out, [&](auto type) {
-        auto value = convert<decltype(type)>(sum);
+        auto value = number<decltype(type)>(sum);
         std::memcpy(out.data() + i * int64_t(sizeof(value)), &value, sizeof(value));
       });
     }

@@ -10,7 +10,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/contract/blocked.cpp"
-#include "backends/cpu/contract/targets.h"
+#include "backends/cpu/elementwise/targets.h"
 
 #include "hwy/foreach_target.h"
 
@@ -60,7 +60,7 @@ class BlockRun {
   }
 
  private:
-  static constexpr int64_t lanes = lane_count<T>;
+  static constexpr int64_t lanes = lanes_of<T>;
   static constexpr int64_t widest = most_vectors * lanes;
 
   // As many columns as the registers hold for these rows: few rows leave room for more.

@@ -16,6 +16,7 @@
 #include "backends/cpu/contract/exact.h"
 #include "backends/cpu/contract/gather.h"
 #include "backends/cpu/contract/lanes.h"
+#include "backends/cpu/elementwise/tables.h"
 #include "ops/order.h"
 
 namespace mt::cpu {
@@ -347,6 +348,7 @@ void contract(const Contraction& contraction, const void* a, const void* b, void
     }
     return;
   }
+  choose_instruction_set();
   Run(contraction, shape, a, b, out, scratch, epilogue).run();
 }
 

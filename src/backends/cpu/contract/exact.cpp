@@ -28,7 +28,7 @@ void load(const Operand& x, int64_t batch, int64_t first_row, int64_t rows, int6
         if constexpr (std::is_integral_v<decltype(type)>) {
           out[i * row + j * column] = static_cast<uint64_t>(static_cast<int64_t>(value));
         } else {
-          out[i * row + j * column] = static_cast<uint64_t>(convert<int64_t>(value));
+          out[i * row + j * column] = static_cast<uint64_t>(number<int64_t>(value));
         }
       }
     }
@@ -75,7 +75,7 @@ void run_exact(const Operand& a, const Operand& b, Dtype out_dtype, const Tile& 
         using Out = decltype(type);
         for (int64_t i = 0; i < rows; ++i) {
           Out* to = static_cast<Out*>(out) + (tile.batch * m + row + i) * n + column;
-          for (int64_t j = 0; j < columns; ++j) to[j] = convert<Out>(sums[i * block_columns + j]);
+          for (int64_t j = 0; j < columns; ++j) to[j] = number<Out>(sums[i * block_columns + j]);
         }
       });
     }

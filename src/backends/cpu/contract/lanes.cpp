@@ -9,7 +9,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/contract/lanes.cpp"
-#include "backends/cpu/contract/targets.h"
+#include "backends/cpu/elementwise/targets.h"
 
 #include "hwy/foreach_target.h"
 
@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
 template <class T>
-constexpr int lane_vectors = order_lanes / lane_count<T>;
+constexpr int lane_vectors = order_lanes / lanes_of<T>;
 // Rows of `many` that run together, so that the sums stay in registers.
 template <class T, int Few>
 constexpr int rows_together = std::max(1, std::min(4, 8 / (Few * lane_vectors<T>)));
@@ -30,7 +30,7 @@ template <class T, int R, int Few>
 HWY_NOINLINE void lanes_kernel(const T* many, int64_t many_row, const T* few, int64_t few_row,
                                int64_t k_count, T* sums) {
   const Vectors<T> d;
-  constexpr int width = lane_count<T>, V = lane_vectors<T>;
+  constexpr int width = lanes_of<T>, V = lane_vectors<T>;
   hn::Vec<Vectors<T>> sum[R][Few][V];
   MT_UNROLL for (int i = 0; i < R; ++i) {
     MT_UNROLL for (int j = 0; j < Few; ++j) {
@@ -168,7 +168,7 @@ void run_rows(const LanesBlock& block) {
 template <class T, int Few>
 void run_strips(const LanesBlock& block) {
   const Vectors<T> d;
-  constexpr int64_t width = lane_count<T>;
+  constexpr int64_t width = lanes_of<T>;
   constexpr int64_t strip = strip_bytes / (order_lanes * Few * sizeof(T)) / 16 * 16;
   T* packed = static_cast<T*>(block.scratch);
   T* sums = packed + (most_few + 4) * lanes_block_k;  // [lane][few][strip]

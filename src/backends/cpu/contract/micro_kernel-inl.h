@@ -51,7 +51,7 @@ template <class T, int R, int V, bool Masked>
 HWY_NOINLINE void micro_kernel(const MicroTile<T>& tile) {
   const Vectors<T> d;
   using Vector = hn::Vec<Vectors<T>>;
-  constexpr int lanes = lane_count<T>;
+  constexpr int lanes = lanes_of<T>;
   const auto mask = hn::FirstN(d, static_cast<size_t>(tile.columns - (V - 1) * lanes));
   const bool whole = tile.columns == V * lanes;
   Vector sum[R][V];

@@ -86,15 +86,15 @@ HWY_INLINE void pack_along_k(D d, const T* data, const int64_t* rows, int64_t us
 #endif  // HWY_SCALAR
 
 // Rows that lie one after the other: [begin, end) in the packed row.
-struct Run {
+struct RowRun {
   int64_t begin, end;
 };
 
 template <class T>
-void pack_along_rows(const T* data, const int64_t* rows, const Run* runs, int64_t run_count,
+void pack_along_rows(const T* data, const int64_t* rows, const RowRun* runs, int64_t run_count,
                      const int64_t* ks, int64_t k_count, int64_t width, T* out) {
   const Vectors<T> d;
-  constexpr int64_t lanes = lane_count<T>;
+  constexpr int64_t lanes = lanes_of<T>;
   for (int64_t k = 0; k < k_count; ++k, out += width) {
     for (int64_t i = 0; i < run_count; ++i) {
       const T* from = data + rows[runs[i].begin] + ks[k] - runs[i].begin;
@@ -110,6 +110,45 @@ void pack_along_rows(const T* data, const int64_t* rows, const Run* runs, int64_
 
 constexpr int64_t most_width = 64;
 
+// Rows as runs along k: the rows of `data` in groups of one vector.
+template <class T>
+void pack_rows_along_k(const T* data, const int64_t* rows, int64_t used, const int64_t* ks,
+                       int64_t k_count, int64_t width, T* out) {
+#if HWY_TARGET == HWY_SCALAR
+  gather(dtype_of<T>, data, rows, used, width, ks, k_count, out);
+#else
+  constexpr int64_t lanes = lanes_of<T>;
+  int64_t padded[lanes];
+  for (int64_t r = 0; r < used; r += lanes) {
+    int64_t left = used - r < lanes ? used - r : lanes;
+    for (int64_t i = 0; i < lanes; ++i) padded[i] = rows[r + (i < left ? i : left - 1)];
+    if (left * 4 > lanes || lanes <= 4) {
+      pack_along_k(Vectors<T>(), data, padded, left, ks, k_count, width, out + r);
+    } else {
+      const hn::CappedTag<T, 16 / sizeof(T)> narrow;
+      pack_along_k(narrow, data, padded, left, ks, k_count, width, out + r);
+    }
+  }
+#endif
+}
+
+// 16-bit floats whose k is contiguous: widened in small blocks, which are then as any others.
+inline void pack_widened(Dtype dtype, const void* data, const int64_t* rows, int64_t used,
+                         const int64_t* ks, int64_t k_count, int64_t width, float* out) {
+  constexpr int64_t most = 64;
+  HWY_ALIGN float block[most_width * most];
+  int64_t block_rows[most_width], block_ks[most];
+  for (int64_t r = 0; r < used; ++r) block_rows[r] = r * most;
+  for (int64_t i = 0; i < most; ++i) block_ks[i] = i;
+  for (int64_t k = 0; k < k_count; k += most) {
+    const int64_t count = k_count - k < most ? k_count - k : most;
+    for (int64_t r = 0; r < used; ++r) {
+      gather(dtype, data, ks + k, count, count, rows + r, 1, block + r * most);
+    }
+    pack_rows_along_k(block, block_rows, used, block_ks, count, width, out + k * width);
+  }
+}
+
 // used rows of at most `width`; the rest of each packed row is zero. rows and ks are offsets.
 template <class T>
 void pack(Dtype dtype, const void* data, const int64_t* rows, int64_t used, int64_t width,
@@ -119,12 +158,16 @@ void pack(Dtype dtype, const void* data, const int64_t* rows, int64_t used, int6
       for (int64_t r = used; r < width; ++r) out[k * width + r] = 0;
     }
   }
+  const bool along_k = k_count >= 4 && ks[1] == ks[0] + 1;
   if (dtype != dtype_of<T>) {
+    if constexpr (sizeof(T) == 4) {
+      if (along_k) return pack_widened(dtype, data, rows, used, ks, k_count, width, out);
+    }
     gather(dtype, data, rows, used, width, ks, k_count, out);
     return;
   }
   const T* values = static_cast<const T*>(data);
-  Run runs[most_width];
+  RowRun runs[most_width];
   int64_t run_count = 0;
   for (int64_t r = 0; r < used; ++r) {
     if (r == 0 || rows[r] != rows[r - 1] + 1) runs[run_count++].begin = r;
@@ -132,28 +175,11 @@ void pack(Dtype dtype, const void* data, const int64_t* rows, int64_t used, int6
   }
   if (used > 1 && run_count * 2 <= used) {
     pack_along_rows(values, rows, runs, run_count, ks, k_count, width, out);
-    return;
-  }
-#if HWY_TARGET == HWY_SCALAR
-  gather(dtype, data, rows, used, width, ks, k_count, out);
-#else
-  if (k_count < 4 || ks[1] != ks[0] + 1) {
+  } else if (along_k) {
+    pack_rows_along_k(values, rows, used, ks, k_count, width, out);
+  } else {
     gather(dtype, data, rows, used, width, ks, k_count, out);
-    return;
   }
-  constexpr int64_t lanes = lane_count<T>;
-  int64_t padded[lanes];
-  for (int64_t r = 0; r < used; r += lanes) {
-    int64_t left = used - r < lanes ? used - r : lanes;
-    for (int64_t i = 0; i < lanes; ++i) padded[i] = rows[r + (i < left ? i : left - 1)];
-    if (left * 4 > lanes || lanes <= 4) {
-      pack_along_k(Vectors<T>(), values, padded, left, ks, k_count, width, out + r);
-    } else {
-      const hn::CappedTag<T, 16 / sizeof(T)> narrow;
-      pack_along_k(narrow, values, padded, left, ks, k_count, width, out + r);
-    }
-  }
-#endif
 }
 
 }  // namespace mt::cpu::HWY_NAMESPACE

@@ -24,7 +24,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 using Vectors = hn::ScalableTag<T>;
 template <class T>
-constexpr int lane_count = static_cast<int>(hn::MaxLanes(Vectors<T>()));
+constexpr int lanes_of = static_cast<int>(hn::MaxLanes(Vectors<T>()));
 
 // x * y + z with one rounding.
 template <class D, class V = hn::Vec<D>>
