@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// An owning pointer to an object that counts its own references through retain() and release().
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+namespace mt {
+
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  Ref(std::nullptr_t) {}
+  explicit Ref(T* object) : object_(object) {
+    if (object_) object_->retain();
+  }
+  Ref(const Ref& other) : Ref(other.object_) {}
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  ~Ref() {
+    if (object_) object_->release();
+  }
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+
+  // Takes over a reference that the caller already owns.
+  static Ref adopt(T* object) {
+    Ref result;
+    result.object_ = object;
+    return result;
+  }
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  bool operator==(const Ref& other) const { return object_ == other.object_; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+}  // namespace mt

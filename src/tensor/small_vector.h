@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// A vector that keeps its first N elements inline: most nodes have at most three inputs and a
+// handful of attributes, and recording them must not allocate twice.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <utility>
+
+namespace mt {
+
+template <class T, size_t N>
+class SmallVector {
+ public:
+  SmallVector() = default;
+  SmallVector(std::initializer_list<T> values) {
+    reserve(values.size());
+    for (const T& value : values) push_back(value);
+  }
+  SmallVector(const T* values, size_t count) {
+    reserve(count);
+    for (size_t i = 0; i < count; ++i) push_back(values[i]);
+  }
+  SmallVector(const SmallVector& other) : SmallVector(other.data(), other.size_) {}
+  SmallVector(SmallVector&& other) noexcept { take(other); }
+  SmallVector& operator=(SmallVector other) noexcept {
+    clear();
+    take(other);
+    return *this;
+  }
+  ~SmallVector() { clear(); }
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T* data() { return heap_ ? heap_ : inline_data(); }
+  const T* data() const { return heap_ ? heap_ : inline_data(); }
+  T& operator[](size_t i) { return data()[i]; }
+  const T& operator[](size_t i) const { return data()[i]; }
+  T* begin() { return data(); }
+  T* end() { return data() + size_; }
+  const T* begin() const { return data(); }
+  const T* end() const { return data() + size_; }
+
+  void push_back(T value) {
+    if (size_ == capacity_) reserve(capacity_ * 2);
+    new (data() + size_) T(std::move(value));
+    ++size_;
+  }
+
+  void reserve(size_t capacity) {
+    if (capacity <= capacity_) return;
+    T* grown = std::allocator<T>().allocate(capacity);
+    T* old = data();
+    for (size_t i = 0; i < size_; ++i) {
+      new (grown + i) T(std::move(old[i]));
+      old[i].~T();
+    }
+    if (heap_) std::allocator<T>().deallocate(heap_, capacity_);
+    heap_ = grown;
+    capacity_ = capacity;
+  }
+
+  void clear() {
+    T* values = data();
+    for (size_t i = 0; i < size_; ++i) values[i].~T();
+    size_ = 0;
+    if (heap_) std::allocator<T>().deallocate(heap_, capacity_);
+    heap_ = nullptr;
+    capacity_ = N;
+  }
+
+  bool operator==(const SmallVector& other) const {
+    if (size_ != other.size_) return false;
+    for (size_t i = 0; i < size_; ++i) {
+      if (!((*this)[i] == other[i])) return false;
+    }
+    return true;
+  }
+
+ private:
+  T* inline_data() { return reinterpret_cast<T*>(inline_); }
+  const T* inline_data() const { return reinterpret_cast<const T*>(inline_); }
+  void take(SmallVector& other) noexcept {
+    if (other.heap_) {
+      heap_ = std::exchange(other.heap_, nullptr);
+      size_ = std::exchange(other.size_, 0);
+      capacity_ = std::exchange(other.capacity_, N);
+      return;
+    }
+    for (size_t i = 0; i < other.size_; ++i) push_back(std::move(other[i]));
+    other.clear();
+  }
+
+  T* heap_ = nullptr;
+  size_t size_ = 0;
+  size_t capacity_ = N;
+  alignas(T) unsigned char inline_[N * sizeof(T)];
+};
+
+}  // namespace mt

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block of device memory shared by the tensors that view it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "tensor/device.h"
+#include "tensor/ref.h"
+
+namespace mt {
+
+class Storage {
+ public:
+  // nullptr when the memory cannot be had.
+  static Ref<Storage> allocate(Device& device, size_t bytes);
+  // Memory that somebody else owns; `done(user)` is called once nothing here uses it any more.
+  // Borrowed memory is never written, donated or freed by the library.
+  static Ref<Storage> borrow(Device& device, void* data, size_t bytes, void (*done)(void*),
+                             void* user);
+
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  Device& device() const { return *device_; }
+  bool borrowed() const { return borrowed_; }
+  bool unique() const { return references_.load(std::memory_order_acquire) == 1; }
+
+  // While exported (mapped, or held by another library), the memory must not be donated.
+  void pin() { pins_.fetch_add(1); }
+  void unpin() { pins_.fetch_sub(1); }
+  bool pinned() const { return pins_.load() != 0; }
+
+  void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+ private:
+  Storage(Device& device, void* data, size_t bytes) : device_(&device), data_(data), bytes_(bytes) {}
+  ~Storage();
+
+  std::atomic<int32_t> references_{0};
+  std::atomic<int32_t> pins_{0};
+  bool borrowed_ = false;
+  Device* device_;
+  void* data_;
+  size_t bytes_;
+  void (*done_)(void*) = nullptr;
+  void* user_ = nullptr;
+};
+
+}  // namespace mt
