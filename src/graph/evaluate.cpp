@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/evaluate.h"
+
+#include <atomic>
+
+#include "graph/window.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+std::atomic<Evaluator*> installed{nullptr};
+
+Evaluator& evaluator() {
+  Evaluator* result = installed.load(std::memory_order_acquire);
+  if (!result) fail(Code::unsupported, "evaluate: no evaluator is installed");
+  return *result;
+}
+
+}  // namespace
+
+void install_evaluator(Evaluator* evaluator) { installed.store(evaluator); }
+
+void evaluate(const Tensor* tensors, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (!tensors[i] || tensors[i]->ready()) continue;
+    Ref<Window> window(tensors[i]->window.load());
+    if (!window) continue;  // another thread has just made it ready
+    std::lock_guard lock(window->mutex);
+    if (!window->tapes.empty()) {
+      fail(Code::trace, "evaluate: the value of %s is asked for while a tape records it",
+           tensors[i]->op->name);
+    }
+    SmallVector<Tensor, 8> requested;
+    for (size_t j = i; j < count; ++j) {
+      if (tensors[j] && tensors[j]->window.load() == window.get()) requested.push_back(tensors[j]);
+    }
+    if (!requested.empty()) evaluator().evaluate(*window, requested.data(), requested.size());
+  }
+}
+
+void flush() {
+  Window& window = Window::current();
+  std::lock_guard lock(window.mutex);
+  if (window.first() && window.tapes.empty()) evaluator().evaluate(window, nullptr, 0);
+}
+
+}  // namespace mt

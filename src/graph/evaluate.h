@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turning pending nodes into values: the one door between the graph and what executes it.
+#pragma once
+
+#include "graph/node.h"
+
+namespace mt {
+
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  // Computes the requested nodes of `window`, and whatever else an evaluation stores; the caller
+  // holds the window's lock. On failure throws, and nothing has changed.
+  virtual void evaluate(Window& window, const Tensor* tensors, size_t count) = 0;
+};
+void install_evaluator(Evaluator* evaluator);
+
+// Returns when all tensors are ready, whichever thread recorded them.
+void evaluate(const Tensor* tensors, size_t count);
+inline void evaluate(const Tensor& tensor) { evaluate(&tensor, 1); }
+// Evaluates the calling thread's window without asking for anything: state and dear held values.
+void flush();
+
+}  // namespace mt

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node of the deferred graph, which is also the tape: an operator, its inputs, and its value once
+// that has been computed. `Tensor` is the value type everybody passes around.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "graph/op.h"
+#include "tensor/dtype.h"
+#include "tensor/layout.h"
+#include "tensor/ref.h"
+#include "tensor/small_vector.h"
+#include "tensor/storage.h"
+
+namespace mt {
+
+class Window;
+class Variable;
+
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(std::nullptr_t) {}
+  explicit Tensor(Node* node) : node_(node) {}
+
+  explicit operator bool() const { return static_cast<bool>(node_); }
+  Node* node() const { return node_.get(); }
+  Node* operator->() const { return node_.get(); }
+
+  inline const Shape& shape() const;
+  inline int rank() const;
+  inline int64_t size() const;
+  inline Dtype dtype() const;
+  inline Device& device() const;
+  inline bool requires_gradient() const;
+
+ private:
+  Ref<Node> node_;
+};
+
+using Inputs = SmallVector<Tensor, 3>;
+using Attributes = SmallVector<int64_t, 6>;
+
+// Numbers that take no part in planning, so that one plan serves for any of them.
+struct Immediates {
+  uint64_t value[2] = {0, 0};
+};
+
+enum class State : uint8_t { pending, ready };
+
+class Node {
+ public:
+  const Op* op;
+  Device* device;
+  Shape shape;
+  Dtype dtype;
+  bool requires_gradient = false;
+  bool weak = false;          // a plain number: takes the other operand's dtype
+  bool keeps_inputs = false;  // also once ready: a gradient or a live tape needs them
+  Inputs inputs;
+  Attributes attributes;
+  Immediates immediates;
+
+  // The value. Ready: elements of `storage`. A pending view: elements of `base`, which will be
+  // contiguous. Other pending nodes: unset.
+  Strides strides;
+  int64_t offset = 0;
+  Ref<Storage> storage;
+  Tensor base;
+
+  // Where the gradient is collected, when this is the current value of a leaf.
+  Ref<Variable> variable;
+
+  Node(const Op& op, Dtype dtype, const Shape& shape, Device& device)
+      : op(&op), device(&device), shape(shape), dtype(dtype) {}
+  Node(const Node&) = delete;
+  ~Node();
+
+  bool ready() const { return state_.load(std::memory_order_acquire) == State::ready; }
+  Layout layout() const { return {shape, strides, offset}; }
+  void* data() const {
+    return static_cast<char*>(storage->data()) + offset * static_cast<int64_t>(size_of(dtype));
+  }
+  int64_t bytes() const { return element_count(shape) * static_cast<int64_t>(size_of(dtype)); }
+
+  // Gives a node its value; only for nodes that are in no window.
+  void set_ready(Ref<Storage> value, const Strides& value_strides, int64_t value_offset);
+
+  void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose(this);
+  }
+  int32_t references() const { return references_.load(std::memory_order_relaxed); }
+
+  // Guarded by the window's lock, and meaningful only while pending.
+  std::atomic<Window*> window{nullptr};
+  Node* previous = nullptr;
+  Node* next = nullptr;
+  int32_t pending_uses = 0;  // references held by pending nodes
+  int32_t mark = 0;          // scratch for passes over the window
+
+  std::atomic<int32_t> state_slots{0};  // places of lasting state that hold this value
+
+ private:
+  static void dispose(Node* node);
+
+  std::atomic<int32_t> references_{0};
+  std::atomic<State> state_{State::pending};
+};
+
+inline const Shape& Tensor::shape() const { return node_->shape; }
+inline int Tensor::rank() const { return node_->shape.rank(); }
+inline int64_t Tensor::size() const { return element_count(node_->shape); }
+inline Dtype Tensor::dtype() const { return node_->dtype; }
+inline Device& Tensor::device() const { return *node_->device; }
+inline bool Tensor::requires_gradient() const { return node_->requires_gradient; }
+
+}  // namespace mt

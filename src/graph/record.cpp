@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/record.h"
+
+#include <atomic>
+#include <cstdlib>
+
+#include "graph/evaluate.h"
+#include "graph/tape.h"
+#include "graph/window.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+// A window past either budget is evaluated. Counted in nodes and bytes, never in time, so that
+// the same program always makes the same plans.
+constexpr int64_t node_budget = 4096;
+constexpr int64_t byte_budget = int64_t{1} << 29;
+
+thread_local bool gradients_recorded = true;
+
+std::atomic<bool>& eager_flag() {
+  static std::atomic<bool> flag([] {
+    const char* value = std::getenv("MT_EAGER");
+    return value && *value && *value != '0';
+  }());
+  return flag;
+}
+
+// Fills in what every node has in common, and puts the ready parts of the graph to rest.
+Tensor prepare(Node* node) {
+  Tensor tensor(node);
+  Window& window = Window::current();
+  for (const Tensor& input : node->inputs) {
+    if (!input->ready() && input->window.load() != &window) evaluate(input);
+    node->requires_gradient |= input->requires_gradient;
+  }
+  node->requires_gradient = node->requires_gradient && gradients_recorded &&
+                            node->op->gradient != nullptr && is_floating(node->dtype);
+  node->keeps_inputs = node->requires_gradient || !window.tapes.empty();
+  return tensor;
+}
+
+void enter(const Tensor& tensor) {
+  Window& window = Window::current();
+  for (Tape* tape : window.tapes) tape->append(tensor);
+  if (tensor->ready()) return;
+  window.append(tensor.node());
+  if (!window.tapes.empty()) return;
+  if (eager_mode()) {
+    evaluate(tensor);
+  } else if (window.count() > node_budget || window.dear_bytes() > byte_budget) {
+    flush();
+  }
+}
+
+Tensor record_node(const Op& op, Dtype dtype, const Shape& shape, Device& device, Inputs&& inputs,
+                   Attributes&& attributes, const Immediates& immediates) {
+  Node* node = new Node(op, dtype, shape, device);
+  node->inputs = std::move(inputs);
+  node->attributes = std::move(attributes);
+  node->immediates = immediates;
+  Tensor tensor = prepare(node);
+  enter(tensor);
+  return tensor;
+}
+
+}  // namespace
+
+bool gradient_mode() { return gradients_recorded; }
+void set_gradient_mode(bool enabled) { gradients_recorded = enabled; }
+bool eager_mode() { return eager_flag().load(std::memory_order_relaxed); }
+void set_eager_mode(bool enabled) { eager_flag() = enabled; }
+
+Tensor record(const Op& op, Dtype dtype, const Shape& shape, Inputs inputs, Attributes attributes,
+              Immediates immediates) {
+  Device& device = inputs[0].device();
+  for (const Tensor& input : inputs) {
+    if (&input.device() != &device) {
+      fail(Code::device, "%s: operands lie on %s and %s; copy one first", op.name,
+           device.name.c_str(), input.device().name.c_str());
+    }
+  }
+  return record_node(op, dtype, shape, device, std::move(inputs), std::move(attributes),
+                     immediates);
+}
+
+Tensor record_source(const Op& op, Dtype dtype, const Shape& shape, Device& device,
+                     Attributes attributes, Immediates immediates) {
+  check_shape(shape, size_of(dtype), op.name);
+  return record_node(op, dtype, shape, device, {}, std::move(attributes), immediates);
+}
+
+Layout view_layout(const Tensor& input) {
+  if (input->ready() || input->base) return input->layout();
+  return contiguous_layout(input.shape());
+}
+
+Tensor record_view(const Op& op, const Tensor& input, const Layout& layout, Attributes attributes) {
+  Node* node = new Node(op, input.dtype(), layout.shape, input.device());
+  node->inputs = {input};
+  node->attributes = std::move(attributes);
+  node->strides = layout.strides;
+  node->offset = layout.offset;
+  Tensor tensor = prepare(node);
+  if (input->ready()) {
+    // A value needs no plan to be seen in another layout. (prepare may just have made it ready; a
+    // layout within a base is then one within a contiguous storage.)
+    node->set_ready(input->storage, layout.strides, layout.offset);
+    if (!node->keeps_inputs) node->inputs.clear();
+  } else {
+    node->base = input->base ? input->base : input;
+  }
+  enter(tensor);
+  return tensor;
+}
+
+Tensor make_leaf(Ref<Storage> storage, Dtype dtype, const Layout& layout) {
+  static const Op leaf{"leaf", OpKind::leaf};
+  Tensor tensor(new Node(leaf, dtype, layout.shape, storage->device()));
+  tensor->set_ready(std::move(storage), layout.strides, layout.offset);
+  return tensor;
+}
+
+}  // namespace mt

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recording: how operators add nodes to the graph.
+#pragma once
+
+#include "graph/node.h"
+
+namespace mt {
+
+// Records an operator whose shapes and dtypes have been checked. The inputs lie on one device,
+// which is the result's; operators without inputs name it.
+Tensor record(const Op& op, Dtype dtype, const Shape& shape, Inputs inputs,
+              Attributes attributes = {}, Immediates immediates = {});
+Tensor record_source(const Op& op, Dtype dtype, const Shape& shape, Device& device,
+                     Attributes attributes = {}, Immediates immediates = {});
+// Records a view. `layout` was made from view_layout(input).
+Tensor record_view(const Op& op, const Tensor& input, const Layout& layout,
+                   Attributes attributes = {});
+// The layout that a view of `input` starts from: its elements within its storage or its base.
+Layout view_layout(const Tensor& input);
+
+// A value that exists already.
+Tensor make_leaf(Ref<Storage> storage, Dtype dtype, const Layout& layout);
+
+// Whether new nodes remember how to be differentiated; one flag a thread, true at first.
+bool gradient_mode();
+void set_gradient_mode(bool enabled);
+class GradientMode {
+ public:
+  explicit GradientMode(bool enabled) : previous_(gradient_mode()) { set_gradient_mode(enabled); }
+  ~GradientMode() { set_gradient_mode(previous_); }
+  GradientMode(const GradientMode&) = delete;
+
+ private:
+  bool previous_;
+};
+
+// Eager mode runs every operator at its call; from MT_EAGER at start, then as set.
+bool eager_mode();
+void set_eager_mode(bool enabled);
+
+}  // namespace mt
