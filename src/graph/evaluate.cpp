@@ -24,7 +24,7 @@ void install_evaluator(Evaluator* evaluator) { installed.store(evaluator); }
 void evaluate(const Tensor* tensors, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (!tensors[i] || tensors[i]->ready()) continue;
-    Ref<Window> window(tensors[i]->window.load());
+    Window* window = tensors[i]->window.load();
     if (!window) continue;  // another thread has just made it ready
     std::lock_guard lock(window->mutex);
     if (!window->tapes.empty()) {
@@ -33,7 +33,7 @@ void evaluate(const Tensor* tensors, size_t count) {
     }
     SmallVector<Tensor, 8> requested;
     for (size_t j = i; j < count; ++j) {
-      if (tensors[j] && tensors[j]->window.load() == window.get()) requested.push_back(tensors[j]);
+      if (tensors[j] && tensors[j]->window.load() == window) requested.push_back(tensors[j]);
     }
     if (!requested.empty()) evaluator().evaluate(*window, requested.data(), requested.size());
   }

@@ -9,6 +9,9 @@
 
 namespace mt {
 
+Node::Node(const Op& op, Dtype dtype, const Shape& shape, Device& device)
+    : op(&op), device(&device), shape(shape), dtype(dtype) {}
+
 Node::~Node() = default;
 
 void Node::set_ready(Ref<Storage> value, const Strides& value_strides, int64_t value_offset) {
@@ -31,8 +34,7 @@ void Node::dispose(Node* node) {
   while (!list.empty()) {
     Node* next = list.back();
     list.pop_back();
-    Ref<Window> window(next->window.load());
-    if (window) {
+    if (Window* window = next->window.load()) {
       std::lock_guard lock(window->mutex);
       if (next->window.load()) window->remove(next);
     }

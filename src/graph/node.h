@@ -72,8 +72,7 @@ class Node {
   // Where the gradient is collected, when this is the current value of a leaf.
   Ref<Variable> variable;
 
-  Node(const Op& op, Dtype dtype, const Shape& shape, Device& device)
-      : op(&op), device(&device), shape(shape), dtype(dtype) {}
+  Node(const Op& op, Dtype dtype, const Shape& shape, Device& device);
   Node(const Node&) = delete;
   ~Node();
 

@@ -18,7 +18,7 @@ std::string describe(const Tensor& tensor) {
 
 void Tape::begin() {
   if (window_) fail(Code::invalid, "tape: it is recording already");
-  window_ = Ref<Window>(&Window::current());
+  window_ = &Window::current();
   window_->tapes.push_back(this);
 }
 

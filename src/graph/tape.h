@@ -19,7 +19,7 @@ class Tape {
   // Starts and stops listening on the calling thread; tapes nest.
   void begin();
   void end();
-  bool listening() const { return static_cast<bool>(window_); }
+  bool listening() const { return window_ != nullptr; }
   void append(const Tensor& node);
 
   const std::vector<Tensor>& nodes() const { return nodes_; }
@@ -32,7 +32,7 @@ class Tape {
  private:
   std::vector<Tensor> nodes_;
   std::unordered_map<const Node*, int64_t> index_;
-  Ref<Window> window_;
+  Window* window_ = nullptr;
 };
 
 }  // namespace mt

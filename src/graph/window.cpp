@@ -11,16 +11,40 @@ void count_uses(Node* node, int32_t change) {
   if (node->base && !node->base->ready()) node->base->pending_uses += change;
 }
 
+std::mutex& pool_mutex() {
+  static std::mutex* mutex = new std::mutex;  // outlives every thread
+  return *mutex;
+}
+std::vector<Window*>& pool() {
+  static auto* windows = new std::vector<Window*>;
+  return *windows;
+}
+
 }  // namespace
 
 Window& Window::current() {
-  thread_local Ref<Window> window(new Window);
-  return *window;
+  struct Lease {
+    Window* window;
+    Lease() {
+      std::lock_guard lock(pool_mutex());
+      if (pool().empty()) {
+        window = new Window;
+      } else {
+        window = pool().back();
+        pool().pop_back();
+      }
+    }
+    ~Lease() {
+      std::lock_guard lock(pool_mutex());
+      pool().push_back(window);
+    }
+  };
+  thread_local Lease lease;
+  return *lease.window;
 }
 
 void Window::append(Node* node) {
   std::lock_guard lock(mutex);
-  retain();  // the thread may end before its nodes
   node->window = this;
   node->previous = last_;
   (last_ ? last_->next : first_) = node;
@@ -38,7 +62,6 @@ void Window::remove(Node* node) {
   if (!is_cheap(*node->op)) dear_bytes_ -= node->bytes();
   count_uses(node, -1);
   node->window = nullptr;
-  release();
 }
 
 void Window::finish(Node* node, Ref<Storage> storage, const Strides& strides, int64_t offset) {

@@ -3,7 +3,6 @@
 // thread's nodes and ready values, so that evaluating one never needs another's lock.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -16,7 +15,9 @@ class Tape;
 
 class Window {
  public:
-  static Window& current();  // the calling thread's
+  // The calling thread's. Windows are never destroyed: when a thread ends, the next new one takes
+  // over its window, with whatever is still pending in it.
+  static Window& current();
 
   // Recursive, because finishing a node may dispose of others.
   std::recursive_mutex mutex;
@@ -34,16 +35,7 @@ class Window {
   // Tapes that record this thread's nodes, innermost last.
   std::vector<Tape*> tapes;
 
-  void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
-  void release() {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-  }
-
  private:
-  Window() = default;
-  ~Window() = default;
-
-  std::atomic<int32_t> references_{0};
   Node* first_ = nullptr;
   Node* last_ = nullptr;
   int64_t count_ = 0;
