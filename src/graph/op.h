@@ -35,6 +35,9 @@ struct Op {
   // an entry for each input, null at first; those it leaves null receive nothing. nullptr: the
   // operator is not differentiable, and no gradient flows through it.
   void (*gradient)(const Node& node, const Tensor& dy, Tensor* gradients) = nullptr;
+  // A result larger than each of its operands keeps them, so that a later sum can be recorded as a
+  // contraction of the operands whether or not the product has been computed meanwhile.
+  bool keeps_broadcast = false;
 };
 
 // Cheap values are recomputed rather than kept; the others are dear.

@@ -27,6 +27,13 @@ std::atomic<bool>& eager_flag() {
   return flag;
 }
 
+bool grown(const Node* node) {
+  for (const Tensor& input : node->inputs) {
+    if (input.size() >= element_count(node->shape)) return false;
+  }
+  return true;
+}
+
 // Fills in what every node has in common, and puts the ready parts of the graph to rest.
 Tensor prepare(Node* node) {
   Tensor tensor(node);
@@ -37,7 +44,8 @@ Tensor prepare(Node* node) {
   }
   node->requires_gradient = node->requires_gradient && gradients_recorded &&
                             node->op->gradient != nullptr && is_floating(node->dtype);
-  node->keeps_inputs = node->requires_gradient || !window.tapes.empty();
+  node->keeps_inputs =
+      node->requires_gradient || !window.tapes.empty() || (node->op->keeps_broadcast && grown(node));
   return tensor;
 }
 

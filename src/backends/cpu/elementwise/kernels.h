@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "ops/elementwise.h"
+#include "ops/reduction.h"
 
 namespace mt::cpu {
 
@@ -31,7 +32,6 @@ Kernel round_kernel(Dtype dtype);
 
 // Row reductions follow ops/order.h: element j of a panel goes to lane j % lanes, and lanes are
 // combined by halving (lane l with l + lanes/2, and so on).
-enum class Reduction : uint8_t { sum, prod, max, min };
 // out[r] = reduction of row r, for `rows` rows of `columns` contiguous elements, columns being at
 // most one panel. max and min propagate NaN. An empty row gives the identity (max: lowest).
 using RowReduction = void (*)(void* out, const void* x, int64_t rows, int64_t columns);

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What executes plans. The interface does not grow with operators.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+#include "tensor/device.h"
+
+namespace mt {
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  // Bytes of working memory that running the plan needs beside its buffers.
+  virtual int64_t scratch_bytes(const Plan& plan) = 0;
+  // Runs the plan's groups in order. buffers[i] is the memory of plan.buffers[i]; all memory is
+  // there, so that running cannot fail for want of it.
+  virtual void run(const Plan& plan, void* const* buffers, const Immediates* immediates,
+                   void* scratch) = 0;
+  virtual void copy_from_host(void* target, const void* source, size_t bytes) = 0;
+  virtual void copy_to_host(void* target, const void* source, size_t bytes) = 0;
+};
+
+// The device of that name; fails when there is none.
+Device& find_device(const char* name);
+Device& default_device();
+void set_default_device(const char* name);
+std::vector<std::string> device_names();
+
+}  // namespace mt

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contraction: sums of products, the one primitive behind matmul, einsum and convolution. Its
+// gradients are two contractions with exchanged roles: transposes are stride swaps, and nothing is
+// broadcast into memory.
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+// attributes: how many dimensions are batch, m, n and k
+struct Counts {
+  int batch, m, n, k;
+};
+Counts counts_of(const Node& node) {
+  return {static_cast<int>(node.attributes[0]), static_cast<int>(node.attributes[1]),
+          static_cast<int>(node.attributes[2]), static_cast<int>(node.attributes[3])};
+}
+
+// [batch, x, y] -> [batch, y, x]
+Tensor exchange(const Tensor& tensor, int batch, int x, int y) {
+  Dims order;
+  for (int i = 0; i < batch; ++i) order.push_back(i);
+  for (int i = 0; i < y; ++i) order.push_back(batch + x + i);
+  for (int i = 0; i < x; ++i) order.push_back(batch + i);
+  return permute(tensor, order);
+}
+
+void contract_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  auto [batch, m, n, k] = counts_of(node);
+  const Tensor &a = node.inputs[0], &b = node.inputs[1];
+  // dy is [batch, m, n]: da[b,m,k] = sum_n dy[b,m,n] b[b,n,k], and db[b,n,k] = sum_m dy a.
+  if (a.requires_gradient()) {
+    gradients[0] = contract(dy, exchange(b, batch, n, k), batch, m, k, n);
+  }
+  if (b.requires_gradient()) {
+    gradients[1] = contract(exchange(dy, batch, m, n), exchange(a, batch, m, k), batch, n, k, m);
+  }
+}
+const Op contract_op{"contract", OpKind::contract, 0, nullptr, contract_gradient};
+
+}  // namespace
+
+Tensor contract(const Tensor& a, const Tensor& b, int batch, int m, int n, int k) {
+  Dtype dtype = promote(a.dtype(), b.dtype(), "contract");
+  Shape shape;
+  for (int i = 0; i < batch + m; ++i) shape.push_back(a.shape()[i]);
+  for (int i = 0; i < n; ++i) shape.push_back(b.shape()[batch + i]);
+  check_shape(shape, size_of(dtype), "contract");
+  return record(contract_op, dtype, shape, {cast(a, dtype), cast(b, dtype)}, {batch, m, n, k});
+}
+
+// NumPy's rule: vectors gain a dimension that the result loses again; leading dimensions
+// broadcast. One that only one operand has joins its rows or columns, so that nothing is repeated.
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  if (a.rank() == 0 || b.rank() == 0) {
+    fail(Code::shape, "matmul: %s x %s: operands need at least one dimension",
+         to_string(a.shape()).c_str(), to_string(b.shape()).c_str());
+  }
+  Tensor x = a.rank() == 1 ? reshape(a, {1, a.shape()[0]}) : a;
+  Tensor y = b.rank() == 1 ? reshape(b, {b.shape()[0], 1}) : b;
+  int64_t inner = x.shape().back();
+  if (y.shape()[y.rank() - 2] != inner) {
+    fail(Code::shape, "matmul: %s x %s: inner sizes %lld and %lld differ",
+         to_string(a.shape()).c_str(), to_string(b.shape()).c_str(),
+         static_cast<long long>(inner), static_cast<long long>(y.shape()[y.rank() - 2]));
+  }
+  Shape x_lead(x.shape().data(), x.rank() - 2), y_lead(y.shape().data(), y.rank() - 2);
+  Shape lead = broadcast(x_lead, y_lead, "matmul");
+
+  // Dimensions of the result: the leading ones, then rows and columns.
+  Dims batch, m, n;
+  int x_shift = lead.rank() - x_lead.rank(), y_shift = lead.rank() - y_lead.rank();
+  auto varies = [](const Shape& shape, int i) { return i >= 0 && shape[i] != 1; };
+  for (int i = 0; i < lead.rank(); ++i) {
+    bool in_x = varies(x_lead, i - x_shift), in_y = varies(y_lead, i - y_shift);
+    if (in_x && in_y) batch.push_back(i);
+    else if (in_x) m.push_back(i);
+    else if (in_y) n.push_back(i);
+  }
+  auto arranged = [&](const Tensor& t, int shift, const Dims& own, bool is_x) {
+    Dims order;
+    Shape shape;
+    for (const Dims* part : {static_cast<const Dims*>(&batch), &own}) {
+      for (int64_t i : *part) {
+        order.push_back(i - shift);
+        shape.push_back(lead[static_cast<int>(i)]);
+      }
+    }
+    int row = t.rank() - 2, column = t.rank() - 1;
+    for (int axis : {is_x ? row : column, is_x ? column : row}) {
+      order.push_back(axis);
+      shape.push_back(t.shape()[axis]);
+    }
+    for (int i = 0; i < t.rank() - 2; ++i) {
+      if (!order.contains(i)) order.push_back(i);  // of size one: dropped by the reshape
+    }
+    return reshape(permute(t, order), shape);
+  };
+  Tensor product = contract(arranged(x, x_shift, m, true), arranged(y, y_shift, n, false),
+                            batch.rank(), m.rank() + 1, n.rank() + 1, 1);
+  // product is [batch, m leads, row, n leads, column]; back to [lead, row, column].
+  Dims order;
+  Shape shape;
+  int row = batch.rank() + m.rank(), column = product.rank() - 1;
+  for (int i = 0; i < lead.rank(); ++i) {
+    shape.push_back(lead[i]);
+    for (int j = 0; j < batch.rank(); ++j) {
+      if (batch[j] == i) order.push_back(j);
+    }
+    for (int j = 0; j < m.rank(); ++j) {
+      if (m[j] == i) order.push_back(batch.rank() + j);
+    }
+    for (int j = 0; j < n.rank(); ++j) {
+      if (n[j] == i) order.push_back(row + 1 + j);
+    }
+  }
+  order.push_back(row);
+  order.push_back(column);
+  if (a.rank() > 1) shape.push_back(x.shape()[x.rank() - 2]);
+  if (b.rank() > 1) shape.push_back(y.shape().back());
+  bool in_order = true;
+  for (int i = 0; i < order.rank(); ++i) in_order &= order[i] == i;
+  return reshape(in_order ? product : permute(product, order), shape);
+}
+
+}  // namespace mt

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+constexpr ElementwiseInfo table[] = {
+#define UNARY(name, domain, result, value, gradient) \
+  {#name, Domain::domain, 1, Domain::result == Domain::boolean},
+#define BINARY(name, domain, result, value, gradient_a, gradient_b) \
+  {#name, Domain::domain, 2, Domain::result == Domain::boolean},
+#define same any
+#include "ops/elementwise.def"
+#undef same
+#undef UNARY
+#undef BINARY
+};
+
+// Slopes too long for a table row.
+Tensor silu_slope(const Tensor& x) {
+  Tensor s = sigmoid(x);
+  return s * (x * (1.0 - s) + 1.0);
+}
+Tensor gelu_slope(const Tensor& x) {
+  Tensor normal_cdf = erf(x * 0.7071067811865476) * 0.5 + 0.5;
+  return normal_cdf + x * exp(x * x * -0.5) * 0.3989422804014327;
+}
+Tensor gelu_tanh_slope(const Tensor& x) {
+  Tensor square = x * x;
+  Tensor t = tanh((x + x * square * 0.044715) * 0.7978845608028654);
+  Tensor inner = (square * 0.134145 + 1.0) * 0.7978845608028654;
+  return t * 0.5 + 0.5 + x * 0.5 * (1.0 - t * t) * inner;
+}
+// 1 where a > b, one half where they are equal, else 0: the slope of maximum.
+Tensor step(const Tensor& a, const Tensor& b) {
+  return (cast(greater(a, b), a.dtype()) + cast(greater_equal(a, b), a.dtype())) * 0.5;
+}
+Tensor where(const Tensor& condition, const Tensor& a, double b) {
+  return where(condition, a, number(b, a.device()));
+}
+Tensor where(const Tensor& condition, double a, const Tensor& b) {
+  return where(condition, number(a, b.device()), b);
+}
+
+constexpr bool is_none(const char* text) {
+  return text[0] == 'N' && text[1] == 'O' && text[2] == 'N' && text[3] == 'E' && text[4] == 0;
+}
+
+// gradient_of[code][operand] records the gradient; nullptr where the table says NONE.
+using RowGradient = Tensor (*)(const Tensor& a, const Tensor& b, const Tensor& y, const Tensor& dy);
+struct RowGradients {
+  RowGradient operand[2];
+};
+#define NONE Tensor()
+#define UNARY(name, domain, result, value, gradient)                                             \
+  [[maybe_unused]] Tensor name##_gradient([[maybe_unused]] const Tensor& x, const Tensor&,       \
+                                          [[maybe_unused]] const Tensor& y,                      \
+                                          [[maybe_unused]] const Tensor& dy) {                   \
+    return gradient;                                                                             \
+  }
+#define BINARY(name, domain, result, value, gradient_a, gradient_b)                              \
+  [[maybe_unused]] Tensor name##_gradient_a(                                                     \
+      [[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& b,                        \
+      [[maybe_unused]] const Tensor& y, [[maybe_unused]] const Tensor& dy) {                     \
+    return gradient_a;                                                                           \
+  }                                                                                              \
+  [[maybe_unused]] Tensor name##_gradient_b(                                                     \
+      [[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& b,                        \
+      [[maybe_unused]] const Tensor& y, [[maybe_unused]] const Tensor& dy) {                     \
+    return gradient_b;                                                                           \
+  }
+#include "ops/elementwise.def"
+#undef UNARY
+#undef BINARY
+#undef NONE
+
+constexpr RowGradients gradient_of[] = {
+#define UNARY(name, domain, result, value, gradient) \
+  {{is_none(#gradient) ? nullptr : name##_gradient, nullptr}},
+#define BINARY(name, domain, result, value, gradient_a, gradient_b) \
+  {{is_none(#gradient_a) ? nullptr : name##_gradient_a,             \
+    is_none(#gradient_b) ? nullptr : name##_gradient_b}},
+#include "ops/elementwise.def"
+#undef UNARY
+#undef BINARY
+};
+
+void elementwise_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  const Tensor& a = node.inputs[0];
+  const Tensor& b = node.inputs[node.inputs.size() - 1];
+  Tensor y(const_cast<Node*>(&node));
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    RowGradient gradient = gradient_of[node.op->code].operand[i];
+    if (!gradient || !node.inputs[i].requires_gradient()) continue;
+    gradients[i] = sum_to(gradient(a, b, y, dy), node.inputs[i].shape());
+  }
+}
+
+#define ROW(name, differentiable)                                                  \
+  {#name, OpKind::elementwise, static_cast<uint8_t>(Elementwise::name), nullptr,   \
+   differentiable ? elementwise_gradient : nullptr, Elementwise::name == Elementwise::mul},
+const Op ops[] = {
+#define UNARY(name, domain, result, value, gradient) ROW(name, !is_none(#gradient))
+#define BINARY(name, domain, result, value, gradient_a, gradient_b) \
+  ROW(name, !is_none(#gradient_a) || !is_none(#gradient_b))
+#include "ops/elementwise.def"
+#undef UNARY
+#undef BINARY
+};
+#undef ROW
+
+// A number in the dtype that the operator works in, where the operator's tensor lies.
+Tensor as_dtype(const Tensor& x, Dtype dtype, Device& device) {
+  if (!x->weak) return cast(x, dtype);
+  if (is_floating(x.dtype())) {
+    return full({}, __builtin_bit_cast(double, x->immediates.value[0]), dtype, device);
+  }
+  return full_integer({}, static_cast<int64_t>(x->immediates.value[0]), dtype, device);
+}
+
+// The common dtype of two operands. A plain number takes the other's, unless that cannot hold its
+// kind: a fraction with an integer gives float32, a number with a bool gives the number's kind.
+Dtype common_dtype(const Tensor& a, const Tensor& b, const char* name) {
+  if (a->weak == b->weak) {
+    return a->weak && is_floating(promote(a.dtype(), b.dtype(), name))
+               ? Dtype::float32
+               : promote(a.dtype(), b.dtype(), name);
+  }
+  Dtype weak = a->weak ? a.dtype() : b.dtype(), strong = a->weak ? b.dtype() : a.dtype();
+  if (is_floating(strong)) return strong;
+  if (is_floating(weak)) return Dtype::float32;
+  return strong == Dtype::boolean ? Dtype::int64 : strong;
+}
+
+Dtype working_dtype(const ElementwiseInfo& info, Dtype dtype) {
+  switch (info.domain) {
+    case Domain::boolean: return Dtype::boolean;
+    case Domain::real: return is_floating(dtype) ? dtype : Dtype::float32;
+    case Domain::number:
+      if (dtype == Dtype::boolean) {
+        fail(Code::dtype, "%s: needs numbers, got bool; cast first", info.name);
+      }
+      return dtype;
+    case Domain::integer:
+    case Domain::bits:
+      if (is_floating(dtype) || (dtype == Dtype::boolean && info.domain == Domain::integer)) {
+        fail(Code::dtype, "%s: needs integers, got %s", info.name, name_of(dtype));
+      }
+      return dtype;
+    case Domain::any: return dtype;
+  }
+  return dtype;
+}
+
+Tensor unary(Elementwise code, const Tensor& x) {
+  const ElementwiseInfo& row = info(code);
+  Dtype dtype = working_dtype(row, x->weak && is_floating(x.dtype()) ? Dtype::float32 : x.dtype());
+  return record(ops[static_cast<int>(code)], row.boolean_result ? Dtype::boolean : dtype, x.shape(),
+                {as_dtype(x, dtype, x.device())});
+}
+
+Tensor binary(Elementwise code, const Tensor& a, const Tensor& b) {
+  const ElementwiseInfo& row = info(code);
+  Shape shape = broadcast(a.shape(), b.shape(), row.name);
+  Dtype dtype = working_dtype(row, common_dtype(a, b, row.name));
+  Device& device = a->weak ? b.device() : a.device();
+  return record(ops[static_cast<int>(code)], row.boolean_result ? Dtype::boolean : dtype, shape,
+                {as_dtype(a, dtype, device), as_dtype(b, dtype, device)});
+}
+
+}  // namespace
+
+const ElementwiseInfo& info(Elementwise code) { return table[static_cast<int>(code)]; }
+
+#define UNARY(name, domain, result, value, gradient) \
+  Tensor name(const Tensor& x) { return unary(Elementwise::name, x); }
+#define BINARY(name, domain, result, value, gradient_a, gradient_b) \
+  Tensor name(const Tensor& a, const Tensor& b) { return binary(Elementwise::name, a, b); }
+#include "ops/elementwise.def"
+#undef UNARY
+#undef BINARY
+
+namespace {
+
+void where_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  const Tensor& condition = node.inputs[0];
+  if (node.inputs[1].requires_gradient()) {
+    gradients[1] = sum_to(where(condition, dy, 0.0), node.inputs[1].shape());
+  }
+  if (node.inputs[2].requires_gradient()) {
+    gradients[2] = sum_to(where(condition, 0.0, dy), node.inputs[2].shape());
+  }
+}
+const Op where_op{"where", OpKind::select, 0, nullptr, where_gradient};
+
+void cast_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  if (is_floating(node.inputs[0].dtype())) gradients[0] = cast(dy, node.inputs[0].dtype());
+}
+const Op cast_op{"cast", OpKind::cast, 0, nullptr, cast_gradient};
+const Op copy_op{"copy", OpKind::cast, 0, nullptr, cast_gradient};
+
+}  // namespace
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  Shape shape = broadcast(condition.shape(), broadcast(a.shape(), b.shape(), "where"), "where");
+  Dtype dtype = common_dtype(a, b, "where");
+  Device& device = condition.device();
+  return record(where_op, dtype, shape,
+                {cast(condition, Dtype::boolean), as_dtype(a, dtype, device),
+                 as_dtype(b, dtype, device)});
+}
+
+Tensor cast(const Tensor& x, Dtype dtype) {
+  if (x.dtype() == dtype && !x->weak) return x;
+  return record(cast_op, dtype, x.shape(), {x});
+}
+
+Tensor copy(const Tensor& x) { return record(copy_op, x.dtype(), x.shape(), {x}); }
+
+}  // namespace mt

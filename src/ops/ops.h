@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every operator as a function on tensors. Each checks its arguments, then records; none computes.
+#pragma once
+
+#include "graph/record.h"
+#include "ops/elementwise.h"
+
+namespace mt {
+
+// Element-wise operators: one function for each row of ops/elementwise.def.
+#define UNARY(name, domain, result, value, gradient) Tensor name(const Tensor& x);
+#define BINARY(name, domain, result, value, gradient_a, gradient_b) \
+  Tensor name(const Tensor& a, const Tensor& b);
+#include "ops/elementwise.def"
+#undef UNARY
+#undef BINARY
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+Tensor cast(const Tensor& x, Dtype dtype);
+Tensor copy(const Tensor& x);  // the same values, contiguous and in memory of their own
+
+// Creation (ops/create.cpp).
+Tensor full(const Shape& shape, double value, Dtype dtype, Device& device);
+Tensor full_integer(const Shape& shape, int64_t value, Dtype dtype, Device& device);
+Tensor iota(const Shape& shape, Dtype dtype, Device& device);  // int64 or int32
+// A plain number: zero-dimensional, and takes the dtype of what it meets.
+Tensor number(double value, Device& device);
+Tensor integer_number(int64_t value, Device& device);
+Tensor zeros_like(const Tensor& x);
+Tensor ones_like(const Tensor& x);
+
+// Views (ops/view.cpp).
+Tensor reshape(const Tensor& x, const Shape& shape);  // one size may be -1
+Tensor permute(const Tensor& x, const Dims& order);
+Tensor transpose(const Tensor& x);  // exchanges the last two axes
+Tensor expand(const Tensor& x, const Shape& shape);
+Tensor slice(const Tensor& x, int axis, int64_t start, int64_t length, int64_t step);
+Tensor flip(const Tensor& x, const Dims& axes);
+Tensor squeeze(const Tensor& x, const Dims& axes);
+Tensor unsqueeze(const Tensor& x, int axis);
+Tensor window(const Tensor& x, int axis, int64_t size, int64_t step, int64_t dilation);
+// The gradients of slice and window: dy placed into zeros of `shape`.
+Tensor embed(const Tensor& x, const Shape& shape, int axis, int64_t start, int64_t step);
+Tensor fold(const Tensor& x, const Shape& shape, int axis, int64_t step, int64_t dilation);
+
+// Reductions (ops/reduce.cpp). No axes: all of them.
+Tensor sum(const Tensor& x, const Dims& axes = {}, bool keep = false);
+Tensor prod(const Tensor& x, const Dims& axes = {}, bool keep = false);
+Tensor max(const Tensor& x, const Dims& axes = {}, bool keep = false);
+Tensor min(const Tensor& x, const Dims& axes = {}, bool keep = false);
+Tensor mean(const Tensor& x, const Dims& axes = {}, bool keep = false);
+// Undoes broadcasting: sums x down to `shape`.
+Tensor sum_to(const Tensor& x, const Shape& shape);
+
+// Contraction (ops/contract.cpp): a is [batch..., m..., k...], b is [batch..., n..., k...], the
+// result [batch..., m..., n...]; the counts say how many dimensions each part has.
+Tensor contract(const Tensor& a, const Tensor& b, int batch, int m, int n, int k);
+Tensor matmul(const Tensor& a, const Tensor& b);
+
+// What the gradients in the table are written with.
+inline Tensor operator-(const Tensor& x) { return neg(x); }
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+inline Tensor operator+(const Tensor& a, double b) { return add(a, number(b, a.device())); }
+inline Tensor operator-(const Tensor& a, double b) { return sub(a, number(b, a.device())); }
+inline Tensor operator-(double a, const Tensor& b) { return sub(number(a, b.device()), b); }
+inline Tensor operator*(const Tensor& a, double b) { return mul(a, number(b, a.device())); }
+inline Tensor operator/(const Tensor& a, double b) { return div(a, number(b, a.device())); }
+inline Tensor operator/(double a, const Tensor& b) { return div(number(a, b.device()), b); }
+inline Tensor operator>(const Tensor& a, double b) { return greater(a, number(b, a.device())); }
+
+}  // namespace mt

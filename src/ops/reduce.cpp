@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions over any set of axes. A reduce node drops its axes; keepdims is a reshape after it.
+#include "ops/ops.h"
+#include "ops/reduction.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+Dims axes_of(const Node& node) {
+  return Dims(node.attributes.data(), static_cast<int>(node.attributes.size()));
+}
+
+Shape kept_shape(const Shape& shape, const Dims& axes) {
+  Shape kept = shape;
+  for (int64_t axis : axes) kept[static_cast<int>(axis)] = 1;
+  return kept;
+}
+
+void sum_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  const Shape& shape = node.inputs[0].shape();
+  gradients[0] = expand(reshape(dy, kept_shape(shape, axes_of(node))), shape);
+}
+
+// The product of all other elements, without dividing, so that zeros do no harm: with one zero the
+// others' product reaches it alone, with two nothing does.
+void prod_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  const Tensor& x = node.inputs[0];
+  Dims axes = axes_of(node);
+  Tensor zero = equal(x, number(0, x.device()));
+  Tensor filled = where(zero, number(1, x.device()), x);
+  Tensor others = prod(filled, axes, true);
+  Tensor zeros = sum(cast(zero, x.dtype()), axes, true);
+  Tensor none = number(0, x.device());
+  Tensor without = where(equal(zeros, none), others / filled, none);
+  Tensor single = where(equal(zeros, number(1, x.device())), others, none);
+  gradients[0] = reshape(dy, kept_shape(x.shape(), axes)) * where(zero, single, without);
+}
+
+// Equal extremes share the gradient evenly.
+void extreme_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  const Tensor& x = node.inputs[0];
+  Dims axes = axes_of(node);
+  Shape kept = kept_shape(x.shape(), axes);
+  Tensor y(const_cast<Node*>(&node));
+  Tensor chosen = cast(equal(x, reshape(y, kept)), x.dtype());
+  gradients[0] = chosen * (reshape(dy, kept) / sum(chosen, axes, true));
+}
+
+const Op ops[] = {
+    {"sum", OpKind::reduce, static_cast<uint8_t>(Reduction::sum), nullptr, sum_gradient},
+    {"prod", OpKind::reduce, static_cast<uint8_t>(Reduction::prod), nullptr, prod_gradient},
+    {"max", OpKind::reduce, static_cast<uint8_t>(Reduction::max), nullptr, extreme_gradient},
+    {"min", OpKind::reduce, static_cast<uint8_t>(Reduction::min), nullptr, extreme_gradient},
+};
+
+Tensor reduce(Reduction reduction, const Tensor& x, const Dims& axes, bool keep) {
+  const Op& op = ops[static_cast<int>(reduction)];
+  Dims chosen = normalize_axes(axes, x.rank(), op.name);
+  Shape kept = kept_shape(x.shape(), chosen), dropped;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (!chosen.contains(i)) dropped.push_back(x.shape()[i]);
+    else if (x.shape()[i] == 0 && reduction >= Reduction::max) {
+      fail(Code::shape, "%s: axis %d of %s is empty and has no extreme", op.name, i,
+           to_string(x.shape()).c_str());
+    }
+  }
+  Tensor y = record(op, x.dtype(), dropped, {x},
+                    Attributes(chosen.data(), static_cast<size_t>(chosen.rank())));
+  return keep ? reshape(y, kept) : y;
+}
+
+// Integer sums and products are kept in 64 bits.
+Tensor widened(const Tensor& x) {
+  if (is_floating(x.dtype())) return x;
+  return cast(x, is_unsigned(x.dtype()) ? Dtype::uint64 : Dtype::int64);
+}
+
+// A broadcast product that is summed, as one writes a matrix product without knowing matmul, is a
+// contraction: nothing of the product's size is ever stored. A node that is such a product keeps
+// its operands for this (Op::keeps_broadcast), so that eager and deferred runs agree.
+Tensor sum_of_product(const Tensor& x, const Dims& axes) {
+  if (x->op->kind != OpKind::elementwise ||
+      x->op->code != static_cast<uint8_t>(Elementwise::mul) || x->inputs.empty() ||
+      !is_floating(x.dtype())) {
+    return nullptr;
+  }
+  const Tensor* operand[2] = {&x->inputs[0], &x->inputs[1]};
+  // has[i][d]: operand i varies along dimension d of the product.
+  bool has[2][max_rank], lacks[2] = {false, false}, joint = false;
+  for (int i = 0; i < 2; ++i) {
+    int shift = x.rank() - operand[i]->rank();
+    for (int d = 0; d < x.rank(); ++d) {
+      has[i][d] = d >= shift && operand[i]->shape()[d - shift] != 1;
+      lacks[i] |= !has[i][d] && x.shape()[d] > 1;
+    }
+  }
+  for (int64_t axis : axes) joint |= has[0][axis] && has[1][axis];
+  if (!lacks[0] || !lacks[1] || !joint) return nullptr;
+
+  // Sort the product's dimensions into batch, m, n and k; those that only one operand has and that
+  // are summed are summed beforehand by contracting with it alone, which is rare: leave it be.
+  Dims batch, m, n, k, order;
+  for (int d = 0; d < x.rank(); ++d) {
+    bool summed = axes.contains(d);
+    if (summed && has[0][d] != has[1][d]) return nullptr;
+    if (!has[0][d] && !has[1][d]) continue;  // a dimension of size one
+    (summed ? k : has[0][d] && has[1][d] ? batch : has[0][d] ? m : n).push_back(d);
+  }
+  auto arranged = [&](int i, const Dims& rows) {
+    Tensor full = *operand[i];
+    Shape padded = full.shape();
+    while (padded.rank() < x.rank()) padded.insert(0, 1);
+    full = reshape(full, padded);
+    Dims permutation;
+    for (const Dims* part : {static_cast<const Dims*>(&batch), &rows, static_cast<const Dims*>(&k)}) {
+      for (int64_t d : *part) permutation.push_back(d);
+    }
+    Shape shape;
+    for (int64_t d : permutation) shape.push_back(x.shape()[static_cast<int>(d)]);
+    for (int d = 0; d < x.rank(); ++d) {
+      if (!permutation.contains(d)) permutation.push_back(d);
+    }
+    return reshape(permute(full, permutation), shape);
+  };
+  Tensor y = contract(arranged(0, m), arranged(1, n), batch.rank(), m.rank(), n.rank(), k.rank());
+  // Back to the product's order of dimensions.
+  for (const Dims* part : {&batch, &m, &n}) {
+    for (int64_t d : *part) order.push_back(d);
+  }
+  Dims back;
+  Shape shape;
+  for (int d = 0; d < x.rank(); ++d) {
+    if (axes.contains(d)) continue;
+    shape.push_back(x.shape()[d]);
+    for (int i = 0; i < order.rank(); ++i) {
+      if (order[i] == d) back.push_back(i);
+    }
+  }
+  return reshape(permute(y, back), shape);
+}
+
+}  // namespace
+
+Tensor sum(const Tensor& x, const Dims& axes, bool keep) {
+  Dims chosen = normalize_axes(axes, x.rank(), "sum");
+  if (axes.empty() && x.rank() == 0) return widened(x);
+  if (Tensor y = sum_of_product(x, chosen)) {
+    return keep ? reshape(y, kept_shape(x.shape(), chosen)) : y;
+  }
+  return reduce(Reduction::sum, widened(x), chosen, keep);
+}
+
+Tensor prod(const Tensor& x, const Dims& axes, bool keep) {
+  return reduce(Reduction::prod, widened(x), axes, keep);
+}
+Tensor max(const Tensor& x, const Dims& axes, bool keep) {
+  return reduce(Reduction::max, x, axes, keep);
+}
+Tensor min(const Tensor& x, const Dims& axes, bool keep) {
+  return reduce(Reduction::min, x, axes, keep);
+}
+
+Tensor mean(const Tensor& x, const Dims& axes, bool keep) {
+  if (!is_floating(x.dtype())) return mean(cast(x, Dtype::float32), axes, keep);
+  double count = 1;
+  for (int64_t axis : normalize_axes(axes, x.rank(), "mean")) {
+    count *= static_cast<double>(x.shape()[static_cast<int>(axis)]);
+  }
+  Tensor wide = cast(x, accumulator_of(x.dtype()));
+  return cast(sum(wide, axes, keep) / count, x.dtype());
+}
+
+Tensor sum_to(const Tensor& x, const Shape& shape) {
+  if (!x || x.shape() == shape) return x;
+  int shift = x.rank() - shape.rank();
+  Dims axes;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i < shift || (shape[i - shift] == 1 && x.shape()[i] != 1)) axes.push_back(i);
+  }
+  return reshape(axes.empty() ? x : sum(x, axes), shape);
+}
+
+}  // namespace mt

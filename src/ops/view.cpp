@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Views: the same elements in another layout. None of them moves data, and none writes through.
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+void reshape_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  gradients[0] = reshape(dy, node.inputs[0].shape());
+}
+const Op reshape_op{"reshape", OpKind::view, 0, nullptr, reshape_gradient};
+
+void permute_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  Dims inverse = Dims::filled(node.shape.rank(), 0);
+  for (int i = 0; i < node.shape.rank(); ++i) {
+    inverse[static_cast<int>(node.attributes[static_cast<size_t>(i)])] = i;
+  }
+  gradients[0] = permute(dy, inverse);
+}
+const Op permute_op{"permute", OpKind::view, 0, nullptr, permute_gradient};
+
+void expand_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  gradients[0] = sum_to(dy, node.inputs[0].shape());
+}
+const Op expand_op{"expand", OpKind::view, 0, nullptr, expand_gradient};
+
+// attributes: axis, start, step
+void slice_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  gradients[0] = embed(dy, node.inputs[0].shape(), static_cast<int>(node.attributes[0]),
+                       node.attributes[1], node.attributes[2]);
+}
+const Op slice_op{"slice", OpKind::view, 0, nullptr, slice_gradient};
+
+// attributes: axis, step, dilation
+void window_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  gradients[0] = fold(dy, node.inputs[0].shape(), static_cast<int>(node.attributes[0]),
+                      node.attributes[1], node.attributes[2]);
+}
+const Op window_op{"window", OpKind::view, 0, nullptr, window_gradient};
+
+Attributes to_attributes(const Dims& dims) {
+  return Attributes(dims.data(), static_cast<size_t>(dims.rank()));
+}
+
+// Replaces a -1 by the size that is left over.
+Shape complete(const Shape& shape, int64_t count, const Shape& from) {
+  Shape result = shape;
+  int64_t known = 1;
+  int unknown = -1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape[i] == -1 && unknown < 0) {
+      unknown = i;
+    } else if (shape[i] < 0 || __builtin_mul_overflow(known, shape[i], &known)) {
+      fail(Code::shape, "reshape: %s is not a shape", to_string(shape).c_str());
+    }
+  }
+  if (unknown >= 0 && known > 0 && count % known == 0) {
+    result[unknown] = count / known;
+    known *= result[unknown];
+  } else if (unknown >= 0) {
+    known = -1;
+  }
+  if (known != count) {
+    fail(Code::shape, "reshape: %s has %lld elements, which do not fill %s",
+         to_string(from).c_str(), static_cast<long long>(count), to_string(shape).c_str());
+  }
+  return result;
+}
+
+}  // namespace
+
+Tensor reshape(const Tensor& x, const Shape& shape) {
+  Shape target = complete(shape, x.size(), x.shape());
+  if (target == x.shape()) return x;
+  std::optional<Layout> layout = reshape(view_layout(x), target);
+  if (!layout) return reshape(copy(x), target);  // these strides cannot express it
+  return record_view(reshape_op, x, *layout);
+}
+
+Tensor permute(const Tensor& x, const Dims& order) {
+  Dims axes = order;
+  if (order.rank() != x.rank()) {
+    fail(Code::shape, "permute: %d axes given for shape %s", order.rank(),
+         to_string(x.shape()).c_str());
+  }
+  for (int i = 0; i < order.rank(); ++i) {
+    axes[i] = -1;
+    int axis = normalize_axis(order[i], x.rank(), "permute");
+    if (axes.contains(axis)) fail(Code::invalid, "permute: axis %d appears twice", axis);
+    axes[i] = axis;
+  }
+  return record_view(permute_op, x, permute(view_layout(x), axes), to_attributes(axes));
+}
+
+Tensor transpose(const Tensor& x) {
+  if (x.rank() < 2) {
+    fail(Code::shape, "transpose: needs two dimensions, got %s", to_string(x.shape()).c_str());
+  }
+  Dims order;
+  for (int i = 0; i < x.rank(); ++i) order.push_back(i);
+  std::swap(order[x.rank() - 1], order[x.rank() - 2]);
+  return permute(x, order);
+}
+
+Tensor expand(const Tensor& x, const Shape& shape) {
+  if (shape == x.shape()) return x;
+  if (broadcast(x.shape(), shape, "expand") != shape) {
+    fail(Code::shape, "expand: %s does not broadcast to %s", to_string(x.shape()).c_str(),
+         to_string(shape).c_str());
+  }
+  return record_view(expand_op, x, expand(view_layout(x), shape));
+}
+
+Tensor slice(const Tensor& x, int axis, int64_t start, int64_t length, int64_t step) {
+  int64_t size = x.shape()[axis];
+  int64_t last = start + (length - 1) * step;
+  if (length < 0 || (length > 0 && (start < 0 || start >= size || last < 0 || last >= size))) {
+    fail(Code::index, "slice: %lld elements from %lld by %lld leave axis %d of %s",
+         static_cast<long long>(length), static_cast<long long>(start),
+         static_cast<long long>(step), axis, to_string(x.shape()).c_str());
+  }
+  if (start == 0 && length == size && step == 1) return x;
+  return record_view(slice_op, x, slice(view_layout(x), axis, start, length, step),
+                     {axis, start, step});
+}
+
+Tensor flip(const Tensor& x, const Dims& axes) {
+  Tensor result = x;
+  for (int64_t axis : normalize_axes(axes, x.rank(), "flip")) {
+    int64_t size = x.shape()[static_cast<int>(axis)];
+    if (size > 1) result = slice(result, static_cast<int>(axis), size - 1, size, -1);
+  }
+  return result;
+}
+
+Tensor squeeze(const Tensor& x, const Dims& axes) {
+  Dims chosen = normalize_axes(axes, x.rank(), "squeeze");
+  Shape shape;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (!chosen.contains(i) || (axes.empty() && x.shape()[i] != 1)) {
+      shape.push_back(x.shape()[i]);
+    } else if (x.shape()[i] != 1) {
+      fail(Code::shape, "squeeze: axis %d of %s is not of size 1", i,
+           to_string(x.shape()).c_str());
+    }
+  }
+  return reshape(x, shape);
+}
+
+Tensor unsqueeze(const Tensor& x, int axis) {
+  Shape shape = x.shape();
+  shape.insert(normalize_axis(axis, x.rank() + 1, "unsqueeze"), 1);
+  return reshape(x, shape);
+}
+
+Tensor window(const Tensor& x, int axis, int64_t size, int64_t step, int64_t dilation) {
+  axis = normalize_axis(axis, x.rank(), "window");
+  if (size < 1 || step < 1 || dilation < 1 || dilation * (size - 1) + 1 > x.shape()[axis]) {
+    fail(Code::shape, "window: size %lld, step %lld, dilation %lld do not fit axis %d of %s",
+         static_cast<long long>(size), static_cast<long long>(step),
+         static_cast<long long>(dilation), axis, to_string(x.shape()).c_str());
+  }
+  return record_view(window_op, x, window(view_layout(x), axis, size, step, dilation),
+                     {axis, step, dilation});
+}
+
+}  // namespace mt

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fused group's program: a few instructions over registers that hold a tile of values.
+//
+// The program iterates over rows x columns. An element value has one number for each element of
+// the tile; a row value one for each of its rows (the result of a row reduction and what follows
+// from it). A purely element-wise group has one column.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/elementwise.h"
+#include "ops/reduction.h"
+#include "tensor/layout.h"
+
+namespace mt {
+
+enum class Code : uint8_t {
+  load,         // from memory[index], converting to the compute type
+  constant,     // constants[index] repeated
+  iota,         // the position that memory[index].layout gives, as an integer
+  random,       // random bits or uniform numbers; constants[index] holds seed and stream
+  elementwise,  // detail: an Elementwise
+  select,       // inputs: condition, a, b
+  cast,         // from `from` to `type`
+  to_boolean,   // from `from` to i32 0 or 1
+  round,        // to `dtype` and back
+  reduce,       // detail: a Reduction; an element value to a row value
+  expand,       // a row value to an element value
+  store,        // to memory[index], converting to its dtype
+};
+
+struct Instruction {
+  Code code;
+  uint8_t detail = 0;
+  Compute type;                   // of the result (of the input, for a store)
+  Compute from = Compute::f32;    // of the input, for conversions
+  Dtype dtype = Dtype::float32;   // for round and random
+  bool row = false;               // the result is a row value
+  bool row_input = false;         // the inputs are row values
+  int16_t out = -1;               // registers
+  int16_t in[3] = {-1, -1, -1};
+  int16_t index = -1;             // into memory or constants
+
+  bool operator==(const Instruction&) const = default;
+};
+
+// Where a load or a store finds its elements: strides over the group's iteration shape (for a row
+// value, over its row dimensions).
+struct Memory {
+  int buffer;  // index into Plan::buffers; -1 for iota
+  Dtype dtype;
+  Layout layout;
+  bool contiguous;  // the layout is flat: element i at offset + i
+};
+
+// What differs between the parts of a group that run the same instructions.
+struct Segment {
+  int64_t rows = 1, columns = 1;
+  std::vector<Memory> memory;
+  std::vector<int> constants;  // indices into the evaluation's immediates
+};
+
+struct Program {
+  std::vector<Instruction> instructions;
+  int registers = 0;
+  bool wide = false;  // some register holds 8-byte numbers
+};
+
+}  // namespace mt
