@@ -14,6 +14,8 @@ namespace mt {
 class Backend {
  public:
   virtual ~Backend() = default;
+  // A number that changes when plans made before no longer fit (the number of threads, say).
+  virtual uint64_t configuration() const = 0;
   // Bytes of working memory that running the plan needs beside its buffers.
   virtual int64_t scratch_bytes(const Plan& plan) = 0;
   // Runs the plan's groups in order. buffers[i] is the memory of plan.buffers[i]; all memory is

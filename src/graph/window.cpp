@@ -64,11 +64,15 @@ void Window::remove(Node* node) {
   node->window = nullptr;
 }
 
-void Window::finish(Node* node, Ref<Storage> storage, const Strides& strides, int64_t offset) {
+void Window::finish(Node* node, Ref<Storage> storage, const Strides& strides, int64_t offset,
+                    std::vector<Tensor>* released) {
   remove(node);
-  Inputs dropped;
-  if (!node->keeps_inputs) dropped = std::move(node->inputs);
-  Tensor base = std::move(node->base);
+  if (!node->keeps_inputs) {
+    for (Tensor& input : node->inputs) released->push_back(std::move(input));
+    node->inputs.clear();
+  }
+  if (node->base) released->push_back(std::move(node->base));
+  node->base = nullptr;
   node->set_ready(std::move(storage), strides, offset);
 }
 

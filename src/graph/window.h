@@ -24,8 +24,10 @@ class Window {
 
   void append(Node* node);  // takes the lock
   void remove(Node* node);  // the caller holds the lock
-  // Gives a pending node its value and drops what it no longer needs; the caller holds the lock.
-  void finish(Node* node, Ref<Storage> storage, const Strides& strides, int64_t offset);
+  // Gives a pending node its value and moves what it no longer needs to `released`; the caller
+  // holds the lock.
+  void finish(Node* node, Ref<Storage> storage, const Strides& strides, int64_t offset,
+              std::vector<Tensor>* released);
 
   Node* first() const { return first_; }
   Node* last() const { return last_; }

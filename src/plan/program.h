@@ -15,7 +15,7 @@
 
 namespace mt {
 
-enum class Code : uint8_t {
+enum class Opcode : uint8_t {
   load,         // from memory[index], converting to the compute type
   constant,     // constants[index] repeated
   iota,         // the position that memory[index].layout gives, as an integer
@@ -30,16 +30,20 @@ enum class Code : uint8_t {
   store,        // to memory[index], converting to its dtype
 };
 
+// Where a value lies: a register, or, as ~m, the tile's own part of memory m, which is contiguous
+// and of the compute type, so that it needs no loading or storing.
+constexpr int16_t no_place = INT16_MIN;
+
 struct Instruction {
-  Code code;
+  Opcode code;
   uint8_t detail = 0;
   Compute type;                   // of the result (of the input, for a store)
   Compute from = Compute::f32;    // of the input, for conversions
   Dtype dtype = Dtype::float32;   // for round and random
   bool row = false;               // the result is a row value
   bool row_input = false;         // the inputs are row values
-  int16_t out = -1;               // registers
-  int16_t in[3] = {-1, -1, -1};
+  int16_t out = no_place;
+  int16_t in[3] = {no_place, no_place, no_place};
   int16_t index = -1;             // into memory or constants
 
   bool operator==(const Instruction&) const = default;
@@ -51,7 +55,8 @@ struct Memory {
   int buffer;  // index into Plan::buffers; -1 for iota
   Dtype dtype;
   Layout layout;
-  bool contiguous;  // the layout is flat: element i at offset + i
+  bool row;         // over rows only
+  bool contiguous;  // element i lies at offset + i
 };
 
 // What differs between the parts of a group that run the same instructions.
@@ -63,6 +68,7 @@ struct Segment {
 
 struct Program {
   std::vector<Instruction> instructions;
+  int once = 0;  // the first ones fill registers with one number each, once for all tiles
   int registers = 0;
   bool wide = false;  // some register holds 8-byte numbers
 };

@@ -24,14 +24,15 @@ void parallel(int64_t count, int64_t grain, Body body, void* context) {
   int64_t most = (count + std::max<int64_t>(grain, 1) - 1) / std::max<int64_t>(grain, 1);
   int threads = static_cast<int>(std::min<int64_t>(thread_count(), most));
   if (threads <= 1 || omp_in_parallel()) {
-    body(context, 0, count);
+    body(context, 0, 0, count);
     return;
   }
 #pragma omp parallel num_threads(threads)
   {
-    int64_t team = omp_get_num_threads(), index = omp_get_thread_num();
+    int64_t team = omp_get_num_threads();
+    int index = omp_get_thread_num();
     int64_t begin = count * index / team, end = count * (index + 1) / team;
-    if (begin < end) body(context, begin, end);
+    if (begin < end) body(context, index, begin, end);
   }
 }
 

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/plan_cache.h"
+
+namespace mt {
+namespace {
+
+constexpr int64_t byte_cap = int64_t{64} << 20;
+
+uint64_t hash_of(const std::vector<uint64_t>& key) {
+  uint64_t hash = key.size();
+  for (uint64_t word : key) {
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+int64_t size_of_plan(const Plan& plan) {
+  size_t bytes = sizeof(Plan) + plan.buffers.size() * sizeof(Buffer);
+  for (const Group& group : plan.groups) {
+    bytes += sizeof(Group) + group.program.instructions.size() * sizeof(Instruction);
+    for (const Segment& segment : group.segments) {
+      bytes += sizeof(Segment) + segment.memory.size() * sizeof(Memory);
+    }
+  }
+  return static_cast<int64_t>(bytes);
+}
+
+}  // namespace
+
+PlanCache& PlanCache::instance() {
+  static PlanCache* cache = new PlanCache;  // threads may evaluate until the very end
+  return *cache;
+}
+
+PlanCache::Position PlanCache::locate(const std::vector<uint64_t>& key, uint64_t hash) {
+  auto [begin, end] = index_.equal_range(hash);
+  for (auto it = begin; it != end; ++it) {
+    if (it->second->key == key) return it->second;
+  }
+  return entries_.end();
+}
+
+std::shared_ptr<const Plan> PlanCache::find(const std::vector<uint64_t>& key) {
+  uint64_t hash = hash_of(key);
+  std::lock_guard lock(mutex_);
+  Position found = locate(key, hash);
+  if (found == entries_.end()) {
+    ++statistics_.misses;
+    return nullptr;
+  }
+  ++statistics_.hits;
+  if (found != entries_.begin()) entries_.splice(entries_.begin(), entries_, found);
+  return found->plan;
+}
+
+void PlanCache::insert(const std::vector<uint64_t>& key, std::shared_ptr<const Plan> plan) {
+  uint64_t hash = hash_of(key);
+  std::lock_guard lock(mutex_);
+  if (locate(key, hash) != entries_.end()) return;  // another thread was faster
+  int64_t bytes = static_cast<int64_t>(key.size() * sizeof(uint64_t)) + size_of_plan(*plan);
+  entries_.push_front({key, hash, bytes, std::move(plan)});
+  index_.emplace(hash, entries_.begin());
+  statistics_.bytes += bytes;
+  while (statistics_.bytes > byte_cap && entries_.size() > 1) {
+    Position oldest = std::prev(entries_.end());
+    auto [begin, end] = index_.equal_range(oldest->hash);
+    for (auto it = begin; it != end; ++it) {
+      if (it->second == oldest) {
+        index_.erase(it);
+        break;
+      }
+    }
+    statistics_.bytes -= oldest->bytes;
+    entries_.erase(oldest);
+  }
+}
+
+void PlanCache::clear() {
+  std::lock_guard lock(mutex_);
+  entries_.clear();
+  index_.clear();
+  statistics_.bytes = 0;
+}
+
+PlanCache::Statistics PlanCache::statistics() {
+  std::lock_guard lock(mutex_);
+  statistics_.plans = static_cast<int64_t>(entries_.size());
+  return statistics_;
+}
+
+}  // namespace mt

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans made before, by the structure they serve. Keys are always compared in full.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace mt {
+
+class PlanCache {
+ public:
+  static PlanCache& instance();
+
+  std::shared_ptr<const Plan> find(const std::vector<uint64_t>& key);
+  void insert(const std::vector<uint64_t>& key, std::shared_ptr<const Plan> plan);
+  void clear();
+
+  struct Statistics {
+    int64_t plans = 0, bytes = 0, hits = 0, misses = 0;
+  };
+  Statistics statistics();
+
+ private:
+  struct Entry {
+    std::vector<uint64_t> key;
+    uint64_t hash;
+    int64_t bytes;
+    std::shared_ptr<const Plan> plan;
+  };
+  using Position = std::list<Entry>::iterator;
+
+  Position locate(const std::vector<uint64_t>& key, uint64_t hash);
+
+  std::mutex mutex_;
+  std::list<Entry> entries_;  // most recently used first
+  std::unordered_multimap<uint64_t, Position> index_;
+  Statistics statistics_;
+};
+
+}  // namespace mt

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/planner.h"
+
+#include <algorithm>
+
+#include "backends/backend.h"
+#include "fusion/lowering.h"
+#include "fusion/registers.h"
+
+namespace mt {
+namespace {
+
+class Planner {
+ public:
+  Planner(const Region& region, const Grouping& grouping)
+      : region_(region), grouping_(grouping), buffer_of_item_(region.items.size(), -1) {
+    for (size_t l = 0; l < region.leaves.size(); ++l) {
+      buffer_of_leaf_.push_back(static_cast<int>(l));
+      plan_.buffers.push_back(
+          {BufferKind::leaf, static_cast<int>(l), region.leaves[l].node->bytes()});
+    }
+    find_last_uses();
+    for (size_t i = 0; i < region.items.size(); ++i) {
+      if (!needs_memory(static_cast<int>(i))) continue;
+      const Item& item = region.items[i];
+      buffer_of_item_[i] = static_cast<int>(plan_.buffers.size());
+      plan_.buffers.push_back({item.stored ? BufferKind::output : BufferKind::arena,
+                               static_cast<int>(i), item.node->bytes()});
+    }
+  }
+
+  Plan run() {
+    for (size_t d = 0; d < grouping_.drafts.size(); ++d) add(static_cast<int>(d));
+    return std::move(plan_);
+  }
+
+ private:
+  const Node& node(int i) const { return *region_.items[static_cast<size_t>(i)].node; }
+  int group_of(int i) const { return grouping_.group_of[static_cast<size_t>(i)]; }
+
+  void find_last_uses() {
+    last_use_.assign(region_.leaves.size(), -1);
+    read_outside_.assign(region_.items.size(), false);
+    for (size_t i = 0; i < region_.items.size(); ++i) {
+      int group = group_of(static_cast<int>(i));
+      for (int e = 0; e < region_.items[i].edge_count; ++e) {
+        int value = region_.edges_of(region_.items[i])[e].value;
+        if (value < 0) {
+          int& last = last_use_[static_cast<size_t>(~value)];
+          last = std::max(last, group);
+        } else if (group_of(value) != group) {
+          read_outside_[static_cast<size_t>(value)] = true;
+        }
+      }
+    }
+  }
+
+  bool needs_memory(int i) const {
+    int group = group_of(i);
+    if (group < 0) return false;
+    const Draft& draft = grouping_.drafts[static_cast<size_t>(group)];
+    return region_.items[static_cast<size_t>(i)].stored || read_outside_[static_cast<size_t>(i)] ||
+           draft.contraction == i || draft.kind == GroupKind::contract ||
+           draft.kind == GroupKind::call || draft.kind == GroupKind::reduce;
+  }
+
+  void add(int d) {
+    const Draft& draft = grouping_.drafts[static_cast<size_t>(d)];
+    if (draft.kind == GroupKind::contract || draft.kind == GroupKind::call) {
+      plan_.groups.push_back(
+          lower_alone(region_, draft.items[0], buffer_of_leaf_, buffer_of_item_));
+      return;
+    }
+    Group group = lower(region_, grouping_, draft, buffer_of_leaf_, buffer_of_item_);
+    if (draft.contraction >= 0) {
+      int z = draft.contraction;
+      share_with_epilogue(z, &group);
+      Group whole = lower_alone(region_, z, buffer_of_leaf_, buffer_of_item_);
+      whole.has_epilogue = true;
+      whole.program = std::move(group.program);
+      whole.segments = std::move(group.segments);
+      whole.items.insert(whole.items.end(), group.items.begin(), group.items.end());
+      place_values(&whole.program, whole.segments[0], aliased_);
+      aliased_.clear();
+      plan_.groups.push_back(std::move(whole));
+      return;
+    }
+    aliased_.clear();
+    if (draft.kind != GroupKind::reduce) donate(d, &group);
+    place_values(&group.program, group.segments[0], aliased_);
+    aliased_.clear();
+    plan_.groups.push_back(std::move(group));
+  }
+
+  // The only load of `buffer` in the group, if it is one and reads element for element.
+  static int single_load(const Segment& segment, int buffer) {
+    int found = -1;
+    for (size_t m = 0; m < segment.memory.size(); ++m) {
+      const Memory& memory = segment.memory[m];
+      if (memory.buffer != buffer) continue;
+      if (found >= 0 || !memory.contiguous || memory.row || memory.layout.offset != 0) return -1;
+      found = static_cast<int>(m);
+    }
+    return found;
+  }
+
+  bool is_store(const Program& program, int m) const {
+    for (const Instruction& i : program.instructions) {
+      if (i.code == Opcode::store && i.index == m) return true;
+    }
+    return false;
+  }
+
+  // Lets outputs take over the memory of leaves that nobody reads after this group.
+  void donate(int d, Group* group) {
+    Segment& segment = group->segments[0];
+    for (size_t s = 0; s < segment.memory.size(); ++s) {
+      const Memory& store = segment.memory[s];
+      if (store.row || store.buffer < 0 || !is_store(group->program, static_cast<int>(s))) continue;
+      Buffer& output = plan_.buffers[static_cast<size_t>(store.buffer)];
+      if (output.kind != BufferKind::output || output.donor >= 0) continue;
+      for (size_t l = 0; l < region_.leaves.size(); ++l) {
+        if (!region_.leaves[l].donatable || last_use_[l] != d || donated(static_cast<int>(l))) {
+          continue;
+        }
+        const Node& leaf = *region_.leaves[l].node;
+        if (leaf.storage->bytes() != static_cast<size_t>(output.bytes) ||
+            leaf.bytes() != output.bytes || size_of(leaf.dtype) != size_of(store.dtype)) {
+          continue;
+        }
+        int load = single_load(segment, buffer_of_leaf_[l]);
+        if (load < 0 || !may_alias(group->program, static_cast<int>(s), load)) continue;
+        output.donor = static_cast<int>(l);
+        aliased_.push_back({static_cast<int>(s), load});
+        break;
+      }
+    }
+  }
+
+  bool donated(int leaf) const {
+    return std::any_of(plan_.buffers.begin(), plan_.buffers.end(),
+                       [&](const Buffer& buffer) { return buffer.donor == leaf; });
+  }
+
+  // The contraction writes where its epilogue will store, when nothing else wants its value.
+  void share_with_epilogue(int z, Group* epilogue) {
+    aliased_.clear();
+    if (region_.items[static_cast<size_t>(z)].stored) return;
+    Segment& segment = epilogue->segments[0];
+    int from = buffer_of_item_[static_cast<size_t>(z)];
+    int load = single_load(segment, from);
+    if (load < 0) return;
+    for (size_t s = 0; s < segment.memory.size(); ++s) {
+      const Memory& store = segment.memory[s];
+      if (store.row || !is_store(epilogue->program, static_cast<int>(s)) ||
+          size_of(store.dtype) != size_of(node(z).dtype) ||
+          !may_alias(epilogue->program, static_cast<int>(s), load)) {
+        continue;
+      }
+      aliased_.push_back({static_cast<int>(s), load});
+      plan_.buffers[static_cast<size_t>(from)].bytes = 0;  // never used
+      segment.memory[static_cast<size_t>(load)].buffer = store.buffer;
+      buffer_of_item_[static_cast<size_t>(z)] = store.buffer;
+      return;
+    }
+  }
+
+  const Region& region_;
+  const Grouping& grouping_;
+  BufferOf buffer_of_leaf_, buffer_of_item_;
+  std::vector<int> last_use_;        // the last group that reads each leaf
+  std::vector<bool> read_outside_;   // items read by a group other than their own
+  std::vector<Aliased> aliased_;     // in the group being added
+  Plan plan_;
+};
+
+// On a device that does not fuse, every item runs by itself.
+Plan plan_alone(const Region& region) {
+  Plan plan;
+  BufferOf leaves, items;
+  for (size_t l = 0; l < region.leaves.size(); ++l) {
+    leaves.push_back(static_cast<int>(plan.buffers.size()));
+    plan.buffers.push_back({BufferKind::leaf, static_cast<int>(l), region.leaves[l].node->bytes()});
+  }
+  for (size_t i = 0; i < region.items.size(); ++i) {
+    items.push_back(static_cast<int>(plan.buffers.size()));
+    plan.buffers.push_back({region.items[i].stored ? BufferKind::output : BufferKind::arena,
+                            static_cast<int>(i), region.items[i].node->bytes()});
+  }
+  for (size_t i = 0; i < region.items.size(); ++i) {
+    plan.groups.push_back(lower_alone(region, static_cast<int>(i), leaves, items));
+    plan.groups.back().kind = GroupKind::call;
+  }
+  return plan;
+}
+
+}  // namespace
+
+Plan make_plan(const Region& region) {
+  Plan plan;
+  if (region.device->fuses) {
+    Grouping grouping = group_items(region);
+    plan = Planner(region, grouping).run();
+    merge_alike(&plan);
+  } else {
+    plan = plan_alone(region);
+  }
+  place_buffers(&plan);
+  plan.scratch_bytes = region.device->backend->scratch_bytes(plan);
+  return plan;
+}
+
+}  // namespace mt

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a region to a plan: grouping, programs, and where everything lies in memory.
+#pragma once
+
+#include "fusion/grouping.h"
+#include "plan/plan.h"
+
+namespace mt {
+
+Plan make_plan(const Region& region);
+
+// Joins groups that run the same element-wise program over different values, such as the updates
+// of many parameters, into one group of several segments.
+void merge_alike(Plan* plan);
+
+// Gives the arena's buffers offsets, sharing memory between those that are not alive together.
+void place_buffers(Plan* plan);
+
+// The buffers a group reads and writes.
+void buffers_read(const Group& group, std::vector<int>* buffers);
+void buffers_written(const Group& group, std::vector<int>* buffers);
+
+}  // namespace mt

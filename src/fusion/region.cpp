@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/region.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "backends/backend.h"
+#include "graph/window.h"
+
+namespace mt {
+namespace {
+
+// Bits of Node::mark while selecting; once a region is being built, it holds the item's index.
+enum Mark : int32_t { stored = 1, needed = 2, survives = 4 };
+constexpr int cost_shift = 8, leaves_shift = 16, byte_mask = 255;
+
+// A cheap value that is held keeps its recipe up to this length, then it is stored.
+constexpr int recipe_instructions = 16, recipe_leaves = 4;
+
+Node* base_of(const Tensor& tensor) { return tensor->base ? tensor->base.node() : tensor.node(); }
+
+// Which nodes something will still refer to after this evaluation, from consumers to inputs.
+void mark_survivors(Window& window) {
+  for (Node* node = window.last(); node; node = node->previous) {
+    if (node->state_slots.load(std::memory_order_relaxed) > 0) {
+      (node->base ? node->base.node() : node)->mark |= stored;
+      node->mark |= survives;
+    }
+    if (node->references() > node->pending_uses) node->mark |= survives;
+    if (!(node->mark & survives)) continue;
+    if (node->base) node->base->mark |= survives;
+    if (!is_cheap(*node->op)) node->mark |= stored;
+    if (node->keeps_inputs || !(node->mark & stored)) {
+      for (const Tensor& input : node->inputs) {
+        if (!input->ready()) input->mark |= survives;
+      }
+    }
+  }
+}
+
+void add_recipe(const Tensor& input, int* cost, int* leaves) {
+  if (input->ready()) {
+    ++*leaves;
+    return;
+  }
+  const Node* base = base_of(input);
+  if (base->mark & stored) {
+    ++*leaves;
+  } else {
+    *cost += base->mark >> cost_shift & byte_mask;
+    *leaves += base->mark >> leaves_shift & byte_mask;
+  }
+}
+
+// Stores those cheap survivors that would take too long to compute again, inputs first.
+void store_long_recipes(Window& window) {
+  for (Node* node = window.first(); node; node = node->next) {
+    if (!(node->mark & survives) || (node->mark & stored) || node->base) continue;
+    int cost = node->op->kind == OpKind::constant ? 0 : 1, leaves = 0;
+    for (const Tensor& input : node->inputs) add_recipe(input, &cost, &leaves);
+    if (cost > recipe_instructions || leaves > recipe_leaves) {
+      node->mark |= stored;
+    } else {
+      node->mark |= cost << cost_shift | leaves << leaves_shift;
+    }
+  }
+}
+
+void mark_needed(Window& window) {
+  for (Node* node = window.last(); node; node = node->previous) {
+    if (node->base) continue;
+    if (node->mark & stored) node->mark |= needed;
+    if (!(node->mark & needed)) continue;
+    for (const Tensor& input : node->inputs) {
+      if (!input->ready()) base_of(input)->mark |= needed;
+    }
+  }
+}
+
+}  // namespace
+
+void Region::clear() {
+  items.clear();
+  edges.clear();
+  leaves.clear();
+}
+
+void select(Window& window, const Tensor* tensors, size_t count) {
+  for (Node* node = window.first(); node; node = node->next) node->mark = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (!tensors[i]->ready()) base_of(tensors[i])->mark |= stored;
+  }
+  mark_survivors(window);
+  store_long_recipes(window);
+  mark_needed(window);
+}
+
+void devices_with_work(Window& window, std::vector<Device*>* devices) {
+  for (Node* node = window.first(); node; node = node->next) {
+    if (!(node->mark & needed)) continue;
+    if (devices->empty() ||
+        std::find(devices->begin(), devices->end(), node->device) == devices->end()) {
+      devices->push_back(node->device);
+    }
+  }
+}
+
+void build_region(Window& window, Device& device, Region* region) {
+  region->clear();
+  region->device = &device;
+  thread_local std::unordered_map<const Node*, int> leaf_index;
+  leaf_index.clear();
+  for (Node* node = window.first(); node; node = node->next) {
+    if (!(node->mark & needed) || node->device != &device) continue;
+    bool is_stored = node->mark & stored;
+    Item item{node, static_cast<int>(region->edges.size()), static_cast<int>(node->inputs.size()),
+              is_stored, is_stored ? !node->keeps_inputs : !(node->mark & survives)};
+    // From here on the mark is the index; later nodes of this device read it so.
+    node->mark = (node->mark & 7) | static_cast<int32_t>(region->items.size()) << 3;
+    for (const Tensor& input : node->inputs) {
+      if (!input->ready()) {
+        const Node* base = base_of(input);
+        region->edges.push_back({base->mark >> 3, input->base ? input.node() : nullptr});
+        continue;
+      }
+      auto [entry, is_new] =
+          leaf_index.emplace(input.node(), static_cast<int>(region->leaves.size()));
+      if (is_new) region->leaves.push_back({input.node(), false});
+      region->edges.push_back({~entry->second, input.node()});
+    }
+    region->items.push_back(item);
+  }
+
+  // A leaf's memory is free to take when only the releasing items of this region refer to it.
+  thread_local std::vector<int> uses;
+  uses.assign(region->leaves.size(), 0);
+  for (const Item& item : region->items) {
+    if (!item.releases) continue;
+    for (int i = 0; i < item.edge_count; ++i) {
+      int value = region->edges_of(item)[i].value;
+      if (value < 0) ++uses[static_cast<size_t>(~value)];
+    }
+  }
+  for (size_t i = 0; i < region->leaves.size(); ++i) {
+    const Node& node = *region->leaves[i].node;
+    const Storage& storage = *node.storage;
+    region->leaves[i].donatable = node.references() == uses[i] && storage.unique() &&
+                                  !storage.borrowed() && !storage.pinned() && node.offset == 0 &&
+                                  is_contiguous(node.shape, node.strides);
+  }
+}
+
+void write_key(const Region& region, std::vector<uint64_t>* key) {
+  auto put = [key](uint64_t word) { key->push_back(word); };
+  auto put_dims = [key](const Dims& dims) {
+    for (int64_t value : dims) key->push_back(static_cast<uint64_t>(value));
+  };
+  key->clear();
+  put(reinterpret_cast<uint64_t>(region.device));
+  put(region.device->backend->configuration());
+  for (const Leaf& leaf : region.leaves) {
+    bool contiguous = is_contiguous(leaf.node->shape, leaf.node->strides);
+    put(static_cast<uint64_t>(leaf.node->shape.rank()) << 2 | (contiguous ? 2u : 0u) |
+        (leaf.donatable ? 1u : 0u));
+    put_dims(leaf.node->shape);
+    if (!contiguous) put_dims(leaf.node->strides);
+  }
+  for (const Item& item : region.items) {
+    const Node& node = *item.node;
+    put(reinterpret_cast<uint64_t>(node.op));
+    put(static_cast<uint64_t>(node.dtype) | static_cast<uint64_t>(item.stored) << 8 |
+        static_cast<uint64_t>(node.shape.rank()) << 16 |
+        static_cast<uint64_t>(node.attributes.size()) << 24 |
+        static_cast<uint64_t>(item.edge_count) << 40);
+    put_dims(node.shape);
+    for (int64_t attribute : node.attributes) put(static_cast<uint64_t>(attribute));
+    for (int i = 0; i < item.edge_count; ++i) {
+      const Edge& edge = region.edges_of(item)[i];
+      if (edge.value < 0 || !edge.view) {
+        put(static_cast<uint64_t>(static_cast<int64_t>(edge.value)) << 8);
+        continue;
+      }
+      put(static_cast<uint64_t>(edge.value) << 8 | 128u |
+          static_cast<uint64_t>(edge.view->shape.rank()));
+      put_dims(edge.view->shape);
+      put_dims(edge.view->strides);
+      put(static_cast<uint64_t>(edge.view->offset));
+    }
+  }
+}
+
+}  // namespace mt

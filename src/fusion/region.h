@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the graph that one evaluation runs, as plain vectors: what is stored, the nodes to
+// compute in recorded order, and the ready values they read.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/node.h"
+
+namespace mt {
+
+class Window;
+
+// How an item reads one of its inputs. `view` holds the layout: relative to the item's contiguous
+// value, or, for a leaf, to the leaf's first element (its offset is part of the bound pointer).
+struct Edge {
+  int value;         // an item; or ~leaf
+  const Node* view;  // nullptr: the item's whole value as it is
+};
+
+struct Item {
+  Node* node;
+  int first_edge;
+  int edge_count;
+  bool stored;
+  bool releases;  // lets go of its inputs once the evaluation is done
+};
+
+struct Leaf {
+  const Node* node;
+  bool donatable;  // nobody will read its memory after this evaluation
+};
+
+struct Region {
+  Device* device = nullptr;
+  std::vector<Item> items;
+  std::vector<Edge> edges;
+  std::vector<Leaf> leaves;
+
+  const Edge* edges_of(const Item& item) const { return edges.data() + item.first_edge; }
+  void clear();
+};
+
+// Decides what an evaluation of `window` stores, given what was asked for, and marks it in the
+// nodes. What is stored: what was asked for; all state; dear values that something still holds;
+// and cheap ones whose recipe has grown long.
+void select(Window& window, const Tensor* tensors, size_t count);
+// After select: the region of one device. `devices` returns the devices that have work.
+void devices_with_work(Window& window, std::vector<Device*>* devices);
+void build_region(Window& window, Device& device, Region* region);
+
+// A region's structure as words, equal exactly when the same plan serves: everything but the
+// values of immediates and the addresses of memory.
+void write_key(const Region& region, std::vector<uint64_t>* key);
+
+}  // namespace mt
