@@ -75,7 +75,8 @@ class Lowering {
     return *reshape(broadcast, target);  // grouping has checked that it can be done
   }
 
-  int16_t memory_index(int buffer, Dtype dtype, const Layout& layout, bool row) {
+  int16_t memory_index(int buffer, Dtype dtype, const Layout& full, bool row) {
+    Layout layout = collapse(full);
     for (size_t m = 0; m < segment_.memory.size(); ++m) {
       const Memory& known = segment_.memory[m];
       if (known.buffer == buffer && known.row == row && known.dtype == dtype && known.layout.shape == layout.shape &&

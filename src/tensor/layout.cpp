@@ -102,6 +102,22 @@ std::optional<Layout> reshape(const Layout& layout, const Shape& shape) {
   return result;
 }
 
+Layout collapse(const Layout& layout) {
+  Layout result{{}, {}, layout.offset};
+  for (int i = 0; i < layout.shape.rank(); ++i) {
+    if (layout.shape[i] == 1) continue;
+    int last = result.shape.rank() - 1;
+    if (last >= 0 && result.strides[last] == layout.strides[i] * layout.shape[i]) {
+      result.shape[last] *= layout.shape[i];
+      result.strides[last] = layout.strides[i];
+    } else {
+      result.shape.push_back(layout.shape[i]);
+      result.strides.push_back(layout.strides[i]);
+    }
+  }
+  return result;
+}
+
 Extent extent(const Layout& layout) {
   int64_t low = layout.offset, high = layout.offset;
   for (int i = 0; i < layout.shape.rank(); ++i) {

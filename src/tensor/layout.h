@@ -32,6 +32,9 @@ Layout window(const Layout& layout, int axis, int64_t size, int64_t step, int64_
 // The same elements under another shape, when strides can express it without a copy.
 std::optional<Layout> reshape(const Layout& layout, const Shape& shape);
 
+// The same elements in the same order with as few dimensions as possible.
+Layout collapse(const Layout& layout);
+
 // First and one-past-last element touched, relative to the storage's start.
 struct Extent {
   int64_t begin, end;

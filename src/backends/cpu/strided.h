@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading elements that do not lie next to each other.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/layout.h"
+
+namespace mt::cpu {
+
+// Copies elements [first, first + count) of the layout, in row-major order, to contiguous `out`.
+// `base` is the element at the layout's offset.
+void gather_strided(void* out, const void* base, size_t element_size, const Layout& layout,
+                    int64_t first, int64_t count);
+
+// The positions themselves: out[i] = offset + sum of index times stride, as int32 or int64.
+void strided_positions(void* out, size_t element_size, const Layout& layout, int64_t first,
+                       int64_t count);
+
+}  // namespace mt::cpu
