@@ -35,8 +35,4 @@ struct NaiveCall {
 // Computes any operator but a leaf or a view.
 void naive_value(const NaiveCall& call);
 
-// One number through an element-wise operator, in double or int64.
-double naive_elementwise(uint8_t code, double a, double b);
-int64_t naive_elementwise(uint8_t code, int64_t a, int64_t b, Dtype dtype);
-
 }  // namespace mt

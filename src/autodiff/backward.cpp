@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autodiff/backward.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "graph/record.h"
+#include "graph/variable.h"
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+// The nodes that lie between `outputs` and what requires a gradient, inputs before consumers.
+// Iterative: histories can be longer than a stack is deep.
+std::vector<Tensor> history(const std::vector<Tensor>& outputs) {
+  std::vector<Tensor> sorted;
+  std::unordered_map<const Node*, bool> seen;
+  struct Frame {
+    Tensor node;
+    size_t next = 0;
+  };
+  std::vector<Frame> stack;
+  auto push = [&](const Tensor& node) {
+    if (node && node.requires_gradient() && seen.emplace(node.node(), true).second) {
+      stack.push_back({node});
+    }
+  };
+  for (const Tensor& output : outputs) {
+    push(output);
+    while (!stack.empty()) {
+      Frame& top = stack.back();
+      if (top.next < top.node->inputs.size()) {
+        Tensor input = top.node->inputs[top.next++];
+        push(input);
+      } else {
+        sorted.push_back(std::move(top.node));
+        stack.pop_back();
+      }
+    }
+  }
+  return sorted;
+}
+
+Tensor seed_of(const Tensor& output, const Tensor& seed) {
+  if (!output.requires_gradient()) {
+    fail(Code::no_gradient, "backward: %s%s does not depend on anything that requires a gradient",
+         output->op->name, to_string(output.shape()).c_str());
+  }
+  if (!seed) {
+    if (output.size() != 1) {
+      fail(Code::shape, "backward: a gradient must be given for a result of shape %s",
+           to_string(output.shape()).c_str());
+    }
+    return ones_like(output);
+  }
+  if (seed.shape() != output.shape()) {
+    fail(Code::shape, "backward: the gradient given has shape %s, the result %s",
+         to_string(seed.shape()).c_str(), to_string(output.shape()).c_str());
+  }
+  return cast(seed, output.dtype());
+}
+
+// Walks `order` backwards and returns what has been collected for each node.
+using Collected = std::unordered_map<const Node*, Tensor>;
+Collected walk(const std::vector<Tensor>& order, const std::vector<Tensor>& outputs,
+               const std::vector<Tensor>& seeds, const std::vector<Tensor>& keep) {
+  Collected collected;
+  auto collect = [&](const Tensor& node, const Tensor& gradient) {
+    Tensor& sum = collected[node.node()];
+    sum = sum ? add(sum, gradient) : gradient;
+  };
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    collect(outputs[i], seed_of(outputs[i], i < seeds.size() ? seeds[i] : nullptr));
+  }
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const Node& node = *it->node();
+    if (!node.op->gradient || node.inputs.empty()) continue;
+    auto found = collected.find(&node);
+    if (found == collected.end()) continue;
+    Tensor dy = found->second;
+    bool kept = std::any_of(keep.begin(), keep.end(),
+                            [&](const Tensor& tensor) { return tensor.node() == &node; });
+    if (!kept) found->second = nullptr;  // its memory may be used again
+    SmallVector<Tensor, 4> gradients;
+    for (size_t i = 0; i < node.inputs.size(); ++i) gradients.push_back(nullptr);
+    node.op->gradient(node, dy, gradients.data());
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (gradients[i] && node.inputs[i].requires_gradient()) {
+        collect(node.inputs[i], gradients[i]);
+      }
+    }
+  }
+  return collected;
+}
+
+}  // namespace
+
+std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vector<Tensor>& seeds,
+                              const std::vector<Tensor>& inputs) {
+  Collected collected = walk(history(outputs), outputs, seeds, inputs);
+  std::vector<Tensor> result;
+  for (const Tensor& input : inputs) {
+    auto found = collected.find(input.node());
+    result.push_back(found == collected.end() ? nullptr : found->second);
+  }
+  return result;
+}
+
+void backward(const Tensor& output, const Tensor& seed, bool retain) {
+  std::vector<Tensor> order = history({output});
+  std::vector<Tensor> leaves;
+  for (const Tensor& node : order) {
+    if (node->variable) leaves.push_back(node);
+  }
+  if (output.requires_gradient() && leaves.empty()) {
+    fail(Code::no_gradient, "backward: the history of %s%s has been released by an earlier call",
+         output->op->name, to_string(output.shape()).c_str());
+  }
+  {
+    GradientMode mode(retain && gradient_mode());
+    Collected collected = walk(order, {output}, {seed}, leaves);
+    for (const Tensor& leaf : leaves) {
+      Tensor gradient = collected[leaf.node()];
+      if (!gradient) continue;
+      StateSlot& slot = leaf->variable->gradient;
+      slot.set(slot.get() ? add(slot.get(), gradient) : gradient);
+    }
+  }
+  if (retain) return;
+  for (const Tensor& node : order) {
+    if (node->variable) continue;
+    // Once computed, these need their inputs no longer.
+    node->keeps_inputs = false;
+    if (node->ready()) node->inputs.clear();
+  }
+}
+
+}  // namespace mt

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reverse-mode differentiation: walks the recorded graph from results to inputs, asking each
+// operator for its gradient. Gradients are recorded as ordinary operators, so they fuse with
+// everything else and can be differentiated again.
+#pragma once
+
+#include <vector>
+
+#include "graph/node.h"
+
+namespace mt {
+
+// The gradients of sum(outputs[i] * seeds[i]) with respect to `inputs`; an entry is null where no
+// path leads. A null seed is one, for a zero-dimensional (or one-element) output. Nothing is
+// accumulated or forgotten.
+std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vector<Tensor>& seeds,
+                              const std::vector<Tensor>& inputs);
+
+// Adds the gradients of sum(output * seed) to the gradient of every leaf that requires one. Then
+// forgets the history of `output`, unless `retain`.
+void backward(const Tensor& output, const Tensor& seed, bool retain);
+
+}  // namespace mt
