@@ -8,18 +8,17 @@ struct Quotient {
 };
 template <class V>
 MT_MATH Quotient<V> divide_floor(V a, V b) {
+  auto valid = (abs(a) < V(infinity)) & (b != V(0)) & (b == b);
   V ratio = a / b;
+  // First towards zero. A quotient that was rounded up to an integer leaves a rest of the wrong
+  // sign; then it is one less.
   V quotient = trunc(ratio);
-  V rest = fma(-quotient, b, a);
-  // A quotient that was rounded up to the integer leaves a rest of the wrong sign.
+  V rest = select(abs(b) < V(infinity), fma(-quotient, b, a), a);
   auto over = (rest != V(0)) & ((rest < V(0)) != (a < V(0)));
   V step = select((a < V(0)) != (b < V(0)), V(1), V(-1));
   quotient = select(over, quotient + step, quotient);
   rest = select(over, fma(step, -b, rest), rest);
-  // Beyond this not every integer is a quotient's value; b infinite leaves a itself.
-  auto exact = abs(ratio) < choose<V>(0x1p22, 0x1p51);
-  rest = select(exact & (abs(b) == V(infinity)), a, rest);
-  auto valid = (abs(a) < V(infinity)) & (b != V(0)) & (b == b);
+  // Beyond this not every integer is a quotient's value.
   auto large = valid & (abs(ratio) >= choose<V>(0x1p22, 0x1p51));
   if (any(large)) {
     rest = map_lanes(

@@ -53,7 +53,9 @@ MT_MATH V exp2_pair(V x, V low) {
   V ln2_low = choose<V>(-1.904654212e-09, 2.3190468138462996e-17);
   V t = r * ln2;
   V t_low = fma(r, ln2, -t) + fma(r, ln2_low, low * ln2);
-  return scale(V(1) + (t + (exp_tail(t) + t_low)), bits(shifted));
+  V tail = exp_tail(t);
+  // exp(t + t_low) = exp(t) (1 + t_low)
+  return scale(V(1) + (t + (tail + fma(t_low, t + tail, t_low))), bits(shifted));
 }
 template <class V>
 MT_MATH V exp2(V x) {

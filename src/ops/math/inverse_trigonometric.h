@@ -55,12 +55,13 @@ MT_MATH V atan(V x) {
 template <class V>
 MT_MATH V atan2(V y, V x) {
   V ay = abs(y), ax = abs(x);
-  auto both_infinite = (ay == V(infinity)) & (ax == V(infinity));
-  // Keeps sums finite and products exact, and changes no quotient.
-  V factor = select(max(ax, ay) > choose<V>(1e30, 1e300), V(0.125), V(1));
-  V small = select(max(ax, ay) < choose<V>(1e-30, 1e-300), choose<V>(0x1p24, 0x1p54), factor);
-  ay = select(both_infinite, V(1), ay * small);
-  ax = select(both_infinite, V(1), ax * small);
+  V larger = max(ax, ay);
+  auto infinite = larger == V(infinity);
+  // Keeps sums finite and quotients exact; the angle stays the same.
+  V factor = select(larger > choose<V>(1e30, 1e300), V(0.125), V(1));
+  factor = select(larger < choose<V>(1e-30, 1e-300), choose<V>(0x1p24, 0x1p54), factor);
+  ay = select(infinite, select(ay == V(infinity), V(1), V(0)), ay * factor);
+  ax = select(infinite, select(ax == V(infinity), V(1), V(0)), ax * factor);
   V angle = first_quadrant_angle(ay, ax, copysign(V(1), x) < V(0));
   return copysign(select((x != x) | (y != y), V(not_a_number), angle), y);
 }

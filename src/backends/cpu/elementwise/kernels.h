@@ -42,10 +42,10 @@ RowExpansion row_expansion(size_t element_size);
 
 // Philox 4x32-10: element i is word (i % 4) of block counter + i / 4 ... for i in
 // [first, first + n). `uniform` gives [0, 1) with 24 (f32) or 53 (f64) bits; bits32 gives uint32
-// in i64.
+// in i64. An f64 takes two words, low word first, so a block holds two of them.
 struct RandomKey {
-  uint64_t seed;     // the 64-bit Philox key
-  uint64_t stream;   // upper 64 bits of the 128-bit counter: one value for each random operator
+  uint64_t seed;    // the 64-bit Philox key
+  uint64_t stream;  // upper 64 bits of the 128-bit counter: one value for each random operator
 };
 using RandomSource = void (*)(void* out, RandomKey key, uint64_t first, int64_t n);
 RandomSource uniform_source(Compute type);  // f32 or f64

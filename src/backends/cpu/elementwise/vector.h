@@ -29,6 +29,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
+// Highway's plain C++ targets, some of whose functions round or saturate in their own way.
+constexpr bool is_baseline = HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128;
+
 template <class T>
 using Tag = hn::ScalableTag<T>;
 template <class T>
@@ -56,7 +59,8 @@ struct Vector {
     return Vector<T>(a.raw op b.raw);                          \
   }
 MT_OPERATOR(+)
-MT_OPERATOR(-) MT_OPERATOR(*) MT_OPERATOR(/)
+MT_OPERATOR(-)
+MT_OPERATOR(*) MT_OPERATOR(/)
 #undef MT_OPERATOR
 #define MT_BITWISE(op, function)                               \
   template <class T>                                           \
@@ -192,17 +196,16 @@ HWY_INLINE Mask<typename V::Lane> is_odd(Bits<V> pattern) {
 
 template <class T>
 HWY_INLINE Vector<T> fma(Vector<T> a, Vector<T> b, Vector<T> c) {
-  // The baselines of Highway would round the product first.
-#if HWY_TARGET == HWY_SCALAR
-  return Vector<T>(typename Vector<T>::Raw(std::fma(a.raw.raw, b.raw.raw, c.raw.raw)));
-#elif HWY_TARGET == HWY_EMU128
-  for (size_t i = 0; i < lane_count<T>; ++i) {
-    a.raw.raw[i] = std::fma(a.raw.raw[i], b.raw.raw[i], c.raw.raw[i]);
+  if constexpr (is_baseline) {
+    alignas(HWY_MAX_BYTES) T x[lane_count<T>], y[lane_count<T>], z[lane_count<T>];
+    hn::Store(a.raw, Tag<T>(), x);
+    hn::Store(b.raw, Tag<T>(), y);
+    hn::Store(c.raw, Tag<T>(), z);
+    for (size_t i = 0; i < lane_count<T>; ++i) x[i] = std::fma(x[i], y[i], z[i]);
+    return Vector<T>(hn::Load(Tag<T>(), x));
+  } else {
+    return Vector<T>(hn::MulAdd(a.raw, b.raw, c.raw));
   }
-  return a;
-#else
-  return Vector<T>(hn::MulAdd(a.raw, b.raw, c.raw));
-#endif
 }
 template <class T>
 HWY_INLINE Vector<T> sqrt(Vector<T> x) {
@@ -222,19 +225,22 @@ HWY_INLINE Vector<T> abs(Vector<T> x) {
     return x;
   }
 }
-#define MT_ROUNDING(name, function)              \
-  template <class T>                             \
-  HWY_INLINE Vector<T> name(Vector<T> x) {       \
-    if constexpr (std::is_floating_point_v<T>) { \
-      return Vector<T>(hn::function(x.raw));     \
-    } else {                                     \
-      return x;                                  \
-    }                                            \
+// The baselines of Highway lose the sign of zero.
+#define MT_ROUNDING(name, function, number_function)                          \
+  template <class T>                                                          \
+  HWY_INLINE Vector<T> name(Vector<T> x) {                                    \
+    if constexpr (std::is_integral_v<T>) {                                    \
+      return x;                                                               \
+    } else if constexpr (is_baseline) {                                       \
+      return each_lane([](T a, T) { return std::number_function(a); }, x, x); \
+    } else {                                                                  \
+      return Vector<T>(hn::function(x.raw));                                  \
+    }                                                                         \
   }
-MT_ROUNDING(floor, Floor)
-MT_ROUNDING(ceil, Ceil)
-MT_ROUNDING(trunc, Trunc)
-MT_ROUNDING(round_even, Round)
+MT_ROUNDING(floor, Floor, floor)
+MT_ROUNDING(ceil, Ceil, ceil)
+MT_ROUNDING(trunc, Trunc, trunc)
+MT_ROUNDING(round_even, Round, rint)
 #undef MT_ROUNDING
 
 HWY_INLINE float exact_remainder(float a, float b) { return std::fmod(a, b); }
@@ -244,17 +250,27 @@ HWY_INLINE double exact_remainder(double a, double b) { return std::fmod(a, b); 
 template <class F>
 HWY_INLINE Vector<float> through_double(F f, Vector<float> a, Vector<float> b) {
   constexpr Tag<double> wide;
-#if HWY_TARGET == HWY_SCALAR
-  auto y =
-      f(Vector<double>(hn::PromoteTo(wide, a.raw)), Vector<double>(hn::PromoteTo(wide, b.raw)));
-  return Vector<float>(hn::DemoteTo(Tag<float>(), y.raw));
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  constexpr size_t lanes = lane_count<double>;
+  alignas(HWY_MAX_BYTES) float x[lane_count<float>], y[lane_count<float>];
+  hn::Store(a.raw, Tag<float>(), x);
+  hn::Store(b.raw, Tag<float>(), y);
+  for (size_t i = 0; i < lane_count<float>; i += lanes) {
+    alignas(HWY_MAX_BYTES) double p[lanes], q[lanes];
+    for (size_t k = 0; k < lanes; ++k) p[k] = x[i + k], q[k] = y[i + k];
+    auto result = f(Vector<double>(hn::Load(wide, p)), Vector<double>(hn::Load(wide, q)));
+    hn::Store(result.raw, wide, p);
+    for (size_t k = 0; k < lanes; ++k) x[i + k] = static_cast<float>(p[k]);
+  }
+  return Vector<float>(hn::Load(Tag<float>(), x));
 #else
   constexpr Tag<float> d;
-  constexpr hn::Half<Tag<float>> half;
+  constexpr hn::Half<Tag<float>> narrow;
   auto promote = [&](auto x) HWY_ATTR { return Vector<double>(hn::PromoteTo(wide, x)); };
-  auto low = f(promote(hn::LowerHalf(half, a.raw)), promote(hn::LowerHalf(half, b.raw)));
-  auto high = f(promote(hn::UpperHalf(half, a.raw)), promote(hn::UpperHalf(half, b.raw)));
-  return Vector<float>(hn::Combine(d, hn::DemoteTo(half, high.raw), hn::DemoteTo(half, low.raw)));
+  auto low = f(promote(hn::LowerHalf(narrow, a.raw)), promote(hn::LowerHalf(narrow, b.raw)));
+  auto high = f(promote(hn::UpperHalf(narrow, a.raw)), promote(hn::UpperHalf(narrow, b.raw)));
+  return Vector<float>(
+      hn::Combine(d, hn::DemoteTo(narrow, high.raw), hn::DemoteTo(narrow, low.raw)));
 #endif
 }
 

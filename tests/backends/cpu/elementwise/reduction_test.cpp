@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Row reductions against the order as it is written down, bit for bit.
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "instruction_sets.h"
+#include "ops/math/scalar.h"
+#include "ops/order.h"
+
+namespace mt::cpu {
+namespace {
+
+template <class T>
+T combine(Reduction reduction, T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    if (reduction == Reduction::sum) return integer::add(a, b);
+    if (reduction == Reduction::prod) return integer::multiply(a, b);
+  }
+  switch (reduction) {
+    case Reduction::sum:
+      return a + b;
+    case Reduction::prod:
+      return a * b;
+    case Reduction::max:
+      return scalar::max(a, b);
+    case Reduction::min:
+      return scalar::min(a, b);
+  }
+  return a;
+}
+template <class T>
+T identity(Reduction reduction) {
+  using limits = std::numeric_limits<T>;
+  switch (reduction) {
+    case Reduction::sum:
+      return 0;
+    case Reduction::prod:
+      return 1;
+    case Reduction::max:
+      return limits::has_infinity ? -limits::infinity() : limits::lowest();
+    case Reduction::min:
+      return limits::has_infinity ? limits::infinity() : limits::max();
+  }
+  return 0;
+}
+
+template <class T>
+T reduce(Reduction reduction, const T* x, size_t n) {
+  T lanes[row_lanes];
+  for (T& lane : lanes) lane = identity<T>(reduction);
+  for (size_t j = 0; j < n; ++j)
+    lanes[j % row_lanes] = combine(reduction, lanes[j % row_lanes], x[j]);
+  for (int half = row_lanes / 2; half >= 1; half /= 2) {
+    for (int l = 0; l < half; ++l) lanes[l] = combine(reduction, lanes[l], lanes[l + half]);
+  }
+  return lanes[0];
+}
+
+template <class T>
+bool same_bits(T a, T b) {
+  return memcmp(&a, &b, sizeof(T)) == 0 || (a != a && b != b);
+}
+
+template <class T>
+void check(Compute type) {
+  std::mt19937_64 random(5);
+  for_each_instruction_set([&] {
+    for (size_t columns :
+         {0, 1, 2, 3, 4, 7, 8, 10, 15, 16, 17, 31, 32, 33, 63, 64, 100, 1000, 16384}) {
+      size_t rows = columns > 1000 ? 1 : 5;
+      std::vector<T> x(rows * columns);
+      for (T& v : x) {
+        v = std::is_floating_point_v<T>
+                ? static_cast<T>(static_cast<double>(random() % 2001) / 1000 - 0.9995)
+                : static_cast<T>(random());
+      }
+      for (int special = 0; special < 3; ++special) {
+        if (special && (!std::is_floating_point_v<T> || x.empty())) break;
+        if (special == 1) x[x.size() / 2] = static_cast<T>(-0.0), x[0] = 0;
+        if (special == 2) x[x.size() - 1] = std::numeric_limits<T>::quiet_NaN();
+        for (Reduction r : {Reduction::sum, Reduction::prod, Reduction::max, Reduction::min}) {
+          std::vector<T> out(rows + 1, T(99));
+          row_reduction(r, type)(out.data(), x.data(), static_cast<int64_t>(rows),
+                                 static_cast<int64_t>(columns));
+          for (size_t i = 0; i < rows; ++i) {
+            T want = reduce(r, x.data() + i * columns, columns);
+            ASSERT_TRUE(same_bits(out[i], want))
+                << columns << " columns: " << out[i] << " is not " << want;
+          }
+          ASSERT_EQ(out[rows], T(99));
+        }
+      }
+    }
+  });
+}
+TEST(RowReduction, Float32) { check<float>(Compute::f32); }
+TEST(RowReduction, Float64) { check<double>(Compute::f64); }
+TEST(RowReduction, Int32) { check<int32_t>(Compute::i32); }
+TEST(RowReduction, Int64) { check<int64_t>(Compute::i64); }
+TEST(RowReduction, Uint64) { check<uint64_t>(Compute::u64); }
+
+template <class T>
+void expands() {
+  for_each_instruction_set([&] {
+    for (size_t columns : {0, 1, 3, 10, 16, 17, 64, 100}) {
+      std::vector<T> x = {T(1), T(2), T(3)}, out(3 * columns + 1, T(99));
+      row_expansion(sizeof(T))(out.data(), x.data(), 3, static_cast<int64_t>(columns));
+      for (size_t i = 0; i < 3 * columns; ++i) ASSERT_EQ(out[i], x[i / columns]);
+      ASSERT_EQ(out[3 * columns], T(99));
+    }
+  });
+}
+TEST(RowExpansion, RepeatsEachValue) {
+  expands<uint8_t>();
+  expands<uint16_t>();
+  expands<uint32_t>();
+  expands<uint64_t>();
+}
+
+}  // namespace
+}  // namespace mt::cpu
