@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "graph/trace_log.h"
 #include "graph/window.h"
 #include "tensor/error.h"
 
@@ -22,15 +23,14 @@ Evaluator& evaluator() {
 void install_evaluator(Evaluator* evaluator) { installed.store(evaluator); }
 
 void evaluate(const Tensor* tensors, size_t count) {
+  if (TraceLog::current()) {
+    fail(Code::trace, "a value is asked for inside a trace, which only records operators");
+  }
   for (size_t i = 0; i < count; ++i) {
     if (!tensors[i] || tensors[i]->ready()) continue;
     Window* window = tensors[i]->window.load();
     if (!window) continue;  // another thread has just made it ready
     std::lock_guard lock(window->mutex);
-    if (!window->tapes.empty()) {
-      fail(Code::trace, "evaluate: the value of %s is asked for while a tape records it",
-           tensors[i]->op->name);
-    }
     SmallVector<Tensor, 8> requested;
     for (size_t j = i; j < count; ++j) {
       if (tensors[j] && tensors[j]->window.load() == window) requested.push_back(tensors[j]);
@@ -42,7 +42,7 @@ void evaluate(const Tensor* tensors, size_t count) {
 void flush() {
   Window& window = Window::current();
   std::lock_guard lock(window.mutex);
-  if (window.first() && window.tapes.empty()) evaluator().evaluate(window, nullptr, 0);
+  if (window.first() && !TraceLog::current()) evaluator().evaluate(window, nullptr, 0);
 }
 
 }  // namespace mt

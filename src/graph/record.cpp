@@ -6,6 +6,7 @@
 
 #include "graph/evaluate.h"
 #include "graph/tape.h"
+#include "graph/trace_log.h"
 #include "graph/window.h"
 #include "tensor/error.h"
 
@@ -54,7 +55,7 @@ void enter(const Tensor& tensor) {
   for (Tape* tape : window.tapes) tape->append(tensor);
   if (tensor->ready()) return;
   window.append(tensor.node());
-  if (!window.tapes.empty()) return;
+  if (TraceLog::current()) return;
   if (eager_mode()) {
     evaluate(tensor);
   } else if (window.count() > node_budget || window.dear_bytes() > byte_budget) {

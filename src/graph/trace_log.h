@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a function touches while it is being traced: the state it reads or changes, and the random
+// streams it draws. These are the trace's hidden inputs and outputs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/node.h"
+
+namespace mt {
+
+class StateCell;
+
+// Where random streams come from. One stream serves one random operator.
+class StreamSource {
+ public:
+  virtual ~StreamSource() = default;
+  virtual Immediates draw() = 0;  // {seed, stream}, and moves on
+  virtual void retain() = 0;
+  virtual void release() = 0;
+};
+
+class TraceLog {
+ public:
+  // The log of the trace that records on the calling thread; nullptr when none does.
+  static TraceLog* current() { return current_; }
+
+  struct Touched {
+    Ref<StateCell> cell;
+    Tensor before;  // its value when it was first touched
+  };
+  struct Draw {
+    Ref<StreamSource> source;
+    Immediates immediates;
+  };
+
+  void note(StateCell* cell);
+  void note(StreamSource* source, const Immediates& drawn);
+
+  std::vector<Touched> touched;
+  std::vector<Draw> draws;
+
+  // Makes this the current log for the object's life.
+  class Recording {
+   public:
+    explicit Recording(TraceLog* log) : previous_(current_) { current_ = log; }
+    ~Recording() { current_ = previous_; }
+    Recording(const Recording&) = delete;
+
+   private:
+    TraceLog* previous_;
+  };
+
+  TraceLog();
+  ~TraceLog();
+
+ private:
+  static thread_local TraceLog* current_;
+};
+
+}  // namespace mt
