@@ -7,14 +7,34 @@ MT_MATH V choose(double single, double wide) {
   return V(is_single<V> ? single : wide);
 }
 
-// c0 + c1 x + c2 x^2 + ... by Horner's rule.
+// c0 + c2 y + c4 y^2 + ...
+template <class V>
+MT_MATH V every_second(V, double c0) {
+  return V(c0);
+}
+template <class V>
+MT_MATH V every_second(V, double c0, double) {
+  return V(c0);
+}
+template <class V, class... Coefficients>
+MT_MATH V every_second(V y, double c0, double, Coefficients... rest) {
+  return fma(every_second(y, rest...), y, V(c0));
+}
+
+// c0 + c1 x + c2 x^2 + ... by Horner's rule, which long ones apply to even and odd powers apart, as
+// half the chain is half the wait.
 template <class V>
 MT_MATH V polynomial(V, double c0) {
   return V(c0);
 }
 template <class V, class... Coefficients>
 MT_MATH V polynomial(V x, double c0, Coefficients... rest) {
-  return fma(polynomial(x, rest...), x, V(c0));
+  if constexpr (sizeof...(rest) < 7) {
+    return fma(polynomial(x, rest...), x, V(c0));
+  } else {
+    V square = x * x;
+    return fma(every_second(square, rest...), x, every_second(square, c0, rest...));
+  }
 }
 
 // An unevaluated sum hi + lo.
@@ -49,6 +69,14 @@ MT_MATH Pair<V> divide(Pair<V> n, Pair<V> d) {
   V rest = fma(-quotient, d.lo, fma(-quotient, d.hi, n.hi) + n.lo);
   return {quotient, rest * inverse};
 }
+// The same, rounded.
+template <class V>
+MT_MATH V quotient_of(Pair<V> n, Pair<V> d) {
+  V inverse = V(1) / d.hi;
+  V quotient = n.hi * inverse;
+  V rest = fma(-quotient, d.lo, fma(-quotient, d.hi, n.hi) + n.lo);
+  return fma(rest, inverse, quotient);
+}
 
 // NaN stays NaN.
 template <class V>
@@ -82,9 +110,10 @@ MT_MATH V power_of_two(Bits<V> k) {
   return from_bits<V>(shift_left<mantissa_bits<V>>(k + Bits<V>(exponent_bias<V>)));
 }
 
-// x * 2^k, rounded once: `k` holds an integer in the low bits of rounder() + k.
+// x * 2^k for an integer k, rounded once, in two steps so that neither power leaves the range.
 template <class V>
-MT_MATH V scale(V x, Bits<V> k) {
-  Bits<V> half = shift_right<1>(k);
-  return x * power_of_two<V>(half) * power_of_two<V>(k - half);
+MT_MATH V scale_in_two(V x, V k) {
+  Bits<V> shifted = bits(k + rounder<V>());
+  Bits<V> half = shift_right<1>(shifted);
+  return x * power_of_two<V>(half) * power_of_two<V>(shifted - half);
 }

@@ -27,6 +27,6 @@ MT_MATH V erf(V x) {
                    5.495713594261127e-13, -8.741997963783225e-15);
   }
   auto e = exponential<false>(-(bounded * g));
-  V tail = (V(1) + (e.r + e.tail)) * power_of_two<V>(e.k);
+  V tail = (V(1) + (e.r + e.tail)) * power_of_two<V>(e.bits);
   return copysign(select(ax > V(1), V(1) - tail, fma(ax, p, ax)), x);
 }

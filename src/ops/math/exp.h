@@ -17,11 +17,11 @@ MT_MATH V exp_tail(V r) {
   return r * r * q;
 }
 
-// exp(x) = 2^k (1 + r + tail), k in the low bits.
+// exp(x) = 2^k (1 + r + tail); `bits` holds k in its low bits.
 template <class V>
 struct Exponential {
-  V r, tail;
-  Bits<V> k;
+  V r, tail, k;
+  Bits<V> bits;
 };
 
 // Carries what r loses in rounding in `tail` when `precise`.
@@ -34,7 +34,7 @@ MT_MATH Exponential<V> exponential(V x) {
   V r = fma(k, ln2_low, part);
   V tail = exp_tail(r);
   if constexpr (precise) tail = tail + fma(k, ln2_low, part - r);
-  return {r, tail, bits(shifted)};
+  return {r, tail, k, bits(shifted)};
 }
 
 template <class V>
@@ -47,45 +47,48 @@ MT_MATH V exp(V x) {
 template <class V>
 MT_MATH V exp2_pair(V x, V low) {
   x = clamp(x, choose<V>(-151, -1076), choose<V>(129, 1025));
-  V shifted = x + rounder<V>();
-  V r = x - (shifted - rounder<V>());
+  V k = round_even(x);
+  V r = x - k;
   V ln2 = choose<V>(0.693147182464599609375, 0.6931471805599453);
   V ln2_low = choose<V>(-1.904654212e-09, 2.3190468138462996e-17);
   V t = r * ln2;
   V t_low = fma(r, ln2, -t) + fma(r, ln2_low, low * ln2);
   V tail = exp_tail(t);
   // exp(t + t_low) = exp(t) (1 + t_low)
-  return scale(V(1) + (t + (tail + fma(t_low, t + tail, t_low))), bits(shifted));
+  return scale(V(1) + (t + (tail + fma(t_low, t + tail, t_low))), k);
 }
 template <class V>
 MT_MATH V exp2(V x) {
   return exp2_pair(x, V(0));
 }
 
-// exp(x) - 1 for x from -20 to 88, by 2^k - 1 + 2^k (r + tail).
+// exp(x) - 1 for x from -40 to 0, by 2^k - 1 + 2^k (r + tail).
 template <class V>
 MT_MATH Pair<V> expm1_pair(V x) {
   auto e = exponential<true>(x);
-  V power = power_of_two<V>(e.k);
-  auto sum = fast_two_sum(power - V(1), power * e.r);
-  return fast_two_sum(sum.hi, fma(power, e.tail, sum.lo));
+  V power = power_of_two<V>(e.bits);
+  auto less_one = fast_two_sum(V(-1), power);
+  auto sum = fast_two_sum(less_one.hi, power * e.r);
+  return fast_two_sum(sum.hi, fma(power, e.tail, sum.lo + less_one.lo));
 }
 
 template <class V>
 MT_MATH V expm1(V x) {
   // Half the power is used, as 2^k itself overflows before the result does.
   auto e = exponential<true>(clamp(x, choose<V>(-20, -40), choose<V>(89, 710)));
-  V half_power = power_of_two<V>(e.k - Bits<V>(1));
+  V half_power = power_of_two<V>(e.bits - Bits<V>(1));
   auto sum = fast_two_sum(half_power - V(0.5), half_power * e.r);
   V y = V(2) * (sum.hi + fma(half_power, e.tail, sum.lo));
   return select(abs(x) < choose<V>(1e-20, 1e-40), x, y);
 }
 
+// With e = exp(-|x|): 1 / (1 + e), and e / (1 + e) for negative x.
 template <class V>
 MT_MATH V sigmoid(V x) {
-  auto parts = exponential<true>(clamp(-abs(x), choose<V>(-104, -746), V(0)));
+  V lowest = choose<V>(-104, -746);
+  V minus = -abs(x);
+  auto parts = exponential<true>(select(minus < lowest, lowest, minus));
   auto one = fast_two_sum(V(1), parts.r);
   V e = scale(one.hi + (one.lo + parts.tail), parts.k);
-  auto y = divide(Pair<V>{select(x < V(0), e, V(1)), V(0)}, fast_two_sum(V(1), e));
-  return y.hi + y.lo;
+  return quotient_of(Pair<V>{select(x < V(0), e, V(1)), V(-0.0)}, fast_two_sum(V(1), e));
 }

@@ -8,11 +8,10 @@ MT_MATH V half_exponentials(V x, double sign) {
   auto one = fast_two_sum(V(1), e.r);
   V low = one.lo + e.tail;
   // In units of 2^(k - 1), the second is 2^(-2k) / (1 + r + tail).
-  V k = from_bits<V>(e.k) - rounder<V>();
-  V inverse_power = power_of_two<V>(bits(rounder<V>() - V(2) * select(k > V(60), V(60), k)));
+  V inverse_power = power_of_two<V>(bits(rounder<V>() - V(2) * select(e.k > V(60), V(60), e.k)));
   V second = V(sign) * inverse_power / (one.hi + low);
   auto sum = fast_two_sum(one.hi, second);
-  return scale(sum.hi + (sum.lo + low), e.k - Bits<V>(1));
+  return scale(sum.hi + (sum.lo + low), e.k - V(1));
 }
 
 template <class V>
@@ -37,14 +36,13 @@ MT_MATH V cosh(V x) {
   return half_exponentials(abs(x), 1);
 }
 
+// With e = expm1(-2 |x|): -e / (2 + e).
 template <class V>
 MT_MATH V tanh(V x) {
   V ax = abs(x);
-  auto e = expm1_pair(V(2) * select(ax > V(20), V(20), ax));
-  // e / (e + 2)
-  auto d = two_sum(V(2), e.hi);
-  auto y = divide(e, Pair<V>{d.hi, d.lo + e.lo});
-  return copysign(select(ax < choose<V>(1e-20, 1e-40), ax, y.hi + y.lo), x);
+  auto e = expm1_pair(V(-2) * select(ax > V(20), V(20), ax));
+  auto d = fast_two_sum(V(2), e.hi);
+  return copysign(quotient_of(e, Pair<V>{d.hi, d.lo + e.lo}), x);
 }
 
 template <class V>

@@ -102,6 +102,14 @@ MT_MATH float through_double(F f, float a, float b) {
   return static_cast<float>(f(static_cast<double>(a), static_cast<double>(b)));
 }
 
+template <class V>
+MT_MATH V scale_in_two(V x, V k);
+// x * 2^k for an integer k, rounded once.
+template <class V>
+MT_MATH V scale(V x, V k) {
+  return scale_in_two(x, k);
+}
+
 #include "ops/math/functions.h"
 
 // An integer whose operators wrap.

@@ -103,6 +103,5 @@ MT_MATH V tan(V x) {
   c = fast_two_sum(c.hi, c.lo);
   Pair<V> n = {select(odd, -c.hi, s.hi), select(odd, -c.lo, s.lo)};
   Pair<V> d = {select(odd, s.hi, c.hi), select(odd, s.lo, c.lo)};
-  auto y = divide(n, d);
-  return select(abs(x) < choose<V>(1e-20, 1e-40), x, y.hi + y.lo);
+  return select(abs(x) < choose<V>(1e-20, 1e-40), x, quotient_of(n, d));
 }

@@ -8,7 +8,7 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/cast.cpp"
 #include "hwy/foreach_target.h"
 
-#include "backends/cpu/elementwise/vector.h"
+#include "backends/cpu/elementwise/operators.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
@@ -75,12 +75,12 @@ void float_to_int32(void* out, const void* const* inputs, int64_t n) {
   for (; i < count; ++i) y[i] = convert<int32_t>(x[i]);
 }
 
-template <class T>
-void to_boolean(void* out, const void* const* inputs, int64_t n) {
-  const T* x = static_cast<const T*>(inputs[0]);
-  int32_t* y = static_cast<int32_t*>(out);
-  for (int64_t i = 0; i < n; ++i) y[i] = x[i] != T(0);
-}
+struct IsTrue {
+  template <class V>
+  static HWY_INLINE auto apply(V x) {
+    return x != V(0);
+  }
+};
 
 template <class From>
 Kernel cast_from(Compute to) {
@@ -121,15 +121,15 @@ Kernel cast_of(Compute from, Compute to) {
 Kernel to_boolean_of(Compute from) {
   switch (from) {
     case Compute::f32:
-      return &to_boolean<float>;
+      return &unary<IsTrue, float>;
     case Compute::f64:
-      return &to_boolean<double>;
+      return &unary<IsTrue, double>;
     case Compute::i32:
-      return &to_boolean<int32_t>;
+      return &unary<IsTrue, int32_t>;
     case Compute::i64:
-      return &to_boolean<int64_t>;
+      return &unary<IsTrue, int64_t>;
     case Compute::u64:
-      return &to_boolean<uint64_t>;
+      return &unary<IsTrue, uint64_t>;
   }
   return nullptr;
 }

@@ -49,7 +49,8 @@ struct Product {
     return a * b;
   }
 };
-// The same choices as max and min in the table make.
+// The same choices as max and min in the table make, for numbers; a row with a NaN in it is found
+// apart, which costs less than a test in every step.
 struct Maximum {
   template <class T>
   static constexpr T identity() {
@@ -57,11 +58,7 @@ struct Maximum {
   }
   template <class Raw>
   static HWY_INLINE Raw combine(Raw a, Raw b) {
-    if constexpr (std::is_floating_point_v<hn::TFromV<Raw>>) {
-      return hn::IfThenElse(hn::Or(a > b, hn::Not(a == a)), a, b);
-    } else {
-      return hn::IfThenElse(a > b, a, b);
-    }
+    return ordered_max(a, b);
   }
 };
 struct Minimum {
@@ -71,13 +68,12 @@ struct Minimum {
   }
   template <class Raw>
   static HWY_INLINE Raw combine(Raw a, Raw b) {
-    if constexpr (std::is_floating_point_v<hn::TFromV<Raw>>) {
-      return hn::IfThenElse(hn::Or(a < b, hn::Not(a == a)), a, b);
-    } else {
-      return hn::IfThenElse(a < b, a, b);
-    }
+    return ordered_min(a, b);
   }
 };
+template <class Op, class T>
+constexpr bool watches_nan = std::is_floating_point_v<T> &&
+                             (std::is_same_v<Op, Maximum> || std::is_same_v<Op, Minimum>);
 
 // Halves a vector down to one lane.
 template <class Op, class D>
@@ -110,6 +106,7 @@ void reduce_rows(void* out, const void* input, int64_t rows, int64_t columns) {
   constexpr Tag<T> d;
   constexpr size_t lanes = lane_count<T>;
   constexpr size_t vectors = row_lanes / lanes;
+  constexpr T nan = watches_nan<Op, T> ? std::numeric_limits<T>::quiet_NaN() : T(0);
   const auto identity = hn::Set(d, Op::template identity<T>());
   const size_t count = static_cast<size_t>(columns);
   const T* x = static_cast<const T*>(input);
@@ -119,26 +116,30 @@ void reduce_rows(void* out, const void* input, int64_t rows, int64_t columns) {
     for (int64_t r = 0; r < rows; ++r, x += count) {
       auto row = count == lanes ? hn::LoadU(d, x) : load_row_end<Op>(x, count);
       y[r] = halve<Op>(d, Op::combine(identity, row));
+      if (watches_nan<Op, T> && !hn::AllTrue(d, hn::Eq(row, row))) y[r] = nan;
     }
     return;
   }
   for (int64_t r = 0; r < rows; ++r, x += count) {
     hn::Vec<Tag<T>> sums[vectors];
     for (size_t k = 0; k < vectors; ++k) sums[k] = identity;
+    auto numbers = hn::Eq(identity, identity);  // lanes that have seen no NaN
+    auto take = [&](size_t k, hn::Vec<Tag<T>> v) HWY_ATTR {
+      sums[k] = Op::combine(sums[k], v);
+      if constexpr (watches_nan<Op, T>) numbers = hn::And(numbers, hn::Eq(v, v));
+    };
     size_t j = 0;
     for (; j + row_lanes <= count; j += row_lanes) {
-      for (size_t k = 0; k < vectors; ++k) {
-        sums[k] = Op::combine(sums[k], hn::LoadU(d, x + j + k * lanes));
-      }
+      for (size_t k = 0; k < vectors; ++k) take(k, hn::LoadU(d, x + j + k * lanes));
     }
     for (size_t k = 0; k < vectors && j < count; ++k, j += lanes) {
-      auto last = j + lanes <= count ? hn::LoadU(d, x + j) : load_row_end<Op>(x + j, count - j);
-      sums[k] = Op::combine(sums[k], last);
+      take(k, j + lanes <= count ? hn::LoadU(d, x + j) : load_row_end<Op>(x + j, count - j));
     }
     for (size_t half = vectors / 2; half >= 1; half /= 2) {
       for (size_t k = 0; k < half; ++k) sums[k] = Op::combine(sums[k], sums[k + half]);
     }
     y[r] = halve<Op>(d, sums[0]);
+    if (watches_nan<Op, T> && !hn::AllTrue(d, numbers)) y[r] = nan;
   }
 }
 

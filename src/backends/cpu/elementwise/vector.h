@@ -60,7 +60,8 @@ struct Vector {
   }
 MT_OPERATOR(+)
 MT_OPERATOR(-)
-MT_OPERATOR(*) MT_OPERATOR(/)
+MT_OPERATOR(*)
+MT_OPERATOR(/)
 #undef MT_OPERATOR
 #define MT_BITWISE(op, function)                               \
   template <class T>                                           \
@@ -130,21 +131,31 @@ template <class T>
 HWY_INLINE bool any(Mask<T> mask) {
   return !hn::AllFalse(Tag<T>(), mask.raw);
 }
+// a > b ? a : b, which on x86 is one instruction.
+template <class Raw>
+HWY_INLINE Raw ordered_max(Raw a, Raw b) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  if constexpr (std::is_floating_point_v<hn::TFromV<Raw>>) return hn::Max(a, b);
+#endif
+  return hn::IfThenElse(a > b, a, b);
+}
+template <class Raw>
+HWY_INLINE Raw ordered_min(Raw a, Raw b) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  if constexpr (std::is_floating_point_v<hn::TFromV<Raw>>) return hn::Min(a, b);
+#endif
+  return hn::IfThenElse(a < b, a, b);
+}
+// NaN if either is, b where they are equal.
 template <class T>
 HWY_INLINE Vector<T> max(Vector<T> a, Vector<T> b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return select((a > b) | (a != a), a, b);
-  } else {
-    return select(a > b, a, b);
-  }
+  Vector<T> larger(ordered_max(a.raw, b.raw));
+  return std::is_floating_point_v<T> ? select(a != a, a, larger) : larger;
 }
 template <class T>
 HWY_INLINE Vector<T> min(Vector<T> a, Vector<T> b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return select((a < b) | (a != a), a, b);
-  } else {
-    return select(a < b, a, b);
-  }
+  Vector<T> smaller(ordered_min(a.raw, b.raw));
+  return std::is_floating_point_v<T> ? select(a != a, a, smaller) : smaller;
 }
 
 // f lane by lane, for what has no vector form.
@@ -271,6 +282,22 @@ HWY_INLINE Vector<float> through_double(F f, Vector<float> a, Vector<float> b) {
   auto high = f(promote(hn::UpperHalf(narrow, a.raw)), promote(hn::UpperHalf(narrow, b.raw)));
   return Vector<float>(
       hn::Combine(d, hn::DemoteTo(narrow, high.raw), hn::DemoteTo(narrow, low.raw)));
+#endif
+}
+
+template <class V>
+HWY_INLINE V scale_in_two(V x, V k);
+// x * 2^k for an integer k, rounded once.
+template <class V>
+HWY_INLINE V scale(V x, V k) {
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (is_single<V>) {
+    return V(typename V::Raw{_mm512_scalef_ps(x.raw.raw, k.raw.raw)});
+  } else {
+    return V(typename V::Raw{_mm512_scalef_pd(x.raw.raw, k.raw.raw)});
+  }
+#else
+  return scale_in_two(x, k);
 #endif
 }
 
