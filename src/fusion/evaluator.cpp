@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "backends/backend.h"
+#include "fusion/execute.h"
 #include "fusion/plan_cache.h"
 #include "fusion/planner.h"
 #include "graph/evaluate.h"
@@ -18,73 +19,33 @@ struct Workspace {
   Region region;
   std::vector<Device*> devices;
   std::vector<uint64_t> key;
-  std::vector<void*> buffers;
   std::vector<Immediates> immediates;
   std::vector<Ref<Storage>> outputs;  // for each item
   std::vector<Tensor> released;       // what finished nodes no longer need
 };
 
-[[noreturn]] void out_of_memory(const Region& region, int item, int64_t bytes) {
-  const char* name = item >= 0 ? region.items[static_cast<size_t>(item)].node->op->name
-                               : region.items.back().node->op->name;
-  fail(Code::memory, "%s: out of memory: %lld bytes on %s could not be had", name,
-       static_cast<long long>(bytes), region.device->name.c_str());
-}
-
-// Memory for one run, given back however it ends.
-struct Block {
-  Allocator* allocator;
-  void* data = nullptr;
-  size_t bytes;
-  Block(Allocator* allocator, int64_t size) : allocator(allocator), bytes(size_t(size)) {
-    if (bytes) data = allocator->allocate(bytes);
-  }
-  ~Block() {
-    if (data) allocator->release(data, bytes);
-  }
-  Block(const Block&) = delete;
-};
-
 void run_region(Workspace* work) {
-  Region& region = work->region;
-  Device& device = *region.device;
+  const Region& region = work->region;
   write_key(region, &work->key);
   std::shared_ptr<const Plan> plan = PlanCache::instance().find(work->key);
   if (!plan) {
     plan = std::make_shared<Plan>(make_plan(region));
     PlanCache::instance().insert(work->key, plan);
   }
-
+  Execution execution(*plan, region.device, region.items.size());
+  for (const Leaf& leaf : region.leaves) execution.bind_leaf(*leaf.node);
   // All memory before the first kernel: when any of it cannot be had, nothing has happened.
-  Block arena(device.allocator, plan->arena_bytes), scratch(device.allocator, plan->scratch_bytes);
-  if ((plan->arena_bytes && !arena.data) || (plan->scratch_bytes && !scratch.data)) {
-    out_of_memory(region, -1, plan->arena_bytes + plan->scratch_bytes);
-  }
-  work->outputs.assign(region.items.size(), nullptr);
-  work->buffers.resize(plan->buffers.size());
-  for (size_t b = 0; b < plan->buffers.size(); ++b) {
-    const Buffer& buffer = plan->buffers[b];
-    size_t index = static_cast<size_t>(buffer.index);
-    switch (buffer.kind) {
-      case BufferKind::leaf: work->buffers[b] = region.leaves[index].node->data(); break;
-      case BufferKind::arena:
-        work->buffers[b] = static_cast<char*>(arena.data) + buffer.offset;
-        break;
-      case BufferKind::output: {
-        Ref<Storage>& storage = work->outputs[index];
-        storage = buffer.donor >= 0
-                      ? region.leaves[static_cast<size_t>(buffer.donor)].node->storage
-                      : Storage::allocate(device, static_cast<size_t>(buffer.bytes));
-        if (!storage) out_of_memory(region, buffer.index, buffer.bytes);
-        work->buffers[b] = storage->data();
-        break;
-      }
-    }
-  }
+  execution.take_memory([](const void*, int) { return true; }, nullptr, [&](int item) {
+    const Item& named = item >= 0 ? region.items[static_cast<size_t>(item)] : region.items.back();
+    return named.node->op->name;
+  });
   work->immediates.clear();
   for (const Item& item : region.items) work->immediates.push_back(item.node->immediates);
-
-  device.backend->run(*plan, work->buffers.data(), work->immediates.data(), scratch.data);
+  execution.run(work->immediates.data());
+  work->outputs.assign(region.items.size(), nullptr);
+  for (size_t i = 0; i < region.items.size(); ++i) {
+    if (region.items[i].stored) work->outputs[i] = execution.output(static_cast<int>(i));
+  }
 }
 
 // Hands the computed values to their nodes, then to the views of them. What they let go of is

@@ -12,7 +12,7 @@ namespace mt {
 Layout edge_layout(const Region& region, const Edge& edge) {
   if (edge.value < 0) {
     const Node& leaf = *region.leaves[static_cast<size_t>(~edge.value)].node;
-    return {leaf.shape, leaf.strides, 0};
+    return {edge.view->shape, edge.view->strides, edge.view->offset - leaf.offset};
   }
   if (edge.view) return edge.view->layout();
   return contiguous_layout(region.items[static_cast<size_t>(edge.value)].node->shape);

@@ -19,16 +19,21 @@ constexpr int recipe_instructions = 16, recipe_leaves = 4;
 
 Node* base_of(const Tensor& tensor) { return tensor->base ? tensor->base.node() : tensor.node(); }
 
+// Ready, or a view of something ready (as traces keep them).
+bool is_computed(const Tensor& tensor) { return tensor->ready() || base_of(tensor)->ready(); }
+
 // Which nodes something will still refer to after this evaluation, from consumers to inputs.
 void mark_survivors(Window& window) {
   for (Node* node = window.last(); node; node = node->previous) {
     if (node->state_slots.load(std::memory_order_relaxed) > 0) {
-      (node->base ? node->base.node() : node)->mark |= stored;
+      if (!node->base || !node->base->ready()) {
+        (node->base ? node->base.node() : node)->mark |= stored;
+      }
       node->mark |= survives;
     }
     if (node->references() > node->pending_uses) node->mark |= survives;
     if (!(node->mark & survives)) continue;
-    if (node->base) node->base->mark |= survives;
+    if (node->base && !node->base->ready()) node->base->mark |= survives;
     if (!is_cheap(*node->op)) node->mark |= stored;
     if (node->keeps_inputs || !(node->mark & stored)) {
       for (const Tensor& input : node->inputs) {
@@ -44,7 +49,7 @@ void add_recipe(const Tensor& input, int* cost, int* leaves) {
     return;
   }
   const Node* base = base_of(input);
-  if (base->mark & stored) {
+  if (base->ready() || (base->mark & stored)) {
     ++*leaves;
   } else {
     *cost += base->mark >> cost_shift & byte_mask;
@@ -72,7 +77,7 @@ void mark_needed(Window& window) {
     if (node->mark & stored) node->mark |= needed;
     if (!(node->mark & needed)) continue;
     for (const Tensor& input : node->inputs) {
-      if (!input->ready()) base_of(input)->mark |= needed;
+      if (!is_computed(input)) base_of(input)->mark |= needed;
     }
   }
 }
@@ -88,10 +93,18 @@ void Region::clear() {
 void select(Window& window, const Tensor* tensors, size_t count) {
   for (Node* node = window.first(); node; node = node->next) node->mark = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (!tensors[i]->ready()) base_of(tensors[i])->mark |= stored;
+    if (!is_computed(tensors[i])) base_of(tensors[i])->mark |= stored;
   }
   mark_survivors(window);
   store_long_recipes(window);
+  mark_needed(window);
+}
+
+void select_exactly(Window& window, const Tensor* tensors, size_t count) {
+  for (Node* node = window.first(); node; node = node->next) node->mark = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (!is_computed(tensors[i])) base_of(tensors[i])->mark |= stored;
+  }
   mark_needed(window);
 }
 
@@ -118,14 +131,13 @@ void build_region(Window& window, Device& device, Region* region) {
     // From here on the mark is the index; later nodes of this device read it so.
     node->mark = (node->mark & 7) | static_cast<int32_t>(region->items.size()) << 3;
     for (const Tensor& input : node->inputs) {
-      if (!input->ready()) {
-        const Node* base = base_of(input);
-        region->edges.push_back({base->mark >> 3, input->base ? input.node() : nullptr});
+      if (!is_computed(input)) {
+        region->edges.push_back({base_of(input)->mark >> 3, input->base ? input.node() : nullptr});
         continue;
       }
-      auto [entry, is_new] =
-          leaf_index.emplace(input.node(), static_cast<int>(region->leaves.size()));
-      if (is_new) region->leaves.push_back({input.node(), false});
+      const Node* leaf = input->ready() ? input.node() : base_of(input);
+      auto [entry, is_new] = leaf_index.emplace(leaf, static_cast<int>(region->leaves.size()));
+      if (is_new) region->leaves.push_back({leaf, false});
       region->edges.push_back({~entry->second, input.node()});
     }
     region->items.push_back(item);
@@ -176,11 +188,14 @@ void write_key(const Region& region, std::vector<uint64_t>* key) {
     for (int64_t attribute : node.attributes) put(static_cast<uint64_t>(attribute));
     for (int i = 0; i < item.edge_count; ++i) {
       const Edge& edge = region.edges_of(item)[i];
-      if (edge.value < 0 || !edge.view) {
+      bool whole = edge.value < 0
+                       ? edge.view == region.leaves[static_cast<size_t>(~edge.value)].node
+                       : edge.view == nullptr;
+      if (whole) {
         put(static_cast<uint64_t>(static_cast<int64_t>(edge.value)) << 8);
         continue;
       }
-      put(static_cast<uint64_t>(edge.value) << 8 | 128u |
+      put(static_cast<uint64_t>(static_cast<int64_t>(edge.value)) << 8 | 128u |
           static_cast<uint64_t>(edge.view->shape.rank()));
       put_dims(edge.view->shape);
       put_dims(edge.view->strides);

@@ -13,10 +13,10 @@ namespace mt {
 class Window;
 
 // How an item reads one of its inputs. `view` holds the layout: relative to the item's contiguous
-// value, or, for a leaf, to the leaf's first element (its offset is part of the bound pointer).
+// value, or, for a leaf, to its storage. The leaf's own offset is part of the bound pointer.
 struct Edge {
   int value;         // an item; or ~leaf
-  const Node* view;  // nullptr: the item's whole value as it is
+  const Node* view;  // nullptr: the item's whole value as it is; the leaf itself: all of that
 };
 
 struct Item {
@@ -46,6 +46,8 @@ struct Region {
 // nodes. What is stored: what was asked for; all state; dear values that something still holds;
 // and cheap ones whose recipe has grown long.
 void select(Window& window, const Tensor* tensors, size_t count);
+// The same for a trace: exactly what was asked for.
+void select_exactly(Window& window, const Tensor* tensors, size_t count);
 // After select: the region of one device. `devices` returns the devices that have work.
 void devices_with_work(Window& window, std::vector<Device*>* devices);
 void build_region(Window& window, Device& device, Region* region);

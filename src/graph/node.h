@@ -63,7 +63,8 @@ class Node {
   Immediates immediates;
 
   // The value. Ready: elements of `storage`. A pending view: elements of `base`, which will be
-  // contiguous. Other pending nodes: unset.
+  // contiguous (or, in a trace, of the storage of a `base` that is ready). Other pending nodes:
+  // unset.
   Strides strides;
   int64_t offset = 0;
   Ref<Storage> storage;

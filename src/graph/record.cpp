@@ -112,9 +112,10 @@ Tensor record_view(const Op& op, const Tensor& input, const Layout& layout, Attr
   node->strides = layout.strides;
   node->offset = layout.offset;
   Tensor tensor = prepare(node);
-  if (input->ready()) {
+  if (input->ready() && !TraceLog::current()) {
     // A value needs no plan to be seen in another layout. (prepare may just have made it ready; a
-    // layout within a base is then one within a contiguous storage.)
+    // layout within a base is then one within a contiguous storage.) A trace keeps the view, since
+    // its input may be another value at each replay.
     node->set_ready(input->storage, layout.strides, layout.offset);
     if (!node->keeps_inputs) node->inputs.clear();
   } else {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/execute.h"
+
+#include "backends/backend.h"
+#include "tensor/error.h"
+
+namespace mt {
+
+Execution::Execution(const Plan& plan, Device* device, size_t items)
+    : plan_(plan), device_(device), outputs_(items) {
+  buffers_.reserve(plan.buffers.size());
+}
+
+Execution::~Execution() {
+  if (arena_) device_->allocator->release(arena_, static_cast<size_t>(plan_.arena_bytes));
+  if (scratch_) device_->allocator->release(scratch_, static_cast<size_t>(plan_.scratch_bytes));
+}
+
+void Execution::bind_leaf(const Node& node) { leaves_.push_back(&node); }
+
+bool Execution::try_memory(bool (*may_take)(const void*, int), const void* context, int* failed,
+                           int64_t* bytes) {
+  *bytes = plan_.arena_bytes + plan_.scratch_bytes;
+  if (plan_.arena_bytes) {
+    arena_ = device_->allocator->allocate(static_cast<size_t>(plan_.arena_bytes));
+    if (!arena_) return false;
+  }
+  if (plan_.scratch_bytes) {
+    scratch_ = device_->allocator->allocate(static_cast<size_t>(plan_.scratch_bytes));
+    if (!scratch_) return false;
+  }
+  for (const Buffer& buffer : plan_.buffers) {
+    void* data = nullptr;
+    switch (buffer.kind) {
+      case BufferKind::leaf: data = leaves_[static_cast<size_t>(buffer.index)]->data(); break;
+      case BufferKind::arena: data = static_cast<char*>(arena_) + buffer.offset; break;
+      case BufferKind::output: {
+        Ref<Storage>& storage = outputs_[static_cast<size_t>(buffer.index)];
+        if (buffer.donor >= 0 && may_take(context, buffer.donor)) {
+          storage = leaves_[static_cast<size_t>(buffer.donor)]->storage;
+        } else {
+          storage = Storage::allocate(*device_, static_cast<size_t>(buffer.bytes));
+        }
+        if (!storage) {
+          *failed = buffer.index;
+          *bytes = buffer.bytes;
+          return false;
+        }
+        data = storage->data();
+      }
+    }
+    buffers_.push_back(data);
+  }
+  return true;
+}
+
+void Execution::out_of_memory(const char* name, int64_t bytes) const {
+  fail(Code::memory, "%s: out of memory: %lld bytes on %s could not be had", name,
+       static_cast<long long>(bytes), device_->name.c_str());
+}
+
+void Execution::run(const Immediates* immediates) {
+  if (!plan_.groups.empty()) device_->backend->run(plan_, buffers_.data(), immediates, scratch_);
+}
+
+}  // namespace mt

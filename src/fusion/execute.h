@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// One run of a plan: bind the leaves, take all memory, run, hand out the outputs.
+#pragma once
+
+#include <vector>
+
+#include "graph/node.h"
+#include "plan/plan.h"
+
+namespace mt {
+
+class Execution {
+ public:
+  Execution(const Plan& plan, Device* device, size_t items);
+  ~Execution();
+  Execution(const Execution&) = delete;
+
+  // Leaves in the region's order.
+  void bind_leaf(const Node& node);
+
+  // Takes every byte the run will need, or throws Code::memory and holds nothing. may_take(leaf)
+  // says whether an output may take over that leaf's memory; name(item) is for the message.
+  template <class Name>
+  void take_memory(bool (*may_take)(const void*, int), const void* context, Name&& name) {
+    int failed = -1;
+    int64_t bytes = 0;
+    if (!try_memory(may_take, context, &failed, &bytes)) out_of_memory(name(failed), bytes);
+  }
+
+  void run(const Immediates* immediates);
+  Ref<Storage> output(int item) const { return outputs_[static_cast<size_t>(item)]; }
+
+ private:
+  bool try_memory(bool (*may_take)(const void*, int), const void* context, int* failed,
+                  int64_t* bytes);
+  [[noreturn]] void out_of_memory(const char* name, int64_t bytes) const;
+
+  const Plan& plan_;
+  Device* device_;
+  std::vector<void*> buffers_;
+  std::vector<const Node*> leaves_;
+  std::vector<Ref<Storage>> outputs_;  // for each item
+  void* arena_ = nullptr;
+  void* scratch_ = nullptr;
+};
+
+}  // namespace mt

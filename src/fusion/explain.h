@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What fusion did, for a reader: the groups, the bytes they move against one operator at a time,
+// and why each edge that was not fused was refused.
+#pragma once
+
+#include <string>
+
+#include "fusion/region.h"
+
+namespace mt {
+
+// Bytes read and written by a region's groups, and by one operator at a time.
+struct Traffic {
+  int64_t fused = 0, unfused = 0;
+};
+Traffic traffic(const Region& region);
+
+std::string explain_region(const Region& region);
+std::string explain_region_dot(const Region& region);
+
+// The plan a read of `tensor` would run now. Runs nothing.
+std::string explain(const Tensor& tensor);
+std::string explain_dot(const Tensor& tensor);
+
+}  // namespace mt

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/trace.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "backends/backend.h"
+#include "fusion/execute.h"
+#include "fusion/explain.h"
+#include "fusion/planner.h"
+#include "graph/evaluate.h"
+#include "graph/record.h"
+#include "graph/tape.h"
+#include "graph/variable.h"
+#include "graph/window.h"
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+// Computes every value of this thread that something holds, so that what the function finds is
+// ready and all pending nodes are its own.
+void settle() {
+  Window& window = Window::current();
+  std::vector<Tensor> held;
+  {
+    std::lock_guard lock(window.mutex);
+    for (Node* node = window.first(); node; node = node->next) {
+      if (node->references() > node->pending_uses) held.push_back(Tensor(node));
+    }
+  }
+  evaluate(held.data(), held.size());
+}
+
+Tensor ready_and_contiguous(const Tensor& tensor) {
+  evaluate(tensor);
+  if (is_contiguous(tensor.shape(), tensor->strides)) return tensor;
+  GradientMode mode(false);
+  Tensor result = copy(tensor);
+  evaluate(result);
+  return result;
+}
+
+}  // namespace
+
+Trace::~Trace() = default;
+
+Trace::Form Trace::form_of(const Tensor& tensor) {
+  if (!tensor) return {};
+  return {true, tensor.dtype(), &tensor.device(), tensor.shape(),
+          tensor->ready() ? tensor->strides : contiguous_strides(tensor.shape())};
+}
+
+bool Trace::fits(const Recording& recording, const std::vector<Tensor>& inputs) const {
+  if (recording.inputs.size() != inputs.size() || recording.gradient_mode != gradient_mode()) {
+    return false;
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!(form_of(inputs[i]) == recording.inputs[i])) return false;
+  }
+  return std::all_of(recording.cells.begin(), recording.cells.end(), [](const Cell& cell) {
+    return form_of(cell.cell->peek()) == cell.before;
+  });
+}
+
+std::vector<Tensor> Trace::call(const std::vector<Tensor>& inputs, Function function) {
+  if (TraceLog::current()) {
+    // Within another trace, the function is simply part of it.
+    return function.run(function.context, inputs);
+  }
+  std::vector<Tensor> plain;
+  for (const Tensor& input : inputs) plain.push_back(ready_and_contiguous(input));
+  for (auto& recording : recordings_) {
+    for (const Cell& cell : recording->cells) evaluate(cell.cell->peek());
+    if (fits(*recording, plain)) return replay(*recording, plain);
+  }
+  std::unique_ptr<Recording> recording = record(plain, function);
+  std::vector<Tensor> results = replay(*recording, plain);
+  recordings_.push_back(std::move(recording));
+  return results;
+}
+
+std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& inputs,
+                                                Function function) {
+  settle();
+  auto recording = std::make_unique<Recording>();
+  recording->gradient_mode = gradient_mode();
+  std::vector<Tensor> placeholders;
+  for (const Tensor& input : inputs) {
+    recording->inputs.push_back(form_of(input));
+    placeholders.push_back(make_leaf(input->storage, input.dtype(), input->layout()));
+  }
+
+  TraceLog log;
+  Tape tape;
+  std::vector<Tensor> results;
+  // Recording changes nothing: whatever comes of it, the state is put back.
+  struct Restore {
+    TraceLog& log;
+    ~Restore() {
+      for (TraceLog::Touched& touched : log.touched) touched.cell->replace(touched.before);
+    }
+  } restore{log};
+  {
+    TraceLog::Recording listening(&log);
+    tape.begin();
+    results = function.run(function.context, placeholders);
+    tape.end();
+  }
+
+  Window& window = Window::current();
+  std::lock_guard lock(window.mutex);
+  std::vector<Tensor> wanted;
+  for (const Tensor& result : results) wanted.push_back(result);
+  for (const TraceLog::Touched& touched : log.touched) {
+    const Tensor& after = touched.cell->peek();
+    if (after && after.node() != touched.before.node()) wanted.push_back(after);
+  }
+  std::vector<Tensor> pending;
+  for (const Tensor& tensor : wanted) {
+    bool computed = !tensor || tensor->ready() || (tensor->base && tensor->base->ready());
+    if (!computed) pending.push_back(tensor);
+  }
+  Region region;
+  if (!pending.empty()) {
+    select_exactly(window, pending.data(), pending.size());
+    std::vector<Device*> devices;
+    devices_with_work(window, &devices);
+    if (devices.size() > 1) {
+      fail(Code::trace, "trace: operators on %s and %s cannot be in one trace",
+           devices[0]->name.c_str(), devices[1]->name.c_str());
+    }
+    build_region(window, *devices[0], &region);
+  }
+  auto index_of = [](const std::vector<Tensor>& tensors, const Node* node) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i].node() == node) return static_cast<int>(i);
+    }
+    return -1;
+  };
+  auto cell_before = [&](const Node* node) {
+    for (size_t c = 0; c < log.touched.size(); ++c) {
+      if (log.touched[c].before.node() == node) return static_cast<int>(c);
+    }
+    return -1;
+  };
+  auto output_of = [&](const Tensor& tensor) {
+    Output output;
+    const Node* base = tensor->base ? tensor->base.node() : tensor.node();
+    output.view = tensor->ready() || tensor->base ? tensor->layout()
+                                                   : contiguous_layout(tensor.shape());
+    if (base->ready()) {
+      // Handed through, perhaps as a view.
+      output.leaf_input = index_of(placeholders, base);
+      if (output.leaf_input < 0) output.leaf_cell = cell_before(base);
+      if (output.leaf_input < 0 && output.leaf_cell < 0) output.given = Tensor(const_cast<Node*>(base));
+      output.view.offset -= base->offset;
+      return output;
+    }
+    for (size_t i = 0; i < region.items.size(); ++i) {
+      if (region.items[i].node == base) output.item = static_cast<int>(i);
+    }
+    return output;
+  };
+
+  for (const TraceLog::Touched& touched : log.touched) {
+    Cell cell;
+    cell.cell = touched.cell;
+    cell.before = form_of(touched.before);
+    const Tensor& after = touched.cell->peek();
+    cell.changed = after.node() != touched.before.node();
+    cell.cleared = cell.changed && !after;
+    if (cell.changed && after) {
+      cell.after = output_of(after);
+      cell.variable = after->variable;
+      cell.requires_gradient = after->variable && after->requires_gradient;
+    }
+    recording->cells.push_back(std::move(cell));
+  }
+  for (const Tensor& result : results) recording->results.push_back(output_of(result));
+  for (Leaf& leaf : region.leaves) {
+    Binding binding;
+    binding.input = index_of(placeholders, leaf.node);
+    if (binding.input < 0) binding.cell = cell_before(leaf.node);
+    if (binding.input < 0 && binding.cell < 0) binding.given = Tensor(const_cast<Node*>(leaf.node));
+    // State that is replaced may give its memory to what replaces it, unless it is also handed out.
+    leaf.donatable = binding.cell >= 0 &&
+                     recording->cells[static_cast<size_t>(binding.cell)].changed &&
+                     leaf.node->offset == 0 && is_contiguous(leaf.node->layout());
+    for (const Tensor& tensor : wanted) {
+      leaf.donatable &= !tensor || (tensor.node() != leaf.node && tensor->base.node() != leaf.node);
+    }
+    recording->leaves.push_back(std::move(binding));
+  }
+  recording->draws = std::move(log.draws);
+  for (const Item& item : region.items) {
+    recording->items.push_back({item.node->shape, item.node->dtype});
+    recording->immediates.push_back(item.node->immediates);
+    int found = -1;
+    for (size_t d = 0; item.node->op->kind == OpKind::random && d < recording->draws.size(); ++d) {
+      const Immediates& drawn = recording->draws[d].immediates;
+      if (drawn.value[0] == item.node->immediates.value[0] &&
+          drawn.value[1] == item.node->immediates.value[1]) {
+        found = static_cast<int>(d);
+      }
+    }
+    recording->draw_of_item.push_back(found);
+  }
+  recording->device = region.device;
+  if (!region.items.empty()) {
+    recording->plan = make_plan(region);
+    explanation_ = explain_region(region);
+    explanation_dot_ = explain_region_dot(region);
+  }
+  return recording;
+}
+
+std::vector<Tensor> Trace::replay(Recording& recording, const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> held;  // what each cell holds now
+  for (const Cell& cell : recording.cells) held.push_back(cell.cell->peek());
+  std::vector<Immediates> immediates = recording.immediates;
+  if (!recording.draws.empty()) {
+    std::vector<Immediates> drawn;
+    for (TraceLog::Draw& draw : recording.draws) drawn.push_back(draw.source->draw());
+    for (size_t i = 0; i < immediates.size(); ++i) {
+      int draw = recording.draw_of_item[i];
+      if (draw >= 0) immediates[i] = drawn[static_cast<size_t>(draw)];
+    }
+  }
+
+  Execution execution(recording.plan, recording.device, recording.items.size());
+  for (const Binding& binding : recording.leaves) {
+    const Tensor& value = binding.input >= 0  ? inputs[static_cast<size_t>(binding.input)]
+                          : binding.cell >= 0 ? held[static_cast<size_t>(binding.cell)]
+                                              : binding.given;
+    execution.bind_leaf(*value.node());
+  }
+  // Only what nothing but its cell refers to may be overwritten: the cell, and `held` here.
+  auto may_take = [&](int leaf) {
+    const Binding& binding = recording.leaves[static_cast<size_t>(leaf)];
+    const Node& node = *held[static_cast<size_t>(binding.cell)].node();
+    return node.references() == 2 && node.storage->unique() && !node.storage->borrowed() &&
+           !node.storage->pinned() && node.offset == 0;
+  };
+  execution.take_memory(
+      [](const void* context, int leaf) {
+        return (*static_cast<const decltype(may_take)*>(context))(leaf);
+      },
+      &may_take, [&](int) { return "trace"; });
+  execution.run(immediates.data());
+
+  auto value_of = [&](const Output& output) {
+    if (output.item < 0) {
+      const Tensor& source = output.leaf_input >= 0
+                                 ? inputs[static_cast<size_t>(output.leaf_input)]
+                             : output.leaf_cell >= 0 ? held[static_cast<size_t>(output.leaf_cell)]
+                                                     : output.given;
+      Layout view = output.view;
+      view.offset += source->offset;
+      return make_leaf(source->storage, source.dtype(), view);
+    }
+    size_t item = static_cast<size_t>(output.item);
+    return make_leaf(execution.output(output.item), recording.items[item].dtype, output.view);
+  };
+  std::vector<Tensor> results, after;
+  for (const Output& output : recording.results) results.push_back(value_of(output));
+  for (const Cell& cell : recording.cells) {
+    after.push_back(cell.changed && !cell.cleared ? value_of(cell.after) : nullptr);
+  }
+  for (size_t c = 0; c < recording.cells.size(); ++c) {
+    const Cell& cell = recording.cells[c];
+    if (!cell.changed) continue;
+    if (after[c] && cell.variable) {
+      after[c]->variable = cell.variable;
+      after[c]->requires_gradient = cell.requires_gradient;
+    }
+    cell.cell->replace(after[c]);
+  }
+  return results;
+}
+
+}  // namespace mt

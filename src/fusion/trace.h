@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trace and replay: a function is recorded once for each structure of its inputs and state, and
+// after that its plan runs again with other values, for a few nanoseconds an operator.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "fusion/region.h"
+#include "graph/trace_log.h"
+#include "plan/plan.h"
+
+namespace mt {
+
+class Variable;
+
+class Trace {
+ public:
+  // Calls the function on `inputs` and returns its results; called to record.
+  struct Function {
+    std::vector<Tensor> (*run)(void* context, const std::vector<Tensor>& inputs);
+    void* context;
+  };
+
+  // Runs the function: by recording it if nothing recorded fits, then by replay. On failure
+  // throws, and no state has changed.
+  std::vector<Tensor> call(const std::vector<Tensor>& inputs, Function function);
+  size_t count() const { return recordings_.size(); }
+  // What the latest recording does, for a reader; empty before the first call.
+  std::string explain() const { return explanation_; }
+  std::string explain_dot() const { return explanation_dot_; }
+
+  ~Trace();
+
+ private:
+  struct Form {  // what must agree for a recording to serve
+    bool present = false;
+    Dtype dtype = Dtype::float32;
+    Device* device = nullptr;
+    Shape shape;
+    Strides strides;
+    bool operator==(const Form&) const = default;
+  };
+  struct Output {  // a value the recording hands out
+    int item = -1;      // where it is computed; -1: it is not, see `given`
+    int leaf_input = -1;  // it is this input, as it came
+    int leaf_cell = -1;   // it is what this cell held
+    Tensor given;         // it is this value, always
+    Layout view;
+  };
+  struct Binding {  // where a leaf's value comes from at each replay
+    int input = -1, cell = -1;
+    Tensor given;
+  };
+  struct Cell {
+    Ref<StateCell> cell;
+    Form before;
+    bool changed = false;
+    Output after;
+    bool cleared = false;  // it holds nothing afterwards
+    Ref<Variable> variable;
+    bool requires_gradient = false;
+  };
+  struct Recording {
+    std::vector<Form> inputs;
+    bool gradient_mode = true;
+    std::vector<Cell> cells;
+    std::vector<Output> results;
+    std::vector<Binding> leaves;
+    std::vector<Immediates> immediates;
+    std::vector<TraceLog::Draw> draws;
+    std::vector<int> draw_of_item;  // -1: not random
+    struct Value {
+      Shape shape;
+      Dtype dtype;
+    };
+    std::vector<Value> items;
+    Device* device = nullptr;
+    Plan plan;
+  };
+
+  static Form form_of(const Tensor& tensor);
+  bool fits(const Recording& recording, const std::vector<Tensor>& inputs) const;
+  std::unique_ptr<Recording> record(const std::vector<Tensor>& inputs, Function function);
+  std::vector<Tensor> replay(Recording& recording, const std::vector<Tensor>& inputs);
+
+  std::vector<std::unique_ptr<Recording>> recordings_;
+  std::string explanation_, explanation_dot_;
+};
+
+}  // namespace mt
