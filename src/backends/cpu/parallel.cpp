@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/parallel.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <atomic>
 
@@ -13,28 +11,22 @@ std::atomic<int> requested{0};
 
 int thread_count() {
   int count = requested.load(std::memory_order_relaxed);
-  return count > 0 ? count : omp_get_num_procs();
+  if (count > 0) return count;
+  static const int available = detail::available_threads();
+  return available;
 }
 
 void set_thread_count(int count) { requested.store(std::max(count, 0), std::memory_order_relaxed); }
 
-namespace detail {
-
-void parallel(int64_t count, int64_t grain, Body body, void* context) {
-  int64_t most = (count + std::max<int64_t>(grain, 1) - 1) / std::max<int64_t>(grain, 1);
-  int threads = static_cast<int>(std::min<int64_t>(thread_count(), most));
-  if (threads <= 1 || omp_in_parallel()) {
+void detail::parallel(int64_t count, int64_t grain, Body body, void* context) {
+  grain = std::max<int64_t>(grain, 1);
+  int64_t most = (count + grain - 1) / grain;
+  int team = static_cast<int>(std::min<int64_t>(thread_count(), most));
+  if (team <= 1) {
     body(context, 0, 0, count);
-    return;
-  }
-#pragma omp parallel num_threads(threads)
-  {
-    int64_t team = omp_get_num_threads();
-    int index = omp_get_thread_num();
-    int64_t begin = count * index / team, end = count * (index + 1) / team;
-    if (begin < end) body(context, index, begin, end);
+  } else {
+    run_team(count, team, body, context);
   }
 }
 
-}  // namespace detail
 }  // namespace mt::cpu

@@ -13,6 +13,12 @@ void set_thread_count(int count);  // 0: all cores that this process may use
 namespace detail {
 using Body = void (*)(void* context, int worker, int64_t begin, int64_t end);
 void parallel(int64_t count, int64_t grain, Body body, void* context);
+
+// What a build chooses one of: parallel_pool.cpp or parallel_openmp.cpp. run_team splits [0, count)
+// evenly between at most `team` threads, the caller among them; it runs serially when called from
+// within one of them, or when no threads can be had.
+int available_threads();
+void run_team(int64_t count, int team, Body body, void* context);
 }  // namespace detail
 
 // Calls body(worker, begin, end) over disjoint ranges that cover [0, count), each on one of at most
