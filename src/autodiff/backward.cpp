@@ -31,7 +31,8 @@ std::vector<Tensor> history(const std::vector<Tensor>& outputs) {
     push(output);
     while (!stack.empty()) {
       Frame& top = stack.back();
-      if (top.next < top.node->inputs.size()) {
+      // A leaf ends the history, whatever computed its value.
+      if (!top.node->variable && top.next < top.node->inputs.size()) {
         Tensor input = top.node->inputs[top.next++];
         push(input);
       } else {
@@ -76,7 +77,7 @@ Collected walk(const std::vector<Tensor>& order, const std::vector<Tensor>& outp
   }
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     const Node& node = *it->node();
-    if (!node.op->gradient || node.inputs.empty()) continue;
+    if (!node.op->gradient || node.inputs.empty() || node.variable) continue;
     auto found = collected.find(&node);
     if (found == collected.end()) continue;
     Tensor dy = found->second;

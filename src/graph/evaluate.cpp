@@ -45,4 +45,14 @@ void flush() {
   if (window.first() && !TraceLog::current()) evaluator().evaluate(window, nullptr, 0);
 }
 
+void evaluate_held() {
+  Window& window = Window::current();
+  std::vector<Tensor> held;
+  std::lock_guard lock(window.mutex);
+  for (Node* node = window.first(); node; node = node->next) {
+    if (node->references() > node->pending_uses) held.push_back(Tensor(node));
+  }
+  evaluate(held.data(), held.size());
+}
+
 }  // namespace mt

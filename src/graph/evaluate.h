@@ -20,5 +20,7 @@ void evaluate(const Tensor* tensors, size_t count);
 inline void evaluate(const Tensor& tensor) { evaluate(&tensor, 1); }
 // Evaluates the calling thread's window without asking for anything: state and dear held values.
 void flush();
+// Evaluates everything that is pending on the calling thread and that somebody still holds.
+void evaluate_held();
 
 }  // namespace mt

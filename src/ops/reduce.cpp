@@ -82,7 +82,7 @@ Tensor widened(const Tensor& x) {
 Tensor sum_of_product(const Tensor& x, const Dims& axes) {
   if (x->op->kind != OpKind::elementwise ||
       x->op->code != static_cast<uint8_t>(Elementwise::mul) || x->inputs.empty() ||
-      !is_floating(x.dtype())) {
+      x->variable || !is_floating(x.dtype())) {
     return nullptr;
   }
   const Tensor* operand[2] = {&x->inputs[0], &x->inputs[1]};

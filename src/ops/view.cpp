@@ -25,6 +25,8 @@ void expand_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 }
 const Op expand_op{"expand", OpKind::view, 0, nullptr, expand_gradient};
 
+const Op detach_op{"detach", OpKind::view};
+
 // attributes: axis, start, step
 void slice_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = embed(dy, node.inputs[0].shape(), static_cast<int>(node.attributes[0]),
@@ -111,6 +113,8 @@ Tensor expand(const Tensor& x, const Shape& shape) {
   }
   return record_view(expand_op, x, expand(view_layout(x), shape));
 }
+
+Tensor detach(const Tensor& x) { return record_view(detach_op, x, view_layout(x)); }
 
 Tensor slice(const Tensor& x, int axis, int64_t start, int64_t length, int64_t step) {
   int64_t size = x.shape()[axis];
