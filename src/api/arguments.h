@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading the arguments of C functions. Each throws for what cannot be.
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include "api/handle.h"
+#include "tensor/dtype.h"
+#include "tensor/error.h"
+#include "tensor/shape.h"
+
+namespace mt::api {
+
+// A required pointer was NULL; the guard adds the function's name.
+struct NullArgument {
+  const char* what;
+};
+
+[[noreturn]] void fail_null(const char* what);
+
+// An argument that cannot be; the guard adds the function's name.
+class ArgumentError : public Error {
+  using Error::Error;
+};
+
+template <class T>
+T* required(T* pointer, const char* what) {
+  if (!pointer) fail_null(what);
+  return pointer;
+}
+
+Tensor snapshot(const mt_tensor* handle);
+Tensor settle_number(const Tensor& number);
+
+// A tensor's value as an element-wise operand: a plain number stays one (Node::weak).
+inline Tensor operand(mt_tensor* handle) {
+  if (!handle) fail_null("a tensor");
+  return handle->rewritten ? snapshot(handle) : handle->get();
+}
+// A tensor's value for anything else: a plain number is a float32, or an int64.
+inline Tensor value(mt_tensor* handle) {
+  Tensor result = operand(handle);
+  return result->weak ? settle_number(result) : result;
+}
+// The same where NULL stands for no tensor.
+inline Tensor optional_value(mt_tensor* handle) { return handle ? value(handle) : Tensor(); }
+
+std::vector<Tensor> values(mt_tensor* const* handles, size_t count);
+
+// Sizes or axes, given as pointer and count.
+Dims dims(const int64_t* sizes, size_t count);
+inline Shape shape(const int64_t* sizes, size_t count) { return dims(sizes, count); }
+// A number for an int parameter, such as an axis, without wrapping.
+int small(int64_t number);
+
+Dtype dtype(mt_dtype code);
+
+// Options whose struct may be shorter or longer than ours: what it lacks has the default.
+template <class Options>
+Options options(const Options* given, const Options& defaults) {
+  Options result = defaults;
+  if (given) {
+    size_t size = given->struct_size < sizeof(Options) ? given->struct_size : sizeof(Options);
+    std::memcpy(static_cast<void*>(&result), static_cast<const void*>(given), size);
+    result.struct_size = sizeof(Options);
+  }
+  return result;
+}
+
+}  // namespace mt::api

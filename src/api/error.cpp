@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C functions of mtorch/error.h, and the thread's first error behind them.
+#include "mtorch/error.h"
+
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "api/guard.h"
+
+namespace mt::api {
+namespace {
+
+// Kept in place: an error must be reportable when memory has run out.
+constexpr size_t message_size = 2048;
+thread_local char message[message_size];
+
+// Cuts at a whole UTF-8 character.
+void keep_message(const char* text) {
+  size_t length = std::strlen(text);
+  if (length >= message_size) {
+    length = message_size - 1;
+    while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) --length;
+  }
+  std::memcpy(message, text, length);
+  message[length] = 0;
+}
+
+mt_status keep_named(mt_status code, const char* name, const char* what) noexcept {
+  char text[512];
+  std::snprintf(text, sizeof text, "%s: %s", name, what);
+  return keep_error(code, text);
+}
+
+}  // namespace
+
+void fail_null(const char* what) { throw NullArgument{what}; }
+
+mt_status keep_error(mt_status code, const char* text) noexcept {
+  if (thread_state.error == MT_OK) {
+    thread_state.error = code;
+    keep_message(text);
+  }
+  return thread_state.error;
+}
+
+mt_status keep_exception(const char* name) noexcept {
+  try {
+    throw;
+  } catch (const ArgumentError& error) {
+    return keep_named(static_cast<mt_status>(error.code()), name, error.what());
+  } catch (const Error& error) {
+    return keep_error(static_cast<mt_status>(error.code()), error.what());
+  } catch (const NullArgument& argument) {
+    char text[256];
+    std::snprintf(text, sizeof text, "%s: %s is NULL", name, argument.what);
+    return keep_error(MT_ENULL, text);
+  } catch (const std::bad_alloc&) {
+    return keep_named(MT_ENOMEM, name, "out of memory");
+  } catch (const std::exception& exception) {
+    return keep_named(MT_EINVAL, name, exception.what());
+  } catch (...) {
+    return keep_named(MT_EINVAL, name, "an unknown exception");
+  }
+}
+
+}  // namespace mt::api
+
+using mt::api::thread_state;
+
+mt_status mt_error(void) { return thread_state.error; }
+
+const char* mt_error_message(void) { return thread_state.error == MT_OK ? "" : mt::api::message; }
+
+void mt_clear(void) { thread_state.error = MT_OK; }
+
+mt_status mt_set_error(mt_status code, const char* message) {
+  if (code > MT_EINVAL || code < MT_EUNSUPPORTED) code = MT_EUSER;
+  return mt::api::keep_error(code, message ? message : "");
+}
+
+const char* mt_status_name(mt_status code) {
+  switch (code) {
+    case MT_OK:
+      return "MT_OK";
+    case MT_EINVAL:
+      return "MT_EINVAL";
+    case MT_ESHAPE:
+      return "MT_ESHAPE";
+    case MT_EDTYPE:
+      return "MT_EDTYPE";
+    case MT_ENOMEM:
+      return "MT_ENOMEM";
+    case MT_EDEVICE:
+      return "MT_EDEVICE";
+    case MT_EUSER:
+      return "MT_EUSER";
+    case MT_ENULL:
+      return "MT_ENULL";
+    case MT_ENOGRAD:
+      return "MT_ENOGRAD";
+    case MT_EIO:
+      return "MT_EIO";
+    case MT_EINDEX:
+      return "MT_EINDEX";
+    case MT_ETRACE:
+      return "MT_ETRACE";
+    case MT_EUNSUPPORTED:
+      return "MT_EUNSUPPORTED";
+    default:
+      return "unknown";
+  }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one guard between C and C++: runs a body, and turns what it throws into the thread's error.
+//
+//   mt_tensor* mt_add(mt_tensor* a, mt_tensor* b) {
+//     return give("add", [&] { return mt::add(operand(a), operand(b)); });     // a new handle
+//   }
+//   mt_status mt_split(..., mt_tensor** results) {
+//     return give_all("split", results, n, [&] { return std::vector<Tensor>{...}; });
+//   }
+//   mt_status mt_copy_to_host(...) { return run("copy_to_host", [&] { ... }); }
+//   mt_status mt_backward(...) { return change("backward", [&] { ... }); }     // changes state
+//   double mt_item(mt_tensor* x) { return read("item", NAN, [&] { return ...; }); }  // all else
+//
+// The name is what messages begin with. Arguments are read inside the body, by the functions of
+// arguments.h, which throw for NULL and for what cannot be; so does every operator of ops.h.
+#pragma once
+
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "api/arguments.h"
+#include "api/handle.h"
+#include "api/thread_state.h"
+#include "tensor/error.h"
+
+namespace mt::api {
+
+// Keeps the error if it is the thread's first. Returns the code that is pending then.
+mt_status keep_error(mt_status code, const char* message) noexcept;
+// The same for the exception being handled.
+mt_status keep_exception(const char* name) noexcept;
+
+inline bool error_pending() { return thread_state.error != MT_OK; }
+
+// body() -> any value; `failed` on an error.
+template <class Result, class Body>
+Result read(const char* name, Result failed, Body&& body) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    keep_exception(name);
+    return failed;
+  }
+}
+
+// body() -> Tensor, given out as a new handle.
+template <class Body>
+mt_tensor* give(const char* name, Body&& body) noexcept {
+  return read<mt_tensor*>(name, nullptr, [&] { return new_handle(body()); });
+}
+
+// body(), which changes nothing that lasts.
+template <class Body>
+mt_status run(const char* name, Body&& body) noexcept {
+  try {
+    body();
+    return MT_OK;
+  } catch (...) {
+    return keep_exception(name);
+  }
+}
+
+// body(), which changes state, and so does not run while an error is pending.
+template <class Body>
+mt_status change(const char* name, Body&& body) noexcept {
+  if (error_pending()) return thread_state.error;
+  return run(name, body);
+}
+
+// Fills `results` with handles on `tensors`; null entries become NULL.
+void give_handles(const Tensor* tensors, size_t count, mt_tensor** results);
+
+// body() -> std::vector<Tensor> of `count` tensors, given out in `results`, which is all NULL on an
+// error.
+template <class Body>
+mt_status give_all(const char* name, mt_tensor** results, size_t count, Body&& body) noexcept {
+  if (results) {
+    for (size_t i = 0; i < count; ++i) results[i] = nullptr;
+  }
+  return run(name, [&] {
+    if (!results && count) throw NullArgument{"results"};
+    auto tensors = body();
+    give_handles(tensors.data(), count, results);
+  });
+}
+
+}  // namespace mt::api

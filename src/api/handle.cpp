@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/handle.h"
+
+#include <new>
+
+#include "api/guard.h"
+#include "api/reading.h"
+#include "api/scope.h"
+#include "fusion/evaluator.h"
+#include "graph/record.h"
+#include "ops/ops.h"
+
+namespace mt::api {
+
+constinit thread_local ThreadState thread_state;
+
+namespace {
+
+// Every way into the library passes this file, so the evaluator is there before the first call.
+[[maybe_unused]] const bool evaluator_installed = [] {
+  install_fusing_evaluator();
+  return true;
+}();
+
+// Memory of released handles is kept by the thread, because a handle lives about as long as the
+// call that follows. Not under the address sanitizer, which is to see uses after release.
+#ifdef __SANITIZE_ADDRESS__
+constexpr int most_spare_handles = 0;
+#else
+constexpr int most_spare_handles = 1024;
+#endif
+
+void* take_memory() {
+  ThreadState& thread = thread_state;
+  if (mt_tensor* spare = thread.free_handles) {
+    thread.free_handles = spare->next;
+    --thread.free_count;
+    return spare;
+  }
+  if (!thread.watched) watch_thread_end();
+  return ::operator new(sizeof(mt_tensor));
+}
+
+void give_memory(mt_tensor* handle) {
+  ThreadState& thread = thread_state;
+  if (thread.ended || thread.free_count >= most_spare_handles) {
+    ::operator delete(handle);
+    return;
+  }
+  handle->next = thread.free_handles;
+  thread.free_handles = handle;
+  ++thread.free_count;
+}
+
+void bind(mt_tensor* handle, Tensor value) {
+  if (!handle->cell) {
+    Ref<StateCell> cell(new StateCell);
+    cell->replace(std::move(handle->first_value));
+    handle->first_value = nullptr;
+    handle->cell = std::move(cell);
+  }
+  handle->cell->set(std::move(value));
+}
+
+// A value that only its handle refers to may become a leaf as it is; another gets an alias, so that
+// nobody else's tensor changes.
+Tensor own_node(const mt_tensor* handle, Tensor value) {
+  int32_t ours = handle->peek().node() == value.node() ? 2 : 1;
+  bool shared = value->references() > ours || value.requires_gradient() || value->variable;
+  return shared ? detach(value) : value;
+}
+
+Tensor as_leaf(const mt_tensor* handle, Tensor value) {
+  Tensor leaf = own_node(handle, std::move(value));
+  leaf->variable = handle->variable;
+  leaf->requires_gradient = true;
+  return leaf;
+}
+
+}  // namespace
+
+void free_spare_handles() {
+  ThreadState& thread = thread_state;
+  while (mt_tensor* spare = thread.free_handles) {
+    thread.free_handles = spare->next;
+    ::operator delete(spare);
+  }
+  thread.free_count = 0;
+}
+
+mt_tensor* new_handle(Tensor value) {
+  auto* handle = new (take_memory()) mt_tensor;
+  handle->first_value = std::move(value);
+  enter_scope(handle);
+  return handle;
+}
+
+void retain(mt_tensor* handle) { handle->owners.fetch_add(1, std::memory_order_relaxed); }
+
+void release(mt_tensor* handle) {
+  if (handle->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  leave_scope(handle);
+  if (handle->maps) forget_maps(handle);
+  handle->~mt_tensor();
+  give_memory(handle);
+}
+
+void give_handles(const Tensor* tensors, size_t count, mt_tensor** results) {
+  size_t given = 0;
+  try {
+    for (; given < count; ++given) {
+      results[given] = tensors[given] ? new_handle(tensors[given]) : nullptr;
+    }
+  } catch (...) {
+    while (given--) {
+      if (results[given]) release(std::exchange(results[given], nullptr));
+    }
+    throw;
+  }
+}
+
+void rebind(mt_tensor* handle, Tensor value) {
+  if (is_leaf_variable(handle)) {
+    if (value.requires_gradient()) {
+      fail(Code::invalid,
+           "assign: a leaf that requires a gradient takes only a value without history; compute it "
+           "inside MT_NO_GRAD, or detach it");
+    }
+    value = as_leaf(handle, std::move(value));
+  }
+  bind(handle, std::move(value));
+  handle->rewritten = false;
+}
+
+void set_requires_gradient(mt_tensor* handle, bool require) {
+  Tensor value = handle->get();
+  if (has_history(value)) {
+    fail(Code::invalid, "require_grad: the tensor has a history (it came from %s); detach it first",
+         value->op->name);
+  }
+  if (require == is_leaf_variable(handle)) return;
+  if (!require) return bind(handle, detach(value));
+  if (value->weak) value = settle_number(value);
+  if (!is_floating(value.dtype())) {
+    fail(Code::dtype, "require_grad: needs a float, got %s", name_of(value.dtype()));
+  }
+  if (!handle->variable) handle->variable = Ref<Variable>(new Variable);
+  bind(handle, as_leaf(handle, std::move(value)));
+}
+
+}  // namespace mt::api
+
+using namespace mt::api;
+
+mt_tensor* mt_retain(mt_tensor* tensor) {
+  return read<mt_tensor*>("retain", nullptr, [&] {
+    retain(required(tensor, "the tensor"));
+    return tensor;
+  });
+}
+
+void mt_release(mt_tensor* tensor) {
+  if (tensor) release(tensor);
+}

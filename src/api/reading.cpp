@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C functions that read values.
+#include "api/reading.h"
+
+#include <cmath>
+#include <cstring>
+#include <mutex>
+
+#include "api/guard.h"
+#include "backends/backend.h"
+#include "backends/cpu/strided.h"
+#include "graph/evaluate.h"
+#include "ops/ops.h"
+
+namespace mt::api {
+namespace {
+
+Ref<Storage> host_memory(size_t bytes) {
+  Ref<Storage> storage = Storage::allocate(find_device("cpu"), bytes);
+  if (!storage) throw std::bad_alloc();
+  return storage;
+}
+
+const void* elements(const HostArray& host) {
+  return static_cast<const char*>(host.array.data) +
+         host.array.layout.offset * static_cast<int64_t>(size_of(host.array.dtype));
+}
+
+std::mutex& maps_mutex() {
+  static auto* mutex = new std::mutex;  // handles may be released after main has returned
+  return *mutex;
+}
+
+}  // namespace
+
+HostArray host_array(const Tensor& x) {
+  evaluate(x);
+  if (x.device().host_memory) return {x->storage, {x->storage->data(), x.dtype(), x->layout()}};
+  Tensor source = x;
+  if (!is_contiguous(x->layout())) {
+    GradientMode no_history(false);
+    evaluate(source = copy(x));
+  }
+  size_t bytes = static_cast<size_t>(source->bytes());
+  Ref<Storage> storage = host_memory(bytes);
+  source.device().backend->copy_to_host(storage->data(), source->data(), bytes);
+  return {storage, {storage->data(), x.dtype(), contiguous_layout(x.shape())}};
+}
+
+HostArray contiguous_host_array(const Tensor& x) {
+  HostArray host = host_array(x);
+  if (is_contiguous(host.array.layout)) return host;
+  Ref<Storage> storage = host_memory(static_cast<size_t>(x->bytes()));
+  cpu::gather_strided(storage->data(), elements(host), size_of(x.dtype()), host.array.layout, 0,
+                      x.size());
+  return {storage, {storage->data(), x.dtype(), contiguous_layout(x.shape())}};
+}
+
+void copy_to_host(const Tensor& x, void* buffer) {
+  HostArray host = host_array(x);
+  if (is_contiguous(host.array.layout)) {
+    std::memcpy(buffer, elements(host), static_cast<size_t>(x->bytes()));
+  } else {
+    cpu::gather_strided(buffer, elements(host), size_of(x.dtype()), host.array.layout, 0, x.size());
+  }
+}
+
+void forget_maps(mt_tensor* handle) {
+  for (const Ref<Storage>& storage : handle->maps->pinned) storage->unpin();
+  delete handle->maps;
+  handle->maps = nullptr;
+}
+
+namespace {
+
+const void* map(mt_tensor* handle) {
+  HostArray host = contiguous_host_array(value(handle));
+  std::lock_guard lock(maps_mutex());
+  if (!handle->maps) handle->maps = new Maps;
+  auto& pinned = handle->maps->pinned;
+  if (pinned.empty() || !(pinned.back() == host.storage)) {
+    pinned.push_back(host.storage);
+    host.storage->pin();
+  }
+  ++handle->maps->count;
+  retain(handle);
+  return elements(host);
+}
+
+void unmap(mt_tensor* handle) {
+  {
+    std::lock_guard lock(maps_mutex());
+    if (!handle->maps) throw ArgumentError(Code::invalid, "the tensor is not mapped");
+    if (--handle->maps->count == 0) forget_maps(handle);
+  }
+  release(handle);
+}
+
+void check_single(const Tensor& x, const char* name) {
+  if (x.size() != 1) {
+    fail(Code::shape, "%s: needs a tensor of one element, got %s", name,
+         to_string(x.shape()).c_str());
+  }
+}
+
+}  // namespace
+}  // namespace mt::api
+
+using namespace mt;
+using namespace mt::api;
+
+mt_status mt_eval(mt_tensor* const* tensors, size_t n) {
+  return run("eval", [&] {
+    if (n == 0) return evaluate_held();
+    std::vector<Tensor> requested = values(tensors, n);
+    evaluate(requested.data(), requested.size());
+  });
+}
+
+double mt_item(mt_tensor* tensor) {
+  return read<double>("item", NAN, [&] {
+    Tensor x = value(tensor);
+    check_single(x, "item");
+    return host_array(x).array.number(0);
+  });
+}
+
+int64_t mt_item_int(mt_tensor* tensor) {
+  return read<int64_t>("item_int", 0, [&] {
+    Tensor x = value(tensor);
+    check_single(x, "item_int");
+    if (is_floating(x.dtype())) {
+      fail(Code::dtype, "item_int: needs an integer or bool, got %s", name_of(x.dtype()));
+    }
+    int64_t result = host_array(x).array.integer(0);
+    if (x.dtype() == Dtype::uint64 && result < 0) {
+      fail(Code::dtype, "item_int: the uint64 %llu does not fit int64",
+           static_cast<unsigned long long>(result));
+    }
+    return result;
+  });
+}
+
+const void* mt_map(mt_tensor* tensor) {
+  return read<const void*>("map", nullptr, [&] { return map(tensor); });
+}
+
+void mt_unmap(mt_tensor* tensor) {
+  if (!tensor) return;
+  run("unmap", [&] { unmap(tensor); });
+}
+
+mt_status mt_copy_to_host(mt_tensor* tensor, void* buffer, size_t bytes) {
+  return run("copy_to_host", [&] {
+    Tensor x = value(tensor);
+    if (static_cast<size_t>(x->bytes()) != bytes) {
+      fail(Code::shape, "copy_to_host: %s of %s is %lld bytes, the buffer %zu",
+           to_string(x.shape()).c_str(), name_of(x.dtype()), static_cast<long long>(x->bytes()),
+           bytes);
+    }
+    if (bytes) copy_to_host(x, required(buffer, "buffer"));
+  });
+}

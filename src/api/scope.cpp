@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/scope.h"
+
+#include <mutex>
+#include <new>
+
+#include "api/guard.h"
+
+// Handles may leave from any thread, so each scope has a lock. Scopes are kept and used again,
+// never freed: a thread that waits for the lock of a scope that has just ended finds it there.
+struct mt_scope {
+  std::atomic_flag locked = ATOMIC_FLAG_INIT;
+  mt_scope* outer = nullptr;  // also chains unused scopes
+  mt_tensor* first = nullptr;
+};
+
+namespace mt::api {
+namespace {
+
+class Lock {
+ public:
+  explicit Lock(mt_scope* scope) : scope_(scope) {
+    while (scope_->locked.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  ~Lock() { scope_->locked.clear(std::memory_order_release); }
+  Lock(const Lock&) = delete;
+
+ private:
+  mt_scope* scope_;
+};
+
+std::mutex& spare_mutex() {
+  static auto* mutex = new std::mutex;  // outlives every thread
+  return *mutex;
+}
+mt_scope* spare_scopes = nullptr;
+
+mt_scope* take_scope() {
+  std::lock_guard lock(spare_mutex());
+  if (!spare_scopes) return new mt_scope;
+  mt_scope* scope = spare_scopes;
+  spare_scopes = scope->outer;
+  return scope;
+}
+
+void give_scope(mt_scope* scope) {
+  std::lock_guard lock(spare_mutex());
+  scope->outer = spare_scopes;
+  spare_scopes = scope;
+}
+
+// Ends the innermost scope.
+void end_scope() {
+  mt_scope* scope = thread_state.scope;
+  thread_state.scope = scope->outer;
+  mt_tensor* first;
+  {
+    Lock lock(scope);
+    first = scope->first;
+    scope->first = nullptr;
+    for (mt_tensor* handle = first; handle; handle = handle->next) {
+      handle->scope.store(nullptr, std::memory_order_relaxed);
+    }
+  }
+  while (first) {
+    mt_tensor* next = first->next;
+    release(first);
+    first = next;
+  }
+  give_scope(scope);
+}
+
+}  // namespace
+
+void end_all_scopes() {
+  while (thread_state.scope) end_scope();
+}
+
+void watch_thread_end() {
+  struct Watch {
+    ~Watch() {
+      end_all_scopes();
+      thread_state.ended = true;
+      free_spare_handles();
+    }
+  };
+  thread_state.watched = true;
+  thread_local Watch watch;
+  static_cast<void>(watch);
+}
+
+void enter_scope(mt_tensor* handle) {
+  mt_scope* scope = thread_state.scope;
+  if (!scope) return;
+  Lock lock(scope);
+  handle->scope.store(scope, std::memory_order_relaxed);
+  handle->next = scope->first;
+  if (scope->first) scope->first->previous = handle;
+  scope->first = handle;
+}
+
+bool leave_scope(mt_tensor* handle) {
+  mt_scope* scope = handle->scope.load(std::memory_order_relaxed);
+  if (!scope) return false;
+  Lock lock(scope);
+  if (handle->scope.load(std::memory_order_relaxed) != scope) return false;
+  (handle->previous ? handle->previous->next : scope->first) = handle->next;
+  if (handle->next) handle->next->previous = handle->previous;
+  handle->previous = handle->next = nullptr;
+  handle->scope.store(nullptr, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace mt::api
+
+using namespace mt::api;
+
+mt_scope* mt_scope_begin(void) {
+  return read<mt_scope*>("scope_begin", nullptr, [] {
+    if (!thread_state.watched) watch_thread_end();
+    mt_scope* scope = take_scope();
+    scope->outer = thread_state.scope;
+    thread_state.scope = scope;
+    return scope;
+  });
+}
+
+mt_scope* mt_scope_end(mt_scope* scope) {
+  if (!scope) return nullptr;
+  mt_scope* found = thread_state.scope;
+  while (found && found != scope) found = found->outer;
+  if (!found) {
+    keep_error(MT_EINVAL, "scope_end: the scope is not open on this thread");
+    return nullptr;
+  }
+  while (thread_state.scope != scope->outer) end_scope();
+  return nullptr;
+}
+
+mt_tensor* mt_take(mt_tensor* tensor) {
+  return read<mt_tensor*>("take", nullptr, [&] {
+    leave_scope(required(tensor, "the tensor"));
+    return tensor;
+  });
+}
