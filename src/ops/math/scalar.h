@@ -66,11 +66,11 @@ MT_MATH V select(bool mask, V yes, V no) {
 // NaN if either is; b where they are equal.
 template <class V>
 MT_MATH V max(V a, V b) {
-  return (a > b) | !(a == a) ? a : b;
+  return a > b || !(a == a) ? a : b;
 }
 template <class V>
 MT_MATH V min(V a, V b) {
-  return (a < b) | !(a == a) ? a : b;
+  return a < b || !(a == a) ? a : b;
 }
 
 MT_MATH float fma(float a, float b, float c) { return ::fmaf(a, b, c); }

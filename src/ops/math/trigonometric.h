@@ -12,10 +12,11 @@ MT_MATH Angle<V> reduce_angle(V x) {
   V count = fma(x, V(0.63661977236758134), rounder<V>()) - rounder<V>();
   // Exact: both are multiples of the last bit of pi/2's first part.
   V part = fma(count, choose<V>(-1.57079637050628662109375, -1.5707963267948966), x);
-  V second = choose<V>(4.371138829e-08, -6.123233995736766e-17);
-  V hi = fma(count, second, part);
-  V lo =
-      fma(count, choose<V>(1.71512451e-15, 1.4973849048591698e-33), fma(count, second, part - hi));
+  // Near a multiple of pi/2 the second part cancels all of the first, so nothing may be lost here.
+  auto second = two_product(count, choose<V>(4.371138829e-08, -6.123233995736766e-17));
+  auto angle = two_sum(part, second.hi);
+  V hi = angle.hi;
+  V lo = angle.lo + fma(count, choose<V>(1.71512451e-15, 1.4973849048591698e-33), second.lo);
   auto large = abs(x) > choose<V>(0x1p14, 0x1p21);
   if (any(large)) {
     hi = map_lanes(

@@ -10,6 +10,11 @@
 #include "instruction_sets.h"
 #include "ops/math/scalar.h"
 
+// The table's & and | join masks; for numbers these are bools.
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wbitwise-instead-of-logical"
+#endif
+
 namespace mt::scalar {
 
 // The table once more, for plain numbers.
