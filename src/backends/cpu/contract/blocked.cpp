@@ -8,6 +8,17 @@
 
 #include <algorithm>
 
+#ifndef MT_CONTRACT_BLOCKED_SIZES
+#define MT_CONTRACT_BLOCKED_SIZES
+namespace mt::cpu {
+namespace {
+// Terms of a sum in a block; more where there is only one, narrow, panel.
+constexpr int64_t block_k = 256, most_block_k = 4 * block_k;
+constexpr int64_t packed_a_rows = 48;  // of all slivers that are packed together
+}  // namespace
+}  // namespace mt::cpu
+#endif
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/contract/blocked.cpp"
 #include "backends/cpu/elementwise/targets.h"
@@ -19,9 +30,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
-
-// Terms of a sum in a block; more where there is only one, narrow, panel.
-constexpr int64_t block_k = 256, most_block_k = 4 * block_k;
 
 template <class T>
 class BlockRun {
@@ -36,6 +44,7 @@ class BlockRun {
         packed_a_(packed_b_ + block_k * most_block_columns(sizeof(T))) {
     int64_t most = rows_for(static_cast<int>(panel_ / lanes));
     slivers_ = (rows_ + most - 1) / most;
+    slivers_together_ = packed_a_rows / most;
     constexpr int64_t aligned = lanes * sizeof(T);
     streamed_ = block.streamed && block.k_end - block.k_begin <= block_k_ &&
                 columns_ % lanes == 0 && block.c_row % lanes == 0 &&
@@ -93,9 +102,21 @@ class BlockRun {
 
   static int64_t width(int64_t columns) { return (columns + lanes - 1) / lanes * lanes; }
 
+  int64_t first_row(int64_t sliver) const { return rows_ * sliver / slivers_; }
+
+  // Several slivers side by side, [k_count, their rows], so that whole vectors are read at a time.
+  void pack_a(int64_t sliver) {
+    const Operand& a = *block_.a;
+    packed_row_ = first_row(sliver);
+    packed_rows_ = first_row(std::min(sliver + slivers_together_, slivers_)) - packed_row_;
+    int64_t offsets[packed_a_rows];
+    a.rows.offsets(block_.tile.row_begin + packed_row_, packed_rows_, offsets);
+    const void* base = static_cast<const char*>(a.data) + block_.a_base * int64_t(size_of(a.dtype));
+    pack(a.dtype, base, offsets, packed_rows_, packed_rows_, ks_, k_count_, packed_a_);
+  }
+
   void run_sliver(int64_t sliver) {
-    const int64_t row = rows_ * sliver / slivers_;
-    const int64_t rows = rows_ * (sliver + 1) / slivers_ - row;
+    const int64_t row = first_row(sliver), rows = first_row(sliver + 1) - row;
     MicroTile<T> tile;
     tile.k = k_count_;
     tile.c_row = block_.c_row;
@@ -109,14 +130,10 @@ class BlockRun {
                (block_.tile.row_begin + row) * tile.a_row + k_begin_ * tile.a_k;
       tile.a_ahead = sliver + 1 < slivers_ ? rows * tile.a_row : 0;
     } else {
-      int64_t offsets[most_rows];
-      a.rows.offsets(block_.tile.row_begin + row, rows, offsets);
-      const void* base =
-          static_cast<const char*>(a.data) + block_.a_base * int64_t(size_of(a.dtype));
-      pack(a.dtype, base, offsets, rows, rows, ks_, k_count_, packed_a_);
-      tile.a = packed_a_;
+      if (sliver % slivers_together_ == 0) pack_a(sliver);
+      tile.a = packed_a_ + (row - packed_row_);
       tile.a_row = 1;
-      tile.a_k = rows;
+      tile.a_k = packed_rows_;
       tile.a_ahead = 0;
     }
     T* c = static_cast<T*>(block_.c) + row * block_.c_row;
@@ -148,8 +165,9 @@ class BlockRun {
   const Block& block_;
   const int64_t rows_, columns_, panel_, block_k_;
   T* const packed_b_;  // panels of [k_count, panel]
-  T* const packed_a_;  // [k_count, rows of a sliver]
-  int64_t slivers_, k_begin_ = 0, k_count_ = 0;
+  T* const packed_a_;  // [k_count, packed_rows], beginning at packed_row
+  int64_t packed_row_ = 0, packed_rows_ = 0;
+  int64_t slivers_, slivers_together_, k_begin_ = 0, k_count_ = 0;
   bool first_ = true, last_ = true, direct_a_ = true, direct_b_ = true, streamed_;
   int64_t ks_[most_block_k];  // offsets along k of the operand being packed: first b, then a
 };
@@ -167,8 +185,8 @@ HWY_EXPORT(run_block_float);
 HWY_EXPORT(run_block_double);
 
 size_t block_scratch(size_t size) {
-  constexpr int64_t block_k = 256, most_rows = 12;
-  return static_cast<size_t>(block_k * most_block_columns(size) + 4 * block_k * most_rows) * size;
+  return static_cast<size_t>(block_k * most_block_columns(size) + most_block_k * packed_a_rows) *
+         size;
 }
 void run_block(const Block& block, float) { HWY_DYNAMIC_DISPATCH(run_block_float)(block); }
 void run_block(const Block& block, double) { HWY_DYNAMIC_DISPATCH(run_block_double)(block); }

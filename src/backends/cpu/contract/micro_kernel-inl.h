@@ -97,6 +97,7 @@ HWY_NOINLINE void micro_kernel(const MicroTile<T>& tile) {
       b += b_k;
     }
   }
+  forget(c);
   if (tile.streamed) {
     MT_UNROLL for (int i = 0; i < R; ++i) {
       MT_UNROLL for (int v = 0; v < V; ++v) hn::Stream(sum[i][v], d, c + i * c_row + v * lanes);

@@ -26,6 +26,12 @@ using Vectors = hn::ScalableTag<T>;
 template <class T>
 constexpr int lanes_of = static_cast<int>(hn::MaxLanes(Vectors<T>()));
 
+// Makes the compiler compute addresses from p anew instead of keeping them all from an earlier use.
+template <class T>
+HWY_INLINE void forget(T*& p) {
+  asm("" : "+r"(p));
+}
+
 // x * y + z with one rounding.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V fused(D d, V x, V y, V z) {
