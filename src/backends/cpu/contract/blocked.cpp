@@ -13,8 +13,8 @@
 namespace mt::cpu {
 namespace {
 // Terms of a sum in a block; more where there is only one, narrow, panel.
-constexpr int64_t block_k = 256, most_block_k = 4 * block_k;
-constexpr int64_t packed_a_rows = 48;  // of all slivers that are packed together
+constexpr int64_t block_k = 384, most_block_k = 1024;
+constexpr int64_t group_rows = 48;  // of the slivers that run together
 }  // namespace
 }  // namespace mt::cpu
 #endif
@@ -39,12 +39,12 @@ class BlockRun {
         rows_(block.tile.row_end - block.tile.row_begin),
         columns_(block.tile.column_end - block.tile.column_begin),
         panel_(panel_for(rows_, columns_)),
-        block_k_(columns_ <= panel_ ? block_k * widest / panel_ : block_k),
+        block_k_(columns_ <= panel_ ? std::min(most_block_k, block_k * widest / panel_) : block_k),
         packed_b_(static_cast<T*>(block.scratch)),
         packed_a_(packed_b_ + block_k * most_block_columns(sizeof(T))) {
     int64_t most = rows_for(static_cast<int>(panel_ / lanes));
     slivers_ = (rows_ + most - 1) / most;
-    slivers_together_ = packed_a_rows / most;
+    group_ = group_rows / most;
     constexpr int64_t aligned = lanes * sizeof(T);
     streamed_ = block.streamed && block.k_end - block.k_begin <= block_k_ &&
                 columns_ % lanes == 0 && block.c_row % lanes == 0 &&
@@ -63,7 +63,9 @@ class BlockRun {
       direct_a_ = uniform(*block_.a) &&
                   (block_.a->k.stride() == 1 || rows_ * k_count_ * int64_t{sizeof(T)} <= 32 * 1024);
       if (!direct_a_) block_.a->k.offsets(k_begin_, k_count_, ks_);
-      for (int64_t s = 0; s < slivers_; ++s) run_sliver(s);
+      for (int64_t s = 0; s < slivers_; s += group_) {
+        run_group(s, std::min(s + group_, slivers_));
+      }
     }
     if (streamed_) hwy::FlushStream();
   }
@@ -87,7 +89,7 @@ class BlockRun {
     const Operand& b = *block_.b;
     const int64_t first = block_.tile.column_begin;
     bool neighbours = columns_ == 1 || b.rows.stride() == 1;
-    bool small = slivers_ <= 3 || k_count_ * columns_ * int64_t{sizeof(T)} <= 32 * 1024;
+    bool small = slivers_ <= 12 || k_count_ * columns_ * int64_t{sizeof(T)} <= 256 * 1024;
     direct_b_ = uniform(b) && neighbours && small;
     if (direct_b_) return;
     b.k.offsets(k_begin_, k_count_, ks_);
@@ -105,44 +107,40 @@ class BlockRun {
   int64_t first_row(int64_t sliver) const { return rows_ * sliver / slivers_; }
 
   // Several slivers side by side, [k_count, their rows], so that whole vectors are read at a time.
-  void pack_a(int64_t sliver) {
+  void pack_a(int64_t row, int64_t rows) {
     const Operand& a = *block_.a;
-    packed_row_ = first_row(sliver);
-    packed_rows_ = first_row(std::min(sliver + slivers_together_, slivers_)) - packed_row_;
-    int64_t offsets[packed_a_rows];
-    a.rows.offsets(block_.tile.row_begin + packed_row_, packed_rows_, offsets);
+    int64_t offsets[group_rows];
+    a.rows.offsets(block_.tile.row_begin + row, rows, offsets);
     const void* base = static_cast<const char*>(a.data) + block_.a_base * int64_t(size_of(a.dtype));
-    pack(a.dtype, base, offsets, packed_rows_, packed_rows_, ks_, k_count_, packed_a_);
+    pack(a.dtype, base, offsets, rows, rows, ks_, k_count_, packed_a_);
   }
 
-  void run_sliver(int64_t sliver) {
-    const int64_t row = first_row(sliver), rows = first_row(sliver + 1) - row;
+  // Slivers [begin, end): each panel of b is used by all of them while it is close.
+  void run_group(int64_t begin, int64_t end) {
+    const Operand &a = *block_.a, &b = *block_.b;
+    const int64_t row_begin = first_row(begin), row_end = first_row(end);
     MicroTile<T> tile;
     tile.k = k_count_;
     tile.c_row = block_.c_row;
     tile.first = first_;
     tile.streamed = streamed_;
-    const Operand& a = *block_.a;
+    const T* as;
     if (direct_a_) {
       tile.a_row = a.rows.stride();
       tile.a_k = a.k.stride();
-      tile.a = static_cast<const T*>(a.data) + block_.a_base +
-               (block_.tile.row_begin + row) * tile.a_row + k_begin_ * tile.a_k;
-      tile.a_ahead = sliver + 1 < slivers_ ? rows * tile.a_row : 0;
+      as = static_cast<const T*>(a.data) + block_.a_base +
+           (block_.tile.row_begin + row_begin) * tile.a_row + k_begin_ * tile.a_k;
     } else {
-      if (sliver % slivers_together_ == 0) pack_a(sliver);
-      tile.a = packed_a_ + (row - packed_row_);
+      pack_a(row_begin, row_end - row_begin);
       tile.a_row = 1;
-      tile.a_k = packed_rows_;
-      tile.a_ahead = 0;
+      tile.a_k = row_end - row_begin;
+      as = packed_a_;
     }
-    T* c = static_cast<T*>(block_.c) + row * block_.c_row;
     for (int64_t column = 0; column < columns_; column += panel_) {
       tile.columns = std::min(panel_, columns_ - column);
-      tile.c = c + column;
       if (direct_b_) {
-        tile.b_k = block_.b->k.stride();
-        tile.b = static_cast<const T*>(block_.b->data) + block_.b_base +
+        tile.b_k = b.k.stride();
+        tile.b = static_cast<const T*>(b.data) + block_.b_base +
                  (block_.tile.column_begin + column) + k_begin_ * tile.b_k;
         tile.b_ahead = 16 * tile.b_k;
       } else {
@@ -150,14 +148,20 @@ class BlockRun {
         tile.b = packed_b_ + column * k_count_;
         tile.b_ahead = 4 * tile.b_k;
       }
-      bool masked = direct_b_ && tile.columns % lanes != 0;
-      int vectors = static_cast<int>(width(tile.columns) / lanes);
-      micro_kernel_for<T>(static_cast<int>(rows), vectors, masked)(tile);
+      const bool masked = direct_b_ && tile.columns % lanes != 0;
+      const int vectors = static_cast<int>(width(tile.columns) / lanes);
+      for (int64_t sliver = begin; sliver < end; ++sliver) {
+        const int64_t row = first_row(sliver), rows = first_row(sliver + 1) - row;
+        tile.a = as + (row - row_begin) * tile.a_row;
+        tile.a_ahead = sliver + 1 < slivers_ ? rows * tile.a_row : 0;
+        tile.c = static_cast<T*>(block_.c) + row * block_.c_row + column;
+        micro_kernel_for<T>(static_cast<int>(rows), vectors, masked)(tile);
+      }
     }
     if (last_ && block_.epilogue != nullptr) {
       Tile done = block_.tile;
-      done.row_begin = block_.tile.row_begin + row;
-      done.row_end = done.row_begin + rows;
+      done.row_begin = block_.tile.row_begin + row_begin;
+      done.row_end = block_.tile.row_begin + row_end;
       block_.epilogue->run(block_.epilogue->context, done);
     }
   }
@@ -165,9 +169,8 @@ class BlockRun {
   const Block& block_;
   const int64_t rows_, columns_, panel_, block_k_;
   T* const packed_b_;  // panels of [k_count, panel]
-  T* const packed_a_;  // [k_count, packed_rows], beginning at packed_row
-  int64_t packed_row_ = 0, packed_rows_ = 0;
-  int64_t slivers_, slivers_together_, k_begin_ = 0, k_count_ = 0;
+  T* const packed_a_;  // [k_count, rows of a group]
+  int64_t slivers_, group_, k_begin_ = 0, k_count_ = 0;
   bool first_ = true, last_ = true, direct_a_ = true, direct_b_ = true, streamed_;
   int64_t ks_[most_block_k];  // offsets along k of the operand being packed: first b, then a
 };
@@ -185,8 +188,7 @@ HWY_EXPORT(run_block_float);
 HWY_EXPORT(run_block_double);
 
 size_t block_scratch(size_t size) {
-  return static_cast<size_t>(block_k * most_block_columns(size) + most_block_k * packed_a_rows) *
-         size;
+  return static_cast<size_t>(block_k * most_block_columns(size) + most_block_k * group_rows) * size;
 }
 void run_block(const Block& block, float) { HWY_DYNAMIC_DISPATCH(run_block_float)(block); }
 void run_block(const Block& block, double) { HWY_DYNAMIC_DISPATCH(run_block_double)(block); }

@@ -38,6 +38,7 @@ struct MicroTile {
   const T* b;
   int64_t b_k;
   T* c;
+  const T* c_next;  // the tile that comes next, fetched meanwhile
   int64_t c_row;
   int64_t columns;  // at most V vectors, more than V - 1
   bool first;       // c holds nothing yet: begin at zero
@@ -59,8 +60,10 @@ HWY_NOINLINE void micro_kernel(const MicroTile<T>& tile) {
   const int64_t c_row = tile.c_row;
   if (tile.first) {
     MT_UNROLL for (int i = 0; i < R; ++i) {
-      MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = hn::Zero(d);
-      if (!tile.streamed) hwy::Prefetch(c + i * c_row);
+      MT_UNROLL for (int v = 0; v < V; ++v) {
+        sum[i][v] = hn::Zero(d);
+        if (!tile.streamed) hwy::Prefetch(c + i * c_row + v * lanes);
+      }
     }
   } else {
     MT_UNROLL for (int i = 0; i < R; ++i) {
