@@ -28,7 +28,7 @@ constexpr int64_t round_up(int64_t x, int64_t y) { return divide_up(x, y) * y; }
 // Below this much arithmetic a parallel region costs more than it saves.
 constexpr int64_t serial_flops = 1000 * 1000;
 constexpr int64_t few_columns = 16;               // where a transposed result pays
-constexpr int64_t rounded_rows = 96;              // rows of a tile that is rounded afterwards
+constexpr int64_t rounded_rows = 480;             // rows of a tile that is rounded afterwards
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;  // of all panels' slabs, if one batch entry fits
 constexpr double cache_bytes = 32e6;              // a larger result is written past the caches
 constexpr int64_t combine_elements = 4096;

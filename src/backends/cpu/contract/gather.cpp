@@ -26,14 +26,14 @@ void gather_as(Dtype dtype, const void* data, const int64_t* rows, int64_t row_c
   });
 }
 
-bool neighbours(const int64_t* rows, int64_t count) {
+}  // namespace
+
+bool neighbours(const int64_t* offsets, int64_t count) {
   for (int64_t r = 1; r < count; ++r) {
-    if (rows[r] != rows[r - 1] + 1) return false;
+    if (offsets[r] != offsets[r - 1] + 1) return false;
   }
   return true;
 }
-
-}  // namespace
 
 void gather(Dtype dtype, const void* data, const int64_t* rows, int64_t row_count, int64_t width,
             const int64_t* ks, int64_t k_count, float* out) {

@@ -8,6 +8,9 @@
 
 namespace mt::cpu {
 
+// Whether the offsets go up by one.
+bool neighbours(const int64_t* offsets, int64_t count);
+
 // out[k * width + r] = data[rows[r] + ks[k]], converted.
 void gather(Dtype dtype, const void* data, const int64_t* rows, int64_t row_count, int64_t width,
             const int64_t* ks, int64_t k_count, float* out);

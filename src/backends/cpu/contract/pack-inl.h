@@ -12,6 +12,7 @@
 
 #include "backends/cpu/contract/gather.h"
 #include "backends/cpu/contract/simd-inl.h"
+#include "backends/cpu/elementwise/kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
@@ -140,10 +141,18 @@ inline void pack_widened(Dtype dtype, const void* data, const int64_t* rows, int
   int64_t block_rows[most_width], block_ks[most];
   for (int64_t r = 0; r < used; ++r) block_rows[r] = r * most;
   for (int64_t i = 0; i < most; ++i) block_ks[i] = i;
+  const Kernel load = load_kernel(dtype);
+  const char* bytes = static_cast<const char*>(data);
   for (int64_t k = 0; k < k_count; k += most) {
     const int64_t count = k_count - k < most ? k_count - k : most;
+    const bool contiguous = neighbours(ks + k, count);
     for (int64_t r = 0; r < used; ++r) {
-      gather(dtype, data, ks + k, count, count, rows + r, 1, block + r * most);
+      if (contiguous) {
+        const void* from = bytes + (rows[r] + ks[k]) * 2;
+        load(block + r * most, &from, count);
+      } else {
+        gather(dtype, data, ks + k, count, count, rows + r, 1, block + r * most);
+      }
     }
     pack_rows_along_k(block, block_rows, used, block_ks, count, width, out + k * width);
   }
@@ -161,7 +170,8 @@ void pack(Dtype dtype, const void* data, const int64_t* rows, int64_t used, int6
   const bool along_k = k_count >= 4 && ks[1] == ks[0] + 1;
   if (dtype != dtype_of<T>) {
     if constexpr (sizeof(T) == 4) {
-      if (along_k) return pack_widened(dtype, data, rows, used, ks, k_count, width, out);
+      if (along_k && is_half(dtype))
+        return pack_widened(dtype, data, rows, used, ks, k_count, width, out);
     }
     gather(dtype, data, rows, used, width, ks, k_count, out);
     return;
