@@ -23,6 +23,12 @@ std::vector<Tensor> history(const std::vector<Tensor>& outputs) {
   };
   std::vector<Frame> stack;
   auto push = [&](const Tensor& node) {
+    if (node && node->history_forgotten) {
+      fail(Code::no_gradient,
+           "backward: the history of %s%s has been forgotten after an earlier backward; retain it "
+           "there",
+           node->op->name, to_string(node.shape()).c_str());
+    }
     if (node && node.requires_gradient() && seen.emplace(node.node(), true).second) {
       stack.push_back({node});
     }
@@ -109,18 +115,14 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vec
   return result;
 }
 
-void backward(const Tensor& output, const Tensor& seed, bool retain) {
+void backward(const Tensor& output, const Tensor& seed, bool retain, bool differentiable) {
   std::vector<Tensor> order = history({output});
   std::vector<Tensor> leaves;
   for (const Tensor& node : order) {
     if (node->variable) leaves.push_back(node);
   }
-  if (output.requires_gradient() && leaves.empty()) {
-    fail(Code::no_gradient, "backward: the history of %s%s has been released by an earlier call",
-         output->op->name, to_string(output.shape()).c_str());
-  }
   {
-    GradientMode mode(retain && gradient_mode());
+    GradientMode mode(differentiable && gradient_mode());
     Collected collected = walk(order, {output}, {seed}, leaves);
     for (const Tensor& leaf : leaves) {
       Tensor gradient = collected[leaf.node()];
@@ -129,10 +131,13 @@ void backward(const Tensor& output, const Tensor& seed, bool retain) {
       slot.set(slot.get() ? add(slot.get(), gradient) : gradient);
     }
   }
-  if (retain) return;
+  if (retain || differentiable) return;
   for (const Tensor& node : order) {
     if (node->variable) continue;
-    // Once computed, these need their inputs no longer.
+    node->requires_gradient = false;
+    node->history_forgotten = true;
+    // Once computed, these need their inputs no longer, unless a tape shows them.
+    if (node->on_tape) continue;
     node->keeps_inputs = false;
     if (node->ready()) node->inputs.clear();
   }

@@ -17,7 +17,8 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vec
                               const std::vector<Tensor>& inputs);
 
 // Adds the gradients of sum(output * seed) to the gradient of every leaf that requires one. Then
-// forgets the history of `output`, unless `retain`.
-void backward(const Tensor& output, const Tensor& seed, bool retain);
+// forgets the history of `output`, unless `retain` or `differentiable`, which gives the gradients a
+// history of their own.
+void backward(const Tensor& output, const Tensor& seed, bool retain, bool differentiable = false);
 
 }  // namespace mt
