@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C functions of mtorch/reduce.h that reduce.
+#include "mtorch/reduce.h"
+
+#include "api/guard.h"
+#include "ops/ops.h"
+
+using namespace mt::api;
+
+// Each reduction in its two forms: without the reduced axes, and with them as size 1.
+#define REDUCTION(name)                                                               \
+  mt_tensor* mt_##name(mt_tensor* x, const int64_t* axes, size_t naxes) {             \
+    return give(#name, [&] { return mt::name(value(x), dims(axes, naxes), false); }); \
+  }                                                                                   \
+  mt_tensor* mt_##name##_keep(mt_tensor* x, const int64_t* axes, size_t naxes) {      \
+    return give(#name, [&] { return mt::name(value(x), dims(axes, naxes), true); });  \
+  }
+
+REDUCTION(sum)
+REDUCTION(mean)
+REDUCTION(prod)
+REDUCTION(max)
+REDUCTION(min)

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/transfer.h"
+
+#include <cstring>
+
+#include "backends/backend.h"
+#include "graph/evaluate.h"
+#include "graph/record.h"
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+void to_device_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  gradients[0] = to_device(dy, node.inputs[0].device());
+}
+const Op to_device_op{"to_device", OpKind::view, 0, nullptr, to_device_gradient};
+
+Ref<Storage> allocate(Device& device, size_t bytes) {
+  Ref<Storage> storage = Storage::allocate(device, bytes);
+  if (!storage) {
+    fail(Code::memory, "to_device: out of memory: %zu bytes on %s could not be had", bytes,
+         device.name.c_str());
+  }
+  return storage;
+}
+
+void transfer(void* target, Device& to, const void* source, Device& from, size_t bytes) {
+  if (from.host_memory) {
+    to.backend->copy_from_host(target, source, bytes);
+  } else if (to.host_memory) {
+    from.backend->copy_to_host(target, source, bytes);
+  } else {
+    Ref<Storage> between = allocate(find_device("cpu"), bytes);
+    from.backend->copy_to_host(between->data(), source, bytes);
+    to.backend->copy_from_host(target, between->data(), bytes);
+  }
+}
+
+}  // namespace
+
+Tensor to_device(const Tensor& x, Device& device) {
+  if (&x.device() == &device) return x;
+  evaluate(x);
+  Tensor source = x;
+  if (!is_contiguous(x->layout())) {
+    GradientMode no_history(false);
+    evaluate(source = copy(x));
+  }
+  size_t bytes = static_cast<size_t>(x->bytes());
+  Ref<Storage> storage = allocate(device, bytes);
+  if (bytes) transfer(storage->data(), device, source->data(), x.device(), bytes);
+  Tensor leaf = make_leaf(std::move(storage), x.dtype(), contiguous_layout(x.shape()));
+  Tensor result = record_view(to_device_op, leaf, leaf->layout());
+  if (x.requires_gradient() && gradient_mode()) {
+    result->inputs = {x};
+    result->requires_gradient = result->keeps_inputs = true;
+  }
+  return result;
+}
+
+}  // namespace mt
