@@ -16,8 +16,9 @@ class Backend {
   virtual ~Backend() = default;
   // A number that changes when plans made before no longer fit (the number of threads, say).
   virtual uint64_t configuration() const = 0;
-  // Bytes of working memory that running the plan needs beside its buffers.
-  virtual int64_t scratch_bytes(const Plan& plan) = 0;
+  // Makes a new plan ready to run: sets its scratch_bytes, and what else the backend keeps with it.
+  // The plan's groups will not move or change any more.
+  virtual void prepare(Plan* plan) = 0;
   // Runs the plan's groups in order. buffers[i] is the memory of plan.buffers[i]; all memory is
   // there, so that running cannot fail for want of it.
   virtual void run(const Plan& plan, void* const* buffers, const Immediates* immediates,

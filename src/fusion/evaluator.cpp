@@ -29,7 +29,9 @@ void run_region(Workspace* work) {
   write_key(region, &work->key);
   std::shared_ptr<const Plan> plan = PlanCache::instance().find(work->key);
   if (!plan) {
-    plan = std::make_shared<Plan>(make_plan(region));
+    auto made = std::make_shared<Plan>();
+    make_plan(region, made.get());
+    plan = std::move(made);
     PlanCache::instance().insert(work->key, plan);
   }
   Execution execution(*plan, region.device, region.items.size());

@@ -196,8 +196,8 @@ Plan plan_alone(const Region& region) {
 
 }  // namespace
 
-Plan make_plan(const Region& region) {
-  Plan plan;
+void make_plan(const Region& region, Plan* result) {
+  Plan& plan = *result;
   if (region.device->fuses) {
     Grouping grouping = group_items(region);
     plan = Planner(region, grouping).run();
@@ -206,8 +206,7 @@ Plan make_plan(const Region& region) {
     plan = plan_alone(region);
   }
   place_buffers(&plan);
-  plan.scratch_bytes = region.device->backend->scratch_bytes(plan);
-  return plan;
+  region.device->backend->prepare(&plan);
 }
 
 }  // namespace mt

@@ -7,7 +7,8 @@
 
 namespace mt {
 
-Plan make_plan(const Region& region);
+// Fills in `plan`, which must stay where it is from then on.
+void make_plan(const Region& region, Plan* plan);
 
 // Joins groups that run the same element-wise program over different values, such as the updates
 // of many parameters, into one group of several segments.

@@ -209,7 +209,7 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
   }
   recording->device = region.device;
   if (!region.items.empty()) {
-    recording->plan = make_plan(region);
+    make_plan(region, &recording->plan);
     explanation_ = explain_region(region);
     explanation_dot_ = explain_region_dot(region);
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "graph/node.h"
@@ -65,7 +66,10 @@ struct Plan {
   std::vector<Buffer> buffers;
   std::vector<Group> groups;
   int64_t arena_bytes = 0;
-  int64_t scratch_bytes = 0;  // what the backend asked for
+
+  // Set by the backend: its working memory, and what it prepared.
+  int64_t scratch_bytes = 0;
+  std::shared_ptr<const void> prepared;
 };
 
 }  // namespace mt

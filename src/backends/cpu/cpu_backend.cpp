@@ -20,7 +20,7 @@ bool finishes_tiles(const Group& group) {
 
 // An element-wise epilogue runs on each tile of the result while it is in cache.
 struct TileEpilogue {
-  const ResolvedProgram& resolved;
+  const PreparedProgram& prepared;
   const Segment& segment;
   void* const* buffers;
   const Immediates* immediates;
@@ -29,15 +29,16 @@ struct TileEpilogue {
   static void run(void* context, const Tile& tile) {
     auto& self = *static_cast<TileEpilogue*>(context);
     alignas(64) char registers[stack_registers];
-    int64_t most = self.resolved.tile_elements(stack_registers, 1024);
-    ProgramRun program(self.resolved, self.segment, self.buffers, self.immediates, registers, most);
+    int64_t width = tile.column_end - tile.column_begin;
+    int64_t longest = width == self.n ? (tile.row_end - tile.row_begin) * width : width;
+    int64_t most = std::min(longest, self.prepared.tile_rows);
+    ProgramRun program(self.prepared, self.segment, self.buffers, self.immediates, registers, most);
     auto span = [&](int64_t first, int64_t count) {
       for (int64_t done = 0; done < count; done += most) {
         program.run(first + done, std::min(most, count - done));
       }
     };
     int64_t first_row = tile.batch * self.m;
-    int64_t width = tile.column_end - tile.column_begin;
     if (width == self.n) {
       span((first_row + tile.row_begin) * self.n, (tile.row_end - tile.row_begin) * self.n);
       return;
@@ -59,20 +60,29 @@ char* element(void* const* buffers, const Operand& operand) {
          operand.layout.offset * static_cast<int64_t>(size_of(operand.dtype));
 }
 
-void run_contraction(const Group& group, void* const* buffers, const Immediates* immediates,
-                     char* scratch) {
+// What the backend makes of a group beforehand.
+struct PreparedGroup {
+  PreparedProgram program;
+  PreparedReduction reduction;
+  CallKernel call = nullptr;
+};
+struct PreparedPlan {
+  std::vector<PreparedGroup> groups;
+};
+
+void run_contraction(const Group& group, const PreparedGroup& prepared, void* const* buffers,
+                     const Immediates* immediates, char* scratch) {
   const void* a = element(buffers, group.inputs[0]);
   const void* b = element(buffers, group.inputs[1]);
   void* out = buffers[group.output.buffer];
   if (!finishes_tiles(group)) {
     contract(group.contraction, a, b, out, scratch);
     if (group.has_epilogue) {
-      run_program(group.program, group.segments, buffers, immediates, scratch);
+      run_program(prepared.program, group.segments, buffers, immediates, scratch);
     }
     return;
   }
-  ResolvedProgram resolved(group.program);
-  TileEpilogue context{resolved,
+  TileEpilogue context{prepared.program,
                        group.segments[0],
                        buffers,
                        immediates,
@@ -82,49 +92,62 @@ void run_contraction(const Group& group, void* const* buffers, const Immediates*
   contract(group.contraction, a, b, out, scratch, &epilogue);
 }
 
-void run_call(const Group& group, void* const* buffers, const Immediates* immediates) {
+void run_call(const Group& group, CallKernel kernel, void* const* buffers,
+              const Immediates* immediates) {
   NaiveCall call{*group.op, group.attributes, immediates[group.immediate], {}, {}};
   for (const Operand& input : group.inputs) {
     call.inputs.push_back({buffers[input.buffer], input.dtype, input.layout});
   }
   call.output = {buffers[group.output.buffer], group.output.dtype, group.output.layout};
-  CallKernel kernel = find_call_kernel(*group.op);
   kernel ? kernel(call) : naive_value(call);
 }
 
 class CpuBackend final : public Backend {
  public:
-  uint64_t configuration() const override { return static_cast<uint64_t>(thread_count()); }
+  uint64_t configuration() const override {
+    return static_cast<uint64_t>(thread_count()) << 48 ^
+           reinterpret_cast<uint64_t>(instruction_set());
+  }
 
-  int64_t scratch_bytes(const Plan& plan) override {
-    int64_t most = 0;
-    for (const Group& group : plan.groups) {
-      int64_t bytes = 0;
-      switch (group.kind) {
-        case GroupKind::contract:
-          bytes = static_cast<int64_t>(contract_scratch(group.contraction));
-          if (group.has_epilogue) {
-            bytes = std::max(bytes, program_scratch(group.program, group.segments));
-          }
-          break;
-        case GroupKind::reduce: bytes = reduce_scratch(group); break;
-        case GroupKind::call: break;
-        default: bytes = program_scratch(group.program, group.segments);
+  void prepare(Plan* plan) override {
+    auto prepared = std::make_shared<PreparedPlan>();
+    for (const Group& group : plan->groups) {
+      PreparedGroup ready;
+      int64_t scratch = 0;
+      if (group.kind == GroupKind::map || group.kind == GroupKind::row || group.has_epilogue) {
+        ready.program = prepare_program(group.program, group.segments);
+        if (ready.program.by_rows) scratch = ready.program.scratch_bytes() * thread_count();
       }
-      most = std::max(most, bytes);
+      if (group.kind == GroupKind::contract) {
+        scratch = std::max(scratch, static_cast<int64_t>(contract_scratch(group.contraction)));
+      } else if (group.kind == GroupKind::reduce) {
+        ready.reduction = prepare_reduction(group);
+        scratch = scratch_bytes(ready.reduction);
+      } else if (group.kind == GroupKind::call) {
+        ready.call = find_call_kernel(*group.op);
+      }
+      plan->scratch_bytes = std::max(plan->scratch_bytes, scratch);
+      prepared->groups.push_back(std::move(ready));
     }
-    return most;
+    plan->prepared = prepared;
   }
 
   void run(const Plan& plan, void* const* buffers, const Immediates* immediates,
            void* scratch) override {
+    const PreparedPlan& prepared = *static_cast<const PreparedPlan*>(plan.prepared.get());
     char* memory = static_cast<char*>(scratch);
-    for (const Group& group : plan.groups) {
+    for (size_t g = 0; g < plan.groups.size(); ++g) {
+      const Group& group = plan.groups[g];
+      const PreparedGroup& ready = prepared.groups[g];
       switch (group.kind) {
-        case GroupKind::contract: run_contraction(group, buffers, immediates, memory); break;
-        case GroupKind::reduce: run_reduce(group, buffers, immediates, memory); break;
-        case GroupKind::call: run_call(group, buffers, immediates); break;
-        default: run_program(group.program, group.segments, buffers, immediates, memory);
+        case GroupKind::contract:
+          run_contraction(group, ready, buffers, immediates, memory);
+          break;
+        case GroupKind::reduce:
+          run_reduction(group, ready.reduction, buffers, immediates, memory);
+          break;
+        case GroupKind::call: run_call(group, ready.call, buffers, immediates); break;
+        default: run_program(ready.program, group.segments, buffers, immediates, memory);
       }
     }
   }

@@ -31,10 +31,6 @@ Kernel kernel_for(const Instruction& i) {
 
 int64_t element_bytes(const Program& program) { return program.wide ? 8 : 4; }
 
-int64_t rows_in_tile(const Segment& segment, int64_t elements) {
-  return std::max<int64_t>(1, elements / std::max<int64_t>(segment.columns, 1));
-}
-
 bool works_on_rows(const std::vector<Segment>& segments) {
   return segments.size() == 1 && segments[0].columns > 1;
 }
@@ -46,52 +42,70 @@ void fill_with(void* out, T value, int64_t count) {
 
 }  // namespace
 
-ResolvedProgram::ResolvedProgram(const Program& program) : program_(&program) {
-  for (const Instruction& i : program.instructions) kernels_.push_back(kernel_for(i));
+int64_t PreparedProgram::scratch_bytes() const {
+  return (program->registers + 1) * register_bytes;
 }
 
-int64_t ResolvedProgram::register_bytes(int64_t elements) const {
-  return (elements * element_bytes(*program_) + 63) / 64 * 64;
+PreparedProgram prepare_tiles(const Program& program, int64_t columns, int64_t tile_rows) {
+  PreparedProgram prepared;
+  prepared.program = &program;
+  prepared.end = program.instructions.size();
+  for (const Instruction& i : program.instructions) prepared.kernels.push_back(kernel_for(i));
+  prepared.tile_rows = tile_rows;
+  prepared.register_bytes = (tile_rows * columns * element_bytes(program) + 63) / 64 * 64;
+  return prepared;
 }
 
-int64_t ResolvedProgram::tile_elements(int64_t bytes, int64_t most) const {
-  int64_t each = bytes / (program_->registers + 1) / element_bytes(*program_) / 64 * 64;
-  return std::clamp<int64_t>(each, 64, most);
+PreparedProgram prepare_program(const Program& program, const std::vector<Segment>& segments) {
+  int64_t cost = static_cast<int64_t>(program.instructions.size()) + 1;
+  if (works_on_rows(segments)) {
+    int64_t columns = segments[0].columns;
+    int64_t rows = std::max<int64_t>(1, most_tile_elements / columns);
+    PreparedProgram prepared = prepare_tiles(program, columns, rows);
+    prepared.by_rows = true;
+    prepared.grain = std::max(rows, grain_work / cost / columns);
+    return prepared;
+  }
+  int64_t room = stack_registers / (program.registers + 1) / element_bytes(program) / 64 * 64;
+  PreparedProgram prepared =
+      prepare_tiles(program, 1, std::clamp<int64_t>(room, 64, most_tile_elements));
+  for (const Segment& segment : segments) {
+    prepared.tiles += (segment.rows * segment.columns + prepared.tile_rows - 1) / prepared.tile_rows;
+  }
+  prepared.grain = std::max<int64_t>(1, grain_work / cost / prepared.tile_rows);
+  return prepared;
 }
 
-ProgramRun::ProgramRun(const ResolvedProgram& resolved, const Segment& segment,
+ProgramRun::ProgramRun(const PreparedProgram& prepared, const Segment& segment,
                        void* const* buffers, const Immediates* immediates, char* registers,
                        int64_t tile_rows)
-    : resolved_(resolved),
+    : prepared_(prepared),
       segment_(segment),
       immediates_(immediates),
-      registers_(registers),
-      tile_rows_(tile_rows),
-      register_bytes_(resolved.register_bytes(tile_rows * segment.columns)) {
-  for (const Memory& memory : segment.memory) {
-    bases_.push_back(memory.buffer < 0
-                         ? nullptr
-                         : static_cast<char*>(buffers[memory.buffer]) +
-                               memory.layout.offset * static_cast<int64_t>(size_of(memory.dtype)));
+      registers_(prepared.program->registers + 1) {
+  for (int r = 0; r < registers_; ++r) {
+    places_[r] = {registers + r * prepared.register_bytes, 0};
   }
-  const Program& program = resolved.program();
-  for (int i = 0; i < program.once; ++i) fill(program.instructions[static_cast<size_t>(i)]);
-}
-
-char* ProgramRun::address(int16_t place) const {
-  if (place >= 0) return registers_ + place * register_bytes_;
-  const Memory& memory = segment_.memory[static_cast<size_t>(~place)];
-  int64_t element = memory.row ? first_ : first_ * segment_.columns;
-  return bases_[static_cast<size_t>(~place)] +
-         element * static_cast<int64_t>(size_of(memory.dtype));
+  Place* place = places_ + registers_;
+  for (const Memory& memory : segment.memory) {
+    int64_t size = static_cast<int64_t>(size_of(memory.dtype));
+    char* base = memory.buffer < 0
+                     ? nullptr
+                     : static_cast<char*>(buffers[memory.buffer]) + memory.layout.offset * size;
+    *place++ = {base, memory.row ? size : size * segment.columns};
+  }
+  const Program& program = *prepared.program;
+  for (int i = 0; i < program.once; ++i) {
+    fill(program.instructions[static_cast<size_t>(i)], tile_rows);
+  }
 }
 
 // A register in which every element is the same number, for all tiles.
-void ProgramRun::fill(const Instruction& i) {
-  char* out = registers_ + i.out * register_bytes_;
-  int64_t count = i.row ? tile_rows_ : tile_rows_ * segment_.columns;
+void ProgramRun::fill(const Instruction& i, int64_t tile_rows) {
+  char* out = places_[i.out].base;
+  int64_t count = i.row ? tile_rows : tile_rows * segment_.columns;
   if (i.code == Opcode::load) {
-    const void* in[1] = {bases_[static_cast<size_t>(i.index)]};
+    const void* in[1] = {address(static_cast<int16_t>(~i.index), 0)};
     alignas(8) char one[8];
     load_kernel(i.dtype)(one, in, 1);
     if (size_of(i.type) == 4) {
@@ -101,8 +115,7 @@ void ProgramRun::fill(const Instruction& i) {
     }
     return;
   }
-  uint64_t bits =
-      immediates_[segment_.constants[static_cast<size_t>(i.index)]].value[0];
+  uint64_t bits = immediates_[segment_.constants[static_cast<size_t>(i.index)]].value[0];
   double number = __builtin_bit_cast(double, bits);
   switch (i.type) {
     case Compute::f32: fill_with(out, static_cast<float>(number), count); break;
@@ -116,9 +129,9 @@ void ProgramRun::fill(const Instruction& i) {
   }
 }
 
-void ProgramRun::load(const Instruction& i, int64_t first, int64_t count) {
+void ProgramRun::load(const Instruction& i, Kernel kernel, int64_t first, int64_t count) {
   const Memory& memory = segment_.memory[static_cast<size_t>(i.index)];
-  char* out = address(i.out);
+  char* out = places_[i.out].base;
   if (i.code == Opcode::iota) {
     strided_positions(out, size_of(i.type), memory.layout, first, count);
     if (needs_rounding(i.dtype)) {
@@ -127,17 +140,17 @@ void ProgramRun::load(const Instruction& i, int64_t first, int64_t count) {
     }
     return;
   }
-  const char* base = bases_[static_cast<size_t>(i.index)];
+  const char* base = address(static_cast<int16_t>(~i.index), 0);
   const void* in[1] = {base + first * static_cast<int64_t>(size_of(memory.dtype))};
   bool native = memory.dtype != Dtype::boolean && size_of(memory.dtype) == size_of(i.type);
   if (!memory.contiguous) {
     // The last register is for gathering what must still be converted.
-    char* gathered = native ? out : registers_ + resolved_.program().registers * register_bytes_;
+    char* gathered = native ? out : places_[registers_ - 1].base;
     gather_strided(gathered, base, size_of(memory.dtype), memory.layout, first, count);
     if (native) return;
     in[0] = gathered;
   }
-  load_kernel(i.dtype)(out, in, count);
+  kernel(out, in, count);
 }
 
 void ProgramRun::execute(const Instruction& i, Kernel kernel, int64_t first, int64_t rows) {
@@ -145,91 +158,66 @@ void ProgramRun::execute(const Instruction& i, Kernel kernel, int64_t first, int
   int64_t count = i.row ? rows : rows * columns;
   switch (i.code) {
     case Opcode::load:
-    case Opcode::iota: load(i, i.row ? first : first * columns, count); break;
+    case Opcode::iota: load(i, kernel, i.row ? first : first * columns, count); break;
     case Opcode::constant: break;
     case Opcode::random: {
       const Immediates& key = immediates_[segment_.constants[static_cast<size_t>(i.index)]];
       RandomSource source = is_floating(i.dtype) ? uniform_source(i.type) : bits_source();
-      source(address(i.out), {key.value[0], key.value[1]},
+      source(address(i.out, first), {key.value[0], key.value[1]},
              static_cast<uint64_t>(i.row ? first : first * columns), count);
       break;
     }
     case Opcode::reduce:
-      row_reduction(static_cast<Reduction>(i.detail), i.type)(address(i.out), address(i.in[0]),
-                                                               rows, columns);
+      row_reduction(static_cast<Reduction>(i.detail), i.type)(
+          address(i.out, first), address(i.in[0], first), rows, columns);
       break;
     case Opcode::expand:
-      row_expansion(size_of(i.type))(address(i.out), address(i.in[0]), rows, columns);
+      row_expansion(size_of(i.type))(address(i.out, first), address(i.in[0], first), rows, columns);
       break;
     case Opcode::store: {
-      const Memory& memory = segment_.memory[static_cast<size_t>(i.index)];
-      const void* in[1] = {address(i.in[0])};
-      int64_t at = i.row ? first : first * columns;
-      kernel(bases_[static_cast<size_t>(i.index)] +
-                 at * static_cast<int64_t>(size_of(memory.dtype)),
-             in, count);
+      const void* in[1] = {address(i.in[0], first)};
+      kernel(address(static_cast<int16_t>(~i.index), first), in, count);
       break;
     }
     default: {
       const void* in[3];
-      for (int k = 0; k < 3 && i.in[k] != no_place; ++k) in[k] = address(i.in[k]);
-      kernel(address(i.out), in, count);
+      for (int k = 0; k < 3 && i.in[k] != no_place; ++k) in[k] = address(i.in[k], first);
+      kernel(address(i.out, first), in, count);
     }
   }
 }
 
 void ProgramRun::run(int64_t first, int64_t rows) {
-  first_ = first;
-  const Program& program = resolved_.program();
-  for (size_t i = static_cast<size_t>(program.once); i < program.instructions.size(); ++i) {
-    execute(program.instructions[i], resolved_.kernels()[i], first, rows);
+  const Program& program = *prepared_.program;
+  for (size_t i = static_cast<size_t>(program.once); i < prepared_.end; ++i) {
+    execute(program.instructions[i], prepared_.kernels[i], first, rows);
   }
 }
 
-int64_t program_scratch(const Program& program, const std::vector<Segment>& segments) {
-  if (!works_on_rows(segments)) return 0;
-  ResolvedProgram resolved(program);
-  int64_t rows = rows_in_tile(segments[0], most_tile_elements);
-  return (program.registers + 1) * resolved.register_bytes(rows * segments[0].columns) *
-         thread_count();
-}
-
-void run_program(const Program& program, const std::vector<Segment>& segments,
+void run_program(const PreparedProgram& prepared, const std::vector<Segment>& segments,
                  void* const* buffers, const Immediates* immediates, char* scratch) {
-  ResolvedProgram resolved(program);
-  int64_t cost = static_cast<int64_t>(program.instructions.size()) + 1;
-  if (works_on_rows(segments)) {
+  int64_t tile = prepared.tile_rows;
+  if (prepared.by_rows) {
     const Segment& segment = segments[0];
-    int64_t tile_rows = rows_in_tile(segment, most_tile_elements);
-    int64_t bytes =
-        (program.registers + 1) * resolved.register_bytes(tile_rows * segment.columns);
-    int64_t grain = std::max(tile_rows, grain_work / cost / segment.columns);
-    parallel_workers(segment.rows, grain, [&](int worker, int64_t begin, int64_t end) {
-      ProgramRun run(resolved, segment, buffers, immediates, scratch + worker * bytes, tile_rows);
-      for (int64_t row = begin; row < end; row += tile_rows) {
-        run.run(row, std::min(tile_rows, end - row));
-      }
+    parallel_workers(segment.rows, prepared.grain, [&](int worker, int64_t begin, int64_t end) {
+      ProgramRun run(prepared, segment, buffers, immediates,
+                     scratch + worker * prepared.scratch_bytes(), std::min(tile, end - begin));
+      for (int64_t row = begin; row < end; row += tile) run.run(row, std::min(tile, end - row));
     });
     return;
   }
   // Element-wise: the segments' elements one after another, shared out in whole tiles.
-  int64_t tile = resolved.tile_elements(stack_registers, most_tile_elements);
-  int64_t tiles = 0;
-  for (const Segment& segment : segments) tiles += (segment.rows + tile - 1) / tile;
-  int64_t grain = std::max<int64_t>(1, grain_work / cost / tile);
-  parallel_for(tiles, grain, [&](int64_t begin, int64_t end) {
+  parallel_for(prepared.tiles, prepared.grain, [&](int64_t begin, int64_t end) {
     alignas(64) char registers[stack_registers];
     for (const Segment& segment : segments) {
-      int64_t own = (segment.rows + tile - 1) / tile;
+      int64_t count = segment.rows * segment.columns, own = (count + tile - 1) / tile;
       int64_t from = std::max<int64_t>(begin, 0), to = std::min(end, own);
       begin -= own;
       end -= own;
       if (from >= to) continue;
-      int64_t tile_rows = std::min(tile, segment.rows);
-      ProgramRun run(resolved, segment, buffers, immediates, registers, tile_rows);
+      ProgramRun run(prepared, segment, buffers, immediates, registers, std::min(tile, count));
       for (int64_t t = from; t < to; ++t) {
-        int64_t first = t * tile;
-        run.run(first, std::min(tile, segment.rows - first));
+        run.run(t * tile, std::min(tile, count - t * tile));
       }
     }
   });

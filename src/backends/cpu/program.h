@@ -14,53 +14,62 @@ namespace mt::cpu {
 // Bytes on the stack for the registers of element-wise programs.
 constexpr int64_t stack_registers = 64 << 10;
 
-// A program with its kernels looked up. Shared by all workers.
-class ResolvedProgram {
- public:
-  explicit ResolvedProgram(const Program& program);
+// A program made ready to run: kernels looked up, tile and grain chosen. Shared by all workers and
+// kept with the plan.
+struct PreparedProgram {
+  const Program* program = nullptr;
+  size_t end = 0;  // how many of its instructions to run
+  std::vector<Kernel> kernels;
+  int64_t tile_rows = 1;       // most rows of a tile
+  int64_t register_bytes = 0;  // of one register
+  int64_t grain = 1;           // rows, or tiles of an element-wise program, below which one worker
+                               // does it all
+  int64_t tiles = 0;           // element-wise: of all segments
+  bool by_rows = false;        // rows of several columns; its registers lie in scratch
 
-  const Program& program() const { return *program_; }
-  const Kernel* kernels() const { return kernels_.data(); }
-  // How many elements a register can hold when all of them share `bytes`.
-  int64_t tile_elements(int64_t bytes, int64_t most) const;
-  int64_t register_bytes(int64_t elements) const;
-
- private:
-  const Program* program_;
-  std::vector<Kernel> kernels_;
+  int64_t scratch_bytes() const;  // for one worker
 };
+
+PreparedProgram prepare_program(const Program& program, const std::vector<Segment>& segments);
+// The same with tiles of `tile_rows` rows whose registers lie in scratch.
+PreparedProgram prepare_tiles(const Program& program, int64_t columns, int64_t tile_rows);
 
 // One worker's run over one segment.
 class ProgramRun {
  public:
-  // `registers` has room for program().registers registers of `tile_rows` rows each, and one more.
-  ProgramRun(const ResolvedProgram& resolved, const Segment& segment, void* const* buffers,
+  // `registers` has room for scratch_bytes(). At most `tile_rows` rows will be run at once.
+  ProgramRun(const PreparedProgram& prepared, const Segment& segment, void* const* buffers,
              const Immediates* immediates, char* registers, int64_t tile_rows);
-  // Computes rows [first, first + rows), rows at most tile_rows.
+  // Computes rows [first, first + rows).
   void run(int64_t first, int64_t rows);
-  // Where a value lies after run().
-  char* address(int16_t place) const;
-  int64_t tile_rows() const { return tile_rows_; }
+  // Where a value lies for the tile that begins at row `first`.
+  char* address(int16_t place, int64_t first) const {
+    const Place& at = place >= 0 ? places_[place] : places_[registers_ + ~place];
+    return at.base + first * at.step;
+  }
 
  private:
-  void execute(const Instruction& instruction, Kernel kernel, int64_t first, int64_t rows);
-  void fill(const Instruction& instruction);
-  void load(const Instruction& instruction, int64_t first, int64_t count);
+  struct Place {
+    char* base;
+    int64_t step;  // bytes from one row to the next; 0 for registers
+  };
+  // A group has at most 64 items, each with at most three loads, a store and a few registers.
+  static constexpr int most_places = 768;
 
-  const ResolvedProgram& resolved_;
+  void execute(const Instruction& instruction, Kernel kernel, int64_t first, int64_t rows);
+  void fill(const Instruction& instruction, int64_t tile_rows);
+  void load(const Instruction& instruction, Kernel kernel, int64_t first, int64_t count);
+
+  const PreparedProgram& prepared_;
   const Segment& segment_;
   const Immediates* immediates_;
-  char* registers_;
-  int64_t tile_rows_;
-  int64_t register_bytes_;
-  int64_t first_ = 0;  // of the current tile
-  // For each memory: its first element.
-  std::vector<char*> bases_;
+  int registers_;
+  Place places_[most_places];
 };
 
-// Runs a whole element-wise or row group in parallel. `scratch` as program_scratch() says.
-void run_program(const Program& program, const std::vector<Segment>& segments,
+// Runs a whole element-wise or row group in parallel. `scratch` holds scratch_bytes() for each of
+// thread_count() workers.
+void run_program(const PreparedProgram& prepared, const std::vector<Segment>& segments,
                  void* const* buffers, const Immediates* immediates, char* scratch);
-int64_t program_scratch(const Program& program, const std::vector<Segment>& segments);
 
 }  // namespace mt::cpu

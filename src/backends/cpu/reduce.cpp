@@ -27,24 +27,6 @@ Elementwise combiner(Reduction reduction) {
   return Elementwise::add;
 }
 
-struct Shape {
-  int64_t panel, panels, partials;  // elements in a panel, panels, partial results of one outer
-  int64_t program_bytes, worker_bytes, partial_bytes;
-};
-
-Shape shape_of(const Group& group) {
-  Shape shape;
-  int64_t size = static_cast<int64_t>(size_of(group.type));
-  shape.panel = group.in_lanes ? row_panel : column_panel;
-  shape.panels = std::max<int64_t>(1, (group.reduced + shape.panel - 1) / shape.panel);
-  shape.partials = shape.panels * group.inner;
-  ResolvedProgram resolved(group.program);
-  shape.program_bytes = (group.program.registers + 1) * resolved.register_bytes(chunk);
-  shape.worker_bytes = shape.program_bytes + (group.in_lanes ? rounded(row_panel * size) : 0);
-  shape.partial_bytes = rounded(group.outer * shape.partials * size);
-  return shape;
-}
-
 // The elements are one long row to the program, whatever they mean to the reduction.
 Segment flat(const Segment& segment) {
   Segment result = segment;
@@ -65,8 +47,8 @@ void combine(Kernel kernel, char* partials, int64_t count, int64_t width, int64_
 }
 
 // One panel of one long row: element j of the panel goes to lane j % row_lanes.
-void reduce_in_lanes(const Group& group, const Shape& shape, const Segment& segment,
-                     const ResolvedProgram& resolved, void* const* buffers,
+void reduce_in_lanes(const Group& group, const PreparedReduction& shape, const Segment& segment,
+                     void* const* buffers,
                      const Immediates* immediates, char* scratch, char* partials) {
   int64_t size = static_cast<int64_t>(size_of(group.type));
   RowReduction reduce = row_reduction(group.reduction, group.type);
@@ -75,21 +57,21 @@ void reduce_in_lanes(const Group& group, const Shape& shape, const Segment& segm
   int64_t grain = std::max<int64_t>(1, grain_elements / std::min(shape.panel, group.reduced + 1));
   parallel_workers(group.outer * shape.panels, grain, [&](int worker, int64_t begin, int64_t end) {
     char* registers = scratch + worker * shape.worker_bytes;
-    char* gathered = registers + shape.program_bytes;
-    ProgramRun run(resolved, segment, buffers, immediates, registers, chunk);
+    char* gathered = registers + shape.elements.scratch_bytes();
+    ProgramRun run(shape.elements, segment, buffers, immediates, registers, chunk);
     for (int64_t task = begin; task < end; ++task) {
       int64_t row = task / shape.panels, first = task % shape.panels * shape.panel;
       int64_t count = std::min(shape.panel, group.reduced - first);
       int64_t at = row * group.reduced + first;
       const void* source = gathered;
       if (in_memory) {
-        run.run(at, 0);
-        source = run.address(value);
+        source = run.address(value, at);
       } else {
         for (int64_t done = 0; done < count; done += chunk) {
           int64_t some = std::min(chunk, count - done);
           run.run(at + done, some);
-          std::memcpy(gathered + done * size, run.address(value), static_cast<size_t>(some * size));
+          std::memcpy(gathered + done * size, run.address(value, at + done),
+                      static_cast<size_t>(some * size));
         }
       }
       reduce(partials + task * size, source, 1, std::max<int64_t>(count, 0));
@@ -98,12 +80,13 @@ void reduce_in_lanes(const Group& group, const Shape& shape, const Segment& segm
 }
 
 // One panel of rows for a stretch of columns: each output is one chain, row after row.
-void reduce_in_columns(const Group& group, const Shape& shape, const Segment& segment,
-                       const ResolvedProgram& resolved, void* const* buffers,
+void reduce_in_columns(const Group& group, const PreparedReduction& shape, const Segment& segment,
+                       void* const* buffers,
                        const Immediates* immediates, char* scratch, char* partials) {
   int64_t size = static_cast<int64_t>(size_of(group.type));
   Kernel kernel = elementwise_kernel(combiner(group.reduction), group.type);
-  RowReduction identity = row_reduction(group.reduction, group.type);
+  alignas(64) char identities[chunk * 8];  // what each chain begins with
+  row_reduction(group.reduction, group.type)(identities, nullptr, std::min(chunk, group.inner), 0);
   int16_t value = group.program.instructions.back().in[0];
   int64_t stretches = (group.inner + chunk - 1) / chunk;
   int64_t rows_at_once = group.inner <= chunk ? std::max<int64_t>(1, chunk / group.inner) : 1;
@@ -112,20 +95,21 @@ void reduce_in_columns(const Group& group, const Shape& shape, const Segment& se
   int64_t grain = std::max<int64_t>(1, grain_elements / work);
   int64_t tasks = group.outer * shape.panels * stretches;
   parallel_workers(tasks, grain, [&](int worker, int64_t begin, int64_t end) {
-    ProgramRun run(resolved, segment, buffers, immediates, scratch + worker * shape.worker_bytes,
-                   chunk);
+    ProgramRun run(shape.elements, segment, buffers, immediates,
+                   scratch + worker * shape.worker_bytes, chunk);
     for (int64_t task = begin; task < end; ++task) {
       int64_t column = task % stretches * chunk, panel = task / stretches % shape.panels;
       int64_t outer = task / stretches / shape.panels;
       int64_t width = std::min(chunk, group.inner - column);
       char* result =
           partials + ((outer * shape.panels + panel) * group.inner + column) * size;
-      for (int64_t j = 0; j < width; ++j) identity(result + j * size, nullptr, 1, 0);
+      std::memcpy(result, identities, static_cast<size_t>(width * size));
       int64_t last = std::min(group.reduced, (panel + 1) * shape.panel);
       for (int64_t row = panel * shape.panel; row < last; row += rows_at_once) {
         int64_t rows = std::min(rows_at_once, last - row);
-        run.run((outer * group.reduced + row) * group.inner + column, rows * width);
-        const char* values = run.address(value);
+        int64_t at = (outer * group.reduced + row) * group.inner + column;
+        run.run(at, rows * width);
+        const char* values = run.address(value, at);
         for (int64_t r = 0; r < rows; ++r) {
           const void* in[2] = {result, values + r * width * size};
           kernel(result, in, width);
@@ -137,20 +121,28 @@ void reduce_in_columns(const Group& group, const Shape& shape, const Segment& se
 
 }  // namespace
 
-int64_t reduce_scratch(const Group& group) {
-  Shape shape = shape_of(group);
-  return shape.worker_bytes * thread_count() + shape.partial_bytes;
+PreparedReduction prepare_reduction(const Group& group) {
+  int64_t size = static_cast<int64_t>(size_of(group.type));
+  PreparedReduction prepared;
+  prepared.elements = prepare_tiles(group.program, 1, chunk);
+  --prepared.elements.end;
+  prepared.panel = group.in_lanes ? row_panel : column_panel;
+  prepared.panels = std::max<int64_t>(1, (group.reduced + prepared.panel - 1) / prepared.panel);
+  prepared.worker_bytes =
+      prepared.elements.scratch_bytes() + (group.in_lanes ? rounded(row_panel * size) : 0);
+  prepared.partial_bytes = rounded(group.outer * prepared.panels * group.inner * size);
+  return prepared;
 }
 
-void run_reduce(const Group& group, void* const* buffers, const Immediates* immediates,
-                char* scratch) {
-  Shape shape = shape_of(group);
-  Program elements = group.program;  // without the reduction, which comes last
-  elements.instructions.pop_back();
-  ResolvedProgram resolved(elements);
+int64_t scratch_bytes(const PreparedReduction& prepared) {
+  return prepared.worker_bytes * thread_count() + prepared.partial_bytes;
+}
+
+void run_reduction(const Group& group, const PreparedReduction& prepared, void* const* buffers,
+                   const Immediates* immediates, char* scratch) {
   Segment segment = flat(group.segments[0]);
-  char* partials = scratch + shape.worker_bytes * thread_count();
-  (group.in_lanes ? reduce_in_lanes : reduce_in_columns)(group, shape, segment, resolved, buffers,
+  char* partials = scratch + prepared.worker_bytes * thread_count();
+  (group.in_lanes ? reduce_in_lanes : reduce_in_columns)(group, prepared, segment, buffers,
                                                          immediates, scratch, partials);
   int64_t size = static_cast<int64_t>(size_of(group.type));
   Kernel kernel = elementwise_kernel(combiner(group.reduction), group.type);
@@ -158,8 +150,8 @@ void run_reduce(const Group& group, void* const* buffers, const Immediates* imme
   char* out = static_cast<char*>(buffers[group.output.buffer]);
   int64_t out_size = static_cast<int64_t>(size_of(group.output.dtype));
   for (int64_t o = 0; o < group.outer; ++o) {
-    char* own = partials + o * shape.partials * size;
-    combine(kernel, own, shape.panels, group.inner, size);
+    char* own = partials + o * prepared.panels * group.inner * size;
+    combine(kernel, own, prepared.panels, group.inner, size);
     const void* in[1] = {own};
     store(out + o * group.inner * out_size, in, group.inner);
   }

@@ -3,12 +3,19 @@
 // leading dimensions, in the order of ops/order.h.
 #pragma once
 
-#include "plan/plan.h"
+#include "backends/cpu/program.h"
 
 namespace mt::cpu {
 
-int64_t reduce_scratch(const Group& group);
-void run_reduce(const Group& group, void* const* buffers, const Immediates* immediates,
-                char* scratch);
+struct PreparedReduction {
+  PreparedProgram elements;      // the program without the reduction, which comes last
+  int64_t panel, panels;         // elements in a panel; panels of one reduction
+  int64_t worker_bytes, partial_bytes;  // scratch of a worker; of all partial results
+};
+
+PreparedReduction prepare_reduction(const Group& group);
+int64_t scratch_bytes(const PreparedReduction& prepared);
+void run_reduction(const Group& group, const PreparedReduction& prepared, void* const* buffers,
+                   const Immediates* immediates, char* scratch);
 
 }  // namespace mt::cpu

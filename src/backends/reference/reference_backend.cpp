@@ -12,7 +12,7 @@ namespace {
 class ReferenceBackend final : public Backend {
  public:
   uint64_t configuration() const override { return 0; }
-  int64_t scratch_bytes(const Plan&) override { return 0; }
+  void prepare(Plan*) override {}
 
   void run(const Plan& plan, void* const* buffers, const Immediates* immediates, void*) override {
     for (const Group& group : plan.groups) {
