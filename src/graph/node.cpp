@@ -14,6 +14,48 @@ Node::Node(const Op& op, Dtype dtype, const Shape& shape, Device& device)
 
 Node::~Node() = default;
 
+namespace {
+
+class SpareMemory {
+ public:
+  ~SpareMemory() {
+    closed_ = true;
+    while (void* memory = take()) ::operator delete(memory);
+  }
+  void* take() {
+    if (!first_) return nullptr;
+    void* memory = first_;
+    first_ = *static_cast<void**>(memory);
+    --count_;
+    return memory;
+  }
+  bool keep(void* memory) {
+    if (closed_ || count_ == most) return false;
+    *static_cast<void**>(memory) = first_;
+    first_ = memory;
+    ++count_;
+    return true;
+  }
+
+ private:
+  static constexpr int most = 512;
+  void* first_ = nullptr;
+  int count_ = 0;
+  bool closed_ = false;
+};
+thread_local SpareMemory spare;
+
+}  // namespace
+
+void* Node::operator new(size_t size) {
+  void* memory = spare.take();
+  return memory ? memory : ::operator new(size);
+}
+
+void Node::operator delete(void* memory) {
+  if (!spare.keep(memory)) ::operator delete(memory);
+}
+
 void Node::set_ready(Ref<Storage> value, const Strides& value_strides, int64_t value_offset) {
   storage = std::move(value);
   strides = value_strides;

@@ -78,6 +78,9 @@ class Node {
   Node(const Op& op, Dtype dtype, const Shape& shape, Device& device);
   Node(const Node&) = delete;
   ~Node();
+  // Recording must be cheap: each thread keeps the memory of some dead nodes.
+  static void* operator new(size_t size);
+  static void operator delete(void* memory);
 
   bool ready() const { return state_.load(std::memory_order_acquire) == State::ready; }
   Layout layout() const { return {shape, strides, offset}; }

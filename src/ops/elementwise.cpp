@@ -122,6 +122,7 @@ Tensor as_dtype(const Tensor& x, Dtype dtype, Device& device) {
 // The common dtype of two operands. A plain number takes the other's, unless that cannot hold its
 // kind: a fraction with an integer gives float32, a number with a bool gives the number's kind.
 Dtype common_dtype(const Tensor& a, const Tensor& b, const char* name) {
+  if (!a->weak && !b->weak && a.dtype() == b.dtype()) return a.dtype();
   if (a->weak == b->weak) {
     return a->weak && is_floating(promote(a.dtype(), b.dtype(), name))
                ? Dtype::float32
@@ -156,8 +157,10 @@ Dtype working_dtype(const ElementwiseInfo& info, Dtype dtype) {
 Tensor unary(Elementwise code, const Tensor& x) {
   const ElementwiseInfo& row = info(code);
   Dtype dtype = working_dtype(row, x->weak && is_floating(x.dtype()) ? Dtype::float32 : x.dtype());
+  Inputs inputs;
+  inputs.push_back(as_dtype(x, dtype, x.device()));
   return record(ops[static_cast<int>(code)], row.boolean_result ? Dtype::boolean : dtype, x.shape(),
-                {as_dtype(x, dtype, x.device())});
+                std::move(inputs));
 }
 
 Tensor binary(Elementwise code, const Tensor& a, const Tensor& b) {
@@ -165,8 +168,11 @@ Tensor binary(Elementwise code, const Tensor& a, const Tensor& b) {
   Shape shape = broadcast(a.shape(), b.shape(), row.name);
   Dtype dtype = working_dtype(row, common_dtype(a, b, row.name));
   Device& device = a->weak ? b.device() : a.device();
+  Inputs inputs;
+  inputs.push_back(as_dtype(a, dtype, device));
+  inputs.push_back(as_dtype(b, dtype, device));
   return record(ops[static_cast<int>(code)], row.boolean_result ? Dtype::boolean : dtype, shape,
-                {as_dtype(a, dtype, device), as_dtype(b, dtype, device)});
+                std::move(inputs));
 }
 
 }  // namespace

@@ -152,6 +152,15 @@ class CpuBackend final : public Backend {
     }
   }
 
+  bool run_small(const Op& op, Dtype dtype, const void* const* inputs, void* output,
+                 int64_t count) override {
+    Elementwise code = static_cast<Elementwise>(op.code);
+    bool native = dtype != Dtype::boolean && !needs_rounding(dtype);
+    if (!native || count > 16384 || info(code).boolean_result) return false;
+    elementwise_kernel(code, compute_of(dtype))(output, inputs, count);
+    return true;
+  }
+
   void copy_from_host(void* target, const void* source, size_t bytes) override {
     std::memcpy(target, source, bytes);
   }
