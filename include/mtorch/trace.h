@@ -35,7 +35,7 @@ MT_API void mt_trace_release(mt_trace* trace);
 // What runs as one group, the bytes it moves against those of one operator at a time, and, for each
 // edge that was not fused, why. Freed with mt_free_string().
 
-/// The plan of a tensor: the one that a read would run now, or that it came from. Runs nothing.
+/// The plan that a read of the tensor would run now. Runs nothing.
 MT_API char* mt_explain(mt_tensor* tensor);
 /// The same for Graphviz.
 MT_API char* mt_explain_dot(mt_tensor* tensor);

@@ -81,6 +81,7 @@ class Explanation {
 
   std::string text() const {
     std::string result;
+    if (region_.items.empty()) return "the value is there: nothing runs\n";
     for (size_t g = 0; g < grouping_.drafts.size(); ++g) {
       result += "group " + std::to_string(g) + ": " + kind_name(grouping_.drafts[g]) + ", " +
                 bytes_text(group_bytes(g)) + "\n";
@@ -178,16 +179,20 @@ class Explanation {
   Grouping grouping_;
 };
 
-// The region a read of the tensor would run; empty when there is nothing to run.
+// What f says of the region that a read of the tensor would run, which is empty when its value is
+// there already.
 template <class F>
 std::string with_region(const Tensor& tensor, F&& f) {
-  Window* window = tensor->window.load();
-  if (!window) return "";
-  std::lock_guard lock(window->mutex);
-  if (tensor->ready()) return "";
-  select(*window, &tensor, 1);
   Region region;
-  build_region(*window, tensor.device(), &region);
+  region.device = &tensor.device();
+  if (Window* window = tensor->window.load()) {
+    std::lock_guard lock(window->mutex);
+    if (!tensor->ready()) {
+      select(*window, &tensor, 1);
+      build_region(*window, tensor.device(), &region);
+    }
+    return f(region);
+  }
   return f(region);
 }
 

@@ -52,8 +52,10 @@ Trace::Form Trace::form_of(const Tensor& tensor) {
           tensor->ready() ? tensor->strides : contiguous_strides(tensor.shape())};
 }
 
-bool Trace::fits(const Recording& recording, const std::vector<Tensor>& inputs) const {
-  if (recording.inputs.size() != inputs.size() || recording.gradient_mode != gradient_mode()) {
+bool Trace::fits(const Recording& recording, const std::vector<Tensor>& inputs,
+                 size_t results) const {
+  if (recording.inputs.size() != inputs.size() || recording.results.size() != results ||
+      recording.gradient_mode != gradient_mode()) {
     return false;
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -73,7 +75,7 @@ std::vector<Tensor> Trace::call(const std::vector<Tensor>& inputs, Function func
   for (const Tensor& input : inputs) plain.push_back(ready_and_contiguous(input));
   for (auto& recording : recordings_) {
     for (const Cell& cell : recording->cells) evaluate(cell.cell->peek());
-    if (fits(*recording, plain)) return replay(*recording, plain);
+    if (fits(*recording, plain, function.results)) return replay(*recording, plain);
   }
   std::unique_ptr<Recording> recording = record(plain, function);
   std::vector<Tensor> results = replay(*recording, plain);

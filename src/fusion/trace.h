@@ -16,10 +16,11 @@ class Variable;
 
 class Trace {
  public:
-  // Calls the function on `inputs` and returns its results; called to record.
+  // Calls the function on `inputs` and returns its `results` results; called to record.
   struct Function {
     std::vector<Tensor> (*run)(void* context, const std::vector<Tensor>& inputs);
     void* context;
+    size_t results;
   };
 
   // Runs the function: by recording it if nothing recorded fits, then by replay. On failure
@@ -80,7 +81,7 @@ class Trace {
   };
 
   static Form form_of(const Tensor& tensor);
-  bool fits(const Recording& recording, const std::vector<Tensor>& inputs) const;
+  bool fits(const Recording& recording, const std::vector<Tensor>& inputs, size_t results) const;
   std::unique_ptr<Recording> record(const std::vector<Tensor>& inputs, Function function);
   std::vector<Tensor> replay(Recording& recording, const std::vector<Tensor>& inputs);
 

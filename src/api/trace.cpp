@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mtorch/trace.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "api/callback.h"
+#include "api/guard.h"
+#include "fusion/explain.h"
+#include "fusion/trace.h"
+
+struct mt_trace {
+  mt_function function;
+  void* user;
+  size_t results = 0;
+  mt::Trace trace;
+};
+
+namespace mt::api {
+namespace {
+
+char* give_text(const std::string& text) {
+  char* copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (!copy) throw std::bad_alloc();
+  std::memcpy(copy, text.c_str(), text.size() + 1);
+  return copy;
+}
+
+std::vector<Tensor> run_function(void* context, const std::vector<Tensor>& inputs) {
+  mt_trace& trace = *static_cast<mt_trace*>(context);
+  return call_function("trace", trace.function, trace.user, inputs, trace.results);
+}
+
+char* explanation(const mt_trace* trace, std::string (Trace::*text)() const) {
+  required(trace, "trace");
+  if (trace->trace.count() == 0) fail(Code::invalid, "the trace has recorded nothing yet");
+  return give_text((trace->trace.*text)());
+}
+
+}  // namespace
+}  // namespace mt::api
+
+using namespace mt::api;
+
+extern "C" {
+
+mt_trace* mt_trace_new(mt_function function, void* user) {
+  return read<mt_trace*>("trace_new", nullptr, [&] {
+    required(reinterpret_cast<void*>(function), "function");
+    return new mt_trace{function, user, 0, {}};
+  });
+}
+
+mt_status mt_trace_call(mt_trace* trace, mt_tensor* const* inputs, size_t ninputs,
+                        mt_tensor** results, size_t nresults) {
+  if (error_pending()) return thread_state.error;
+  return give_all("trace_call", results, nresults, [&] {
+    required(trace, "trace");
+    trace->results = nresults;
+    return trace->trace.call(values(inputs, ninputs), {run_function, trace, nresults});
+  });
+}
+
+size_t mt_trace_count(mt_trace* trace) { return trace ? trace->trace.count() : 0; }
+
+void mt_trace_release(mt_trace* trace) { delete trace; }
+
+char* mt_explain(mt_tensor* tensor) {
+  return read<char*>("explain", nullptr, [&] {
+    return give_text(mt::explain(value(tensor)));
+  });
+}
+
+char* mt_explain_dot(mt_tensor* tensor) {
+  return read<char*>("explain_dot", nullptr, [&] {
+    return give_text(mt::explain_dot(value(tensor)));
+  });
+}
+
+char* mt_explain_trace(mt_trace* trace) {
+  return read<char*>("explain_trace", nullptr,
+                     [&] { return explanation(trace, &mt::Trace::explain); });
+}
+
+char* mt_explain_trace_dot(mt_trace* trace) {
+  return read<char*>("explain_trace_dot", nullptr,
+                     [&] { return explanation(trace, &mt::Trace::explain_dot); });
+}
+
+}  // extern "C"
