@@ -26,15 +26,29 @@ Tensor exchange(const Tensor& tensor, int batch, int x, int y) {
   return permute(tensor, order);
 }
 
+// Whether a [batch, x, y] tensor lies in memory with x innermost: a gradient made in that order is
+// contiguous once it has passed back through the view that exchanged them.
+bool lies_exchanged(const Tensor& tensor, int batch, int x, int y) {
+  if (x == 0 || y == 0) return false;
+  Layout layout = view_layout(tensor);
+  return layout.strides[batch + x - 1] < layout.strides[batch + x + y - 1];
+}
+
+// dy is [batch, m, n]: da[b,m,k] = sum_n dy[b,m,n] b[b,n,k], and db[b,n,k] = sum_m dy a.
 void contract_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   auto [batch, m, n, k] = counts_of(node);
   const Tensor &a = node.inputs[0], &b = node.inputs[1];
-  // dy is [batch, m, n]: da[b,m,k] = sum_n dy[b,m,n] b[b,n,k], and db[b,n,k] = sum_m dy a.
   if (a.requires_gradient()) {
-    gradients[0] = contract(dy, exchange(b, batch, n, k), batch, m, k, n);
+    Tensor by_n = exchange(b, batch, n, k);
+    gradients[0] = lies_exchanged(a, batch, m, k)
+                       ? exchange(contract(by_n, dy, batch, k, m, n), batch, k, m)
+                       : contract(dy, by_n, batch, m, k, n);
   }
   if (b.requires_gradient()) {
-    gradients[1] = contract(exchange(dy, batch, m, n), exchange(a, batch, m, k), batch, n, k, m);
+    Tensor dy_by_m = exchange(dy, batch, m, n), a_by_m = exchange(a, batch, m, k);
+    gradients[1] = lies_exchanged(b, batch, n, k)
+                       ? exchange(contract(a_by_m, dy_by_m, batch, k, n, m), batch, k, n)
+                       : contract(dy_by_m, a_by_m, batch, n, k, m);
   }
 }
 const Op contract_op{"contract", OpKind::contract, 0, nullptr, contract_gradient};

@@ -86,7 +86,9 @@ void reduce_in_columns(const Group& group, const PreparedReduction& shape, const
   int64_t size = static_cast<int64_t>(size_of(group.type));
   Kernel kernel = elementwise_kernel(combiner(group.reduction), group.type);
   alignas(64) char identities[chunk * 8];  // what each chain begins with
-  row_reduction(group.reduction, group.type)(identities, nullptr, std::min(chunk, group.inner), 0);
+  alignas(8) char identity[8];
+  row_reduction(group.reduction, group.type)(identity, nullptr, 1, 0);
+  row_expansion(static_cast<size_t>(size))(identities, identity, 1, std::min(chunk, group.inner));
   int16_t value = group.program.instructions.back().in[0];
   int64_t stretches = (group.inner + chunk - 1) / chunk;
   int64_t rows_at_once = group.inner <= chunk ? std::max<int64_t>(1, chunk / group.inner) : 1;
