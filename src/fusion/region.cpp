@@ -170,9 +170,11 @@ void write_key(const Region& region, std::vector<uint64_t>* key) {
   key->clear();
   put(reinterpret_cast<uint64_t>(region.device));
   put(region.device->backend->configuration());
+  put(region.leaves.size());
   for (const Leaf& leaf : region.leaves) {
     bool contiguous = is_contiguous(leaf.node->shape, leaf.node->strides);
-    put(static_cast<uint64_t>(leaf.node->shape.rank()) << 2 | (contiguous ? 2u : 0u) |
+    put(static_cast<uint64_t>(leaf.node->dtype) << 8 |
+        static_cast<uint64_t>(leaf.node->shape.rank()) << 2 | (contiguous ? 2u : 0u) |
         (leaf.donatable ? 1u : 0u));
     put_dims(leaf.node->shape);
     if (!contiguous) put_dims(leaf.node->strides);
