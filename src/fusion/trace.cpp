@@ -19,20 +19,6 @@
 namespace mt {
 namespace {
 
-// Computes every value of this thread that something holds, so that what the function finds is
-// ready and all pending nodes are its own.
-void settle() {
-  Window& window = Window::current();
-  std::vector<Tensor> held;
-  {
-    std::lock_guard lock(window.mutex);
-    for (Node* node = window.first(); node; node = node->next) {
-      if (node->references() > node->pending_uses) held.push_back(Tensor(node));
-    }
-  }
-  evaluate(held.data(), held.size());
-}
-
 Tensor ready_and_contiguous(const Tensor& tensor) {
   evaluate(tensor);
   if (is_contiguous(tensor.shape(), tensor->strides)) return tensor;
@@ -85,7 +71,7 @@ std::vector<Tensor> Trace::call(const std::vector<Tensor>& inputs, Function func
 
 std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& inputs,
                                                 Function function) {
-  settle();
+  settle();  // what the function finds is ready, and all pending nodes are its own
   auto recording = std::make_unique<Recording>();
   recording->gradient_mode = gradient_mode();
   std::vector<Tensor> placeholders;

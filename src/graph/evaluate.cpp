@@ -55,4 +55,16 @@ void evaluate_held() {
   evaluate(held.data(), held.size());
 }
 
+void settle() {
+  Window& window = Window::current();
+  std::vector<Tensor> held;
+  {
+    std::lock_guard lock(window.mutex);
+    for (Node* node = window.first(); node; node = node->next) {
+      if (node->references() > node->pending_uses) held.push_back(Tensor(node));
+    }
+  }
+  evaluate(held.data(), held.size());
+}
+
 }  // namespace mt

@@ -20,6 +20,8 @@ void evaluate(const Tensor* tensors, size_t count);
 inline void evaluate(const Tensor& tensor) { evaluate(&tensor, 1); }
 // Evaluates the calling thread's window without asking for anything: state and dear held values.
 void flush();
+// Computes every pending value of the calling thread that something holds.
+void settle();
 // Evaluates everything that is pending on the calling thread and that somebody still holds.
 void evaluate_held();
 

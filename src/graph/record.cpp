@@ -60,6 +60,8 @@ void enter(const Tensor& tensor) {
     evaluate(tensor);
   } else if (window.count() > node_budget || window.dear_bytes() > byte_budget) {
     flush();
+    // Cheap values that are held keep their recipes; too many of them are computed after all.
+    if (window.count() > node_budget / 2) settle();
   }
 }
 
