@@ -59,10 +59,10 @@ HWY_NOINLINE void lanes_kernel(const T* many, int64_t many_row, const T* few, in
       const auto mask = hn::FirstN(d, static_cast<size_t>(left));
       const auto nothing = hn::Set(d, T(-0.0));
       MT_UNROLL for (int j = 0; j < Few; ++j) {
-        const auto loaded = hn::MaskedLoad(mask, d, few + j * few_row + k + v * width);
+        const auto loaded = load_part(d, mask, few + j * few_row + k + v * width);
         const auto y = hn::IfThenElse(mask, loaded, nothing);
         MT_UNROLL for (int i = 0; i < R; ++i) {
-          const auto x = hn::MaskedLoad(mask, d, many + i * many_row + k + v * width);
+          const auto x = load_part(d, mask, many + i * many_row + k + v * width);
           sum[i][j][v] = fused(d, x, y, sum[i][j][v]);
         }
       }
@@ -197,7 +197,7 @@ void run_strips(const LanesBlock& block) {
           }
         }
         if (whole < count) {
-          const auto x = hn::MaskedLoad(mask, d, from + whole);
+          const auto x = load_part(d, mask, from + whole);
           MT_UNROLL for (int j = 0; j < Few; ++j) {
             T* sum = to + j * strip + whole;
             hn::Store(fused(d, x, ys[j], hn::Load(d, sum)), d, sum);

@@ -69,7 +69,7 @@ HWY_NOINLINE void micro_kernel(const MicroTile<T>& tile) {
     MT_UNROLL for (int i = 0; i < R; ++i) {
       MT_UNROLL for (int v = 0; v < V; ++v) {
         const T* from = c + i * c_row + v * lanes;
-        sum[i][v] = v < V - 1 || whole ? hn::LoadU(d, from) : hn::MaskedLoad(mask, d, from);
+        sum[i][v] = v < V - 1 || whole ? hn::LoadU(d, from) : load_part(d, mask, from);
       }
     }
   }
@@ -86,7 +86,7 @@ HWY_NOINLINE void micro_kernel(const MicroTile<T>& tile) {
       Vector bs[V];
       MT_UNROLL for (int v = 0; v < V; ++v) {
         if (Masked && v == V - 1) {
-          bs[v] = hn::MaskedLoad(mask, d, b + v * lanes);
+          bs[v] = load_part(d, mask, b + v * lanes);
         } else {
           bs[v] = hn::LoadU(d, b + v * lanes);
         }
@@ -113,7 +113,7 @@ HWY_NOINLINE void micro_kernel(const MicroTile<T>& tile) {
       if (v < V - 1 || whole) {
         hn::StoreU(sum[i][v], d, to);
       } else {
-        hn::BlendedStore(sum[i][v], mask, d, to);
+        store_part(sum[i][v], d, mask, to);
       }
     }
   }

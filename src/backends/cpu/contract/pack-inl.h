@@ -50,7 +50,7 @@ HWY_INLINE void transpose(D d, const float* data, const int64_t* rows, int64_t c
     MT_UNROLL for (int k = 0; k < 4; ++k) hn::StoreU(ks[k], d, out + k * width);
   } else {
     const auto mask = hn::FirstN(d, static_cast<size_t>(count));
-    MT_UNROLL for (int k = 0; k < 4; ++k) hn::BlendedStore(ks[k], mask, d, out + k * width);
+    MT_UNROLL for (int k = 0; k < 4; ++k) store_part(ks[k], d, mask, out + k * width);
   }
 }
 template <class D>
@@ -62,7 +62,7 @@ HWY_INLINE void transpose(D d, const double* data, const int64_t* rows, int64_t 
     MT_UNROLL for (int k = 0; k < 2; ++k) hn::StoreU(ks[k], d, out + k * width);
   } else {
     const auto mask = hn::FirstN(d, static_cast<size_t>(count));
-    MT_UNROLL for (int k = 0; k < 2; ++k) hn::BlendedStore(ks[k], mask, d, out + k * width);
+    MT_UNROLL for (int k = 0; k < 2; ++k) store_part(ks[k], d, mask, out + k * width);
   }
 }
 
@@ -103,7 +103,7 @@ void pack_along_rows(const T* data, const int64_t* rows, const RowRun* runs, int
       for (; r + lanes <= runs[i].end; r += lanes) hn::StoreU(hn::LoadU(d, from + r), d, out + r);
       if (r < runs[i].end) {
         const auto mask = hn::FirstN(d, static_cast<size_t>(runs[i].end - r));
-        hn::BlendedStore(hn::MaskedLoad(mask, d, from + r), mask, d, out + r);
+        store_part(load_part(d, mask, from + r), d, mask, out + r);
       }
     }
   }

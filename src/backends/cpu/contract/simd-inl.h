@@ -49,6 +49,31 @@ HWY_INLINE V fused(D d, V x, V y, V z) {
 #endif
 }
 
+// The first lanes of a vector, those in `mask`, without touching memory beyond them, which Highway
+// promises only where the hardware masks. The others load as zero.
+template <class D, class M, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_part(D d, M mask, const T* from) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  return hn::MaskedLoad(mask, d, from);
+#else
+  HWY_ALIGN T lanes[hn::MaxLanes(D())] = {};
+  const size_t count = hn::CountTrue(d, mask);
+  for (size_t i = 0; i < count; ++i) lanes[i] = from[i];
+  return hn::Load(d, lanes);
+#endif
+}
+template <class D, class M, class T = hn::TFromD<D>>
+HWY_INLINE void store_part(hn::Vec<D> x, D d, M mask, T* to) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  hn::BlendedStore(x, mask, d, to);
+#else
+  HWY_ALIGN T lanes[hn::MaxLanes(D())];
+  hn::Store(x, d, lanes);
+  const size_t count = hn::CountTrue(d, mask);
+  for (size_t i = 0; i < count; ++i) to[i] = lanes[i];
+#endif
+}
+
 }  // namespace mt::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif
