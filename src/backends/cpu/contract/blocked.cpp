@@ -14,6 +14,7 @@ namespace mt::cpu {
 namespace {
 // Terms of a sum in a block; more where there is only one, narrow, panel.
 constexpr int64_t block_k = 384, most_block_k = 1024;
+constexpr int64_t panel_unit = 64;  // columns that scratch for b is counted in
 constexpr int64_t group_rows = 48;  // of the slivers that run together
 }  // namespace
 }  // namespace mt::cpu
@@ -40,8 +41,8 @@ class BlockRun {
         columns_(block.tile.column_end - block.tile.column_begin),
         panel_(panel_for(rows_, columns_)),
         block_k_(columns_ <= panel_ ? std::min(most_block_k, block_k * widest / panel_) : block_k),
-        packed_b_(static_cast<T*>(block.scratch)),
-        packed_a_(packed_b_ + block_k * most_block_columns(sizeof(T))) {
+        packed_a_(static_cast<T*>(block.scratch)),
+        packed_b_(packed_a_ + group_rows * std::min(most_block_k, block.k_end - block.k_begin)) {
     int64_t most = rows_for(static_cast<int>(panel_ / lanes));
     slivers_ = (rows_ + most - 1) / most;
     group_ = group_rows / most;
@@ -168,8 +169,8 @@ class BlockRun {
 
   const Block& block_;
   const int64_t rows_, columns_, panel_, block_k_;
-  T* const packed_b_;  // panels of [k_count, panel]
   T* const packed_a_;  // [k_count, rows of a group]
+  T* const packed_b_;  // panels of [k_count, panel]
   int64_t slivers_, group_, k_begin_ = 0, k_count_ = 0;
   bool first_ = true, last_ = true, direct_a_ = true, direct_b_ = true, streamed_;
   int64_t ks_[most_block_k];  // offsets along k of the operand being packed: first b, then a
@@ -187,8 +188,11 @@ namespace mt::cpu {
 HWY_EXPORT(run_block_float);
 HWY_EXPORT(run_block_double);
 
-size_t block_scratch(size_t size) {
-  return static_cast<size_t>(block_k * most_block_columns(size) + most_block_k * group_rows) * size;
+size_t block_scratch(size_t size, int64_t k, int64_t columns) {
+  const int64_t deepest = std::min(k, most_block_k);
+  const int64_t b = std::min(deepest * ((columns + panel_unit - 1) / panel_unit * panel_unit),
+                             block_k * most_block_columns(size));
+  return static_cast<size_t>(group_rows * deepest + b) * size;
 }
 void run_block(const Block& block, float) { HWY_DYNAMIC_DISPATCH(run_block_float)(block); }
 void run_block(const Block& block, double) { HWY_DYNAMIC_DISPATCH(run_block_double)(block); }

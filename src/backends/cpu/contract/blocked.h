@@ -23,7 +23,8 @@ struct Block {
 
 // What a tile may have at most, for sums of `size` bytes.
 constexpr int64_t most_block_columns(size_t size) { return size == 4 ? 512 : 256; }
-size_t block_scratch(size_t size);
+// For sums of `size` bytes over k terms, in tiles of so many columns.
+size_t block_scratch(size_t size, int64_t k, int64_t columns);
 
 void run_block(const Block& block, float);
 void run_block(const Block& block, double);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/contract/schedule.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "backends/cpu/contract/blocked.h"
+#include "backends/cpu/contract/exact.h"
+#include "backends/cpu/contract/lanes.h"
+#include "ops/order.h"
+
+namespace mt::cpu {
+namespace {
+
+// Below this much arithmetic a parallel region costs more than it saves.
+constexpr int64_t serial_flops = 1000 * 1000;
+constexpr int64_t rounded_rows = 480;             // rows of a tile that is rounded afterwards
+constexpr int64_t slab_bytes = 16 * 1024 * 1024;  // of all panels' slabs, if one batch entry fits
+constexpr double cache_bytes = 32e6;              // a larger result is written past the caches
+
+// Whether the rows of a, rather than its k, lie one after the other.
+bool rows_are_neighbours(const Contraction& c) {
+  const Operand a = operand_a(c, nullptr);
+  return a.rows.stride() == 1 && a.k.stride() != 1;
+}
+
+}  // namespace
+
+Schedule::Schedule(const Contraction& c, int most_threads) {
+  batch = size_of_group(c.batch);
+  m = size_of_group(c.m);
+  n = size_of_group(c.n);
+  k = size_of_group(c.k);
+  exact = !is_floating(c.out);
+  bool wide = c.a == Dtype::float64 || c.b == Dtype::float64 || c.out == Dtype::float64;
+  sum = exact ? c.out : wide ? Dtype::float64 : Dtype::float32;
+  ContractionOrder order = contraction_order(m, n, k, c.out);
+  panel = exact ? std::max<int64_t>(k, 1) : order.panel;
+  panels = divide_up(k, panel);
+  lanes = !exact && order.lanes > 1;
+  transposed = !exact && !lanes && n <= few_columns && m > 4 * n && rows_are_neighbours(c);
+  if (transposed) std::swap(m, n);
+  rounded = !exact && panels <= 1 && (sum != c.out || transposed);
+  double flops = 2.0 * static_cast<double>(batch) * static_cast<double>(m) *
+                 static_cast<double>(n) * static_cast<double>(k);
+  threads = flops < serial_flops ? 1 : std::max(most_threads, 1);
+  streamed = static_cast<double>(batch) * static_cast<double>(m * n) *
+                 static_cast<double>(size_of(c.out)) >
+             cache_bytes;
+  group = 1;
+  slabs = 0;
+  if (panels > 1) {
+    int64_t entry = panels * m * n * static_cast<int64_t>(size_of(sum));
+    group = std::clamp<int64_t>(slab_bytes / std::max<int64_t>(entry, 1), 1, batch);
+    slabs = static_cast<size_t>(round_up(group * entry, 64));
+  }
+  choose_tiles();
+  size_t size = size_of(sum);
+  size_t kernel = exact   ? exact_scratch()
+                  : lanes ? lanes_scratch(size)
+                          : block_scratch(size, panel, columns);
+  tile_scratch = rounded ? static_cast<size_t>(round_up(rows * columns, 64)) * size : 0;
+  thread_scratch = static_cast<size_t>(round_up(static_cast<int64_t>(kernel), 64)) + tile_scratch;
+}
+
+void Schedule::choose_tiles() {
+  const int64_t column_unit = sum == Dtype::float64 ? 32 : 64, row_unit = 24;
+  rows = std::max<int64_t>(m, 1);
+  columns = std::max<int64_t>(n, 1);
+  if (lanes) {
+    // Only the longer dimension is cut.
+    int64_t& many = m >= n ? rows : columns;
+    int64_t parts = std::max<int64_t>(1, 4 * threads / std::max<int64_t>(batch * panels, 1));
+    if (threads > 1) many = std::max<int64_t>(16, round_up(divide_up(many, parts), 4));
+    if (rounded) many = std::min<int64_t>(many, 4096);
+    return;
+  }
+  const int64_t most = most_block_columns(size_of(sum));
+  if (columns > most) columns = round_up(divide_up(columns, divide_up(columns, most)), column_unit);
+  if (rounded && rows > rounded_rows) rows = rounded_rows;
+  if (threads == 1) return;
+  auto even = [&] {
+    int64_t count = batch * panels * tiles();
+    return count >= 4 * threads || (count >= threads && count % threads == 0);
+  };
+  while (!even() && (rows > row_unit || columns > column_unit)) {
+    if (rows > row_unit && rows >= columns / 2) {
+      rows = round_up(divide_up(rows, 2), row_unit);
+    } else if (columns > column_unit) {
+      columns = round_up(divide_up(columns, 2), column_unit);
+    } else {
+      rows = round_up(divide_up(rows, 2), row_unit);
+    }
+  }
+}
+
+}  // namespace mt::cpu

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a contraction is cut up: which kernel runs, in which tiles, on how many threads, and what
+// scratch that takes. All of it says who computes what; no value depends on it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "plan/contraction.h"
+
+namespace mt::cpu {
+
+constexpr int64_t divide_up(int64_t x, int64_t y) { return (x + y - 1) / y; }
+constexpr int64_t round_up(int64_t x, int64_t y) { return divide_up(x, y) * y; }
+
+constexpr int64_t few_columns = 16;  // where a transposed result pays
+
+struct Schedule {
+  int64_t batch, m, n, k, panel, panels;
+  Dtype sum;  // float32 or float64; else the result's own integer type
+  bool exact, lanes;
+  // The few columns of a tall result become rows of its transpose: m and n here, a and b in Run.
+  bool transposed;
+  bool rounded;   // tiles go through scratch: narrower than the sums, or transposed
+  bool streamed;  // the result is larger than caches
+  int threads;
+  int64_t rows, columns;                       // of a tile
+  int64_t group;                               // batch entries whose slabs are in scratch together
+  size_t slabs, thread_scratch, tile_scratch;  // bytes
+
+  Schedule(const Contraction& c, int most_threads);
+  int64_t tiles() const { return divide_up(m, rows) * divide_up(n, columns); }
+  size_t scratch() const { return slabs + static_cast<size_t>(threads) * thread_scratch; }
+
+ private:
+  void choose_tiles();
+};
+
+}  // namespace mt::cpu
