@@ -131,8 +131,9 @@ void ProgramRun::fill(const Instruction& i, int64_t tile_rows) {
 
 void ProgramRun::load(const Instruction& i, Kernel kernel, int64_t first, int64_t count) {
   const Memory& memory = segment_.memory[static_cast<size_t>(i.index)];
-  char* out = places_[i.out].base;
   if (i.code == Opcode::iota) {
+    // May be a stored value itself, and then lies in memory.
+    char* out = address(i.out, i.row ? first : first / std::max<int64_t>(segment_.columns, 1));
     strided_positions(out, size_of(i.type), memory.layout, first, count);
     if (needs_rounding(i.dtype)) {
       const void* in[1] = {out};
@@ -140,6 +141,7 @@ void ProgramRun::load(const Instruction& i, Kernel kernel, int64_t first, int64_
     }
     return;
   }
+  char* out = places_[i.out].base;
   const char* base = address(static_cast<int16_t>(~i.index), 0);
   const void* in[1] = {base + first * static_cast<int64_t>(size_of(memory.dtype))};
   bool native = memory.dtype != Dtype::boolean && size_of(memory.dtype) == size_of(i.type);
