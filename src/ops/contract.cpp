@@ -138,4 +138,18 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   return reshape(in_order ? product : permute(product, order), shape);
 }
 
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  if (x.rank() < 1 || weight.rank() != 2 || weight.shape()[1] != x.shape().back()) {
+    fail(Code::shape, "linear: %s with weight %s: must be [..., in] and [out, in]",
+         to_string(x.shape()).c_str(), to_string(weight.shape()).c_str());
+  }
+  if (bias && (bias.rank() != 1 || bias.shape()[0] != weight.shape()[0])) {
+    fail(Code::shape, "linear: weight %s with bias %s: must be [%lld]",
+         to_string(weight.shape()).c_str(), to_string(bias.shape()).c_str(),
+         static_cast<long long>(weight.shape()[0]));
+  }
+  Tensor y = contract(x, weight, 0, x.rank() - 1, 1, 1);
+  return bias ? y + bias : y;
+}
+
 }  // namespace mt

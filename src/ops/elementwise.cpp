@@ -222,6 +222,21 @@ Tensor cast(const Tensor& x, Dtype dtype) {
   return record(cast_op, dtype, x.shape(), {x});
 }
 
+Tensor clip(const Tensor& x, const Tensor& low, const Tensor& high) {
+  if (x.dtype() == Dtype::boolean) fail(Code::dtype, "clip: needs numbers, got bool; cast first");
+  // Chosen, rather than the larger or smaller, so that the gradient passes at the bounds too.
+  Tensor y = x;
+  if (low) {
+    Tensor limit = as_dtype(low, x.dtype(), x.device());
+    y = where(less(y, limit), limit, y);
+  }
+  if (high) {
+    Tensor limit = as_dtype(high, x.dtype(), x.device());
+    y = where(greater(y, limit), limit, y);
+  }
+  return y;
+}
+
 Tensor copy(const Tensor& x) { return record(copy_op, x.dtype(), x.shape(), {x}); }
 
 }  // namespace mt

@@ -2,6 +2,8 @@
 // Every operator as a function on tensors. Each checks its arguments, then records; none computes.
 #pragma once
 
+#include <vector>
+
 #include "graph/record.h"
 #include "ops/elementwise.h"
 
@@ -16,6 +18,7 @@ namespace mt {
 #undef BINARY
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor cast(const Tensor& x, Dtype dtype);
+Tensor clip(const Tensor& x, const Tensor& low, const Tensor& high);  // a bound may be null
 Tensor copy(const Tensor& x);  // the same values, contiguous and in memory of their own
 
 // Creation (ops/create.cpp).
@@ -56,6 +59,65 @@ Tensor sum_to(const Tensor& x, const Shape& shape);
 // result [batch..., m..., n...]; the counts say how many dimensions each part has.
 Tensor contract(const Tensor& a, const Tensor& b, int batch, int m, int n, int k);
 Tensor matmul(const Tensor& a, const Tensor& b);
+
+// Linear algebra (ops/contract.cpp, einsum.cpp): weight is [out, in].
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
+Tensor einsum(const char* equation, const std::vector<Tensor>& operands);
+Tensor diagonal(const Tensor& x, int a, int b);  // of axes a < b of one size: b goes, a stays
+Tensor move_axis(const Tensor& x, int from, int to);
+// x's elements set into a tensor of `fill` (ops/place.cpp).
+Tensor place(const Tensor& x, const Shape& shape, const Dims& starts, const Dims& steps,
+             double fill);
+// Convolution and pooling over the last axes, one number for each (ops/convolution.cpp,
+// pooling.cpp). x is [n, in, ...]; weight [out, in / groups, ...], transposed [in, out / groups,
+// ...]; bias [out] or null.
+struct Convolution {
+  Dims stride, padding, dilation, output_padding;
+  int64_t groups = 1;
+};
+Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                   const Convolution& how);
+Tensor convolution_transpose(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                             const Convolution& how);
+struct Pooling {
+  Dims size, stride, padding, dilation;
+  bool exclude_padding = false;
+};
+Tensor max_pool(const Tensor& x, const Pooling& how);
+Tensor avg_pool(const Tensor& x, const Pooling& how);
+// Statistics (ops/statistics.cpp, softmax.cpp). No axes: all of them.
+Tensor var(const Tensor& x, const Dims& axes, double correction, bool keep = false);
+Tensor standard_deviation(const Tensor& x, const Dims& axes, double correction, bool keep = false);
+Tensor norm(const Tensor& x, const Dims& axes, double order, bool keep = false);
+Tensor logsumexp(const Tensor& x, const Dims& axes = {}, bool keep = false);
+Tensor softmax(const Tensor& x, int64_t axis);
+Tensor log_softmax(const Tensor& x, int64_t axis);
+// Normalisation (ops/normalization.cpp); weight and bias may be null.
+Tensor layer_norm(const Tensor& x, int naxes, const Tensor& weight, const Tensor& bias,
+                  double epsilon);
+Tensor rms_norm(const Tensor& x, int naxes, const Tensor& weight, double epsilon);
+struct BatchNorm {
+  Tensor y, running_mean, running_var;  // the statistics as they are afterwards
+};
+BatchNorm batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                     const Tensor& running_mean, const Tensor& running_var, bool training,
+                     double momentum, double epsilon);
+// Attention (ops/attention.cpp). scale 0: 1 / sqrt(d).
+struct Attention {
+  bool causal = false;
+  double scale = 0, dropout = 0;
+  bool training = false;
+};
+Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+                 const Attention& how);
+// Losses (ops/loss.cpp).
+enum class LossReduction : uint8_t { mean, sum, none };
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,
+                     LossReduction reduction);
+Tensor mse_loss(const Tensor& x, const Tensor& target, LossReduction reduction);
+Tensor bce_with_logits(const Tensor& x, const Tensor& target, LossReduction reduction);
+// Element-wise operators as text (ops/expression.cpp); numbers alone lie on `device`.
+Tensor expression(const char* text, const std::vector<Tensor>& tensors, Device& device);
 
 // What the gradients in the table are written with.
 inline Tensor operator-(const Tensor& x) { return neg(x); }

@@ -41,6 +41,20 @@ void window_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 }
 const Op window_op{"window", OpKind::view, 0, nullptr, window_gradient};
 
+// attributes: the two axes
+void diagonal_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  int a = static_cast<int>(node.attributes[0]), b = static_cast<int>(node.attributes[1]);
+  const Shape& shape = node.inputs[0].shape();
+  auto position = [&](int axis) {
+    Shape along = Shape::filled(shape.rank(), 1);
+    along[axis] = shape[axis];
+    return expand(reshape(iota({shape[axis]}, Dtype::int64, dy.device()), along), shape);
+  };
+  gradients[0] = where(equal(position(a), position(b)), expand(unsqueeze(dy, b), shape),
+                       number(0, dy.device()));
+}
+const Op diagonal_op{"diagonal", OpKind::view, 0, nullptr, diagonal_gradient};
+
 Attributes to_attributes(const Dims& dims) {
   return Attributes(dims.data(), static_cast<size_t>(dims.rank()));
 }
@@ -167,6 +181,29 @@ Tensor window(const Tensor& x, int axis, int64_t size, int64_t step, int64_t dil
   }
   return record_view(window_op, x, window(view_layout(x), axis, size, step, dilation),
                      {axis, step, dilation});
+}
+
+Tensor diagonal(const Tensor& x, int a, int b) {
+  if (x.shape()[a] != x.shape()[b]) {
+    fail(Code::shape, "diagonal: axes %d and %d of %s differ", a, b, to_string(x.shape()).c_str());
+  }
+  Layout layout = view_layout(x);
+  layout.strides[a] += layout.strides[b];
+  layout.shape.erase(b);
+  layout.strides.erase(b);
+  return record_view(diagonal_op, x, layout, {a, b});
+}
+
+Tensor move_axis(const Tensor& x, int from, int to) {
+  from = normalize_axis(from, x.rank(), "move_axis");
+  to = normalize_axis(to, x.rank(), "move_axis");
+  if (from == to) return x;
+  Dims order;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i != from) order.push_back(i);
+  }
+  order.insert(to, from);
+  return permute(x, order);
 }
 
 }  // namespace mt

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution as a contraction over sliding windows, which are views: nothing of the windows' size
+// is ever stored, forward or backward.
+//
+// Three operators are closed under differentiation. With windows along x, y = convolve(x, w) is
+// linear in both; its transposes are dx = scatter(dy, w), which is also the transposed convolution,
+// and dw = correlate(x, dy); and the transposes of those are again among the three. Each node's
+// inputs are the two operands as the contraction reads them, which take no part in gradients, and
+// then the operands themselves, which do.
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+constexpr int most_axes = 3;
+
+struct Geometry {
+  int axes = 0;  // spatial ones
+  int64_t groups = 1;
+  int64_t stride[most_axes], padding[most_axes], dilation[most_axes];
+  int64_t kernel[most_axes], length[most_axes], positions[most_axes];  // of w, x and y
+};
+
+// The counts that every contraction has, then the geometry.
+Attributes encode(std::initializer_list<int64_t> counts, const Geometry& g) {
+  Attributes result;
+  for (int64_t count : counts) result.push_back(count);
+  result.push_back(g.axes);
+  result.push_back(g.groups);
+  for (int i = 0; i < g.axes; ++i) {
+    for (int64_t value : {g.stride[i], g.padding[i], g.dilation[i], g.kernel[i], g.length[i],
+                          g.positions[i]}) {
+      result.push_back(value);
+    }
+  }
+  return result;
+}
+Geometry decode(const Node& node) {
+  const int64_t* at = node.attributes.data() + 4;
+  Geometry g;
+  g.axes = static_cast<int>(*at++);
+  g.groups = *at++;
+  for (int i = 0; i < g.axes; ++i) {
+    for (int64_t* value : {&g.stride[i], &g.padding[i], &g.dilation[i], &g.kernel[i],
+                           &g.length[i], &g.positions[i]}) {
+      *value = *at++;
+    }
+  }
+  return g;
+}
+
+// [a, b c, rest...] -> [a, b, c, rest...] at `axis`, with b groups.
+Tensor split_groups(const Tensor& x, int axis, int64_t groups) {
+  Shape shape = x.shape();
+  shape[axis] /= groups;
+  shape.insert(axis, groups);
+  return reshape(x, shape);
+}
+Tensor join_groups(const Tensor& x, int axis) {
+  Shape shape = x.shape();
+  shape[axis] *= shape[axis + 1];
+  shape.erase(axis + 1);
+  return reshape(x, shape);
+}
+
+// The order of axes that takes those in `parts`, each a first axis and a count, one after another.
+Tensor reorder(const Tensor& x, std::initializer_list<std::pair<int, int>> parts) {
+  Dims order;
+  for (auto [first, count] : parts) {
+    for (int i = 0; i < count; ++i) order.push_back(first + i);
+  }
+  return permute(x, order);
+}
+
+// x [n, c, length...] with zeros around it, or between its elements, as windows
+// [n, groups, c / groups, positions..., kernel...].
+Tensor windows(const Tensor& x, const Geometry& g) {
+  int first = 3;
+  Shape shape = x.shape();
+  Dims starts = Dims::filled(x.rank(), 0), steps = Dims::filled(x.rank(), 1);
+  for (int i = 0; i < g.axes; ++i) {
+    starts[2 + i] = g.padding[i];
+    shape[2 + i] += 2 * g.padding[i];
+  }
+  Tensor result = split_groups(place(x, shape, starts, steps, 0), 1, g.groups);
+  for (int i = 0; i < g.axes; ++i) {
+    result = window(result, first + i, g.kernel[i], g.stride[i], g.dilation[i]);
+    result = slice(result, first + i, 0, g.positions[i], 1);
+  }
+  return result;
+}
+
+// y [n, o, positions...] with stride - 1 zeros between its elements, and zeros around it or
+// elements cut away such that its windows at stride 1 are those elements of y that see each
+// position of x: [n, groups, o / groups, length..., kernel...].
+Tensor transposed_windows(const Tensor& y, const Geometry& g) {
+  Tensor result = y;
+  Shape shape = y.shape();
+  Dims starts = Dims::filled(y.rank(), 0), steps = Dims::filled(y.rank(), 1);
+  for (int i = 0; i < g.axes; ++i) {
+    int axis = 2 + i;
+    int64_t reach = g.dilation[i] * (g.kernel[i] - 1), origin = reach - g.padding[i];
+    shape[axis] = g.length[i] + reach;
+    int64_t skipped = origin < 0 ? (-origin + g.stride[i] - 1) / g.stride[i] : 0;
+    starts[axis] = origin + skipped * g.stride[i];
+    steps[axis] = g.stride[i];
+    int64_t fitting = (shape[axis] - starts[axis] + g.stride[i] - 1) / g.stride[i];
+    int64_t count = std::max<int64_t>(0, std::min(y.shape()[axis] - skipped, fitting));
+    result = slice(result, axis, std::min(skipped, y.shape()[axis]), count, 1);
+    if (count == 0) starts[axis] = 0;
+  }
+  result = split_groups(place(result, shape, starts, steps, 0), 1, g.groups);
+  for (int i = 0; i < g.axes; ++i) {
+    result = window(result, 3 + i, g.kernel[i], 1, g.dilation[i]);
+  }
+  return result;
+}
+
+Tensor repeat_for_each(const Tensor& w, int64_t n) {
+  Shape shape = w.shape();
+  shape.insert(0, n);
+  return expand(w, shape);
+}
+
+Shape spatial(std::initializer_list<int64_t> leading, const int64_t* sizes, int axes) {
+  Shape shape = leading;
+  for (int i = 0; i < axes; ++i) shape.push_back(sizes[i]);
+  return shape;
+}
+
+extern const Op convolve_op, scatter_op, correlate_op;
+
+// x [n, c, length...], w [o, c / groups, kernel...] -> y [n, o, positions...]
+Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
+  Tensor a, b;
+  int64_t n = x.shape()[0], o = w.shape()[0];
+  {
+    GradientMode none(false);
+    a = repeat_for_each(split_groups(w, 0, g.groups), n);
+    b = reorder(windows(x, g), {{0, 2}, {3, g.axes}, {2, 1}, {3 + g.axes, g.axes}});
+  }
+  Shape shape = spatial({n, g.groups, o / g.groups}, g.positions, g.axes);
+  return join_groups(record(convolve_op, x.dtype(), shape, {a, b, x, w},
+                            encode({2, 1, g.axes, 1 + g.axes}, g)), 1);
+}
+
+// y [n, o, positions...], w [o, c / groups, kernel...] -> x [n, c, length...]
+Tensor scatter(const Tensor& y, const Tensor& w, const Geometry& g) {
+  Tensor a, b;
+  int64_t n = y.shape()[0], c = w.shape()[1];
+  {
+    GradientMode none(false);
+    Tensor flipped = split_groups(w, 0, g.groups);
+    for (int i = 0; i < g.axes; ++i) flipped = flip(flipped, {3 + i});
+    a = repeat_for_each(reorder(flipped, {{0, 1}, {2, 1}, {1, 1}, {3, g.axes}}), n);
+    b = reorder(transposed_windows(y, g), {{0, 2}, {3, g.axes}, {2, 1}, {3 + g.axes, g.axes}});
+  }
+  return join_groups(record(scatter_op, y.dtype(), spatial({n, g.groups, c}, g.length, g.axes),
+                            {a, b, y, w}, encode({2, 1, g.axes, 1 + g.axes}, g)), 1);
+}
+
+// x [n, c, length...], y [n, o, positions...] -> w [o, c / groups, kernel...]
+Tensor correlate(const Tensor& x, const Tensor& y, const Geometry& g) {
+  Tensor a, b;
+  int64_t c = x.shape()[1], o = y.shape()[1];
+  {
+    GradientMode none(false);
+    a = reorder(split_groups(y, 1, g.groups), {{1, 2}, {0, 1}, {3, g.axes}});
+    b = reorder(windows(x, g), {{1, 2}, {3 + g.axes, g.axes}, {0, 1}, {3, g.axes}});
+  }
+  Shape shape = spatial({g.groups, o / g.groups, c / g.groups}, g.kernel, g.axes);
+  return join_groups(record(correlate_op, x.dtype(), shape, {a, b, x, y},
+                            encode({1, 1, 1 + g.axes, 1 + g.axes}, g)), 0);
+}
+
+void convolve_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  Geometry g = decode(node);
+  const Tensor &x = node.inputs[2], &w = node.inputs[3];
+  Tensor whole = join_groups(dy, 1);
+  if (x.requires_gradient()) gradients[2] = scatter(whole, w, g);
+  if (w.requires_gradient()) gradients[3] = correlate(x, whole, g);
+}
+void scatter_gradient(const Node& node, const Tensor& dx, Tensor* gradients) {
+  Geometry g = decode(node);
+  const Tensor &y = node.inputs[2], &w = node.inputs[3];
+  Tensor whole = join_groups(dx, 1);
+  if (y.requires_gradient()) gradients[2] = convolve(whole, w, g);
+  if (w.requires_gradient()) gradients[3] = correlate(whole, y, g);
+}
+void correlate_gradient(const Node& node, const Tensor& dw, Tensor* gradients) {
+  Geometry g = decode(node);
+  const Tensor &x = node.inputs[2], &y = node.inputs[3];
+  Tensor whole = join_groups(dw, 0);
+  if (x.requires_gradient()) gradients[2] = scatter(y, whole, g);
+  if (y.requires_gradient()) gradients[3] = convolve(x, whole, g);
+}
+
+const Op convolve_op{"convolve", OpKind::contract, 0, nullptr, convolve_gradient};
+const Op scatter_op{"scatter", OpKind::contract, 0, nullptr, scatter_gradient};
+const Op correlate_op{"correlate", OpKind::contract, 0, nullptr, correlate_gradient};
+
+// What a user gave, checked; x has `in` channels and w's first axis has `out`.
+struct Call {
+  const char* name;
+  Tensor x, w;
+  Geometry g;
+};
+Call check(const char* name, const Tensor& x, const Tensor& w, const Convolution& how) {
+  Call call{name, x, w, {}};
+  std::string shapes = to_string(x.shape()) + " with weight " + to_string(w.shape());
+  Geometry& g = call.g;
+  g.axes = how.stride.rank();
+  g.groups = how.groups;
+  if (x.rank() != g.axes + 2 || w.rank() != g.axes + 2) {
+    fail(Code::shape, "%s: %s: both need %d dimensions", name, shapes.c_str(), g.axes + 2);
+  }
+  Dtype dtype = promote(x.dtype(), w.dtype(), name);
+  if (!is_floating(dtype)) {
+    fail(Code::dtype, "%s: needs floats, got %s and %s", name, name_of(x.dtype()),
+         name_of(w.dtype()));
+  }
+  call.x = cast(x, dtype);
+  call.w = cast(w, dtype);
+  if (g.groups < 1) {
+    fail(Code::invalid, "%s: groups is %lld", name, static_cast<long long>(g.groups));
+  }
+  for (int i = 0; i < g.axes; ++i) {
+    g.stride[i] = how.stride[i];
+    g.padding[i] = how.padding[i];
+    g.dilation[i] = how.dilation[i];
+    g.kernel[i] = w.shape()[2 + i];
+    if (g.stride[i] < 1 || g.padding[i] < 0 || g.dilation[i] < 1) {
+      fail(Code::invalid, "%s: stride %s, padding %s, dilation %s: impossible", name,
+           to_string(how.stride).c_str(), to_string(how.padding).c_str(),
+           to_string(how.dilation).c_str());
+    }
+    if (g.kernel[i] < 1) fail(Code::shape, "%s: %s: the kernel is empty", name, shapes.c_str());
+  }
+  return call;
+}
+
+Tensor add_bias(const Call& call, const Tensor& y, const Tensor& bias) {
+  if (!bias) return y;
+  if (bias.rank() != 1 || bias.shape()[0] != y.shape()[1]) {
+    fail(Code::shape, "%s: bias %s: must be [%lld]", call.name, to_string(bias.shape()).c_str(),
+         static_cast<long long>(y.shape()[1]));
+  }
+  Shape shape = Shape::filled(y.rank() - 1, 1);
+  shape[0] = bias.shape()[0];
+  return y + reshape(bias, shape);
+}
+
+constexpr const char* names[2][most_axes] = {
+    {"conv1d", "conv2d", "conv3d"},
+    {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"},
+};
+
+}  // namespace
+
+Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                   const Convolution& how) {
+  Call call = check(names[0][how.stride.rank() - 1], x, weight, how);
+  Geometry& g = call.g;
+  int64_t channels = x.shape()[1], outputs = weight.shape()[0];
+  if (channels % g.groups || outputs % g.groups || weight.shape()[1] != channels / g.groups) {
+    fail(Code::shape, "%s: %s with weight %s in %lld groups: weight must be [out, in / groups, ...]",
+         call.name, to_string(x.shape()).c_str(), to_string(weight.shape()).c_str(),
+         static_cast<long long>(g.groups));
+  }
+  for (int i = 0; i < g.axes; ++i) {
+    g.length[i] = x.shape()[2 + i];
+    int64_t room = g.length[i] + 2 * g.padding[i] - g.dilation[i] * (g.kernel[i] - 1) - 1;
+    if (room < 0) {
+      fail(Code::shape, "%s: %s with weight %s, padding %s, dilation %s: the kernel is larger than "
+           "the padded input", call.name, to_string(x.shape()).c_str(),
+           to_string(weight.shape()).c_str(), to_string(how.padding).c_str(),
+           to_string(how.dilation).c_str());
+    }
+    g.positions[i] = room / g.stride[i] + 1;
+  }
+  return add_bias(call, convolve(call.x, call.w, g), bias);
+}
+
+Tensor convolution_transpose(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                             const Convolution& how) {
+  Call call = check(names[1][how.stride.rank() - 1], x, weight, how);
+  Geometry& g = call.g;
+  if (x.shape()[1] % g.groups || weight.shape()[0] != x.shape()[1]) {
+    fail(Code::shape, "%s: %s with weight %s in %lld groups: weight must be [in, out / groups, ...]",
+         call.name, to_string(x.shape()).c_str(), to_string(weight.shape()).c_str(),
+         static_cast<long long>(g.groups));
+  }
+  for (int i = 0; i < g.axes; ++i) {
+    int64_t extra = how.output_padding[i];
+    if (extra < 0 || (extra >= g.stride[i] && extra >= g.dilation[i])) {
+      fail(Code::invalid, "%s: output_padding %lld must be less than stride %lld or dilation %lld",
+           call.name, static_cast<long long>(extra), static_cast<long long>(g.stride[i]),
+           static_cast<long long>(g.dilation[i]));
+    }
+    g.positions[i] = x.shape()[2 + i];
+    g.length[i] = (g.positions[i] - 1) * g.stride[i] - 2 * g.padding[i] +
+                  g.dilation[i] * (g.kernel[i] - 1) + extra + 1;
+    if (g.positions[i] < 1 || g.length[i] < 1) {
+      fail(Code::shape, "%s: %s with weight %s and padding %s leaves nothing", call.name,
+           to_string(x.shape()).c_str(), to_string(weight.shape()).c_str(),
+           to_string(how.padding).c_str());
+    }
+  }
+  return add_bias(call, scatter(call.x, call.w, g), bias);
+}
+
+}  // namespace mt

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Einstein sum by NumPy's grammar. Labels that stand once are summed first; then operands are
+// contracted in pairs, in the order with the fewest multiplications.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+// A label is a letter's number, or `letters` + i for the i-th broadcast axis from the right.
+constexpr int letters = 52, label_count = letters + max_rank;
+constexpr char broadcast_mark = '.';
+using Labels = std::vector<int>;
+using Sizes = std::array<int64_t, label_count>;
+
+// Letters sort as in ASCII: upper case first.
+int label_of(char letter) { return letter <= 'Z' ? letter - 'A' : letter - 'a' + 26; }
+char letter_of(int label) {
+  return static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26);
+}
+bool contains(const Labels& labels, int label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
+
+struct Term {
+  Tensor value;
+  Labels labels;  // of its axes, each once
+};
+
+class Equation {
+ public:
+  explicit Equation(const char* text) : text_(text) {
+    if (!text) fail(Code::null, "einsum: the equation is NULL");
+    bool output = false;
+    std::string part;
+    auto finish = [&] {
+      (output ? result_ : inputs_.emplace_back()) = part;
+      part.clear();
+    };
+    for (size_t at = 0; text[at]; ++at) {
+      char c = text[at];
+      if (c == ' ') continue;
+      if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
+        part += c;
+      } else if (c == '.') {
+        if (text[at + 1] != '.' || text[at + 2] != '.') fault(at, "expected \"...\"");
+        if (part.find(broadcast_mark) != std::string::npos) fault(at, "a second \"...\"");
+        part += broadcast_mark;
+        at += 2;
+      } else if (c == ',' && !output) {
+        finish();
+      } else if (c == '-' && text[at + 1] == '>' && !output) {
+        finish();
+        output = true;
+        ++at;
+      } else if (c == '-' || c == '>') {
+        fault(at, output ? "a second \"->\"" : "expected \"->\"");
+      } else {
+        fault(at, std::string("unexpected '") + c + "'");
+      }
+    }
+    finish();
+    explicit_ = output;
+  }
+
+  size_t operand_count() const { return inputs_.size(); }
+
+  // The labels of operand i, one for each of its axes.
+  Labels labels(size_t i, const Tensor& operand) {
+    const std::string& part = inputs_[i];
+    bool has_mark = part.find(broadcast_mark) != std::string::npos;
+    int named = static_cast<int>(part.size()) - has_mark;
+    int extra = operand.rank() - named;
+    if (extra < 0 || (extra > 0 && !has_mark)) {
+      fail(Code::shape, "einsum: \"%s\": operand %zu has %d labels, its tensor %s %d dimensions",
+           text_, i, named, to_string(operand.shape()).c_str(), operand.rank());
+    }
+    Labels result;
+    for (char c : part) {
+      if (c != broadcast_mark) {
+        result.push_back(label_of(c));
+        continue;
+      }
+      for (int d = extra - 1; d >= 0; --d) result.push_back(letters + d);
+    }
+    broadcast_rank_ = std::max(broadcast_rank_, has_mark ? extra : 0);
+    return result;
+  }
+
+  // After all operands' labels are known.
+  Labels output() const {
+    Labels result;
+    auto broadcast_axes = [&] {
+      for (int d = broadcast_rank_ - 1; d >= 0; --d) result.push_back(letters + d);
+    };
+    if (!explicit_) {
+      int count[letters] = {};
+      for (const std::string& part : inputs_) {
+        for (char c : part) count[c == broadcast_mark ? 0 : label_of(c)] += c != broadcast_mark;
+      }
+      broadcast_axes();
+      for (int label = 0; label < letters; ++label) {
+        if (count[label] == 1) result.push_back(label);
+      }
+      return result;
+    }
+    for (char c : result_) {
+      if (c == broadcast_mark) {
+        broadcast_axes();
+        continue;
+      }
+      bool known = false;
+      for (const std::string& part : inputs_) known |= part.find(c) != std::string::npos;
+      if (!known) invalid(std::string("no operand has the result's label '") + c + "'");
+      if (contains(result, label_of(c))) {
+        invalid(std::string("label '") + c + "' stands twice in the result");
+      }
+      result.push_back(label_of(c));
+    }
+    if (broadcast_rank_ > 0 && result_.find(broadcast_mark) == std::string::npos) {
+      invalid("the operands have broadcast axes, so the result needs \"...\"");
+    }
+    return result;
+  }
+
+  [[noreturn]] void invalid(const std::string& what) const {
+    fail(Code::invalid, "einsum: \"%s\": %s", text_, what.c_str());
+  }
+  const char* text() const { return text_; }
+
+ private:
+  [[noreturn]] void fault(size_t at, const std::string& what) const {
+    fail(Code::invalid, "einsum: \"%s\": at %zu: %s", text_, at, what.c_str());
+  }
+
+  const char* text_;
+  std::vector<std::string> inputs_;
+  std::string result_;
+  bool explicit_ = false;
+  int broadcast_rank_ = 0;
+};
+
+std::string name_of(int label) {
+  return label < letters ? std::string("'") + letter_of(label) + "'" : "of \"...\"";
+}
+
+// The size of every label; one stretches.
+Sizes find_sizes(const Equation& equation, const std::vector<Term>& terms) {
+  Sizes sizes;
+  sizes.fill(-1);
+  for (size_t i = 0; i < terms.size(); ++i) {
+    for (int d = 0; d < terms[i].value.rank(); ++d) {
+      int64_t& known = sizes[static_cast<size_t>(terms[i].labels[static_cast<size_t>(d)])];
+      int64_t size = terms[i].value.shape()[d];
+      if (known == -1 || known == 1) {
+        known = size;
+      } else if (size != 1 && size != known) {
+        fail(Code::shape, "einsum: \"%s\": label %s is %lld before, and %lld in operand %zu %s",
+             equation.text(), name_of(terms[i].labels[static_cast<size_t>(d)]).c_str(),
+             static_cast<long long>(known), static_cast<long long>(size), i,
+             to_string(terms[i].value.shape()).c_str());
+      }
+    }
+  }
+  return sizes;
+}
+
+// Drops the axes that stretch, and takes diagonals.
+void simplify(Term* term, const Sizes& sizes) {
+  Dims stretched;
+  Labels kept;
+  for (int d = 0; d < term->value.rank(); ++d) {
+    int label = term->labels[static_cast<size_t>(d)];
+    if (term->value.shape()[d] == 1 && sizes[static_cast<size_t>(label)] != 1) {
+      stretched.push_back(d);
+    } else {
+      kept.push_back(label);
+    }
+  }
+  if (!stretched.empty()) term->value = squeeze(term->value, stretched);
+  term->labels = kept;
+  for (size_t b = 0; b < term->labels.size(); ++b) {
+    auto first = std::find(term->labels.begin(), term->labels.end(), term->labels[b]);
+    size_t a = static_cast<size_t>(first - term->labels.begin());
+    if (a == b) continue;
+    term->value = diagonal(term->value, static_cast<int>(a), static_cast<int>(b));
+    term->labels.erase(term->labels.begin() + static_cast<int64_t>(b));
+    --b;
+  }
+}
+
+void sum_unwanted(Term* term, const std::vector<bool>& wanted) {
+  Dims summed;
+  Labels kept;
+  for (size_t d = 0; d < term->labels.size(); ++d) {
+    if (wanted[static_cast<size_t>(term->labels[d])]) kept.push_back(term->labels[d]);
+    else summed.push_back(static_cast<int64_t>(d));
+  }
+  if (!summed.empty()) {
+    Dtype dtype = term->value.dtype();
+    term->value = cast(sum(term->value, summed), dtype);
+  }
+  term->labels = kept;
+}
+
+// The term's axes in the given order; labels it lacks become axes of size one.
+Tensor arranged(const Term& term, const Labels& order) {
+  Dims axes;
+  Shape shape;
+  for (int label : order) {
+    auto found = std::find(term.labels.begin(), term.labels.end(), label);
+    if (found == term.labels.end()) {
+      shape.push_back(1);
+      continue;
+    }
+    axes.push_back(found - term.labels.begin());
+    shape.push_back(term.value.shape()[static_cast<int>(axes.back())]);
+  }
+  Tensor result = term.value;
+  for (int i = 0; i < axes.rank(); ++i) {
+    if (axes[i] != i) {
+      result = permute(result, axes);
+      break;
+    }
+  }
+  return reshape(result, shape);
+}
+
+// One term from two, with the labels that are still wanted.
+Term contract_pair(const Term& a, const Term& b, const std::vector<bool>& wanted) {
+  Labels batch, m, n, k;
+  for (int label : a.labels) {
+    bool keep = wanted[static_cast<size_t>(label)];
+    (!contains(b.labels, label) ? m : keep ? batch : k).push_back(label);
+  }
+  for (int label : b.labels) {
+    if (!contains(a.labels, label)) n.push_back(label);
+  }
+  auto joined = [](std::initializer_list<const Labels*> parts) {
+    Labels result;
+    for (const Labels* part : parts) result.insert(result.end(), part->begin(), part->end());
+    return result;
+  };
+  Term result;
+  result.labels = joined({&batch, &m, &n});
+  if (k.empty()) {  // nothing is summed: a product, element by element
+    result.value = mul(arranged(a, result.labels), arranged(b, result.labels));
+  } else {
+    result.value = contract(arranged(a, joined({&batch, &m, &k})),
+                            arranged(b, joined({&batch, &n, &k})), static_cast<int>(batch.size()),
+                            static_cast<int>(m.size()), static_cast<int>(n.size()),
+                            static_cast<int>(k.size()));
+  }
+  return result;
+}
+
+// Which labels stand in the output or in a term outside of `set`, the terms' numbers as bits.
+std::vector<bool> wanted_outside(const std::vector<Term>& terms, const Labels& output,
+                                 unsigned set) {
+  std::vector<bool> wanted(label_count, false);
+  for (int label : output) wanted[static_cast<size_t>(label)] = true;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    if (i < 32 && (set >> i & 1)) continue;
+    for (int label : terms[i].labels) wanted[static_cast<size_t>(label)] = true;
+  }
+  return wanted;
+}
+
+// Multiplications when both sets of labels meet.
+double cost_of(const Labels& a, const Labels& b, const Sizes& sizes) {
+  double cost = 1;
+  for (int label : a) cost *= static_cast<double>(sizes[static_cast<size_t>(label)]);
+  for (int label : b) {
+    if (!contains(a, label)) cost *= static_cast<double>(sizes[static_cast<size_t>(label)]);
+  }
+  return cost;
+}
+
+// The best order for up to six terms: the cheapest way to make every subset from two parts.
+class BestOrder {
+ public:
+  BestOrder(const std::vector<Term>& terms, const Labels& output, const Sizes& sizes)
+      : terms_(terms), output_(output), entries_(size_t{1} << terms.size()) {
+    unsigned all = (1u << terms.size()) - 1;
+    for (unsigned set = 1; set <= all; ++set) {
+      Entry& entry = entries_[set];
+      std::vector<bool> wanted = wanted_outside(terms, output, set);
+      for (size_t i = 0; i < terms.size(); ++i) {
+        if (!(set >> i & 1)) continue;
+        for (int label : terms[i].labels) {
+          bool whole = set == 1u << i;
+          if ((whole || wanted[static_cast<size_t>(label)]) && !contains(entry.labels, label)) {
+            entry.labels.push_back(label);
+          }
+        }
+      }
+      for (unsigned part = (set - 1) & set; part > 0; part = (part - 1) & set) {
+        unsigned rest = set ^ part;
+        if (part < rest) continue;  // the other half has been seen
+        double cost = entries_[part].cost + entries_[rest].cost +
+                      cost_of(entries_[part].labels, entries_[rest].labels, sizes);
+        if (entry.part == 0 || cost < entry.cost) {
+          entry.cost = cost;
+          entry.part = rest;
+        }
+      }
+    }
+  }
+
+  Term run(unsigned set) const {
+    const Entry& entry = entries_[set];
+    if (entry.part == 0) return terms_[static_cast<size_t>(__builtin_ctz(set))];
+    return contract_pair(run(entry.part), run(set ^ entry.part),
+                         wanted_outside(terms_, output_, set));
+  }
+
+ private:
+  struct Entry {
+    double cost = 0;
+    unsigned part = 0;  // one of the two parts that make the set; 0 for single terms
+    Labels labels;
+  };
+  const std::vector<Term>& terms_;
+  const Labels& output_;
+  std::vector<Entry> entries_;
+};
+
+constexpr size_t most_searched = 6;
+
+// Beyond that, always the cheapest pair.
+void contract_cheapest_pair(std::vector<Term>* terms, const Labels& output, const Sizes& sizes) {
+  size_t best_a = 0, best_b = 1;
+  double best = -1;
+  for (size_t b = 1; b < terms->size(); ++b) {
+    for (size_t a = 0; a < b; ++a) {
+      double cost = cost_of((*terms)[a].labels, (*terms)[b].labels, sizes);
+      if (best < 0 || cost < best) {
+        best = cost;
+        best_a = a;
+        best_b = b;
+      }
+    }
+  }
+  Term a = std::move((*terms)[best_a]), b = std::move((*terms)[best_b]);
+  terms->erase(terms->begin() + static_cast<int64_t>(best_b));
+  terms->erase(terms->begin() + static_cast<int64_t>(best_a));
+  Term joined = contract_pair(a, b, wanted_outside(*terms, output, 0));
+  terms->push_back(std::move(joined));
+}
+
+}  // namespace
+
+Tensor einsum(const char* text, const std::vector<Tensor>& operands) {
+  Equation equation(text);
+  if (operands.size() != equation.operand_count()) {
+    fail(Code::invalid, "einsum: \"%s\": the equation has %zu operands, but %zu tensors were given",
+         text, equation.operand_count(), operands.size());
+  }
+  Dtype dtype = operands[0].dtype();
+  for (const Tensor& operand : operands) dtype = promote(dtype, operand.dtype(), "einsum");
+  std::vector<Term> terms;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    terms.push_back({operands[i], equation.labels(i, operands[i])});
+  }
+  Labels output = equation.output();
+  Sizes sizes = find_sizes(equation, terms);
+  for (Term& term : terms) simplify(&term, sizes);
+  for (size_t i = 0; i < terms.size(); ++i) {
+    std::vector<bool> wanted(label_count, false);
+    for (int label : output) wanted[static_cast<size_t>(label)] = true;
+    for (size_t j = 0; j < terms.size(); ++j) {
+      if (j == i) continue;
+      for (int label : terms[j].labels) wanted[static_cast<size_t>(label)] = true;
+    }
+    sum_unwanted(&terms[i], wanted);
+    terms[i].value = cast(terms[i].value, dtype);
+  }
+  while (terms.size() > most_searched) contract_cheapest_pair(&terms, output, sizes);
+  Term result = BestOrder(terms, output, sizes).run((1u << terms.size()) - 1);
+  // A label whose axes were all stretched away by another operand's is still there in that one; so
+  // the result has every label of the output.
+  return arranged(result, output);
+}
+
+}  // namespace mt

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fresh values for weights.
+#include "ops/initialize.h"
+
+#include <cmath>
+
+#include "ops/naive.h"
+#include "ops/random.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+struct Fans {
+  double in, out;
+};
+Fans fans_of(const char* name, const Shape& shape) {
+  if (shape.rank() < 2) {
+    fail(Code::shape, "%s: %s: needs two dimensions", name, to_string(shape).c_str());
+  }
+  double kernel = 1;
+  for (int i = 2; i < shape.rank(); ++i) kernel *= static_cast<double>(shape[i]);
+  return {static_cast<double>(shape[1]) * kernel, static_cast<double>(shape[0]) * kernel};
+}
+
+double kaiming(const char* name, const Shape& shape, double slope) {
+  double terms = (1 + slope * slope) * fans_of(name, shape).in;
+  return terms > 0 ? std::sqrt(2 / terms) : 0;
+}
+double xavier(const char* name, const Shape& shape, double gain) {
+  Fans fans = fans_of(name, shape);
+  return fans.in + fans.out > 0 ? gain * std::sqrt(2 / (fans.in + fans.out)) : 0;
+}
+// Uniform with the given deviation.
+Tensor spread(const Shape& shape, double deviation, Dtype dtype, Device& device) {
+  double bound = std::fabs(deviation) * std::sqrt(3.0);
+  return uniform(shape, -bound, bound, dtype, device);
+}
+
+// Makes the rows of a matrix, or its columns if those are fewer, orthonormal: Gram and Schmidt's
+// method, each vector twice, which leaves them orthogonal to rounding.
+void orthonormal_value(const NaiveCall& call) {
+  const NaiveArray &x = call.inputs[0], &y = call.output;
+  int64_t rows = x.layout.shape[0], columns = x.layout.shape[1];
+  bool by_row = rows <= columns;
+  int64_t count = by_row ? rows : columns, length = by_row ? columns : rows;
+  std::vector<double> basis(static_cast<size_t>(count * length));
+  for (int64_t i = 0; i < count; ++i) {
+    double* v = basis.data() + i * length;
+    for (int64_t j = 0; j < length; ++j) v[j] = x.number(by_row ? i * columns + j : j * columns + i);
+    auto norm = [&] {
+      double sum = 0;
+      for (int64_t j = 0; j < length; ++j) sum += v[j] * v[j];
+      return std::sqrt(sum);
+    };
+    double before = norm();
+    for (int pass = 0; pass < 2; ++pass) {
+      for (int64_t other = 0; other < i; ++other) {
+        const double* u = basis.data() + other * length;
+        double dot = 0;
+        for (int64_t j = 0; j < length; ++j) dot += u[j] * v[j];
+        for (int64_t j = 0; j < length; ++j) v[j] -= dot * u[j];
+      }
+    }
+    double after = norm();
+    bool depends = !(after > before * 1e-12);  // never with random vectors; then it stays zero
+    for (int64_t j = 0; j < length; ++j) v[j] = depends ? 0 : v[j] / after;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t j = 0; j < length; ++j) {
+      y.set_number(by_row ? i * columns + j : j * columns + i,
+                   basis[static_cast<size_t>(i * length + j)]);
+    }
+  }
+}
+const Op orthonormal_op{"orthonormal", OpKind::call, 0, orthonormal_value};
+
+}  // namespace
+
+Tensor xavier_uniform(const Shape& shape, double gain, Dtype dtype, Device& device) {
+  return spread(shape, xavier("xavier_uniform", shape, gain), dtype, device);
+}
+Tensor xavier_normal(const Shape& shape, double gain, Dtype dtype, Device& device) {
+  return normal(shape, 0, std::fabs(xavier("xavier_normal", shape, gain)), dtype, device);
+}
+Tensor kaiming_uniform(const Shape& shape, double slope, Dtype dtype, Device& device) {
+  return spread(shape, kaiming("kaiming_uniform", shape, slope), dtype, device);
+}
+Tensor kaiming_normal(const Shape& shape, double slope, Dtype dtype, Device& device) {
+  return normal(shape, 0, kaiming("kaiming_normal", shape, slope), dtype, device);
+}
+
+Tensor orthogonal(const Shape& shape, double gain, Dtype dtype, Device& device) {
+  fans_of("orthogonal", shape);
+  int64_t rows = shape[0], rest = 1;
+  for (int i = 1; i < shape.rank(); ++i) rest *= shape[i];
+  Tensor x = normal({rows, rest}, 0, 1, Dtype::float64, device);
+  Tensor q = record(orthonormal_op, Dtype::float64, x.shape(), {x});
+  return cast(reshape(q * gain, shape), dtype);
+}
+
+}  // namespace mt

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Losses, from logits and without overflow.
+#include <limits>
+
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+Tensor reduced(const Tensor& loss, LossReduction reduction) {
+  switch (reduction) {
+    case LossReduction::mean: return mean(loss);
+    case LossReduction::sum: return sum(loss);
+    case LossReduction::none: return loss;
+  }
+  return loss;
+}
+
+Tensor real(const char* name, const Tensor& x) {
+  if (!is_floating(x.dtype())) {
+    fail(Code::dtype, "%s: needs floats, got %s", name, name_of(x.dtype()));
+  }
+  return cast(x, accumulator_of(x.dtype()));
+}
+
+}  // namespace
+
+// For a row x with target t the loss is log(sum(e^(x - m))) - (x_t - m). The target's logit is
+// chosen by comparing with 0, 1, 2, ..., so that all is one pass over the row, forward and back.
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,
+                     LossReduction reduction) {
+  const char* name = "cross_entropy";
+  int at = normalize_axis(axis, logits.rank(), name);
+  Tensor rows = move_axis(real(name, logits), at, -1);
+  int64_t classes = rows.shape().back();
+  bool probabilities = is_floating(targets.dtype());
+  Shape expected = logits.shape();
+  if (!probabilities) expected.erase(at);
+  if (targets.shape() != expected || targets.dtype() == Dtype::boolean) {
+    fail(targets.shape() != expected ? Code::shape : Code::dtype,
+         "%s: logits %s with %s targets %s: must be integers without axis %d, or probabilities of "
+         "the logits' shape", name, to_string(logits.shape()).c_str(), name_of(targets.dtype()),
+         to_string(targets.shape()).c_str(), at);
+  }
+  if (classes == 0) fail(Code::shape, "%s: logits %s have no classes", name,
+                         to_string(logits.shape()).c_str());
+  Tensor shift;
+  {
+    GradientMode none(false);
+    shift = max(rows, {-1}, true);
+  }
+  Tensor shifted = rows - shift;
+  Tensor loss;
+  if (probabilities) {
+    Tensor p = move_axis(cast(targets, rows.dtype()), at, -1);
+    Tensor scale = log(sum(exp(shifted), {-1}, true));
+    loss = sum(p * (scale - shifted), {-1});
+  } else {
+    Tensor scale = log(sum(exp(shifted), {-1}));
+    Tensor index = reshape(iota({classes}, Dtype::int64, logits.device()), {classes});
+    Tensor target = unsqueeze(cast(targets, Dtype::int64), -1);
+    Tensor zero = number(0, logits.device());
+    loss = scale - sum(where(equal(target, index), shifted, zero), {-1});
+  }
+  return cast(reduced(loss, reduction), logits.dtype());
+}
+
+Tensor mse_loss(const Tensor& x, const Tensor& target, LossReduction reduction) {
+  Dtype dtype = promote(x.dtype(), target.dtype(), "mse_loss");
+  if (!is_floating(dtype)) fail(Code::dtype, "mse_loss: needs floats, got %s", name_of(dtype));
+  Tensor difference = cast(x, accumulator_of(dtype)) - cast(target, accumulator_of(dtype));
+  return cast(reduced(square(difference), reduction), dtype);
+}
+
+// max(x, 0) - x t + log(1 + e^-|x|) is softplus(x) - x t.
+Tensor bce_with_logits(const Tensor& x, const Tensor& target, LossReduction reduction) {
+  Dtype dtype = promote(x.dtype(), target.dtype(), "bce_with_logits");
+  if (!is_floating(dtype)) {
+    fail(Code::dtype, "bce_with_logits: needs floats, got %s", name_of(dtype));
+  }
+  Tensor wide = cast(x, accumulator_of(dtype));
+  Tensor loss = softplus(wide) - wide * cast(target, wide.dtype());
+  return cast(reduced(loss, reduction), dtype);
+}
+
+}  // namespace mt

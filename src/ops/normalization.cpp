@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Normalisation by rows (layer norm, RMS norm) and by channels (batch norm).
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+// The last `naxes` axes, which `weight` and `bias` have the shape of.
+Dims trailing_axes(const char* name, const Tensor& x, int naxes,
+                   std::initializer_list<const Tensor*> parameters) {
+  if (!is_floating(x.dtype())) {
+    fail(Code::dtype, "%s: needs floats, got %s", name, name_of(x.dtype()));
+  }
+  if (naxes < 1 || naxes > x.rank()) {
+    fail(Code::invalid, "%s: %d axes of %s", name, naxes, to_string(x.shape()).c_str());
+  }
+  Shape expected(x.shape().data() + (x.rank() - naxes), naxes);
+  for (const Tensor* parameter : parameters) {
+    if (*parameter && parameter->shape() != expected) {
+      fail(Code::shape, "%s: %s over %d axes: weight and bias must be %s, got %s", name,
+           to_string(x.shape()).c_str(), naxes, to_string(expected).c_str(),
+           to_string(parameter->shape()).c_str());
+    }
+  }
+  Dims axes;
+  for (int i = x.rank() - naxes; i < x.rank(); ++i) axes.push_back(i);
+  return axes;
+}
+
+Tensor scaled(const Tensor& y, const Tensor& weight, const Tensor& bias) {
+  Tensor result = y;
+  if (weight) result = result * cast(weight, y.dtype());
+  if (bias) result = result + cast(bias, y.dtype());
+  return result;
+}
+
+}  // namespace
+
+Tensor layer_norm(const Tensor& x, int naxes, const Tensor& weight, const Tensor& bias,
+                  double epsilon) {
+  Dims axes = trailing_axes("layer_norm", x, naxes, {&weight, &bias});
+  Tensor wide = cast(x, accumulator_of(x.dtype()));
+  Tensor deviation = wide - mean(wide, axes, true);
+  Tensor y = deviation * rsqrt(mean(square(deviation), axes, true) + epsilon);
+  return cast(scaled(y, weight, bias), x.dtype());
+}
+
+Tensor rms_norm(const Tensor& x, int naxes, const Tensor& weight, double epsilon) {
+  Dims axes = trailing_axes("rms_norm", x, naxes, {&weight});
+  Tensor wide = cast(x, accumulator_of(x.dtype()));
+  Tensor y = wide * rsqrt(mean(square(wide), axes, true) + epsilon);
+  return cast(scaled(y, weight, nullptr), x.dtype());
+}
+
+BatchNorm batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                     const Tensor& running_mean, const Tensor& running_var, bool training,
+                     double momentum, double epsilon) {
+  const char* name = "batch_norm";
+  if (!is_floating(x.dtype())) {
+    fail(Code::dtype, "%s: needs floats, got %s", name, name_of(x.dtype()));
+  }
+  if (x.rank() < 2) {
+    fail(Code::shape, "%s: %s: needs [batch, channels, ...]", name, to_string(x.shape()).c_str());
+  }
+  int64_t channels = x.shape()[1];
+  for (const Tensor* parameter : {&weight, &bias, &running_mean, &running_var}) {
+    if (*parameter && parameter->shape() != Shape{channels}) {
+      fail(Code::shape, "%s: %s: weight, bias and statistics must be [%lld], got %s", name,
+           to_string(x.shape()).c_str(), static_cast<long long>(channels),
+           to_string(parameter->shape()).c_str());
+    }
+  }
+  if (!training && (!running_mean || !running_var)) {
+    fail(Code::null, "%s: evaluation needs the running statistics", name);
+  }
+  Tensor wide = cast(x, accumulator_of(x.dtype()));
+  Dims axes{0};
+  for (int i = 2; i < x.rank(); ++i) axes.push_back(i);
+  Shape by_channel = Shape::filled(x.rank() - 1, 1);
+  by_channel[0] = channels;
+  auto spread = [&](const Tensor& t) { return reshape(cast(t, wide.dtype()), by_channel); };
+
+  BatchNorm result{nullptr, running_mean, running_var};
+  Tensor center, variance;  // [channels, 1...]
+  if (training) {
+    Tensor channel_mean = mean(wide, axes);
+    center = reshape(channel_mean, by_channel);
+    Tensor channel_variance = mean(square(wide - center), axes);
+    variance = reshape(channel_variance, by_channel);
+    GradientMode none(false);
+    double count = channels ? static_cast<double>(x.size() / channels) : 2;
+    if (running_var && count < 2) {
+      fail(Code::shape, "%s: %s: training needs more than one value for each channel", name,
+           to_string(x.shape()).c_str());
+    }
+    auto moved = [&](const Tensor& old, const Tensor& now) {
+      return cast(cast(old, wide.dtype()) * (1 - momentum) + now * momentum, old.dtype());
+    };
+    if (running_mean) result.running_mean = moved(running_mean, channel_mean);
+    if (running_var) {
+      result.running_var = moved(running_var, channel_variance * (count / (count - 1)));
+    }
+  } else {
+    center = spread(running_mean);
+    variance = spread(running_var);
+  }
+  Tensor scale = rsqrt(variance + epsilon);
+  if (weight) scale = scale * spread(weight);
+  Tensor y = (wide - center) * scale;
+  if (bias) y = y + spread(bias);
+  result.y = cast(y, x.dtype());
+  return result;
+}
+
+}  // namespace mt

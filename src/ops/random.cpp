@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/random.h"
+
+#include <cmath>
+#include <limits>
+
+#include "ops/half.h"
+#include "ops/naive.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+const Op random_op{"random", OpKind::random};
+
+struct Current {
+  Ref<Generator> own{new Generator(0)}, used;
+};
+Current& current_of_thread() {
+  thread_local Current current;
+  return current;
+}
+
+// Uniform in [0, 1) for float32 and float64, 32 random bits for uint32.
+Tensor draw(const Shape& shape, Dtype dtype, Device& device) {
+  check_shape(shape, size_of(dtype), "random");
+  return record_source(random_op, dtype, shape, device, {}, Generator::current().draw());
+}
+
+void check_floating(const char* name, Dtype dtype) {
+  if (!is_floating(dtype)) fail(Code::dtype, "%s: needs floats, got %s", name, name_of(dtype));
+}
+
+// The largest number of `dtype` below `high`.
+double below(double high, Dtype dtype) {
+  if (dtype == Dtype::float64) return std::nextafter(high, -HUGE_VAL);
+  float number = static_cast<float>(high);
+  if (dtype == Dtype::float32) return number < high ? number : std::nextafter(number, -HUGE_VALF);
+  auto value = [&](uint16_t bits) {
+    return dtype == Dtype::float16 ? half_to_float(bits) : bfloat_to_float(bits);
+  };
+  uint16_t bits = dtype == Dtype::float16 ? float_to_half(number) : float_to_bfloat(number);
+  if (value(bits) < high) return value(bits);
+  if ((bits & 0x7fff) == 0) return value(0x8001);
+  return value(static_cast<uint16_t>(bits & 0x8000 ? bits + 1 : bits - 1));
+}
+
+}  // namespace
+
+Generator& Generator::current() {
+  Current& current = current_of_thread();
+  return current.used ? *current.used.get() : *current.own.get();
+}
+
+void Generator::use(Ref<Generator> generator) { current_of_thread().used = std::move(generator); }
+
+Immediates Generator::draw() {
+  Immediates drawn{{seed_.load(), stream_.fetch_add(1)}};
+  if (TraceLog* log = TraceLog::current()) log->note(this, drawn);
+  return drawn;
+}
+
+Tensor uniform(const Shape& shape, double low, double high, Dtype dtype, Device& device) {
+  check_floating("uniform", dtype);
+  if (!(low <= high) || !std::isfinite(low) || !std::isfinite(high)) {
+    fail(Code::invalid, "uniform: [%g, %g) is no interval", low, high);
+  }
+  Tensor u = draw(shape, accumulator_of(dtype), device);
+  if (low == 0 && high == 1 && !is_half(dtype)) return u;
+  if (low == high) return full(shape, low, dtype, device);
+  // Rounding may reach `high`, which does not belong to the interval.
+  return minimum(cast(u * (high - low) + low, dtype), number(below(high, dtype), device));
+}
+
+// Box and Muller: the radius and the angle of a point of the plane's normal distribution.
+Tensor normal(const Shape& shape, double mean, double deviation, Dtype dtype, Device& device) {
+  check_floating("normal", dtype);
+  if (!(deviation >= 0) || !std::isfinite(deviation) || !std::isfinite(mean)) {
+    fail(Code::invalid, "normal: mean %g, deviation %g: impossible", mean, deviation);
+  }
+  constexpr double pi = 3.14159265358979323846;
+  Dtype wide = accumulator_of(dtype);
+  Tensor radius = sqrt(log(1.0 - draw(shape, wide, device)) * -2.0);
+  Tensor z = radius * cos(draw(shape, wide, device) * (2 * pi));
+  return cast(z * deviation + mean, dtype);
+}
+
+// low + floor(u (high - low) / 2^64) with 64 random bits u, by the schoolbook product of 32-bit
+// halves: no value is more than 1 / 2^64 more likely than it should be.
+Tensor integers(const Shape& shape, int64_t low, int64_t high, Dtype dtype, Device& device) {
+  if (!is_integer(dtype)) fail(Code::dtype, "integers: needs integers, got %s", name_of(dtype));
+  int bits = static_cast<int>(size_of(dtype)) * 8;
+  int64_t least = is_unsigned(dtype) ? 0 : bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1));
+  int64_t greatest = bits == 64            ? INT64_MAX
+                     : is_unsigned(dtype) ? (int64_t{1} << bits) - 1
+                                          : (int64_t{1} << (bits - 1)) - 1;
+  if (low >= high || low < least || high - 1 > greatest) {
+    fail(Code::invalid, "integers: [%lld, %lld) is no range of %s", static_cast<long long>(low),
+         static_cast<long long>(high), name_of(dtype));
+  }
+  uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  auto constant = [&](uint64_t value) {
+    return full_integer({}, static_cast<int64_t>(value), Dtype::uint64, device);
+  };
+  Tensor word = constant(32), mask = constant(0xffffffff);
+  Tensor upper = cast(draw(shape, Dtype::uint32, device), Dtype::uint64);
+  Tensor lower = cast(draw(shape, Dtype::uint32, device), Dtype::uint64);
+  Tensor range_lower = constant(range & 0xffffffff);
+  auto top = [&](const Tensor& x) { return bitwise_right_shift(x, word); };
+  Tensor middle = upper * range_lower;
+  Tensor carry = top(lower * range_lower);
+  Tensor result;
+  if (range >> 32 == 0) {
+    result = top(middle + carry);  // below 2^64: (2^32 - 1)^2 + 2^32 - 1
+  } else {
+    Tensor range_upper = constant(range >> 32);
+    Tensor other = lower * range_upper;
+    carry = carry + bitwise_and(middle, mask) + bitwise_and(other, mask);
+    result = upper * range_upper + top(middle) + top(other) + top(carry);
+  }
+  return cast(cast(result, Dtype::int64) + full_integer({}, low, Dtype::int64, device), dtype);
+}
+
+Tensor bernoulli(const Shape& shape, double probability, Dtype dtype, Device& device) {
+  if (!(probability >= 0 && probability <= 1)) {
+    fail(Code::invalid, "bernoulli: probability %g is not within 0 to 1", probability);
+  }
+  return cast(less(draw(shape, Dtype::float32, device), number(probability, device)), dtype);
+}
+
+Tensor dropout(const Tensor& x, double probability, bool training) {
+  if (!(probability >= 0 && probability <= 1)) {
+    fail(Code::invalid, "dropout: probability %g is not within 0 to 1", probability);
+  }
+  if (!is_floating(x.dtype())) {
+    fail(Code::dtype, "dropout: needs floats, got %s", name_of(x.dtype()));
+  }
+  if (!training || probability == 0) return x;
+  Tensor keep = greater_equal(draw(x.shape(), Dtype::float32, x.device()),
+                              number(probability, x.device()));
+  double scale = probability < 1 ? 1 / (1 - probability) : 0;
+  return where(keep, x * scale, number(0, x.device()));
+}
+
+}  // namespace mt

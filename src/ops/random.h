@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random tensors. Element i of a draw is a pure function of seed, stream and i, and every draw
+// takes a stream of its own, so numbers depend neither on threads nor on the device.
+#pragma once
+
+#include <atomic>
+
+#include "graph/trace_log.h"
+#include "ops/ops.h"
+
+namespace mt {
+
+class Generator final : public StreamSource {
+ public:
+  explicit Generator(uint64_t seed) : seed_(seed) {}
+
+  // The calling thread's current one; at first its own, seeded with 0.
+  static Generator& current();
+  static void use(Ref<Generator> generator);  // nullptr: the thread's own
+
+  Immediates draw() override;
+  Immediates state() const { return {{seed_.load(), stream_.load()}}; }
+  void set_state(const Immediates& state) {
+    seed_ = state.value[0];
+    stream_ = state.value[1];
+  }
+
+  void retain() override { references_.fetch_add(1, std::memory_order_relaxed); }
+  void release() override {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+ private:
+  std::atomic<uint64_t> seed_, stream_{0};
+  std::atomic<int32_t> references_{0};
+};
+
+// Draws from the current generator.
+Tensor uniform(const Shape& shape, double low, double high, Dtype dtype, Device& device);
+Tensor normal(const Shape& shape, double mean, double deviation, Dtype dtype, Device& device);
+Tensor integers(const Shape& shape, int64_t low, int64_t high, Dtype dtype, Device& device);
+Tensor bernoulli(const Shape& shape, double probability, Dtype dtype, Device& device);
+Tensor dropout(const Tensor& x, double probability, bool training);
+
+}  // namespace mt

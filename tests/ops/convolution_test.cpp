@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace mt::test {
+namespace {
+
+Convolution how(Dims stride, Dims padding, Dims dilation, int64_t groups = 1,
+                Dims output_padding = {0, 0}) {
+  return {stride, padding, dilation, output_padding, groups};
+}
+
+// The definition, as loops.
+std::vector<double> by_loops(const Tensor& x, const Tensor& w, const Convolution& c) {
+  std::vector<double> input = read(x), weight = read(w), result;
+  Shape s = x.shape(), k = w.shape();
+  int64_t per_group = k[0] / c.groups;
+  int64_t out[2];
+  for (int i = 0; i < 2; ++i) {
+    out[i] = (s[2 + i] + 2 * c.padding[i] - c.dilation[i] * (k[2 + i] - 1) - 1) / c.stride[i] + 1;
+  }
+  for (int64_t n = 0; n < s[0]; ++n)
+    for (int64_t o = 0; o < k[0]; ++o)
+      for (int64_t p = 0; p < out[0]; ++p)
+        for (int64_t q = 0; q < out[1]; ++q) {
+          double sum = 0;
+          for (int64_t i = 0; i < k[1]; ++i)
+            for (int64_t t = 0; t < k[2]; ++t)
+              for (int64_t u = 0; u < k[3]; ++u) {
+                int64_t row = p * c.stride[0] + t * c.dilation[0] - c.padding[0];
+                int64_t column = q * c.stride[1] + u * c.dilation[1] - c.padding[1];
+                if (row < 0 || row >= s[2] || column < 0 || column >= s[3]) continue;
+                int64_t channel = o / per_group * k[1] + i;
+                sum += input[static_cast<size_t>(((n * s[1] + channel) * s[2] + row) * s[3] + column)] *
+                       weight[static_cast<size_t>(((o * k[1] + i) * k[2] + t) * k[3] + u)];
+              }
+          result.push_back(sum);
+        }
+  return result;
+}
+
+struct Case {
+  Shape x, w;
+  Convolution c;
+};
+const Case cases[] = {
+    {{2, 3, 5, 6}, {4, 3, 3, 3}, how({1, 1}, {0, 0}, {1, 1})},
+    {{2, 3, 5, 6}, {4, 3, 3, 2}, how({1, 1}, {1, 2}, {1, 1})},
+    {{1, 2, 7, 8}, {3, 2, 3, 3}, how({2, 3}, {1, 1}, {1, 1})},
+    {{2, 2, 7, 8}, {3, 2, 2, 3}, how({2, 1}, {2, 0}, {3, 2})},
+    {{2, 4, 5, 5}, {6, 2, 3, 3}, how({2, 2}, {1, 1}, {1, 1}, 2)},
+    {{2, 3, 4, 4}, {3, 1, 3, 3}, how({1, 1}, {1, 1}, {1, 1}, 3)},
+    {{1, 1, 4, 4}, {1, 1, 1, 1}, how({2, 2}, {3, 3}, {1, 1})},
+    {{1, 1, 1, 1}, {2, 1, 1, 1}, how({1, 1}, {0, 0}, {1, 1})},
+};
+
+TEST(Convolution, EqualsItsDefinition) {
+  for (const Case& c : cases) {
+    Tensor x = noise(c.x, 1), w = noise(c.w, 2);
+    expect_near(convolution(x, w, nullptr, c.c), by_loops(x, w, c.c));
+  }
+}
+
+TEST(Convolution, GradientsOfBothOrders) {
+  for (const Case& c : cases) {
+    check_gradients([&](const std::vector<Tensor>& t) {
+      return convolution(t[0], t[1], t[2], c.c);
+    }, {noise(c.x, 1), noise(c.w, 2), noise({c.w[0]}, 3)}, 2);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(Convolution, DevicesAgree) {
+  for (const Case& c : cases) {
+    check_devices([&](const std::vector<Tensor>& t) {
+      return relu(convolution(t[0], t[1], t[2], c.c));
+    }, {c.x, c.w, {c.w[0]}});
+    check_devices([&](const std::vector<Tensor>& t) {
+      return convolution(t[0], t[1], nullptr, c.c);
+    }, {c.x, c.w}, Dtype::bfloat16, 0.05);
+  }
+}
+
+TEST(Convolution, OneAxis) {
+  Tensor x = make({1, 1, 5}, {1, 2, 3, 4, 5}), w = make({1, 1, 2}, {1, 10});
+  Convolution c{{1}, {1}, {1}, {0}, 1};
+  expect_near(convolution(x, w, make({1}, {100}), c), {110, 121, 132, 143, 154, 105});
+  expect_near(convolution_transpose(make({1, 1, 2}, {1, 2}), w, nullptr, {{2}, {0}, {1}, {0}, 1}),
+              {1, 10, 2, 20});
+}
+
+// The transposed convolution is the gradient of the convolution to its input.
+TEST(Convolution, TransposeIsTheGradient) {
+  for (const Case& c : cases) {
+    Tensor x = noise(c.x, 1), w = noise(c.w, 2);
+    Tensor y = convolution(x, w, nullptr, c.c);
+    Convolution back = c.c;
+    for (int i = 0; i < 2; ++i) {
+      int64_t reached = (y.shape()[2 + i] - 1) * c.c.stride[i] - 2 * c.c.padding[i] +
+                        c.c.dilation[i] * (c.w[2 + i] - 1) + 1;
+      back.output_padding[i] = c.x[2 + i] - reached;
+    }
+    Tensor dy = noise(y.shape(), 5);
+    // <convolution(x), dy> = <x, transpose(dy)>
+    Tensor transposed = convolution_transpose(dy, w, nullptr, back);
+    ASSERT_EQ(to_string(transposed.shape()), to_string(c.x));
+    EXPECT_NEAR(read(sum(y * dy))[0], read(sum(x * transposed))[0], 1e-10);
+  }
+}
+
+TEST(Convolution, TransposeGradients) {
+  for (Convolution c : {how({2, 1}, {1, 0}, {1, 2}, 1, {1, 0}), how({2, 3}, {0, 1}, {1, 1}, 2),
+                        how({1, 2}, {0, 0}, {2, 3}, 1, {1, 2})}) {
+    check_gradients([&](const std::vector<Tensor>& t) {
+      return convolution_transpose(t[0], t[1], t[2], c);
+    }, {noise({2, 4, 3, 2}, 1), noise({4, 2, 2, 3}, 2), noise({2 * c.groups}, 3)}, 2);
+    check_devices([&](const std::vector<Tensor>& t) {
+      return convolution_transpose(t[0], t[1], t[2], c);
+    }, {{2, 4, 3, 2}, {4, 2, 2, 3}, {2 * c.groups}});
+  }
+}
+
+TEST(Convolution, StridedAndEmptyInputs) {
+  Convolution c = how({1, 1}, {1, 1}, {1, 1});
+  Tensor x = noise({5, 6, 2, 3}, 1), w = noise({3, 3, 3, 2}, 2);
+  Tensor view = permute(x, {2, 3, 0, 1}), turned = permute(w, {2, 1, 0, 3});
+  expect_near(convolution(view, turned, nullptr, c), by_loops(copy(view), copy(turned), c));
+  Tensor none = convolution(noise({0, 3, 4, 4}, 1), noise({2, 3, 3, 3}, 2), nullptr, c);
+  EXPECT_EQ(to_string(none.shape()), "[0,2,4,4]");
+  EXPECT_TRUE(read(none).empty());
+}
+
+TEST(Convolution, NamesFaults) {
+  Convolution c = how({1, 1}, {0, 0}, {1, 1});
+  EXPECT_EQ(message_of([&] { convolution(noise({1, 3, 2, 2}, 1), noise({1, 3, 3, 3}, 2), nullptr, c); }),
+            "conv2d: [1,3,2,2] with weight [1,3,3,3], padding [0,0], dilation [1,1]: the kernel is "
+            "larger than the padded input");
+  EXPECT_EQ(message_of([&] { convolution(noise({1, 2, 4, 4}, 1), noise({1, 3, 3, 3}, 2), nullptr, c); }),
+            "conv2d: [1,2,4,4] with weight [1,3,3,3] in 1 groups: weight must be [out, in / groups, "
+            "...]");
+  EXPECT_EQ(message_of([&] { convolution(noise({1, 4, 4}, 1), noise({1, 3, 3, 3}, 2), nullptr, c); }),
+            "conv2d: [1,4,4] with weight [1,3,3,3]: both need 4 dimensions");
+  c.output_padding = {1, 0};
+  EXPECT_EQ(message_of([&] {
+    convolution_transpose(noise({1, 1, 4, 4}, 1), noise({1, 3, 3, 3}, 2), nullptr, c);
+  }), "conv_transpose2d: output_padding 1 must be less than stride 1 or dilation 1");
+}
+
+}  // namespace
+}  // namespace mt::test
