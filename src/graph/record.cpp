@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 
 #include "graph/evaluate.h"
+#include "graph/nan_check.h"
 #include "graph/tape.h"
 #include "graph/trace_log.h"
 #include "graph/window.h"
@@ -20,12 +22,16 @@ constexpr int64_t byte_budget = int64_t{1} << 29;
 
 thread_local bool gradients_recorded = true;
 
-std::atomic<bool>& eager_flag() {
-  static std::atomic<bool> flag([] {
+struct Debugging {
+  std::atomic<bool> eager, nan;
+};
+Debugging& debugging() {
+  static const char* setting = [] {
     const char* value = std::getenv("MT_EAGER");
-    return value && *value && *value != '0';
-  }());
-  return flag;
+    return value ? value : "";
+  }();
+  static Debugging modes{*setting && *setting != '0', std::strcmp(setting, "nan") == 0};
+  return modes;
 }
 
 bool grown(const Node* node) {
@@ -45,8 +51,8 @@ Tensor prepare(Node* node) {
   }
   node->requires_gradient = node->requires_gradient && gradients_recorded &&
                             node->op->gradient != nullptr && is_floating(node->dtype);
-  node->keeps_inputs =
-      node->requires_gradient || !window.tapes.empty() || (node->op->keeps_broadcast && grown(node));
+  node->keeps_inputs = node->requires_gradient || !window.tapes.empty() ||
+                       (node->op->keeps_broadcast && grown(node));
   return tensor;
 }
 
@@ -57,7 +63,10 @@ void enter(const Tensor& tensor) {
   window.append(tensor.node());
   if (TraceLog::current()) return;
   if (eager_mode()) {
+    // What a check needs to see of the inputs is let go of by evaluating.
+    Inputs inputs = nan_check() ? tensor->inputs : Inputs();
     evaluate(tensor);
+    if (nan_check()) check_nan(tensor, inputs);
   } else if (window.count() > node_budget || window.dear_bytes() > byte_budget) {
     flush();
     // Cheap values that are held keep their recipes; too many of them are computed after all.
@@ -80,8 +89,13 @@ Tensor record_node(const Op& op, Dtype dtype, const Shape& shape, Device& device
 
 bool gradient_mode() { return gradients_recorded; }
 void set_gradient_mode(bool enabled) { gradients_recorded = enabled; }
-bool eager_mode() { return eager_flag().load(std::memory_order_relaxed); }
-void set_eager_mode(bool enabled) { eager_flag() = enabled; }
+bool eager_mode() {
+  Debugging& modes = debugging();
+  return modes.eager.load(std::memory_order_relaxed) || modes.nan.load(std::memory_order_relaxed);
+}
+void set_eager_mode(bool enabled) { debugging().eager = enabled; }
+bool nan_check() { return debugging().nan.load(std::memory_order_relaxed); }
+void set_nan_check(bool enabled) { debugging().nan = enabled; }
 
 Tensor record(const Op& op, Dtype dtype, const Shape& shape, Inputs inputs, Attributes attributes,
               Immediates immediates) {

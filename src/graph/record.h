@@ -37,5 +37,8 @@ class GradientMode {
 // Eager mode runs every operator at its call; from MT_EAGER at start, then as set.
 bool eager_mode();
 void set_eager_mode(bool enabled);
+// Eager, and fails at the first operator that makes a NaN; MT_EAGER=nan.
+bool nan_check();
+void set_nan_check(bool enabled);
 
 }  // namespace mt

@@ -11,7 +11,8 @@ struct MemoryStatistics {
   int64_t in_use = 0;       // bytes handed out now
   int64_t peak = 0;         // the most ever handed out since the last reset
   int64_t cached = 0;       // bytes kept for reuse
-  int64_t allocations = 0;  // calls that handed out memory
+  int64_t allocations = 0;  // blocks taken from the system
+  int64_t limit = 0;        // as set; 0: none
 };
 
 class Allocator {

@@ -48,7 +48,8 @@ class HostAllocator final : public Allocator {
   void* allocate(size_t bytes) override;
   void release(void* data, size_t bytes) override;
   MemoryStatistics statistics() const override {
-    return {counters_.in_use, counters_.peak, counters_.cached, counters_.allocations};
+    return {counters_.in_use, counters_.peak, counters_.cached, counters_.allocations,
+            counters_.limit};
   }
   void reset_peak() override { counters_.peak = counters_.in_use.load(); }
   void set_limit(int64_t bytes) override { counters_.limit = bytes; }
@@ -147,17 +148,19 @@ void* HostAllocator::allocate(size_t bytes) {
     }
   }
   if (!data) data = take_shared(size_class, block);
-  if (!data) data = system_allocate(block);
   if (!data) {
-    release_cached();
     data = system_allocate(block);
+    if (!data) {
+      release_cached();
+      data = system_allocate(block);
+    }
+    if (!data) return nullptr;
+    counters_.allocations.fetch_add(1, std::memory_order_relaxed);
   }
-  if (!data) return nullptr;
   int64_t in_use = counters_.in_use.fetch_add(size, std::memory_order_relaxed) + size;
   int64_t peak = counters_.peak.load(std::memory_order_relaxed);
   while (in_use > peak && !counters_.peak.compare_exchange_weak(peak, in_use)) {
   }
-  counters_.allocations.fetch_add(1, std::memory_order_relaxed);
   return data;
 }
 

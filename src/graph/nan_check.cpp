@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/nan_check.h"
+
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+// A NaN has all bits of the exponent and some of the fraction: above infinity, without the sign.
+template <class Bits>
+bool any_above(const Tensor& x, Bits infinity) {
+  constexpr Bits magnitude = static_cast<Bits>(~Bits{0}) >> 1;
+  const Bits* data = static_cast<const Bits*>(x->data());
+  Layout layout = collapse(x->layout());
+  int rank = layout.shape.rank();
+  int64_t index[max_rank] = {};
+  for (int64_t left = element_count(layout.shape), position = 0; left > 0; --left) {
+    if ((data[position] & magnitude) > infinity) return true;
+    for (int d = rank - 1; d >= 0; --d) {
+      position += layout.strides[d];
+      if (++index[d] < layout.shape[d]) break;
+      position -= layout.shape[d] * layout.strides[d];
+      index[d] = 0;
+    }
+  }
+  return false;
+}
+
+bool contains_nan(const Tensor& x) {
+  if (!x.device().host_memory) return false;
+  switch (x.dtype()) {
+    case Dtype::float16:
+      return any_above<uint16_t>(x, 0x7c00);
+    case Dtype::bfloat16:
+      return any_above<uint16_t>(x, 0x7f80);
+    case Dtype::float32:
+      return any_above<uint32_t>(x, 0x7f800000);
+    case Dtype::float64:
+      return any_above<uint64_t>(x, 0x7ff0000000000000);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void check_nan(const Tensor& tensor, const Inputs& inputs) {
+  if (inputs.empty() || !contains_nan(tensor)) return;
+  for (const Tensor& input : inputs) {
+    if (contains_nan(input)) return;
+  }
+  fail(Code::invalid, "%s: the result %s%s holds a NaN, and no operand does", tensor->op->name,
+       name_of(tensor.dtype()), to_string(tensor.shape()).c_str());
+}
+
+}  // namespace mt
