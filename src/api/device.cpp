@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C functions of mtorch/device.h.
+#include "mtorch/device.h"
+
+#include "api/guard.h"
+#include "api/strings.h"
+#include "backends/backend.h"
+#include "backends/cpu/description.h"
+#include "backends/cpu/parallel.h"
+#include "graph/record.h"
+
+using namespace mt;
+using namespace mt::api;
+
+namespace {
+
+std::string describe(const Device& device) {
+  if (device.name == "cpu") {
+    int threads = cpu::thread_count();
+    return cpu::model_name() + ", " + cpu::instruction_set_name() + ", " + std::to_string(threads) +
+           (threads == 1 ? " thread" : " threads");
+  }
+  return cpu::model_name() + ", one plain loop for each operator";
+}
+
+}  // namespace
+
+size_t mt_device_count(void) {
+  return read<size_t>("device_count", 0, [] { return device_names().size(); });
+}
+
+const char* mt_device_name(size_t i) {
+  return read<const char*>("device_name", nullptr, [&]() -> const char* {
+    auto names = device_names();
+    return i < names.size() ? find_device(names[i].c_str()).name.c_str() : nullptr;
+  });
+}
+
+char* mt_device_description(const char* device) {
+  return read<char*>("device_description", nullptr,
+                     [&] { return give_text(describe(find_device(device))); });
+}
+
+bool mt_device_available(const char* device) {
+  try {
+    find_device(device);
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+const char* mt_default_device(void) { return default_device().name.c_str(); }
+
+mt_status mt_set_default_device(const char* device) {
+  return change("set_default_device", [&] { set_default_device(required(device, "device")); });
+}
+
+int mt_threads(void) { return cpu::thread_count(); }
+
+mt_status mt_set_threads(int threads) {
+  return change("set_threads", [&] {
+    if (threads < 1) fail(Code::invalid, "set_threads: %d threads are too few", threads);
+    cpu::set_thread_count(threads);
+  });
+}
+
+mt_status mt_memory_read(const char* device, mt_memory* memory) {
+  return run("memory_read", [&] {
+    MemoryStatistics statistics = find_device(device).allocator->statistics();
+    mt_memory result{required(memory, "memory")->struct_size,
+                     statistics.in_use,
+                     statistics.peak,
+                     statistics.cached,
+                     statistics.limit,
+                     statistics.allocations};
+    size_t size = std::min(memory->struct_size, sizeof result);
+    std::memcpy(memory, &result, size);
+  });
+}
+
+// These three help after running out of memory, so they work while that error is pending.
+mt_status mt_reset_peak_memory(const char* device) {
+  return run("reset_peak_memory", [&] { find_device(device).allocator->reset_peak(); });
+}
+
+mt_status mt_set_memory_limit(const char* device, int64_t bytes) {
+  return run("set_memory_limit", [&] {
+    if (bytes < 0) {
+      fail(Code::invalid, "set_memory_limit: %lld bytes", static_cast<long long>(bytes));
+    }
+    find_device(device).allocator->set_limit(bytes);
+  });
+}
+
+mt_status mt_release_cached_memory(const char* device) {
+  return run("release_cached_memory", [&] { find_device(device).allocator->release_cached(); });
+}
+
+bool mt_eager(void) { return eager_mode(); }
+
+mt_status mt_set_eager(bool eager) {
+  return change("set_eager", [&] { set_eager_mode(eager); });
+}
+
+bool mt_nan_check(void) { return nan_check(); }
+
+mt_status mt_set_nan_check(bool check) {
+  return change("set_nan_check", [&] { set_nan_check(check); });
+}
