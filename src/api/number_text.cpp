@@ -56,16 +56,17 @@ struct Decimal {
 };
 
 void trim_zeros(std::string* text) {
-  while (text->back() == '0') text->pop_back();
+  while (text->back() == '0') text->pop_back();  // "3.00" becomes "3."
 }
 
 // Without exponent: "-12.5", "3."; at most eight digits follow the point unless `exact`.
 std::string positional(double value, Dtype dtype, bool exact = false) {
   Decimal decimal(value, dtype);
   int fraction = static_cast<int>(decimal.digits.size()) - 1 - decimal.exponent;
-  if (fraction > most_fraction_digits && !exact) {
+  if (fraction <= 0) fraction = 0;
+  if (fraction == 0 || (fraction > most_fraction_digits && !exact)) {
     char text[400];
-    std::snprintf(text, sizeof text, "%.*f", most_fraction_digits, value);
+    std::snprintf(text, sizeof text, "%#.*f", std::min(fraction, most_fraction_digits), value);
     std::string result = text;
     trim_zeros(&result);
     return result;
@@ -87,22 +88,22 @@ struct Scientific {
   std::string whole, fraction, exponent;  // "-1", "25", "e+06"
 };
 
-Scientific scientific(double value, Dtype dtype) {
-  Decimal decimal(value, dtype);
-  if (decimal.digits.size() > most_fraction_digits + 1) {
-    char text[64];
-    std::snprintf(text, sizeof text, "%.*e", most_fraction_digits, value);
-    std::string rounded = text;
-    size_t point = rounded.find('.'), e = rounded.find('e');
-    std::string fraction = rounded.substr(point + 1, e - point - 1);
-    while (!fraction.empty() && fraction.back() == '0') fraction.pop_back();
-    return {rounded.substr(0, point), fraction, rounded.substr(e)};
+// With the shortest fraction, at most eight digits, or with exactly `digits` of them.
+Scientific scientific(double value, Dtype dtype, int digits = -1) {
+  std::string text = shortest(value, dtype);
+  bool is_long =
+      text.find('e') > static_cast<size_t>(most_fraction_digits + 2 + std::signbit(value));
+  if (digits >= 0 || is_long) {
+    char rounded[64];
+    std::snprintf(rounded, sizeof rounded, "%.*e", digits >= 0 ? digits : most_fraction_digits,
+                  value);
+    text = rounded;
   }
-  char exponent[16];
-  std::snprintf(exponent, sizeof exponent, "e%+03d", decimal.exponent);
-  std::string fraction = decimal.digits.substr(1);
-  while (!fraction.empty() && fraction.back() == '0') fraction.pop_back();
-  return {std::string(decimal.negative ? "-" : "") + decimal.digits[0], fraction, exponent};
+  size_t e = text.find('e'), point = std::min(text.find('.'), e);
+  std::string fraction = text.substr(point, e - point);
+  if (!fraction.empty()) fraction.erase(0, 1);
+  while (digits < 0 && !fraction.empty() && fraction.back() == '0') fraction.pop_back();
+  return {text.substr(0, point), fraction, text.substr(e)};
 }
 
 std::string special(double value) { return std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf"; }
@@ -123,8 +124,7 @@ std::string number_text(double value, Dtype dtype) {
   if (!std::isfinite(value)) return special(value);
   double size = std::fabs(value);
   if (size != 0 && (size >= 1e16 || size < 1e-4)) {
-    Scientific parts = scientific(value, dtype);
-    return parts.whole + (parts.fraction.empty() ? "" : "." + parts.fraction) + parts.exponent;
+    return shortest(value, dtype);
   }
   std::string text = positional(value, dtype, true);
   return text.back() == '.' ? text + "0" : text;
@@ -134,14 +134,12 @@ std::vector<std::string> column_text(const std::vector<double>& values, Dtype dt
   bool exponents = needs_exponents(values);
   std::vector<std::string> left(values.size()), right(values.size());  // around the point
   size_t exponent_size = 0, left_size = 0, right_size = 0;
-  std::vector<std::string> powers(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i])) continue;
     if (exponents) {
       Scientific parts = scientific(values[i], dtype);
       left[i] = parts.whole;
       right[i] = parts.fraction;
-      powers[i] = parts.exponent;
       exponent_size = std::max(exponent_size, parts.exponent.size());
     } else {
       std::string text = positional(values[i], dtype);
@@ -158,10 +156,11 @@ std::vector<std::string> column_text(const std::vector<double>& values, Dtype dt
     if (!std::isfinite(values[i])) {
       result[i] = special(values[i]);
     } else if (exponents) {
-      // Exponents line up: zeros fill the fraction, and a short exponent's digits.
-      powers[i].insert(2, exponent_size - powers[i].size(), '0');
-      result[i] = std::string(left_size - left[i].size(), ' ') + left[i] + "." + right[i] +
-                  std::string(right_size - right[i].size(), '0') + powers[i];
+      Scientific parts = scientific(values[i], dtype, static_cast<int>(right_size));
+      // Columns line up: all fractions show as many digits as the longest.
+      parts.exponent.insert(2, exponent_size - parts.exponent.size(), '0');
+      result[i] = std::string(left_size - parts.whole.size(), ' ') + parts.whole + "." +
+                  parts.fraction + parts.exponent;
     } else {
       result[i] = std::string(left_size - left[i].size(), ' ') + left[i] + "." + right[i] +
                   std::string(right_size - right[i].size(), ' ');
