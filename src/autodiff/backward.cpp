@@ -137,7 +137,7 @@ void backward(const Tensor& output, const Tensor& seed, bool retain, bool differ
     node->requires_gradient = false;
     node->history_forgotten = true;
     // Once computed, these need their inputs no longer, unless a tape shows them.
-    if (node->on_tape) continue;
+    if (node->tapes) continue;
     node->keeps_inputs = false;
     if (node->ready()) node->inputs.clear();
   }

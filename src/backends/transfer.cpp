@@ -15,7 +15,11 @@ namespace {
 void to_device_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = to_device(dy, node.inputs[0].device());
 }
-const Op to_device_op{"to_device", OpKind::view, 0, nullptr, to_device_gradient};
+Tensor to_device_again(const Node& node, const Tensor* inputs) {
+  return to_device(inputs[0], *node.device);
+}
+const Op to_device_op{"to_device", OpKind::view,   0, nullptr, to_device_gradient,
+                      false,       to_device_again};
 
 Ref<Storage> allocate(Device& device, size_t bytes) {
   Ref<Storage> storage = Storage::allocate(device, bytes);
@@ -51,13 +55,8 @@ Tensor to_device(const Tensor& x, Device& device) {
   size_t bytes = static_cast<size_t>(x->bytes());
   Ref<Storage> storage = allocate(device, bytes);
   if (bytes) transfer(storage->data(), device, source->data(), x.device(), bytes);
-  Tensor leaf = make_leaf(std::move(storage), x.dtype(), contiguous_layout(x.shape()));
-  Tensor result = record_view(to_device_op, leaf, leaf->layout());
-  if (x.requires_gradient() && gradient_mode()) {
-    result->inputs = {x};
-    result->requires_gradient = result->keeps_inputs = true;
-  }
-  return result;
+  return record_value(to_device_op, std::move(storage), x.dtype(), contiguous_layout(x.shape()),
+                      {x});
 }
 
 }  // namespace mt

@@ -58,7 +58,7 @@ class Node {
   bool requires_gradient = false;
   bool weak = false;               // a plain number: takes the other operand's dtype
   bool history_forgotten = false;  // after a backward: no gradient passes here any more
-  bool on_tape = false;            // a tape that is still alive shows it with its inputs
+  int32_t tapes = 0;               // tapes still alive that show it with its inputs
   bool keeps_inputs = false;       // also once ready: a gradient or a live tape needs them
   Inputs inputs;
   Attributes attributes;

@@ -38,6 +38,9 @@ struct Op {
   // A result larger than each of its operands keeps them, so that a later sum can be recorded as a
   // contraction of the operands whether or not the product has been computed meanwhile.
   bool keeps_broadcast = false;
+  // Records the operator again on other inputs, where the node alone does not say how: a view's
+  // layout depends on its input's. nullptr: dtype, shape and attributes say all.
+  Tensor (*again)(const Node& node, const Tensor* inputs) = nullptr;
 };
 
 // Cheap values are recomputed rather than kept; the others are dear.

@@ -141,6 +141,18 @@ Tensor record_view(const Op& op, const Tensor& input, const Layout& layout, Attr
   return tensor;
 }
 
+Tensor record_value(const Op& op, Ref<Storage> storage, Dtype dtype, const Layout& layout,
+                    Inputs inputs, Attributes attributes) {
+  Node* node = new Node(op, dtype, layout.shape, storage->device());
+  node->inputs = std::move(inputs);
+  node->attributes = std::move(attributes);
+  Tensor tensor = prepare(node);
+  tensor->set_ready(std::move(storage), layout.strides, layout.offset);
+  enter(tensor);
+  if (!tensor->keeps_inputs) tensor->inputs.clear();
+  return tensor;
+}
+
 Tensor make_leaf(Ref<Storage> storage, Dtype dtype, const Layout& layout) {
   static const Op leaf{"leaf", OpKind::leaf};
   Tensor tensor(new Node(leaf, dtype, layout.shape, storage->device()));

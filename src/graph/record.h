@@ -18,7 +18,11 @@ Tensor record_view(const Op& op, const Tensor& input, const Layout& layout,
 // The layout that a view of `input` starts from: its elements within its storage or its base.
 Layout view_layout(const Tensor& input);
 
-// A value that exists already.
+// Records an operator whose value exists already. The inputs may lie on other devices.
+Tensor record_value(const Op& op, Ref<Storage> storage, Dtype dtype, const Layout& layout,
+                    Inputs inputs, Attributes attributes = {});
+
+// A value that exists already, and came from nowhere.
 Tensor make_leaf(Ref<Storage> storage, Dtype dtype, const Layout& layout);
 
 // Whether new nodes remember how to be differentiated; one flag a thread, true at first.

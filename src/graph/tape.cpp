@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/trace_log.h"
 #include "graph/variable.h"
 #include "graph/window.h"
 #include "tensor/error.h"
@@ -14,7 +15,29 @@ std::string describe(const Tensor& tensor) {
   return std::string(name_of(tensor.dtype())) + to_string(tensor.shape());
 }
 
+// A node that no tape shows any more needs its inputs only for gradients, and for
+// Op::keeps_broadcast.
+void let_go(const Tensor& tensor) {
+  Node& node = *tensor.node();
+  if (--node.tapes > 0 || node.requires_gradient || node.op->keeps_broadcast) return;
+  Window* window = node.window.load();
+  if (window) {
+    std::lock_guard lock(window->mutex);
+    node.keeps_inputs = false;
+  } else if (node.ready()) {
+    node.keeps_inputs = false;
+    node.inputs.clear();
+  }
+}
+
 }  // namespace
+
+Tape::~Tape() {
+  end();
+  for (const Entry& entry : entries_) {
+    if (!entry.outside) let_go(entry.node);
+  }
+}
 
 void Tape::begin() {
   if (window_) fail(Code::invalid, "tape: it is recording already");
@@ -30,8 +53,15 @@ void Tape::end() {
 }
 
 void Tape::append(const Tensor& node) {
-  index_.emplace(node.node(), static_cast<int64_t>(nodes_.size()));
-  nodes_.push_back(node);
+  Entry entry{node, false, {}};
+  for (const Tensor& input : node->inputs) {
+    auto [found, is_new] = index_.emplace(input.node(), static_cast<int64_t>(entries_.size()));
+    if (is_new) entries_.push_back({input, true, {}});
+    entry.inputs.push_back(found->second);
+  }
+  index_[node.node()] = static_cast<int64_t>(entries_.size());
+  entries_.push_back(std::move(entry));
+  ++node->tapes;
 }
 
 int64_t Tape::index_of(const Tensor& tensor) const {
@@ -41,41 +71,41 @@ int64_t Tape::index_of(const Tensor& tensor) const {
 
 std::string Tape::to_text() const {
   std::string text;
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    const Tensor& node = nodes_[i];
-    text += "%" + std::to_string(i) + " = " + node->op->name;
-    const char* separator = " ";
-    for (const Tensor& input : node->inputs) {
-      int64_t index = index_of(input);
-      text += separator;
-      text += index >= 0 ? "%" + std::to_string(index) : describe(input);
-      separator = ", ";
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
+    text += "%" + std::to_string(i) + " = " + entry.operation();
+    if (!entry.outside) {
+      text += "(";
+      for (size_t j = 0; j < entry.inputs.size(); ++j) {
+        text += (j ? ", %" : "%") + std::to_string(entry.inputs[j]);
+      }
+      text += ")";
     }
-    text += " : " + describe(node) + "\n";
+    text += "  " + describe(entry.node) + "\n";
   }
   return text;
 }
 
 std::string Tape::to_dot() const {
   std::string text = "digraph tape {\n  node [shape=box, fontname=\"sans-serif\"];\n";
-  std::unordered_map<const Node*, int64_t> outside;
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    const Tensor& node = nodes_[i];
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
     std::string name = "n" + std::to_string(i);
-    text += "  " + name + " [label=\"" + node->op->name + "\\n" + describe(node) + "\"];\n";
-    for (const Tensor& input : node->inputs) {
-      int64_t index = index_of(input);
-      if (index >= 0) {
-        text += "  n" + std::to_string(index) + " -> " + name + ";\n";
-        continue;
-      }
-      auto [entry, is_new] = outside.emplace(input.node(), static_cast<int64_t>(outside.size()));
-      std::string leaf = "x" + std::to_string(entry->second);
-      if (is_new) text += "  " + leaf + " [shape=ellipse, label=\"" + describe(input) + "\"];\n";
-      text += "  " + leaf + " -> " + name + ";\n";
+    text += "  " + name + " [" + (entry.outside ? "shape=ellipse, " : "") + "label=\"" +
+            entry.operation() + "\\n" + describe(entry.node) + "\"];\n";
+    for (int64_t input : entry.inputs) {
+      text += "  n" + std::to_string(input) + " -> " + name + ";\n";
     }
   }
   return text + "}\n";
+}
+
+TapePause::TapePause() {
+  if (!TraceLog::current()) paused_.swap(Window::current().tapes);
+}
+
+TapePause::~TapePause() {
+  if (!paused_.empty()) Window::current().tapes.swap(paused_);
 }
 
 }  // namespace mt

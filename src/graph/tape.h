@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tape: the nodes recorded while it listened, in order, kept whole with their inputs.
+// A tape: what was recorded while it listened, in order, kept whole with its inputs.
 #pragma once
 
 #include <string>
@@ -12,9 +12,16 @@ namespace mt {
 
 class Tape {
  public:
+  struct Entry {
+    Tensor node;
+    bool outside;  // made before or elsewhere; it stands just before its first use
+    SmallVector<int64_t, 3> inputs;
+    const char* operation() const { return outside ? "input" : node->op->name; }
+  };
+
   Tape() = default;
   Tape(const Tape&) = delete;
-  ~Tape() { end(); }
+  ~Tape();
 
   // Starts and stops listening on the calling thread; tapes nest.
   void begin();
@@ -22,17 +29,28 @@ class Tape {
   bool listening() const { return window_ != nullptr; }
   void append(const Tensor& node);
 
-  const std::vector<Tensor>& nodes() const { return nodes_; }
-  // Where a tensor stands among nodes(); -1 when it was made elsewhere.
+  const std::vector<Entry>& entries() const { return entries_; }
+  // Where a tensor stands among the entries; -1 when the tape does not hold it.
   int64_t index_of(const Tensor& tensor) const;
 
   std::string to_text() const;
   std::string to_dot() const;
 
  private:
-  std::vector<Tensor> nodes_;
+  std::vector<Entry> entries_;
   std::unordered_map<const Node*, int64_t> index_;
   Window* window_ = nullptr;
+};
+
+// Keeps the calling thread's tapes from recording, for the object's life; a trace's goes on.
+class TapePause {
+ public:
+  TapePause();
+  ~TapePause();
+  TapePause(const TapePause&) = delete;
+
+ private:
+  std::vector<Tape*> paused_;
 };
 
 }  // namespace mt

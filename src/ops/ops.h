@@ -40,6 +40,7 @@ Tensor slice(const Tensor& x, int axis, int64_t start, int64_t length, int64_t s
 Tensor flip(const Tensor& x, const Dims& axes);
 Tensor squeeze(const Tensor& x, const Dims& axes);
 Tensor unsqueeze(const Tensor& x, int axis);
+Tensor alias(const Tensor& x);   // the same value in a node of its own
 Tensor detach(const Tensor& x);  // the same value without history, in a node of its own
 Tensor window(const Tensor& x, int axis, int64_t size, int64_t step, int64_t dilation);
 // The gradients of slice and window: dy placed into zeros of `shape`.

@@ -9,7 +9,10 @@ namespace {
 void reshape_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = reshape(dy, node.inputs[0].shape());
 }
-const Op reshape_op{"reshape", OpKind::view, 0, nullptr, reshape_gradient};
+Tensor reshape_again(const Node& node, const Tensor* inputs) {
+  return reshape(inputs[0], node.shape);
+}
+const Op reshape_op{"reshape", OpKind::view, 0, nullptr, reshape_gradient, false, reshape_again};
 
 void permute_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   Dims inverse = Dims::filled(node.shape.rank(), 0);
@@ -18,28 +21,47 @@ void permute_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   }
   gradients[0] = permute(dy, inverse);
 }
-const Op permute_op{"permute", OpKind::view, 0, nullptr, permute_gradient};
+Tensor permute_again(const Node& node, const Tensor* inputs) {
+  return permute(inputs[0], Dims(node.attributes.data(), static_cast<int>(node.attributes.size())));
+}
+const Op permute_op{"permute", OpKind::view, 0, nullptr, permute_gradient, false, permute_again};
 
 void expand_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = sum_to(dy, node.inputs[0].shape());
 }
-const Op expand_op{"expand", OpKind::view, 0, nullptr, expand_gradient};
+Tensor expand_again(const Node& node, const Tensor* inputs) {
+  return expand(inputs[0], node.shape);
+}
+const Op expand_op{"expand", OpKind::view, 0, nullptr, expand_gradient, false, expand_again};
 
-const Op detach_op{"detach", OpKind::view};
+Tensor detach_again(const Node&, const Tensor* inputs) { return detach(inputs[0]); }
+const Op detach_op{"detach", OpKind::view, 0, nullptr, nullptr, false, detach_again};
+
+void alias_gradient(const Node&, const Tensor& dy, Tensor* gradients) { gradients[0] = dy; }
+Tensor alias_again(const Node&, const Tensor* inputs) { return alias(inputs[0]); }
+const Op alias_op{"alias", OpKind::view, 0, nullptr, alias_gradient, false, alias_again};
 
 // attributes: axis, start, step
 void slice_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = embed(dy, node.inputs[0].shape(), static_cast<int>(node.attributes[0]),
                        node.attributes[1], node.attributes[2]);
 }
-const Op slice_op{"slice", OpKind::view, 0, nullptr, slice_gradient};
+Tensor slice_again(const Node& node, const Tensor* inputs) {
+  int axis = static_cast<int>(node.attributes[0]);
+  return slice(inputs[0], axis, node.attributes[1], node.shape[axis], node.attributes[2]);
+}
+const Op slice_op{"slice", OpKind::view, 0, nullptr, slice_gradient, false, slice_again};
 
 // attributes: axis, step, dilation
 void window_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = fold(dy, node.inputs[0].shape(), static_cast<int>(node.attributes[0]),
                       node.attributes[1], node.attributes[2]);
 }
-const Op window_op{"window", OpKind::view, 0, nullptr, window_gradient};
+Tensor window_again(const Node& node, const Tensor* inputs) {
+  return window(inputs[0], static_cast<int>(node.attributes[0]), node.shape.back(),
+                node.attributes[1], node.attributes[2]);
+}
+const Op window_op{"window", OpKind::view, 0, nullptr, window_gradient, false, window_again};
 
 // attributes: the two axes
 void diagonal_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
@@ -128,6 +150,7 @@ Tensor expand(const Tensor& x, const Shape& shape) {
   return record_view(expand_op, x, expand(view_layout(x), shape));
 }
 
+Tensor alias(const Tensor& x) { return record_view(alias_op, x, view_layout(x)); }
 Tensor detach(const Tensor& x) { return record_view(detach_op, x, view_layout(x)); }
 
 Tensor slice(const Tensor& x, int axis, int64_t start, int64_t length, int64_t step) {
@@ -159,8 +182,7 @@ Tensor squeeze(const Tensor& x, const Dims& axes) {
     if (!chosen.contains(i) || (axes.empty() && x.shape()[i] != 1)) {
       shape.push_back(x.shape()[i]);
     } else if (x.shape()[i] != 1) {
-      fail(Code::shape, "squeeze: axis %d of %s is not of size 1", i,
-           to_string(x.shape()).c_str());
+      fail(Code::shape, "squeeze: axis %d of %s is not of size 1", i, to_string(x.shape()).c_str());
     }
   }
   return reshape(x, shape);
