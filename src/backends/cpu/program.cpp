@@ -32,7 +32,7 @@ Kernel kernel_for(const Instruction& i) {
 int64_t element_bytes(const Program& program) { return program.wide ? 8 : 4; }
 
 bool works_on_rows(const std::vector<Segment>& segments) {
-  return segments.size() == 1 && segments[0].columns > 1;
+  return segments.size() == 1 && segments[0].columns != 1;
 }
 
 template <class T>
@@ -59,7 +59,7 @@ PreparedProgram prepare_tiles(const Program& program, int64_t columns, int64_t t
 PreparedProgram prepare_program(const Program& program, const std::vector<Segment>& segments) {
   int64_t cost = static_cast<int64_t>(program.instructions.size()) + 1;
   if (works_on_rows(segments)) {
-    int64_t columns = segments[0].columns;
+    int64_t columns = std::max<int64_t>(segments[0].columns, 1);  // rows may be empty
     int64_t rows = std::max<int64_t>(1, most_tile_elements / columns);
     PreparedProgram prepared = prepare_tiles(program, columns, rows);
     prepared.by_rows = true;

@@ -142,6 +142,7 @@ int64_t scratch_bytes(const PreparedReduction& prepared) {
 
 void run_reduction(const Group& group, const PreparedReduction& prepared, void* const* buffers,
                    const Immediates* immediates, char* scratch) {
+  if (group.outer * group.inner == 0) return;
   Segment segment = flat(group.segments[0]);
   char* partials = scratch + prepared.worker_bytes * thread_count();
   (group.in_lanes ? reduce_in_lanes : reduce_in_columns)(group, prepared, segment, buffers,

@@ -11,6 +11,7 @@ namespace {
 template <class F>
 void for_runs(const Layout& layout, int64_t first, int64_t count, F&& run) {
   int rank = layout.shape.rank();
+  if (count == 0) return;
   if (rank == 0) {
     for (int64_t i = 0; i < count; ++i) run(int64_t{0}, int64_t{1});
     return;
