@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/host.h"
+
+#include <cstring>
+#include <new>
+
+#include "backends/backend.h"
+#include "graph/evaluate.h"
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+std::unique_ptr<char[]> host_memory(const char* what, size_t bytes) {
+  std::unique_ptr<char[]> memory(new (std::nothrow) char[bytes ? bytes : 1]);
+  if (!memory) fail(Code::memory, "%s: out of memory: %zu bytes on the host", what, bytes);
+  return memory;
+}
+
+}  // namespace
+
+HostBuffer::HostBuffer(const char* what, Dtype dtype, const Shape& shape, Device& device)
+    : dtype_(dtype), shape_(shape) {
+  check_shape(shape, size_of(dtype), what);
+  bytes_ = static_cast<size_t>(element_count(shape)) * size_of(dtype);
+  storage_ = Storage::allocate(device, bytes_);
+  if (!storage_) {
+    fail(Code::memory, "%s: out of memory: %zu bytes on %s", what, bytes_, device.name.c_str());
+  }
+  if (!device.host_memory) copy_ = host_memory(what, bytes_);
+  data_ = copy_ ? copy_.get() : storage_->data();
+}
+
+Tensor HostBuffer::take() {
+  if (copy_) storage_->device().backend->copy_from_host(storage_->data(), copy_.get(), bytes_);
+  copy_ = nullptr;
+  return make_leaf(std::move(storage_), dtype_, contiguous_layout(shape_));
+}
+
+Tensor from_host(const void* data, Dtype dtype, const Shape& shape, Device& device) {
+  HostBuffer buffer("from_data", dtype, shape, device);
+  if (buffer.bytes()) std::memcpy(buffer.data(), data, buffer.bytes());
+  return buffer.take();
+}
+
+HostValue::HostValue(const Tensor& tensor) : value_(tensor) {
+  GradientMode no_gradient(false);
+  evaluate(value_);
+  if (!is_contiguous(value_->shape, value_->strides)) {
+    value_ = copy(value_);
+    evaluate(value_);
+  }
+  data_ = value_->data();
+  if (value_.device().host_memory) return;
+  copy_ = host_memory("copy to host", bytes());
+  value_.device().backend->copy_to_host(copy_.get(), data_, bytes());
+  data_ = copy_.get();
+}
+
+std::vector<HostValue> to_host(const std::vector<NamedTensor>& tensors) {
+  std::vector<Tensor> values;
+  for (const NamedTensor& tensor : tensors) values.push_back(tensor.value);
+  evaluate(values.data(), values.size());
+  return std::vector<HostValue>(values.begin(), values.end());
+}
+
+}  // namespace mt
