@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Update rules. Everything that changes from step to step is a tensor kept as state, the learning
+// rate and the step among it, so that a traced step advances when it is replayed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/variable.h"
+#include "nn/parameters.h"
+
+namespace mt {
+
+struct SgdOptions {
+  double momentum = 0, dampening = 0, weight_decay = 0;
+  bool nesterov = false;
+};
+struct AdamOptions {
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+  bool decoupled = false;  // AdamW's decay
+};
+struct RmspropOptions {
+  double smoothing = 0.99, epsilon = 1e-8, momentum = 0, weight_decay = 0;
+};
+struct AdagradOptions {
+  double epsilon = 1e-10, initial = 0, weight_decay = 0;
+};
+
+// One rule. A step asks it once for the numbers that all parameters share, then for each
+// parameter's update; all of them are plain operators.
+class Rule {
+ public:
+  struct StateKind {
+    const char* name;
+    double initial;
+  };
+  virtual ~Rule() = default;
+  virtual const char* name() const = 0;
+  virtual std::vector<StateKind> states() const = 0;
+  // Numbers without dimensions, float64, from the learning rate and the step (from 1).
+  virtual std::vector<Tensor> shared(const Tensor& rate, const Tensor& step) const = 0;
+  // The new weight; `states` are replaced. All in one dtype, float32 or float64.
+  virtual Tensor update(Tensor weight, Tensor gradient, const std::vector<Tensor>& shared,
+                        std::vector<Tensor>* states) const = 0;
+};
+
+std::unique_ptr<Rule> make_rule(const SgdOptions& options);
+std::unique_ptr<Rule> make_rule(const AdamOptions& options);
+std::unique_ptr<Rule> make_rule(const RmspropOptions& options);
+std::unique_ptr<Rule> make_rule(const AdagradOptions& options);
+
+class Optimizer {
+ public:
+  Optimizer(Ref<Parameters> parameters, double rate, std::unique_ptr<Rule> rule);
+
+  void step();
+  int64_t steps() const;         // reads a value
+  double learning_rate() const;  // reads a value
+  void set_learning_rate(double rate);
+  void save(const char* path) const;
+  void load(const char* path);
+
+ private:
+  using Slots = std::vector<std::unique_ptr<StateSlot>>;
+  const Slots& slots_of(const Parameters::Entry& entry);
+  std::vector<std::pair<std::string, StateSlot*>> named_state() const;
+
+  Ref<Parameters> parameters_;
+  std::unique_ptr<Rule> rule_;
+  StateSlot rate_, step_;  // float64, without dimensions
+  std::unordered_map<const Binding*, Slots> slots_;
+};
+
+}  // namespace mt

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nn/parameters.h"
+
+#include "io/safetensors.h"
+#include "tensor/error.h"
+
+namespace mt {
+
+const Parameters::Entry* Parameters::find(const std::string& name) const {
+  auto found = index_.find(name);
+  return found == index_.end() ? nullptr : &entries_[found->second];
+}
+
+void Parameters::check_new(const std::string& name) const {
+  if (name.empty()) fail(Code::invalid, "parameters: a tensor's name must not be empty");
+  if (find(name)) fail(Code::invalid, "parameters: the name \"%s\" is taken", name.c_str());
+}
+
+Binding& Parameters::add(const std::string& name, std::unique_ptr<Binding> binding,
+                         bool is_buffer) {
+  check_new(name);
+  index_.emplace(name, entries_.size());
+  try {
+    if (!is_buffer) binding->require_gradient();
+    entries_.push_back({name, std::move(binding), is_buffer});
+  } catch (...) {
+    index_.erase(name);
+    throw;
+  }
+  return *entries_.back().binding;
+}
+
+Binding& Parameters::create(const std::string& name, Tensor value, bool is_buffer) {
+  return add(name, make_(std::move(value)), is_buffer);
+}
+
+Layer& Parameters::add_layer(std::unique_ptr<Layer> layer) {
+  layers_.push_back(std::move(layer));
+  return *layers_.back();
+}
+
+void Parameters::zero_gradients() {
+  for (const Entry& entry : entries_) {
+    if (!entry.is_buffer) entry.binding->set_gradient(nullptr);
+  }
+}
+
+std::vector<NamedTensor> Parameters::tensors() const {
+  std::vector<NamedTensor> tensors;
+  for (const Entry& entry : entries_) tensors.push_back({entry.name, entry.binding->value()});
+  return tensors;
+}
+
+void Parameters::save(const char* path) const { save_safetensors(tensors(), {}, path); }
+
+void Parameters::load(const char* path) {
+  Safetensors file(path);
+  std::vector<const Safetensors::Entry*> sources(entries_.size());
+  for (const Safetensors::Entry& source : file.entries()) {
+    auto found = index_.find(source.name);
+    if (found == index_.end()) {
+      fail(Code::io, "%s: holds \"%s\", which the collection does not have", path,
+           source.name.c_str());
+    }
+    sources[found->second] = &source;
+  }
+  std::vector<Tensor> values;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const std::string& name = entries_[i].name;
+    Tensor value = entries_[i].binding->value();
+    const Safetensors::Entry* source = sources[i];
+    if (!source) fail(Code::io, "%s: has no \"%s\"", path, name.c_str());
+    if (source->shape != value.shape()) {
+      fail(Code::shape, "%s: \"%s\" has shape %s, the collection's has %s", path, name.c_str(),
+           to_string(source->shape).c_str(), to_string(value.shape()).c_str());
+    }
+    if (source->dtype != value.dtype()) {
+      fail(Code::dtype, "%s: \"%s\" is %s, the collection's is %s", path, name.c_str(),
+           name_of(source->dtype), name_of(value.dtype()));
+    }
+    values.push_back(file.read(*source, value.device()));
+  }
+  for (size_t i = 0; i < entries_.size(); ++i) entries_[i].binding->bind(std::move(values[i]));
+}
+
+}  // namespace mt

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors by name, in the order they were added: parameters, which are trained, and buffers, which
+// are only saved. Layers belong to the collection that holds their tensors.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "io/host.h"
+#include "nn/binding.h"
+#include "tensor/ref.h"
+
+namespace mt {
+
+class Layer {
+ public:
+  virtual ~Layer() = default;
+  virtual Tensor apply(const Tensor& x) = 0;
+};
+
+class Parameters {
+ public:
+  using MakeBinding = std::unique_ptr<Binding> (*)(Tensor value);
+
+  struct Entry {
+    std::string name;
+    std::unique_ptr<Binding> binding;
+    bool is_buffer;
+  };
+
+  // `make` makes the bindings of tensors that layers create.
+  Parameters(Dtype dtype, Device& device, MakeBinding make)
+      : dtype(dtype), device(device), make_(make) {}
+  Parameters(const Parameters&) = delete;
+
+  const Dtype dtype;  // of the tensors that layers create
+  Device& device;
+  bool training = true;
+
+  const std::deque<Entry>& entries() const { return entries_; }
+  const Entry* find(const std::string& name) const;
+
+  // A parameter is marked as requiring a gradient. Fails when the name is empty or taken.
+  Binding& add(const std::string& name, std::unique_ptr<Binding> binding, bool is_buffer);
+  Binding& create(const std::string& name, Tensor value, bool is_buffer);
+  // Fails unless `name` could be added now, so that a layer adds all of its tensors or none.
+  void check_new(const std::string& name) const;
+  Layer& add_layer(std::unique_ptr<Layer> layer);
+
+  std::vector<NamedTensor> tensors() const;
+  void zero_gradients();
+  void save(const char* path) const;
+  // All values or, when names, shapes or dtypes differ, none.
+  void load(const char* path);
+
+  void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+ private:
+  ~Parameters() = default;
+
+  MakeBinding make_;
+  std::deque<Entry> entries_;  // they and their names never move
+  std::unordered_map<std::string, size_t> index_;
+  std::vector<std::unique_ptr<Layer>> layers_;
+  std::atomic<int32_t> references_{0};
+};
+
+}  // namespace mt

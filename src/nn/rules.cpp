@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The update rules, as include/mtorch/optim.h states them. There w is a weight, g its gradient, a
+// the learning rate and t the step.
+#include "nn/optimizer.h"
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+using States = std::vector<Tensor>;
+
+void check(bool possible, const char* rule, const char* name, double value) {
+  if (!possible) fail(Code::invalid, "%s: %s cannot be %g", rule, name, value);
+}
+void check_fraction(const char* rule, const char* name, double value) {
+  check(value >= 0 && value < 1, rule, name, value);
+}
+void check_not_negative(const char* rule, const char* name, double value) {
+  check(value >= 0 && value < __builtin_inf(), rule, name, value);
+}
+
+Tensor decayed(const Tensor& g, const Tensor& w, double c) { return c == 0 ? g : g + w * c; }
+
+class Sgd final : public Rule {
+ public:
+  explicit Sgd(const SgdOptions& options) : o_(options) {
+    check_not_negative(name(), "momentum", o_.momentum);
+    check(o_.dampening >= 0 && o_.dampening <= 1, name(), "dampening", o_.dampening);
+    check_not_negative(name(), "weight_decay", o_.weight_decay);
+    if (o_.nesterov && !(o_.momentum > 0 && o_.dampening == 0)) {
+      fail(Code::invalid, "sgd: nesterov needs momentum > 0 and dampening 0, not %g and %g",
+           o_.momentum, o_.dampening);
+    }
+  }
+  const char* name() const override { return "sgd"; }
+  std::vector<StateKind> states() const override {
+    if (o_.momentum == 0) return {};
+    return {{"velocity", 0}};
+  }
+  std::vector<Tensor> shared(const Tensor& a, const Tensor& t) const override {
+    if (o_.dampening == 0) return {a};
+    // The first step is not dampened.
+    Device& device = t.device();
+    return {a, where(equal(t, number(1, device)), number(1, device),
+                     full({}, 1 - o_.dampening, t.dtype(), device))};
+  }
+  Tensor update(Tensor w, Tensor g, const std::vector<Tensor>& shared,
+                States* states) const override {
+    g = decayed(g, w, o_.weight_decay);
+    if (o_.momentum == 0) return w - shared[0] * g;
+    Tensor& v = (*states)[0];
+    v = v * o_.momentum + (o_.dampening == 0 ? g : g * shared[1]);
+    return w - shared[0] * (o_.nesterov ? g + v * o_.momentum : v);
+  }
+
+ private:
+  SgdOptions o_;
+};
+
+class Adam final : public Rule {
+ public:
+  explicit Adam(const AdamOptions& options) : o_(options) {
+    check_fraction(name(), "beta1", o_.beta1);
+    check_fraction(name(), "beta2", o_.beta2);
+    check_not_negative(name(), "epsilon", o_.epsilon);
+    check_not_negative(name(), "weight_decay", o_.weight_decay);
+  }
+  const char* name() const override { return o_.decoupled ? "adamw" : "adam"; }
+  std::vector<StateKind> states() const override { return {{"mean", 0}, {"square", 0}}; }
+  // What the step size and the second moment are corrected by, and what remains after decay.
+  std::vector<Tensor> shared(const Tensor& a, const Tensor& t) const override {
+    auto correction = [&](double beta) { return 1.0 - pow(number(beta, t.device()), t); };
+    std::vector<Tensor> result{a / correction(o_.beta1), sqrt(correction(o_.beta2))};
+    if (o_.decoupled) result.push_back(1.0 - a * o_.weight_decay);
+    return result;
+  }
+  Tensor update(Tensor w, Tensor g, const std::vector<Tensor>& shared,
+                States* states) const override {
+    if (o_.decoupled) {
+      if (o_.weight_decay != 0) w = w * shared[2];
+    } else {
+      g = decayed(g, w, o_.weight_decay);
+    }
+    Tensor &m = (*states)[0], &v = (*states)[1];
+    m = m * o_.beta1 + g * (1 - o_.beta1);
+    v = v * o_.beta2 + g * g * (1 - o_.beta2);
+    return w - shared[0] * (m / (sqrt(v) / shared[1] + o_.epsilon));
+  }
+
+ private:
+  AdamOptions o_;
+};
+
+class Rmsprop final : public Rule {
+ public:
+  explicit Rmsprop(const RmspropOptions& options) : o_(options) {
+    check(o_.smoothing >= 0 && o_.smoothing <= 1, name(), "smoothing", o_.smoothing);
+    check_not_negative(name(), "epsilon", o_.epsilon);
+    check_not_negative(name(), "momentum", o_.momentum);
+    check_not_negative(name(), "weight_decay", o_.weight_decay);
+  }
+  const char* name() const override { return "rmsprop"; }
+  std::vector<StateKind> states() const override {
+    if (o_.momentum == 0) return {{"square", 0}};
+    return {{"square", 0}, {"velocity", 0}};
+  }
+  std::vector<Tensor> shared(const Tensor& a, const Tensor&) const override { return {a}; }
+  Tensor update(Tensor w, Tensor g, const std::vector<Tensor>& shared,
+                States* states) const override {
+    g = decayed(g, w, o_.weight_decay);
+    Tensor& v = (*states)[0];
+    v = v * o_.smoothing + g * g * (1 - o_.smoothing);
+    Tensor scaled = g / (sqrt(v) + o_.epsilon);
+    if (o_.momentum == 0) return w - shared[0] * scaled;
+    Tensor& b = (*states)[1];
+    b = b * o_.momentum + scaled;
+    return w - shared[0] * b;
+  }
+
+ private:
+  RmspropOptions o_;
+};
+
+class Adagrad final : public Rule {
+ public:
+  explicit Adagrad(const AdagradOptions& options) : o_(options) {
+    check_not_negative(name(), "epsilon", o_.epsilon);
+    check_not_negative(name(), "initial", o_.initial);
+    check_not_negative(name(), "weight_decay", o_.weight_decay);
+  }
+  const char* name() const override { return "adagrad"; }
+  std::vector<StateKind> states() const override { return {{"square", o_.initial}}; }
+  std::vector<Tensor> shared(const Tensor& a, const Tensor&) const override { return {a}; }
+  Tensor update(Tensor w, Tensor g, const std::vector<Tensor>& shared,
+                States* states) const override {
+    g = decayed(g, w, o_.weight_decay);
+    Tensor& v = (*states)[0];
+    v = v + g * g;
+    return w - shared[0] * (g / (sqrt(v) + o_.epsilon));
+  }
+
+ private:
+  AdagradOptions o_;
+};
+
+}  // namespace
+
+std::unique_ptr<Rule> make_rule(const SgdOptions& options) {
+  return std::make_unique<Sgd>(options);
+}
+std::unique_ptr<Rule> make_rule(const AdamOptions& options) {
+  return std::make_unique<Adam>(options);
+}
+std::unique_ptr<Rule> make_rule(const RmspropOptions& options) {
+  return std::make_unique<Rmsprop>(options);
+}
+std::unique_ptr<Rule> make_rule(const AdagradOptions& options) {
+  return std::make_unique<Adagrad>(options);
+}
+
+}  // namespace mt

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nn/optimizer.h"
+
+#include <functional>
+#include <limits>
+
+#include "autodiff/backward.h"
+#include "fusion/planner.h"
+#include "graph/window.h"
+#include "nn/clip.h"
+#include "nn/schedule.h"
+#include "nn/support.h"
+
+namespace mt {
+namespace {
+
+using Vector = std::vector<double>;
+
+// The rules once more, for one number at a time in double, as the formulas read.
+struct NaiveState {
+  double w, m = 0, v = 0;
+};
+using NaiveRule = std::function<void(NaiveState&, double g, double a, int t)>;
+
+NaiveRule naive(const SgdOptions& o) {
+  return [o](NaiveState& s, double g, double a, int t) {
+    g += o.weight_decay * s.w;
+    if (o.momentum == 0) {
+      s.w -= a * g;
+      return;
+    }
+    s.v = t == 1 ? g : o.momentum * s.v + (1 - o.dampening) * g;
+    s.w -= a * (o.nesterov ? g + o.momentum * s.v : s.v);
+  };
+}
+NaiveRule naive(const AdamOptions& o) {
+  return [o](NaiveState& s, double g, double a, int t) {
+    if (o.decoupled) s.w -= a * o.weight_decay * s.w;
+    else g += o.weight_decay * s.w;
+    s.m = o.beta1 * s.m + (1 - o.beta1) * g;
+    s.v = o.beta2 * s.v + (1 - o.beta2) * g * g;
+    double m = s.m / (1 - std::pow(o.beta1, t)), v = s.v / (1 - std::pow(o.beta2, t));
+    s.w -= a * m / (std::sqrt(v) + o.epsilon);
+  };
+}
+NaiveRule naive(const RmspropOptions& o) {
+  return [o](NaiveState& s, double g, double a, int) {
+    g += o.weight_decay * s.w;
+    s.v = o.smoothing * s.v + (1 - o.smoothing) * g * g;
+    s.m = o.momentum * s.m + g / (std::sqrt(s.v) + o.epsilon);
+    s.w -= a * s.m;
+  };
+}
+NaiveRule naive(const AdagradOptions& o) {
+  return [o](NaiveState& s, double g, double a, int t) {
+    if (t == 1) s.v = o.initial;
+    g += o.weight_decay * s.w;
+    s.v += g * g;
+    s.w -= a * g / (std::sqrt(s.v) + o.epsilon);
+  };
+}
+
+class OptimizerTest : public FileTest {
+ protected:
+  static constexpr int steps = 5;
+  static double rate_at(int t) { return 0.1 / t; }
+  static Vector gradient_at(int t, int parameter, size_t count) {
+    return numbers(count, static_cast<uint64_t>(100 * t + parameter));
+  }
+
+  // Five steps of different rates on parameters of several shapes, against the naive rule.
+  template <class Options>
+  void expect_rule(const Options& options, Dtype dtype, double tolerance, const char* device) {
+    Ref<Parameters> parameters = make_parameters(dtype, device);
+    const Shape shapes[] = {{3, 5}, {7}, {}, {2, 1, 4}};
+    std::vector<std::vector<NaiveState>> expected;
+    for (int p = 0; p < 4; ++p) {
+      Vector start = numbers(static_cast<size_t>(element_count(shapes[p])), 7 + uint64_t(p));
+      Binding& binding = parameters->create(
+          "p" + std::to_string(p), from_doubles(start, shapes[p], dtype, parameters->device),
+          false);
+      expected.emplace_back();
+      for (double w : to_doubles(binding.value())) expected.back().push_back({w});
+    }
+    Optimizer optimizer(parameters, rate_at(1), make_rule(options));
+    NaiveRule rule = naive(options);
+    for (int t = 1; t <= steps; ++t) {
+      optimizer.set_learning_rate(rate_at(t));
+      for (int p = 0; p < 4; ++p) {
+        Binding& binding = *parameters->entries()[size_t(p)].binding;
+        auto& states = expected[size_t(p)];
+        Tensor gradient = from_doubles(gradient_at(t, p, states.size()), shapes[p], dtype,
+                                       parameters->device);
+        Vector exact = to_doubles(gradient);
+        binding.set_gradient(gradient);
+        for (size_t i = 0; i < states.size(); ++i) rule(states[i], exact[i], rate_at(t), t);
+      }
+      optimizer.step();
+    }
+    EXPECT_EQ(optimizer.steps(), steps);
+    EXPECT_EQ(optimizer.learning_rate(), rate_at(steps));
+    for (int p = 0; p < 4; ++p) {
+      Tensor value = parameters->entries()[size_t(p)].binding->value();
+      EXPECT_EQ(value.dtype(), dtype);
+      EXPECT_TRUE(value.requires_gradient());
+      Vector weights = to_doubles(value);
+      for (size_t i = 0; i < weights.size(); ++i) {
+        EXPECT_NEAR(weights[i], expected[size_t(p)][i].w, tolerance) << p << ' ' << i;
+      }
+    }
+  }
+  template <class Options>
+  void expect_rule(const Options& options) {
+    expect_rule(options, Dtype::float64, 1e-13, "cpu");
+    expect_rule(options, Dtype::float64, 1e-13, "cpu:reference");
+    expect_rule(options, Dtype::float32, 2e-6, "cpu");
+    // Rounded once a step: five times half an ulp of numbers up to 2.
+    expect_rule(options, Dtype::float16, 5 * 0x1p-11, "cpu");
+    expect_rule(options, Dtype::bfloat16, 5 * 0x1p-8, "cpu");
+  }
+};
+
+TEST_F(OptimizerTest, Sgd) {
+  expect_rule(SgdOptions{});
+  expect_rule(SgdOptions{0, 0, 0.1, false});
+  expect_rule(SgdOptions{0.9, 0, 0, false});
+  expect_rule(SgdOptions{0.9, 0.3, 0.1, false});
+  expect_rule(SgdOptions{0.9, 0, 0.1, true});
+}
+
+TEST_F(OptimizerTest, Adam) {
+  expect_rule(AdamOptions{});
+  expect_rule(AdamOptions{0.8, 0.99, 1e-3, 0.1, false});
+  expect_rule(AdamOptions{0.8, 0.99, 1e-3, 0.1, true});
+  expect_rule(AdamOptions{0, 0, 1e-3, 0, true});
+}
+
+TEST_F(OptimizerTest, Rmsprop) {
+  expect_rule(RmspropOptions{});
+  expect_rule(RmspropOptions{0.9, 1e-3, 0.7, 0.1});
+}
+
+TEST_F(OptimizerTest, Adagrad) {
+  expect_rule(AdagradOptions{});
+  expect_rule(AdagradOptions{1e-3, 0.5, 0.1});
+}
+
+TEST_F(OptimizerTest, RefusesImpossibleOptions) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  auto expect_invalid = [](auto options) {
+    EXPECT_EQ(error_of([&] { make_rule(options); }).code(), Code::invalid);
+  };
+  expect_invalid(SgdOptions{0, 0, 0, true});
+  expect_invalid(SgdOptions{0.9, 0.5, 0, true});
+  expect_invalid(SgdOptions{-1, 0, 0, false});
+  expect_invalid(SgdOptions{0, 0, nan, false});
+  expect_invalid(AdamOptions{1, 0.9, 1e-8, 0, false});
+  expect_invalid(AdamOptions{0.9, nan, 1e-8, 0, false});
+  expect_invalid(RmspropOptions{0.9, -1, 0, 0});
+  expect_invalid(AdagradOptions{1e-10, -1, 0});
+  Ref<Parameters> parameters = make_parameters();
+  for (double rate : {-1.0, nan, std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(error_of([&] { Optimizer(parameters, rate, make_rule(SgdOptions{})); }).code(),
+              Code::invalid);
+    Optimizer optimizer(parameters, 0.5, make_rule(SgdOptions{}));
+    EXPECT_EQ(error_of([&] { optimizer.set_learning_rate(rate); }).code(), Code::invalid);
+    EXPECT_EQ(optimizer.learning_rate(), 0.5);
+  }
+}
+
+TEST_F(OptimizerTest, LeavesFrozenAndUnusedParameters) {
+  Ref<Parameters> parameters = make_parameters();
+  Device& device = parameters->device;
+  Binding& used = parameters->create("used", full({2}, 1, Dtype::float32, device), false);
+  Binding& unused = parameters->create("unused", full({2}, 1, Dtype::float32, device), false);
+  Binding& frozen = parameters->create("frozen", full({2}, 1, Dtype::float32, device), false);
+  parameters->create("buffer", full({2}, 1, Dtype::int32, device), true);
+  frozen.set_gradient(full({2}, 1, Dtype::float32, device));
+  static_cast<PlainBinding&>(frozen).freeze();
+  Optimizer optimizer(parameters, 0.5, make_rule(SgdOptions{}));
+  // Added later, and trained all the same.
+  Binding& late = parameters->create("late", full({3}, 1, Dtype::float32, device), false);
+  used.set_gradient(full({2}, 1, Dtype::float32, device));
+  late.set_gradient(full({3}, 1, Dtype::float32, device));
+  optimizer.step();
+  EXPECT_EQ(to_doubles(used.value()), Vector({0.5, 0.5}));
+  EXPECT_EQ(to_doubles(unused.value()), Vector({1, 1}));
+  EXPECT_EQ(to_doubles(frozen.value()), Vector({1, 1}));
+  EXPECT_EQ(to_doubles(late.value()), Vector({0.5, 0.5, 0.5}));
+  EXPECT_EQ(to_doubles(used.gradient()), Vector({1, 1}));  // a step leaves gradients
+}
+
+// The plan of everything that is pending on this thread.
+std::unique_ptr<Plan> pending_plan(Device& device) {
+  Window& window = Window::current();
+  std::lock_guard lock(window.mutex);
+  select(window, nullptr, 0);
+  Region region;
+  build_region(window, device, &region);
+  auto plan = std::make_unique<Plan>();
+  make_plan(region, plan.get());
+  return plan;
+}
+
+TEST_F(OptimizerTest, AllUpdatesAreOneGroup) {
+  Ref<Parameters> parameters = make_parameters();
+  Device& device = parameters->device;
+  std::vector<Tensor> gradients;
+  for (int i = 0; i < 100; ++i) {
+    Shape shape = i % 3 == 0 ? Shape{i + 2} : i % 3 == 1 ? Shape{i + 1, 3} : Shape{2, i + 2, 2};
+    parameters->create("p" + std::to_string(i),
+                       from_doubles(Vector(size_t(element_count(shape)), 1), shape,
+                                    Dtype::float32, device),
+                       false)
+        .set_gradient(from_doubles(Vector(size_t(element_count(shape)), 2), shape,
+                                   Dtype::float32, device));
+  }
+  auto expect_one = [&](auto options) {
+    Optimizer optimizer(parameters, 0.1, make_rule(options));
+    flush();
+    for (int t = 0; t < 3; ++t) {
+      optimizer.step();
+      std::unique_ptr<Plan> plan = pending_plan(device);
+      int updates = 0;
+      for (const Group& group : plan->groups) {
+        EXPECT_EQ(group.kind, GroupKind::map);
+        if (group.segments.size() >= 100) {
+          ++updates;
+          EXPECT_EQ(group.segments.size(), 100u);
+        } else {  // numbers that all parameters share
+          for (const Segment& segment : group.segments) {
+            EXPECT_EQ(segment.rows * segment.columns, 1);
+          }
+        }
+      }
+      EXPECT_EQ(updates, 1);
+      EXPECT_LE(plan->groups.size(), 5u);
+      flush();
+    }
+  };
+  expect_one(SgdOptions{});
+  expect_one(SgdOptions{0.9, 0.1, 0.1, false});
+  expect_one(AdamOptions{});
+  expect_one(AdamOptions{0.9, 0.999, 1e-8, 0.01, true});
+  expect_one(RmspropOptions{0.9, 1e-8, 0.9, 0.1});
+  expect_one(AdagradOptions{});
+}
+
+TEST_F(OptimizerTest, TrainsThroughBackward) {
+  Ref<Parameters> parameters = make_parameters();
+  Binding& w = parameters->create("w", full({3}, 0, Dtype::float32, parameters->device), false);
+  Tensor target = make<float>(Dtype::float32, {3}, {1, -2, 3});
+  Optimizer optimizer(parameters, 0.1, make_rule(AdamOptions{}));
+  for (int i = 0; i < 300; ++i) {
+    parameters->zero_gradients();
+    backward(sum(square(w.value() - target)), nullptr, false);
+    optimizer.step();
+  }
+  Vector found = to_doubles(w.value());
+  EXPECT_NEAR(found[0], 1, 1e-2);
+  EXPECT_NEAR(found[1], -2, 1e-2);
+  EXPECT_NEAR(found[2], 3, 1e-2);
+}
+
+TEST_F(OptimizerTest, GoesOnFromAFile) {
+  auto train = [&](int from, int to, Parameters& parameters, Optimizer& optimizer) {
+    for (int t = from; t <= to; ++t) {
+      int p = 0;
+      for (const auto& entry : parameters.entries()) {
+        Shape shape = entry.binding->value().shape();
+        entry.binding->set_gradient(
+            from_doubles(gradient_at(t, p++, size_t(element_count(shape))), shape,
+                         Dtype::float32, parameters.device));
+      }
+      optimizer.step();
+    }
+  };
+  auto fresh = [] {
+    Ref<Parameters> parameters = make_parameters();
+    parameters->create("a", full({4}, 1, Dtype::float32, parameters->device), false);
+    parameters->create("b", full({2, 3}, 1, Dtype::float32, parameters->device), false);
+    return parameters;
+  };
+  Ref<Parameters> whole = fresh(), half = fresh(), other = fresh();
+  Optimizer a(whole, 0.1, make_rule(AdamOptions{})), b(half, 0.1, make_rule(AdamOptions{}));
+  train(1, 6, *whole, a);
+  train(1, 3, *half, b);
+  b.set_learning_rate(0.1);
+  half->save(path("weights").c_str());
+  b.save(path("state").c_str());
+  Optimizer c(other, 0.7, make_rule(AdamOptions{}));
+  other->load(path("weights").c_str());
+  c.load(path("state").c_str());
+  EXPECT_EQ(c.steps(), 3);
+  EXPECT_EQ(c.learning_rate(), 0.1);
+  train(4, 6, *other, c);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(to_doubles(other->entries()[i].binding->value()),
+              to_doubles(whole->entries()[i].binding->value()));
+  }
+
+  Optimizer wrong_rule(other, 0.1, make_rule(AdamOptions{0.9, 0.999, 1e-8, 0, true}));
+  EXPECT_EQ(error_of([&] { wrong_rule.load(path("state").c_str()); }).code(), Code::io);
+  EXPECT_EQ(error_of([&] { c.load(path("weights").c_str()); }).code(), Code::io);
+  other->create("c", full({1}, 0, Dtype::float32, other->device), false);
+  Error found = error_of([&] { c.load(path("state").c_str()); });
+  EXPECT_EQ(found.code(), Code::io);
+  EXPECT_TRUE(contains(found.what(), "mean.c")) << found.what();
+  EXPECT_EQ(c.steps(), 6);
+}
+
+TEST_F(OptimizerTest, FailingStepChangesNothing) {
+  Ref<Parameters> parameters = make_parameters();
+  Device& reference = find_device("cpu:reference");
+  Binding& a = parameters->create("a", full({2}, 1, Dtype::float32, parameters->device), false);
+  Binding& b = parameters->create("b", full({2}, 1, Dtype::float32, reference), false);
+  Optimizer optimizer(parameters, 0.5, make_rule(SgdOptions{0.9, 0, 0, false}));
+  a.set_gradient(full({2}, 1, Dtype::float32, parameters->device));
+  b.set_gradient(full({2}, 1, Dtype::float32, reference));
+  Error found = error_of([&] { optimizer.step(); });
+  EXPECT_EQ(found.code(), Code::device);
+  EXPECT_TRUE(contains(found.what(), "\"b\"")) << found.what();
+  EXPECT_EQ(to_doubles(a.value()), Vector({1, 1}));
+  EXPECT_EQ(optimizer.steps(), 0);
+}
+
+TEST_F(OptimizerTest, ClippingScalesByTheNormOfAll) {
+  for (Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::bfloat16}) {
+    Ref<Parameters> parameters = make_parameters(dtype);
+    Device& device = parameters->device;
+    Binding& a = parameters->create("a", full({2}, 0, dtype, device), false);
+    Binding& b = parameters->create("b", full({1, 2}, 0, dtype, device), false);
+    parameters->create("c", full({2}, 0, dtype, device), false);
+    a.set_gradient(from_doubles({3, 0}, {2}, dtype, device));
+    b.set_gradient(from_doubles({0, -4}, {1, 2}, dtype, device));
+    Tensor norm = clip_gradient_norm(*parameters, 10);
+    EXPECT_EQ(to_doubles(norm), Vector({5}));
+    EXPECT_EQ(norm.rank(), 0);
+    EXPECT_EQ(to_doubles(a.gradient()), Vector({3, 0}));  // below the bound nothing changes
+    norm = clip_gradient_norm(*parameters, 1);
+    EXPECT_EQ(to_doubles(norm), Vector({5}));
+    double tolerance = dtype == Dtype::float64 ? 1e-15 : dtype == Dtype::float32 ? 1e-7 : 4e-3;
+    EXPECT_EQ(a.gradient().dtype(), dtype);
+    EXPECT_NEAR(to_doubles(a.gradient())[0], 3 / 5.000001, tolerance);
+    EXPECT_NEAR(to_doubles(b.gradient())[1], -4 / 5.000001, tolerance);
+    EXPECT_EQ(error_of([&] { clip_gradient_norm(*parameters, -1); }).code(), Code::invalid);
+    parameters->zero_gradients();
+    EXPECT_EQ(to_doubles(clip_gradient_norm(*parameters, 1)), Vector({0}));
+  }
+}
+
+TEST(ScheduleTest, FollowTheirFormulas) {
+  EXPECT_DOUBLE_EQ(schedule_step(0.1, 0, 10, 0.5), 0.1);
+  EXPECT_DOUBLE_EQ(schedule_step(0.1, 9, 10, 0.5), 0.1);
+  EXPECT_DOUBLE_EQ(schedule_step(0.1, 25, 10, 0.5), 0.025);
+  EXPECT_DOUBLE_EQ(schedule_cosine(0.1, 0, 10, 0.02), 0.1);
+  EXPECT_DOUBLE_EQ(schedule_cosine(0.1, 5, 10, 0.02), 0.06);
+  EXPECT_DOUBLE_EQ(schedule_cosine(0.1, 10, 10, 0.02), 0.02);
+  EXPECT_DOUBLE_EQ(schedule_cosine(0.1, 99, 10, 0.02), 0.02);
+  EXPECT_DOUBLE_EQ(schedule_cosine(0.1, 0, 0, 0.02), 0.02);
+  EXPECT_DOUBLE_EQ(schedule_warmup(0.1, 0, 4), 0.025);
+  EXPECT_DOUBLE_EQ(schedule_warmup(0.1, 3, 4), 0.1);
+  EXPECT_DOUBLE_EQ(schedule_warmup(0.1, 50, 4), 0.1);
+  EXPECT_DOUBLE_EQ(schedule_warmup(0.1, 0, 0), 0.1);
+  EXPECT_DOUBLE_EQ(schedule_one_cycle(1, 0, 100), 1.0 / 25);
+  EXPECT_DOUBLE_EQ(schedule_one_cycle(1, 29, 100), 1);
+  EXPECT_DOUBLE_EQ(schedule_one_cycle(1, 99, 100), 1.0 / 250000);
+  EXPECT_DOUBLE_EQ(schedule_one_cycle(1, 1000, 100), 1.0 / 250000);
+  EXPECT_NEAR(schedule_one_cycle(1, 64, 100), (1 + 1.0 / 250000) / 2, 1e-15);
+  for (int64_t length : {INT64_MIN, int64_t{-1}, int64_t{0}, int64_t{1}, int64_t{2}, INT64_MAX}) {
+    for (int64_t step : {INT64_MIN, int64_t{-1}, int64_t{0}, int64_t{1}, INT64_MAX}) {
+      for (double rate : {schedule_step(1, step, length, 0.5), schedule_cosine(1, step, length, 0),
+                          schedule_warmup(1, step, length), schedule_one_cycle(1, step, length)}) {
+        EXPECT_TRUE(rate >= 0 && rate <= 1) << step << ' ' << length;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mt

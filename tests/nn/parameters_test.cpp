@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nn/parameters.h"
+
+#include "io/safetensors.h"
+#include "nn/support.h"
+
+namespace mt {
+namespace {
+
+using ParametersTest = FileTest;
+
+Ref<Parameters> example(Dtype dtype = Dtype::float32) {
+  Ref<Parameters> parameters = make_parameters(dtype);
+  Device& device = parameters->device;
+  parameters->create("layer.weight", from_doubles(numbers(6, 1), {2, 3}, dtype, device), false);
+  parameters->create("layer.bias", from_doubles(numbers(2, 2), {2}, dtype, device), false);
+  parameters->create("count", full({}, 3, Dtype::int64, device), true);
+  return parameters;
+}
+
+TEST_F(ParametersTest, KeepOrderAndNames) {
+  Ref<Parameters> parameters = example();
+  ASSERT_EQ(parameters->entries().size(), 3u);
+  EXPECT_EQ(parameters->entries()[1].name, "layer.bias");
+  EXPECT_FALSE(parameters->entries()[1].is_buffer);
+  EXPECT_TRUE(parameters->entries()[2].is_buffer);
+  EXPECT_TRUE(parameters->find("layer.bias")->binding->requires_gradient());
+  EXPECT_FALSE(parameters->find("count")->binding->requires_gradient());
+  EXPECT_EQ(parameters->find("other"), nullptr);
+  Tensor x = full({}, 0, Dtype::float32, parameters->device);
+  EXPECT_EQ(error_of([&] { parameters->create("", x, false); }).code(), Code::invalid);
+  EXPECT_EQ(error_of([&] { parameters->create("count", x, false); }).code(), Code::invalid);
+  EXPECT_EQ(parameters->entries().size(), 3u);
+}
+
+TEST_F(ParametersTest, ZeroGradientsRemovesThem) {
+  Ref<Parameters> parameters = example();
+  Binding& bias = *parameters->find("layer.bias")->binding;
+  bias.set_gradient(full({2}, 1, Dtype::float32, parameters->device));
+  parameters->zero_gradients();
+  EXPECT_FALSE(bias.gradient());
+}
+
+TEST_F(ParametersTest, SaveAndLoad) {
+  Ref<Parameters> saved = example(), loaded = example();
+  saved->find("layer.bias")->binding->bind(
+      from_doubles({5, 6}, {2}, Dtype::float32, saved->device));
+  saved->save(path("x").c_str());
+  loaded->load(path("x").c_str());
+  for (size_t i = 0; i < 3; ++i) {
+    const Binding& binding = *loaded->entries()[i].binding;
+    EXPECT_EQ(bytes_of(binding.value()), bytes_of(saved->entries()[i].binding->value()));
+    EXPECT_EQ(binding.requires_gradient(), i < 2);
+    EXPECT_EQ(binding.value().requires_gradient(), i < 2);
+  }
+}
+
+TEST_F(ParametersTest, LoadingWhatDoesNotFitChangesNothing) {
+  Ref<Parameters> parameters = example();
+  std::string before = bytes_of(parameters->entries()[0].binding->value());
+  Device& device = parameters->device;
+  Tensor weight = full({2, 3}, 9, Dtype::float32, device);
+  Tensor bias = full({2}, 9, Dtype::float32, device);
+  Tensor count = full({}, 9, Dtype::int64, device);
+  auto expect = [&](const std::vector<NamedTensor>& tensors, Code code, const char* fault) {
+    save_safetensors(tensors, {}, path("x").c_str());
+    Error found = error_of([&] { parameters->load(path("x").c_str()); });
+    EXPECT_EQ(found.code(), code) << found.what();
+    EXPECT_TRUE(contains(found.what(), fault)) << found.what();
+    EXPECT_EQ(bytes_of(parameters->entries()[0].binding->value()), before);
+  };
+  expect({{"layer.weight", weight}, {"layer.bias", bias}}, Code::io, "has no \"count\"");
+  expect({{"layer.weight", weight}, {"layer.bias", bias}, {"count", count}, {"x", count}},
+         Code::io, "\"x\"");
+  expect({{"layer.weight", weight}, {"layer.bias", weight}, {"count", count}}, Code::shape,
+         "[2,3]");
+  expect({{"layer.weight", weight}, {"layer.bias", bias}, {"count", cast(count, Dtype::int32)}},
+         Code::dtype, "int32");
+  EXPECT_EQ(error_of([&] { parameters->load(path("none").c_str()); }).code(), Code::io);
+}
+
+}  // namespace
+}  // namespace mt
