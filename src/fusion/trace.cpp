@@ -64,7 +64,8 @@ std::vector<Tensor> Trace::call(const std::vector<Tensor>& inputs, Function func
     if (fits(*recording, plain, function.results)) return replay(*recording, plain);
   }
   std::unique_ptr<Recording> recording = record(plain, function);
-  std::vector<Tensor> results = replay(*recording, plain);
+  // The recording has drawn its random streams already.
+  std::vector<Tensor> results = run(*recording, plain, recording->immediates);
   recordings_.push_back(std::move(recording));
   return results;
 }
@@ -205,18 +206,20 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
 }
 
 std::vector<Tensor> Trace::replay(Recording& recording, const std::vector<Tensor>& inputs) {
+  if (recording.draws.empty()) return run(recording, inputs, recording.immediates);
+  std::vector<Immediates> immediates = recording.immediates, drawn;
+  for (TraceLog::Draw& draw : recording.draws) drawn.push_back(draw.source->draw());
+  for (size_t i = 0; i < immediates.size(); ++i) {
+    int draw = recording.draw_of_item[i];
+    if (draw >= 0) immediates[i] = drawn[static_cast<size_t>(draw)];
+  }
+  return run(recording, inputs, immediates);
+}
+
+std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& inputs,
+                               const std::vector<Immediates>& immediates) {
   std::vector<Tensor> held;  // what each cell holds now
   for (const Cell& cell : recording.cells) held.push_back(cell.cell->peek());
-  std::vector<Immediates> immediates = recording.immediates;
-  if (!recording.draws.empty()) {
-    std::vector<Immediates> drawn;
-    for (TraceLog::Draw& draw : recording.draws) drawn.push_back(draw.source->draw());
-    for (size_t i = 0; i < immediates.size(); ++i) {
-      int draw = recording.draw_of_item[i];
-      if (draw >= 0) immediates[i] = drawn[static_cast<size_t>(draw)];
-    }
-  }
-
   Execution execution(recording.plan, recording.device, recording.items.size());
   for (const Binding& binding : recording.leaves) {
     const Tensor& value = binding.input >= 0  ? inputs[static_cast<size_t>(binding.input)]

@@ -83,7 +83,10 @@ class Trace {
   static Form form_of(const Tensor& tensor);
   bool fits(const Recording& recording, const std::vector<Tensor>& inputs, size_t results) const;
   std::unique_ptr<Recording> record(const std::vector<Tensor>& inputs, Function function);
+  // Draws fresh random streams, and runs.
   std::vector<Tensor> replay(Recording& recording, const std::vector<Tensor>& inputs);
+  std::vector<Tensor> run(Recording& recording, const std::vector<Tensor>& inputs,
+                          const std::vector<Immediates>& immediates);
 
   std::vector<std::unique_ptr<Recording>> recordings_;
   std::string explanation_, explanation_dot_;
