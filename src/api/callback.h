@@ -9,6 +9,22 @@
 
 namespace mt::api {
 
+// One call of a callback: the scope it runs in, with the handles it is given.
+class CallbackScope {
+ public:
+  explicit CallbackScope(const char* name);  // for messages
+  ~CallbackScope();
+  CallbackScope(const CallbackScope&) = delete;
+
+  std::vector<mt_tensor*> handles(const std::vector<Tensor>& tensors) const;
+  // Throws the error that the callback left pending, or that it returned.
+  void check(mt_status status) const;
+
+ private:
+  const char* name_;
+  mt_scope* scope_;
+};
+
 // Runs `function` in a scope of its own on handles of `inputs`, and returns the values of its
 // `count` results. A callback that fails, sets no result or leaves an error pending is thrown as
 // that error, after `name`.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mtorch/trace.h"
 
-#include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include "api/callback.h"
 #include "api/guard.h"
+#include "api/strings.h"
 #include "fusion/explain.h"
 #include "fusion/trace.h"
 
@@ -19,13 +18,6 @@ struct mt_trace {
 
 namespace mt::api {
 namespace {
-
-char* give_text(const std::string& text) {
-  char* copy = static_cast<char*>(std::malloc(text.size() + 1));
-  if (!copy) throw std::bad_alloc();
-  std::memcpy(copy, text.c_str(), text.size() + 1);
-  return copy;
-}
 
 std::vector<Tensor> run_function(void* context, const std::vector<Tensor>& inputs) {
   mt_trace& trace = *static_cast<mt_trace*>(context);
@@ -67,15 +59,12 @@ size_t mt_trace_count(mt_trace* trace) { return trace ? trace->trace.count() : 0
 void mt_trace_release(mt_trace* trace) { delete trace; }
 
 char* mt_explain(mt_tensor* tensor) {
-  return read<char*>("explain", nullptr, [&] {
-    return give_text(mt::explain(value(tensor)));
-  });
+  return read<char*>("explain", nullptr, [&] { return give_text(mt::explain(value(tensor))); });
 }
 
 char* mt_explain_dot(mt_tensor* tensor) {
-  return read<char*>("explain_dot", nullptr, [&] {
-    return give_text(mt::explain_dot(value(tensor)));
-  });
+  return read<char*>("explain_dot", nullptr,
+                     [&] { return give_text(mt::explain_dot(value(tensor))); });
 }
 
 char* mt_explain_trace(mt_trace* trace) {

@@ -69,10 +69,25 @@ Tensor seed_of(const Tensor& output, const Tensor& seed) {
   return cast(seed, output.dtype());
 }
 
+thread_local std::unordered_map<const Node*, CallGradients>* calls_in_progress = nullptr;
+
+// What arrives at the results of calls, for as long as one walk lasts; walks nest.
+class CallsOfWalk {
+ public:
+  CallsOfWalk() : outer_(calls_in_progress) { calls_in_progress = &calls_; }
+  ~CallsOfWalk() { calls_in_progress = outer_; }
+  CallsOfWalk(const CallsOfWalk&) = delete;
+
+ private:
+  std::unordered_map<const Node*, CallGradients> calls_;
+  std::unordered_map<const Node*, CallGradients>* outer_;
+};
+
 // Walks `order` backwards and returns what has been collected for each node.
 using Collected = std::unordered_map<const Node*, Tensor>;
 Collected walk(const std::vector<Tensor>& order, const std::vector<Tensor>& outputs,
                const std::vector<Tensor>& seeds, const std::vector<Tensor>& keep) {
+  CallsOfWalk calls;
   Collected collected;
   auto collect = [&](const Tensor& node, const Tensor& gradient) {
     Tensor& sum = collected[node.node()];
@@ -103,6 +118,8 @@ Collected walk(const std::vector<Tensor>& order, const std::vector<Tensor>& outp
 }
 
 }  // namespace
+
+CallGradients& gradients_of_call(const Node* call) { return (*calls_in_progress)[call]; }
 
 std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vector<Tensor>& seeds,
                               const std::vector<Tensor>& inputs) {

@@ -21,4 +21,11 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vec
 // history of their own.
 void backward(const Tensor& output, const Tensor& seed, bool retain, bool differentiable = false);
 
+// For operators with several results (autodiff/call.h): what has arrived at them in the walk that
+// asks this thread's operators for their gradients.
+struct CallGradients {
+  std::vector<Tensor> results, gradients;
+};
+CallGradients& gradients_of_call(const Node* call);
+
 }  // namespace mt
