@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C functions of mtorch/tensor.h that make tensors.
-#include <cmath>
-#include <cstring>
-#include <limits>
-
 #include "api/guard.h"
 #include "backends/backend.h"
 #include "graph/trace_log.h"
@@ -14,27 +10,9 @@ using namespace mt::api;
 
 namespace {
 
-// A number as an integer of `dtype`, saturated; a uint64 as its bits.
-int64_t to_integer(double value, Dtype dtype) {
-  if (std::isnan(value)) return 0;
-  int bits = static_cast<int>(size_of(dtype)) * 8;
-  bool is_signed = is_signed_integer(dtype);
-  double low = is_signed ? -std::ldexp(1.0, bits - 1) : 0;
-  double end = std::ldexp(1.0, is_signed ? bits - 1 : bits);
-  if (value <= low) return is_signed ? std::numeric_limits<int64_t>::min() >> (64 - bits) : 0;
-  if (value >= end) {
-    uint64_t all = ~uint64_t{0};
-    return static_cast<int64_t>(all >> (is_signed ? 65 - bits : 64 - bits));
-  }
-  if (dtype == Dtype::uint64) return static_cast<int64_t>(static_cast<uint64_t>(value));
-  return static_cast<int64_t>(value);
-}
-
 Tensor filled(const Shape& shape, double value, Dtype dtype, Device& device, const char* name) {
   check_shape(shape, size_of(dtype), name);
-  if (is_floating(dtype)) return full(shape, value, dtype, device);
-  int64_t integer = dtype == Dtype::boolean ? value != 0 : to_integer(value, dtype);
-  return full_integer(shape, integer, dtype, device);
+  return full(shape, value, dtype, device);
 }
 
 mt_tensor* give_filled(const char* name, const int64_t* sizes, size_t ndim, double value,
@@ -49,56 +27,6 @@ mt_tensor* give_filled_like(const char* name, mt_tensor* x, double value) {
     Tensor like = api::value(x);
     return filled(like.shape(), value, like.dtype(), like.device(), name);
   });
-}
-
-bool is_whole(double value) { return value == std::trunc(value) && std::fabs(value) < 0x1p62; }
-
-Tensor range(double start, double stop, double step, Dtype type, Device& device) {
-  if (!std::isfinite(start) || !std::isfinite(stop) || !std::isfinite(step) || step == 0) {
-    fail(Code::invalid, "arange: from %g to %g by %g: the numbers must be finite, the step not 0",
-         start, stop, step);
-  }
-  double count = std::ceil((stop - start) / step);
-  if (count > 0x1p62) fail(Code::shape, "arange: %g elements are too many", count);
-  Shape shape{count > 0 ? static_cast<int64_t>(count) : 0};
-  check_shape(shape, size_of(Dtype::float64), "arange");
-  Tensor index = iota(shape, Dtype::int64, device);
-  if (!is_floating(type) && is_whole(start) && is_whole(step)) {
-    Tensor first = integer_number(static_cast<int64_t>(start), device);
-    return cast(index * integer_number(static_cast<int64_t>(step), device) + first, type);
-  }
-  return cast(cast(index, Dtype::float64) * step + start, type);
-}
-
-Tensor spread(double start, double stop, int64_t count, Dtype type, Device& device) {
-  if (!is_floating(type)) fail(Code::dtype, "linspace: needs a float, got %s", name_of(type));
-  if (count < 0) {
-    fail(Code::shape, "linspace: %lld elements are too few", static_cast<long long>(count));
-  }
-  check_shape({count}, size_of(Dtype::float64), "linspace");
-  Tensor index = cast(iota({count}, Dtype::int64, device), Dtype::float64);
-  double intervals = count > 1 ? static_cast<double>(count - 1) : 1;
-  return cast(index * (stop - start) / intervals + start, type);
-}
-
-Tensor identity(int64_t rows, int64_t columns, int64_t k, Dtype type, Device& device) {
-  check_shape({rows, columns}, size_of(type), "eye");
-  Tensor row = iota({rows, 1}, Dtype::int64, device),
-         column = iota({columns}, Dtype::int64, device);
-  return cast(equal(row + integer_number(k, device), column), type);
-}
-
-Tensor one_hot(const Tensor& indices, int64_t classes, Dtype type) {
-  if (!is_integer(indices.dtype())) {
-    fail(Code::dtype, "one_hot: needs integers, got %s", name_of(indices.dtype()));
-  }
-  if (indices.rank() == max_rank) {
-    fail(Code::shape, "one_hot: %s has %d dimensions already", to_string(indices.shape()).c_str(),
-         max_rank);
-  }
-  check_shape({classes}, size_of(type), "one_hot");
-  Tensor position = iota({classes}, Dtype::int64, indices.device());
-  return cast(equal(cast(unsqueeze(indices, indices.rank()), Dtype::int64), position), type);
 }
 
 size_t byte_size(const Shape& shape, Dtype type, const char* name) {
@@ -155,15 +83,15 @@ mt_tensor* mt_whole_number(int64_t value) {
 }
 
 mt_tensor* mt_arange(double start, double stop, double step, mt_dtype type, const char* device) {
-  return give("arange", [&] { return range(start, stop, step, dtype(type), find_device(device)); });
+  return give("arange", [&] { return arange(start, stop, step, dtype(type), find_device(device)); });
 }
 mt_tensor* mt_linspace(double start, double stop, int64_t count, mt_dtype type,
                        const char* device) {
   return give("linspace",
-              [&] { return spread(start, stop, count, dtype(type), find_device(device)); });
+              [&] { return linspace(start, stop, count, dtype(type), find_device(device)); });
 }
 mt_tensor* mt_eye(int64_t rows, int64_t columns, int64_t k, mt_dtype type, const char* device) {
-  return give("eye", [&] { return identity(rows, columns, k, dtype(type), find_device(device)); });
+  return give("eye", [&] { return eye(rows, columns, k, dtype(type), find_device(device)); });
 }
 mt_tensor* mt_one_hot(mt_tensor* indices, int64_t classes, mt_dtype type) {
   return give("one_hot", [&] { return one_hot(value(indices), classes, dtype(type)); });

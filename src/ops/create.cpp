@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <limits>
+
 #include "ops/ops.h"
 #include "tensor/error.h"
 
@@ -8,22 +11,30 @@ namespace {
 const Op constant_op{"constant", OpKind::constant};
 const Op iota_op{"iota", OpKind::iota};
 
+// A number as an integer of `dtype`, saturated; a uint64 as its bits.
+int64_t to_integer(double value, Dtype dtype) {
+  if (std::isnan(value)) return 0;
+  int bits = static_cast<int>(size_of(dtype)) * 8;
+  bool is_signed = is_signed_integer(dtype);
+  double low = is_signed ? -std::ldexp(1.0, bits - 1) : 0;
+  double end = std::ldexp(1.0, is_signed ? bits - 1 : bits);
+  if (value <= low) return is_signed ? std::numeric_limits<int64_t>::min() >> (64 - bits) : 0;
+  if (value >= end) return static_cast<int64_t>(~uint64_t{0} >> (is_signed ? 65 - bits : 64 - bits));
+  if (dtype == Dtype::uint64) return static_cast<int64_t>(static_cast<uint64_t>(value));
+  return static_cast<int64_t>(value);
+}
+
 }  // namespace
 
-// A constant's immediate is the bits of a double for floating dtypes, else of an int64.
+// The bits of a double for floating dtypes, else of an int64.
+Immediates constant_immediates(double value, Dtype dtype) {
+  if (is_floating(dtype)) return Immediates{{__builtin_bit_cast(uint64_t, value), 0}};
+  int64_t integer = dtype == Dtype::boolean ? value != 0 : to_integer(value, dtype);
+  return Immediates{{static_cast<uint64_t>(integer), 0}};
+}
+
 Tensor full(const Shape& shape, double value, Dtype dtype, Device& device) {
-  if (!is_floating(dtype)) {
-    // Converting a double that int64 cannot hold is undefined, so it saturates here.
-    int64_t integer = value != value            ? 0
-                      : value >= 9.2233720368547758e18 ? INT64_MAX
-                      : value <= -9.2233720368547758e18
-                          ? INT64_MIN
-                          : static_cast<int64_t>(value);
-    if (dtype == Dtype::boolean) integer = value != 0;
-    return full_integer(shape, integer, dtype, device);
-  }
-  Immediates immediates{{__builtin_bit_cast(uint64_t, value), 0}};
-  return record_source(constant_op, dtype, shape, device, {}, immediates);
+  return record_source(constant_op, dtype, shape, device, {}, constant_immediates(value, dtype));
 }
 
 Tensor full_integer(const Shape& shape, int64_t value, Dtype dtype, Device& device) {

@@ -110,7 +110,8 @@ const Op ops[] = {
 };
 #undef ROW
 
-// A number in the dtype that the operator works in, where the operator's tensor lies.
+}  // namespace
+
 Tensor as_dtype(const Tensor& x, Dtype dtype, Device& device) {
   if (!x->weak) return cast(x, dtype);
   if (is_floating(x.dtype())) {
@@ -118,6 +119,8 @@ Tensor as_dtype(const Tensor& x, Dtype dtype, Device& device) {
   }
   return full_integer({}, static_cast<int64_t>(x->immediates.value[0]), dtype, device);
 }
+
+namespace {
 
 // The common dtype of two operands. A plain number takes the other's, unless that cannot hold its
 // kind: a fraction with an integer gives float32, a number with a bool gives the number's kind.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transposes of slice and window: elements placed, or added up, in a tensor of zeros.
+// The transposes of slice and window, elements placed or added up in a tensor of zeros, and what
+// else writes a block of a tensor: padding and assignment to ranges.
+#include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
@@ -7,25 +9,55 @@
 namespace mt {
 namespace {
 
-// attributes: axis, start, step
-void embed_value(const NaiveCall& call) {
-  const NaiveArray &x = call.inputs[0], &y = call.output;
-  for (int64_t i = 0; i < y.size(); ++i) y.set_integer(i, 0);
-  NaiveArray part{y.data, y.dtype,
-                  slice(y.layout, static_cast<int>(call.attributes[0]), call.attributes[1],
-                        x.layout.shape[static_cast<int>(call.attributes[0])], call.attributes[2])};
-  for (int64_t i = 0; i < x.size(); ++i) {
-    if (is_floating(x.dtype)) part.set_number(i, x.number(i));
-    else part.set_integer(i, x.integer(i));
+// The block's place within `target`; attributes: start and step of each axis.
+NaiveArray part_of(const NaiveArray& target, const Attributes& block, const Shape& shape) {
+  NaiveArray part = target;
+  for (int d = 0; d < shape.rank(); ++d) {
+    size_t i = 2 * static_cast<size_t>(d);
+    part.layout = slice(part.layout, d, block[i], shape[d], block[i + 1]);
   }
+  return part;
+}
+
+void set_block(const NaiveCall& call, const NaiveArray& value) {
+  NaiveArray part = part_of(call.output, call.attributes, value.layout.shape);
+  for (int64_t i = 0; i < value.size(); ++i) move_element(part, i, value, i);
+}
+
+// immediate: what is elsewhere, as a constant's
+void embed_value(const NaiveCall& call) {
+  const NaiveArray& y = call.output;
+  for (int64_t i = 0; i < y.size(); ++i) {
+    if (is_floating(y.dtype)) {
+      y.set_number(i, __builtin_bit_cast(double, call.immediates.value[0]));
+    } else {
+      y.set_integer(i, static_cast<int64_t>(call.immediates.value[0]));
+    }
+  }
+  set_block(call, call.inputs[0]);
 }
 
 void embed_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
-  int axis = static_cast<int>(node.attributes[0]);
-  gradients[0] = slice(dy, axis, node.attributes[1], node.inputs[0].shape()[axis],
-                       node.attributes[2]);
+  gradients[0] = take_block(dy, node.inputs[0].shape(), node.attributes);
 }
 const Op embed_op{"embed", OpKind::call, 0, embed_value, embed_gradient};
+
+// inputs: x and the value of the block
+void overlay_value(const NaiveCall& call) {
+  for (int64_t i = 0; i < call.output.size(); ++i) {
+    move_element(call.output, i, call.inputs[0], i);
+  }
+  set_block(call, call.inputs[1]);
+}
+
+void overlay_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  const Tensor &x = node.inputs[0], &value = node.inputs[1];
+  if (x.requires_gradient()) gradients[0] = overlay(dy, zeros_like(value), node.attributes);
+  if (value.requires_gradient()) {
+    gradients[1] = take_block(dy, value.shape(), node.attributes);
+  }
+}
+const Op overlay_op{"overlay", OpKind::call, 0, overlay_value, overlay_gradient};
 
 // attributes: axis, step, dilation
 void fold_value(const NaiveCall& call) {
@@ -34,7 +66,6 @@ void fold_value(const NaiveCall& call) {
   Layout windows = window(y.layout, axis, x.layout.shape.back(), call.attributes[1],
                           call.attributes[2]);
   NaiveArray target{y.data, y.dtype, windows};
-  if (!is_floating(y.dtype)) fail(Code::dtype, "fold: needs floats, got %s", name_of(y.dtype));
   // Sums are kept in float64 for each element, so 16-bit results round once.
   std::vector<double> sums(static_cast<size_t>(y.size()), 0.0);
   for (int64_t i = 0; i < x.size(); ++i) {
@@ -53,11 +84,57 @@ const Op fold_op{"fold", OpKind::call, 0, fold_value, fold_gradient};
 
 }  // namespace
 
+Tensor embed(const Tensor& x, const Shape& shape, const Block& block, double fill) {
+  return record(embed_op, x.dtype(), shape, {x}, block, constant_immediates(fill, x.dtype()));
+}
+
 Tensor embed(const Tensor& x, const Shape& shape, int axis, int64_t start, int64_t step) {
-  return record(embed_op, x.dtype(), shape, {x}, {axis, start, step});
+  Block block;
+  for (int d = 0; d < shape.rank(); ++d) {
+    block.push_back(d == axis ? start : 0);
+    block.push_back(d == axis ? step : 1);
+  }
+  return embed(x, shape, block, 0);
+}
+
+Tensor place(const Tensor& x, const Shape& shape, const Dims& starts, const Dims& steps,
+             double fill) {
+  if (shape == x.shape()) return x;
+  check_shape(shape, size_of(x.dtype()), "place");
+  Block block;
+  for (int d = 0; d < x.rank(); ++d) {
+    block.push_back(starts[d]);
+    block.push_back(steps[d]);
+  }
+  return embed(x, shape, block, fill);
+}
+
+Tensor overlay(const Tensor& x, const Tensor& value, const Block& block) {
+  return record(overlay_op, x.dtype(), x.shape(), {x, value}, block);
+}
+
+Tensor pad(const Tensor& x, const Dims& before, const Dims& after, double value) {
+  if (before.rank() != x.rank() || after.rank() != x.rank()) {
+    fail(Code::shape, "pad: %d and %d widths given for %s", before.rank(), after.rank(),
+         to_string(x.shape()).c_str());
+  }
+  Shape shape = x.shape();
+  for (int d = 0; d < x.rank(); ++d) {
+    if (before[d] < 0 || after[d] < 0) {
+      fail(Code::invalid, "pad: widths %lld and %lld of axis %d: none may be negative",
+           static_cast<long long>(before[d]), static_cast<long long>(after[d]), d);
+    }
+    if (__builtin_add_overflow(shape[d], before[d], &shape[d]) ||
+        __builtin_add_overflow(shape[d], after[d], &shape[d])) {
+      fail(Code::shape, "pad: axis %d would be too large to address", d);
+    }
+  }
+  check_shape(shape, size_of(x.dtype()), "pad");
+  return place(x, shape, before, Dims::filled(x.rank(), 1), value);
 }
 
 Tensor fold(const Tensor& x, const Shape& shape, int axis, int64_t step, int64_t dilation) {
+  if (!is_floating(x.dtype())) fail(Code::dtype, "fold: needs floats, got %s", name_of(x.dtype()));
   return record(fold_op, x.dtype(), shape, {x}, {axis, step, dilation});
 }
 

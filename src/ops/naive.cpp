@@ -107,6 +107,14 @@ void NaiveArray::set_integer(int64_t element, int64_t value) const {
   });
 }
 
+void move_element(const NaiveArray& to, int64_t i, const NaiveArray& from, int64_t j) {
+  if (is_floating(to.dtype)) {
+    to.set_number(i, from.number(j));
+  } else {
+    to.set_integer(i, from.integer(j));
+  }
+}
+
 namespace {
 
 NaiveArray broadcast_to(const NaiveArray& array, const Shape& shape) {
@@ -151,15 +159,6 @@ void elementwise_value(const NaiveCall& call) {
     } else {
       y.set_integer(i, naive_elementwise(call.op.code, a.integer(i), b.integer(i), a.dtype));
     }
-  }
-}
-
-// Copies one element as it is, without a detour over another type.
-void move_element(const NaiveArray& to, int64_t i, const NaiveArray& from, int64_t j) {
-  if (is_floating(to.dtype)) {
-    to.set_number(i, from.number(j));
-  } else {
-    to.set_integer(i, from.integer(j));
   }
 }
 

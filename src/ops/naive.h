@@ -24,6 +24,9 @@ struct NaiveArray {
   void set_integer(int64_t element, int64_t value) const;  // wraps
 };
 
+// Copies one element as it is, without a detour over another type.
+void move_element(const NaiveArray& to, int64_t i, const NaiveArray& from, int64_t j);
+
 struct NaiveCall {
   const Op& op;
   const Attributes& attributes;

@@ -19,6 +19,8 @@ namespace mt {
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor cast(const Tensor& x, Dtype dtype);
 Tensor clip(const Tensor& x, const Tensor& low, const Tensor& high);  // a bound may be null
+// An operand in the dtype that an operator works in; a plain number also where its tensor lies.
+Tensor as_dtype(const Tensor& x, Dtype dtype, Device& device);
 Tensor copy(const Tensor& x);  // the same values, contiguous and in memory of their own
 
 // Creation (ops/create.cpp).
@@ -28,6 +30,7 @@ Tensor iota(const Shape& shape, Dtype dtype, Device& device);  // int64 or int32
 // A plain number: zero-dimensional, and takes the dtype of what it meets.
 Tensor number(double value, Device& device);
 Tensor integer_number(int64_t value, Device& device);
+Immediates constant_immediates(double value, Dtype dtype);  // how a constant holds its number
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 
@@ -66,7 +69,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
 Tensor einsum(const char* equation, const std::vector<Tensor>& operands);
 Tensor diagonal(const Tensor& x, int a, int b);  // of axes a < b of one size: b goes, a stays
 Tensor move_axis(const Tensor& x, int from, int to);
-// x's elements set into a tensor of `fill` (ops/place.cpp).
+// x's elements set into a tensor of `fill` (ops/embed.cpp).
 Tensor place(const Tensor& x, const Shape& shape, const Dims& starts, const Dims& steps,
              double fill);
 // Convolution and pooling over the last axes, one number for each (ops/convolution.cpp,
@@ -119,6 +122,49 @@ Tensor mse_loss(const Tensor& x, const Tensor& target, LossReduction reduction);
 Tensor bce_with_logits(const Tensor& x, const Tensor& target, LossReduction reduction);
 // Element-wise operators as text (ops/expression.cpp); numbers alone lie on `device`.
 Tensor expression(const char* text, const std::vector<Tensor>& tensors, Device& device);
+// Tensors that are functions of their positions (ops/range.cpp).
+Tensor arange(double start, double stop, double step, Dtype dtype, Device& device);
+Tensor linspace(double start, double stop, int64_t count, Dtype dtype, Device& device);
+Tensor eye(int64_t rows, int64_t columns, int64_t k, Dtype dtype, Device& device);
+Tensor one_hot(const Tensor& indices, int64_t classes, Dtype dtype);
+Tensor tril(const Tensor& x, int64_t k);
+Tensor triu(const Tensor& x, int64_t k);
+// Indexing, sorting and joining (ops/index.cpp, gather.cpp, sort.cpp, concat.cpp, ...): x[items]
+// and, as a new value, x[items] = value.
+struct IndexItem {
+  enum Kind : uint8_t { at, range, new_axis, ellipsis, by } kind;
+  int64_t start = INT64_MIN, stop = INT64_MIN, step = 1;  // INT64_MIN: an end left open
+  Tensor tensor = nullptr;
+};
+Tensor index(const Tensor& x, const std::vector<IndexItem>& items);
+Tensor index_put(const Tensor& x, const std::vector<IndexItem>& items, const Tensor& value);
+Tensor select(const Tensor& x, int64_t axis, int64_t index);
+Tensor slice_between(const Tensor& x, int64_t axis, int64_t start, int64_t stop, int64_t step);
+Tensor index_select(const Tensor& x, const Tensor& indices, int64_t axis);
+Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis);
+Tensor scatter_add(const Tensor& x, const Tensor& indices, const Tensor& values, int64_t axis);
+Tensor masked_select(const Tensor& x, const Tensor& mask);  // computes, as the next three do
+Tensor nonzero(const Tensor& x);
+Tensor unique_values(const Tensor& x);
+struct Unique {
+  Tensor values, indices, inverse_indices, counts;
+};
+Unique unique_all(const Tensor& x);
+Tensor concat(const std::vector<Tensor>& tensors, int64_t axis);
+Tensor stack(const std::vector<Tensor>& tensors, int64_t axis);
+std::vector<Tensor> split(const Tensor& x, const std::vector<int64_t>& sizes, int64_t axis);
+Tensor pad(const Tensor& x, const Dims& before, const Dims& after, double value);
+Tensor argsort(const Tensor& x, int64_t axis, bool descending);
+Tensor sort(const Tensor& x, int64_t axis, bool descending);
+struct TopK {
+  Tensor values, indices;
+};
+TopK topk(const Tensor& x, int64_t k, int64_t axis, bool largest);
+Tensor argmax(const Tensor& x, const Dims& axes = {}, bool keep = false);
+Tensor argmin(const Tensor& x, const Dims& axes = {}, bool keep = false);
+Tensor any(const Tensor& x, const Dims& axes = {}, bool keep = false);
+Tensor all(const Tensor& x, const Dims& axes = {}, bool keep = false);
+Tensor cumulative_sum(const Tensor& x, int64_t axis);
 
 // What the gradients in the table are written with.
 inline Tensor operator-(const Tensor& x) { return neg(x); }

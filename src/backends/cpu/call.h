@@ -12,7 +12,4 @@ using CallKernel = void (*)(const NaiveCall& call);
 // The operator's kernel, or nullptr.
 CallKernel find_call_kernel(const Op& op);
 
-// The kernels, each in a file of its name.
-void place(const NaiveCall& call);
-
 }  // namespace mt::cpu

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks written into tensors: joining, padding, and assignment to ranges. All are copies of
+// contiguous runs wherever there are any.
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/index/kernels.h"
+#include "backends/cpu/parallel.h"
+
+namespace mt::cpu {
+namespace {
+
+// Two layouts of one shape with as few dimensions as possible in both.
+struct Pair {
+  Shape shape;
+  Strides to, from;
+};
+
+Pair collapse_together(const Layout& to, const Layout& from) {
+  Pair pair;
+  for (int d = 0; d < to.shape.rank(); ++d) {
+    if (to.shape[d] == 1) continue;
+    int last = pair.shape.rank() - 1;
+    if (last >= 0 && pair.to[last] == to.strides[d] * to.shape[d] &&
+        pair.from[last] == from.strides[d] * to.shape[d]) {
+      pair.shape[last] *= to.shape[d];
+      pair.to[last] = to.strides[d];
+      pair.from[last] = from.strides[d];
+      continue;
+    }
+    pair.shape.push_back(to.shape[d]);
+    pair.to.push_back(to.strides[d]);
+    pair.from.push_back(from.strides[d]);
+  }
+  if (pair.shape.empty()) {
+    pair.shape.push_back(1);
+    pair.to.push_back(1);
+    pair.from.push_back(1);
+  }
+  return pair;
+}
+
+template <class T>
+void copy_row(T* to, int64_t to_stride, const T* from, int64_t from_stride, int64_t count) {
+  if (to_stride == 1 && from_stride == 1) {
+    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
+  } else if (to_stride == 1 && from_stride == 0) {
+    std::fill(to, to + count, *from);
+  } else {
+    for (int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
+  }
+}
+
+// Copies between layouts of one shape; both pointers are to the element at the layout's offset.
+template <class T>
+void copy_elements(T* to, const Layout& to_layout, const T* from, const Layout& from_layout) {
+  if (element_count(to_layout.shape) == 0) return;
+  Pair pair = collapse_together(to_layout, from_layout);
+  int last = pair.shape.rank() - 1;
+  int64_t width = pair.shape[last], to_stride = pair.to[last], from_stride = pair.from[last];
+  if (last == 0) {
+    parallel_for(width, elements_grain, [&](int64_t begin, int64_t end) {
+      copy_row(to + begin * to_stride, to_stride, from + begin * from_stride, from_stride,
+               end - begin);
+    });
+    return;
+  }
+  Layout to_rows{Shape(pair.shape.data(), last), Strides(pair.to.data(), last), 0};
+  Layout from_rows{Shape(pair.shape.data(), last), Strides(pair.from.data(), last), 0};
+  parallel_for(element_count(to_rows.shape), grain_of(width), [&](int64_t begin, int64_t end) {
+    Walker target(to_rows, begin), source(from_rows, begin);
+    for (int64_t row = begin; row < end; ++row, target.next(), source.next()) {
+      copy_row(to + target.position(), to_stride, from + source.position(), from_stride, width);
+    }
+  });
+}
+
+Layout without_offset(Layout layout) {
+  layout.offset = 0;
+  return layout;
+}
+
+template <class T>
+void place(const NaiveArray& y, const Layout& part, const NaiveArray& x) {
+  copy_elements(static_cast<T*>(y.data) + part.offset, without_offset(part),
+                reinterpret_cast<const T*>(first_element(x)), without_offset(x.layout));
+}
+
+Layout block_of(const NaiveArray& y, const Attributes& block, const Shape& shape) {
+  Layout part = y.layout;
+  for (int d = 0; d < shape.rank(); ++d) {
+    size_t i = 2 * static_cast<size_t>(d);
+    part = slice(part, d, block[i], shape[d], block[i + 1]);
+  }
+  return part;
+}
+
+// How x lies in the rows of y. A row is y's last dimension, together with those before it as long
+// as x fills what is inside them; in each row x is one run of elements at even distances.
+struct Runs {
+  int axis;  // the first dimension of a row
+  int64_t row, start, run, step, stride;
+};
+
+Runs runs_of(const NaiveArray& y, const NaiveArray& x, const Attributes& block) {
+  const Shape& shape = x.layout.shape;
+  int last = shape.rank() - 1;
+  auto fills = [&](int d) {
+    return shape[d] == y.layout.shape[d] && block[2 * static_cast<size_t>(d) + 1] == 1;
+  };
+  Runs runs{last, y.layout.shape[last], 0, shape[last], 0, x.layout.strides[last]};
+  int64_t inner = 1;
+  while (runs.axis > 0 && fills(runs.axis) &&
+         is_contiguous(dimensions(x.layout, runs.axis - 1, shape.rank())) &&
+         block[2 * static_cast<size_t>(runs.axis) - 1] == 1) {
+    inner = runs.row;
+    --runs.axis;
+    runs.run = shape[runs.axis] * inner;
+    runs.row = y.layout.shape[runs.axis] * inner;
+    runs.stride = 1;
+  }
+  runs.start = block[2 * static_cast<size_t>(runs.axis)] * inner;
+  runs.step = block[2 * static_cast<size_t>(runs.axis) + 1];
+  return runs;
+}
+
+// Fills and copies row by row, while the row is in cache.
+template <class T>
+void embed_rows(const NaiveCall& call, T fill) {
+  const NaiveArray &x = call.inputs[0], &y = call.output;
+  Runs runs = runs_of(y, x, call.attributes);
+  T* to = reinterpret_cast<T*>(first_element(y));
+  const T* from = reinterpret_cast<const T*>(first_element(x));
+  Layout rows = contiguous_layout(Shape(y.layout.shape.data(), runs.axis));
+  parallel_for(y.size() / runs.row, grain_of(runs.row), [&](int64_t begin, int64_t end) {
+    Walker walker(rows, begin);
+    for (int64_t row = begin; row < end; ++row, walker.next()) {
+      T* target = to + row * runs.row;
+      int64_t position = 0;
+      bool inside = true;
+      for (int d = 0; d < runs.axis; ++d) {
+        size_t i = 2 * static_cast<size_t>(d);
+        int64_t offset = walker.index(d) - call.attributes[i], step = call.attributes[i + 1];
+        int64_t at = offset / step;
+        inside &= offset % step == 0 && at >= 0 && at < x.layout.shape[d];
+        position += at * x.layout.strides[d];
+      }
+      if (!inside) {
+        std::fill(target, target + runs.row, fill);
+        continue;
+      }
+      if (runs.step == 1) {
+        std::fill(target, target + runs.start, fill);
+        std::fill(target + runs.start + runs.run, target + runs.row, fill);
+      } else {
+        std::fill(target, target + runs.row, fill);
+      }
+      copy_row(target + runs.start, runs.step, from + position, runs.stride, runs.run);
+    }
+  });
+}
+
+}  // namespace
+
+void concat_kernel(const NaiveCall& call) {
+  int axis = static_cast<int>(call.attributes[0]);
+  int64_t start = 0;
+  for (const NaiveArray& x : call.inputs) {
+    int64_t length = x.layout.shape[axis];
+    Layout part = slice(call.output.layout, axis, start, length, 1);
+    with_bits(size_of(x.dtype),
+              [&](auto zero) { place<decltype(zero)>(call.output, part, x); });
+    start += length;
+  }
+}
+
+void embed_kernel(const NaiveCall& call) {
+  const NaiveArray &x = call.inputs[0], &y = call.output;
+  if (y.size() == 0) return;
+  // The fill's bits in y's type, by way of a one-element array.
+  uint64_t bits = 0;
+  NaiveArray fill{&bits, y.dtype, contiguous_layout({})};
+  if (is_floating(y.dtype)) {
+    fill.set_number(0, __builtin_bit_cast(double, call.immediates.value[0]));
+  } else {
+    fill.set_integer(0, static_cast<int64_t>(call.immediates.value[0]));
+  }
+  with_bits(size_of(y.dtype), [&](auto zero) {
+    using T = decltype(zero);
+    T value;
+    std::memcpy(&value, &bits, sizeof(T));
+    if (x.size() > 0 && y.layout.shape.rank() > 0) return embed_rows<T>(call, value);
+    T* to = reinterpret_cast<T*>(first_element(y));
+    parallel_for(y.size(), elements_grain,
+                 [&](int64_t begin, int64_t end) { std::fill(to + begin, to + end, value); });
+    if (x.size() > 0) to[0] = *reinterpret_cast<const T*>(first_element(x));  // no dimensions
+  });
+}
+
+void overlay_kernel(const NaiveCall& call) {
+  const NaiveArray &x = call.inputs[0], &value = call.inputs[1], &y = call.output;
+  with_bits(size_of(y.dtype), [&](auto zero) {
+    using T = decltype(zero);
+    place<T>(y, y.layout, x);
+    if (value.size() > 0) place<T>(y, block_of(y, call.attributes, value.layout.shape), value);
+  });
+}
+
+}  // namespace mt::cpu

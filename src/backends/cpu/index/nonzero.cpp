@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The positions of the elements that are not 0: counted panel by panel, then written.
+#include <algorithm>
+
+#include "backends/cpu/index/kernels.h"
+#include "backends/cpu/parallel.h"
+
+namespace mt::cpu {
+
+void nonzero_kernel(const NaiveCall& call) {
+  constexpr int64_t most_panels = 256;
+  const NaiveArray &x = call.inputs[0], &y = call.output;
+  if (y.size() == 0) return;
+  if (!is_contiguous(x.layout) || x.dtype != Dtype::boolean) return naive_value(call);
+  const uint8_t* mask = reinterpret_cast<const uint8_t*>(first_element(x));
+  int64_t* to = reinterpret_cast<int64_t*>(first_element(y));
+  int64_t size = x.size(), total = y.size();
+  int64_t panels = std::clamp<int64_t>(size / elements_grain, 1, most_panels);
+  int64_t start[most_panels + 1] = {};
+  auto first = [&](int64_t p) { return p == panels ? size : size / panels * p; };
+  parallel_for(panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      int64_t found = 0;
+      for (int64_t i = first(p); i < first(p + 1); ++i) found += mask[i] != 0;
+      start[p + 1] = found;
+    }
+  });
+  for (int64_t p = 0; p < panels; ++p) start[p + 1] += start[p];
+  parallel_for(panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      int64_t at = start[p];
+      for (int64_t i = first(p); i < first(p + 1) && at < total; ++i) {
+        if (mask[i]) to[at++] = i;
+      }
+    }
+  });
+}
+
+}  // namespace mt::cpu

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running sums along an axis.
+#include "ops/indexing.h"
+#include "ops/naive.h"
+#include "ops/ops.h"
+
+namespace mt {
+namespace {
+
+// attributes: axis
+void cumulative_sum_value(const NaiveCall& call) {
+  const NaiveArray &x = call.inputs[0], &y = call.output;
+  int axis = static_cast<int>(call.attributes[0]);
+  const Shape& shape = y.layout.shape;
+  int64_t inner = 1, length = shape[axis];
+  for (int d = axis + 1; d < shape.rank(); ++d) inner *= shape[d];
+  for (int64_t line = 0; length && line < y.size() / length; ++line) {
+    int64_t first = line / inner * length * inner + line % inner;
+    double sum = 0;
+    uint64_t integers = 0;
+    for (int64_t i = 0; i < length; ++i) {
+      int64_t element = first + i * inner;
+      if (is_floating(y.dtype)) {
+        y.set_number(element, sum += x.number(element));
+      } else {
+        integers += static_cast<uint64_t>(x.integer(element));
+        y.set_integer(element, static_cast<int64_t>(integers));
+      }
+    }
+  }
+}
+
+void cumulative_sum_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  Dims axis{node.attributes[0]};
+  gradients[0] = flip(cumulative_sum(flip(dy, axis), axis[0]), axis);
+}
+const Op cumulative_sum_op{"cumulative_sum", OpKind::call, 0, cumulative_sum_value,
+                           cumulative_sum_gradient};
+
+}  // namespace
+
+Tensor cumulative_sum(const Tensor& x, int64_t axis) {
+  int chosen = normalize_axis(axis, x.rank(), "cumulative_sum");
+  Dtype dtype = is_floating(x.dtype())   ? accumulator_of(x.dtype())
+                : is_unsigned(x.dtype()) ? Dtype::uint64
+                                         : Dtype::int64;
+  Tensor y = record(cumulative_sum_op, dtype, x.shape(), {contiguous(cast(x, dtype))}, {chosen});
+  return is_half(x.dtype()) ? cast(y, x.dtype()) : y;
+}
+
+}  // namespace mt

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/indexing.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "graph/evaluate.h"
+#include "graph/trace_log.h"
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+// The largest position that an operator's result can hold whatever its inputs; -1 when unknown.
+int64_t known_bound(const Tensor& indices) {
+  const Node& node = *indices.node();
+  if (node.ready()) return -1;
+  switch (node.op->kind) {
+    case OpKind::iota: return element_count(node.shape) - 1;
+    case OpKind::view: return node.inputs.empty() ? -1 : known_bound(node.inputs[0]);
+    case OpKind::cast:
+      return node.dtype == Dtype::int64 && !node.inputs.empty() ? known_bound(node.inputs[0]) : -1;
+    case OpKind::call:
+      if (std::strcmp(node.op->name, "argsort") == 0 || std::strcmp(node.op->name, "argmax") == 0 ||
+          std::strcmp(node.op->name, "argmin") == 0) {
+        return node.inputs[0].shape().back() - 1;
+      }
+      return -1;
+    default: return -1;
+  }
+}
+
+struct Bounds {
+  int64_t low = std::numeric_limits<int64_t>::max(), high = std::numeric_limits<int64_t>::min();
+};
+
+template <class T>
+void scan(const T* data, const Layout& layout, int axis, Bounds* bounds) {
+  if (axis == layout.shape.rank()) {
+    int64_t value = *data < 0 || static_cast<uint64_t>(*data) <= uint64_t{INT64_MAX}
+                        ? static_cast<int64_t>(*data)
+                        : INT64_MAX;
+    bounds->low = std::min(bounds->low, value);
+    bounds->high = std::max(bounds->high, value);
+    return;
+  }
+  int64_t count = layout.shape[axis], stride = layout.strides[axis];
+  if (axis + 1 < layout.shape.rank()) {
+    for (int64_t i = 0; i < count; ++i) scan(data + i * stride, layout, axis + 1, bounds);
+    return;
+  }
+  T low = *data, high = *data;
+  for (int64_t i = 0; i < count; ++i) {
+    T value = data[i * stride];
+    low = value < low ? value : low;
+    high = value > high ? value : high;
+  }
+  const Layout scalar;
+  scan(&low, scalar, 0, bounds);
+  scan(&high, scalar, 0, bounds);
+}
+
+Bounds bounds_of(const Tensor& indices) {
+  Bounds bounds;
+  Layout layout = collapse(Layout{indices.shape(), indices->strides, 0});
+  const void* data = indices->data();
+  auto as = [&](auto zero) {
+    scan(static_cast<const decltype(zero)*>(data), layout, 0, &bounds);
+  };
+  switch (indices.dtype()) {
+    case Dtype::uint8: as(uint8_t{}); break;
+    case Dtype::uint16: as(uint16_t{}); break;
+    case Dtype::uint32: as(uint32_t{}); break;
+    case Dtype::uint64: as(uint64_t{}); break;
+    case Dtype::int8: as(int8_t{}); break;
+    case Dtype::int16: as(int16_t{}); break;
+    case Dtype::int32: as(int32_t{}); break;
+    default: as(int64_t{});
+  }
+  return bounds;
+}
+
+}  // namespace
+
+Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, const char* name) {
+  if (!is_integer(indices.dtype())) {
+    fail(Code::dtype, "%s: indices must be integers, got %s", name, name_of(indices.dtype()));
+  }
+  int64_t size = shape[axis], bound = known_bound(indices);
+  if (indices.size() > 0 && size == 0) {
+    fail(Code::index, "%s: axis %d of %s is empty, so there is nothing to index", name, axis,
+         to_string(shape).c_str());
+  }
+  bool known = bound >= 0 && bound < size;
+  bool readable = indices.device().host_memory && (indices->ready() || !TraceLog::current());
+  if (indices.size() > 0 && !known && readable) {
+    if (!indices->ready()) evaluate(indices);
+    Bounds bounds = bounds_of(indices);
+    if (bounds.low < -size || bounds.high >= size) {
+      fail(Code::index, "%s: index %lld is outside axis %d of %s, which has size %lld", name,
+           static_cast<long long>(bounds.high >= size ? bounds.high : bounds.low), axis,
+           to_string(shape).c_str(), static_cast<long long>(size));
+    }
+  }
+  return cast(indices, Dtype::int64);
+}
+
+Tensor contiguous(const Tensor& x) { return is_contiguous(view_layout(x)) ? x : copy(x); }
+
+int64_t read_integer(const Tensor& x) {
+  if (!x.device().host_memory) {
+    fail(Code::unsupported, "results whose shape depends on values are not available on %s",
+         x.device().name.c_str());
+  }
+  Tensor wide = cast(x, Dtype::int64);
+  evaluate(wide);
+  return *static_cast<const int64_t*>(wide->data());
+}
+
+void refuse_trace(const char* name) {
+  if (!TraceLog::current()) return;
+  fail(Code::trace, "%s: the shape of its result depends on values, which a trace does not have",
+       name);
+}
+
+Shape without_axis(const Shape& shape, int axis) {
+  Shape result = shape;
+  result.erase(axis);
+  return result;
+}
+
+Range clip_range(int64_t start, int64_t stop, int64_t step, int64_t size, const char* name) {
+  constexpr int64_t open = std::numeric_limits<int64_t>::min();
+  if (step == 0) fail(Code::invalid, "%s: a range needs a step other than 0", name);
+  if (step == open) step = -std::numeric_limits<int64_t>::max();
+  auto clip = [&](int64_t end, int64_t when_open, int64_t low, int64_t high) {
+    if (end == open) return when_open;
+    if (end < 0) end += size;
+    return std::clamp(end, low, high);
+  };
+  if (step > 0) {
+    start = clip(start, 0, 0, size);
+    stop = clip(stop, size, 0, size);
+    return {start, stop > start ? (stop - start - 1) / step + 1 : 0, step};
+  }
+  start = clip(start, size - 1, -1, size - 1);
+  stop = clip(stop, -1, -1, size - 1);
+  return {start, start > stop ? (start - stop - 1) / -step + 1 : 0, step};
+}
+
+Tensor take_block(const Tensor& x, const Shape& block_shape, const Block& block) {
+  Tensor result = x;
+  for (int d = 0; d < x.rank(); ++d) {
+    size_t i = 2 * static_cast<size_t>(d);
+    result = slice(result, d, block[i], block_shape[d], block[i + 1]);
+  }
+  return result;
+}
+
+Tensor slice_between(const Tensor& x, int64_t axis, int64_t start, int64_t stop, int64_t step) {
+  int chosen = normalize_axis(axis, x.rank(), "slice");
+  Range range = clip_range(start, stop, step, x.shape()[chosen], "slice");
+  return slice(x, chosen, range.length ? range.start : 0, range.length, range.step);
+}
+
+Tensor select(const Tensor& x, int64_t axis, int64_t index) {
+  int chosen = normalize_axis(axis, x.rank(), "select");
+  int64_t size = x.shape()[chosen];
+  if (index < -size || index >= size) {
+    fail(Code::index, "select: index %lld is outside axis %d of %s", static_cast<long long>(index),
+         chosen, to_string(x.shape()).c_str());
+  }
+  return reshape(slice(x, chosen, index < 0 ? index + size : index, 1, 1),
+                 without_axis(x.shape(), chosen));
+}
+
+}  // namespace mt

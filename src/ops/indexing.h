@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the indexing operators share.
+#pragma once
+
+#include "graph/node.h"
+
+namespace mt {
+
+// A position along an axis; a negative one counts from the end. Positions outside are refused at
+// the call, where their values are known; clamping keeps all others (inputs of a trace that is
+// replayed) within memory.
+inline int64_t wrapped_index(int64_t i, int64_t size) {
+  if (i < 0) i += size;
+  return i < 0 ? 0 : i < size ? i : size - 1;
+}
+
+// Index tensors as int64, refused when a value lies outside `axis` of `shape`. Values that are
+// pending are computed for this, unless they are known to fit (another operator's positions); in a
+// trace they are not looked at.
+Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, const char* name);
+
+Tensor contiguous(const Tensor& x);              // copies only what is not
+int64_t read_integer(const Tensor& x);           // computes; x has one element
+void refuse_trace(const char* name);             // for shapes that depend on values
+Shape without_axis(const Shape& shape, int axis);  // the other sizes, in order
+
+// Rows: the axes from `first` on, one for each index tensor [count], become one axis of `count`.
+Tensor gather(const Tensor& x, int first, const Inputs& indices);
+// Its transpose: rows added up in zeros, in the order of the indices; `sizes` are the axes' sizes.
+Tensor scatter(const Tensor& values, int first, const Inputs& indices, const Shape& sizes);
+// For each position of `sizes`, the last of the rows [count] that goes there; -1 for none.
+Tensor last_writer(const Inputs& indices, const Shape& sizes);
+// Row-major positions of the elements that are not 0: [count]. Computes now.
+Tensor flat_nonzero(const Tensor& x, const char* name);
+
+// A strided block of `shape`: for each axis start and step, as the attributes of embed and overlay.
+using Block = Attributes;
+Tensor take_block(const Tensor& x, const Shape& block_shape, const Block& block);
+// x with a block of it replaced by `value`.
+Tensor overlay(const Tensor& x, const Tensor& value, const Block& block);
+// x as a block in a tensor of `shape` that is `fill` elsewhere.
+Tensor embed(const Tensor& x, const Shape& shape, const Block& block, double fill);
+
+// A range by Python's rules, clipped to an axis of `size`; INT64_MIN leaves an end open.
+struct Range {
+  int64_t start, length, step;
+};
+Range clip_range(int64_t start, int64_t stop, int64_t step, int64_t size, const char* name);
+
+}  // namespace mt

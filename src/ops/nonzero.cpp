@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators whose result's shape depends on values: count, evaluate, then compact.
+#include "ops/indexing.h"
+#include "ops/naive.h"
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+void nonzero_value(const NaiveCall& call) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < call.inputs[0].size(); ++i) {
+    if (call.inputs[0].integer(i) && found < call.output.size()) {
+      call.output.set_integer(found++, i);
+    }
+  }
+}
+const Op nonzero_op{"nonzero", OpKind::call, 0, nonzero_value};
+
+Tensor flat(const Tensor& x) { return reshape(x, {x.size()}); }
+
+// Where each run of equal elements of a sorted vector begins.
+Tensor run_starts(const Tensor& sorted) {
+  int64_t count = sorted.size();
+  if (count == 0) return full({0}, 0, Dtype::boolean, sorted.device());
+  Tensor first = full({1}, 1, Dtype::boolean, sorted.device());
+  if (count == 1) return first;
+  return concat({first, not_equal(slice(sorted, 0, 1, count - 1, 1),
+                                  slice(sorted, 0, 0, count - 1, 1))}, 0);
+}
+
+}  // namespace
+
+Tensor flat_nonzero(const Tensor& x, const char* name) {
+  refuse_trace(name);
+  Tensor mask = contiguous(flat(cast(x, Dtype::boolean)));
+  int64_t count = x.size() ? read_integer(sum(mask)) : 0;
+  return record(nonzero_op, Dtype::int64, {count}, {mask});
+}
+
+Tensor nonzero(const Tensor& x) {
+  Tensor positions = flat_nonzero(x, "nonzero");
+  if (x.rank() == 1) return reshape(positions, {positions.size(), 1});
+  if (x.rank() == 0) return full({positions.size(), 0}, 0, Dtype::int64, x.device());
+  std::vector<Tensor> columns;
+  Strides strides = contiguous_strides(x.shape());
+  for (int d = 0; d < x.rank() && x.size(); ++d) {
+    columns.push_back(remainder(floor_divide(positions, integer_number(strides[d], x.device())),
+                                integer_number(x.shape()[d], x.device())));
+  }
+  if (columns.empty()) return full({0, x.rank()}, 0, Dtype::int64, x.device());
+  return stack(columns, 1);
+}
+
+Tensor masked_select(const Tensor& x, const Tensor& mask) {
+  if (mask.dtype() != Dtype::boolean) {
+    fail(Code::dtype, "masked_select: the mask must be bool, got %s", name_of(mask.dtype()));
+  }
+  Tensor positions = flat_nonzero(expand(mask, x.shape()), "masked_select");
+  return gather(flat(x), 0, {positions});
+}
+
+Tensor unique_values(const Tensor& x) {
+  refuse_trace("unique_values");
+  GradientMode none(false);
+  Tensor sorted = sort(flat(x), 0, false);
+  return masked_select(sorted, run_starts(sorted));
+}
+
+Unique unique_all(const Tensor& x) {
+  refuse_trace("unique_all");
+  GradientMode none(false);
+  Tensor elements = flat(x), order = argsort(elements, 0, false);
+  Tensor sorted = gather(elements, 0, {order}), starts = run_starts(sorted);
+  Tensor positions = flat_nonzero(starts, "unique_all");
+  Tensor ends = full_integer({positions.size() ? 1 : 0}, x.size(), Dtype::int64, x.device());
+  if (positions.size() > 1) {
+    ends = concat({slice(positions, 0, 1, positions.size() - 1, 1), ends}, 0);
+  }
+  // The sort is stable, so the first of each run occurs first. Each element's run, put back where
+  // the element came from: the order is a permutation, so the sums are of one term.
+  Tensor runs = sub(cumulative_sum(starts, 0), integer_number(1, x.device()));
+  Tensor inverse = scatter(runs, 0, {order}, {x.size()});
+  return {gather(sorted, 0, {positions}), gather(order, 0, {positions}),
+          reshape(inverse, x.shape()), ends - positions};
+}
+
+}  // namespace mt

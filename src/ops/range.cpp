@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors that are functions of their positions. All are written with iota, element by element, so
+// they fuse with what reads them and are stored only when somebody looks.
+#include <cmath>
+
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+Tensor positions(int64_t count, Device& device) { return iota({count}, Dtype::int64, device); }
+
+// [rows, columns]: whether column - row is at least k.
+Tensor above(int64_t rows, int64_t columns, int64_t k, Device& device) {
+  return greater_equal(positions(columns, device),
+                       add(reshape(positions(rows, device), {rows, 1}),
+                           integer_number(k, device)));
+}
+
+void check_matrix(const Tensor& x, const char* name) {
+  if (x.rank() >= 2) return;
+  fail(Code::shape, "%s: needs at least two dimensions, got %s", name,
+       to_string(x.shape()).c_str());
+}
+
+Tensor zero_of(const Tensor& x) { return full({}, 0, x.dtype(), x.device()); }
+
+bool is_whole(double value) { return value == std::trunc(value) && std::abs(value) < 0x1p62; }
+
+}  // namespace
+
+Tensor arange(double start, double stop, double step, Dtype dtype, Device& device) {
+  if (!std::isfinite(start) || !std::isfinite(stop) || !std::isfinite(step) || step == 0) {
+    fail(Code::invalid, "arange: from %g to %g by %g: values must be finite and the step not 0",
+         start, stop, step);
+  }
+  double count = std::ceil((stop - start) / step);
+  if (!(count < 9e18)) fail(Code::shape, "arange: from %g to %g by %g is too long", start, stop, step);
+  int64_t size = count > 0 ? static_cast<int64_t>(count) : 0;
+  check_shape({size}, size_of(Dtype::float64), "arange");
+  Tensor i = positions(size, device);
+  if (is_integer(dtype) && is_whole(start) && is_whole(step)) {
+    return cast(add(mul(i, integer_number(static_cast<int64_t>(step), device)),
+                    integer_number(static_cast<int64_t>(start), device)),
+                dtype);
+  }
+  return cast(cast(i, Dtype::float64) * step + start, dtype);
+}
+
+Tensor linspace(double start, double stop, int64_t count, Dtype dtype, Device& device) {
+  if (!is_floating(dtype)) {
+    fail(Code::dtype, "linspace: gives floats, not %s", name_of(dtype));
+  }
+  if (count < 0) fail(Code::invalid, "linspace: %lld elements", static_cast<long long>(count));
+  if (count <= 1) return full({count}, start, dtype, device);
+  check_shape({count}, size_of(Dtype::float64), "linspace");
+  Tensor i = positions(count, device);
+  double intervals = static_cast<double>(count - 1);
+  Tensor y = cast(i, Dtype::float64) * (stop - start) / intervals + start;
+  // The last element is exactly `stop`, however the others round.
+  Tensor last = equal(i, integer_number(count - 1, device));
+  return cast(where(last, number(stop, device), y), dtype);
+}
+
+Tensor eye(int64_t rows, int64_t columns, int64_t k, Dtype dtype, Device& device) {
+  check_shape({rows, columns}, size_of(dtype), "eye");
+  Tensor diagonal = add(reshape(positions(rows, device), {rows, 1}), integer_number(k, device));
+  return cast(equal(positions(columns, device), diagonal), dtype);
+}
+
+Tensor one_hot(const Tensor& indices, int64_t classes, Dtype dtype) {
+  if (!is_integer(indices.dtype())) {
+    fail(Code::dtype, "one_hot: needs integers, got %s", name_of(indices.dtype()));
+  }
+  if (indices.rank() == max_rank) {
+    fail(Code::shape, "one_hot: %s has %d dimensions already", to_string(indices.shape()).c_str(),
+         max_rank);
+  }
+  if (classes < 0) {
+    fail(Code::invalid, "one_hot: %lld classes", static_cast<long long>(classes));
+  }
+  Dtype common = indices.dtype() == Dtype::uint64 ? Dtype::uint64 : Dtype::int64;
+  Tensor values = cast(unsqueeze(indices, -1), common);
+  return cast(equal(values, cast(positions(classes, indices.device()), common)), dtype);
+}
+
+Tensor tril(const Tensor& x, int64_t k) {
+  check_matrix(x, "tril");
+  int64_t rows = x.shape()[x.rank() - 2], columns = x.shape()[x.rank() - 1];
+  if (k == INT64_MAX) return x;
+  return where(above(rows, columns, k + 1, x.device()), zero_of(x), x);
+}
+
+Tensor triu(const Tensor& x, int64_t k) {
+  check_matrix(x, "triu");
+  int64_t rows = x.shape()[x.rank() - 2], columns = x.shape()[x.rank() - 1];
+  return where(above(rows, columns, k, x.device()), x, zero_of(x));
+}
+
+}  // namespace mt

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting: the positions that sort, from which all else is picked.
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "ops/indexing.h"
+#include "ops/naive.h"
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+// A NaN comes after everything.
+bool before(const NaiveArray& x, int64_t i, int64_t j) {
+  if (is_floating(x.dtype)) {
+    double a = x.number(i), b = x.number(j);
+    return a < b || (a == a && b != b);
+  }
+  int64_t a = x.integer(i), b = x.integer(j);
+  return x.dtype == Dtype::uint64 ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b;
+}
+
+// Sorts the last axis and keeps the first of each row. attributes: descending
+void argsort_value(const NaiveCall& call) {
+  const NaiveArray &x = call.inputs[0], &y = call.output;
+  int64_t length = x.layout.shape.back(), kept = y.layout.shape.back();
+  bool descending = call.attributes[0];
+  std::vector<int64_t> order(static_cast<size_t>(length));
+  for (int64_t row = 0; kept && row < y.size() / kept; ++row) {
+    std::iota(order.begin(), order.end(), row * length);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
+      return descending ? before(x, j, i) : before(x, i, j);
+    });
+    for (int64_t i = 0; i < kept; ++i) {
+      y.set_integer(row * kept + i, order[static_cast<size_t>(i)] - row * length);
+    }
+  }
+}
+const Op argsort_op{"argsort", OpKind::call, 0, argsort_value};
+
+// The first `count` positions of x in order along the axis.
+Tensor sorted_positions(const Tensor& x, int axis, bool descending, int64_t count) {
+  if (x.rank() == 0) return full({}, 0, Dtype::int64, x.device());
+  Dims order, back;
+  for (int d = 0; d < x.rank(); ++d) {
+    if (d != axis) order.push_back(d);
+    back.push_back(d < axis ? d : d == axis ? x.rank() - 1 : d - 1);
+  }
+  order.push_back(axis);
+  bool last = axis == x.rank() - 1;
+  Tensor rows = contiguous(last ? x : permute(x, order));
+  Shape shape = rows.shape();
+  shape[x.rank() - 1] = count;
+  Tensor positions = record(argsort_op, Dtype::int64, shape, {rows}, {descending});
+  return last ? positions : permute(positions, back);
+}
+
+int axis_of(const Tensor& x, int64_t axis, const char* name) {
+  // NumPy and PyTorch take a number as a vector of one here.
+  return x.rank() == 0 && (axis == 0 || axis == -1) ? 0 : normalize_axis(axis, x.rank(), name);
+}
+
+Tensor picked(const Tensor& x, const Tensor& positions, int axis) {
+  return x.rank() == 0 ? x : take_along_axis(x, positions, axis);
+}
+
+}  // namespace
+
+Tensor argsort(const Tensor& x, int64_t axis, bool descending) {
+  int chosen = axis_of(x, axis, "argsort");
+  return sorted_positions(x, chosen, descending, x.rank() ? x.shape()[chosen] : 1);
+}
+
+Tensor sort(const Tensor& x, int64_t axis, bool descending) {
+  int chosen = axis_of(x, axis, "sort");
+  return picked(x, argsort(x, chosen, descending), chosen);
+}
+
+TopK topk(const Tensor& x, int64_t k, int64_t axis, bool largest) {
+  if (x.rank() == 0) {
+    fail(Code::shape, "topk: needs at least one dimension");
+  }
+  int chosen = normalize_axis(axis, x.rank(), "topk");
+  if (k < 0 || k > x.shape()[chosen]) {
+    fail(Code::index, "topk: k is %lld, but axis %d of %s has size %lld",
+         static_cast<long long>(k), chosen, to_string(x.shape()).c_str(),
+         static_cast<long long>(x.shape()[chosen]));
+  }
+  Tensor positions = sorted_positions(x, chosen, largest, k);
+  return {picked(x, positions, chosen), positions};
+}
+
+}  // namespace mt

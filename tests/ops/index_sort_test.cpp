@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting, extremes, running sums.
+#include <cmath>
+
+#include "ops/index_support.h"
+
+namespace mt {
+namespace {
+
+using namespace index_test;
+
+const Dtype every_dtype[] = {Dtype::boolean, Dtype::uint8,  Dtype::uint16,  Dtype::uint32,
+                             Dtype::uint64,  Dtype::int8,   Dtype::int16,   Dtype::int32,
+                             Dtype::int64,   Dtype::float16, Dtype::bfloat16, Dtype::float32,
+                             Dtype::float64};
+
+Numbers special(int64_t count) {
+  Numbers values = scattered(count, 200);
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] -= 100;
+    if (i % 37 == 5) values[i] = NAN;
+    if (i % 53 == 7) values[i] = i % 2 ? INFINITY : -INFINITY;
+    if (i % 11 == 3) values[i] = i % 2 ? -0.0 : 0.0;
+  }
+  return values;
+}
+
+TEST(sort, order_and_stability) {
+  device();
+  Tensor x = tensor({3, NAN, 1, 3, -0.0, 0}, {6});
+  EXPECT_EQ(numbers(argsort(x, 0, false)), (Numbers{4, 5, 2, 0, 3, 1}));
+  EXPECT_EQ(numbers(argsort(x, 0, true)), (Numbers{1, 0, 3, 2, 4, 5}));
+  Tensor y = tensor({2, 1, 0, 1, 5, 4}, {3, 2}, Dtype::int8);
+  EXPECT_EQ(numbers(sort(y, 0, false)), (Numbers{0, 1, 2, 1, 5, 4}));
+  EXPECT_EQ(numbers(sort(y, 1, true)), (Numbers{2, 1, 1, 0, 5, 4}));
+  EXPECT_EQ(numbers(sort(tensor({7}, {}), -1, false)), (Numbers{7}));
+  EXPECT_EQ(sort(tensor({}, {3, 0}), 1, false).shape(), (Shape{3, 0}));
+  EXPECT_EQ(code_of([&] { sort(x, 1, false); }), Code::index);
+}
+
+TEST(sort, every_dtype_agrees) {
+  for (Dtype dtype : every_dtype) {
+    for (bool descending : {false, true}) {
+      SCOPED_TRACE(name_of(dtype));
+      for (const Shape& shape : {Shape{7, 3000}, Shape{3000, 7}, Shape{400, 20}}) {
+        everywhere([&](const Make& make) {
+          return argsort(make(special(element_count(shape)), shape, dtype), 0, descending);
+        });
+      }
+    }
+  }
+}
+
+TEST(sort, long_rows_are_merged) {
+  for (Dtype dtype : {Dtype::float32, Dtype::int64, Dtype::uint8}) {
+    everywhere([&](const Make& make) {
+      return argsort(make(special(300001), {300001}, dtype), 0, true);
+    });
+  }
+}
+
+TEST(sort, topk) {
+  Tensor x = tensor({3, 9, 1, 9, 4}, {5});
+  TopK best = topk(x, 3, 0, true);
+  EXPECT_EQ(numbers(best.values), (Numbers{9, 9, 4}));
+  EXPECT_EQ(numbers(best.indices), (Numbers{1, 3, 4}));
+  EXPECT_EQ(numbers(topk(x, 2, -1, false).values), (Numbers{1, 3}));
+  EXPECT_EQ(topk(x, 0, 0, true).values.shape(), (Shape{0}));
+  EXPECT_EQ(code_of([&] { topk(x, 6, 0, true); }), Code::index);
+  for (int64_t k : {1, 5, 400}) {
+    everywhere([&](const Make& make) {
+      return topk(make(special(20 * 500), {20, 500}, Dtype::float32), k, 1, k == 5).indices;
+    });
+  }
+}
+
+TEST(sort, gradients) {
+  Numbers distinct{3, 1, 4, 9, 2, 6};
+  check_gradient(distinct, {2, 3}, [](const Tensor& x) { return sort(x, 1, true); });
+  check_gradient(distinct, {3, 2}, [](const Tensor& x) { return topk(x, 2, 0, true).values; });
+}
+
+TEST(argmax, the_first_extreme_and_nan) {
+  Tensor x = tensor({1, 5, 5, 0, 0, 2}, {2, 3});
+  EXPECT_EQ(numbers(argmax(x, {1})), (Numbers{1, 2}));
+  EXPECT_EQ(numbers(argmin(x, {1})), (Numbers{0, 0}));
+  EXPECT_EQ(numbers(argmax(x)), (Numbers{1}));
+  EXPECT_EQ(argmax(x, {0}, true).shape(), (Shape{1, 3}));
+  EXPECT_EQ(argmax(x).dtype(), Dtype::int64);
+  EXPECT_EQ(numbers(argmax(tensor({1, NAN, NAN}, {3}))), (Numbers{1}));
+  EXPECT_EQ(numbers(argmin(tensor({1, NAN, -INFINITY}, {3}))), (Numbers{1}));
+  EXPECT_EQ(numbers(argmax(tensor({4}, {}))), (Numbers{0}));
+  EXPECT_EQ(code_of([&] { argmax(tensor({}, {2, 0}), {1}); }), Code::invalid);
+  EXPECT_EQ(argmax(tensor({}, {2, 0}), {0}).shape(), (Shape{0}));
+}
+
+TEST(argmax, every_dtype_agrees) {
+  for (Dtype dtype : every_dtype) {
+    SCOPED_TRACE(name_of(dtype));
+    for (const Dims& axes : {Dims{0}, Dims{1}, Dims{2}, Dims{0, 2}, Dims{}}) {
+      everywhere([&](const Make& make) {
+        Tensor x = make(special(30 * 40 * 50), {30, 40, 50}, dtype);
+        return stack({argmax(x, axes), argmin(x, axes)}, 0);
+      });
+    }
+    everywhere([&](const Make& make) {
+      Numbers values = scattered(100000, 90);
+      return stack({argmax(make(values, {100000}, dtype)), argmin(make(values, {100000}, dtype))},
+                   0);
+    });
+  }
+}
+
+TEST(any, truth_over_axes) {
+  Tensor x = tensor({0, 0, 3, NAN, 1, 2}, {2, 3});
+  EXPECT_EQ(numbers(any(x, {1})), (Numbers{1, 1}));
+  EXPECT_EQ(numbers(all(x, {1})), (Numbers{0, 1}));
+  EXPECT_EQ(numbers(any(x, {0}, true)), (Numbers{1, 1, 1}));
+  EXPECT_EQ(numbers(all(x)), (Numbers{0}));
+  EXPECT_EQ(any(x).dtype(), Dtype::boolean);
+  EXPECT_EQ(numbers(any(tensor({}, {2, 0}), {1})), (Numbers{0, 0}));
+  EXPECT_EQ(numbers(all(tensor({}, {2, 0}), {1})), (Numbers{1, 1}));
+  EXPECT_EQ(numbers(all(tensor({7}, {}))), (Numbers{1}));
+  everywhere([](const Make& make) {
+    Tensor mask = make(scattered(300 * 70, 3), {300, 70}, Dtype::boolean);
+    return concat({any(mask, {1}), all(mask, {1}), any(mask, {0}), all(mask, {0})}, 0);
+  });
+}
+
+TEST(cumulative_sum, values_types_and_gradient) {
+  Tensor x = tensor({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_EQ(numbers(cumulative_sum(x, 1)), (Numbers{1, 3, 6, 4, 9, 15}));
+  EXPECT_EQ(numbers(cumulative_sum(x, 0)), (Numbers{1, 2, 3, 5, 7, 9}));
+  EXPECT_EQ(cumulative_sum(cast(x, Dtype::boolean), 0).dtype(), Dtype::int64);
+  EXPECT_EQ(cumulative_sum(cast(x, Dtype::uint8), 0).dtype(), Dtype::uint64);
+  EXPECT_EQ(cumulative_sum(tensor({}, {0, 2}), 0).shape(), (Shape{0, 2}));
+  EXPECT_EQ(code_of([&] { cumulative_sum(x, 2); }), Code::index);
+  check_gradient(scattered(12, 9), {4, 3}, [](const Tensor& x) { return cumulative_sum(x, 0); });
+  // Whole numbers are exact in any order, and panels are crossed.
+  for (Dtype dtype : {Dtype::int32, Dtype::float32, Dtype::float64, Dtype::boolean}) {
+    everywhere([&](const Make& make) {
+      return cumulative_sum(make(scattered(30000, 7), {3, 10000}, dtype), 1);
+    });
+    everywhere([&](const Make& make) {
+      return cumulative_sum(make(scattered(45000, 7), {9000, 5}, dtype), 0);
+    });
+  }
+}
+
+TEST(cumulative_sum, one_order_for_any_threads) {
+  Numbers values = scattered(50000, 1000000);
+  for (double& value : values) value = 1 / (value + 1);
+  auto run = [&](int threads) {
+    cpu::set_thread_count(threads);
+    Numbers result = numbers(cumulative_sum(tensor(values, {25000, 2}), 0));
+    cpu::set_thread_count(0);
+    return result;
+  };
+  Numbers one = run(1), many = run(7);
+  EXPECT_EQ(one, many);
+  double sum = 0;
+  for (size_t i = 0; i < 25000; ++i) sum += static_cast<float>(values[2 * i]);
+  EXPECT_NEAR(one[49998], sum, 1e-6 * sum * 30);
+}
+
+}  // namespace
+}  // namespace mt
