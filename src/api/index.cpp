@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C functions of mtorch/view.h that index, join and cut.
+#include "api/guard.h"
+#include "mtorch/view.h"
+#include "ops/ops.h"
+
+using namespace mt;
+using namespace mt::api;
+
+namespace {
+
+IndexItem item_of(const mt_index_item& given) {
+  switch (given.kind) {
+    case MT_INDEX_AT: return {IndexItem::at, given.start};
+    case MT_INDEX_RANGE: return {IndexItem::range, given.start, given.stop, given.step};
+    case MT_INDEX_NEW_AXIS: return {IndexItem::new_axis};
+    case MT_INDEX_ELLIPSIS: return {IndexItem::ellipsis};
+    case MT_INDEX_BY: return {IndexItem::by, 0, 0, 0, value(given.tensor)};
+    default:
+      fail(Code::invalid, "index: an item of kind %d; use MT_AT, MT_RANGE and the like",
+           static_cast<int>(given.kind));
+  }
+}
+
+std::vector<IndexItem> items_of(const mt_index_item* items, size_t count) {
+  if (count) required(items, "the array of items");
+  std::vector<IndexItem> result;
+  for (size_t i = 0; i < count; ++i) result.push_back(item_of(items[i]));
+  return result;
+}
+
+}  // namespace
+
+mt_tensor* mt_index(mt_tensor* x, const mt_index_item* items, size_t n) {
+  return give("index", [&] { return mt::index(value(x), items_of(items, n)); });
+}
+
+mt_status mt_index_put(mt_tensor* x, const mt_index_item* items, size_t n, mt_tensor* given) {
+  return change("index_put", [&] {
+    rebind(required(x, "a tensor"), index_put(value(x), items_of(items, n), operand(given)));
+  });
+}
+
+mt_tensor* mt_select(mt_tensor* x, int64_t axis, int64_t index) {
+  return give("select", [&] { return mt::select(value(x), axis, index); });
+}
+
+mt_tensor* mt_slice(mt_tensor* x, int64_t axis, int64_t start, int64_t stop, int64_t step) {
+  return give("slice", [&] { return slice_between(value(x), axis, start, stop, step); });
+}
+
+mt_tensor* mt_index_select(mt_tensor* x, mt_tensor* indices, int64_t axis) {
+  return give("index_select", [&] {
+    Tensor positions = value(indices);
+    if (positions.rank() != 1) {
+      fail(Code::shape, "index_select: indices need one dimension, got %s",
+           to_string(positions.shape()).c_str());
+    }
+    return index_select(value(x), positions, axis);
+  });
+}
+
+mt_tensor* mt_take_along_axis(mt_tensor* x, mt_tensor* indices, int64_t axis) {
+  return give("take_along_axis", [&] { return take_along_axis(value(x), value(indices), axis); });
+}
+
+mt_tensor* mt_scatter_add(mt_tensor* x, mt_tensor* indices, mt_tensor* values, int64_t axis) {
+  return give("scatter_add",
+              [&] { return scatter_add(value(x), value(indices), value(values), axis); });
+}
+
+mt_tensor* mt_masked_select(mt_tensor* x, mt_tensor* mask) {
+  return give("masked_select", [&] { return masked_select(value(x), value(mask)); });
+}
+
+mt_tensor* mt_concat(mt_tensor* const* tensors, size_t n, int64_t axis) {
+  return give("concat", [&] { return concat(values(tensors, n), axis); });
+}
+
+mt_tensor* mt_stack(mt_tensor* const* tensors, size_t n, int64_t axis) {
+  return give("stack", [&] { return stack(values(tensors, n), axis); });
+}
+
+mt_status mt_split(mt_tensor* x, const int64_t* sizes, size_t n, int64_t axis,
+                   mt_tensor** results) {
+  return give_all("split", results, n, [&] {
+    if (n) required(sizes, "the array of sizes");
+    return split(value(x), std::vector<int64_t>(sizes, sizes + n), axis);
+  });
+}
+
+mt_tensor* mt_pad(mt_tensor* x, const int64_t* before, const int64_t* after, size_t ndim,
+                  double fill) {
+  return give("pad", [&] { return pad(value(x), dims(before, ndim), dims(after, ndim), fill); });
+}
+
+mt_tensor* mt_tril(mt_tensor* x, int64_t k) {
+  return give("tril", [&] { return tril(value(x), k); });
+}
+
+mt_tensor* mt_triu(mt_tensor* x, int64_t k) {
+  return give("triu", [&] { return triu(value(x), k); });
+}
