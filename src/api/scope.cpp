@@ -134,7 +134,8 @@ mt_scope* mt_scope_end(mt_scope* scope) {
     keep_error(MT_EINVAL, "scope_end: the scope is not open on this thread");
     return nullptr;
   }
-  while (thread_state.scope != scope->outer) end_scope();
+  mt_scope* outer = scope->outer;  // an ended scope may be in use again at once
+  while (thread_state.scope != outer) end_scope();
   return nullptr;
 }
 
