@@ -121,7 +121,7 @@ void give_handles(const Tensor* tensors, size_t count, mt_tensor** results) {
 
 void rebind(mt_tensor* handle, Tensor value) {
   if (is_leaf_variable(handle)) {
-    if (value.requires_gradient()) {
+    if (has_history(value)) {
       fail(Code::invalid,
            "assign: a leaf that requires a gradient takes only a value without history; compute it "
            "inside MT_NO_GRAD, or detach it");
