@@ -35,8 +35,10 @@ NaiveRule naive(const SgdOptions& o) {
 }
 NaiveRule naive(const AdamOptions& o) {
   return [o](NaiveState& s, double g, double a, int t) {
-    if (o.decoupled) s.w -= a * o.weight_decay * s.w;
-    else g += o.weight_decay * s.w;
+    if (o.decoupled)
+      s.w -= a * o.weight_decay * s.w;
+    else
+      g += o.weight_decay * s.w;
     s.m = o.beta1 * s.m + (1 - o.beta1) * g;
     s.v = o.beta2 * s.v + (1 - o.beta2) * g * g;
     double m = s.m / (1 - std::pow(o.beta1, t)), v = s.v / (1 - std::pow(o.beta2, t));
@@ -76,9 +78,9 @@ class OptimizerTest : public FileTest {
     std::vector<std::vector<NaiveState>> expected;
     for (int p = 0; p < 4; ++p) {
       Vector start = numbers(static_cast<size_t>(element_count(shapes[p])), 7 + uint64_t(p));
-      Binding& binding = parameters->create(
-          "p" + std::to_string(p), from_doubles(start, shapes[p], dtype, parameters->device),
-          false);
+      Binding& binding =
+          parameters->create("p" + std::to_string(p),
+                             from_doubles(start, shapes[p], dtype, parameters->device), false);
       expected.emplace_back();
       for (double w : to_doubles(binding.value())) expected.back().push_back({w});
     }
@@ -89,8 +91,8 @@ class OptimizerTest : public FileTest {
       for (int p = 0; p < 4; ++p) {
         Binding& binding = *parameters->entries()[size_t(p)].binding;
         auto& states = expected[size_t(p)];
-        Tensor gradient = from_doubles(gradient_at(t, p, states.size()), shapes[p], dtype,
-                                       parameters->device);
+        Tensor gradient =
+            from_doubles(gradient_at(t, p, states.size()), shapes[p], dtype, parameters->device);
         Vector exact = to_doubles(gradient);
         binding.set_gradient(gradient);
         for (size_t i = 0; i < states.size(); ++i) rule(states[i], exact[i], rate_at(t), t);
@@ -208,12 +210,13 @@ TEST_F(OptimizerTest, AllUpdatesAreOneGroup) {
   std::vector<Tensor> gradients;
   for (int i = 0; i < 100; ++i) {
     Shape shape = i % 3 == 0 ? Shape{i + 2} : i % 3 == 1 ? Shape{i + 1, 3} : Shape{2, i + 2, 2};
-    parameters->create("p" + std::to_string(i),
-                       from_doubles(Vector(size_t(element_count(shape)), 1), shape,
-                                    Dtype::float32, device),
-                       false)
-        .set_gradient(from_doubles(Vector(size_t(element_count(shape)), 2), shape,
-                                   Dtype::float32, device));
+    parameters
+        ->create(
+            "p" + std::to_string(i),
+            from_doubles(Vector(size_t(element_count(shape)), 1), shape, Dtype::float32, device),
+            false)
+        .set_gradient(
+            from_doubles(Vector(size_t(element_count(shape)), 2), shape, Dtype::float32, device));
   }
   auto expect_one = [&](auto options) {
     Optimizer optimizer(parameters, 0.1, make_rule(options));
@@ -268,9 +271,8 @@ TEST_F(OptimizerTest, GoesOnFromAFile) {
       int p = 0;
       for (const auto& entry : parameters.entries()) {
         Shape shape = entry.binding->value().shape();
-        entry.binding->set_gradient(
-            from_doubles(gradient_at(t, p++, size_t(element_count(shape))), shape,
-                         Dtype::float32, parameters.device));
+        entry.binding->set_gradient(from_doubles(gradient_at(t, p++, size_t(element_count(shape))),
+                                                 shape, Dtype::float32, parameters.device));
       }
       optimizer.step();
     }

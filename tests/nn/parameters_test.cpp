@@ -43,8 +43,8 @@ TEST_F(ParametersTest, ZeroGradientsRemovesThem) {
 
 TEST_F(ParametersTest, SaveAndLoad) {
   Ref<Parameters> saved = example(), loaded = example();
-  saved->find("layer.bias")->binding->bind(
-      from_doubles({5, 6}, {2}, Dtype::float32, saved->device));
+  saved->find("layer.bias")
+      ->binding->bind(from_doubles({5, 6}, {2}, Dtype::float32, saved->device));
   saved->save(path("x").c_str());
   loaded->load(path("x").c_str());
   for (size_t i = 0; i < 3; ++i) {
@@ -70,8 +70,8 @@ TEST_F(ParametersTest, LoadingWhatDoesNotFitChangesNothing) {
     EXPECT_EQ(bytes_of(parameters->entries()[0].binding->value()), before);
   };
   expect({{"layer.weight", weight}, {"layer.bias", bias}}, Code::io, "has no \"count\"");
-  expect({{"layer.weight", weight}, {"layer.bias", bias}, {"count", count}, {"x", count}},
-         Code::io, "\"x\"");
+  expect({{"layer.weight", weight}, {"layer.bias", bias}, {"count", count}, {"x", count}}, Code::io,
+         "\"x\"");
   expect({{"layer.weight", weight}, {"layer.bias", weight}, {"count", count}}, Code::shape,
          "[2,3]");
   expect({{"layer.weight", weight}, {"layer.bias", bias}, {"count", cast(count, Dtype::int32)}},

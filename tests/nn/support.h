@@ -49,8 +49,7 @@ class PlainBinding final : public Binding {
   bool requires_gradient_ = false;
 };
 
-inline Ref<Parameters> make_parameters(Dtype dtype = Dtype::float32,
-                                       const char* device = "cpu") {
+inline Ref<Parameters> make_parameters(Dtype dtype = Dtype::float32, const char* device = "cpu") {
   auto make_binding = [](Tensor value) -> std::unique_ptr<Binding> {
     return std::make_unique<PlainBinding>(std::move(value));
   };

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nn/layers.h"
+
+#include "api/guard.h"
+#include "api/parameters.h"
+#include "mtorch/nn.h"
+
+using namespace mt;
+using namespace mt::api;
+
+namespace {
+
+// A layer is handed out as it is: the collection owns it.
+Layer& get(mt_layer* layer) { return *reinterpret_cast<Layer*>(required(layer, "the layer")); }
+
+// body(collection, name) -> Layer&
+template <class Body>
+mt_layer* make(const char* function, mt_parameters* parameters, const char* name, Body body) {
+  if (error_pending()) return nullptr;
+  return read<mt_layer*>(function, nullptr, [&] {
+    Parameters& target = collection(parameters);
+    return reinterpret_cast<mt_layer*>(&body(target, std::string(required(name, "the name"))));
+  });
+}
+
+mt_layer* make_convolution(const char* function, mt_parameters* parameters, const char* name,
+                           int64_t in, int64_t out, const Dims& kernel,
+                           const mt_conv_options* given, bool transposed) {
+  return make(function, parameters, name,
+              [&](Parameters& target, const std::string& prefix) -> Layer& {
+                mt_conv_options o = options<mt_conv_options>(given, MT_CONV_OPTIONS_INIT);
+                auto one_at_least = [](int64_t number) { return number ? number : 1; };
+                Convolution how;
+                for (int i = 0; i < kernel.rank(); ++i) {
+                  how.stride.push_back(one_at_least(o.stride[i]));
+                  how.padding.push_back(o.padding[i]);
+                  how.dilation.push_back(one_at_least(o.dilation[i]));
+                  how.output_padding.push_back(o.output_padding[i]);
+                }
+                how.groups = one_at_least(o.groups);
+                return add_convolution(target, prefix, in, out, kernel, how, transposed, o.bias);
+              });
+}
+
+}  // namespace
+
+mt_tensor* mt_apply(mt_layer* layer, mt_tensor* x) {
+  return give("apply", [&] {
+    Layer& applied = get(layer);
+    return applied.apply(value(x));
+  });
+}
+
+mt_layer* mt_layer_linear(mt_parameters* parameters, const char* name, int64_t in_features,
+                          int64_t out_features, bool bias) {
+  return make("layer_linear", parameters, name,
+              [&](Parameters& target, const std::string& prefix) -> Layer& {
+                return add_linear(target, prefix, in_features, out_features, bias);
+              });
+}
+
+mt_layer* mt_layer_conv1d(mt_parameters* parameters, const char* name, int64_t in_channels,
+                          int64_t out_channels, int64_t kernel, const mt_conv_options* options) {
+  return make_convolution("layer_conv1d", parameters, name, in_channels, out_channels, {kernel},
+                          options, false);
+}
+
+mt_layer* mt_layer_conv2d(mt_parameters* parameters, const char* name, int64_t in_channels,
+                          int64_t out_channels, int64_t height, int64_t width,
+                          const mt_conv_options* options) {
+  return make_convolution("layer_conv2d", parameters, name, in_channels, out_channels,
+                          {height, width}, options, false);
+}
+
+mt_layer* mt_layer_conv_transpose1d(mt_parameters* parameters, const char* name,
+                                    int64_t in_channels, int64_t out_channels, int64_t kernel,
+                                    const mt_conv_options* options) {
+  return make_convolution("layer_conv_transpose1d", parameters, name, in_channels, out_channels,
+                          {kernel}, options, true);
+}
+
+mt_layer* mt_layer_conv_transpose2d(mt_parameters* parameters, const char* name,
+                                    int64_t in_channels, int64_t out_channels, int64_t height,
+                                    int64_t width, const mt_conv_options* options) {
+  return make_convolution("layer_conv_transpose2d", parameters, name, in_channels, out_channels,
+                          {height, width}, options, true);
+}
+
+mt_layer* mt_layer_layer_norm(mt_parameters* parameters, const char* name, const int64_t* sizes,
+                              size_t ndim, double epsilon) {
+  return make("layer_layer_norm", parameters, name,
+              [&](Parameters& target, const std::string& prefix) -> Layer& {
+                return add_layer_norm(target, prefix, shape(sizes, ndim), epsilon);
+              });
+}
+
+mt_layer* mt_layer_rms_norm(mt_parameters* parameters, const char* name, const int64_t* sizes,
+                            size_t ndim, double epsilon) {
+  return make("layer_rms_norm", parameters, name,
+              [&](Parameters& target, const std::string& prefix) -> Layer& {
+                return add_rms_norm(target, prefix, shape(sizes, ndim), epsilon);
+              });
+}
+
+mt_layer* mt_layer_batch_norm(mt_parameters* parameters, const char* name, int64_t channels,
+                              double momentum, double epsilon) {
+  return make("layer_batch_norm", parameters, name,
+              [&](Parameters& target, const std::string& prefix) -> Layer& {
+                return add_batch_norm(target, prefix, channels, momentum, epsilon);
+              });
+}
+
+mt_layer* mt_layer_dropout(mt_parameters* parameters, double probability) {
+  return make("layer_dropout", parameters, "",
+              [&](Parameters& target, const std::string&) -> Layer& {
+                return add_dropout(target, probability);
+              });
+}
+
+mt_layer* mt_layer_attention(mt_parameters* parameters, const char* name, int64_t width,
+                             int64_t heads, const mt_attention_options* given) {
+  return make("layer_attention", parameters, name,
+              [&](Parameters& target, const std::string& prefix) -> Layer& {
+                mt_attention_options o =
+                    options<mt_attention_options>(given, MT_ATTENTION_OPTIONS_INIT);
+                Attention how{o.causal, o.scale, o.dropout, o.training};
+                return add_attention(target, prefix, width, heads, how, o.bias);
+              });
+}
