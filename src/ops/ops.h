@@ -114,6 +114,7 @@ struct Attention {
 };
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
                  const Attention& how);
+Tensor embedding(const Tensor& indices, const Tensor& weight);  // (ops/embedding.cpp)
 // Losses (ops/loss.cpp).
 enum class LossReduction : uint8_t { mean, sum, none };
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,

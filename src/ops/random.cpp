@@ -128,6 +128,15 @@ Tensor bernoulli(const Shape& shape, double probability, Dtype dtype, Device& de
   return cast(less(draw(shape, Dtype::float32, device), number(probability, device)), dtype);
 }
 
+// The order of random 64-bit keys; that two are equal is unlikely for any n that fits in memory.
+Tensor permutation(int64_t n, Device& device) {
+  if (n < 0) fail(Code::invalid, "permutation: of %lld numbers", static_cast<long long>(n));
+  Tensor upper = cast(draw({n}, Dtype::uint32, device), Dtype::int64);
+  Tensor lower = cast(draw({n}, Dtype::uint32, device), Dtype::int64);
+  return argsort(bitwise_or(bitwise_left_shift(upper, integer_number(32, device)), lower), 0,
+                 false);
+}
+
 Tensor dropout(const Tensor& x, double probability, bool training) {
   if (!(probability >= 0 && probability <= 1)) {
     fail(Code::invalid, "dropout: probability %g is not within 0 to 1", probability);

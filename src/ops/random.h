@@ -40,6 +40,7 @@ Tensor uniform(const Shape& shape, double low, double high, Dtype dtype, Device&
 Tensor normal(const Shape& shape, double mean, double deviation, Dtype dtype, Device& device);
 Tensor integers(const Shape& shape, int64_t low, int64_t high, Dtype dtype, Device& device);
 Tensor bernoulli(const Shape& shape, double probability, Dtype dtype, Device& device);
+Tensor permutation(int64_t n, Device& device);
 Tensor dropout(const Tensor& x, double probability, bool training);
 
 }  // namespace mt

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+
+Tensor embedding(const Tensor& indices, const Tensor& weight) {
+  if (weight.rank() != 2) {
+    fail(Code::shape, "embedding: weight %s must be [count, size]",
+         to_string(weight.shape()).c_str());
+  }
+  Shape shape = indices.shape();
+  shape.push_back(weight.shape()[1]);
+  return reshape(index_select(weight, reshape(indices, {indices.size()}), 0), shape);
+}
+
+}  // namespace mt
