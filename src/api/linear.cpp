@@ -6,7 +6,93 @@
 #include "ops/ops.h"
 
 using namespace mt::api;
+using mt::Dims;
+using mt::Tensor;
+
+namespace {
+
+// The first `count` numbers of an option; 0 stands for `standard`.
+Dims each(const int64_t* numbers, int count, int64_t standard) {
+  Dims result;
+  for (int i = 0; i < count; ++i) result.push_back(numbers[i] ? numbers[i] : standard);
+  return result;
+}
+
+mt::Convolution convolution(const mt_conv_options* given, int axes) {
+  static const mt_conv_options defaults = MT_CONV_OPTIONS_INIT;
+  mt_conv_options o = options(given, defaults);
+  return {each(o.stride, axes, 1), each(o.padding, axes, 0), each(o.dilation, axes, 1),
+          each(o.output_padding, axes, 0), o.groups ? o.groups : 1};
+}
+
+mt_tensor* convolve(const char* name, int axes, bool transposed, mt_tensor* x, mt_tensor* weight,
+                    mt_tensor* bias, const mt_conv_options* given) {
+  return give(name, [&] {
+    mt::Convolution how = convolution(given, axes);
+    Tensor input = value(x), kernel = value(weight), offset = optional_value(bias);
+    return transposed ? mt::convolution_transpose(input, kernel, offset, how)
+                      : mt::convolution(input, kernel, offset, how);
+  });
+}
+
+mt_tensor* pool(const char* name, Tensor (*operation)(const Tensor&, const mt::Pooling&),
+                mt_tensor* x, const Dims& size, const mt_pool_options* given) {
+  return give(name, [&] {
+    static const mt_pool_options defaults = MT_POOL_OPTIONS_INIT;
+    mt_pool_options o = options(given, defaults);
+    mt::Pooling how{size, size, each(o.padding, size.rank(), 0), each(o.dilation, size.rank(), 1),
+                    o.exclude_padding};
+    for (int i = 0; i < size.rank(); ++i) {
+      if (o.stride[i]) how.stride[i] = o.stride[i];
+    }
+    return operation(value(x), how);
+  });
+}
+
+}  // namespace
 
 mt_tensor* mt_matmul(mt_tensor* a, mt_tensor* b) {
   return give("matmul", [&] { return mt::matmul(value(a), value(b)); });
+}
+
+mt_tensor* mt_linear(mt_tensor* x, mt_tensor* weight, mt_tensor* bias) {
+  return give("linear", [&] { return mt::linear(value(x), value(weight), optional_value(bias)); });
+}
+
+mt_tensor* mt_einsum(const char* equation, mt_tensor* const* tensors, size_t n) {
+  return give("einsum", [&] {
+    return mt::einsum(required(equation, "the equation"), values(tensors, n));
+  });
+}
+
+mt_tensor* mt_conv1d(mt_tensor* x, mt_tensor* weight, mt_tensor* bias,
+                     const mt_conv_options* options) {
+  return convolve("conv1d", 1, false, x, weight, bias, options);
+}
+mt_tensor* mt_conv2d(mt_tensor* x, mt_tensor* weight, mt_tensor* bias,
+                     const mt_conv_options* options) {
+  return convolve("conv2d", 2, false, x, weight, bias, options);
+}
+mt_tensor* mt_conv_transpose1d(mt_tensor* x, mt_tensor* weight, mt_tensor* bias,
+                               const mt_conv_options* options) {
+  return convolve("conv_transpose1d", 1, true, x, weight, bias, options);
+}
+mt_tensor* mt_conv_transpose2d(mt_tensor* x, mt_tensor* weight, mt_tensor* bias,
+                               const mt_conv_options* options) {
+  return convolve("conv_transpose2d", 2, true, x, weight, bias, options);
+}
+
+mt_tensor* mt_max_pool1d(mt_tensor* x, int64_t size, const mt_pool_options* options) {
+  return pool("max_pool1d", mt::max_pool, x, {size}, options);
+}
+mt_tensor* mt_max_pool2d(mt_tensor* x, int64_t height, int64_t width,
+                         const mt_pool_options* options) {
+  return pool("max_pool2d", mt::max_pool, x, {height, width}, options);
+}
+mt_tensor* mt_avg_pool1d(mt_tensor* x, int64_t size, const mt_pool_options* options) {
+  return pool("avg_pool1d", mt::avg_pool, x, {size}, options);
+}
+mt_tensor* mt_avg_pool2d(mt_tensor* x, int64_t height, int64_t width,
+                         const mt_pool_options* options) {
+  return pool("avg_pool2d", mt::avg_pool, x, {height, width}, options);
 }

@@ -25,3 +25,17 @@ REDUCTION(argmax)
 REDUCTION(argmin)
 REDUCTION(any)
 REDUCTION(all)
+REDUCTION(logsumexp)
+
+// Variance and norms take a number more: the correction, or the order.
+#define NUMBERED_REDUCTION(name, function)                                                       \
+  mt_tensor* mt_##name(mt_tensor* x, const int64_t* axes, size_t naxes, double number) {         \
+    return give(#name, [&] { return mt::function(value(x), dims(axes, naxes), number, false); }); \
+  }                                                                                              \
+  mt_tensor* mt_##name##_keep(mt_tensor* x, const int64_t* axes, size_t naxes, double number) {  \
+    return give(#name, [&] { return mt::function(value(x), dims(axes, naxes), number, true); });  \
+  }
+
+NUMBERED_REDUCTION(var, var)
+NUMBERED_REDUCTION(std, standard_deviation)
+NUMBERED_REDUCTION(norm, norm)
