@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "autodiff/backward.h"
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace mt::test {
+namespace {
+
+constexpr auto mean_of = LossReduction::mean, sum_of = LossReduction::sum, none = LossReduction::none;
+
+TEST(Loss, CrossEntropy) {
+  Tensor logits = make({2, 3}, {0, 0, 0, 1000, 0, 1000});
+  Tensor targets = make({2}, {1, 2}, Dtype::int64);
+  expect_near(cross_entropy(logits, targets, 1, none), {std::log(3.0), std::log(2.0)});
+  expect_near(cross_entropy(logits, targets, -1, mean_of), {std::log(6.0) / 2});
+  expect_near(cross_entropy(logits, cast(targets, Dtype::uint8), 1, sum_of), {std::log(6.0)});
+  // The classes along another axis, and the same as probabilities.
+  Tensor x = noise({2, 4, 3}, 1), t = make({2, 3}, {0, 3, 1, 2, 2, 0}, Dtype::int32);
+  std::vector<double> expected, logs = read(log_softmax(x, 1)), index = read(t), hot(24);
+  for (size_t i = 0; i < 6; ++i) {
+    size_t at = i / 3 * 12 + static_cast<size_t>(index[i]) * 3 + i % 3;
+    expected.push_back(-logs[at]);
+    hot[at] = 1;
+  }
+  expect_near(cross_entropy(x, t, 1, none), expected);
+  expect_near(cross_entropy(x, make({2, 4, 3}, hot), 1, none), expected);
+}
+
+TEST(Loss, OthersAndTheirLimits) {
+  Tensor x = make({3}, {0, 1000, -1000}), t = make({3}, {0.5, 1, 0});
+  expect_near(bce_with_logits(x, t, none), {std::log(2.0), 0, 0});
+  expect_near(bce_with_logits(x, 1.0 - t, none), {std::log(2.0), 1000, 1000});
+  expect_near(mse_loss(make({2, 2}, {1, 2, 3, 4}), make({2}, {0, 1}), mean_of), {(1 + 1 + 9 + 9) / 4.0});
+  Tensor l = leaf(make({1}, {0}));  // the slope at 0 is sigmoid(0) - t
+  expect_near(gradients({bce_with_logits(l, make({1}, {0.2}), sum_of)}, {}, {l})[0], {0.3});
+}
+
+TEST(Loss, GradientsAndDevices) {
+  for (LossReduction reduction : {mean_of, sum_of, none}) {
+    Function classes = [&](const std::vector<Tensor>& t) {
+      Tensor targets = reshape(iota({3}, Dtype::int64, t[0].device()), {3});
+      return cross_entropy(t[0], targets, 1, reduction);
+    };
+    Function soft = [&](const std::vector<Tensor>& t) {
+      return cross_entropy(t[0], softmax(t[1], 1), 1, reduction);
+    };
+    Function mse = [&](const std::vector<Tensor>& t) { return mse_loss(t[0], t[1], reduction); };
+    Function bce = [&](const std::vector<Tensor>& t) {
+      return bce_with_logits(t[0], sigmoid(t[1]), reduction);
+    };
+    check_gradients(classes, {noise({3, 4}, 1)}, 2);
+    check_devices(classes, {{3, 10}});
+    for (const Function& f : {soft, mse, bce}) {
+      check_gradients(f, {noise({3, 4}, 1), noise({3, 4}, 2)}, 2);
+      check_devices(f, {{3, 10}, {3, 10}});
+    }
+  }
+}
+
+TEST(Loss, CrossEntropyIsFewPasses) {
+  Tensor x = noise({64, 100}, 1, Dtype::float32);
+  Tensor targets = cast(floor(noise({64}, 2, Dtype::float32) * 50.0 + 50.0), Dtype::int64);
+  EXPECT_LE(group_count(cross_entropy(x, copy(targets), 1, mean_of)), 4);
+  EXPECT_EQ(group_count(cross_entropy(x, targets, 1, none)), 1);
+}
+
+TEST(Loss, NamesFaults) {
+  EXPECT_EQ(message_of([] {
+    cross_entropy(noise({2, 3}, 1), make({3}, {0, 0, 0}, Dtype::int64), 1, mean_of);
+  }), "cross_entropy: logits [2,3] with int64 targets [3]: must be integers without axis 1, or "
+      "probabilities of the logits' shape");
+}
+
+}  // namespace
+}  // namespace mt::test
