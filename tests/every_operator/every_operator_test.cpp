@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// What holds for every operator, whichever it is: a new one arrives tested.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <iostream>
+
+#include "every_operator/cases.h"
+
+namespace every_operator {
+
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name << " " << one.variant; }
+
+namespace {
+
+double uniform(uint64_t* state) {  // SplitMix64
+  uint64_t z = *state += 0x9E3779B97F4A7C15u;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  return static_cast<double>((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+class EveryOperator : public testing::TestWithParam<Case> {
+ protected:
+  void TearDown() override {
+    EXPECT_EQ(mt_error(), MT_OK) << mt_error_message();
+    mt_clear();
+    mt_set_eager(false);
+  }
+
+  // The case's inputs; made within the caller's scope.
+  std::vector<mt_tensor*> inputs(mt_dtype floating, const char* device) const {
+    std::vector<mt_tensor*> result;
+    uint64_t state = std::hash<std::string>()(GetParam().name + GetParam().variant) & 0xffffffff;
+    for (const Input& input : GetParam().inputs) {
+      size_t count = 1;
+      for (int64_t size : input.dims) count *= static_cast<size_t>(size);
+      std::vector<double> values(count);
+      for (double& value : values) {
+        value = input.low + (input.high - input.low) * uniform(&state);
+        if (input.kind == Kind::integer) value = std::floor(value);
+        if (input.kind == Kind::boolean) value = value > 0.5;
+      }
+      mt_tensor* made =
+          mt_from_data(values.data(), input.dims.data(), input.dims.size(), MT_F64, device);
+      result.push_back(mt_astype(made, input.kind == Kind::floating  ? floating
+                                       : input.kind == Kind::integer ? MT_I64
+                                                                     : MT_BOOL));
+    }
+    return result;
+  }
+
+  struct Value {
+    std::vector<int64_t> dims;
+    mt_dtype dtype = 0;
+    std::vector<double> numbers;
+    std::string bytes;
+  };
+  static Value read(mt_tensor* tensor) {
+    Value value;
+    if (!tensor) return value;
+    value.dims.assign(mt_dims(tensor), mt_dims(tensor) + mt_ndim(tensor));
+    value.dtype = mt_dtype_of(tensor);
+    value.bytes.resize(static_cast<size_t>(mt_size(tensor)) * mt_dtype_size(value.dtype));
+    mt_copy_to_host(tensor, value.bytes.data(), value.bytes.size());
+    value.numbers.resize(static_cast<size_t>(mt_size(tensor)));
+    mt_copy_to_host(mt_astype(tensor, MT_F64), value.numbers.data(), value.numbers.size() * 8);
+    return value;
+  }
+
+  Value run(mt_dtype floating, const char* device) const {
+    Value value;
+    MT_SCOPE {
+      auto in = inputs(floating, device);
+      value = read(GetParam().call(in.data()));
+    }
+    return value;
+  }
+
+  void expect_reference(mt_dtype floating, double tolerance) const {
+    Value ours = run(floating, "cpu"), naive = run(floating, "cpu:reference");
+    ASSERT_EQ(ours.dims, naive.dims);
+    ASSERT_EQ(ours.dtype, naive.dtype);
+    double largest = 1e-30;
+    for (double number : naive.numbers) largest = std::max(largest, std::fabs(number));
+    for (size_t i = 0; i < naive.numbers.size(); ++i) {
+      EXPECT_NEAR(ours.numbers[i], naive.numbers[i], tolerance * largest) << "element " << i;
+    }
+  }
+};
+
+TEST_P(EveryOperator, AgreesWithTheReferenceInFloat32) {
+  expect_reference(MT_F32, GetParam().tolerance);
+}
+
+TEST_P(EveryOperator, AgreesWithTheReferenceInFloat64) {
+  expect_reference(MT_F64, GetParam().tolerance * 1e-8);
+}
+
+// Every operator rounds a 16-bit result once, so it is within half a unit of float32's.
+TEST_P(EveryOperator, RoundsBfloat16Once) {
+  Value narrow = run(MT_BF16, "cpu"), naive = run(MT_BF16, "cpu:reference");
+  ASSERT_EQ(narrow.dtype, naive.dtype);
+  double largest = 1e-30;
+  for (double number : naive.numbers) largest = std::max(largest, std::fabs(number));
+  for (size_t i = 0; i < naive.numbers.size(); ++i) {
+    EXPECT_NEAR(narrow.numbers[i], naive.numbers[i], 0x1p-7 * largest) << "element " << i;
+  }
+}
+
+TEST_P(EveryOperator, IsTheSameEagerAndDeferred) {
+  Value deferred = run(MT_F32, "cpu");
+  mt_set_eager(true);
+  Value eager = run(MT_F32, "cpu");
+  EXPECT_EQ(deferred.bytes, eager.bytes);
+}
+
+TEST_P(EveryOperator, IsTheSameReplayed) {
+  if (!GetParam().traced) GTEST_SKIP() << "its result's shape depends on values";
+  Value called = run(MT_F32, "cpu");
+  auto function = [](void* user, mt_tensor* const* in, size_t, mt_tensor** results, size_t) {
+    results[0] = static_cast<const Case*>(user)->call(in);
+    return mt_error();
+  };
+  mt_trace* trace = mt_trace_new(function, const_cast<Case*>(&GetParam()));
+  for (int round = 0; round < 2; ++round) MT_SCOPE {
+      auto in = inputs(MT_F32, "cpu");
+      mt_tensor* result = nullptr;
+      mt_trace_call(trace, in.data(), in.size(), &result, 1);
+      EXPECT_EQ(read(result).bytes, called.bytes) << mt_error_message();
+    }
+  EXPECT_EQ(mt_trace_count(trace), 1u);
+  mt_trace_release(trace);
+}
+
+TEST_P(EveryOperator, HasTheGradientThatDifferencesShow) {
+  if (GetParam().order == 0) GTEST_SKIP() << "not differentiable";
+  struct Context {
+    const Case* one;
+    std::vector<mt_tensor*> all;  // the floating ones are replaced by the check's
+    std::vector<size_t> floating;
+  } context{&GetParam(), {}, {}};
+  auto function = [](void* user, mt_tensor* const* in, size_t n, mt_tensor** results, size_t) {
+    auto& context = *static_cast<Context*>(user);
+    std::vector<mt_tensor*> all = context.all;
+    for (size_t i = 0; i < n; ++i) all[context.floating[i]] = in[i];
+    results[0] = context.one->call(all.data());
+    return mt_error();
+  };
+  MT_SCOPE {
+    context.all = inputs(MT_F64, "cpu");
+    std::vector<mt_tensor*> checked;
+    for (size_t i = 0; i < context.all.size(); ++i) {
+      if (GetParam().inputs[i].kind != Kind::floating) continue;
+      context.floating.push_back(i);
+      checked.push_back(context.all[i]);
+    }
+    mt_gradient_check_options options = MT_GRADIENT_CHECK_OPTIONS_INIT;
+    options.order = GetParam().order;
+    EXPECT_EQ(mt_gradient_check(function, &context, checked.data(), checked.size(), &options),
+              MT_OK)
+        << mt_error_message();
+    mt_clear();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryOperator, testing::ValuesIn(cases()),
+                         [](const testing::TestParamInfo<Case>& info) {
+                           std::string name = info.param.name + "_" + info.param.variant;
+                           for (char& c : name) {
+                             if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+                           }
+                           return name + "_" + std::to_string(info.index);
+                         });
+
+}  // namespace
+}  // namespace every_operator
+
+// With --operators, only the names of what is tested, for the check that nothing is missing.
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--operators") == 0) {
+    for (const auto& one : every_operator::cases()) std::cout << one.name << "\n";
+    return 0;
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
