@@ -67,7 +67,10 @@ std::vector<Tensor> fresh_leaves(const std::vector<Tensor>& inputs) {
 
 std::vector<Tensor> gradients_at(const TensorFunction& function,
                                  const std::vector<Tensor>& leaves) {
-  std::vector<Tensor> found = gradients({weighted_sum(function(leaves))}, {}, leaves);
+  Tensor y = weighted_sum(function(leaves));
+  // A constant has no history: the slope of a linear function, say.
+  std::vector<Tensor> found(leaves.size());
+  if (y.requires_gradient()) found = gradients({y}, {}, leaves);
   for (size_t i = 0; i < found.size(); ++i) {
     if (!found[i]) found[i] = zeros_like(leaves[i]);
   }
