@@ -26,18 +26,6 @@ mt_tensor* mt_where(mt_tensor* condition, mt_tensor* a, mt_tensor* b) {
 
 mt_tensor* mt_clip(mt_tensor* x, mt_tensor* low, mt_tensor* high) {
   return give("clip", [&] {
-    Tensor y = value(x);
-    if (y.dtype() == mt::Dtype::boolean) {
-      mt::fail(mt::Code::dtype, "clip: needs numbers, got bool; cast first");
-    }
-    // Chosen, rather than the larger or smaller, so that the gradient passes at the bounds too.
-    auto bound = [&](mt_tensor* handle, auto outside) {
-      if (!handle) return;
-      Tensor limit = mt::cast(operand(handle), y.dtype());
-      y = mt::where(outside(y, limit), limit, y);
-    };
-    bound(low, mt::less);
-    bound(high, mt::greater);
-    return y;
+    return mt::clip(value(x), low ? operand(low) : Tensor(), high ? operand(high) : Tensor());
   });
 }
