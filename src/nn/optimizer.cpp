@@ -33,13 +33,20 @@ double read_scalar(const StateSlot& slot) {
   return *static_cast<const double*>(HostValue(slot.get()).data());
 }
 
-std::vector<Tensor> cast_all(const std::vector<Tensor>& tensors, Dtype dtype) {
-  std::vector<Tensor> result;
-  for (const Tensor& tensor : tensors) result.push_back(cast(tensor, dtype));
-  return result;
+}  // namespace
+
+Numbers::Numbers(Dtype dtype, Device& device, const std::vector<Tensor>& shared)
+    : dtype_(dtype), device_(device) {
+  for (const Tensor& tensor : shared) shared_.push_back(cast(tensor, dtype));
 }
 
-}  // namespace
+const Tensor& Numbers::operator()(double value) {
+  for (const Constant& known : constants_) {
+    if (known.value == value) return known.tensor;
+  }
+  constants_.push_back({value, full({}, value, dtype_, device_)});
+  return constants_.back().tensor;
+}
 
 Optimizer::Optimizer(Ref<Parameters> parameters, double rate, std::unique_ptr<Rule> rule)
     : parameters_(std::move(parameters)), rule_(std::move(rule)) {
@@ -69,7 +76,8 @@ void Optimizer::step() {
   };
   Tensor step = step_.get() + 1.0;
   std::vector<Tensor> shared = rule_->shared(rate_.get(), step);
-  std::vector<Tensor> shared_single, shared_double;  // in the updates' dtypes
+  Numbers in_single(Dtype::float32, parameters_->device, shared);
+  Numbers in_double(Dtype::float64, parameters_->device, shared);
   std::vector<Update> updates;
   for (const Parameters::Entry& entry : parameters_->entries()) {
     if (entry.is_buffer || !entry.binding->requires_gradient()) continue;
@@ -82,8 +90,7 @@ void Optimizer::step() {
     }
     // 16-bit floats are updated in float32 and rounded once.
     Dtype own = weight.dtype(), working = accumulator_of(own);
-    std::vector<Tensor>& numbers = working == Dtype::float64 ? shared_double : shared_single;
-    if (numbers.empty()) numbers = cast_all(shared, working);
+    Numbers& numbers = working == Dtype::float64 ? in_double : in_single;
     Update update{entry.binding.get(), &slots_of(entry), nullptr, {}};
     for (const auto& slot : *update.slots) update.states.push_back(slot->get());
     update.weight =

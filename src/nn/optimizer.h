@@ -3,6 +3,7 @@
 // rate and the step among it, so that a traced step advances when it is replayed.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -28,6 +29,25 @@ struct AdagradOptions {
   double epsilon = 1e-10, initial = 0, weight_decay = 0;
 };
 
+// The numbers of one step in one dtype, without dimensions; each is recorded once for all
+// parameters.
+class Numbers {
+ public:
+  Numbers(Dtype dtype, Device& device, const std::vector<Tensor>& shared);
+  const Tensor& operator[](size_t i) const { return shared_[i]; }  // Rule::shared
+  const Tensor& operator()(double value);                          // a constant
+
+ private:
+  struct Constant {
+    double value;
+    Tensor tensor;
+  };
+  Dtype dtype_;
+  Device& device_;
+  std::vector<Tensor> shared_;
+  std::deque<Constant> constants_;
+};
+
 // One rule. A step asks it once for the numbers that all parameters share, then for each
 // parameter's update; all of them are plain operators.
 class Rule {
@@ -42,7 +62,7 @@ class Rule {
   // Numbers without dimensions, float64, from the learning rate and the step (from 1).
   virtual std::vector<Tensor> shared(const Tensor& rate, const Tensor& step) const = 0;
   // The new weight; `states` are replaced. All in one dtype, float32 or float64.
-  virtual Tensor update(Tensor weight, Tensor gradient, const std::vector<Tensor>& shared,
+  virtual Tensor update(Tensor weight, Tensor gradient, Numbers& numbers,
                         std::vector<Tensor>* states) const = 0;
 };
 

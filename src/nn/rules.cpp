@@ -20,7 +20,9 @@ void check_not_negative(const char* rule, const char* name, double value) {
   check(value >= 0 && value < __builtin_inf(), rule, name, value);
 }
 
-Tensor decayed(const Tensor& g, const Tensor& w, double c) { return c == 0 ? g : g + w * c; }
+Tensor decayed(const Tensor& g, const Tensor& w, double c, Numbers& n) {
+  return c == 0 ? g : g + w * n(c);
+}
 
 class Sgd final : public Rule {
  public:
@@ -45,13 +47,12 @@ class Sgd final : public Rule {
     return {a, where(equal(t, number(1, device)), number(1, device),
                      full({}, 1 - o_.dampening, t.dtype(), device))};
   }
-  Tensor update(Tensor w, Tensor g, const std::vector<Tensor>& shared,
-                States* states) const override {
-    g = decayed(g, w, o_.weight_decay);
-    if (o_.momentum == 0) return w - shared[0] * g;
+  Tensor update(Tensor w, Tensor g, Numbers& n, States* states) const override {
+    g = decayed(g, w, o_.weight_decay, n);
+    if (o_.momentum == 0) return w - n[0] * g;
     Tensor& v = (*states)[0];
-    v = v * o_.momentum + (o_.dampening == 0 ? g : g * shared[1]);
-    return w - shared[0] * (o_.nesterov ? g + v * o_.momentum : v);
+    v = v * n(o_.momentum) + (o_.dampening == 0 ? g : g * n[1]);
+    return w - n[0] * (o_.nesterov ? g + v * n(o_.momentum) : v);
   }
 
  private:
@@ -75,17 +76,16 @@ class Adam final : public Rule {
     if (o_.decoupled) result.push_back(1.0 - a * o_.weight_decay);
     return result;
   }
-  Tensor update(Tensor w, Tensor g, const std::vector<Tensor>& shared,
-                States* states) const override {
+  Tensor update(Tensor w, Tensor g, Numbers& n, States* states) const override {
     if (o_.decoupled) {
-      if (o_.weight_decay != 0) w = w * shared[2];
+      if (o_.weight_decay != 0) w = w * n[2];
     } else {
-      g = decayed(g, w, o_.weight_decay);
+      g = decayed(g, w, o_.weight_decay, n);
     }
     Tensor &m = (*states)[0], &v = (*states)[1];
-    m = m * o_.beta1 + g * (1 - o_.beta1);
-    v = v * o_.beta2 + g * g * (1 - o_.beta2);
-    return w - shared[0] * (m / (sqrt(v) / shared[1] + o_.epsilon));
+    m = m * n(o_.beta1) + g * n(1 - o_.beta1);
+    v = v * n(o_.beta2) + g * g * n(1 - o_.beta2);
+    return w - n[0] * (m / (sqrt(v) / n[1] + n(o_.epsilon)));
   }
 
  private:
@@ -106,16 +106,15 @@ class Rmsprop final : public Rule {
     return {{"square", 0}, {"velocity", 0}};
   }
   std::vector<Tensor> shared(const Tensor& a, const Tensor&) const override { return {a}; }
-  Tensor update(Tensor w, Tensor g, const std::vector<Tensor>& shared,
-                States* states) const override {
-    g = decayed(g, w, o_.weight_decay);
+  Tensor update(Tensor w, Tensor g, Numbers& n, States* states) const override {
+    g = decayed(g, w, o_.weight_decay, n);
     Tensor& v = (*states)[0];
-    v = v * o_.smoothing + g * g * (1 - o_.smoothing);
-    Tensor scaled = g / (sqrt(v) + o_.epsilon);
-    if (o_.momentum == 0) return w - shared[0] * scaled;
+    v = v * n(o_.smoothing) + g * g * n(1 - o_.smoothing);
+    Tensor scaled = g / (sqrt(v) + n(o_.epsilon));
+    if (o_.momentum == 0) return w - n[0] * scaled;
     Tensor& b = (*states)[1];
-    b = b * o_.momentum + scaled;
-    return w - shared[0] * b;
+    b = b * n(o_.momentum) + scaled;
+    return w - n[0] * b;
   }
 
  private:
@@ -132,12 +131,11 @@ class Adagrad final : public Rule {
   const char* name() const override { return "adagrad"; }
   std::vector<StateKind> states() const override { return {{"square", o_.initial}}; }
   std::vector<Tensor> shared(const Tensor& a, const Tensor&) const override { return {a}; }
-  Tensor update(Tensor w, Tensor g, const std::vector<Tensor>& shared,
-                States* states) const override {
-    g = decayed(g, w, o_.weight_decay);
+  Tensor update(Tensor w, Tensor g, Numbers& n, States* states) const override {
+    g = decayed(g, w, o_.weight_decay, n);
     Tensor& v = (*states)[0];
     v = v + g * g;
-    return w - shared[0] * (g / (sqrt(v) + o_.epsilon));
+    return w - n[0] * (g / (sqrt(v) + n(o_.epsilon)));
   }
 
  private:
