@@ -110,6 +110,14 @@ mt_layer* mt_layer_batch_norm(mt_parameters* parameters, const char* name, int64
               });
 }
 
+mt_layer* mt_layer_embedding(mt_parameters* parameters, const char* name, int64_t count,
+                             int64_t size) {
+  return make("layer_embedding", parameters, name,
+              [&](Parameters& target, const std::string& prefix) -> Layer& {
+                return add_embedding(target, prefix, count, size);
+              });
+}
+
 mt_layer* mt_layer_dropout(mt_parameters* parameters, double probability) {
   return make("layer_dropout", parameters, "",
               [&](Parameters& target, const std::string&) -> Layer& {

@@ -190,6 +190,15 @@ Layer& add_batch_norm(Parameters& parameters, const std::string& name, int64_t c
              });
 }
 
+Layer& add_embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t size) {
+  check_positive(name, "count", count);
+  check_positive(name, "size", size);
+  Tensors tensors(parameters, name);
+  tensors.add("weight", normal({count, size}, 0, 1, parameters.dtype, parameters.device));
+  return add(parameters, tensors.finish(),
+             [](const Tensor& x, const Bindings& of) { return embedding(x, of[0]->value()); });
+}
+
 Layer& add_dropout(Parameters& parameters, double probability) {
   check_number("dropout", "probability", probability >= 0 && probability <= 1, probability);
   return add(parameters, {}, [&parameters, probability](const Tensor& x, const Bindings&) {

@@ -19,6 +19,7 @@ Layer& add_rms_norm(Parameters& parameters, const std::string& name, const Shape
                     double epsilon);
 Layer& add_batch_norm(Parameters& parameters, const std::string& name, int64_t channels,
                       double momentum, double epsilon);
+Layer& add_embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t size);
 Layer& add_dropout(Parameters& parameters, double probability);
 Layer& add_attention(Parameters& parameters, const std::string& name, int64_t width, int64_t heads,
                      const Attention& how, bool bias);

@@ -131,6 +131,21 @@ TEST_F(LayersTest, BatchNormKeepsRunningStatistics) {
   expect_near(of("b.running_mean"), {0.2});
 }
 
+TEST_F(LayersTest, Embedding) {
+  Layer& layer = add_embedding(*parameters_, "e", 100, 3);
+  expect_tensor(0, "e.weight", {100, 3});
+  Vector weights = of("e.weight"), expected;
+  double square = 0;
+  for (double w : weights) square += w * w;
+  EXPECT_NEAR(square / 300, 1, 0.3);  // normal
+  Tensor y = layer.apply(make<int64_t>(Dtype::int64, {2, 1}, {7, 99}));
+  EXPECT_EQ(y.shape(), Shape({2, 1, 3}));
+  for (size_t row : {7, 99}) {
+    for (size_t i = 0; i < 3; ++i) expected.push_back(weights[row * 3 + i]);
+  }
+  EXPECT_EQ(to_doubles(y), expected);
+}
+
 TEST_F(LayersTest, DropoutFollowsTheMode) {
   Layer& layer = add_dropout(*parameters_, 0.25);
   Tensor x = from_doubles(Vector(1000, 3), {1000}, Dtype::float64, device_);
