@@ -4,6 +4,11 @@
 ///
 /// Views (reshape, permute, broadcast, slice, flip, window) move no data: they are arithmetic on
 /// strides. None writes through to its source. All are differentiable, for every element type.
+///
+/// **Index tensors** hold integers of any type; negative ones count from the end. A position outside
+/// the axis is MT_EINDEX at the call, for which values that are still pending are computed, unless
+/// they come straight from mt_argsort(), mt_argmax() and the like. Inside a trace only values that
+/// exist already are looked at; any other position outside is moved to the nearest one inside.
 #ifndef MTORCH_VIEW_H_
 #define MTORCH_VIEW_H_
 
@@ -96,8 +101,8 @@ typedef struct mt_index_item {
 
 /// x[items] by NumPy's rules: items name axes from the left, axes after them stay whole; several
 /// MT_BY broadcast together and give their shape in place of the first axis if they are adjacent,
-/// else in front. Ranges clip to the axis; MT_EINDEX for a position outside it, also in an index
-/// tensor, found when it is computed. A bool tensor computes now (MT_ETRACE inside a trace).
+/// else in front; an MT_AT beside them counts as one. Ranges clip to the axis; MT_EINDEX for a
+/// position outside it. A bool tensor computes now (MT_ETRACE inside a trace).
 MT_API mt_tensor* mt_index(mt_tensor* x, const mt_index_item* items, size_t n);
 /// x[items] = value: binds handle x to a new value, as mt_assign() does. `value` broadcasts to the
 /// shape of x[items] and converts to x's type. A position named twice takes the last value.

@@ -8,11 +8,12 @@
 namespace mt {
 namespace {
 
-// The first extreme element of each row wins, and a NaN is more extreme than any number.
+// Along the middle axis of three. The first extreme element wins, and a NaN is more extreme than
+// any number.
 template <bool largest>
 void extreme_value(const NaiveCall& call) {
   const NaiveArray &x = call.inputs[0], &y = call.output;
-  int64_t length = x.layout.shape.back();
+  int64_t length = x.layout.shape[1], inner = x.layout.shape[2];
   auto better = [&](int64_t i, int64_t j) {
     if (is_floating(x.dtype)) {
       double a = x.number(i), b = x.number(j);
@@ -25,12 +26,12 @@ void extreme_value(const NaiveCall& call) {
     }
     return largest ? a > b : a < b;
   };
-  for (int64_t row = 0; row < y.size(); ++row) {
-    int64_t best = row * length;
-    for (int64_t i = best; i < (row + 1) * length; ++i) {
-      if (better(i, best)) best = i;
+  for (int64_t line = 0; line < y.size(); ++line) {
+    int64_t first = line / inner * length * inner + line % inner, best = 0;
+    for (int64_t i = 1; i < length; ++i) {
+      if (better(first + i * inner, first + best * inner)) best = i;
     }
-    y.set_integer(row, best - row * length);
+    y.set_integer(line, best);
   }
 }
 const Op argmax_op{"argmax", OpKind::call, 0, extreme_value<true>};
@@ -44,28 +45,27 @@ Shape kept_shape(const Shape& shape, const Dims& axes) {
 
 Tensor extreme(const Op& op, const Tensor& x, const Dims& axes, bool keep) {
   Dims chosen = normalize_axes(axes, x.rank(), op.name);
+  // Axes that follow each other are taken where they lie; others come to the end.
+  bool together = chosen.empty() || chosen.back() - chosen[0] + 1 == chosen.rank();
+  int first = chosen.empty() ? 0 : static_cast<int>(chosen[0]);
   Dims order;
-  Shape dropped, rows;
-  int64_t length = 1;
+  Shape dropped, lines{1, 1, 1};
   for (int d = 0; d < x.rank(); ++d) {
-    if (chosen.contains(d)) continue;
+    if (chosen.contains(d)) {
+      lines[1] *= x.shape()[d];
+      continue;
+    }
     order.push_back(d);
     dropped.push_back(x.shape()[d]);
+    lines[together && d > first ? 2 : 0] *= x.shape()[d];
   }
-  rows = dropped;
-  bool in_order = true;
-  for (int64_t axis : chosen) {
-    in_order &= axis == order.rank();
-    order.push_back(axis);
-    length *= x.shape()[static_cast<int>(axis)];
-  }
-  if (length == 0) {
+  for (int64_t axis : chosen) order.push_back(axis);
+  if (lines[1] == 0) {
     fail(Code::invalid, "%s: %s has no elements to choose from", op.name,
          to_string(x.shape()).c_str());
   }
-  rows.push_back(length);
   Tensor y = record(op, Dtype::int64, dropped,
-                    {contiguous(reshape(in_order ? x : permute(x, order), rows))});
+                    {contiguous(reshape(together ? x : permute(x, order), lines))});
   return keep ? reshape(y, kept_shape(x.shape(), chosen)) : y;
 }
 

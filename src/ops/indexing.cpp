@@ -23,9 +23,9 @@ int64_t known_bound(const Tensor& indices) {
     case OpKind::cast:
       return node.dtype == Dtype::int64 && !node.inputs.empty() ? known_bound(node.inputs[0]) : -1;
     case OpKind::call:
-      if (std::strcmp(node.op->name, "argsort") == 0 || std::strcmp(node.op->name, "argmax") == 0 ||
-          std::strcmp(node.op->name, "argmin") == 0) {
-        return node.inputs[0].shape().back() - 1;
+      if (std::strcmp(node.op->name, "argsort") == 0) return node.inputs[0].shape().back() - 1;
+      if (std::strcmp(node.op->name, "argmax") == 0 || std::strcmp(node.op->name, "argmin") == 0) {
+        return node.inputs[0].shape()[1] - 1;
       }
       return -1;
     default: return -1;

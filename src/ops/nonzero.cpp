@@ -8,15 +8,26 @@
 namespace mt {
 namespace {
 
+// The output is [count] for row-major positions or [count, rank] for one along each axis.
 void nonzero_value(const NaiveCall& call) {
+  const NaiveArray &x = call.inputs[0], &y = call.output;
+  const Shape& shape = x.layout.shape;
+  int rank = y.layout.shape.rank() == 2 ? shape.rank() : 0;
   int64_t found = 0;
-  for (int64_t i = 0; i < call.inputs[0].size(); ++i) {
-    if (call.inputs[0].integer(i) && found < call.output.size()) {
-      call.output.set_integer(found++, i);
+  for (int64_t i = 0; i < x.size() && found < y.layout.shape[0]; ++i) {
+    if (!x.integer(i)) continue;
+    if (rank == 0) y.set_integer(found, i);
+    int64_t rest = i;
+    for (int d = rank - 1; d >= 0; --d) {
+      y.set_integer(found * rank + d, rest % shape[d]);
+      rest /= shape[d];
     }
+    ++found;
   }
 }
 const Op nonzero_op{"nonzero", OpKind::call, 0, nonzero_value};
+
+int64_t count_of(const Tensor& mask) { return mask.size() ? read_integer(sum(mask)) : 0; }
 
 Tensor flat(const Tensor& x) { return reshape(x, {x.size()}); }
 
@@ -35,22 +46,17 @@ Tensor run_starts(const Tensor& sorted) {
 Tensor flat_nonzero(const Tensor& x, const char* name) {
   refuse_trace(name);
   Tensor mask = contiguous(flat(cast(x, Dtype::boolean)));
-  int64_t count = x.size() ? read_integer(sum(mask)) : 0;
-  return record(nonzero_op, Dtype::int64, {count}, {mask});
+  return record(nonzero_op, Dtype::int64, {count_of(mask)}, {mask});
 }
 
 Tensor nonzero(const Tensor& x) {
-  Tensor positions = flat_nonzero(x, "nonzero");
-  if (x.rank() == 1) return reshape(positions, {positions.size(), 1});
-  if (x.rank() == 0) return full({positions.size(), 0}, 0, Dtype::int64, x.device());
-  std::vector<Tensor> columns;
-  Strides strides = contiguous_strides(x.shape());
-  for (int d = 0; d < x.rank() && x.size(); ++d) {
-    columns.push_back(remainder(floor_divide(positions, integer_number(strides[d], x.device())),
-                                integer_number(x.shape()[d], x.device())));
+  refuse_trace("nonzero");
+  Tensor mask = contiguous(cast(x, Dtype::boolean));
+  int64_t count = count_of(mask);
+  if (count == 0 || x.rank() == 0) {
+    return full({count, x.rank()}, 0, Dtype::int64, x.device());
   }
-  if (columns.empty()) return full({0, x.rank()}, 0, Dtype::int64, x.device());
-  return stack(columns, 1);
+  return record(nonzero_op, Dtype::int64, {count, x.rank()}, {mask});
 }
 
 Tensor masked_select(const Tensor& x, const Tensor& mask) {

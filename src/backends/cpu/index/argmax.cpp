@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each row's extreme element is: first the extreme key, in vectors, then its first place.
-// Rows that are too long for one thread are cut into panels.
+// Where the extreme element of each line is. A line whose elements lie next to each other is taken
+// block by block: first the block's extreme, in vectors, then its first place; a single long one is
+// cut into panels. Lines that lie next to each other are taken together, row by row.
 #include <algorithm>
 
 #include "backends/cpu/index/kernels.h"
@@ -33,15 +34,36 @@ struct Best {
   int64_t place;
 };
 
+// The element types that have a vector reduction.
+template <class Element>
+constexpr bool has_vectors =
+    std::is_same_v<Element, FloatElement> || std::is_same_v<Element, DoubleElement> ||
+    std::is_same_v<Element, IntegerElement<int32_t>> ||
+    std::is_same_v<Element, IntegerElement<int64_t>>;
+
+template <class Element, bool largest>
+typename Element::Key best_key(const typename Element::Memory* x, int64_t count, Dtype dtype) {
+  using Key = typename Element::Key;
+  if constexpr (has_vectors<Element>) {
+    static const RowReduction reduce =
+        row_reduction(largest ? Reduction::max : Reduction::min, compute_of(dtype));
+    typename Element::Memory extreme;
+    reduce(&extreme, x, 1, count);
+    return wanted<Element, largest>(extreme, dtype);
+  } else {
+    Key key = 0;
+    for (int64_t i = 0; i < count; ++i) key = std::max(key, wanted<Element, largest>(x[i], dtype));
+    return key;
+  }
+}
+
 template <class Element, bool largest>
 Best<typename Element::Key> best_of(const typename Element::Memory* x, int64_t begin, int64_t end,
                                     Dtype dtype) {
   using Key = typename Element::Key;
   Best<Key> best{wanted<Element, largest>(x[begin], dtype), begin};
   for (int64_t at = begin; at < end; at += block) {
-    int64_t stop = std::min(end, at + block);
-    Key key = 0;
-    for (int64_t i = at; i < stop; ++i) key = std::max(key, wanted<Element, largest>(x[i], dtype));
+    Key key = best_key<Element, largest>(x + at, std::min(end - at, block), dtype);
     if (key <= best.key) continue;
     int64_t place = at;
     while (wanted<Element, largest>(x[place], dtype) != key) ++place;
@@ -50,14 +72,46 @@ Best<typename Element::Key> best_of(const typename Element::Memory* x, int64_t b
   return best;
 }
 
+// `width` lines next to each other, whose elements are `stride` apart.
+template <class Element, bool largest>
+void best_of_columns(const typename Element::Memory* x, int64_t length, int64_t stride,
+                     int64_t width, Dtype dtype, int64_t* places) {
+  typename Element::Key keys[block];
+  for (int64_t c = 0; c < width; ++c) keys[c] = wanted<Element, largest>(x[c], dtype);
+  std::fill(places, places + width, int64_t{0});
+  for (int64_t i = 1; i < length; ++i) {
+    const typename Element::Memory* row = x + i * stride;
+    for (int64_t c = 0; c < width; ++c) {
+      typename Element::Key key = wanted<Element, largest>(row[c], dtype);
+      bool better = key > keys[c];
+      keys[c] = better ? key : keys[c];
+      places[c] = better ? i : places[c];
+    }
+  }
+}
+
 template <class Element, bool largest>
 void extreme(const NaiveCall& call) {
   using Key = typename Element::Key;
   const NaiveArray &x = call.inputs[0], &y = call.output;
   const auto* from = reinterpret_cast<const typename Element::Memory*>(first_element(x));
   int64_t* to = reinterpret_cast<int64_t*>(first_element(y));
-  int64_t length = x.layout.shape.back(), rows = y.size();
-  if (rows == 1 && length > 2 * elements_grain) {
+  int64_t length = x.layout.shape[1], inner = x.layout.shape[2], lines = y.size();
+  if (inner > 1) {
+    int64_t width = std::min(inner, std::max<int64_t>(64, block / 8));
+    int64_t stretches = (inner + width - 1) / width;
+    parallel_for(lines / inner * stretches, grain_of(length * width),
+                 [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        int64_t o = task / stretches, column = task % stretches * width;
+        best_of_columns<Element, largest>(from + o * length * inner + column, length, inner,
+                                          std::min(width, inner - column), x.dtype,
+                                          to + o * inner + column);
+      }
+    });
+    return;
+  }
+  if (lines == 1 && length > 2 * elements_grain) {
     int64_t panels = std::min(most_panels, length / elements_grain);
     Best<Key> best[most_panels];
     parallel_for(panels, 1, [&](int64_t begin, int64_t end) {
@@ -73,9 +127,9 @@ void extreme(const NaiveCall& call) {
     to[0] = best[0].place;
     return;
   }
-  parallel_for(rows, grain_of(length), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      to[row] = best_of<Element, largest>(from + row * length, 0, length, x.dtype).place;
+  parallel_for(lines, grain_of(length), [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      to[line] = best_of<Element, largest>(from + line * length, 0, length, x.dtype).place;
     }
   });
 }

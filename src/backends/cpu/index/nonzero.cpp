@@ -14,7 +14,7 @@ void nonzero_kernel(const NaiveCall& call) {
   if (!is_contiguous(x.layout) || x.dtype != Dtype::boolean) return naive_value(call);
   const uint8_t* mask = reinterpret_cast<const uint8_t*>(first_element(x));
   int64_t* to = reinterpret_cast<int64_t*>(first_element(y));
-  int64_t size = x.size(), total = y.size();
+  int64_t size = x.size(), total = y.layout.shape[0];
   int64_t panels = std::clamp<int64_t>(size / elements_grain, 1, most_panels);
   int64_t start[most_panels + 1] = {};
   auto first = [&](int64_t p) { return p == panels ? size : size / panels * p; };
@@ -28,9 +28,26 @@ void nonzero_kernel(const NaiveCall& call) {
   for (int64_t p = 0; p < panels; ++p) start[p + 1] += start[p];
   parallel_for(panels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
-      int64_t at = start[p];
-      for (int64_t i = first(p); i < first(p + 1) && at < total; ++i) {
-        if (mask[i]) to[at++] = i;
+      int64_t at = start[p], stop = first(p + 1);
+      if (y.layout.shape.rank() == 1) {
+        for (int64_t i = first(p); i < stop && at < total; ++i) {
+          if (mask[i]) to[at++] = i;
+        }
+        continue;
+      }
+      // Row by row of the last dimension, so that there is no division for each element.
+      int last = x.layout.shape.rank() - 1;
+      int64_t width = x.layout.shape[last], row = first(p) / width;
+      Layout rows = dimensions(x.layout, 0, last);
+      Walker walker(rows, row);
+      for (; row * width < stop; ++row, walker.next()) {
+        int64_t end_of_row = std::min(stop, (row + 1) * width);
+        for (int64_t i = std::max(first(p), row * width); i < end_of_row && at < total; ++i) {
+          if (!mask[i]) continue;
+          int64_t* position = to + at++ * (last + 1);
+          for (int d = 0; d < last; ++d) position[d] = walker.index(d);
+          position[last] = i - row * width;
+        }
       }
     }
   });
