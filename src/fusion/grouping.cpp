@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Greedy grouping, from the last item to the first: an item joins the group of its consumers when
-// all of them are in one group and read it element for element (or row for row).
+// all of them are in one group and read it element for element (or row for row). Consumers in
+// several groups that go through the same elements become one group, unless something outside must
+// run between them.
 #include "fusion/grouping.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "ops/order.h"
 
@@ -68,6 +71,8 @@ class Grouper {
     if (source && !item(i).stored && !read_from_memory(i)) return;  // written inline where read
     if (!source && (is_pointwise(*node(i).op) || kind == OpKind::reduce) && join(i)) return;
     start(i);
+    // Its value goes to memory for some consumers; others may still be computed along with it.
+    for (const Use& use : uses_[static_cast<size_t>(i)]) merge(group_of(i), group_of(use.consumer));
   }
 
   bool read_from_memory(int i) const {
@@ -184,10 +189,11 @@ class Grouper {
     if (uses.empty()) return false;
     int target = group_of(uses[0].consumer);
     for (const Use& use : uses) {
-      if (group_of(use.consumer) != target) {
+      if (!merge(target, group_of(use.consumer))) {
         return refuse(i, "its consumers are in different groups");
       }
     }
+    target = group_of(uses[0].consumer);
     Draft& group = draft(target);
     if (group.kind == GroupKind::contract) return refuse(i, "a contraction reads it from memory");
     if (group.kind == GroupKind::call) return refuse(i, "an operator that runs alone reads it");
@@ -209,7 +215,78 @@ class Grouper {
     return true;
   }
 
+  // Makes groups a and b one, if they may be and are not.
+  bool merge(int a, int b) {
+    if (a == b) return true;
+    if (a < 0 || b < 0) return false;
+    Draft &into = draft(a), &from = draft(b);
+    for (const Draft* group : {&into, &from}) {
+      bool open = group->kind == GroupKind::map || group->kind == GroupKind::row;
+      if (!open || !group->permutation.empty()) return false;
+    }
+    if (into.items.size() + from.items.size() >= most_items) return false;
+    if (into.rows() * into.columns() != from.rows() * from.columns()) return false;
+    if (runs_between(a, b) || runs_between(b, a)) return false;
+    Draft split = into.kind == GroupKind::map ? into : from;
+    const Draft& whole = into.kind == GroupKind::map ? from : into;
+    if (into.kind != from.kind && !split_rows(&split, whole.columns())) return false;
+    const Draft& other = into.kind == from.kind ? from : split;
+    const Draft& same = into.kind == from.kind ? into : whole;
+    if (other.row_shape != same.row_shape || other.column_shape != same.column_shape) return false;
+    // What one makes and the other reads must be read in the group's own order.
+    for (int producer : {a, b}) {
+      int consumer = producer == a ? b : a;
+      for (int i : draft(producer).items) {
+        for (const Use& use : uses_[static_cast<size_t>(i)]) {
+          if (group_of(use.consumer) != consumer) continue;
+          Relation found = relation(same, i, use);
+          if (found != (is_row(i) ? Relation::row : Relation::element)) return false;
+        }
+      }
+    }
+    into.kind = same.kind;
+    Shape rows = same.row_shape, columns = same.column_shape;
+    into.row_shape = rows;
+    into.column_shape = columns;
+    for (int i : from.items) {
+      group_of(i) = a;
+      into.items.push_back(i);
+    }
+    from.items.clear();
+    std::sort(into.items.begin(), into.items.end(), std::greater<int>());
+    return true;
+  }
+
+  // Whether something that reads from group a, itself in neither, is read by group b, directly or
+  // through others.
+  bool runs_between(int a, int b) const {
+    std::vector<int> open;
+    std::vector<bool> seen(result_.drafts.size(), false);
+    auto visit = [&](int group, bool from_a) {
+      for (int i : result_.drafts[static_cast<size_t>(group)].items) {
+        for (const Use& use : uses_[static_cast<size_t>(i)]) {
+          int next = result_.group_of[static_cast<size_t>(use.consumer)];
+          if (next == b && !from_a) return true;
+          if (next < 0 || next == a || next == b || seen[static_cast<size_t>(next)]) continue;
+          seen[static_cast<size_t>(next)] = true;
+          open.push_back(next);
+        }
+      }
+      return false;
+    };
+    visit(a, true);
+    while (!open.empty()) {
+      int group = open.back();
+      open.pop_back();
+      if (visit(group, false)) return true;
+    }
+    return false;
+  }
+
   bool join_pointwise(int i, Draft* group, Relation relation) {
+    if (relation == Relation::element && group->kind != GroupKind::map && finishes_rows(i, 0)) {
+      return refuse(i, "it finishes rows of its own");
+    }
     if (relation == Relation::row) {
       if (group->kind == GroupKind::map) {
         int64_t columns = size(i) ? group->rows() / size(i) : 0;
@@ -294,6 +371,24 @@ class Grouper {
     return false;
   }
 
+  // Whether item i has one value for each row of something that is reduced to rows: then it belongs
+  // with that, whoever reads it.
+  bool finishes_rows(int i, int depth) const {
+    if (depth > 8) return false;
+    for (int e = 0; e < item(i).edge_count; ++e) {
+      int input = region_.edges_of(item(i))[e].value;
+      if (input < 0 || size(input) != size(i)) continue;
+      if (node(input).op->kind == OpKind::reduce) {
+        ReductionShape shape = reduction_shape(input);
+        int64_t columns = element_count(shape.reduced);
+        if (shape.inner.empty() && columns > 1 && columns <= longest_row) return true;
+      } else if (is_pointwise(*node(input).op) && finishes_rows(input, depth + 1)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   // Turns an element-wise group into one of rows of `columns` elements.
   bool split_rows(Draft* group, int64_t columns) {
     const Shape& shape = group->row_shape;
@@ -355,8 +450,8 @@ class Grouper {
     return group.kind == GroupKind::map || (n > 0 && n % group.columns() == 0);
   }
 
-  // Orders items within drafts and drafts by the item that started them: what a group reads was
-  // started by an earlier item, because only the starting item is read from outside.
+  // Orders items within drafts, and drafts so that what a group reads has been computed: by their
+  // last items, and where that does not do, what is read first.
   void finish() {
     std::vector<int> order;
     for (size_t g = 0; g < result_.drafts.size(); ++g) {
@@ -367,16 +462,45 @@ class Grouper {
     std::sort(order.begin(), order.end(), [&](int a, int b) {
       return draft(a).items.back() < draft(b).items.back();
     });
-    std::vector<Draft> sorted;
-    std::vector<int> renamed(result_.drafts.size(), -1);
-    for (int g : order) {
-      renamed[static_cast<size_t>(g)] = static_cast<int>(sorted.size());
-      sorted.push_back(std::move(draft(g)));
+    std::vector<int> sorted, stack;
+    std::vector<char> state(result_.drafts.size(), 0);  // 1: what it reads is on the stack, 2: sorted
+    for (int root : order) {
+      stack.push_back(root);
+      while (!stack.empty()) {
+        int g = stack.back();
+        char& now = state[static_cast<size_t>(g)];
+        if (now == 0) {
+          now = 1;
+          push_producers(g, state, &stack);
+          continue;
+        }
+        stack.pop_back();
+        if (now == 1) sorted.push_back(g);
+        now = 2;
+      }
     }
-    result_.drafts = std::move(sorted);
+    std::vector<Draft> drafts;
+    std::vector<int> renamed(result_.drafts.size(), -1);
+    for (int g : sorted) {
+      renamed[static_cast<size_t>(g)] = static_cast<int>(drafts.size());
+      drafts.push_back(std::move(draft(g)));
+    }
+    result_.drafts = std::move(drafts);
     for (int& group : result_.group_of) {
       if (group >= 0) group = renamed[static_cast<size_t>(group)];
     }
+  }
+
+  void push_producers(int g, const std::vector<char>& state, std::vector<int>* stack) {
+    auto push_inputs = [&](int i) {
+      for (int e = 0; e < item(i).edge_count; ++e) {
+        int value = region_.edges_of(item(i))[e].value;
+        int from = value < 0 ? -1 : group_of(value);
+        if (from >= 0 && from != g && state[static_cast<size_t>(from)] == 0) stack->push_back(from);
+      }
+    };
+    for (int i : draft(g).items) push_inputs(i);
+    if (draft(g).contraction >= 0) push_inputs(draft(g).contraction);
   }
 
   const Region& region_;
