@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "fusion/trace.h"
 #include "ops/index_support.h"
 
 namespace mt {
@@ -151,6 +152,37 @@ TEST(index, every_way_of_running_agrees) {
       return index_put(x, {by(i), range(1, open), by(j)}, slice(value, 0, 1, 49, 1));
     });
   }
+}
+
+TEST(index, traces_replay_and_refuse_shapes_that_depend_on_values) {
+  device();
+  Trace trace;
+  Trace::Function pick{[](void*, const std::vector<Tensor>& in) {
+                         Tensor rows = index(in[0], {by(in[1])});
+                         Tensor mask = in[0] > 5.0;
+                         return std::vector<Tensor>{
+                             sort(rows, 1, true),
+                             index_put(in[0], {by(mask)}, number(-1, in[0].device()))};
+                       },
+                       nullptr, 2};
+  for (double k : {0.0, 1.0, 2.0}) {
+    std::vector<Tensor> out = trace.call({tensor(counting(6, k), {3, 2}), integers({k, -1})}, pick);
+    EXPECT_EQ(numbers(out[0]), (Numbers{3 * k + 1, 3 * k, k + 5, k + 4}));
+    Numbers expected = counting(6, k);
+    for (double& value : expected) value = value > 5 ? -1 : value;
+    EXPECT_EQ(numbers(out[1]), expected);
+  }
+  EXPECT_EQ(trace.count(), 1u);
+  // What a replay brings is not looked at, but it stays within memory.
+  std::vector<Tensor> out = trace.call({tensor(counting(6), {3, 2}), integers({70, -80})}, pick);
+  EXPECT_EQ(numbers(out[0]), (Numbers{5, 4, 1, 0}));
+
+  Trace::Function find{[](void*, const std::vector<Tensor>& in) {
+                         return std::vector<Tensor>{nonzero(in[0])};
+                       },
+                       nullptr, 1};
+  Trace refused;
+  EXPECT_EQ(code_of([&] { refused.call({tensor(counting(6), {3, 2})}, find); }), Code::trace);
 }
 
 TEST(index, gradients) {
