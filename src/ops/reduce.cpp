@@ -61,7 +61,7 @@ Tensor reduce(Reduction reduction, const Tensor& x, const Dims& axes, bool keep)
   for (int i = 0; i < x.rank(); ++i) {
     if (!chosen.contains(i)) dropped.push_back(x.shape()[i]);
     else if (x.shape()[i] == 0 && reduction >= Reduction::max) {
-      fail(Code::shape, "%s: axis %d of %s is empty and has no extreme", op.name, i,
+      fail(Code::invalid, "%s: axis %d of %s is empty and has no extreme", op.name, i,
            to_string(x.shape()).c_str());
     }
   }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first error of a thread is kept, and protects what lasts.
+#include <cmath>
+#include <thread>
+
+#include "api/support.h"
+
+namespace {
+
+class Errors : public Api {};
+
+TEST_F(Errors, TheFirstIsKept) {
+  mt_matmul(floats({1, 2, 3}), floats({1, 2}));
+  EXPECT_EQ(mt_error(), MT_ESHAPE);
+  std::string message = mt_error_message();
+  EXPECT_NE(message.find("[3]"), std::string::npos) << message;
+  EXPECT_NE(message.find("[2]"), std::string::npos) << message;
+  mt_bitwise_and(floats({1}), floats({2}));
+  EXPECT_EQ(mt_error(), MT_ESHAPE);
+  EXPECT_EQ(message, mt_error_message());
+  mt_clear();
+  EXPECT_EQ(mt_error(), MT_OK);
+  EXPECT_STREQ(mt_error_message(), "");
+}
+
+TEST_F(Errors, NestedExpressionsPassNullOn) {
+  mt_tensor* x = floats({1, 2, 3});
+  mt_tensor* y = mt_mean(mt_square(mt_add(mt_matmul(x, floats({1, 2})), x)), nullptr, 0);
+  EXPECT_EQ(y, nullptr);
+  EXPECT_TRUE(std::isnan(mt_item(y)));
+  EXPECT_EQ(mt_backward(y), MT_ESHAPE);
+  EXPECT_TRUE(failed_with(MT_ESHAPE, "matmul"));
+}
+
+TEST_F(Errors, StateIsSafeWhileOneIsPending) {
+  mt_tensor* w = mt_require_grad(floats({1, 2}));
+  mt_backward(mt_sum(mt_square(w), nullptr, 0));
+  mt_set_error(MT_EUSER, "stop");
+  EXPECT_EQ(mt_sgd(&w, 1, 0.5), MT_EUSER);
+  EXPECT_EQ(mt_assign(w, floats({7, 7})), MT_EUSER);
+  EXPECT_EQ(mt_zero_grad(&w, 1), MT_EUSER);
+  EXPECT_EQ(mt_backward(mt_sum(w, nullptr, 0)), MT_EUSER);
+  EXPECT_EQ(numbers_of(w), Numbers({1, 2}));  // other functions still work
+  EXPECT_EQ(numbers_of(mt_gradient(w)), Numbers({2, 4}));
+  EXPECT_TRUE(failed_with(MT_EUSER, "stop"));
+  EXPECT_EQ(mt_sgd(&w, 1, 0.5), MT_OK);
+  EXPECT_EQ(numbers_of(w), Numbers({0, 0}));
+}
+
+TEST_F(Errors, ThreadsHaveTheirOwn) {
+  mt_set_error(MT_EINDEX, "here");
+  std::thread([] { EXPECT_EQ(mt_error(), MT_OK); }).join();
+  EXPECT_TRUE(failed_with(MT_EINDEX, "here"));
+}
+
+TEST_F(Errors, UsersMaySetThem) {
+  EXPECT_EQ(mt_set_error(17, "odd"), MT_EUSER);
+  EXPECT_EQ(mt_set_error(MT_EIO, "second"), MT_EUSER);
+  EXPECT_TRUE(failed_with(MT_EUSER, "odd"));
+  mt_set_error(MT_EIO, nullptr);
+  EXPECT_TRUE(failed_with(MT_EIO));
+  std::string euros;
+  for (int i = 0; i < 2000; ++i) euros += "\u20ac";
+  mt_set_error(MT_EUSER, euros.c_str());
+  std::string kept = mt_error_message();
+  EXPECT_EQ(kept.size() % 3, 0u) << "cut within a character";
+  EXPECT_GT(kept.size(), 1000u);
+  mt_clear();
+}
+
+TEST_F(Errors, CodesHaveNames) {
+  EXPECT_STREQ(mt_status_name(MT_OK), "MT_OK");
+  for (mt_status code = MT_EUNSUPPORTED; code < 0; ++code) {
+    EXPECT_EQ(std::string(mt_status_name(code)).substr(0, 4), "MT_E");
+  }
+  EXPECT_STREQ(mt_status_name(1), "unknown");
+  EXPECT_STREQ(mt_status_name(-13), "unknown");
+}
+
+}  // namespace

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values never change in place; handles are bound to new ones. Memory that others own.
+#include "api/support.h"
+
+namespace {
+
+class Rebinding : public Api {};
+
+TEST_F(Rebinding, OtherHandlesKeepTheOldValue) {
+  mt_tensor* x = floats({1, 2});
+  mt_tensor* view = mt_reshape(x, MT_DIMS(2, 1));
+  mt_tensor* pending = mt_square(x);
+  mt_assign(x, floats({5, 6}));
+  EXPECT_EQ(numbers_of(x), Numbers({5, 6}));
+  EXPECT_EQ(numbers_of(view), Numbers({1, 2}));
+  EXPECT_EQ(numbers_of(pending), Numbers({1, 4}));
+}
+
+TEST_F(Rebinding, ChainsOfUpdatesStayShort) {
+  mt_tensor* x = mt_zeros(MT_DIMS(100), MT_F32, nullptr);
+  for (int i = 0; i < 10000; ++i) MT_SCOPE {
+      mt_assign(x, mt_add(x, mt_number(1)));
+    }
+  EXPECT_EQ(mt_item(mt_mean(x, nullptr, 0)), 10000);
+}
+
+TEST_F(Rebinding, AHandleTakesOverTheHistory) {
+  mt_tensor* w = mt_require_grad(floats({3}));
+  mt_tensor* x = floats({0});
+  mt_assign(x, mt_square(w));
+  EXPECT_TRUE(mt_requires_grad(x));
+  mt_backward(x);
+  EXPECT_EQ(mt_item(mt_gradient(w)), 6);
+}
+
+TEST_F(Rebinding, MapsKeepTheirValue) {
+  mt_tensor* x = mt_take(floats({1, 2, 3}));
+  const float* first = static_cast<const float*>(mt_map(x));
+  mt_assign(x, floats({7, 8, 9}));
+  const float* second = static_cast<const float*>(mt_map(x));
+  EXPECT_EQ(first[2], 3);
+  EXPECT_EQ(second[0], 7);
+  mt_release(x);
+  EXPECT_EQ(first[0], 1);
+  mt_unmap(x);
+  EXPECT_EQ(first[1] + second[1], 10);
+  mt_unmap(x);
+}
+
+TEST_F(Rebinding, MappedMemoryIsNotTakenOver) {
+  mt_tensor* x = mt_square(mt_ones(MT_DIMS(5000), MT_F32, nullptr));
+  const float* before = static_cast<const float*>(mt_map(x));
+  mt_assign(x, mt_add(x, mt_number(1)));
+  EXPECT_EQ(mt_item(mt_sum(x, nullptr, 0)), 10000);
+  for (int i = 0; i < 5000; ++i) ASSERT_EQ(before[i], 1);
+  mt_unmap(x);
+}
+
+TEST_F(Rebinding, MapsOfViewsAreContiguous) {
+  mt_tensor* x = mt_matrix_transpose(floats({1, 2, 3, 4, 5, 6}, {2, 3}));
+  const float* values = static_cast<const float*>(mt_map(x));
+  EXPECT_EQ(std::vector<float>(values, values + 6), std::vector<float>({1, 4, 2, 5, 3, 6}));
+  mt_unmap(x);
+  EXPECT_NE(mt_map(mt_zeros(MT_DIMS(0), MT_F32, nullptr)), nullptr);
+  mt_tensor* empty = mt_zeros(MT_DIMS(3, 0), MT_F32, nullptr);
+  EXPECT_NE(mt_map(empty), nullptr);
+  mt_unmap(empty);
+}
+
+void count_call(void* user) { ++*static_cast<int*>(user); }
+
+TEST_F(Rebinding, WrappedMemoryIsReadAndReturned) {
+  float data[4] = {1, 2, 3, 4};
+  int done = 0;
+  mt_tensor* total = nullptr;
+  MT_SCOPE {
+    mt_tensor* x = mt_wrap(data, MT_DIMS(4), MT_F32, nullptr, count_call, &done);
+    total = mt_take(mt_sum(x, nullptr, 0));
+  }
+  EXPECT_EQ(done, 0) << "the pending sum still needs the memory";
+  EXPECT_EQ(mt_item(total), 10);
+  EXPECT_EQ(done, 1);
+  mt_release(total);
+  EXPECT_EQ(mt_wrap(data, MT_DIMS(-1), MT_F32, nullptr, count_call, &done), nullptr);
+  EXPECT_TRUE(failed_with(MT_ESHAPE));
+  EXPECT_EQ(done, 1) << "a call that fails leaves the memory alone";
+}
+
+TEST_F(Rebinding, WrappedMemoryIsNeverWritten) {
+  float data[3] = {1, 2, 3};
+  mt_tensor* x = mt_wrap(data, MT_DIMS(3), MT_F32, nullptr, nullptr, nullptr);
+  mt_assign(x, mt_mul(x, x));
+  mt_eval(&x, 1);
+  EXPECT_EQ(data[2], 3);
+  EXPECT_EQ(numbers_of(x), Numbers({1, 4, 9}));
+}
+
+TEST_F(Rebinding, MutableMemoryIsReadAtTheCall) {
+  float data[2] = {1, 2};
+  mt_tensor* x = mt_wrap_mutable(data, MT_DIMS(2), MT_F32, nullptr, nullptr, nullptr);
+  mt_tensor* before = mt_mul(x, mt_number(10));
+  mt_tensor* view = mt_flip(x, nullptr, 0);
+  data[0] = 5;
+  mt_tensor* after = mt_mul(x, mt_number(10));
+  EXPECT_EQ(numbers_of(before), Numbers({10, 20}));
+  EXPECT_EQ(numbers_of(view), Numbers({2, 1}));
+  EXPECT_EQ(numbers_of(after), Numbers({50, 20}));
+  mt_require_grad(x);
+  mt_backward(mt_sum(mt_square(x), nullptr, 0));
+  EXPECT_EQ(numbers_of(mt_gradient(x)), Numbers({10, 4}));
+}
+
+}  // namespace
