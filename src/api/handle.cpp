@@ -101,6 +101,7 @@ void release(mt_tensor* handle) {
   if (handle->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   leave_scope(handle);
   if (handle->maps) forget_maps(handle);
+  if (handle->variable) handle->variable->abandon();
   handle->~mt_tensor();
   give_memory(handle);
 }

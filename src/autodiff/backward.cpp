@@ -143,7 +143,7 @@ void backward(const Tensor& output, const Tensor& seed, bool retain, bool differ
     Collected collected = walk(order, {output}, {seed}, leaves);
     for (const Tensor& leaf : leaves) {
       Tensor gradient = collected[leaf.node()];
-      if (!gradient) continue;
+      if (!gradient || leaf->variable->abandoned()) continue;
       StateSlot& slot = leaf->variable->gradient;
       slot.set(slot.get() ? add(slot.get(), gradient) : gradient);
     }

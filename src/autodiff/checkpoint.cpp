@@ -37,7 +37,7 @@ class Segment final : public Call {
         inputs.push_back(stand_in(input, differentiable));
         values[input.node()] = inputs.back();
       }
-      replay(steps_, &values);
+      replay(steps_, &values, true);
     }
     for (size_t i = 0; i < ends_.size(); ++i) {
       auto found = values.find(ends_[i].node());

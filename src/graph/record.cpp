@@ -34,13 +34,6 @@ Debugging& debugging() {
   return modes;
 }
 
-bool grown(const Node* node) {
-  for (const Tensor& input : node->inputs) {
-    if (input.size() >= element_count(node->shape)) return false;
-  }
-  return true;
-}
-
 // Fills in what every node has in common, and puts the ready parts of the graph to rest.
 Tensor prepare(Node* node) {
   Tensor tensor(node);
@@ -51,8 +44,7 @@ Tensor prepare(Node* node) {
   }
   node->requires_gradient = node->requires_gradient && gradients_recorded &&
                             node->op->gradient != nullptr && is_floating(node->dtype);
-  node->keeps_inputs = node->requires_gradient || !window.tapes.empty() ||
-                       (node->op->keeps_broadcast && grown(node));
+  node->keeps_inputs = node->requires_gradient || !window.tapes.empty() || keeps_operands(*node);
   return tensor;
 }
 
@@ -86,6 +78,14 @@ Tensor record_node(const Op& op, Dtype dtype, const Shape& shape, Device& device
 }
 
 }  // namespace
+
+bool keeps_operands(const Node& node) {
+  if (!node.op->keeps_broadcast) return false;
+  for (const Tensor& input : node.inputs) {
+    if (input.size() >= element_count(node.shape)) return false;
+  }
+  return true;
+}
 
 bool gradient_mode() { return gradients_recorded; }
 void set_gradient_mode(bool enabled) { gradients_recorded = enabled; }

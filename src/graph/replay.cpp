@@ -21,11 +21,11 @@ Tensor record_again(const Node& node, const Inputs& inputs) {
   return result;
 }
 
-void replay(const std::vector<Tensor>& nodes, Replacements* replacements) {
+void replay(const std::vector<Tensor>& nodes, Replacements* replacements, bool all) {
   for (const Tensor& node : nodes) {
     if (replacements->count(node.node())) continue;
     Inputs inputs;
-    bool changed = false;
+    bool changed = all;
     for (const Tensor& input : node->inputs) {
       auto found = replacements->find(input.node());
       changed |= found != replacements->end();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/record.h"
 #include "graph/trace_log.h"
 #include "graph/variable.h"
 #include "graph/window.h"
@@ -19,7 +20,7 @@ std::string describe(const Tensor& tensor) {
 // Op::keeps_broadcast.
 void let_go(const Tensor& tensor) {
   Node& node = *tensor.node();
-  if (--node.tapes > 0 || node.requires_gradient || node.op->keeps_broadcast) return;
+  if (--node.tapes > 0 || node.requires_gradient || keeps_operands(node)) return;
   Window* window = node.window.load();
   if (window) {
     std::lock_guard lock(window->mutex);

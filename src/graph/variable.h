@@ -59,6 +59,9 @@ class StateSlot {
   void set(Tensor value) {
     if (cell_ || value) cell().set(std::move(value));
   }
+  void drop() {
+    if (cell_) cell_->replace(nullptr);
+  }
   StateCell& cell() const {
     if (!cell_) cell_ = Ref<StateCell>(new StateCell);
     return *cell_;
@@ -73,6 +76,15 @@ class Variable {
  public:
   StateSlot gradient;
 
+  // The handle is gone, so nobody can ask for the gradient any more. A gradient that is not
+  // computed yet refers to the leaf's value, and that to this: without a word the three would stay
+  // for good.
+  void abandon() {
+    abandoned_ = true;
+    gradient.drop();
+  }
+  bool abandoned() const { return abandoned_; }
+
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
@@ -80,6 +92,7 @@ class Variable {
 
  private:
   std::atomic<int32_t> references_{0};
+  std::atomic<bool> abandoned_{false};
 };
 
 }  // namespace mt

@@ -59,7 +59,7 @@ TEST_F(Misuse, Null) {
 
 TEST_F(Misuse, Shapes) {
   EXPECT_EQ(mt_add(x, floats({1, 2})), nullptr);
-  EXPECT_TRUE(failed_with(MT_ESHAPE, "add: [2,3]"));
+  EXPECT_TRUE(failed_with(MT_ESHAPE, "add: shapes [2,3] and [2]"));
   EXPECT_EQ(mt_matmul(x, x), nullptr);
   EXPECT_TRUE(failed_with(MT_ESHAPE, "matmul: [2,3] x [2,3]"));
   EXPECT_EQ(mt_reshape(x, MT_DIMS(4, 2)), nullptr);
@@ -108,7 +108,7 @@ TEST_F(Misuse, SizesThatAreNoneOrTooLarge) {
   EXPECT_EQ(mt_eye(-1, 2, 0, MT_F32, nullptr), nullptr);
   EXPECT_TRUE(failed_with(MT_ESHAPE, "eye"));
   EXPECT_EQ(mt_linspace(0, 1, -2, MT_F32, nullptr), nullptr);
-  EXPECT_TRUE(failed_with(MT_ESHAPE, "linspace"));
+  EXPECT_TRUE(failed_with(MT_EINVAL, "linspace"));
 }
 
 TEST_F(Misuse, Types) {
@@ -181,7 +181,7 @@ TEST_F(Misuse, Numbers) {
   EXPECT_TRUE(failed_with(MT_EINVAL, "arange"));
   EXPECT_EQ(mt_arange(0, 1e300, 1, MT_F32, nullptr), nullptr);
   EXPECT_TRUE(failed_with(MT_ESHAPE, "arange"));
-  EXPECT_EQ(mt_arange(0, 1e18, 1, MT_F64, nullptr), nullptr);
+  EXPECT_EQ(mt_arange(0, 2e18, 1, MT_F64, nullptr), nullptr);
   EXPECT_TRUE(failed_with(MT_ESHAPE));
   alignas(8) char bytes[16] = {};
   EXPECT_EQ(mt_wrap(bytes + 1, MT_DIMS(2), MT_F32, nullptr, nullptr, nullptr), nullptr);

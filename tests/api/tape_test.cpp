@@ -134,7 +134,6 @@ TEST_F(Tapes, CustomOperatorsHaveTheirOwnGradient) {
     mt_backward(mt_sum(results[0], nullptr, 0));
     EXPECT_EQ(numbers_of(mt_gradient(inputs[0])), Numbers({3, 4}));
     MT_NO_GRAD { ASSERT_EQ(mt_custom(&both, inputs, 2, results, 2), MT_OK); }
-    EXPECT_EQ(calls.destroyed, 1);
   }
   EXPECT_EQ(calls.forward, 3);
   EXPECT_EQ(calls.destroyed, 3);
@@ -239,7 +238,9 @@ TEST_F(Tapes, CheckpointsGiveTheSameGradients) {
     mt_backward(mt_mul(mt_sum(results[0], nullptr, 0), mt_mean(results[1], nullptr, 0)));
     for (int i = 0; i < 2; ++i) {
       Numbers found = numbers_of(mt_gradient(both[i]));
-      if (checkpointed) EXPECT_EQ(found, expected[i]);
+      if (checkpointed) {
+        EXPECT_EQ(found, expected[i]);
+      }
       expected[i] = found;
     }
     mt_zero_grad(both, 2);
@@ -267,6 +268,18 @@ mt_status chain(void*, mt_tensor* const* inputs, size_t, mt_tensor** results, si
   for (int i = 0; i < 6; ++i) x = mt_cumulative_sum(mt_tanh(x), 0);
   results[0] = x;
   return MT_OK;
+}
+
+TEST_F(Tapes, CheckpointsRecomputeWhatDependsOnNothing) {
+  // The weight requires no gradient, so its transpose within matmul depends on no input.
+  Layer self = {doubles({0.5, -1, 0.25, 2}, {2, 2})};
+  mt_tensor* x = mt_require_grad(doubles({0.3, -0.2}, {1, 2}));
+  mt_tensor* y;
+  mt_checkpoint(layer, &self, &x, 1, &y, 1);
+  mt_backward(y);
+  Numbers found = numbers_of(mt_gradient(x));
+  EXPECT_NEAR(found[0], 0.8659102318, 1e-9);
+  EXPECT_NEAR(found[1], -1.4851256593, 1e-9);
 }
 
 TEST_F(Tapes, CheckpointsKeepNoIntermediateValues) {

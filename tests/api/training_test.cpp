@@ -28,7 +28,7 @@ TEST_F(Training, FitsALine) {
   EXPECT_NEAR(mt_item(w), 3, 1e-3);
   EXPECT_NEAR(mt_item(b), 1, 1e-3);
   EXPECT_LT(loss, 1e-6);
-  EXPECT_EQ(used_bytes(), after_first_steps) << "memory grows with the steps";
+  EXPECT_LE(used_bytes(), after_first_steps) << "memory grows with the steps";
   mt_release(w);
   mt_release(b);
 }
@@ -169,6 +169,22 @@ TEST_F(Training, BackwardWithOptions) {
   mt_zero_grad(&w, 1);
 }
 
+TEST_F(Training, GradientsNobodyReadsGoWithTheirLeaf) {
+  // The pending gradient refers to the leaf's value.
+  mt_tensor* y = nullptr;
+  MT_SCOPE {
+    mt_tensor* w = mt_require_grad(mt_ones(MT_DIMS(1000), MT_F32, nullptr));
+    mt_tensor* loss = mt_sum(mt_square(w), nullptr, 0);
+    mt_eval(&loss, 1);
+    mt_backward(loss);
+    mt_tensor* v = mt_require_grad(mt_ones(MT_DIMS(1000), MT_F32, nullptr));
+    mt_eval(&v, 1);
+    y = mt_take(mt_sum(mt_square(v), nullptr, 0));
+  }
+  EXPECT_EQ(mt_backward(y), MT_OK);  // its leaf is gone
+  mt_release(y);
+}
+
 TEST_F(Training, RunningTotalsStayFlat) {
   mt_tensor* w = mt_require_grad(mt_ones(MT_DIMS(1000), MT_F32, nullptr));
   mt_tensor* total = mt_zeros(nullptr, 0, MT_F32, nullptr);
@@ -183,7 +199,7 @@ TEST_F(Training, RunningTotalsStayFlat) {
       if (step == 5) early = used_bytes();
     }
   EXPECT_EQ(mt_item(total), 50000);
-  EXPECT_EQ(used_bytes(), early);
+  EXPECT_LE(used_bytes(), early);
 }
 
 }  // namespace
