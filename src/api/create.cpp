@@ -83,7 +83,8 @@ mt_tensor* mt_whole_number(int64_t value) {
 }
 
 mt_tensor* mt_arange(double start, double stop, double step, mt_dtype type, const char* device) {
-  return give("arange", [&] { return arange(start, stop, step, dtype(type), find_device(device)); });
+  return give("arange",
+              [&] { return arange(start, stop, step, dtype(type), find_device(device)); });
 }
 mt_tensor* mt_linspace(double start, double stop, int64_t count, mt_dtype type,
                        const char* device) {

@@ -11,11 +11,16 @@ namespace {
 
 IndexItem item_of(const mt_index_item& given) {
   switch (given.kind) {
-    case MT_INDEX_AT: return {IndexItem::at, given.start};
-    case MT_INDEX_RANGE: return {IndexItem::range, given.start, given.stop, given.step};
-    case MT_INDEX_NEW_AXIS: return {IndexItem::new_axis};
-    case MT_INDEX_ELLIPSIS: return {IndexItem::ellipsis};
-    case MT_INDEX_BY: return {IndexItem::by, 0, 0, 0, value(given.tensor)};
+    case MT_INDEX_AT:
+      return {IndexItem::at, given.start};
+    case MT_INDEX_RANGE:
+      return {IndexItem::range, given.start, given.stop, given.step};
+    case MT_INDEX_NEW_AXIS:
+      return {IndexItem::new_axis};
+    case MT_INDEX_ELLIPSIS:
+      return {IndexItem::ellipsis};
+    case MT_INDEX_BY:
+      return {IndexItem::by, 0, 0, 0, value(given.tensor)};
     default:
       fail(Code::invalid, "index: an item of kind %d; use MT_AT, MT_RANGE and the like",
            static_cast<int>(given.kind));

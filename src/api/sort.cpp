@@ -13,8 +13,7 @@ namespace {
 
 // body() -> std::array<Tensor, count>; gives out those that are wanted.
 template <size_t count, class Body>
-mt_status give_wanted(const char* name, const std::array<mt_tensor**, count>& wanted,
-                      Body&& body) {
+mt_status give_wanted(const char* name, const std::array<mt_tensor**, count>& wanted, Body&& body) {
   for (mt_tensor** result : wanted) {
     if (result) *result = nullptr;
   }

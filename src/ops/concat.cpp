@@ -61,8 +61,8 @@ Tensor concat(const std::vector<Tensor>& tensors, int64_t axis) {
 Tensor stack(const std::vector<Tensor>& tensors, int64_t axis) {
   if (tensors.empty()) fail(Code::invalid, "stack: needs at least one tensor");
   if (tensors[0].rank() == max_rank) {
-    fail(Code::shape, "stack: %s has %d dimensions already",
-         to_string(tensors[0].shape()).c_str(), max_rank);
+    fail(Code::shape, "stack: %s has %d dimensions already", to_string(tensors[0].shape()).c_str(),
+         max_rank);
   }
   int chosen = normalize_axis(axis, tensors[0].rank() + 1, "stack");
   std::vector<Tensor> layers;

@@ -19,7 +19,8 @@ int64_t to_integer(double value, Dtype dtype) {
   double low = is_signed ? -std::ldexp(1.0, bits - 1) : 0;
   double end = std::ldexp(1.0, is_signed ? bits - 1 : bits);
   if (value <= low) return is_signed ? std::numeric_limits<int64_t>::min() >> (64 - bits) : 0;
-  if (value >= end) return static_cast<int64_t>(~uint64_t{0} >> (is_signed ? 65 - bits : 64 - bits));
+  if (value >= end)
+    return static_cast<int64_t>(~uint64_t{0} >> (is_signed ? 65 - bits : 64 - bits));
   if (dtype == Dtype::uint64) return static_cast<int64_t>(static_cast<uint64_t>(value));
   return static_cast<int64_t>(value);
 }

@@ -63,8 +63,8 @@ const Op overlay_op{"overlay", OpKind::call, 0, overlay_value, overlay_gradient}
 void fold_value(const NaiveCall& call) {
   const NaiveArray &x = call.inputs[0], &y = call.output;
   int axis = static_cast<int>(call.attributes[0]);
-  Layout windows = window(y.layout, axis, x.layout.shape.back(), call.attributes[1],
-                          call.attributes[2]);
+  Layout windows =
+      window(y.layout, axis, x.layout.shape.back(), call.attributes[1], call.attributes[2]);
   NaiveArray target{y.data, y.dtype, windows};
   // Sums are kept in float64 for each element, so 16-bit results round once.
   std::vector<double> sums(static_cast<size_t>(y.size()), 0.0);

@@ -89,9 +89,9 @@ void last_writer_value(const NaiveCall& call) {
   const NaiveArray& y = call.output;
   for (int64_t i = 0; i < y.size(); ++i) y.set_integer(i, -1);
   for (int64_t j = 0; j < call.inputs[0].size(); ++j) {
-    y.set_integer(row_of(call.inputs.data(), static_cast<int>(call.inputs.size()),
-                         y.layout.shape.data(), j),
-                  j);
+    y.set_integer(
+        row_of(call.inputs.data(), static_cast<int>(call.inputs.size()), y.layout.shape.data(), j),
+        j);
   }
 }
 const Op last_writer_op{"last_writer", OpKind::call, 0, last_writer_value};

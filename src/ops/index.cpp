@@ -12,13 +12,13 @@ namespace {
 // What the items make of x, in two steps: a view of the block that they select, then a gather
 // along those axes of the view that have index tensors.
 struct Resolved {
-  Shape lengths;      // of the block, an axis of x each
-  Block block;        // start and step of each
-  Shape view;         // the block without dropped axes and with new ones
-  Dims indexed;       // axes of the view that have an index tensor
-  Inputs indices;     // those tensors, int64, one for each
-  Tensor mask;        // when one bool tensor is the only index tensor: it, at axis indexed[0]
-  bool whole = true;  // the block is all of x
+  Shape lengths;          // of the block, an axis of x each
+  Block block;            // start and step of each
+  Shape view;             // the block without dropped axes and with new ones
+  Dims indexed;           // axes of the view that have an index tensor
+  Inputs indices;         // those tensors, int64, one for each
+  Tensor mask;            // when one bool tensor is the only index tensor: it, at axis indexed[0]
+  bool whole = true;      // the block is all of x
   bool in_front = false;  // the index tensors' shape goes in front, they are not adjacent
   Shape common;           // the shape that the index tensors broadcast to
 
@@ -28,9 +28,12 @@ struct Resolved {
 int axes_of(const IndexItem& item) {
   switch (item.kind) {
     case IndexItem::at:
-    case IndexItem::range: return 1;
-    case IndexItem::by: return item.tensor.dtype() == Dtype::boolean ? item.tensor.rank() : 1;
-    default: return 0;
+    case IndexItem::range:
+      return 1;
+    case IndexItem::by:
+      return item.tensor.dtype() == Dtype::boolean ? item.tensor.rank() : 1;
+    default:
+      return 0;
   }
 }
 
@@ -54,8 +57,12 @@ class Resolver {
     has_tensors_ = tensors > 0;
     for (const IndexItem& item : items) {
       switch (item.kind) {
-        case IndexItem::at: at(item.start); break;
-        case IndexItem::range: range(item); break;
+        case IndexItem::at:
+          at(item.start);
+          break;
+        case IndexItem::range:
+          range(item);
+          break;
         case IndexItem::new_axis:
           separate();
           result_.view.push_back(1);
@@ -64,7 +71,9 @@ class Resolver {
           separate();
           for (int i = named; i < x_.rank(); ++i) keep(0, x_.shape()[axis_], 1);
           break;
-        case IndexItem::by: by(item.tensor); break;
+        case IndexItem::by:
+          by(item.tensor);
+          break;
       }
     }
     while (axis_ < x_.rank()) keep(0, x_.shape()[axis_], 1);

@@ -19,9 +19,9 @@ inline int64_t wrapped_index(int64_t i, int64_t size) {
 // trace they are not looked at.
 Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, const char* name);
 
-Tensor contiguous(const Tensor& x);              // copies only what is not
-int64_t read_integer(const Tensor& x);           // computes; x has one element
-void refuse_trace(const char* name);             // for shapes that depend on values
+Tensor contiguous(const Tensor& x);                // copies only what is not
+int64_t read_integer(const Tensor& x);             // computes; x has one element
+void refuse_trace(const char* name);               // for shapes that depend on values
 Shape without_axis(const Shape& shape, int axis);  // the other sizes, in order
 
 // Rows: the axes from `first` on, one for each index tensor [count], become one axis of `count`.

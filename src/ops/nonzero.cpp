@@ -37,8 +37,8 @@ Tensor run_starts(const Tensor& sorted) {
   if (count == 0) return full({0}, 0, Dtype::boolean, sorted.device());
   Tensor first = full({1}, 1, Dtype::boolean, sorted.device());
   if (count == 1) return first;
-  return concat({first, not_equal(slice(sorted, 0, 1, count - 1, 1),
-                                  slice(sorted, 0, 0, count - 1, 1))}, 0);
+  return concat(
+      {first, not_equal(slice(sorted, 0, 1, count - 1, 1), slice(sorted, 0, 0, count - 1, 1))}, 0);
 }
 
 }  // namespace

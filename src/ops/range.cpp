@@ -14,8 +14,7 @@ Tensor positions(int64_t count, Device& device) { return iota({count}, Dtype::in
 // [rows, columns]: whether column - row is at least k.
 Tensor above(int64_t rows, int64_t columns, int64_t k, Device& device) {
   return greater_equal(positions(columns, device),
-                       add(reshape(positions(rows, device), {rows, 1}),
-                           integer_number(k, device)));
+                       add(reshape(positions(rows, device), {rows, 1}), integer_number(k, device)));
 }
 
 void check_matrix(const Tensor& x, const char* name) {
@@ -36,7 +35,8 @@ Tensor arange(double start, double stop, double step, Dtype dtype, Device& devic
          start, stop, step);
   }
   double count = std::ceil((stop - start) / step);
-  if (!(count < 9e18)) fail(Code::shape, "arange: from %g to %g by %g is too long", start, stop, step);
+  if (!(count < 9e18))
+    fail(Code::shape, "arange: from %g to %g by %g is too long", start, stop, step);
   int64_t size = count > 0 ? static_cast<int64_t>(count) : 0;
   check_shape({size}, size_of(Dtype::float64), "arange");
   Tensor i = positions(size, device);

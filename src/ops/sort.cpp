@@ -84,9 +84,8 @@ TopK topk(const Tensor& x, int64_t k, int64_t axis, bool largest) {
   }
   int chosen = normalize_axis(axis, x.rank(), "topk");
   if (k < 0 || k > x.shape()[chosen]) {
-    fail(Code::index, "topk: k is %lld, but axis %d of %s has size %lld",
-         static_cast<long long>(k), chosen, to_string(x.shape()).c_str(),
-         static_cast<long long>(x.shape()[chosen]));
+    fail(Code::index, "topk: k is %lld, but axis %d of %s has size %lld", static_cast<long long>(k),
+         chosen, to_string(x.shape()).c_str(), static_cast<long long>(x.shape()[chosen]));
   }
   Tensor positions = sorted_positions(x, chosen, largest, k);
   return {picked(x, positions, chosen), positions};

@@ -95,8 +95,8 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis) {
   check_rank(x, indices, name);
   int chosen = normalize_axis(axis, x.rank(), name);
   int64_t size = x.shape()[chosen], count = indices.shape()[chosen];
-  Shape common = broadcast(with_size(x.shape(), chosen, 1), with_size(indices.shape(), chosen, 1),
-                           name);
+  Shape common =
+      broadcast(with_size(x.shape(), chosen, 1), with_size(indices.shape(), chosen, 1), name);
   Tensor checked = checked_indices(indices, chosen, x.shape(), name);
   return take(expand(x, with_size(common, chosen, size)),
               expand(checked, with_size(common, chosen, count)), chosen);
@@ -120,8 +120,8 @@ Tensor scatter_add(const Tensor& x, const Tensor& indices, const Tensor& values,
          to_string(indices.shape()).c_str(), to_string(x.shape()).c_str(), chosen);
   }
   Tensor checked = checked_indices(indices, chosen, x.shape(), name);
-  return add(x, add_along(expand(values, shape), expand(checked, shape), chosen,
-                          x.shape()[chosen]));
+  return add(x,
+             add_along(expand(values, shape), expand(checked, shape), chosen, x.shape()[chosen]));
 }
 
 }  // namespace mt

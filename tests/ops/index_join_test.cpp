@@ -37,15 +37,16 @@ TEST(split, cuts) {
 TEST(pad, fills) {
   Tensor x = tensor(counting(4, 1), {2, 2});
   EXPECT_EQ(numbers(pad(x, {1, 0}, {0, 1}, 9)), (Numbers{9, 9, 9, 1, 2, 9, 3, 4, 9}));
-  EXPECT_EQ(numbers(pad(cast(x, Dtype::uint8), {0, 1}, {0, 0}, 300)), (Numbers{255, 1, 2, 255, 3, 4}));
+  EXPECT_EQ(numbers(pad(cast(x, Dtype::uint8), {0, 1}, {0, 0}, 300)),
+            (Numbers{255, 1, 2, 255, 3, 4}));
   EXPECT_EQ(numbers(pad(tensor({}, {0}), {1}, {1}, -1)), (Numbers{-1, -1}));
   EXPECT_EQ(code_of([&] { pad(x, {1}, {1}, 0); }), Code::shape);
   EXPECT_EQ(code_of([&] { pad(x, {-1, 0}, {0, 0}, 0); }), Code::invalid);
 }
 
 TEST(join, every_way_of_running_agrees) {
-  for (Dtype dtype : {Dtype::boolean, Dtype::int16, Dtype::bfloat16, Dtype::float32,
-                      Dtype::float64}) {
+  for (Dtype dtype :
+       {Dtype::boolean, Dtype::int16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
     SCOPED_TRACE(name_of(dtype));
     for (int64_t axis : {0, 1, 2}) {
       everywhere([&](const Make& make) {
@@ -106,7 +107,8 @@ TEST(join, gradients) {
   check_gradient(at_x, {3, 4}, [](const Tensor& x) { return pad(x, {1, 0}, {2, 1}, 5); });
   check_gradient(at_x, {3, 4}, [](const Tensor& x) { return slice(x, 1, 3, 2, -2); });
   check_gradient(at_x, {3, 4}, [](const Tensor& x) { return window(x, 1, 2, 2, 1); });
-  check_gradient(at_x, {3, 4}, [](const Tensor& x) { return window(window(x, 1, 2, 1, 2), 0, 2, 1, 1); });
+  check_gradient(at_x, {3, 4},
+                 [](const Tensor& x) { return window(window(x, 1, 2, 1, 2), 0, 2, 1, 1); });
   check_gradient(at_x, {3, 4}, [](const Tensor& x) { return tril(x, 1) + triu(x, -1); });
 }
 

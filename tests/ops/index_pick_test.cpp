@@ -26,7 +26,9 @@ TEST(take_along_axis, picks_one_for_each_and_broadcasts) {
   EXPECT_EQ(numbers(take_along_axis(x, tensor({2, 0}, {2, 1}, Dtype::int32), 0)),
             (Numbers{8, 9, 10, 11, 0, 1, 2, 3}));
   EXPECT_EQ(code_of([&] { take_along_axis(x, integers({0}), 0); }), Code::shape);
-  EXPECT_EQ(code_of([&] { take_along_axis(x, tensor({3}, {1, 1}, Dtype::int64), 0); }),
+  EXPECT_EQ(code_of([&] {
+              take_along_axis(x, tensor({3}, {1, 1}, Dtype::int64), 0);
+            }),
             Code::index);
 }
 
@@ -39,7 +41,9 @@ TEST(scatter_add, adds_equal_positions) {
   EXPECT_EQ(numbers(scatter_add(x, rows, tensor({5, 6, 7}, {1, 3}), 0)),
             (Numbers{6, 1, 8, 1, 7, 1}));
   EXPECT_EQ(code_of([&] { scatter_add(x, where, tensor({1}, {1}), 1); }), Code::shape);
-  EXPECT_EQ(code_of([&] { scatter_add(x, where, tensor(counting(6), {2, 3}, Dtype::float64), 1); }),
+  EXPECT_EQ(code_of([&] {
+              scatter_add(x, where, tensor(counting(6), {2, 3}, Dtype::float64), 1);
+            }),
             Code::dtype);
 }
 
@@ -100,9 +104,8 @@ TEST(pick, gradients) {
   check_gradient({3, 4}, {2, 1}, [&](const Tensor& x) {
     return take_along_axis(x, tensor({0, 0, 0}, {1, 3}, Dtype::int64), 1);
   });
-  check_gradient(at_x, {3, 3}, [&](const Tensor& x) {
-    return scatter_add(x, i, slice(x, 0, 1, 2, 1), 0);
-  });
+  check_gradient(at_x, {3, 3},
+                 [&](const Tensor& x) { return scatter_add(x, i, slice(x, 0, 1, 2, 1), 0); });
   check_gradient(at_x, {3, 3}, [&](const Tensor& x) {
     return index_select(x, integers({2, 2, 0}), 1);
   });

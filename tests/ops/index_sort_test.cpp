@@ -9,8 +9,8 @@ namespace {
 
 using namespace index_test;
 
-const Dtype every_dtype[] = {Dtype::boolean, Dtype::uint8,  Dtype::uint16,  Dtype::uint32,
-                             Dtype::uint64,  Dtype::int8,   Dtype::int16,   Dtype::int32,
+const Dtype every_dtype[] = {Dtype::boolean, Dtype::uint8,   Dtype::uint16,   Dtype::uint32,
+                             Dtype::uint64,  Dtype::int8,    Dtype::int16,    Dtype::int32,
                              Dtype::int64,   Dtype::float16, Dtype::bfloat16, Dtype::float32,
                              Dtype::float64};
 
@@ -53,9 +53,8 @@ TEST(sort, every_dtype_agrees) {
 
 TEST(sort, long_rows_are_merged) {
   for (Dtype dtype : {Dtype::float32, Dtype::int64, Dtype::uint8}) {
-    everywhere([&](const Make& make) {
-      return argsort(make(special(300001), {300001}, dtype), 0, true);
-    });
+    everywhere(
+        [&](const Make& make) { return argsort(make(special(300001), {300001}, dtype), 0, true); });
   }
 }
 

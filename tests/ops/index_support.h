@@ -29,9 +29,7 @@ inline Device& device(bool reference = false) {
   return find_device(reference ? "cpu:reference" : "cpu");
 }
 
-inline NaiveArray array_of(const Tensor& x) {
-  return {x->storage->data(), x.dtype(), x->layout()};
-}
+inline NaiveArray array_of(const Tensor& x) { return {x->storage->data(), x.dtype(), x->layout()}; }
 
 inline Tensor tensor(const Numbers& values, const Shape& shape, Dtype dtype = Dtype::float32,
                      bool reference = false) {

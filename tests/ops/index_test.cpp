@@ -94,8 +94,7 @@ TEST(index_put, ranges) {
   Tensor x = tensor(counting(6), {2, 3});
   EXPECT_EQ(numbers(index_put(x, {at(1), range(open, open, 2)}, tensor({7, 8}, {2}))),
             (Numbers{0, 1, 2, 7, 4, 8}));
-  EXPECT_EQ(numbers(index_put(x, {all_of, range(open, open, -1)}, x)),
-            (Numbers{2, 1, 0, 5, 4, 3}));
+  EXPECT_EQ(numbers(index_put(x, {all_of, range(open, open, -1)}, x)), (Numbers{2, 1, 0, 5, 4, 3}));
   EXPECT_EQ(numbers(index_put(x, {}, number(2, x.device()))), Numbers(6, 2));
   EXPECT_EQ(numbers(index_put(x, {range(1, 1)}, number(2, x.device()))), counting(6));
   Tensor narrow = index_put(tensor(counting(3), {3}, Dtype::int8), {at(0)}, tensor({3.9}, {}));
@@ -118,8 +117,7 @@ TEST(index_put, masks_and_separated_tensors) {
   Tensor mask = greater(x, number(2, x.device()));
   EXPECT_EQ(numbers(index_put(x, {by(mask)}, number(-1, x.device()))),
             (Numbers{0, 1, 2, -1, -1, -1}));
-  EXPECT_EQ(numbers(index_put(x, {by(mask)}, tensor({7, 8, 9}, {3}))),
-            (Numbers{0, 1, 2, 7, 8, 9}));
+  EXPECT_EQ(numbers(index_put(x, {by(mask)}, tensor({7, 8, 9}, {3}))), (Numbers{0, 1, 2, 7, 8, 9}));
   Tensor z = tensor(counting(24), {2, 3, 4});
   Tensor value = tensor(counting(6, 100), {2, 3});
   Tensor y = index_put(z, {by(integers({1, 0})), all_of, by(integers({3, 0}))}, value);
@@ -177,10 +175,9 @@ TEST(index, traces_replay_and_refuse_shapes_that_depend_on_values) {
   std::vector<Tensor> out = trace.call({tensor(counting(6), {3, 2}), integers({70, -80})}, pick);
   EXPECT_EQ(numbers(out[0]), (Numbers{5, 4, 1, 0}));
 
-  Trace::Function find{[](void*, const std::vector<Tensor>& in) {
-                         return std::vector<Tensor>{nonzero(in[0])};
-                       },
-                       nullptr, 1};
+  Trace::Function find{
+      [](void*, const std::vector<Tensor>& in) { return std::vector<Tensor>{nonzero(in[0])}; },
+      nullptr, 1};
   Trace refused;
   EXPECT_EQ(code_of([&] { refused.call({tensor(counting(6), {3, 2})}, find); }), Code::trace);
 }
@@ -191,13 +188,14 @@ TEST(index, gradients) {
   check_gradient(at_x, {4, 3, 2}, [&](const Tensor& x) {
     return index(x, {range(1, open, 2), by(i), all_of});
   });
-  check_gradient(at_x, {4, 3, 2}, [&](const Tensor& x) { return index(x, {by(i), all_of, by(j)}); });
-  check_gradient(at_x, {4, 6}, [&](const Tensor& x) {
-    return index(x, {by(x > 4.5)});
+  check_gradient(at_x, {4, 3, 2}, [&](const Tensor& x) {
+    return index(x, {by(i), all_of, by(j)});
   });
+  check_gradient(at_x, {4, 6}, [&](const Tensor& x) { return index(x, {by(x > 4.5)}); });
   Tensor base = tensor(scattered(24, 11, 4), {4, 3, 2}, Dtype::float64);
   check_gradient(scattered(4, 9), {4, 1}, [&](const Tensor& value) {
-    return index_put(base, {range(open, open, -1), by(integers({1, 1, 0}))}, reshape(value, {4, 1, 1}));
+    return index_put(base, {range(open, open, -1), by(integers({1, 1, 0}))},
+                     reshape(value, {4, 1, 1}));
   });
   check_gradient(at_x, {4, 3, 2}, [&](const Tensor& x) {
     Tensor value = reshape(slice(reshape(x, {24}), 0, 3, 9, 1), {3, 3});

@@ -11,7 +11,7 @@
 namespace mt::cpu {
 namespace {
 
-constexpr int64_t block = 1024;       // searched again while it is in cache
+constexpr int64_t block = 1024;  // searched again while it is in cache
 constexpr int64_t most_panels = 256;
 
 // Keys of which the largest is wanted. A NaN has the largest key; for the smallest element, keys
@@ -102,13 +102,13 @@ void extreme(const NaiveCall& call) {
     int64_t stretches = (inner + width - 1) / width;
     parallel_for(lines / inner * stretches, grain_of(length * width),
                  [&](int64_t begin, int64_t end) {
-      for (int64_t task = begin; task < end; ++task) {
-        int64_t o = task / stretches, column = task % stretches * width;
-        best_of_columns<Element, largest>(from + o * length * inner + column, length, inner,
-                                          std::min(width, inner - column), x.dtype,
-                                          to + o * inner + column);
-      }
-    });
+                   for (int64_t task = begin; task < end; ++task) {
+                     int64_t o = task / stretches, column = task % stretches * width;
+                     best_of_columns<Element, largest>(from + o * length * inner + column, length,
+                                                       inner, std::min(width, inner - column),
+                                                       x.dtype, to + o * inner + column);
+                   }
+                 });
     return;
   }
   if (lines == 1 && length > 2 * elements_grain) {

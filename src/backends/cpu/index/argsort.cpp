@@ -15,8 +15,8 @@
 namespace mt::cpu {
 namespace {
 
-constexpr int64_t radix_from = 256;     // shorter pieces are sorted by comparing
-constexpr int64_t piece = 64 << 10;     // the shortest piece of a row that is sorted by itself
+constexpr int64_t radix_from = 256;  // shorter pieces are sorted by comparing
+constexpr int64_t piece = 64 << 10;  // the shortest piece of a row that is sorted by itself
 
 template <class Key>
 struct Pair {

@@ -168,8 +168,7 @@ void concat_kernel(const NaiveCall& call) {
   for (const NaiveArray& x : call.inputs) {
     int64_t length = x.layout.shape[axis];
     Layout part = slice(call.output.layout, axis, start, length, 1);
-    with_bits(size_of(x.dtype),
-              [&](auto zero) { place<decltype(zero)>(call.output, part, x); });
+    with_bits(size_of(x.dtype), [&](auto zero) { place<decltype(zero)>(call.output, part, x); });
     start += length;
   }
 }

@@ -89,8 +89,8 @@ void fold(const NaiveCall& call) {
           int64_t first = low <= 0 ? 0 : (low + step - 1) / step;
           int64_t stop = high <= 0 ? 0 : std::min(windows, (high + step - 1) / step);
           if (first >= stop) continue;
-          add_strided(sums + (first * step - low), step,
-                      source + first * by_window + s * by_place, by_window, stop - first);
+          add_strided(sums + (first * step - low), step, source + first * by_window + s * by_place,
+                      by_window, stop - first);
         }
         T* target = to + row * width + done;
         for (int64_t c = 0; c < count; ++c) target[c] = T::store(sums[c]);
@@ -103,10 +103,14 @@ void fold(const NaiveCall& call) {
 
 void fold_kernel(const NaiveCall& call) {
   switch (call.output.dtype) {
-    case Dtype::float16: return fold<Half>(call);
-    case Dtype::bfloat16: return fold<Bfloat>(call);
-    case Dtype::float32: return fold<Plain<float>>(call);
-    default: return fold<Plain<double>>(call);
+    case Dtype::float16:
+      return fold<Half>(call);
+    case Dtype::bfloat16:
+      return fold<Bfloat>(call);
+    case Dtype::float32:
+      return fold<Plain<float>>(call);
+    default:
+      return fold<Plain<double>>(call);
   }
 }
 

@@ -127,8 +127,8 @@ void gather_kernel(const NaiveCall& call) {
       if (width == 1) {
         with_bits(element, [&](auto zero) {
           using T = decltype(zero);
-          gather_elements(reinterpret_cast<T*>(target), reinterpret_cast<const T*>(source),
-                          indices, strides, j, last);
+          gather_elements(reinterpret_cast<T*>(target), reinterpret_cast<const T*>(source), indices,
+                          strides, j, last);
         });
         continue;
       }
@@ -148,11 +148,14 @@ void gather_kernel(const NaiveCall& call) {
 
 void scatter_kernel(const NaiveCall& call) {
   switch (call.output.dtype) {
-    case Dtype::float32: return scatter<float>(call);
-    case Dtype::float64: return scatter<double>(call);
+    case Dtype::float32:
+      return scatter<float>(call);
+    case Dtype::float64:
+      return scatter<double>(call);
     case Dtype::boolean:
     case Dtype::float16:
-    case Dtype::bfloat16: return naive_value(call);
+    case Dtype::bfloat16:
+      return naive_value(call);
     default:
       with_bits(size_of(call.output.dtype), [&](auto zero) { scatter<decltype(zero)>(call); });
   }

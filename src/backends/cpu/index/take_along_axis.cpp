@@ -88,11 +88,14 @@ void take_along_axis_kernel(const NaiveCall& call) {
 
 void add_along_axis_kernel(const NaiveCall& call) {
   switch (call.output.dtype) {
-    case Dtype::float32: return add<float>(call);
-    case Dtype::float64: return add<double>(call);
+    case Dtype::float32:
+      return add<float>(call);
+    case Dtype::float64:
+      return add<double>(call);
     case Dtype::boolean:
     case Dtype::float16:
-    case Dtype::bfloat16: return naive_value(call);
+    case Dtype::bfloat16:
+      return naive_value(call);
     default:
       with_bits(size_of(call.output.dtype), [&](auto zero) { add<decltype(zero)>(call); });
   }
