@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times our rows and the peers' in turn, in one process, and compares them.
+
+Each round times every side once, for as many repetitions as take a few milliseconds, and then the
+limit of the machine; medians over the rounds are compared. What others do on the machine meanwhile
+slows all alike. A ratio counts only when the results agree."""
+import argparse
+import datetime
+import importlib
+import json
+import os
+import pathlib
+import platform
+import statistics
+import sys
+import time
+
+import numpy
+
+import module
+import report
+from rows import ROWS
+
+SAMPLE = 0.004  # seconds of one sample, unless once takes longer
+PAUSE = 0.001   # between samples: threads that the last one left spinning go to sleep
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--row", action="append", metavar="NAME", help="only this row; repeatable")
+    parser.add_argument("--list", action="store_true", help="names the rows")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)),
+                        help="default: all cores, here %(default)s")
+    parser.add_argument("--seconds", type=float, default=5, help="for each row; default %(default)s")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="writes every number")
+    parser.add_argument("--svg", type=pathlib.Path, metavar="FILE", help="draws the ratios")
+    parser.add_argument("--modules", type=pathlib.Path, metavar="FOLDER",
+                        default=pathlib.Path(__file__).resolve().parent.parent / "build/benchmarks",
+                        help="where the compiled modules are; default build/benchmarks")
+    return parser.parse_args()
+
+
+def cpu_name():
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next(line.split(":", 1)[1].strip() for line in file if "model name" in line)
+    except (OSError, StopIteration):
+        return platform.machine()
+
+
+class Sides:
+    """Everything that can run rows: us, and the peers that are there."""
+
+    def __init__(self, folder, threads):
+        self.threads = threads
+        self._ours = module.Module(folder / "librows.so", threads)
+        self._openers = {"ours": self._ours.open, "unfused": self._ours.open}
+        self._setters = [self._ours.set_threads]
+        self.versions = {}
+        # First Python's torch: its library is then the one that the C++ peer finds.
+        self._add("PyTorch", lambda: importlib.import_module("torch_peer"),
+                  "no PyTorch here (Debian: python3-torch)")
+        self._add("libtorch", lambda: module.Module(folder / "liblibtorch.so", threads),
+                  "no libtorch here when this was built (Debian: libtorch-dev)")
+
+    def _add(self, name, load, absent):
+        try:
+            peer = load()
+        except (ImportError, OSError):
+            print(f"{name}: {absent}; skipped")
+            return
+        self._openers[name] = peer.open
+        self._setters.append(peer.set_threads)
+        self.versions[name] = peer.version()
+
+    def set_threads(self, threads):
+        for setter in self._setters:
+            setter(threads)
+
+    def open(self, row):
+        inputs = row.inputs()
+        names = {"ours": row.ours} | {p: r for p, r in row.peers.items() if p in self._openers}
+        return {side: self._openers[side](name, inputs) for side, name in names.items()}
+
+
+def timed(side, times):
+    time.sleep(PAUSE)
+    begin = time.perf_counter()
+    side.run(times)
+    return (time.perf_counter() - begin) / times
+
+
+def agree(row, opened):
+    """For each peer the largest error, in units of the tolerance: at most 1 is agreement."""
+    errors = {}
+    relative, absolute = row.tolerance
+    for side in opened.values():
+        if row.steps > 1:
+            side.run(row.steps)
+    ours = opened["ours"].result().astype(numpy.float64)
+    for name, side in opened.items():
+        if name != "ours":
+            theirs = side.result().astype(numpy.float64)
+            allowed = numpy.maximum(absolute + relative * numpy.abs(theirs), 1e-300)
+            errors[name] = float(numpy.max(numpy.abs(ours - theirs) / allowed))
+    return errors
+
+
+def measure(row, sides, limits, seconds):
+    sides.set_threads(row.threads or sides.threads)
+    opened = sides.open(row)
+    errors = agree(row, opened)
+    times = {}
+    for name, side in opened.items():
+        side.run(1)
+        once = min(timed(side, 1) for _ in range(3))
+        times[name] = max(1, round(SAMPLE / once))
+    limit = limits.prepare(row.limit)
+    samples = {name: [] for name in opened} | ({"limit": []} if limit else {})
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(samples["ours"]) < 5:
+        for name, side in opened.items():
+            samples[name].append(timed(side, times[name]))
+        if limit:
+            samples["limit"].append(limit())
+    for side in opened.values():
+        side.close()
+    limits.close()
+    return result(row, samples, errors)
+
+
+def spread(values):
+    quartiles = statistics.quantiles(values, n=4)
+    return {"median": quartiles[1], "low": quartiles[0], "high": quartiles[2], "best": min(values)}
+
+
+def result(row, samples, errors):
+    made = {"name": row.name, "workload": row.workload, "threads": row.threads,
+            "rounds": len(samples["ours"]), "load": os.getloadavg()[0],
+            "target": row.target, "target_share": row.target_share,
+            "ours": spread(samples["ours"]), "peers": {}}
+    for name, error in errors.items():
+        ratios = [theirs / ours for theirs, ours in zip(samples[name], samples["ours"])]
+        made["peers"][name] = spread(samples[name]) | {
+            "ratio": statistics.median(samples[name]) / made["ours"]["median"],
+            "ratios": spread(ratios), "error": error, "agrees": error <= 1}
+    if "limit" in samples:
+        made["limit"] = spread(samples["limit"])
+        # What the machine can do is what it did in its best round, and so for us beside it.
+        made["share"] = made["limit"]["best"] / made["ours"]["best"]
+        kind, amount = row.limit[0], row.limit[1]
+        if kind == "stream":
+            _, read, written, size = row.limit
+            amount = (read + written) * size  # bytes
+        made["limit"] |= {"kind": kind, "rate": amount / made["limit"]["best"]}
+    return made
+
+
+def main():
+    options = arguments()
+    if options.list:
+        for row in ROWS:
+            print(f"{row.name:18}{row.workload}")
+        return
+    unknown = set(options.row or []) - {row.name for row in ROWS}
+    if unknown:
+        sys.exit(f"no such row: {', '.join(sorted(unknown))} (--list names them)")
+    sides = Sides(options.modules, options.threads)
+    limits = module.Limits(options.modules / "liblimits.so", options.threads)
+    made = {"date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+            "cpu": cpu_name(), "threads": options.threads, "cores": os.cpu_count(),
+            "system": platform.platform(), "versions": sides.versions, "rows": []}
+    print(report.heading(made))
+    for row in ROWS:
+        if not options.row or row.name in options.row:
+            made["rows"].append(measure(row, sides, limits, options.seconds))
+            print(report.lines(made["rows"][-1]), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    if options.svg:
+        options.svg.write_text(report.chart(made), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules of rows (row.h) and the limits of the machine, loaded into this process."""
+import ctypes
+
+import numpy
+
+
+class _Array(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("dims", ctypes.POINTER(ctypes.c_int64)),
+                ("ndim", ctypes.c_int64), ("integers", ctypes.c_bool)]
+
+
+class Module:
+    """One shared library of rows."""
+
+    def __init__(self, path, threads):
+        self._library = ctypes.CDLL(str(path))
+        self._library.bench_open.restype = ctypes.c_void_p
+        self._library.bench_result.restype = ctypes.c_int64
+        self._library.bench_message.restype = ctypes.c_char_p
+        self._library.bench_version.restype = ctypes.c_char_p
+        self.set_threads(threads)
+
+    def set_threads(self, threads):
+        self._library.bench_set_threads(threads)
+
+    def version(self):
+        return self._library.bench_version().decode()
+
+    def open(self, name, inputs):
+        arrays = (_Array * len(inputs))()
+        for array, values in zip(arrays, inputs):
+            dims = (ctypes.c_int64 * values.ndim)(*values.shape)
+            array.data, array.dims, array.ndim = values.ctypes.data, dims, values.ndim
+            array.integers = values.dtype == numpy.int64
+        handle = self._library.bench_open(name.encode(), arrays, ctypes.c_int64(len(inputs)))
+        if not handle:
+            raise RuntimeError(f"{name}: " + self._message())
+        return _Row(self._library, ctypes.c_void_p(handle), self._message)
+
+    def _message(self):
+        return self._library.bench_message().decode() or "not in this module"
+
+
+class _Row:
+    def __init__(self, library, handle, message):
+        self._library, self._handle, self._message = library, handle, message
+
+    def run(self, times):
+        self._library.bench_run(self._handle, ctypes.c_int64(times))
+
+    def result(self):
+        room = numpy.empty(50_000_000, numpy.float32)
+        count = self._library.bench_result(self._handle, room.ctypes.data_as(ctypes.c_void_p),
+                                           ctypes.c_int64(room.size))
+        if count < 0:
+            raise RuntimeError(self._message())
+        return room[:count]
+
+    def close(self):
+        self._library.bench_close(self._handle)
+
+
+class Limits:
+    """What the machine can do at most, measured when asked."""
+
+    def __init__(self, path, threads):
+        self._library = ctypes.CDLL(str(path))
+        self._library.limits_flops.restype = ctypes.c_double
+        self._library.limits_open_stream.restype = ctypes.c_bool
+        self._library.limits_stream.restype = ctypes.c_double
+        self._library.limits_set_threads(threads)
+
+    def prepare(self, limit):
+        """A function that measures how many seconds the row's work takes at least."""
+        if limit is None:
+            return None
+        if limit[0] == "operations":
+            return lambda: limit[1] / self._library.limits_flops()
+        _, read, written, size = limit
+        if not self._library.limits_open_stream(read, written, ctypes.c_int64(size)):
+            raise ValueError(f"limits.cpp has no pass that reads {read} and writes {written}")
+        return lambda: min(self._library.limits_stream() for _ in range(2))
+
+    def close(self):
+        self._library.limits_close_stream()

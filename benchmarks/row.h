@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a module of rows exports, ours and each peer's alike, so that the runner can load both into
+// one process and time them in turn.
+#ifndef BENCHMARKS_ROW_H_
+#define BENCHMARKS_ROW_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct bench;
+
+#define BENCH_API __attribute__((visibility("default")))
+
+typedef struct bench_array {
+  const void* data;  // row-major
+  const int64_t* dims;
+  int64_t ndim;
+  bool integers;  // int64, else float32
+} bench_array;
+
+BENCH_API const char* bench_version(void);
+BENCH_API void bench_set_threads(int threads);
+// Copies the inputs and prepares the row; NULL when the module does not have it, or failed.
+BENCH_API struct bench* bench_open(const char* row, const bench_array* inputs, int64_t count);
+// Does the row's work so many times.
+BENCH_API void bench_run(struct bench* bench, int64_t times);
+// Writes what the work made: the value, or the first inputs as training has left them. Returns how
+// many floats there are, and -1 for more than there is room for or after an error.
+BENCH_API int64_t bench_result(struct bench* bench, float* results, int64_t room);
+BENCH_API void bench_close(struct bench* bench);
+// What went wrong, or "".
+BENCH_API const char* bench_message(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

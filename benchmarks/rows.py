@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of the benchmark: a new one is an entry here, its work in rows/ and in the peers."""
+import dataclasses
+
+import numpy
+
+
+@dataclasses.dataclass
+class Row:
+    name: str
+    workload: str
+    ours: str       # the row's name in our module
+    peers: dict     # peer -> the row's name there; the first is the one that the target is about
+    inputs: callable
+    target: float = None        # their time over ours
+    target_share: float = None  # of the physical limit
+    limit: tuple = None  # ("operations", n), ("stream", arrays read, written, bytes each)
+    steps: int = 1              # run before results are compared
+    tolerance: tuple = (1e-5, 1e-6)  # relative, absolute
+    threads: int = None
+
+
+def _uniform(*shapes):
+    def inputs():
+        random = numpy.random.default_rng(0)
+        return [random.uniform(-1, 1, shape).astype(numpy.float32) for shape in shapes]
+    return inputs
+
+
+def _network(sizes, batch, target):
+    def inputs():
+        random = numpy.random.default_rng(0)
+        arrays = []
+        for fan_in, fan_out in zip(sizes, sizes[1:]):
+            bound = fan_in ** -0.5
+            arrays += [random.uniform(-bound, bound, (fan_out, fan_in)),
+                       random.uniform(-bound, bound, fan_out)]
+        arrays.append(random.uniform(0, 1, (batch, sizes[0])))
+        return [a.astype(numpy.float32) for a in arrays] + [target(random)]
+    return inputs
+
+
+_points = _network((2, 100, 100, 1), 10, lambda random:
+                   random.integers(0, 2, 10).astype(numpy.float32))
+_digits = _network((784, 100, 10), 128, lambda random: random.integers(0, 10, 128))
+_digits_operations = 2 * 128 * (2 * 784 * 100 + 3 * 100 * 10)
+_big = 16 << 20  # floats in 64 MB
+_rows_shape = (4096, 1024)
+_two = (4,), (4,)
+_step = dict(tolerance=(1e-4, 1e-5), steps=10)
+
+
+def _square(n):
+    return Row(f"matmul{n}", f"matmul {n} × {n}", "matmul", {"PyTorch": "matmul"},
+               _uniform((n, n), (n, n)), limit=("operations", 2 * n ** 3),
+               target_share=0.6 if n == 1024 else None, tolerance=(1e-4, 1e-6 * n))
+
+
+ROWS = [
+    Row("record", "record an operator (4 elements)", "record",
+        {"libtorch": "add4", "PyTorch": "add4"}, _uniform(*_two), target=5, threads=1),
+    Row("add4", "add, 4 elements, computed at once", "add4",
+        {"libtorch": "add4", "PyTorch": "add4"}, _uniform(*_two), target=5, threads=1),
+    Row("minitorch_step", "MiniTorch step 2-100-100-1, batch 10", "minitorch_step",
+        {"libtorch": "minitorch", "PyTorch": "minitorch"}, _points, target=3, **_step),
+    Row("minitorch_replay", "the same step, replayed", "minitorch_replay",
+        {"libtorch": "minitorch", "PyTorch": "minitorch"}, _points, target=10, **_step),
+    Row("relu_add", "relu(x + y), 64 MB", "relu_add", {"PyTorch": "relu_add"},
+        _uniform(_big, _big), target=5, limit=("stream", 2, 1, 4 * _big)),
+    Row("softmax", "softmax 4096 × 1024", "softmax", {"PyTorch": "softmax"},
+        _uniform(_rows_shape), target=1.5, limit=("stream", 1, 1, 16 << 20)),
+    Row("layer_norm", "layer norm 4096 × 1024", "layer_norm", {"PyTorch": "layer_norm"},
+        _uniform(_rows_shape, 1024, 1024), target=1.5, tolerance=(1e-4, 1e-5),
+        limit=("stream", 1, 1, 16 << 20)),
+    Row("gelu", "GELU in 9 operators, 16 M", "gelu", {"unfused": "gelu_unfused", "PyTorch": "gelu"},
+        _uniform(_big), target=3, limit=("stream", 1, 1, 4 * _big)),
+    Row("adamw", "AdamW, 100 tensors of 10,000", "adamw", {"PyTorch": "adamw"},
+        _uniform(*[(100, 100)] * 200), target=4, limit=("stream", 4, 3, 4_000_000), **_step),
+    _square(512), _square(1024), _square(2048),
+    Row("skinny", "50,000 × 784 times 784 × 10", "matmul", {"PyTorch": "matmul"},
+        _uniform((50_000, 784), (784, 10)), tolerance=(1e-4, 1e-3),
+        limit=("stream", 1, 0, 4 * 50_000 * 784)),
+    Row("skinny_db", "its gradient aᵀ dy", "matmul_at_b", {"PyTorch": "matmul_at_b"},
+        _uniform((50_000, 784), (50_000, 10)), tolerance=(1e-4, 1e-2),
+        limit=("stream", 1, 0, 4 * 50_000 * 784)),
+    Row("skinny_da", "its gradient dy bᵀ", "matmul_a_bt", {"PyTorch": "matmul_a_bt"},
+        _uniform((50_000, 10), (784, 10)), tolerance=(1e-4, 1e-4),
+        limit=("stream", 0, 1, 4 * 50_000 * 784)),
+    Row("sum", "sum, 64 MB", "sum", {"PyTorch": "sum"}, _uniform(_big), tolerance=(1e-4, 1e-1),
+        limit=("stream", 1, 0, 4 * _big)),
+    Row("transpose_copy", "copy of a transpose, 4096 × 4096", "transpose_copy",
+        {"PyTorch": "transpose_copy"}, _uniform((4096, 4096)), tolerance=(0, 0),
+        limit=("stream", 1, 1, 4 * _big)),
+    Row("mnist_step", "MNIST step 784-100-10, batch 128", "mnist_step",
+        {"libtorch": "mnist", "PyTorch": "mnist"}, _digits,
+        limit=("operations", _digits_operations), **_step),
+    Row("mnist_replay", "the same step, replayed", "mnist_replay",
+        {"libtorch": "mnist", "PyTorch": "mnist"}, _digits,
+        limit=("operations", _digits_operations), **_step),
+]

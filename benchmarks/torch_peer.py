@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch from Python, eager: for rows in which the price of a call does not matter, and for what
+a user of its Python interface sees. Each row is a function of the inputs, as tensors, that returns
+what to run and what to compare."""
+import torch
+from torch.nn import functional
+
+set_threads = torch.set_num_threads
+
+
+def version():
+    return torch.__version__
+
+
+def _value(compute):
+    def row(*inputs):
+        def run():
+            with torch.no_grad():
+                return compute(*inputs)
+        return run, run
+    return row
+
+
+def _gelu(x):
+    return 0.5 * (x * (1 + torch.tanh(0.7978845608028654 * (x + 0.044715 * (x * x * x)))))
+
+
+def _training(layers, loss):
+    def row(*inputs):
+        parameters, (x, t) = inputs[:2 * layers], inputs[2 * layers:]
+        for parameter in parameters:
+            parameter.requires_grad_()
+        optimizer = torch.optim.SGD(parameters, lr=0.05)
+
+        def step():
+            y = x
+            for i in range(layers):
+                y = functional.linear(y, parameters[2 * i], parameters[2 * i + 1])
+                if i + 1 < layers:
+                    y = torch.relu(y)
+            optimizer.zero_grad(set_to_none=True)
+            loss(y, t).backward()
+            optimizer.step()
+        return step, lambda: parameters
+    return row
+
+
+def _adamw(*inputs):
+    parameters = inputs[:100]
+    for parameter, gradient in zip(parameters, inputs[100:]):
+        parameter.requires_grad_().grad = gradient
+    optimizer = torch.optim.AdamW(parameters, lr=1e-3)
+    return optimizer.step, lambda: parameters
+
+
+ROWS = {
+    "add4": _value(torch.add),
+    "relu_add": _value(lambda x, y: torch.relu(x + y)),
+    "gelu": _value(_gelu),
+    "softmax": _value(lambda x: torch.softmax(x, -1)),
+    "layer_norm": _value(lambda x, w, b: functional.layer_norm(x, w.shape, w, b, 1e-5)),
+    "sum": _value(torch.sum),
+    "transpose_copy": _value(lambda x: x.t().contiguous()),
+    "matmul": _value(torch.matmul),
+    "matmul_at_b": _value(lambda a, b: a.t() @ b),
+    "matmul_a_bt": _value(lambda a, b: a @ b.t()),
+    "minitorch": _training(3, lambda y, t:
+                           functional.binary_cross_entropy_with_logits(y.view(-1), t)),
+    "mnist": _training(2, functional.cross_entropy),
+    "adamw": _adamw,
+}
+
+
+class _Row:
+    def __init__(self, name, inputs):
+        self._run, self._result = ROWS[name](*[torch.from_numpy(x).clone() for x in inputs])
+
+    def run(self, times):
+        work = self._run
+        for _ in range(times):
+            work()
+
+    def result(self):
+        made = self._result()
+        made = [made] if isinstance(made, torch.Tensor) else made
+        return torch.cat([tensor.detach().reshape(-1) for tensor in made]).numpy()
+
+    def close(self):
+        self._run = self._result = None
+
+
+open = _Row  # the same interface as a module of compiled rows
