@@ -32,17 +32,23 @@ bool intersects(const std::vector<int>& a, const std::vector<int>& b) {
 
 void merge_alike(Plan* plan) {
   std::vector<Group>& groups = plan->groups;
-  std::vector<std::vector<int>> reads(groups.size()), writes(groups.size());
+  // Outputs that take over a leaf's memory overwrite it; the leaves are the first buffers.
+  std::vector<std::vector<int>> reads(groups.size()), writes(groups.size()), spoils(groups.size());
   for (size_t g = 0; g < groups.size(); ++g) {
     buffers_read(groups[g], &reads[g]);
     buffers_written(groups[g], &writes[g]);
+    for (int buffer : writes[g]) {
+      int donor = plan->buffers[static_cast<size_t>(buffer)].donor;
+      if (donor >= 0) spoils[g].push_back(donor);
+    }
   }
   std::vector<bool> gone(groups.size(), false);
   for (size_t g = 0; g < groups.size(); ++g) {
     if (groups[g].kind != GroupKind::map || gone[g]) continue;
-    // Wait for the next group alike, unless something before it reads what this one writes.
+    // Wait for the next group alike, unless something until then reads what this one writes or
+    // writes over what it reads.
     for (size_t later = g + 1; later < groups.size(); ++later) {
-      if (intersects(reads[later], writes[g])) break;
+      if (intersects(reads[later], writes[g]) || intersects(spoils[later], reads[g])) break;
       if (groups[later].kind != GroupKind::map || !alike(groups[g], groups[later])) continue;
       Group& target = groups[later];
       target.segments.insert(target.segments.begin(),
@@ -51,6 +57,7 @@ void merge_alike(Plan* plan) {
       target.items.insert(target.items.begin(), groups[g].items.begin(), groups[g].items.end());
       reads[later].insert(reads[later].end(), reads[g].begin(), reads[g].end());
       writes[later].insert(writes[later].end(), writes[g].begin(), writes[g].end());
+      spoils[later].insert(spoils[later].end(), spoils[g].begin(), spoils[g].end());
       gone[g] = true;
       break;
     }
