@@ -35,7 +35,7 @@ Tensor step(std::mt19937& random, const std::vector<Tensor>& pool) {
 }
 
 TEST(RandomGraphs, RunAsEachOperatorWould) {
-  for (unsigned seed = 0; seed < 300; ++seed) {
+  for (unsigned seed = 0; seed < 1500; ++seed) {
     std::vector<std::vector<char>> results[2];
     for (int eager = 0; eager < 2; ++eager) {
       std::mt19937 random(seed);
