@@ -253,6 +253,11 @@ void add_nn(std::vector<Case>* all) {
     options.causal = true;
     return options;
   }();
+  static const mt_batch_norm_options training = [] {
+    mt_batch_norm_options options = MT_BATCH_NORM_OPTIONS_INIT;
+    options.training = true;
+    return options;
+  }();
   const double bound = 4e-6;
   all->insert(
       all->end(),
@@ -300,7 +305,7 @@ void add_nn(std::vector<Case>* all) {
           {"batch_norm",
            "",
            {{{6, 3}}, {{3}}, {{3}}},
-           CALL(mt_batch_norm(in[0], in[1], in[2], nullptr, nullptr, nullptr)),
+           CALL(mt_batch_norm(in[0], in[1], in[2], nullptr, nullptr, &training)),
            2,
            2e-5},
       });
