@@ -327,6 +327,18 @@ class Grouper {
     int64_t columns = element_count(shape.reduced);
     if (!shape.inner.empty()) return refuse(i, "it reduces leading dimensions");
     if (columns > longest_row || columns == 0) return refuse(i, "its rows do not fit in cache");
+    if (shape.permutation.empty()) {
+      // What it reads must be addressable over the group's dimensions, which may differ from its
+      // own: its results may have been reshaped.
+      Shape iteration = group->row_shape;
+      bool splits = relation == Relation::row && group->kind == GroupKind::map;
+      const Shape& rest = group->kind == GroupKind::map ? shape.reduced : group->column_shape;
+      for (int d = 0; !splits && d < rest.rank(); ++d) iteration.push_back(rest[d]);
+      Layout layout = edge_layout(region_, region_.edges_of(item(i))[0]);
+      if (element_count(iteration) != element_count(layout.shape) || !reshape(layout, iteration)) {
+        return refuse(i, "its strides do not follow the group's dimensions");
+      }
+    }
     if (group->kind == GroupKind::map && relation == Relation::element) {
       // The group works on the reduction's results alone: they become its row values.
       group->kind = GroupKind::row;
