@@ -459,7 +459,8 @@ class Grouper {
     int64_t n = 1;
     for (int d = 0; d < counts[2]; ++d) n *= node(i).shape[node(i).shape.rank() - 1 - d];
     if (size(i) != group.rows() * group.columns()) return false;
-    return group.kind == GroupKind::map || (n > 0 && n % group.columns() == 0);
+    return group.kind == GroupKind::map ||
+           (n > 0 && group.columns() > 0 && n % group.columns() == 0);
   }
 
   // Orders items within drafts, and drafts so that what a group reads has been computed: by their
