@@ -1,68 +1,182 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random graphs of element-wise operators, reductions, contractions and views: however they are
-// grouped, the bits are those of running each operator at once.
-#include <cstring>
-#include <random>
+// Random programs give the same bits in every way of running them: fused, one operator at a time,
+// replayed from a trace, on any number of threads and with any instruction set; and the reference's
+// values within rounding errors.
+//
+//   MT_TEST_SECONDS=600  tests longer (each of the tests here takes about a third of it)
+//   MT_TEST_SEED=1234    tests that graph alone, and prints it
+//   MT_TEST_VERBOSE=1    prints every graph before it runs, to see which one crashes
+#include <gtest/gtest.h>
 
-#include "graph/evaluate.h"
-#include "ops/check.h"
-#include "ops/ops.h"
+#include <chrono>
+#include <cstdlib>
 
-namespace mt::test {
+#include "backends/backend.h"
+#include "backends/cpu/elementwise/kernels.h"
+#include "backends/cpu/parallel.h"
+#include "fusion/evaluator.h"
+#include "fusion/random_graph.h"
+#include "fusion/trace.h"
+#include "graph/record.h"
+#include "tensor/error.h"
+
+namespace mt::testing {
 namespace {
 
-constexpr int64_t rows = 6, columns = 10;
+constexpr uint64_t rounds = 3;
 
-Tensor step(std::mt19937& random, const std::vector<Tensor>& pool) {
-  auto pick = [&] { return pool[random() % pool.size()]; };
-  Tensor a = pick(), b = pick();
-  switch (random() % 14) {
-    case 0: return a + b;
-    case 1: return a * b;
-    case 2: return tanh(a);
-    case 3: return a - max(a, {1}, true);
-    case 4: return a * sum(b, {1}, true);
-    case 5: return a - mean(b, {0}, true);
-    case 6: return exp(minimum(a, b));
-    case 7: return matmul(matmul(a, transpose(b)), b) * 0.1;
-    case 8: return where(a > 0.0, a, b);
-    case 9: return flip(a, {0}) + b;
-    case 10: return a * reshape(sum(square(b), {1}), {rows, 1}) + sum(a);
-    case 11: return reshape(transpose(a), {rows, columns}) - b;
-    case 12: return a / (sqrt(sum(abs(a), {1}, true) + 1.0) * 0.5);
-    default: return relu(a) - 0.5;
+std::vector<Tensor> sources_of(const Graph& graph, uint64_t round, Device& device) {
+  std::vector<Tensor> sources;
+  for (const Source& source : graph.sources) {
+    sources.push_back(source_value(graph, source, round, device));
+  }
+  return sources;
+}
+
+void add_slots(const Slots& slots, std::vector<Tensor>* results) {
+  for (const StateSlot& slot : slots.slot) {
+    if (slot.get()) results->push_back(slot.get());
   }
 }
 
-TEST(RandomGraphs, RunAsEachOperatorWould) {
-  for (unsigned seed = 0; seed < 1500; ++seed) {
-    std::vector<std::vector<char>> results[2];
-    for (int eager = 0; eager < 2; ++eager) {
-      std::mt19937 random(seed);
-      std::vector<Tensor> pool{noise({rows, columns}, 2 * seed, Dtype::float32),
-                               noise({rows, columns}, 2 * seed + 1, Dtype::float32)};
-      set_eager_mode(eager);
-      size_t length = 3 + random() % 25;
-      while (pool.size() < length) pool.push_back(tanh(step(random, pool)));
-      std::vector<Tensor> outputs;
-      for (int i = 0; i < 3; ++i) outputs.push_back(pool[random() % pool.size()]);
-      outputs.push_back(sum(pool.back(), {1}));
-      outputs.push_back(sum(pool.back()));
-      pool.clear();
-      evaluate(outputs.data(), outputs.size());
-      set_eager_mode(false);
-      for (const Tensor& output : outputs) {
-        Tensor whole = copy(output);
-        evaluate(whole);
-        const char* data = static_cast<const char*>(whole->data());
-        results[eager].emplace_back(data, data + whole->bytes());
-      }
-    }
-    for (size_t i = 0; i < results[0].size(); ++i) {
-      ASSERT_EQ(results[0][i], results[1][i]) << "seed " << seed << ", output " << i;
-    }
+// Several rounds over the same state.
+std::vector<Value> results_of(const Graph& graph, Device& device, uint64_t count = rounds) {
+  Slots slots;
+  std::vector<Value> values;
+  for (uint64_t round = 0; round < count; ++round) {
+    std::vector<Tensor> results = run(graph, sources_of(graph, round, device), &slots, false);
+    add_slots(slots, &results);
+    for (Value& value : values_of(results)) values.push_back(std::move(value));
+  }
+  return values;
+}
+
+std::vector<Value> eager_results(const Graph& graph, Device& device) {
+  set_eager_mode(true);
+  struct Restore {
+    ~Restore() { set_eager_mode(false); }
+  } restore;
+  return results_of(graph, device);
+}
+
+std::vector<Value> replayed_results(const Graph& graph, Device& device) {
+  struct Context {
+    const Graph& graph;
+    Slots slots;
+  } context{graph, {}};
+  // How many results there are is known once the program has run.
+  size_t count = 0;
+  {
+    Slots slots;
+    count = run(graph, sources_of(graph, 0, device), &slots, true).size();
+  }
+  Trace trace;
+  Trace::Function function{[](void* c, const std::vector<Tensor>& inputs) {
+                             auto* context = static_cast<Context*>(c);
+                             return run(context->graph, inputs, &context->slots, true);
+                           },
+                           &context, count};
+  std::vector<Value> values;
+  for (uint64_t round = 0; round < rounds; ++round) {
+    std::vector<Tensor> results = trace.call(sources_of(graph, round, device), function);
+    add_slots(context.slots, &results);
+    for (Value& value : values_of(results)) values.push_back(std::move(value));
+  }
+  return values;
+}
+
+template <class F>
+std::string faults(F&& f) {
+  try {
+    return f();
+  } catch (const std::exception& error) {
+    return std::string("throws: ") + error.what();
   }
 }
+
+// What is wrong with the graph; empty when nothing is.
+std::string check_ways(const Graph& graph) {
+  Device& cpu = find_device("cpu");
+  return faults([&]() -> std::string {
+    std::vector<Value> fused = results_of(graph, cpu);
+    std::string fault = difference(fused, eager_results(graph, cpu));
+    if (!fault.empty()) return "fused and eager differ: " + fault;
+    if (graph.family == Family::tame) {
+      fault = distance(graph, fused, results_of(graph, find_device("cpu:reference")));
+      if (!fault.empty()) return "fused and reference differ: " + fault;
+    }
+    fault = difference(fused, replayed_results(graph, cpu));
+    return fault.empty() ? "" : "fused and replayed differ: " + fault;
+  });
+}
+
+std::string check_threads(const Graph& graph) {
+  Device& device = find_device("cpu");
+  std::string fault = faults([&]() -> std::string {
+    cpu::set_thread_count(1);
+    std::vector<Value> one = results_of(graph, device, 1);
+    for (int threads : {2, 3, 7}) {
+      cpu::set_thread_count(threads);
+      std::string different = difference(one, results_of(graph, device, 1));
+      if (!different.empty()) return std::to_string(threads) + " threads: " + different;
+    }
+    return "";
+  });
+  cpu::set_thread_count(0);
+  return fault;
+}
+
+std::string check_instruction_sets(const Graph& graph) {
+  Device& device = find_device("cpu");
+  std::string fault = faults([&]() -> std::string {
+    std::vector<Value> best = results_of(graph, device, 1);
+    for (const char* name : {"AVX3", "AVX2", "NEON", "EMU128", "SCALAR"}) {
+      if (!cpu::set_instruction_set(name)) continue;
+      std::string different = difference(best, results_of(graph, device, 1));
+      if (!different.empty()) return std::string(name) + ": " + different;
+    }
+    return "";
+  });
+  cpu::set_instruction_set(nullptr);
+  return fault;
+}
+
+double seconds_for_each() {
+  const char* text = std::getenv("MT_TEST_SECONDS");
+  return (text ? std::atof(text) : 60) / 3;
+}
+
+// Draws graphs until the time is up, but at least `least`.
+void search(std::string (*check)(const Graph&), bool large, uint64_t least) {
+  install_fusing_evaluator();
+  uint64_t first = 0, count = 0;
+  const char* chosen = std::getenv("MT_TEST_SEED");
+  if (chosen) first = std::strtoull(chosen, nullptr, 10);
+  bool verbose = chosen || std::getenv("MT_TEST_VERBOSE");
+  auto begin = std::chrono::steady_clock::now();
+  auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  int failures = 0;
+  for (uint64_t seed = first; count < least || elapsed() < seconds_for_each(); ++seed, ++count) {
+    Graph graph = random_graph(seed, large);
+    if (verbose) {
+      std::printf("seed %llu: %s", static_cast<unsigned long long>(seed), to_string(graph).c_str());
+      std::fflush(stdout);
+    }
+    if (!check(graph).empty()) {
+      Graph small = shrink(graph, [&](const Graph& g) { return !check(g).empty(); });
+      ADD_FAILURE() << "seed " << seed << ": " << check(small) << "\n" << to_string(small);
+      if (++failures == 5) break;
+    }
+    if (chosen) break;
+  }
+  std::printf("%llu graphs\n", static_cast<unsigned long long>(count));
+}
+
+TEST(RandomGraphs, FusedEagerReplayedAndReferenceAgree) { search(check_ways, false, 500); }
+TEST(RandomGraphs, AnyNumberOfThreadsGivesTheSameBits) { search(check_threads, true, 20); }
+TEST(RandomGraphs, AnyInstructionSetGivesTheSameBits) { search(check_instruction_sets, false, 200); }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stays in memory, and how much of it there is at most.
+#include <gtest/gtest.h>
+
+#include "fusion/training.h"
+#include "graph/tape.h"
+#include "graph/window.h"
+#include "tensor/allocator.h"
+
+namespace mt::testing {
+namespace {
+
+class Memory : public ::testing::Test {
+ protected:
+  void SetUp() override { install_fusing_evaluator(); }
+};
+
+int64_t in_use() { return host_allocator().statistics().in_use; }
+
+int64_t peak_of_training(bool eager) {
+  Network network(256, 128, 256);
+  set_eager_mode(eager);
+  for (int i = 0; i < 3; ++i) value_of(network.step());
+  int64_t before = in_use();
+  host_allocator().reset_peak();
+  for (int i = 0; i < 3; ++i) value_of(network.step());
+  int64_t peak = host_allocator().statistics().peak - before;
+  set_eager_mode(false);
+  return peak;
+}
+
+TEST_F(Memory, TrainingNeedsAtMostWhatEagerRunningDoesAndACopyOfTheParameters) {
+  int64_t eager = peak_of_training(true), deferred = peak_of_training(false);
+  EXPECT_LE(deferred, eager + Network(1, 128, 256).bytes());
+}
+
+TEST_F(Memory, ARunningTotalStaysFlat) {
+  for (int64_t reads : {0, 7}) {
+    Tensor total = full({}, 0, Dtype::float32, find_device("cpu"));
+    Tensor x = random_leaf({16});
+    int64_t nodes = 0, bytes = 0;
+    for (int64_t i = 0; i < 10000; ++i) {
+      Tensor loss = sum(x * static_cast<double>(i % 3));
+      total = total + loss;
+      if (reads && i % reads == 0) value_of(loss);
+      flush();
+      if (i == 100) {
+        nodes = Window::current().count();
+        bytes = in_use();
+      } else if (i > 100) {
+        ASSERT_LE(Window::current().count(), nodes + 40);
+        ASSERT_LE(in_use(), bytes + 40 * 64);
+      }
+    }
+    value_of(total);
+  }
+}
+
+TEST_F(Memory, ARunningTotalStaysFlatWithoutAFlush) {
+  Tensor total = full({}, 0, Dtype::float32, find_device("cpu"));
+  Tensor x = random_leaf({16});
+  int64_t before = in_use();
+  for (int i = 0; i < 10000; ++i) {
+    total = total + sum(x);
+    ASSERT_LE(Window::current().count(), 4200);
+    ASSERT_LE(in_use() - before, 1 << 20);
+  }
+  Tensor part = sum(x);
+  float expected = 0, term = 0;
+  std::memcpy(&term, value_of(part).bytes.data(), 4);
+  for (int i = 0; i < 10000; ++i) expected += term;
+  float got = 0;
+  std::memcpy(&got, value_of(total).bytes.data(), 4);
+  EXPECT_EQ(got, expected);
+}
+
+TEST_F(Memory, AChainOfAMillionNodesIsBuiltAndReleased) {
+  int64_t before = in_use();
+  for (bool history : {false, true}) {
+    Tensor x = parameter({1}), y = x;
+    GradientMode mode(history);
+    // With its history every node stays to the end.
+    for (int i = 0; i < (history ? 100000 : 1000000); ++i) y = neg(y);
+    EXPECT_EQ(value_of(y), value_of(x));
+  }
+  EXPECT_EQ(in_use(), before);
+  {
+    // A tape keeps the inputs of all million.
+    Tape tape;
+    tape.begin();
+    Tensor y = random_leaf({2, 3});
+    for (int i = 0; i < 1000000; ++i) y = transpose(y);
+    EXPECT_EQ(y.shape(), Shape({2, 3}));
+  }
+  EXPECT_EQ(in_use(), before);
+}
+
+TEST_F(Memory, HeldCheapValuesKeepTheirRecipe) {
+  Tensor x = random_leaf({1000}), y = random_leaf({1000}, 2);
+  Tensor cheap = exp(x) * y + 1.0;
+  Tensor dear = sum(cheap);
+  value_of(dear);
+  EXPECT_FALSE(cheap->ready());
+  Tensor again = exp(x) * y + 1.0;
+  set_eager_mode(true);
+  Tensor eager = exp(x) * y + 1.0;
+  set_eager_mode(false);
+  EXPECT_EQ(value_of(cheap), value_of(eager));
+  EXPECT_EQ(value_of(again), value_of(eager));
+}
+
+TEST_F(Memory, LongRecipesAreStored) {
+  Tensor x = random_leaf({1000});
+  auto chain = [&](int length) {
+    Tensor y = x;
+    for (int i = 0; i < length; ++i) y = sin(y);
+    return y;
+  };
+  Tensor short_one = chain(16), long_one = chain(17);
+  flush();
+  EXPECT_FALSE(short_one->ready());
+  EXPECT_TRUE(long_one->ready());
+  auto sum_of = [&](int count) {
+    Tensor y = random_leaf({1000}, 1);
+    for (int i = 1; i < count; ++i) y = y + random_leaf({1000}, static_cast<uint64_t>(i) + 1);
+    return y;
+  };
+  Tensor four = sum_of(4), five = sum_of(5);
+  flush();
+  EXPECT_FALSE(four->ready());
+  EXPECT_TRUE(five->ready());
+}
+
+// A recipe is only as good as what it reads: inputs that nobody else holds stay alive for it, and
+// nothing may take over their memory.
+TEST_F(Memory, RecipesKeepTheirInputs) {
+  Tensor x = random_leaf({1000});
+  Value before = value_of(x);
+  Tensor held = x * 2.0;
+  Tensor other = exp(x);
+  x = nullptr;
+  value_of(other);
+  EXPECT_FALSE(held->ready());
+  set_eager_mode(true);
+  Tensor expected = random_leaf({1000}) * 2.0;
+  set_eager_mode(false);
+  EXPECT_EQ(value_of(held), value_of(expected));
+}
+
+TEST_F(Memory, HeldDearValuesAndStateAreStored) {
+  Tensor x = random_leaf({20, 30});
+  Tensor held = sum(x, {0});
+  StateSlot cheap(x * 2.0), view(transpose(exp(x)));
+  flush();
+  EXPECT_TRUE(held->ready());
+  EXPECT_TRUE(cheap.get()->ready());
+  EXPECT_TRUE(view.get()->ready());
+}
+
+TEST_F(Memory, MemoryIsReusedWhenAValueIsReplaced) {
+  StateSlot state(random_leaf({100000}));
+  for (int i = 0; i < 3; ++i) {
+    state.set(state.get() * 0.5);
+    flush();
+  }
+  int64_t before = in_use();
+  host_allocator().reset_peak();
+  const void* place = state.get()->data();
+  state.set(state.get() * 0.5);
+  flush();
+  EXPECT_EQ(state.get()->data(), place);
+  EXPECT_LT(host_allocator().statistics().peak - before, 4096);
+  // A reader of the old value keeps it as it was.
+  Tensor old = state.get();
+  Value old_value = value_of(old);
+  state.set(old * 0.5);
+  flush();
+  EXPECT_EQ(value_of(old), old_value);
+}
+
+}  // namespace
+}  // namespace mt::testing
