@@ -229,7 +229,13 @@ class Grouper {
     if (runs_between(a, b) || runs_between(b, a)) return false;
     Draft split = into.kind == GroupKind::map ? into : from;
     const Draft& whole = into.kind == GroupKind::map ? from : into;
-    if (into.kind != from.kind && !split_rows(&split, whole.columns())) return false;
+    if (into.kind != from.kind) {
+      // Values for each row of a reduction are about to make rows of their own.
+      for (int i : split.items) {
+        if (size(i) == split.rows() && finishes_rows(i, 0)) return false;
+      }
+      if (!split_rows(&split, whole.columns())) return false;
+    }
     const Draft& other = into.kind == from.kind ? from : split;
     const Draft& same = into.kind == from.kind ? into : whole;
     if (other.row_shape != same.row_shape || other.column_shape != same.column_shape) return false;
