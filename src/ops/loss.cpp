@@ -2,6 +2,7 @@
 // Losses, from logits and without overflow.
 #include <limits>
 
+#include "ops/indexing.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
 
@@ -59,9 +60,14 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,
   } else {
     Tensor scale = log(sum(exp(shifted), {-1}));
     Tensor index = reshape(iota({classes}, Dtype::int64, logits.device()), {classes});
-    Tensor target = unsqueeze(cast(targets, Dtype::int64), -1);
+    Tensor known = checked_indices(targets, at, logits.shape(), name);
     Tensor zero = number(0, logits.device());
-    loss = scale - sum(where(equal(target, index), shifted, zero), {-1});
+    loss = scale - sum(where(equal(unsqueeze(known, -1), index), shifted, zero), {-1});
+    // Inside a trace targets cannot be checked: what is no class has no loss.
+    Tensor is_class = logical_and(greater_equal(known, integer_number(0, logits.device())),
+                                  less(known, integer_number(classes, logits.device())));
+    loss = where(is_class, loss,
+                 number(std::numeric_limits<double>::quiet_NaN(), logits.device()));
   }
   return cast(reduced(loss, reduction), logits.dtype());
 }
