@@ -44,57 +44,74 @@ struct Job {
   int team = 0;
 };
 
-void run_share(const Job& job, int worker) {
-  int64_t begin = job.count * worker / job.team, end = job.count * (worker + 1) / job.team;
-  if (begin < end) job.body(job.context, worker, begin, end);
+void run_share(const Job& job, int share) {
+  int64_t begin = job.count * share / job.team, end = job.count * (share + 1) / job.team;
+  if (begin < end) job.body(job.context, share, begin, end);
 }
 
 thread_local bool inside = false;
 
+// The caller and the workers take shares of a job one after another. A worker that the system does
+// not run in time takes none, and nobody waits for it: on busy cores the caller does the work.
 class Pool {
  public:
   // Only one caller at a time has the workers; another runs its work by itself.
   std::mutex busy;
 
-  // Returns how many take part, the caller included.
-  int grow(int team) {
+  void grow(int team) {
     while (static_cast<int>(workers_.size()) < team - 1) {
-      int index = static_cast<int>(workers_.size()) + 1;
       try {
-        workers_.emplace_back([this, index, seen = generation_.load()] { work(index, seen); });
+        workers_.emplace_back([this, seen = generation_.load()] { work(seen); });
       } catch (...) {
-        break;  // the system gives no more threads
+        return;  // the system gives no more threads
       }
     }
-    return std::min(team, static_cast<int>(workers_.size()) + 1);
   }
 
   void run(const Job& job) {
     job_ = job;
-    remaining_.store(static_cast<uint32_t>(workers_.size()), std::memory_order_relaxed);
+    finished_.store(0, std::memory_order_relaxed);
+    tickets_.store(static_cast<uint64_t>(job.team) << 32, std::memory_order_release);
     generation_.fetch_add(1, std::memory_order_release);
     generation_.notify_all();
     inside = true;
-    run_share(job, 0);
+    take_shares();
     inside = false;
-    for (uint32_t left = remaining_.load(std::memory_order_acquire); left != 0;) {
-      left = wait_for_change(remaining_, left);
+    uint32_t team = static_cast<uint32_t>(job.team);
+    for (uint32_t done = finished_.load(std::memory_order_acquire); done != team;) {
+      done = wait_for_change(finished_, done);
     }
   }
 
  private:
-  void work(int index, uint32_t seen) {
+  void work(uint32_t seen) {
     inside = true;
     while (true) {
       seen = wait_for_change(generation_, seen);
-      if (index < job_.team) run_share(job_, index);
-      if (remaining_.fetch_sub(1, std::memory_order_acq_rel) == 1) remaining_.notify_one();
+      take_shares();
+    }
+  }
+
+  // Tickets hold the team's size above the next share. Whoever has drawn one keeps the job from
+  // ending, so that it may read it.
+  void take_shares() {
+    uint64_t ticket = tickets_.load(std::memory_order_acquire);
+    while (static_cast<uint32_t>(ticket) < ticket >> 32) {
+      if (!tickets_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel,
+                                          std::memory_order_acquire)) {
+        continue;
+      }
+      run_share(job_, static_cast<int>(static_cast<uint32_t>(ticket)));
+      finished_.fetch_add(1, std::memory_order_acq_rel);
+      finished_.notify_one();
+      ticket = tickets_.load(std::memory_order_acquire);
     }
   }
 
   std::vector<std::thread> workers_;
   std::atomic<uint32_t> generation_{0};
-  std::atomic<uint32_t> remaining_{0};
+  std::atomic<uint64_t> tickets_{0};
+  std::atomic<uint32_t> finished_{0};
   Job job_;
 };
 
@@ -130,7 +147,7 @@ void run_team(int64_t count, int team, Body body, void* context) {
     Pool& workers = the_pool();
     std::unique_lock lock(workers.busy, std::try_to_lock);
     if (lock) {
-      team = workers.grow(team);
+      workers.grow(team);
       workers.run({body, context, count, team});
       return;
     }
