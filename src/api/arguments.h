@@ -33,15 +33,16 @@ T* required(T* pointer, const char* what) {
 Tensor snapshot(const mt_tensor* handle);
 Tensor settle_number(const Tensor& number);
 
-// A tensor's value as an element-wise operand: a plain number stays one (Node::weak).
-inline Tensor operand(mt_tensor* handle) {
+// A tensor's value as an element-wise operand: a plain number stays one (Node::weak). A reference
+// for the expression that it stands in; name it by value.
+inline const Tensor& operand(mt_tensor* handle, Tensor&& read_now = Tensor()) {
   if (!handle) fail_null("a tensor");
-  return handle->rewritten ? snapshot(handle) : handle->get();
+  return handle->rewritten ? read_now = snapshot(handle) : handle->get();
 }
 // A tensor's value for anything else: a plain number is a float32, or an int64.
 inline Tensor value(mt_tensor* handle) {
-  Tensor result = operand(handle);
-  return result->weak ? settle_number(result) : result;
+  Tensor given = operand(handle);
+  return given->weak ? settle_number(given) : given;
 }
 // The same where NULL stands for no tensor.
 inline Tensor optional_value(mt_tensor* handle) { return handle ? value(handle) : Tensor(); }

@@ -3,6 +3,7 @@
 
 #include <mutex>
 #include <new>
+#include <thread>
 
 #include "api/guard.h"
 
@@ -20,7 +21,8 @@ namespace {
 class Lock {
  public:
   explicit Lock(mt_scope* scope) : scope_(scope) {
-    while (scope_->locked.test_and_set(std::memory_order_acquire)) {
+    for (int round = 0; scope_->locked.test_and_set(std::memory_order_acquire); ++round) {
+      if (round > 100) std::this_thread::yield();  // its holder may wait for this core
     }
   }
   ~Lock() { scope_->locked.clear(std::memory_order_release); }

@@ -50,8 +50,26 @@ std::vector<Tensor> history(const std::vector<Tensor>& outputs) {
   return sorted;
 }
 
+// An operator without gradient among the pending ones that `output` came from and that a gradient
+// would have to pass; nullptr when there is none, or when it has been computed and forgotten.
+const Op* operator_without_gradient(const Tensor& output) {
+  std::vector<Tensor> nodes{output};
+  for (size_t i = 0; i < nodes.size() && nodes.size() < 1000; ++i) {
+    Tensor node = nodes[i];
+    for (const Tensor& input : node->inputs) {
+      if (input.requires_gradient()) return node->op;
+      nodes.push_back(input);
+    }
+  }
+  return nullptr;
+}
+
 Tensor seed_of(const Tensor& output, const Tensor& seed) {
   if (!output.requires_gradient()) {
+    if (const Op* op = operator_without_gradient(output)) {
+      fail(Code::no_gradient, "backward: %s%s came through %s, which has no gradient",
+           output->op->name, to_string(output.shape()).c_str(), op->name);
+    }
     fail(Code::no_gradient, "backward: %s%s does not depend on anything that requires a gradient",
          output->op->name, to_string(output.shape()).c_str());
   }
@@ -141,11 +159,19 @@ void backward(const Tensor& output, const Tensor& seed, bool retain, bool differ
   {
     GradientMode mode(differentiable && gradient_mode());
     Collected collected = walk(order, {output}, {seed}, leaves);
+    // All sums are recorded before any gradient changes: a call that fails has changed nothing.
+    std::vector<Tensor> sums;
     for (const Tensor& leaf : leaves) {
       Tensor gradient = collected[leaf.node()];
-      if (!gradient || leaf->variable->abandoned()) continue;
-      StateSlot& slot = leaf->variable->gradient;
-      slot.set(slot.get() ? add(slot.get(), gradient) : gradient);
+      if (gradient && !leaf->variable->abandoned()) {
+        const Tensor& before = leaf->variable->gradient.get();
+        if (before) gradient = add(before, gradient);
+      }
+      sums.push_back(std::move(gradient));
+    }
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      Variable& variable = *leaves[i]->variable;
+      if (sums[i] && !variable.abandoned()) variable.gradient.set(std::move(sums[i]));
     }
   }
   if (retain || differentiable) return;

@@ -38,7 +38,11 @@ class SpareMemory {
   }
 
  private:
+#ifdef __SANITIZE_ADDRESS__
+  static constexpr int most = 0;  // it is to see uses after release
+#else
   static constexpr int most = 512;
+#endif
   void* first_ = nullptr;
   int count_ = 0;
   bool closed_ = false;
