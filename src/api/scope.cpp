@@ -32,24 +32,31 @@ class Lock {
   mt_scope* scope_;
 };
 
-std::mutex& spare_mutex() {
+// Unused scopes: of this thread, and of threads that have ended.
+std::mutex& orphans_mutex() {
   static auto* mutex = new std::mutex;  // outlives every thread
   return *mutex;
 }
-mt_scope* spare_scopes = nullptr;
+mt_scope* orphans = nullptr;
 
-mt_scope* take_scope() {
-  std::lock_guard lock(spare_mutex());
-  if (!spare_scopes) return new mt_scope;
-  mt_scope* scope = spare_scopes;
-  spare_scopes = scope->outer;
+mt_scope* pop(mt_scope** list) {
+  mt_scope* scope = *list;
+  if (scope) *list = scope->outer;
   return scope;
 }
 
-void give_scope(mt_scope* scope) {
-  std::lock_guard lock(spare_mutex());
-  scope->outer = spare_scopes;
-  spare_scopes = scope;
+void push(mt_scope** list, mt_scope* scope) {
+  scope->outer = *list;
+  *list = scope;
+}
+
+mt_scope* take_scope() {
+  if (mt_scope* scope = pop(&thread_state.spare_scopes)) return scope;
+  {
+    std::lock_guard lock(orphans_mutex());
+    if (mt_scope* scope = pop(&orphans)) return scope;
+  }
+  return new mt_scope;
 }
 
 // Ends the innermost scope.
@@ -70,13 +77,15 @@ void end_scope() {
     release(first);
     first = next;
   }
-  give_scope(scope);
+  push(&thread_state.spare_scopes, scope);
 }
 
 }  // namespace
 
 void end_all_scopes() {
   while (thread_state.scope) end_scope();
+  std::lock_guard lock(orphans_mutex());
+  while (mt_scope* scope = pop(&thread_state.spare_scopes)) push(&orphans, scope);
 }
 
 void watch_thread_end() {

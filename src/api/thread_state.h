@@ -9,6 +9,7 @@ namespace mt::api {
 struct ThreadState {
   mt_status error = MT_OK;
   mt_scope* scope = nullptr;          // the innermost
+  mt_scope* spare_scopes = nullptr;   // chained by `outer`
   mt_tensor* free_handles = nullptr;  // chained by `next`
   int free_count = 0;
   bool watched = false;  // its end has been arranged for
