@@ -2,6 +2,7 @@
 #include "backends/cpu/program.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/strided.h"
@@ -73,6 +74,7 @@ PreparedProgram prepare_program(const Program& program, const std::vector<Segmen
     prepared.tiles += (segment.rows * segment.columns + prepared.tile_rows - 1) / prepared.tile_rows;
   }
   prepared.grain = std::max<int64_t>(1, grain_work / cost / prepared.tile_rows);
+  if (segments.size() == 1) prepared.panels = panel_order(segments[0]);
   return prepared;
 }
 
@@ -147,12 +149,27 @@ void ProgramRun::load(const Instruction& i, Kernel kernel, int64_t first, int64_
   bool native = memory.dtype != Dtype::boolean && size_of(memory.dtype) == size_of(i.type);
   if (!memory.contiguous) {
     // The last register is for gathering what must still be converted.
+    size_t size = size_of(memory.dtype);
     char* gathered = native ? out : places_[registers_ - 1].base;
-    gather_strided(gathered, base, size_of(memory.dtype), memory.layout, first, count);
+    if (panel_ && i.index == prepared_.panels.memory) {
+      int64_t row = (first - panel_first_) / prepared_.panels.columns;
+      const char* from = panel_ + row * panel_pitch * static_cast<int64_t>(size);
+      std::memcpy(gathered, from, size * static_cast<size_t>(count));
+    } else {
+      gather_strided(gathered, base, size, memory.layout, first, count);
+    }
     if (native) return;
     in[0] = gathered;
   }
   kernel(out, in, count);
+}
+
+void ProgramRun::read_panel(void* panel, int64_t first, int64_t rows, int64_t columns) {
+  const Memory& memory = segment_.memory[static_cast<size_t>(prepared_.panels.memory)];
+  const char* base = places_[registers_ + prepared_.panels.memory].base;
+  fill_panel(panel, base, size_of(memory.dtype), memory.layout, first, rows, columns);
+  panel_ = static_cast<const char*>(panel);
+  panel_first_ = first;
 }
 
 void ProgramRun::execute(const Instruction& i, Kernel kernel, int64_t first, int64_t rows) {
@@ -196,6 +213,33 @@ void ProgramRun::run(int64_t first, int64_t rows) {
   }
 }
 
+namespace {
+
+void run_panels(const PreparedProgram& prepared, const Segment& segment, void* const* buffers,
+                const Immediates* immediates) {
+  const PanelOrder& order = prepared.panels;
+  int64_t width = std::min({prepared.tile_rows, panel_columns, order.columns});
+  int64_t blocks = order.blocks_of_rows();
+  int64_t grain =
+      std::max<int64_t>(1, prepared.grain * prepared.tile_rows / (panel_rows * order.columns));
+  parallel_for(order.outer * blocks, grain, [&](int64_t begin, int64_t end) {
+    alignas(64) char registers[stack_registers];
+    alignas(64) char panel[panel_bytes];
+    ProgramRun run(prepared, segment, buffers, immediates, registers, width);
+    for (int64_t block = begin; block < end; ++block) {
+      int64_t row = block % blocks * panel_rows, rows = std::min(panel_rows, order.rows - row);
+      int64_t first = (block / blocks * order.rows + row) * order.columns;
+      for (int64_t column = 0; column < order.columns; column += width) {
+        int64_t columns = std::min(width, order.columns - column);
+        run.read_panel(panel, first + column, rows, columns);
+        for (int64_t r = 0; r < rows; ++r) run.run(first + column + r * order.columns, columns);
+      }
+    }
+  });
+}
+
+}  // namespace
+
 void run_program(const PreparedProgram& prepared, const std::vector<Segment>& segments,
                  void* const* buffers, const Immediates* immediates, char* scratch) {
   int64_t tile = prepared.tile_rows;
@@ -208,6 +252,7 @@ void run_program(const PreparedProgram& prepared, const std::vector<Segment>& se
     });
     return;
   }
+  if (prepared.panels.memory >= 0) return run_panels(prepared, segments[0], buffers, immediates);
   // Element-wise: the segments' elements one after another, shared out in whole tiles.
   parallel_for(prepared.tiles, prepared.grain, [&](int64_t begin, int64_t end) {
     alignas(64) char registers[stack_registers];

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/cpu/elementwise/kernels.h"
+#include "backends/cpu/panel.h"
 #include "plan/plan.h"
 
 namespace mt::cpu {
@@ -26,6 +27,7 @@ struct PreparedProgram {
                                // does it all
   int64_t tiles = 0;           // element-wise: of all segments
   bool by_rows = false;        // rows of several columns; its registers lie in scratch
+  PanelOrder panels;           // element-wise, one segment: how to go through it, if in panels
 
   int64_t scratch_bytes() const;  // for one worker
 };
@@ -42,6 +44,9 @@ class ProgramRun {
              const Immediates* immediates, char* registers, int64_t tile_rows);
   // Computes rows [first, first + rows).
   void run(int64_t first, int64_t rows);
+  // Reads `rows` rows of `columns` elements, from element `first` on, of the operand that the order
+  // is about; the next runs are within them.
+  void read_panel(void* panel, int64_t first, int64_t rows, int64_t columns);
   // Where a value lies for the tile that begins at row `first`.
   char* address(int16_t place, int64_t first) const {
     const Place& at = place >= 0 ? places_[place] : places_[registers_ + ~place];
@@ -64,6 +69,8 @@ class ProgramRun {
   const Segment& segment_;
   const Immediates* immediates_;
   int registers_;
+  const char* panel_ = nullptr;
+  int64_t panel_first_ = 0;
   Place places_[most_places];
 };
 

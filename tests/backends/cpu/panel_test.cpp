@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands that are read in panels have the values of a contiguous copy made element by element.
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "graph/evaluate.h"
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace mt::test {
+namespace {
+
+template <class T>
+std::vector<T> elements(const Tensor& x) {
+  Tensor whole = copy(x);
+  evaluate(whole);
+  auto* data = static_cast<const T*>(whole->data());
+  return {data, data + x.size()};
+}
+
+// x with its last two axes exchanged, element by element.
+template <class T>
+std::vector<T> exchanged(const Tensor& x) {
+  std::vector<T> from = elements<T>(x), to(from.size());
+  int64_t rows = x.shape()[x.rank() - 2], columns = x.shape()[x.rank() - 1];
+  int64_t matrix = rows * columns;
+  for (int64_t i = 0; i < x.size(); ++i) {
+    int64_t row = i % matrix / columns, column = i % columns;
+    to[static_cast<size_t>(i / matrix * matrix + column * rows + row)] =
+        from[static_cast<size_t>(i)];
+  }
+  return to;
+}
+
+TEST(Panels, CopyATranspose) {
+  for (const Shape& shape : {Shape{16, 16}, Shape{15, 40}, Shape{40, 15}, Shape{17, 530},
+                             Shape{530, 17}, Shape{600, 700}, Shape{3, 33, 47}}) {
+    Tensor x = noise(shape, 1, Dtype::float32);
+    Tensor t = transpose(x);
+    EXPECT_EQ(elements<float>(t), exchanged<float>(x));
+    Tensor wide = cast(x, Dtype::float64);
+    EXPECT_EQ(elements<double>(transpose(wide)), exchanged<double>(wide));
+    Tensor half = cast(x, Dtype::float16);
+    EXPECT_EQ(elements<uint16_t>(transpose(half)), exchanged<uint16_t>(half));
+    Tensor positive = x > 0.0;
+    EXPECT_EQ(elements<uint8_t>(transpose(positive)), exchanged<uint8_t>(positive));
+  }
+}
+
+TEST(Panels, AreOneOfSeveralOperands) {
+  Tensor x = noise({70, 600}, 1, Dtype::float32), y = noise({600, 70}, 2, Dtype::float32);
+  Tensor half = cast(x, Dtype::float16);
+  std::vector<float> a = exchanged<float>(x), b = elements<float>(y);
+  std::vector<float> h = exchanged<float>(cast(half, Dtype::float32));
+  std::vector<float> sum = elements<float>(transpose(x) + y * 2.0);
+  std::vector<float> mixed = elements<float>(cast(transpose(half), Dtype::float32) - transpose(x));
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(sum[i], a[i] + b[i] * 2.0f);
+    EXPECT_EQ(mixed[i], h[i] - a[i]);
+  }
+}
+
+}  // namespace
+}  // namespace mt::test
