@@ -45,13 +45,23 @@ void flush() {
   if (window.first() && !TraceLog::current()) evaluator().evaluate(window, nullptr, 0);
 }
 
+namespace {
+
+void hold(Window& window, std::vector<Tensor>* held) {
+  for (Node* node = window.first(); node; node = node->next) {
+    if (node->references() <= node->pending_uses || !node->retain_if_alive()) continue;
+    held->push_back(Tensor(node));
+    node->release();
+  }
+}
+
+}  // namespace
+
 void evaluate_held() {
   Window& window = Window::current();
   std::vector<Tensor> held;
   std::lock_guard lock(window.mutex);
-  for (Node* node = window.first(); node; node = node->next) {
-    if (node->references() > node->pending_uses) held.push_back(Tensor(node));
-  }
+  hold(window, &held);
   evaluate(held.data(), held.size());
 }
 
@@ -60,9 +70,7 @@ void settle() {
   std::vector<Tensor> held;
   {
     std::lock_guard lock(window.mutex);
-    for (Node* node = window.first(); node; node = node->next) {
-      if (node->references() > node->pending_uses) held.push_back(Tensor(node));
-    }
+    hold(window, &held);
   }
   evaluate(held.data(), held.size());
 }

@@ -96,6 +96,13 @@ class Node {
   void release() {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose(this);
   }
+  // For a node found in a window, which another thread may be about to dispose of.
+  bool retain_if_alive() {
+    int32_t count = references_.load(std::memory_order_relaxed);
+    while (count > 0 && !references_.compare_exchange_weak(count, count + 1)) {
+    }
+    return count > 0;
+  }
   int32_t references() const { return references_.load(std::memory_order_relaxed); }
 
   // Guarded by the window's lock, and meaningful only while pending.

@@ -117,6 +117,8 @@ Tensor record_source(const Op& op, Dtype dtype, const Shape& shape, Device& devi
 }
 
 Layout view_layout(const Tensor& input) {
+  // Another thread may be giving it its value at this moment.
+  if (!input->ready() && input->window.load() != &Window::current()) evaluate(input);
   if (input->ready() || input->base) return input->layout();
   return contiguous_layout(input.shape());
 }

@@ -55,18 +55,22 @@ void Window::append(Node* node) {
 }
 
 void Window::remove(Node* node) {
+  unlink(node);
+  node->window = nullptr;
+}
+
+void Window::unlink(Node* node) {
   (node->previous ? node->previous->next : first_) = node->next;
   (node->next ? node->next->previous : last_) = node->previous;
   node->previous = node->next = nullptr;
   --count_;
   if (!is_cheap(*node->op)) dear_bytes_ -= node->bytes();
   count_uses(node, -1);
-  node->window = nullptr;
 }
 
 void Window::finish(Node* node, Ref<Storage> storage, const Strides& strides, int64_t offset,
                     std::vector<Tensor>* released) {
-  remove(node);
+  unlink(node);
   if (!node->keeps_inputs) {
     for (Tensor& input : node->inputs) released->push_back(std::move(input));
     node->inputs.clear();
@@ -74,6 +78,8 @@ void Window::finish(Node* node, Ref<Storage> storage, const Strides& strides, in
   if (node->base) released->push_back(std::move(node->base));
   node->base = nullptr;
   node->set_ready(std::move(storage), strides, offset);
+  // Last, because a thread that drops the last handle waits for the lock only until then.
+  node->window = nullptr;
 }
 
 }  // namespace mt

@@ -38,6 +38,8 @@ class Window {
   std::vector<Tape*> tapes;
 
  private:
+  void unlink(Node* node);
+
   Node* first_ = nullptr;
   Node* last_ = nullptr;
   int64_t count_ = 0;
