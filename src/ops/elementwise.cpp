@@ -158,6 +158,9 @@ Dtype working_dtype(const ElementwiseInfo& info, Dtype dtype) {
 }
 
 Tensor unary(Elementwise code, const Tensor& x) {
+  if (code == Elementwise::bitwise_invert && x.dtype() == Dtype::boolean) {
+    code = Elementwise::logical_not;  // the other bits of a bool stay 0
+  }
   const ElementwiseInfo& row = info(code);
   Dtype dtype = working_dtype(row, x->weak && is_floating(x.dtype()) ? Dtype::float32 : x.dtype());
   Inputs inputs;
