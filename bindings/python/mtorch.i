@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The extension under the Python package: C functions by their names without mt_. The package
+// builds on it what Python expects: keywords, defaults, operators, protocols.
+%module(package="mtorch") native
+
+%{
+#include <limits.h>
+#include <mtorch/mtorch.h>
+#include <stdlib.h>
+#include <string.h>
+%}
+
+%include "errors.i"
+%include "typemaps.i"
+
+// The interpreter is free for other threads while the library works, except in what only looks.
+%nothread mt_ndim;
+%nothread mt_dim;
+%nothread mt_size;
+%nothread mt_dtype_of;
+%nothread mt_dtype_name;
+%nothread mt_dtype_size;
+%nothread mt_promote_types;
+%nothread mt_device_of;
+%nothread mt_requires_grad;
+%nothread mt_is_leaf;
+%nothread mt_grad_mode;
+%nothread mt_set_grad_mode;
+%nothread mt_no_grad_begin;
+%nothread mt_no_grad_end;
+%nothread mt_default_device;
+%nothread mt_threads;
+%nothread mt_eager;
+%nothread mt_version;
+%nothread mt_version_text;
+
+%include "../mtorch.i"
+%include "operators.i"
+%include "results.i"
+%include "callbacks.i"
+%include "memory.i"

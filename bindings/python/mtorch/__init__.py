@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mtorch: tensors, automatic differentiation and kernels that fuse by themselves."""
+from . import native
+from .autograd import (  # noqa: F401
+    Context, Function, Tape, Trace, checkpoint, enable_grad, explain, grad, gradcheck,
+    is_grad_enabled, no_grad, trace, value_and_grad)
+from .create import (  # noqa: F401
+    arange, asarray, astype, empty, empty_like, eye, from_dlpack, full, full_like, linspace,
+    one_hot, ones, ones_like, tensor, zeros, zeros_like)
+from .dtypes import (  # noqa: F401
+    DType, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, promote_types,
+    uint8, uint16, uint32, uint64)
+from .functions import *  # noqa: F401,F403
+from .io import load, save  # noqa: F401
+from .native import (  # noqa: F401
+    Error, default_device, set_default_device, set_threads, threads)
+from .tensor import Tensor  # noqa: F401
+from . import autograd, nn, optim, random  # noqa: F401,E402
+from .random import seed  # noqa: F401
+
+__version__ = native.version_text()
+bool = bool_  # the Array API's name
+e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 3.141592653589793
+
+
+def devices():
+    """The devices that this process can use."""
+    return [native.device_name(i) for i in range(native.device_count())]

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Making tensors: of nothing, of numbers, of other libraries' arrays."""
+from array import array
+
+from . import native
+from .dtypes import as_dtype, bool_, by_code, float32, int64, uint64
+
+
+def zeros(shape, *, dtype=None, device=None):
+    """All elements 0; float32 unless said."""
+    return native.zeros(shape, float32 if dtype is None else as_dtype(dtype), device)
+
+
+def ones(shape, *, dtype=None, device=None):
+    """All elements 1; float32 unless said."""
+    return native.ones(shape, float32 if dtype is None else as_dtype(dtype), device)
+
+
+empty = zeros  # values never change in place, so there is nothing to save
+
+
+def full(shape, fill_value, *, dtype=None, device=None):
+    """All elements `fill_value`, of the type that suits it unless said."""
+    dtype = _dtype_of_number(fill_value) if dtype is None else as_dtype(dtype)
+    if type(fill_value) is int and abs(fill_value) > 2**53:  # a double cannot hold it
+        return native.broadcast_to(_from_sequence(fill_value, dtype, device), shape)
+    return native.full(shape, float(fill_value), dtype, device)
+
+
+def zeros_like(x, *, dtype=None, device=None):
+    """Shape, type and device of x, unless said; all elements 0."""
+    return _like(native.zeros_like(x), dtype, device)
+
+
+def ones_like(x, *, dtype=None, device=None):
+    """Shape, type and device of x, unless said; all elements 1."""
+    return _like(native.ones_like(x), dtype, device)
+
+
+empty_like = zeros_like
+
+
+def full_like(x, fill_value, *, dtype=None, device=None):
+    """Shape, type and device of x, unless said; all elements `fill_value`."""
+    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
+
+
+def arange(start, stop=None, step=1, *, dtype=None, device=None):
+    """start, start + step, ... before stop; arange(n) counts from 0. int64 if all are integers."""
+    if stop is None:
+        start, stop = 0, start
+    if dtype is None:
+        whole = all(hasattr(number, "__index__") for number in (start, stop, step))
+        dtype = int64 if whole else float32
+    return native.arange(start, stop, step, as_dtype(dtype), device)
+
+
+def linspace(start, stop, num, *, dtype=None, device=None, endpoint=True):
+    """`num` numbers spread evenly from start to stop, which is the last one if `endpoint`."""
+    dtype = float32 if dtype is None else as_dtype(dtype)
+    if endpoint:
+        return native.linspace(start, stop, num, dtype, device)
+    return native.slice(native.linspace(start, stop, num + 1, dtype, device), 0, 0, num, 1)
+
+
+def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
+    """1 on diagonal k, else 0."""
+    dtype = float32 if dtype is None else as_dtype(dtype)
+    return native.eye(n_rows, n_rows if n_cols is None else n_cols, k, dtype, device)
+
+
+def one_hot(indices, classes, *, dtype=None):
+    """[..., classes]: 1 where the last index equals the value."""
+    return native.one_hot(indices, classes, float32 if dtype is None else as_dtype(dtype))
+
+
+def asarray(obj, *, dtype=None, device=None, copy=None):
+    """A tensor of numbers, nested lists, or whatever has a buffer, __dlpack__ or is a tensor.
+
+    Memory of others is copied, unless copy=False: then it is borrowed, must be contiguous, and
+    must not be written while a tensor made of it lives.
+    """
+    if isinstance(obj, native.Tensor):
+        x = native.copy(obj) if copy else obj
+    elif isinstance(obj, (list, tuple)) or type(obj) in (bool, int, float):
+        if copy is False:
+            raise ValueError("asarray: Python's numbers cannot be used without a copy")
+        return _from_sequence(obj, dtype, device)
+    else:
+        try:
+            memoryview(obj)
+        except TypeError:
+            if not hasattr(obj, "__dlpack__"):
+                raise TypeError(f"no tensor can be made of {type(obj).__name__}") from None
+            x = from_dlpack(obj)
+            x = x if copy is False else native.copy(x)
+        else:
+            x = native.tensor_from_buffer(obj, copy is not False, device)
+    return _like(x, dtype, device)
+
+
+def tensor(data, *, dtype=None, device=None, requires_grad=False):
+    """A tensor with a copy of numbers, nested lists or an array."""
+    x = asarray(data, dtype=dtype, device=device, copy=True)
+    return native.require_grad(x) if requires_grad else x
+
+
+def from_dlpack(x, /, *, device=None, copy=None):
+    """A tensor over the memory of another library's array, without a copy."""
+    try:
+        capsule = x.__dlpack__(max_version=(1, 0))
+    except TypeError:  # from before version 1.0
+        capsule = x.__dlpack__()
+    y = native.from_capsule(capsule)
+    return _like(native.copy(y) if copy else y, None, device)
+
+
+def astype(x, dtype, /, *, copy=True, device=None):
+    """Each element converted."""
+    dtype = as_dtype(dtype)
+    if copy and dtype == native.dtype_of(x):
+        return native.copy(x)
+    return _like(x, dtype, device)
+
+
+def _like(x, dtype, device):
+    if dtype is not None and as_dtype(dtype) != native.dtype_of(x):
+        x = native.astype(x, as_dtype(dtype))
+    if device is not None and device != native.device_of(x):
+        x = native.to_device(x, device)
+    return x
+
+
+def _dtype_of_number(value):
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64 if value < 2**63 else uint64
+    if isinstance(value, native.Tensor):
+        return by_code[native.dtype_of(value)]
+    return as_dtype(getattr(value, "dtype", float))
+
+
+def _from_sequence(nested, dtype, device):
+    shape, flat = [], [nested]
+    while flat and any(isinstance(item, (list, tuple)) for item in flat):
+        lengths = {len(item) if isinstance(item, (list, tuple)) else -1 for item in flat}
+        if len(lengths) > 1:
+            raise ValueError(f"asarray: rows of different lengths at dimension {len(shape)}")
+        shape.append(lengths.pop())
+        flat = [number for item in flat for number in item]
+    kinds = set(map(type, flat))
+    if not flat:
+        return zeros(shape, dtype=dtype, device=device)
+    if kinds == {bool}:
+        x = native.astype(native.tensor_from_buffer(bytes(flat), True, device), bool_)
+    elif kinds <= {bool, int}:
+        code = "Q" if max(flat) >= 2**63 else "q"
+        x = native.tensor_from_buffer(array(code, flat), True, device)
+    elif kinds <= {bool, int, float}:
+        x = native.tensor_from_buffer(array("d", flat), True, device)
+        dtype = float32 if dtype is None else dtype
+    else:  # tensors and arrays among them
+        rows = [asarray(item, device=device) for item in flat]
+        x = native.stack(rows, 0)
+        shape = (*shape, *x.shape[1:])
+    return _like(native.reshape(x, shape), dtype, None)
+
+
+def _index_tensor(obj):
+    x = asarray(obj)
+    return native.astype(x, int64) if isinstance(obj, list) and x.size == 0 else x
+
+
+native.set_array_to_tensor(_index_tensor)

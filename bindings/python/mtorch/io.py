@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of tensors: safetensors, NumPy's, IDX. The name's ending says which."""
+from . import native
+from .dtypes import float32
+
+
+def collection(tensors):
+    """A collection of the library that holds the tensors of a dictionary."""
+    parameters = native.parameters_new(float32, None)
+    for name, tensor in tensors.items():
+        native.parameters_add_buffer(parameters, name, tensor)
+    return parameters
+
+
+def _dictionary(parameters):
+    return {native.parameters_name(parameters, i): native.parameters_tensor(parameters, i)
+            for i in range(native.parameters_count(parameters))}
+
+
+def save(tensors, path, compress=False):
+    """Writes a dictionary of tensors to a .safetensors or .npz file, or one tensor to a .npy file.
+    The file appears whole under its name, or the old one stays."""
+    path = str(path)
+    if path.endswith(".npy"):
+        native.save_npy(tensors, path)
+    elif path.endswith(".npz"):
+        native.save_npz(collection(tensors), path, compress)
+    elif path.endswith(".safetensors"):
+        native.parameters_save(collection(tensors), path)
+    else:
+        raise ValueError(f"{path}: files end in .safetensors, .npy or .npz")
+
+
+def load(path, device=None):
+    """Reads a .safetensors or .npz file as a dictionary, a .npy file or, by any other name, an IDX
+    file (as MNIST's, plain or gzip) as a tensor."""
+    path = str(path)
+    if path.endswith(".npy"):
+        return native.load_npy(path, device)
+    if path.endswith(".npz"):
+        return _dictionary(native.load_npz(path, device))
+    if path.endswith(".safetensors"):
+        return _dictionary(native.load_safetensors(path, device))
+    return native.load_idx(path, device)

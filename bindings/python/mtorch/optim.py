@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Optimizers over parameters, clipping, and learning rates as functions of the step."""
+from . import native
+from .native import schedule_cosine, schedule_one_cycle, schedule_step, schedule_warmup  # noqa: F401
+
+
+class Optimizer:
+    """An update rule and its state, for tensors that require a gradient."""
+
+    def __init__(self, parameters, make, lr, options, **values):
+        self.parameters = list(parameters)
+        if not self.parameters:
+            raise ValueError(f"{type(self).__name__}: no parameters")
+        for name, value in values.items():
+            setattr(options, name, value)
+        self._collection = native.parameters_new(native.MT_F32, None)
+        for i, parameter in enumerate(self.parameters):
+            native.parameters_add(self._collection, str(i), parameter)
+        self._handle = make(self._collection, lr, options)
+
+    def step(self):
+        """Updates the parameters once; leaves gradients as they are."""
+        native.optimizer_step(self._handle)
+
+    def zero_grad(self):
+        """Removes the gradients of all parameters."""
+        native.parameters_zero_grad(self._collection)
+
+    def clip_grad_norm(self, max_norm):
+        """Scales all gradients so that their norm as one vector is at most max_norm; returns what
+        it was, as a tensor."""
+        return native.clip_grad_norm(self._collection, max_norm)
+
+    @property
+    def lr(self):
+        """The learning rate; traced steps follow it too."""
+        return native.optimizer_learning_rate(self._handle)
+
+    @lr.setter
+    def lr(self, lr):
+        native.optimizer_set_learning_rate(self._handle, lr)
+
+    @property
+    def steps(self):
+        """How many steps it has taken."""
+        return native.optimizer_steps(self._handle)
+
+    def save(self, path):
+        """Writes state, step and learning rate to a safetensors file."""
+        native.optimizer_save(self._handle, str(path))
+
+    def load(self, path):
+        """Reads them back; nothing changes unless all fit."""
+        native.optimizer_load(self._handle, str(path))
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum, Nesterov's too, and weight decay."""
+
+    def __init__(self, parameters, lr, momentum=0.0, dampening=0.0, weight_decay=0.0,
+                 nesterov=False):
+        super().__init__(parameters, native.optimizer_sgd, lr, native.sgd_options(),
+                         momentum=momentum, dampening=dampening, weight_decay=weight_decay,
+                         nesterov=nesterov)
+
+
+class Adam(Optimizer):
+    """Adam (Kingma and Ba, 2015)."""
+
+    def __init__(self, parameters, lr=1e-3, betas=(0.9, 0.999), epsilon=1e-8, weight_decay=0.0):
+        super().__init__(parameters, native.optimizer_adam, lr, native.adam_options(),
+                         beta1=betas[0], beta2=betas[1], epsilon=epsilon,
+                         weight_decay=weight_decay)
+
+
+class AdamW(Optimizer):
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019)."""
+
+    def __init__(self, parameters, lr=1e-3, betas=(0.9, 0.999), epsilon=1e-8, weight_decay=0.01):
+        super().__init__(parameters, native.optimizer_adamw, lr, native.adam_options(),
+                         beta1=betas[0], beta2=betas[1], epsilon=epsilon,
+                         weight_decay=weight_decay)
+
+
+class RMSprop(Optimizer):
+    """RMSProp (Hinton, 2012)."""
+
+    def __init__(self, parameters, lr=1e-2, smoothing=0.99, epsilon=1e-8, momentum=0.0,
+                 weight_decay=0.0):
+        super().__init__(parameters, native.optimizer_rmsprop, lr, native.rmsprop_options(),
+                         smoothing=smoothing, epsilon=epsilon, momentum=momentum,
+                         weight_decay=weight_decay)
+
+
+class Adagrad(Optimizer):
+    """Adagrad (Duchi, Hazan and Singer, 2011)."""
+
+    def __init__(self, parameters, lr=1e-2, epsilon=1e-10, initial=0.0, weight_decay=0.0):
+        super().__init__(parameters, native.optimizer_adagrad, lr, native.adagrad_options(),
+                         epsilon=epsilon, initial=initial, weight_decay=weight_decay)

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions with several results: lists in Python. They hold the interpreter where they touch its
+// objects and let go of it around the library's work.
+%nothread tensor_shape;
+%nothread split_into;
+%nothread largest;
+%nothread unique_parts;
+%nothread gradients;
+%nothread tape_node_inputs;
+%nothread tape_node_shape;
+%nothread tape_gradients;
+%nothread tape_again;
+%nothread generator_get_state;
+
+%fragment("results", "header", fragment="as_tensor") {
+  static PyObject* tuple_of_sizes(const int64_t* sizes, size_t n) {
+    PyObject* tuple = PyTuple_New((Py_ssize_t)n);
+    for (size_t i = 0; tuple && i < n; i++) {
+      PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, PyLong_FromLongLong(sizes[i]));
+    }
+    return tuple;
+  }
+
+  // New tensors as a list; NULLs as None. Frees the array.
+  static PyObject* take_results(mt_tensor** results, size_t n) {
+    PyObject* list = results && mt_error() == MT_OK ? PyList_New((Py_ssize_t)n) : NULL;
+    for (size_t i = 0; list && i < n; i++) PyList_SET_ITEM(list, (Py_ssize_t)i, from_tensor(results[i]));
+    free(results);
+    return list;
+  }
+
+  static mt_tensor** new_results(size_t n) { return calloc(n + 1, sizeof(mt_tensor*)); }
+}
+
+// The lists of tensors that a helper takes.
+%typemap(in, fragment="tensor_list") tensor_list* (tensor_list list = {NULL, NULL, 0}) {
+  if (!fill_tensor_list($input, &list)) SWIG_fail;
+  $1 = &list;
+}
+%typemap(freearg) tensor_list* "free_tensor_list(&list$argnum);"
+%fragment("tensor_list");
+%fragment("results");
+
+%inline %{
+static PyObject* tensor_shape(mt_tensor* x) { return tuple_of_sizes(mt_dims(x), mt_ndim(x)); }
+
+static PyObject* split_into(mt_tensor* x, const int64_t* dims, size_t ndim, int64_t axis) {
+  mt_tensor** results = new_results(ndim);
+  Py_BEGIN_ALLOW_THREADS
+  mt_split(x, dims, ndim, axis, results);
+  Py_END_ALLOW_THREADS
+  return take_results(results, ndim);
+}
+
+static PyObject* largest(mt_tensor* x, int64_t k, int64_t axis, bool is_largest) {
+  mt_tensor** results = new_results(2);
+  Py_BEGIN_ALLOW_THREADS
+  mt_topk(x, k, axis, is_largest, &results[0], &results[1]);
+  Py_END_ALLOW_THREADS
+  return take_results(results, 2);
+}
+
+static PyObject* unique_parts(mt_tensor* x, bool indices, bool inverse, bool counts) {
+  mt_tensor** r = new_results(4);
+  Py_BEGIN_ALLOW_THREADS
+  mt_unique_all(x, &r[0], indices ? &r[1] : NULL, inverse ? &r[2] : NULL, counts ? &r[3] : NULL);
+  Py_END_ALLOW_THREADS
+  return take_results(r, 4);
+}
+
+static PyObject* gradients(tensor_list* outputs, tensor_list* inputs, tensor_list* given) {
+  mt_tensor** results = new_results(inputs->n);
+  Py_BEGIN_ALLOW_THREADS
+  mt_grad(outputs->tensors, outputs->n, inputs->tensors, inputs->n,
+          given->n ? given->tensors : NULL, results);
+  Py_END_ALLOW_THREADS
+  return take_results(results, inputs->n);
+}
+
+static PyObject* tape_node_inputs(mt_tape* tape, size_t i) {
+  size_t count = mt_tape_inputs(tape, i, NULL, 0);
+  int64_t* indices = malloc((count + 1) * sizeof *indices);
+  if (!indices) return PyErr_NoMemory();
+  mt_tape_inputs(tape, i, indices, count);
+  PyObject* tuple = tuple_of_sizes(indices, count);
+  free(indices);
+  return tuple;
+}
+
+static PyObject* tape_node_shape(mt_tape* tape, size_t i) {
+  const int64_t* sizes = mt_tape_dims(tape, i);
+  return tuple_of_sizes(sizes, sizes ? mt_tape_ndim(tape, i) : 0);
+}
+
+static PyObject* tape_gradients(mt_tape* tape, mt_tensor* output, tensor_list* inputs) {
+  mt_tensor** results = new_results(inputs->n);
+  Py_BEGIN_ALLOW_THREADS
+  mt_tape_gradient(tape, output, inputs->tensors, inputs->n, results);
+  Py_END_ALLOW_THREADS
+  return take_results(results, inputs->n);
+}
+
+static PyObject* tape_again(mt_tape* tape, tensor_list* inputs, tensor_list* replacements,
+                            tensor_list* outputs) {
+  if (inputs->n != replacements->n) {
+    PyErr_SetString(PyExc_ValueError, "one replacement for each input");
+    return NULL;
+  }
+  mt_tensor** results = new_results(outputs->n);
+  Py_BEGIN_ALLOW_THREADS
+  mt_tape_replay(tape, inputs->tensors, inputs->n, replacements->tensors, outputs->tensors,
+                 outputs->n, results);
+  Py_END_ALLOW_THREADS
+  return take_results(results, outputs->n);
+}
+
+static PyObject* generator_get_state(mt_generator* generator) {
+  uint64_t key = 0, counter = 0;
+  if (mt_generator_state(generator, &key, &counter) != MT_OK) return NULL;
+  return Py_BuildValue("KK", (unsigned long long)key, (unsigned long long)counter);
+}
+%}

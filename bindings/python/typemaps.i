@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Python values as arguments of C functions, and results as Python values.
+
+// ------------------------------------------------------------------------------------ Tensors
+// A Python number stands for a tensor of its value that takes the other operand's type.
+%fragment("as_tensor", "header") {
+  // Whether `object` is a single number; `number` is then a new handle of its value, or NULL with
+  // an exception.
+  static bool as_number(PyObject* object, mt_tensor** number) {
+    *number = NULL;
+    if (PyBool_Check(object)) {
+      *number = mt_take(mt_full(NULL, 0, object == Py_True, MT_BOOL, NULL));
+    } else if (PyFloat_Check(object)) {
+      *number = mt_take(mt_number(PyFloat_AS_DOUBLE(object)));
+    } else if (PyLong_Check(object) || (!PySequence_Check(object) && PyIndex_Check(object))) {
+      PyObject* whole = PyNumber_Index(object);
+      long long value = whole ? PyLong_AsLongLong(whole) : -1;
+      Py_XDECREF(whole);
+      if (!PyErr_Occurred()) *number = mt_take(mt_whole_number(value));
+    } else {
+      PyNumberMethods* methods = Py_TYPE(object)->tp_as_number;
+      if (!methods || !methods->nb_float || PySequence_Check(object)) return false;
+      double value = PyFloat_AsDouble(object);  // NumPy's scalars
+      if (!PyErr_Occurred()) *number = mt_take(mt_number(value));
+    }
+    if (!*number && !PyErr_Occurred()) raise_error();
+    return true;
+  }
+
+  // The handle in `object`. When it is a number, `*number` owns the handle. False: it is neither,
+  // or an exception is set.
+  static bool as_tensor(PyObject* object, mt_tensor** tensor, mt_tensor** number) {
+    if (!PyFloat_CheckExact(object) && !PyLong_CheckExact(object) &&
+        SWIG_IsOK(SWIG_ConvertPtr(object, (void**)tensor, SWIGTYPE_p_mt_tensor, 0))) {
+      return true;
+    }
+    if (!as_number(object, number)) return false;
+    *tensor = *number;
+    return *number != NULL;
+  }
+
+  static PyObject* from_tensor(mt_tensor* tensor) {  // which is new
+    if (!tensor) Py_RETURN_NONE;
+    return SWIG_NewPointerObj(mt_take(tensor), SWIGTYPE_p_mt_tensor, SWIG_POINTER_OWN);
+  }
+
+  static PyObject* from_borrowed(mt_tensor* tensor) {
+    if (!tensor) Py_RETURN_NONE;
+    return SWIG_NewPointerObj(mt_retain(tensor), SWIGTYPE_p_mt_tensor, SWIG_POINTER_OWN);
+  }
+
+  static bool not_a_tensor(PyObject* object) {
+    if (!PyErr_Occurred()) {
+      PyErr_Format(PyExc_TypeError, "expected a tensor or a number, not %s",
+                   Py_TYPE(object)->tp_name);
+    }
+    return false;
+  }
+}
+
+%typemap(in, fragment="as_tensor") struct mt_tensor* (mt_tensor* number = NULL) {
+  if (!as_tensor($input, &$1, &number)) {
+    not_a_tensor($input);
+    SWIG_fail;
+  }
+}
+%typemap(freearg) struct mt_tensor* "mt_release(number$argnum);"
+%typemap(in) struct mt_tensor* self {
+  if (!SWIG_IsOK(SWIG_ConvertPtr($input, (void**)&$1, SWIGTYPE_p_mt_tensor, 0))) SWIG_fail;
+}
+%typemap(freearg) struct mt_tensor* self ""
+// The other side of an operator: what it cannot be gets its turn.
+%typemap(in, fragment="as_tensor") struct mt_tensor* other (mt_tensor* number = NULL) {
+  if ($input == Py_None || !as_tensor($input, &$1, &number)) {
+    if (PyErr_Occurred()) SWIG_fail;
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+}
+%typemap(freearg) struct mt_tensor* other "mt_release(number$argnum);"
+
+%typemap(out, fragment="as_tensor") struct mt_tensor* "$result = from_tensor($1);"
+%typemap(out, fragment="as_tensor") struct mt_tensor* mt_require_grad,
+    struct mt_tensor* mt_parameters_tensor,
+    struct mt_tensor* mt_parameters_get "$result = from_borrowed($1);"
+%typemap(newfree) struct mt_tensor* ""
+
+// A sequence of tensors, which it keeps alive.
+%fragment("tensor_list", "header", fragment="as_tensor") {
+  typedef struct {
+    PyObject* items;
+    mt_tensor** tensors;
+    size_t n;
+  } tensor_list;
+
+  static bool fill_tensor_list(PyObject* object, tensor_list* list) {
+    mt_tensor* alone;
+    if (SWIG_IsOK(SWIG_ConvertPtr(object, (void**)&alone, SWIGTYPE_p_mt_tensor,
+                                  SWIG_POINTER_NO_NULL))) {
+      list->items = PyTuple_Pack(1, object);
+    } else {
+      list->items = PySequence_Tuple(object);
+    }
+    if (!list->items) return false;
+    list->n = (size_t)PyTuple_GET_SIZE(list->items);
+    list->tensors = malloc((list->n + 1) * sizeof *list->tensors);
+    if (!list->tensors) return PyErr_NoMemory(), false;
+    for (size_t i = 0; i < list->n; i++) {
+      PyObject* item = PyTuple_GET_ITEM(list->items, (Py_ssize_t)i);
+      if (!SWIG_IsOK(SWIG_ConvertPtr(item, (void**)&list->tensors[i], SWIGTYPE_p_mt_tensor, 0))) {
+        return not_a_tensor(item);
+      }
+    }
+    return true;
+  }
+
+  static void free_tensor_list(tensor_list* list) {
+    free(list->tensors);
+    Py_XDECREF(list->items);
+  }
+}
+%typemap(in, fragment="tensor_list") (struct mt_tensor* const* tensors, size_t n)
+    (tensor_list list = {NULL, NULL, 0}) {
+  if (!fill_tensor_list($input, &list)) SWIG_fail;
+  $1 = list.n ? list.tensors : NULL;
+  $2 = list.n;
+}
+%typemap(freearg) (struct mt_tensor* const* tensors, size_t n) "free_tensor_list(&list$argnum);"
+%apply (struct mt_tensor* const* tensors, size_t n) {
+  (mt_tensor* const* tensors, size_t n), (mt_tensor* const* params, size_t n),
+  (struct mt_tensor* const* params, size_t n)
+};
+
+// ----------------------------------------------------------------------------- Shapes and axes
+// A number or a sequence of numbers; None is NULL, 0.
+%fragment("integer_list", "header") {
+  enum { most_integers = 64 };
+
+  static bool fill_integers(PyObject* object, int64_t* values, size_t* count) {
+    *count = 0;
+    if (object == Py_None) return true;
+    if (PyIndex_Check(object) && !PySequence_Check(object)) {
+      values[0] = PyNumber_AsSsize_t(object, PyExc_OverflowError);
+      *count = 1;
+      return !PyErr_Occurred();
+    }
+    PyObject* items = PySequence_Fast(object, "expected an integer or a sequence of integers");
+    if (!items) return false;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
+    if (n > most_integers) {
+      PyErr_Format(PyExc_ValueError, "%zd dimensions, 16 at most", n);
+      n = 0;
+    }
+    for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++) {
+      values[i] = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(items, i), PyExc_OverflowError);
+    }
+    Py_DECREF(items);
+    *count = (size_t)n;
+    return !PyErr_Occurred();
+  }
+}
+%typemap(in, fragment="integer_list") (const int64_t* dims, size_t ndim)
+    (int64_t values[most_integers]) {
+  if (!fill_integers($input, values, &$2)) SWIG_fail;
+  $1 = $2 ? values : NULL;
+}
+%apply (const int64_t* dims, size_t ndim) { (const int64_t* axes, size_t naxes) };
+%typemap(in, fragment="integer_list")
+    (const int64_t* before, const int64_t* after, size_t ndim)
+    (int64_t values[2 * most_integers]) {
+  PyObject *first = NULL, *second = NULL;
+  size_t others = 0;
+  if (!PyArg_ParseTuple($input, "OO", &first, &second) || !fill_integers(first, values, &$3) ||
+      !fill_integers(second, values + most_integers, &others)) {
+    SWIG_fail;
+  }
+  if (others != $3) SWIG_exception_fail(SWIG_ValueError, "before and after differ in length");
+  $1 = values;
+  $2 = values + most_integers;
+}
+// Members of options: one number for each spatial axis; one alone counts for all.
+%typemap(in, fragment="integer_list") int64_t[3] (int64_t values[most_integers]) {
+  size_t count = 0;
+  if (!fill_integers($input, values, &count)) SWIG_fail;
+  if (count < 1 || count > 3) SWIG_exception_fail(SWIG_ValueError, "expected 1 to 3 numbers");
+  for (; count < 3; count++) values[count] = values[count - 1];
+  $1 = values;
+}
+
+// ------------------------------------------------------------------------------------- Indices
+%fragment("index_list", "header", fragment="as_tensor") {
+  enum { most_items = 64 };
+
+  typedef struct {
+    mt_index_item items[most_items];
+    PyObject* kept;  // what made arrays into tensors
+    size_t n;
+  } index_list;
+
+  static PyObject* array_to_tensor;  // mtorch's own, for lists and arrays
+
+  static bool fill_bound(PyObject* object, int64_t* bound) {
+    *bound = MT_OPEN;
+    if (object == Py_None) return true;
+    if (!PyIndex_Check(object)) {
+      PyErr_SetString(PyExc_TypeError, "slice bounds are integers or None");
+      return false;
+    }
+    *bound = PyNumber_AsSsize_t(object, NULL);  // clips
+    if (*bound == MT_OPEN) ++*bound;
+    return !PyErr_Occurred();
+  }
+
+  static bool fill_by(PyObject* object, index_list* list, mt_index_item* item) {
+    item->kind = MT_INDEX_BY;
+    if (SWIG_IsOK(SWIG_ConvertPtr(object, (void**)&item->tensor, SWIGTYPE_p_mt_tensor, 0))) {
+      return true;
+    }
+    PyErr_Clear();
+    PyObject* made = PyObject_CallOneArg(array_to_tensor, object);
+    if (!made) return false;
+    if (!list->kept) list->kept = PyList_New(0);
+    bool fine = list->kept && PyList_Append(list->kept, made) == 0 &&
+                SWIG_IsOK(SWIG_ConvertPtr(made, (void**)&item->tensor, SWIGTYPE_p_mt_tensor, 0));
+    Py_DECREF(made);
+    return fine;
+  }
+
+  static bool fill_item(PyObject* object, index_list* list) {
+    mt_index_item* item = &list->items[list->n++];
+    memset(item, 0, sizeof *item);
+    if (object == Py_None) {
+      item->kind = MT_INDEX_NEW_AXIS;
+    } else if (object == Py_Ellipsis) {
+      item->kind = MT_INDEX_ELLIPSIS;
+    } else if (PySlice_Check(object)) {
+      PySliceObject* slice = (PySliceObject*)object;
+      item->kind = MT_INDEX_RANGE;
+      item->step = 1;
+      return fill_bound(slice->start, &item->start) && fill_bound(slice->stop, &item->stop) &&
+             (slice->step == Py_None || fill_bound(slice->step, &item->step));
+    } else if (PyLong_CheckExact(object) ||
+               (PyIndex_Check(object) && !PySequence_Check(object) && !PyBool_Check(object))) {
+      item->kind = MT_INDEX_AT;
+      item->start = PyNumber_AsSsize_t(object, PyExc_IndexError);
+      return !PyErr_Occurred();
+    } else {
+      return fill_by(object, list, item);
+    }
+    return true;
+  }
+
+  static bool fill_index_list(PyObject* key, index_list* list) {
+    if (!PyTuple_Check(key)) return fill_item(key, list);
+    Py_ssize_t n = PyTuple_GET_SIZE(key);
+    if (n > most_items) {
+      PyErr_Format(PyExc_IndexError, "%zd indices, 16 dimensions at most", n);
+      return false;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+      if (!fill_item(PyTuple_GET_ITEM(key, i), list)) return false;
+    }
+    return true;
+  }
+}
+%typemap(in, fragment="index_list") (const mt_index_item* items, size_t n) (index_list list) {
+  list.n = 0;
+  list.kept = NULL;
+  if (!fill_index_list($input, &list)) {
+    Py_XDECREF(list.kept);
+    SWIG_fail;
+  }
+  $1 = list.items;
+  $2 = list.n;
+}
+%typemap(freearg) (const mt_index_item* items, size_t n) "Py_XDECREF(list$argnum.kept);"
+
+// ------------------------------------------------------------------------------- Other results
+%typemap(out) mt_status {
+  (void)$1;  // raised by then
+  $result = Py_NewRef(Py_None);
+}
