@@ -44,12 +44,14 @@ bool Trace::fits(const Recording& recording, const std::vector<Tensor>& inputs,
       recording.gradient_mode != gradient_mode()) {
     return false;
   }
+  if (recording.device && recording.device->backend->configuration() != recording.configuration) {
+    return false;
+  }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!(form_of(inputs[i]) == recording.inputs[i])) return false;
   }
-  return std::all_of(recording.cells.begin(), recording.cells.end(), [](const Cell& cell) {
-    return form_of(cell.cell->peek()) == cell.before;
-  });
+  return std::all_of(recording.cells.begin(), recording.cells.end(),
+                     [](const Cell& cell) { return form_of(cell.cell->peek()) == cell.before; });
 }
 
 std::vector<Tensor> Trace::call(const std::vector<Tensor>& inputs, Function function) {
@@ -137,13 +139,14 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
   auto output_of = [&](const Tensor& tensor) {
     Output output;
     const Node* base = tensor->base ? tensor->base.node() : tensor.node();
-    output.view = tensor->ready() || tensor->base ? tensor->layout()
-                                                   : contiguous_layout(tensor.shape());
+    output.view =
+        tensor->ready() || tensor->base ? tensor->layout() : contiguous_layout(tensor.shape());
     if (base->ready()) {
       // Handed through, perhaps as a view.
       output.leaf_input = index_of(placeholders, base);
       if (output.leaf_input < 0) output.leaf_cell = cell_before(base);
-      if (output.leaf_input < 0 && output.leaf_cell < 0) output.given = Tensor(const_cast<Node*>(base));
+      if (output.leaf_input < 0 && output.leaf_cell < 0)
+        output.given = Tensor(const_cast<Node*>(base));
       output.view.offset -= base->offset;
       return output;
     }
@@ -198,6 +201,7 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
   }
   recording->device = region.device;
   if (!region.items.empty()) {
+    recording->configuration = region.device->backend->configuration();
     make_plan(region, &recording->plan);
     explanation_ = explain_region(region);
     explanation_dot_ = explain_region_dot(region);
@@ -243,8 +247,7 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
 
   auto value_of = [&](const Output& output) {
     if (output.item < 0) {
-      const Tensor& source = output.leaf_input >= 0
-                                 ? inputs[static_cast<size_t>(output.leaf_input)]
+      const Tensor& source = output.leaf_input >= 0 ? inputs[static_cast<size_t>(output.leaf_input)]
                              : output.leaf_cell >= 0 ? held[static_cast<size_t>(output.leaf_cell)]
                                                      : output.given;
       Layout view = output.view;

@@ -77,6 +77,7 @@ class Trace {
     };
     std::vector<Value> items;
     Device* device = nullptr;
+    uint64_t configuration = 0;  // of the backend, when the plan was made
     Plan plan;
   };
 

@@ -19,9 +19,15 @@ constexpr size_t smallest = 64;
 constexpr int class_count = 4 * 58;
 // Blocks up to this size are cached by the thread that frees them, without a lock.
 constexpr size_t thread_cached = size_t{64} << 10;
+// Beyond this much idle memory, freed blocks go back to the system. Under the address sanitizer all
+// do, and blocks have the size that was asked for, so that it sees every misuse.
+#ifdef __SANITIZE_ADDRESS__
+constexpr size_t thread_blocks_per_class = 0;
+constexpr int64_t cache_watermark = 0;
+#else
 constexpr size_t thread_blocks_per_class = 32;
-// Beyond this much idle memory, freed blocks go back to the system.
 constexpr int64_t cache_watermark = int64_t{4} << 30;
+#endif
 
 std::atomic<int64_t> failure_countdown{-1};
 
@@ -102,7 +108,11 @@ ThreadCache::~ThreadCache() {
   }
 }
 
-void* system_allocate(size_t block) {
+void* system_allocate([[maybe_unused]] size_t bytes, size_t block) {
+#ifdef __SANITIZE_ADDRESS__
+  void* exact = nullptr;
+  return posix_memalign(&exact, alignment, bytes) == 0 ? exact : nullptr;
+#endif
   if (block < huge_page) return std::aligned_alloc(alignment, block);
   void* data = std::aligned_alloc(huge_page, (block + huge_page - 1) / huge_page * huge_page);
   if (data) madvise(data, block, MADV_HUGEPAGE);
@@ -149,10 +159,10 @@ void* HostAllocator::allocate(size_t bytes) {
   }
   if (!data) data = take_shared(size_class, block);
   if (!data) {
-    data = system_allocate(block);
+    data = system_allocate(bytes, block);
     if (!data) {
       release_cached();
-      data = system_allocate(block);
+      data = system_allocate(bytes, block);
     }
     if (!data) return nullptr;
     counters_.allocations.fetch_add(1, std::memory_order_relaxed);

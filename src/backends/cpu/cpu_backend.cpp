@@ -65,6 +65,7 @@ struct PreparedGroup {
   PreparedProgram program;
   PreparedReduction reduction;
   CallKernel call = nullptr;
+  int threads = 1;  // of a contraction, for which there is scratch
 };
 struct PreparedPlan {
   std::vector<PreparedGroup> groups;
@@ -76,7 +77,7 @@ void run_contraction(const Group& group, const PreparedGroup& prepared, void* co
   const void* b = element(buffers, group.inputs[1]);
   void* out = buffers[group.output.buffer];
   if (!finishes_tiles(group)) {
-    contract(group.contraction, a, b, out, scratch);
+    contract(group.contraction, a, b, out, scratch, nullptr, prepared.threads);
     if (group.has_epilogue) {
       run_program(prepared.program, group.segments, buffers, immediates, scratch);
     }
@@ -89,7 +90,7 @@ void run_contraction(const Group& group, const PreparedGroup& prepared, void* co
                        extent_of(group.contraction.m),
                        extent_of(group.contraction.n)};
   Epilogue epilogue{TileEpilogue::run, &context};
-  contract(group.contraction, a, b, out, scratch, &epilogue);
+  contract(group.contraction, a, b, out, scratch, &epilogue, prepared.threads);
 }
 
 void run_call(const Group& group, CallKernel kernel, void* const* buffers,
@@ -116,10 +117,14 @@ class CpuBackend final : public Backend {
       int64_t scratch = 0;
       if (group.kind == GroupKind::map || group.kind == GroupKind::row || group.has_epilogue) {
         ready.program = prepare_program(group.program, group.segments);
-        if (ready.program.by_rows) scratch = ready.program.scratch_bytes() * thread_count();
+        if (ready.program.by_rows) {
+          scratch = ready.program.scratch_bytes() * ready.program.threads;
+        }
       }
       if (group.kind == GroupKind::contract) {
-        scratch = std::max(scratch, static_cast<int64_t>(contract_scratch(group.contraction)));
+        ready.threads = thread_count();
+        scratch = std::max(
+            scratch, static_cast<int64_t>(contract_scratch(group.contraction, ready.threads)));
       } else if (group.kind == GroupKind::reduce) {
         ready.reduction = prepare_reduction(group);
         scratch = scratch_bytes(ready.reduction);
@@ -146,8 +151,11 @@ class CpuBackend final : public Backend {
         case GroupKind::reduce:
           run_reduction(group, ready.reduction, buffers, immediates, memory);
           break;
-        case GroupKind::call: run_call(group, ready.call, buffers, immediates); break;
-        default: run_program(ready.program, group.segments, buffers, immediates, memory);
+        case GroupKind::call:
+          run_call(group, ready.call, buffers, immediates);
+          break;
+        default:
+          run_program(ready.program, group.segments, buffers, immediates, memory);
       }
     }
   }

@@ -18,10 +18,10 @@ int thread_count() {
 
 void set_thread_count(int count) { requested.store(std::max(count, 0), std::memory_order_relaxed); }
 
-void detail::parallel(int64_t count, int64_t grain, Body body, void* context) {
+void detail::parallel(int64_t count, int64_t grain, int threads, Body body, void* context) {
   grain = std::max<int64_t>(grain, 1);
   int64_t most = (count + grain - 1) / grain;
-  int team = static_cast<int>(std::min<int64_t>(thread_count(), most));
+  int team = static_cast<int>(std::min<int64_t>(threads, most));
   if (team <= 1) {
     body(context, 0, 0, count);
   } else {

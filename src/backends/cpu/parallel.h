@@ -12,7 +12,7 @@ void set_thread_count(int count);  // 0: all cores that this process may use
 
 namespace detail {
 using Body = void (*)(void* context, int worker, int64_t begin, int64_t end);
-void parallel(int64_t count, int64_t grain, Body body, void* context);
+void parallel(int64_t count, int64_t grain, int threads, Body body, void* context);
 
 // What a build chooses one of: parallel_pool.cpp or parallel_openmp.cpp. run_team splits [0, count)
 // evenly between at most `team` threads, the caller among them; it runs serially when called from
@@ -22,18 +22,18 @@ void run_team(int64_t count, int team, Body body, void* context);
 }  // namespace detail
 
 // Calls body(worker, begin, end) over disjoint ranges that cover [0, count), each on one of at most
-// thread_count() workers, numbered from 0. Runs serially, on this thread, when count is at most
+// `threads` workers, numbered from 0. Runs serially, on this thread, when count is at most
 // grain or when called from within a parallel region. Which range a worker gets must never
 // influence a value. The body must not throw.
 template <class F>
-void parallel_workers(int64_t count, int64_t grain, F&& body) {
+void parallel_workers(int64_t count, int64_t grain, int threads, F&& body) {
   if (count <= 0) return;
   if (count <= grain) {
     body(0, int64_t{0}, count);
     return;
   }
   detail::parallel(
-      count, grain,
+      count, grain, threads,
       [](void* context, int worker, int64_t begin, int64_t end) {
         (*static_cast<std::remove_reference_t<F>*>(context))(worker, begin, end);
       },
@@ -43,7 +43,8 @@ void parallel_workers(int64_t count, int64_t grain, F&& body) {
 // The same for bodies that need no worker of their own: body(begin, end).
 template <class F>
 void parallel_for(int64_t count, int64_t grain, F&& body) {
-  parallel_workers(count, grain, [&](int, int64_t begin, int64_t end) { body(begin, end); });
+  parallel_workers(count, grain, thread_count(),
+                   [&](int, int64_t begin, int64_t end) { body(begin, end); });
 }
 
 }  // namespace mt::cpu

@@ -18,15 +18,24 @@ constexpr int64_t grain_work = 64 << 10;
 
 Kernel kernel_for(const Instruction& i) {
   switch (i.code) {
-    case Opcode::elementwise: return elementwise_kernel(static_cast<Elementwise>(i.detail), i.from);
-    case Opcode::select: return select_kernel(i.type);
-    case Opcode::cast: return cast_kernel(i.from, i.type);
-    case Opcode::to_boolean: return to_boolean_kernel(i.from);
-    case Opcode::round: return round_kernel(i.dtype);
-    case Opcode::load: return load_kernel(i.dtype);
-    case Opcode::store: return store_kernel(i.dtype);
-    case Opcode::constant: return needs_rounding(i.dtype) ? round_kernel(i.dtype) : nullptr;
-    default: return nullptr;
+    case Opcode::elementwise:
+      return elementwise_kernel(static_cast<Elementwise>(i.detail), i.from);
+    case Opcode::select:
+      return select_kernel(i.type);
+    case Opcode::cast:
+      return cast_kernel(i.from, i.type);
+    case Opcode::to_boolean:
+      return to_boolean_kernel(i.from);
+    case Opcode::round:
+      return round_kernel(i.dtype);
+    case Opcode::load:
+      return load_kernel(i.dtype);
+    case Opcode::store:
+      return store_kernel(i.dtype);
+    case Opcode::constant:
+      return needs_rounding(i.dtype) ? round_kernel(i.dtype) : nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -43,13 +52,12 @@ void fill_with(void* out, T value, int64_t count) {
 
 }  // namespace
 
-int64_t PreparedProgram::scratch_bytes() const {
-  return (program->registers + 1) * register_bytes;
-}
+int64_t PreparedProgram::scratch_bytes() const { return (program->registers + 1) * register_bytes; }
 
 PreparedProgram prepare_tiles(const Program& program, int64_t columns, int64_t tile_rows) {
   PreparedProgram prepared;
   prepared.program = &program;
+  prepared.threads = thread_count();
   prepared.end = program.instructions.size();
   for (const Instruction& i : program.instructions) prepared.kernels.push_back(kernel_for(i));
   prepared.tile_rows = tile_rows;
@@ -71,7 +79,8 @@ PreparedProgram prepare_program(const Program& program, const std::vector<Segmen
   PreparedProgram prepared =
       prepare_tiles(program, 1, std::clamp<int64_t>(room, 64, most_tile_elements));
   for (const Segment& segment : segments) {
-    prepared.tiles += (segment.rows * segment.columns + prepared.tile_rows - 1) / prepared.tile_rows;
+    prepared.tiles +=
+        (segment.rows * segment.columns + prepared.tile_rows - 1) / prepared.tile_rows;
   }
   prepared.grain = std::max<int64_t>(1, grain_work / cost / prepared.tile_rows);
   if (segments.size() == 1) prepared.panels = panel_order(segments[0]);
@@ -120,10 +129,18 @@ void ProgramRun::fill(const Instruction& i, int64_t tile_rows) {
   uint64_t bits = immediates_[segment_.constants[static_cast<size_t>(i.index)]].value[0];
   double number = __builtin_bit_cast(double, bits);
   switch (i.type) {
-    case Compute::f32: fill_with(out, static_cast<float>(number), count); break;
-    case Compute::f64: fill_with(out, number, count); break;
-    case Compute::i32: fill_with(out, static_cast<int32_t>(bits), count); break;
-    default: fill_with(out, bits, count); break;
+    case Compute::f32:
+      fill_with(out, static_cast<float>(number), count);
+      break;
+    case Compute::f64:
+      fill_with(out, number, count);
+      break;
+    case Compute::i32:
+      fill_with(out, static_cast<int32_t>(bits), count);
+      break;
+    default:
+      fill_with(out, bits, count);
+      break;
   }
   if (needs_rounding(i.dtype)) {
     const void* in[1] = {out};
@@ -177,8 +194,11 @@ void ProgramRun::execute(const Instruction& i, Kernel kernel, int64_t first, int
   int64_t count = i.row ? rows : rows * columns;
   switch (i.code) {
     case Opcode::load:
-    case Opcode::iota: load(i, kernel, i.row ? first : first * columns, count); break;
-    case Opcode::constant: break;
+    case Opcode::iota:
+      load(i, kernel, i.row ? first : first * columns, count);
+      break;
+    case Opcode::constant:
+      break;
     case Opcode::random: {
       const Immediates& key = immediates_[segment_.constants[static_cast<size_t>(i.index)]];
       RandomSource source = is_floating(i.dtype) ? uniform_source(i.type) : bits_source();
@@ -245,11 +265,14 @@ void run_program(const PreparedProgram& prepared, const std::vector<Segment>& se
   int64_t tile = prepared.tile_rows;
   if (prepared.by_rows) {
     const Segment& segment = segments[0];
-    parallel_workers(segment.rows, prepared.grain, [&](int worker, int64_t begin, int64_t end) {
-      ProgramRun run(prepared, segment, buffers, immediates,
-                     scratch + worker * prepared.scratch_bytes(), std::min(tile, end - begin));
-      for (int64_t row = begin; row < end; row += tile) run.run(row, std::min(tile, end - row));
-    });
+    parallel_workers(segment.rows, prepared.grain, prepared.threads,
+                     [&](int worker, int64_t begin, int64_t end) {
+                       ProgramRun run(prepared, segment, buffers, immediates,
+                                      scratch + worker * prepared.scratch_bytes(),
+                                      std::min(tile, end - begin));
+                       for (int64_t row = begin; row < end; row += tile)
+                         run.run(row, std::min(tile, end - row));
+                     });
     return;
   }
   if (prepared.panels.memory >= 0) return run_panels(prepared, segments[0], buffers, immediates);

@@ -21,6 +21,7 @@ struct PreparedProgram {
   const Program* program = nullptr;
   size_t end = 0;  // how many of its instructions to run
   std::vector<Kernel> kernels;
+  int threads = 1;             // most workers, for which there is scratch
   int64_t tile_rows = 1;       // most rows of a tile
   int64_t register_bytes = 0;  // of one register
   int64_t grain = 1;           // rows, or tiles of an element-wise program, below which one worker
@@ -74,8 +75,8 @@ class ProgramRun {
   Place places_[most_places];
 };
 
-// Runs a whole element-wise or row group in parallel. `scratch` holds scratch_bytes() for each of
-// thread_count() workers.
+// Runs a whole element-wise or row group in parallel. `scratch` holds scratch_bytes() for each
+// worker.
 void run_program(const PreparedProgram& prepared, const std::vector<Segment>& segments,
                  void* const* buffers, const Immediates* immediates, char* scratch);
 

@@ -19,10 +19,14 @@ int64_t rounded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 Elementwise combiner(Reduction reduction) {
   switch (reduction) {
-    case Reduction::sum: return Elementwise::add;
-    case Reduction::prod: return Elementwise::mul;
-    case Reduction::max: return Elementwise::maximum;
-    case Reduction::min: return Elementwise::minimum;
+    case Reduction::sum:
+      return Elementwise::add;
+    case Reduction::prod:
+      return Elementwise::mul;
+    case Reduction::max:
+      return Elementwise::maximum;
+    case Reduction::min:
+      return Elementwise::minimum;
   }
   return Elementwise::add;
 }
@@ -48,41 +52,42 @@ void combine(Kernel kernel, char* partials, int64_t count, int64_t width, int64_
 
 // One panel of one long row: element j of the panel goes to lane j % row_lanes.
 void reduce_in_lanes(const Group& group, const PreparedReduction& shape, const Segment& segment,
-                     void* const* buffers,
-                     const Immediates* immediates, char* scratch, char* partials) {
+                     void* const* buffers, const Immediates* immediates, char* scratch,
+                     char* partials) {
   int64_t size = static_cast<int64_t>(size_of(group.type));
   RowReduction reduce = row_reduction(group.reduction, group.type);
   int16_t value = group.program.instructions.back().in[0];
   bool in_memory = group.program.instructions.size() == 1 && value < 0;
   int64_t grain = std::max<int64_t>(1, grain_elements / std::min(shape.panel, group.reduced + 1));
-  parallel_workers(group.outer * shape.panels, grain, [&](int worker, int64_t begin, int64_t end) {
-    char* registers = scratch + worker * shape.worker_bytes;
-    char* gathered = registers + shape.elements.scratch_bytes();
-    ProgramRun run(shape.elements, segment, buffers, immediates, registers, chunk);
-    for (int64_t task = begin; task < end; ++task) {
-      int64_t row = task / shape.panels, first = task % shape.panels * shape.panel;
-      int64_t count = std::min(shape.panel, group.reduced - first);
-      int64_t at = row * group.reduced + first;
-      const void* source = gathered;
-      if (in_memory) {
-        source = run.address(value, at);
-      } else {
-        for (int64_t done = 0; done < count; done += chunk) {
-          int64_t some = std::min(chunk, count - done);
-          run.run(at + done, some);
-          std::memcpy(gathered + done * size, run.address(value, at + done),
-                      static_cast<size_t>(some * size));
-        }
-      }
-      reduce(partials + task * size, source, 1, std::max<int64_t>(count, 0));
-    }
-  });
+  parallel_workers(group.outer * shape.panels, grain, shape.elements.threads,
+                   [&](int worker, int64_t begin, int64_t end) {
+                     char* registers = scratch + worker * shape.worker_bytes;
+                     char* gathered = registers + shape.elements.scratch_bytes();
+                     ProgramRun run(shape.elements, segment, buffers, immediates, registers, chunk);
+                     for (int64_t task = begin; task < end; ++task) {
+                       int64_t row = task / shape.panels, first = task % shape.panels * shape.panel;
+                       int64_t count = std::min(shape.panel, group.reduced - first);
+                       int64_t at = row * group.reduced + first;
+                       const void* source = gathered;
+                       if (in_memory) {
+                         source = run.address(value, at);
+                       } else {
+                         for (int64_t done = 0; done < count; done += chunk) {
+                           int64_t some = std::min(chunk, count - done);
+                           run.run(at + done, some);
+                           std::memcpy(gathered + done * size, run.address(value, at + done),
+                                       static_cast<size_t>(some * size));
+                         }
+                       }
+                       reduce(partials + task * size, source, 1, std::max<int64_t>(count, 0));
+                     }
+                   });
 }
 
 // One panel of rows for a stretch of columns: each output is one chain, row after row.
 void reduce_in_columns(const Group& group, const PreparedReduction& shape, const Segment& segment,
-                       void* const* buffers,
-                       const Immediates* immediates, char* scratch, char* partials) {
+                       void* const* buffers, const Immediates* immediates, char* scratch,
+                       char* partials) {
   int64_t size = static_cast<int64_t>(size_of(group.type));
   Kernel kernel = elementwise_kernel(combiner(group.reduction), group.type);
   alignas(64) char identities[chunk * 8];  // what each chain begins with
@@ -92,33 +97,33 @@ void reduce_in_columns(const Group& group, const PreparedReduction& shape, const
   int16_t value = group.program.instructions.back().in[0];
   int64_t stretches = (group.inner + chunk - 1) / chunk;
   int64_t rows_at_once = group.inner <= chunk ? std::max<int64_t>(1, chunk / group.inner) : 1;
-  int64_t work = std::max<int64_t>(1, std::min(shape.panel, group.reduced) *
-                                          std::min(group.inner, chunk));
+  int64_t work =
+      std::max<int64_t>(1, std::min(shape.panel, group.reduced) * std::min(group.inner, chunk));
   int64_t grain = std::max<int64_t>(1, grain_elements / work);
   int64_t tasks = group.outer * shape.panels * stretches;
-  parallel_workers(tasks, grain, [&](int worker, int64_t begin, int64_t end) {
-    ProgramRun run(shape.elements, segment, buffers, immediates,
-                   scratch + worker * shape.worker_bytes, chunk);
-    for (int64_t task = begin; task < end; ++task) {
-      int64_t column = task % stretches * chunk, panel = task / stretches % shape.panels;
-      int64_t outer = task / stretches / shape.panels;
-      int64_t width = std::min(chunk, group.inner - column);
-      char* result =
-          partials + ((outer * shape.panels + panel) * group.inner + column) * size;
-      std::memcpy(result, identities, static_cast<size_t>(width * size));
-      int64_t last = std::min(group.reduced, (panel + 1) * shape.panel);
-      for (int64_t row = panel * shape.panel; row < last; row += rows_at_once) {
-        int64_t rows = std::min(rows_at_once, last - row);
-        int64_t at = (outer * group.reduced + row) * group.inner + column;
-        run.run(at, rows * width);
-        const char* values = run.address(value, at);
-        for (int64_t r = 0; r < rows; ++r) {
-          const void* in[2] = {result, values + r * width * size};
-          kernel(result, in, width);
+  parallel_workers(
+      tasks, grain, shape.elements.threads, [&](int worker, int64_t begin, int64_t end) {
+        ProgramRun run(shape.elements, segment, buffers, immediates,
+                       scratch + worker * shape.worker_bytes, chunk);
+        for (int64_t task = begin; task < end; ++task) {
+          int64_t column = task % stretches * chunk, panel = task / stretches % shape.panels;
+          int64_t outer = task / stretches / shape.panels;
+          int64_t width = std::min(chunk, group.inner - column);
+          char* result = partials + ((outer * shape.panels + panel) * group.inner + column) * size;
+          std::memcpy(result, identities, static_cast<size_t>(width * size));
+          int64_t last = std::min(group.reduced, (panel + 1) * shape.panel);
+          for (int64_t row = panel * shape.panel; row < last; row += rows_at_once) {
+            int64_t rows = std::min(rows_at_once, last - row);
+            int64_t at = (outer * group.reduced + row) * group.inner + column;
+            run.run(at, rows * width);
+            const char* values = run.address(value, at);
+            for (int64_t r = 0; r < rows; ++r) {
+              const void* in[2] = {result, values + r * width * size};
+              kernel(result, in, width);
+            }
+          }
         }
-      }
-    }
-  });
+      });
 }
 
 }  // namespace
@@ -137,14 +142,14 @@ PreparedReduction prepare_reduction(const Group& group) {
 }
 
 int64_t scratch_bytes(const PreparedReduction& prepared) {
-  return prepared.worker_bytes * thread_count() + prepared.partial_bytes;
+  return prepared.worker_bytes * prepared.elements.threads + prepared.partial_bytes;
 }
 
 void run_reduction(const Group& group, const PreparedReduction& prepared, void* const* buffers,
                    const Immediates* immediates, char* scratch) {
   if (group.outer * group.inner == 0) return;
   Segment segment = flat(group.segments[0]);
-  char* partials = scratch + prepared.worker_bytes * thread_count();
+  char* partials = scratch + prepared.worker_bytes * prepared.elements.threads;
   (group.in_lanes ? reduce_in_lanes : reduce_in_columns)(group, prepared, segment, buffers,
                                                          immediates, scratch, partials);
   int64_t size = static_cast<int64_t>(size_of(group.type));
