@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learns to part two kinds of points in the plane, with a network 2-100-100-1.
+// Learns to part two kinds of points in the plane, with a network of two hidden layers.
 #include <mtorch/mtorch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,9 +115,12 @@ static void draw(const model* m, const history* h, const data* d, const char* na
     mt_tensor* z = logits(m, mt_reshape(mt_stack(plane, 2, -1), MT_DIMS(-1, 2)));
     mt_copy_to_host(mt_sigmoid(z), probability, sizeof probability);
   }
-  char title[64];
+  char title[64], subtitle[96];
+  long long width = mt_dim(mt_parameters_get(m->parameters, "first.bias"), 0);
   snprintf(title, sizeof title, "Points: %s", name);
-  picture* p = picture_open(path, title, "A network 2-100-100-1 parts two kinds of points.");
+  snprintf(subtitle, sizeof subtitle, "A network 2-%lld-%lld-1 parts two kinds of points.", width,
+           width);
+  picture* p = picture_open(path, title, subtitle);
   history_draw_figures(h, p, seconds);
   picture_boundary(p, "What the network believes", probability, grid, low, high, d->points,
                    d->labels, (size_t)d->count);
