@@ -111,7 +111,7 @@ using namespace mt::api;
 
 mt_status mt_eval(mt_tensor* const* tensors, size_t n) {
   return run("eval", [&] {
-    if (n == 0) return evaluate_held();
+    if (n == 0) return settle();
     required(tensors, "the array of tensors");
     SmallVector<Tensor, 8> requested;
     for (size_t i = 0; i < n; ++i) requested.push_back(value(tensors[i]));

@@ -179,8 +179,8 @@ void backward(const Tensor& output, const Tensor& seed, bool retain, bool differ
     if (node->variable) continue;
     node->requires_gradient = false;
     node->history_forgotten = true;
-    // Once computed, these need their inputs no longer, unless a tape shows them.
-    if (node->tapes) continue;
+    // Once computed, these need their inputs no longer, unless a tape shows them or a sum may.
+    if (node->tapes || keeps_operands(*node.node())) continue;
     node->keeps_inputs = false;
     if (node->ready()) node->inputs.clear();
   }

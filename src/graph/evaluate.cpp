@@ -57,14 +57,6 @@ void hold(Window& window, std::vector<Tensor>* held) {
 
 }  // namespace
 
-void evaluate_held() {
-  Window& window = Window::current();
-  std::vector<Tensor> held;
-  std::lock_guard lock(window.mutex);
-  hold(window, &held);
-  evaluate(held.data(), held.size());
-}
-
 void settle() {
   Window& window = Window::current();
   std::vector<Tensor> held;
@@ -73,6 +65,10 @@ void settle() {
     hold(window, &held);
   }
   evaluate(held.data(), held.size());
+}
+
+void bring_here(const Tensor& tensor) {
+  if (!tensor->ready() && tensor->window.load() != &Window::current()) evaluate(tensor);
 }
 
 }  // namespace mt

@@ -22,7 +22,8 @@ inline void evaluate(const Tensor& tensor) { evaluate(&tensor, 1); }
 void flush();
 // Computes every pending value of the calling thread that something holds.
 void settle();
-// Evaluates everything that is pending on the calling thread and that somebody still holds.
-void evaluate_held();
+// Makes sure that a tensor is ready or pending on the calling thread, so that its node may be read:
+// another thread may be giving it its value at this moment.
+void bring_here(const Tensor& tensor);
 
 }  // namespace mt

@@ -39,7 +39,7 @@ Tensor prepare(Node* node) {
   Tensor tensor(node);
   Window& window = Window::current();
   for (const Tensor& input : node->inputs) {
-    if (!input->ready() && input->window.load() != &window) evaluate(input);
+    bring_here(input);
     node->requires_gradient |= input->requires_gradient;
   }
   node->requires_gradient = node->requires_gradient && gradients_recorded &&
@@ -117,8 +117,7 @@ Tensor record_source(const Op& op, Dtype dtype, const Shape& shape, Device& devi
 }
 
 Layout view_layout(const Tensor& input) {
-  // Another thread may be giving it its value at this moment.
-  if (!input->ready() && input->window.load() != &Window::current()) evaluate(input);
+  bring_here(input);
   if (input->ready() || input->base) return input->layout();
   return contiguous_layout(input.shape());
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions over any set of axes. A reduce node drops its axes; keepdims is a reshape after it.
+#include "graph/evaluate.h"
 #include "ops/ops.h"
 #include "ops/reduction.h"
 #include "tensor/error.h"
@@ -59,7 +60,8 @@ Tensor reduce(Reduction reduction, const Tensor& x, const Dims& axes, bool keep)
   Dims chosen = normalize_axes(axes, x.rank(), op.name);
   Shape kept = kept_shape(x.shape(), chosen), dropped;
   for (int i = 0; i < x.rank(); ++i) {
-    if (!chosen.contains(i)) dropped.push_back(x.shape()[i]);
+    if (!chosen.contains(i))
+      dropped.push_back(x.shape()[i]);
     else if (x.shape()[i] == 0 && reduction >= Reduction::max) {
       fail(Code::invalid, "%s: axis %d of %s is empty and has no extreme", op.name, i,
            to_string(x.shape()).c_str());
@@ -80,9 +82,9 @@ Tensor widened(const Tensor& x) {
 // contraction: nothing of the product's size is ever stored. A node that is such a product keeps
 // its operands for this (Op::keeps_broadcast), so that eager and deferred runs agree.
 Tensor sum_of_product(const Tensor& x, const Dims& axes) {
-  if (x->op->kind != OpKind::elementwise ||
-      x->op->code != static_cast<uint8_t>(Elementwise::mul) || x->inputs.empty() ||
-      x->variable || !is_floating(x.dtype())) {
+  bring_here(x);
+  if (x->op->kind != OpKind::elementwise || x->op->code != static_cast<uint8_t>(Elementwise::mul) ||
+      x->inputs.empty() || !keeps_operands(*x.node()) || x->variable || !is_floating(x.dtype())) {
     return nullptr;
   }
   const Tensor* operand[2] = {&x->inputs[0], &x->inputs[1]};
@@ -113,7 +115,8 @@ Tensor sum_of_product(const Tensor& x, const Dims& axes) {
     while (padded.rank() < x.rank()) padded.insert(0, 1);
     full = reshape(full, padded);
     Dims permutation;
-    for (const Dims* part : {static_cast<const Dims*>(&batch), &rows, static_cast<const Dims*>(&k)}) {
+    for (const Dims* part :
+         {static_cast<const Dims*>(&batch), &rows, static_cast<const Dims*>(&k)}) {
       for (int64_t d : *part) permutation.push_back(d);
     }
     Shape shape;

@@ -80,7 +80,7 @@ TEST_F(Threads, HandlesAreReleasedElsewhere) {
     delete box.exchange(new Tensor(y));
     y = nullptr;
     if (i % 3 == 0) flush();
-    if (i % 7 == 0) evaluate_held();
+    if (i % 7 == 0) settle();
   }
   done = true;
   releaser.join();
