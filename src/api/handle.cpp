@@ -43,7 +43,7 @@ void* take_memory() {
 
 void give_memory(mt_tensor* handle) {
   ThreadState& thread = thread_state;
-  if (thread.ended || thread.free_count >= most_spare_handles) {
+  if (!thread.watched || thread.ended || thread.free_count >= most_spare_handles) {
     ::operator delete(handle);
     return;
   }

@@ -9,7 +9,11 @@ namespace {
 
 class Misuse : public Api {
  protected:
-  mt_tensor* x = floats({1, 2, 3, 4, 5, 6}, {2, 3});
+  void SetUp() override {
+    Api::SetUp();
+    x = floats({1, 2, 3, 4, 5, 6}, {2, 3});
+  }
+  mt_tensor* x = nullptr;
 };
 
 TEST_F(Misuse, Null) {
