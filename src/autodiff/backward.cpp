@@ -160,18 +160,18 @@ void backward(const Tensor& output, const Tensor& seed, bool retain, bool differ
     GradientMode mode(differentiable && gradient_mode());
     Collected collected = walk(order, {output}, {seed}, leaves);
     // All sums are recorded before any gradient changes: a call that fails has changed nothing.
-    std::vector<Tensor> sums;
+    // A leaf bound anew in between has several values here, and one gradient.
+    std::unordered_map<Variable*, Tensor> sums;
     for (const Tensor& leaf : leaves) {
-      Tensor gradient = collected[leaf.node()];
-      if (gradient && !leaf->variable->abandoned()) {
-        const Tensor& before = leaf->variable->gradient.get();
-        if (before) gradient = add(before, gradient);
-      }
-      sums.push_back(std::move(gradient));
+      const Tensor& gradient = collected[leaf.node()];
+      Variable* variable = leaf->variable.get();
+      if (!gradient || variable->abandoned()) continue;
+      Tensor& sum = sums[variable];
+      if (!sum) sum = variable->gradient.get();
+      sum = sum ? add(sum, gradient) : gradient;
     }
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      Variable& variable = *leaves[i]->variable;
-      if (sums[i] && !variable.abandoned()) variable.gradient.set(std::move(sums[i]));
+    for (auto& [variable, sum] : sums) {
+      if (!variable->abandoned()) variable->gradient.set(std::move(sum));
     }
   }
   if (retain || differentiable) return;
