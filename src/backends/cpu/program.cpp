@@ -75,9 +75,10 @@ PreparedProgram prepare_program(const Program& program, const std::vector<Segmen
     prepared.grain = std::max(rows, grain_work / cost / columns);
     return prepared;
   }
-  int64_t room = stack_registers / (program.registers + 1) / element_bytes(program) / 64 * 64;
+  int64_t room = stack_registers / (program.registers + 1) / element_bytes(program);
+  room = room / (room < 64 ? 16 : 64) * (room < 64 ? 16 : 64);  // whole cache lines
   PreparedProgram prepared =
-      prepare_tiles(program, 1, std::clamp<int64_t>(room, 64, most_tile_elements));
+      prepare_tiles(program, 1, std::clamp<int64_t>(room, 16, most_tile_elements));
   for (const Segment& segment : segments) {
     prepared.tiles +=
         (segment.rows * segment.columns + prepared.tile_rows - 1) / prepared.tile_rows;
