@@ -333,6 +333,9 @@ class Grouper {
     int64_t columns = element_count(shape.reduced);
     if (!shape.inner.empty()) return refuse(i, "it reduces leading dimensions");
     if (columns > longest_row || columns == 0) return refuse(i, "its rows do not fit in cache");
+    if (group->row_shape.rank() + shape.reduced.rank() > max_rank) {
+      return refuse(i, "the group would have too many dimensions");
+    }
     if (shape.permutation.empty()) {
       // What it reads must be addressable over the group's dimensions, which may differ from its
       // own: its results may have been reshaped.
