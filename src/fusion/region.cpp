@@ -158,6 +158,7 @@ void build_region(Window& window, Device& device, Region* region) {
     const Storage& storage = *node.storage;
     region->leaves[i].donatable = node.references() == uses[i] && storage.unique() &&
                                   !storage.borrowed() && !storage.pinned() && node.offset == 0 &&
+                                  storage.bytes() == static_cast<size_t>(node.bytes()) &&
                                   is_contiguous(node.shape, node.strides);
   }
 }

@@ -236,7 +236,8 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
     const Binding& binding = recording.leaves[static_cast<size_t>(leaf)];
     const Node& node = *held[static_cast<size_t>(binding.cell)].node();
     return node.references() == 2 && node.storage->unique() && !node.storage->borrowed() &&
-           !node.storage->pinned() && node.offset == 0;
+           !node.storage->pinned() && node.offset == 0 &&
+           node.storage->bytes() == static_cast<size_t>(node.bytes());
   };
   execution.take_memory(
       [](const void* context, int leaf) {
