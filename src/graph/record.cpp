@@ -106,6 +106,7 @@ Tensor record(const Op& op, Dtype dtype, const Shape& shape, Inputs inputs, Attr
            device.name.c_str(), input.device().name.c_str());
     }
   }
+  check_shape(shape, size_of(dtype), op.name);  // broadcasting can make any size
   return record_node(op, dtype, shape, device, std::move(inputs), std::move(attributes),
                      immediates);
 }
@@ -123,6 +124,7 @@ Layout view_layout(const Tensor& input) {
 }
 
 Tensor record_view(const Op& op, const Tensor& input, const Layout& layout, Attributes attributes) {
+  check_shape(layout.shape, size_of(input.dtype()), op.name);
   Node* node = new Node(op, input.dtype(), layout.shape, input.device());
   node->inputs = {input};
   node->attributes = std::move(attributes);

@@ -7,6 +7,8 @@
 // and dw = correlate(x, dy); and the transposes of those are again among the three. Each node's
 // inputs are the two operands as the contraction reads them, which take no part in gradients, and
 // then the operands themselves, which do.
+#include <algorithm>
+
 #include "ops/ops.h"
 #include "tensor/error.h"
 
@@ -230,7 +232,9 @@ Call check(const char* name, const Tensor& x, const Tensor& w, const Convolution
     g.padding[i] = how.padding[i];
     g.dilation[i] = how.dilation[i];
     g.kernel[i] = w.shape()[2 + i];
-    if (g.stride[i] < 1 || g.padding[i] < 0 || g.dilation[i] < 1) {
+    constexpr int64_t most = int64_t{1} << 31;  // what is computed from these fits
+    if (g.stride[i] < 1 || g.padding[i] < 0 || g.dilation[i] < 1 ||
+        std::max({g.stride[i], g.padding[i], g.dilation[i]}) > most) {
       fail(Code::invalid, "%s: stride %s, padding %s, dilation %s: impossible", name,
            to_string(how.stride).c_str(), to_string(how.padding).c_str(),
            to_string(how.dilation).c_str());

@@ -196,7 +196,8 @@ Tensor unsqueeze(const Tensor& x, int axis) {
 
 Tensor window(const Tensor& x, int axis, int64_t size, int64_t step, int64_t dilation) {
   axis = normalize_axis(axis, x.rank(), "window");
-  if (size < 1 || step < 1 || dilation < 1 || dilation * (size - 1) + 1 > x.shape()[axis]) {
+  int64_t extent = x.shape()[axis];
+  if (size < 1 || step < 1 || dilation < 1 || extent < 1 || size - 1 > (extent - 1) / dilation) {
     fail(Code::shape, "window: size %lld, step %lld, dilation %lld do not fit axis %d of %s",
          static_cast<long long>(size), static_cast<long long>(step),
          static_cast<long long>(dilation), axis, to_string(x.shape()).c_str());
