@@ -49,7 +49,7 @@ void Tape::begin() {
 void Tape::end() {
   if (!window_) return;
   auto& tapes = window_->tapes;
-  tapes.erase(std::find(tapes.begin(), tapes.end(), this));
+  tapes.erase(std::remove(tapes.begin(), tapes.end(), this), tapes.end());
   window_ = nullptr;
 }
 

@@ -35,6 +35,7 @@ Window& Window::current() {
       }
     }
     ~Lease() {
+      window->tapes.clear();  // they do not record the next thread
       std::lock_guard lock(pool_mutex());
       pool().push_back(window);
     }
