@@ -26,7 +26,7 @@ MT_API const char* mt_default_device(void);
 /// Sets it, for the whole process.
 MT_API mt_status mt_set_default_device(const char* device);
 
-/// How many threads CPU kernels use: at first OMP_NUM_THREADS or every core of this process. Never
+/// How many threads CPU kernels use: at first every core that this process may run on. Never
 /// changes a result.
 MT_API int mt_threads(void);
 /// Sets it, for the whole process. MT_EINVAL below 1.
