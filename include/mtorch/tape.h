@@ -68,7 +68,8 @@ MT_API mt_status mt_zero_grad(mt_tensor* const* params, size_t n);
 /// function: touches no accumulated gradient and forgets no history. `output_gradients` (NULL, or
 /// an element NULL: ones) match `outputs`; fills `ninputs` results. An input may be any tensor of
 /// the history; one that the outputs do not depend on gets zeros, one that does not require a
-/// gradient is MT_ENOGRAD. The results carry a history in turn, for gradients of gradients, unless
+/// gradient is MT_ENOGRAD, and so is a broadcast product that is only summed, since that runs as a
+/// contraction and never forms it: ask for its factors', or mt_copy() it. The results carry a history in turn, for gradients of gradients, unless
 /// called within MT_NO_GRAD, which saves memory.
 MT_API mt_status mt_grad(mt_tensor* const* outputs, size_t noutputs, mt_tensor* const* inputs,
                          size_t ninputs, mt_tensor* const* output_gradients, mt_tensor** results);

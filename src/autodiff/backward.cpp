@@ -145,7 +145,15 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vec
   std::vector<Tensor> result;
   for (const Tensor& input : inputs) {
     auto found = collected.find(input.node());
-    result.push_back(found == collected.end() ? nullptr : found->second);
+    bool reached = found != collected.end() && found->second;
+    if (!reached && keeps_operands(*input.node()) && input.requires_gradient()) {
+      // A sum of it was recorded as a contraction of its operands, which goes past it.
+      fail(Code::no_gradient,
+           "gradient: the product %s is summed without ever being formed; ask for the gradients of "
+           "its factors, or copy it first",
+           to_string(input.shape()).c_str());
+    }
+    result.push_back(reached ? found->second : nullptr);
   }
   return result;
 }
