@@ -166,7 +166,7 @@ void backward(const Tensor& output, const Tensor& seed, bool retain, bool differ
   }
   {
     GradientMode mode(differentiable && gradient_mode());
-    Collected collected = walk(order, {output}, {seed}, leaves);
+    Collected collected = walk(order, {output}, {seed}, {});  // what arrives at leaves stays
     // All sums are recorded before any gradient changes: a call that fails has changed nothing.
     // A leaf bound anew in between has several values here, and one gradient.
     std::unordered_map<Variable*, Tensor> sums;
