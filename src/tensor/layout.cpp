@@ -46,16 +46,16 @@ Layout slice(const Layout& layout, int axis, int64_t start, int64_t length, int6
   Layout result = layout;
   if (length > 0) result.offset += start * layout.strides[axis];
   result.shape[axis] = length;
-  result.strides[axis] = layout.strides[axis] * step;
+  if (length > 1) result.strides[axis] *= step;  // else it may be any number
   return result;
 }
 
 Layout window(const Layout& layout, int axis, int64_t size, int64_t step, int64_t dilation) {
   Layout result = layout;
   result.shape[axis] = (layout.shape[axis] - dilation * (size - 1) - 1) / step + 1;
-  result.strides[axis] = layout.strides[axis] * step;
+  if (result.shape[axis] > 1) result.strides[axis] *= step;
   result.shape.push_back(size);
-  result.strides.push_back(layout.strides[axis] * dilation);
+  result.strides.push_back(layout.strides[axis] * (size > 1 ? dilation : 1));
   return result;
 }
 
