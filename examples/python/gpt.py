@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Learns to write like a text, character by character, with a small transformer of the decoder
+kind (Radford and others, 2019). The last tenth of the text is held out."""
+import sys
+import time
+
+import numpy as np
+import support
+
+import mtorch as mt
+from mtorch import nn, optim
+
+
+class Block(nn.Module):
+    """x + attention(norm(x)), then x + shrink(gelu(grow(norm(x))))."""
+
+    def __init__(self, width, heads):
+        self.norm1 = nn.LayerNorm(width)
+        self.attention = nn.MultiheadAttention(width, heads, causal=True)
+        self.norm2 = nn.LayerNorm(width)
+        self.grow = nn.Linear(width, 4 * width)
+        self.shrink = nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.shrink(mt.gelu(self.grow(self.norm2(x)), "tanh"))
+
+
+class Transformer(nn.Module):
+    def __init__(self, symbols, context, width, heads, blocks):
+        self.context = context
+        self.symbol = nn.Embedding(symbols, width)
+        self.place = nn.Embedding(context, width)
+        self.blocks = [Block(width, heads) for _ in range(blocks)]
+        self.norm = nn.LayerNorm(width)
+        self.output = nn.Linear(width, symbols, bias=False)
+        # Small weights and no biases, so that all symbols begin about equally likely.
+        for name, tensor in self.named_parameters():
+            if tensor.ndim == 2:
+                nn.init.normal_(tensor, 0, 0.02)
+            if "bias" in name:
+                nn.init.zeros_(tensor)
+
+    def forward(self, symbols):
+        """Symbols [n, context] to what may follow each of them, [n, context, symbols]."""
+        x = self.symbol(symbols) + self.place(mt.arange(self.context))
+        for block in self.blocks:
+            x = block(x)
+        return self.output(self.norm(x))
+
+    def loss(self, text, starts):
+        """Nats a character, for the stretches of text that begin at `starts`, [n, 1]."""
+        at = starts + mt.arange(self.context)
+        return nn.cross_entropy(self(text[at]), text[at + 1])
+
+
+@mt.no_grad()
+def evaluate(network, text, part=64):
+    """Over the whole text, in stretches that follow each other, a few at a time."""
+    context = network.context
+    count = (len(text) - 1) // context
+    total = 0.0
+    for i in range(0, count, part):
+        end = min(i + part, count)
+        starts = mt.arange(i * context, end * context, context).reshape(-1, 1)
+        total += network.loss(text, starts).item() * (end - i)
+    return total / count
+
+
+@mt.no_grad()
+def write(network, alphabet, length, seed):
+    """Continues a line break by `length` characters. What stands right of the place that is asked
+    about cannot be seen from there, so the window has one shape from the first character on."""
+    numbers, window, filled = support.random_uniform(seed), np.zeros(network.context, np.int64), 1
+    window[0] = max(alphabet.find(b"\n"), 0)
+    sample = bytearray()
+    for _ in range(length):
+        logits = network(mt.asarray(window[None]))[0, filled - 1].numpy().astype(np.float64)
+        odds = np.cumsum(np.exp(logits - logits.max()))
+        symbol = min(np.searchsorted(odds, next(numbers) * odds[-1], "right"), len(odds) - 1)
+        sample.append(alphabet[symbol])
+        if filled == network.context:
+            window[:-1] = window[1:].copy()
+            filled -= 1
+        window[filled] = symbol
+        filled += 1
+    return sample.decode(errors="replace")
+
+
+def main():
+    options = support.parse(
+        __doc__, lambda options: "gpt", text=(None, "the text to learn from, plain or gzip"),
+        steps=(3000, "training steps"), sequences=(32, "stretches of text a step"),
+        rate=(2e-3, "highest learning rate of AdamW"),
+        every=(250, "steps between two looks at the held-out text"),
+        blocks=(4, "attention blocks"), width=(128, "width of the network"),
+        heads=(4, "heads of each attention"), context=(64, "characters that it sees"),
+        length=(600, "characters of the sample"))
+    if not options.text:
+        options.refuse("--text is needed")
+    symbols, alphabet = support.read_text(options.text)
+    most = len(symbols) - len(symbols) // 10
+    text, unseen = mt.asarray(symbols[:most]), mt.asarray(symbols[most:])
+    if len(unseen) <= options.context:
+        options.refuse("--text: too short")
+
+    def make():
+        return Transformer(len(alphabet), options.context, options.width, options.heads,
+                           options.blocks)
+
+    network, reloaded = make(), make()
+    optimizer = optim.AdamW(network.parameters(), options.rate)
+
+    @mt.trace  # recorded once; each replay draws new stretches
+    def step():
+        starts = mt.random.integers(0, most - options.context, (options.sequences, 1))
+        loss = network.loss(text, starts)
+        loss.backward()
+        optimizer.clip_grad_norm(1)
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss
+
+    looks, losses, last, seconds = [], [], float("nan"), 0.0
+    progress = support.Progress("step", options.steps)
+    for i in range(options.steps):
+        start = time.perf_counter()
+        optimizer.lr = optim.schedule_warmup(1, i, 100) * optim.schedule_cosine(
+            options.rate, i, options.steps, options.rate / 10)
+        loss = step().item()
+        seconds += time.perf_counter() - start
+        losses.append(loss)
+        if (i + 1) % options.every == 0 or i + 1 == options.steps:
+            last = evaluate(network, unseen)
+            looks.append((i + 1, np.mean(losses), last))
+            losses = []
+        progress.show(i + 1, f"loss {loss:.3f}" + (f"  held out {last:.3f} nats" if looks else ""))
+    progress.end()
+
+    weights = f"{options.out}.safetensors"
+    network.save(weights)
+    reloaded.load(weights)
+    same = evaluate(reloaded, unseen) == last
+    print(write(reloaded, alphabet, options.length, options.seed), end="\n\n")
+    print(f"held out:    {last:.4f} nats a character")
+    print(f"training:    {1e3 * seconds / options.steps:.3g} ms a step")
+    status = support.report_weights(weights, same)
+    at, trained_on, held_out = zip(*looks)
+    support.picture(f"{options.out}.svg", "A small transformer learns to write", support.curves(
+        at, [("trained on", trained_on), ("held out", held_out)], "step", "nats a character"))
+    return status
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (mt.Error, OSError) as error:
+        sys.exit(str(error))
