@@ -73,7 +73,9 @@ struct type {
 };
 %ignore release;
 %enddef
+#ifndef SWIGPYTHON  // which has a type of its own, for speed
 MT_OBJECT(mt_tensor, Tensor, mt_release)
+#endif
 MT_OBJECT(mt_parameters, Parameters, mt_parameters_release)
 MT_OBJECT(mt_optimizer, Optimizer, mt_optimizer_release)
 MT_OBJECT(mt_tape, Tape, mt_tape_release)

@@ -31,7 +31,7 @@
       PyObject* item = PySequence_Fast_GET_ITEM(items, (Py_ssize_t)i);
       mt_tensor* tensor = NULL;
       if (item == Py_None) continue;
-      if (!SWIG_IsOK(SWIG_ConvertPtr(item, (void**)&tensor, SWIGTYPE_p_mt_tensor, 0))) {
+      if (!is_tensor(item, &tensor)) {
         PyErr_Format(PyExc_TypeError, "the function returned %s where a tensor was expected",
                      Py_TYPE(item)->tp_name);
         fine = false;

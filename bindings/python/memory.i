@@ -7,7 +7,7 @@
 %nothread from_capsule;
 %nothread set_array_to_tensor;
 
-%fragment("buffers", "header", fragment="as_tensor") {
+%fragment("buffers", "header") {
   // struct's code of each element type; "" where it has none.
   static const struct {
     mt_dtype dtype;
@@ -183,7 +183,7 @@ static PyObject* tensor_of_bytes(PyObject* data, const int64_t* dims, size_t ndi
 }
 %}
 
-%fragment("dlpack", "header", fragment="as_tensor") {
+%fragment("dlpack", "header") {
   // The parts of dmlc/dlpack's structures that a capsule needs: how to let go of one.
   typedef struct {
     void* data;

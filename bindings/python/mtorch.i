@@ -6,11 +6,14 @@
 %{
 #include <limits.h>
 #include <mtorch/mtorch.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <structmember.h>
 %}
 
 %include "errors.i"
+%include "operators.i"
 %include "typemaps.i"
 
 // The interpreter is free for other threads while the library works, except in what only looks.
@@ -35,7 +38,7 @@
 %nothread mt_version_text;
 
 %include "../mtorch.i"
-%include "operators.i"
+%include "indexing.i"
 %include "results.i"
 %include "callbacks.i"
 %include "memory.i"

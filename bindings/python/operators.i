@@ -1,48 +1,197 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python's operators as methods; what is no operand gives NotImplemented.
-%define MT_OPERATOR(name, function)
-%feature("kwargs", "0") mt_tensor::__##name##__;
-%feature("kwargs", "0") mt_tensor::__r##name##__;
-%extend mt_tensor {
-  mt_tensor* __##name##__(mt_tensor* other) { return function($self, other); }
-  mt_tensor* __r##name##__(mt_tensor* other) { return function(other, $self); }
-}
-%enddef
-MT_OPERATOR(add, mt_add)
-MT_OPERATOR(sub, mt_sub)
-MT_OPERATOR(mul, mt_mul)
-MT_OPERATOR(truediv, mt_div)
-MT_OPERATOR(floordiv, mt_floor_divide)
-MT_OPERATOR(mod, mt_remainder)
-MT_OPERATOR(pow, mt_pow)
-MT_OPERATOR(matmul, mt_matmul)
-MT_OPERATOR(and, mt_bitwise_and)
-MT_OPERATOR(or, mt_bitwise_or)
-MT_OPERATOR(xor, mt_bitwise_xor)
-MT_OPERATOR(lshift, mt_bitwise_left_shift)
-MT_OPERATOR(rshift, mt_bitwise_right_shift)
+// The type under mtorch.Tensor: a handle, with Python's operators in its slots, where they cost
+// least. What is no operand gives NotImplemented.
+%{
+typedef struct {
+  PyObject_HEAD
+  mt_tensor* handle;
+  PyObject* weak_references;
+} tensor_object;
 
-%define MT_COMPARISON(name, function)
-%feature("kwargs", "0") mt_tensor::__##name##__;
-%extend mt_tensor {
-  mt_tensor* __##name##__(mt_tensor* other) { return function($self, other); }
-}
-%enddef
-MT_COMPARISON(eq, mt_equal)
-MT_COMPARISON(ne, mt_not_equal)
-MT_COMPARISON(lt, mt_less)
-MT_COMPARISON(le, mt_less_equal)
-MT_COMPARISON(gt, mt_greater)
-MT_COMPARISON(ge, mt_greater_equal)
+static PyTypeObject* tensor_base;   // has the slots
+static PyTypeObject* tensor_class;  // what results are: mtorch.Tensor
 
-%feature("kwargs", "0") mt_tensor::__getitem__;
-%feature("kwargs", "0") mt_tensor::__setitem__;
-%extend mt_tensor {
-  mt_tensor* __neg__() { return mt_neg($self); }
-  mt_tensor* __abs__() { return mt_abs($self); }
-  mt_tensor* __invert__() { return mt_bitwise_invert($self); }
-  mt_tensor* __getitem__(const mt_index_item* items, size_t n) { return mt_index($self, items, n); }
-  void __setitem__(const mt_index_item* items, size_t n, mt_tensor* value) {
-    mt_index_put($self, items, n, value);
+static PyObject* from_tensor(mt_tensor* tensor) {  // which is new
+  if (!tensor) Py_RETURN_NONE;
+  PyObject* object = tensor_class->tp_alloc(tensor_class, 0);
+  mt_take(tensor);
+  if (object) {
+    ((tensor_object*)object)->handle = tensor;
+  } else {
+    mt_release(tensor);
+  }
+  return object;
+}
+
+static PyObject* from_borrowed(mt_tensor* tensor) { return from_tensor(mt_retain(tensor)); }
+
+static bool is_tensor(PyObject* object, mt_tensor** tensor) {
+  if (!PyObject_TypeCheck(object, tensor_base)) return false;
+  *tensor = ((tensor_object*)object)->handle;
+  return true;
+}
+
+// Whether `object` is a single number; `number` is then a new handle of its value, or NULL with an
+// exception.
+static bool as_number(PyObject* object, mt_tensor** number) {
+  *number = NULL;
+  if (PyFloat_Check(object)) {
+    *number = mt_take(mt_number(PyFloat_AS_DOUBLE(object)));
+  } else if (PyBool_Check(object)) {
+    *number = mt_take(mt_full(NULL, 0, object == Py_True, MT_BOOL, NULL));
+  } else if (PyLong_Check(object) || (!PySequence_Check(object) && PyIndex_Check(object))) {
+    PyObject* whole = PyNumber_Index(object);
+    long long value = whole ? PyLong_AsLongLong(whole) : -1;
+    Py_XDECREF(whole);
+    if (!PyErr_Occurred()) *number = mt_take(mt_whole_number(value));
+  } else {
+    PyNumberMethods* methods = Py_TYPE(object)->tp_as_number;
+    if (!methods || !methods->nb_float || PySequence_Check(object)) return false;
+    double value = PyFloat_AsDouble(object);  // NumPy's scalars
+    if (!PyErr_Occurred()) *number = mt_take(mt_number(value));
+  }
+  if (!*number && !PyErr_Occurred()) raise_error();
+  return true;
+}
+
+// The handle in `object`. When it is a number, `*number` owns the handle. False: it is neither, or
+// an exception is set.
+static bool as_tensor(PyObject* object, mt_tensor** tensor, mt_tensor** number) {
+  if (is_tensor(object, tensor)) return true;
+  if (!as_number(object, number)) return false;
+  *tensor = *number;
+  return *number != NULL;
+}
+
+static bool not_a_tensor(PyObject* object) {
+  if (!PyErr_Occurred()) {
+    PyErr_Format(PyExc_TypeError, "expected a tensor or a number, not %s",
+                 Py_TYPE(object)->tp_name);
+  }
+  return false;
+}
+
+static PyObject* apply_unary(mt_tensor* (*function)(mt_tensor*), PyObject* object) {
+  mt_tensor *x = ((tensor_object*)object)->handle, *y;
+  Py_BEGIN_ALLOW_THREADS
+  y = function(x);
+  Py_END_ALLOW_THREADS
+  return raise_error() ? NULL : from_tensor(y);
+}
+
+static PyObject* apply_binary(mt_tensor* (*function)(mt_tensor*, mt_tensor*), PyObject* left,
+                              PyObject* right) {
+  mt_tensor *a, *b, *y = NULL, *numbers[2] = {NULL, NULL};
+  bool operands = as_tensor(left, &a, &numbers[0]) && as_tensor(right, &b, &numbers[1]);
+  if (operands) {
+    Py_BEGIN_ALLOW_THREADS
+    y = function(a, b);
+    Py_END_ALLOW_THREADS
+  }
+  mt_release(numbers[0]);
+  mt_release(numbers[1]);
+  if (!operands && !PyErr_Occurred()) Py_RETURN_NOTIMPLEMENTED;
+  return PyErr_Occurred() || raise_error() ? NULL : from_tensor(y);
+}
+
+#define UNARY_SLOT(name) \
+  static PyObject* slot_##name(PyObject* x) { return apply_unary(mt_##name, x); }
+#define BINARY_SLOT(name) \
+  static PyObject* slot_##name(PyObject* a, PyObject* b) { return apply_binary(mt_##name, a, b); }
+UNARY_SLOT(neg)
+UNARY_SLOT(abs)
+UNARY_SLOT(bitwise_invert)
+BINARY_SLOT(add)
+BINARY_SLOT(sub)
+BINARY_SLOT(mul)
+BINARY_SLOT(div)
+BINARY_SLOT(floor_divide)
+BINARY_SLOT(remainder)
+BINARY_SLOT(matmul)
+BINARY_SLOT(bitwise_and)
+BINARY_SLOT(bitwise_or)
+BINARY_SLOT(bitwise_xor)
+BINARY_SLOT(bitwise_left_shift)
+BINARY_SLOT(bitwise_right_shift)
+
+static PyObject* slot_pow(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return apply_binary(mt_pow, a, b);
+}
+
+static PyObject* slot_compare(PyObject* a, PyObject* b, int operation) {
+  switch (operation) {
+    case Py_LT: return apply_binary(mt_less, a, b);
+    case Py_LE: return apply_binary(mt_less_equal, a, b);
+    case Py_EQ: return apply_binary(mt_equal, a, b);
+    case Py_NE: return apply_binary(mt_not_equal, a, b);
+    case Py_GT: return apply_binary(mt_greater, a, b);
+    default: return apply_binary(mt_greater_equal, a, b);
   }
 }
+
+static void tensor_dealloc(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (((tensor_object*)object)->weak_references) PyObject_ClearWeakRefs(object);
+  mt_release(((tensor_object*)object)->handle);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+static PyObject* slot_get(PyObject* object, PyObject* key);
+static int slot_set(PyObject* object, PyObject* key, PyObject* value);
+
+// Where weak references are kept, so that the class need not add a place, and with it a visit by
+// the garbage collector: a tensor refers to no Python object.
+static PyMemberDef tensor_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(tensor_object, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot tensor_slots[] = {
+    {Py_tp_members, tensor_members},
+    {Py_tp_dealloc, (void*)tensor_dealloc},
+    {Py_tp_richcompare, (void*)slot_compare},
+    {Py_tp_hash, (void*)_Py_HashPointer},
+    {Py_nb_negative, (void*)slot_neg},
+    {Py_nb_absolute, (void*)slot_abs},
+    {Py_nb_invert, (void*)slot_bitwise_invert},
+    {Py_nb_add, (void*)slot_add},
+    {Py_nb_subtract, (void*)slot_sub},
+    {Py_nb_multiply, (void*)slot_mul},
+    {Py_nb_true_divide, (void*)slot_div},
+    {Py_nb_floor_divide, (void*)slot_floor_divide},
+    {Py_nb_remainder, (void*)slot_remainder},
+    {Py_nb_power, (void*)slot_pow},
+    {Py_nb_matrix_multiply, (void*)slot_matmul},
+    {Py_nb_and, (void*)slot_bitwise_and},
+    {Py_nb_or, (void*)slot_bitwise_or},
+    {Py_nb_xor, (void*)slot_bitwise_xor},
+    {Py_nb_lshift, (void*)slot_bitwise_left_shift},
+    {Py_nb_rshift, (void*)slot_bitwise_right_shift},
+    {Py_mp_subscript, (void*)slot_get},
+    {Py_mp_ass_subscript, (void*)slot_set},
+    {0, NULL},
+};
+static PyType_Spec tensor_spec = {
+    "mtorch.native.Tensor", sizeof(tensor_object), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, tensor_slots};
+%}
+
+%init %{
+  tensor_base = tensor_class = (PyTypeObject*)PyType_FromSpec(&tensor_spec);
+  if (!tensor_base) return NULL;
+  Py_INCREF(tensor_base);
+  PyModule_AddObject(m, "Tensor", (PyObject*)tensor_base);
+%}
+%pythoncode %{
+Tensor = _native.Tensor
+%}
+
+%nothread set_tensor_class;
+%inline %{
+static void set_tensor_class(PyObject* type) {
+  Py_INCREF(type);
+  tensor_class = (PyTypeObject*)type;
+}
+%}

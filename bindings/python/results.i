@@ -12,7 +12,7 @@
 %nothread tape_again;
 %nothread generator_get_state;
 
-%fragment("results", "header", fragment="as_tensor") {
+%fragment("results", "header") {
   static PyObject* tuple_of_sizes(const int64_t* sizes, size_t n) {
     PyObject* tuple = PyTuple_New((Py_ssize_t)n);
     for (size_t i = 0; tuple && i < n; i++) {

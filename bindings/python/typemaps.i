@@ -3,89 +3,21 @@
 
 // ------------------------------------------------------------------------------------ Tensors
 // A Python number stands for a tensor of its value that takes the other operand's type.
-%fragment("as_tensor", "header") {
-  // Whether `object` is a single number; `number` is then a new handle of its value, or NULL with
-  // an exception.
-  static bool as_number(PyObject* object, mt_tensor** number) {
-    *number = NULL;
-    if (PyBool_Check(object)) {
-      *number = mt_take(mt_full(NULL, 0, object == Py_True, MT_BOOL, NULL));
-    } else if (PyFloat_Check(object)) {
-      *number = mt_take(mt_number(PyFloat_AS_DOUBLE(object)));
-    } else if (PyLong_Check(object) || (!PySequence_Check(object) && PyIndex_Check(object))) {
-      PyObject* whole = PyNumber_Index(object);
-      long long value = whole ? PyLong_AsLongLong(whole) : -1;
-      Py_XDECREF(whole);
-      if (!PyErr_Occurred()) *number = mt_take(mt_whole_number(value));
-    } else {
-      PyNumberMethods* methods = Py_TYPE(object)->tp_as_number;
-      if (!methods || !methods->nb_float || PySequence_Check(object)) return false;
-      double value = PyFloat_AsDouble(object);  // NumPy's scalars
-      if (!PyErr_Occurred()) *number = mt_take(mt_number(value));
-    }
-    if (!*number && !PyErr_Occurred()) raise_error();
-    return true;
-  }
-
-  // The handle in `object`. When it is a number, `*number` owns the handle. False: it is neither,
-  // or an exception is set.
-  static bool as_tensor(PyObject* object, mt_tensor** tensor, mt_tensor** number) {
-    if (!PyFloat_CheckExact(object) && !PyLong_CheckExact(object) &&
-        SWIG_IsOK(SWIG_ConvertPtr(object, (void**)tensor, SWIGTYPE_p_mt_tensor, 0))) {
-      return true;
-    }
-    if (!as_number(object, number)) return false;
-    *tensor = *number;
-    return *number != NULL;
-  }
-
-  static PyObject* from_tensor(mt_tensor* tensor) {  // which is new
-    if (!tensor) Py_RETURN_NONE;
-    return SWIG_NewPointerObj(mt_take(tensor), SWIGTYPE_p_mt_tensor, SWIG_POINTER_OWN);
-  }
-
-  static PyObject* from_borrowed(mt_tensor* tensor) {
-    if (!tensor) Py_RETURN_NONE;
-    return SWIG_NewPointerObj(mt_retain(tensor), SWIGTYPE_p_mt_tensor, SWIG_POINTER_OWN);
-  }
-
-  static bool not_a_tensor(PyObject* object) {
-    if (!PyErr_Occurred()) {
-      PyErr_Format(PyExc_TypeError, "expected a tensor or a number, not %s",
-                   Py_TYPE(object)->tp_name);
-    }
-    return false;
-  }
-}
-
-%typemap(in, fragment="as_tensor") struct mt_tensor* (mt_tensor* number = NULL) {
-  if (!as_tensor($input, &$1, &number)) {
+%typemap(in) struct mt_tensor* (mt_tensor* number = NULL) {
+  if ($input != Py_None && !as_tensor($input, &$1, &number)) {
     not_a_tensor($input);
     SWIG_fail;
   }
 }
 %typemap(freearg) struct mt_tensor* "mt_release(number$argnum);"
-%typemap(in) struct mt_tensor* self {
-  if (!SWIG_IsOK(SWIG_ConvertPtr($input, (void**)&$1, SWIGTYPE_p_mt_tensor, 0))) SWIG_fail;
-}
-%typemap(freearg) struct mt_tensor* self ""
-// The other side of an operator: what it cannot be gets its turn.
-%typemap(in, fragment="as_tensor") struct mt_tensor* other (mt_tensor* number = NULL) {
-  if ($input == Py_None || !as_tensor($input, &$1, &number)) {
-    if (PyErr_Occurred()) SWIG_fail;
-    Py_RETURN_NOTIMPLEMENTED;
-  }
-}
-%typemap(freearg) struct mt_tensor* other "mt_release(number$argnum);"
-
-%typemap(out, fragment="as_tensor") struct mt_tensor* "$result = from_tensor($1);"
-%typemap(out, fragment="as_tensor") struct mt_tensor* mt_require_grad,
+%typemap(out) struct mt_tensor* "$result = from_tensor($1);"
+%typemap(out) struct mt_tensor* mt_require_grad,
     struct mt_tensor* mt_parameters_tensor,
     struct mt_tensor* mt_parameters_get "$result = from_borrowed($1);"
 %typemap(newfree) struct mt_tensor* ""
 
 // A sequence of tensors, which it keeps alive.
-%fragment("tensor_list", "header", fragment="as_tensor") {
+%fragment("tensor_list", "header") {
   typedef struct {
     PyObject* items;
     mt_tensor** tensors;
@@ -94,8 +26,7 @@
 
   static bool fill_tensor_list(PyObject* object, tensor_list* list) {
     mt_tensor* alone;
-    if (SWIG_IsOK(SWIG_ConvertPtr(object, (void**)&alone, SWIGTYPE_p_mt_tensor,
-                                  SWIG_POINTER_NO_NULL))) {
+    if (is_tensor(object, &alone)) {
       list->items = PyTuple_Pack(1, object);
     } else {
       list->items = PySequence_Tuple(object);
@@ -106,9 +37,8 @@
     if (!list->tensors) return PyErr_NoMemory(), false;
     for (size_t i = 0; i < list->n; i++) {
       PyObject* item = PyTuple_GET_ITEM(list->items, (Py_ssize_t)i);
-      if (!SWIG_IsOK(SWIG_ConvertPtr(item, (void**)&list->tensors[i], SWIGTYPE_p_mt_tensor, 0))) {
-        return not_a_tensor(item);
-      }
+      list->tensors[i] = NULL;
+      if (item != Py_None && !is_tensor(item, &list->tensors[i])) return not_a_tensor(item);
     }
     return true;
   }
@@ -187,7 +117,7 @@
 }
 
 // ------------------------------------------------------------------------------------- Indices
-%fragment("index_list", "header", fragment="as_tensor") {
+%fragment("index_list", "header") {
   enum { most_items = 64 };
 
   typedef struct {
@@ -212,15 +142,12 @@
 
   static bool fill_by(PyObject* object, index_list* list, mt_index_item* item) {
     item->kind = MT_INDEX_BY;
-    if (SWIG_IsOK(SWIG_ConvertPtr(object, (void**)&item->tensor, SWIGTYPE_p_mt_tensor, 0))) {
-      return true;
-    }
-    PyErr_Clear();
+    if (is_tensor(object, &item->tensor)) return true;
     PyObject* made = PyObject_CallOneArg(array_to_tensor, object);
     if (!made) return false;
     if (!list->kept) list->kept = PyList_New(0);
     bool fine = list->kept && PyList_Append(list->kept, made) == 0 &&
-                SWIG_IsOK(SWIG_ConvertPtr(made, (void**)&item->tensor, SWIGTYPE_p_mt_tensor, 0));
+                is_tensor(made, &item->tensor);
     Py_DECREF(made);
     return fine;
   }
@@ -239,7 +166,8 @@
       return fill_bound(slice->start, &item->start) && fill_bound(slice->stop, &item->stop) &&
              (slice->step == Py_None || fill_bound(slice->step, &item->step));
     } else if (PyLong_CheckExact(object) ||
-               (PyIndex_Check(object) && !PySequence_Check(object) && !PyBool_Check(object))) {
+               (PyIndex_Check(object) && !PySequence_Check(object) && !PyBool_Check(object) &&
+                !PyObject_TypeCheck(object, tensor_base))) {
       item->kind = MT_INDEX_AT;
       item->start = PyNumber_AsSsize_t(object, PyExc_IndexError);
       return !PyErr_Occurred();

@@ -12,8 +12,8 @@ class Tensor(native.Tensor):
     """An array of numbers with one element type on one device. Its value never changes in place:
     `x += 1` and `x[i] = v` bind the tensor to a new value, which no other tensor sees."""
 
+    __slots__ = ()
     __array_ufunc__ = None  # NumPy leaves operators with a tensor to the tensor
-    __hash__ = object.__hash__
 
     shape = property(native.tensor_shape, doc="The sizes, as a tuple.")
     ndim = property(native.ndim, doc="The number of dimensions.")
@@ -76,11 +76,6 @@ class Tensor(native.Tensor):
     def _assign(self, value):
         native.assign(self, value)
         return self
-
-    def __setitem__(self, key, value):
-        if not isinstance(value, (native.Tensor, bool, int, float)):
-            value = create.asarray(value)
-        super().__setitem__(key, value)
 
     def copy_(self, value):
         """Binds this tensor to another's value: x[...] = value."""
@@ -310,4 +305,4 @@ for _name in """sum mean prod max min argmax argmin any all var std norm logsume
     setattr(Tensor, _name, getattr(functions, _name))
 Tensor.unsqueeze = Tensor.expand_dims
 
-native._native.Tensor_swigregister(Tensor)
+native.set_tensor_class(Tensor)

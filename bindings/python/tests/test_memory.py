@@ -125,6 +125,16 @@ def test_tensors_are_freed():
     assert used() <= before + 4096
 
 
+def test_weak_references():
+    x = mt.ones((2,))
+    reference = weakref.ref(x)
+    assert reference() is x and {x: 1}[x] == 1
+    del x
+    assert reference() is None
+    with pytest.raises(AttributeError):
+        mt.ones((2,)).gradient = 1  # a slip of the pen
+
+
 def test_as_numbers():
     x = mt.asarray(3)
     assert int(x) == 3 and float(x) == 3.0 and bool(x) and x.item() == 3

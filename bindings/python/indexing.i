@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// x[key] and x[key] = value.
+%fragment("index_list");
+%fragment("indexing", "header", fragment="index_list") {
+  static PyObject* slot_get(PyObject* object, PyObject* key) {
+    index_list list;
+    list.n = 0;
+    list.kept = NULL;
+    mt_tensor* y = NULL;
+    if (fill_index_list(key, &list)) {
+      Py_BEGIN_ALLOW_THREADS
+      y = mt_index(((tensor_object*)object)->handle, list.items, list.n);
+      Py_END_ALLOW_THREADS
+    }
+    Py_XDECREF(list.kept);
+    return PyErr_Occurred() || raise_error() ? NULL : from_tensor(y);
+  }
+
+  static int slot_set(PyObject* object, PyObject* key, PyObject* value) {
+    index_list list;
+    list.n = 0;
+    list.kept = NULL;
+    mt_tensor *y = NULL, *number = NULL;
+    PyObject* made = NULL;
+    if (!value) {
+      PyErr_SetString(PyExc_TypeError, "elements of a tensor cannot be deleted");
+      return -1;
+    }
+    if (!as_tensor(value, &y, &number) && !PyErr_Occurred()) {  // a list, another's array
+      made = PyObject_CallOneArg(array_to_tensor, value);
+      if (made) is_tensor(made, &y);
+    }
+    if (y && fill_index_list(key, &list)) {
+      Py_BEGIN_ALLOW_THREADS
+      mt_index_put(((tensor_object*)object)->handle, list.items, list.n, y);
+      Py_END_ALLOW_THREADS
+    }
+    mt_release(number);
+    Py_XDECREF(made);
+    Py_XDECREF(list.kept);
+    return PyErr_Occurred() || raise_error() ? -1 : 0;
+  }
+}
+%fragment("indexing");
