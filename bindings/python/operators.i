@@ -141,8 +141,7 @@ static void tensor_dealloc(PyObject* object) {
 static PyObject* slot_get(PyObject* object, PyObject* key);
 static int slot_set(PyObject* object, PyObject* key, PyObject* value);
 
-// Where weak references are kept, so that the class need not add a place, and with it a visit by
-// the garbage collector: a tensor refers to no Python object.
+// Weak references are kept here, so that the Python class adds nothing to an object.
 static PyMemberDef tensor_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(tensor_object, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
