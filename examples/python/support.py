@@ -144,15 +144,16 @@ def report_weights(path, same):
 # --------------------------------------------------------------------------------- Pictures
 
 def picture(path, title, *panels):
-    """Draws panels, functions of matplotlib axes, side by side into an SVG file."""
+    """Draws panels, functions of matplotlib axes, one below the other into an SVG file, so that it
+    can be read at the width of a phone."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         print("picture:     none: matplotlib is not installed (pip install matplotlib)")
         return
-    figure = Figure(figsize=(4.5 * len(panels), 4), layout="constrained")
+    figure = Figure(figsize=(5, 4 * len(panels)), layout="constrained")
     figure.suptitle(title)
-    for axes, draw in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels):
+    for axes, draw in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels):
         draw(axes)
     figure.savefig(path)
     print(f"picture:     {path}")
