@@ -297,4 +297,13 @@ TEST_F(Misuse, Tapes) {
   mt_tape_release(tape);
 }
 
+TEST_F(Misuse, SizesThatOverflow) {
+  mt_tensor* tall = mt_broadcast_to(mt_number(1), MT_DIMS(int64_t{1} << 32, 1));
+  mt_tensor* wide = mt_broadcast_to(mt_number(1), MT_DIMS(1, int64_t{1} << 32));
+  EXPECT_EQ(mt_add(tall, wide), nullptr);
+  EXPECT_TRUE(failed_with(MT_ESHAPE, "add"));
+  EXPECT_EQ(mt_window(x, 1, 5, 1, int64_t{1} << 62), nullptr);
+  EXPECT_TRUE(failed_with(MT_ESHAPE, "window"));
+}
+
 }  // namespace

@@ -64,6 +64,15 @@ TEST_F(Training, UpdatedLeavesStartAfresh) {
   EXPECT_EQ(mt_item(w), 0.125);
 }
 
+TEST_F(Training, ALeafBoundAnewCollectsAllOfItsGradient) {
+  mt_tensor* w = mt_require_grad(floats({2}));
+  mt_tensor* before = mt_mul(w, mt_number(3));
+  ASSERT_EQ(mt_assign(w, floats({5})), MT_OK);
+  mt_tensor* after = mt_mul(w, mt_number(4));
+  ASSERT_EQ(mt_backward(mt_sum(mt_add(before, after), nullptr, 0)), MT_OK);
+  EXPECT_EQ(mt_item(mt_gradient(w)), 7);
+}
+
 TEST_F(Training, SharedValuesBecomeLeavesOfTheirOwn) {
   mt_tensor* x = floats({1, 2});
   mt_tensor* same = mt_reshape(x, MT_DIMS(2));
