@@ -106,7 +106,7 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
   for (const Tensor& result : results) wanted.push_back(result);
   for (const TraceLog::Touched& touched : log.touched) {
     const Tensor& after = touched.cell->peek();
-    if (after && after.node() != touched.before.node()) wanted.push_back(after);
+    if (after && after.node() != touched.seen.node()) wanted.push_back(after);
   }
   std::vector<Tensor> pending;
   for (const Tensor& tensor : wanted) {
@@ -132,7 +132,7 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
   };
   auto cell_before = [&](const Node* node) {
     for (size_t c = 0; c < log.touched.size(); ++c) {
-      if (log.touched[c].before.node() == node) return static_cast<int>(c);
+      if (log.touched[c].seen.node() == node) return static_cast<int>(c);
     }
     return -1;
   };
@@ -161,7 +161,7 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
     cell.cell = touched.cell;
     cell.before = form_of(touched.before);
     const Tensor& after = touched.cell->peek();
-    cell.changed = after.node() != touched.before.node();
+    cell.changed = after.node() != touched.seen.node();
     cell.cleared = cell.changed && !after;
     if (cell.changed && after) {
       cell.after = output_of(after);

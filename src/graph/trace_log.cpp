@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/trace_log.h"
 
+#include "graph/record.h"
 #include "graph/variable.h"
 
 namespace mt {
+
+namespace {
+
+// A value may be in several places, which a replay may find to differ: each place has a node of its
+// own, so that the trace can tell from which one a value was read. One with a history keeps it.
+Tensor stand_in(const Tensor& value) {
+  if (!value || !value->ready() || (value.requires_gradient() && !value->variable)) return value;
+  Tensor leaf = make_leaf(value->storage, value.dtype(), value->layout());
+  leaf->weak = value->weak;
+  leaf->variable = value->variable;
+  leaf->requires_gradient = value.requires_gradient();
+  return leaf;
+}
+
+}  // namespace
 
 thread_local TraceLog* TraceLog::current_ = nullptr;
 
@@ -14,7 +30,9 @@ void TraceLog::note(StateCell* cell) {
   for (const Touched& known : touched) {
     if (known.cell.get() == cell) return;
   }
-  touched.push_back({Ref<StateCell>(cell), cell->peek()});
+  Tensor before = cell->peek(), seen = stand_in(before);
+  touched.push_back({Ref<StateCell>(cell), before, seen});
+  if (seen.node() != before.node()) cell->replace(seen);
 }
 
 void TraceLog::note(StreamSource* source, const Immediates& drawn) {

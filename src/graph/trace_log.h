@@ -29,6 +29,7 @@ class TraceLog {
   struct Touched {
     Ref<StateCell> cell;
     Tensor before;  // its value when it was first touched
+    Tensor seen;    // what stands for it in the trace
   };
   struct Draw {
     Ref<StreamSource> source;

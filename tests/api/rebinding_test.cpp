@@ -33,6 +33,28 @@ TEST_F(Rebinding, AHandleTakesOverTheHistory) {
   EXPECT_EQ(mt_item(mt_gradient(w)), 6);
 }
 
+TEST_F(Rebinding, ATraceTellsPlacesOfOneValueApart) {
+  struct Places {
+    mt_tensor *moving, *kept;
+  } places = {floats({0}), floats({0})};
+  mt_assign(places.moving, floats({1}));
+  mt_assign(places.kept, places.moving);
+  auto function = [](void* user, mt_tensor* const*, size_t, mt_tensor** results, size_t) {
+    auto* at = static_cast<Places*>(user);
+    results[0] = mt_add(mt_mul(at->moving, mt_number(10)), at->kept);
+    return mt_assign(at->moving, mt_add(at->moving, mt_number(1)));
+  };
+  mt_trace* trace = mt_trace_new(function, &places);
+  for (double expected : {11, 21, 31}) {
+    mt_tensor* result = nullptr;
+    ASSERT_EQ(mt_trace_call(trace, nullptr, 0, &result, 1), MT_OK) << mt_error_message();
+    EXPECT_EQ(mt_item(result), expected);
+  }
+  EXPECT_EQ(mt_trace_count(trace), 1u);
+  EXPECT_EQ(mt_item(places.kept), 1);
+  mt_trace_release(trace);
+}
+
 TEST_F(Rebinding, MapsKeepTheirValue) {
   mt_tensor* x = mt_take(floats({1, 2, 3}));
   const float* first = static_cast<const float*>(mt_map(x));
