@@ -101,6 +101,7 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
   }
 
   Window& window = Window::current();
+  DisposalPause pause;
   std::lock_guard lock(window.mutex);
   std::vector<Tensor> wanted;
   for (const Tensor& result : results) wanted.push_back(result);

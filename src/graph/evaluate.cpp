@@ -30,6 +30,7 @@ void evaluate(const Tensor* tensors, size_t count) {
     if (!tensors[i] || tensors[i]->ready()) continue;
     Window* window = tensors[i]->window.load();
     if (!window) continue;  // another thread has just made it ready
+    DisposalPause pause;
     std::lock_guard lock(window->mutex);
     SmallVector<Tensor, 8> requested;
     for (size_t j = i; j < count; ++j) {
@@ -41,6 +42,7 @@ void evaluate(const Tensor* tensors, size_t count) {
 
 void flush() {
   Window& window = Window::current();
+  DisposalPause pause;
   std::lock_guard lock(window.mutex);
   if (window.first() && !TraceLog::current()) evaluator().evaluate(window, nullptr, 0);
 }

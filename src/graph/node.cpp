@@ -2,7 +2,6 @@
 #include "graph/node.h"
 
 #include <mutex>
-#include <vector>
 
 #include "graph/variable.h"
 #include "graph/window.h"
@@ -49,6 +48,10 @@ class SpareMemory {
 };
 thread_local SpareMemory spare;
 
+// Nodes that wait to be destroyed: those that die while another is being destroyed, so that a chain
+// of a million nodes needs no deep stack, and those of a DisposalPause.
+thread_local std::vector<Node*>* waiting = nullptr;
+
 }  // namespace
 
 void* Node::operator new(size_t size) {
@@ -68,25 +71,30 @@ void Node::set_ready(Ref<Storage> value, const Strides& value_strides, int64_t v
 }
 
 void Node::dispose(Node* node) {
-  // Iterative, so that a chain of a million nodes needs no deep stack: nodes that die while
-  // another is being destroyed wait in a list.
-  thread_local std::vector<Node*>* dying = nullptr;
-  if (dying) {
-    dying->push_back(node);
+  if (waiting) {
+    waiting->push_back(node);
     return;
   }
-  std::vector<Node*> list{node};
-  dying = &list;
-  while (!list.empty()) {
-    Node* next = list.back();
-    list.pop_back();
+  DisposalPause pause;
+  waiting->push_back(node);
+}
+
+DisposalPause::DisposalPause() : outermost_(!waiting) {
+  if (outermost_) waiting = &dying_;
+}
+
+DisposalPause::~DisposalPause() {
+  if (!outermost_) return;
+  while (!dying_.empty()) {
+    Node* next = dying_.back();
+    dying_.pop_back();
     if (Window* window = next->window.load()) {
       std::lock_guard lock(window->mutex);
       if (next->window.load()) window->remove(next);
     }
     delete next;
   }
-  dying = nullptr;
+  waiting = nullptr;
 }
 
 }  // namespace mt

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "graph/op.h"
 #include "tensor/dtype.h"
@@ -119,6 +120,19 @@ class Node {
 
   std::atomic<int32_t> references_{0};
   std::atomic<State> state_{State::pending};
+};
+
+// While one lives, nodes that die on this thread wait for its end. It stands around a window's lock,
+// because destroying a node may take another window's, or call the owner of borrowed memory.
+class DisposalPause {
+ public:
+  DisposalPause();
+  ~DisposalPause();
+  DisposalPause(const DisposalPause&) = delete;
+
+ private:
+  std::vector<Node*> dying_;
+  bool outermost_;
 };
 
 inline const Shape& Tensor::shape() const { return node_->shape; }
