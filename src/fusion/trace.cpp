@@ -34,7 +34,7 @@ Trace::~Trace() = default;
 
 Trace::Form Trace::form_of(const Tensor& tensor) {
   if (!tensor) return {};
-  return {true, tensor.dtype(), &tensor.device(), tensor.shape(),
+  return {true, tensor.requires_gradient(), tensor.dtype(), &tensor.device(), tensor.shape(),
           tensor->ready() ? tensor->strides : contiguous_strides(tensor.shape())};
 }
 
@@ -59,15 +59,20 @@ std::vector<Tensor> Trace::call(const std::vector<Tensor>& inputs, Function func
     // Within another trace, the function is simply part of it.
     return function.run(function.context, inputs);
   }
+  std::lock_guard lock(mutex_);
   std::vector<Tensor> plain;
   for (const Tensor& input : inputs) plain.push_back(ready_and_contiguous(input));
-  for (auto& recording : recordings_) {
-    for (const Cell& cell : recording->cells) evaluate(cell.cell->peek());
-    if (fits(*recording, plain, function.results)) return replay(*recording, plain);
+  for (size_t i = recordings_.size(); i-- > 0;) {
+    for (const Cell& cell : recordings_[i]->cells) evaluate(cell.cell->peek());
+    if (!fits(*recordings_[i], plain, function.results)) continue;
+    std::rotate(recordings_.begin() + static_cast<ptrdiff_t>(i),
+                recordings_.begin() + static_cast<ptrdiff_t>(i) + 1, recordings_.end());
+    return run(*recordings_.back(), plain, true);
   }
   std::unique_ptr<Recording> recording = record(plain, function);
   // The recording has drawn its random streams already.
-  std::vector<Tensor> results = run(*recording, plain, recording->immediates);
+  std::vector<Tensor> results = run(*recording, plain, false);
+  if (recordings_.size() == most_recordings) recordings_.erase(recordings_.begin());
   recordings_.push_back(std::move(recording));
   return results;
 }
@@ -210,19 +215,18 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
   return recording;
 }
 
-std::vector<Tensor> Trace::replay(Recording& recording, const std::vector<Tensor>& inputs) {
-  if (recording.draws.empty()) return run(recording, inputs, recording.immediates);
+std::vector<Immediates> Trace::draw_streams(const Recording& recording) {
   std::vector<Immediates> immediates = recording.immediates, drawn;
-  for (TraceLog::Draw& draw : recording.draws) drawn.push_back(draw.source->draw());
+  for (const TraceLog::Draw& draw : recording.draws) drawn.push_back(draw.source->draw());
   for (size_t i = 0; i < immediates.size(); ++i) {
     int draw = recording.draw_of_item[i];
     if (draw >= 0) immediates[i] = drawn[static_cast<size_t>(draw)];
   }
-  return run(recording, inputs, immediates);
+  return immediates;
 }
 
 std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& inputs,
-                               const std::vector<Immediates>& immediates) {
+                               bool fresh_streams) {
   std::vector<Tensor> held;  // what each cell holds now
   for (const Cell& cell : recording.cells) held.push_back(cell.cell->peek());
   Execution execution(recording.plan, recording.device, recording.items.size());
@@ -245,7 +249,9 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
         return (*static_cast<const decltype(may_take)*>(context))(leaf);
       },
       &may_take, [&](int) { return "trace"; });
-  execution.run(immediates.data());
+  // Random streams are drawn when nothing can fail any more.
+  bool draws = fresh_streams && !recording.draws.empty();
+  execution.run((draws ? draw_streams(recording) : recording.immediates).data());
 
   auto value_of = [&](const Output& output) {
     if (output.item < 0) {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <string>
 #include <vector>
 
 #include "fusion/region.h"
@@ -24,8 +26,9 @@ class Trace {
   };
 
   // Runs the function: by recording it if nothing recorded fits, then by replay. On failure
-  // throws, and no state has changed.
+  // throws, and no state has changed. One thread at a time; others wait.
   std::vector<Tensor> call(const std::vector<Tensor>& inputs, Function function);
+  // How many recordings there are; the least recently used make room for new ones.
   size_t count() const { return recordings_.size(); }
   // What the latest recording does, for a reader; empty before the first call.
   std::string explain() const { return explanation_; }
@@ -36,6 +39,7 @@ class Trace {
  private:
   struct Form {  // what must agree for a recording to serve
     bool present = false;
+    bool requires_gradient = false;
     Dtype dtype = Dtype::float32;
     Device* device = nullptr;
     Shape shape;
@@ -84,12 +88,14 @@ class Trace {
   static Form form_of(const Tensor& tensor);
   bool fits(const Recording& recording, const std::vector<Tensor>& inputs, size_t results) const;
   std::unique_ptr<Recording> record(const std::vector<Tensor>& inputs, Function function);
-  // Draws fresh random streams, and runs.
-  std::vector<Tensor> replay(Recording& recording, const std::vector<Tensor>& inputs);
   std::vector<Tensor> run(Recording& recording, const std::vector<Tensor>& inputs,
-                          const std::vector<Immediates>& immediates);
+                          bool fresh_streams);
+  static std::vector<Immediates> draw_streams(const Recording& recording);
 
-  std::vector<std::unique_ptr<Recording>> recordings_;
+  static constexpr size_t most_recordings = 64;
+
+  std::recursive_mutex mutex_;  // a function may call its own trace
+  std::vector<std::unique_ptr<Recording>> recordings_;  // most recently used last
   std::string explanation_, explanation_dot_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "backends/cpu/call.h"
 #include "backends/cpu/contract/contract.h"
+#include "backends/cpu/float_mode.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/program.h"
 #include "backends/cpu/reduce.h"
@@ -139,6 +140,7 @@ class CpuBackend final : public Backend {
 
   void run(const Plan& plan, void* const* buffers, const Immediates* immediates,
            void* scratch) override {
+    StandardFloatMode mode;
     const PreparedPlan& prepared = *static_cast<const PreparedPlan*>(plan.prepared.get());
     char* memory = static_cast<char*>(scratch);
     for (size_t g = 0; g < plan.groups.size(); ++g) {
@@ -165,6 +167,7 @@ class CpuBackend final : public Backend {
     Elementwise code = static_cast<Elementwise>(op.code);
     bool native = dtype != Dtype::boolean && !needs_rounding(dtype);
     if (!native || count > 16384 || info(code).boolean_result) return false;
+    StandardFloatMode mode;
     elementwise_kernel(code, compute_of(dtype))(output, inputs, count);
     return true;
   }

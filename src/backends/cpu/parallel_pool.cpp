@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "backends/cpu/float_mode.h"
 #include "backends/cpu/parallel.h"
 
 namespace mt::cpu {
@@ -86,6 +87,7 @@ class Pool {
  private:
   void work(uint32_t seen) {
     inside = true;
+    StandardFloatMode mode;  // not what the thread that made this one had
     while (true) {
       seen = wait_for_change(generation_, seen);
       take_shares();
