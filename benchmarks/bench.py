@@ -85,11 +85,19 @@ class Sides:
         return {side: self._openers[side](name, inputs) for side, name in names.items()}
 
 
-def timed(side, times):
+def timed(side, times, clock):
     time.sleep(PAUSE)
-    begin = time.perf_counter()
+    begin = clock()
     side.run(times)
-    return (time.perf_counter() - begin) / times
+    return (clock() - begin) / times
+
+
+def repetitions(side, clock):
+    """How often to run a side for a sample to be long enough."""
+    times = 1
+    while (once := timed(side, times, clock)) * times < SAMPLE / 2:
+        times *= 2
+    return max(times, round(SAMPLE / once))
 
 
 def agree(row, opened):
@@ -112,17 +120,15 @@ def measure(row, sides, limits, seconds):
     sides.set_threads(row.threads or sides.threads)
     opened = sides.open(row)
     errors = agree(row, opened)
-    times = {}
-    for name, side in opened.items():
-        side.run(1)
-        once = min(timed(side, 1) for _ in range(3))
-        times[name] = max(1, round(SAMPLE / once))
+    # On one thread its processor time counts, in which others have no part.
+    clock = time.thread_time if row.threads == 1 else time.perf_counter
+    times = {name: repetitions(side, clock) for name, side in opened.items()}
     limit = limits.prepare(row.limit)
     samples = {name: [] for name in opened} | ({"limit": []} if limit else {})
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(samples["ours"]) < 5:
         for name, side in opened.items():
-            samples[name].append(timed(side, times[name]))
+            samples[name].append(timed(side, times[name], clock))
         if limit:
             samples["limit"].append(limit())
     for side in opened.values():
@@ -171,7 +177,7 @@ def main():
     limits = module.Limits(options.modules / "liblimits.so", options.threads)
     made = {"date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
             "cpu": cpu_name(), "threads": options.threads, "cores": os.cpu_count(),
-            "system": platform.platform(), "versions": sides.versions, "rows": []}
+            "load": os.getloadavg()[0], "system": platform.platform(), "versions": sides.versions, "rows": []}
     print(report.heading(made))
     for row in ROWS:
         if not options.row or row.name in options.row:

@@ -8,7 +8,8 @@ WIDTH = 400
 
 def heading(made):
     peers = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
-    return (f"{made['cpu']}, {made['threads']} threads; {peers or 'no peers'}\n"
+    return (f"{made['cpu']}, {made['threads']} threads, load {made['load']:.1f}; "
+            f"{peers or 'no peers'}\n"
             "Median times; their time over ours, with the middle half of the rounds' ratios; the\n"
             "physical limit and the share of it that we reach, from the best round of each.\n"
             f"{'workload':37}{'peer':>9}{'ours':>9}{'theirs':>9}{'ratio':>7}{'':>14}{'target':>8}"
@@ -51,14 +52,17 @@ def lines(row):
     return "\n".join(made or [f"{start}{'':>9}{ours}{'':38}{limit:>9}{share:>7}"])
 
 
+NAMES = {"libtorch": "PyTorch, C++", "PyTorch": "PyTorch, Python", "unfused": "ours, unfused"}
+
 STYLE = """
 svg { font: 11px system-ui, sans-serif; }
-.page { fill: #ffffff; } text { fill: #1f2328; } .quiet { fill: #59636e; }
+.page { fill: #ffffff; }
+text { fill: #1f2328; stroke: #ffffff; stroke-width: 3; paint-order: stroke; } .quiet { fill: #59636e; }
 .grid { stroke: #d8dee4; } .one { stroke: #59636e; }
 .met { fill: #2f7d4f; } .missed { fill: #c2571a; } .free { fill: #4a76b8; }
 .target { stroke: #1f2328; stroke-width: 2; }
 @media (prefers-color-scheme: dark) {
-  .page { fill: #0d1117; } text { fill: #e6edf3; } .quiet { fill: #9198a1; }
+  .page { fill: #0d1117; } text { fill: #e6edf3; stroke: #0d1117; } .quiet { fill: #9198a1; }
   .grid { stroke: #30363d; } .one { stroke: #9198a1; }
   .met { fill: #46a56c; } .missed { fill: #e07b39; } .free { fill: #6b98dc; }
   .target { stroke: #e6edf3; }
@@ -76,7 +80,7 @@ def chart(made):
                 bars.append((row["workload"], name, peer["ratio"], target))
     ratios = [r for *_, r, _ in bars] + [t for *_, t in bars if t] + [1]
     low, high = math.log10(min(ratios + [0.5])), math.log10(max(ratios) * 1.9)
-    left, right, top, pitch = 8, WIDTH - 8, 66, 31
+    left, right, top, pitch = 12, WIDTH - 8, 66, 31
 
     def x(ratio):
         return left + (math.log10(ratio) - low) / (high - low) * (right - left)
@@ -105,11 +109,14 @@ def chart(made):
         kind = "free" if target is None else "met" if ratio >= target else "missed"
         begin, end = sorted((x(1), x(ratio)))
         out.append(f'<text x="{left}" y="{y + 9}">{escape(workload)} '
-                   f'<tspan class="quiet">{escape(peer)}</tspan></text>'
+                   f'<tspan class="quiet">{escape(NAMES.get(peer, peer))}</tspan></text>'
                    f'<rect class="{kind}" x="{begin:.1f}" y="{y + 13}" '
-                   f'width="{max(end - begin, 1):.1f}" height="9"/>'
-                   f'<text x="{end + 4:.1f}" y="{y + 21}">{ratio:.3g}</text>')
+                   f'width="{max(end - begin, 1):.1f}" height="9"/>')
+        beside = end + 4
         if target is not None:
             out.append(f'<line class="target" x1="{x(target):.1f}" x2="{x(target):.1f}" '
                        f'y1="{y + 11}" y2="{y + 24}"/>')
+            if -4 < x(target) - end < 34:
+                beside = x(target) + 4
+        out.append(f'<text x="{beside:.1f}" y="{y + 21}">{ratio:.3g}</text>')
     return "\n".join(out + ["</svg>\n"])

@@ -17,7 +17,7 @@ class Row:
     limit: tuple = None  # ("operations", n), ("stream", arrays read, written, bytes each)
     steps: int = 1              # run before results are compared
     tolerance: tuple = (1e-5, 1e-6)  # relative, absolute
-    threads: int = None
+    threads: int = None         # rather than all; 1: small work, told by processor time
 
 
 def _uniform(*shapes):
@@ -62,9 +62,10 @@ ROWS = [
     Row("add4", "add, 4 elements, computed at once", "add4",
         {"libtorch": "add4", "PyTorch": "add4"}, _uniform(*_two), target=5, threads=1),
     Row("minitorch_step", "MiniTorch step 2-100-100-1, batch 10", "minitorch_step",
-        {"libtorch": "minitorch", "PyTorch": "minitorch"}, _points, target=3, **_step),
-    Row("minitorch_replay", "the same step, replayed", "minitorch_replay",
-        {"libtorch": "minitorch", "PyTorch": "minitorch"}, _points, target=10, **_step),
+        {"libtorch": "minitorch", "PyTorch": "minitorch"}, _points, target=3, threads=1, **_step),
+    Row("minitorch_replay", "MiniTorch step, replayed", "minitorch_replay",
+        {"libtorch": "minitorch", "PyTorch": "minitorch"}, _points, target=10, threads=1,
+        **_step),
     Row("relu_add", "relu(x + y), 64 MB", "relu_add", {"PyTorch": "relu_add"},
         _uniform(_big, _big), target=5, limit=("stream", 2, 1, 4 * _big)),
     Row("softmax", "softmax 4096 × 1024", "softmax", {"PyTorch": "softmax"},
@@ -80,10 +81,10 @@ ROWS = [
     Row("skinny", "50,000 × 784 times 784 × 10", "matmul", {"PyTorch": "matmul"},
         _uniform((50_000, 784), (784, 10)), tolerance=(1e-4, 1e-3),
         limit=("stream", 1, 0, 4 * 50_000 * 784)),
-    Row("skinny_db", "its gradient aᵀ dy", "matmul_at_b", {"PyTorch": "matmul_at_b"},
+    Row("skinny_db", "50,000 × 784: its gradient aᵀ dy", "matmul_at_b", {"PyTorch": "matmul_at_b"},
         _uniform((50_000, 784), (50_000, 10)), tolerance=(1e-4, 1e-2),
         limit=("stream", 1, 0, 4 * 50_000 * 784)),
-    Row("skinny_da", "its gradient dy bᵀ", "matmul_a_bt", {"PyTorch": "matmul_a_bt"},
+    Row("skinny_da", "50,000 × 784: its gradient dy bᵀ", "matmul_a_bt", {"PyTorch": "matmul_a_bt"},
         _uniform((50_000, 10), (784, 10)), tolerance=(1e-4, 1e-4),
         limit=("stream", 0, 1, 4 * 50_000 * 784)),
     Row("sum", "sum, 64 MB", "sum", {"PyTorch": "sum"}, _uniform(_big), tolerance=(1e-4, 1e-1),
@@ -94,7 +95,7 @@ ROWS = [
     Row("mnist_step", "MNIST step 784-100-10, batch 128", "mnist_step",
         {"libtorch": "mnist", "PyTorch": "mnist"}, _digits,
         limit=("operations", _digits_operations), **_step),
-    Row("mnist_replay", "the same step, replayed", "mnist_replay",
+    Row("mnist_replay", "MNIST step, replayed", "mnist_replay",
         {"libtorch": "mnist", "PyTorch": "mnist"}, _digits,
         limit=("operations", _digits_operations), **_step),
 ]
