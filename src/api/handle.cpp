@@ -98,7 +98,7 @@ mt_tensor* new_handle(Tensor value) {
 void retain(mt_tensor* handle) { handle->owners.fetch_add(1, std::memory_order_relaxed); }
 
 void release(mt_tensor* handle) {
-  if (handle->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (!drop_reference(handle->owners)) return;
   leave_scope(handle);
   if (handle->maps) forget_maps(handle);
   if (handle->variable) handle->variable->abandon();

@@ -95,7 +95,7 @@ class Node {
 
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose(this);
+    if (drop_reference(references_)) dispose(this);
   }
   // For a node found in a window, which another thread may be about to dispose of.
   bool retain_if_alive() {

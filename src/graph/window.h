@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/node.h"
+#include "graph/own_lock.h"
 
 namespace mt {
 
@@ -20,7 +21,7 @@ class Window {
   static Window& current();
 
   // Recursive, because finishing a node may dispose of others.
-  std::recursive_mutex mutex;
+  OwnLock mutex;
 
   void append(Node* node);  // takes the lock
   void remove(Node* node);  // the caller holds the lock

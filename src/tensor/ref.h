@@ -2,10 +2,22 @@
 // An owning pointer to an object that counts its own references through retain() and release().
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace mt {
+
+// Takes one reference off a count; whether it was the last. Who holds the only one needs no atomic
+// subtraction, since nobody is there to make another: most objects die like that.
+inline bool drop_reference(std::atomic<int32_t>& count) {
+  if (count.load(std::memory_order_acquire) == 1) {
+    count.store(0, std::memory_order_relaxed);
+    return true;
+  }
+  return count.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
 
 template <class T>
 class Ref {

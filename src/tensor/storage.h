@@ -33,7 +33,7 @@ class Storage {
 
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (drop_reference(references_)) delete this;
   }
 
  private:
