@@ -23,8 +23,13 @@ using Binary = Tensor (*)(const Tensor&, const Tensor&);
 const Unary tame_unary[] = {neg, tanh, sin, cos, sigmoid, atan, erf, softplus};
 const Binary tame_binary[] = {add, sub, mul};
 
+// The sign of a NaN is nobody's promise, so what reads it is left out.
+constexpr bool reads_sign(Elementwise code) {
+  return code == Elementwise::copysign || code == Elementwise::signbit;
+}
+
 const Unary wild_unary[] = {
-#define UNARY(name, domain, result, value, gradient) name,
+#define UNARY(name, domain, result, value, gradient) reads_sign(Elementwise::name) ? neg : name,
 #define BINARY(name, domain, result, value, gradient_a, gradient_b)
 #include "ops/elementwise.def"
 #undef UNARY
@@ -32,7 +37,8 @@ const Unary wild_unary[] = {
 };
 const Binary wild_binary[] = {
 #define UNARY(name, domain, result, value, gradient)
-#define BINARY(name, domain, result, value, gradient_a, gradient_b) name,
+#define BINARY(name, domain, result, value, gradient_a, gradient_b) \
+  reads_sign(Elementwise::name) ? add : name,
 #include "ops/elementwise.def"
 #undef UNARY
 #undef BINARY
