@@ -94,8 +94,9 @@ class Node {
   void set_ready(Ref<Storage> value, const Strides& value_strides, int64_t value_offset);
 
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
+  // A full subtraction even for the last one: retain_if_alive() may be asked at that moment.
   void release() {
-    if (drop_reference(references_)) dispose(this);
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose(this);
   }
   // For a node found in a window, which another thread may be about to dispose of.
   bool retain_if_alive() {

@@ -3,12 +3,12 @@
 // thread's nodes and ready values, so that evaluating one never needs another's lock.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <vector>
 
 #include "graph/node.h"
-#include "graph/own_lock.h"
 
 namespace mt {
 
@@ -21,7 +21,7 @@ class Window {
   static Window& current();
 
   // Recursive, because finishing a node may dispose of others.
-  OwnLock mutex;
+  std::recursive_mutex mutex;
 
   void append(Node* node);  // takes the lock
   void remove(Node* node);  // the caller holds the lock
@@ -32,8 +32,10 @@ class Window {
 
   Node* first() const { return first_; }
   Node* last() const { return last_; }
-  int64_t count() const { return count_; }
-  int64_t dear_bytes() const { return dear_bytes_; }  // of pending values that may be stored
+  int64_t count() const { return count_.load(std::memory_order_relaxed); }
+  int64_t dear_bytes() const {
+    return dear_bytes_.load(std::memory_order_relaxed);
+  }  // of pending values that may be stored
 
   // Tapes that record this thread's nodes, innermost last.
   std::vector<Tape*> tapes;
@@ -43,8 +45,9 @@ class Window {
 
   Node* first_ = nullptr;
   Node* last_ = nullptr;
-  int64_t count_ = 0;
-  int64_t dear_bytes_ = 0;
+  // Read without the lock, to see whether a budget has been passed.
+  std::atomic<int64_t> count_{0};
+  std::atomic<int64_t> dear_bytes_{0};
 };
 
 }  // namespace mt
