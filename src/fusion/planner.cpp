@@ -80,15 +80,12 @@ class Planner {
       whole.program = std::move(group.program);
       whole.segments = std::move(group.segments);
       whole.items.insert(whole.items.end(), group.items.begin(), group.items.end());
-      place_values(&whole.program, whole.segments[0], aliased_);
-      aliased_.clear();
+      place_values(&whole.program, whole.segments[0]);
       plan_.groups.push_back(std::move(whole));
       return;
     }
-    aliased_.clear();
     if (draft.kind != GroupKind::reduce) donate(d, &group);
-    place_values(&group.program, group.segments[0], aliased_);
-    aliased_.clear();
+    place_values(&group.program, group.segments[0]);
     plan_.groups.push_back(std::move(group));
   }
 
@@ -131,7 +128,6 @@ class Planner {
         int load = single_load(segment, buffer_of_leaf_[l]);
         if (load < 0 || !may_alias(group->program, static_cast<int>(s), load)) continue;
         output.donor = static_cast<int>(l);
-        aliased_.push_back({static_cast<int>(s), load});
         break;
       }
     }
@@ -144,7 +140,6 @@ class Planner {
 
   // The contraction writes where its epilogue will store, when nothing else wants its value.
   void share_with_epilogue(int z, Group* epilogue) {
-    aliased_.clear();
     if (region_.items[static_cast<size_t>(z)].stored) return;
     Segment& segment = epilogue->segments[0];
     int from = buffer_of_item_[static_cast<size_t>(z)];
@@ -157,7 +152,6 @@ class Planner {
           !may_alias(epilogue->program, static_cast<int>(s), load)) {
         continue;
       }
-      aliased_.push_back({static_cast<int>(s), load});
       plan_.buffers[static_cast<size_t>(from)].bytes = 0;  // never used
       segment.memory[static_cast<size_t>(load)].buffer = store.buffer;
       buffer_of_item_[static_cast<size_t>(z)] = store.buffer;
@@ -170,7 +164,6 @@ class Planner {
   BufferOf buffer_of_leaf_, buffer_of_item_;
   std::vector<int> last_use_;        // the last group that reads each leaf
   std::vector<bool> read_outside_;   // items read by a group other than their own
-  std::vector<Aliased> aliased_;     // in the group being added
   Plan plan_;
 };
 

@@ -49,7 +49,7 @@ bool may_alias(const Program& program, int store, int load) {
   return stored != no_place && loaded != no_place && stored != loaded && last_use <= made;
 }
 
-void place_values(Program* program, const Segment& segment, const std::vector<Aliased>& aliased) {
+void place_values(Program* program, const Segment& segment) {
   std::vector<Instruction>& code = program->instructions;
   std::stable_partition(code.begin(), code.end(),
                         [&](const Instruction& i) { return is_once(i, segment); });
@@ -78,15 +78,11 @@ void place_values(Program* program, const Segment& segment, const std::vector<Al
       dropped[at] = true;
     } else if (i.code == Opcode::store) {
       size_t value = static_cast<size_t>(i.in[0]);
-      bool is_aliased = std::any_of(aliased.begin(), aliased.end(),
-                                    [&](const Aliased& a) { return a.store == i.index; });
       bool computed = made[value] >= program->once &&
                       code[static_cast<size_t>(made[value])].code != Opcode::load;
-      if (computed && place[value] == no_place && !is_aliased) {
-        place[value] = here;
-        dropped[at] = true;
-      } else if (computed && place[value] == no_place && is_aliased) {
-        // may_alias has been asked: the last use of the load comes no later than the making.
+      // Where it is the memory of something loaded, may_alias() has been asked: the load's last use
+      // comes no later than this value is made.
+      if (computed && place[value] == no_place) {
         place[value] = here;
         dropped[at] = true;
       }

@@ -6,16 +6,9 @@
 
 namespace mt {
 
-// Output memory that is also the memory of something the program loads: both are indices into the
-// segment's memory.
-struct Aliased {
-  int store;
-  int load;
-};
-
 // Decides for every value whether it lies in memory as it is, or in a register, and shares
 // registers between values whose lives do not overlap.
-void place_values(Program* program, const Segment& segment, const std::vector<Aliased>& aliased);
+void place_values(Program* program, const Segment& segment);
 
 // Whether storing through `store` may overwrite what `load` has read: every use of the loaded
 // value comes no later than the instruction that makes the stored one. Before place_values.
