@@ -33,8 +33,4 @@ struct Grouping {
 
 Grouping group_items(const Region& region);
 
-// The layout by which `item` reads its input through `edge`, broadcast to the item's shape; for
-// reductions, the input's own shape.
-Layout edge_layout(const Region& region, const Edge& edge);
-
 }  // namespace mt

@@ -90,6 +90,15 @@ void Region::clear() {
   leaves.clear();
 }
 
+Layout edge_layout(const Region& region, const Edge& edge) {
+  if (edge.value < 0) {
+    const Node& leaf = *region.leaves[static_cast<size_t>(~edge.value)].node;
+    return {edge.view->shape, edge.view->strides, edge.view->offset - leaf.offset};
+  }
+  if (edge.view) return edge.view->layout();
+  return contiguous_layout(region.items[static_cast<size_t>(edge.value)].node->shape);
+}
+
 void select(Window& window, const Tensor* tensors, size_t count) {
   for (Node* node = window.first(); node; node = node->next) node->mark = 0;
   for (size_t i = 0; i < count; ++i) {

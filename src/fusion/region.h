@@ -42,6 +42,9 @@ struct Region {
   void clear();
 };
 
+// The layout by which an item reads its input through `edge`, in the input's own shape.
+Layout edge_layout(const Region& region, const Edge& edge);
+
 // Decides what an evaluation of `window` stores, given what was asked for, and marks it in the
 // nodes. What is stored: what was asked for; all state; dear values that something still holds;
 // and cheap ones whose recipe has grown long.

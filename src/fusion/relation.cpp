@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/relation.h"
+
+#include <algorithm>
+
+#include "ops/order.h"
+
+namespace mt {
+namespace {
+
+static_assert(longest_row <= row_panel);
+constexpr int deepest_search = 8;
+
+bool comes_from_rows(const Drafts& drafts, int i, int64_t columns, int depth) {
+  if (columns <= 1 || depth > deepest_search) return false;
+  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
+    int input = drafts.edges(i)[e].value;
+    if (input < 0 || drafts.size(input) != drafts.size(i)) continue;
+    const Op& op = *drafts.node(input).op;
+    if (op.kind == OpKind::reduce) {
+      ReductionShape shape = reduction_shape(drafts, input);
+      if (shape.inner.empty() && shape.permutation.empty() && columns <= longest_row &&
+          element_count(shape.reduced) == columns) {
+        return true;
+      }
+    } else if (is_pointwise(op) && comes_from_rows(drafts, input, columns, depth + 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool finishes_rows(const Drafts& drafts, int i, int depth) {
+  if (depth > deepest_search) return false;
+  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
+    int input = drafts.edges(i)[e].value;
+    if (input < 0 || drafts.size(input) != drafts.size(i)) continue;
+    const Op& op = *drafts.node(input).op;
+    if (op.kind == OpKind::reduce) {
+      ReductionShape shape = reduction_shape(drafts, input);
+      int64_t columns = element_count(shape.reduced);
+      if (shape.inner.empty() && columns > 1 && columns <= longest_row) return true;
+    } else if (is_pointwise(op) && finishes_rows(drafts, input, depth + 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Relation relation(const Drafts& drafts, const Draft& group, int i, const Use& use) {
+  Layout layout = edge_layout(drafts.region, *use.edge);
+  const Node& consumer = drafts.node(use.consumer);
+  bool reduces = consumer.op->kind == OpKind::reduce;
+  bool row_consumer = !reduces && drafts.is_row(use.consumer);
+  if (!group.permutation.empty() && !row_consumer) {
+    bool same = layout.shape == group.permuted_shape &&
+                drafts.node(i).shape == group.permuted_shape && is_contiguous(layout) &&
+                layout.offset == 0;
+    return same ? Relation::element : Relation::none;
+  }
+  if (!reduces) layout = expand(layout, consumer.shape);
+  int64_t count = element_count(layout.shape), rows = drafts.size(i);
+  if (rows == count && is_contiguous(layout) && layout.offset == 0) {
+    return row_consumer ? Relation::row : Relation::element;
+  }
+  // Constant along the columns, and row for row otherwise?
+  if (reduces || row_consumer || layout.offset != 0 || rows == 0 || count % rows != 0) {
+    return Relation::none;
+  }
+  std::optional<Layout> matrix = reshape(layout, {rows, count / rows});
+  bool by_row = matrix && (rows == 1 || matrix->strides[0] == 1) && matrix->strides[1] == 0;
+  return by_row ? Relation::row : Relation::none;
+}
+
+bool fits(const Drafts& drafts, int i, const Shape& iteration) {
+  const Node& n = drafts.node(i);
+  if (n.shape == iteration) return true;
+  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
+    Layout layout = expand(edge_layout(drafts.region, drafts.edges(i)[e]), n.shape);
+    if (!reshape(layout, iteration)) return false;
+  }
+  return true;
+}
+
+ReductionShape reduction_shape(const Drafts& drafts, int i) {
+  const Shape& shape = edge_layout(drafts.region, drafts.edges(i)[0]).shape;
+  const Attributes& axes = drafts.node(i).attributes;
+  auto is_reduced = [&](int d) { return std::find(axes.begin(), axes.end(), d) != axes.end(); };
+  int inner_begin = shape.rank();
+  while (inner_begin > 0 && !(is_reduced(inner_begin - 1) && shape[inner_begin - 1] != 1)) {
+    --inner_begin;
+  }
+  // Trailing dimensions of size one change nothing.
+  int64_t inner_size = 1;
+  for (int d = inner_begin; d < shape.rank(); ++d) inner_size *= shape[d];
+  if (inner_size == 1) inner_begin = shape.rank();
+  ReductionShape result;
+  Dims order;
+  for (int pass = 0; pass < 3; ++pass) {
+    for (int d = 0; d < shape.rank(); ++d) {
+      bool inner = d >= inner_begin && !is_reduced(d);
+      int part = inner ? 2 : is_reduced(d) ? 1 : 0;
+      if (part != pass) continue;
+      order.push_back(d);
+      (part == 0 ? result.outer : part == 1 ? result.reduced : result.inner).push_back(shape[d]);
+    }
+  }
+  for (int d = 0; d < order.rank(); ++d) {
+    if (order[d] != d) result.permutation = order;
+  }
+  return result;
+}
+
+bool comes_from_rows(const Drafts& drafts, int i, int64_t columns) {
+  return comes_from_rows(drafts, i, columns, 0);
+}
+
+bool finishes_rows(const Drafts& drafts, int i) { return finishes_rows(drafts, i, 0); }
+
+}  // namespace mt
