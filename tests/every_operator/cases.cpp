@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "every_operator/cases.h"
 
+#include <cmath>
 #include <cstring>
 #include <map>
 
-#define CALL(...) [](mt_tensor* const* in) -> mt_tensor* { return __VA_ARGS__; }
+// An operator and what it is called with.
+#define CALL(name, arguments) from_arguments<mt_##name>, Json::parse(arguments)
 
 namespace every_operator {
 namespace {
@@ -42,31 +44,34 @@ Input operand(const std::string& name, Domain domain, std::vector<int64_t> dims)
 void add_elementwise(std::vector<Case>* all) {
   enum { same, boolean };
   auto unary = [&](const char* name, Domain domain, int result, const char* gradient,
-                   mt_tensor* (*call)(mt_tensor* const*)) {
+                   Function function) {
     bool differentiable = result == same && !is_flat(gradient);
-    all->push_back({name, "", {operand(name, domain, {3, 5})}, call, differentiable ? 2 : 0, 2e-6});
+    all->push_back({name,
+                    "",
+                    {operand(name, domain, {3, 5})},
+                    function,
+                    Json::array({"$0"}),
+                    differentiable ? 2 : 0});
   };
   auto binary = [&](const char* name, Domain domain, int result, const char* gradient,
-                    mt_tensor* (*call)(mt_tensor* const*)) {
+                    Function function) {
     bool differentiable = result == same && !is_flat(gradient) &&
                           std::strcmp(name, "copysign") != 0 && std::strcmp(name, "nextafter") != 0;
     all->push_back({name,
                     "broadcast",
                     {operand(name, domain, {3, 1, 4}), operand(name, domain, {5, 1})},
-                    call,
-                    differentiable ? 2 : 0,
-                    2e-6});
+                    function,
+                    Json::array({"$0", "$1"}),
+                    differentiable ? 2 : 0});
   };
 #define UNARY(name, domain, result, value, gradient) \
-  unary(#name, Domain::domain, result, #gradient, CALL(mt_##name(in[0])));
+  unary(#name, Domain::domain, result, #gradient, from_arguments<mt_##name>);
 #define BINARY(name, domain, result, value, gradient_a, gradient_b) \
-  binary(#name, Domain::domain, result, #gradient_a, CALL(mt_##name(in[0], in[1])));
+  binary(#name, Domain::domain, result, #gradient_a, from_arguments<mt_##name>);
 #include "ops/elementwise.def"
 #undef UNARY
 #undef BINARY
 }
-
-#define AXES(...) MT_DIMS(__VA_ARGS__)
 
 const Input matrix = {{4, 5}}, cube = {{2, 3, 4}}, positive = {{4, 5}, 0.3, 2};
 
@@ -77,53 +82,56 @@ void add_choice(std::vector<Case>* all) {
           {"where",
            "",
            {{{4, 1}, 0, 1, Kind::boolean}, {{4, 5}}, {{5}}},
-           CALL(mt_where(in[0], in[1], in[2]))},
-          {"clip", "", {{{4, 5}, -1, 1}}, CALL(mt_clip(in[0], mt_number(-2), mt_number(2)))},
-          {"expression", "", {matrix, {{5}}}, CALL(mt_expression("tanh(a * b) + 2 * a", in, 2))},
+           CALL(where, R"(["$0", "$1", "$2"])")},
+          {"clip", "", {{{4, 5}, -1, 1}}, CALL(clip, R"(["$0", {"number": -2}, {"number": 2}])")},
+          {"expression",
+           "",
+           {matrix, {{5}}},
+           CALL(expression, R"(["tanh(a * b) + 2 * a", ["$0", "$1"]])")},
       });
 }
 
 void add_reductions(std::vector<Case>* all) {
-#define REDUCTION(name, input, order)                                    \
-  {#name, "all", {input}, CALL(mt_##name(in[0], nullptr, 0)), order},    \
-      {#name, "last", {input}, CALL(mt_##name(in[0], AXES(-1))), order}, \
-      {#name, "first", {input}, CALL(mt_##name(in[0], AXES(0))), order}, \
-      {#name "_keep", "last", {input}, CALL(mt_##name##_keep(in[0], AXES(-1))), order}
-#define STATISTIC(name, input, extra)                                               \
-  {#name, "all", {input}, CALL(mt_##name(in[0], nullptr, 0, extra))},               \
-      {#name, "first", {input}, CALL(mt_##name(in[0], AXES(0), extra))}, {          \
-#name "_keep", "last", {input }, CALL(mt_##name##_keep(in[0], AXES(-1), extra)) \
+#define REDUCTION(name, input, order)                                            \
+  {#name, "all", {input}, CALL(name, R"(["$0", []])"), order},                   \
+      {#name, "last", {input}, CALL(name, R"(["$0", [-1]])"), order},            \
+      {#name, "first", {input}, CALL(name, R"(["$0", [0]])"), order}, {          \
+#name "_keep", "last", {input }, CALL(name##_keep, R"(["$0", [-1]])"), order \
   }
-  all->insert(
-      all->end(),
-      {
-          REDUCTION(sum, cube, 2),
-          REDUCTION(mean, cube, 2),
-          REDUCTION(prod, positive, 2),
-          REDUCTION(max, matrix, 1),
-          REDUCTION(min, matrix, 1),
-          REDUCTION(logsumexp, cube, 2),
-          STATISTIC(var, cube, 1),
-          STATISTIC(std, cube, 0),
-          STATISTIC(norm, cube, 2),
-          {"sum", "middle", {cube}, CALL(mt_sum(in[0], AXES(1)))},
-          {"sum", "outer two", {cube}, CALL(mt_sum(in[0], AXES(0, 2)))},
-          {"sum",
-           "product of broadcasts",
-           {{{4, 1, 5}}, {{3, 5}}},
-           CALL(mt_sum(mt_mul(in[0], in[1]), AXES(-1)))},
-          {"argmax", "", {matrix}, CALL(mt_argmax(in[0], AXES(-1))), 0},
-          {"argmax_keep", "", {matrix}, CALL(mt_argmax_keep(in[0], AXES(0))), 0},
-          {"argmin", "", {matrix}, CALL(mt_argmin(in[0], nullptr, 0)), 0},
-          {"argmin_keep", "", {matrix}, CALL(mt_argmin_keep(in[0], AXES(0))), 0},
-          {"any", "", {{{4, 5}, 0, 1, Kind::boolean}}, CALL(mt_any(in[0], AXES(1))), 0},
-          {"any_keep", "", {{{4, 5}, 0, 1, Kind::boolean}}, CALL(mt_any_keep(in[0], AXES(0))), 0},
-          {"all", "", {{{4, 5}, 0, 1, Kind::boolean}}, CALL(mt_all(in[0], AXES(1))), 0},
-          {"all_keep", "", {{{4, 5}, 0, 1, Kind::boolean}}, CALL(mt_all_keep(in[0], AXES(0))), 0},
-          {"cumulative_sum", "", {cube}, CALL(mt_cumulative_sum(in[0], 1))},
-          {"sort", "", {matrix}, CALL(mt_sort(in[0], -1, false))},
-          {"argsort", "", {matrix}, CALL(mt_argsort(in[0], 0, true)), 0},
-      });
+#define STATISTIC(name, input, extra)                                               \
+  {#name, "all", {input}, CALL(name, "[\"$0\", [], " extra "]")},                   \
+      {#name, "first", {input}, CALL(name, "[\"$0\", [0], " extra "]")}, {          \
+#name "_keep", "last", {input }, CALL(name##_keep, "[\"$0\", [-1], " extra "]") \
+  }
+  const Input mask = {{4, 5}, 0, 1, Kind::boolean};
+  all->insert(all->end(), {
+                              REDUCTION(sum, cube, 2),
+                              REDUCTION(mean, cube, 2),
+                              REDUCTION(prod, positive, 2),
+                              REDUCTION(max, matrix, 1),
+                              REDUCTION(min, matrix, 1),
+                              REDUCTION(logsumexp, cube, 2),
+                              STATISTIC(var, cube, "1"),
+                              STATISTIC(std, cube, "0"),
+                              STATISTIC(norm, cube, "2"),
+                              {"sum", "middle", {cube}, CALL(sum, R"(["$0", [1]])")},
+                              {"sum", "outer two", {cube}, CALL(sum, R"(["$0", [0, 2]])")},
+                              {"sum",
+                               "product of broadcasts",
+                               {{{4, 1, 5}}, {{3, 5}}},
+                               CALL(sum, R"([{"call": "mul", "arguments": ["$0", "$1"]}, [-1]])")},
+                              {"argmax", "", {matrix}, CALL(argmax, R"(["$0", [-1]])"), 0},
+                              {"argmax_keep", "", {matrix}, CALL(argmax_keep, R"(["$0", [0]])"), 0},
+                              {"argmin", "", {matrix}, CALL(argmin, R"(["$0", []])"), 0},
+                              {"argmin_keep", "", {matrix}, CALL(argmin_keep, R"(["$0", [0]])"), 0},
+                              {"any", "", {mask}, CALL(any, R"(["$0", [1]])"), 0},
+                              {"any_keep", "", {mask}, CALL(any_keep, R"(["$0", [0]])"), 0},
+                              {"all", "", {mask}, CALL(all, R"(["$0", [1]])"), 0},
+                              {"all_keep", "", {mask}, CALL(all_keep, R"(["$0", [0]])"), 0},
+                              {"cumulative_sum", "", {cube}, CALL(cumulative_sum, R"(["$0", 1])")},
+                              {"sort", "", {matrix}, CALL(sort, R"(["$0", -1, false])")},
+                              {"argsort", "", {matrix}, CALL(argsort, R"(["$0", 0, true])"), 0},
+                          });
 #undef REDUCTION
 #undef STATISTIC
 }
@@ -133,195 +141,226 @@ void add_views(std::vector<Case>* all) {
   all->insert(
       all->end(),
       {
-          {"reshape", "", {cube}, CALL(mt_reshape(in[0], MT_DIMS(4, -1)))},
+          {"matrix_transpose", "", {cube}, CALL(matrix_transpose, R"(["$0"])")},
+          {"reshape", "", {cube}, CALL(reshape, R"(["$0", [4, -1]])")},
           {"reshape",
            "of a transpose",
            {cube},
-           CALL(mt_reshape(mt_matrix_transpose(in[0]), MT_DIMS(-1)))},
-          {"permute_dims", "", {cube}, CALL(mt_permute_dims(in[0], AXES(2, 0, 1)))},
-          {"transpose", "", {cube}, CALL(mt_transpose(in[0], 0, 1))},
-          {"matrix_transpose", "", {cube}, CALL(mt_matrix_transpose(in[0]))},
-          {"broadcast_to", "", {{{4, 1}}}, CALL(mt_broadcast_to(in[0], MT_DIMS(3, 4, 5)))},
-          {"expand_dims", "", {matrix}, CALL(mt_expand_dims(in[0], 1))},
-          {"squeeze", "", {{{4, 1, 5}}}, CALL(mt_squeeze(in[0], AXES(1)))},
-          {"flip", "", {cube}, CALL(mt_flip(in[0], AXES(0, 2)))},
-          {"window", "", {{{3, 9}}}, CALL(mt_window(in[0], 1, 3, 2, 2))},
+           CALL(reshape, R"([{"call": "matrix_transpose", "arguments": ["$0"]}, [-1]])")},
+          {"permute_dims", "", {cube}, CALL(permute_dims, R"(["$0", [2, 0, 1]])")},
+          {"transpose", "", {cube}, CALL(transpose, R"(["$0", 0, 1])")},
+          {"broadcast_to", "", {{{4, 1}}}, CALL(broadcast_to, R"(["$0", [3, 4, 5]])")},
+          {"expand_dims", "", {matrix}, CALL(expand_dims, R"(["$0", 1])")},
+          {"squeeze", "", {{{4, 1, 5}}}, CALL(squeeze, R"(["$0", [1]])")},
+          {"flip", "", {cube}, CALL(flip, R"(["$0", [0, 2]])")},
+          {"window", "", {{{3, 9}}}, CALL(window, R"(["$0", 1, 3, 2, 2])")},
           {"index",
            "slices",
            {cube},
-           CALL(mt_index(in[0], MT_INDEX(MT_AT(-1), MT_NEW_AXIS, MT_RANGE(0, 3, 2), MT_ELLIPSIS)))},
+           CALL(index, R"(["$0", [{"at": -1}, "new_axis", {"range": [0, 3, 2]}, "ellipsis"]])")},
           {"index",
            "by integers",
            {matrix, rows},
-           CALL(mt_index(in[0], MT_INDEX(MT_BY(in[1]), MT_RANGE(MT_OPEN, MT_OPEN, -1))))},
-          {"select", "", {cube}, CALL(mt_select(in[0], 1, -2))},
-          {"slice", "", {cube}, CALL(mt_slice(in[0], 2, 3, MT_OPEN, -2))},
-          {"index_select", "", {matrix, rows}, CALL(mt_index_select(in[0], in[1], 0))},
-          {"take_along_axis", "", {matrix, chosen}, CALL(mt_take_along_axis(in[0], in[1], 1))},
+           CALL(index, R"(["$0", [{"by": "$1"}, {"range": [null, null, -1]}]])")},
+          {"select", "", {cube}, CALL(select, R"(["$0", 1, -2])")},
+          {"slice", "", {cube}, CALL(slice, R"(["$0", 2, 3, null, -2])")},
+          {"index_select", "", {matrix, rows}, CALL(index_select, R"(["$0", "$1", 0])")},
+          {"take_along_axis", "", {matrix, chosen}, CALL(take_along_axis, R"(["$0", "$1", 1])")},
           {"scatter_add",
            "",
            {matrix, chosen, {{4, 2}}},
-           CALL(mt_scatter_add(in[0], in[1], in[2], 1))},
+           CALL(scatter_add, R"(["$0", "$1", "$2", 1])")},
           {"masked_select",
            "",
            {matrix, {{4, 5}, 0, 1, Kind::boolean}},
-           CALL(mt_masked_select(in[0], in[1])),
+           CALL(masked_select, R"(["$0", "$1"])"),
            2,
            2e-6,
            false},
-          {"concat", "", {matrix, {{2, 5}}}, CALL(mt_concat(in, 2, 0))},
-          {"stack", "", {matrix, matrix}, CALL(mt_stack(in, 2, 1))},
-          {"pad", "", {matrix}, CALL([&] {
-             int64_t before[] = {1, 0}, after[] = {2, 3};
-             return mt_pad(in[0], before, after, 2, 0.5);
-           }())},
-          {"tril", "", {cube}, CALL(mt_tril(in[0], 0))},
-          {"triu", "", {cube}, CALL(mt_triu(in[0], 1))},
-          {"astype", "", {matrix}, CALL(mt_astype(in[0], mt_dtype_of(in[0])))},
-          {"copy", "", {matrix}, CALL(mt_copy(mt_matrix_transpose(in[0])))},
+          {"concat", "", {matrix, {{2, 5}}}, CALL(concat, R"([["$0", "$1"], 0])")},
+          {"stack", "", {matrix, matrix}, CALL(stack, R"([["$0", "$1"], 1])")},
+          {"pad", "", {matrix}, CALL(pad, R"(["$0", [1, 0], [2, 3], 0.5])")},
+          {"tril", "", {cube}, CALL(tril, R"(["$0", 0])")},
+          {"triu", "", {cube}, CALL(triu, R"(["$0", 1])")},
+          {"astype", "", {matrix}, CALL(astype, R"(["$0", {"dtype_of": "$0"}])")},
+          {"copy",
+           "",
+           {cube},
+           CALL(copy, R"([{"call": "matrix_transpose", "arguments": ["$0"]}])")},
       });
 }
 
 void add_linear(std::vector<Case>* all) {
-  static const mt_conv_options strided = [] {
-    mt_conv_options options = MT_CONV_OPTIONS_INIT;
-    options.stride[0] = options.stride[1] = 2;
-    options.padding[0] = options.padding[1] = 1;
-    return options;
-  }();
+#define STRIDED R"({"stride": [2, 2], "padding": [1, 1]})"
   const double bound = 4e-6;
   all->insert(
       all->end(),
       {
-          {"matmul", "", {matrix, {{5, 3}}}, CALL(mt_matmul(in[0], in[1])), 2, bound},
+          {"matmul", "", {matrix, {{5, 3}}}, CALL(matmul, R"(["$0", "$1"])"), 2, bound},
           {"matmul",
            "batches broadcast",
            {{{2, 1, 3, 4}}, {{5, 4, 2}}},
-           CALL(mt_matmul(in[0], in[1])),
+           CALL(matmul, R"(["$0", "$1"])"),
            2,
            bound},
-          {"matmul", "vectors", {{{5}}, {{5}}}, CALL(mt_matmul(in[0], in[1])), 2, bound},
-          {"linear", "", {matrix, {{3, 5}}, {{3}}}, CALL(mt_linear(in[0], in[1], in[2])), 2, bound},
+          {"matmul", "vectors", {{{5}}, {{5}}}, CALL(matmul, R"(["$0", "$1"])"), 2, bound},
+          {"linear",
+           "",
+           {matrix, {{3, 5}}, {{3}}},
+           CALL(linear, R"(["$0", "$1", "$2"])"),
+           2,
+           bound},
           {"einsum",
            "three operands",
            {{{3, 4}}, {{4, 5}}, {{5, 2}}},
-           CALL(mt_einsum("ij,jk,kl->il", in, 3)),
+           CALL(einsum, R"(["ij,jk,kl->il", ["$0", "$1", "$2"]])"),
            2,
            bound},
-          {"einsum", "diagonal", {{{4, 4}}}, CALL(mt_einsum("ii->i", in, 1)), 2, bound},
+          {"einsum", "diagonal", {{{4, 4}}}, CALL(einsum, R"(["ii->i", ["$0"]])"), 2, bound},
           {"conv1d",
            "",
            {{{2, 3, 8}}, {{4, 3, 3}}, {{4}}},
-           CALL(mt_conv1d(in[0], in[1], in[2], nullptr)),
+           CALL(conv1d, R"(["$0", "$1", "$2", null])"),
            2,
            bound},
           {"conv2d",
            "",
            {{{2, 2, 6, 5}}, {{3, 2, 3, 3}}, {{3}}},
-           CALL(mt_conv2d(in[0], in[1], in[2], nullptr)),
+           CALL(conv2d, R"(["$0", "$1", "$2", null])"),
            2,
            bound},
           {"conv2d",
            "strided",
            {{{1, 2, 7, 6}}, {{3, 2, 3, 3}}},
-           CALL(mt_conv2d(in[0], in[1], nullptr, &strided)),
+           CALL(conv2d, R"(["$0", "$1", null, )" STRIDED "]"),
            2,
            bound},
           {"conv_transpose1d",
            "",
            {{{2, 3, 5}}, {{3, 4, 3}}, {{4}}},
-           CALL(mt_conv_transpose1d(in[0], in[1], in[2], nullptr)),
+           CALL(conv_transpose1d, R"(["$0", "$1", "$2", null])"),
            2,
            bound},
           {"conv_transpose2d",
            "",
            {{{1, 2, 4, 3}}, {{2, 3, 3, 3}}, {{3}}},
-           CALL(mt_conv_transpose2d(in[0], in[1], in[2], &strided)),
+           CALL(conv_transpose2d, R"(["$0", "$1", "$2", )" STRIDED "]"),
            2,
            bound},
-          {"max_pool1d", "", {{{2, 3, 8}}}, CALL(mt_max_pool1d(in[0], 2, nullptr)), 1},
-          {"max_pool2d", "", {{{2, 2, 6, 4}}}, CALL(mt_max_pool2d(in[0], 2, 2, nullptr)), 1},
-          {"avg_pool1d", "", {{{2, 3, 8}}}, CALL(mt_avg_pool1d(in[0], 2, nullptr))},
-          {"avg_pool2d", "", {{{2, 2, 6, 4}}}, CALL(mt_avg_pool2d(in[0], 3, 2, nullptr))},
+          {"max_pool1d", "", {{{2, 3, 8}}}, CALL(max_pool1d, R"(["$0", 2, null])"), 1},
+          {"max_pool2d", "", {{{2, 2, 6, 4}}}, CALL(max_pool2d, R"(["$0", 2, 2, null])"), 1},
+          {"avg_pool1d", "", {{{2, 3, 8}}}, CALL(avg_pool1d, R"(["$0", 2, null])")},
+          {"avg_pool2d", "", {{{2, 2, 6, 4}}}, CALL(avg_pool2d, R"(["$0", 3, 2, null])")},
       });
+#undef STRIDED
 }
 
 void add_nn(std::vector<Case>* all) {
   const Input classes = {{4}, 0, 5, Kind::integer};
-  static const mt_attention_options causal = [] {
-    mt_attention_options options = MT_ATTENTION_OPTIONS_INIT;
-    options.causal = true;
-    return options;
-  }();
-  static const mt_batch_norm_options training = [] {
-    mt_batch_norm_options options = MT_BATCH_NORM_OPTIONS_INIT;
-    options.training = true;
-    return options;
-  }();
   const double bound = 4e-6;
   all->insert(
       all->end(),
       {
-          {"softmax", "", {matrix}, CALL(mt_softmax(in[0], -1)), 2, bound},
-          {"softmax", "first axis", {matrix}, CALL(mt_softmax(in[0], 0)), 2, bound},
-          {"log_softmax", "", {matrix}, CALL(mt_log_softmax(in[0], 1)), 2, bound},
+          {"softmax", "", {matrix}, CALL(softmax, R"(["$0", -1])"), 2, bound},
+          {"softmax", "first axis", {matrix}, CALL(softmax, R"(["$0", 0])"), 2, bound},
+          {"log_softmax", "", {matrix}, CALL(log_softmax, R"(["$0", 1])"), 2, bound},
           {"layer_norm",
            "",
            {matrix, {{5}}, {{5}}},
-           CALL(mt_layer_norm(in[0], 1, in[1], in[2], 1e-3)),
+           CALL(layer_norm, R"(["$0", 1, "$1", "$2", 1e-3])"),
            2,
            2e-5},
-          {"rms_norm", "", {matrix, {{5}}}, CALL(mt_rms_norm(in[0], 1, in[1], 1e-3)), 2, bound},
+          {"rms_norm", "", {matrix, {{5}}}, CALL(rms_norm, R"(["$0", 1, "$1", 1e-3])"), 2, bound},
           {"embedding",
            "",
            {{{2, 3}, 0, 4, Kind::integer}, {{4, 5}}},
-           CALL(mt_embedding(in[0], in[1]))},
+           CALL(embedding, R"(["$0", "$1"])")},
           {"scaled_dot_product_attention",
            "",
            {{{2, 3, 4}}, {{2, 5, 4}}, {{2, 5, 4}}},
-           CALL(mt_scaled_dot_product_attention(in[0], in[1], in[2], nullptr, nullptr)),
+           CALL(scaled_dot_product_attention, R"(["$0", "$1", "$2", null, null])"),
            2,
            bound},
           {"scaled_dot_product_attention",
            "causal",
            {{{2, 4, 4}}, {{2, 4, 4}}, {{2, 4, 4}}},
-           CALL(mt_scaled_dot_product_attention(in[0], in[1], in[2], nullptr, &causal)),
+           CALL(scaled_dot_product_attention, R"(["$0", "$1", "$2", null, {"causal": true}])"),
            2,
            bound},
+          // The reductions of losses by number: 0 the mean, 1 the sum.
           {"cross_entropy",
            "classes",
            {matrix, classes},
-           CALL(mt_cross_entropy(in[0], in[1], 1, MT_REDUCTION_MEAN)),
+           CALL(cross_entropy, R"(["$0", "$1", 1, 0])"),
            2,
            bound},
-          {"mse_loss", "", {matrix, {{5}}}, CALL(mt_mse_loss(in[0], in[1], MT_REDUCTION_SUM))},
+          {"mse_loss", "", {matrix, {{5}}}, CALL(mse_loss, R"(["$0", "$1", 1])")},
           {"bce_with_logits",
            "",
            {matrix, {{4, 5}, 0, 1}},
-           CALL(mt_bce_with_logits(in[0], in[1], MT_REDUCTION_MEAN)),
+           CALL(bce_with_logits, R"(["$0", "$1", 0])"),
            2,
            bound},
-          {"dropout", "not training", {matrix}, CALL(mt_dropout(in[0], 0.5, false))},
+          {"dropout", "not training", {matrix}, CALL(dropout, R"(["$0", 0.5, false])")},
           {"batch_norm",
            "",
            {{{6, 3}}, {{3}}, {{3}}},
-           CALL(mt_batch_norm(in[0], in[1], in[2], nullptr, nullptr, &training)),
+           CALL(batch_norm, R"(["$0", "$1", "$2", null, null, {"training": true}])"),
            2,
            2e-5},
       });
 }
 
+double uniform(uint64_t* state) {  // SplitMix64
+  uint64_t z = *state += 0x9E3779B97F4A7C15u;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+  return static_cast<double>((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
 }  // namespace
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
-  add_elementwise(&all);
-  add_choice(&all);
-  add_reductions(&all);
-  add_views(&all);
-  add_linear(&all);
-  add_nn(&all);
-  return all;
+std::vector<mt_tensor*> Case::make_inputs(mt_dtype floating, const char* device) const {
+  std::vector<mt_tensor*> result;
+  uint64_t state = 2166136261;  // from the name by FNV-1a, so the same everywhere
+  for (char c : name + variant) state = (state ^ static_cast<unsigned char>(c)) * 16777619;
+  for (const Input& input : inputs) {
+    size_t count = 1;
+    for (int64_t size : input.dims) count *= static_cast<size_t>(size);
+    std::vector<double> values(count);
+    for (double& value : values) {
+      value = input.low + (input.high - input.low) * uniform(&state);
+      if (input.kind == Kind::integer) value = std::floor(value);
+      if (input.kind == Kind::boolean) value = value > 0.5;
+    }
+    mt_tensor* made =
+        mt_from_data(values.data(), input.dims.data(), input.dims.size(), MT_F64, device);
+    result.push_back(mt_astype(made, input.kind == Kind::floating  ? floating
+                                     : input.kind == Kind::integer ? MT_I64
+                                                                   : MT_BOOL));
+  }
+  return result;
+}
+
+const std::vector<Case>& cases() {
+  static const auto* all = [] {
+    auto* list = new std::vector<Case>;
+    add_elementwise(list);
+    add_choice(list);
+    add_reductions(list);
+    add_views(list);
+    add_linear(list);
+    add_nn(list);
+    return list;
+  }();
+  return *all;
+}
+
+Function find_function(const std::string& name) {
+  for (const Case& one : cases()) {
+    if (one.name == name) return one.function;
+  }
+  throw std::out_of_range("no case calls " + name);
 }
 
 }  // namespace every_operator

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One or more cases for every operator of the C interface: sample inputs, and the call.
+// One or more cases for every operator of the C interface: sample inputs, and the call. The
+// committed test vectors, which all languages run, are made from the same.
 #pragma once
 
-#include <mtorch/mtorch.h>
-
-#include <string>
-#include <vector>
+#include "every_operator/call.h"
 
 namespace every_operator {
 
@@ -22,7 +20,8 @@ struct Case {
   std::string name;     // the function's, without mt_
   std::string variant;  // what is special about this case
   std::vector<Input> inputs;
-  mt_tensor* (*call)(mt_tensor* const* inputs);
+  Function function;
+  Json arguments;
   // To which order the gradient is compared with differences; 0: not differentiable.
   int order = 2;
   // How far float32 on the CPU may be from the reference, relative to the largest element.
@@ -30,8 +29,15 @@ struct Case {
   // Too long to run under the checks of random access; or not the same on a trace (it reads
   // values).
   bool traced = true;
+
+  mt_tensor* call(mt_tensor* const* in) const {
+    Arguments values(arguments, in, inputs.size());
+    return function(values);
+  }
+  // The inputs' values, in a type that holds them all; made within the caller's scope.
+  std::vector<mt_tensor*> make_inputs(mt_dtype floating, const char* device) const;
 };
 
-std::vector<Case> cases();
+const std::vector<Case>& cases();
 
 }  // namespace every_operator

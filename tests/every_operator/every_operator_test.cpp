@@ -14,41 +14,12 @@ void PrintTo(const Case& one, std::ostream* out) { *out << one.name << " " << on
 
 namespace {
 
-double uniform(uint64_t* state) {  // SplitMix64
-  uint64_t z = *state += 0x9E3779B97F4A7C15u;
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-  return static_cast<double>((z ^ z >> 31) >> 11) * 0x1p-53;
-}
-
 class EveryOperator : public testing::TestWithParam<Case> {
  protected:
   void TearDown() override {
     EXPECT_EQ(mt_error(), MT_OK) << mt_error_message();
     mt_clear();
     mt_set_eager(false);
-  }
-
-  // The case's inputs; made within the caller's scope.
-  std::vector<mt_tensor*> inputs(mt_dtype floating, const char* device) const {
-    std::vector<mt_tensor*> result;
-    uint64_t state = std::hash<std::string>()(GetParam().name + GetParam().variant) & 0xffffffff;
-    for (const Input& input : GetParam().inputs) {
-      size_t count = 1;
-      for (int64_t size : input.dims) count *= static_cast<size_t>(size);
-      std::vector<double> values(count);
-      for (double& value : values) {
-        value = input.low + (input.high - input.low) * uniform(&state);
-        if (input.kind == Kind::integer) value = std::floor(value);
-        if (input.kind == Kind::boolean) value = value > 0.5;
-      }
-      mt_tensor* made =
-          mt_from_data(values.data(), input.dims.data(), input.dims.size(), MT_F64, device);
-      result.push_back(mt_astype(made, input.kind == Kind::floating  ? floating
-                                       : input.kind == Kind::integer ? MT_I64
-                                                                     : MT_BOOL));
-    }
-    return result;
   }
 
   struct Value {
@@ -72,7 +43,7 @@ class EveryOperator : public testing::TestWithParam<Case> {
   Value run(mt_dtype floating, const char* device) const {
     Value value;
     MT_SCOPE {
-      auto in = inputs(floating, device);
+      auto in = GetParam().make_inputs(floating, device);
       value = read(GetParam().call(in.data()));
     }
     return value;
@@ -125,7 +96,7 @@ TEST_P(EveryOperator, IsTheSameReplayed) {
   };
   mt_trace* trace = mt_trace_new(function, const_cast<Case*>(&GetParam()));
   for (int round = 0; round < 2; ++round) MT_SCOPE {
-      auto in = inputs(MT_F32, "cpu");
+      auto in = GetParam().make_inputs(MT_F32, "cpu");
       mt_tensor* result = nullptr;
       mt_trace_call(trace, in.data(), in.size(), &result, 1);
       EXPECT_EQ(read(result).bytes, called.bytes) << mt_error_message();
@@ -149,7 +120,7 @@ TEST_P(EveryOperator, HasTheGradientThatDifferencesShow) {
     return mt_error();
   };
   MT_SCOPE {
-    context.all = inputs(MT_F64, "cpu");
+    context.all = GetParam().make_inputs(MT_F64, "cpu");
     std::vector<mt_tensor*> checked;
     for (size_t i = 0; i < context.all.size(); ++i) {
       if (GetParam().inputs[i].kind != Kind::floating) continue;
