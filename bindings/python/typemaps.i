@@ -93,20 +93,28 @@
   if (!fill_integers($input, values, &$2)) SWIG_fail;
   $1 = $2 ? values : NULL;
 }
-%apply (const int64_t* dims, size_t ndim) { (const int64_t* axes, size_t naxes) };
+%apply (const int64_t* dims, size_t ndim) {
+  (const int64_t* axes, size_t naxes), (const int64_t* counts, size_t n)
+};
 %typemap(in, fragment="integer_list")
     (const int64_t* before, const int64_t* after, size_t ndim)
     (int64_t values[2 * most_integers]) {
-  PyObject *first = NULL, *second = NULL;
   size_t others = 0;
-  if (!PyArg_ParseTuple($input, "OO", &first, &second) || !fill_integers(first, values, &$3) ||
-      !fill_integers(second, values + most_integers, &others)) {
-    SWIG_fail;
-  }
-  if (others != $3) SWIG_exception_fail(SWIG_ValueError, "before and after differ in length");
+  PyObject* lists = PySequence_Tuple($input);
+  bool fine = lists && PyTuple_GET_SIZE(lists) == 2 &&
+              fill_integers(PyTuple_GET_ITEM(lists, 0), values, &$3) &&
+              fill_integers(PyTuple_GET_ITEM(lists, 1), values + most_integers, &others);
+  Py_XDECREF(lists);
+  if (!fine && PyErr_Occurred()) SWIG_fail;
+  if (!fine) SWIG_exception_fail(SWIG_TypeError, "expected two lists of integers");
+  if (others != $3) SWIG_exception_fail(SWIG_ValueError, "two lists that differ in length");
   $1 = values;
   $2 = values + most_integers;
 }
+%apply (const int64_t* before, const int64_t* after, size_t ndim) {
+  (const int64_t* shifts, const int64_t* axes, size_t naxes),
+  (const int64_t* axes_a, const int64_t* axes_b, size_t naxes)
+};
 // Members of options: one number for each spatial axis; one alone counts for all.
 %typemap(in, fragment="integer_list") int64_t[3] (int64_t values[most_integers]) {
   size_t count = 0;

@@ -28,6 +28,22 @@ MT_API mt_tensor* mt_linear(mt_tensor* x, mt_tensor* weight, mt_tensor* bias);
 /// tried up to 6 operands, greedily beyond). MT_EINVAL for a malformed equation, with the place.
 MT_API mt_tensor* mt_einsum(const char* equation, mt_tensor* const* tensors, size_t n);
 
+/// The sum of products over pairs of axes: axes_a[i] of a with axes_b[i] of b, of one size. The
+/// result has the other axes of a, then those of b.
+MT_API mt_tensor* mt_tensordot(mt_tensor* a, mt_tensor* b, const int64_t* axes_a,
+                               const int64_t* axes_b, size_t naxes);
+/// [m] and [n] give [m, n]: y[i, j] = a[i] b[j].
+MT_API mt_tensor* mt_outer(mt_tensor* a, mt_tensor* b);
+/// The sum of products along one axis, which is the same in both; the others broadcast. `axis`
+/// counts from the last, -1, unless both have as many dimensions.
+MT_API mt_tensor* mt_vecdot(mt_tensor* a, mt_tensor* b, int64_t axis);
+/// The cross product of vectors of 3 along an axis; the others broadcast.
+MT_API mt_tensor* mt_cross(mt_tensor* a, mt_tensor* b, int64_t axis);
+/// Diagonal k of the last two axes, as a last axis: x[..., i, i + k]. A view; any type.
+MT_API mt_tensor* mt_matrix_diagonal(mt_tensor* x, int64_t k);
+/// The sum of mt_matrix_diagonal(), typed as mt_sum().
+MT_API mt_tensor* mt_matrix_trace(mt_tensor* x, int64_t k);
+
 // ------------------------------------------------------------------------------------ Convolution
 // Cross-correlation, as in other libraries: the kernel is not flipped.
 

@@ -55,6 +55,10 @@ MT_API mt_tensor* mt_any_keep(mt_tensor* x, const int64_t* axes, size_t naxes);
 MT_API mt_tensor* mt_all(mt_tensor* x, const int64_t* axes, size_t naxes);
 MT_API mt_tensor* mt_all_keep(mt_tensor* x, const int64_t* axes, size_t naxes);
 
+/// The int64 number of elements that are not 0. No gradient.
+MT_API mt_tensor* mt_count_nonzero(mt_tensor* x, const int64_t* axes, size_t naxes);
+MT_API mt_tensor* mt_count_nonzero_keep(mt_tensor* x, const int64_t* axes, size_t naxes);
+
 /// The variance, sum((x - mean(x))^2) / (count - correction), in two passes. `correction` 0 is the
 /// population's, 1 the sample's (Bessel). NaN where count <= correction. Integers as float32.
 MT_API mt_tensor* mt_var(mt_tensor* x, const int64_t* axes, size_t naxes, double correction);
@@ -75,6 +79,12 @@ MT_API mt_tensor* mt_norm_keep(mt_tensor* x, const int64_t* axes, size_t naxes, 
 
 /// Running sums along one axis, y[i] = x[0] + ... + x[i]; shape of x, types as mt_sum().
 MT_API mt_tensor* mt_cumulative_sum(mt_tensor* x, int64_t axis);
+/// Running products along one axis, y[i] = x[0] ... x[i]; shape of x, types as mt_sum(). The
+/// gradient divides by nothing, so it is right where x is 0 as well.
+MT_API mt_tensor* mt_cumulative_prod(mt_tensor* x, int64_t axis);
+/// Differences of neighbours along an axis, y[i] = x[i + 1] - x[i], taken `order` times; bool
+/// elements differ or not. MT_EINVAL for an order below 0.
+MT_API mt_tensor* mt_diff(mt_tensor* x, int64_t axis, int64_t order);
 
 // ----------------------------------------------------------------------- Sorting and searching
 
@@ -86,6 +96,9 @@ MT_API mt_tensor* mt_argsort(mt_tensor* x, int64_t axis, bool descending);
 /// their int64 indices; either may be NULL when it is not wanted. MT_EINDEX unless 0 <= k <= size.
 MT_API mt_status mt_topk(mt_tensor* x, int64_t k, int64_t axis, bool largest, mt_tensor** values,
                          mt_tensor** indices);
+/// For each value, the int64 index in `sorted` (ascending, one dimension) at which it would go in:
+/// before its equals, or after them when `right`. NaN goes last. Shape of `values`; no gradient.
+MT_API mt_tensor* mt_searchsorted(mt_tensor* sorted, mt_tensor* values, bool right);
 
 // The shapes of these depend on values: they compute now, and are MT_ETRACE inside a trace.
 

@@ -5,10 +5,11 @@
 /// Views (reshape, permute, broadcast, slice, flip, window) move no data: they are arithmetic on
 /// strides. None writes through to its source. All are differentiable, for every element type.
 ///
-/// **Index tensors** hold integers of any type; negative ones count from the end. A position outside
-/// the axis is MT_EINDEX at the call, for which values that are still pending are computed, unless
-/// they come straight from mt_argsort(), mt_argmax() and the like. Inside a trace only values that
-/// exist already are looked at; any other position outside is moved to the nearest one inside.
+/// **Index tensors** hold integers of any type; negative ones count from the end. A position
+/// outside the axis is MT_EINDEX at the call, for which values that are still pending are computed,
+/// unless they come straight from mt_argsort(), mt_argmax() and the like. Inside a trace only
+/// values that exist already are looked at; any other position outside is moved to the nearest one
+/// inside.
 #ifndef MTORCH_VIEW_H_
 #define MTORCH_VIEW_H_
 
@@ -139,6 +140,16 @@ MT_API mt_status mt_split(mt_tensor* x, const int64_t* sizes, size_t n, int64_t 
 /// With `before[i]` and `after[i]` elements of `value` added along axis i; ndim is x's.
 MT_API mt_tensor* mt_pad(mt_tensor* x, const int64_t* before, const int64_t* after, size_t ndim,
                          double value);
+/// Moved along each named axis by its shift, what falls off one end coming in at the other.
+MT_API mt_tensor* mt_roll(mt_tensor* x, const int64_t* shifts, const int64_t* axes, size_t naxes);
+/// Side by side counts[i] times along each axis, the last count belonging to the last axis; axes
+/// that are missing on either side count as 1. MT_EINVAL for a count below 0.
+MT_API mt_tensor* mt_tile(mt_tensor* x, const int64_t* counts, size_t n);
+/// Each position along `axis` `count` times in a row. MT_EINVAL for a count below 0.
+MT_API mt_tensor* mt_repeat(mt_tensor* x, int64_t count, int64_t axis);
+/// Position i along `axis` counts[i] times in a row, or each counts[0] times: integers, which are
+/// computed now, and are MT_ETRACE inside a trace.
+MT_API mt_tensor* mt_repeat_by(mt_tensor* x, mt_tensor* counts, int64_t axis);
 /// The last two axes as a matrix with everything above diagonal `k` set to 0.
 MT_API mt_tensor* mt_tril(mt_tensor* x, int64_t k);
 /// The last two axes as a matrix with everything below diagonal `k` set to 0.

@@ -99,6 +99,26 @@ mt_tensor* mt_pad(mt_tensor* x, const int64_t* before, const int64_t* after, siz
   return give("pad", [&] { return pad(value(x), dims(before, ndim), dims(after, ndim), fill); });
 }
 
+mt_tensor* mt_roll(mt_tensor* x, const int64_t* shifts, const int64_t* axes, size_t naxes) {
+  return give("roll", [&] {
+    Dims along = dims(axes, naxes);
+    if (naxes) required(shifts, "the array of shifts");
+    return roll(value(x), std::vector<int64_t>(shifts, shifts + naxes), along);
+  });
+}
+
+mt_tensor* mt_tile(mt_tensor* x, const int64_t* counts, size_t n) {
+  return give("tile", [&] { return tile(value(x), dims(counts, n)); });
+}
+
+mt_tensor* mt_repeat(mt_tensor* x, int64_t count, int64_t axis) {
+  return give("repeat", [&] { return repeat(value(x), count, axis); });
+}
+
+mt_tensor* mt_repeat_by(mt_tensor* x, mt_tensor* counts, int64_t axis) {
+  return give("repeat_by", [&] { return repeat(value(x), value(counts), axis); });
+}
+
 mt_tensor* mt_tril(mt_tensor* x, int64_t k) {
   return give("tril", [&] { return tril(value(x), k); });
 }

@@ -60,9 +60,35 @@ mt_tensor* mt_linear(mt_tensor* x, mt_tensor* weight, mt_tensor* bias) {
 }
 
 mt_tensor* mt_einsum(const char* equation, mt_tensor* const* tensors, size_t n) {
-  return give("einsum", [&] {
-    return mt::einsum(required(equation, "the equation"), values(tensors, n));
+  return give("einsum",
+              [&] { return mt::einsum(required(equation, "the equation"), values(tensors, n)); });
+}
+
+mt_tensor* mt_tensordot(mt_tensor* a, mt_tensor* b, const int64_t* axes_a, const int64_t* axes_b,
+                        size_t naxes) {
+  return give("tensordot", [&] {
+    return mt::tensordot(value(a), value(b), dims(axes_a, naxes), dims(axes_b, naxes));
   });
+}
+
+mt_tensor* mt_outer(mt_tensor* a, mt_tensor* b) {
+  return give("outer", [&] { return mt::outer(value(a), value(b)); });
+}
+
+mt_tensor* mt_vecdot(mt_tensor* a, mt_tensor* b, int64_t axis) {
+  return give("vecdot", [&] { return mt::vecdot(value(a), value(b), axis); });
+}
+
+mt_tensor* mt_cross(mt_tensor* a, mt_tensor* b, int64_t axis) {
+  return give("cross", [&] { return mt::cross(value(a), value(b), axis); });
+}
+
+mt_tensor* mt_matrix_diagonal(mt_tensor* x, int64_t k) {
+  return give("matrix_diagonal", [&] { return mt::matrix_diagonal(value(x), k); });
+}
+
+mt_tensor* mt_matrix_trace(mt_tensor* x, int64_t k) {
+  return give("matrix_trace", [&] { return mt::matrix_trace(value(x), k); });
 }
 
 mt_tensor* mt_conv1d(mt_tensor* x, mt_tensor* weight, mt_tensor* bias,

@@ -26,13 +26,14 @@ REDUCTION(argmin)
 REDUCTION(any)
 REDUCTION(all)
 REDUCTION(logsumexp)
+REDUCTION(count_nonzero)
 
 // Variance and norms take a number more: the correction, or the order.
-#define NUMBERED_REDUCTION(name, function)                                                       \
-  mt_tensor* mt_##name(mt_tensor* x, const int64_t* axes, size_t naxes, double number) {         \
+#define NUMBERED_REDUCTION(name, function)                                                        \
+  mt_tensor* mt_##name(mt_tensor* x, const int64_t* axes, size_t naxes, double number) {          \
     return give(#name, [&] { return mt::function(value(x), dims(axes, naxes), number, false); }); \
-  }                                                                                              \
-  mt_tensor* mt_##name##_keep(mt_tensor* x, const int64_t* axes, size_t naxes, double number) {  \
+  }                                                                                               \
+  mt_tensor* mt_##name##_keep(mt_tensor* x, const int64_t* axes, size_t naxes, double number) {   \
     return give(#name, [&] { return mt::function(value(x), dims(axes, naxes), number, true); });  \
   }
 

@@ -36,6 +36,18 @@ mt_tensor* mt_cumulative_sum(mt_tensor* x, int64_t axis) {
   return give("cumulative_sum", [&] { return cumulative_sum(value(x), axis); });
 }
 
+mt_tensor* mt_cumulative_prod(mt_tensor* x, int64_t axis) {
+  return give("cumulative_prod", [&] { return cumulative_prod(value(x), axis); });
+}
+
+mt_tensor* mt_diff(mt_tensor* x, int64_t axis, int64_t order) {
+  return give("diff", [&] { return diff(value(x), axis, order); });
+}
+
+mt_tensor* mt_searchsorted(mt_tensor* sorted, mt_tensor* values, bool right) {
+  return give("searchsorted", [&] { return searchsorted(value(sorted), value(values), right); });
+}
+
 mt_tensor* mt_sort(mt_tensor* x, int64_t axis, bool descending) {
   return give("sort", [&] { return mt::sort(value(x), axis, descending); });
 }

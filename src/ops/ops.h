@@ -165,7 +165,23 @@ Tensor argmax(const Tensor& x, const Dims& axes = {}, bool keep = false);
 Tensor argmin(const Tensor& x, const Dims& axes = {}, bool keep = false);
 Tensor any(const Tensor& x, const Dims& axes = {}, bool keep = false);
 Tensor all(const Tensor& x, const Dims& axes = {}, bool keep = false);
+Tensor count_nonzero(const Tensor& x, const Dims& axes = {}, bool keep = false);
 Tensor cumulative_sum(const Tensor& x, int64_t axis);
+Tensor cumulative_prod(const Tensor& x, int64_t axis);
+Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right);
+// Elements in other places (ops/rearrange.cpp). Counts in a tensor are computed.
+Tensor roll(const Tensor& x, const std::vector<int64_t>& shifts, const Dims& axes);
+Tensor tile(const Tensor& x, const Dims& counts);
+Tensor repeat(const Tensor& x, int64_t count, int64_t axis);
+Tensor repeat(const Tensor& x, const Tensor& counts, int64_t axis);
+Tensor diff(const Tensor& x, int64_t axis, int64_t order);
+// Products and diagonals (ops/products.cpp).
+Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& axes_a, const Dims& axes_b);
+Tensor outer(const Tensor& a, const Tensor& b);
+Tensor vecdot(const Tensor& a, const Tensor& b, int64_t axis);
+Tensor cross(const Tensor& a, const Tensor& b, int64_t axis);
+Tensor matrix_diagonal(const Tensor& x, int64_t k);  // of the last two axes
+Tensor matrix_trace(const Tensor& x, int64_t k);
 
 // What the gradients in the table are written with.
 inline Tensor operator-(const Tensor& x) { return neg(x); }

@@ -44,6 +44,10 @@ Tensor standard_deviation(const Tensor& x, const Dims& axes, double correction, 
   return cast(sqrt(var(cast(x, accumulator_of(dtype)), axes, correction, keep)), dtype);
 }
 
+Tensor count_nonzero(const Tensor& x, const Dims& axes, bool keep) {
+  return sum(logical_not(is_zero(x)), axes, keep);
+}
+
 Tensor norm(const Tensor& x, const Dims& axes, double order, bool keep) {
   Dtype dtype = floating(x.dtype());
   Tensor wide = cast(x, accumulator_of(dtype));

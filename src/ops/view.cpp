@@ -75,7 +75,12 @@ void diagonal_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = where(equal(position(a), position(b)), expand(unsqueeze(dy, b), shape),
                        number(0, dy.device()));
 }
-const Op diagonal_op{"diagonal", OpKind::view, 0, nullptr, diagonal_gradient};
+Tensor diagonal_again(const Node& node, const Tensor* inputs) {
+  return diagonal(inputs[0], static_cast<int>(node.attributes[0]),
+                  static_cast<int>(node.attributes[1]));
+}
+const Op diagonal_op{"diagonal", OpKind::view,  0, nullptr, diagonal_gradient,
+                     false,      diagonal_again};
 
 Attributes to_attributes(const Dims& dims) {
   return Attributes(dims.data(), static_cast<size_t>(dims.rank()));

@@ -8,9 +8,11 @@ from .create import (  # noqa: F401
     arange, asarray, astype, empty, empty_like, eye, from_dlpack, full, full_like, linspace,
     one_hot, ones, ones_like, tensor, zeros, zeros_like)
 from .dtypes import (  # noqa: F401
-    DType, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, promote_types,
-    uint8, uint16, uint32, uint64)
+    DType, bfloat16, bool_, can_cast, complex64, complex128, finfo, float16, float32, float64,
+    iinfo, int8, int16, int32, int64, isdtype, promote_types, result_type, uint8, uint16, uint32,
+    uint64)
 from .functions import *  # noqa: F401,F403
+from .info import __array_namespace_info__, devices  # noqa: F401
 from .io import load, save  # noqa: F401
 from .native import (  # noqa: F401
     Error, default_device, set_default_device, set_threads, threads)
@@ -19,10 +21,6 @@ from . import autograd, nn, optim, random  # noqa: F401,E402
 from .random import seed  # noqa: F401
 
 __version__ = native.version_text()
+__array_api_version__ = "2024.12"
 bool = bool_  # the Array API's name
 e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 3.141592653589793
-
-
-def devices():
-    """The devices that this process can use."""
-    return [native.device_name(i) for i in range(native.device_count())]

@@ -51,9 +51,11 @@ def call(operator, arguments, inputs):
     if operator == "slice":
         ends = [-2**63 if end is None else end for end in arguments[2:4]]
         arguments = [*arguments[:2], *ends, arguments[4]]
-    if operator == "pad":  # before and after as one
-        x, before, after, value = arguments
-        return native.pad(argument(x), (before, after), value)
+    if operator in ("pad", "roll"):  # two lists are one argument
+        x, first, second, *more = arguments
+        return getattr(native, operator)(argument(x), (first, second), *more)
+    if operator == "tensordot":
+        return native.tensordot(*map(argument, arguments[:2]), arguments[2:])
     values = [argument(value) for value in arguments]
     if values[1:2] == [[]]:  # over all axes
         values[1] = None
@@ -96,7 +98,14 @@ OTHER_NAMES = {
     "pad": lambda x, before, after, value: np.pad(x, tuple(zip(before, after)),
                                                   constant_values=value),
     "einsum": lambda equation, tensors: np.einsum(equation, *tensors),
-    "cumulative_sum": np.cumsum,
+    "cumulative_sum": np.cumsum, "cumulative_prod": np.cumprod,
+    "diff": lambda x, axis, order: np.diff(x, order, axis),
+    "searchsorted": lambda x, values, right: np.searchsorted(x, values, "right" if right else "left"),
+    "tensordot": lambda a, b, left, right: np.tensordot(a, b, (left, right)), "repeat_by": np.repeat,
+    "vecdot": lambda a, b, axis: np.sum(a * b, axis),
+    "cross": lambda a, b, axis: np.cross(a, b, axis=axis),
+    "matrix_diagonal": lambda x, k: np.diagonal(x, k, -2, -1),
+    "matrix_trace": lambda x, k: np.trace(x, k, -2, -1),
     "sort": lambda x, axis, descending: np.sort(x, axis),
     "argsort": lambda x, axis, descending: np.argsort(-x if descending else x, axis),
     "relu": lambda x: np.maximum(x, 0),

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running products, by the linear recurrence y[i] = a[i] y[i - 1] + b[i], whose gradient is such a
+// recurrence in turn, backwards: no division, so an element that is 0 does no harm.
+#include <algorithm>
+#include <cstdlib>
+
+#include "ops/indexing.h"
+#include "ops/naive.h"
+#include "ops/ops.h"
+
+namespace mt {
+namespace {
+
+// inputs: a and b of one shape; attributes: axis. a[0] counts as 0.
+void recurrence_value(const NaiveCall& call) {
+  const NaiveArray &a = call.inputs[0], &b = call.inputs[1], &y = call.output;
+  int axis = static_cast<int>(call.attributes[0]);
+  const Shape& shape = y.layout.shape;
+  int64_t inner = 1, length = shape[axis];
+  for (int d = axis + 1; d < shape.rank(); ++d) inner *= shape[d];
+  for (int64_t line = 0; length && line < y.size() / length; ++line) {
+    int64_t first = line / inner * length * inner + line % inner;
+    double value = 0;
+    uint64_t whole = 0;
+    for (int64_t i = 0; i < length; ++i) {
+      int64_t element = first + i * inner;
+      if (is_floating(y.dtype)) {
+        value = i ? a.number(element) * value + b.number(element) : b.number(element);
+        y.set_number(element, value);
+      } else {
+        uint64_t factor = i ? static_cast<uint64_t>(a.integer(element)) : 0;
+        whole = factor * whole + static_cast<uint64_t>(b.integer(element));
+        y.set_integer(element, static_cast<int64_t>(whole));
+      }
+    }
+  }
+}
+
+Tensor recurrence(const Tensor& a, const Tensor& b, int axis);
+
+// x[i + by] at i, 0 where that leaves the axis.
+Tensor shifted(const Tensor& x, int axis, int64_t by) {
+  int64_t length = x.shape()[axis] - std::abs(by);
+  if (length <= 0) return zeros_like(x);
+  return embed(slice(x, axis, std::max<int64_t>(by, 0), length, 1), x.shape(), axis,
+               std::max<int64_t>(-by, 0), 1);
+}
+
+// What reaches b[i] is dy[i] and, through a[i + 1], what reaches b[i + 1].
+void recurrence_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  int axis = static_cast<int>(node.attributes[0]);
+  Dims along{axis};
+  Tensor after = shifted(node.inputs[0], axis, 1);
+  Tensor db = flip(recurrence(flip(after, along), flip(dy, along), axis), along);
+  Tensor y = recurrence(node.inputs[0], node.inputs[1], axis);
+  gradients[0] = db * shifted(y, axis, -1);
+  gradients[1] = db;
+}
+const Op recurrence_op{"recurrence", OpKind::call, 0, recurrence_value, recurrence_gradient};
+
+Tensor recurrence(const Tensor& a, const Tensor& b, int axis) {
+  return record(recurrence_op, b.dtype(), b.shape(), {contiguous(a), contiguous(b)}, {axis});
+}
+
+}  // namespace
+
+Tensor cumulative_prod(const Tensor& x, int64_t axis) {
+  int chosen = normalize_axis(axis, x.rank(), "cumulative_prod");
+  Dtype dtype = is_floating(x.dtype())   ? accumulator_of(x.dtype())
+                : is_unsigned(x.dtype()) ? Dtype::uint64
+                                         : Dtype::int64;
+  Tensor factors = cast(x, dtype);
+  // y[0] = x[0]; from then on y[i] = x[i] y[i - 1].
+  int64_t first = x.shape()[chosen] ? 1 : 0;
+  Tensor begin = embed(slice(factors, chosen, 0, first, 1), factors.shape(), chosen, 0, 1);
+  Tensor y = recurrence(factors, begin, chosen);
+  return is_half(x.dtype()) ? cast(y, x.dtype()) : y;
+}
+
+}  // namespace mt

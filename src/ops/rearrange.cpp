@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same elements in other places, some of them several times; and their differences. Composed of
+// slices, joins and gathers.
+#include <algorithm>
+
+#include "ops/indexing.h"
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+
+Tensor roll(const Tensor& x, const std::vector<int64_t>& shifts, const Dims& axes) {
+  if (static_cast<int>(shifts.size()) != axes.rank()) {
+    fail(Code::invalid, "roll: %d shifts for %d axes", static_cast<int>(shifts.size()),
+         axes.rank());
+  }
+  Tensor result = x;
+  for (int i = 0; i < axes.rank(); ++i) {
+    int axis = normalize_axis(axes[i], x.rank(), "roll");
+    int64_t size = x.shape()[axis];
+    if (size == 0) continue;
+    int64_t front =
+        ((shifts[static_cast<size_t>(i)] % size) + size) % size;  // come in at the front
+    if (front == 0) continue;
+    result = concat(
+        {slice(result, axis, size - front, front, 1), slice(result, axis, 0, size - front, 1)},
+        axis);
+  }
+  return result;
+}
+
+// Each axis becomes [count, size]: a broadcast, and a copy where the layout asks for one.
+Tensor tile(const Tensor& x, const Dims& counts) {
+  int rank = std::max(x.rank(), counts.rank());
+  Shape paired, spread, result;
+  for (int i = 0; i < rank; ++i) {
+    int own = i - (rank - x.rank()), named = i - (rank - counts.rank());
+    int64_t size = own < 0 ? 1 : x.shape()[own], count = named < 0 ? 1 : counts[named];
+    if (count < 0) {
+      fail(Code::invalid, "tile: %lld repetitions", static_cast<long long>(count));
+    }
+    int64_t total = 0;
+    if (__builtin_mul_overflow(size, count, &total)) {
+      fail(Code::shape, "tile: %lld times %s is too large", static_cast<long long>(count),
+           to_string(x.shape()).c_str());
+    }
+    result.push_back(total);
+  }
+  check_shape(result, size_of(x.dtype()), "tile");
+  Tensor y = reshape(x, [&] {
+    Shape shape = x.shape();
+    while (shape.rank() < rank) shape.insert(0, 1);
+    return shape;
+  }());
+  // One axis at a time, from the last: ranks stay below the most there can be.
+  for (int axis = rank - 1; axis >= 0; --axis) {
+    int64_t size = y.shape()[axis];
+    if (result[axis] == size) continue;
+    if (size == 1) {
+      Shape wide = y.shape();
+      wide[axis] = result[axis];
+      y = expand(y, wide);
+      continue;
+    }
+    Tensor positions = remainder(iota({result[axis]}, Dtype::int64, x.device()),
+                                 integer_number(std::max<int64_t>(size, 1), x.device()));
+    y = index_select(y, positions, axis);
+  }
+  return y;
+}
+
+Tensor repeat(const Tensor& x, int64_t count, int64_t axis) {
+  int chosen = normalize_axis(axis, x.rank(), "repeat");
+  int64_t size = x.shape()[chosen], total = 0;
+  if (count < 0 || __builtin_mul_overflow(size, count, &total)) {
+    fail(Code::invalid, "repeat: %lld times axis %d of %s", static_cast<long long>(count), chosen,
+         to_string(x.shape()).c_str());
+  }
+  Shape result = x.shape();
+  result[chosen] = total;
+  check_shape(result, size_of(x.dtype()), "repeat");
+  Tensor positions = floor_divide(iota({total}, Dtype::int64, x.device()),
+                                  integer_number(std::max<int64_t>(count, 1), x.device()));
+  return index_select(x, positions, chosen);
+}
+
+Tensor repeat(const Tensor& x, const Tensor& counts, int64_t axis) {
+  int chosen = normalize_axis(axis, x.rank(), "repeat");
+  if (!is_integer(counts.dtype())) {
+    fail(Code::dtype, "repeat: counts are integers, not %s", name_of(counts.dtype()));
+  }
+  if (counts.size() == 1) return repeat(x, read_integer(reshape(counts, {})), axis);
+  int64_t size = x.shape()[chosen];
+  if (counts.rank() != 1 || counts.shape()[0] != size) {
+    fail(Code::shape, "repeat: counts %s for axis %d of %s", to_string(counts.shape()).c_str(),
+         chosen, to_string(x.shape()).c_str());
+  }
+  refuse_trace("repeat");
+  if (size == 0) return x;
+  Tensor wide = cast(counts, Dtype::int64);
+  if (read_integer(min(wide)) < 0) fail(Code::invalid, "repeat: a count below 0");
+  Tensor ends = cumulative_sum(wide, 0);
+  int64_t total = read_integer(select(ends, 0, -1));
+  Tensor positions = searchsorted(ends, iota({total}, Dtype::int64, x.device()), true);
+  return index_select(x, positions, chosen);
+}
+
+Tensor diff(const Tensor& x, int64_t axis, int64_t order) {
+  if (order < 0) fail(Code::invalid, "diff: order %lld", static_cast<long long>(order));
+  int chosen = normalize_axis(axis, x.rank(), "diff");
+  Tensor result = x;
+  for (; order > 0; --order) {
+    int64_t length = std::max<int64_t>(result.shape()[chosen] - 1, 0);
+    Tensor after = slice(result, chosen, length ? 1 : 0, length, 1);
+    Tensor before = slice(result, chosen, 0, length, 1);
+    result = result.dtype() == Dtype::boolean ? not_equal(after, before) : after - before;
+    if (length == 0) break;
+  }
+  return result;
+}
+
+}  // namespace mt
