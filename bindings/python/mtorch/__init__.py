@@ -17,7 +17,7 @@ from .io import load, save  # noqa: F401
 from .native import (  # noqa: F401
     Error, default_device, set_default_device, set_threads, threads)
 from .tensor import Tensor  # noqa: F401
-from . import autograd, nn, optim, random  # noqa: F401,E402
+from . import autograd, linalg, nn, optim, random  # noqa: F401,E402
 from .random import seed  # noqa: F401
 
 __version__ = native.version_text()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators by the Array API's names, with its keywords and defaults."""
 import builtins
-import math
 from typing import NamedTuple
 
 from . import native
@@ -76,18 +75,28 @@ argmax = _reduction("argmax", "The index of the largest element")
 argmin = _reduction("argmin", "The index of the smallest element")
 any = _reduction("any", "Whether any element is not 0")
 all = _reduction("all", "Whether all elements are not 0")
+count_nonzero = _reduction("count_nonzero", "The number of elements that are not 0")
 logsumexp = _reduction("logsumexp", "log(sum(e^x))")
+
+
+def _in_dtype(function, x, dtype):
+    """function(x) with x and the result of the type `dtype`, unless it is None."""
+    if dtype is None:
+        return function(x)
+    dtype = as_dtype(dtype)
+    return native.astype(function(native.astype(x, dtype)), dtype)
 
 
 def sum(x, /, axis=None, dtype=None, keepdims=False):
     """The sum over `axis`: a number, several, or None for all."""
-    return _reduce("sum", x if dtype is None else native.astype(x, as_dtype(dtype)), axis, keepdims)
+    if dtype is None:
+        return _reduce("sum", x, axis, keepdims)
+    return _in_dtype(lambda x: _reduce("sum", x, axis, keepdims), x, dtype)
 
 
 def prod(x, /, axis=None, dtype=None, keepdims=False):
     """The product over `axis`: a number, several, or None for all."""
-    return _reduce("prod", x if dtype is None else native.astype(x, as_dtype(dtype)), axis,
-                   keepdims)
+    return _in_dtype(lambda x: _reduce("prod", x, axis, keepdims), x, dtype)
 
 
 def var(x, /, axis=None, correction=0.0, keepdims=False):
@@ -105,18 +114,33 @@ def norm(x, /, axis=None, keepdims=False, ord=2):
     return _reduce("norm", x, axis, keepdims, ord)
 
 
-def cumulative_sum(x, /, axis=None, dtype=None, include_initial=False):
-    """Running sums along one axis; with `include_initial` from 0 on."""
+def _cumulative(name, first, x, axis, dtype, include_initial):
     if axis is None:
         if x.ndim != 1:
-            raise ValueError(f"cumulative_sum: {x.ndim} dimensions need an axis")
+            raise ValueError(f"{name}: {x.ndim} dimensions need an axis")
         axis = 0
-    y = native.cumulative_sum(x if dtype is None else native.astype(x, as_dtype(dtype)), axis)
+    y = _in_dtype(lambda x: getattr(native, name)(x, axis), x, dtype)
     if not include_initial:
         return y
-    first = [0] * x.ndim
-    first[axis] = 1
-    return native.pad(y, (first, [0] * x.ndim), 0)
+    before = [0] * x.ndim
+    before[axis] = 1
+    return native.pad(y, (before, [0] * x.ndim), first)
+
+
+def cumulative_sum(x, /, axis=None, dtype=None, include_initial=False):
+    """Running sums along one axis; with `include_initial` from 0 on."""
+    return _cumulative("cumulative_sum", 0, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(x, /, axis=None, dtype=None, include_initial=False):
+    """Running products along one axis; with `include_initial` from 1 on."""
+    return _cumulative("cumulative_prod", 1, x, axis, dtype, include_initial)
+
+
+def diff(x, /, axis=-1, n=1, prepend=None, append=None):
+    """Differences of neighbours along an axis, n times; the ends may be extended first."""
+    parts = [part for part in (prepend, x, append) if part is not None]
+    return native.diff(native.concat(parts, axis) if len(parts) > 1 else x, axis, n)
 
 
 # -------------------------------------------------------------------- Sorting and searching
@@ -158,8 +182,19 @@ def topk(x, k, axis=-1, largest=True):
     return TopK(*native.largest(x, k, axis, largest))
 
 
+def searchsorted(x1, x2, /, *, side="left", sorter=None):
+    """For each element of x2, the index at which it would go into x1: a vector in ascending order,
+    or in that of the indices `sorter`. On the `side` "left" or "right" of its equals."""
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side {side!r}: left or right")
+    return native.searchsorted(x1 if sorter is None else native.index_select(x1, sorter, 0), x2,
+                               side == "right")
+
+
 def nonzero(x, /):
     """For each axis, the indices of the elements that are not 0."""
+    if not native.ndim(x):
+        raise ValueError("nonzero: needs at least one dimension, got []")
     found = native.nonzero(x)
     return tuple(native.select(found, 1, axis) for axis in range(x.ndim))
 
@@ -233,16 +268,28 @@ def flip(x, /, *, axis=None):
 
 
 def roll(x, /, shift, *, axis=None):
-    """Moved along axes, what falls off the end coming in at the front."""
+    """Moved along axes, what falls off one end coming in at the other; None rolls the elements in
+    row-major order."""
     if axis is None:
-        return native.reshape(roll(native.reshape(x, -1), shift, axis=0), x.shape)
-    shifts, axes = ([value] if isinstance(value, int) else value for value in (shift, axis))
-    for by, along in zip(shifts, axes):
-        size = native.dim(x, along)
-        cut = -by % size if size else 0
-        x = native.concat([native.slice(x, along, cut, size, 1),
-                           native.slice(x, along, 0, cut, 1)], along)
-    return x
+        return native.reshape(native.roll(native.reshape(x, -1), (shift, 0)), x.shape)
+    if isinstance(shift, int) and not isinstance(axis, int):
+        shift = [shift] * len(axis)
+    return native.roll(x, (shift, axis))
+
+
+def tile(x, repetitions, /):
+    """Side by side as often as `repetitions` says along each axis, the last one for the last."""
+    return native.tile(x, repetitions)
+
+
+def repeat(x, repeats, /, *, axis=None):
+    """Each position along `axis` several times in a row: a number, or a tensor with one for each
+    position. None repeats the elements in row-major order."""
+    if axis is None:
+        x, axis = native.reshape(x, -1), 0
+    if isinstance(repeats, int):
+        return native.repeat(x, repeats, axis)
+    return native.repeat_by(x, asarray(repeats), axis)
 
 
 def window(x, axis, size, step=1, dilation=1):
@@ -327,25 +374,33 @@ def einsum(equation, *operands):
     return native.einsum(equation, operands)
 
 
-def tensordot(a, b, /, *, axes=2):
-    """The sum of products over the last axes of a and the first of b, or over pairs of axes."""
+def tensordot(x1, x2, /, *, axes=2):
+    """The sum of products over the last axes of x1 and the first of x2, or over pairs of axes."""
     if isinstance(axes, int):
-        axes = range(a.ndim - axes, a.ndim), range(axes)
-    left, right = ([axis % x.ndim for axis in along] for x, along in zip((a, b), axes))
-    free_left = [axis for axis in range(a.ndim) if axis not in left]
-    free_right = [axis for axis in range(b.ndim) if axis not in right]
-    length = math.prod(a.shape[axis] for axis in left)
-    shape = [a.shape[axis] for axis in free_left] + [b.shape[axis] for axis in free_right]
-    a = native.reshape(native.permute_dims(a, free_left + left), (
-        math.prod(a.shape[axis] for axis in free_left), length))
-    b = native.reshape(native.permute_dims(b, right + free_right), (
-        length, math.prod(b.shape[axis] for axis in free_right)))
-    return native.reshape(native.matmul(a, b), shape)
+        axes = range(-axes, 0), range(axes)
+    return native.tensordot(x1, x2, axes)
 
 
-def vecdot(a, b, /, *, axis=-1):
+def vecdot(x1, x2, /, *, axis=-1):
     """The sum of products along an axis."""
-    return _reduce("sum", native.mul(a, b), axis, False)
+    return native.vecdot(x1, x2, axis)
+
+
+# ------------------------------------------------------------- Complex numbers there are none of
+
+def conj(x, /):
+    """x itself, since there are no complex numbers."""
+    return x
+
+
+def real(x, /):
+    """x itself, since there are no complex numbers."""
+    return x
+
+
+def imag(x, /):
+    """Zeros of x's shape, since there are no complex numbers."""
+    return native.zeros_like(x)
 
 
 def eval(*tensors):

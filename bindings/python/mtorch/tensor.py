@@ -102,6 +102,9 @@ class Tensor(native.Tensor):
     def __float__(self):
         return float(self.item())
 
+    def __complex__(self):
+        return complex(self.item())
+
     def __int__(self):
         return int(self.item())
 
@@ -301,7 +304,7 @@ for _name in """abs acos acosh asin asinh atan atanh ceil cos cosh detach erf ex
     setattr(Tensor, _name, method(getattr(native, _name)))
 for _name in """sum mean prod max min argmax argmin any all var std norm logsumexp cumulative_sum
         sort argsort topk nonzero clip squeeze expand_dims flip broadcast_to gelu split unstack
-        take take_along_axis tril triu""".split():
+        take take_along_axis tril triu cumulative_prod count_nonzero repeat tile roll diff""".split():
     setattr(Tensor, _name, getattr(functions, _name))
 Tensor.unsqueeze = Tensor.expand_dims
 
