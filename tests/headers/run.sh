@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Each public header compiles alone, as C99 -pedantic, C11 and C++, and so do the programs here, which
+# Each public header compiles alone, as C99 -pedantic, C11 and C++ (those for C++ as C++20), and so do the programs here, which
 # hold the constants: run.sh INCLUDE, with the compilers in CC and CXX.
 set -eu
 here=$(dirname "$0") include=$1
@@ -40,6 +40,19 @@ for header in "$include"/mtorch/*.h; do
 extern int unused;" >> "$one"
   check_all "$name" "$one" "$one"
   count=$((count + 1))
+done
+# The C++ headers: each alone, and all together by each compiler that is there.
+for header in "$include"/mtorch/*.hpp; do
+  name=mtorch/$(basename "$header")
+  printf '#include <%s>\n#include <%s>\nextern int unused;\n' "$name" "$name" > "$one"
+  # shellcheck disable=SC2086
+  check "$name" $CXX -x c++ -std=c++20 < "$one"
+  count=$((count + 1))
+done
+echo "#include <mtorch/mtorch.hpp>
+extern int unused;" > "$one"
+for compiler in g++ clang++; do
+  ! command -v $compiler > /dev/null || check mtorch.hpp $compiler -x c++ -std=c++20 < "$one"
 done
 check_all constants "$here/c99.c" "$here/cxx.cpp"
 echo "$count headers"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program of the README as it is printed: readme.py c|python README INCLUDE LIBRARY [CC...].
+"""Runs a program of the README as it is printed: readme.py c|cpp|python README INCLUDE LIBRARY [CC...].
 
 Both fit y = 3 x + 1 and print "w=3.000 b=1.000 loss=...".
 """
@@ -15,16 +15,15 @@ programs = re.findall(rf"^```{language}\n(.*?)^```$", pathlib.Path(readme).read_
 assert len(programs) == 1, f"the README has {len(programs)} programs in {language}"
 
 with tempfile.TemporaryDirectory() as folder:
-    if language == "c":
-        source = pathlib.Path(folder, "line.c")
-        source.write_text(programs[0])
-        subprocess.run([*compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{include}", source,
+    source = pathlib.Path(folder, f"line.{language}")
+    source.write_text(programs[0])
+    if language in ("c", "cpp"):
+        standard = {"c": "-std=c11", "cpp": "-std=c++20"}[language]
+        subprocess.run([*compiler, standard, "-Wall", "-Wextra", "-Werror", f"-I{include}", source,
                         library, f"-Wl,-rpath,{pathlib.Path(library).resolve().parent}",
                         "-o", f"{folder}/line"], check=True)
         command = [f"{folder}/line"]
     else:
-        source = pathlib.Path(folder, "line.py")
-        source.write_text(programs[0])
         command = [sys.executable, source]
     output = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ).stdout
 print(output, end="")

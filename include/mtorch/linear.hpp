@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file linear.hpp
+/// Contractions and pooling. See mtorch.hpp.
+#ifndef MTORCH_LINEAR_HPP_
+#define MTORCH_LINEAR_HPP_
+
+#include <array>
+
+#include "linear.h"
+#include "tensor.hpp"
+
+namespace mtorch {
+
+inline Tensor matmul(const Tensor& a, const Tensor& b) {
+  return Tensor::own(mt_matmul(a.get(), b.get()));
+}
+inline Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}) {
+  return Tensor::own(mt_linear(x.get(), weight.get(), bias.get()));
+}
+inline Tensor einsum(const char* equation, const Tensors& tensors) {
+  return Tensor::own(mt_einsum(equation, detail::handles(tensors).data(), tensors.size()));
+}
+
+/// mt_conv_options; a number for each spatial axis.
+struct ConvOptions {
+  std::array<int64_t, 3> stride{1, 1, 1}, padding{}, dilation{1, 1, 1}, output_padding{};
+  int64_t groups = 1;
+  bool bias = true;
+  /// As C has it.
+  mt_conv_options c() const {
+    mt_conv_options o = MT_CONV_OPTIONS_INIT;
+    for (size_t i = 0; i < 3; ++i) {
+      o.stride[i] = stride[i], o.padding[i] = padding[i];
+      o.dilation[i] = dilation[i], o.output_padding[i] = output_padding[i];
+    }
+    o.groups = groups, o.bias = bias;
+    return o;
+  }
+};
+/// mt_pool_options; a number for each spatial axis.
+struct PoolOptions {
+  std::array<int64_t, 3> stride{}, padding{}, dilation{1, 1, 1};
+  bool exclude_padding = false;
+  /// As C has it.
+  mt_pool_options c() const {
+    mt_pool_options o = MT_POOL_OPTIONS_INIT;
+    for (size_t i = 0; i < 3; ++i) {
+      o.stride[i] = stride[i], o.padding[i] = padding[i], o.dilation[i] = dilation[i];
+    }
+    o.exclude_padding = exclude_padding;
+    return o;
+  }
+};
+
+/// @cond
+#define MT_CONVOLUTION_(name)                                                        \
+  inline Tensor name(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, \
+                     const ConvOptions& options = {}) {                              \
+    mt_conv_options o = options.c();                                                 \
+    return Tensor::own(mt_##name(x.get(), weight.get(), bias.get(), &o));            \
+  }                                                                                  \
+  static_assert(true)
+/// @endcond
+MT_CONVOLUTION_(conv1d);
+MT_CONVOLUTION_(conv2d);
+MT_CONVOLUTION_(conv_transpose1d);
+MT_CONVOLUTION_(conv_transpose2d);
+#undef MT_CONVOLUTION_
+
+inline Tensor max_pool1d(const Tensor& x, int64_t size, const PoolOptions& options = {}) {
+  mt_pool_options o = options.c();
+  return Tensor::own(mt_max_pool1d(x.get(), size, &o));
+}
+inline Tensor max_pool2d(const Tensor& x, int64_t height, int64_t width,
+                         const PoolOptions& options = {}) {
+  mt_pool_options o = options.c();
+  return Tensor::own(mt_max_pool2d(x.get(), height, width, &o));
+}
+inline Tensor avg_pool1d(const Tensor& x, int64_t size, const PoolOptions& options = {}) {
+  mt_pool_options o = options.c();
+  return Tensor::own(mt_avg_pool1d(x.get(), size, &o));
+}
+inline Tensor avg_pool2d(const Tensor& x, int64_t height, int64_t width,
+                         const PoolOptions& options = {}) {
+  mt_pool_options o = options.c();
+  return Tensor::own(mt_avg_pool2d(x.get(), height, width, &o));
+}
+
+}  // namespace mtorch
+
+#endif

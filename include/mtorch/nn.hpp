@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file nn.hpp
+/// Functions of networks, losses, parameters and layers. See mtorch.hpp.
+#ifndef MTORCH_NN_HPP_
+#define MTORCH_NN_HPP_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "linear.hpp"
+#include "nn.h"
+#include "optim.h"
+
+namespace mtorch {
+
+// ----------------------------------------------------------------------- Functions of networks
+
+inline Tensor softmax(const Tensor& x, int64_t axis = -1) {
+  return Tensor::own(mt_softmax(x.get(), axis));
+}
+inline Tensor log_softmax(const Tensor& x, int64_t axis = -1) {
+  return Tensor::own(mt_log_softmax(x.get(), axis));
+}
+inline Tensor layer_norm(const Tensor& x, size_t naxes = 1, const Tensor& weight = {},
+                         const Tensor& bias = {}, double epsilon = 1e-5) {
+  return Tensor::own(mt_layer_norm(x.get(), naxes, weight.get(), bias.get(), epsilon));
+}
+inline Tensor rms_norm(const Tensor& x, size_t naxes = 1, const Tensor& weight = {},
+                       double epsilon = 1e-6) {
+  return Tensor::own(mt_rms_norm(x.get(), naxes, weight.get(), epsilon));
+}
+
+/// mt_batch_norm_options.
+struct BatchNormOptions {
+  bool training = false;
+  double momentum = 0.1, epsilon = 1e-5;
+};
+inline Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                         const Tensor& running_mean, const Tensor& running_var,
+                         const BatchNormOptions& options = {}) {
+  mt_batch_norm_options o{sizeof o, options.training, options.momentum, options.epsilon};
+  return Tensor::own(
+      mt_batch_norm(x.get(), weight.get(), bias.get(), running_mean.get(), running_var.get(), &o));
+}
+inline Tensor embedding(const Tensor& indices, const Tensor& weight) {
+  return Tensor::own(mt_embedding(indices.get(), weight.get()));
+}
+inline Tensor dropout(const Tensor& x, double probability, bool training = true) {
+  return Tensor::own(mt_dropout(x.get(), probability, training));
+}
+
+/// mt_attention_options.
+struct AttentionOptions {
+  bool causal = false;
+  double scale = 0, dropout = 0;
+  bool training = false, bias = true;
+  /// As C has it.
+  mt_attention_options c() const {
+    return {sizeof(mt_attention_options), causal, scale, dropout, training, bias};
+  }
+};
+inline Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key,
+                                           const Tensor& value, const Tensor& mask = {},
+                                           const AttentionOptions& options = {}) {
+  mt_attention_options o = options.c();
+  return Tensor::own(
+      mt_scaled_dot_product_attention(query.get(), key.get(), value.get(), mask.get(), &o));
+}
+
+/// What a loss makes of its elements.
+enum class Reduction : int32_t {
+  mean = MT_REDUCTION_MEAN,
+  sum = MT_REDUCTION_SUM,
+  none = MT_REDUCTION_NONE
+};
+inline Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis = 1,
+                            Reduction reduction = Reduction::mean) {
+  return Tensor::own(
+      mt_cross_entropy(logits.get(), targets.get(), axis, static_cast<int32_t>(reduction)));
+}
+inline Tensor mse_loss(const Tensor& x, const Tensor& target,
+                       Reduction reduction = Reduction::mean) {
+  return Tensor::own(mt_mse_loss(x.get(), target.get(), static_cast<int32_t>(reduction)));
+}
+inline Tensor bce_with_logits(const Tensor& x, const Tensor& target,
+                              Reduction reduction = Reduction::mean) {
+  return Tensor::own(mt_bce_with_logits(x.get(), target.get(), static_cast<int32_t>(reduction)));
+}
+
+// ------------------------------------------------------------------------- Parameters and layers
+
+/// Something that is applied to a tensor. Keeps its collection alive; empty until it is assigned.
+class Layer {
+ public:
+  Layer() = default;
+  Tensor operator()(const Tensor& x) const { return Tensor::own(mt_apply(handle_, x.get())); }
+
+ private:
+  friend class Parameters;
+  Layer(std::shared_ptr<mt_parameters> owner, mt_layer* handle)
+      : owner_(std::move(owner)), handle_(detail::required(handle)) {}
+  std::shared_ptr<mt_parameters> owner_;
+  mt_layer* handle_ = nullptr;
+};
+
+/// Tensors by name, and the layers that they belong to. Copies share the collection.
+class Parameters {
+ public:
+  explicit Parameters(DType dtype = f32, const char* device = nullptr)
+      : Parameters(mt_parameters_new(detail::code(dtype), device)) {}
+  /// The owner of what a C function returned; throws its error if that is NULL.
+  explicit Parameters(mt_parameters* result)
+      : handle_(detail::required(result), mt_parameters_release) {}
+
+  Layer linear(const char* name, int64_t in, int64_t out, bool bias = true) const {
+    return layer(mt_layer_linear(get(), name, in, out, bias));
+  }
+  Layer conv1d(const char* name, int64_t in, int64_t out, int64_t kernel,
+               const ConvOptions& options = {}) const {
+    mt_conv_options o = options.c();
+    return layer(mt_layer_conv1d(get(), name, in, out, kernel, &o));
+  }
+  Layer conv2d(const char* name, int64_t in, int64_t out, int64_t height, int64_t width,
+               const ConvOptions& options = {}) const {
+    mt_conv_options o = options.c();
+    return layer(mt_layer_conv2d(get(), name, in, out, height, width, &o));
+  }
+  Layer conv_transpose1d(const char* name, int64_t in, int64_t out, int64_t kernel,
+                         const ConvOptions& options = {}) const {
+    mt_conv_options o = options.c();
+    return layer(mt_layer_conv_transpose1d(get(), name, in, out, kernel, &o));
+  }
+  Layer conv_transpose2d(const char* name, int64_t in, int64_t out, int64_t height, int64_t width,
+                         const ConvOptions& options = {}) const {
+    mt_conv_options o = options.c();
+    return layer(mt_layer_conv_transpose2d(get(), name, in, out, height, width, &o));
+  }
+  Layer layer_norm(const char* name, Dims shape, double epsilon = 1e-5) const {
+    return layer(mt_layer_layer_norm(get(), name, shape.data(), shape.size(), epsilon));
+  }
+  Layer rms_norm(const char* name, Dims shape, double epsilon = 1e-6) const {
+    return layer(mt_layer_rms_norm(get(), name, shape.data(), shape.size(), epsilon));
+  }
+  Layer batch_norm(const char* name, int64_t channels, double momentum = 0.1,
+                   double epsilon = 1e-5) const {
+    return layer(mt_layer_batch_norm(get(), name, channels, momentum, epsilon));
+  }
+  Layer embedding(const char* name, int64_t count, int64_t size) const {
+    return layer(mt_layer_embedding(get(), name, count, size));
+  }
+  Layer dropout(double probability) const { return layer(mt_layer_dropout(get(), probability)); }
+  Layer attention(const char* name, int64_t width, int64_t heads,
+                  const AttentionOptions& options = {}) const {
+    mt_attention_options o = options.c();
+    return layer(mt_layer_attention(get(), name, width, heads, &o));
+  }
+
+  void add(const char* name, const Tensor& tensor) const {
+    check(mt_parameters_add(get(), name, tensor.get()));
+  }
+  void add_buffer(const char* name, const Tensor& tensor) const {
+    check(mt_parameters_add_buffer(get(), name, tensor.get()));
+  }
+  size_t size() const { return mt_parameters_count(get()); }
+  std::string name(size_t i) const { return detail::required(mt_parameters_name(get(), i)); }
+  bool has(const char* name) const { return mt_parameters_has(get(), name); }
+  Tensor operator[](size_t i) const {
+    return Tensor::share(detail::required(mt_parameters_tensor(get(), i)));
+  }
+  Tensor operator[](const char* name) const {
+    return Tensor::share(detail::required(mt_parameters_get(get(), name)));
+  }
+  void set_training(bool training) const { check(mt_parameters_set_training(get(), training)); }
+  void zero_grad() const { check(mt_parameters_zero_grad(get())); }
+  void save(const std::string& path) const { check(mt_parameters_save(get(), path.c_str())); }
+  void load(const std::string& path) const { check(mt_parameters_load(get(), path.c_str())); }
+  /// mt_clip_grad_norm(): the norm before.
+  Tensor clip_grad_norm(double max_norm) const {
+    return Tensor::own(mt_clip_grad_norm(get(), max_norm));
+  }
+  /// For C functions; still owned by this.
+  mt_parameters* get() const { return handle_.get(); }
+
+ private:
+  Layer layer(mt_layer* made) const { return {handle_, made}; }
+  std::shared_ptr<mt_parameters> handle_;
+};
+
+inline void init_uniform(const Tensor& x, double low, double high) {
+  check(mt_init_uniform(x.get(), low, high));
+}
+inline void init_normal(const Tensor& x, double mean, double deviation) {
+  check(mt_init_normal(x.get(), mean, deviation));
+}
+inline void init_xavier_uniform(const Tensor& x, double gain = 1) {
+  check(mt_init_xavier_uniform(x.get(), gain));
+}
+inline void init_xavier_normal(const Tensor& x, double gain = 1) {
+  check(mt_init_xavier_normal(x.get(), gain));
+}
+inline void init_kaiming_uniform(const Tensor& x, double slope = 0) {
+  check(mt_init_kaiming_uniform(x.get(), slope));
+}
+inline void init_kaiming_normal(const Tensor& x, double slope = 0) {
+  check(mt_init_kaiming_normal(x.get(), slope));
+}
+inline void init_orthogonal(const Tensor& x, double gain = 1) {
+  check(mt_init_orthogonal(x.get(), gain));
+}
+
+}  // namespace mtorch
+
+#endif

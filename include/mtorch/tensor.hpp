@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file tensor.hpp
+/// Errors, element types, shapes, tensors and their creation. See mtorch.hpp.
+#ifndef MTORCH_TENSOR_HPP_
+#define MTORCH_TENSOR_HPP_
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <exception>
+#include <initializer_list>
+#include <memory>
+#include <ostream>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tape.h"
+#include "tensor.h"
+
+namespace mtorch {
+
+// ------------------------------------------------------------------------------------------ Errors
+
+/// What a function threw: the message and the code of the library.
+class Error : public std::runtime_error {
+ public:
+  Error(mt_status code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  /// MT_ESHAPE, ...
+  mt_status code() const { return code_; }
+
+ private:
+  mt_status code_;
+};
+
+/// @cond
+namespace detail {
+
+// The exception that a callback of this thread threw, on its way through the library.
+inline thread_local std::exception_ptr thrown;
+
+[[noreturn]] inline void raise() {
+  Error error(mt_error(), mt_error_message());
+  mt_clear();
+  if (std::exception_ptr inner = std::exchange(thrown, nullptr);
+      inner && error.code() == MT_EUSER) {
+    std::rethrow_exception(inner);
+  }
+  throw error;
+}
+
+template <class T>
+T* required(T* result) {
+  if (!result) raise();
+  return result;
+}
+
+inline std::string take_string(char* text) {
+  std::string result = required(text);
+  mt_free_string(text);
+  return result;
+}
+
+}  // namespace detail
+/// @endcond
+
+/// Throws the error of this thread, if there is one: for C functions that have no form here.
+inline void check(mt_status status = MT_OK) {
+  if (status != MT_OK || mt_error() != MT_OK) detail::raise();
+}
+
+// ------------------------------------------------------------------------------- Types and shapes
+
+/// An element type.
+enum class DType : mt_dtype {
+  boolean = MT_BOOL,
+  u8 = MT_U8,
+  u16 = MT_U16,
+  u32 = MT_U32,
+  u64 = MT_U64,
+  i8 = MT_I8,
+  i16 = MT_I16,
+  i32 = MT_I32,
+  i64 = MT_I64,
+  f16 = MT_F16,
+  bf16 = MT_BF16,
+  f32 = MT_F32,
+  f64 = MT_F64
+};
+using enum DType;
+
+/// The element type of a C++ type.
+template <class T>
+constexpr DType dtype_of() {
+  using U = std::remove_cv_t<T>;
+  if constexpr (std::same_as<U, bool>) return boolean;
+  if constexpr (std::same_as<U, float>) return f32;
+  if constexpr (std::same_as<U, double>) return f64;
+  if constexpr (std::integral<U> && !std::same_as<U, bool>) {
+    constexpr DType as_signed[] = {i8, i16, i32, i64}, as_unsigned[] = {u8, u16, u32, u64};
+    constexpr int i = sizeof(U) == 1 ? 0 : sizeof(U) == 2 ? 1 : sizeof(U) == 4 ? 2 : 3;
+    return std::signed_integral<U> ? as_signed[i] : as_unsigned[i];
+  }
+  static_assert(std::integral<U> || std::same_as<U, float> || std::same_as<U, double>);
+}
+
+/// An integer, not bool.
+template <class T>
+concept WholeNumber = std::integral<T> && !std::same_as<T, bool>;
+/// What a span can look at.
+template <class T>
+concept Contiguous = requires(const T& values) {
+  std::span(values);
+};
+
+/// Sizes or axes, as a parameter: {2, 3}, or anything that holds int64_t in a row.
+class Dims {
+ public:
+  Dims(std::initializer_list<int64_t> values) : Dims(std::span(values.begin(), values.size())) {}
+  Dims(const std::vector<int64_t>& values) : Dims(std::span<const int64_t>(values)) {}
+  Dims(std::span<const int64_t> values) : size_(std::min(values.size(), most)) {
+    std::copy_n(values.begin(), size_, values_.begin());
+  }
+  const int64_t* data() const { return size_ ? values_.data() : nullptr; }
+  size_t size() const { return size_; }
+
+ private:
+  static constexpr size_t most = 17;  // one more than the library takes, which says so
+  std::array<int64_t, most> values_;
+  size_t size_;
+};
+
+// ----------------------------------------------------------------------------------------- Tensors
+
+/// All elements of a tensor in host memory, contiguous, while this lives.
+template <class T>
+class Mapped;
+
+/// An owner of a tensor handle, or empty.
+class Tensor {
+ public:
+  Tensor() = default;
+  /// A number beside tensors: it takes the other operand's type.
+  template <std::floating_point T>
+  Tensor(T number) : Tensor(own(mt_number(static_cast<double>(number)))) {}
+  /// A whole number beside tensors.
+  template <WholeNumber T>
+  Tensor(T number) : Tensor(own(mt_whole_number(static_cast<int64_t>(number)))) {}
+  Tensor(const Tensor& other) : handle_(other.handle_ ? mt_retain(other.handle_) : nullptr) {}
+  Tensor(Tensor&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  ~Tensor() { mt_release(handle_); }
+  Tensor& operator=(Tensor other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+
+  /// The owner of a handle that a C function returned; throws its error if that is NULL.
+  static Tensor own(mt_tensor* result) {
+    Tensor tensor;
+    tensor.handle_ = mt_take(detail::required(result));
+    return tensor;
+  }
+  /// One more owner of a handle that somebody else owns; NULL gives an empty one.
+  static Tensor share(mt_tensor* handle) {
+    Tensor tensor;
+    tensor.handle_ = handle ? mt_retain(handle) : nullptr;
+    return tensor;
+  }
+  /// For C functions; still owned by this.
+  mt_tensor* get() const { return handle_; }
+  /// Whether there is a tensor.
+  explicit operator bool() const { return handle_; }
+
+  size_t ndim() const { return mt_ndim(handle_); }
+  std::vector<int64_t> shape() const {
+    const int64_t* sizes = mt_dims(handle_);
+    check();
+    return {sizes, sizes + ndim()};
+  }
+  int64_t dim(int64_t axis) const { return checked(mt_dim(handle_, axis)); }
+  int64_t size() const { return checked(mt_size(handle_)); }
+  DType dtype() const { return static_cast<DType>(checked(mt_dtype_of(handle_))); }
+  std::string device() const { return detail::required(mt_device_of(handle_)); }
+
+  /// The value of one element: mt_item(), or exactly for integers, item<int64_t>().
+  template <class T = double>
+  T item() const {
+    if constexpr (std::integral<T>) return static_cast<T>(checked(mt_item_int(handle_)));
+    return static_cast<T>(checked(mt_item(handle_)));
+  }
+  /// All elements, row-major, without a copy. MT_EDTYPE unless they are of type T.
+  template <class T>
+  Mapped<T> map() const;
+  /// All elements, row-major, converted to T.
+  template <class T>
+  std::vector<T> to_vector() const {
+    std::vector<T> values(static_cast<size_t>(size()));
+    Tensor converted = own(mt_astype(handle_, static_cast<mt_dtype>(dtype_of<T>())));
+    check(mt_copy_to_host(converted.handle_, values.data(), values.size() * sizeof(T)));
+    return values;
+  }
+  std::string to_string() const { return detail::take_string(mt_to_string(handle_)); }
+
+  Tensor& require_grad() & { return detail::required(mt_require_grad(handle_)), *this; }
+  Tensor require_grad() && { return detail::required(mt_require_grad(handle_)), std::move(*this); }
+  bool requires_grad() const { return mt_requires_grad(handle_); }
+  bool is_leaf() const { return mt_is_leaf(handle_); }
+  void backward() const { check(mt_backward(handle_)); }
+  /// mt_backward_with(): from an output of any shape; `differentiable` implies `retain`.
+  void backward(const Tensor& gradient, bool retain = false, bool differentiable = false) const {
+    mt_backward_options options = MT_BACKWARD_OPTIONS_INIT;
+    options.retain = retain;
+    options.differentiable = differentiable;
+    check(mt_backward_with(handle_, gradient.handle_, &options));
+  }
+  /// The gradient that was accumulated; empty while there is none.
+  Tensor gradient() const {
+    mt_tensor* found = mt_gradient(handle_);
+    check();
+    return found ? own(found) : Tensor();
+  }
+  void zero_grad() const { check(mt_zero_grad(&handle_, 1)); }
+  /// mt_assign(): binds the handle, for all copies of this Tensor, to another value.
+  void assign(const Tensor& value) const { check(mt_assign(handle_, value.handle_)); }
+
+ private:
+  template <class T>
+  static T checked(T value) {
+    check();
+    return value;
+  }
+  mt_tensor* handle_ = nullptr;
+};
+
+template <class T>
+class Mapped {
+ public:
+  explicit Mapped(const Tensor& tensor) : tensor_(tensor) {
+    if (tensor.dtype() != dtype_of<T>()) {
+      throw Error(MT_EDTYPE, std::string("map: the tensor is ") +
+                                 mt_dtype_name(static_cast<mt_dtype>(tensor.dtype())));
+    }
+    const void* memory = detail::required(mt_map(tensor.get()));
+    values_ = {static_cast<const T*>(memory), static_cast<size_t>(tensor.size())};
+  }
+  Mapped(const Mapped&) = delete;
+  ~Mapped() { mt_unmap(tensor_.get()); }
+  const T& operator[](size_t i) const { return values_[i]; }
+  const T* data() const { return values_.data(); }
+  size_t size() const { return values_.size(); }
+  auto begin() const { return values_.begin(); }
+  auto end() const { return values_.end(); }
+
+ private:
+  Tensor tensor_;
+  std::span<const T> values_;
+};
+
+template <class T>
+Mapped<T> Tensor::map() const {
+  return Mapped<T>(*this);
+}
+
+inline std::ostream& operator<<(std::ostream& out, const Tensor& x) { return out << x.to_string(); }
+
+/// Several tensors.
+using Tensors = std::vector<Tensor>;
+
+/// @cond
+namespace detail {
+
+inline std::vector<mt_tensor*> handles(const Tensors& tensors) {
+  std::vector<mt_tensor*> result;
+  for (const Tensor& tensor : tensors) result.push_back(tensor.get());
+  return result;
+}
+
+// Calls fill(results) and owns what it fills in.
+template <class Fill>
+Tensors filled(size_t count, Fill fill) {
+  std::vector<mt_tensor*> results(count);
+  check(fill(results.data()));
+  Tensors owned;
+  for (mt_tensor* result : results) owned.push_back(Tensor::own(result));
+  return owned;
+}
+
+constexpr mt_dtype code(DType dtype) { return static_cast<mt_dtype>(dtype); }
+
+}  // namespace detail
+/// @endcond
+
+// ---------------------------------------------------------------------------------------- Creation
+
+inline Tensor zeros(Dims shape, DType dtype = f32, const char* device = nullptr) {
+  return Tensor::own(mt_zeros(shape.data(), shape.size(), detail::code(dtype), device));
+}
+inline Tensor ones(Dims shape, DType dtype = f32, const char* device = nullptr) {
+  return Tensor::own(mt_ones(shape.data(), shape.size(), detail::code(dtype), device));
+}
+inline Tensor full(Dims shape, double value, DType dtype = f32, const char* device = nullptr) {
+  return Tensor::own(mt_full(shape.data(), shape.size(), value, detail::code(dtype), device));
+}
+inline Tensor full_like(const Tensor& x, double value) {
+  return Tensor::own(mt_full_like(x.get(), value));
+}
+inline Tensor arange(double start, double stop, double step = 1, DType dtype = f32,
+                     const char* device = nullptr) {
+  return Tensor::own(mt_arange(start, stop, step, detail::code(dtype), device));
+}
+inline Tensor linspace(double start, double stop, int64_t count, DType dtype = f32,
+                       const char* device = nullptr) {
+  return Tensor::own(mt_linspace(start, stop, count, detail::code(dtype), device));
+}
+inline Tensor eye(int64_t rows, int64_t columns, int64_t k = 0, DType dtype = f32,
+                  const char* device = nullptr) {
+  return Tensor::own(mt_eye(rows, columns, k, detail::code(dtype), device));
+}
+inline Tensor one_hot(const Tensor& indices, int64_t classes, DType dtype = f32) {
+  return Tensor::own(mt_one_hot(indices.get(), classes, detail::code(dtype)));
+}
+
+/// @cond
+namespace detail {
+inline void fits(size_t count, const Dims& shape) {
+  int64_t wanted = 1;
+  for (size_t i = 0; i < shape.size(); ++i) wanted *= shape.data()[i];
+  if (wanted == static_cast<int64_t>(count)) return;
+  throw Error(MT_ESHAPE, "tensor: " + std::to_string(count) + " elements for a shape of " +
+                             std::to_string(wanted));
+}
+}  // namespace detail
+/// @endcond
+
+/// A tensor with a copy of a span, vector or array.
+template <class T, size_t n>
+Tensor tensor(std::span<T, n> values, Dims shape, const char* device = nullptr) {
+  detail::fits(values.size(), shape);
+  return Tensor::own(
+      mt_from_data(values.data(), shape.data(), shape.size(), detail::code(dtype_of<T>()), device));
+}
+template <Contiguous Range>
+Tensor tensor(const Range& values, Dims shape, const char* device = nullptr) {
+  return tensor(std::span(values), shape, device);
+}
+/// A tensor of one dimension: tensor({1.0f, 2.0f}).
+template <class T>
+Tensor tensor(std::initializer_list<T> values, const char* device = nullptr) {
+  return tensor(std::span(values.begin(), values.size()), {static_cast<int64_t>(values.size())},
+                device);
+}
+/// A tensor over memory that must stay, and not be written, while the library needs it: that long
+/// `owner` is kept.
+template <class T>
+Tensor wrap(std::span<T> memory, Dims shape, std::shared_ptr<void> owner = nullptr) {
+  detail::fits(memory.size(), shape);
+  auto kept = std::make_unique<std::shared_ptr<void>>(std::move(owner));
+  Tensor result = Tensor::own(mt_wrap(
+      const_cast<std::remove_const_t<T>*>(memory.data()), shape.data(), shape.size(),
+      detail::code(dtype_of<T>()), "cpu",
+      [](void* user) { delete static_cast<std::shared_ptr<void>*>(user); }, kept.get()));
+  kept.release();
+  return result;
+}
+
+}  // namespace mtorch
+
+#endif

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the C++ headers add to the C interface: owners, exceptions, operators, callbacks.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <mtorch/mtorch.hpp>
+#include <numeric>
+#include <sstream>
+
+namespace mtorch {
+namespace {
+
+std::vector<float> numbers(const Tensor& x) { return x.to_vector<float>(); }
+
+// How many bytes of tensors there are now.
+int64_t used() {
+  mt_memory memory = MT_MEMORY_INIT;
+  check(mt_memory_read("cpu", &memory));
+  return memory.used;
+}
+
+TEST(Tensor, IsMadeFromNumbersAndRead) {
+  std::vector<double> values = {1, 2, 3, 4, 5, 6};
+  Tensor x = tensor(values, {2, 3});
+  EXPECT_EQ(x.shape(), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(x.dtype(), f64);
+  EXPECT_EQ(x.dim(-1), 3);
+  EXPECT_EQ(x.device(), "cpu");
+  EXPECT_EQ(x.to_vector<double>(), values);
+  EXPECT_EQ(x.to_vector<int32_t>(), (std::vector<int32_t>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(sum(x).item(), 21);
+  EXPECT_EQ(sum(tensor({1, 2, 3})).item<int64_t>(), 6);
+  auto mapped = x.map<double>();
+  EXPECT_EQ(std::accumulate(mapped.begin(), mapped.end(), 0.0), 21);
+  EXPECT_THROW(x.map<float>(), Error);
+  std::ostringstream text;
+  text << tensor({1.5f});
+  EXPECT_EQ(text.str(), tensor({1.5f}).to_string());
+}
+
+TEST(Tensor, OperatorsTakeTensorsAndNumbers) {
+  Tensor x = tensor({1.0f, 2.0f});
+  EXPECT_EQ(numbers(2 * x + 1), (std::vector<float>{3, 5}));
+  EXPECT_EQ(numbers(1 - x / 2.0), (std::vector<float>{0.5, 0}));
+  EXPECT_EQ(numbers(-x), (std::vector<float>{-1, -2}));
+  EXPECT_EQ((x > 1).dtype(), boolean);
+  EXPECT_EQ((tensor({3, 4}) * 2).dtype(), i32);
+  Tensor y = x;
+  y += 1;
+  EXPECT_EQ(numbers(x), (std::vector<float>{1, 2})) << "y became another tensor";
+  y = x;
+  y.assign(x * 10);
+  EXPECT_EQ(numbers(x), (std::vector<float>{10, 20})) << "y shares the handle";
+}
+
+TEST(Tensor, OptionalOperandsAreLeftOut) {
+  Tensor x = tensor({-2.0f, 0.5f, 2.0f});
+  EXPECT_EQ(numbers(clip(x, {}, 1)), (std::vector<float>{-2, 0.5, 1}));
+  Tensor image = ones({1, 1, 3, 3}), kernel = ones({1, 1, 3, 3});
+  EXPECT_EQ(sum(conv2d(image, kernel, {}, {.padding = {1, 1}})).item(), 49);
+  EXPECT_EQ(sum(ones({2, 3}), {-1}, true).shape(), (std::vector<int64_t>{2, 1}));
+  EXPECT_EQ(var(tensor({1.0, 3.0}), {}, 1).item(), 2);
+}
+
+TEST(Tensor, IsIndexed) {
+  Tensor x = reshape(arange(0, 12), {3, 4});
+  EXPECT_EQ(numbers(index(x, {at(-1), range(0, open, 2)})), (std::vector<float>{8, 10}));
+  Tensor rows = tensor<int64_t>({2, 0});
+  EXPECT_EQ(numbers(index(x, {by(rows), at(0)})), (std::vector<float>{8, 0}));
+  index_put(x, {at(0)}, -1);
+  EXPECT_EQ(sum(x).item(), 66 - 6 - 4);
+  auto [values, places] = topk(tensor({3.0f, 9.0f, 4.0f}), 2);
+  EXPECT_EQ(numbers(values), (std::vector<float>{9, 4}));
+  EXPECT_EQ(places.to_vector<int64_t>(), (std::vector<int64_t>{1, 2}));
+  Tensors parts = split(x, {1, 2});
+  EXPECT_EQ(parts[1].dim(0), 2);
+  EXPECT_EQ(numbers(unique_all(tensor({2.0f, 1.0f, 2.0f})).values), (std::vector<float>{1, 2}));
+}
+
+TEST(Tensor, LooksAtMemoryThatItsOwnerKeeps) {
+  auto memory = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3});
+  std::weak_ptr<std::vector<float>> watched = memory;
+  {
+    Tensor x = wrap(std::span<const float>(*memory), {3}, memory);
+    memory.reset();
+    EXPECT_FALSE(watched.expired());
+    EXPECT_EQ(sum(x).item(), 6);
+  }
+  EXPECT_TRUE(watched.expired());
+}
+
+TEST(Tensor, NothingIsLeftBehind) {
+  int64_t before = used();
+  {
+    Tensor x = ones({100, 100}), y = x;
+    for (int i = 0; i < 10; ++i) y = matmul(x, y) / 100;
+    eval({y});
+    EXPECT_GT(used(), before);
+    mt_scope* scope = mt_scope_begin();  // what is owned here is not the scope's
+    y = x + y;
+    mt_scope_end(scope);
+    EXPECT_NEAR(mean(y).item(), 2, 1e-6);
+  }
+  EXPECT_EQ(used(), before);
+}
+
+TEST(Error, IsThrownWithTheMessageAndCleared) {
+  Tensor a = zeros({2, 3}), b = zeros({4, 5});
+  try {
+    matmul(a, b);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), MT_ESHAPE);
+    EXPECT_NE(std::string(error.what()).find("[2,3]"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(mt_error(), MT_OK);
+  EXPECT_THROW(zeros({2}).dim(7), Error);
+  EXPECT_THROW(tensor({1.0f, 2.0f}).item(), Error);
+  EXPECT_THROW(tensor(std::vector<float>{1, 2}, {3}), Error);
+  EXPECT_THROW(neg({}), Error) << "an empty tensor";
+  EXPECT_THROW(zeros(std::vector<int64_t>(20, 1)), Error);
+  EXPECT_THROW(load_npy("/nowhere"), Error);
+  EXPECT_EQ(mt_error(), MT_OK);
+}
+
+TEST(Gradient, OfLeavesAndAsAFunction) {
+  Tensor x = tensor({1.0, 2.0}).require_grad();
+  EXPECT_FALSE(x.gradient());
+  sum(square(x)).backward();
+  EXPECT_EQ(x.gradient().to_vector<double>(), (std::vector<double>{2, 4}));
+  x.zero_grad();
+  EXPECT_FALSE(x.gradient());
+  Tensor y = sum(pow(x, 3));
+  Tensor first = grad({y}, {x})[0];
+  EXPECT_EQ(grad({sum(first)}, {x})[0].to_vector<double>(), (std::vector<double>{6, 12}));
+  {
+    NoGrad none;
+    EXPECT_FALSE(square(x).requires_grad());
+  }
+  EXPECT_TRUE(square(x).requires_grad());
+  gradient_check([](const Tensors& in) -> Tensors { return {tanh(in[0])}; }, {detach(x)}, 2);
+  Tensor through = checkpoint([](const Tensors& in) -> Tensors { return {exp(in[0])}; }, {x})[0];
+  EXPECT_NEAR(grad({sum(through)}, {x})[0].to_vector<double>()[1], std::exp(2.0), 1e-12);
+}
+
+TEST(Callback, ItsExceptionComesOutAsItself) {
+  struct Mine {};
+  Function fails = [](const Tensors&) -> Tensors { throw Mine(); };
+  Tensor x = ones({2}).require_grad();
+  EXPECT_THROW(checkpoint(fails, {x}), Mine);
+  EXPECT_THROW(Trace{fails}({x}), Mine);
+  EXPECT_THROW(custom({"mine", fails}, {x}), Mine);
+  EXPECT_THROW(checkpoint([](const Tensors&) -> Tensors { return {}; }, {x}), Error);
+  EXPECT_THROW(
+      checkpoint([](const Tensors& in) -> Tensors { return {matmul(in[0], ones({3}))}; }, {x}),
+      Error);
+  EXPECT_EQ(mt_error(), MT_OK);
+}
+
+TEST(Custom, HasItsOwnGradient) {
+  auto watched = std::make_shared<int>(0);
+  std::weak_ptr<int> alive = watched;
+  Tensor x = tensor({3.0}).require_grad();
+  {
+    Operator twice{"twice", [watched](const Tensors& in) -> Tensors { return {in[0] * 2}; },
+                   [](const Tensors&, const Tensors&, const Tensors& dy) -> Tensors {
+                     return {dy[0] * 7};  // wrong, to tell it from 2
+                   }};
+    Tensor y = custom(twice, {x})[0];
+    EXPECT_EQ(y.item(), 6);
+    y.backward();
+  }
+  watched.reset();
+  EXPECT_EQ(x.gradient().item(), 7);
+  EXPECT_TRUE(alive.expired());
+}
+
+TEST(Trace, ReplaysAStepOfTraining) {
+  Parameters parameters;
+  Layer hidden = parameters.linear("hidden", 2, 8), output = parameters.linear("output", 8, 1);
+  Optimizer optimizer = Optimizer::adam(parameters, 0.05, {.beta1 = 0.8});
+  int calls = 0;
+  Trace step([&](const Tensors& in) -> Tensors {
+    ++calls;
+    Tensor loss = mse_loss(output(relu(hidden(in[0]))), in[1]);
+    loss.backward();
+    optimizer.step();
+    parameters.zero_grad();
+    return {loss};
+  });
+  seed(1);
+  Tensor x = uniform({32, 2}, -1, 1), y = sum(x, {1}, true);
+  double first = step({x, y}, 1)[0].item(), last = 0;
+  for (int i = 0; i < 200; ++i) last = step({x, y}, 1)[0].item();
+  EXPECT_LT(last, first / 20);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(step.count(), 1u);
+  EXPECT_EQ(optimizer.steps(), 201);
+  EXPECT_FALSE(step.explain().empty());
+}
+
+TEST(Tape, CanBeReadAndDifferentiated) {
+  Tensor x = tensor({2.0f});
+  Tape tape;
+  Tensor y = exp(x * x);
+  tape.end();
+  EXPECT_EQ(tape.operator_name(tape.length() - 1), "exp");
+  EXPECT_NE(tape.to_string().find("exp"), std::string::npos);
+  EXPECT_NEAR(tape.gradient(y, {x})[0].item(), 4 * std::exp(4.0), 1e-3);
+}
+
+TEST(Layer, KeepsItsCollectionAlive) {
+  Layer layer;
+  {
+    Parameters parameters(f64);
+    layer = parameters.linear("only", 3, 2);
+    EXPECT_EQ(parameters.size(), 2u);
+    EXPECT_EQ(parameters.name(0), "only.weight");
+    EXPECT_EQ(parameters["only.bias"].dtype(), f64);
+    EXPECT_THROW(parameters["no such"], Error);
+    EXPECT_THROW(parameters.linear("only", 3, 2), Error);
+  }
+  EXPECT_EQ(layer(ones({5, 3}, f64)).shape(), (std::vector<int64_t>{5, 2}));
+}
+
+}  // namespace
+}  // namespace mtorch
