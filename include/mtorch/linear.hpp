@@ -14,6 +14,25 @@ namespace mtorch {
 inline Tensor matmul(const Tensor& a, const Tensor& b) {
   return Tensor::own(mt_matmul(a.get(), b.get()));
 }
+inline Tensor tensordot(const Tensor& a, const Tensor& b, Dims axes_a, Dims axes_b) {
+  detail::same_length("tensordot", axes_a, axes_b);
+  return Tensor::own(mt_tensordot(a.get(), b.get(), axes_a.data(), axes_b.data(), axes_a.size()));
+}
+inline Tensor outer(const Tensor& a, const Tensor& b) {
+  return Tensor::own(mt_outer(a.get(), b.get()));
+}
+inline Tensor vecdot(const Tensor& a, const Tensor& b, int64_t axis = -1) {
+  return Tensor::own(mt_vecdot(a.get(), b.get(), axis));
+}
+inline Tensor cross(const Tensor& a, const Tensor& b, int64_t axis = -1) {
+  return Tensor::own(mt_cross(a.get(), b.get(), axis));
+}
+inline Tensor matrix_diagonal(const Tensor& x, int64_t k = 0) {
+  return Tensor::own(mt_matrix_diagonal(x.get(), k));
+}
+inline Tensor matrix_trace(const Tensor& x, int64_t k = 0) {
+  return Tensor::own(mt_matrix_trace(x.get(), k));
+}
 inline Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}) {
   return Tensor::own(mt_linear(x.get(), weight.get(), bias.get()));
 }

@@ -35,6 +35,7 @@ MT_REDUCTION_(argmin);
 MT_REDUCTION_(any);
 MT_REDUCTION_(all);
 MT_REDUCTION_(logsumexp);
+MT_REDUCTION_(count_nonzero);
 MT_STATISTIC_(var, var, correction, 0);
 MT_STATISTIC_(stddev, std, correction, 0);  // not std, which is a namespace
 MT_STATISTIC_(norm, norm, order, 2);
@@ -43,6 +44,15 @@ MT_STATISTIC_(norm, norm, order, 2);
 
 inline Tensor cumulative_sum(const Tensor& x, int64_t axis) {
   return Tensor::own(mt_cumulative_sum(x.get(), axis));
+}
+inline Tensor cumulative_prod(const Tensor& x, int64_t axis) {
+  return Tensor::own(mt_cumulative_prod(x.get(), axis));
+}
+inline Tensor diff(const Tensor& x, int64_t axis = -1, int64_t order = 1) {
+  return Tensor::own(mt_diff(x.get(), axis, order));
+}
+inline Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right = false) {
+  return Tensor::own(mt_searchsorted(sorted.get(), values.get(), right));
 }
 inline Tensor sort(const Tensor& x, int64_t axis = -1, bool descending = false) {
   return Tensor::own(mt_sort(x.get(), axis, descending));

@@ -325,6 +325,11 @@ inline Tensor one_hot(const Tensor& indices, int64_t classes, DType dtype = f32)
 
 /// @cond
 namespace detail {
+inline void same_length(const char* name, const Dims& a, const Dims& b) {
+  if (a.size() == b.size()) return;
+  throw Error(MT_ESHAPE, std::string(name) + ": lists of " + std::to_string(a.size()) + " and " +
+                             std::to_string(b.size()));
+}
 inline void fits(size_t count, const Dims& shape) {
   int64_t wanted = 1;
   for (size_t i = 0; i < shape.size(); ++i) wanted *= shape.data()[i];

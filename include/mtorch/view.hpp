@@ -35,6 +35,19 @@ inline Tensor squeeze(const Tensor& x, Dims axes = {}) {
 inline Tensor flip(const Tensor& x, Dims axes = {}) {
   return Tensor::own(mt_flip(x.get(), axes.data(), axes.size()));
 }
+inline Tensor roll(const Tensor& x, Dims shifts, Dims axes) {
+  detail::same_length("roll", shifts, axes);
+  return Tensor::own(mt_roll(x.get(), shifts.data(), axes.data(), axes.size()));
+}
+inline Tensor tile(const Tensor& x, Dims counts) {
+  return Tensor::own(mt_tile(x.get(), counts.data(), counts.size()));
+}
+inline Tensor repeat(const Tensor& x, int64_t count, int64_t axis) {
+  return Tensor::own(mt_repeat(x.get(), count, axis));
+}
+inline Tensor repeat_by(const Tensor& x, const Tensor& counts, int64_t axis) {
+  return Tensor::own(mt_repeat_by(x.get(), counts.get(), axis));
+}
 inline Tensor window(const Tensor& x, int64_t axis, int64_t size, int64_t step = 1,
                      int64_t dilation = 1) {
   return Tensor::own(mt_window(x.get(), axis, size, step, dilation));
@@ -90,7 +103,7 @@ inline Tensors split(const Tensor& x, Dims sizes, int64_t axis = 0) {
   });
 }
 inline Tensor pad(const Tensor& x, Dims before, Dims after, double value = 0) {
-  if (before.size() != after.size()) throw Error(MT_ESHAPE, "pad: before and after differ");
+  detail::same_length("pad", before, after);
   return Tensor::own(mt_pad(x.get(), before.data(), after.data(), before.size(), value));
 }
 inline Tensor tril(const Tensor& x, int64_t k = 0) { return Tensor::own(mt_tril(x.get(), k)); }
