@@ -2,11 +2,14 @@
 // A tile of the result, [rows, columns], in blocks of k: the block of b is packed into panels as
 // wide as the micro-kernel, which stay in the second-level cache; then for each sliver of a few
 // rows of a, which stays in the first-level cache, the micro-kernel runs over all panels. What
-// needs no packing is read where it lies: a whose k is contiguous, and a b that is small or used by
-// few rows.
+// needs no packing is read where it lies: a whose k is contiguous, a b that is small or used by few
+// rows, and sliding windows, whose packing would repeat each element.
 #include "backends/cpu/contract/blocked.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
 
 #ifndef MT_CONTRACT_BLOCKED_SIZES
 #define MT_CONTRACT_BLOCKED_SIZES
@@ -37,17 +40,22 @@ class BlockRun {
  public:
   explicit BlockRun(const Block& block)
       : block_(block),
+        a_(*block.a),
+        b_(*block.b),
         rows_(block.tile.row_end - block.tile.row_begin),
         columns_(block.tile.column_end - block.tile.column_begin),
-        panel_(panel_for(rows_, columns_)),
-        block_k_(columns_ <= panel_ ? std::min(most_block_k, block_k * widest / panel_) : block_k),
+        gaps_(b_.dtype == dtype_of<T> && b_.rows.rank > 1 && reads_columns_in_place(b_, rows_)),
+        panel_(panel_for(rows_, gaps_ ? widest : columns_)),
+        block_k_(gaps_                ? most_block_k
+                 : columns_ <= panel_ ? std::min(most_block_k, block_k * widest / panel_)
+                                      : block_k),
         packed_a_(static_cast<T*>(block.scratch)),
         packed_b_(packed_a_ + group_rows * std::min(most_block_k, block.k_end - block.k_begin)) {
     int64_t most = rows_for(static_cast<int>(panel_ / lanes));
     slivers_ = (rows_ + most - 1) / most;
     group_ = group_rows / most;
     constexpr int64_t aligned = lanes * sizeof(T);
-    streamed_ = block.streamed && block.k_end - block.k_begin <= block_k_ &&
+    streamed_ = block.streamed && block.k_end - block.k_begin <= block_k_ && !gaps_ &&
                 columns_ % lanes == 0 && block.c_row % lanes == 0 &&
                 reinterpret_cast<uintptr_t>(block.c) % aligned == 0;
   }
@@ -60,10 +68,7 @@ class BlockRun {
       k_count_ = block_.k_begin + k * (i + 1) / blocks - k_begin_;
       first_ = i == 0;
       last_ = i == blocks - 1;
-      prepare_b();
-      direct_a_ = uniform(*block_.a) &&
-                  (block_.a->k.stride() == 1 || rows_ * k_count_ * int64_t{sizeof(T)} <= 32 * 1024);
-      if (!direct_a_) block_.a->k.offsets(k_begin_, k_count_, ks_);
+      choose_what_is_packed();
       for (int64_t s = 0; s < slivers_; s += group_) {
         run_group(s, std::min(s + group_, slivers_));
       }
@@ -75,6 +80,12 @@ class BlockRun {
   static constexpr int64_t lanes = lanes_of<T>;
   static constexpr int64_t widest = most_vectors * lanes;
 
+  // Columns that lie one after the other in memory: from `column` of a panel, in its lanes from
+  // `lane` on.
+  struct ColumnRun {
+    int64_t lane, column, count;
+  };
+
   // As many columns as the registers hold for these rows: few rows leave room for more.
   static int64_t panel_for(int64_t rows, int64_t columns) {
     int vectors = static_cast<int>(std::min<int64_t>(most_vectors, (columns + lanes - 1) / lanes));
@@ -82,24 +93,32 @@ class BlockRun {
     return vectors * lanes;
   }
 
-  static bool uniform(const Operand& x) {
-    return x.dtype == dtype_of<T> && x.rows.uniform() && x.k.uniform();
+  void choose_what_is_packed() {
+    const bool neighbours =
+        b_.dtype == dtype_of<T> && (columns_ == 1 || (b_.rows.uniform() && b_.rows.stride() == 1));
+    const bool small = slivers_ <= 12 || k_count_ * columns_ * int64_t{sizeof(T)} <= 256 * 1024;
+    direct_b_ = gaps_ || (neighbours && (small || b_.slides()));
+    direct_a_ =
+        a_.dtype == dtype_of<T> && (a_.k.size == 1 || std::abs(a_.k.stride()) == 1 || a_.slides() ||
+                                    rows_ * k_count_ * int64_t{sizeof(T)} <= 32 * 1024);
+    indexed_ = gaps_ || (direct_b_ && (columns_ % lanes != 0 || !b_.k.uniform())) ||
+               (direct_a_ && !(a_.rows.uniform() && a_.k.uniform()));
+    if (!direct_b_ || indexed_) b_.k.offsets(k_begin_, k_count_, b_ks_);
+    if (!direct_a_ || indexed_) a_.k.offsets(k_begin_, k_count_, a_ks_);
+    if (!direct_b_) pack_b();
+    packed_step_ = 0;
   }
 
-  void prepare_b() {
-    const Operand& b = *block_.b;
+  void pack_b() {
     const int64_t first = block_.tile.column_begin;
-    bool neighbours = columns_ == 1 || b.rows.stride() == 1;
-    bool small = slivers_ <= 12 || k_count_ * columns_ * int64_t{sizeof(T)} <= 256 * 1024;
-    direct_b_ = uniform(b) && neighbours && small;
-    if (direct_b_) return;
-    b.k.offsets(k_begin_, k_count_, ks_);
-    const void* base = static_cast<const char*>(b.data) + block_.b_base * int64_t(size_of(b.dtype));
+    const void* base =
+        static_cast<const char*>(b_.data) + block_.b_base * int64_t(size_of(b_.dtype));
     for (int64_t column = 0; column < columns_; column += panel_) {
       int64_t used = std::min(panel_, columns_ - column);
       int64_t columns[most_width];
-      b.rows.offsets(first + column, used, columns);
-      pack(b.dtype, base, columns, used, width(used), ks_, k_count_, packed_b_ + column * k_count_);
+      b_.rows.offsets(first + column, used, columns);
+      pack(b_.dtype, base, columns, used, width(used), b_ks_, k_count_,
+           packed_b_ + column * k_count_);
     }
   }
 
@@ -109,54 +128,149 @@ class BlockRun {
 
   // Several slivers side by side, [k_count, their rows], so that whole vectors are read at a time.
   void pack_a(int64_t row, int64_t rows) {
-    const Operand& a = *block_.a;
     int64_t offsets[group_rows];
-    a.rows.offsets(block_.tile.row_begin + row, rows, offsets);
-    const void* base = static_cast<const char*>(a.data) + block_.a_base * int64_t(size_of(a.dtype));
-    pack(a.dtype, base, offsets, rows, rows, ks_, k_count_, packed_a_);
+    a_.rows.offsets(block_.tile.row_begin + row, rows, offsets);
+    const void* base =
+        static_cast<const char*>(a_.data) + block_.a_base * int64_t(size_of(a_.dtype));
+    pack(a_.dtype, base, offsets, rows, rows, a_ks_, k_count_, packed_a_);
+  }
+
+  // The offsets along k of what is packed, for a kernel that reads tables.
+  const int64_t* packed_steps(int64_t step) {
+    if (packed_step_ != step) {
+      for (int64_t k = 0; k < k_count_; ++k) packed_ks_[k] = k * step;
+      packed_step_ = step;
+    }
+    return packed_ks_;
+  }
+
+  // Points the tile at the group's rows of a.
+  void take_a(MicroTile<T>& tile, int64_t row, int64_t rows) {
+    tile.a_rows = a_rows_;
+    tile.a_ks = a_ks_;
+    if (!direct_a_) {
+      pack_a(row, rows);
+      tile.a = packed_a_;
+      tile.a_row = 1;
+      tile.a_k = rows;
+      if (!indexed_) return;
+      for (int64_t i = 0; i < rows; ++i) a_rows_[i] = i;
+      tile.a_ks = packed_steps(rows);
+      return;
+    }
+    tile.a = static_cast<const T*>(a_.data) + block_.a_base;
+    if (indexed_) {
+      a_.rows.offsets(block_.tile.row_begin + row, rows, a_rows_);
+    } else {
+      tile.a_row = a_.rows.stride();
+      tile.a_k = a_.k.stride();
+      tile.a += (block_.tile.row_begin + row) * tile.a_row + k_begin_ * tile.a_k;
+    }
+  }
+
+  // Points the tile at a panel of b that begins at `column`; returns how many columns it has.
+  int64_t take_b(MicroTile<T>& tile, int64_t column) {
+    int64_t columns = std::min(panel_, columns_ - column);
+    tile.columns = columns;
+    if (!direct_b_) {
+      tile.b = packed_b_ + column * k_count_;
+      tile.b_k = width(columns);
+      tile.b_ahead = 4 * tile.b_k;
+      if (indexed_) tile.b_ks = packed_steps(tile.b_k);
+      return columns;
+    }
+    tile.b = static_cast<const T*>(b_.data) + block_.b_base;
+    tile.b_ks = b_ks_;
+    tile.b_ahead = 0;
+    if (!indexed_) {
+      tile.b_k = b_.k.stride();
+      tile.b += k_begin_ * tile.b_k;
+      tile.b_ahead = 16 * tile.b_k;
+    }
+    if (!gaps_) {
+      tile.b += b_.rows.offset(block_.tile.column_begin + column);
+    } else {
+      columns = find_runs(column);
+      tile.b += panel_offset_;
+      tile.columns = runs_[run_count_ - 1].lane + runs_[run_count_ - 1].count;
+    }
+    return columns;
+  }
+
+  // Fills runs_ and kept_ with the columns from `column` on whose elements a panel reaches; returns
+  // how many. Panels follow each other from the first.
+  int64_t find_runs(int64_t column) {
+    const int64_t first = block_.tile.column_begin, inner = b_.rows.sizes[b_.rows.rank - 1];
+    if (column == 0) {
+      in_line_ = first % inner;
+      line_ = b_.rows.offset(first) - in_line_;
+    }
+    panel_offset_ = line_ + in_line_;
+    uint64_t lanes_kept = 0;
+    int64_t at = column;
+    run_count_ = 0;
+    while (at < columns_) {
+      const int64_t lane = line_ + in_line_ - panel_offset_;
+      if (lane >= panel_) break;
+      const int64_t count = std::min({inner - in_line_, panel_ - lane, columns_ - at});
+      runs_[run_count_++] = {lane, at - column, count};
+      lanes_kept |= ~uint64_t{0} >> (64 - count) << lane;
+      at += count;
+      in_line_ += count;
+      if (in_line_ == inner) {
+        in_line_ = 0;
+        line_ = b_.rows.rank == 2 ? line_ + b_.rows.strides[0] : b_.rows.offset(first + at);
+      }
+    }
+    int64_t to = 0;
+    for (int64_t v = 0; v < panel_ / lanes; ++v) {
+      const uint64_t mask = lanes_kept >> (v * lanes) & (~uint64_t{0} >> (64 - lanes));
+      std::memcpy(kept_[v].mask, &mask, sizeof(mask));
+      kept_[v].to = to;
+      kept_[v].count = std::popcount(mask);
+      to += kept_[v].count;
+    }
+    return at - column;
+  }
+
+  // The sums so far, spread out as the panel's lanes are.
+  void load_runs(const T* c, int64_t rows) {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t r = 0; r < run_count_; ++r) {
+        std::copy_n(c + i * block_.c_row + runs_[r].column, runs_[r].count,
+                    spread_ + i * panel_ + runs_[r].lane);
+      }
+    }
   }
 
   // Slivers [begin, end): each panel of b is used by all of them while it is close.
   void run_group(int64_t begin, int64_t end) {
-    const Operand &a = *block_.a, &b = *block_.b;
     const int64_t row_begin = first_row(begin), row_end = first_row(end);
     MicroTile<T> tile;
     tile.k = k_count_;
-    tile.c_row = block_.c_row;
     tile.first = first_;
-    tile.streamed = streamed_;
-    const T* as;
-    if (direct_a_) {
-      tile.a_row = a.rows.stride();
-      tile.a_k = a.k.stride();
-      as = static_cast<const T*>(a.data) + block_.a_base +
-           (block_.tile.row_begin + row_begin) * tile.a_row + k_begin_ * tile.a_k;
-    } else {
-      pack_a(row_begin, row_end - row_begin);
-      tile.a_row = 1;
-      tile.a_k = row_end - row_begin;
-      as = packed_a_;
-    }
-    for (int64_t column = 0; column < columns_; column += panel_) {
-      tile.columns = std::min(panel_, columns_ - column);
-      if (direct_b_) {
-        tile.b_k = b.k.stride();
-        tile.b = static_cast<const T*>(b.data) + block_.b_base +
-                 (block_.tile.column_begin + column) + k_begin_ * tile.b_k;
-        tile.b_ahead = 16 * tile.b_k;
-      } else {
-        tile.b_k = width(tile.columns);
-        tile.b = packed_b_ + column * k_count_;
-        tile.b_ahead = 4 * tile.b_k;
-      }
-      const bool masked = direct_b_ && tile.columns % lanes != 0;
+    tile.streamed = streamed_ && !indexed_;
+    tile.c_row = block_.c_row;
+    tile.from_row = gaps_ ? panel_ : block_.c_row;
+    tile.kept = gaps_ ? kept_ : nullptr;
+    take_a(tile, row_begin, row_end - row_begin);
+    const T* const a = tile.a;
+    for (int64_t column = 0, columns; column < columns_; column += columns) {
+      columns = take_b(tile, column);
       const int vectors = static_cast<int>(width(tile.columns) / lanes);
       for (int64_t sliver = begin; sliver < end; ++sliver) {
         const int64_t row = first_row(sliver), rows = first_row(sliver + 1) - row;
-        tile.a = as + (row - row_begin) * tile.a_row;
-        tile.a_ahead = sliver + 1 < slivers_ ? rows * tile.a_row : 0;
-        tile.c = static_cast<T*>(block_.c) + row * block_.c_row + column;
-        micro_kernel_for<T>(static_cast<int>(rows), vectors, masked)(tile);
+        if (indexed_) {
+          tile.a_rows = a_rows_ + (row - row_begin);
+        } else {
+          tile.a = a + (row - row_begin) * tile.a_row;
+          tile.a_ahead = sliver + 1 < slivers_ ? rows * tile.a_row : 0;
+        }
+        T* const c = static_cast<T*>(block_.c) + row * block_.c_row + column;
+        tile.c = c;
+        tile.from = gaps_ ? spread_ : c;
+        if (gaps_ && !first_) load_runs(c, rows);
+        micro_kernel_for<T>(static_cast<int>(rows), vectors, indexed_)(tile);
       }
     }
     if (last_ && block_.epilogue != nullptr) {
@@ -168,12 +282,22 @@ class BlockRun {
   }
 
   const Block& block_;
-  const int64_t rows_, columns_, panel_, block_k_;
+  const Operand &a_, &b_;
+  const int64_t rows_, columns_;
+  const bool gaps_;  // between the columns of a panel of b, which is read where it lies
+  const int64_t panel_, block_k_;
   T* const packed_a_;  // [k_count, rows of a group]
   T* const packed_b_;  // panels of [k_count, panel]
   int64_t slivers_, group_, k_begin_ = 0, k_count_ = 0;
-  bool first_ = true, last_ = true, direct_a_ = true, direct_b_ = true, streamed_;
-  int64_t ks_[most_block_k];  // offsets along k of the operand being packed: first b, then a
+  bool first_ = true, last_ = true, direct_a_ = true, direct_b_ = true, indexed_ = false, streamed_;
+  int64_t run_count_ = 0, packed_step_ = 0;
+  int64_t panel_offset_ = 0;
+  int64_t in_line_ = 0, line_ = 0;  // the column after the panel at hand, and its line's offset
+  ColumnRun runs_[widest];          // of the panel at hand
+  int64_t a_rows_[group_rows];
+  int64_t a_ks_[most_block_k], b_ks_[most_block_k], packed_ks_[most_block_k];  // along k
+  KeptLanes kept_[most_vectors];
+  T spread_[most_rows * widest];  // of rows_for(V) rows and V vectors
 };
 
 void run_block_float(const Block& block) { BlockRun<float>(block).run(); }
@@ -190,6 +314,7 @@ HWY_EXPORT(run_block_double);
 
 size_t block_scratch(size_t size, int64_t k, int64_t columns) {
   const int64_t deepest = std::min(k, most_block_k);
+  if (columns > most_block_columns(size)) columns = 0;  // b is read in place
   const int64_t b = std::min(deepest * ((columns + panel_unit - 1) / panel_unit * panel_unit),
                              block_k * most_block_columns(size));
   return static_cast<size_t>(group_rows * deepest + b) * size;

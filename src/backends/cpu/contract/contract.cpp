@@ -146,11 +146,15 @@ class Run {
       }
       return;
     }
+    constexpr int64_t most = 64;
     for (int64_t j = 0; j < columns; ++j) {
-      T row[few_columns];
-      for (int64_t i = 0; i < rows; ++i) row[i] = c[i * c_row + j];
-      int64_t to = (tile.column_begin + j) * schedule_.m + tile.row_begin;
-      store_rounded(dtype_, row, rows, out + to * size);
+      for (int64_t begin = 0; begin < rows; begin += most) {
+        T row[most];
+        const int64_t count = std::min(most, rows - begin);
+        for (int64_t i = 0; i < count; ++i) row[i] = c[(begin + i) * c_row + j];
+        int64_t to = (tile.column_begin + j) * schedule_.m + tile.row_begin + begin;
+        store_rounded(dtype_, row, count, out + to * size);
+      }
     }
   }
 

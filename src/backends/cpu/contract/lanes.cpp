@@ -98,6 +98,8 @@ struct RowsAlongK {
   const T* data = nullptr;
   int64_t stride = lanes_block_k;
   int64_t ks[lanes_block_k];
+  RowRun runs[lanes_block_k];  // of ks
+  int64_t run_count = 0;
 
   RowsAlongK(const Operand& operand, int64_t base_offset, T* scratch)
       : x(operand), base(base_offset), packed(scratch) {
@@ -106,7 +108,9 @@ struct RowsAlongK {
     if (direct) stride = x.rows.stride();
   }
   void begin_block(int64_t k, int64_t k_count) {
-    if (!direct) x.k.offsets(k, k_count, ks);
+    if (direct) return;
+    x.k.offsets(k, k_count, ks);
+    run_count = x.dtype == dtype_of<T> ? find_runs(ks, k_count, runs) : k_count;
   }
   void load(int64_t row, int64_t rows, int64_t k, int64_t k_count) {
     if (direct) {
@@ -116,7 +120,12 @@ struct RowsAlongK {
     const void* from = static_cast<const char*>(x.data) + base * int64_t(size_of(x.dtype));
     for (int64_t i = 0; i < rows; ++i) {
       int64_t offset = x.rows.offset(row + i);
-      gather(x.dtype, from, ks, k_count, k_count, &offset, 1, packed + i * lanes_block_k);
+      T* to = packed + i * lanes_block_k;
+      if (run_count * 4 <= k_count) {
+        pack_along_rows(static_cast<const T*>(from), ks, runs, run_count, &offset, 1, k_count, to);
+      } else {
+        gather(x.dtype, from, ks, k_count, k_count, &offset, 1, to);
+      }
     }
     data = packed;
   }

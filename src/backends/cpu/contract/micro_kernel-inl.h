@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The innermost tile: c[R, V vectors] += a[R, k] * b[k, V vectors], held in registers over the
 // whole k loop. Each element of c is one chain of fused multiply-adds that continues from what c
-// holds, so how k is cut into blocks leaves no trace in the result. a is read by broadcast, with
-// any row and k strides; b by vectors, one row for each k; both may be packed or lie where the user
-// has them.
+// holds, so how k is cut into blocks leaves no trace in the result. a is read by broadcast, b by
+// vectors, one row for each k; both may be packed or lie where the user has them.
 #if defined(MT_CONTRACT_MICRO_KERNEL_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_CONTRACT_MICRO_KERNEL_INL_H
 #undef MT_CONTRACT_MICRO_KERNEL_INL_H
@@ -30,83 +29,64 @@ constexpr int rows_for(int vectors) {
   return tile_registers / vectors < most_rows ? tile_registers / vectors : most_rows;
 }
 
+// The lanes of a vector that are results, and where they go, side by side, in a row of c.
+struct KeptLanes {
+  uint8_t mask[8];
+  int64_t to, count;
+};
+
 template <class T>
 struct MicroTile {
   int64_t k;
-  const T* a;
-  int64_t a_row, a_k;
-  const T* b;
-  int64_t b_k;
+  const T *a, *b;
+  int64_t a_row, a_k, b_k;              // strides
+  const int64_t *a_rows, *a_ks, *b_ks;  // or tables of offsets
   T* c;
-  const T* c_next;  // the tile that comes next, fetched meanwhile
   int64_t c_row;
-  int64_t columns;  // at most V vectors, more than V - 1
-  bool first;       // c holds nothing yet: begin at zero
-  bool streamed;    // c is written past the caches; whole aligned vectors only
-  int64_t a_ahead;  // how far ahead to prefetch a, each 64 bytes along k, and b, each k
+  const T* from;  // where the sums so far are: c, unless there are gaps
+  int64_t from_row;
+  const KeptLanes* kept;  // for each vector, or nullptr: all columns
+  int64_t columns;        // at most V vectors, more than V - 1
+  bool first;             // c holds nothing yet: begin at zero
+  bool streamed;          // c is written past the caches; whole aligned vectors only
+  int64_t a_ahead;        // how far ahead to prefetch a, each 64 bytes along k, and b, each k
   int64_t b_ahead;
 };
 
-// Masked: the last vector of b ends where the user's memory does.
-template <class T, int R, int V, bool Masked>
-HWY_NOINLINE void micro_kernel(const MicroTile<T>& tile) {
+// Where a tile begins: at zero, or with what there is already.
+template <class T, int R, int V, class M>
+HWY_INLINE void begin_sums(const MicroTile<T>& tile, M mask, hn::Vec<Vectors<T>> (&sum)[R][V]) {
   const Vectors<T> d;
-  using Vector = hn::Vec<Vectors<T>>;
   constexpr int lanes = lanes_of<T>;
-  const auto mask = hn::FirstN(d, static_cast<size_t>(tile.columns - (V - 1) * lanes));
-  const bool whole = tile.columns == V * lanes;
-  Vector sum[R][V];
-  T* c = tile.c;
-  const int64_t c_row = tile.c_row;
   if (tile.first) {
+    T* c = tile.c;
+    const int64_t c_row = tile.c_row;
     MT_UNROLL for (int i = 0; i < R; ++i) {
       MT_UNROLL for (int v = 0; v < V; ++v) {
         sum[i][v] = hn::Zero(d);
         if (!tile.streamed) hwy::Prefetch(c + i * c_row + v * lanes);
       }
     }
-  } else {
-    MT_UNROLL for (int i = 0; i < R; ++i) {
-      MT_UNROLL for (int v = 0; v < V; ++v) {
-        const T* from = c + i * c_row + v * lanes;
-        sum[i][v] = v < V - 1 || whole ? hn::LoadU(d, from) : load_part(d, mask, from);
-      }
-    }
-  }
-  // Three rows share a pointer: one to three times the stride is what an address can hold.
-  const int64_t a_row = tile.a_row, a_k = tile.a_k, b_k = tile.b_k;
-  const T* a[(R + 2) / 3];
-  MT_UNROLL for (int i = 0; i < (R + 2) / 3; ++i) a[i] = tile.a + 3 * i * a_row;
-  const T* b = tile.b;
-  const int64_t a_ahead = tile.a_ahead, b_ahead = tile.b_ahead;
-  constexpr int64_t line = 64 / sizeof(T);
-  for (int64_t left = tile.k; left > 0; left -= line) {
-    MT_UNROLL for (int i = 0; i < R; ++i) hwy::Prefetch(a[i / 3] + i % 3 * a_row + a_ahead);
-    for (int64_t k = left < line ? left : line; k > 0; --k) {
-      Vector bs[V];
-      MT_UNROLL for (int v = 0; v < V; ++v) {
-        if (Masked && v == V - 1) {
-          bs[v] = load_part(d, mask, b + v * lanes);
-        } else {
-          bs[v] = hn::LoadU(d, b + v * lanes);
-        }
-        hwy::Prefetch(b + v * lanes + b_ahead);
-      }
-      MT_UNROLL for (int i = 0; i < R; ++i) {
-        const Vector x = hn::Set(d, a[i / 3][i % 3 * a_row]);
-        MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = fused(d, x, bs[v], sum[i][v]);
-      }
-      MT_UNROLL for (int i = 0; i < (R + 2) / 3; ++i) a[i] += a_k;
-      b += b_k;
-    }
-  }
-  forget(c);
-  if (tile.streamed) {
-    MT_UNROLL for (int i = 0; i < R; ++i) {
-      MT_UNROLL for (int v = 0; v < V; ++v) hn::Stream(sum[i][v], d, c + i * c_row + v * lanes);
-    }
     return;
   }
+  const bool whole = tile.columns == V * lanes;
+  const int64_t row = tile.from_row;
+  MT_UNROLL for (int i = 0; i < R; ++i) {
+    MT_UNROLL for (int v = 0; v < V; ++v) {
+      const T* from = tile.from + i * row + v * lanes;
+      sum[i][v] = v < V - 1 || whole ? hn::LoadU(d, from) : load_part(d, mask, from);
+    }
+  }
+}
+
+template <class T, int R, int V, class M>
+HWY_INLINE void end_sums(const MicroTile<T>& tile, M mask, hn::Vec<Vectors<T>> (&sum)[R][V]) {
+  const Vectors<T> d;
+  constexpr int lanes = lanes_of<T>;
+  T* c = tile.c;
+  forget(c);
+  const int64_t c_row = tile.c_row;
+  const bool whole = tile.columns == V * lanes;
   MT_UNROLL for (int i = 0; i < R; ++i) {
     MT_UNROLL for (int v = 0; v < V; ++v) {
       T* to = c + i * c_row + v * lanes;
@@ -119,34 +99,124 @@ HWY_NOINLINE void micro_kernel(const MicroTile<T>& tile) {
   }
 }
 
+// Past the caches.
+template <class T, int R, int V>
+HWY_INLINE void end_streamed_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> (&sum)[R][V]) {
+  T* c = tile.c;
+  forget(c);
+  MT_UNROLL for (int i = 0; i < R; ++i) {
+    MT_UNROLL for (int v = 0; v < V; ++v) {
+      hn::Stream(sum[i][v], Vectors<T>(), c + i * tile.c_row + v * lanes_of<T>);
+    }
+  }
+}
+
+// Without the lanes between the columns.
+template <class T, int R, int V>
+HWY_INLINE void end_kept_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> (&sum)[R][V]) {
+  const Vectors<T> d;
+  T* c = tile.c;
+  forget(c);
+  const int64_t c_row = tile.c_row;
+  MT_UNROLL for (int v = 0; v < V; ++v) {
+    const KeptLanes& kept = tile.kept[v];
+    const auto mask = hn::LoadMaskBits(d, kept.mask);
+    const auto front = hn::FirstN(d, static_cast<size_t>(kept.count));
+    MT_UNROLL for (int i = 0; i < R; ++i) {
+      store_part(hn::Compress(sum[i][v], mask), d, front, c + i * c_row + kept.to);
+    }
+  }
+}
+
+// Both operands advance by strides, and b has whole vectors.
+template <class T, int R, int V>
+HWY_NOINLINE void strided_kernel(const MicroTile<T>& tile) {
+  const Vectors<T> d;
+  constexpr int lanes = lanes_of<T>;
+  const auto mask = hn::FirstN(d, static_cast<size_t>(tile.columns - (V - 1) * lanes));
+  hn::Vec<Vectors<T>> sum[R][V];
+  begin_sums<T>(tile, mask, sum);
+  // Three rows share a pointer: one to three times the stride is what an address can hold.
+  const int64_t a_row = tile.a_row, a_k = tile.a_k, b_k = tile.b_k;
+  const T* a[(R + 2) / 3];
+  MT_UNROLL for (int i = 0; i < (R + 2) / 3; ++i) a[i] = tile.a + 3 * i * a_row;
+  const T* b = tile.b;
+  const int64_t a_ahead = tile.a_ahead, b_ahead = tile.b_ahead;
+  constexpr int64_t line = 64 / sizeof(T);
+  for (int64_t left = tile.k; left > 0; left -= line) {
+    MT_UNROLL for (int i = 0; i < R; ++i) hwy::Prefetch(a[i / 3] + i % 3 * a_row + a_ahead);
+    for (int64_t k = left < line ? left : line; k > 0; --k) {
+      hn::Vec<Vectors<T>> bs[V];
+      MT_UNROLL for (int v = 0; v < V; ++v) {
+        bs[v] = hn::LoadU(d, b + v * lanes);
+        hwy::Prefetch(b + v * lanes + b_ahead);
+      }
+      MT_UNROLL for (int i = 0; i < R; ++i) {
+        const auto x = hn::Set(d, a[i / 3][i % 3 * a_row]);
+        MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = fused(d, x, bs[v], sum[i][v]);
+      }
+      MT_UNROLL for (int i = 0; i < (R + 2) / 3; ++i) a[i] += a_k;
+      b += b_k;
+    }
+  }
+  tile.streamed ? end_streamed_sums<T>(tile, sum) : end_sums<T>(tile, mask, sum);
+}
+
+// Both operands are looked up in tables of offsets; b may end within a vector and have gaps.
+template <class T, int R, int V>
+HWY_NOINLINE void indexed_kernel(const MicroTile<T>& tile) {
+  const Vectors<T> d;
+  constexpr int lanes = lanes_of<T>;
+  const auto mask = hn::FirstN(d, static_cast<size_t>(tile.columns - (V - 1) * lanes));
+  [[maybe_unused]] const bool whole = tile.columns == V * lanes;
+  hn::Vec<Vectors<T>> sum[R][V];
+  begin_sums<T>(tile, mask, sum);
+  int64_t rows[R];
+  MT_UNROLL for (int i = 0; i < R; ++i) rows[i] = tile.a_rows[i];
+  const T *a = tile.a, *b = tile.b;
+  const int64_t *a_k = tile.a_ks, *b_k = tile.b_ks, *const end = a_k + tile.k;
+
+  for (; a_k != end; ++a_k, ++b_k) {
+    const T *as = a + *a_k, *from = b + *b_k;
+    forget(as);
+    hn::Vec<Vectors<T>> bs[V];
+    MT_UNROLL for (int v = 0; v < V; ++v) {
+      if (v < V - 1 || (!loads_part_at_once && whole)) {
+        bs[v] = hn::LoadU(d, from + v * lanes);
+      } else {
+        bs[v] = load_part(d, mask, from + v * lanes);
+      }
+    }
+    MT_UNROLL for (int i = 0; i < R; ++i) {
+      const auto x = hn::Set(d, as[rows[i]]);
+      MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = fused(d, x, bs[v], sum[i][v]);
+    }
+  }
+  tile.kept != nullptr ? end_kept_sums<T>(tile, sum) : end_sums<T>(tile, mask, sum);
+}
+
 template <class T>
 using MicroKernel = void (*)(const MicroTile<T>&);
 
-template <class T, int V, bool Masked, int... I>
+template <class T, int V, bool Indexed, int... I>
 constexpr std::array<MicroKernel<T>, most_rows> micro_kernel_rows(
     std::integer_sequence<int, I...>) {
-  return {micro_kernel<T, I + 1, V, Masked>...};
+  return {(Indexed ? indexed_kernel<T, I + 1, V> : strided_kernel<T, I + 1, V>)...};
 }
-template <class T, int V, bool Masked>
-constexpr auto micro_kernel_rows() {
-  return micro_kernel_rows<T, V, Masked>(std::make_integer_sequence<int, rows_for(V)>());
+template <class T, bool Indexed, int... V>
+constexpr std::array<std::array<MicroKernel<T>, most_rows>, most_vectors> micro_kernel_table(
+    std::integer_sequence<int, V...>) {
+  return {
+      micro_kernel_rows<T, V + 1, Indexed>(std::make_integer_sequence<int, rows_for(V + 1)>())...};
 }
 
 // The kernel for `rows` rows (at most rows_for(vectors)) and `vectors` vectors of columns.
 template <class T>
-MicroKernel<T> micro_kernel_for(int rows, int vectors, bool masked) {
-  static constexpr std::array<MicroKernel<T>, most_rows> table[2][most_vectors] = {
-      {micro_kernel_rows<T, 1, false>(), micro_kernel_rows<T, 2, false>(),
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
-       micro_kernel_rows<T, 3, false>(), micro_kernel_rows<T, 4, false>()
-#endif
-      },
-      {micro_kernel_rows<T, 1, true>(), micro_kernel_rows<T, 2, true>(),
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
-       micro_kernel_rows<T, 3, true>(), micro_kernel_rows<T, 4, true>()
-#endif
-      }};
-  return table[masked][vectors - 1][rows - 1];
+MicroKernel<T> micro_kernel_for(int rows, int vectors, bool indexed) {
+  using Widths = std::make_integer_sequence<int, most_vectors>;
+  static constexpr auto strided_table = micro_kernel_table<T, false>(Widths());
+  static constexpr auto indexed_table = micro_kernel_table<T, true>(Widths());
+  return (indexed ? indexed_table : strided_table)[vectors - 1][rows - 1];
 }
 
 }  // namespace mt::cpu::HWY_NAMESPACE

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/contract/operand.h"
 
+#include <cstdlib>
+
 namespace mt::cpu {
 namespace {
 
@@ -24,6 +26,25 @@ void Axis::append(int64_t dimension_size, int64_t dimension_stride) {
   strides[rank++] = dimension_stride;
 }
 
+int64_t Axis::span() const {
+  int64_t result = 1;
+  for (int d = 0; d < rank; ++d) result += (sizes[d] - 1) * std::abs(strides[d]);
+  return result;
+}
+
+bool Axis::ascends() const {
+  int64_t reached = 1;
+  for (int d = rank - 1; d >= 0; --d) {
+    if (strides[d] < reached || (d == rank - 1 && strides[d] != 1)) return false;
+    reached = strides[d] * sizes[d];
+  }
+  return true;
+}
+
+bool Operand::slides() const {
+  return rows.size > 1 && k.size > 1 && rows.size * k.size >= 2 * (rows.span() + k.span() - 1);
+}
+
 void Axis::offsets(int64_t first, int64_t count, int64_t* out) const {
   if (rank <= 1) {
     for (int64_t i = 0; i < count; ++i) out[i] = (first + i) * stride();
@@ -44,6 +65,10 @@ int64_t size_of_group(const std::vector<ContractionDim>& dims) {
   int64_t size = 1;
   for (const ContractionDim& dim : dims) size *= dim.size;
   return size;
+}
+
+bool reads_columns_in_place(const Operand& x, int64_t many) {
+  return x.slides() && x.rows.ascends() && (x.rows.span() - x.rows.size) * many <= 12 * x.rows.size;
 }
 
 Operand operand_a(const Contraction& c, const void* data) {

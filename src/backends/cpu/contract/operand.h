@@ -32,6 +32,10 @@ struct Axis {
     }
     return result;
   }
+  // One more than the distance from the lowest offset to the highest.
+  int64_t span() const;
+  // Whether the offsets only go up, by one within the innermost dimension.
+  bool ascends() const;
   // out[i] = offset(first + i) for i in [0, count).
   void offsets(int64_t first, int64_t count, int64_t* out) const;
 };
@@ -40,10 +44,18 @@ struct Operand {
   Dtype dtype;
   const void* data;
   Axis batch, rows, k;
+
+  // Whether rows and k meet the same elements again and again, as sliding windows do.
+  bool slides() const;
 };
 
 Operand operand_a(const Contraction& contraction, const void* data);
 Operand operand_b(const Contraction& contraction, const void* data);
+
+// Whether vectors along the rows of x, which many rows of the other operand share, read sliding
+// windows in place: the positions of windows follow each other but for the edge of the kernel at
+// the end of each line, and computing what lies in between costs less than packing.
+bool reads_columns_in_place(const Operand& x, int64_t many);
 
 int64_t size_of_group(const std::vector<ContractionDim>& dims);
 

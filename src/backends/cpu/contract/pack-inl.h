@@ -91,6 +91,15 @@ struct RowRun {
   int64_t begin, end;
 };
 
+inline int64_t find_runs(const int64_t* rows, int64_t count, RowRun* runs) {
+  int64_t found = 0;
+  for (int64_t r = 0; r < count; ++r) {
+    if (r == 0 || rows[r] != rows[r - 1] + 1) runs[found++].begin = r;
+    runs[found - 1].end = r + 1;
+  }
+  return found;
+}
+
 template <class T>
 void pack_along_rows(const T* data, const int64_t* rows, const RowRun* runs, int64_t run_count,
                      const int64_t* ks, int64_t k_count, int64_t width, T* out) {
@@ -178,11 +187,7 @@ void pack(Dtype dtype, const void* data, const int64_t* rows, int64_t used, int6
   }
   const T* values = static_cast<const T*>(data);
   RowRun runs[most_width];
-  int64_t run_count = 0;
-  for (int64_t r = 0; r < used; ++r) {
-    if (r == 0 || rows[r] != rows[r - 1] + 1) runs[run_count++].begin = r;
-    runs[run_count - 1].end = r + 1;
-  }
+  const int64_t run_count = find_runs(rows, used, runs);
   if (used > 1 && run_count * 2 <= used) {
     pack_along_rows(values, rows, runs, run_count, ks, k_count, width, out);
   } else if (along_k) {

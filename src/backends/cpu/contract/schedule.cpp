@@ -18,10 +18,14 @@ constexpr int64_t rounded_rows = 480;             // rows of a tile that is roun
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;  // of all panels' slabs, if one batch entry fits
 constexpr double cache_bytes = 32e6;              // a larger result is written past the caches
 
-// Whether the rows of a, rather than its k, lie one after the other.
-bool rows_are_neighbours(const Contraction& c) {
+// Whether the transpose of the result is easier to compute: a tall one whose few columns would be
+// columns of vectors, and whose rows are neighbours in memory; or sliding windows as columns that
+// vectors cannot read where they lie, and broadcasts can.
+bool transposed_is_easier(const Contraction& c, int64_t m, int64_t n) {
   const Operand a = operand_a(c, nullptr);
-  return a.rows.stride() == 1 && a.k.stride() != 1;
+  if (n <= few_columns && m > 4 * n && a.rows.stride() == 1 && a.k.stride() != 1) return true;
+  const Operand b = operand_b(c, nullptr);
+  return m >= 4 && b.slides() && !reads_columns_in_place(b, m) && !a.slides();
 }
 
 }  // namespace
@@ -38,8 +42,11 @@ Schedule::Schedule(const Contraction& c, int most_threads) {
   panel = exact ? std::max<int64_t>(k, 1) : order.panel;
   panels = divide_up(k, panel);
   lanes = !exact && order.lanes > 1;
-  transposed = !exact && !lanes && n <= few_columns && m > 4 * n && rows_are_neighbours(c);
+  transposed = !exact && !lanes && transposed_is_easier(c, m, n);
   if (transposed) std::swap(m, n);
+  b_in_place =
+      !exact && sum == (transposed ? c.a : c.b) &&
+      reads_columns_in_place(transposed ? operand_a(c, nullptr) : operand_b(c, nullptr), m);
   rounded = !exact && panels <= 1 && (sum != c.out || transposed);
   double flops = 2.0 * static_cast<double>(batch) * static_cast<double>(m) *
                  static_cast<double>(n) * static_cast<double>(k);
@@ -75,7 +82,8 @@ void Schedule::choose_tiles() {
     if (rounded) many = std::min<int64_t>(many, 4096);
     return;
   }
-  const int64_t most = most_block_columns(size_of(sum));
+  int64_t most = most_block_columns(size_of(sum));
+  if (b_in_place) most = std::max(most, 32 * 1024 / rows);
   if (columns > most) columns = round_up(divide_up(columns, divide_up(columns, most)), column_unit);
   if (rounded && rows > rounded_rows) rows = rounded_rows;
   if (threads == 1) return;

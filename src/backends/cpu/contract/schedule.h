@@ -13,16 +13,16 @@ namespace mt::cpu {
 constexpr int64_t divide_up(int64_t x, int64_t y) { return (x + y - 1) / y; }
 constexpr int64_t round_up(int64_t x, int64_t y) { return divide_up(x, y) * y; }
 
-constexpr int64_t few_columns = 16;  // where a transposed result pays
+constexpr int64_t few_columns = 16;  // of a tall result, which is then transposed
 
 struct Schedule {
   int64_t batch, m, n, k, panel, panels;
   Dtype sum;  // float32 or float64; else the result's own integer type
   bool exact, lanes;
-  // The few columns of a tall result become rows of its transpose: m and n here, a and b in Run.
-  bool transposed;
-  bool rounded;   // tiles go through scratch: narrower than the sums, or transposed
-  bool streamed;  // the result is larger than caches
+  bool transposed;  // the result's transpose is computed: m and n here, a and b in Run, exchanged
+  bool b_in_place;  // b's columns are windows that need no packing, so no scratch
+  bool rounded;     // tiles go through scratch: narrower than the sums, or transposed
+  bool streamed;    // the result is larger than caches
   int threads;
   int64_t rows, columns;                       // of a tile
   int64_t group;                               // batch entries whose slabs are in scratch together

@@ -49,6 +49,9 @@ HWY_INLINE V fused(D d, V x, V y, V z) {
 #endif
 }
 
+// Whether load_part is as quick as a load.
+constexpr bool loads_part_at_once = HWY_TARGET == HWY_AVX3;
+
 // The first lanes of a vector, those in `mask`, without touching memory beyond them, which Highway
 // promises only where the hardware masks. The others load as zero.
 template <class D, class M, class T = hn::TFromD<D>>
