@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fragment (see arithmetic.h): floor_divide and remainder as Python has them, nextafter.
+// A fragment (see arithmetic.h): floor_divide and remainder as Python has them, but for quotients
+// of infinite operands; nextafter.
 
 // The quotient rounded towards minus infinity and what it leaves, exact up to the last addition.
 template <class V>
@@ -26,11 +27,12 @@ MT_MATH Quotient<V> divide_floor(V a, V b) {
     quotient = select(large, round_even((a - rest) / b), quotient);
   }
   rest = select(valid, rest, V(not_a_number));
-  quotient = select(valid, quotient, select(b == V(0), ratio, V(not_a_number)));
   // From truncation to floor.
   auto below = (rest != V(0)) & ((rest < V(0)) != (b < V(0))) & valid;
   rest = select(rest == V(0), copysign(V(0), b), select(below, rest + b, rest));
   quotient = select(below, quotient - V(1), quotient);
+  // The Array API standard prefers floor(a / b) there.
+  quotient = select(valid & (abs(b) < V(infinity)), quotient, floor(ratio));
   quotient = select(quotient == V(0), copysign(V(0), ratio), quotient);
   return {quotient, rest};
 }

@@ -98,14 +98,16 @@ TEST(MathSpecialValues, Sigmoid) {
   EXPECT_EQ(scalar::sigmoid(-100.0f), std::exp(-100.0f));  // subnormal
 }
 
-// As Python computes a // b and a % b.
+// As Python computes a // b and a % b, but floor(a / b) where either is infinite.
 template <class T>
 void check_division() {
   for (T a : special_values<T>()) {
     for (T b : special_values<T>()) {
       T rest = std::fmod(a, b), quotient;
-      if (b == 0) {
-        quotient = a / b;
+      if (b == 0 || std::isinf(b) || std::isinf(a)) {
+        quotient = std::floor(a / b);
+        if (rest != 0 && (rest < 0) != (b < 0)) rest += b;
+        if (rest == 0) rest = std::copysign(T(0), b);
       } else if (std::isnan(rest)) {
         quotient = rest;
       } else {
