@@ -22,12 +22,13 @@
   static bool give_results(PyObject* value, mt_tensor** results, size_t n) {
     PyObject* items = PySequence_Fast(value, "the callback returned no sequence of tensors");
     if (!items) return false;
-    bool fine = (size_t)PySequence_Fast_GET_SIZE(items) == n;
+    size_t given = (size_t)PySequence_Fast_GET_SIZE(items);
+    bool fine = given <= n;
     if (!fine) {
-      PyErr_Format(PyExc_ValueError, "the function returned %zd tensors, %zu were expected",
-                   PySequence_Fast_GET_SIZE(items), n);
+      PyErr_Format(PyExc_ValueError, "the function returned %zu tensors, at most %zu were expected",
+                   given, n);
     }
-    for (size_t i = 0; fine && i < n; i++) {
+    for (size_t i = 0; fine && i < given; i++) {
       PyObject* item = PySequence_Fast_GET_ITEM(items, (Py_ssize_t)i);
       mt_tensor* tensor = NULL;
       if (item == Py_None) continue;
@@ -101,7 +102,7 @@ static PyObject* trace_call(mt_trace* trace, tensor_list* inputs, size_t count) 
   Py_BEGIN_ALLOW_THREADS
   mt_trace_call(trace, inputs->tensors, inputs->n, results, count);
   Py_END_ALLOW_THREADS
-  return take_results(results, count);
+  return take_set_results(results, count);
 }
 
 static PyObject* checkpoint_call(PyObject* function, tensor_list* inputs, size_t count) {
@@ -109,7 +110,7 @@ static PyObject* checkpoint_call(PyObject* function, tensor_list* inputs, size_t
   Py_BEGIN_ALLOW_THREADS
   mt_checkpoint(call_function, function, inputs->tensors, inputs->n, results, count);
   Py_END_ALLOW_THREADS
-  return take_results(results, count);
+  return take_set_results(results, count);
 }
 
 static PyObject* custom_call(const char* name, PyObject* callbacks, tensor_list* inputs,
@@ -123,7 +124,7 @@ static PyObject* custom_call(const char* name, PyObject* callbacks, tensor_list*
   status = mt_custom(&operation, inputs->tensors, inputs->n, results, count);
   Py_END_ALLOW_THREADS
   if (status != MT_OK) Py_DECREF(callbacks);
-  return take_results(results, count);
+  return take_set_results(results, count);
 }
 
 static void check_gradients(PyObject* function, tensor_list* inputs,

@@ -21,6 +21,13 @@
     return tuple;
   }
 
+  // The tensors of a function of the user's own: those that it set.
+  static PyObject* take_results(mt_tensor** results, size_t n);
+  static PyObject* take_set_results(mt_tensor** results, size_t most) {
+    while (results && most && !results[most - 1]) most--;
+    return take_results(results, most);
+  }
+
   // New tensors as a list; NULLs as None. Frees the array.
   static PyObject* take_results(mt_tensor** results, size_t n) {
     PyObject* list = results && mt_error() == MT_OK ? PyList_New((Py_ssize_t)n) : NULL;

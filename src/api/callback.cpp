@@ -38,12 +38,13 @@ void CallbackScope::check(mt_status status) const {
 }
 
 std::vector<Tensor> call_function(const char* name, mt_function function, void* user,
-                                  const std::vector<Tensor>& inputs, size_t count) {
+                                  const std::vector<Tensor>& inputs, size_t most) {
   CallbackScope scope(name);
-  std::vector<mt_tensor*> arguments = scope.handles(inputs), results(count, nullptr);
+  std::vector<mt_tensor*> arguments = scope.handles(inputs), results(most, nullptr);
   scope.check(function(user, arguments.data(), arguments.size(), results.data(), results.size()));
+  while (results.size() > 1 && !results.back()) results.pop_back();
   std::vector<Tensor> values;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i]) fail(Code::user, "%s: the callback left result %zu unset", name, i);
     values.push_back(value(results[i]));
   }

@@ -26,9 +26,9 @@ class CallbackScope {
 };
 
 // Runs `function` in a scope of its own on handles of `inputs`, and returns the values of its
-// `count` results. A callback that fails, sets no result or leaves an error pending is thrown as
-// that error, after `name`.
+// results: at most `most`, of which the last may stay unset, but not the first. A callback that
+// fails, sets no result or leaves an error pending is thrown as that error, after `name`.
 std::vector<Tensor> call_function(const char* name, mt_function function, void* user,
-                                  const std::vector<Tensor>& inputs, size_t count);
+                                  const std::vector<Tensor>& inputs, size_t most);
 
 }  // namespace mt::api

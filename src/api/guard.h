@@ -15,6 +15,7 @@
 // arguments.h, which throw for NULL and for what cannot be; so does every operator of ops.h.
 #pragma once
 
+#include <algorithm>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -71,8 +72,8 @@ mt_status change(const char* name, Body&& body) noexcept {
 // Fills `results` with handles on `tensors`; null entries become NULL.
 void give_handles(const Tensor* tensors, size_t count, mt_tensor** results);
 
-// body() -> std::vector<Tensor> of `count` tensors, given out in `results`, which is all NULL on an
-// error.
+// body() -> std::vector<Tensor> of at most `count` tensors, given out in `results`, of which the
+// rest is NULL, and all on an error.
 template <class Body>
 mt_status give_all(const char* name, mt_tensor** results, size_t count, Body&& body) noexcept {
   if (results) {
@@ -81,7 +82,7 @@ mt_status give_all(const char* name, mt_tensor** results, size_t count, Body&& b
   return run(name, [&] {
     if (!results && count) throw NullArgument{"results"};
     auto tensors = body();
-    give_handles(tensors.data(), count, results);
+    give_handles(tensors.data(), std::min(count, tensors.size()), results);
   });
 }
 

@@ -18,7 +18,7 @@ class Variable;
 
 class Trace {
  public:
-  // Calls the function on `inputs` and returns its `results` results; called to record.
+  // Calls the function on `inputs` and returns its results, at most `results`; called to record.
   struct Function {
     std::vector<Tensor> (*run)(void* context, const std::vector<Tensor>& inputs);
     void* context;
@@ -46,8 +46,8 @@ class Trace {
     Strides strides;
     bool operator==(const Form&) const = default;
   };
-  struct Output {  // a value the recording hands out
-    int item = -1;      // where it is computed; -1: it is not, see `given`
+  struct Output {         // a value the recording hands out
+    int item = -1;        // where it is computed; -1: it is not, see `given`
     int leaf_input = -1;  // it is this input, as it came
     int leaf_cell = -1;   // it is what this cell held
     Tensor given;         // it is this value, always
@@ -94,7 +94,7 @@ class Trace {
 
   static constexpr size_t most_recordings = 64;
 
-  std::recursive_mutex mutex_;  // a function may call its own trace
+  std::recursive_mutex mutex_;                          // a function may call its own trace
   std::vector<std::unique_ptr<Recording>> recordings_;  // most recently used last
   std::string explanation_, explanation_dot_;
 };

@@ -24,7 +24,9 @@ void install_evaluator(Evaluator* evaluator) { installed.store(evaluator); }
 
 void evaluate(const Tensor* tensors, size_t count) {
   if (TraceLog::current()) {
-    fail(Code::trace, "a value is asked for inside a trace, which only records operators");
+    fail(Code::trace,
+         "a value is asked for inside a trace, which only records operators; "
+         "to choose by a value, use where");
   }
   for (size_t i = 0; i < count; ++i) {
     if (!tensors[i] || tensors[i]->ready()) continue;

@@ -55,6 +55,29 @@ TEST_F(Rebinding, ATraceTellsPlacesOfOneValueApart) {
   mt_trace_release(trace);
 }
 
+TEST_F(Rebinding, FunctionsMaySetFewerResults) {
+  auto function = [](void*, mt_tensor* const* x, size_t, mt_tensor** results, size_t) -> mt_status {
+    results[0] = mt_square(x[0]);
+    results[1] = mt_neg(x[0]);
+    return mt_error();
+  };
+  mt_tensor* x = floats({3});
+  mt_trace* trace = mt_trace_new(function, nullptr);
+  for (size_t most : {5, 2, 3}) {
+    mt_tensor* results[5] = {x, x, x, x, x};
+    ASSERT_EQ(mt_trace_call(trace, &x, 1, results, most), MT_OK) << mt_error_message();
+    EXPECT_EQ(mt_item(results[0]), 9);
+    EXPECT_EQ(mt_item(results[1]), -3);
+    for (size_t i = 2; i < most; ++i) EXPECT_EQ(results[i], nullptr);
+  }
+  EXPECT_EQ(mt_trace_count(trace), 1u);
+  mt_trace_release(trace);
+  mt_tensor* results[3] = {};
+  EXPECT_EQ(mt_checkpoint(function, nullptr, &x, 1, results, 3), MT_OK);
+  EXPECT_EQ(mt_item(results[1]), -3);
+  EXPECT_EQ(results[2], nullptr);
+}
+
 TEST_F(Rebinding, MapsKeepTheirValue) {
   mt_tensor* x = mt_take(floats({1, 2, 3}));
   const float* first = static_cast<const float*>(mt_map(x));
