@@ -54,6 +54,7 @@
 // Text that the caller frees.
 %typemap(newfree) char* "mt_free_string($1);"
 %newobject mt_to_string;
+%newobject mt_to_text;
 %newobject mt_tape_to_string;
 %newobject mt_tape_to_dot;
 %newobject mt_explain;

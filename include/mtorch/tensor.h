@@ -227,6 +227,9 @@ MT_API void mt_unmap(mt_tensor* tensor);
 MT_API mt_status mt_copy_to_host(mt_tensor* tensor, void* buffer, size_t bytes);
 /// The tensor as text, as NumPy prints it, long ones shortened. Freed with mt_free_string().
 MT_API char* mt_to_string(mt_tensor* tensor);
+/// The same laid out for code: elements with `separator` between them, as ", ", lines after the
+/// first indented (by at most 75), lines of `width` characters where elements allow it.
+MT_API char* mt_to_text(mt_tensor* tensor, const char* separator, size_t indent, size_t width);
 
 // ------------------------------------------------------------------ Copies, types and devices
 

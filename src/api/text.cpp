@@ -16,15 +16,20 @@ constexpr size_t line_width = 75;
 
 class Printer {
  public:
-  explicit Printer(const NaiveArray& array)
-      : array_(array), shape_(array.layout.shape), shortened_(array.size() > most_elements) {}
+  Printer(const NaiveArray& array, std::string separator)
+      : array_(array),
+        shape_(array.layout.shape),
+        separator_(std::move(separator)),
+        shortened_(array.size() > most_elements) {
+    line_end_ = separator_.substr(0, separator_.find_last_not_of(' ') + 1);
+  }
 
-  std::string print() {
+  std::string print(size_t indent = 0, size_t width = line_width) {
     if (array_.size() == 0) return "[]";
     if (shape_.rank() == 0) return alone();
     visit(0, 0, [this](int64_t element) { elements_.push_back(element); });
     texts_ = element_texts();
-    return nested(0, " ", line_width);
+    return nested(0, std::string(indent + 1, ' '), width);
   }
 
  private:
@@ -93,10 +98,10 @@ class Printer {
       line += word;
     };
     for_shown(axis, [&](int64_t i) {
-      if (i > 0) line += " ";
+      if (i > 0) line += separator_;
       if (leaves_out(axis) && i == shape_[axis] - shown_at_an_end) {
         add("...");
-        line += " ";
+        line += separator_;
       }
       add(texts_[next_++]);
     });
@@ -104,7 +109,7 @@ class Printer {
   }
 
   std::string blocks(int axis, const std::string& indent, size_t width) {
-    std::string gap(static_cast<size_t>(shape_.rank() - axis - 1), '\n');
+    std::string gap = line_end_ + std::string(static_cast<size_t>(shape_.rank() - axis - 1), '\n');
     std::string text;
     for_shown(axis, [&](int64_t i) {
       if (i > 0) text += gap + indent;
@@ -116,6 +121,7 @@ class Printer {
 
   const NaiveArray& array_;
   const Shape& shape_;
+  std::string separator_, line_end_;  // between elements; without spaces at its end
   bool shortened_;
   std::vector<int64_t> elements_;   // those shown, in order
   std::vector<std::string> texts_;  // theirs
@@ -127,6 +133,15 @@ class Printer {
 char* mt_to_string(mt_tensor* tensor) {
   return read<char*>("to_string", nullptr, [&] {
     HostArray host = host_array(value(tensor));
-    return give_text(Printer(host.array).print());
+    return give_text(Printer(host.array, " ").print());
+  });
+}
+
+char* mt_to_text(mt_tensor* tensor, const char* separator, size_t indent, size_t width) {
+  return read<char*>("to_text", nullptr, [&] {
+    HostArray host = host_array(value(tensor));
+    indent = std::min(indent, line_width);
+    return give_text(
+        Printer(host.array, required(separator, "the separator")).print(indent, width));
   });
 }
