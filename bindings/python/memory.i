@@ -101,8 +101,9 @@
 %}
 
 %inline %{
-static PyObject* host_view(mt_tensor* x) {
-  const char* format = format_of(mt_dtype_of(x));
+// `bits`: a bfloat16 tensor as its patterns, in uint16.
+static PyObject* host_view(mt_tensor* x, bool bits) {
+  const char* format = bits && mt_dtype_of(x) == MT_BF16 ? "H" : format_of(mt_dtype_of(x));
   if (!format) {
     PyErr_Format(PyExc_TypeError, "%s has no counterpart in Python; cast to float32 first",
                  mt_dtype_name(mt_dtype_of(x)));
@@ -128,7 +129,24 @@ static PyObject* host_view(mt_tensor* x) {
   if (!view->data) Py_CLEAR(view);
   return (PyObject*)view;
 }
+%}
 
+%{
+// The tensor's own buffer: a view's, which the buffer then keeps.
+static int slot_buffer(PyObject* object, Py_buffer* buffer, int flags) {
+  PyObject* view = host_view(((tensor_object*)object)->handle, false);
+  if (!view) {
+    if (!PyErr_Occurred()) raise_error();
+    buffer->obj = NULL;
+    return -1;
+  }
+  int status = PyObject_GetBuffer(view, buffer, flags);
+  Py_DECREF(view);
+  return status;
+}
+%}
+
+%inline %{
 // A tensor of an object's buffer: a copy, or over its memory, which then must not be written.
 static PyObject* tensor_from_buffer(PyObject* object, bool copy, const char* device) {
   Py_buffer* buffer = PyMem_RawCalloc(1, sizeof *buffer);

@@ -41,6 +41,10 @@ static bool as_number(PyObject* object, mt_tensor** number) {
     *number = mt_take(mt_full(NULL, 0, object == Py_True, MT_BOOL, NULL));
   } else if (PyLong_Check(object) || (!PySequence_Check(object) && PyIndex_Check(object))) {
     PyObject* whole = PyNumber_Index(object);
+    if (!whole && PyErr_ExceptionMatches(PyExc_TypeError)) {  // another library's array
+      PyErr_Clear();
+      return false;
+    }
     long long value = whole ? PyLong_AsLongLong(whole) : -1;
     Py_XDECREF(whole);
     if (!PyErr_Occurred()) *number = mt_take(mt_whole_number(value));
@@ -54,11 +58,23 @@ static bool as_number(PyObject* object, mt_tensor** number) {
   return true;
 }
 
-// The handle in `object`. When it is a number, `*number` owns the handle. False: it is neither, or
-// an exception is set.
+static PyObject* array_to_tensor;  // mtorch's own function, for lists and arrays
+
+// Whether `object` is NumPy's array, or one like it; `copied` is then a handle of its own, or NULL
+// with an exception.
+static bool as_array(PyObject* object, mt_tensor** copied) {
+  if (!PyObject_HasAttrString((PyObject*)Py_TYPE(object), "__array_interface__")) return false;
+  PyObject* made = PyObject_CallOneArg(array_to_tensor, object);
+  if (made && is_tensor(made, copied)) mt_retain(*copied);
+  Py_XDECREF(made);
+  return true;
+}
+
+// The handle in `object`. When it is a number or an array, `*number` owns the handle. False: it is
+// neither, or an exception is set.
 static bool as_tensor(PyObject* object, mt_tensor** tensor, mt_tensor** number) {
   if (is_tensor(object, tensor)) return true;
-  if (!as_number(object, number)) return false;
+  if (!as_number(object, number) && !as_array(object, number)) return false;
   *tensor = *number;
   return *number != NULL;
 }
@@ -140,6 +156,7 @@ static void tensor_dealloc(PyObject* object) {
 
 static PyObject* slot_get(PyObject* object, PyObject* key);
 static int slot_set(PyObject* object, PyObject* key, PyObject* value);
+static int slot_buffer(PyObject* object, Py_buffer* buffer, int flags);
 
 // Weak references are kept here, so that the Python class adds nothing to an object.
 static PyMemberDef tensor_members[] = {
@@ -168,6 +185,7 @@ static PyType_Slot tensor_slots[] = {
     {Py_nb_xor, (void*)slot_bitwise_xor},
     {Py_nb_lshift, (void*)slot_bitwise_left_shift},
     {Py_nb_rshift, (void*)slot_bitwise_right_shift},
+    {Py_bf_getbuffer, (void*)slot_buffer},
     {Py_mp_subscript, (void*)slot_get},
     {Py_mp_ass_subscript, (void*)slot_set},
     {0, NULL},

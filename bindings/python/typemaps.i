@@ -134,8 +134,6 @@
     size_t n;
   } index_list;
 
-  static PyObject* array_to_tensor;  // mtorch's own, for lists and arrays
-
   static bool fill_bound(PyObject* object, int64_t* bound) {
     *bound = MT_OPEN;
     if (object == Py_None) return true;

@@ -2,11 +2,11 @@
 """mtorch: tensors, automatic differentiation and kernels that fuse by themselves."""
 from . import native
 from .autograd import (  # noqa: F401
-    Context, Function, Tape, Trace, checkpoint, enable_grad, explain, grad, gradcheck,
-    is_grad_enabled, no_grad, trace, value_and_grad)
+    enable_grad, grad, hessian, is_grad_enabled, jacobian, jvp, no_grad, value_and_grad, vjp)
 from .create import (  # noqa: F401
     arange, asarray, astype, empty, empty_like, eye, from_dlpack, full, full_like, linspace,
     one_hot, ones, ones_like, tensor, zeros, zeros_like)
+from .custom import Context, Function, checkpoint, gradcheck  # noqa: F401
 from .dtypes import (  # noqa: F401
     DType, bfloat16, bool_, can_cast, complex64, complex128, finfo, float16, float32, float64,
     iinfo, int8, int16, int32, int64, isdtype, promote_types, result_type, uint8, uint16, uint32,
@@ -16,7 +16,9 @@ from .info import __array_namespace_info__, devices  # noqa: F401
 from .io import load, save  # noqa: F401
 from .native import (  # noqa: F401
     Error, default_device, set_default_device, set_threads, threads)
+from .tape import Node, Tape  # noqa: F401
 from .tensor import Tensor  # noqa: F401
+from .tracing import Explanation, Trace, explain, trace  # noqa: F401
 from . import autograd, linalg, nn, optim, random  # noqa: F401,E402
 from .random import seed  # noqa: F401
 

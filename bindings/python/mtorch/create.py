@@ -3,7 +3,7 @@
 from array import array
 
 from . import native
-from .dtypes import as_dtype, bool_, by_code, float32, int64, uint64
+from .dtypes import as_dtype, bfloat16, bool_, by_code, float32, int64, uint64
 
 
 def zeros(shape, *, dtype=None, device=None):
@@ -87,16 +87,24 @@ def asarray(obj, *, dtype=None, device=None, copy=None):
             raise ValueError("asarray: Python's numbers cannot be used without a copy")
         return _from_sequence(obj, dtype, device)
     else:
-        try:
-            memoryview(obj)
-        except TypeError:
-            if not hasattr(obj, "__dlpack__"):
-                raise TypeError(f"no tensor can be made of {type(obj).__name__}") from None
-            x = from_dlpack(obj)
-            x = x if copy is False else native.copy(x)
-        else:
-            x = native.tensor_from_buffer(obj, copy is not False, device)
+        x = _from_object(obj, copy, device)
     return _like(x, dtype, device)
+
+
+def _from_object(obj, copy, device):
+    try:
+        memoryview(obj)
+    except (TypeError, ValueError, BufferError):  # no buffer, or of a type that buffers lack
+        if getattr(getattr(obj, "dtype", None), "name", None) == "bfloat16" and hasattr(
+                obj, "tobytes"):  # ml_dtypes'
+            if copy is False:
+                raise ValueError("asarray: bfloat16 cannot be used without a copy") from None
+            return _like(native.tensor_of_bytes(obj.tobytes(), obj.shape, bfloat16), None, device)
+        if not hasattr(obj, "__dlpack__"):
+            raise TypeError(f"no tensor can be made of {type(obj).__name__}") from None
+        x = from_dlpack(obj)
+        return x if copy is False else native.copy(x)
+    return native.tensor_from_buffer(obj, copy is not False, device)
 
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False):
@@ -106,13 +114,18 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False):
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
-    """A tensor over the memory of another library's array, without a copy."""
+    """A tensor over the memory of another library's array, without a copy unless `copy` asks for
+    one, or `device` for another place."""
     try:
         capsule = x.__dlpack__(max_version=(1, 0))
     except TypeError:  # from before version 1.0
         capsule = x.__dlpack__()
     y = native.from_capsule(capsule)
-    return _like(native.copy(y) if copy else y, None, device)
+    if device is not None and device != native.device_of(y):
+        if copy is False:
+            raise ValueError(f"from_dlpack: {native.device_of(y)} to {device} needs a copy")
+        return native.to_device(y, device)
+    return native.copy(y) if copy else y
 
 
 def astype(x, dtype, /, *, copy=True, device=None):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tensor class: what Python expects of an array, over the extension's handle."""
 import math
-import re
 
 from . import create, functions, native
 from ._native import SWIG_PyInstanceMethod_New as method
@@ -97,7 +96,7 @@ class Tensor(native.Tensor):
     def tolist(self):
         """All elements, as nested lists of Python numbers."""
         wide = native.astype(self, float32) if self.dtype.name in ("float16", "bfloat16") else self
-        return memoryview(native.host_view(wide)).tolist()
+        return memoryview(wide).tolist()
 
     def __float__(self):
         return float(self.item())
@@ -128,15 +127,19 @@ class Tensor(native.Tensor):
         return bool(native.any(native.equal(self, number), None))
 
     def __repr__(self):
-        text = _with_commas(native.to_string(self))
-        more = "" if self.size else f", shape={self.shape}"
+        more = [] if self.size else [f"shape={self.shape}"]
         if self.dtype not in (float32, int64, bool_) or not self.size:
-            more += f", dtype={self.dtype.name}"
+            more.append(f"dtype={self.dtype.name}")
         if self.device != "cpu":
-            more += f", device={self.device!r}"
+            more.append(f"device={self.device!r}")
         if self.requires_grad:
-            more += ", requires_grad=True"
-        return "tensor(" + re.sub(r"\n(?=[^\n])", "\n       ", text) + more + ")"
+            more.append("requires_grad=True")
+        text = "tensor(" + native.to_text(self, ", ", 7, 74)
+        if not more:
+            return text + ")"
+        more = ", ".join(more) + ")"
+        last = len(text) - text.rfind("\n")
+        return text + (",\n       " if last + 1 + len(more) > 75 else ", ") + more
 
     def __str__(self):
         return native.to_string(self)
@@ -147,22 +150,29 @@ class Tensor(native.Tensor):
     # -------------------------------------------------------------------- Other libraries
 
     def numpy(self):
-        """A read-only NumPy array over this value, without a copy."""
+        """A read-only NumPy array over this value, without a copy. bfloat16 needs ml_dtypes."""
         import numpy
-        return numpy.asarray(native.host_view(self))
+        if self.dtype.name == "bfloat16":
+            try:
+                from ml_dtypes import bfloat16
+            except ImportError:
+                raise TypeError("numpy: NumPy has no bfloat16 without the package ml_dtypes; "
+                                "convert to float32 first") from None
+            return numpy.asarray(native.host_view(self, True)).view(bfloat16)
+        return numpy.asarray(native.host_view(self, False))
 
     def __array__(self, dtype=None, copy=None):
         array = self.numpy()
         if dtype is not None and dtype != array.dtype:
+            if copy is False:
+                raise ValueError(f"__array__: {array.dtype} as {dtype} needs a copy")
             return array.astype(dtype)
         return array.copy() if copy else array
 
     @property
     def __array_interface__(self):
-        import numpy
-        view = native.host_view(self)
-        return {"version": 3, "shape": self.shape, "data": view,
-                "typestr": numpy.asarray(view).dtype.str}
+        array = self.numpy()
+        return {"version": 3, "shape": self.shape, "data": array, "typestr": array.dtype.str}
 
     def __array_namespace__(self, *, api_version=None):
         import mtorch
@@ -180,9 +190,8 @@ class Tensor(native.Tensor):
         return (2, int(number or 0)) if name == "cuda" else (1, 0)
 
     def __reduce__(self):
-        plain = native.astype(self, float32) if self.dtype.name == "bfloat16" else self
-        data = bytes(native.host_view(plain)), plain.dtype.name
-        return _rebuild, (*data, self.shape, self.dtype.name, self.is_leaf and self.requires_grad)
+        return _rebuild, (bytes(native.host_view(self, True)), self.shape, self.dtype.name,
+                          self.is_leaf and self.requires_grad)
 
     def __copy__(self):
         return native.copy(self)
@@ -273,27 +282,9 @@ class Tensor(native.Tensor):
         return self
 
 
-def _rebuild(data, stored, shape, dtype, requires_grad):
-    x = native.tensor_of_bytes(data, shape, as_dtype(stored))
-    x = create._like(x, dtype, None)
+def _rebuild(data, shape, dtype, requires_grad):
+    x = native.tensor_of_bytes(data, shape, as_dtype(dtype))
     return native.require_grad(x) if requires_grad else x
-
-
-def _with_commas(text):
-    """str() of an array as repr() has it: a comma after each element, padding included."""
-    fractions = [len(digits) for digits in re.findall(r"\d\.(\d*)(?![\de])", text)]
-
-    def with_comma(match):
-        element, gap = match.groups()
-        point = element.find(".")
-        digits = len(element) - point - 1
-        pad = 0
-        if fractions and point >= 0 and "\n" not in gap and element != "...":
-            pad = max(fractions) - digits
-        return element + gap[:pad] + "," + gap[pad:]
-
-    text = re.sub(r"([^\s\[\]]+)(\s+)(?=[^\]\s])", with_comma, text)
-    return re.sub(r"\](\s+)", r"],\1", text)
 
 
 # The functions that are methods too: those of the extension bind without a Python frame.

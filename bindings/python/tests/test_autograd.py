@@ -128,8 +128,6 @@ def test_custom_operator():
 
 def test_custom_operator_of_several_results():
     class Both(mt.Function):
-        results = 2
-
         @staticmethod
         def forward(ctx, x):
             return x * 2, x * 3

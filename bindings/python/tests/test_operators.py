@@ -71,10 +71,17 @@ def test_numpy_scalars_and_arrays_leave_the_operator_to_the_tensor():
     x = mt.ones((3,))
     for y in (np.float32(2) * x, x * np.float64(2), np.int64(2) * x):
         assert isinstance(y, mt.Tensor) and y.tolist() == [2, 2, 2]
+    array = np.arange(3, dtype=np.float32)
+    for y in (array + x, x + array, mt.add(x, array), x @ np.eye(3, dtype=np.float32) + array):
+        assert isinstance(y, mt.Tensor) and y.dtype == mt.float32 and y.tolist() == [1, 2, 3]
+    assert (x + np.ones(3)).dtype == mt.float64
+    assert (array < x).tolist() == [True, False, False]
+    with pytest.raises(ValueError, match=r"\[3\].*\[2\]"):
+        x + np.ones(2)
     with pytest.raises(TypeError):
-        x + np.ones(3)
+        x + np.ones(3, complex)
     with pytest.raises(TypeError):
-        np.ones(3) + x
+        np.sin(x)
 
 
 def test_strangers_get_their_turn():

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators of your own, checkpoints, and the check of gradients."""
+from . import native
+from .autograd import _is_tensor, _listed
+
+most_results = 256  # of a function whose number of results only its call shows
+
+
+class Context:
+    """What forward() leaves for backward()."""
+
+    def __init__(self):
+        self._kept, self._inputs, self._results = (), (), ()
+
+    def save_for_backward(self, *tensors):
+        """Keeps tensors; inputs and results are kept by their place, so that nothing refers to
+        itself."""
+        self._kept = tensors
+
+    @property
+    def saved_tensors(self):
+        """Those kept."""
+        places = {"input": self._inputs, "result": self._results}
+        return tuple(places[kept[0]][kept[1]] if isinstance(kept, tuple) else kept
+                     for kept in self._kept)
+
+    def _remember_places(self, inputs, results):
+        def place(tensor):
+            for kind, tensors in ("input", inputs), ("result", results):
+                for i, candidate in enumerate(tensors):
+                    if tensor is candidate:
+                        return kind, i
+            return tensor
+        self._kept = tuple(map(place, self._kept))
+
+
+class _Call:
+    """One application of a Function, as the library calls it back."""
+
+    def __init__(self, function, args):
+        self.function, self.args, self.context = function, args, Context()
+        self.places = [i for i, arg in enumerate(args) if _is_tensor(arg)]
+        self.args = [None if _is_tensor(arg) else arg for arg in args]
+        self.single = True
+
+    def forward(self, inputs):
+        args = list(self.args)
+        for i, x in zip(self.places, inputs):
+            args[i] = x
+        self.context._kept = ()
+        results = self.function.forward(self.context, *args)
+        self.single = _is_tensor(results)
+        results = _listed(results)
+        self.context._remember_places(inputs, results)
+        return results
+
+    def backward(self, inputs, results, gradients):
+        context = self.context
+        context._inputs, context._results = inputs, results
+        try:
+            found = self.function.backward(context, *gradients)
+        finally:
+            context._inputs = context._results = ()
+        found = [found] if found is None or _is_tensor(found) else list(found)
+        if len(found) != len(self.args):
+            raise ValueError(f"{self.function.__name__}.backward gave {len(found)} gradients for "
+                             f"{len(self.args)} arguments")
+        return [found[i] for i in self.places]
+
+
+class Function:
+    """An operator with its own gradient. Subclass it with two static methods, and call apply():
+
+        class Cube(mtorch.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x * x
+
+            @staticmethod
+            def backward(ctx, dy):
+                (x,) = ctx.saved_tensors
+                return dy * 3 * x * x
+
+        y = Cube.apply(x)
+
+    forward() gives a tensor or several; backward() gets the gradient of each, and gives one, or
+    None, for each argument of apply()."""
+
+    @classmethod
+    def apply(cls, *args):
+        call = _Call(cls, args)
+        found = native.custom_call(cls.__name__, call, [x for x in args if _is_tensor(x)],
+                                   most_results)
+        return found[0] if call.single else tuple(found)
+
+
+def checkpoint(function, *args):
+    """function(*args), whose intermediate values are not kept but computed again by backward."""
+    places = [i for i, arg in enumerate(args) if _is_tensor(arg)]
+    single = True
+
+    def run(*tensors):
+        nonlocal single
+        full = list(args)
+        for i, x in zip(places, tensors):
+            full[i] = x
+        results = function(*full)
+        single = _is_tensor(results)
+        return _listed(results)
+
+    found = native.checkpoint_call(run, [args[i] for i in places], most_results)
+    return found[0] if single else tuple(found)
+
+
+def gradcheck(function, inputs, *, step=1e-6, relative=1e-5, absolute=1e-7, order=1):
+    """Compares the gradients of `function`, a tensor of float64 tensors, with differences; raises
+    ValueError, naming input, element and both values, when they disagree. True when not."""
+    options = native.gradient_check_options()
+    options.step, options.relative, options.absolute = step, relative, absolute
+    options.order = order
+    native.check_gradients(lambda *tensors: [function(*tensors)], _listed(inputs), options)
+    return True

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions that are recorded once and replayed, and explanations of what was fused."""
+import functools
+import subprocess
+import warnings
+
+from . import native
+from .autograd import _is_tensor
+from .create import asarray
+
+
+def _flatten(value, tensors):
+    """The form of nested tuples, lists and dictionaries; their tensors are appended."""
+    if _is_tensor(value):
+        tensors.append(value)
+        return "tensor"
+    if isinstance(value, (tuple, list)):
+        return type(value).__name__, tuple(_flatten(item, tensors) for item in value)
+    if isinstance(value, dict):
+        return "dict", tuple((key, _flatten(value[key], tensors)) for key in value)
+    if hasattr(value, "__array_interface__") and getattr(value, "ndim", 0):  # NumPy's
+        tensors.append(asarray(value))
+        return "tensor"
+    return "constant", type(value), value
+
+
+def _unflatten(form, tensors):
+    if form == "tensor":
+        return next(tensors)
+    kind, *parts = form
+    if kind == "constant":
+        return parts[1]
+    if kind == "dict":
+        return {key: _unflatten(part, tensors) for key, part in parts[0]}
+    items = (_unflatten(part, tensors) for part in parts[0])
+    return list(items) if kind == "list" else tuple(items)
+
+
+class _Recorded:
+    """The recordings of a function for one form of its arguments."""
+
+    most = 1 << 16  # results of a first call, whose number is not known before
+
+    def __init__(self, function, form):
+        self.function, self.form = function, form
+        self.result_form, self.count = None, self.most
+        self._callback = self.call  # the handle only borrows it
+        self.handle = native.trace_function(self._callback)
+
+    def call(self, *tensors):
+        args, kwargs = _unflatten(self.form, iter(tensors))
+        results = []
+        form = _flatten(self.function(*args, **kwargs), results)
+        if self.result_form is not None and form != self.result_form:
+            raise ValueError("trace: the function returns other things for other shapes")
+        self.result_form = form
+        # The library wants one result at least.
+        results = results or [native.zeros((), native.MT_F32, None)]
+        self.count = len(results)
+        return results
+
+
+class Trace:
+    """A function that is recorded once for each form, shape and type of its arguments, and
+    replayed after that. See trace()."""
+
+    many = 64  # recordings for other constants alone, at which a warning is due
+
+    def __init__(self, function, static=()):
+        functools.update_wrapper(self, function)
+        self._function, self._recorded, self._latest = function, {}, None
+        self._static = (static,) if isinstance(static, (int, str)) else tuple(static)
+
+    def __call__(self, *args, **kwargs):
+        tensors = []
+        if self._static:
+            form = ("tuple", (
+                ("tuple", tuple(("constant", type(arg), arg) if i in self._static
+                                else _flatten(arg, tensors) for i, arg in enumerate(args))),
+                ("dict", tuple((key, ("constant", type(arg), arg) if key in self._static
+                                else _flatten(arg, tensors)) for key, arg in kwargs.items()))))
+        else:
+            form = _flatten((args, kwargs), tensors)
+        try:
+            recorded = self._recorded.get(form)
+        except TypeError as error:
+            raise TypeError(f"trace: an argument that is no tensor is a constant of the recording "
+                            f"and must be hashable: {error}") from None
+        if recorded is None:
+            recorded = self._recorded[form] = _Recorded(self._function, form)
+            if len(self._recorded) == self.many:
+                warnings.warn(f"trace: {self.__name__} was recorded for {self.many} different "
+                              "constants; give numbers that change as tensors", stacklevel=2)
+        self._latest = recorded
+        results = native.trace_call(recorded.handle, tensors, recorded.count)
+        return _unflatten(recorded.result_form, iter(results))
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    @property
+    def count(self):
+        """How many recordings there are."""
+        return sum(native.trace_count(recorded.handle) for recorded in self._recorded.values())
+
+    def explain(self, dot=False):
+        """What the latest recording runs as one group, and why not more: see explain()."""
+        if self._latest is None:
+            raise ValueError("explain: the trace has recorded nothing yet")
+        handle = self._latest.handle
+        if dot:
+            return native.explain_trace_dot(handle)
+        return Explanation(native.explain_trace(handle), native.explain_trace_dot(handle))
+
+
+def trace(function=None, *, static=()):
+    """A decorator: the function is recorded once for each form, shape and type of its arguments,
+    and replayed after that.
+
+    Tensors in arguments and results, also within tuples, lists and dictionaries, are inputs and
+    outputs; NumPy's arrays count as tensors. Whatever else is an argument is a constant of its
+    recording, must be hashable, and with another value the function is recorded again. `static`
+    names arguments, by place or keyword, that are constants whatever they are.
+
+    Every tensor that the function reads or rebinds (weights, gradients, optimizer state, the
+    generator) is a hidden input or output, so a whole training step can be one. A value cannot be
+    read inside, so Python's `if` and `while` cannot depend on one: that is an Error, which says so;
+    where() chooses element by element.
+
+    >>> import mtorch as mt
+    >>> @mt.trace
+    ... def scaled(x, factor):
+    ...     return mt.tanh(x) * factor
+    >>> scaled(mt.zeros(3), 2), scaled.count
+    (tensor([0., 0., 0.]), 1)
+    """
+    if function is None:
+        return functools.partial(trace, static=static)
+    return Trace(function, static)
+
+
+class Explanation(str):
+    """What runs as one group, the bytes that it moves, and the reason for each edge that is not
+    fused: text, and in a notebook a drawing when Graphviz is installed."""
+
+    dot: str
+
+    def __new__(cls, text, dot):
+        self = super().__new__(cls, text)
+        self.dot = dot
+        return self
+
+    def __repr__(self):
+        return str(self)
+
+    def _repr_svg_(self):
+        return svg_of(self.dot)
+
+
+def svg_of(dot):
+    """A graph drawn by Graphviz, None when that is not installed."""
+    try:
+        return subprocess.run(["dot", "-Tsvg"], input=dot, capture_output=True, text=True,
+                              check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def explain(x, dot=False):
+    """What a read of the tensor x would run as one group now, the bytes it moves, and the reason
+    for each edge that is not fused; as an Explanation, or the text for Graphviz. Also of a traced
+    function."""
+    if isinstance(x, Trace):
+        return x.explain(dot)
+    if dot:
+        return native.explain_dot(x)
+    return Explanation(native.explain(x), native.explain_dot(x))

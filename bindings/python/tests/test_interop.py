@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What other libraries and the interpreter ask of an array: buffers, copies, processes, signals."""
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import mtorch as mt
+
+
+def test_buffer():
+    x = mt.asarray([[1, 2], [3, 4]], dtype=mt.int16)
+    view = memoryview(x)
+    assert view.tolist() == [[1, 2], [3, 4]] and view.format == "h" and view.readonly
+    x += 1
+    assert view.tolist() == [[1, 2], [3, 4]] and bytes(x) == np.int16([2, 3, 4, 5]).tobytes()
+    with pytest.raises((TypeError, BufferError)):
+        memoryview(mt.ones(2, dtype=mt.bfloat16))
+
+
+def test_array_protocol_copies_when_it_must():
+    x = mt.asarray([1.0, 2.0])
+    assert not x.__array__().flags.writeable and x.__array__(copy=True).flags.writeable
+    assert x.__array__(np.float64).dtype == np.float64
+    assert np.shares_memory(x.__array__(copy=False), x.numpy())
+    with pytest.raises(ValueError, match="copy"):
+        x.__array__(np.int32, copy=False)
+    assert np.array(x).flags.writeable
+
+
+def test_bfloat16():
+    x = mt.asarray([1.5, -2.0, 3e38]).astype(mt.bfloat16)
+    assert pickle.loads(pickle.dumps(x)).astype(mt.float32).tolist() == x.tolist()
+    try:
+        import ml_dtypes
+    except ImportError:
+        with pytest.raises(TypeError, match="ml_dtypes"):
+            x.numpy()
+        return
+    array = x.numpy()
+    assert array.dtype == ml_dtypes.bfloat16 and array.astype(np.float32).tolist() == x.tolist()
+    assert mt.asarray(array).tolist() == x.tolist() and np.asarray(x).dtype == array.dtype
+
+
+def test_dlpack_keywords():
+    x = mt.asarray([1.0, 2.0])
+    assert mt.from_dlpack(x, copy=True).tolist() == [1, 2]
+    with pytest.raises(ValueError, match="copy"):
+        mt.from_dlpack(x, device="cpu:reference", copy=False)
+    with pytest.raises(BufferError):
+        x.__dlpack__(dl_device=(2, 0))
+    assert mt.asarray(mt.from_dlpack(np.arange(3.0)), copy=False).tolist() == [0, 1, 2]
+
+
+def test_torch():
+    torch = pytest.importorskip("torch")
+    x = mt.asarray([[1.0, 2.0], [3.0, 4.0]])
+    y = torch.from_dlpack(x)
+    assert y.tolist() == x.tolist() and y.data_ptr() == torch.from_dlpack(x).data_ptr()
+    z = torch.arange(6.0).reshape(2, 3).T
+    assert mt.from_dlpack(z).tolist() == z.tolist() and mt.asarray(z).tolist() == z.tolist()
+    model = torch.nn.Linear(3, 2)
+    ours = mt.nn.Linear(3, 2)
+    ours.load_state_dict(model.state_dict())
+    batch = torch.arange(12.0).reshape(4, 3)
+    with torch.no_grad():
+        expected = model(batch).numpy()
+    np.testing.assert_allclose(ours(mt.from_dlpack(batch)).detach().numpy(), expected, rtol=1e-6)
+    model.load_state_dict({name: torch.from_dlpack(value.detach())
+                           for name, value in ours.state_dict().items()})
+
+
+def run(program):
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True,
+                          text=True, timeout=60, env=os.environ)
+
+
+def test_forked_processes_compute():
+    done = run("""
+        import os
+        import mtorch as mt
+        x = mt.random.normal((300, 300))
+        before = mt.sum(x @ x).item()
+        child = os.fork()
+        if child == 0:
+            y = mt.random.normal((300, 300))
+            same = mt.sum(x @ x).item() == before and mt.isfinite(mt.sum(y @ x)).item()
+            os._exit(0 if same else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert mt.sum(x @ x).item() == before
+    """)
+    assert done.returncode == 0, done.stderr
+
+
+def test_interrupting_a_long_run():
+    done = run(f"""
+        import os, threading, time
+        import mtorch as mt
+        threading.Timer(0.5, os.kill, (os.getpid(), {int(signal.SIGINT)})).start()
+        x = mt.ones((200, 200))
+        begin = time.monotonic()
+        try:
+            while time.monotonic() < begin + 30:
+                x = mt.tanh(x @ x)
+                x.eval()
+        except KeyboardInterrupt:
+            assert time.monotonic() < begin + 10
+            assert mt.sum(mt.ones(3)).item() == 3
+            print("interrupted")
+    """)
+    assert done.stdout == "interrupted\n", done.stderr
+
+
+def test_reprs_are_numpys():
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=shape) * scale for shape in [(3,), (2, 3), (30,), (2, 2, 3), (200, 9)]
+              for scale in (1, 1e-3, 1e6)]
+    arrays += [np.arange(40), np.array(5), np.zeros((2, 0)), np.array([True, False]),
+               np.array([np.nan, -np.inf, 1]), np.arange(3000), np.array([1e-20, 1e20])]
+    for array in arrays:
+        assert str(mt.asarray(array)) == str(array)
+        if array.size:  # NumPy's word for float64 and int64 is none
+            found, pad = repr(mt.asarray(array)).replace("tensor(", " array("), " " * 7
+            expected = repr(array).replace("\n      ", "\n       ")
+            if array.dtype == np.float64:
+                found = found.rpartition(",")[0].rstrip() + ")"
+            assert " ".join(found.split()) == " ".join(expected.split())
+    x = np.random.default_rng(1).normal(size=(4, 30)).astype(np.float32)
+    words = np.array2string(x, separator=", ", prefix="tensor(", suffix=")")
+    assert repr(mt.asarray(x)) == f"tensor({words})"
+    assert repr(mt.ones(2).requires_grad_()) == "tensor([1., 1.], requires_grad=True)"
