@@ -69,8 +69,9 @@ MT_API mt_status mt_zero_grad(mt_tensor* const* params, size_t n);
 /// an element NULL: ones) match `outputs`; fills `ninputs` results. An input may be any tensor of
 /// the history; one that the outputs do not depend on gets zeros, one that does not require a
 /// gradient is MT_ENOGRAD, and so is a broadcast product that is only summed, since that runs as a
-/// contraction and never forms it: ask for its factors', or mt_copy() it. The results carry a history in turn, for gradients of gradients, unless
-/// called within MT_NO_GRAD, which saves memory.
+/// contraction and never forms it: ask for its factors', or mt_copy() it. The results carry a
+/// history in turn, for gradients of gradients, unless called within MT_NO_GRAD, which saves
+/// memory.
 MT_API mt_status mt_grad(mt_tensor* const* outputs, size_t noutputs, mt_tensor* const* inputs,
                          size_t ninputs, mt_tensor* const* output_gradients, mt_tensor** results);
 
@@ -101,7 +102,8 @@ typedef struct mt_tape mt_tape;
 
 /// Starts recording every operator that this thread calls. Tapes may nest; each records all.
 MT_API mt_tape* mt_tape_begin(void);
-/// Stops recording. The tape can then be read until it is released.
+/// Stops recording. The tape can then be read until it is released. Another thread may do it while
+/// the one that records calls nothing, or after its end.
 MT_API mt_status mt_tape_end(mt_tape* tape);
 /// Ends and frees a tape. NULL is harmless.
 MT_API void mt_tape_release(mt_tape* tape);

@@ -37,7 +37,8 @@ Tensor settle_number(const Tensor& number);
 // for the expression that it stands in; name it by value.
 inline const Tensor& operand(mt_tensor* handle, Tensor&& read_now = Tensor()) {
   if (!handle) fail_null("a tensor");
-  return handle->rewritten ? read_now = snapshot(handle) : handle->get();
+  if (handle->rewritten) return read_now = snapshot(handle);
+  return handle->cell ? read_now = handle->cell->get() : handle->first_value;
 }
 // A tensor's value for anything else: a plain number is a float32, or an int64.
 inline Tensor value(mt_tensor* handle) {

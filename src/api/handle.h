@@ -30,8 +30,8 @@ struct mt_tensor {
   mt::api::Maps* maps = nullptr;
 
   // Its value, as a program reads it, and as one looks at what it is without reading it.
-  const mt::Tensor& get() const { return cell ? cell->get() : first_value; }
-  const mt::Tensor& peek() const { return cell ? cell->peek() : first_value; }
+  mt::Tensor get() const { return cell ? cell->get() : first_value; }
+  mt::Tensor peek() const { return cell ? cell->peek() : first_value; }
 };
 
 namespace mt::api {

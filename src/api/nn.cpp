@@ -99,7 +99,7 @@ namespace {
 template <class Make>
 mt_status initialize(const char* name, mt_tensor* x, Make&& make) {
   return change(name, [&] {
-    const Tensor& old = required(x, "a tensor")->peek();
+    mt::Tensor old = required(x, "a tensor")->peek();
     if (!mt::is_floating(old.dtype())) {
       mt::fail(mt::Code::dtype, "%s: needs floats, got %s", name, mt::name_of(old.dtype()));
     }

@@ -3,34 +3,20 @@
 
 #include <mutex>
 #include <new>
-#include <thread>
 
 #include "api/guard.h"
+#include "tensor/spin_lock.h"
 
 // Handles may leave from any thread, so each scope has a lock. Scopes are kept and used again,
 // never freed: a thread that waits for the lock of a scope that has just ended finds it there.
 struct mt_scope {
-  std::atomic_flag locked = ATOMIC_FLAG_INIT;
+  mt::SpinLock lock;
   mt_scope* outer = nullptr;  // also chains unused scopes
   mt_tensor* first = nullptr;
 };
 
 namespace mt::api {
 namespace {
-
-class Lock {
- public:
-  explicit Lock(mt_scope* scope) : scope_(scope) {
-    for (int round = 0; scope_->locked.test_and_set(std::memory_order_acquire); ++round) {
-      if (round > 100) std::this_thread::yield();  // its holder may wait for this core
-    }
-  }
-  ~Lock() { scope_->locked.clear(std::memory_order_release); }
-  Lock(const Lock&) = delete;
-
- private:
-  mt_scope* scope_;
-};
 
 // Unused scopes: of this thread, and of threads that have ended.
 std::mutex& orphans_mutex() {
@@ -65,7 +51,7 @@ void end_scope() {
   thread_state.scope = scope->outer;
   mt_tensor* first;
   {
-    Lock lock(scope);
+    std::lock_guard lock(scope->lock);
     first = scope->first;
     scope->first = nullptr;
     for (mt_tensor* handle = first; handle; handle = handle->next) {
@@ -104,7 +90,7 @@ void watch_thread_end() {
 void enter_scope(mt_tensor* handle) {
   mt_scope* scope = thread_state.scope;
   if (!scope) return;
-  Lock lock(scope);
+  std::lock_guard lock(scope->lock);
   handle->scope.store(scope, std::memory_order_relaxed);
   handle->next = scope->first;
   if (scope->first) scope->first->previous = handle;
@@ -114,7 +100,7 @@ void enter_scope(mt_tensor* handle) {
 bool leave_scope(mt_tensor* handle) {
   mt_scope* scope = handle->scope.load(std::memory_order_relaxed);
   if (!scope) return false;
-  Lock lock(scope);
+  std::lock_guard lock(scope->lock);
   if (handle->scope.load(std::memory_order_relaxed) != scope) return false;
   (handle->previous ? handle->previous->next : scope->first) = handle->next;
   if (handle->next) handle->next->previous = handle->previous;

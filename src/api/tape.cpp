@@ -24,7 +24,7 @@ void set_gradient(mt_tensor* leaf, mt_tensor* given) {
   }
   if (!given) return variable->gradient.set(nullptr);
   Tensor gradient = value(given);
-  const Tensor& x = leaf->peek();
+  Tensor x = leaf->peek();
   if (gradient.shape() != x.shape()) {
     fail(Code::shape, "set_gradient: a gradient of shape %s for a tensor of shape %s",
          to_string(gradient.shape()).c_str(), to_string(x.shape()).c_str());

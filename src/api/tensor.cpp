@@ -15,7 +15,7 @@ using namespace mt::api;
 namespace {
 
 // What a tensor is, without reading or computing it.
-const Tensor& described(mt_tensor* tensor) { return required(tensor, "the tensor")->peek(); }
+Tensor described(mt_tensor* tensor) { return required(tensor, "the tensor")->peek(); }
 
 Dtype settled_dtype(const Tensor& x) {
   return x->weak && is_floating(x.dtype()) ? Dtype::float32 : x.dtype();
@@ -42,7 +42,7 @@ const int64_t* mt_dims(mt_tensor* tensor) {
 }
 int64_t mt_dim(mt_tensor* tensor, int64_t axis) {
   return read<int64_t>("dim", -1, [&] {
-    const Tensor& x = described(tensor);
+    Tensor x = described(tensor);
     return x.shape()[normalize_axis(axis, x.rank(), "dim")];
   });
 }
@@ -69,7 +69,7 @@ mt_tensor* mt_to_device(mt_tensor* x, const char* device) {
 
 mt_status mt_assign(mt_tensor* x, mt_tensor* given) {
   return change("assign", [&] {
-    const Tensor& old = described(x);
+    Tensor old = described(x);
     Tensor replacement = value(given);
     if (replacement.shape() != old.shape()) {
       fail(Code::shape, "assign: a value of shape %s for a tensor of shape %s",

@@ -12,16 +12,20 @@
 struct mt_trace {
   mt_function function;
   void* user;
-  size_t results = 0;
   mt::Trace trace;
 };
 
 namespace mt::api {
 namespace {
 
+struct Call {
+  mt_trace* trace;
+  size_t results;
+};
+
 std::vector<Tensor> run_function(void* context, const std::vector<Tensor>& inputs) {
-  mt_trace& trace = *static_cast<mt_trace*>(context);
-  return call_function("trace", trace.function, trace.user, inputs, trace.results);
+  const Call& call = *static_cast<Call*>(context);
+  return call_function("trace", call.trace->function, call.trace->user, inputs, call.results);
 }
 
 char* explanation(const mt_trace* trace, std::string (Trace::*text)() const) {
@@ -40,7 +44,7 @@ extern "C" {
 mt_trace* mt_trace_new(mt_function function, void* user) {
   return read<mt_trace*>("trace_new", nullptr, [&] {
     required(reinterpret_cast<void*>(function), "function");
-    return new mt_trace{function, user, 0, {}};
+    return new mt_trace{function, user, {}};
   });
 }
 
@@ -49,8 +53,8 @@ mt_status mt_trace_call(mt_trace* trace, mt_tensor* const* inputs, size_t ninput
   if (error_pending()) return thread_state.error;
   return give_all("trace_call", results, nresults, [&] {
     required(trace, "trace");
-    trace->results = nresults;
-    return trace->trace.call(values(inputs, ninputs), {run_function, trace, nresults});
+    Call call{trace, nresults};
+    return trace->trace.call(values(inputs, ninputs), {run_function, &call, nresults});
   });
 }
 

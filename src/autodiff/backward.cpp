@@ -2,8 +2,10 @@
 #include "autodiff/backward.h"
 
 #include <algorithm>
+#include <mutex>
 #include <unordered_map>
 
+#include "graph/history.h"
 #include "graph/record.h"
 #include "graph/variable.h"
 #include "ops/ops.h"
@@ -11,58 +13,6 @@
 
 namespace mt {
 namespace {
-
-// The nodes that lie between `outputs` and what requires a gradient, inputs before consumers.
-// Iterative: histories can be longer than a stack is deep.
-std::vector<Tensor> history(const std::vector<Tensor>& outputs) {
-  std::vector<Tensor> sorted;
-  std::unordered_map<const Node*, bool> seen;
-  struct Frame {
-    Tensor node;
-    size_t next = 0;
-  };
-  std::vector<Frame> stack;
-  auto push = [&](const Tensor& node) {
-    if (node && node->history_forgotten) {
-      fail(Code::no_gradient,
-           "backward: the history of %s%s has been forgotten after an earlier backward; retain it "
-           "there",
-           node->op->name, to_string(node.shape()).c_str());
-    }
-    if (node && node.requires_gradient() && seen.emplace(node.node(), true).second) {
-      stack.push_back({node});
-    }
-  };
-  for (const Tensor& output : outputs) {
-    push(output);
-    while (!stack.empty()) {
-      Frame& top = stack.back();
-      // A leaf ends the history, whatever computed its value.
-      if (!top.node->variable && top.next < top.node->inputs.size()) {
-        Tensor input = top.node->inputs[top.next++];
-        push(input);
-      } else {
-        sorted.push_back(std::move(top.node));
-        stack.pop_back();
-      }
-    }
-  }
-  return sorted;
-}
-
-// An operator without gradient among the pending ones that `output` came from and that a gradient
-// would have to pass; nullptr when there is none, or when it has been computed and forgotten.
-const Op* operator_without_gradient(const Tensor& output) {
-  std::vector<Tensor> nodes{output};
-  for (size_t i = 0; i < nodes.size() && nodes.size() < 1000; ++i) {
-    Tensor node = nodes[i];
-    for (const Tensor& input : node->inputs) {
-      if (input.requires_gradient()) return node->op;
-      nodes.push_back(input);
-    }
-  }
-  return nullptr;
-}
 
 Tensor seed_of(const Tensor& output, const Tensor& seed) {
   if (!output.requires_gradient()) {
@@ -101,9 +51,9 @@ class CallsOfWalk {
   std::unordered_map<const Node*, CallGradients>* outer_;
 };
 
-// Walks `order` backwards and returns what has been collected for each node.
+// Walks a history backwards and returns what has been collected for each node.
 using Collected = std::unordered_map<const Node*, Tensor>;
-Collected walk(const std::vector<Tensor>& order, const std::vector<Tensor>& outputs,
+Collected walk(const History& history, const std::vector<Tensor>& outputs,
                const std::vector<Tensor>& seeds, const std::vector<Tensor>& keep) {
   CallsOfWalk calls;
   Collected collected;
@@ -114,9 +64,10 @@ Collected walk(const std::vector<Tensor>& order, const std::vector<Tensor>& outp
   for (size_t i = 0; i < outputs.size(); ++i) {
     collect(outputs[i], seed_of(outputs[i], i < seeds.size() ? seeds[i] : nullptr));
   }
-  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+  const std::vector<Tensor>& nodes = history.nodes();
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     const Node& node = *it->node();
-    if (!node.op->gradient || node.inputs.empty() || node.variable) continue;
+    if (!node.op->gradient || node.variable || node.inputs.empty()) continue;
     auto found = collected.find(&node);
     if (found == collected.end()) continue;
     Tensor dy = found->second;
@@ -141,12 +92,13 @@ CallGradients& gradients_of_call(const Node* call) { return (*calls_in_progress)
 
 std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vector<Tensor>& seeds,
                               const std::vector<Tensor>& inputs) {
-  Collected collected = walk(history(outputs), outputs, seeds, inputs);
+  History history(outputs);
+  Collected collected = walk(history, outputs, seeds, inputs);
   std::vector<Tensor> result;
   for (const Tensor& input : inputs) {
     auto found = collected.find(input.node());
     bool reached = found != collected.end() && found->second;
-    if (!reached && keeps_operands(*input.node()) && input.requires_gradient()) {
+    if (!reached && input->keeps_operands && input.requires_gradient()) {
       // A sum of it was recorded as a contraction of its operands, which goes past it.
       fail(Code::no_gradient,
            "gradient: the product %s is summed without ever being formed; ask for the gradients of "
@@ -158,40 +110,67 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vec
   return result;
 }
 
-void backward(const Tensor& output, const Tensor& seed, bool retain, bool differentiable) {
-  std::vector<Tensor> order = history({output});
-  std::vector<Tensor> leaves;
-  for (const Tensor& node : order) {
-    if (node->variable) leaves.push_back(node);
+namespace {
+
+// What one walk adds to a leaf's gradient, with the gradient that it found.
+struct Sum {
+  Variable* variable;
+  Tensor part, found, total;
+};
+
+void add_up(std::vector<Sum>* sums) {
+  for (Sum& sum : *sums) {
+    Tensor found = sum.variable->gradient.get();
+    if (sum.total && found.node() == sum.found.node()) continue;
+    sum.total = found ? add(found, sum.part) : sum.part;
+    sum.found = std::move(found);
   }
+}
+
+// Whether all gradients were still those that the sums were made from; only then they change.
+bool hand_over(const std::vector<Sum>& sums) {
+  static auto* mutex = new std::mutex;  // outlives every thread
+  DisposalPause pause;
+  std::lock_guard lock(*mutex);
+  for (const Sum& sum : sums) {
+    if (sum.variable->gradient.get().node() != sum.found.node()) return false;
+  }
+  for (const Sum& sum : sums) {
+    sum.variable->gradient.set(sum.total);
+    if (sum.variable->abandoned()) sum.variable->gradient.drop();
+  }
+  return true;
+}
+
+}  // namespace
+
+void backward(const Tensor& output, const Tensor& seed, bool retain, bool differentiable) {
+  History history({output});
   {
     GradientMode mode(differentiable && gradient_mode());
-    Collected collected = walk(order, {output}, {seed}, {});  // what arrives at leaves stays
+    Collected collected = walk(history, {output}, {seed}, {});  // what arrives at leaves stays
     // All sums are recorded before any gradient changes: a call that fails has changed nothing.
     // A leaf bound anew in between has several values here, and one gradient.
-    std::unordered_map<Variable*, Tensor> sums;
-    for (const Tensor& leaf : leaves) {
-      const Tensor& gradient = collected[leaf.node()];
+    std::vector<Sum> sums;
+    std::unordered_map<Variable*, size_t> index;
+    for (const Tensor& leaf : history.nodes()) {
+      if (!leaf->variable) continue;
       Variable* variable = leaf->variable.get();
+      const Tensor& gradient = collected[leaf.node()];
       if (!gradient || variable->abandoned()) continue;
-      Tensor& sum = sums[variable];
-      if (!sum) sum = variable->gradient.get();
-      sum = sum ? add(sum, gradient) : gradient;
+      auto [place, is_new] = index.emplace(variable, sums.size());
+      if (is_new) {
+        sums.push_back({variable, gradient, nullptr, nullptr});
+      } else {
+        Tensor& part = sums[place->second].part;
+        part = add(part, gradient);
+      }
     }
-    for (auto& [variable, sum] : sums) {
-      if (!variable->abandoned()) variable->gradient.set(std::move(sum));
-    }
+    do {
+      add_up(&sums);
+    } while (!hand_over(sums));
   }
-  if (retain || differentiable) return;
-  for (const Tensor& node : order) {
-    if (node->variable) continue;
-    node->requires_gradient = false;
-    node->history_forgotten = true;
-    // Once computed, these need their inputs no longer, unless a tape shows them or a sum may.
-    if (node->tapes || keeps_operands(*node.node())) continue;
-    node->keeps_inputs = false;
-    if (node->ready()) node->inputs.clear();
-  }
+  if (!retain && !differentiable) history.forget();
 }
 
 }  // namespace mt

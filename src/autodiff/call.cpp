@@ -7,6 +7,7 @@
 
 #include "autodiff/backward.h"
 #include "graph/trace_log.h"
+#include "graph/window.h"
 #include "ops/ops.h"
 
 namespace mt {
@@ -79,6 +80,7 @@ Tensor call_result(const Tensor& call, const Tensor& value, size_t index, bool i
   }
   Tensor result = record_view(result_op, value, view_layout(value), attributes);
   if (call.requires_gradient() && is_floating(value.dtype())) {
+    std::lock_guard lock(Window::current().mutex);  // others may be computing what is in it
     result->inputs.push_back(call);
     result->requires_gradient = result->keeps_inputs = true;
   }

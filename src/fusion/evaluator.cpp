@@ -56,14 +56,12 @@ void finish(Window& window, Workspace* work) {
   for (size_t i = 0; i < work->region.items.size(); ++i) {
     if (!work->region.items[i].stored) continue;
     Node* node = work->region.items[i].node;
-    Strides strides = contiguous_strides(node->shape);
-    window.finish(node, std::move(work->outputs[i]), strides, 0, &work->released);
+    window.finish(node, std::move(work->outputs[i]), &work->released);
   }
   for (Node *node = window.first(), *next; node; node = next) {
     next = node->next;
     if (!node->base || !node->base->ready()) continue;
-    Strides strides = node->strides;
-    window.finish(node, node->base->storage, strides, node->offset, &work->released);
+    window.finish(node, node->base->storage, &work->released);
   }
 }
 
@@ -85,7 +83,7 @@ bool run_small(Window& window, Node* node) {
     return false;
   }
   std::vector<Tensor> released;
-  window.finish(node, std::move(storage), contiguous_strides(node->shape), 0, &released);
+  window.finish(node, std::move(storage), &released);
   return true;
 }
 

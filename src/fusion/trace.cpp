@@ -32,6 +32,21 @@ Tensor ready_and_contiguous(const Tensor& tensor) {
 
 Trace::~Trace() = default;
 
+size_t Trace::count() const {
+  std::lock_guard lock(mutex_);
+  return recordings_.size();
+}
+
+std::string Trace::explain() const {
+  std::lock_guard lock(mutex_);
+  return explanation_;
+}
+
+std::string Trace::explain_dot() const {
+  std::lock_guard lock(mutex_);
+  return explanation_dot_;
+}
+
 Trace::Form Trace::form_of(const Tensor& tensor) {
   if (!tensor) return {};
   return {true, tensor.requires_gradient(), tensor.dtype(), &tensor.device(), tensor.shape(),
@@ -51,7 +66,7 @@ bool Trace::fits(const Recording& recording, const std::vector<Tensor>& inputs,
     if (!(form_of(inputs[i]) == recording.inputs[i])) return false;
   }
   return std::all_of(recording.cells.begin(), recording.cells.end(),
-                     [](const Cell& cell) { return form_of(cell.cell->peek()) == cell.before; });
+                     [](const Cell& cell) { return form_of(cell.cell->value()) == cell.before; });
 }
 
 std::vector<Tensor> Trace::call(const std::vector<Tensor>& inputs, Function function) {
@@ -63,7 +78,7 @@ std::vector<Tensor> Trace::call(const std::vector<Tensor>& inputs, Function func
   std::vector<Tensor> plain;
   for (const Tensor& input : inputs) plain.push_back(ready_and_contiguous(input));
   for (size_t i = recordings_.size(); i-- > 0;) {
-    for (const Cell& cell : recordings_[i]->cells) evaluate(cell.cell->peek());
+    for (const Cell& cell : recordings_[i]->cells) evaluate(cell.cell->value());
     if (!fits(*recordings_[i], plain, function.results)) continue;
     std::rotate(recordings_.begin() + static_cast<ptrdiff_t>(i),
                 recordings_.begin() + static_cast<ptrdiff_t>(i) + 1, recordings_.end());
@@ -91,13 +106,17 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
   TraceLog log;
   Tape tape;
   std::vector<Tensor> results;
-  // Recording changes nothing: whatever comes of it, the state is put back.
-  struct Restore {
-    TraceLog& log;
-    ~Restore() {
-      for (TraceLog::Touched& touched : log.touched) touched.cell->replace(touched.before);
+  Window& window = Window::current();
+  // Other threads that were given what the function makes cannot have it computed.
+  struct Tracing {
+    Window& window;
+    explicit Tracing(Window& traced) : window(traced) { mark(true); }
+    ~Tracing() { mark(false); }
+    void mark(bool tracing) {
+      std::lock_guard lock(window.mutex);
+      window.tracing = tracing;
     }
-  } restore{log};
+  } tracing(window);
   {
     TraceLog::Recording listening(&log);
     tape.begin();
@@ -105,13 +124,12 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
     tape.end();
   }
 
-  Window& window = Window::current();
   DisposalPause pause;
   std::lock_guard lock(window.mutex);
   std::vector<Tensor> wanted;
   for (const Tensor& result : results) wanted.push_back(result);
   for (const TraceLog::Touched& touched : log.touched) {
-    const Tensor& after = touched.cell->peek();
+    const Tensor& after = touched.now;
     if (after && after.node() != touched.seen.node()) wanted.push_back(after);
   }
   std::vector<Tensor> pending;
@@ -166,7 +184,7 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
     Cell cell;
     cell.cell = touched.cell;
     cell.before = form_of(touched.before);
-    const Tensor& after = touched.cell->peek();
+    const Tensor& after = touched.now;
     cell.changed = after.node() != touched.seen.node();
     cell.cleared = cell.changed && !after;
     if (cell.changed && after) {
@@ -228,7 +246,7 @@ std::vector<Immediates> Trace::draw_streams(const Recording& recording) {
 std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& inputs,
                                bool fresh_streams) {
   std::vector<Tensor> held;  // what each cell holds now
-  for (const Cell& cell : recording.cells) held.push_back(cell.cell->peek());
+  for (const Cell& cell : recording.cells) held.push_back(cell.cell->value());
   Execution execution(recording.plan, recording.device, recording.items.size());
   for (const Binding& binding : recording.leaves) {
     const Tensor& value = binding.input >= 0  ? inputs[static_cast<size_t>(binding.input)]

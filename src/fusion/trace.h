@@ -29,10 +29,10 @@ class Trace {
   // throws, and no state has changed. One thread at a time; others wait.
   std::vector<Tensor> call(const std::vector<Tensor>& inputs, Function function);
   // How many recordings there are; the least recently used make room for new ones.
-  size_t count() const { return recordings_.size(); }
+  size_t count() const;
   // What the latest recording does, for a reader; empty before the first call.
-  std::string explain() const { return explanation_; }
-  std::string explain_dot() const { return explanation_dot_; }
+  std::string explain() const;
+  std::string explain_dot() const;
 
   ~Trace();
 
@@ -94,7 +94,7 @@ class Trace {
 
   static constexpr size_t most_recordings = 64;
 
-  std::recursive_mutex mutex_;                          // a function may call its own trace
+  mutable std::recursive_mutex mutex_;                  // a function may call its own trace
   std::vector<std::unique_ptr<Recording>> recordings_;  // most recently used last
   std::string explanation_, explanation_dot_;
 };

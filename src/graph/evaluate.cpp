@@ -34,6 +34,7 @@ void evaluate(const Tensor* tensors, size_t count) {
     if (!window) continue;  // another thread has just made it ready
     DisposalPause pause;
     std::lock_guard lock(window->mutex);
+    if (window->tracing) fail(Code::trace, "a value is asked for while another thread traces it");
     SmallVector<Tensor, 8> requested;
     for (size_t j = i; j < count; ++j) {
       if (tensors[j] && tensors[j]->window.load() == window) requested.push_back(tensors[j]);

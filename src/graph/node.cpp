@@ -64,9 +64,13 @@ void Node::operator delete(void* memory) {
 }
 
 void Node::set_ready(Ref<Storage> value, const Strides& value_strides, int64_t value_offset) {
-  storage = std::move(value);
   strides = value_strides;
   offset = value_offset;
+  set_ready(std::move(value));
+}
+
+void Node::set_ready(Ref<Storage> value) {
+  storage = std::move(value);
   state_.store(State::ready, std::memory_order_release);
 }
 

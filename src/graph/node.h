@@ -11,6 +11,7 @@
 #include "tensor/dtype.h"
 #include "tensor/layout.h"
 #include "tensor/ref.h"
+#include "tensor/relaxed.h"
 #include "tensor/small_vector.h"
 #include "tensor/storage.h"
 
@@ -50,17 +51,25 @@ struct Immediates {
 
 enum class State : uint8_t { pending, ready };
 
+// Who needs a node's inputs besides its own evaluation; graph/history.h guards it.
+struct HistoryUse {
+  bool forgotten = false;  // after a backward: no gradient passes here any more
+  int32_t tapes = 0;       // tapes still alive that show it with its inputs
+  int32_t walks = 0;       // histories being walked that hold it
+};
+
 class Node {
  public:
   const Op* op;
   Device* device;
   Shape shape;
   Dtype dtype;
-  bool requires_gradient = false;
-  bool weak = false;               // a plain number: takes the other operand's dtype
-  bool history_forgotten = false;  // after a backward: no gradient passes here any more
-  int32_t tapes = 0;               // tapes still alive that show it with its inputs
-  bool keeps_inputs = false;       // also once ready: a gradient or a live tape needs them
+  Relaxed<bool> requires_gradient = false;
+  bool weak = false;            // a plain number: takes the other operand's dtype
+  bool keeps_operands = false;  // all its life, for what Op::keeps_broadcast says
+  // Guarded by the window's lock: also once ready, a gradient or a live tape needs its inputs.
+  bool keeps_inputs = false;
+  HistoryUse history_use;
   Inputs inputs;
   Attributes attributes;
   Immediates immediates;
@@ -90,8 +99,9 @@ class Node {
   }
   int64_t bytes() const { return element_count(shape) * static_cast<int64_t>(size_of(dtype)); }
 
-  // Gives a node its value; only for nodes that are in no window.
+  // Gives a node its value; only for nodes that are in no window. A view has its layout already.
   void set_ready(Ref<Storage> value, const Strides& value_strides, int64_t value_offset);
+  void set_ready(Ref<Storage> value);
 
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
   // A full subtraction even for the last one: retain_if_alive() may be asked at that moment.
@@ -105,7 +115,8 @@ class Node {
     }
     return count > 0;
   }
-  int32_t references() const { return references_.load(std::memory_order_relaxed); }
+  // Acquire: what others have done with a reference that is gone, they have done.
+  int32_t references() const { return references_.load(std::memory_order_acquire); }
 
   // Guarded by the window's lock, and meaningful only while pending.
   std::atomic<Window*> window{nullptr};
@@ -123,8 +134,8 @@ class Node {
   std::atomic<State> state_{State::pending};
 };
 
-// While one lives, nodes that die on this thread wait for its end. It stands around a window's lock,
-// because destroying a node may take another window's, or call the owner of borrowed memory.
+// While one lives, nodes that die on this thread wait for its end. It stands around a window's
+// lock, because destroying a node may take another window's, or call the owner of borrowed memory.
 class DisposalPause {
  public:
   DisposalPause();
@@ -141,6 +152,9 @@ inline int Tensor::rank() const { return node_->shape.rank(); }
 inline int64_t Tensor::size() const { return element_count(node_->shape); }
 inline Dtype Tensor::dtype() const { return node_->dtype; }
 inline Device& Tensor::device() const { return *node_->device; }
-inline bool Tensor::requires_gradient() const { return node_->requires_gradient; }
+inline bool Tensor::requires_gradient() const {
+  if (!node_) __builtin_unreachable();  // else gcc 12 warns of a flag at address 0
+  return node_->requires_gradient;
+}
 
 }  // namespace mt

@@ -34,17 +34,28 @@ Debugging& debugging() {
   return modes;
 }
 
+// A product of smaller operands, which a sum may be computed from without it.
+bool is_broadcast_product(const Node& node) {
+  if (!node.op->keeps_broadcast) return false;
+  for (const Tensor& input : node.inputs) {
+    if (input.size() >= element_count(node.shape)) return false;
+  }
+  return true;
+}
+
 // Fills in what every node has in common, and puts the ready parts of the graph to rest.
 Tensor prepare(Node* node) {
   Tensor tensor(node);
   Window& window = Window::current();
+  bool required = false;
   for (const Tensor& input : node->inputs) {
     bring_here(input);
-    node->requires_gradient |= input->requires_gradient;
+    required |= input->requires_gradient;
   }
-  node->requires_gradient = node->requires_gradient && gradients_recorded &&
-                            node->op->gradient != nullptr && is_floating(node->dtype);
-  node->keeps_inputs = node->requires_gradient || !window.tapes.empty() || keeps_operands(*node);
+  required = required && gradients_recorded && node->op->gradient && is_floating(node->dtype);
+  node->requires_gradient = required;
+  node->keeps_operands = is_broadcast_product(*node);
+  node->keeps_inputs = required || !window.tapes.empty() || node->keeps_operands;
   return tensor;
 }
 
@@ -52,11 +63,11 @@ void enter(const Tensor& tensor) {
   Window& window = Window::current();
   for (Tape* tape : window.tapes) tape->append(tensor);
   if (tensor->ready()) return;
+  // What a check needs to see of the inputs is let go of by evaluating, which others may do.
+  Inputs inputs = nan_check() ? tensor->inputs : Inputs();
   window.append(tensor.node());
   if (TraceLog::current()) return;
   if (eager_mode()) {
-    // What a check needs to see of the inputs is let go of by evaluating.
-    Inputs inputs = nan_check() ? tensor->inputs : Inputs();
     evaluate(tensor);
     if (nan_check()) check_nan(tensor, inputs);
   } else if (window.count() > node_budget || window.dear_bytes() > byte_budget) {
@@ -78,14 +89,6 @@ Tensor record_node(const Op& op, Dtype dtype, const Shape& shape, Device& device
 }
 
 }  // namespace
-
-bool keeps_operands(const Node& node) {
-  if (!node.op->keeps_broadcast) return false;
-  for (const Tensor& input : node.inputs) {
-    if (input.size() >= element_count(node.shape)) return false;
-  }
-  return true;
-}
 
 bool gradient_mode() { return gradients_recorded; }
 void set_gradient_mode(bool enabled) { gradients_recorded = enabled; }
@@ -117,11 +120,23 @@ Tensor record_source(const Op& op, Dtype dtype, const Shape& shape, Device& devi
   return record_node(op, dtype, shape, device, {}, std::move(attributes), immediates);
 }
 
+// Another thread may be computing `input` at this moment, which leaves the layout of a view as it
+// is.
 Layout view_layout(const Tensor& input) {
   bring_here(input);
-  if (input->ready() || input->base) return input->layout();
+  if (input->ready() || input->op->kind == OpKind::view) return input->layout();
   return contiguous_layout(input.shape());
 }
+
+namespace {
+
+Tensor base_of_view_of(const Tensor& input) {
+  if (input->op->kind != OpKind::view) return input;
+  std::lock_guard lock(Window::current().mutex);
+  return input->base ? input->base : input;
+}
+
+}  // namespace
 
 Tensor record_view(const Op& op, const Tensor& input, const Layout& layout, Attributes attributes) {
   check_shape(layout.shape, size_of(input.dtype()), op.name);
@@ -138,7 +153,7 @@ Tensor record_view(const Op& op, const Tensor& input, const Layout& layout, Attr
     node->set_ready(input->storage, layout.strides, layout.offset);
     if (!node->keeps_inputs) node->inputs.clear();
   } else {
-    node->base = input->base ? input->base : input;
+    node->base = base_of_view_of(input);
   }
   enter(tensor);
   return tensor;

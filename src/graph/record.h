@@ -22,9 +22,6 @@ Layout view_layout(const Tensor& input);
 Tensor record_value(const Op& op, Ref<Storage> storage, Dtype dtype, const Layout& layout,
                     Inputs inputs, Attributes attributes = {});
 
-// Whether a node keeps its inputs for what Op::keeps_broadcast says.
-bool keeps_operands(const Node& node);
-
 // A value that exists already, and came from nowhere.
 Tensor make_leaf(Ref<Storage> storage, Dtype dtype, const Layout& layout);
 

@@ -2,8 +2,9 @@
 #include "graph/tape.h"
 
 #include <algorithm>
+#include <mutex>
 
-#include "graph/record.h"
+#include "graph/history.h"
 #include "graph/trace_log.h"
 #include "graph/variable.h"
 #include "graph/window.h"
@@ -16,19 +17,10 @@ std::string describe(const Tensor& tensor) {
   return std::string(name_of(tensor.dtype())) + to_string(tensor.shape());
 }
 
-// A node that no tape shows any more needs its inputs only for gradients, and for
-// Op::keeps_broadcast.
-void let_go(const Tensor& tensor) {
-  Node& node = *tensor.node();
-  if (--node.tapes > 0 || node.requires_gradient || keeps_operands(node)) return;
-  Window* window = node.window.load();
-  if (window) {
-    std::lock_guard lock(window->mutex);
-    node.keeps_inputs = false;
-  } else if (node.ready()) {
-    node.keeps_inputs = false;
-    node.inputs.clear();
-  }
+// Guards which thread a tape listens to.
+std::mutex& listening_mutex() {
+  static auto* mutex = new std::mutex;  // outlives every thread
+  return *mutex;
 }
 
 }  // namespace
@@ -36,21 +28,29 @@ void let_go(const Tensor& tensor) {
 Tape::~Tape() {
   end();
   for (const Entry& entry : entries_) {
-    if (!entry.outside) let_go(entry.node);
+    if (!entry.outside) end_showing(*entry.node.node());
   }
 }
 
 void Tape::begin() {
   if (window_) fail(Code::invalid, "tape: it is recording already");
+  std::lock_guard lock(listening_mutex());
   window_ = &Window::current();
   window_->tapes.push_back(this);
 }
 
 void Tape::end() {
+  std::lock_guard lock(listening_mutex());
   if (!window_) return;
   auto& tapes = window_->tapes;
   tapes.erase(std::remove(tapes.begin(), tapes.end(), this), tapes.end());
   window_ = nullptr;
+}
+
+void Tape::end_all(Window& window) {
+  std::lock_guard lock(listening_mutex());
+  for (Tape* tape : window.tapes) tape->window_ = nullptr;
+  window.tapes.clear();
 }
 
 void Tape::append(const Tensor& node) {
@@ -62,7 +62,7 @@ void Tape::append(const Tensor& node) {
   }
   index_[node.node()] = static_cast<int64_t>(entries_.size());
   entries_.push_back(std::move(entry));
-  ++node->tapes;
+  ++node->history_use.tapes;  // nobody else knows the node yet
 }
 
 int64_t Tape::index_of(const Tensor& tensor) const {

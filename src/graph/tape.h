@@ -23,9 +23,12 @@ class Tape {
   Tape(const Tape&) = delete;
   ~Tape();
 
-  // Starts and stops listening on the calling thread; tapes nest.
+  // Starts and stops listening on the calling thread; tapes nest. One may be ended by another
+  // thread, while the one it listens to records nothing.
   void begin();
   void end();
+  // Ends those that listen to a thread, which is gone.
+  static void end_all(Window& window);
   bool listening() const { return window_ != nullptr; }
   void append(const Tensor& node);
 

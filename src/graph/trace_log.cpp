@@ -26,13 +26,18 @@ thread_local TraceLog* TraceLog::current_ = nullptr;
 TraceLog::TraceLog() = default;
 TraceLog::~TraceLog() = default;
 
-void TraceLog::note(StateCell* cell) {
-  for (const Touched& known : touched) {
-    if (known.cell.get() == cell) return;
+TraceLog::Touched* TraceLog::find(const StateCell* cell) {
+  for (Touched& known : touched) {
+    if (known.cell.get() == cell) return &known;
   }
-  Tensor before = cell->peek(), seen = stand_in(before);
-  touched.push_back({Ref<StateCell>(cell), before, seen});
-  if (seen.node() != before.node()) cell->replace(seen);
+  return nullptr;
+}
+
+TraceLog::Touched& TraceLog::touch(StateCell* cell) {
+  if (Touched* known = find(cell)) return *known;
+  Tensor before = cell->value(), seen = stand_in(before);
+  touched.push_back({Ref<StateCell>(cell), before, seen, seen});
+  return touched.back();
 }
 
 void TraceLog::note(StreamSource* source, const Immediates& drawn) {

@@ -30,13 +30,15 @@ class TraceLog {
     Ref<StateCell> cell;
     Tensor before;  // its value when it was first touched
     Tensor seen;    // what stands for it in the trace
+    Tensor now;     // what the traced function has put there; at first what stands for it
   };
   struct Draw {
     Ref<StreamSource> source;
     Immediates immediates;
   };
 
-  void note(StateCell* cell);
+  Touched& touch(StateCell* cell);
+  Touched* find(const StateCell* cell);  // nullptr: not touched
   void note(StreamSource* source, const Immediates& drawn);
 
   std::vector<Touched> touched;

@@ -3,33 +3,58 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 
 #include "graph/node.h"
 #include "graph/trace_log.h"
+#include "tensor/spin_lock.h"
 
 namespace mt {
 
 // A place that holds a value which can be exchanged for another: a parameter, its gradient, an
 // optimizer's moment. A value that is pending in such a place is stored by every evaluation, so
 // that no chain of steps can grow; and a trace that reads or changes the place does so again at
-// every replay.
+// every replay. Any thread may read and change it at any time. While a trace records, what its
+// thread changes is seen by that thread alone.
 class StateCell {
  public:
   // Reading and changing as a program does it: a trace takes note.
-  const Tensor& get() {
-    if (TraceLog* log = TraceLog::current()) log->note(this);
-    return value_;
+  Tensor get() {
+    TraceLog* log = TraceLog::current();
+    return log ? log->touch(this).now : value();
   }
   void set(Tensor value) {
-    if (TraceLog* log = TraceLog::current()) log->note(this);
-    replace(std::move(value));
+    if (TraceLog* log = TraceLog::current()) {
+      log->touch(this).now = std::move(value);
+    } else {
+      replace(std::move(value));
+    }
   }
+  // What a program would read; no trace takes note.
+  Tensor peek() const {
+    TraceLog* log = TraceLog::current();
+    const TraceLog::Touched* known = log ? log->find(this) : nullptr;
+    return known ? known->now : value();
+  }
+  // Holds nothing from now on, also where a trace is recording.
+  void drop() {
+    TraceLog* log = TraceLog::current();
+    if (TraceLog::Touched* known = log ? log->find(this) : nullptr) known->now = nullptr;
+    replace(nullptr);
+  }
+
   // The same behind a trace's back.
-  const Tensor& peek() const { return value_; }
+  Tensor value() const {
+    std::lock_guard lock(lock_);
+    return value_;
+  }
   void replace(Tensor value) {
     if (value) value->state_slots.fetch_add(1, std::memory_order_relaxed);
-    if (value_) value_->state_slots.fetch_sub(1, std::memory_order_relaxed);
-    value_ = std::move(value);
+    {
+      std::lock_guard lock(lock_);
+      std::swap(value_, value);
+    }
+    if (value) value->state_slots.fetch_sub(1, std::memory_order_relaxed);
   }
 
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
@@ -41,34 +66,25 @@ class StateCell {
   ~StateCell() { replace(nullptr); }
 
   std::atomic<int32_t> references_{0};
+  mutable SpinLock lock_;
   Tensor value_;
 };
 
-// An owned cell, made when it is first needed.
+// An owned cell.
 class StateSlot {
  public:
-  StateSlot() = default;
-  explicit StateSlot(Tensor value) { set(std::move(value)); }
+  StateSlot() : cell_(new StateCell) {}
+  explicit StateSlot(Tensor value) : StateSlot() { set(std::move(value)); }
   StateSlot(const StateSlot&) = delete;
   StateSlot& operator=(const StateSlot&) = delete;
 
-  const Tensor& get() const {
-    static const Tensor nothing;
-    return cell_ || TraceLog::current() ? cell().get() : nothing;
-  }
-  void set(Tensor value) {
-    if (cell_ || value) cell().set(std::move(value));
-  }
-  void drop() {
-    if (cell_) cell_->replace(nullptr);
-  }
-  StateCell& cell() const {
-    if (!cell_) cell_ = Ref<StateCell>(new StateCell);
-    return *cell_;
-  }
+  Tensor get() const { return cell_->get(); }
+  void set(Tensor value) { cell_->set(std::move(value)); }
+  void drop() { cell_->drop(); }
+  StateCell& cell() const { return *cell_; }
 
  private:
-  mutable Ref<StateCell> cell_;
+  Ref<StateCell> cell_;
 };
 
 // Where a leaf's gradient is collected. Shared by the handle and by the leaf's value.

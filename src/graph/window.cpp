@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/window.h"
 
+#include "graph/tape.h"
+
 namespace mt {
 namespace {
 
@@ -35,7 +37,7 @@ Window& Window::current() {
       }
     }
     ~Lease() {
-      window->tapes.clear();  // they do not record the next thread
+      Tape::end_all(*window);  // they do not record the next thread
       std::lock_guard lock(pool_mutex());
       pool().push_back(window);
     }
@@ -69,16 +71,19 @@ void Window::unlink(Node* node) {
   count_uses(node, -1);
 }
 
-void Window::finish(Node* node, Ref<Storage> storage, const Strides& strides, int64_t offset,
-                    std::vector<Tensor>* released) {
+void Window::finish(Node* node, Ref<Storage> storage, std::vector<Tensor>* released) {
   unlink(node);
   if (!node->keeps_inputs) {
     for (Tensor& input : node->inputs) released->push_back(std::move(input));
     node->inputs.clear();
   }
-  if (node->base) released->push_back(std::move(node->base));
-  node->base = nullptr;
-  node->set_ready(std::move(storage), strides, offset);
+  if (node->base) {
+    released->push_back(std::move(node->base));
+    node->base = nullptr;
+    node->set_ready(std::move(storage));
+  } else {
+    node->set_ready(std::move(storage), contiguous_strides(node->shape), 0);
+  }
   // Last, because a thread that drops the last handle waits for the lock only until then.
   node->window = nullptr;
 }

@@ -25,10 +25,9 @@ class Window {
 
   void append(Node* node);  // takes the lock
   void remove(Node* node);  // the caller holds the lock
-  // Gives a pending node its value and moves what it no longer needs to `released`; the caller
-  // holds the lock.
-  void finish(Node* node, Ref<Storage> storage, const Strides& strides, int64_t offset,
-              std::vector<Tensor>* released);
+  // Gives a pending node its value, contiguous unless it is a view, and moves what it no longer
+  // needs to `released`; the caller holds the lock.
+  void finish(Node* node, Ref<Storage> storage, std::vector<Tensor>* released);
 
   Node* first() const { return first_; }
   Node* last() const { return last_; }
@@ -39,6 +38,8 @@ class Window {
 
   // Tapes that record this thread's nodes, innermost last.
   std::vector<Tape*> tapes;
+  // A trace is recording here, so nothing may be computed; guarded by the lock.
+  bool tracing = false;
 
  private:
   void unlink(Node* node);

@@ -84,7 +84,7 @@ Tensor widened(const Tensor& x) {
 Tensor sum_of_product(const Tensor& x, const Dims& axes) {
   bring_here(x);
   if (x->op->kind != OpKind::elementwise || x->op->code != static_cast<uint8_t>(Elementwise::mul) ||
-      x->inputs.empty() || !keeps_operands(*x.node()) || x->variable || !is_floating(x.dtype())) {
+      !x->keeps_operands || x->inputs.empty() || x->variable || !is_floating(x.dtype())) {
     return nullptr;
   }
   const Tensor* operand[2] = {&x->inputs[0], &x->inputs[1]};

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/history.h"
+
+#include <mutex>
+#include <unordered_set>
+
+#include "graph/variable.h"
+#include "graph/window.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+// Guards every HistoryUse, and the inputs of ready nodes. Held while pointers are followed, never
+// while anything is recorded or computed. A window's lock is taken before it, not after.
+std::mutex& history_mutex() {
+  static auto* mutex = new std::mutex;  // outlives every thread
+  return *mutex;
+}
+
+// Once true it stays so: nobody begins to walk or show such a node.
+bool needs_no_inputs(const Node& node) {
+  return !node.requires_gradient && !node.keeps_operands && node.history_use.tapes == 0 &&
+         node.history_use.walks == 0;
+}
+
+void let_go(Node& node) {
+  Inputs released;  // destroyed without the locks
+  Window* window = node.window.load();
+  std::unique_lock<std::recursive_mutex> in_window;
+  if (window) in_window = std::unique_lock(window->mutex);
+  std::lock_guard lock(history_mutex());
+  if (!needs_no_inputs(node)) return;
+  if (node.ready()) {
+    released = std::move(node.inputs);
+  } else {
+    node.keeps_inputs = false;  // its evaluation lets go of them
+  }
+}
+
+}  // namespace
+
+History::History(const std::vector<Tensor>& outputs) {
+  struct Frame {
+    Tensor node;
+    size_t next = 0;
+  };
+  std::unordered_set<const Node*> seen;
+  std::vector<Frame> stack;  // histories can be longer than the program's stack is deep
+  auto push = [&](const Tensor& node) {
+    if (node && node->history_use.forgotten) {
+      fail(Code::no_gradient,
+           "backward: the history of %s%s has been forgotten after an earlier backward; retain it "
+           "there",
+           node->op->name, to_string(node.shape()).c_str());
+    }
+    if (node && node.requires_gradient() && seen.insert(node.node()).second) {
+      stack.push_back({node});
+    }
+  };
+  std::lock_guard lock(history_mutex());
+  for (const Tensor& output : outputs) {
+    push(output);
+    while (!stack.empty()) {
+      Frame& top = stack.back();
+      // A leaf ends the history, whatever computed its value.
+      if (!top.node->variable && top.next < top.node->inputs.size()) {
+        Tensor input = top.node->inputs[top.next++];
+        push(input);
+      } else {
+        nodes_.push_back(std::move(top.node));
+        stack.pop_back();
+      }
+    }
+  }
+  for (const Tensor& node : nodes_) ++node->history_use.walks;
+}
+
+History::~History() {
+  {
+    std::lock_guard lock(history_mutex());
+    for (const Tensor& node : nodes_) {
+      HistoryUse& use = node->history_use;
+      if (--use.walks == 0 && use.forgotten) node->requires_gradient = false;
+    }
+  }
+  for (const Tensor& node : nodes_) {
+    if (!node->requires_gradient) let_go(*node.node());
+  }
+}
+
+void History::forget() {
+  std::lock_guard lock(history_mutex());
+  for (const Tensor& node : nodes_) {
+    if (!node->variable) node->history_use.forgotten = true;
+  }
+}
+
+void end_showing(Node& node) {
+  {
+    std::lock_guard lock(history_mutex());
+    --node.history_use.tapes;
+  }
+  if (!node.requires_gradient) let_go(node);
+}
+
+const Op* operator_without_gradient(const Tensor& output) {
+  std::vector<Tensor> nodes{output};
+  for (size_t i = 0; i < nodes.size() && nodes.size() < 1000; ++i) {
+    Tensor node = nodes[i];
+    Inputs inputs;
+    {
+      Window* window = node->window.load();
+      std::unique_lock<std::recursive_mutex> in_window;
+      if (window) in_window = std::unique_lock(window->mutex);
+      std::lock_guard lock(history_mutex());
+      inputs = node->inputs;
+    }
+    for (const Tensor& input : inputs) {
+      if (input.requires_gradient()) return node->op;
+      nodes.push_back(input);
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace mt

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Histories: what gradients are found along. Several threads may walk one at once while others
+// forget it, so a walk holds on to the inputs of its nodes, and the last one to need them lets go.
+#pragma once
+
+#include <vector>
+
+#include "graph/node.h"
+
+namespace mt {
+
+// The nodes between some outputs and what requires a gradient, inputs before consumers. For the
+// object's life they stay as they are, whoever forgets them.
+class History {
+ public:
+  explicit History(const std::vector<Tensor>& outputs);
+  ~History();
+  History(const History&) = delete;
+
+  const std::vector<Tensor>& nodes() const { return nodes_; }
+  // From now on no other walk may begin here, and what only gradients need goes when this ends.
+  void forget();
+
+ private:
+  std::vector<Tensor> nodes_;
+};
+
+// A tape that showed a node with its inputs is gone.
+void end_showing(Node& node);
+
+// An operator without gradient among the pending ones that `output` came from and that a gradient
+// would have to pass; nullptr when there is none, or when it has been computed and forgotten.
+const Op* operator_without_gradient(const Tensor& output);
+
+}  // namespace mt
