@@ -63,6 +63,10 @@ void place_values(Program* program, const Segment& segment) {
     if (code[at].out != no_place) made[static_cast<size_t>(code[at].out)] = static_cast<int>(at);
     for_inputs(code[at], [&](int16_t in) { last[static_cast<size_t>(in)] = static_cast<int>(at); });
   }
+  // A row value stays, as backends may read it instead of its expansion.
+  for (const Instruction& i : code) {
+    if (i.code == Opcode::expand) last[static_cast<size_t>(i.in[0])] = static_cast<int>(code.size());
+  }
 
   // Loads of contiguous memory in the compute type need no copy; nor do stores of it, unless the
   // value itself lies in memory already or the store must come after a load from the same memory.

@@ -117,9 +117,9 @@ class CpuBackend final : public Backend {
       PreparedGroup ready;
       int64_t scratch = 0;
       if (group.kind == GroupKind::map || group.kind == GroupKind::row || group.has_epilogue) {
-        ready.program = prepare_program(group.program, group.segments);
+        ready.program = prepare_program(group.program, group.segments, plan->buffers, finishes_tiles(group));
         if (ready.program.by_rows) {
-          scratch = ready.program.scratch_bytes() * ready.program.threads;
+          scratch = ready.program.scratch_bytes * ready.program.threads;
         }
       }
       if (group.kind == GroupKind::contract) {
@@ -168,7 +168,8 @@ class CpuBackend final : public Backend {
     bool native = dtype != Dtype::boolean && !needs_rounding(dtype);
     if (!native || count > 16384 || info(code).boolean_result) return false;
     StandardFloatMode mode;
-    elementwise_kernel(code, compute_of(dtype))(output, inputs, count);
+    const Input operands[2] = {{inputs[0]}, {inputs[info(code).arity - 1]}};
+    elementwise_operator(code, compute_of(dtype))(output, operands, 1, count);
     return true;
   }
 

@@ -10,83 +10,14 @@
 namespace mt::cpu {
 namespace {
 
-// A tile of an element-wise program; large enough to hide the dispatch of an instruction, small
-// enough for a handful of them to stay in the first cache.
-constexpr int64_t most_tile_elements = 1024;
-// Instructions times elements below which a second worker costs more than it brings.
-constexpr int64_t grain_work = 64 << 10;
-
-Kernel kernel_for(const Instruction& i) {
-  switch (i.code) {
-    case Opcode::elementwise:
-      return elementwise_kernel(static_cast<Elementwise>(i.detail), i.from);
-    case Opcode::select:
-      return select_kernel(i.type);
-    case Opcode::cast:
-      return cast_kernel(i.from, i.type);
-    case Opcode::to_boolean:
-      return to_boolean_kernel(i.from);
-    case Opcode::round:
-      return round_kernel(i.dtype);
-    case Opcode::load:
-      return load_kernel(i.dtype);
-    case Opcode::store:
-      return store_kernel(i.dtype);
-    case Opcode::constant:
-      return needs_rounding(i.dtype) ? round_kernel(i.dtype) : nullptr;
-    default:
-      return nullptr;
-  }
-}
-
-int64_t element_bytes(const Program& program) { return program.wide ? 8 : 4; }
-
-bool works_on_rows(const std::vector<Segment>& segments) {
-  return segments.size() == 1 && segments[0].columns != 1;
-}
-
 template <class T>
 void fill_with(void* out, T value, int64_t count) {
   std::fill_n(static_cast<T*>(out), count, value);
 }
 
+constexpr int64_t cache_line = 64;
+
 }  // namespace
-
-int64_t PreparedProgram::scratch_bytes() const { return (program->registers + 1) * register_bytes; }
-
-PreparedProgram prepare_tiles(const Program& program, int64_t columns, int64_t tile_rows) {
-  PreparedProgram prepared;
-  prepared.program = &program;
-  prepared.threads = thread_count();
-  prepared.end = program.instructions.size();
-  for (const Instruction& i : program.instructions) prepared.kernels.push_back(kernel_for(i));
-  prepared.tile_rows = tile_rows;
-  prepared.register_bytes = (tile_rows * columns * element_bytes(program) + 63) / 64 * 64;
-  return prepared;
-}
-
-PreparedProgram prepare_program(const Program& program, const std::vector<Segment>& segments) {
-  int64_t cost = static_cast<int64_t>(program.instructions.size()) + 1;
-  if (works_on_rows(segments)) {
-    int64_t columns = std::max<int64_t>(segments[0].columns, 1);  // rows may be empty
-    int64_t rows = std::max<int64_t>(1, most_tile_elements / columns);
-    PreparedProgram prepared = prepare_tiles(program, columns, rows);
-    prepared.by_rows = true;
-    prepared.grain = std::max(rows, grain_work / cost / columns);
-    return prepared;
-  }
-  int64_t room = stack_registers / (program.registers + 1) / element_bytes(program);
-  room = room / (room < 64 ? 16 : 64) * (room < 64 ? 16 : 64);  // whole cache lines
-  PreparedProgram prepared =
-      prepare_tiles(program, 1, std::clamp<int64_t>(room, 16, most_tile_elements));
-  for (const Segment& segment : segments) {
-    prepared.tiles +=
-        (segment.rows * segment.columns + prepared.tile_rows - 1) / prepared.tile_rows;
-  }
-  prepared.grain = std::max<int64_t>(1, grain_work / cost / prepared.tile_rows);
-  if (segments.size() == 1) prepared.panels = panel_order(segments[0]);
-  return prepared;
-}
 
 ProgramRun::ProgramRun(const PreparedProgram& prepared, const Segment& segment,
                        void* const* buffers, const Immediates* immediates, char* registers,
@@ -94,17 +25,17 @@ ProgramRun::ProgramRun(const PreparedProgram& prepared, const Segment& segment,
     : prepared_(prepared),
       segment_(segment),
       immediates_(immediates),
-      registers_(prepared.program->registers + 1) {
-  for (int r = 0; r < registers_; ++r) {
-    places_[r] = {registers + r * prepared.register_bytes, 0};
-  }
-  Place* place = places_ + registers_;
+      registers_(static_cast<int>(prepared.slots.size())) {
+  Place* place = places_;
+  for (int64_t slot : prepared.slots) *place++ = {registers + slot, 0};
   for (const Memory& memory : segment.memory) {
     int64_t size = static_cast<int64_t>(size_of(memory.dtype));
     char* base = memory.buffer < 0
                      ? nullptr
                      : static_cast<char*>(buffers[memory.buffer]) + memory.layout.offset * size;
-    *place++ = {base, memory.row ? size : size * segment.columns};
+    bool pitched = !memory.row && !memory.contiguous && memory.layout.shape.rank() == 2;
+    int64_t step = memory.row ? 1 : pitched ? memory.layout.strides[0] : segment.columns;
+    *place++ = {base, step * size};
   }
   const Program& program = *prepared.program;
   for (int i = 0; i < program.once; ++i) {
@@ -112,10 +43,13 @@ ProgramRun::ProgramRun(const PreparedProgram& prepared, const Segment& segment,
   }
 }
 
-// A register in which every element is the same number, for all tiles.
+// A register that holds one number, for all tiles: just that, or repeated over a tile for those who
+// read no single numbers.
 void ProgramRun::fill(const Instruction& i, int64_t tile_rows) {
   char* out = places_[i.out].base;
-  int64_t count = i.row ? tile_rows : tile_rows * segment_.columns;
+  int64_t count = !prepared_.filled[static_cast<size_t>(i.out)] ? 1
+                  : i.row                                       ? tile_rows
+                                                                : tile_rows * segment_.columns;
   if (i.code == Opcode::load) {
     const void* in[1] = {address(static_cast<int16_t>(~i.index), 0)};
     alignas(8) char one[8];
@@ -149,15 +83,16 @@ void ProgramRun::fill(const Instruction& i, int64_t tile_rows) {
   }
 }
 
-void ProgramRun::load(const Instruction& i, Kernel kernel, int64_t first, int64_t count) {
+void ProgramRun::load(const Step& step, int64_t first, int64_t count) {
+  const Instruction& i = *step.instruction;
   const Memory& memory = segment_.memory[static_cast<size_t>(i.index)];
   if (i.code == Opcode::iota) {
     // May be a stored value itself, and then lies in memory.
     char* out = address(i.out, i.row ? first : first / std::max<int64_t>(segment_.columns, 1));
     strided_positions(out, size_of(i.type), memory.layout, first, count);
-    if (needs_rounding(i.dtype)) {
+    if (step.convert) {
       const void* in[1] = {out};
-      round_kernel(i.dtype)(out, in, count);
+      step.convert(out, in, count);
     }
     return;
   }
@@ -166,9 +101,9 @@ void ProgramRun::load(const Instruction& i, Kernel kernel, int64_t first, int64_
   const void* in[1] = {base + first * static_cast<int64_t>(size_of(memory.dtype))};
   bool native = memory.dtype != Dtype::boolean && size_of(memory.dtype) == size_of(i.type);
   if (!memory.contiguous) {
-    // The last register is for gathering what must still be converted.
+    // One register is for gathering what must still be converted.
     size_t size = size_of(memory.dtype);
-    char* gathered = native ? out : places_[registers_ - 1].base;
+    char* gathered = native ? out : places_[prepared_.program->registers].base;
     if (panel_ && i.index == prepared_.panels.memory) {
       int64_t row = (first - panel_first_) / prepared_.panels.columns;
       const char* from = panel_ + row * panel_pitch * static_cast<int64_t>(size);
@@ -179,7 +114,7 @@ void ProgramRun::load(const Instruction& i, Kernel kernel, int64_t first, int64_
     if (native) return;
     in[0] = gathered;
   }
-  kernel(out, in, count);
+  step.convert(out, in, count);
 }
 
 void ProgramRun::read_panel(void* panel, int64_t first, int64_t rows, int64_t columns) {
@@ -190,47 +125,72 @@ void ProgramRun::read_panel(void* panel, int64_t first, int64_t rows, int64_t co
   panel_first_ = first;
 }
 
-void ProgramRun::execute(const Instruction& i, Kernel kernel, int64_t first, int64_t rows) {
+void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
+  const Instruction& i = *step.instruction;
   int64_t columns = segment_.columns;
   int64_t count = i.row ? rows : rows * columns;
-  switch (i.code) {
-    case Opcode::load:
-    case Opcode::iota:
-      load(i, kernel, i.row ? first : first * columns, count);
-      break;
-    case Opcode::constant:
-      break;
-    case Opcode::random: {
-      const Immediates& key = immediates_[segment_.constants[static_cast<size_t>(i.index)]];
-      RandomSource source = is_floating(i.dtype) ? uniform_source(i.type) : bits_source();
-      source(address(i.out, first), {key.value[0], key.value[1]},
-             static_cast<uint64_t>(i.row ? first : first * columns), count);
-      break;
-    }
-    case Opcode::reduce:
-      row_reduction(static_cast<Reduction>(i.detail), i.type)(
-          address(i.out, first), address(i.in[0], first), rows, columns);
-      break;
-    case Opcode::expand:
-      row_expansion(size_of(i.type))(address(i.out, first), address(i.in[0], first), rows, columns);
-      break;
-    case Opcode::store: {
-      const void* in[1] = {address(i.in[0], first)};
-      kernel(address(static_cast<int16_t>(~i.index), first), in, count);
-      break;
-    }
-    default: {
-      const void* in[3];
-      for (int k = 0; k < 3 && i.in[k] != no_place; ++k) in[k] = address(i.in[k], first);
-      kernel(address(i.out, first), in, count);
-    }
+  if (i.code == Opcode::load || i.code == Opcode::iota) {
+    load(step, i.row ? first : first * columns, count);
+    return;
+  }
+  char* out = address(step.out, first);
+  if (step.draw) {
+    const Immediates& key = immediates_[segment_.constants[static_cast<size_t>(i.index)]];
+    step.draw(out, {key.value[0], key.value[1]},
+              static_cast<uint64_t>(i.row ? first : first * columns), count);
+    return;
+  }
+  const void* in[1] = {address(step.in[0].place, first)};
+  if (step.reduce) {
+    step.reduce(out, in[0], rows, columns);
+  } else if (step.expand) {
+    step.expand(out, in[0], rows, columns);
+  } else {
+    step.convert(out, in, count);
   }
 }
 
-void ProgramRun::run(int64_t first, int64_t rows) {
-  const Program& program = *prepared_.program;
-  for (size_t i = static_cast<size_t>(program.once); i < prepared_.end; ++i) {
-    execute(program.instructions[i], prepared_.kernels[i], first, rows);
+void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
+  int64_t columns = segment_.columns;
+  // Of what the next rows lie in, each step fetches a few lines while it computes.
+  struct Stretch {
+    const char *at, *end;
+    int64_t share;
+  };
+  Stretch stretches[most_ahead];
+  int fetched = 0;
+  for (size_t s = 0; ahead > 0 && s < prepared_.ahead.size(); ++s) {
+    int16_t m = prepared_.ahead[s];
+    int64_t size = static_cast<int64_t>(size_of(segment_.memory[static_cast<size_t>(m)].dtype));
+    int64_t bytes = ahead * columns * size, steps = static_cast<int64_t>(prepared_.steps.size());
+    const char* at = address(static_cast<int16_t>(~m), first + rows);
+    int64_t share = (bytes / steps + cache_line - 1) / cache_line * cache_line;
+    stretches[fetched++] = {at, at + bytes, share};
+  }
+  for (const Step& step : prepared_.steps) {
+    for (int s = 0; s < fetched; ++s) {
+      Stretch& stretch = stretches[s];
+      const char* end = std::min(stretch.at + stretch.share, stretch.end);
+      for (; stretch.at < end; stretch.at += cache_line) __builtin_prefetch(stretch.at);
+    }
+    if (!step.operate) {
+      execute(step, first, rows);
+      continue;
+    }
+    const Instruction& i = *step.instruction;
+    Input in[3];
+    for (int k = 0; k < 3 && step.in[k].place != no_place; ++k) {
+      const Source& source = step.in[k];
+      in[k] = {address(source.place, first), source.pitch, source.repeated};
+    }
+    char* out = address(step.out, first);
+    if (i.row) {
+      step.operate(out, in, 1, rows);
+    } else if (step.flat) {
+      step.operate(out, in, 1, rows * columns);
+    } else {
+      step.operate(out, in, rows, columns);
+    }
   }
 }
 
@@ -265,14 +225,16 @@ void run_program(const PreparedProgram& prepared, const std::vector<Segment>& se
                  void* const* buffers, const Immediates* immediates, char* scratch) {
   int64_t tile = prepared.tile_rows;
   if (prepared.by_rows) {
-    const Segment& segment = segments[0];
+    const Segment& segment = prepared.by_columns.empty() ? segments[0] : prepared.by_columns[0];
     parallel_workers(segment.rows, prepared.grain, prepared.threads,
                      [&](int worker, int64_t begin, int64_t end) {
                        ProgramRun run(prepared, segment, buffers, immediates,
-                                      scratch + worker * prepared.scratch_bytes(),
+                                      scratch + worker * prepared.scratch_bytes,
                                       std::min(tile, end - begin));
-                       for (int64_t row = begin; row < end; row += tile)
-                         run.run(row, std::min(tile, end - row));
+                       for (int64_t row = begin; row < end; row += tile) {
+                         int64_t rows = std::min(tile, end - row);
+                         run.run(row, rows, std::min(tile, end - row - rows));
+                       }
                      });
     return;
   }
@@ -288,7 +250,8 @@ void run_program(const PreparedProgram& prepared, const std::vector<Segment>& se
       if (from >= to) continue;
       ProgramRun run(prepared, segment, buffers, immediates, registers, std::min(tile, count));
       for (int64_t t = from; t < to; ++t) {
-        run.run(t * tile, std::min(tile, count - t * tile));
+        int64_t first = t * tile, rows = std::min(tile, count - first);
+        run.run(first, rows, t + 1 < to ? std::min(tile, count - first - rows) : 0);
       }
     }
   });

@@ -14,37 +14,69 @@ namespace mt::cpu {
 
 // Bytes on the stack for the registers of element-wise programs.
 constexpr int64_t stack_registers = 64 << 10;
+// Operands that are fetched ahead.
+constexpr size_t most_ahead = 8;
+
+// An operand of a step: where it lies, and how it goes on from one row of the tile to the next.
+struct Source {
+  int16_t place = no_place;
+  bool repeated = false;  // one number for each row
+  int64_t pitch = 0;      // bytes
+};
+
+// An instruction made ready: one of the kernels, what it reads and where it writes.
+struct Step {
+  const Instruction* instruction = nullptr;
+  Operator operate = nullptr;
+  Kernel convert = nullptr;  // also loads and stores
+  RowReduction reduce = nullptr;
+  RowExpansion expand = nullptr;
+  RandomSource draw = nullptr;
+  bool flat = true;  // its operands go on from row to row as if the tile were one
+  Source in[3];
+  int16_t out = no_place;
+};
 
 // A program made ready to run: kernels looked up, tile and grain chosen. Shared by all workers and
 // kept with the plan.
 struct PreparedProgram {
   const Program* program = nullptr;
-  size_t end = 0;  // how many of its instructions to run
-  std::vector<Kernel> kernels;
-  int threads = 1;             // most workers, for which there is scratch
-  int64_t tile_rows = 1;       // most rows of a tile
-  int64_t register_bytes = 0;  // of one register
-  int64_t grain = 1;           // rows, or tiles of an element-wise program, below which one worker
-                               // does it all
-  int64_t tiles = 0;           // element-wise: of all segments
-  bool by_rows = false;        // rows of several columns; its registers lie in scratch
-  PanelOrder panels;           // element-wise, one segment: how to go through it, if in panels
-
-  int64_t scratch_bytes() const;  // for one worker
+  std::vector<Segment> by_columns;  // an element-wise segment that is gone through row by row
+  std::vector<Step> steps;
+  // Where in scratch each register lies, then one to convert in, then those of `streamed`.
+  std::vector<int64_t> slots;
+  std::vector<int16_t> streamed;  // memory that is written past the caches
+  std::vector<bool> filled;       // of the registers that hold one number: repeated over a tile
+  std::vector<int16_t> ahead;     // memory that is fetched ahead of its tile
+  int64_t scratch_bytes = 0;      // for one worker
+  int threads = 1;                // most workers, for which there is scratch
+  int64_t tile_rows = 1;          // most rows of a tile
+  int64_t grain = 1;     // rows, or tiles of an element-wise program, below which one worker
+                         // does it all
+  int64_t tiles = 0;     // element-wise: of all segments
+  bool by_rows = false;  // rows of several columns; its registers lie in scratch
+  PanelOrder panels;     // element-wise, one segment: how to go through it, if in panels
 };
 
-PreparedProgram prepare_program(const Program& program, const std::vector<Segment>& segments);
+// `in_tiles`: it will be run over tiles of someone else's choice. The plan's buffers tell which
+// results take over an operand's memory.
+PreparedProgram prepare_program(const Program& program, const std::vector<Segment>& segments,
+                                const std::vector<Buffer>& buffers, bool in_tiles);
 // The same with tiles of `tile_rows` rows whose registers lie in scratch.
-PreparedProgram prepare_tiles(const Program& program, int64_t columns, int64_t tile_rows);
+PreparedProgram prepare_tiles(const Program& program, const Segment& segment, int64_t tile_rows);
 
 // One worker's run over one segment.
 class ProgramRun {
  public:
-  // `registers` has room for scratch_bytes(). At most `tile_rows` rows will be run at once.
+  // `registers` has room for scratch_bytes. At most `tile_rows` rows will be run at once.
   ProgramRun(const PreparedProgram& prepared, const Segment& segment, void* const* buffers,
              const Immediates* immediates, char* registers, int64_t tile_rows);
-  // Computes rows [first, first + rows).
-  void run(int64_t first, int64_t rows);
+  ~ProgramRun() {
+    if (!prepared_.streamed.empty()) finish_streaming();
+  }
+  ProgramRun(const ProgramRun&) = delete;
+  // Computes rows [first, first + rows). Meanwhile memory for the next `ahead` rows is fetched.
+  void run(int64_t first, int64_t rows, int64_t ahead = 0);
   // Reads `rows` rows of `columns` elements, from element `first` on, of the operand that the order
   // is about; the next runs are within them.
   void read_panel(void* panel, int64_t first, int64_t rows, int64_t columns);
@@ -62,9 +94,9 @@ class ProgramRun {
   // A group has at most 64 items, each with at most three loads, a store and a few registers.
   static constexpr int most_places = 768;
 
-  void execute(const Instruction& instruction, Kernel kernel, int64_t first, int64_t rows);
+  void execute(const Step& step, int64_t first, int64_t rows);
   void fill(const Instruction& instruction, int64_t tile_rows);
-  void load(const Instruction& instruction, Kernel kernel, int64_t first, int64_t count);
+  void load(const Step& step, int64_t first, int64_t count);
 
   const PreparedProgram& prepared_;
   const Segment& segment_;
@@ -75,7 +107,7 @@ class ProgramRun {
   Place places_[most_places];
 };
 
-// Runs a whole element-wise or row group in parallel. `scratch` holds scratch_bytes() for each
+// Runs a whole element-wise or row group in parallel. `scratch` holds scratch_bytes for each
 // worker.
 void run_program(const PreparedProgram& prepared, const std::vector<Segment>& segments,
                  void* const* buffers, const Immediates* immediates, char* scratch);

@@ -40,14 +40,14 @@ Segment flat(const Segment& segment) {
 }
 
 // Combines partial results [0, count) of `width` elements each, pairwise, into the first.
-void combine(Kernel kernel, char* partials, int64_t count, int64_t width, int64_t size) {
+void combine(Operator operate, char* partials, int64_t count, int64_t width, int64_t size) {
   if (count <= 1) return;
   int64_t half = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count))) / 2;
   char* right = partials + half * width * size;
-  combine(kernel, partials, half, width, size);
-  combine(kernel, right, count - half, width, size);
-  const void* in[2] = {partials, right};
-  kernel(partials, in, width);
+  combine(operate, partials, half, width, size);
+  combine(operate, right, count - half, width, size);
+  const Input in[2] = {{partials}, {right}};
+  operate(partials, in, 1, width);
 }
 
 // One panel of one long row: element j of the panel goes to lane j % row_lanes.
@@ -62,7 +62,7 @@ void reduce_in_lanes(const Group& group, const PreparedReduction& shape, const S
   parallel_workers(group.outer * shape.panels, grain, shape.elements.threads,
                    [&](int worker, int64_t begin, int64_t end) {
                      char* registers = scratch + worker * shape.worker_bytes;
-                     char* gathered = registers + shape.elements.scratch_bytes();
+                     char* gathered = registers + shape.elements.scratch_bytes;
                      ProgramRun run(shape.elements, segment, buffers, immediates, registers, chunk);
                      for (int64_t task = begin; task < end; ++task) {
                        int64_t row = task / shape.panels, first = task % shape.panels * shape.panel;
@@ -89,7 +89,7 @@ void reduce_in_columns(const Group& group, const PreparedReduction& shape, const
                        void* const* buffers, const Immediates* immediates, char* scratch,
                        char* partials) {
   int64_t size = static_cast<int64_t>(size_of(group.type));
-  Kernel kernel = elementwise_kernel(combiner(group.reduction), group.type);
+  Operator operate = elementwise_operator(combiner(group.reduction), group.type);
   alignas(64) char identities[chunk * 8];  // what each chain begins with
   alignas(8) char identity[8];
   row_reduction(group.reduction, group.type)(identity, nullptr, 1, 0);
@@ -118,8 +118,8 @@ void reduce_in_columns(const Group& group, const PreparedReduction& shape, const
             run.run(at, rows * width);
             const char* values = run.address(value, at);
             for (int64_t r = 0; r < rows; ++r) {
-              const void* in[2] = {result, values + r * width * size};
-              kernel(result, in, width);
+              const Input in[2] = {{result}, {values + r * width * size}};
+              operate(result, in, 1, width);
             }
           }
         }
@@ -131,12 +131,12 @@ void reduce_in_columns(const Group& group, const PreparedReduction& shape, const
 PreparedReduction prepare_reduction(const Group& group) {
   int64_t size = static_cast<int64_t>(size_of(group.type));
   PreparedReduction prepared;
-  prepared.elements = prepare_tiles(group.program, 1, chunk);
-  --prepared.elements.end;
+  prepared.elements = prepare_tiles(group.program, flat(group.segments[0]), chunk);
+  prepared.elements.steps.pop_back();  // the reduction
   prepared.panel = group.in_lanes ? row_panel : column_panel;
   prepared.panels = std::max<int64_t>(1, (group.reduced + prepared.panel - 1) / prepared.panel);
   prepared.worker_bytes =
-      prepared.elements.scratch_bytes() + (group.in_lanes ? rounded(row_panel * size) : 0);
+      prepared.elements.scratch_bytes + (group.in_lanes ? rounded(row_panel * size) : 0);
   prepared.partial_bytes = rounded(group.outer * prepared.panels * group.inner * size);
   return prepared;
 }
@@ -153,13 +153,13 @@ void run_reduction(const Group& group, const PreparedReduction& prepared, void* 
   (group.in_lanes ? reduce_in_lanes : reduce_in_columns)(group, prepared, segment, buffers,
                                                          immediates, scratch, partials);
   int64_t size = static_cast<int64_t>(size_of(group.type));
-  Kernel kernel = elementwise_kernel(combiner(group.reduction), group.type);
+  Operator operate = elementwise_operator(combiner(group.reduction), group.type);
   Kernel store = store_kernel(group.output.dtype);
   char* out = static_cast<char*>(buffers[group.output.buffer]);
   int64_t out_size = static_cast<int64_t>(size_of(group.output.dtype));
   for (int64_t o = 0; o < group.outer; ++o) {
     char* own = partials + o * prepared.panels * group.inner * size;
-    combine(kernel, own, prepared.panels, group.inner, size);
+    combine(operate, own, prepared.panels, group.inner, size);
     const void* in[1] = {own};
     store(out + o * group.inner * out_size, in, group.inner);
   }

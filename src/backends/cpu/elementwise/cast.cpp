@@ -81,6 +81,11 @@ struct IsTrue {
     return x != V(0);
   }
 };
+template <class From>
+void to_boolean(void* out, const void* const* inputs, int64_t n) {
+  const Input input{inputs[0]};
+  unary<IsTrue, From, true>(out, &input, 1, n);
+}
 
 template <class From>
 Kernel cast_from(Compute to) {
@@ -121,15 +126,15 @@ Kernel cast_of(Compute from, Compute to) {
 Kernel to_boolean_of(Compute from) {
   switch (from) {
     case Compute::f32:
-      return &unary<IsTrue, float>;
+      return &to_boolean<float>;
     case Compute::f64:
-      return &unary<IsTrue, double>;
+      return &to_boolean<double>;
     case Compute::i32:
-      return &unary<IsTrue, int32_t>;
+      return &to_boolean<int32_t>;
     case Compute::i64:
-      return &unary<IsTrue, int64_t>;
+      return &to_boolean<int64_t>;
     case Compute::u64:
-      return &unary<IsTrue, uint64_t>;
+      return &to_boolean<uint64_t>;
   }
   return nullptr;
 }

@@ -59,7 +59,7 @@ const char* instruction_set() {
   return hwy::TargetName(best_of(hwy::SupportedTargets() & kept_targets));
 }
 
-Kernel elementwise_kernel(Elementwise code, Compute type) {
+Operator elementwise_operator(Elementwise code, Compute type) {
   choose_instruction_set();
   size_t row = static_cast<size_t>(code);
   switch (type) {

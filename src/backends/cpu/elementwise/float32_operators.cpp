@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
-const Kernel* float32_table() { return kernel_table<float>(); }
+const Operator* float32_table() { return kernel_table<float>(); }
 }  // namespace HWY_NAMESPACE
 }  // namespace mt::cpu
 HWY_AFTER_NAMESPACE();
@@ -20,6 +20,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mt::cpu {
 HWY_EXPORT(float32_table);
-const Kernel* float32_operators() { return HWY_DYNAMIC_DISPATCH(float32_table)(); }
+const Operator* float32_operators() { return HWY_DYNAMIC_DISPATCH(float32_table)(); }
 }  // namespace mt::cpu
 #endif

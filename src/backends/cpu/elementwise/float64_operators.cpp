@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
-const Kernel* float64_table() { return kernel_table<double>(); }
+const Operator* float64_table() { return kernel_table<double>(); }
 }  // namespace HWY_NAMESPACE
 }  // namespace mt::cpu
 HWY_AFTER_NAMESPACE();
@@ -20,6 +20,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mt::cpu {
 HWY_EXPORT(float64_table);
-const Kernel* float64_operators() { return HWY_DYNAMIC_DISPATCH(float64_table)(); }
+const Operator* float64_operators() { return HWY_DYNAMIC_DISPATCH(float64_table)(); }
 }  // namespace mt::cpu
 #endif

@@ -12,9 +12,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
-const Kernel* int32_table() { return kernel_table<int32_t>(); }
-const Kernel* int64_table() { return kernel_table<int64_t>(); }
-const Kernel* uint64_table() { return kernel_table<uint64_t>(); }
+const Operator* int32_table() { return kernel_table<int32_t>(); }
+const Operator* int64_table() { return kernel_table<int64_t>(); }
+const Operator* uint64_table() { return kernel_table<uint64_t>(); }
 }  // namespace HWY_NAMESPACE
 }  // namespace mt::cpu
 HWY_AFTER_NAMESPACE();
@@ -24,8 +24,8 @@ namespace mt::cpu {
 HWY_EXPORT(int32_table);
 HWY_EXPORT(int64_table);
 HWY_EXPORT(uint64_table);
-const Kernel* int32_operators() { return HWY_DYNAMIC_DISPATCH(int32_table)(); }
-const Kernel* int64_operators() { return HWY_DYNAMIC_DISPATCH(int64_table)(); }
-const Kernel* uint64_operators() { return HWY_DYNAMIC_DISPATCH(uint64_table)(); }
+const Operator* int32_operators() { return HWY_DYNAMIC_DISPATCH(int32_table)(); }
+const Operator* int64_operators() { return HWY_DYNAMIC_DISPATCH(int64_table)(); }
+const Operator* uint64_operators() { return HWY_DYNAMIC_DISPATCH(uint64_table)(); }
 }  // namespace mt::cpu
 #endif

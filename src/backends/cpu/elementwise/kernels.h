@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fused program's instruction set on the CPU: one SIMD loop for each instruction and compute
-// type, chosen once for the machine's instruction set. All operands are contiguous.
+// type, chosen once for the machine's instruction set.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,27 @@
 
 namespace mt::cpu {
 
-// out[i] = f(inputs[0][i], inputs[1][i], ...) for i in [0, n). Touches exactly n elements; `out`
-// may be the same pointer as any input of the same element size, and needs no alignment.
-using Kernel = void (*)(void* out, const void* const* inputs, int64_t n);
+// What an operator reads in each row of its result: a row of elements, or one number that is
+// repeated. So constants, row values and operands that are broadcast need no copy.
+struct Input {
+  const void* data;
+  int64_t pitch = 0;  // bytes from what one row reads to what the next does
+  bool repeated = false;
+};
+// out[r * columns + j] = f(inputs[0](r, j), inputs[1](r, j), ...). Touches exactly these elements;
+// `out` may be the same pointer as any input of the same element size that is laid out like it, and
+// needs no alignment.
+using Operator = void (*)(void* out, const Input* inputs, int64_t rows, int64_t columns);
 
 // nullptr where the operator has no meaning for the type. Comparisons and logical operators write
 // i32; logical operators read i32.
-Kernel elementwise_kernel(Elementwise code, Compute type);
+Operator elementwise_operator(Elementwise code, Compute type);
 // inputs: i32 condition, then two values of `type`.
-Kernel select_kernel(Compute type);
+Operator select_operator(Compute type);
+
+// The same for conversions, whose operands are contiguous.
+using Kernel = void (*)(void* out, const void* const* inputs, int64_t n);
+
 // C conversion semantics, except that NaN and out-of-range floats saturate (NaN to 0), on every
 // instruction set alike.
 Kernel cast_kernel(Compute from, Compute to);
@@ -27,6 +39,10 @@ Kernel to_boolean_kernel(Compute from);
 // Memory of `dtype` to its compute type and back; storing rounds to nearest even or wraps.
 Kernel load_kernel(Dtype dtype);
 Kernel store_kernel(Dtype dtype);
+// A copy past the caches, which spares fetching the lines it overwrites; finish_streaming() before
+// another thread reads it.
+Kernel streaming_kernel(size_t element_size);
+void finish_streaming();
 // Compute type to compute type, as if stored to `dtype` and loaded again.
 Kernel round_kernel(Dtype dtype);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Row reductions in the order of ops/order.h, and their counterpart, repeating a value along a row.
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -101,11 +102,57 @@ HWY_INLINE hn::Vec<Tag<T>> load_row_end(const T* x, size_t n) {
   return hn::IfThenElse(hn::FirstN(d, n), load_first(d, x, n), identity);
 }
 
+// `together` rows next to each other at once: the lanes of one row are too few chains to keep the
+// adders busy.
+template <class Op, class T, size_t together>
+HWY_INLINE void reduce_together(T* y, const T* x, size_t count) {
+  constexpr Tag<T> d;
+  constexpr size_t lanes = lane_count<T>;
+  constexpr size_t vectors = row_lanes / lanes;
+  constexpr T nan = watches_nan<Op, T> ? std::numeric_limits<T>::quiet_NaN() : T(0);
+  const auto identity = hn::Set(d, Op::template identity<T>());
+  using Numbers = decltype(hn::Eq(identity, identity));
+  hn::Vec<Tag<T>> sums[together][vectors];
+  Numbers numbers[together];  // lanes that have seen no NaN
+  for (size_t r = 0; r < together; ++r) {
+    for (size_t k = 0; k < vectors; ++k) sums[r][k] = identity;
+    numbers[r] = hn::Eq(identity, identity);
+  }
+  auto take = [&](size_t r, size_t k, hn::Vec<Tag<T>> v) HWY_ATTR {
+    sums[r][k] = Op::combine(sums[r][k], v);
+    if constexpr (watches_nan<Op, T>) numbers[r] = hn::And(numbers[r], hn::Eq(v, v));
+  };
+  size_t j = 0;
+  for (; j + row_lanes <= count; j += row_lanes) {
+    HWY_UNROLL(4)
+    for (size_t r = 0; r < together; ++r) {
+      HWY_UNROLL(16)
+      for (size_t k = 0; k < vectors; ++k) {
+        take(r, k, hn::LoadU(d, x + r * count + j + k * lanes));
+      }
+    }
+  }
+  HWY_UNROLL(4)
+  for (size_t r = 0; r < together; ++r) {
+    const T* end = x + r * count + j;
+    size_t left = count - j;
+    for (size_t k = 0; k < vectors && left > 0; ++k, end += lanes) {
+      size_t some = std::min(left, lanes);
+      take(r, k, some == lanes ? hn::LoadU(d, end) : load_row_end<Op>(end, some));
+      left -= some;
+    }
+    for (size_t half = vectors / 2; half >= 1; half /= 2) {
+      for (size_t k = 0; k < half; ++k) sums[r][k] = Op::combine(sums[r][k], sums[r][k + half]);
+    }
+    y[r] = halve<Op>(d, sums[r][0]);
+    if (watches_nan<Op, T> && !hn::AllTrue(d, numbers[r])) y[r] = nan;
+  }
+}
+
 template <class Op, class T>
 void reduce_rows(void* out, const void* input, int64_t rows, int64_t columns) {
   constexpr Tag<T> d;
   constexpr size_t lanes = lane_count<T>;
-  constexpr size_t vectors = row_lanes / lanes;
   constexpr T nan = watches_nan<Op, T> ? std::numeric_limits<T>::quiet_NaN() : T(0);
   const auto identity = hn::Set(d, Op::template identity<T>());
   const size_t count = static_cast<size_t>(columns);
@@ -120,27 +167,13 @@ void reduce_rows(void* out, const void* input, int64_t rows, int64_t columns) {
     }
     return;
   }
-  for (int64_t r = 0; r < rows; ++r, x += count) {
-    hn::Vec<Tag<T>> sums[vectors];
-    for (size_t k = 0; k < vectors; ++k) sums[k] = identity;
-    auto numbers = hn::Eq(identity, identity);  // lanes that have seen no NaN
-    auto take = [&](size_t k, hn::Vec<Tag<T>> v) HWY_ATTR {
-      sums[k] = Op::combine(sums[k], v);
-      if constexpr (watches_nan<Op, T>) numbers = hn::And(numbers, hn::Eq(v, v));
-    };
-    size_t j = 0;
-    for (; j + row_lanes <= count; j += row_lanes) {
-      for (size_t k = 0; k < vectors; ++k) take(k, hn::LoadU(d, x + j + k * lanes));
-    }
-    for (size_t k = 0; k < vectors && j < count; ++k, j += lanes) {
-      take(k, j + lanes <= count ? hn::LoadU(d, x + j) : load_row_end<Op>(x + j, count - j));
-    }
-    for (size_t half = vectors / 2; half >= 1; half /= 2) {
-      for (size_t k = 0; k < half; ++k) sums[k] = Op::combine(sums[k], sums[k + half]);
-    }
-    y[r] = halve<Op>(d, sums[0]);
-    if (watches_nan<Op, T> && !hn::AllTrue(d, numbers)) y[r] = nan;
+  // Eight chains.
+  constexpr size_t together = std::clamp<size_t>(8 * lanes / row_lanes, 1, 4);
+  for (; rows >= static_cast<int64_t>(together); rows -= together, x += together * count) {
+    reduce_together<Op, T, together>(y, x, count);
+    y += together;
   }
+  for (; rows > 0; --rows, x += count) reduce_together<Op, T, 1>(y++, x, count);
 }
 
 template <class T>

@@ -7,7 +7,7 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/select.cpp"
 #include "hwy/foreach_target.h"
 
-#include "backends/cpu/elementwise/vector.h"
+#include "backends/cpu/elementwise/operators.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
@@ -29,27 +29,35 @@ HWY_INLINE Mask<T> to_mask(const int32_t* condition, size_t n) {
 }
 
 template <class T>
-void select_elements(void* out, const void* const* inputs, int64_t n) {
+void select_elements(void* out, const Input* inputs, int64_t rows, int64_t columns) {
   constexpr size_t lanes = lane_count<T>;
   constexpr Tag<T> d;
-  const int32_t* condition = static_cast<const int32_t*>(inputs[0]);
-  const T* a = static_cast<const T*>(inputs[1]);
-  const T* b = static_cast<const T*>(inputs[2]);
+  // As many conditions as elements, in a vector of which they may be half.
+  alignas(HWY_MAX_BYTES) int32_t conditions[lane_count<int32_t>];
+  alignas(HWY_MAX_BYTES) T blocks[2][lanes];
+  Cursor<int32_t> c(inputs[0]);
+  Cursor<T> a(inputs[1]), b(inputs[2]);
+  const size_t step_c = c.step / lane_count<int32_t> * lanes, step_a = a.step, step_b = b.step;
   T* y = static_cast<T*>(out);
-  size_t i = 0, count = static_cast<size_t>(n);
-  for (; i + lanes <= count; i += lanes) {
-    auto mask = to_mask<T>(condition + i, lanes);
-    hn::StoreU(hn::IfThenElse(mask.raw, hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, y + i);
-  }
-  if (i < count) {
-    size_t rest = count - i;
-    auto mask = to_mask<T>(condition + i, rest);
-    auto value = hn::IfThenElse(mask.raw, load_first(d, a + i, rest), load_first(d, b + i, rest));
-    store_first(d, value, y + i, rest);
+  for (; rows > 0; --rows) {
+    const char *m = c.begin(conditions), *p = a.begin(blocks[0]), *q = b.begin(blocks[1]);
+    size_t left = static_cast<size_t>(columns);
+    for (; left >= lanes; left -= lanes, y += lanes) {
+      auto mask = to_mask<T>(reinterpret_cast<const int32_t*>(m), lanes);
+      hn::StoreU(select(mask, load<T>(p), load<T>(q)).raw, d, y);
+      m += step_c;
+      p += step_a;
+      q += step_b;
+    }
+    if (left > 0) {
+      auto mask = to_mask<T>(reinterpret_cast<const int32_t*>(m), left);
+      store_first(d, select(mask, load<T>(p, left), load<T>(q, left)).raw, y, left);
+      y += left;
+    }
   }
 }
 
-Kernel select_of(bool wide) {
+Operator select_of(bool wide) {
   return wide ? &select_elements<uint64_t> : &select_elements<uint32_t>;
 }
 
@@ -60,7 +68,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mt::cpu {
 HWY_EXPORT(select_of);
-Kernel select_kernel(Compute type) {
+Operator select_operator(Compute type) {
   choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(select_of)(size_of(type) == 8);
 }

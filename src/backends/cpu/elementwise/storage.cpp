@@ -11,6 +11,7 @@
 #include "hwy/foreach_target.h"
 
 #include "backends/cpu/elementwise/vector.h"
+#include "hwy/cache_control.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
@@ -20,6 +21,20 @@ template <size_t size>
 void copy(void* out, const void* const* inputs, int64_t n) {
   if (out != inputs[0] && n > 0) memmove(out, inputs[0], static_cast<size_t>(n) * size);
 }
+
+template <size_t size>
+void stream(void* out, const void* const* inputs, int64_t n) {
+  constexpr Tag<uint32_t> d;
+  constexpr size_t lanes = lane_count<uint32_t>;
+  const uint32_t* x = static_cast<const uint32_t*>(inputs[0]);
+  uint32_t* y = static_cast<uint32_t*>(out);
+  size_t i = 0, count = static_cast<size_t>(n) * size / sizeof(uint32_t);
+  if (reinterpret_cast<uintptr_t>(out) % (lanes * sizeof(uint32_t)) == 0) {
+    for (; i + lanes <= count; i += lanes) hn::Stream(hn::LoadU(d, x + i), d, y + i);
+  }
+  memcpy(y + i, x + i, (count - i) * sizeof(uint32_t));
+}
+Kernel streaming_of(bool wide) { return wide ? &stream<8> : &stream<4>; }
 
 // One dtype's memory form, its compute type, and both directions for a vector and for a number.
 struct Float16 {
@@ -228,6 +243,12 @@ namespace mt::cpu {
 HWY_EXPORT(load_of);
 HWY_EXPORT(store_of);
 HWY_EXPORT(round_of);
+HWY_EXPORT(streaming_of);
+Kernel streaming_kernel(size_t element_size) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(streaming_of)(element_size == 8);
+}
+void finish_streaming() { hwy::FlushStream(); }
 Kernel load_kernel(Dtype dtype) {
   choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(load_of)(dtype);

@@ -6,11 +6,11 @@
 
 namespace mt::cpu {
 
-const Kernel* float32_operators();
-const Kernel* float64_operators();
-const Kernel* int32_operators();
-const Kernel* int64_operators();
-const Kernel* uint64_operators();
+const Operator* float32_operators();
+const Operator* float64_operators();
+const Operator* int32_operators();
+const Operator* int64_operators();
+const Operator* uint64_operators();
 
 // Chooses the instruction set on first use; every lookup calls it before it dispatches.
 void choose_instruction_set();

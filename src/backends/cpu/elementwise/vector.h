@@ -131,6 +131,10 @@ template <class T>
 HWY_INLINE bool any(Mask<T> mask) {
   return !hn::AllFalse(Tag<T>(), mask.raw);
 }
+template <class T>
+HWY_INLINE bool all(Mask<T> mask) {
+  return hn::AllTrue(Tag<T>(), mask.raw);
+}
 // a > b ? a : b, which on x86 is one instruction.
 template <class Raw>
 HWY_INLINE Raw ordered_max(Raw a, Raw b) {
@@ -321,9 +325,11 @@ HWY_INLINE Vector<uint64_t> sign(Vector<uint64_t> x) {
   return select(x == Vector<uint64_t>(0), x, Vector<uint64_t>(1));
 }
 
-// Memory: whole vectors, and the first n lanes without touching the rest.
+// Memory: whole vectors, and the first n lanes without touching the rest. A single number goes as
+// such, as it is soon read again: what a mask has written must first reach the cache.
 template <class D>
 HWY_INLINE hn::Vec<D> load_first(D d, const hn::TFromD<D>* from, size_t n) {
+  if (n == 1) return hn::Set(d, *from);
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
   if constexpr (sizeof(hn::TFromD<D>) >= 4) return hn::MaskedLoad(hn::FirstN(d, n), d, from);
 #endif
@@ -333,6 +339,10 @@ HWY_INLINE hn::Vec<D> load_first(D d, const hn::TFromD<D>* from, size_t n) {
 }
 template <class D>
 HWY_INLINE void store_first(D d, hn::Vec<D> v, hn::TFromD<D>* to, size_t n) {
+  if (n == 1) {
+    *to = hn::GetLane(v);
+    return;
+  }
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
   if constexpr (sizeof(hn::TFromD<D>) >= 4) {
     hn::BlendedStore(v, hn::FirstN(d, n), d, to);

@@ -14,9 +14,9 @@ constexpr int64_t stretch = 4096;  // neighbouring lines that are summed togethe
 
 template <class T>
 void add_rows(T* to, const T* a, const T* b, int64_t width) {
-  static const Kernel add_vectors = vector_addition<T>();
-  const void* in[2] = {a, b};
-  add_vectors(to, in, width);
+  static const Operator add_vectors = vector_addition<T>();
+  const Input in[2] = {{a}, {b}};
+  add_vectors(to, in, 1, width);
 }
 
 // x and y are [outer, length, inner].

@@ -36,10 +36,10 @@ template <class T>
 void add_strided(typename T::Sum* sums, int64_t step, const T* x, int64_t stride, int64_t count) {
   using Sum = typename T::Sum;
   if constexpr (sizeof(T) == sizeof(Sum)) {
-    static const Kernel add_vectors = vector_addition<Sum>();
+    static const Operator add_vectors = vector_addition<Sum>();
     if (step == 1 && stride == 1) {
-      const void* in[2] = {sums, x};
-      return add_vectors(sums, in, count);
+      const Input in[2] = {{sums}, {x}};
+      return add_vectors(sums, in, 1, count);
     }
   }
   for (int64_t c = 0; c < count; ++c) sums[c * step] += T::load(x[c * stride]);

@@ -52,13 +52,13 @@ void gather_elements(T* out, const T* x, const Indices& indices, const int64_t* 
 // One row of values onto a row of sums; `strides` of the values' dimensions.
 template <class T>
 void add_row(T* sum, const T* values, const Layout& inner, int64_t count) {
-  static const Kernel add_vectors = vector_addition<T>();
+  static const Operator add_vectors = vector_addition<T>();
   int last = inner.shape.rank() - 1;
   int64_t width = last < 0 ? 1 : inner.shape[last], stride = last < 0 ? 0 : inner.strides[last];
   auto add = [&](const T* from) {
     if (stride == 1 && add_vectors) {
-      const void* in[2] = {sum, from};
-      add_vectors(sum, in, width);
+      const Input in[2] = {{sum}, {from}};
+      add_vectors(sum, in, 1, width);
     } else {
       for (int64_t c = 0; c < width; ++c) sum[c] = static_cast<T>(sum[c] + from[c * stride]);
     }

@@ -27,11 +27,11 @@ void cumulative_sum_kernel(const NaiveCall& call);
 
 // The kernel that adds vectors of T; nullptr for narrow integers.
 template <class T>
-Kernel vector_addition() {
+Operator vector_addition() {
   if constexpr (std::is_floating_point_v<T>) {
-    return elementwise_kernel(Elementwise::add, sizeof(T) == 4 ? Compute::f32 : Compute::f64);
+    return elementwise_operator(Elementwise::add, sizeof(T) == 4 ? Compute::f32 : Compute::f64);
   } else if constexpr (sizeof(T) >= 4) {
-    return elementwise_kernel(Elementwise::add, sizeof(T) == 4 ? Compute::i32 : Compute::i64);
+    return elementwise_operator(Elementwise::add, sizeof(T) == 4 ? Compute::i32 : Compute::i64);
   }
   return nullptr;
 }

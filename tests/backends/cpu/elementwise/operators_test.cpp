@@ -173,13 +173,13 @@ void equals_scalar(Compute type) {
   for_each_instruction_set([&] {
     for (size_t r = 0; r < rows.size(); ++r) {
       const Row& row = rows[r].row;
-      Kernel kernel = elementwise_kernel(row.code, type);
+      Operator kernel = elementwise_operator(row.code, type);
       ASSERT_EQ(kernel != nullptr, rows[r].reference != nullptr) << row.name;
       if (!kernel) continue;
       size_t size = row.boolean ? 4 : sizeof(T);
       std::vector<unsigned char> out(n * size);
-      const void* inputs[] = {a.data(), b.data()};
-      kernel(out.data(), inputs, static_cast<int64_t>(n));
+      const Input inputs[] = {{a.data()}, {b.data()}};
+      kernel(out.data(), inputs, 1, static_cast<int64_t>(n));
       int wrong = 0;
       for (size_t i = 0; i < n && wrong < 3; ++i) {
         uint64_t got = 0;
@@ -208,14 +208,14 @@ void exactly_n(Compute type) {
   for_each_instruction_set([&] {
     for (const auto& [row, reference] : rows_of<T>()) {
       if (!reference) continue;
-      Kernel kernel = elementwise_kernel(row.code, type);
+      Operator kernel = elementwise_operator(row.code, type);
       size_t size = row.boolean ? 4 : sizeof(T);
       for (size_t n = 0; n <= 35; ++n) {
         std::vector<T> x(a.begin() + 40, a.begin() + 40 + static_cast<ptrdiff_t>(n));
         std::vector<T> y(b.begin() + 40, b.begin() + 40 + static_cast<ptrdiff_t>(n));
-        const void* inputs[] = {x.data(), y.data()};
+        Input inputs[] = {{x.data()}, {y.data()}};
         std::vector<unsigned char> out(n * size + 128, 0xA5);
-        kernel(out.data() + 64, inputs, static_cast<int64_t>(n));
+        kernel(out.data() + 64, inputs, 1, static_cast<int64_t>(n));
         for (size_t i = 0; i < 64; ++i) {
           ASSERT_EQ(out[i], 0xA5) << row.name << " n " << n;
           ASSERT_EQ(out[64 + n * size + i], 0xA5) << row.name << " n " << n;
@@ -227,8 +227,8 @@ void exactly_n(Compute type) {
         }
         if (size != sizeof(T) || n == 0) continue;
         std::vector<T> in_place = row.arity == 2 ? y : x;
-        inputs[row.arity - 1] = in_place.data();
-        kernel(in_place.data(), inputs, static_cast<int64_t>(n));
+        inputs[row.arity - 1].data = in_place.data();
+        kernel(in_place.data(), inputs, 1, static_cast<int64_t>(n));
         for (size_t i = 0; i < n; ++i) {
           uint64_t got = pattern_of(in_place[i]);
           ASSERT_TRUE(same<T>(got, reference(x[i], y[i]), row.boolean)) << row.name << " in place";
@@ -243,6 +243,87 @@ TEST(ElementwiseOperators, TouchExactlyNInt32) { exactly_n<int32_t>(Compute::i32
 TEST(ElementwiseOperators, TouchExactlyNInt64) { exactly_n<int64_t>(Compute::i64); }
 TEST(ElementwiseOperators, TouchExactlyNUint64) { exactly_n<uint64_t>(Compute::u64); }
 
+// Rows of elements that are next to each other or further apart, and numbers repeated along a row:
+// the same values as element by element.
+template <class T>
+void reads_rows(Compute type) {
+  std::vector<T> a, b;
+  make_operands(a, b, 3000);
+  constexpr size_t rows = 3;
+  for_each_instruction_set([&] {
+    for (const auto& [row, reference] : rows_of<T>()) {
+      if (!reference) continue;
+      Operator kernel = elementwise_operator(row.code, type);
+      size_t size = row.boolean ? 4 : sizeof(T);
+      for (size_t columns : {1, 7, 33, 100}) {
+        size_t pitch = columns + 5;
+        for (size_t start = 0; start + rows * pitch <= a.size(); start += 1009) {
+          for (int form = 0; form < 4; ++form) {
+            bool repeated[2] = {(form & 1) != 0, (form & 2) != 0};
+            int64_t bytes = static_cast<int64_t>(pitch * sizeof(T));
+            const Input inputs[] = {{a.data() + start, bytes, repeated[0]},
+                                    {b.data() + start, bytes, repeated[1]}};
+            std::vector<unsigned char> out(rows * columns * size);
+            kernel(out.data(), inputs, rows, static_cast<int64_t>(columns));
+            for (size_t r = 0; r < rows; ++r) {
+              for (size_t j = 0; j < columns; ++j) {
+                size_t at = start + r * pitch;
+                T x = a[at + (repeated[0] ? 0 : j)], y = b[at + (repeated[1] ? 0 : j)];
+                uint64_t got = 0;
+                memcpy(&got, out.data() + (r * columns + j) * size, size);
+                ASSERT_TRUE(same<T>(got, reference(x, y), row.boolean))
+                    << row.name << "(" << +x << ", " << +y << "), form " << form;
+              }
+            }
+          }
+        }
+      }
+    }
+  });
+}
+TEST(ElementwiseOperators, ReadRowsFloat32) { reads_rows<float>(Compute::f32); }
+TEST(ElementwiseOperators, ReadRowsFloat64) { reads_rows<double>(Compute::f64); }
+TEST(ElementwiseOperators, ReadRowsInt32) { reads_rows<int32_t>(Compute::i32); }
+TEST(ElementwiseOperators, ReadRowsInt64) { reads_rows<int64_t>(Compute::i64); }
+TEST(ElementwiseOperators, ReadRowsUint64) { reads_rows<uint64_t>(Compute::u64); }
+
+// Division by a number that stays takes a way of its own, which must end at the same bits.
+template <class T>
+void divides(Compute type) {
+  std::mt19937_64 random(7);
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  constexpr int mantissa = std::numeric_limits<T>::digits - 1;
+  auto number = [&](int most_exponent) {
+    int shift = static_cast<int>(random() % 4) * mantissa / 4;  // also short mantissas
+    auto digits = static_cast<Bits>(random() % (Bits{1} << mantissa)) >> shift << shift;
+    if (random() % 4 == 0) digits = (Bits{1} << mantissa) - 1 - static_cast<Bits>(random() % 4);
+    T value = static_cast<T>(digits | Bits{1} << mantissa);
+    int exponent = static_cast<int>(random() % static_cast<unsigned>(2 * most_exponent + 1));
+    value = std::ldexp(value, exponent - most_exponent - mantissa);
+    return random() % 2 ? value : -value;
+  };
+  constexpr size_t n = 4099;
+  Operator kernel = elementwise_operator(Elementwise::div, type);
+  for (int round = 0; round < 2000; ++round) {
+    // Mostly everyday numbers, then everything there is.
+    int exponent = round % 4 ? 8 : std::numeric_limits<T>::max_exponent + mantissa;
+    std::vector<T> x(n), y(n);
+    for (T& v : x) v = random() % 64 ? number(exponent) : T(0) * number(1);
+    if (round % 5 == 0) x[n / 2] = std::numeric_limits<T>::infinity();
+    T d = number(exponent);
+    const Input inputs[] = {{x.data()}, {&d, 0, true}};
+    kernel(y.data(), inputs, 1, n);
+    for (size_t i = 0; i < n; ++i) {
+      ASSERT_TRUE(same<T>(pattern_of(y[i]), pattern_of(x[i] / d), false))
+          << std::hexfloat << x[i] << " / " << d << " is not " << y[i];
+    }
+  }
+}
+TEST(ElementwiseOperators, DivideByTheSameNumberExactly) {
+  divides<float>(Compute::f32);
+  divides<double>(Compute::f64);
+}
+
 template <class T>
 void selects(Compute type) {
   for_each_instruction_set([&] {
@@ -254,8 +335,8 @@ void selects(Compute type) {
         a[i] = T(i + 1), b[i] = T(100 + i);
       }
       std::vector<T> out(n + 1, T(77));
-      const void* inputs[] = {condition.data(), a.data(), b.data()};
-      select_kernel(type)(out.data(), inputs, static_cast<int64_t>(n));
+      const Input inputs[] = {{condition.data()}, {a.data()}, {b.data()}};
+      select_operator(type)(out.data(), inputs, 1, static_cast<int64_t>(n));
       for (size_t i = 0; i < n; ++i) ASSERT_EQ(out[i], condition[i] ? a[i] : b[i]);
       ASSERT_EQ(out[n], T(77));
     }

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes a program ready: which kernel runs each instruction, and what can be read where it lies.
+#include <algorithm>
+
+#include "backends/cpu/parallel.h"
+#include "backends/cpu/program.h"
+
+namespace mt::cpu {
+namespace {
+
+// A tile; large enough to hide the dispatch of an instruction, small enough for a handful of them
+// to stay in the first cache.
+constexpr int64_t most_tile_elements = 1024;
+// Instructions times elements below which a second worker costs more than it brings.
+constexpr int64_t grain_work = 64 << 10;
+// Bytes beyond which memory is fetched ahead, and results are written past the caches.
+constexpr int64_t second_cache = 2 << 20, last_cache = 32 << 20;
+// Columns for which an element-wise program goes row by row, to read broadcast operands as they
+// are.
+constexpr int64_t fewest_columns = 16, most_columns = 4096;
+
+int64_t rounded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+bool is_operator(const Instruction& i) {
+  return i.code == Opcode::elementwise || i.code == Opcode::select;
+}
+
+bool is_native(const Memory& memory) {
+  return memory.dtype != Dtype::boolean && !needs_rounding(memory.dtype);
+}
+
+// Whether each row of `columns` elements is one stretch of memory, or one number repeated.
+bool is_regular(const Memory& memory, int64_t columns) {
+  const Layout& layout = memory.layout;
+  return is_native(memory) && !memory.row && !memory.contiguous && layout.shape.rank() == 2 &&
+         layout.shape[1] == columns && (layout.strides[1] == 1 || layout.strides[1] == 0);
+}
+
+class Preparation {
+ public:
+  Preparation(const Program& program, const Segment& segment, std::vector<int16_t> streamed,
+              PreparedProgram* prepared)
+      : code_(program.instructions),
+        registers_(static_cast<int16_t>(program.registers)),
+        once_(static_cast<size_t>(program.once)),
+        segment_(segment),
+        prepared_(*prepared),
+        instead_(static_cast<size_t>(program.registers)) {
+    prepared_.streamed = std::move(streamed);
+    prepared_.filled.assign(static_cast<size_t>(program.registers), false);
+  }
+
+  void run() {
+    for (size_t at = 0; at < once_; ++at) {
+      instead_[static_cast<size_t>(code_[at].out)] = {code_[at].out, true, 0};
+      if (!only_operators_read(at)) prepared_.filled[static_cast<size_t>(code_[at].out)] = true;
+    }
+    for (size_t at = once_; at < code_.size(); ++at) {
+      const Instruction& i = code_[at];
+      Source source = readable_instead(at);
+      if (source.place == no_place) add(i);
+      if (i.out >= 0) instead_[static_cast<size_t>(i.out)] = source;
+    }
+  }
+
+ private:
+  // Whether nothing but operators reads the register that instruction `at` writes.
+  bool only_operators_read(size_t at) const {
+    int16_t made = code_[at].out;
+    for (size_t later = at + 1; later < code_.size(); ++later) {
+      const Instruction& i = code_[later];
+      bool reads = std::find(i.in, i.in + 3, made) != i.in + 3;
+      if (reads && !is_operator(i)) return false;
+      if (i.out == made) break;
+    }
+    return true;
+  }
+
+  // What operators can read instead of the copy that a load or an expansion would make.
+  Source readable_instead(size_t at) const {
+    const Instruction& i = code_[at];
+    if (i.out < 0 || !only_operators_read(at)) return {};
+    if (i.code == Opcode::expand) {
+      return {i.in[0], true, static_cast<int64_t>(size_of(i.type))};
+    }
+    if (i.code != Opcode::load || i.row) return {};
+    const Memory& memory = segment_.memory[static_cast<size_t>(i.index)];
+    if (!is_regular(memory, segment_.columns)) return {};
+    int64_t pitch = memory.layout.strides[0] * static_cast<int64_t>(size_of(memory.dtype));
+    return {static_cast<int16_t>(~i.index), memory.layout.strides[1] == 0, pitch};
+  }
+
+  void add(const Instruction& i) {
+    Step step;
+    step.instruction = &i;
+    switch (i.code) {
+      case Opcode::elementwise:
+        step.operate = elementwise_operator(static_cast<Elementwise>(i.detail), i.from);
+        break;
+      case Opcode::select:
+        step.operate = select_operator(i.type);
+        break;
+      case Opcode::cast:
+        step.convert = cast_kernel(i.from, i.type);
+        break;
+      case Opcode::to_boolean:
+        step.convert = to_boolean_kernel(i.from);
+        break;
+      case Opcode::round:
+        step.convert = round_kernel(i.dtype);
+        break;
+      case Opcode::load:
+        step.convert = load_kernel(i.dtype);
+        break;
+      case Opcode::store:
+        step.convert = store_kernel(i.dtype);
+        break;
+      case Opcode::iota:
+        if (needs_rounding(i.dtype)) step.convert = round_kernel(i.dtype);
+        break;
+      case Opcode::reduce:
+        step.reduce = row_reduction(static_cast<Reduction>(i.detail), i.type);
+        break;
+      case Opcode::expand:
+        step.expand = row_expansion(size_of(i.type));
+        break;
+      case Opcode::random:
+        step.draw = is_floating(i.dtype) ? uniform_source(i.type) : bits_source();
+        break;
+      case Opcode::constant:
+        break;
+    }
+    for (int k = 0; k < 3 && i.in[k] != no_place; ++k) {
+      Source& source = step.in[k];
+      int16_t place = moved(i.in[k]);
+      bool condition = i.code == Opcode::select && k == 0;
+      Compute type = condition ? Compute::i32 : i.code == Opcode::elementwise ? i.from : i.type;
+      source = {place, false, segment_.columns * static_cast<int64_t>(size_of(type))};
+      if (!step.operate || i.in[k] < 0) continue;
+      const Source& instead = instead_[static_cast<size_t>(i.in[k])];
+      if (instead.place == no_place) continue;
+      source = instead;
+      if (source.pitch != 0 || !source.repeated) step.flat = false;
+    }
+    step.out = i.code == Opcode::store ? static_cast<int16_t>(~i.index) : i.out;
+    int16_t target = step.operate ? moved(step.out) : step.out;
+    if (target == step.out) {
+      prepared_.steps.push_back(step);
+      return;
+    }
+    // Where it is read again it is still in the register.
+    Step copy;
+    copy.instruction = &i;
+    copy.convert = streaming_kernel(size_of(i.type));
+    copy.in[0].place = target;
+    copy.out = step.out;
+    step.out = target;
+    prepared_.steps.push_back(step);
+    prepared_.steps.push_back(copy);
+  }
+
+  // The register that stands for memory that is written past the caches.
+  int16_t moved(int16_t place) const {
+    const std::vector<int16_t>& streamed = prepared_.streamed;
+    auto found = std::find(streamed.begin(), streamed.end(), static_cast<int16_t>(~place));
+    if (place >= 0 || found == streamed.end()) return place;
+    return static_cast<int16_t>(registers_ + 1 + (found - streamed.begin()));
+  }
+
+  const std::vector<Instruction>& code_;
+  int16_t registers_;
+  size_t once_;
+  const Segment& segment_;
+  PreparedProgram& prepared_;
+  std::vector<Source> instead_;  // for each register, what operators read instead of it
+};
+
+// Where the registers lie: the numbers next to each other, then tiles.
+void place_registers(const Program& program, int64_t register_bytes, PreparedProgram* prepared) {
+  std::vector<int64_t>& slots = prepared->slots;
+  slots.assign(static_cast<size_t>(program.registers) + 1 + prepared->streamed.size(), -1);
+  int64_t bytes = 0;
+  for (int i = 0; i < program.once; ++i) {
+    size_t out = static_cast<size_t>(program.instructions[static_cast<size_t>(i)].out);
+    if (prepared->filled[out]) continue;
+    slots[out] = bytes;
+    bytes += 8;
+  }
+  bytes = rounded(bytes);
+  for (int64_t& slot : slots) {
+    if (slot >= 0) continue;
+    slot = bytes;
+    bytes += register_bytes;
+  }
+  prepared->scratch_bytes = bytes;
+}
+
+int64_t bytes_of(const Segment& segment, const Memory& memory) {
+  return segment.rows * segment.columns * static_cast<int64_t>(size_of(memory.dtype));
+}
+
+// Fresh memory, more of it than the last cache keeps, that operators write in its own type.
+std::vector<int16_t> streamed_by(const Program& program, const std::vector<Segment>& segments,
+                                 const std::vector<Buffer>& buffers) {
+  std::vector<int16_t> streamed;
+  for (const Instruction& i : program.instructions) {
+    if (segments.size() > 1 || !is_operator(i) || i.row || i.out >= 0) continue;
+    const Memory& memory = segments[0].memory[static_cast<size_t>(~i.out)];
+    bool fresh = buffers[static_cast<size_t>(memory.buffer)].donor < 0;
+    if (fresh && bytes_of(segments[0], memory) >= last_cache) {
+      streamed.push_back(static_cast<int16_t>(~i.out));
+    }
+  }
+  return streamed;
+}
+
+// The memory to fetch ahead of the tile that reads or writes it: what goes on from tile to tile, if
+// it is more than the second cache keeps.
+std::vector<int16_t> fetched_ahead(const std::vector<Segment>& segments,
+                                   const std::vector<int16_t>& streamed) {
+  std::vector<int16_t> ahead;
+  int64_t bytes = 0;
+  for (const Segment& segment : segments) {
+    for (size_t m = 0; m < segment.memory.size(); ++m) {
+      const Memory& memory = segment.memory[m];
+      if (memory.buffer < 0 || !memory.contiguous || memory.row) continue;
+      bytes += bytes_of(segment, memory);
+      auto index = static_cast<int16_t>(m);
+      if (std::find(streamed.begin(), streamed.end(), index) != streamed.end()) continue;
+      if (&segment == &segments[0] && ahead.size() < most_ahead) ahead.push_back(index);
+    }
+  }
+  return bytes > second_cache ? ahead : std::vector<int16_t>();
+}
+
+int64_t element_bytes(const Program& program) { return program.wide ? 8 : 4; }
+
+int64_t cost_of(const Program& program) {
+  return static_cast<int64_t>(program.instructions.size()) + 1;
+}
+
+// The columns to go through an element-wise segment by, if some operand is broadcast to its rows or
+// along them; else 0.
+int64_t columns_of(const Segment& segment) {
+  for (const Memory& memory : segment.memory) {
+    if (memory.layout.shape.rank() != 2) continue;
+    int64_t columns = memory.layout.shape[1];
+    if (columns >= fewest_columns && columns <= most_columns && is_regular(memory, columns)) {
+      return columns;
+    }
+  }
+  return 0;
+}
+
+void set_tiles(const Segment& segment, int64_t rows, PreparedProgram* prepared) {
+  const Program& program = *prepared->program;
+  prepared->tile_rows = rows;
+  int64_t columns = std::max<int64_t>(segment.columns, 1);  // of no columns there are row values
+  place_registers(program, rounded(rows * columns * element_bytes(program)), prepared);
+}
+
+PreparedProgram prepare_steps(const Program& program, const Segment& segment,
+                              std::vector<int16_t> streamed) {
+  PreparedProgram prepared;
+  prepared.program = &program;
+  prepared.threads = thread_count();
+  Preparation(program, segment, std::move(streamed), &prepared).run();
+  return prepared;
+}
+
+PreparedProgram prepare_rows(const Program& program, const Segment& segment,
+                             std::vector<int16_t> streamed) {
+  PreparedProgram prepared = prepare_steps(program, segment, std::move(streamed));
+  int64_t columns = std::max<int64_t>(segment.columns, 1);
+  int64_t rows = std::max<int64_t>(1, most_tile_elements / columns);
+  set_tiles(segment, rows, &prepared);
+  prepared.by_rows = true;
+  prepared.grain = std::max(rows, grain_work / cost_of(program) / columns);
+  prepared.ahead = fetched_ahead({segment}, prepared.streamed);
+  return prepared;
+}
+
+}  // namespace
+
+PreparedProgram prepare_tiles(const Program& program, const Segment& segment, int64_t tile_rows) {
+  PreparedProgram prepared = prepare_steps(program, segment, {});
+  set_tiles(segment, tile_rows, &prepared);
+  return prepared;
+}
+
+PreparedProgram prepare_program(const Program& program, const std::vector<Segment>& segments,
+                                const std::vector<Buffer>& buffers, bool in_tiles) {
+  const Segment& first = segments[0];
+  std::vector<int16_t> streamed;
+  if (!in_tiles) streamed = streamed_by(program, segments, buffers);
+  if (segments.size() == 1 && first.columns != 1) {
+    return prepare_rows(program, first, std::move(streamed));
+  }
+  PanelOrder panels;
+  if (segments.size() == 1 && !in_tiles) {
+    panels = panel_order(first);
+    int64_t columns = columns_of(first);
+    if (panels.memory < 0 && columns > 0) {
+      Segment segment = first;
+      segment.columns = columns;
+      segment.rows = first.rows / columns;
+      PreparedProgram prepared = prepare_rows(program, segment, std::move(streamed));
+      prepared.by_columns.push_back(std::move(segment));
+      return prepared;
+    }
+  }
+  PreparedProgram prepared = prepare_steps(program, first, std::move(streamed));
+  int64_t room = stack_registers /
+                 static_cast<int64_t>(program.registers + 1 + prepared.streamed.size()) /
+                 element_bytes(program);
+  room = room / (room < 64 ? 16 : 64) * (room < 64 ? 16 : 64);  // whole cache lines
+  set_tiles(first, std::clamp<int64_t>(room, 16, most_tile_elements), &prepared);
+  for (const Segment& segment : segments) {
+    prepared.tiles +=
+        (segment.rows * segment.columns + prepared.tile_rows - 1) / prepared.tile_rows;
+  }
+  prepared.grain = std::max<int64_t>(1, grain_work / cost_of(program) / prepared.tile_rows);
+  prepared.panels = panels;
+  prepared.ahead = fetched_ahead(segments, prepared.streamed);
+  return prepared;
+}
+
+}  // namespace mt::cpu
