@@ -33,6 +33,9 @@
 // These take functions or fill arrays of results: each language has its own form of them.
 %ignore mt_split;
 %ignore mt_topk;
+%ignore mt_rnn;
+%ignore mt_gru;
+%ignore mt_lstm;
 %ignore mt_unique_all;
 %ignore mt_grad;
 %ignore mt_tape_inputs;

@@ -5,6 +5,7 @@
 %nothread split_into;
 %nothread largest;
 %nothread unique_parts;
+%nothread recurrent;
 %nothread gradients;
 %nothread tape_node_inputs;
 %nothread tape_node_shape;
@@ -73,6 +74,25 @@ static PyObject* unique_parts(mt_tensor* x, bool indices, bool inverse, bool cou
   mt_unique_all(x, &r[0], indices ? &r[1] : NULL, inverse ? &r[2] : NULL, counts ? &r[3] : NULL);
   Py_END_ALLOW_THREADS
   return take_results(r, 4);
+}
+
+// kind: "rnn", "gru" or "lstm". weights: both weights, then both biases or None.
+static PyObject* recurrent(const char* kind, mt_tensor* x, mt_tensor* state, mt_tensor* cell,
+                           tensor_list* weights) {
+  mt_tensor **r = new_results(3), **w = weights->tensors;
+  if (weights->n != 4) {
+    free(r);
+    PyErr_SetString(PyExc_ValueError, "two weights and two biases");
+    return NULL;
+  }
+  Py_BEGIN_ALLOW_THREADS
+  if (strcmp(kind, "lstm") == 0) {
+    mt_lstm(x, state, cell, w[0], w[1], w[2], w[3], &r[0], &r[1], &r[2]);
+  } else {
+    (strcmp(kind, "gru") == 0 ? mt_gru : mt_rnn)(x, state, w[0], w[1], w[2], w[3], &r[0], &r[1]);
+  }
+  Py_END_ALLOW_THREADS
+  return take_results(r, 3);
 }
 
 static PyObject* gradients(tensor_list* outputs, tensor_list* inputs, tensor_list* given) {

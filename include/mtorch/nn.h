@@ -30,6 +30,12 @@ MT_API mt_tensor* mt_layer_norm(mt_tensor* x, size_t naxes, mt_tensor* weight, m
 /// and Sennrich, 2019, arXiv 1910.07467.)
 MT_API mt_tensor* mt_rms_norm(mt_tensor* x, size_t naxes, mt_tensor* weight, double epsilon);
 
+/// (x - mean) / sqrt(var + epsilon) * weight + bias, mean and population variance over each group
+/// of channels, axis 1 of x [batch, channels, ...], with all axes after it; `weight` and `bias` are
+/// [channels] or NULL. (Wu and He, 2018, arXiv 1803.08494.)
+MT_API mt_tensor* mt_group_norm(mt_tensor* x, int64_t groups, mt_tensor* weight, mt_tensor* bias,
+                                double epsilon);
+
 /// How mt_batch_norm() works.
 typedef struct mt_batch_norm_options {
   size_t struct_size;
@@ -75,6 +81,25 @@ MT_API mt_tensor* mt_scaled_dot_product_attention(mt_tensor* query, mt_tensor* k
                                                   mt_tensor* value, mt_tensor* mask,
                                                   const mt_attention_options* options);
 
+// Recurrent networks read x [batch, n, in] position by position and keep a state h [batch, hidden],
+// NULL for zeros at first. With k gates, weight_ih is [k hidden, in], weight_hh [k hidden, hidden]
+// and the biases, both or neither, [k hidden]. They set y [batch, n, hidden], all states, and the
+// last one; each may be NULL when it is not wanted. s is the sigmoid; x' and h' stand for weight_ih
+// x + bias_ih and weight_hh h + bias_hh, by gates.
+
+/// h = tanh(x' + h'); one gate. (Elman, 1990.)
+MT_API mt_status mt_rnn(mt_tensor* x, mt_tensor* state, mt_tensor* weight_ih, mt_tensor* weight_hh,
+                        mt_tensor* bias_ih, mt_tensor* bias_hh, mt_tensor** y, mt_tensor** last);
+/// h = (1 - z) tanh(x'n + r h'n) + z h, r = s(x'r + h'r), z = s(x'z + h'z); gates r, z, n. (Cho and
+/// others, 2014, arXiv 1406.1078.)
+MT_API mt_status mt_gru(mt_tensor* x, mt_tensor* state, mt_tensor* weight_ih, mt_tensor* weight_hh,
+                        mt_tensor* bias_ih, mt_tensor* bias_hh, mt_tensor** y, mt_tensor** last);
+/// c = s(x'f + h'f) c + s(x'i + h'i) tanh(x'g + h'g), h = s(x'o + h'o) tanh(c); gates i, f, g, o.
+/// `cell` is c at first, as the state. (Hochreiter and Schmidhuber, 1997.)
+MT_API mt_status mt_lstm(mt_tensor* x, mt_tensor* state, mt_tensor* cell, mt_tensor* weight_ih,
+                         mt_tensor* weight_hh, mt_tensor* bias_ih, mt_tensor* bias_hh,
+                         mt_tensor** y, mt_tensor** last, mt_tensor** last_cell);
+
 // ------------------------------------------------------------------------------------------ Losses
 
 /// What a loss makes of its elements.
@@ -87,6 +112,11 @@ MT_API mt_tensor* mt_cross_entropy(mt_tensor* logits, mt_tensor* targets, int64_
                                    int32_t reduction);
 /// (x - target)^2. The two broadcast.
 MT_API mt_tensor* mt_mse_loss(mt_tensor* x, mt_tensor* target, int32_t reduction);
+/// |x - target|. The two broadcast.
+MT_API mt_tensor* mt_l1_loss(mt_tensor* x, mt_tensor* target, int32_t reduction);
+/// (x - target)^2 / 2 within `delta`, else delta (|x - target| - delta / 2). The two broadcast.
+/// (Huber, 1964.)
+MT_API mt_tensor* mt_huber_loss(mt_tensor* x, mt_tensor* target, double delta, int32_t reduction);
 /// -(t log(sigmoid(x)) + (1 - t) log(1 - sigmoid(x))) for target t, computed without overflow as
 /// max(x, 0) - x t + log(1 + e^-|x|). The two broadcast.
 MT_API mt_tensor* mt_bce_with_logits(mt_tensor* x, mt_tensor* target, int32_t reduction);
@@ -195,6 +225,9 @@ MT_API mt_layer* mt_layer_layer_norm(mt_parameters* parameters, const char* name
 /// mt_rms_norm() over last axes of shape `dims`, with weight. Usual epsilon: 1e-6.
 MT_API mt_layer* mt_layer_rms_norm(mt_parameters* parameters, const char* name, const int64_t* dims,
                                    size_t ndim, double epsilon);
+/// mt_group_norm() with weight and bias. `groups` divides `channels`. Usual epsilon: 1e-5.
+MT_API mt_layer* mt_layer_group_norm(mt_parameters* parameters, const char* name, int64_t groups,
+                                     int64_t channels, double epsilon);
 /// mt_batch_norm() with weight and bias, and buffers running_mean (0) and running_var (1). Usual
 /// momentum and epsilon: 0.1 and 1e-5.
 MT_API mt_layer* mt_layer_batch_norm(mt_parameters* parameters, const char* name, int64_t channels,
@@ -209,6 +242,18 @@ MT_API mt_layer* mt_layer_dropout(mt_parameters* parameters, double probability)
 /// result. `heads` divides `width`. `options` may be NULL.
 MT_API mt_layer* mt_layer_attention(mt_parameters* parameters, const char* name, int64_t width,
                                     int64_t heads, const mt_attention_options* options);
+
+/// `layers` of mt_rnn(), each reading the states of the one before, from states of zeros: [batch,
+/// n, in] gives [batch, n, hidden]. Layer i has weight_ih_li, weight_hh_li and, if `bias`,
+/// bias_ih_li and bias_hh_li, all uniform within +- 1 / sqrt(hidden).
+MT_API mt_layer* mt_layer_rnn(mt_parameters* parameters, const char* name, int64_t in,
+                              int64_t hidden, int64_t layers, bool bias);
+/// The same of mt_gru().
+MT_API mt_layer* mt_layer_gru(mt_parameters* parameters, const char* name, int64_t in,
+                              int64_t hidden, int64_t layers, bool bias);
+/// The same of mt_lstm().
+MT_API mt_layer* mt_layer_lstm(mt_parameters* parameters, const char* name, int64_t in,
+                               int64_t hidden, int64_t layers, bool bias);
 
 #ifdef __cplusplus
 }

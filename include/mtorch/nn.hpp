@@ -31,6 +31,10 @@ inline Tensor rms_norm(const Tensor& x, size_t naxes = 1, const Tensor& weight =
   return Tensor::own(mt_rms_norm(x.get(), naxes, weight.get(), epsilon));
 }
 
+inline Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight = {},
+                         const Tensor& bias = {}, double epsilon = 1e-5) {
+  return Tensor::own(mt_group_norm(x.get(), groups, weight.get(), bias.get(), epsilon));
+}
 /// mt_batch_norm_options.
 struct BatchNormOptions {
   bool training = false;
@@ -78,6 +82,14 @@ inline Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t
                             Reduction reduction = Reduction::mean) {
   return Tensor::own(
       mt_cross_entropy(logits.get(), targets.get(), axis, static_cast<int32_t>(reduction)));
+}
+inline Tensor l1_loss(const Tensor& x, const Tensor& target,
+                      Reduction reduction = Reduction::mean) {
+  return Tensor::own(mt_l1_loss(x.get(), target.get(), static_cast<int32_t>(reduction)));
+}
+inline Tensor huber_loss(const Tensor& x, const Tensor& target, double delta = 1,
+                         Reduction reduction = Reduction::mean) {
+  return Tensor::own(mt_huber_loss(x.get(), target.get(), delta, static_cast<int32_t>(reduction)));
 }
 inline Tensor mse_loss(const Tensor& x, const Tensor& target,
                        Reduction reduction = Reduction::mean) {

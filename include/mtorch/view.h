@@ -103,7 +103,8 @@ typedef struct mt_index_item {
 /// x[items] by NumPy's rules: items name axes from the left, axes after them stay whole; several
 /// MT_BY broadcast together and give their shape in place of the first axis if they are adjacent,
 /// else in front; an MT_AT beside them counts as one. Ranges clip to the axis; MT_EINDEX for a
-/// position outside it. A bool tensor computes now (MT_ETRACE inside a trace).
+/// position outside it, and for a bool tensor of other sizes than its axes, unless one is 0. A bool
+/// tensor computes now (MT_ETRACE inside a trace).
 MT_API mt_tensor* mt_index(mt_tensor* x, const mt_index_item* items, size_t n);
 /// x[items] = value: binds handle x to a new value, as mt_assign() does. `value` broadcasts to the
 /// shape of x[items] and converts to x's type. A position named twice takes the last value.

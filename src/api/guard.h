@@ -16,6 +16,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -83,6 +84,26 @@ mt_status give_all(const char* name, mt_tensor** results, size_t count, Body&& b
     if (!results && count) throw NullArgument{"results"};
     auto tensors = body();
     give_handles(tensors.data(), std::min(count, tensors.size()), results);
+  });
+}
+
+// body() -> std::array<Tensor, count>; gives out those that are wanted, whose pointer is not NULL.
+template <size_t count, class Body>
+mt_status give_wanted(const char* name, const std::array<mt_tensor**, count>& wanted,
+                      Body&& body) noexcept {
+  for (mt_tensor** result : wanted) {
+    if (result) *result = nullptr;
+  }
+  return run(name, [&] {
+    std::array<Tensor, count> tensors = body();
+    std::array<mt_tensor*, count> handles{};
+    for (size_t i = 0; i < count; ++i) {
+      if (!wanted[i]) tensors[i] = nullptr;
+    }
+    give_handles(tensors.data(), count, handles.data());
+    for (size_t i = 0; i < count; ++i) {
+      if (wanted[i]) *wanted[i] = handles[i];
+    }
   });
 }
 

@@ -102,6 +102,14 @@ mt_layer* mt_layer_rms_norm(mt_parameters* parameters, const char* name, const i
               });
 }
 
+mt_layer* mt_layer_group_norm(mt_parameters* parameters, const char* name, int64_t groups,
+                              int64_t channels, double epsilon) {
+  return make("layer_group_norm", parameters, name,
+              [&](Parameters& target, const std::string& prefix) -> Layer& {
+                return add_group_norm(target, prefix, groups, channels, epsilon);
+              });
+}
+
 mt_layer* mt_layer_batch_norm(mt_parameters* parameters, const char* name, int64_t channels,
                               double momentum, double epsilon) {
   return make("layer_batch_norm", parameters, name,
@@ -135,3 +143,16 @@ mt_layer* mt_layer_attention(mt_parameters* parameters, const char* name, int64_
                 return add_attention(target, prefix, width, heads, how, o.bias);
               });
 }
+
+#define RECURRENT_LAYER(kind)                                                                   \
+  mt_layer* mt_layer_##kind(mt_parameters* parameters, const char* name, int64_t in,            \
+                            int64_t hidden, int64_t layers, bool bias) {                        \
+    return make("layer_" #kind, parameters, name,                                               \
+                [&](Parameters& target, const std::string& prefix) -> Layer& {                  \
+                  return add_recurrent(target, prefix, RecurrentKind::kind, in, hidden, layers, \
+                                       bias);                                                   \
+                });                                                                             \
+  }
+RECURRENT_LAYER(rnn)
+RECURRENT_LAYER(gru)
+RECURRENT_LAYER(lstm)

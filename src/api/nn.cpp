@@ -24,6 +24,12 @@ mt_tensor* mt_layer_norm(mt_tensor* x, size_t naxes, mt_tensor* weight, mt_tenso
                           optional_value(bias), epsilon);
   });
 }
+mt_tensor* mt_group_norm(mt_tensor* x, int64_t groups, mt_tensor* weight, mt_tensor* bias,
+                         double epsilon) {
+  return give("group_norm", [&] {
+    return mt::group_norm(value(x), groups, optional_value(weight), optional_value(bias), epsilon);
+  });
+}
 mt_tensor* mt_rms_norm(mt_tensor* x, size_t naxes, mt_tensor* weight, double epsilon) {
   return give("rms_norm", [&] {
     return mt::rms_norm(value(x), small(static_cast<int64_t>(naxes)), optional_value(weight),
@@ -37,10 +43,9 @@ mt_tensor* mt_batch_norm(mt_tensor* x, mt_tensor* weight, mt_tensor* bias, mt_te
   mt_batch_norm_options o = options(given, defaults);
   if (o.training && error_pending()) return nullptr;  // it would change the statistics
   return give("batch_norm", [&] {
-    mt::BatchNorm result =
-        mt::batch_norm(value(x), optional_value(weight), optional_value(bias),
-                       optional_value(running_mean), optional_value(running_var), o.training,
-                       o.momentum, o.epsilon);
+    mt::BatchNorm result = mt::batch_norm(value(x), optional_value(weight), optional_value(bias),
+                                          optional_value(running_mean), optional_value(running_var),
+                                          o.training, o.momentum, o.epsilon);
     if (o.training && running_mean) rebind(running_mean, result.running_mean);
     if (o.training && running_var) rebind(running_var, result.running_var);
     return result.y;
@@ -82,10 +87,18 @@ mt_tensor* mt_cross_entropy(mt_tensor* logits, mt_tensor* targets, int64_t axis,
     return mt::cross_entropy(value(logits), value(targets), axis, loss_reduction(reduction));
   });
 }
-mt_tensor* mt_mse_loss(mt_tensor* x, mt_tensor* target, int32_t reduction) {
-  return give("mse_loss", [&] {
-    return mt::mse_loss(value(x), value(target), loss_reduction(reduction));
+mt_tensor* mt_l1_loss(mt_tensor* x, mt_tensor* target, int32_t reduction) {
+  return give("l1_loss",
+              [&] { return mt::l1_loss(value(x), value(target), loss_reduction(reduction)); });
+}
+mt_tensor* mt_huber_loss(mt_tensor* x, mt_tensor* target, double delta, int32_t reduction) {
+  return give("huber_loss", [&] {
+    return mt::huber_loss(value(x), value(target), delta, loss_reduction(reduction));
   });
+}
+mt_tensor* mt_mse_loss(mt_tensor* x, mt_tensor* target, int32_t reduction) {
+  return give("mse_loss",
+              [&] { return mt::mse_loss(value(x), value(target), loss_reduction(reduction)); });
 }
 mt_tensor* mt_bce_with_logits(mt_tensor* x, mt_tensor* target, int32_t reduction) {
   return give("bce_with_logits", [&] {
@@ -144,4 +157,36 @@ mt_status mt_init_orthogonal(mt_tensor* x, double gain) {
   return initialize("init_orthogonal", x, [&](auto& shape, auto dtype, auto& device) {
     return mt::orthogonal(shape, gain, dtype, device);
   });
+}
+
+namespace {
+
+mt_status run_recurrent(const char* name, mt::RecurrentKind kind, mt_tensor* x, mt_tensor* state,
+                        mt_tensor* cell, std::array<mt_tensor*, 4> weights,
+                        const std::array<mt_tensor**, 3>& wanted) {
+  return give_wanted<3>(name, wanted, [&]() -> std::array<mt::Tensor, 3> {
+    mt::Recurrent all = mt::recurrent(kind, value(x), optional_value(state), optional_value(cell),
+                                      {value(weights[0]), value(weights[1]),
+                                       optional_value(weights[2]), optional_value(weights[3])});
+    return {all.y, all.state, all.cell};
+  });
+}
+
+}  // namespace
+
+mt_status mt_rnn(mt_tensor* x, mt_tensor* state, mt_tensor* weight_ih, mt_tensor* weight_hh,
+                 mt_tensor* bias_ih, mt_tensor* bias_hh, mt_tensor** y, mt_tensor** last) {
+  return run_recurrent("rnn", mt::RecurrentKind::rnn, x, state, nullptr,
+                       {weight_ih, weight_hh, bias_ih, bias_hh}, {y, last, nullptr});
+}
+mt_status mt_gru(mt_tensor* x, mt_tensor* state, mt_tensor* weight_ih, mt_tensor* weight_hh,
+                 mt_tensor* bias_ih, mt_tensor* bias_hh, mt_tensor** y, mt_tensor** last) {
+  return run_recurrent("gru", mt::RecurrentKind::gru, x, state, nullptr,
+                       {weight_ih, weight_hh, bias_ih, bias_hh}, {y, last, nullptr});
+}
+mt_status mt_lstm(mt_tensor* x, mt_tensor* state, mt_tensor* cell, mt_tensor* weight_ih,
+                  mt_tensor* weight_hh, mt_tensor* bias_ih, mt_tensor* bias_hh, mt_tensor** y,
+                  mt_tensor** last, mt_tensor** last_cell) {
+  return run_recurrent("lstm", mt::RecurrentKind::lstm, x, state, cell,
+                       {weight_ih, weight_hh, bias_ih, bias_hh}, {y, last, last_cell});
 }

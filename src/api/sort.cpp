@@ -9,29 +9,6 @@
 using namespace mt;
 using namespace mt::api;
 
-namespace {
-
-// body() -> std::array<Tensor, count>; gives out those that are wanted.
-template <size_t count, class Body>
-mt_status give_wanted(const char* name, const std::array<mt_tensor**, count>& wanted, Body&& body) {
-  for (mt_tensor** result : wanted) {
-    if (result) *result = nullptr;
-  }
-  return run(name, [&] {
-    std::array<Tensor, count> tensors = body();
-    std::array<mt_tensor*, count> handles{};
-    for (size_t i = 0; i < count; ++i) {
-      if (!wanted[i]) tensors[i] = nullptr;
-    }
-    give_handles(tensors.data(), count, handles.data());
-    for (size_t i = 0; i < count; ++i) {
-      if (wanted[i]) *wanted[i] = handles[i];
-    }
-  });
-}
-
-}  // namespace
-
 mt_tensor* mt_cumulative_sum(mt_tensor* x, int64_t axis) {
   return give("cumulative_sum", [&] { return cumulative_sum(value(x), axis); });
 }

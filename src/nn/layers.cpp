@@ -167,6 +167,23 @@ Layer& add_rms_norm(Parameters& parameters, const std::string& name, const Shape
   });
 }
 
+Layer& add_group_norm(Parameters& parameters, const std::string& name, int64_t groups,
+                      int64_t channels, double epsilon) {
+  check_positive(name, "groups", groups);
+  check_positive(name, "channels", channels);
+  check_epsilon(name, epsilon);
+  if (channels % groups) {
+    fail(Code::invalid, "layer \"%s\": %lld groups do not divide %lld channels", name.c_str(),
+         static_cast<long long>(groups), static_cast<long long>(channels));
+  }
+  Tensors tensors(parameters, name);
+  tensors.add_full("weight", {channels}, 1);
+  tensors.add_full("bias", {channels}, 0);
+  return add(parameters, tensors.finish(), [groups, epsilon](const Tensor& x, const Bindings& of) {
+    return group_norm(x, groups, of[0]->value(), of[1]->value(), epsilon);
+  });
+}
+
 Layer& add_batch_norm(Parameters& parameters, const std::string& name, int64_t channels,
                       double momentum, double epsilon) {
   check_positive(name, "channels", channels);
@@ -236,6 +253,33 @@ Layer& add_attention(Parameters& parameters, const std::string& name, int64_t wi
                                         split_heads(projected, 2, width, heads), nullptr, now);
                return linear(join_heads(mixed), of[2]->value(), value_of(of[3]));
              });
+}
+
+Layer& add_recurrent(Parameters& parameters, const std::string& name, RecurrentKind kind,
+                     int64_t in, int64_t hidden, int64_t layers, bool bias) {
+  check_positive(name, "in", in);
+  check_positive(name, "hidden", hidden);
+  check_positive(name, "layers", layers);
+  constexpr int64_t gates[] = {1, 3, 4};
+  int64_t width = gates[static_cast<int>(kind)] * hidden;
+  Tensors tensors(parameters, name);
+  for (int64_t i = 0; i < layers; ++i) {
+    std::string of = "_l" + std::to_string(i);
+    tensors.add_uniform(("weight_ih" + of).c_str(), {width, i ? hidden : in}, hidden);
+    tensors.add_uniform(("weight_hh" + of).c_str(), {width, hidden}, hidden);
+    if (bias) tensors.add_uniform(("bias_ih" + of).c_str(), {width}, hidden);
+    if (bias) tensors.add_uniform(("bias_hh" + of).c_str(), {width}, hidden);
+  }
+  return add(parameters, tensors.finish(), [kind, bias](const Tensor& x, const Bindings& of) {
+    Tensor y = x;
+    for (size_t i = 0; i < of.size(); i += bias ? 4 : 2) {
+      y = recurrent(kind, y, nullptr, nullptr,
+                    {of[i]->value(), of[i + 1]->value(), value_of(bias ? of[i + 2] : nullptr),
+                     value_of(bias ? of[i + 3] : nullptr)})
+              .y;
+    }
+    return y;
+  });
 }
 
 }  // namespace mt

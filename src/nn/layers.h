@@ -17,11 +17,15 @@ Layer& add_layer_norm(Parameters& parameters, const std::string& name, const Sha
                       double epsilon);
 Layer& add_rms_norm(Parameters& parameters, const std::string& name, const Shape& shape,
                     double epsilon);
+Layer& add_group_norm(Parameters& parameters, const std::string& name, int64_t groups,
+                      int64_t channels, double epsilon);
 Layer& add_batch_norm(Parameters& parameters, const std::string& name, int64_t channels,
                       double momentum, double epsilon);
 Layer& add_embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t size);
 Layer& add_dropout(Parameters& parameters, double probability);
 Layer& add_attention(Parameters& parameters, const std::string& name, int64_t width, int64_t heads,
                      const Attention& how, bool bias);
+Layer& add_recurrent(Parameters& parameters, const std::string& name, RecurrentKind kind,
+                     int64_t in, int64_t hidden, int64_t layers, bool bias);
 
 }  // namespace mt

@@ -131,12 +131,13 @@ class Resolver {
       return;
     }
     for (int d = 0; d < tensor.rank(); ++d) {
-      if (tensor.shape()[d] != x_.shape()[axis_ + d]) {
-        fail(Code::shape, "%s: a bool tensor of shape %s does not fit axis %d of %s", name_,
+      // The Array API standard lets a size of 0, which picks nothing, stand beside any other.
+      if (tensor.shape()[d] != x_.shape()[axis_ + d] && tensor.shape()[d] != 0) {
+        fail(Code::index, "%s: a bool tensor of shape %s does not fit axis %d of %s", name_,
              to_string(tensor.shape()).c_str(), axis_ + d, to_string(x_.shape()).c_str());
       }
     }
-    if (mask_as_it_is_) {
+    if (mask_as_it_is_ && tensor.size() != 0) {
       result_.mask = tensor;
       result_.indexed.push_back(result_.view.rank());
       for (int d = 0; d < tensor.rank(); ++d) keep(0, x_.shape()[axis_], 1);

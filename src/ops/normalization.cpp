@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalisation by rows (layer norm, RMS norm) and by channels (batch norm).
+// Normalisation by rows (layer norm, RMS norm), by channels (batch norm) and by groups of channels.
 #include "ops/ops.h"
 #include "tensor/error.h"
 
@@ -51,6 +51,32 @@ Tensor rms_norm(const Tensor& x, int naxes, const Tensor& weight, double epsilon
   Tensor wide = cast(x, accumulator_of(x.dtype()));
   Tensor y = wide * rsqrt(mean(square(wide), axes, true) + epsilon);
   return cast(scaled(y, weight, nullptr), x.dtype());
+}
+
+Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias,
+                  double epsilon) {
+  if (x.rank() < 2 || groups < 1 || x.shape()[1] % groups) {
+    fail(Code::shape, "group_norm: %lld groups do not divide the channels, axis 1, of %s",
+         static_cast<long long>(groups), to_string(x.shape()).c_str());
+  }
+  int64_t channels = x.shape()[1], batch = x.shape()[0];
+  int64_t size = batch ? x.size() / batch / groups : 0;
+  Tensor y = reshape(layer_norm(reshape(cast(x, accumulator_of(x.dtype())), {batch, groups, size}),
+                                1, nullptr, nullptr, epsilon),
+                     x.shape());
+  Shape along = Shape::filled(x.rank(), 1);
+  along[1] = channels;
+  for (const Tensor* parameter : {&weight, &bias}) {
+    if (!*parameter) continue;
+    if (parameter->shape() != Shape{channels}) {
+      fail(Code::shape, "group_norm: %s: weight and bias must be [%lld], got %s",
+           to_string(x.shape()).c_str(), static_cast<long long>(channels),
+           to_string(parameter->shape()).c_str());
+    }
+    Tensor beside = reshape(cast(*parameter, y.dtype()), along);
+    y = parameter == &weight ? y * beside : y + beside;
+  }
+  return cast(y, x.dtype());
 }
 
 BatchNorm batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,

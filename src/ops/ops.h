@@ -100,6 +100,8 @@ Tensor log_softmax(const Tensor& x, int64_t axis);
 Tensor layer_norm(const Tensor& x, int naxes, const Tensor& weight, const Tensor& bias,
                   double epsilon);
 Tensor rms_norm(const Tensor& x, int naxes, const Tensor& weight, double epsilon);
+Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias,
+                  double epsilon);
 struct BatchNorm {
   Tensor y, running_mean, running_var;  // the statistics as they are afterwards
 };
@@ -115,11 +117,23 @@ struct Attention {
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
                  const Attention& how);
 Tensor embedding(const Tensor& indices, const Tensor& weight);  // (ops/embedding.cpp)
+// Recurrent networks (ops/recurrent.cpp): x is [batch, n, in]; biases and states may be null.
+enum class RecurrentKind : uint8_t { rnn, gru, lstm };
+struct RecurrentWeights {
+  Tensor input, hidden, input_bias, hidden_bias;
+};
+struct Recurrent {
+  Tensor y, state, cell;  // all states, the last one, and that of lstm's cell
+};
+Recurrent recurrent(RecurrentKind kind, const Tensor& x, const Tensor& state, const Tensor& cell,
+                    const RecurrentWeights& weights);
 // Losses (ops/loss.cpp).
 enum class LossReduction : uint8_t { mean, sum, none };
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,
                      LossReduction reduction);
 Tensor mse_loss(const Tensor& x, const Tensor& target, LossReduction reduction);
+Tensor l1_loss(const Tensor& x, const Tensor& target, LossReduction reduction);
+Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, LossReduction reduction);
 Tensor bce_with_logits(const Tensor& x, const Tensor& target, LossReduction reduction);
 // Element-wise operators as text (ops/expression.cpp); numbers alone lie on `device`.
 Tensor expression(const char* text, const std::vector<Tensor>& tensors, Device& device);

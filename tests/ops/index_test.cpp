@@ -86,7 +86,7 @@ TEST(index, what_cannot_be_is_refused) {
   EXPECT_EQ(code_of([&] { index(x, {by(integers({-3}))}); }), Code::index);
   EXPECT_EQ(code_of([&] { index(x, {by(integers({1}) + integers({1}))}); }), Code::index);
   EXPECT_EQ(code_of([&] { index(x, {by(tensor({0.0}, {1}))}); }), Code::dtype);
-  EXPECT_EQ(code_of([&] { index(x, {by(tensor({1, 0, 1}, {3}, Dtype::boolean))}); }), Code::shape);
+  EXPECT_EQ(code_of([&] { index(x, {by(tensor({1, 0, 1}, {3}, Dtype::boolean))}); }), Code::index);
   EXPECT_EQ(code_of([&] { index(tensor({}, {0, 2}), {by(integers({0}))}); }), Code::index);
 }
 
