@@ -16,6 +16,13 @@
 %include "operators.i"
 %include "typemaps.i"
 
+// SWIG begins docstrings with an empty line, behind which Python does not see their signatures.
+%init %{
+  for (PyMethodDef* method = SwigMethods_proxydocs; method->ml_name; method++) {
+    if (method->ml_doc && *method->ml_doc == '\n') method->ml_doc++;
+  }
+%}
+
 // The interpreter is free for other threads while the library works, except in what only looks.
 %nothread mt_ndim;
 %nothread mt_dim;
@@ -37,6 +44,7 @@
 %nothread mt_version;
 %nothread mt_version_text;
 
+%include "docstrings.i"
 %include "../mtorch.i"
 %include "indexing.i"
 %include "results.i"

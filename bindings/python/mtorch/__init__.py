@@ -19,7 +19,7 @@ from .native import (  # noqa: F401
 from .tape import Node, Tape  # noqa: F401
 from .tensor import Tensor  # noqa: F401
 from .tracing import Explanation, Trace, explain, trace  # noqa: F401
-from . import autograd, linalg, nn, optim, random  # noqa: F401,E402
+from . import autograd, data, linalg, nn, optim, random  # noqa: F401,E402
 from .random import seed  # noqa: F401
 
 __version__ = native.version_text()

@@ -66,6 +66,7 @@ def linspace(start, stop, num, *, dtype=None, device=None, endpoint=True):
 def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     """1 on diagonal k, else 0."""
     dtype = float32 if dtype is None else as_dtype(dtype)
+    k = max(-2**62, min(k, 2**62))  # far outside either way
     return native.eye(n_rows, n_rows if n_cols is None else n_cols, k, dtype, device)
 
 
@@ -102,8 +103,7 @@ def _from_object(obj, copy, device):
             return _like(native.tensor_of_bytes(obj.tobytes(), obj.shape, bfloat16), None, device)
         if not hasattr(obj, "__dlpack__"):
             raise TypeError(f"no tensor can be made of {type(obj).__name__}") from None
-        x = from_dlpack(obj)
-        return x if copy is False else native.copy(x)
+        return from_dlpack(obj, copy=copy is not False)
     return native.tensor_from_buffer(obj, copy is not False, device)
 
 
@@ -125,7 +125,10 @@ def from_dlpack(x, /, *, device=None, copy=None):
         if copy is False:
             raise ValueError(f"from_dlpack: {native.device_of(y)} to {device} needs a copy")
         return native.to_device(y, device)
-    return native.copy(y) if copy else y
+    if copy:  # now, since the owner may write from here on
+        y = native.copy(y)
+        native.eval(y)
+    return y
 
 
 def astype(x, dtype, /, *, copy=True, device=None):

@@ -15,7 +15,10 @@ class Optimizer:
             setattr(options, name, value)
         self._collection = native.parameters_new(native.MT_F32, None)
         for i, parameter in enumerate(self.parameters):
+            frozen = native.is_leaf(parameter) and not native.requires_grad(parameter)
             native.parameters_add(self._collection, str(i), parameter)
+            if frozen:
+                native.set_requires_grad(parameter, False)
         self._handle = make(self._collection, lr, options)
 
     def step(self):
@@ -98,3 +101,54 @@ class Adagrad(Optimizer):
     def __init__(self, parameters, lr=1e-2, epsilon=1e-10, initial=0.0, weight_decay=0.0):
         super().__init__(parameters, native.optimizer_adagrad, lr, native.adagrad_options(),
                          epsilon=epsilon, initial=initial, weight_decay=weight_decay)
+
+
+class Schedule:
+    """A learning rate that follows the steps: schedule(step) is called with 0, 1, ... and its value
+    becomes the optimizer's rate, at once and at each step().
+
+    >>> import mtorch as mt
+    >>> optimizer = mt.optim.SGD([mt.ones(1).requires_grad_()], lr=1.0)
+    >>> schedule = mt.optim.StepSchedule(optimizer, every=2, factor=0.1)
+    >>> [schedule.step() for _ in range(4)]
+    [1.0, 0.1, 0.1, 0.01]
+    """
+
+    def __init__(self, optimizer, schedule):
+        self.optimizer, self.schedule, self.steps = optimizer, schedule, 0
+        optimizer.lr = schedule(0)
+
+    def step(self):
+        """Goes on by one step; the rate from now on."""
+        self.steps += 1
+        self.optimizer.lr = lr = self.schedule(self.steps)
+        return lr
+
+
+class StepSchedule(Schedule):
+    """Falls by a factor at regular times."""
+
+    def __init__(self, optimizer, every, factor=0.1):
+        lr = optimizer.lr
+        super().__init__(optimizer, lambda step: schedule_step(lr, step, every, factor))
+
+
+class CosineSchedule(Schedule):
+    """Rises evenly for `warmup` steps, then falls along half a cosine to `lowest` at `steps`."""
+
+    def __init__(self, optimizer, steps, lowest=0.0, warmup=0):
+        lr = optimizer.lr
+
+        def rate(step):
+            falling = schedule_cosine(lr, max(step - warmup, 0), max(steps - warmup, 1), lowest)
+            return schedule_warmup(falling, step, warmup) if step < warmup else falling
+
+        super().__init__(optimizer, rate)
+
+
+class OneCycleSchedule(Schedule):
+    """Up to the optimizer's rate and down again within `steps`."""
+
+    def __init__(self, optimizer, steps):
+        lr = optimizer.lr
+        super().__init__(optimizer, lambda step: schedule_one_cycle(lr, step, steps))

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data in batches: shuffled by a seed, made ready in the background, with progress."""
+import queue
+import threading
+
+from . import native
+from .create import asarray
+
+
+class Dataset:
+    """Items by index: a subclass defines __getitem__(i) and __len__()."""
+
+    def __getitem__(self, index):
+        raise NotImplementedError(f"{type(self).__name__} defines no __getitem__()")
+
+    def __len__(self):
+        raise NotImplementedError(f"{type(self).__name__} defines no __len__()")
+
+
+class TensorDataset(Dataset):
+    """Items from tensors, or arrays, of the same length: item i has row i of each.
+
+    >>> import mtorch as mt
+    >>> mt.data.TensorDataset(mt.arange(4), mt.arange(4) * 10)[2]
+    (tensor(2), tensor(20))
+    """
+
+    def __init__(self, *tensors):
+        self.tensors = [asarray(x) for x in tensors]
+        lengths = sorted({len(x) for x in self.tensors})
+        if len(lengths) != 1:
+            raise ValueError(f"TensorDataset: tensors of the lengths {lengths}")
+
+    def __getitem__(self, index):
+        rows = tuple(x[index] for x in self.tensors)
+        return rows if len(rows) > 1 else rows[0]
+
+    def __len__(self):
+        return len(self.tensors[0])
+
+
+def collate(items):
+    """Items of one form, tensors, numbers, tuples or dictionaries of them, as one batch of it."""
+    first = items[0]
+    if isinstance(first, (tuple, list)):
+        return tuple(collate(parts) for parts in zip(*items))
+    if isinstance(first, dict):
+        return {key: collate([item[key] for item in items]) for key in first}
+    if isinstance(first, (bool, int, float)):
+        return asarray(list(items))
+    return native.stack([asarray(item) for item in items], 0)
+
+
+class DataLoader:
+    """The batches of a dataset, again at each iteration.
+
+    With `shuffle` the order is drawn anew each time from a generator of the loader's own, which
+    `seed` starts: the same epochs at every run, whatever else draws. With `prefetch` so many batches
+    are made ready by a thread of their own. `drop_last` leaves a smaller last batch out; `progress`
+    shows a line by tqdm, when that is installed; `collate` puts items together.
+
+    >>> import mtorch as mt
+    >>> loader = mt.data.DataLoader(mt.data.TensorDataset(mt.arange(5)), batch_size=2)
+    >>> [batch.tolist() for batch in loader], len(loader)
+    ([[0, 1], [2, 3], [4]], 3)
+    """
+
+    def __init__(self, dataset, batch_size=1, shuffle=False, seed=0, drop_last=False, prefetch=0,
+                 progress=False, collate=collate):
+        if batch_size < 1:
+            raise ValueError(f"DataLoader: batch_size {batch_size}")
+        self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
+        self.drop_last, self.prefetch, self.progress = drop_last, prefetch, progress
+        self.collate = collate
+        self._generator = native.generator_new(seed)
+
+    def __len__(self):
+        count = len(self.dataset)
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+    def _order(self):
+        count = len(self.dataset)
+        if not self.shuffle:
+            return native.arange(0, count, 1, native.MT_I64, "cpu")
+        native.generator_use(self._generator)
+        try:
+            return native.permutation(count, "cpu")
+        finally:
+            native.generator_use(None)
+
+    def _batches(self, order):
+        rows = None if isinstance(self.dataset, TensorDataset) else order.tolist()
+        for i in range(len(self)):
+            part = slice(i * self.batch_size, (i + 1) * self.batch_size)
+            if rows is None:
+                yield self.dataset[order[part]]
+            else:
+                yield self.collate([self.dataset[row] for row in rows[part]])
+
+    def __iter__(self):
+        order = self._order()
+        order.eval()
+        batches = self._batches(order)
+        if self.prefetch:
+            batches = _in_background(batches, self.prefetch)
+        if self.progress:
+            try:
+                from tqdm import tqdm
+            except ImportError:
+                return batches
+            return iter(tqdm(batches, total=len(self), leave=False))
+        return batches
+
+
+def _in_background(items, most):
+    """The same items, made by another thread, which is at most so many ahead."""
+    ready, ended = queue.Queue(most), threading.Event()
+    nothing = object()
+
+    def put(item):
+        while not ended.is_set():
+            try:
+                return ready.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+
+    def work():
+        try:
+            for item in items:
+                _compute(item)
+                put((item, None))
+                if ended.is_set():
+                    return
+        except BaseException as error:  # comes out where the item would
+            put((nothing, error))
+        else:
+            put((nothing, None))
+
+    thread = threading.Thread(target=work, name="mtorch.data", daemon=True)
+    thread.start()
+    try:
+        while True:
+            item, error = ready.get()
+            if error is not None:
+                raise error
+            if item is nothing:
+                return
+            yield item
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _compute(item):
+    """Computes the tensors of an item, so that the thread that takes it need not."""
+    if isinstance(item, native.Tensor):
+        native.eval(item)
+    elif isinstance(item, (tuple, list)):
+        for part in item:
+            _compute(part)
+    elif isinstance(item, dict):
+        for part in item.values():
+            _compute(part)

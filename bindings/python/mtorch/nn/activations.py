@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Activations as modules."""
+from .. import functions, native
+from .module import Module
+
+
+class _Activation(Module):
+    """A function of one tensor without parameters of its own."""
+
+    function = staticmethod(native.relu)
+
+    def forward(self, x):
+        return self.function(x)
+
+
+class ReLU(_Activation):
+    """relu()."""
+
+    function = staticmethod(native.relu)
+
+
+class Sigmoid(_Activation):
+    """sigmoid()."""
+
+    function = staticmethod(native.sigmoid)
+
+
+class LogSigmoid(_Activation):
+    """log_sigmoid()."""
+
+    function = staticmethod(native.log_sigmoid)
+
+
+class Tanh(_Activation):
+    """tanh()."""
+
+    function = staticmethod(native.tanh)
+
+
+class SiLU(_Activation):
+    """silu()."""
+
+    function = staticmethod(native.silu)
+
+
+class Softplus(_Activation):
+    """softplus()."""
+
+    function = staticmethod(native.softplus)
+
+
+class GELU(Module):
+    """gelu(), or with approximate="tanh" its approximation."""
+
+    def __init__(self, approximate="none"):
+        self.approximate = approximate
+
+    def forward(self, x):
+        return functions.gelu(x, self.approximate)
+
+
+class LeakyReLU(Module):
+    """leaky_relu()."""
+
+    def __init__(self, slope=0.01):
+        self.slope = slope
+
+    def forward(self, x):
+        return native.leaky_relu(x, self.slope)
+
+
+class ELU(Module):
+    """elu()."""
+
+    def __init__(self, alpha=1.0):
+        self.alpha = alpha
+
+    def forward(self, x):
+        return native.elu(x, self.alpha)
+
+
+class Softmax(Module):
+    """softmax() along an axis."""
+
+    def __init__(self, axis=-1):
+        self.axis = axis
+
+    def forward(self, x):
+        return native.softmax(x, self.axis)
+
+
+class LogSoftmax(Module):
+    """log_softmax() along an axis."""
+
+    def __init__(self, axis=-1):
+        self.axis = axis
+
+    def forward(self, x):
+        return native.log_softmax(x, self.axis)

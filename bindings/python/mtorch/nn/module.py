@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tree of modules."""
+from .. import native
+
+
+def Parameter(x):
+    """A tensor as a parameter: marked as one whose gradient is wanted."""
+    return native.require_grad(x)
+
+
+class Module:
+    """A part of a network: its attributes that are modules are its children, those that are
+    tensors marked with requires_grad its parameters, other tensors its buffers, which are saved but
+    not trained. Subclasses define forward().
+
+    >>> import mtorch as mt
+    >>> class Scale(mt.nn.Module):
+    ...     def __init__(self):
+    ...         self.factor = mt.nn.Parameter(mt.ones(1))
+    ...     def forward(self, x):
+    ...         return x * self.factor
+    >>> scale = Scale()
+    >>> scale(mt.tensor([2.0, 3.0])).tolist(), list(scale.state_dict())
+    ([2.0, 3.0], ['factor'])
+    """
+
+    training = True
+
+    def forward(self, *args, **kwargs):
+        """The module's result; subclasses define it."""
+        raise NotImplementedError(f"{type(self).__name__} defines no forward()")
+
+    def __call__(self, *args, **kwargs):
+        hooks = self.__dict__.get("_hooks")
+        if not hooks:
+            return self.forward(*args, **kwargs)
+        for hook in hooks["before"]:
+            changed = hook(self, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+        result = self.forward(*args, **kwargs)
+        for hook in hooks["after"]:
+            changed = hook(self, args, result)
+            result = result if changed is None else changed
+        return result
+
+    # -------------------------------------------------------------------------------- Hooks
+
+    def _register(self, when, hook):
+        hooks = self.__dict__.setdefault("_hooks", {"before": [], "after": []})[when]
+        hooks.append(hook)
+        return lambda: hooks.remove(hook)
+
+    def register_forward_pre_hook(self, hook):
+        """Calls hook(module, args) before forward(); what it returns, unless None, replaces the
+        arguments. Returns a function that removes it."""
+        return self._register("before", hook)
+
+    def register_forward_hook(self, hook):
+        """Calls hook(module, args, result) after forward(); what it returns, unless None, replaces
+        the result. Returns a function that removes it."""
+        return self._register("after", hook)
+
+    # --------------------------------------------------------------------------------- Tree
+
+    def named_children(self):
+        """Pairs of name and module, in the order they were set."""
+        for name, value in vars(self).items():
+            if isinstance(value, Module):
+                yield name, value
+            elif isinstance(value, (list, tuple)):
+                for i, item in enumerate(value):
+                    if isinstance(item, Module):
+                        yield f"{name}.{i}", item
+
+    def children(self):
+        """The modules directly below."""
+        return [child for _, child in self.named_children()]
+
+    def named_modules(self, prefix=""):
+        """Pairs of dotted name and module: this one, whose name is "", and all below."""
+        yield prefix, self
+        for name, child in self.named_children():
+            yield from child.named_modules(f"{prefix}.{name}" if prefix else name)
+
+    def modules(self):
+        """This module and all below."""
+        return [module for _, module in self.named_modules()]
+
+    def apply(self, function):
+        """Calls function(module) for this module and all below; returns this one."""
+        for module in self.modules():
+            function(module)
+        return self
+
+    # ------------------------------------------------------------------------------ Tensors
+
+    def register_buffer(self, name, tensor):
+        """Adds a tensor that is saved but not trained."""
+        setattr(self, name, tensor)
+
+    def _own_tensors(self):
+        frozen = self.__dict__.get("_frozen", ())
+        for name, value in vars(self).items():
+            if isinstance(value, native.Tensor):
+                yield name, value, not value.requires_grad and name not in frozen
+
+    def _named_tensors(self, prefix=""):
+        for name, tensor, is_buffer in self._own_tensors():
+            yield prefix + name, tensor, is_buffer
+        for name, child in self.named_children():
+            yield from child._named_tensors(f"{prefix}{name}.")
+
+    def named_parameters(self):
+        """Pairs of dotted name and parameter."""
+        return [(name, tensor) for name, tensor, is_buffer in self._named_tensors()
+                if not is_buffer]
+
+    def parameters(self):
+        """What is trained."""
+        return [tensor for _, tensor in self.named_parameters()]
+
+    def named_buffers(self):
+        """Pairs of dotted name and tensor that is only saved."""
+        return [(name, tensor) for name, tensor, is_buffer in self._named_tensors() if is_buffer]
+
+    def buffers(self):
+        """What is saved but not trained."""
+        return [tensor for _, tensor in self.named_buffers()]
+
+    def state_dict(self):
+        """Every parameter and buffer by its dotted name."""
+        return {name: tensor for name, tensor, _ in self._named_tensors()}
+
+    def load_state_dict(self, state, strict=True):
+        """Binds every parameter and buffer to the value of its name in `state`: tensors, or arrays
+        of other libraries, as a PyTorch module's. Nothing changes unless all names are there (not
+        `strict`: only those that both have) and all shapes fit. PyTorch's num_batches_tracked, which
+        nothing here counts, is passed over."""
+        own = self.state_dict()
+        state = {name: value for name, value in state.items()
+                 if name in own or not name.endswith("num_batches_tracked")}
+        if strict and own.keys() != state.keys():
+            raise ValueError(f"load_state_dict: missing {sorted(own.keys() - state.keys())}, "
+                             f"unknown {sorted(state.keys() - own.keys())}")
+        both = [name for name in own if name in state]
+        for name in both:
+            if own[name].shape != tuple(state[name].shape):
+                raise ValueError(f"load_state_dict: {name} is {own[name].shape}, not "
+                                 f"{tuple(state[name].shape)}")
+        before = native.set_grad_mode(False)
+        try:
+            for name in both:
+                own[name][...] = state[name]
+        finally:
+            native.set_grad_mode(before)
+
+    def save(self, path):
+        """Writes every parameter and buffer to a safetensors file, whole or not at all."""
+        from ..io import collection
+        native.parameters_save(collection(self.state_dict()), str(path))
+
+    def load(self, path):
+        """Binds every parameter and buffer to the values in a safetensors file of the same names,
+        shapes and types; nothing changes unless all fit."""
+        from ..io import collection
+        native.parameters_load(collection(self.state_dict()), str(path))
+
+    def requires_grad_(self, requires_grad=True):
+        """Freezes all parameters, or frees them again; returns the module."""
+        for module in self.modules():
+            frozen = module.__dict__.setdefault("_frozen", set())
+            for name, tensor, is_buffer in list(module._own_tensors()):
+                if not is_buffer:
+                    native.set_requires_grad(tensor, requires_grad)
+                    (frozen.discard if requires_grad else frozen.add)(name)
+        return self
+
+    def train(self, mode=True):
+        """Switches dropout and batch norm, here and below; returns the module."""
+        self.training = mode
+        for _, child in self.named_children():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        """train(False)."""
+        return self.train(False)
+
+    def zero_grad(self):
+        """Removes the gradients of all parameters."""
+        native.zero_grad(self.parameters())
+
+    # --------------------------------------------------------------------------------- Text
+
+    def summary(self, *args, **kwargs):
+        """A table of the modules below, with their numbers of parameters; with arguments for
+        forward(), which is then called, the shapes of their results too.
+
+        >>> import mtorch as mt
+        >>> print(mt.nn.Sequential(mt.nn.Linear(4, 3), mt.relu).summary(mt.ones((2, 4))))
+        module        result  parameters
+        Sequential    [2, 3]          15
+        0: Linear     [2, 3]          15
+        1: Function   [2, 3]           0
+        """
+        shapes = {}
+
+        def note(module, args, result):
+            first = result[0] if isinstance(result, tuple) else result
+            shapes[module] = str(list(first.shape)) if isinstance(first, native.Tensor) else ""
+
+        if args or kwargs:
+            remove = [module.register_forward_hook(note) for module in self.modules()]
+            training, before = self.training, native.set_grad_mode(False)
+            try:
+                self.eval()(*args, **kwargs)
+            finally:
+                self.train(training)
+                native.set_grad_mode(before)
+                for undo in remove:
+                    undo()
+        rows = [("module", "result", "parameters")]
+        for name, module in self.named_modules():
+            count = sum(tensor.size for tensor in module.parameters())
+            label = f"{name}: {type(module).__name__}" if name else type(module).__name__
+            rows.append((label, shapes.get(module, ""), f"{count:,}"))
+        first, second, third = (max(map(len, column)) for column in zip(*rows))
+        return "\n".join(f"{a:{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in rows)
+
+    def __repr__(self):
+        children = "".join(f"  ({name}): {child!r}".replace("\n", "\n  ") + "\n"
+                           for name, child in self.named_children())
+        return (f"{type(self).__name__}({self._describe()}"
+                + (f"\n{children})" if children else ")"))
+
+    def _describe(self):
+        return ""

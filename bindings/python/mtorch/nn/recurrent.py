@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recurrent networks over [batch, n, in]: PyTorch's with batch_first."""
+from .. import native
+from .layers import _Layer
+
+
+class _Recurrent(_Layer):
+    kind = ""
+
+    def __init__(self, in_features, hidden, layers=1, bias=True, **where):
+        super().__init__(getattr(native, f"layer_{self.kind}"), in_features, hidden, layers, bias,
+                         **where)
+        self.layers = layers
+
+    def _run(self, x, states, cells):
+        """The last layer's states, and the last states and cells of all layers: [layers, ...]."""
+        lasts, last_cells = [], []
+        for i in range(self.layers):
+            weights = [getattr(self, f"{name}_l{i}") if f"{name}_l{i}" in self._places else None
+                       for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+            x, last, last_cell = native.recurrent(
+                self.kind, x, None if states is None else native.select(states, 0, i),
+                None if cells is None else native.select(cells, 0, i), weights)
+            lasts.append(last)
+            last_cells.append(last_cell)
+        return x, native.stack(lasts, 0), last_cells
+
+    def forward(self, x, state=None):
+        """All states of the last layer [batch, n, hidden], and the last of all [layers, batch,
+        hidden]. `state` is what they begin with: zeros unless given."""
+        return self._run(x, state, None)[:2]
+
+
+class RNN(_Recurrent):
+    """Elman's network: h = tanh(W x + b + U h + c)."""
+
+    kind = "rnn"
+
+
+class GRU(_Recurrent):
+    """Gated recurrent units (Cho and others, 2014)."""
+
+    kind = "gru"
+
+
+class LSTM(_Recurrent):
+    """Long short-term memory (Hochreiter and Schmidhuber, 1997)."""
+
+    kind = "lstm"
+
+    def forward(self, x, state=None):
+        """All states of the last layer [batch, n, hidden], and the pair of the last states and
+        cells of all [layers, batch, hidden], which `state` is too."""
+        y, last, cells = self._run(x, *(state or (None, None)))
+        return y, (last, native.stack(cells, 0))

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tree of modules, data loading."""
+import threading
+
+import numpy as np
+import pytest
+
+import mtorch as mt
+from mtorch import data, nn
+
+
+def test_hooks():
+    layer, seen = nn.Linear(2, 3), []
+    remove = [layer.register_forward_pre_hook(lambda module, args: (args[0] * 2,)),
+              layer.register_forward_hook(lambda module, args, y: seen.append(y.shape) or y * 0)]
+    assert layer(mt.ones((4, 2))).tolist() == [[0.0] * 3] * 4 and seen == [(4, 3)]
+    for undo in remove:
+        undo()
+    assert mt.any(layer(mt.ones((4, 2))) != 0) and len(seen) == 1
+
+
+def test_summary():
+    network = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Dropout(0.5))
+    lines = network.summary(mt.ones((2, 4))).splitlines()
+    assert lines[1].split() == ["Sequential", "[2,", "3]", "15"] and len(lines) == 5
+    assert network.training and network[2].training
+    assert "15" in network.summary()
+
+
+def test_attributes_of_layers_are_their_parameters():
+    layer = nn.Linear(2, 1)
+    optimizer = mt.optim.SGD(layer.parameters(), lr=1.0)
+    layer.weight = mt.asarray([[2.0, 3.0]])
+    layer.bias = [1.0]
+    assert layer(mt.ones(2)).tolist() == [6.0] and layer.weight.requires_grad
+    mt.sum(layer(mt.ones(2))).backward()
+    optimizer.step()
+    assert layer.weight.tolist() == [[1.0, 2.0]]
+    with pytest.raises(AttributeError, match="wheight"):
+        layer.wheight
+    with pytest.raises(ValueError):
+        layer.weight = mt.ones(3)
+
+
+def test_freezing():
+    network = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm(2), nn.Linear(2, 2))
+    network.scale = nn.Parameter(mt.ones(2))
+    network.requires_grad_(False)
+    network[2].requires_grad_()
+    before = {name: value.tolist() for name, value in network.state_dict().items()}
+    assert len(network.parameters()) == 7 and len(network.buffers()) == 2
+    optimizer = mt.optim.SGD(network.parameters(), lr=1.0)
+    mt.sum(mt.square(network(mt.asarray([[1.0, 2.0], [3.0, 5.0]])) + 1)).backward()
+    optimizer.step()
+    changed = {name for name, value in network.state_dict().items() if value.tolist() != before[name]}
+    assert changed == {"2.weight", "2.bias", "1.running_mean", "1.running_var"}
+    network.requires_grad_()
+    assert all(parameter.requires_grad for parameter in network.parameters())
+    assert not any(buffer.requires_grad for buffer in network.buffers())
+
+
+def test_load_state_dict_that_is_not_strict():
+    network = nn.Linear(2, 2)
+    with pytest.raises(ValueError, match="missing.*bias.*unknown.*more"):
+        network.load_state_dict({"weight": np.ones((2, 2)), "more": np.ones(1)})
+    network.load_state_dict({"weight": np.ones((2, 2)), "more": np.ones(1)}, strict=False)
+    assert network.weight.tolist() == [[1, 1], [1, 1]]
+    with pytest.raises(ValueError, match="weight is"):
+        network.load_state_dict({"weight": np.ones(3)}, strict=False)
+
+
+def test_module_lists():
+    class Deep(nn.Module):
+        def __init__(self):
+            self.layers = nn.ModuleList(nn.Linear(2, 2) for _ in range(3))
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x)
+            return x
+
+    deep = Deep()
+    assert deep(mt.ones(2)).shape == (2,) and len(deep.layers) == 3
+    assert list(deep.state_dict())[:2] == ["layers.0.weight", "layers.0.bias"]
+    assert [name for name, _ in deep.named_modules()][:3] == ["", "layers", "layers.0"]
+
+
+def test_recurrent_gradients():
+    cells = {"rnn": 1, "gru": 3, "lstm": 4}
+    rng = np.random.default_rng(0)
+    for kind, gates in cells.items():
+        shapes = [(2, 3, 2), (2, 3), (2, 3), (3 * gates, 2), (3 * gates, 3), (3 * gates,),
+                  (3 * gates,)]
+        inputs = [mt.asarray(rng.normal(size=shape)).requires_grad_() for shape in shapes]
+
+        def run(x, h, c, *weights):
+            y, last, cell = mt.native.recurrent(kind, x, h, c if kind == "lstm" else None, weights)
+            more = mt.sum(cell * cell) if cell is not None else mt.sum(c * 0)
+            return mt.sum(y * y) + mt.sum(last * 3) + more
+
+        assert mt.gradcheck(run, inputs)
+
+
+# ----------------------------------------------------------------------------------- Data
+
+class Squares(data.Dataset):
+    def __getitem__(self, i):
+        return {"x": float(i), "square": mt.asarray([i * i])}
+
+    def __len__(self):
+        return 7
+
+
+def test_batches():
+    loader = data.DataLoader(Squares(), batch_size=3)
+    batches = list(loader)
+    assert len(loader) == len(batches) == 3
+    assert batches[1]["x"].tolist() == [3, 4, 5] and batches[2]["square"].tolist() == [[36]]
+    assert len(list(data.DataLoader(Squares(), batch_size=3, drop_last=True))) == 2
+    with pytest.raises(ValueError):
+        data.TensorDataset(mt.ones(3), mt.ones(4))
+
+
+@pytest.mark.parametrize("prefetch", [0, 2])
+def test_shuffling_by_seed(prefetch):
+    def epochs(seed):
+        loader = data.DataLoader(data.TensorDataset(mt.arange(50)), batch_size=8, shuffle=True,
+                                 seed=seed, prefetch=prefetch)
+        return [[row for batch in loader for row in batch.tolist()] for _ in range(2)]
+
+    mt.seed(1)
+    first = epochs(3)
+    mt.seed(2)
+    assert epochs(3) == first and epochs(4) != first and first[0] != first[1]
+    assert sorted(first[0]) == list(range(50))
+    state = mt.random.get_state()
+    epochs(3)
+    assert mt.random.get_state() == state
+
+
+def test_the_background_ends_with_the_loop():
+    class Fails(Squares):
+        def __getitem__(self, i):
+            if i == 5:
+                raise KeyError("five")
+            return mt.asarray(i)
+
+    with pytest.raises(KeyError, match="five"):
+        list(data.DataLoader(Fails(), prefetch=2))
+    for batch in data.DataLoader(Squares(), prefetch=1):
+        break
+    assert not [thread for thread in threading.enumerate() if thread.name == "mtorch.data"]
