@@ -220,6 +220,12 @@ int main(int argc, char** argv) {
   cases.push_back({"bfloat16 nn 512", product(1, 512, 512, 512, "nn", Dtype::bfloat16)});
   cases.push_back({"batched 64 x 128x64 64x128", product(64, 128, 128, 64, "nn")});
   cases.push_back({"layer 256x1024 1024x1024 nt", product(1, 256, 1024, 1024, "nt")});
+  for (auto [in, out] : {std::pair{2, 100}, {100, 100}, {100, 1}}) {
+    const std::string text = "tiny 10x" + std::to_string(in) + "x" + std::to_string(out);
+    cases.push_back({text, product(1, 10, out, in, "nt")});
+    cases.push_back({text + " dx", product(1, 10, in, out, "nn")});
+    cases.push_back({text + " dw", product(1, out, in, 10, "tn")});
+  }
   cases.push_back({"layer 128x784 784x100 nt", product(1, 128, 100, 784, "nt")});
   cases.push_back({"layer dW 784x128 128x100 tn", product(1, 784, 100, 128, "tn")});
   cases.push_back({"skinny 50000x784 784x10 nn", product(1, 50000, 10, 784, "nn"), true});

@@ -146,6 +146,13 @@ class Run {
       }
       return;
     }
+    if (dtype_ == dtype_of<T>) {
+      for (int64_t j = 0; j < columns; ++j) {
+        T* to = reinterpret_cast<T*>(out) + (tile.column_begin + j) * schedule_.m + tile.row_begin;
+        for (int64_t i = 0; i < rows; ++i) to[i] = c[i * c_row + j];
+      }
+      return;
+    }
     constexpr int64_t most = 64;
     for (int64_t j = 0; j < columns; ++j) {
       for (int64_t begin = 0; begin < rows; begin += most) {

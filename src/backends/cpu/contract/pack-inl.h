@@ -10,6 +10,8 @@
 #define MT_CONTRACT_PACK_INL_H
 #endif
 
+#include <algorithm>
+
 #include "backends/cpu/contract/gather.h"
 #include "backends/cpu/contract/simd-inl.h"
 #include "backends/cpu/elementwise/kernels.h"
@@ -18,67 +20,98 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
-// Row i of the result has 128-bit blocks from rows i, i + step, i + 2 step, ... of the operand,
-// step being the elements of a block.
-template <class D, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> load_blocks(D d, const T* data, const int64_t* rows) {
-  if constexpr (hn::MaxLanes(D()) * sizeof(T) <= 16) {
-    return hn::LoadU(d, data + rows[0]);
+// Where the rows of an operand begin that are transposed together.
+template <class T>
+struct ScatteredRows {
+  const T* data;
+  const int64_t* offsets;
+  const T* operator()(int i) const { return data + offsets[i]; }
+  ScatteredRows at(int64_t k) const { return {data + k, offsets}; }
+};
+// Rows a stride apart: four share a pointer, which spares looking each of them up.
+template <class T>
+struct EvenRows {
+  const T* data[4];
+  int64_t stride;
+  EvenRows(const T* first, int64_t distance) : stride(distance) {
+    MT_UNROLL for (int i = 0; i < 4; ++i) data[i] = first + 4 * i * stride;
+  }
+  const T* operator()(int i) const { return data[i / 4] + i % 4 * stride; }
+  EvenRows at(int64_t k) const {
+    EvenRows result = *this;
+    MT_UNROLL for (int i = 0; i < 4; ++i) result.data[i] += k;
+    return result;
+  }
+};
+
+// Vector i has 128-bit blocks from rows i, i + step, i + 2 step, ... of the operand, step being the
+// elements of a block.
+template <class D, class Rows>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const Rows& rows, int i) {
+  using T = hn::TFromD<D>;
+  constexpr int step = 16 / sizeof(T);
+  if constexpr (hn::MaxLanes(D()) == step) {
+    return hn::LoadU(d, rows(i));
   } else {
+#if HWY_TARGET == HWY_AVX3
+    if constexpr (sizeof(T) == 4 && hn::MaxLanes(D()) == 16) {
+      __m512 x = _mm512_castps128_ps512(_mm_loadu_ps(rows(i)));
+      x = _mm512_mask_broadcast_f32x4(x, 0x00f0, _mm_loadu_ps(rows(i + step)));
+      x = _mm512_mask_broadcast_f32x4(x, 0x0f00, _mm_loadu_ps(rows(i + 2 * step)));
+      return {_mm512_mask_broadcast_f32x4(x, 0xf000, _mm_loadu_ps(rows(i + 3 * step)))};
+    }
+#endif
     const hn::Half<D> half;
-    return hn::Combine(d, load_blocks(half, data, rows + hn::MaxLanes(half)),
-                       load_blocks(half, data, rows));
+    return hn::Combine(d, load_blocks(half, rows, i + static_cast<int>(hn::MaxLanes(half))),
+                       load_blocks(half, rows, i));
   }
 }
 
 // Transposes 16 bytes along k of as many rows as a vector has lanes.
-template <class D>
-HWY_INLINE void transpose(D d, const float* data, const int64_t* rows, int64_t count, int64_t width,
-                          float* out) {
+template <class D, class Rows, class V = hn::Vec<D>>
+HWY_INLINE void transpose(D d, const Rows& rows, V (&ks)[4], float) {
   const hn::Repartition<double, D> wide;
-  auto x0 = load_blocks(d, data, rows), x1 = load_blocks(d, data, rows + 1);
-  auto x2 = load_blocks(d, data, rows + 2), x3 = load_blocks(d, data, rows + 3);
-  auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, x0, x1));
-  auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, x2, x3));
-  auto high01 = hn::BitCast(wide, hn::InterleaveUpper(d, x0, x1));
-  auto high23 = hn::BitCast(wide, hn::InterleaveUpper(d, x2, x3));
-  hn::Vec<D> ks[4] = {hn::BitCast(d, hn::InterleaveLower(wide, low01, low23)),
-                      hn::BitCast(d, hn::InterleaveUpper(wide, low01, low23)),
-                      hn::BitCast(d, hn::InterleaveLower(wide, high01, high23)),
-                      hn::BitCast(d, hn::InterleaveUpper(wide, high01, high23))};
-  if (count >= static_cast<int64_t>(hn::MaxLanes(d))) {
-    MT_UNROLL for (int k = 0; k < 4; ++k) hn::StoreU(ks[k], d, out + k * width);
-  } else {
-    const auto mask = hn::FirstN(d, static_cast<size_t>(count));
-    MT_UNROLL for (int k = 0; k < 4; ++k) store_part(ks[k], d, mask, out + k * width);
-  }
+  const V x0 = load_blocks(d, rows, 0), x1 = load_blocks(d, rows, 1);
+  const V x2 = load_blocks(d, rows, 2), x3 = load_blocks(d, rows, 3);
+  const auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, x0, x1));
+  const auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, x2, x3));
+  const auto high01 = hn::BitCast(wide, hn::InterleaveUpper(d, x0, x1));
+  const auto high23 = hn::BitCast(wide, hn::InterleaveUpper(d, x2, x3));
+  ks[0] = hn::BitCast(d, hn::InterleaveLower(wide, low01, low23));
+  ks[1] = hn::BitCast(d, hn::InterleaveUpper(wide, low01, low23));
+  ks[2] = hn::BitCast(d, hn::InterleaveLower(wide, high01, high23));
+  ks[3] = hn::BitCast(d, hn::InterleaveUpper(wide, high01, high23));
 }
-template <class D>
-HWY_INLINE void transpose(D d, const double* data, const int64_t* rows, int64_t count,
-                          int64_t width, double* out) {
-  auto x0 = load_blocks(d, data, rows), x1 = load_blocks(d, data, rows + 1);
-  hn::Vec<D> ks[2] = {hn::InterleaveLower(d, x0, x1), hn::InterleaveUpper(d, x0, x1)};
-  if (count >= static_cast<int64_t>(hn::MaxLanes(d))) {
-    MT_UNROLL for (int k = 0; k < 2; ++k) hn::StoreU(ks[k], d, out + k * width);
-  } else {
-    const auto mask = hn::FirstN(d, static_cast<size_t>(count));
-    MT_UNROLL for (int k = 0; k < 2; ++k) store_part(ks[k], d, mask, out + k * width);
-  }
+template <class D, class Rows, class V = hn::Vec<D>>
+HWY_INLINE void transpose(D d, const Rows& rows, V (&ks)[2], double) {
+  const V x0 = load_blocks(d, rows, 0), x1 = load_blocks(d, rows, 1);
+  ks[0] = hn::InterleaveLower(d, x0, x1);
+  ks[1] = hn::InterleaveUpper(d, x0, x1);
 }
 
-// Up to one vector of rows. rows has as many entries as the vector has lanes, whatever `used` is.
-template <class D, class T = hn::TFromD<D>>
-HWY_INLINE void pack_along_k(D d, const T* data, const int64_t* rows, int64_t used,
-                             const int64_t* ks, int64_t k_count, int64_t width, T* out) {
+// Up to one vector of rows, of which `used` are stored, whichever there are to read.
+template <class D, class Rows, class T = hn::TFromD<D>>
+HWY_INLINE void pack_along_k(D d, const Rows& rows, int64_t used, const int64_t* ks,
+                             int64_t k_count, int64_t width, T* out) {
   constexpr int64_t step = 16 / sizeof(T);
+  const auto mask = hn::FirstN(d, static_cast<size_t>(used));
   int64_t k = 0;
   while (k < k_count) {
     if (k + step <= k_count && ks[k + step - 1] - ks[k] == step - 1 &&
         ks[k + step / 2] - ks[k] == step / 2 && ks[k + 1] - ks[k] == 1) {
-      transpose(d, data + ks[k], rows, used, width, out + k * width);
+      hn::Vec<D> vectors[step];
+      transpose(d, rows.at(ks[k]), vectors, T());
+      if (used >= static_cast<int64_t>(hn::MaxLanes(d))) {
+        MT_UNROLL for (int i = 0; i < step; ++i) hn::StoreU(vectors[i], d, out + (k + i) * width);
+      } else {
+        MT_UNROLL for (int i = 0; i < step; ++i) {
+          store_part(vectors[i], d, mask, out + (k + i) * width);
+        }
+      }
       k += step;
     } else {
-      for (int64_t r = 0; r < used; ++r) out[k * width + r] = data[rows[r] + ks[k]];
+      const Rows from = rows.at(ks[k]);
+      for (int r = 0; r < used; ++r) out[k * width + r] = *from(r);
       ++k;
     }
   }
@@ -120,6 +153,15 @@ void pack_along_rows(const T* data, const int64_t* rows, const RowRun* runs, int
 
 constexpr int64_t most_width = 64;
 
+// The end of each packed row, of whole vectors, before what there is of it is stored.
+template <class T>
+void clear_last_vectors(int64_t k_count, int64_t width, T* out) {
+  const Vectors<T> d;
+  for (int64_t k = 1; k <= k_count; ++k) {
+    hn::StoreU(hn::Zero(d), d, out + k * width - lanes_of<T>);
+  }
+}
+
 // Rows as runs along k: the rows of `data` in groups of one vector.
 template <class T>
 void pack_rows_along_k(const T* data, const int64_t* rows, int64_t used, const int64_t* ks,
@@ -130,13 +172,25 @@ void pack_rows_along_k(const T* data, const int64_t* rows, int64_t used, const i
   constexpr int64_t lanes = lanes_of<T>;
   int64_t padded[lanes];
   for (int64_t r = 0; r < used; r += lanes) {
-    int64_t left = used - r < lanes ? used - r : lanes;
-    for (int64_t i = 0; i < lanes; ++i) padded[i] = rows[r + (i < left ? i : left - 1)];
+    const int64_t left = std::min(used - r, lanes);
+    const int64_t stored = std::min(width - r, lanes);  // repeating a row is as good as zeros
+    bool even = left == lanes;
+    for (int64_t i = 2; even && i < lanes; ++i) {
+      even = rows[r + i] - rows[r + i - 1] == rows[r + 1] - rows[r];
+    }
+    if (even) {
+      const EvenRows<T> from(data + rows[r], rows[r + 1] - rows[r]);
+      pack_along_k(Vectors<T>(), from, lanes, ks, k_count, width, out + r);
+      continue;
+    }
+    for (int64_t i = 0; i < lanes; ++i) padded[i] = rows[r + std::min(i, left - 1)];
+    const ScatteredRows<T> from{data, padded};
     if (left * 4 > lanes || lanes <= 4) {
-      pack_along_k(Vectors<T>(), data, padded, left, ks, k_count, width, out + r);
+      pack_along_k(Vectors<T>(), from, stored, ks, k_count, width, out + r);
     } else {
       const hn::CappedTag<T, 16 / sizeof(T)> narrow;
-      pack_along_k(narrow, data, padded, left, ks, k_count, width, out + r);
+      if (left < stored) clear_last_vectors(k_count, width, out);
+      pack_along_k(narrow, from, left, ks, k_count, width, out + r);
     }
   }
 #endif
@@ -167,31 +221,32 @@ inline void pack_widened(Dtype dtype, const void* data, const int64_t* rows, int
   }
 }
 
-// used rows of at most `width`; the rest of each packed row is zero. rows and ks are offsets.
+// `used` rows of `width`, which may be more to make up whole vectors; what is there then does not
+// matter, but is not left as it was, lest it slow arithmetic down. rows and ks are offsets.
 template <class T>
 void pack(Dtype dtype, const void* data, const int64_t* rows, int64_t used, int64_t width,
           const int64_t* ks, int64_t k_count, T* out) {
-  if (used < width) {
-    for (int64_t k = 0; k < k_count; ++k) {
-      for (int64_t r = used; r < width; ++r) out[k * width + r] = 0;
-    }
-  }
   const bool along_k = k_count >= 4 && ks[1] == ks[0] + 1;
   if (dtype != dtype_of<T>) {
     if constexpr (sizeof(T) == 4) {
       if (along_k && is_half(dtype))
         return pack_widened(dtype, data, rows, used, ks, k_count, width, out);
     }
+    if (used < width) clear_last_vectors(k_count, width, out);
     gather(dtype, data, rows, used, width, ks, k_count, out);
     return;
   }
   const T* values = static_cast<const T*>(data);
   RowRun runs[most_width];
   const int64_t run_count = find_runs(rows, used, runs);
-  if (used > 1 && run_count * 2 <= used) {
-    pack_along_rows(values, rows, runs, run_count, ks, k_count, width, out);
-  } else if (along_k) {
+  const bool by_runs = used > 1 && run_count * 2 <= used;
+  if (along_k && !by_runs) {
     pack_rows_along_k(values, rows, used, ks, k_count, width, out);
+    return;
+  }
+  if (used < width) clear_last_vectors(k_count, width, out);
+  if (by_runs) {
+    pack_along_rows(values, rows, runs, run_count, ks, k_count, width, out);
   } else {
     gather(dtype, data, rows, used, width, ks, k_count, out);
   }

@@ -18,13 +18,17 @@ constexpr int64_t rounded_rows = 480;             // rows of a tile that is roun
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;  // of all panels' slabs, if one batch entry fits
 constexpr double cache_bytes = 32e6;              // a larger result is written past the caches
 
-// Whether the transpose of the result is easier to compute: a tall one whose few columns would be
-// columns of vectors, and whose rows are neighbours in memory; or sliding windows as columns that
-// vectors cannot read where they lie, and broadcasts can.
-bool transposed_is_easier(const Contraction& c, int64_t m, int64_t n) {
-  const Operand a = operand_a(c, nullptr);
-  if (n <= few_columns && m > 4 * n && a.rows.stride() == 1 && a.k.stride() != 1) return true;
-  const Operand b = operand_b(c, nullptr);
+// Whether the transpose of the result is easier to compute, because
+// - a tall result's few columns would be columns of vectors, whose rows are neighbours in memory;
+// - both operands lie along k, so that one is packed, and a is the smaller, if it fills vectors;
+// - the columns are sliding windows that vectors cannot read where they lie, and broadcasts can.
+bool transposed_is_easier(const Operand& a, const Operand& b) {
+  const int64_t m = a.rows.size, n = b.rows.size;
+  const bool a_along_k = a.k.stride() == 1, b_along_k = b.k.stride() == 1;
+  if (n <= few_columns && m > 4 * n && a.rows.stride() == 1 && !a_along_k) return true;
+  const bool fills_vectors = m >= 8 && m <= 64 && round_up(m, 16) - m <= 8 && n >= 2 * m;
+  if (fills_vectors && a.k.size >= 32 && a_along_k && b_along_k && b.rows.stride() != 1)
+    return true;
   return m >= 4 && b.slides() && !reads_columns_in_place(b, m) && !a.slides();
 }
 
@@ -42,11 +46,16 @@ Schedule::Schedule(const Contraction& c, int most_threads) {
   panel = exact ? std::max<int64_t>(k, 1) : order.panel;
   panels = divide_up(k, panel);
   lanes = !exact && order.lanes > 1;
-  transposed = !exact && !lanes && transposed_is_easier(c, m, n);
-  if (transposed) std::swap(m, n);
-  b_in_place =
-      !exact && sum == (transposed ? c.a : c.b) &&
-      reads_columns_in_place(transposed ? operand_a(c, nullptr) : operand_b(c, nullptr), m);
+  transposed = b_in_place = false;
+  if (!exact && !lanes) {
+    Operand left = operand_a(c, nullptr), right = operand_b(c, nullptr);
+    transposed = transposed_is_easier(left, right);
+    if (transposed) {
+      std::swap(m, n);
+      std::swap(left, right);
+    }
+    b_in_place = right.dtype == sum && reads_columns_in_place(right, m);
+  }
   rounded = !exact && panels <= 1 && (sum != c.out || transposed);
   double flops = 2.0 * static_cast<double>(batch) * static_cast<double>(m) *
                  static_cast<double>(n) * static_cast<double>(k);
