@@ -61,7 +61,8 @@ class Planner {
     const Draft& draft = grouping_.drafts[static_cast<size_t>(group)];
     return region_.items[static_cast<size_t>(i)].stored || read_outside_[static_cast<size_t>(i)] ||
            draft.contraction == i || draft.kind == GroupKind::contract ||
-           draft.kind == GroupKind::call || draft.kind == GroupKind::reduce;
+           draft.kind == GroupKind::call ||
+           (draft.kind == GroupKind::reduce && draft.items.back() == i);
   }
 
   void add(int d) {

@@ -81,6 +81,16 @@ TEST_F(Grouping, CrossEntropyRowsAreOneGroup) {
   EXPECT_EQ(Planned({losses}).groups(), 1u);
 }
 
+TEST_F(Grouping, NothingOfALongReductionsInputIsStored) {
+  Tensor x = random_leaf({300, 200}), y = random_leaf({300, 200}, 2);
+  for (const Dims& axes : {Dims{0}, Dims{}}) {
+    Planned planned({sum(exp(x) * y, axes)});
+    ASSERT_EQ(planned.groups(), 1u);
+    EXPECT_EQ(planned.plan.groups[0].kind, GroupKind::reduce);
+    EXPECT_EQ(planned.plan.arena_bytes, 0);
+  }
+}
+
 TEST_F(Grouping, BiasAndActivationAreTheEpilogueOfAContraction) {
   Tensor x = random_leaf({32, 40}), w = random_leaf({40, 50}), bias = random_leaf({50});
   Planned planned({relu(matmul(x, w) + bias)});
