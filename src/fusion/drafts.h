@@ -3,34 +3,37 @@
 // Each step that succeeds leaves groups that can run.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "fusion/grouping.h"
 
 namespace mt {
 
-struct Use {
-  int consumer;
-  const Edge* edge;
-};
-
-class Drafts {
- public:
-  explicit Drafts(const Region& region);
-
+struct Drafts {
   const Region& region;
+  Readers readers;
   Grouping grouping;
+  // Which items shall run together, where that is given.
+  const std::vector<int>* part_of = nullptr;
+
+  explicit Drafts(const Region& region);
 
   int count() const { return static_cast<int>(region.items.size()); }
   const Item& item(int i) const { return region.items[static_cast<size_t>(i)]; }
   const Node& node(int i) const { return *item(i).node; }
   int64_t size(int i) const { return element_count(node(i).shape); }
   const Edge* edges(int i) const { return region.edges_of(item(i)); }
-  // Who reads item i, in recorded order.
-  std::span<const Use> uses(int i) const {
-    size_t at = static_cast<size_t>(i);
-    return {uses_.data() + first_use_[at], uses_.data() + first_use_[at + 1]};
+  std::span<const Use> uses(int i) const { return readers.of(i); }
+  bool may_be_together(int i, int j) const {
+    return !part_of || (*part_of)[static_cast<size_t>(i)] == (*part_of)[static_cast<size_t>(j)];
+  }
+  // Whether item i, as part of a group, is read from memory as well.
+  bool goes_to_memory(int i, int group) const {
+    if (item(i).stored) return true;
+    for (const Use& use : uses(i)) {
+      if (group_of(use.consumer) != group) return true;
+    }
+    return false;
   }
 
   Draft& draft(int group) { return grouping.drafts[static_cast<size_t>(group)]; }
@@ -39,17 +42,13 @@ class Drafts {
   int group_of(int i) const { return grouping.group_of[static_cast<size_t>(i)]; }
   bool is_row(int i) const { return grouping.row_valued[static_cast<size_t>(i)]; }
   void make_row(int i) { grouping.row_valued[static_cast<size_t>(i)] = true; }
-
- private:
-  std::vector<Use> uses_;
-  std::vector<size_t> first_use_;  // for each item, and one past the last
 };
 
 // A group of item i alone.
 void start_group(Drafts& drafts, int i);
 
-// Item i becomes part of the group of its consumers, all of which are in `group`. Returns why not,
-// or nullptr when it has.
+// Item i becomes part of `group`, in which consumers of it are. Returns why not, or nullptr when it
+// has.
 const char* join_group(Drafts& drafts, int i, int group);
 
 // Makes groups a and b one, if they may be and are not.
@@ -58,8 +57,9 @@ bool merge_groups(Drafts& drafts, int a, int b);
 // Contractions whose consumers all lie in one element-wise or row group take it as epilogue.
 void attach_epilogues(Drafts& drafts);
 
-// Puts items in recorded order within groups, and groups in an order in which they can run.
-void order_groups(Drafts& drafts);
+// Puts items in recorded order within groups, and groups in an order in which they can run; false
+// when there is none.
+bool order_groups(Drafts& drafts);
 
 // Turns an element-wise group into one of rows of `columns` elements.
 bool split_rows(Draft* group, int64_t columns);

@@ -18,7 +18,9 @@ bool whole_rows(const Drafts& drafts, int i, const Draft& group) {
 const char* attach(Drafts& drafts, int i) {
   int target = drafts.group_of(drafts.uses(i)[0].consumer);
   for (const Use& use : drafts.uses(i)) {
-    if (drafts.group_of(use.consumer) != target) return "its consumers are in different groups";
+    if (drafts.group_of(use.consumer) != target || !drafts.may_be_together(i, use.consumer)) {
+      return "its consumers are in different groups";
+    }
   }
   Draft& group = drafts.draft(target);
   if (group.kind == GroupKind::reduce) return "a reduction over many rows reads it";
@@ -44,7 +46,8 @@ const char* attach(Drafts& drafts, int i) {
 
 void attach_epilogues(Drafts& drafts) {
   for (int i = 0; i < drafts.count(); ++i) {
-    if (drafts.node(i).op->kind != OpKind::contract || drafts.uses(i).empty()) continue;
+    bool contraction = drafts.node(i).op->kind == OpKind::contract;
+    if (!contraction || drafts.uses(i).empty() || drafts.group_of(i) < 0) continue;
     drafts.grouping.refusal[static_cast<size_t>(i)] = attach(drafts, i);
   }
 }

@@ -3,9 +3,8 @@
 
 #include <cstdio>
 #include <mutex>
-#include <set>
 
-#include "fusion/planner.h"
+#include "fusion/traffic.h"
 #include "graph/window.h"
 
 namespace mt {
@@ -31,65 +30,39 @@ std::string bytes_text(int64_t bytes) {
 const char* kind_name(const Draft& draft) {
   if (draft.contraction >= 0) return "contraction with epilogue";
   switch (draft.kind) {
-    case GroupKind::map: return "element-wise";
-    case GroupKind::row: return "rows";
-    case GroupKind::reduce: return "reduction";
-    case GroupKind::contract: return "contraction";
-    case GroupKind::call: return "alone";
+    case GroupKind::map:
+      return "element-wise";
+    case GroupKind::row:
+      return "rows";
+    case GroupKind::reduce:
+      return "reduction";
+    case GroupKind::contract:
+      return "contraction";
+    case GroupKind::call:
+      return "alone";
   }
   return "";
 }
 
 class Explanation {
  public:
-  explicit Explanation(const Region& region) : region_(region), grouping_(group_items(region)) {}
-
-  // The distinct values a group reads from memory and writes to it.
-  int64_t group_bytes(size_t g) const {
-    std::set<int> read;
-    int64_t bytes = 0;
-    for (int i : members(g)) {
-      const Item& item = region_.items[static_cast<size_t>(i)];
-      for (int e = 0; e < item.edge_count; ++e) {
-        int value = region_.edges_of(item)[e].value;
-        bool inside = value >= 0 && group_of(value) == static_cast<int>(g);
-        if (!inside && !is_inlined(value) && read.insert(value).second) bytes += value_bytes(value);
-      }
-      if (is_written(i)) bytes += item.node->bytes();
-    }
-    return bytes;
-  }
-
-  int64_t unfused_bytes() const {
-    int64_t bytes = 0;
-    for (const Item& item : region_.items) {
-      if (item.node->op->kind == OpKind::constant) continue;
-      bytes += item.node->bytes();
-      for (int e = 0; e < item.edge_count; ++e) {
-        int value = region_.edges_of(item)[e].value;
-        if (!is_inlined(value)) bytes += value_bytes(value);
-      }
-    }
-    return bytes;
-  }
-
-  int64_t fused_bytes() const {
-    int64_t bytes = 0;
-    for (size_t g = 0; g < grouping_.drafts.size(); ++g) bytes += group_bytes(g);
-    return bytes;
-  }
+  Explanation(const Region& region, const Grouping& grouping)
+      : region_(region), readers_(region), grouping_(grouping) {}
 
   std::string text() const {
     std::string result;
     if (region_.items.empty()) return "the value is there: nothing runs\n";
     for (size_t g = 0; g < grouping_.drafts.size(); ++g) {
+      std::vector<int> items = members(grouping_.drafts[g]);
       result += "group " + std::to_string(g) + ": " + kind_name(grouping_.drafts[g]) + ", " +
-                bytes_text(group_bytes(g)) + "\n";
-      for (int i : members(g)) result += "  " + line(i) + "\n";
+                bytes_text(bytes_moved(region_, readers_, items)) + "\n";
+      for (int i : items) {
+        result += "  " + line(i) + (is_written(region_, readers_, items, i) ? "  stored\n" : "\n");
+      }
     }
-    int64_t fused = fused_bytes(), unfused = unfused_bytes();
-    result += std::to_string(grouping_.drafts.size()) + " groups move " + bytes_text(fused) +
-              "; one operator at a time would move " + bytes_text(unfused) + "\n";
+    Traffic bytes = traffic(region_, grouping_);
+    result += std::to_string(grouping_.drafts.size()) + " groups move " + bytes_text(bytes.fused) +
+              "; one operator at a time would move " + bytes_text(bytes.unfused) + "\n";
     for (size_t i = 0; i < region_.items.size(); ++i) {
       if (!grouping_.refusal[i]) continue;
       result += "not fused: %" + std::to_string(i) + " " + region_.items[i].node->op->name + ": " +
@@ -104,13 +77,15 @@ class Explanation {
         "fontname=\"sans-serif\"];\n";
     for (size_t g = 0; g < grouping_.drafts.size(); ++g) {
       std::string id = std::to_string(g);
+      std::vector<int> items = members(grouping_.drafts[g]);
       result += "  subgraph cluster_" + id + " {\n    label=\"" + kind_name(grouping_.drafts[g]) +
-                ", " + bytes_text(group_bytes(g)) + "\";\n    style=rounded;\n";
-      for (int i : members(g)) {
+                ", " + bytes_text(bytes_moved(region_, readers_, items)) +
+                "\";\n    style=rounded;\n";
+      for (int i : items) {
         result += "    n" + std::to_string(i) + " [label=\"" +
                   region_.items[static_cast<size_t>(i)].node->op->name + "\\n" +
                   describe(*region_.items[static_cast<size_t>(i)].node) + "\"";
-        if (is_written(i)) result += ", penwidth=2";
+        if (is_written(region_, readers_, items, i)) result += ", penwidth=2";
         result += "];\n";
       }
       result += "  }\n";
@@ -141,29 +116,6 @@ class Explanation {
  private:
   int group_of(int i) const { return grouping_.group_of[static_cast<size_t>(i)]; }
   bool is_inlined(int value) const { return value >= 0 && group_of(value) < 0; }
-  int64_t value_bytes(int value) const {
-    return value < 0 ? region_.leaves[static_cast<size_t>(~value)].node->bytes()
-                     : region_.items[static_cast<size_t>(value)].node->bytes();
-  }
-  std::vector<int> members(size_t g) const {
-    std::vector<int> result;
-    for (size_t i = 0; i < region_.items.size(); ++i) {
-      if (grouping_.group_of[i] == static_cast<int>(g)) result.push_back(static_cast<int>(i));
-    }
-    return result;
-  }
-  bool is_written(int i) const {
-    if (region_.items[static_cast<size_t>(i)].stored) return true;
-    for (size_t c = static_cast<size_t>(i) + 1; c < region_.items.size(); ++c) {
-      const Item& consumer = region_.items[c];
-      for (int e = 0; e < consumer.edge_count; ++e) {
-        if (region_.edges_of(consumer)[e].value == i && group_of(static_cast<int>(c)) != group_of(i)) {
-          return true;
-        }
-      }
-    }
-    return false;
-  }
   std::string line(int i) const {
     const Item& item = region_.items[static_cast<size_t>(i)];
     std::string result = "%" + std::to_string(i) + " = " + item.node->op->name + "(";
@@ -172,11 +124,12 @@ class Explanation {
       if (e) result += ", ";
       result += value < 0 ? "x" + std::to_string(~value) : "%" + std::to_string(value);
     }
-    return result + ")  " + describe(*item.node) + (is_written(i) ? "  stored" : "");
+    return result + ")  " + describe(*item.node);
   }
 
   const Region& region_;
-  Grouping grouping_;
+  Readers readers_;
+  const Grouping& grouping_;
 };
 
 // What f says of the region that a read of the tensor would run, which is empty when its value is
@@ -198,14 +151,18 @@ std::string with_region(const Tensor& tensor, F&& f) {
 
 }  // namespace
 
-Traffic traffic(const Region& region) {
-  Explanation explanation(region);
-  return {explanation.fused_bytes(), explanation.unfused_bytes()};
+std::string explain_region(const Region& region, const Grouping& grouping) {
+  return Explanation(region, grouping).text();
+}
+std::string explain_region_dot(const Region& region, const Grouping& grouping) {
+  return Explanation(region, grouping).dot();
 }
 
-std::string explain_region(const Region& region) { return Explanation(region).text(); }
-std::string explain_region_dot(const Region& region) { return Explanation(region).dot(); }
-std::string explain(const Tensor& tensor) { return with_region(tensor, explain_region); }
-std::string explain_dot(const Tensor& tensor) { return with_region(tensor, explain_region_dot); }
+std::string explain(const Tensor& tensor) {
+  return with_region(tensor, [](const Region& r) { return explain_region(r, group_items(r)); });
+}
+std::string explain_dot(const Tensor& tensor) {
+  return with_region(tensor, [](const Region& r) { return explain_region_dot(r, group_items(r)); });
+}
 
 }  // namespace mt

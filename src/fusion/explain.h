@@ -5,18 +5,12 @@
 
 #include <string>
 
-#include "fusion/region.h"
+#include "fusion/grouping.h"
 
 namespace mt {
 
-// Bytes read and written by a region's groups, and by one operator at a time.
-struct Traffic {
-  int64_t fused = 0, unfused = 0;
-};
-Traffic traffic(const Region& region);
-
-std::string explain_region(const Region& region);
-std::string explain_region_dot(const Region& region);
+std::string explain_region(const Region& region, const Grouping& grouping);
+std::string explain_region_dot(const Region& region, const Grouping& grouping);
 
 // The plan a read of `tensor` would run now. Runs nothing.
 std::string explain(const Tensor& tensor);

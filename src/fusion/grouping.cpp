@@ -4,32 +4,28 @@
 // (or row for row).
 #include "fusion/grouping.h"
 
+#include <cassert>
+
 #include "fusion/drafts.h"
 
 namespace mt {
 namespace {
 
-bool read_from_memory(const Drafts& drafts, int i) {
-  for (const Use& use : drafts.uses(i)) {
-    OpKind kind = drafts.node(use.consumer).op->kind;
-    if (kind == OpKind::contract || kind == OpKind::call) return true;
-  }
-  return false;
-}
-
 // Joins the group of the item's consumers, making theirs one first; false if the item must start
 // one of its own.
 bool join(Drafts& drafts, int i) {
-  auto uses = drafts.uses(i);
-  if (uses.empty()) return false;
   const char*& refusal = drafts.grouping.refusal[static_cast<size_t>(i)];
-  int target = drafts.group_of(uses[0].consumer);
-  for (const Use& use : uses) {
-    if (!merge_groups(drafts, target, drafts.group_of(use.consumer))) {
+  int target = -1;
+  for (const Use& use : drafts.uses(i)) {
+    if (!drafts.may_be_together(i, use.consumer)) continue;
+    int group = drafts.group_of(use.consumer);
+    if (target < 0) target = group;
+    if (!merge_groups(drafts, target, group)) {
       refusal = "its consumers are in different groups";
       return false;
     }
   }
+  if (target < 0) return false;
   refusal = join_group(drafts, i, target);
   return !refusal;
 }
@@ -37,25 +33,93 @@ bool join(Drafts& drafts, int i) {
 void place(Drafts& drafts, int i) {
   const Op& op = *drafts.node(i).op;
   bool source = op.kind == OpKind::constant || op.kind == OpKind::iota;
-  if (source && !drafts.item(i).stored && !read_from_memory(drafts, i)) {
-    return;  // written inline where read
-  }
   if (!source && (is_pointwise(op) || op.kind == OpKind::reduce) && join(drafts, i)) return;
   start_group(drafts, i);
   // Its value goes to memory for some consumers; others may still be computed along with it.
   for (const Use& use : drafts.uses(i)) {
+    if (!drafts.may_be_together(i, use.consumer)) continue;
     merge_groups(drafts, drafts.group_of(i), drafts.group_of(use.consumer));
   }
 }
 
+// Groups that are to be one but have no edge between them.
+void merge_parts(Drafts& drafts) {
+  int groups = static_cast<int>(drafts.grouping.drafts.size());
+  auto part = [&](int group) {
+    return drafts.draft(group).items.empty()
+               ? -1
+               : (*drafts.part_of)[static_cast<size_t>(drafts.draft(group).items[0])];
+  };
+  for (bool merged = true; merged;) {
+    merged = false;
+    for (int a = 0; a < groups; ++a) {
+      for (int b = a + 1; b < groups; ++b) {
+        if (part(a) >= 0 && part(a) == part(b)) merged |= merge_groups(drafts, a, b);
+      }
+    }
+  }
+}
+
+// Whether all items of a part are in one group.
+bool parts_are_whole(const Drafts& drafts) {
+  std::vector<int> group_of_part(drafts.region.items.size(), -1);
+  for (int i = 0; i < drafts.count(); ++i) {
+    int group = drafts.group_of(i);
+    if (group < 0) continue;
+    int& known = group_of_part[static_cast<size_t>((*drafts.part_of)[static_cast<size_t>(i)])];
+    if (known >= 0 && known != group) return false;
+    known = group;
+  }
+  return true;
+}
+
+bool form_parts(Drafts& drafts) {
+  for (int i = drafts.count() - 1; i >= 0; --i) {
+    if ((*drafts.part_of)[static_cast<size_t>(i)] >= 0) place(drafts, i);
+  }
+  merge_parts(drafts);
+  attach_epilogues(drafts);
+  return parts_are_whole(drafts);
+}
+
 }  // namespace
+
+bool is_inlined(const Region& region, const Readers& readers, int i) {
+  const Item& item = region.items[static_cast<size_t>(i)];
+  OpKind kind = item.node->op->kind;
+  if ((kind != OpKind::constant && kind != OpKind::iota) || item.stored) return false;
+  for (const Use& use : readers.of(i)) {
+    OpKind reader = region.items[static_cast<size_t>(use.consumer)].node->op->kind;
+    if (reader == OpKind::contract || reader == OpKind::call) return false;
+  }
+  return true;
+}
 
 Grouping group_items(const Region& region) {
   Drafts drafts(region);
-  for (int i = drafts.count() - 1; i >= 0; --i) place(drafts, i);
+  for (int i = drafts.count() - 1; i >= 0; --i) {
+    if (!is_inlined(region, drafts.readers, i)) place(drafts, i);
+  }
   attach_epilogues(drafts);
-  order_groups(drafts);
+  bool ordered = order_groups(drafts);
+  assert(ordered);
+  (void)ordered;
   return std::move(drafts.grouping);
+}
+
+std::optional<Grouping> group_as_given(const Region& region, const std::vector<int>& part_of) {
+  Drafts drafts(region);
+  drafts.part_of = &part_of;
+  if (!form_parts(drafts) || !order_groups(drafts)) return std::nullopt;
+  return std::move(drafts.grouping);
+}
+
+bool may_be_group(const Region& region, const std::vector<int>& items) {
+  std::vector<int> part_of(region.items.size(), -1);
+  for (int i : items) part_of[static_cast<size_t>(i)] = 0;
+  Drafts drafts(region);
+  drafts.part_of = &part_of;
+  return form_parts(drafts);
 }
 
 }  // namespace mt

@@ -2,6 +2,7 @@
 // Which items of a region run together.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "fusion/region.h"
@@ -32,5 +33,14 @@ struct Grouping {
 };
 
 Grouping group_items(const Region& region);
+
+// The same steps when it is given which items run together: those with the same number, none of
+// them negative but an inlined item's. nullopt when they cannot. What fusion merely prefers to keep
+// apart may be together, so that other searches can judge the greedy one.
+std::optional<Grouping> group_as_given(const Region& region, const std::vector<int>& part_of);
+// Whether these items, sorted, could be one group for themselves.
+bool may_be_group(const Region& region, const std::vector<int>& items);
+// A constant or a row of positions that is written in wherever it is read, so in no group.
+bool is_inlined(const Region& region, const Readers& readers, int i);
 
 }  // namespace mt

@@ -22,14 +22,18 @@ void shape_reduction(const Drafts& drafts, int i, Draft* group) {
   if (!shape.permutation.empty()) group->permuted_shape = reduced_shape(drafts, i);
 }
 
-const char* join_pointwise(Drafts& drafts, int i, Draft* group, Relation relation) {
-  if (relation == Relation::element && group->kind != GroupKind::map && finishes_rows(drafts, i)) {
+const char* join_pointwise(Drafts& drafts, int i, int target, Relation relation) {
+  Draft* group = &drafts.draft(target);
+  if (relation == Relation::element && group->kind != GroupKind::map && !drafts.part_of &&
+      finishes_rows(drafts, i)) {
     return "it finishes rows of its own";
   }
   if (relation == Relation::row) {
     if (group->kind == GroupKind::map) {
       int64_t columns = drafts.size(i) ? group->rows() / drafts.size(i) : 0;
-      if (!comes_from_rows(drafts, i, columns)) return "it is repeated along rows";
+      if (!drafts.part_of && !comes_from_rows(drafts, i, columns)) {
+        return "it is repeated along rows";
+      }
       if (!split_rows(group, columns)) return "the rows do not follow the dimensions";
     }
     if (group->kind != GroupKind::row || drafts.size(i) != group->rows()) {
@@ -40,7 +44,7 @@ const char* join_pointwise(Drafts& drafts, int i, Draft* group, Relation relatio
     return nullptr;
   }
   if (!group->permutation.empty()) {
-    if (drafts.item(i).stored) return "it is stored in another order";
+    if (drafts.goes_to_memory(i, target)) return "it is stored in another order";
     if (drafts.node(i).op->kind == OpKind::random) return "it is drawn in another order";
     return nullptr;
   }
@@ -133,6 +137,7 @@ const char* join_group(Drafts& drafts, int i, int target) {
   if (group.items.size() >= most_items) return "the group is full";
   Relation common = Relation::none;
   for (const Use& use : drafts.uses(i)) {
+    if (drafts.group_of(use.consumer) != target) continue;
     Relation found = relation(drafts, group, i, use);
     if (found == Relation::none) return "it is read in another order or repeated";
     if (common != Relation::none && found != common) return "it is read both by element and by row";
@@ -140,7 +145,7 @@ const char* join_group(Drafts& drafts, int i, int target) {
   }
   const char* refusal = drafts.node(i).op->kind == OpKind::reduce
                             ? join_reduction(drafts, i, &group, common)
-                            : join_pointwise(drafts, i, &group, common);
+                            : join_pointwise(drafts, i, target, common);
   if (refusal) return refusal;
   group.items.push_back(i);
   drafts.group_of(i) = target;

@@ -56,7 +56,9 @@ bool merge_groups(Drafts& drafts, int a, int b) {
   if (into.kind != from.kind) {
     // Values for each row of a reduction are about to make rows of their own.
     for (int i : split.items) {
-      if (drafts.size(i) == split.rows() && finishes_rows(drafts, i)) return false;
+      if (!drafts.part_of && drafts.size(i) == split.rows() && finishes_rows(drafts, i)) {
+        return false;
+      }
     }
     if (!split_rows(&split, whole.columns())) return false;
   }

@@ -8,24 +8,30 @@
 namespace mt {
 namespace {
 
-void push_producers(const Drafts& drafts, int group, const std::vector<char>& state,
+// What the group reads of others, as far as it is not sorted yet; false if some of it waits for
+// this.
+bool push_producers(const Drafts& drafts, int group, const std::vector<char>& state,
                     std::vector<int>* stack) {
   auto push_inputs = [&](int i) {
     for (int e = 0; e < drafts.item(i).edge_count; ++e) {
       int value = drafts.edges(i)[e].value;
       int from = value < 0 ? -1 : drafts.group_of(value);
-      if (from >= 0 && from != group && state[static_cast<size_t>(from)] == 0) {
-        stack->push_back(from);
-      }
+      if (from < 0 || from == group) continue;
+      if (state[static_cast<size_t>(from)] == 1) return false;
+      if (state[static_cast<size_t>(from)] == 0) stack->push_back(from);
     }
+    return true;
   };
-  for (int i : drafts.draft(group).items) push_inputs(i);
-  if (drafts.draft(group).contraction >= 0) push_inputs(drafts.draft(group).contraction);
+  const Draft& draft = drafts.draft(group);
+  for (int i : draft.items) {
+    if (!push_inputs(i)) return false;
+  }
+  return draft.contraction < 0 || push_inputs(draft.contraction);
 }
 
 }  // namespace
 
-void order_groups(Drafts& drafts) {
+bool order_groups(Drafts& drafts) {
   size_t count = drafts.grouping.drafts.size();
   std::vector<int> order;
   for (size_t g = 0; g < count; ++g) {
@@ -45,7 +51,7 @@ void order_groups(Drafts& drafts) {
       char& now = state[static_cast<size_t>(g)];
       if (now == 0) {
         now = 1;
-        push_producers(drafts, g, state, &stack);
+        if (!push_producers(drafts, g, state, &stack)) return false;
         continue;
       }
       stack.pop_back();
@@ -64,6 +70,7 @@ void order_groups(Drafts& drafts) {
   for (int& group : drafts.grouping.group_of) {
     if (group >= 0) group = renamed[static_cast<size_t>(group)];
   }
+  return true;
 }
 
 }  // namespace mt

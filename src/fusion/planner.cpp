@@ -190,17 +190,18 @@ Plan plan_alone(const Region& region) {
 
 }  // namespace
 
-void make_plan(const Region& region, Plan* result) {
-  Plan& plan = *result;
-  if (region.device->fuses) {
-    Grouping grouping = group_items(region);
-    plan = Planner(region, grouping).run();
-    merge_alike(&plan);
-  } else {
-    plan = plan_alone(region);
-  }
-  place_buffers(&plan);
-  region.device->backend->prepare(&plan);
+void make_plan(const Region& region, const Grouping& grouping, Plan* plan) {
+  *plan = Planner(region, grouping).run();
+  merge_alike(plan);
+  place_buffers(plan);
+  region.device->backend->prepare(plan);
+}
+
+void make_plan(const Region& region, Plan* plan) {
+  if (region.device->fuses) return make_plan(region, group_items(region), plan);
+  *plan = plan_alone(region);
+  place_buffers(plan);
+  region.device->backend->prepare(plan);
 }
 
 }  // namespace mt

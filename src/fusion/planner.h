@@ -9,6 +9,8 @@ namespace mt {
 
 // Fills in `plan`, which must stay where it is from then on.
 void make_plan(const Region& region, Plan* plan);
+// The same for groups that have been chosen already.
+void make_plan(const Region& region, const Grouping& grouping, Plan* plan);
 
 // Joins groups that run the same element-wise program over different values, such as the updates
 // of many parameters, into one group of several segments.

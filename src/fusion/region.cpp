@@ -90,6 +90,24 @@ void Region::clear() {
   leaves.clear();
 }
 
+Readers::Readers(const Region& region) : first_(region.items.size() + 1, 0) {
+  for (const Edge& edge : region.edges) {
+    if (edge.value >= 0) ++first_[static_cast<size_t>(edge.value) + 1];
+  }
+  for (size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
+  uses_.resize(static_cast<size_t>(first_.back()));
+  std::vector<int> next = first_;
+  for (size_t i = 0; i < region.items.size(); ++i) {
+    const Item& item = region.items[i];
+    for (int e = 0; e < item.edge_count; ++e) {
+      const Edge& edge = region.edges_of(item)[e];
+      if (edge.value < 0) continue;
+      int& at = next[static_cast<size_t>(edge.value)];
+      uses_[static_cast<size_t>(at++)] = {static_cast<int>(i), &edge};
+    }
+  }
+}
+
 Layout edge_layout(const Region& region, const Edge& edge) {
   if (edge.value < 0) {
     const Node& leaf = *region.leaves[static_cast<size_t>(~edge.value)].node;

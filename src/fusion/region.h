@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "graph/node.h"
@@ -40,6 +41,24 @@ struct Region {
 
   const Edge* edges_of(const Item& item) const { return edges.data() + item.first_edge; }
   void clear();
+};
+
+// Who reads each item of a region, in recorded order.
+struct Use {
+  int consumer;
+  const Edge* edge;
+};
+class Readers {
+ public:
+  explicit Readers(const Region& region);
+  std::span<const Use> of(int item) const {
+    size_t at = static_cast<size_t>(item);
+    return {uses_.data() + first_[at], uses_.data() + first_[at + 1]};
+  }
+
+ private:
+  std::vector<Use> uses_;
+  std::vector<int> first_;  // for each item, and one past the last
 };
 
 // The layout by which an item reads its input through `edge`, in the input's own shape.
