@@ -54,8 +54,19 @@ const char* join_group(Drafts& drafts, int i, int group);
 // Makes groups a and b one, if they may be and are not.
 bool merge_groups(Drafts& drafts, int a, int b);
 
+// Makes groups that read item i, or the same leaf, one where that can be.
+void merge_readers(Drafts& drafts, int i);
+void merge_readers_of_leaves(Drafts& drafts);
+
+// Whether something that reads from group a, itself in neither, is read by group b, directly or
+// through others.
+bool runs_between(const Drafts& drafts, int a, int b);
+
 // Contractions whose consumers all lie in one element-wise or row group take it as epilogue.
 void attach_epilogues(Drafts& drafts);
+// Whether an element-wise group that turns to rows of so many elements can still be the epilogue of
+// each contraction whose epilogue it could be.
+bool spares_epilogue(const Drafts& drafts, int group, int64_t columns);
 
 // Puts items in recorded order within groups, and groups in an order in which they can run; false
 // when there is none.

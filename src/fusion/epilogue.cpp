@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows a contraction on its finished rows, while they are in cache.
+#include <algorithm>
+
 #include "fusion/drafts.h"
 #include "fusion/relation.h"
 
 namespace mt {
 namespace {
 
-bool whole_rows(const Drafts& drafts, int i, const Draft& group) {
+// Whether contraction i finishes whole rows of so many elements.
+bool finishes_whole_rows(const Drafts& drafts, int i, int64_t columns) {
   const Attributes& counts = drafts.node(i).attributes;
   const Shape& shape = drafts.node(i).shape;
   int64_t n = 1;
   for (int d = 0; d < counts[2]; ++d) n *= shape[shape.rank() - 1 - d];
+  return n > 0 && columns > 0 && n % columns == 0;
+}
+
+bool same_rows(const Drafts& drafts, int i, const Draft& group) {
   if (drafts.size(i) != group.rows() * group.columns()) return false;
-  return group.kind == GroupKind::map || (n > 0 && group.columns() > 0 && n % group.columns() == 0);
+  return group.kind == GroupKind::map || finishes_whole_rows(drafts, i, group.columns());
 }
 
 const char* attach(Drafts& drafts, int i) {
@@ -28,7 +35,7 @@ const char* attach(Drafts& drafts, int i) {
     return "another operator reads it from memory";
   }
   if (group.contraction >= 0) return "the group is the epilogue of another contraction";
-  if (!group.permutation.empty() || !whole_rows(drafts, i, group)) {
+  if (!group.permutation.empty() || !same_rows(drafts, i, group)) {
     return "its rows differ from the group's";
   }
   for (const Use& use : drafts.uses(i)) {
@@ -43,6 +50,25 @@ const char* attach(Drafts& drafts, int i) {
 }
 
 }  // namespace
+
+bool spares_epilogue(const Drafts& drafts, int group, int64_t columns) {
+  int64_t size = drafts.draft(group).rows() * drafts.draft(group).columns();
+  for (int i : drafts.draft(group).items) {
+    for (int e = 0; e < drafts.item(i).edge_count; ++e) {
+      int value = drafts.edges(i)[e].value;
+      if (value < 0 || drafts.node(value).op->kind != OpKind::contract ||
+          drafts.size(value) != size || finishes_whole_rows(drafts, value, columns)) {
+        continue;
+      }
+      auto uses = drafts.uses(value);
+      if (std::all_of(uses.begin(), uses.end(),
+                      [&](const Use& use) { return drafts.group_of(use.consumer) == group; })) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
 
 void attach_epilogues(Drafts& drafts) {
   for (int i = 0; i < drafts.count(); ++i) {

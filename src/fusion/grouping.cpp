@@ -30,16 +30,33 @@ bool join(Drafts& drafts, int i) {
   return !refusal;
 }
 
+// An element-wise item that is read from memory too and is alone so far may be computed along with
+// a long reduction of it.
+void join_reduction_of(Drafts& drafts, int i) {
+  int own = drafts.group_of(i);
+  for (const Use& use : drafts.uses(i)) {
+    int target = drafts.group_of(use.consumer);
+    bool possible = drafts.may_be_together(i, use.consumer) && target >= 0 &&
+                    drafts.draft(target).kind == GroupKind::reduce &&
+                    drafts.draft(own).items.size() == 1 && !runs_between(drafts, own, target);
+    if (!possible || join_group(drafts, i, target)) continue;
+    drafts.draft(own).items.clear();
+    return;
+  }
+}
+
 void place(Drafts& drafts, int i) {
   const Op& op = *drafts.node(i).op;
   bool source = op.kind == OpKind::constant || op.kind == OpKind::iota;
   if (!source && (is_pointwise(op) || op.kind == OpKind::reduce) && join(drafts, i)) return;
+  if (!drafts.part_of) merge_readers(drafts, i);
   start_group(drafts, i);
   // Its value goes to memory for some consumers; others may still be computed along with it.
   for (const Use& use : drafts.uses(i)) {
     if (!drafts.may_be_together(i, use.consumer)) continue;
     merge_groups(drafts, drafts.group_of(i), drafts.group_of(use.consumer));
   }
+  if (!source && is_pointwise(op)) join_reduction_of(drafts, i);
 }
 
 // Groups that are to be one but have no edge between them.
@@ -100,6 +117,7 @@ Grouping group_items(const Region& region) {
   for (int i = drafts.count() - 1; i >= 0; --i) {
     if (!is_inlined(region, drafts.readers, i)) place(drafts, i);
   }
+  merge_readers_of_leaves(drafts);
   attach_epilogues(drafts);
   bool ordered = order_groups(drafts);
   assert(ordered);

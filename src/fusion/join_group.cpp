@@ -34,6 +34,9 @@ const char* join_pointwise(Drafts& drafts, int i, int target, Relation relation)
       if (!drafts.part_of && !comes_from_rows(drafts, i, columns)) {
         return "it is repeated along rows";
       }
+      if (!drafts.part_of && !spares_epilogue(drafts, target, columns)) {
+        return "a contraction finishes other rows";
+      }
       if (!split_rows(group, columns)) return "the rows do not follow the dimensions";
     }
     if (group->kind != GroupKind::row || drafts.size(i) != group->rows()) {
@@ -54,7 +57,8 @@ const char* join_pointwise(Drafts& drafts, int i, int target, Relation relation)
   return nullptr;
 }
 
-const char* join_reduction(Drafts& drafts, int i, Draft* group, Relation relation) {
+const char* join_reduction(Drafts& drafts, int i, int target, Relation relation) {
+  Draft* group = &drafts.draft(target);
   ReductionShape shape = reduction_shape(drafts, i);
   int64_t columns = element_count(shape.reduced);
   if (!shape.inner.empty()) return "it reduces leading dimensions";
@@ -83,6 +87,10 @@ const char* join_reduction(Drafts& drafts, int i, Draft* group, Relation relatio
     for (int member : group->items) drafts.make_row(member);
   } else if (relation == Relation::row) {
     if (!shape.permutation.empty()) return "it reduces in another order";
+    if (!drafts.part_of && group->kind == GroupKind::map) {
+      if (!spares_epilogue(drafts, target, columns)) return "a contraction finishes other rows";
+      if (!shares_elements(drafts, i, target)) return "nothing else of its rows is read along";
+    }
     if (group->kind == GroupKind::map && !split_rows(group, columns)) {
       return "the rows do not follow the dimensions";
     }
@@ -144,7 +152,7 @@ const char* join_group(Drafts& drafts, int i, int target) {
     common = found;
   }
   const char* refusal = drafts.node(i).op->kind == OpKind::reduce
-                            ? join_reduction(drafts, i, &group, common)
+                            ? join_reduction(drafts, i, target, common)
                             : join_pointwise(drafts, i, target, common);
   if (refusal) return refusal;
   group.items.push_back(i);

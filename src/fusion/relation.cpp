@@ -47,6 +47,24 @@ bool finishes_rows(const Drafts& drafts, int i, int depth) {
   return false;
 }
 
+// Whether what item i reads of `size` elements, or what that is computed from, is among `values`.
+bool comes_from(const Drafts& drafts, int i, int64_t size, const std::vector<int>& values,
+                int depth) {
+  if (depth > deepest_search) return false;
+  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
+    int input = drafts.edges(i)[e].value;
+    const Node& source =
+        input < 0 ? *drafts.region.leaves[static_cast<size_t>(~input)].node : drafts.node(input);
+    if (element_count(source.shape) != size) continue;
+    if (std::find(values.begin(), values.end(), input) != values.end()) return true;
+    if (input >= 0 && is_pointwise(*source.op) &&
+        comes_from(drafts, input, size, values, depth + 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Relation relation(const Drafts& drafts, const Draft& group, int i, const Use& use) {
@@ -111,6 +129,17 @@ ReductionShape reduction_shape(const Drafts& drafts, int i) {
     if (order[d] != d) result.permutation = order;
   }
   return result;
+}
+
+bool shares_elements(const Drafts& drafts, int i, int group) {
+  const Draft& draft = drafts.draft(group);
+  std::vector<int> values = draft.items;
+  for (int member : draft.items) {
+    for (int e = 0; e < drafts.item(member).edge_count; ++e) {
+      values.push_back(drafts.edges(member)[e].value);
+    }
+  }
+  return comes_from(drafts, i, draft.rows() * draft.columns(), values, 0);
 }
 
 bool comes_from_rows(const Drafts& drafts, int i, int64_t columns) {

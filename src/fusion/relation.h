@@ -28,6 +28,10 @@ bool comes_from_rows(const Drafts& drafts, int i, int64_t columns);
 // with that, whoever reads it.
 bool finishes_rows(const Drafts& drafts, int i);
 
+// Whether item i, or something that it is computed from element by element, is among the values
+// that a group goes through: then its rows are worth having in the group.
+bool shares_elements(const Drafts& drafts, int i, int group);
+
 // Registers hold whole rows, so a row must leave room for several of them in cache.
 constexpr int64_t longest_row = 16384;
 

@@ -52,7 +52,8 @@ TEST_F(Grouping, ElementwiseChainWithBroadcastingIsOneGroup) {
 
 TEST_F(Grouping, CastsAndViewsDoNotSplitAChain) {
   Tensor x = random_leaf({6, 8}), y = random_leaf({8, 6});
-  Tensor z = cast(cast(exp(x), Dtype::float16) + cast(transpose(y), Dtype::float16), Dtype::float32);
+  Tensor z =
+      cast(cast(exp(x), Dtype::float16) + cast(transpose(y), Dtype::float16), Dtype::float32);
   EXPECT_EQ(Planned({z}).groups(), 1u);
 }
 
@@ -107,6 +108,31 @@ TEST_F(Grouping, SoftmaxIsAnEpilogueToo) {
   Planned planned({e / sum(e, {-1}, true)});
   ASSERT_EQ(planned.groups(), 1u);
   EXPECT_TRUE(planned.plan.groups[0].has_epilogue);
+}
+
+TEST_F(Grouping, ReadersOfTheSameValueAreOneGroup) {
+  Tensor x = random_leaf({32, 40}), w = random_leaf({40, 50});
+  EXPECT_EQ(Planned({exp(x), sin(x), sum(x, {-1}), max(x, {-1}, true)}).groups(), 1u);
+  Tensor y = matmul(x, w);
+  Planned planned({tanh(y), exp(sum(y, {-1}, true))});
+  ASSERT_EQ(planned.groups(), 1u);
+  EXPECT_TRUE(planned.plan.groups[0].has_epilogue);
+}
+
+// Rows of the whole of x would be no rows of the product.
+TEST_F(Grouping, AReductionDoesNotTakeAnEpilogueFromAContraction) {
+  Tensor x = random_leaf({32, 50}), a = random_leaf({32, 40}), b = random_leaf({40, 50});
+  Planned planned({matmul(a, b) * exp(sum(x))});
+  ASSERT_EQ(planned.groups(), 2u);
+  EXPECT_TRUE(planned.plan.groups[1].has_epilogue);
+}
+
+TEST_F(Grouping, AStoredValueIsComputedAlongWithItsLongReduction) {
+  Tensor x = random_leaf({300, 200});
+  Tensor y = exp(x);
+  Planned planned({y, sum(y, {0})});
+  ASSERT_EQ(planned.groups(), 1u);
+  EXPECT_EQ(planned.plan.groups[0].kind, GroupKind::reduce);
 }
 
 TEST_F(Grouping, UpdatesOfAHundredTensorsAreOneGroupOfAHundredSegments) {
@@ -199,7 +225,8 @@ TEST_F(Grouping, ExplanationNamesGroupsAndReasons) {
   Tensor z = matmul(y, transpose(y)) + 1.0;
   std::string text = explain(z);
   EXPECT_NE(text.find("contraction with epilogue"), std::string::npos) << text;
-  EXPECT_NE(text.find("not fused: %0 exp: a contraction reads it from memory"), std::string::npos) << text;
+  EXPECT_NE(text.find("not fused: %0 exp: a contraction reads it from memory"), std::string::npos)
+      << text;
   EXPECT_NE(explain_dot(z).find("subgraph cluster_1"), std::string::npos);
   value_of(z);
   EXPECT_EQ(explain(z), "the value is there: nothing runs\n");
