@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion/drafts.h"
 
+#include "fusion/relation.h"
+
 namespace mt {
 
 Drafts::Drafts(const Region& given) : region(given), readers(given) {
@@ -8,6 +10,9 @@ Drafts::Drafts(const Region& given) : region(given), readers(given) {
   grouping.group_of.assign(items, -1);
   grouping.row_valued.assign(items, false);
   grouping.refusal.assign(items, nullptr);
+  place.assign(items, 0);
+  visited.assign(items, 0);
+  finishes_rows = finished_rows(*this);
 }
 
 }  // namespace mt

@@ -16,6 +16,12 @@ struct Drafts {
   // Which items shall run together, where that is given.
   const std::vector<int>* part_of = nullptr;
 
+  std::vector<bool> finishes_rows;  // for each item, see finished_rows()
+  // For each group, of which there are no more than items: its place in an order in which groups
+  // can run. Then scratch of searches over groups.
+  std::vector<int> place, visited, before, after;
+  int searches = 0;
+
   explicit Drafts(const Region& region);
 
   int count() const { return static_cast<int>(region.items.size()); }
@@ -58,9 +64,9 @@ bool merge_groups(Drafts& drafts, int a, int b);
 void merge_readers(Drafts& drafts, int i);
 void merge_readers_of_leaves(Drafts& drafts);
 
-// Whether something that reads from group a, itself in neither, is read by group b, directly or
-// through others.
-bool runs_between(const Drafts& drafts, int a, int b);
+// Whether nothing outside must run between groups a and b. If so, all that reads from either is in
+// the order after both.
+bool bring_together(Drafts& drafts, int a, int b);
 
 // Contractions whose consumers all lie in one element-wise or row group take it as epilogue.
 void attach_epilogues(Drafts& drafts);

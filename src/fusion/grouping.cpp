@@ -7,6 +7,7 @@
 #include <cassert>
 
 #include "fusion/drafts.h"
+#include "tensor/error.h"
 
 namespace mt {
 namespace {
@@ -38,8 +39,10 @@ void join_reduction_of(Drafts& drafts, int i) {
     int target = drafts.group_of(use.consumer);
     bool possible = drafts.may_be_together(i, use.consumer) && target >= 0 &&
                     drafts.draft(target).kind == GroupKind::reduce &&
-                    drafts.draft(own).items.size() == 1 && !runs_between(drafts, own, target);
-    if (!possible || join_group(drafts, i, target)) continue;
+                    drafts.draft(own).items.size() == 1;
+    if (!possible || !bring_together(drafts, own, target) || join_group(drafts, i, target)) {
+      continue;
+    }
     drafts.draft(own).items.clear();
     return;
   }
@@ -119,9 +122,7 @@ Grouping group_items(const Region& region) {
   }
   merge_readers_of_leaves(drafts);
   attach_epilogues(drafts);
-  bool ordered = order_groups(drafts);
-  assert(ordered);
-  (void)ordered;
+  if (!order_groups(drafts)) fail(Code::unsupported, "fusion: groups that wait for each other");
   return std::move(drafts.grouping);
 }
 

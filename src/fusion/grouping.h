@@ -17,7 +17,7 @@ struct Draft {
   // Non-empty: element values are read in this order of dimensions, all having this shape.
   Dims permutation;
   Shape permuted_shape;
-  std::vector<int> items;  // in recorded order; the last one started the group
+  std::vector<int> items;  // in recorded order; while groups are formed, the last one first
   int64_t inner = 1;       // a reduction's kept elements that come after the reduced ones
   int contraction = -1;    // the contract item whose epilogue this group is
 

@@ -25,7 +25,7 @@ void shape_reduction(const Drafts& drafts, int i, Draft* group) {
 const char* join_pointwise(Drafts& drafts, int i, int target, Relation relation) {
   Draft* group = &drafts.draft(target);
   if (relation == Relation::element && group->kind != GroupKind::map && !drafts.part_of &&
-      finishes_rows(drafts, i)) {
+      drafts.finishes_rows[static_cast<size_t>(i)]) {
     return "it finishes rows of its own";
   }
   if (relation == Relation::row) {
@@ -121,7 +121,9 @@ void start_group(Drafts& drafts, int i) {
     group.kind = root.op->kind == OpKind::contract ? GroupKind::contract : GroupKind::call;
   }
   group.items.push_back(i);
-  drafts.group_of(i) = static_cast<int>(drafts.grouping.drafts.size());
+  int index = static_cast<int>(drafts.grouping.drafts.size());
+  drafts.group_of(i) = index;
+  drafts.place[static_cast<size_t>(index)] = -index;  // items are placed last first
   drafts.grouping.drafts.push_back(std::move(group));
 }
 

@@ -50,7 +50,8 @@ std::optional<Iteration> common_iteration(const Drafts& drafts, int group_a, int
       }
       // Values for each row of a reduction are about to make rows of their own.
       for (int i : split.items) {
-        if (drafts.size(i) == split.rows() && finishes_rows(drafts, i)) return std::nullopt;
+        if (drafts.size(i) == split.rows() && drafts.finishes_rows[static_cast<size_t>(i)])
+          return std::nullopt;
       }
     }
     if (can_iterate(drafts, split, of(whole))) return of(whole);
@@ -72,30 +73,6 @@ bool is_open(const Draft& group) {
 
 }  // namespace
 
-bool runs_between(const Drafts& drafts, int a, int b) {
-  std::vector<int> open;
-  std::vector<bool> seen(drafts.grouping.drafts.size(), false);
-  auto visit = [&](int group, bool from_a) {
-    for (int i : drafts.draft(group).items) {
-      for (const Use& use : drafts.uses(i)) {
-        int next = drafts.group_of(use.consumer);
-        if (next == b && !from_a) return true;
-        if (next < 0 || next == a || next == b || seen[static_cast<size_t>(next)]) continue;
-        seen[static_cast<size_t>(next)] = true;
-        open.push_back(next);
-      }
-    }
-    return false;
-  };
-  visit(a, true);
-  while (!open.empty()) {
-    int group = open.back();
-    open.pop_back();
-    if (visit(group, false)) return true;
-  }
-  return false;
-}
-
 bool merge_groups(Drafts& drafts, int a, int b) {
   if (a == b) return true;
   if (a < 0 || b < 0) return false;
@@ -104,7 +81,7 @@ bool merge_groups(Drafts& drafts, int a, int b) {
   if (into.items.size() + from.items.size() >= most_items) return false;
   if (into.rows() * into.columns() != from.rows() * from.columns()) return false;
   std::optional<Iteration> common = common_iteration(drafts, a, b);
-  if (!common || runs_between(drafts, a, b) || runs_between(drafts, b, a)) return false;
+  if (!common) return false;
   Draft merged{common->kind, common->rows, common->columns, {}, {}, {}};
   // What one makes and the other reads must be read in the group's own order.
   for (int producer : {a, b}) {
@@ -117,6 +94,9 @@ bool merge_groups(Drafts& drafts, int a, int b) {
       }
     }
   }
+  if (!bring_together(drafts, a, b)) return false;
+  int& place = drafts.place[static_cast<size_t>(a)];
+  place = std::max(place, drafts.place[static_cast<size_t>(b)]);
   into.kind = common->kind;
   into.row_shape = common->rows;
   into.column_shape = common->columns;

@@ -30,6 +30,7 @@ class Planner {
   }
 
   Plan run() {
+    plan_.groups.reserve(grouping_.drafts.size());
     for (size_t d = 0; d < grouping_.drafts.size(); ++d) add(static_cast<int>(d));
     return std::move(plan_);
   }

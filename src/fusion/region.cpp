@@ -2,7 +2,6 @@
 #include "fusion/region.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "backends/backend.h"
 #include "graph/window.h"
@@ -82,6 +81,40 @@ void mark_needed(Window& window) {
   }
 }
 
+// Which leaf a node is. Ready nodes may be read by several threads at once, so that a mark in the
+// node will not do.
+class LeafIndex {
+ public:
+  void clear() { slots_.assign(std::max<size_t>(64, slots_.size()), -1); }
+
+  int find_or_add(const Node* node, std::vector<Leaf>* leaves) {
+    size_t at = place_of(node, *leaves);
+    if (slots_[at] >= 0) return slots_[at];
+    leaves->push_back({node, false});
+    int added = static_cast<int>(leaves->size()) - 1;
+    slots_[at] = added;
+    if (leaves->size() * 2 > slots_.size()) {
+      slots_.assign(slots_.size() * 2, -1);
+      for (size_t l = 0; l < leaves->size(); ++l) {
+        slots_[place_of((*leaves)[l].node, *leaves)] = static_cast<int>(l);
+      }
+    }
+    return added;
+  }
+
+ private:
+  // Where the node is, or would be.
+  size_t place_of(const Node* node, const std::vector<Leaf>& leaves) const {
+    uint64_t hash = reinterpret_cast<uint64_t>(node) * 0x9E3779B97F4A7C15u;
+    for (size_t at = hash >> 32;; ++at) {
+      at &= slots_.size() - 1;
+      if (slots_[at] < 0 || leaves[static_cast<size_t>(slots_[at])].node == node) return at;
+    }
+  }
+
+  std::vector<int> slots_;  // a power of two, at most half of them taken
+};
+
 }  // namespace
 
 void Region::clear() {
@@ -148,7 +181,7 @@ void devices_with_work(Window& window, std::vector<Device*>* devices) {
 void build_region(Window& window, Device& device, Region* region) {
   region->clear();
   region->device = &device;
-  thread_local std::unordered_map<const Node*, int> leaf_index;
+  thread_local LeafIndex leaf_index;
   leaf_index.clear();
   for (Node* node = window.first(); node; node = node->next) {
     if (!(node->mark & needed) || node->device != &device) continue;
@@ -163,9 +196,7 @@ void build_region(Window& window, Device& device, Region* region) {
         continue;
       }
       const Node* leaf = input->ready() ? input.node() : base_of(input);
-      auto [entry, is_new] = leaf_index.emplace(leaf, static_cast<int>(region->leaves.size()));
-      if (is_new) region->leaves.push_back({leaf, false});
-      region->edges.push_back({~entry->second, input.node()});
+      region->edges.push_back({~leaf_index.find_or_add(leaf, &region->leaves), input.node()});
     }
     region->items.push_back(item);
   }

@@ -30,23 +30,6 @@ bool comes_from_rows(const Drafts& drafts, int i, int64_t columns, int depth) {
   return false;
 }
 
-bool finishes_rows(const Drafts& drafts, int i, int depth) {
-  if (depth > deepest_search) return false;
-  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
-    int input = drafts.edges(i)[e].value;
-    if (input < 0 || drafts.size(input) != drafts.size(i)) continue;
-    const Op& op = *drafts.node(input).op;
-    if (op.kind == OpKind::reduce) {
-      ReductionShape shape = reduction_shape(drafts, input);
-      int64_t columns = element_count(shape.reduced);
-      if (shape.inner.empty() && columns > 1 && columns <= longest_row) return true;
-    } else if (is_pointwise(op) && finishes_rows(drafts, input, depth + 1)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // Whether what item i reads of `size` elements, or what that is computed from, is among `values`.
 bool comes_from(const Drafts& drafts, int i, int64_t size, const std::vector<int>& values,
                 int depth) {
@@ -146,6 +129,23 @@ bool comes_from_rows(const Drafts& drafts, int i, int64_t columns) {
   return comes_from_rows(drafts, i, columns, 0);
 }
 
-bool finishes_rows(const Drafts& drafts, int i) { return finishes_rows(drafts, i, 0); }
+std::vector<bool> finished_rows(const Drafts& drafts) {
+  std::vector<bool> finishes(drafts.region.items.size(), false);
+  for (int i = 0; i < drafts.count(); ++i) {
+    for (int e = 0; e < drafts.item(i).edge_count; ++e) {
+      int input = drafts.edges(i)[e].value;
+      if (input < 0 || drafts.size(input) != drafts.size(i)) continue;
+      const Op& op = *drafts.node(input).op;
+      bool from_rows = is_pointwise(op) && finishes[static_cast<size_t>(input)];
+      if (op.kind == OpKind::reduce) {
+        ReductionShape shape = reduction_shape(drafts, input);
+        int64_t columns = element_count(shape.reduced);
+        from_rows = shape.inner.empty() && columns > 1 && columns <= longest_row;
+      }
+      if (from_rows) finishes[static_cast<size_t>(i)] = true;
+    }
+  }
+  return finishes;
+}
 
 }  // namespace mt

@@ -24,9 +24,9 @@ ReductionShape reduction_shape(const Drafts& drafts, int i);
 
 // Whether item i is computed from reductions of rows of `columns` elements.
 bool comes_from_rows(const Drafts& drafts, int i, int64_t columns);
-// Whether item i has one value for each row of something that is reduced to rows: then it belongs
-// with that, whoever reads it.
-bool finishes_rows(const Drafts& drafts, int i);
+// For each item whether it has one value for each row of something that is reduced to rows: then it
+// belongs with that, whoever reads it.
+std::vector<bool> finished_rows(const Drafts& drafts);
 
 // Whether item i, or something that it is computed from element by element, is among the values
 // that a group goes through: then its rows are worth having in the group.
