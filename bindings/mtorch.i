@@ -66,7 +66,9 @@
 %newobject mt_explain_trace_dot;
 %newobject mt_device_description;
 
-// Objects with one release function each. MT_OBJECT(type, name in the language, release)
+// Objects with one release function each. MT_OBJECT(type, name in the language, release). A language
+// with classes of its own for them defines this, and the two below, before it includes this file.
+#ifndef MT_OBJECT
 %define MT_OBJECT(type, name, release)
 %rename(name) type;
 %nodefaultctor type;
@@ -77,6 +79,7 @@ struct type {
 };
 %ignore release;
 %enddef
+#endif
 #ifndef SWIGPYTHON  // which has a type of its own, for speed
 MT_OBJECT(mt_tensor, Tensor, mt_release)
 #endif
@@ -97,12 +100,15 @@ MT_OBJECT(mt_generator, Generator, mt_generator_release)
 %newobject mt_generator_new;
 
 // A layer belongs to its collection.
+#ifndef MT_OWN_LAYER
 %rename(Layer) mt_layer;
 %nodefaultctor mt_layer;
 %nodefaultdtor mt_layer;
 struct mt_layer {};
+#endif
 
 // Structs of options begin with every default.
+#ifndef MT_OPTIONS
 %define MT_OPTIONS(type, defaults)
 %extend type {
   type() {
@@ -113,6 +119,7 @@ struct mt_layer {};
   }
 }
 %enddef
+#endif
 
 %include <mtorch/version.h>
 %include <mtorch/error.h>

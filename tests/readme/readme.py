@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program of the README as it is printed: readme.py c|cpp|python README INCLUDE LIBRARY [CC...].
+"""Runs a program of the README as it is printed: readme.py c|cpp|python|java README INCLUDE LIBRARY
+[CC...]; for Java the library is the jar, and the compiler java.
 
 Both fit y = 3 x + 1 and print "w=3.000 b=1.000 loss=...".
 """
@@ -23,6 +24,8 @@ with tempfile.TemporaryDirectory() as folder:
                         library, f"-Wl,-rpath,{pathlib.Path(library).resolve().parent}",
                         "-o", f"{folder}/line"], check=True)
         command = [f"{folder}/line"]
+    elif language == "java":
+        command = [*compiler, "-cp", library, source]
     else:
         command = [sys.executable, source]
     output = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ).stdout

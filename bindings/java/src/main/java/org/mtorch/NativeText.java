@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.mtorch;
+
+import java.nio.charset.StandardCharsets;
+
+/** Text as the library has it. */
+final class NativeText {
+  private NativeText() {}
+
+  static byte[] bytes(String text) {
+    return text == null ? null : text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  static String of(byte[] text) {
+    return text == null ? null : new String(text, StandardCharsets.UTF_8);
+  }
+}

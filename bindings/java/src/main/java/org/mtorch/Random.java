@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.mtorch;
+
+/** Random tensors from this thread's generator: the same numbers for a seed on every device. */
+public final class Random {
+  private Random() {}
+
+  /**
+   * Restarts this thread's generator.
+   *
+   * @param seed its key
+   */
+  public static void seed(long seed) {
+    ThreadState.notice();
+    Native.seed(seed);
+  }
+
+  /**
+   * Floats uniform in [low, high).
+   *
+   * @param low the lower bound
+   * @param high the upper bound
+   * @param shape the sizes
+   * @return a tensor of float32
+   */
+  public static Tensor uniform(double low, double high, long... shape) {
+    ThreadState.notice();
+    return Native.uniform(shape, low, high, DType.FLOAT32, null);
+  }
+
+  /**
+   * Floats of the normal distribution.
+   *
+   * @param mean the mean
+   * @param deviation the standard deviation
+   * @param shape the sizes
+   * @return a tensor of float32
+   */
+  public static Tensor normal(double mean, double deviation, long... shape) {
+    ThreadState.notice();
+    return Native.normal(shape, mean, deviation, DType.FLOAT32, null);
+  }
+
+  /**
+   * Integers uniform in [low, high).
+   *
+   * @param low the lower bound
+   * @param high the upper bound
+   * @param shape the sizes
+   * @return a tensor of int64
+   */
+  public static Tensor integers(long low, long high, long... shape) {
+    ThreadState.notice();
+    return Native.integers(shape, low, high, DType.INT64, null);
+  }
+
+  /**
+   * 1 with a given probability, else 0.
+   *
+   * @param probability of 1
+   * @param dtype the element type
+   * @param shape the sizes
+   * @return a tensor
+   */
+  public static Tensor bernoulli(double probability, DType dtype, long... shape) {
+    ThreadState.notice();
+    return Native.bernoulli(shape, probability, dtype, null);
+  }
+
+  /**
+   * The numbers 0 to n - 1 in random order.
+   *
+   * @param n how many
+   * @return a tensor of int64 and one dimension
+   */
+  public static Tensor permutation(long n) {
+    ThreadState.notice();
+    return Native.permutation(n, null);
+  }
+}

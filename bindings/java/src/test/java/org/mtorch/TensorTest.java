@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.mtorch;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+class TensorTest {
+  private static MTorchException fails(ErrorCode code, Runnable action) {
+    MTorchException error = assertThrows(MTorchException.class, action::run);
+    assertEquals(code, error.code(), error.getMessage());
+    return error;
+  }
+
+  @Test
+  void arraysGoInAndOut() {
+    assertArrayEquals(new float[] {1, 2, 3}, Tensor.of(new float[] {1, 2, 3}).toFloatArray());
+    assertArrayEquals(new double[] {1, 2}, Tensor.of(new double[] {1, 2}).toDoubleArray());
+    assertArrayEquals(new long[] {1L << 40}, Tensor.of(new long[] {1L << 40}).toLongArray());
+    assertArrayEquals(new int[] {-7, 7}, Tensor.of(new int[] {-7, 7}).toIntArray());
+    assertArrayEquals(new int[] {-7, 7}, Tensor.of(new short[] {-7, 7}).toIntArray());
+    assertArrayEquals(new int[] {-7, 7}, Tensor.of(new byte[] {-7, 7}).toIntArray());
+    boolean[] flags = {true, false};
+    assertArrayEquals(flags, Tensor.of(flags).toBooleanArray());
+    assertArrayEquals(new float[0], Tensor.of(new float[0]).toFloatArray());
+    Tensor x = Tensor.of(new double[] {1, 2, 3, 4, 5, 6}, 2, 3);
+    assertArrayEquals(new long[] {2, 3}, x.shape());
+    assertEquals(DType.FLOAT64, x.dtype());
+    assertEquals(3, x.dim(-1));
+    assertEquals(2, x.ndim());
+    assertEquals(6, x.size());
+    assertEquals("cpu", x.device());
+    assertArrayEquals(new int[] {1, 2, 3, 4, 5, 6}, x.toIntArray(), "converted");
+    assertEquals(21, x.sum().item());
+    assertEquals((1L << 60) + 1, Tensor.scalar((1L << 60) + 1).itemLong());
+  }
+
+  @Test
+  void operandsMayBeNumbers() {
+    Tensor x = Tensor.of(new float[] {1, 2});
+    assertArrayEquals(new float[] {3.5f, 4.5f}, x.add(2.5).toFloatArray());
+    assertArrayEquals(new float[] {3, 6}, x.mul(3).toFloatArray());
+    assertEquals(DType.INT32, Tensor.of(new int[] {1}).mul(3).dtype());
+    assertEquals(DType.FLOAT32, Tensor.of(new int[] {1}).mul(3.0).dtype());
+    assertArrayEquals(new boolean[] {false, true}, x.greater(1).toBooleanArray());
+    assertArrayEquals(new float[] {1, 1.5f}, x.clip(0.5, 1.5).toFloatArray());
+    assertEquals(10, Tensor.expression("a * b + 1", x, x.add(1)).sum().item());
+  }
+
+  @Test
+  void errorsNameTheOperatorAndTheShapes() {
+    Tensor a = Tensor.zeros(2, 3);
+    MTorchException error = fails(ErrorCode.SHAPE, () -> a.matmul(Tensor.zeros(4, 5)));
+    assertTrue(error.getMessage().contains("[2,3] x [4,5]"), error.getMessage());
+    fails(ErrorCode.INDEX, () -> a.sum(5));
+    fails(ErrorCode.SHAPE, a::item);
+    fails(ErrorCode.MISSING, () -> a.add((Tensor) null));
+    fails(ErrorCode.SHAPE, () -> Tensor.of(new float[3], 2, 2));
+    fails(ErrorCode.SHAPE, () -> a.pad(new long[] {1}, new long[] {1, 2}, 0));
+    fails(ErrorCode.SHAPE, () -> Tensor.zeros(new long[20]));
+    fails(ErrorCode.SHAPE, () -> Tensor.zeros(new long[200]));
+    fails(ErrorCode.DEVICE, () -> a.toDevice("abacus"));
+    fails(ErrorCode.IO, () -> TensorFiles.readNpy("/nowhere/a\u00e4\ud83d\ude00.npy"));
+    MTorchException path =
+        fails(ErrorCode.IO, () -> TensorFiles.readNpy("/nowhere/a\u00e4\ud83d\ude00.npy"));
+    assertTrue(path.getMessage().contains("a\u00e4\ud83d\ude00.npy"), path.getMessage());
+    assertEquals(0, a.sum().item(), "nothing is left pending");
+  }
+
+  @Test
+  void whatIsClosedRefusesUse() {
+    Tensor a = Tensor.ones(2);
+    Tensor b = Tensor.ones(2);
+    a.close();
+    a.close();
+    assertTrue(a.isClosed());
+    fails(ErrorCode.INVALID, a::relu);
+    fails(ErrorCode.INVALID, () -> b.add(a));
+    fails(ErrorCode.INVALID, () -> Tensor.concat(0, b, a));
+    fails(ErrorCode.INVALID, () -> b.index(Index.by(a)));
+    assertEquals("closed tensor", a.toString());
+    b.close();
+    Parameters parameters = Parameters.create();
+    Layer layer = parameters.linear("one", 2, 2);
+    parameters.close();
+    fails(ErrorCode.INVALID, () -> layer.apply(Tensor.ones(1, 2)));
+    fails(ErrorCode.INVALID, parameters::count);
+  }
+
+  @Test
+  void scopesCloseWhatWasMadeInThem() {
+    Tensor inner;
+    Tensor kept;
+    Tensor outer;
+    try (Scope first = Scope.open()) {
+      outer = Tensor.ones(3);
+      try (Scope second = Scope.open()) {
+        inner = outer.add(1);
+        kept = inner.mul(2).keep();
+      }
+      assertTrue(inner.isClosed());
+      assertFalse(outer.isClosed());
+      Scope.open(); // never closed by itself
+      inner = outer.add(1);
+    }
+    assertTrue(outer.isClosed());
+    assertTrue(inner.isClosed());
+    assertEquals(12, kept.sum().item());
+    Tensor after = Tensor.ones(1);
+    assertFalse(after.isClosed(), "no scope is open any more");
+  }
+
+  @Test
+  void indexingFollowsNumpy() {
+    Tensor x = Tensor.arange(0, 12, 1, DType.FLOAT32).reshape(3, 4);
+    assertArrayEquals(
+        new float[] {8, 10}, x.index(Index.at(-1), Index.range(0, Index.OPEN, 2)).toFloatArray());
+    Tensor rows = Tensor.of(new long[] {2, 0});
+    assertArrayEquals(new float[] {8, 0}, x.index(Index.by(rows), Index.at(0)).toFloatArray());
+    x.indexPut(Tensor.scalar(-1), Index.at(0));
+    assertEquals(56, x.sum().item());
+    Tensor[] best = Tensor.of(new float[] {3, 9, 4}).topk(2, -1, true);
+    assertArrayEquals(new float[] {9, 4}, best[0].toFloatArray());
+    assertArrayEquals(new long[] {1, 2}, best[1].toLongArray());
+    assertEquals(2, x.split(0, 1, 2)[1].dim(0));
+    Tensor[] unique = Tensor.of(new float[] {2, 1, 2}).uniqueAll();
+    assertArrayEquals(new long[] {1, 2}, unique[3].toLongArray());
+    assertArrayEquals(new long[] {3, 4}, x.nonzero().dim(1) == 2 ? x.shape() : null);
+  }
+
+  @Test
+  void assigningBindsTheObject() {
+    Tensor x = Tensor.zeros(2);
+    x.assign(Tensor.ones(2));
+    assertEquals(2, x.sum().item());
+    assertEquals("[1. 1.]", x.toString());
+    assertEquals(DType.FLOAT32, DType.promote(DType.INT8, DType.FLOAT32));
+    assertEquals(2, DType.BFLOAT16.bytes());
+    assertTrue(Devices.names().length >= 2);
+    assertFalse(x.explain().isEmpty());
+  }
+}

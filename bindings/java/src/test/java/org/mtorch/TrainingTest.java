@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.mtorch;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.function.BiFunction;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class TrainingTest {
+  @Test
+  void aLineThroughPoints() {
+    Tensor x = Tensor.linspace(-1, 1, 64).reshape(64, 1);
+    Tensor y = x.mul(3).add(1);
+    Tensor w = Tensor.zeros(1, 1).requireGrad();
+    Tensor b = Tensor.zeros(1).requireGrad();
+    for (int step = 0; step < 200; step++) {
+      try (Scope scope = Scope.open()) {
+        x.matmul(w).add(b).sub(y).square().mean().backward();
+        Optimizer.plainStep(0.3, w, b);
+        w.zeroGrad();
+        b.zeroGrad();
+      }
+    }
+    assertEquals(3, w.item(), 1e-4);
+    assertEquals(1, b.item(), 1e-4);
+  }
+
+  @Test
+  void everyOptimizerLearnsInATrace() {
+    List<BiFunction<Parameters, Double, Optimizer>> all =
+        List.of(
+            (p, lr) -> Optimizer.sgd(p, lr, new SgdOptions().momentum(0.9).nesterov(true)),
+            (p, lr) -> Optimizer.adam(p, lr, new AdamOptions().beta1(0.8)),
+            (p, lr) -> Optimizer.adamw(p, lr),
+            (p, lr) -> Optimizer.rmsprop(p, lr, new RmspropOptions().smoothing(0.9)),
+            (p, lr) -> Optimizer.adagrad(p, 10 * lr, new AdagradOptions().initial(0.1)));
+    for (var make : all) {
+      Random.seed(1);
+      try (Scope scope = Scope.open();
+          Parameters parameters = Parameters.create();
+          Optimizer optimizer = make.apply(parameters, 0.01)) {
+        parameters.count();
+      }
+      try (Scope scope = Scope.open();
+          Parameters parameters = Parameters.create()) {
+        Layer hidden = parameters.linear("hidden", 2, 16);
+        Layer output = parameters.linear("output", 16, 1);
+        Tensor x = Random.uniform(-1, 1, 64, 2);
+        Tensor y = x.sumKeep(1);
+        try (Optimizer optimizer = make.apply(parameters, 0.01);
+            Trace step =
+                new Trace(
+                    in -> {
+                      Tensor z = output.apply(hidden.apply(in[0]).relu());
+                      Tensor loss = z.mseLoss(in[1], Reduction.MEAN);
+                      loss.backward();
+                      parameters.clipGradNorm(10);
+                      optimizer.step();
+                      parameters.zeroGrad();
+                      return new Tensor[] {loss};
+                    })) {
+          double first = step.call(1, x, y)[0].item();
+          double last = first;
+          for (int i = 0; i < 150; i++) last = step.call(1, x, y)[0].item();
+          assertTrue(last < first / 5, first + " to " + last);
+          assertEquals(1, step.recordings());
+          assertEquals(151, optimizer.steps());
+          assertFalse(step.explain().isEmpty());
+          optimizer.setLearningRate(0.5);
+          assertEquals(0.5, optimizer.learningRate());
+        }
+      }
+    }
+  }
+
+  @Test
+  void layersHaveTheShapesTheySay() {
+    try (Scope scope = Scope.open();
+        Parameters p = Parameters.create()) {
+      Tensor images = Tensor.ones(2, 3, 8, 8);
+      ConvOptions same = new ConvOptions().padding(1).stride(2);
+      Tensor y = p.conv2d("conv", 3, 4, 3, 3, same).apply(images);
+      assertArrayEquals(new long[] {2, 4, 4, 4}, y.shape());
+      y = p.convTranspose2d("up", 4, 3, 2, 2, new ConvOptions().stride(2)).apply(y);
+      assertArrayEquals(new long[] {2, 3, 8, 8}, y.shape());
+      y = p.batchNorm("norm", 3).apply(y);
+      assertTrue(p.isBuffer(p.count() - 1) || p.has("norm.running_mean"));
+      Tensor z = p.embedding("words", 10, 6).apply(Tensor.of(new long[] {1, 2, 3}, 1, 3));
+      z = p.attention("attention", 6, 2, new AttentionOptions().causal(true)).apply(z);
+      z = p.rmsNorm("rms", 6).apply(p.layerNorm("layer", 6).apply(z));
+      assertArrayEquals(new long[] {1, 3, 6}, z.shape());
+      Layer drop = p.dropout(0.5);
+      p.setTraining(false);
+      assertFalse(p.training());
+      assertEquals(4, drop.apply(Tensor.ones(4)).sum().item());
+      Tensor pooled =
+          images.maxPool2d(2, 2).add(images.avgPool2d(2, 2, new PoolOptions().stride(2)));
+      assertArrayEquals(new long[] {2, 3, 4, 4}, pooled.shape());
+      assertThrows(MTorchException.class, () -> p.linear("conv.weight", 1, 1).apply(images));
+      Init.uniform(p.get("words.weight"), 0, 0);
+      assertEquals(0, p.get("words.weight").abs().sum().item());
+    }
+  }
+
+  @Test
+  void filesGoAround(@TempDir Path folder) {
+    try (Scope scope = Scope.open();
+        Parameters one = Parameters.create();
+        Parameters two = Parameters.create()) {
+      one.linear("a", 3, 2);
+      two.linear("a", 3, 2);
+      String path = folder.resolve("w\u00e4.safetensors").toString();
+      one.save(path);
+      two.load(path);
+      assertArrayEquals(one.get(0).toFloatArray(), two.get("a.weight").toFloatArray());
+      assertEquals("a.weight", one.name(0));
+      assertEquals(2, Parameters.readSafetensors(path).count());
+      one.saveNpz(folder.resolve("w.npz").toString(), true);
+      assertEquals(2, Parameters.readNpz(folder.resolve("w.npz").toString()).count());
+      String npy = folder.resolve("x.npy").toString();
+      TensorFiles.saveNpy(Tensor.of(new int[] {1, 2, 3}), npy);
+      assertArrayEquals(new int[] {1, 2, 3}, TensorFiles.readNpy(npy).toIntArray());
+    }
+  }
+
+  @Test
+  void generatorsRepeatThemselves() {
+    Generator generator = new Generator(7);
+    generator.use();
+    float[] first = Random.normal(0, 1, 5).toFloatArray();
+    long key = generator.key();
+    long counter = generator.counter();
+    float[] second = Random.normal(0, 1, 5).toFloatArray();
+    generator.setState(key, counter);
+    assertArrayEquals(second, Random.normal(0, 1, 5).toFloatArray());
+    Random.seed(7);
+    assertArrayEquals(first, Random.normal(0, 1, 5).toFloatArray());
+    Generator.useOwn();
+    assertEquals(1e-3, Schedules.warmup(1e-3, 10, 10));
+    assertEquals(10, Random.permutation(5).sum().itemLong());
+    assertEquals(0.25, Schedules.step(1, 2, 1, 0.5));
+  }
+}
