@@ -70,7 +70,7 @@ mt_status mt_custom(const mt_operator* operation, mt_tensor* const* inputs, size
                     mt_tensor** results, size_t nresults) {
   if (error_pending()) {
     for (size_t i = 0; results && i < nresults; ++i) results[i] = nullptr;
-    return thread_state.error;
+    return thread_state().error;
   }
   std::shared_ptr<UserOperator> kept;
   mt_status status = give_all("custom", results, nresults, [&] {
@@ -87,7 +87,7 @@ mt_status mt_checkpoint(mt_function function, void* user, mt_tensor* const* inpu
                         mt_tensor** results, size_t nresults) {
   if (error_pending()) {
     for (size_t i = 0; results && i < nresults; ++i) results[i] = nullptr;
-    return thread_state.error;
+    return thread_state().error;
   }
   return give_all("checkpoint", results, nresults, [&] {
     required(reinterpret_cast<void*>(function), "the function");

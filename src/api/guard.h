@@ -33,7 +33,7 @@ mt_status keep_error(mt_status code, const char* message) noexcept;
 // The same for the exception being handled.
 mt_status keep_exception(const char* name) noexcept;
 
-inline bool error_pending() { return thread_state.error != MT_OK; }
+inline bool error_pending() { return thread_state().error != MT_OK; }
 
 // body() -> any value; `failed` on an error.
 template <class Result, class Body>
@@ -66,7 +66,7 @@ mt_status run(const char* name, Body&& body) noexcept {
 // body(), which changes state, and so does not run while an error is pending.
 template <class Body>
 mt_status change(const char* name, Body&& body) noexcept {
-  if (error_pending()) return thread_state.error;
+  if (error_pending()) return thread_state().error;
   return run(name, body);
 }
 

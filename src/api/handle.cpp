@@ -12,8 +12,6 @@
 
 namespace mt::api {
 
-constinit thread_local ThreadState thread_state;
-
 namespace {
 
 // Every way into the library passes this file, so the evaluator is there before the first call.
@@ -21,36 +19,6 @@ namespace {
   install_fusing_evaluator();
   return true;
 }();
-
-// Memory of released handles is kept by the thread, because a handle lives about as long as the
-// call that follows. Not under the address sanitizer, which is to see uses after release.
-#ifdef __SANITIZE_ADDRESS__
-constexpr int most_spare_handles = 0;
-#else
-constexpr int most_spare_handles = 1024;
-#endif
-
-void* take_memory() {
-  ThreadState& thread = thread_state;
-  if (mt_tensor* spare = thread.free_handles) {
-    thread.free_handles = spare->next;
-    --thread.free_count;
-    return spare;
-  }
-  if (!thread.watched) watch_thread_end();
-  return ::operator new(sizeof(mt_tensor));
-}
-
-void give_memory(mt_tensor* handle) {
-  ThreadState& thread = thread_state;
-  if (!thread.watched || thread.ended || thread.free_count >= most_spare_handles) {
-    ::operator delete(handle);
-    return;
-  }
-  handle->next = thread.free_handles;
-  thread.free_handles = handle;
-  ++thread.free_count;
-}
 
 void bind(mt_tensor* handle, Tensor value) {
   if (!handle->cell) {
@@ -79,19 +47,12 @@ Tensor as_leaf(const mt_tensor* handle, Tensor value) {
 
 }  // namespace
 
-void free_spare_handles() {
-  ThreadState& thread = thread_state;
-  while (mt_tensor* spare = thread.free_handles) {
-    thread.free_handles = spare->next;
-    ::operator delete(spare);
-  }
-  thread.free_count = 0;
-}
-
 mt_tensor* new_handle(Tensor value) {
-  auto* handle = new (take_memory()) mt_tensor;
+  ThreadState& thread = thread_state();
+  if (thread.handles.unopened()) watch_thread_end();
+  auto* handle = new (thread.handles.take()) mt_tensor;
   handle->first_value = std::move(value);
-  enter_scope(handle);
+  enter_scope(handle, thread);
   return handle;
 }
 
@@ -103,7 +64,7 @@ void release(mt_tensor* handle) {
   if (handle->maps) forget_maps(handle);
   if (handle->variable) handle->variable->abandon();
   handle->~mt_tensor();
-  give_memory(handle);
+  thread_state().handles.keep(handle);
 }
 
 void give_handles(const Tensor* tensors, size_t count, mt_tensor** results) {

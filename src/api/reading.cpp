@@ -113,6 +113,7 @@ mt_status mt_eval(mt_tensor* const* tensors, size_t n) {
   return run("eval", [&] {
     if (n == 0) return settle();
     required(tensors, "the array of tensors");
+    if (n == 1) return evaluate(value(tensors[0]));
     SmallVector<Tensor, 8> requested;
     for (size_t i = 0; i < n; ++i) requested.push_back(value(tensors[i]));
     evaluate(requested.data(), requested.size());

@@ -5,12 +5,12 @@
 #include <new>
 
 #include "api/guard.h"
-#include "tensor/spin_lock.h"
+#include "graph/owner_lock.h"
 
 // Handles may leave from any thread, so each scope has a lock. Scopes are kept and used again,
 // never freed: a thread that waits for the lock of a scope that has just ended finds it there.
 struct mt_scope {
-  mt::SpinLock lock;
+  mt::OwnerLock lock;
   mt_scope* outer = nullptr;  // also chains unused scopes
   mt_tensor* first = nullptr;
 };
@@ -36,22 +36,26 @@ void push(mt_scope** list, mt_scope* scope) {
   *list = scope;
 }
 
-mt_scope* take_scope() {
-  if (mt_scope* scope = pop(&thread_state.spare_scopes)) return scope;
-  {
-    std::lock_guard lock(orphans_mutex());
-    if (mt_scope* scope = pop(&orphans)) return scope;
-  }
-  return new mt_scope;
+mt_scope* take_orphan() {
+  std::lock_guard lock(orphans_mutex());
+  return pop(&orphans);
+}
+
+mt_scope* take_scope(ThreadState& thread) {
+  if (mt_scope* scope = pop(&thread.spare_scopes)) return scope;
+  mt_scope* scope = take_orphan();
+  if (!scope) scope = new mt_scope;
+  scope->lock.set_owner(&thread);
+  return scope;
 }
 
 // Ends the innermost scope.
-void end_scope() {
-  mt_scope* scope = thread_state.scope;
-  thread_state.scope = scope->outer;
+void end_scope(ThreadState& thread) {
+  mt_scope* scope = thread.scope;
+  thread.scope = scope->outer;
   mt_tensor* first;
   {
-    std::lock_guard lock(scope->lock);
+    OwnerLock::Hold hold(scope->lock, &thread);
     first = scope->first;
     scope->first = nullptr;
     for (mt_tensor* handle = first; handle; handle = handle->next) {
@@ -63,34 +67,37 @@ void end_scope() {
     release(first);
     first = next;
   }
-  push(&thread_state.spare_scopes, scope);
+  push(&thread.spare_scopes, scope);
 }
 
 }  // namespace
 
 void end_all_scopes() {
-  while (thread_state.scope) end_scope();
+  ThreadState& thread = thread_state();
+  while (thread.scope) end_scope(thread);
   std::lock_guard lock(orphans_mutex());
-  while (mt_scope* scope = pop(&thread_state.spare_scopes)) push(&orphans, scope);
+  while (mt_scope* scope = pop(&thread.spare_scopes)) {
+    scope->lock.set_owner(nullptr);
+    push(&orphans, scope);
+  }
 }
 
 void watch_thread_end() {
   struct Watch {
     ~Watch() {
       end_all_scopes();
-      thread_state.ended = true;
-      free_spare_handles();
+      thread_state().handles.close();
     }
   };
-  thread_state.watched = true;
+  thread_state().handles.open();
   thread_local Watch watch;
   static_cast<void>(watch);
 }
 
-void enter_scope(mt_tensor* handle) {
-  mt_scope* scope = thread_state.scope;
+void enter_scope(mt_tensor* handle, ThreadState& thread) {
+  mt_scope* scope = thread.scope;
   if (!scope) return;
-  std::lock_guard lock(scope->lock);
+  OwnerLock::Hold hold(scope->lock, &thread);
   handle->scope.store(scope, std::memory_order_relaxed);
   handle->next = scope->first;
   if (scope->first) scope->first->previous = handle;
@@ -100,7 +107,7 @@ void enter_scope(mt_tensor* handle) {
 bool leave_scope(mt_tensor* handle) {
   mt_scope* scope = handle->scope.load(std::memory_order_relaxed);
   if (!scope) return false;
-  std::lock_guard lock(scope->lock);
+  OwnerLock::Hold hold(scope->lock, &thread_state());
   if (handle->scope.load(std::memory_order_relaxed) != scope) return false;
   (handle->previous ? handle->previous->next : scope->first) = handle->next;
   if (handle->next) handle->next->previous = handle->previous;
@@ -115,24 +122,26 @@ using namespace mt::api;
 
 mt_scope* mt_scope_begin(void) {
   return read<mt_scope*>("scope_begin", nullptr, [] {
-    if (!thread_state.watched) watch_thread_end();
-    mt_scope* scope = take_scope();
-    scope->outer = thread_state.scope;
-    thread_state.scope = scope;
+    ThreadState& thread = thread_state();
+    if (thread.handles.unopened()) watch_thread_end();
+    mt_scope* scope = take_scope(thread);
+    scope->outer = thread.scope;
+    thread.scope = scope;
     return scope;
   });
 }
 
 mt_scope* mt_scope_end(mt_scope* scope) {
   if (!scope) return nullptr;
-  mt_scope* found = thread_state.scope;
+  ThreadState& thread = thread_state();
+  mt_scope* found = thread.scope;
   while (found && found != scope) found = found->outer;
   if (!found) {
     keep_error(MT_EINVAL, "scope_end: the scope is not open on this thread");
     return nullptr;
   }
   mt_scope* outer = scope->outer;  // an ended scope may be in use again at once
-  while (thread_state.scope != outer) end_scope();
+  while (thread.scope != outer) end_scope(thread);
   return nullptr;
 }
 

@@ -80,7 +80,8 @@ Tensor call_result(const Tensor& call, const Tensor& value, size_t index, bool i
   }
   Tensor result = record_view(result_op, value, view_layout(value), attributes);
   if (call.requires_gradient() && is_floating(value.dtype())) {
-    std::lock_guard lock(Window::current().mutex);  // others may be computing what is in it
+    Thread& thread = current_thread();  // others may be computing what is in the window
+    OwnerLock::Hold hold(Window::current(thread).lock, &thread);
     result->inputs.push_back(call);
     result->requires_gradient = result->keeps_inputs = true;
   }

@@ -21,7 +21,6 @@ struct Workspace {
   std::vector<uint64_t> key;
   std::vector<Immediates> immediates;
   std::vector<Ref<Storage>> outputs;  // for each item
-  std::vector<Tensor> released;       // what finished nodes no longer need
 };
 
 void run_region(Workspace* work) {
@@ -37,10 +36,12 @@ void run_region(Workspace* work) {
   Execution execution(*plan, region.device, region.items.size());
   for (const Leaf& leaf : region.leaves) execution.bind_leaf(*leaf.node);
   // All memory before the first kernel: when any of it cannot be had, nothing has happened.
-  execution.take_memory([](const void*, int) { return true; }, nullptr, [&](int item) {
-    const Item& named = item >= 0 ? region.items[static_cast<size_t>(item)] : region.items.back();
-    return named.node->op->name;
-  });
+  execution.take_memory([](const void*, int) { return true; }, nullptr,
+                        [&](int item) {
+                          const Item& named = item >= 0 ? region.items[static_cast<size_t>(item)]
+                                                        : region.items.back();
+                          return named.node->op->name;
+                        });
   work->immediates.clear();
   for (const Item& item : region.items) work->immediates.push_back(item.node->immediates);
   execution.run(work->immediates.data());
@@ -50,24 +51,24 @@ void run_region(Workspace* work) {
   }
 }
 
-// Hands the computed values to their nodes, then to the views of them. What they let go of is
-// released only after the pass over the window.
+// Hands the computed values to their nodes, then to the views of them.
 void finish(Window& window, Workspace* work) {
   for (size_t i = 0; i < work->region.items.size(); ++i) {
     if (!work->region.items[i].stored) continue;
     Node* node = work->region.items[i].node;
-    window.finish(node, std::move(work->outputs[i]), &work->released);
+    window.finish(node, std::move(work->outputs[i]));
   }
   for (Node *node = window.first(), *next; node; node = next) {
     next = node->next;
     if (!node->base || !node->base->ready()) continue;
-    window.finish(node, node->base->storage, &work->released);
+    window.finish(node, node->base->storage);
   }
 }
 
 // The commonest small thing: one element-wise operator, and nothing else is pending.
 bool run_small(Window& window, Node* node) {
-  if (node->op->kind != OpKind::elementwise || node->base) return false;
+  int64_t count = element_count(node->shape);
+  if (node->op->kind != OpKind::elementwise || count > Backend::small_count) return false;
   const void* inputs[2];
   for (size_t i = 0; i < node->inputs.size(); ++i) {
     const Node& input = *node->inputs[i].node();
@@ -77,13 +78,14 @@ bool run_small(Window& window, Node* node) {
     }
     inputs[i] = input.data();
   }
-  Ref<Storage> storage = Storage::allocate(*node->device, static_cast<size_t>(node->bytes()));
-  if (!storage || !node->device->backend->run_small(*node->op, node->dtype, inputs, storage->data(),
-                                                    element_count(node->shape))) {
+  Device& device = *node->device;
+  Ref<Storage> storage =
+      Storage::allocate(device, static_cast<size_t>(count) * size_of(node->dtype));
+  if (!storage ||
+      !device.backend->run_small(*node->op, node->dtype, inputs, storage->data(), count)) {
     return false;
   }
-  std::vector<Tensor> released;
-  window.finish(node, std::move(storage), &released);
+  window.finish(node, std::move(storage));
   return true;
 }
 
@@ -107,7 +109,6 @@ class FusingEvaluator final : public Evaluator {
     }
     work->region.clear();
     work->outputs.clear();
-    work->released.clear();
     spare = std::move(work);
   }
 };

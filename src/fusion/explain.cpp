@@ -2,7 +2,6 @@
 #include "fusion/explain.h"
 
 #include <cstdio>
-#include <mutex>
 
 #include "fusion/traffic.h"
 #include "graph/window.h"
@@ -139,7 +138,8 @@ std::string with_region(const Tensor& tensor, F&& f) {
   Region region;
   region.device = &tensor.device();
   if (Window* window = tensor->window.load()) {
-    std::lock_guard lock(window->mutex);
+    DisposalPause pause;
+    OwnerLock::Hold hold(window->lock, &current_thread());
     if (!tensor->ready()) {
       select(*window, &tensor, 1);
       build_region(*window, tensor.device(), &region);

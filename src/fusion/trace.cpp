@@ -49,8 +49,9 @@ std::string Trace::explain_dot() const {
 
 Trace::Form Trace::form_of(const Tensor& tensor) {
   if (!tensor) return {};
-  return {true, tensor.requires_gradient(), tensor.dtype(), &tensor.device(), tensor.shape(),
-          tensor->ready() ? tensor->strides : contiguous_strides(tensor.shape())};
+  return {true,           tensor.requires_gradient(),
+          tensor.dtype(), &tensor.device(),
+          tensor.shape(), tensor->ready() ? tensor->strides : contiguous_strides(tensor.shape())};
 }
 
 bool Trace::fits(const Recording& recording, const std::vector<Tensor>& inputs,
@@ -113,7 +114,7 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
     explicit Tracing(Window& traced) : window(traced) { mark(true); }
     ~Tracing() { mark(false); }
     void mark(bool tracing) {
-      std::lock_guard lock(window.mutex);
+      OwnerLock::Hold hold(window.lock, &current_thread());
       window.tracing = tracing;
     }
   } tracing(window);
@@ -125,7 +126,7 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
   }
 
   DisposalPause pause;
-  std::lock_guard lock(window.mutex);
+  OwnerLock::Hold hold(window.lock, &current_thread());
   std::vector<Tensor> wanted;
   for (const Tensor& result : results) wanted.push_back(result);
   for (const TraceLog::Touched& touched : log.touched) {

@@ -2,6 +2,7 @@
 #include "graph/evaluate.h"
 
 #include <atomic>
+#include <vector>
 
 #include "graph/trace_log.h"
 #include "graph/window.h"
@@ -18,62 +19,79 @@ Evaluator& evaluator() {
   return *result;
 }
 
+[[noreturn]] void fail_in_trace() {
+  fail(Code::trace,
+       "a value is asked for inside a trace, which only records operators; to choose by a value, "
+       "use where");
+}
+
+// The caller holds the window's lock.
+void evaluate_in(Window& window, const Tensor* tensors, size_t count) {
+  if (window.tracing) fail(Code::trace, "a value is asked for while another thread traces it");
+  evaluator().evaluate(window, tensors, count);
+}
+
 }  // namespace
 
 void install_evaluator(Evaluator* evaluator) { installed.store(evaluator); }
 
+void evaluate(const Tensor& tensor) {
+  Thread& thread = current_thread();
+  if (thread.trace) fail_in_trace();
+  if (!tensor || tensor->ready()) return;
+  Window* window = tensor->window.load(std::memory_order_acquire);
+  if (!window) return;  // another thread has just made it ready
+  DisposalPause pause(thread);
+  OwnerLock::Hold hold(window->lock, &thread);
+  if (!tensor->ready()) evaluate_in(*window, &tensor, 1);
+}
+
 void evaluate(const Tensor* tensors, size_t count) {
-  if (TraceLog::current()) {
-    fail(Code::trace,
-         "a value is asked for inside a trace, which only records operators; "
-         "to choose by a value, use where");
-  }
+  Thread& thread = current_thread();
+  if (thread.trace) fail_in_trace();
   for (size_t i = 0; i < count; ++i) {
     if (!tensors[i] || tensors[i]->ready()) continue;
-    Window* window = tensors[i]->window.load();
-    if (!window) continue;  // another thread has just made it ready
-    DisposalPause pause;
-    std::lock_guard lock(window->mutex);
-    if (window->tracing) fail(Code::trace, "a value is asked for while another thread traces it");
+    Window* window = tensors[i]->window.load(std::memory_order_acquire);
+    if (!window) continue;
+    DisposalPause pause(thread);
+    OwnerLock::Hold hold(window->lock, &thread);
     SmallVector<Tensor, 8> requested;
     for (size_t j = i; j < count; ++j) {
       if (tensors[j] && tensors[j]->window.load() == window) requested.push_back(tensors[j]);
     }
-    if (!requested.empty()) evaluator().evaluate(*window, requested.data(), requested.size());
+    if (!requested.empty()) evaluate_in(*window, requested.data(), requested.size());
   }
 }
 
 void flush() {
-  Window& window = Window::current();
-  DisposalPause pause;
-  std::lock_guard lock(window.mutex);
-  if (window.first() && !TraceLog::current()) evaluator().evaluate(window, nullptr, 0);
+  Thread& thread = current_thread();
+  Window& window = Window::current(thread);
+  DisposalPause pause(thread);
+  OwnerLock::Hold hold(window.lock, &thread);
+  if (window.first() && !thread.trace) evaluator().evaluate(window, nullptr, 0);
 }
 
 namespace {
 
 void hold(Window& window, std::vector<Tensor>* held) {
+  held->reserve(static_cast<size_t>(window.count()));
   for (Node* node = window.first(); node; node = node->next) {
     if (node->references() <= node->pending_uses || !node->retain_if_alive()) continue;
-    held->push_back(Tensor(node));
-    node->release();
+    held->push_back(Tensor::adopt(node));
   }
 }
 
 }  // namespace
 
 void settle() {
-  Window& window = Window::current();
+  Thread& thread = current_thread();
+  Window& window = Window::current(thread);
   std::vector<Tensor> held;
   {
-    std::lock_guard lock(window.mutex);
+    OwnerLock::Hold lock(window.lock, &thread);
     hold(window, &held);
   }
   evaluate(held.data(), held.size());
-}
-
-void bring_here(const Tensor& tensor) {
-  if (!tensor->ready() && tensor->window.load() != &Window::current()) evaluate(tensor);
 }
 
 }  // namespace mt

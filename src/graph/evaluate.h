@@ -3,6 +3,7 @@
 #pragma once
 
 #include "graph/node.h"
+#include "graph/thread.h"
 
 namespace mt {
 
@@ -17,13 +18,17 @@ void install_evaluator(Evaluator* evaluator);
 
 // Returns when all tensors are ready, whichever thread recorded them.
 void evaluate(const Tensor* tensors, size_t count);
-inline void evaluate(const Tensor& tensor) { evaluate(&tensor, 1); }
+void evaluate(const Tensor& tensor);
 // Evaluates the calling thread's window without asking for anything: state and dear held values.
 void flush();
 // Computes every pending value of the calling thread that something holds.
 void settle();
 // Makes sure that a tensor is ready or pending on the calling thread, so that its node may be read:
 // another thread may be giving it its value at this moment.
-void bring_here(const Tensor& tensor);
+inline void bring_here(const Tensor& tensor, const Thread& thread) {
+  if (!tensor->ready() && tensor->window.load(std::memory_order_acquire) != thread.window) {
+    evaluate(tensor);
+  }
+}
 
 }  // namespace mt

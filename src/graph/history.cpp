@@ -2,6 +2,7 @@
 #include "graph/history.h"
 
 #include <mutex>
+#include <optional>
 #include <unordered_set>
 
 #include "graph/variable.h"
@@ -27,8 +28,8 @@ bool needs_no_inputs(const Node& node) {
 void let_go(Node& node) {
   Inputs released;  // destroyed without the locks
   Window* window = node.window.load();
-  std::unique_lock<std::recursive_mutex> in_window;
-  if (window) in_window = std::unique_lock(window->mutex);
+  std::optional<OwnerLock::Hold> in_window;
+  if (window) in_window.emplace(window->lock, &current_thread());
   std::lock_guard lock(history_mutex());
   if (!needs_no_inputs(node)) return;
   if (node.ready()) {
@@ -111,8 +112,8 @@ const Op* operator_without_gradient(const Tensor& output) {
     Inputs inputs;
     {
       Window* window = node->window.load();
-      std::unique_lock<std::recursive_mutex> in_window;
-      if (window) in_window = std::unique_lock(window->mutex);
+      std::optional<OwnerLock::Hold> in_window;
+      if (window) in_window.emplace(window->lock, &current_thread());
       std::lock_guard lock(history_mutex());
       inputs = node->inputs;
     }

@@ -1,104 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/node.h"
 
-#include <mutex>
-
+#include "graph/thread.h"
 #include "graph/variable.h"
 #include "graph/window.h"
 
 namespace mt {
 
-Node::Node(const Op& op, Dtype dtype, const Shape& shape, Device& device)
-    : op(&op), device(&device), shape(shape), dtype(dtype) {}
+Node::Node(const Op& op, Dtype dtype, const Shape& shape, Device& device, Inputs&& inputs,
+           Attributes&& attributes)
+    : op(&op),
+      device(&device),
+      shape(shape),
+      dtype(dtype),
+      inputs(std::move(inputs)),
+      attributes(std::move(attributes)) {}
 
 Node::~Node() = default;
 
-namespace {
+void* Node::operator new(size_t) { return current_thread().nodes.take(); }
+void* Node::operator new(size_t, Thread& thread) { return thread.nodes.take(); }
+void Node::operator delete(void* memory) { current_thread().nodes.keep(memory); }
+void Node::operator delete(void* memory, Thread& thread) { thread.nodes.keep(memory); }
 
-class SpareMemory {
- public:
-  ~SpareMemory() {
-    closed_ = true;
-    while (void* memory = take()) ::operator delete(memory);
-  }
-  void* take() {
-    if (!first_) return nullptr;
-    void* memory = first_;
-    first_ = *static_cast<void**>(memory);
-    --count_;
-    return memory;
-  }
-  bool keep(void* memory) {
-    if (closed_ || count_ == most) return false;
-    *static_cast<void**>(memory) = first_;
-    first_ = memory;
-    ++count_;
-    return true;
-  }
-
- private:
-#ifdef __SANITIZE_ADDRESS__
-  static constexpr int most = 0;  // it is to see uses after release
-#else
-  static constexpr int most = 512;
-#endif
-  void* first_ = nullptr;
-  int count_ = 0;
-  bool closed_ = false;
-};
-thread_local SpareMemory spare;
-
-// Nodes that wait to be destroyed: those that die while another is being destroyed, so that a chain
-// of a million nodes needs no deep stack, and those of a DisposalPause.
-thread_local std::vector<Node*>* waiting = nullptr;
-
-}  // namespace
-
-void* Node::operator new(size_t size) {
-  void* memory = spare.take();
-  return memory ? memory : ::operator new(size);
-}
-
-void Node::operator delete(void* memory) {
-  if (!spare.keep(memory)) ::operator delete(memory);
-}
-
-void Node::set_ready(Ref<Storage> value, const Strides& value_strides, int64_t value_offset) {
-  strides = value_strides;
-  offset = value_offset;
-  set_ready(std::move(value));
-}
-
-void Node::set_ready(Ref<Storage> value) {
-  storage = std::move(value);
-  state_.store(State::ready, std::memory_order_release);
-}
-
-void Node::dispose(Node* node) {
-  if (waiting) {
-    waiting->push_back(node);
-    return;
-  }
-  DisposalPause pause;
-  waiting->push_back(node);
-}
-
-DisposalPause::DisposalPause() : outermost_(!waiting) {
-  if (outermost_) waiting = &dying_;
-}
-
-DisposalPause::~DisposalPause() {
-  if (!outermost_) return;
-  while (!dying_.empty()) {
-    Node* next = dying_.back();
-    dying_.pop_back();
-    if (Window* window = next->window.load()) {
-      std::lock_guard lock(window->mutex);
-      if (next->window.load()) window->remove(next);
+// Whoever holds the only reference needs no atomic subtraction, unless a window's lock lets another
+// thread find the node there. That lock is ours to take, without nesting, if the window is.
+void Node::release_last() {
+  Thread& thread = current_thread();
+  if (Window* home = window.load(std::memory_order_acquire)) {
+    bool alone = false;
+    if (home == thread.window && !thread.disposal_paused) {
+      OwnerLock::Hold hold(home->lock, &thread);
+      alone = references() == 1 && window.load(std::memory_order_relaxed);
+      if (alone) {
+        references_.store(0, std::memory_order_relaxed);
+        home->remove(this);
+      }
     }
-    delete next;
+    if (!alone && references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  } else {
+    references_.store(0, std::memory_order_relaxed);
   }
-  waiting = nullptr;
+  dispose(thread);
+}
+
+void Node::dispose() { dispose(current_thread()); }
+
+// A chain of a million nodes needs no deep stack: those that die while another is being destroyed
+// wait for it.
+void Node::dispose(Thread& thread) {
+  DisposalPause pause(thread);
+  next_dying = thread.dying;
+  thread.dying = this;
+}
+
+void DisposalPause::destroy_waiting() {
+  while (Node* node = thread_.dying) {
+    thread_.dying = node->next_dying;
+    if (Window* window = node->window.load(std::memory_order_acquire)) {
+      OwnerLock::Hold hold(window->lock, &thread_);
+      if (node->window.load(std::memory_order_relaxed)) window->remove(node);
+    }
+    node->~Node();
+    thread_.nodes.keep(node);
+  }
 }
 
 }  // namespace mt

@@ -5,9 +5,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <vector>
 
 #include "graph/op.h"
+#include "graph/thread.h"
 #include "tensor/dtype.h"
 #include "tensor/layout.h"
 #include "tensor/ref.h"
@@ -25,6 +25,12 @@ class Tensor {
   Tensor() = default;
   Tensor(std::nullptr_t) {}
   explicit Tensor(Node* node) : node_(node) {}
+  // Takes over a reference that the caller owns: a new node's first.
+  static Tensor adopt(Node* node) {
+    Tensor result;
+    result.node_ = Ref<Node>::adopt(node);
+    return result;
+  }
 
   explicit operator bool() const { return static_cast<bool>(node_); }
   Node* node() const { return node_.get(); }
@@ -40,6 +46,9 @@ class Tensor {
  private:
   Ref<Node> node_;
 };
+
+template <>
+inline constexpr bool is_relocatable<Tensor> = true;
 
 using Inputs = SmallVector<Tensor, 3>;
 using Attributes = SmallVector<int64_t, 6>;
@@ -85,12 +94,15 @@ class Node {
   // Where the gradient is collected, when this is the current value of a leaf.
   Ref<Variable> variable;
 
-  Node(const Op& op, Dtype dtype, const Shape& shape, Device& device);
+  // Made with one reference, which its maker adopts.
+  Node(const Op& op, Dtype dtype, const Shape& shape, Device& device, Inputs&& inputs = {},
+       Attributes&& attributes = {});
   Node(const Node&) = delete;
   ~Node();
-  // Recording must be cheap: each thread keeps the memory of some dead nodes.
   static void* operator new(size_t size);
+  static void* operator new(size_t size, Thread& thread);
   static void operator delete(void* memory);
+  static void operator delete(void* memory, Thread& thread);
 
   bool ready() const { return state_.load(std::memory_order_acquire) == State::ready; }
   Layout layout() const { return {shape, strides, offset}; }
@@ -100,15 +112,26 @@ class Node {
   int64_t bytes() const { return element_count(shape) * static_cast<int64_t>(size_of(dtype)); }
 
   // Gives a node its value; only for nodes that are in no window. A view has its layout already.
-  void set_ready(Ref<Storage> value, const Strides& value_strides, int64_t value_offset);
-  void set_ready(Ref<Storage> value);
+  void set_ready(Ref<Storage> value, const Strides& value_strides, int64_t value_offset) {
+    strides = value_strides;
+    offset = value_offset;
+    set_ready(std::move(value));
+  }
+  void set_ready(Ref<Storage> value) {
+    storage = std::move(value);
+    state_.store(State::ready, std::memory_order_release);
+  }
 
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
-  // A full subtraction even for the last one: retain_if_alive() may be asked at that moment.
   void release() {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) dispose(this);
+    if (references_.load(std::memory_order_acquire) == 1) {
+      release_last();
+    } else if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      dispose();
+    }
   }
-  // For a node found in a window, which another thread may be about to dispose of.
+  // For a node found in a window, whose lock the caller holds: another thread may be about to
+  // dispose of it.
   bool retain_if_alive() {
     int32_t count = references_.load(std::memory_order_relaxed);
     while (count > 0 && !references_.compare_exchange_weak(count, count + 1)) {
@@ -122,15 +145,18 @@ class Node {
   std::atomic<Window*> window{nullptr};
   Node* previous = nullptr;
   Node* next = nullptr;
+  Node* next_dying = nullptr;
   int32_t pending_uses = 0;  // references held by pending nodes
   int32_t mark = 0;          // scratch for passes over the window
 
   std::atomic<int32_t> state_slots{0};  // places of lasting state that hold this value
 
  private:
-  static void dispose(Node* node);
+  void release_last();
+  void dispose();
+  void dispose(Thread& thread);
 
-  std::atomic<int32_t> references_{0};
+  std::atomic<int32_t> references_{1};
   std::atomic<State> state_{State::pending};
 };
 
@@ -138,12 +164,21 @@ class Node {
 // lock, because destroying a node may take another window's, or call the owner of borrowed memory.
 class DisposalPause {
  public:
-  DisposalPause();
-  ~DisposalPause();
+  explicit DisposalPause(Thread& thread = current_thread())
+      : thread_(thread), outermost_(!thread.disposal_paused) {
+    thread.disposal_paused = true;
+  }
+  ~DisposalPause() {
+    if (!outermost_) return;
+    if (thread_.dying) destroy_waiting();
+    thread_.disposal_paused = false;
+  }
   DisposalPause(const DisposalPause&) = delete;
 
  private:
-  std::vector<Node*> dying_;
+  void destroy_waiting();
+
+  Thread& thread_;
   bool outermost_;
 };
 

@@ -20,8 +20,6 @@ namespace {
 constexpr int64_t node_budget = 4096;
 constexpr int64_t byte_budget = int64_t{1} << 29;
 
-thread_local bool gradients_recorded = true;
-
 struct Debugging {
   std::atomic<bool> eager, nan;
 };
@@ -44,29 +42,27 @@ bool is_broadcast_product(const Node& node) {
 }
 
 // Fills in what every node has in common, and puts the ready parts of the graph to rest.
-Tensor prepare(Node* node) {
-  Tensor tensor(node);
-  Window& window = Window::current();
+inline void prepare(Node* node, Thread& thread) {
+  const Window& window = Window::current(thread);
   bool required = false;
   for (const Tensor& input : node->inputs) {
-    bring_here(input);
+    bring_here(input, thread);
     required |= input->requires_gradient;
   }
-  required = required && gradients_recorded && node->op->gradient && is_floating(node->dtype);
+  required = required && thread.records_gradients && node->op->gradient && is_floating(node->dtype);
   node->requires_gradient = required;
   node->keeps_operands = is_broadcast_product(*node);
   node->keeps_inputs = required || !window.tapes.empty() || node->keeps_operands;
-  return tensor;
 }
 
-void enter(const Tensor& tensor) {
-  Window& window = Window::current();
+inline void enter(const Tensor& tensor, Thread& thread) {
+  Window& window = *thread.window;
   for (Tape* tape : window.tapes) tape->append(tensor);
   if (tensor->ready()) return;
   // What a check needs to see of the inputs is let go of by evaluating, which others may do.
   Inputs inputs = nan_check() ? tensor->inputs : Inputs();
-  window.append(tensor.node());
-  if (TraceLog::current()) return;
+  window.append(tensor.node(), thread);
+  if (thread.trace) return;
   if (eager_mode()) {
     evaluate(tensor);
     if (nan_check()) check_nan(tensor, inputs);
@@ -77,21 +73,21 @@ void enter(const Tensor& tensor) {
   }
 }
 
-Tensor record_node(const Op& op, Dtype dtype, const Shape& shape, Device& device, Inputs&& inputs,
-                   Attributes&& attributes, const Immediates& immediates) {
-  Node* node = new Node(op, dtype, shape, device);
-  node->inputs = std::move(inputs);
-  node->attributes = std::move(attributes);
-  node->immediates = immediates;
-  Tensor tensor = prepare(node);
-  enter(tensor);
+inline Tensor record_node(const Op& op, Dtype dtype, const Shape& shape, Device& device,
+                          Inputs&& inputs, Attributes&& attributes, const Immediates& immediates) {
+  Thread& thread = current_thread();
+  Tensor tensor = Tensor::adopt(
+      new (thread) Node(op, dtype, shape, device, std::move(inputs), std::move(attributes)));
+  tensor->immediates = immediates;
+  prepare(tensor.node(), thread);
+  enter(tensor, thread);
   return tensor;
 }
 
 }  // namespace
 
-bool gradient_mode() { return gradients_recorded; }
-void set_gradient_mode(bool enabled) { gradients_recorded = enabled; }
+bool gradient_mode() { return current_thread().records_gradients; }
+void set_gradient_mode(bool enabled) { current_thread().records_gradients = enabled; }
 bool eager_mode() {
   Debugging& modes = debugging();
   return modes.eager.load(std::memory_order_relaxed) || modes.nan.load(std::memory_order_relaxed);
@@ -101,7 +97,7 @@ bool nan_check() { return debugging().nan.load(std::memory_order_relaxed); }
 void set_nan_check(bool enabled) { debugging().nan = enabled; }
 
 Tensor record(const Op& op, Dtype dtype, const Shape& shape, Inputs inputs, Attributes attributes,
-              Immediates immediates) {
+              const Immediates& immediates) {
   Device& device = inputs[0].device();
   for (const Tensor& input : inputs) {
     if (&input.device() != &device) {
@@ -109,13 +105,15 @@ Tensor record(const Op& op, Dtype dtype, const Shape& shape, Inputs inputs, Attr
            device.name.c_str(), input.device().name.c_str());
     }
   }
-  check_shape(shape, size_of(dtype), op.name);  // broadcasting can make any size
+  if (!(shape == inputs[0].shape()) || size_of(dtype) > size_of(inputs[0].dtype())) {
+    check_shape(shape, size_of(dtype), op.name);  // broadcasting can make any size
+  }
   return record_node(op, dtype, shape, device, std::move(inputs), std::move(attributes),
                      immediates);
 }
 
 Tensor record_source(const Op& op, Dtype dtype, const Shape& shape, Device& device,
-                     Attributes attributes, Immediates immediates) {
+                     Attributes attributes, const Immediates& immediates) {
   check_shape(shape, size_of(dtype), op.name);
   return record_node(op, dtype, shape, device, {}, std::move(attributes), immediates);
 }
@@ -123,7 +121,7 @@ Tensor record_source(const Op& op, Dtype dtype, const Shape& shape, Device& devi
 // Another thread may be computing `input` at this moment, which leaves the layout of a view as it
 // is.
 Layout view_layout(const Tensor& input) {
-  bring_here(input);
+  bring_here(input, current_thread());
   if (input->ready() || input->op->kind == OpKind::view) return input->layout();
   return contiguous_layout(input.shape());
 }
@@ -132,7 +130,8 @@ namespace {
 
 Tensor base_of_view_of(const Tensor& input) {
   if (input->op->kind != OpKind::view) return input;
-  std::lock_guard lock(Window::current().mutex);
+  Thread& thread = current_thread();
+  OwnerLock::Hold hold(Window::current(thread).lock, &thread);
   return input->base ? input->base : input;
 }
 
@@ -140,13 +139,14 @@ Tensor base_of_view_of(const Tensor& input) {
 
 Tensor record_view(const Op& op, const Tensor& input, const Layout& layout, Attributes attributes) {
   check_shape(layout.shape, size_of(input.dtype()), op.name);
-  Node* node = new Node(op, input.dtype(), layout.shape, input.device());
-  node->inputs = {input};
-  node->attributes = std::move(attributes);
+  Thread& thread = current_thread();
+  Tensor tensor = Tensor::adopt(new (thread) Node(op, input.dtype(), layout.shape, input.device(),
+                                                  {input}, std::move(attributes)));
+  Node* node = tensor.node();
   node->strides = layout.strides;
   node->offset = layout.offset;
-  Tensor tensor = prepare(node);
-  if (input->ready() && !TraceLog::current()) {
+  prepare(node, thread);
+  if (input->ready() && !thread.trace) {
     // A value needs no plan to be seen in another layout. (prepare may just have made it ready; a
     // layout within a base is then one within a contiguous storage.) A trace keeps the view, since
     // its input may be another value at each replay.
@@ -155,25 +155,25 @@ Tensor record_view(const Op& op, const Tensor& input, const Layout& layout, Attr
   } else {
     node->base = base_of_view_of(input);
   }
-  enter(tensor);
+  enter(tensor, thread);
   return tensor;
 }
 
 Tensor record_value(const Op& op, Ref<Storage> storage, Dtype dtype, const Layout& layout,
                     Inputs inputs, Attributes attributes) {
-  Node* node = new Node(op, dtype, layout.shape, storage->device());
-  node->inputs = std::move(inputs);
-  node->attributes = std::move(attributes);
-  Tensor tensor = prepare(node);
+  Thread& thread = current_thread();
+  Tensor tensor = Tensor::adopt(new (thread) Node(op, dtype, layout.shape, storage->device(),
+                                                  std::move(inputs), std::move(attributes)));
+  prepare(tensor.node(), thread);
   tensor->set_ready(std::move(storage), layout.strides, layout.offset);
-  enter(tensor);
+  enter(tensor, thread);
   if (!tensor->keeps_inputs) tensor->inputs.clear();
   return tensor;
 }
 
 Tensor make_leaf(Ref<Storage> storage, Dtype dtype, const Layout& layout) {
   static const Op leaf{"leaf", OpKind::leaf};
-  Tensor tensor(new Node(leaf, dtype, layout.shape, storage->device()));
+  Tensor tensor = Tensor::adopt(new Node(leaf, dtype, layout.shape, storage->device()));
   tensor->set_ready(std::move(storage), layout.strides, layout.offset);
   return tensor;
 }

@@ -9,9 +9,9 @@ namespace mt {
 // Records an operator whose shapes and dtypes have been checked. The inputs lie on one device,
 // which is the result's; operators without inputs name it.
 Tensor record(const Op& op, Dtype dtype, const Shape& shape, Inputs inputs,
-              Attributes attributes = {}, Immediates immediates = {});
+              Attributes attributes = {}, const Immediates& immediates = {});
 Tensor record_source(const Op& op, Dtype dtype, const Shape& shape, Device& device,
-                     Attributes attributes = {}, Immediates immediates = {});
+                     Attributes attributes = {}, const Immediates& immediates = {});
 // Records a view. `layout` was made from view_layout(input).
 Tensor record_view(const Op& op, const Tensor& input, const Layout& layout,
                    Attributes attributes = {});

@@ -39,7 +39,7 @@ std::vector<Tensor> without_values(const std::vector<Tensor>& nodes) {
   std::unordered_map<const Node*, Tensor> bare;
   std::vector<Tensor> result;
   for (const Tensor& node : nodes) {
-    Tensor copy(new Node(*node->op, node.dtype(), node.shape(), node.device()));
+    Tensor copy = Tensor::adopt(new Node(*node->op, node.dtype(), node.shape(), node.device()));
     copy->attributes = node->attributes;
     copy->immediates = node->immediates;
     copy->weak = node->weak;

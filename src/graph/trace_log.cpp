@@ -21,8 +21,6 @@ Tensor stand_in(const Tensor& value) {
 
 }  // namespace
 
-thread_local TraceLog* TraceLog::current_ = nullptr;
-
 TraceLog::TraceLog() = default;
 TraceLog::~TraceLog() = default;
 

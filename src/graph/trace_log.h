@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "graph/node.h"
+#include "graph/thread.h"
 
 namespace mt {
 
@@ -24,7 +26,7 @@ class StreamSource {
 class TraceLog {
  public:
   // The log of the trace that records on the calling thread; nullptr when none does.
-  static TraceLog* current() { return current_; }
+  static TraceLog* current() { return current_thread().trace; }
 
   struct Touched {
     Ref<StateCell> cell;
@@ -47,8 +49,8 @@ class TraceLog {
   // Makes this the current log for the object's life.
   class Recording {
    public:
-    explicit Recording(TraceLog* log) : previous_(current_) { current_ = log; }
-    ~Recording() { current_ = previous_; }
+    explicit Recording(TraceLog* log) : previous_(std::exchange(current_thread().trace, log)) {}
+    ~Recording() { current_thread().trace = previous_; }
     Recording(const Recording&) = delete;
 
    private:
@@ -57,9 +59,6 @@ class TraceLog {
 
   TraceLog();
   ~TraceLog();
-
- private:
-  static thread_local TraceLog* current_;
 };
 
 }  // namespace mt

@@ -5,10 +5,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 #include "graph/node.h"
+#include "graph/owner_lock.h"
+#include "graph/thread.h"
 
 namespace mt {
 
@@ -18,16 +19,16 @@ class Window {
  public:
   // The calling thread's. Windows are never destroyed: when a thread ends, the next new one takes
   // over its window, with whatever is still pending in it.
-  static Window& current();
+  static Window& current() { return current(current_thread()); }
+  static Window& current(Thread& thread) { return thread.window ? *thread.window : lease(thread); }
 
-  // Recursive, because finishing a node may dispose of others.
-  std::recursive_mutex mutex;
+  OwnerLock lock;
 
-  void append(Node* node);  // takes the lock
-  void remove(Node* node);  // the caller holds the lock
-  // Gives a pending node its value, contiguous unless it is a view, and moves what it no longer
-  // needs to `released`; the caller holds the lock.
-  void finish(Node* node, Ref<Storage> storage, std::vector<Tensor>* released);
+  void append(Node* node, Thread& thread);  // takes the lock
+  void remove(Node* node);                  // the caller holds the lock
+  // Gives a pending node its value, contiguous unless it is a view, and lets go of what it no
+  // longer needs. The caller holds the lock and pauses disposal.
+  void finish(Node* node, Ref<Storage> storage);
 
   Node* first() const { return first_; }
   Node* last() const { return last_; }
@@ -42,13 +43,61 @@ class Window {
   bool tracing = false;
 
  private:
+  static Window& lease(Thread& thread);
   void unlink(Node* node);
+  void count(Node* node, int32_t change);
 
   Node* first_ = nullptr;
   Node* last_ = nullptr;
-  // Read without the lock, to see whether a budget has been passed.
+  // Written under the lock, and read without it, to see whether a budget has been passed.
   std::atomic<int64_t> count_{0};
   std::atomic<int64_t> dear_bytes_{0};
 };
+
+inline void Window::count(Node* node, int32_t change) {
+  auto add = [](std::atomic<int64_t>* sum, int64_t term) {
+    sum->store(sum->load(std::memory_order_relaxed) + term, std::memory_order_relaxed);
+  };
+  add(&count_, change);
+  if (!is_cheap(*node->op)) add(&dear_bytes_, change * node->bytes());
+  for (const Tensor& input : node->inputs) {
+    if (!input->ready()) input->pending_uses += change;
+  }
+  if (node->base && !node->base->ready()) node->base->pending_uses += change;
+}
+
+inline void Window::append(Node* node, Thread& thread) {
+  OwnerLock::Hold hold(lock, &thread);
+  node->window.store(this, std::memory_order_relaxed);
+  node->previous = last_;
+  (last_ ? last_->next : first_) = node;
+  last_ = node;
+  count(node, 1);
+}
+
+inline void Window::unlink(Node* node) {
+  (node->previous ? node->previous->next : first_) = node->next;
+  (node->next ? node->next->previous : last_) = node->previous;
+  node->previous = node->next = nullptr;
+  count(node, -1);
+}
+
+inline void Window::remove(Node* node) {
+  unlink(node);
+  node->window.store(nullptr, std::memory_order_release);
+}
+
+inline void Window::finish(Node* node, Ref<Storage> storage) {
+  unlink(node);
+  if (!node->keeps_inputs) node->inputs.clear();
+  if (node->base) {
+    node->base = nullptr;
+    node->set_ready(std::move(storage));
+  } else {
+    node->set_ready(std::move(storage), contiguous_strides(node->shape), 0);
+  }
+  // Last, because a thread that drops the last handle waits for the lock only until then.
+  node->window.store(nullptr, std::memory_order_release);
+}
 
 }  // namespace mt

@@ -39,15 +39,14 @@ Tensor concat(const std::vector<Tensor>& tensors, int64_t axis) {
   Shape shape = tensors[0].shape();
   Dtype dtype = tensors[0].dtype();
   for (size_t i = 1; i < tensors.size(); ++i) {
-    Shape other = tensors[i].shape();
+    const Shape& other = tensors[i].shape();
     bool fits = other.rank() == shape.rank();
-    int64_t length = fits ? other[chosen] : 0;
-    if (fits) other[chosen] = shape[chosen];
-    if (!fits || other != shape) {
+    for (int d = 0; fits && d < shape.rank(); ++d) fits = d == chosen || other[d] == shape[d];
+    if (!fits) {
       fail(Code::shape, "concat: %s does not fit %s but for axis %d",
            to_string(tensors[i].shape()).c_str(), to_string(tensors[0].shape()).c_str(), chosen);
     }
-    shape[chosen] += length;
+    shape[chosen] += other[chosen];
     dtype = promote(dtype, tensors[i].dtype(), "concat");
   }
   if (tensors.size() == 1) return tensors[0];

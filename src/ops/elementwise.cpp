@@ -53,22 +53,22 @@ struct RowGradients {
   RowGradient operand[2];
 };
 #define NONE Tensor()
-#define UNARY(name, domain, result, value, gradient)                                             \
-  [[maybe_unused]] Tensor name##_gradient([[maybe_unused]] const Tensor& x, const Tensor&,       \
-                                          [[maybe_unused]] const Tensor& y,                      \
-                                          [[maybe_unused]] const Tensor& dy) {                   \
-    return gradient;                                                                             \
+#define UNARY(name, domain, result, value, gradient)                                       \
+  [[maybe_unused]] Tensor name##_gradient([[maybe_unused]] const Tensor& x, const Tensor&, \
+                                          [[maybe_unused]] const Tensor& y,                \
+                                          [[maybe_unused]] const Tensor& dy) {             \
+    return gradient;                                                                       \
   }
-#define BINARY(name, domain, result, value, gradient_a, gradient_b)                              \
-  [[maybe_unused]] Tensor name##_gradient_a(                                                     \
-      [[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& b,                        \
-      [[maybe_unused]] const Tensor& y, [[maybe_unused]] const Tensor& dy) {                     \
-    return gradient_a;                                                                           \
-  }                                                                                              \
-  [[maybe_unused]] Tensor name##_gradient_b(                                                     \
-      [[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& b,                        \
-      [[maybe_unused]] const Tensor& y, [[maybe_unused]] const Tensor& dy) {                     \
-    return gradient_b;                                                                           \
+#define BINARY(name, domain, result, value, gradient_a, gradient_b)          \
+  [[maybe_unused]] Tensor name##_gradient_a(                                 \
+      [[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& b,    \
+      [[maybe_unused]] const Tensor& y, [[maybe_unused]] const Tensor& dy) { \
+    return gradient_a;                                                       \
+  }                                                                          \
+  [[maybe_unused]] Tensor name##_gradient_b(                                 \
+      [[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& b,    \
+      [[maybe_unused]] const Tensor& y, [[maybe_unused]] const Tensor& dy) { \
+    return gradient_b;                                                       \
   }
 #include "ops/elementwise.def"
 #undef UNARY
@@ -97,9 +97,13 @@ void elementwise_gradient(const Node& node, const Tensor& dy, Tensor* gradients)
   }
 }
 
-#define ROW(name, differentiable)                                                  \
-  {#name, OpKind::elementwise, static_cast<uint8_t>(Elementwise::name), nullptr,   \
-   differentiable ? elementwise_gradient : nullptr, Elementwise::name == Elementwise::mul},
+#define ROW(name, differentiable)                   \
+  {#name,                                           \
+   OpKind::elementwise,                             \
+   static_cast<uint8_t>(Elementwise::name),         \
+   nullptr,                                         \
+   differentiable ? elementwise_gradient : nullptr, \
+   Elementwise::name == Elementwise::mul},
 const Op ops[] = {
 #define UNARY(name, domain, result, value, gradient) ROW(name, !is_none(#gradient))
 #define BINARY(name, domain, result, value, gradient_a, gradient_b) \
@@ -113,7 +117,7 @@ const Op ops[] = {
 }  // namespace
 
 Tensor as_dtype(const Tensor& x, Dtype dtype, Device& device) {
-  if (!x->weak) return cast(x, dtype);
+  if (!x->weak) return x.dtype() == dtype ? x : cast(x, dtype);
   if (is_floating(x.dtype())) {
     return full({}, __builtin_bit_cast(double, x->immediates.value[0]), dtype, device);
   }
@@ -139,8 +143,10 @@ Dtype common_dtype(const Tensor& a, const Tensor& b, const char* name) {
 
 Dtype working_dtype(const ElementwiseInfo& info, Dtype dtype) {
   switch (info.domain) {
-    case Domain::boolean: return Dtype::boolean;
-    case Domain::real: return is_floating(dtype) ? dtype : Dtype::float32;
+    case Domain::boolean:
+      return Dtype::boolean;
+    case Domain::real:
+      return is_floating(dtype) ? dtype : Dtype::float32;
     case Domain::number:
       if (dtype == Dtype::boolean) {
         fail(Code::dtype, "%s: needs numbers, got bool; cast first", info.name);
@@ -152,7 +158,8 @@ Dtype working_dtype(const ElementwiseInfo& info, Dtype dtype) {
         fail(Code::dtype, "%s: needs integers, got %s", info.name, name_of(dtype));
       }
       return dtype;
-    case Domain::any: return dtype;
+    case Domain::any:
+      return dtype;
   }
   return dtype;
 }
@@ -163,22 +170,23 @@ Tensor unary(Elementwise code, const Tensor& x) {
   }
   const ElementwiseInfo& row = info(code);
   Dtype dtype = working_dtype(row, x->weak && is_floating(x.dtype()) ? Dtype::float32 : x.dtype());
-  Inputs inputs;
-  inputs.push_back(as_dtype(x, dtype, x.device()));
   return record(ops[static_cast<int>(code)], row.boolean_result ? Dtype::boolean : dtype, x.shape(),
-                std::move(inputs));
+                {as_dtype(x, dtype, x.device())});
 }
 
 Tensor binary(Elementwise code, const Tensor& a, const Tensor& b) {
   const ElementwiseInfo& row = info(code);
-  Shape shape = broadcast(a.shape(), b.shape(), row.name);
+  const Op& op = ops[static_cast<int>(code)];
+  bool alike = a.shape() == b.shape();
+  if (alike && a.dtype() == b.dtype() && !a->weak && !b->weak &&
+      working_dtype(row, a.dtype()) == a.dtype()) {  // the commonest
+    return record(op, row.boolean_result ? Dtype::boolean : a.dtype(), a.shape(), {a, b});
+  }
   Dtype dtype = working_dtype(row, common_dtype(a, b, row.name));
   Device& device = a->weak ? b.device() : a.device();
-  Inputs inputs;
-  inputs.push_back(as_dtype(a, dtype, device));
-  inputs.push_back(as_dtype(b, dtype, device));
-  return record(ops[static_cast<int>(code)], row.boolean_result ? Dtype::boolean : dtype, shape,
-                std::move(inputs));
+  return record(op, row.boolean_result ? Dtype::boolean : dtype,
+                alike ? a.shape() : broadcast(a.shape(), b.shape(), row.name),
+                {as_dtype(a, dtype, device), as_dtype(b, dtype, device)});
 }
 
 }  // namespace
@@ -218,9 +226,9 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   Shape shape = broadcast(condition.shape(), broadcast(a.shape(), b.shape(), "where"), "where");
   Dtype dtype = common_dtype(a, b, "where");
   Device& device = condition.device();
-  return record(where_op, dtype, shape,
-                {cast(condition, Dtype::boolean), as_dtype(a, dtype, device),
-                 as_dtype(b, dtype, device)});
+  return record(
+      where_op, dtype, shape,
+      {cast(condition, Dtype::boolean), as_dtype(a, dtype, device), as_dtype(b, dtype, device)});
 }
 
 Tensor cast(const Tensor& x, Dtype dtype) {

@@ -82,7 +82,7 @@ Tensor widened(const Tensor& x) {
 // contraction: nothing of the product's size is ever stored. A node that is such a product keeps
 // its operands for this (Op::keeps_broadcast), so that eager and deferred runs agree.
 Tensor sum_of_product(const Tensor& x, const Dims& axes) {
-  bring_here(x);
+  bring_here(x, current_thread());
   if (x->op->kind != OpKind::elementwise || x->op->code != static_cast<uint8_t>(Elementwise::mul) ||
       !x->keeps_operands || x->inputs.empty() || x->variable || !is_floating(x.dtype())) {
     return nullptr;

@@ -34,5 +34,7 @@ Allocator& host_allocator();
 
 // For tests: the n-th allocation from now fails (0: the next one); negative: none does.
 void fail_allocation_after(int64_t n);
+// Whether the one that is about to be made does.
+bool allocation_fails();
 
 }  // namespace mt

@@ -140,10 +140,7 @@ void HostAllocator::give_shared(int size_class, void* data, size_t block) {
 }
 
 void* HostAllocator::allocate(size_t bytes) {
-  if (failure_countdown.load(std::memory_order_relaxed) >= 0 && failure_countdown-- == 0) {
-    return nullptr;
-  }
-  if (bytes > (size_t{1} << 60)) return nullptr;
+  if (allocation_fails() || bytes > (size_t{1} << 60)) return nullptr;
   size_t block = rounded(bytes);
   int64_t size = static_cast<int64_t>(block);
   int64_t limit = counters_.limit.load(std::memory_order_relaxed);
@@ -202,5 +199,8 @@ void HostAllocator::release_cached() {
 
 Allocator& host_allocator() { return instance(); }
 void fail_allocation_after(int64_t n) { failure_countdown = n; }
+bool allocation_fails() {
+  return failure_countdown.load(std::memory_order_relaxed) >= 0 && failure_countdown-- == 0;
+}
 
 }  // namespace mt

@@ -13,17 +13,6 @@ Strides contiguous_strides(const Shape& shape) {
 
 Layout contiguous_layout(const Shape& shape) { return {shape, contiguous_strides(shape), 0}; }
 
-bool is_contiguous(const Shape& shape, const Strides& strides) {
-  int64_t expected = 1;
-  for (int i = shape.rank() - 1; i >= 0; --i) {
-    if (shape[i] == 0) return true;
-    if (shape[i] == 1) continue;
-    if (strides[i] != expected) return false;
-    expected *= shape[i];
-  }
-  return true;
-}
-
 Layout permute(const Layout& layout, const Dims& order) {
   Layout result = layout;
   for (int i = 0; i < order.rank(); ++i) {

@@ -18,7 +18,16 @@ struct Layout {
 Strides contiguous_strides(const Shape& shape);
 Layout contiguous_layout(const Shape& shape);
 // Elements follow each other in row-major order without gaps (the offset may be anything).
-bool is_contiguous(const Shape& shape, const Strides& strides);
+inline bool is_contiguous(const Shape& shape, const Strides& strides) {
+  int64_t expected = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    if (shape[i] == 0) return true;
+    if (shape[i] == 1) continue;
+    if (strides[i] != expected) return false;
+    expected *= shape[i];
+  }
+  return true;
+}
 inline bool is_contiguous(const Layout& layout) {
   return is_contiguous(layout.shape, layout.strides);
 }

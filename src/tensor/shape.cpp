@@ -25,12 +25,6 @@ void Dims::erase(int position) {
 
 bool Dims::contains(int64_t value) const { return std::find(begin(), end(), value) != end(); }
 
-int64_t element_count(const Shape& shape) {
-  int64_t count = 1;
-  for (int64_t size : shape) count *= size;
-  return count;
-}
-
 std::string to_string(const Dims& dims) {
   std::string text = "[";
   for (int i = 0; i < dims.rank(); ++i) {

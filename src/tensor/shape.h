@@ -18,13 +18,11 @@ class Dims {
   Dims(std::initializer_list<int64_t> values) : rank_(0) {
     for (int64_t value : values) push_back(value);
   }
-  Dims(const int64_t* values, int rank) : rank_(rank) {
-    std::memcpy(values_, values, sizeof(int64_t) * static_cast<size_t>(rank));
-  }
+  Dims(const int64_t* values, int rank) : rank_(rank) { copy(values); }
   Dims(const Dims& other) : Dims(other.values_, other.rank_) {}
   Dims& operator=(const Dims& other) {
     rank_ = other.rank_;
-    std::memmove(values_, other.values_, sizeof(int64_t) * static_cast<size_t>(rank_));
+    copy(other.values_);
     return *this;
   }
   static Dims filled(int rank, int64_t value) {
@@ -50,11 +48,25 @@ class Dims {
   bool contains(int64_t value) const;
 
   bool operator==(const Dims& other) const {
-    return rank_ == other.rank_ &&
-           std::memcmp(values_, other.values_, sizeof(int64_t) * static_cast<size_t>(rank_)) == 0;
+    if (rank_ != other.rank_) return false;
+    for (int i = 0; i < rank_; ++i) {
+      if (values_[i] != other.values_[i]) return false;
+    }
+    return true;
   }
 
  private:
+  // Most have few dimensions, for which calling memmove costs more than the copy.
+  void copy(const int64_t* values) {
+    if (rank_ > 3) {
+      std::memmove(values_, values, sizeof(int64_t) * static_cast<size_t>(rank_));
+      return;
+    }
+    if (rank_ > 0) values_[0] = values[0];
+    if (rank_ > 1) values_[1] = values[1];
+    if (rank_ > 2) values_[2] = values[2];
+  }
+
   int64_t values_[max_rank];
   int rank_;
 };
@@ -62,7 +74,11 @@ class Dims {
 using Shape = Dims;
 using Strides = Dims;
 
-int64_t element_count(const Shape& shape);
+inline int64_t element_count(const Shape& shape) {
+  int64_t count = 1;
+  for (int64_t size : shape) count *= size;
+  return count;
+}
 std::string to_string(const Dims& dims);  // "[64,3]"
 
 // Checks a shape given by a user: rank, no negative size, and a byte size that fits in int64.

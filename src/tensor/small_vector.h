@@ -3,20 +3,29 @@
 // handful of attributes, and recording them must not allocate twice.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
-#include <initializer_list>
+#include <cstring>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace mt {
+
+// Whether an object may be moved by moving its bytes, leaving nothing to destroy.
+template <class T>
+inline constexpr bool is_relocatable = std::is_trivially_copyable_v<T>;
 
 template <class T, size_t N>
 class SmallVector {
  public:
   SmallVector() = default;
-  SmallVector(std::initializer_list<T> values) {
-    reserve(values.size());
-    for (const T& value : values) push_back(value);
+  // {a, b, c}: each moved or copied in once, which std::initializer_list cannot.
+  template <class... Values>
+  requires(sizeof...(Values) > 0 && (std::convertible_to<Values, T> && ...))
+      SmallVector(Values&&... values) {
+    if constexpr (sizeof...(Values) > N) reserve(sizeof...(Values));
+    (emplace(std::forward<Values>(values)), ...);
   }
   SmallVector(const T* values, size_t count) {
     reserve(count);
@@ -44,8 +53,7 @@ class SmallVector {
 
   void push_back(T value) {
     if (size_ == capacity_) reserve(capacity_ * 2);
-    new (data() + size_) T(std::move(value));
-    ++size_;
+    emplace(std::move(value));
   }
 
   void reserve(size_t capacity) {
@@ -65,7 +73,8 @@ class SmallVector {
     T* values = data();
     for (size_t i = 0; i < size_; ++i) values[i].~T();
     size_ = 0;
-    if (heap_) std::allocator<T>().deallocate(heap_, capacity_);
+    if (!heap_) return;
+    std::allocator<T>().deallocate(heap_, capacity_);
     heap_ = nullptr;
     capacity_ = N;
   }
@@ -81,15 +90,17 @@ class SmallVector {
  private:
   T* inline_data() { return reinterpret_cast<T*>(inline_); }
   const T* inline_data() const { return reinterpret_cast<const T*>(inline_); }
+  template <class Value>
+  void emplace(Value&& value) {
+    new (data() + size_) T(std::forward<Value>(value));
+    ++size_;
+  }
   void take(SmallVector& other) noexcept {
-    if (other.heap_) {
-      heap_ = std::exchange(other.heap_, nullptr);
-      size_ = std::exchange(other.size_, 0);
-      capacity_ = std::exchange(other.capacity_, N);
-      return;
-    }
-    for (size_t i = 0; i < other.size_; ++i) push_back(std::move(other[i]));
-    other.clear();
+    static_assert(is_relocatable<T>);
+    heap_ = std::exchange(other.heap_, nullptr);
+    size_ = std::exchange(other.size_, 0);
+    capacity_ = std::exchange(other.capacity_, N);
+    if (!heap_) std::memcpy(inline_, other.inline_, size_ * sizeof(T));
   }
 
   T* heap_ = nullptr;

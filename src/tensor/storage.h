@@ -13,6 +13,10 @@ namespace mt {
 
 class Storage {
  public:
+  // Host memory of at most this many bytes is part of the object: scalars and such are made and
+  // dropped all the time.
+  static constexpr size_t inline_bytes = 64;
+
   // nullptr when the memory cannot be had.
   static Ref<Storage> allocate(Device& device, size_t bytes);
   // Memory that somebody else owns; `done(user)` is called once nothing here uses it any more.
@@ -37,10 +41,13 @@ class Storage {
   }
 
  private:
-  Storage(Device& device, void* data, size_t bytes) : device_(&device), data_(data), bytes_(bytes) {}
+  Storage(Device& device, void* data, size_t bytes)
+      : device_(&device), data_(data ? data : inline_), bytes_(bytes) {}
   ~Storage();
+  static void* operator new(size_t size);
+  static void operator delete(void* memory);
 
-  std::atomic<int32_t> references_{0};
+  std::atomic<int32_t> references_{1};
   std::atomic<int32_t> pins_{0};
   bool borrowed_ = false;
   Device* device_;
@@ -48,6 +55,7 @@ class Storage {
   size_t bytes_;
   void (*done_)(void*) = nullptr;
   void* user_ = nullptr;
+  alignas(64) unsigned char inline_[inline_bytes];
 };
 
 }  // namespace mt

@@ -19,7 +19,7 @@ struct Planned {
 
   explicit Planned(std::vector<Tensor> tensors) {
     Window& window = Window::current();
-    std::lock_guard lock(window.mutex);
+    OwnerLock::Hold hold(window.lock, &current_thread());
     select(window, tensors.data(), tensors.size());
     build_region(window, tensors[0].device(), &region);
     grouping = group_items(region);

@@ -117,7 +117,8 @@ class CpuBackend final : public Backend {
       PreparedGroup ready;
       int64_t scratch = 0;
       if (group.kind == GroupKind::map || group.kind == GroupKind::row || group.has_epilogue) {
-        ready.program = prepare_program(group.program, group.segments, plan->buffers, finishes_tiles(group));
+        ready.program =
+            prepare_program(group.program, group.segments, plan->buffers, finishes_tiles(group));
         if (ready.program.by_rows) {
           scratch = ready.program.scratch_bytes * ready.program.threads;
         }
@@ -166,7 +167,7 @@ class CpuBackend final : public Backend {
                  int64_t count) override {
     Elementwise code = static_cast<Elementwise>(op.code);
     bool native = dtype != Dtype::boolean && !needs_rounding(dtype);
-    if (!native || count > 16384 || info(code).boolean_result) return false;
+    if (!native || info(code).boolean_result) return false;
     StandardFloatMode mode;
     const Input operands[2] = {{inputs[0]}, {inputs[info(code).arity - 1]}};
     elementwise_operator(code, compute_of(dtype))(output, operands, 1, count);

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 
 #include "backends/cpu/elementwise/targets.h"
 
@@ -41,12 +40,10 @@ bool use_named(const char* name) {
   return false;
 }
 
-std::once_flag chosen;
-
 }  // namespace
 
 void choose_instruction_set() {
-  std::call_once(chosen, [] { use_named(getenv("MT_CPU_TARGET")); });
+  [[maybe_unused]] static const bool chosen = use_named(getenv("MT_CPU_TARGET"));
 }
 
 bool set_instruction_set(const char* name) {

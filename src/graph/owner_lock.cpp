@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/owner_lock.h"
+
+#if defined(__linux__)
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace mt {
+namespace {
+
+#if defined(__linux__) && !defined(__SANITIZE_THREAD__)
+bool ask_for_barriers() {
+  return syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+void barrier_on_every_thread() {
+  while (syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) ask_for_barriers();
+}
+#else
+bool ask_for_barriers() { return false; }
+void barrier_on_every_thread() {}
+#endif
+
+}  // namespace
+
+const bool OwnerLock::barriers_by_visitors = ask_for_barriers();
+
+void OwnerLock::wait_for_visitors() {
+  announce(&inside_, 0);
+  inside_.notify_all();
+  // While this is held no visitor is inside, and the next one will see the owner.
+  std::lock_guard none(visitors_);
+  announce(&inside_, 1);
+}
+
+void OwnerLock::enter_as_visitor() {
+  visitors_.lock();
+  if (visits_++ > 0) return;
+  visited_.store(1, std::memory_order_seq_cst);
+  if (barriers_by_visitors) barrier_on_every_thread();
+  while (inside_.load(std::memory_order_seq_cst)) inside_.wait(1);
+}
+
+void OwnerLock::leave_as_visitor() {
+  if (--visits_ == 0) visited_.store(0, std::memory_order_release);
+  visitors_.unlock();
+}
+
+}  // namespace mt

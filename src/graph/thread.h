@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the graph keeps for each thread, in one place: a shared library looks a thread's variable up
+// by a call, which recording an operator should make once.
+#pragma once
+
+#include "tensor/spare_memory.h"
+
+namespace mt {
+
+class Node;
+class TraceLog;
+class Window;
+
+struct Thread {
+  Window* window = nullptr;  // Window::current(), once it has been asked for
+  TraceLog* trace = nullptr;
+  bool records_gradients = true;
+  // Nodes that wait to be destroyed, chained, and whether they must: see DisposalPause.
+  bool disposal_paused = false;
+  Node* dying = nullptr;
+  // Recording must be cheap: memory of dead nodes is kept.
+  SpareMemory<Node, 512> nodes;
+};
+
+// Trivially built and destroyed, so that reaching it costs no check.
+inline constinit thread_local Thread this_thread;
+
+inline Thread& current_thread() {
+  Thread* thread = &this_thread;
+  __asm__("" : "+r"(thread));  // or the compiler looks it up again rather than keep it
+  return *thread;
+}
+
+}  // namespace mt
