@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public headers' comments as docstrings for SWIG, each with the signature that Python shows:
-document.py INCLUDE_DIRECTORY MTORCH_I OUTPUT"""
+"""The public headers' comments as docstrings for SWIG, each with the signature that Python shows, and
+a table of the functions of one and of two tensors: document.py INCLUDE_DIRECTORY MTORCH_I OUTPUT TABLE"""
 import pathlib
 import re
 import sys
@@ -26,7 +26,7 @@ def parameters(text):
 
 
 def functions(include):
-    """(name, result, parameters' names, comment) of every declared function."""
+    """(name, result, parameters, their names, comment) of every declared function."""
     for header in sorted(pathlib.Path(include).glob("*.h")):
         comment, declared, used = [], "", False
         for line in header.read_text().splitlines():
@@ -47,7 +47,7 @@ def functions(include):
             if found:
                 result, name, arguments, beside = found.groups()
                 text = beside or ("" if used else "\n".join(comment))
-                yield name, re.sub(r"\s+", " ", result).strip(), parameters(arguments), text
+                yield name, re.sub(r"\s+", " ", result).strip(), arguments, parameters(arguments), text
                 used = True
             declared = ""
 
@@ -61,18 +61,31 @@ def for_python(text):
             .replace("MT_ENULL", "TypeError").replace("MT_ETRACE", "Error"))
 
 
-def main(include, interface, output):
+def quoted(text):
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def main(include, interface, output, table):
     ignored = set(re.findall(r"%ignore mt_(\w+);", pathlib.Path(interface).read_text()))
-    entries, last = [], ""
-    for name, _, names, comment in functions(include):
+    entries, fast, last = [], [], ""
+    for name, result, arguments, names, comment in functions(include):
         comment = comment or (last if name.endswith("_keep") else "")
         last = comment
         if name in ignored:
             continue
-        text = f"{name}({', '.join(names)})\n--\n\n{for_python(comment)}"
-        text = text.replace("\\", "\\\\").replace('"', '\\"')
+        text = quoted(f"{name}({', '.join(names)})\n--\n\n{for_python(comment)}")
         entries.append(f'%feature("docstring") mt_{name} "{text}";\n')
+        types = re.sub(r"\w+(?=,|$)", "", re.sub(r"\s+", " ", arguments))
+        if result == "mt_tensor*" and name not in BORROWED and types in FAST:
+            shown = ", ".join([*names, "/"])
+            text = quoted(f"{name}({shown})\n--\n\n{for_python(comment)}").replace("\n", "\\n")
+            fast.append(f'{FAST[types]}({name}, "{text}")\n')
     pathlib.Path(output).write_text("".join(entries))
+    pathlib.Path(table).write_text("".join(fast))
+
+
+FAST = {"mt_tensor* ": "UNARY", "mt_tensor* , mt_tensor* ": "BINARY"}
+BORROWED = {"require_grad", "take", "retain"}  # what returns the same handle
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@
 
 // SWIG begins docstrings with an empty line, behind which Python does not see their signatures.
 %init %{
-  for (PyMethodDef* method = SwigMethods_proxydocs; method->ml_name; method++) {
+  for (PyMethodDef* method = SwigMethods; method->ml_name; method++) {
     if (method->ml_doc && *method->ml_doc == '\n') method->ml_doc++;
   }
 %}

@@ -110,6 +110,50 @@ static PyObject* apply_binary(mt_tensor* (*function)(mt_tensor*, mt_tensor*), Py
   return PyErr_Occurred() || raise_error() ? NULL : from_tensor(y);
 }
 
+// The functions of one and of two tensors, without SWIG's reading of keywords; the headers' table.
+#define UNARY(name, text) \
+  static PyObject* call_##name(PyObject* module, PyObject* x) { \
+    (void)module; \
+    return is_exactly_tensor(x) ? apply_unary(mt_##name, x) : apply_to_one(mt_##name, x); \
+  }
+#define BINARY(name, text) \
+  static PyObject* call_##name(PyObject* module, PyObject* const* x, Py_ssize_t n) { \
+    (void)module; \
+    return apply_to_two(mt_##name, #name, x, n); \
+  }
+static bool is_exactly_tensor(PyObject* x) { return PyObject_TypeCheck(x, tensor_base); }
+
+static PyObject* apply_to_one(mt_tensor* (*function)(mt_tensor*), PyObject* object) {
+  mt_tensor *x = NULL, *y, *number = NULL;
+  if (object != Py_None && !as_tensor(object, &x, &number)) return not_a_tensor(object), NULL;
+  Py_BEGIN_ALLOW_THREADS
+  y = function(x);
+  Py_END_ALLOW_THREADS
+  mt_release(number);
+  return raise_error() ? NULL : from_tensor(y);
+}
+
+static PyObject* apply_to_two(mt_tensor* (*function)(mt_tensor*, mt_tensor*), const char* name,
+                              PyObject* const* x, Py_ssize_t n) {
+  if (n != 2) return PyErr_Format(PyExc_TypeError, "%s takes 2 arguments, not %zd", name, n);
+  PyObject* y = apply_binary(function, x[0], x[1]);
+  if (y != Py_NotImplemented) return y;
+  Py_DECREF(y);
+  mt_tensor *a, *number = NULL;
+  bool first = as_tensor(x[0], &a, &number);
+  mt_release(number);
+  return not_a_tensor(x[first ? 1 : 0]), NULL;
+}
+
+#include "tensor_functions.inc"
+#undef UNARY
+#undef BINARY
+#define UNARY(name, text) {#name, (PyCFunction)call_##name, METH_O, text},
+#define BINARY(name, text) {#name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL, text},
+static PyMethodDef tensor_functions[] = {
+#include "tensor_functions.inc"
+    {NULL, NULL, 0, NULL}};
+
 #define UNARY_SLOT(name) \
   static PyObject* slot_##name(PyObject* x) { return apply_unary(mt_##name, x); }
 #define BINARY_SLOT(name) \
@@ -164,7 +208,45 @@ static PyMemberDef tensor_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
+// What is asked for most, without a detour over Python.
+static PyObject* types_by_code;  // mtorch's element types
+
+static PyObject* get_shape(PyObject* object, void* unused) {
+  (void)unused;
+  mt_tensor* x = ((tensor_object*)object)->handle;
+  size_t n = mt_ndim(x);
+  const int64_t* sizes = mt_dims(x);
+  PyObject* tuple = PyTuple_New((Py_ssize_t)n);
+  for (size_t i = 0; tuple && i < n; i++) {
+    PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, PyLong_FromLongLong(sizes[i]));
+  }
+  return tuple;
+}
+static PyObject* get_ndim(PyObject* object, void* unused) {
+  (void)unused;
+  return PyLong_FromSize_t(mt_ndim(((tensor_object*)object)->handle));
+}
+static PyObject* get_size(PyObject* object, void* unused) {
+  (void)unused;
+  return PyLong_FromLongLong(mt_size(((tensor_object*)object)->handle));
+}
+static PyObject* get_dtype(PyObject* object, void* unused) {
+  (void)unused;
+  PyObject* code = PyLong_FromLong(mt_dtype_of(((tensor_object*)object)->handle));
+  PyObject* dtype = code ? PyDict_GetItemWithError(types_by_code, code) : NULL;
+  Py_XDECREF(code);
+  return Py_XNewRef(dtype);
+}
+static PyGetSetDef tensor_properties[] = {
+    {"shape", get_shape, NULL, "The sizes, as a tuple.", NULL},
+    {"ndim", get_ndim, NULL, "The number of dimensions.", NULL},
+    {"size", get_size, NULL, "The number of elements.", NULL},
+    {"dtype", get_dtype, NULL, "The element type.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyType_Slot tensor_slots[] = {
+    {Py_tp_getset, tensor_properties},
     {Py_tp_members, tensor_members},
     {Py_tp_dealloc, (void*)tensor_dealloc},
     {Py_tp_richcompare, (void*)slot_compare},
@@ -200,13 +282,17 @@ static PyType_Spec tensor_spec = {
   if (!tensor_base) return NULL;
   Py_INCREF(tensor_base);
   PyModule_AddObject(m, "Tensor", (PyObject*)tensor_base);
+  if (PyModule_AddFunctions(m, tensor_functions) != 0) return NULL;
 %}
 %pythoncode %{
 Tensor = _native.Tensor
 %}
 
 %nothread set_tensor_class;
+%nothread set_types_by_code;
 %inline %{
+static void set_types_by_code(PyObject* types) { Py_XSETREF(types_by_code, Py_NewRef(types)); }
+
 static void set_tensor_class(PyObject* type) {
   Py_INCREF(type);
   tensor_class = (PyTypeObject*)type;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions with several results: lists in Python. They hold the interpreter where they touch its
 // objects and let go of it around the library's work.
-%nothread tensor_shape;
 %nothread split_into;
 %nothread largest;
 %nothread unique_parts;
@@ -50,8 +49,6 @@
 %fragment("results");
 
 %inline %{
-static PyObject* tensor_shape(mt_tensor* x) { return tuple_of_sizes(mt_dims(x), mt_ndim(x)); }
-
 static PyObject* split_into(mt_tensor* x, const int64_t* dims, size_t ndim, int64_t axis) {
   mt_tensor** results = new_results(ndim);
   Py_BEGIN_ALLOW_THREADS

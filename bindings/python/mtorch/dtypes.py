@@ -63,6 +63,7 @@ complex64, complex128 = ComplexDType("complex64"), ComplexDType("complex128")
 
 by_code = {int(d): d for d in (bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64,
                                float16, bfloat16, float32, float64)}
+native.set_types_by_code(by_code)
 by_name = {d.name: d for d in by_code.values()}
 by_type = {bool: bool_, int: int64, float: float32}
 

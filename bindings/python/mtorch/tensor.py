@@ -14,11 +14,7 @@ class Tensor(native.Tensor):
     __slots__ = ()
     __array_ufunc__ = None  # NumPy leaves operators with a tensor to the tensor
 
-    shape = property(native.tensor_shape, doc="The sizes, as a tuple.")
-    ndim = property(native.ndim, doc="The number of dimensions.")
-    size = property(native.size, doc="The number of elements.")
     device = property(native.device_of, doc='The device, as "cpu".')
-    dtype = property(lambda self: by_code[native.dtype_of(self)], doc="The element type.")
     itemsize = property(lambda self: self.dtype.itemsize)
     nbytes = property(lambda self: self.size * self.dtype.itemsize)
     mT = property(native.matrix_transpose, doc="The last two axes exchanged.")
