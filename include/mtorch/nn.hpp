@@ -72,6 +72,36 @@ inline Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& ke
       mt_scaled_dot_product_attention(query.get(), key.get(), value.get(), mask.get(), &o));
 }
 
+/// All states and the last one.
+inline std::pair<Tensor, Tensor> rnn(const Tensor& x, const Tensor& state, const Tensor& weight_ih,
+                                     const Tensor& weight_hh, const Tensor& bias_ih = {},
+                                     const Tensor& bias_hh = {}) {
+  Tensors both = detail::filled(2, [&](mt_tensor** r) {
+    return mt_rnn(x.get(), state.get(), weight_ih.get(), weight_hh.get(), bias_ih.get(),
+                  bias_hh.get(), &r[0], &r[1]);
+  });
+  return {both[0], both[1]};
+}
+/// All states and the last one.
+inline std::pair<Tensor, Tensor> gru(const Tensor& x, const Tensor& state, const Tensor& weight_ih,
+                                     const Tensor& weight_hh, const Tensor& bias_ih = {},
+                                     const Tensor& bias_hh = {}) {
+  Tensors both = detail::filled(2, [&](mt_tensor** r) {
+    return mt_gru(x.get(), state.get(), weight_ih.get(), weight_hh.get(), bias_ih.get(),
+                  bias_hh.get(), &r[0], &r[1]);
+  });
+  return {both[0], both[1]};
+}
+/// All states, the last one and the last cell.
+inline Tensors lstm(const Tensor& x, const Tensor& state, const Tensor& cell,
+                    const Tensor& weight_ih, const Tensor& weight_hh, const Tensor& bias_ih = {},
+                    const Tensor& bias_hh = {}) {
+  return detail::filled(3, [&](mt_tensor** r) {
+    return mt_lstm(x.get(), state.get(), cell.get(), weight_ih.get(), weight_hh.get(),
+                   bias_ih.get(), bias_hh.get(), &r[0], &r[1], &r[2]);
+  });
+}
+
 /// What a loss makes of its elements.
 enum class Reduction : int32_t {
   mean = MT_REDUCTION_MEAN,
@@ -153,6 +183,22 @@ class Parameters {
   }
   Layer rms_norm(const char* name, Dims shape, double epsilon = 1e-6) const {
     return layer(mt_layer_rms_norm(get(), name, shape.data(), shape.size(), epsilon));
+  }
+  Layer group_norm(const char* name, int64_t groups, int64_t channels,
+                   double epsilon = 1e-5) const {
+    return layer(mt_layer_group_norm(get(), name, groups, channels, epsilon));
+  }
+  Layer rnn(const char* name, int64_t in, int64_t hidden, int64_t layers = 1,
+            bool bias = true) const {
+    return layer(mt_layer_rnn(get(), name, in, hidden, layers, bias));
+  }
+  Layer gru(const char* name, int64_t in, int64_t hidden, int64_t layers = 1,
+            bool bias = true) const {
+    return layer(mt_layer_gru(get(), name, in, hidden, layers, bias));
+  }
+  Layer lstm(const char* name, int64_t in, int64_t hidden, int64_t layers = 1,
+             bool bias = true) const {
+    return layer(mt_layer_lstm(get(), name, in, hidden, layers, bias));
   }
   Layer batch_norm(const char* name, int64_t channels, double momentum = 0.1,
                    double epsilon = 1e-5) const {

@@ -53,12 +53,12 @@ inline Tensor window(const Tensor& x, int64_t axis, int64_t size, int64_t step =
   return Tensor::own(mt_window(x.get(), axis, size, step, dilation));
 }
 
-/// Items of an index, by the C macros of the same names: index(x, {at(0), range(2, open)}).
+/// Items of an index, by the C macros of the same names: index(x, {at(0), range(2, open_end)}).
 using Item = mt_index_item;
 /// An end of a range that is left open.
-inline constexpr int64_t open = MT_OPEN;
+inline constexpr int64_t open_end = MT_OPEN;
 inline Item at(int64_t i) { return MT_AT(i); }
-inline Item range(int64_t start = open, int64_t stop = open, int64_t step = 1) {
+inline Item range(int64_t start = open_end, int64_t stop = open_end, int64_t step = 1) {
   return MT_RANGE(start, stop, step);
 }
 inline Item new_axis() { return MT_NEW_AXIS; }

@@ -64,7 +64,7 @@ TEST(Tensor, OptionalOperandsAreLeftOut) {
 
 TEST(Tensor, IsIndexed) {
   Tensor x = reshape(arange(0, 12), {3, 4});
-  EXPECT_EQ(numbers(index(x, {at(-1), range(0, open, 2)})), (std::vector<float>{8, 10}));
+  EXPECT_EQ(numbers(index(x, {at(-1), range(0, open_end, 2)})), (std::vector<float>{8, 10}));
   Tensor rows = tensor<int64_t>({2, 0});
   EXPECT_EQ(numbers(index(x, {by(rows), at(0)})), (std::vector<float>{8, 0}));
   index_put(x, {at(0)}, -1);
@@ -221,6 +221,15 @@ TEST(Layer, KeepsItsCollectionAlive) {
     EXPECT_THROW(parameters.linear("only", 3, 2), Error);
   }
   EXPECT_EQ(layer(ones({5, 3}, f64)).shape(), (std::vector<int64_t>{5, 2}));
+  Parameters p;
+  Tensor steps = ones({2, 5, 3});
+  EXPECT_EQ(p.gru("gru", 3, 4)(steps).dim(2), 4);
+  EXPECT_EQ(p.lstm("lstm", 3, 4, 2)(steps).dim(1), 5);
+  auto [all, last] = rnn(steps, {}, ones({4, 3}), ones({4, 4}));
+  EXPECT_EQ(all.shape(), (std::vector<int64_t>{2, 5, 4}));
+  EXPECT_EQ(last.shape(), (std::vector<int64_t>{2, 4}));
+  Tensors parts = lstm(steps, {}, {}, ones({16, 3}), ones({16, 4}));
+  EXPECT_EQ(parts[2].shape(), (std::vector<int64_t>{2, 4}));
 }
 
 }  // namespace
