@@ -104,6 +104,26 @@ static tensor_list unique_all(mt_tensor* x) {
   return finish(list);
 }
 
+static tensor_list rnn(mt_tensor* x, mt_tensor* state, mt_tensor* weight_ih, mt_tensor* weight_hh,
+                       mt_tensor* bias_ih, mt_tensor* bias_hh) {
+  tensor_list list = new_results(2);
+  mt_rnn(x, state, weight_ih, weight_hh, bias_ih, bias_hh, &list.items[0], &list.items[1]);
+  return finish(list);
+}
+static tensor_list gru(mt_tensor* x, mt_tensor* state, mt_tensor* weight_ih, mt_tensor* weight_hh,
+                       mt_tensor* bias_ih, mt_tensor* bias_hh) {
+  tensor_list list = new_results(2);
+  mt_gru(x, state, weight_ih, weight_hh, bias_ih, bias_hh, &list.items[0], &list.items[1]);
+  return finish(list);
+}
+static tensor_list lstm(mt_tensor* x, mt_tensor* state, mt_tensor* cell, mt_tensor* weight_ih,
+                        mt_tensor* weight_hh, mt_tensor* bias_ih, mt_tensor* bias_hh) {
+  tensor_list list = new_results(3);
+  mt_tensor** r = list.items;
+  mt_lstm(x, state, cell, weight_ih, weight_hh, bias_ih, bias_hh, &r[0], &r[1], &r[2]);
+  return finish(list);
+}
+
 static void backward_with(mt_tensor* x, mt_tensor* gradient, bool retain, bool differentiable) {
   mt_backward_options options = MT_BACKWARD_OPTIONS_INIT;
   options.retain = retain;

@@ -214,6 +214,60 @@ public final class Parameters extends NativeObject {
     return layer(Native.layer_attention(this, name, width, heads, options));
   }
 
+  /**
+   * Group norm, with weight and bias; epsilon 1e-5.
+   *
+   * @param name the prefix of its tensors' names
+   * @param groups divides the channels
+   * @param channels size of axis 1
+   * @return a layer of this collection
+   */
+  public Layer groupNorm(String name, long groups, long channels) {
+    return layer(Native.layer_group_norm(this, name, groups, channels, 1e-5));
+  }
+
+  /**
+   * Plain recurrent layers, by Elman: [batch, n, in] gives [batch, n, hidden].
+   *
+   * @param name the prefix of their tensors' names
+   * @param in size of the input
+   * @param hidden size of the state
+   * @param layers how many, each reading the states of the one before
+   * @param bias whether they have biases
+   * @return one layer of this collection
+   */
+  public Layer rnn(String name, long in, long hidden, long layers, boolean bias) {
+    return layer(Native.layer_rnn(this, name, in, hidden, layers, bias));
+  }
+
+  /**
+   * Gated recurrent layers, by Cho and others: [batch, n, in] gives [batch, n, hidden].
+   *
+   * @param name the prefix of their tensors' names
+   * @param in size of the input
+   * @param hidden size of the state
+   * @param layers how many, each reading the states of the one before
+   * @param bias whether they have biases
+   * @return one layer of this collection
+   */
+  public Layer gru(String name, long in, long hidden, long layers, boolean bias) {
+    return layer(Native.layer_gru(this, name, in, hidden, layers, bias));
+  }
+
+  /**
+   * Layers with long short-term memory, by Hochreiter and Schmidhuber: [batch, n, in] gives [batch, n, hidden].
+   *
+   * @param name the prefix of their tensors' names
+   * @param in size of the input
+   * @param hidden size of the state
+   * @param layers how many, each reading the states of the one before
+   * @param bias whether they have biases
+   * @return one layer of this collection
+   */
+  public Layer lstm(String name, long in, long hidden, long layers, boolean bias) {
+    return layer(Native.layer_lstm(this, name, in, hidden, layers, bias));
+  }
+
   // -------------------------------------------------------------------------------- Tensors
 
   /**

@@ -547,6 +547,53 @@ public final class Tensor extends Operators {
   }
 
   /**
+   * Reads [batch, n, in] position by position: tanh(x' + h'), by Elman.
+   *
+   * @param state [batch, hidden], or null for zeros
+   * @param weightIh weights of the input, gate by gate
+   * @param weightHh weights of the state, gate by gate
+   * @param biasIh or null
+   * @param biasHh or null
+   * @return all states [batch, n, hidden], and the last one
+   */
+  public Tensor[] rnn(
+      Tensor state, Tensor weightIh, Tensor weightHh, Tensor biasIh, Tensor biasHh) {
+    return Native.rnn(this, state, weightIh, weightHh, biasIh, biasHh);
+  }
+
+  /**
+   * Reads [batch, n, in] position by position: the gated unit of Cho and others.
+   *
+   * @param state [batch, hidden], or null for zeros
+   * @param weightIh weights of the input, gate by gate
+   * @param weightHh weights of the state, gate by gate
+   * @param biasIh or null
+   * @param biasHh or null
+   * @return all states [batch, n, hidden], and the last one
+   */
+  public Tensor[] gru(
+      Tensor state, Tensor weightIh, Tensor weightHh, Tensor biasIh, Tensor biasHh) {
+    return Native.gru(this, state, weightIh, weightHh, biasIh, biasHh);
+  }
+
+  /**
+   * Reads [batch, n, in] position by position: the long short-term memory of Hochreiter and
+   * Schmidhuber.
+   *
+   * @param state [batch, hidden], or null for zeros
+   * @param cell [batch, hidden], or null for zeros
+   * @param weightIh weights of the input, gate by gate
+   * @param weightHh weights of the state, gate by gate
+   * @param biasIh or null
+   * @param biasHh or null
+   * @return all states [batch, n, hidden], the last one, and the last cell
+   */
+  public Tensor[] lstm(
+      Tensor state, Tensor cell, Tensor weightIh, Tensor weightHh, Tensor biasIh, Tensor biasHh) {
+    return Native.lstm(this, state, cell, weightIh, weightHh, biasIh, biasHh);
+  }
+
+  /**
    * Each element brought between two bounds.
    *
    * @param low the lower

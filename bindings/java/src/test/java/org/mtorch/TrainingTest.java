@@ -96,6 +96,12 @@ class TrainingTest {
       z = p.attention("attention", 6, 2, new AttentionOptions().causal(true)).apply(z);
       z = p.rmsNorm("rms", 6).apply(p.layerNorm("layer", 6).apply(z));
       assertArrayEquals(new long[] {1, 3, 6}, z.shape());
+      Tensor steps = Tensor.ones(2, 5, 6);
+      assertArrayEquals(new long[] {2, 5, 4}, p.rnn("rnn", 6, 4, 1, true).apply(steps).shape());
+      assertArrayEquals(new long[] {2, 5, 4}, p.gru("gru", 6, 4, 2, false).apply(steps).shape());
+      assertArrayEquals(new long[] {2, 5, 4}, p.lstm("lstm", 6, 4, 1, true).apply(steps).shape());
+      assertArrayEquals(
+          new long[] {2, 6, 5}, p.groupNorm("groups", 3, 6).apply(Tensor.ones(2, 6, 5)).shape());
       Layer drop = p.dropout(0.5);
       p.setTraining(false);
       assertFalse(p.training());
