@@ -38,6 +38,9 @@ void options_parse(int argc, char** argv, const char* summary, common_options* c
 void options_name_files(common_options* common, const char* name);
 
 // For what only the example can check: prints `program: message`, a hint at --help, exits with 2.
-_Noreturn void options_refuse(const char* message);
+#if defined(__GNUC__)
+__attribute__((noreturn))
+#endif
+void options_refuse(const char* message);
 
 #endif
