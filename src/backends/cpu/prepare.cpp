@@ -19,6 +19,69 @@ constexpr int64_t second_cache = 2 << 20, last_cache = 32 << 20;
 // are.
 constexpr int64_t fewest_columns = 16, most_columns = 4096;
 
+bool is_elementwise(const Step& step) {
+  return step.operate && step.instruction->code == Opcode::elementwise;
+}
+
+bool reads(const Step& step, int16_t place) {
+  return std::any_of(step.in, step.in + 3, [&](const Source& in) { return in.place == place; });
+}
+
+// Whether of the steps after `at` only the next one reads the register that it writes, and once.
+bool only_next_reads(const std::vector<Step>& steps, size_t at) {
+  int16_t value = steps[at].out;
+  if (value < 0 || at + 1 == steps.size()) return false;
+  auto times = std::count_if(steps[at + 1].in, steps[at + 1].in + 3,
+                             [&](const Source& in) { return in.place == value; });
+  if (times != 1) return false;
+  for (size_t later = at + 1; later < steps.size(); ++later) {
+    if (later > at + 1 && reads(steps[later], value)) return false;
+    if (steps[later].out == value) return true;
+  }
+  return true;
+}
+
+// One step for `first` and the `second`, which alone reads what it computes, if there is a kernel.
+bool join(const Step& first, const Step& second, Step* joined) {
+  const Instruction &f = *first.instruction, &s = *second.instruction;
+  auto code = static_cast<Elementwise>(f.detail);
+  *joined = second;
+  std::copy(first.in, first.in + 3, joined->in);
+  if (s.code == Opcode::reduce) {
+    bool rows = !first.in[0].repeated && !first.in[1].repeated && !f.row;
+    if (static_cast<Reduction>(s.detail) != Reduction::sum || !rows) return false;
+    bool square = code == Elementwise::square ||
+                  (code == Elementwise::mul && first.in[0].place == first.in[1].place);
+    joined->operate = square                     ? row_sum_of_squares(f.from)
+                      : code == Elementwise::mul ? row_sum_of_products(f.from)
+                                                 : nullptr;
+    return joined->operate;
+  }
+  if (!is_elementwise(second) || f.row != s.row || f.from != s.from || info(code).arity != 2) {
+    return false;
+  }
+  bool right = second.in[0].place != first.out;
+  joined->operate = paired_operator(code, static_cast<Elementwise>(s.detail), right, f.from);
+  if (info(static_cast<Elementwise>(s.detail)).arity == 2) joined->in[2] = second.in[right ? 0 : 1];
+  if (first.extent == Extent::rows) joined->extent = Extent::rows;
+  return joined->operate;
+}
+
+void join_steps(std::vector<Step>* steps) {
+  std::vector<Step> kept;
+  for (size_t at = 0; at < steps->size(); ++at) {
+    Step joined;
+    if (is_elementwise((*steps)[at]) && only_next_reads(*steps, at) &&
+        join((*steps)[at], (*steps)[at + 1], &joined)) {
+      kept.push_back(joined);
+      ++at;
+    } else {
+      kept.push_back((*steps)[at]);
+    }
+  }
+  *steps = std::move(kept);
+}
+
 int64_t rounded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 bool is_operator(const Instruction& i) {
@@ -61,6 +124,7 @@ class Preparation {
       if (source.place == no_place) add(i);
       if (i.out >= 0) instead_[static_cast<size_t>(i.out)] = source;
     }
+    join_steps(&prepared_.steps);
   }
 
  private:
@@ -93,6 +157,7 @@ class Preparation {
   void add(const Instruction& i) {
     Step step;
     step.instruction = &i;
+    step.extent = i.row ? Extent::row_values : Extent::flat;
     switch (i.code) {
       case Opcode::elementwise:
         step.operate = elementwise_operator(static_cast<Elementwise>(i.detail), i.from);
@@ -119,7 +184,8 @@ class Preparation {
         if (needs_rounding(i.dtype)) step.convert = round_kernel(i.dtype);
         break;
       case Opcode::reduce:
-        step.reduce = row_reduction(static_cast<Reduction>(i.detail), i.type);
+        step.operate = row_reduction(static_cast<Reduction>(i.detail), i.type);
+        step.extent = Extent::rows;
         break;
       case Opcode::expand:
         step.expand = row_expansion(size_of(i.type));
@@ -136,14 +202,14 @@ class Preparation {
       bool condition = i.code == Opcode::select && k == 0;
       Compute type = condition ? Compute::i32 : i.code == Opcode::elementwise ? i.from : i.type;
       source = {place, false, segment_.columns * static_cast<int64_t>(size_of(type))};
-      if (!step.operate || i.in[k] < 0) continue;
+      if (!is_operator(i) || i.in[k] < 0) continue;
       const Source& instead = instead_[static_cast<size_t>(i.in[k])];
       if (instead.place == no_place) continue;
       source = instead;
-      if (source.pitch != 0 || !source.repeated) step.flat = false;
+      if (source.pitch != 0 || !source.repeated) step.extent = Extent::rows;
     }
     step.out = i.code == Opcode::store ? static_cast<int16_t>(~i.index) : i.out;
-    int16_t target = step.operate ? moved(step.out) : step.out;
+    int16_t target = is_operator(i) ? moved(step.out) : step.out;
     if (target == step.out) {
       prepared_.steps.push_back(step);
       return;
@@ -214,11 +280,18 @@ std::vector<int16_t> streamed_by(const Program& program, const std::vector<Segme
   return streamed;
 }
 
-// The memory to fetch ahead of the tile that reads or writes it: what goes on from tile to tile, if
-// it is more than the second cache keeps.
-std::vector<int16_t> fetched_ahead(const std::vector<Segment>& segments,
-                                   const std::vector<int16_t>& streamed) {
+// Whether a step has the time to fetch memory while it computes.
+bool is_slow(const Step& step) {
+  if (!is_elementwise(step) || step.in[0].repeated || step.extent == Extent::row_values)
+    return false;
+  return info(static_cast<Elementwise>(step.instruction->detail)).domain == Domain::real;
+}
+
+// Chooses what is fetched ahead of the tile that reads or writes it: what goes on from tile to
+// tile, if it is more than the second cache keeps.
+void fetch_ahead(const std::vector<Segment>& segments, PreparedProgram* prepared) {
   std::vector<int16_t> ahead;
+  const std::vector<int16_t>& streamed = prepared->streamed;
   int64_t bytes = 0;
   for (const Segment& segment : segments) {
     for (size_t m = 0; m < segment.memory.size(); ++m) {
@@ -230,7 +303,16 @@ std::vector<int16_t> fetched_ahead(const std::vector<Segment>& segments,
       if (&segment == &segments[0] && ahead.size() < most_ahead) ahead.push_back(index);
     }
   }
-  return bytes > second_cache ? ahead : std::vector<int16_t>();
+  if (bytes <= second_cache) return;
+  prepared->long_steps =
+      std::count_if(prepared->steps.begin(), prepared->steps.end(),
+                    [](const Step& s) { return s.extent != Extent::row_values; });
+  for (Step& step : prepared->steps) {
+    if (ahead.empty() || !is_slow(step)) continue;
+    step.fetched = ahead.back();
+    ahead.pop_back();
+  }
+  prepared->ahead = std::move(ahead);
 }
 
 int64_t element_bytes(const Program& program) { return program.wide ? 8 : 4; }
@@ -276,7 +358,7 @@ PreparedProgram prepare_rows(const Program& program, const Segment& segment,
   set_tiles(segment, rows, &prepared);
   prepared.by_rows = true;
   prepared.grain = std::max(rows, grain_work / cost_of(program) / columns);
-  prepared.ahead = fetched_ahead({segment}, prepared.streamed);
+  fetch_ahead({segment}, &prepared);
   return prepared;
 }
 
@@ -321,7 +403,7 @@ PreparedProgram prepare_program(const Program& program, const std::vector<Segmen
   }
   prepared.grain = std::max<int64_t>(1, grain_work / cost_of(program) / prepared.tile_rows);
   prepared.panels = panels;
-  prepared.ahead = fetched_ahead(segments, prepared.streamed);
+  fetch_ahead(segments, &prepared);
   return prepared;
 }
 

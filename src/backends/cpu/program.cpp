@@ -141,9 +141,7 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
     return;
   }
   const void* in[1] = {address(step.in[0].place, first)};
-  if (step.reduce) {
-    step.reduce(out, in[0], rows, columns);
-  } else if (step.expand) {
+  if (step.expand) {
     step.expand(out, in[0], rows, columns);
   } else {
     step.convert(out, in, count);
@@ -152,7 +150,8 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
 
 void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
   int64_t columns = segment_.columns;
-  // Of what the next rows lie in, each step fetches a few lines while it computes.
+  // Of what the next rows lie in, each step over all elements fetches a few lines while it
+  // computes.
   struct Stretch {
     const char *at, *end;
     int64_t share;
@@ -162,13 +161,13 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
   for (size_t s = 0; ahead > 0 && s < prepared_.ahead.size(); ++s) {
     int16_t m = prepared_.ahead[s];
     int64_t size = static_cast<int64_t>(size_of(segment_.memory[static_cast<size_t>(m)].dtype));
-    int64_t bytes = ahead * columns * size, steps = static_cast<int64_t>(prepared_.steps.size());
+    int64_t bytes = ahead * columns * size, steps = prepared_.long_steps;
     const char* at = address(static_cast<int16_t>(~m), first + rows);
     int64_t share = (bytes / steps + cache_line - 1) / cache_line * cache_line;
     stretches[fetched++] = {at, at + bytes, share};
   }
   for (const Step& step : prepared_.steps) {
-    for (int s = 0; s < fetched; ++s) {
+    for (int s = 0; s < fetched && step.extent != Extent::row_values; ++s) {
       Stretch& stretch = stretches[s];
       const char* end = std::min(stretch.at + stretch.share, stretch.end);
       for (; stretch.at < end; stretch.at += cache_line) __builtin_prefetch(stretch.at);
@@ -177,19 +176,26 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
       execute(step, first, rows);
       continue;
     }
-    const Instruction& i = *step.instruction;
     Input in[3];
     for (int k = 0; k < 3 && step.in[k].place != no_place; ++k) {
       const Source& source = step.in[k];
       in[k] = {address(source.place, first), source.pitch, source.repeated};
     }
+    if (ahead > 0 && step.fetched >= 0) {
+      const char* next = address(static_cast<int16_t>(~step.fetched), first + rows);
+      in[0].ahead = reinterpret_cast<intptr_t>(next) - reinterpret_cast<intptr_t>(in[0].data);
+    }
     char* out = address(step.out, first);
-    if (i.row) {
-      step.operate(out, in, 1, rows);
-    } else if (step.flat) {
-      step.operate(out, in, 1, rows * columns);
-    } else {
-      step.operate(out, in, rows, columns);
+    switch (step.extent) {
+      case Extent::row_values:
+        step.operate(out, in, 1, rows);
+        break;
+      case Extent::flat:
+        step.operate(out, in, 1, rows * columns);
+        break;
+      case Extent::rows:
+        step.operate(out, in, rows, columns);
+        break;
     }
   }
 }

@@ -24,15 +24,22 @@ struct Source {
   int64_t pitch = 0;      // bytes
 };
 
-// An instruction made ready: one of the kernels, what it reads and where it writes.
+// How a step goes through a tile.
+enum class Extent : uint8_t {
+  row_values,  // one number for each row
+  flat,        // all elements, as if they were one row
+  rows,        // row by row
+};
+
+// An instruction made ready, or several in one: a kernel, what it reads and where it writes.
 struct Step {
   const Instruction* instruction = nullptr;
   Operator operate = nullptr;
   Kernel convert = nullptr;  // also loads and stores
-  RowReduction reduce = nullptr;
   RowExpansion expand = nullptr;
   RandomSource draw = nullptr;
-  bool flat = true;  // its operands go on from row to row as if the tile were one
+  Extent extent = Extent::flat;
+  int16_t fetched = -1;  // memory whose next tile it fetches while it computes
   Source in[3];
   int16_t out = no_place;
 };
@@ -47,7 +54,8 @@ struct PreparedProgram {
   std::vector<int64_t> slots;
   std::vector<int16_t> streamed;  // memory that is written past the caches
   std::vector<bool> filled;       // of the registers that hold one number: repeated over a tile
-  std::vector<int16_t> ahead;     // memory that is fetched ahead of its tile
+  std::vector<int16_t> ahead;     // memory that is fetched ahead of its tile, between the steps
+  int64_t long_steps = 0;         // those over all elements
   int64_t scratch_bytes = 0;      // for one worker
   int threads = 1;                // most workers, for which there is scratch
   int64_t tile_rows = 1;          // most rows of a tile

@@ -55,7 +55,7 @@ void reduce_in_lanes(const Group& group, const PreparedReduction& shape, const S
                      void* const* buffers, const Immediates* immediates, char* scratch,
                      char* partials) {
   int64_t size = static_cast<int64_t>(size_of(group.type));
-  RowReduction reduce = row_reduction(group.reduction, group.type);
+  Operator reduce = row_reduction(group.reduction, group.type);
   int16_t value = group.program.instructions.back().in[0];
   bool in_memory = group.program.instructions.size() == 1 && value < 0;
   int64_t grain = std::max<int64_t>(1, grain_elements / std::min(shape.panel, group.reduced + 1));
@@ -79,7 +79,8 @@ void reduce_in_lanes(const Group& group, const PreparedReduction& shape, const S
                                        static_cast<size_t>(some * size));
                          }
                        }
-                       reduce(partials + task * size, source, 1, std::max<int64_t>(count, 0));
+                       const Input one{source};
+                       reduce(partials + task * size, &one, 1, std::max<int64_t>(count, 0));
                      }
                    });
 }
@@ -92,7 +93,8 @@ void reduce_in_columns(const Group& group, const PreparedReduction& shape, const
   Operator operate = elementwise_operator(combiner(group.reduction), group.type);
   alignas(64) char identities[chunk * 8];  // what each chain begins with
   alignas(8) char identity[8];
-  row_reduction(group.reduction, group.type)(identity, nullptr, 1, 0);
+  const Input nothing{nullptr};
+  row_reduction(group.reduction, group.type)(identity, &nothing, 1, 0);
   row_expansion(static_cast<size_t>(size))(identities, identity, 1, std::min(chunk, group.inner));
   int16_t value = group.program.instructions.back().in[0];
   int64_t stretches = (group.inner + chunk - 1) / chunk;

@@ -84,7 +84,7 @@ struct IsTrue {
 template <class From>
 void to_boolean(void* out, const void* const* inputs, int64_t n) {
   const Input input{inputs[0]};
-  unary<IsTrue, From, true>(out, &input, 1, n);
+  elements<IsTrue, From, true, 1>(out, &input, 1, n);
 }
 
 template <class From>

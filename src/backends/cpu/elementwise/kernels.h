@@ -16,6 +16,8 @@ struct Input {
   const void* data;
   int64_t pitch = 0;  // bytes from what one row reads to what the next does
   bool repeated = false;
+  int64_t ahead = 0;  // of the first operand: how many bytes further to fetch memory, where there
+                      // is time for it
 };
 // out[r * columns + j] = f(inputs[0](r, j), inputs[1](r, j), ...). Touches exactly these elements;
 // `out` may be the same pointer as any input of the same element size that is laid out like it, and
@@ -46,12 +48,19 @@ void finish_streaming();
 // Compute type to compute type, as if stored to `dtype` and loaded again.
 Kernel round_kernel(Dtype dtype);
 
+// An operator on what another has computed: on operands a and b of the first and, if `second` has
+// two, another one, c. The value of the first is the right operand of the second if `right`.
+// nullptr where there is no kernel for the pair.
+Operator paired_operator(Elementwise first, Elementwise second, bool right, Compute type);
+
 // Row reductions follow ops/order.h: element j of a panel goes to lane j % lanes, and lanes are
 // combined by halving (lane l with l + lanes/2, and so on).
-// out[r] = reduction of row r, for `rows` rows of `columns` contiguous elements, columns being at
-// most one panel. max and min propagate NaN. An empty row gives the identity (max: lowest).
-using RowReduction = void (*)(void* out, const void* x, int64_t rows, int64_t columns);
-RowReduction row_reduction(Reduction reduction, Compute type);
+// out[r] = reduction of row r of inputs[0], which has at most one panel of columns. max and min
+// propagate NaN. An empty row gives the identity (max: lowest).
+Operator row_reduction(Reduction reduction, Compute type);
+// The sum of x * x, or of x * y; for floats.
+Operator row_sum_of_squares(Compute type);
+Operator row_sum_of_products(Compute type);
 // out[r * columns + j] = x[r]: a row value repeated along its row.
 using RowExpansion = void (*)(void* out, const void* x, int64_t rows, int64_t columns);
 RowExpansion row_expansion(size_t element_size);

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
-#include "backends/cpu/elementwise/kernels.h"
-#include "backends/cpu/elementwise/vector.h"
+#include "backends/cpu/elementwise/cursor.h"
 
 #if defined(MT_CPU_OPERATORS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_CPU_OPERATORS_H
@@ -18,36 +18,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
-
-// An operand as a kernel walks along it: vectors that follow one another, or one that stays.
-template <class T>
-struct Cursor {
-  const char* row;
-  int64_t pitch;
-  size_t step;  // bytes from one vector to the next
-  HWY_INLINE explicit Cursor(const Input& in)
-      : row(static_cast<const char*>(in.data)),
-        pitch(in.pitch),
-        step(in.repeated ? 0 : lane_count<T> * sizeof(T)) {}
-  // Where the next row begins; `block` is room for a vector.
-  HWY_INLINE const char* begin(T* block) {
-    const char* at = row;
-    row += pitch;
-    if (step != 0) return at;
-    T value;
-    memcpy(&value, at, sizeof(T));
-    hn::Store(hn::Set(Tag<T>(), value), Tag<T>(), block);
-    return reinterpret_cast<const char*>(block);
-  }
-};
-template <class T>
-HWY_INLINE Vector<T> load(const char* from) {
-  return Vector<T>(hn::LoadU(Tag<T>(), reinterpret_cast<const T*>(from)));
-}
-template <class T>
-HWY_INLINE Vector<T> load(const char* from, size_t n) {
-  return Vector<T>(load_first(Tag<T>(), reinterpret_cast<const T*>(from), n));
-}
 
 // A result goes to memory as it is, a mask as the i32 0 or 1.
 template <class T>
@@ -77,83 +47,46 @@ HWY_INLINE void store(Raw raw, char* out, size_t n) {
   store_first(d, raw, reinterpret_cast<hn::TFromV<Raw>*>(out), n);
 }
 
-// Elements [0, columns) of a row by one(n), whole vectors by one() and, two at a time where that is
-// cheap enough to matter, by two().
-template <bool cheap, size_t lanes, class Two, class One, class Some>
-HWY_INLINE void along_row(int64_t columns, Two&& two, One&& one, Some&& some) {
-  size_t left = static_cast<size_t>(columns);
-  if constexpr (cheap) {
-    for (; left >= 2 * lanes; left -= 2 * lanes) two();
-  }
-  for (; left >= lanes; left -= lanes) one();
-  if (left > 0) some(left);
-}
-
-template <class Op, class T, bool cheap>
-void unary(void* out, const Input* inputs, int64_t rows, int64_t columns) {
-  using Result = decltype(to_memory(Op::apply(Vector<T>())));
-  constexpr size_t lanes = lane_count<T>, result_size = sizeof(hn::TFromV<Result>);
-  alignas(HWY_MAX_BYTES) T block[lanes];
-  Cursor<T> x(inputs[0]);
-  const size_t step = x.step;
+// All elements, two vectors at a time where that is cheap enough for the loop itself to matter.
+// What is dear has the time to fetch memory meanwhile.
+template <class Op, class T, bool cheap, size_t... k>
+HWY_INLINE void each_element(void* out, const Input* inputs, int64_t rows, int64_t columns,
+                             std::index_sequence<k...>) {
+  constexpr size_t arity = sizeof...(k), lanes = lane_count<T>;
+  using Result = decltype(to_memory(Op::apply((void(k), Vector<T>())...)));
+  constexpr size_t bytes = lanes * sizeof(hn::TFromV<Result>);
+  alignas(HWY_MAX_BYTES) T blocks[arity][lanes];
+  Cursor<T> cursors[arity] = {Cursor<T>(inputs[k])...};
+  const int64_t ahead = inputs[0].ahead;
   char* y = static_cast<char*>(out);
   for (; rows > 0; --rows) {
-    const char* p = x.begin(block);
-    auto value = [&](const char* at) HWY_ATTR { return to_memory(Op::apply(load<T>(at))); };
-    along_row<cheap, lanes>(
-        columns,
-        [&]() HWY_ATTR {
-          auto first = value(p), second = value(p + step);
-          store(first, y);
-          store(second, y + lanes * result_size);
-          p += 2 * step;
-          y += 2 * lanes * result_size;
-        },
-        [&]() HWY_ATTR {
-          store(value(p), y);
-          p += step;
-          y += lanes * result_size;
-        },
-        [&](size_t n) HWY_ATTR {
-          store(to_memory(Op::apply(load<T>(p, n))), y, n);
-          y += n * result_size;
-        });
+    const char* at[arity] = {cursors[k].begin(blocks[k])...};
+    size_t left = static_cast<size_t>(columns);
+    if constexpr (cheap) {
+      for (; left >= 2 * lanes; left -= 2 * lanes) {
+        auto first = to_memory(Op::apply(load<T>(at[k])...));
+        auto second = to_memory(Op::apply(load<T>(at[k] + cursors[k].step)...));
+        store(first, y);
+        store(second, y + bytes);
+        ((at[k] += 2 * cursors[k].step), ...);
+        y += 2 * bytes;
+      }
+    }
+    for (; left >= lanes; left -= lanes) {
+      if constexpr (!cheap) fetch(at[0], ahead);
+      store(to_memory(Op::apply(load<T>(at[k])...)), y);
+      ((at[k] += cursors[k].step), ...);
+      y += bytes;
+    }
+    if (left > 0) {
+      store(to_memory(Op::apply(load<T>(at[k], left)...)), y, left);
+      y += left * sizeof(hn::TFromV<Result>);
+    }
   }
 }
-
-template <class Op, class T, bool cheap>
-void binary(void* out, const Input* inputs, int64_t rows, int64_t columns) {
-  using Result = decltype(to_memory(Op::apply(Vector<T>(), Vector<T>())));
-  constexpr size_t lanes = lane_count<T>, result_size = sizeof(hn::TFromV<Result>);
-  alignas(HWY_MAX_BYTES) T blocks[2][lanes];
-  Cursor<T> a(inputs[0]), b(inputs[1]);
-  const size_t step_a = a.step, step_b = b.step;
-  char* y = static_cast<char*>(out);
-  for (; rows > 0; --rows) {
-    const char *p = a.begin(blocks[0]), *q = b.begin(blocks[1]);
-    auto value = [&](const char* at, const char* bt)
-                     HWY_ATTR { return to_memory(Op::apply(load<T>(at), load<T>(bt))); };
-    along_row<cheap, lanes>(
-        columns,
-        [&]() HWY_ATTR {
-          auto first = value(p, q), second = value(p + step_a, q + step_b);
-          store(first, y);
-          store(second, y + lanes * result_size);
-          p += 2 * step_a;
-          q += 2 * step_b;
-          y += 2 * lanes * result_size;
-        },
-        [&]() HWY_ATTR {
-          store(value(p, q), y);
-          p += step_a;
-          q += step_b;
-          y += lanes * result_size;
-        },
-        [&](size_t n) HWY_ATTR {
-          store(to_memory(Op::apply(load<T>(p, n), load<T>(q, n))), y, n);
-          y += n * result_size;
-        });
-  }
+template <class Op, class T, bool cheap, size_t arity>
+void elements(void* out, const Input* inputs, int64_t rows, int64_t columns) {
+  each_element<Op, T, cheap>(out, inputs, rows, columns, std::make_index_sequence<arity>());
 }
 
 #define UNARY(name, domain, result, value, gradient) \
@@ -204,7 +137,7 @@ template <class T>
 void divide(void* out, const Input* inputs, int64_t rows, int64_t columns) {
   constexpr size_t lanes = lane_count<T>;
   if (is_baseline || !inputs[1].repeated || columns < int64_t{4 * lanes}) {
-    return binary<div_operator, T, false>(out, inputs, rows, columns);
+    return elements<div_operator, T, false, 2>(out, inputs, rows, columns);
   }
   Input row[2] = {inputs[0], inputs[1]};
   char* y = static_cast<char*>(out);
@@ -216,12 +149,13 @@ void divide(void* out, const Input* inputs, int64_t rows, int64_t columns) {
       const char* p = static_cast<const char*>(row[0].data);
       size_t left = static_cast<size_t>(columns);
       for (; left >= lanes; left -= lanes, p += lanes * sizeof(T), y += lanes * sizeof(T)) {
+        fetch(p, inputs[0].ahead);
         store(divisor.divide(load<T>(p)).raw, y);
       }
       if (left > 0) store(divisor.divide(load<T>(p, left)).raw, y, left);
       y += left * sizeof(T);
     } else {
-      binary<div_operator, T, false>(y, row, 1, columns);
+      elements<div_operator, T, false, 2>(y, row, 1, columns);
       y += static_cast<size_t>(columns) * sizeof(T);
     }
     for (Input& input : row) input.data = static_cast<const char*>(input.data) + input.pitch;
@@ -249,20 +183,12 @@ constexpr bool is_cheap(Domain domain) { return domain != Domain::real; }
 
 using OperatorTable = std::array<Operator, static_cast<size_t>(Elementwise::count)>;
 
-template <class Op, class T, Domain domain>
-constexpr Operator unary_or_none() {
-  if constexpr (has_kernel<T>(domain)) {
-    return &unary<Op, T, is_cheap(domain)>;
-  } else {
-    return nullptr;
-  }
-}
-template <class Op, class T, Domain domain>
-constexpr Operator binary_or_none() {
+template <class Op, class T, Domain domain, size_t arity>
+constexpr Operator operator_or_none() {
   if constexpr (std::is_same_v<Op, div_operator> && std::is_floating_point_v<T>) {
     return &divide<T>;
   } else if constexpr (has_kernel<T>(domain)) {
-    return &binary<Op, T, is_cheap(domain)>;
+    return &elements<Op, T, is_cheap(domain), arity>;
   } else {
     return nullptr;
   }
@@ -272,9 +198,9 @@ template <class T>
 const Operator* kernel_table() {
   static constexpr OperatorTable table = {
 #define UNARY(name, domain, result, value, gradient) \
-  unary_or_none<name##_operator, T, Domain::domain>(),
+  operator_or_none<name##_operator, T, Domain::domain, 1>(),
 #define BINARY(name, domain, result, value, gradient_a, gradient_b) \
-  binary_or_none<name##_operator, T, Domain::domain>(),
+  operator_or_none<name##_operator, T, Domain::domain, 2>(),
 #include "ops/elementwise.def"
 #undef UNARY
 #undef BINARY

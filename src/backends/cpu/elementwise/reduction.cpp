@@ -95,17 +95,33 @@ HWY_INLINE hn::TFromD<D> halve(D d, hn::Vec<D> v) {
   return hn::GetLane(v);
 }
 
-template <class Op, class T>
-HWY_INLINE hn::Vec<Tag<T>> load_row_end(const T* x, size_t n) {
+// What is reduced: x, x * x, or x * y.
+enum class Term { itself, square, product };
+
+template <class T>
+struct Row {
+  const T *x, *y;
+};
+template <class Op, Term term, class T>
+HWY_INLINE hn::Vec<Tag<T>> term_at(Row<T> row, size_t at) {
   constexpr Tag<T> d;
-  auto identity = hn::Set(d, Op::template identity<T>());
-  return hn::IfThenElse(hn::FirstN(d, n), load_first(d, x, n), identity);
+  auto x = hn::LoadU(d, row.x + at);
+  if constexpr (term == Term::itself) return x;
+  return x * (term == Term::square ? x : hn::LoadU(d, row.y + at));
+}
+// The last n, which are less than a vector; the other lanes hold the identity.
+template <class Op, Term term, class T>
+HWY_INLINE hn::Vec<Tag<T>> last_terms(Row<T> row, size_t at, size_t n) {
+  constexpr Tag<T> d;
+  auto x = load_first(d, row.x + at, n);
+  if constexpr (term == Term::square) x = x * x;
+  if constexpr (term == Term::product) x = x * load_first(d, row.y + at, n);
+  return hn::IfThenElse(hn::FirstN(d, n), x, hn::Set(d, Op::template identity<T>()));
 }
 
-// `together` rows next to each other at once: the lanes of one row are too few chains to keep the
-// adders busy.
-template <class Op, class T, size_t together>
-HWY_INLINE void reduce_together(T* y, const T* x, size_t count) {
+// `together` rows at once: the lanes of one row are too few chains to keep the adders busy.
+template <class Op, Term term, class T, size_t together>
+HWY_INLINE void reduce_together(T* out, const Row<T>* rows, size_t count) {
   constexpr Tag<T> d;
   constexpr size_t lanes = lane_count<T>;
   constexpr size_t vectors = row_lanes / lanes;
@@ -128,69 +144,86 @@ HWY_INLINE void reduce_together(T* y, const T* x, size_t count) {
     for (size_t r = 0; r < together; ++r) {
       HWY_UNROLL(16)
       for (size_t k = 0; k < vectors; ++k) {
-        take(r, k, hn::LoadU(d, x + r * count + j + k * lanes));
+        take(r, k, term_at<Op, term>(rows[r], j + k * lanes));
       }
     }
   }
   HWY_UNROLL(4)
   for (size_t r = 0; r < together; ++r) {
-    const T* end = x + r * count + j;
-    size_t left = count - j;
-    for (size_t k = 0; k < vectors && left > 0; ++k, end += lanes) {
-      size_t some = std::min(left, lanes);
-      take(r, k, some == lanes ? hn::LoadU(d, end) : load_row_end<Op>(end, some));
-      left -= some;
+    size_t at = j;
+    HWY_UNROLL(16)
+    for (size_t k = 0; k < vectors; ++k) {
+      if (at + lanes <= count) {
+        take(r, k, term_at<Op, term>(rows[r], at));
+      } else if (at < count) {
+        take(r, k, last_terms<Op, term>(rows[r], at, count - at));
+      }
+      at += lanes;
     }
+    HWY_UNROLL(4)
     for (size_t half = vectors / 2; half >= 1; half /= 2) {
+      HWY_UNROLL(8)
       for (size_t k = 0; k < half; ++k) sums[r][k] = Op::combine(sums[r][k], sums[r][k + half]);
     }
-    y[r] = halve<Op>(d, sums[r][0]);
-    if (watches_nan<Op, T> && !hn::AllTrue(d, numbers[r])) y[r] = nan;
+    out[r] = halve<Op>(d, sums[r][0]);
+    if (watches_nan<Op, T> && !hn::AllTrue(d, numbers[r])) out[r] = nan;
   }
 }
 
-template <class Op, class T>
-void reduce_rows(void* out, const void* input, int64_t rows, int64_t columns) {
+template <class Op, Term term, class T>
+void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) {
   constexpr Tag<T> d;
   constexpr size_t lanes = lane_count<T>;
   constexpr T nan = watches_nan<Op, T> ? std::numeric_limits<T>::quiet_NaN() : T(0);
-  const auto identity = hn::Set(d, Op::template identity<T>());
   const size_t count = static_cast<size_t>(columns);
-  const T* x = static_cast<const T*>(input);
-  T* y = static_cast<T*>(out);
+  auto row = [&](int64_t r) {
+    auto of = [&](const Input& input) {
+      return reinterpret_cast<const T*>(static_cast<const char*>(input.data) + r * input.pitch);
+    };
+    return Row<T>{of(inputs[0]), term == Term::product ? of(inputs[1]) : nullptr};
+  };
+  T* to = static_cast<T*>(out);
+  int64_t r = 0;
   if (count <= lanes) {
     // All other lanes hold the identity, which changes nothing.
-    for (int64_t r = 0; r < rows; ++r, x += count) {
-      auto row = count == lanes ? hn::LoadU(d, x) : load_row_end<Op>(x, count);
-      y[r] = halve<Op>(d, Op::combine(identity, row));
-      if (watches_nan<Op, T> && !hn::AllTrue(d, hn::Eq(row, row))) y[r] = nan;
+    const auto identity = hn::Set(d, Op::template identity<T>());
+    for (; r < rows; ++r) {
+      auto terms =
+          count == lanes ? term_at<Op, term>(row(r), 0) : last_terms<Op, term>(row(r), 0, count);
+      to[r] = halve<Op>(d, Op::combine(identity, terms));
+      if (watches_nan<Op, T> && !hn::AllTrue(d, hn::Eq(terms, terms))) to[r] = nan;
     }
     return;
   }
   // Eight chains.
   constexpr size_t together = std::clamp<size_t>(8 * lanes / row_lanes, 1, 4);
-  for (; rows >= static_cast<int64_t>(together); rows -= together, x += together * count) {
-    reduce_together<Op, T, together>(y, x, count);
-    y += together;
+  constexpr int64_t step = together;
+  for (; r + step <= rows; r += step) {
+    Row<T> some[together];
+    for (size_t k = 0; k < together; ++k) some[k] = row(r + static_cast<int64_t>(k));
+    reduce_together<Op, term, T, together>(to + r, some, count);
   }
-  for (; rows > 0; --rows, x += count) reduce_together<Op, T, 1>(y++, x, count);
+  for (; r < rows; ++r) {
+    Row<T> one = row(r);
+    reduce_together<Op, term, T, 1>(to + r, &one, count);
+  }
 }
 
 template <class T>
-RowReduction reduction_for(Reduction reduction) {
+Operator reduction_for(Reduction reduction) {
   switch (reduction) {
     case Reduction::sum:
-      return &reduce_rows<Sum, T>;
+      return &reduce_rows<Sum, Term::itself, T>;
     case Reduction::prod:
-      return &reduce_rows<Product, T>;
+      return &reduce_rows<Product, Term::itself, T>;
     case Reduction::max:
-      return &reduce_rows<Maximum, T>;
+      return &reduce_rows<Maximum, Term::itself, T>;
     case Reduction::min:
-      return &reduce_rows<Minimum, T>;
+      return &reduce_rows<Minimum, Term::itself, T>;
   }
   return nullptr;
 }
-RowReduction reduction_of(Reduction reduction, Compute type) {
+Operator reduction_of(Reduction reduction, Compute type) {
   switch (type) {
     case Compute::f32:
       return reduction_for<float>(reduction);
@@ -204,6 +237,15 @@ RowReduction reduction_of(Reduction reduction, Compute type) {
       return reduction_for<uint64_t>(reduction);
   }
   return nullptr;
+}
+
+Operator sum_of_squares(Compute type) {
+  if (type == Compute::f32) return &reduce_rows<Sum, Term::square, float>;
+  return type == Compute::f64 ? &reduce_rows<Sum, Term::square, double> : nullptr;
+}
+Operator sum_of_products(Compute type) {
+  if (type == Compute::f32) return &reduce_rows<Sum, Term::product, float>;
+  return type == Compute::f64 ? &reduce_rows<Sum, Term::product, double> : nullptr;
 }
 
 template <class T>
@@ -242,10 +284,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mt::cpu {
 HWY_EXPORT(reduction_of);
+HWY_EXPORT(sum_of_squares);
+HWY_EXPORT(sum_of_products);
 HWY_EXPORT(expansion_of);
-RowReduction row_reduction(Reduction reduction, Compute type) {
+Operator row_reduction(Reduction reduction, Compute type) {
   choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(reduction_of)(reduction, type);
+}
+Operator row_sum_of_squares(Compute type) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(sum_of_squares)(type);
+}
+Operator row_sum_of_products(Compute type) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(sum_of_products)(type);
 }
 RowExpansion row_expansion(size_t element_size) {
   choose_instruction_set();

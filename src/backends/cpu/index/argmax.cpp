@@ -45,10 +45,11 @@ template <class Element, bool largest>
 typename Element::Key best_key(const typename Element::Memory* x, int64_t count, Dtype dtype) {
   using Key = typename Element::Key;
   if constexpr (has_vectors<Element>) {
-    static const RowReduction reduce =
+    static const Operator reduce =
         row_reduction(largest ? Reduction::max : Reduction::min, compute_of(dtype));
     typename Element::Memory extreme;
-    reduce(&extreme, x, 1, count);
+    const Input row{x};
+    reduce(&extreme, &row, 1, count);
     return wanted<Element, largest>(extreme, dtype);
   } else {
     Key key = 0;

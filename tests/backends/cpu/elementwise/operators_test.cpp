@@ -324,6 +324,45 @@ TEST(ElementwiseOperators, DivideByTheSameNumberExactly) {
   divides<double>(Compute::f64);
 }
 
+// A pair gives what its operators give one after the other.
+template <class T>
+void pairs(Compute type) {
+  std::vector<T> a, b;
+  make_operands(a, b, 500);
+  size_t n = a.size();
+  int64_t count = static_cast<int64_t>(n);
+  std::vector<T> c(a.rbegin(), a.rend()), between(n), want(n), got(n);
+  int found = 0;
+  for_each_instruction_set([&] {
+    for (int f = 0; f < static_cast<int>(Elementwise::count); ++f) {
+      for (int s = 0; s < static_cast<int>(Elementwise::count); ++s) {
+        for (bool right : {false, true}) {
+          auto first = static_cast<Elementwise>(f), second = static_cast<Elementwise>(s);
+          Operator pair = paired_operator(first, second, right, type);
+          if (!pair) continue;
+          ++found;
+          const Input inputs[] = {{a.data()}, {b.data()}, {c.data()}};
+          elementwise_operator(first, type)(between.data(), inputs, 1, count);
+          Input last[] = {{between.data()}, {c.data()}};
+          if (right && info(second).arity == 2) std::swap(last[0], last[1]);
+          elementwise_operator(second, type)(want.data(), last, 1, count);
+          pair(got.data(), inputs, 1, count);
+          for (size_t i = 0; i < n; ++i) {
+            ASSERT_TRUE(same<T>(pattern_of(got[i]), pattern_of(want[i]), false))
+                << info(first).name << ", " << info(second).name << " of " << a[i] << ", " << b[i]
+                << ", " << c[i];
+          }
+        }
+      }
+    }
+  });
+  EXPECT_GT(found, 0);
+}
+TEST(ElementwiseOperators, PairsEqualOneAfterTheOther) {
+  pairs<float>(Compute::f32);
+  pairs<double>(Compute::f64);
+}
+
 template <class T>
 void selects(Compute type) {
   for_each_instruction_set([&] {

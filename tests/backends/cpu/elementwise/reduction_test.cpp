@@ -82,7 +82,8 @@ void check(Compute type) {
         if (special == 2) x[x.size() - 1] = std::numeric_limits<T>::quiet_NaN();
         for (Reduction r : {Reduction::sum, Reduction::prod, Reduction::max, Reduction::min}) {
           std::vector<T> out(rows + 1, T(99));
-          row_reduction(r, type)(out.data(), x.data(), static_cast<int64_t>(rows),
+          const Input input{x.data(), static_cast<int64_t>(columns * sizeof(T))};
+          row_reduction(r, type)(out.data(), &input, static_cast<int64_t>(rows),
                                  static_cast<int64_t>(columns));
           for (size_t i = 0; i < rows; ++i) {
             T want = reduce(r, x.data() + i * columns, columns);
@@ -100,6 +101,37 @@ TEST(RowReduction, Float64) { check<double>(Compute::f64); }
 TEST(RowReduction, Int32) { check<int32_t>(Compute::i32); }
 TEST(RowReduction, Int64) { check<int64_t>(Compute::i64); }
 TEST(RowReduction, Uint64) { check<uint64_t>(Compute::u64); }
+
+template <class T>
+void sums_terms(Compute type) {
+  std::mt19937_64 random(6);
+  for_each_instruction_set([&] {
+    for (size_t columns : {1, 5, 16, 33, 100, 1000}) {
+      constexpr size_t rows = 6;
+      std::vector<T> x(rows * columns), y(rows * columns), squares, products, out(rows);
+      for (size_t i = 0; i < x.size(); ++i) {
+        x[i] = static_cast<T>(random() % 2001) / 1000 - 1;
+        y[i] = static_cast<T>(random() % 2001) / 1000 - 1;
+        squares.push_back(x[i] * x[i]);
+        products.push_back(x[i] * y[i]);
+      }
+      const int64_t pitch = static_cast<int64_t>(columns * sizeof(T));
+      const Input inputs[] = {{x.data(), pitch}, {y.data(), pitch}};
+      row_sum_of_squares(type)(out.data(), inputs, rows, static_cast<int64_t>(columns));
+      for (size_t r = 0; r < rows; ++r) {
+        ASSERT_EQ(out[r], reduce(Reduction::sum, squares.data() + r * columns, columns));
+      }
+      row_sum_of_products(type)(out.data(), inputs, rows, static_cast<int64_t>(columns));
+      for (size_t r = 0; r < rows; ++r) {
+        ASSERT_EQ(out[r], reduce(Reduction::sum, products.data() + r * columns, columns));
+      }
+    }
+  });
+}
+TEST(RowReduction, SumsOfSquaresAndProducts) {
+  sums_terms<float>(Compute::f32);
+  sums_terms<double>(Compute::f64);
+}
 
 template <class T>
 void expands() {

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairs of operators that often follow one another, as one kernel: what the first computes stays in
+// a vector register.
+#include "backends/cpu/elementwise/tables.h"
+#include "backends/cpu/elementwise/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/elementwise/pairs.cpp"
+#include "hwy/foreach_target.h"
+
+#include "backends/cpu/elementwise/operators.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu {
+namespace HWY_NAMESPACE {
+
+template <class First, class Second>
+struct Then {
+  template <class V>
+  static HWY_INLINE auto apply(V a, V b) {
+    return Second::apply(First::apply(a, b));
+  }
+};
+template <class First, class Second, bool right>
+struct Joined {
+  template <class V>
+  static HWY_INLINE auto apply(V a, V b, V c) {
+    V value = First::apply(a, b);
+    return right ? Second::apply(c, value) : Second::apply(value, c);
+  }
+};
+
+template <class First, class T>
+Operator second_of(Elementwise second, bool right) {
+  switch (second) {
+    case Elementwise::add:
+      return &elements<Joined<First, add_operator, false>, T, true, 3>;
+    case Elementwise::mul:
+      return &elements<Joined<First, mul_operator, false>, T, true, 3>;
+    case Elementwise::sub:
+      return right ? &elements<Joined<First, sub_operator, true>, T, true, 3>
+                   : &elements<Joined<First, sub_operator, false>, T, true, 3>;
+    case Elementwise::div:  // by the same number all along it has a faster way of its own
+      return right ? &elements<Joined<First, div_operator, true>, T, false, 3> : nullptr;
+    case Elementwise::relu:
+      return &elements<Then<First, relu_operator>, T, true, 2>;
+    case Elementwise::abs:
+      return &elements<Then<First, abs_operator>, T, true, 2>;
+    case Elementwise::sqrt:
+      return &elements<Then<First, sqrt_operator>, T, false, 2>;
+    case Elementwise::exp:
+      return &elements<Then<First, exp_operator>, T, false, 2>;
+    case Elementwise::tanh:
+      return &elements<Then<First, tanh_operator>, T, false, 2>;
+    default:
+      return nullptr;
+  }
+}
+
+template <class T>
+Operator pair_for(Elementwise first, Elementwise second, bool right) {
+  switch (first) {
+    case Elementwise::add:
+      return second_of<add_operator, T>(second, right);
+    case Elementwise::sub:
+      return second_of<sub_operator, T>(second, right);
+    case Elementwise::mul:
+      return second_of<mul_operator, T>(second, right);
+    default:
+      return nullptr;
+  }
+}
+Operator pair_of(Elementwise first, Elementwise second, bool right, Compute type) {
+  if (type == Compute::f32) return pair_for<float>(first, second, right);
+  return type == Compute::f64 ? pair_for<double>(first, second, right) : nullptr;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mt::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mt::cpu {
+HWY_EXPORT(pair_of);
+Operator paired_operator(Elementwise first, Elementwise second, bool right, Compute type) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(pair_of)(first, second, right, type);
+}
+}  // namespace mt::cpu
+#endif
