@@ -40,6 +40,21 @@ def _network(sizes, batch, target):
     return inputs
 
 
+def _logits(batch, classes):
+    def inputs():
+        random = numpy.random.default_rng(0)
+        return [random.uniform(-1, 1, (batch, classes)).astype(numpy.float32),
+                random.integers(0, classes, batch)]
+    return inputs
+
+
+def _adamw(name, count, size, target, torch):
+    peers = {"PyTorch": torch}
+    return Row(name, f"AdamW, {count} tensors of {size:,}" if count > 1 else f"AdamW, {size:,}",
+               name, peers, _uniform(*[size] * (2 * count)), target=target,
+               limit=("stream", 4, 3, 4 * count * size), **_step)
+
+
 _points = _network((2, 100, 100, 1), 10, lambda random:
                    random.integers(0, 2, 10).astype(numpy.float32))
 _digits = _network((784, 100, 10), 128, lambda random: random.integers(0, 10, 128))
@@ -73,10 +88,29 @@ ROWS = [
     Row("layer_norm", "layer norm 4096 × 1024", "layer_norm", {"PyTorch": "layer_norm"},
         _uniform(_rows_shape, 1024, 1024), target=1.5, tolerance=(1e-4, 1e-5),
         limit=("stream", 1, 1, 16 << 20)),
+    Row("rms_norm", "RMS norm 4096 × 1024", "rms_norm", {"PyTorch": "rms_norm"},
+        _uniform(_rows_shape, 1024), target=2, tolerance=(1e-4, 1e-5),
+        limit=("stream", 1, 1, 16 << 20)),
+    Row("cross_entropy", "cross-entropy 4096 × 1024", "cross_entropy",
+        {"PyTorch": "cross_entropy"}, _logits(4096, 1024), target=2, tolerance=(1e-4, 1e-5),
+        limit=("stream", 1, 0, 16 << 20)),
+    Row("softmax_grad", "softmax 4096 × 1024, gradient", "softmax_gradient",
+        {"PyTorch": "softmax_gradient"}, _uniform(_rows_shape, _rows_shape), target=2,
+        tolerance=(1e-4, 1e-6), limit=("stream", 2, 1, 16 << 20)),
+    Row("layer_norm_grad", "layer norm 4096 × 1024, gradient", "layer_norm_gradient",
+        {"PyTorch": "layer_norm_gradient"}, _uniform(_rows_shape, 1024, 1024, _rows_shape),
+        target=2, tolerance=(1e-3, 1e-5), limit=("stream", 2, 1, 16 << 20)),
+    Row("cross_entropy_grad", "cross-entropy 4096 × 1024, gradient", "cross_entropy_gradient",
+        {"PyTorch": "cross_entropy_gradient"}, _logits(4096, 1024), target=2,
+        tolerance=(1e-4, 1e-8), limit=("stream", 1, 1, 16 << 20)),
+    Row("cheap_chain", "8 cheap operators, 100,000", "cheap_chain", {"PyTorch": "cheap_chain"},
+        _uniform(100_000, 100_000), target=2),
     Row("gelu", "GELU in 9 operators, 16 M", "gelu", {"unfused": "gelu_unfused", "PyTorch": "gelu"},
         _uniform(_big), target=3, limit=("stream", 1, 1, 4 * _big)),
     Row("adamw", "AdamW, 100 tensors of 10,000", "adamw", {"PyTorch": "adamw"},
         _uniform(*[(100, 100)] * 200), target=4, limit=("stream", 4, 3, 4_000_000), **_step),
+    _adamw("adamw_one", 1, 10_000_000, 1.5, "adamw"),
+    _adamw("adamw_small", 300, 512, 5, "adamw_foreach"),
     _square(512), _square(1024), _square(2048),
     Row("skinny", "50,000 × 784 times 784 × 10", "matmul", {"PyTorch": "matmul"},
         _uniform((50_000, 784), (784, 10)), tolerance=(1e-4, 1e-3),

@@ -25,6 +25,31 @@ def _gelu(x):
     return 0.5 * (x * (1 + torch.tanh(0.7978845608028654 * (x + 0.044715 * (x * x * x)))))
 
 
+def _gradient(compute):
+    """The gradient to the first input; what compute returns comes with its own, or None."""
+    def row(*inputs):
+        inputs[0].requires_grad_()
+
+        def run():
+            value, of_value = compute(*inputs)
+            return torch.autograd.grad(value, inputs[0], of_value)[0]
+        return run, run
+    return row
+
+
+def _layer_norm(x, w, b):
+    return functional.layer_norm(x, w.shape, w, b, 1e-5)
+
+
+def _rms_norm(x, w):
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-5) * w
+
+
+def _cheap_chain(x, y):
+    t = torch.maximum((x + y) * x - y, x)
+    return torch.relu(torch.abs(t * 0.5) - x)
+
+
 def _training(layers, loss):
     def row(*inputs):
         parameters, (x, t) = inputs[:2 * layers], inputs[2 * layers:]
@@ -46,10 +71,18 @@ def _training(layers, loss):
 
 
 def _adamw(*inputs):
-    parameters = inputs[:100]
-    for parameter, gradient in zip(parameters, inputs[100:]):
+    return _adamw_by(inputs)
+
+
+def _adamw_foreach(*inputs):
+    return _adamw_by(inputs, foreach=True)
+
+
+def _adamw_by(inputs, **how):
+    parameters = inputs[:len(inputs) // 2]
+    for parameter, gradient in zip(parameters, inputs[len(parameters):]):
         parameter.requires_grad_().grad = gradient
-    optimizer = torch.optim.AdamW(parameters, lr=1e-3)
+    optimizer = torch.optim.AdamW(parameters, lr=1e-3, **how)
     return optimizer.step, lambda: parameters
 
 
@@ -58,7 +91,13 @@ ROWS = {
     "relu_add": _value(lambda x, y: torch.relu(x + y)),
     "gelu": _value(_gelu),
     "softmax": _value(lambda x: torch.softmax(x, -1)),
-    "layer_norm": _value(lambda x, w, b: functional.layer_norm(x, w.shape, w, b, 1e-5)),
+    "layer_norm": _value(_layer_norm),
+    "rms_norm": _value(_rms_norm),
+    "cross_entropy": _value(functional.cross_entropy),
+    "softmax_gradient": _gradient(lambda x, dy: (torch.softmax(x, -1), dy)),
+    "layer_norm_gradient": _gradient(lambda x, w, b, dy: (_layer_norm(x, w, b), dy)),
+    "cross_entropy_gradient": _gradient(lambda x, t: (functional.cross_entropy(x, t), None)),
+    "cheap_chain": _value(_cheap_chain),
     "sum": _value(torch.sum),
     "transpose_copy": _value(lambda x: x.t().contiguous()),
     "matmul": _value(torch.matmul),
@@ -68,6 +107,7 @@ ROWS = {
                            functional.binary_cross_entropy_with_logits(y.view(-1), t)),
     "mnist": _training(2, functional.cross_entropy),
     "adamw": _adamw,
+    "adamw_foreach": _adamw_foreach,
 }
 
 

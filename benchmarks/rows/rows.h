@@ -6,7 +6,7 @@
 
 #include <mtorch/mtorch.h>
 
-enum { most_inputs = 256 };
+enum { most_inputs = 1024 };
 
 typedef struct row {
   const char* name;

@@ -85,14 +85,16 @@ static void mnist_trace(mt_tensor** in) {
 }
 static void mnist_replay(mt_tensor** in) { replay(in + 4); }
 
-// --------------------------------------- AdamW: 100 tensors, then their 100 gradients
+// --------------------------------------- AdamW: tensors, then as many gradients
 static void adamw_open(mt_tensor** in) {
+  int count = 0;
+  while (2 * count < most_inputs && in[2 * count]) count++;
   collection = mt_parameters_new(MT_F32, NULL);
-  for (int i = 0; i < 100; i++) {
+  for (int i = 0; i < count; i++) {
     char name[16];
     snprintf(name, sizeof name, "p%d", i);
     mt_parameters_add(collection, name, in[i]);
-    mt_set_gradient(in[i], in[100 + i]);
+    mt_set_gradient(in[i], in[count + i]);
   }
   optimizer = mt_optimizer_adamw(collection, 1e-3, NULL);
 }
@@ -120,5 +122,11 @@ const row training_rows[] = {
      .open = mnist_trace,
      .close = close_trace},
     {.name = "adamw", .step = adamw_step, .changed = 100, .open = adamw_open, .close = adamw_close},
+    {.name = "adamw_one", .step = adamw_step, .changed = 1, .open = adamw_open, .close = adamw_close},
+    {.name = "adamw_small",
+     .step = adamw_step,
+     .changed = 300,
+     .open = adamw_open,
+     .close = adamw_close},
     {0},
 };
