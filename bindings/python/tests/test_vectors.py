@@ -98,6 +98,7 @@ OTHER_NAMES = {
     "pad": lambda x, before, after, value: np.pad(x, tuple(zip(before, after)),
                                                   constant_values=value),
     "einsum": lambda equation, tensors: np.einsum(equation, *tensors),
+    "nonzero": np.argwhere, "unique_values": np.unique,
     "cumulative_sum": np.cumsum, "cumulative_prod": np.cumprod,
     "diff": lambda x, axis, order: np.diff(x, order, axis),
     "searchsorted": lambda x, values, right: np.searchsorted(x, values, "right" if right else "left"),
