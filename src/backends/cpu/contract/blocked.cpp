@@ -268,6 +268,7 @@ class BlockRun {
         }
         T* const c = static_cast<T*>(block_.c) + row * block_.c_row + column;
         tile.c = c;
+        tile.c_next = sliver + 1 < end ? c + rows * block_.c_row : c;
         tile.from = gaps_ ? spread_ : c;
         if (gaps_ && !first_) load_runs(c, rows);
         micro_kernel_for<T>(static_cast<int>(rows), vectors, indexed_)(tile);

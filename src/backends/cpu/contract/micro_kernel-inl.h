@@ -45,6 +45,7 @@ struct MicroTile {
   int64_t c_row;
   const T* from;  // where the sums so far are: c, unless there are gaps
   int64_t from_row;
+  const T* c_next;        // the tile that comes next, whose lines are fetched meanwhile
   const KeptLanes* kept;  // for each vector, or nullptr: all columns
   int64_t columns;        // at most V vectors, more than V - 1
   bool first;             // c holds nothing yet: begin at zero
@@ -141,6 +142,10 @@ HWY_NOINLINE void strided_kernel(const MicroTile<T>& tile) {
   const T* a[(R + 2) / 3];
   MT_UNROLL for (int i = 0; i < (R + 2) / 3; ++i) a[i] = tile.a + 3 * i * a_row;
   const T* b = tile.b;
+  const T* c_next = tile.c_next;
+  MT_UNROLL for (int i = 0; i < R; ++i) {
+    MT_UNROLL for (int v = 0; v < V; ++v) hwy::Prefetch(c_next + i * tile.c_row + v * lanes);
+  }
   const int64_t a_ahead = tile.a_ahead, b_ahead = tile.b_ahead;
   constexpr int64_t line = 64 / sizeof(T);
   for (int64_t left = tile.k; left > 0; left -= line) {

@@ -141,8 +141,12 @@ void pack_along_rows(const T* data, const int64_t* rows, const RowRun* runs, int
   for (int64_t k = 0; k < k_count; ++k, out += width) {
     for (int64_t i = 0; i < run_count; ++i) {
       const T* from = data + rows[runs[i].begin] + ks[k] - runs[i].begin;
+      const T* ahead = from - ks[k] + ks[std::min(k + 8, k_count - 1)];
       int64_t r = runs[i].begin;
-      for (; r + lanes <= runs[i].end; r += lanes) hn::StoreU(hn::LoadU(d, from + r), d, out + r);
+      for (; r + lanes <= runs[i].end; r += lanes) {
+        hwy::Prefetch(ahead + r);
+        hn::StoreU(hn::LoadU(d, from + r), d, out + r);
+      }
       if (r < runs[i].end) {
         const auto mask = hn::FirstN(d, static_cast<size_t>(runs[i].end - r));
         store_part(load_part(d, mask, from + r), d, mask, out + r);
