@@ -56,7 +56,8 @@ class Sides:
     def __init__(self, folder, threads):
         self.threads = threads
         self._ours = module.Module(folder / "librows.so", threads)
-        self._openers = {"ours": self._ours.open, "unfused": self._ours.open}
+        # "unfused" and "matmul": other rows of ours to compare one with.
+        self._openers = dict.fromkeys(["ours", "unfused", "matmul"], self._ours.open)
         self._setters = [self._ours.set_threads]
         self.versions = {}
         # First Python's torch: its library is then the one that the C++ peer finds.
@@ -64,6 +65,13 @@ class Sides:
                   "no PyTorch here (Debian: python3-torch)")
         self._add("libtorch", lambda: module.Module(folder / "liblibtorch.so", threads),
                   "no libtorch here when this was built (Debian: libtorch-dev)")
+        for name, library, package in [("oneDNN", "dnnl", "libdnnl-dev"),
+                                       ("OpenBLAS", "openblas", "libopenblas-dev"),
+                                       ("BLIS", "blis", "libblis-dev"),
+                                       ("libxsmm", "xsmm", "libxsmm-dev")]:
+            path = folder / f"lib{library}.so"
+            self._add(name, lambda path=path: module.Module(path, threads),
+                      f"not here when this was built (Debian: {package})")
 
     def _add(self, name, load, absent):
         try:
@@ -121,7 +129,7 @@ def measure(row, sides, limits, seconds):
     opened = sides.open(row)
     errors = agree(row, opened)
     # On one thread its processor time counts, in which others have no part.
-    clock = time.thread_time if row.threads == 1 else time.perf_counter
+    clock = time.thread_time if (row.threads or sides.threads) == 1 else time.perf_counter
     times = {name: repetitions(side, clock) for name, side in opened.items()}
     limit = limits.prepare(row.limit)
     samples = {name: [] for name in opened} | ({"limit": []} if limit else {})

@@ -65,11 +65,43 @@ _two = (4,), (4,)
 _step = dict(tolerance=(1e-4, 1e-5), steps=10)
 
 
-def _square(n):
-    return Row(f"matmul{n}", f"matmul {n} × {n}", "matmul", {"PyTorch": "matmul"},
-               _uniform((n, n), (n, n)), limit=("operations", 2 * n ** 3),
-               target_share=0.6 if n == 1024 else None, tolerance=(1e-4, 1e-6 * n))
+_algebra = {"oneDNN": "matmul", "OpenBLAS": "matmul", "BLIS": "matmul", "PyTorch": "matmul"}
 
+
+def _square(n):
+    return Row(f"matmul{n}", f"matmul {n} × {n}", "matmul", _algebra,
+               _uniform((n, n), (n, n)), limit=("operations", 2 * n ** 3), target=1,
+               target_share=0.93 if n >= 512 else None, tolerance=(1e-4, 1e-6 * n))
+
+
+def _small(n):
+    return Row(f"matmul{n}", f"matmul {n} × {n}", "matmul",
+               dict.fromkeys(["libtorch", "libxsmm", "PyTorch"], "matmul"),
+               _uniform((n, n), (n, n)), target=5, limit=("operations", 2 * n ** 3), threads=1,
+               tolerance=(1e-4, 1e-5))
+
+
+def _skinny(name, gradient, row, shapes, target, **how):
+    return Row(name, "50,000 × 784" + gradient, row,
+               dict.fromkeys(["oneDNN", "BLIS", "OpenBLAS", "PyTorch"], row), _uniform(*shapes),
+               target=target, **how)
+
+
+def _convolution(name, text, row, x, w, target):
+    """x and w, and the gradient of y for rows that need it."""
+    images, channels, size, _ = x
+    outputs, _, kernel, _ = w
+    places = size if "same" in row else size - kernel + 1
+    y = images, outputs, places, places
+    operations = 2 * images * outputs * places ** 2 * w[1] * kernel ** 2
+    terms = images * places ** 2 if row.endswith("dw") else w[1] * kernel ** 2
+    return Row(name, text, row, {"PyTorch": row}, _uniform(x, w, *([y] if "_d" in row else [])),
+               target=target, limit=("operations", operations), tolerance=(1e-4, 1e-6 * terms))
+
+
+def _convolutions(name, text, kind, x, w, target, gradients=("", "_dx", "_dw")):
+    written = {"": "", "_dx": ", gradient of the input", "_dw": ", gradient of the weight"}
+    return [_convolution(name + g, text + written[g], kind + g, x, w, target) for g in gradients]
 
 ROWS = [
     Row("record", "record an operator (4 elements)", "record",
@@ -111,16 +143,44 @@ ROWS = [
         _uniform(*[(100, 100)] * 200), target=4, limit=("stream", 4, 3, 4_000_000), **_step),
     _adamw("adamw_one", 1, 10_000_000, 1.5, "adamw"),
     _adamw("adamw_small", 300, 512, 5, "adamw_foreach"),
-    _square(512), _square(1024), _square(2048),
-    Row("skinny", "50,000 × 784 times 784 × 10", "matmul", {"PyTorch": "matmul"},
-        _uniform((50_000, 784), (784, 10)), tolerance=(1e-4, 1e-3),
-        limit=("stream", 1, 0, 4 * 50_000 * 784)),
-    Row("skinny_db", "50,000 × 784: its gradient aᵀ dy", "matmul_at_b", {"PyTorch": "matmul_at_b"},
-        _uniform((50_000, 784), (50_000, 10)), tolerance=(1e-4, 1e-2),
-        limit=("stream", 1, 0, 4 * 50_000 * 784)),
-    Row("skinny_da", "50,000 × 784: its gradient dy bᵀ", "matmul_a_bt", {"PyTorch": "matmul_a_bt"},
-        _uniform((50_000, 10), (784, 10)), tolerance=(1e-4, 1e-4),
-        limit=("stream", 0, 1, 4 * 50_000 * 784)),
+    _small(32), _small(64), _square(256), _square(512), _square(1024), _square(2048),
+    Row("einsum", "einsum ik,kj->ij, 1024 × 1024", "einsum", {"matmul": "matmul"},
+        _uniform((1024, 1024), (1024, 1024)), target=0.97, tolerance=(0, 0)),
+    Row("multiply_sum", "multiply and sum, 1024 × 1024 × 1024", "multiply_sum",
+        {"matmul": "matmul"}, _uniform((1024, 1024), (1024, 1024)), target=0.97,
+        tolerance=(0, 0)),
+    Row("einsum_chain", "einsum ij,jk,kl->il, 512 × 2048 × 512 × 64", "einsum_chain",
+        {"PyTorch": "einsum_chain"}, _uniform((512, 2048), (2048, 512), (512, 64)), target=1.2,
+        tolerance=(1e-4, 1e-2)),
+    Row("batched", "64 × (128 × 64 times 64 × 128)", "matmul", {"PyTorch": "matmul"},
+        _uniform((64, 128, 64), (64, 64, 128)), target=1.3, tolerance=(1e-4, 1e-4),
+        limit=("operations", 2 * 64 * 128 * 64 * 128)),
+    Row("vector", "vector times 4096 × 4096", "matmul",
+        dict.fromkeys(["oneDNN", "OpenBLAS", "PyTorch"], "matmul"),
+        _uniform((1, 4096), (4096, 4096)), target=1, tolerance=(1e-4, 1e-3),
+        limit=("stream", 1, 0, 4 * 4096 ** 2)),
+    _skinny("skinny", " times 784 × 10", "matmul", [(50_000, 784), (784, 10)], 2,
+            tolerance=(1e-4, 1e-3), limit=("stream", 1, 0, 4 * 50_000 * 784), target_share=0.75),
+    _skinny("skinny_db", ": its gradient aᵀ dy", "matmul_at_b", [(50_000, 784), (50_000, 10)],
+            1.6, tolerance=(1e-4, 1e-2), limit=("stream", 1, 0, 4 * 50_000 * 784),
+            target_share=0.75),
+    _skinny("skinny_da", ": its gradient dy bᵀ", "matmul_a_bt", [(50_000, 10), (784, 10)], 1.6,
+            tolerance=(1e-4, 1e-4), limit=("stream", 0, 1, 4 * 50_000 * 784), target_share=0.75),
+    Row("linear_gelu", "linear, bias, GELU: 256 × 1024 × 1024", "linear_gelu",
+        {"PyTorch": "linear_gelu"}, _uniform((256, 1024), (1024, 1024), 1024), target=1.25,
+        tolerance=(1e-4, 1e-3), limit=("operations", 2 * 256 * 1024 ** 2)),
+    Row("linear_gelu_backward", "the same with its gradients", "linear_gelu_backward",
+        {"PyTorch": "linear_gelu_backward"},
+        _uniform((256, 1024), (1024, 1024), 1024, (256, 1024)), target=1.3,
+        tolerance=(1e-4, 1e-3), limit=("operations", 6 * 256 * 1024 ** 2)),
+    *_convolutions("conv", "convolution 3 × 3, 64 channels, 56 × 56, batch 32", "conv_same",
+                   (32, 64, 56, 56), (64, 64, 3, 3), 1.2),
+    *_convolutions("lenet1", "LeNet's first convolution, batch 64", "conv_same",
+                   (64, 1, 28, 28), (6, 1, 5, 5), 2, ("", "_dw")),
+    *_convolutions("lenet2", "LeNet's second convolution, batch 64", "conv_valid",
+                   (64, 6, 14, 14), (16, 6, 5, 5), 2),
+    *_convolutions("depthwise", "depthwise 3 × 3, 64 channels, 56 × 56, batch 32", "conv_same",
+                   (32, 64, 56, 56), (64, 1, 3, 3), 2),
     Row("sum", "sum, 64 MB", "sum", {"PyTorch": "sum"}, _uniform(_big), tolerance=(1e-4, 1e-1),
         limit=("stream", 1, 0, 4 * _big)),
     Row("transpose_copy", "copy of a transpose, 4096 × 4096", "transpose_copy",

@@ -50,6 +50,27 @@ def _cheap_chain(x, y):
     return torch.relu(torch.abs(t * 0.5) - x)
 
 
+def _linear_gelu_backward(x, weight, bias, dy):
+    leaves = x, weight, bias
+    for leaf in leaves:
+        leaf.requires_grad_()
+
+    def run():
+        return torch.autograd.grad(functional.gelu(functional.linear(*leaves)), leaves, dy)
+    return run, run
+
+
+def _convolution(same, gradient=None):
+    def compute(x, w, dy=None):
+        how = {"padding": w.shape[-1] // 2 if same else 0, "groups": x.shape[1] // w.shape[1]}
+        if gradient == "dx":
+            return torch.nn.grad.conv2d_input(x.shape, w, dy, **how)
+        if gradient == "dw":
+            return torch.nn.grad.conv2d_weight(x, w.shape, dy, **how)
+        return functional.conv2d(x, w, **how)
+    return _value(compute)
+
+
 def _training(layers, loss):
     def row(*inputs):
         parameters, (x, t) = inputs[:2 * layers], inputs[2 * layers:]
@@ -103,6 +124,11 @@ ROWS = {
     "matmul": _value(torch.matmul),
     "matmul_at_b": _value(lambda a, b: a.t() @ b),
     "matmul_a_bt": _value(lambda a, b: a @ b.t()),
+    "einsum_chain": _value(lambda a, b, c: torch.einsum("ij,jk,kl->il", a, b, c)),
+    "linear_gelu": _value(lambda *in_: functional.gelu(functional.linear(*in_))),
+    "linear_gelu_backward": _linear_gelu_backward,
+    **{f"conv_{'same' if same else 'valid'}{'_' + g if g else ''}": _convolution(same, g)
+       for same in (True, False) for g in (None, "dx", "dw")},
     "minitorch": _training(3, lambda y, t:
                            functional.binary_cross_entropy_with_logits(y.view(-1), t)),
     "mnist": _training(2, functional.cross_entropy),
