@@ -3,7 +3,6 @@
 // structure is only looked up.
 #include <benchmark/benchmark.h>
 
-#include <mutex>
 
 #include "autodiff/backward.h"
 #include "backends/backend.h"
@@ -63,7 +62,7 @@ void build(Built* built, std::vector<Tensor> (*make)(int64_t), int64_t size) {
   install_fusing_evaluator();
   built->results = make(size);
   Window& window = Window::current();
-  std::lock_guard lock(window.mutex);
+  OwnerLock::Hold hold(window.lock, &current_thread());
   select(window, built->results.data(), built->results.size());
   build_region(window, find_device("cpu"), &built->region);
 }
@@ -81,7 +80,7 @@ void look_up(benchmark::State& state, std::vector<Tensor> (*make)(int64_t)) {
   std::vector<uint64_t> key;
   Region region;
   for (auto _ : state) {
-    std::lock_guard lock(window.mutex);
+    OwnerLock::Hold hold(window.lock, &current_thread());
     select(window, built.results.data(), built.results.size());
     build_region(window, find_device("cpu"), &region);
     write_key(region, &key);

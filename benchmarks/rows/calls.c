@@ -16,8 +16,17 @@ static void record(mt_tensor** in, int64_t times) {
   }
 }
 
+// Computed at once and released, as a program does that opens no scope.
+static void add4(mt_tensor** in, int64_t times) {
+  for (; times > 0; times--) {
+    mt_tensor* sum = mt_add(in[0], in[1]);
+    mt_eval(&sum, 1);
+    mt_release(sum);
+  }
+}
+
 const row call_rows[] = {
     {.name = "record", .value = add, .run = record},
-    {.name = "add4", .value = add},
+    {.name = "add4", .value = add, .run = add4},
     {0},
 };

@@ -86,7 +86,7 @@ TEST(GivenGroups, GiveTheSameBits) {
     std::vector<Value> given;
     {
       Window& window = Window::current();
-      std::lock_guard lock(window.mutex);
+      OwnerLock::Hold hold(window.lock, &current_thread());
       Region region;
       select(window, wanted.data(), wanted.size());
       build_region(window, find_device("cpu"), &region);

@@ -195,7 +195,7 @@ TEST_F(OptimizerTest, LeavesFrozenAndUnusedParameters) {
 // The plan of everything that is pending on this thread.
 std::unique_ptr<Plan> pending_plan(Device& device) {
   Window& window = Window::current();
-  std::lock_guard lock(window.mutex);
+  OwnerLock::Hold hold(window.lock, &current_thread());
   select(window, nullptr, 0);
   Region region;
   build_region(window, device, &region);
