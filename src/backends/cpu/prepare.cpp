@@ -30,7 +30,7 @@ bool reads(const Step& step, int16_t place) {
 // Whether of the steps after `at` only the next one reads the register that it writes, and once.
 bool only_next_reads(const std::vector<Step>& steps, size_t at) {
   int16_t value = steps[at].out;
-  if (value < 0 || at + 1 == steps.size()) return false;
+  if (value < 0) return false;
   auto times = std::count_if(steps[at + 1].in, steps[at + 1].in + 3,
                              [&](const Source& in) { return in.place == value; });
   if (times != 1) return false;
@@ -67,11 +67,14 @@ bool join(const Step& first, const Step& second, Step* joined) {
   return joined->operate;
 }
 
-void join_steps(std::vector<Step>* steps) {
+// A reduction that ends a flat program is not part of a tile, and run by someone else.
+void join_steps(std::vector<Step>* steps, bool with_reductions) {
   std::vector<Step> kept;
   for (size_t at = 0; at < steps->size(); ++at) {
     Step joined;
-    if (is_elementwise((*steps)[at]) && only_next_reads(*steps, at) &&
+    bool next = at + 1 < steps->size() &&
+                (with_reductions || (*steps)[at + 1].instruction->code != Opcode::reduce);
+    if (next && is_elementwise((*steps)[at]) && only_next_reads(*steps, at) &&
         join((*steps)[at], (*steps)[at + 1], &joined)) {
       kept.push_back(joined);
       ++at;
@@ -124,7 +127,7 @@ class Preparation {
       if (source.place == no_place) add(i);
       if (i.out >= 0) instead_[static_cast<size_t>(i.out)] = source;
     }
-    join_steps(&prepared_.steps);
+    join_steps(&prepared_.steps, segment_.columns != 1);
   }
 
  private:
