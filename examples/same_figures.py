@@ -4,8 +4,8 @@ those that draw with the same code write the same page.
 
   same_figures.py FOLDER pictures|figures NAME... -- COMMAND...
 
-FOLDER has the programs in C. In COMMAND, {} stands for an example's name, {Name} for the same with a
-capital.
+FOLDER has the programs in C. In COMMAND, {} stands for an example's name, {Name} for the same with
+a capital.
 """
 import gzip
 import pathlib

@@ -48,8 +48,9 @@ static jbyteArray to_bytes(JNIEnv* jenv, const char* text) {
 
 static void throw_new(JNIEnv* jenv, mt_status code, const char* message) {
   jbyteArray bytes = to_bytes(jenv, message);
+  if (!bytes) return;
   jobject exception =
-      bytes ? (*jenv)->NewObject(jenv, java.exception, java.new_exception, (jint)code, bytes) : NULL;
+      (*jenv)->NewObject(jenv, java.exception, java.new_exception, (jint)code, bytes);
   if (exception) (*jenv)->Throw(jenv, exception);
 }
 
@@ -66,7 +67,8 @@ static void throw_error(JNIEnv* jenv) {
   mt_clear();
 }
 
-// How many callbacks this thread is in. It is held in place meanwhile, and the mode is the library's.
+// How many callbacks this thread is in. It is held in place meanwhile, and the mode is the
+// library's.
 static _Thread_local int callback_depth;
 
 // False when an exception is to be thrown.

@@ -7,8 +7,8 @@ import sys
 swig, source, interface, wrapper = sys.argv[1:]
 folder = pathlib.Path(wrapper).parent
 subprocess.run([swig, "-java", "-package", "org.mtorch", "-DSWIGWORDSIZE64", "-w302,314,321",
-                f"-I{source}/include", f"-I{source}/bindings/java", "-outdir", folder, "-o", wrapper,
-                interface], check=True)
+                f"-I{source}/include", f"-I{source}/bindings/java", "-outdir", folder,
+                "-o", wrapper, interface], check=True)
 # The constants: Java has enumerations of its own for them.
 constants = folder / "NativeConstants.java"
 constants.unlink()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the operators of Tensor, with their documentation, from the public headers: one operator is
-described in one place.  operators.py INCLUDE OUTPUT"""
+"""Writes the operators of Tensor, with their documentation, from the public headers: one operator
+is described in one place.  operators.py INCLUDE OUTPUT"""
 import pathlib
 import re
 import sys
@@ -73,7 +73,8 @@ def javadoc(name, lines):
     text = "\n".join(lines).strip() or f"The operator {name}"
     if name.endswith("_keep"):
         text += "\nReduced axes keep size 1."
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
+    for sign, entity in ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("@", "&#64;"):
+        text = text.replace(sign, entity)
     text = re.sub(r"\bMT_(E\w+)\b", lambda m: "{@link ErrorCode#%s}" % CODES[m[1]], text)
     text = re.sub(r"\bmt_(\w+)\(\)", lambda m: "{@code %s}" % camel(m[1]), text)
     text = re.sub(r"\bmt_(\w+)\(", lambda m: camel(m[1]) + "(", text)

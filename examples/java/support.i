@@ -11,7 +11,8 @@
 #include "points_data.h"
 #include "progress.h"
 
-// One training in each process: the digits to train on (0) and those held out (1), and what is shown.
+// One training in each process: the digits to train on (0) and those held out (1), and what is
+// shown.
 static digits_set digits[2];
 static history scores;
 static progress line;
@@ -82,7 +83,8 @@ static void page_mistakes(const char* title, float* pixels, int* labels, int* pr
   for (int64_t i = 0; images && i < count; i++) {
     images[i] = (picture_image){pixels + i * width * height, labels[i], predicted[i]};
   }
-  if (images) picture_mistakes(page, title, images, (size_t)count, (uint32_t)width, (uint32_t)height);
+  uint32_t w = (uint32_t)width, h = (uint32_t)height;
+  if (images) picture_mistakes(page, title, images, (size_t)count, w, h);
   free(images);
 }
 static bool page_close(void) { return picture_close(page); }

@@ -14,8 +14,8 @@ import org.mtorch.Scope;
 import org.mtorch.Tensor;
 
 /**
- * What Digits and Mnist share: training a network that sorts images into ten classes, from the first
- * epoch to the picture at the end.
+ * What Digits and Mnist share: training a network that sorts images into ten classes, from the
+ * first epoch to the picture at the end.
  */
 final class Classifier {
   private static final int CLASSES = 10;

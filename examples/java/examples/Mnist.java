@@ -13,8 +13,8 @@ import org.mtorch.Tensor;
 import org.mtorch.TensorFiles;
 
 /**
- * Reads MNIST's 28 x 28 handwritten digits from two IDX files, with a plain network or one in the style
- * of LeNet (LeCun and others, 1998). The first four fifths are trained on, the rest held out.
+ * Reads MNIST's 28 x 28 handwritten digits from two IDX files, with a plain network or one in the
+ * style of LeNet (LeCun and others, 1998). The first four fifths are trained on, the rest held out.
  */
 final class Mnist {
   private Mnist() {}

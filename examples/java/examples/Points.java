@@ -34,8 +34,8 @@ final class Points {
   private record Score(double loss, double accuracy) {}
 
   /**
-   * Weights as He and others (2015) suggest for relu. Biases are 0, but where the data winds the first
-   * layer's are spread over the plane, so that it begins with folds everywhere.
+   * Weights as He and others (2015) suggest for relu. Biases are 0, but where the data winds the
+   * first layer's are spread over the plane, so that it begins with folds everywhere.
    */
   private static final class Model {
     final Parameters parameters = Parameters.create();

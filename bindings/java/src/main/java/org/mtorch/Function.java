@@ -33,8 +33,8 @@ public interface Function {
   Tensor[] forward(Tensor[] inputs);
 
   /**
-   * The gradients of the inputs from those of the results. What it calls is recorded where a gradient
-   * of the gradient is wanted.
+   * The gradients of the inputs from those of the results. What it calls is recorded where a
+   * gradient of the gradient is wanted.
    *
    * @param inputs the inputs
    * @param results what forward gave

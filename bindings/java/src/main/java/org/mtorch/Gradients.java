@@ -42,8 +42,8 @@ public final class Gradients {
   }
 
   /**
-   * Compares the gradients of a function with one result with central differences; throws where they
-   * differ, naming input, element and both values.
+   * Compares the gradients of a function with one result with central differences; throws where
+   * they differ, naming input, element and both values.
    *
    * @param function the function
    * @param order 2 checks the gradient's gradient as well

@@ -5,8 +5,9 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * What owns a native object. It counts the calls that use the object now, so that one that is closed
- * meanwhile, by another thread or by the garbage collector, is freed when the last of them returns.
+ * What owns a native object. It counts the calls that use the object now, so that one that is
+ * closed meanwhile, by another thread or by the garbage collector, is freed when the last of them
+ * returns.
  */
 final class Handle implements Runnable {
   static final int TENSOR = 0;

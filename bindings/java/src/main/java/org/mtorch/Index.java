@@ -2,7 +2,8 @@
 package org.mtorch;
 
 /**
- * One item of an index, by NumPy's rules: {@code x.index(Index.at(0), Index.ALL, Index.range(0, 5))}.
+ * One item of an index, by NumPy's rules: {@code x.index(Index.at(0), Index.ALL, Index.range(0,
+ * 5))}.
  */
 public final class Index {
   /** A whole axis. */

@@ -20,7 +20,9 @@ public final class Layer {
   public Tensor apply(Tensor x) {
     long entered = Handle.enter(parameters);
     try {
-      if (entered == -1) throw new MTorchException(ErrorCode.INVALID, "apply: its Parameters are closed");
+      if (entered == -1) {
+        throw new MTorchException(ErrorCode.INVALID, "apply: its Parameters are closed");
+      }
       return Native.apply(address, x);
     } finally {
       Handle.leave(parameters, entered);

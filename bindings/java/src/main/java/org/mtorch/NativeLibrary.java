@@ -9,8 +9,8 @@ import java.nio.file.Path;
 import java.util.Locale;
 
 /**
- * Loads the native code, which lies in the jar. The system property {@code org.mtorch.library} names
- * a folder to take it from instead.
+ * Loads the native code, which lies in the jar. The system property {@code org.mtorch.library}
+ * names a folder to take it from instead.
  */
 final class NativeLibrary {
   // In the order in which they need each other.

@@ -99,7 +99,8 @@ public final class Optimizer extends NativeObject {
    * @param options or null for all defaults
    * @return the optimizer
    */
-  public static Optimizer rmsprop(Parameters parameters, double learningRate, RmspropOptions options) {
+  public static Optimizer rmsprop(
+      Parameters parameters, double learningRate, RmspropOptions options) {
     return Native.optimizer_rmsprop(parameters, learningRate, options);
   }
 
@@ -122,7 +123,8 @@ public final class Optimizer extends NativeObject {
    * @param options or null for all defaults
    * @return the optimizer
    */
-  public static Optimizer adagrad(Parameters parameters, double learningRate, AdagradOptions options) {
+  public static Optimizer adagrad(
+      Parameters parameters, double learningRate, AdagradOptions options) {
     return Native.optimizer_adagrad(parameters, learningRate, options);
   }
 

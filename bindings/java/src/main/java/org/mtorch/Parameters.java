@@ -71,7 +71,8 @@ public final class Parameters extends NativeObject {
    * @param options or null for all defaults
    * @return a layer of this collection
    */
-  public Layer conv1d(String name, long inChannels, long outChannels, long kernel, ConvOptions options) {
+  public Layer conv1d(
+      String name, long inChannels, long outChannels, long kernel, ConvOptions options) {
     return layer(Native.layer_conv1d(this, name, inChannels, outChannels, kernel, options));
   }
 
@@ -99,7 +100,9 @@ public final class Parameters extends NativeObject {
    * @param options or null for all defaults
    * @return a layer of this collection
    */
-  public Layer conv2d(String name, long inChannels, long outChannels, long height, long width, ConvOptions options) {
+  public Layer conv2d(
+      String name, long inChannels, long outChannels, long height, long width,
+      ConvOptions options) {
     return layer(Native.layer_conv2d(this, name, inChannels, outChannels, height, width, options));
   }
 
@@ -127,8 +130,10 @@ public final class Parameters extends NativeObject {
    * @param options or null for all defaults
    * @return a layer of this collection
    */
-  public Layer convTranspose1d(String name, long inChannels, long outChannels, long kernel, ConvOptions options) {
-    return layer(Native.layer_conv_transpose1d(this, name, inChannels, outChannels, kernel, options));
+  public Layer convTranspose1d(
+      String name, long inChannels, long outChannels, long kernel, ConvOptions options) {
+    return layer(
+        Native.layer_conv_transpose1d(this, name, inChannels, outChannels, kernel, options));
   }
 
   /**
@@ -142,8 +147,12 @@ public final class Parameters extends NativeObject {
    * @param options or null for all defaults
    * @return a layer of this collection
    */
-  public Layer convTranspose2d(String name, long inChannels, long outChannels, long height, long width, ConvOptions options) {
-    return layer(Native.layer_conv_transpose2d(this, name, inChannels, outChannels, height, width, options));
+  public Layer convTranspose2d(
+      String name, long inChannels, long outChannels, long height, long width,
+      ConvOptions options) {
+    return layer(
+        Native.layer_conv_transpose2d(
+            this, name, inChannels, outChannels, height, width, options));
   }
 
   /**
@@ -255,7 +264,8 @@ public final class Parameters extends NativeObject {
   }
 
   /**
-   * Layers with long short-term memory, by Hochreiter and Schmidhuber: [batch, n, in] gives [batch, n, hidden].
+   * Layers with long short-term memory, by Hochreiter and Schmidhuber: [batch, n, in] gives
+   * [batch, n, hidden].
    *
    * @param name the prefix of their tensors' names
    * @param in size of the input

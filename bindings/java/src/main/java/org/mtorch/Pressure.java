@@ -37,7 +37,8 @@ final class Pressure {
   private static void look() {
     if (WAITING.get() <= mostWaiting && Devices.memoryUsed(null) <= mostBytes) return;
     System.gc();
-    // The cleaner is a thread of its own: it goes first, until it has had nothing to do for a while.
+    // The cleaner is a thread of its own: it goes first, until it has had nothing to do for a
+    // while.
     int still = 0;
     for (int nap = 0; nap < 200 && still < 5; nap++) {
       int before = WAITING.get();

@@ -15,8 +15,8 @@ import java.util.List;
  * }</pre>
  *
  * Every tensor that this thread makes while the scope is its innermost belongs to it; {@link
- * Tensor#keep()} moves one out. A scope is closed by the thread that opened it, and closes the scopes
- * opened inside it.
+ * Tensor#keep()} moves one out. A scope is closed by the thread that opened it, and closes the
+ * scopes opened inside it.
  */
 public final class Scope implements AutoCloseable {
   private static final ThreadLocal<Scope> INNERMOST = new ThreadLocal<>();

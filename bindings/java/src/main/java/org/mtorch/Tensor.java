@@ -14,15 +14,16 @@ import java.nio.ShortBuffer;
  * An array of 0 to 16 dimensions with one element type on one device.
  *
  * <p>Operators are methods of their first operand and return new tensors: {@code
- * x.matmul(w).add(b).relu()}. Shapes and types are checked at the call; the arithmetic waits until a
- * value is read. Shapes and axes are written {@code long...}; no axes means all.
+ * x.matmul(w).add(b).relu()}. Shapes and types are checked at the call; the arithmetic waits until
+ * a value is read. Shapes and axes are written {@code long...}; no axes means all.
  *
- * <p>Its memory lies outside the Java heap, where the garbage collector does not see how much it is:
- * close tensors, or make them inside a {@link Scope}. What is neither is freed by the garbage
- * collector in the end. An object that is closed refuses further use; closing it while another thread
- * uses it is safe.
+ * <p>Its memory lies outside the Java heap, where the garbage collector does not see how much it
+ * is: close tensors, or make them inside a {@link Scope}. What is neither is freed by the garbage
+ * collector in the end. An object that is closed refuses further use; closing it while another
+ * thread uses it is safe.
  *
- * <p>Errors are thrown as {@link MTorchException} at the call, with the operator and what did not fit.
+ * <p>Errors are thrown as {@link MTorchException} at the call, with the operator and what did not
+ * fit.
  */
 public final class Tensor extends Operators {
   private Tensor(long address, boolean managed) {
@@ -327,9 +328,9 @@ public final class Tensor extends Operators {
   }
 
   /**
-   * All elements, row-major, as a direct read-only buffer in the order of this machine: without a copy
-   * where they lie so on the CPU. It stays valid, whatever becomes of the tensor, as long as it or a
-   * buffer made from it is referred to.
+   * All elements, row-major, as a direct read-only buffer in the order of this machine: without a
+   * copy where they lie so on the CPU. It stays valid, whatever becomes of the tensor, as long as
+   * it or a buffer made from it is referred to.
    *
    * @return a buffer of the elements' bytes
    */

@@ -164,7 +164,8 @@ class VectorsTest {
   private static String camel(String name) {
     StringBuilder text = new StringBuilder();
     for (String word : name.split("_")) {
-      text.append(text.length() == 0 ? word : word.substring(0, 1).toUpperCase() + word.substring(1));
+      boolean first = text.length() == 0;
+      text.append(first ? word : word.substring(0, 1).toUpperCase() + word.substring(1));
     }
     return text.toString();
   }
