@@ -89,27 +89,32 @@ bool run_small(Window& window, Node* node) {
   return true;
 }
 
+// Whatever an evaluation of the window stores, planned and run device by device.
+[[gnu::noinline]] void run_window(Window& window, const Tensor* tensors, size_t count) {
+  // An evaluation may start another on this thread (releasing borrowed memory calls its owner),
+  // so the workspace is taken, not shared.
+  thread_local std::unique_ptr<Workspace> spare;
+  std::unique_ptr<Workspace> work = spare ? std::move(spare) : std::make_unique<Workspace>();
+  work->devices.clear();
+  select(window, tensors, count);
+  devices_with_work(window, &work->devices);
+  for (size_t d = 0; d < work->devices.size(); ++d) {
+    if (d > 0) select(window, tensors, count);  // the marks are spent
+    build_region(window, *work->devices[d], &work->region);
+    if (work->region.items.empty()) continue;
+    run_region(work.get());
+    finish(window, work.get());
+  }
+  work->region.clear();
+  work->outputs.clear();
+  spare = std::move(work);
+}
+
 class FusingEvaluator final : public Evaluator {
  public:
   void evaluate(Window& window, const Tensor* tensors, size_t count) override {
     if (window.first() == window.last() && run_small(window, window.first())) return;
-    // An evaluation may start another on this thread (releasing borrowed memory calls its owner),
-    // so the workspace is taken, not shared.
-    thread_local std::unique_ptr<Workspace> spare;
-    std::unique_ptr<Workspace> work = spare ? std::move(spare) : std::make_unique<Workspace>();
-    work->devices.clear();
-    select(window, tensors, count);
-    devices_with_work(window, &work->devices);
-    for (size_t d = 0; d < work->devices.size(); ++d) {
-      if (d > 0) select(window, tensors, count);  // the marks are spent
-      build_region(window, *work->devices[d], &work->region);
-      if (work->region.items.empty()) continue;
-      run_region(work.get());
-      finish(window, work.get());
-    }
-    work->region.clear();
-    work->outputs.clear();
-    spare = std::move(work);
+    run_window(window, tensors, count);
   }
 };
 
