@@ -169,7 +169,7 @@ ROWS = [
     Row("linear_gelu", "linear, bias, GELU: 256 × 1024 × 1024", "linear_gelu",
         {"PyTorch": "linear_gelu"}, _uniform((256, 1024), (1024, 1024), 1024), target=1.25,
         tolerance=(1e-4, 1e-3), limit=("operations", 2 * 256 * 1024 ** 2)),
-    Row("linear_gelu_backward", "the same with its gradients", "linear_gelu_backward",
+    Row("linear_gelu_grad", "linear, bias, GELU with the gradients", "linear_gelu_backward",
         {"PyTorch": "linear_gelu_backward"},
         _uniform((256, 1024), (1024, 1024), 1024, (256, 1024)), target=1.3,
         tolerance=(1e-4, 1e-3), limit=("operations", 6 * 256 * 1024 ** 2)),

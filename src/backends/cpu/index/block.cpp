@@ -141,8 +141,8 @@ void embed_rows(const NaiveCall& call, T fill) {
       for (int d = 0; d < runs.axis; ++d) {
         size_t i = 2 * static_cast<size_t>(d);
         int64_t offset = walker.index(d) - call.attributes[i], step = call.attributes[i + 1];
-        int64_t at = offset / step;
-        inside &= offset % step == 0 && at >= 0 && at < x.layout.shape[d];
+        int64_t at = step == 1 ? offset : offset / step;  // short rows notice divisions
+        inside &= at * step == offset && at >= 0 && at < x.layout.shape[d];
         position += at * x.layout.strides[d];
       }
       if (!inside) {
