@@ -19,72 +19,6 @@ constexpr int64_t second_cache = 2 << 20, last_cache = 32 << 20;
 // are.
 constexpr int64_t fewest_columns = 16, most_columns = 4096;
 
-bool is_elementwise(const Step& step) {
-  return step.operate && step.instruction->code == Opcode::elementwise;
-}
-
-bool reads(const Step& step, int16_t place) {
-  return std::any_of(step.in, step.in + 3, [&](const Source& in) { return in.place == place; });
-}
-
-// Whether of the steps after `at` only the next one reads the register that it writes, and once.
-bool only_next_reads(const std::vector<Step>& steps, size_t at) {
-  int16_t value = steps[at].out;
-  if (value < 0) return false;
-  auto times = std::count_if(steps[at + 1].in, steps[at + 1].in + 3,
-                             [&](const Source& in) { return in.place == value; });
-  if (times != 1) return false;
-  for (size_t later = at + 1; later < steps.size(); ++later) {
-    if (later > at + 1 && reads(steps[later], value)) return false;
-    if (steps[later].out == value) return true;
-  }
-  return true;
-}
-
-// One step for `first` and the `second`, which alone reads what it computes, if there is a kernel.
-bool join(const Step& first, const Step& second, Step* joined) {
-  const Instruction &f = *first.instruction, &s = *second.instruction;
-  auto code = static_cast<Elementwise>(f.detail);
-  *joined = second;
-  std::copy(first.in, first.in + 3, joined->in);
-  if (s.code == Opcode::reduce) {
-    bool rows = !first.in[0].repeated && !first.in[1].repeated && !f.row;
-    if (static_cast<Reduction>(s.detail) != Reduction::sum || !rows) return false;
-    bool square = code == Elementwise::square ||
-                  (code == Elementwise::mul && first.in[0].place == first.in[1].place);
-    joined->operate = square                     ? row_sum_of_squares(f.from)
-                      : code == Elementwise::mul ? row_sum_of_products(f.from)
-                                                 : nullptr;
-    return joined->operate;
-  }
-  if (!is_elementwise(second) || f.row != s.row || f.from != s.from || info(code).arity != 2) {
-    return false;
-  }
-  bool right = second.in[0].place != first.out;
-  joined->operate = paired_operator(code, static_cast<Elementwise>(s.detail), right, f.from);
-  if (info(static_cast<Elementwise>(s.detail)).arity == 2) joined->in[2] = second.in[right ? 0 : 1];
-  if (first.extent == Extent::rows) joined->extent = Extent::rows;
-  return joined->operate;
-}
-
-// A reduction that ends a flat program is not part of a tile, and run by someone else.
-void join_steps(std::vector<Step>* steps, bool with_reductions) {
-  std::vector<Step> kept;
-  for (size_t at = 0; at < steps->size(); ++at) {
-    Step joined;
-    bool next = at + 1 < steps->size() &&
-                (with_reductions || (*steps)[at + 1].instruction->code != Opcode::reduce);
-    if (next && is_elementwise((*steps)[at]) && only_next_reads(*steps, at) &&
-        join((*steps)[at], (*steps)[at + 1], &joined)) {
-      kept.push_back(joined);
-      ++at;
-    } else {
-      kept.push_back((*steps)[at]);
-    }
-  }
-  *steps = std::move(kept);
-}
-
 int64_t rounded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 bool is_operator(const Instruction& i) {
@@ -127,6 +61,7 @@ class Preparation {
       if (source.place == no_place) add(i);
       if (i.out >= 0) instead_[static_cast<size_t>(i.out)] = source;
     }
+    // A reduction that ends a flat program is no part of it, but run by run_reduction.
     join_steps(&prepared_.steps, segment_.columns != 1);
   }
 
@@ -285,7 +220,8 @@ std::vector<int16_t> streamed_by(const Program& program, const std::vector<Segme
 
 // Whether a step has the time to fetch memory while it computes.
 bool is_slow(const Step& step) {
-  if (!is_elementwise(step) || step.in[0].repeated || step.extent == Extent::row_values)
+  if (!step.operate || step.instruction->code != Opcode::elementwise || step.in[0].repeated ||
+      step.extent == Extent::row_values)
     return false;
   return info(static_cast<Elementwise>(step.instruction->detail)).domain == Domain::real;
 }

@@ -73,6 +73,10 @@ PreparedProgram prepare_program(const Program& program, const std::vector<Segmen
 // The same with tiles of `tile_rows` rows whose registers lie in scratch.
 PreparedProgram prepare_tiles(const Program& program, const Segment& segment, int64_t tile_rows);
 
+// Makes one step of two where there is a kernel for both; of an operator and the reduction of what
+// it computes only `with_reductions`.
+void join_steps(std::vector<Step>* steps, bool with_reductions);
+
 // One worker's run over one segment.
 class ProgramRun {
  public:
