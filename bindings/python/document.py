@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public headers' comments as docstrings for SWIG, each with the signature that Python shows, and
-a table of the functions of one and of two tensors: document.py INCLUDE_DIRECTORY MTORCH_I OUTPUT TABLE"""
+"""The public headers' comments as docstrings for SWIG, each with the signature that Python shows; a
+table of the functions of one and of two tensors; and the type stub of all:
+document.py INCLUDE_DIRECTORY MTORCH_I DOCSTRINGS TABLE STUB"""
 import pathlib
 import re
 import sys
 
-DECLARATION = re.compile(r"^MT_API\s+([\w\s]+?[\s*]+)mt_(\w+)\(([^;]*)\);(?:\s*///<\s*(.*))?$", re.M)
+DECLARATION = re.compile(
+    r"^MT_API\s+([\w\s]+?[\s*]+)mt_(\w+)\(([^;]*)\);(?:\s*///<\s*(.*))?$", re.M)
 
 
 def parameters(text):
@@ -18,7 +20,8 @@ def parameters(text):
         name = re.search(r"\w*$", part).group()  # none: a function, which no binding takes
         if re.match(r"size_t n\w*$", part) and pointer:
             continue
-        array = bool(re.match(r"const (int64_t|mt_index_item)\* |(struct )?mt_tensor\* const\* ", part))
+        array = bool(re.match(
+            r"const (int64_t|mt_index_item)\* |(struct )?mt_tensor\* const\* ", part))
         if not (array and pointer and part.startswith("const int64_t")):  # the second of a pair
             names.append(name)
         pointer = array
@@ -47,7 +50,8 @@ def functions(include):
             if found:
                 result, name, arguments, beside = found.groups()
                 text = beside or ("" if used else "\n".join(comment))
-                yield name, re.sub(r"\s+", " ", result).strip(), arguments, parameters(arguments), text
+                result = re.sub(r"\s+", " ", result).strip()
+                yield name, result, arguments, parameters(arguments), text
                 used = True
             declared = ""
 
@@ -55,19 +59,95 @@ def functions(include):
 def for_python(text):
     """C's words as Python's."""
     text = re.sub(r"\bmt_(\w+)", r"\1", text)
-    return (text.replace("NULL, 0", "None").replace("NULL", "None").replace("MT_EINVAL", "ValueError")
-            .replace("MT_ESHAPE", "ValueError").replace("MT_EDTYPE", "TypeError")
-            .replace("MT_EINDEX", "IndexError").replace("MT_ENOMEM", "MemoryError")
-            .replace("MT_ENULL", "TypeError").replace("MT_ETRACE", "Error"))
+    for word, ours in WORDS.items():
+        text = text.replace(word, ours)
+    return text
+
+
+WORDS = {"NULL, 0": "None", "NULL": "None", "MT_EINVAL": "ValueError", "MT_ESHAPE": "ValueError",
+         "MT_EDTYPE": "TypeError", "MT_EINDEX": "IndexError", "MT_ENOMEM": "MemoryError",
+         "MT_ENULL": "TypeError", "MT_ETRACE": "Error"}
+
+
+TYPES = {"double": "float", "bool": "bool", "size_t": "int", "int": "int", "int32_t": "int",
+         "int64_t": "int", "uint64_t": "int", "mt_dtype": "int", "const char*": "str",
+         "char*": "str", "mt_tensor*": "_Tensor", "mt_status": "None", "void": "None"}
+
+
+def stub(name, result, arguments, names, is_fast):
+    """One line of the type stub. Tensors may be numbers or arrays, and None where C takes NULL."""
+    shown = []
+    for part in re.sub(r"\s+", " ", arguments).split(","):
+        type_, _, parameter = part.strip().rpartition(" ")
+        if parameter not in names or parameter in [one.partition(":")[0] for one in shown]:
+            continue
+        if type_ == "const int64_t*":
+            type_ = "Axes" if parameter not in ("before", "shifts", "axes_a") else "Any"
+        elif type_ == "mt_tensor*":
+            type_ = "Operand"
+        elif parameter == "device":
+            type_ = "str | None"
+        else:
+            type_ = TYPES.get(type_, "Any")
+        shown.append(f"{parameter}: {type_}")
+    if is_fast:
+        shown.append("/")
+    return f"def {name}({', '.join(shown)}) -> {TYPES.get(result, 'Any')}: ...\n"
+
+
+# What the interface files define themselves, and the classes of options and handles.
+HELPERS = """adagrad_options adam_options attention_options backward_options batch_norm_options
+    check_gradients checkpoint_call conv_options custom_call from_capsule generator_get_state
+    gradients gradient_check_options host_view largest memory pool_options recurrent rmsprop_options
+    set_array_to_tensor set_tensor_class set_types_by_code sgd_options split_into tape_again
+    tape_gradients tape_node_inputs tape_node_shape tensor_from_buffer tensor_of_bytes to_capsule
+    trace_call trace_function unique_parts""".split()
+
+
+def constants(include):
+    """The names of the constants that Python code uses."""
+    text = "".join(header.read_text() for header in pathlib.Path(include).glob("*.h"))
+    return set(re.findall(r"\b(MT_(?:BOOL|[UIF]\d+|BF16|REDUCTION_\w+))\b", text))
+
+
+STUB = """# Made from the public headers.
+from typing import Any
+from ._types import Axes, Operand
+from ._tensor import Tensor as _Tensor
+
+class Error(RuntimeError): ...
+
+class Tensor:
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def dtype(self) -> Any: ...
+    def __hash__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __getitem__(self, key: Any) -> _Tensor: ...
+    def __setitem__(self, key: Any, value: Any) -> None: ...
+"""
+OPERATORS = ("add sub mul truediv floordiv mod pow matmul and or xor lshift rshift radd rsub rmul "
+             "rtruediv rfloordiv rmod rpow rmatmul rand ror rxor rlshift rrshift").split()
+COMPARISONS = "eq ne lt le gt ge".split()
 
 
 def quoted(text):
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def main(include, interface, output, table):
+def main(include, interface, output, table, stub_path):
     ignored = set(re.findall(r"%ignore mt_(\w+);", pathlib.Path(interface).read_text()))
-    entries, fast, last = [], [], ""
+    entries, fast, last, stubs = [], [], "", [STUB]
+    stubs += [f"    def __{name}__(self, other: Operand) -> _Tensor: ...\n" for name in OPERATORS]
+    stubs += [f"    def __{name}__(self, other: Operand) -> _Tensor: ..."
+              "  # type: ignore[override]\n" for name in COMPARISONS]
+    stubs += [f"    def __{name}__(self) -> _Tensor: ...\n" for name in ("neg", "abs", "invert")]
+    stubs += ["\n"]
     for name, result, arguments, names, comment in functions(include):
         comment = comment or (last if name.endswith("_keep") else "")
         last = comment
@@ -76,12 +156,20 @@ def main(include, interface, output, table):
         text = quoted(f"{name}({', '.join(names)})\n--\n\n{for_python(comment)}")
         entries.append(f'%feature("docstring") mt_{name} "{text}";\n')
         types = re.sub(r"\w+(?=,|$)", "", re.sub(r"\s+", " ", arguments))
-        if result == "mt_tensor*" and name not in BORROWED and types in FAST:
+        is_fast = result == "mt_tensor*" and name not in BORROWED and types in FAST
+        stubs.append(stub(name, result, arguments, names, is_fast))
+        if is_fast:
             shown = ", ".join([*names, "/"])
             text = quoted(f"{name}({shown})\n--\n\n{for_python(comment)}").replace("\n", "\\n")
             fast.append(f'{FAST[types]}({name}, "{text}")\n')
     pathlib.Path(output).write_text("".join(entries))
     pathlib.Path(table).write_text("".join(fast))
+    # What only the bindings have: helpers, options, constants.
+    for name in HELPERS:
+        stubs.append(f"def {name}(*args: Any) -> Any: ...\n")
+    for name in sorted(constants(include)):
+        stubs.append(f"{name}: int\n")
+    pathlib.Path(stub_path).write_text("".join(stubs))
 
 
 FAST = {"mt_tensor* ": "UNARY", "mt_tensor* , mt_tensor* ": "BINARY"}

@@ -246,13 +246,13 @@ MT_API mt_layer* mt_layer_attention(mt_parameters* parameters, const char* name,
 /// `layers` of mt_rnn(), each reading the states of the one before, from states of zeros: [batch,
 /// n, in] gives [batch, n, hidden]. Layer i has weight_ih_li, weight_hh_li and, if `bias`,
 /// bias_ih_li and bias_hh_li, all uniform within +- 1 / sqrt(hidden).
-MT_API mt_layer* mt_layer_rnn(mt_parameters* parameters, const char* name, int64_t in,
+MT_API mt_layer* mt_layer_rnn(mt_parameters* parameters, const char* name, int64_t in_features,
                               int64_t hidden, int64_t layers, bool bias);
 /// The same of mt_gru().
-MT_API mt_layer* mt_layer_gru(mt_parameters* parameters, const char* name, int64_t in,
+MT_API mt_layer* mt_layer_gru(mt_parameters* parameters, const char* name, int64_t in_features,
                               int64_t hidden, int64_t layers, bool bias);
 /// The same of mt_lstm().
-MT_API mt_layer* mt_layer_lstm(mt_parameters* parameters, const char* name, int64_t in,
+MT_API mt_layer* mt_layer_lstm(mt_parameters* parameters, const char* name, int64_t in_features,
                                int64_t hidden, int64_t layers, bool bias);
 
 #ifdef __cplusplus

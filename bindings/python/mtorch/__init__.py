@@ -17,7 +17,7 @@ from .io import load, save  # noqa: F401
 from .native import (  # noqa: F401
     Error, default_device, set_default_device, set_threads, threads)
 from .tape import Node, Tape  # noqa: F401
-from .tensor import Tensor  # noqa: F401
+from ._tensor import Tensor  # noqa: F401
 from .tracing import Explanation, Trace, explain, trace  # noqa: F401
 from . import autograd, data, linalg, nn, optim, random  # noqa: F401,E402
 from .random import seed  # noqa: F401

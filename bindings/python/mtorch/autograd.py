@@ -1,23 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients as functions, and regions without them."""
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING, Any, Callable, Sequence, TypeGuard
 
 from . import native
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
 
 
 class _GradMode:
     """A region, as a `with` block or a decorator, in which histories are recorded or not."""
 
-    def __init__(self, record):
-        self._record, self._before = record, []
+    def __init__(self, record: bool) -> None:
+        self._record = record
+        self._before: list[bool] = []
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self._before.append(native.set_grad_mode(self._record))
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         native.set_grad_mode(self._before.pop())
 
-    def __call__(self, function):
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def inside(*args, **kwargs):
             with _GradMode(self._record):
@@ -25,34 +32,35 @@ class _GradMode:
         return inside
 
 
-def no_grad():
+def no_grad() -> _GradMode:
     """A region in which no history is recorded."""
     return _GradMode(False)
 
 
-def enable_grad():
+def enable_grad() -> _GradMode:
     """A region in which histories are recorded again, inside no_grad()."""
     return _GradMode(True)
 
 
-def is_grad_enabled():
+def is_grad_enabled() -> bool:
     """Whether this thread records histories."""
     return native.grad_mode()
 
 
-def _is_tensor(x):
+def _is_tensor(x: Any) -> TypeGuard[Tensor]:
     return isinstance(x, native.Tensor)
 
 
-def _listed(tensors):
+def _listed(tensors: Any) -> list[Any]:
     return [tensors] if _is_tensor(tensors) else list(tensors)
 
 
-def _places(argnums):
+def _places(argnums: int | Sequence[int]) -> list[int]:
     return [argnums] if isinstance(argnums, int) else list(argnums)
 
 
-def grad(outputs, inputs=None, grad_outputs=None, create_graph=False):
+def grad(outputs: Any, inputs: Any = None, grad_outputs: Any = None,
+         create_graph: bool = False) -> Any:
     """The gradients of sum(outputs * grad_outputs) to each input: a tensor for one input, else a
     tuple. With a function in place of tensors: the function that gives its gradient to its first
     argument, or to those at the places `inputs`."""
@@ -65,7 +73,8 @@ def grad(outputs, inputs=None, grad_outputs=None, create_graph=False):
     return found[0] if _is_tensor(inputs) else tuple(found)
 
 
-def value_and_grad(function, argnums=0):
+def value_and_grad(function: Callable[..., Any],
+                   argnums: int | Sequence[int] = 0) -> Callable[..., tuple[Any, Any]]:
     """The function that gives the value of `function` and its gradient to the arguments at the
     places `argnums`."""
     places = _places(argnums)
@@ -85,9 +94,10 @@ def value_and_grad(function, argnums=0):
     return both
 
 
-def vjp(function, *primals):
-    """function(*primals) and the function that gives, for a tensor of the result's shape (or one for
-    each result), the gradients of their product with the results to each primal, as a tuple.
+def vjp(function: Callable[..., Any],
+        *primals: Tensor) -> tuple[Any, Callable[..., tuple[Tensor, ...]]]:
+    """function(*primals) and the function that gives, for a tensor of the result's shape, or one
+    for each result, the gradients of their product with the results to each primal, as a tuple.
 
     >>> import mtorch as mt
     >>> y, pull = mt.vjp(lambda x: x * x, mt.tensor([1.0, 2.0]))
@@ -105,7 +115,8 @@ def vjp(function, *primals):
     return value, pull
 
 
-def jvp(function, primals, tangents):
+def jvp(function: Callable[..., Any], primals: Sequence[Tensor],
+        tangents: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """function(*primals) and the derivative of its result along `tangents`, one for each primal:
     gradients are linear in what they are multiplied with, so their gradient to that is it.
 
@@ -127,7 +138,7 @@ def jvp(function, primals, tangents):
     return native.detach(result), along
 
 
-def jacobian(function, argnum=0):
+def jacobian(function: Callable[..., Any], argnum: int = 0) -> Callable[..., Tensor]:
     """The function that gives every slope of `function` to its argument at the place `argnum`:
     the result's shape, then the argument's."""
     def slopes(*args):
@@ -144,7 +155,7 @@ def jacobian(function, argnum=0):
     return functools.wraps(function)(slopes)
 
 
-def hessian(function, argnum=0):
+def hessian(function: Callable[..., Any], argnum: int = 0) -> Callable[..., Tensor]:
     """The function that gives the second derivatives of `function`, whose result is one number, to
     its argument at the place `argnum`: that argument's shape twice.
 

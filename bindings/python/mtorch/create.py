@@ -1,17 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Making tensors: of nothing, of numbers, of other libraries' arrays."""
+from __future__ import annotations
+
 from array import array
+from typing import TYPE_CHECKING, Any
 
 from . import native
-from .dtypes import as_dtype, bfloat16, bool_, by_code, float32, int64, uint64
+from .dtypes import DType, as_dtype, bfloat16, bool_, by_code, float32, int64, uint64
+from ._types import DTypeLike, Operand, Shape
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
 
 
-def zeros(shape, *, dtype=None, device=None):
+def zeros(shape: Shape, *, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
     """All elements 0; float32 unless said."""
     return native.zeros(shape, float32 if dtype is None else as_dtype(dtype), device)
 
 
-def ones(shape, *, dtype=None, device=None):
+def ones(shape: Shape, *, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
     """All elements 1; float32 unless said."""
     return native.ones(shape, float32 if dtype is None else as_dtype(dtype), device)
 
@@ -19,7 +26,8 @@ def ones(shape, *, dtype=None, device=None):
 empty = zeros  # values never change in place, so there is nothing to save
 
 
-def full(shape, fill_value, *, dtype=None, device=None):
+def full(shape: Shape, fill_value: Operand, *, dtype: DTypeLike = None,
+         device: str | None = None) -> Tensor:
     """All elements `fill_value`, of the type that suits it unless said."""
     dtype = _dtype_of_number(fill_value) if dtype is None else as_dtype(dtype)
     if type(fill_value) is int and abs(fill_value) > 2**53:  # a double cannot hold it
@@ -27,12 +35,12 @@ def full(shape, fill_value, *, dtype=None, device=None):
     return native.full(shape, float(fill_value), dtype, device)
 
 
-def zeros_like(x, *, dtype=None, device=None):
+def zeros_like(x: Tensor, *, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
     """Shape, type and device of x, unless said; all elements 0."""
     return _like(native.zeros_like(x), dtype, device)
 
 
-def ones_like(x, *, dtype=None, device=None):
+def ones_like(x: Tensor, *, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
     """Shape, type and device of x, unless said; all elements 1."""
     return _like(native.ones_like(x), dtype, device)
 
@@ -40,12 +48,14 @@ def ones_like(x, *, dtype=None, device=None):
 empty_like = zeros_like
 
 
-def full_like(x, fill_value, *, dtype=None, device=None):
+def full_like(x: Tensor, fill_value: Operand, *, dtype: DTypeLike = None,
+              device: str | None = None) -> Tensor:
     """Shape, type and device of x, unless said; all elements `fill_value`."""
     return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
 
 
-def arange(start, stop=None, step=1, *, dtype=None, device=None):
+def arange(start: float, stop: float | None = None, step: float = 1, *, dtype: DTypeLike = None,
+           device: str | None = None) -> Tensor:
     """start, start + step, ... before stop; arange(n) counts from 0. int64 if all are integers."""
     if stop is None:
         start, stop = 0, start
@@ -55,7 +65,8 @@ def arange(start, stop=None, step=1, *, dtype=None, device=None):
     return native.arange(start, stop, step, as_dtype(dtype), device)
 
 
-def linspace(start, stop, num, *, dtype=None, device=None, endpoint=True):
+def linspace(start: float, stop: float, num: int, *, dtype: DTypeLike = None,
+             device: str | None = None, endpoint: bool = True) -> Tensor:
     """`num` numbers spread evenly from start to stop, which is the last one if `endpoint`."""
     dtype = float32 if dtype is None else as_dtype(dtype)
     if endpoint:
@@ -63,24 +74,27 @@ def linspace(start, stop, num, *, dtype=None, device=None, endpoint=True):
     return native.slice(native.linspace(start, stop, num + 1, dtype, device), 0, 0, num, 1)
 
 
-def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DTypeLike = None,
+        device: str | None = None) -> Tensor:
     """1 on diagonal k, else 0."""
     dtype = float32 if dtype is None else as_dtype(dtype)
     k = max(-2**62, min(k, 2**62))  # far outside either way
     return native.eye(n_rows, n_rows if n_cols is None else n_cols, k, dtype, device)
 
 
-def one_hot(indices, classes, *, dtype=None):
+def one_hot(indices: Tensor, classes: int, *, dtype: DTypeLike = None) -> Tensor:
     """[..., classes]: 1 where the last index equals the value."""
     return native.one_hot(indices, classes, float32 if dtype is None else as_dtype(dtype))
 
 
-def asarray(obj, *, dtype=None, device=None, copy=None):
+def asarray(obj: Any, *, dtype: DTypeLike = None, device: str | None = None,
+            copy: bool | None = None) -> Tensor:
     """A tensor of numbers, nested lists, or whatever has a buffer, __dlpack__ or is a tensor.
 
     Memory of others is copied, unless copy=False: then it is borrowed, must be contiguous, and
     must not be written while a tensor made of it lives.
     """
+    x: Any
     if isinstance(obj, native.Tensor):
         x = native.copy(obj) if copy else obj
     elif isinstance(obj, (list, tuple)) or type(obj) in (bool, int, float):
@@ -92,7 +106,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None):
     return _like(x, dtype, device)
 
 
-def _from_object(obj, copy, device):
+def _from_object(obj: Any, copy: bool | None, device: str | None) -> Tensor:
     try:
         memoryview(obj)
     except (TypeError, ValueError, BufferError):  # no buffer, or of a type that buffers lack
@@ -107,13 +121,14 @@ def _from_object(obj, copy, device):
     return native.tensor_from_buffer(obj, copy is not False, device)
 
 
-def tensor(data, *, dtype=None, device=None, requires_grad=False):
+def tensor(data: Any, *, dtype: DTypeLike = None, device: str | None = None,
+           requires_grad: bool = False) -> Tensor:
     """A tensor with a copy of numbers, nested lists or an array."""
     x = asarray(data, dtype=dtype, device=device, copy=True)
     return native.require_grad(x) if requires_grad else x
 
 
-def from_dlpack(x, /, *, device=None, copy=None):
+def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of another library's array, without a copy unless `copy` asks for
     one, or `device` for another place."""
     try:
@@ -131,7 +146,8 @@ def from_dlpack(x, /, *, device=None, copy=None):
     return y
 
 
-def astype(x, dtype, /, *, copy=True, device=None):
+def astype(x: Tensor, dtype: DTypeLike, /, *, copy: bool = True,
+           device: str | None = None) -> Tensor:
     """Each element converted."""
     dtype = as_dtype(dtype)
     if copy and dtype == native.dtype_of(x):
@@ -139,7 +155,7 @@ def astype(x, dtype, /, *, copy=True, device=None):
     return _like(x, dtype, device)
 
 
-def _like(x, dtype, device):
+def _like(x: Tensor, dtype: DTypeLike, device: str | None) -> Tensor:
     if dtype is not None and as_dtype(dtype) != native.dtype_of(x):
         x = native.astype(x, as_dtype(dtype))
     if device is not None and device != native.device_of(x):
@@ -147,7 +163,7 @@ def _like(x, dtype, device):
     return x
 
 
-def _dtype_of_number(value):
+def _dtype_of_number(value: Operand) -> DType:
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):
@@ -157,8 +173,9 @@ def _dtype_of_number(value):
     return as_dtype(getattr(value, "dtype", float))
 
 
-def _from_sequence(nested, dtype, device):
-    shape, flat = [], [nested]
+def _from_sequence(nested: Any, dtype: DTypeLike, device: str | None) -> Tensor:
+    shape: list[int] = []
+    flat = [nested]
     while flat and any(isinstance(item, (list, tuple)) for item in flat):
         lengths = {len(item) if isinstance(item, (list, tuple)) else -1 for item in flat}
         if len(lengths) > 1:
@@ -179,11 +196,11 @@ def _from_sequence(nested, dtype, device):
     else:  # tensors and arrays among them
         rows = [asarray(item, device=device) for item in flat]
         x = native.stack(rows, 0)
-        shape = (*shape, *x.shape[1:])
+        shape += x.shape[1:]
     return _like(native.reshape(x, shape), dtype, None)
 
 
-def _index_tensor(obj):
+def _index_tensor(obj: Any) -> Tensor:
     x = asarray(obj)
     return native.astype(x, int64) if isinstance(obj, list) and x.size == 0 else x
 

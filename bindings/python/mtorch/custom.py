@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators of your own, checkpoints, and the check of gradients."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable
+
 from . import native
 from .autograd import _is_tensor, _listed
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
 
 most_results = 256  # of a function whose number of results only its call shows
 
@@ -9,22 +16,24 @@ most_results = 256  # of a function whose number of results only its call shows
 class Context:
     """What forward() leaves for backward()."""
 
-    def __init__(self):
-        self._kept, self._inputs, self._results = (), (), ()
+    def __init__(self) -> None:
+        self._kept: tuple[Any, ...] = ()
+        self._inputs: Any = ()
+        self._results: Any = ()
 
-    def save_for_backward(self, *tensors):
+    def save_for_backward(self, *tensors: Tensor) -> None:
         """Keeps tensors; inputs and results are kept by their place, so that nothing refers to
         itself."""
         self._kept = tensors
 
     @property
-    def saved_tensors(self):
+    def saved_tensors(self) -> tuple[Any, ...]:
         """Those kept."""
         places = {"input": self._inputs, "result": self._results}
         return tuple(places[kept[0]][kept[1]] if isinstance(kept, tuple) else kept
                      for kept in self._kept)
 
-    def _remember_places(self, inputs, results):
+    def _remember_places(self, inputs: Any, results: Any) -> Any:
         def place(tensor):
             for kind, tensors in ("input", inputs), ("result", results):
                 for i, candidate in enumerate(tensors):
@@ -37,13 +46,13 @@ class Context:
 class _Call:
     """One application of a Function, as the library calls it back."""
 
-    def __init__(self, function, args):
+    def __init__(self, function: Any, args: Any) -> None:
         self.function, self.args, self.context = function, args, Context()
         self.places = [i for i, arg in enumerate(args) if _is_tensor(arg)]
         self.args = [None if _is_tensor(arg) else arg for arg in args]
         self.single = True
 
-    def forward(self, inputs):
+    def forward(self, inputs: Any) -> list[Any]:
         args = list(self.args)
         for i, x in zip(self.places, inputs):
             args[i] = x
@@ -54,7 +63,7 @@ class _Call:
         self.context._remember_places(inputs, results)
         return results
 
-    def backward(self, inputs, results, gradients):
+    def backward(self, inputs: Any, results: Any, gradients: Any) -> list[Any]:
         context = self.context
         context._inputs, context._results = inputs, results
         try:
@@ -88,14 +97,14 @@ class Function:
     None, for each argument of apply()."""
 
     @classmethod
-    def apply(cls, *args):
+    def apply(cls, *args: Any) -> Any:
         call = _Call(cls, args)
         found = native.custom_call(cls.__name__, call, [x for x in args if _is_tensor(x)],
                                    most_results)
         return found[0] if call.single else tuple(found)
 
 
-def checkpoint(function, *args):
+def checkpoint(function: Callable[..., Any], *args: Any) -> Any:
     """function(*args), whose intermediate values are not kept but computed again by backward."""
     places = [i for i, arg in enumerate(args) if _is_tensor(arg)]
     single = True
@@ -113,7 +122,8 @@ def checkpoint(function, *args):
     return found[0] if single else tuple(found)
 
 
-def gradcheck(function, inputs, *, step=1e-6, relative=1e-5, absolute=1e-7, order=1):
+def gradcheck(function: Callable[..., Any], inputs: Any, *, step: float = 1e-6,
+              relative: float = 1e-5, absolute: float = 1e-7, order: int = 1) -> bool:
     """Compares the gradients of `function`, a tensor of float64 tensors, with differences; raises
     ValueError, naming input, element and both values, when they disagree. True when not."""
     options = native.gradient_check_options()

@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data in batches: shuffled by a seed, made ready in the background, with progress."""
+from __future__ import annotations
+
 import queue
 import threading
+from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from . import native
 from .create import asarray
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
 
 
 class Dataset:
     """Items by index: a subclass defines __getitem__(i) and __len__()."""
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} defines no __getitem__()")
 
-    def __len__(self):
+    def __len__(self) -> int:
         raise NotImplementedError(f"{type(self).__name__} defines no __len__()")
 
 
@@ -25,21 +31,21 @@ class TensorDataset(Dataset):
     (tensor(2), tensor(20))
     """
 
-    def __init__(self, *tensors):
+    def __init__(self, *tensors: Any) -> None:
         self.tensors = [asarray(x) for x in tensors]
         lengths = sorted({len(x) for x in self.tensors})
         if len(lengths) != 1:
             raise ValueError(f"TensorDataset: tensors of the lengths {lengths}")
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         rows = tuple(x[index] for x in self.tensors)
         return rows if len(rows) > 1 else rows[0]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.tensors[0])
 
 
-def collate(items):
+def collate(items: Any) -> Any:
     """Items of one form, tensors, numbers, tuples or dictionaries of them, as one batch of it."""
     first = items[0]
     if isinstance(first, (tuple, list)):
@@ -55,9 +61,9 @@ class DataLoader:
     """The batches of a dataset, again at each iteration.
 
     With `shuffle` the order is drawn anew each time from a generator of the loader's own, which
-    `seed` starts: the same epochs at every run, whatever else draws. With `prefetch` so many batches
-    are made ready by a thread of their own. `drop_last` leaves a smaller last batch out; `progress`
-    shows a line by tqdm, when that is installed; `collate` puts items together.
+    `seed` starts: the same epochs at every run, whatever else draws. With `prefetch` so many
+    batches are made ready by a thread of their own. `drop_last` leaves a smaller last batch out;
+    `progress` shows a line by tqdm, when that is installed; `collate` puts items together.
 
     >>> import mtorch as mt
     >>> loader = mt.data.DataLoader(mt.data.TensorDataset(mt.arange(5)), batch_size=2)
@@ -65,8 +71,9 @@ class DataLoader:
     ([[0, 1], [2, 3], [4]], 3)
     """
 
-    def __init__(self, dataset, batch_size=1, shuffle=False, seed=0, drop_last=False, prefetch=0,
-                 progress=False, collate=collate):
+    def __init__(self, dataset: Dataset, batch_size: int = 1, shuffle: bool = False, seed: int = 0,
+                 drop_last: bool = False, prefetch: int = 0, progress: bool = False,
+                 collate: Callable[[list[Any]], Any] = collate) -> None:
         if batch_size < 1:
             raise ValueError(f"DataLoader: batch_size {batch_size}")
         self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
@@ -74,11 +81,11 @@ class DataLoader:
         self.collate = collate
         self._generator = native.generator_new(seed)
 
-    def __len__(self):
+    def __len__(self) -> int:
         count = len(self.dataset)
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
-    def _order(self):
+    def _order(self) -> Any:
         count = len(self.dataset)
         if not self.shuffle:
             return native.arange(0, count, 1, native.MT_I64, "cpu")
@@ -88,7 +95,7 @@ class DataLoader:
         finally:
             native.generator_use(None)
 
-    def _batches(self, order):
+    def _batches(self, order: Tensor) -> Iterator[Any]:
         rows = None if isinstance(self.dataset, TensorDataset) else order.tolist()
         for i in range(len(self)):
             part = slice(i * self.batch_size, (i + 1) * self.batch_size)
@@ -97,7 +104,7 @@ class DataLoader:
             else:
                 yield self.collate([self.dataset[row] for row in rows[part]])
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         order = self._order()
         order.eval()
         batches = self._batches(order)
@@ -105,16 +112,17 @@ class DataLoader:
             batches = _in_background(batches, self.prefetch)
         if self.progress:
             try:
-                from tqdm import tqdm
+                from tqdm import tqdm  # type: ignore[import-untyped]
             except ImportError:
                 return batches
             return iter(tqdm(batches, total=len(self), leave=False))
         return batches
 
 
-def _in_background(items, most):
+def _in_background(items: Any, most: int) -> Iterator[Any]:
     """The same items, made by another thread, which is at most so many ahead."""
-    ready, ended = queue.Queue(most), threading.Event()
+    ready: queue.Queue[Any] = queue.Queue(most)
+    ended = threading.Event()
     nothing = object()
 
     def put(item):
@@ -151,7 +159,7 @@ def _in_background(items, most):
         thread.join()
 
 
-def _compute(item):
+def _compute(item: Any) -> None:
     """Computes the tensors of an item, so that the thread that takes it need not."""
     if isinstance(item, native.Tensor):
         native.eval(item)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Element types, and the Array API's questions about them."""
+from __future__ import annotations
+
 import builtins
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from . import native
 
@@ -19,23 +21,23 @@ class DType(int):
     itemsize: int
     kind: str
 
-    def __new__(cls, code):
+    def __new__(cls, code: int) -> DType:
         self = super().__new__(cls, code)
         self.name = native.dtype_name(code)
         self.itemsize = native.dtype_size(code)
         self.kind = "b" if self.name == "bool" else {"u": "u", "i": "i"}.get(self.name[0], "f")
         return self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"mtorch.{self.name}"
 
     __str__ = __repr__
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return as_dtype, (self.name,)
 
     @property
-    def is_floating(self):
+    def is_floating(self) -> bool:
         """Whether it is a float."""
         return self.kind == "f"
 
@@ -45,10 +47,10 @@ class ComplexDType:
 
     kind = "c"
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"mtorch.{self.name}"
 
 
@@ -68,7 +70,7 @@ by_name = {d.name: d for d in by_code.values()}
 by_type = {bool: bool_, int: int64, float: float32}
 
 
-def as_dtype(dtype):
+def as_dtype(dtype: Any) -> DType:
     """The element type that is meant: one of ours, a name, NumPy's, or bool, int, float."""
     if isinstance(dtype, DType):
         return dtype
@@ -76,7 +78,7 @@ def as_dtype(dtype):
         return by_type[dtype]
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(
         dtype, "__name__", None)
-    found = by_name.get("bool" if name == "bool_" else name)
+    found = by_name.get("bool" if name == "bool_" else str(name))
     if found is None:
         if str(name).startswith("complex"):
             raise TypeError(f"{name}: there are no complex numbers here")
@@ -84,13 +86,13 @@ def as_dtype(dtype):
     return found
 
 
-def _dtype_of(x):
+def _dtype_of(x: Any) -> DType:
     return by_code[native.dtype_of(x)] if isinstance(x, native.Tensor) else as_dtype(x)
 
 
 # ------------------------------------------------------------------------------- Questions
 
-def promote_types(a, b):
+def promote_types(a: Any, b: Any) -> DType:
     """The type in which an operator of both works.
 
     >>> import mtorch as mt
@@ -100,7 +102,7 @@ def promote_types(a, b):
     return by_code[native.promote_types(as_dtype(a), as_dtype(b))]
 
 
-def result_type(*arrays_and_dtypes):
+def result_type(*arrays_and_dtypes: Any) -> DType:
     """The type in which an operator of them all works: tensors, types and Python numbers, which
     take the type of the others when it can hold them.
 
@@ -126,7 +128,7 @@ def result_type(*arrays_and_dtypes):
     return found
 
 
-def can_cast(from_, to, /):
+def can_cast(from_: Any, to: Any, /) -> bool:
     """Whether every value of a type, or of a tensor's, has a place in the type `to`, by the rules
     of promotion."""
     from_, to = _dtype_of(from_), as_dtype(to)
@@ -140,7 +142,7 @@ _KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral
           "real floating": "f", "complex floating": "c", "numeric": "iufc"}
 
 
-def isdtype(dtype, kind):
+def isdtype(dtype: DType | ComplexDType, kind: Any) -> bool:
     """Whether a type is of a kind: another type, a name of the Array API as "integral", or one of
     several in a tuple.
 
@@ -181,7 +183,7 @@ class IntegerInfo(NamedTuple):
 _FLOATS = {"float16": (10, 15), "bfloat16": (7, 127), "float32": (23, 127), "float64": (52, 1023)}
 
 
-def finfo(type, /):
+def finfo(type: Any, /) -> FloatInfo:
     """Bits, distance from 1 to the next number, and range of a float type or a tensor of it."""
     dtype = _dtype_of(type)
     if dtype.kind != "f":
@@ -192,7 +194,7 @@ def finfo(type, /):
                      math.ldexp(1, 1 - exponent), dtype)
 
 
-def iinfo(type, /):
+def iinfo(type: Any, /) -> IntegerInfo:
     """Bits and range of an integer type or a tensor of it."""
     dtype = _dtype_of(type)
     if dtype.kind not in "iu":

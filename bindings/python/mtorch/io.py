@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of tensors: safetensors, NumPy's, IDX. The name's ending says which."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Mapping
+
 from . import native
 from .dtypes import float32
+from ._types import Path
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
 
 
-def collection(tensors):
+def collection(tensors: Mapping[str, Tensor]) -> Any:
     """A collection of the library that holds the tensors of a dictionary."""
     parameters = native.parameters_new(float32, None)
     for name, tensor in tensors.items():
@@ -12,12 +20,12 @@ def collection(tensors):
     return parameters
 
 
-def _dictionary(parameters):
+def _dictionary(parameters: Any) -> dict[str, Tensor]:
     return {native.parameters_name(parameters, i): native.parameters_tensor(parameters, i)
             for i in range(native.parameters_count(parameters))}
 
 
-def save(tensors, path, compress=False):
+def save(tensors: Any, path: Path, compress: bool = False) -> None:
     """Writes a dictionary of tensors to a .safetensors or .npz file, or one tensor to a .npy file.
     The file appears whole under its name, or the old one stays."""
     path = str(path)
@@ -31,7 +39,7 @@ def save(tensors, path, compress=False):
         raise ValueError(f"{path}: files end in .safetensors, .npy or .npz")
 
 
-def load(path, device=None):
+def load(path: Path, device: str | None = None) -> Any:
     """Reads a .safetensors or .npz file as a dictionary, a .npy file or, by any other name, an IDX
     file (as MNIST's, plain or gzip) as a tensor."""
     path = str(path)

@@ -1,13 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers over parameters, clipping, and learning rates as functions of the step."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Iterable
+
 from . import native
-from .native import schedule_cosine, schedule_one_cycle, schedule_step, schedule_warmup  # noqa: F401
+from .native import (  # noqa: F401
+    schedule_cosine, schedule_one_cycle, schedule_step, schedule_warmup)
+from ._types import Path
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
 
 
 class Optimizer:
     """An update rule and its state, for tensors that require a gradient."""
 
-    def __init__(self, parameters, make, lr, options, **values):
+    def __init__(self, parameters: Iterable[Tensor], make: Any, lr: float, options: Any,
+                 **values: Any) -> None:
         self.parameters = list(parameters)
         if not self.parameters:
             raise ValueError(f"{type(self).__name__}: no parameters")
@@ -21,38 +31,38 @@ class Optimizer:
                 native.set_requires_grad(parameter, False)
         self._handle = make(self._collection, lr, options)
 
-    def step(self):
+    def step(self) -> None:
         """Updates the parameters once; leaves gradients as they are."""
         native.optimizer_step(self._handle)
 
-    def zero_grad(self):
+    def zero_grad(self) -> None:
         """Removes the gradients of all parameters."""
         native.parameters_zero_grad(self._collection)
 
-    def clip_grad_norm(self, max_norm):
+    def clip_grad_norm(self, max_norm: float) -> Tensor:
         """Scales all gradients so that their norm as one vector is at most max_norm; returns what
         it was, as a tensor."""
         return native.clip_grad_norm(self._collection, max_norm)
 
     @property
-    def lr(self):
+    def lr(self) -> float:
         """The learning rate; traced steps follow it too."""
         return native.optimizer_learning_rate(self._handle)
 
     @lr.setter
-    def lr(self, lr):
+    def lr(self, lr: float) -> None:
         native.optimizer_set_learning_rate(self._handle, lr)
 
     @property
-    def steps(self):
+    def steps(self) -> int:
         """How many steps it has taken."""
         return native.optimizer_steps(self._handle)
 
-    def save(self, path):
+    def save(self, path: Path) -> None:
         """Writes state, step and learning rate to a safetensors file."""
         native.optimizer_save(self._handle, str(path))
 
-    def load(self, path):
+    def load(self, path: Path) -> None:
         """Reads them back; nothing changes unless all fit."""
         native.optimizer_load(self._handle, str(path))
 
@@ -60,8 +70,8 @@ class Optimizer:
 class SGD(Optimizer):
     """Gradient descent, with momentum, Nesterov's too, and weight decay."""
 
-    def __init__(self, parameters, lr, momentum=0.0, dampening=0.0, weight_decay=0.0,
-                 nesterov=False):
+    def __init__(self, parameters: Iterable[Tensor], lr: float, momentum: float = 0.0,
+                 dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False) -> None:
         super().__init__(parameters, native.optimizer_sgd, lr, native.sgd_options(),
                          momentum=momentum, dampening=dampening, weight_decay=weight_decay,
                          nesterov=nesterov)
@@ -70,7 +80,9 @@ class SGD(Optimizer):
 class Adam(Optimizer):
     """Adam (Kingma and Ba, 2015)."""
 
-    def __init__(self, parameters, lr=1e-3, betas=(0.9, 0.999), epsilon=1e-8, weight_decay=0.0):
+    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3,
+                 betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8,
+                 weight_decay: float = 0.0) -> None:
         super().__init__(parameters, native.optimizer_adam, lr, native.adam_options(),
                          beta1=betas[0], beta2=betas[1], epsilon=epsilon,
                          weight_decay=weight_decay)
@@ -79,7 +91,9 @@ class Adam(Optimizer):
 class AdamW(Optimizer):
     """Adam with decoupled weight decay (Loshchilov and Hutter, 2019)."""
 
-    def __init__(self, parameters, lr=1e-3, betas=(0.9, 0.999), epsilon=1e-8, weight_decay=0.01):
+    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3,
+                 betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8,
+                 weight_decay: float = 0.01) -> None:
         super().__init__(parameters, native.optimizer_adamw, lr, native.adam_options(),
                          beta1=betas[0], beta2=betas[1], epsilon=epsilon,
                          weight_decay=weight_decay)
@@ -88,8 +102,8 @@ class AdamW(Optimizer):
 class RMSprop(Optimizer):
     """RMSProp (Hinton, 2012)."""
 
-    def __init__(self, parameters, lr=1e-2, smoothing=0.99, epsilon=1e-8, momentum=0.0,
-                 weight_decay=0.0):
+    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-2, smoothing: float = 0.99,
+                 epsilon: float = 1e-8, momentum: float = 0.0, weight_decay: float = 0.0) -> None:
         super().__init__(parameters, native.optimizer_rmsprop, lr, native.rmsprop_options(),
                          smoothing=smoothing, epsilon=epsilon, momentum=momentum,
                          weight_decay=weight_decay)
@@ -98,7 +112,8 @@ class RMSprop(Optimizer):
 class Adagrad(Optimizer):
     """Adagrad (Duchi, Hazan and Singer, 2011)."""
 
-    def __init__(self, parameters, lr=1e-2, epsilon=1e-10, initial=0.0, weight_decay=0.0):
+    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-2, epsilon: float = 1e-10,
+                 initial: float = 0.0, weight_decay: float = 0.0) -> None:
         super().__init__(parameters, native.optimizer_adagrad, lr, native.adagrad_options(),
                          epsilon=epsilon, initial=initial, weight_decay=weight_decay)
 
@@ -110,15 +125,15 @@ class Schedule:
     >>> import mtorch as mt
     >>> optimizer = mt.optim.SGD([mt.ones(1).requires_grad_()], lr=1.0)
     >>> schedule = mt.optim.StepSchedule(optimizer, every=2, factor=0.1)
-    >>> [schedule.step() for _ in range(4)]
+    >>> [round(schedule.step(), 6) for _ in range(4)]
     [1.0, 0.1, 0.1, 0.01]
     """
 
-    def __init__(self, optimizer, schedule):
+    def __init__(self, optimizer: Optimizer, schedule: Callable[[int], float]) -> None:
         self.optimizer, self.schedule, self.steps = optimizer, schedule, 0
         optimizer.lr = schedule(0)
 
-    def step(self):
+    def step(self) -> float:
         """Goes on by one step; the rate from now on."""
         self.steps += 1
         self.optimizer.lr = lr = self.schedule(self.steps)
@@ -128,7 +143,7 @@ class Schedule:
 class StepSchedule(Schedule):
     """Falls by a factor at regular times."""
 
-    def __init__(self, optimizer, every, factor=0.1):
+    def __init__(self, optimizer: Optimizer, every: int, factor: float = 0.1) -> None:
         lr = optimizer.lr
         super().__init__(optimizer, lambda step: schedule_step(lr, step, every, factor))
 
@@ -136,7 +151,8 @@ class StepSchedule(Schedule):
 class CosineSchedule(Schedule):
     """Rises evenly for `warmup` steps, then falls along half a cosine to `lowest` at `steps`."""
 
-    def __init__(self, optimizer, steps, lowest=0.0, warmup=0):
+    def __init__(self, optimizer: Optimizer, steps: int, lowest: float = 0.0,
+                 warmup: int = 0) -> None:
         lr = optimizer.lr
 
         def rate(step):
@@ -149,6 +165,6 @@ class CosineSchedule(Schedule):
 class OneCycleSchedule(Schedule):
     """Up to the optimizer's rate and down again within `steps`."""
 
-    def __init__(self, optimizer, steps):
+    def __init__(self, optimizer: Optimizer, steps: int) -> None:
         lr = optimizer.lr
         super().__init__(optimizer, lambda step: schedule_one_cycle(lr, step, steps))

@@ -1,44 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random numbers that depend on seed and position alone. Each thread has a generator."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from . import native
 from .dtypes import as_dtype, bool_, float32, int64
+from ._types import DTypeLike, Shape
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
 
 
-def seed(seed):
+def seed(seed: int) -> None:
     """Restarts this thread's generator."""
     native.seed(seed)
 
 
-def get_state():
+def get_state() -> tuple[int, int]:
     """Key and counter of this thread's generator, to go on from later."""
     return native.generator_get_state(None)
 
 
-def set_state(state):
+def set_state(state: tuple[int, int]) -> None:
     """Goes on from a state that get_state() gave."""
     native.generator_set_state(None, *state)
 
 
-def uniform(shape=(), low=0.0, high=1.0, *, dtype=float32, device=None):
+def uniform(shape: Shape = (), low: float = 0.0, high: float = 1.0, *, dtype: DTypeLike = float32,
+            device: str | None = None) -> Tensor:
     """Floats uniform in [low, high)."""
     return native.uniform(shape, low, high, as_dtype(dtype), device)
 
 
-def normal(shape=(), mean=0.0, deviation=1.0, *, dtype=float32, device=None):
+def normal(shape: Shape = (), mean: float = 0.0, deviation: float = 1.0, *,
+           dtype: DTypeLike = float32, device: str | None = None) -> Tensor:
     """Floats of the normal distribution."""
     return native.normal(shape, mean, deviation, as_dtype(dtype), device)
 
 
-def integers(low, high, shape=(), *, dtype=int64, device=None):
+def integers(low: int, high: int, shape: Shape = (), *, dtype: DTypeLike = int64,
+             device: str | None = None) -> Tensor:
     """Integers uniform in [low, high)."""
     return native.integers(shape, low, high, as_dtype(dtype), device)
 
 
-def bernoulli(shape, probability, *, dtype=bool_, device=None):
+def bernoulli(shape: Shape, probability: float, *, dtype: DTypeLike = bool_,
+              device: str | None = None) -> Tensor:
     """1 with the given probability, else 0."""
     return native.bernoulli(shape, probability, as_dtype(dtype), device)
 
 
-def permutation(n, *, device=None):
+def permutation(n: int, *, device: str | None = None) -> Tensor:
     """The numbers 0 to n - 1 in random order."""
     return native.permutation(n, device)

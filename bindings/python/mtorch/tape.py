@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tape: what was computed, node by node."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from . import native
 from .autograd import _is_tensor, _listed
 from .dtypes import by_code
+from ._types import Path
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
 
 
 class Node:
     """One node of a tape."""
 
-    def __init__(self, tape, index):
+    def __init__(self, tape: Tape, index: int) -> None:
         self._tape, self.index = tape, index
 
     operator = property(lambda self: native.tape_operator(self._tape._handle, self.index))
@@ -17,12 +25,12 @@ class Node:
     tensor = property(lambda self: native.tape_tensor(self._tape._handle, self.index))
 
     @property
-    def inputs(self):
+    def inputs(self) -> tuple[Node, ...]:
         """The nodes that this one reads."""
         return tuple(Node(self._tape, i)
                      for i in native.tape_node_inputs(self._tape._handle, self.index))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         read = ", ".join(f"%{node.index}" for node in self.inputs)
         return f"%{self.index} = {self.operator}({read})  {self.dtype.name}{list(self.shape)}"
 
@@ -30,52 +38,52 @@ class Node:
 class Tape:
     """A record of the operators called inside `with Tape() as tape:`; a sequence of nodes."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._handle = None
 
-    def __enter__(self):
+    def __enter__(self) -> Tape:
         self._handle = native.tape_begin()
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         native.tape_end(self._handle)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return native.tape_length(self._handle)
 
-    def __getitem__(self, i):
+    def __getitem__(self, i: int) -> Node:
         if not -len(self) <= i < len(self):
             raise IndexError(f"node {i} of a tape of {len(self)}")
         return Node(self, i % len(self))
 
-    def find(self, x):
+    def find(self, x: Tensor) -> Node | None:
         """The node whose value x has; None when the tape does not hold it."""
         i = native.tape_find(self._handle, x)
         return None if i < 0 else Node(self, i)
 
-    def gradient(self, output, inputs):
+    def gradient(self, output: Tensor, inputs: Any) -> Any:
         """The gradients of sum(output) to each input, whether or not it requires one."""
         found = native.tape_gradients(self._handle, output, _listed(inputs))
         return found[0] if _is_tensor(inputs) else tuple(found)
 
-    def replay(self, inputs, replacements, outputs):
-        """The new values of `outputs` when the operators run again with other values for `inputs`."""
+    def replay(self, inputs: Any, replacements: Any, outputs: Any) -> Any:
+        """The new values of `outputs` when the operators run again on other values of `inputs`."""
         found = native.tape_again(self._handle, _listed(inputs), _listed(replacements),
                                   _listed(outputs))
         return found[0] if _is_tensor(outputs) else tuple(found)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return native.tape_to_string(self._handle)
 
-    def dot(self):
+    def dot(self) -> str:
         """The tape for Graphviz."""
         return native.tape_to_dot(self._handle)
 
-    def _repr_svg_(self):
+    def _repr_svg_(self) -> str | None:
         from .tracing import svg_of
         return svg_of(self.dot())
 
-    def draw(self, path):
+    def draw(self, path: Path) -> None:
         """Draws the tape to a file by Graphviz; the name's ending says how (.svg, .png, .pdf)."""
         import subprocess
         subprocess.run(["dot", f"-T{str(path).rpartition('.')[2]}", "-o", str(path)],

@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that are recorded once and replayed, and explanations of what was fused."""
+from __future__ import annotations
+
 import functools
 import subprocess
 import warnings
+from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from . import native
 from .autograd import _is_tensor
 from .create import asarray
+from ._types import Operand
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
 
 
-def _flatten(value, tensors):
+def _flatten(value: Operand, tensors: list[Tensor]) -> Any:
     """The form of nested tuples, lists and dictionaries; their tensors are appended."""
     if _is_tensor(value):
         tensors.append(value)
@@ -18,13 +25,13 @@ def _flatten(value, tensors):
         return type(value).__name__, tuple(_flatten(item, tensors) for item in value)
     if isinstance(value, dict):
         return "dict", tuple((key, _flatten(value[key], tensors)) for key in value)
-    if hasattr(value, "__array_interface__") and getattr(value, "ndim", 0):  # NumPy's
+    if hasattr(value, "__array_interface__") and getattr(value, "ndim", False):  # NumPy's
         tensors.append(asarray(value))
         return "tensor"
     return "constant", type(value), value
 
 
-def _unflatten(form, tensors):
+def _unflatten(form: Any, tensors: Iterator[Tensor]) -> Any:
     if form == "tensor":
         return next(tensors)
     kind, *parts = form
@@ -41,15 +48,15 @@ class _Recorded:
 
     most = 1 << 16  # results of a first call, whose number is not known before
 
-    def __init__(self, function, form):
+    def __init__(self, function: Callable[..., Any], form: Any) -> None:
         self.function, self.form = function, form
         self.result_form, self.count = None, self.most
         self._callback = self.call  # the handle only borrows it
         self.handle = native.trace_function(self._callback)
 
-    def call(self, *tensors):
+    def call(self, *tensors: Any) -> list[Tensor]:
         args, kwargs = _unflatten(self.form, iter(tensors))
-        results = []
+        results: list[Tensor] = []
         form = _flatten(self.function(*args, **kwargs), results)
         if self.result_form is not None and form != self.result_form:
             raise ValueError("trace: the function returns other things for other shapes")
@@ -66,13 +73,15 @@ class Trace:
 
     many = 64  # recordings for other constants alone, at which a warning is due
 
-    def __init__(self, function, static=()):
+    def __init__(self, function: Callable[..., Any], static: Any = ()) -> None:
         functools.update_wrapper(self, function)
-        self._function, self._recorded, self._latest = function, {}, None
+        self._function = function
+        self._recorded: dict[Any, _Recorded] = {}
+        self._latest: _Recorded | None = None
         self._static = (static,) if isinstance(static, (int, str)) else tuple(static)
 
-    def __call__(self, *args, **kwargs):
-        tensors = []
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        tensors: list[Tensor] = []
         if self._static:
             form = ("tuple", (
                 ("tuple", tuple(("constant", type(arg), arg) if i in self._static
@@ -89,21 +98,22 @@ class Trace:
         if recorded is None:
             recorded = self._recorded[form] = _Recorded(self._function, form)
             if len(self._recorded) == self.many:
-                warnings.warn(f"trace: {self.__name__} was recorded for {self.many} different "
-                              "constants; give numbers that change as tensors", stacklevel=2)
+                name = getattr(self, "__name__", "a function")
+                warnings.warn(f"trace: {name} was recorded for {self.many} different constants; "
+                              "give numbers that change as tensors", stacklevel=2)
         self._latest = recorded
         results = native.trace_call(recorded.handle, tensors, recorded.count)
         return _unflatten(recorded.result_form, iter(results))
 
-    def __get__(self, instance, owner=None):
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     @property
-    def count(self):
+    def count(self) -> int:
         """How many recordings there are."""
         return sum(native.trace_count(recorded.handle) for recorded in self._recorded.values())
 
-    def explain(self, dot=False):
+    def explain(self, dot: bool = False) -> Any:
         """What the latest recording runs as one group, and why not more: see explain()."""
         if self._latest is None:
             raise ValueError("explain: the trace has recorded nothing yet")
@@ -113,7 +123,7 @@ class Trace:
         return Explanation(native.explain_trace(handle), native.explain_trace_dot(handle))
 
 
-def trace(function=None, *, static=()):
+def trace(function: Callable[..., Any] | None = None, *, static: Any = ()) -> Any:
     """A decorator: the function is recorded once for each form, shape and type of its arguments,
     and replayed after that.
 
@@ -145,19 +155,19 @@ class Explanation(str):
 
     dot: str
 
-    def __new__(cls, text, dot):
+    def __new__(cls, text: str, dot: str) -> Explanation:
         self = super().__new__(cls, text)
         self.dot = dot
         return self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return str(self)
 
-    def _repr_svg_(self):
+    def _repr_svg_(self) -> str | None:
         return svg_of(self.dot)
 
 
-def svg_of(dot):
+def svg_of(dot: str) -> str | None:
     """A graph drawn by Graphviz, None when that is not installed."""
     try:
         return subprocess.run(["dot", "-Tsvg"], input=dot, capture_output=True, text=True,
@@ -166,7 +176,7 @@ def svg_of(dot):
         return None
 
 
-def explain(x, dot=False):
+def explain(x: Any, dot: bool = False) -> Any:
     """What a read of the tensor x would run as one group now, the bytes it moves, and the reason
     for each edge that is not fused; as an Explanation, or the text for Graphviz. Also of a traced
     function."""

@@ -2,6 +2,7 @@
 """What other libraries and the interpreter ask of an array: buffers, copies, processes, signals."""
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -59,6 +60,10 @@ def test_dlpack_keywords():
 
 def test_torch():
     torch = pytest.importorskip("torch")
+    try:
+        torch.zeros(1).numpy()
+    except RuntimeError:
+        pytest.skip("a PyTorch for another NumPy")
     x = mt.asarray([[1.0, 2.0], [3.0, 4.0]])
     y = torch.from_dlpack(x)
     assert y.tolist() == x.tolist() and y.data_ptr() == torch.from_dlpack(x).data_ptr()
@@ -127,6 +132,7 @@ def test_reprs_are_numpys():
         if array.size:  # NumPy's word for float64 and int64 is none
             found, pad = repr(mt.asarray(array)).replace("tensor(", " array("), " " * 7
             expected = repr(array).replace("\n      ", "\n       ")
+            expected = re.sub(r",\s+shape=\([^)]*\)", "", expected)  # of NumPy 2
             if array.dtype == np.float64:
                 found = found.rpartition(",")[0].rstrip() + ")"
             assert " ".join(found.split()) == " ".join(expected.split())

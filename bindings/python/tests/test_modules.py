@@ -52,7 +52,8 @@ def test_freezing():
     optimizer = mt.optim.SGD(network.parameters(), lr=1.0)
     mt.sum(mt.square(network(mt.asarray([[1.0, 2.0], [3.0, 5.0]])) + 1)).backward()
     optimizer.step()
-    changed = {name for name, value in network.state_dict().items() if value.tolist() != before[name]}
+    changed = {name for name, value in network.state_dict().items()
+               if value.tolist() != before[name]}
     assert changed == {"2.weight", "2.bias", "1.running_mean", "1.running_var"}
     network.requires_grad_()
     assert all(parameter.requires_grad for parameter in network.parameters())

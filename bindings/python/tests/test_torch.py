@@ -7,6 +7,10 @@ import mtorch as mt
 from mtorch import nn, optim
 
 torch = pytest.importorskip("torch")
+try:
+    torch.zeros(1).numpy()
+except RuntimeError:
+    pytest.skip("a PyTorch for another NumPy", allow_module_level=True)
 
 rng = np.random.default_rng(0)
 
@@ -165,7 +169,7 @@ def test_schedules():
         found = [ours.lr]
         for _ in range(steps):
             schedule.step()
-            found.append(ours.lr if isinstance(ours, optim.Optimizer) else ours.param_groups[0]["lr"])
+            found.append(ours.lr)
         return found
 
     def pair():

@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Activations as modules."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .. import functions, native
 from .module import Module
+from .._types import Operand
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
 
 
 class _Activation(Module):
@@ -9,7 +17,7 @@ class _Activation(Module):
 
     function = staticmethod(native.relu)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return self.function(x)
 
 
@@ -52,48 +60,48 @@ class Softplus(_Activation):
 class GELU(Module):
     """gelu(), or with approximate="tanh" its approximation."""
 
-    def __init__(self, approximate="none"):
+    def __init__(self, approximate: str = "none") -> None:
         self.approximate = approximate
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return functions.gelu(x, self.approximate)
 
 
 class LeakyReLU(Module):
     """leaky_relu()."""
 
-    def __init__(self, slope=0.01):
+    def __init__(self, slope: Operand = 0.01) -> None:
         self.slope = slope
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return native.leaky_relu(x, self.slope)
 
 
 class ELU(Module):
     """elu()."""
 
-    def __init__(self, alpha=1.0):
+    def __init__(self, alpha: float = 1.0) -> None:
         self.alpha = alpha
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return native.elu(x, self.alpha)
 
 
 class Softmax(Module):
     """softmax() along an axis."""
 
-    def __init__(self, axis=-1):
+    def __init__(self, axis: int = -1) -> None:
         self.axis = axis
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return native.softmax(x, self.axis)
 
 
 class LogSoftmax(Module):
     """log_softmax() along an axis."""
 
-    def __init__(self, axis=-1):
+    def __init__(self, axis: int = -1) -> None:
         self.axis = axis
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return native.log_softmax(x, self.axis)

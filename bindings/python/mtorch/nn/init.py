@@ -1,48 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
 """Initialisers: each binds a tensor to fresh values and returns it."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .. import native
 
+if TYPE_CHECKING:
+    from .._tensor import Tensor
 
-def uniform_(x, low=0.0, high=1.0):
+
+def uniform_(x: Tensor, low: float = 0.0, high: float = 1.0) -> Tensor:
     """Uniform in [low, high)."""
-    return native.init_uniform(x, low, high) or x
+    native.init_uniform(x, low, high)
+    return x
 
 
-def normal_(x, mean=0.0, deviation=1.0):
+def normal_(x: Tensor, mean: float = 0.0, deviation: float = 1.0) -> Tensor:
     """Of the normal distribution."""
-    return native.init_normal(x, mean, deviation) or x
+    native.init_normal(x, mean, deviation)
+    return x
 
 
-def zeros_(x):
+def zeros_(x: Tensor) -> Tensor:
     """All 0."""
-    return native.init_uniform(x, 0, 0) or x
+    native.init_uniform(x, 0, 0)
+    return x
 
 
-def xavier_uniform_(x, gain=1.0):
+def xavier_uniform_(x: Tensor, gain: float = 1.0) -> Tensor:
     """Uniform, for layers that neither grow nor shrink (Glorot and Bengio, 2010)."""
-    return native.init_xavier_uniform(x, gain) or x
+    native.init_xavier_uniform(x, gain)
+    return x
 
 
-def xavier_normal_(x, gain=1.0):
+def xavier_normal_(x: Tensor, gain: float = 1.0) -> Tensor:
     """Normal, as xavier_uniform_()."""
-    return native.init_xavier_normal(x, gain) or x
+    native.init_xavier_normal(x, gain)
+    return x
 
 
-def kaiming_uniform_(x, slope=0.0):
+def kaiming_uniform_(x: Tensor, slope: float = 0.0) -> Tensor:
     """Uniform, for layers before relu or leaky relu of that slope (He and others, 2015)."""
-    return native.init_kaiming_uniform(x, slope) or x
+    native.init_kaiming_uniform(x, slope)
+    return x
 
 
-def kaiming_normal_(x, slope=0.0):
+def kaiming_normal_(x: Tensor, slope: float = 0.0) -> Tensor:
     """Normal, as kaiming_uniform_()."""
-    return native.init_kaiming_normal(x, slope) or x
+    native.init_kaiming_normal(x, slope)
+    return x
 
 
-def orthogonal_(x, gain=1.0):
+def orthogonal_(x: Tensor, gain: float = 1.0) -> Tensor:
     """A random matrix with orthonormal rows or columns, times gain."""
-    return native.init_orthogonal(x, gain) or x
+    native.init_orthogonal(x, gain)
+    return x
 
 
-def ones_(x):
+def ones_(x: Tensor) -> Tensor:
     """All 1."""
-    return native.init_uniform(x, 1, 1) or x
+    native.init_uniform(x, 1, 1)
+    return x

@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules over the library's layers."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Iterator
+
 from .. import native
 from ..dtypes import as_dtype, float32
 from .functional import _conv_options, _pair
 from .module import Module
+from .._types import DTypeLike, Operand, Shape
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
 
 
 class _Layer(Module):
     """A module over one layer of the library, whose tensors are its attributes."""
 
-    def __init__(self, make, *args, dtype=None, device=None, name="layer"):
+    def __init__(self, make: Callable[..., Any], *args: Any, dtype: DTypeLike = None,
+                 device: str | None = None, name: str | None = "layer") -> None:
         self._parameters = native.parameters_new(float32 if dtype is None else as_dtype(dtype),
                                                  device)
         named = () if name is None else (name,)
@@ -19,13 +28,13 @@ class _Layer(Module):
         self._places = {native.parameters_name(self._parameters, i).partition(".")[2]: i
                         for i in range(native.parameters_count(self._parameters))}
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         places = self.__dict__.get("_places", {})
         if name not in places:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         return native.parameters_tensor(self._parameters, places[name])
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Operand) -> Any:
         """A tensor of the layer takes the value of another; it stays the same parameter."""
         if name not in self.__dict__.get("_places", ()):
             return super().__setattr__(name, value)
@@ -35,33 +44,35 @@ class _Layer(Module):
         finally:
             native.set_grad_mode(before)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return native.apply(self._layer, x)
 
-    def _own_tensors(self):
+    def _own_tensors(self) -> Iterator[Any]:
         for name, i in self._places.items():
             yield (name, native.parameters_tensor(self._parameters, i),
                    native.parameters_is_buffer(self._parameters, i))
 
-    def train(self, mode=True):
+    def train(self, mode: bool = True) -> Any:
         native.parameters_set_training(self._parameters, mode)
         return super().train(mode)
 
-    def _describe(self):
+    def _describe(self) -> str:
         return self._text
 
 
 class Linear(_Layer):
     """x weight^T + bias."""
 
-    def __init__(self, in_features, out_features, bias=True, **where):
+    def __init__(self, in_features: int, out_features: int, bias: bool = True,
+                 **where: Any) -> None:
         super().__init__(native.layer_linear, in_features, out_features, bias, **where)
 
 
 class Conv1d(_Layer):
     """conv1d() with weights; options: stride, padding, dilation, groups, bias."""
 
-    def __init__(self, in_channels, out_channels, kernel, dtype=None, device=None, **options):
+    def __init__(self, in_channels: int, out_channels: int, kernel: int, dtype: DTypeLike = None,
+                 device: str | None = None, **options: Any) -> None:
         super().__init__(native.layer_conv1d, in_channels, out_channels, kernel,
                          _conv_options(**options), dtype=dtype, device=device)
 
@@ -69,7 +80,8 @@ class Conv1d(_Layer):
 class Conv2d(_Layer):
     """conv2d() with weights; options: stride, padding, dilation, groups, bias."""
 
-    def __init__(self, in_channels, out_channels, kernel, dtype=None, device=None, **options):
+    def __init__(self, in_channels: int, out_channels: int, kernel: Any, dtype: DTypeLike = None,
+                 device: str | None = None, **options: Any) -> None:
         super().__init__(native.layer_conv2d, in_channels, out_channels, *_pair(kernel),
                          _conv_options(**options), dtype=dtype, device=device)
 
@@ -77,7 +89,8 @@ class Conv2d(_Layer):
 class ConvTranspose1d(_Layer):
     """conv_transpose1d() with weights; options as Conv1d's, and output_padding."""
 
-    def __init__(self, in_channels, out_channels, kernel, dtype=None, device=None, **options):
+    def __init__(self, in_channels: int, out_channels: int, kernel: int, dtype: DTypeLike = None,
+                 device: str | None = None, **options: Any) -> None:
         super().__init__(native.layer_conv_transpose1d, in_channels, out_channels, kernel,
                          _conv_options(**options), dtype=dtype, device=device)
 
@@ -85,7 +98,8 @@ class ConvTranspose1d(_Layer):
 class ConvTranspose2d(_Layer):
     """conv_transpose2d() with weights; options as Conv2d's, and output_padding."""
 
-    def __init__(self, in_channels, out_channels, kernel, dtype=None, device=None, **options):
+    def __init__(self, in_channels: int, out_channels: int, kernel: Any, dtype: DTypeLike = None,
+                 device: str | None = None, **options: Any) -> None:
         super().__init__(native.layer_conv_transpose2d, in_channels, out_channels, *_pair(kernel),
                          _conv_options(**options), dtype=dtype, device=device)
 
@@ -93,40 +107,41 @@ class ConvTranspose2d(_Layer):
 class LayerNorm(_Layer):
     """layer_norm() over last axes of a shape, with weight and bias."""
 
-    def __init__(self, shape, epsilon=1e-5, **where):
+    def __init__(self, shape: Shape, epsilon: float = 1e-5, **where: Any) -> None:
         super().__init__(native.layer_layer_norm, shape, epsilon, **where)
 
 
 class RMSNorm(_Layer):
     """rms_norm() over last axes of a shape, with weight."""
 
-    def __init__(self, shape, epsilon=1e-6, **where):
+    def __init__(self, shape: Shape, epsilon: float = 1e-6, **where: Any) -> None:
         super().__init__(native.layer_rms_norm, shape, epsilon, **where)
 
 
 class GroupNorm(_Layer):
     """group_norm() of so many groups of channels, with weight and bias."""
 
-    def __init__(self, groups, channels, epsilon=1e-5, **where):
+    def __init__(self, groups: int, channels: int, epsilon: float = 1e-5, **where: Any) -> None:
         super().__init__(native.layer_group_norm, groups, channels, epsilon, **where)
 
 
 class BatchNorm(_Layer):
     """batch_norm() with weight and bias, running_mean and running_var."""
 
-    def __init__(self, channels, momentum=0.1, epsilon=1e-5, **where):
+    def __init__(self, channels: int, momentum: float = 0.1, epsilon: float = 1e-5,
+                 **where: Any) -> None:
         super().__init__(native.layer_batch_norm, channels, momentum, epsilon, **where)
 
 
 class Embedding(_Layer):
     """Rows of a weight [count, size]."""
 
-    def __init__(self, count, size, **where):
+    def __init__(self, count: int, size: int, **where: Any) -> None:
         super().__init__(native.layer_embedding, count, size, **where)
 
 
 class Dropout(_Layer):
     """In training, each element is 0 with the given probability, and the others grow."""
 
-    def __init__(self, probability=0.5):
+    def __init__(self, probability: float = 0.5) -> None:
         super().__init__(native.layer_dropout, probability, name=None)

@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Losses as modules."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable
+
 from . import functional
 from .module import Module
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
 
 
 class _Loss(Module):
     """A loss of a prediction and its target."""
 
-    function = staticmethod(functional.mse_loss)
+    function: Callable[..., Any] = staticmethod(functional.mse_loss)
 
-    def __init__(self, reduction="mean", **options):
+    def __init__(self, reduction: str = "mean", **options: Any) -> None:
         self.options = {"reduction": reduction, **options}
 
-    def forward(self, x, target):
+    def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return self.function(x, target, **self.options)
 
 

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tree of modules."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
+
 from .. import native
+from .._types import Path
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
 
 
-def Parameter(x):
+def Parameter(x: Tensor) -> Tensor:
     """A tensor as a parameter: marked as one whose gradient is wanted."""
     return native.require_grad(x)
 
@@ -26,11 +34,11 @@ class Module:
 
     training = True
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The module's result; subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} defines no forward()")
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         hooks = self.__dict__.get("_hooks")
         if not hooks:
             return self.forward(*args, **kwargs)
@@ -46,24 +54,24 @@ class Module:
 
     # -------------------------------------------------------------------------------- Hooks
 
-    def _register(self, when, hook):
+    def _register(self, when: str, hook: Callable[..., Any]) -> Any:
         hooks = self.__dict__.setdefault("_hooks", {"before": [], "after": []})[when]
         hooks.append(hook)
         return lambda: hooks.remove(hook)
 
-    def register_forward_pre_hook(self, hook):
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Callable[[], None]:
         """Calls hook(module, args) before forward(); what it returns, unless None, replaces the
         arguments. Returns a function that removes it."""
         return self._register("before", hook)
 
-    def register_forward_hook(self, hook):
+    def register_forward_hook(self, hook: Callable[..., Any]) -> Callable[[], None]:
         """Calls hook(module, args, result) after forward(); what it returns, unless None, replaces
         the result. Returns a function that removes it."""
         return self._register("after", hook)
 
     # --------------------------------------------------------------------------------- Tree
 
-    def named_children(self):
+    def named_children(self) -> Iterator[Any]:
         """Pairs of name and module, in the order they were set."""
         for name, value in vars(self).items():
             if isinstance(value, Module):
@@ -73,21 +81,21 @@ class Module:
                     if isinstance(item, Module):
                         yield f"{name}.{i}", item
 
-    def children(self):
+    def children(self) -> list[Module]:
         """The modules directly below."""
         return [child for _, child in self.named_children()]
 
-    def named_modules(self, prefix=""):
+    def named_modules(self, prefix: str = "") -> Iterator[Any]:
         """Pairs of dotted name and module: this one, whose name is "", and all below."""
         yield prefix, self
         for name, child in self.named_children():
             yield from child.named_modules(f"{prefix}.{name}" if prefix else name)
 
-    def modules(self):
+    def modules(self) -> list[Module]:
         """This module and all below."""
         return [module for _, module in self.named_modules()]
 
-    def apply(self, function):
+    def apply(self, function: Callable[..., Any]) -> Any:
         """Calls function(module) for this module and all below; returns this one."""
         for module in self.modules():
             function(module)
@@ -95,48 +103,48 @@ class Module:
 
     # ------------------------------------------------------------------------------ Tensors
 
-    def register_buffer(self, name, tensor):
+    def register_buffer(self, name: str, tensor: Tensor) -> None:
         """Adds a tensor that is saved but not trained."""
         setattr(self, name, tensor)
 
-    def _own_tensors(self):
+    def _own_tensors(self) -> Iterator[Any]:
         frozen = self.__dict__.get("_frozen", ())
         for name, value in vars(self).items():
             if isinstance(value, native.Tensor):
-                yield name, value, not value.requires_grad and name not in frozen
+                yield name, value, not native.requires_grad(value) and name not in frozen
 
-    def _named_tensors(self, prefix=""):
+    def _named_tensors(self, prefix: str = "") -> Iterator[Any]:
         for name, tensor, is_buffer in self._own_tensors():
             yield prefix + name, tensor, is_buffer
         for name, child in self.named_children():
             yield from child._named_tensors(f"{prefix}{name}.")
 
-    def named_parameters(self):
+    def named_parameters(self) -> list[tuple[str, Tensor]]:
         """Pairs of dotted name and parameter."""
         return [(name, tensor) for name, tensor, is_buffer in self._named_tensors()
                 if not is_buffer]
 
-    def parameters(self):
+    def parameters(self) -> list[Tensor]:
         """What is trained."""
         return [tensor for _, tensor in self.named_parameters()]
 
-    def named_buffers(self):
+    def named_buffers(self) -> list[tuple[str, Tensor]]:
         """Pairs of dotted name and tensor that is only saved."""
         return [(name, tensor) for name, tensor, is_buffer in self._named_tensors() if is_buffer]
 
-    def buffers(self):
+    def buffers(self) -> list[Tensor]:
         """What is saved but not trained."""
         return [tensor for _, tensor in self.named_buffers()]
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Tensor]:
         """Every parameter and buffer by its dotted name."""
         return {name: tensor for name, tensor, _ in self._named_tensors()}
 
-    def load_state_dict(self, state, strict=True):
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
         """Binds every parameter and buffer to the value of its name in `state`: tensors, or arrays
         of other libraries, as a PyTorch module's. Nothing changes unless all names are there (not
-        `strict`: only those that both have) and all shapes fit. PyTorch's num_batches_tracked, which
-        nothing here counts, is passed over."""
+        `strict`: only those that both have) and all shapes fit. PyTorch's num_batches_tracked,
+        which nothing here counts, is passed over."""
         own = self.state_dict()
         state = {name: value for name, value in state.items()
                  if name in own or not name.endswith("num_batches_tracked")}
@@ -155,18 +163,18 @@ class Module:
         finally:
             native.set_grad_mode(before)
 
-    def save(self, path):
+    def save(self, path: Path) -> None:
         """Writes every parameter and buffer to a safetensors file, whole or not at all."""
         from ..io import collection
         native.parameters_save(collection(self.state_dict()), str(path))
 
-    def load(self, path):
+    def load(self, path: Path) -> None:
         """Binds every parameter and buffer to the values in a safetensors file of the same names,
         shapes and types; nothing changes unless all fit."""
         from ..io import collection
         native.parameters_load(collection(self.state_dict()), str(path))
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Freezes all parameters, or frees them again; returns the module."""
         for module in self.modules():
             frozen = module.__dict__.setdefault("_frozen", set())
@@ -176,33 +184,33 @@ class Module:
                     (frozen.discard if requires_grad else frozen.add)(name)
         return self
 
-    def train(self, mode=True):
+    def train(self, mode: bool = True) -> Any:
         """Switches dropout and batch norm, here and below; returns the module."""
         self.training = mode
         for _, child in self.named_children():
             child.train(mode)
         return self
 
-    def eval(self):
+    def eval(self) -> Any:
         """train(False)."""
         return self.train(False)
 
-    def zero_grad(self):
+    def zero_grad(self) -> None:
         """Removes the gradients of all parameters."""
         native.zero_grad(self.parameters())
 
     # --------------------------------------------------------------------------------- Text
 
-    def summary(self, *args, **kwargs):
+    def summary(self, *args: Any, **kwargs: Any) -> str:
         """A table of the modules below, with their numbers of parameters; with arguments for
         forward(), which is then called, the shapes of their results too.
 
         >>> import mtorch as mt
         >>> print(mt.nn.Sequential(mt.nn.Linear(4, 3), mt.relu).summary(mt.ones((2, 4))))
-        module        result  parameters
-        Sequential    [2, 3]          15
-        0: Linear     [2, 3]          15
-        1: Function   [2, 3]           0
+        module       result  parameters
+        Sequential   [2, 3]          15
+        0: Linear    [2, 3]          15
+        1: Function  [2, 3]           0
         """
         shapes = {}
 
@@ -228,11 +236,11 @@ class Module:
         first, second, third = (max(map(len, column)) for column in zip(*rows))
         return "\n".join(f"{a:{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in rows)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         children = "".join(f"  ({name}): {child!r}".replace("\n", "\n  ") + "\n"
                            for name, child in self.named_children())
         return (f"{type(self).__name__}({self._describe()}"
                 + (f"\n{children})" if children else ")"))
 
-    def _describe(self):
+    def _describe(self) -> str:
         return ""

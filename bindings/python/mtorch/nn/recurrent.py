@@ -1,18 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recurrent networks over [batch, n, in]: PyTorch's with batch_first."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .. import native
 from .layers import _Layer
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
 
 
 class _Recurrent(_Layer):
     kind = ""
 
-    def __init__(self, in_features, hidden, layers=1, bias=True, **where):
+    def __init__(self, in_features: int, hidden: int, layers: int = 1, bias: bool = True,
+                 **where: Any) -> None:
         super().__init__(getattr(native, f"layer_{self.kind}"), in_features, hidden, layers, bias,
                          **where)
         self.layers = layers
 
-    def _run(self, x, states, cells):
+    def _run(self, x: Tensor, states: Tensor | None, cells: Tensor | None) -> Any:
         """The last layer's states, and the last states and cells of all layers: [layers, ...]."""
         lasts, last_cells = [], []
         for i in range(self.layers):
@@ -25,7 +33,7 @@ class _Recurrent(_Layer):
             last_cells.append(last_cell)
         return x, native.stack(lasts, 0), last_cells
 
-    def forward(self, x, state=None):
+    def forward(self, x: Tensor, state: Any = None) -> Any:
         """All states of the last layer [batch, n, hidden], and the last of all [layers, batch,
         hidden]. `state` is what they begin with: zeros unless given."""
         return self._run(x, state, None)[:2]
@@ -48,7 +56,7 @@ class LSTM(_Recurrent):
 
     kind = "lstm"
 
-    def forward(self, x, state=None):
+    def forward(self, x: Tensor, state: Any = None) -> Any:
         """All states of the last layer [batch, n, hidden], and the pair of the last states and
         cells of all [layers, batch, hidden], which `state` is too."""
         y, last, cells = self._run(x, *(state or (None, None)))

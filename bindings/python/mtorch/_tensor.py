@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tensor class: what Python expects of an array, over the extension's handle."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeAlias
 
 from . import create, functions, native
-from ._native import SWIG_PyInstanceMethod_New as method
+from ._native import (  # type: ignore[import-not-found]
+    SWIG_PyInstanceMethod_New as _method)
 from .dtypes import as_dtype, bool_, by_code, float32, int64, uint64
+from ._types import DTypeLike, Operand, Shape
+
+
+_bool: TypeAlias = bool
+_float: TypeAlias = float  # which a method of the class hides
 
 
 class Tensor(native.Tensor):
@@ -14,72 +23,162 @@ class Tensor(native.Tensor):
     __slots__ = ()
     __array_ufunc__ = None  # NumPy leaves operators with a tensor to the tensor
 
+    if TYPE_CHECKING:  # the functions that are methods too, set below
+        abs: Callable[..., Tensor]
+        acos: Callable[..., Tensor]
+        acosh: Callable[..., Tensor]
+        asin: Callable[..., Tensor]
+        asinh: Callable[..., Tensor]
+        atan: Callable[..., Tensor]
+        atanh: Callable[..., Tensor]
+        ceil: Callable[..., Tensor]
+        cos: Callable[..., Tensor]
+        cosh: Callable[..., Tensor]
+        detach: Callable[..., Tensor]
+        erf: Callable[..., Tensor]
+        exp: Callable[..., Tensor]
+        exp2: Callable[..., Tensor]
+        expm1: Callable[..., Tensor]
+        floor: Callable[..., Tensor]
+        isfinite: Callable[..., Tensor]
+        isinf: Callable[..., Tensor]
+        isnan: Callable[..., Tensor]
+        log: Callable[..., Tensor]
+        log10: Callable[..., Tensor]
+        log1p: Callable[..., Tensor]
+        log2: Callable[..., Tensor]
+        logical_not: Callable[..., Tensor]
+        log_sigmoid: Callable[..., Tensor]
+        matmul: Callable[..., Tensor]
+        maximum: Callable[..., Tensor]
+        minimum: Callable[..., Tensor]
+        reciprocal: Callable[..., Tensor]
+        relu: Callable[..., Tensor]
+        round: Callable[..., Tensor]
+        rsqrt: Callable[..., Tensor]
+        sigmoid: Callable[..., Tensor]
+        sign: Callable[..., Tensor]
+        silu: Callable[..., Tensor]
+        sin: Callable[..., Tensor]
+        sinh: Callable[..., Tensor]
+        softplus: Callable[..., Tensor]
+        sqrt: Callable[..., Tensor]
+        square: Callable[..., Tensor]
+        tan: Callable[..., Tensor]
+        tanh: Callable[..., Tensor]
+        transpose: Callable[..., Tensor]
+        trunc: Callable[..., Tensor]
+        add: Callable[..., Tensor]
+        sub: Callable[..., Tensor]
+        mul: Callable[..., Tensor]
+        div: Callable[..., Tensor]
+        pow: Callable[..., Tensor]
+        neg: Callable[..., Tensor]
+        copy: Callable[..., Tensor]
+        sum: Callable[..., Tensor]
+        mean: Callable[..., Tensor]
+        prod: Callable[..., Tensor]
+        max: Callable[..., Tensor]
+        min: Callable[..., Tensor]
+        argmax: Callable[..., Tensor]
+        argmin: Callable[..., Tensor]
+        any: Callable[..., Tensor]
+        all: Callable[..., Tensor]
+        var: Callable[..., Tensor]
+        std: Callable[..., Tensor]
+        norm: Callable[..., Tensor]
+        logsumexp: Callable[..., Tensor]
+        cumulative_sum: Callable[..., Tensor]
+        sort: Callable[..., Tensor]
+        argsort: Callable[..., Tensor]
+        topk: Callable[..., Any]
+        nonzero: Callable[..., Any]
+        clip: Callable[..., Tensor]
+        squeeze: Callable[..., Tensor]
+        expand_dims: Callable[..., Tensor]
+        flip: Callable[..., Tensor]
+        broadcast_to: Callable[..., Tensor]
+        gelu: Callable[..., Tensor]
+        split: Callable[..., Any]
+        unstack: Callable[..., Any]
+        take: Callable[..., Tensor]
+        take_along_axis: Callable[..., Tensor]
+        tril: Callable[..., Tensor]
+        triu: Callable[..., Tensor]
+        cumulative_prod: Callable[..., Tensor]
+        count_nonzero: Callable[..., Tensor]
+        repeat: Callable[..., Tensor]
+        tile: Callable[..., Tensor]
+        roll: Callable[..., Tensor]
+        diff: Callable[..., Tensor]
+        unsqueeze: Callable[..., Tensor]
+
     device = property(native.device_of, doc='The device, as "cpu".')
     itemsize = property(lambda self: self.dtype.itemsize)
     nbytes = property(lambda self: self.size * self.dtype.itemsize)
     mT = property(native.matrix_transpose, doc="The last two axes exchanged.")
 
     @property
-    def T(self):
+    def T(self) -> Tensor:
         """The axes in reverse order."""
         return native.permute_dims(self, range(self.ndim)[::-1]) if self.ndim > 1 else self
 
     # -------------------------------------------------------------------------- Operators
 
-    def __pos__(self):
+    def __pos__(self) -> Tensor:
         return self
 
-    def __iadd__(self, other):
+    def __iadd__(self, other: Operand) -> Any:
         return self._assign(native.add(self, other))
 
-    def __isub__(self, other):
+    def __isub__(self, other: Operand) -> Any:
         return self._assign(native.sub(self, other))
 
-    def __imul__(self, other):
+    def __imul__(self, other: Operand) -> Any:
         return self._assign(native.mul(self, other))
 
-    def __itruediv__(self, other):
+    def __itruediv__(self, other: Operand) -> Any:
         return self._assign(native.div(self, other))
 
-    def __ifloordiv__(self, other):
+    def __ifloordiv__(self, other: Operand) -> Any:
         return self._assign(native.floor_divide(self, other))
 
-    def __imod__(self, other):
+    def __imod__(self, other: Operand) -> Any:
         return self._assign(native.remainder(self, other))
 
-    def __ipow__(self, other):
+    def __ipow__(self, other: Operand) -> Any:
         return self._assign(native.pow(self, other))
 
-    def __imatmul__(self, other):
+    def __imatmul__(self, other: Operand) -> Any:
         return self._assign(native.matmul(self, other))
 
-    def __iand__(self, other):
+    def __iand__(self, other: Operand) -> Any:
         return self._assign(native.bitwise_and(self, other))
 
-    def __ior__(self, other):
+    def __ior__(self, other: Operand) -> Any:
         return self._assign(native.bitwise_or(self, other))
 
-    def __ixor__(self, other):
+    def __ixor__(self, other: Operand) -> Any:
         return self._assign(native.bitwise_xor(self, other))
 
-    def __ilshift__(self, other):
+    def __ilshift__(self, other: Operand) -> Any:
         return self._assign(native.bitwise_left_shift(self, other))
 
-    def __irshift__(self, other):
+    def __irshift__(self, other: Operand) -> Any:
         return self._assign(native.bitwise_right_shift(self, other))
 
-    def _assign(self, value):
+    def _assign(self, value: Tensor) -> Tensor:
         native.assign(self, value)
         return self
 
-    def copy_(self, value):
+    def copy_(self, value: Any) -> Tensor:
         """Binds this tensor to another's value: x[...] = value."""
         self[...] = value
         return self
 
     # ------------------------------------------------------------------------ As numbers
 
-    def item(self):
+    def item(self) -> Any:
         """The one element, as a Python number."""
         dtype = by_code[native.dtype_of(self)]
         if dtype.kind == "f":
@@ -89,40 +188,40 @@ class Tensor(native.Tensor):
         number = native.item_int(self)
         return bool(number) if dtype == bool_ else number
 
-    def tolist(self):
+    def tolist(self) -> Any:
         """All elements, as nested lists of Python numbers."""
         wide = native.astype(self, float32) if self.dtype.name in ("float16", "bfloat16") else self
         return memoryview(wide).tolist()
 
-    def __float__(self):
+    def __float__(self) -> _float:
         return float(self.item())
 
-    def __complex__(self):
+    def __complex__(self) -> complex:
         return complex(self.item())
 
-    def __int__(self):
+    def __int__(self) -> int:
         return int(self.item())
 
-    def __bool__(self):
+    def __bool__(self) -> _bool:
         return bool(self.item())
 
-    def __index__(self):
+    def __index__(self) -> int:
         if self.dtype.kind not in "iu" or self.ndim:
             raise TypeError(f"no index: {self.dtype.name} of shape {self.shape}")
         return self.item()
 
-    def __len__(self):
+    def __len__(self) -> int:
         if not native.ndim(self):
             raise TypeError("a tensor without dimensions has no length")
         return native.dim(self, 0)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Tensor]:
         return (native.select(self, 0, i) for i in range(len(self)))
 
-    def __contains__(self, number):
+    def __contains__(self, number: Any) -> _bool:
         return bool(native.any(native.equal(self, number), None))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         more = [] if self.size else [f"shape={self.shape}"]
         if self.dtype not in (float32, int64, bool_) or not self.size:
             more.append(f"dtype={self.dtype.name}")
@@ -133,19 +232,18 @@ class Tensor(native.Tensor):
         text = "tensor(" + native.to_text(self, ", ", 7, 74)
         if not more:
             return text + ")"
-        more = ", ".join(more) + ")"
-        last = len(text) - text.rfind("\n")
-        return text + (",\n       " if last + 1 + len(more) > 75 else ", ") + more
+        words, last = ", ".join(more) + ")", len(text) - text.rfind("\n")
+        return text + (",\n       " if last + 1 + len(words) > 75 else ", ") + words
 
-    def __str__(self):
+    def __str__(self) -> str:
         return native.to_string(self)
 
-    def __format__(self, form):
+    def __format__(self, form: str) -> str:
         return format(self.item(), form) if form else str(self)
 
     # -------------------------------------------------------------------- Other libraries
 
-    def numpy(self):
+    def numpy(self) -> Any:
         """A read-only NumPy array over this value, without a copy. bfloat16 needs ml_dtypes."""
         import numpy
         if self.dtype.name == "bfloat16":
@@ -157,7 +255,7 @@ class Tensor(native.Tensor):
             return numpy.asarray(native.host_view(self, True)).view(bfloat16)
         return numpy.asarray(native.host_view(self, False))
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: DTypeLike = None, copy: _bool | None = None) -> Any:
         array = self.numpy()
         if dtype is not None and dtype != array.dtype:
             if copy is False:
@@ -166,66 +264,70 @@ class Tensor(native.Tensor):
         return array.copy() if copy else array
 
     @property
-    def __array_interface__(self):
+    def __array_interface__(self) -> dict[str, Any]:
+        if self.dtype.name == "bfloat16":  # which it has no word for; NumPy asks __array__ then
+            raise AttributeError("__array_interface__: bfloat16")
         array = self.numpy()
         return {"version": 3, "shape": self.shape, "data": array, "typestr": array.dtype.str}
 
-    def __array_namespace__(self, *, api_version=None):
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         import mtorch
         return mtorch
 
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
+                   copy: _bool | None = None) -> Any:
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(f"__dlpack__: no copy to device {tuple(dl_device)}")
         versioned = max_version is not None and max_version[0] >= 1
         source = native.copy(self) if copy and not versioned else self
         return native.to_capsule(source, versioned, bool(copy))
 
-    def __dlpack_device__(self):
+    def __dlpack_device__(self) -> tuple[int, int]:
         name, _, number = self.device.partition(":")
         return (2, int(number or 0)) if name == "cuda" else (1, 0)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (bytes(native.host_view(self, True)), self.shape, self.dtype.name,
                           self.is_leaf and self.requires_grad)
 
-    def __copy__(self):
+    def __copy__(self) -> Tensor:
         return native.copy(self)
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Tensor:
         x = native.copy(native.detach(self))
         return native.require_grad(x) if self.is_leaf and self.requires_grad else x
 
     # ---------------------------------------------------------------------------- Gradients
 
     @property
-    def requires_grad(self):
+    def requires_grad(self) -> Any:
         """Whether a gradient is wanted: of a leaf, because it was marked; else by its history."""
         return native.requires_grad(self)
 
     @requires_grad.setter
-    def requires_grad(self, require):
+    def requires_grad(self, require: _bool) -> Any:
         native.set_requires_grad(self, require)
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: _bool = True) -> Tensor:
         """Marks a leaf as one whose gradient is wanted, or not; returns it."""
         native.set_requires_grad(self, requires_grad)
         return self
 
     @property
-    def is_leaf(self):
+    def is_leaf(self) -> _bool:
         return native.is_leaf(self)
 
     @property
-    def grad(self):
+    def grad(self) -> Any:
         """The gradient that backward() has added up in a leaf; None when there is none."""
         return native.gradient(self)
 
     @grad.setter
-    def grad(self, gradient):
+    def grad(self, gradient: Any) -> Any:
         native.set_gradient(self, gradient)
 
-    def backward(self, gradient=None, retain_graph=False, create_graph=False):
+    def backward(self, gradient: Tensor | None = None, retain_graph: _bool = False,
+                 create_graph: _bool = False) -> None:
         """Adds d self / d leaf to the gradient of each leaf that requires one."""
         if gradient is None and not retain_graph and not create_graph:
             return native.backward(self)
@@ -237,7 +339,7 @@ class Tensor(native.Tensor):
 
     # ------------------------------------------------------------------------------- Methods
 
-    def to(self, *targets, dtype=None, device=None):
+    def to(self, *targets: Any, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
         """The same values as another type or on another device: x.to("cuda:0"), x.to(float64)."""
         for target in targets:
             if isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda"):
@@ -246,39 +348,39 @@ class Tensor(native.Tensor):
                 dtype = as_dtype(target)
         return create._like(self, dtype, device)
 
-    def to_device(self, device, /, *, stream=None):
+    def to_device(self, device: str, /, *, stream: Any = None) -> Tensor:
         return native.to_device(self, device)
 
-    def cpu(self):
+    def cpu(self) -> Tensor:
         return native.to_device(self, "cpu")
 
-    def cuda(self):
+    def cuda(self) -> Tensor:
         return native.to_device(self, "cuda:0")
 
-    def astype(self, dtype, copy=True):
+    def astype(self, dtype: DTypeLike, copy: _bool = True) -> Tensor:
         return create.astype(self, dtype, copy=copy)
 
-    def float(self):
+    def float(self) -> Tensor:
         return native.astype(self, float32)
 
-    def reshape(self, *shape):
+    def reshape(self, *shape: Any) -> Tensor:
         return native.reshape(self, shape[0] if len(shape) == 1 else shape)
 
-    def permute(self, *axes):
+    def permute(self, *axes: Any) -> Tensor:
         return native.permute_dims(self, axes[0] if len(axes) == 1 else axes)
 
-    def flatten(self, start=0):
+    def flatten(self, start: int = 0) -> Tensor:
         """The axes from `start` on as one."""
         return native.reshape(self, (*self.shape[:start], -1) if self.size else (
             *self.shape[:start], math.prod(self.shape[start:])))
 
-    def eval(self):
+    def eval(self) -> Tensor:
         """Computes this tensor now; returns it."""
         native.eval(self)
         return self
 
 
-def _rebuild(data, shape, dtype, requires_grad):
+def _rebuild(data: Any, shape: Shape, dtype: DTypeLike, requires_grad: bool) -> Any:
     x = native.tensor_of_bytes(data, shape, as_dtype(dtype))
     return native.require_grad(x) if requires_grad else x
 
@@ -288,10 +390,11 @@ for _name in """abs acos acosh asin asinh atan atanh ceil cos cosh detach erf ex
         isfinite isinf isnan log log10 log1p log2 logical_not log_sigmoid matmul maximum minimum
         reciprocal relu round rsqrt sigmoid sign silu sin sinh softplus sqrt square tan tanh
         transpose trunc add sub mul div pow neg copy""".split():
-    setattr(Tensor, _name, method(getattr(native, _name)))
+    setattr(Tensor, _name, _method(getattr(native, _name)))
 for _name in """sum mean prod max min argmax argmin any all var std norm logsumexp cumulative_sum
         sort argsort topk nonzero clip squeeze expand_dims flip broadcast_to gelu split unstack
-        take take_along_axis tril triu cumulative_prod count_nonzero repeat tile roll diff""".split():
+        take take_along_axis tril triu cumulative_prod count_nonzero repeat tile roll
+        diff""".split():
     setattr(Tensor, _name, getattr(functions, _name))
 Tensor.unsqueeze = Tensor.expand_dims
 
