@@ -13,6 +13,7 @@ except RuntimeError:
     pytest.skip("a PyTorch for another NumPy", allow_module_level=True)
 
 rng = np.random.default_rng(0)
+torch.manual_seed(0)
 
 
 def numbers(*shape):
