@@ -13,6 +13,7 @@
 #include "graph/tape.h"
 #include "graph/variable.h"
 #include "graph/window.h"
+#include "ops/indexing.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
 
@@ -66,8 +67,9 @@ bool Trace::fits(const Recording& recording, const std::vector<Tensor>& inputs,
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!(form_of(inputs[i]) == recording.inputs[i])) return false;
   }
-  return std::all_of(recording.cells.begin(), recording.cells.end(),
-                     [](const Cell& cell) { return form_of(cell.cell->value()) == cell.before; });
+  return std::all_of(recording.cells.begin(), recording.cells.end(), [](const Cell& cell) {
+    return !cell.read || form_of(cell.cell->value()) == cell.before;
+  });
 }
 
 std::vector<Tensor> Trace::call(const std::vector<Tensor>& inputs, Function function) {
@@ -186,7 +188,8 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
     cell.cell = touched.cell;
     cell.before = form_of(touched.before);
     const Tensor& after = touched.now;
-    cell.changed = after.node() != touched.seen.node();
+    cell.read = touched.read;
+    cell.changed = after.node() != touched.seen.node() || (touched.written && !touched.read);
     cell.cleared = cell.changed && !after;
     if (cell.changed && after) {
       cell.after = output_of(after);
@@ -210,9 +213,12 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
     }
     recording->leaves.push_back(std::move(binding));
   }
+  for (const TraceLog::Check& check : log.checks) {
+    recording->checks.push_back({output_of(check.indices), check.axis, check.shape, check.name});
+  }
   recording->draws = std::move(log.draws);
   for (const Item& item : region.items) {
-    recording->items.push_back({item.node->shape, item.node->dtype});
+    recording->items.push_back({item.node->shape, item.node->dtype, item.node->op->name});
     recording->immediates.push_back(item.node->immediates);
     int found = -1;
     for (size_t d = 0; item.node->op->kind == OpKind::random && d < recording->draws.size(); ++d) {
@@ -249,6 +255,17 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
                                bool fresh_streams) {
   std::vector<Tensor> held;  // what each cell holds now
   for (const Cell& cell : recording.cells) held.push_back(cell.cell->value());
+  auto given = [&](const Output& output) {
+    const Tensor& source = output.leaf_input >= 0  ? inputs[static_cast<size_t>(output.leaf_input)]
+                           : output.leaf_cell >= 0 ? held[static_cast<size_t>(output.leaf_cell)]
+                                                   : output.given;
+    Layout view = output.view;
+    view.offset += source->offset;
+    return make_leaf(source->storage, source.dtype(), view);
+  };
+  for (const Recording::Check& check : recording.checks) {
+    check_indices(given(check.indices), check.axis, check.shape, check.name);
+  }
   Execution execution(recording.plan, recording.device, recording.items.size());
   for (const Binding& binding : recording.leaves) {
     const Tensor& value = binding.input >= 0  ? inputs[static_cast<size_t>(binding.input)]
@@ -268,20 +285,17 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
       [](const void* context, int leaf) {
         return (*static_cast<const decltype(may_take)*>(context))(leaf);
       },
-      &may_take, [&](int) { return "trace"; });
+      &may_take,
+      [&](int item) {
+        return item < 0 ? recording.items.back().name
+                        : recording.items[static_cast<size_t>(item)].name;
+      });
   // Random streams are drawn when nothing can fail any more.
   bool draws = fresh_streams && !recording.draws.empty();
   execution.run((draws ? draw_streams(recording) : recording.immediates).data());
 
   auto value_of = [&](const Output& output) {
-    if (output.item < 0) {
-      const Tensor& source = output.leaf_input >= 0 ? inputs[static_cast<size_t>(output.leaf_input)]
-                             : output.leaf_cell >= 0 ? held[static_cast<size_t>(output.leaf_cell)]
-                                                     : output.given;
-      Layout view = output.view;
-      view.offset += source->offset;
-      return make_leaf(source->storage, source.dtype(), view);
-    }
+    if (output.item < 0) return given(output);
     size_t item = static_cast<size_t>(output.item);
     return make_leaf(execution.output(output.item), recording.items[item].dtype, output.view);
   };

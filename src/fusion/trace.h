@@ -60,6 +60,7 @@ class Trace {
   struct Cell {
     Ref<StateCell> cell;
     Form before;
+    bool read = false;  // what it held counts
     bool changed = false;
     Output after;
     bool cleared = false;  // it holds nothing afterwards
@@ -75,9 +76,17 @@ class Trace {
     std::vector<Immediates> immediates;
     std::vector<TraceLog::Draw> draws;
     std::vector<int> draw_of_item;  // -1: not random
+    struct Check {
+      Output indices;
+      int axis;
+      Shape shape;
+      const char* name;
+    };
+    std::vector<Check> checks;  // before anything runs
     struct Value {
       Shape shape;
       Dtype dtype;
+      const char* name;  // of the operator
     };
     std::vector<Value> items;
     Device* device = nullptr;

@@ -33,6 +33,15 @@ class TraceLog {
     Tensor before;  // its value when it was first touched
     Tensor seen;    // what stands for it in the trace
     Tensor now;     // what the traced function has put there; at first what stands for it
+    bool read = false;  // before it was written: what it held counts
+    bool written = false;
+  };
+  // Index tensors whose values must lie in [-size, size), which a recording cannot look at.
+  struct Check {
+    Tensor indices;
+    int axis;
+    Shape shape;
+    const char* name;
   };
   struct Draw {
     Ref<StreamSource> source;
@@ -45,6 +54,7 @@ class TraceLog {
 
   std::vector<Touched> touched;
   std::vector<Draw> draws;
+  std::vector<Check> checks;
 
   // Makes this the current log for the object's life.
   class Recording {

@@ -21,11 +21,16 @@ class StateCell {
   // Reading and changing as a program does it: a trace takes note.
   Tensor get() {
     TraceLog* log = TraceLog::current();
-    return log ? log->touch(this).now : value();
+    if (!log) return value();
+    TraceLog::Touched& touched = log->touch(this);
+    touched.read |= !touched.written;
+    return touched.now;
   }
   void set(Tensor value) {
     if (TraceLog* log = TraceLog::current()) {
-      log->touch(this).now = std::move(value);
+      TraceLog::Touched& touched = log->touch(this);
+      touched.now = std::move(value);
+      touched.written = true;
     } else {
       replace(std::move(value));
     }

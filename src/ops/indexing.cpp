@@ -98,7 +98,27 @@ Bounds bounds_of(const Tensor& indices) {
   return bounds;
 }
 
+// The value from outside a trace that `indices` are or see, perhaps as other integers; null when the
+// trace computes them.
+Tensor outside_of_trace(const Tensor& indices) {
+  Tensor source = indices;
+  while (source->op->kind == OpKind::cast && !source->ready() &&
+         is_integer(source->inputs[0].dtype())) {
+    source = source->inputs[0];
+  }
+  return source->ready() || (source->base && source->base->ready()) ? source : Tensor();
+}
+
 }  // namespace
+
+void check_indices(const Tensor& indices, int axis, const Shape& shape, const char* name) {
+  int64_t size = shape[axis];
+  Bounds bounds = bounds_of(indices);
+  if (bounds.low >= -size && bounds.high < size) return;
+  fail(Code::index, "%s: index %lld is outside axis %d of %s, which has size %lld", name,
+       static_cast<long long>(bounds.high >= size ? bounds.high : bounds.low), axis,
+       to_string(shape).c_str(), static_cast<long long>(size));
+}
 
 Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, const char* name) {
   if (!is_integer(indices.dtype())) {
@@ -113,12 +133,11 @@ Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, cons
   bool readable = indices.device().host_memory && (indices->ready() || !TraceLog::current());
   if (indices.size() > 0 && !known && readable) {
     if (!indices->ready()) evaluate(indices);
-    Bounds bounds = bounds_of(indices);
-    if (bounds.low < -size || bounds.high >= size) {
-      fail(Code::index, "%s: index %lld is outside axis %d of %s, which has size %lld", name,
-           static_cast<long long>(bounds.high >= size ? bounds.high : bounds.low), axis,
-           to_string(shape).c_str(), static_cast<long long>(size));
-    }
+    check_indices(indices, axis, shape, name);
+  }
+  if (TraceLog* log = TraceLog::current(); log && indices.size() > 0 && !known) {
+    Tensor source = outside_of_trace(indices);
+    if (source && source.device().host_memory) log->checks.push_back({source, axis, shape, name});
   }
   return cast(indices, Dtype::int64);
 }

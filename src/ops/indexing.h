@@ -6,18 +6,20 @@
 
 namespace mt {
 
-// A position along an axis; a negative one counts from the end. Positions outside are refused at
-// the call, where their values are known; clamping keeps all others (inputs of a trace that is
-// replayed) within memory.
+// A position along an axis; a negative one counts from the end. Positions outside are refused where
+// their values are known, at the call or at a trace's replay; clamping keeps all others, which a
+// trace computes itself, within memory.
 inline int64_t wrapped_index(int64_t i, int64_t size) {
   if (i < 0) i += size;
   return i < 0 ? 0 : i < size ? i : size - 1;
 }
 
 // Index tensors as int64, refused when a value lies outside `axis` of `shape`. Values that are
-// pending are computed for this, unless they are known to fit (another operator's positions); in a
-// trace they are not looked at.
+// pending are computed for this, unless they are known to fit (another operator's positions). A
+// trace checks at each replay those that come from outside; those that it computes are clamped.
 Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, const char* name);
+// Fails when one of these ready values lies outside `axis` of `shape`.
+void check_indices(const Tensor& indices, int axis, const Shape& shape, const char* name);
 
 Tensor contiguous(const Tensor& x);                // copies only what is not
 int64_t read_integer(const Tensor& x);             // computes; x has one element

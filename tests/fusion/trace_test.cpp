@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a trace notices of the world around the function that it recorded.
+#include "fusion/trace.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+
+#include "autodiff/backward.h"
+#include "fusion/support.h"
+#include "ops/indexing.h"
+#include "tensor/allocator.h"
+#include "tensor/error.h"
+
+namespace mt::testing {
+namespace {
+
+struct Traced {
+  std::function<std::vector<Tensor>(const std::vector<Tensor>&)> function;
+  Trace trace;
+
+  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) {
+    install_fusing_evaluator();
+    return trace.call(inputs, {[](void* self, const std::vector<Tensor>& given) {
+                                 return static_cast<Traced*>(self)->function(given);
+                               },
+                               this, 1});
+  }
+};
+
+Tensor integers(std::initializer_list<int64_t> values) {
+  Ref<Storage> storage = Storage::allocate(find_device("cpu"), values.size() * sizeof(int64_t));
+  std::memcpy(storage->data(), values.begin(), values.size() * sizeof(int64_t));
+  return make_leaf(storage, Dtype::int64, contiguous_layout({static_cast<int64_t>(values.size())}));
+}
+
+std::string refusal(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Trace, AGradientThatIsClearedFirstMayBeThereOrNot) {
+  Tensor w = parameter({3});
+  Traced step{[&](const std::vector<Tensor>& in) {
+                w->variable->gradient.set(nullptr);
+                Tensor loss = sum(square(w * in[0]));
+                backward(loss, nullptr, false);
+                return std::vector<Tensor>{loss};
+              },
+              {}};
+  Tensor x = random_leaf({3}, 2);
+  step({x});
+  Value first = value_of(w->variable->gradient.get());
+  for (int i = 0; i < 3; ++i) step({x});
+  EXPECT_EQ(step.trace.count(), 1u);
+  EXPECT_EQ(value_of(w->variable->gradient.get()), first);  // not added up
+}
+
+TEST(Trace, AGradientThatIsAddedToIsRecordedForBoth) {
+  Tensor w = parameter({3});
+  Traced step{[&](const std::vector<Tensor>& in) {
+                Tensor loss = sum(square(w * in[0]));
+                backward(loss, nullptr, false);
+                return std::vector<Tensor>{loss};
+              },
+              {}};
+  Tensor x = random_leaf({3}, 2);
+  for (int i = 0; i < 3; ++i) step({x});
+  EXPECT_EQ(step.trace.count(), 2u);
+}
+
+TEST(Trace, IndicesAreCheckedAtEachReplay) {
+  Tensor table = random_leaf({5, 2});
+  StateSlot state(random_leaf({2}));
+  evaluate(state.get());
+  Traced pick{[&](const std::vector<Tensor>& in) {
+                state.set(state.get() * 0.5);
+                Tensor known = checked_indices(cast(slice(in[0], 0, 0, 2, 1), Dtype::int32), 0,
+                                               table.shape(), "pick");
+                return std::vector<Tensor>{gather(table, 0, {known})};
+              },
+              {}};
+  EXPECT_EQ(pick({integers({1, -5, 99})})[0].shape(), Shape({2, 2}));
+  Value before = value_of(state.get());
+  EXPECT_EQ(refusal([&] {
+              pick({integers({1, 5, 0})});
+            }),
+            "pick: index 5 is outside axis 0 of [5,2], which has size 5");
+  EXPECT_EQ(refusal([&] {
+              pick({integers({-6, 0, 0})});
+            }),
+            "pick: index -6 is outside axis 0 of [5,2], which has size 5");
+  EXPECT_EQ(value_of(state.get()), before);
+  EXPECT_EQ(pick.trace.count(), 1u);
+  pick({integers({0, 4, 0})});
+}
+
+TEST(Trace, ATargetThatIsNoClassIsRefusedAtReplay) {
+  Tensor logits = random_leaf({2, 3});
+  Traced loss{[&](const std::vector<Tensor>& in) {
+                return std::vector<Tensor>{cross_entropy(logits, in[0], -1, LossReduction::mean)};
+              },
+              {}};
+  loss({integers({0, 2})});
+  std::string text = refusal([&] { loss({integers({0, 3})}); });
+  EXPECT_NE(text.find("cross_entropy: index 3"), std::string::npos) << text;
+}
+
+TEST(Trace, OutOfMemoryNamesTheOperator) {
+  Traced function{[](const std::vector<Tensor>& in) { return std::vector<Tensor>{exp(in[0])}; },
+                  {}};
+  Tensor x = random_leaf({1000});
+  function({x});
+  fail_allocation_after(0);
+  std::string text = refusal([&] { function({x}); });
+  fail_allocation_after(-1);
+  EXPECT_EQ(text.substr(0, text.find(':')), "exp");
+}
+
+}  // namespace
+}  // namespace mt::testing
