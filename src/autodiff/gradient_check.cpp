@@ -6,6 +6,8 @@
 #include <string>
 
 #include "autodiff/backward.h"
+#include "backends/backend.h"
+#include "backends/transfer.h"
 #include "graph/evaluate.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
@@ -14,21 +16,29 @@
 namespace mt {
 namespace {
 
-double number_at(const Tensor& x, int64_t element) {
+// On the host, and without a history.
+Tensor readable(const Tensor& x) {
+  GradientMode no_history(false);
   evaluate(x);
-  return NaiveArray{x->storage->data(), x.dtype(), x->layout()}.number(element);
+  return x.device().host_memory ? x : to_device(x, find_device("cpu"));
+}
+
+double number_at(const Tensor& x, int64_t element) {
+  Tensor here = readable(x);
+  return NaiveArray{here->storage->data(), here.dtype(), here->layout()}.number(element);
 }
 
 Tensor from_numbers(const std::vector<double>& numbers, const Shape& shape, Device& device) {
   Ref<Storage> storage = Storage::allocate(device, numbers.size() * sizeof(double));
   if (!storage) throw std::bad_alloc();
-  std::copy(numbers.begin(), numbers.end(), static_cast<double*>(storage->data()));
+  device.backend->copy_from_host(storage->data(), numbers.data(), numbers.size() * sizeof(double));
   return make_leaf(std::move(storage), Dtype::float64, contiguous_layout(shape));
 }
 
 std::vector<double> to_numbers(const Tensor& x) {
   std::vector<double> numbers;
-  for (int64_t i = 0; i < x.size(); ++i) numbers.push_back(number_at(x, i));
+  Tensor here = readable(x);
+  for (int64_t i = 0; i < x.size(); ++i) numbers.push_back(number_at(here, i));
   return numbers;
 }
 

@@ -63,6 +63,10 @@ void evaluate(const Tensor* tensors, size_t count) {
   }
 }
 
+void read_element(const Tensor& tensor, void* to) {
+  evaluator().read(tensor.device(), to, tensor->data(), size_of(tensor.dtype()));
+}
+
 void flush() {
   Thread& thread = current_thread();
   Window& window = Window::current(thread);

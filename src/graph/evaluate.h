@@ -13,12 +13,16 @@ class Evaluator {
   // Computes the requested nodes of `window`, and whatever else an evaluation stores; the caller
   // holds the window's lock. On failure throws, and nothing has changed.
   virtual void evaluate(Window& window, const Tensor* tensors, size_t count) = 0;
+  // Copies `bytes` bytes at `data` of the device's memory to the host.
+  virtual void read(Device& device, void* to, const void* data, size_t bytes) = 0;
 };
 void install_evaluator(Evaluator* evaluator);
 
 // Returns when all tensors are ready, whichever thread recorded them.
 void evaluate(const Tensor* tensors, size_t count);
 void evaluate(const Tensor& tensor);
+// Copies the only element of a ready tensor to the host, from whichever device.
+void read_element(const Tensor& tensor, void* to);
 // Evaluates the calling thread's window without asking for anything: state and dear held values.
 void flush();
 // Computes every pending value of the calling thread that something holds.

@@ -65,7 +65,22 @@ void scan(const T* data, const Layout& layout, int axis, Bounds* bounds) {
   scan(&high, scalar, 0, bounds);
 }
 
+// On a device whose memory the host cannot read, the extremes are computed there.
+Bounds bounds_on_device(const Tensor& indices) {
+  GradientMode no_history(false);
+  Tensor extremes[2] = {cast(min(indices, {}, false), Dtype::int64),
+                        cast(max(indices, {}, false), Dtype::int64)};
+  evaluate(extremes, 2);
+  Bounds bounds;
+  read_element(extremes[0], &bounds.low);
+  read_element(extremes[1], &bounds.high);
+  // More than an int64 holds.
+  if (indices.dtype() == Dtype::uint64 && bounds.high < 0) bounds.high = INT64_MAX;
+  return bounds;
+}
+
 Bounds bounds_of(const Tensor& indices) {
+  if (!indices.device().host_memory) return bounds_on_device(indices);
   Bounds bounds;
   Layout layout = collapse(Layout{indices.shape(), indices->strides, 0});
   const void* data = indices->data();
@@ -130,7 +145,8 @@ Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, cons
          to_string(shape).c_str());
   }
   bool known = bound >= 0 && bound < size;
-  bool readable = indices.device().host_memory && (indices->ready() || !TraceLog::current());
+  bool host = indices.device().host_memory;
+  bool readable = !TraceLog::current() || (host && indices->ready());
   if (indices.size() > 0 && !known && readable) {
     if (!indices->ready()) evaluate(indices);
     check_indices(indices, axis, shape, name);
@@ -145,13 +161,11 @@ Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, cons
 Tensor contiguous(const Tensor& x) { return is_contiguous(view_layout(x)) ? x : copy(x); }
 
 int64_t read_integer(const Tensor& x) {
-  if (!x.device().host_memory) {
-    fail(Code::unsupported, "results whose shape depends on values are not available on %s",
-         x.device().name.c_str());
-  }
   Tensor wide = cast(x, Dtype::int64);
   evaluate(wide);
-  return *static_cast<const int64_t*>(wide->data());
+  int64_t value;
+  read_element(wide, &value);
+  return value;
 }
 
 void refuse_trace(const char* name) {

@@ -3,13 +3,14 @@
 #pragma once
 
 #include "graph/node.h"
+#include "ops/math/host_device.h"
 
 namespace mt {
 
 // A position along an axis; a negative one counts from the end. Positions outside are refused where
 // their values are known, at the call or at a trace's replay; clamping keeps all others, which a
 // trace computes itself, within memory.
-inline int64_t wrapped_index(int64_t i, int64_t size) {
+MT_HOST_DEVICE inline int64_t wrapped_index(int64_t i, int64_t size) {
   if (i < 0) i += size;
   return i < 0 ? 0 : i < size ? i : size - 1;
 }

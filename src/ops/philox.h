@@ -5,13 +5,15 @@
 
 #include <cstdint>
 
+#include "ops/math/host_device.h"
+
 namespace mt {
 
 struct PhiloxBlock {
   uint32_t word[4];
 };
 
-inline PhiloxBlock philox(uint64_t seed, uint64_t stream, uint64_t block) {
+MT_HOST_DEVICE inline PhiloxBlock philox(uint64_t seed, uint64_t stream, uint64_t block) {
   uint32_t c[4] = {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
                    static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)};
   uint32_t k0 = static_cast<uint32_t>(seed), k1 = static_cast<uint32_t>(seed >> 32);
@@ -27,15 +29,15 @@ inline PhiloxBlock philox(uint64_t seed, uint64_t stream, uint64_t block) {
 }
 
 // Element i is word i % 4 of block i / 4.
-inline uint32_t philox_bits(uint64_t seed, uint64_t stream, uint64_t element) {
+MT_HOST_DEVICE inline uint32_t philox_bits(uint64_t seed, uint64_t stream, uint64_t element) {
   return philox(seed, stream, element / 4).word[element % 4];
 }
 // In [0, 1), with 24 bits.
-inline float philox_uniform32(uint64_t seed, uint64_t stream, uint64_t element) {
+MT_HOST_DEVICE inline float philox_uniform32(uint64_t seed, uint64_t stream, uint64_t element) {
   return static_cast<float>(philox_bits(seed, stream, element) >> 8) * 0x1p-24f;
 }
 // In [0, 1), with 53 bits: element i is made of words 2 (i % 2) and the next of block i / 2.
-inline double philox_uniform64(uint64_t seed, uint64_t stream, uint64_t element) {
+MT_HOST_DEVICE inline double philox_uniform64(uint64_t seed, uint64_t stream, uint64_t element) {
   PhiloxBlock block = philox(seed, stream, element / 2);
   uint32_t low = block.word[element % 2 * 2], high = block.word[element % 2 * 2 + 1];
   return static_cast<double>(high) * 0x1p-32 + static_cast<double>(low >> 11) * 0x1p-53;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
 
@@ -13,6 +14,12 @@ namespace every_operator {
 void PrintTo(const Case& one, std::ostream* out) { *out << one.name << " " << one.variant; }
 
 namespace {
+
+// MT_TEST_DEVICE names the device that is compared with the reference.
+const char* tested() {
+  const char* device = std::getenv("MT_TEST_DEVICE");
+  return device ? device : "cpu";
+}
 
 class EveryOperator : public testing::TestWithParam<Case> {
  protected:
@@ -50,7 +57,7 @@ class EveryOperator : public testing::TestWithParam<Case> {
   }
 
   void expect_reference(mt_dtype floating, double tolerance) const {
-    Value ours = run(floating, "cpu"), naive = run(floating, "cpu:reference");
+    Value ours = run(floating, tested()), naive = run(floating, "cpu:reference");
     ASSERT_EQ(ours.dims, naive.dims);
     ASSERT_EQ(ours.dtype, naive.dtype);
     double largest = 1e-30;
@@ -71,7 +78,7 @@ TEST_P(EveryOperator, AgreesWithTheReferenceInFloat64) {
 
 // Every operator rounds a 16-bit result once, so it is within half a unit of float32's.
 TEST_P(EveryOperator, RoundsBfloat16Once) {
-  Value narrow = run(MT_BF16, "cpu"), naive = run(MT_BF16, "cpu:reference");
+  Value narrow = run(MT_BF16, tested()), naive = run(MT_BF16, "cpu:reference");
   ASSERT_EQ(narrow.dtype, naive.dtype);
   double largest = 1e-30;
   for (double number : naive.numbers) largest = std::max(largest, std::fabs(number));
@@ -81,22 +88,22 @@ TEST_P(EveryOperator, RoundsBfloat16Once) {
 }
 
 TEST_P(EveryOperator, IsTheSameEagerAndDeferred) {
-  Value deferred = run(MT_F32, "cpu");
+  Value deferred = run(MT_F32, tested());
   mt_set_eager(true);
-  Value eager = run(MT_F32, "cpu");
+  Value eager = run(MT_F32, tested());
   EXPECT_EQ(deferred.bytes, eager.bytes);
 }
 
 TEST_P(EveryOperator, IsTheSameReplayed) {
   if (!GetParam().traced) GTEST_SKIP() << "its result's shape depends on values";
-  Value called = run(MT_F32, "cpu");
+  Value called = run(MT_F32, tested());
   auto function = [](void* user, mt_tensor* const* in, size_t, mt_tensor** results, size_t) {
     results[0] = static_cast<const Case*>(user)->call(in);
     return mt_error();
   };
   mt_trace* trace = mt_trace_new(function, const_cast<Case*>(&GetParam()));
   for (int round = 0; round < 2; ++round) MT_SCOPE {
-      auto in = GetParam().make_inputs(MT_F32, "cpu");
+      auto in = GetParam().make_inputs(MT_F32, tested());
       mt_tensor* result = nullptr;
       mt_trace_call(trace, in.data(), in.size(), &result, 1);
       EXPECT_EQ(read(result).bytes, called.bytes) << mt_error_message();
@@ -120,7 +127,7 @@ TEST_P(EveryOperator, HasTheGradientThatDifferencesShow) {
     return mt_error();
   };
   MT_SCOPE {
-    context.all = GetParam().make_inputs(MT_F64, "cpu");
+    context.all = GetParam().make_inputs(MT_F64, tested());
     std::vector<mt_tensor*> checked;
     for (size_t i = 0; i < context.all.size(); ++i) {
       if (GetParam().inputs[i].kind != Kind::floating) continue;

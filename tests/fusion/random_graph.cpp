@@ -446,8 +446,8 @@ std::string to_string(const Graph& graph) {
 Tensor source_value(const Graph& graph, const Source& source, uint64_t round, Device& device) {
   std::mt19937_64 random(source.seed + round * 77);
   int64_t count = element_count(source.shape);
-  Ref<Storage> storage = Storage::allocate(device, static_cast<size_t>(count) * size_of(source.dtype));
-  NaiveArray array{storage->data(), source.dtype, contiguous_layout(source.shape)};
+  std::vector<char> bytes(static_cast<size_t>(count) * size_of(source.dtype));
+  NaiveArray array{bytes.data(), source.dtype, contiguous_layout(source.shape)};
   static const double special[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 1e30, 1e-30, 127, 65504};
   for (int64_t i = 0; i < count; ++i) {
     uint64_t bits = random();
@@ -461,8 +461,9 @@ Tensor source_value(const Graph& graph, const Source& source, uint64_t round, De
       array.set_number(i, static_cast<double>(bits >> 40) * 0x1p-23 - 1);
     }
   }
-  Tensor tensor = make_leaf(storage, source.dtype, contiguous_layout(source.shape));
-  return tensor;
+  Ref<Storage> storage = Storage::allocate(device, bytes.size());
+  device.backend->copy_from_host(storage->data(), bytes.data(), bytes.size());
+  return make_leaf(storage, source.dtype, contiguous_layout(source.shape));
 }
 
 std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& sources, Slots* slots,
@@ -541,6 +542,13 @@ Value value_of(const Tensor& tensor) {
   Value value{tensor.shape(), tensor.dtype(), {}};
   size_t size = size_of(tensor.dtype());
   value.bytes.resize(static_cast<size_t>(tensor.size()) * size);
+  if (!tensor.device().host_memory) {
+    GradientMode no_history(false);
+    Tensor packed = copy(tensor);
+    evaluate(packed);
+    tensor.device().backend->copy_to_host(value.bytes.data(), packed->data(), value.bytes.size());
+    return value;
+  }
   NaiveArray array{tensor->storage->data(), tensor.dtype(), tensor->layout()};
   for (int64_t i = 0; i < tensor.size(); ++i) {
     std::memcpy(value.bytes.data() + static_cast<size_t>(i) * size,

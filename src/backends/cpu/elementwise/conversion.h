@@ -7,11 +7,13 @@
 #include <limits>
 #include <type_traits>
 
+#include "ops/math/host_device.h"
+
 namespace mt::cpu {
 
 // As C, but floats out of range saturate and NaN becomes 0.
 template <class To, class From>
-constexpr To convert(From x) {
+MT_HOST_DEVICE constexpr To convert(From x) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // 2^(bits of To), exactly; its largest value may not be a float.
     constexpr From end = From(uint64_t{1} << (std::numeric_limits<To>::digits - 1)) * 2;
@@ -24,19 +26,19 @@ constexpr To convert(From x) {
   }
 }
 
-inline float float_of_bits(uint32_t pattern) {
+MT_HOST_DEVICE inline float float_of_bits(uint32_t pattern) {
   float x;
   memcpy(&x, &pattern, 4);
   return x;
 }
-inline uint32_t bits_of_float(float x) {
+MT_HOST_DEVICE inline uint32_t bits_of_float(float x) {
   uint32_t pattern;
   memcpy(&pattern, &x, 4);
   return pattern;
 }
 
 // A NaN keeps its sign and the upper bits of its payload, and becomes quiet.
-inline float float16_to_float(uint16_t half) {
+MT_HOST_DEVICE inline float float16_to_float(uint16_t half) {
   uint32_t sign = uint32_t{half & 0x8000u} << 16;
   uint32_t rest = half & 0x7fffu;
   if (rest >= 0x7c00) {
@@ -47,7 +49,7 @@ inline float float16_to_float(uint16_t half) {
   float magnitude = static_cast<float>(rest) * 0x1p-24f;  // subnormal
   return float_of_bits(sign | bits_of_float(magnitude));
 }
-inline uint16_t float_to_float16(float x) {
+MT_HOST_DEVICE inline uint16_t float_to_float16(float x) {
   uint32_t pattern = bits_of_float(x);
   uint32_t sign = pattern >> 16 & 0x8000;
   uint32_t rest = pattern & 0x7fffffff;
@@ -60,8 +62,8 @@ inline uint16_t float_to_float16(float x) {
   uint32_t even = rest >> 13 & 1;
   return static_cast<uint16_t>(sign | ((rest - (112u << 23) + 0xfff + even) >> 13));
 }
-inline float bfloat16_to_float(uint16_t half) { return float_of_bits(uint32_t{half} << 16); }
-inline uint16_t float_to_bfloat16(float x) {
+MT_HOST_DEVICE inline float bfloat16_to_float(uint16_t half) { return float_of_bits(uint32_t{half} << 16); }
+MT_HOST_DEVICE inline uint16_t float_to_bfloat16(float x) {
   uint32_t pattern = bits_of_float(x);
   if ((pattern & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(pattern >> 16 | 0x40);
   return static_cast<uint16_t>((pattern + 0x7fff + (pattern >> 16 & 1)) >> 16);
