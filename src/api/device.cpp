@@ -15,6 +15,8 @@ using namespace mt::api;
 namespace {
 
 std::string describe(const Device& device) {
+  std::string own = device.backend->description();
+  if (!own.empty()) return own;
   if (device.name == "cpu") {
     int threads = cpu::thread_count();
     return cpu::model_name() + ", " + cpu::instruction_set_name() + ", " + std::to_string(threads) +

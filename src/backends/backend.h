@@ -14,6 +14,8 @@ namespace mt {
 class Backend {
  public:
   virtual ~Backend() = default;
+  // What it runs on, in words; empty for the CPU.
+  virtual std::string description() const { return ""; }
   // A number that changes when plans made before no longer fit (the number of threads, say).
   virtual uint64_t configuration() const = 0;
   // Makes a new plan ready to run: sets its scratch_bytes, and what else the backend keeps with it.

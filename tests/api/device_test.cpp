@@ -24,6 +24,18 @@ TEST_F(Device, AreListed) {
   EXPECT_FALSE(mt_device_available("abacus"));
 }
 
+TEST_F(Device, AGpuThatIsNotThereIsAnErrorAndNoMore) {
+  EXPECT_FALSE(mt_device_available("cuda:one"));
+  EXPECT_FALSE(mt_device_available("cuda:1000"));
+  mt_tensor* x = floats({1, 2, 3});
+  if (mt_device_available("cuda:0")) GTEST_SKIP() << "it is there";
+  EXPECT_EQ(mt_to_device(x, "cuda:0"), nullptr);
+  EXPECT_TRUE(failed_with(MT_EDEVICE, "cuda"));
+  EXPECT_EQ(mt_set_default_device("cuda:0"), MT_EDEVICE);
+  mt_clear();
+  EXPECT_EQ(numbers_of(mt_square(x)), Numbers({1, 4, 9}));
+}
+
 TEST_F(Device, CopiesBetweenDevicesAreDifferentiable) {
   mt_tensor* x = mt_require_grad(floats({1, 2, 3, 4}, {2, 2}));
   mt_tensor* there = mt_to_device(mt_matrix_transpose(x), "cpu:reference");

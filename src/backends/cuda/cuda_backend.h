@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs plans on an NVIDIA GPU, group by group, in the device's one stream.
+#pragma once
+
+#include <mutex>
+
+#include "backends/backend.h"
+#include "backends/cuda/driver.h"
+
+namespace mt::cuda {
+
+class CudaBackend final : public Backend {
+ public:
+  explicit CudaBackend(int device);
+
+  std::string description() const override { return description_; }
+  uint64_t configuration() const override { return 0; }
+  void prepare(Plan* plan) override;
+  void run(const Plan& plan, void* const* buffers, const Immediates* immediates,
+           void* scratch) override;
+  bool run_small(const Op&, Dtype, const void* const*, void*, int64_t) override { return false; }
+  void copy_from_host(void* target, const void* source, size_t bytes) override;
+  void copy_to_host(void* target, const void* source, size_t bytes) override;
+
+ private:
+  // Host memory from which the device is still copying is not written again: the two halves of the
+  // pinned memory take turns, and whoever comes round waits for the device.
+  void upload(void* target, const void* source, size_t bytes);
+
+  std::mutex mutex_;  // keeps the order of what one run puts into the stream
+  Stream stream_;
+  const int device_;
+  int processors_;
+  std::string description_;
+  char* pinned_ = nullptr;
+  size_t used_ = 0;
+};
+
+}  // namespace mt::cuda

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that the backend asks of a GPU and its driver, kernels apart: the tests put a simulated GPU
+// in its place. Faults are Errors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+struct CUstream_st;
+
+namespace mt::cuda {
+
+using Stream = CUstream_st*;
+
+struct Properties {
+  std::string name;    // "NVIDIA H100"
+  int capability = 0;  // 90 for 9.0
+  int processors = 1;
+  size_t memory = 0;
+};
+
+// Fails, saying why, when there is no GPU that can be used.
+int device_count();
+Properties properties(int device);
+Stream make_stream(int device);
+
+void* allocate_memory(int device, size_t bytes);  // nullptr when there is none left
+void free_memory(int device, void* memory);
+// Tells whoever checks accesses which part of the allocated memory is in use.
+void hand_out(void* memory, size_t bytes);
+void take_back(void* memory);
+
+// Host memory that a GPU reads directly.
+void* allocate_pinned(size_t bytes);
+
+// In the stream's order. Host memory must stay as it is until the stream has come so far.
+void copy_in(void* target, const void* source, size_t bytes, Stream stream);
+void copy_out(void* target, const void* source, size_t bytes, Stream stream);
+// Waits for all of it. Fails when any work in it did; `what` is what the caller was doing.
+void synchronize(Stream stream, const char* what);
+
+// Generated kernels.
+struct Kernel;
+bool can_compile();
+// The kernel `name` of a CUDA C text; fails with the compiler's words.
+Kernel* compile(int device, const std::string& source, const char* name);
+// With one parameter, a device address.
+void launch_compiled(Kernel* kernel, const char* name, unsigned blocks, unsigned threads,
+                     Stream stream, const void* parameter);
+
+// Fails when a launch did not succeed; `status` is the runtime's code.
+void launched(const char* kernel, int status);
+
+}  // namespace mt::cuda

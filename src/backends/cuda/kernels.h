@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launchers: each is in the .cu file of its name. Pointers are device addresses.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cuda/driver.h"
+#include "backends/cuda/views.h"
+#include "ops/elementwise.h"
+#include "ops/reduction.h"
+
+namespace mt::cuda {
+
+// A group has at most 64 items, each with a few values.
+constexpr int most_registers = 512;
+
+// Element-wise: `tiles` of map_tile elements, of all segments together.
+constexpr int64_t map_tile = 1024;
+void launch_map(const ProgramView* program, int registers, int64_t tiles, Stream stream);
+
+// Rows: each of `slots` warps, a multiple of 4, has registers of row_stride() values in scratch.
+constexpr int64_t row_stride(int64_t columns) { return columns < 32 ? 32 : columns; }
+void launch_row(const ProgramView* program, uint64_t* scratch, int64_t slots, Stream stream);
+
+// [outer, reduced, inner], reduced in panels; `partials` holds outer * panels * inner numbers.
+struct ReductionShape {
+  int64_t outer, reduced, inner, panel, panels;
+  Reduction reduction;
+  Compute type;
+  bool in_lanes;
+};
+void launch_reduce(const ProgramView* program, int registers, const ReductionShape& shape,
+                   uint64_t* partials, void* out, Dtype dtype, Stream stream);
+
+// A contraction's sums are f32, f64 or, for integers, u64.
+struct ContractionShape {
+  int64_t batch, m, n, k, panels, panel;
+  int lanes;
+  Compute sum;
+};
+constexpr int epilogue_registers = 64;  // of a program that runs within a contraction
+void launch_contract(const ContractionView* call, const ContractionShape& shape, Stream stream);
+
+}  // namespace mt::cuda

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA's run-time compiler, where it is installed. It needs no GPU.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace mt::cuda {
+
+// 13000 for 13.0; 0 when there is none.
+int nvrtc_version();
+// Machine code for a GPU of that compute capability. Fails with the compiler's words.
+std::vector<char> compile_cubin(const std::string& source, int capability);
+// The same, from the user's own folder of compiled kernels if it is there: $XDG_CACHE_HOME/mtorch,
+// else ~/.cache/mtorch. MT_CUDA_CACHE names another folder; empty: none.
+std::vector<char> cached_cubin(const std::string& source, int capability);
+
+// A source file that generated kernels may include.
+struct Header {
+  const char* name;
+  const char* text;
+};
+extern const Header headers[];
+extern const int header_count;
+
+}  // namespace mt::cuda

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/prepare.h"
+
+#include <algorithm>
+
+#include "backends/cuda/call.h"
+#include "backends/cuda/generate.h"
+#include "backends/cuda/generated.h"
+#include "ops/order.h"
+#include "tensor/error.h"
+
+namespace mt::cuda {
+namespace {
+
+// Rows' registers may take so much; with less, fewer rows are under way at once.
+constexpr int64_t most_row_scratch = 64 << 20;
+constexpr int64_t warps_per_processor = 32;
+constexpr int64_t generated_warps_per_processor = 64;  // which need no scratch
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t extent_of(const std::vector<ContractionDim>& dims) {
+  int64_t extent = 1;
+  for (const ContractionDim& dim : dims) extent *= dim.size;
+  return extent;
+}
+
+AxesView axes_of(const std::vector<ContractionDim>& dims, bool of_a) {
+  AxesView view{};
+  view.count = static_cast<int32_t>(dims.size());
+  for (size_t d = 0; d < dims.size(); ++d) {
+    view.size[d] = dims[d].size;
+    view.stride[d] = of_a ? dims[d].a_stride : dims[d].b_stride;
+  }
+  return view;
+}
+
+class Preparation {
+ public:
+  Preparation(const Plan& plan, int device, int processors)
+      : plan_(plan),
+        device_(device),
+        processors_(processors),
+        prepared_(std::make_shared<PreparedPlan>()) {}
+
+  std::shared_ptr<PreparedPlan> run() {
+    for (const Group& group : plan_.groups) {
+      switch (group.kind) {
+        case GroupKind::map:
+          add_program(group);
+          break;
+        case GroupKind::row:
+          add_program(group);
+          break;
+        case GroupKind::reduce:
+          add_reduction(group);
+          break;
+        case GroupKind::contract:
+          add_contraction(group);
+          break;
+        case GroupKind::call:
+          prepared_->groups.push_back(prepare_call(group, &block(), &prepared_->scratch));
+          break;
+      }
+    }
+    return prepared_;
+  }
+
+ private:
+  Block& block() { return prepared_->block; }
+  void need_scratch(int64_t bytes) { prepared_->scratch = std::max(prepared_->scratch, bytes); }
+  template <class F>
+  void add(F&& f) {
+    prepared_->groups.push_back(std::forward<F>(f));
+  }
+
+  int64_t describe_segment_memory(const Segment& segment) {
+    std::vector<MemoryView> views;
+    for (const Memory& memory : segment.memory) {
+      MemoryView view{};
+      view.offset = memory.layout.offset;
+      view.layout = layout_view(memory.layout);
+      view.dtype = memory.dtype;
+      view.contiguous = memory.contiguous;
+      views.push_back(view);
+    }
+    int64_t at = block().add(views);
+    for (size_t m = 0; m < views.size(); ++m) {
+      const Memory& memory = segment.memory[m];
+      if (memory.buffer < 0) continue;
+      block().show_buffer(
+          at + static_cast<int64_t>(m * sizeof(MemoryView) + offsetof(MemoryView, data)),
+          memory.buffer, memory.layout.offset * static_cast<int64_t>(size_of(memory.dtype)));
+    }
+    return at;
+  }
+
+  // Returns where the ProgramView lies, and counts the tiles.
+  int64_t describe(const Program& program, const std::vector<Segment>& segments, int64_t* tiles) {
+    std::vector<SegmentView> views;
+    std::vector<int64_t> memory, constants;
+    *tiles = 0;
+    for (const Segment& segment : segments) {
+      memory.push_back(describe_segment_memory(segment));
+      std::vector<ConstantView> numbers(segment.constants.size());
+      constants.push_back(block().add(numbers));
+      for (size_t c = 0; c < numbers.size(); ++c) {
+        block().take_immediate(constants.back() + static_cast<int64_t>(c * sizeof(ConstantView)),
+                               segment.constants[c]);
+      }
+      views.push_back({segment.rows, segment.columns, *tiles, nullptr, nullptr});
+      *tiles += divide_up(segment.rows * segment.columns, map_tile);
+    }
+    int64_t at = block().add(views);
+    for (size_t s = 0; s < views.size(); ++s) {
+      int64_t own = at + static_cast<int64_t>(s * sizeof(SegmentView));
+      block().show_block(own + offsetof(SegmentView, memory), memory[s]);
+      block().show_block(own + offsetof(SegmentView, constants), constants[s]);
+    }
+    int64_t instructions = block().add(program.instructions);
+    ProgramView whole{nullptr,
+                      nullptr,
+                      static_cast<int32_t>(program.instructions.size()),
+                      program.once,
+                      std::max(program.registers, 1),
+                      static_cast<int32_t>(segments.size())};
+    int64_t result = block().add(whole);
+    block().show_block(result + offsetof(ProgramView, instructions), instructions);
+    block().show_block(result + offsetof(ProgramView, segments), at);
+    return result;
+  }
+
+  // The kernel of its own that the group will have; nullptr if none.
+  const Generated* request(const Group& group) {
+    if (!generates()) return nullptr;
+    bool row = group.segments.size() == 1 && group.segments[0].columns != 1;
+    std::string text =
+        generate(group.program, group.segments[0], row ? GroupKind::row : GroupKind::map);
+    return &request_kernel(device_, text);
+  }
+
+  void add_program(const Group& group) {
+    int registers = group.program.registers;
+    if (registers > most_registers) {
+      fail(Code::unsupported, "a group of %d values at once is too large for a GPU", registers);
+    }
+    int64_t tiles = 0, at = describe(group.program, group.segments, &tiles);
+    const Segment& segment = group.segments[0];
+    if (group.segments.size() > 1 || segment.columns == 1) {
+      if (tiles == 0) return add([](const Run&) {});
+      const Generated* generated = request(group);
+      return add([=](const Run& run) {
+        const auto* program = run.description<ProgramView>(at);
+        Kernel* kernel = generated ? generated->kernel() : nullptr;
+        if (!kernel) return launch_map(program, registers, tiles, run.stream);
+        launch_compiled(kernel, "map", static_cast<unsigned>(tiles), generated_threads, run.stream,
+                        program);
+      });
+    }
+    if (segment.rows == 0) return add([](const Run&) {});
+    int64_t bytes = std::max(registers, 1) * row_stride(segment.columns) * 8;
+    int64_t slots = std::min(segment.rows, processors_ * warps_per_processor);
+    slots = std::clamp<int64_t>(most_row_scratch / bytes, 4, divide_up(slots, 4) * 4) / 4 * 4;
+    need_scratch(slots * bytes);
+    const Generated* generated = request(group);
+    int64_t warps = std::min(segment.rows, processors_ * generated_warps_per_processor);
+    int64_t blocks = divide_up(warps * 32, generated_threads);
+    add([=](const Run& run) {
+      const auto* program = run.description<ProgramView>(at);
+      if (Kernel* kernel = generated ? generated->kernel() : nullptr) {
+        return launch_compiled(kernel, "row", static_cast<unsigned>(blocks), generated_threads,
+                               run.stream, program);
+      }
+      launch_row(program, reinterpret_cast<uint64_t*>(run.scratch), slots, run.stream);
+    });
+  }
+
+  void add_reduction(const Group& group) {
+    int64_t tiles = 0, at = describe(group.program, group.segments, &tiles);
+    ReductionShape shape{};
+    shape.outer = group.outer;
+    shape.reduced = group.reduced;
+    shape.inner = group.inner;
+    shape.panel = group.in_lanes ? row_panel : column_panel;
+    shape.panels = std::max<int64_t>(1, divide_up(group.reduced, shape.panel));
+    shape.reduction = group.reduction;
+    shape.type = group.type;
+    shape.in_lanes = group.in_lanes;
+    need_scratch(shape.outer * shape.panels * shape.inner * 8);
+    int registers = group.program.registers;
+    int out = group.output.buffer;
+    Dtype dtype = group.output.dtype;
+    add([=](const Run& run) {
+      launch_reduce(run.description<ProgramView>(at), registers, shape,
+                    reinterpret_cast<uint64_t*>(run.scratch), run.buffers[out], dtype, run.stream);
+    });
+  }
+
+  void add_contraction(const Group& group) {
+    const Contraction& c = group.contraction;
+    bool exact = !is_floating(c.out);
+    bool wide = c.a == Dtype::float64 || c.b == Dtype::float64 || c.out == Dtype::float64;
+    ContractionShape shape{};
+    shape.batch = extent_of(c.batch);
+    shape.m = extent_of(c.m);
+    shape.n = extent_of(c.n);
+    shape.k = extent_of(c.k);
+    shape.sum = exact ? Compute::u64 : wide ? Compute::f64 : Compute::f32;
+    ContractionOrder order = contraction_order(shape.m, shape.n, shape.k, c.out);
+    shape.lanes = exact ? 1 : order.lanes;
+    shape.panel = exact ? std::max<int64_t>(shape.k, 1) : order.panel;
+    shape.panels = std::max<int64_t>(1, divide_up(shape.k, shape.panel));
+
+    ContractionView view{};
+    view.batch = shape.batch;
+    view.m = shape.m;
+    view.n = shape.n;
+    view.k = shape.k;
+    view.panels = shape.panels;
+    view.panel = shape.panel;
+    view.a_batch = axes_of(c.batch, true);
+    view.b_batch = axes_of(c.batch, false);
+    view.a_rows = axes_of(c.m, true);
+    view.b_rows = axes_of(c.n, false);
+    view.a_k = axes_of(c.k, true);
+    view.b_k = axes_of(c.k, false);
+    view.a_dtype = c.a;
+    view.b_dtype = c.b;
+    view.out_dtype = c.out;
+    view.a_along_k = c.m.empty() || (!c.k.empty() && c.k.back().a_stride == 1);
+    view.b_along_k = c.n.empty() || (!c.k.empty() && c.k.back().b_stride == 1);
+    if (shape.panels > 1) {
+      need_scratch(shape.batch * shape.panels * shape.m * shape.n *
+                   static_cast<int64_t>(size_of(shape.sum)));
+    }
+
+    // Within the kernel if it is element by element and small enough, else by itself afterwards.
+    const Program& program = group.program;
+    bool within = group.has_epilogue && group.segments[0].columns == 1 &&
+                  program.registers <= epilogue_registers;
+    int64_t epilogue = -1, tiles = 0;
+    if (within) epilogue = describe(program, group.segments, &tiles);
+    int64_t at = block().add(view);
+    const Operand &a = group.inputs[0], &b = group.inputs[1];
+    block().show_buffer(at + offsetof(ContractionView, a), a.buffer,
+                        a.layout.offset * static_cast<int64_t>(size_of(a.dtype)));
+    block().show_buffer(at + offsetof(ContractionView, b), b.buffer,
+                        b.layout.offset * static_cast<int64_t>(size_of(b.dtype)));
+    block().show_buffer(at + offsetof(ContractionView, out), group.output.buffer, 0);
+    block().show_scratch(at + offsetof(ContractionView, slabs), 0);
+    if (within) block().show_block(at + offsetof(ContractionView, epilogue), epilogue);
+    auto contract = [=](const Run& run) {
+      launch_contract(run.description<ContractionView>(at), shape, run.stream);
+    };
+    add(contract);
+    if (group.has_epilogue && !within) add_program(group);
+  }
+
+  const Plan& plan_;
+  const int device_;
+  const int64_t processors_;
+  std::shared_ptr<PreparedPlan> prepared_;
+};
+
+}  // namespace
+
+std::shared_ptr<PreparedPlan> prepare_plan(const Plan& plan, int device, int processors) {
+  return Preparation(plan, device, processors).run();
+}
+
+}  // namespace mt::cuda

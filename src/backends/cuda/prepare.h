@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a plan to what a run needs: the block of descriptions, and for each group how to launch it.
+#pragma once
+
+#include <functional>
+
+#include "backends/cuda/block.h"
+#include "backends/cuda/kernels.h"
+#include "plan/plan.h"
+
+namespace mt::cuda {
+
+// One run's addresses.
+struct Run {
+  char* block;    // of descriptions
+  char* scratch;  // what remains of the plan's scratch memory
+  void* const* buffers;
+  const Immediates* immediates;
+  Stream stream;
+
+  template <class T>
+  const T* description(int64_t at) const {
+    return reinterpret_cast<const T*>(block + at);
+  }
+};
+
+struct PreparedPlan {
+  Block block;
+  int64_t scratch = 0;  // bytes beside the block
+  std::vector<std::function<void(const Run&)>> groups;
+};
+
+// `processors`: of the device.
+std::shared_ptr<PreparedPlan> prepare_plan(const Plan& plan, int device, int processors);
+
+}  // namespace mt::cuda

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Row groups: element-wise work over rows, reductions of whole rows, and what follows from them.
+//
+// Idea: a warp takes a row. Lane l owns columns l, l + 32, ...: what it computes for them no other
+// lane ever needs, so the program runs one instruction after another over the whole row with no
+// barrier but in reductions. There the lanes' sums, which are the 32 lanes of ops/order.h, are
+// combined by halving.
+//
+// Shapes: registers hold a value for each column in device memory, which for rows of usual length
+// stays in the cache. As many warps run as there is scratch for; each takes row after row.
+#include "backends/cuda/interpreter.h"
+#include "backends/cuda/kernels.h"
+
+namespace mt::cuda {
+namespace {
+
+constexpr int warps = 4;  // in a block
+constexpr unsigned all_lanes = 0xffffffff;
+
+struct RowRun {
+  const ProgramView& program;
+  const SegmentView& segment;
+  RowRegisters registers;
+  int lane;
+
+  __device__ Value reduce(const Instruction& i, int64_t row) {
+    return with_compute(i.type, [&](auto x) {
+      using T = decltype(x);
+      Reduction reduction = static_cast<Reduction>(i.detail);
+      x = identity_of<T>(reduction);
+      for (int64_t column = lane; column < segment.columns; column += 32) {
+        registers.column = column;
+        Value value = read_place(segment, registers, i.in[0], row * segment.columns + column);
+        x = combine(reduction, x, unpack<T>(value));
+      }
+      x = combine_lanes(reduction, x);
+      return pack(__shfl_sync(all_lanes, x, 0));
+    });
+  }
+
+  // A row value is known to all lanes: each keeps it in the column of its own number.
+  __device__ void run_row_value(const Instruction& i, int64_t row) {
+    Value value;
+    if (i.code == Opcode::reduce) {
+      value = reduce(i, row);
+      registers.column = lane;
+    } else {
+      registers.column = lane;
+      value = evaluate(segment, registers, i, row);
+    }
+    int place = i.code == Opcode::store ? ~i.index : i.out;
+    if (place >= 0) return registers.set(place, value);
+    __syncwarp();  // all have read before one writes
+    if (lane == 0) write_place(segment, registers, place, row, value);
+    __syncwarp();
+  }
+
+  __device__ void run_element_value(const Instruction& i, int64_t row) {
+    Value expanded = 0;
+    if (i.code == Opcode::expand) {
+      registers.column = lane;
+      expanded = read_place(segment, registers, i.in[0], row);
+    }
+    int place = i.code == Opcode::store ? ~i.index : i.out;
+    for (int64_t column = lane; column < segment.columns; column += 32) {
+      registers.column = column;
+      int64_t at = row * segment.columns + column;
+      Value value = i.code == Opcode::expand ? expanded : evaluate(segment, registers, i, at);
+      write_place(segment, registers, place, at, value);
+    }
+  }
+
+  // Values that are the same for all rows fill their registers once.
+  __device__ void run_once() {
+    for (int k = 0; k < program.once; ++k) {
+      const Instruction& i = view(program.instructions, k);
+      Value value = evaluate(segment, registers, i, 0);
+      for (int64_t column = lane; column < registers.stride; column += 32) {
+        registers.column = column;
+        registers.set(i.out, value);
+      }
+    }
+  }
+
+  __device__ void run(int64_t row) {
+    for (int k = program.once; k < program.count; ++k) {
+      const Instruction& i = view(program.instructions, k);
+      i.row ? run_row_value(i, row) : run_element_value(i, row);
+    }
+  }
+};
+
+__global__ void __launch_bounds__(32 * warps)
+    row_kernel(const ProgramView* group, Value* scratch, int64_t slots) {
+  const ProgramView& program = view(group);
+  const SegmentView& segment = view(program.segments);
+  int64_t slot = int64_t{blockIdx.x} * warps + threadIdx.x / 32;
+  int64_t stride = row_stride(segment.columns);
+  RowRun run{program,
+             segment,
+             {scratch + slot * program.registers * stride, stride, 0},
+             static_cast<int>(threadIdx.x % 32)};
+  if (slot < segment.rows) run.run_once();
+  for (int64_t row = slot; row < segment.rows; row += slots) run.run(row);
+}
+
+}  // namespace
+
+void launch_row(const ProgramView* program, Value* scratch, int64_t slots, Stream stream) {
+  launch("row", row_kernel, {static_cast<unsigned>(slots / warps)}, {32 * warps}, 0, stream,
+         program, scratch, slots);
+}
+
+}  // namespace mt::cuda

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that are generated for fused groups give the CPU's bits, which are the interpreter's. The
+// environment says how their text is compiled (simulator/driver.cpp).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "backends/backend.h"
+#include "backends/cuda/nvrtc.h"
+#include "fusion/evaluator.h"
+#include "fusion/random_graph.h"
+#include "graph/evaluate.h"
+#include "graph/record.h"
+#include "ops/ops.h"
+#include "ops/random.h"
+
+namespace mt::testing {
+namespace {
+
+namespace files = std::filesystem;
+
+std::string folder() { return std::getenv("MT_CUDA_SIMULATED_FOLDER"); }
+
+class CudaGenerated : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    files::remove_all(folder());
+    files::create_directories(folder());
+    install_fusing_evaluator();
+  }
+
+  Tensor numbers(const Shape& shape, Dtype dtype, Device& device, uint64_t seed = 1) {
+    Graph wild;
+    wild.family = Family::wild;  // infinities and NaN among them
+    return source_value(wild, {shape, dtype, seed, false}, 0, device);
+  }
+  static int64_t texts() {
+    return std::distance(files::directory_iterator(folder()), files::directory_iterator()) / 2;
+  }
+
+  // f's results, some of whose groups have texts that are new, or none.
+  template <class F>
+  void expect_the_same(bool fresh, F&& f) {
+    int64_t before = texts();
+    auto run = [&](const char* device) {
+      GradientMode no_history(false);
+      Generator::use(Ref<Generator>(new Generator(5)));
+      std::vector<Tensor> results = f(find_device(device));
+      evaluate(results.data(), results.size());
+      Generator::use(nullptr);
+      return values_of(results);
+    };
+    std::vector<Value> ours = run("cuda:0");
+    EXPECT_EQ(difference(ours, run("cpu")), "");
+    EXPECT_EQ(texts() > before, fresh);
+  }
+};
+
+TEST_F(CudaGenerated, ElementByElement) {
+  auto chain = [&](const Shape& shape, Device& d) {
+    Tensor x = numbers(shape, Dtype::float32, d),
+           h = numbers({shape.back()}, Dtype::bfloat16, d, 2);
+    Tensor i = numbers(shape, Dtype::int16, d, 3),
+           t = transpose(numbers({shape[1], shape[0]}, Dtype::float64, d, 4));
+    Tensor mask = less(tanh(x) + cast(h, Dtype::float32), cast(i, Dtype::float32));
+    Tensor a = where(mask, gelu(x * 0.5),
+                     cast(t, Dtype::float32) + uniform(shape, 0, 1, Dtype::float32, d));
+    Tensor b = remainder(i, full_integer(shape, 7, Dtype::int16, d)) +
+               cast(iota(shape, Dtype::int32, d), Dtype::int16);
+    return std::vector<Tensor>{a, b, cast(a, Dtype::float16), erf(t), logical_not(mask)};
+  };
+  expect_the_same(true, [&](Device& d) { return chain({37, 41}, d); });
+  expect_the_same(false, [&](Device& d) {
+    return chain({5, 300}, d);
+  });  // another size, the same text
+}
+
+TEST_F(CudaGenerated, RowByRow) {
+  auto softmax_and_norm = [&](const Shape& shape, Device& d) {
+    Tensor x = numbers(shape, Dtype::float32, d);
+    Tensor e = exp(x - max(x, {-1}, true)), s = e / sum(e, {-1}, true);
+    Tensor c = s - mean(s, {-1}, true), v = mean(square(c), {-1}, true);
+    return std::vector<Tensor>{c * rsqrt(v + 1e-5), v, cast(s, Dtype::bfloat16)};
+  };
+  expect_the_same(true, [&](Device& d) { return softmax_and_norm({19, 77}, d); });
+  expect_the_same(false, [&](Device& d) { return softmax_and_norm({3, 1000}, d); });
+}
+
+// Many updates with one program are one launch.
+TEST_F(CudaGenerated, SegmentBySegment) {
+  expect_the_same(true, [&](Device& d) {
+    std::vector<Tensor> updated;
+    for (int64_t size : {1, 1500, 33, 4000}) {
+      Tensor w = numbers({size}, Dtype::float32, d), g = numbers({size}, Dtype::float32, d, 2);
+      updated.push_back(w - g * 0.125);
+    }
+    return updated;
+  });
+}
+
+// The same texts go through NVRTC, for the oldest and a newer GPU: the only part of a GPU's way
+// that a machine without one can go.
+TEST_F(CudaGenerated, CompilesWithNvrtc) {
+#ifdef MT_HAVE_NVRTC
+  if (cuda::nvrtc_version() == 0) GTEST_SKIP() << "NVRTC is not installed";
+  int count = 0;
+  for (const auto& file : files::directory_iterator(folder())) {
+    if (file.path().extension() != ".cpp") continue;
+    std::ifstream in(file.path());
+    std::string text(std::istreambuf_iterator<char>(in), {});
+    int capability = count++ % 2 ? 80 : 90;
+    EXPECT_GT(cuda::compile_cubin(text, capability).size(), 1000u) << file.path();
+  }
+  EXPECT_GT(count, 3);
+#else
+  GTEST_SKIP() << "built without CUDA";
+#endif
+}
+
+}  // namespace
+}  // namespace mt::testing
