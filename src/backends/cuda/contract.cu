@@ -13,8 +13,7 @@
 // and their like have 16 lanes to an output instead, which read memory along k.
 //
 // Every sum is a chain of fused multiply-adds in the order of k: the order that the CPU keeps too.
-#include "backends/cuda/interpreter.h"
-#include "backends/cuda/kernels.h"
+#include "backends/cuda/contract.h"
 
 namespace mt::cuda {
 namespace {
@@ -23,59 +22,6 @@ constexpr int side = 16;   // of a block's threads
 constexpr int depth = 16;  // of a slice along k
 constexpr int threads = side * side;
 constexpr int lanes = 16;  // of ops/order.h
-
-// How one operand moves along a group of dimensions, as if they were one.
-__device__ int64_t offset(const AxesView& axes, int64_t index) {
-  if (axes.count == 1) return index * axes.stride[0];
-  int64_t result = 0;
-  for (int d = axes.count - 1; d >= 0; --d) {
-    result += index % axes.size[d] * axes.stride[d];
-    index /= axes.size[d];
-  }
-  return result;
-}
-
-// Sums are float, double, or uint64 for all integers.
-template <class T>
-__device__ T load_as(const char* data, Dtype dtype, int64_t i) {
-  if (sizeof(T) == 4 && dtype == Dtype::float32) return load(reinterpret_cast<const T*>(data), i);
-  if (sizeof(T) == 8 && dtype == Dtype::float64) return load(reinterpret_cast<const T*>(data), i);
-  Value value = load_number(data, dtype, i);
-  return with_compute(compute_of(dtype), [&](auto x) {
-    x = unpack<decltype(x)>(value);
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(cpu::convert<int64_t>(x));
-    else
-      return cpu::convert<T>(x);
-  });
-}
-
-__device__ inline float multiply_add(float a, float b, float sum) { return fmaf(a, b, sum); }
-__device__ inline double multiply_add(double a, double b, double sum) { return fma(a, b, sum); }
-__device__ inline uint64_t multiply_add(uint64_t a, uint64_t b, uint64_t sum) {
-  return a * b + sum;
-}
-
-template <class T>
-__device__ void store_sum(char* out, Dtype dtype, int64_t i, T sum) {
-  if constexpr (std::is_integral_v<T>) {
-    if (dtype == Dtype::boolean) sum = sum != 0;
-    store_number(out, dtype, i, static_cast<Value>(sum));
-  } else {
-    Value value =
-        dtype == Dtype::float64 ? pack(static_cast<double>(sum)) : pack(static_cast<float>(sum));
-    store_number(out, dtype, i, value);
-  }
-}
-
-// What follows a finished output: its own chain of element-wise work.
-__device__ void finish(const ProgramView* epilogue, int64_t element) {
-  const ProgramView& program = view(epilogue);
-  const SegmentView& segment = view(program.segments);
-  LocalRegisters<epilogue_registers> registers;
-  run_once(program, segment, registers);
-  run_element(program, segment, registers, element, program.count);
-}
 
 template <class T, int R>
 __global__ void __launch_bounds__(threads) tile_kernel(const ContractionView* call) {
@@ -197,6 +143,14 @@ __global__ void __launch_bounds__(threads) panels_kernel(const ContractionView* 
 }
 
 template <class T>
+void launch_panels(const ContractionView* call, const ContractionShape& shape, Stream stream) {
+  if (shape.panels == 1) return;
+  int64_t outputs = shape.batch * shape.m * shape.n;
+  launch("contract panels", panels_kernel<T>,
+         {static_cast<unsigned>((outputs + threads - 1) / threads)}, {threads}, 0, stream, call);
+}
+
+template <class T>
 void launch_contract_in(const ContractionView* call, const ContractionShape& shape, Stream stream) {
   int64_t outputs = shape.batch * shape.m * shape.n, slabs = shape.batch * shape.panels;
   auto blocks = [](int64_t count) { return Dim3{static_cast<unsigned>(count)}; };
@@ -214,13 +168,15 @@ void launch_contract_in(const ContractionView* call, const ContractionShape& sha
            blocks(divide_up(shape.m, tile) * divide_up(shape.n, tile) * slabs), {threads}, bytes,
            stream, call);
   }
-  if (shape.panels > 1) {
-    launch("contract panels", panels_kernel<T>, blocks(divide_up(outputs, threads)), {threads}, 0,
-           stream, call);
-  }
+  launch_panels<T>(call, shape, stream);
 }
 
 }  // namespace
+
+void launch_float_panels(const ContractionView* call, const ContractionShape& shape,
+                         Stream stream) {
+  launch_panels<float>(call, shape, stream);
+}
 
 void launch_contract(const ContractionView* call, const ContractionShape& shape, Stream stream) {
   if (shape.batch * shape.m * shape.n == 0) return;

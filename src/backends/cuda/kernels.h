@@ -37,8 +37,12 @@ struct ContractionShape {
   int64_t batch, m, n, k, panels, panel;
   int lanes;
   Compute sum;
+  bool bfloat;  // of two 16-bit floats: which
 };
 constexpr int epilogue_registers = 64;  // of a program that runs within a contraction
 void launch_contract(const ContractionView* call, const ContractionShape& shape, Stream stream);
+// On the tensor cores; for what suits_matrix_units() (prepare.cpp).
+void launch_contract_half(const ContractionView* call, const ContractionShape& shape,
+                          Stream stream);
 
 }  // namespace mt::cuda

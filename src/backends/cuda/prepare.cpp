@@ -35,6 +35,27 @@ AxesView axes_of(const std::vector<ContractionDim>& dims, bool of_a) {
   return view;
 }
 
+// Whether both operands are matrices of one 16-bit float type that move as vectors of 8.
+bool suits_matrix_units(const Contraction& c, const Operand& a, const Operand& b) {
+  if (c.a != c.b || !is_half(c.a) || c.m.size() != 1 || c.n.size() != 1 || c.k.size() != 1) {
+    return false;
+  }
+  auto by_eights = [](int64_t number) { return number % 8 == 0; };
+  auto suits = [&](int64_t offset, int64_t rows, int64_t row_stride, int64_t k_stride) {
+    bool along_k = k_stride == 1 && by_eights(row_stride);
+    bool along_rows = row_stride == 1 && by_eights(k_stride) && by_eights(rows);
+    return by_eights(offset) && (along_k || along_rows);
+  };
+  for (const ContractionDim& dim : c.batch) {
+    if (!by_eights(dim.a_stride) || !by_eights(dim.b_stride)) return false;
+  }
+  const ContractionDim &m = c.m[0], &n = c.n[0], &k = c.k[0];
+  // Smaller ones leave most of a tile empty.
+  if (m.size < 32 || n.size < 32 || k.size < 32 || !by_eights(k.size)) return false;
+  return suits(a.layout.offset, m.size, m.a_stride, k.a_stride) &&
+         suits(b.layout.offset, n.size, n.b_stride, k.b_stride);
+}
+
 class Preparation {
  public:
   Preparation(const Plan& plan, int device, int processors)
@@ -249,10 +270,17 @@ class Preparation {
     block().show_buffer(at + offsetof(ContractionView, out), group.output.buffer, 0);
     block().show_scratch(at + offsetof(ContractionView, slabs), 0);
     if (within) block().show_block(at + offsetof(ContractionView, epilogue), epilogue);
-    auto contract = [=](const Run& run) {
-      launch_contract(run.description<ContractionView>(at), shape, run.stream);
-    };
-    add(contract);
+    shape.bfloat = c.a == Dtype::bfloat16;
+    bool half = suits_matrix_units(c, a, b);
+    int buffers[2] = {a.buffer, b.buffer};
+    add([=](const Run& run) {
+      auto aligned = [&](int buffer) {  // a leaf may begin anywhere
+        return reinterpret_cast<uintptr_t>(run.buffers[buffer]) % 16 == 0;
+      };
+      bool on_matrix_units = half && aligned(buffers[0]) && aligned(buffers[1]);
+      (on_matrix_units ? launch_contract_half : launch_contract)(
+          run.description<ContractionView>(at), shape, run.stream);
+    });
     if (group.has_epilogue && !within) add_program(group);
   }
 

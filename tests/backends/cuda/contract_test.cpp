@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of 16-bit floats, large enough for the matrix units, in every layout that they take: the
+// simulated ones sum in the CPU's order, so the bits are the CPU's.
+#include <gtest/gtest.h>
+
+#include "backends/backend.h"
+#include "fusion/evaluator.h"
+#include "fusion/random_graph.h"
+#include "ops/ops.h"
+
+namespace mt::testing {
+namespace {
+
+class CudaContract : public ::testing::Test {
+ protected:
+  void SetUp() override { install_fusing_evaluator(); }
+
+  Tensor numbers(const Shape& shape, Dtype dtype, Device& device, uint64_t seed) {
+    Graph tame;
+    return source_value(tame, {shape, dtype, seed, false}, 0, device);
+  }
+  // A matrix, or several, in memory as they are or with the last two dimensions exchanged.
+  Tensor matrix(Shape shape, bool exchanged, Dtype dtype, Device& device, uint64_t seed) {
+    int last = shape.rank() - 1;
+    if (exchanged) std::swap(shape[last], shape[last - 1]);
+    Tensor x = numbers(shape, dtype, device, seed);
+    return exchanged ? transpose(x) : x;
+  }
+
+  template <class F>
+  void expect_the_same(F&& f) {
+    Value ours = value_of(f(find_device("cuda:0"))), theirs = value_of(f(find_device("cpu")));
+    EXPECT_EQ(difference({ours}, {theirs}), "");
+  }
+};
+
+TEST_F(CudaContract, TakesEveryLayout) {
+  for (Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
+    for (bool a_exchanged : {false, true}) {
+      for (bool b_exchanged : {false, true}) {
+        expect_the_same([&](Device& d) {
+          return matmul(matrix({136, 40}, a_exchanged, dtype, d, 1),
+                        matrix({40, 72}, b_exchanged, dtype, d, 2));
+        });
+      }
+    }
+  }
+}
+
+TEST_F(CudaContract, TakesSizesThatDoNotFit) {
+  // Not multiples of 8, so that another kernel is used; or only along k.
+  for (const Shape& sizes : {Shape{33, 40, 56}, Shape{48, 41, 40}, Shape{45, 48, 40}}) {
+    expect_the_same([&](Device& d) {
+      return matmul(matrix({sizes[0], sizes[1]}, false, Dtype::bfloat16, d, 1),
+                    matrix({sizes[1], sizes[2]}, true, Dtype::bfloat16, d, 2));
+    });
+  }
+  // A view that begins in the middle of a vector.
+  expect_the_same([&](Device& d) {
+    Tensor a = slice(numbers({64, 72}, Dtype::bfloat16, d, 1), 1, 3, 40, 1);
+    return matmul(a, numbers({40, 48}, Dtype::bfloat16, d, 2));
+  });
+}
+
+TEST_F(CudaContract, BatchesAndFinishes) {
+  expect_the_same([&](Device& d) {
+    Tensor a = matrix({3, 40, 64}, false, Dtype::bfloat16, d, 1);
+    Tensor b = matrix({3, 64, 48}, false, Dtype::bfloat16, d, 2);
+    return gelu(matmul(a, b) + numbers({48}, Dtype::bfloat16, d, 3)) *
+           numbers({3, 40, 48}, Dtype::bfloat16, d, 4);
+  });
+  // Few outputs with long sums: panels of k.
+  expect_the_same([&](Device& d) {
+    return relu(matmul(numbers({32, 4104}, Dtype::float16, d, 1),
+                       numbers({4104, 40}, Dtype::float16, d, 2)));
+  });
+}
+
+}  // namespace
+}  // namespace mt::testing
