@@ -26,8 +26,8 @@ MT_API const char* mt_default_device(void);
 /// Sets it, for the whole process.
 MT_API mt_status mt_set_default_device(const char* device);
 
-/// How many threads CPU kernels use: at first every core that this process may run on. Never
-/// changes a result.
+/// How many threads CPU kernels use: at first every core that this process may run on, or as many
+/// as its control group's quota of processor time is worth. Never changes a result.
 MT_API int mt_threads(void);
 /// Sets it, for the whole process. MT_EINVAL below 1.
 MT_API mt_status mt_set_threads(int threads);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "backends/cpu/quota.h"
+
 namespace mt::cpu {
 namespace {
 std::atomic<int> requested{0};
@@ -12,7 +14,10 @@ std::atomic<int> requested{0};
 int thread_count() {
   int count = requested.load(std::memory_order_relaxed);
   if (count > 0) return count;
-  static const int available = detail::available_threads();
+  static const int available = [] {
+    int threads = detail::available_threads(), quota = processor_quota();
+    return quota > 0 ? std::min(threads, quota) : threads;
+  }();
   return available;
 }
 
