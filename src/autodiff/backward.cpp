@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autodiff/backward.h"
 
-#include <algorithm>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "graph/history.h"
 #include "graph/record.h"
@@ -57,6 +57,8 @@ Collected walk(const History& history, const std::vector<Tensor>& outputs,
                const std::vector<Tensor>& seeds, const std::vector<Tensor>& keep) {
   CallsOfWalk calls;
   Collected collected;
+  std::unordered_set<const Node*> kept;
+  for (const Tensor& tensor : keep) kept.insert(tensor.node());
   auto collect = [&](const Tensor& node, const Tensor& gradient) {
     Tensor& sum = collected[node.node()];
     sum = sum ? add(sum, gradient) : gradient;
@@ -71,9 +73,7 @@ Collected walk(const History& history, const std::vector<Tensor>& outputs,
     auto found = collected.find(&node);
     if (found == collected.end()) continue;
     Tensor dy = found->second;
-    bool kept = std::any_of(keep.begin(), keep.end(),
-                            [&](const Tensor& tensor) { return tensor.node() == &node; });
-    if (!kept) found->second = nullptr;  // its memory may be used again
+    if (!kept.count(&node)) found->second = nullptr;  // its memory may be used again
     SmallVector<Tensor, 4> gradients;
     for (size_t i = 0; i < node.inputs.size(); ++i) gradients.push_back(nullptr);
     node.op->gradient(node, dy, gradients.data());
