@@ -59,7 +59,8 @@ MT_API mt_tensor* mt_batch_norm(mt_tensor* x, mt_tensor* weight, mt_tensor* bias
 /// x. MT_EINVAL unless 0 <= probability <= 1. (Srivastava and others, 2014.)
 MT_API mt_tensor* mt_dropout(mt_tensor* x, double probability, bool training);
 
-/// Rows of `weight` [count, size] for integers [...]: [..., size]. MT_EINDEX outside [0, count).
+/// Rows of `weight` [count, size] for integers [...]: [..., size]. As in every index, a negative
+/// number counts from the end; MT_EINDEX outside [-count, count).
 MT_API mt_tensor* mt_embedding(mt_tensor* indices, mt_tensor* weight);
 
 /// How mt_scaled_dot_product_attention() works.
@@ -107,7 +108,7 @@ enum { MT_REDUCTION_MEAN = 0, MT_REDUCTION_SUM = 1, MT_REDUCTION_NONE = 2 };
 
 /// -sum(p log_softmax(logits)) along `axis`, the classes. `targets` are integers of logits' shape
 /// without that axis, or probabilities p of logits' shape. Mean over all but the class axis.
-/// MT_EINDEX for a target outside the classes, found when it is computed.
+/// MT_EINDEX for a target outside [0, classes); where a trace computes targets itself, a NaN.
 MT_API mt_tensor* mt_cross_entropy(mt_tensor* logits, mt_tensor* targets, int64_t axis,
                                    int32_t reduction);
 /// (x - target)^2. The two broadcast.

@@ -214,7 +214,8 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
     recording->leaves.push_back(std::move(binding));
   }
   for (const TraceLog::Check& check : log.checks) {
-    recording->checks.push_back({output_of(check.indices), check.axis, check.shape, check.name});
+    recording->checks.push_back(
+        {output_of(check.indices), check.axis, check.shape, check.name, check.from_end});
   }
   recording->draws = std::move(log.draws);
   for (const Item& item : region.items) {
@@ -264,7 +265,8 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
     return make_leaf(source->storage, source.dtype(), view);
   };
   for (const Recording::Check& check : recording.checks) {
-    check_indices(given(check.indices), check.axis, check.shape, check.name);
+    check_indices(given(check.indices), check.axis, check.shape, check.name,
+                  check.from_end);
   }
   Execution execution(recording.plan, recording.device, recording.items.size());
   for (const Binding& binding : recording.leaves) {

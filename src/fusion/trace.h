@@ -81,6 +81,7 @@ class Trace {
       int axis;
       Shape shape;
       const char* name;
+      bool from_end;
     };
     std::vector<Check> checks;  // before anything runs
     struct Value {

@@ -36,12 +36,14 @@ class TraceLog {
     bool read = false;  // before it was written: what it held counts
     bool written = false;
   };
-  // Index tensors whose values must lie in [-size, size), which a recording cannot look at.
+  // Index tensors whose values must lie in [-size, size), or from 0 on where they do not count from
+  // the end, which a recording cannot look at.
   struct Check {
     Tensor indices;
     int axis;
     Shape shape;
     const char* name;
+    bool from_end;
   };
   struct Draw {
     Ref<StreamSource> source;

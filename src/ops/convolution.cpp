@@ -202,6 +202,16 @@ const Op convolve_op{"convolve", OpKind::contract, 0, nullptr, convolve_gradient
 const Op scatter_op{"scatter", OpKind::contract, 0, nullptr, scatter_gradient};
 const Op correlate_op{"correlate", OpKind::contract, 0, nullptr, correlate_gradient};
 
+// How far `count` steps reach. No axis is so long that a few of these could not be added up.
+int64_t reach(const char* name, int64_t count, int64_t step) {
+  int64_t result;
+  if (__builtin_mul_overflow(count, step, &result) || result > INT64_MAX / 8) {
+    fail(Code::shape, "%s: %lld steps of %lld are too long for an axis", name,
+         static_cast<long long>(count), static_cast<long long>(step));
+  }
+  return result;
+}
+
 // What a user gave, checked; x has `in` channels and w's first axis has `out`.
 struct Call {
   const char* name;
@@ -274,7 +284,8 @@ Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
   }
   for (int i = 0; i < g.axes; ++i) {
     g.length[i] = x.shape()[2 + i];
-    int64_t room = g.length[i] + 2 * g.padding[i] - g.dilation[i] * (g.kernel[i] - 1) - 1;
+    int64_t kernel = reach(call.name, g.kernel[i] - 1, g.dilation[i]);
+    int64_t room = g.length[i] + 2 * g.padding[i] - kernel - 1;
     if (room < 0) {
       fail(Code::shape, "%s: %s with weight %s, padding %s, dilation %s: the kernel is larger than "
            "the padded input", call.name, to_string(x.shape()).c_str(),
@@ -303,8 +314,8 @@ Tensor convolution_transpose(const Tensor& x, const Tensor& weight, const Tensor
            static_cast<long long>(g.dilation[i]));
     }
     g.positions[i] = x.shape()[2 + i];
-    g.length[i] = (g.positions[i] - 1) * g.stride[i] - 2 * g.padding[i] +
-                  g.dilation[i] * (g.kernel[i] - 1) + extra + 1;
+    g.length[i] = reach(call.name, g.positions[i] - 1, g.stride[i]) - 2 * g.padding[i] +
+                  reach(call.name, g.kernel[i] - 1, g.dilation[i]) + extra + 1;
     if (g.positions[i] < 1 || g.length[i] < 1) {
       fail(Code::shape, "%s: %s with weight %s and padding %s leaves nothing", call.name,
            to_string(x.shape()).c_str(), to_string(weight.shape()).c_str(),

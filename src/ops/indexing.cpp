@@ -7,6 +7,7 @@
 
 #include "graph/evaluate.h"
 #include "graph/trace_log.h"
+#include "graph/window.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
 
@@ -126,20 +127,28 @@ Tensor outside_of_trace(const Tensor& indices) {
 
 }  // namespace
 
-void check_indices(const Tensor& indices, int axis, const Shape& shape, const char* name) {
+void check_indices(const Tensor& indices, int axis, const Shape& shape, const char* name,
+                   bool from_end) {
   int64_t size = shape[axis];
   Bounds bounds = bounds_of(indices);
-  if (bounds.low >= -size && bounds.high < size) return;
+  if (bounds.low >= (from_end ? -size : 0) && bounds.high < size) return;
   fail(Code::index, "%s: index %lld is outside axis %d of %s, which has size %lld", name,
        static_cast<long long>(bounds.high >= size ? bounds.high : bounds.low), axis,
        to_string(shape).c_str(), static_cast<long long>(size));
 }
 
-Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, const char* name) {
+Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, const char* name,
+                       bool from_end) {
   if (!is_integer(indices.dtype())) {
     fail(Code::dtype, "%s: indices must be integers, got %s", name, name_of(indices.dtype()));
   }
-  int64_t size = shape[axis], bound = known_bound(indices);
+  Thread& thread = current_thread();
+  bring_here(indices, thread);
+  int64_t size = shape[axis], bound;
+  {
+    OwnerLock::Hold hold(Window::current(thread).lock, &thread);  // others may be computing them
+    bound = known_bound(indices);
+  }
   if (indices.size() > 0 && size == 0) {
     fail(Code::index, "%s: axis %d of %s is empty, so there is nothing to index", name, axis,
          to_string(shape).c_str());
@@ -149,11 +158,13 @@ Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, cons
   bool readable = !TraceLog::current() || (host && indices->ready());
   if (indices.size() > 0 && !known && readable) {
     if (!indices->ready()) evaluate(indices);
-    check_indices(indices, axis, shape, name);
+    check_indices(indices, axis, shape, name, from_end);
   }
   if (TraceLog* log = TraceLog::current(); log && indices.size() > 0 && !known) {
     Tensor source = outside_of_trace(indices);
-    if (source && source.device().host_memory) log->checks.push_back({source, axis, shape, name});
+    if (source && source.device().host_memory) {
+      log->checks.push_back({source, axis, shape, name, from_end});
+    }
   }
   return cast(indices, Dtype::int64);
 }

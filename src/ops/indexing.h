@@ -18,9 +18,12 @@ MT_HOST_DEVICE inline int64_t wrapped_index(int64_t i, int64_t size) {
 // Index tensors as int64, refused when a value lies outside `axis` of `shape`. Values that are
 // pending are computed for this, unless they are known to fit (another operator's positions). A
 // trace checks at each replay those that come from outside; those that it computes are clamped.
-Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, const char* name);
+// `from_end`: negative ones count from the end, else they are outside.
+Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, const char* name,
+                       bool from_end = true);
 // Fails when one of these ready values lies outside `axis` of `shape`.
-void check_indices(const Tensor& indices, int axis, const Shape& shape, const char* name);
+void check_indices(const Tensor& indices, int axis, const Shape& shape, const char* name,
+                   bool from_end);
 
 Tensor contiguous(const Tensor& x);                // copies only what is not
 int64_t read_integer(const Tensor& x);             // computes; x has one element

@@ -74,7 +74,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,
   } else {
     Tensor scale = log(sum(exp(shifted), {-1}));
     Tensor index = reshape(iota({classes}, Dtype::int64, logits.device()), {classes});
-    Tensor known = checked_indices(targets, at, logits.shape(), name);
+    Tensor known = checked_indices(targets, at, logits.shape(), name, false);
     Tensor zero = number(0, logits.device());
     loss = scale - sum(where(equal(unsqueeze(known, -1), index), shifted, zero), {-1});
     // Inside a trace targets cannot be checked: what is no class has no loss.

@@ -146,5 +146,17 @@ TEST(Convolution, NamesFaults) {
   }), "conv_transpose2d: output_padding 1 must be less than stride 1 or dilation 1");
 }
 
+TEST(Convolution, SizesThatOverflow) {
+  constexpr int64_t far = int64_t{1} << 31, long_axis = int64_t{1} << 40;
+  Tensor one = noise({1, 1, 1}, 1), endless = expand(one, {1, 1, long_axis});
+  Convolution c = how({far}, {0}, {far});
+  EXPECT_EQ(message_of([&] { convolution_transpose(endless, one, nullptr, c); }),
+            "conv_transpose1d: 1099511627775 steps of 2147483648 are too long for an axis");
+  EXPECT_EQ(message_of([&] { convolution_transpose(one, endless, nullptr, c); }),
+            "conv_transpose1d: 1099511627775 steps of 2147483648 are too long for an axis");
+  EXPECT_EQ(message_of([&] { convolution(endless, endless, nullptr, c); }),
+            "conv1d: 1099511627775 steps of 2147483648 are too long for an axis");
+}
+
 }  // namespace
 }  // namespace mt::test

@@ -19,6 +19,14 @@ TEST(index_select, takes_rows) {
   EXPECT_EQ(numbers(index_select(x, argmax(x, {0}), 0)).size(), 16u);
 }
 
+TEST(embedding, takes_rows_from_either_end) {
+  Tensor weight = tensor(counting(6), {3, 2});
+  EXPECT_EQ(numbers(embedding(tensor({0, -1, 2, -3}, {2, 2}, Dtype::int64), weight)),
+            (Numbers{0, 1, 4, 5, 4, 5, 0, 1}));
+  EXPECT_EQ(code_of([&] { embedding(integers({3}), weight); }), Code::index);
+  EXPECT_EQ(code_of([&] { embedding(integers({-4}), weight); }), Code::index);
+}
+
 TEST(take_along_axis, picks_one_for_each_and_broadcasts) {
   Tensor x = tensor(counting(12), {3, 4});
   EXPECT_EQ(numbers(take_along_axis(x, tensor({1, 0, -1}, {3, 1}, Dtype::int64), 1)),
