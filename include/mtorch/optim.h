@@ -104,7 +104,8 @@ typedef struct mt_adagrad_options {
 MT_API mt_optimizer* mt_optimizer_adagrad(mt_parameters* parameters, double lr,
                                           const mt_adagrad_options* options);
 
-/// Updates the parameters once. Refuses while an error is pending.
+/// Updates the parameters once. Refuses while an error is pending. The step t is the same for all
+/// parameters, also for one that is added, or gets its first gradient, later on.
 MT_API mt_status mt_optimizer_step(mt_optimizer* optimizer);
 /// How many steps it has taken.
 MT_API int64_t mt_optimizer_steps(mt_optimizer* optimizer);

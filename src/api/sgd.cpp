@@ -22,10 +22,12 @@ void step(mt_tensor* const* params, size_t n, double lr) {
       fail(Code::invalid, "sgd: tensor %zu is no leaf: it came from %s", i, w->op->name);
     }
     Tensor g = leaf->variable && w.requires_gradient() ? leaf->variable->gradient.get() : Tensor();
-    if (g && !(rate && rate.dtype() == w.dtype() && &rate.device() == &w.device())) {
-      rate = full({}, lr, w.dtype(), w.device());
+    // 16-bit floats are updated in float32 and rounded once.
+    Dtype own = w.dtype(), working = accumulator_of(own);
+    if (g && !(rate && rate.dtype() == working && &rate.device() == &w.device())) {
+      rate = full({}, lr, working, w.device());
     }
-    updated.push_back(g ? w - g * rate : Tensor());
+    updated.push_back(g ? cast(cast(w, working) - cast(g, working) * rate, own) : Tensor());
   }
   for (size_t i = 0; i < n; ++i) {
     if (updated[i]) rebind(params[i], std::move(updated[i]));

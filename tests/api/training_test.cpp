@@ -50,6 +50,20 @@ TEST_F(Training, GradientsAccumulateUntilTheyAreRemoved) {
   EXPECT_EQ(mt_gradient(w), nullptr);
 }
 
+TEST_F(Training, NarrowWeightsAreRoundedOnceAStep) {
+  // In bfloat16 the rate and the product would be rounded as well.
+  mt_tensor* w = mt_require_grad(mt_astype(floats({1, 1, 3}), MT_BF16));
+  mt_tensor* g = mt_astype(floats({1.011f, 1.089f, 5.1f}), MT_BF16);
+  mt_set_gradient(w, g);
+  mt_tensor* wide = mt_sub(mt_astype(w, MT_F32), mt_mul(mt_astype(g, MT_F32), mt_number(0.3)));
+  Numbers expected = numbers_of(mt_astype(wide, MT_BF16));
+  Numbers twice = numbers_of(mt_sub(w, mt_mul(g, mt_astype(mt_number(0.3), MT_BF16))));
+  EXPECT_EQ(mt_sgd(&w, 1, 0.3), MT_OK);
+  EXPECT_EQ(numbers_of(w), expected);
+  EXPECT_NE(expected, twice);
+  EXPECT_EQ(mt_dtype_of(w), MT_BF16);
+}
+
 TEST_F(Training, UpdatedLeavesStartAfresh) {
   // Backward must not walk on into the step that made the new weights.
   mt_tensor* w = mt_require_grad(floats({1}));
