@@ -213,7 +213,7 @@ MT_API const char* mt_device_of(mt_tensor* tensor);
 // ----------------------------------------------------------------------------- Reading values
 
 /// Computes tensors now, together: all of `tensors`, or with NULL, 0 everything that is pending on
-/// this thread and still held. On MT_ENOMEM everything stays pending.
+/// this thread and still held. On MT_ENOMEM everything stays pending, or all of a device's.
 MT_API mt_status mt_eval(mt_tensor* const* tensors, size_t n);
 /// The value of a tensor of one element, as a double; NaN on an error. MT_ESHAPE for another size.
 MT_API double mt_item(mt_tensor* tensor);

@@ -46,15 +46,16 @@ Tensor copy_in(const void* data, const Shape& shape, Dtype type, Device& device)
   return make_leaf(std::move(storage), type, contiguous_layout(shape));
 }
 
+// `lent` is the caller's reference to the memory.
 Tensor borrow(const char* name, void* data, const Shape& shape, Dtype type, Device& device,
-              void (*done)(void*), void* user) {
+              void (*done)(void*), void* user, Ref<Storage>* lent) {
   size_t bytes = byte_size(shape, type, name);
   if (bytes) required(data, "data");
   if (reinterpret_cast<uintptr_t>(data) % size_of(type) != 0) {
     fail(Code::invalid, "%s: the memory is not aligned for %s", name, name_of(type));
   }
-  return make_leaf(Storage::borrow(device, data, bytes, done, user), type,
-                   contiguous_layout(shape));
+  *lent = Storage::borrow(device, data, bytes, done, user);
+  return make_leaf(*lent, type, contiguous_layout(shape));
 }
 
 }  // namespace
@@ -106,20 +107,26 @@ mt_tensor* mt_from_data(const void* data, const int64_t* sizes, size_t ndim, mt_
 
 mt_tensor* mt_wrap(void* data, const int64_t* sizes, size_t ndim, mt_dtype type, const char* device,
                    void (*done)(void* user), void* user) {
-  return give("wrap", [&] {
-    return borrow("wrap", data, shape(sizes, ndim), dtype(type), find_device(device), done, user);
+  Ref<Storage> lent;
+  mt_tensor* handle = give("wrap", [&] {
+    return borrow("wrap", data, shape(sizes, ndim), dtype(type), find_device(device), done, user,
+                  &lent);
   });
+  if (!handle && lent) lent->disown();
+  return handle;
 }
 
 mt_tensor* mt_wrap_mutable(void* data, const int64_t* sizes, size_t ndim, mt_dtype type,
                            const char* device, void (*done)(void* user), void* user) {
+  Ref<Storage> lent;
   mt_tensor* handle = give("wrap_mutable", [&] {
     if (TraceLog::current()) {
       fail(Code::trace, "wrap_mutable: memory that changes cannot be part of a trace");
     }
     return borrow("wrap_mutable", data, shape(sizes, ndim), dtype(type), find_device(device), done,
-                  user);
+                  user, &lent);
   });
+  if (!handle && lent) lent->disown();
   if (handle) handle->rewritten = true;
   return handle;
 }

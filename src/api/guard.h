@@ -46,10 +46,20 @@ Result read(const char* name, Result failed, Body&& body) noexcept {
   }
 }
 
-// body() -> Tensor, given out as a new handle.
+// body() -> Tensor, given out as a new handle. The handle is made first, so that nothing can fail
+// once the body has changed something.
 template <class Body>
 mt_tensor* give(const char* name, Body&& body) noexcept {
-  return read<mt_tensor*>(name, nullptr, [&] { return new_handle(body()); });
+  mt_tensor* handle = nullptr;
+  try {
+    handle = new_handle(nullptr);
+    handle->first_value = body();
+    return handle;
+  } catch (...) {
+    keep_exception(name);
+    if (handle) release(handle);
+    return nullptr;
+  }
 }
 
 // body(), which changes nothing that lasts.
@@ -70,8 +80,9 @@ mt_status change(const char* name, Body&& body) noexcept {
   return run(name, body);
 }
 
-// Fills `results` with handles on `tensors`; null entries become NULL.
-void give_handles(const Tensor* tensors, size_t count, mt_tensor** results);
+// Fills `results`, all NULL, with empty handles; on a failure the caller drops those there are.
+void make_handles(mt_tensor** results, size_t count);
+void drop_handles(mt_tensor** results, size_t count);
 
 // body() -> std::vector<Tensor> of at most `count` tensors, given out in `results`, of which the
 // rest is NULL, and all on an error.
@@ -80,11 +91,23 @@ mt_status give_all(const char* name, mt_tensor** results, size_t count, Body&& b
   if (results) {
     for (size_t i = 0; i < count; ++i) results[i] = nullptr;
   }
-  return run(name, [&] {
+  try {
     if (!results && count) throw NullArgument{"results"};
+    make_handles(results, count);
     auto tensors = body();
-    give_handles(tensors.data(), std::min(count, tensors.size()), results);
-  });
+    for (size_t i = 0; i < count; ++i) {
+      if (i < tensors.size() && tensors[i]) {
+        results[i]->first_value = std::move(tensors[i]);
+      } else {
+        drop_handles(results + i, 1);
+      }
+    }
+    return MT_OK;
+  } catch (...) {
+    mt_status status = keep_exception(name);
+    if (results) drop_handles(results, count);
+    return status;
+  }
 }
 
 // body() -> std::array<Tensor, count>; gives out those that are wanted, whose pointer is not NULL.
@@ -94,16 +117,17 @@ mt_status give_wanted(const char* name, const std::array<mt_tensor**, count>& wa
   for (mt_tensor** result : wanted) {
     if (result) *result = nullptr;
   }
-  return run(name, [&] {
+  std::array<mt_tensor*, count> handles{};
+  return give_all(name, handles.data(), count, [&] {
     std::array<Tensor, count> tensors = body();
-    std::array<mt_tensor*, count> handles{};
     for (size_t i = 0; i < count; ++i) {
-      if (!wanted[i]) tensors[i] = nullptr;
+      if (wanted[i]) {
+        *wanted[i] = handles[i];
+      } else {
+        tensors[i] = nullptr;
+      }
     }
-    give_handles(tensors.data(), count, handles.data());
-    for (size_t i = 0; i < count; ++i) {
-      if (wanted[i]) *wanted[i] = handles[i];
-    }
+    return tensors;
   });
 }
 

@@ -21,12 +21,7 @@ namespace {
 }();
 
 void bind(mt_tensor* handle, Tensor value) {
-  if (!handle->cell) {
-    Ref<StateCell> cell(new StateCell);
-    cell->replace(std::move(handle->first_value));
-    handle->first_value = nullptr;
-    handle->cell = std::move(cell);
-  }
+  make_state(handle);
   handle->cell->set(std::move(value));
 }
 
@@ -67,18 +62,22 @@ void release(mt_tensor* handle) {
   thread_state().handles.keep(handle);
 }
 
-void give_handles(const Tensor* tensors, size_t count, mt_tensor** results) {
-  size_t given = 0;
-  try {
-    for (; given < count; ++given) {
-      results[given] = tensors[given] ? new_handle(tensors[given]) : nullptr;
-    }
-  } catch (...) {
-    while (given--) {
-      if (results[given]) release(std::exchange(results[given], nullptr));
-    }
-    throw;
+void make_handles(mt_tensor** results, size_t count) {
+  for (size_t i = 0; i < count; ++i) results[i] = new_handle(nullptr);
+}
+
+void drop_handles(mt_tensor** results, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (results[i]) release(std::exchange(results[i], nullptr));
   }
+}
+
+void make_state(mt_tensor* handle) {
+  if (handle->cell) return;
+  Ref<StateCell> cell(new StateCell);
+  cell->replace(std::move(handle->first_value));
+  handle->first_value = nullptr;
+  handle->cell = std::move(cell);
 }
 
 void rebind(mt_tensor* handle, Tensor value) {

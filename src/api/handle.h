@@ -41,6 +41,8 @@ mt_tensor* new_handle(Tensor value);
 void retain(mt_tensor* handle);
 void release(mt_tensor* handle);
 
+// Gives a handle a place of its own, so that binding it anew takes no memory.
+void make_state(mt_tensor* handle);
 // Binds a handle to another value, and makes it lasting state. A leaf that requires a gradient
 // stays one, and takes only a value without history.
 void rebind(mt_tensor* handle, Tensor value);

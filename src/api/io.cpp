@@ -31,6 +31,15 @@ mt_parameters* load_all(const char* name, const char* path, const char* device, 
   });
 }
 
+template <class Managed>
+mt_tensor* give_lent(Managed* managed) {
+  Ref<Storage> lent;
+  mt_tensor* handle = give(
+      "from_dlpack", [&] { return from_dlpack(required(managed, "the DLPack tensor"), &lent); });
+  if (!handle && lent) lent->disown();
+  return handle;
+}
+
 }  // namespace
 
 mt_tensor* mt_load_npy(const char* path, const char* device) {
@@ -66,15 +75,11 @@ DLManagedTensorVersioned* mt_to_dlpack(mt_tensor* tensor, uint64_t flags) {
                                          [&] { return to_dlpack(value(tensor), flags); });
 }
 
-mt_tensor* mt_from_dlpack(DLManagedTensorVersioned* managed) {
-  return give("from_dlpack", [&] { return from_dlpack(required(managed, "the DLPack tensor")); });
-}
+mt_tensor* mt_from_dlpack(DLManagedTensorVersioned* managed) { return give_lent(managed); }
 
 DLManagedTensor* mt_to_dlpack_unversioned(mt_tensor* tensor) {
   return read<DLManagedTensor*>("to_dlpack", nullptr,
                                 [&] { return to_dlpack_unversioned(value(tensor)); });
 }
 
-mt_tensor* mt_from_dlpack_unversioned(DLManagedTensor* managed) {
-  return give("from_dlpack", [&] { return from_dlpack(required(managed, "the DLPack tensor")); });
-}
+mt_tensor* mt_from_dlpack_unversioned(DLManagedTensor* managed) { return give_lent(managed); }

@@ -14,7 +14,7 @@ namespace mt::api {
 
 class HandleBinding final : public Binding {
  public:
-  explicit HandleBinding(mt_tensor* handle) : handle_(handle) {}
+  explicit HandleBinding(mt_tensor* handle) : handle_(handle) { make_state(handle); }
   mt_tensor* handle() const { return handle_.get(); }
 
   Tensor value() const override;

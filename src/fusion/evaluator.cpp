@@ -42,10 +42,10 @@ void run_region(Workspace* work) {
                                                         : region.items.back();
                           return named.node->op->name;
                         });
+  work->outputs.assign(region.items.size(), nullptr);
   work->immediates.clear();
   for (const Item& item : region.items) work->immediates.push_back(item.node->immediates);
   execution.run(work->immediates.data());
-  work->outputs.assign(region.items.size(), nullptr);
   for (size_t i = 0; i < region.items.size(); ++i) {
     if (region.items[i].stored) work->outputs[i] = execution.output(static_cast<int>(i));
   }

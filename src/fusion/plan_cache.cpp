@@ -60,7 +60,12 @@ void PlanCache::insert(const std::vector<uint64_t>& key, std::shared_ptr<const P
   if (locate(key, hash) != entries_.end()) return;  // another thread was faster
   int64_t bytes = static_cast<int64_t>(key.size() * sizeof(uint64_t)) + size_of_plan(*plan);
   entries_.push_front({key, hash, bytes, std::move(plan)});
-  index_.emplace(hash, entries_.begin());
+  try {
+    index_.emplace(hash, entries_.begin());
+  } catch (...) {
+    entries_.pop_front();
+    throw;
+  }
   statistics_.bytes += bytes;
   while (statistics_.bytes > byte_cap && entries_.size() > 1) {
     Position oldest = std::prev(entries_.end());

@@ -87,16 +87,23 @@ std::vector<Tensor> Trace::call(const std::vector<Tensor>& inputs, Function func
                 recordings_.begin() + static_cast<ptrdiff_t>(i) + 1, recordings_.end());
     return run(*recordings_.back(), plain, true);
   }
-  std::unique_ptr<Recording> recording = record(plain, function);
-  // The recording has drawn its random streams already.
-  std::vector<Tensor> results = run(*recording, plain, false);
-  if (recordings_.size() == most_recordings) recordings_.erase(recordings_.begin());
-  recordings_.push_back(std::move(recording));
-  return results;
+  recordings_.reserve(most_recordings);  // nothing may fail once it has run
+  TraceLog log;
+  try {
+    std::unique_ptr<Recording> recording = record(plain, function, log);
+    // The recording has drawn its random streams already.
+    std::vector<Tensor> results = run(*recording, plain, false);
+    if (recordings_.size() == most_recordings) recordings_.erase(recordings_.begin());
+    recordings_.push_back(std::move(recording));
+    return results;
+  } catch (...) {
+    log.take_draws_back();
+    throw;
+  }
 }
 
 std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& inputs,
-                                                Function function) {
+                                                Function function, TraceLog& log) {
   settle();  // what the function finds is ready, and all pending nodes are its own
   auto recording = std::make_unique<Recording>();
   recording->gradient_mode = gradient_mode();
@@ -106,7 +113,6 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
     placeholders.push_back(make_leaf(input->storage, input.dtype(), input->layout()));
   }
 
-  TraceLog log;
   Tape tape;
   std::vector<Tensor> results;
   Window& window = Window::current();
@@ -217,7 +223,7 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
     recording->checks.push_back(
         {output_of(check.indices), check.axis, check.shape, check.name, check.from_end});
   }
-  recording->draws = std::move(log.draws);
+  recording->draws = log.draws;
   for (const Item& item : region.items) {
     recording->items.push_back({item.node->shape, item.node->dtype, item.node->op->name});
     recording->immediates.push_back(item.node->immediates);
@@ -244,6 +250,7 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
 
 std::vector<Immediates> Trace::draw_streams(const Recording& recording) {
   std::vector<Immediates> immediates = recording.immediates, drawn;
+  drawn.reserve(recording.draws.size());
   for (const TraceLog::Draw& draw : recording.draws) drawn.push_back(draw.source->draw());
   for (size_t i = 0; i < immediates.size(); ++i) {
     int draw = recording.draw_of_item[i];
@@ -265,8 +272,7 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
     return make_leaf(source->storage, source.dtype(), view);
   };
   for (const Recording::Check& check : recording.checks) {
-    check_indices(given(check.indices), check.axis, check.shape, check.name,
-                  check.from_end);
+    check_indices(given(check.indices), check.axis, check.shape, check.name, check.from_end);
   }
   Execution execution(recording.plan, recording.device, recording.items.size());
   for (const Binding& binding : recording.leaves) {
@@ -292,10 +298,9 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
         return item < 0 ? recording.items.back().name
                         : recording.items[static_cast<size_t>(item)].name;
       });
-  // Random streams are drawn when nothing can fail any more.
-  bool draws = fresh_streams && !recording.draws.empty();
-  execution.run((draws ? draw_streams(recording) : recording.immediates).data());
 
+  // What is handed out is made before anything runs: a run may overwrite what the state holds, so
+  // nothing may fail after it. Random streams are drawn last.
   auto value_of = [&](const Output& output) {
     if (output.item < 0) return given(output);
     size_t item = static_cast<size_t>(output.item);
@@ -306,6 +311,8 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
   for (const Cell& cell : recording.cells) {
     after.push_back(cell.changed && !cell.cleared ? value_of(cell.after) : nullptr);
   }
+  bool draws = fresh_streams && !recording.draws.empty();
+  execution.run((draws ? draw_streams(recording) : recording.immediates).data());
   for (size_t c = 0; c < recording.cells.size(); ++c) {
     const Cell& cell = recording.cells[c];
     if (!cell.changed) continue;
@@ -313,7 +320,7 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
       after[c]->variable = cell.variable;
       after[c]->requires_gradient = cell.requires_gradient;
     }
-    cell.cell->replace(after[c]);
+    cell.cell->replace(std::move(after[c]));
   }
   return results;
 }

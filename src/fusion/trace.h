@@ -97,7 +97,8 @@ class Trace {
 
   static Form form_of(const Tensor& tensor);
   bool fits(const Recording& recording, const std::vector<Tensor>& inputs, size_t results) const;
-  std::unique_ptr<Recording> record(const std::vector<Tensor>& inputs, Function function);
+  std::unique_ptr<Recording> record(const std::vector<Tensor>& inputs, Function function,
+                                    TraceLog& log);
   std::vector<Tensor> run(Recording& recording, const std::vector<Tensor>& inputs,
                           bool fresh_streams);
   static std::vector<Immediates> draw_streams(const Recording& recording);

@@ -54,13 +54,23 @@ void Tape::end_all(Window& window) {
 }
 
 void Tape::append(const Tensor& node) {
+  const size_t before = entries_.size(), most = before + node->inputs.size() + 1;
+  if (most > entries_.capacity()) entries_.reserve(std::max(most, 2 * entries_.capacity()));
   Entry entry{node, false, {}};
-  for (const Tensor& input : node->inputs) {
-    auto [found, is_new] = index_.emplace(input.node(), static_cast<int64_t>(entries_.size()));
-    if (is_new) entries_.push_back({input, true, {}});
-    entry.inputs.push_back(found->second);
+  entry.inputs.reserve(node->inputs.size());
+  try {
+    for (const Tensor& input : node->inputs) {
+      auto [found, is_new] = index_.emplace(input.node(), static_cast<int64_t>(entries_.size()));
+      if (is_new) entries_.push_back({input, true, {}});
+      entry.inputs.push_back(found->second);
+    }
+    index_[node.node()] = static_cast<int64_t>(entries_.size());
+  } catch (...) {
+    for (; entries_.size() > before; entries_.pop_back()) {
+      index_.erase(entries_.back().node.node());
+    }
+    throw;
   }
-  index_[node.node()] = static_cast<int64_t>(entries_.size());
   entries_.push_back(std::move(entry));
   ++node->history_use.tapes;  // nobody else knows the node yet
 }

@@ -38,6 +38,12 @@ TraceLog::Touched& TraceLog::touch(StateCell* cell) {
   return touched.back();
 }
 
+void TraceLog::take_draws_back() {
+  for (auto draw = draws.rbegin(); draw != draws.rend(); ++draw) {
+    draw->source->take_back(draw->immediates.value[1], 1);
+  }
+}
+
 void TraceLog::note(StreamSource* source, const Immediates& drawn) {
   draws.push_back({Ref<StreamSource>(source), drawn});
 }

@@ -19,6 +19,8 @@ class StreamSource {
  public:
   virtual ~StreamSource() = default;
   virtual Immediates draw() = 0;  // {seed, stream}, and moves on
+  // Gives the last `count` streams back, of which `first` was the first, unless others have drawn.
+  virtual void take_back(uint64_t first, uint64_t count) = 0;
   virtual void retain() = 0;
   virtual void release() = 0;
 };
@@ -53,6 +55,7 @@ class TraceLog {
   Touched& touch(StateCell* cell);
   Touched* find(const StateCell* cell);  // nullptr: not touched
   void note(StreamSource* source, const Immediates& drawn);
+  void take_draws_back();
 
   std::vector<Touched> touched;
   std::vector<Draw> draws;

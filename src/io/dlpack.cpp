@@ -93,7 +93,7 @@ Layout layout_of(const DLTensor& source) {
 }
 
 template <class Managed>
-Tensor import(Managed* managed) {
+Tensor import(Managed* managed, Ref<Storage>* lent) {
   const DLTensor& source = managed->dl_tensor;
   if (source.device.device_type != dlpack::device_cpu) {
     fail(Code::unsupported, "from_dlpack: device type %d is not known here",
@@ -122,7 +122,13 @@ Tensor import(Managed* managed) {
   };
   Ref<Storage> storage =
       Storage::borrow(find_device("cpu"), first, static_cast<size_t>(bytes), done, managed);
-  return make_leaf(std::move(storage), dtype, layout);
+  try {
+    if (lent) *lent = storage;
+    return make_leaf(storage, dtype, layout);
+  } catch (...) {
+    storage->disown();
+    throw;
+  }
 }
 
 }  // namespace
@@ -146,14 +152,14 @@ DLManagedTensor* to_dlpack_unversioned(const Tensor& tensor) {
   return make_export<DLManagedTensor>(tensor);
 }
 
-Tensor from_dlpack(DLManagedTensorVersioned* managed) {
+Tensor from_dlpack(DLManagedTensorVersioned* managed, Ref<Storage>* lent) {
   if (managed->version.major != dlpack::major_version) {
     fail(Code::unsupported, "from_dlpack: DLPack version %u.%u is not known",
          managed->version.major, managed->version.minor);
   }
-  return import(managed);
+  return import(managed, lent);
 }
 
-Tensor from_dlpack(DLManagedTensor* managed) { return import(managed); }
+Tensor from_dlpack(DLManagedTensor* managed, Ref<Storage>* lent) { return import(managed, lent); }
 
 }  // namespace mt

@@ -3,7 +3,9 @@
 // runs these; every fast kernel is judged by them.
 #pragma once
 
-#include <vector>
+#include <cstddef>
+#include <new>
+#include <span>
 
 #include "graph/node.h"
 
@@ -31,7 +33,7 @@ struct NaiveCall {
   const Op& op;
   const Attributes& attributes;
   Immediates immediates;
-  std::vector<NaiveArray> inputs;
+  std::span<const NaiveArray> inputs;
   NaiveArray output;
 };
 

@@ -2,6 +2,7 @@
 #include "ops/random.h"
 
 #include <cmath>
+#include <exception>
 #include <limits>
 
 #include "ops/half.h"
@@ -21,11 +22,28 @@ Current& current_of_thread() {
   return current;
 }
 
-// Uniform in [0, 1) for float32 and float64, 32 random bits for uint32.
-Tensor draw(const Shape& shape, Dtype dtype, Device& device) {
-  check_shape(shape, size_of(dtype), "random");
-  return record_source(random_op, dtype, shape, device, {}, Generator::current().draw());
-}
+// The draws of one function, which has drawn nothing if it fails.
+class Draws {
+ public:
+  Draws() = default;
+  Draws(const Draws&) = delete;
+  ~Draws() {
+    if (count_ && std::uncaught_exceptions() > failing_) generator_.take_back(first_, count_);
+  }
+
+  // Uniform in [0, 1) for float32 and float64, 32 random bits for uint32.
+  Tensor operator()(const Shape& shape, Dtype dtype, Device& device) {
+    check_shape(shape, size_of(dtype), "random");
+    Immediates drawn = generator_.draw();
+    if (count_++ == 0) first_ = drawn.value[1];
+    return record_source(random_op, dtype, shape, device, {}, drawn);
+  }
+
+ private:
+  Generator& generator_ = Generator::current();
+  int failing_ = std::uncaught_exceptions();
+  uint64_t first_ = 0, count_ = 0;
+};
 
 void check_floating(const char* name, Dtype dtype) {
   if (!is_floating(dtype)) fail(Code::dtype, "%s: needs floats, got %s", name, name_of(dtype));
@@ -56,7 +74,14 @@ void Generator::use(Ref<Generator> generator) { current_of_thread().used = std::
 
 Immediates Generator::draw() {
   Immediates drawn{{seed_.load(), stream_.fetch_add(1)}};
-  if (TraceLog* log = TraceLog::current()) log->note(this, drawn);
+  if (TraceLog* log = TraceLog::current()) {
+    try {
+      log->note(this, drawn);
+    } catch (...) {
+      take_back(drawn.value[1], 1);
+      throw;
+    }
+  }
   return drawn;
 }
 
@@ -65,6 +90,7 @@ Tensor uniform(const Shape& shape, double low, double high, Dtype dtype, Device&
   if (!(low <= high) || !std::isfinite(low) || !std::isfinite(high)) {
     fail(Code::invalid, "uniform: [%g, %g) is no interval", low, high);
   }
+  Draws draw;
   Tensor u = draw(shape, accumulator_of(dtype), device);
   if (low == 0 && high == 1 && !is_half(dtype)) return u;
   if (low == high) return full(shape, low, dtype, device);
@@ -80,6 +106,7 @@ Tensor normal(const Shape& shape, double mean, double deviation, Dtype dtype, De
   }
   constexpr double pi = 3.14159265358979323846;
   Dtype wide = accumulator_of(dtype);
+  Draws draw;
   Tensor radius = sqrt(log(1.0 - draw(shape, wide, device)) * -2.0);
   Tensor z = radius * cos(draw(shape, wide, device) * (2 * pi));
   return cast(z * deviation + mean, dtype);
@@ -91,7 +118,7 @@ Tensor integers(const Shape& shape, int64_t low, int64_t high, Dtype dtype, Devi
   if (!is_integer(dtype)) fail(Code::dtype, "integers: needs integers, got %s", name_of(dtype));
   int bits = static_cast<int>(size_of(dtype)) * 8;
   int64_t least = is_unsigned(dtype) ? 0 : bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1));
-  int64_t greatest = bits == 64            ? INT64_MAX
+  int64_t greatest = bits == 64           ? INT64_MAX
                      : is_unsigned(dtype) ? (int64_t{1} << bits) - 1
                                           : (int64_t{1} << (bits - 1)) - 1;
   if (low >= high || low < least || high - 1 > greatest) {
@@ -103,6 +130,7 @@ Tensor integers(const Shape& shape, int64_t low, int64_t high, Dtype dtype, Devi
     return full_integer({}, static_cast<int64_t>(value), Dtype::uint64, device);
   };
   Tensor word = constant(32), mask = constant(0xffffffff);
+  Draws draw;
   Tensor upper = cast(draw(shape, Dtype::uint32, device), Dtype::uint64);
   Tensor lower = cast(draw(shape, Dtype::uint32, device), Dtype::uint64);
   Tensor range_lower = constant(range & 0xffffffff);
@@ -125,12 +153,14 @@ Tensor bernoulli(const Shape& shape, double probability, Dtype dtype, Device& de
   if (!(probability >= 0 && probability <= 1)) {
     fail(Code::invalid, "bernoulli: probability %g is not within 0 to 1", probability);
   }
+  Draws draw;
   return cast(less(draw(shape, Dtype::float32, device), number(probability, device)), dtype);
 }
 
 // The order of random 64-bit keys; that two are equal is unlikely for any n that fits in memory.
 Tensor permutation(int64_t n, Device& device) {
   if (n < 0) fail(Code::invalid, "permutation: of %lld numbers", static_cast<long long>(n));
+  Draws draw;
   Tensor upper = cast(draw({n}, Dtype::uint32, device), Dtype::int64);
   Tensor lower = cast(draw({n}, Dtype::uint32, device), Dtype::int64);
   return argsort(bitwise_or(bitwise_left_shift(upper, integer_number(32, device)), lower), 0,
@@ -145,8 +175,9 @@ Tensor dropout(const Tensor& x, double probability, bool training) {
     fail(Code::dtype, "dropout: needs floats, got %s", name_of(x.dtype()));
   }
   if (!training || probability == 0) return x;
-  Tensor keep = greater_equal(draw(x.shape(), Dtype::float32, x.device()),
-                              number(probability, x.device()));
+  Draws draw;
+  Tensor keep =
+      greater_equal(draw(x.shape(), Dtype::float32, x.device()), number(probability, x.device()));
   double scale = probability < 1 ? 1 / (1 - probability) : 0;
   return where(keep, x * scale, number(0, x.device()));
 }

@@ -19,6 +19,10 @@ class Generator final : public StreamSource {
   static void use(Ref<Generator> generator);  // nullptr: the thread's own
 
   Immediates draw() override;
+  void take_back(uint64_t first, uint64_t count) override {
+    uint64_t expected = first + count;
+    stream_.compare_exchange_strong(expected, first);
+  }
   Immediates state() const { return {{seed_.load(), stream_.load()}}; }
   void set_state(const Immediates& state) {
     seed_ = state.value[0];

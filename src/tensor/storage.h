@@ -24,6 +24,9 @@ class Storage {
   static Ref<Storage> borrow(Device& device, void* data, size_t bytes, void (*done)(void*),
                              void* user);
 
+  // Its owner has it back already, and is not told: what was to use the memory has failed.
+  void disown() { done_ = nullptr; }
+
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   Device& device() const { return *device_; }

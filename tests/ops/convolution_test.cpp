@@ -13,7 +13,7 @@ Convolution how(Dims stride, Dims padding, Dims dilation, int64_t groups = 1,
 // The definition, as loops.
 std::vector<double> by_loops(const Tensor& x, const Tensor& w, const Convolution& c) {
   std::vector<double> input = read(x), weight = read(w), result;
-  Shape s = x.shape(), k = w.shape();
+  const Shape &s = x.shape(), &k = w.shape();
   int64_t per_group = k[0] / c.groups;
   int64_t out[2];
   for (int i = 0; i < 2; ++i) {

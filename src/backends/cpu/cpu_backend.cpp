@@ -11,6 +11,7 @@
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/program.h"
 #include "backends/cpu/reduce.h"
+#include "backends/naive_arguments.h"
 
 namespace mt::cpu {
 namespace {
@@ -95,12 +96,8 @@ void run_contraction(const Group& group, const PreparedGroup& prepared, void* co
 }
 
 void run_call(const Group& group, CallKernel kernel, void* const* buffers,
-              const Immediates* immediates) {
-  NaiveCall call{*group.op, group.attributes, immediates[group.immediate], {}, {}};
-  for (const Operand& input : group.inputs) {
-    call.inputs.push_back({buffers[input.buffer], input.dtype, input.layout});
-  }
-  call.output = {buffers[group.output.buffer], group.output.dtype, group.output.layout};
+              const Immediates* immediates, void* scratch) {
+  NaiveCall call = call_of(group, buffers, immediates, scratch);
   kernel ? kernel(call) : naive_value(call);
 }
 
@@ -132,6 +129,7 @@ class CpuBackend final : public Backend {
         scratch = scratch_bytes(ready.reduction);
       } else if (group.kind == GroupKind::call) {
         ready.call = find_call_kernel(*group.op);
+        scratch = argument_bytes(group);
       }
       plan->scratch_bytes = std::max(plan->scratch_bytes, scratch);
       prepared->groups.push_back(std::move(ready));
@@ -155,7 +153,7 @@ class CpuBackend final : public Backend {
           run_reduction(group, ready.reduction, buffers, immediates, memory);
           break;
         case GroupKind::call:
-          run_call(group, ready.call, buffers, immediates);
+          run_call(group, ready.call, buffers, immediates, memory);
           break;
         default:
           run_program(ready.program, group.segments, buffers, immediates, memory);

@@ -133,7 +133,8 @@ void reduce_in_columns(const Group& group, const PreparedReduction& shape, const
 PreparedReduction prepare_reduction(const Group& group) {
   int64_t size = static_cast<int64_t>(size_of(group.type));
   PreparedReduction prepared;
-  prepared.elements = prepare_tiles(group.program, flat(group.segments[0]), chunk);
+  prepared.segment = flat(group.segments[0]);
+  prepared.elements = prepare_tiles(group.program, prepared.segment, chunk);
   prepared.elements.steps.pop_back();  // the reduction
   prepared.panel = group.in_lanes ? row_panel : column_panel;
   prepared.panels = std::max<int64_t>(1, (group.reduced + prepared.panel - 1) / prepared.panel);
@@ -150,10 +151,9 @@ int64_t scratch_bytes(const PreparedReduction& prepared) {
 void run_reduction(const Group& group, const PreparedReduction& prepared, void* const* buffers,
                    const Immediates* immediates, char* scratch) {
   if (group.outer * group.inner == 0) return;
-  Segment segment = flat(group.segments[0]);
   char* partials = scratch + prepared.worker_bytes * prepared.elements.threads;
-  (group.in_lanes ? reduce_in_lanes : reduce_in_columns)(group, prepared, segment, buffers,
-                                                         immediates, scratch, partials);
+  (group.in_lanes ? reduce_in_lanes : reduce_in_columns)(group, prepared, prepared.segment,
+                                                         buffers, immediates, scratch, partials);
   int64_t size = static_cast<int64_t>(size_of(group.type));
   Operator operate = elementwise_operator(combiner(group.reduction), group.type);
   Kernel store = store_kernel(group.output.dtype);

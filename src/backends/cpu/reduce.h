@@ -9,6 +9,7 @@ namespace mt::cpu {
 
 struct PreparedReduction {
   PreparedProgram elements;      // the program without the reduction, which comes last
+  Segment segment;               // its elements as one long row
   int64_t panel, panels;         // elements in a panel; panels of one reduction
   int64_t worker_bytes, partial_bytes;  // scratch of a worker; of all partial results
 };

@@ -2,9 +2,10 @@
 // Runs every operator's naive value, one after another: the oracle for all other backends.
 #include "backends/reference/reference_backend.h"
 
+#include <algorithm>
 #include <cstring>
 
-#include "ops/naive.h"
+#include "backends/naive_arguments.h"
 
 namespace mt::reference {
 namespace {
@@ -12,16 +13,16 @@ namespace {
 class ReferenceBackend final : public Backend {
  public:
   uint64_t configuration() const override { return 0; }
-  void prepare(Plan*) override {}
+  void prepare(Plan* plan) override {
+    for (const Group& group : plan->groups) {
+      plan->scratch_bytes = std::max(plan->scratch_bytes, argument_bytes(group));
+    }
+  }
 
-  void run(const Plan& plan, void* const* buffers, const Immediates* immediates, void*) override {
+  void run(const Plan& plan, void* const* buffers, const Immediates* immediates,
+           void* scratch) override {
     for (const Group& group : plan.groups) {
-      NaiveCall call{*group.op, group.attributes, immediates[group.immediate], {}, {}};
-      for (const Operand& input : group.inputs) {
-        call.inputs.push_back({buffers[input.buffer], input.dtype, input.layout});
-      }
-      call.output = {buffers[group.output.buffer], group.output.dtype, group.output.layout};
-      naive_value(call);
+      naive_value(call_of(group, buffers, immediates, scratch));
     }
   }
 

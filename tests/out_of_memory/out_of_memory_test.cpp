@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every allocation of a program fails once, or it and all that follow until the call is over. The
+// call that it belongs to says so and has changed nothing: it can be made again, and the program
+// ends with the same bits as one that had all the memory it wanted. Nothing is lost meanwhile.
+#include <gtest/gtest.h>
+#include <mtorch/mtorch.h>
+
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fusion/plan_cache.h"
+#include "out_of_memory/failing.h"
+#include "tensor/allocator.h"
+
+namespace mt::testing {
+namespace {
+
+using Numbers = std::vector<float>;
+
+Numbers numbers_of(mt_tensor* tensor) {
+  Numbers numbers(static_cast<size_t>(mt_size(tensor)));
+  mt_copy_to_host(tensor, numbers.data(), numbers.size() * sizeof(float));
+  return numbers;
+}
+
+// A network with what trains it, and the results of its program's calls.
+class Model {
+ public:
+  Model() {
+    scope_ = mt_scope_begin();
+    mt_seed(7);
+    parameters = mt_parameters_new(MT_F32, nullptr);
+    optimizer_options.momentum = 0.9;
+    for (int i = 0; i < 4; ++i) {
+      const int64_t dims[4][2] = {{6, 8}, {8}, {8, 3}, {3}};
+      w[i] = mt_normal(dims[i], i % 2 ? 1 : 2, 0, 0.5, MT_F32, nullptr);
+      mt_parameters_add(parameters, ("w" + std::to_string(i)).c_str(), w[i]);
+    }
+    optimizer = mt_optimizer_sgd(parameters, 0.1, &optimizer_options);
+    x = mt_normal(MT_DIMS(5, 6), 0, 1, MT_F32, nullptr);
+    y = mt_integers(MT_DIMS(5), 0, 3, MT_I64, nullptr);
+    mt_eval(nullptr, 0);
+    mt_tensor* inputs[] = {x, y};
+    trace = mt_trace_new(step, this);
+    // Gradients and moments are there already, so that a call that fails could spoil them.
+    mt_backward(loss_of(inputs));
+    mt_optimizer_step(optimizer);
+    mt_eval(nullptr, 0);
+  }
+  ~Model() {
+    mt_trace_release(trace);
+    mt_optimizer_release(optimizer);
+    mt_parameters_release(parameters);
+    mt_scope_end(scope_);
+  }
+
+  // All that lasts, as a user sees it.
+  std::vector<Numbers> state() {
+    mt_scope* scope = mt_scope_begin();
+    std::vector<Numbers> all;
+    for (mt_tensor* weight : w) {
+      all.push_back(numbers_of(weight));
+      mt_tensor* gradient = mt_gradient(weight);
+      all.push_back(gradient ? numbers_of(gradient) : Numbers());
+    }
+    uint64_t key = 0, counter = 0;
+    mt_generator_state(nullptr, &key, &counter);
+    all.push_back({static_cast<float>(mt_optimizer_steps(optimizer)), static_cast<float>(counter)});
+    mt_scope_end(scope);
+    return all;
+  }
+
+  mt_tensor* loss_of(mt_tensor* const* inputs) {
+    mt_tensor* hidden = mt_relu(mt_add(mt_matmul(inputs[0], w[0]), w[1]));
+    mt_tensor* out = mt_add(mt_matmul(mt_dropout(hidden, 0.25, true), w[2]), w[3]);
+    return mt_cross_entropy(out, inputs[1], -1, MT_REDUCTION_MEAN);
+  }
+
+  static mt_status step(void* user, mt_tensor* const* inputs, size_t, mt_tensor** results, size_t) {
+    Model& model = *static_cast<Model*>(user);
+    mt_parameters_zero_grad(model.parameters);
+    results[0] = model.loss_of(inputs);
+    mt_backward(results[0]);
+    mt_optimizer_step(model.optimizer);
+    return mt_error();
+  }
+
+  mt_parameters* parameters;
+  mt_optimizer* optimizer;
+  mt_sgd_options optimizer_options = MT_SGD_OPTIONS_INIT;
+  mt_tensor *w[4], *x, *y;
+  mt_trace* trace;
+  std::vector<mt_tensor*> results = std::vector<mt_tensor*>(32, nullptr);
+  std::string file[4];
+
+ private:
+  mt_scope* scope_;
+};
+
+using Call = std::function<bool(Model&)>;  // whether it succeeded
+using Program = std::vector<Call>;
+
+Call makes(size_t result, std::function<mt_tensor*(Model&, mt_tensor**)> make) {
+  return [=](Model& model) {
+    return (model.results[result] = make(model, model.results.data())) != nullptr;
+  };
+}
+Call changes(std::function<mt_status(Model&)> change) {
+  return [=](Model& model) { return change(model) == MT_OK; };
+}
+
+struct Outcome {
+  std::vector<std::vector<Numbers>> states;  // before each call, and after the last
+  std::vector<Numbers> results;
+};
+
+std::vector<Numbers> results_of(Model& model) {
+  std::vector<Numbers> all;
+  for (mt_tensor* result : model.results) {
+    bool readable = result && mt_dtype_of(result) == MT_F32;
+    all.push_back(readable ? numbers_of(result) : Numbers());
+  }
+  return all;
+}
+
+// The bits, since a NaN is not equal to itself.
+bool same(const std::vector<Numbers>& a, const std::vector<Numbers>& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].size() != b[i].size()) return false;
+    if (!a[i].empty() && std::memcmp(a[i].data(), b[i].data(), 4 * a[i].size())) return false;
+  }
+  return true;
+}
+
+class OutOfMemory : public ::testing::TestWithParam<Failing> {
+ protected:
+  void SetUp() override {
+    mt_clear();
+    // In memory, where it is no work to make sure that a file has been written.
+    char fast[] = "/dev/shm/mtorch_memory_XXXXXX", usual[] = "/tmp/mtorch_memory_XXXXXX";
+    const char* made = mkdtemp(fast);
+    folder_ = made ? made : mkdtemp(usual);
+  }
+  void TearDown() override {
+    mt_set_eager(false);
+    std::filesystem::remove_all(folder_);
+  }
+
+  void fails_everywhere(const Program& program) {
+    Outcome expected = run(program, -1);
+    ASSERT_EQ(mt_error(), MT_OK) << mt_error_message();
+    run(program, -1);  // now all caches are as full as they get
+    int64_t alive = objects_alive(), used = host_allocator().statistics().in_use;
+    // Failures that last are met in fewer places, because each is much like the one before.
+    const int64_t step = GetParam() == Failing::objects ? 5 : 1;
+    for (int64_t n = 0, quiet = 0;; n += step) {
+      SCOPED_TRACE("allocation " + std::to_string(n));
+      failures_ = 0;
+      Outcome found = run(program, n, &expected);
+      EXPECT_TRUE(same(found.states.back(), expected.states.back()));
+      EXPECT_TRUE(same(found.results, expected.results));
+      PlanCache::instance().clear();
+      EXPECT_EQ(host_allocator().statistics().in_use, used);
+      EXPECT_LE(objects_alive(), alive + 32);
+      if (HasFailure()) break;
+      // A failure may be made good in another way; many runs without one are past the end.
+      total_ += failures_;
+      quiet = failures_ == 0 ? quiet + 1 : 0;
+      if (quiet > 25 && n >= objects_) break;
+    }
+    EXPECT_GT(total_, GetParam() == Failing::elements ? 3 : 30);
+  }
+
+ private:
+  // Runs a program in which allocation n fails, unless n is negative.
+  Outcome run(const Program& program, int64_t n, const Outcome* expected = nullptr) {
+    Outcome outcome;
+    Model model;
+    for (size_t i = 0; i < 4; ++i) model.file[i] = folder_ + "/" + std::to_string(i);
+    int64_t before = objects_made();
+    if (n >= 0) fail_after(GetParam(), n);
+    for (size_t i = 0; i < program.size(); ++i) {
+      if (!expected) outcome.states.push_back(model.state());
+      bool succeeded = program[i](model);
+      if (succeeded) continue;
+      stop_failing();
+      ++failures_;
+      EXPECT_EQ(mt_error(), MT_ENOMEM) << "call " << i << ": " << mt_error_message();
+      EXPECT_NE(std::string(mt_error_message()).find("out of memory"), std::string::npos);
+      mt_clear();
+      if (expected) {
+        std::vector<Numbers> state = model.state();
+        for (size_t k = 0; k < state.size(); ++k) {
+          EXPECT_TRUE(same({state[k]}, {expected->states[i][k]}))
+              << "state " << k << ", call " << i;
+        }
+      }
+      EXPECT_TRUE(program[i](model)) << "call " << i << " again: " << mt_error_message();
+      mt_clear();
+    }
+    stop_failing();
+    if (GetParam() != Failing::elements) objects_ = std::max(objects_, objects_made() - before);
+    outcome.states.push_back(model.state());
+    outcome.results = results_of(model);
+    return outcome;
+  }
+
+  std::string folder_;
+  int64_t objects_ = 0, failures_ = 0, total_ = 0;
+};
+
+Program training() {
+  Program program = {
+      changes([](Model& m) { return mt_parameters_zero_grad(m.parameters); }),
+      makes(0, [](Model& m, mt_tensor**) { return mt_matmul(m.x, m.w[0]); }),
+      makes(1, [](Model& m, mt_tensor** r) { return mt_add(r[0], m.w[1]); }),
+      makes(2, [](Model&, mt_tensor** r) { return mt_relu(r[1]); }),
+      makes(3, [](Model&, mt_tensor** r) { return mt_dropout(r[2], 0.25, true); }),
+      makes(4, [](Model& m, mt_tensor** r) { return mt_matmul(r[3], m.w[2]); }),
+      makes(5, [](Model& m, mt_tensor** r) { return mt_add(r[4], m.w[3]); }),
+      makes(6, [](Model& m,
+                  mt_tensor** r) { return mt_cross_entropy(r[5], m.y, -1, MT_REDUCTION_MEAN); }),
+  };
+  Program rest = {
+      changes([](Model& m) { return mt_backward(m.results[6]); }),
+      makes(7, [](Model& m, mt_tensor**) { return mt_clip_grad_norm(m.parameters, 0.5); }),
+      changes([](Model& m) { return mt_optimizer_step(m.optimizer); }),
+      changes([](Model& m) { return mt_sgd(m.w, 4, 0.01); }),
+      changes([](Model&) { return mt_eval(nullptr, 0); }),
+      // Once more on what is computed now, so that gradients are added up.
+      makes(8, [](Model& m, mt_tensor**) { return mt_sum(mt_exp(m.w[0]), nullptr, 0); }),
+      changes([](Model& m) { return mt_backward(m.results[8]); }),
+      changes([](Model& m) { return mt_eval(&m.results[8], 1); }),
+  };
+  program.insert(program.end(), rest.begin(), rest.end());
+  return program;
+}
+
+TEST_P(OutOfMemory, ADeferredStep) { fails_everywhere(training()); }
+
+TEST_P(OutOfMemory, AnEagerStep) {
+  mt_set_eager(true);
+  fails_everywhere(training());
+}
+
+TEST_P(OutOfMemory, ATracedStep) {
+  auto call = [](size_t result) {
+    return changes([=](Model& m) {
+      mt_tensor* inputs[] = {m.x, m.y};
+      return mt_trace_call(m.trace, inputs, 2, &m.results[result], 1);
+    });
+  };
+  fails_everywhere({call(0), call(1), call(2)});  // recorded once, replayed twice
+}
+
+TEST_P(OutOfMemory, OperatorsOfEveryKind) {
+  fails_everywhere({
+      makes(0,
+            [](Model&, mt_tensor**) { return mt_uniform(MT_DIMS(6, 4), 0, 1, MT_F32, nullptr); }),
+      makes(1, [](Model&, mt_tensor** r) { return mt_sort(r[0], 1, false); }),
+      makes(2, [](Model&, mt_tensor** r) { return mt_cumulative_sum(r[1], 0); }),
+      makes(3,
+            [](Model&, mt_tensor** r) {
+              mt_tensor* parts[] = {r[0], r[1], r[2], r[0], r[1], r[2]};
+              return mt_concat(parts, 6, 1);
+            }),
+      makes(4, [](Model& m, mt_tensor** r) { return mt_embedding(m.y, r[3]); }),
+      makes(5, [](Model&, mt_tensor** r) { return mt_einsum("ij,ij->i", r, 2); }),
+      makes(6, [](Model&,
+                  mt_tensor** r) { return mt_transpose(mt_reshape(r[3], MT_DIMS(12, 12)), 0, 1); }),
+      makes(7, [](Model&, mt_tensor** r) { return mt_softmax(r[6], -1); }),
+      makes(8, [](Model&, mt_tensor** r) { return mt_to_device(r[7], "cpu:reference"); }),
+      makes(9, [](Model&, mt_tensor** r) { return mt_to_device(mt_exp(r[8]), "cpu"); }),
+      makes(10, [](Model&, mt_tensor** r) { return mt_expression("relu(a + b) * 2", r, 2); }),
+      changes([](Model&) { return mt_eval(nullptr, 0); }),
+      changes([](Model& m) { return mt_eval(&m.results[9], 1); }),
+  });
+}
+
+TEST_P(OutOfMemory, FilesAreSavedAndLoaded) {
+  fails_everywhere({
+      changes([](Model& m) { return mt_parameters_save(m.parameters, m.file[0].c_str()); }),
+      changes([](Model& m) { return mt_optimizer_save(m.optimizer, m.file[1].c_str()); }),
+      changes([](Model& m) { return mt_save_npy(m.w[0], m.file[2].c_str()); }),
+      changes([](Model& m) { return mt_save_npz(m.parameters, m.file[3].c_str(), true); }),
+      changes([](Model& m) { return mt_optimizer_step(m.optimizer); }),
+      changes([](Model& m) { return mt_parameters_load(m.parameters, m.file[0].c_str()); }),
+      changes([](Model& m) { return mt_optimizer_load(m.optimizer, m.file[1].c_str()); }),
+      makes(0, [](Model& m, mt_tensor**) { return mt_load_npy(m.file[2].c_str(), nullptr); }),
+      changes([](Model& m) {
+        mt_parameters* loaded = mt_load_npz(m.file[3].c_str(), nullptr);
+        mt_parameters_release(loaded);
+        return loaded ? MT_OK : mt_error();
+      }),
+  });
+}
+
+std::string name_of_failing(const ::testing::TestParamInfo<Failing>& info) {
+  constexpr const char* names[] = {"OneObject", "Objects", "Elements"};
+  return names[static_cast<int>(info.param)];
+}
+
+INSTANTIATE_TEST_SUITE_P(, OutOfMemory,
+                         ::testing::Values(Failing::object_once, Failing::objects,
+                                           Failing::elements),
+                         name_of_failing);
+
+// Memory that was lent belongs to its owner again when it cannot be wrapped.
+TEST(OutOfMemoryOwners, WrapCallsDoneOnlyWhenItSucceeds) {
+  float data[4] = {1, 2, 3, 4};
+  for (int64_t n = 0;; ++n) {
+    int done = 0;
+    fail_after(Failing::object_once, n);
+    mt_tensor* x = mt_wrap(
+        data, MT_DIMS(4), MT_F32, nullptr, [](void* user) { ++*static_cast<int*>(user); }, &done);
+    stop_failing();
+    EXPECT_EQ(done, 0);
+    if (x) {
+      mt_release(x);
+      EXPECT_EQ(done, 1);
+      EXPECT_GT(n, 0);
+      break;
+    }
+    EXPECT_EQ(mt_error(), MT_ENOMEM);
+    mt_clear();
+  }
+}
+
+}  // namespace
+}  // namespace mt::testing
