@@ -9,6 +9,8 @@ namespace {
 
 constexpr int64_t alignment = 64;
 
+}  // namespace
+
 bool is_stored_to(const Program& program, size_t m) {
   auto place = static_cast<int16_t>(~static_cast<int16_t>(m));
   for (const Instruction& i : program.instructions) {
@@ -18,8 +20,6 @@ bool is_stored_to(const Program& program, size_t m) {
   }
   return false;
 }
-
-}  // namespace
 
 void buffers_read(const Group& group, std::vector<int>* buffers) {
   for (const Operand& input : group.inputs) buffers->push_back(input.buffer);

@@ -18,12 +18,13 @@ uint64_t hash_of(const std::vector<uint64_t>& key) {
 int64_t size_of_plan(const Plan& plan) {
   size_t bytes = sizeof(Plan) + plan.buffers.size() * sizeof(Buffer);
   for (const Group& group : plan.groups) {
-    bytes += sizeof(Group) + group.program.instructions.size() * sizeof(Instruction);
+    bytes += sizeof(Group) + group.program.instructions.size() * sizeof(Instruction) +
+             group.inputs.size() * sizeof(Operand) + group.items.size() * sizeof(int);
     for (const Segment& segment : group.segments) {
       bytes += sizeof(Segment) + segment.memory.size() * sizeof(Memory);
     }
   }
-  return static_cast<int64_t>(bytes);
+  return static_cast<int64_t>(bytes) + plan.prepared_bytes;
 }
 
 }  // namespace

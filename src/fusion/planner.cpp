@@ -103,19 +103,12 @@ class Planner {
     return found;
   }
 
-  bool is_store(const Program& program, int m) const {
-    for (const Instruction& i : program.instructions) {
-      if (i.code == Opcode::store && i.index == m) return true;
-    }
-    return false;
-  }
-
   // Lets outputs take over the memory of leaves that nobody reads after this group.
   void donate(int d, Group* group) {
     Segment& segment = group->segments[0];
     for (size_t s = 0; s < segment.memory.size(); ++s) {
       const Memory& store = segment.memory[s];
-      if (store.row || store.buffer < 0 || !is_store(group->program, static_cast<int>(s))) continue;
+      if (store.row || store.buffer < 0 || !is_stored_to(group->program, s)) continue;
       Buffer& output = plan_.buffers[static_cast<size_t>(store.buffer)];
       if (output.kind != BufferKind::output || output.donor >= 0) continue;
       for (size_t l = 0; l < region_.leaves.size(); ++l) {
@@ -149,7 +142,7 @@ class Planner {
     if (load < 0) return;
     for (size_t s = 0; s < segment.memory.size(); ++s) {
       const Memory& store = segment.memory[s];
-      if (store.row || !is_store(epilogue->program, static_cast<int>(s)) ||
+      if (store.row || !is_stored_to(epilogue->program, s) ||
           size_of(store.dtype) != size_of(node(z).dtype) ||
           !may_alias(epilogue->program, static_cast<int>(s), load)) {
         continue;

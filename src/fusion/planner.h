@@ -18,6 +18,8 @@ void merge_alike(Plan* plan);
 
 // Gives the arena's buffers offsets, sharing memory between those that are not alive together.
 void place_buffers(Plan* plan);
+// Whether the program writes to segment.memory[m].
+bool is_stored_to(const Program& program, size_t m);
 
 // The buffers a group reads and writes.
 void buffers_read(const Group& group, std::vector<int>* buffers);

@@ -21,16 +21,24 @@ constexpr int64_t node_budget = 4096;
 constexpr int64_t byte_budget = int64_t{1} << 29;
 
 struct Debugging {
-  std::atomic<bool> eager, nan;
+  std::atomic<bool> eager{false}, nan{false};
+  std::atomic<bool> any{false};  // what recording looks at
+  void update() { any = eager || nan; }
 };
 Debugging& debugging() {
-  static const char* setting = [] {
-    const char* value = std::getenv("MT_EAGER");
-    return value ? value : "";
-  }();
-  static Debugging modes{*setting && *setting != '0', std::strcmp(setting, "nan") == 0};
+  static constinit Debugging modes;
   return modes;
 }
+
+// From the environment, before the first call.
+[[maybe_unused]] const bool modes_read = [] {
+  const char* setting = std::getenv("MT_EAGER");
+  Debugging& modes = debugging();
+  modes.eager = setting && *setting && *setting != '0';
+  modes.nan = setting && std::strcmp(setting, "nan") == 0;
+  modes.update();
+  return true;
+}();
 
 // A product of smaller operands, which a sum may be computed from without it.
 bool is_broadcast_product(const Node& node) {
@@ -55,18 +63,23 @@ inline void prepare(Node* node, Thread& thread) {
   node->keeps_inputs = required || !window.tapes.empty() || node->keeps_operands;
 }
 
+void enter_eagerly(const Tensor& tensor, Thread& thread) {
+  // What a check needs to see of the inputs is let go of by evaluating, which others may do.
+  Inputs inputs = nan_check() ? tensor->inputs : Inputs();
+  thread.window->append(tensor.node(), thread);
+  if (thread.trace) return;
+  evaluate(tensor);
+  if (nan_check()) check_nan(tensor, inputs);
+}
+
 inline void enter(const Tensor& tensor, Thread& thread) {
   Window& window = *thread.window;
   for (Tape* tape : window.tapes) tape->append(tensor);
   if (tensor->ready()) return;
-  // What a check needs to see of the inputs is let go of by evaluating, which others may do.
-  Inputs inputs = nan_check() ? tensor->inputs : Inputs();
+  if (eager_mode()) return enter_eagerly(tensor, thread);
   window.append(tensor.node(), thread);
   if (thread.trace) return;
-  if (eager_mode()) {
-    evaluate(tensor);
-    if (nan_check()) check_nan(tensor, inputs);
-  } else if (window.count() > node_budget || window.dear_bytes() > byte_budget) {
+  if (window.count() > node_budget || window.dear_bytes() > byte_budget) {
     flush();
     // Cheap values that are held keep their recipes; too many of them are computed after all.
     if (window.count() > node_budget / 2) settle();
@@ -88,13 +101,16 @@ inline Tensor record_node(const Op& op, Dtype dtype, const Shape& shape, Device&
 
 bool gradient_mode() { return current_thread().records_gradients; }
 void set_gradient_mode(bool enabled) { current_thread().records_gradients = enabled; }
-bool eager_mode() {
-  Debugging& modes = debugging();
-  return modes.eager.load(std::memory_order_relaxed) || modes.nan.load(std::memory_order_relaxed);
+bool eager_mode() { return debugging().any.load(std::memory_order_relaxed); }
+void set_eager_mode(bool enabled) {
+  debugging().eager = enabled;
+  debugging().update();
 }
-void set_eager_mode(bool enabled) { debugging().eager = enabled; }
 bool nan_check() { return debugging().nan.load(std::memory_order_relaxed); }
-void set_nan_check(bool enabled) { debugging().nan = enabled; }
+void set_nan_check(bool enabled) {
+  debugging().nan = enabled;
+  debugging().update();
+}
 
 Tensor record(const Op& op, Dtype dtype, const Shape& shape, Inputs inputs, Attributes attributes,
               const Immediates& immediates) {

@@ -67,9 +67,10 @@ struct Plan {
   std::vector<Group> groups;
   int64_t arena_bytes = 0;
 
-  // Set by the backend: its working memory, and what it prepared.
+  // Set by the backend: its working memory, and what it prepared, with the host memory that takes.
   int64_t scratch_bytes = 0;
   std::shared_ptr<const void> prepared;
+  int64_t prepared_bytes = 0;
 };
 
 }  // namespace mt

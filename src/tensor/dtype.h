@@ -24,10 +24,8 @@ enum class Dtype : uint8_t {
 };
 constexpr int dtype_count = 13;
 
-constexpr size_t size_of(Dtype dtype) {
-  constexpr uint8_t sizes[dtype_count] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
-  return sizes[static_cast<int>(dtype)];
-}
+inline constexpr uint8_t dtype_sizes[dtype_count] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
+constexpr size_t size_of(Dtype dtype) { return dtype_sizes[static_cast<int>(dtype)]; }
 constexpr bool is_floating(Dtype dtype) { return dtype >= Dtype::float16; }
 constexpr bool is_unsigned(Dtype dtype) { return dtype >= Dtype::uint8 && dtype <= Dtype::uint64; }
 constexpr bool is_signed_integer(Dtype dtype) {

@@ -19,15 +19,17 @@ class Dims {
     for (int64_t value : values) push_back(value);
   }
   Dims(const int64_t* values, int rank) : rank_(rank) { copy(values); }
-  Dims(const Dims& other) : Dims(other.values_, other.rank_) {}
-  Dims& operator=(const Dims& other) {
+  Dims(const Dims& other) noexcept : rank_(other.rank_) { copy(other.values_); }
+  Dims& operator=(const Dims& other) noexcept {
     rank_ = other.rank_;
     copy(other.values_);
     return *this;
   }
+  // `rank` is at most max_rank.
   static Dims filled(int rank, int64_t value) {
     Dims dims;
-    for (int i = 0; i < rank; ++i) dims.push_back(value);
+    dims.rank_ = rank;
+    for (int i = 0; i < rank; ++i) dims.values_[i] = value;
     return dims;
   }
 
@@ -57,7 +59,7 @@ class Dims {
 
  private:
   // Most have few dimensions, for which calling memmove costs more than the copy.
-  void copy(const int64_t* values) {
+  void copy(const int64_t* values) noexcept {
     if (rank_ > 3) {
       std::memmove(values_, values, sizeof(int64_t) * static_cast<size_t>(rank_));
       return;

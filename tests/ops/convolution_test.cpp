@@ -31,7 +31,8 @@ std::vector<double> by_loops(const Tensor& x, const Tensor& w, const Convolution
                 int64_t column = q * c.stride[1] + u * c.dilation[1] - c.padding[1];
                 if (row < 0 || row >= s[2] || column < 0 || column >= s[3]) continue;
                 int64_t channel = o / per_group * k[1] + i;
-                sum += input[static_cast<size_t>(((n * s[1] + channel) * s[2] + row) * s[3] + column)] *
+                sum += input[static_cast<size_t>(((n * s[1] + channel) * s[2] + row) * s[3] +
+                                                 column)] *
                        weight[static_cast<size_t>(((o * k[1] + i) * k[2] + t) * k[3] + u)];
               }
           result.push_back(sum);
@@ -63,21 +64,21 @@ TEST(Convolution, EqualsItsDefinition) {
 
 TEST(Convolution, GradientsOfBothOrders) {
   for (const Case& c : cases) {
-    check_gradients([&](const std::vector<Tensor>& t) {
-      return convolution(t[0], t[1], t[2], c.c);
-    }, {noise(c.x, 1), noise(c.w, 2), noise({c.w[0]}, 3)}, 2);
+    check_gradients(
+        [&](const std::vector<Tensor>& t) { return convolution(t[0], t[1], t[2], c.c); },
+        {noise(c.x, 1), noise(c.w, 2), noise({c.w[0]}, 3)}, 2);
     if (HasFailure()) return;
   }
 }
 
 TEST(Convolution, DevicesAgree) {
   for (const Case& c : cases) {
-    check_devices([&](const std::vector<Tensor>& t) {
-      return relu(convolution(t[0], t[1], t[2], c.c));
-    }, {c.x, c.w, {c.w[0]}});
-    check_devices([&](const std::vector<Tensor>& t) {
-      return convolution(t[0], t[1], nullptr, c.c);
-    }, {c.x, c.w}, Dtype::bfloat16, 0.05);
+    check_devices(
+        [&](const std::vector<Tensor>& t) { return relu(convolution(t[0], t[1], t[2], c.c)); },
+        {c.x, c.w, {c.w[0]}});
+    check_devices(
+        [&](const std::vector<Tensor>& t) { return convolution(t[0], t[1], nullptr, c.c); },
+        {c.x, c.w}, Dtype::bfloat16, 0.05);
   }
 }
 
@@ -111,12 +112,12 @@ TEST(Convolution, TransposeIsTheGradient) {
 TEST(Convolution, TransposeGradients) {
   for (Convolution c : {how({2, 1}, {1, 0}, {1, 2}, 1, {1, 0}), how({2, 3}, {0, 1}, {1, 1}, 2),
                         how({1, 2}, {0, 0}, {2, 3}, 1, {1, 2})}) {
-    check_gradients([&](const std::vector<Tensor>& t) {
-      return convolution_transpose(t[0], t[1], t[2], c);
-    }, {noise({2, 4, 3, 2}, 1), noise({4, 2, 2, 3}, 2), noise({2 * c.groups}, 3)}, 2);
-    check_devices([&](const std::vector<Tensor>& t) {
-      return convolution_transpose(t[0], t[1], t[2], c);
-    }, {{2, 4, 3, 2}, {4, 2, 2, 3}, {2 * c.groups}});
+    check_gradients(
+        [&](const std::vector<Tensor>& t) { return convolution_transpose(t[0], t[1], t[2], c); },
+        {noise({2, 4, 3, 2}, 1), noise({4, 2, 2, 3}, 2), noise({2 * c.groups}, 3)}, 2);
+    check_devices(
+        [&](const std::vector<Tensor>& t) { return convolution_transpose(t[0], t[1], t[2], c); },
+        {{2, 4, 3, 2}, {4, 2, 2, 3}, {2 * c.groups}});
   }
 }
 
@@ -132,18 +133,26 @@ TEST(Convolution, StridedAndEmptyInputs) {
 
 TEST(Convolution, NamesFaults) {
   Convolution c = how({1, 1}, {0, 0}, {1, 1});
-  EXPECT_EQ(message_of([&] { convolution(noise({1, 3, 2, 2}, 1), noise({1, 3, 3, 3}, 2), nullptr, c); }),
+  EXPECT_EQ(message_of([&] {
+              convolution(noise({1, 3, 2, 2}, 1), noise({1, 3, 3, 3}, 2), nullptr, c);
+            }),
             "conv2d: [1,3,2,2] with weight [1,3,3,3], padding [0,0], dilation [1,1]: the kernel is "
             "larger than the padded input");
-  EXPECT_EQ(message_of([&] { convolution(noise({1, 2, 4, 4}, 1), noise({1, 3, 3, 3}, 2), nullptr, c); }),
-            "conv2d: [1,2,4,4] with weight [1,3,3,3] in 1 groups: weight must be [out, in / groups, "
-            "...]");
-  EXPECT_EQ(message_of([&] { convolution(noise({1, 4, 4}, 1), noise({1, 3, 3, 3}, 2), nullptr, c); }),
+  EXPECT_EQ(
+      message_of([&] {
+        convolution(noise({1, 2, 4, 4}, 1), noise({1, 3, 3, 3}, 2), nullptr, c);
+      }),
+      "conv2d: [1,2,4,4] with weight [1,3,3,3] in 1 groups: weight must be [out, in / groups, "
+      "...]");
+  EXPECT_EQ(message_of([&] {
+              convolution(noise({1, 4, 4}, 1), noise({1, 3, 3, 3}, 2), nullptr, c);
+            }),
             "conv2d: [1,4,4] with weight [1,3,3,3]: both need 4 dimensions");
   c.output_padding = {1, 0};
   EXPECT_EQ(message_of([&] {
-    convolution_transpose(noise({1, 1, 4, 4}, 1), noise({1, 3, 3, 3}, 2), nullptr, c);
-  }), "conv_transpose2d: output_padding 1 must be less than stride 1 or dilation 1");
+              convolution_transpose(noise({1, 1, 4, 4}, 1), noise({1, 3, 3, 3}, 2), nullptr, c);
+            }),
+            "conv_transpose2d: output_padding 1 must be less than stride 1 or dilation 1");
 }
 
 TEST(Convolution, SizesThatOverflow) {

@@ -73,6 +73,12 @@ struct PreparedPlan {
   std::vector<PreparedGroup> groups;
 };
 
+// What a group holds besides itself, of any size.
+size_t bytes_beside(const PreparedProgram& program) {
+  return program.steps.size() * sizeof(Step) + program.by_columns.size() * sizeof(Segment) +
+         program.slots.size() * sizeof(int64_t);
+}
+
 void run_contraction(const Group& group, const PreparedGroup& prepared, void* const* buffers,
                      const Immediates* immediates, char* scratch) {
   const void* a = element(buffers, group.inputs[0]);
@@ -132,6 +138,8 @@ class CpuBackend final : public Backend {
         scratch = argument_bytes(group);
       }
       plan->scratch_bytes = std::max(plan->scratch_bytes, scratch);
+      plan->prepared_bytes += static_cast<int64_t>(sizeof ready + bytes_beside(ready.program) +
+                                                   bytes_beside(ready.reduction.elements));
       prepared->groups.push_back(std::move(ready));
     }
     plan->prepared = prepared;
