@@ -114,8 +114,8 @@ Bounds bounds_of(const Tensor& indices) {
   return bounds;
 }
 
-// The value from outside a trace that `indices` are or see, perhaps as other integers; null when the
-// trace computes them.
+// The value from outside a trace that `indices` are or see, perhaps as other integers; null when
+// the trace computes them.
 Tensor outside_of_trace(const Tensor& indices) {
   Tensor source = indices;
   while (source->op->kind == OpKind::cast && !source->ready() &&

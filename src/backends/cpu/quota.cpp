@@ -22,7 +22,8 @@ double share_of_unified(const std::string& folder) {
 // Version 1: two files; -1 is no limit.
 double share_of_controller(const std::string& folder) {
   double quota = 0, period = 0;
-  std::ifstream quota_file(folder + "/cpu.cfs_quota_us"), period_file(folder + "/cpu.cfs_period_us");
+  std::ifstream quota_file(folder + "/cpu.cfs_quota_us"),
+      period_file(folder + "/cpu.cfs_period_us");
   return quota_file >> quota && period_file >> period ? share(quota, period) : 0;
 }
 

@@ -26,19 +26,22 @@ struct HostOperand {
 };
 
 void run_on_host(const Group& group, const Run& run) {
-  NaiveCall call{*group.op, group.attributes, run.immediates[group.immediate], {}, {}};
+  std::vector<NaiveArray> arrays;
   std::vector<HostOperand> inputs;
   inputs.reserve(group.inputs.size());
   for (const Operand& input : group.inputs) {
     inputs.emplace_back(input, static_cast<const char*>(run.buffers[input.buffer]), run.stream);
-    call.inputs.push_back(inputs.back().array);
+    arrays.push_back(inputs.back().array);
   }
   synchronize(run.stream, group.op->name);
   size_t size =
       static_cast<size_t>(element_count(group.output.layout.shape)) * size_of(group.output.dtype);
   std::vector<char> output(size);
-  call.output = {output.data(), group.output.dtype, group.output.layout};
-  naive_value(call);
+  naive_value({*group.op,
+               group.attributes,
+               run.immediates[group.immediate],
+               arrays,
+               {output.data(), group.output.dtype, group.output.layout}});
   copy_in(run.buffers[group.output.buffer], output.data(), size, run.stream);
   synchronize(run.stream, group.op->name);
 }
