@@ -44,7 +44,8 @@ typedef struct mt_memory {
 #define MT_MEMORY_INIT \
   { sizeof(mt_memory), 0, 0, 0, 0, 0 }
 
-/// Reads a device's memory statistics. Memory given by mt_wrap() is not counted.
+/// Reads a device's memory statistics. Memory given by mt_wrap() is not counted, nor are values of
+/// at most 64 bytes on the host, which need no block of their own.
 MT_API mt_status mt_memory_read(const char* device, mt_memory* memory);
 /// Starts the peak anew, from what is used now.
 MT_API mt_status mt_reset_peak_memory(const char* device);
@@ -54,7 +55,8 @@ MT_API mt_status mt_set_memory_limit(const char* device, int64_t bytes);
 /// Gives cached memory back to the system.
 MT_API mt_status mt_release_cached_memory(const char* device);
 
-/// Whether each operator runs as it is called, unfused: the environment's MT_EAGER=1 at first.
+/// Whether each operator runs as it is called, unfused: at first what the environment's
+/// MT_EAGER=1 said when the library was loaded.
 MT_API bool mt_eager(void);
 /// Sets it, for the whole process. Results are the same bits.
 MT_API mt_status mt_set_eager(bool eager);
