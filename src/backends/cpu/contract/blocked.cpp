@@ -101,7 +101,8 @@ class BlockRun {
     direct_a_ =
         a_.dtype == dtype_of<T> && (a_.k.size == 1 || std::abs(a_.k.stride()) == 1 || a_.slides() ||
                                     rows_ * k_count_ * int64_t{sizeof(T)} <= 32 * 1024);
-    indexed_ = gaps_ || (direct_b_ && (columns_ % lanes != 0 || !b_.k.uniform())) ||
+    const bool whole = loads_part_at_once || columns_ % lanes == 0;
+    indexed_ = gaps_ || (direct_b_ && !(whole && b_.k.uniform())) ||
                (direct_a_ && !(a_.rows.uniform() && a_.k.uniform()));
     if (!direct_b_ || indexed_) b_.k.offsets(k_begin_, k_count_, b_ks_);
     if (!direct_a_ || indexed_) a_.k.offsets(k_begin_, k_count_, a_ks_);

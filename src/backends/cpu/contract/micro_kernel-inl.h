@@ -54,30 +54,36 @@ struct MicroTile {
   int64_t b_ahead;
 };
 
-// Where a tile begins: at zero, or with what there is already.
+template <class T, int R, int V>
+HWY_INLINE void fetch_tile(const T* c, int64_t c_row) {
+  MT_UNROLL for (int i = 0; i < R; ++i, c += c_row) {
+    forget(c);
+    MT_UNROLL for (int v = 0; v < V; ++v) hwy::Prefetch(c + v * lanes_of<T>);
+  }
+}
+
+// Where a tile begins: at zero, or with what there is already. Fetches meanwhile what will be
+// wanted next: the lines that are to be written, or those where the next tile begins.
 template <class T, int R, int V, class M>
 HWY_INLINE void begin_sums(const MicroTile<T>& tile, M mask, hn::Vec<Vectors<T>> (&sum)[R][V]) {
   const Vectors<T> d;
   constexpr int lanes = lanes_of<T>;
   if (tile.first) {
-    T* c = tile.c;
-    const int64_t c_row = tile.c_row;
     MT_UNROLL for (int i = 0; i < R; ++i) {
-      MT_UNROLL for (int v = 0; v < V; ++v) {
-        sum[i][v] = hn::Zero(d);
-        if (!tile.streamed) hwy::Prefetch(c + i * c_row + v * lanes);
-      }
+      MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = hn::Zero(d);
     }
+    if (!tile.streamed) fetch_tile<T, R, V>(tile.c, tile.c_row);
     return;
   }
   const bool whole = tile.columns == V * lanes;
-  const int64_t row = tile.from_row;
-  MT_UNROLL for (int i = 0; i < R; ++i) {
-    MT_UNROLL for (int v = 0; v < V; ++v) {
-      const T* from = tile.from + i * row + v * lanes;
-      sum[i][v] = v < V - 1 || whole ? hn::LoadU(d, from) : load_part(d, mask, from);
-    }
+  const T* from = tile.from;
+  MT_UNROLL for (int i = 0; i < R; ++i, from += tile.from_row) {
+    forget(from);
+    MT_UNROLL for (int v = 0; v < V - 1; ++v) sum[i][v] = hn::LoadU(d, from + v * lanes);
+    const T* last = from + (V - 1) * lanes;
+    sum[i][V - 1] = whole ? hn::LoadU(d, last) : load_part(d, mask, last);
   }
+  fetch_tile<T, R, V>(tile.c_next, tile.c_row);
 }
 
 template <class T, int R, int V, class M>
@@ -85,18 +91,13 @@ HWY_INLINE void end_sums(const MicroTile<T>& tile, M mask, hn::Vec<Vectors<T>> (
   const Vectors<T> d;
   constexpr int lanes = lanes_of<T>;
   T* c = tile.c;
-  forget(c);
   const int64_t c_row = tile.c_row;
   const bool whole = tile.columns == V * lanes;
-  MT_UNROLL for (int i = 0; i < R; ++i) {
-    MT_UNROLL for (int v = 0; v < V; ++v) {
-      T* to = c + i * c_row + v * lanes;
-      if (v < V - 1 || whole) {
-        hn::StoreU(sum[i][v], d, to);
-      } else {
-        store_part(sum[i][v], d, mask, to);
-      }
-    }
+  MT_UNROLL for (int i = 0; i < R; ++i, c += c_row) {
+    forget(c);
+    MT_UNROLL for (int v = 0; v < V - 1; ++v) hn::StoreU(sum[i][v], d, c + v * lanes);
+    T* last = c + (V - 1) * lanes;
+    whole ? hn::StoreU(sum[i][V - 1], d, last) : store_part(sum[i][V - 1], d, mask, last);
   }
 }
 
@@ -104,10 +105,10 @@ HWY_INLINE void end_sums(const MicroTile<T>& tile, M mask, hn::Vec<Vectors<T>> (
 template <class T, int R, int V>
 HWY_INLINE void end_streamed_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> (&sum)[R][V]) {
   T* c = tile.c;
-  forget(c);
-  MT_UNROLL for (int i = 0; i < R; ++i) {
+  MT_UNROLL for (int i = 0; i < R; ++i, c += tile.c_row) {
+    forget(c);
     MT_UNROLL for (int v = 0; v < V; ++v) {
-      hn::Stream(sum[i][v], Vectors<T>(), c + i * tile.c_row + v * lanes_of<T>);
+      hn::Stream(sum[i][v], Vectors<T>(), c + v * lanes_of<T>);
     }
   }
 }
@@ -129,12 +130,13 @@ HWY_INLINE void end_kept_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> (&su
   }
 }
 
-// Both operands advance by strides, and b has whole vectors.
+// Both operands advance by strides. b has whole vectors, unless loads of a part are as quick.
 template <class T, int R, int V>
 HWY_NOINLINE void strided_kernel(const MicroTile<T>& tile) {
   const Vectors<T> d;
   constexpr int lanes = lanes_of<T>;
   const auto mask = hn::FirstN(d, static_cast<size_t>(tile.columns - (V - 1) * lanes));
+  [[maybe_unused]] const bool whole = tile.columns == V * lanes;
   hn::Vec<Vectors<T>> sum[R][V];
   begin_sums<T>(tile, mask, sum);
   // Three rows share a pointer: one to three times the stride is what an address can hold.
@@ -142,10 +144,6 @@ HWY_NOINLINE void strided_kernel(const MicroTile<T>& tile) {
   const T* a[(R + 2) / 3];
   MT_UNROLL for (int i = 0; i < (R + 2) / 3; ++i) a[i] = tile.a + 3 * i * a_row;
   const T* b = tile.b;
-  const T* c_next = tile.c_next;
-  MT_UNROLL for (int i = 0; i < R; ++i) {
-    MT_UNROLL for (int v = 0; v < V; ++v) hwy::Prefetch(c_next + i * tile.c_row + v * lanes);
-  }
   const int64_t a_ahead = tile.a_ahead, b_ahead = tile.b_ahead;
   constexpr int64_t line = 64 / sizeof(T);
   for (int64_t left = tile.k; left > 0; left -= line) {
@@ -153,7 +151,8 @@ HWY_NOINLINE void strided_kernel(const MicroTile<T>& tile) {
     for (int64_t k = left < line ? left : line; k > 0; --k) {
       hn::Vec<Vectors<T>> bs[V];
       MT_UNROLL for (int v = 0; v < V; ++v) {
-        bs[v] = hn::LoadU(d, b + v * lanes);
+        const bool part = loads_part_at_once && v == V - 1 && !whole;
+        bs[v] = part ? load_part(d, mask, b + v * lanes) : hn::LoadU(d, b + v * lanes);
         hwy::Prefetch(b + v * lanes + b_ahead);
       }
       MT_UNROLL for (int i = 0; i < R; ++i) {
