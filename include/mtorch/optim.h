@@ -105,7 +105,10 @@ MT_API mt_optimizer* mt_optimizer_adagrad(mt_parameters* parameters, double lr,
                                           const mt_adagrad_options* options);
 
 /// Updates the parameters once. Refuses while an error is pending. The step t is the same for all
-/// parameters, also for one that is added, or gets its first gradient, later on.
+/// parameters, also for one that is added, or gets its first gradient, later on. A step runs as a
+/// trace of its own, so it first computes pending gradients and keeps its plan for the next; it is
+/// only recorded, like any operator, inside a trace, under a tape, with MT_EAGER, and while large
+/// gradients are pending, which then go from their contraction straight into the update.
 MT_API mt_status mt_optimizer_step(mt_optimizer* optimizer);
 /// How many steps it has taken.
 MT_API int64_t mt_optimizer_steps(mt_optimizer* optimizer);

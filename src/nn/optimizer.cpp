@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "graph/evaluate.h"
+#include "graph/record.h"
+#include "graph/window.h"
 #include "io/host.h"
 #include "io/safetensors.h"
 #include "ops/ops.h"
@@ -22,11 +25,41 @@ Tensor scalar(double value, Device& device) {
   return from_host(&value, Dtype::float64, {}, device);
 }
 
-// State exists as memory from the start, so that the first step plans like all others.
+// State exists as memory from the start: the first step plans like all others, and a trace that
+// comes upon a parameter finds there what each replay has to read.
 Tensor filled(const Tensor& like, double value) {
-  Tensor result = full(like.shape(), value, accumulator_of(like.dtype()), like.device());
-  evaluate(result);
-  return result;
+  Dtype dtype = accumulator_of(like.dtype());
+  HostBuffer buffer("optimizer", dtype, like.shape(), like.device());
+  size_t count = static_cast<size_t>(like.size());
+  if (dtype == Dtype::float64) {
+    std::fill_n(static_cast<double*>(buffer.data()), count, value);
+  } else {
+    std::fill_n(static_cast<float*>(buffer.data()), count, static_cast<float>(value));
+  }
+  return buffer.take();
+}
+
+// A pending gradient that is recorded together with its use need not pass through memory; below
+// this size a parameter, recording costs more than that.
+constexpr int64_t small_gradient = 64 * 1024;
+
+bool is_trained(const Parameters::Entry& entry) {
+  return !entry.is_buffer && entry.binding->requires_gradient();
+}
+
+// Whether a step had better be replayed than recorded anew: unless somebody watches what is
+// recorded, or the gradients are still to be computed and large.
+bool replay_pays(const Parameters& parameters) {
+  Thread& thread = current_thread();
+  if (thread.trace || !Window::current(thread).tapes.empty() || eager_mode()) return false;
+  int64_t pending = 0, allowed = 0;
+  for (const Parameters::Entry& entry : parameters.entries()) {
+    Tensor gradient = is_trained(entry) ? entry.binding->gradient() : nullptr;
+    if (!gradient) continue;
+    allowed += small_gradient;
+    if (!gradient->ready()) pending += gradient->bytes();
+  }
+  return pending <= allowed;
 }
 
 double read_scalar(const StateSlot& slot) {
@@ -60,13 +93,38 @@ Optimizer::Optimizer(Ref<Parameters> parameters, double rate, std::unique_ptr<Ru
 const Optimizer::Slots& Optimizer::slots_of(const Parameters::Entry& entry) {
   Slots& slots = slots_[entry.binding.get()];
   if (!slots.empty() || entry.is_buffer) return slots;
+  TraceLog::Recording unheard(nullptr);
   for (const Rule::StateKind& kind : rule_->states()) {
     slots.push_back(std::make_unique<StateSlot>(filled(entry.binding->value(), kind.initial)));
   }
   return slots;
 }
 
+std::vector<const Binding*> Optimizer::trained() const {
+  std::vector<const Binding*> result;
+  for (const Parameters::Entry& entry : parameters_->entries()) {
+    if (is_trained(entry)) result.push_back(entry.binding.get());
+  }
+  return result;
+}
+
+// Hundreds of updates record thousands of operators, the same ones at every step.
 void Optimizer::step() {
+  if (!replay_pays(*parameters_)) return record_step();
+  std::vector<const Binding*> trains = trained();
+  if (!replay_ || replay_trains_ != trains) {
+    replay_.emplace();
+    replay_trains_ = std::move(trains);
+  }
+  auto run = [](void* self, const std::vector<Tensor>&) {
+    static_cast<Optimizer*>(self)->record_step();
+    return std::vector<Tensor>();
+  };
+  GradientMode no_gradient(false);
+  replay_->call({}, {run, this, 0});
+}
+
+void Optimizer::record_step() {
   GradientMode no_gradient(false);
   struct Update {
     Binding* binding;
@@ -80,7 +138,7 @@ void Optimizer::step() {
   Numbers in_double(Dtype::float64, parameters_->device, shared);
   std::vector<Update> updates;
   for (const Parameters::Entry& entry : parameters_->entries()) {
-    if (entry.is_buffer || !entry.binding->requires_gradient()) continue;
+    if (!is_trained(entry)) continue;
     Tensor gradient = entry.binding->gradient();
     if (!gradient) continue;
     Tensor weight = entry.binding->value();

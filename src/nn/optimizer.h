@@ -5,10 +5,12 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "fusion/trace.h"
 #include "graph/variable.h"
 #include "nn/parameters.h"
 
@@ -76,6 +78,7 @@ class Optimizer {
   Optimizer(Ref<Parameters> parameters, double rate, std::unique_ptr<Rule> rule);
 
   void step();
+  void record_step();            // the same as pending operators
   int64_t steps() const;         // reads a value
   double learning_rate() const;  // reads a value
   void set_learning_rate(double rate);
@@ -85,12 +88,15 @@ class Optimizer {
  private:
   using Slots = std::vector<std::unique_ptr<StateSlot>>;
   const Slots& slots_of(const Parameters::Entry& entry);
+  std::vector<const Binding*> trained() const;
   std::vector<std::pair<std::string, StateSlot*>> named_state() const;
 
   Ref<Parameters> parameters_;
   std::unique_ptr<Rule> rule_;
   StateSlot rate_, step_;  // float64, without dimensions
   std::unordered_map<const Binding*, Slots> slots_;
+  std::optional<Trace> replay_;  // of record_step(), for these parameters:
+  std::vector<const Binding*> replay_trains_;
 };
 
 }  // namespace mt
