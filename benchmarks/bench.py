@@ -7,7 +7,6 @@ limit of the machine; medians over the rounds are compared. What others do on th
 slows all alike. A ratio counts only when the results agree."""
 import argparse
 import datetime
-import importlib
 import json
 import os
 import pathlib
@@ -21,9 +20,11 @@ import numpy
 import module
 import report
 from rows import ROWS
+from sides import Sides
 
 SAMPLE = 0.004  # seconds of one sample, unless once takes longer
 PAUSE = 0.001   # between samples: threads that the last one left spinning go to sleep
+MODULES = pathlib.Path(__file__).resolve().parent.parent / "build/benchmarks"
 
 
 def arguments():
@@ -37,8 +38,7 @@ def arguments():
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="writes every number")
     parser.add_argument("--svg", type=pathlib.Path, metavar="FILE", help="draws the ratios")
     parser.add_argument("--modules", type=pathlib.Path, metavar="FOLDER",
-                        default=pathlib.Path(__file__).resolve().parent.parent / "build/benchmarks",
-                        help="where the compiled modules are; default build/benchmarks")
+                        default=MODULES, help="where the compiled modules are; default %(default)s")
     return parser.parse_args()
 
 
@@ -48,49 +48,6 @@ def cpu_name():
             return next(line.split(":", 1)[1].strip() for line in file if "model name" in line)
     except (OSError, StopIteration):
         return platform.machine()
-
-
-class Sides:
-    """Everything that can run rows: us, and the peers that are there."""
-
-    def __init__(self, folder, threads):
-        self.threads = threads
-        self._ours = module.Module(folder / "librows.so", threads)
-        # "unfused" and "matmul": other rows of ours to compare one with.
-        self._openers = dict.fromkeys(["ours", "unfused", "matmul"], self._ours.open)
-        self._setters = [self._ours.set_threads]
-        self.versions = {}
-        # First Python's torch: its library is then the one that the C++ peer finds.
-        self._add("PyTorch", lambda: importlib.import_module("torch_peer"),
-                  "no PyTorch here (Debian: python3-torch)")
-        self._add("libtorch", lambda: module.Module(folder / "liblibtorch.so", threads),
-                  "no libtorch here when this was built (Debian: libtorch-dev)")
-        for name, library, package in [("oneDNN", "dnnl", "libdnnl-dev"),
-                                       ("OpenBLAS", "openblas", "libopenblas-dev"),
-                                       ("BLIS", "blis", "libblis-dev"),
-                                       ("libxsmm", "xsmm", "libxsmm-dev")]:
-            path = folder / f"lib{library}.so"
-            self._add(name, lambda path=path: module.Module(path, threads),
-                      f"not here when this was built (Debian: {package})")
-
-    def _add(self, name, load, absent):
-        try:
-            peer = load()
-        except (ImportError, OSError):
-            print(f"{name}: {absent}; skipped")
-            return
-        self._openers[name] = peer.open
-        self._setters.append(peer.set_threads)
-        self.versions[name] = peer.version()
-
-    def set_threads(self, threads):
-        for setter in self._setters:
-            setter(threads)
-
-    def open(self, row):
-        inputs = row.inputs()
-        names = {"ours": row.ours} | {p: r for p, r in row.peers.items() if p in self._openers}
-        return {side: self._openers[side](name, inputs) for side, name in names.items()}
 
 
 def timed(side, times, clock):
@@ -109,27 +66,44 @@ def repetitions(side, clock):
 
 
 def agree(row, opened):
-    """For each peer the largest error, in units of the tolerance: at most 1 is agreement."""
-    errors = {}
-    relative, absolute = row.tolerance
-    for side in opened.values():
+    """For each peer the largest error, in units of the tolerance: at most 1 is agreement. Drops the
+    peers that fail."""
+    def result(side):
         if row.steps > 1:
             side.run(row.steps)
-    ours = opened["ours"].result().astype(numpy.float64)
-    for name, side in opened.items():
-        if name != "ours":
-            theirs = side.result().astype(numpy.float64)
-            allowed = numpy.maximum(absolute + relative * numpy.abs(theirs), 1e-300)
-            errors[name] = float(numpy.max(numpy.abs(ours - theirs) / allowed))
+        return side.result()
+
+    ours, errors = result(opened["ours"]), {}
+    for name in [name for name in opened if name != "ours"]:
+        try:
+            errors[name] = largest_error(ours, result(opened[name]), *row.tolerance)
+        except (RuntimeError, MemoryError) as error:
+            print(f"{row.name}: {name} failed: {error}; skipped")
+            opened.pop(name).close()
     return errors
+
+
+def largest_error(ours, theirs, relative, absolute, part=1 << 22):
+    if ours.shape != theirs.shape:
+        return float("inf")
+    errors = [0.0]
+    for i in range(0, ours.size, part):
+        x, y = ours[i:i + part], theirs[i:i + part]
+        allowed = numpy.maximum(absolute + relative * numpy.abs(y), 1e-300)
+        errors.append(float(numpy.max(numpy.abs(x - y) / allowed)))
+    return float(numpy.max(errors))  # NaN if there is one
 
 
 def measure(row, sides, limits, seconds):
     sides.set_threads(row.threads or sides.threads)
     opened = sides.open(row)
+    if "ours" not in opened:
+        return None
     errors = agree(row, opened)
     # On one thread its processor time counts, in which others have no part.
     clock = time.thread_time if (row.threads or sides.threads) == 1 else time.perf_counter
+    if row.by == "program":
+        clock = time.perf_counter
     times = {name: repetitions(side, clock) for name, side in opened.items()}
     limit = limits.prepare(row.limit)
     samples = {name: [] for name in opened} | ({"limit": []} if limit else {})
@@ -153,13 +127,17 @@ def spread(values):
 def result(row, samples, errors):
     made = {"name": row.name, "workload": row.workload, "threads": row.threads,
             "rounds": len(samples["ours"]), "load": os.getloadavg()[0],
-            "target": row.target, "target_share": row.target_share,
-            "ours": spread(samples["ours"]), "peers": {}}
+            "target_share": row.target_share, "ours": spread(samples["ours"]), "peers": {}}
     for name, error in errors.items():
         ratios = [theirs / ours for theirs, ours in zip(samples[name], samples["ours"])]
         made["peers"][name] = spread(samples[name]) | {
             "ratio": statistics.median(samples[name]) / made["ours"]["median"],
-            "ratios": spread(ratios), "error": error, "agrees": error <= 1}
+            "ratios": spread(ratios), "error": error, "agrees": error <= 1, "target": None}
+    for rivals, target in row.targets():
+        there = [made["peers"][name] for name in rivals if name in made["peers"]]
+        agreeing = [peer for peer in there if peer["agrees"]] or there
+        if agreeing:
+            min(agreeing, key=lambda peer: peer["median"])["target"] = target
     if "limit" in samples:
         made["limit"] = spread(samples["limit"])
         # What the machine can do is what it did in its best round, and so for us beside it.
@@ -176,7 +154,7 @@ def main():
     options = arguments()
     if options.list:
         for row in ROWS:
-            print(f"{row.name:18}{row.workload}")
+            print(f"{row.name:26}{row.workload}")
         return
     unknown = set(options.row or []) - {row.name for row in ROWS}
     if unknown:
@@ -189,8 +167,9 @@ def main():
     print(report.heading(made))
     for row in ROWS:
         if not options.row or row.name in options.row:
-            made["rows"].append(measure(row, sides, limits, options.seconds))
-            print(report.lines(made["rows"][-1]), flush=True)
+            if measured := measure(row, sides, limits, options.seconds):
+                made["rows"].append(measured)
+                print(report.lines(measured), flush=True)
     if options.json:
         options.json.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     if options.svg:

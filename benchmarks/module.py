@@ -5,9 +5,14 @@ import ctypes
 import numpy
 
 
+_TYPES = {numpy.dtype(numpy.float32): 0, numpy.dtype(numpy.float64): 1, numpy.dtype(numpy.int64): 2}
+
+MOST_RESULTS = 70_000_000
+
+
 class _Array(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("dims", ctypes.POINTER(ctypes.c_int64)),
-                ("ndim", ctypes.c_int64), ("integers", ctypes.c_bool)]
+                ("ndim", ctypes.c_int64), ("type", ctypes.c_int32)]
 
 
 class Module:
@@ -32,14 +37,14 @@ class Module:
         for array, values in zip(arrays, inputs):
             dims = (ctypes.c_int64 * values.ndim)(*values.shape)
             array.data, array.dims, array.ndim = values.ctypes.data, dims, values.ndim
-            array.integers = values.dtype == numpy.int64
+            array.type = _TYPES[values.dtype]
         handle = self._library.bench_open(name.encode(), arrays, ctypes.c_int64(len(inputs)))
         if not handle:
-            raise RuntimeError(f"{name}: " + self._message())
+            raise LookupError(self._message() or "not in this module")
         return _Row(self._library, ctypes.c_void_p(handle), self._message)
 
     def _message(self):
-        return self._library.bench_message().decode() or "not in this module"
+        return self._library.bench_message().decode()
 
 
 class _Row:
@@ -50,7 +55,7 @@ class _Row:
         self._library.bench_run(self._handle, ctypes.c_int64(times))
 
     def result(self):
-        room = numpy.empty(50_000_000, numpy.float32)
+        room = numpy.empty(MOST_RESULTS, numpy.float64)
         count = self._library.bench_result(self._handle, room.ctypes.data_as(ctypes.c_void_p),
                                            ctypes.c_int64(room.size))
         if count < 0:

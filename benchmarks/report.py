@@ -4,6 +4,7 @@ import math
 from xml.sax.saxutils import escape
 
 WIDTH = 400
+FIRST = 48  # characters of the table's first column
 
 
 def heading(made):
@@ -12,7 +13,7 @@ def heading(made):
             f"{peers or 'no peers'}\n"
             "Median times; their time over ours, with the middle half of the rounds' ratios; the\n"
             "physical limit and the share of it that we reach, from the best round of each.\n"
-            f"{'workload':37}{'peer':>9}{'ours':>9}{'theirs':>9}{'ratio':>7}{'':>14}{'target':>8}"
+            f"{'workload':{FIRST}}{'peer':>17}{'ours':>9}{'theirs':>9}{'ratio':>7}{'':>14}{'target':>8}"
             f"{'limit':>9}{'share':>7}")
 
 
@@ -21,11 +22,6 @@ def duration(seconds):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds / 1e-9:.3g} ns"
-
-
-def target_peer(row):
-    """The peer that the target is about: the first of the row's that is there."""
-    return next(iter(row["peers"]), None)
 
 
 def verdict(value, target):
@@ -40,19 +36,20 @@ def lines(row):
         share = f"{100 * row['share']:.0f} %"
         if row["target_share"] is not None and row["share"] < row["target_share"]:
             share += "!"
-    start = f"{row['workload']:37}"
+    start = f"{row['workload']:{FIRST}}"
     ours = f"{duration(row['ours']['median']):>9}"
     for name, peer in row["peers"].items():
         span = f"({peer['ratios']['low']:.3g}-{peer['ratios']['high']:.3g})"
         ratio = f"{peer['ratio']:7.2f}" if peer["agrees"] else "differs"
-        target = verdict(peer["ratio"], row["target"]) if name == target_peer(row) else ""
-        made.append(f"{start}{name:>9}{ours}{duration(peer['median']):>9}{ratio}{span:>14}"
+        target = verdict(peer["ratio"], peer["target"])
+        made.append(f"{start}{name:>17}{ours}{duration(peer['median']):>9}{ratio}{span:>14}"
                     f"{target:>8}{limit:>9}{share:>7}")
-        start, limit, share = " " * 37, "", ""
-    return "\n".join(made or [f"{start}{'':>9}{ours}{'':38}{limit:>9}{share:>7}"])
+        start, limit, share = " " * FIRST, "", ""
+    return "\n".join(made or [f"{start}{'':>17}{ours}{'':38}{limit:>9}{share:>7}"])
 
 
-NAMES = {"libtorch": "PyTorch, C++", "PyTorch": "PyTorch, Python", "unfused": "ours, unfused"}
+NAMES = {"libtorch": "PyTorch, C++", "PyTorch": "PyTorch, Python", "unfused": "ours, unfused",
+         "matmul": "our matmul", "libtorch program": "a program of libtorch"}
 
 STYLE = """
 svg { font: 11px system-ui, sans-serif; }
@@ -76,8 +73,7 @@ def chart(made):
     for row in made["rows"]:
         for name, peer in row["peers"].items():
             if peer["agrees"]:
-                target = row["target"] if name == target_peer(row) else None
-                bars.append((row["workload"], name, peer["ratio"], target))
+                bars.append((row["workload"], name, peer["ratio"], peer["target"]))
     ratios = [r for *_, r, _ in bars] + [t for *_, t in bars if t] + [1]
     low, high = math.log10(min(ratios + [0.5])), math.log10(max(ratios) * 1.9)
     left, right, top, pitch = 12, WIDTH - 8, 66, 31

@@ -4,7 +4,6 @@
 #ifndef BENCHMARKS_ROW_H_
 #define BENCHMARKS_ROW_H_
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -15,11 +14,13 @@ struct bench;
 
 #define BENCH_API __attribute__((visibility("default")))
 
+enum { BENCH_F32 = 0, BENCH_F64 = 1, BENCH_I64 = 2 };
+
 typedef struct bench_array {
   const void* data;  // row-major
   const int64_t* dims;
   int64_t ndim;
-  bool integers;  // int64, else float32
+  int32_t type;
 } bench_array;
 
 BENCH_API const char* bench_version(void);
@@ -29,8 +30,8 @@ BENCH_API struct bench* bench_open(const char* row, const bench_array* inputs, i
 // Does the row's work so many times.
 BENCH_API void bench_run(struct bench* bench, int64_t times);
 // Writes what the work made: the value, or the first inputs as training has left them. Returns how
-// many floats there are, and -1 for more than there is room for or after an error.
-BENCH_API int64_t bench_result(struct bench* bench, float* results, int64_t room);
+// many numbers there are, and -1 for more than there is room for or after an error.
+BENCH_API int64_t bench_result(struct bench* bench, double* results, int64_t room);
 BENCH_API void bench_close(struct bench* bench);
 // What went wrong, or "".
 BENCH_API const char* bench_message(void);

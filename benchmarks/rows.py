@@ -1,92 +1,247 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the benchmark: a new one is an entry here, its work in rows/ and in the peers."""
+"""The rows of the benchmark: a new one is an entry here, its work in rows/ and in the peers. dx, dw,
+da and db stand for gradients."""
 import dataclasses
 
 import numpy
+
+from inputs import (
+    lenet, logits, network, shuffled, table, transformer, uniform)
 
 
 @dataclasses.dataclass
 class Row:
     name: str
     workload: str
-    ours: str       # the row's name in our module
-    peers: dict     # peer -> the row's name there; the first is the one that the target is about
+    ours: str       # the row's name on our side
+    peers: dict     # peer -> the row's name there
     inputs: callable
-    target: float = None        # their time over ours
+    # Their time over ours that we want: against the fastest of all, or {peer or peers: ratio}.
+    target: float | dict = None
     target_share: float = None  # of the physical limit
     limit: tuple = None  # ("operations", n), ("stream", arrays read, written, bytes each)
     steps: int = 1              # run before results are compared
     tolerance: tuple = (1e-5, 1e-6)  # relative, absolute
     threads: int = None         # rather than all; 1: small work, told by processor time
+    by: str = "ours"            # which side of ours: from C, from Python, or a whole program
+
+    def targets(self):
+        """(peers, the target that is about the fastest of them)."""
+        how = self.target if isinstance(self.target, dict) else {tuple(self.peers): self.target}
+        return [((peers,) if isinstance(peers, str) else peers, target)
+                for peers, target in how.items() if target is not None]
 
 
-def _uniform(*shapes):
-    def inputs():
-        random = numpy.random.default_rng(0)
-        return [random.uniform(-1, 1, shape).astype(numpy.float32) for shape in shapes]
-    return inputs
-
-
-def _network(sizes, batch, target):
-    def inputs():
-        random = numpy.random.default_rng(0)
-        arrays = []
-        for fan_in, fan_out in zip(sizes, sizes[1:]):
-            bound = fan_in ** -0.5
-            arrays += [random.uniform(-bound, bound, (fan_out, fan_in)),
-                       random.uniform(-bound, bound, fan_out)]
-        arrays.append(random.uniform(0, 1, (batch, sizes[0])))
-        return [a.astype(numpy.float32) for a in arrays] + [target(random)]
-    return inputs
-
-
-def _logits(batch, classes):
-    def inputs():
-        random = numpy.random.default_rng(0)
-        return [random.uniform(-1, 1, (batch, classes)).astype(numpy.float32),
-                random.integers(0, classes, batch)]
-    return inputs
-
-
-def _adamw(name, count, size, target, torch):
-    peers = {"PyTorch": torch}
-    return Row(name, f"AdamW, {count} tensors of {size:,}" if count > 1 else f"AdamW, {size:,}",
-               name, peers, _uniform(*[size] * (2 * count)), target=target,
-               limit=("stream", 4, 3, 4 * count * size), **_step)
-
-
-_points = _network((2, 100, 100, 1), 10, lambda random:
-                   random.integers(0, 2, 10).astype(numpy.float32))
-_digits = _network((784, 100, 10), 128, lambda random: random.integers(0, 10, 128))
-_digits_operations = 2 * 128 * (2 * 784 * 100 + 3 * 100 * 10)
+_eager = "PyTorch"  # targets of what compilers fuse as we do are about PyTorch without one
+_one_thread = dict(threads=1)
+_trained = dict(tolerance=(1e-4, 1e-5), steps=10)
 _big = 16 << 20  # floats in 64 MB
-_rows_shape = (4096, 1024)
-_two = (4,), (4,)
-_step = dict(tolerance=(1e-4, 1e-5), steps=10)
+_double = numpy.float64
+_two = uniform((4,), (4,))
 
 
-_algebra = {"oneDNN": "matmul", "OpenBLAS": "matmul", "BLIS": "matmul", "PyTorch": "matmul"}
+def _torch(row, *others):
+    return dict.fromkeys(["PyTorch", *others], row)
 
 
-def _square(n):
-    return Row(f"matmul{n}", f"matmul {n} × {n}", "matmul", _algebra,
-               _uniform((n, n), (n, n)), limit=("operations", 2 * n ** 3), target=1,
-               target_share=0.93 if n >= 512 else None, tolerance=(1e-4, 1e-6 * n))
+def _fusing(row):
+    return _torch(row, "torch.compile", "JAX")
+
+
+# ------------------------------------------------------------------------- what a call costs
+_calls = [
+    Row("record", "record an operator (4 elements)", "record",
+        {"libtorch": "add4", "PyTorch": "add4"}, _two, target=10, **_one_thread),
+    Row("add4", "add, 4 elements, computed at once", "add4",
+        {"libtorch": "add4", "PyTorch": "add4"}, _two, target=6, **_one_thread),
+    Row("adds_replay", "64 adds of 4 elements, replayed", "adds_replay",
+        {"libtorch": "adds", "PyTorch": "adds"}, _two, target=40, tolerance=(1e-5, 1e-5),
+        **_one_thread),
+    Row("record_python", "record an operator, from Python", "record",
+        {"NumPy": "add4", "PyTorch": "add4"}, _two, target={"NumPy": 1, "PyTorch": 3}, by="Python",
+        **_one_thread),
+    Row("add4_python", "add, 4 elements, at once, from Python", "add4",
+        {"NumPy": "add4", "PyTorch": "add4"}, _two, target={"NumPy": 1, "PyTorch": 3}, by="Python",
+        **_one_thread),
+    Row("start", "process: start to a first 64 × 64 product", "start",
+        {"libtorch program": "start"}, _two, target=10, tolerance=(1e-4, 0), by="program"),
+]
+
+
+# ----------------------------------------------------------------------------------- networks
+def _training(name, text, peers, inputs, step, replayed, operations=None, **how):
+    limit = ("operations", operations) if operations else None
+    return [Row(f"{name}_step", text, f"{name}_step", peers, inputs, target=step, limit=limit,
+                **_trained, **how),
+            Row(f"{name}_replay", f"{text}, replayed", f"{name}_replay", peers, inputs,
+                target=replayed, limit=limit, **_trained, **how)]
+
+
+_points = network((2, 100, 100, 1), 10, lambda random:
+                  random.integers(0, 2, 10).astype(numpy.float32))
+_digits = network((784, 100, 10), 128, lambda random: random.integers(0, 10, 128))
+_gpt = dict(context=128, width=256, blocks=6, symbols=65)
+_networks = [
+    *_training("minitorch", "MiniTorch step 2-100-100-1, batch 10",
+               {"libtorch": "minitorch", "PyTorch": "minitorch"}, _points, 5, 25, **_one_thread),
+    *_training("mnist", "MNIST step 784-100-10, batch 128",
+               {"libtorch": "mnist", "PyTorch": "mnist"}, _digits, 3, 3,
+               operations=2 * 128 * (2 * 784 * 100 + 3 * 100 * 10)),
+    *_training("lenet", "LeNet-5 step, batch 64", _torch("lenet"), lenet(64), 4, 4),
+    Row("gpt_step", "transformer, 6 × 256, 16 × 128: step", "gpt_step", _torch("gpt_step"),
+        transformer(16, targets=True, **_gpt), target=1.5, tolerance=(1e-3, 0), steps=2),
+    Row("gpt_token", "transformer, 6 × 256: next character", "gpt_token", _torch("gpt_token"),
+        transformer(1, targets=False, **_gpt), target=3, tolerance=(1e-3, 1e-4)),
+]
+
+
+def _adamw(name, count, shape, target):
+    size = int(numpy.prod(shape))
+    text = f"AdamW, {count} tensors of {size:,}" if count > 1 else f"AdamW, {size:,}"
+    return Row(name, text, name, {"PyTorch": "adamw", "PyTorch foreach": "adamw_foreach",
+                                  "PyTorch fused": "adamw_fused"},
+               uniform(*[shape] * (2 * count)), target=target,
+               limit=("stream", 4, 3, 4 * count * size), **_trained)
+
+
+_optimizers = [
+    _adamw("adamw", 100, (100, 100), 5),
+    _adamw("adamw_one", 1, 10_000_000, 1.5),
+    _adamw("adamw_small", 300, 512, 5),
+]
+
+
+# ------------------------------------------------------------------------------- element-wise
+def _stream(name, text, inputs, target, read, written, size=4 * _big, **how):
+    return Row(name, text, name, _fusing(name), inputs, target={_eager: target},
+               limit=("stream", read, written, size), **how)
+
+
+def _function(name, *ranges, tolerance=(1e-6, 1e-7)):
+    """Two functions of 1 to 2 ulp each."""
+    def inputs():
+        return [uniform(4096, low=low, high=high)()[0] for low, high in ranges]
+    return Row(name, f"{name}, 4,096 numbers", name, {"SLEEF": name}, inputs, target=1,
+               tolerance=tolerance, **_one_thread)
+
+
+_elementwise = [
+    _stream("relu_add", "relu(x + y), 64 MB", uniform(_big, _big), 8, 2, 1),
+    Row("gelu", "GELU in 9 operators, 16 M", "gelu", {"unfused": "gelu_unfused"} | _fusing("gelu"),
+        uniform(_big), target={"unfused": 4}, limit=("stream", 1, 1, 4 * _big)),
+    Row("cheap_chain", "8 cheap operators, 100,000", "cheap_chain", _fusing("cheap_chain"),
+        uniform(100_000, 100_000), target={_eager: 2}),
+    _stream("sum", "sum, 64 MB", uniform(_big), 1, 1, 0, tolerance=(1e-4, 1e-1)),
+    _stream("transpose_copy", "copy of a transpose, 4096 × 4096", uniform((4096, 4096)), 1.5, 1, 1,
+            tolerance=(0, 0)),
+    # 4 bytes read and 2 or 8 written: as if both were of the size between.
+    _stream("to_bfloat16", "cast to bfloat16, 16 M", uniform(_big), 1, 1, 1, 3 * _big,
+            tolerance=(0, 0)),
+    _stream("to_float64", "cast to float64, 16 M", uniform(_big), 1, 1, 1, 6 * _big,
+            tolerance=(0, 0)),
+    _function("exp", (-10, 10)), _function("log", (0.01, 100)), _function("tanh", (-4, 4)),
+    _function("erf", (-4, 4)), _function("sigmoid", (-10, 10)), _function("sin", (-10, 10)),
+    _function("pow", (0.01, 10), (-5, 5)),
+]
+
+
+# ----------------------------------------------------------------------- functions of whole rows
+def _rows(name, text, inputs, read, tolerance):
+    return Row(name, text + " 4096 × 1024", name, _fusing(name), inputs, target={_eager: 2},
+               tolerance=tolerance, limit=("stream", *read, 16 << 20))
+
+
+_wide = (4096, 1024)
+_row_functions = [
+    _rows("softmax", "softmax", uniform(_wide), (1, 1), (1e-5, 1e-6)),
+    _rows("softmax_gradient", "softmax's gradient", uniform(_wide, _wide), (2, 1), (1e-4, 1e-6)),
+    _rows("cross_entropy", "log-softmax and cross-entropy", logits(*_wide), (1, 0), (1e-4, 1e-5)),
+    _rows("cross_entropy_gradient", "cross-entropy's gradient", logits(*_wide), (1, 1),
+          (1e-4, 1e-8)),
+    _rows("layer_norm", "layer norm", uniform(_wide, 1024, 1024), (1, 1), (1e-4, 1e-5)),
+    _rows("layer_norm_gradient", "layer norm's gradients", uniform(_wide, 1024, 1024, _wide), (2, 1),
+          (1e-3, 1e-4)),
+    _rows("rms_norm", "RMS norm", uniform(_wide, 1024), (1, 1), (1e-4, 1e-5)),
+    _rows("rms_norm_gradient", "RMS norm's gradients", uniform(_wide, 1024, _wide), (2, 1),
+          (1e-3, 1e-4)),
+]
+
+
+# ------------------------------------------------------------------------------------ products
+def _square(n, dtype=numpy.float32):
+    float64 = dtype is _double
+    peers = [*([] if float64 else ["oneDNN"]), "OpenBLAS", "BLIS", "PyTorch", "JAX"]
+    return Row(f"matmul{n}" + "_f64" * float64, f"matmul {n} × {n}" + ", float64" * float64,
+               "matmul", dict.fromkeys(peers, "matmul"), uniform((n, n), (n, n), dtype=dtype),
+               limit=("operations", 2 * n ** 3 * (2 if float64 else 1)), target=1,
+               target_share=0.93 if n >= 512 else None,
+               tolerance=(1e-12, 1e-14 * n) if float64 else (1e-4, 1e-6 * n))
 
 
 def _small(n):
     return Row(f"matmul{n}", f"matmul {n} × {n}", "matmul",
                dict.fromkeys(["libtorch", "libxsmm", "PyTorch"], "matmul"),
-               _uniform((n, n), (n, n)), target=5, limit=("operations", 2 * n ** 3), threads=1,
-               tolerance=(1e-4, 1e-5))
+               uniform((n, n), (n, n)), target={("libtorch", "PyTorch"): 5},
+               limit=("operations", 2 * n ** 3), tolerance=(1e-4, 1e-5), **_one_thread)
 
 
-def _skinny(name, gradient, row, shapes, target, **how):
-    return Row(name, "50,000 × 784" + gradient, row,
-               dict.fromkeys(["oneDNN", "BLIS", "OpenBLAS", "PyTorch"], row), _uniform(*shapes),
-               target=target, **how)
+def _skinny(name, text, row, shapes, target, absolute, read):
+    """A product in both types, and the ways of writing it, which should cost what it costs."""
+    kind = row.removeprefix("matmul")
+    made = []
+    for dtype in (numpy.float32, _double):
+        float64 = dtype is _double
+        peers = [*([] if float64 else ["oneDNN"]), "BLIS", "OpenBLAS", "PyTorch", "JAX"]
+        made.append(Row(name + "_f64" * float64, text + ", float64" * float64, row,
+                        dict.fromkeys(peers, row), uniform(*shapes, dtype=dtype), target=target,
+                        tolerance=(1e-12, absolute * 1e-9) if float64 else (1e-4, absolute),
+                        limit=("stream", *read, 50_000 * 784 * (8 if float64 else 4)),
+                        target_share=0.75))
+    for way, written in ("einsum", "einsum"), ("multiply_sum", "multiply and sum"):
+        made.append(Row(f"{name}_{way}", f"{text}, by {written}", way + kind, {"matmul": row},
+                        uniform(*shapes), target=0.97, tolerance=(0, 0)))
+    return made
 
 
+def _einsum(name, text, shapes, absolute, dtype=numpy.float32):
+    float64 = dtype is _double
+    return Row(name + "_f64" * float64, text + ", float64" * float64, name,
+               dict.fromkeys(["PyTorch", "opt_einsum"], name), uniform(*shapes, dtype=dtype),
+               target=1.2, tolerance=(1e-10, absolute * 1e-8) if float64 else (1e-3, absolute))
+
+
+_thin, _tall, _narrow = (50_000, 784), (784, 10), (50_000, 10)
+_chain = [(512, 2048), (2048, 512), (512, 64)]
+_site = (5, 5, 2, 2)
+_products = [
+    _small(32), _small(64), _square(256), _square(512), _square(1024), _square(2048),
+    _square(256, _double), _square(1024, _double),
+    Row("einsum", "einsum ik,kj->ij, 1024 × 1024", "einsum", {"matmul": "matmul"},
+        uniform((1024, 1024), (1024, 1024)), target=0.97, tolerance=(0, 0)),
+    Row("multiply_sum", "multiply and sum, 1024 × 1024 × 1024", "multiply_sum",
+        {"matmul": "matmul"}, uniform((1024, 1024), (1024, 1024)), target=0.97, tolerance=(0, 0)),
+    Row("batched", "64 × (128 × 64 times 64 × 128)", "matmul", _torch("matmul", "JAX"),
+        uniform((64, 128, 64), (64, 64, 128)), target={_eager: 1.3}, tolerance=(1e-4, 1e-4),
+        limit=("operations", 2 * 64 * 128 * 64 * 128)),
+    Row("vector", "vector times 4096 × 4096", "matmul",
+        dict.fromkeys(["oneDNN", "OpenBLAS", "PyTorch"], "matmul"),
+        uniform((1, 4096), (4096, 4096)), target=1, tolerance=(1e-4, 1e-3),
+        limit=("stream", 1, 0, 4 * 4096 ** 2)),
+    *_skinny("skinny", "50,000 × 784 times 784 × 10", "matmul", [_thin, _tall], 2, 1e-3, (1, 0)),
+    *_skinny("skinny_db", "50,000 × 784: aᵀ dy", "matmul_at_b", [_thin, _narrow], 1.6, 1e-2, (1, 0)),
+    *_skinny("skinny_da", "50,000 × 784: dy bᵀ", "matmul_a_bt", [_narrow, _tall], 1.6, 1e-4, (0, 1)),
+    _einsum("einsum3", "einsum of 3: a chain", _chain, 1e-2),
+    _einsum("einsum3", "einsum of 3: a chain", _chain, 1e-2, _double),
+    _einsum("einsum4", "einsum of 4: linear attention",
+            [(8, 512, 64), (8, 512, 64), (8, 512, 64), (64, 512)], 1e-1),
+    _einsum("einsum5", "einsum of 5: a tensor train",
+            [(16, 32), (32, 16, 32), (32, 16, 32), (32, 16, 32), (32, 16)], 1e-2),
+    _einsum("einsum6", "einsum of 6: a matrix product state",
+            [(128, 2, 2, 2, 128), (128, 5, 128), _site, _site, _site, (128, 5, 128)], 1e-1),
+]
+
+
+# -------------------------------------------------------------------------------------- layers
 def _convolution(name, text, row, x, w, target):
     """x and w, and the gradient of y for rows that need it."""
     images, channels, size, _ = x
@@ -95,101 +250,60 @@ def _convolution(name, text, row, x, w, target):
     y = images, outputs, places, places
     operations = 2 * images * outputs * places ** 2 * w[1] * kernel ** 2
     terms = images * places ** 2 if row.endswith("dw") else w[1] * kernel ** 2
-    return Row(name, text, row, {"PyTorch": row}, _uniform(x, w, *([y] if "_d" in row else [])),
+    return Row(name, text, row, _torch(row), uniform(x, w, *([y] if "_d" in row else [])),
                target=target, limit=("operations", operations), tolerance=(1e-4, 1e-6 * terms))
 
 
 def _convolutions(name, text, kind, x, w, target, gradients=("", "_dx", "_dw")):
-    written = {"": "", "_dx": ", gradient of the input", "_dw": ", gradient of the weight"}
-    return [_convolution(name + g, text + written[g], kind + g, x, w, target) for g in gradients]
+    return [_convolution(name + g, text + g.replace("_", ": "), kind + g, x, w, target)
+            for g in gradients]
 
-ROWS = [
-    Row("record", "record an operator (4 elements)", "record",
-        {"libtorch": "add4", "PyTorch": "add4"}, _uniform(*_two), target=5, threads=1),
-    Row("add4", "add, 4 elements, computed at once", "add4",
-        {"libtorch": "add4", "PyTorch": "add4"}, _uniform(*_two), target=5, threads=1),
-    Row("minitorch_step", "MiniTorch step 2-100-100-1, batch 10", "minitorch_step",
-        {"libtorch": "minitorch", "PyTorch": "minitorch"}, _points, target=3, threads=1, **_step),
-    Row("minitorch_replay", "MiniTorch step, replayed", "minitorch_replay",
-        {"libtorch": "minitorch", "PyTorch": "minitorch"}, _points, target=10, threads=1,
-        **_step),
-    Row("relu_add", "relu(x + y), 64 MB", "relu_add", {"PyTorch": "relu_add"},
-        _uniform(_big, _big), target=5, limit=("stream", 2, 1, 4 * _big)),
-    Row("softmax", "softmax 4096 × 1024", "softmax", {"PyTorch": "softmax"},
-        _uniform(_rows_shape), target=1.5, limit=("stream", 1, 1, 16 << 20)),
-    Row("layer_norm", "layer norm 4096 × 1024", "layer_norm", {"PyTorch": "layer_norm"},
-        _uniform(_rows_shape, 1024, 1024), target=1.5, tolerance=(1e-4, 1e-5),
-        limit=("stream", 1, 1, 16 << 20)),
-    Row("rms_norm", "RMS norm 4096 × 1024", "rms_norm", {"PyTorch": "rms_norm"},
-        _uniform(_rows_shape, 1024), target=2, tolerance=(1e-4, 1e-5),
-        limit=("stream", 1, 1, 16 << 20)),
-    Row("cross_entropy", "cross-entropy 4096 × 1024", "cross_entropy",
-        {"PyTorch": "cross_entropy"}, _logits(4096, 1024), target=2, tolerance=(1e-4, 1e-5),
-        limit=("stream", 1, 0, 16 << 20)),
-    Row("softmax_grad", "softmax 4096 × 1024, gradient", "softmax_gradient",
-        {"PyTorch": "softmax_gradient"}, _uniform(_rows_shape, _rows_shape), target=2,
-        tolerance=(1e-4, 1e-6), limit=("stream", 2, 1, 16 << 20)),
-    Row("layer_norm_grad", "layer norm 4096 × 1024, gradient", "layer_norm_gradient",
-        {"PyTorch": "layer_norm_gradient"}, _uniform(_rows_shape, 1024, 1024, _rows_shape),
-        target=2, tolerance=(1e-3, 1e-5), limit=("stream", 2, 1, 16 << 20)),
-    Row("cross_entropy_grad", "cross-entropy 4096 × 1024, gradient", "cross_entropy_gradient",
-        {"PyTorch": "cross_entropy_gradient"}, _logits(4096, 1024), target=2,
-        tolerance=(1e-4, 1e-8), limit=("stream", 1, 1, 16 << 20)),
-    Row("cheap_chain", "8 cheap operators, 100,000", "cheap_chain", {"PyTorch": "cheap_chain"},
-        _uniform(100_000, 100_000), target=2),
-    Row("gelu", "GELU in 9 operators, 16 M", "gelu", {"unfused": "gelu_unfused", "PyTorch": "gelu"},
-        _uniform(_big), target=3, limit=("stream", 1, 1, 4 * _big)),
-    Row("adamw", "AdamW, 100 tensors of 10,000", "adamw", {"PyTorch": "adamw"},
-        _uniform(*[(100, 100)] * 200), target=4, limit=("stream", 4, 3, 4_000_000), **_step),
-    _adamw("adamw_one", 1, 10_000_000, 1.5, "adamw"),
-    _adamw("adamw_small", 300, 512, 5, "adamw_foreach"),
-    _small(32), _small(64), _square(256), _square(512), _square(1024), _square(2048),
-    Row("einsum", "einsum ik,kj->ij, 1024 × 1024", "einsum", {"matmul": "matmul"},
-        _uniform((1024, 1024), (1024, 1024)), target=0.97, tolerance=(0, 0)),
-    Row("multiply_sum", "multiply and sum, 1024 × 1024 × 1024", "multiply_sum",
-        {"matmul": "matmul"}, _uniform((1024, 1024), (1024, 1024)), target=0.97,
-        tolerance=(0, 0)),
-    Row("einsum_chain", "einsum ij,jk,kl->il, 512 × 2048 × 512 × 64", "einsum_chain",
-        {"PyTorch": "einsum_chain"}, _uniform((512, 2048), (2048, 512), (512, 64)), target=1.2,
-        tolerance=(1e-4, 1e-2)),
-    Row("batched", "64 × (128 × 64 times 64 × 128)", "matmul", {"PyTorch": "matmul"},
-        _uniform((64, 128, 64), (64, 64, 128)), target=1.3, tolerance=(1e-4, 1e-4),
-        limit=("operations", 2 * 64 * 128 * 64 * 128)),
-    Row("vector", "vector times 4096 × 4096", "matmul",
-        dict.fromkeys(["oneDNN", "OpenBLAS", "PyTorch"], "matmul"),
-        _uniform((1, 4096), (4096, 4096)), target=1, tolerance=(1e-4, 1e-3),
-        limit=("stream", 1, 0, 4 * 4096 ** 2)),
-    _skinny("skinny", " times 784 × 10", "matmul", [(50_000, 784), (784, 10)], 2,
-            tolerance=(1e-4, 1e-3), limit=("stream", 1, 0, 4 * 50_000 * 784), target_share=0.75),
-    _skinny("skinny_db", ": its gradient aᵀ dy", "matmul_at_b", [(50_000, 784), (50_000, 10)],
-            1.6, tolerance=(1e-4, 1e-2), limit=("stream", 1, 0, 4 * 50_000 * 784),
-            target_share=0.75),
-    _skinny("skinny_da", ": its gradient dy bᵀ", "matmul_a_bt", [(50_000, 10), (784, 10)], 1.6,
-            tolerance=(1e-4, 1e-4), limit=("stream", 0, 1, 4 * 50_000 * 784), target_share=0.75),
+
+def _attention(name, text, operations, backward):
+    shapes = [(8, 512, 64)] * (4 if backward else 3)
+    return Row(name, "attention, 8 × 512 × 64" + text, name, _torch(name), uniform(*shapes),
+               target=2.5, limit=("operations", operations * 8 * 512 ** 2 * 64),
+               tolerance=(1e-3, 1e-5))
+
+
+_layers = [
     Row("linear_gelu", "linear, bias, GELU: 256 × 1024 × 1024", "linear_gelu",
-        {"PyTorch": "linear_gelu"}, _uniform((256, 1024), (1024, 1024), 1024), target=1.25,
+        _torch("linear_gelu"), uniform((256, 1024), (1024, 1024), 1024), target=1.25,
         tolerance=(1e-4, 1e-3), limit=("operations", 2 * 256 * 1024 ** 2)),
-    Row("linear_gelu_grad", "linear, bias, GELU with the gradients", "linear_gelu_backward",
-        {"PyTorch": "linear_gelu_backward"},
-        _uniform((256, 1024), (1024, 1024), 1024, (256, 1024)), target=1.3,
-        tolerance=(1e-4, 1e-3), limit=("operations", 6 * 256 * 1024 ** 2)),
-    *_convolutions("conv", "convolution 3 × 3, 64 channels, 56 × 56, batch 32", "conv_same",
+    Row("linear_gelu_backward", "linear, bias, GELU: gradients", "linear_gelu_backward",
+        _torch("linear_gelu_backward"), uniform((256, 1024), (1024, 1024), 1024, (256, 1024)),
+        target=1.3, tolerance=(1e-4, 1e-3), limit=("operations", 6 * 256 * 1024 ** 2)),
+    _attention("attention", "", 4, False),
+    _attention("attention_causal", ", causal", 2, False),
+    _attention("attention_backward", ": gradients", 12, True),
+    _attention("attention_causal_backward", ", causal: gradients", 6, True),
+    *_convolutions("conv", "convolution 3 × 3, 32 × 64 × 56 × 56", "conv_same",
                    (32, 64, 56, 56), (64, 64, 3, 3), 1.2),
     *_convolutions("lenet1", "LeNet's first convolution, batch 64", "conv_same",
                    (64, 1, 28, 28), (6, 1, 5, 5), 2, ("", "_dw")),
     *_convolutions("lenet2", "LeNet's second convolution, batch 64", "conv_valid",
                    (64, 6, 14, 14), (16, 6, 5, 5), 2),
-    *_convolutions("depthwise", "depthwise 3 × 3, 64 channels, 56 × 56, batch 32", "conv_same",
+    *_convolutions("depthwise", "depthwise 3 × 3, 32 × 64 × 56 × 56", "conv_same",
                    (32, 64, 56, 56), (64, 1, 3, 3), 2),
-    Row("sum", "sum, 64 MB", "sum", {"PyTorch": "sum"}, _uniform(_big), tolerance=(1e-4, 1e-1),
-        limit=("stream", 1, 0, 4 * _big)),
-    Row("transpose_copy", "copy of a transpose, 4096 × 4096", "transpose_copy",
-        {"PyTorch": "transpose_copy"}, _uniform((4096, 4096)), tolerance=(0, 0),
-        limit=("stream", 1, 1, 4 * _big)),
-    Row("mnist_step", "MNIST step 784-100-10, batch 128", "mnist_step",
-        {"libtorch": "mnist", "PyTorch": "mnist"}, _digits,
-        limit=("operations", _digits_operations), **_step),
-    Row("mnist_replay", "MNIST step, replayed", "mnist_replay",
-        {"libtorch": "mnist", "PyTorch": "mnist"}, _digits,
-        limit=("operations", _digits_operations), **_step),
 ]
+
+_sorted = _torch("sort", "NumPy")
+_index = [
+    Row("sort", "sort, 1 M", "sort", _sorted, shuffled(1 << 20), target=1.5, tolerance=(0, 0)),
+    Row("argsort", "argsort, 1 M", "argsort", dict.fromkeys(_sorted, "argsort"), shuffled(1 << 20),
+        target=1.5, tolerance=(0, 0)),
+    Row("top100", "the 100 largest of 1 M", "top100", _torch("top100"), shuffled(1 << 20),
+        target=1.5, tolerance=(0, 0)),
+    Row("cumulative_sum", "cumulative sum, 16 M", "cumulative_sum",
+        _torch("cumulative_sum", "NumPy"), uniform(_big, low=0), target=1.5, tolerance=(1e-2, 0),
+        limit=("stream", 1, 1, 4 * _big)),
+    Row("gather", "1 M rows of 64 picked from 100,000", "gather", _torch("gather"),
+        table(100_000, 64, 1 << 20, False), target=1.5, tolerance=(0, 0),
+        limit=("stream", 0, 1, 256 << 20)),
+    Row("scatter_add", "1 M rows of 64 added to 100,000", "scatter_add", _torch("scatter_add"),
+        table(100_000, 64, 1 << 20, True), target=1.5, tolerance=(1e-4, 1e-4),
+        limit=("stream", 1, 0, 256 << 20)),
+]
+
+ROWS = [*_calls, *_networks, *_optimizers, *_elementwise, *_row_functions, *_products, *_layers,
+        *_index]

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module of our rows, on libmtorch.so.
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +13,8 @@ struct bench {
 };
 
 static const row* find(const char* name) {
-  const row* const families[] = {call_rows, elementwise_rows, matrix_rows, training_rows};
+  const row* const families[] = {call_rows,   math_rows,  elementwise_rows, row_rows,    index_rows,
+                                 matrix_rows, layer_rows, training_rows,    network_rows};
   for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
     for (const row* r = families[f]; r->name; r++) {
       if (!strcmp(r->name, name)) return r;
@@ -28,6 +28,8 @@ const char* bench_version(void) { return mt_version_text(); }
 void bench_set_threads(int threads) { mt_set_threads(threads); }
 
 struct bench* bench_open(const char* name, const bench_array* arrays, int64_t count) {
+  static const mt_dtype types[] = {
+      [BENCH_F32] = MT_F32, [BENCH_F64] = MT_F64, [BENCH_I64] = MT_I64};
   mt_clear();
   const row* found = find(name);
   struct bench* bench = found && count <= most_inputs ? calloc(1, sizeof *bench) : NULL;
@@ -36,7 +38,7 @@ struct bench* bench_open(const char* name, const bench_array* arrays, int64_t co
   for (; bench->count < count; bench->count++) {
     const bench_array* a = &arrays[bench->count];
     bench->inputs[bench->count] =
-        mt_from_data(a->data, a->dims, (size_t)a->ndim, a->integers ? MT_I64 : MT_F32, NULL);
+        mt_from_data(a->data, a->dims, (size_t)a->ndim, types[a->type], NULL);
   }
   if (found->open) found->open(bench->inputs);
   if (!mt_error()) return bench;
@@ -44,10 +46,18 @@ struct bench* bench_open(const char* name, const bench_array* arrays, int64_t co
   return NULL;
 }
 
-static void compute(mt_tensor* (*expression)(mt_tensor**), mt_tensor** in) {
+// Returns how many there are.
+static size_t values(const row* r, mt_tensor** in, mt_tensor** made) {
+  if (r->values) r->values(in, made);
+  if (r->value) made[0] = r->value(in);
+  return r->values ? (size_t)r->count : r->value ? 1 : 0;
+}
+
+static void compute(const row* r, mt_tensor** in) {
   MT_SCOPE {
-    mt_tensor* value = expression(in);
-    mt_eval(&value, 1);
+    mt_tensor* made[most_values] = {0};
+    size_t count = values(r, in, made);
+    mt_eval(made, count);
   }
 }
 
@@ -59,25 +69,29 @@ void bench_run(struct bench* bench, int64_t times) {
     for (int64_t i = 0; i < times; i++) r->step(bench->inputs);
   } else {
     if (r->unfused) mt_set_eager(true);
-    for (int64_t i = 0; i < times; i++) compute(r->value, bench->inputs);
+    for (int64_t i = 0; i < times; i++) compute(r, bench->inputs);
     if (r->unfused) mt_set_eager(false);
   }
 }
 
-static int64_t write(mt_tensor* tensor, float* results, int64_t room) {
+// Adds what it writes to *total, which becomes -1 when that fails.
+static void write(mt_tensor* tensor, double* results, int64_t room, int64_t* total) {
   int64_t size = mt_size(tensor);
-  if (size < 0 || size > room) return -1;
-  return mt_copy_to_host(tensor, results, sizeof(float) * (size_t)size) ? -1 : size;
+  if (*total < 0 || size < 0 || *total + size > room ||
+      mt_copy_to_host(mt_astype(tensor, MT_F64), results + *total, sizeof(double) * (size_t)size)) {
+    *total = -1;
+  } else {
+    *total += size;
+  }
 }
 
-int64_t bench_result(struct bench* bench, float* results, int64_t room) {
+int64_t bench_result(struct bench* bench, double* results, int64_t room) {
   int64_t total = 0;
-  if (!bench->row->step) {
-    MT_SCOPE { total = write(bench->row->value(bench->inputs), results, room); }
-  }
-  for (int i = 0; i < bench->row->changed && total >= 0; i++) {
-    int64_t size = write(bench->inputs[i], results + total, room - total);
-    total = size < 0 ? size : total + size;
+  MT_SCOPE {
+    mt_tensor* made[most_values] = {0};
+    size_t count = values(bench->row, bench->inputs, made);
+    for (size_t i = 0; i < count; i++) write(made[i], results, room, &total);
+    for (int i = 0; i < bench->row->changed; i++) write(bench->inputs[i], results, room, &total);
   }
   return mt_error() ? -1 : total;
 }

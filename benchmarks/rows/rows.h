@@ -1,24 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our rows: what each does through the C API. A row is an expression, computed anew each time, or a
-// step that changes its first inputs.
+// Our rows: what each does through the C API. A row is one or several expressions, computed anew
+// each time, or a step that changes its first inputs.
 #ifndef BENCHMARKS_ROWS_ROWS_H_
 #define BENCHMARKS_ROWS_ROWS_H_
 
 #include <mtorch/mtorch.h>
+#include <stddef.h>
 
-enum { most_inputs = 1024 };
+enum { most_inputs = 1024, most_values = 8 };
 
 typedef struct row {
   const char* name;
   mt_tensor* (*value)(mt_tensor** in);
-  void (*step)(mt_tensor** in);
-  int changed;                                 // how many of the first inputs a step changes
-  bool unfused;                                // runs with mt_set_eager()
-  void (*open)(mt_tensor** in);                // or NULL
-  void (*close)(void);                         // or NULL
-  void (*run)(mt_tensor** in, int64_t times);  // instead of computing `value` one by one, or NULL
+  void (*values)(mt_tensor** in, mt_tensor** made);  // instead of `value`, for several
+  int count;                                         // of them
+  void (*step)(mt_tensor** in);                      // `value`, if any, is read after the steps
+  int changed;                                       // how many of the first inputs a step changes
+  bool unfused;                                      // runs with mt_set_eager()
+  void (*open)(mt_tensor** in);                      // or NULL
+  void (*close)(void);                               // or NULL
+  void (*run)(mt_tensor** in,
+              int64_t times);  // instead of computing the values one by one, or NULL
 } row;
 
-extern const row call_rows[], elementwise_rows[], matrix_rows[], training_rows[];  // end: no name
+// Each ends with a row that has no name.
+extern const row call_rows[], math_rows[], elementwise_rows[], row_rows[], index_rows[],
+    matrix_rows[], layer_rows[], training_rows[], network_rows[];
+
+// The gradients to the first inputs, for the gradient of the value (or NULL: one).
+static inline void gradients(mt_tensor* value, mt_tensor* of_value, mt_tensor** in, size_t count,
+                             mt_tensor** made) {
+  mt_grad(&value, 1, in, count, of_value ? &of_value : NULL, made);
+  mt_release(mt_take(value));  // or it would be computed, being held
+}
+
+static inline void differentiable(mt_tensor** in, size_t count) {
+  for (size_t i = 0; i < count; i++) mt_require_grad(in[i]);
+}
+static inline void differentiable1(mt_tensor** in) { differentiable(in, 1); }
+static inline void differentiable2(mt_tensor** in) { differentiable(in, 2); }
+static inline void differentiable3(mt_tensor** in) { differentiable(in, 3); }
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole training steps. The inputs are the parameters, then the batch, then the targets.
-#include <stddef.h>
+// Training steps of perceptrons, and AdamW's alone. The inputs are the parameters, then the batch,
+// then the targets.
 #include <stdio.h>
 
 #include "rows.h"
@@ -8,10 +8,6 @@
 static mt_trace* trace;
 static mt_parameters* collection;
 static mt_optimizer* optimizer;
-
-static void require_gradients(mt_tensor** in, int count) {
-  for (int i = 0; i < count; i++) mt_require_grad(in[i]);
-}
 
 // Linear layers with relu between them; `in` holds weight and bias of each.
 static mt_tensor* perceptron(mt_tensor** in, int layers, mt_tensor* x) {
@@ -38,7 +34,7 @@ static mt_status minitorch_function(void* user, mt_tensor* const* batch, size_t 
   descend(results[0], in, 6, 0.05);
   return mt_error();
 }
-static void minitorch_open(mt_tensor** in) { require_gradients(in, 6); }
+static void minitorch_open(mt_tensor** in) { differentiable(in, 6); }
 static void minitorch_step(mt_tensor** in) {
   MT_SCOPE {
     mt_tensor* wanted[7] = {in[0], in[1], in[2], in[3], in[4], in[5]};
@@ -71,7 +67,7 @@ static mt_status mnist_function(void* user, mt_tensor* const* batch, size_t nbat
   descend(results[0], in, 4, 0.05);
   return mt_error();
 }
-static void mnist_open(mt_tensor** in) { require_gradients(in, 4); }
+static void mnist_open(mt_tensor** in) { differentiable(in, 4); }
 static void mnist_step(mt_tensor** in) {
   MT_SCOPE {
     mt_tensor* wanted[5] = {in[0], in[1], in[2], in[3]};
@@ -122,7 +118,11 @@ const row training_rows[] = {
      .open = mnist_trace,
      .close = close_trace},
     {.name = "adamw", .step = adamw_step, .changed = 100, .open = adamw_open, .close = adamw_close},
-    {.name = "adamw_one", .step = adamw_step, .changed = 1, .open = adamw_open, .close = adamw_close},
+    {.name = "adamw_one",
+     .step = adamw_step,
+     .changed = 1,
+     .open = adamw_open,
+     .close = adamw_close},
     {.name = "adamw_small",
      .step = adamw_step,
      .changed = 300,

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that can run rows: us, and the peers that are there."""
+import importlib
+import sys
+
+import module
+from peers.programs import Program
+
+# A peer of compiled rows: its module's file, and the Debian package that it is built with.
+COMPILED = {"libtorch": ("libtorch", "libtorch-dev"), "oneDNN": ("dnnl", "libdnnl-dev"),
+            "OpenBLAS": ("openblas", "libopenblas-dev"), "BLIS": ("blis", "libblis-dev"),
+            "libxsmm": ("xsmm", "libxsmm-dev"), "SLEEF": ("sleef", "libsleef-dev")}
+# A peer of Python's: its module here, and what has it.
+IMPORTED = {"PyTorch": ("pytorch", "python3-torch, or torch of PyPI"),
+            "NumPy": ("numpy_rows", "python3-numpy")}
+
+
+class Sides:
+    def __init__(self, folder, threads):
+        self.threads = threads
+        ours = module.Module(folder / "librows.so", threads)
+        # "unfused" and "matmul": other rows of ours to compare one with.
+        self._openers = dict.fromkeys(["ours", "unfused", "matmul"], ours.open)
+        self._setters = [ours.set_threads]
+        self.versions = {}
+        for name, (file, has) in IMPORTED.items():
+            self._add(name, lambda file=file: importlib.import_module(f"peers.{file}"),
+                      f"not installed for {sys.executable} ({has})")
+        for name, (file, package) in COMPILED.items():
+            path = folder / f"lib{file}.so"
+            self._add(name, lambda path=path: module.Module(path, threads),
+                      f"not there when this was built (Debian: {package})")
+        sys.path.insert(0, str(folder.parent / "bindings/python"))
+        self._add("Python", lambda: importlib.import_module("peers.from_python"),
+                  "our own module was not built (Debian: swig, python3-dev)")
+        for name, file in [("program", "start_ours"), ("libtorch program", "start_libtorch")]:
+            self._add(name, lambda file=file: Program(folder / file), "not built")
+
+    def _add(self, name, load, absent):
+        try:
+            peer = load()
+        except (ImportError, OSError) as error:
+            print(f"{name}: {absent}; skipped")
+            return
+        self._openers[name] = peer.open
+        self._setters.append(peer.set_threads)
+        if hasattr(peer, "version"):
+            self.versions[name] = peer.version()
+
+    def set_threads(self, threads):
+        for setter in self._setters:
+            setter(threads)
+
+    def open(self, row):
+        """The row on each side that has it; without "ours" when that is not there."""
+        inputs, opened = row.inputs(), {}
+        for side, name in ({"ours": row.ours} | row.peers).items():
+            opener = self._openers.get(row.by if side == "ours" else _family(side))
+            try:
+                if opener:
+                    opened[side] = opener(name, inputs)
+            except LookupError as error:
+                print(f"{row.name}: {side}: {error}; skipped")
+        return opened
+
+
+def _family(side):
+    """"PyTorch foreach" is one more way of PyTorch's."""
+    return "PyTorch" if side.startswith("PyTorch ") else side
