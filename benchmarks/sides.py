@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything that can run rows: us, and the peers that are there."""
 import importlib
+import os
 import sys
 
 import module
@@ -12,7 +13,10 @@ COMPILED = {"libtorch": ("libtorch", "libtorch-dev"), "oneDNN": ("dnnl", "libdnn
             "libxsmm": ("xsmm", "libxsmm-dev"), "SLEEF": ("sleef", "libsleef-dev")}
 # A peer of Python's: its module here, and what has it.
 IMPORTED = {"PyTorch": ("pytorch", "python3-torch, or torch of PyPI"),
-            "NumPy": ("numpy_rows", "python3-numpy")}
+            "torch.compile": ("compiled", "PyTorch 2 of PyPI"),
+            "JAX": ("jax_rows", "jax of PyPI"),
+            "NumPy": ("numpy_rows", "python3-numpy"),
+            "opt_einsum": ("opt_einsum_rows", "opt_einsum of PyPI")}
 
 
 class Sides:
@@ -24,9 +28,14 @@ class Sides:
         self._setters = [ours.set_threads]
         self.versions = {}
         for name, (file, has) in IMPORTED.items():
+            if name == "JAX" and threads != len(os.sched_getaffinity(0)):
+                print("JAX: takes all cores, whatever --threads says; skipped")
+                continue
             self._add(name, lambda file=file: importlib.import_module(f"peers.{file}"),
                       f"not installed for {sys.executable} ({has})")
         for name, (file, package) in COMPILED.items():
+            if name == "libtorch" and not self._same_torch(folder):
+                continue
             path = folder / f"lib{file}.so"
             self._add(name, lambda path=path: module.Module(path, threads),
                       f"not there when this was built (Debian: {package})")
@@ -46,6 +55,16 @@ class Sides:
         self._setters.append(peer.set_threads)
         if hasattr(peer, "version"):
             self.versions[name] = peer.version()
+
+    def _same_torch(self, folder):
+        """Two versions of PyTorch do not share a process: Python's, loaded already, is first."""
+        file = folder / "libtorch.version"
+        built_for = file.read_text().strip('"\n') if file.exists() else ""
+        here = self.versions.get("PyTorch", built_for)
+        if not built_for or here.split(".")[:2] == built_for.split(".")[:2]:
+            return True
+        print(f"libtorch: built for PyTorch {built_for}, but Python's is {here}; skipped")
+        return False
 
     def set_threads(self, threads):
         for setter in self._setters:
