@@ -20,6 +20,7 @@
 #include <new>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "api/arguments.h"
 #include "api/handle.h"
@@ -85,27 +86,28 @@ void make_handles(mt_tensor** results, size_t count);
 void drop_handles(mt_tensor** results, size_t count);
 
 // body() -> std::vector<Tensor> of at most `count` tensors, given out in `results`, of which the
-// rest is NULL, and all on an error.
+// rest is NULL, and all on an error. They are written last: the array may be one that the body reads.
 template <class Body>
 mt_status give_all(const char* name, mt_tensor** results, size_t count, Body&& body) noexcept {
-  if (results) {
-    for (size_t i = 0; i < count; ++i) results[i] = nullptr;
-  }
+  std::vector<mt_tensor*> handles;
   try {
     if (!results && count) throw NullArgument{"results"};
-    make_handles(results, count);
+    handles.resize(count);
+    make_handles(handles.data(), count);
     auto tensors = body();
     for (size_t i = 0; i < count; ++i) {
       if (i < tensors.size() && tensors[i]) {
-        results[i]->first_value = std::move(tensors[i]);
+        handles[i]->first_value = std::move(tensors[i]);
       } else {
-        drop_handles(results + i, 1);
+        drop_handles(&handles[i], 1);
       }
+      results[i] = handles[i];
     }
     return MT_OK;
   } catch (...) {
     mt_status status = keep_exception(name);
-    if (results) drop_handles(results, count);
+    drop_handles(handles.data(), handles.size());
+    for (size_t i = 0; results && i < count; ++i) results[i] = nullptr;
     return status;
   }
 }
@@ -114,21 +116,18 @@ mt_status give_all(const char* name, mt_tensor** results, size_t count, Body&& b
 template <size_t count, class Body>
 mt_status give_wanted(const char* name, const std::array<mt_tensor**, count>& wanted,
                       Body&& body) noexcept {
-  for (mt_tensor** result : wanted) {
-    if (result) *result = nullptr;
-  }
   std::array<mt_tensor*, count> handles{};
-  return give_all(name, handles.data(), count, [&] {
+  mt_status status = give_all(name, handles.data(), count, [&] {
     std::array<Tensor, count> tensors = body();
     for (size_t i = 0; i < count; ++i) {
-      if (wanted[i]) {
-        *wanted[i] = handles[i];
-      } else {
-        tensors[i] = nullptr;
-      }
+      if (!wanted[i]) tensors[i] = nullptr;
     }
     return tensors;
   });
+  for (size_t i = 0; i < count; ++i) {
+    if (wanted[i]) *wanted[i] = handles[i];
+  }
+  return status;
 }
 
 }  // namespace mt::api

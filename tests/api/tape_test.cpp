@@ -76,6 +76,19 @@ TEST_F(Tapes, SurviveBackward) {
   EXPECT_EQ(mt_item(mt_gradient(w)), 6);
 }
 
+TEST_F(Tapes, ResultsMayReplaceOperands) {
+  mt_tensor* x = mt_require_grad(floats({2}, {1}));
+  mt_tensor* y = mt_square(mt_square(x));
+  for (double derivative : {32., 48., 48.}) {  // x^4 three times
+    ASSERT_EQ(mt_grad(&y, 1, &x, 1, nullptr, &y), MT_OK);
+    EXPECT_EQ(mt_item(y), derivative);
+  }
+  mt_tensor* both[] = {x, nullptr};
+  EXPECT_EQ(mt_grad(&y, 1, both, 2, nullptr, both), MT_ENULL);
+  EXPECT_EQ(both[0], nullptr);
+  EXPECT_TRUE(failed_with(MT_ENULL, "grad"));
+}
+
 TEST_F(Tapes, Nest) {
   mt_tensor* x = floats({1});
   mt_tape* outer = mt_tape_begin();
