@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The site's pages, in the order of its navigation."""
+
+PAGES = [
+    ("Start", [
+        ("mtorch", "docs/index.md"),
+        ("Ten minutes", "docs/tutorial.md"),
+    ]),
+    ("Concepts", [
+        ("Values and deferred work", "docs/values.md"),
+        ("The tape", "docs/tape.md"),
+        ("What fuses, in pictures", "docs/fused.md"),
+        ("Backends and devices", "docs/devices.md"),
+        ("The same bits", "docs/determinism.md"),
+    ]),
+    ("Guides", [
+        ("Coming from MiniTorch", "docs/minitorch.md"),
+        ("Adding an operator", "CONTRIBUTING.md"),
+    ]),
+    ("Reference", [
+        ("C", "c/index.html"),
+        ("C++", "cpp/index.html"),
+        ("Python", "python/index.html"),
+        ("Java", "java/index.html"),
+        ("Array API standard", "docs/array_api.md"),
+        ("Versions", "docs/versioning.md"),
+        ("Changes", "CHANGELOG.md"),
+    ]),
+    ("Inside", [
+        ("Fusion, step by step", "docs/fusion.md"),
+        ("Mathematics", "docs/math.md"),
+        ("The CUDA backend", "docs/cuda.md"),
+        ("Performance", "docs/performance.md"),
+    ]),
+]
