@@ -48,7 +48,7 @@ class Sides:
     def _add(self, name, load, absent):
         try:
             peer = load()
-        except (ImportError, OSError) as error:
+        except (ImportError, OSError):
             print(f"{name}: {absent}; skipped")
             return
         self._openers[name] = peer.open
@@ -71,14 +71,16 @@ class Sides:
             setter(threads)
 
     def open(self, row):
-        """The row on each side that has it; without "ours" when that is not there."""
-        inputs, opened = row.inputs(), {}
-        for side, name in ({"ours": row.ours} | row.peers).items():
-            opener = self._openers.get(row.by if side == "ours" else _family(side))
+        """The row on each side that has it; nothing when our side was not built."""
+        if row.by not in self._openers:
+            return {}
+        inputs = row.inputs()
+        opened = {"ours": self._openers[row.by](row.ours, inputs)}
+        for side, name in row.peers.items():
             try:
-                if opener:
+                if opener := self._openers.get(_family(side)):
                     opened[side] = opener(name, inputs)
-            except LookupError as error:
+            except (LookupError, RuntimeError) as error:
                 print(f"{row.name}: {side}: {error}; skipped")
         return opened
 
