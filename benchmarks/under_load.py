@@ -16,10 +16,11 @@ import time
 
 import bench
 import module
+from report import duration
 from rows import ROWS
 
-SAMPLE = 0.02   # seconds: longer than the turns that the kernel gives
-TURN = 3        # samples of a turn
+SAMPLE = 0.1    # seconds: many turns of those that the kernel gives
+TURN = 3        # samples in loops, then in quiet
 MOST = 2.3      # times as long as in quiet, at most
 IDLE = 0.01     # of a core, at most, from 50 ms after the last call on
 
@@ -74,7 +75,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--row", action="append", metavar="NAME", help="only this row; repeatable")
-    parser.add_argument("--seconds", type=float, default=2, help="for each row; default %(default)s")
+    parser.add_argument("--seconds", type=float, default=3, help="for each row; default %(default)s")
     parser.add_argument("--modules", type=pathlib.Path, metavar="FOLDER", default=bench.MODULES)
     options = parser.parse_args()
     threads = len(os.sched_getaffinity(0))
@@ -92,7 +93,7 @@ def main():
             ratios[row.name] = median[True] / median[False]
             share = idle(side)
             side.close()
-            print(f"{row.name:28}{median[False] * 1e3:7.3g} ms{median[True] * 1e3:7.3g} ms"
+            print(f"{row.name:28}{duration(median[False]):>10}{duration(median[True]):>10}"
                   f"{ratios[row.name]:8.2f}{MOST:7}{' !' if ratios[row.name] > MOST else '  '}"
                   f"{100 * share:7.2f} %{' !' if share > IDLE else ''}", flush=True)
     over = [name for name, ratio in ratios.items() if ratio > MOST]
