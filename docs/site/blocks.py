@@ -12,6 +12,7 @@ tests run. The words after the fence:
 """
 import dataclasses
 import re
+import textwrap
 
 LANGUAGES = {"c": "C", "cpp": "C++", "python": "Python", "java": "Java"}
 FENCE = re.compile(r"^( *)```(\S*)([^\n`]*)\n(.*?)^ *```$", re.M | re.S)
@@ -98,34 +99,20 @@ MAIN = {
 }
 
 
-def source(parts, language, name, mapped=None):
-    """A whole program. `name` is the Java class; `mapped`, a page's path, has the C compilers speak
-    of its lines."""
+def source(parts, language, name):
+    """A whole program. `name` is the Java class."""
     if language == "python":
         return "\n".join(block.text for block in parts)
-
-    def placed(block, indent):
-        text = "".join(" " * indent + line if line.strip() else line
-                       for line in block.text.splitlines(True))
-        at = f'#line {block.line + 2} "{mapped}"\n' if mapped and language != "java" else ""
-        return at + text
-
-    is_import = re.compile(r"#include|using namespace|import ")
     imports, outside, inside = [HEAD[language]], [], []
     for block in parts:
         lines = block.text.splitlines(True)
-        taken = [line for line in lines if is_import.match(line)]
-        imports += [line for line in taken if line not in imports and line not in HEAD[language]]
-        if taken and not mapped:
-            block = dataclasses.replace(
-                block, text="".join(line for line in lines if line not in taken).lstrip("\n"))
-        elif taken:  # keep the lines' numbers
-            block = dataclasses.replace(
-                block, text="".join("\n" if line in taken else line for line in lines))
+        taken = [line for line in lines if re.match(r"#include|using namespace|import ", line)]
+        imports += [line for line in taken if line not in "".join(imports)]
+        text = "".join(line for line in lines if line not in taken).lstrip("\n")
         if "outside" in block.words:
-            outside.append("\n" + placed(block, 2 if language == "java" else 0))
-        else:
-            inside.append(placed(block, MAIN[language][2]))
+            outside.append("\n" + textwrap.indent(text, "  " if language == "java" else ""))
+        elif text:
+            inside.append(textwrap.indent(text, " " * MAIN[language][2]))
     before, after, _ = MAIN[language]
     text = "".join(outside) + before + "\n".join(inside) + after
     if language == "java":

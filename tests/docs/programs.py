@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 language, source, library, *compiler = sys.argv[1:]
-source, library = pathlib.Path(source), str(pathlib.Path(library).resolve())
+source, library = pathlib.Path(source).resolve(), str(pathlib.Path(library).resolve())
 sys.path.insert(0, str(source / "docs/site"))
 import blocks  # noqa: E402
 import pages  # noqa: E402
@@ -28,7 +28,7 @@ def check_fences(path, found):
 
 def run_compiled(program, path):
     """What a whole program prints."""
-    text = blocks.source([block for block, _ in program], language, "Page", str(path))
+    text = blocks.source([block for block, _ in program], language, "Page")
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, f"Page.{language}")
         file.write_text(text)
@@ -36,15 +36,14 @@ def run_compiled(program, path):
             command = [*compiler, "-cp", library, file.name]
         else:
             standard = {"c": "-std=c11", "cpp": "-std=c++20"}[language]
-            subprocess.run([*compiler, standard, "-Wall", "-Wextra", "-Werror",
-                            f"-I{source / 'include'}", file, library,
-                            f"-Wl,-rpath,{pathlib.Path(library).resolve().parent}",
-                            "-o", f"{folder}/page"], check=True)
-            command = [f"{folder}/page"]
+            command = [*compiler, standard, "-Wall", "-Wextra", "-Werror",
+                       f"-I{source / 'include'}", file, library,
+                       f"-Wl,-rpath,{pathlib.Path(library).parent}", "-o", f"{folder}/page"]
         done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+        if language != "java" and done.returncode == 0:
+            done = subprocess.run(["./page"], cwd=folder, stdout=subprocess.PIPE, text=True)
         if done.returncode:
-            print(text)
-            raise SystemExit(f"{path}: a program failed with {done.returncode}")
+            raise SystemExit(f"{text}\n{path}: this program failed with {done.returncode}")
         return done.stdout
 
 
