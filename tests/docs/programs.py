@@ -83,8 +83,11 @@ def check(path):
     return len(programs), right
 
 
-checked = [(path, *check(source / path)) for _, entries in pages.PAGES for _, path in entries
-           if path.endswith(".md")]
+listed = [path for _, entries in pages.PAGES for _, path in entries if path.endswith(".md")]
+forgotten = {f"docs/{file.name}" for file in source.glob("docs/*.md")} - set(listed)
+if forgotten:
+    sys.exit(f"pages that docs/site/pages.py does not list: {sorted(forgotten)}")
+checked = [(path, *check(source / path)) for path in listed]
 for name, count, _ in checked:
     print(f"{name}: {count} programs")
 if sum(count for _, count, _ in checked) == 0:
