@@ -160,12 +160,11 @@ void run(const Case& c, int threads) {
   Buffer a(a_count * size), b(b_count * size), out(out_count * size);
   fill(a.data, a_count, dtype);
   fill(b.data, b_count, dtype);
-  Buffer scratch(cpu::contract_scratch(contraction, threads) + 64);
+  const cpu::PreparedContraction prepared(contraction, threads);
+  Buffer scratch(prepared.scratch() + 64);
   const char* a_data = a.data + static_cast<size_t>(a_zero) * size;
   const char* b_data = b.data + static_cast<size_t>(b_zero) * size;
-  auto once = [&] {
-    cpu::contract(contraction, a_data, b_data, out.data, scratch.data, nullptr, threads);
-  };
+  auto once = [&] { prepared.run(a_data, b_data, out.data, scratch.data); };
   const size_t largest_count = std::max({a_count, b_count, out_count});
   const Buffer& largest = a_count == largest_count ? a : b_count == largest_count ? b : out;
   const double flops =

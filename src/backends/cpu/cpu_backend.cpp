@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "backends/cpu/call.h"
 #include "backends/cpu/contract/contract.h"
@@ -51,13 +52,7 @@ struct TileEpilogue {
   }
 };
 
-int64_t extent_of(const std::vector<ContractionDim>& dims) {
-  int64_t extent = 1;
-  for (const ContractionDim& dim : dims) extent *= dim.size;
-  return extent;
-}
-
-char* element(void* const* buffers, const Operand& operand) {
+char* element(void* const* buffers, const mt::Operand& operand) {
   return static_cast<char*>(buffers[operand.buffer]) +
          operand.layout.offset * static_cast<int64_t>(size_of(operand.dtype));
 }
@@ -67,7 +62,7 @@ struct PreparedGroup {
   PreparedProgram program;
   PreparedReduction reduction;
   CallKernel call = nullptr;
-  int threads = 1;  // of a contraction, for which there is scratch
+  std::unique_ptr<const PreparedContraction> contraction;
 };
 struct PreparedPlan {
   std::vector<PreparedGroup> groups;
@@ -85,7 +80,7 @@ void run_contraction(const Group& group, const PreparedGroup& prepared, void* co
   const void* b = element(buffers, group.inputs[1]);
   void* out = buffers[group.output.buffer];
   if (!finishes_tiles(group)) {
-    contract(group.contraction, a, b, out, scratch, nullptr, prepared.threads);
+    prepared.contraction->run(a, b, out, scratch);
     if (group.has_epilogue) {
       run_program(prepared.program, group.segments, buffers, immediates, scratch);
     }
@@ -95,10 +90,10 @@ void run_contraction(const Group& group, const PreparedGroup& prepared, void* co
                        group.segments[0],
                        buffers,
                        immediates,
-                       extent_of(group.contraction.m),
-                       extent_of(group.contraction.n)};
+                       size_of_group(group.contraction.m),
+                       size_of_group(group.contraction.n)};
   Epilogue epilogue{TileEpilogue::run, &context};
-  contract(group.contraction, a, b, out, scratch, &epilogue, prepared.threads);
+  prepared.contraction->run(a, b, out, scratch, &epilogue);
 }
 
 void run_call(const Group& group, CallKernel kernel, void* const* buffers,
@@ -127,9 +122,9 @@ class CpuBackend final : public Backend {
         }
       }
       if (group.kind == GroupKind::contract) {
-        ready.threads = thread_count();
-        scratch = std::max(
-            scratch, static_cast<int64_t>(contract_scratch(group.contraction, ready.threads)));
+        ready.contraction = std::make_unique<const PreparedContraction>(group.contraction);
+        plan->prepared_bytes += static_cast<int64_t>(sizeof(PreparedContraction));
+        scratch = std::max(scratch, static_cast<int64_t>(ready.contraction->scratch()));
       } else if (group.kind == GroupKind::reduce) {
         ready.reduction = prepare_reduction(group);
         scratch = scratch_bytes(ready.reduction);

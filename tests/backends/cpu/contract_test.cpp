@@ -216,12 +216,13 @@ void check(const Contraction& c, Random& random, std::initializer_list<int> thre
   on_every_target([&](const char* target) {
     for (int threads : thread_counts) {
       std::vector<char> out(expected.size(), 0x55);
-      size_t bytes = contract_scratch(c, threads);
+      const PreparedContraction prepared(c, threads);
+      size_t bytes = prepared.scratch();
       void* scratch = std::aligned_alloc(64, (bytes + 127) / 64 * 64);
       std::memset(scratch, 0xff, bytes);  // NaN: what is not written first must not be read
       Seen seen{&c, expected.data(), out.data(), std::vector<std::atomic<int>>(count)};
       Epilogue epilogue{Seen::run, &seen};
-      contract(c, a.zero, b.zero, out.data(), scratch, &epilogue, threads);
+      prepared.run(a.zero, b.zero, out.data(), scratch, &epilogue);
       std::free(scratch);
       ASSERT_EQ(out, expected) << describe(c) << ", " << threads << " threads, " << target;
       ASSERT_FALSE(seen.early) << describe(c);
@@ -394,8 +395,9 @@ TEST(Contract, LanesKeepTheSignOfZero) {
   float expected = ordered_sum(a, b, contraction_order(1, 1, 70, Dtype::float32)), out = 1;
   ASSERT_TRUE(std::signbit(expected));
   on_every_target([&](const char* target) {
-    void* scratch = std::aligned_alloc(64, (contract_scratch(c, 1) + 127) / 64 * 64);
-    contract(c, a.data(), b.data(), &out, scratch, nullptr, 1);
+    const PreparedContraction prepared(c, 1);
+    void* scratch = std::aligned_alloc(64, (prepared.scratch() + 127) / 64 * 64);
+    prepared.run(a.data(), b.data(), &out, scratch);
     std::free(scratch);
     EXPECT_EQ(std::memcmp(&out, &expected, sizeof out), 0) << target;
   });

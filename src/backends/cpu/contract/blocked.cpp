@@ -18,7 +18,13 @@ namespace {
 // Terms of a sum in a block; more where there is only one, narrow, panel.
 constexpr int64_t block_k = 384, most_block_k = 1024;
 constexpr int64_t panel_unit = 64;  // columns that scratch for b is counted in
+constexpr int64_t few_rows = 72;    // too few to repay packing b
 constexpr int64_t group_rows = 48;  // of the slivers that run together
+
+// Elements that packing a takes.
+int64_t packed_a_size(const Operand& a, Dtype sum, int64_t rows, int64_t k) {
+  return reads_a_in_place(a, sum, rows, k) ? 0 : group_rows * std::min(k, most_block_k);
+}
 }  // namespace
 }  // namespace mt::cpu
 #endif
@@ -50,7 +56,7 @@ class BlockRun {
                  : columns_ <= panel_ ? std::min(most_block_k, block_k * widest / panel_)
                                       : block_k),
         packed_a_(static_cast<T*>(block.scratch)),
-        packed_b_(packed_a_ + group_rows * std::min(most_block_k, block.k_end - block.k_begin)) {
+        packed_b_(packed_a_ + packed_a_size(a_, dtype_of<T>, rows_, block.k_end - block.k_begin)) {
     int64_t most = rows_for(static_cast<int>(panel_ / lanes));
     slivers_ = (rows_ + most - 1) / most;
     group_ = group_rows / most;
@@ -94,13 +100,8 @@ class BlockRun {
   }
 
   void choose_what_is_packed() {
-    const bool neighbours =
-        b_.dtype == dtype_of<T> && (columns_ == 1 || (b_.rows.uniform() && b_.rows.stride() == 1));
-    const bool small = slivers_ <= 12 || k_count_ * columns_ * int64_t{sizeof(T)} <= 256 * 1024;
-    direct_b_ = gaps_ || (neighbours && (small || b_.slides()));
-    direct_a_ =
-        a_.dtype == dtype_of<T> && (a_.k.size == 1 || std::abs(a_.k.stride()) == 1 || a_.slides() ||
-                                    rows_ * k_count_ * int64_t{sizeof(T)} <= 32 * 1024);
+    direct_b_ = gaps_ || reads_b_in_place(b_, dtype_of<T>, rows_, columns_, k_count_);
+    direct_a_ = reads_a_in_place(a_, dtype_of<T>, rows_, k_count_);
     const bool whole = loads_part_at_once || columns_ % lanes == 0;
     indexed_ = gaps_ || (direct_b_ && !(whole && b_.k.uniform())) ||
                (direct_a_ && !(a_.rows.uniform() && a_.k.uniform()));
@@ -112,13 +113,11 @@ class BlockRun {
 
   void pack_b() {
     const int64_t first = block_.tile.column_begin;
-    const void* base =
-        static_cast<const char*>(b_.data) + block_.b_base * int64_t(size_of(b_.dtype));
     for (int64_t column = 0; column < columns_; column += panel_) {
       int64_t used = std::min(panel_, columns_ - column);
       int64_t columns[most_width];
       b_.rows.offsets(first + column, used, columns);
-      pack(b_.dtype, base, columns, used, width(used), b_ks_, k_count_,
+      pack(b_.dtype, block_.b_data, columns, used, width(used), b_ks_, k_count_,
            packed_b_ + column * k_count_);
     }
   }
@@ -131,9 +130,7 @@ class BlockRun {
   void pack_a(int64_t row, int64_t rows) {
     int64_t offsets[group_rows];
     a_.rows.offsets(block_.tile.row_begin + row, rows, offsets);
-    const void* base =
-        static_cast<const char*>(a_.data) + block_.a_base * int64_t(size_of(a_.dtype));
-    pack(a_.dtype, base, offsets, rows, rows, a_ks_, k_count_, packed_a_);
+    pack(a_.dtype, block_.a_data, offsets, rows, rows, a_ks_, k_count_, packed_a_);
   }
 
   // The offsets along k of what is packed, for a kernel that reads tables.
@@ -159,7 +156,7 @@ class BlockRun {
       tile.a_ks = packed_steps(rows);
       return;
     }
-    tile.a = static_cast<const T*>(a_.data) + block_.a_base;
+    tile.a = static_cast<const T*>(block_.a_data);
     if (indexed_) {
       a_.rows.offsets(block_.tile.row_begin + row, rows, a_rows_);
     } else {
@@ -180,7 +177,7 @@ class BlockRun {
       if (indexed_) tile.b_ks = packed_steps(tile.b_k);
       return columns;
     }
-    tile.b = static_cast<const T*>(b_.data) + block_.b_base;
+    tile.b = static_cast<const T*>(block_.b_data);
     tile.b_ks = b_ks_;
     tile.b_ahead = 0;
     if (!indexed_) {
@@ -314,12 +311,26 @@ namespace mt::cpu {
 HWY_EXPORT(run_block_float);
 HWY_EXPORT(run_block_double);
 
-size_t block_scratch(size_t size, int64_t k, int64_t columns) {
-  const int64_t deepest = std::min(k, most_block_k);
-  if (columns > most_block_columns(size)) columns = 0;  // b is read in place
-  const int64_t b = std::min(deepest * ((columns + panel_unit - 1) / panel_unit * panel_unit),
-                             block_k * most_block_columns(size));
-  return static_cast<size_t>(group_rows * deepest + b) * size;
+bool reads_a_in_place(const Operand& a, Dtype sum, int64_t rows, int64_t k) {
+  const bool near = a.k.size == 1 || std::abs(a.k.stride()) == 1 || a.slides() ||
+                    rows * k * int64_t(size_of(sum)) <= 32 * 1024;
+  return a.dtype == sum && near;
+}
+bool reads_b_in_place(const Operand& b, Dtype sum, int64_t rows, int64_t columns, int64_t k) {
+  const bool neighbours = columns == 1 || (b.rows.uniform() && b.rows.stride() == 1);
+  const bool little = rows <= few_rows || k * columns * int64_t(size_of(sum)) <= 256 * 1024;
+  return b.dtype == sum && neighbours && (little || b.slides());
+}
+
+size_t block_scratch(const Operand& a, const Operand& b, Dtype sum, int64_t rows, int64_t columns,
+                     int64_t k) {
+  const size_t size = size_of(sum);
+  int64_t packed_b = 0;
+  if (columns <= most_block_columns(size) && !reads_b_in_place(b, sum, rows, columns, k)) {
+    packed_b = std::min(std::min(k, most_block_k) * round_up(columns, panel_unit),
+                        block_k * most_block_columns(size));
+  }
+  return static_cast<size_t>(packed_a_size(a, sum, rows, k) + packed_b) * size;
 }
 void run_block(const Block& block, float) { HWY_DYNAMIC_DISPATCH(run_block_float)(block); }
 void run_block(const Block& block, double) { HWY_DYNAMIC_DISPATCH(run_block_double)(block); }

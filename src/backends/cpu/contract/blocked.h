@@ -11,7 +11,7 @@ namespace mt::cpu {
 struct Block {
   const Operand* a;
   const Operand* b;
-  int64_t a_base, b_base;  // where the batch entry begins, in elements
+  const void *a_data, *b_data;  // where the batch entry begins
   int64_t k_begin, k_end;
   Tile tile;
   void* c;                   // element (row_begin, column_begin), float or double
@@ -23,8 +23,13 @@ struct Block {
 
 // What a tile may have at most, for sums of `size` bytes.
 constexpr int64_t most_block_columns(size_t size) { return size == 4 ? 512 : 256; }
-// For sums of `size` bytes over k terms, in tiles of so many columns.
-size_t block_scratch(size_t size, int64_t k, int64_t columns);
+// Whether a tile of so many rows and columns over k terms, or any smaller one, reads an operand
+// where it lies.
+bool reads_a_in_place(const Operand& a, Dtype sum, int64_t rows, int64_t k);
+bool reads_b_in_place(const Operand& b, Dtype sum, int64_t rows, int64_t columns, int64_t k);
+// For such tiles.
+size_t block_scratch(const Operand& a, const Operand& b, Dtype sum, int64_t rows, int64_t columns,
+                     int64_t k);
 
 void run_block(const Block& block, float);
 void run_block(const Block& block, double);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <utility>
 
 #include "backends/cpu/contract/blocked.h"
 #include "backends/cpu/contract/exact.h"
@@ -24,12 +25,14 @@ constexpr int64_t combine_elements = 4096;  // of a tile whose panels are added
 
 class Run {
  public:
-  Run(const Contraction& c, const Schedule& schedule, const void* a, const void* b, void* out,
-      void* scratch, const Epilogue* epilogue)
+  Run(const Schedule& schedule, const Operand& a, const Operand& b, const void* a_data,
+      const void* b_data, Dtype dtype, void* out, void* scratch, const Epilogue* epilogue)
       : schedule_(schedule),
-        a_(schedule.transposed ? operand_b(c, b) : operand_a(c, a)),
-        b_(schedule.transposed ? operand_a(c, a) : operand_b(c, b)),
-        dtype_(c.out),
+        a_(a),
+        b_(b),
+        a_data_(a_data),
+        b_data_(b_data),
+        dtype_(dtype),
         out_(static_cast<char*>(out)),
         slabs_(static_cast<char*>(scratch)),
         thread_scratch_(slabs_ + schedule.slabs),
@@ -76,7 +79,8 @@ class Run {
     tile.column_begin = item % tiles / row_tiles * schedule_.columns;
     tile.column_end = std::min(tile.column_begin + schedule_.columns, schedule_.n);
     if (schedule_.exact) {
-      run_exact(a_, b_, dtype_, tile, out_, scratch);
+      run_exact(a_, a_.entry(a_data_, tile.batch), b_, b_.entry(b_data_, tile.batch), dtype_, tile,
+                out_, scratch);
       if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
     } else if (schedule_.sum == Dtype::float64) {
       compute_floating<double>(tile, entry, panel, scratch);
@@ -109,8 +113,8 @@ class Run {
     } else {
       Block block{&a_,
                   &b_,
-                  a_.batch.offset(tile.batch),
-                  b_.batch.offset(tile.batch),
+                  a_.entry(a_data_, tile.batch),
+                  b_.entry(b_data_, tile.batch),
                   k_begin,
                   k_end,
                   tile,
@@ -170,10 +174,11 @@ class Run {
                    void* scratch) {
     const bool by_rows = schedule_.m >= schedule_.n;
     const Operand &many = by_rows ? a_ : b_, &few = by_rows ? b_ : a_;
+    const void *many_data = by_rows ? a_data_ : b_data_, *few_data = by_rows ? b_data_ : a_data_;
     LanesBlock block{&many,
                      &few,
-                     many.batch.offset(tile.batch),
-                     few.batch.offset(tile.batch),
+                     many.entry(many_data, tile.batch),
+                     few.entry(few_data, tile.batch),
                      k_begin,
                      k_end,
                      by_rows ? tile.row_begin : tile.column_begin,
@@ -230,7 +235,8 @@ class Run {
   }
 
   const Schedule& schedule_;
-  const Operand a_, b_;
+  const Operand &a_, &b_;
+  const void *const a_data_, *const b_data_;
   const Dtype dtype_;
   char *const out_, *const slabs_, *const thread_scratch_;
   const Epilogue* const epilogue_;
@@ -239,25 +245,27 @@ class Run {
 
 }  // namespace
 
-size_t contract_scratch(const Contraction& contraction, int threads) {
-  return Schedule(contraction, threads).scratch();
-}
+PreparedContraction::PreparedContraction(const Contraction& contraction, int threads)
+    : schedule_(contraction, threads),
+      a_(schedule_.transposed ? operand_b(contraction) : operand_a(contraction)),
+      b_(schedule_.transposed ? operand_a(contraction) : operand_b(contraction)),
+      out_(contraction.out) {}
 
-void contract(const Contraction& contraction, const void* a, const void* b, void* out,
-              void* scratch, const Epilogue* epilogue, int threads) {
-  const Schedule schedule(contraction, threads);
-  if (schedule.batch == 0 || schedule.m == 0 || schedule.n == 0) return;
-  if (schedule.k == 0) {
-    std::memset(
-        out, 0,
-        static_cast<size_t>(schedule.batch * schedule.m * schedule.n) * size_of(contraction.out));
-    for (int64_t i = 0; epilogue != nullptr && i < schedule.batch; ++i) {
-      epilogue->run(epilogue->context, {i, 0, schedule.m, 0, schedule.n});
+void PreparedContraction::run(const void* a, const void* b, void* out, void* scratch,
+                              const Epilogue* epilogue) const {
+  const Schedule& s = schedule_;
+  if (s.batch == 0 || s.m == 0 || s.n == 0) return;
+  if (s.k == 0) {
+    std::memset(out, 0, static_cast<size_t>(s.batch * s.m * s.n) * size_of(out_));
+    const int64_t rows = s.transposed ? s.n : s.m, columns = s.transposed ? s.m : s.n;
+    for (int64_t i = 0; epilogue != nullptr && i < s.batch; ++i) {
+      epilogue->run(epilogue->context, {i, 0, rows, 0, columns});
     }
     return;
   }
   choose_instruction_set();
-  Run(contraction, schedule, a, b, out, scratch, epilogue).run();
+  if (s.transposed) std::swap(a, b);
+  Run(s, a_, b_, a, b, out_, out, scratch, epilogue).run();
 }
 
 }  // namespace mt::cpu

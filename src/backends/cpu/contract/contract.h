@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/contract/operand.h"
+#include "backends/cpu/contract/schedule.h"
 #include "backends/cpu/parallel.h"
 #include "plan/contraction.h"
 
@@ -22,14 +24,24 @@ struct Epilogue {
   void* context;
 };
 
-// Bytes of scratch that contract() needs with that many threads. It never allocates and never
-// fails by itself. Scratch must be 64-byte aligned.
-size_t contract_scratch(const Contraction& contraction, int threads = thread_count());
+// A contraction made ready to run any number of times on at most so many threads.
+class PreparedContraction {
+ public:
+  explicit PreparedContraction(const Contraction& contraction, int threads = thread_count());
 
-// a, b: where the operands' element with all indices zero lies. out: contiguous in batch, m, n.
-// Floating sums are kept in float32 (float64 where any of the types is) and rounded once; integer
-// sums wrap; a bool is true where any product is.
-void contract(const Contraction& contraction, const void* a, const void* b, void* out,
-              void* scratch, const Epilogue* epilogue = nullptr, int threads = thread_count());
+  // Bytes of scratch that run() needs, 64-byte aligned. It never allocates and never fails.
+  size_t scratch() const { return schedule_.scratch(); }
+
+  // a, b: where the operands' element with all indices zero lies. out: contiguous in batch, m, n.
+  // Floating sums are kept in float32 (float64 where any of the types is) and rounded once; integer
+  // sums wrap; a bool is true where any product is.
+  void run(const void* a, const void* b, void* out, void* scratch,
+           const Epilogue* epilogue = nullptr) const;
+
+ private:
+  Schedule schedule_;
+  Operand a_, b_;  // exchanged where the result's transpose is computed
+  Dtype out_;
+};
 
 }  // namespace mt::cpu

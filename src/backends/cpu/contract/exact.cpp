@@ -14,14 +14,13 @@ namespace {
 constexpr int64_t block_rows = 32, block_columns = 64, block_k = 64;
 
 // out[i * row + j * column] = x[first_row + i, first_k + j] as uint64.
-void load(const Operand& x, int64_t batch, int64_t first_row, int64_t rows, int64_t first_k,
+void load(const Operand& x, const void* from, int64_t first_row, int64_t rows, int64_t first_k,
           int64_t ks, int64_t row, int64_t column, uint64_t* out) {
   int64_t row_offsets[std::max(block_rows, block_columns)], k_offsets[block_k];
   x.rows.offsets(first_row, rows, row_offsets);
   x.k.offsets(first_k, ks, k_offsets);
-  int64_t base = x.batch.offset(batch);
   with_type(x.dtype, [&](auto type) {
-    auto data = static_cast<const decltype(type)*>(x.data) + base;
+    auto data = static_cast<const decltype(type)*>(from);
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t j = 0; j < ks; ++j) {
         auto value = data[row_offsets[i] + k_offsets[j]];
@@ -42,8 +41,8 @@ size_t exact_scratch() {
          sizeof(uint64_t);
 }
 
-void run_exact(const Operand& a, const Operand& b, Dtype out_dtype, const Tile& tile, void* out,
-               void* scratch) {
+void run_exact(const Operand& a, const void* a_data, const Operand& b, const void* b_data,
+               Dtype out_dtype, const Tile& tile, void* out, void* scratch) {
   uint64_t* as = static_cast<uint64_t*>(scratch);  // [rows, k]
   uint64_t* bs = as + block_rows * block_k;        // [k, columns]
   uint64_t* sums = bs + block_k * block_columns;   // [rows, columns]
@@ -56,8 +55,8 @@ void run_exact(const Operand& a, const Operand& b, Dtype out_dtype, const Tile& 
       std::fill(sums, sums + block_rows * block_columns, 0);
       for (int64_t k = 0; k < k_size; k += block_k) {
         const int64_t ks = std::min(block_k, k_size - k);
-        load(a, tile.batch, row, rows, k, ks, block_k, 1, as);
-        load(b, tile.batch, column, columns, k, ks, 1, block_columns, bs);
+        load(a, a_data, row, rows, k, ks, block_k, 1, as);
+        load(b, b_data, column, columns, k, ks, 1, block_columns, bs);
         for (int64_t i = 0; i < rows; ++i) {
           for (int64_t j = 0; j < ks; ++j) {
             const uint64_t x = as[i * block_k + j];

@@ -92,7 +92,7 @@ HWY_INLINE T halved(const T* lanes) {
 template <class T>
 struct RowsAlongK {
   const Operand& x;
-  int64_t base;
+  const void* from;
   T* packed;
   bool direct;
   const T* data = nullptr;
@@ -101,8 +101,8 @@ struct RowsAlongK {
   RowRun runs[lanes_block_k];  // of ks
   int64_t run_count = 0;
 
-  RowsAlongK(const Operand& operand, int64_t base_offset, T* scratch)
-      : x(operand), base(base_offset), packed(scratch) {
+  RowsAlongK(const Operand& operand, const void* entry, T* scratch)
+      : x(operand), from(entry), packed(scratch) {
     direct = x.dtype == dtype_of<T> && x.rows.uniform() && x.k.uniform() &&
              (x.k.stride() == 1 || x.k.size == 1);
     if (direct) stride = x.rows.stride();
@@ -114,10 +114,9 @@ struct RowsAlongK {
   }
   void load(int64_t row, int64_t rows, int64_t k, int64_t k_count) {
     if (direct) {
-      data = static_cast<const T*>(x.data) + base + row * stride + k;
+      data = static_cast<const T*>(from) + row * stride + k;
       return;
     }
-    const void* from = static_cast<const char*>(x.data) + base * int64_t(size_of(x.dtype));
     for (int64_t i = 0; i < rows; ++i) {
       int64_t offset = x.rows.offset(row + i);
       T* to = packed + i * lanes_block_k;
@@ -136,8 +135,8 @@ void run_rows(const LanesBlock& block) {
   constexpr int R = rows_together<T, Few>;
   T* packed = static_cast<T*>(block.scratch);
   T* sums = packed + (most_few + 4) * lanes_block_k;
-  RowsAlongK<T> few(*block.few, block.few_base, packed);
-  RowsAlongK<T> many(*block.many, block.many_base, packed + most_few * lanes_block_k);
+  RowsAlongK<T> few(*block.few, block.few_data, packed);
+  RowsAlongK<T> many(*block.many, block.many_data, packed + most_few * lanes_block_k);
   // Rows in groups whose sums stay in the first-level cache; within, k in blocks.
   constexpr int64_t group = strip_bytes / (most_few * order_lanes * sizeof(T));
   for (int64_t begin = block.row_begin; begin < block.row_end; begin += group) {
@@ -181,7 +180,7 @@ void run_strips(const LanesBlock& block) {
   constexpr int64_t strip = strip_bytes / (order_lanes * Few * sizeof(T)) / 16 * 16;
   T* packed = static_cast<T*>(block.scratch);
   T* sums = packed + (most_few + 4) * lanes_block_k;  // [lane][few][strip]
-  RowsAlongK<T> few(*block.few, block.few_base, packed);
+  RowsAlongK<T> few(*block.few, block.few_data, packed);
   const int64_t k_step = block.many->k.stride();
   for (int64_t begin = block.row_begin; begin < block.row_end; begin += strip) {
     const int64_t count = std::min(strip, block.row_end - begin), whole = count / width * width;
@@ -191,8 +190,7 @@ void run_strips(const LanesBlock& block) {
       const int64_t k_count = std::min(lanes_block_k, block.k_end - k);
       few.begin_block(k, k_count);
       few.load(0, Few, k, k_count);
-      const T* from =
-          static_cast<const T*>(block.many->data) + block.many_base + begin + k * k_step;
+      const T* from = static_cast<const T*>(block.many_data) + begin + k * k_step;
       for (int64_t i = 0; i < k_count; ++i, from += k_step) {
         T* to = sums + i % order_lanes * Few * strip;
         hn::Vec<Vectors<T>> ys[Few];

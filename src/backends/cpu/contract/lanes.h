@@ -13,14 +13,14 @@ constexpr int64_t lanes_block_k = 512;      // multiple of order_lanes
 constexpr int64_t strip_bytes = 24 * 1024;  // sums kept in the first-level cache
 
 struct LanesBlock {
-  const Operand* many;          // the operand whose rows are the longer of m and n
-  const Operand* few;           // the other one
-  int64_t many_base, few_base;  // where the batch entry begins, in elements
-  int64_t k_begin, k_end;       // one panel
-  int64_t row_begin, row_end;   // of `many`
-  void* c;                      // element (row_begin, 0), float or double
-  int64_t c_many, c_few;        // c's strides
-  void* scratch;                // lanes_scratch bytes
+  const Operand* many;               // the operand whose rows are the longer of m and n
+  const Operand* few;                // the other one
+  const void *many_data, *few_data;  // where the batch entry begins
+  int64_t k_begin, k_end;            // one panel
+  int64_t row_begin, row_end;        // of `many`
+  void* c;                           // element (row_begin, 0), float or double
+  int64_t c_many, c_few;             // c's strides
+  void* scratch;                     // lanes_scratch bytes
 };
 
 size_t lanes_scratch(size_t size);

@@ -71,14 +71,14 @@ bool reads_columns_in_place(const Operand& x, int64_t many) {
   return x.slides() && x.rows.ascends() && (x.rows.span() - x.rows.size) * many <= 12 * x.rows.size;
 }
 
-Operand operand_a(const Contraction& c, const void* data) {
+Operand operand_a(const Contraction& c) {
   auto stride = &ContractionDim::a_stride;
-  return {c.a, data, axis(c.batch, stride), axis(c.m, stride), axis(c.k, stride)};
+  return {c.a, axis(c.batch, stride), axis(c.m, stride), axis(c.k, stride)};
 }
 
-Operand operand_b(const Contraction& c, const void* data) {
+Operand operand_b(const Contraction& c) {
   auto stride = &ContractionDim::b_stride;
-  return {c.b, data, axis(c.batch, stride), axis(c.n, stride), axis(c.k, stride)};
+  return {c.b, axis(c.batch, stride), axis(c.n, stride), axis(c.k, stride)};
 }
 
 }  // namespace mt::cpu

@@ -42,15 +42,19 @@ struct Axis {
 
 struct Operand {
   Dtype dtype;
-  const void* data;
   Axis batch, rows, k;
+
+  // Where a batch entry begins.
+  const void* entry(const void* data, int64_t index) const {
+    return static_cast<const char*>(data) + batch.offset(index) * int64_t(size_of(dtype));
+  }
 
   // Whether rows and k meet the same elements again and again, as sliding windows do.
   bool slides() const;
 };
 
-Operand operand_a(const Contraction& contraction, const void* data);
-Operand operand_b(const Contraction& contraction, const void* data);
+Operand operand_a(const Contraction& contraction);
+Operand operand_b(const Contraction& contraction);
 
 // Whether vectors along the rows of x, which many rows of the other operand share, read sliding
 // windows in place: the positions of windows follow each other but for the edge of the kernel at

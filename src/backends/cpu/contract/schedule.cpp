@@ -47,8 +47,8 @@ Schedule::Schedule(const Contraction& c, int most_threads) {
   panels = divide_up(k, panel);
   lanes = !exact && order.lanes > 1;
   transposed = b_in_place = false;
+  Operand left = operand_a(c), right = operand_b(c);
   if (!exact && !lanes) {
-    Operand left = operand_a(c, nullptr), right = operand_b(c, nullptr);
     transposed = transposed_is_easier(left, right);
     if (transposed) {
       std::swap(m, n);
@@ -74,7 +74,7 @@ Schedule::Schedule(const Contraction& c, int most_threads) {
   size_t size = size_of(sum);
   size_t kernel = exact   ? exact_scratch()
                   : lanes ? lanes_scratch(size)
-                          : block_scratch(size, panel, columns);
+                          : block_scratch(left, right, sum, rows, columns, panel);
   tile_scratch = rounded ? static_cast<size_t>(round_up(rows * columns, 64)) * size : 0;
   thread_scratch = static_cast<size_t>(round_up(static_cast<int64_t>(kernel), 64)) + tile_scratch;
 }
