@@ -6,6 +6,7 @@
 
 #include "backends/backend.h"
 #include "fusion/execute.h"
+#include "fusion/lone.h"
 #include "fusion/plan_cache.h"
 #include "fusion/planner.h"
 #include "graph/evaluate.h"
@@ -23,7 +24,7 @@ struct Workspace {
   std::vector<Ref<Storage>> outputs;  // for each item
 };
 
-void run_region(Workspace* work) {
+std::shared_ptr<const Plan> run_region(Workspace* work) {
   const Region& region = work->region;
   write_key(region, &work->key);
   std::shared_ptr<const Plan> plan = PlanCache::instance().find(work->key);
@@ -49,6 +50,7 @@ void run_region(Workspace* work) {
   for (size_t i = 0; i < region.items.size(); ++i) {
     if (region.items[i].stored) work->outputs[i] = execution.output(static_cast<int>(i));
   }
+  return plan;
 }
 
 // Hands the computed values to their nodes, then to the views of them.
@@ -89,12 +91,29 @@ bool run_small(Window& window, Node* node) {
   return true;
 }
 
-// Whatever an evaluation of the window stores, planned and run device by device.
-[[gnu::noinline]] void run_window(Window& window, const Tensor* tensors, size_t count) {
+// The same for one contraction, whose plan is known.
+void run_lone(Window& window, Node* node, const Plan& plan) {
+  Ref<Storage> output;
+  {
+    Execution execution(plan, node->device, 1);
+    for (const Tensor& input : node->inputs) execution.bind_leaf(*input.node());
+    execution.take_memory([](const void*, int) { return false; }, nullptr,
+                          [&](int) { return node->op->name; });
+    execution.run(&node->immediates);
+    output = execution.output(0);
+  }
+  window.finish(node, std::move(output));
+}
+
+// Whatever an evaluation of the window stores, planned and run device by device. Returns the plan
+// that was run last, if any.
+[[gnu::noinline]] std::shared_ptr<const Plan> run_window(Window& window, const Tensor* tensors,
+                                                         size_t count) {
   // An evaluation may start another on this thread (releasing borrowed memory calls its owner),
   // so the workspace is taken, not shared.
   thread_local std::unique_ptr<Workspace> spare;
   std::unique_ptr<Workspace> work = spare ? std::move(spare) : std::make_unique<Workspace>();
+  std::shared_ptr<const Plan> plan;
   work->devices.clear();
   select(window, tensors, count);
   devices_with_work(window, &work->devices);
@@ -102,19 +121,33 @@ bool run_small(Window& window, Node* node) {
     if (d > 0) select(window, tensors, count);  // the marks are spent
     build_region(window, *work->devices[d], &work->region);
     if (work->region.items.empty()) continue;
-    run_region(work.get());
+    plan = run_region(work.get());
     finish(window, work.get());
   }
   work->region.clear();
   work->outputs.clear();
   spare = std::move(work);
+  return plan;
+}
+
+// Whether `node` is all that an evaluation is about.
+bool is_alone(const Window& window, const Node* node, const Tensor* tensors, size_t count) {
+  return node && node == window.last() && count == 1 && tensors[0].node() == node;
 }
 
 class FusingEvaluator final : public Evaluator {
  public:
   void evaluate(Window& window, const Tensor* tensors, size_t count) override {
-    if (window.first() == window.last() && run_small(window, window.first())) return;
-    run_window(window, tensors, count);
+    Node* node = window.first();
+    if (node == window.last() && run_small(window, node)) return;
+    LoneKey key;
+    if (!is_alone(window, node, tensors, count) || !key.write(*node)) {
+      run_window(window, tensors, count);
+    } else if (const Plan* known = LonePlans::of_thread().find(key)) {
+      run_lone(window, node, *known);
+    } else if (std::shared_ptr<const Plan> made = run_window(window, tensors, count)) {
+      LonePlans::of_thread().insert(key, std::move(made));
+    }
   }
 
   void read(Device& device, void* to, const void* data, size_t bytes) override {

@@ -7,8 +7,10 @@
 namespace mt {
 
 Execution::Execution(const Plan& plan, Device* device, size_t items)
-    : plan_(plan), device_(device), outputs_(items) {
+    : plan_(plan), device_(device) {
   buffers_.reserve(plan.buffers.size());
+  outputs_.reserve(items);
+  for (size_t i = 0; i < items; ++i) outputs_.push_back(nullptr);
 }
 
 Execution::~Execution() {
@@ -32,8 +34,12 @@ bool Execution::try_memory(bool (*may_take)(const void*, int), const void* conte
   for (const Buffer& buffer : plan_.buffers) {
     void* data = nullptr;
     switch (buffer.kind) {
-      case BufferKind::leaf: data = leaves_[static_cast<size_t>(buffer.index)]->data(); break;
-      case BufferKind::arena: data = static_cast<char*>(arena_) + buffer.offset; break;
+      case BufferKind::leaf:
+        data = leaves_[static_cast<size_t>(buffer.index)]->data();
+        break;
+      case BufferKind::arena:
+        data = static_cast<char*>(arena_) + buffer.offset;
+        break;
       case BufferKind::output: {
         Ref<Storage>& storage = outputs_[static_cast<size_t>(buffer.index)];
         if (buffer.donor >= 0 && may_take(context, buffer.donor)) {

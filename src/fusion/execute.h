@@ -2,8 +2,6 @@
 // One run of a plan: bind the leaves, take all memory, run, hand out the outputs.
 #pragma once
 
-#include <vector>
-
 #include "graph/node.h"
 #include "plan/plan.h"
 
@@ -37,9 +35,9 @@ class Execution {
 
   const Plan& plan_;
   Device* device_;
-  std::vector<void*> buffers_;
-  std::vector<const Node*> leaves_;
-  std::vector<Ref<Storage>> outputs_;  // for each item
+  SmallVector<void*, 8> buffers_;
+  SmallVector<const Node*, 8> leaves_;
+  SmallVector<Ref<Storage>, 4> outputs_;  // for each item
   void* arena_ = nullptr;
   void* scratch_ = nullptr;
 };

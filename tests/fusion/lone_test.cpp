@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// A contraction that is evaluated alone a second time takes the plan of the first, and gives what
+// it gives among others; only one that differs in nothing a plan depends on does.
+#include "fusion/lone.h"
+
+#include <gtest/gtest.h>
+
+#include "backends/cpu/parallel.h"
+#include "fusion/support.h"
+#include "tensor/allocator.h"
+#include "tensor/error.h"
+
+namespace mt::testing {
+namespace {
+
+LoneKey key_of(const Tensor& tensor) {
+  LoneKey key;
+  EXPECT_TRUE(key.write(*tensor.node()));
+  return key;
+}
+
+TEST(Lone, KeysTellPlansApart) {
+  install_fusing_evaluator();
+  Tensor a = random_leaf({6, 6}, 1), b = random_leaf({6, 6}, 2), thin = random_leaf({6, 5}, 3);
+  const LoneKey key = key_of(matmul(a, b));
+  EXPECT_EQ(key_of(matmul(b, a)), key);
+  EXPECT_FALSE(key_of(matmul(transpose(a), b)) == key);
+  EXPECT_FALSE(key_of(matmul(a, thin)) == key);
+  EXPECT_FALSE(key_of(contract(a, b, 1, 0, 0, 1)) == key);
+  Tensor wide_a = cast(a, Dtype::float64), wide_b = cast(b, Dtype::float64);
+  evaluated({wide_a, wide_b});
+  EXPECT_FALSE(key_of(matmul(wide_a, wide_b)) == key);
+  const int threads = cpu::thread_count();
+  cpu::set_thread_count(threads + 1);
+  EXPECT_FALSE(key_of(matmul(a, b)) == key);
+  cpu::set_thread_count(0);
+}
+
+TEST(Lone, OthersHaveNoKey) {
+  install_fusing_evaluator();
+  Tensor a = random_leaf({6, 6}), pending = exp(a);
+  LoneKey key;
+  EXPECT_FALSE(key.write(*pending.node()));
+  EXPECT_FALSE(key.write(*matmul(pending, a).node()));          // something else to compute
+  EXPECT_FALSE(key.write(*contract(a, a, 0, 1, 1, 1).node()));  // one buffer, not two
+}
+
+TEST(Lone, TheSameBitsAsAmongOthers) {
+  install_fusing_evaluator();
+  for (int64_t n : {1, 7, 40, 130}) {
+    Tensor a = random_leaf({n, 33}, 1), b = random_leaf({33, 9}, 2), c = random_leaf({n, 9}, 3);
+    std::vector<Value> among = evaluated({matmul(a, b), exp(c)});
+    for (int i = 0; i < 3; ++i) {
+      Tensor alone = matmul(a, b);
+      evaluate(alone);
+      EXPECT_EQ(difference({among[0]}, {value_of(alone)}), "") << n;
+      // The key is the same, the values are others.
+      Tensor other = matmul(add(a, a), b), doubled = matmul(a, add(b, b));
+      EXPECT_EQ(difference({value_of(other)}, {value_of(doubled)}), "") << n;
+    }
+  }
+}
+
+TEST(Lone, OutOfMemoryLeavesItPending) {
+  install_fusing_evaluator();
+  Tensor a = random_leaf({40, 33}, 1), b = random_leaf({33, 30}, 2);
+  Value expected = value_of(matmul(a, b));
+  Tensor again = matmul(a, b);
+  fail_allocation_after(0);
+  EXPECT_THROW(evaluate(again), Error);
+  fail_allocation_after(-1);
+  EXPECT_FALSE(again->ready());
+  EXPECT_EQ(difference({expected}, {value_of(again)}), "");
+}
+
+}  // namespace
+}  // namespace mt::testing
