@@ -43,7 +43,8 @@ inline const Tensor& operand(mt_tensor* handle, Tensor&& read_now = Tensor()) {
 // A tensor's value for anything else: a plain number is a float32, or an int64.
 inline Tensor value(mt_tensor* handle) {
   Tensor given = operand(handle);
-  return given->weak ? settle_number(given) : given;
+  if (given->weak) return settle_number(given);
+  return given;
 }
 // The same where NULL stands for no tensor.
 inline Tensor optional_value(mt_tensor* handle) { return handle ? value(handle) : Tensor(); }

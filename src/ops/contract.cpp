@@ -2,6 +2,8 @@
 // Contraction: sums of products, the one primitive behind matmul, einsum and convolution. Its
 // gradients are two contractions with exchanged roles: transposes are stride swaps, and nothing is
 // broadcast into memory.
+#include <algorithm>
+
 #include "ops/ops.h"
 #include "tensor/error.h"
 
@@ -71,14 +73,15 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     fail(Code::shape, "matmul: %s x %s: operands need at least one dimension",
          to_string(a.shape()).c_str(), to_string(b.shape()).c_str());
   }
+  int64_t inner = a.shape().back(), b_inner = b.shape()[std::max(0, b.rank() - 2)];
+  if (b_inner != inner) {
+    fail(Code::shape, "matmul: %s x %s: inner sizes %lld and %lld differ",
+         to_string(a.shape()).c_str(), to_string(b.shape()).c_str(), static_cast<long long>(inner),
+         static_cast<long long>(b_inner));
+  }
+  if (a.rank() == 2 && b.rank() == 2) return contract(a, transpose(b), 0, 1, 1, 1);
   Tensor x = a.rank() == 1 ? reshape(a, {1, a.shape()[0]}) : a;
   Tensor y = b.rank() == 1 ? reshape(b, {b.shape()[0], 1}) : b;
-  int64_t inner = x.shape().back();
-  if (y.shape()[y.rank() - 2] != inner) {
-    fail(Code::shape, "matmul: %s x %s: inner sizes %lld and %lld differ",
-         to_string(a.shape()).c_str(), to_string(b.shape()).c_str(),
-         static_cast<long long>(inner), static_cast<long long>(y.shape()[y.rank() - 2]));
-  }
   Shape x_lead(x.shape().data(), x.rank() - 2), y_lead(y.shape().data(), y.rank() - 2);
   Shape lead = broadcast(x_lead, y_lead, "matmul");
 
@@ -88,9 +91,12 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   auto varies = [](const Shape& shape, int i) { return i >= 0 && shape[i] != 1; };
   for (int i = 0; i < lead.rank(); ++i) {
     bool in_x = varies(x_lead, i - x_shift), in_y = varies(y_lead, i - y_shift);
-    if (in_x && in_y) batch.push_back(i);
-    else if (in_x) m.push_back(i);
-    else if (in_y) n.push_back(i);
+    if (in_x && in_y)
+      batch.push_back(i);
+    else if (in_x)
+      m.push_back(i);
+    else if (in_y)
+      n.push_back(i);
   }
   auto arranged = [&](const Tensor& t, int shift, const Dims& own, bool is_x) {
     Dims order;
