@@ -14,6 +14,7 @@ namespace {
 
 // Below this much arithmetic a parallel region costs more than it saves.
 constexpr int64_t serial_flops = 1000 * 1000;
+constexpr int64_t tile_flops = 500 * 1000;        // of a tile, when threads share them
 constexpr int64_t rounded_rows = 480;             // rows of a tile that is rounded afterwards
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;  // of all panels' slabs, if one batch entry fits
 constexpr double cache_bytes = 32e6;              // a larger result is written past the caches
@@ -70,7 +71,7 @@ Schedule::Schedule(const Contraction& c, int most_threads) {
     group = std::clamp<int64_t>(slab_bytes / std::max<int64_t>(entry, 1), 1, batch);
     slabs = static_cast<size_t>(round_up(group * entry, 64));
   }
-  choose_tiles();
+  choose_tiles(left, right, flops);
   size_t size = size_of(sum);
   size_t kernel = exact   ? exact_scratch()
                   : lanes ? lanes_scratch(size)
@@ -79,8 +80,8 @@ Schedule::Schedule(const Contraction& c, int most_threads) {
   thread_scratch = static_cast<size_t>(round_up(static_cast<int64_t>(kernel), 64)) + tile_scratch;
 }
 
-void Schedule::choose_tiles() {
-  const int64_t column_unit = sum == Dtype::float64 ? 32 : 64, row_unit = 24;
+void Schedule::choose_tiles(const Operand& left, const Operand& right, double flops) {
+  const int64_t column_unit = sum == Dtype::float64 ? 32 : 64, row_unit = 6;
   rows = std::max<int64_t>(m, 1);
   columns = std::max<int64_t>(n, 1);
   if (lanes) {
@@ -96,12 +97,16 @@ void Schedule::choose_tiles() {
   if (columns > most) columns = round_up(divide_up(columns, divide_up(columns, most)), column_unit);
   if (rounded && rows > rounded_rows) rows = rounded_rows;
   if (threads == 1) return;
-  auto even = [&] {
-    int64_t count = batch * panels * tiles();
-    return count >= 4 * threads || (count >= threads && count % threads == 0);
-  };
-  while (!even() && (rows > row_unit || columns > column_unit)) {
-    if (rows > row_unit && rows >= columns / 2) {
+  // Several tiles for each thread, so that one whose core has something else to do, or that wakes
+  // up late, leaves its share to the others; and each worth the handing out. Where every tile packs
+  // its columns of b, which costs more than to read its rows of a again, tiles are higher than
+  // wide.
+  const int64_t most_tiles = 4 * threads, worth = static_cast<int64_t>(flops / tile_flops);
+  const int64_t wanted = std::clamp<int64_t>(worth, threads, most_tiles);
+  const bool high = !exact && reads_a_in_place(left, sum, rows, panel) &&
+                    !reads_b_in_place(right, sum, rows, columns, panel);
+  while (batch * panels * tiles() < wanted && (rows > row_unit || columns > column_unit)) {
+    if (rows > row_unit && rows >= (high ? 4 * columns : columns / 2)) {
       rows = round_up(divide_up(rows, 2), row_unit);
     } else if (columns > column_unit) {
       columns = round_up(divide_up(columns, 2), column_unit);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/contract/operand.h"
 #include "plan/contraction.h"
 
 namespace mt::cpu {
@@ -33,7 +34,7 @@ struct Schedule {
   size_t scratch() const { return slabs + static_cast<size_t>(threads) * thread_scratch; }
 
  private:
-  void choose_tiles();
+  void choose_tiles(const Operand& left, const Operand& right, double flops);
 };
 
 }  // namespace mt::cpu
