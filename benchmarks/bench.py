@@ -23,7 +23,7 @@ from rows import ROWS
 from sides import Sides
 
 SAMPLE = 0.004  # seconds of one sample, unless once takes longer
-PAUSE = 0.001   # between samples: threads that the last one left spinning go to sleep
+PAUSE = 0.001   # between samples, and as often as needed
 MODULES = pathlib.Path(__file__).resolve().parent.parent / "build/benchmarks"
 
 
@@ -50,8 +50,18 @@ def cpu_name():
         return platform.machine()
 
 
+def rest():
+    """Until threads that the last sample left spinning have gone to sleep, which takes OpenMP's
+    some 5 ms and OpenBLAS's 25: the next sample wants their cores."""
+    for _ in range(100):
+        begin = time.process_time()
+        time.sleep(PAUSE)
+        if time.process_time() - begin < PAUSE / 4:
+            return
+
+
 def timed(side, times, clock):
-    time.sleep(PAUSE)
+    rest()
     begin = clock()
     side.run(times)
     return (clock() - begin) / times
@@ -112,6 +122,7 @@ def measure(row, sides, limits, seconds):
         for name, side in opened.items():
             samples[name].append(timed(side, times[name], clock))
         if limit:
+            rest()
             samples["limit"].append(limit())
     for side in opened.values():
         side.close()
