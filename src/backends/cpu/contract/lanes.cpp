@@ -6,6 +6,7 @@
 #include "backends/cpu/contract/lanes.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/contract/lanes.cpp"
@@ -170,6 +171,40 @@ void run_rows(const LanesBlock& block) {
   }
 }
 
+// sums[k][j][r] += many[r, k] * few[j][k] for K terms and r in [0, count), where the rows of `many`
+// are neighbours in memory.
+template <class T, int K, int Few>
+HWY_INLINE void add_terms(const T* many, int64_t k_step, const T* few, int64_t few_row,
+                          int64_t count, T* sums, int64_t strip) {
+  const Vectors<T> d;
+  constexpr int64_t width = lanes_of<T>;
+  hn::Vec<Vectors<T>> ys[K][Few];
+  MT_UNROLL for (int k = 0; k < K; ++k) {
+    MT_UNROLL for (int j = 0; j < Few; ++j) ys[k][j] = hn::Set(d, few[j * few_row + k]);
+  }
+  int64_t r = 0;
+  for (; r + width <= count; r += width) {
+    MT_UNROLL for (int k = 0; k < K; ++k) {
+      const auto x = hn::LoadU(d, many + k * k_step + r);
+      // To the second-level cache, which has more lines under way at once than the first.
+      __builtin_prefetch(many + (k + 4) * k_step + r, 0, 2);
+      MT_UNROLL for (int j = 0; j < Few; ++j) {
+        T* sum = sums + (k * Few + j) * strip + r;
+        hn::Store(fused(d, x, ys[k][j], hn::Load(d, sum)), d, sum);
+      }
+    }
+  }
+  if (r == count) return;
+  const auto mask = hn::FirstN(d, static_cast<size_t>(count - r));
+  MT_UNROLL for (int k = 0; k < K; ++k) {
+    const auto x = load_part(d, mask, many + k * k_step + r);
+    MT_UNROLL for (int j = 0; j < Few; ++j) {
+      T* sum = sums + (k * Few + j) * strip + r;
+      hn::Store(fused(d, x, ys[k][j], hn::Load(d, sum)), d, sum);
+    }
+  }
+}
+
 // Where the rows of `many` are neighbours in memory, as the columns of a row-major matrix, vectors
 // run along them instead: one accumulator for each lane, row of few and element of a strip,
 // together as large as half the first-level cache.
@@ -183,34 +218,23 @@ void run_strips(const LanesBlock& block) {
   RowsAlongK<T> few(*block.few, block.few_data, packed);
   const int64_t k_step = block.many->k.stride();
   for (int64_t begin = block.row_begin; begin < block.row_end; begin += strip) {
-    const int64_t count = std::min(strip, block.row_end - begin), whole = count / width * width;
-    const auto mask = hn::FirstN(d, static_cast<size_t>(count - whole));
+    const int64_t count = std::min(strip, block.row_end - begin);
     std::fill(sums, sums + order_lanes * Few * strip, T(0));
     for (int64_t k = block.k_begin; k < block.k_end; k += lanes_block_k) {
       const int64_t k_count = std::min(lanes_block_k, block.k_end - k);
       few.begin_block(k, k_count);
       few.load(0, Few, k, k_count);
       const T* from = static_cast<const T*>(block.many_data) + begin + k * k_step;
-      for (int64_t i = 0; i < k_count; ++i, from += k_step) {
-        T* to = sums + i % order_lanes * Few * strip;
-        hn::Vec<Vectors<T>> ys[Few];
-        MT_UNROLL for (int j = 0; j < Few; ++j) ys[j] = hn::Set(d, few.data[j * few.stride + i]);
-        for (int64_t r = 0; r < whole; r += width) {
-          const auto x = hn::LoadU(d, from + r);
-          hwy::Prefetch(from + 4 * k_step + r);
-          MT_UNROLL for (int j = 0; j < Few; ++j) {
-            T* sum = to + j * strip + r;
-            hn::Store(fused(d, x, ys[j], hn::Load(d, sum)), d, sum);
-          }
+      int64_t i = 0;
+      auto add = [&](auto terms) {
+        constexpr int K = decltype(terms)::value;
+        for (; i + K <= k_count; i += K, from += K * k_step) {
+          add_terms<T, K, Few>(from, k_step, few.data + i, few.stride, count,
+                               sums + i % order_lanes * Few * strip, strip);
         }
-        if (whole < count) {
-          const auto x = load_part(d, mask, from + whole);
-          MT_UNROLL for (int j = 0; j < Few; ++j) {
-            T* sum = to + j * strip + whole;
-            hn::Store(fused(d, x, ys[j], hn::Load(d, sum)), d, sum);
-          }
-        }
-      }
+      };
+      add(std::integral_constant<int, std::max(1, 4 / Few)>());
+      add(std::integral_constant<int, 1>());
     }
     for (int64_t lanes = order_lanes / 2; lanes > 0; lanes /= 2) {
       for (int64_t i = 0; i < lanes * Few * strip; i += width) {
