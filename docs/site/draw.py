@@ -116,7 +116,7 @@ def scalar_tape(tape, output, names):
     scalar sandbox draws it. `names` gives inputs their names: a dictionary of tensors."""
     nodes = list(tape)
     found = {tape.find(tensor).index: name for name, tensor in names.items()}
-    slopes = [tape.gradient(output, node.tensor) for node in nodes]  # each with all others free
+    slopes = tape.gradient(output, [node.tensor for node in nodes])
     lines = ["digraph tape {", "rankdir=LR;",
              'node [shape=box, style=rounded, fontname="sans-serif"];']
     for node, slope in zip(nodes, slopes):

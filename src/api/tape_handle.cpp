@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C functions of mtorch/tape.h on tapes.
 #include <algorithm>
+#include <unordered_set>
 
 #include "api/guard.h"
 #include "api/strings.h"
@@ -49,30 +50,34 @@ std::vector<Tensor> nodes_of(const Tape& tape) {
 }
 
 // Operators ask only for gradients of what requires one; so the tape is recorded again on inputs
-// that do.
+// that do. An input that was made from another keeps depending on it.
 std::vector<Tensor> tape_gradients(const Tape& tape, mt_tensor* output, mt_tensor* const* inputs,
                                    size_t count) {
   Tensor end = node_on_tape(tape, output, "output", 0);
-  Replacements values;
   std::vector<Tensor> starts, found;
+  std::unordered_set<const Node*> wanted;
   for (size_t i = 0; i < count; ++i) {
-    Tensor start = node_on_tape(tape, inputs[i], "input", i);
-    if (!is_floating(start.dtype())) {
+    starts.push_back(node_on_tape(tape, inputs[i], "input", i));
+    if (!is_floating(starts[i].dtype())) {
       fail(Code::dtype, "tape_gradient: input %zu is %s, which has no gradient", i,
-           name_of(start.dtype()));
+           name_of(starts[i].dtype()));
     }
-    Tensor& leaf = values[start.node()];
-    if (!leaf) {
-      leaf = detach(start);
-      leaf->requires_gradient = true;
-    }
-    starts.push_back(leaf);
+    wanted.insert(starts[i].node());
   }
+  Replacements values;
   bool keeps_history = gradient_mode();
   {
     GradientMode with_history(true);
-    replay(nodes_of(tape), &values);
+    for (const Tape::Entry& entry : tape.entries()) {
+      if (!entry.outside) replay({entry.node}, &values);
+      if (!wanted.count(entry.node.node())) continue;
+      Tensor& value = values[entry.node.node()];
+      if (value && value.requires_gradient()) continue;
+      value = detach(entry.node);
+      value->requires_gradient = true;
+    }
   }
+  for (Tensor& start : starts) start = values.at(start.node());
   auto replaced = values.find(end.node());
   GradientMode mode(keeps_history);
   found.resize(count);

@@ -60,6 +60,24 @@ TEST_F(Tapes, DifferentiateAndReplay) {
   mt_tape_release(tape);
 }
 
+TEST_F(Tapes, DifferentiateToValuesThatDependOnEachOther) {
+  mt_tensor* x = floats({1, 2}, {2});
+  mt_tape* tape = mt_tape_begin();
+  mt_tensor* squares = mt_square(x);
+  mt_tensor* triple = mt_mul(squares, mt_number(3));
+  mt_tensor* signs = mt_astype(mt_greater(squares, mt_number(2)), MT_F32);  // of no gradient to x
+  mt_tensor* y = mt_sum(mt_mul(mt_add(triple, squares), signs), nullptr, 0);
+  mt_tape_end(tape);
+  mt_tensor *inputs[] = {y, triple, signs, x, squares}, *found[5];
+  ASSERT_EQ(mt_tape_gradient(tape, y, inputs, 5, found), MT_OK) << mt_error_message();
+  EXPECT_EQ(numbers_of(found[0]), Numbers({1}));
+  EXPECT_EQ(numbers_of(found[1]), Numbers({0, 1}));
+  EXPECT_EQ(numbers_of(found[2]), Numbers({4, 16}));
+  EXPECT_EQ(numbers_of(found[3]), Numbers({0, 16}));
+  EXPECT_EQ(numbers_of(found[4]), Numbers({0, 4}));
+  mt_tape_release(tape);
+}
+
 TEST_F(Tapes, SurviveBackward) {
   mt_tensor* w = mt_require_grad(floats({3}));
   mt_tape* tape = mt_tape_begin();
