@@ -16,6 +16,12 @@ Tensor snapshot(const mt_tensor* handle) {
   return result;
 }
 
+const Tensor& read_operand(mt_tensor* handle, Tensor* read_now) {
+  if (!handle) fail_null("a tensor");
+  if (!handle->rewritten && !handle->cell) return handle->first_value;
+  return *read_now = handle->rewritten ? snapshot(handle) : handle->cell->get();
+}
+
 Tensor settle_number(const Tensor& number) {
   return cast(number, is_floating(number.dtype()) ? Dtype::float32 : number.dtype());
 }

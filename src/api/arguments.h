@@ -31,14 +31,15 @@ T* required(T* pointer, const char* what) {
 }
 
 Tensor snapshot(const mt_tensor* handle);
+// What operand() reads that does not lie in the handle itself.
+const Tensor& read_operand(mt_tensor* handle, Tensor* read_now);
 Tensor settle_number(const Tensor& number);
 
 // A tensor's value as an element-wise operand: a plain number stays one (Node::weak). A reference
 // for the expression that it stands in; name it by value.
 inline const Tensor& operand(mt_tensor* handle, Tensor&& read_now = Tensor()) {
-  if (!handle) fail_null("a tensor");
-  if (handle->rewritten) return read_now = snapshot(handle);
-  return handle->cell ? read_now = handle->cell->get() : handle->first_value;
+  bool simple = handle && !handle->rewritten && !handle->cell;
+  return simple ? handle->first_value : read_operand(handle, &read_now);
 }
 // A tensor's value for anything else: a plain number is a float32, or an int64.
 inline Tensor value(mt_tensor* handle) {

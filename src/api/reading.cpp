@@ -96,6 +96,11 @@ void unmap(mt_tensor* handle) {
   release(handle);
 }
 
+// A plain number has its value already.
+void compute(const Tensor& given) {
+  if (!given->weak) evaluate(given);
+}
+
 void check_single(const Tensor& x, const char* name) {
   if (x.size() != 1) {
     fail(Code::shape, "%s: needs a tensor of one element, got %s", name,
@@ -113,7 +118,7 @@ mt_status mt_eval(mt_tensor* const* tensors, size_t n) {
   return run("eval", [&] {
     if (n == 0) return settle();
     required(tensors, "the array of tensors");
-    if (n == 1) return evaluate(value(tensors[0]));
+    if (n == 1) return compute(operand(tensors[0]));
     SmallVector<Tensor, 8> requested;
     for (size_t i = 0; i < n; ++i) requested.push_back(value(tensors[i]));
     evaluate(requested.data(), requested.size());

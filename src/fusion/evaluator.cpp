@@ -68,21 +68,24 @@ void finish(Window& window, Workspace* work) {
 }
 
 // The commonest small thing: one element-wise operator, and nothing else is pending.
-bool run_small(Window& window, Node* node) {
+bool run_small(Window& window, Node* node, Thread& thread) {
+  if (node->op->kind != OpKind::elementwise) return false;
   int64_t count = element_count(node->shape);
-  if (node->op->kind != OpKind::elementwise || count > Backend::small_count) return false;
+  if (count > Backend::small_count) return false;
+  const size_t size = size_of(node->dtype);
   const void* inputs[2];
-  for (size_t i = 0; i < node->inputs.size(); ++i) {
-    const Node& input = *node->inputs[i].node();
+  const void** next = inputs;
+  for (const Tensor& tensor : node->inputs) {
+    const Node& input = *tensor.node();
     if (!input.ready() || input.dtype != node->dtype || !(input.shape == node->shape) ||
         !is_contiguous(input.shape, input.strides)) {
       return false;
     }
-    inputs[i] = input.data();
+    *next++ =
+        static_cast<const char*>(input.storage->data()) + input.offset * static_cast<int64_t>(size);
   }
   Device& device = *node->device;
-  Ref<Storage> storage =
-      Storage::allocate(device, static_cast<size_t>(count) * size_of(node->dtype));
+  Ref<Storage> storage = Storage::allocate(device, static_cast<size_t>(count) * size, thread);
   if (!storage ||
       !device.backend->run_small(*node->op, node->dtype, inputs, storage->data(), count)) {
     return false;
@@ -137,9 +140,9 @@ bool is_alone(const Window& window, const Node* node, const Tensor* tensors, siz
 
 class FusingEvaluator final : public Evaluator {
  public:
-  void evaluate(Window& window, const Tensor* tensors, size_t count) override {
+  void evaluate(Window& window, const Tensor* tensors, size_t count, Thread& thread) override {
     Node* node = window.first();
-    if (node == window.last() && run_small(window, node)) return;
+    if (node == window.last() && run_small(window, node, thread)) return;
     LoneKey key;
     if (!is_alone(window, node, tensors, count) || !key.write(*node)) {
       run_window(window, tensors, count);

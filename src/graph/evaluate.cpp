@@ -26,9 +26,9 @@ Evaluator& evaluator() {
 }
 
 // The caller holds the window's lock.
-void evaluate_in(Window& window, const Tensor* tensors, size_t count) {
+void evaluate_in(Window& window, const Tensor* tensors, size_t count, Thread& thread) {
   if (window.tracing) fail(Code::trace, "a value is asked for while another thread traces it");
-  evaluator().evaluate(window, tensors, count);
+  evaluator().evaluate(window, tensors, count, thread);
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ void evaluate(const Tensor& tensor) {
   if (!window) return;  // another thread has just made it ready
   DisposalPause pause(thread);
   OwnerLock::Hold hold(window->lock, &thread);
-  if (!tensor->ready()) evaluate_in(*window, &tensor, 1);
+  if (!tensor->ready()) evaluate_in(*window, &tensor, 1, thread);
 }
 
 void evaluate(const Tensor* tensors, size_t count) {
@@ -59,7 +59,7 @@ void evaluate(const Tensor* tensors, size_t count) {
     for (size_t j = i; j < count; ++j) {
       if (tensors[j] && tensors[j]->window.load() == window) requested.push_back(tensors[j]);
     }
-    if (!requested.empty()) evaluate_in(*window, requested.data(), requested.size());
+    if (!requested.empty()) evaluate_in(*window, requested.data(), requested.size(), thread);
   }
 }
 
@@ -72,7 +72,7 @@ void flush() {
   Window& window = Window::current(thread);
   DisposalPause pause(thread);
   OwnerLock::Hold hold(window.lock, &thread);
-  if (window.first() && !thread.trace) evaluator().evaluate(window, nullptr, 0);
+  if (window.first() && !thread.trace) evaluator().evaluate(window, nullptr, 0, thread);
 }
 
 namespace {

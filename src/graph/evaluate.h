@@ -3,7 +3,7 @@
 #pragma once
 
 #include "graph/node.h"
-#include "graph/thread.h"
+#include "tensor/thread.h"
 
 namespace mt {
 
@@ -11,8 +11,9 @@ class Evaluator {
  public:
   virtual ~Evaluator() = default;
   // Computes the requested nodes of `window`, and whatever else an evaluation stores; the caller
-  // holds the window's lock. On failure throws, and nothing has changed.
-  virtual void evaluate(Window& window, const Tensor* tensors, size_t count) = 0;
+  // holds the window's lock; `thread` is the calling one. On failure throws, and nothing has
+  // changed.
+  virtual void evaluate(Window& window, const Tensor* tensors, size_t count, Thread& thread) = 0;
   // Copies `bytes` bytes at `data` of the device's memory to the host.
   virtual void read(Device& device, void* to, const void* data, size_t bytes) = 0;
 };

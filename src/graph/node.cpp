@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/node.h"
 
-#include "graph/thread.h"
 #include "graph/variable.h"
 #include "graph/window.h"
+#include "tensor/thread.h"
 
 namespace mt {
 
@@ -61,6 +61,7 @@ void DisposalPause::destroy_waiting() {
       OwnerLock::Hold hold(window->lock, &thread_);
       if (node->window.load(std::memory_order_relaxed)) window->remove(node);
     }
+    if (Storage* value = node->storage.disown()) value->release(thread_);
     node->~Node();
     thread_.nodes.keep(node);
   }

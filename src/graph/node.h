@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "graph/op.h"
-#include "graph/thread.h"
+#include "tensor/thread.h"
 #include "tensor/dtype.h"
 #include "tensor/layout.h"
 #include "tensor/ref.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "graph/node.h"
-#include "graph/thread.h"
+#include "tensor/thread.h"
 
 namespace mt {
 

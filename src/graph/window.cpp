@@ -35,9 +35,12 @@ Window& Window::lease(Thread& thread) {
       window->lock.set_owner(&thread);
       thread.window = window;
       thread.nodes.open();
+      thread.storages.open();
     }
     ~Lease() {
-      current_thread().nodes.close();
+      Thread& thread = current_thread();
+      thread.nodes.close();
+      thread.storages.close();
       Tape::end_all(*window);  // they do not record the next thread
       window->lock.set_owner(nullptr);
       std::lock_guard lock(pool_mutex());

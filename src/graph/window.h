@@ -9,7 +9,7 @@
 
 #include "graph/node.h"
 #include "graph/owner_lock.h"
-#include "graph/thread.h"
+#include "tensor/thread.h"
 
 namespace mt {
 

@@ -43,6 +43,8 @@ class Ref {
     result.object_ = object;
     return result;
   }
+  // Gives up its reference, for the caller to release.
+  T* disown() { return std::exchange(object_, nullptr); }
   T* get() const { return object_; }
   T* operator->() const { return object_; }
   T& operator*() const { return *object_; }

@@ -100,7 +100,13 @@ class SmallVector {
     heap_ = std::exchange(other.heap_, nullptr);
     size_ = std::exchange(other.size_, 0);
     capacity_ = std::exchange(other.capacity_, N);
-    if (!heap_) std::memcpy(inline_, other.inline_, size_ * sizeof(T));
+    if (heap_ || size_ == 0) return;
+    // A size known beforehand makes this a few moves instead of a call.
+    if constexpr (sizeof inline_ <= 64) {
+      std::memcpy(inline_, other.inline_, sizeof inline_);
+    } else {
+      std::memcpy(inline_, other.inline_, size_ * sizeof(T));
+    }
   }
 
   T* heap_ = nullptr;

@@ -8,6 +8,7 @@
 
 #include "tensor/device.h"
 #include "tensor/ref.h"
+#include "tensor/thread.h"
 
 namespace mt {
 
@@ -18,7 +19,7 @@ class Storage {
   static constexpr size_t inline_bytes = 64;
 
   // nullptr when the memory cannot be had.
-  static Ref<Storage> allocate(Device& device, size_t bytes);
+  static Ref<Storage> allocate(Device& device, size_t bytes, Thread& thread = current_thread());
   // Memory that somebody else owns; `done(user)` is called once nothing here uses it any more.
   // Borrowed memory is never written, donated or freed by the library.
   static Ref<Storage> borrow(Device& device, void* data, size_t bytes, void (*done)(void*),
@@ -40,15 +41,17 @@ class Storage {
 
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
-    if (drop_reference(references_)) delete this;
+    if (drop_reference(references_)) destroy(current_thread());
+  }
+  void release(Thread& thread) {
+    if (drop_reference(references_)) destroy(thread);
   }
 
  private:
   Storage(Device& device, void* data, size_t bytes)
       : device_(&device), data_(data ? data : inline_), bytes_(bytes) {}
   ~Storage();
-  static void* operator new(size_t size);
-  static void operator delete(void* memory);
+  void destroy(Thread& thread);
 
   std::atomic<int32_t> references_{1};
   std::atomic<int32_t> pins_{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the graph keeps for each thread, in one place: a shared library looks a thread's variable up
-// by a call, which recording an operator should make once.
+// What the library keeps for each thread, in one place: a shared library looks a thread's variable
+// up by a call, which recording an operator should make once.
 #pragma once
 
 #include "tensor/spare_memory.h"
@@ -8,6 +8,7 @@
 namespace mt {
 
 class Node;
+class Storage;
 class TraceLog;
 class Window;
 
@@ -18,8 +19,10 @@ struct Thread {
   // Nodes that wait to be destroyed, chained, and whether they must: see DisposalPause.
   bool disposal_paused = false;
   Node* dying = nullptr;
-  // Recording must be cheap: memory of dead nodes is kept.
+  // Recording must be cheap: memory of dead nodes, and of small values, is kept. It is opened by
+  // the thread's window.
   SpareMemory<Node, 512> nodes;
+  SpareMemory<Storage, 256> storages;
 };
 
 // Trivially built and destroyed, so that reaching it costs no check.
