@@ -38,7 +38,8 @@ def picture(text):
     """What a block printed, as an SVG that takes the page's colours."""
     if text.lstrip().startswith("digraph"):
         text = text.replace("{", '{ bgcolor="transparent"; node [fontsize=12, margin="0.15,0.06"];'
-                            ' graph [fontname="sans-serif", fontsize=12, labeljust=l];', 1)
+                            ' graph [fontname="sans-serif", fontsize=12];'
+                            " graph [labeljust=l, labelloc=b];", 1)
         text = subprocess.run(["dot", "-Tsvg"], input=text, text=True, check=True,
                               stdout=subprocess.PIPE).stdout
     text = text[text.index("<svg"):].replace('"black"', '"currentColor"')
