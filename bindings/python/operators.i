@@ -245,8 +245,22 @@ static PyGetSetDef tensor_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+static PyObject* method_eval(PyObject* object, PyObject* unused) {
+  (void)unused;
+  mt_tensor* x = ((tensor_object*)object)->handle;
+  Py_BEGIN_ALLOW_THREADS
+  mt_eval(&x, 1);
+  Py_END_ALLOW_THREADS
+  return raise_error() ? NULL : Py_NewRef(object);
+}
+static PyMethodDef tensor_methods[] = {
+    {"eval", method_eval, METH_NOARGS, "Computes this tensor now; returns it."},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyType_Slot tensor_slots[] = {
     {Py_tp_getset, tensor_properties},
+    {Py_tp_methods, tensor_methods},
     {Py_tp_members, tensor_members},
     {Py_tp_dealloc, (void*)tensor_dealloc},
     {Py_tp_richcompare, (void*)slot_compare},

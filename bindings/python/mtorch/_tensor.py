@@ -374,11 +374,6 @@ class Tensor(native.Tensor):
         return native.reshape(self, (*self.shape[:start], -1) if self.size else (
             *self.shape[:start], math.prod(self.shape[start:])))
 
-    def eval(self) -> Tensor:
-        """Computes this tensor now; returns it."""
-        native.eval(self)
-        return self
-
 
 def _rebuild(data: Any, shape: Shape, dtype: DTypeLike, requires_grad: bool) -> Any:
     x = native.tensor_of_bytes(data, shape, as_dtype(dtype))
