@@ -39,8 +39,12 @@ MT_MATH Exponential<V> exponential(V x) {
 
 template <class V>
 MT_MATH V exp(V x) {
-  auto e = exponential<false>(clamp(x, choose<V>(-104, -746), choose<V>(89, 710)));
-  return scale(V(1) + (e.r + e.tail), e.k);
+  // Zeros are chosen, not computed: a result too small for its type takes a processor long, and
+  // masks of -infinity ask for many.
+  auto vanishes = x < choose<V>(-104, -746);
+  V high = choose<V>(89, 710);
+  auto e = exponential<false>(select(vanishes, V(0), select(x > high, high, x)));
+  return select(vanishes, V(0), scale(V(1) + (e.r + e.tail), e.k));
 }
 
 // 2^(x + low), for a low that is small beside x.
