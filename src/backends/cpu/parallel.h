@@ -2,6 +2,8 @@
 // The one place that knows threads.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -45,6 +47,23 @@ template <class F>
 void parallel_for(int64_t count, int64_t grain, F&& body) {
   parallel_workers(count, grain, thread_count(),
                    [&](int, int64_t begin, int64_t end) { body(begin, end); });
+}
+
+// Calls body(item, worker) for every item, on one of at most `threads` workers, numbered from 0.
+// Each takes the next item when it is free, so that a slow core holds up the others for one item at
+// most.
+template <class F>
+void parallel_items(int64_t items, int threads, F&& body) {
+  if (threads <= 1 || items <= 1) {
+    for (int64_t item = 0; item < items; ++item) body(item, 0);
+    return;
+  }
+  std::atomic<int64_t> next{0};
+  parallel_for(std::min<int64_t>(threads, items), 1, [&](int64_t begin, int64_t) {
+    for (int64_t item; (item = next.fetch_add(1, std::memory_order_relaxed)) < items;) {
+      body(item, static_cast<int>(begin));
+    }
+  });
 }
 
 }  // namespace mt::cpu

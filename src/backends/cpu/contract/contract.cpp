@@ -7,7 +7,6 @@
 #include "backends/cpu/contract/contract.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -49,21 +48,10 @@ class Run {
  private:
   int64_t group() const { return schedule_.panels > 1 ? schedule_.group : schedule_.batch; }
 
-  // Calls (this->*work)(item, scratch) for every item; threads take the next one when they are
-  // free, so that a slow core holds up the others for one item at most.
   void share(int64_t items, void (Run::*work)(int64_t item, char* scratch)) {
-    if (schedule_.threads == 1 || items == 1) {
-      for (int64_t item = 0; item < items; ++item) (this->*work)(item, thread_scratch_);
-      return;
-    }
-    std::atomic<int64_t> next{0};
-    parallel_for(std::min<int64_t>(schedule_.threads, items), 1, [&](int64_t begin, int64_t) {
-      char* scratch = thread_scratch_ + static_cast<size_t>(begin) * schedule_.thread_scratch;
-      for (;;) {
-        int64_t item = next.fetch_add(1, std::memory_order_relaxed);
-        if (item >= items) return;
-        (this->*work)(item, scratch);
-      }
+    parallel_items(items, schedule_.threads, [&](int64_t item, int worker) {
+      char* scratch = thread_scratch_ + static_cast<size_t>(worker) * schedule_.thread_scratch;
+      (this->*work)(item, scratch);
     });
   }
 
