@@ -15,20 +15,20 @@ struct Entry {
 
 // One line for each operator with a fast kernel.
 constexpr Entry entries[] = {
-    {"add_along_axis", add_along_axis_kernel},
-    {"argmax", argmax_kernel},
-    {"argmin", argmin_kernel},
-    {"argsort", argsort_kernel},
-    {"concat", concat_kernel},
-    {"cumulative_sum", cumulative_sum_kernel},
-    {"embed", embed_kernel},
-    {"fold", fold_kernel},
-    {"gather", gather_kernel},
-    {"last_writer", last_writer_kernel},
-    {"nonzero", nonzero_kernel},
-    {"overlay", overlay_kernel},
-    {"scatter", scatter_kernel},
-    {"take_along_axis", take_along_axis_kernel},
+    {"add_along_axis", {add_along_axis_kernel}},
+    {"argmax", {argmax_kernel}},
+    {"argmin", {argmin_kernel}},
+    {"argsort", {argsort_kernel}},
+    {"concat", {concat_kernel}},
+    {"cumulative_sum", {cumulative_sum_kernel}},
+    {"embed", {embed_kernel}},
+    {"fold", {fold_kernel}},
+    {"gather", {gather_kernel}},
+    {"last_writer", {last_writer_kernel}},
+    {"nonzero", {nonzero_kernel}},
+    {"overlay", {overlay_kernel}},
+    {"scatter", {scatter_kernel}},
+    {"take_along_axis", {take_along_axis_kernel}},
 };
 
 }  // namespace
@@ -37,7 +37,7 @@ CallKernel find_call_kernel(const Op& op) {
   for (const Entry& entry : entries) {
     if (std::strcmp(entry.name, op.name) == 0) return entry.kernel;
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace mt::cpu

@@ -7,9 +7,14 @@
 
 namespace mt::cpu {
 
-using CallKernel = void (*)(const NaiveCall& call);
+// One of two functions, or neither.
+struct CallKernel {
+  void (*run)(const NaiveCall& call) = nullptr;
+  // The same with working memory, of scratch(group, threads) bytes, aligned to 64.
+  void (*run_within)(const NaiveCall& call, void* scratch, int threads) = nullptr;
+  int64_t (*scratch)(const Group& group, int threads) = nullptr;
+};
 
-// The operator's kernel, or nullptr.
 CallKernel find_call_kernel(const Op& op);
 
 }  // namespace mt::cpu

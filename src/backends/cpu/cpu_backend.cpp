@@ -61,7 +61,8 @@ char* element(void* const* buffers, const mt::Operand& operand) {
 struct PreparedGroup {
   PreparedProgram program;
   PreparedReduction reduction;
-  CallKernel call = nullptr;
+  CallKernel call;
+  int threads = 1;  // of a call, for which there is scratch
   std::unique_ptr<const PreparedContraction> contraction;
 };
 struct PreparedPlan {
@@ -96,10 +97,17 @@ void run_contraction(const Group& group, const PreparedGroup& prepared, void* co
   prepared.contraction->run(a, b, out, scratch, &epilogue);
 }
 
-void run_call(const Group& group, CallKernel kernel, void* const* buffers,
-              const Immediates* immediates, void* scratch) {
+int64_t arguments_end(const Group& group) { return (argument_bytes(group) + 63) / 64 * 64; }
+
+void run_call(const Group& group, const PreparedGroup& prepared, void* const* buffers,
+              const Immediates* immediates, char* scratch) {
   NaiveCall call = call_of(group, buffers, immediates, scratch);
-  kernel ? kernel(call) : naive_value(call);
+  const CallKernel& kernel = prepared.call;
+  if (kernel.run_within) {
+    kernel.run_within(call, scratch + arguments_end(group), prepared.threads);
+  } else {
+    kernel.run ? kernel.run(call) : naive_value(call);
+  }
 }
 
 class CpuBackend final : public Backend {
@@ -130,7 +138,9 @@ class CpuBackend final : public Backend {
         scratch = scratch_bytes(ready.reduction);
       } else if (group.kind == GroupKind::call) {
         ready.call = find_call_kernel(*group.op);
-        scratch = argument_bytes(group);
+        ready.threads = thread_count();
+        scratch = arguments_end(group);
+        if (ready.call.scratch) scratch += ready.call.scratch(group, ready.threads);
       }
       plan->scratch_bytes = std::max(plan->scratch_bytes, scratch);
       plan->prepared_bytes += static_cast<int64_t>(sizeof ready + bytes_beside(ready.program) +
@@ -156,7 +166,7 @@ class CpuBackend final : public Backend {
           run_reduction(group, ready.reduction, buffers, immediates, memory);
           break;
         case GroupKind::call:
-          run_call(group, ready.call, buffers, immediates, memory);
+          run_call(group, ready, buffers, immediates, memory);
           break;
         default:
           run_program(ready.program, group.segments, buffers, immediates, memory);
