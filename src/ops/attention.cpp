@@ -1,51 +1,284 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scaled dot-product attention (Vaswani et al., 2017), composed of two contractions and a softmax.
+// Scaled dot-product attention (Vaswani et al., 2017). On a host it is an operator of its own,
+// whose kernel takes the keys in panels and never holds the weights (Milakov and Gimelshein, 2018,
+// arXiv 1805.02867; Rabe and Staats, 2021, arXiv 2112.05682), and so is its gradient, which makes
+// them again (Dao and others, 2022, arXiv 2205.14135): memory grows with the length, not with its
+// square. What these leave out, dropout and masks that are learnt, is composed of contractions and
+// a softmax, and so are gradients of the gradient.
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
+#include "ops/naive.h"
 #include "ops/ops.h"
 #include "ops/random.h"
 #include "tensor/error.h"
 
 namespace mt {
+namespace {
 
-Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
-                 const Attention& how) {
-  const char* name = "scaled_dot_product_attention";
-  if (query.rank() < 2 || key.rank() < 2 || value.rank() < 2 ||
-      query.shape().back() != key.shape().back() ||
-      key.shape()[key.rank() - 2] != value.shape()[value.rank() - 2]) {
-    fail(Code::shape, "%s: query %s, key %s, value %s: must be [..., n, d], [..., m, d], [..., m, e]",
-         name, to_string(query.shape()).c_str(), to_string(key.shape()).c_str(),
-         to_string(value.shape()).c_str());
-  }
-  if (!is_floating(promote(promote(query.dtype(), key.dtype(), name), value.dtype(), name))) {
-    fail(Code::dtype, "%s: needs floats", name);
-  }
-  Device& device = query.device();
-  double scale = how.scale != 0 ? how.scale
-                                : 1 / std::sqrt(static_cast<double>(query.shape().back()));
+constexpr char name[] = "scaled_dot_product_attention";
+constexpr double hidden = -std::numeric_limits<double>::infinity();
+
+// softmax(query key^T scale + mask), formed.
+Tensor weights_of(const Tensor& query, const Tensor& key, const Tensor& mask, bool causal,
+                  double scale) {
   Tensor scores = matmul(query, transpose(key)) * scale;
-  Tensor hidden = number(-std::numeric_limits<double>::infinity(), device);
   const Shape shape = scores.shape();
-  if (mask && broadcast(shape, mask.shape(), name) != shape) {
-    fail(Code::shape, "%s: mask %s does not broadcast to the scores %s", name,
-         to_string(mask.shape()).c_str(), to_string(shape).c_str());
-  }
   if (mask && mask.dtype() == Dtype::boolean) {
-    scores = where(expand(mask, shape), scores, hidden);
+    scores = where(expand(mask, shape), scores, number(hidden, query.device()));
   } else if (mask) {
     scores = scores + cast(mask, scores.dtype());
   }
-  if (how.causal) {
+  if (causal) {
     // Compared at the scores' full shape, so that it is part of the softmax's loop.
     int64_t n = shape[shape.rank() - 2], m = shape.back();
-    Tensor row = expand(iota({n, 1}, Dtype::int32, device), shape);
-    Tensor column = expand(iota({m}, Dtype::int32, device), shape);
-    scores = where(less_equal(column, row), scores, hidden);
+    Tensor row = expand(iota({n, 1}, Dtype::int32, query.device()), shape);
+    Tensor column = expand(iota({m}, Dtype::int32, query.device()), shape);
+    scores = where(less_equal(column, row), scores, number(hidden, query.device()));
   }
-  Tensor weights = dropout(softmax(scores, -1), how.dropout, how.training);
-  return matmul(weights, value);
+  return softmax(scores, -1);
+}
+
+// ------------------------------------------------------------------------------- The naive values
+
+// The operands of either call, inputs 0 to 2; the mask, if there is one, is the last.
+struct Naive {
+  const NaiveArray &query, &key, &value;
+  const NaiveArray* mask;
+  int64_t n, m, d, e, batch;
+  double scale;
+  bool causal;
+
+  Naive(const NaiveCall& call, size_t inputs)
+      : query(call.inputs[0]),
+        key(call.inputs[1]),
+        value(call.inputs[2]),
+        mask(call.inputs.size() > inputs ? &call.inputs[inputs] : nullptr),
+        d(query.layout.shape.back()),
+        e(value.layout.shape.back()),
+        scale(__builtin_bit_cast(double, call.immediates.value[0])),
+        causal(call.attributes[0] != 0) {
+    n = query.layout.shape[query.layout.shape.rank() - 2];
+    m = key.layout.shape[key.layout.shape.rank() - 2];
+    batch = query.size() / (n * d);
+  }
+
+  // Row b * n + i of the weights, before they are divided by their sum, which is returned with what
+  // was taken off the scores.
+  struct Row {
+    std::vector<double> weights;
+    double shift, sum;
+  };
+  Row row(int64_t b, int64_t i) const {
+    Row row{std::vector<double>(static_cast<size_t>(m)), hidden, 0};
+    for (int64_t j = 0; j < m; ++j) {
+      double score = 0;
+      for (int64_t c = 0; c < d; ++c) {
+        score += query.number((b * n + i) * d + c) * key.number((b * m + j) * d + c);
+      }
+      score *= scale;
+      int64_t at = (b * n + i) * m + j;
+      if (mask && mask->dtype != Dtype::boolean) score += mask->number(at);
+      if ((mask && mask->dtype == Dtype::boolean && !mask->integer(at)) || (causal && j > i)) {
+        score = hidden;
+      }
+      row.weights[static_cast<size_t>(j)] = score;
+      row.shift = std::max(row.shift, score);
+    }
+    if (row.shift == hidden) row.shift = 0;  // all is hidden: 0 / 0
+    for (double& weight : row.weights) row.sum += weight = std::exp(weight - row.shift);
+    return row;
+  }
+};
+
+// The result, [batch, n, e], then each row's shift and then each row's sum. inputs: query, key,
+// value and perhaps a mask; attributes: causal; immediate: scale
+void attention_value(const NaiveCall& call) {
+  Naive of(call, 3);
+  const int64_t rows = of.batch * of.n;
+  for (int64_t r = 0; r < rows; ++r) {
+    Naive::Row row = of.row(r / of.n, r % of.n);
+    for (int64_t c = 0; c < of.e; ++c) {
+      double sum = 0;
+      for (int64_t j = 0; j < of.m; ++j) {
+        sum +=
+            row.weights[static_cast<size_t>(j)] * of.value.number((r / of.n * of.m + j) * of.e + c);
+      }
+      call.output.set_number(r * of.e + c, sum / row.sum);
+    }
+    call.output.set_number(rows * of.e + r, row.shift);
+    call.output.set_number(rows * (of.e + 1) + r, row.sum);
+  }
+}
+
+// The gradients of query, key and value, one after the other. inputs: those, what arrives at the
+// result, all that attention_value gave, and perhaps a mask
+void attention_gradient_value(const NaiveCall& call) {
+  Naive of(call, 5);
+  const NaiveArray& dy = call.inputs[3];
+  const int64_t n = of.n, m = of.m, d = of.d, e = of.e;
+  const int64_t queries = of.batch * n * d, keys = of.batch * m * d;
+  std::vector<double> sums(static_cast<size_t>(call.output.size()), 0.0);
+  double *dq = sums.data(), *dk = dq + queries, *dv = dk + keys;
+  std::vector<double> slopes(static_cast<size_t>(m));
+  for (int64_t r = 0; r < of.batch * n; ++r) {
+    const int64_t first = r / n * m;
+    Naive::Row row = of.row(r / n, r % n);
+    double mean = 0;
+    for (int64_t j = 0; j < m; ++j) {
+      double& weight = row.weights[static_cast<size_t>(j)];
+      weight /= row.sum;
+      double slope = 0;
+      for (int64_t c = 0; c < e; ++c) {
+        slope += dy.number(r * e + c) * of.value.number((first + j) * e + c);
+        dv[(first + j) * e + c] += weight * dy.number(r * e + c);
+      }
+      slopes[static_cast<size_t>(j)] = slope;
+      mean += weight * slope;
+    }
+    for (int64_t j = 0; j < m; ++j) {
+      double slope =
+          row.weights[static_cast<size_t>(j)] * (slopes[static_cast<size_t>(j)] - mean) * of.scale;
+      for (int64_t c = 0; c < d; ++c) {
+        dq[r * d + c] += slope * of.key.number((first + j) * d + c);
+        dk[(first + j) * d + c] += slope * of.query.number(r * d + c);
+      }
+    }
+  }
+  for (int64_t i = 0; i < call.output.size(); ++i) {
+    call.output.set_number(i, sums[static_cast<size_t>(i)]);
+  }
+}
+
+// ---------------------------------------------------------------------------------- The gradients
+
+// Elements of a vector from `first` on, as a tensor of `shape`.
+Tensor part(const Tensor& all, int64_t first, const Shape& shape) {
+  return reshape(slice(all, 0, first, element_count(shape), 1), shape);
+}
+
+Shape result_shape(const Tensor& query, const Tensor& value) {
+  Shape shape = query.shape();
+  shape[shape.rank() - 1] = value.shape().back();
+  return shape;
+}
+
+// The gradient's own gradient, written with the weights p as a whole. With dp = dy value^T and
+// ds = p (dp - sum(p dp)), the gradient is ds key, ds^T query and p^T dy.
+void attention_gradient_gradient(const Node& node, const Tensor& arrived, Tensor* gradients) {
+  const Tensor &q = node.inputs[0], &k = node.inputs[1], &v = node.inputs[2], &dy = node.inputs[3];
+  const double scale = __builtin_bit_cast(double, node.immediates.value[0]);
+  Tensor mask = node.inputs.size() > 5 ? node.inputs[5] : Tensor();
+  Tensor at_dq = part(arrived, 0, q.shape()), at_dk = part(arrived, q.size(), k.shape());
+  Tensor at_dv = part(arrived, q.size() + k.size(), v.shape());
+
+  Tensor p = weights_of(q, k, mask, node.attributes[0] != 0, scale);
+  auto over_keys = [](const Tensor& x) { return sum(x, {-1}, true); };
+  auto through_softmax = [&](const Tensor& x) { return p * (x - over_keys(p * x)); };
+  Tensor dp = matmul(dy, transpose(v)), ds = through_softmax(dp);
+  Tensor at_ds = (matmul(at_dq, transpose(k)) + matmul(q, transpose(at_dk))) * scale;
+  Tensor at_dp = through_softmax(at_ds);
+  Tensor at_p =
+      matmul(dy, transpose(at_dv)) + at_ds * (dp - over_keys(p * dp)) - over_keys(at_ds * p) * dp;
+  Tensor at_scores = through_softmax(at_p);
+  gradients[0] = (matmul(ds, at_dk) + matmul(at_scores, k)) * scale;
+  gradients[1] = (matmul(transpose(ds), at_dq) + matmul(transpose(at_scores), q)) * scale;
+  gradients[2] = matmul(transpose(at_dp), dy);
+  gradients[3] = matmul(p, at_dv) + matmul(at_dp, v);
+}
+const Op attention_gradient_op{"attention_gradient", OpKind::call, 0, attention_gradient_value,
+                               attention_gradient_gradient};
+
+void attention_gradient(const Node& node, const Tensor& arrived, Tensor* gradients) {
+  const Tensor &q = node.inputs[0], &k = node.inputs[1], &v = node.inputs[2];
+  Tensor dy = part(arrived, 0, result_shape(q, v));
+  Inputs inputs{q, k, v, dy, Tensor(const_cast<Node*>(&node))};
+  if (node.inputs.size() > 3) inputs.push_back(node.inputs[3]);
+  Tensor all = record(attention_gradient_op, node.dtype, {q.size() + k.size() + v.size()},
+                      std::move(inputs), node.attributes, node.immediates);
+  gradients[0] = part(all, 0, q.shape());
+  gradients[1] = part(all, q.size(), k.shape());
+  gradients[2] = part(all, q.size() + k.size(), v.shape());
+}
+const Op attention_op{"attention", OpKind::call, 0, attention_value, attention_gradient};
+
+// -------------------------------------------------------------------------------------- Recording
+
+Shape leading(const Tensor& x) { return Shape(x.shape().data(), x.rank() - 2); }
+
+// `lead` and x's last two sizes.
+Tensor with_lead(const Tensor& x, Shape lead, Dtype dtype) {
+  for (int i = 2; i > 0; --i) lead.push_back(x.shape()[x.rank() - i]);
+  check_shape(lead, size_of(dtype), name);
+  return expand(cast(x, dtype), lead);
+}
+
+// Whether the weights are never formed. Those of few queries take no more memory than keys do, and
+// a contraction along the keys is faster.
+bool runs_whole(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+                const Attention& how, Dtype dtype) {
+  bool drops = how.dropout != 0 && (how.training || !(how.dropout > 0 && how.dropout <= 1));
+  bool learns_mask = mask && mask.requires_gradient();
+  int64_t n = query.shape()[query.rank() - 2], m = key.shape()[key.rank() - 2];
+  bool few = n <= 8 && m > 64 && !is_half(dtype);
+  return !drops && !learns_mask && !few && query.size() && key.size() && value.size() &&
+         query.device().host_memory;  // other devices have no kernel for it
+}
+
+Tensor record_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                        const Tensor& mask, bool causal, double scale, Dtype dtype) {
+  Shape lead = broadcast(broadcast(leading(query), leading(key), name), leading(value), name);
+  Dtype sum = accumulator_of(dtype);
+  Tensor q = with_lead(query, lead, sum), k = with_lead(key, lead, sum);
+  Tensor v = with_lead(value, lead, sum);
+  Inputs inputs{q, k, v};
+  if (mask) {
+    bool boolean = mask.dtype() == Dtype::boolean;
+    Shape scores = lead;
+    scores.push_back(q.shape()[q.rank() - 2]);
+    scores.push_back(k.shape()[k.rank() - 2]);
+    inputs.push_back(expand(boolean ? mask : cast(mask, sum), scores));
+  }
+  Shape shape = result_shape(q, v);
+  check_shape(shape, size_of(sum), name);
+  int64_t size = element_count(shape), rows = size / shape.back();
+  Immediates immediates;
+  immediates.value[0] = __builtin_bit_cast(uint64_t, scale);
+  Tensor all = record(attention_op, sum, {size + 2 * rows}, std::move(inputs), {int64_t{causal}},
+                      immediates);
+  return cast(part(all, 0, shape), dtype);
+}
+
+}  // namespace
+
+Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+                 const Attention& how) {
+  if (query.rank() < 2 || key.rank() < 2 || value.rank() < 2 ||
+      query.shape().back() != key.shape().back() ||
+      key.shape()[key.rank() - 2] != value.shape()[value.rank() - 2]) {
+    fail(Code::shape,
+         "%s: query %s, key %s, value %s: must be [..., n, d], [..., m, d], [..., m, e]", name,
+         to_string(query.shape()).c_str(), to_string(key.shape()).c_str(),
+         to_string(value.shape()).c_str());
+  }
+  Dtype dtype = promote(promote(query.dtype(), key.dtype(), name), value.dtype(), name);
+  if (!is_floating(dtype)) fail(Code::dtype, "%s: needs floats", name);
+  Shape scores = broadcast(leading(query), leading(key), name);
+  scores.push_back(query.shape()[query.rank() - 2]);
+  scores.push_back(key.shape()[key.rank() - 2]);
+  if (mask && broadcast(scores, mask.shape(), name) != scores) {
+    fail(Code::shape, "%s: mask %s does not broadcast to the scores %s", name,
+         to_string(mask.shape()).c_str(), to_string(scores).c_str());
+  }
+  double scale =
+      how.scale != 0 ? how.scale : 1 / std::sqrt(static_cast<double>(query.shape().back()));
+  if (runs_whole(query, key, value, mask, how, dtype)) {
+    return record_attention(query, key, value, mask, how.causal, scale, dtype);
+  }
+  Tensor weights = weights_of(query, key, mask, how.causal, scale);
+  return matmul(dropout(weights, how.dropout, how.training), value);
 }
 
 }  // namespace mt

@@ -38,4 +38,10 @@ inline ContractionOrder contraction_order(int64_t m, int64_t n, int64_t k, Dtype
   return {lanes, panel};
 }
 
+// Attention takes a query's keys in panels of so many. Within one, a weight is exp(score - the
+// largest score so far), and their sum and the sums of weighted values are chains over the keys that
+// go on from what the panels before gave, multiplied by exp(largest before - largest now). A score is
+// a chain over the components, and so are the sums of the gradient, over queries and over keys.
+constexpr int64_t attention_panel = 128;
+
 }  // namespace mt

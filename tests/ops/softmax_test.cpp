@@ -55,38 +55,5 @@ TEST(Softmax, NamesFaults) {
             "softmax: needs floats, got int32");
 }
 
-TEST(Attention, EqualsItsFormula) {
-  Tensor q = noise({2, 3, 4}, 1), k = noise({2, 5, 4}, 2), v = noise({2, 5, 2}, 3);
-  Tensor expected = matmul(softmax(matmul(q, transpose(k)) * 0.5, -1), v);
-  expect_near(attention(q, k, v, nullptr, {}), read(expected));
-  // The first query of a causal call sees the first key alone.
-  Attention causal{true};
-  std::vector<double> y = read(attention(q, k, v, nullptr, causal)), values = read(v);
-  EXPECT_DOUBLE_EQ(y[0], values[0]);
-  EXPECT_DOUBLE_EQ(y[1], values[1]);
-  Tensor visible = make({3, 5}, {1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0}, Dtype::boolean);
-  expect_near(attention(q, k, v, visible, {}), y);
-  Tensor added = where(visible, number(0, cpu()), number(-inf, cpu()));
-  expect_near(attention(q, k, v, added, {}), y);
-}
-
-TEST(Attention, GradientsAndDevices) {
-  for (bool causal : {false, true}) {
-    Function f = [&](const std::vector<Tensor>& t) {
-      return attention(t[0], t[1], t[2], nullptr, {causal});
-    };
-    check_gradients(f, {noise({3, 2}, 1), noise({3, 2}, 2), noise({3, 2}, 3)}, 2);
-    check_devices(f, {{2, 2, 9, 4}, {2, 2, 9, 4}, {2, 2, 9, 3}});
-  }
-  EXPECT_EQ(message_of([] { attention(noise({3, 2}, 1), noise({3, 4}, 1), noise({3, 2}, 1), nullptr, {}); }),
-            "scaled_dot_product_attention: query [3,2], key [3,4], value [3,2]: must be [..., n, d], "
-            "[..., m, d], [..., m, e]");
-}
-
-TEST(Attention, IsThreePasses) {
-  Tensor q = noise({2, 4, 64, 32}, 1, Dtype::float32);
-  EXPECT_LE(group_count(attention(q, q, q, nullptr, {true})), 2);
-}
-
 }  // namespace
 }  // namespace mt::test

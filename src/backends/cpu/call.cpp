@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "backends/cpu/attention/attention.h"
 #include "backends/cpu/index/kernels.h"
 
 namespace mt::cpu {
@@ -19,6 +20,8 @@ constexpr Entry entries[] = {
     {"argmax", {argmax_kernel}},
     {"argmin", {argmin_kernel}},
     {"argsort", {argsort_kernel}},
+    {"attention", {nullptr, attention_kernel, attention_scratch}},
+    {"attention_gradient", {nullptr, attention_gradient_kernel, attention_gradient_scratch}},
     {"concat", {concat_kernel}},
     {"cumulative_sum", {cumulative_sum_kernel}},
     {"embed", {embed_kernel}},

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gradient of attention by making its weights again, as FlashAttention-2 does (Dao, 2023, arXiv
+// 2307.08691). Every sum is one chain, over keys for a query and over queries for a key, in
+// ascending order, whoever computes it. So either one walk over all pairs of blocks finds all three
+// gradients of a batch entry, or, where there are too few entries to occupy the threads, one walk
+// finds the queries' gradient and another, shared out over keys, those of keys and values.
+#include "backends/cpu/attention/attention.h"
+
+#include "backends/cpu/elementwise/tables.h"
+#include "backends/cpu/parallel.h"
+
+#ifndef MT_ATTENTION_GRADIENT_CALL
+#define MT_ATTENTION_GRADIENT_CALL
+#include "backends/cpu/attention/block.h"
+
+namespace mt::cpu {
+
+struct GradientCall : AttentionCall {
+  Matrices arrived;    // at the result, [batch, n, e]
+  const void* before;  // what attention gave: the result, and each row's shift and total
+  void* gradients;     // of query, key and value
+  explicit GradientCall(const NaiveCall& call)
+      : AttentionCall(call, 5),
+        arrived(matrices(call.inputs[3])),
+        before(static_cast<const char*>(call.inputs[4].data) +
+               call.inputs[4].layout.offset * static_cast<int64_t>(size_of(call.output.dtype))),
+        gradients(call.output.data) {}
+};
+
+struct Wanted {
+  bool queries, keys;
+};
+
+}  // namespace mt::cpu
+#endif
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/attention/attention_gradient.cpp"
+#include "backends/cpu/elementwise/targets.h"
+
+#include "hwy/foreach_target.h"
+
+#include "backends/cpu/attention/block-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu::HWY_NAMESPACE {
+
+template <class T>
+class BlockGradient {
+ public:
+  BlockGradient(const GradientCall& call, const AttentionBlock& block, Wanted wanted, T* scratch)
+      : call_(call),
+        block_(block),
+        wanted_(wanted),
+        scores_(call, block, scratch),
+        width_(scores_.width()),
+        weights_(scratch + scores_scratch(call.sizes)),
+        slopes_(weights_ + attention_panel * block_queries),
+        arrived_(slopes_ + attention_panel * block_queries),
+        query_sums_(arrived_ + call.sizes.e * block_queries),
+        query_rows_(query_sums_ + call.sizes.d * block_queries),
+        arrived_rows_(query_rows_ + rows_scratch(call.sizes.d)) {}
+
+  // As many numbers as the rows of a block take, in panels.
+  static constexpr int64_t rows_scratch(int64_t columns) {
+    return (columns + most_width - 1) / most_width * most_width * block_queries;
+  }
+
+  void run() {
+    const auto& [batch, n, m, d, e] = call_.sizes;
+    const Matrices &k = call_.key, &v = call_.value;
+    const T* const keys = k.at<T>(block_.entry);
+    const T* const values = v.at<T>(block_.entry);
+    T* const dq = static_cast<T*>(call_.gradients) + (block_.entry * n + block_.first) * d;
+    T* const dk = static_cast<T*>(call_.gradients) + (batch * n + block_.entry * m) * d;
+    T* const dv = static_cast<T*>(call_.gradients) + batch * (n + m) * d + block_.entry * m * e;
+    prepare();
+    for (int64_t key = block_.key_begin; key < block_.key_end; key += attention_panel) {
+      const int64_t count = std::min(attention_panel, block_.key_end - key);
+      scores_.take(key, count, weights_);
+      multiply<T>({values + key * v.row, v.row, v.column}, arrived_, width_, e, slopes_, width_,
+                  count, width_, true);
+      for (int64_t lane = 0; lane < width_; lane += lanes) weigh(lane, count);
+      if (wanted_.queries) {
+        multiply<T>({keys + key * k.row, k.column, k.row}, slopes_, width_, count, query_sums_,
+                    width_, d, width_, key == block_.key_begin);
+      }
+      if (wanted_.keys) {
+        add_rows(slopes_, count, query_rows_, d, dk + key * d);
+        add_rows(weights_, count, arrived_rows_, e, dv + key * e);
+      }
+    }
+    if (!wanted_.queries) return;
+    multiply_by(static_cast<T>(call_.scale), query_sums_, d * width_);
+    store_rows(query_sums_, width_, block_.count, d, dq, weights_);
+  }
+
+ private:
+  static constexpr int64_t lanes = lanes_of<T>;
+
+  // Packs what arrived, divided by the rows' totals so that weights need not be, and sums up its
+  // products with the result: what the softmax takes off the slope of each score.
+  void prepare() {
+    const Matrices& dy = call_.arrived;
+    const auto& [batch, n, m, d, e] = call_.sizes;
+    const int64_t row = block_.entry * n + block_.first, rows = batch * n;
+    const T* const result = static_cast<const T*>(call_.before);
+    std::fill_n(shift_, width_, T(0));
+    std::fill_n(share_, width_, T(0));
+    std::fill_n(mean_, width_, T(0));
+    std::copy_n(result + rows * e + row, block_.count, shift_);
+    for (int64_t i = 0; i < block_.count; ++i) share_[i] = T(1) / result[rows * (e + 1) + row + i];
+
+    const T* const from = dy.at<T>(block_.entry) + block_.first * dy.row;
+    pack_transposed(from, dy.row, dy.column, block_.count, e, width_, arrived_);
+    multiply_columns(share_, arrived_, e, width_);
+    for (int64_t begin = 0; begin < e; begin += most_width) {
+      const int64_t count = std::min(most_width, e - begin);
+      pack_transposed(result + row * e + begin, e, int64_t{1}, block_.count, count, width_,
+                      slopes_);
+      for (int64_t at = 0; at < count * width_; at += lanes) {
+        T* const mean = mean_ + at % width_;
+        store(fma(load(arrived_ + begin * width_ + at), load(slopes_ + at), load(mean)), mean);
+      }
+    }
+    if (!wanted_.keys) return;
+    const Matrices& q = call_.query;
+    pack_rows(q.at<T>(block_.entry) + block_.first * q.row, q, d, query_rows_);
+    multiply_by(static_cast<T>(call_.scale), query_rows_, rows_scratch(d));
+    pack_rows(from, dy, e, arrived_rows_);
+    for (int64_t begin = 0; begin < e; begin += most_width) {
+      const int64_t width = panel_width(e - begin);
+      for (int64_t i = 0; i < block_.count; ++i) {
+        multiply_by(share_[i], arrived_rows_ + begin * block_queries + i * width, width);
+      }
+    }
+  }
+
+  static int64_t panel_width(int64_t left) {
+    return (std::min(left, most_width) + lanes - 1) / lanes * lanes;
+  }
+
+  // The block's rows as a right operand: panels of [queries][up to 64 columns].
+  void pack_rows(const T* from, const Matrices& of, int64_t columns, T* out) {
+    for (int64_t begin = 0; begin < columns; begin += most_width) {
+      pack_transposed(from + begin * of.column, of.column, of.row,
+                      std::min(most_width, columns - begin), block_.count,
+                      panel_width(columns - begin), out + begin * block_queries);
+    }
+  }
+
+  // Makes weights of scores, and the slopes of scores of those of the weights.
+  void weigh(int64_t lane, int64_t count) {
+    const Vector<T> shift = load(shift_ + lane), mean = load(mean_ + lane);
+    for (int64_t at = lane; at < count * width_; at += width_) {
+      const Vector<T> weight = exp(load(weights_ + at) - shift);
+      store(weight, weights_ + at);
+      store(weight * (load(slopes_ + at) - mean), slopes_ + at);
+    }
+  }
+
+  // to[key][column] += sum over queries of x[key][query] * rows[query][column]
+  void add_rows(const T* x, int64_t count, const T* rows, int64_t columns, T* to) {
+    for (int64_t begin = 0; begin < columns; begin += most_width) {
+      const int64_t left = columns - begin;
+      multiply<T>({x, width_, 1}, rows + begin * block_queries, panel_width(left), block_.count,
+                  to + begin, columns, count, std::min(left, most_width), false);
+    }
+  }
+
+  const GradientCall& call_;
+  const AttentionBlock& block_;
+  const Wanted wanted_;
+  const BlockScores<T> scores_;
+  const int64_t width_;
+  T *const weights_,
+      *const slopes_;  // [keys][width], the slopes of the loss in them, then in scores
+  T *const arrived_, *const query_sums_;       // [e][width], [d][width]
+  T *const query_rows_, *const arrived_rows_;  // panels
+  T shift_[block_queries], share_[block_queries], mean_[block_queries];
+};
+
+void run_gradient_float(const GradientCall& call, const AttentionBlock& block, Wanted wanted,
+                        void* scratch) {
+  BlockGradient<float>(call, block, wanted, static_cast<float*>(scratch)).run();
+}
+void run_gradient_double(const GradientCall& call, const AttentionBlock& block, Wanted wanted,
+                         void* scratch) {
+  BlockGradient<double>(call, block, wanted, static_cast<double*>(scratch)).run();
+}
+
+}  // namespace mt::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mt::cpu {
+namespace {
+
+HWY_EXPORT(run_gradient_float);
+HWY_EXPORT(run_gradient_double);
+
+int64_t worker_scratch(const AttentionSizes& sizes, Dtype dtype) {
+  const int64_t panels = (sizes.d + 63) / 64 + (sizes.e + 63) / 64;
+  int64_t numbers = scores_scratch(sizes) +
+                    (2 * attention_panel + sizes.d + sizes.e + panels * 64) * block_queries;
+  return numbers * static_cast<int64_t>(size_of(dtype));
+}
+
+class GradientRun {
+ public:
+  GradientRun(const NaiveCall& naive, void* scratch, int threads)
+      : call_(naive),
+        dtype_(naive.output.dtype),
+        scratch_(static_cast<char*>(scratch)),
+        own_(worker_scratch(call_.sizes, dtype_)),
+        threads_(call_.sizes.threads(threads)) {}
+
+  // A pair of blocks costs five products where all gradients are found at once, three for the
+  // queries' alone and four for the others.
+  void run() {
+    const AttentionSizes& sizes = call_.sizes;
+    const int64_t rounds = (sizes.batch + threads_ - 1) / threads_;
+    if (rounds * threads_ * 5 <= sizes.batch * 7) {
+      parallel_items(sizes.batch, threads_, [&](int64_t entry, int worker) {
+        find_for_keys(entry, 0, sizes.m, {true, true}, worker);
+      });
+      return;
+    }
+    const int64_t blocks = sizes.blocks();
+    parallel_items(sizes.batch * blocks, threads_, [&](int64_t item, int worker) {
+      // The last queries see the most keys where they see only those before them.
+      run_block(block_of(call_, item / blocks, blocks - 1 - item % blocks), {true, false}, worker);
+    });
+    // Not too few, as each share of the keys packs all queries again.
+    const int64_t even = sizes.batch * sizes.m / (4 * threads_ * attention_panel);
+    const int64_t share = std::clamp<int64_t>(even, 1, 4) * attention_panel;
+    const int64_t shares = (sizes.m + share - 1) / share;
+    parallel_items(sizes.batch * shares, threads_, [&](int64_t item, int worker) {
+      const int64_t key = item % shares * share;
+      find_for_keys(item / shares, key, std::min(key + share, sizes.m), {false, true}, worker);
+    });
+  }
+
+ private:
+  void run_block(const AttentionBlock& block, Wanted wanted, int worker) {
+    void* const scratch = scratch_ + worker * own_;
+    dtype_ == Dtype::float64
+        ? HWY_DYNAMIC_DISPATCH(run_gradient_double)(call_, block, wanted, scratch)
+        : HWY_DYNAMIC_DISPATCH(run_gradient_float)(call_, block, wanted, scratch);
+  }
+
+  void clear(int64_t first, int64_t count) {
+    const int64_t size = static_cast<int64_t>(size_of(dtype_));
+    std::memset(static_cast<char*>(call_.gradients) + first * size, 0,
+                static_cast<size_t>(count * size));
+  }
+
+  // What all queries add to keys [begin, end).
+  void find_for_keys(int64_t entry, int64_t begin, int64_t end, Wanted wanted, int worker) {
+    const auto& [batch, n, m, d, e] = call_.sizes;
+    clear((batch * n + entry * m + begin) * d, (end - begin) * d);
+    clear(batch * (n + m) * d + (entry * m + begin) * e, (end - begin) * e);
+    for (int64_t i = 0; i < call_.sizes.blocks(); ++i) {
+      AttentionBlock block = block_of(call_, entry, i);
+      block.key_begin = begin;
+      block.key_end = std::min(end, block.key_end);
+      if (block.key_begin < block.key_end) run_block(block, wanted, worker);
+    }
+  }
+
+  const GradientCall call_;
+  const Dtype dtype_;
+  char* const scratch_;
+  const int64_t own_;
+  const int threads_;
+};
+
+}  // namespace
+
+int64_t attention_gradient_scratch(const Group& group, int threads) {
+  AttentionSizes sizes(group.inputs[0].layout.shape, group.inputs[1].layout.shape,
+                       group.inputs[2].layout.shape);
+  return threads * worker_scratch(sizes, group.output.dtype);
+}
+
+void attention_gradient_kernel(const NaiveCall& call, void* scratch, int threads) {
+  choose_instruction_set();
+  GradientRun(call, scratch, threads).run();
+}
+
+}  // namespace mt::cpu
+#endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What attention and its gradient work on: some queries of one batch entry against some keys.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/contract/operand.h"
+#include "ops/naive.h"
+#include "ops/order.h"
+
+namespace mt::cpu {
+
+constexpr int64_t block_queries = 64;  // at most; no sum depends on it
+
+// The matrices of an operand, [batch..., rows, columns].
+struct Matrices {
+  const void* data;
+  Dtype dtype;
+  Axis batch;
+  int64_t row, column;  // strides
+
+  template <class T>
+  const T* at(int64_t entry) const {
+    return static_cast<const T*>(data) + batch.offset(entry);
+  }
+};
+Matrices matrices(const NaiveArray& array);
+
+// Query is [batch, n, d], key [batch, m, d], value [batch, m, e].
+struct AttentionSizes {
+  int64_t batch, n, m, d, e;
+  AttentionSizes(const Shape& query, const Shape& key, const Shape& value);
+  int64_t blocks() const { return (n + block_queries - 1) / block_queries; }
+  // Fewer where a parallel region would cost more than it saves.
+  int threads(int most) const;
+};
+
+struct AttentionCall {
+  AttentionSizes sizes;
+  Matrices query, key, value, mask;  // mask.data: nullptr where there is none
+  bool causal;
+  double scale;
+
+  // Query, key and value come first; the mask, if there is one, after so many inputs.
+  AttentionCall(const NaiveCall& call, size_t inputs);
+  // Some of these many keys are seen by queries before `end`.
+  int64_t keys_before(int64_t end) const { return causal && end < sizes.m ? end : sizes.m; }
+};
+
+struct AttentionBlock {
+  int64_t entry, first, count;  // queries
+  int64_t key_begin, key_end;
+};
+// Block `index` of a batch entry, with all keys that its queries see.
+AttentionBlock block_of(const AttentionCall& call, int64_t entry, int64_t index);
+
+// How many numbers a block keeps in scratch for its scores.
+inline int64_t scores_scratch(const AttentionSizes& sizes) {
+  return (sizes.d + attention_panel) * block_queries;
+}
+
+}  // namespace mt::cpu
