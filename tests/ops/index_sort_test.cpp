@@ -143,23 +143,37 @@ TEST(cumulative_sum, values_types_and_gradient) {
     everywhere([&](const Make& make) {
       return cumulative_sum(make(scattered(45000, 7), {9000, 5}, dtype), 0);
     });
+    // Several lines at once, chains that end early, and panels in more than one helping.
+    for (const Shape& shape : {Shape{2001, 30}, Shape{70, 700}, Shape{1, 1100000}}) {
+      everywhere([&](const Make& make) {
+        return cumulative_sum(make(scattered(element_count(shape), 7), shape, dtype), 1);
+      });
+    }
   }
 }
 
 TEST(cumulative_sum, one_order_for_any_threads) {
-  Numbers values = scattered(50000, 1000000);
+  constexpr int64_t length = 1 << 20;
+  Numbers values = scattered(2 * length, 1000000);
   for (double& value : values) value = 1 / (value + 1);
-  auto run = [&](int threads) {
-    cpu::set_thread_count(threads);
-    Numbers result = numbers(cumulative_sum(tensor(values, {25000, 2}), 0));
-    cpu::set_thread_count(0);
-    return result;
-  };
-  Numbers one = run(1), many = run(7);
-  EXPECT_EQ(one, many);
-  double sum = 0;
-  for (size_t i = 0; i < 25000; ++i) sum += static_cast<float>(values[2 * i]);
-  EXPECT_NEAR(one[49998], sum, 1e-6 * sum * 30);
+  for (int axis : {0, 1}) {
+    Shape shape = axis ? Shape{2, length} : Shape{length, 2};
+    auto run = [&](int threads) {
+      cpu::set_thread_count(threads);
+      Numbers result = numbers(cumulative_sum(tensor(values, shape), axis));
+      cpu::set_thread_count(0);
+      return result;
+    };
+    Numbers one = run(1), many = run(7);
+    EXPECT_EQ(one, many);
+    double sum = 0;
+    size_t step = axis ? 1 : 2, last = (length - 1) * step;
+    for (size_t i = 0; i <= last; i += step) {
+      sum += static_cast<float>(values[i]);
+      ASSERT_NEAR(one[i], sum, 1e-6 * sum * 30);
+      ASSERT_LE(i == 0 ? 0 : one[i - step], one[i]);  // as nothing negative is added
+    }
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running sums. Each line is cut into panels of fixed length: sums within each panel, then the
-// panels' totals one after another, then each total added to the panel after it.
+// panels' totals one after another, then each total added to the panel after it. Where a line's
+// elements lie next to each other, the same is done with the chains that panels are cut into.
 #include <algorithm>
 
 #include "backends/cpu/index/kernels.h"
@@ -10,6 +11,7 @@ namespace mt::cpu {
 namespace {
 
 constexpr int64_t panel = 4096;
+constexpr int64_t chain = 64, together = 8;
 constexpr int64_t stretch = 4096;  // neighbouring lines that are summed together
 
 template <class T>
@@ -17,6 +19,102 @@ void add_rows(T* to, const T* a, const T* b, int64_t width) {
   static const Operator add_vectors = vector_addition<T>();
   const Input in[2] = {{a}, {b}};
   add_vectors(to, in, 1, width);
+}
+
+// Sums within chains of `count` elements that begin `stride` apart, several at once as they do not
+// wait for each other. Without `store` only their totals.
+template <bool store, class T>
+void sum_chains(T* to, const T* from, int64_t stride, int64_t count, T* totals) {
+  T sums[together] = {};
+  for (int64_t i = 0; i < count; ++i) {
+#pragma GCC unroll 8
+    for (int64_t c = 0; c < together; ++c) {
+      sums[c] += from[c * stride + i];
+      if (store) to[c * stride + i] = sums[c];
+    }
+  }
+  std::copy(sums, sums + together, totals);
+}
+
+// A panel or less of a line, after all that adds up to `before`. Returns the sum with it.
+template <bool store, class T>
+T sum_panel(T* to, const T* from, int64_t count, T before) {
+  T sum = 0, totals[together];
+  auto finish = [before](T* sums, int64_t elements, T sum) {
+    for (int64_t i = 0; i < elements; ++i) sums[i] = before + (sum + sums[i]);
+  };
+  int64_t i = 0;
+  for (; i + together * chain <= count; i += together * chain) {
+    sum_chains<store>(to + i, from + i, chain, chain, totals);
+    for (int64_t c = 0; c < together; ++c) {
+      if (store) finish(to + i + c * chain, chain, sum);
+      sum += totals[c];
+    }
+  }
+  for (; i < count; i += chain) {
+    int64_t stop = std::min(i + chain, count);
+    T total = 0;
+    for (int64_t j = i; j < stop; ++j) {
+      total += from[j];
+      if (store) to[j] = total;
+    }
+    if (store) finish(to + i, stop - i, sum);
+    sum += total;
+  }
+  return before + sum;
+}
+
+template <class T>
+void sum_line(T* to, const T* from, int64_t length) {
+  T sum = 0;
+  for (int64_t i = 0; i < length; i += panel) {
+    sum = sum_panel<true>(to + i, from + i, std::min(panel, length - i), sum);
+  }
+}
+
+// One line with all threads: as many panels at a time as caches keep from their totals to their
+// sums.
+template <class T>
+void share_line(T* to, const T* from, int64_t length) {
+  constexpr int64_t panels = 256;
+  T before[panels + 1] = {};
+  for (int64_t first = 0; first < length; first += panels * panel) {
+    int64_t count = std::min(panels, (length - first + panel - 1) / panel);
+    auto each_panel = [&](auto&& body) {
+      parallel_for(count, grain_of(panel), [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; ++p) {
+          int64_t at = first + p * panel;
+          body(p, at, std::min(panel, length - at));
+        }
+      });
+    };
+    each_panel([&](int64_t p, int64_t at, int64_t size) {
+      before[p + 1] = sum_panel<false, T>(nullptr, from + at, size, 0);
+    });
+    for (int64_t p = 0; p < count; ++p) before[p + 1] = before[p] + before[p + 1];
+    each_panel([&](int64_t p, int64_t at, int64_t size) {
+      sum_panel<true>(to + at, from + at, size, before[p]);
+    });
+    before[0] = before[count];
+  }
+}
+
+// x and y are [lines, length].
+template <class T>
+void sum_lines(T* to, const T* from, int64_t lines, int64_t length) {
+  if (length > 4 * panel && lines < 2 * thread_count()) {
+    for (int64_t line = 0; line < lines; ++line) {
+      share_line(to + line * length, from + line * length, length);
+    }
+    return;
+  }
+  parallel_for(lines, grain_of(length), [&](int64_t line, int64_t end) {
+    T totals[together];
+    for (; length <= chain && line + together <= end; line += together) {
+      sum_chains<true>(to + line * length, from + line * length, length, length, totals);
+    }
+    for (; line < end; ++line) sum_line(to + line * length, from + line * length, length);
+  });
 }
 
 // x and y are [outer, length, inner].
@@ -30,7 +128,7 @@ void cumulative_sum(const NaiveCall& call) {
   int64_t stretches = (inner + stretch - 1) / stretch;
   const T* from = reinterpret_cast<const T*>(first_element(x));
   T* to = reinterpret_cast<T*>(first_element(y));
-
+  if (inner == 1) return sum_lines(to, from, outer, length);
   int64_t work = std::min(length, panel) * std::min(inner, stretch);
   parallel_for(outer * panels * stretches, grain_of(work), [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
@@ -38,11 +136,6 @@ void cumulative_sum(const NaiveCall& call) {
       int64_t width = std::min(stretch, inner - column), o = task / stretches / panels;
       int64_t first = (o * length + p * panel) * inner + column;
       int64_t count = std::min(panel, length - p * panel);
-      if (inner == 1) {
-        T sum = to[first] = from[first];
-        for (int64_t i = 1; i < count; ++i) to[first + i] = sum += from[first + i];
-        continue;
-      }
       std::copy(from + first, from + first + width, to + first);
       for (int64_t i = 1; i < count; ++i) {
         int64_t at = first + i * inner;
