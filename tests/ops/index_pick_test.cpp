@@ -72,6 +72,13 @@ TEST(pick, every_way_of_running_agrees) {
         Tensor i = make(scattered(count, size, 3), many, Dtype::int64);
         return scatter_add(x, i, make(scattered(count, 3, 8), many, dtype), axis);
       });
+      everywhere([&](const Make& make) {  // one index for all that lies at a position of the axis
+        Tensor x = make(scattered(24000, 4), shape, dtype);
+        Shape line{1, 1, 1};
+        line[static_cast<int>(axis)] = 50;
+        Tensor i = expand(make(scattered(50, size, 3), line, Dtype::int64), many);
+        return scatter_add(x, i, make(scattered(count, 3, 8), many, dtype), axis);
+      });
     }
   }
 }

@@ -72,6 +72,15 @@ void add_row(T* sum, const T* values, const Layout& inner, int64_t count) {
   }
 }
 
+// Rows are added to in no order that the processor could foresee, so they are asked for this early.
+constexpr int64_t ahead = 8;
+
+template <class T>
+void fetch_row(const T* row, int64_t width) {
+  constexpr int64_t line = 64 / sizeof(T), most = 8;  // lines; longer rows follow by themselves
+  for (int64_t c = 0; c < std::min(width, most * line); c += line) __builtin_prefetch(row + c);
+}
+
 template <class T>
 void scatter(const NaiveCall& call) {
   const NaiveArray &values = call.inputs[0], &y = call.output;
@@ -90,11 +99,20 @@ void scatter(const NaiveCall& call) {
   parallel_for(element_count(outer.shape) * rows, grain_of(work), [&](int64_t begin, int64_t end) {
     std::memset(to + begin * width, 0, static_cast<size_t>((end - begin) * width) * sizeof(T));
     Walker walker(outer, begin / rows);
+    auto sum_of = [&](int64_t row) { return to + row * width; };
     for (int64_t base = begin / rows * rows; base < end; base += rows, walker.next()) {
       const T* source = from + walker.position();
+      auto mine = [&](int64_t row) { return row >= begin && row < end; };
       for (int64_t j = 0; j < count; ++j) {
+        if (int64_t next = j + ahead; next < count) {
+          int64_t row = base + indices.row(next);
+          if (mine(row)) {
+            fetch_row(sum_of(row), width);
+            fetch_row(source + next * step, width);
+          }
+        }
         int64_t row = base + indices.row(j);
-        if (row >= begin && row < end) add_row(to + row * width, source + j * step, inner, width);
+        if (mine(row)) add_row(sum_of(row), source + j * step, inner, width);
       }
     }
   });

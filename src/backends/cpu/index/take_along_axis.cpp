@@ -47,6 +47,22 @@ void take(const NaiveCall& call) {
   });
 }
 
+// Whether there is one index for each position along the axis, and so for whole rows.
+bool by_rows(const Layout& indices, int axis) {
+  for (int d = 0; d < indices.shape.rank(); ++d) {
+    if (d != axis && indices.shape[d] > 1 && indices.strides[d] != 0) return false;
+  }
+  return true;
+}
+
+void add_rows(const NaiveCall& call, int axis) {
+  NaiveArray inputs[2] = {call.inputs[0], call.inputs[1]};
+  inputs[1].layout = dimensions(inputs[1].layout, axis, axis + 1);
+  inputs[1].layout.offset = call.inputs[1].layout.offset;
+  Attributes attributes{axis, call.output.layout.shape[axis]};
+  scatter_kernel({call.op, attributes, call.immediates, inputs, call.output});
+}
+
 // Parallel over rows of the result, as in scatter: each thread takes the indices that fall to it.
 template <class T>
 void add(const NaiveCall& call) {
@@ -87,15 +103,15 @@ void take_along_axis_kernel(const NaiveCall& call) {
 }
 
 void add_along_axis_kernel(const NaiveCall& call) {
+  int axis = static_cast<int>(call.attributes[0]);
+  bool half = is_half(call.output.dtype), boolean = call.output.dtype == Dtype::boolean;
+  if (half || boolean) return naive_value(call);
+  if (by_rows(call.inputs[1].layout, axis)) return add_rows(call, axis);
   switch (call.output.dtype) {
     case Dtype::float32:
       return add<float>(call);
     case Dtype::float64:
       return add<double>(call);
-    case Dtype::boolean:
-    case Dtype::float16:
-    case Dtype::bfloat16:
-      return naive_value(call);
     default:
       with_bits(size_of(call.output.dtype), [&](auto zero) { add<decltype(zero)>(call); });
   }
