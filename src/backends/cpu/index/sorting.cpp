@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Highway's quicksort in vectors, for the instruction set that all kernels run on.
+#include "backends/cpu/index/sorting.h"
+
+#include "backends/cpu/elementwise/tables.h"
+#include "hwy/contrib/sort/vqsort.h"
+
+namespace mt::cpu {
+namespace {
+
+template <class T>
+void sort_in_vectors(T* numbers, int64_t count) {
+  choose_instruction_set();
+  hwy::Sorter()(numbers, static_cast<size_t>(count), hwy::SortAscending());
+}
+
+}  // namespace
+
+void sort_numbers(uint16_t* numbers, int64_t count) { sort_in_vectors(numbers, count); }
+void sort_numbers(uint32_t* numbers, int64_t count) { sort_in_vectors(numbers, count); }
+void sort_numbers(uint64_t* numbers, int64_t count) { sort_in_vectors(numbers, count); }
+void sort_numbers(hwy::uint128_t* numbers, int64_t count) { sort_in_vectors(numbers, count); }
+
+}  // namespace mt::cpu
