@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting: the positions that sort, from which all else is picked.
+// Sorting: the positions that sort, from which other things are picked, and the sorted elements.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -22,8 +22,10 @@ bool before(const NaiveArray& x, int64_t i, int64_t j) {
   return x.dtype == Dtype::uint64 ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b;
 }
 
-// Sorts the last axis and keeps the first of each row. attributes: descending
-void argsort_value(const NaiveCall& call) {
+// Sorts the last axis and gives set(i, row, j) the first of each row: element i of the output is
+// element j of the input's row.
+template <class F>
+void sort_rows(const NaiveCall& call, F&& set) {
   const NaiveArray &x = call.inputs[0], &y = call.output;
   int64_t length = x.layout.shape.back(), kept = y.layout.shape.back();
   bool descending = call.attributes[0];
@@ -34,15 +36,34 @@ void argsort_value(const NaiveCall& call) {
       return descending ? before(x, j, i) : before(x, i, j);
     });
     for (int64_t i = 0; i < kept; ++i) {
-      y.set_integer(row * kept + i, order[static_cast<size_t>(i)] - row * length);
+      set(row * kept + i, row, order[static_cast<size_t>(i)] - row * length);
     }
   }
 }
+
+// attributes of both: descending
+void argsort_value(const NaiveCall& call) {
+  sort_rows(call, [&](int64_t i, int64_t, int64_t j) { call.output.set_integer(i, j); });
+}
 const Op argsort_op{"argsort", OpKind::call, 0, argsort_value};
 
-// The first `count` positions of x in order along the axis.
-Tensor sorted_positions(const Tensor& x, int axis, bool descending, int64_t count) {
-  if (x.rank() == 0) return full({}, 0, Dtype::int64, x.device());
+void sort_value(const NaiveCall& call) {
+  const NaiveArray& x = call.inputs[0];
+  sort_rows(call, [&](int64_t i, int64_t row, int64_t j) {
+    move_element(call.output, i, x, row * x.layout.shape.back() + j);
+  });
+}
+void sort_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  const Tensor& x = node.inputs[0];
+  Tensor positions = argsort(x, x.rank() - 1, node.attributes[0]);
+  Tensor zeros = full(x.shape(), 0, dy.dtype(), dy.device());
+  gradients[0] = scatter_add(zeros, positions, dy, x.rank() - 1);
+}
+const Op sort_op{"sort", OpKind::call, 0, sort_value, sort_gradient};
+
+// f of x's rows along the axis, which f is given as the last one.
+template <class F>
+Tensor along(const Tensor& x, int axis, F&& f) {
   Dims order, back;
   for (int d = 0; d < x.rank(); ++d) {
     if (d != axis) order.push_back(d);
@@ -50,20 +71,23 @@ Tensor sorted_positions(const Tensor& x, int axis, bool descending, int64_t coun
   }
   order.push_back(axis);
   bool last = axis == x.rank() - 1;
-  Tensor rows = contiguous(last ? x : permute(x, order));
-  Shape shape = rows.shape();
-  shape[x.rank() - 1] = count;
-  Tensor positions = record(argsort_op, Dtype::int64, shape, {rows}, {descending});
-  return last ? positions : permute(positions, back);
+  Tensor y = f(contiguous(last ? x : permute(x, order)));
+  return last ? y : permute(y, back);
+}
+
+// The first `count` positions of x in order along the axis.
+Tensor sorted_positions(const Tensor& x, int axis, bool descending, int64_t count) {
+  if (x.rank() == 0) return full({}, 0, Dtype::int64, x.device());
+  return along(x, axis, [&](const Tensor& rows) {
+    Shape shape = rows.shape();
+    shape[x.rank() - 1] = count;
+    return record(argsort_op, Dtype::int64, shape, {rows}, {descending});
+  });
 }
 
 int axis_of(const Tensor& x, int64_t axis, const char* name) {
   // NumPy and PyTorch take a number as a vector of one here.
   return x.rank() == 0 && (axis == 0 || axis == -1) ? 0 : normalize_axis(axis, x.rank(), name);
-}
-
-Tensor picked(const Tensor& x, const Tensor& positions, int axis) {
-  return x.rank() == 0 ? x : take_along_axis(x, positions, axis);
 }
 
 }  // namespace
@@ -75,7 +99,10 @@ Tensor argsort(const Tensor& x, int64_t axis, bool descending) {
 
 Tensor sort(const Tensor& x, int64_t axis, bool descending) {
   int chosen = axis_of(x, axis, "sort");
-  return picked(x, argsort(x, chosen, descending), chosen);
+  if (x.rank() == 0) return x;
+  return along(x, chosen, [&](const Tensor& rows) {
+    return record(sort_op, x.dtype(), rows.shape(), {rows}, {descending});
+  });
 }
 
 TopK topk(const Tensor& x, int64_t k, int64_t axis, bool largest) {
@@ -88,7 +115,7 @@ TopK topk(const Tensor& x, int64_t k, int64_t axis, bool largest) {
          chosen, to_string(x.shape()).c_str(), static_cast<long long>(x.shape()[chosen]));
   }
   Tensor positions = sorted_positions(x, chosen, largest, k);
-  return {picked(x, positions, chosen), positions};
+  return {take_along_axis(x, positions, chosen), positions};
 }
 
 }  // namespace mt

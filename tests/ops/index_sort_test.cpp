@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorting, extremes, running sums.
 #include <cmath>
+#include <cstring>
 
 #include "ops/index_support.h"
 
@@ -46,6 +47,9 @@ TEST(sort, every_dtype_agrees) {
         everywhere([&](const Make& make) {
           return argsort(make(special(element_count(shape)), shape, dtype), 0, descending);
         });
+        everywhere([&](const Make& make) {
+          return sort(make(special(element_count(shape)), shape, dtype), 0, descending);
+        });
       }
     }
   }
@@ -55,6 +59,27 @@ TEST(sort, long_rows_are_merged) {
   for (Dtype dtype : {Dtype::float32, Dtype::int64, Dtype::uint8}) {
     everywhere(
         [&](const Make& make) { return argsort(make(special(300001), {300001}, dtype), 0, true); });
+    everywhere(
+        [&](const Make& make) { return sort(make(special(300001), {300001}, dtype), 0, true); });
+  }
+}
+
+// Elements that sort as equal stay in order: the bits are those that the positions pick.
+TEST(sort, zeros_and_nans_stay_in_order) {
+  for (Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
+    for (bool descending : {false, true}) {
+      for (int64_t length : {1, 30, 4000, 300001}) {
+        Numbers values = special(length);
+        for (size_t i = 0; i < values.size(); i += 5) values[i] = std::copysign(values[i], -1);
+        Tensor x = tensor(values, {length}, dtype);
+        Tensor sorted = sort(x, 0, descending);
+        Tensor picked = take_along_axis(x, argsort(x, 0, descending), 0);
+        evaluate(sorted);
+        evaluate(picked);
+        size_t bytes = static_cast<size_t>(length) * size_of(dtype);
+        EXPECT_EQ(std::memcmp(sorted->data(), picked->data(), bytes), 0) << name_of(dtype);
+      }
+    }
   }
 }
 
@@ -70,6 +95,11 @@ TEST(sort, topk) {
     everywhere([&](const Make& make) {
       return topk(make(special(20 * 500), {20, 500}, Dtype::float32), k, 1, k == 5).indices;
     });
+    for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::int8}) {  // a row for all threads
+      everywhere([&](const Make& make) {
+        return topk(make(special(300001), {300001}, dtype), k, 0, k == 5).indices;
+      });
+    }
   }
 }
 

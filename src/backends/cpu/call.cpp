@@ -31,6 +31,7 @@ constexpr Entry entries[] = {
     {"nonzero", {nonzero_kernel}},
     {"overlay", {overlay_kernel}},
     {"scatter", {scatter_kernel}},
+    {"sort", {sort_kernel}},
     {"take_along_axis", {take_along_axis_kernel}},
 };
 

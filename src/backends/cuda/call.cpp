@@ -70,6 +70,7 @@ constexpr Entry entries[] = {
     {"recurrence", launch_recurrence},
     {"scatter", launch_scatter, scatter_scratch},
     {"searchsorted", launch_searchsorted},
+    {"sort", launch_sort, argsort_scratch, true},
     {"take_along_axis", launch_take_along_axis},
 };
 

@@ -37,7 +37,8 @@ void launch_argmax(const Call& call);
 void launch_argmin(const Call& call);
 // index/sort.cu
 void launch_argsort(const Call& call);
-int64_t argsort_scratch(const Group& group);
+void launch_sort(const Call& call);
+int64_t argsort_scratch(const Group& group);  // sort, too
 void launch_searchsorted(const Call& call);
 // index/scan.cu
 void launch_cumulative_sum(const Call& call);

@@ -44,6 +44,7 @@ TEST_F(CudaIndex, Sorts) {
       for (const Shape& shape : {Shape{3000}, Shape{5, 257}, Shape{40, 3}, Shape{1}}) {
         expect_the_same(
             [&](Device& d) { return argsort(numbers(shape, dtype, d), 0, descending); });
+        expect_the_same([&](Device& d) { return sort(numbers(shape, dtype, d), 0, descending); });
       }
     }
   }

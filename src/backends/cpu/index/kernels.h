@@ -21,6 +21,7 @@ void embed_kernel(const NaiveCall& call);
 void overlay_kernel(const NaiveCall& call);
 void fold_kernel(const NaiveCall& call);
 void argsort_kernel(const NaiveCall& call);
+void sort_kernel(const NaiveCall& call);
 void argmax_kernel(const NaiveCall& call);
 void argmin_kernel(const NaiveCall& call);
 void cumulative_sum_kernel(const NaiveCall& call);

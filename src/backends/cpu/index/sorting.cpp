@@ -16,6 +16,14 @@ void sort_in_vectors(T* numbers, int64_t count) {
 
 }  // namespace
 
+// Of these there are so few that they are counted.
+void sort_numbers(uint8_t* numbers, int64_t count) {
+  int64_t counts[256] = {};
+  for (int64_t i = 0; i < count; ++i) ++counts[numbers[i]];
+  for (int number = 0; number < 256; ++number) {
+    numbers = std::fill_n(numbers, counts[number], static_cast<uint8_t>(number));
+  }
+}
 void sort_numbers(uint16_t* numbers, int64_t count) { sort_in_vectors(numbers, count); }
 void sort_numbers(uint32_t* numbers, int64_t count) { sort_in_vectors(numbers, count); }
 void sort_numbers(uint64_t* numbers, int64_t count) { sort_in_vectors(numbers, count); }

@@ -10,6 +10,7 @@
 
 namespace mt::cpu {
 
+void sort_numbers(uint8_t* numbers, int64_t count);
 void sort_numbers(uint16_t* numbers, int64_t count);
 void sort_numbers(uint32_t* numbers, int64_t count);
 void sort_numbers(uint64_t* numbers, int64_t count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting: the positions that sort each row.
+// Sorting: the positions that sort each row, and the elements in that order.
 //
 // Idea: merge sort in which every element finds its own place. Two sorted runs become one: an
 // element of the left run goes as far as its place there plus the number of elements of the right
@@ -76,6 +76,15 @@ __global__ void __launch_bounds__(threads) keep_kernel(const int64_t* positions,
   if (i < count) store(out, i, load(positions, i / kept * length + i % kept));
 }
 
+template <class Bits>
+__global__ void __launch_bounds__(threads)
+    order_kernel(const int64_t* positions, const char* x, int64_t length, char* y, int64_t count) {
+  int64_t i = int64_t{blockIdx.x} * threads + threadIdx.x;
+  if (i >= count) return;
+  int64_t from = i / length * length + load(positions, i);
+  store(reinterpret_cast<Bits*>(y), i, load(reinterpret_cast<const Bits*>(x), from));
+}
+
 // inputs: a sorted vector, and values; attributes: right
 __global__ void __launch_bounds__(threads)
     searchsorted_kernel(const CallView* call, int64_t count) {
@@ -103,6 +112,14 @@ __global__ void __launch_bounds__(threads)
 
 int64_t keys_of(const Group& group) { return element_count(group.inputs[0].layout.shape); }
 
+int64_t* sort_operand(const Call& call) {
+  const Operand& x = call.group.inputs[0];
+  int64_t length = x.layout.shape.back(), count = keys_of(call.group);
+  auto* positions = reinterpret_cast<int64_t*>(call.scratch);
+  return sort_positions(call.input, x.dtype, count / length, length, call.group.attributes[0],
+                        positions, positions + count, call.stream);
+}
+
 }  // namespace
 
 int64_t* sort_positions(const char* keys, Dtype dtype, int64_t rows, int64_t length,
@@ -122,15 +139,24 @@ int64_t argsort_scratch(const Group& group) { return 2 * 8 * keys_of(group); }
 
 void launch_argsort(const Call& call) {
   const Operand &x = call.group.inputs[0], &y = call.group.output;
-  int64_t length = x.layout.shape.back(), kept = y.layout.shape.back(), count = keys_of(call.group);
+  int64_t length = x.layout.shape.back(), kept = y.layout.shape.back();
   int64_t results = element_count(y.layout.shape);
   if (results == 0) return;
-  auto* positions = reinterpret_cast<int64_t*>(call.scratch);
-  int64_t* sorted =
-      sort_positions(call.input, x.dtype, count / length, length, call.group.attributes[0],
-                     positions, positions + count, call.stream);
-  launch("argsort", keep_kernel, {call_blocks(results)}, {threads}, 0, call.stream, sorted, length,
-         reinterpret_cast<int64_t*>(call.output), kept, results);
+  launch("argsort", keep_kernel, {call_blocks(results)}, {threads}, 0, call.stream,
+         sort_operand(call), length, reinterpret_cast<int64_t*>(call.output), kept, results);
+}
+
+void launch_sort(const Call& call) {
+  const Operand& x = call.group.inputs[0];
+  int64_t count = keys_of(call.group);
+  if (count == 0) return;
+  size_t size = size_of(x.dtype);
+  auto kernel = size == 1   ? order_kernel<uint8_t>
+                : size == 2 ? order_kernel<uint16_t>
+                : size == 4 ? order_kernel<uint32_t>
+                            : order_kernel<uint64_t>;
+  launch("sort", kernel, {call_blocks(count)}, {threads}, 0, call.stream, sort_operand(call),
+         call.input, x.layout.shape.back(), call.output, count);
 }
 
 void launch_searchsorted(const Call& call) {
