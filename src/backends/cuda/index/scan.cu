@@ -13,6 +13,7 @@ namespace {
 
 constexpr int threads = call_threads;
 constexpr int64_t panel = 4096;         // of a running sum, as on the CPU: the same bits
+constexpr int64_t chain = 64;           // within a panel of elements that lie next to each other
 constexpr int64_t chunk = 4 * threads;  // elements that a block looks through for others than 0
 
 struct Lines {
@@ -24,7 +25,7 @@ __device__ T add(T a, T b) {
   return combine(Reduction::sum, a, b);
 }
 
-// A thread sums one panel of one line.
+// A thread sums one panel of one line: chain after chain, each added to those before it.
 template <class T>
 __global__ void __launch_bounds__(threads) panel_kernel(const T* x, T* y, Lines lines) {
   int64_t task = int64_t{blockIdx.x} * threads + threadIdx.x;
@@ -33,11 +34,18 @@ __global__ void __launch_bounds__(threads) panel_kernel(const T* x, T* y, Lines 
   int64_t outer = task / lines.inner / lines.panels, begin = p * panel;
   int64_t end = begin + panel < lines.length ? begin + panel : lines.length;
   int64_t at = (outer * lines.length + begin) * lines.inner + column;
-  T sum = load(x, at);
-  store(y, at, sum);
+  T sum = load(x, at), before = 0;
+  bool chains = lines.inner == 1;
+  store(y, at, chains ? add(before, sum) : sum);
   for (int64_t i = begin + 1; i < end; ++i) {
     at += lines.inner;
-    store(y, at, sum = add(sum, load(x, at)));
+    if (chains && (i - begin) % chain == 0) {
+      before = add(before, sum);
+      sum = load(x, at);
+    } else {
+      sum = add(sum, load(x, at));
+    }
+    store(y, at, chains ? add(before, sum) : sum);
   }
 }
 
