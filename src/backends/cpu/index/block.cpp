@@ -124,38 +124,60 @@ Runs runs_of(const NaiveArray& y, const NaiveArray& x, const Attributes& block) 
   return runs;
 }
 
-// Fills and copies row by row, while the row is in cache.
+// The index in a block of what is at `index` along an axis, or -1 where the block has nothing.
+int64_t index_in_block(int64_t index, int64_t start, int64_t step, int64_t size) {
+  int64_t offset = index - start;
+  int64_t at = step == 1 ? offset : offset / step;  // short rows notice divisions
+  return at * step == offset && at >= 0 && at < size ? at : -1;
+}
+
+// Fills and copies row by row, while the row is in cache. Rows are lines of planes: what all lines
+// of a plane share is found out once, and what lies between one run and the next is filled at once.
 template <class T>
 void embed_rows(const NaiveCall& call, T fill) {
   const NaiveArray &x = call.inputs[0], &y = call.output;
-  Runs runs = runs_of(y, x, call.attributes);
+  const Attributes& block = call.attributes;
+  const Runs runs = runs_of(y, x, block);
   T* to = reinterpret_cast<T*>(first_element(y));
   const T* from = reinterpret_cast<const T*>(first_element(x));
-  Layout rows = contiguous_layout(Shape(y.layout.shape.data(), runs.axis));
+  // A single row is the one line of a single plane.
+  const int axis = runs.axis - 1;
+  const size_t i = 2 * static_cast<size_t>(std::max(axis, 0));
+  const int64_t lines = axis < 0 ? 1 : y.layout.shape[axis];
+  const int64_t start = axis < 0 ? 0 : block[i], step = axis < 0 ? 1 : block[i + 1];
+  const int64_t size = axis < 0 ? 1 : x.layout.shape[axis];
+  const int64_t stride = axis < 0 ? 0 : x.layout.strides[axis];
+  const Layout planes = contiguous_layout(Shape(y.layout.shape.data(), std::max(axis, 0)));
   parallel_for(y.size() / runs.row, grain_of(runs.row), [&](int64_t begin, int64_t end) {
-    Walker walker(rows, begin);
-    for (int64_t row = begin; row < end; ++row, walker.next()) {
-      T* target = to + row * runs.row;
+    Walker walker(planes, begin / lines);
+    for (int64_t row = begin; row < end; walker.next()) {
+      int64_t line = row % lines;
+      const int64_t end_line = std::min(lines, line + end - row);
+      T *target = to + row * runs.row, *const end_target = target + (end_line - line) * runs.row;
+      row += end_line - line;
       int64_t position = 0;
       bool inside = true;
-      for (int d = 0; d < runs.axis; ++d) {
-        size_t i = 2 * static_cast<size_t>(d);
-        int64_t offset = walker.index(d) - call.attributes[i], step = call.attributes[i + 1];
-        int64_t at = step == 1 ? offset : offset / step;  // short rows notice divisions
-        inside &= at * step == offset && at >= 0 && at < x.layout.shape[d];
+      for (int d = 0; d < axis; ++d) {
+        size_t j = 2 * static_cast<size_t>(d);
+        int64_t at = index_in_block(walker.index(d), block[j], block[j + 1], x.layout.shape[d]);
+        inside &= at >= 0;
         position += at * x.layout.strides[d];
       }
-      if (!inside) {
-        std::fill(target, target + runs.row, fill);
-        continue;
+      T* filled = target;
+      for (; inside && line < end_line; ++line, target += runs.row) {
+        const int64_t at = index_in_block(line, start, step, size);
+        if (at < 0) continue;
+        T* const run = target + runs.start;
+        if (runs.step == 1) {
+          std::fill(filled, run, fill);
+          filled = run + runs.run;
+        } else {
+          std::fill(filled, target + runs.row, fill);
+          filled = target + runs.row;
+        }
+        copy_row(run, runs.step, from + position + at * stride, runs.stride, runs.run);
       }
-      if (runs.step == 1) {
-        std::fill(target, target + runs.start, fill);
-        std::fill(target + runs.start + runs.run, target + runs.row, fill);
-      } else {
-        std::fill(target, target + runs.row, fill);
-      }
-      copy_row(target + runs.start, runs.step, from + position, runs.stride, runs.run);
+      std::fill(filled, end_target, fill);
     }
   });
 }
