@@ -50,15 +50,10 @@ void Axis::offsets(int64_t first, int64_t count, int64_t* out) const {
     for (int64_t i = 0; i < count; ++i) out[i] = (first + i) * stride();
     return;
   }
-  // An odometer: whole runs of the innermost dimension at a time.
-  int64_t inner = sizes[rank - 1], step = strides[rank - 1];
-  for (int64_t i = 0; i < count;) {
-    int64_t position = (first + i) % inner;
-    int64_t run = inner - position < count - i ? inner - position : count - i;
-    int64_t base = offset(first + i);
-    for (int64_t j = 0; j < run; ++j) out[i + j] = base + j * step;
-    i += run;
-  }
+  const int64_t step = stride();
+  for_runs(first, count, [&](int64_t position, int64_t from, int64_t length) {
+    for (int64_t i = 0; i < length; ++i) out[position + i] = from + i * step;
+  });
 }
 
 int64_t size_of_group(const std::vector<ContractionDim>& dims) {

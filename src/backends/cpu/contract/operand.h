@@ -4,6 +4,7 @@
 // broadcast, reversed or sliding-window operand is read where it lies.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "plan/contraction.h"
@@ -36,9 +37,37 @@ struct Axis {
   int64_t span() const;
   // Whether the offsets only go up, by one within the innermost dimension.
   bool ascends() const;
+  // Calls run(position, offset, length) for each stretch of [first, first + count) along the
+  // innermost dimension, positions counted from `first`. Of a rank of one or more.
+  template <class F>
+  void for_runs(int64_t first, int64_t count, F&& run) const;
   // out[i] = offset(first + i) for i in [0, count).
   void offsets(int64_t first, int64_t count, int64_t* out) const;
 };
+
+template <class F>
+void Axis::for_runs(int64_t first, int64_t count, F&& run) const {
+  const int last = rank - 1;
+  int64_t index[max_rank], from = 0;
+  for (int d = last; d >= 0; --d) {
+    index[d] = first % sizes[d];
+    first /= sizes[d];
+    from += index[d] * strides[d];
+  }
+  for (int64_t position = 0; position < count;) {
+    const int64_t length = std::min(sizes[last] - index[last], count - position);
+    run(position, from, length);
+    position += length;
+    from -= index[last] * strides[last];
+    index[last] = 0;
+    for (int d = last - 1; d >= 0; --d) {
+      from += strides[d];
+      if (++index[d] < sizes[d]) break;
+      from -= sizes[d] * strides[d];
+      index[d] = 0;
+    }
+  }
+}
 
 struct Operand {
   Dtype dtype;
