@@ -2,7 +2,8 @@
 // Matrix-vector products and their like: out[i, j] = sum over k of many[i, k] * few[j, k] with at
 // most four j. They read far more than they compute, so vectors run along k, where the 16 lanes of
 // the order are one or more vectors and several rows are read at once. The rows of `few` are packed
-// once; a row of `many` whose k is contiguous is read where it lies, others are packed.
+// once; a row of `many` whose k is contiguous, or in long stretches, is read where it lies, others
+// are packed.
 #include "backends/cpu/contract/lanes.h"
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "hwy/foreach_target.h"
 
 #include "backends/cpu/contract/pack-inl.h"
+#include "backends/cpu/contract/stretches-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
@@ -95,7 +97,7 @@ struct RowsAlongK {
   const Operand& x;
   const void* from;
   T* packed;
-  bool direct;
+  bool direct, stretches;
   const T* data = nullptr;
   int64_t stride = lanes_block_k;
   int64_t ks[lanes_block_k];
@@ -107,15 +109,20 @@ struct RowsAlongK {
     direct = x.dtype == dtype_of<T> && x.rows.uniform() && x.k.uniform() &&
              (x.k.stride() == 1 || x.k.size == 1);
     if (direct) stride = x.rows.stride();
+    stretches = !direct && x.dtype == dtype_of<T> && has_stretches(x);
   }
   void begin_block(int64_t k, int64_t k_count) {
-    if (direct) return;
+    if (direct || stretches) return;
     x.k.offsets(k, k_count, ks);
     run_count = x.dtype == dtype_of<T> ? find_runs(ks, k_count, runs) : k_count;
   }
   void load(int64_t row, int64_t rows, int64_t k, int64_t k_count) {
     if (direct) {
       data = static_cast<const T*>(from) + row * stride + k;
+      return;
+    }
+    if (stretches) {
+      for (int64_t i = 0; i < rows; ++i) load_stretches(x.rows.offset(row + i), i, k, k_count);
       return;
     }
     for (int64_t i = 0; i < rows; ++i) {
@@ -129,6 +136,20 @@ struct RowsAlongK {
     }
     data = packed;
   }
+
+ private:
+  // One row; where it lies if it is the only one.
+  void load_stretches(int64_t offset, int64_t row, int64_t k, int64_t k_count) {
+    const T* begin = static_cast<const T*>(from) + offset;
+    x.k.for_runs(k, k_count, [&](int64_t position, int64_t first, int64_t length) {
+      if (length == k_count && x.rows.size == 1) {
+        data = begin + first;
+        return;
+      }
+      data = packed;
+      std::copy_n(begin + first, length, packed + row * lanes_block_k + position);
+    });
+  }
 };
 
 template <class T, int Few>
@@ -140,13 +161,26 @@ void run_rows(const LanesBlock& block) {
   RowsAlongK<T> many(*block.many, block.many_data, packed + most_few * lanes_block_k);
   // Rows in groups whose sums stay in the first-level cache; within, k in blocks.
   constexpr int64_t group = strip_bytes / (most_few * order_lanes * sizeof(T));
+  int64_t offsets[group];  // of the rows, if k lies in stretches
+  LanesStep steps[lanes_block_k / order_lanes];
   for (int64_t begin = block.row_begin; begin < block.row_end; begin += group) {
     const int64_t end = std::min(begin + group, block.row_end);
     std::fill(sums, sums + (end - begin) * Few * order_lanes, T(0));
+    if (many.stretches) many.x.rows.offsets(begin, end - begin, offsets);
     for (int64_t k = block.k_begin; k < block.k_end; k += lanes_block_k) {
       const int64_t k_count = std::min(lanes_block_k, block.k_end - k);
       few.begin_block(k, k_count);
       few.load(0, Few, k, k_count);
+      if (many.stretches) {
+        find_steps(many.x.k, k, k_count, steps);
+        for (int64_t row = begin, rows; row < end; row += rows) {
+          rows = row + R <= end ? R : 1;
+          auto* kernel = rows == R ? stretches_kernel<T, R, Few> : stretches_kernel<T, 1, Few>;
+          kernel(static_cast<const T*>(many.from), offsets + (row - begin), steps, few.data,
+                 few.stride, k_count, sums + (row - begin) * Few * order_lanes);
+        }
+        continue;
+      }
       many.begin_block(k, k_count);
       for (int64_t row = begin; row < end; row += R) {
         const int64_t rows = std::min<int64_t>(R, end - row);
