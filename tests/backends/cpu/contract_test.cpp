@@ -388,6 +388,38 @@ TEST(Contract, ConvolutionsReadWindowsInPlace) {
   }
 }
 
+TEST(Contract, DepthwiseConvolutionsGoLineByLine) {
+  Random random(7);
+  for (int64_t columns : {3, 9, 16, 20, 33, 47, 56, 70, 130}) {
+    // The last has so many lines that threads begin within one.
+    for (int64_t lines : {3, 9, columns == 70 ? 1000 : 6}) {
+      const int64_t images = lines == 1000 ? 1 : 2, channels = lines == 1000 ? 1 : 2;
+      const int64_t width = columns + 2, plane = (lines + 2) * width, places = lines * columns;
+      Contraction forward{{{images, 0, channels * plane}, {channels, 9, plane}},
+                          {{1, 0, 0}},
+                          {{lines, 0, width}, {columns, 0, 1}},
+                          {{3, 3, width}, {3, 1, 1}},
+                          Dtype::float32,
+                          Dtype::float32,
+                          Dtype::float32};
+      Contraction weights{{{channels, places, plane}},
+                          {{1, 0, 0}},
+                          {{3, 0, width}, {3, 0, 1}},
+                          {{images, channels * places, channels * plane},
+                           {lines, columns, width},
+                           {columns, 1, 1}},
+                          Dtype::float32,
+                          Dtype::float32,
+                          Dtype::float32};
+      for (Contraction* c : {&forward, &weights}) {
+        if (lines == 9) c->a = c->b = c->out = Dtype::float64;
+        check(*c, random, {1, 3});
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(Contract, LanesKeepTheSignOfZero) {
   // Each product underflows to -0, which a padded +0 would turn into +0.
   Contraction whole = matrices(1, 1, 70, true, true, Dtype::float32), stretches = whole;

@@ -35,6 +35,7 @@ int64_t packed_a_size(const Operand& a, Dtype sum, int64_t rows, int64_t k) {
 
 #include "hwy/foreach_target.h"
 
+#include "backends/cpu/contract/lines-inl.h"
 #include "backends/cpu/contract/micro_kernel-inl.h"
 #include "backends/cpu/contract/pack-inl.h"
 
@@ -68,6 +69,7 @@ class BlockRun {
 
   void run() {
     const int64_t k = block_.k_end - block_.k_begin;
+    if (gaps_ && rows_ == 1 && k <= most_line_k) return run_by_lines();
     const int64_t blocks = (k + block_k_ - 1) / block_k_;
     for (int64_t i = 0; i < blocks; ++i) {
       k_begin_ = block_.k_begin + k * i / blocks;
@@ -97,6 +99,18 @@ class BlockRun {
     int vectors = static_cast<int>(std::min<int64_t>(most_vectors, (columns + lanes - 1) / lanes));
     while (vectors > 1 && rows > rows_for(vectors) && rows <= rows_for(vectors - 1)) --vectors;
     return vectors * lanes;
+  }
+
+  void run_by_lines() {
+    const int64_t k = block_.k_end - block_.k_begin;
+    const int64_t row = a_.rows.offset(block_.tile.row_begin);
+    T a[most_line_k];
+    a_.k.offsets(block_.k_begin, k, a_ks_);
+    b_.k.offsets(block_.k_begin, k, b_ks_);
+    gather(a_.dtype, block_.a_data, &row, 1, 1, a_ks_, k, a);
+    const Lines<T> lines{a, static_cast<const T*>(block_.b_data), b_ks_, k};
+    run_lines(lines, b_.rows, block_.tile.column_begin, columns_, static_cast<T*>(block_.c));
+    if (block_.epilogue != nullptr) block_.epilogue->run(block_.epilogue->context, block_.tile);
   }
 
   void choose_what_is_packed() {
