@@ -27,10 +27,13 @@ typedef struct row {
 extern const row call_rows[], math_rows[], elementwise_rows[], row_rows[], index_rows[],
     matrix_rows[], layer_rows[], training_rows[], network_rows[];
 
-// The gradients to the first inputs, for the gradient of the value (or NULL: one).
+// The gradients to the first inputs, for the gradient of the value (or NULL: one); without a history
+// of their own, as the peers'.
 static inline void gradients(mt_tensor* value, mt_tensor* of_value, mt_tensor** in, size_t count,
                              mt_tensor** made) {
+  bool mode = mt_set_grad_mode(false);
   mt_grad(&value, 1, in, count, of_value ? &of_value : NULL, made);
+  mt_set_grad_mode(mode);
   mt_release(mt_take(value));  // or it would be computed, being held
 }
 
