@@ -61,6 +61,7 @@ class Preparation {
       if (source.place == no_place) add(i);
       if (i.out >= 0) instead_[static_cast<size_t>(i.out)] = source;
     }
+    join_positions(&prepared_.steps, segment_);
     // A reduction that ends a flat program is no part of it, but run by run_reduction.
     join_steps(&prepared_.steps, segment_.columns != 1);
   }

@@ -77,6 +77,10 @@ PreparedProgram prepare_tiles(const Program& program, const Segment& segment, in
 // it computes only `with_reductions`.
 void join_steps(std::vector<Step>* steps, bool with_reductions);
 
+// Where elements are chosen by comparing their positions in the row with one number, chooses that
+// one without comparing.
+void join_positions(std::vector<Step>* steps, const Segment& segment);
+
 // One worker's run over one segment.
 class ProgramRun {
  public:

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // select: out = condition ? a : b, on 4 and 8 byte elements of whatever type.
+#include <cstring>
+
+#include "backends/cpu/elementwise/one_hot.h"
 #include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
 
@@ -57,6 +60,39 @@ void select_elements(void* out, const Input* inputs, int64_t rows, int64_t colum
   }
 }
 
+// One element of each row from a, where it lies in the row at all, the others from b.
+template <class T>
+void one_hot_elements(void* out, const Input* inputs, int64_t rows, int64_t columns) {
+  constexpr size_t lanes = lane_count<T>;
+  alignas(HWY_MAX_BYTES) T block[lanes];
+  Cursor<T> b(inputs[2]);
+  const size_t step = b.step;
+  const Input &sought = inputs[0], &a = inputs[1];
+  T* y = static_cast<T*>(out);
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t at;
+    memcpy(&at, static_cast<const char*>(sought.data) + r * sought.pitch, sizeof(at));
+    bool within = at >= 0 && at < columns;
+    T element{};  // read first, as b may take its place
+    if (within) {
+      const char* from = static_cast<const char*>(a.data) + r * a.pitch;
+      memcpy(&element, from + (a.repeated ? 0 : at * int64_t{sizeof(T)}), sizeof(T));
+    }
+    const char* q = b.begin(block);
+    T* row = y;
+    size_t left = static_cast<size_t>(columns);
+    for (; left >= lanes; left -= lanes, y += lanes, q += step) {
+      hn::StoreU(load<T>(q).raw, Tag<T>(), y);
+    }
+    if (left > 0) store_first(Tag<T>(), load<T>(q, left).raw, y, left);
+    y += left;
+    if (within) row[at] = element;
+  }
+}
+
+Operator one_hot_of(bool wide) {
+  return wide ? &one_hot_elements<uint64_t> : &one_hot_elements<uint32_t>;
+}
 Operator select_of(bool wide) {
   return wide ? &select_elements<uint64_t> : &select_elements<uint32_t>;
 }
@@ -68,9 +104,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mt::cpu {
 HWY_EXPORT(select_of);
+HWY_EXPORT(one_hot_of);
 Operator select_operator(Compute type) {
   choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(select_of)(size_of(type) == 8);
+}
+Operator one_hot_operator(Compute type) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(one_hot_of)(size_of(type) == 8);
 }
 }  // namespace mt::cpu
 #endif

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// A choice of which at most one element of each row is taken: select without conditions.
+#pragma once
+
+#include "backends/cpu/elementwise/kernels.h"
+
+namespace mt::cpu {
+
+// inputs: an i64 for each row, the column of the element that is taken; what it is taken from; and
+// what the others are, both of `type`.
+Operator one_hot_operator(Compute type);
+
+}  // namespace mt::cpu
