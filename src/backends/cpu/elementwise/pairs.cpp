@@ -42,6 +42,9 @@ Operator second_of(Elementwise second, bool right) {
                    : &elements<Joined<First, sub_operator, false>, T, true, 3>;
     case Elementwise::div:  // by the same number all along it has a faster way of its own
       return right ? &elements<Joined<First, div_operator, true>, T, false, 3> : nullptr;
+    case Elementwise::maximum:
+      return right ? &elements<Joined<First, maximum_operator, true>, T, true, 3>
+                   : &elements<Joined<First, maximum_operator, false>, T, true, 3>;
     case Elementwise::relu:
       return &elements<Then<First, relu_operator>, T, true, 2>;
     case Elementwise::abs:
