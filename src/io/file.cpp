@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "tensor/error.h"
 
@@ -20,10 +21,11 @@ constexpr size_t longest_transfer = size_t{1} << 30;  // Linux moves at most 2 G
 
 // Links are followed, so that the file they lead to is replaced and not the link.
 std::string resolved(const char* path) {
-  char* real = realpath(path, nullptr);
-  std::string result = real ? real : path;
-  std::free(real);
-  return result;
+  struct Free {
+    void operator()(char* text) const { std::free(text); }
+  };
+  std::unique_ptr<char, Free> real(realpath(path, nullptr));
+  return real ? real.get() : path;
 }
 
 std::string folder_of(const std::string& path) {

@@ -139,11 +139,11 @@ void save_npz(const std::vector<NamedTensor>& tensors, const char* path, bool co
     };
     zip_buffer_fragment_t parts[2] = {{bytes_of(headers[i].data()), headers[i].size()},
                                       {bytes_of(values[i].data()), values[i].bytes()}};
+    std::string name = tensors[i].name + suffix;
     zip_source_t* source =
         zip_source_buffer_fragment(archive.get(), parts, values[i].bytes() ? 2 : 1, 0);
     if (!source) broken();
-    zip_int64_t index =
-        zip_file_add(archive.get(), (tensors[i].name + suffix).c_str(), source, ZIP_FL_ENC_UTF_8);
+    zip_int64_t index = zip_file_add(archive.get(), name.c_str(), source, ZIP_FL_ENC_UTF_8);
     if (index < 0) {
       zip_source_free(source);
       broken();

@@ -6,21 +6,24 @@
 
 #include <cstdio>
 #include <cstring>
+#include <memory>
 
 namespace mt::cpu {
 
 std::string model_name() {
   std::string name;
-  if (FILE* file = std::fopen("/proc/cpuinfo", "r")) {
+  struct Close {
+    void operator()(FILE* file) const { std::fclose(file); }
+  };
+  if (std::unique_ptr<FILE, Close> file{std::fopen("/proc/cpuinfo", "r")}) {
     char line[512];
-    while (name.empty() && std::fgets(line, sizeof line, file)) {
+    while (name.empty() && std::fgets(line, sizeof line, file.get())) {
       if (std::strncmp(line, "model name", 10) != 0) continue;
       const char* colon = std::strchr(line, ':');
       if (!colon) continue;
       name = colon + 1 + (colon[1] == ' ');
       while (!name.empty() && name.back() == '\n') name.pop_back();
     }
-    std::fclose(file);
   }
   utsname system;
   if (name.empty() && uname(&system) == 0) name = system.machine;
