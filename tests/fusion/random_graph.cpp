@@ -477,6 +477,7 @@ std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& sources, 
       value = detach(value);
       value->requires_gradient = true;
       value->variable = Ref<Variable>(new Variable);
+      slots->variables.push_back(value->variable);
       leaves.push_back(value);
     }
     runner.values.push_back(value);

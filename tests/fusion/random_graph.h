@@ -51,6 +51,13 @@ std::string to_string(const Graph& graph);
 constexpr int slot_count = 3;
 struct Slots {
   StateSlot slot[slot_count];
+  // Of the leaves of all runs. A later run reaches them through the slots, and leaves gradients in
+  // them whose histories lead back to them.
+  std::vector<Ref<Variable>> variables;
+
+  ~Slots() {
+    for (Ref<Variable>& variable : variables) variable->abandon();
+  }
 };
 
 // A source's values; `round` gives other ones.
