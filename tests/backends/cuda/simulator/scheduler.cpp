@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cuda/simulator/stack.h"
+
 namespace grid {
 
 Place place;
@@ -38,7 +40,8 @@ struct Thread {
   alignas(16) char brings[most_exchanged];
   alignas(16) char brought[2][most_exchanged];
   jmp_buf saved;
-  std::unique_ptr<char[]> stack;
+  std::unique_ptr<char[]> memory;
+  Stack stack;
 };
 
 struct Shared {
@@ -59,6 +62,7 @@ std::vector<Thread> threads;
 std::vector<unsigned> ready;
 Thread* current = nullptr;
 jmp_buf scheduler;
+Stack scheduler_stack;
 std::exception_ptr error;
 Shared shared;
 
@@ -73,32 +77,50 @@ std::string line_of(const Source& where) {
 
 // What each fiber runs.
 void run_thread() {
+  arrive(current->stack, scheduler_stack);
   try {
     body(context);
   } catch (...) {
     error = std::current_exception();
   }
   current->state = State::finished;
+  leave_forever(scheduler_stack);
   _longjmp(scheduler, 1);
 }
 
 void start(Thread& thread) {
-  if (!thread.stack) thread.stack.reset(new char[stack_bytes]);
+  if (!thread.memory) {
+    thread.memory.reset(new char[stack_bytes]);
+    thread.stack = {thread.memory.get(), stack_bytes};
+  }
+  clear(thread.stack);
   ucontext_t fiber;
   getcontext(&fiber);
-  fiber.uc_stack.ss_sp = thread.stack.get();
+  fiber.uc_stack.ss_sp = thread.memory.get();
   fiber.uc_stack.ss_size = stack_bytes;
   fiber.uc_link = nullptr;
   makecontext(&fiber, run_thread, 0);
-  if (!_setjmp(scheduler)) setcontext(&fiber);
+  if (!_setjmp(scheduler)) {
+    leave(scheduler_stack, thread.stack);
+    setcontext(&fiber);
+  }
+  arrive(scheduler_stack);
 }
 
 void resume(Thread& thread) {
-  if (!_setjmp(scheduler)) _longjmp(thread.saved, 1);
+  if (!_setjmp(scheduler)) {
+    leave(scheduler_stack, thread.stack);
+    _longjmp(thread.saved, 1);
+  }
+  arrive(scheduler_stack);
 }
 
 void yield() {
-  if (!_setjmp(current->saved)) _longjmp(scheduler, 1);
+  if (!_setjmp(current->saved)) {
+    leave(current->stack, scheduler_stack);
+    _longjmp(scheduler, 1);
+  }
+  arrive(current->stack);
 }
 
 void step(unsigned id) {
