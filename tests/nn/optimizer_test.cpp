@@ -195,7 +195,7 @@ TEST_F(OptimizerTest, LeavesFrozenAndUnusedParameters) {
 // Through whatever changes between two steps: rates, which gradients exist and whether they are
 // computed, what is frozen, what is added.
 TEST_F(OptimizerTest, ReplayedStepsEqualRecordedOnes) {
-  auto train = [this](bool replayed) {
+  auto train = [](bool replayed) {
     Ref<Parameters> parameters = make_parameters();
     Device& device = parameters->device;
     auto create = [&](const char* name, const Shape& shape) -> Binding& {
