@@ -37,6 +37,7 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=5, help="for each row; default %(default)s")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="writes every number")
     parser.add_argument("--svg", type=pathlib.Path, metavar="FILE", help="draws the ratios")
+    parser.add_argument("--markdown", type=pathlib.Path, metavar="FILE", help="writes the table")
     parser.add_argument("--modules", type=pathlib.Path, metavar="FOLDER",
                         default=MODULES, help="where the compiled modules are; default %(default)s")
     return parser.parse_args()
@@ -185,6 +186,8 @@ def main():
         options.json.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     if options.svg:
         options.svg.write_text(report.chart(made), encoding="utf-8")
+    if options.markdown:
+        options.markdown.write_text(report.markdown(made), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ namespace {
 typedef float Vector __attribute__((vector_size(16)));
 constexpr int most_arrays = 8;
 constexpr int64_t piece_floats = 32 << 10;
-constexpr int64_t burns = 8;
+constexpr int64_t burns = 64;
 
 float* arrays[most_arrays];
 int64_t floats = 0;

@@ -51,6 +51,27 @@ def lines(row):
 NAMES = {"libtorch": "PyTorch, C++", "PyTorch": "PyTorch, Python", "unfused": "ours, unfused",
          "matmul": "our matmul", "libtorch program": "a program of libtorch"}
 
+def markdown(made):
+    """The table of docs/performance.md."""
+    out = ["| workload | peer | ours | theirs | ratio | target | share of the limit |",
+           "|---|---|---|---|---|---|---|"]
+    for row in made["rows"]:
+        share = ""
+        if "limit" in row:
+            missed = row["target_share"] is not None and row["share"] < row["target_share"]
+            share = f"{100 * row['share']:.0f} %{' ✗' if missed else ''}"
+        start, ours = row["workload"], duration(row["ours"]["median"])
+        for name, peer in row["peers"].items():
+            ratio = f"{peer['ratio']:.2f}" if peer["agrees"] else "differs"
+            target = verdict(peer["ratio"], peer["target"]).replace("!", "✗").strip()
+            out.append(f"| {start} | {NAMES.get(name, name)} | {ours} | {duration(peer['median'])} "
+                       f"| {ratio} | {target} | {share} |")
+            start = ours = share = ""
+        if start:
+            out.append(f"| {start} |  | {ours} |  |  |  | {share} |")
+    return "\n".join(out).replace(" us ", " µs ") + "\n"
+
+
 STYLE = """
 svg { font: 11px system-ui, sans-serif; }
 .page { fill: #ffffff; }
