@@ -39,7 +39,7 @@ Device& reference() { return device_named("cpu:reference"); }
 Tensor make(const Shape& shape, const std::vector<double>& numbers, Dtype dtype, Device& device) {
   EXPECT_EQ(static_cast<size_t>(element_count(shape)), numbers.size());
   Ref<Storage> storage = Storage::allocate(device, std::max<size_t>(numbers.size() * 8, 8));
-  std::memcpy(storage->data(), numbers.data(), numbers.size() * 8);
+  std::copy(numbers.begin(), numbers.end(), static_cast<double*>(storage->data()));
   Tensor x = make_leaf(std::move(storage), Dtype::float64, contiguous_layout(shape));
   if (dtype == Dtype::float64) return x;
   Tensor y = cast(x, dtype);
