@@ -60,8 +60,10 @@ class Explanation {
       }
     }
     Traffic bytes = traffic(region_, grouping_);
-    result += std::to_string(grouping_.drafts.size()) + " groups move " + bytes_text(bytes.fused) +
-              "; one operator at a time would move " + bytes_text(bytes.unfused) + "\n";
+    size_t groups = grouping_.drafts.size();
+    result += std::to_string(groups) + (groups == 1 ? " group moves " : " groups move ") +
+              bytes_text(bytes.fused) + "; one operator at a time would move " +
+              bytes_text(bytes.unfused) + "\n";
     for (size_t i = 0; i < region_.items.size(); ++i) {
       if (!grouping_.refusal[i]) continue;
       result += "not fused: %" + std::to_string(i) + " " + region_.items[i].node->op->name + ": " +
