@@ -1,35 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
+// Elements are taken line by line along the last dimension. Every second element, and elements that
+// each come twice, as pooling and its gradient read them, are picked in registers.
 #include "backends/cpu/strided.h"
 
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/elementwise/tables.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/strided.cpp"
+#include "backends/cpu/elementwise/targets.h"
+
+#include "hwy/foreach_target.h"
+
+#include "backends/cpu/elementwise/vector.h"
+
+#ifndef MT_STRIDED_LINES
+#define MT_STRIDED_LINES
 namespace mt::cpu {
 namespace {
+// `count` lines of `length` elements, all of that `times` times over.
+struct Lines {
+  int64_t count, stride, length, step, times;
+};
 
-// Calls run(position, length) for each stretch of elements along the last dimension.
+// Calls run(position, lines) for stretches of elements along the last dimensions: whole lines, or a
+// part of one.
 template <class F>
-void for_runs(const Layout& layout, int64_t first, int64_t count, F&& run) {
-  int rank = layout.shape.rank();
+HWY_INLINE void for_lines(const Layout& layout, int64_t first, int64_t count, F&& run) {
+  const int rank = layout.shape.rank(), last = rank - 1;
   if (count == 0) return;
   if (rank == 0) {
-    for (int64_t i = 0; i < count; ++i) run(int64_t{0}, int64_t{1});
+    run(int64_t{0}, Lines{1, 0, count, 0, 1});
     return;
   }
   int64_t index[max_rank];
   int64_t position = 0;
-  for (int d = rank - 1; d >= 0; --d) {
+  for (int d = last; d >= 0; --d) {
     index[d] = first % layout.shape[d];
     first /= layout.shape[d];
     position += index[d] * layout.strides[d];
   }
-  int last = rank - 1;
+  const int64_t whole = layout.shape[last], step = layout.strides[last];
+  const int64_t height = rank > 1 ? layout.shape[last - 1] : 1;
+  const int64_t stride = rank > 1 ? layout.strides[last - 1] : 0;
+  const bool repeats = rank > 2 && layout.strides[last - 2] == 0;
   while (count > 0) {
-    int64_t length = std::min(layout.shape[last] - index[last], count);
-    run(position, length);
-    count -= length;
+    int64_t lines = 1, length = std::min(whole - index[last], count), times = 1;
+    if (rank > 1 && length == whole) {
+      lines = height - index[last - 1];
+      if (lines * whole > count) lines = count / whole;
+      if (repeats && lines == height) {
+        times = std::min(layout.shape[last - 2] - index[last - 2], count / (lines * whole));
+        index[last - 2] += times - 1;
+      }
+    }
+    run(position, Lines{lines, stride, length, step, times});
+    count -= lines * length * times;
     if (count == 0) return;
-    position -= index[last] * layout.strides[last];
+    position += (lines - 1) * stride - index[last] * step;
+    if (rank > 1) index[last - 1] += lines - 1;
     index[last] = 0;
     for (int d = last - 1; d >= 0; --d) {
       position += layout.strides[d];
@@ -39,33 +70,134 @@ void for_runs(const Layout& layout, int64_t first, int64_t count, F&& run) {
     }
   }
 }
+}  // namespace
+}  // namespace mt::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu {
+namespace HWY_NAMESPACE {
 
 template <class T>
-void gather(T* out, const T* base, const Layout& layout, int64_t first, int64_t count) {
-  int64_t stride = layout.shape.empty() ? 0 : layout.strides.back();
-  for_runs(layout, first, count, [&](int64_t position, int64_t length) {
-    const T* from = base + position;
-    if (stride == 1) {
-      if (length < 16) {
-        for (int64_t i = 0; i < length; ++i) out[i] = from[i];
-      } else {
-        std::memcpy(out, from, sizeof(T) * static_cast<size_t>(length));
-      }
-    } else if (stride == 0) {
-      std::fill(out, out + length, *from);
+void copy_line(const T* from, int64_t length, int64_t step, T* out) {
+  if (step == 1) {
+    if (length < 16) {
+      for (int64_t i = 0; i < length; ++i) out[i] = from[i];
     } else {
-      for (int64_t i = 0; i < length; ++i) out[i] = from[i * stride];
+      std::memcpy(out, from, sizeof(T) * static_cast<size_t>(length));
     }
-    out += length;
+  } else if (step == 0) {
+    constexpr Tag<T> d;
+    constexpr int64_t lanes = lane_count<T>;
+    const auto value = hn::Set(d, *from);
+    int64_t i = 0;
+    for (; i + lanes <= length; i += lanes) hn::StoreU(value, d, out + i);
+    if (i < length) store_first(d, value, out + i, static_cast<size_t>(length - i));
+  } else {
+    for (int64_t i = 0; i < length; ++i) out[i] = from[i * step];
+  }
+}
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+constexpr Tag<uint32_t> singles;
+
+// out[i] = from[2 i], line by line.
+HWY_INLINE void copy_every_second(const uint32_t* from, const Lines& lines, uint32_t* out) {
+  constexpr int64_t lanes = lane_count<uint32_t>;
+  // What comes last is read by parts, as nothing may lie behind it.
+  const int64_t whole = (lines.length - 1) / lanes * lanes, rest = lines.length - whole;
+  const int64_t last = 2 * rest - 1;  // elements from the first to the last
+  const auto first_mask = hn::FirstN(singles, static_cast<size_t>(std::min(last, lanes)));
+  const auto second_mask =
+      hn::FirstN(singles, static_cast<size_t>(std::max<int64_t>(last - lanes, 0)));
+  const auto mask = hn::FirstN(singles, static_cast<size_t>(rest));
+  for (int64_t l = 0; l < lines.count; ++l, from += lines.stride, out += lines.length) {
+    for (int64_t i = 0; i < whole; i += lanes) {
+      const auto x = hn::LoadU(singles, from + 2 * i);
+      const auto y = hn::LoadU(singles, from + 2 * i + lanes);
+      hn::StoreU(hn::ConcatEven(singles, y, x), singles, out + i);
+    }
+    const auto x = hn::MaskedLoad(first_mask, singles, from + 2 * whole);
+    const auto y = hn::MaskedLoad(second_mask, singles, from + 2 * whole + lanes);
+    hn::BlendedStore(hn::ConcatEven(singles, y, x), mask, singles, out + whole);
+  }
+}
+
+// out[2 i] = out[2 i + 1] = from[i]
+HWY_INLINE void copy_twice(const uint32_t* from, int64_t count, uint32_t* out) {
+  constexpr hn::Half<Tag<uint32_t>> half;
+  constexpr Tag<uint64_t> pairs;
+  constexpr int64_t most = lane_count<uint64_t>;
+  for (; count > 0; count -= most, from += most, out += 2 * most) {
+    const size_t some = static_cast<size_t>(std::min(count, most));
+    const auto x = hn::MaskedLoad(hn::FirstN(half, some), half, from);
+    const auto wide = hn::PromoteTo(pairs, x);
+    const auto twice = hn::BitCast(singles, hn::Or(wide, hn::ShiftLeft<32>(wide)));
+    hn::BlendedStore(twice, hn::FirstN(singles, 2 * some), singles, out);
+  }
+}
+#endif
+
+template <class T>
+HWY_INLINE void copy_lines(const T* from, const Lines& lines, T* out) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  if constexpr (sizeof(T) == 4) {
+    if (lines.step == 2) return copy_every_second(from, lines, out);
+    if (lines.step == 0 && lines.length == 2 && lines.stride == 1) {
+      copy_twice(from, lines.count, out);
+      return;
+    }
+  }
+#endif
+  for (int64_t i = 0; i < lines.count; ++i) {
+    copy_line(from + i * lines.stride, lines.length, lines.step, out + i * lines.length);
+  }
+}
+template <class T>
+void gather_of(T* out, const T* base, const Layout& layout, int64_t first, int64_t count) {
+  for_lines(layout, first, count, [&](int64_t position, const Lines& lines) HWY_ATTR {
+    copy_lines(base + position, lines, out);
+    const int64_t copied = lines.count * lines.length;
+    for (int64_t i = 1; i < lines.times; ++i) {
+      std::memcpy(out + i * copied, out, sizeof(T) * static_cast<size_t>(copied));
+    }
+    out += lines.times * copied;
   });
 }
+void gather(void* out, const void* base, size_t element_size, const Layout& layout, int64_t first,
+            int64_t count) {
+  switch (element_size) {
+    case 1:
+      return gather_of(static_cast<uint8_t*>(out), static_cast<const uint8_t*>(base), layout, first,
+                       count);
+    case 2:
+      return gather_of(static_cast<uint16_t*>(out), static_cast<const uint16_t*>(base), layout,
+                       first, count);
+    case 4:
+      return gather_of(static_cast<uint32_t*>(out), static_cast<const uint32_t*>(base), layout,
+                       first, count);
+    default:
+      return gather_of(static_cast<uint64_t*>(out), static_cast<const uint64_t*>(base), layout,
+                       first, count);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mt::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mt::cpu {
+HWY_EXPORT(gather);
+
+namespace {
 
 template <class T>
 void positions(T* out, const Layout& layout, int64_t first, int64_t count) {
-  int64_t stride = layout.shape.empty() ? 0 : layout.strides.back();
-  for_runs(layout, first, count, [&](int64_t position, int64_t length) {
-    for (int64_t i = 0; i < length; ++i) {
-      *out++ = static_cast<T>(layout.offset + position + i * stride);
+  for_lines(layout, first, count, [&](int64_t position, const Lines& lines) {
+    for (int64_t l = 0; l < lines.times * lines.count; ++l) {
+      const int64_t begin = layout.offset + position + l % lines.count * lines.stride;
+      for (int64_t i = 0; i < lines.length; ++i) *out++ = static_cast<T>(begin + i * lines.step);
     }
   });
 }
@@ -74,20 +206,8 @@ void positions(T* out, const Layout& layout, int64_t first, int64_t count) {
 
 void gather_strided(void* out, const void* base, size_t element_size, const Layout& layout,
                     int64_t first, int64_t count) {
-  switch (element_size) {
-    case 1:
-      return gather(static_cast<uint8_t*>(out), static_cast<const uint8_t*>(base), layout, first,
-                    count);
-    case 2:
-      return gather(static_cast<uint16_t*>(out), static_cast<const uint16_t*>(base), layout, first,
-                    count);
-    case 4:
-      return gather(static_cast<uint32_t*>(out), static_cast<const uint32_t*>(base), layout, first,
-                    count);
-    default:
-      return gather(static_cast<uint64_t*>(out), static_cast<const uint64_t*>(base), layout, first,
-                    count);
-  }
+  choose_instruction_set();
+  HWY_DYNAMIC_DISPATCH(gather)(out, base, element_size, layout, first, count);
 }
 
 void strided_positions(void* out, size_t element_size, const Layout& layout, int64_t first,
@@ -100,3 +220,4 @@ void strided_positions(void* out, size_t element_size, const Layout& layout, int
 }
 
 }  // namespace mt::cpu
+#endif
