@@ -51,7 +51,7 @@ bool join(const Step& first, const Step& second, Step* joined) {
   bool right = second.in[0].place != first.out;
   joined->operate = paired_operator(code, static_cast<Elementwise>(s.detail), right, f.from);
   if (info(static_cast<Elementwise>(s.detail)).arity == 2) joined->in[2] = second.in[right ? 0 : 1];
-  if (first.extent == Extent::rows) joined->extent = Extent::rows;
+  if (first.extent != Extent::flat) joined->extent = first.extent;
   return joined->operate;
 }
 

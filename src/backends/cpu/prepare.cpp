@@ -63,10 +63,12 @@ class Preparation {
     }
     join_positions(&prepared_.steps, segment_);
     // A reduction that ends a flat program is no part of it, but run by run_reduction.
-    join_steps(&prepared_.steps, segment_.columns != 1);
+    join_steps(&prepared_.steps, segment_.columns != 1 && !turned());
   }
 
  private:
+  bool turned() const { return !prepared_.narrow.empty(); }
+
   // Whether nothing but operators reads the register that instruction `at` writes.
   bool only_operators_read(size_t at) const {
     int16_t made = code_[at].out;
@@ -84,9 +86,10 @@ class Preparation {
     const Instruction& i = code_[at];
     if (i.out < 0 || !only_operators_read(at)) return {};
     if (i.code == Opcode::expand) {
+      if (turned()) return {i.in[0], false, 0};
       return {i.in[0], true, static_cast<int64_t>(size_of(i.type))};
     }
-    if (i.code != Opcode::load || i.row) return {};
+    if (i.code != Opcode::load || i.row || turned()) return {};
     const Memory& memory = segment_.memory[static_cast<size_t>(i.index)];
     if (!is_regular(memory, segment_.columns)) return {};
     int64_t pitch = memory.layout.strides[0] * static_cast<int64_t>(size_of(memory.dtype));
@@ -123,7 +126,8 @@ class Preparation {
         if (needs_rounding(i.dtype)) step.convert = round_kernel(i.dtype);
         break;
       case Opcode::reduce:
-        step.operate = row_reduction(static_cast<Reduction>(i.detail), i.type);
+        step.operate =
+            (turned() ? reduction_across : row_reduction)(static_cast<Reduction>(i.detail), i.type);
         step.extent = Extent::rows;
         break;
       case Opcode::expand:
@@ -140,12 +144,15 @@ class Preparation {
       int16_t place = moved(i.in[k]);
       bool condition = i.code == Opcode::select && k == 0;
       Compute type = condition ? Compute::i32 : i.code == Opcode::elementwise ? i.from : i.type;
-      source = {place, false, segment_.columns * static_cast<int64_t>(size_of(type))};
+      source = {place, false,
+                (turned() ? 1 : segment_.columns) * static_cast<int64_t>(size_of(type))};
       if (!is_operator(i) || i.in[k] < 0) continue;
       const Source& instead = instead_[static_cast<size_t>(i.in[k])];
       if (instead.place == no_place) continue;
       source = instead;
-      if (source.pitch != 0 || !source.repeated) step.extent = Extent::rows;
+      if (source.pitch != 0 || !source.repeated) {
+        step.extent = turned() ? Extent::columns : Extent::rows;
+      }
     }
     step.out = i.code == Opcode::store ? static_cast<int16_t>(~i.index) : i.out;
     int16_t target = is_operator(i) ? moved(step.out) : step.out;
@@ -282,8 +289,10 @@ void set_tiles(const Segment& segment, int64_t rows, PreparedProgram* prepared) 
 }
 
 PreparedProgram prepare_steps(const Program& program, const Segment& segment,
-                              std::vector<int16_t> streamed) {
+                              std::vector<int16_t> streamed,
+                              std::vector<NarrowOperand> narrow = {}) {
   PreparedProgram prepared;
+  prepared.narrow = std::move(narrow);
   prepared.program = &program;
   prepared.threads = thread_count();
   Preparation(program, segment, std::move(streamed), &prepared).run();
@@ -292,9 +301,11 @@ PreparedProgram prepare_steps(const Program& program, const Segment& segment,
 
 PreparedProgram prepare_rows(const Program& program, const Segment& segment,
                              std::vector<int16_t> streamed) {
-  PreparedProgram prepared = prepare_steps(program, segment, std::move(streamed));
+  PreparedProgram prepared =
+      prepare_steps(program, segment, std::move(streamed), narrow_operands(program, segment));
   int64_t columns = std::max<int64_t>(segment.columns, 1);
-  int64_t rows = std::max<int64_t>(1, most_tile_elements / columns);
+  int64_t elements = prepared.narrow.empty() ? most_tile_elements : 2 * most_tile_elements;
+  int64_t rows = std::max<int64_t>(1, elements / columns);
   set_tiles(segment, rows, &prepared);
   prepared.by_rows = true;
   prepared.grain = std::max(rows, grain_work / cost_of(program) / columns);

@@ -109,12 +109,34 @@ void ProgramRun::load(const Step& step, int64_t first, int64_t count) {
       const char* from = panel_ + row * panel_pitch * static_cast<int64_t>(size);
       std::memcpy(gathered, from, size * static_cast<size_t>(count));
     } else {
-      gather_strided(gathered, base, size, memory.layout, first, count);
+      gather(gathered, base, i.index, first, count);
     }
     if (native) return;
     in[0] = gathered;
   }
   step.convert(out, in, count);
+}
+
+// Elements [first, first + count) of a memory, in the order of the tile's registers.
+void ProgramRun::gather(char* out, const char* base, int16_t index, int64_t first, int64_t count) {
+  const Memory& memory = segment_.memory[static_cast<size_t>(index)];
+  const size_t size = size_of(memory.dtype);
+  if (prepared_.narrow.empty() || memory.row) {
+    gather_strided(out, base, size, memory.layout, first, count);
+    return;
+  }
+  const NarrowOperand& operand = prepared_.narrow[static_cast<size_t>(index)];
+  const int64_t columns = segment_.columns, rows = count / columns;
+  const size_t bytes = static_cast<size_t>(rows) * size;
+  for (size_t c = 0; c < operand.columns.size(); ++c) {
+    char* column = out + c * bytes;
+    if (c > 0 && operand.repeated) {
+      std::memcpy(column, out, bytes);
+      continue;
+    }
+    const char* from = base + operand.columns[c] * static_cast<int64_t>(size);
+    gather_strided(column, from, size, operand.rows, first / columns, rows);
+  }
 }
 
 void ProgramRun::read_panel(void* panel, int64_t first, int64_t rows, int64_t columns) {
@@ -141,8 +163,12 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
     return;
   }
   const void* in[1] = {address(step.in[0].place, first)};
-  if (step.expand) {
+  if (step.expand && prepared_.narrow.empty()) {
     step.expand(out, in[0], rows, columns);
+  } else if (step.expand) {
+    const size_t bytes = static_cast<size_t>(rows) * size_of(i.type);
+    for (int64_t c = 0; c < columns; ++c)
+      std::memcpy(out + c * static_cast<int64_t>(bytes), in[0], bytes);
   } else {
     step.convert(out, in, count);
   }
@@ -166,6 +192,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
     int64_t share = (bytes / steps + cache_line - 1) / cache_line * cache_line;
     stretches[fetched++] = {at, at + bytes, share};
   }
+  const int64_t pitches = prepared_.narrow.empty() ? 1 : rows;
   for (const Step& step : prepared_.steps) {
     for (int s = 0; s < fetched && step.extent != Extent::row_values; ++s) {
       Stretch& stretch = stretches[s];
@@ -179,7 +206,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
     Input in[3];
     for (int k = 0; k < 3 && step.in[k].place != no_place; ++k) {
       const Source& source = step.in[k];
-      in[k] = {address(source.place, first), source.pitch, source.repeated};
+      in[k] = {address(source.place, first), source.pitch * pitches, source.repeated};
     }
     if (ahead > 0 && step.fetched >= 0) {
       const char* next = address(static_cast<int16_t>(~step.fetched), first + rows);
@@ -195,6 +222,9 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
         break;
       case Extent::rows:
         step.operate(out, in, rows, columns);
+        break;
+      case Extent::columns:
+        step.operate(out, in, columns, rows);
         break;
     }
   }

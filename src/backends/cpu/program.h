@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/cpu/elementwise/kernels.h"
+#include "backends/cpu/narrow.h"
 #include "backends/cpu/panel.h"
 #include "plan/plan.h"
 
@@ -21,7 +22,7 @@ constexpr size_t most_ahead = 8;
 struct Source {
   int16_t place = no_place;
   bool repeated = false;  // one number for each row
-  int64_t pitch = 0;      // bytes
+  int64_t pitch = 0;      // bytes; in a turned tile for each of its rows
 };
 
 // How a step goes through a tile.
@@ -29,6 +30,7 @@ enum class Extent : uint8_t {
   row_values,  // one number for each row
   flat,        // all elements, as if they were one row
   rows,        // row by row
+  columns,     // of a turned tile (narrow.h), column by column
 };
 
 // An instruction made ready, or several in one: a kernel, what it reads and where it writes.
@@ -52,13 +54,14 @@ struct PreparedProgram {
   std::vector<Step> steps;
   // Where in scratch each register lies, then one to convert in, then those of `streamed`.
   std::vector<int64_t> slots;
-  std::vector<int16_t> streamed;  // memory that is written past the caches
-  std::vector<bool> filled;       // of the registers that hold one number: repeated over a tile
-  std::vector<int16_t> ahead;     // memory that is fetched ahead of its tile, between the steps
-  int64_t long_steps = 0;         // those over all elements
-  int64_t scratch_bytes = 0;      // for one worker
-  int threads = 1;                // most workers, for which there is scratch
-  int64_t tile_rows = 1;          // most rows of a tile
+  std::vector<int16_t> streamed;      // memory that is written past the caches
+  std::vector<bool> filled;           // of the registers that hold one number: repeated over a tile
+  std::vector<NarrowOperand> narrow;  // of each memory, if tiles are turned
+  std::vector<int16_t> ahead;         // memory that is fetched ahead of its tile, between the steps
+  int64_t long_steps = 0;             // those over all elements
+  int64_t scratch_bytes = 0;          // for one worker
+  int threads = 1;                    // most workers, for which there is scratch
+  int64_t tile_rows = 1;              // most rows of a tile
   int64_t grain = 1;     // rows, or tiles of an element-wise program, below which one worker
                          // does it all
   int64_t tiles = 0;     // element-wise: of all segments
@@ -113,6 +116,7 @@ class ProgramRun {
   void execute(const Step& step, int64_t first, int64_t rows);
   void fill(const Instruction& instruction, int64_t tile_rows);
   void load(const Step& step, int64_t first, int64_t count);
+  void gather(char* out, const char* base, int16_t index, int64_t first, int64_t count);
 
   const PreparedProgram& prepared_;
   const Segment& segment_;

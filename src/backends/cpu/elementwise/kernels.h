@@ -58,6 +58,10 @@ Operator paired_operator(Elementwise first, Elementwise second, bool right, Comp
 // out[r] = reduction of row r of inputs[0], which has at most one panel of columns. max and min
 // propagate NaN. An empty row gives the identity (max: lowest).
 Operator row_reduction(Reduction reduction, Compute type);
+// The same for at most narrow_columns columns that lie one after another, `pitch` bytes apart, each
+// with its element of every row.
+constexpr int64_t narrow_columns = 16;
+Operator reduction_across(Reduction reduction, Compute type);
 // The sum of x * x, or of x * y; for floats.
 Operator row_sum_of_squares(Compute type);
 Operator row_sum_of_products(Compute type);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Row reductions in the order of ops/order.h, and their counterpart, repeating a value along a row.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -209,6 +210,70 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
   }
 }
 
+// Rows that lie across: element c of row r is r elements after where column c begins, and `pitch`
+// says how far columns are apart. The lanes that no column fills hold the identity, which changes
+// nothing but a negative zero's sign.
+template <class Op, class T>
+void reduce_across(void* out, const Input* inputs, int64_t rows, int64_t columns) {
+  constexpr Tag<T> d;
+  constexpr size_t lanes = lane_count<T>;
+  const auto identity = hn::Set(d, Op::template identity<T>());
+  const size_t count = static_cast<size_t>(rows), width = static_cast<size_t>(columns);
+  T* to = static_cast<T*>(out);
+  for (size_t r = 0; r < count; r += lanes) {
+    const size_t some = std::min(lanes, count - r);
+    hn::Vec<Tag<T>> terms[narrow_columns];
+    auto numbers = hn::Eq(identity, identity);
+    for (size_t c = 0; c < width; ++c) {
+      const char* column =
+          static_cast<const char*>(inputs[0].data) + static_cast<int64_t>(c) * inputs[0].pitch;
+      const T* from = reinterpret_cast<const T*>(column) + r;
+      terms[c] = some == lanes ? hn::LoadU(d, from) : load_first(d, from, some);
+      if constexpr (watches_nan<Op, T>) numbers = hn::And(numbers, hn::Eq(terms[c], terms[c]));
+    }
+    for (size_t half = std::bit_ceil(width) / 2; half >= 1; half /= 2) {
+      for (size_t c = 0; c < half && c + half < width; ++c) {
+        terms[c] = Op::combine(terms[c], terms[c + half]);
+      }
+    }
+    auto result = Op::combine(identity, terms[0]);
+    if constexpr (watches_nan<Op, T>) {
+      result = hn::IfThenElse(numbers, result, hn::Set(d, std::numeric_limits<T>::quiet_NaN()));
+    }
+    some == lanes ? hn::StoreU(result, d, to + r) : store_first(d, result, to + r, some);
+  }
+}
+
+template <class Op>
+Operator reduction_across_for(Compute type) {
+  switch (type) {
+    case Compute::f32:
+      return &reduce_across<Op, float>;
+    case Compute::f64:
+      return &reduce_across<Op, double>;
+    case Compute::i32:
+      return &reduce_across<Op, int32_t>;
+    case Compute::i64:
+      return &reduce_across<Op, int64_t>;
+    case Compute::u64:
+      return &reduce_across<Op, uint64_t>;
+  }
+  return nullptr;
+}
+Operator reduction_across_of(Reduction reduction, Compute type) {
+  switch (reduction) {
+    case Reduction::sum:
+      return reduction_across_for<Sum>(type);
+    case Reduction::prod:
+      return reduction_across_for<Product>(type);
+    case Reduction::max:
+      return reduction_across_for<Maximum>(type);
+    case Reduction::min:
+      return reduction_across_for<Minimum>(type);
+  }
+  return nullptr;
+}
+
 template <class T>
 Operator reduction_for(Reduction reduction) {
   switch (reduction) {
@@ -284,12 +349,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mt::cpu {
 HWY_EXPORT(reduction_of);
+HWY_EXPORT(reduction_across_of);
 HWY_EXPORT(sum_of_squares);
 HWY_EXPORT(sum_of_products);
 HWY_EXPORT(expansion_of);
 Operator row_reduction(Reduction reduction, Compute type) {
   choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(reduction_of)(reduction, type);
+}
+Operator reduction_across(Reduction reduction, Compute type) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(reduction_across_of)(reduction, type);
 }
 Operator row_sum_of_squares(Compute type) {
   choose_instruction_set();

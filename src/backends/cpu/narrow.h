@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of a few elements that are scattered over memory, such as the windows of pooling. A tile of
+// them is turned: its registers hold one column after another, each with its element of all rows,
+// so that vectors run over the rows.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/program.h"
+
+namespace mt::cpu {
+
+// How a tile's columns lie in an operand: each has the rows' layout from a place of its own.
+struct NarrowOperand {
+  Layout rows;
+  std::vector<int64_t> columns;  // empty for row values
+  bool repeated = false;         // the same for all columns
+};
+
+// The operands of a row program's segment, if its tiles are to be turned; else nothing.
+std::vector<NarrowOperand> narrow_operands(const Program& program, const Segment& segment);
+
+}  // namespace mt::cpu
