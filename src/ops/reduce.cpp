@@ -44,8 +44,10 @@ void extreme_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   Dims axes = axes_of(node);
   Shape kept = kept_shape(x.shape(), axes);
   Tensor y(const_cast<Node*>(&node));
-  Tensor chosen = cast(equal(x, reshape(y, kept)), x.dtype());
-  gradients[0] = chosen * (reshape(dy, kept) / sum(chosen, axes, true));
+  Tensor extreme = reshape(y, kept);
+  // Compared once to count and once to choose, which takes less than storing what was found.
+  Tensor count = sum(cast(equal(x, extreme), x.dtype()), axes, true);
+  gradients[0] = cast(equal(x, extreme), x.dtype()) * (reshape(dy, kept) / count);
 }
 
 const Op ops[] = {
