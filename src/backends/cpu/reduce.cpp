@@ -13,6 +13,7 @@ namespace mt::cpu {
 namespace {
 
 constexpr int64_t chunk = 1024;  // elements of a tile, and outputs of a column task
+constexpr int64_t fewest_columns = 256;
 constexpr int64_t grain_elements = 32 << 10;
 
 int64_t rounded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -97,10 +98,10 @@ void reduce_in_columns(const Group& group, const PreparedReduction& shape, const
   row_reduction(group.reduction, group.type)(identity, &nothing, 1, 0);
   row_expansion(static_cast<size_t>(size))(identities, identity, 1, std::min(chunk, group.inner));
   int16_t value = group.program.instructions.back().in[0];
-  int64_t stretches = (group.inner + chunk - 1) / chunk;
-  int64_t rows_at_once = group.inner <= chunk ? std::max<int64_t>(1, chunk / group.inner) : 1;
-  int64_t work =
-      std::max<int64_t>(1, std::min(shape.panel, group.reduced) * std::min(group.inner, chunk));
+  int64_t stretches = (group.inner + shape.stretch - 1) / shape.stretch;
+  int64_t rows_at_once = stretches == 1 ? std::max<int64_t>(1, chunk / group.inner) : 1;
+  int64_t work = std::max<int64_t>(
+      1, std::min(shape.panel, group.reduced) * std::min(group.inner, shape.stretch));
   int64_t grain = std::max<int64_t>(1, grain_elements / work);
   int64_t tasks = group.outer * shape.panels * stretches;
   parallel_workers(
@@ -108,9 +109,10 @@ void reduce_in_columns(const Group& group, const PreparedReduction& shape, const
         ProgramRun run(shape.elements, segment, buffers, immediates,
                        scratch + worker * shape.worker_bytes, chunk);
         for (int64_t task = begin; task < end; ++task) {
-          int64_t column = task % stretches * chunk, panel = task / stretches % shape.panels;
+          int64_t column = task % stretches * shape.stretch;
+          int64_t panel = task / stretches % shape.panels;
           int64_t outer = task / stretches / shape.panels;
-          int64_t width = std::min(chunk, group.inner - column);
+          int64_t width = std::min(shape.stretch, group.inner - column);
           char* result = partials + ((outer * shape.panels + panel) * group.inner + column) * size;
           std::memcpy(result, identities, static_cast<size_t>(width * size));
           int64_t last = std::min(group.reduced, (panel + 1) * shape.panel);
@@ -138,6 +140,10 @@ PreparedReduction prepare_reduction(const Group& group) {
   prepared.elements.steps.pop_back();  // the reduction
   prepared.panel = group.in_lanes ? row_panel : column_panel;
   prepared.panels = std::max<int64_t>(1, (group.reduced + prepared.panel - 1) / prepared.panel);
+  // Narrower where there would not be one for each thread.
+  int64_t others = std::max<int64_t>(1, group.outer * prepared.panels);
+  int64_t wanted = (prepared.elements.threads + others - 1) / others;
+  prepared.stretch = std::clamp(rounded((group.inner + wanted - 1) / wanted), fewest_columns, chunk);
   prepared.worker_bytes =
       prepared.elements.scratch_bytes + (group.in_lanes ? rounded(row_panel * size) : 0);
   prepared.partial_bytes = rounded(group.outer * prepared.panels * group.inner * size);

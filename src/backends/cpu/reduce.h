@@ -11,6 +11,7 @@ struct PreparedReduction {
   PreparedProgram elements;      // the program without the reduction, which comes last
   Segment segment;               // its elements as one long row
   int64_t panel, panels;         // elements in a panel; panels of one reduction
+  int64_t stretch;               // columns of a task
   int64_t worker_bytes, partial_bytes;  // scratch of a worker; of all partial results
 };
 
