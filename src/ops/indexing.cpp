@@ -80,10 +80,21 @@ Bounds bounds_on_device(const Tensor& indices) {
   return bounds;
 }
 
+// What is read again and again, once.
+Layout without_repetition(const Layout& layout) {
+  Layout once;
+  for (int d = 0; d < layout.shape.rank(); ++d) {
+    if (layout.strides[d] == 0) continue;
+    once.shape.push_back(layout.shape[d]);
+    once.strides.push_back(layout.strides[d]);
+  }
+  return once;
+}
+
 Bounds bounds_of(const Tensor& indices) {
   if (!indices.device().host_memory) return bounds_on_device(indices);
   Bounds bounds;
-  Layout layout = collapse(Layout{indices.shape(), indices->strides, 0});
+  Layout layout = collapse(without_repetition({indices.shape(), indices->strides, 0}));
   const void* data = indices->data();
   auto as = [&](auto zero) { scan(static_cast<const decltype(zero)*>(data), layout, 0, &bounds); };
   switch (indices.dtype()) {

@@ -84,32 +84,42 @@ TEST(pick, every_way_of_running_agrees) {
 }
 
 // Rounding shows the order of the additions: it must be that of the indices, whatever the threads.
-TEST(pick, sums_have_one_order) {
-  auto run = [](int threads) {
+void check_order(int64_t rows, int64_t count, int64_t width) {
+  Numbers where = scattered(count, rows, 9), values = scattered(count * width, 1000000);
+  for (double& value : values) value = static_cast<float>(1 / (value + 1));
+  auto run = [&](int threads) {
     cpu::set_thread_count(threads);
-    Numbers values = scattered(3000 * 40, 1000000);
-    for (double& value : values) value = 1 / (value + 1);
-    Tensor dy = tensor(values, {3000, 40});
-    Tensor x = tensor(Numbers(100 * 40, 0), {100, 40});
+    Tensor dy = tensor(values, {count, width});
+    Tensor x = tensor(Numbers(static_cast<size_t>(rows * width), 0), {rows, width});
     x->requires_gradient = true;
     x->variable = Ref<Variable>(new Variable);
-    Tensor y = index_select(x, integers(scattered(3000, 100, 9)), 0);
-    Numbers result = numbers(gradients({y}, {dy}, {x})[0]);
+    Numbers result = numbers(gradients({index_select(x, integers(where), 0)}, {dy}, {x})[0]);
     cpu::set_thread_count(0);
     return result;
   };
+  std::vector<float> expected(static_cast<size_t>(rows * width), 0);
+  for (int64_t i = 0; i < count * width; ++i) {
+    int64_t row = static_cast<int64_t>(where[static_cast<size_t>(i / width)]);
+    expected[static_cast<size_t>(row * width + i % width)] +=
+        static_cast<float>(values[static_cast<size_t>(i)]);
+  }
   Numbers one = run(1);
+  EXPECT_EQ(one, Numbers(expected.begin(), expected.end()));
   EXPECT_EQ(one, run(2));
   EXPECT_EQ(one, run(5));
-  std::vector<float> expected(100 * 40, 0);
-  Numbers rows = scattered(3000, 100, 9), values = scattered(3000 * 40, 1000000);
-  for (size_t j = 0; j < 3000; ++j) {
-    for (size_t c = 0; c < 40; ++c) {
-      expected[static_cast<size_t>(rows[j]) * 40 + c] +=
-          static_cast<float>(1 / (values[j * 40 + c] + 1));
-    }
-  }
-  EXPECT_EQ(one, Numbers(expected.begin(), expected.end()));
+}
+
+TEST(pick, sums_have_one_order) { check_order(100, 3000, 40); }
+TEST(pick, sums_have_one_order_where_rows_are_dealt_out) { check_order(7000, 20000, 24); }
+
+TEST(pick, rows_are_dealt_out_at_every_outer_position) {
+  const Shape many{2, 5000, 4, 8};
+  everywhere([&](const Make& make) {
+    Tensor i = expand(make(scattered(5000, 9000, 3), {1, 5000, 1, 1}, Dtype::int64), many);
+    Tensor values = make(scattered(320000, 100, 8), {2, 5000, 8, 4}, Dtype::int32);
+    Tensor x = make(Numbers(576000, 1), {2, 9000, 4, 8}, Dtype::int32);
+    return scatter_add(x, i, transpose(values), 1);
+  });
 }
 
 TEST(pick, gradients) {

@@ -16,7 +16,7 @@ struct Entry {
 
 // One line for each operator with a fast kernel.
 constexpr Entry entries[] = {
-    {"add_along_axis", {add_along_axis_kernel}},
+    {"add_along_axis", {nullptr, add_along_axis_kernel, add_along_axis_scratch}},
     {"argmax", {argmax_kernel}},
     {"argmin", {argmin_kernel}},
     {"argsort", {argsort_kernel}},
@@ -30,7 +30,7 @@ constexpr Entry entries[] = {
     {"last_writer", {last_writer_kernel}},
     {"nonzero", {nonzero_kernel}},
     {"overlay", {overlay_kernel}},
-    {"scatter", {scatter_kernel}},
+    {"scatter", {nullptr, scatter_kernel, scatter_scratch}},
     {"sort", {sort_kernel}},
     {"take_along_axis", {take_along_axis_kernel}},
 };

@@ -55,12 +55,12 @@ bool by_rows(const Layout& indices, int axis) {
   return true;
 }
 
-void add_rows(const NaiveCall& call, int axis) {
+void add_rows(const NaiveCall& call, int axis, void* scratch, int threads) {
   NaiveArray inputs[2] = {call.inputs[0], call.inputs[1]};
   inputs[1].layout = dimensions(inputs[1].layout, axis, axis + 1);
   inputs[1].layout.offset = call.inputs[1].layout.offset;
   Attributes attributes{axis, call.output.layout.shape[axis]};
-  scatter_kernel({call.op, attributes, call.immediates, inputs, call.output});
+  scatter_kernel({call.op, attributes, call.immediates, inputs, call.output}, scratch, threads);
 }
 
 // Parallel over rows of the result, as in scatter: each thread takes the indices that fall to it.
@@ -102,11 +102,19 @@ void take_along_axis_kernel(const NaiveCall& call) {
   with_bits(size_of(call.output.dtype), [&](auto zero) { take<decltype(zero)>(call); });
 }
 
-void add_along_axis_kernel(const NaiveCall& call) {
+int64_t add_along_axis_scratch(const Group& group, int) {
+  int axis = static_cast<int>(group.attributes[0]);
+  const Shape& shape = group.inputs[0].layout.shape;
+  if (!by_rows(group.inputs[1].layout, axis)) return 0;
+  return scatter_scratch_bytes(shape[axis], group.output.layout.shape[axis],
+                               product(shape, axis + 1, shape.rank()), group.output.dtype);
+}
+
+void add_along_axis_kernel(const NaiveCall& call, void* scratch, int threads) {
   int axis = static_cast<int>(call.attributes[0]);
   bool half = is_half(call.output.dtype), boolean = call.output.dtype == Dtype::boolean;
   if (half || boolean) return naive_value(call);
-  if (by_rows(call.inputs[1].layout, axis)) return add_rows(call, axis);
+  if (by_rows(call.inputs[1].layout, axis)) return add_rows(call, axis, scratch, threads);
   switch (call.output.dtype) {
     case Dtype::float32:
       return add<float>(call);
