@@ -55,12 +55,18 @@ TEST(sort, every_dtype_agrees) {
   }
 }
 
-TEST(sort, long_rows_are_merged) {
-  for (Dtype dtype : {Dtype::float32, Dtype::int64, Dtype::uint8}) {
+TEST(sort, long_rows_are_split) {
+  for (Dtype dtype : {Dtype::float32, Dtype::int64, Dtype::int16, Dtype::uint8}) {
     everywhere(
         [&](const Make& make) { return argsort(make(special(300001), {300001}, dtype), 0, true); });
     everywhere(
         [&](const Make& make) { return sort(make(special(300001), {300001}, dtype), 0, true); });
+    everywhere([&](const Make& make) {  // at a pivot that none is below
+      return argsort(make(Numbers(300001, 1), {300001}, dtype), 0, false);
+    });
+    everywhere([&](const Make& make) {
+      return sort(make(Numbers(300001, 1), {300001}, dtype), 0, false);
+    });
   }
 }
 

@@ -100,8 +100,10 @@ struct Rows {
   // One long row with all threads.
   void sort_alone(Pair* pairs) const {
     parallel_for(length, piece, [&](int64_t begin, int64_t end) { fill(pairs, 0, begin, end); });
-    Pair* sorted = sort_in_pieces(pairs, pairs + length, length);
-    parallel_for(kept, piece, [&](int64_t begin, int64_t end) { store(sorted, 0, begin, end); });
+    sort_in_pieces(pairs, pairs + length, length,
+                   [&](const Pair* sorted, int64_t begin, int64_t end) {
+                     store(sorted, 0, begin, std::min(end, kept));
+                   });
   }
   // Each of a few panels offers its first ones.
   int64_t panels() const { return std::min(most_panels, length / std::max(piece, 16 * kept)); }

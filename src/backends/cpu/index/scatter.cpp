@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows added up where indices say, each sum in the order of the indices. Wide rows in great number
-// are first dealt out to lists, each of a few rows of the result that stay in cache while one thread
-// adds to them. Otherwise each thread goes through all indices and takes those that fall to it.
+// are first dealt out to lists, each of a few rows of the result that stay in cache while one
+// thread adds to them. Otherwise each thread goes through all indices and takes those that fall to
+// it.
 #include <algorithm>
 #include <bit>
 #include <cstring>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each row in order, without positions: keys are sorted and become elements again. Keys do not tell
-// the two zeros, nor NaNs, from each other; those are taken from the row anew, in their order.
+// Each row in order, without positions: keys are sorted and become elements again. Zeros of both
+// signs stay in their order, and so do NaNs, whose keys are all one: they are taken from the row
+// anew.
 #include <algorithm>
 #include <cstdlib>
 
@@ -22,32 +23,50 @@ struct Row {
   bool floating;
 
   Bits* keys() const { return reinterpret_cast<Bits*>(y); }
-  Bits turned(Bits key) const { return descending ? static_cast<Bits>(~key) : key; }
-  Bits key(Memory element) const { return turned(static_cast<Bits>(Element::key(element))); }
+  Bits key(Memory element) const { return static_cast<Bits>(Element::exact_key(element)) ^ turn(); }
+  Bits turn() const { return descending ? static_cast<Bits>(~Bits(0)) : Bits(0); }
 
   void fill(int64_t begin, int64_t end) const {
-    for (int64_t i = begin; i < end; ++i) keys()[i] = key(x[i]);
+    const Bits turn = this->turn();
+    each(x + begin, keys() + begin, end - begin,
+         [=](Memory e) { return static_cast<Bits>(Element::exact_key(e)) ^ turn; });
   }
   void store(const Bits* sorted, int64_t begin, int64_t end) const {
-    for (int64_t i = begin; i < end; ++i) y[i] = Element::from_key(turned(sorted[i]));
+    const Bits turn = this->turn();
+    each(sorted + begin, y + begin, end - begin,
+         [=](Bits key) { return Element::from_key(static_cast<Bits>(key ^ turn)); });
+  }
+  // Whole blocks at a time, for which compilers have vectors; in place or elsewhere.
+  template <class From, class To, class F>
+  static void each(const From* from, To* to, int64_t count, F&& f) {
+    constexpr int64_t block = 64 / sizeof(To);
+    int64_t i = 0;
+    for (; i + block <= count; i += block) {
+      To made[block];
+      for (int64_t k = 0; k < block; ++k) made[k] = static_cast<To>(f(from[i + k]));
+      std::copy(made, made + block, to + i);
+    }
+    for (; i < count; ++i) to[i] = static_cast<To>(f(from[i]));
   }
 
-  // Where the run of elements that share that key begins; the length if there are none.
-  int64_t run_of(const Bits* sorted, Bits key) const {
-    const Bits* first = std::lower_bound(sorted, sorted + length, key);
-    return first != sorted + length && *first == key ? first - sorted : length;
+  // Where, in the row when it is sorted, elements of that key begin; the length if there are none.
+  int64_t run_of(Bits wanted) const {
+    const Memory* first = std::lower_bound(
+        y, y + length, wanted, [&](Memory element, Bits bits) { return key(element) < bits; });
+    return first != y + length && key(*first) == wanted ? first - y : length;
   }
-  // Turns sorted keys into elements; `each_part` calls for parts of the row.
-  template <class Parts>
-  void finish(const Bits* sorted, Parts&& each_part) const {
-    Bits zero = key(0), nan = turned(static_cast<Bits>(~Bits(0)));
-    int64_t zeros = floating ? run_of(sorted, zero) : length;
-    int64_t nans = floating ? run_of(sorted, nan) : length;
-    each_part([&](int64_t begin, int64_t end) { store(sorted, begin, end); });
-    if (zeros == length && nans == length) return;
+  // The elements that are not told by their keys, or not as they should be, in their order.
+  void restore() const {
+    if (!floating) return;
+    const Bits zeros[2] = {key(0), key(Memory(Memory(1) << (8 * sizeof(Memory) - 1)))};
+    const Bits nan = static_cast<Bits>(~Bits(0)) ^ turn();
+    const int64_t runs[2] = {run_of(zeros[0]), run_of(zeros[1])};
+    const bool both = std::max(runs[0], runs[1]) < length;
+    int64_t zero = std::min(runs[0], runs[1]), nans = run_of(nan);
+    if (!both && nans == length) return;
     for (int64_t i = 0; i < length; ++i) {
-      Bits own = key(x[i]);
-      if (own == zero) y[zeros++] = x[i];
+      const Bits own = key(x[i]);
+      if (own == zeros[0] || own == zeros[1]) y[zero++] = x[i];
       if (own == nan) y[nans++] = x[i];
     }
   }
@@ -55,13 +74,16 @@ struct Row {
   void sort() const {
     fill(0, length);
     sort_numbers(keys(), length);
-    finish(keys(), [&](auto&& part) { part(0, length); });
+    store(keys(), 0, length);
+    restore();
   }
   // With all threads, and working memory of a row.
   void sort_alone(Bits* spare) const {
-    auto shared = [&](auto&& part) { parallel_for(length, piece, part); };
-    shared([&](int64_t begin, int64_t end) { fill(begin, end); });
-    finish(sort_in_pieces(keys(), spare, length), shared);
+    parallel_for(length, piece, [&](int64_t begin, int64_t end) { fill(begin, end); });
+    sort_in_pieces(keys(), spare, length, [&](const Bits* sorted, int64_t begin, int64_t end) {
+      store(sorted, begin, end);
+    });
+    restore();
   }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements as unsigned keys of the same order, in which a NaN comes last and both zeros are equal.
+// Elements as unsigned keys of the same order, in which a NaN comes last.
 #pragma once
 
 #include <bit>
@@ -10,47 +10,36 @@
 
 namespace mt::cpu {
 
+// In which -0 comes before +0.
 template <class Bits>
 Bits float_key(Bits bits, Bits infinity) {
   constexpr Bits sign = Bits(Bits(1) << (8 * sizeof(Bits) - 1));
-  Bits magnitude = bits & Bits(~sign);
-  if (magnitude > infinity) return Bits(~Bits(0));
-  if (magnitude == 0) return sign;
-  return bits & sign ? Bits(~bits) : Bits(bits | sign);
+  Bits key = bits & sign ? Bits(~bits) : Bits(bits | sign);
+  return Bits(bits & Bits(~sign)) > infinity ? Bits(~Bits(0)) : key;
 }
 
-// The float of a key; +0 and one of the NaNs where there are several.
+// The float of a key; one of the NaNs.
 template <class Bits>
 Bits float_of(Bits key) {
   constexpr Bits sign = Bits(Bits(1) << (8 * sizeof(Bits) - 1));
   return key & sign ? Bits(key ^ sign) : Bits(~key);
 }
 
-// An element type: how it lies in memory, and the key it is sorted by.
-struct HalfElement {
-  using Memory = uint16_t;
-  using Key = uint32_t;
-  static Key key(Memory x) { return float_key<uint16_t>(x, 0x7c00); }
+// An element type: how it lies in memory, and the key it is sorted by: key(), in which equal
+// elements are equal, or exact_key(), in which the two zeros differ.
+template <class M, class K, M infinity>
+struct FloatingElement {
+  using Memory = M;
+  using Key = K;
+  static constexpr M sign = M(M(1) << (8 * sizeof(M) - 1));
+  static Key key(Memory x) { return exact_key(x == sign ? Memory(0) : x); }
+  static Key exact_key(Memory x) { return float_key<M>(x, infinity); }
   static Memory from_key(Memory key) { return float_of(key); }
 };
-struct BfloatElement {
-  using Memory = uint16_t;
-  using Key = uint32_t;
-  static Key key(Memory x) { return float_key<uint16_t>(x, 0x7f80); }
-  static Memory from_key(Memory key) { return float_of(key); }
-};
-struct FloatElement {
-  using Memory = uint32_t;
-  using Key = uint32_t;
-  static Key key(Memory x) { return float_key<uint32_t>(x, 0x7f800000u); }
-  static Memory from_key(Memory key) { return float_of(key); }
-};
-struct DoubleElement {
-  using Memory = uint64_t;
-  using Key = uint64_t;
-  static Key key(Memory x) { return float_key<uint64_t>(x, 0x7ff0000000000000u); }
-  static Memory from_key(Memory key) { return float_of(key); }
-};
+using HalfElement = FloatingElement<uint16_t, uint32_t, 0x7c00>;
+using BfloatElement = FloatingElement<uint16_t, uint32_t, 0x7f80>;
+using FloatElement = FloatingElement<uint32_t, uint32_t, 0x7f800000u>;
+using DoubleElement = FloatingElement<uint64_t, uint64_t, 0x7ff0000000000000u>;
 template <class T>
 struct IntegerElement {
   using Memory = T;
@@ -63,6 +52,7 @@ struct IntegerElement {
     }
     return static_cast<Key>(x);
   }
+  static Key exact_key(T x) { return key(x); }
   static T from_key(Unsigned key) { return static_cast<T>(std::is_signed_v<T> ? key ^ sign : key); }
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers sorted in place, and long rows of them with all threads: halves are sorted apart and
-// merged. Equal numbers are the same, so every way of sorting gives the same result.
+// Numbers sorted in place, and long rows of them with all threads: split at pivots into pieces that
+// are sorted apart. Equal numbers are the same, so every way of sorting gives the same result.
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "backends/cpu/parallel.h"
 #include "hwy/base.h"
@@ -18,55 +19,87 @@ void sort_numbers(hwy::uint128_t* numbers, int64_t count);
 
 constexpr int64_t piece = 64 << 10;  // the shortest piece of a row that is sorted by itself
 
-// Elements [begin, end) of the merged a and b: first how many of a come before `begin`.
+// How many are below the pivot; and those apart from the others, each kind in the order it has.
+int64_t count_below(const uint16_t* from, int64_t count, uint16_t pivot);
+int64_t count_below(const uint32_t* from, int64_t count, uint32_t pivot);
+int64_t count_below(const uint64_t* from, int64_t count, uint64_t pivot);
+int64_t count_below(const hwy::uint128_t* from, int64_t count, hwy::uint128_t pivot);
+void split(const uint16_t* from, int64_t count, uint16_t pivot, uint16_t* below, uint16_t* others);
+void split(const uint32_t* from, int64_t count, uint32_t pivot, uint32_t* below, uint32_t* others);
+void split(const uint64_t* from, int64_t count, uint64_t pivot, uint64_t* below, uint64_t* others);
+void split(const hwy::uint128_t* from, int64_t count, hwy::uint128_t pivot, hwy::uint128_t* below,
+           hwy::uint128_t* others);
+
+constexpr int most_pieces = 64;
+constexpr int most_parts = 2 * most_pieces;  // that all pieces together are split in
+
+// The middle one of a few; of none, anything.
 template <class T>
-void merge_part(T* out, const T* a, int64_t a_count, const T* b, int64_t b_count, int64_t begin,
-                int64_t end) {
-  int64_t low = std::max<int64_t>(0, begin - b_count), high = std::min(begin, a_count);
-  while (low < high) {
-    int64_t middle = (low + high) / 2;
-    if (a[middle] < b[begin - middle - 1]) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  int64_t i = low, j = begin - low, at = begin;
-  for (; at < end && i < a_count && j < b_count; ++at) {  // without a branch, which none foresees
-    bool first = a[i] < b[j];
-    const T* next = first ? a + i : b + j;
-    out[at] = *next;
-    i += first;
-    j += !first;
-  }
-  if (at == end) return;
-  const T* rest = i < a_count ? a + i : b + j;
-  std::copy(rest, rest + (end - at), out + at);
+T pivot_of(const T* numbers, int64_t count) {
+  constexpr int64_t some = 127;
+  if (count == 0) return T{};
+  T taken[some];
+  for (int64_t i = 0; i < some; ++i) taken[i] = numbers[count * i / some];
+  std::nth_element(taken, taken + some / 2, taken + some);
+  return taken[some / 2];
 }
 
-// Sorts one long row; the result is in `numbers` or in `spare`, which is returned.
+// Splits each of `pieces`, which lie between `ends`, in two, from one array to another.
 template <class T>
-T* sort_in_pieces(T* numbers, T* spare, int64_t count) {
-  int64_t pieces = 1;
-  while (pieces < thread_count() && count / (2 * pieces) >= piece) pieces *= 2;
-  auto start = [&](int64_t p) { return count / pieces * p + std::min(p, count % pieces); };
-  parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) sort_numbers(numbers + start(p), start(p + 1) - start(p));
-  });
-  T *from = numbers, *to = spare;
-  for (int64_t width = 1; width < pieces; width *= 2) {
-    parallel_for(count, piece, [&](int64_t begin, int64_t end) {
-      for (int64_t p = 0; p < pieces; p += 2 * width) {
-        int64_t first = start(p), middle = start(p + width), last = start(p + 2 * width);
-        int64_t low = std::max(begin, first), high = std::min(end, last);
-        if (low >= high) continue;
-        merge_part(to + first, from + first, middle - first, from + middle, last - middle,
-                   low - first, high - first);
-      }
+void split_pieces(const T* from, T* to, int64_t* ends, int pieces) {
+  const int parts = most_parts / pieces;  // of a piece
+  T pivots[most_pieces];
+  int64_t below[most_parts], others[most_parts], middle[most_pieces];
+  auto begin_of = [&](int part) {
+    const int64_t begin = ends[part / parts], count = ends[part / parts + 1] - begin;
+    return begin + count * (part % parts) / parts;
+  };
+  auto each_part = [&](auto&& body) {
+    parallel_items(pieces * parts, thread_count(), [&](int64_t item, int) {
+      const int part = static_cast<int>(item);
+      const int64_t begin = begin_of(part);
+      const bool last = part % parts == parts - 1;
+      body(part, begin, (last ? ends[part / parts + 1] : begin_of(part + 1)) - begin);
     });
-    std::swap(from, to);
+  };
+  for (int p = 0; p < pieces; ++p) pivots[p] = pivot_of(from + ends[p], ends[p + 1] - ends[p]);
+  each_part([&](int part, int64_t begin, int64_t count) {
+    below[part] = count_below(from + begin, count, pivots[part / parts]);
+  });
+  for (int p = 0; p < pieces; ++p) {
+    int64_t at = ends[p];
+    for (int part = p * parts; part < (p + 1) * parts; ++part) at += std::exchange(below[part], at);
+    middle[p] = at;
+    for (int part = p * parts; part < (p + 1) * parts; ++part) {
+      others[part] = middle[p] + (begin_of(part) - ends[p]) - (below[part] - ends[p]);
+    }
   }
-  return from;
+  each_part([&](int part, int64_t begin, int64_t count) {
+    split(from + begin, count, pivots[part / parts], to + below[part], to + others[part]);
+  });
+  for (int p = pieces; p > 0; --p) {
+    ends[2 * p] = ends[p];
+    ends[2 * p - 1] = middle[p - 1];
+  }
+}
+
+// Sorts one long row, which ends in `numbers` or in `spare`; calls finish(sorted, begin, end) for
+// each stretch of it.
+template <class T, class Finish>
+void sort_in_pieces(T* numbers, T* spare, int64_t count, Finish&& finish) {
+  int64_t ends[most_pieces + 1] = {0, count};
+  // Twice as many pieces as threads: a slow one leaves some to the others.
+  const int threads = thread_count(), most = threads > 1 ? std::min(2 * threads, most_pieces) : 1;
+  int pieces = 1;
+  for (; pieces < most && count / (2 * pieces) >= piece; pieces *= 2) {
+    split_pieces(numbers, spare, ends, pieces);
+    std::swap(numbers, spare);
+  }
+  parallel_items(pieces, thread_count(), [&](int64_t p, int) {
+    if (ends[p] == ends[p + 1]) return;
+    sort_numbers(numbers + ends[p], ends[p + 1] - ends[p]);
+    finish(numbers, ends[p], ends[p + 1]);
+  });
 }
 
 }  // namespace mt::cpu
