@@ -321,6 +321,21 @@ TEST(Contract, EveryLayoutAcrossBlockEdges) {
   }
 }
 
+// Rows of b so far apart that the first rows of a pack it as they go.
+TEST(Contract, PacksWhatLiesFarApart) {
+  Random random(14);
+  for (auto [m, n, k] : {std::array<int64_t, 3>{80, 300, 530}, {150, 280, 260}}) {
+    for (bool a_along_k : {true, false}) {
+      for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+        Contraction c = matrices(m, n, k, a_along_k, false, dtype);
+        c.k[0].b_stride = 2000;
+        check(c, random, {1, 2});
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(Contract, PanelsOfALongSumAreAddedPairwise) {
   Random random(5);
   for (int64_t k : {4096, 5000, 70001}) {

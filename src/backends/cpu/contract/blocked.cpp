@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tile of the result, [rows, columns], in blocks of k: the block of b is packed into panels as
 // wide as the micro-kernel, which stay in the second-level cache; then for each sliver of a few
-// rows of a, which stays in the first-level cache, the micro-kernel runs over all panels. What
-// needs no packing is read where it lies: a whose k is contiguous, a b that is small or used by few
-// rows, and sliding windows, whose packing would repeat each element.
+// rows of a, which stays in the first-level cache, the micro-kernel runs over all panels. Where
+// vectors can read b, the first sliver packs it as it goes. What needs no packing is read where it
+// lies: a whose k is contiguous, a b that is small, close together or used by few rows, and sliding
+// windows, whose packing would repeat each element.
 #include "backends/cpu/contract/blocked.h"
 
 #include <algorithm>
@@ -16,10 +17,11 @@
 namespace mt::cpu {
 namespace {
 // Terms of a sum in a block; more where there is only one, narrow, panel.
-constexpr int64_t block_k = 384, most_block_k = 1024;
-constexpr int64_t panel_unit = 64;  // columns that scratch for b is counted in
-constexpr int64_t few_rows = 72;    // too few to repay packing b
-constexpr int64_t group_rows = 48;  // of the slivers that run together
+constexpr int64_t block_k = 512, most_block_k = 1024;
+constexpr int64_t panel_unit = 64;           // columns that scratch for b is counted in
+constexpr int64_t few_rows = 72;             // too few to repay packing b
+constexpr int64_t near_bytes = 1024 * 1024;  // that a second-level cache holds beside others
+constexpr int64_t group_rows = 48;           // of the slivers that run together
 
 // Elements that packing a takes.
 int64_t packed_a_size(const Operand& a, Dtype sum, int64_t rows, int64_t k) {
@@ -119,9 +121,13 @@ class BlockRun {
     const bool whole = loads_part_at_once || columns_ % lanes == 0;
     indexed_ = gaps_ || (direct_b_ && !(whole && b_.k.uniform())) ||
                (direct_a_ && !(a_.rows.uniform() && a_.k.uniform()));
+    along_slivers_ = direct_a_ && !gaps_ && columns_ > panel_;
+    packs_along_ = !direct_b_ && !indexed_ && whole && b_.dtype == dtype_of<T> && b_.k.uniform() &&
+                   b_.rows.uniform() && b_.rows.stride() == 1 && panel_ == widest &&
+                   first_row(1) == packing_rows;
     if (!direct_b_ || indexed_) b_.k.offsets(k_begin_, k_count_, b_ks_);
     if (!direct_a_ || indexed_) a_.k.offsets(k_begin_, k_count_, a_ks_);
-    if (!direct_b_) pack_b();
+    if (!direct_b_ && !packs_along_) pack_b();
     packed_step_ = 0;
   }
 
@@ -138,7 +144,8 @@ class BlockRun {
 
   static int64_t width(int64_t columns) { return (columns + lanes - 1) / lanes * lanes; }
 
-  int64_t first_row(int64_t sliver) const { return rows_ * sliver / slivers_; }
+  // The first slivers are the higher ones.
+  int64_t first_row(int64_t sliver) const { return (rows_ * sliver + slivers_ - 1) / slivers_; }
 
   // Several slivers side by side, [k_count, their rows], so that whole vectors are read at a time.
   void pack_a(int64_t row, int64_t rows) {
@@ -255,7 +262,9 @@ class BlockRun {
     }
   }
 
-  // Slivers [begin, end): each panel of b is used by all of them while it is close.
+  // Slivers [begin, end). Where a's rows are read in place each sliver stays in the first-level
+  // cache while the panels of b pass by. Otherwise the slivers' lines interleave, or finding the
+  // panel takes time: then each panel is used by all slivers while it is close.
   void run_group(int64_t begin, int64_t end) {
     const int64_t row_begin = first_row(begin), row_end = first_row(end);
     MicroTile<T> tile;
@@ -267,23 +276,19 @@ class BlockRun {
     tile.kept = gaps_ ? kept_ : nullptr;
     take_a(tile, row_begin, row_end - row_begin);
     const T* const a = tile.a;
-    for (int64_t column = 0, columns; column < columns_; column += columns) {
-      columns = take_b(tile, column);
-      const int vectors = static_cast<int>(width(tile.columns) / lanes);
+    if (along_slivers_) {
       for (int64_t sliver = begin; sliver < end; ++sliver) {
-        const int64_t row = first_row(sliver), rows = first_row(sliver + 1) - row;
-        if (indexed_) {
-          tile.a_rows = a_rows_ + (row - row_begin);
-        } else {
-          tile.a = a + (row - row_begin) * tile.a_row;
-          tile.a_ahead = sliver + 1 < slivers_ ? rows * tile.a_row : 0;
+        for (int64_t column = 0, columns; column < columns_; column += columns) {
+          columns = take_b(tile, column);
+          run_tile(tile, a, row_begin, sliver, column, columns);
         }
-        T* const c = static_cast<T*>(block_.c) + row * block_.c_row + column;
-        tile.c = c;
-        tile.c_next = sliver + 1 < end ? c + rows * block_.c_row : c;
-        tile.from = gaps_ ? spread_ : c;
-        if (gaps_ && !first_) load_runs(c, rows);
-        micro_kernel_for<T>(static_cast<int>(rows), vectors, indexed_)(tile);
+      }
+    } else {
+      for (int64_t column = 0, columns; column < columns_; column += columns) {
+        columns = take_b(tile, column);
+        for (int64_t sliver = begin; sliver < end; ++sliver) {
+          run_tile(tile, a, row_begin, sliver, column, columns);
+        }
       }
     }
     if (last_ && block_.epilogue != nullptr) {
@@ -292,6 +297,42 @@ class BlockRun {
       done.row_end = block_.tile.row_begin + row_end;
       block_.epilogue->run(block_.epilogue->context, done);
     }
+  }
+
+  // `a` is where the group's rows begin.
+  void run_tile(MicroTile<T>& tile, const T* a, int64_t group_row, int64_t sliver, int64_t column,
+                int64_t columns) {
+    const int64_t row = first_row(sliver), rows = first_row(sliver + 1) - row;
+    const bool last_panel = column + columns == columns_, last_sliver = sliver + 1 == slivers_;
+    if (indexed_) {
+      tile.a_rows = a_rows_ + (row - group_row);
+    } else {
+      tile.a = a + (row - group_row) * tile.a_row;
+      tile.a_ahead = last_panel && !last_sliver ? rows * tile.a_row : 0;
+    }
+    T* const c = static_cast<T*>(block_.c) + row * block_.c_row + column;
+    tile.c = c;
+    tile.c_next = c;
+    if (along_slivers_ && !last_panel) tile.c_next += columns;
+    if (!along_slivers_ && !last_sliver) tile.c_next += rows * block_.c_row;
+    tile.from = gaps_ ? spread_ : c;
+    if (gaps_ && !first_) load_runs(c, rows);
+    const int vectors = static_cast<int>(width(tile.columns) / lanes);
+    if (packs_along_ && sliver == 0) {
+      run_packing(tile, column, vectors);
+    } else {
+      micro_kernel_for<T>(static_cast<int>(rows), vectors, indexed_)(tile);
+    }
+  }
+
+  // The first sliver reads b where it lies, and leaves a packed panel.
+  void run_packing(MicroTile<T> tile, int64_t column, int vectors) {
+    tile.b_k = b_.k.stride();
+    tile.b = static_cast<const T*>(block_.b_data) + k_begin_ * tile.b_k +
+             b_.rows.offset(block_.tile.column_begin + column);
+    tile.b_ahead = 6 * tile.b_k;
+    tile.packed = packed_b_ + column * k_count_;
+    packing_kernel_for<T>(vectors)(tile);
   }
 
   const Block& block_;
@@ -303,6 +344,8 @@ class BlockRun {
   T* const packed_b_;  // panels of [k_count, panel]
   int64_t slivers_, group_, k_begin_ = 0, k_count_ = 0;
   bool first_ = true, last_ = true, direct_a_ = true, direct_b_ = true, indexed_ = false, streamed_;
+  bool along_slivers_ = false;  // each sliver meets all panels before the next one does
+  bool packs_along_ = false;    // the first sliver packs b
   int64_t run_count_ = 0, packed_step_ = 0;
   int64_t panel_offset_ = 0;
   int64_t in_line_ = 0, line_ = 0;  // the column after the panel at hand, and its line's offset
@@ -332,7 +375,9 @@ bool reads_a_in_place(const Operand& a, Dtype sum, int64_t rows, int64_t k) {
 }
 bool reads_b_in_place(const Operand& b, Dtype sum, int64_t rows, int64_t columns, int64_t k) {
   const bool neighbours = columns == 1 || (b.rows.uniform() && b.rows.stride() == 1);
-  const bool little = rows <= few_rows || k * columns * int64_t(size_of(sum)) <= 256 * 1024;
+  const int64_t size = size_of(sum);
+  const bool little = rows <= few_rows || k * columns * size <= 256 * 1024 ||
+                      (b.k.uniform() && k * std::abs(b.k.stride()) * size <= near_bytes);
   return b.dtype == sum && neighbours && (little || b.slides());
 }
 

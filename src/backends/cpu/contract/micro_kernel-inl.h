@@ -52,6 +52,7 @@ struct MicroTile {
   bool streamed;          // c is written past the caches; whole aligned vectors only
   int64_t a_ahead;        // how far ahead to prefetch a, each 64 bytes along k, and b, each k
   int64_t b_ahead;
+  T* packed;  // where a packing kernel leaves its vectors of b, one after the other
 };
 
 template <class T, int R, int V>
@@ -130,8 +131,10 @@ HWY_INLINE void end_kept_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> (&su
   }
 }
 
-// Both operands advance by strides. b has whole vectors, unless loads of a part are as quick.
-template <class T, int R, int V>
+// Both operands advance by strides. b has whole vectors, unless loads of a part are as quick. A
+// kernel that packs leaves b, which it reads far away, where the next rows read it near by: the
+// copy takes no time of its own, as the multiply-adds leave room for it.
+template <class T, int R, int V, bool Packs>
 HWY_NOINLINE void strided_kernel(const MicroTile<T>& tile) {
   const Vectors<T> d;
   constexpr int lanes = lanes_of<T>;
@@ -144,16 +147,23 @@ HWY_NOINLINE void strided_kernel(const MicroTile<T>& tile) {
   const T* a[(R + 2) / 3];
   MT_UNROLL for (int i = 0; i < (R + 2) / 3; ++i) a[i] = tile.a + 3 * i * a_row;
   const T* b = tile.b;
+  [[maybe_unused]] T* packed = tile.packed;
   const int64_t a_ahead = tile.a_ahead, b_ahead = tile.b_ahead;
   constexpr int64_t line = 64 / sizeof(T);
   for (int64_t left = tile.k; left > 0; left -= line) {
-    MT_UNROLL for (int i = 0; i < R; ++i) hwy::Prefetch(a[i / 3] + i % 3 * a_row + a_ahead);
+    if (a_ahead != 0) {
+      MT_UNROLL for (int i = 0; i < R; ++i) hwy::Prefetch(a[i / 3] + i % 3 * a_row + a_ahead);
+    }
     for (int64_t k = left < line ? left : line; k > 0; --k) {
       hn::Vec<Vectors<T>> bs[V];
       MT_UNROLL for (int v = 0; v < V; ++v) {
         const bool part = loads_part_at_once && v == V - 1 && !whole;
         bs[v] = part ? load_part(d, mask, b + v * lanes) : hn::LoadU(d, b + v * lanes);
         hwy::Prefetch(b + v * lanes + b_ahead);
+        if constexpr (Packs) {
+          __builtin_prefetch(b + v * lanes + 4 * b_ahead, 0, 2);  // to the second-level cache
+          hn::StoreU(bs[v], d, packed + v * lanes);
+        }
       }
       MT_UNROLL for (int i = 0; i < R; ++i) {
         const auto x = hn::Set(d, a[i / 3][i % 3 * a_row]);
@@ -161,6 +171,7 @@ HWY_NOINLINE void strided_kernel(const MicroTile<T>& tile) {
       }
       MT_UNROLL for (int i = 0; i < (R + 2) / 3; ++i) a[i] += a_k;
       b += b_k;
+      if constexpr (Packs) packed += V * lanes;
     }
   }
   tile.streamed ? end_streamed_sums<T>(tile, sum) : end_sums<T>(tile, mask, sum);
@@ -205,13 +216,27 @@ using MicroKernel = void (*)(const MicroTile<T>&);
 template <class T, int V, bool Indexed, int... I>
 constexpr std::array<MicroKernel<T>, most_rows> micro_kernel_rows(
     std::integer_sequence<int, I...>) {
-  return {(Indexed ? indexed_kernel<T, I + 1, V> : strided_kernel<T, I + 1, V>)...};
+  return {(Indexed ? indexed_kernel<T, I + 1, V> : strided_kernel<T, I + 1, V, false>)...};
 }
 template <class T, bool Indexed, int... V>
 constexpr std::array<std::array<MicroKernel<T>, most_rows>, most_vectors> micro_kernel_table(
     std::integer_sequence<int, V...>) {
   return {
       micro_kernel_rows<T, V + 1, Indexed>(std::make_integer_sequence<int, rows_for(V + 1)>())...};
+}
+
+// A kernel that packs has this many rows.
+constexpr int packing_rows = rows_for(most_vectors);
+template <class T, int... V>
+constexpr std::array<MicroKernel<T>, most_vectors> packing_kernel_table(
+    std::integer_sequence<int, V...>) {
+  return {strided_kernel<T, packing_rows, V + 1, true>...};
+}
+template <class T>
+MicroKernel<T> packing_kernel_for(int vectors) {
+  static constexpr auto table =
+      packing_kernel_table<T>(std::make_integer_sequence<int, most_vectors>());
+  return table[vectors - 1];
 }
 
 // The kernel for `rows` rows (at most rows_for(vectors)) and `vectors` vectors of columns.
