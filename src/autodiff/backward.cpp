@@ -5,9 +5,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "autodiff/arrived.h"
 #include "graph/history.h"
 #include "graph/record.h"
 #include "graph/variable.h"
+#include "ops/indexing.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
 
@@ -56,32 +58,39 @@ using Collected = std::unordered_map<const Node*, Tensor>;
 Collected walk(const History& history, const std::vector<Tensor>& outputs,
                const std::vector<Tensor>& seeds, const std::vector<Tensor>& keep) {
   CallsOfWalk calls;
-  Collected collected;
+  std::unordered_map<const Node*, Arrived> arrived;
   std::unordered_set<const Node*> kept;
   for (const Tensor& tensor : keep) kept.insert(tensor.node());
-  auto collect = [&](const Tensor& node, const Tensor& gradient) {
-    Tensor& sum = collected[node.node()];
-    sum = sum ? add(sum, gradient) : gradient;
-  };
   for (size_t i = 0; i < outputs.size(); ++i) {
-    collect(outputs[i], seed_of(outputs[i], i < seeds.size() ? seeds[i] : nullptr));
+    arrived[outputs[i].node()].add(seed_of(outputs[i], i < seeds.size() ? seeds[i] : nullptr));
   }
   const std::vector<Tensor>& nodes = history.nodes();
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     const Node& node = *it->node();
     if (!node.op->gradient || node.variable || node.inputs.empty()) continue;
-    auto found = collected.find(&node);
-    if (found == collected.end()) continue;
-    Tensor dy = found->second;
-    if (!kept.count(&node)) found->second = nullptr;  // its memory may be used again
+    auto found = arrived.find(&node);
+    if (found == arrived.end()) continue;
+    Tensor dy = found->second.total(*it);
+    if (!kept.count(&node)) found->second.clear();  // its memory may be used again
+    if (std::optional<SliceOf> slice = slice_of(node)) {
+      if (node.inputs[0].requires_gradient()) {
+        arrived[node.inputs[0].node()].add_slice(dy, slice->axis, slice->start, slice->step);
+      }
+      continue;
+    }
     SmallVector<Tensor, 4> gradients;
     for (size_t i = 0; i < node.inputs.size(); ++i) gradients.push_back(nullptr);
     node.op->gradient(node, dy, gradients.data());
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (gradients[i] && node.inputs[i].requires_gradient()) {
-        collect(node.inputs[i], gradients[i]);
+        arrived[node.inputs[i].node()].add(gradients[i]);
       }
     }
+  }
+  Collected collected;
+  for (const Tensor& node : nodes) {
+    auto found = arrived.find(node.node());
+    if (found != arrived.end()) collected[node.node()] = found->second.total(node);
   }
   return collected;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The transposes of slice and window, elements placed or added up in a tensor of zeros, and what
 // else writes a block of a tensor: padding and assignment to ranges.
+#include "graph/evaluate.h"
+#include "graph/window.h"
 #include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
@@ -95,6 +97,23 @@ Tensor embed(const Tensor& x, const Shape& shape, int axis, int64_t start, int64
     block.push_back(d == axis ? step : 1);
   }
   return embed(x, shape, block, 0);
+}
+
+Tensor embedded(const Tensor& x, int axis, int64_t start, int64_t length) {
+  if (x->op != &embed_op) return nullptr;
+  Thread& thread = current_thread();
+  bring_here(x, thread);
+  OwnerLock::Hold hold(Window::current(thread).lock, &thread);
+  if (x->inputs.empty()) return nullptr;
+  const Tensor& block = x->inputs[0];
+  for (int d = 0; d < x.rank(); ++d) {
+    size_t i = 2 * static_cast<size_t>(d);
+    int64_t from = d == axis ? start : 0, size = d == axis ? length : x.shape()[d];
+    if (x->attributes[i] != from || x->attributes[i + 1] != 1 || block.shape()[d] != size) {
+      return nullptr;
+    }
+  }
+  return block;
 }
 
 Tensor place(const Tensor& x, const Shape& shape, const Dims& starts, const Dims& steps,

@@ -2,6 +2,8 @@
 // What the indexing operators share.
 #pragma once
 
+#include <optional>
+
 #include "graph/node.h"
 #include "ops/math/host_device.h"
 
@@ -46,6 +48,16 @@ Tensor take_block(const Tensor& x, const Shape& block_shape, const Block& block)
 Tensor overlay(const Tensor& x, const Tensor& value, const Block& block);
 // x as a block in a tensor of `shape` that is `fill` elsewhere.
 Tensor embed(const Tensor& x, const Shape& shape, const Block& block, double fill);
+// What slice(x, axis, start, length, 1) takes, if x is just that in a tensor of something else that
+// is not formed yet (ops/embed.cpp); else nothing.
+Tensor embedded(const Tensor& x, int axis, int64_t start, int64_t length);
+
+// Where a node that is a slice begins in its input; nullopt for others (ops/view.cpp).
+struct SliceOf {
+  int axis;
+  int64_t start, step;
+};
+std::optional<SliceOf> slice_of(const Node& node);
 
 // A range by Python's rules, clipped to an axis of `size`; INT64_MIN leaves an end open.
 struct Range {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views: the same elements in another layout. None of them moves data, and none writes through.
+#include "ops/indexing.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
 
@@ -167,8 +168,16 @@ Tensor slice(const Tensor& x, int axis, int64_t start, int64_t length, int64_t s
          static_cast<long long>(step), axis, to_string(x.shape()).c_str());
   }
   if (start == 0 && length == size && step == 1) return x;
+  if (step == 1) {
+    if (Tensor whole = embedded(x, axis, start, length)) return whole;
+  }
   return record_view(slice_op, x, slice(view_layout(x), axis, start, length, step),
                      {axis, start, step});
+}
+
+std::optional<SliceOf> slice_of(const Node& node) {
+  if (node.op != &slice_op) return std::nullopt;
+  return SliceOf{static_cast<int>(node.attributes[0]), node.attributes[1], node.attributes[2]};
 }
 
 Tensor flip(const Tensor& x, const Dims& axes) {

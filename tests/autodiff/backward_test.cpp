@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fusion/explain.h"
 #include "fusion/support.h"
 #include "tensor/error.h"
 
@@ -53,6 +54,45 @@ TEST_F(Backward, GradientsOfGradients) {
   Tensor second = gradients({sum(first)}, {}, {x})[0];
   Tensor third = gradients({sum(second)}, {}, {x})[0];
   expect_same(third, full({4}, 6, third.dtype(), third.device()));
+}
+
+// `row` for each row of x.
+Tensor repeated(const std::vector<double>& row, const Tensor& x) {
+  std::vector<Tensor> numbers;
+  for (double value : row) numbers.push_back(full({1}, value, x.dtype(), x.device()));
+  return expand(concat(numbers, 0), x.shape());
+}
+
+// The gradient of slices of x's transpose along its first axis, each times a number of its own.
+Tensor gradient_of_slices(const Tensor& x, const std::vector<std::pair<int64_t, int64_t>>& slices) {
+  Tensor turned = transpose(x), y = number(0, x.device());
+  double factor = 1;
+  for (auto [start, length] : slices) {
+    y = y + sum(slice(turned, 0, start, length, 1) * factor++);
+  }
+  return gradients({y}, {}, {x})[0];
+}
+
+TEST_F(Backward, SlicesThatTileAValueAreJoinedOnce) {
+  Tensor x = parameter({2, 6}, 1);
+  Tensor dx = gradient_of_slices(x, {{4, 2}, {0, 3}, {3, 1}});
+  std::string plan = explain(dx);
+  EXPECT_NE(plan.find("concat"), std::string::npos) << plan;
+  EXPECT_EQ(plan.find("embed"), std::string::npos) << plan;
+  EXPECT_EQ(plan.find("copy"), std::string::npos) << plan;
+  expect_same(dx, repeated({2, 2, 2, 3, 1, 1}, x));
+}
+
+TEST_F(Backward, SlicesThatOverlapOrLeaveGapsAddUp) {
+  Tensor x = parameter({2, 6}, 1);
+  expect_same(gradient_of_slices(x, {{1, 3}, {2, 2}}), repeated({0, 1, 3, 3, 0, 0}, x));
+  expect_same(gradient_of_slices(x, {{0, 2}, {3, 3}}), repeated({1, 1, 0, 2, 2, 2}, x));
+}
+
+TEST_F(Backward, ASliceOfWhatWasEmbeddedIsJustThat) {
+  Tensor x = leaf(1), wide = embed(x, {9}, 0, 3, 1);
+  EXPECT_EQ(slice(wide, 0, 3, 4, 1).node(), x.node());
+  EXPECT_NE(slice(wide, 0, 2, 4, 1).node(), x.node());
 }
 
 TEST_F(Backward, RefusesWhatHasNoGradient) {

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What arrives at one value while a history is walked backwards: gradients of all of it, and those
+// of slices of it, which are put together once instead of being added up in zeros one by one.
+#pragma once
+
+#include <vector>
+
+#include "graph/node.h"
+
+namespace mt {
+
+class Arrived {
+ public:
+  void add(const Tensor& gradient);
+  void add_slice(const Tensor& gradient, int axis, int64_t start, int64_t step);
+  // The sum, or nothing if nothing has arrived; x is what it arrives at.
+  const Tensor& total(const Tensor& x);
+  void clear() { sum_ = nullptr; }
+
+ private:
+  struct Slice {
+    Tensor gradient;
+    int axis;
+    int64_t start, step;
+  };
+  bool slices_tile(int64_t size);
+
+  Tensor sum_;
+  std::vector<Slice> slices_;
+};
+
+}  // namespace mt
