@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups in an order in which they can run: by their last items, and where that does not do, what
-// is read first.
+// is read first. A group that takes no memory until the end, as it writes results alone, runs as
+// soon as it can: an update of weights does not wait for the whole backward pass, and what it reads
+// is let go of.
 #include <algorithm>
 
 #include "fusion/drafts.h"
@@ -27,6 +29,57 @@ bool push_producers(const Drafts& drafts, int group, const std::vector<char>& st
     if (!push_inputs(i)) return false;
   }
   return draft.contraction < 0 || push_inputs(draft.contraction);
+}
+
+// Bytes that a group keeps for others in memory of the plan's own.
+int64_t kept_bytes(const Drafts& drafts, int group) {
+  int64_t bytes = 0;
+  for (int i : drafts.draft(group).items) {
+    if (drafts.item(i).stored) continue;
+    for (const Use& use : drafts.uses(i)) {
+      if (drafts.group_of(use.consumer) == group) continue;
+      bytes += drafts.node(i).bytes();
+      break;
+    }
+  }
+  return bytes;
+}
+
+template <class F>
+void for_inputs(const Drafts& drafts, int group, F&& f) {
+  const Draft& draft = drafts.draft(group);
+  auto of = [&](int i) {
+    for (int e = 0; e < drafts.item(i).edge_count; ++e) f(drafts.edges(i)[e].value);
+  };
+  for (int i : draft.items) of(i);
+  if (draft.contraction >= 0) of(draft.contraction);
+}
+
+// Brings groups in a possible order to where they can run as soon as what they read is there. They
+// stay behind others that read the same leaves, whose memory they may then take over.
+void hasten(const Drafts& drafts, std::vector<int>* sorted) {
+  constexpr int64_t little = 4096;
+  // For each group and each leaf the place of the group that it, or its last reader so far, follows.
+  std::vector<int> place(drafts.grouping.drafts.size(), -1), read(drafts.region.leaves.size(), -1);
+  std::vector<std::pair<int, bool>> key(place.size());
+  for (int at = 0; at < static_cast<int>(sorted->size()); ++at) {
+    int group = (*sorted)[static_cast<size_t>(at)];
+    bool early = kept_bytes(drafts, group) <= little;
+    int after = early ? -1 : at;
+    for_inputs(drafts, group, [&](int value) {
+      int from = value < 0 ? -1 : drafts.group_of(value);
+      if (value < 0) after = std::max(after, read[static_cast<size_t>(~value)]);
+      if (from >= 0 && from != group) after = std::max(after, place[static_cast<size_t>(from)]);
+    });
+    for_inputs(drafts, group, [&](int value) {
+      if (value < 0) read[static_cast<size_t>(~value)] = std::max(read[static_cast<size_t>(~value)], after);
+    });
+    place[static_cast<size_t>(group)] = after;
+    key[static_cast<size_t>(group)] = {after, early};
+  }
+  std::stable_sort(sorted->begin(), sorted->end(), [&](int a, int b) {
+    return key[static_cast<size_t>(a)] < key[static_cast<size_t>(b)];
+  });
 }
 
 }  // namespace
@@ -59,6 +112,7 @@ bool order_groups(Drafts& drafts) {
       now = 2;
     }
   }
+  hasten(drafts, &sorted);
   std::vector<Draft> kept;
   kept.reserve(sorted.size());
   std::vector<int> renamed(count, -1);
