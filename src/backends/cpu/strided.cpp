@@ -20,9 +20,9 @@
 #define MT_STRIDED_LINES
 namespace mt::cpu {
 namespace {
-// `count` lines of `length` elements, all of that `times` times over.
+// `planes` times `times` times the same `count` lines of `length` elements.
 struct Lines {
-  int64_t count, stride, length, step, times;
+  int64_t length, step, count = 1, stride = 0, times = 1, planes = 1, plane_stride = 0;
 };
 
 // Calls run(position, lines) for stretches of elements along the last dimensions: whole lines, or a
@@ -32,7 +32,7 @@ HWY_INLINE void for_lines(const Layout& layout, int64_t first, int64_t count, F&
   const int rank = layout.shape.rank(), last = rank - 1;
   if (count == 0) return;
   if (rank == 0) {
-    run(int64_t{0}, Lines{1, 0, count, 0, 1});
+    run(int64_t{0}, Lines{count, 0});
     return;
   }
   int64_t index[max_rank];
@@ -43,24 +43,33 @@ HWY_INLINE void for_lines(const Layout& layout, int64_t first, int64_t count, F&
     position += index[d] * layout.strides[d];
   }
   const int64_t whole = layout.shape[last], step = layout.strides[last];
-  const int64_t height = rank > 1 ? layout.shape[last - 1] : 1;
-  const int64_t stride = rank > 1 ? layout.strides[last - 1] : 0;
   const bool repeats = rank > 2 && layout.strides[last - 2] == 0;
+  const int outer = last - (repeats ? 3 : 2);
   while (count > 0) {
-    int64_t lines = 1, length = std::min(whole - index[last], count), times = 1;
-    if (rank > 1 && length == whole) {
-      lines = height - index[last - 1];
-      if (lines * whole > count) lines = count / whole;
-      if (repeats && lines == height) {
-        times = std::min(layout.shape[last - 2] - index[last - 2], count / (lines * whole));
-        index[last - 2] += times - 1;
+    Lines lines{std::min(whole - index[last], count), step};
+    if (rank > 1 && lines.length == whole) {
+      const int64_t height = layout.shape[last - 1];
+      lines.stride = layout.strides[last - 1];
+      lines.count = std::min(height - index[last - 1], count / whole);
+      int64_t plane = height * whole;
+      if (repeats && lines.count == height) {
+        lines.times = std::min(layout.shape[last - 2] - index[last - 2], count / plane);
+        index[last - 2] += lines.times - 1;
+        plane *= layout.shape[last - 2];
+      }
+      const bool complete = lines.count * lines.times * whole == plane;
+      if (complete && outer >= 0) {
+        lines.planes = std::min(layout.shape[outer] - index[outer], count / plane);
+        lines.plane_stride = layout.strides[outer];
+        index[outer] += lines.planes - 1;
       }
     }
-    run(position, Lines{lines, stride, length, step, times});
-    count -= lines * length * times;
+    run(position, lines);
+    count -= lines.planes * lines.times * lines.count * lines.length;
     if (count == 0) return;
-    position += (lines - 1) * stride - index[last] * step;
-    if (rank > 1) index[last - 1] += lines - 1;
+    position += (lines.planes - 1) * lines.plane_stride + (lines.count - 1) * lines.stride -
+                index[last] * step;
+    if (rank > 1) index[last - 1] += lines.count - 1;
     index[last] = 0;
     for (int d = last - 1; d >= 0; --d) {
       position += layout.strides[d];
@@ -123,30 +132,39 @@ HWY_INLINE void copy_every_second(const uint32_t* from, const Lines& lines, uint
   }
 }
 
-// out[2 i] = out[2 i + 1] = from[i]
-HWY_INLINE void copy_twice(const uint32_t* from, int64_t count, uint32_t* out) {
-  constexpr hn::Half<Tag<uint32_t>> half;
-  constexpr Tag<uint64_t> pairs;
-  constexpr int64_t most = lane_count<uint64_t>;
-  for (; count > 0; count -= most, from += most, out += 2 * most) {
-    const size_t some = static_cast<size_t>(std::min(count, most));
-    const auto x = hn::MaskedLoad(hn::FirstN(half, some), half, from);
-    const auto wide = hn::PromoteTo(pairs, x);
-    const auto twice = hn::BitCast(singles, hn::Or(wide, hn::ShiftLeft<32>(wide)));
-    hn::BlendedStore(twice, hn::FirstN(singles, 2 * some), singles, out);
+// out[2 i] = out[2 i + 1] = from[i], plane by plane.
+HWY_INLINE void copy_twice(const uint32_t* from, const Lines& lines, uint32_t* out) {
+  constexpr int64_t lanes = lane_count<uint32_t>;
+  alignas(64) static constexpr int32_t order[] = {0,  0,  1,  1,  2,  2,  3,  3,  4,  4,  5,
+                                                  5,  6,  6,  7,  7,  8,  8,  9,  9,  10, 10,
+                                                  11, 11, 12, 12, 13, 13, 14, 14, 15, 15};
+  const auto low = hn::SetTableIndices(singles, order);
+  const auto high = hn::SetTableIndices(singles, order + lanes);
+  const int64_t whole = (lines.count - 1) / lanes * lanes, rest = lines.count - whole;
+  const auto mask = hn::FirstN(singles, static_cast<size_t>(rest));
+  const auto low_mask = hn::FirstN(singles, static_cast<size_t>(std::min(2 * rest, lanes)));
+  const auto high_mask =
+      hn::FirstN(singles, static_cast<size_t>(std::max<int64_t>(2 * rest - lanes, 0)));
+  for (int64_t p = 0; p < lines.planes; ++p, from += lines.plane_stride) {
+    for (int64_t t = 0; t < lines.times; ++t, out += 2 * lines.count) {
+      for (int64_t i = 0; i < whole; i += lanes) {
+        const auto x = hn::LoadU(singles, from + i);
+        hn::StoreU(hn::TableLookupLanes(x, low), singles, out + 2 * i);
+        hn::StoreU(hn::TableLookupLanes(x, high), singles, out + 2 * i + lanes);
+      }
+      const auto x = hn::MaskedLoad(mask, singles, from + whole);
+      hn::BlendedStore(hn::TableLookupLanes(x, low), low_mask, singles, out + 2 * whole);
+      hn::BlendedStore(hn::TableLookupLanes(x, high), high_mask, singles, out + 2 * whole + lanes);
+    }
   }
 }
 #endif
 
 template <class T>
-HWY_INLINE void copy_lines(const T* from, const Lines& lines, T* out) {
+HWY_INLINE void copy_plane(const T* from, const Lines& lines, T* out) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   if constexpr (sizeof(T) == 4) {
     if (lines.step == 2) return copy_every_second(from, lines, out);
-    if (lines.step == 0 && lines.length == 2 && lines.stride == 1) {
-      copy_twice(from, lines.count, out);
-      return;
-    }
   }
 #endif
   for (int64_t i = 0; i < lines.count; ++i) {
@@ -154,14 +172,28 @@ HWY_INLINE void copy_lines(const T* from, const Lines& lines, T* out) {
   }
 }
 template <class T>
+HWY_INLINE void copy_lines(const T* from, const Lines& lines, T* out) {
+  const int64_t count = lines.count * lines.length;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  if constexpr (sizeof(T) == 4) {
+    if (lines.step == 0 && lines.length == 2 && lines.stride == 1) {
+      return copy_twice(from, lines, out);
+    }
+  }
+#endif
+  for (int64_t p = 0; p < lines.planes; ++p, from += lines.plane_stride) {
+    copy_plane(from, lines, out);
+    for (int64_t t = 1; t < lines.times; ++t) {
+      std::memcpy(out + t * count, out, sizeof(T) * static_cast<size_t>(count));
+    }
+    out += lines.times * count;
+  }
+}
+template <class T>
 void gather_of(T* out, const T* base, const Layout& layout, int64_t first, int64_t count) {
   for_lines(layout, first, count, [&](int64_t position, const Lines& lines) HWY_ATTR {
     copy_lines(base + position, lines, out);
-    const int64_t copied = lines.count * lines.length;
-    for (int64_t i = 1; i < lines.times; ++i) {
-      std::memcpy(out + i * copied, out, sizeof(T) * static_cast<size_t>(copied));
-    }
-    out += lines.times * copied;
+    out += lines.planes * lines.times * lines.count * lines.length;
   });
 }
 void gather(void* out, const void* base, size_t element_size, const Layout& layout, int64_t first,
@@ -195,8 +227,10 @@ namespace {
 template <class T>
 void positions(T* out, const Layout& layout, int64_t first, int64_t count) {
   for_lines(layout, first, count, [&](int64_t position, const Lines& lines) {
-    for (int64_t l = 0; l < lines.times * lines.count; ++l) {
-      const int64_t begin = layout.offset + position + l % lines.count * lines.stride;
+    const int64_t plane = lines.times * lines.count;
+    for (int64_t l = 0; l < lines.planes * plane; ++l) {
+      const int64_t begin = layout.offset + position + l / plane * lines.plane_stride +
+                            l % lines.count * lines.stride;
       for (int64_t i = 0; i < lines.length; ++i) *out++ = static_cast<T>(begin + i * lines.step);
     }
   });
