@@ -403,6 +403,29 @@ TEST(Contract, ConvolutionsReadWindowsInPlace) {
   }
 }
 
+TEST(Contract, AFewRowsOverShortWindows) {
+  Random random(8);
+  for (int64_t outputs : {5, 6, 7, 8}) {
+    for (int64_t wide : {3, 4, 5, 6, 7, 8}) {
+      const int64_t channels = pick(random, {1, 2, 3}), high = pick(random, {1, 3, 5});
+      const int64_t images = wide == 5 ? 12 : 2, rows = 20, columns = pick(random, {16, 19, 28});
+      const int64_t width = columns + wide - 1, plane = (rows + high - 1) * width;
+      const int64_t places = rows * columns;
+      Contraction weights{{},
+                          {{outputs, places, 0}},
+                          {{channels, 0, plane}, {high, 0, width}, {wide, 0, 1}},
+                          {{images, outputs * places, channels * plane},
+                           {rows, columns, width},
+                           {columns, 1, 1}},
+                          Dtype::float32,
+                          Dtype::float32,
+                          Dtype::float32};
+      check(weights, random, {1, 3});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST(Contract, DepthwiseConvolutionsGoLineByLine) {
   Random random(7);
   for (int64_t columns : {3, 9, 16, 20, 33, 47, 56, 70, 130}) {

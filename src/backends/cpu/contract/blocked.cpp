@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "backends/cpu/elementwise/tables.h"
+
 #ifndef MT_CONTRACT_BLOCKED_SIZES
 #define MT_CONTRACT_BLOCKED_SIZES
 namespace mt::cpu {
@@ -40,6 +42,7 @@ int64_t packed_a_size(const Operand& a, Dtype sum, int64_t rows, int64_t k) {
 #include "backends/cpu/contract/lines-inl.h"
 #include "backends/cpu/contract/micro_kernel-inl.h"
 #include "backends/cpu/contract/pack-inl.h"
+#include "backends/cpu/contract/windows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
@@ -72,6 +75,10 @@ class BlockRun {
   void run() {
     const int64_t k = block_.k_end - block_.k_begin;
     if (gaps_ && rows_ == 1 && k <= most_line_k) return run_by_lines();
+    if constexpr (joins_lines && sizeof(T) == 4) {
+      const bool whole = rows_ == a_.rows.size && columns_ == b_.rows.size;
+      if (whole && has_short_windows(a_, b_)) return run_by_windows();
+    }
     const int64_t blocks = (k + block_k_ - 1) / block_k_;
     for (int64_t i = 0; i < blocks; ++i) {
       k_begin_ = block_.k_begin + k * i / blocks;
@@ -114,6 +121,17 @@ class BlockRun {
     run_lines(lines, b_.rows, block_.tile.column_begin, columns_, static_cast<T*>(block_.c));
     if (block_.epilogue != nullptr) block_.epilogue->run(block_.epilogue->context, block_.tile);
   }
+
+#if HWY_TARGET == HWY_AVX3
+  void run_by_windows() {
+    run_windows(a_, static_cast<const float*>(block_.a_data), b_,
+                static_cast<const float*>(block_.b_data), block_.k_begin, block_.k_end,
+                static_cast<float*>(block_.c), block_.c_row);
+    if (block_.epilogue != nullptr) block_.epilogue->run(block_.epilogue->context, block_.tile);
+  }
+#else
+  void run_by_windows() {}
+#endif
 
   void choose_what_is_packed() {
     direct_b_ = gaps_ || reads_b_in_place(b_, dtype_of<T>, rows_, columns_, k_count_);
@@ -356,6 +374,7 @@ class BlockRun {
   T spread_[most_rows * widest];  // of rows_for(V) rows and V vectors
 };
 
+bool joins_lines_here() { return joins_lines; }
 void run_block_float(const Block& block) { BlockRun<float>(block).run(); }
 void run_block_double(const Block& block) { BlockRun<double>(block).run(); }
 
@@ -365,6 +384,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mt::cpu {
 
+HWY_EXPORT(joins_lines_here);
 HWY_EXPORT(run_block_float);
 HWY_EXPORT(run_block_double);
 
@@ -390,6 +410,10 @@ size_t block_scratch(const Operand& a, const Operand& b, Dtype sum, int64_t rows
                         block_k * most_block_columns(size));
   }
   return static_cast<size_t>(packed_a_size(a, sum, rows, k) + packed_b) * size;
+}
+bool takes_short_windows() {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(joins_lines_here)();
 }
 void run_block(const Block& block, float) { HWY_DYNAMIC_DISPATCH(run_block_float)(block); }
 void run_block(const Block& block, double) { HWY_DYNAMIC_DISPATCH(run_block_double)(block); }

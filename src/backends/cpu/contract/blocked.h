@@ -31,6 +31,9 @@ bool reads_b_in_place(const Operand& b, Dtype sum, int64_t rows, int64_t columns
 size_t block_scratch(const Operand& a, const Operand& b, Dtype sum, int64_t rows, int64_t columns,
                      int64_t k);
 
+// Whether this machine is quicker with a few rows over short windows than with its transpose.
+bool takes_short_windows();
+
 void run_block(const Block& block, float);
 void run_block(const Block& block, double);
 

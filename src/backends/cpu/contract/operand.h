@@ -90,6 +90,12 @@ Operand operand_b(const Contraction& contraction);
 // the end of each line, and computing what lies in between costs less than packing.
 bool reads_columns_in_place(const Operand& x, int64_t many);
 
+// Lines of `width` elements that one vector of floats takes at once.
+constexpr int64_t lines_together(int64_t width) { return width == 3 ? 5 : width <= 5 ? 3 : 2; }
+// Whether a has a few rows and the columns of b are the elements of short sliding windows, both of
+// floats along k; windows-inl.h has kernels for that.
+bool has_short_windows(const Operand& a, const Operand& b);
+
 int64_t size_of_group(const std::vector<ContractionDim>& dims);
 
 }  // namespace mt::cpu

@@ -47,10 +47,11 @@ Schedule::Schedule(const Contraction& c, int most_threads) {
   panel = exact ? std::max<int64_t>(k, 1) : order.panel;
   panels = divide_up(k, panel);
   lanes = !exact && order.lanes > 1;
-  transposed = b_in_place = false;
+  transposed = b_in_place = short_windows = false;
   Operand left = operand_a(c), right = operand_b(c);
   if (!exact && !lanes) {
-    transposed = transposed_is_easier(left, right);
+    short_windows = sum == c.out && takes_short_windows() && has_short_windows(left, right);
+    transposed = !short_windows && transposed_is_easier(left, right);
     if (transposed) {
       std::swap(m, n);
       std::swap(left, right);
@@ -96,7 +97,7 @@ void Schedule::choose_tiles(const Operand& left, const Operand& right, double fl
   if (b_in_place) most = std::max(most, 32 * 1024 / rows);
   if (columns > most) columns = round_up(divide_up(columns, divide_up(columns, most)), column_unit);
   if (rounded && rows > rounded_rows) rows = rounded_rows;
-  if (threads == 1) return;
+  if (threads == 1 || short_windows) return;
   // Several tiles for each thread, so that one whose core has something else to do, or that wakes
   // up late, leaves its share to the others; and each worth the handing out. Where every tile packs
   // its columns of b, which costs more than to read its rows of a again, tiles are higher than

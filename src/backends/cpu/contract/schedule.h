@@ -21,9 +21,10 @@ struct Schedule {
   Dtype sum;  // float32 or float64; else the result's own integer type
   bool exact, lanes;
   bool transposed;  // the result's transpose is computed: m and n here, a and b in Run, exchanged
-  bool b_in_place;  // b's columns are windows that need no packing, so no scratch
-  bool rounded;     // tiles go through scratch: narrower than the sums, or transposed
-  bool streamed;    // the result is larger than caches
+  bool short_windows;  // of b, whose kernel takes all rows and columns (windows-inl.h)
+  bool b_in_place;     // b's columns are windows that need no packing, so no scratch
+  bool rounded;        // tiles go through scratch: narrower than the sums, or transposed
+  bool streamed;       // the result is larger than caches
   int threads;
   int64_t rows, columns;                       // of a tile
   int64_t group;                               // batch entries whose slabs are in scratch together
