@@ -11,6 +11,12 @@
 
 namespace mt {
 
+// A contiguous operand of a small evaluation.
+struct SmallOperand {
+  const void* data;
+  bool repeated;  // one element, read for all
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -25,9 +31,9 @@ class Backend {
   // there, so that running cannot fail for want of it.
   virtual void run(const Plan& plan, void* const* buffers, const Immediates* immediates,
                    void* scratch) = 0;
-  // Runs one element-wise operator on contiguous operands of `dtype` without a plan, if the types
-  // need no conversion; returns whether it did. `count` is at most small_count.
-  virtual bool run_small(const Op& op, Dtype dtype, const void* const* inputs, void* output,
+  // Runs one element-wise operator on operands of `dtype` without a plan, if the types need no
+  // conversion; returns whether it did. `count` is at most small_count.
+  virtual bool run_small(const Op& op, Dtype dtype, const SmallOperand* operands, void* output,
                          int64_t count) = 0;
   static constexpr int64_t small_count = 16384;
   virtual void copy_from_host(void* target, const void* source, size_t bytes) = 0;

@@ -67,27 +67,45 @@ void finish(Window& window, Workspace* work) {
   }
 }
 
-// The commonest small thing: one element-wise operator, and nothing else is pending.
+// Where the operand of a small evaluation lies, with room for a number that lies nowhere.
+bool find_operand(const Node& input, const Node& node, SmallOperand* operand, uint64_t* number) {
+  if (input.dtype != node.dtype) return false;
+  if (input.ready()) {
+    operand->repeated = !(input.shape == node.shape);
+    if (operand->repeated ? element_count(input.shape) != 1
+                          : !is_contiguous(input.shape, input.strides)) {
+      return false;
+    }
+    operand->data = static_cast<const char*>(input.storage->data()) +
+                    input.offset * static_cast<int64_t>(size_of(input.dtype));
+    return true;
+  }
+  if (input.op->kind != OpKind::constant) return false;
+  *number = input.immediates.value[0];
+  if (input.dtype == Dtype::float32) {
+    *number = __builtin_bit_cast(uint32_t, static_cast<float>(__builtin_bit_cast(double, *number)));
+  }
+  *operand = {number, true};
+  return true;
+}
+
+// The commonest small thing: one element-wise operator on values and numbers.
 bool run_small(Window& window, Node* node, Thread& thread) {
   if (node->op->kind != OpKind::elementwise) return false;
   int64_t count = element_count(node->shape);
   if (count > Backend::small_count) return false;
   const size_t size = size_of(node->dtype);
-  const void* inputs[2];
-  const void** next = inputs;
-  for (const Tensor& tensor : node->inputs) {
-    const Node& input = *tensor.node();
-    if (!input.ready() || input.dtype != node->dtype || !(input.shape == node->shape) ||
-        !is_contiguous(input.shape, input.strides)) {
-      return false;
-    }
-    *next++ =
-        static_cast<const char*>(input.storage->data()) + input.offset * static_cast<int64_t>(size);
+  SmallOperand operands[2];
+  uint64_t numbers[2];
+  size_t next = 0;
+  for (const Tensor& input : node->inputs) {
+    if (!find_operand(*input.node(), *node, &operands[next], &numbers[next])) return false;
+    ++next;
   }
   Device& device = *node->device;
   Ref<Storage> storage = Storage::allocate(device, static_cast<size_t>(count) * size, thread);
   if (!storage ||
-      !device.backend->run_small(*node->op, node->dtype, inputs, storage->data(), count)) {
+      !device.backend->run_small(*node->op, node->dtype, operands, storage->data(), count)) {
     return false;
   }
   window.finish(node, std::move(storage));
@@ -133,23 +151,27 @@ void run_lone(Window& window, Node* node, const Plan& plan) {
   return plan;
 }
 
-// Whether `node` is all that an evaluation is about.
-bool is_alone(const Window& window, const Node* node, const Tensor* tensors, size_t count) {
-  return node && node == window.last() && count == 1 && tensors[0].node() == node;
+// The one node that an evaluation is about, if nothing that is pending reads it: what else is
+// pending then stays so. Null when there are several.
+Node* only_node(const Window& window, const Tensor* tensors, size_t count) {
+  if (count == 1) return tensors[0]->pending_uses == 0 ? tensors[0].node() : nullptr;
+  return window.first() == window.last() ? window.first() : nullptr;
 }
 
 class FusingEvaluator final : public Evaluator {
  public:
   void evaluate(Window& window, const Tensor* tensors, size_t count, Thread& thread) override {
-    Node* node = window.first();
-    if (node == window.last() && run_small(window, node, thread)) return;
+    Node* node = only_node(window, tensors, count);
+    if (node && run_small(window, node, thread)) return;
     LoneKey key;
-    if (!is_alone(window, node, tensors, count) || !key.write(*node)) {
+    if (!node || count != 1 || !key.write(*node)) {
       run_window(window, tensors, count);
     } else if (const Plan* known = LonePlans::of_thread().find(key)) {
       run_lone(window, node, *known);
-    } else if (std::shared_ptr<const Plan> made = run_window(window, tensors, count)) {
-      LonePlans::of_thread().insert(key, std::move(made));
+    } else {
+      bool alone = window.first() == window.last();
+      std::shared_ptr<const Plan> made = run_window(window, tensors, count);
+      if (alone && made) LonePlans::of_thread().insert(key, std::move(made));
     }
   }
 

@@ -81,6 +81,17 @@ void mark_needed(Window& window) {
   }
 }
 
+// What is computed anyway and lies within its storage's own object is kept: nothing is allocated
+// for it, and who holds it has a value from then on.
+void store_small(Window& window) {
+  for (Node* node = window.first(); node; node = node->next) {
+    constexpr int32_t wanted = survives | needed;
+    if ((node->mark & (wanted | stored)) != wanted || node->base) continue;
+    bool is_number = node->op->kind == OpKind::constant && node->shape.empty();
+    if (!is_number && node->bytes() <= Storage::inline_bytes) node->mark |= stored;
+  }
+}
+
 // Which leaf a node is. Ready nodes may be read by several threads at once, so that a mark in the
 // node will not do.
 class LeafIndex {
@@ -158,6 +169,7 @@ void select(Window& window, const Tensor* tensors, size_t count) {
   mark_survivors(window);
   store_long_recipes(window);
   mark_needed(window);
+  store_small(window);
 }
 
 void select_exactly(Window& window, const Tensor* tensors, size_t count) {

@@ -18,7 +18,7 @@ class CudaBackend final : public Backend {
   void prepare(Plan* plan) override;
   void run(const Plan& plan, void* const* buffers, const Immediates* immediates,
            void* scratch) override;
-  bool run_small(const Op&, Dtype, const void* const*, void*, int64_t) override { return false; }
+  bool run_small(const Op&, Dtype, const SmallOperand*, void*, int64_t) override { return false; }
   void copy_from_host(void* target, const void* source, size_t bytes) override;
   void copy_to_host(void* target, const void* source, size_t bytes) override;
 

@@ -26,7 +26,7 @@ class ReferenceBackend final : public Backend {
     }
   }
 
-  bool run_small(const Op&, Dtype, const void* const*, void*, int64_t) override { return false; }
+  bool run_small(const Op&, Dtype, const SmallOperand*, void*, int64_t) override { return false; }
 
   void copy_from_host(void* target, const void* source, size_t bytes) override {
     if (bytes) std::memcpy(target, source, bytes);  // an empty vector has no address
