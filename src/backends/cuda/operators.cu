@@ -11,13 +11,13 @@ __device__ Value operate(uint8_t code, Value first, Value second) {
   using V = Mathematical<T>;
   [[maybe_unused]] V a(unpack<T>(first)), b(unpack<T>(second));
   switch (static_cast<Elementwise>(code)) {
-#define UNARY(name, domain, result, value, gradient)                                \
-  case Elementwise::name:                                                           \
-    if constexpr (has_meaning<T>(Domain::domain)) return pack(table::name##_of(a)); \
+#define UNARY(name, domain, result, value, gradient)                               \
+  case Elementwise::name:                                                          \
+    if constexpr (has_values<T>(Domain::domain)) return pack(table::name##_of(a)); \
     break;
-#define BINARY(name, domain, result, value, gradient_a, gradient_b)                    \
-  case Elementwise::name:                                                              \
-    if constexpr (has_meaning<T>(Domain::domain)) return pack(table::name##_of(a, b)); \
+#define BINARY(name, domain, result, value, gradient_a, gradient_b)                   \
+  case Elementwise::name:                                                             \
+    if constexpr (has_values<T>(Domain::domain)) return pack(table::name##_of(a, b)); \
     break;
 #include "ops/elementwise.def"
 #undef UNARY

@@ -55,20 +55,4 @@ __device__ inline Value pack(scalar::Integer<T> x) {
 }
 __device__ inline Value pack(bool x) { return pack<int32_t>(x); }
 
-// Which compute types a row of the table has a meaning for.
-template <class T>
-constexpr bool has_meaning(Domain domain) {
-  switch (domain) {
-    case Domain::real:
-      return std::is_floating_point_v<T>;
-    case Domain::integer:
-    case Domain::bits:
-      return std::is_integral_v<T>;
-    case Domain::boolean:
-      return std::is_same_v<T, int32_t>;
-    default:
-      return true;
-  }
-}
-
 }  // namespace mt::cuda

@@ -162,22 +162,6 @@ void divide(void* out, const Input* inputs, int64_t rows, int64_t columns) {
   }
 }
 
-// Which compute types a domain has kernels for.
-template <class T>
-constexpr bool has_kernel(Domain domain) {
-  switch (domain) {
-    case Domain::real:
-      return std::is_floating_point_v<T>;
-    case Domain::integer:
-    case Domain::bits:
-      return std::is_integral_v<T>;
-    case Domain::boolean:
-      return std::is_same_v<T, int32_t>;
-    default:
-      return true;
-  }
-}
-
 // What is cheaper than the loop around it.
 constexpr bool is_cheap(Domain domain) { return domain != Domain::real; }
 
@@ -187,7 +171,7 @@ template <class Op, class T, Domain domain, size_t arity>
 constexpr Operator operator_or_none() {
   if constexpr (std::is_same_v<Op, div_operator> && std::is_floating_point_v<T>) {
     return &divide<T>;
-  } else if constexpr (has_kernel<T>(domain)) {
+  } else if constexpr (has_values<T>(domain)) {
     return &elements<Op, T, is_cheap(domain), arity>;
   } else {
     return nullptr;

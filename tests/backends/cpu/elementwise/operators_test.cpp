@@ -40,21 +40,6 @@ namespace {
 template <class T>
 using Value = std::conditional_t<std::is_floating_point_v<T>, T, scalar::Integer<T>>;
 
-template <class T>
-constexpr bool has_values(Domain domain) {
-  switch (domain) {
-    case Domain::real:
-      return std::is_floating_point_v<T>;
-    case Domain::integer:
-    case Domain::bits:
-      return std::is_integral_v<T>;
-    case Domain::boolean:
-      return std::is_same_v<T, int32_t>;
-    default:
-      return true;
-  }
-}
-
 // A result as the 8 bytes that a kernel writes at most.
 template <class T>
 uint64_t pattern_of(T value) {
