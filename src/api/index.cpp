@@ -27,9 +27,9 @@ IndexItem item_of(const mt_index_item& given) {
   }
 }
 
-std::vector<IndexItem> items_of(const mt_index_item* items, size_t count) {
+IndexItems items_of(const mt_index_item* items, size_t count) {
   if (count) required(items, "the array of items");
-  std::vector<IndexItem> result;
+  IndexItems result;
   for (size_t i = 0; i < count; ++i) result.push_back(item_of(items[i]));
   return result;
 }

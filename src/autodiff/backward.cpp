@@ -74,7 +74,8 @@ Collected walk(const History& history, const std::vector<Tensor>& outputs,
     if (!kept.count(&node)) found->second.clear();  // its memory may be used again
     if (std::optional<SliceOf> slice = slice_of(node)) {
       if (node.inputs[0].requires_gradient()) {
-        arrived[node.inputs[0].node()].add_slice(dy, slice->axis, slice->start, slice->step);
+        arrived[node.inputs[0].node()].add_slice(reshape(dy, slice->lengths), slice->axis,
+                                                 slice->start, slice->step);
       }
       continue;
     }

@@ -91,29 +91,20 @@ Tensor embed(const Tensor& x, const Shape& shape, const Block& block, double fil
 }
 
 Tensor embed(const Tensor& x, const Shape& shape, int axis, int64_t start, int64_t step) {
-  Block block;
-  for (int d = 0; d < shape.rank(); ++d) {
-    block.push_back(d == axis ? start : 0);
-    block.push_back(d == axis ? step : 1);
-  }
-  return embed(x, shape, block, 0);
+  return embed(x, shape, block_along(axis, shape.rank(), start, step), 0);
 }
 
-Tensor embedded(const Tensor& x, int axis, int64_t start, int64_t length) {
+Tensor embedded(const Tensor& x, const Shape& lengths, const Block& block) {
   if (x->op != &embed_op) return nullptr;
   Thread& thread = current_thread();
   bring_here(x, thread);
   OwnerLock::Hold hold(Window::current(thread).lock, &thread);
   if (x->inputs.empty()) return nullptr;
-  const Tensor& block = x->inputs[0];
-  for (int d = 0; d < x.rank(); ++d) {
-    size_t i = 2 * static_cast<size_t>(d);
-    int64_t from = d == axis ? start : 0, size = d == axis ? length : x.shape()[d];
-    if (x->attributes[i] != from || x->attributes[i + 1] != 1 || block.shape()[d] != size) {
-      return nullptr;
-    }
+  for (size_t i = 0; i < block.size(); i += 2) {
+    int64_t step = block[i + 1] + (block[i + 1] == 0);
+    if (x->attributes[i] != block[i] || x->attributes[i + 1] != step) return nullptr;
   }
-  return block;
+  return x->inputs[0].shape() == lengths ? x->inputs[0] : nullptr;
 }
 
 Tensor place(const Tensor& x, const Shape& shape, const Dims& starts, const Dims& steps,

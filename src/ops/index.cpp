@@ -14,6 +14,7 @@ namespace {
 struct Resolved {
   Shape lengths;          // of the block, an axis of x each
   Block block;            // start and step of each
+  Dims dropped;           // axes of x of which one position is taken
   Shape view;             // the block without dropped axes and with new ones
   Dims indexed;           // axes of the view that have an index tensor
   Inputs indices;         // those tensors, int64, one for each
@@ -41,7 +42,7 @@ class Resolver {
  public:
   Resolver(const Tensor& x, const char* name) : x_(x), name_(name) {}
 
-  Resolved run(const std::vector<IndexItem>& items, bool mask_as_it_is) {
+  Resolved run(const IndexItems& items, bool mask_as_it_is) {
     int named = 0, ellipses = 0, tensors = 0;
     for (const IndexItem& item : items) {
       named += axes_of(item);
@@ -114,6 +115,7 @@ class Resolver {
            static_cast<long long>(index), axis_, to_string(x_.shape()).c_str());
     }
     advanced();
+    result_.dropped.push_back(axis_);
     block(index < 0 ? index + size : index, 1, 1);
   }
 
@@ -206,7 +208,9 @@ Dims moved(int rank, int from, int count, int to) {
 }
 
 Tensor view_of(const Tensor& x, const Resolved& r) {
-  return reshape(take_block(x, r.lengths, r.block), r.view);
+  Block block = r.block;
+  for (int64_t axis : r.dropped) block[2 * static_cast<size_t>(axis) + 1] = 0;
+  return reshape(take_block(x, r.lengths, block), r.view);
 }
 
 Inputs flat_indices(const Resolved& r) {
@@ -243,7 +247,7 @@ Tensor put_rows(const Tensor& x, int first, const Inputs& indices, const Tensor&
 
 }  // namespace
 
-Tensor index(const Tensor& x, const std::vector<IndexItem>& items) {
+Tensor index(const Tensor& x, const IndexItems& items) {
   Resolved r = Resolver(x, "index").run(items, false);
   Tensor view = view_of(x, r);
   if (!r.gathers()) return view;
@@ -254,7 +258,7 @@ Tensor index(const Tensor& x, const std::vector<IndexItem>& items) {
   return permute(y, moved(y.rank(), first, r.common.rank(), 0));
 }
 
-Tensor index_put(const Tensor& x, const std::vector<IndexItem>& items, const Tensor& value) {
+Tensor index_put(const Tensor& x, const IndexItems& items, const Tensor& value) {
   const char* name = "index_put";
   Resolved r = Resolver(x, name).run(items, value.rank() == 0);
   Tensor source = as_dtype(value, x.dtype(), x.device());

@@ -221,15 +221,6 @@ Range clip_range(int64_t start, int64_t stop, int64_t step, int64_t size, const 
   return {start, start > stop ? (start - stop - 1) / -step + 1 : 0, step};
 }
 
-Tensor take_block(const Tensor& x, const Shape& block_shape, const Block& block) {
-  Tensor result = x;
-  for (int d = 0; d < x.rank(); ++d) {
-    size_t i = 2 * static_cast<size_t>(d);
-    result = slice(result, d, block[i], block_shape[d], block[i + 1]);
-  }
-  return result;
-}
-
 Tensor slice_between(const Tensor& x, int64_t axis, int64_t start, int64_t stop, int64_t step) {
   int chosen = normalize_axis(axis, x.rank(), "slice");
   Range range = clip_range(start, stop, step, x.shape()[chosen], "slice");
@@ -243,8 +234,10 @@ Tensor select(const Tensor& x, int64_t axis, int64_t index) {
     fail(Code::index, "select: index %lld is outside axis %d of %s", static_cast<long long>(index),
          chosen, to_string(x.shape()).c_str());
   }
-  return reshape(slice(x, chosen, index < 0 ? index + size : index, 1, 1),
-                 without_axis(x.shape(), chosen));
+  Shape lengths = x.shape();
+  lengths[chosen] = 1;
+  return take_block(x, lengths,
+                    block_along(chosen, x.rank(), index < 0 ? index + size : index, 0));
 }
 
 }  // namespace mt

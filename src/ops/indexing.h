@@ -43,19 +43,23 @@ Tensor flat_nonzero(const Tensor& x, const char* name);
 
 // A strided block of `shape`: for each axis start and step, as the attributes of embed and overlay.
 using Block = Attributes;
-Tensor take_block(const Tensor& x, const Shape& block_shape, const Block& block);
+Block block_along(int axis, int rank, int64_t start, int64_t step);  // whole along the others
+// A view of it; `lengths` has a size for each axis of x. A step of 0 drops its axis.
+Tensor take_block(const Tensor& x, const Shape& lengths, const Block& block);
 // x with a block of it replaced by `value`.
 Tensor overlay(const Tensor& x, const Tensor& value, const Block& block);
 // x as a block in a tensor of `shape` that is `fill` elsewhere.
 Tensor embed(const Tensor& x, const Shape& shape, const Block& block, double fill);
-// What slice(x, axis, start, length, 1) takes, if x is just that in a tensor of something else that
-// is not formed yet (ops/embed.cpp); else nothing.
-Tensor embedded(const Tensor& x, int axis, int64_t start, int64_t length);
+// What take_block(x, lengths, block) takes, with all axes, if x is just that in a tensor of something
+// else that is not formed yet (ops/embed.cpp); else nothing.
+Tensor embedded(const Tensor& x, const Shape& lengths, const Block& block);
 
-// Where a node that is a slice begins in its input; nullopt for others (ops/view.cpp).
+// Where a node that is a slice along one axis begins in its input, and its lengths with all axes;
+// nullopt for others (ops/view.cpp).
 struct SliceOf {
   int axis;
   int64_t start, step;
+  Shape lengths;
 };
 std::optional<SliceOf> slice_of(const Node& node);
 

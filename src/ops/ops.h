@@ -151,8 +151,11 @@ struct IndexItem {
   int64_t start = INT64_MIN, stop = INT64_MIN, step = 1;  // INT64_MIN: an end left open
   Tensor tensor = nullptr;
 };
-Tensor index(const Tensor& x, const std::vector<IndexItem>& items);
-Tensor index_put(const Tensor& x, const std::vector<IndexItem>& items, const Tensor& value);
+template <>
+inline constexpr bool is_relocatable<IndexItem> = true;
+using IndexItems = SmallVector<IndexItem, 3>;
+Tensor index(const Tensor& x, const IndexItems& items);
+Tensor index_put(const Tensor& x, const IndexItems& items, const Tensor& value);
 Tensor select(const Tensor& x, int64_t axis, int64_t index);
 Tensor slice_between(const Tensor& x, int64_t axis, int64_t start, int64_t stop, int64_t step);
 Tensor index_select(const Tensor& x, const Tensor& indices, int64_t axis);

@@ -42,14 +42,22 @@ void alias_gradient(const Node&, const Tensor& dy, Tensor* gradients) { gradient
 Tensor alias_again(const Node&, const Tensor* inputs) { return alias(inputs[0]); }
 const Op alias_op{"alias", OpKind::view, 0, nullptr, alias_gradient, false, alias_again};
 
-// attributes: axis, start, step
+// attributes: start and step of each axis; one whose step is 0 gives a single position and is gone
+Shape slice_lengths(const Node& node) {
+  Shape lengths;
+  int kept = 0;
+  for (size_t i = 1; i < node.attributes.size(); i += 2) {
+    lengths.push_back(node.attributes[i] == 0 ? 1 : node.shape[kept++]);
+  }
+  return lengths;
+}
 void slice_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
-  gradients[0] = embed(dy, node.inputs[0].shape(), static_cast<int>(node.attributes[0]),
-                       node.attributes[1], node.attributes[2]);
+  Block block = node.attributes;
+  for (size_t i = 1; i < block.size(); i += 2) block[i] += block[i] == 0;
+  gradients[0] = embed(reshape(dy, slice_lengths(node)), node.inputs[0].shape(), block, 0);
 }
 Tensor slice_again(const Node& node, const Tensor* inputs) {
-  int axis = static_cast<int>(node.attributes[0]);
-  return slice(inputs[0], axis, node.attributes[1], node.shape[axis], node.attributes[2]);
+  return take_block(inputs[0], slice_lengths(node), node.attributes);
 }
 const Op slice_op{"slice", OpKind::view, 0, nullptr, slice_gradient, false, slice_again};
 
@@ -167,26 +175,63 @@ Tensor slice(const Tensor& x, int axis, int64_t start, int64_t length, int64_t s
          static_cast<long long>(length), static_cast<long long>(start),
          static_cast<long long>(step), axis, to_string(x.shape()).c_str());
   }
-  if (start == 0 && length == size && step == 1) return x;
-  if (step == 1) {
-    if (Tensor whole = embedded(x, axis, start, length)) return whole;
+  Shape lengths = x.shape();
+  lengths[axis] = length;
+  return take_block(x, lengths, block_along(axis, x.rank(), start, step));
+}
+
+Block block_along(int axis, int rank, int64_t start, int64_t step) {
+  Block block;
+  for (int d = 0; d < rank; ++d) {
+    block.push_back(d == axis ? start : 0);
+    block.push_back(d == axis ? step : 1);
   }
-  return record_view(slice_op, x, slice(view_layout(x), axis, start, length, step),
-                     {axis, start, step});
+  return block;
+}
+
+Tensor take_block(const Tensor& x, const Shape& lengths, const Block& block) {
+  const Layout whole = view_layout(x);
+  Layout layout{{}, {}, whole.offset};
+  bool changes = false;
+  for (int d = 0; d < x.rank(); ++d) {
+    int64_t start = block[2 * static_cast<size_t>(d)], step = block[2 * static_cast<size_t>(d) + 1];
+    changes |= start != 0 || step != 1 || lengths[d] != x.shape()[d];
+    layout.offset += start * whole.strides[d];
+    if (step == 0) continue;
+    layout.shape.push_back(lengths[d]);
+    layout.strides.push_back(whole.strides[d] * step);
+  }
+  if (!changes) return x;
+  if (Tensor part = embedded(x, lengths, block)) return reshape(part, layout.shape);
+  return record_view(slice_op, x, layout, block);
 }
 
 std::optional<SliceOf> slice_of(const Node& node) {
   if (node.op != &slice_op) return std::nullopt;
-  return SliceOf{static_cast<int>(node.attributes[0]), node.attributes[1], node.attributes[2]};
+  SliceOf slice{-1, 0, 1, slice_lengths(node)};
+  const Shape& shape = node.inputs[0].shape();
+  for (int d = 0; d < shape.rank(); ++d) {
+    size_t i = 2 * static_cast<size_t>(d);
+    int64_t start = node.attributes[i], step = node.attributes[i + 1];
+    if (start == 0 && step == 1 && slice.lengths[d] == shape[d]) continue;
+    if (slice.axis >= 0) return std::nullopt;
+    slice.axis = d;
+    slice.start = start;
+    slice.step = step + (step == 0);
+  }
+  if (slice.axis < 0) return std::nullopt;
+  return slice;
 }
 
 Tensor flip(const Tensor& x, const Dims& axes) {
-  Tensor result = x;
-  for (int64_t axis : normalize_axes(axes, x.rank(), "flip")) {
-    int64_t size = x.shape()[static_cast<int>(axis)];
-    if (size > 1) result = slice(result, static_cast<int>(axis), size - 1, size, -1);
+  const Dims flipped = normalize_axes(axes, x.rank(), "flip");
+  Block block;
+  for (int d = 0; d < x.rank(); ++d) {
+    bool turns = x.shape()[d] > 1 && flipped.contains(d);
+    block.push_back(turns ? x.shape()[d] - 1 : 0);
+    block.push_back(turns ? -1 : 1);
   }
-  return result;
+  return take_block(x, x.shape(), block);
 }
 
 Tensor squeeze(const Tensor& x, const Dims& axes) {
