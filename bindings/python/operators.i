@@ -237,13 +237,33 @@ static PyObject* get_dtype(PyObject* object, void* unused) {
   Py_XDECREF(code);
   return Py_XNewRef(dtype);
 }
+static PyObject* get_transposed(PyObject* object, void* unused) {
+  (void)unused;
+  mt_tensor *x = ((tensor_object*)object)->handle, *y;
+  int64_t axes[16];
+  size_t n = mt_ndim(x);
+  if (n < 2) return Py_NewRef(object);
+  for (size_t i = 0; i < n; i++) axes[i] = (int64_t)(n - 1 - i);
+  Py_BEGIN_ALLOW_THREADS
+  y = mt_permute_dims(x, axes, n);
+  Py_END_ALLOW_THREADS
+  return raise_error() ? NULL : from_tensor(y);
+}
 static PyGetSetDef tensor_properties[] = {
+    {"T", get_transposed, NULL, "The axes in reverse order.", NULL},
     {"shape", get_shape, NULL, "The sizes, as a tuple.", NULL},
     {"ndim", get_ndim, NULL, "The number of dimensions.", NULL},
     {"size", get_size, NULL, "The number of elements.", NULL},
     {"dtype", get_dtype, NULL, "The element type.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
+
+static Py_ssize_t slot_length(PyObject* object) {
+  mt_tensor* x = ((tensor_object*)object)->handle;
+  if (mt_ndim(x) > 0) return (Py_ssize_t)mt_dim(x, 0);
+  PyErr_SetString(PyExc_TypeError, "a tensor without dimensions has no length");
+  return -1;
+}
 
 static PyObject* method_eval(PyObject* object, PyObject* unused) {
   (void)unused;
@@ -282,6 +302,7 @@ static PyType_Slot tensor_slots[] = {
     {Py_nb_lshift, (void*)slot_bitwise_left_shift},
     {Py_nb_rshift, (void*)slot_bitwise_right_shift},
     {Py_bf_getbuffer, (void*)slot_buffer},
+    {Py_mp_length, (void*)slot_length},
     {Py_mp_subscript, (void*)slot_get},
     {Py_mp_ass_subscript, (void*)slot_set},
     {0, NULL},

@@ -118,11 +118,6 @@ class Tensor(native.Tensor):
     nbytes = property(lambda self: self.size * self.dtype.itemsize)
     mT = property(native.matrix_transpose, doc="The last two axes exchanged.")
 
-    @property
-    def T(self) -> Tensor:
-        """The axes in reverse order."""
-        return native.permute_dims(self, range(self.ndim)[::-1]) if self.ndim > 1 else self
-
     # -------------------------------------------------------------------------- Operators
 
     def __pos__(self) -> Tensor:
@@ -209,11 +204,6 @@ class Tensor(native.Tensor):
         if self.dtype.kind not in "iu" or self.ndim:
             raise TypeError(f"no index: {self.dtype.name} of shape {self.shape}")
         return self.item()
-
-    def __len__(self) -> int:
-        if not native.ndim(self):
-            raise TypeError("a tensor without dimensions has no length")
-        return native.dim(self, 0)
 
     def __iter__(self) -> Iterator[Tensor]:
         return (native.select(self, 0, i) for i in range(len(self)))
