@@ -71,6 +71,31 @@ TEST(Convolution, GradientsOfBothOrders) {
   }
 }
 
+// Padding that only a convolution reads is made where it is read; what it is made from may be an
+// intermediate value, or be read by others too.
+TEST(Convolution, PaddingOfIntermediateValues) {
+  const Convolution same = how({1, 1}, {1, 1}, {1, 1}), each = how({1, 1}, {1, 1}, {1, 1}, 6);
+  check_devices(
+      [&](const std::vector<Tensor>& t) {
+        Tensor y = relu(convolution(t[0], t[1], nullptr, same));
+        Tensor z = convolution(convolution(y, t[2], nullptr, same), t[3], nullptr, each);
+        return z * 2.0 + convolution(y, t[1], nullptr, same) + tanh(y);
+      },
+      {{5, 6, 20, 22}, {6, 6, 3, 3}, {6, 6, 3, 3}, {6, 1, 3, 3}});
+  // So many images and tiles that threads share them, and a view as the input.
+  check_devices(
+      [&](const std::vector<Tensor>& t) {
+        Tensor view = flip(permute(t[0], {0, 1, 3, 2}), {0, 2});
+        return convolution(view, t[1], nullptr, how({1, 1}, {2, 1}, {1, 1}));
+      },
+      {{6, 16, 40, 42}, {24, 16, 3, 3}}, Dtype::float32, 1e-4);
+  check_devices(
+      [&](const std::vector<Tensor>& t) {
+        return convolution_transpose(t[0], t[1], nullptr, how({2, 2}, {1, 1}, {1, 1}, 1, {1, 1}));
+      },
+      {{3, 8, 12, 12}, {8, 5, 3, 3}});
+}
+
 TEST(Convolution, DevicesAgree) {
   for (const Case& c : cases) {
     check_devices(

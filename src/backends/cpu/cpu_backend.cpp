@@ -9,6 +9,7 @@
 #include "backends/cpu/call.h"
 #include "backends/cpu/contract/contract.h"
 #include "backends/cpu/float_mode.h"
+#include "backends/cpu/padding.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/program.h"
 #include "backends/cpu/reduce.h"
@@ -62,7 +63,9 @@ struct PreparedGroup {
   PreparedProgram program;
   PreparedReduction reduction;
   CallKernel call;
-  int threads = 1;  // of a call, for which there is scratch
+  int threads = 1;       // of a call, for which there is scratch
+  Padding padding;       // of a contraction's second operand
+  bool skipped = false;  // the padding is made by who reads it
   std::unique_ptr<const PreparedContraction> contraction;
 };
 struct PreparedPlan {
@@ -75,13 +78,29 @@ size_t bytes_beside(const PreparedProgram& program) {
          program.slots.size() * sizeof(int64_t);
 }
 
-void run_contraction(const Group& group, const PreparedGroup& prepared, void* const* buffers,
-                     const Immediates* immediates, char* scratch) {
+// Makes the padding of one entry when it is wanted.
+struct PaddedEntries {
+  const Plan& plan;
+  const Padding& padding;
+  void* const* buffers;
+  const Immediates* immediates;
+
+  static void make(const void* context, int64_t offset, void* to) {
+    auto& self = *static_cast<const PaddedEntries*>(context);
+    pad_entry(self.plan, self.padding, self.buffers, self.immediates, offset, to);
+  }
+};
+
+void run_contraction(const Plan& plan, const Group& group, const PreparedGroup& prepared,
+                     void* const* buffers, const Immediates* immediates, char* scratch) {
+  const PaddedEntries entries{plan, prepared.padding, buffers, immediates};
+  const EntrySource making{PaddedEntries::make, &entries};
+  const EntrySource* source = prepared.padding.group >= 0 ? &making : nullptr;
   const void* a = element(buffers, group.inputs[0]);
   const void* b = element(buffers, group.inputs[1]);
   void* out = buffers[group.output.buffer];
   if (!finishes_tiles(group)) {
-    prepared.contraction->run(a, b, out, scratch);
+    prepared.contraction->run(a, b, out, scratch, nullptr, source);
     if (group.has_epilogue) {
       run_program(prepared.program, group.segments, buffers, immediates, scratch);
     }
@@ -94,7 +113,7 @@ void run_contraction(const Group& group, const PreparedGroup& prepared, void* co
                        size_of_group(group.contraction.m),
                        size_of_group(group.contraction.n)};
   Epilogue epilogue{TileEpilogue::run, &context};
-  prepared.contraction->run(a, b, out, scratch, &epilogue);
+  prepared.contraction->run(a, b, out, scratch, &epilogue, source);
 }
 
 int64_t arguments_end(const Group& group) { return (argument_bytes(group) + 63) / 64 * 64; }
@@ -119,7 +138,8 @@ class CpuBackend final : public Backend {
 
   void prepare(Plan* plan) override {
     auto prepared = std::make_shared<PreparedPlan>();
-    for (const Group& group : plan->groups) {
+    for (size_t g = 0; g < plan->groups.size(); ++g) {
+      const Group& group = plan->groups[g];
       PreparedGroup ready;
       int64_t scratch = 0;
       if (group.kind == GroupKind::map || group.kind == GroupKind::row || group.has_epilogue) {
@@ -130,7 +150,12 @@ class CpuBackend final : public Backend {
         }
       }
       if (group.kind == GroupKind::contract) {
-        ready.contraction = std::make_unique<const PreparedContraction>(group.contraction);
+        ready.padding = find_padding(*plan, static_cast<int>(g));
+        if (ready.padding.group >= 0) {
+          prepared->groups[static_cast<size_t>(ready.padding.group)].skipped = true;
+        }
+        ready.contraction = std::make_unique<const PreparedContraction>(
+            group.contraction, thread_count(), ready.padding.bytes);
         plan->prepared_bytes += static_cast<int64_t>(sizeof(PreparedContraction));
         scratch = std::max(scratch, static_cast<int64_t>(ready.contraction->scratch()));
       } else if (group.kind == GroupKind::reduce) {
@@ -158,9 +183,10 @@ class CpuBackend final : public Backend {
     for (size_t g = 0; g < plan.groups.size(); ++g) {
       const Group& group = plan.groups[g];
       const PreparedGroup& ready = prepared.groups[g];
+      if (ready.skipped) continue;
       switch (group.kind) {
         case GroupKind::contract:
-          run_contraction(group, ready, buffers, immediates, memory);
+          run_contraction(plan, group, ready, buffers, immediates, memory);
           break;
         case GroupKind::reduce:
           run_reduction(group, ready.reduction, buffers, immediates, memory);

@@ -25,7 +25,8 @@ constexpr int64_t combine_elements = 4096;  // of a tile whose panels are added
 class Run {
  public:
   Run(const Schedule& schedule, const Operand& a, const Operand& b, const void* a_data,
-      const void* b_data, Dtype dtype, void* out, void* scratch, const Epilogue* epilogue)
+      const void* b_data, Dtype dtype, void* out, void* scratch, const Epilogue* epilogue,
+      const EntrySource* source)
       : schedule_(schedule),
         a_(a),
         b_(b),
@@ -35,9 +36,13 @@ class Run {
         out_(static_cast<char*>(out)),
         slabs_(static_cast<char*>(scratch)),
         thread_scratch_(slabs_ + schedule.slabs),
-        epilogue_(epilogue) {}
+        epilogue_(epilogue),
+        source_(source) {}
 
   void run() {
+    for (int t = 0; source_ != nullptr && t < schedule_.threads; ++t) {
+      made_by(thread_scratch_ + static_cast<size_t>(t) * schedule_.thread_scratch) = -1;
+    }
     for (first_ = 0; first_ < schedule_.batch; first_ += group()) {
       count_ = std::min(group(), schedule_.batch - first_);
       share(count_ * std::max<int64_t>(schedule_.panels, 1) * schedule_.tiles(), &Run::compute);
@@ -47,6 +52,28 @@ class Run {
 
  private:
   int64_t group() const { return schedule_.panels > 1 ? schedule_.group : schedule_.batch; }
+
+  // The offset of the entry that a thread has made.
+  int64_t& made_by(char* scratch) const {
+    return *reinterpret_cast<int64_t*>(scratch + schedule_.made);
+  }
+  const void* a_entry(int64_t batch, char* scratch) const {
+    return schedule_.transposed ? made_entry(a_, a_data_, batch, scratch)
+                                : a_.entry(a_data_, batch);
+  }
+  const void* b_entry(int64_t batch, char* scratch) const {
+    return schedule_.transposed ? b_.entry(b_data_, batch)
+                                : made_entry(b_, b_data_, batch, scratch);
+  }
+  // Of the operand that the caller knows as b.
+  const void* made_entry(const Operand& x, const void* data, int64_t batch, char* scratch) const {
+    if (source_ == nullptr) return x.entry(data, batch);
+    void* const entry = scratch + schedule_.made + 64;
+    const int64_t offset = x.batch.offset(batch);
+    if (made_by(scratch) != offset) source_->make(source_->context, offset, entry);
+    made_by(scratch) = offset;
+    return entry;
+  }
 
   void share(int64_t items, void (Run::*work)(int64_t item, char* scratch)) {
     parallel_items(items, schedule_.threads, [&](int64_t item, int worker) {
@@ -67,7 +94,7 @@ class Run {
     tile.column_begin = item % tiles / row_tiles * schedule_.columns;
     tile.column_end = std::min(tile.column_begin + schedule_.columns, schedule_.n);
     if (schedule_.exact) {
-      run_exact(a_, a_.entry(a_data_, tile.batch), b_, b_.entry(b_data_, tile.batch), dtype_, tile,
+      run_exact(a_, a_entry(tile.batch, scratch), b_, b_entry(tile.batch, scratch), dtype_, tile,
                 out_, scratch);
       if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
     } else if (schedule_.sum == Dtype::float64) {
@@ -96,13 +123,13 @@ class Run {
     void* kernel_scratch = scratch + schedule_.tile_scratch;
     const bool direct = final && !schedule_.rounded;
     if (schedule_.lanes) {
-      run_along_k<T>(tile, k_begin, k_end, c, c_row, kernel_scratch);
+      run_along_k<T>(tile, k_begin, k_end, c, c_row, scratch);
       if (direct && epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
     } else {
       Block block{&a_,
                   &b_,
-                  a_.entry(a_data_, tile.batch),
-                  b_.entry(b_data_, tile.batch),
+                  a_entry(tile.batch, scratch),
+                  b_entry(tile.batch, scratch),
                   k_begin,
                   k_end,
                   tile,
@@ -159,14 +186,13 @@ class Run {
 
   template <class T>
   void run_along_k(const Tile& tile, int64_t k_begin, int64_t k_end, T* c, int64_t c_row,
-                   void* scratch) {
+                   char* scratch) {
     const bool by_rows = schedule_.m >= schedule_.n;
-    const Operand &many = by_rows ? a_ : b_, &few = by_rows ? b_ : a_;
-    const void *many_data = by_rows ? a_data_ : b_data_, *few_data = by_rows ? b_data_ : a_data_;
-    LanesBlock block{&many,
-                     &few,
-                     many.entry(many_data, tile.batch),
-                     few.entry(few_data, tile.batch),
+    const void *a = a_entry(tile.batch, scratch), *b = b_entry(tile.batch, scratch);
+    LanesBlock block{by_rows ? &a_ : &b_,
+                     by_rows ? &b_ : &a_,
+                     by_rows ? a : b,
+                     by_rows ? b : a,
                      k_begin,
                      k_end,
                      by_rows ? tile.row_begin : tile.column_begin,
@@ -174,7 +200,7 @@ class Run {
                      c,
                      by_rows ? c_row : 1,
                      by_rows ? 1 : c_row,
-                     scratch};
+                     scratch + schedule_.tile_scratch};
     run_lanes(block, T());
   }
 
@@ -228,19 +254,21 @@ class Run {
   const Dtype dtype_;
   char *const out_, *const slabs_, *const thread_scratch_;
   const Epilogue* const epilogue_;
+  const EntrySource* const source_;
   int64_t first_ = 0, count_ = 0;  // the batch entries under way
 };
 
 }  // namespace
 
-PreparedContraction::PreparedContraction(const Contraction& contraction, int threads)
-    : schedule_(contraction, threads),
+PreparedContraction::PreparedContraction(const Contraction& contraction, int threads,
+                                         int64_t made_bytes)
+    : schedule_(contraction, threads, made_bytes),
       a_(schedule_.transposed ? operand_b(contraction) : operand_a(contraction)),
       b_(schedule_.transposed ? operand_a(contraction) : operand_b(contraction)),
       out_(contraction.out) {}
 
 void PreparedContraction::run(const void* a, const void* b, void* out, void* scratch,
-                              const Epilogue* epilogue) const {
+                              const Epilogue* epilogue, const EntrySource* b_source) const {
   const Schedule& s = schedule_;
   if (s.batch == 0 || s.m == 0 || s.n == 0) return;
   if (s.k == 0) {
@@ -253,7 +281,7 @@ void PreparedContraction::run(const void* a, const void* b, void* out, void* scr
   }
   choose_instruction_set();
   if (s.transposed) std::swap(a, b);
-  Run(s, a_, b_, a, b, out_, out, scratch, epilogue).run();
+  Run(s, a_, b_, a, b, out_, out, scratch, epilogue, b_source).run();
 }
 
 }  // namespace mt::cpu

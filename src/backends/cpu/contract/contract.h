@@ -24,10 +24,19 @@ struct Epilogue {
   void* context;
 };
 
+// Where b has no memory but is made entry by entry, by whoever works on it.
+struct EntrySource {
+  // Makes the entry that would begin at `offset`, in elements.
+  void (*make)(const void* context, int64_t offset, void* to);
+  const void* context;
+};
+
 // A contraction made ready to run any number of times on at most so many threads.
 class PreparedContraction {
  public:
-  explicit PreparedContraction(const Contraction& contraction, int threads = thread_count());
+  // made_bytes: of an entry of b, if an EntrySource makes them.
+  explicit PreparedContraction(const Contraction& contraction, int threads = thread_count(),
+                               int64_t made_bytes = 0);
 
   // Bytes of scratch that run() needs, 64-byte aligned. It never allocates and never fails.
   size_t scratch() const { return schedule_.scratch(); }
@@ -36,7 +45,7 @@ class PreparedContraction {
   // Floating sums are kept in float32 (float64 where any of the types is) and rounded once; integer
   // sums wrap; a bool is true where any product is.
   void run(const void* a, const void* b, void* out, void* scratch,
-           const Epilogue* epilogue = nullptr) const;
+           const Epilogue* epilogue = nullptr, const EntrySource* b_source = nullptr) const;
 
  private:
   Schedule schedule_;

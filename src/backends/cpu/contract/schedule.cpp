@@ -35,7 +35,7 @@ bool transposed_is_easier(const Operand& a, const Operand& b) {
 
 }  // namespace
 
-Schedule::Schedule(const Contraction& c, int most_threads) {
+Schedule::Schedule(const Contraction& c, int most_threads, int64_t made_bytes) {
   batch = size_of_group(c.batch);
   m = size_of_group(c.m);
   n = size_of_group(c.n);
@@ -78,7 +78,9 @@ Schedule::Schedule(const Contraction& c, int most_threads) {
                   : lanes ? lanes_scratch(size)
                           : block_scratch(left, right, sum, rows, columns, panel);
   tile_scratch = rounded ? static_cast<size_t>(round_up(rows * columns, 64)) * size : 0;
-  thread_scratch = static_cast<size_t>(round_up(static_cast<int64_t>(kernel), 64)) + tile_scratch;
+  made = static_cast<size_t>(round_up(static_cast<int64_t>(kernel), 64)) + tile_scratch;
+  thread_scratch = made;
+  if (made_bytes > 0) thread_scratch += static_cast<size_t>(64 + round_up(made_bytes, 64));
 }
 
 void Schedule::choose_tiles(const Operand& left, const Operand& right, double flops) {

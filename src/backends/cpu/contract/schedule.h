@@ -29,8 +29,10 @@ struct Schedule {
   int64_t rows, columns;                       // of a tile
   int64_t group;                               // batch entries whose slabs are in scratch together
   size_t slabs, thread_scratch, tile_scratch;  // bytes
+  size_t made;  // where in a thread's scratch the entry that it made lies, after its offset
 
-  Schedule(const Contraction& c, int most_threads);
+  // made_bytes: of an entry of b that is made in scratch, or 0.
+  Schedule(const Contraction& c, int most_threads, int64_t made_bytes);
   int64_t tiles() const { return divide_up(m, rows) * divide_up(n, columns); }
   size_t scratch() const { return slabs + static_cast<size_t>(threads) * thread_scratch; }
 
