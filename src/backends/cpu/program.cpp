@@ -100,7 +100,8 @@ void ProgramRun::load(const Step& step, int64_t first, int64_t count) {
   const char* base = address(static_cast<int16_t>(~i.index), 0);
   const void* in[1] = {base + first * static_cast<int64_t>(size_of(memory.dtype))};
   bool native = memory.dtype != Dtype::boolean && size_of(memory.dtype) == size_of(i.type);
-  if (!memory.contiguous) {
+  const bool turned = !prepared_.narrow.empty() && !memory.row;
+  if (!memory.contiguous || turned) {
     // One register is for gathering what must still be converted.
     size_t size = size_of(memory.dtype);
     char* gathered = native ? out : places_[prepared_.program->registers].base;

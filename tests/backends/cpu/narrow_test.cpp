@@ -102,5 +102,20 @@ TEST(Narrow, KeepsZerosAndNaN) {
   }
 }
 
+// An operand that lies in order is turned like the others, also where it is converted on the way.
+TEST(Narrow, MixesWithRowsInOrder) {
+  Tensor x = noise({3, 60, 84}, 1, Dtype::float32), scattered = windows(x, 2, 2);
+  for (Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::uint8, Dtype::int16}) {
+    Tensor ordered = cast(noise(scattered.shape(), 2, Dtype::float32) * 9.0, dtype);
+    evaluate(ordered);
+    auto result = [&](const Tensor& other) {
+      return max(cast(ordered, Dtype::float32) + other, {3, 4});
+    };
+    Tensor copied = copy(scattered);
+    evaluate(copied);
+    EXPECT_EQ(bits(result(scattered)), bits(result(copied))) << name_of(dtype);
+  }
+}
+
 }  // namespace
 }  // namespace mt::test
