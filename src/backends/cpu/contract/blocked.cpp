@@ -20,10 +20,13 @@ namespace mt::cpu {
 namespace {
 // Terms of a sum in a block; more where there is only one, narrow, panel.
 constexpr int64_t block_k = 512, most_block_k = 1024;
-constexpr int64_t panel_unit = 64;           // columns that scratch for b is counted in
-constexpr int64_t few_rows = 72;             // too few to repay packing b
-constexpr int64_t near_bytes = 1024 * 1024;  // that a second-level cache holds beside others
-constexpr int64_t group_rows = 48;           // of the slivers that run together
+constexpr int64_t panel_unit = 64;  // columns that scratch for b is counted in
+constexpr int64_t few_rows = 72;    // too few to repay packing b
+constexpr int64_t group_rows = 48;  // of the slivers that run together
+
+// A b is read where it lies if it is no larger than this or, given that its rows begin with a line
+// and do not all meet in one set of the first-level cache, little or spanning little.
+constexpr int64_t kib = 1024, least = 64 * kib, little = 256 * kib, spanning_little = 1024 * kib;
 
 // Elements that packing a takes.
 int64_t packed_a_size(const Operand& a, Dtype sum, int64_t rows, int64_t k) {
@@ -280,9 +283,8 @@ class BlockRun {
     }
   }
 
-  // Slivers [begin, end). Where a's rows are read in place each sliver stays in the first-level
-  // cache while the panels of b pass by. Otherwise the slivers' lines interleave, or finding the
-  // panel takes time: then each panel is used by all slivers while it is close.
+  // Slivers [begin, end). Where a is read in place each stays in the first-level cache while panels
+  // of b pass; else their lines interleave, or finding a panel takes time: then panels stay.
   void run_group(int64_t begin, int64_t end) {
     const int64_t row_begin = first_row(begin), row_end = first_row(end);
     MicroTile<T> tile;
@@ -330,9 +332,8 @@ class BlockRun {
     }
     T* const c = static_cast<T*>(block_.c) + row * block_.c_row + column;
     tile.c = c;
-    tile.c_next = c;
-    if (along_slivers_ && !last_panel) tile.c_next += columns;
-    if (!along_slivers_ && !last_sliver) tile.c_next += rows * block_.c_row;
+    const int64_t right = last_panel ? 0 : columns, down = last_sliver ? 0 : rows * block_.c_row;
+    tile.c_next = c + (along_slivers_ ? right : down);
     tile.from = gaps_ ? spread_ : c;
     if (gaps_ && !first_) load_runs(c, rows);
     const int vectors = static_cast<int>(width(tile.columns) / lanes);
@@ -395,10 +396,11 @@ bool reads_a_in_place(const Operand& a, Dtype sum, int64_t rows, int64_t k) {
 }
 bool reads_b_in_place(const Operand& b, Dtype sum, int64_t rows, int64_t columns, int64_t k) {
   const bool neighbours = columns == 1 || (b.rows.uniform() && b.rows.stride() == 1);
-  const int64_t size = size_of(sum);
-  const bool little = rows <= few_rows || k * columns * size <= 256 * 1024 ||
-                      (b.k.uniform() && k * std::abs(b.k.stride()) * size <= near_bytes);
-  return b.dtype == sum && neighbours && (little || b.slides());
+  const int64_t size = size_of(sum), step = std::abs(b.k.stride()) * size;
+  const bool aligned = b.k.uniform() && step % 64 == 0 && step % 4096 != 0;
+  const bool small =
+      k * columns * size <= (aligned ? little : least) || (aligned && k * step <= spanning_little);
+  return b.dtype == sum && neighbours && (rows <= few_rows || small || b.slides());
 }
 
 size_t block_scratch(const Operand& a, const Operand& b, Dtype sum, int64_t rows, int64_t columns,
