@@ -236,7 +236,8 @@ bool is_slow(const Step& step) {
 
 // Chooses what is fetched ahead of the tile that reads or writes it: what goes on from tile to
 // tile, if it is more than the second cache keeps.
-void fetch_ahead(const std::vector<Segment>& segments, PreparedProgram* prepared) {
+void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>& buffers,
+                 PreparedProgram* prepared) {
   std::vector<int16_t> ahead;
   const std::vector<int16_t>& streamed = prepared->streamed;
   int64_t bytes = 0;
@@ -247,6 +248,7 @@ void fetch_ahead(const std::vector<Segment>& segments, PreparedProgram* prepared
       bytes += bytes_of(segment, memory);
       auto index = static_cast<int16_t>(m);
       if (std::find(streamed.begin(), streamed.end(), index) != streamed.end()) continue;
+      if (buffers[static_cast<size_t>(memory.buffer)].donor >= 0) continue;  // the operand's, fetched
       if (&segment == &segments[0] && ahead.size() < most_ahead) ahead.push_back(index);
     }
   }
@@ -300,7 +302,7 @@ PreparedProgram prepare_steps(const Program& program, const Segment& segment,
 }
 
 PreparedProgram prepare_rows(const Program& program, const Segment& segment,
-                             std::vector<int16_t> streamed) {
+                             const std::vector<Buffer>& buffers, std::vector<int16_t> streamed) {
   PreparedProgram prepared =
       prepare_steps(program, segment, std::move(streamed), narrow_operands(program, segment));
   int64_t columns = std::max<int64_t>(segment.columns, 1);
@@ -309,7 +311,7 @@ PreparedProgram prepare_rows(const Program& program, const Segment& segment,
   set_tiles(segment, rows, &prepared);
   prepared.by_rows = true;
   prepared.grain = std::max(rows, grain_work / cost_of(program) / columns);
-  fetch_ahead({segment}, &prepared);
+  fetch_ahead({segment}, buffers, &prepared);
   return prepared;
 }
 
@@ -327,7 +329,7 @@ PreparedProgram prepare_program(const Program& program, const std::vector<Segmen
   std::vector<int16_t> streamed;
   if (!in_tiles) streamed = streamed_by(program, segments, buffers);
   if (segments.size() == 1 && first.columns != 1) {
-    return prepare_rows(program, first, std::move(streamed));
+    return prepare_rows(program, first, buffers, std::move(streamed));
   }
   PanelOrder panels;
   if (segments.size() == 1 && !in_tiles) {
@@ -337,7 +339,7 @@ PreparedProgram prepare_program(const Program& program, const std::vector<Segmen
       Segment segment = first;
       segment.columns = columns;
       segment.rows = first.rows / columns;
-      PreparedProgram prepared = prepare_rows(program, segment, std::move(streamed));
+      PreparedProgram prepared = prepare_rows(program, segment, buffers, std::move(streamed));
       prepared.by_columns.push_back(std::move(segment));
       return prepared;
     }
@@ -354,7 +356,7 @@ PreparedProgram prepare_program(const Program& program, const std::vector<Segmen
   }
   prepared.grain = std::max<int64_t>(1, grain_work / cost_of(program) / prepared.tile_rows);
   prepared.panels = panels;
-  fetch_ahead(segments, &prepared);
+  fetch_ahead(segments, buffers, &prepared);
   return prepared;
 }
 
