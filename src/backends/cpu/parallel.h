@@ -17,16 +17,18 @@ using Body = void (*)(void* context, int worker, int64_t begin, int64_t end);
 void parallel(int64_t count, int64_t grain, int threads, Body body, void* context);
 
 // What a build chooses one of: parallel_pool.cpp or parallel_openmp.cpp. run_team splits [0, count)
-// evenly between at most `team` threads, the caller among them; it runs serially when called from
-// within one of them, or when no threads can be had.
+// evenly between at most `team` threads, the caller among them, and each thread's part in at most
+// `shares`, of which others may take some; it runs serially when called from within one of them, or
+// when no threads can be had.
 int available_threads();
-void run_team(int64_t count, int team, Body body, void* context);
+void run_team(int64_t count, int team, int shares, Body body, void* context);
 }  // namespace detail
 
 // Calls body(worker, begin, end) over disjoint ranges that cover [0, count), each on one of at most
-// `threads` workers, numbered from 0. Runs serially, on this thread, when count is at most
-// grain or when called from within a parallel region. Which range a worker gets must never
-// influence a value. The body must not throw.
+// `threads` workers, numbered from 0. A worker gets a few ranges, one after another, so that the
+// others can help it out. Runs serially, on this thread, when count is at most grain or when called
+// from within a parallel region. Which range a worker gets must never influence a value. The body
+// must not throw.
 template <class F>
 void parallel_workers(int64_t count, int64_t grain, int threads, F&& body) {
   if (count <= 0) return;
@@ -47,6 +49,19 @@ template <class F>
 void parallel_for(int64_t count, int64_t grain, F&& body) {
   parallel_workers(count, grain, thread_count(),
                    [&](int, int64_t begin, int64_t end) { body(begin, end); });
+}
+
+// The same over no more ranges than there are threads, for bodies that do something for all of the
+// range before they begin.
+template <class F>
+void parallel_shares(int64_t count, int64_t grain, F&& body) {
+  const int64_t most = count / std::max<int64_t>(grain, 1) + 1;
+  const int64_t shares = std::min<int64_t>(thread_count(), most);
+  parallel_for(shares, 1, [&](int64_t begin, int64_t end) {
+    begin = count * begin / shares;
+    end = count * end / shares;
+    if (begin < end) body(begin, end);
+  });
 }
 
 // Calls body(item, worker) for every item, on one of at most `threads` workers, numbered from 0.

@@ -8,17 +8,16 @@ namespace mt::cpu::detail {
 
 int available_threads() { return omp_get_num_procs(); }
 
-void run_team(int64_t count, int team, Body body, void* context) {
+void run_team(int64_t count, int team, int shares, Body body, void* context) {
   if (omp_in_parallel()) {
     body(context, 0, 0, count);
     return;
   }
-#pragma omp parallel num_threads(team)
-  {
-    int64_t size = omp_get_num_threads();
-    int index = omp_get_thread_num();
-    int64_t begin = count * index / size, end = count * (index + 1) / size;
-    if (begin < end) body(context, index, begin, end);
+  const int64_t all = int64_t{team} * shares;
+#pragma omp parallel for schedule(dynamic) num_threads(team)
+  for (int64_t share = 0; share < all; ++share) {
+    int64_t begin = count * share / all, end = count * (share + 1) / all;
+    if (begin < end) body(context, omp_get_thread_num(), begin, end);
   }
 }
 

@@ -42,79 +42,115 @@ struct Job {
   detail::Body body = nullptr;
   void* context = nullptr;
   int64_t count = 0;
-  int team = 0;
+  int team = 0, shares = 0;  // of each member
+
+  int64_t all_shares() const { return int64_t{team} * shares; }
+  void run_share(int member, int64_t share) const {
+    int64_t begin = count * share / all_shares(), end = count * (share + 1) / all_shares();
+    if (begin < end) body(context, member, begin, end);
+  }
 };
 
-void run_share(const Job& job, int share) {
-  int64_t begin = job.count * share / job.team, end = job.count * (share + 1) / job.team;
-  if (begin < end) job.body(job.context, share, begin, end);
-}
+// The shares of one member that nobody has begun: the next one, their end and the size of the team,
+// in one word.
+class Queue {
+ public:
+  void fill(int64_t next, int64_t end, int team) {
+    word_.store(static_cast<uint64_t>(team) << 48 | static_cast<uint64_t>(end) << 24 |
+                    static_cast<uint64_t>(next),
+                std::memory_order_release);
+  }
+  // -1 if there are none, or none for those beyond the team.
+  int64_t take(int member) {
+    uint64_t word = word_.load(std::memory_order_acquire);
+    while ((word & last) < (word >> 24 & last) && static_cast<uint64_t>(member) < word >> 48) {
+      if (word_.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel,
+                                      std::memory_order_acquire)) {
+        return static_cast<int64_t>(word & last);
+      }
+    }
+    return -1;
+  }
+
+ private:
+  static constexpr uint64_t last = (1 << 24) - 1;
+  alignas(64) std::atomic<uint64_t> word_{0};
+};
+
+constexpr int most_members = 1024;
 
 thread_local bool inside = false;
 
-// The caller and the workers take shares of a job one after another. A worker that the system does
-// not run in time takes none, and nobody waits for it: on busy cores the caller does the work.
+// The caller and the workers take shares of a job one after another, first their own, which lie
+// next to each other and where they were the last time, then those of others. A worker that the
+// system does not run in time takes none, and nobody waits for it: on busy cores the caller does
+// the work.
 class Pool {
  public:
   // Only one caller at a time has the workers; another runs its work by itself.
   std::mutex busy;
 
-  void grow(int team) {
-    while (static_cast<int>(workers_.size()) < team - 1) {
+  // Returns how many of the team there are.
+  int grow(int team) {
+    while (static_cast<int>(workers_.size()) < std::min(team, most_members) - 1) {
+      const int member = static_cast<int>(workers_.size()) + 1;
       try {
-        workers_.emplace_back([this, seen = generation_.load()] { work(seen); });
+        workers_.emplace_back([this, member, seen = generation_.load()] { work(member, seen); });
       } catch (...) {
-        return;  // the system gives no more threads
+        break;  // the system gives no more threads
       }
     }
+    const int members = static_cast<int>(workers_.size()) + 1;
+    members_.store(members, std::memory_order_relaxed);
+    return std::min(team, members);
   }
 
   void run(const Job& job) {
     job_ = job;
     finished_.store(0, std::memory_order_relaxed);
-    tickets_.store(static_cast<uint64_t>(job.team) << 32, std::memory_order_release);
+    for (int m = 0; m < job.team; ++m) {
+      queues_[m].fill(int64_t{m} * job.shares, int64_t{m + 1} * job.shares, job.team);
+    }
     generation_.fetch_add(1, std::memory_order_release);
     generation_.notify_all();
     inside = true;
-    take_shares();
+    take_shares(0);
     inside = false;
-    uint32_t team = static_cast<uint32_t>(job.team);
-    for (uint32_t done = finished_.load(std::memory_order_acquire); done != team;) {
+    uint32_t all = static_cast<uint32_t>(job.all_shares());
+    for (uint32_t done = finished_.load(std::memory_order_acquire); done != all;) {
       done = wait_for_change(finished_, done);
     }
   }
 
  private:
-  void work(uint32_t seen) {
+  void work(int member, uint32_t seen) {
     inside = true;
     StandardFloatMode mode;  // not what the thread that made this one had
     while (true) {
       seen = wait_for_change(generation_, seen);
-      take_shares();
+      take_shares(member);
     }
   }
 
-  // Tickets hold the team's size above the next share. Whoever has drawn one keeps the job from
-  // ending, so that it may read it.
-  void take_shares() {
-    uint64_t ticket = tickets_.load(std::memory_order_acquire);
-    while (static_cast<uint32_t>(ticket) < ticket >> 32) {
-      if (!tickets_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel,
-                                          std::memory_order_acquire)) {
-        continue;
+  // Whoever has taken a share keeps the job from ending, so that it may read it.
+  void take_shares(int member) {
+    const int members = members_.load(std::memory_order_relaxed);
+    for (int i = 0; i < members; ++i) {
+      Queue& queue = queues_[(member + i) % members];
+      for (int64_t share; (share = queue.take(member)) >= 0;) {
+        const uint32_t all = static_cast<uint32_t>(job_.all_shares());
+        job_.run_share(member, share);
+        if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == all) finished_.notify_one();
       }
-      run_share(job_, static_cast<int>(static_cast<uint32_t>(ticket)));
-      finished_.fetch_add(1, std::memory_order_acq_rel);
-      finished_.notify_one();
-      ticket = tickets_.load(std::memory_order_acquire);
     }
   }
 
   std::vector<std::thread> workers_;
+  std::atomic<int> members_{1};
   std::atomic<uint32_t> generation_{0};
-  std::atomic<uint64_t> tickets_{0};
   std::atomic<uint32_t> finished_{0};
   Job job_;
+  Queue queues_[most_members];
 };
 
 std::atomic<Pool*> pool{nullptr};
@@ -144,13 +180,13 @@ int available_threads() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-void run_team(int64_t count, int team, Body body, void* context) {
+void run_team(int64_t count, int team, int shares, Body body, void* context) {
   if (!inside) {
     Pool& workers = the_pool();
     std::unique_lock lock(workers.busy, std::try_to_lock);
     if (lock) {
-      workers.grow(team);
-      workers.run({body, context, count, team});
+      team = workers.grow(team);
+      workers.run({body, context, count, team, shares});
       return;
     }
   }

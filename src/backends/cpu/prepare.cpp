@@ -248,7 +248,8 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
       bytes += bytes_of(segment, memory);
       auto index = static_cast<int16_t>(m);
       if (std::find(streamed.begin(), streamed.end(), index) != streamed.end()) continue;
-      if (buffers[static_cast<size_t>(memory.buffer)].donor >= 0) continue;  // the operand's, fetched
+      if (buffers[static_cast<size_t>(memory.buffer)].donor >= 0)
+        continue;  // the operand's, fetched
       if (&segment == &segments[0] && ahead.size() < most_ahead) ahead.push_back(index);
     }
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -56,12 +57,50 @@ TEST_F(Parallel, stays_on_this_thread_up_to_the_grain) {
   EXPECT_EQ(calls, 1);
 }
 
+// Also where the pool has more: no two run as one worker, and none as one beyond those asked for.
 TEST_F(Parallel, uses_no_more_threads_than_asked_for) {
+  set_thread_count(7);
+  parallel_for(1000, 1, [](int64_t, int64_t) {});
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<int> running[3] = {};
+    parallel_workers(1000, 1, 3, [&](int worker, int64_t, int64_t) {
+      ASSERT_GE(worker, 0);
+      ASSERT_LT(worker, 3);
+      ASSERT_EQ(++running[worker], 1);
+      std::this_thread::yield();
+      --running[worker];
+    });
+  }
+}
+
+TEST_F(Parallel, shares_are_no_more_than_threads) {
   set_thread_count(3);
-  std::atomic<int> ranges{0};
-  parallel_for(1000, 1, [&](int64_t, int64_t) { ++ranges; });
-  EXPECT_GE(ranges, 1);
-  EXPECT_LE(ranges, 3);
+  for (int64_t count : {1, 2, 3, 1000}) {
+    std::atomic<int> ranges{0};
+    std::atomic<int64_t> covered{0};
+    parallel_shares(count, 1, [&](int64_t begin, int64_t end) {
+      ++ranges;
+      covered += end - begin;
+    });
+    EXPECT_LE(ranges, 3);
+    EXPECT_EQ(covered, count);
+  }
+}
+
+// One that is held up keeps no more than the range that it has begun.
+TEST_F(Parallel, others_help_out) {
+  set_thread_count(2);
+  std::atomic<bool> held{false}, done{false};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  std::atomic<int64_t> rest{0};
+  parallel_for(1000, 1, [&](int64_t begin, int64_t end) {
+    if (!held.exchange(true)) {
+      while (!done && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+      return;
+    }
+    if ((rest += end - begin) >= 1000 - 1000 / 4) done = true;
+  });
+  EXPECT_GE(rest, 750);
 }
 
 TEST_F(Parallel, is_serial_within_a_range) {

@@ -160,7 +160,7 @@ struct Scatter {
 
   void add_in_order() const {
     int64_t work = width + values.size() / (outers * rows);
-    parallel_for(outers * rows, grain_of(work), [&](int64_t begin, int64_t end) {
+    parallel_shares(outers * rows, grain_of(work), [&](int64_t begin, int64_t end) {
       clear(begin, end);
       Walker walker(outer, begin / rows);
       for (int64_t base = begin / rows * rows; base < end; base += rows, walker.next()) {
@@ -235,7 +235,7 @@ void last_writer_kernel(const NaiveCall& call) {
   int64_t* to = reinterpret_cast<int64_t*>(first_element(y));
   int64_t count = call.inputs[0].size(), rows = y.size();
   if (rows == 0) return;
-  parallel_for(rows, grain_of(1 + count / rows), [&](int64_t begin, int64_t end) {
+  parallel_shares(rows, grain_of(1 + count / rows), [&](int64_t begin, int64_t end) {
     std::fill(to + begin, to + end, int64_t{-1});
     for (int64_t j = 0; j < count; ++j) {
       int64_t row = indices.row(j);

@@ -78,7 +78,7 @@ void add(const NaiveCall& call) {
   const int64_t* index = reinterpret_cast<const int64_t*>(first_element(indices));
   T* to = reinterpret_cast<T*>(first_element(y));
   int64_t work = width + values.size() / (outer * size);
-  parallel_for(outer * size, grain_of(work), [&](int64_t begin, int64_t end) {
+  parallel_shares(outer * size, grain_of(work), [&](int64_t begin, int64_t end) {
     std::memset(to + begin * width, 0, static_cast<size_t>((end - begin) * width) * sizeof(T));
     if (count == 0) return;
     int64_t start = begin / size, stop = (end - 1) / size + 1;
