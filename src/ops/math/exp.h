@@ -91,8 +91,7 @@ template <class V>
 MT_MATH V sigmoid(V x) {
   V lowest = choose<V>(-104, -746);
   V minus = -abs(x);
-  auto parts = exponential<true>(select(minus < lowest, lowest, minus));
-  auto one = fast_two_sum(V(1), parts.r);
-  V e = scale(one.hi + (one.lo + parts.tail), parts.k);
+  auto parts = exponential<false>(select(minus < lowest, lowest, minus));
+  V e = scale(V(1) + (parts.r + parts.tail), parts.k);
   return quotient_of(Pair<V>{select(x < V(0), e, V(1)), V(-0.0)}, fast_two_sum(V(1), e));
 }
