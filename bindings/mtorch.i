@@ -37,6 +37,10 @@
 %ignore mt_gru;
 %ignore mt_lstm;
 %ignore mt_unique_all;
+%ignore mt_slogdet;
+%ignore mt_qr;
+%ignore mt_eigh;
+%ignore mt_svd;
 %ignore mt_grad;
 %ignore mt_tape_inputs;
 %ignore mt_tape_dims;
@@ -128,6 +132,7 @@ struct mt_layer {};
 %include <mtorch/reduce.h>
 %include <mtorch/view.h>
 %include <mtorch/linear.h>
+%include <mtorch/linalg.h>
 %include <mtorch/random.h>
 %include <mtorch/tape.h>
 %include <mtorch/trace.h>

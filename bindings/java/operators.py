@@ -6,7 +6,7 @@ import re
 import sys
 
 include, output = map(pathlib.Path, sys.argv[1:])
-HEADERS = ["tensor.h", "ops.h", "reduce.h", "view.h", "linear.h", "nn.h", "tape.h"]
+HEADERS = ["tensor.h", "ops.h", "reduce.h", "view.h", "linear.h", "linalg.h", "nn.h", "tape.h"]
 SKIPPED = {"take", "retain", "require_grad", "gradient", "index_put"}  # Tensor has its own
 CODES = {"EINVAL": "INVALID", "ESHAPE": "SHAPE", "EDTYPE": "DTYPE", "ENOMEM": "MEMORY",
          "EDEVICE": "DEVICE", "EUSER": "USER", "ENULL": "MISSING", "ENOGRAD": "NO_GRADIENT",
@@ -131,7 +131,7 @@ for header in HEADERS:
         # What may be left out at the end.
         optional = []
         while len(given) - len(optional) > 1 and given[-1 - len(optional)][1] in (
-                "bias", "mask", "options"):
+                "bias", "mask", "options", "tolerance"):
             optional.append(given[-1 - len(optional)][1])
             methods.append(method(name, given, documentation, tuple(optional)))
         if header == "ops.h" and [kind for kind, _ in given] == ["Tensor", "Tensor"]:

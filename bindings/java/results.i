@@ -104,6 +104,27 @@ static tensor_list unique_all(mt_tensor* x) {
   return finish(list);
 }
 
+static tensor_list slogdet(mt_tensor* x) {
+  tensor_list list = new_results(2);
+  mt_slogdet(x, &list.items[0], &list.items[1]);
+  return finish(list);
+}
+static tensor_list qr(mt_tensor* x, bool complete) {
+  tensor_list list = new_results(2);
+  mt_qr(x, complete, &list.items[0], &list.items[1]);
+  return finish(list);
+}
+static tensor_list eigh(mt_tensor* x) {
+  tensor_list list = new_results(2);
+  mt_eigh(x, &list.items[0], &list.items[1]);
+  return finish(list);
+}
+static tensor_list svd(mt_tensor* x, bool full) {
+  tensor_list list = new_results(3);
+  mt_svd(x, full, &list.items[0], &list.items[1], &list.items[2]);
+  return finish(list);
+}
+
 static tensor_list rnn(mt_tensor* x, mt_tensor* state, mt_tensor* weight_ih, mt_tensor* weight_hh,
                        mt_tensor* bias_ih, mt_tensor* bias_hh) {
   tensor_list list = new_results(2);

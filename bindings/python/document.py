@@ -98,7 +98,7 @@ def stub(name, result, arguments, names, is_fast):
 # What the interface files define themselves, and the classes of options and handles.
 HELPERS = """adagrad_options adam_options attention_options backward_options batch_norm_options
     check_gradients checkpoint_call conv_options custom_call from_capsule generator_get_state
-    gradients gradient_check_options host_view largest memory pool_options recurrent rmsprop_options
+    gradients gradient_check_options host_view largest matrix_parts memory pool_options recurrent rmsprop_options
     set_array_to_tensor set_tensor_class set_types_by_code sgd_options split_into tape_again
     tape_gradients tape_node_inputs tape_node_shape tensor_from_buffer tensor_of_bytes to_capsule
     trace_call trace_function unique_parts""".split()
@@ -160,7 +160,8 @@ def main(include, interface, output, table, stub_path):
         text = quoted(f"{name}({', '.join(names)})\n--\n\n{for_python(comment)}")
         entries.append(f'%feature("docstring") mt_{name} "{text}";\n')
         types = re.sub(r"\w+(?=,|$)", "", re.sub(r"\s+", " ", arguments))
-        is_fast = result == "mt_tensor*" and name not in BORROWED and types in FAST
+        is_fast = (result == "mt_tensor*" and name not in BORROWED | OPTIONAL
+                   and types in FAST)
         stubs.append(stub(name, result, arguments, names, is_fast))
         if is_fast:
             shown = ", ".join([*names, "/"])
@@ -178,6 +179,7 @@ def main(include, interface, output, table, stub_path):
 
 FAST = {"mt_tensor* ": "UNARY", "mt_tensor* , mt_tensor* ": "BINARY"}
 BORROWED = {"require_grad", "take", "retain"}  # what returns the same handle
+OPTIONAL = {"matrix_rank", "pinv"}  # whose second tensor may be None
 
 
 if __name__ == "__main__":

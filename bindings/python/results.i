@@ -4,6 +4,7 @@
 %nothread split_into;
 %nothread largest;
 %nothread unique_parts;
+%nothread matrix_parts;
 %nothread recurrent;
 %nothread gradients;
 %nothread tape_node_inputs;
@@ -71,6 +72,22 @@ static PyObject* unique_parts(mt_tensor* x, bool indices, bool inverse, bool cou
   mt_unique_all(x, &r[0], indices ? &r[1] : NULL, inverse ? &r[2] : NULL, counts ? &r[3] : NULL);
   Py_END_ALLOW_THREADS
   return take_results(r, 4);
+}
+
+// kind: "qr", "svd", "eigh" or "slogdet". `whole`: what else the first two can give.
+static PyObject* matrix_parts(const char* kind, mt_tensor* x, bool whole) {
+  size_t n = strcmp(kind, "svd") == 0 ? 3 : 2;
+  mt_tensor** r = new_results(3);
+  Py_BEGIN_ALLOW_THREADS
+  if (n == 3) {
+    mt_svd(x, whole, &r[0], &r[1], &r[2]);
+  } else if (strcmp(kind, "qr") == 0) {
+    mt_qr(x, whole, &r[0], &r[1]);
+  } else {
+    (strcmp(kind, "eigh") == 0 ? mt_eigh : mt_slogdet)(x, &r[0], &r[1]);
+  }
+  Py_END_ALLOW_THREADS
+  return take_results(r, n);
 }
 
 // kind: "rnn", "gru" or "lstm". weights: both weights, then both biases or None.

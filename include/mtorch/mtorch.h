@@ -41,6 +41,7 @@
 #include "reduce.h"   // reductions, running sums, sorting, searching
 #include "view.h"     // shapes, indexing, joining
 #include "linear.h"   // matrix products, Einstein sums, convolution, pooling
+#include "linalg.h"   // systems of equations, decompositions
 #include "random.h"   // random numbers
 #include "tape.h"     // gradients, the tape, custom operators
 #include "trace.h"    // trace and replay, explain

@@ -26,6 +26,7 @@
 
 // IWYU pragma: begin_exports
 #include "io.hpp"
+#include "linalg.hpp"
 #include "linear.hpp"
 #include "mtorch.h"
 #include "nn.hpp"

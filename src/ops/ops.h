@@ -200,6 +200,36 @@ Tensor cross(const Tensor& a, const Tensor& b, int64_t axis);
 Tensor matrix_diagonal(const Tensor& x, int64_t k);  // of the last two axes
 Tensor matrix_trace(const Tensor& x, int64_t k);
 
+// Decompositions of the matrices in the last two axes, and what follows (ops/linalg). A matrix that
+// has none is an error at the call, which computes for that; in a trace its results are NaN.
+Tensor cholesky(const Tensor& x, bool upper);
+Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool unit = false);
+Tensor solve(const Tensor& a, const Tensor& b);
+Tensor inverse(const Tensor& x);
+Tensor det(const Tensor& x);
+struct Slogdet {
+  Tensor sign, logabsdet;
+};
+Slogdet slogdet(const Tensor& x);
+struct Qr {
+  Tensor q, r;
+};
+Qr qr(const Tensor& x, bool complete);
+struct Eigh {
+  Tensor values, vectors;
+};
+Eigh eigh(const Tensor& x);
+Tensor eigvalsh(const Tensor& x);
+struct Svd {
+  Tensor u, s, vt;
+};
+Svd svd(const Tensor& x, bool full);
+Tensor svdvals(const Tensor& x);
+Tensor matrix_rank(const Tensor& x, const Tensor& tolerance);  // null: the usual one
+Tensor pinv(const Tensor& x, const Tensor& tolerance);
+Tensor matrix_norm(const Tensor& x, const char* order, bool keep);
+Tensor matrix_power(const Tensor& x, int64_t n);
+
 // What the gradients in the table are written with.
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }

@@ -209,6 +209,25 @@ TEST(Tape, CanBeReadAndDifferentiated) {
   EXPECT_NEAR(tape.gradient(y, {x})[0].item(), 4 * std::exp(4.0), 1e-3);
 }
 
+TEST(Linalg, MultipliesBack) {
+  Tensor x = reshape(tensor({2.0f, 1.0f, 1.0f, 3.0f}), {2, 2});
+  auto near = [&](const Tensor& y) { return max(abs(y - x)).item() < 1e-5; };
+  auto [q, r] = qr(x);
+  EXPECT_TRUE(near(matmul(q, r)));
+  auto [u, s, vh] = svd(x, true);
+  EXPECT_TRUE(near(matmul(u * s, vh)));
+  auto [values, vectors] = eigh(x);
+  EXPECT_TRUE(near(matmul(vectors * values, matrix_transpose(vectors))));
+  Tensor l = cholesky(x);
+  EXPECT_TRUE(near(matmul(l, matrix_transpose(l))));
+  EXPECT_TRUE(near(inv(pinv(x))));
+  auto [sign, logabsdet] = slogdet(x);
+  EXPECT_NEAR((sign * exp(logabsdet)).item(), det(x).item(), 1e-4);
+  EXPECT_EQ(matrix_rank(x, 0.6).item(), 1);
+  EXPECT_NEAR(matrix_norm(x, "inf").item(), 4, 1e-6);
+  EXPECT_THROW(solve(zeros({2, 2}), ones({2})), Error);
+}
+
 TEST(Layer, KeepsItsCollectionAlive) {
   Layer layer;
   {

@@ -314,6 +314,59 @@ void add_linear(std::vector<Case>* all) {
 #undef STRIDED
 }
 
+void add_linalg(std::vector<Case>* all) {
+// Symmetric, and positive definite for as many columns of $0 as rows or more.
+#define GRAM \
+  R"({"call": "matmul", "arguments": ["$0", {"call": "matrix_transpose", "arguments": ["$0"]}]})"
+  const double bound = 2e-5;
+  const Input square = {{2, 3, 3}}, triangle = {{2, 3, 3}, 0.5, 2}, wide = {{2, 3, 5}};
+  all->insert(
+      all->end(),
+      {
+          {"solve",
+           "batches broadcast",
+           {{{2, 1, 3, 3}}, {{2, 3, 2}}},
+           CALL(solve, R"(["$0", "$1"])"),
+           2,
+           bound},
+          {"solve", "vector", {{{4, 4}}, {{4}}}, CALL(solve, R"(["$0", "$1"])"), 2, bound},
+          {"solve_triangular",
+           "lower",
+           {triangle, {{3, 2}}},
+           CALL(solve_triangular, R"(["$0", "$1", false])"),
+           2,
+           bound},
+          {"solve_triangular",
+           "upper",
+           {triangle, {{2, 3, 2}}},
+           CALL(solve_triangular, R"(["$0", "$1", true])"),
+           2,
+           bound},
+          {"inv", "", {square}, CALL(inv, R"(["$0"])"), 2, bound},
+          {"pinv", "tall", {{{4, 2}}}, CALL(pinv, R"(["$0", null])"), 2, bound},
+          {"pinv", "wide", {wide}, CALL(pinv, R"(["$0", null])"), 2, bound},
+          {"det", "", {square}, CALL(det, R"(["$0"])"), 2, bound},
+          {"cholesky", "", {wide}, CALL(cholesky, "[" GRAM ", false]"), 2, bound},
+          {"cholesky", "upper", {{{4, 6}}}, CALL(cholesky, "[" GRAM ", true]"), 2, bound},
+          {"eigvalsh", "", {wide}, CALL(eigvalsh, "[" GRAM "]"), 2, bound},
+          {"svdvals", "", {wide}, CALL(svdvals, R"(["$0"])"), 2, bound},
+          {"matrix_rank",
+           "",
+           {{{2, 5, 2}}},
+           CALL(matrix_rank, "[" GRAM ", {\"number\": 1e-3}]"),
+           0},
+          {"matrix_norm", "fro", {wide}, CALL(matrix_norm, R"(["$0", "fro"])"), 2, bound},
+          {"matrix_norm", "nuc", {wide}, CALL(matrix_norm, R"(["$0", "nuc"])"), 2, bound},
+          {"matrix_norm", "2", {square}, CALL(matrix_norm, R"(["$0", "2"])"), 2, bound},
+          {"matrix_norm_keep", "-2", {square}, CALL(matrix_norm_keep, R"(["$0", "-2"])"), 2, bound},
+          {"matrix_norm_keep", "1", {wide}, CALL(matrix_norm_keep, R"(["$0", "1"])"), 1, bound},
+          {"matrix_norm", "-inf", {wide}, CALL(matrix_norm, R"(["$0", "-inf"])"), 1, bound},
+          {"matrix_power", "", {square}, CALL(matrix_power, R"(["$0", 5])"), 2, bound},
+          {"matrix_power", "below 0", {square}, CALL(matrix_power, R"(["$0", -2])"), 2, bound},
+      });
+#undef GRAM
+}
+
 void add_nn(std::vector<Case>* all) {
   const Input classes = {{4}, 0, 5, Kind::integer};
   const double bound = 4e-6;
@@ -437,6 +490,7 @@ const std::vector<Case>& cases() {
     add_reductions(list);
     add_views(list);
     add_linear(list);
+    add_linalg(list);
     add_nn(list);
     return list;
   }();

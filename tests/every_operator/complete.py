@@ -13,7 +13,7 @@ EXCEPTIONS = {
     'apply', 'parameters_tensor', 'parameters_get',  # layers and parameters
     'uniform', 'normal', 'integers', 'bernoulli', 'permutation',  # random numbers
 }
-HEADERS = ['ops.h', 'reduce.h', 'view.h', 'linear.h', 'nn.h', 'random.h']
+HEADERS = ['ops.h', 'reduce.h', 'view.h', 'linear.h', 'linalg.h', 'nn.h', 'random.h']
 
 declared = set()
 for header in HEADERS:

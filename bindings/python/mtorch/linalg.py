@@ -1,18 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linear algebra by the Array API's names."""
+"""Linear algebra by the Array API's names.
+
+Functions take the matrices in the last two axes; leading axes are a batch. A matrix that has no
+such solution or decomposition is a ValueError that names it. All but `matrix_rank` are
+differentiable, to any order.
+
+>>> import mtorch as mt
+>>> a = mt.tensor([[2.0, 1.0], [1.0, 3.0]])
+>>> mt.linalg.solve(a, mt.tensor([3.0, 4.0]))
+tensor([1., 1.])
+"""
 from __future__ import annotations
 
-import builtins
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import native
-from .functions import _reduce, tensordot, vecdot  # noqa: F401
+from .functions import _in_dtype, _reduce, tensordot, vecdot  # noqa: F401
 from .native import matmul, matrix_transpose, outer  # noqa: F401
-from ._types import Axes, DTypeLike
+from ._types import Axes, DTypeLike, Operand
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
 
+
+class QRResult(NamedTuple):
+    """What qr() gives."""
+    Q: Tensor
+    R: Tensor
+
+
+class EighResult(NamedTuple):
+    """What eigh() gives."""
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class SVDResult(NamedTuple):
+    """What svd() gives."""
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+class SlogdetResult(NamedTuple):
+    """What slogdet() gives."""
+    sign: Tensor
+    logabsdet: Tensor
+
+
+# -------------------------------------------------------------------- Products and diagonals
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """The cross product of vectors of 3 along an axis."""
@@ -26,8 +62,168 @@ def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
 
 def trace(x: Tensor, /, *, offset: int = 0, dtype: DTypeLike = None) -> Tensor:
     """The sum of a diagonal of the last two axes."""
-    from .functions import _in_dtype
     return _in_dtype(lambda x: native.matrix_trace(x, offset), x, dtype)
+
+
+def matrix_power(x: Tensor, n: int, /) -> Tensor:
+    """The product of n copies of a square matrix, [..., m, m]; of its inverse for n below 0.
+
+    >>> import mtorch as mt
+    >>> mt.linalg.matrix_power(mt.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
+    tensor([[1., 5.],
+            [0., 1.]])
+    """
+    return native.matrix_power(x, n)
+
+
+# --------------------------------------------------------------------- Systems of equations
+
+def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
+    """The x with x1 x = x2: [..., m, m] and [..., m, k], or one column [m].
+
+    >>> import mtorch as mt
+    >>> mt.linalg.solve(mt.tensor([[2.0, 0.0], [0.0, 4.0]]), mt.tensor([[2.0], [2.0]]))
+    tensor([[1. ],
+            [0.5]])
+    """
+    return native.solve(x1, x2)
+
+
+def solve_triangular(x1: Tensor, x2: Tensor, /, *, upper: bool = False) -> Tensor:
+    """The same where only one triangle of x1 is read; x2 is [..., m, k].
+
+    >>> import mtorch as mt
+    >>> mt.linalg.solve_triangular(mt.tensor([[2.0, 9.0], [1.0, 1.0]]), mt.tensor([[2.0], [2.0]]))
+    tensor([[1.],
+            [1.]])
+    """
+    return native.solve_triangular(x1, x2, upper)
+
+
+def inv(x: Tensor, /) -> Tensor:
+    """The inverse of square matrices.
+
+    >>> import mtorch as mt
+    >>> mt.linalg.inv(mt.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5 , 0.  ],
+            [0.  , 0.25]])
+    """
+    return native.inv(x)
+
+
+def pinv(x: Tensor, /, *, rtol: Operand | None = None) -> Tensor:
+    """The pseudo-inverse [..., n, m] of [..., m, n]. Singular values up to `rtol` times the largest
+    count as 0; None is max(m, n) times the type's epsilon.
+
+    >>> import mtorch as mt
+    >>> mt.linalg.pinv(mt.tensor([[2.0], [0.0]]))
+    tensor([[0.5, 0. ]])
+    """
+    return native.pinv(x, rtol)
+
+
+def det(x: Tensor, /) -> Tensor:
+    """The determinant of square matrices.
+
+    >>> import mtorch as mt
+    >>> mt.linalg.det(mt.tensor([[2.0, 1.0], [1.0, 3.0]]))
+    tensor(5.0)
+    """
+    return native.det(x)
+
+
+def slogdet(x: Tensor, /) -> SlogdetResult:
+    """The sign of the determinant, and the logarithm of its magnitude, which does not overflow.
+
+    >>> import mtorch as mt
+    >>> mt.linalg.slogdet(mt.tensor([[0.0, 1.0], [1.0, 0.0]])).sign
+    tensor(-1.0)
+    """
+    return SlogdetResult(*native.matrix_parts("slogdet", x, False))
+
+
+# --------------------------------------------------------------------------- Decompositions
+
+def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
+    """L with x = L L^T, or U with x = U^T U, for a symmetric positive definite x, of which the
+    lower triangle is read.
+
+    >>> import mtorch as mt
+    >>> mt.linalg.cholesky(mt.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
+    return native.cholesky(x, upper)
+
+
+def qr(x: Tensor, /, *, mode: str = "reduced") -> QRResult:
+    """x = Q R, with orthonormal columns in Q, [..., m, min(m, n)] or, for the mode "complete",
+    [..., m, m], and an upper triangle R.
+
+    >>> import mtorch as mt
+    >>> Q, R = mt.linalg.qr(mt.tensor([[3.0], [4.0]]))
+    >>> mt.abs(R)
+    tensor([[5.]])
+    """
+    if mode not in ("reduced", "complete"):
+        raise ValueError(f"qr: mode {mode!r}: reduced or complete")
+    return QRResult(*native.matrix_parts("qr", x, mode == "complete"))
+
+
+def eigh(x: Tensor, /) -> EighResult:
+    """The eigenvalues [..., m], ascending, and eigenvectors, the columns of [..., m, m], of a
+    symmetric x, of which the lower triangle is read.
+
+    >>> import mtorch as mt
+    >>> mt.linalg.eigh(mt.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvectors
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    return EighResult(*native.matrix_parts("eigh", x, False))
+
+
+def eigvalsh(x: Tensor, /) -> Tensor:
+    """The eigenvalues of eigh() alone, which takes less.
+
+    >>> import mtorch as mt
+    >>> mt.linalg.eigvalsh(mt.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([1., 2.])
+    """
+    return native.eigvalsh(x)
+
+
+def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult:
+    """x = U diag(S) Vh for [..., m, n]: singular values S [..., p], descending, with p = min(m, n);
+    orthonormal columns of U [..., m, m] and rows of Vh [..., n, n], or p of each without
+    `full_matrices`. No gradient passes through those that belong to no value.
+
+    >>> import mtorch as mt
+    >>> mt.linalg.svd(mt.tensor([[0.0, 2.0], [3.0, 0.0]])).S
+    tensor([3., 2.])
+    """
+    return SVDResult(*native.matrix_parts("svd", x, full_matrices))
+
+
+def svdvals(x: Tensor, /) -> Tensor:
+    """The singular values of svd() alone, which takes less.
+
+    >>> import mtorch as mt
+    >>> mt.linalg.svdvals(mt.tensor([[0.0, 2.0], [3.0, 0.0]]))
+    tensor([3., 2.])
+    """
+    return native.svdvals(x)
+
+
+# -------------------------------------------------------------------------- Norms and rank
+
+def matrix_rank(x: Tensor, /, *, rtol: Operand | None = None) -> Tensor:
+    """How many singular values lie above `rtol` times the largest, as in pinv().
+
+    >>> import mtorch as mt
+    >>> mt.linalg.matrix_rank(mt.tensor([[1.0, 2.0], [2.0, 4.0]]))
+    tensor(1)
+    """
+    return native.matrix_rank(x, rtol)
 
 
 def vector_norm(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False,
@@ -37,34 +233,18 @@ def vector_norm(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False,
 
 
 def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: float | str = "fro") -> Tensor:
-    """A norm of the matrices in the last two axes: "fro", the Euclidean one of all elements, or the
-    largest (1, inf) or smallest (-1, -inf) sum of magnitudes of a column (1) or row (inf)."""
-    if ord == "fro":
-        return _reduce("norm", x, (-2, -1), keepdims, 2)
-    if ord not in (1, -1, float("inf"), -float("inf")):
-        raise ValueError(f"matrix_norm: {ord!r} is none of 'fro', 1, -1, inf, -inf")
-    along = -2 if builtins.abs(ord) == 1 else -1
-    sums = native.sum_keep(native.abs(x), along)
-    reduce = "max" if ord > 0 else "min"
-    return getattr(native, reduce + "_keep" if keepdims else reduce)(sums, (-2, -1))
+    """A norm of the matrices in the last two axes: "fro", the Euclidean one of all elements; the
+    largest (1, inf) or smallest (-1, -inf) sum of magnitudes of a column (1) or row (inf); of the
+    singular values the largest (2), the smallest (-2) or the sum ("nuc").
+
+    >>> import mtorch as mt
+    >>> mt.linalg.matrix_norm(mt.tensor([[0.0, 2.0], [3.0, 0.0]]), ord=2)
+    tensor(3.0)
+    """
+    name = ord if isinstance(ord, str) else f"{ord:g}"
+    return (native.matrix_norm_keep if keepdims else native.matrix_norm)(x, name)
 
 
 def norm(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False, ord: float = 2) -> Tensor:
     """vector_norm()."""
     return vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
-
-
-def matrix_power(x: Tensor, n: int, /) -> Tensor:
-    """The product of n copies of a square matrix: [..., m, m]; n from 0 on."""
-    if n < 0:
-        raise ValueError(f"matrix_power: {n} is negative")
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"matrix_power: {x.shape} is not square")
-    size = x.shape[-1]
-    result = native.broadcast_to(native.eye(size, size, 0, native.dtype_of(x), x.device), x.shape)
-    while n:
-        if n & 1:
-            result = native.matmul(result, x)
-        n >>= 1
-        x = native.matmul(x, x) if n else x
-    return result

@@ -109,6 +109,14 @@ OTHER_NAMES = {
     "matrix_trace": lambda x, k: np.trace(x, k, -2, -1),
     "sort": lambda x, axis, descending: np.sort(x, axis),
     "argsort": lambda x, axis, descending: np.argsort(-x if descending else x, axis),
+    "matrix_norm": lambda x, order: np.linalg.norm(
+        x, order if order in ("fro", "nuc") else float(order), (-2, -1)),
+    "matrix_rank": lambda x, rtol: np.linalg.matrix_rank(x),
+    "pinv": lambda x, rtol: np.linalg.pinv(x), "svdvals": lambda x: np.linalg.svd(x)[1],
+    "cholesky": lambda x, upper: np.swapaxes(np.linalg.cholesky(x), -1, -2) if upper
+    else np.linalg.cholesky(x),
+    "solve_triangular": lambda a, b, upper: np.linalg.inv((np.triu if upper else np.tril)(a)) @ b,
+    "solve": lambda a, b: np.linalg.inv(a) @ b,
     "relu": lambda x: np.maximum(x, 0),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "linear": lambda x, w, b: x @ w.T + b,
     "var": lambda x, axis, correction: np.var(x, axis, ddof=int(correction)),
@@ -128,9 +136,10 @@ OTHER_NAMES = {
 
 def numpy_function(name):
     base = name.removesuffix("_keep")
-    if base == "astype":  # whose argument is a type of ours
+    # The argument of the one is a type of ours, that of the other is no axis.
+    if name in ("astype", "matrix_norm_keep"):
         return None
-    function = OTHER_NAMES.get(base) or getattr(np, base, None)
+    function = OTHER_NAMES.get(base) or getattr(np, base, getattr(np.linalg, base, None))
     if function and base != name:
         return lambda x, axis, *more: np.expand_dims(function(x, axis, *more), axis)
     return function

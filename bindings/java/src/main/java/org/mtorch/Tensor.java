@@ -547,6 +547,36 @@ public final class Tensor extends Operators {
     return Native.unique_all(this);
   }
 
+  /** {@return the sign of the determinant, and the logarithm of its magnitude} */
+  public Tensor[] slogdet() {
+    return Native.slogdet(this);
+  }
+
+  /**
+   * Orthonormal columns times an upper triangle.
+   *
+   * @param complete whether there are as many columns as rows, else as the smaller size
+   * @return q and r
+   */
+  public Tensor[] qr(boolean complete) {
+    return Native.qr(this, complete);
+  }
+
+  /** {@return the eigenvalues, ascending, and eigenvectors, as columns, of symmetric matrices} */
+  public Tensor[] eigh() {
+    return Native.eigh(this);
+  }
+
+  /**
+   * Singular values and vectors.
+   *
+   * @param full whether the vectors are completed to a basis
+   * @return u, s and the transpose of v
+   */
+  public Tensor[] svd(boolean full) {
+    return Native.svd(this, full);
+  }
+
   /**
    * Reads [batch, n, in] position by position: tanh(x' + h'), by Elman.
    *

@@ -133,6 +133,33 @@ class TensorTest {
   }
 
   @Test
+  void decompositionsMultiplyBack() {
+    Tensor x = Tensor.of(new float[] {2, 1, 1, 3}, 2, 2);
+    Tensor[] qr = x.qr(false);
+    Tensor[] svd = x.svd(true);
+    Tensor[] eigh = x.eigh();
+    Tensor[] log = x.slogdet();
+    Tensor lower = x.cholesky(false);
+    for (Tensor back :
+        new Tensor[] {
+          qr[0].matmul(qr[1]),
+          svd[0].mul(svd[1]).matmul(svd[2]),
+          eigh[1].mul(eigh[0]).matmul(eigh[1].matrixTranspose()),
+          lower.matmul(lower.matrixTranspose()),
+          x.inv().inv(),
+          x.pinv().pinv()
+        }) {
+      assertArrayEquals(new float[] {2, 1, 1, 3}, back.toFloatArray(), 1e-5f);
+    }
+    assertEquals(Math.log(x.det().item()), log[0].mul(log[1]).item(), 1e-5);
+    assertEquals(2, x.matrixRank().item());
+    assertEquals(4, x.matrixNorm("inf").item(), 1e-5);
+    assertArrayEquals(
+        new float[] {1, 1}, x.solve(Tensor.of(new float[] {3, 4})).toFloatArray(), 1e-5f);
+    fails(ErrorCode.INVALID, () -> Tensor.zeros(2, 2).inv());
+  }
+
+  @Test
   void assigningBindsTheObject() {
     Tensor x = Tensor.zeros(2);
     x.assign(Tensor.ones(2));
