@@ -3,7 +3,8 @@
 /// Linear algebra: systems of equations, decompositions and what follows from them.
 ///
 /// All work on the matrices in the last two axes; leading axes are a batch. They take floats and
-/// compute in float32 or float64; 16-bit floats are computed in float32 and rounded once.
+/// compute in float32 or float64; 16-bit floats are computed in float32 and rounded once. The CPU
+/// runs them on LAPACK where one is found, else on plain loops of the library: see mt_lapack().
 ///
 /// **Failures.** A matrix that has no such decomposition is MT_EINVAL: singular, not positive
 /// definite, not finite, not converged, with the matrix's place in the batch. To know that, these
@@ -79,6 +80,12 @@ MT_API mt_tensor* mt_matrix_norm_keep(mt_tensor* x, const char* order);
 /// The product of n copies of a square matrix; of its inverse for n below 0. Integers too for n
 /// from 0 on.
 MT_API mt_tensor* mt_matrix_power(mt_tensor* x, int64_t n);
+
+/// The LAPACK that these run on, by the name it was loaded under, such as "liblapack.so.3"; ""
+/// where none is found and plain loops serve. MT_LAPACK in the environment names another library,
+/// or with "none" says to use none: the results are then the same bits on every machine. Belongs to
+/// the library.
+MT_API const char* mt_lapack(void);
 
 #ifdef __cplusplus
 }

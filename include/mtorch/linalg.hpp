@@ -4,6 +4,8 @@
 #ifndef MTORCH_LINALG_HPP_
 #define MTORCH_LINALG_HPP_
 
+#include <string>
+
 #include "linalg.h"
 #include "tensor.hpp"
 
@@ -71,6 +73,9 @@ inline Tensor matrix_norm(const Tensor& x, const char* order = "fro", bool keep 
 inline Tensor matrix_power(const Tensor& x, int64_t n) {
   return Tensor::own(mt_matrix_power(x.get(), n));
 }
+
+/// The LAPACK that these run on; "" for none.
+inline std::string lapack() { return mt_lapack(); }
 
 }  // namespace mtorch
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "api/guard.h"
+#include "backends/cpu/linalg/lapack.h"
 #include "ops/ops.h"
 
 using namespace mt::api;
@@ -94,4 +95,8 @@ mt_tensor* mt_matrix_norm_keep(mt_tensor* x, const char* order) {
 
 mt_tensor* mt_matrix_power(mt_tensor* x, int64_t n) {
   return give("matrix_power", [&] { return mt::matrix_power(value(x), n); });
+}
+
+const char* mt_lapack(void) {
+  return read("lapack", "", [] { return mt::cpu::lapack_name(); });
 }

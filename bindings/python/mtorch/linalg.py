@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import native
 from .functions import _in_dtype, _reduce, tensordot, vecdot  # noqa: F401
-from .native import matmul, matrix_transpose, outer  # noqa: F401
+from .native import lapack, matmul, matrix_transpose, outer  # noqa: F401
 from ._types import Axes, DTypeLike, Operand
 
 if TYPE_CHECKING:

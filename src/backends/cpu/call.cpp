@@ -5,6 +5,8 @@
 
 #include "backends/cpu/attention/attention.h"
 #include "backends/cpu/index/kernels.h"
+#include "backends/cpu/linalg/matrix_call.h"
+#include "ops/linalg/matrices.h"
 
 namespace mt::cpu {
 namespace {
@@ -41,6 +43,7 @@ CallKernel find_call_kernel(const Op& op) {
   for (const Entry& entry : entries) {
     if (std::strcmp(entry.name, op.name) == 0) return entry.kernel;
   }
+  if (op.value == matrix_value) return {nullptr, matrix_kernel, matrix_scratch};
   return {};
 }
 

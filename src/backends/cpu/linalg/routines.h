@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operators on matrices (ops/linalg) by LAPACK's routines.
+#pragma once
+
+#include "ops/linalg/matrices.h"
+
+namespace mt::cpu {
+
+template <class T>
+struct Routine {
+  MatrixFunction<T> function = nullptr;
+  // How many elements it needs as working memory for one matrix.
+  int64_t (*work)(int64_t m, int64_t n, int64_t k, const Attributes& how) = nullptr;
+};
+
+// That for an operator; none where there is no such routine, or no LAPACK.
+template <class T>
+Routine<T> find_routine(const MatrixOp& op);
+
+}  // namespace mt::cpu
