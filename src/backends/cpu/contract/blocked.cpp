@@ -9,32 +9,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 
 #include "backends/cpu/elementwise/tables.h"
-
-#ifndef MT_CONTRACT_BLOCKED_SIZES
-#define MT_CONTRACT_BLOCKED_SIZES
-namespace mt::cpu {
-namespace {
-// Terms of a sum in a block; more where there is only one, narrow, panel.
-constexpr int64_t block_k = 512, most_block_k = 1024;
-constexpr int64_t panel_unit = 64;  // columns that scratch for b is counted in
-constexpr int64_t few_rows = 72;    // too few to repay packing b
-constexpr int64_t group_rows = 48;  // of the slivers that run together
-
-// A b is read where it lies if it is no larger than this or, given that its rows begin with a line
-// and do not all meet in one set of the first-level cache, little or spanning little.
-constexpr int64_t kib = 1024, least = 64 * kib, little = 256 * kib, spanning_little = 1024 * kib;
-
-// Elements that packing a takes.
-int64_t packed_a_size(const Operand& a, Dtype sum, int64_t rows, int64_t k) {
-  return reads_a_in_place(a, sum, rows, k) ? 0 : group_rows * std::min(k, most_block_k);
-}
-}  // namespace
-}  // namespace mt::cpu
-#endif
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/contract/blocked.cpp"
@@ -389,34 +366,11 @@ HWY_EXPORT(joins_lines_here);
 HWY_EXPORT(run_block_float);
 HWY_EXPORT(run_block_double);
 
-bool reads_a_in_place(const Operand& a, Dtype sum, int64_t rows, int64_t k) {
-  const bool near = a.k.size == 1 || std::abs(a.k.stride()) == 1 || a.slides() ||
-                    rows * k * int64_t(size_of(sum)) <= 32 * 1024;
-  return a.dtype == sum && near;
-}
-bool reads_b_in_place(const Operand& b, Dtype sum, int64_t rows, int64_t columns, int64_t k) {
-  const bool neighbours = columns == 1 || (b.rows.uniform() && b.rows.stride() == 1);
-  const int64_t size = size_of(sum), step = std::abs(b.k.stride()) * size;
-  const bool aligned = b.k.uniform() && step % 64 == 0 && step % 4096 != 0;
-  const bool small =
-      k * columns * size <= (aligned ? little : least) || (aligned && k * step <= spanning_little);
-  return b.dtype == sum && neighbours && (rows <= few_rows || small || b.slides());
-}
-
-size_t block_scratch(const Operand& a, const Operand& b, Dtype sum, int64_t rows, int64_t columns,
-                     int64_t k) {
-  const size_t size = size_of(sum);
-  int64_t packed_b = 0;
-  if (columns <= most_block_columns(size) && !reads_b_in_place(b, sum, rows, columns, k)) {
-    packed_b = std::min(std::min(k, most_block_k) * round_up(columns, panel_unit),
-                        block_k * most_block_columns(size));
-  }
-  return static_cast<size_t>(packed_a_size(a, sum, rows, k) + packed_b) * size;
-}
 bool takes_short_windows() {
   choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(joins_lines_here)();
 }
+
 void run_block(const Block& block, float) { HWY_DYNAMIC_DISPATCH(run_block_float)(block); }
 void run_block(const Block& block, double) { HWY_DYNAMIC_DISPATCH(run_block_double)(block); }
 

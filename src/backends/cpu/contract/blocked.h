@@ -21,13 +21,18 @@ struct Block {
   void* scratch;             // block_scratch bytes
 };
 
+// Terms of a sum in a block; more where there is only one, narrow, panel.
+constexpr int64_t block_k = 512, most_block_k = 1024;
+constexpr int64_t group_rows = 48;  // of the slivers that run together
+
 // What a tile may have at most, for sums of `size` bytes.
 constexpr int64_t most_block_columns(size_t size) { return size == 4 ? 512 : 256; }
 // Whether a tile of so many rows and columns over k terms, or any smaller one, reads an operand
 // where it lies.
 bool reads_a_in_place(const Operand& a, Dtype sum, int64_t rows, int64_t k);
 bool reads_b_in_place(const Operand& b, Dtype sum, int64_t rows, int64_t columns, int64_t k);
-// For such tiles.
+// For such tiles: the elements that packing a takes, and the bytes in all.
+int64_t packed_a_size(const Operand& a, Dtype sum, int64_t rows, int64_t k);
 size_t block_scratch(const Operand& a, const Operand& b, Dtype sum, int64_t rows, int64_t columns,
                      int64_t k);
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What blocked.cpp reads where it lies, and the scratch for packing the rest.
+#include <algorithm>
+#include <cstdlib>
+
+#include "backends/cpu/contract/blocked.h"
+#include "backends/cpu/contract/schedule.h"
+
+namespace mt::cpu {
+namespace {
+
+constexpr int64_t panel_unit = 64;  // columns that scratch for b is counted in
+constexpr int64_t few_rows = 72;    // too few to repay packing b
+
+// A b is read where it lies if it is no larger than this or, given that its rows begin with a line
+// and do not all meet in one set of the first-level cache, little or spanning little.
+constexpr int64_t kib = 1024, least = 64 * kib, little = 256 * kib, spanning_little = 1024 * kib;
+
+}  // namespace
+
+bool reads_a_in_place(const Operand& a, Dtype sum, int64_t rows, int64_t k) {
+  const bool near = a.k.size == 1 || std::abs(a.k.stride()) == 1 || a.slides() ||
+                    rows * k * int64_t(size_of(sum)) <= 32 * 1024;
+  return a.dtype == sum && near;
+}
+
+bool reads_b_in_place(const Operand& b, Dtype sum, int64_t rows, int64_t columns, int64_t k) {
+  const bool neighbours = columns == 1 || (b.rows.uniform() && b.rows.stride() == 1);
+  const int64_t size = size_of(sum), step = std::abs(b.k.stride()) * size;
+  const bool aligned = b.k.uniform() && step % 64 == 0 && step % 4096 != 0;
+  const bool small =
+      k * columns * size <= (aligned ? little : least) || (aligned && k * step <= spanning_little);
+  return b.dtype == sum && neighbours && (rows <= few_rows || small || b.slides());
+}
+
+int64_t packed_a_size(const Operand& a, Dtype sum, int64_t rows, int64_t k) {
+  return reads_a_in_place(a, sum, rows, k) ? 0 : group_rows * std::min(k, most_block_k);
+}
+
+size_t block_scratch(const Operand& a, const Operand& b, Dtype sum, int64_t rows, int64_t columns,
+                     int64_t k) {
+  const size_t size = size_of(sum);
+  int64_t packed_b = 0;
+  if (columns <= most_block_columns(size) && !reads_b_in_place(b, sum, rows, columns, k)) {
+    packed_b = std::min(std::min(k, most_block_k) * round_up(columns, panel_unit),
+                        block_k * most_block_columns(size));
+  }
+  return static_cast<size_t>(packed_a_size(a, sum, rows, k) + packed_b) * size;
+}
+
+}  // namespace mt::cpu
