@@ -82,6 +82,12 @@ TEST(Convolution, PaddingOfIntermediateValues) {
         return z * 2.0 + convolution(y, t[1], nullptr, same) + tanh(y);
       },
       {{5, 6, 20, 22}, {6, 6, 3, 3}, {6, 6, 3, 3}, {6, 1, 3, 3}});
+  // Channels for themselves, whose weights' gradients sum over images.
+  check_devices(
+      [&](const std::vector<Tensor>& t) {
+        return convolution(t[0], t[1], nullptr, how({1, 1}, {1, 2}, {1, 1}, 12));
+      },
+      {{7, 24, 14, 19}, {24, 2, 3, 3}});
   // So many images and tiles that threads share them, and a view as the input.
   check_devices(
       [&](const std::vector<Tensor>& t) {

@@ -155,7 +155,7 @@ class CpuBackend final : public Backend {
           prepared->groups[static_cast<size_t>(ready.padding.group)].skipped = true;
         }
         ready.contraction = std::make_unique<const PreparedContraction>(
-            group.contraction, thread_count(), ready.padding.bytes);
+            of_entries(group.contraction, ready.padding), thread_count(), ready.padding.bytes);
         plan->prepared_bytes += static_cast<int64_t>(sizeof(PreparedContraction));
         scratch = std::max(scratch, static_cast<int64_t>(ready.contraction->scratch()));
       } else if (group.kind == GroupKind::reduce) {

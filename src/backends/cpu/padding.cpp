@@ -64,8 +64,8 @@ bool stays(const Plan& plan, int padding, int contraction, int source) {
 }
 
 // The elements of an entry: what the innermost step of the batch skips. 0 if the operand's entries
-// do not lie one after another.
-int64_t entry_size(const Contraction& c, int64_t all) {
+// do not lie one after another, but for steps along k that are `far`.
+int64_t entry_size(const Contraction& c, int64_t all, int64_t far) {
   int64_t entry = all, reach = 1;
   for (const ContractionDim& dim : c.batch) {
     if (dim.size > 1) entry = std::min(entry, dim.b_stride);
@@ -73,6 +73,7 @@ int64_t entry_size(const Contraction& c, int64_t all) {
   for (auto* dims : {&c.n, &c.k}) {
     for (const ContractionDim& dim : *dims) {
       if (dim.b_stride < 0) return 0;
+      if (far > 0 && dim.b_stride == far) continue;
       reach += (dim.size - 1) * dim.b_stride;
     }
   }
@@ -98,8 +99,15 @@ Padding find_padding(const Plan& plan, int contraction) {
   const Group& embed = plan.groups[static_cast<size_t>(found)];
   const Layout &x = embed.inputs[0].layout, &y = embed.output.layout;
   if (!stays(plan, found, contraction, embed.inputs[0].buffer)) return {};
-  const int64_t all = element_count(y.shape), entry = entry_size(group.contraction, all);
-  if (entry == 0 || element_count(x.shape) == 0) return {};
+  const int64_t all = element_count(y.shape);
+  if (all == 0 || element_count(x.shape) == 0) return {};
+  // Sums that go over images, as a weight's gradient does, take one channel of each.
+  const int64_t images = y.shape[0], image = all / images;
+  for (const ContractionDim& dim : group.contraction.k) {
+    if (images > 1 && dim.b_stride == image && dim.size == images) padding.far = image;
+  }
+  const int64_t entry = entry_size(group.contraction, all, padding.far);
+  if (entry == 0 || (padding.far > 0 && entry >= image)) return {};
   // The trailing dimensions that make up an entry; of the first of them perhaps only a part.
   const int rank = y.shape.rank();
   int first = rank;
@@ -118,15 +126,23 @@ Padding find_padding(const Plan& plan, int contraction) {
   }
   padding.from = x;
   padding.to.shape = y.shape;
-  for (int d = 0; d < first; ++d) padding.from.shape[d] = padding.to.shape[d] = 1;
+  for (int d = padding.far > 0; d < first; ++d) padding.from.shape[d] = padding.to.shape[d] = 1;
   if (part < y.shape[first]) padding.from.shape[first] = padding.to.shape[first] = part;
   padding.to = contiguous_layout(padding.to.shape);
   padding.leading = {Shape(y.shape.data(), first + 1), Strides(x.strides.data(), first + 1), 0};
   padding.inner = inner;
-  padding.bytes = entry * static_cast<int64_t>(size_of(operand.dtype));
+  padding.near = entry;
+  padding.bytes = element_count(padding.to.shape) * static_cast<int64_t>(size_of(operand.dtype));
   if (padding.bytes > most_bytes) return {};
   padding.group = found;
   return padding;
+}
+
+Contraction of_entries(Contraction contraction, const Padding& padding) {
+  for (ContractionDim& dim : contraction.k) {
+    if (padding.far > 0 && dim.b_stride == padding.far) dim.b_stride = padding.near;
+  }
+  return contraction;
 }
 
 void pad_entry(const Plan& plan, const Padding& padding, void* const* buffers,

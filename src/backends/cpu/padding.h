@@ -11,8 +11,10 @@ namespace mt::cpu {
 
 struct Padding {
   int group = -1;  // the plan's group that pads, which then need not run; -1: there is none
-  // One batch entry, before and after: the padded operand has its trailing dimensions.
+  // One batch entry, before and after.
   Layout from, to;
+  // What the contraction's steps along k from image to image become in an entry; 0: there are none.
+  int64_t far = 0, near = 0;
   int64_t bytes = 0;  // of an entry
   // The dimensions before: how many elements of the padded operand one step of the last of them is.
   Layout leading;  // with the strides of what is padded
@@ -21,6 +23,8 @@ struct Padding {
 
 // The padding of the second operand of group `contraction`, if that can be.
 Padding find_padding(const Plan& plan, int contraction);
+// The contraction as it reads padded entries.
+Contraction of_entries(Contraction contraction, const Padding& padding);
 
 // Pads the entry that begins at element `offset` of the padded operand.
 void pad_entry(const Plan& plan, const Padding& padding, void* const* buffers,

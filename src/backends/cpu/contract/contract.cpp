@@ -45,8 +45,14 @@ class Run {
     }
     for (first_ = 0; first_ < schedule_.batch; first_ += group()) {
       count_ = std::min(group(), schedule_.batch - first_);
-      share(count_ * std::max<int64_t>(schedule_.panels, 1) * schedule_.tiles(), &Run::compute);
-      if (schedule_.panels > 1) share(count_ * combine_tiles(), &Run::combine);
+      const int64_t items = std::max<int64_t>(schedule_.panels, 1) * schedule_.tiles();
+      if (source_ != nullptr && count_ >= 4 * schedule_.threads) {
+        // Whoever makes an entry works on all of it.
+        share(count_, items, &Run::compute);
+      } else {
+        share(count_ * items, 1, &Run::compute);
+      }
+      if (schedule_.panels > 1) share(count_ * combine_tiles(), 1, &Run::combine);
     }
   }
 
@@ -75,10 +81,11 @@ class Run {
     return entry;
   }
 
-  void share(int64_t items, void (Run::*work)(int64_t item, char* scratch)) {
-    parallel_items(items, schedule_.threads, [&](int64_t item, int worker) {
+  // Each thread takes so many items at a time.
+  void share(int64_t takes, int64_t items, void (Run::*work)(int64_t item, char* scratch)) {
+    parallel_items(takes, schedule_.threads, [&](int64_t take, int worker) {
       char* scratch = thread_scratch_ + static_cast<size_t>(worker) * schedule_.thread_scratch;
-      (this->*work)(item, scratch);
+      for (int64_t i = 0; i < items; ++i) (this->*work)(take * items + i, scratch);
     });
   }
 
