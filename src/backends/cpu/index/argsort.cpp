@@ -25,7 +25,7 @@ int64_t position_of(uint64_t pair) { return static_cast<uint32_t>(pair); }
 int64_t position_of(hwy::uint128_t pair) { return static_cast<int64_t>(pair.lo); }
 
 constexpr int64_t most_panels = 16;
-constexpr int64_t block = 256;  // elements that are compared together with the last one kept
+constexpr int64_t block = 64;  // elements that are compared together with the last one kept
 
 template <class Element>
 struct Rows {
@@ -51,15 +51,13 @@ struct Rows {
 
   bool few() const { return kept < length / 8; }
   // Pairs of working memory for a row, or for a panel of one.
-  int64_t needed() const { return few() ? 2 * kept + 16 * block : length; }
+  int64_t needed() const { return few() ? 2 * kept + 2 * block : length; }
 
   bool any_before(Key last, const Memory* from) const {
-    bool any = false;
-    for (int64_t i = 0; i < block; ++i) {
-      Key key = Element::key(from[i]);
-      any |= (descending ? static_cast<Key>(~key) : key) < last;
-    }
-    return any;
+    const Key turn = descending ? static_cast<Key>(~Key(0)) : Key(0);
+    Key keys[block];
+    for (int64_t i = 0; i < block; ++i) keys[i] = Element::key(from[i]) ^ turn;
+    return count_below(keys, block, last) > 0;
   }
 
   // The first `kept` of a row's elements [begin, end), in no order. Returns how many there are.
@@ -79,7 +77,8 @@ struct Rows {
       if (full && stop - i == block && !any_before(last, x + row * length + i)) continue;
       for (int64_t j = i; j < stop; ++j) {
         Key own = key(row, j);
-        if (!full || own < last) pairs[found++] = pair_of(own, j);
+        pairs[found] = pair_of(own, j);  // without a branch, which none foresees
+        found += !full || own < last;
       }
       if (found > needed() - block) drop();
     }
@@ -106,7 +105,10 @@ struct Rows {
                    });
   }
   // Each of a few panels offers its first ones.
-  int64_t panels() const { return std::min(most_panels, length / std::max(piece, 16 * kept)); }
+  int64_t panels() const {
+    const int64_t wanted = std::min<int64_t>(most_panels, 2 * thread_count());
+    return std::min(wanted, length / std::max(piece, 16 * kept));
+  }
   void select_alone(Pair* pairs) const {
     int64_t count = panels(), found[most_panels], total = 0;
     parallel_for(count, 1, [&](int64_t begin, int64_t end) {
