@@ -31,21 +31,18 @@ void for_buffers(const Group& group, F&& f) {
 
 // The group that pads `buffer`, which only operand 1 of group `contraction` reads, or -1.
 int padding_group(const Plan& plan, int contraction, int buffer) {
-  int found = -1;
-  for (int g = 0; g < static_cast<int>(plan.groups.size()); ++g) {
-    const Group& group = plan.groups[static_cast<size_t>(g)];
-    int uses = 0;
+  int found = contraction - 1;
+  auto pads = [&](const Group& group) {
+    return group.kind == GroupKind::call && group.output.buffer == buffer &&
+           std::strcmp(group.op->name, "embed") == 0;
+  };
+  while (found >= 0 && !pads(plan.groups[static_cast<size_t>(found)])) --found;
+  if (found < 0) return -1;
+  int uses = 0;
+  for (const Group& group : plan.groups) {
     for_buffers(group, [&](int used) { uses += used == buffer; });
-    if (uses == 0) continue;
-    const bool pads = group.kind == GroupKind::call && std::strcmp(group.op->name, "embed") == 0 &&
-                      group.output.buffer == buffer && found < 0 && g < contraction;
-    if (pads && uses == 1) {
-      found = g;
-    } else if (g != contraction || uses != 1) {
-      return -1;
-    }
   }
-  return found;
+  return uses == 2 ? found : -1;  // there and in the contraction
 }
 
 // Whether what the padding reads is still there when the contraction runs.
