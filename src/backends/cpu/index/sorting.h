@@ -19,16 +19,19 @@ void sort_numbers(hwy::uint128_t* numbers, int64_t count);
 
 constexpr int64_t piece = 64 << 10;  // the shortest piece of a row that is sorted by itself
 
-// How many are below the pivot; and those apart from the others, each kind in the order it has.
+// How many are below the pivot; and those, so many, apart from the others, each kind in its order.
 int64_t count_below(const uint16_t* from, int64_t count, uint16_t pivot);
 int64_t count_below(const uint32_t* from, int64_t count, uint32_t pivot);
 int64_t count_below(const uint64_t* from, int64_t count, uint64_t pivot);
 int64_t count_below(const hwy::uint128_t* from, int64_t count, hwy::uint128_t pivot);
-void split(const uint16_t* from, int64_t count, uint16_t pivot, uint16_t* below, uint16_t* others);
-void split(const uint32_t* from, int64_t count, uint32_t pivot, uint32_t* below, uint32_t* others);
-void split(const uint64_t* from, int64_t count, uint64_t pivot, uint64_t* below, uint64_t* others);
-void split(const hwy::uint128_t* from, int64_t count, hwy::uint128_t pivot, hwy::uint128_t* below,
-           hwy::uint128_t* others);
+void split(const uint16_t* from, int64_t count, uint16_t pivot, uint16_t* low, int64_t below,
+           uint16_t* high);
+void split(const uint32_t* from, int64_t count, uint32_t pivot, uint32_t* low, int64_t below,
+           uint32_t* high);
+void split(const uint64_t* from, int64_t count, uint64_t pivot, uint64_t* low, int64_t below,
+           uint64_t* high);
+void split(const hwy::uint128_t* from, int64_t count, hwy::uint128_t pivot, hwy::uint128_t* low,
+           int64_t below, hwy::uint128_t* high);
 
 constexpr int most_pieces = 64;
 constexpr int most_parts = 2 * most_pieces;  // that all pieces together are split in
@@ -49,7 +52,7 @@ template <class T>
 void split_pieces(const T* from, T* to, int64_t* ends, int pieces) {
   const int parts = most_parts / pieces;  // of a piece
   T pivots[most_pieces];
-  int64_t below[most_parts], others[most_parts], middle[most_pieces];
+  int64_t below[most_parts], low[most_parts], high[most_parts], middle[most_pieces];
   auto begin_of = [&](int part) {
     const int64_t begin = ends[part / parts], count = ends[part / parts + 1] - begin;
     return begin + count * (part % parts) / parts;
@@ -68,14 +71,17 @@ void split_pieces(const T* from, T* to, int64_t* ends, int pieces) {
   });
   for (int p = 0; p < pieces; ++p) {
     int64_t at = ends[p];
-    for (int part = p * parts; part < (p + 1) * parts; ++part) at += std::exchange(below[part], at);
+    for (int part = p * parts; part < (p + 1) * parts; ++part) {
+      low[part] = at;
+      at += below[part];
+    }
     middle[p] = at;
     for (int part = p * parts; part < (p + 1) * parts; ++part) {
-      others[part] = middle[p] + (begin_of(part) - ends[p]) - (below[part] - ends[p]);
+      high[part] = middle[p] + begin_of(part) - low[part];
     }
   }
   each_part([&](int part, int64_t begin, int64_t count) {
-    split(from + begin, count, pivots[part / parts], to + below[part], to + others[part]);
+    split(from + begin, count, pivots[part / parts], to + low[part], below[part], to + high[part]);
   });
   for (int p = pieces; p > 0; --p) {
     ends[2 * p] = ends[p];

@@ -45,11 +45,10 @@ HWY_INLINE T* append(T* to, const T* end, V v, M which) {
 }
 
 template <class T>
-void split_in_vectors(const T* from, int64_t count, T pivot, T* low, T* high) {
+void split_in_vectors(const T* from, int64_t count, T pivot, T* low, int64_t below, T* high) {
   const hn::ScalableTag<T> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto limit = hn::Set(d, pivot);
-  const int64_t below = count_in_vectors(from, count, pivot);
   const T *low_end = low + below, *high_end = high + (count - below);
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
@@ -70,14 +69,17 @@ int64_t count_32(const uint32_t* from, int64_t count, uint32_t pivot) {
 int64_t count_64(const uint64_t* from, int64_t count, uint64_t pivot) {
   return count_in_vectors(from, count, pivot);
 }
-void split_16(const uint16_t* from, int64_t count, uint16_t pivot, uint16_t* low, uint16_t* high) {
-  split_in_vectors(from, count, pivot, low, high);
+void split_16(const uint16_t* from, int64_t count, uint16_t pivot, uint16_t* low, int64_t below,
+              uint16_t* high) {
+  split_in_vectors(from, count, pivot, low, below, high);
 }
-void split_32(const uint32_t* from, int64_t count, uint32_t pivot, uint32_t* low, uint32_t* high) {
-  split_in_vectors(from, count, pivot, low, high);
+void split_32(const uint32_t* from, int64_t count, uint32_t pivot, uint32_t* low, int64_t below,
+              uint32_t* high) {
+  split_in_vectors(from, count, pivot, low, below, high);
 }
-void split_64(const uint64_t* from, int64_t count, uint64_t pivot, uint64_t* low, uint64_t* high) {
-  split_in_vectors(from, count, pivot, low, high);
+void split_64(const uint64_t* from, int64_t count, uint64_t pivot, uint64_t* low, int64_t below,
+              uint64_t* high) {
+  split_in_vectors(from, count, pivot, low, below, high);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -94,15 +96,15 @@ HWY_EXPORT(split_16);
 HWY_EXPORT(split_32);
 HWY_EXPORT(split_64);
 
-#define MT_SPLIT(bits)                                                                   \
-  int64_t count_below(const uint##bits##_t* from, int64_t count, uint##bits##_t pivot) { \
-    choose_instruction_set();                                                            \
-    return HWY_DYNAMIC_DISPATCH(count_##bits)(from, count, pivot);                       \
-  }                                                                                      \
-  void split(const uint##bits##_t* from, int64_t count, uint##bits##_t pivot,            \
-             uint##bits##_t* below, uint##bits##_t* others) {                            \
-    choose_instruction_set();                                                            \
-    HWY_DYNAMIC_DISPATCH(split_##bits)(from, count, pivot, below, others);               \
+#define MT_SPLIT(bits)                                                                             \
+  int64_t count_below(const uint##bits##_t* from, int64_t count, uint##bits##_t pivot) {           \
+    choose_instruction_set();                                                                      \
+    return HWY_DYNAMIC_DISPATCH(count_##bits)(from, count, pivot);                                 \
+  }                                                                                                \
+  void split(const uint##bits##_t* from, int64_t count, uint##bits##_t pivot, uint##bits##_t* low, \
+             int64_t below, uint##bits##_t* high) {                                                \
+    choose_instruction_set();                                                                      \
+    HWY_DYNAMIC_DISPATCH(split_##bits)(from, count, pivot, low, below, high);                      \
   }
 MT_SPLIT(16)
 MT_SPLIT(32)
@@ -113,9 +115,9 @@ MT_SPLIT(64)
 int64_t count_below(const hwy::uint128_t* from, int64_t count, hwy::uint128_t pivot) {
   return std::count_if(from, from + count, [&](const hwy::uint128_t& x) { return x < pivot; });
 }
-void split(const hwy::uint128_t* from, int64_t count, hwy::uint128_t pivot, hwy::uint128_t* below,
-           hwy::uint128_t* others) {
-  for (int64_t i = 0; i < count; ++i) *(from[i] < pivot ? below : others)++ = from[i];
+void split(const hwy::uint128_t* from, int64_t count, hwy::uint128_t pivot, hwy::uint128_t* low,
+           int64_t, hwy::uint128_t* high) {
+  for (int64_t i = 0; i < count; ++i) *(from[i] < pivot ? low : high)++ = from[i];
 }
 
 }  // namespace mt::cpu
