@@ -38,9 +38,9 @@ Tensor gelu_slope(const Tensor& x) {
 }
 Tensor gelu_tanh_slope(const Tensor& x) {
   Tensor square = x * x;
-  Tensor t = tanh((x + x * square * 0.044715) * 0.7978845608028654);
-  Tensor inner = (square * 0.134145 + 1.0) * 0.7978845608028654;
-  return t * 0.5 + 0.5 + x * 0.5 * (1.0 - t * t) * inner;
+  Tensor t = tanh(x * (square * 0.035677408136300125 + 0.7978845608028654));
+  Tensor half_inner = square * 0.053516112204450184 + 0.3989422804014327;
+  return t * 0.5 + 0.5 + x * (1.0 - t * t) * half_inner;
 }
 // 1 where a > b, one half where they are equal, else 0: the slope of maximum.
 Tensor step(const Tensor& a, const Tensor& b) {
