@@ -28,6 +28,10 @@ const char* join_pointwise(Drafts& drafts, int i, int target, Relation relation)
       drafts.finishes_rows[static_cast<size_t>(i)]) {
     return "it finishes rows of its own";
   }
+  if (group->kind == GroupKind::reduce && !drafts.part_of && drafts.goes_to_memory(i, target) &&
+      completes_rows(drafts, i)) {
+    return "it is read from memory too, and its rows are at hand elsewhere";
+  }
   if (relation == Relation::row) {
     if (group->kind == GroupKind::map) {
       int64_t columns = drafts.size(i) ? group->rows() / drafts.size(i) : 0;

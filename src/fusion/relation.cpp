@@ -11,8 +11,9 @@ namespace {
 static_assert(longest_row <= row_panel);
 constexpr int deepest_search = 8;
 
-bool comes_from_rows(const Drafts& drafts, int i, int64_t columns, int depth) {
-  if (columns <= 1 || depth > deepest_search) return false;
+// The reduction of rows of `columns` elements that item i is computed from; -1 if there is none.
+int row_reduction_of(const Drafts& drafts, int i, int64_t columns, int depth) {
+  if (columns <= 1 || depth > deepest_search) return -1;
   for (int e = 0; e < drafts.item(i).edge_count; ++e) {
     int input = drafts.edges(i)[e].value;
     if (input < 0 || drafts.size(input) != drafts.size(i)) continue;
@@ -21,13 +22,27 @@ bool comes_from_rows(const Drafts& drafts, int i, int64_t columns, int depth) {
       ReductionShape shape = reduction_shape(drafts, input);
       if (shape.inner.empty() && shape.permutation.empty() && columns <= longest_row &&
           element_count(shape.reduced) == columns) {
-        return true;
+        return input;
       }
-    } else if (is_pointwise(op) && comes_from_rows(drafts, input, columns, depth + 1)) {
-      return true;
+    } else if (is_pointwise(op)) {
+      int found = row_reduction_of(drafts, input, columns, depth + 1);
+      if (found >= 0) return found;
     }
   }
-  return false;
+  return -1;
+}
+
+// What item i reads of as many elements as it has, and what that is computed from.
+void add_elements(const Drafts& drafts, int i, std::vector<int>* values, int depth) {
+  if (depth > deepest_search) return;
+  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
+    int input = drafts.edges(i)[e].value;
+    const Node& source =
+        input < 0 ? *drafts.region.leaves[static_cast<size_t>(~input)].node : drafts.node(input);
+    if (element_count(source.shape) != drafts.size(i)) continue;
+    values->push_back(input);
+    if (input >= 0 && is_pointwise(*source.op)) add_elements(drafts, input, values, depth + 1);
+  }
 }
 
 // Whether what item i reads of `size` elements, or what that is computed from, is among `values`.
@@ -126,7 +141,23 @@ bool shares_elements(const Drafts& drafts, int i, int group) {
 }
 
 bool comes_from_rows(const Drafts& drafts, int i, int64_t columns) {
-  return comes_from_rows(drafts, i, columns, 0);
+  return row_reduction_of(drafts, i, columns, 0) >= 0;
+}
+
+bool completes_rows(const Drafts& drafts, int i) {
+  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
+    int input = drafts.edges(i)[e].value;
+    if (input < 0 || !is_pointwise(*drafts.node(input).op) || drafts.size(input) == 0 ||
+        drafts.size(input) == drafts.size(i) || drafts.size(i) % drafts.size(input) != 0) {
+      continue;
+    }
+    int reduction = row_reduction_of(drafts, input, drafts.size(i) / drafts.size(input), 0);
+    if (reduction < 0) continue;
+    std::vector<int> elements;
+    add_elements(drafts, i, &elements, 0);
+    if (comes_from(drafts, reduction, drafts.size(i), elements, 0)) return true;
+  }
+  return false;
 }
 
 std::vector<bool> finished_rows(const Drafts& drafts) {
