@@ -76,6 +76,7 @@ class Planner {
     Group group = lower(region_, grouping_, draft, buffer_of_leaf_, buffer_of_item_);
     if (draft.contraction >= 0) {
       int z = draft.contraction;
+      donate(d, &group);
       share_with_epilogue(z, &group);
       Group whole = lower_alone(region_, z, buffer_of_leaf_, buffer_of_item_);
       whole.has_epilogue = true;
@@ -112,7 +113,8 @@ class Planner {
       Buffer& output = plan_.buffers[static_cast<size_t>(store.buffer)];
       if (output.kind != BufferKind::output || output.donor >= 0) continue;
       for (size_t l = 0; l < region_.leaves.size(); ++l) {
-        if (!region_.leaves[l].donatable || last_use_[l] != d || donated(static_cast<int>(l))) {
+        if (!region_.leaves[l].donatable || last_use_[l] != d || donated(static_cast<int>(l)) ||
+            is_factor(d, static_cast<int>(l))) {
           continue;
         }
         const Node& leaf = *region_.leaves[l].node;
@@ -128,12 +130,23 @@ class Planner {
     }
   }
 
+  // Whether the group's contraction reads the leaf, of which its epilogue must leave all in place.
+  bool is_factor(int d, int leaf) const {
+    int z = grouping_.drafts[static_cast<size_t>(d)].contraction;
+    if (z < 0) return false;
+    const Item& item = region_.items[static_cast<size_t>(z)];
+    const Edge* edges = region_.edges_of(item);
+    return std::any_of(edges, edges + item.edge_count,
+                       [&](const Edge& edge) { return edge.value == ~leaf; });
+  }
+
   bool donated(int leaf) const {
     return std::any_of(plan_.buffers.begin(), plan_.buffers.end(),
                        [&](const Buffer& buffer) { return buffer.donor == leaf; });
   }
 
-  // The contraction writes where its epilogue will store, when nothing else wants its value.
+  // The contraction writes where its epilogue will store, when nothing else wants its value and
+  // nothing lies there yet.
   void share_with_epilogue(int z, Group* epilogue) {
     if (region_.items[static_cast<size_t>(z)].stored) return;
     Segment& segment = epilogue->segments[0];
@@ -143,6 +156,7 @@ class Planner {
     for (size_t s = 0; s < segment.memory.size(); ++s) {
       const Memory& store = segment.memory[s];
       if (store.row || !is_stored_to(epilogue->program, s) ||
+          plan_.buffers[static_cast<size_t>(store.buffer)].donor >= 0 ||
           size_of(store.dtype) != size_of(node(z).dtype) ||
           !may_alias(epilogue->program, static_cast<int>(s), load)) {
         continue;

@@ -101,6 +101,32 @@ TEST_F(Grouping, BiasAndActivationAreTheEpilogueOfAContraction) {
   EXPECT_EQ(planned.plan.arena_bytes, 0);  // it writes where the epilogue stores
 }
 
+TEST_F(Grouping, AnEpilogueTakesOverMemoryButNotItsContractionsFactors) {
+  auto taken = [](bool is_factor) {
+    Tensor a = random_leaf({40, 40}), w = random_leaf({40, 40}, 2);
+    Tensor y = w - matmul(is_factor ? w : a, a) * 0.5;
+    w = nullptr;
+    Planned planned({y});
+    EXPECT_EQ(planned.groups(), 1u);
+    EXPECT_TRUE(planned.plan.groups[0].has_epilogue);
+    return std::any_of(planned.plan.buffers.begin(), planned.plan.buffers.end(),
+                       [](const Buffer& buffer) { return buffer.donor >= 0; });
+  };
+  EXPECT_TRUE(taken(false));
+  EXPECT_FALSE(taken(true));
+}
+
+// A sum over columns reads it from memory, rather than that what the rows need is written for it.
+TEST_F(Grouping, RowsAreCompletedBeforeTheirColumnsAreSummed) {
+  Tensor x = random_leaf({300, 200}), y = exp(x) * 0.5;
+  Tensor centred = y - mean(y, {1}, true);
+  Planned planned({centred, sum(centred, {0})});
+  ASSERT_EQ(planned.groups(), 2u);
+  EXPECT_EQ(planned.plan.groups[0].kind, GroupKind::row);
+  EXPECT_EQ(planned.plan.groups[1].kind, GroupKind::reduce);
+  EXPECT_EQ(planned.plan.arena_bytes, 0);
+}
+
 TEST_F(Grouping, SoftmaxIsAnEpilogueToo) {
   Tensor x = random_leaf({32, 40}), w = random_leaf({40, 50});
   Tensor y = matmul(x, w);
