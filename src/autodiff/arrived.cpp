@@ -53,9 +53,8 @@ void Arrived::add_slice(const Tensor& gradient, int axis, int64_t start, int64_t
 bool Arrived::slices_tile(int64_t size) {
   int64_t end = 0;
   const int axis = slices_[0].axis;
-  std::stable_sort(slices_.begin(), slices_.end(), [](const Slice& a, const Slice& b) {
-    return a.start < b.start;
-  });
+  std::stable_sort(slices_.begin(), slices_.end(),
+                   [](const Slice& a, const Slice& b) { return a.start < b.start; });
   for (const Slice& slice : slices_) {
     if (slice.axis != axis || slice.step != 1 || slice.start != end) return false;
     end += slice.gradient.shape()[axis];

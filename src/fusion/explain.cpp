@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "fusion/rematerialize.h"
 #include "fusion/traffic.h"
 #include "graph/window.h"
 
@@ -156,15 +157,27 @@ std::string with_region(const Tensor& tensor, F&& f) {
 std::string explain_region(const Region& region, const Grouping& grouping) {
   return Explanation(region, grouping).text();
 }
-std::string explain_region_dot(const Region& region, const Grouping& grouping) {
-  return Explanation(region, grouping).dot();
+
+// With the groups that are planned.
+template <class F>
+std::string with_groups(const Region& region, F&& f) {
+  Grouping grouping = group_items(region);
+  std::optional<Arrangement> again = rematerialized(region, grouping);
+  return again ? f(Explanation(again->region, again->grouping)) : f(Explanation(region, grouping));
+}
+
+std::string explain_region(const Region& region) {
+  return with_groups(region, [](const Explanation& e) { return e.text(); });
+}
+std::string explain_region_dot(const Region& region) {
+  return with_groups(region, [](const Explanation& e) { return e.dot(); });
 }
 
 std::string explain(const Tensor& tensor) {
-  return with_region(tensor, [](const Region& r) { return explain_region(r, group_items(r)); });
+  return with_region(tensor, [](const Region& r) { return explain_region(r); });
 }
 std::string explain_dot(const Tensor& tensor) {
-  return with_region(tensor, [](const Region& r) { return explain_region_dot(r, group_items(r)); });
+  return with_region(tensor, [](const Region& r) { return explain_region_dot(r); });
 }
 
 }  // namespace mt

@@ -9,8 +9,10 @@
 
 namespace mt {
 
+// With groups that are given, or those that the region's plan would have.
 std::string explain_region(const Region& region, const Grouping& grouping);
-std::string explain_region_dot(const Region& region, const Grouping& grouping);
+std::string explain_region(const Region& region);
+std::string explain_region_dot(const Region& region);
 
 // The plan a read of `tensor` would run now. Runs nothing.
 std::string explain(const Tensor& tensor);

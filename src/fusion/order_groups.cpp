@@ -59,7 +59,8 @@ void for_inputs(const Drafts& drafts, int group, F&& f) {
 // stay behind others that read the same leaves, whose memory they may then take over.
 void hasten(const Drafts& drafts, std::vector<int>* sorted) {
   constexpr int64_t little = 4096;
-  // For each group and each leaf the place of the group that it, or its last reader so far, follows.
+  // For each group and each leaf the place of the group that it, or its last reader so far,
+  // follows.
   std::vector<int> place(drafts.grouping.drafts.size(), -1), read(drafts.region.leaves.size(), -1);
   std::vector<std::pair<int, bool>> key(place.size());
   for (int at = 0; at < static_cast<int>(sorted->size()); ++at) {
@@ -72,7 +73,8 @@ void hasten(const Drafts& drafts, std::vector<int>* sorted) {
       if (from >= 0 && from != group) after = std::max(after, place[static_cast<size_t>(from)]);
     });
     for_inputs(drafts, group, [&](int value) {
-      if (value < 0) read[static_cast<size_t>(~value)] = std::max(read[static_cast<size_t>(~value)], after);
+      if (value < 0)
+        read[static_cast<size_t>(~value)] = std::max(read[static_cast<size_t>(~value)], after);
     });
     place[static_cast<size_t>(group)] = after;
     key[static_cast<size_t>(group)] = {after, early};

@@ -6,6 +6,7 @@
 #include "backends/backend.h"
 #include "fusion/lowering.h"
 #include "fusion/registers.h"
+#include "fusion/rematerialize.h"
 
 namespace mt {
 namespace {
@@ -196,17 +197,45 @@ Plan plan_alone(const Region& region) {
   return plan;
 }
 
-}  // namespace
+// Makes a plan for other items one for those that they stand for.
+void rename_items(const std::vector<int>& original, Plan* plan) {
+  auto rename = [&](int& item) {
+    if (item >= 0) item = original[static_cast<size_t>(item)];
+  };
+  for (Buffer& buffer : plan->buffers) {
+    if (buffer.kind != BufferKind::leaf) rename(buffer.index);
+  }
+  for (Group& group : plan->groups) {
+    rename(group.immediate);
+    for (int& item : group.items) rename(item);
+    for (Segment& segment : group.segments) {
+      for (int& item : segment.constants) rename(item);
+    }
+  }
+}
 
-void make_plan(const Region& region, const Grouping& grouping, Plan* plan) {
-  *plan = Planner(region, grouping).run();
+void finish_plan(const Region& region, Plan* plan) {
   merge_alike(plan);
   place_buffers(plan);
   region.device->backend->prepare(plan);
 }
 
+}  // namespace
+
+void make_plan(const Region& region, const Grouping& grouping, Plan* plan) {
+  *plan = Planner(region, grouping).run();
+  finish_plan(region, plan);
+}
+
 void make_plan(const Region& region, Plan* plan) {
-  if (region.device->fuses) return make_plan(region, group_items(region), plan);
+  if (region.device->fuses) {
+    Grouping grouping = group_items(region);
+    std::optional<Arrangement> again = rematerialized(region, grouping);
+    if (!again) return make_plan(region, grouping, plan);
+    *plan = Planner(again->region, again->grouping).run();
+    rename_items(again->original, plan);
+    return finish_plan(region, plan);
+  }
   *plan = plan_alone(region);
   place_buffers(plan);
   region.device->backend->prepare(plan);

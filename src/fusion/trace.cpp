@@ -241,9 +241,8 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
   if (!region.items.empty()) {
     recording->configuration = region.device->backend->configuration();
     make_plan(region, &recording->plan);
-    Grouping grouping = group_items(region);
-    explanation_ = explain_region(region, grouping);
-    explanation_dot_ = explain_region_dot(region, grouping);
+    explanation_ = explain_region(region);
+    explanation_dot_ = explain_region_dot(region);
   }
   return recording;
 }

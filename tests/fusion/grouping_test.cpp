@@ -116,6 +116,26 @@ TEST_F(Grouping, AnEpilogueTakesOverMemoryButNotItsContractionsFactors) {
   EXPECT_FALSE(taken(true));
 }
 
+// y is made of x - mean and a number for each row, which z's sum reads anyway.
+TEST_F(Grouping, WhatIsMadeOfStoredValuesIsComputedAgain) {
+  Tensor x = exp(random_leaf({300, 200})), w = random_leaf({200, 30}, 2);
+  Tensor centred = x - mean(x, {1}, true), scale = rsqrt(mean(square(centred), {1}, true));
+  Tensor y = centred * scale, product = matmul(y + 1.0, w);
+  Tensor later = matmul(product, transpose(w));
+  std::vector<Tensor> read{sum(later * y, {0}), sum(later * centred, {0})};
+  Planned planned(read);
+  int64_t stored = 0;  // arrays of x's size: centred, y + 1 and later, but not y
+  for (const Buffer& buffer : planned.plan.buffers) {
+    stored += buffer.kind != BufferKind::leaf && buffer.bytes == x->bytes();
+  }
+  EXPECT_EQ(stored, 3);
+  std::vector<Value> values = evaluated(read);
+  set_eager_mode(true);
+  Tensor again = centred * scale;
+  set_eager_mode(false);
+  EXPECT_EQ(values[0], value_of(sum(later * again, {0})));
+}
+
 // A sum over columns reads it from memory, rather than that what the rows need is written for it.
 TEST_F(Grouping, RowsAreCompletedBeforeTheirColumnsAreSummed) {
   Tensor x = random_leaf({300, 200}), y = exp(x) * 0.5;
