@@ -56,8 +56,11 @@ std::shared_ptr<const Plan> run_region(Workspace* work) {
 // Hands the computed values to their nodes, then to the views of them.
 void finish(Window& window, Workspace* work) {
   for (size_t i = 0; i < work->region.items.size(); ++i) {
-    if (!work->region.items[i].stored) continue;
     Node* node = work->region.items[i].node;
+    if (!work->region.items[i].stored) {
+      node->was_computed = true;
+      continue;
+    }
     window.finish(node, std::move(work->outputs[i]));
   }
   for (Node *node = window.first(), *next; node; node = next) {

@@ -81,14 +81,14 @@ void mark_needed(Window& window) {
   }
 }
 
-// What is computed anyway and lies within its storage's own object is kept: nothing is allocated
-// for it, and who holds it has a value from then on.
+// What is held and computed a second time is kept if it lies within its storage's own object:
+// nothing is allocated for it, and who reads it next finds a value.
 void store_small(Window& window) {
   for (Node* node = window.first(); node; node = node->next) {
     constexpr int32_t wanted = survives | needed;
-    if ((node->mark & (wanted | stored)) != wanted || node->base) continue;
+    if (!node->was_computed || (node->mark & (wanted | stored)) != wanted || node->base) continue;
     bool is_number = node->op->kind == OpKind::constant && node->shape.empty();
-    if (!is_number && node->bytes() <= Storage::inline_bytes) node->mark |= stored;
+    if (!is_number && node->bytes() <= int64_t{Storage::inline_bytes}) node->mark |= stored;
   }
 }
 

@@ -7,13 +7,13 @@
 #include <cstdint>
 
 #include "graph/op.h"
-#include "tensor/thread.h"
 #include "tensor/dtype.h"
 #include "tensor/layout.h"
 #include "tensor/ref.h"
 #include "tensor/relaxed.h"
 #include "tensor/small_vector.h"
 #include "tensor/storage.h"
+#include "tensor/thread.h"
 
 namespace mt {
 
@@ -78,6 +78,7 @@ class Node {
   bool keeps_operands = false;  // all its life, for what Op::keeps_broadcast says
   // Guarded by the window's lock: also once ready, a gradient or a live tape needs its inputs.
   bool keeps_inputs = false;
+  bool was_computed = false;  // on the way to another, and not kept
   HistoryUse history_use;
   Inputs inputs;
   Attributes attributes;
