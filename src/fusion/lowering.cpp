@@ -285,6 +285,7 @@ Group lower_alone(const Region& region, int index, const BufferOf& buffer_of_lea
   if (group.kind == GroupKind::contract) {
     group.contraction =
         canonical_contraction(node.attributes, group.inputs[0], group.inputs[1], node.dtype);
+    group.contraction.precision = precision_of(*node.op, node.attributes);
   }
   return group;
 }

@@ -5,15 +5,17 @@
 #include <algorithm>
 
 #include "ops/ops.h"
+#include "ops/precision.h"
 #include "tensor/error.h"
 
 namespace mt {
 namespace {
 
-// attributes: how many dimensions are batch, m, n and k
+// attributes: how many dimensions are batch, m, n and k; then the precision mode
 struct Counts {
   int batch, m, n, k;
 };
+constexpr int precision_attribute = 4;
 Counts counts_of(const Node& node) {
   return {static_cast<int>(node.attributes[0]), static_cast<int>(node.attributes[1]),
           static_cast<int>(node.attributes[2]), static_cast<int>(node.attributes[3])};
@@ -36,9 +38,15 @@ bool lies_exchanged(const Tensor& tensor, int batch, int x, int y) {
   return layout.strides[batch + x - 1] < layout.strides[batch + x + y - 1];
 }
 
-// dy is [batch, m, n]: da[b,m,k] = sum_n dy[b,m,n] b[b,n,k], and db[b,n,k] = sum_m dy a.
+Tensor contract_in(Precision precision, const Tensor& a, const Tensor& b, int batch, int m, int n,
+                   int k);
+
+// dy is [batch, m, n]: da[b,m,k] = sum_n dy[b,m,n] b[b,n,k], and db[b,n,k] = sum_m dy a. Both in
+// the mode of the product they belong to.
 void contract_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   auto [batch, m, n, k] = counts_of(node);
+  const Precision precision = precision_of(*node.op, node.attributes);
+  auto contract = [precision](auto&&... arguments) { return contract_in(precision, arguments...); };
   const Tensor &a = node.inputs[0], &b = node.inputs[1];
   if (a.requires_gradient()) {
     Tensor by_n = exchange(b, batch, n, k);
@@ -55,15 +63,26 @@ void contract_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 }
 const Op contract_op{"contract", OpKind::contract, 0, nullptr, contract_gradient};
 
-}  // namespace
-
-Tensor contract(const Tensor& a, const Tensor& b, int batch, int m, int n, int k) {
+Tensor contract_in(Precision precision, const Tensor& a, const Tensor& b, int batch, int m, int n,
+                   int k) {
   Dtype dtype = promote(a.dtype(), b.dtype(), "contract");
   Shape shape;
   for (int i = 0; i < batch + m; ++i) shape.push_back(a.shape()[i]);
   for (int i = 0; i < n; ++i) shape.push_back(b.shape()[batch + i]);
   check_shape(shape, size_of(dtype), "contract");
-  return record(contract_op, dtype, shape, {cast(a, dtype), cast(b, dtype)}, {batch, m, n, k});
+  return record(contract_op, dtype, shape, {cast(a, dtype), cast(b, dtype)},
+                {batch, m, n, k, static_cast<int64_t>(precision)});
+}
+
+}  // namespace
+
+Precision precision_of(const Op& op, const Attributes& attributes) {
+  if (&op != &contract_op) return Precision::strict;  // a convolution has other numbers there
+  return static_cast<Precision>(attributes[precision_attribute]);
+}
+
+Tensor contract(const Tensor& a, const Tensor& b, int batch, int m, int n, int k) {
+  return contract_in(matmul_precision(), a, b, batch, m, n, k);
 }
 
 // NumPy's rule: vectors gain a dimension that the result loses again; leading dimensions

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ops/precision.h"
 #include "tensor/dtype.h"
 
 namespace mt {
@@ -20,6 +21,7 @@ struct ContractionDim {
 struct Contraction {
   std::vector<ContractionDim> batch, m, n, k;
   Dtype a, b, out;
+  Precision precision = Precision::strict;
 };
 
 }  // namespace mt

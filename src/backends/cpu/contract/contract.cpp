@@ -15,6 +15,7 @@
 #include "backends/cpu/contract/gather.h"
 #include "backends/cpu/contract/lanes.h"
 #include "backends/cpu/contract/schedule.h"
+#include "backends/cpu/contract/tiled_product.h"
 #include "backends/cpu/elementwise/tables.h"
 
 namespace mt::cpu {
@@ -39,12 +40,13 @@ class Run {
         epilogue_(epilogue),
         source_(source) {}
 
-  void run() {
+  // Batch entries [first, end).
+  void run(int64_t first, int64_t end) {
     for (int t = 0; source_ != nullptr && t < schedule_.threads; ++t) {
       made_by(thread_scratch_ + static_cast<size_t>(t) * schedule_.thread_scratch) = -1;
     }
-    for (first_ = 0; first_ < schedule_.batch; first_ += group()) {
-      count_ = std::min(group(), schedule_.batch - first_);
+    for (first_ = first; first_ < end; first_ += count_) {
+      count_ = std::min(group(), end - first_);
       const int64_t items = std::max<int64_t>(schedule_.panels, 1) * schedule_.tiles();
       if (source_ != nullptr && count_ >= 4 * schedule_.threads) {
         // Whoever makes an entry works on all of it.
@@ -272,7 +274,17 @@ PreparedContraction::PreparedContraction(const Contraction& contraction, int thr
     : schedule_(contraction, threads, made_bytes),
       a_(schedule_.transposed ? operand_b(contraction) : operand_a(contraction)),
       b_(schedule_.transposed ? operand_a(contraction) : operand_b(contraction)),
-      out_(contraction.out) {}
+      out_(contraction.out) {
+  if (made_bytes == 0 && TiledProduct::serves(contraction)) {
+    tiled_ = std::make_unique<const TiledProduct>(contraction, threads);
+  }
+}
+
+PreparedContraction::~PreparedContraction() = default;
+
+size_t PreparedContraction::scratch() const {
+  return schedule_.scratch() + (tiled_ ? tiled_->scratch() : 0);
+}
 
 void PreparedContraction::run(const void* a, const void* b, void* out, void* scratch,
                               const Epilogue* epilogue, const EntrySource* b_source) const {
@@ -286,9 +298,24 @@ void PreparedContraction::run(const void* a, const void* b, void* out, void* scr
     }
     return;
   }
+  if (!tiled_) return run_strictly(a, b, out, scratch, epilogue, b_source, 0, s.batch);
+  char* const rest = static_cast<char*>(scratch) + tiled_->scratch();
+  for (int64_t first = 0; first < s.batch; first += tiled_->group()) {
+    const int64_t count = std::min(tiled_->group(), s.batch - first);
+    tiled_->run(a, b, out, scratch, epilogue, first, count);
+    for (int64_t i = 0; i < count; ++i) {
+      if (!tiled_->refused(scratch, i)) continue;
+      run_strictly(a, b, out, rest, epilogue, nullptr, first + i, 1);
+    }
+  }
+}
+
+void PreparedContraction::run_strictly(const void* a, const void* b, void* out, void* scratch,
+                                       const Epilogue* epilogue, const EntrySource* b_source,
+                                       int64_t first, int64_t count) const {
   choose_instruction_set();
-  if (s.transposed) std::swap(a, b);
-  Run(s, a_, b_, a, b, out_, out, scratch, epilogue, b_source).run();
+  if (schedule_.transposed) std::swap(a, b);
+  Run(schedule_, a_, b_, a, b, out_, out, scratch, epilogue, b_source).run(first, first + count);
 }
 
 }  // namespace mt::cpu

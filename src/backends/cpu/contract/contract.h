@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "backends/cpu/contract/operand.h"
 #include "backends/cpu/contract/schedule.h"
@@ -24,6 +25,8 @@ struct Epilogue {
   void* context;
 };
 
+class TiledProduct;
+
 // Where b has no memory but is made entry by entry, by whoever works on it.
 struct EntrySource {
   // Makes the entry that would begin at `offset`, in elements.
@@ -37,9 +40,10 @@ class PreparedContraction {
   // made_bytes: of an entry of b, if an EntrySource makes them.
   explicit PreparedContraction(const Contraction& contraction, int threads = thread_count(),
                                int64_t made_bytes = 0);
+  ~PreparedContraction();
 
   // Bytes of scratch that run() needs, 64-byte aligned. It never allocates and never fails.
-  size_t scratch() const { return schedule_.scratch(); }
+  size_t scratch() const;
 
   // a, b: where the operands' element with all indices zero lies. out: contiguous in batch, m, n.
   // Floating sums are kept in float32 (float64 where any of the types is) and rounded once; integer
@@ -48,9 +52,14 @@ class PreparedContraction {
            const Epilogue* epilogue = nullptr, const EntrySource* b_source = nullptr) const;
 
  private:
+  void run_strictly(const void* a, const void* b, void* out, void* scratch,
+                    const Epilogue* epilogue, const EntrySource* b_source, int64_t first,
+                    int64_t count) const;
+
   Schedule schedule_;
   Operand a_, b_;  // exchanged where the result's transpose is computed
   Dtype out_;
+  std::unique_ptr<const TiledProduct> tiled_;  // in a precision mode that it serves
 };
 
 }  // namespace mt::cpu
