@@ -41,6 +41,8 @@
 %nothread mt_default_device;
 %nothread mt_threads;
 %nothread mt_eager;
+%nothread mt_matmul_precision;
+%nothread mt_set_matmul_precision;
 %nothread mt_version;
 %nothread mt_version_text;
 

@@ -4,7 +4,7 @@
 ///
 /// Floats of one promoted type; 16-bit floats multiply and accumulate in float32. Operands are used
 /// through their strides, nothing is copied to transpose. The order of every sum depends on the
-/// sizes alone. All are differentiable, to any order.
+/// sizes alone, and on the precision mode below. All are differentiable, to any order.
 #ifndef MTORCH_LINEAR_H_
 #define MTORCH_LINEAR_H_
 
@@ -13,6 +13,32 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+// ------------------------------------------------------------------------------------- Precision
+
+/// How exactly products of float32 matrices are formed: by mt_matmul(), mt_linear(), mt_einsum()
+/// and whatever else is a sum of products of two tensors, but not by convolutions and attention. In
+/// terms of S, the sum of the absolute products that make up an element:
+enum {
+  /// Float32 as written: the same bits on every machine.
+  MT_PRECISION_STRICT = 0,
+  /// Each number as the sum of three bfloat16, whose products a matrix unit adds up in float32: the
+  /// error stays below 1e-6 S, as float32's own, and is usually smaller than that.
+  MT_PRECISION_SPLIT = 1,
+  /// Each number rounded to bfloat16; sums in float32. The error stays below S / 200.
+  MT_PRECISION_BF16 = 2
+};
+/// The mode that products are recorded in: at first what the environment's MT_MATMUL_PRECISION says
+/// ("strict", "split" or "bf16"), else MT_PRECISION_STRICT.
+MT_API int mt_matmul_precision(void);
+/// Sets it, for the whole process. What was recorded before, a trace too, keeps its mode, and
+/// gradients are formed in the mode of the product they belong to. The modes other than
+/// MT_PRECISION_STRICT take what the machine has: without a matrix unit (AMX on x86-64 Linux), and
+/// for small or thin matrices, huge or very unequal numbers, infinities and NaNs they are strict.
+/// The result depends neither on threads nor on the way of running, but on the machine.
+MT_API mt_status mt_set_matmul_precision(int precision);
+/// Whether a device has something faster for the mode than strict float32. Records no error.
+MT_API bool mt_matmul_precision_available(int precision, const char* device);
 
 // -------------------------------------------------------------------------------------- Products
 

@@ -11,6 +11,33 @@
 
 namespace mtorch {
 
+/// How exactly products of matrices are formed; see linear.h.
+enum class Precision {
+  strict = MT_PRECISION_STRICT,
+  split = MT_PRECISION_SPLIT,
+  bf16 = MT_PRECISION_BF16
+};
+inline Precision matmul_precision() { return static_cast<Precision>(mt_matmul_precision()); }
+inline void set_matmul_precision(Precision precision) {
+  check(mt_set_matmul_precision(static_cast<int>(precision)));
+}
+inline bool matmul_precision_available(Precision precision, const char* device = nullptr) {
+  return mt_matmul_precision_available(static_cast<int>(precision), device);
+}
+
+/// Within its life products of matrices are recorded in a mode, in the whole process.
+class MatmulPrecision {
+ public:
+  explicit MatmulPrecision(Precision precision) : before_(mt_matmul_precision()) {
+    set_matmul_precision(precision);
+  }
+  ~MatmulPrecision() { mt_set_matmul_precision(before_); }
+  MatmulPrecision(const MatmulPrecision&) = delete;
+
+ private:
+  int before_;
+};
+
 inline Tensor matmul(const Tensor& a, const Tensor& b) {
   return Tensor::own(mt_matmul(a.get(), b.get()));
 }

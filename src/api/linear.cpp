@@ -3,7 +3,10 @@
 #include "mtorch/linear.h"
 
 #include "api/guard.h"
+#include "backends/backend.h"
+#include "backends/cpu/contract/matrix_unit.h"
 #include "ops/ops.h"
+#include "ops/precision.h"
 
 using namespace mt::api;
 using mt::Dims;
@@ -50,6 +53,26 @@ mt_tensor* pool(const char* name, Tensor (*operation)(const Tensor&, const mt::P
 }
 
 }  // namespace
+
+int mt_matmul_precision(void) { return static_cast<int>(mt::matmul_precision()); }
+
+mt_status mt_set_matmul_precision(int precision) {
+  return change("set_matmul_precision", [&] {
+    if (precision < 0 || precision >= mt::precision_count) {
+      mt::fail(mt::Code::invalid, "set_matmul_precision: there is no mode %d", precision);
+    }
+    mt::set_matmul_precision(static_cast<mt::Precision>(precision));
+  });
+}
+
+bool mt_matmul_precision_available(int precision, const char* device) {
+  if (precision <= MT_PRECISION_STRICT || precision >= mt::precision_count) return false;
+  try {
+    return mt::find_device(device).name == "cpu" && mt::cpu::matrix_unit_available();
+  } catch (...) {
+    return false;
+  }
+}
 
 mt_tensor* mt_matmul(mt_tensor* a, mt_tensor* b) {
   return give("matmul", [&] { return mt::matmul(value(a), value(b)); });

@@ -16,6 +16,8 @@ from .info import __array_namespace_info__, devices  # noqa: F401
 from .io import load, save  # noqa: F401
 from .native import (  # noqa: F401
     Error, default_device, set_default_device, set_threads, threads)
+from .precision import (  # noqa: F401
+    get_matmul_precision, matmul_precision, matmul_precision_available, set_matmul_precision)
 from .tape import Node, Tape  # noqa: F401
 from ._tensor import Tensor  # noqa: F401
 from .tracing import Explanation, Trace, explain, trace  # noqa: F401
