@@ -178,6 +178,24 @@ def _square(n, dtype=numpy.float32):
                tolerance=(1e-12, 1e-14 * n) if float64 else (1e-4, 1e-6 * n))
 
 
+def _in_precision(n, mode, text, target, tolerance, **rounded):
+    """A square product in a precision mode, against those that keep float32 as written."""
+    strict = ["oneDNN", "matmul"]
+    return Row(f"matmul{n}_{mode}", f"matmul {n} × {n}, {text}", f"matmul_{mode}",
+               dict.fromkeys(strict, "matmul") | rounded, uniform((n, n), (n, n)),
+               target={tuple(strict): target}, tolerance=tolerance)
+
+
+def _split(n):
+    return _in_precision(n, "split", "split into bfloat16", 1.4, (1e-4, 1e-6 * n))
+
+
+def _rounded(n):
+    # The errors of n products, each of some 2^-9 of it, add up like a random walk.
+    return _in_precision(n, "bf16", "bfloat16", 4, (0, 0.006 * n ** 0.5),
+                         **{"oneDNN bf16": "matmul_bf16"})
+
+
 def _small(n):
     return Row(f"matmul{n}", f"matmul {n} × {n}", "matmul",
                dict.fromkeys(["libtorch", "libxsmm", "PyTorch"], "matmul"),
@@ -216,6 +234,7 @@ _site = (5, 5, 2, 2)
 _products = [
     _small(32), _small(64), _square(256), _square(512), _square(1024), _square(2048),
     _square(256, _double), _square(1024, _double),
+    _split(512), _split(1024), _split(2048), _rounded(512), _rounded(1024), _rounded(2048),
     Row("einsum", "einsum ik,kj->ij, 1024 × 1024", "einsum", {"matmul": "matmul"},
         uniform((1024, 1024), (1024, 1024)), target=0.97, tolerance=(0, 0)),
     Row("multiply_sum", "multiply and sum, 1024 × 1024 × 1024", "multiply_sum",

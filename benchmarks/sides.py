@@ -9,6 +9,7 @@ from peers.programs import Program
 
 # A peer of compiled rows: its module's file, and the Debian package that it is built with.
 COMPILED = {"libtorch": ("libtorch", "libtorch-dev"), "oneDNN": ("dnnl", "libdnnl-dev"),
+            "oneDNN bf16": ("dnnl", "libdnnl-dev"),
             "OpenBLAS": ("openblas", "libopenblas-dev"), "BLIS": ("blis", "libblis-dev"),
             "libxsmm": ("xsmm", "libxsmm-dev"), "SLEEF": ("sleef", "libsleef-dev")}
 # A peer of Python's: its module here, and what has it.

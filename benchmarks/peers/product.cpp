@@ -17,8 +17,10 @@
 #define XSMM 4
 
 #if PEER == DNNL
-#include <dnnl.h>
 #include <omp.h>
+#include <dnnl.hpp>
+#include <memory>
+#include <unordered_map>
 #elif PEER == OPENBLAS
 #include <cblas.h>
 #elif PEER == BLIS
@@ -36,7 +38,10 @@ struct Product {
   bool transpose_a, transpose_b;
   const T *a, *b;
   T* c;
-#if PEER == XSMM
+#if PEER == DNNL
+  bool rounded;  // may be computed in bfloat16
+  std::shared_ptr<struct Rounded> primitive;
+#elif PEER == XSMM
   libxsmm_smmfunction kernel;  // of the column-major transpose: cᵀ = bᵀ aᵀ
 #endif
 };
@@ -49,8 +54,44 @@ const char* version() {
   return TEXT(DNNL_VERSION_MAJOR) "." TEXT(DNNL_VERSION_MINOR) "." TEXT(DNNL_VERSION_PATCH);
 }
 void set_threads(int threads) { omp_set_num_threads(threads); }
-bool prepare(Product<float>&) { return true; }
+
+// dnnl_sgemm() is strict; a primitive has a mode.
+struct Rounded {
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+  dnnl::matmul matmul;
+  std::unordered_map<int, dnnl::memory> arguments;
+
+  explicit Rounded(const Product<float>& p) {
+    auto description = [](int64_t rows, int64_t columns, bool transposed) {
+      const dnnl::memory::dims strides{transposed ? 1 : columns, transposed ? rows : 1};
+      return dnnl::memory::desc({rows, columns}, dnnl::memory::data_type::f32, strides);
+    };
+    const auto a = description(p.m, p.k, p.transpose_a), b = description(p.k, p.n, p.transpose_b);
+    const auto c = description(p.m, p.n, false);
+    dnnl::primitive_attr how;
+    how.set_fpmath_mode(dnnl::fpmath_mode::bf16);
+#if DNNL_VERSION_MAJOR < 3
+    matmul = dnnl::matmul({{a, b, c}, how, engine});
+#else
+    matmul = dnnl::matmul({engine, a, b, c, how});
+#endif
+    arguments = {{DNNL_ARG_SRC, {a, engine, const_cast<float*>(p.a)}},
+                 {DNNL_ARG_WEIGHTS, {b, engine, const_cast<float*>(p.b)}},
+                 {DNNL_ARG_DST, {c, engine, p.c}}};
+  }
+};
+
+bool prepare(Product<float>& p) {
+  if (p.rounded) p.primitive = std::make_shared<Rounded>(p);
+  return true;
+}
 void multiply(const Product<float>& p) {
+  if (p.primitive) {
+    p.primitive->matmul.execute(p.primitive->stream, p.primitive->arguments);
+    p.primitive->stream.wait();
+    return;
+  }
   dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', p.m, p.n, p.k, 1, p.a,
              p.transpose_a ? p.m : p.k, p.b, p.transpose_b ? p.k : p.n, 0, p.c, p.n);
 }
@@ -130,7 +171,16 @@ struct Typed final : bench {
   std::vector<T> made;
   Product<T> product;
 
-  bool open(const bench_array* arrays, bool transpose_a, bool transpose_b) {
+  bool open(const char* name, const bench_array* arrays) {
+    const bool transpose_a = !std::strcmp(name, "matmul_at_b");
+    const bool transpose_b = !std::strcmp(name, "matmul_a_bt");
+    const bool rounded = !std::strcmp(name, "matmul_bf16");
+    if (!transpose_a && !transpose_b && !rounded && std::strcmp(name, "matmul")) return false;
+#if PEER == DNNL
+    product.rounded = rounded;
+#else
+    if (rounded) return false;
+#endif
     for (size_t i = 0; i < 2; ++i) {
       const auto* data = static_cast<const T*>(arrays[i].data);
       inputs[i].assign(data, data + arrays[i].dims[0] * arrays[i].dims[1]);
@@ -160,9 +210,9 @@ struct Typed final : bench {
 };
 
 template <class T>
-bench* open(const bench_array* arrays, bool transpose_a, bool transpose_b) {
+bench* open(const char* name, const bench_array* arrays) {
   auto* typed = new Typed<T>;
-  if (typed->open(arrays, transpose_a, transpose_b)) return typed;
+  if (typed->open(name, arrays)) return typed;
   delete typed;
   return nullptr;
 }
@@ -174,12 +224,10 @@ const char* bench_version() { return version(); }
 void bench_set_threads(int threads) { set_threads(threads); }
 
 bench* bench_open(const char* name, const bench_array* arrays, int64_t count) {
-  const bool transpose_a = !std::strcmp(name, "matmul_at_b");
-  const bool transpose_b = !std::strcmp(name, "matmul_a_bt");
-  if (count != 2 || (!transpose_a && !transpose_b && std::strcmp(name, "matmul"))) return nullptr;
-  if (arrays[0].type == BENCH_F32) return open<float>(arrays, transpose_a, transpose_b);
+  if (count != 2) return nullptr;
+  if (arrays[0].type == BENCH_F32) return open<float>(name, arrays);
   if constexpr (has_float64) {
-    if (arrays[0].type == BENCH_F64) return open<double>(arrays, transpose_a, transpose_b);
+    if (arrays[0].type == BENCH_F64) return open<double>(name, arrays);
   }
   return nullptr;
 }
