@@ -40,4 +40,13 @@ struct Case {
 
 const std::vector<Case>& cases();
 
+// What the tables are written with: an operator and what it is called with, and its usual operand.
+#define CALL(name, arguments) from_arguments<mt_##name>, Json::parse(arguments)
+inline const Input matrix = {{4, 5}};
+
+// The tables that have a file of their own.
+void add_linear(std::vector<Case>* all);
+void add_linalg(std::vector<Case>* all);
+void add_nn(std::vector<Case>* all);
+
 }  // namespace every_operator

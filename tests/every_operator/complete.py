@@ -30,7 +30,7 @@ absent = sorted(name for name in declared if name.removesuffix('_keep') not in w
 if absent:
     print('not in include/mtorch/*.hpp:', ', '.join(absent))
 if missing:
-    print('without a case in tests/every_operator/cases.cpp:', ', '.join(missing))
+    print('without a case in tests/every_operator/*cases.cpp:', ', '.join(missing))
 if unknown:
     print('excepted here but not declared:', ', '.join(unknown))
 sys.exit(bool(missing or unknown or absent))

@@ -176,7 +176,7 @@ int main(int argc, char** argv) {
     write(argv[3]);
     if (contents(argv[2] + std::string("/cases.json")) !=
         contents(argv[3] + std::string("/cases.json"))) {
-      fault("cases.json", "not what tests/every_operator/cases.cpp says now: run ./dev vectors");
+      fault("cases.json", "not what tests/every_operator/*cases.cpp say now: run ./dev vectors");
     }
   }
   return faults > 0;
