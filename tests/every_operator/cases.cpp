@@ -70,7 +70,7 @@ void add_elementwise(std::vector<Case>* all) {
 #undef BINARY
 }
 
-const Input cube = {{2, 3, 4}}, positive = {{4, 5}, 0.3, 2};
+const Input positive = {{4, 5}, 0.3, 2};
 
 void add_choice(std::vector<Case>* all) {
   all->insert(

@@ -40,9 +40,9 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-// What the tables are written with: an operator and what it is called with, and its usual operand.
+// What the tables are written with: an operator and what it is called with, and usual operands.
 #define CALL(name, arguments) from_arguments<mt_##name>, Json::parse(arguments)
-inline const Input matrix = {{4, 5}};
+inline const Input matrix = {{4, 5}}, cube = {{2, 3, 4}};
 
 // The tables that have a file of their own.
 void add_linear(std::vector<Case>* all);
