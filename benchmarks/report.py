@@ -28,6 +28,14 @@ def verdict(value, target):
     return "" if target is None else f"{target:g}{'  ' if value >= target else ' !'}"
 
 
+def most(row, peer):
+    """The ratio that a run at the machine's limit would have, where that misses the target."""
+    if peer["target"] is None or "limit" not in row:
+        return None
+    ratio = peer["best"] / row["limit"]["best"]
+    return ratio if ratio < peer["target"] else None
+
+
 def lines(row):
     made = []
     limit, share = "", ""
@@ -64,6 +72,8 @@ def markdown(made):
         for name, peer in row["peers"].items():
             ratio = f"{peer['ratio']:.2f}" if peer["agrees"] else "differs"
             target = verdict(peer["ratio"], peer["target"]).replace("!", "✗").strip()
+            if (highest := most(row, peer)) and "✗" in target:
+                target += f" at most {highest:.2g}"
             out.append(f"| {start} | {NAMES.get(name, name)} | {ours} | {duration(peer['median'])} "
                        f"| {ratio} | {target} | {share} |")
             start = ours = share = ""
