@@ -196,10 +196,11 @@ Tensor take_block(const Tensor& x, const Shape& lengths, const Block& block) {
   for (int d = 0; d < x.rank(); ++d) {
     int64_t start = block[2 * static_cast<size_t>(d)], step = block[2 * static_cast<size_t>(d) + 1];
     changes |= start != 0 || step != 1 || lengths[d] != x.shape()[d];
-    layout.offset += start * whole.strides[d];
+    if (lengths[d] > 0) layout.offset += start * whole.strides[d];
     if (step == 0) continue;
     layout.shape.push_back(lengths[d]);
-    layout.strides.push_back(whole.strides[d] * step);
+    // A step may be as long as it likes where it is not taken.
+    layout.strides.push_back(lengths[d] > 1 ? whole.strides[d] * step : whole.strides[d]);
   }
   if (!changes) return x;
   if (Tensor part = embedded(x, lengths, block)) return reshape(part, layout.shape);
