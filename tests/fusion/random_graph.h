@@ -7,14 +7,24 @@
 #include <string>
 #include <vector>
 
-#include "graph/node.h"
-#include "graph/variable.h"
+#include "tensor/dtype.h"
+#include "tensor/shape.h"
 
 namespace mt::testing {
 
 enum class Family {
   tame,  // smooth functions of moderate numbers: comparable with the reference
   wild,  // every operator, type and special value: comparable only bit for bit
+};
+
+// What a step is. The more often something stands here, the more often it is drawn.
+enum StepCode {
+  unary_step, unary_step_, unary_step__, binary_step, binary_step_, binary_step__, binary_step___,
+  scalar_step, select_step, cast_step, copy_step,
+  reshape_step, permute_step, expand_step, slice_step, flip_step, squeeze_step, window_step,
+  detach_step, sum_step, sum_step_, extreme_step, prod_step, mean_step, softmax_step, normal_step,
+  matmul_step, contract_step, product_sum_step, embed_step, fold_step, constant_step, iota_step,
+  random_step, slot_step, slot_step_, chain_step, code_count,
 };
 
 // Every step is legal on any operands: where its operator does not fit them, its value is that of
@@ -47,41 +57,6 @@ struct Graph {
 // large: sizes that are shared out among threads.
 Graph random_graph(uint64_t seed, bool large = false);
 std::string to_string(const Graph& graph);
-
-constexpr int slot_count = 3;
-struct Slots {
-  StateSlot slot[slot_count];
-  // Of the leaves of all runs. A later run reaches them through the slots, and leaves gradients in
-  // them whose histories lead back to them.
-  std::vector<Ref<Variable>> variables;
-
-  ~Slots() {
-    for (Ref<Variable>& variable : variables) variable->abandon();
-  }
-};
-
-// A source's values; `round` gives other ones.
-Tensor source_value(const Graph& graph, const Source& source, uint64_t round, Device& device);
-
-// Runs the program on its sources' values and returns its results, not yet computed.
-// `quiet`: without evaluations on the way.
-std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& sources, Slots* slots,
-                        bool quiet);
-
-struct Value {
-  Shape shape;
-  Dtype dtype = Dtype::float32;
-  std::vector<char> bytes;  // in row-major order
-  bool operator==(const Value&) const = default;
-};
-Value value_of(const Tensor& tensor);
-std::vector<Value> values_of(const std::vector<Tensor>& tensors);
-
-// Empty when equal, NaN like NaN; else where they differ first.
-std::string difference(const std::vector<Value>& a, const std::vector<Value>& b);
-// The same for results of a graph, within rounding errors.
-std::string distance(const Graph& graph, const std::vector<Value>& a,
-                     const std::vector<Value>& b);
 
 // The smallest program found by dropping steps and sizes that still fails.
 template <class Fails>

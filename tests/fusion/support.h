@@ -4,7 +4,8 @@
 
 #include "backends/backend.h"
 #include "fusion/evaluator.h"
-#include "fusion/random_graph.h"
+#include "fusion/run_graph.h"
+#include "fusion/values.h"
 #include "graph/evaluate.h"
 #include "graph/variable.h"
 #include "ops/ops.h"

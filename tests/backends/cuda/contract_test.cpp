@@ -5,7 +5,8 @@
 
 #include "backends/backend.h"
 #include "fusion/evaluator.h"
-#include "fusion/random_graph.h"
+#include "fusion/run_graph.h"
+#include "fusion/values.h"
 #include "ops/ops.h"
 
 namespace mt::testing {

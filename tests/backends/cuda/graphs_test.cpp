@@ -11,7 +11,8 @@
 
 #include "backends/backend.h"
 #include "fusion/evaluator.h"
-#include "fusion/random_graph.h"
+#include "fusion/run_graph.h"
+#include "fusion/values.h"
 #include "graph/record.h"
 
 namespace mt::testing {
