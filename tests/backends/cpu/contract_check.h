@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges contractions by a scalar loop written from ops/order.h, bit for bit.
+#pragma once
+
+#include <initializer_list>
+#include <random>
+
+#include "backends/cpu/contract/contract.h"
+#include "backends/cpu/elementwise/kernels.h"
+
+namespace mt::cpu {
+
+using Random = std::mt19937;
+
+// Runs f once for each instruction set that this machine has.
+template <class F>
+void on_every_target(F&& f) {
+  for (const char* name : {"AVX3", "AVX2", "NEON", "EMU128", "SCALAR"}) {
+    if (set_instruction_set(name)) f(name);
+  }
+  set_instruction_set(nullptr);
+}
+
+inline int64_t pick(Random& random, std::initializer_list<int64_t> values) {
+  return values.begin()[random() % values.size()];
+}
+
+// Runs c on random numbers with so many threads and on every instruction set; fails fatally unless
+// each element of the result is the loop's, and each tile is reported once, when it holds them.
+void check(const Contraction& c, Random& random, std::initializer_list<int> thread_counts);
+
+}  // namespace mt::cpu
