@@ -23,6 +23,7 @@
 %ignore mt_error_message;
 %ignore mt_clear;
 %ignore mt_set_error;
+%ignore mt_before_work;
 %ignore mt_index_item;
 %ignore mt_operator;
 %ignore mt_function;

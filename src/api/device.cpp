@@ -8,6 +8,7 @@
 #include "backends/cpu/description.h"
 #include "backends/cpu/parallel.h"
 #include "graph/record.h"
+#include "tensor/before_work.h"
 
 using namespace mt;
 using namespace mt::api;
@@ -64,6 +65,14 @@ mt_status mt_set_threads(int threads) {
   return change("set_threads", [&] {
     if (threads < 1) fail(Code::invalid, "set_threads: %d threads are too few", threads);
     cpu::set_thread_count(threads);
+  });
+}
+
+mt_status mt_before_work(void (*function)(void)) {
+  return change("before_work", [&] {
+    auto* added = new BeforeWork{required(function, "the function"), first_before_work.load()};
+    while (!first_before_work.compare_exchange_weak(added->next, added)) {
+    }
   });
 }
 

@@ -11,6 +11,7 @@
 #include "fusion/planner.h"
 #include "graph/evaluate.h"
 #include "graph/window.h"
+#include "tensor/before_work.h"
 #include "tensor/error.h"
 
 namespace mt {
@@ -92,11 +93,15 @@ bool find_operand(const Node& input, const Node& node, SmallOperand* operand, ui
   return true;
 }
 
+// Elements that are computed before anybody who waits for this thread would have noticed.
+constexpr int64_t at_once_count = 512;
+
 // The commonest small thing: one element-wise operator on values and numbers.
 bool run_small(Window& window, Node* node, Thread& thread) {
-  if (node->op->kind != OpKind::elementwise) return false;
+  if (node->op->kind != OpKind::elementwise || !node->device->host_memory) return false;
   int64_t count = element_count(node->shape);
   if (count > Backend::small_count) return false;
+  if (count > at_once_count) before_work();
   const size_t size = size_of(node->dtype);
   SmallOperand operands[2];
   uint64_t numbers[2];
@@ -166,6 +171,7 @@ class FusingEvaluator final : public Evaluator {
   void evaluate(Window& window, const Tensor* tensors, size_t count, Thread& thread) override {
     Node* node = only_node(window, tensors, count);
     if (node && run_small(window, node, thread)) return;
+    before_work();
     LoneKey key;
     if (!node || count != 1 || !key.write(*node)) {
       run_window(window, tensors, count);

@@ -6,6 +6,7 @@
 
 #include "graph/trace_log.h"
 #include "graph/window.h"
+#include "tensor/before_work.h"
 #include "tensor/error.h"
 
 namespace mt {
@@ -64,6 +65,7 @@ void evaluate(const Tensor* tensors, size_t count) {
 }
 
 void read_element(const Tensor& tensor, void* to) {
+  if (!tensor.device().host_memory) before_work();
   evaluator().read(tensor.device(), to, tensor->data(), size_of(tensor.dtype()));
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/owner_lock.h"
 
+#include "tensor/before_work.h"
+
 #if defined(__linux__)
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
@@ -27,6 +29,7 @@ void barrier_on_every_thread() {}
 const bool OwnerLock::barriers_by_visitors = ask_for_barriers();
 
 void OwnerLock::wait_for_visitors() {
+  before_work();
   announce(&inside_, 0);
   inside_.notify_all();
   // While this is held no visitor is inside, and the next one will see the owner.
@@ -35,6 +38,7 @@ void OwnerLock::wait_for_visitors() {
 }
 
 void OwnerLock::enter_as_visitor() {
+  before_work();
   visitors_.lock();
   if (visits_++ > 0) return;
   visited_.store(1, std::memory_order_seq_cst);

@@ -101,6 +101,35 @@ TEST_F(Device, ThreadsDoNotChangeResults) {
   EXPECT_EQ(mt_item(y), first);
 }
 
+thread_local int64_t long_works = 0;
+
+TEST_F(Device, WhatTakesLongIsAnnounced) {
+  EXPECT_EQ(mt_before_work(nullptr), MT_ENULL);
+  mt_clear();
+  ASSERT_EQ(mt_before_work([] { ++long_works; }), MT_OK);
+  auto announced = [](auto work) {
+    int64_t before = long_works;
+    work();
+    return long_works > before;
+  };
+  auto compute = [](mt_tensor* x) { EXPECT_EQ(mt_eval(&x, 1), MT_OK); };
+  mt_tensor *tiny = mt_ones(MT_DIMS(4), MT_F32, nullptr),
+            *large = mt_ones(MT_DIMS(100, 100), MT_F32, nullptr);
+  compute(tiny);
+  compute(large);
+  EXPECT_FALSE(announced([&] { compute(mt_add(tiny, tiny)); }));
+  EXPECT_FALSE(announced([&] { mt_add(large, large); }));
+  EXPECT_TRUE(announced([&] { compute(mt_add(large, large)); }));
+  EXPECT_TRUE(announced([&] { compute(mt_matmul(large, large)); }));
+  // Another thread's value, even a small one: it may be in the middle of something.
+  mt_tensor* pending = mt_add(tiny, tiny);
+  bool in_thread = false;
+  std::thread([&] {
+    MT_SCOPE in_thread = announced([&] { compute(mt_add(pending, pending)); });
+  }).join();
+  EXPECT_TRUE(in_thread);
+}
+
 TEST_F(Device, EagerRunsGiveTheSameBits) {
   auto run = [] {
     mt_tensor* w = mt_require_grad(mt_linspace(-1, 1, 50, MT_F32, nullptr));
