@@ -44,50 +44,50 @@
     return fine && !raise_error();
   }
 
-  static mt_status finish(PyObject* value, mt_tensor** results, size_t n, PyGILState_STATE gil) {
+  static mt_status finish(PyObject* value, mt_tensor** results, size_t n, python_entry entry) {
     bool fine = value && give_results(value, results, n);
     Py_XDECREF(value);
     if (!fine) keep_raised();
-    PyGILState_Release(gil);
+    leave_python(entry);
     return fine ? MT_OK : MT_EUSER;
   }
 
   static mt_status call_function(void* user, mt_tensor* const* inputs, size_t ninputs,
                                  mt_tensor** results, size_t nresults) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    python_entry entry = enter_python();
     PyObject* arguments = tuple_of_handles(inputs, ninputs);
     PyObject* value = arguments ? PyObject_CallObject((PyObject*)user, arguments) : NULL;
     Py_XDECREF(arguments);
-    return finish(value, results, nresults, gil);
+    return finish(value, results, nresults, entry);
   }
 
   static mt_status call_forward(void* user, mt_tensor* const* inputs, size_t ninputs,
                                 mt_tensor** results, size_t nresults) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    python_entry entry = enter_python();
     PyObject* x = tuple_of_handles(inputs, ninputs);
     PyObject* value = x ? PyObject_CallMethod((PyObject*)user, "forward", "(O)", x) : NULL;
     Py_XDECREF(x);
-    return finish(value, results, nresults, gil);
+    return finish(value, results, nresults, entry);
   }
 
   static mt_status call_backward(void* user, mt_tensor* const* inputs, size_t ninputs,
                                  mt_tensor* const* results, size_t nresults,
                                  mt_tensor* const* result_gradients, mt_tensor** gradients) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    python_entry entry = enter_python();
     PyObject *x = tuple_of_handles(inputs, ninputs), *y = tuple_of_handles(results, nresults),
              *dy = tuple_of_handles(result_gradients, nresults), *value = NULL;
     if (x && y && dy) value = PyObject_CallMethod((PyObject*)user, "backward", "(OOO)", x, y, dy);
     Py_XDECREF(x);
     Py_XDECREF(y);
     Py_XDECREF(dy);
-    return finish(value, gradients, ninputs, gil);
+    return finish(value, gradients, ninputs, entry);
   }
 
   static void drop_object(void* user) {
     if (!Py_IsInitialized()) return;
-    PyGILState_STATE gil = PyGILState_Ensure();
+    python_entry entry = enter_python();
     Py_DECREF((PyObject*)user);
-    PyGILState_Release(gil);
+    leave_python(entry);
   }
 }
 %fragment("callbacks");

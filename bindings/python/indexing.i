@@ -8,9 +8,9 @@
     list.kept = NULL;
     mt_tensor* y = NULL;
     if (fill_index_list(key, &list)) {
-      Py_BEGIN_ALLOW_THREADS
+      BEGIN_WORK
       y = mt_index(((tensor_object*)object)->handle, list.items, list.n);
-      Py_END_ALLOW_THREADS
+      END_WORK
     }
     Py_XDECREF(list.kept);
     return PyErr_Occurred() || raise_error() ? NULL : from_tensor(y);
@@ -31,9 +31,9 @@
       if (made) is_tensor(made, &y);
     }
     if (y && fill_index_list(key, &list)) {
-      Py_BEGIN_ALLOW_THREADS
+      BEGIN_WORK
       mt_index_put(((tensor_object*)object)->handle, list.items, list.n, y);
-      Py_END_ALLOW_THREADS
+      END_WORK
     }
     mt_release(number);
     Py_XDECREF(made);

@@ -87,10 +87,10 @@
   // What a wrapped tensor keeps until the library needs its memory no more; on any thread.
   static void release_buffer(void* user) {
     if (!Py_IsInitialized()) return;
-    PyGILState_STATE gil = PyGILState_Ensure();
+    python_entry entry = enter_python();
     PyBuffer_Release(user);
     PyMem_RawFree(user);
-    PyGILState_Release(gil);
+    leave_python(entry);
   }
 }
 %fragment("buffers");

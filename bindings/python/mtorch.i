@@ -13,6 +13,7 @@
 %}
 
 %include "errors.i"
+%include "work.i"
 %include "operators.i"
 %include "typemaps.i"
 

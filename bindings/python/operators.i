@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The type under mtorch.Tensor: a handle, with Python's operators in its slots, where they cost
-// least. What is no operand gives NotImplemented.
+// mtorch.Tensor: a handle, with Python's operators in its slots, where they cost least.
+// _tensor.py adds the methods that are written in Python. What is no operand gives NotImplemented.
 %{
 typedef struct {
   PyObject_HEAD
@@ -8,25 +8,30 @@ typedef struct {
   PyObject* weak_references;
 } tensor_object;
 
-static PyTypeObject* tensor_base;   // has the slots
-static PyTypeObject* tensor_class;  // what results are: mtorch.Tensor
+static PyTypeObject* tensor_type;
 
 static PyObject* from_tensor(mt_tensor* tensor) {  // which is new
   if (!tensor) Py_RETURN_NONE;
-  PyObject* object = tensor_class->tp_alloc(tensor_class, 0);
+  tensor_object* object = PyObject_New(tensor_object, tensor_type);
   mt_take(tensor);
   if (object) {
-    ((tensor_object*)object)->handle = tensor;
+    object->handle = tensor;
+    object->weak_references = NULL;
   } else {
     mt_release(tensor);
   }
-  return object;
+  return (PyObject*)object;
+}
+
+// What a function gave: a new tensor, or NULL with an error.
+static PyObject* given(mt_tensor* tensor) {
+  return tensor ? from_tensor(tensor) : raise_error() ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject* from_borrowed(mt_tensor* tensor) { return from_tensor(mt_retain(tensor)); }
 
 static bool is_tensor(PyObject* object, mt_tensor** tensor) {
-  if (!PyObject_TypeCheck(object, tensor_base)) return false;
+  if (!Py_IS_TYPE(object, tensor_type)) return false;
   *tensor = ((tensor_object*)object)->handle;
   return true;
 }
@@ -89,10 +94,10 @@ static bool not_a_tensor(PyObject* object) {
 
 static PyObject* apply_unary(mt_tensor* (*function)(mt_tensor*), PyObject* object) {
   mt_tensor *x = ((tensor_object*)object)->handle, *y;
-  Py_BEGIN_ALLOW_THREADS
+  BEGIN_WORK
   y = function(x);
-  Py_END_ALLOW_THREADS
-  return raise_error() ? NULL : from_tensor(y);
+  END_WORK
+  return given(y);
 }
 
 static PyObject* apply_binary(mt_tensor* (*function)(mt_tensor*, mt_tensor*), PyObject* left,
@@ -100,14 +105,14 @@ static PyObject* apply_binary(mt_tensor* (*function)(mt_tensor*, mt_tensor*), Py
   mt_tensor *a, *b, *y = NULL, *numbers[2] = {NULL, NULL};
   bool operands = as_tensor(left, &a, &numbers[0]) && as_tensor(right, &b, &numbers[1]);
   if (operands) {
-    Py_BEGIN_ALLOW_THREADS
+    BEGIN_WORK
     y = function(a, b);
-    Py_END_ALLOW_THREADS
+    END_WORK
   }
   mt_release(numbers[0]);
   mt_release(numbers[1]);
   if (!operands && !PyErr_Occurred()) Py_RETURN_NOTIMPLEMENTED;
-  return PyErr_Occurred() || raise_error() ? NULL : from_tensor(y);
+  return operands ? given(y) : NULL;
 }
 
 // The functions of one and of two tensors, without SWIG's reading of keywords; the headers' table.
@@ -121,16 +126,16 @@ static PyObject* apply_binary(mt_tensor* (*function)(mt_tensor*, mt_tensor*), Py
     (void)module; \
     return apply_to_two(mt_##name, #name, x, n); \
   }
-static bool is_exactly_tensor(PyObject* x) { return PyObject_TypeCheck(x, tensor_base); }
+static bool is_exactly_tensor(PyObject* x) { return Py_IS_TYPE(x, tensor_type); }
 
 static PyObject* apply_to_one(mt_tensor* (*function)(mt_tensor*), PyObject* object) {
   mt_tensor *x = NULL, *y, *number = NULL;
   if (object != Py_None && !as_tensor(object, &x, &number)) return not_a_tensor(object), NULL;
-  Py_BEGIN_ALLOW_THREADS
+  BEGIN_WORK
   y = function(x);
-  Py_END_ALLOW_THREADS
+  END_WORK
   mt_release(number);
-  return raise_error() ? NULL : from_tensor(y);
+  return given(y);
 }
 
 static PyObject* apply_to_two(mt_tensor* (*function)(mt_tensor*, mt_tensor*), const char* name,
@@ -193,8 +198,10 @@ static PyObject* slot_compare(PyObject* a, PyObject* b, int operation) {
 static void tensor_dealloc(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   if (((tensor_object*)object)->weak_references) PyObject_ClearWeakRefs(object);
+  BEGIN_WORK
   mt_release(((tensor_object*)object)->handle);
-  type->tp_free(object);
+  END_WORK
+  PyObject_Free(object);
   Py_DECREF(type);
 }
 
@@ -244,10 +251,10 @@ static PyObject* get_transposed(PyObject* object, void* unused) {
   size_t n = mt_ndim(x);
   if (n < 2) return Py_NewRef(object);
   for (size_t i = 0; i < n; i++) axes[i] = (int64_t)(n - 1 - i);
-  Py_BEGIN_ALLOW_THREADS
+  BEGIN_WORK
   y = mt_permute_dims(x, axes, n);
-  Py_END_ALLOW_THREADS
-  return raise_error() ? NULL : from_tensor(y);
+  END_WORK
+  return given(y);
 }
 static PyGetSetDef tensor_properties[] = {
     {"T", get_transposed, NULL, "The axes in reverse order.", NULL},
@@ -268,10 +275,11 @@ static Py_ssize_t slot_length(PyObject* object) {
 static PyObject* method_eval(PyObject* object, PyObject* unused) {
   (void)unused;
   mt_tensor* x = ((tensor_object*)object)->handle;
-  Py_BEGIN_ALLOW_THREADS
-  mt_eval(&x, 1);
-  Py_END_ALLOW_THREADS
-  return raise_error() ? NULL : Py_NewRef(object);
+  mt_status status;
+  BEGIN_WORK
+  status = mt_eval(&x, 1);
+  END_WORK
+  return status != MT_OK && raise_error() ? NULL : Py_NewRef(object);
 }
 static PyMethodDef tensor_methods[] = {
     {"eval", method_eval, METH_NOARGS, "Computes this tensor now; returns it."},
@@ -308,28 +316,22 @@ static PyType_Slot tensor_slots[] = {
     {0, NULL},
 };
 static PyType_Spec tensor_spec = {
-    "mtorch.native.Tensor", sizeof(tensor_object), 0,
+    "mtorch.Tensor", sizeof(tensor_object), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, tensor_slots};
 %}
 
 %init %{
-  tensor_base = tensor_class = (PyTypeObject*)PyType_FromSpec(&tensor_spec);
-  if (!tensor_base) return NULL;
-  Py_INCREF(tensor_base);
-  PyModule_AddObject(m, "Tensor", (PyObject*)tensor_base);
+  tensor_type = (PyTypeObject*)PyType_FromSpec(&tensor_spec);
+  if (!tensor_type) return NULL;
+  Py_INCREF(tensor_type);
+  PyModule_AddObject(m, "Tensor", (PyObject*)tensor_type);
   if (PyModule_AddFunctions(m, tensor_functions) != 0) return NULL;
 %}
 %pythoncode %{
 Tensor = _native.Tensor
 %}
 
-%nothread set_tensor_class;
 %nothread set_types_by_code;
 %inline %{
 static void set_types_by_code(PyObject* types) { Py_XSETREF(types_by_code, Py_NewRef(types)); }
-
-static void set_tensor_class(PyObject* type) {
-  Py_INCREF(type);
-  tensor_class = (PyTypeObject*)type;
-}
 %}

@@ -173,7 +173,7 @@
              (slice->step == Py_None || fill_bound(slice->step, &item->step));
     } else if (PyLong_CheckExact(object) ||
                (PyIndex_Check(object) && !PySequence_Check(object) && !PyBool_Check(object) &&
-                !PyObject_TypeCheck(object, tensor_base))) {
+                !Py_IS_TYPE(object, tensor_type))) {
       item->kind = MT_INDEX_AT;
       item->start = PyNumber_AsSsize_t(object, PyExc_IndexError);
       return !PyErr_Occurred();

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory shared with NumPy and DLPack, lifetimes, threads, errors, text."""
+"""Memory shared with NumPy and DLPack, lifetimes, errors, text."""
 import copy
 import gc
 import pickle
-import threading
-import time
 import weakref
 
 import numpy as np
@@ -185,67 +183,3 @@ def test_errors_have_their_classes_and_say_what_does_not_fit():
     with pytest.raises(ValueError):
         mt.zeros((1,) * 17)
     assert (a + 1).shape == (64, 3)
-
-
-def test_other_threads_run_during_work():
-    x = mt.random.normal((700, 700))
-    mt.eval(x)
-    ticks, stop = [], threading.Event()
-
-    def tick():
-        while not stop.is_set():
-            ticks.append(time.perf_counter())
-            time.sleep(0.001)
-
-    thread = threading.Thread(target=tick)
-    thread.start()
-    begin = time.perf_counter()
-    for _ in range(6):
-        mt.eval(mt.tanh(x @ x @ x))
-    end = time.perf_counter()
-    stop.set()
-    thread.join()
-    assert sum(begin < at < end for at in ticks) >= 3
-
-
-def test_threads_train_their_own_models():
-    def train(seed, results):
-        mt.seed(seed)
-        w = mt.random.normal((8, 1)).requires_grad_()
-        x = mt.random.normal((32, 8))
-        for _ in range(20):
-            mt.mean((x @ w - 1) ** 2).backward()
-            with mt.no_grad():
-                w -= 0.05 * w.grad
-            w.grad = None
-        results[seed] = w.tolist()
-
-    alone, together = {}, {}
-    for seed in range(3):
-        train(seed, alone)
-    threads = [threading.Thread(target=train, args=(seed, together)) for seed in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert alone == together
-
-
-def test_errors_belong_to_their_thread():
-    failures = []
-
-    def fail():
-        for _ in range(200):
-            try:
-                mt.ones((2,)) + mt.ones((3,))
-            except ValueError:
-                failures.append(1)
-
-    threads = [threading.Thread(target=fail) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for _ in range(200):
-        assert (mt.ones((2,)) + 1).shape == (2,)
-    for thread in threads:
-        thread.join()
-    assert len(failures) == 600
