@@ -53,6 +53,9 @@
 %ignore mt_trace_new;
 %ignore mt_trace_call;
 %ignore mt_dims;
+%ignore mt_loader_new;
+%ignore mt_loader_next;
+%ignore mt_loader_options;
 %ignore mt_generator_state;
 %ignore mt_to_dlpack;
 %ignore mt_from_dlpack;
@@ -93,6 +96,7 @@ MT_OBJECT(mt_optimizer, Optimizer, mt_optimizer_release)
 MT_OBJECT(mt_tape, Tape, mt_tape_release)
 MT_OBJECT(mt_trace, Trace, mt_trace_release)
 MT_OBJECT(mt_generator, Generator, mt_generator_release)
+MT_OBJECT(mt_loader, Loader, mt_loader_release)
 %newobject mt_parameters_new;
 %newobject mt_load_npz;
 %newobject mt_load_safetensors;
@@ -139,6 +143,7 @@ struct mt_layer {};
 %include <mtorch/trace.h>
 %include <mtorch/nn.h>
 %include <mtorch/optim.h>
+%include <mtorch/data.h>
 %include <mtorch/io.h>
 %include <mtorch/device.h>
 

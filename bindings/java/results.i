@@ -76,6 +76,7 @@ static void release(int kind, int64_t address) {
     case 2: mt_optimizer_release(object); break;
     case 3: mt_tape_release(object); break;
     case 4: mt_generator_release(object); break;
+    case 6: mt_loader_release(object); break;
   }
 }
 
@@ -142,6 +143,17 @@ static tensor_list lstm(mt_tensor* x, mt_tensor* state, mt_tensor* cell, mt_tens
   tensor_list list = new_results(3);
   mt_tensor** r = list.items;
   mt_lstm(x, state, cell, weight_ih, weight_hh, bias_ih, bias_hh, &r[0], &r[1], &r[2]);
+  return finish(list);
+}
+
+static mt_loader* new_loader(tensor_list* tensors, int64_t batch_size, bool shuffle, int64_t seed,
+                             bool drop_last, int64_t prefetch, const char* device) {
+  mt_loader_options options = {sizeof options, shuffle, seed, drop_last, prefetch, device};
+  return mt_loader_new(tensors->items, tensors->n, batch_size, &options);
+}
+static tensor_list loader_batch(mt_loader* loader, int width) {
+  tensor_list list = new_results((size_t)width);
+  mt_loader_next(loader, list.items);
   return finish(list);
 }
 

@@ -73,6 +73,7 @@ MT_JAVA_OBJECT(struct mt_parameters, Parameters, own)
 MT_JAVA_OBJECT(struct mt_optimizer, Optimizer, own)
 MT_JAVA_OBJECT(struct mt_tape, Tape, own)
 MT_JAVA_OBJECT(struct mt_generator, Generator, own)
+MT_JAVA_OBJECT(struct mt_loader, Loader, own)
 MT_JAVA_OBJECT(struct java_trace, Trace, own)
 %typemap(out) struct mt_tensor* "$result = (jlong)($1 ? mt_take($1) : NULL);"
 // The collection's own handles, shared.

@@ -6,6 +6,8 @@
 %nothread unique_parts;
 %nothread matrix_parts;
 %nothread recurrent;
+%nothread new_loader;
+%nothread loader_batch;
 %nothread gradients;
 %nothread tape_node_inputs;
 %nothread tape_node_shape;
@@ -48,6 +50,8 @@
 %typemap(freearg) tensor_list* "free_tensor_list(&list$argnum);"
 %fragment("tensor_list");
 %fragment("results");
+
+%newobject new_loader;
 
 %inline %{
 static PyObject* split_into(mt_tensor* x, const int64_t* dims, size_t ndim, int64_t axis) {
@@ -107,6 +111,24 @@ static PyObject* recurrent(const char* kind, mt_tensor* x, mt_tensor* state, mt_
   }
   Py_END_ALLOW_THREADS
   return take_results(r, 3);
+}
+
+static mt_loader* new_loader(tensor_list* tensors, int64_t batch_size, bool shuffle, int64_t seed,
+                             bool drop_last, int64_t prefetch, const char* device) {
+  mt_loader_options options = {sizeof options, shuffle, seed, drop_last, prefetch, device};
+  mt_loader* loader;
+  Py_BEGIN_ALLOW_THREADS
+  loader = mt_loader_new(tensors->tensors, tensors->n, batch_size, &options);
+  Py_END_ALLOW_THREADS
+  return loader;
+}
+
+static PyObject* loader_batch(mt_loader* loader, size_t width) {
+  mt_tensor** results = new_results(width);
+  Py_BEGIN_ALLOW_THREADS
+  mt_loader_next(loader, results);
+  Py_END_ALLOW_THREADS
+  return take_results(results, width);
 }
 
 static PyObject* gradients(tensor_list* outputs, tensor_list* inputs, tensor_list* given) {

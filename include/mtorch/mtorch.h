@@ -47,6 +47,7 @@
 #include "trace.h"    // trace and replay, explain
 #include "nn.h"       // functions and losses, parameters, layers
 #include "optim.h"    // optimizers, clipping, schedules
+#include "data.h"     // data in batches
 #include "io.h"       // files, DLPack
 #include "device.h"   // devices, threads, memory
 // clang-format on

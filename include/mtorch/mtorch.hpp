@@ -25,6 +25,7 @@
 #define MTORCH_MTORCH_HPP_
 
 // IWYU pragma: begin_exports
+#include "data.hpp"
 #include "io.hpp"
 #include "linalg.hpp"
 #include "linear.hpp"

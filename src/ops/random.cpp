@@ -4,6 +4,7 @@
 #include <cmath>
 #include <exception>
 #include <limits>
+#include <utility>
 
 #include "ops/half.h"
 #include "ops/naive.h"
@@ -70,7 +71,9 @@ Generator& Generator::current() {
   return current.used ? *current.used.get() : *current.own.get();
 }
 
-void Generator::use(Ref<Generator> generator) { current_of_thread().used = std::move(generator); }
+Ref<Generator> Generator::use(Ref<Generator> generator) {
+  return std::exchange(current_of_thread().used, std::move(generator));
+}
 
 Immediates Generator::draw() {
   Immediates drawn{{seed_.load(), stream_.fetch_add(1)}};

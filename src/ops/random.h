@@ -16,7 +16,8 @@ class Generator final : public StreamSource {
 
   // The calling thread's current one; at first its own, seeded with 0.
   static Generator& current();
-  static void use(Ref<Generator> generator);  // nullptr: the thread's own
+  // nullptr: the thread's own. Gives back what was used before.
+  static Ref<Generator> use(Ref<Generator> generator);
 
   Immediates draw() override;
   void take_back(uint64_t first, uint64_t count) override {

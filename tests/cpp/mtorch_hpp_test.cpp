@@ -228,6 +228,30 @@ TEST(Linalg, MultipliesBack) {
   EXPECT_THROW(solve(zeros({2, 2}), ones({2})), Error);
 }
 
+TEST(Loader, IsARangeOfBatches) {
+  Tensor x = arange(0, 10), y = 2 * x;
+  for (int64_t prefetch : {0, 2}) {
+    Loader loader({x, y}, 4, {.shuffle = true, .seed = 3, .prefetch = prefetch});
+    EXPECT_EQ(loader.batches(), 3);
+    double sum = 0;
+    int64_t rows = 0;
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      for (const Tensors& batch : loader) {
+        EXPECT_EQ(mean(abs(2 * batch[0] - batch[1])).item(), 0);
+        sum += mtorch::sum(batch[0]).item();
+        rows += batch[0].dim(0);
+      }
+    }
+    EXPECT_EQ(rows, 20);
+    EXPECT_EQ(sum, 90);
+    EXPECT_EQ(loader.epoch(), 2);
+    Tensors first = loader.next();
+    loader.seek(2);
+    EXPECT_EQ(mean(abs(loader.next()[0] - first[0])).item(), 0);
+  }
+  EXPECT_THROW(Loader({x, zeros({3})}, 4), Error);
+}
+
 TEST(Layer, KeepsItsCollectionAlive) {
   Layer layer;
   {

@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from . import native
-from .create import asarray
+from .create import arange, asarray
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -60,10 +60,12 @@ def collate(items: Any) -> Any:
 class DataLoader:
     """The batches of a dataset, again at each iteration.
 
-    With `shuffle` the order is drawn anew each time from a generator of the loader's own, which
-    `seed` starts: the same epochs at every run, whatever else draws. With `prefetch` so many
+    With `shuffle` the order is drawn anew each time, a function of `seed` and of how often it was
+    drawn: the same epochs at every run, whatever else draws, and the same as in other languages.
+    (-1 draws from the thread's generator, which mt.random.seed() starts.) With `prefetch` so many
     batches are made ready by a thread of their own. `drop_last` leaves a smaller last batch out;
-    `progress` shows a line by tqdm, when that is installed; `collate` puts items together.
+    `progress` shows a line by tqdm, when that is installed; `collate` puts items together, which a
+    TensorDataset does not need: the library makes its batches, on `device` if that is given.
 
     >>> import mtorch as mt
     >>> loader = mt.data.DataLoader(mt.data.TensorDataset(mt.arange(5)), batch_size=2)
@@ -73,43 +75,37 @@ class DataLoader:
 
     def __init__(self, dataset: Dataset, batch_size: int = 1, shuffle: bool = False, seed: int = 0,
                  drop_last: bool = False, prefetch: int = 0, progress: bool = False,
-                 collate: Callable[[list[Any]], Any] = collate) -> None:
+                 collate: Callable[[list[Any]], Any] = collate, device: str | None = None) -> None:
         if batch_size < 1:
             raise ValueError(f"DataLoader: batch_size {batch_size}")
-        self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
+        self.dataset, self.batch_size, self.shuffle, self.seed = dataset, batch_size, shuffle, seed
         self.drop_last, self.prefetch, self.progress = drop_last, prefetch, progress
-        self.collate = collate
-        self._generator = native.generator_new(seed)
+        self.collate, self.device = collate, device
+        self._epoch = 0
 
     def __len__(self) -> int:
         count = len(self.dataset)
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
-    def _order(self) -> Any:
-        count = len(self.dataset)
-        if not self.shuffle:
-            return native.arange(0, count, 1, native.MT_I64, "cpu")
-        native.generator_use(self._generator)
-        try:
-            return native.permutation(count, "cpu")
-        finally:
-            native.generator_use(None)
+    def _rows(self, tensors: list[Tensor], prefetch: int) -> Iterator[list[Tensor]]:
+        """The batches of the rows of tensors, in the order of a new epoch."""
+        loader = native.new_loader(tensors, self.batch_size, self.shuffle, self.seed,
+                                   self.drop_last, prefetch, self.device)
+        native.loader_seek(loader, self._epoch, 0)
+        self._epoch += 1
+        return (native.loader_batch(loader, len(tensors)) for _ in range(len(self)))
 
-    def _batches(self, order: Tensor) -> Iterator[Any]:
-        rows = None if isinstance(self.dataset, TensorDataset) else order.tolist()
-        for i in range(len(self)):
-            part = slice(i * self.batch_size, (i + 1) * self.batch_size)
-            if rows is None:
-                yield self.dataset[order[part]]
-            else:
-                yield self.collate([self.dataset[row] for row in rows[part]])
+    def _batches(self) -> Iterator[Any]:
+        if type(self.dataset) is TensorDataset:
+            tensors = self.dataset.tensors
+            rows = self._rows(tensors, self.prefetch)
+            return map(tuple, rows) if len(tensors) > 1 else (batch for batch, in rows)
+        parts = [part.tolist() for part, in self._rows([arange(len(self.dataset))], 0)]
+        batches = (self.collate([self.dataset[i] for i in part]) for part in parts)
+        return _in_background(batches, self.prefetch) if self.prefetch else batches
 
     def __iter__(self) -> Iterator[Any]:
-        order = self._order()
-        order.eval()
-        batches = self._batches(order)
-        if self.prefetch:
-            batches = _in_background(batches, self.prefetch)
+        batches = self._batches()
         if self.progress:
             try:
                 from tqdm import tqdm  # type: ignore[import-untyped]

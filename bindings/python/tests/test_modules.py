@@ -137,6 +137,26 @@ def test_shuffling_by_seed(prefetch):
     state = mt.random.get_state()
     epochs(3)
     assert mt.random.get_state() == state
+    mt.seed(3)  # the order of every language: what a generator of this seed draws first
+    assert mt.random.permutation(50).tolist() == first[0]
+
+
+@pytest.mark.parametrize("prefetch", [0, 2])
+def test_two_loops_over_one_loader(prefetch):
+    both = data.TensorDataset(mt.arange(6), mt.arange(6) * 10)
+    loader = data.DataLoader(both, batch_size=4, prefetch=prefetch, device="cpu")
+    for outer in loader:
+        inner = [(x.tolist(), y.tolist()) for x, y in loader]
+        assert inner == [([0, 1, 2, 3], [0, 10, 20, 30]), ([4, 5], [40, 50])]
+    assert outer[1].tolist() == [40, 50]
+
+
+def test_the_order_of_the_current_generator():
+    mt.seed(5)
+    expected = mt.random.permutation(7).tolist()
+    mt.seed(5)
+    loader = data.DataLoader(Squares(), batch_size=2, shuffle=True, seed=-1, prefetch=2)
+    assert [x for batch in loader for x in batch["x"].tolist()] == expected
 
 
 def test_the_background_ends_with_the_loop():

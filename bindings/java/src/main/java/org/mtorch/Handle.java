@@ -16,6 +16,7 @@ final class Handle implements Runnable {
   static final int TAPE = 3;
   static final int GENERATOR = 4;
   static final int TRACE = 5;
+  static final int LOADER = 6;
 
   private static final long CLOSED_ADDRESS = -1;
   // What `users` has added once it is closed, and is about once it is freed.
