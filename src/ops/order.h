@@ -39,9 +39,15 @@ inline ContractionOrder contraction_order(int64_t m, int64_t n, int64_t k, Dtype
 }
 
 // Attention takes a query's keys in panels of so many. Within one, a weight is exp(score - the
-// largest score so far), and their sum and the sums of weighted values are chains over the keys that
-// go on from what the panels before gave, multiplied by exp(largest before - largest now). A score is
-// a chain over the components, and so are the sums of the gradient, over queries and over keys.
+// largest score so far), and their sum and the sums of weighted values are chains over the keys
+// that go on from what the panels before gave, multiplied by exp(largest before - largest now). A
+// score is a chain over the components, and so are the sums of the gradient, over queries and over
+// keys.
 constexpr int64_t attention_panel = 128;
+
+// A running sum takes a line in panels of so many elements: sums within each, then the panels'
+// totals one after another, of which each is added to the sums of the panel after it. Where a
+// line's elements lie next to each other, a panel is taken in chains in the same way.
+constexpr int64_t running_panel = 4096, running_chain = 64;
 
 }  // namespace mt

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running sums. Each line is cut into panels of fixed length: sums within each panel, then the
-// panels' totals one after another, then each total added to the panel after it. Where a line's
-// elements lie next to each other, the same is done with the chains that panels are cut into.
+// Running sums, in the panels and chains of ops/order.h.
 #include <algorithm>
 
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel.h"
+#include "ops/order.h"
 
 namespace mt::cpu {
 namespace {
 
-constexpr int64_t panel = 4096;
-constexpr int64_t chain = 64, together = 8;
+constexpr int64_t panel = running_panel, chain = running_chain;
+constexpr int64_t together = 8;    // chains
 constexpr int64_t stretch = 4096;  // neighbouring lines that are summed together
 
 template <class T>

@@ -7,13 +7,13 @@
 #include "backends/cuda/call_kernels.h"
 #include "backends/cuda/operators.h"
 #include "backends/cuda/positions.h"
+#include "ops/order.h"
 
 namespace mt::cuda {
 namespace {
 
 constexpr int threads = call_threads;
-constexpr int64_t panel = 4096;         // of a running sum, as on the CPU: the same bits
-constexpr int64_t chain = 64;           // within a panel of elements that lie next to each other
+constexpr int64_t panel = running_panel, chain = running_chain;
 constexpr int64_t chunk = 4 * threads;  // elements that a block looks through for others than 0
 
 struct Lines {
