@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scaled dot-product attention (Vaswani et al., 2017). On a host it is an operator of its own,
-// whose kernel takes the keys in panels and never holds the weights (Milakov and Gimelshein, 2018,
-// arXiv 1805.02867; Rabe and Staats, 2021, arXiv 2112.05682), and so is its gradient, which makes
-// them again (Dao and others, 2022, arXiv 2205.14135): memory grows with the length, not with its
+// Scaled dot-product attention (Vaswani et al., 2017). It is an operator of its own, whose kernel
+// takes the keys in panels and never holds the weights (Milakov and Gimelshein, 2018, arXiv
+// 1805.02867; Rabe and Staats, 2021, arXiv 2112.05682), and so is its gradient, which makes them
+// again (Dao and others, 2022, arXiv 2205.14135): memory grows with the length, not with its
 // square. What these leave out, dropout and masks that are learnt, is composed of contractions and
 // a softmax, and so are gradients of the gradient.
 #include <algorithm>
@@ -223,8 +223,7 @@ bool runs_whole(const Tensor& query, const Tensor& key, const Tensor& value, con
   bool learns_mask = mask && mask.requires_gradient();
   int64_t n = query.shape()[query.rank() - 2], m = key.shape()[key.rank() - 2];
   bool few = n <= 8 && m > 64 && !is_half(dtype);
-  return !drops && !learns_mask && !few && query.size() && key.size() && value.size() &&
-         query.device().host_memory;  // other devices have no kernel for it
+  return !drops && !learns_mask && !few && query.size() && key.size() && value.size();
 }
 
 Tensor record_attention(const Tensor& query, const Tensor& key, const Tensor& value,

@@ -59,6 +59,8 @@ constexpr Entry entries[] = {
     {"argmax", launch_argmax},
     {"argmin", launch_argmin},
     {"argsort", launch_argsort, argsort_scratch, true},
+    {"attention", launch_attention},
+    {"attention_gradient", launch_attention_gradient, attention_gradient_scratch},
     {"concat", launch_concat},
     {"cumulative_sum", launch_cumulative_sum, nullptr, true},
     {"embed", launch_embed},

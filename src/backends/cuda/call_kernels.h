@@ -17,6 +17,10 @@ struct Call {
   Stream stream;
 };
 
+// attention.cu, attention_gradient.cu
+void launch_attention(const Call& call);
+void launch_attention_gradient(const Call& call);
+int64_t attention_gradient_scratch(const Group& group);
 // index/move.cu
 void launch_gather(const Call& call);
 void launch_take_along_axis(const Call& call);

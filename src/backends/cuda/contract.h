@@ -4,6 +4,7 @@
 
 #include "backends/cuda/interpreter.h"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/tile.h"
 
 namespace mt::cuda {
 
@@ -31,12 +32,6 @@ __device__ T load_as(const char* data, Dtype dtype, int64_t i) {
     else
       return cpu::convert<T>(x);
   });
-}
-
-__device__ inline float multiply_add(float a, float b, float sum) { return fmaf(a, b, sum); }
-__device__ inline double multiply_add(double a, double b, double sum) { return fma(a, b, sum); }
-__device__ inline uint64_t multiply_add(uint64_t a, uint64_t b, uint64_t sum) {
-  return a * b + sum;
 }
 
 template <class T>

@@ -19,6 +19,7 @@
 #endif
 
 #define MT_NOINLINE __noinline__
+#define MT_UNROLL _Pragma("unroll")
 
 namespace mt::cuda {
 
@@ -44,6 +45,8 @@ using Shared = T*;
 
 #ifndef __CUDACC_RTC__
 using Dim3 = dim3;
+// A kernel that needs more has to say so, and is given at most 99 KiB by every GPU that serves.
+constexpr size_t usual_shared_bytes = 48 << 10;
 
 template <class... Parameters, class... Arguments>
 void launch(const char* name, void (*kernel)(Parameters...), Dim3 grid, Dim3 block,
@@ -51,6 +54,11 @@ void launch(const char* name, void (*kernel)(Parameters...), Dim3 grid, Dim3 blo
   [](const char* what, void (*function)(Parameters...), Dim3 g, Dim3 b, size_t bytes, Stream s,
      Parameters... values) {
     void* pointers[] = {static_cast<void*>(&values)...};
+    if (bytes > usual_shared_bytes) {
+      launched(what, static_cast<int>(cudaFuncSetAttribute(
+                         reinterpret_cast<const void*>(function),
+                         cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes))));
+    }
     launched(what, static_cast<int>(cudaLaunchKernel(reinterpret_cast<const void*>(function), g, b,
                                                      pointers, bytes, s)));
   }(name, kernel, grid, block, shared_bytes, stream, static_cast<Parameters>(arguments)...);
@@ -61,5 +69,6 @@ void launch(const char* name, void (*kernel)(Parameters...), Dim3 grid, Dim3 blo
 #else
 #include "backends/cuda/driver.h"
 #define MT_NOINLINE [[gnu::noinline]]
+#define MT_UNROLL
 #include "backends/cuda/simulator/grid.h"
 #endif

@@ -200,7 +200,7 @@ TEST_F(Simulator, EnforcesTheLimitsOfALaunch) {
   EXPECT_TRUE(has(fault({1}, {1056}, 0), "1024 threads"));
   EXPECT_TRUE(has(fault({0}, {32}, 0), "empty"));
   EXPECT_TRUE(has(fault({1, 65536}, {32}, 0), "too large a grid"));
-  EXPECT_TRUE(has(fault({1}, {32}, 49153), "48 KiB"));
+  EXPECT_TRUE(has(fault({1}, {32}, 101377), "99 KiB"));
 }
 
 TEST_F(Simulator, KeepsTheHostAwayFromDeviceMemory) {

@@ -209,7 +209,7 @@ void check(const Launch& l) {
   if (count > 1024) refuse("more than 1024 threads in a block");
   if (l.block.z > 64) refuse("a block deeper than 64");
   if (l.grid.x > 0x7fffffff || l.grid.y > 65535 || l.grid.z > 65535) refuse("too large a grid");
-  if (l.shared_bytes > 48 << 10) refuse("more than 48 KiB of shared memory");
+  if (l.shared_bytes > 99 << 10) refuse("more than 99 KiB of shared memory");
   if (l.parameter_bytes > 4096) refuse("more than 4 KiB of parameters");
 }
 
