@@ -37,6 +37,9 @@
 %ignore mt_rnn;
 %ignore mt_gru;
 %ignore mt_lstm;
+%ignore mt_apply_recurrent;
+%ignore mt_transformer_options;
+%ignore mt_layer_transformer;
 %ignore mt_unique_all;
 %ignore mt_slogdet;
 %ignore mt_qr;

@@ -146,6 +146,22 @@ static tensor_list lstm(mt_tensor* x, mt_tensor* state, mt_tensor* cell, mt_tens
   return finish(list);
 }
 
+static tensor_list apply_recurrent(mt_layer* layer, mt_tensor* x, mt_tensor* states,
+                                   mt_tensor* cells) {
+  tensor_list list = new_results(3);
+  mt_tensor** r = list.items;
+  mt_apply_recurrent(layer, x, states, cells, &r[0], &r[1], &r[2]);
+  return finish(list);
+}
+static mt_layer* layer_transformer(mt_parameters* parameters, const char* name, int64_t width,
+                                   int64_t heads, int64_t hidden, double dropout,
+                                   const char* activation, bool norm_first, bool causal,
+                                   double epsilon) {
+  mt_transformer_options options = {sizeof options, hidden, dropout, activation,
+                                    norm_first,     causal, epsilon};
+  return mt_layer_transformer(parameters, name, width, heads, &options);
+}
+
 static mt_loader* new_loader(tensor_list* tensors, int64_t batch_size, bool shuffle, int64_t seed,
                              bool drop_last, int64_t prefetch, const char* device) {
   mt_loader_options options = {sizeof options, shuffle, seed, drop_last, prefetch, device};

@@ -8,6 +8,7 @@
 %nothread recurrent;
 %nothread new_loader;
 %nothread loader_batch;
+%nothread apply_recurrent;
 %nothread gradients;
 %nothread tape_node_inputs;
 %nothread tape_node_shape;
@@ -129,6 +130,24 @@ static PyObject* loader_batch(mt_loader* loader, size_t width) {
   mt_loader_next(loader, results);
   Py_END_ALLOW_THREADS
   return take_results(results, width);
+}
+
+static PyObject* apply_recurrent(mt_layer* layer, mt_tensor* x, mt_tensor* states,
+                                 mt_tensor* cells) {
+  mt_tensor** r = new_results(3);
+  Py_BEGIN_ALLOW_THREADS
+  mt_apply_recurrent(layer, x, states, cells, &r[0], &r[1], &r[2]);
+  Py_END_ALLOW_THREADS
+  return take_results(r, 3);
+}
+
+static mt_layer* layer_transformer(mt_parameters* parameters, const char* name, int64_t width,
+                                   int64_t heads, int64_t hidden, double dropout,
+                                   const char* activation, bool norm_first, bool causal,
+                                   double epsilon) {
+  mt_transformer_options options = {sizeof options, hidden, dropout, activation,
+                                    norm_first,     causal, epsilon};
+  return mt_layer_transformer(parameters, name, width, heads, &options);
 }
 
 static PyObject* gradients(tensor_list* outputs, tensor_list* inputs, tensor_list* given) {

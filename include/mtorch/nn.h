@@ -79,10 +79,10 @@ typedef struct mt_attention_options {
 /// give [..., n, e]. `mask` broadcasts to [..., n, m] or is NULL: bool says who may be seen, floats
 /// are added. `options` may be NULL. (Vaswani and others, 2017, arXiv 1706.03762.)
 ///
-/// On the CPU this is one pass that never holds the weights, and so is its gradient (online softmax,
-/// arXiv 1805.02867; FlashAttention-2, arXiv 2307.08691): memory grows with n and m, not with n m.
-/// 16-bit floats are worked on in float32. Where weights are dropped, the mask requires a gradient,
-/// or gradients of gradients are taken, and on other devices, the weights are formed.
+/// On the CPU this is one pass that never holds the weights, and so is its gradient (online
+/// softmax, arXiv 1805.02867; FlashAttention-2, arXiv 2307.08691): memory grows with n and m, not
+/// with n m. 16-bit floats are worked on in float32. Where weights are dropped, the mask requires a
+/// gradient, or gradients of gradients are taken, and on other devices, the weights are formed.
 MT_API mt_tensor* mt_scaled_dot_product_attention(mt_tensor* query, mt_tensor* key,
                                                   mt_tensor* value, mt_tensor* mask,
                                                   const mt_attention_options* options);
@@ -202,6 +202,19 @@ typedef struct mt_layer mt_layer;
 
 /// The layer's result for x.
 MT_API mt_tensor* mt_apply(mt_layer* layer, mt_tensor* x);
+/// The result of a layer of attention where `query` [..., n, width] sees `value` by `key` [..., m,
+/// width], or of a transformer block, which has only its own (NULL, NULL). `mask` broadcasts to
+/// [..., heads, n, m]: bool says who may be seen, floats are added. `key` NULL is the query,
+/// `value` NULL the key, `mask` NULL none. MT_EINVAL for other layers.
+MT_API mt_tensor* mt_apply_attention(mt_layer* layer, mt_tensor* query, mt_tensor* key,
+                                     mt_tensor* value, mt_tensor* mask);
+/// What a recurrent layer makes of x [batch, n, in] from `states` [layers, batch, hidden] and, for
+/// LSTM alone, `cells`, each NULL for zeros: sets y [batch, n, hidden], the last layer's states,
+/// and the last states and cells of all layers, as they were given; each may be NULL when it is not
+/// wanted. MT_EINVAL for other layers.
+MT_API mt_status mt_apply_recurrent(mt_layer* layer, mt_tensor* x, mt_tensor* states,
+                                    mt_tensor* cells, mt_tensor** y, mt_tensor** last,
+                                    mt_tensor** last_cells);
 
 /// mt_linear() with weight [out_features, in_features] and, if `bias`, bias [out_features].
 MT_API mt_layer* mt_layer_linear(mt_parameters* parameters, const char* name, int64_t in_features,
@@ -248,6 +261,28 @@ MT_API mt_layer* mt_layer_dropout(mt_parameters* parameters, double probability)
 /// result. `heads` divides `width`. `options` may be NULL.
 MT_API mt_layer* mt_layer_attention(mt_parameters* parameters, const char* name, int64_t width,
                                     int64_t heads, const mt_attention_options* options);
+
+/// Options of mt_layer_transformer().
+typedef struct mt_transformer_options {
+  size_t struct_size;
+  int64_t hidden;          ///< width between the two linear layers; 0 means 4 times the width
+  double dropout;          ///< in attention, after it, and in and after the network; 0
+  const char* activation;  ///< of a, as mt_expression() takes it; NULL means "relu(a)"
+  bool norm_first;         ///< norms before attention and network; else after the sums; true
+  bool causal;             ///< a position sees only those up to itself; false
+  double epsilon;          ///< of the norms; 1e-5
+} mt_transformer_options;
+#define MT_TRANSFORMER_OPTIONS_INIT \
+  { sizeof(mt_transformer_options), 0, 0, NULL, true, false, 1e-5 }
+
+/// The block that transformers are made of, on [..., n, width]:
+///
+///     y = x + attention(norm(x)),  y + linear2(activation(linear1(norm(y))))
+///
+/// with the tensors of layers self_attn, linear1, linear2, norm1 and norm2. `options` may be NULL.
+/// (Vaswani and others, 2017; norms first: Xiong and others, 2020, arXiv 2002.04745.)
+MT_API mt_layer* mt_layer_transformer(mt_parameters* parameters, const char* name, int64_t width,
+                                      int64_t heads, const mt_transformer_options* options);
 
 /// `layers` of mt_rnn(), each reading the states of the one before, from states of zeros: [batch,
 /// n, in] gives [batch, n, hidden]. Layer i has weight_ih_li, weight_hh_li and, if `bias`,

@@ -72,6 +72,15 @@ inline Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& ke
       mt_scaled_dot_product_attention(query.get(), key.get(), value.get(), mask.get(), &o));
 }
 
+/// mt_transformer_options.
+struct TransformerOptions {
+  int64_t hidden = 0;
+  double dropout = 0;
+  const char* activation = nullptr;
+  bool norm_first = true, causal = false;
+  double epsilon = 1e-5;
+};
+
 /// All states and the last one.
 inline std::pair<Tensor, Tensor> rnn(const Tensor& x, const Tensor& state, const Tensor& weight_ih,
                                      const Tensor& weight_hh, const Tensor& bias_ih = {},
@@ -137,6 +146,18 @@ class Layer {
  public:
   Layer() = default;
   Tensor operator()(const Tensor& x) const { return Tensor::own(mt_apply(handle_, x.get())); }
+  /// Attention to others, or under a mask: mt_apply_attention().
+  Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value = {},
+                const Tensor& mask = {}) const {
+    return Tensor::own(
+        mt_apply_attention(handle_, query.get(), key.get(), value.get(), mask.get()));
+  }
+  /// mt_apply_recurrent(): y, the last states and, of LSTM, the last cells.
+  Tensors run(const Tensor& x, const Tensor& states = {}, const Tensor& cells = {}) const {
+    return detail::filled(3, [&](mt_tensor** r) {
+      return mt_apply_recurrent(handle_, x.get(), states.get(), cells.get(), &r[0], &r[1], &r[2]);
+    });
+  }
 
  private:
   friend class Parameters;
@@ -212,6 +233,13 @@ class Parameters {
                   const AttentionOptions& options = {}) const {
     mt_attention_options o = options.c();
     return layer(mt_layer_attention(get(), name, width, heads, &o));
+  }
+  Layer transformer(const char* name, int64_t width, int64_t heads,
+                    const TransformerOptions& options = {}) const {
+    mt_transformer_options o{sizeof o,           options.hidden,     options.dropout,
+                             options.activation, options.norm_first, options.causal,
+                             options.epsilon};
+    return layer(mt_layer_transformer(get(), name, width, heads, &o));
   }
 
   void add(const char* name, const Tensor& tensor) const {

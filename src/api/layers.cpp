@@ -51,6 +51,24 @@ mt_tensor* mt_apply(mt_layer* layer, mt_tensor* x) {
   });
 }
 
+mt_tensor* mt_apply_attention(mt_layer* layer, mt_tensor* query, mt_tensor* key, mt_tensor* seen,
+                              mt_tensor* mask) {
+  return give("apply_attention", [&] {
+    Layer& applied = get(layer);
+    return applied.attend(value(query), optional_value(key), optional_value(seen),
+                          optional_value(mask));
+  });
+}
+
+mt_status mt_apply_recurrent(mt_layer* layer, mt_tensor* x, mt_tensor* states, mt_tensor* cells,
+                             mt_tensor** y, mt_tensor** last, mt_tensor** last_cells) {
+  return give_wanted<3>("apply_recurrent", {y, last, last_cells}, [&] {
+    Layer& applied = get(layer);
+    Layer::Run run = applied.run(value(x), optional_value(states), optional_value(cells));
+    return std::array<Tensor, 3>{run.y, run.states, run.cells};
+  });
+}
+
 mt_layer* mt_layer_linear(mt_parameters* parameters, const char* name, int64_t in_features,
                           int64_t out_features, bool bias) {
   return make("layer_linear", parameters, name,
@@ -141,6 +159,22 @@ mt_layer* mt_layer_attention(mt_parameters* parameters, const char* name, int64_
                     options<mt_attention_options>(given, MT_ATTENTION_OPTIONS_INIT);
                 Attention how{o.causal, o.scale, o.dropout, o.training};
                 return add_attention(target, prefix, width, heads, how, o.bias);
+              });
+}
+
+mt_layer* mt_layer_transformer(mt_parameters* parameters, const char* name, int64_t width,
+                               int64_t heads, const mt_transformer_options* given) {
+  return make("layer_transformer", parameters, name,
+              [&](Parameters& target, const std::string& prefix) -> Layer& {
+                mt_transformer_options o =
+                    options<mt_transformer_options>(given, MT_TRANSFORMER_OPTIONS_INIT);
+                Transformer how{.hidden = o.hidden,
+                                .dropout = o.dropout,
+                                .norm_first = o.norm_first,
+                                .causal = o.causal,
+                                .epsilon = o.epsilon};
+                if (o.activation) how.activation = o.activation;
+                return add_transformer(target, prefix, width, heads, how);
               });
 }
 

@@ -25,6 +25,16 @@ Layer& add_embedding(Parameters& parameters, const std::string& name, int64_t co
 Layer& add_dropout(Parameters& parameters, double probability);
 Layer& add_attention(Parameters& parameters, const std::string& name, int64_t width, int64_t heads,
                      const Attention& how, bool bias);
+// All of a transformer block's options but its width and heads.
+struct Transformer {
+  int64_t hidden = 0;  // 0: 4 times the width
+  double dropout = 0;
+  std::string activation = "relu(a)";  // an expression
+  bool norm_first = true, causal = false;
+  double epsilon = 1e-5;
+};
+Layer& add_transformer(Parameters& parameters, const std::string& name, int64_t width,
+                       int64_t heads, const Transformer& how);
 Layer& add_recurrent(Parameters& parameters, const std::string& name, RecurrentKind kind,
                      int64_t in, int64_t hidden, int64_t layers, bool bias);
 

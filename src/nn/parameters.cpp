@@ -6,6 +6,14 @@
 
 namespace mt {
 
+Tensor Layer::attend(const Tensor&, const Tensor&, const Tensor&, const Tensor&) {
+  fail(Code::invalid, "apply_attention: a layer without attention");
+}
+
+Layer::Run Layer::run(const Tensor&, const Tensor&, const Tensor&) {
+  fail(Code::invalid, "apply_recurrent: a layer that is not recurrent");
+}
+
 const Parameters::Entry* Parameters::find(const std::string& name) const {
   auto found = index_.find(name);
   return found == index_.end() ? nullptr : &entries_[found->second];

@@ -20,6 +20,15 @@ class Layer {
  public:
   virtual ~Layer() = default;
   virtual Tensor apply(const Tensor& x) = 0;
+  // Where `query` sees `value` by `key`, as far as `mask` lets it; null: what apply() takes. Only
+  // layers with attention can.
+  virtual Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value,
+                        const Tensor& mask);
+  // All states of the last layer, and the last states and cells of all. Only recurrent ones can.
+  struct Run {
+    Tensor y, states, cells;
+  };
+  virtual Run run(const Tensor& x, const Tensor& states, const Tensor& cells);
 };
 
 class Parameters {

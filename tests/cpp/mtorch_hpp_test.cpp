@@ -268,6 +268,12 @@ TEST(Layer, KeepsItsCollectionAlive) {
   Tensor steps = ones({2, 5, 3});
   EXPECT_EQ(p.gru("gru", 3, 4)(steps).dim(2), 4);
   EXPECT_EQ(p.lstm("lstm", 3, 4, 2)(steps).dim(1), 5);
+  Tensors states = p.lstm("more", 3, 4, 2).run(steps);
+  EXPECT_EQ(states[2].shape(), (std::vector<int64_t>{2, 2, 4}));
+  Layer block = p.transformer("block", 4, 2, {.activation = "silu(a)", .causal = true});
+  Tensor x = ones({2, 3, 4}), seen = block.attend(x, {}, {}, ones({3, 3}, mtorch::boolean));
+  EXPECT_LT(max(abs(block(x) - seen)).item(), 1e-5);
+  EXPECT_THROW(p.linear("linear", 4, 4).attend(x, x), Error);
   auto [all, last] = rnn(steps, {}, ones({4, 3}), ones({4, 4}));
   EXPECT_EQ(all.shape(), (std::vector<int64_t>{2, 5, 4}));
   EXPECT_EQ(last.shape(), (std::vector<int64_t>{2, 4}));

@@ -18,25 +18,12 @@ class _Recurrent(_Layer):
                  **where: Any) -> None:
         super().__init__(getattr(native, f"layer_{self.kind}"), in_features, hidden, layers, bias,
                          **where)
-        self.layers = layers
-
-    def _run(self, x: Tensor, states: Tensor | None, cells: Tensor | None) -> Any:
-        """The last layer's states, and the last states and cells of all layers: [layers, ...]."""
-        lasts, last_cells = [], []
-        for i in range(self.layers):
-            weights = [getattr(self, f"{name}_l{i}") if f"{name}_l{i}" in self._places else None
-                       for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
-            x, last, last_cell = native.recurrent(
-                self.kind, x, None if states is None else native.select(states, 0, i),
-                None if cells is None else native.select(cells, 0, i), weights)
-            lasts.append(last)
-            last_cells.append(last_cell)
-        return x, native.stack(lasts, 0), last_cells
 
     def forward(self, x: Tensor, state: Any = None) -> Any:
         """All states of the last layer [batch, n, hidden], and the last of all [layers, batch,
         hidden]. `state` is what they begin with: zeros unless given."""
-        return self._run(x, state, None)[:2]
+        y, last, _ = native.apply_recurrent(self._layer, x, state, None)
+        return y, last
 
 
 class RNN(_Recurrent):
@@ -59,5 +46,5 @@ class LSTM(_Recurrent):
     def forward(self, x: Tensor, state: Any = None) -> Any:
         """All states of the last layer [batch, n, hidden], and the pair of the last states and
         cells of all [layers, batch, hidden], which `state` is too."""
-        y, last, cells = self._run(x, *(state or (None, None)))
-        return y, (last, native.stack(cells, 0))
+        y, *last = native.apply_recurrent(self._layer, x, *(state or (None, None)))
+        return y, tuple(last)

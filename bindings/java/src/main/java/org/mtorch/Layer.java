@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.mtorch;
 
-/** Something that is applied to a tensor. It belongs to its collection. */
+import java.util.function.LongFunction;
+
+/** Something that is applied to a tensor. It belongs to its {@link Parameters}. */
 public final class Layer {
-  private final Parameters parameters;
+  private final Parameters parameters; // kept alive, because it owns the layer
   private final long address;
 
   Layer(Parameters parameters, long address) {
@@ -15,15 +17,47 @@ public final class Layer {
    * The layer's result.
    *
    * @param x what it is applied to
-   * @return the result
+   * @return a tensor
    */
   public Tensor apply(Tensor x) {
+    return use(layer -> Native.apply(layer, x));
+  }
+
+  /**
+   * The result of a layer of attention to others, or under a mask; of a transformer block, which
+   * has only its own key and value, under a mask.
+   *
+   * @param query [..., n, width]
+   * @param key [..., m, width], or null for the query
+   * @param value [..., m, width], or null for the key
+   * @param mask broadcasts to [..., heads, n, m], or null: booleans say who may be seen, floats are
+   *     added
+   * @return a tensor
+   */
+  public Tensor attend(Tensor query, Tensor key, Tensor value, Tensor mask) {
+    return use(layer -> Native.apply_attention(layer, query, key, value, mask));
+  }
+
+  /**
+   * What a recurrent layer makes of a sequence from given states.
+   *
+   * @param x [batch, n, in]
+   * @param states [layers, batch, hidden], or null for zeros
+   * @param cells the same of LSTM's cells; null for other layers
+   * @return all states of the last layer [batch, n, hidden], and the last states and cells of all;
+   *     null for cells that there are not
+   */
+  public Tensor[] run(Tensor x, Tensor states, Tensor cells) {
+    return use(layer -> Native.apply_recurrent(layer, x, states, cells));
+  }
+
+  private <T> T use(LongFunction<T> call) {
     long entered = Handle.enter(parameters);
     try {
       if (entered == -1) {
         throw new MTorchException(ErrorCode.INVALID, "apply: its Parameters are closed");
       }
-      return Native.apply(address, x);
+      return call.apply(address);
     } finally {
       Handle.leave(parameters, entered);
     }

@@ -224,6 +224,24 @@ public final class Parameters extends NativeObject {
   }
 
   /**
+   * The block that transformers are made of, on [..., n, width]: attention and a network of two
+   * linear layers, each added to what it reads, and norms.
+   *
+   * @param name the prefix of its tensors' names
+   * @param width of the last axis
+   * @param heads divides the width
+   * @param options or null for all defaults
+   * @return a layer of this collection
+   */
+  public Layer transformer(String name, long width, long heads, TransformerOptions options) {
+    TransformerOptions o = options == null ? new TransformerOptions() : options;
+    return layer(
+        Native.layer_transformer(
+            this, name, width, heads, o.hidden, o.dropout, o.activation, o.normFirst, o.causal,
+            o.epsilon));
+  }
+
+  /**
    * Group norm, with weight and bias; epsilon 1e-5.
    *
    * @param name the prefix of its tensors' names

@@ -33,6 +33,32 @@ class TrainingTest {
   }
 
   @Test
+  void layersTakeMasksAndStates() {
+    try (Scope scope = Scope.open();
+        Parameters p = Parameters.create(DType.FLOAT64, null)) {
+      Tensor x = Random.normal(0, 1, 2, 3, 4).astype(DType.FLOAT64);
+      Tensor mask = Tensor.ones(3, 3).tril(0).astype(DType.BOOL);
+      TransformerOptions options = new TransformerOptions().activation("silu(a)").hidden(5);
+      Layer block = p.transformer("block", 4, 2, options);
+      Layer causal = p.transformer("causal", 4, 2, options.causal(true));
+      for (int i = 0; i < p.count(); i++) {
+        if (p.name(i).startsWith("causal")) {
+          p.get(i).assign(p.get(p.name(i).replace("causal", "block")).detach());
+        }
+      }
+      double[] expected = causal.apply(x).toDoubleArray();
+      assertArrayEquals(expected, block.attend(x, null, null, mask).toDoubleArray(), 1e-12);
+      assertThrows(MTorchException.class, () -> block.attend(x, x, x, null));
+      Layer lstm = p.lstm("lstm", 4, 5, 2, true);
+      Tensor[] all = lstm.run(x, null, null);
+      Tensor[] half = lstm.run(x.slice(1, 0, 2, 1), null, null);
+      Tensor[] rest = lstm.run(x.slice(1, 2, 3, 1), half[1], half[2]);
+      assertArrayEquals(all[2].toDoubleArray(), rest[2].toDoubleArray(), 1e-12);
+      assertEquals(null, p.gru("gru", 4, 5, 2, true).run(x, null, null)[2]);
+    }
+  }
+
+  @Test
   void everyOptimizerLearnsInATrace() {
     List<BiFunction<Parameters, Double, Optimizer>> all =
         List.of(

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What attention's layers are made of is tested elsewhere; here, that they are made of it.
+#include "nn/layers.h"
+#include "nn/support.h"
+
+namespace mt {
+namespace {
+
+using Vector = std::vector<double>;
+
+class AttentionLayerTest : public FileTest {
+ protected:
+  Ref<Parameters> parameters_ = make_parameters(Dtype::float64);
+  Device& device_ = parameters_->device;
+
+  Tensor random(const Shape& shape, uint64_t seed) {
+    return from_doubles(numbers(size_t(element_count(shape)), seed), shape, Dtype::float64,
+                        device_);
+  }
+  Tensor of(const std::string& name) { return parameters_->find(name)->binding->value(); }
+  static void expect_near(const Tensor& found, const Tensor& expected) {
+    ASSERT_EQ(found.shape(), expected.shape());
+    Vector ours = to_doubles(found), theirs = to_doubles(expected);
+    for (size_t i = 0; i < ours.size(); ++i) EXPECT_NEAR(ours[i], theirs[i], 1e-12) << i;
+  }
+  // [rows, columns]: whether the column is at or before the row.
+  Tensor up_to(int64_t rows, int64_t columns) {
+    Tensor i = reshape(arange(0, double(rows), 1, Dtype::int64, device_), {rows, 1});
+    return greater_equal(i, arange(0, double(columns), 1, Dtype::int64, device_));
+  }
+};
+
+TEST_F(AttentionLayerTest, SeesOthersThroughAMask) {
+  Layer& layer = add_attention(*parameters_, "a", 4, 2, {}, true);
+  Tensor query = random({2, 3, 4}, 1), key = random({2, 5, 4}, 2), value = random({2, 5, 4}, 3);
+  Tensor w = of("a.in_proj_weight"), b = of("a.in_proj_bias");
+  auto heads = [&](const Tensor& x, int part) {
+    Tensor y = linear(x, slice(w, 0, 4 * part, 4, 1), slice(b, 0, 4 * part, 4, 1));
+    return move_axis(reshape(y, {2, x.shape()[1], 2, 2}), 2, 1);
+  };
+  Tensor mask = up_to(3, 5);
+  Tensor mixed = attention(heads(query, 0), heads(key, 1), heads(value, 2), mask, {});
+  Tensor expected = linear(reshape(move_axis(mixed, 1, 2), {2, 3, 4}), of("a.out_proj.weight"),
+                           of("a.out_proj.bias"));
+  expect_near(layer.attend(query, key, value, mask), expected);
+  expect_near(layer.attend(query, key, nullptr, nullptr), layer.attend(query, key, key, nullptr));
+  expect_near(layer.attend(query, nullptr, nullptr, nullptr), layer.apply(query));
+  expect_near(layer.attend(query, query, query, nullptr), layer.apply(query));
+  Layer& plain = add_attention(*parameters_, "plain", 4, 2, {}, false);
+  expect_near(plain.attend(query, query, query, nullptr), plain.apply(query));
+  EXPECT_EQ(error_of([&] {
+              layer.attend(query, random({2, 5, 3}, 1), nullptr, nullptr);
+            }).code(),
+            Code::shape);
+  Layer& other = add_linear(*parameters_, "l", 4, 4, true);
+  EXPECT_EQ(error_of([&] { other.attend(query, nullptr, nullptr, nullptr); }).code(),
+            Code::invalid);
+}
+
+TEST_F(AttentionLayerTest, ABlockIsItsParts) {
+  for (bool norm_first : {true, false}) {
+    std::string name = norm_first ? "first" : "last";
+    Layer& block = add_transformer(
+        *parameters_, name, 4, 2,
+        {.hidden = 6, .activation = "gelu(a) * 2", .norm_first = norm_first, .epsilon = 1e-3});
+    auto own = [&](const char* part) { return of(name + "." + part); };
+    EXPECT_EQ(own("linear1.weight").shape(), Shape({6, 4}));
+    EXPECT_EQ(own("linear2.bias").shape(), Shape({4}));
+    Layer& attention = add_attention(*parameters_, name + ".copy", 4, 2, {}, true);
+    for (const char* part :
+         {"in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias"}) {
+      parameters_->find(name + ".copy." + part)
+          ->binding->bind(detach(own((std::string("self_attn.") + part).c_str())));
+    }
+    parameters_->find(name + ".norm1.bias")->binding->bind(random({4}, 8));
+    auto norm = [&](const Tensor& x, const char* weight, const char* bias) {
+      return layer_norm(x, 1, own(weight), own(bias), 1e-3);
+    };
+    auto norm1 = [&](const Tensor& x) { return norm(x, "norm1.weight", "norm1.bias"); };
+    auto norm2 = [&](const Tensor& x) { return norm(x, "norm2.weight", "norm2.bias"); };
+    auto feed = [&](const Tensor& x) {
+      Tensor inner = gelu(linear(x, own("linear1.weight"), own("linear1.bias"))) * 2;
+      return linear(inner, own("linear2.weight"), own("linear2.bias"));
+    };
+    Tensor x = random({2, 3, 4}, 1), mask = up_to(3, 3), expected;
+    for (const Tensor& shown : {Tensor(), mask}) {
+      if (norm_first) {
+        Tensor y = x + attention.attend(norm1(x), nullptr, nullptr, shown);
+        expected = y + feed(norm2(y));
+      } else {
+        Tensor y = norm1(x + attention.attend(x, nullptr, nullptr, shown));
+        expected = norm2(y + feed(y));
+      }
+      expect_near(block.attend(x, nullptr, nullptr, shown), expected);
+    }
+    Layer& causal = add_transformer(*parameters_, name + ".causal", 4, 2, {.causal = true});
+    expect_near(causal.apply(x), causal.attend(x, nullptr, nullptr, mask));
+    EXPECT_EQ(error_of([&] { block.attend(x, x, nullptr, nullptr); }).code(), Code::invalid);
+  }
+}
+
+TEST_F(AttentionLayerTest, ABlockDropsInTrainingAlone) {
+  Layer& block = add_transformer(*parameters_, "b", 4, 2, {.dropout = 0.5});
+  Tensor x = random({2, 3, 4}, 1);
+  EXPECT_NE(to_doubles(block.apply(x)), to_doubles(block.apply(x)));
+  parameters_->training = false;
+  EXPECT_EQ(to_doubles(block.apply(x)), to_doubles(block.apply(x)));
+}
+
+TEST_F(AttentionLayerTest, ARefusedBlockLeavesNothing) {
+  auto refuse = [&](const Transformer& how, Code code) {
+    EXPECT_EQ(error_of([&] { add_transformer(*parameters_, "b", 4, 2, how); }).code(), code);
+  };
+  refuse({.hidden = -1}, Code::invalid);
+  refuse({.dropout = 2}, Code::invalid);
+  refuse({.activation = "no_such(a)"}, Code::invalid);
+  refuse({.activation = "a + b"}, Code::invalid);
+  refuse({.epsilon = -1}, Code::invalid);
+  EXPECT_TRUE(parameters_->entries().empty());
+  parameters_->create("b.norm2.bias", random({1}, 1), true);
+  refuse({}, Code::invalid);
+  EXPECT_EQ(parameters_->entries().size(), 1u);
+}
+
+}  // namespace
+}  // namespace mt
