@@ -244,64 +244,51 @@ void reduce_across(void* out, const Input* inputs, int64_t rows, int64_t columns
   }
 }
 
-template <class Op>
-Operator reduction_across_for(Compute type) {
+// The kernel of each reduction and type, along rows or across them.
+template <class Op, class T>
+struct Along {
+  static constexpr Operator kernel = &reduce_rows<Op, Term::itself, T>;
+};
+template <class Op, class T>
+struct Across {
+  static constexpr Operator kernel = &reduce_across<Op, T>;
+};
+
+template <template <class, class> class Kernels, class Op>
+Operator kernel_for(Compute type) {
   switch (type) {
     case Compute::f32:
-      return &reduce_across<Op, float>;
+      return Kernels<Op, float>::kernel;
     case Compute::f64:
-      return &reduce_across<Op, double>;
+      return Kernels<Op, double>::kernel;
     case Compute::i32:
-      return &reduce_across<Op, int32_t>;
+      return Kernels<Op, int32_t>::kernel;
     case Compute::i64:
-      return &reduce_across<Op, int64_t>;
+      return Kernels<Op, int64_t>::kernel;
     case Compute::u64:
-      return &reduce_across<Op, uint64_t>;
+      return Kernels<Op, uint64_t>::kernel;
   }
   return nullptr;
 }
-Operator reduction_across_of(Reduction reduction, Compute type) {
+template <template <class, class> class Kernels>
+Operator kernel_of(Reduction reduction, Compute type) {
   switch (reduction) {
     case Reduction::sum:
-      return reduction_across_for<Sum>(type);
+      return kernel_for<Kernels, Sum>(type);
     case Reduction::prod:
-      return reduction_across_for<Product>(type);
+      return kernel_for<Kernels, Product>(type);
     case Reduction::max:
-      return reduction_across_for<Maximum>(type);
+      return kernel_for<Kernels, Maximum>(type);
     case Reduction::min:
-      return reduction_across_for<Minimum>(type);
-  }
-  return nullptr;
-}
-
-template <class T>
-Operator reduction_for(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::sum:
-      return &reduce_rows<Sum, Term::itself, T>;
-    case Reduction::prod:
-      return &reduce_rows<Product, Term::itself, T>;
-    case Reduction::max:
-      return &reduce_rows<Maximum, Term::itself, T>;
-    case Reduction::min:
-      return &reduce_rows<Minimum, Term::itself, T>;
+      return kernel_for<Kernels, Minimum>(type);
   }
   return nullptr;
 }
 Operator reduction_of(Reduction reduction, Compute type) {
-  switch (type) {
-    case Compute::f32:
-      return reduction_for<float>(reduction);
-    case Compute::f64:
-      return reduction_for<double>(reduction);
-    case Compute::i32:
-      return reduction_for<int32_t>(reduction);
-    case Compute::i64:
-      return reduction_for<int64_t>(reduction);
-    case Compute::u64:
-      return reduction_for<uint64_t>(reduction);
-  }
-  return nullptr;
+  return kernel_of<Along>(reduction, type);
+}
+Operator reduction_across_of(Reduction reduction, Compute type) {
+  return kernel_of<Across>(reduction, type);
 }
 
 Operator sum_of_squares(Compute type) {
