@@ -36,6 +36,8 @@ class Backend {
   virtual bool run_small(const Op& op, Dtype dtype, const SmallOperand* operands, void* output,
                          int64_t count) = 0;
   static constexpr int64_t small_count = 16384;
+  // Whether its row groups may have totals.
+  virtual bool has_totals() const { return false; }
   virtual void copy_from_host(void* target, const void* source, size_t bytes) = 0;
   virtual void copy_to_host(void* target, const void* source, size_t bytes) = 0;
 };

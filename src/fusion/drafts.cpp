@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion/drafts.h"
 
+#include "backends/backend.h"
 #include "fusion/relation.h"
 
 namespace mt {
 
-Drafts::Drafts(const Region& given) : region(given), readers(given) {
+Drafts::Drafts(const Region& given)
+    : region(given), readers(given), has_totals(given.device->backend->has_totals()) {
   size_t items = region.items.size();
   grouping.group_of.assign(items, -1);
   grouping.row_valued.assign(items, false);
+  grouping.total.assign(items, false);
   grouping.refusal.assign(items, nullptr);
   place.assign(items, 0);
   visited.assign(items, 0);

@@ -16,6 +16,7 @@ struct Drafts {
   // Which items shall run together, where that is given.
   const std::vector<int>* part_of = nullptr;
 
+  bool has_totals;                  // see Backend
   std::vector<bool> finishes_rows;  // for each item, see finished_rows()
   // For each group, of which there are no more than items: its place in an order in which groups
   // can run. Then scratch of searches over groups.
@@ -48,6 +49,11 @@ struct Drafts {
   int group_of(int i) const { return grouping.group_of[static_cast<size_t>(i)]; }
   bool is_row(int i) const { return grouping.row_valued[static_cast<size_t>(i)]; }
   void make_row(int i) { grouping.row_valued[static_cast<size_t>(i)] = true; }
+  bool is_total(int i) const { return grouping.total[static_cast<size_t>(i)]; }
+  void make_total(int i) {
+    grouping.total[static_cast<size_t>(i)] = true;
+    grouping.row_valued[static_cast<size_t>(i)] = false;
+  }
 };
 
 // A group of item i alone.

@@ -29,6 +29,7 @@ struct Grouping {
   std::vector<Draft> drafts;         // in an order in which they can run
   std::vector<int> group_of;         // for each item; -1: inlined wherever it is read
   std::vector<bool> row_valued;      // for each item, within its group
+  std::vector<bool> total;           // for each item: a row group's columns, reduced over its rows
   std::vector<const char*> refusal;  // for each item: why it did not join a consumer, or nullptr
 };
 

@@ -46,7 +46,8 @@ class Lowering {
   bool is_permuted() const { return !draft_.permutation.empty(); }
 
   int16_t emit(Instruction instruction) {
-    if (instruction.code != Opcode::store) instruction.out = static_cast<int16_t>(registers_++);
+    bool makes_register = instruction.code != Opcode::store && instruction.code != Opcode::total;
+    if (makes_register) instruction.out = static_cast<int16_t>(registers_++);
     instructions_.push_back(instruction);
     return instruction.out;
   }
@@ -194,9 +195,18 @@ class Lowering {
                            contiguous_layout(n.shape)};
           return;
         }
+        instruction.in[0] = value;
+        if (grouping_.total[static_cast<size_t>(i)]) {
+          instruction.code = Opcode::total;
+          instruction.index = static_cast<int16_t>(group->totals.size());
+          emit(instruction);
+          group->totals.push_back(
+              {static_cast<Reduction>(n.op->code), instruction.type,
+               {buffer_of_item_[static_cast<size_t>(i)], n.dtype, contiguous_layout(n.shape)}});
+          return;
+        }
         instruction.code = Opcode::reduce;
         instruction.row_input = false;
-        instruction.in[0] = value;
         value = emit(instruction);
         break;
       }

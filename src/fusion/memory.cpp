@@ -34,6 +34,7 @@ void buffers_read(const Group& group, std::vector<int>* buffers) {
 
 void buffers_written(const Group& group, std::vector<int>* buffers) {
   if (group.output.buffer >= 0) buffers->push_back(group.output.buffer);
+  for (const Total& total : group.totals) buffers->push_back(total.output.buffer);
   for (const Segment& segment : group.segments) {
     for (size_t m = 0; m < segment.memory.size(); ++m) {
       if (segment.memory[m].buffer >= 0 && is_stored_to(group.program, m)) {

@@ -7,6 +7,7 @@
 
 #include "fusion/drafts.h"
 #include "fusion/relation.h"
+#include "ops/order.h"
 
 namespace mt {
 namespace {
@@ -15,6 +16,31 @@ struct Iteration {
   GroupKind kind;
   Shape rows, columns;
 };
+
+// How a group goes through its elements. A reduction of leading dimensions goes through rows, whose
+// totals it makes. nullopt if it must stay by itself.
+std::optional<Iteration> iteration_of(const Drafts& drafts, const Draft& group) {
+  if (!group.permutation.empty()) return std::nullopt;
+  if (group.kind == GroupKind::map || group.kind == GroupKind::row) {
+    return Iteration{group.kind, group.row_shape, group.column_shape};
+  }
+  if (group.kind != GroupKind::reduce || !drafts.has_totals || group.rows() != 1 ||
+      group.inner <= 1 || group.inner > longest_row) {
+    return std::nullopt;
+  }
+  Draft rows{GroupKind::map, group.column_shape, {}, {}, {}, {}};
+  if (!split_rows(&rows, group.inner)) return std::nullopt;
+  return Iteration{GroupKind::row, rows.row_shape, rows.column_shape};
+}
+
+// Whether a row group is better for having totals. Very short rows are gone through across
+// otherwise, and few panels of rows leave threads without work.
+bool rewards_totals(const Iteration& iteration) {
+  constexpr int64_t short_row = 16, little = 32 << 10;
+  int64_t rows = element_count(iteration.rows), columns = element_count(iteration.columns);
+  return columns > short_row &&
+         (rows >= 4 * column_panel(columns) || rows * columns <= little);
+}
 
 // Whether all that a group computes can be addressed over an iteration of as many rows and columns.
 bool can_iterate(const Drafts& drafts, const Draft& group, const Iteration& other) {
@@ -35,12 +61,16 @@ bool can_iterate(const Drafts& drafts, const Draft& group, const Iteration& othe
 // How two groups of as many elements can go through them together.
 std::optional<Iteration> common_iteration(const Drafts& drafts, int group_a, int group_b) {
   const Draft &a = drafts.draft(group_a), &b = drafts.draft(group_b);
-  auto of = [](const Draft& group) {
-    return Iteration{group.kind, group.row_shape, group.column_shape};
-  };
-  if (a.kind != b.kind) {
+  std::optional<Iteration> of_a = iteration_of(drafts, a), of_b = iteration_of(drafts, b);
+  if (!of_a || !of_b) return std::nullopt;
+  bool reduces = a.kind == GroupKind::reduce || b.kind == GroupKind::reduce;
+  if (reduces && (of_a->kind != of_b->kind || (!drafts.part_of && !rewards_totals(*of_a)))) {
+    return std::nullopt;
+  }
+  if (of_a->kind != of_b->kind) {
     Draft split = a.kind == GroupKind::map ? a : b;
     const Draft& whole = a.kind == GroupKind::map ? b : a;
+    const Iteration& of_whole = a.kind == GroupKind::map ? *of_b : *of_a;
     if (!drafts.part_of) {
       int map = a.kind == GroupKind::map ? group_a : group_b;
       auto shares = [&](int i) { return shares_elements(drafts, i, map); };
@@ -54,21 +84,23 @@ std::optional<Iteration> common_iteration(const Drafts& drafts, int group_a, int
           return std::nullopt;
       }
     }
-    if (can_iterate(drafts, split, of(whole))) return of(whole);
-    if (split_rows(&split, whole.columns()) && can_iterate(drafts, whole, of(split))) {
-      return of(split);
+    if (can_iterate(drafts, split, of_whole)) return of_whole;
+    if (split_rows(&split, whole.columns())) {
+      Iteration of_split{split.kind, split.row_shape, split.column_shape};
+      if (can_iterate(drafts, whole, of_split)) return of_split;
     }
     return std::nullopt;
   }
-  if (a.columns() != b.columns()) return std::nullopt;
-  if (can_iterate(drafts, b, of(a))) return of(a);
-  if (can_iterate(drafts, a, of(b))) return of(b);
+  if (element_count(of_a->columns) != element_count(of_b->columns)) return std::nullopt;
+  if (can_iterate(drafts, b, *of_a)) return of_a;
+  if (can_iterate(drafts, a, *of_b)) return of_b;
   return std::nullopt;
 }
 
-bool is_open(const Draft& group) {
-  return (group.kind == GroupKind::map || group.kind == GroupKind::row) &&
-         group.permutation.empty();
+// Whether item i, of a group that goes through rows, makes totals of them.
+bool makes_totals(const Drafts& drafts, const Draft& group, int i) {
+  return drafts.is_total(i) ||
+         (group.kind == GroupKind::reduce && drafts.node(i).op->kind == OpKind::reduce);
 }
 
 }  // namespace
@@ -77,7 +109,6 @@ bool merge_groups(Drafts& drafts, int a, int b) {
   if (a == b) return true;
   if (a < 0 || b < 0) return false;
   Draft &into = drafts.draft(a), &from = drafts.draft(b);
-  if (!is_open(into) || !is_open(from)) return false;
   if (into.items.size() + from.items.size() >= most_items) return false;
   if (into.rows() * into.columns() != from.rows() * from.columns()) return false;
   std::optional<Iteration> common = common_iteration(drafts, a, b);
@@ -89,6 +120,7 @@ bool merge_groups(Drafts& drafts, int a, int b) {
     for (int i : drafts.draft(producer).items) {
       for (const Use& use : drafts.uses(i)) {
         if (drafts.group_of(use.consumer) != consumer) continue;
+        if (makes_totals(drafts, drafts.draft(producer), i)) return false;  // not there yet
         Relation found = relation(drafts, merged, i, use);
         if (found != (drafts.is_row(i) ? Relation::row : Relation::element)) return false;
       }
@@ -97,6 +129,11 @@ bool merge_groups(Drafts& drafts, int a, int b) {
   if (!bring_together(drafts, a, b)) return false;
   int& place = drafts.place[static_cast<size_t>(a)];
   place = std::max(place, drafts.place[static_cast<size_t>(b)]);
+  for (int group : {a, b}) {
+    for (int i : drafts.draft(group).items) {
+      if (makes_totals(drafts, drafts.draft(group), i)) drafts.make_total(i);
+    }
+  }
   into.kind = common->kind;
   into.row_shape = common->rows;
   into.column_shape = common->columns;

@@ -63,7 +63,7 @@ class Planner {
     const Draft& draft = grouping_.drafts[static_cast<size_t>(group)];
     return region_.items[static_cast<size_t>(i)].stored || read_outside_[static_cast<size_t>(i)] ||
            draft.contraction == i || draft.kind == GroupKind::contract ||
-           draft.kind == GroupKind::call ||
+           draft.kind == GroupKind::call || grouping_.total[static_cast<size_t>(i)] ||
            (draft.kind == GroupKind::reduce && draft.items.back() == i);
   }
 
@@ -83,6 +83,7 @@ class Planner {
       whole.has_epilogue = true;
       whole.program = std::move(group.program);
       whole.segments = std::move(group.segments);
+      whole.totals = std::move(group.totals);
       whole.items.insert(whole.items.end(), group.items.begin(), group.items.end());
       place_values(&whole.program, whole.segments[0]);
       plan_.groups.push_back(std::move(whole));

@@ -17,7 +17,8 @@ namespace mt {
 // n/2 rounded up to a power of two.
 constexpr int row_lanes = 32;
 constexpr int64_t row_panel = 16384;
-constexpr int64_t column_panel = 1024;
+// Short panels occupy a machine where the outputs alone do not.
+constexpr int64_t column_panel(int64_t outputs) { return outputs <= 16384 ? 128 : 1024; }
 
 // A contraction's output element is a chain of fused multiply-adds over k, beginning at zero, in
 // panels along k that are combined pairwise as above.

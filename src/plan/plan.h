@@ -28,6 +28,13 @@ struct Operand {
   Layout layout;
 };
 
+// What each column of a row group's elements is reduced to, in column order (ops/order.h).
+struct Total {
+  Reduction reduction = Reduction::sum;
+  Compute type = Compute::f32;
+  Operand output;
+};
+
 struct Group {
   GroupKind kind;
   Program program;
@@ -39,6 +46,8 @@ struct Group {
   Compute type = Compute::f32;
   int64_t outer = 1, reduced = 1, inner = 1;
   bool in_lanes = false;  // row order (ops/order.h), else column order
+
+  std::vector<Total> totals;  // row
 
   // contract and call
   const Op* op = nullptr;

@@ -26,6 +26,7 @@ enum class Opcode : uint8_t {
   to_boolean,   // from `from` to i32 0 or 1
   round,        // to `dtype` and back
   reduce,       // detail: a Reduction; an element value to a row value
+  total,        // the columns of an element value, reduced over all rows: the group's totals[index]
   expand,       // a row value to an element value
   store,        // to memory[index], converting to its dtype
 };

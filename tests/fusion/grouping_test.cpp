@@ -147,6 +147,39 @@ TEST_F(Grouping, RowsAreCompletedBeforeTheirColumnsAreSummed) {
   EXPECT_EQ(planned.plan.arena_bytes, 0);
 }
 
+TEST_F(Grouping, RowsAndTheirColumnsTotalsAreOneGroup) {
+  Tensor x = random_leaf({600, 65}), dy = random_leaf({600, 65}, 2), w = random_leaf({65}, 3);
+  Tensor centred = x - mean(x, {1}, true);
+  Tensor y = centred * rsqrt(mean(square(centred), {1}, true));
+  Tensor dx = dy * w - y * mean(dy * y, {1}, true);
+  auto total = [](const Tensor& value) { return sum(value, {0}); };
+  Planned planned({dx, total(dy * y), total(dy), max(y, {0}), prod(cast(x, Dtype::float64), {0}),
+                   min(cast(dy, Dtype::int32), {0})});
+  ASSERT_EQ(planned.groups(), 1u);
+  EXPECT_EQ(planned.plan.groups[0].kind, GroupKind::row);
+  EXPECT_EQ(planned.plan.groups[0].totals.size(), 5u);
+  EXPECT_EQ(planned.plan.arena_bytes, 0);
+}
+
+// What reads a total must wait for all rows.
+TEST_F(Grouping, ATotalIsReadByAnotherGroup) {
+  Tensor x = random_leaf({600, 65});
+  Tensor y = x - max(x, {1}, true), scaled = y * sum(square(y), {0});
+  Planned planned({y, sum(y, {0}), scaled});
+  ASSERT_EQ(planned.groups(), 2u);
+  EXPECT_EQ(planned.plan.groups[0].totals.size(), 2u);
+  EXPECT_TRUE(planned.plan.groups[1].totals.empty());
+}
+
+// Few panels of rows would leave threads without work, and short rows are gone through across.
+TEST_F(Grouping, FewOrShortRowsHaveNoTotals) {
+  for (const Shape& shape : {Shape{300, 200}, Shape{6000, 16}}) {
+    Tensor x = random_leaf(shape);
+    Planned planned({x - max(x, {1}, true), sum(x, {0})});
+    EXPECT_EQ(planned.groups(), 2u);
+  }
+}
+
 TEST_F(Grouping, SoftmaxIsAnEpilogueToo) {
   Tensor x = random_leaf({32, 40}), w = random_leaf({40, 50});
   Tensor y = matmul(x, w);

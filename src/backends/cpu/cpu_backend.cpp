@@ -13,6 +13,7 @@
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/program.h"
 #include "backends/cpu/reduce.h"
+#include "backends/cpu/totals.h"
 #include "backends/naive_arguments.h"
 
 namespace mt::cpu {
@@ -143,10 +144,10 @@ class CpuBackend final : public Backend {
       PreparedGroup ready;
       int64_t scratch = 0;
       if (group.kind == GroupKind::map || group.kind == GroupKind::row || group.has_epilogue) {
-        ready.program =
-            prepare_program(group.program, group.segments, plan->buffers, finishes_tiles(group));
+        ready.program = prepare_program(group, plan->buffers, finishes_tiles(group));
         if (ready.program.by_rows) {
-          scratch = ready.program.scratch_bytes * ready.program.threads;
+          scratch = ready.program.scratch_bytes * ready.program.threads +
+                    totals_bytes(ready.program, group.segments[0]);
         }
       }
       if (group.kind == GroupKind::contract) {
@@ -199,6 +200,8 @@ class CpuBackend final : public Backend {
       }
     }
   }
+
+  bool has_totals() const override { return true; }
 
   bool run_small(const Op& op, Dtype dtype, const SmallOperand* operands, void* output,
                  int64_t count) override {

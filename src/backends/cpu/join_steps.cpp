@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cpu/program.h"
+#include "backends/cpu/totals.h"
 
 namespace mt::cpu {
 namespace {
@@ -29,6 +30,17 @@ bool only_next_reads(const std::vector<Step>& steps, size_t at) {
   return true;
 }
 
+// The same of an operator and a total of what it computes.
+bool join_total(const Step& first, const Step& second, Step* joined) {
+  const Instruction &f = *first.instruction, &s = *second.instruction;
+  auto code = static_cast<Elementwise>(f.detail);
+  if (info(code).arity != 2 || f.row || f.from != s.type) return false;
+  joined->operate =
+      paired_operator(code, combiner(static_cast<Reduction>(s.detail)), true, f.from);
+  joined->in[2] = second.in[0];
+  return joined->operate;
+}
+
 // One step for `first` and the `second`, which alone reads what it computes, if there is a kernel.
 bool join(const Step& first, const Step& second, Step* joined) {
   const Instruction &f = *first.instruction, &s = *second.instruction;
@@ -45,6 +57,7 @@ bool join(const Step& first, const Step& second, Step* joined) {
                                                  : nullptr;
     return joined->operate;
   }
+  if (s.code == Opcode::total) return join_total(first, second, joined);
   if (!is_elementwise(second) || f.row != s.row || f.from != s.from || info(code).arity != 2) {
     return false;
   }

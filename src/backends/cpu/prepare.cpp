@@ -4,6 +4,7 @@
 
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/program.h"
+#include "backends/cpu/totals.h"
 
 namespace mt::cpu {
 namespace {
@@ -24,6 +25,9 @@ int64_t rounded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 bool is_operator(const Instruction& i) {
   return i.code == Opcode::elementwise || i.code == Opcode::select;
 }
+
+// Whether it can read what a load or an expansion would copy.
+bool reads_in_place(const Instruction& i) { return is_operator(i) || i.code == Opcode::total; }
 
 bool is_native(const Memory& memory) {
   return memory.dtype != Dtype::boolean && !needs_rounding(memory.dtype);
@@ -75,7 +79,7 @@ class Preparation {
     for (size_t later = at + 1; later < code_.size(); ++later) {
       const Instruction& i = code_[later];
       bool reads = std::find(i.in, i.in + 3, made) != i.in + 3;
-      if (reads && !is_operator(i)) return false;
+      if (reads && !reads_in_place(i)) return false;
       if (i.out == made) break;
     }
     return true;
@@ -96,7 +100,32 @@ class Preparation {
     return {static_cast<int16_t>(~i.index), memory.layout.strides[1] == 0, pitch};
   }
 
+  // A step that adds to a total is an operator whose first operand and result are the total.
+  void add_total(const Instruction& i) {
+    const Total& total = prepared_.totals[static_cast<size_t>(i.index)];
+    Step step;
+    step.instruction = &i;
+    step.operate = elementwise_operator(combiner(total.reduction), i.type);
+    step.extent = Extent::total;
+    step.out = static_cast<int16_t>(registers_ + 1 + static_cast<int16_t>(prepared_.streamed.size()) +
+                                    i.index);
+    step.in[0].place = step.out;
+    step.in[1] = read(i, 0, i.type);
+    prepared_.steps.push_back(step);
+  }
+
+  // What an instruction reads as its operand k.
+  Source read(const Instruction& i, int k, Compute type) const {
+    if (reads_in_place(i) && i.in[k] >= 0) {
+      const Source& instead = instead_[static_cast<size_t>(i.in[k])];
+      if (instead.place != no_place) return instead;
+    }
+    return {moved(i.in[k]), false,
+            (turned() ? 1 : segment_.columns) * static_cast<int64_t>(size_of(type))};
+  }
+
   void add(const Instruction& i) {
+    if (i.code == Opcode::total) return add_total(i);
     Step step;
     step.instruction = &i;
     step.extent = i.row ? Extent::row_values : Extent::flat;
@@ -137,20 +166,16 @@ class Preparation {
         step.draw = is_floating(i.dtype) ? uniform_source(i.type) : bits_source();
         break;
       case Opcode::constant:
+      case Opcode::total:
         break;
     }
     for (int k = 0; k < 3 && i.in[k] != no_place; ++k) {
-      Source& source = step.in[k];
-      int16_t place = moved(i.in[k]);
       bool condition = i.code == Opcode::select && k == 0;
       Compute type = condition ? Compute::i32 : i.code == Opcode::elementwise ? i.from : i.type;
-      source = {place, false,
-                (turned() ? 1 : segment_.columns) * static_cast<int64_t>(size_of(type))};
-      if (!is_operator(i) || i.in[k] < 0) continue;
-      const Source& instead = instead_[static_cast<size_t>(i.in[k])];
-      if (instead.place == no_place) continue;
-      source = instead;
-      if (source.pitch != 0 || !source.repeated) {
+      step.in[k] = read(i, k, type);
+      bool instead = is_operator(i) && i.in[k] >= 0 &&
+                     instead_[static_cast<size_t>(i.in[k])].place != no_place;
+      if (instead && (step.in[k].pitch != 0 || !step.in[k].repeated)) {
         step.extent = turned() ? Extent::columns : Extent::rows;
       }
     }
@@ -190,7 +215,9 @@ class Preparation {
 // Where the registers lie: the numbers next to each other, then tiles.
 void place_registers(const Program& program, int64_t register_bytes, PreparedProgram* prepared) {
   std::vector<int64_t>& slots = prepared->slots;
-  slots.assign(static_cast<size_t>(program.registers) + 1 + prepared->streamed.size(), -1);
+  const size_t totals = prepared->totals.size();
+  slots.assign(static_cast<size_t>(program.registers) + 1 + prepared->streamed.size() + totals, -1);
+  std::fill(slots.end() - static_cast<std::ptrdiff_t>(totals), slots.end(), 0);
   int64_t bytes = 0;
   for (int i = 0; i < program.once; ++i) {
     size_t out = static_cast<size_t>(program.instructions[static_cast<size_t>(i)].out);
@@ -293,19 +320,24 @@ void set_tiles(const Segment& segment, int64_t rows, PreparedProgram* prepared) 
 
 PreparedProgram prepare_steps(const Program& program, const Segment& segment,
                               std::vector<int16_t> streamed,
-                              std::vector<NarrowOperand> narrow = {}) {
+                              std::vector<NarrowOperand> narrow = {},
+                              const std::vector<Total>& totals = {}) {
   PreparedProgram prepared;
   prepared.narrow = std::move(narrow);
+  prepared.totals = totals;
   prepared.program = &program;
   prepared.threads = thread_count();
   Preparation(program, segment, std::move(streamed), &prepared).run();
   return prepared;
 }
 
-PreparedProgram prepare_rows(const Program& program, const Segment& segment,
+PreparedProgram prepare_rows(const Group& group, const Segment& segment,
                              const std::vector<Buffer>& buffers, std::vector<int16_t> streamed) {
+  const Program& program = group.program;
+  std::vector<NarrowOperand> narrow;
+  if (group.totals.empty()) narrow = narrow_operands(program, segment);
   PreparedProgram prepared =
-      prepare_steps(program, segment, std::move(streamed), narrow_operands(program, segment));
+      prepare_steps(program, segment, std::move(streamed), std::move(narrow), group.totals);
   int64_t columns = std::max<int64_t>(segment.columns, 1);
   int64_t elements = prepared.narrow.empty() ? most_tile_elements : 2 * most_tile_elements;
   int64_t rows = std::max<int64_t>(1, elements / columns);
@@ -324,13 +356,15 @@ PreparedProgram prepare_tiles(const Program& program, const Segment& segment, in
   return prepared;
 }
 
-PreparedProgram prepare_program(const Program& program, const std::vector<Segment>& segments,
-                                const std::vector<Buffer>& buffers, bool in_tiles) {
+PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& buffers,
+                                bool in_tiles) {
+  const Program& program = group.program;
+  const std::vector<Segment>& segments = group.segments;
   const Segment& first = segments[0];
   std::vector<int16_t> streamed;
   if (!in_tiles) streamed = streamed_by(program, segments, buffers);
-  if (segments.size() == 1 && first.columns != 1) {
-    return prepare_rows(program, first, buffers, std::move(streamed));
+  if (segments.size() == 1 && (first.columns != 1 || !group.totals.empty())) {
+    return prepare_rows(group, first, buffers, std::move(streamed));
   }
   PanelOrder panels;
   if (segments.size() == 1 && !in_tiles) {
@@ -340,7 +374,7 @@ PreparedProgram prepare_program(const Program& program, const std::vector<Segmen
       Segment segment = first;
       segment.columns = columns;
       segment.rows = first.rows / columns;
-      PreparedProgram prepared = prepare_rows(program, segment, buffers, std::move(streamed));
+      PreparedProgram prepared = prepare_rows(group, segment, buffers, std::move(streamed));
       prepared.by_columns.push_back(std::move(segment));
       return prepared;
     }

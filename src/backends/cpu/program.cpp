@@ -6,6 +6,7 @@
 
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/strided.h"
+#include "backends/cpu/totals.h"
 
 namespace mt::cpu {
 namespace {
@@ -224,6 +225,12 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
       case Extent::rows:
         step.operate(out, in, rows, columns);
         break;
+      case Extent::total:
+        for (int64_t r = 0; r < rows; ++r) {
+          step.operate(out, in, 1, columns);
+          for (Input& input : in) input.data = static_cast<const char*>(input.data) + input.pitch;
+        }
+        break;
       case Extent::columns:
         step.operate(out, in, columns, rows);
         break;
@@ -261,6 +268,9 @@ void run_panels(const PreparedProgram& prepared, const Segment& segment, void* c
 void run_program(const PreparedProgram& prepared, const std::vector<Segment>& segments,
                  void* const* buffers, const Immediates* immediates, char* scratch) {
   int64_t tile = prepared.tile_rows;
+  if (!prepared.totals.empty()) {
+    return run_totals(prepared, segments[0], buffers, immediates, scratch);
+  }
   if (prepared.by_rows) {
     const Segment& segment = prepared.by_columns.empty() ? segments[0] : prepared.by_columns[0];
     parallel_workers(segment.rows, prepared.grain, prepared.threads,

@@ -30,6 +30,7 @@ enum class Extent : uint8_t {
   row_values,  // one number for each row
   flat,        // all elements, as if they were one row
   rows,        // row by row
+  total,       // row by row, each added to the same result
   columns,     // of a turned tile (narrow.h), column by column
 };
 
@@ -52,12 +53,14 @@ struct PreparedProgram {
   const Program* program = nullptr;
   std::vector<Segment> by_columns;  // an element-wise segment that is gone through row by row
   std::vector<Step> steps;
-  // Where in scratch each register lies, then one to convert in, then those of `streamed`.
+  // Where in scratch each register lies, then one to convert in, then those of `streamed`; then
+  // places for the totals, which lie elsewhere.
   std::vector<int64_t> slots;
   std::vector<int16_t> streamed;      // memory that is written past the caches
   std::vector<bool> filled;           // of the registers that hold one number: repeated over a tile
   std::vector<NarrowOperand> narrow;  // of each memory, if tiles are turned
   std::vector<int16_t> ahead;         // memory that is fetched ahead of its tile, between the steps
+  std::vector<Total> totals;
   int64_t long_steps = 0;             // those over all elements
   int64_t scratch_bytes = 0;          // for one worker
   int threads = 1;                    // most workers, for which there is scratch
@@ -71,8 +74,8 @@ struct PreparedProgram {
 
 // `in_tiles`: it will be run over tiles of someone else's choice. The plan's buffers tell which
 // results take over an operand's memory.
-PreparedProgram prepare_program(const Program& program, const std::vector<Segment>& segments,
-                                const std::vector<Buffer>& buffers, bool in_tiles);
+PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& buffers,
+                                bool in_tiles);
 // The same with tiles of `tile_rows` rows whose registers lie in scratch.
 PreparedProgram prepare_tiles(const Program& program, const Segment& segment, int64_t tile_rows);
 
@@ -99,6 +102,10 @@ class ProgramRun {
   // Reads `rows` rows of `columns` elements, from element `first` on, of the operand that the order
   // is about; the next runs are within them.
   void read_panel(void* panel, int64_t first, int64_t rows, int64_t columns);
+  // Where the next runs add to a total.
+  void set_total(size_t index, char* at) {
+    places_[registers_ - static_cast<int>(prepared_.totals.size() - index)] = {at, 0};
+  }
   // Where a value lies for the tile that begins at row `first`.
   char* address(int16_t place, int64_t first) const {
     const Place& at = place >= 0 ? places_[place] : places_[registers_ + ~place];
@@ -128,7 +135,7 @@ class ProgramRun {
 };
 
 // Runs a whole element-wise or row group in parallel. `scratch` holds scratch_bytes for each
-// worker.
+// worker, then what its totals need.
 void run_program(const PreparedProgram& prepared, const std::vector<Segment>& segments,
                  void* const* buffers, const Immediates* immediates, char* scratch);
 

@@ -2,11 +2,11 @@
 #include "backends/cpu/reduce.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/program.h"
+#include "backends/cpu/totals.h"
 #include "ops/order.h"
 
 namespace mt::cpu {
@@ -18,37 +18,12 @@ constexpr int64_t grain_elements = 32 << 10;
 
 int64_t rounded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-Elementwise combiner(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::sum:
-      return Elementwise::add;
-    case Reduction::prod:
-      return Elementwise::mul;
-    case Reduction::max:
-      return Elementwise::maximum;
-    case Reduction::min:
-      return Elementwise::minimum;
-  }
-  return Elementwise::add;
-}
-
 // The elements are one long row to the program, whatever they mean to the reduction.
 Segment flat(const Segment& segment) {
   Segment result = segment;
   result.rows = segment.rows * segment.columns;
   result.columns = 1;
   return result;
-}
-
-// Combines partial results [0, count) of `width` elements each, pairwise, into the first.
-void combine(Operator operate, char* partials, int64_t count, int64_t width, int64_t size) {
-  if (count <= 1) return;
-  int64_t half = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count))) / 2;
-  char* right = partials + half * width * size;
-  combine(operate, partials, half, width, size);
-  combine(operate, right, count - half, width, size);
-  const Input in[2] = {{partials}, {right}};
-  operate(partials, in, 1, width);
 }
 
 // One panel of one long row: element j of the panel goes to lane j % row_lanes.
@@ -93,10 +68,7 @@ void reduce_in_columns(const Group& group, const PreparedReduction& shape, const
   int64_t size = static_cast<int64_t>(size_of(group.type));
   Operator operate = elementwise_operator(combiner(group.reduction), group.type);
   alignas(64) char identities[chunk * 8];  // what each chain begins with
-  alignas(8) char identity[8];
-  const Input nothing{nullptr};
-  row_reduction(group.reduction, group.type)(identity, &nothing, 1, 0);
-  row_expansion(static_cast<size_t>(size))(identities, identity, 1, std::min(chunk, group.inner));
+  fill_identity(group.reduction, group.type, identities, std::min(chunk, group.inner));
   int16_t value = group.program.instructions.back().in[0];
   int64_t stretches = (group.inner + shape.stretch - 1) / shape.stretch;
   int64_t rows_at_once = stretches == 1 ? std::max<int64_t>(1, chunk / group.inner) : 1;
@@ -138,7 +110,7 @@ PreparedReduction prepare_reduction(const Group& group) {
   prepared.segment = flat(group.segments[0]);
   prepared.elements = prepare_tiles(group.program, prepared.segment, chunk);
   prepared.elements.steps.pop_back();  // the reduction
-  prepared.panel = group.in_lanes ? row_panel : column_panel;
+  prepared.panel = group.in_lanes ? row_panel : column_panel(group.outer * group.inner);
   prepared.panels = std::max<int64_t>(1, (group.reduced + prepared.panel - 1) / prepared.panel);
   // Narrower where there would not be one for each thread.
   int64_t others = std::max<int64_t>(1, group.outer * prepared.panels);
@@ -167,7 +139,7 @@ void run_reduction(const Group& group, const PreparedReduction& prepared, void* 
   int64_t out_size = static_cast<int64_t>(size_of(group.output.dtype));
   for (int64_t o = 0; o < group.outer; ++o) {
     char* own = partials + o * prepared.panels * group.inner * size;
-    combine(operate, own, prepared.panels, group.inner, size);
+    combine_panels(operate, own, prepared.panels, group.inner, size);
     const void* in[1] = {own};
     store(out + o * group.inner * out_size, in, group.inner);
   }

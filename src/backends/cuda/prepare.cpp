@@ -202,7 +202,7 @@ class Preparation {
     shape.outer = group.outer;
     shape.reduced = group.reduced;
     shape.inner = group.inner;
-    shape.panel = group.in_lanes ? row_panel : column_panel;
+    shape.panel = group.in_lanes ? row_panel : column_panel(group.outer * group.inner);
     shape.panels = std::max<int64_t>(1, divide_up(group.reduced, shape.panel));
     shape.reduction = group.reduction;
     shape.type = group.type;
