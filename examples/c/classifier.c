@@ -51,23 +51,23 @@ static mt_tensor* count_right(mt_tensor* z, mt_tensor* labels) {
 }
 
 // One pass in random order; the score is of each batch as it was met.
-static score train_epoch(const model* m, mt_optimizer* optimizer, image_set set, int64_t batch) {
-  int64_t n = mt_dim(set.images, 0);
+static score train_epoch(const model* m, mt_optimizer* optimizer, mt_loader* loader) {
   score s = {0};
+  int64_t n = 0;
   mt_parameters_set_training(m->parameters, true);
   MT_SCOPE {
-    mt_tensor* order = mt_permutation(n, NULL);
     mt_tensor *loss_sum = mt_zeros(NULL, 0, MT_F32, NULL), *right = mt_zeros(NULL, 0, MT_I64, NULL);
-    for (int64_t i = 0; i < n && !mt_error(); i += batch) MT_SCOPE {
-        mt_tensor* rows = mt_slice(order, 0, i, i + batch, 1);
-        mt_tensor* labels = mt_index_select(set.labels, rows, 0);
-        mt_tensor* z = logits(m, mt_index_select(set.images, rows, 0));
+    for (int64_t i = mt_loader_batches(loader); i > 0 && !mt_error(); i--) MT_SCOPE {
+        mt_tensor* batch[2];
+        mt_loader_next(loader, batch);
+        mt_tensor *z = logits(m, batch[0]), *labels = batch[1];
         mt_tensor* loss = mt_cross_entropy(z, labels, 1, MT_REDUCTION_MEAN);
         mt_backward(loss);
         mt_optimizer_step(optimizer);
         mt_parameters_zero_grad(m->parameters);
-        add_to(loss_sum, mt_mul(loss, mt_number((double)mt_dim(rows, 0))));
+        add_to(loss_sum, mt_mul(loss, mt_number((double)mt_dim(labels, 0))));
         add_to(right, count_right(z, labels));
+        n += mt_dim(labels, 0);
       }
     s.loss = mt_item(loss_sum) / (double)n;
     s.accuracy = 100 * mt_item(right) / (double)n;
@@ -127,6 +127,10 @@ int train_classifier(const architecture* kind, image_set train, image_set held_o
                      training_plan plan, const common_options* common) {
   model m = new_model(kind), reloaded = new_model(kind);
   mt_optimizer* optimizer = mt_optimizer_adamw(m.parameters, plan.rate, NULL);
+  mt_loader_options shuffled = MT_LOADER_OPTIONS_INIT;
+  shuffled.shuffle = true, shuffled.seed = -1;  // by --seed, as all that is drawn
+  mt_loader* loader =
+      mt_loader_new((mt_tensor*[]){train.images, train.labels}, 2, plan.batch, &shuffled);
 
   history h = history_start(plan.epochs);
   progress line = progress_start("epoch", plan.epochs);
@@ -134,7 +138,7 @@ int train_classifier(const architecture* kind, image_set train, image_set held_o
   double seconds = 0;  // of training alone
   for (int epoch = 1; epoch <= plan.epochs && !mt_error(); epoch++) {
     double start = progress_seconds();
-    score met = train_epoch(&m, optimizer, train, plan.batch);
+    score met = train_epoch(&m, optimizer, loader);
     seconds += progress_seconds() - start;
     last = evaluate(&m, held_out, NULL);
     history_add(&h, met, last);
@@ -154,6 +158,7 @@ int train_classifier(const architecture* kind, image_set train, image_set held_o
   }
   if (mt_error()) fprintf(stderr, "%s\n", mt_error_message());
   history_free(&h);
+  mt_loader_release(loader);
   mt_optimizer_release(optimizer);
   mt_parameters_release(m.parameters);
   mt_parameters_release(reloaded.parameters);

@@ -20,16 +20,10 @@ typedef struct {
   int blocks, width, heads, context, symbols;
 } shape;
 
-// x + attention(norm(x)), then x + shrink(gelu(grow(norm(x)))).
-typedef struct {
-  mt_layer *norm1, *attention, *norm2, *grow, *shrink;
-} block;
-
 typedef struct {
   shape shape;
   mt_parameters* parameters;
-  mt_layer *symbol, *place, *norm, *output;
-  block blocks[most_blocks];
+  mt_layer *symbol, *place, *blocks[most_blocks], *norm, *output;
 } model;
 
 static model new_model(shape s) {
@@ -37,18 +31,12 @@ static model new_model(shape s) {
   mt_parameters* p = m.parameters;
   m.symbol = mt_layer_embedding(p, "symbol", s.symbols, s.width);
   m.place = mt_layer_embedding(p, "place", s.context, s.width);
-  mt_attention_options causal = MT_ATTENTION_OPTIONS_INIT;
-  causal.causal = true;
+  mt_transformer_options how = MT_TRANSFORMER_OPTIONS_INIT;
+  how.activation = "gelu_tanh(a)", how.causal = true;
   for (int i = 0; i < s.blocks; i++) {
-    block* b = &m.blocks[i];
-    char name[64];
-#define NAME(part) (snprintf(name, sizeof name, "block%d." part, i), name)
-    b->norm1 = mt_layer_layer_norm(p, NAME("norm1"), MT_DIMS(s.width), 1e-5);
-    b->attention = mt_layer_attention(p, NAME("attention"), s.width, s.heads, &causal);
-    b->norm2 = mt_layer_layer_norm(p, NAME("norm2"), MT_DIMS(s.width), 1e-5);
-    b->grow = mt_layer_linear(p, NAME("grow"), s.width, 4 * s.width, true);
-    b->shrink = mt_layer_linear(p, NAME("shrink"), 4 * s.width, s.width, true);
-#undef NAME
+    char name[16];
+    snprintf(name, sizeof name, "block%d", i);
+    m.blocks[i] = mt_layer_transformer(p, name, s.width, s.heads, &how);
   }
   m.norm = mt_layer_layer_norm(p, "norm", MT_DIMS(s.width), 1e-5);
   m.output = mt_layer_linear(p, "output", s.width, s.symbols, false);
@@ -65,12 +53,7 @@ static model new_model(shape s) {
 static mt_tensor* logits(const model* m, mt_tensor* symbols) {
   mt_tensor* places = mt_arange(0, m->shape.context, 1, MT_I64, NULL);
   mt_tensor* x = mt_add(mt_apply(m->symbol, symbols), mt_apply(m->place, places));
-  for (int i = 0; i < m->shape.blocks; i++) {
-    const block* b = &m->blocks[i];
-    x = mt_add(x, mt_apply(b->attention, mt_apply(b->norm1, x)));
-    mt_tensor* inner = mt_gelu_tanh(mt_apply(b->grow, mt_apply(b->norm2, x)));
-    x = mt_add(x, mt_apply(b->shrink, inner));
-  }
+  for (int i = 0; i < m->shape.blocks; i++) x = mt_apply(m->blocks[i], x);
   return mt_apply(m->output, mt_apply(m->norm, x));
 }
 

@@ -21,23 +21,21 @@ Tensor count_right(const Tensor& z, const Tensor& labels) {
 }
 
 // One pass in random order; the score is of each batch as it was met.
-score train_epoch(const Network& network, const Optimizer& optimizer, const ImageSet& set,
-                  int64_t batch) {
-  int64_t n = set.images.dim(0);
+score train_epoch(const Network& network, const Optimizer& optimizer, const Loader& loader) {
+  double n = 0;
   network.parameters.set_training(true);
-  Tensor order = permutation(n), loss_sum = zeros({}), right = zeros({}, i64);
-  for (int64_t i = 0; i < n; i += batch) {
-    Tensor rows = slice(order, 0, i, i + batch), labels = index_select(set.labels, rows, 0);
-    Tensor z = network.logits(index_select(set.images, rows, 0));
-    Tensor loss = cross_entropy(z, labels);
+  Tensor loss_sum = zeros({}), right = zeros({}, i64);
+  for (const Tensors& batch : loader) {
+    Tensor z = network.logits(batch[0]), labels = batch[1], loss = cross_entropy(z, labels);
+    auto count = static_cast<double>(labels.dim(0));
     loss.backward();
     optimizer.step();
     network.parameters.zero_grad();
-    loss_sum += detach(loss) * static_cast<double>(rows.dim(0));
+    loss_sum += detach(loss) * count;
     right += count_right(z, labels);
+    n += count;
   }
-  auto count = static_cast<double>(n);
-  return {loss_sum.item() / count, 100 * right.item() / count};
+  return {loss_sum.item() / n, 100 * right.item() / n};
 }
 
 // A part at a time, so that memory does not grow with the set.
@@ -88,13 +86,14 @@ int train_classifier(const std::function<Network()>& make, const ImageSet& train
                      const ImageSet& held_out, const Plan& plan, const common_options& common) {
   Network network = start(make()), reloaded = start(make());
   Optimizer optimizer = Optimizer::adamw(network.parameters, plan.rate);
+  Loader loader({train.images, train.labels}, plan.batch, {.shuffle = true, .seed = -1});
   history h = history_start(plan.epochs);
   progress line = progress_start("epoch", plan.epochs);
   score last{};
   double seconds = 0;  // of training alone
   for (int epoch = 1; epoch <= plan.epochs; epoch++) {
     double begin = progress_seconds();
-    score met = train_epoch(network, optimizer, train, plan.batch);
+    score met = train_epoch(network, optimizer, loader);
     seconds += progress_seconds() - begin;
     last = evaluate(network, held_out);
     history_add(&h, met, last);

@@ -16,34 +16,21 @@ struct Shape {
   int blocks, width, heads, context, symbols;
 };
 
-// x + attention(norm(x)), then x + shrink(gelu(grow(norm(x)))).
-struct Block {
-  Layer norm1, attention, norm2, grow, shrink;
-
-  Block(const Parameters& p, const std::string& name, Shape s)
-      : norm1(p.layer_norm((name + "norm1").c_str(), {s.width})),
-        attention(p.attention((name + "attention").c_str(), s.width, s.heads, {.causal = true})),
-        norm2(p.layer_norm((name + "norm2").c_str(), {s.width})),
-        grow(p.linear((name + "grow").c_str(), s.width, 4 * s.width)),
-        shrink(p.linear((name + "shrink").c_str(), 4 * s.width, s.width)) {}
-
-  Tensor operator()(Tensor x) const {
-    x += attention(norm1(x));
-    return x + shrink(gelu_tanh(grow(norm2(x))));
-  }
-};
-
 struct Model {
   Shape shape;
   Parameters p;
   Layer symbol, place, norm, output;
-  std::vector<Block> blocks;
+  std::vector<Layer> blocks;
 
   explicit Model(Shape s)
       : shape(s),
         symbol(p.embedding("symbol", s.symbols, s.width)),
         place(p.embedding("place", s.context, s.width)) {
-    for (int i = 0; i < s.blocks; i++) blocks.emplace_back(p, "block" + std::to_string(i) + ".", s);
+    for (int i = 0; i < s.blocks; i++) {
+      std::string name = "block" + std::to_string(i);
+      blocks.push_back(p.transformer(name.c_str(), s.width, s.heads,
+                                     {.activation = "gelu_tanh(a)", .causal = true}));
+    }
     norm = p.layer_norm("norm", {s.width});
     output = p.linear("output", s.width, s.symbols, false);
     // Small weights and no biases, so that all symbols begin about equally likely.
@@ -56,7 +43,7 @@ struct Model {
   // Symbols [n, context] to what may follow each of them, [n, context, symbols].
   Tensor operator()(const Tensor& symbols) const {
     Tensor x = symbol(symbols) + place(arange(0, shape.context, 1, i64));
-    for (const Block& block : blocks) x = block(x);
+    for (const Layer& block : blocks) x = block(x);
     return output(norm(x));
   }
 
@@ -167,8 +154,8 @@ int main(int argc, char** argv) {
     progress line = progress_start("step", steps);
     for (int i = 0; i < steps; i++) {
       double start = progress_seconds();
-      optimizer.set_learning_rate(mt_schedule_warmup(1, i, 100) *
-                                  mt_schedule_cosine(rate, i, steps, rate / 10));
+      optimizer.set_learning_rate(schedule_warmup(1, i, 100) *
+                                  schedule_cosine(rate, i, steps, rate / 10));
       double loss = step({}, 1)[0].item();
       seconds += progress_seconds() - start;
       mean += (loss - mean) / (i % every + 1);

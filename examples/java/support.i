@@ -10,6 +10,7 @@
 #include "picture.h"
 #include "points_data.h"
 #include "progress.h"
+#include "text_data.h"
 
 // One training in each process: the digits to train on (0) and those held out (1), and what is
 // shown.
@@ -17,6 +18,8 @@ static digits_set digits[2];
 static history scores;
 static progress line;
 static picture* page;
+static text_data text;
+static uint64_t random_state;
 %}
 %pragma(java) moduleclassmodifiers="final class"
 %pragma(java) jniclassclassmodifiers="final class"
@@ -32,6 +35,8 @@ static picture* page;
 %apply long long[] { int64_t* };
 %apply float[] { float* };
 %apply int[] { int* };
+%apply double[] { double* };
+%apply signed char[] { signed char* };
 
 bool points_make(const char* name, size_t count, uint64_t seed, float* x, float* label);
 double progress_seconds(void);
@@ -46,6 +51,23 @@ static void digits_take(int which, float* pixels, int64_t* labels) {
   for (int64_t i = 0; i < digits[which].count; i++) labels[i] = digits[which].label[i];
   digits_free(&digits[which]);
 }
+
+static bool text_open(const char* path) { return text_read(path, &text); }
+static int64_t text_length(void) { return text.length; }
+static int text_symbols(void) { return text.symbols; }
+static void text_take(int64_t* symbols, signed char* alphabet) {
+  for (int64_t i = 0; i < text.length; i++) symbols[i] = text.symbol[i];
+  for (int i = 0; i < text.symbols; i++) alphabet[i] = (signed char)text.byte[i];
+  text_free(&text);
+}
+static void random_start(uint64_t seed) { random_state = seed; }
+static double random_next(void) { return random_uniform(&random_state); }
+
+static void start_steps(int steps) { line = progress_start("step", steps); }
+static void show_step(int done, const char* figures) {
+  progress_show(&line, done, "%s", figures ? figures : "");
+}
+static void end_steps(void) { progress_end(&line); }
 
 static void start(int epochs) {
   scores = history_start(epochs);
@@ -86,6 +108,18 @@ static void page_mistakes(const char* title, float* pixels, int* labels, int* pr
   uint32_t w = (uint32_t)width, h = (uint32_t)height;
   if (images) picture_mistakes(page, title, images, (size_t)count, w, h);
   free(images);
+}
+static void page_two_figures(const char* name, const char* value, const char* other,
+                             const char* its_value) {
+  picture_figures(page, (picture_figure[]){{name, value}, {other, its_value}}, 2);
+}
+static void page_losses(double* steps, double* trained_on, double* held_out, int count) {
+  size_t n = (size_t)count;
+  picture_series series[] = {{"trained on", steps, trained_on, n}, {"held out", steps, held_out, n}};
+  picture_curves(page, (picture_axes){"Loss", "step", "nats a character", false, -1}, series, 2);
+}
+static void page_text(const char* title, signed char* bytes, int64_t size) {
+  picture_text(page, title, (const char*)bytes, (size_t)size);
 }
 static bool page_close(void) { return picture_close(page); }
 %}

@@ -7,7 +7,7 @@ import numpy as np
 import support
 
 import mtorch as mt
-from mtorch import nn, optim
+from mtorch import data, nn, optim
 
 
 def start(network):
@@ -17,20 +17,18 @@ def start(network):
     return network
 
 
-def train_epoch(network, optimizer, images, labels, batch):
+def train_epoch(network, optimizer, loader):
     """One pass in random order; the score is of each batch as it was met."""
     network.train()
-    count = len(images)
-    order = mt.random.permutation(count)
-    loss_sum, right = mt.zeros(()), mt.zeros((), dtype=mt.int64)
-    for i in range(0, count, batch):
-        rows = order[i:i + batch]
-        z, expected = network(images[rows]), labels[rows]
+    count, loss_sum, right = 0, mt.zeros(()), mt.zeros((), dtype=mt.int64)
+    for images, expected in loader:
+        z = network(images)
         loss = nn.cross_entropy(z, expected)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-        loss_sum += loss.detach() * len(rows)
+        loss_sum += loss.detach() * len(images)
+        count += len(images)
         right += mt.sum(mt.argmax(z, axis=1) == expected)
     return loss_sum.item() / count, 100 * right.item() / count
 
@@ -53,11 +51,12 @@ def train(make, train_set, held_out, title, options):
     """Trains make() and returns what main() should."""
     network, reloaded = start(make()), start(make())
     optimizer = optim.AdamW(network.parameters(), options.rate)
+    loader = data.DataLoader(data.TensorDataset(*train_set), options.batch, shuffle=True, seed=-1)
     history = support.History()
     progress = support.Progress("epoch", options.epochs)
     for epoch in range(1, options.epochs + 1):
         begin = time.perf_counter()
-        history.trained_on.append(train_epoch(network, optimizer, *train_set, options.batch))
+        history.trained_on.append(train_epoch(network, optimizer, loader))
         history.seconds += time.perf_counter() - begin
         score, predicted = evaluate(network, *held_out)
         history.held_out.append(score)

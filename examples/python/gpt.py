@@ -11,27 +11,13 @@ import mtorch as mt
 from mtorch import nn, optim
 
 
-class Block(nn.Module):
-    """x + attention(norm(x)), then x + shrink(gelu(grow(norm(x))))."""
-
-    def __init__(self, width, heads):
-        self.norm1 = nn.LayerNorm(width)
-        self.attention = nn.MultiheadAttention(width, heads, causal=True)
-        self.norm2 = nn.LayerNorm(width)
-        self.grow = nn.Linear(width, 4 * width)
-        self.shrink = nn.Linear(4 * width, width)
-
-    def forward(self, x):
-        x = x + self.attention(self.norm1(x))
-        return x + self.shrink(mt.gelu(self.grow(self.norm2(x)), "tanh"))
-
-
 class Transformer(nn.Module):
     def __init__(self, symbols, context, width, heads, blocks):
         self.context = context
         self.symbol = nn.Embedding(symbols, width)
         self.place = nn.Embedding(context, width)
-        self.blocks = [Block(width, heads) for _ in range(blocks)]
+        self.blocks = [nn.TransformerBlock(width, heads, activation="gelu_tanh(a)", causal=True)
+                       for _ in range(blocks)]
         self.norm = nn.LayerNorm(width)
         self.output = nn.Linear(width, symbols, bias=False)
         # Small weights and no biases, so that all symbols begin about equally likely.

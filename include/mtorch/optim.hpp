@@ -84,6 +84,19 @@ class Optimizer {
   std::shared_ptr<mt_optimizer> handle_;
 };
 
+inline double schedule_step(double lr, int64_t step, int64_t every, double factor) {
+  return mt_schedule_step(lr, step, every, factor);
+}
+inline double schedule_cosine(double lr, int64_t step, int64_t steps, double lowest = 0) {
+  return mt_schedule_cosine(lr, step, steps, lowest);
+}
+inline double schedule_warmup(double lr, int64_t step, int64_t warmup) {
+  return mt_schedule_warmup(lr, step, warmup);
+}
+inline double schedule_one_cycle(double lr, int64_t step, int64_t steps) {
+  return mt_schedule_one_cycle(lr, step, steps);
+}
+
 }  // namespace mtorch
 
 #endif

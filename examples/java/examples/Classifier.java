@@ -5,10 +5,11 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.mtorch.DType;
 import org.mtorch.Init;
+import org.mtorch.Loader;
+import org.mtorch.LoaderOptions;
 import org.mtorch.NoGrad;
 import org.mtorch.Optimizer;
 import org.mtorch.Parameters;
-import org.mtorch.Random;
 import org.mtorch.Reduction;
 import org.mtorch.Scope;
 import org.mtorch.Tensor;
@@ -48,24 +49,24 @@ final class Classifier {
   }
 
   /** One pass in random order; the score is of each batch as it was met. */
-  private static Score trainEpoch(Network network, Optimizer optimizer, ImageSet set, int batch) {
-    long n = set.images.dim(0);
+  private static Score trainEpoch(Network network, Optimizer optimizer, Loader loader) {
+    long n = 0;
     network.parameters.setTraining(true);
     try (Scope scope = Scope.open()) {
-      Tensor order = Random.permutation(n);
       Tensor lossSum = Tensor.zeros();
       Tensor right = Tensor.zeros(DType.INT64);
-      for (long i = 0; i < n; i += batch) {
+      for (long i = 0; i < loader.batches(); i++) {
         try (Scope step = Scope.open()) {
-          Tensor rows = order.slice(0, i, i + batch, 1);
-          Tensor labels = set.labels.indexSelect(rows, 0);
-          Tensor z = network.logits.apply(set.images.indexSelect(rows, 0));
+          Tensor[] batch = loader.next();
+          Tensor labels = batch[1];
+          Tensor z = network.logits.apply(batch[0]);
           Tensor loss = z.crossEntropy(labels, 1, Reduction.MEAN);
           loss.backward();
           optimizer.step();
           network.parameters.zeroGrad();
-          lossSum.assign(lossSum.add(loss.detach().mul((double) rows.dim(0))));
+          lossSum.assign(lossSum.add(loss.detach().mul((double) labels.dim(0))));
           right.assign(right.add(countRight(z, labels)));
+          n += labels.dim(0);
         }
       }
       return new Score(lossSum.item() / n, 100 * right.item() / n);
@@ -135,10 +136,12 @@ final class Classifier {
     double seconds = 0; // of training alone
     Score last = null;
     SupportNative.start(epochs);
-    try (Optimizer optimizer = Optimizer.adamw(network.parameters, options.real("rate"))) {
+    LoaderOptions shuffled = new LoaderOptions().shuffle(true).seed(-1); // by --seed, as the rest
+    try (Optimizer optimizer = Optimizer.adamw(network.parameters, options.real("rate"));
+        Loader loader = Loader.of(options.count("batch"), shuffled, train.images, train.labels)) {
       for (int epoch = 1; epoch <= epochs; epoch++) {
         double begin = SupportNative.progress_seconds();
-        Score met = trainEpoch(network, optimizer, train, options.count("batch"));
+        Score met = trainEpoch(network, optimizer, loader);
         seconds += SupportNative.progress_seconds() - begin;
         last = evaluate(network, heldOut, null);
         SupportNative.show(
