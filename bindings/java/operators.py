@@ -143,7 +143,7 @@ output.write_text(f"""// SPDX-License-Identifier: Apache-2.0
 package org.mtorch;
 
 /** The operators of tensors. */
-abstract sealed class Operators extends NativeObject permits Tensor {{
+abstract sealed class Operators extends NativeObject permits SeveralResults {{
   Operators(long address, boolean managed) {{
     super(Handle.TENSOR, address, managed);
   }}

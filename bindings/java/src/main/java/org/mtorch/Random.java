@@ -24,8 +24,23 @@ public final class Random {
    * @return a tensor of float32
    */
   public static Tensor uniform(double low, double high, long... shape) {
+    return uniform(low, high, DType.FLOAT32, null, shape);
+  }
+
+  /**
+   * Floats uniform in [low, high).
+   *
+   * @param low the lower bound
+   * @param high the upper bound
+   * @param dtype the element type
+   * @param device where it is made; null for the usual one
+   * @param shape the sizes
+   * @return a tensor
+   */
+  public static Tensor uniform(
+      double low, double high, DType dtype, String device, long... shape) {
     ThreadState.notice();
-    return Native.uniform(shape, low, high, DType.FLOAT32, null);
+    return Native.uniform(shape, low, high, dtype, device);
   }
 
   /**
@@ -37,8 +52,23 @@ public final class Random {
    * @return a tensor of float32
    */
   public static Tensor normal(double mean, double deviation, long... shape) {
+    return normal(mean, deviation, DType.FLOAT32, null, shape);
+  }
+
+  /**
+   * Floats of the normal distribution.
+   *
+   * @param mean the mean
+   * @param deviation the standard deviation
+   * @param dtype the element type
+   * @param device where it is made; null for the usual one
+   * @param shape the sizes
+   * @return a tensor
+   */
+  public static Tensor normal(
+      double mean, double deviation, DType dtype, String device, long... shape) {
     ThreadState.notice();
-    return Native.normal(shape, mean, deviation, DType.FLOAT32, null);
+    return Native.normal(shape, mean, deviation, dtype, device);
   }
 
   /**
@@ -50,8 +80,22 @@ public final class Random {
    * @return a tensor of int64
    */
   public static Tensor integers(long low, long high, long... shape) {
+    return integers(low, high, DType.INT64, null, shape);
+  }
+
+  /**
+   * Integers uniform in [low, high).
+   *
+   * @param low the lower bound
+   * @param high the upper bound
+   * @param dtype the element type
+   * @param device where it is made; null for the usual one
+   * @param shape the sizes
+   * @return a tensor
+   */
+  public static Tensor integers(long low, long high, DType dtype, String device, long... shape) {
     ThreadState.notice();
-    return Native.integers(shape, low, high, DType.INT64, null);
+    return Native.integers(shape, low, high, dtype, device);
   }
 
   /**
@@ -63,8 +107,22 @@ public final class Random {
    * @return a tensor
    */
   public static Tensor bernoulli(double probability, DType dtype, long... shape) {
+    return bernoulli(probability, dtype, null, shape);
+  }
+
+  /**
+   * 1 with a given probability, else 0.
+   *
+   * @param probability of 1
+   * @param dtype the element type
+   * @param device where it is made; null for the usual one
+   * @param shape the sizes
+   * @return a tensor
+   */
+  public static Tensor bernoulli(
+      double probability, DType dtype, String device, long... shape) {
     ThreadState.notice();
-    return Native.bernoulli(shape, probability, dtype, null);
+    return Native.bernoulli(shape, probability, dtype, device);
   }
 
   /**
@@ -74,7 +132,18 @@ public final class Random {
    * @return a tensor of int64 and one dimension
    */
   public static Tensor permutation(long n) {
+    return permutation(n, null);
+  }
+
+  /**
+   * The numbers 0 to n - 1 in random order.
+   *
+   * @param n how many
+   * @param device where it is made; null for the usual one
+   * @return a tensor of int64 and one dimension
+   */
+  public static Tensor permutation(long n, String device) {
     ThreadState.notice();
-    return Native.permutation(n, null);
+    return Native.permutation(n, device);
   }
 }

@@ -12,7 +12,18 @@ public final class TensorFiles {
    * @return its tensor
    */
   public static Tensor readNpy(String path) {
-    return Native.load_npy(path, null);
+    return readNpy(path, null);
+  }
+
+  /**
+   * Reads a NumPy .npy file.
+   *
+   * @param path the file
+   * @param device where its tensor goes; null for the usual one
+   * @return its tensor
+   */
+  public static Tensor readNpy(String path, String device) {
+    return Native.load_npy(path, device);
   }
 
   /**
@@ -32,6 +43,17 @@ public final class TensorFiles {
    * @return its tensor
    */
   public static Tensor readIdx(String path) {
-    return Native.load_idx(path, null);
+    return readIdx(path, null);
+  }
+
+  /**
+   * Reads an IDX file, as MNIST's, plain or gzip.
+   *
+   * @param path the file
+   * @param device where its tensor goes; null for the usual one
+   * @return its tensor
+   */
+  public static Tensor readIdx(String path, String device) {
+    return Native.load_idx(path, device);
   }
 }

@@ -160,6 +160,34 @@ class TensorTest {
   }
 
   @Test
+  void isMadeOnADevice() {
+    String device = "cpu:reference";
+    Random.seed(4);
+    Tensor here = Random.normal(0, 1, 5);
+    Random.seed(4);
+    Tensor there = Random.normal(0, 1, DType.FLOAT32, device, 5);
+    assertArrayEquals(here.toFloatArray(), there.toFloatArray(), 1e-6f);
+    for (Tensor x :
+        new Tensor[] {
+          there,
+          Tensor.zeros(DType.INT32, device, 2, 3),
+          Tensor.ones(DType.FLOAT64, device),
+          Tensor.full(3, DType.INT8, device, 4),
+          Tensor.arange(0, 3, 1, DType.INT64, device),
+          Tensor.linspace(0, 1, 3, DType.FLOAT32, device),
+          Tensor.eye(2, 3, 0, DType.BOOL, device),
+          Random.uniform(0, 1, DType.FLOAT16, device, 2),
+          Random.integers(0, 4, DType.UINT8, device, 2),
+          Random.bernoulli(0.5, DType.BOOL, device, 2),
+          Random.permutation(3, device),
+          Tensor.of(new int[] {1, 2}).toDevice(device)
+        }) {
+      assertEquals(device, x.device());
+    }
+    fails(ErrorCode.DEVICE, () -> Tensor.zeros(DType.FLOAT32, "none", 2));
+  }
+
+  @Test
   void assigningBindsTheObject() {
     Tensor x = Tensor.zeros(2);
     x.assign(Tensor.ones(2));
