@@ -23,8 +23,8 @@ inline common_options usual_options() {
 
 // Device, threads and seed as the command line says.
 inline void apply_options(const common_options& common) {
-  mtorch::check(mt_set_default_device(common.device));
-  if (common.threads > 0) mtorch::check(mt_set_threads(common.threads));
+  mtorch::set_default_device(common.device);
+  if (common.threads > 0) mtorch::set_threads(common.threads);
   mtorch::seed(common.seed);
 }
 

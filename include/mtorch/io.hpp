@@ -23,6 +23,9 @@ inline Tensor load_idx(const std::string& path, const char* device = nullptr) {
 inline Parameters load_npz(const std::string& path, const char* device = nullptr) {
   return Parameters(mt_load_npz(path.c_str(), device));
 }
+inline void save_npz(const Parameters& parameters, const std::string& path, bool compress = false) {
+  check(mt_save_npz(parameters.get(), path.c_str(), compress));
+}
 inline Parameters load_safetensors(const std::string& path, const char* device = nullptr) {
   return Parameters(mt_load_safetensors(path.c_str(), device));
 }

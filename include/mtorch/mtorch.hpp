@@ -26,6 +26,7 @@
 
 // IWYU pragma: begin_exports
 #include "data.hpp"
+#include "device.hpp"
 #include "io.hpp"
 #include "linalg.hpp"
 #include "linear.hpp"

@@ -4,6 +4,7 @@
 #ifndef MTORCH_NN_HPP_
 #define MTORCH_NN_HPP_
 
+#include <concepts>
 #include <memory>
 #include <string>
 #include <utility>
@@ -251,12 +252,14 @@ class Parameters {
   size_t size() const { return mt_parameters_count(get()); }
   std::string name(size_t i) const { return detail::required(mt_parameters_name(get(), i)); }
   bool has(const char* name) const { return mt_parameters_has(get(), name); }
-  Tensor operator[](size_t i) const {
-    return Tensor::share(detail::required(mt_parameters_tensor(get(), i)));
+  Tensor operator[](std::integral auto i) const {  // a literal 0 could be a name, too
+    return Tensor::share(detail::required(mt_parameters_tensor(get(), static_cast<size_t>(i))));
   }
   Tensor operator[](const char* name) const {
     return Tensor::share(detail::required(mt_parameters_get(get(), name)));
   }
+  bool is_buffer(size_t i) const { return mt_parameters_is_buffer(get(), i); }
+  bool training() const { return mt_parameters_training(get()); }
   void set_training(bool training) const { check(mt_parameters_set_training(get(), training)); }
   void zero_grad() const { check(mt_parameters_zero_grad(get())); }
   void save(const std::string& path) const { check(mt_parameters_save(get(), path.c_str())); }

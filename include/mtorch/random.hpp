@@ -4,10 +4,37 @@
 #ifndef MTORCH_RANDOM_HPP_
 #define MTORCH_RANDOM_HPP_
 
+#include <memory>
+#include <utility>
+
 #include "random.h"
 #include "tensor.hpp"
 
 namespace mtorch {
+
+/// A source of random numbers: a key and a counter. Copies share it.
+class Generator {
+ public:
+  explicit Generator(uint64_t seed)
+      : handle_(detail::required(mt_generator_new(seed)), mt_generator_release) {}
+
+  /// Makes it the one that this thread draws from.
+  void use() const { check(mt_generator_use(handle_.get())); }
+  /// Goes back to the thread's own.
+  static void use_own() { check(mt_generator_use(nullptr)); }
+  /// Key and counter, to go on from later.
+  std::pair<uint64_t, uint64_t> state() const {
+    uint64_t key = 0, counter = 0;
+    check(mt_generator_state(handle_.get(), &key, &counter));
+    return {key, counter};
+  }
+  void set_state(uint64_t key, uint64_t counter) const {
+    check(mt_generator_set_state(handle_.get(), key, counter));
+  }
+
+ private:
+  std::shared_ptr<mt_generator> handle_;
+};
 
 inline void seed(uint64_t key) { check(mt_seed(key)); }
 inline Tensor uniform(Dims shape, double low = 0, double high = 1, DType dtype = f32,

@@ -206,6 +206,7 @@ class Tensor {
 
   Tensor& require_grad() & { return detail::required(mt_require_grad(handle_)), *this; }
   Tensor require_grad() && { return detail::required(mt_require_grad(handle_)), std::move(*this); }
+  void set_requires_grad(bool require) const { check(mt_set_requires_grad(handle_, require)); }
   bool requires_grad() const { return mt_requires_grad(handle_); }
   bool is_leaf() const { return mt_is_leaf(handle_); }
   void backward() const { check(mt_backward(handle_)); }
@@ -221,6 +222,10 @@ class Tensor {
     mt_tensor* found = mt_gradient(handle_);
     check();
     return found ? own(found) : Tensor();
+  }
+  /// Replaces it; {} removes it.
+  void set_gradient(const Tensor& gradient) const {
+    check(mt_set_gradient(handle_, gradient.handle_));
   }
   void zero_grad() const { check(mt_zero_grad(&handle_, 1)); }
   /// mt_assign(): binds the handle, for all copies of this Tensor, to another value.

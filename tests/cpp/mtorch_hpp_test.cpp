@@ -228,6 +228,45 @@ TEST(Linalg, MultipliesBack) {
   EXPECT_THROW(solve(zeros({2, 2}), ones({2})), Error);
 }
 
+TEST(Device, IsDescribedAndChosen) {
+  std::vector<std::string> all = devices();
+  EXPECT_NE(std::find(all.begin(), all.end(), "cpu:reference"), all.end());
+  EXPECT_FALSE(device_description("cpu").empty());
+  EXPECT_TRUE(device_available("cpu"));
+  EXPECT_FALSE(device_available("none"));
+  std::string before = default_device();
+  set_default_device("cpu:reference");
+  EXPECT_EQ(ones({2}).device(), "cpu:reference");
+  set_default_device(before.c_str());
+  EXPECT_THROW(set_threads(0), Error);
+  int64_t used = memory("cpu").used;
+  Tensor x = ones({1000}) + 1;
+  eval({x});
+  EXPECT_GE(memory("cpu").used, used + 4000);
+}
+
+TEST(Generator, GoesOnFromItsState) {
+  Generator generator(7);
+  generator.use();
+  Tensor first = uniform({3});
+  auto [key, counter] = generator.state();
+  EXPECT_EQ(key, 7u);
+  double second = uniform({}).item();
+  generator.set_state(key, counter);
+  EXPECT_EQ(uniform({}).item(), second);
+  Generator::use_own();
+  Generator(7).use();
+  EXPECT_EQ(max(abs(uniform({3}) - first)).item(), 0);
+  Generator::use_own();
+}
+
+TEST(Schedule, IsAFunctionOfTheStep) {
+  EXPECT_EQ(schedule_step(1, 4, 2, 0.5), 0.25);
+  EXPECT_EQ(schedule_warmup(1, 0, 4), 0.25);
+  EXPECT_EQ(schedule_cosine(2, 10, 10, 0.5), 0.5);
+  EXPECT_EQ(schedule_one_cycle(1, 0, 10), 0.04);
+}
+
 TEST(Loader, IsARangeOfBatches) {
   Tensor x = arange(0, 10), y = 2 * x;
   for (int64_t prefetch : {0, 2}) {
@@ -259,6 +298,14 @@ TEST(Layer, KeepsItsCollectionAlive) {
     layer = parameters.linear("only", 3, 2);
     EXPECT_EQ(parameters.size(), 2u);
     EXPECT_EQ(parameters.name(0), "only.weight");
+    EXPECT_FALSE(parameters.is_buffer(0));
+    EXPECT_TRUE(parameters.training());
+    parameters[0].set_gradient(ones({2, 3}, f64));
+    EXPECT_EQ(sum(parameters[0].gradient()).item(), 6);
+    parameters[0].set_gradient({});
+    EXPECT_FALSE(parameters[0].gradient());
+    parameters[0].set_requires_grad(false);
+    EXPECT_FALSE(parameters[0].requires_grad());
     EXPECT_EQ(parameters["only.bias"].dtype(), f64);
     EXPECT_THROW(parameters["no such"], Error);
     EXPECT_THROW(parameters.linear("only", 3, 2), Error);
