@@ -74,6 +74,8 @@ void drop_handles(mt_tensor** results, size_t count) {
 
 void make_state(mt_tensor* handle) {
   if (handle->cell) return;
+  TraceLog* log = TraceLog::current();
+  if (log && handle->first_value && handle->first_value->ready()) log->late_state = true;
   Ref<StateCell> cell(new StateCell);
   cell->replace(std::move(handle->first_value));
   handle->first_value = nullptr;

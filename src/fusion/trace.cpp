@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 
 #include "backends/backend.h"
 #include "fusion/execute.h"
@@ -113,7 +114,7 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
     placeholders.push_back(make_leaf(input->storage, input.dtype(), input->layout()));
   }
 
-  Tape tape;
+  std::optional<Tape> tape;
   std::vector<Tensor> results;
   Window& window = Window::current();
   // Other threads that were given what the function makes cannot have it computed.
@@ -128,9 +129,18 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
   } tracing(window);
   {
     TraceLog::Recording listening(&log);
-    tape.begin();
-    results = function.run(function.context, placeholders);
-    tape.end();
+    auto run_function = [&] {
+      tape.emplace();
+      tape->begin();
+      results = function.run(function.context, placeholders);
+      tape->end();
+    };
+    run_function();
+    if (log.late_state) {
+      results.clear();
+      log.start_over();
+      run_function();
+    }
   }
 
   DisposalPause pause;

@@ -44,6 +44,14 @@ void TraceLog::take_draws_back() {
   }
 }
 
+void TraceLog::start_over() {
+  take_draws_back();
+  touched.clear();
+  draws.clear();
+  checks.clear();
+  late_state = false;
+}
+
 void TraceLog::note(StreamSource* source, const Immediates& drawn) {
   draws.push_back({Ref<StreamSource>(source), drawn});
 }

@@ -56,10 +56,15 @@ class TraceLog {
   Touched* find(const StateCell* cell);  // nullptr: not touched
   void note(StreamSource* source, const Immediates& drawn);
   void take_draws_back();
+  // Forgets all that it heard.
+  void start_over();
 
   std::vector<Touched> touched;
   std::vector<Draw> draws;
   std::vector<Check> checks;
+  // Something from outside has become state only now that it was changed: what was read of it before
+  // would stay as it was.
+  bool late_state = false;
 
   // Makes this the current log for the object's life.
   class Recording {

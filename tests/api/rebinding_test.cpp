@@ -55,6 +55,34 @@ TEST_F(Rebinding, ATraceTellsPlacesOfOneValueApart) {
   mt_trace_release(trace);
 }
 
+// It was a plain tensor when the function was recorded.
+TEST_F(Rebinding, WhatATraceFirstChangesIsReadAnew) {
+  struct State {
+    mt_tensor *total = mt_take(floats({0, 0})), *beside = mt_take(mt_detach(total));
+    int calls = 0;
+  } state;
+  auto function = [](void* user, mt_tensor* const* x, size_t, mt_tensor** results,
+                     size_t) -> mt_status {
+    State* own = static_cast<State*>(user);
+    ++own->calls;
+    results[0] = mt_sub(mt_add(own->total, x[0]), own->beside);
+    return mt_assign(own->total, results[0]);
+  };
+  mt_tensor* x = floats({1, 2});
+  mt_trace* trace = mt_trace_new(function, &state);
+  for (double expected : {2, 4, 6, 8}) {
+    mt_tensor* result = nullptr;
+    ASSERT_EQ(mt_trace_call(trace, &x, 1, &result, 1), MT_OK) << mt_error_message();
+    EXPECT_EQ(mt_item(mt_select(result, 0, 1)), expected);
+    EXPECT_EQ(mt_item(mt_select(state.total, 0, 1)), expected);
+  }
+  EXPECT_EQ(mt_item(mt_sum(state.beside, nullptr, 0)), 0);
+  EXPECT_EQ(mt_trace_count(trace), 1u);
+  EXPECT_EQ(state.calls, 2);
+  mt_trace_release(trace);
+  mt_release(state.total), mt_release(state.beside);
+}
+
 TEST_F(Rebinding, FunctionsMaySetFewerResults) {
   auto function = [](void*, mt_tensor* const* x, size_t, mt_tensor** results, size_t) -> mt_status {
     results[0] = mt_square(x[0]);
