@@ -92,6 +92,9 @@ _networks = [
         transformer(16, targets=True, **_gpt), target=1.5, tolerance=(1e-3, 0), steps=2),
     Row("gpt_token", "transformer, 6 × 256: next character", "gpt_token", _torch("gpt_token"),
         transformer(1, targets=False, **_gpt), target=3, tolerance=(1e-3, 1e-4)),
+    Row("gpt_kept", "next character, with kept keys and values", "gpt_kept", _torch("gpt_kept"),
+        transformer(1, targets=False, **_gpt), target=3, tolerance=(1e-3, 1e-4),
+        limit=("stream", 1, 0, 4 * 12 * 6 * 256 * 256)),
 ]
 
 

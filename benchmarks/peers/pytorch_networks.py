@@ -99,6 +99,35 @@ def _gpt_token(*inputs):
     return run, run
 
 
+def _gpt_kept(*inputs, heads=4):
+    """Of the symbols the last is asked about; the keys and values of the others are there."""
+    p, symbols = inputs[:-1], inputs[-1]
+    context, width = p[1].shape
+    caches = [torch.zeros(2, heads, context, width // heads) for _ in range(2, len(p) - 3, 12)]
+
+    def step(place):
+        x = functional.embedding(symbols[:, place], p[0]) + p[1][place]
+        for at, cache in zip(range(2, len(p) - 3, 12), caches):
+            normed = functional.layer_norm(x, (width,), p[at], p[at + 1])
+            qkv = functional.linear(normed, p[at + 2], p[at + 3]).view(3, heads, 1, width // heads)
+            cache[:, :, place:place + 1] = qkv[1:]
+            seen = cache[:, None, :, :place + 1]
+            y = attention(qkv[0][None], seen[0], seen[1], False).view(1, width)
+            x = x + functional.linear(y, p[at + 4], p[at + 5])
+            normed = functional.layer_norm(x, (width,), p[at + 6], p[at + 7])
+            inner = functional.gelu(functional.linear(normed, p[at + 8], p[at + 9]), approximate="tanh")
+            x = x + functional.linear(inner, p[at + 10], p[at + 11])
+        return functional.linear(functional.layer_norm(x, (width,), p[-3], p[-2]), p[-1])
+
+    def run():
+        with torch.no_grad():
+            return step(context - 1)
+    with torch.no_grad():
+        for place in range(context - 1):
+            step(place)
+    return run, run
+
+
 def _adamw(**how):
     def row(*inputs):
         parameters = _trainable(inputs[:len(inputs) // 2])
@@ -116,6 +145,7 @@ ROWS = {
     "lenet": _training(10, _lenet, functional.cross_entropy),
     "gpt_step": _gpt,
     "gpt_token": _gpt_token,
+    "gpt_kept": _gpt_kept,
     # In a plain loop over the tensors; over lists of them; in one kernel.
     "adamw": _adamw(foreach=False),
     "adamw_foreach": _adamw(foreach=True),
