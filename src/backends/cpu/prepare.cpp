@@ -15,7 +15,7 @@ constexpr int64_t most_tile_elements = 1024;
 // Instructions times elements below which a second worker costs more than it brings.
 constexpr int64_t grain_work = 64 << 10;
 // Bytes beyond which memory is fetched ahead, and results are written past the caches.
-constexpr int64_t second_cache = 2 << 20, last_cache = 32 << 20;
+constexpr int64_t second_cache = 2 << 20, last_cache = 12 << 20;
 // Columns for which an element-wise program goes row by row, to read broadcast operands as they
 // are.
 constexpr int64_t fewest_columns = 16, most_columns = 4096;
@@ -362,7 +362,8 @@ PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& b
   const std::vector<Segment>& segments = group.segments;
   const Segment& first = segments[0];
   std::vector<int16_t> streamed;
-  if (!in_tiles) streamed = streamed_by(program, segments, buffers);
+  // Beside totals the first cache has no room for what is to be copied.
+  if (!in_tiles && group.totals.empty()) streamed = streamed_by(program, segments, buffers);
   if (segments.size() == 1 && (first.columns != 1 || !group.totals.empty())) {
     return prepare_rows(group, first, buffers, std::move(streamed));
   }
