@@ -38,8 +38,7 @@ std::optional<Iteration> iteration_of(const Drafts& drafts, const Draft& group) 
 bool rewards_totals(const Iteration& iteration) {
   constexpr int64_t short_row = 16, little = 32 << 10;
   int64_t rows = element_count(iteration.rows), columns = element_count(iteration.columns);
-  return columns > short_row &&
-         (rows >= 4 * column_panel(columns) || rows * columns <= little);
+  return columns > short_row && (rows >= 4 * column_panel(columns) || rows * columns <= little);
 }
 
 // Whether all that a group computes can be addressed over an iteration of as many rows and columns.

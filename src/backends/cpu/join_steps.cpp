@@ -35,8 +35,7 @@ bool join_total(const Step& first, const Step& second, Step* joined) {
   const Instruction &f = *first.instruction, &s = *second.instruction;
   auto code = static_cast<Elementwise>(f.detail);
   if (info(code).arity != 2 || f.row || f.from != s.type) return false;
-  joined->operate =
-      paired_operator(code, combiner(static_cast<Reduction>(s.detail)), true, f.from);
+  joined->operate = paired_operator(code, combiner(static_cast<Reduction>(s.detail)), true, f.from);
   joined->in[2] = second.in[0];
   return joined->operate;
 }

@@ -107,8 +107,8 @@ class Preparation {
     step.instruction = &i;
     step.operate = elementwise_operator(combiner(total.reduction), i.type);
     step.extent = Extent::total;
-    step.out = static_cast<int16_t>(registers_ + 1 + static_cast<int16_t>(prepared_.streamed.size()) +
-                                    i.index);
+    step.out = static_cast<int16_t>(registers_ + 1 +
+                                    static_cast<int16_t>(prepared_.streamed.size()) + i.index);
     step.in[0].place = step.out;
     step.in[1] = read(i, 0, i.type);
     prepared_.steps.push_back(step);
@@ -319,8 +319,7 @@ void set_tiles(const Segment& segment, int64_t rows, PreparedProgram* prepared) 
 }
 
 PreparedProgram prepare_steps(const Program& program, const Segment& segment,
-                              std::vector<int16_t> streamed,
-                              std::vector<NarrowOperand> narrow = {},
+                              std::vector<int16_t> streamed, std::vector<NarrowOperand> narrow = {},
                               const std::vector<Total>& totals = {}) {
   PreparedProgram prepared;
   prepared.narrow = std::move(narrow);

@@ -61,15 +61,15 @@ struct PreparedProgram {
   std::vector<NarrowOperand> narrow;  // of each memory, if tiles are turned
   std::vector<int16_t> ahead;         // memory that is fetched ahead of its tile, between the steps
   std::vector<Total> totals;
-  int64_t long_steps = 0;             // those over all elements
-  int64_t scratch_bytes = 0;          // for one worker
-  int threads = 1;                    // most workers, for which there is scratch
-  int64_t tile_rows = 1;              // most rows of a tile
-  int64_t grain = 1;     // rows, or tiles of an element-wise program, below which one worker
-                         // does it all
-  int64_t tiles = 0;     // element-wise: of all segments
-  bool by_rows = false;  // rows of several columns; its registers lie in scratch
-  PanelOrder panels;     // element-wise, one segment: how to go through it, if in panels
+  int64_t long_steps = 0;     // those over all elements
+  int64_t scratch_bytes = 0;  // for one worker
+  int threads = 1;            // most workers, for which there is scratch
+  int64_t tile_rows = 1;      // most rows of a tile
+  int64_t grain = 1;          // rows, or tiles of an element-wise program, below which one worker
+                              // does it all
+  int64_t tiles = 0;          // element-wise: of all segments
+  bool by_rows = false;       // rows of several columns; its registers lie in scratch
+  PanelOrder panels;          // element-wise, one segment: how to go through it, if in panels
 };
 
 // `in_tiles`: it will be run over tiles of someone else's choice. The plan's buffers tell which

@@ -115,7 +115,8 @@ PreparedReduction prepare_reduction(const Group& group) {
   // Narrower where there would not be one for each thread.
   int64_t others = std::max<int64_t>(1, group.outer * prepared.panels);
   int64_t wanted = (prepared.elements.threads + others - 1) / others;
-  prepared.stretch = std::clamp(rounded((group.inner + wanted - 1) / wanted), fewest_columns, chunk);
+  prepared.stretch =
+      std::clamp(rounded((group.inner + wanted - 1) / wanted), fewest_columns, chunk);
   prepared.worker_bytes =
       prepared.elements.scratch_bytes + (group.in_lanes ? rounded(row_panel * size) : 0);
   prepared.partial_bytes = rounded(group.outer * prepared.panels * group.inner * size);
@@ -130,8 +131,8 @@ void run_reduction(const Group& group, const PreparedReduction& prepared, void* 
                    const Immediates* immediates, char* scratch) {
   if (group.outer * group.inner == 0) return;
   char* partials = scratch + prepared.worker_bytes * prepared.elements.threads;
-  (group.in_lanes ? reduce_in_lanes : reduce_in_columns)(group, prepared, prepared.segment,
-                                                         buffers, immediates, scratch, partials);
+  (group.in_lanes ? reduce_in_lanes : reduce_in_columns)(group, prepared, prepared.segment, buffers,
+                                                         immediates, scratch, partials);
   int64_t size = static_cast<int64_t>(size_of(group.type));
   Operator operate = elementwise_operator(combiner(group.reduction), group.type);
   Kernel store = store_kernel(group.output.dtype);

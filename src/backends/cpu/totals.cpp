@@ -17,8 +17,7 @@ int64_t panels_of(const Segment& segment) {
 
 // Of all chains of one total.
 int64_t chain_bytes(const Total& total, const Segment& segment) {
-  int64_t bytes =
-      panels_of(segment) * segment.columns * static_cast<int64_t>(size_of(total.type));
+  int64_t bytes = panels_of(segment) * segment.columns * static_cast<int64_t>(size_of(total.type));
   return (bytes + 63) / 64 * 64;
 }
 
