@@ -13,7 +13,9 @@
       END_WORK
     }
     Py_XDECREF(list.kept);
-    return PyErr_Occurred() || raise_error() ? NULL : from_tensor(y);
+    if (y) return from_tensor(y);
+    if (!PyErr_Occurred()) raise_error();
+    return NULL;
   }
 
   static int slot_set(PyObject* object, PyObject* key, PyObject* value) {
@@ -27,7 +29,7 @@
       return -1;
     }
     if (!as_tensor(value, &y, &number) && !PyErr_Occurred()) {  // a list, another's array
-      made = PyObject_CallOneArg(array_to_tensor, value);
+      made = made_tensor(value);
       if (made) is_tensor(made, &y);
     }
     if (y && fill_index_list(key, &list)) {

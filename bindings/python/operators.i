@@ -64,12 +64,48 @@ static bool as_number(PyObject* object, mt_tensor** number) {
 }
 
 static PyObject* array_to_tensor;  // mtorch's own function, for lists and arrays
+static PyObject* tensor_from_buffer(PyObject* object, bool copy, const char* device);
+
+// A list of whole numbers, or of truth values, as a tensor; NULL for anything else.
+static PyObject* tensor_of_list(PyObject* object) {
+  if (!PyList_CheckExact(object) || PyList_GET_SIZE(object) == 0) return NULL;
+  int64_t size = PyList_GET_SIZE(object), *numbers = NULL;
+  bool truths = PyBool_Check(PyList_GET_ITEM(object, 0)), *flags = NULL;
+  void* data = PyMem_Malloc((size_t)size * sizeof *numbers);
+  bool fine = data != NULL;
+  if (truths) flags = data; else numbers = data;
+  for (int64_t i = 0; fine && i < size; i++) {
+    PyObject* item = PyList_GET_ITEM(object, i);
+    if (truths) {
+      fine = PyBool_Check(item);
+      flags[i] = item == Py_True;
+    } else {
+      int overflow = 1;
+      if (PyLong_CheckExact(item)) numbers[i] = PyLong_AsLongLongAndOverflow(item, &overflow);
+      fine = !overflow;
+    }
+  }
+  mt_tensor* made = fine ? mt_from_data(data, &size, 1, truths ? MT_BOOL : MT_I64, NULL) : NULL;
+  PyMem_Free(data);
+  return made ? from_tensor(made) : NULL;
+}
+
+// A new tensor of a list or an array, the commonest without a detour over Python.
+static PyObject* made_tensor(PyObject* object) {
+  PyObject* made = tensor_of_list(object);
+  if (!made && PyObject_CheckBuffer(object)) made = tensor_from_buffer(object, true, NULL);
+  if (made) return made;
+  PyErr_Clear();
+  mt_clear();
+  return PyObject_CallOneArg(array_to_tensor, object);
+}
+
 
 // Whether `object` is NumPy's array, or one like it; `copied` is then a handle of its own, or NULL
 // with an exception.
 static bool as_array(PyObject* object, mt_tensor** copied) {
   if (!PyObject_HasAttrString((PyObject*)Py_TYPE(object), "__array_interface__")) return false;
-  PyObject* made = PyObject_CallOneArg(array_to_tensor, object);
+  PyObject* made = made_tensor(object);
   if (made && is_tensor(made, copied)) mt_retain(*copied);
   Py_XDECREF(made);
   return true;

@@ -149,7 +149,7 @@
   static bool fill_by(PyObject* object, index_list* list, mt_index_item* item) {
     item->kind = MT_INDEX_BY;
     if (is_tensor(object, &item->tensor)) return true;
-    PyObject* made = PyObject_CallOneArg(array_to_tensor, object);
+    PyObject* made = made_tensor(object);
     if (!made) return false;
     if (!list->kept) list->kept = PyList_New(0);
     bool fine = list->kept && PyList_Append(list->kept, made) == 0 &&

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "api/handle.h"
@@ -46,6 +47,11 @@ inline Tensor value(mt_tensor* handle) {
   Tensor given = operand(handle);
   if (given->weak) return settle_number(given);
   return given;
+}
+// The same without a reference of its own, where it is read just once.
+inline const Tensor& borrowed_value(mt_tensor* handle, Tensor* read_now) {
+  const Tensor& given = operand(handle, std::move(*read_now));
+  return given->weak ? *read_now = settle_number(given) : given;
 }
 // The same where NULL stands for no tensor.
 inline Tensor optional_value(mt_tensor* handle) { return handle ? value(handle) : Tensor(); }

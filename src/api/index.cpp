@@ -9,18 +9,27 @@ using namespace mt::api;
 
 namespace {
 
-IndexItem item_of(const mt_index_item& given) {
+void read_item(const mt_index_item& given, IndexItem* item) {
+  item->start = given.start;
+  item->stop = given.stop;
+  item->step = given.step;
   switch (given.kind) {
     case MT_INDEX_AT:
-      return {IndexItem::at, given.start};
+      item->kind = IndexItem::at;
+      break;
     case MT_INDEX_RANGE:
-      return {IndexItem::range, given.start, given.stop, given.step};
+      item->kind = IndexItem::range;
+      break;
     case MT_INDEX_NEW_AXIS:
-      return {IndexItem::new_axis};
+      item->kind = IndexItem::new_axis;
+      break;
     case MT_INDEX_ELLIPSIS:
-      return {IndexItem::ellipsis};
+      item->kind = IndexItem::ellipsis;
+      break;
     case MT_INDEX_BY:
-      return {IndexItem::by, 0, 0, 0, value(given.tensor)};
+      item->kind = IndexItem::by;
+      item->tensor = value(given.tensor);
+      break;
     default:
       fail(Code::invalid, "index: an item of kind %d; use MT_AT, MT_RANGE and the like",
            static_cast<int>(given.kind));
@@ -30,14 +39,21 @@ IndexItem item_of(const mt_index_item& given) {
 IndexItems items_of(const mt_index_item* items, size_t count) {
   if (count) required(items, "the array of items");
   IndexItems result;
-  for (size_t i = 0; i < count; ++i) result.push_back(item_of(items[i]));
+  result.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    result.push_back({});  // filled in where it lies: copying what was just written is slow
+    read_item(items[i], &result[i]);
+  }
   return result;
 }
 
 }  // namespace
 
 mt_tensor* mt_index(mt_tensor* x, const mt_index_item* items, size_t n) {
-  return give("index", [&] { return mt::index(value(x), items_of(items, n)); });
+  return give("index", [&] {
+    Tensor read_now;
+    return mt::index(borrowed_value(x, &read_now), items_of(items, n));
+  });
 }
 
 mt_status mt_index_put(mt_tensor* x, const mt_index_item* items, size_t n, mt_tensor* given) {

@@ -153,9 +153,26 @@ Tensor base_of_view_of(const Tensor& input) {
 
 }  // namespace
 
+bool can_be_seen(const Tensor& input, Thread& thread) {
+  return input->ready() && !thread.trace &&
+         !(thread.records_gradients && input->requires_gradient) &&
+         Window::current(thread).tapes.empty();
+}
+
+Tensor see_value(const Op& op, const Tensor& value, const Layout& layout, Attributes&& attributes,
+                 Thread& thread) {
+  Node* node = new (thread)
+      Node(op, value.dtype(), layout.shape, value.device(), {}, std::move(attributes));
+  node->set_ready(value->storage, layout.strides, layout.offset);
+  return Tensor::adopt(node);
+}
+
 Tensor record_view(const Op& op, const Tensor& input, const Layout& layout, Attributes attributes) {
   check_shape(layout.shape, size_of(input.dtype()), op.name);
   Thread& thread = current_thread();
+  if (can_be_seen(input, thread)) {
+    return see_value(op, input, layout, std::move(attributes), thread);
+  }
   Tensor tensor = Tensor::adopt(new (thread) Node(op, input.dtype(), layout.shape, input.device(),
                                                   {input}, std::move(attributes)));
   Node* node = tensor.node();

@@ -6,6 +6,8 @@
 
 namespace mt {
 
+struct Thread;
+
 // Records an operator whose shapes and dtypes have been checked. The inputs lie on one device,
 // which is the result's; operators without inputs name it.
 Tensor record(const Op& op, Dtype dtype, const Shape& shape, Inputs inputs,
@@ -15,6 +17,11 @@ Tensor record_source(const Op& op, Dtype dtype, const Shape& shape, Device& devi
 // Records a view. `layout` was made from view_layout(input).
 Tensor record_view(const Op& op, const Tensor& input, const Layout& layout,
                    Attributes attributes = {});
+// The same of a value in less time, where nobody will ask what it is a view of: no gradient is
+// taken, no trace or tape recorded.
+bool can_be_seen(const Tensor& input, Thread& thread);
+Tensor see_value(const Op& op, const Tensor& value, const Layout& layout, Attributes&& attributes,
+                 Thread& thread);
 // The layout that a view of `input` starts from: its elements within its storage or its base.
 Layout view_layout(const Tensor& input);
 

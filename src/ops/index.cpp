@@ -2,9 +2,11 @@
 // x[items] and x[items] = value, by NumPy's rules. Ranges, positions and new axes are views; what
 // index tensors pick is one gather. Assignment finds for each position the last row that goes
 // there and selects between that row and x, so its gradients are those of gather and where.
+#include "graph/record.h"
 #include "ops/indexing.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
+#include "tensor/thread.h"
 
 namespace mt {
 namespace {
@@ -13,12 +15,12 @@ namespace {
 // along those axes of the view that have index tensors.
 struct Resolved {
   Shape lengths;          // of the block, an axis of x each
-  Block block;            // start and step of each
-  Dims dropped;           // axes of x of which one position is taken
+  Block block;            // start and step of each; one whose step is 0 is dropped
   Shape view;             // the block without dropped axes and with new ones
+  bool reshaped = false;  // it has new ones
   Dims indexed;           // axes of the view that have an index tensor
   Inputs indices;         // those tensors, int64, one for each
-  Tensor mask;            // when one bool tensor is the only index tensor: it, at axis indexed[0]
+  Tensor mask;            // when one bool tensor is the only index tensor, perhaps: it, at indexed[0]
   bool whole = true;      // the block is all of x
   bool in_front = false;  // the index tensors' shape goes in front, they are not adjacent
   Shape common;           // the shape that the index tensors broadcast to
@@ -42,7 +44,9 @@ class Resolver {
  public:
   Resolver(const Tensor& x, const char* name) : x_(x), name_(name) {}
 
-  Resolved run(const IndexItems& items, bool mask_as_it_is) {
+  Resolved result;
+
+  void run(const IndexItems& items, bool mask_as_it_is) {
     int named = 0, ellipses = 0, tensors = 0;
     for (const IndexItem& item : items) {
       named += axes_of(item);
@@ -66,7 +70,7 @@ class Resolver {
           break;
         case IndexItem::new_axis:
           separate();
-          result_.view.push_back(1);
+          new_axis();
           break;
         case IndexItem::ellipsis:
           separate();
@@ -78,10 +82,9 @@ class Resolver {
       }
     }
     while (axis_ < x_.rank()) keep(0, x_.shape()[axis_], 1);
-    for (const Tensor& index : result_.indices) {
-      result_.common = broadcast(result_.common, index.shape(), name_);
+    for (const Tensor& index : result.indices) {
+      result.common = broadcast(result.common, index.shape(), name_);
     }
-    return std::move(result_);
   }
 
  private:
@@ -91,20 +94,25 @@ class Resolver {
   }
   void advanced() {
     if (!has_tensors_) return;
-    if (seen_ == 2) result_.in_front = true;
+    if (seen_ == 2) result.in_front = true;
     seen_ = seen_ == 0 ? 1 : seen_;
   }
 
+  void new_axis() {
+    result.view.push_back(1);
+    result.reshaped = true;
+  }
+
   void block(int64_t start, int64_t length, int64_t step) {
-    result_.lengths.push_back(length);
-    result_.block.push_back(start);
-    result_.block.push_back(step);
-    result_.whole &= start == 0 && step == 1 && length == x_.shape()[axis_];
+    result.lengths.push_back(length);
+    result.block.push_back(start);
+    result.block.push_back(step);
+    result.whole &= start == 0 && step <= 1 && length == x_.shape()[axis_];
     ++axis_;
   }
 
   void keep(int64_t start, int64_t length, int64_t step) {
-    result_.view.push_back(length);
+    result.view.push_back(length);
     block(length ? start : 0, length, step);
   }
 
@@ -115,8 +123,7 @@ class Resolver {
            static_cast<long long>(index), axis_, to_string(x_.shape()).c_str());
     }
     advanced();
-    result_.dropped.push_back(axis_);
-    block(index < 0 ? index + size : index, 1, 1);
+    block(index < 0 ? index + size : index, 1, 0);
   }
 
   void range(const IndexItem& item) {
@@ -140,15 +147,15 @@ class Resolver {
       }
     }
     if (mask_as_it_is_ && tensor.size() != 0) {
-      result_.mask = tensor;
-      result_.indexed.push_back(result_.view.rank());
+      result.mask = tensor;
+      result.indexed.push_back(result.view.rank());
       for (int d = 0; d < tensor.rank(); ++d) keep(0, x_.shape()[axis_], 1);
       return;
     }
     if (tensor.rank() == 0) {  // a new axis of size 1 or 0
-      result_.indexed.push_back(result_.view.rank());
-      result_.view.push_back(1);
-      result_.indices.push_back(flat_nonzero(tensor, name_));
+      result.indexed.push_back(result.view.rank());
+      new_axis();
+      result.indices.push_back(flat_nonzero(tensor, name_));
       return;
     }
     Tensor positions = nonzero(tensor);
@@ -158,14 +165,13 @@ class Resolver {
   }
 
   void gathered(const Tensor& indices) {
-    result_.indexed.push_back(result_.view.rank());
-    result_.indices.push_back(indices);
+    result.indexed.push_back(result.view.rank());
+    result.indices.push_back(indices);
     keep(0, x_.shape()[axis_], 1);
   }
 
   const Tensor& x_;
   const char* name_;
-  Resolved result_;
   int axis_ = 0;
   int seen_ = 0;  // 0: nothing advanced yet; 1: in the first run of it; 2: after that run
   bool mask_as_it_is_ = false, has_tensors_ = false;
@@ -208,9 +214,61 @@ Dims moved(int rank, int from, int count, int to) {
 }
 
 Tensor view_of(const Tensor& x, const Resolved& r) {
+  Tensor taken = take_block(x, r.lengths, r.block);
+  if (!r.reshaped) return taken;
+  return reshape(taken, r.view);
+}
+
+// The block in x, with the axes that it drops.
+Block with_all_axes(const Resolved& r) {
   Block block = r.block;
-  for (int64_t axis : r.dropped) block[2 * static_cast<size_t>(axis) + 1] = 0;
-  return reshape(take_block(x, r.lengths, block), r.view);
+  for (size_t i = 1; i < block.size(); i += 2) block[i] += block[i] == 0;
+  return block;
+}
+
+const Op part_op{"slice", OpKind::view};
+
+// What positions and ranges, the commonest items, see of a value. False for whatever needs more
+// thought, or refusal.
+bool find_part(const Tensor& x, const IndexItems& items, Layout* part) {
+  const Shape& shape = x.shape();
+  const Strides& strides = x->strides;
+  int named = 0, axis = 0, ellipses = 0;
+  for (const IndexItem& item : items) {
+    if (item.kind == IndexItem::by) return false;
+    named += item.kind == IndexItem::at || item.kind == IndexItem::range;
+    ellipses += item.kind == IndexItem::ellipsis;
+  }
+  int left = shape.rank() - named, added = static_cast<int>(items.size()) - named - ellipses;
+  if (left < 0 || ellipses > 1 || shape.rank() + added > max_rank) return false;
+  part->offset = x->offset;
+  auto keep = [&](int64_t size, int64_t stride) {
+    part->shape.push_back(size);
+    part->strides.push_back(stride);
+  };
+  auto keep_others = [&] {
+    for (int end = axis + left; axis < end; ++axis) keep(shape[axis], strides[axis]);
+    left = 0;
+  };
+  for (const IndexItem& item : items) {
+    if (item.kind == IndexItem::at) {
+      int64_t at = item.start < 0 ? item.start + shape[axis] : item.start;
+      if (at < 0 || at >= shape[axis]) return false;
+      part->offset += at * strides[axis++];
+    } else if (item.kind == IndexItem::range) {
+      Range range = clip_range(item.start, item.stop, item.step, shape[axis], "index");
+      if (range.length) part->offset += range.start * strides[axis];
+      // A step may be as long as it likes where it is not taken.
+      keep(range.length, range.length > 1 ? strides[axis] * range.step : strides[axis]);
+      ++axis;
+    } else if (item.kind == IndexItem::new_axis) {
+      keep(1, 1);
+    } else {
+      keep_others();
+    }
+  }
+  keep_others();
+  return true;
 }
 
 Inputs flat_indices(const Resolved& r) {
@@ -228,6 +286,17 @@ Shape gathered_shape(const Resolved& r, const Shape& ordered) {
   for (int64_t size : r.common) shape.push_back(size);
   for (int d = first + r.indexed.rank(); d < ordered.rank(); ++d) shape.push_back(ordered[d]);
   return shape;
+}
+
+// What one mask picks of the view: its axes as one, from which one index picks.
+Tensor masked(const Tensor& view, const Resolved& r) {
+  int first = static_cast<int>(r.indexed[0]), after = first + r.mask.rank();
+  Shape merged(view.shape().data(), first);
+  merged.push_back(r.mask.size());
+  for (int d = after; d < view.rank(); ++d) merged.push_back(view.shape()[d]);
+  Tensor y = gather(reshape(view, merged), first, {flat_nonzero(r.mask, "index")});
+  if (!r.in_front || first == 0) return y;
+  return permute(y, moved(y.rank(), first, 1, 0));
 }
 
 // Rows of x, from axis `first` on as many as there are indices, replaced by those of `value`,
@@ -248,9 +317,16 @@ Tensor put_rows(const Tensor& x, int first, const Inputs& indices, const Tensor&
 }  // namespace
 
 Tensor index(const Tensor& x, const IndexItems& items) {
-  Resolved r = Resolver(x, "index").run(items, false);
+  if (Thread& thread = current_thread(); can_be_seen(x, thread)) {
+    Layout part;
+    if (find_part(x, items, &part)) return see_value(part_op, x, part, {}, thread);
+  }
+  Resolver resolver(x, "index");
+  resolver.run(items, true);
+  const Resolved& r = resolver.result;
   Tensor view = view_of(x, r);
   if (!r.gathers()) return view;
+  if (r.mask) return masked(view, r);
   if (!adjacent(r.indexed)) view = permute(view, gather_order(r));
   int first = first_indexed(r);
   Tensor y = reshape(gather(view, first, flat_indices(r)), gathered_shape(r, view.shape()));
@@ -260,7 +336,9 @@ Tensor index(const Tensor& x, const IndexItems& items) {
 
 Tensor index_put(const Tensor& x, const IndexItems& items, const Tensor& value) {
   const char* name = "index_put";
-  Resolved r = Resolver(x, name).run(items, value.rank() == 0);
+  Resolver resolver(x, name);
+  resolver.run(items, value.rank() == 0);
+  const Resolved& r = resolver.result;
   Tensor source = as_dtype(value, x.dtype(), x.device());
   auto spread = [&](const Shape& shape) {
     // As in NumPy, leading sizes of 1 that the target lacks are dropped.
@@ -304,7 +382,7 @@ Tensor index_put(const Tensor& x, const IndexItems& items, const Tensor& value) 
   }
   if (element_count(r.lengths) == 0) return x;
   changed = reshape(changed, r.lengths);
-  return r.whole ? changed : overlay(x, changed, r.block);
+  return r.whole ? changed : overlay(x, changed, with_all_axes(r));
 }
 
 }  // namespace mt

@@ -41,11 +41,14 @@ Tensor last_writer(const Inputs& indices, const Shape& sizes);
 // Row-major positions of the elements that are not 0: [count]. Computes now.
 Tensor flat_nonzero(const Tensor& x, const char* name);
 
+// How many bytes are not 0.
+int64_t count_nonzero_bytes(const uint8_t* bytes, int64_t size);
+
 // A strided block of `shape`: for each axis start and step, as the attributes of embed and overlay.
 using Block = Attributes;
 Block block_along(int axis, int rank, int64_t start, int64_t step);  // whole along the others
 // A view of it; `lengths` has a size for each axis of x. A step of 0 drops its axis.
-Tensor take_block(const Tensor& x, const Shape& lengths, const Block& block);
+Tensor take_block(const Tensor& x, const Shape& lengths, Block block);
 // x with a block of it replaced by `value`.
 Tensor overlay(const Tensor& x, const Tensor& value, const Block& block);
 // x as a block in a tensor of `shape` that is `fill` elsewhere.

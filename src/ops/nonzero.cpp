@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators whose result's shape depends on values: count, evaluate, then compact.
+#include <cstring>
+
 #include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
@@ -27,7 +29,16 @@ void nonzero_value(const NaiveCall& call) {
 }
 const Op nonzero_op{"nonzero", OpKind::call, 0, nonzero_value};
 
-int64_t count_of(const Tensor& mask) { return mask.size() ? read_integer(sum(mask)) : 0; }
+// A few values that the host can read are counted here, which no plan is worth.
+constexpr int64_t counted_at_once = 1 << 16;
+
+int64_t count_of(const Tensor& mask) {
+  int64_t size = mask.size();
+  if (size == 0) return 0;
+  bool readable = mask->ready() && mask.device().host_memory;
+  if (!readable || size > counted_at_once) return read_integer(sum(mask));
+  return count_nonzero_bytes(static_cast<const uint8_t*>(mask->data()), size);
+}
 
 Tensor flat(const Tensor& x) { return reshape(x, {x.size()}); }
 
@@ -42,6 +53,19 @@ Tensor run_starts(const Tensor& sorted) {
 }
 
 }  // namespace
+
+int64_t count_nonzero_bytes(const uint8_t* bytes, int64_t size) {
+  constexpr uint64_t low = 0x7f7f7f7f7f7f7f7f;
+  int64_t count = 0, i = 0;
+  for (; i + 8 <= size; i += 8) {
+    uint64_t eight;
+    std::memcpy(&eight, bytes + i, sizeof eight);
+    uint64_t ones = ((((eight & low) + low) | eight) & ~low) >> 7;  // 1 for a byte that is not 0
+    count += static_cast<int64_t>(ones * 0x0101010101010101 >> 56);  // their sum
+  }
+  for (; i < size; ++i) count += bytes[i] != 0;
+  return count;
+}
 
 Tensor flat_nonzero(const Tensor& x, const char* name) {
   refuse_trace(name);

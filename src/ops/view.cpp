@@ -189,7 +189,7 @@ Block block_along(int axis, int rank, int64_t start, int64_t step) {
   return block;
 }
 
-Tensor take_block(const Tensor& x, const Shape& lengths, const Block& block) {
+Tensor take_block(const Tensor& x, const Shape& lengths, Block block) {
   const Layout whole = view_layout(x);
   Layout layout{{}, {}, whole.offset};
   bool changes = false;
@@ -204,7 +204,7 @@ Tensor take_block(const Tensor& x, const Shape& lengths, const Block& block) {
   }
   if (!changes) return x;
   if (Tensor part = embedded(x, lengths, block)) return reshape(part, layout.shape);
-  return record_view(slice_op, x, layout, block);
+  return record_view(slice_op, x, layout, std::move(block));
 }
 
 std::optional<SliceOf> slice_of(const Node& node) {

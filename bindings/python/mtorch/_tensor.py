@@ -217,7 +217,7 @@ class Tensor(native.Tensor):
         return self.item()
 
     def __iter__(self) -> Iterator[Tensor]:
-        return (native.select(self, 0, i) for i in range(len(self)))
+        return (self[i] for i in range(len(self)))
 
     def __contains__(self, number: Any) -> _bool:
         return bool(native.any(native.equal(self, number), None))

@@ -89,3 +89,47 @@ def test_a_tensor_is_an_index_of_lists():
     assert ["a", "b", "c"][mt.asarray(2)] == "c"
     with pytest.raises(TypeError):
         range(3)[mt.asarray(1.0)]
+
+
+def draw_key(random, shape):
+    key, axis = [], 0
+    while axis < len(shape):
+        kind = random.integers(7)
+        if kind == 0:
+            key.append(int(random.integers(-shape[axis], shape[axis])))
+        elif kind == 1:
+            key.append(slice(None, None, [None, 2, -1][random.integers(3)]))
+        elif kind == 2:
+            key.append(None)
+            continue
+        elif kind == 3:
+            key.append(random.integers(-shape[axis], shape[axis], size=3))
+        elif kind == 4:
+            key.append((random.random(shape[axis]) < 0.5).tolist())
+        elif kind == 5 and axis + 2 <= len(shape):
+            key.append(random.random(shape[axis:axis + 2]) < 0.5)
+            axis += 1
+        else:
+            break
+        axis += 1
+    return tuple(key)
+
+
+def test_mixed_items_of_values_and_of_what_is_pending_with_gradients():
+    random = np.random.default_rng(3)
+    for case in range(400):
+        shape = tuple(random.integers(1, 5, size=random.integers(1, 5)))
+        x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape).T
+        key = draw_key(random, x.shape)
+        try:
+            expected = x[key]
+        except IndexError:  # index arrays that do not broadcast
+            continue
+        t = mt.asarray(x.T).permute(*range(len(shape))[::-1])
+        t = t + 0 if case % 3 == 0 else t
+        np.testing.assert_array_equal(t[key].numpy(), expected)
+        leaf, weights = t.detach().requires_grad_(), random.random(expected.shape, np.float32)
+        (leaf[key] * mt.asarray(weights)).sum().backward()
+        slopes = np.zeros_like(x)
+        np.add.at(slopes, key, weights)
+        np.testing.assert_allclose(leaf.grad.numpy(), slopes, rtol=1e-5)

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel.h"
+#include "ops/indexing.h"
 
 namespace mt::cpu {
 
@@ -20,9 +21,7 @@ void nonzero_kernel(const NaiveCall& call) {
   auto first = [&](int64_t p) { return p == panels ? size : size / panels * p; };
   parallel_for(panels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
-      int64_t found = 0;
-      for (int64_t i = first(p); i < first(p + 1); ++i) found += mask[i] != 0;
-      start[p + 1] = found;
+      start[p + 1] = count_nonzero_bytes(mask + first(p), first(p + 1) - first(p));
     }
   });
   for (int64_t p = 0; p < panels; ++p) start[p + 1] += start[p];
@@ -30,8 +29,10 @@ void nonzero_kernel(const NaiveCall& call) {
     for (int64_t p = begin; p < end; ++p) {
       int64_t at = start[p], stop = first(p + 1);
       if (y.layout.shape.rank() == 1) {
-        for (int64_t i = first(p); i < stop && at < total; ++i) {
-          if (mask[i]) to[at++] = i;
+        // Written whether or not it stays, which no branch can guess.
+        for (int64_t i = first(p), last = start[p + 1]; i < stop && at < last; ++i) {
+          to[at] = i;
+          at += mask[i] != 0;
         }
         continue;
       }
