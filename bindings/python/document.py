@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The public headers' comments as docstrings for SWIG, each with the signature that Python shows; a
 table of the functions of one and of two tensors; and the type stub of all:
-document.py INCLUDE_DIRECTORY MTORCH_I DOCSTRINGS TABLE STUB"""
+document.py INCLUDE_DIRECTORY MTORCH_I EXAMPLES DOCSTRINGS TABLE STUB"""
 import pathlib
 import re
 import sys
@@ -133,23 +133,37 @@ class Tensor:
     def __hash__(self) -> int: ...
     def eval(self) -> _Tensor: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
-    def __getitem__(self, key: Any) -> _Tensor: ...
-    def __setitem__(self, key: Any, value: Any) -> None: ...
+    def __getitem__(self, key: Any, /) -> _Tensor: ...
+    def __setitem__(self, key: Any, value: Any, /) -> None: ...
 """
 OPERATORS = ("add sub mul truediv floordiv mod pow matmul and or xor lshift rshift radd rsub rmul "
              "rtruediv rfloordiv rmod rpow rmatmul rand ror rxor rlshift rrshift").split()
 COMPARISONS = "eq ne lt le gt ge".split()
 
 
+def examples_of(path):
+    """The examples for docstrings by the C function's name: each block of the file is a call of the
+    Python function and what it gives."""
+    found = {}
+    for block in pathlib.Path(path).read_text().strip().split("\n\n"):
+        name = re.search(r"mt\.(?:\w+\.)?(\w+)\(", block).group(1)
+        found[ALIASES.get(name, name)] = f"\n\n>>> import mtorch as mt\n>>> {block}\n"
+    return found
+
+
+ALIASES = {"divide": "div", "multiply": "mul", "negative": "neg", "subtract": "sub"}
+
+
 def quoted(text):
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def main(include, interface, output, table, stub_path):
+def main(include, interface, examples_path, output, table, stub_path):
+    examples = examples_of(examples_path)
     ignored = set(re.findall(r"%ignore mt_(\w+);", pathlib.Path(interface).read_text()))
     entries, fast, last, stubs = [], [], "", [STUB]
-    stubs += [f"    def __{name}__(self, other: Operand) -> _Tensor: ...\n" for name in OPERATORS]
-    stubs += [f"    def __{name}__(self, other: Operand) -> _Tensor: ..."
+    stubs += [f"    def __{name}__(self, other: Operand, /) -> _Tensor: ...\n" for name in OPERATORS]
+    stubs += [f"    def __{name}__(self, other: Operand, /) -> _Tensor: ..."
               "  # type: ignore[override]\n" for name in COMPARISONS]
     stubs += [f"    def __{name}__(self) -> _Tensor: ...\n" for name in ("neg", "abs", "invert")]
     stubs += ["\n"]
@@ -158,7 +172,8 @@ def main(include, interface, output, table, stub_path):
         last = comment
         if name in ignored:
             continue
-        text = quoted(f"{name}({', '.join(names)})\n--\n\n{for_python(comment)}")
+        documented = for_python(comment) + examples.get(name, "")
+        text = quoted(f"{name}({', '.join(names)})\n--\n\n{documented}")
         entries.append(f'%feature("docstring") mt_{name} "{text}";\n')
         types = re.sub(r"\w+(?=,|$)", "", re.sub(r"\s+", " ", arguments))
         is_fast = (result == "mt_tensor*" and name not in BORROWED | OPTIONAL
@@ -166,7 +181,7 @@ def main(include, interface, output, table, stub_path):
         stubs.append(stub(name, result, arguments, names, is_fast))
         if is_fast:
             shown = ", ".join([*names, "/"])
-            text = quoted(f"{name}({shown})\n--\n\n{for_python(comment)}").replace("\n", "\\n")
+            text = quoted(f"{name}({shown})\n--\n\n{documented}").replace("\n", "\\n")
             fast.append(f'{FAST[types]}({name}, "{text}")\n')
     pathlib.Path(output).write_text("".join(entries))
     pathlib.Path(table).write_text("".join(fast))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeAlias, TypeVar
 
-from . import create, functions, native
-from ._native import (  # type: ignore[import-not-found]
+from . import create, elementwise, native, reductions, searching, shapes
+from ._native import (  # type: ignore
     SWIG_PyInstanceMethod_New as _method)
 from .dtypes import as_dtype, bool_, by_code, float32, int64, uint64
 from ._types import DTypeLike, Operand, Shape
@@ -34,7 +34,7 @@ class Tensor(native.Tensor):
     __slots__ = ()
     __array_ufunc__ = None  # NumPy leaves operators with a tensor to the tensor
 
-    if TYPE_CHECKING:  # the functions that are methods too, set below
+    if TYPE_CHECKING:  # the extension's functions that are methods too, set below
         abs: Callable[..., Tensor]
         acos: Callable[..., Tensor]
         acosh: Callable[..., Tensor]
@@ -86,47 +86,10 @@ class Tensor(native.Tensor):
         pow: Callable[..., Tensor]
         neg: Callable[..., Tensor]
         copy: Callable[..., Tensor]
-        sum: Callable[..., Tensor]
-        mean: Callable[..., Tensor]
-        prod: Callable[..., Tensor]
-        max: Callable[..., Tensor]
-        min: Callable[..., Tensor]
-        argmax: Callable[..., Tensor]
-        argmin: Callable[..., Tensor]
-        any: Callable[..., Tensor]
-        all: Callable[..., Tensor]
-        var: Callable[..., Tensor]
-        std: Callable[..., Tensor]
-        norm: Callable[..., Tensor]
-        logsumexp: Callable[..., Tensor]
-        cumulative_sum: Callable[..., Tensor]
-        sort: Callable[..., Tensor]
-        argsort: Callable[..., Tensor]
-        topk: Callable[..., Any]
-        nonzero: Callable[..., Any]
-        clip: Callable[..., Tensor]
-        squeeze: Callable[..., Tensor]
-        expand_dims: Callable[..., Tensor]
-        flip: Callable[..., Tensor]
-        broadcast_to: Callable[..., Tensor]
-        gelu: Callable[..., Tensor]
-        split: Callable[..., Any]
-        unstack: Callable[..., Any]
-        take: Callable[..., Tensor]
-        take_along_axis: Callable[..., Tensor]
-        tril: Callable[..., Tensor]
-        triu: Callable[..., Tensor]
-        cumulative_prod: Callable[..., Tensor]
-        count_nonzero: Callable[..., Tensor]
-        repeat: Callable[..., Tensor]
-        tile: Callable[..., Tensor]
-        roll: Callable[..., Tensor]
-        diff: Callable[..., Tensor]
-        unsqueeze: Callable[..., Tensor]
 
     device = property(native.device_of, doc='The device, as "cpu".')
-    itemsize = property(lambda self: self.dtype.itemsize)
-    nbytes = property(lambda self: self.size * self.dtype.itemsize)
+    itemsize = property(lambda self: self.dtype.itemsize, doc="Bytes of one element.")
+    nbytes = property(lambda self: self.size * self.dtype.itemsize, doc="Bytes of all elements.")
     mT = property(native.matrix_transpose, doc="The last two axes exchanged.")
 
     # -------------------------------------------------------------------------- Operators
@@ -178,14 +141,24 @@ class Tensor(native.Tensor):
         return self
 
     def copy_(self, value: Any) -> Tensor:
-        """Binds this tensor to another's value: x[...] = value."""
+        """Binds this tensor to another's value: x[...] = value.
+
+        >>> import mtorch as mt
+        >>> mt.zeros(2).copy_(mt.tensor([1.0, 2.0]))
+        tensor([1., 2.])
+        """
         self[...] = value
         return self
 
     # ------------------------------------------------------------------------ As numbers
 
     def item(self) -> Any:
-        """The one element, as a Python number."""
+        """The one element, as a Python number.
+
+        >>> import mtorch as mt
+        >>> mt.tensor(2.5).item()
+        2.5
+        """
         dtype = by_code[native.dtype_of(self)]
         if dtype.kind == "f":
             return native.item(self)
@@ -195,9 +168,14 @@ class Tensor(native.Tensor):
         return bool(number) if dtype == bool_ else number
 
     def tolist(self) -> Any:
-        """All elements, as nested lists of Python numbers."""
+        """All elements, as nested lists of Python numbers.
+
+        >>> import mtorch as mt
+        >>> mt.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
         wide = native.astype(self, float32) if self.dtype.name in ("float16", "bfloat16") else self
-        return memoryview(wide).tolist()
+        return memoryview(wide).tolist()  # type: ignore[arg-type]
 
     def __float__(self) -> _float:
         return float(self.item())
@@ -245,11 +223,16 @@ class Tensor(native.Tensor):
     # -------------------------------------------------------------------- Other libraries
 
     def numpy(self) -> Any:
-        """A read-only NumPy array over this value, without a copy. bfloat16 needs ml_dtypes."""
-        import numpy
+        """A read-only NumPy array over this value, without a copy. bfloat16 needs ml_dtypes.
+
+        >>> import mtorch as mt
+        >>> mt.tensor([1.0, 2.0]).numpy().tolist()
+        [1.0, 2.0]
+        """
+        import numpy  # type: ignore
         if self.dtype.name == "bfloat16":
             try:
-                from ml_dtypes import bfloat16
+                from ml_dtypes import bfloat16  # type: ignore
             except ImportError:
                 raise TypeError("numpy: NumPy has no bfloat16 without the package ml_dtypes; "
                                 "convert to float32 first") from None
@@ -310,12 +293,18 @@ class Tensor(native.Tensor):
         native.set_requires_grad(self, require)
 
     def requires_grad_(self, requires_grad: _bool = True) -> Tensor:
-        """Marks a leaf as one whose gradient is wanted, or not; returns it."""
+        """Marks a leaf as one whose gradient is wanted, or not; returns it.
+
+        >>> import mtorch as mt
+        >>> mt.ones(2).requires_grad_()
+        tensor([1., 1.], requires_grad=True)
+        """
         native.set_requires_grad(self, requires_grad)
         return self
 
     @property
     def is_leaf(self) -> _bool:
+        """Whether it has no history: its gradient, if it requires one, is collected here."""
         return native.is_leaf(self)
 
     @property
@@ -329,7 +318,14 @@ class Tensor(native.Tensor):
 
     def backward(self, gradient: Tensor | None = None, retain_graph: _bool = False,
                  create_graph: _bool = False) -> None:
-        """Adds d self / d leaf to the gradient of each leaf that requires one."""
+        """Adds d self / d leaf to the gradient of each leaf that requires one.
+
+        >>> import mtorch as mt
+        >>> x = mt.tensor([1.0, 2.0]).requires_grad_()
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+        """
         if gradient is None and not retain_graph and not create_graph:
             return native.backward(self)
         if gradient is None and self.size != 1:
@@ -341,7 +337,12 @@ class Tensor(native.Tensor):
     # ------------------------------------------------------------------------------- Methods
 
     def to(self, *targets: Any, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
-        """The same values as another type or on another device: x.to("cuda:0"), x.to(float64)."""
+        """The same values as another type or on another device: x.to("cuda:0"), x.to(float64).
+
+        >>> import mtorch as mt
+        >>> mt.ones(2).to(mt.float64).dtype
+        mtorch.float64
+        """
         for target in targets:
             if isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda"):
                 device = target
@@ -350,30 +351,90 @@ class Tensor(native.Tensor):
         return create._like(self, dtype, device)
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Tensor:
+        """The same values on another device; this tensor, if it lies there. Error if there is
+        none of that name.
+
+        >>> import mtorch as mt
+        >>> mt.ones(2).to_device("cpu").device
+        'cpu'
+        """
         return native.to_device(self, device)
 
     def cpu(self) -> Tensor:
+        """The same values on the CPU.
+
+        >>> import mtorch as mt
+        >>> mt.ones(2).cpu().device
+        'cpu'
+        """
         return native.to_device(self, "cpu")
 
     def cuda(self) -> Tensor:
+        """The same values on the first GPU; Error without one."""
         return native.to_device(self, "cuda:0")
 
     def astype(self, dtype: DTypeLike, copy: _bool = True) -> Tensor:
+        """Each element converted, as astype() does.
+
+        >>> import mtorch as mt
+        >>> mt.tensor([1.5, -2.5]).astype(mt.int32)
+        tensor([ 1, -2], dtype=int32)
+        """
         return create.astype(self, dtype, copy=copy)
 
     def float(self) -> Tensor:
+        """Each element as float32.
+
+        >>> import mtorch as mt
+        >>> mt.arange(2).float()
+        tensor([0., 1.])
+        """
         return native.astype(self, float32)
 
     def reshape(self, *shape: Any) -> Tensor:
+        """The same elements under another shape, given as numbers or as one tuple; see
+        reshape().
+
+        >>> import mtorch as mt
+        >>> mt.arange(4).reshape(2, -1)
+        tensor([[0, 1],
+                [2, 3]])
+        """
         return native.reshape(self, shape[0] if len(shape) == 1 else shape)
 
     def permute(self, *axes: Any) -> Tensor:
+        """The axes in another order, given as numbers or as one tuple; see permute_dims().
+
+        >>> import mtorch as mt
+        >>> mt.ones((2, 3, 4)).permute(2, 0, 1).shape
+        (4, 2, 3)
+        """
         return native.permute_dims(self, axes[0] if len(axes) == 1 else axes)
 
     def flatten(self, start: int = 0) -> Tensor:
-        """The axes from `start` on as one."""
+        """The axes from `start` on as one.
+
+        >>> import mtorch as mt
+        >>> mt.ones((2, 3, 4)).flatten(1).shape
+        (2, 12)
+        """
         return native.reshape(self, (*self.shape[:start], -1) if self.size else (
             *self.shape[:start], math.prod(self.shape[start:])))
+
+    # ------------------------------------------------------- Functions that are methods too
+
+    all, any, argmax, argmin = reductions.all, reductions.any, reductions.argmax, reductions.argmin
+    count_nonzero, cumulative_prod = reductions.count_nonzero, reductions.cumulative_prod
+    cumulative_sum, diff, logsumexp = reductions.cumulative_sum, reductions.diff, reductions.logsumexp
+    max, mean, min, norm = reductions.max, reductions.mean, reductions.min, reductions.norm
+    prod, std, sum, var = reductions.prod, reductions.std, reductions.sum, reductions.var
+    argsort, nonzero = searching.argsort, searching.nonzero
+    sort, topk = searching.sort, searching.topk
+    broadcast_to, expand_dims, flip = shapes.broadcast_to, shapes.expand_dims, shapes.flip
+    repeat, roll, split, squeeze = shapes.repeat, shapes.roll, shapes.split, shapes.squeeze
+    take, take_along_axis, tile = shapes.take, shapes.take_along_axis, shapes.tile
+    tril, triu, unsqueeze, unstack = shapes.tril, shapes.triu, shapes.expand_dims, shapes.unstack
+    clip, gelu = elementwise.clip, elementwise.gelu
 
 
 def _rebuild(data: Any, shape: Shape, dtype: DTypeLike, requires_grad: bool) -> Any:
@@ -381,15 +442,9 @@ def _rebuild(data: Any, shape: Shape, dtype: DTypeLike, requires_grad: bool) -> 
     return native.require_grad(x) if requires_grad else x
 
 
-# The functions that are methods too: those of the extension bind without a Python frame.
+# The extension's functions that are methods too bind without a Python frame.
 for _name in """abs acos acosh asin asinh atan atanh ceil cos cosh detach erf exp exp2 expm1 floor
         isfinite isinf isnan log log10 log1p log2 logical_not log_sigmoid matmul maximum minimum
         reciprocal relu round rsqrt sigmoid sign silu sin sinh softplus sqrt square tan tanh
         transpose trunc add sub mul div pow neg copy""".split():
     setattr(Tensor, _name, _method(getattr(native, _name)))
-for _name in """sum mean prod max min argmax argmin any all var std norm logsumexp cumulative_sum
-        sort argsort topk nonzero clip squeeze expand_dims flip broadcast_to gelu split unstack
-        take take_along_axis tril triu cumulative_prod count_nonzero repeat tile roll
-        diff""".split():
-    setattr(Tensor, _name, getattr(functions, _name))
-Tensor.unsqueeze = Tensor.expand_dims

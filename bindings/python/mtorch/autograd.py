@@ -33,17 +33,38 @@ class _GradMode:
 
 
 def no_grad() -> _GradMode:
-    """A region in which no history is recorded."""
+    """A region in which no history is recorded.
+
+    >>> import mtorch as mt
+    >>> x = mt.ones(2, ).requires_grad_()
+    >>> with mt.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
     return _GradMode(False)
 
 
 def enable_grad() -> _GradMode:
-    """A region in which histories are recorded again, inside no_grad()."""
+    """A region in which histories are recorded again, inside no_grad().
+
+    >>> import mtorch as mt
+    >>> x = mt.ones(2).requires_grad_()
+    >>> with mt.no_grad(), mt.enable_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    True
+    """
     return _GradMode(True)
 
 
 def is_grad_enabled() -> bool:
-    """Whether this thread records histories."""
+    """Whether this thread records histories.
+
+    >>> import mtorch as mt
+    >>> mt.is_grad_enabled()
+    True
+    """
     return native.grad_mode()
 
 
@@ -63,7 +84,15 @@ def grad(outputs: Any, inputs: Any = None, grad_outputs: Any = None,
          create_graph: bool = False) -> Any:
     """The gradients of sum(outputs * grad_outputs) to each input: a tensor for one input, else a
     tuple. With a function in place of tensors: the function that gives its gradient to its first
-    argument, or to those at the places `inputs`."""
+    argument, or to those at the places `inputs`.
+
+    >>> import mtorch as mt
+    >>> x = mt.tensor([1.0, 2.0]).requires_grad_()
+    >>> mt.grad((x * x).sum(), x)
+    tensor([2., 4.])
+    >>> mt.grad(lambda x: (x * x * x).sum())(mt.tensor([1.0, 2.0]))
+    tensor([ 3., 12.])
+    """
     if callable(outputs):
         with_value = value_and_grad(outputs, 0 if inputs is None else inputs)
         return functools.wraps(outputs)(lambda *args, **kwargs: with_value(*args, **kwargs)[1])
@@ -76,7 +105,12 @@ def grad(outputs: Any, inputs: Any = None, grad_outputs: Any = None,
 def value_and_grad(function: Callable[..., Any],
                    argnums: int | Sequence[int] = 0) -> Callable[..., tuple[Any, Any]]:
     """The function that gives the value of `function` and its gradient to the arguments at the
-    places `argnums`."""
+    places `argnums`.
+
+    >>> import mtorch as mt
+    >>> mt.value_and_grad(lambda x: (x * x).sum())(mt.tensor([1.0, 2.0]))
+    (tensor(5.0), tensor([2., 4.]))
+    """
     places = _places(argnums)
 
     @functools.wraps(function)
@@ -140,7 +174,13 @@ def jvp(function: Callable[..., Any], primals: Sequence[Tensor],
 
 def jacobian(function: Callable[..., Any], argnum: int = 0) -> Callable[..., Tensor]:
     """The function that gives every slope of `function` to its argument at the place `argnum`:
-    the result's shape, then the argument's."""
+    the result's shape, then the argument's.
+
+    >>> import mtorch as mt
+    >>> mt.jacobian(lambda x: x * x)(mt.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
     def slopes(*args):
         args = list(args)
         leaf = args[argnum] = native.require_grad(native.detach(args[argnum]))

@@ -14,12 +14,23 @@ if TYPE_CHECKING:
 
 
 def zeros(shape: Shape, *, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
-    """All elements 0; float32 unless said."""
+    """All elements 0; float32 unless said.
+
+    >>> import mtorch as mt
+    >>> mt.zeros(3)
+    tensor([0., 0., 0.])
+    """
     return native.zeros(shape, float32 if dtype is None else as_dtype(dtype), device)
 
 
 def ones(shape: Shape, *, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
-    """All elements 1; float32 unless said."""
+    """All elements 1; float32 unless said.
+
+    >>> import mtorch as mt
+    >>> mt.ones((2, 2))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
     return native.ones(shape, float32 if dtype is None else as_dtype(dtype), device)
 
 
@@ -28,7 +39,12 @@ empty = zeros  # values never change in place, so there is nothing to save
 
 def full(shape: Shape, fill_value: Operand, *, dtype: DTypeLike = None,
          device: str | None = None) -> Tensor:
-    """All elements `fill_value`, of the type that suits it unless said."""
+    """All elements `fill_value`, of the type that suits it unless said.
+
+    >>> import mtorch as mt
+    >>> mt.full((2,), 7)
+    tensor([7, 7])
+    """
     dtype = _dtype_of_number(fill_value) if dtype is None else as_dtype(dtype)
     if type(fill_value) is int and abs(fill_value) > 2**53:  # a double cannot hold it
         return native.broadcast_to(_from_sequence(fill_value, dtype, device), shape)
@@ -36,12 +52,22 @@ def full(shape: Shape, fill_value: Operand, *, dtype: DTypeLike = None,
 
 
 def zeros_like(x: Tensor, *, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
-    """Shape, type and device of x, unless said; all elements 0."""
+    """Shape, type and device of x, unless said; all elements 0.
+
+    >>> import mtorch as mt
+    >>> mt.zeros_like(mt.tensor([1, 2]))
+    tensor([0, 0])
+    """
     return _like(native.zeros_like(x), dtype, device)
 
 
 def ones_like(x: Tensor, *, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
-    """Shape, type and device of x, unless said; all elements 1."""
+    """Shape, type and device of x, unless said; all elements 1.
+
+    >>> import mtorch as mt
+    >>> mt.ones_like(mt.tensor([1, 2]))
+    tensor([1, 1])
+    """
     return _like(native.ones_like(x), dtype, device)
 
 
@@ -50,13 +76,23 @@ empty_like = zeros_like
 
 def full_like(x: Tensor, fill_value: Operand, *, dtype: DTypeLike = None,
               device: str | None = None) -> Tensor:
-    """Shape, type and device of x, unless said; all elements `fill_value`."""
+    """Shape, type and device of x, unless said; all elements `fill_value`.
+
+    >>> import mtorch as mt
+    >>> mt.full_like(mt.zeros(2), 3.5)
+    tensor([3.5, 3.5])
+    """
     return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
 
 
 def arange(start: float, stop: float | None = None, step: float = 1, *, dtype: DTypeLike = None,
            device: str | None = None) -> Tensor:
-    """start, start + step, ... before stop; arange(n) counts from 0. int64 if all are integers."""
+    """start, start + step, ... before stop; arange(n) counts from 0. int64 if all are integers.
+
+    >>> import mtorch as mt
+    >>> mt.arange(3), mt.arange(1, 2, 0.5)
+    (tensor([0, 1, 2]), tensor([1. , 1.5]))
+    """
     if stop is None:
         start, stop = 0, start
     if dtype is None:
@@ -67,7 +103,12 @@ def arange(start: float, stop: float | None = None, step: float = 1, *, dtype: D
 
 def linspace(start: float, stop: float, num: int, *, dtype: DTypeLike = None,
              device: str | None = None, endpoint: bool = True) -> Tensor:
-    """`num` numbers spread evenly from start to stop, which is the last one if `endpoint`."""
+    """`num` numbers spread evenly from start to stop, which is the last one if `endpoint`.
+
+    >>> import mtorch as mt
+    >>> mt.linspace(0, 1, 3)
+    tensor([0. , 0.5, 1. ])
+    """
     dtype = float32 if dtype is None else as_dtype(dtype)
     if endpoint:
         return native.linspace(start, stop, num, dtype, device)
@@ -76,14 +117,26 @@ def linspace(start: float, stop: float, num: int, *, dtype: DTypeLike = None,
 
 def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DTypeLike = None,
         device: str | None = None) -> Tensor:
-    """1 on diagonal k, else 0."""
+    """1 on diagonal k, else 0.
+
+    >>> import mtorch as mt
+    >>> mt.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     dtype = float32 if dtype is None else as_dtype(dtype)
     k = max(-2**62, min(k, 2**62))  # far outside either way
     return native.eye(n_rows, n_rows if n_cols is None else n_cols, k, dtype, device)
 
 
 def one_hot(indices: Tensor, classes: int, *, dtype: DTypeLike = None) -> Tensor:
-    """[..., classes]: 1 where the last index equals the value."""
+    """[..., classes]: 1 where the last index equals the value.
+
+    >>> import mtorch as mt
+    >>> mt.one_hot(mt.tensor([2, 0]), 3)
+    tensor([[0., 0., 1.],
+            [1., 0., 0.]])
+    """
     return native.one_hot(indices, classes, float32 if dtype is None else as_dtype(dtype))
 
 
@@ -93,6 +146,11 @@ def asarray(obj: Any, *, dtype: DTypeLike = None, device: str | None = None,
 
     Memory of others is copied, unless copy=False: then it is borrowed, must be contiguous, and
     must not be written while a tensor made of it lives.
+
+    >>> import mtorch as mt
+    >>> mt.asarray([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
     """
     x: Any
     if isinstance(obj, native.Tensor):
@@ -123,14 +181,24 @@ def _from_object(obj: Any, copy: bool | None, device: str | None) -> Tensor:
 
 def tensor(data: Any, *, dtype: DTypeLike = None, device: str | None = None,
            requires_grad: bool = False) -> Tensor:
-    """A tensor with a copy of numbers, nested lists or an array."""
+    """A tensor with a copy of numbers, nested lists or an array.
+
+    >>> import mtorch as mt
+    >>> mt.tensor([1.0, 2.0], requires_grad=True)
+    tensor([1., 2.], requires_grad=True)
+    """
     x = asarray(data, dtype=dtype, device=device, copy=True)
     return native.require_grad(x) if requires_grad else x
 
 
 def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of another library's array, without a copy unless `copy` asks for
-    one, or `device` for another place."""
+    one, or `device` for another place.
+
+    >>> import mtorch as mt
+    >>> mt.from_dlpack(mt.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
     try:
         capsule = x.__dlpack__(max_version=(1, 0))
     except TypeError:  # from before version 1.0
@@ -148,7 +216,12 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
 
 def astype(x: Tensor, dtype: DTypeLike, /, *, copy: bool = True,
            device: str | None = None) -> Tensor:
-    """Each element converted."""
+    """Each element converted.
+
+    >>> import mtorch as mt
+    >>> mt.astype(mt.tensor([1.5, -2.5]), mt.int32)
+    tensor([ 1, -2], dtype=int32)
+    """
     dtype = as_dtype(dtype)
     if copy and dtype == native.dtype_of(x):
         return native.copy(x)

@@ -14,7 +14,14 @@ most_results = 256  # of a function whose number of results only its call shows
 
 
 class Context:
-    """What forward() leaves for backward()."""
+    """What forward() leaves for backward(): `ctx` in the example of Function.
+
+    >>> import mtorch as mt
+    >>> context = mt.Context()
+    >>> context.save_for_backward(mt.ones(2))
+    >>> context.saved_tensors
+    (tensor([1., 1.]),)
+    """
 
     def __init__(self) -> None:
         self._kept: tuple[Any, ...] = ()
@@ -78,20 +85,23 @@ class _Call:
 
 
 class Function:
-    """An operator with its own gradient. Subclass it with two static methods, and call apply():
+    """An operator with its own gradient. Subclass it with two static methods, and call apply().
 
-        class Cube(mtorch.Function):
-            @staticmethod
-            def forward(ctx, x):
-                ctx.save_for_backward(x)
-                return x * x * x
-
-            @staticmethod
-            def backward(ctx, dy):
-                (x,) = ctx.saved_tensors
-                return dy * 3 * x * x
-
-        y = Cube.apply(x)
+    >>> import mtorch as mt
+    >>> class Cube(mt.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x * x
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, dy):
+    ...         (x,) = ctx.saved_tensors
+    ...         return dy * 3 * x * x
+    >>> x = mt.tensor([1.0, 2.0]).requires_grad_()
+    >>> Cube.apply(x).sum().backward()
+    >>> x.grad
+    tensor([ 3., 12.])
 
     forward() gives a tensor or several; backward() gets the gradient of each, and gives one, or
     None, for each argument of apply()."""
@@ -105,7 +115,14 @@ class Function:
 
 
 def checkpoint(function: Callable[..., Any], *args: Any) -> Any:
-    """function(*args), whose intermediate values are not kept but computed again by backward."""
+    """function(*args), whose intermediate values are not kept but computed again by backward.
+
+    >>> import mtorch as mt
+    >>> x = mt.ones(2).requires_grad_()
+    >>> mt.checkpoint(lambda x: mt.exp(x) * x, x).sum().backward()
+    >>> x.grad
+    tensor([5.4365635, 5.4365635])
+    """
     places = [i for i, arg in enumerate(args) if _is_tensor(arg)]
     single = True
 
@@ -125,7 +142,12 @@ def checkpoint(function: Callable[..., Any], *args: Any) -> Any:
 def gradcheck(function: Callable[..., Any], inputs: Any, *, step: float = 1e-6,
               relative: float = 1e-5, absolute: float = 1e-7, order: int = 1) -> bool:
     """Compares the gradients of `function`, a tensor of float64 tensors, with differences; raises
-    ValueError, naming input, element and both values, when they disagree. True when not."""
+    ValueError, naming input, element and both values, when they disagree. True when not.
+
+    >>> import mtorch as mt
+    >>> mt.gradcheck(lambda x: x * x, [mt.tensor([1.0, 2.0], dtype=mt.float64)])
+    True
+    """
     options = native.gradient_check_options()
     options.step, options.relative, options.absolute = step, relative, absolute
     options.order = order

@@ -108,7 +108,7 @@ class DataLoader:
         batches = self._batches()
         if self.progress:
             try:
-                from tqdm import tqdm  # type: ignore[import-untyped]
+                from tqdm import tqdm  # type: ignore
             except ImportError:
                 return batches
             return iter(tqdm(batches, total=len(self), leave=False))

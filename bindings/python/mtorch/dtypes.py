@@ -71,7 +71,12 @@ by_type = {bool: bool_, int: int64, float: float32}
 
 
 def as_dtype(dtype: Any) -> DType:
-    """The element type that is meant: one of ours, a name, NumPy's, or bool, int, float."""
+    """The element type that is meant: one of ours, a name, NumPy's, or bool, int, float.
+
+    >>> import mtorch as mt
+    >>> mt.dtypes.as_dtype("float32")
+    mtorch.float32
+    """
     if isinstance(dtype, DType):
         return dtype
     if isinstance(dtype, type) and dtype in by_type:
@@ -130,7 +135,12 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
 
 def can_cast(from_: Any, to: Any, /) -> bool:
     """Whether every value of a type, or of a tensor's, has a place in the type `to`, by the rules
-    of promotion."""
+    of promotion.
+
+    >>> import mtorch as mt
+    >>> mt.can_cast(mt.int8, mt.int32), mt.can_cast(mt.int32, mt.int8)
+    (True, False)
+    """
     from_, to = _dtype_of(from_), as_dtype(to)
     try:
         return promote_types(from_, to) == to
@@ -184,7 +194,12 @@ _FLOATS = {"float16": (10, 15), "bfloat16": (7, 127), "float32": (23, 127), "flo
 
 
 def finfo(type: Any, /) -> FloatInfo:
-    """Bits, distance from 1 to the next number, and range of a float type or a tensor of it."""
+    """Bits, distance from 1 to the next number, and range of a float type or a tensor of it.
+
+    >>> import mtorch as mt
+    >>> mt.finfo(mt.float32).eps
+    1.1920928955078125e-07
+    """
     dtype = _dtype_of(type)
     if dtype.kind != "f":
         raise TypeError(f"finfo: {dtype.name} is no float")
@@ -195,7 +210,12 @@ def finfo(type: Any, /) -> FloatInfo:
 
 
 def iinfo(type: Any, /) -> IntegerInfo:
-    """Bits and range of an integer type or a tensor of it."""
+    """Bits and range of an integer type or a tensor of it.
+
+    >>> import mtorch as mt
+    >>> mt.iinfo(mt.int8).max
+    127
+    """
     dtype = _dtype_of(type)
     if dtype.kind not in "iu":
         raise TypeError(f"iinfo: {dtype.name} is no integer")

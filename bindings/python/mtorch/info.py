@@ -9,7 +9,12 @@ from .dtypes import DType, by_name, float32, int64, isdtype
 
 
 def devices() -> list[str]:
-    """The devices that this process can use."""
+    """The devices that this process can use.
+
+    >>> import mtorch as mt
+    >>> "cpu" in mt.devices()
+    True
+    """
     return [native.device_name(i) for i in range(native.device_count())]
 
 
@@ -30,7 +35,12 @@ class ArrayNamespaceInfo:
                 "indexing": int64}
 
     def devices(self) -> list[str]:
-        """The devices that this process can use."""
+        """The devices that this process can use.
+
+        >>> import mtorch as mt
+        >>> "cpu" in mt.devices()
+        True
+        """
         return devices()
 
     def dtypes(self, *, device: str | None = None, kind: Any = None) -> dict[str, DType]:

@@ -27,7 +27,15 @@ def _dictionary(parameters: Any) -> dict[str, Tensor]:
 
 def save(tensors: Any, path: Path, compress: bool = False) -> None:
     """Writes a dictionary of tensors to a .safetensors or .npz file, or one tensor to a .npy file.
-    The file appears whole under its name, or the old one stays."""
+    The file appears whole under its name, or the old one stays.
+
+    >>> import mtorch as mt
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "weights.safetensors")
+    >>> mt.save({"w": mt.ones(2)}, path)
+    >>> mt.load(path)
+    {'w': tensor([1., 1.])}
+    """
     path = str(path)
     if path.endswith(".npy"):
         native.save_npy(tensors, path)
@@ -41,7 +49,15 @@ def save(tensors: Any, path: Path, compress: bool = False) -> None:
 
 def load(path: Path, device: str | None = None) -> Any:
     """Reads a .safetensors or .npz file as a dictionary, a .npy file or, by any other name, an IDX
-    file (as MNIST's, plain or gzip) as a tensor."""
+    file (as MNIST's, plain or gzip) as a tensor.
+
+    >>> import mtorch as mt
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "x.npy")
+    >>> mt.save(mt.arange(3), path)
+    >>> mt.load(path)
+    tensor([0, 1, 2])
+    """
     path = str(path)
     if path.endswith(".npy"):
         return native.load_npy(path, device)

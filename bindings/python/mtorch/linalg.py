@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import native
-from .functions import _in_dtype, _reduce, tensordot, vecdot  # noqa: F401
+from .products import tensordot, vecdot  # noqa: F401
+from .reductions import _in_dtype, _reduce
 from .native import lapack, matmul, matrix_transpose, outer  # noqa: F401
 from ._types import Axes, DTypeLike, Operand
 
@@ -51,17 +52,32 @@ class SlogdetResult(NamedTuple):
 # -------------------------------------------------------------------- Products and diagonals
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """The cross product of vectors of 3 along an axis."""
+    """The cross product of vectors of 3 along an axis.
+
+    >>> import mtorch as mt
+    >>> mt.linalg.cross(mt.tensor([1.0, 0.0, 0.0]), mt.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
     return native.cross(x1, x2, axis)
 
 
 def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
-    """A diagonal of the last two axes, as a last axis; offset 0 is the main one, above it 1."""
+    """A diagonal of the last two axes, as a last axis; offset 0 is the main one, above it 1.
+
+    >>> import mtorch as mt
+    >>> mt.linalg.diagonal(mt.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
     return native.matrix_diagonal(x, offset)
 
 
 def trace(x: Tensor, /, *, offset: int = 0, dtype: DTypeLike = None) -> Tensor:
-    """The sum of a diagonal of the last two axes."""
+    """The sum of a diagonal of the last two axes.
+
+    >>> import mtorch as mt
+    >>> mt.linalg.trace(mt.tensor([[1, 2], [3, 4]]))
+    tensor(5)
+    """
     return _in_dtype(lambda x: native.matrix_trace(x, offset), x, dtype)
 
 
@@ -228,7 +244,12 @@ def matrix_rank(x: Tensor, /, *, rtol: Operand | None = None) -> Tensor:
 
 def vector_norm(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False,
                 ord: float = 2) -> Tensor:
-    """(sum(|x|^ord))^(1 / ord) over `axis`: a number, several, or None for all."""
+    """(sum(|x|^ord))^(1 / ord) over `axis`: a number, several, or None for all.
+
+    >>> import mtorch as mt
+    >>> mt.linalg.vector_norm(mt.tensor([3.0, 4.0]))
+    tensor(5.0)
+    """
     return _reduce("norm", x, axis, keepdims, ord)
 
 
@@ -246,5 +267,10 @@ def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: float | str = "fro
 
 
 def norm(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False, ord: float = 2) -> Tensor:
-    """vector_norm()."""
+    """vector_norm().
+
+    >>> import mtorch as mt
+    >>> mt.linalg.norm(mt.tensor([3.0, 4.0]))
+    tensor(5.0)
+    """
     return vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 
 class Optimizer:
-    """An update rule and its state, for tensors that require a gradient."""
+    """An update rule and its state, for tensors that require a gradient.
+
+    >>> import mtorch as mt
+    >>> isinstance(mt.optim.SGD([mt.ones(1).requires_grad_()], lr=0.1), mt.optim.Optimizer)
+    True
+    """
 
     def __init__(self, parameters: Iterable[Tensor], make: Any, lr: float, options: Any,
                  **values: Any) -> None:
@@ -68,7 +73,16 @@ class Optimizer:
 
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum, Nesterov's too, and weight decay."""
+    """Gradient descent, with momentum, Nesterov's too, and weight decay.
+
+    >>> import mtorch as mt
+    >>> w = mt.tensor([1.0, 2.0]).requires_grad_()
+    >>> optimizer = mt.optim.SGD([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w.tolist() < [1.0, 2.0]
+    True
+    """
 
     def __init__(self, parameters: Iterable[Tensor], lr: float, momentum: float = 0.0,
                  dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False) -> None:
@@ -78,7 +92,16 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam (Kingma and Ba, 2015)."""
+    """Adam (Kingma and Ba, 2015).
+
+    >>> import mtorch as mt
+    >>> w = mt.tensor([1.0, 2.0]).requires_grad_()
+    >>> optimizer = mt.optim.Adam([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w.tolist() < [1.0, 2.0]
+    True
+    """
 
     def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8,
@@ -89,7 +112,16 @@ class Adam(Optimizer):
 
 
 class AdamW(Optimizer):
-    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019)."""
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019).
+
+    >>> import mtorch as mt
+    >>> w = mt.tensor([1.0, 2.0]).requires_grad_()
+    >>> optimizer = mt.optim.AdamW([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w.tolist() < [1.0, 2.0]
+    True
+    """
 
     def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8,
@@ -100,7 +132,16 @@ class AdamW(Optimizer):
 
 
 class RMSprop(Optimizer):
-    """RMSProp (Hinton, 2012)."""
+    """RMSProp (Hinton, 2012).
+
+    >>> import mtorch as mt
+    >>> w = mt.tensor([1.0, 2.0]).requires_grad_()
+    >>> optimizer = mt.optim.RMSprop([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w.tolist() < [1.0, 2.0]
+    True
+    """
 
     def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-2, smoothing: float = 0.99,
                  epsilon: float = 1e-8, momentum: float = 0.0, weight_decay: float = 0.0) -> None:
@@ -110,7 +151,16 @@ class RMSprop(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Adagrad (Duchi, Hazan and Singer, 2011)."""
+    """Adagrad (Duchi, Hazan and Singer, 2011).
+
+    >>> import mtorch as mt
+    >>> w = mt.tensor([1.0, 2.0]).requires_grad_()
+    >>> optimizer = mt.optim.Adagrad([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w.tolist() < [1.0, 2.0]
+    True
+    """
 
     def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-2, epsilon: float = 1e-10,
                  initial: float = 0.0, weight_decay: float = 0.0) -> None:
@@ -141,7 +191,14 @@ class Schedule:
 
 
 class StepSchedule(Schedule):
-    """Falls by a factor at regular times."""
+    """Falls by a factor at regular times.
+
+    >>> import mtorch as mt
+    >>> optimizer = mt.optim.SGD([mt.ones(1).requires_grad_()], lr=1.0)
+    >>> schedule = mt.optim.StepSchedule(optimizer, every=2, factor=0.5)
+    >>> [schedule.step() for _ in range(4)]
+    [1.0, 0.5, 0.5, 0.25]
+    """
 
     def __init__(self, optimizer: Optimizer, every: int, factor: float = 0.1) -> None:
         lr = optimizer.lr
@@ -149,7 +206,14 @@ class StepSchedule(Schedule):
 
 
 class CosineSchedule(Schedule):
-    """Rises evenly for `warmup` steps, then falls along half a cosine to `lowest` at `steps`."""
+    """Rises evenly for `warmup` steps, then falls along half a cosine to `lowest` at `steps`.
+
+    >>> import mtorch as mt
+    >>> optimizer = mt.optim.SGD([mt.ones(1).requires_grad_()], lr=1.0)
+    >>> schedule = mt.optim.CosineSchedule(optimizer, steps=4)
+    >>> [round(schedule.step(), 3) for _ in range(4)]
+    [0.854, 0.5, 0.146, 0.0]
+    """
 
     def __init__(self, optimizer: Optimizer, steps: int, lowest: float = 0.0,
                  warmup: int = 0) -> None:
@@ -163,7 +227,14 @@ class CosineSchedule(Schedule):
 
 
 class OneCycleSchedule(Schedule):
-    """Up to the optimizer's rate and down again within `steps`."""
+    """Up to the optimizer's rate and down again within `steps`.
+
+    >>> import mtorch as mt
+    >>> optimizer = mt.optim.SGD([mt.ones(1).requires_grad_()], lr=1.0)
+    >>> schedule = mt.optim.OneCycleSchedule(optimizer, steps=10)
+    >>> optimizer.lr < 1
+    True
+    """
 
     def __init__(self, optimizer: Optimizer, steps: int) -> None:
         lr = optimizer.lr

@@ -16,7 +16,12 @@ def _number(mode: str) -> int:
 
 
 def get_matmul_precision() -> str:
-    """The mode that products of float32 matrices are recorded in."""
+    """The mode that products of float32 matrices are recorded in.
+
+    >>> import mtorch as mt
+    >>> mt.get_matmul_precision()
+    'strict'
+    """
     return _NAMES[native.matmul_precision()]
 
 
@@ -24,18 +29,34 @@ def set_matmul_precision(mode: str) -> None:
     """Sets how exactly products of float32 matrices are formed, for the whole process: "strict",
     float32 as written; "split", each number as the sum of three bfloat16, with errors like
     float32's own; "bf16", each number rounded to bfloat16. Where the processor has no matrix unit
-    for them the others are "strict"."""
+    for them the others are "strict".
+
+    >>> import mtorch as mt
+    >>> mt.set_matmul_precision("strict")
+    """
     native.set_matmul_precision(_number(mode))
 
 
 def matmul_precision_available(mode: str, device: str | None = None) -> bool:
-    """Whether a device has something faster for a mode than strict float32."""
+    """Whether a device has something faster for a mode than strict float32.
+
+    >>> import mtorch as mt
+    >>> mt.matmul_precision_available("strict")
+    False
+    """
     return native.matmul_precision_available(_number(mode), device)
 
 
 class matmul_precision:
     """A `with` block in which products are recorded in a mode; they keep it wherever they are
-    computed, and so do their gradients."""
+    computed, and so do their gradients.
+
+    >>> import mtorch as mt
+    >>> with mt.matmul_precision("bf16"):
+    ...     mode = mt.get_matmul_precision()
+    >>> mode, mt.get_matmul_precision()
+    ('bf16', 'strict')
+    """
 
     def __init__(self, mode: str) -> None:
         self._mode = _number(mode)

@@ -13,44 +13,86 @@ if TYPE_CHECKING:
 
 
 def seed(seed: int) -> None:
-    """Restarts this thread's generator."""
+    """Restarts this thread's generator.
+
+    >>> import mtorch as mt
+    >>> mt.seed(1)
+    """
     native.seed(seed)
 
 
 def get_state() -> tuple[int, int]:
-    """Key and counter of this thread's generator, to go on from later."""
+    """Key and counter of this thread's generator, to go on from later.
+
+    >>> import mtorch as mt
+    >>> mt.seed(1)
+    >>> state = mt.random.get_state()
+    >>> x = mt.random.uniform(3)
+    >>> mt.random.set_state(state)
+    >>> bool((mt.random.uniform(3) == x).all())
+    True
+    """
     return native.generator_get_state(None)
 
 
 def set_state(state: tuple[int, int]) -> None:
-    """Goes on from a state that get_state() gave."""
+    """Goes on from a state that get_state() gave.
+
+    >>> import mtorch as mt
+    >>> mt.random.set_state(mt.random.get_state())
+    """
     native.generator_set_state(None, *state)
 
 
 def uniform(shape: Shape = (), low: float = 0.0, high: float = 1.0, *, dtype: DTypeLike = float32,
             device: str | None = None) -> Tensor:
-    """Floats uniform in [low, high)."""
+    """Floats uniform in [low, high).
+
+    >>> import mtorch as mt
+    >>> mt.random.uniform((2, 3), -1, 1).shape
+    (2, 3)
+    """
     return native.uniform(shape, low, high, as_dtype(dtype), device)
 
 
 def normal(shape: Shape = (), mean: float = 0.0, deviation: float = 1.0, *,
            dtype: DTypeLike = float32, device: str | None = None) -> Tensor:
-    """Floats of the normal distribution."""
+    """Floats of the normal distribution.
+
+    >>> import mtorch as mt
+    >>> mt.random.normal((2, 3)).shape
+    (2, 3)
+    """
     return native.normal(shape, mean, deviation, as_dtype(dtype), device)
 
 
 def integers(low: int, high: int, shape: Shape = (), *, dtype: DTypeLike = int64,
              device: str | None = None) -> Tensor:
-    """Integers uniform in [low, high)."""
+    """Integers uniform in [low, high).
+
+    >>> import mtorch as mt
+    >>> bool((mt.random.integers(0, 6, 100) < 6).all())
+    True
+    """
     return native.integers(shape, low, high, as_dtype(dtype), device)
 
 
 def bernoulli(shape: Shape, probability: float, *, dtype: DTypeLike = bool_,
               device: str | None = None) -> Tensor:
-    """1 with the given probability, else 0."""
+    """1 with the given probability, else 0.
+
+    >>> import mtorch as mt
+    >>> mt.random.bernoulli((4,), 0.5).dtype
+    mtorch.bool
+    """
     return native.bernoulli(shape, probability, as_dtype(dtype), device)
 
 
 def permutation(n: int, *, device: str | None = None) -> Tensor:
-    """The numbers 0 to n - 1 in random order."""
+    """The numbers 0 to n - 1 in random order.
+
+    >>> import mtorch as mt
+    >>> mt.sort(mt.random.permutation(4))
+    tensor([0, 1, 2, 3])
+    """
     return native.permutation(n, device)

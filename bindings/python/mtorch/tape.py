@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """One node of a tape."""
+    """One node of a tape.
+
+    >>> import mtorch as mt
+    >>> with mt.Tape() as tape:
+    ...     y = mt.ones(2) * 3
+    >>> tape.find(y).operator
+    'mul'
+    """
 
     def __init__(self, tape: Tape, index: int) -> None:
         self._tape, self.index = tape, index
@@ -36,7 +43,15 @@ class Node:
 
 
 class Tape:
-    """A record of the operators called inside `with Tape() as tape:`; a sequence of nodes."""
+    """A record of the operators called inside `with Tape() as tape:`; a sequence of nodes.
+
+    >>> import mtorch as mt
+    >>> x = mt.ones(2)
+    >>> with mt.Tape() as tape:
+    ...     y = (x * 3).sum()
+    >>> tape.gradient(y, x)
+    tensor([3., 3.])
+    """
 
     def __init__(self) -> None:
         self._handle = None

@@ -69,7 +69,12 @@ class _Recorded:
 
 class Trace:
     """A function that is recorded once for each form, shape and type of its arguments, and
-    replayed after that. See trace()."""
+    replayed after that. See trace().
+
+    >>> import mtorch as mt
+    >>> mt.trace(lambda x: x + 1)(mt.ones(2))
+    tensor([2., 2.])
+    """
 
     many = 64  # recordings for other constants alone, at which a warning is due
 
@@ -114,7 +119,12 @@ class Trace:
         return sum(native.trace_count(recorded.handle) for recorded in self._recorded.values())
 
     def explain(self, dot: bool = False) -> Any:
-        """What the latest recording runs as one group, and why not more: see explain()."""
+        """What the latest recording runs as one group, and why not more: see explain().
+
+        >>> import mtorch as mt
+        >>> "group" in mt.explain(mt.exp(mt.ones(3)) + 1)
+        True
+        """
         if self._latest is None:
             raise ValueError("explain: the trace has recorded nothing yet")
         handle = self._latest.handle
@@ -151,7 +161,12 @@ def trace(function: Callable[..., Any] | None = None, *, static: Any = ()) -> An
 
 class Explanation(str):
     """What runs as one group, the bytes that it moves, and the reason for each edge that is not
-    fused: text, and in a notebook a drawing when Graphviz is installed."""
+    fused: text, and in a notebook a drawing when Graphviz is installed.
+
+    >>> import mtorch as mt
+    >>> isinstance(mt.explain(mt.ones(3) + 1), str)
+    True
+    """
 
     dot: str
 
@@ -176,10 +191,25 @@ def svg_of(dot: str) -> str | None:
         return None
 
 
+def eval(*tensors: Tensor) -> None:
+    """Computes tensors now, together; none: everything that is pending on this thread.
+
+    >>> import mtorch as mt
+    >>> x = mt.ones(3) + 1
+    >>> mt.eval(x)
+    """
+    native.eval(tensors)
+
+
 def explain(x: Any, dot: bool = False) -> Any:
     """What a read of the tensor x would run as one group now, the bytes it moves, and the reason
     for each edge that is not fused; as an Explanation, or the text for Graphviz. Also of a traced
-    function."""
+    function.
+
+    >>> import mtorch as mt
+    >>> "group" in mt.explain(mt.exp(mt.ones(3)) + 1)
+    True
+    """
     if isinstance(x, Trace):
         return x.explain(dot)
     if dot:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import functions, native
+from .. import elementwise, native
 from .module import Module
 from .._types import Operand
 
@@ -64,7 +64,7 @@ class GELU(Module):
         self.approximate = approximate
 
     def forward(self, x: Tensor) -> Tensor:
-        return functions.gelu(x, self.approximate)
+        return elementwise.gelu(x, self.approximate)
 
 
 class LeakyReLU(Module):

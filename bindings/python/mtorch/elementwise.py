@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators on each element. Most are the extension's own, without a line of Python."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import native
+from ._types import Operand
+from .native import (  # noqa: F401
+    abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_invert,
+    bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor, ceil, copysign, cos, cosh,
+    detach, equal, erf, exp, exp2, expm1, floor, floor_divide, gelu_tanh, greater, greater_equal,
+    hypot, isfinite, isinf, isnan, less, less_equal, log, log10, log1p, log2, log_sigmoid,
+    logaddexp, logical_and, logical_not, logical_or, logical_xor, maximum, minimum, nextafter,
+    not_equal, reciprocal, relu, remainder, round, rsqrt, sigmoid, sign, signbit, silu, sin, sinh,
+    softplus, sqrt, square, tan, tanh, trunc, where)
+from .native import div as divide, mul as multiply, neg as negative
+from .native import pow as pow, sub as subtract
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
+
+
+def positive(x: Tensor, /) -> Tensor:
+    """x itself.
+
+    >>> import mtorch as mt
+    >>> mt.positive(mt.tensor([-1.0, 2.0]))
+    tensor([-1.,  2.])
+    """
+    return x
+
+
+def clip(x: Tensor, /, min: Operand | None = None, max: Operand | None = None) -> Tensor:
+    """Each element no less than `min` and no more than `max`: numbers, or tensors that broadcast
+    to x; None is no bound. x keeps its type.
+
+    >>> import mtorch as mt
+    >>> mt.clip(mt.tensor([-2, 0, 7]), 0, 5)
+    tensor([0, 0, 5])
+    """
+    return native.clip(x, min, max)
+
+
+def gelu(x: Tensor, approximate: str = "none") -> Tensor:
+    """x (1 + erf(x / sqrt(2))) / 2, or its approximation by "tanh". TypeError for integers.
+
+    >>> import mtorch as mt
+    >>> mt.gelu(mt.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.15865526,  0.        ,  0.8413447 ])
+    """
+    return native.gelu_tanh(x) if approximate == "tanh" else native.gelu(x)
+
+
+def leaky_relu(x: Tensor, slope: Operand = 0.01) -> Tensor:
+    """x where x > 0, else x slope.
+
+    >>> import mtorch as mt
+    >>> mt.leaky_relu(mt.tensor([-2.0, 3.0]), 0.5)
+    tensor([-1.,  3.])
+    """
+    return native.leaky_relu(x, slope)
+
+
+def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    """x where x > 0, else alpha (e^x - 1).
+
+    >>> import mtorch as mt
+    >>> mt.elu(mt.tensor([-1.0, 2.0]))
+    tensor([-0.63212055,  2.        ])
+    """
+    return native.elu(x, alpha)
+
+
+def expression(text: str, *tensors: Tensor) -> Tensor:
+    """Element-wise operators written as text. Its names stand for `tensors` in the order in which
+    they first occur; ValueError says where the text makes no sense.
+
+    >>> import mtorch as mt
+    >>> mt.expression("relu(a + b) * 2", mt.tensor([1.0, -3.0]), mt.tensor([2.0, 1.0]))
+    tensor([6., 0.])
+    """
+    return native.expression(text, tensors)
+
+
+# ------------------------------------------------------------- Complex numbers there are none of
+
+def conj(x: Tensor, /) -> Tensor:
+    """x itself, since there are no complex numbers.
+
+    >>> import mtorch as mt
+    >>> mt.conj(mt.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
+    return x
+
+
+def real(x: Tensor, /) -> Tensor:
+    """x itself, since there are no complex numbers.
+
+    >>> import mtorch as mt
+    >>> mt.real(mt.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
+    return x
+
+
+def imag(x: Tensor, /) -> Tensor:
+    """Zeros of x's shape, since there are no complex numbers.
+
+    >>> import mtorch as mt
+    >>> mt.imag(mt.tensor([1.0, 2.0]))
+    tensor([0., 0.])
+    """
+    return native.zeros_like(x)
