@@ -291,6 +291,15 @@ TEST(Loader, IsARangeOfBatches) {
   EXPECT_THROW(Loader({x, zeros({3})}, 4), Error);
 }
 
+TEST(Sequential, AppliesItsPartsInOrder) {
+  Parameters p;
+  Layer first = p.linear("first", 3, 4), last = p.linear("last", 4, 2);
+  Sequential net(
+      first, relu, [](const Tensor& x) { return 2 * x; }, last);
+  Tensor x = ones({5, 3});
+  EXPECT_EQ(max(abs(net(x) - last(2 * relu(first(x))))).item(), 0);
+}
+
 TEST(Layer, KeepsItsCollectionAlive) {
   Layer layer;
   {

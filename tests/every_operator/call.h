@@ -5,6 +5,7 @@
 
 #include <mtorch/mtorch.h>
 
+#include <array>
 #include <list>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -27,8 +28,11 @@ Function find_function(const std::string& name);
 // Hands out the arguments of one call as what the C function's parameters are, in order.
 class Arguments {
  public:
-  Arguments(const Json& values, mt_tensor* const* inputs, size_t ninputs)
-      : values_(values), inputs_(inputs), ninputs_(ninputs) {}
+  // `part` says which one is wanted of several results.
+  Arguments(const Json& values, mt_tensor* const* inputs, size_t ninputs, int part = 0)
+      : values_(values), inputs_(inputs), ninputs_(ninputs), part_(part) {}
+
+  mt_tensor* result() const { return results_[static_cast<size_t>(part_)]; }
 
   template <class P>
   P next() {
@@ -40,8 +44,11 @@ class Arguments {
       return list(&integers_, [](const Json& item) { return item.get<int64_t>(); });
     } else if constexpr (std::is_same_v<P, const mt_index_item*>) {
       return list(&items_, [this](const Json& item) { return index_item(item); });
+    } else if constexpr (std::is_same_v<P, mt_tensor**>) {
+      return &results_[result_++];  // or as many as the function has
     } else if constexpr (std::is_same_v<P, const char*>) {
-      return value().get_ref<const std::string&>().c_str();
+      const Json& json = value();
+      return json.is_null() ? nullptr : json.get_ref<const std::string&>().c_str();
     } else if constexpr (std::is_same_v<P, size_t>) {
       if (!count_) return value().get<size_t>();
       return *std::exchange(count_, std::nullopt);
@@ -76,14 +83,22 @@ class Arguments {
       return i < ninputs_ ? inputs_[i] : throw std::out_of_range("no such input");
     }
     if (json.contains("number")) return mt_number(json["number"].get<double>());
-    Arguments inner(json.at("arguments"), inputs_, ninputs_);
+    Arguments inner(json.at("arguments"), inputs_, ninputs_, json.value("part", 0));
     return find_function(json.at("call"))(inner);
   }
 
   // An element type, or a constant.
   int32_t small(const Json& json) {
     if (json.is_number()) return json.get<int32_t>();
+    if (json.contains("dtype")) return dtype(json["dtype"]);
     return mt_dtype_of(tensor(json.at("dtype_of")));
+  }
+
+  static mt_dtype dtype(const std::string& name) {
+    for (mt_dtype each : {MT_BOOL, MT_I8, MT_I32, MT_I64, MT_F32, MT_F64}) {
+      if (name == mt_dtype_name(each)) return each;
+    }
+    throw std::out_of_range("no vector is of type " + name);
   }
 
   mt_index_item index_item(const Json& json) {
@@ -138,6 +153,9 @@ class Arguments {
   const Json& values_;
   mt_tensor* const* inputs_;
   size_t ninputs_, next_ = 0;
+  int part_;
+  std::array<mt_tensor*, 4> results_{};
+  size_t result_ = 0;
   std::optional<size_t> count_;
   std::list<std::vector<mt_tensor*>> tensors_;
   std::list<std::vector<int64_t>> integers_;
@@ -150,6 +168,12 @@ class Arguments {
 template <class... P>
 mt_tensor* apply_to(mt_tensor* (*function)(P...), Arguments& arguments) {
   return std::apply(function, std::tuple<P...>{arguments.next<P>()...});
+}
+
+template <class... P>
+mt_tensor* apply_to(mt_status (*function)(P...), Arguments& arguments) {
+  std::apply(function, std::tuple<P...>{arguments.next<P>()...});
+  return arguments.result();
 }
 
 // A C function as one that takes Arguments.

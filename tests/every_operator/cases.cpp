@@ -275,14 +275,18 @@ const std::vector<Case>& cases() {
     add_linear(list);
     add_linalg(list);
     add_nn(list);
+    add_parts(list);
+    add_creation(list);
     return list;
   }();
   return *all;
 }
 
 Function find_function(const std::string& name) {
-  for (const Case& one : cases()) {
-    if (one.name == name) return one.function;
+  for (const auto* list : {&cases(), &vectors_alone()}) {
+    for (const Case& one : *list) {
+      if (one.name == name) return one.function;
+    }
   }
   throw std::out_of_range("no case calls " + name);
 }

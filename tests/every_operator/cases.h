@@ -29,9 +29,12 @@ struct Case {
   // Too long to run under the checks of random access; or not the same on a trace (it reads
   // values).
   bool traced = true;
+  int part = 0;                                 // which of the results, if there are several
+  std::optional<uint64_t> seed = std::nullopt;  // that the thread's generator is given first
 
   mt_tensor* call(mt_tensor* const* in) const {
-    Arguments values(arguments, in, inputs.size());
+    if (seed) mt_seed(*seed);
+    Arguments values(arguments, in, inputs.size(), part);
     return function(values);
   }
   // The inputs' values, in a type that holds them all; made within the caller's scope.
@@ -39,6 +42,8 @@ struct Case {
 };
 
 const std::vector<Case>& cases();
+// More, which the test vectors alone have.
+const std::vector<Case>& vectors_alone();
 
 // What the tables are written with: an operator and what it is called with, and usual operands.
 #define CALL(name, arguments) from_arguments<mt_##name>, Json::parse(arguments)
@@ -48,5 +53,7 @@ inline const Input matrix = {{4, 5}}, cube = {{2, 3, 4}};
 void add_linear(std::vector<Case>* all);
 void add_linalg(std::vector<Case>* all);
 void add_nn(std::vector<Case>* all);
+void add_parts(std::vector<Case>* all);
+void add_creation(std::vector<Case>* all);
 
 }  // namespace every_operator

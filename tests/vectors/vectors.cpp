@@ -63,11 +63,14 @@ Outcome compute(const Case& one, const std::vector<mt_tensor*>& inputs, mt_tenso
 }
 
 void write(const std::string& folder) {
-  mt_parameters* file = mt_parameters_new(MT_F32, "cpu:reference");
+  mt_set_default_device("cpu:reference");
+  mt_parameters* file = mt_parameters_new(MT_F32, nullptr);
   std::ofstream text(folder + "/cases.json");
   text << "[";
   const char* separator = "\n";
-  for (const Case& one : cases()) MT_SCOPE {
+  std::vector<Case> all = cases();
+  all.insert(all.end(), vectors_alone().begin(), vectors_alone().end());
+  for (const Case& one : all) MT_SCOPE {
       std::string id = identifier(one);
       auto add = [&](const std::string& name, mt_tensor* tensor) {
         mt_parameters_add_buffer(file, (id + "/" + name).c_str(), mt_detach(tensor));
@@ -88,6 +91,8 @@ void write(const std::string& folder) {
                                      {"inputs", one.inputs.size()},
                                      {"gradients", chosen},
                                      {"tolerance", one.tolerance}};
+      if (one.part) line["part"] = one.part;
+      if (one.seed) line["seed"] = *one.seed;
       text << separator << line.dump();
       separator = ",\n";
       if (mt_error()) fault(id, mt_error_message());
@@ -98,6 +103,7 @@ void write(const std::string& folder) {
     fault(folder, mt_error_message());
   }
   mt_parameters_release(file);
+  mt_set_default_device("cpu");
 }
 
 std::vector<double> numbers(mt_tensor* tensor) {
@@ -134,6 +140,8 @@ void check(const std::string& folder) {
       };
       Case one{entry.at("operator"),  "", {}, find_function(entry.at("operator")),
                entry.at("arguments"), 0};
+      one.part = entry.value("part", 0);
+      if (entry.contains("seed")) one.seed = entry["seed"];
       one.inputs.resize(entry.at("inputs"), Input{{}, 0, 0, Kind::boolean});
       for (size_t i : entry.at("gradients")) one.inputs[i].kind = Kind::floating, one.order = 1;
       std::vector<mt_tensor*> inputs;

@@ -47,8 +47,8 @@ class VectorsTest {
       for (Object i : wanted) inputs[((Long) i).intValue()].requireGrad();
       double tolerance = ((Number) one.get("tolerance")).doubleValue();
 
-      Tensor result =
-          call((String) one.get("operator"), (List<Object>) one.get("arguments"), inputs);
+      if (one.containsKey("seed")) Random.seed((Long) one.get("seed"));
+      Tensor result = call("operator", one, inputs);
       compare(result, values.get(id + "/result"), tolerance);
       if (wanted.isEmpty()) return;
       result.backward(values.get(id + "/weight"));
@@ -68,17 +68,25 @@ class VectorsTest {
   }
 
   /** Finds the method whose parameters fit: lists of numbers or tensors go last. */
-  private static Tensor call(String operator, List<Object> arguments, Tensor[] inputs)
+  @SuppressWarnings("unchecked")
+  private static Tensor call(String member, Map<String, Object> one, Tensor[] inputs)
       throws Exception {
+    String operator = (String) one.get(member);
+    List<Object> arguments = (List<Object>) one.get("arguments");
     List<Object> ordered = new ArrayList<>();
     List<Object> last = new ArrayList<>();
-    boolean one = arguments.stream().filter(List.class::isInstance).count() == 1;
+    boolean lone = arguments.stream().filter(List.class::isInstance).count() == 1;
     for (Object argument : arguments) {
-      (one && argument instanceof List ? last : ordered).add(argument);
+      (lone && argument instanceof List ? last : ordered).add(argument);
     }
     ordered.addAll(last);
     String name = camel(operator);
-    for (Method method : Operators.class.getDeclaredMethods()) {
+    List<Method> all = new ArrayList<>();
+    for (Class<?> part : new Class<?>[] {
+        Operators.class, SeveralResults.class, Creation.class, Random.class}) {
+      all.addAll(List.of(part.getDeclaredMethods()));
+    }
+    for (Method method : all) {
       if (!method.getName().equals(name)) continue;
       List<Object> given = new ArrayList<>(ordered);
       Tensor receiver = null;
@@ -93,7 +101,11 @@ class VectorsTest {
       }
       if (!fits) continue;
       try {
-        return (Tensor) method.invoke(receiver, converted);
+        Object result = method.invoke(receiver, converted);
+        Object part = one.getOrDefault("part", 0L);
+        return result instanceof Tensor[] several
+            ? several[((Long) part).intValue()]
+            : (Tensor) result;
       } catch (InvocationTargetException error) {
         throw (Exception) error.getCause();
       }
@@ -107,7 +119,7 @@ class VectorsTest {
     if (value instanceof String name) return inputs[Integer.parseInt(name.substring(1))];
     Map<String, Object> map = (Map<String, Object>) value;
     if (map.containsKey("number")) return Tensor.scalar(((Number) map.get("number")).doubleValue());
-    return call((String) map.get("call"), (List<Object>) map.get("arguments"), inputs);
+    return call("call", map, inputs);
   }
 
   private static Object convert(Class<?> kind, Object value, Tensor[] inputs) throws Exception {
@@ -122,9 +134,16 @@ class VectorsTest {
       return value instanceof Number number ? number.doubleValue() : NO_MATCH;
     }
     if (kind == boolean.class) return value instanceof Boolean ? value : NO_MATCH;
-    if (kind == String.class) return value instanceof String ? value : NO_MATCH;
+    if (kind == String.class) {
+      return value == null || value instanceof String ? value : NO_MATCH;
+    }
     if (kind == Reduction.class) return Reduction.values()[((Long) value).intValue()];
-    if (kind == DType.class) return tensor(((Map<?, ?>) value).get("dtype_of"), inputs).dtype();
+    if (kind == DType.class) {
+      if (!(value instanceof Map<?, ?> map)) return NO_MATCH;
+      Object name = map.get("dtype");
+      if (name != null) return DType.valueOf(((String) name).toUpperCase());
+      return tensor(map.get("dtype_of"), inputs).dtype();
+    }
     if (value instanceof List<?> list) {
       if (kind == long[].class) return list.stream().mapToLong(item -> (Long) item).toArray();
       Object[] items = kind == Index[].class ? new Index[list.size()] : new Tensor[list.size()];
