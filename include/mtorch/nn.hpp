@@ -5,9 +5,11 @@
 #define MTORCH_NN_HPP_
 
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "linear.hpp"
 #include "nn.h"
@@ -166,6 +168,22 @@ class Layer {
       : owner_(std::move(owner)), handle_(detail::required(handle)) {}
   std::shared_ptr<mt_parameters> owner_;
   mt_layer* handle_ = nullptr;
+};
+
+/// Layers and functions of a tensor, one after the other:
+/// `Sequential net{p.linear("hidden", 2, 16), relu, p.linear("output", 16, 1)};`
+class Sequential {
+ public:
+  template <class... Parts>
+  explicit Sequential(Parts... parts) : parts_{Part(std::move(parts))...} {}
+  Tensor operator()(Tensor x) const {
+    for (const Part& part : parts_) x = part(x);
+    return x;
+  }
+
+ private:
+  using Part = std::function<Tensor(const Tensor&)>;
+  std::vector<Part> parts_;
 };
 
 /// Tensors by name, and the layers that they belong to. Copies share the collection.
