@@ -87,7 +87,7 @@ void rebind(mt_tensor* handle, Tensor value) {
     if (has_history(value)) {
       fail(Code::invalid,
            "assign: a leaf that requires a gradient takes only a value without history; compute it "
-           "inside MT_NO_GRAD, or detach it");
+           "with no_grad, or detach it");
     }
     value = as_leaf(handle, std::move(value));
   }

@@ -32,7 +32,6 @@ class Tensor(native.Tensor):
     `x += 1` and `x[i] = v` bind the tensor to a new value, which no other tensor sees."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # NumPy leaves operators with a tensor to the tensor
 
     if TYPE_CHECKING:  # the extension's functions that are methods too, set below
         abs: Callable[..., Tensor]
@@ -254,6 +253,19 @@ class Tensor(native.Tensor):
         array = self.numpy()
         return {"version": 3, "shape": self.shape, "data": array, "typestr": array.dtype.str}
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (None,),
+                        **options: Any) -> Any:
+        """NumPy's functions of each element are the package's: numpy.sin(x) is a tensor."""
+        import mtorch
+        function = getattr(mtorch, _UFUNCS.get(ufunc.__name__, ufunc.__name__), None)
+        if method != "__call__" or options or function is None:
+            return NotImplemented
+        result = function(*inputs)
+        if out[0] is None:
+            return result
+        out[0][...] = result.numpy()
+        return out[0]
+
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         import mtorch
         return mtorch
@@ -435,6 +447,14 @@ class Tensor(native.Tensor):
     take, take_along_axis, tile = shapes.take, shapes.take_along_axis, shapes.tile
     tril, triu, unsqueeze, unstack = shapes.tril, shapes.triu, shapes.expand_dims, shapes.unstack
     clip, gelu = elementwise.clip, elementwise.gelu
+
+
+# NumPy's names of functions that have another here.
+_UFUNCS = {"absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
+           "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",
+           "conjugate": "conj", "invert": "bitwise_invert",
+           "left_shift": "bitwise_left_shift", "power": "pow",
+           "right_shift": "bitwise_right_shift", "rint": "round"}
 
 
 def _rebuild(data: Any, shape: Shape, dtype: DTypeLike, requires_grad: bool) -> Any:

@@ -140,3 +140,18 @@ def test_reprs_are_numpys():
     words = np.array2string(x, separator=", ", prefix="tensor(", suffix=")")
     assert repr(mt.asarray(x)) == f"tensor({words})"
     assert repr(mt.ones(2).requires_grad_()) == "tensor([1., 1.], requires_grad=True)"
+
+
+def test_functions_of_numpy_take_tensors():
+    x, array = mt.asarray([0.25, 0.5]), np.asarray([1.0, 2.0], np.float32)
+    for found, expected in ((np.sin(x), mt.sin(x)), (np.arcsin(x), mt.asin(x)),
+                            (np.add(array, x), x + array), (array * x, x * array),
+                            (np.power(x, 2), x ** 2), (array < x, x > array),
+                            (np.float32(2) * x, x * 2), (np.abs(-x), x)):
+        assert isinstance(found, mt.Tensor) and found.tolist() == expected.tolist()
+    array += x
+    assert type(array) is np.ndarray and array.tolist() == [1.25, 2.5]
+    with pytest.raises(TypeError):
+        np.add.reduce(x)
+    with pytest.raises(TypeError):
+        np.frexp(x)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tree of modules, data loading."""
+import copy
+import pickle
 import threading
 
 import numpy as np
@@ -171,3 +173,24 @@ def test_the_background_ends_with_the_loop():
     for batch in data.DataLoader(Squares(), prefetch=1):
         break
     assert not [thread for thread in threading.enumerate() if thread.name == "mtorch.data"]
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_copies_of_modules(again):
+    module = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm(8), nn.ReLU(), nn.Dropout(0.5),
+                           nn.TransformerBlock(8, 2), nn.Linear(8, 2, bias=False))
+    module(mt.random.normal((16, 4)))
+    module.eval()
+    module[0].requires_grad_(False)
+    before = mt.random.get_state()
+    twin = again(module)
+    assert mt.random.get_state() == before
+    assert list(twin.state_dict()) == list(module.state_dict()) and not twin[3].training
+    assert [p.requires_grad for p in twin.parameters()] == [
+        p.requires_grad for p in module.parameters()]
+    x = mt.random.normal((3, 4))
+    assert twin(x).tolist() == module(x).tolist()
+    with mt.no_grad():
+        twin[5].weight *= 2
+    twin(x).sum().backward()
+    assert twin(x).tolist() != module(x).tolist() and module[5].weight.grad is None

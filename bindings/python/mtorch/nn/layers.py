@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 class _Layer(Module):
     """A module over one layer of the library, whose tensors are its attributes."""
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        self = super().__new__(cls)
+        self.__dict__["_made_of"] = args, kwargs  # what a copy is made of
+        return self
+
     def __init__(self, make: Callable[..., Any], *args: Any, dtype: DTypeLike = None,
                  device: str | None = None, name: str | None = "layer") -> None:
         self._parameters = native.parameters_new(float32 if dtype is None else as_dtype(dtype),
@@ -58,6 +63,29 @@ class _Layer(Module):
 
     def _describe(self) -> str:
         return self._text
+
+    def __reduce__(self) -> Any:
+        attributes = {name: value for name, value in vars(self).items()
+                      if name not in ("_parameters", "_layer", "_places", "_text", "_made_of")}
+        return _made_again, (type(self), *self._made_of), (attributes, self.state_dict())
+
+    def __setstate__(self, state: Any) -> None:
+        attributes, tensors = state
+        self.__dict__.update(attributes)
+        for name, tensor in tensors.items():
+            setattr(self, name, tensor.detach())
+            if not tensor.requires_grad and name in self._places:
+                native.set_requires_grad(getattr(self, name), False)
+        self.train(self.training)
+
+
+def _made_again(layer: type[_Layer], args: Any, kwargs: Any) -> Any:
+    """A layer for the values of another to be put in, which draws no random numbers for it."""
+    before = native.generator_get_state(None)
+    try:
+        return layer(*args, **kwargs)
+    finally:
+        native.generator_set_state(None, *before)
 
 
 class Linear(_Layer):
