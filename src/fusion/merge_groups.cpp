@@ -63,17 +63,19 @@ std::optional<Iteration> common_iteration(const Drafts& drafts, int group_a, int
   std::optional<Iteration> of_a = iteration_of(drafts, a), of_b = iteration_of(drafts, b);
   if (!of_a || !of_b) return std::nullopt;
   bool reduces = a.kind == GroupKind::reduce || b.kind == GroupKind::reduce;
-  if (reduces && (of_a->kind != of_b->kind || (!drafts.part_of && !rewards_totals(*of_a)))) {
+  if (reduces && !drafts.part_of && !rewards_totals(of_a->kind == GroupKind::row ? *of_a : *of_b)) {
     return std::nullopt;
   }
   if (of_a->kind != of_b->kind) {
     Draft split = a.kind == GroupKind::map ? a : b;
     const Draft& whole = a.kind == GroupKind::map ? b : a;
     const Iteration& of_whole = a.kind == GroupKind::map ? *of_b : *of_a;
+    int64_t columns = element_count(of_whole.columns);
     if (!drafts.part_of) {
       int map = a.kind == GroupKind::map ? group_a : group_b;
       auto shares = [&](int i) { return shares_elements(drafts, i, map); };
-      if (!spares_epilogue(drafts, map, whole.columns()) ||
+      // Rows with totals are no epilogue on tiles that a contraction finishes.
+      if (!spares_epilogue(drafts, map, reduces ? 0 : columns) ||
           std::none_of(whole.items.begin(), whole.items.end(), shares)) {
         return std::nullopt;
       }
@@ -84,7 +86,7 @@ std::optional<Iteration> common_iteration(const Drafts& drafts, int group_a, int
       }
     }
     if (can_iterate(drafts, split, of_whole)) return of_whole;
-    if (split_rows(&split, whole.columns())) {
+    if (split_rows(&split, columns)) {
       Iteration of_split{split.kind, split.row_shape, split.column_shape};
       if (can_iterate(drafts, whole, of_split)) return of_split;
     }

@@ -161,6 +161,17 @@ TEST_F(Grouping, RowsAndTheirColumnsTotalsAreOneGroup) {
   EXPECT_EQ(planned.plan.arena_bytes, 0);
 }
 
+TEST_F(Grouping, ElementsAndTotalsOfTheSameAreOneGroup) {
+  Tensor x = random_leaf({600, 65}), w = random_leaf({65}, 2);
+  Planned planned({exp(x * w), sum(x * 2.0, {0}), sum(square(x), {0})});
+  ASSERT_EQ(planned.groups(), 1u);
+  EXPECT_EQ(planned.plan.groups[0].totals.size(), 2u);
+  Tensor a = random_leaf({600, 30}), b = random_leaf({30, 65}), y = matmul(a, b);
+  Planned epilogue({exp(y), sum(x * w, {0}), tanh(y) + x});
+  ASSERT_EQ(epilogue.groups(), 2u);
+  EXPECT_TRUE(epilogue.plan.groups[0].has_epilogue || epilogue.plan.groups[1].has_epilogue);
+}
+
 // What reads a total must wait for all rows.
 TEST_F(Grouping, ATotalIsReadByAnotherGroup) {
   Tensor x = random_leaf({600, 65});
