@@ -28,9 +28,10 @@ int64_t length_of(const std::vector<Tensor>& tensors) {
   return tensors[0].shape()[0];
 }
 
+constexpr uint64_t draws = 2;  // that permutation() makes
+
 // The order of epoch `epoch`, a function of it and of the seed.
 Tensor order_of(uint64_t seed, int64_t epoch, int64_t length, Device& device) {
-  constexpr uint64_t draws = 2;  // that permutation() makes
   Ref<Generator> own(new Generator(seed));
   own->set_state({{seed, draws * static_cast<uint64_t>(epoch)}});
   struct Use {
@@ -69,7 +70,10 @@ Loader::~Loader() {
   worker_.join();
 }
 
-bool Loader::left_behind() const { return worker_.joinable() && process_ != getpid(); }
+bool Loader::left_behind() const {
+  pid_t process = process_.load(std::memory_order_relaxed);
+  return process && process != getpid();
+}
 
 int64_t Loader::batches() const {
   return length_ / batch_size_ + (!options_.drop_last && length_ % batch_size_ != 0);
@@ -91,20 +95,27 @@ void Loader::seek(const Place& place) {
   }
   std::lock_guard lock(mutex_);
   place_ = place;
+  leave_epoch();
+}
+
+// The worker's batch, if it makes one, is not wanted any more.
+void Loader::leave_epoch() {
   begun_ = false;
   orders_.clear();
   ready_.clear();
   failure_ = nullptr;
   ++seeks_;
+  changed_.notify_all();  // who waits for it begins the epoch anew
 }
 
 void Loader::begin_epoch() {
   std::vector<Tensor> orders;
   if (options_.shuffle) {
     Device& device = tensors_[0].device();
-    Tensor order = options_.seed < 0 ? permutation(length_, device)
-                                     : order_of(static_cast<uint64_t>(options_.seed), place_.epoch,
-                                                length_, device);
+    bool drawn = options_.seed < 0;
+    Tensor order =
+        drawn ? permutation(length_, device)
+              : order_of(static_cast<uint64_t>(options_.seed), place_.epoch, length_, device);
     for (const Tensor& x : tensors_) {
       orders.push_back(&x.device() == &device ? order : to_device(order, x.device()));
     }
@@ -139,8 +150,20 @@ std::vector<Tensor> Loader::next() {
   }
   before_work();
   std::unique_lock lock(mutex_);
-  if (!begun_) begin_epoch();
-  std::vector<Tensor> batch = options_.prefetch ? take_ready(lock) : make(orders_, place_.batch);
+  std::vector<Tensor> batch;
+  bool begins = !begun_;
+  int64_t start = place_.batch;
+  uint64_t counter = Generator::current().state().value[1];
+  try {
+    if (begins) begin_epoch();
+    batch = options_.prefetch ? take_ready(lock) : make(orders_, place_.batch);
+  } catch (...) {
+    if (begins && place_.batch == start) {  // as if it had not been asked
+      leave_epoch();
+      if (options_.seed < 0) Generator::current().take_back(counter, draws);
+    }
+    throw;
+  }
   if (++place_.batch == batches()) {
     place_ = {place_.epoch + 1, 0};
     begun_ = false;
@@ -151,8 +174,8 @@ std::vector<Tensor> Loader::next() {
 
 std::vector<Tensor> Loader::take_ready(std::unique_lock<std::mutex>& lock) {
   if (!worker_.joinable()) {
-    process_ = getpid();
     worker_ = std::thread([this] { work(); });
+    process_ = getpid();
   }
   while (ready_.empty()) {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -46,6 +47,7 @@ class Loader {
 
  private:
   void begin_epoch();
+  void leave_epoch();
   std::vector<Tensor> make(const std::vector<Tensor>& orders, int64_t batch) const;
   std::vector<Tensor> take_ready(std::unique_lock<std::mutex>& lock);
   void work();
@@ -60,7 +62,7 @@ class Loader {
   std::vector<Tensor> orders_;  // of the epoch, for each tensor where it is; empty: as they lie
 
   std::thread worker_;
-  pid_t process_ = 0;  // the worker's
+  std::atomic<pid_t> process_ = 0;  // the worker's, once it runs
   std::condition_variable changed_;
   std::deque<std::vector<Tensor>> ready_;
   int64_t made_ = 0;            // batches of the epoch, by the worker

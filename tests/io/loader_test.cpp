@@ -153,6 +153,24 @@ TEST_F(LoaderTest, ServesSeveralThreads) {
   }
 }
 
+// Those that wait for a batch are not forgotten when another thread goes elsewhere.
+TEST_F(LoaderTest, IsSoughtWhileOthersWait) {
+  Loader loader(tensors(30), 4, {.shuffle = true, .prefetch = 1});
+  std::atomic<bool> done = false;
+  std::vector<std::thread> running;
+  for (int i = 0; i < 3; ++i) {
+    running.emplace_back([&] {
+      for (int k = 0; k < 100; ++k) EXPECT_EQ(loader.next().size(), 2u);
+    });
+  }
+  std::thread seeker([&] {
+    for (int64_t epoch = 0; !done; ++epoch) loader.seek({epoch % 5, epoch % 8});
+  });
+  for (std::thread& thread : running) thread.join();
+  done = true;
+  seeker.join();
+}
+
 TEST_F(LoaderTest, TakesItsThreadAlong) {
   for (int i = 0; i < 50; ++i) {
     Loader loader(tensors(30), 4, {.shuffle = true, .prefetch = 3});

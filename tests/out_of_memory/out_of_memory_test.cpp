@@ -58,6 +58,7 @@ class Model {
     mt_eval(nullptr, 0);
   }
   ~Model() {
+    mt_loader_release(loader);
     mt_trace_release(trace);
     mt_optimizer_release(optimizer);
     mt_parameters_release(parameters);
@@ -100,6 +101,7 @@ class Model {
   mt_sgd_options optimizer_options = MT_SGD_OPTIONS_INIT;
   mt_tensor *w[4], *x, *y;
   mt_trace* trace;
+  mt_loader* loader = nullptr;
   std::vector<mt_tensor*> results = std::vector<mt_tensor*>(32, nullptr);
   std::string file[4];
 
@@ -287,6 +289,32 @@ TEST_P(OutOfMemory, OperatorsOfEveryKind) {
       makes(10, [](Model&, mt_tensor** r) { return mt_expression("relu(a + b) * 2", r, 2); }),
       changes([](Model&) { return mt_eval(nullptr, 0); }),
       changes([](Model& m) { return mt_eval(&m.results[9], 1); }),
+  });
+}
+
+TEST_P(OutOfMemory, BatchesAreTaken) {
+  auto next = [](size_t result) {
+    return changes([=](Model& m) {
+      mt_tensor* batch[2];
+      mt_status status = mt_loader_next(m.loader, batch);
+      m.results[result] = batch[0];
+      return status;
+    });
+  };
+  fails_everywhere({
+      changes([](Model& m) {
+        mt_tensor* data[] = {m.x, m.y};
+        mt_loader_options options = MT_LOADER_OPTIONS_INIT;
+        options.shuffle = true;
+        options.seed = -1;  // what is drawn is state, too
+        m.loader = mt_loader_new(data, 2, 2, &options);
+        return mt_error();
+      }),
+      next(0),
+      next(1),
+      next(2),
+      next(3),  // of the next epoch
+      changes([](Model&) { return mt_eval(nullptr, 0); }),
   });
 }
 
