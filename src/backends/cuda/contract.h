@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of contractions share: fetching operands, and what becomes of a finished sum.
+// What the kernels of contractions share: fetching operands, and storing a finished sum.
 #pragma once
 
-#include "backends/cuda/interpreter.h"
-#include "backends/cuda/kernels.h"
-#include "backends/cuda/tile.h"
+#include "backends/cuda/numbers.h"
+#include "backends/cuda/views.h"
 
 namespace mt::cuda {
 
@@ -19,11 +18,30 @@ __device__ inline int64_t offset(const AxesView& axes, int64_t index) {
   return result;
 }
 
+// Of a number; the table that size_of() looks into is the host's.
+__device__ inline int64_t bytes_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::boolean:
+    case Dtype::uint8:
+    case Dtype::int8:
+      return 1;
+    case Dtype::uint16:
+    case Dtype::int16:
+    case Dtype::float16:
+    case Dtype::bfloat16:
+      return 2;
+    case Dtype::uint32:
+    case Dtype::int32:
+    case Dtype::float32:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
 // Sums are float, double, or uint64 for all integers.
 template <class T>
-__device__ T load_as(const char* data, Dtype dtype, int64_t i) {
-  if (sizeof(T) == 4 && dtype == Dtype::float32) return load(reinterpret_cast<const T*>(data), i);
-  if (sizeof(T) == 8 && dtype == Dtype::float64) return load(reinterpret_cast<const T*>(data), i);
+__device__ T load_converted(const char* data, Dtype dtype, int64_t i) {
   Value value = load_number(data, dtype, i);
   return with_compute(compute_of(dtype), [&](auto x) {
     x = unpack<decltype(x)>(value);
@@ -34,8 +52,21 @@ __device__ T load_as(const char* data, Dtype dtype, int64_t i) {
   });
 }
 
+// Whether numbers of that type are the sums' own.
 template <class T>
-__device__ void store_sum(char* out, Dtype dtype, int64_t i, T sum) {
+__device__ bool is_own(Dtype dtype) {
+  if constexpr (std::is_same_v<T, float>) return dtype == Dtype::float32;
+  if constexpr (std::is_same_v<T, double>) return dtype == Dtype::float64;
+  return dtype == Dtype::int64 || dtype == Dtype::uint64;
+}
+template <class T>
+__device__ T load_as(const char* data, Dtype dtype, int64_t i) {
+  return is_own<T>(dtype) ? load(reinterpret_cast<const T*>(data), i)
+                          : load_converted<T>(data, dtype, i);
+}
+
+template <class T>
+MT_NOINLINE __device__ void store_sum(char* out, Dtype dtype, int64_t i, T sum) {
   if constexpr (std::is_integral_v<T>) {
     if (dtype == Dtype::boolean) sum = sum != 0;
     store_number(out, dtype, i, static_cast<Value>(sum));
@@ -45,17 +76,5 @@ __device__ void store_sum(char* out, Dtype dtype, int64_t i, T sum) {
     store_number(out, dtype, i, value);
   }
 }
-
-// What follows a finished output: its own chain of element-wise work.
-__device__ inline void finish(const ProgramView* epilogue, int64_t element) {
-  const ProgramView& program = view(epilogue);
-  const SegmentView& segment = view(program.segments);
-  LocalRegisters<epilogue_registers> registers;
-  run_once(program, segment, registers);
-  run_element(program, segment, registers, element, program.count);
-}
-
-// Adds the panels of each output, if there are several, and finishes it.
-void launch_float_panels(const ContractionView* call, const ContractionShape& shape, Stream stream);
 
 }  // namespace mt::cuda

@@ -9,7 +9,7 @@
 // Shapes: a block makes 128 x 128 outputs in steps of 32 along k; its 8 warps stand 2 x 4 and make
 // 64 x 32 each, 4 x 4 fragments of 16 x 8. Operands move as vectors of 8, so that sizes and strides
 // must be multiples of 8 (suits_matrix_units in prepare.cpp); all others go through contract.cu.
-#include "backends/cuda/contract.h"
+#include "backends/cuda/contract_finish.h"
 #include "backends/cuda/matrix_unit.h"
 
 namespace mt::cuda {
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(threads) half_kernel(const ContractionView* ca
         }
         int64_t element = (batch * c.m + row) * c.n + column;
         store_sum(c.out, c.out_dtype, element, sums[i][j][r]);
-        if (c.epilogue != nullptr) finish(c.epilogue, element);
+        Interpreted{c.epilogue}(element);
       }
     }
   }

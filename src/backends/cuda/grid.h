@@ -20,6 +20,8 @@
 
 #define MT_NOINLINE __noinline__
 #define MT_UNROLL _Pragma("unroll")
+#define MT_INLINE __forceinline__
+#define MT_NO_UNROLL _Pragma("unroll 1")
 
 namespace mt::cuda {
 
@@ -70,5 +72,7 @@ void launch(const char* name, void (*kernel)(Parameters...), Dim3 grid, Dim3 blo
 #include "backends/cuda/driver.h"
 #define MT_NOINLINE [[gnu::noinline]]
 #define MT_UNROLL
+#define MT_INLINE inline
+#define MT_NO_UNROLL
 #include "backends/cuda/simulator/grid.h"
 #endif

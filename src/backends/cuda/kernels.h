@@ -37,6 +37,8 @@ struct ContractionShape {
   int64_t batch, m, n, k, panels, panel;
   int lanes;
   Compute sum;
+  bool matrices;  // rows, columns and k are one dimension each
+  bool converts;  // some type is not the sums' own
   bool bfloat;  // of two 16-bit floats: which
 };
 constexpr int epilogue_registers = 64;  // of a program that runs within a contraction

@@ -270,6 +270,9 @@ class Preparation {
     block().show_buffer(at + offsetof(ContractionView, out), group.output.buffer, 0);
     block().show_scratch(at + offsetof(ContractionView, slabs), 0);
     if (within) block().show_block(at + offsetof(ContractionView, epilogue), epilogue);
+    shape.matrices = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1;
+    const Dtype own = Dtype::float32;
+    shape.converts = c.a != own || c.b != own || c.out != own;
     shape.bfloat = c.a == Dtype::bfloat16;
     bool half = suits_matrix_units(c, a, b);
     int buffers[2] = {a.buffer, b.buffer};

@@ -26,6 +26,7 @@ struct alignas(16) Four {
 template <class T, int Y, int R, int X, int C>
 struct Tile {
   static constexpr int threads = Y * X, rows = Y * R, columns = X * C;
+  static constexpr int own_rows = R, own_columns = C;
   // Of a step in shared memory: what is written along k, as it is often fetched, falls into
   // different banks.
   static constexpr int row_pitch = rows + 4, column_pitch = columns + 4;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of 16-bit floats, large enough for the matrix units, in every layout that they take: the
-// simulated ones sum in the CPU's order, so the bits are the CPU's.
+// Products in every shape of tile, and of 16-bit floats on the matrix units, in every layout that
+// they take: the simulated ones sum in the CPU's order, so the bits are the CPU's.
 #include <gtest/gtest.h>
 
 #include "backends/backend.h"
@@ -34,6 +34,37 @@ class CudaContract : public ::testing::Test {
     EXPECT_EQ(difference({ours}, {theirs}), "");
   }
 };
+
+// Each takes another tile: the large one, 64 x 64, 32 x 32 in batches, and the narrow ones.
+TEST_F(CudaContract, HasATileForEveryShape) {
+  for (const Shape& sizes : {Shape{300, 33, 290}, Shape{70, 50, 90}, Shape{300, 20, 7},
+                             Shape{11, 35, 270}, Shape{3, 90, 70}, Shape{40, 4100, 5}}) {
+    for (bool exchanged : {false, true}) {
+      expect_the_same([&](Device& d) {
+        return relu(matmul(matrix({sizes[0], sizes[1]}, exchanged, Dtype::float32, d, 1),
+                           matrix({sizes[1], sizes[2]}, !exchanged, Dtype::float32, d, 2)));
+      });
+    }
+  }
+  // Enough of them for the large tile.
+  expect_the_same([&](Device& d) {
+    return matmul(numbers({1500, 3}, Dtype::float32, d, 1),
+                  numbers({3, 1400}, Dtype::float32, d, 2));
+  });
+  for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::int32}) {
+    expect_the_same([&](Device& d) {
+      return matmul(numbers({9, 20, 17}, dtype, d, 1), numbers({9, 17, 30}, dtype, d, 2));
+    });
+  }
+}
+
+TEST_F(CudaContract, ReadsWindows) {
+  expect_the_same([&](Device& d) {
+    Tensor x = numbers({2, 3, 19, 18}, Dtype::float32, d, 1);
+    Tensor weight = numbers({5, 3, 3, 2}, Dtype::float32, d, 2);
+    return convolution(x, weight, numbers({5}, Dtype::float32, d, 3), {{2, 1}, {1, 1}, {1, 1}, {}});
+  });
+}
 
 TEST_F(CudaContract, TakesEveryLayout) {
   for (Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "backends/cuda/copy.h"
 #include "backends/cuda/grid.h"
 
 namespace {
@@ -141,6 +142,45 @@ TEST_F(Simulator, FindsPlantedFaults) {
       << found;
   found = fault(reverse<Planted::nothing>, 252);
   EXPECT_TRUE(has(found, "beyond shared memory")) << found;
+}
+
+// Copies a part of its input to shared memory while it does something else, and turns it around.
+enum class Forgotten { nothing, commit, wait, barrier, last_wait };
+template <Forgotten forgotten>
+__global__ void copied(const int* in, int* out) {
+  auto tile = shared<int>();
+  unsigned i = threadIdx.x, n = blockDim.x;
+  copy_async(tile, i, in, blockIdx.x * n + i, i % 8 != 0);
+  if (forgotten != Forgotten::commit) commit_copies();
+  if (forgotten != Forgotten::wait) wait_for_copies<0>();
+  if (forgotten != Forgotten::barrier) __syncthreads();
+  store(out, blockIdx.x * n + i, tile[n - 1 - i]);
+  if (forgotten != Forgotten::last_wait) return;
+  copy_async(tile, n + i, in, i, true);
+  commit_copies();
+}
+
+TEST_F(Simulator, CopiesArriveWhenTheyAreWaitedFor) {
+  std::vector<int> numbers(256);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  int *x = device(numbers), *y = uninitialised<int>(256);
+  auto fault = [&](auto kernel) {
+    return fault_of([&] { launch("copied", kernel, {4}, {64}, 512, Stream{}, x, y); });
+  };
+  EXPECT_EQ(fault(copied<Forgotten::nothing>), "");
+  std::vector<int> turned = host(y, 256);
+  for (int i = 0; i < 256; ++i) {
+    int from = i / 64 * 64 + 63 - i % 64;
+    ASSERT_EQ(turned[static_cast<size_t>(i)], from % 8 == 0 ? 0 : from);
+  }
+  for (auto kernel : {copied<Forgotten::commit>, copied<Forgotten::wait>}) {
+    std::string found = fault(kernel);
+    EXPECT_TRUE(has(found, "shared memory that nothing has written")) << found;
+  }
+  std::string found = fault(copied<Forgotten::barrier>);
+  EXPECT_TRUE(has(found, "a race") || has(found, "nothing has written")) << found;
+  found = fault(copied<Forgotten::last_wait>);
+  EXPECT_TRUE(has(found, "ends while copies are under way")) << found;
 }
 
 __global__ void two_barriers(int which) {

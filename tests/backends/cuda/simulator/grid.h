@@ -94,9 +94,8 @@ class Shared {
     grid::Source where;
     Index(int64_t i, const grid::Source& at = grid::Source::current()) : value(i), where(at) {}
   };
-  Element operator[](Index i) const {
-    return {offset_ + static_cast<size_t>(i.value) * sizeof(T), i.where};
-  }
+  Element operator[](Index i) const { return {place(i.value), i.where}; }
+  size_t place(int64_t i) const { return offset_ + static_cast<size_t>(i) * sizeof(T); }
 
  private:
   size_t offset_;

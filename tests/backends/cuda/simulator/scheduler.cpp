@@ -26,6 +26,13 @@ namespace {
 constexpr unsigned warp = 32;
 constexpr size_t stack_bytes = 256 << 10;
 
+// A copy into shared memory that is under way.
+struct Copy {
+  size_t offset, bytes;
+  uint32_t group;
+  char data[16];
+};
+
 enum class State { fresh, running, at_block, at_warp, finished };
 
 struct Thread {
@@ -39,6 +46,8 @@ struct Thread {
   uint32_t mask = 0, turn = 0;
   alignas(16) char brings[most_exchanged];
   alignas(16) char brought[2][most_exchanged];
+  std::vector<Copy> copies;
+  uint32_t copy_groups = 0;  // that are complete
   jmp_buf saved;
   std::unique_ptr<char[]> memory;
   Stack stack;
@@ -80,6 +89,7 @@ void run_thread() {
   arrive(current->stack, scheduler_stack);
   try {
     body(context);
+    if (!current->copies.empty()) fault("ends while copies are under way", current->where);
   } catch (...) {
     error = std::current_exception();
   }
@@ -186,6 +196,8 @@ void run_block() {
     thread.id = id;
     thread.state = State::fresh;
     thread.barriers = thread.warp_barriers = thread.turn = thread.mask = 0;
+    thread.copies.clear();
+    thread.copy_groups = 0;
     ready.push_back(id);
   }
   shared.data.assign(launch->shared_bytes, '\xff');
@@ -320,15 +332,38 @@ const void* shared_readable(size_t offset, size_t bytes, const Source& where) {
   for (size_t i = 0; i < bytes; ++i) {
     if (!shared.written[offset + i]) fault("reads shared memory that nothing has written", where);
   }
-  shared.accesses[offset].read(now(), nullptr, where);
+  for (size_t i = 0; i < bytes; i += 2) shared.accesses[offset + i].read(now(), nullptr, where);
   return shared.data.data() + offset;
 }
 
 void* shared_writable(size_t offset, size_t bytes, const Source& where) {
   if (offset + bytes > shared.data.size()) fault("writes beyond shared memory", where);
   for (size_t i = 0; i < bytes; ++i) shared.written[offset + i] = true;
-  shared.accesses[offset].write(now(), nullptr, where);
+  for (size_t i = 0; i < bytes; i += 2) shared.accesses[offset + i].write(now(), nullptr, where);
   return shared.data.data() + offset;
+}
+
+void begin_copy(size_t offset, const void* source, size_t bytes, const Source& where) {
+  Copy copy{offset, bytes, current->copy_groups, {}};
+  if (source) std::memcpy(copy.data, source, bytes);
+  if (offset % bytes != 0) fault("a misaligned copy", where);
+  shared_writable(offset, bytes, where);
+  for (size_t i = 0; i < bytes; ++i) shared.written[offset + i] = false;
+  current->where = where;
+  current->copies.push_back(copy);
+}
+
+void commit_copies() { ++current->copy_groups; }
+
+void wait_for_copies(unsigned groups_left, const Source& where) {
+  std::vector<Copy>& copies = current->copies;
+  size_t arrived = 0;
+  for (; arrived < copies.size(); ++arrived) {
+    const Copy& copy = copies[arrived];
+    if (copy.group + groups_left >= current->copy_groups) break;
+    std::memcpy(shared_writable(copy.offset, copy.bytes, where), copy.data, copy.bytes);
+  }
+  copies.erase(copies.begin(), copies.begin() + static_cast<std::ptrdiff_t>(arrived));
 }
 
 }  // namespace grid

@@ -45,4 +45,9 @@ const void* exchanged(unsigned lane, const Source& where);
 const void* shared_readable(size_t offset, size_t bytes, const Source& where);
 void* shared_writable(size_t offset, size_t bytes, const Source& where);
 
+// Copies into shared memory that arrive when the thread waits for them; `source` nullptr for zeros.
+void begin_copy(size_t offset, const void* source, size_t bytes, const Source& where);
+void commit_copies();
+void wait_for_copies(unsigned groups_left, const Source& where);
+
 }  // namespace grid
