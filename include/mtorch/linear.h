@@ -33,9 +33,10 @@ enum {
 MT_API int mt_matmul_precision(void);
 /// Sets it, for the whole process. What was recorded before, a trace too, keeps its mode, and
 /// gradients are formed in the mode of the product they belong to. The modes other than
-/// MT_PRECISION_STRICT take what the machine has: without a matrix unit (AMX on x86-64 Linux), and
-/// for small or thin matrices, huge or very unequal numbers, infinities and NaNs they are strict.
-/// The result depends neither on threads nor on the way of running, but on the machine.
+/// MT_PRECISION_STRICT take what the machine has: without a matrix unit (AMX on x86-64 Linux, the
+/// tensor cores of a GPU), and for small or thin matrices, huge or very unequal numbers, infinities
+/// and NaNs they are strict. The result depends neither on threads nor on the way of running, but
+/// on the machine.
 MT_API mt_status mt_set_matmul_precision(int precision);
 /// Whether a device has something faster for the mode than strict float32. Records no error.
 MT_API bool mt_matmul_precision_available(int precision, const char* device);

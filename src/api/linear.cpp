@@ -68,7 +68,8 @@ mt_status mt_set_matmul_precision(int precision) {
 bool mt_matmul_precision_available(int precision, const char* device) {
   if (precision <= MT_PRECISION_STRICT || precision >= mt::precision_count) return false;
   try {
-    return mt::find_device(device).name == "cpu" && mt::cpu::matrix_unit_available();
+    const std::string name = mt::find_device(device).name;
+    return name == "cpu" ? mt::cpu::matrix_unit_available() : name.starts_with("cuda:");
   } catch (...) {
     return false;
   }

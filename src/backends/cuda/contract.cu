@@ -7,8 +7,8 @@
 // output instead, which read memory along k.
 //
 // Shapes: tiles of float are 128 x 128, 8 x 8 sums for each of 256 threads, where there are enough
-// of them for all processors; else 64 x 64; 32 x 32 for small matrices in batches; and 256 x 16 or
-// 16 x 256 for few columns or rows: then the other operand is read once.
+// of them for all processors; else 64 x 64; 32 x 32 for small matrices, as batches have them; and
+// 256 x 16 or 16 x 256 for few columns or rows: then the other operand is read once.
 //
 // Limits: the large tile does 64 fused multiply-adds for 16 numbers of shared memory, and should
 // come near what multiply-adds allow; the narrow ones and the lanes, near what memory allows.
@@ -103,12 +103,12 @@ template <bool tables>
 void launch_float_tiles(const ContractionView* call, const ContractionShape& shape, Stream stream) {
   bool many = shape.batch * shape.panels * shape.m * shape.n >= 128 * 128 * 128;
   auto chosen = launch_tiles<Tile<float, 16, 4, 16, 4>, float, tables, false>;
-  if (shape.m <= 32 && shape.n <= 32) {
-    chosen = launch_tiles<Tile<float, 8, 4, 8, 4>, float, tables, false>;
-  } else if (shape.n <= 16) {
+  if (shape.n <= 16 && shape.m >= 512) {
     chosen = launch_tiles<Tile<float, 64, 4, 4, 4>, float, tables, false>;
-  } else if (shape.m <= 16) {
+  } else if (shape.m <= 16 && shape.n >= 512) {
     chosen = launch_tiles<Tile<float, 4, 4, 64, 4>, float, tables, false>;
+  } else if (shape.m <= 32 || shape.n <= 32) {
+    chosen = launch_tiles<Tile<float, 8, 4, 8, 4>, float, tables, false>;
   } else if (shape.m >= 128 && shape.n >= 128 && many) {
     chosen = launch_tiles<Tile<float, 16, 8, 16, 8>, float, tables, false>;
   }

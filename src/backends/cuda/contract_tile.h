@@ -98,9 +98,10 @@ MT_INLINE __device__ void make_tile(const ContractionView* call, Finish&& finish
   const ContractionView& c = view(call);
   int64_t row_tiles = (c.m + Block::rows - 1) / Block::rows;
   int64_t column_tiles = (c.n + Block::columns - 1) / Block::columns, id = blockIdx.x;
-  int64_t first_row = id % row_tiles * Block::rows;
-  int64_t first_column = id / row_tiles % column_tiles * Block::columns;
+  TilePlace place = place_tile(id % (row_tiles * column_tiles), row_tiles, column_tiles);
+  int64_t first_row = place.row * Block::rows, first_column = place.column * Block::columns;
   int64_t slab = id / (row_tiles * column_tiles), batch = slab / c.panels;
+  if (c.refused != nullptr && load(c.refused, batch) == 0) return;
   int64_t k_begin = slab % c.panels * c.panel;
   int64_t k_end = k_begin + c.panel < c.k ? k_begin + c.panel : c.k;
   constexpr size_t b_at = 2 * A::bytes, table = b_at + 2 * B::bytes;

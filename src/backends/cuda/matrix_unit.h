@@ -6,6 +6,10 @@
 //   a[0..3]  two neighbours along k each: rows g, g + 8, g, g + 8 at k = 2 t, 2 t, 2 t + 8, 2 t + 8
 //   b[0..1]  two neighbours along k each: column g at k = 2 t, 2 t + 8
 //   d[0..3]  rows g, g, g + 8, g + 8 of columns 2 t, 2 t + 1, 2 t, 2 t + 1
+//
+// and what brings operands there from shared memory (ldmatrix): four matrices of 8 x 8, of which
+// lane l gives the address of row l % 8 of matrix l / 8. It receives of each two neighbours of row
+// g, 2 t and 2 t + 1; or, transposed, of column g.
 #pragma once
 
 #include "backends/cuda/numbers.h"
@@ -25,6 +29,21 @@ __device__ void matrix_multiply_add(float (&d)[4], const uint32_t (&a)[4], const
         "{%8, %9}, {%0, %1, %2, %3};"
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  }
+}
+template <bool transposed>
+__device__ void load_matrices(uint32_t (&r)[4], size_t row) {
+  auto address = static_cast<uint32_t>(__cvta_generic_to_shared(shared<char>(row)));
+  if constexpr (transposed) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(address)
+                 : "memory");
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(address)
+                 : "memory");
   }
 }
 #else
@@ -50,6 +69,25 @@ void matrix_multiply_add(float (&d)[4], const uint32_t (&a)[4], const uint32_t (
             y = held(column * 4 + t, 4 + k / 8, k % 2);
       d[i] = fmaf(x, y, d[i]);
     }
+  }
+}
+template <bool transposed>
+void load_matrices(uint32_t (&r)[4], size_t row,
+                   const grid::Source& where = grid::Source::current()) {
+  if (row % 16 != 0) grid::fault("a misaligned row of a matrix", where);
+  grid::exchange(0xffffffff, &row, sizeof row, where);
+  size_t rows[32];
+  for (unsigned l = 0; l < 32; ++l) std::memcpy(&rows[l], grid::exchanged(l, where), sizeof row);
+  unsigned lane = grid::now().thread % 32, g = lane / 4, t = lane % 4;
+  for (unsigned i = 0; i < 4; ++i) {
+    auto number = [&](unsigned from, unsigned column) {
+      uint16_t bits;
+      size_t at = rows[8 * i + from] + 2 * column;
+      std::memcpy(&bits, grid::shared_readable(at, sizeof bits, where), sizeof bits);
+      return uint32_t{bits};
+    };
+    r[i] = transposed ? number(2 * t, g) | number(2 * t + 1, g) << 16
+                      : number(g, 2 * t) | number(g, 2 * t + 1) << 16;
   }
 }
 #endif

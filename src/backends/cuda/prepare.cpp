@@ -6,6 +6,7 @@
 #include "backends/cuda/call.h"
 #include "backends/cuda/generate.h"
 #include "backends/cuda/generated.h"
+#include "backends/cuda/prepare_contract.h"
 #include "ops/order.h"
 #include "tensor/error.h"
 
@@ -18,43 +19,6 @@ constexpr int64_t warps_per_processor = 32;
 constexpr int64_t generated_warps_per_processor = 64;  // which need no scratch
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-int64_t extent_of(const std::vector<ContractionDim>& dims) {
-  int64_t extent = 1;
-  for (const ContractionDim& dim : dims) extent *= dim.size;
-  return extent;
-}
-
-AxesView axes_of(const std::vector<ContractionDim>& dims, bool of_a) {
-  AxesView view{};
-  view.count = static_cast<int32_t>(dims.size());
-  for (size_t d = 0; d < dims.size(); ++d) {
-    view.size[d] = dims[d].size;
-    view.stride[d] = of_a ? dims[d].a_stride : dims[d].b_stride;
-  }
-  return view;
-}
-
-// Whether both operands are matrices of one 16-bit float type that move as vectors of 8.
-bool suits_matrix_units(const Contraction& c, const Operand& a, const Operand& b) {
-  if (c.a != c.b || !is_half(c.a) || c.m.size() != 1 || c.n.size() != 1 || c.k.size() != 1) {
-    return false;
-  }
-  auto by_eights = [](int64_t number) { return number % 8 == 0; };
-  auto suits = [&](int64_t offset, int64_t rows, int64_t row_stride, int64_t k_stride) {
-    bool along_k = k_stride == 1 && by_eights(row_stride);
-    bool along_rows = row_stride == 1 && by_eights(k_stride) && by_eights(rows);
-    return by_eights(offset) && (along_k || along_rows);
-  };
-  for (const ContractionDim& dim : c.batch) {
-    if (!by_eights(dim.a_stride) || !by_eights(dim.b_stride)) return false;
-  }
-  const ContractionDim &m = c.m[0], &n = c.n[0], &k = c.k[0];
-  // Smaller ones leave most of a tile empty.
-  if (m.size < 32 || n.size < 32 || k.size < 32 || !by_eights(k.size)) return false;
-  return suits(a.layout.offset, m.size, m.a_stride, k.a_stride) &&
-         suits(b.layout.offset, n.size, n.b_stride, k.b_stride);
-}
 
 class Preparation {
  public:
@@ -219,41 +183,17 @@ class Preparation {
 
   void add_contraction(const Group& group) {
     const Contraction& c = group.contraction;
-    bool exact = !is_floating(c.out);
-    bool wide = c.a == Dtype::float64 || c.b == Dtype::float64 || c.out == Dtype::float64;
-    ContractionShape shape{};
-    shape.batch = extent_of(c.batch);
-    shape.m = extent_of(c.m);
-    shape.n = extent_of(c.n);
-    shape.k = extent_of(c.k);
-    shape.sum = exact ? Compute::u64 : wide ? Compute::f64 : Compute::f32;
-    ContractionOrder order = contraction_order(shape.m, shape.n, shape.k, c.out);
-    shape.lanes = exact ? 1 : order.lanes;
-    shape.panel = exact ? std::max<int64_t>(shape.k, 1) : order.panel;
-    shape.panels = std::max<int64_t>(1, divide_up(shape.k, shape.panel));
-
-    ContractionView view{};
-    view.batch = shape.batch;
-    view.m = shape.m;
-    view.n = shape.n;
-    view.k = shape.k;
-    view.panels = shape.panels;
-    view.panel = shape.panel;
-    view.a_batch = axes_of(c.batch, true);
-    view.b_batch = axes_of(c.batch, false);
-    view.a_rows = axes_of(c.m, true);
-    view.b_rows = axes_of(c.n, false);
-    view.a_k = axes_of(c.k, true);
-    view.b_k = axes_of(c.k, false);
-    view.a_dtype = c.a;
-    view.b_dtype = c.b;
-    view.out_dtype = c.out;
-    view.a_along_k = c.m.empty() || (!c.k.empty() && c.k.back().a_stride == 1);
-    view.b_along_k = c.n.empty() || (!c.k.empty() && c.k.back().b_stride == 1);
+    const ContractionShape shape = contraction_shape(c);
+    const ContractionView view = contraction_view(c, shape);
+    const bool split = is_split(c, shape);
+    int64_t slabs = 0;
     if (shape.panels > 1) {
-      need_scratch(shape.batch * shape.panels * shape.m * shape.n *
-                   static_cast<int64_t>(size_of(shape.sum)));
+      slabs =
+          shape.batch * shape.panels * shape.m * shape.n * static_cast<int64_t>(size_of(shape.sum));
+      slabs = divide_up(slabs, 256) * 256;
     }
+    const SplitScratch beside = split ? split_scratch(shape) : SplitScratch{};
+    need_scratch(slabs + beside.end);
 
     // Within the kernel if it is element by element and small enough, else by itself afterwards.
     const Program& program = group.program;
@@ -261,29 +201,43 @@ class Preparation {
                   program.registers <= epilogue_registers;
     int64_t epilogue = -1, tiles = 0;
     if (within) epilogue = describe(program, group.segments, &tiles);
-    int64_t at = block().add(view);
     const Operand &a = group.inputs[0], &b = group.inputs[1];
+    auto show = [&](int64_t at) {
+      block().show_buffer(at + offsetof(ContractionView, out), group.output.buffer, 0);
+      block().show_scratch(at + offsetof(ContractionView, slabs), 0);
+      if (within) block().show_block(at + offsetof(ContractionView, epilogue), epilogue);
+      if (split)
+        block().show_scratch(at + offsetof(ContractionView, refused), slabs + beside.refused);
+    };
+    int64_t at = block().add(view);
+    show(at);
     block().show_buffer(at + offsetof(ContractionView, a), a.buffer,
                         a.layout.offset * static_cast<int64_t>(size_of(a.dtype)));
     block().show_buffer(at + offsetof(ContractionView, b), b.buffer,
                         b.layout.offset * static_cast<int64_t>(size_of(b.dtype)));
-    block().show_buffer(at + offsetof(ContractionView, out), group.output.buffer, 0);
-    block().show_scratch(at + offsetof(ContractionView, slabs), 0);
-    if (within) block().show_block(at + offsetof(ContractionView, epilogue), epilogue);
-    shape.matrices = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1;
-    const Dtype own = Dtype::float32;
-    shape.converts = c.a != own || c.b != own || c.out != own;
-    shape.bfloat = c.a == Dtype::bfloat16;
-    bool half = suits_matrix_units(c, a, b);
-    int buffers[2] = {a.buffer, b.buffer};
-    add([=](const Run& run) {
-      auto aligned = [&](int buffer) {  // a leaf may begin anywhere
-        return reinterpret_cast<uintptr_t>(run.buffers[buffer]) % 16 == 0;
-      };
-      bool on_matrix_units = half && aligned(buffers[0]) && aligned(buffers[1]);
-      (on_matrix_units ? launch_contract_half : launch_contract)(
-          run.description<ContractionView>(at), shape, run.stream);
-    });
+    if (split) {
+      int64_t parts = block().add(split_view(view, shape));
+      static_assert(offsetof(SplitView, product) == 0);
+      show(parts);
+      block().show_scratch(parts + offsetof(ContractionView, a), slabs + beside.a);
+      block().show_scratch(parts + offsetof(ContractionView, b), slabs + beside.b);
+      block().show_scratch(parts + offsetof(SplitView, seen), slabs + beside.seen);
+      add([=](const Run& run) {
+        launch_contract_split(run.description<ContractionView>(at),
+                              run.description<SplitView>(parts), shape, run.stream);
+      });
+    } else {
+      bool half = suits_matrix_units(c, a, b);
+      int buffers[2] = {a.buffer, b.buffer};
+      add([=](const Run& run) {
+        auto aligned = [&](int buffer) {  // a leaf may begin anywhere
+          return reinterpret_cast<uintptr_t>(run.buffers[buffer]) % 16 == 0;
+        };
+        bool on_matrix_units = half && aligned(buffers[0]) && aligned(buffers[1]);
+        (on_matrix_units ? launch_contract_half : launch_contract)(
+            run.description<ContractionView>(at), shape, run.stream);
+      });
+    }
     if (group.has_epilogue && !within) add_program(group);
   }
 

@@ -9,7 +9,8 @@
 
 namespace mt {
 struct Instruction;  // plan/program.h
-}
+struct Magnitudes;   // ops/split.h
+}  // namespace mt
 
 namespace mt::cuda {
 
@@ -77,6 +78,16 @@ struct ContractionView {
   Dtype a_dtype, b_dtype, out_dtype;
   bool a_along_k, b_along_k;    // memory is contiguous along k rather than along m or n
   const ProgramView* epilogue;  // element-wise, or nullptr
+  // In a precision mode (contract_split.cu), else nullptr: which batch entries are strict after
+  // all.
+  int32_t* refused;
+};
+
+// What such a contraction's operands become: [batch, parts, rows, k] of bfloat16.
+struct SplitView {
+  ContractionView product;
+  int64_t a_part, b_part;  // elements from one part to the next
+  Magnitudes* seen;        // by the blocks that split a, then by those that split b
 };
 
 }  // namespace mt::cuda

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 
 #include "backends/cpu/contract/matrix_unit.h"
 #include "backends/cpu/parallel.h"
@@ -16,27 +15,8 @@ namespace {
 constexpr int64_t rounded_block_k = 1024, split_block_k = 256;
 constexpr int64_t most_rows = 512, most_columns = 512;  // of a region
 constexpr int64_t packed_rows = 256;                    // that one thread packs at a time
-// Below this the unit's set-up and the packing cost more than it saves.
-constexpr double least_flops = 4e6;
-constexpr int64_t least_size = 32;
-constexpr int64_t group_bytes = 64 << 20;  // of packed entries, if one fits
-constexpr int64_t most_bytes = 1 << 30;    // of one
-
-int64_t exponent(uint32_t bits) { return bits >> 23; }
-
-// Whether the unit's results are as good as the mode promises: nothing is infinite or NaN, or can
-// become it in a sum that float32 could hold; the least part of each number is a normal number; and
-// what products of parts lose by being taken for zero, is less than 2^-24 of the number they belong
-// to.
-bool is_safe(const Magnitudes& a, const Magnitudes& b, int64_t k) {
-  constexpr int64_t bias = 127, least_part = 24, least_product = 2 * bias - 126 + 24;
-  if (exponent(a.most) > 253 || exponent(b.most) > 253) return false;
-  if (a.most == 0 || b.most == 0) return true;
-  const int64_t doublings = std::bit_width(static_cast<uint64_t>(k)) + 1;
-  if (exponent(a.most) + exponent(b.most) + doublings > 2 * bias + 127) return false;
-  const int64_t least_a = exponent(a.least + 1), least_b = exponent(b.least + 1);
-  return least_a >= least_part && least_b >= least_part && least_a + least_b >= least_product;
-}
+constexpr int64_t group_bytes = 64 << 20;               // of packed entries, if one fits
+constexpr int64_t most_bytes = 1 << 30;                 // of one
 
 void raise(uint32_t& target, uint32_t value) {
   std::atomic_ref<uint32_t> shared(target);
@@ -62,10 +42,9 @@ bool TiledProduct::serves(const Contraction& c) {
   if (c.precision == Precision::strict) return false;
   if (c.a != Dtype::float32 || c.b != Dtype::float32 || c.out != Dtype::float32) return false;
   const int64_t m = size_of_group(c.m), n = size_of_group(c.n), k = size_of_group(c.k);
-  if (std::min({m, n, k}) < least_size) return false;
   const double rows = static_cast<double>(m), columns = static_cast<double>(n);
   const double terms = static_cast<double>(k);
-  if (2 * rows * columns * terms < least_flops || !matrix_unit_available()) return false;
+  if (!is_worth_splitting(m, n, k) || !matrix_unit_available()) return false;
   return (rows + columns) * terms * 6 < static_cast<double>(most_bytes);
 }
 
@@ -105,7 +84,7 @@ size_t TiledProduct::scratch() const {
 
 bool TiledProduct::refused(const void* scratch, int64_t entry) const {
   const Watched& watched = static_cast<const Watched*>(scratch)[entry];
-  return !is_safe(watched.a, watched.b, k_);
+  return !suits_bfloat16(watched.a, watched.b, k_);
 }
 
 class TiledProduct::Run {

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "backends/cpu/contract/operand.h"
+#include "ops/split.h"
 
 namespace mt::cpu {
 
@@ -22,12 +23,6 @@ constexpr int64_t steps_of(int64_t terms) { return (terms + step_terms - 1) / st
 constexpr int64_t panel_bytes(int64_t terms, int parts) {
   return steps_of(terms) * parts * 2 * tile_bytes;
 }
-
-// The bits of the largest magnitude in an operand, and of the smallest that is not zero, less one;
-// infinities and NaNs are the largest.
-struct Magnitudes {
-  uint32_t most = 0, least = UINT32_MAX;
-};
 
 struct PackedBlock {
   const Operand* x;   // of float32

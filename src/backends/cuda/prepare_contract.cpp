@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/prepare_contract.h"
+
+#include <algorithm>
+
+#include "ops/order.h"
+#include "ops/split.h"
+
+namespace mt::cuda {
+namespace {
+
+constexpr int64_t most_split_bytes = 1 << 30;
+
+int64_t round_up(int64_t number, int64_t to) { return (number + to - 1) / to * to; }
+
+int64_t extent_of(const std::vector<ContractionDim>& dims) {
+  int64_t extent = 1;
+  for (const ContractionDim& dim : dims) extent *= dim.size;
+  return extent;
+}
+
+AxesView axes_of(const std::vector<ContractionDim>& dims, bool of_a) {
+  AxesView view{};
+  view.count = static_cast<int32_t>(dims.size());
+  for (size_t d = 0; d < dims.size(); ++d) {
+    view.size[d] = dims[d].size;
+    view.stride[d] = of_a ? dims[d].a_stride : dims[d].b_stride;
+  }
+  return view;
+}
+AxesView one_axis(int64_t size, int64_t stride) {
+  AxesView view{};
+  view.count = 1;
+  view.size[0] = size;
+  view.stride[0] = stride;
+  return view;
+}
+
+}  // namespace
+
+ContractionShape contraction_shape(const Contraction& c) {
+  bool exact = !is_floating(c.out);
+  bool wide = c.a == Dtype::float64 || c.b == Dtype::float64 || c.out == Dtype::float64;
+  ContractionShape shape{};
+  shape.batch = extent_of(c.batch);
+  shape.m = extent_of(c.m);
+  shape.n = extent_of(c.n);
+  shape.k = extent_of(c.k);
+  shape.sum = exact ? Compute::u64 : wide ? Compute::f64 : Compute::f32;
+  ContractionOrder order = contraction_order(shape.m, shape.n, shape.k, c.out);
+  shape.lanes = exact ? 1 : order.lanes;
+  shape.panel = exact ? std::max<int64_t>(shape.k, 1) : order.panel;
+  shape.panels = std::max<int64_t>(1, (shape.k + shape.panel - 1) / shape.panel);
+  shape.matrices = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1;
+  const Dtype own = Dtype::float32;
+  shape.converts = c.a != own || c.b != own || c.out != own;
+  shape.bfloat = c.a == Dtype::bfloat16;
+  shape.parts = c.precision == Precision::split ? 3 : 1;
+  return shape;
+}
+
+ContractionView contraction_view(const Contraction& c, const ContractionShape& shape) {
+  ContractionView view{};
+  view.batch = shape.batch;
+  view.m = shape.m;
+  view.n = shape.n;
+  view.k = shape.k;
+  view.panels = shape.panels;
+  view.panel = shape.panel;
+  view.a_batch = axes_of(c.batch, true);
+  view.b_batch = axes_of(c.batch, false);
+  view.a_rows = axes_of(c.m, true);
+  view.b_rows = axes_of(c.n, false);
+  view.a_k = axes_of(c.k, true);
+  view.b_k = axes_of(c.k, false);
+  view.a_dtype = c.a;
+  view.b_dtype = c.b;
+  view.out_dtype = c.out;
+  view.a_along_k = c.m.empty() || (!c.k.empty() && c.k.back().a_stride == 1);
+  view.b_along_k = c.n.empty() || (!c.k.empty() && c.k.back().b_stride == 1);
+  return view;
+}
+
+bool suits_matrix_units(const Contraction& c, const Operand& a, const Operand& b) {
+  if (c.a != c.b || !is_half(c.a) || (c.out != c.a && c.out != Dtype::float32)) return false;
+  if (c.m.size() != 1 || c.n.size() != 1 || c.k.size() != 1) return false;
+  auto by_eights = [](int64_t number) { return number % 8 == 0; };
+  auto suits = [&](int64_t offset, int64_t rows, int64_t row_stride, int64_t k_stride) {
+    bool along_k = k_stride == 1 && by_eights(row_stride);
+    bool along_rows = row_stride == 1 && by_eights(k_stride) && by_eights(rows);
+    return by_eights(offset) && (along_k || along_rows);
+  };
+  for (const ContractionDim& dim : c.batch) {
+    if (!by_eights(dim.a_stride) || !by_eights(dim.b_stride)) return false;
+  }
+  const ContractionDim &m = c.m[0], &n = c.n[0], &k = c.k[0];
+  // Smaller ones leave most of a tile empty.
+  if (m.size < 32 || n.size < 32 || k.size < 32 || !by_eights(k.size)) return false;
+  return suits(a.layout.offset, m.size, m.a_stride, k.a_stride) &&
+         suits(b.layout.offset, n.size, n.b_stride, k.b_stride);
+}
+
+bool is_split(const Contraction& c, const ContractionShape& shape) {
+  return c.precision != Precision::strict && !shape.converts && shape.lanes == 1 &&
+         is_worth_splitting(shape.m, shape.n, shape.k) &&
+         split_scratch(shape).end <= most_split_bytes;
+}
+
+SplitScratch split_scratch(const ContractionShape& shape) {
+  constexpr int64_t side = 32;  // of what a block splits
+  int64_t k = round_up(shape.k, 8);
+  auto split_bytes = [&](int64_t rows) {
+    return round_up(shape.batch * shape.parts * rows * k * 2, 256);
+  };
+  auto blocks = [&](int64_t rows) { return (rows + side - 1) / side * ((k + side - 1) / side); };
+  SplitScratch scratch{};
+  scratch.b = split_bytes(shape.m);
+  scratch.seen = scratch.b + split_bytes(shape.n);
+  scratch.refused = scratch.seen + shape.batch * (blocks(shape.m) + blocks(shape.n)) *
+                                       static_cast<int64_t>(sizeof(Magnitudes));
+  scratch.end = scratch.refused + shape.batch * static_cast<int64_t>(sizeof(int32_t));
+  return scratch;
+}
+
+SplitView split_view(const ContractionView& view, const ContractionShape& shape) {
+  SplitView split{};
+  ContractionView& product = split.product = view;
+  product.k = round_up(shape.k, 8);
+  if (shape.panels == 1) product.panel = product.k;
+  split.a_part = shape.m * product.k;
+  split.b_part = shape.n * product.k;
+  product.a_batch = one_axis(shape.batch, shape.parts * split.a_part);
+  product.b_batch = one_axis(shape.batch, shape.parts * split.b_part);
+  product.a_rows = one_axis(shape.m, product.k);
+  product.b_rows = one_axis(shape.n, product.k);
+  product.a_k = product.b_k = one_axis(product.k, 1);
+  product.a_along_k = product.b_along_k = true;
+  return split;
+}
+
+}  // namespace mt::cuda

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a contraction runs: which kernel, in which order of sums, and with what beside its operands.
+#pragma once
+
+#include "backends/cuda/kernels.h"
+#include "plan/plan.h"
+
+namespace mt::cuda {
+
+ContractionShape contraction_shape(const Contraction& contraction);
+// Without addresses and epilogue.
+ContractionView contraction_view(const Contraction& contraction, const ContractionShape& shape);
+
+// Whether both operands are matrices of one 16-bit float type that move as vectors of 8.
+bool suits_matrix_units(const Contraction& contraction, const Operand& a, const Operand& b);
+
+// What a contraction in a precision mode keeps in scratch, in bytes from where its own begins.
+struct SplitScratch {
+  int64_t a, b, seen, refused, end;
+};
+// Whether its numbers are rounded or split for the tensor cores.
+bool is_split(const Contraction& contraction, const ContractionShape& shape);
+SplitScratch split_scratch(const ContractionShape& shape);
+// Without addresses and epilogue.
+SplitView split_view(const ContractionView& view, const ContractionShape& shape);
+
+}  // namespace mt::cuda

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of float32 in precision modes on the CUDA device: rounded, split into parts, and strict
+// where the numbers do not fit.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "backends/backend.h"
+#include "fusion/evaluator.h"
+#include "fusion/run_graph.h"
+#include "fusion/values.h"
+#include "mtorch/linear.h"
+#include "ops/ops.h"
+#include "ops/precision.h"
+
+namespace mt::testing {
+namespace {
+
+class CudaPrecision : public ::testing::Test {
+ protected:
+  void SetUp() override { install_fusing_evaluator(); }
+  void TearDown() override { set_matmul_precision(Precision::strict); }
+
+  Tensor numbers(const Shape& shape, uint64_t seed, const char* device = "cuda:0") {
+    Graph tame;
+    return source_value(tame, {shape, Dtype::float32, seed, false}, 0, find_device(device));
+  }
+  Tensor rounded(const Tensor& x) { return cast(cast(x, Dtype::bfloat16), Dtype::float32); }
+
+  template <class F>
+  Value in_mode(Precision mode, F&& f) {
+    set_matmul_precision(mode);
+    Value value = value_of(f());
+    set_matmul_precision(Precision::strict);
+    return value;
+  }
+};
+
+// The simulated unit sums as strict products do, so that what is left is the rounding.
+TEST_F(CudaPrecision, RoundsToBfloat16) {
+  for (bool exchanged : {false, true}) {
+    auto product = [&](bool round) {
+      Tensor a = numbers(exchanged ? Shape{197, 150} : Shape{150, 197}, 1);
+      Tensor b = numbers(exchanged ? Shape{90, 197} : Shape{197, 90}, 2);
+      if (round) a = rounded(a), b = rounded(b);
+      if (exchanged) a = transpose(a), b = transpose(b);
+      return gelu(matmul(a, b) + numbers({90}, 3));
+    };
+    Value strict = in_mode(Precision::strict, [&] { return product(false); });
+    Value found = in_mode(Precision::bfloat16, [&] { return product(false); });
+    EXPECT_EQ(difference({found}, {in_mode(Precision::strict, [&] { return product(true); })}), "");
+    EXPECT_NE(difference({found}, {strict}), "");
+  }
+}
+
+TEST_F(CudaPrecision, KeepsPanelsAndEpilogues) {
+  auto product = [&](bool round) {
+    Tensor a = numbers({40, 4100}, 1), b = numbers({4100, 36}, 2);
+    if (round) a = rounded(a), b = rounded(b);
+    return relu(matmul(a, b));
+  };
+  Value found = in_mode(Precision::bfloat16, [&] { return product(false); });
+  EXPECT_EQ(difference({found}, {in_mode(Precision::strict, [&] { return product(true); })}), "");
+}
+
+TEST_F(CudaPrecision, SplitsWithoutLoss) {
+  auto product = [&](Dtype dtype, const char* device) {
+    Tensor a = cast(numbers({2, 130, 201}, 1, device), dtype);
+    return matmul(a, cast(numbers({2, 201, 90}, 2, device), dtype));
+  };
+  auto of_floats = [&] { return product(Dtype::float32, "cuda:0"); };
+  Value exact = value_of(cast(product(Dtype::float64, "cpu"), Dtype::float32));
+  auto largest_error = [&](const Value& value) {
+    float largest = 0;
+    for (size_t i = 0; i < value.bytes.size(); i += 4) {
+      float x, y;
+      std::memcpy(&x, value.bytes.data() + i, 4);
+      std::memcpy(&y, exact.bytes.data() + i, 4);
+      largest = std::max(largest, std::fabs(x - y));
+    }
+    return largest;
+  };
+  Value strict = in_mode(Precision::strict, of_floats);
+  Value split = in_mode(Precision::split, of_floats);
+  EXPECT_NE(difference({split}, {strict}), "");
+  EXPECT_LE(largest_error(split), 2 * largest_error(strict));
+  EXPECT_GT(largest_error(in_mode(Precision::bfloat16, of_floats)), 100 * largest_error(strict));
+}
+
+TEST_F(CudaPrecision, IsStrictWhereNumbersDoNotFit) {
+  for (float wild : {std::numeric_limits<float>::infinity(), 1e-39f}) {
+    auto product = [&](bool round) {
+      // Of two entries the second has one such number.
+      Device& device = find_device("cuda:0");
+      Tensor a = numbers({2, 130, 201}, 1), b = numbers({2, 201, 90}, 2);
+      Tensor at = iota({2, 130, 201}, Dtype::int32, device);
+      Tensor there = equal(at, full_integer({}, 130 * 201 + 777, Dtype::int32, device));
+      a = where(there, number(wild, device), a);
+      Tensor strict = slice(matmul(a, b), 0, 1, 1, 1);
+      if (round) a = rounded(a), b = rounded(b);
+      Tensor other = slice(matmul(a, b), 0, 0, 1, 1);
+      return concat({other, strict}, 0);
+    };
+    Value found = in_mode(Precision::bfloat16, [&] { return product(false); });
+    EXPECT_EQ(difference({found}, {in_mode(Precision::strict, [&] { return product(true); })}), "")
+        << wild;
+  }
+}
+
+TEST_F(CudaPrecision, IsAvailable) {
+  EXPECT_TRUE(mt_matmul_precision_available(MT_PRECISION_BF16, "cuda:0"));
+  EXPECT_FALSE(mt_matmul_precision_available(MT_PRECISION_STRICT, "cuda:0"));
+}
+
+}  // namespace
+}  // namespace mt::testing
