@@ -24,10 +24,18 @@ class Module:
         self._library.bench_result.restype = ctypes.c_int64
         self._library.bench_message.restype = ctypes.c_char_p
         self._library.bench_version.restype = ctypes.c_char_p
+        self.wait = getattr(self._library, "bench_wait", lambda: None)
         self.set_threads(threads)
 
     def set_threads(self, threads):
         self._library.bench_set_threads(threads)
+
+    def set_device(self, device):
+        """Where our rows lie from now on; fails with why the device is not there."""
+        self._library.bench_set_device.restype = ctypes.c_char_p
+        found = self._library.bench_set_device(device.encode()).decode()
+        if found != device:
+            raise RuntimeError(found)
 
     def version(self):
         return self._library.bench_version().decode()

@@ -25,6 +25,10 @@ typedef struct bench_array {
 
 BENCH_API const char* bench_version(void);
 BENCH_API void bench_set_threads(int threads);
+// Ours alone: where rows that are opened from now on lie; the device's name, or why it is not there.
+BENCH_API const char* bench_set_device(const char* device);
+// Ours alone: until the device has done all it was told to.
+BENCH_API void bench_wait(void);
 // Copies the inputs and prepares the row; NULL when the module does not have it, or failed.
 BENCH_API struct bench* bench_open(const char* row, const bench_array* inputs, int64_t count);
 // Does the row's work so many times.

@@ -13,8 +13,9 @@ struct bench {
 };
 
 static const row* find(const char* name) {
-  const row* const families[] = {call_rows,   math_rows,  elementwise_rows, row_rows,    index_rows,
-                                 matrix_rows, layer_rows, training_rows,    network_rows};
+  const row* const families[] = {call_rows,    math_rows,   elementwise_rows, row_rows,
+                                 index_rows,   matrix_rows, layer_rows,       training_rows,
+                                 network_rows, device_rows};
   for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
     for (const row* r = families[f]; r->name; r++) {
       if (!strcmp(r->name, name)) return r;
@@ -26,6 +27,24 @@ static const row* find(const char* name) {
 const char* bench_version(void) { return mt_version_text(); }
 
 void bench_set_threads(int threads) { mt_set_threads(threads); }
+
+static mt_tensor* marker;  // on the device
+
+const char* bench_set_device(const char* device) {
+  mt_clear();
+  mt_release(marker);
+  marker = NULL;
+  if (mt_set_default_device(device)) return mt_error_message();
+  marker = mt_copy(mt_ones(NULL, 0, MT_F32, device));
+  mt_eval(&marker, 1);
+  return mt_error() ? mt_error_message() : mt_default_device();
+}
+
+// What comes to the host has been waited for, and all that the device was told to do before.
+void bench_wait(void) {
+  float one;
+  mt_copy_to_host(marker, &one, sizeof one);
+}
 
 struct bench* bench_open(const char* name, const bench_array* arrays, int64_t count) {
   static const mt_dtype types[] = {

@@ -25,7 +25,7 @@ typedef struct row {
 
 // Each ends with a row that has no name.
 extern const row call_rows[], math_rows[], elementwise_rows[], row_rows[], index_rows[],
-    matrix_rows[], layer_rows[], training_rows[], network_rows[];
+    matrix_rows[], layer_rows[], training_rows[], network_rows[], device_rows[];
 
 // The gradients to the first inputs, for the gradient of the value (or NULL: one); without a history
 // of their own, as the peers'.
