@@ -16,9 +16,16 @@ namespace {
 // Rows' registers may take so much; with less, fewer rows are under way at once.
 constexpr int64_t most_row_scratch = 64 << 20;
 constexpr int64_t warps_per_processor = 32;
-constexpr int64_t generated_warps_per_processor = 64;  // which need no scratch
+// Those of generated kernels need no scratch, but read their rows several times: as many are under
+// way as the first-level cache has room for, and enough for memory not to wait for them.
+constexpr int64_t least_generated_warps = 16, most_generated_warps = 64;
+constexpr int64_t first_level_bytes = 128 << 10;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t first_byte(const Operand& operand) {
+  return operand.layout.offset * static_cast<int64_t>(size_of(operand.dtype));
+}
 
 class Preparation {
  public:
@@ -148,7 +155,13 @@ class Preparation {
     slots = std::clamp<int64_t>(most_row_scratch / bytes, 4, divide_up(slots, 4) * 4) / 4 * 4;
     need_scratch(slots * bytes);
     const Generated* generated = request(group);
-    int64_t warps = std::min(segment.rows, processors_ * generated_warps_per_processor);
+    int64_t row_bytes = 1;
+    for (const Memory& memory : segment.memory) {
+      row_bytes += segment.columns * static_cast<int64_t>(size_of(memory.dtype));
+    }
+    int64_t together =
+        std::clamp(first_level_bytes / row_bytes, least_generated_warps, most_generated_warps);
+    int64_t warps = std::min(segment.rows, processors_ * together);
     int64_t blocks = divide_up(warps * 32, generated_threads);
     add([=](const Run& run) {
       const auto* program = run.description<ProgramView>(at);
@@ -195,49 +208,62 @@ class Preparation {
     const SplitScratch beside = split ? split_scratch(shape) : SplitScratch{};
     need_scratch(slabs + beside.end);
 
-    // Within the kernel if it is element by element and small enough, else by itself afterwards.
+    // What follows element by element has a kernel of its own as soon as that is compiled, and is
+    // interpreted within the contraction until then, if it is small enough.
     const Program& program = group.program;
     bool within = group.has_epilogue && group.segments[0].columns == 1 &&
                   program.registers <= epilogue_registers;
     int64_t epilogue = -1, tiles = 0;
     if (within) epilogue = describe(program, group.segments, &tiles);
+    const Generated* generated = within && tiles > 0 ? request(group) : nullptr;
     const Operand &a = group.inputs[0], &b = group.inputs[1];
-    auto show = [&](int64_t at) {
-      block().show_buffer(at + offsetof(ContractionView, out), group.output.buffer, 0);
-      block().show_scratch(at + offsetof(ContractionView, slabs), 0);
-      if (within) block().show_block(at + offsetof(ContractionView, epilogue), epilogue);
-      if (split)
-        block().show_scratch(at + offsetof(ContractionView, refused), slabs + beside.refused);
+
+    struct Described {
+      int64_t call, parts;
     };
-    int64_t at = block().add(view);
-    show(at);
-    block().show_buffer(at + offsetof(ContractionView, a), a.buffer,
-                        a.layout.offset * static_cast<int64_t>(size_of(a.dtype)));
-    block().show_buffer(at + offsetof(ContractionView, b), b.buffer,
-                        b.layout.offset * static_cast<int64_t>(size_of(b.dtype)));
-    if (split) {
-      int64_t parts = block().add(split_view(view, shape));
+    auto describe_contraction = [&](bool finishes) {
+      auto show = [&](int64_t at) {
+        block().show_buffer(at + offsetof(ContractionView, out), group.output.buffer, 0);
+        block().show_scratch(at + offsetof(ContractionView, slabs), 0);
+        if (finishes) block().show_block(at + offsetof(ContractionView, epilogue), epilogue);
+        if (!split) return;
+        block().show_scratch(at + offsetof(ContractionView, refused), slabs + beside.refused);
+      };
+      Described at{block().add(view), -1};
+      show(at.call);
+      block().show_buffer(at.call + offsetof(ContractionView, a), a.buffer, first_byte(a));
+      block().show_buffer(at.call + offsetof(ContractionView, b), b.buffer, first_byte(b));
+      if (!split) return at;
       static_assert(offsetof(SplitView, product) == 0);
-      show(parts);
-      block().show_scratch(parts + offsetof(ContractionView, a), slabs + beside.a);
-      block().show_scratch(parts + offsetof(ContractionView, b), slabs + beside.b);
-      block().show_scratch(parts + offsetof(SplitView, seen), slabs + beside.seen);
-      add([=](const Run& run) {
-        launch_contract_split(run.description<ContractionView>(at),
-                              run.description<SplitView>(parts), shape, run.stream);
-      });
-    } else {
-      bool half = suits_matrix_units(c, a, b);
-      int buffers[2] = {a.buffer, b.buffer};
-      add([=](const Run& run) {
-        auto aligned = [&](int buffer) {  // a leaf may begin anywhere
-          return reinterpret_cast<uintptr_t>(run.buffers[buffer]) % 16 == 0;
-        };
-        bool on_matrix_units = half && aligned(buffers[0]) && aligned(buffers[1]);
-        (on_matrix_units ? launch_contract_half : launch_contract)(
-            run.description<ContractionView>(at), shape, run.stream);
-      });
-    }
+      at.parts = block().add(split_view(view, shape));
+      show(at.parts);
+      block().show_scratch(at.parts + offsetof(ContractionView, a), slabs + beside.a);
+      block().show_scratch(at.parts + offsetof(ContractionView, b), slabs + beside.b);
+      block().show_scratch(at.parts + offsetof(SplitView, seen), slabs + beside.seen);
+      return at;
+    };
+    Described whole = describe_contraction(within);
+    Described bare = generated ? describe_contraction(false) : whole;
+    bool half = suits_matrix_units(c, a, b);
+    int buffers[2] = {a.buffer, b.buffer};
+    add([=](const Run& run) {
+      Kernel* kernel = generated ? generated->kernel() : nullptr;
+      const Described& at = kernel ? bare : whole;
+      const auto* call = run.description<ContractionView>(at.call);
+      auto aligned = [&](int buffer) {  // a leaf may begin anywhere
+        return reinterpret_cast<uintptr_t>(run.buffers[buffer]) % 16 == 0;
+      };
+      if (split) {
+        launch_contract_split(call, run.description<SplitView>(at.parts), shape, run.stream);
+      } else if (half && aligned(buffers[0]) && aligned(buffers[1])) {
+        launch_contract_half(call, shape, run.stream);
+      } else {
+        launch_contract(call, shape, run.stream);
+      }
+      if (!kernel) return;
+      launch_compiled(kernel, "epilogue", static_cast<unsigned>(tiles), generated_threads,
+                      run.stream, run.description<ProgramView>(epilogue));
+    });
     if (group.has_epilogue && !within) add_program(group);
   }
 

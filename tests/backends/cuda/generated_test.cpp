@@ -89,6 +89,18 @@ TEST_F(CudaGenerated, RowByRow) {
   expect_the_same(false, [&](Device& d) { return softmax_and_norm({3, 1000}, d); });
 }
 
+// What follows a contraction is a kernel of its own, whatever made the sums.
+TEST_F(CudaGenerated, EpilogueByEpilogue) {
+  auto layer = [&](const Shape& sizes, Dtype dtype, Device& d) {
+    Tensor x = numbers({sizes[0], sizes[1]}, dtype, d),
+           w = numbers({sizes[1], sizes[2]}, dtype, d, 2);
+    return std::vector<Tensor>{gelu(matmul(x, w) + numbers({sizes[2]}, dtype, d, 3)) * 0.5};
+  };
+  expect_the_same(true, [&](Device& d) { return layer({45, 30, 50}, Dtype::float32, d); });
+  expect_the_same(false, [&](Device& d) { return layer({7, 4100, 9}, Dtype::float32, d); });
+  expect_the_same(true, [&](Device& d) { return layer({48, 40, 56}, Dtype::bfloat16, d); });
+}
+
 // Many updates with one program are one launch.
 TEST_F(CudaGenerated, SegmentBySegment) {
   expect_the_same(true, [&](Device& d) {
