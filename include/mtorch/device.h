@@ -31,11 +31,11 @@ MT_API mt_status mt_set_default_device(const char* device);
 MT_API int mt_threads(void);
 /// Sets it, for the whole process. MT_EINVAL below 1.
 MT_API mt_status mt_set_threads(int threads);
-/// Adds a function that a thread calls, within a call of the library, before it computes more than a
-/// few hundred elements and before it waits for another thread; for good. For languages whose
+/// Adds a function that a thread calls, within a call of the library, before it computes more than
+/// a few hundred elements and before it waits for another thread; for good. For languages whose
 /// interpreter runs one thread at a time: it lets go of the interpreter there, and calls that are
-/// over in less time than that takes keep it. The function is called with locks of the library held,
-/// so it waits for nothing and calls nothing of the library.
+/// over in less time than that takes keep it. The function is called with locks of the library
+/// held, so it waits for nothing and calls nothing of the library.
 MT_API mt_status mt_before_work(void (*function)(void));
 
 /// Memory of one device, in bytes. Set `struct_size` before the call.

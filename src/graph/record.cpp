@@ -161,8 +161,8 @@ bool can_be_seen(const Tensor& input, Thread& thread) {
 
 Tensor see_value(const Op& op, const Tensor& value, const Layout& layout, Attributes&& attributes,
                  Thread& thread) {
-  Node* node = new (thread)
-      Node(op, value.dtype(), layout.shape, value.device(), {}, std::move(attributes));
+  Node* node =
+      new (thread) Node(op, value.dtype(), layout.shape, value.device(), {}, std::move(attributes));
   node->set_ready(value->storage, layout.strides, layout.offset);
   return Tensor::adopt(node);
 }

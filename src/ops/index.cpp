@@ -20,7 +20,7 @@ struct Resolved {
   bool reshaped = false;  // it has new ones
   Dims indexed;           // axes of the view that have an index tensor
   Inputs indices;         // those tensors, int64, one for each
-  Tensor mask;            // when one bool tensor is the only index tensor, perhaps: it, at indexed[0]
+  Tensor mask;            // where one is the only index tensor: it, at axis indexed[0] of the view
   bool whole = true;      // the block is all of x
   bool in_front = false;  // the index tensors' shape goes in front, they are not adjacent
   Shape common;           // the shape that the index tensors broadcast to

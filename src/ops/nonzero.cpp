@@ -60,7 +60,7 @@ int64_t count_nonzero_bytes(const uint8_t* bytes, int64_t size) {
   for (; i + 8 <= size; i += 8) {
     uint64_t eight;
     std::memcpy(&eight, bytes + i, sizeof eight);
-    uint64_t ones = ((((eight & low) + low) | eight) & ~low) >> 7;  // 1 for a byte that is not 0
+    uint64_t ones = ((((eight & low) + low) | eight) & ~low) >> 7;   // 1 for a byte that is not 0
     count += static_cast<int64_t>(ones * 0x0101010101010101 >> 56);  // their sum
   }
   for (; i < size; ++i) count += bytes[i] != 0;
