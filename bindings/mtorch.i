@@ -27,6 +27,13 @@
 %ignore mt_index_item;
 %ignore mt_operator;
 %ignore mt_function;
+%ignore mt_cell;
+%ignore mt_cell_function;
+%ignore mt_kernel_definition;
+%ignore mt_launch;
+%ignore mt_kernel_result;
+%ignore mt_kernel_new;
+%ignore mt_kernel_call;
 %ignore struct_size;
 %ignore MT_MAKE_VERSION;
 %ignore MT_VERSION;
@@ -98,6 +105,7 @@ MT_OBJECT(mt_parameters, Parameters, mt_parameters_release)
 MT_OBJECT(mt_optimizer, Optimizer, mt_optimizer_release)
 MT_OBJECT(mt_tape, Tape, mt_tape_release)
 MT_OBJECT(mt_trace, Trace, mt_trace_release)
+MT_OBJECT(mt_kernel, Kernel, mt_kernel_release)
 MT_OBJECT(mt_generator, Generator, mt_generator_release)
 MT_OBJECT(mt_loader, Loader, mt_loader_release)
 %newobject mt_parameters_new;
@@ -144,6 +152,7 @@ struct mt_layer {};
 %include <mtorch/random.h>
 %include <mtorch/tape.h>
 %include <mtorch/trace.h>
+%include <mtorch/kernel.h>
 %include <mtorch/nn.h>
 %include <mtorch/optim.h>
 %include <mtorch/data.h>

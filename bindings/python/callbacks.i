@@ -134,3 +134,88 @@ static void check_gradients(PyObject* function, tensor_list* inputs,
   Py_END_ALLOW_THREADS
 }
 %}
+
+// Kernels: a Python function for each cell, or a C function's address, and CUDA C.
+%nothread kernel_of_address;
+%nothread kernel_of_cells;
+%nothread kernel_run;
+
+%fragment("kernels", "header", fragment="callbacks") {
+  static mt_status call_cell(void* user, const mt_cell* at, const void* const* inputs,
+                             void* const* results, const double* numbers) {
+    (void)numbers;  // the object has those that were given
+    python_entry entry = enter_python();
+    const int64_t *b = at->block, *t = at->thread, *s = at->block_size, *g = at->grid_size;
+    PyObject* done = PyObject_CallMethod(
+        (PyObject*)user, "run", "((LLL)(LLL)(LLL)(LLL)KK)", b[0], b[1], b[2], t[0], t[1], t[2], s[0],
+        s[1], s[2], g[0], g[1], g[2], (unsigned long long)(uintptr_t)inputs,
+        (unsigned long long)(uintptr_t)results);
+    Py_XDECREF(done);
+    if (!done) keep_raised();
+    leave_python(entry);
+    return done ? MT_OK : MT_EUSER;
+  }
+
+  // Reads a list of numbers into an array that the caller frees.
+  static double* doubles_of(PyObject* list, size_t* count) {
+    *count = (size_t)PyList_Size(list);
+    double* numbers = malloc((*count + 1) * sizeof *numbers);
+    for (size_t i = 0; numbers && i < *count; i++) {
+      numbers[i] = PyFloat_AsDouble(PyList_GET_ITEM(list, (Py_ssize_t)i));
+    }
+    return numbers;
+  }
+}
+%fragment("kernels");
+
+%newobject kernel_of_address;
+%newobject kernel_of_cells;
+%inline %{
+static mt_kernel* kernel_of_address(const char* name, const char* cuda, unsigned long long address) {
+  mt_kernel_definition definition = {sizeof definition, name, cuda, NULL, false, NULL, NULL};
+  *(void**)&definition.cell = (void*)(uintptr_t)address;
+  return mt_kernel_new(&definition);
+}
+
+static mt_kernel* kernel_of_cells(const char* name, PyObject* cells) {
+  mt_kernel_definition definition = {sizeof definition, name, NULL, call_cell, true, drop_object,
+                                     cells};
+  mt_kernel* kernel = mt_kernel_new(&definition);
+  if (kernel) Py_INCREF(cells);
+  return kernel;
+}
+
+static PyObject* kernel_run(mt_kernel* kernel, PyObject* grid, PyObject* block,
+                            int64_t shared_bytes, const char* device, tensor_list* inputs,
+                            PyObject* numbers, PyObject* shapes, PyObject* dtypes) {
+  mt_launch launch = {sizeof launch, {0}, {0}, shared_bytes, device};
+  size_t count = (size_t)PyList_Size(shapes), nnumbers = 0, ndim = 0;
+  for (Py_ssize_t d = 0; d < 3; d++) {
+    launch.grid[d] = PyLong_AsLongLong(PyList_GET_ITEM(grid, d));
+    launch.block[d] = PyLong_AsLongLong(PyList_GET_ITEM(block, d));
+  }
+  mt_tensor** results = new_results(count);
+  mt_kernel_result* forms = calloc(count + 1, sizeof *forms);
+  int64_t* dims = calloc(count + 1, most_integers * sizeof *dims);
+  double* values = doubles_of(numbers, &nnumbers);
+  bool fine = results && forms && dims && values && !PyErr_Occurred();
+  for (size_t i = 0; fine && i < count; i++) {
+    int64_t* sizes = dims + i * most_integers;
+    fine = fill_integers(PyList_GET_ITEM(shapes, (Py_ssize_t)i), sizes, &ndim);
+    forms[i] = (mt_kernel_result){sizes, ndim,
+                                  (mt_dtype)PyLong_AsLong(PyList_GET_ITEM(dtypes, (Py_ssize_t)i))};
+  }
+  if (fine) {
+    Py_BEGIN_ALLOW_THREADS
+    mt_kernel_call(kernel, &launch, inputs->tensors, inputs->n, values, nnumbers, forms, results,
+                   count);
+    Py_END_ALLOW_THREADS
+  }
+  free(forms);
+  free(dims);
+  free(values);
+  if (fine) return take_results(results, count);
+  free(results);
+  return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+}
+%}

@@ -15,6 +15,7 @@ PAGES = [
     ]),
     ("Guides", [
         ("Coming from MiniTorch", "docs/minitorch.md"),
+        ("Kernels of your own", "docs/kernels.md"),
         ("Adding an operator", "CONTRIBUTING.md"),
     ]),
     ("Reference", [

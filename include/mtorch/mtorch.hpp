@@ -28,6 +28,7 @@
 #include "data.hpp"
 #include "device.hpp"
 #include "io.hpp"
+#include "kernel.hpp"
 #include "linalg.hpp"
 #include "linear.hpp"
 #include "mtorch.h"

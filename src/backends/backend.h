@@ -11,6 +11,8 @@
 
 namespace mt {
 
+struct Launch;  // ops/kernel.h
+
 // A contiguous operand of a small evaluation.
 struct SmallOperand {
   const void* data;
@@ -38,6 +40,9 @@ class Backend {
   static constexpr int64_t small_count = 16384;
   // Whether its row groups may have totals.
   virtual bool has_totals() const { return false; }
+  // Makes a kernel of the user's own ready for a launch on tensors of these types; fails when it does
+  // not fit. Where there is nothing to compile it needs a function.
+  virtual void prepare_kernel(Launch* launch, const std::vector<Dtype>& inputs);
   virtual void copy_from_host(void* target, const void* source, size_t bytes) = 0;
   virtual void copy_to_host(void* target, const void* source, size_t bytes) = 0;
 };

@@ -15,6 +15,7 @@
 #include "graph/variable.h"
 #include "graph/window.h"
 #include "ops/indexing.h"
+#include "ops/kernel.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
 
@@ -215,13 +216,17 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
     recording->cells.push_back(std::move(cell));
   }
   for (const Tensor& result : results) recording->results.push_back(output_of(result));
+  // A function of the user's own may fail, after which the state must be what it was.
+  bool can_fail = std::any_of(region.items.begin(), region.items.end(), [](const Item& item) {
+    return is_kernel(*item.node->op) && item.node->device->host_memory;
+  });
   for (Leaf& leaf : region.leaves) {
     Binding binding;
     binding.input = index_of(placeholders, leaf.node);
     if (binding.input < 0) binding.cell = cell_before(leaf.node);
     if (binding.input < 0 && binding.cell < 0) binding.given = Tensor(const_cast<Node*>(leaf.node));
     // State that is replaced may give its memory to what replaces it, unless it is also handed out.
-    leaf.donatable = binding.cell >= 0 &&
+    leaf.donatable = !can_fail && binding.cell >= 0 &&
                      recording->cells[static_cast<size_t>(binding.cell)].changed &&
                      leaf.node->offset == 0 && is_contiguous(leaf.node->layout());
     for (const Tensor& tensor : wanted) {
@@ -257,8 +262,10 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
   return recording;
 }
 
-std::vector<Immediates> Trace::draw_streams(const Recording& recording) {
-  std::vector<Immediates> immediates = recording.immediates, drawn;
+std::vector<Immediates> Trace::draw_streams(const Recording& recording,
+                                            std::vector<Immediates>* drawn_now) {
+  std::vector<Immediates> immediates = recording.immediates;
+  std::vector<Immediates>& drawn = *drawn_now;
   drawn.reserve(recording.draws.size());
   for (const TraceLog::Draw& draw : recording.draws) drawn.push_back(draw.source->draw());
   for (size_t i = 0; i < immediates.size(); ++i) {
@@ -321,7 +328,15 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
     after.push_back(cell.changed && !cell.cleared ? value_of(cell.after) : nullptr);
   }
   bool draws = fresh_streams && !recording.draws.empty();
-  execution.run((draws ? draw_streams(recording) : recording.immediates).data());
+  std::vector<Immediates> drawn;
+  try {
+    execution.run((draws ? draw_streams(recording, &drawn) : recording.immediates).data());
+  } catch (...) {
+    for (size_t d = drawn.size(); d-- > 0;) {
+      recording.draws[d].source->take_back(drawn[d].value[1], 1);
+    }
+    throw;
+  }
   for (size_t c = 0; c < recording.cells.size(); ++c) {
     const Cell& cell = recording.cells[c];
     if (!cell.changed) continue;

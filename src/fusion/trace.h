@@ -101,7 +101,8 @@ class Trace {
                                     TraceLog& log);
   std::vector<Tensor> run(Recording& recording, const std::vector<Tensor>& inputs,
                           bool fresh_streams);
-  static std::vector<Immediates> draw_streams(const Recording& recording);
+  static std::vector<Immediates> draw_streams(const Recording& recording,
+                                              std::vector<Immediates>* drawn);
 
   static constexpr size_t most_recordings = 64;
 

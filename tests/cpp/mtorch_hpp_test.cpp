@@ -300,6 +300,30 @@ TEST(Sequential, AppliesItsPartsInOrder) {
   EXPECT_EQ(max(abs(net(x) - last(2 * relu(first(x))))).item(), 0);
 }
 
+TEST(Kernel, RunsForEachCell) {
+  Kernel scale({.name = "scale",
+                .cell = [](const mt_cell& at, const void* const* in, void* const* out,
+                           const double* numbers) {
+                  int64_t i = at.block[0] * at.block_size[0] + at.thread[0];
+                  if (i >= 10) return;
+                  float x = static_cast<const float*>(in[0])[i];
+                  if (x < 0) throw std::runtime_error("a negative number");
+                  static_cast<float*>(out[0])[i] = x * static_cast<float>(numbers[0]);
+                }});
+  Tensor x = arange(0, 10);
+  Tensors y = scale({x}, {.grid = {3}, .block = {4}}, {{{2, 5}, f32}}, {0.5});
+  EXPECT_EQ(y[0].shape(), (std::vector<int64_t>{2, 5}));
+  EXPECT_EQ(sum(y[0]).item(), 22.5);
+  try {
+    scale({x - 5}, {.grid = {3}, .block = {4}}, {{{10}, f32}}, {0.5});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), MT_EUSER);
+    EXPECT_STREQ(error.what(), "scale: block (0, 0, 0), thread (0, 0, 0): a negative number");
+  }
+  EXPECT_THROW(Kernel({.name = "nothing"}), Error);
+}
+
 TEST(Layer, KeepsItsCollectionAlive) {
   Layer layer;
   {

@@ -22,6 +22,7 @@ from .elementwise import (  # noqa: F401
     signbit, silu, sin, sinh, softplus, sqrt, square, subtract, tan, tanh, trunc, where)
 from .info import __array_namespace_info__, devices  # noqa: F401
 from .io import load, save  # noqa: F401
+from .kernel import Cell, Kernel  # noqa: F401
 from .native import (  # noqa: F401
     Error, default_device, set_default_device, set_threads, threads)
 from .precision import (  # noqa: F401

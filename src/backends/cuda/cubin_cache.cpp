@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -32,12 +33,9 @@ std::string folder() {
 }
 
 // What must be the same for the kernel to be.
-std::string key_of(const std::string& source, int capability) {
-  uint64_t included = 0;
-  for (int i = 0; i < header_count; ++i)
-    included ^= checksum(headers[i].text) * uint64_t(2 * i + 1);
+std::string key_of(const std::string& what, const std::string& source, int capability) {
   return "mtorch " MT_BUILD_VERSION ", nvrtc " + std::to_string(nvrtc_version()) + ", sm_" +
-         std::to_string(capability) + ", headers " + std::to_string(included) + "\n" + source;
+         std::to_string(capability) + ", " + what + "\n" + source;
 }
 
 std::string contents(const std::string& key, const std::string& cubin) {
@@ -74,18 +72,40 @@ void write(const std::string& file, const std::string& key, const std::vector<ch
   if (!out || error) files::remove(other, error);
 }
 
+// The file's contents for that key, or what make() returns, which then becomes that.
+template <class Make>
+std::vector<char> cached(const std::string& key, Make&& make) {
+  std::string where = folder();
+  if (where.empty()) return make();
+  std::string file = where + "/" + std::to_string(checksum(key)) + ".cubin";
+  std::vector<char> found = read(file, key);
+  if (!found.empty()) return found;
+  found = make();
+  write(file, key, found);
+  return found;
+}
+
 }  // namespace
 
 std::vector<char> cached_cubin(const std::string& source, int capability) {
-  std::string where = folder();
-  if (where.empty()) return compile_cubin(source, capability);
-  std::string key = key_of(source, capability);
-  std::string file = where + "/" + std::to_string(checksum(key)) + ".cubin";
-  std::vector<char> cubin = read(file, key);
-  if (!cubin.empty()) return cubin;
-  cubin = compile_cubin(source, capability);
-  write(file, key, cubin);
-  return cubin;
+  uint64_t included = 0;
+  for (int i = 0; i < header_count; ++i)
+    included ^= checksum(headers[i].text) * uint64_t(2 * i + 1);
+  return cached(key_of("headers " + std::to_string(included), source, capability),
+                [&] { return compile_cubin(source, capability); });
+}
+
+// Its names and the code are one file: "name\ntype\ncode".
+UserText cached_user_text(const std::string& source, const char* name, int capability) {
+  std::vector<char> all = cached(key_of(std::string("kernel ") + name, source, capability), [&] {
+    UserText made = compile_user_text(source, name, capability);
+    std::string names = made.function + "\n" + made.type + "\n";
+    std::vector<char> bytes(names.begin(), names.end());
+    bytes.insert(bytes.end(), made.cubin.begin(), made.cubin.end());
+    return bytes;
+  });
+  auto type = std::find(all.begin(), all.end(), '\n') + 1, code = std::find(type, all.end(), '\n') + 1;
+  return {{code, all.end()}, {all.begin(), type - 1}, {type, code - 1}};
 }
 
 }  // namespace mt::cuda

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cuda/prepare.h"
+#include "backends/cuda/user_kernel.h"
 #include "tensor/error.h"
 
 namespace mt::cuda {
@@ -19,6 +20,7 @@ CudaBackend::CudaBackend(int device) : device_(device) {
   description_ = p.name + ", compute capability " + std::to_string(p.capability / 10) + "." +
                  std::to_string(p.capability % 10) + ", " + std::to_string(p.memory >> 20) + " MiB";
   processors_ = p.processors;
+  shared_memory_ = p.shared_memory;
   stream_ = make_stream(device);
   pinned_ = static_cast<char*>(allocate_pinned(pinned_bytes));
 }
@@ -28,6 +30,10 @@ void CudaBackend::prepare(Plan* plan) {
   int64_t block = static_cast<int64_t>(prepared->block.bytes());
   plan->scratch_bytes = (block + alignment - 1) / alignment * alignment + prepared->scratch;
   plan->prepared = prepared;
+}
+
+void CudaBackend::prepare_kernel(Launch* launch, const std::vector<Dtype>& inputs) {
+  prepare_user_kernel(launch, inputs, device_, shared_memory_);
 }
 
 void CudaBackend::run(const Plan& plan, void* const* buffers, const Immediates* immediates,
@@ -43,6 +49,7 @@ void CudaBackend::run(const Plan& plan, void* const* buffers, const Immediates* 
   std::vector<char> descriptions(prepared.block.bytes());
   prepared.block.write(descriptions.data(), run.block, buffers, run.scratch, immediates);
   std::lock_guard lock(mutex_);
+  use_device(device_);
   upload(run.block, descriptions.data(), descriptions.size());
   for (const auto& group : prepared.groups) group(run);
 }
@@ -63,12 +70,14 @@ void CudaBackend::upload(void* target, const void* source, size_t bytes) {
 
 void CudaBackend::copy_from_host(void* target, const void* source, size_t bytes) {
   std::lock_guard lock(mutex_);
+  use_device(device_);
   upload(target, source, bytes);
 }
 
 void CudaBackend::copy_to_host(void* target, const void* source, size_t bytes) {
   {
     std::lock_guard lock(mutex_);
+  use_device(device_);
     copy_out(target, source, bytes, stream_);
   }
   synchronize(stream_, "copy to the host");

@@ -19,6 +19,7 @@ class CudaBackend final : public Backend {
   void run(const Plan& plan, void* const* buffers, const Immediates* immediates,
            void* scratch) override;
   bool run_small(const Op&, Dtype, const SmallOperand*, void*, int64_t) override { return false; }
+  void prepare_kernel(Launch* launch, const std::vector<Dtype>& inputs) override;
   void copy_from_host(void* target, const void* source, size_t bytes) override;
   void copy_to_host(void* target, const void* source, size_t bytes) override;
 
@@ -31,6 +32,7 @@ class CudaBackend final : public Backend {
   Stream stream_;
   const int device_;
   int processors_;
+  size_t shared_memory_;
   std::string description_;
   char* pinned_ = nullptr;
   size_t used_ = 0;

@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
+#include <memory>
 #include <vector>
 
 #include "backends/cuda/nvrtc.h"
@@ -23,11 +24,9 @@ void check(cudaError_t status, const char* what) {
        cudaGetErrorString(status));
 }
 
-// The device that this thread's calls are about.
-void use(int device) { check(cudaSetDevice(device), "cuda"); }
-
 template <class Function>
-Function driver_function(void* library, const char* name) {
+Function driver_function(const char* name) {
+  static void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   void* found = library ? dlsym(library, name) : nullptr;
   if (!found) fail(Code::device, "cuda: the driver has no function %s", name);
   return reinterpret_cast<Function>(found);
@@ -66,18 +65,21 @@ Properties properties(int device) {
     fail(Code::device, "cuda:%d: %s has compute capability %d.%d, and 8.0 is needed", device,
          found.name, found.major, found.minor);
   }
-  return {found.name, capability, found.multiProcessorCount, found.totalGlobalMem};
+  return {found.name, capability, found.multiProcessorCount, found.totalGlobalMem,
+          found.sharedMemPerBlockOptin};
 }
 
+void use_device(int device) { check(cudaSetDevice(device), "cuda"); }
+
 Stream make_stream(int device) {
-  use(device);
+  use_device(device);
   Stream stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cuda");
   return stream;
 }
 
 void* allocate_memory(int device, size_t bytes) {
-  use(device);
+  use_device(device);
   void* memory = nullptr;
   if (cudaMalloc(&memory, bytes) == cudaSuccess) return memory;
   cudaGetLastError();
@@ -102,6 +104,44 @@ void copy_in(void* target, const void* source, size_t bytes, Stream stream) {
 void copy_out(void* target, const void* source, size_t bytes, Stream stream) {
   check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToHost, stream), "copy to host");
 }
+void copy_within(void* target, const void* source, size_t bytes, Stream stream) {
+  check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, stream),
+        "copy on the device");
+}
+// Relaxed: what other threads ask of the driver meanwhile is no part of it.
+void begin_capture(Stream stream) {
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cuda graph");
+}
+LaunchGraph* end_capture(Stream stream) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  bool fine = cudaStreamEndCapture(stream, &graph) == cudaSuccess && graph &&
+              cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess;
+  if (graph) cudaGraphDestroy(graph);
+  cudaGetLastError();
+  return fine ? reinterpret_cast<LaunchGraph*>(executable) : nullptr;
+}
+void launch_graph(LaunchGraph* graph, Stream stream) {
+  check(cudaGraphLaunch(reinterpret_cast<cudaGraphExec_t>(graph), stream), "cuda graph");
+}
+void destroy_graph(LaunchGraph* graph) {
+  cudaGraphExecDestroy(reinterpret_cast<cudaGraphExec_t>(graph));
+  cudaGetLastError();
+}
+
+void wait_for(Stream waiting, Stream other) {
+  cudaEvent_t event;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cuda event");
+  cudaError_t status = cudaEventRecord(event, other);
+  if (status == cudaSuccess) status = cudaStreamWaitEvent(waiting, event, 0);
+  cudaEventDestroy(event);  // once it has come to pass
+  check(status, "cuda: waiting for a stream");
+}
+void synchronize_device(int device, const char* what) {
+  use_device(device);
+  check(cudaDeviceSynchronize(), what);
+}
+
 void synchronize(Stream stream, const char* what) { check(cudaStreamSynchronize(stream), what); }
 void launched(const char* kernel, int status) { check(static_cast<cudaError_t>(status), kernel); }
 
@@ -113,30 +153,69 @@ struct Kernel {
   CUfunction function;
 };
 
-Kernel* compile(int device, const std::string& source, const char* name) {
-  static void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  static auto load = driver_function<decltype(&cuModuleLoadData)>(driver, "cuModuleLoadData");
-  static auto find = driver_function<decltype(&cuModuleGetFunction)>(driver, "cuModuleGetFunction");
-  use(device);
-  std::vector<char> cubin = cached_cubin(source, properties(device).capability);
+namespace {
+
+void check(CUresult status, const char* what, const char* doing) {
+  if (status == CUDA_SUCCESS) return;
+  static auto describe =
+      driver_function<decltype(&cuGetErrorString)>("cuGetErrorString");
+  const char* text = nullptr;
+  describe(status, &text);
+  fail(status == CUDA_ERROR_OUT_OF_MEMORY ? Code::memory : Code::device, "%s: %s: %s", what, doing,
+       text ? text : "an unknown error");
+}
+
+Kernel* load_kernel(int device, const std::vector<char>& cubin, const char* function,
+                    const char* name) {
+  static auto load = driver_function<decltype(&cuModuleLoadData)>("cuModuleLoadData");
+  static auto find = driver_function<decltype(&cuModuleGetFunction)>("cuModuleGetFunction");
+  use_device(device);
   CUmodule module;
-  CUfunction function;
-  if (load(&module, cubin.data()) != CUDA_SUCCESS ||
-      find(&function, module, name) != CUDA_SUCCESS) {
-    fail(Code::device, "cuda: a generated kernel could not be loaded");
-  }
-  return new Kernel{function};
+  auto kernel = std::make_unique<Kernel>();
+  check(load(&module, cubin.data()), name, "the kernel could not be loaded");
+  check(find(&kernel->function, module, function), name, "the kernel could not be loaded");
+  return kernel.release();
+}
+
+}  // namespace
+
+Kernel* compile(int device, const std::string& source, const char* name) {
+  return load_kernel(device, cached_cubin(source, properties(device).capability), name,
+                     "a generated kernel");
 }
 
 void launch_compiled(Kernel* kernel, const char* name, unsigned blocks, unsigned threads,
                      Stream stream, const void* parameter) {
-  static void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  static auto launch = driver_function<decltype(&cuLaunchKernel)>(driver, "cuLaunchKernel");
+  static auto launch = driver_function<decltype(&cuLaunchKernel)>("cuLaunchKernel");
   void* parameters[] = {&parameter};
-  if (launch(kernel->function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr) !=
-      CUDA_SUCCESS) {
-    fail(Code::device, "%s: the launch failed", name);
+  check(launch(kernel->function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr), name,
+        "the launch failed");
+}
+
+UserCode compile_user(int device, const std::string& source, const char* name) {
+  UserText text = cached_user_text(source, name, properties(device).capability);
+  return {load_kernel(device, text.cubin, text.function.c_str(), name), text.type};
+}
+
+void launch_user(Kernel* kernel, const char* name, const Geometry& geometry, Stream stream,
+                 const std::vector<Argument>& arguments) {
+  static auto launch = driver_function<decltype(&cuLaunchKernel)>("cuLaunchKernel");
+  static auto set = driver_function<decltype(&cuFuncSetAttribute)>("cuFuncSetAttribute");
+  if (geometry.shared_bytes > 48 << 10) {  // what every kernel may ask for without saying so before
+    check(set(kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+              static_cast<int>(geometry.shared_bytes)),
+          name, "the launch failed");
   }
+  std::vector<void*> parameters;
+  for (const Argument& argument : arguments) {
+    const void* at = argument.memory ? static_cast<const void*>(&argument.memory)
+                                     : static_cast<const void*>(&argument.number);
+    parameters.push_back(const_cast<void*>(at));
+  }
+  check(launch(kernel->function, geometry.grid[0], geometry.grid[1], geometry.grid[2],
+               geometry.block[0], geometry.block[1], geometry.block[2],
+               static_cast<unsigned>(geometry.shared_bytes), stream, parameters.data(), nullptr),
+        name, "the launch failed");
 }
 
 }  // namespace mt::cuda

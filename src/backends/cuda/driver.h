@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 struct CUstream_st;
 
@@ -18,12 +19,15 @@ struct Properties {
   int capability = 0;  // 90 for 9.0
   int processors = 1;
   size_t memory = 0;
+  size_t shared_memory = 48 << 10;  // that a block can ask for
 };
 
 // Fails, saying why, when there is no GPU that can be used.
 int device_count();
 Properties properties(int device);
 Stream make_stream(int device);
+// A stream takes work only while its device is the calling thread's.
+void use_device(int device);
 
 void* allocate_memory(int device, size_t bytes);  // nullptr when there is none left
 void free_memory(int device, void* memory);
@@ -37,6 +41,20 @@ void* allocate_pinned(size_t bytes);
 // In the stream's order. Host memory must stay as it is until the stream has come so far.
 void copy_in(void* target, const void* source, size_t bytes, Stream stream);
 void copy_out(void* target, const void* source, size_t bytes, Stream stream);
+void copy_within(void* target, const void* source, size_t bytes, Stream stream);
+// All that is put into the stream between the two becomes a graph instead of running, which can be
+// launched again and again. nullptr when something in it cannot be part of one.
+struct LaunchGraph;
+void begin_capture(Stream stream);
+LaunchGraph* end_capture(Stream stream);
+void launch_graph(LaunchGraph* graph, Stream stream);
+void destroy_graph(LaunchGraph* graph);
+
+// One stream waits for all that is in another now, also one of other libraries on this device.
+void wait_for(Stream waiting, Stream other);
+// Waits for all work on the device, whoever's it is.
+void synchronize_device(int device, const char* what);
+
 // Waits for all of it. Fails when any work in it did; `what` is what the caller was doing.
 void synchronize(Stream stream, const char* what);
 
@@ -48,6 +66,26 @@ Kernel* compile(int device, const std::string& source, const char* name);
 // With one parameter, a device address.
 void launch_compiled(Kernel* kernel, const char* name, unsigned blocks, unsigned threads,
                      Stream stream, const void* parameter);
+
+// Kernels of the user's own.
+struct UserCode {
+  Kernel* kernel;
+  std::string type;  // of a pointer to the function, as C++ writes it
+};
+// Fails with the compiler's words, as the user's mistake.
+UserCode compile_user(int device, const std::string& source, const char* name);
+struct Geometry {
+  unsigned grid[3], block[3];
+  size_t shared_bytes;
+};
+struct Argument {
+  void* memory;  // nullptr: a number, of at most 8 bytes
+  size_t bytes;
+  bool written;
+  uint64_t number;
+};
+void launch_user(Kernel* kernel, const char* name, const Geometry& geometry, Stream stream,
+                 const std::vector<Argument>& arguments);
 
 // Fails when a launch did not succeed; `status` is the runtime's code.
 void launched(const char* kernel, int status);

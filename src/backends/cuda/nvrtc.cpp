@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/nvrtc.h"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <nvrtc.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
 
 #include "tensor/error.h"
 
@@ -19,6 +24,8 @@ struct Library {
   decltype(&nvrtcGetProgramLog) log;
   decltype(&nvrtcGetCUBINSize) cubin_size;
   decltype(&nvrtcGetCUBIN) cubin;
+  decltype(&nvrtcAddNameExpression) add_name;
+  decltype(&nvrtcGetLoweredName) lowered_name;
   decltype(&nvrtcDestroyProgram) destroy;
 
   Library() {
@@ -29,7 +36,9 @@ struct Library {
     bool all = find(&version, "nvrtcVersion") && find(&create, "nvrtcCreateProgram") &&
                find(&compile, "nvrtcCompileProgram") && find(&log_size, "nvrtcGetProgramLogSize") &&
                find(&log, "nvrtcGetProgramLog") && find(&cubin_size, "nvrtcGetCUBINSize") &&
-               find(&cubin, "nvrtcGetCUBIN") && find(&destroy, "nvrtcDestroyProgram");
+               find(&cubin, "nvrtcGetCUBIN") && find(&add_name, "nvrtcAddNameExpression") &&
+               find(&lowered_name, "nvrtcGetLoweredName") &&
+               find(&destroy, "nvrtcDestroyProgram");
     if (!all) handle = nullptr;
   }
   template <class Function>
@@ -52,37 +61,118 @@ int nvrtc_version() {
   return major * 1000 + minor * 10;
 }
 
+namespace {
+
+// One text on its way through the compiler.
+class Program {
+ public:
+  Program(const std::string& source, const std::string& file, bool with_headers)
+      : nvrtc_(library()) {
+    if (!nvrtc_.handle) fail(Code::unsupported, "cuda: NVRTC is not installed");
+    std::vector<const char*> names, texts;
+    for (int i = 0; with_headers && i < header_count; ++i) {
+      names.push_back(headers[i].name);
+      texts.push_back(headers[i].text);
+    }
+    if (nvrtc_.create(&program_, source.c_str(), file.c_str(), static_cast<int>(names.size()),
+                      texts.data(), names.data()) != NVRTC_SUCCESS) {
+      fail(Code::device, "cuda: NVRTC does not start");
+    }
+  }
+  ~Program() { nvrtc_.destroy(&program_); }
+  Program(const Program&) = delete;
+
+  void ask_for_name(const std::string& expression) {
+    nvrtc_.add_name(program_, expression.c_str());
+  }
+  // Empty when the text is refused: log() says why.
+  std::vector<char> compile(int capability, const std::vector<std::string>& options) {
+    std::string architecture = "--gpu-architecture=sm_" + std::to_string(capability);
+    std::vector<const char*> all{architecture.c_str()};
+    for (const std::string& option : options) all.push_back(option.c_str());
+    size_t size = 0;
+    std::vector<char> cubin;
+    if (nvrtc_.compile(program_, static_cast<int>(all.size()), all.data()) == NVRTC_SUCCESS &&
+        nvrtc_.cubin_size(program_, &size) == NVRTC_SUCCESS) {
+      cubin.resize(size);
+      nvrtc_.cubin(program_, cubin.data());
+    }
+    return cubin;
+  }
+  std::string log() const {
+    size_t size = 0;
+    if (nvrtc_.log_size(program_, &size) != NVRTC_SUCCESS || size == 0) return "";
+    std::string text(size, '\0');
+    nvrtc_.log(program_, text.data());
+    while (!text.empty() && (text.back() == '\0' || text.back() == '\n')) text.pop_back();
+    return text;
+  }
+  std::string lowered(const std::string& expression) const {
+    const char* name = nullptr;
+    nvrtc_.lowered_name(program_, expression.c_str(), &name);
+    return name ? name : "";
+  }
+
+ private:
+  const Library& nvrtc_;
+  nvrtcProgram program_;
+};
+
+// Where cuda_fp16.h and such are, if the toolkit is there: beside the folder of NVRTC itself.
+std::vector<std::string> include_options() {
+  Dl_info where;
+  std::vector<std::string> options;
+  if (!dladdr(reinterpret_cast<void*>(library().version), &where) || !where.dli_fname) return {};
+  std::string folder = where.dli_fname;
+  for (int up = 0; up < 2 && folder.rfind('/') != folder.npos; ++up) {
+    folder.resize(folder.rfind('/'));
+  }
+  folder += "/include";
+  if (access((folder + "/cuda_fp16.h").c_str(), R_OK) == 0) {
+    options.push_back("--include-path=" + folder);
+    if (access((folder + "/cccl").c_str(), R_OK) == 0) {
+      options.push_back("--include-path=" + folder + "/cccl");
+    }
+  }
+  return options;
+}
+
+std::string demangled(const std::string& name) {
+  int status = 0;
+  std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  return text ? text.get() : name;
+}
+
+}  // namespace
+
 std::vector<char> compile_cubin(const std::string& source, int capability) {
-  const Library& nvrtc = library();
-  if (!nvrtc.handle) fail(Code::unsupported, "cuda: NVRTC is not installed");
-  std::vector<const char*> names, texts;
-  for (int i = 0; i < header_count; ++i) {
-    names.push_back(headers[i].name);
-    texts.push_back(headers[i].text);
-  }
-  nvrtcProgram program;
-  if (nvrtc.create(&program, source.c_str(), "group.cu", header_count, texts.data(),
-                   names.data()) != NVRTC_SUCCESS) {
-    fail(Code::device, "cuda: NVRTC does not start");
-  }
-  std::string architecture = "--gpu-architecture=sm_" + std::to_string(capability);
+  Program program(source, "group.cu", true);
   // As the prebuilt kernels: a fused multiply-add is used only where it is written.
-  const char* options[] = {architecture.c_str(), "--std=c++20",     "--fmad=false",
-                           "--device-int128",    "-default-device", "--diag-suppress=161,186"};
-  nvrtcResult result = nvrtc.compile(program, static_cast<int>(std::size(options)), options);
-  std::vector<char> cubin;
-  std::string log;
-  size_t size = 0;
-  if (result == NVRTC_SUCCESS && nvrtc.cubin_size(program, &size) == NVRTC_SUCCESS) {
-    cubin.resize(size);
-    nvrtc.cubin(program, cubin.data());
-  } else if (nvrtc.log_size(program, &size) == NVRTC_SUCCESS) {
-    log.resize(size);
-    nvrtc.log(program, log.data());
-  }
-  nvrtc.destroy(&program);
-  if (cubin.empty()) fail(Code::device, "cuda: a generated kernel: %s", log.c_str());
+  std::vector<char> cubin =
+      program.compile(capability, {"--std=c++20", "--fmad=false", "--device-int128",
+                                   "-default-device", "--diag-suppress=161,186"});
+  if (cubin.empty()) fail(Code::device, "cuda: a generated kernel: %s", program.log().c_str());
   return cubin;
+}
+
+UserText compile_user_text(const std::string& source, const char* name, int capability) {
+  // The name of an instance of this template shows the type of what it was made with.
+  const std::string shown = std::string("mt_type_of<decltype(&") + name + ")>";
+  Program program(source + "\ntemplate <class T> __global__ void mt_type_of() {}\n",
+                  std::string(name) + ".cu", false);
+  program.ask_for_name(name);
+  program.ask_for_name(shown);
+  std::vector<std::string> options = include_options();
+  options.push_back("--std=c++20");
+  UserText text;
+  text.cubin = program.compile(capability, options);
+  if (text.cubin.empty()) {
+    fail(Code::invalid, "%s: the kernel does not compile:\n%s", name, program.log().c_str());
+  }
+  text.function = program.lowered(name);
+  text.type = demangled(program.lowered(shown));
+  return text;
 }
 
 }  // namespace mt::cuda

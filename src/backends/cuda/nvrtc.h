@@ -15,6 +15,15 @@ std::vector<char> compile_cubin(const std::string& source, int capability);
 // else ~/.cache/mtorch. MT_CUDA_CACHE names another folder; empty: none.
 std::vector<char> cached_cubin(const std::string& source, int capability);
 
+// The same for a text of the user's, in which `name` is a kernel.
+struct UserText {
+  std::vector<char> cubin;
+  std::string function;  // the name that the kernel has there
+  std::string type;      // of a pointer to it, as C++ writes it
+};
+UserText compile_user_text(const std::string& source, const char* name, int capability);
+UserText cached_user_text(const std::string& source, const char* name, int capability);
+
 // A source file that generated kernels may include.
 struct Header {
   const char* name;

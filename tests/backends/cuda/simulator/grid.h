@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backends/cuda/simulator/scheduler.h"
+#include "backends/cuda/simulator/stream.h"
 
 #define __global__
 #define __device__
@@ -108,16 +109,14 @@ Shared<T> shared(size_t offset = 0) {
 
 template <class... Parameters, class... Arguments>
 void launch(const char* name, void (*kernel)(Parameters...), Dim3 grid, Dim3 block,
-            size_t shared_bytes, Stream, Arguments... arguments) {
-  struct Call {
-    void (*kernel)(Parameters...);
-    std::tuple<Parameters...> arguments;
-  } call{kernel, {static_cast<Parameters>(arguments)...}};
-  auto body = [](void* context) {
-    auto* self = static_cast<Call*>(context);
-    std::apply(self->kernel, self->arguments);
+            size_t shared_bytes, Stream stream, Arguments... arguments) {
+  auto body = [kernel, values = std::tuple<Parameters...>(static_cast<Parameters>(arguments)...)] {
+    std::apply(kernel, values);
   };
-  grid::run({name, grid, block, shared_bytes, (sizeof(Parameters) + ... + 0)}, body, &call);
+  grid::submit(stream, name, [=]() mutable {
+    grid::run({name, grid, block, shared_bytes, (sizeof(Parameters) + ... + 0)},
+              [](void* context) { (*static_cast<decltype(body)*>(context))(); }, &body);
+  });
 }
 
 }  // namespace mt::cuda

@@ -164,6 +164,21 @@ void take_back(void* address) {
   if (!ranges.erase(number(address))) std::abort();
 }
 
+void* exposed(void* address, size_t bytes, bool written) {
+  if (bytes == 0) return address;
+  auto lock = lock_device();
+  Range& range = range_of(address, bytes, Source::current());
+  size_t offset = number(address) - range.begin;
+  for (size_t i = 0; i < bytes; ++i) {
+    if (written) {
+      range.written[offset + i] = true;
+    } else if (!range.written[offset + i]) {
+      fault("a kernel is given memory that nothing has written", Source::current());
+    }
+  }
+  return range.data + offset;
+}
+
 void copy_in(void* address, const void* from, size_t bytes) {
   if (bytes == 0) return;
   auto lock = lock_device();

@@ -65,6 +65,9 @@ extern size_t memory_limit;
 void hand_out(void* address, size_t bytes);
 void take_back(void* address);
 
+// Where memory really is, for code that checks nothing; `written`: as if it had been written.
+void* exposed(void* address, size_t bytes, bool written);
+
 void copy_in(void* address, const void* from, size_t bytes);
 void copy_out(void* to, const void* address, size_t bytes);
 

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The user's own kernels: a function for every cell of a grid.
+#pragma once
+
+#include "ops/naive.h"
+
+namespace mt::cpu {
+
+void run_kernel(const NaiveCall& call);
+
+}  // namespace mt::cpu

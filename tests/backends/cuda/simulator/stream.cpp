@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/simulator/stream.h"
+
+#include "backends/cuda/simulator/memory.h"
+
+namespace grid {
+namespace {
+
+thread_local int device_in_use = 0;
+
+}  // namespace
+
+void use_device(int device) { device_in_use = device; }
+
+void submit(CUstream_st* stream, const char* name, std::function<void()> work) {
+  if (!stream) return work();
+  if (stream->device != device_in_use) {
+    throw Fault(std::string(name) + ": a stream of device " + std::to_string(stream->device) +
+                ", while this thread uses device " + std::to_string(device_in_use));
+  }
+  if (stream->capturing) {
+    stream->captured.push_back(std::move(work));
+  } else {
+    work();
+  }
+}
+
+}  // namespace grid
