@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/cuda_backend.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
+#include "backends/cuda/generated.h"
 #include "backends/cuda/prepare.h"
 #include "backends/cuda/user_kernel.h"
 #include "tensor/error.h"
@@ -12,6 +15,34 @@ namespace {
 
 constexpr size_t pinned_bytes = 4 << 20;
 constexpr int64_t alignment = 256;
+constexpr size_t fewest_for_graph = 4;  // groups; a graph of fewer saves nothing
+constexpr size_t most_names = 8;
+
+// MT_CUDA_GRAPHS=0: each kernel is launched by itself.
+bool captures() {
+  const char* how = std::getenv("MT_CUDA_GRAPHS");
+  return !(how && std::strcmp(how, "0") == 0);
+}
+
+// What the group is called where something in the stream has failed.
+const char* name_of(const Group& group) {
+  switch (group.kind) {
+    case GroupKind::map:
+      return "element-wise operators";
+    case GroupKind::row:
+      return "operators along rows";
+    case GroupKind::reduce:
+      return "a reduction";
+    case GroupKind::contract:
+      return "a contraction";
+    default:
+      return group.op->name;
+  }
+}
+
+void add_name(const char* name, std::vector<const char*>* names) {
+  if (std::find(names->begin(), names->end(), name) == names->end()) names->push_back(name);
+}
 
 }  // namespace
 
@@ -29,6 +60,7 @@ void CudaBackend::prepare(Plan* plan) {
   std::shared_ptr<PreparedPlan> prepared = prepare_plan(*plan, device_, processors_);
   int64_t block = static_cast<int64_t>(prepared->block.bytes());
   plan->scratch_bytes = (block + alignment - 1) / alignment * alignment + prepared->scratch;
+  for (const Group& group : plan->groups) add_name(name_of(group), &prepared->names);
   plan->prepared = prepared;
 }
 
@@ -43,7 +75,6 @@ void CudaBackend::run(const Plan& plan, void* const* buffers, const Immediates* 
   Run run;
   run.block = static_cast<char*>(memory);
   run.scratch = run.block + (bytes + alignment - 1) / alignment * alignment;
-  run.buffers = buffers;
   run.immediates = immediates;
   run.stream = stream_;
   std::vector<char> descriptions(prepared.block.bytes());
@@ -51,7 +82,49 @@ void CudaBackend::run(const Plan& plan, void* const* buffers, const Immediates* 
   std::lock_guard lock(mutex_);
   use_device(device_);
   upload(run.block, descriptions.data(), descriptions.size());
-  for (const auto& group : prepared.groups) group(run);
+  for (const char* name : prepared.names) {
+    if (since_wait_.size() < most_names) add_name(name, &since_wait_);
+  }
+  auto put = [&](Looked* looked) {
+    run.buffers = Buffers(buffers, looked);
+    for (const auto& group : prepared.groups) group(run);
+  };
+  if (prepared.groups.size() < fewest_for_graph || !captures()) return put(nullptr);
+  prepared.graphs.run(stream_, memory, buffers, !compiling(), put);
+}
+
+void CudaBackend::wait(const char* what) {
+  std::vector<const char*> names;
+  {
+    std::lock_guard lock(mutex_);
+    names.swap(since_wait_);
+  }
+  try {
+    synchronize(stream_, what);
+  } catch (const Error& error) {
+    std::string text = error.what();
+    for (size_t i = 0; i < names.size(); ++i) {
+      text += (i ? ", " : "; it happened in one of: ") + std::string(names[i]);
+    }
+    throw Error(error.code(), text);
+  }
+}
+
+// The other library's stream has made what is handed over.
+void CudaBackend::wait_for_stream(void* stream) {
+  std::lock_guard lock(mutex_);
+  use_device(device_);
+  wait_for(stream_, static_cast<Stream>(stream));
+}
+void CudaBackend::let_stream_wait(void* stream) {
+  std::lock_guard lock(mutex_);
+  use_device(device_);
+  wait_for(static_cast<Stream>(stream), stream_);
+}
+void CudaBackend::finish(bool others) {
+  if (others) return synchronize_device(device_, "waiting for the device");
+  use_device(device_);
+  wait("waiting for the device");
 }
 
 void CudaBackend::upload(void* target, const void* source, size_t bytes) {
@@ -80,7 +153,7 @@ void CudaBackend::copy_to_host(void* target, const void* source, size_t bytes) {
   use_device(device_);
     copy_out(target, source, bytes, stream_);
   }
-  synchronize(stream_, "copy to the host");
+  wait("copy to the host");
 }
 
 }  // namespace mt::cuda

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mutex>
+#include <vector>
 
 #include "backends/backend.h"
 #include "backends/cuda/driver.h"
@@ -20,6 +21,10 @@ class CudaBackend final : public Backend {
            void* scratch) override;
   bool run_small(const Op&, Dtype, const SmallOperand*, void*, int64_t) override { return false; }
   void prepare_kernel(Launch* launch, const std::vector<Dtype>& inputs) override;
+  void* stream() override { return stream_; }
+  void wait_for_stream(void* stream) override;
+  void let_stream_wait(void* stream) override;
+  void finish(bool others) override;
   void copy_from_host(void* target, const void* source, size_t bytes) override;
   void copy_to_host(void* target, const void* source, size_t bytes) override;
 
@@ -27,6 +32,8 @@ class CudaBackend final : public Backend {
   // Host memory from which the device is still copying is not written again: the two halves of the
   // pinned memory take turns, and whoever comes round waits for the device.
   void upload(void* target, const void* source, size_t bytes);
+  // Waits for the stream. What failed there may be anything since the last time: those are named.
+  void wait(const char* what);
 
   std::mutex mutex_;  // keeps the order of what one run puts into the stream
   Stream stream_;
@@ -36,6 +43,7 @@ class CudaBackend final : public Backend {
   std::string description_;
   char* pinned_ = nullptr;
   size_t used_ = 0;
+  std::vector<const char*> since_wait_;  // what has been launched
 };
 
 }  // namespace mt::cuda

@@ -21,6 +21,11 @@ class Compilation {
     return *compilation;
   }
 
+  bool busy() {
+    std::lock_guard lock(mutex_);
+    return busy_ || !queue_.empty();
+  }
+
   const Generated& request(int device, const std::string& source) {
     std::unique_lock lock(mutex_);
     auto [found, fresh] = known_.try_emplace({device, source});
@@ -93,6 +98,7 @@ bool generates() {
   const char* how = std::getenv("MT_CUDA_GENERATE");
   return can_compile() && !(how && std::strcmp(how, "0") == 0);
 }
+bool compiling() { return Compilation::instance().busy(); }
 const Generated& request_kernel(int device, const std::string& source) {
   return Compilation::instance().request(device, source);
 }

@@ -24,6 +24,8 @@ class Generated {
 // MT_CUDA_GENERATE=0 leaves all to the interpreter, =wait waits for each kernel; else they are
 // compiled on a thread of their own.
 bool generates();
+// Whether some are still to come.
+bool compiling();
 const Generated& request_kernel(int device, const std::string& source);
 
 }  // namespace mt::cuda

@@ -6,6 +6,7 @@
 
 #include "backends/cuda/block.h"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/launch_graphs.h"
 #include "plan/plan.h"
 
 namespace mt::cuda {
@@ -14,7 +15,7 @@ namespace mt::cuda {
 struct Run {
   char* block;    // of descriptions
   char* scratch;  // what remains of the plan's scratch memory
-  void* const* buffers;
+  Buffers buffers;
   const Immediates* immediates;
   Stream stream;
 
@@ -28,6 +29,8 @@ struct PreparedPlan {
   Block block;
   int64_t scratch = 0;  // bytes beside the block
   std::vector<std::function<void(const Run&)>> groups;
+  std::vector<const char*> names;  // of what the groups run, each once
+  mutable LaunchGraphs graphs;     // the backend's to guard
 };
 
 // `processors`: of the device.

@@ -148,7 +148,7 @@ const Compiled& compile_once(int device, const mt::Kernel& kernel) {
 }
 
 const Launch& launch_of(const Group& group, const Run& run) {
-  return *static_cast<const Launch*>(run.buffers[group.inputs.back().buffer]);
+  return *static_cast<const Launch*>(run.buffers.launch(group.inputs.back().buffer));
 }
 
 }  // namespace

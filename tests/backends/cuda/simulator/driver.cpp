@@ -73,14 +73,22 @@ LaunchGraph* end_capture(Stream stream) {
   return new LaunchGraph{std::exchange(stream->captured, {})};
 }
 void launch_graph(LaunchGraph* graph, Stream stream) {
+  ++grid::graph_launches;
   for (const auto& work : graph->work) grid::submit(stream, "a graph", work);
 }
 void destroy_graph(LaunchGraph* graph) { delete graph; }
 
 // Whatever is in a stream has ended.
-void wait_for(Stream waiting, Stream) { refuse_in_graph(waiting, "to wait"); }
-void synchronize_device(int device, const char*) { use_device(device); }
-void synchronize(Stream stream, const char*) { refuse_in_graph(stream, "to wait"); }
+void wait_for(Stream, Stream) { ++grid::stream_waits; }
+void synchronize_device(int device, const char*) {
+  use_device(device);
+  ++grid::device_waits;
+}
+void synchronize(Stream stream, const char* what) {
+  refuse_in_graph(stream, "to wait");
+  std::string failed = std::exchange(grid::failed_work, "");
+  if (!failed.empty()) fail(Code::device, "%s: %s", what, failed.c_str());
+}
 void launched(const char*, int) {}
 
 // MT_CUDA_SIMULATED_COMPILER is the host compiler's command for a shared library with the

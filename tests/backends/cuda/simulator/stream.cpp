@@ -10,6 +10,9 @@ thread_local int device_in_use = 0;
 
 }  // namespace
 
+int graph_launches = 0, stream_waits = 0, device_waits = 0;
+std::string failed_work;
+
 void use_device(int device) { device_in_use = device; }
 
 void submit(CUstream_st* stream, const char* name, std::function<void()> work) {

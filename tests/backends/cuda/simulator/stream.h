@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 struct CUstream_st {
@@ -18,5 +19,11 @@ namespace grid {
 // takes all.
 void use_device(int device);
 void submit(CUstream_st* stream, const char* name, std::function<void()> work);
+
+// What tests, which load the simulator, look up by name (tests/backends/cuda/simulated.h).
+extern int graph_launches;       // so far
+extern int stream_waits;         // of one stream for another
+extern int device_waits;         // for all work on a device
+extern std::string failed_work;  // what the next wait for a stream finds; empty: nothing
 
 }  // namespace grid
