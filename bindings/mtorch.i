@@ -24,6 +24,9 @@
 %ignore mt_clear;
 %ignore mt_set_error;
 %ignore mt_before_work;
+%ignore mt_device_stream;
+%ignore mt_wait_for_stream;
+%ignore mt_let_stream_wait;
 %ignore mt_index_item;
 %ignore mt_operator;
 %ignore mt_function;

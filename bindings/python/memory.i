@@ -261,6 +261,14 @@ static PyObject* from_capsule(PyObject* capsule) {
   return tensor ? from_tensor(tensor) : NULL;
 }
 
+// Streams as DLPack counts them: integers, which are CUDA's handles.
+static unsigned long long stream_of(const char* device) {
+  return (unsigned long long)(uintptr_t)mt_device_stream(device);
+}
+static void let_stream_wait(const char* device, unsigned long long stream) {
+  mt_let_stream_wait(device, (void*)(uintptr_t)stream);
+}
+
 static void set_array_to_tensor(PyObject* function) {
   Py_XSETREF(array_to_tensor, Py_NewRef(function));
 }

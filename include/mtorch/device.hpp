@@ -40,6 +40,15 @@ inline void set_memory_limit(const char* device, int64_t bytes) {
 }
 inline void release_cached_memory(const char* device) { check(mt_release_cached_memory(device)); }
 
+/// A GPU's cudaStream_t.
+inline void* device_stream(const char* device) { return mt_device_stream(device); }
+inline void wait_for_stream(const char* device, void* stream) {
+  check(mt_wait_for_stream(device, stream));
+}
+inline void let_stream_wait(const char* device, void* stream) {
+  check(mt_let_stream_wait(device, stream));
+}
+
 inline bool eager() { return mt_eager(); }
 inline void set_eager(bool eager) { check(mt_set_eager(eager)); }
 inline bool nan_check() { return mt_nan_check(); }

@@ -108,6 +108,19 @@ mt_status mt_release_cached_memory(const char* device) {
   return run("release_cached_memory", [&] { find_device(device).allocator->release_cached(); });
 }
 
+void* mt_device_stream(const char* device) {
+  return read<void*>("device_stream", nullptr,
+                     [&] { return find_device(device).backend->stream(); });
+}
+
+mt_status mt_wait_for_stream(const char* device, void* stream) {
+  return run("wait_for_stream", [&] { find_device(device).backend->wait_for_stream(stream); });
+}
+
+mt_status mt_let_stream_wait(const char* device, void* stream) {
+  return run("let_stream_wait", [&] { find_device(device).backend->let_stream_wait(stream); });
+}
+
 bool mt_eager(void) { return eager_mode(); }
 
 mt_status mt_set_eager(bool eager) {

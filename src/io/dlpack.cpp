@@ -13,6 +13,16 @@
 namespace mt {
 namespace {
 
+// Before memory changes hands: a GPU may not have come so far. `others`: in their streams, too.
+void finish_work(Device& device, bool others) noexcept {
+  if (device.host_memory) return;
+  try {
+    device.backend->finish(others);
+  } catch (const std::exception&) {
+    // The device has failed, which whoever reads from it is told.
+  }
+}
+
 template <class Managed>
 struct Export {
   Managed managed{};
@@ -22,6 +32,7 @@ struct Export {
 
   static void finish(Managed* managed) {
     auto* self = static_cast<Export*>(managed->manager_ctx);
+    finish_work(self->storage->device(), true);
     self->storage->unpin();
     delete self;
   }
@@ -92,13 +103,28 @@ Layout layout_of(const DLTensor& source) {
   return {shape, Strides(source.strides, source.ndim), 0};
 }
 
+Device& device_of(const DLDevice& device) {
+  if (device.device_type == dlpack::device_cpu) return find_device("cpu");
+  if (device.device_type == dlpack::device_cuda) {
+    return find_device(("cuda:" + std::to_string(device.device_id)).c_str());
+  }
+  fail(Code::unsupported, "from_dlpack: device type %d is not known here", device.device_type);
+}
+
+// Gives memory back to the other library.
+template <class Managed>
+void give_back(void* user) {
+  auto* managed = static_cast<Managed*>(user);
+  if (managed->dl_tensor.device.device_type != dlpack::device_cpu) {
+    finish_work(device_of(managed->dl_tensor.device), false);
+  }
+  if (managed->deleter) managed->deleter(managed);
+}
+
 template <class Managed>
 Tensor import(Managed* managed, Ref<Storage>* lent) {
   const DLTensor& source = managed->dl_tensor;
-  if (source.device.device_type != dlpack::device_cpu) {
-    fail(Code::unsupported, "from_dlpack: device type %d is not known here",
-         source.device.device_type);
-  }
+  Device& device = device_of(source.device);
   Dtype dtype;
   int32_t code = source.dtype.code | source.dtype.bits << 8 | source.dtype.lanes << 16;
   if (!from_code(code, &dtype)) {
@@ -116,12 +142,8 @@ Tensor import(Managed* managed, Ref<Storage>* lent) {
          static_cast<int>(size));
   }
   layout.offset = -extent.begin;
-  auto done = [](void* user) {
-    auto* owner = static_cast<Managed*>(user);
-    if (owner->deleter) owner->deleter(owner);
-  };
-  Ref<Storage> storage =
-      Storage::borrow(find_device("cpu"), first, static_cast<size_t>(bytes), done, managed);
+  Ref<Storage> storage = Storage::borrow(device, first, static_cast<size_t>(bytes),
+                                         give_back<Managed>, managed);
   try {
     if (lent) *lent = storage;
     return make_leaf(storage, dtype, layout);

@@ -109,7 +109,7 @@ TEST_F(DlpackTest, RefusesWhatIsNotKnown) {
     EXPECT_EQ(foreign.deleted, 0);
   };
   expect([](auto& m, auto&) { m.version.major = 2; }, Code::unsupported);
-  expect([](auto& m, auto&) { m.dl_tensor.device.device_type = 2; }, Code::unsupported);
+  expect([](auto& m, auto&) { m.dl_tensor.device.device_type = 10; }, Code::unsupported);
   expect([](auto& m, auto&) { m.dl_tensor.dtype = {5, 64, 1}; }, Code::unsupported);
   expect([](auto& m, auto&) { m.dl_tensor.dtype.lanes = 4; }, Code::unsupported);
   expect([](auto& m, auto&) { m.dl_tensor.byte_offset = 2; }, Code::unsupported);

@@ -276,7 +276,12 @@ class Tensor(native.Tensor):
             raise BufferError(f"__dlpack__: no copy to device {tuple(dl_device)}")
         versioned = max_version is not None and max_version[0] >= 1
         source = native.copy(self) if copy and not versioned else self
-        return native.to_capsule(source, versioned, bool(copy))
+        capsule = native.to_capsule(source, versioned, bool(copy))
+        if self.__dlpack_device__()[0] == 2 and stream != -1:  # -1: the reader sees to it himself
+            if stream == 0:
+                raise BufferError("__dlpack__: stream 0 is ambiguous; 1 is CUDA's default")
+            native.let_stream_wait(self.device, 1 if stream is None else int(stream))
+        return capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
         name, _, number = self.device.partition(":")

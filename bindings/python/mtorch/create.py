@@ -199,10 +199,14 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     >>> mt.from_dlpack(mt.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
+    where = getattr(x, "__dlpack_device__", lambda: (1, 0))()
+    stream = {}
+    if int(where[0]) == 2:  # a GPU: its owner lets our stream wait for what he has put into his
+        stream["stream"] = native.stream_of(f"cuda:{where[1]}")
     try:
-        capsule = x.__dlpack__(max_version=(1, 0))
+        capsule = x.__dlpack__(max_version=(1, 0), **stream)
     except TypeError:  # from before version 1.0
-        capsule = x.__dlpack__()
+        capsule = x.__dlpack__(**stream)
     y = native.from_capsule(capsule)
     if device is not None and device != native.device_of(y):
         if copy is False:

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program sees of the devices: memory and its limit, failures, memory shared with others.
+#include <cmath>
+
+#include "api/support.h"
+#include "backends/cuda/simulated.h"
+
+namespace {
+
+class CudaDevice : public Api {};
+
+mt_memory memory_of(const char* device) {
+  mt_memory memory = MT_MEMORY_INIT;
+  EXPECT_EQ(mt_memory_read(device, &memory), MT_OK);
+  return memory;
+}
+
+TEST_F(CudaDevice, CountsItsMemory) {
+  mt_release_cached_memory("cuda:0");
+  mt_reset_peak_memory("cuda:0");
+  mt_memory before = memory_of("cuda:0"), other = memory_of("cuda:1");
+  EXPECT_EQ(before.cached, 0);
+  mt_tensor* x = mt_take(mt_full(MT_DIMS(1 << 20), 1, MT_F32, "cuda:0"));
+  mt_eval(&x, 1);
+  mt_memory held = memory_of("cuda:0");
+  EXPECT_GE(held.used, before.used + (4 << 20));
+  EXPECT_GE(held.peak, held.used);
+  EXPECT_GT(held.allocations, before.allocations);
+  mt_release(x);
+  mt_memory after = memory_of("cuda:0");
+  EXPECT_EQ(after.used, before.used);
+  EXPECT_GE(after.cached, 4 << 20);
+  mt_release_cached_memory("cuda:0");
+  EXPECT_EQ(memory_of("cuda:0").cached, 0);
+  mt_reset_peak_memory("cuda:0");
+  EXPECT_EQ(memory_of("cuda:0").peak, before.used);
+  EXPECT_EQ(memory_of("cuda:1").used, other.used);
+}
+
+TEST_F(CudaDevice, SaysWhichOperatorHadNoMemory) {
+  mt_tensor* x = mt_full(MT_DIMS(1000), 2, MT_F32, "cuda:0");
+  mt_eval(&x, 1);
+  mt_set_memory_limit("cuda:0", memory_of("cuda:0").used + (1 << 20));
+  EXPECT_EQ(memory_of("cuda:0").limit, memory_of("cuda:0").used + (1 << 20));
+  mt_tensor* y = mt_exp(mt_add(mt_reshape(x, MT_DIMS(1000, 1)), x));
+  EXPECT_NE(mt_eval(&y, 1), MT_OK);
+  EXPECT_TRUE(failed_with(MT_ENOMEM, "exp: out of memory: 4000000 bytes on cuda:0"));
+  mt_to_device(mt_ones(MT_DIMS(1000, 1000), MT_F32, "cpu"), "cuda:0");
+  EXPECT_TRUE(failed_with(MT_ENOMEM, "to_device: out of memory: 4000000 bytes on cuda:0"));
+  mt_set_memory_limit("cuda:0", 0);
+  EXPECT_EQ(mt_eval(&y, 1), MT_OK);  // nothing had changed
+  EXPECT_NEAR(mt_item(mt_mean(y, nullptr, 0)), std::exp(4.0), 1e-3);
+  // The simulated device has 2 GiB.
+  mt_tensor* large = mt_full(MT_DIMS(1 << 20, 1 << 10), 1, MT_F32, "cuda:0");
+  EXPECT_NE(mt_eval(&large, 1), MT_OK);
+  EXPECT_TRUE(failed_with(MT_ENOMEM, "4294967296 bytes on cuda:0"));
+}
+
+// What fails on the device is told by the call that waits for it.
+TEST_F(CudaDevice, SaysWhatMayHaveFailed) {
+  mt_tensor* x = mt_full(MT_DIMS(100), 2, MT_F32, "cuda:0");
+  EXPECT_EQ(mt_item(mt_sum(x, nullptr, 0)), 200);
+  mt_tensor* y = mt_sort(mt_neg(x), 0, false);
+  mt_eval(&y, 1);
+  simulated::failed_work() = "an illegal memory access was encountered";
+  std::vector<float> values(100);
+  EXPECT_EQ(mt_copy_to_host(y, values.data(), 400), MT_EDEVICE);
+  std::string message = mt_error_message();
+  EXPECT_NE(message.find("an illegal memory access was encountered; it happened in one of: "),
+            std::string::npos)
+      << message;
+  EXPECT_NE(message.find("sort"), std::string::npos) << message;
+  EXPECT_EQ(message.find("a reduction"), std::string::npos) << message;  // had been waited for
+  mt_clear();
+}
+
+TEST_F(CudaDevice, SharesItsMemory) {
+  mt_tensor* x = mt_take(mt_full(MT_DIMS(3, 4), 2, MT_F32, "cuda:1"));
+  EXPECT_NE(mt_device_stream("cuda:1"), nullptr);
+  EXPECT_NE(mt_device_stream("cuda:1"), mt_device_stream("cuda:0"));
+  EXPECT_EQ(mt_device_stream("cpu"), nullptr);
+  int waits = simulated::stream_waits(), device_waits = simulated::device_waits();
+  DLManagedTensorVersioned* managed = mt_to_dlpack(x, 0);
+  ASSERT_NE(managed, nullptr) << mt_error_message();
+  EXPECT_EQ(mt_let_stream_wait("cuda:1", nullptr), MT_OK);
+  EXPECT_EQ(simulated::stream_waits(), waits + 1);
+  EXPECT_EQ(mt_wait_for_stream("cuda:1", mt_device_stream("cuda:1")), MT_OK);
+  EXPECT_EQ(simulated::stream_waits(), waits + 2);
+  EXPECT_EQ(mt_wait_for_stream("cpu", nullptr), MT_OK);
+  mt_release(x);
+  mt_tensor* y = mt_take(mt_from_dlpack(managed));
+  ASSERT_NE(y, nullptr) << mt_error_message();
+  EXPECT_STREQ(mt_device_of(y), "cuda:1");
+  MT_SCOPE { EXPECT_EQ(mt_item(mt_sum(mt_square(y), nullptr, 0)), 48); }
+  EXPECT_EQ(simulated::device_waits(), device_waits);
+  mt_release(y);  // gives the memory back, which waits for whoever has worked on it
+  EXPECT_EQ(simulated::device_waits(), device_waits + 1);
+}
+
+}  // namespace
