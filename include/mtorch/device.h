@@ -61,14 +61,14 @@ MT_API mt_status mt_set_memory_limit(const char* device, int64_t bytes);
 /// Gives cached memory back to the system.
 MT_API mt_status mt_release_cached_memory(const char* device);
 
-/// The stream, a cudaStream_t, in which a GPU works for this library; NULL for other devices. Work of
-/// yours that is in it sees all that was called before.
+/// The stream, a cudaStream_t, in which a GPU works for this library; NULL for other devices. Work
+/// of yours that is in it sees all that was called before.
 MT_API void* mt_device_stream(const char* device);
 /// What the device is given from now on waits for what is in another stream (a cudaStream_t) now:
 /// before reading memory that others have written there. Nothing on other devices.
 MT_API mt_status mt_wait_for_stream(const char* device, void* stream);
-/// What is put into another stream from now on waits for what the device has been given so far: before
-/// others read what was computed here. Nothing on other devices.
+/// What is put into another stream from now on waits for what the device has been given so far:
+/// before others read what was computed here. Nothing on other devices.
 MT_API mt_status mt_let_stream_wait(const char* device, void* stream);
 
 /// Whether each operator runs as it is called, unfused: at first what the environment's

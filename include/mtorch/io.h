@@ -37,15 +37,15 @@ struct DLManagedTensor;
 struct DLManagedTensorVersioned;
 
 /// The value as a versioned DLPack tensor, read-only; computes it. The caller, or whoever takes it,
-/// calls its deleter. `flags` is 0, or DLPACK_FLAG_BITMASK_IS_COPIED (2) for a writable copy. On a GPU
-/// it may not have been written yet: read it in mt_device_stream(), or after mt_let_stream_wait(). Its
-/// deleter waits for all work on the device.
+/// calls its deleter. `flags` is 0, or DLPACK_FLAG_BITMASK_IS_COPIED (2) for a writable copy. On a
+/// GPU it may not have been written yet: read it in mt_device_stream(), or after
+/// mt_let_stream_wait(). Its deleter waits for all work on the device.
 MT_API struct DLManagedTensorVersioned* mt_to_dlpack(mt_tensor* tensor, uint64_t flags);
 /// A tensor over a DLPack tensor's memory, with any strides; its deleter is called when nothing
-/// needs the memory any more, and not when this fails. The memory must not be written meanwhile. On a
-/// GPU what wrote it has ended, or is in mt_device_stream(), or mt_wait_for_stream() has been called;
-/// giving it back waits for the device.
-/// MT_EUNSUPPORTED for a type, device or version that is not known.
+/// needs the memory any more, and not when this fails. The memory must not be written meanwhile. On
+/// a GPU what wrote it has ended, or is in mt_device_stream(), or mt_wait_for_stream() has been
+/// called; giving it back waits for the device. MT_EUNSUPPORTED for a type, device or version that
+/// is not known.
 MT_API mt_tensor* mt_from_dlpack(struct DLManagedTensorVersioned* managed);
 /// The same as DLPack before 1.0 has it, which cannot say read-only: the receiver must not write.
 MT_API struct DLManagedTensor* mt_to_dlpack_unversioned(mt_tensor* tensor);

@@ -49,9 +49,9 @@ typedef struct mt_cell {
 } mt_cell;
 
 /// Computes one cell on the CPU. `inputs` and `results` are the tensors' contiguous elements;
-/// results are not initialised. It writes nothing but its own part of the results, and calls nothing
-/// of this library but mt_set_error(). Returns MT_OK, or MT_EUSER or another code, which fails the
-/// call.
+/// results are not initialised. It writes nothing but its own part of the results, and calls
+/// nothing of this library but mt_set_error(). Returns MT_OK, or MT_EUSER or another code, which
+/// fails the call.
 typedef mt_status (*mt_cell_function)(void* user, const mt_cell* cell, const void* const* inputs,
                                       void* const* results, const double* numbers);
 
@@ -102,8 +102,8 @@ typedef struct mt_kernel_result {
 /// or NVRTC is not installed.
 MT_API mt_status mt_kernel_call(mt_kernel* kernel, const mt_launch* launch,
                                 mt_tensor* const* inputs, size_t ninputs, const double* numbers,
-                                size_t nnumbers, const mt_kernel_result* forms,
-                                mt_tensor** results, size_t nresults);
+                                size_t nnumbers, const mt_kernel_result* forms, mt_tensor** results,
+                                size_t nresults);
 
 #ifdef __cplusplus
 }

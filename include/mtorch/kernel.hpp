@@ -23,7 +23,8 @@ namespace mtorch {
 ///               .cell = [](const mt_cell& at, const void* const* in, void* const* out,
 ///                          const double*) {
 ///                 int64_t i = at.block[0] * at.block_size[0] + at.thread[0];
-///                 if (i < 1000) static_cast<float*>(out[0])[i] = static_cast<const float*>(in[0])[i] * 2;
+///                 if (i < 1000) static_cast<float*>(out[0])[i] = static_cast<const
+///                 float*>(in[0])[i] * 2;
 ///               }});
 /// Tensor y = twice({x}, {.grid = {4}, .block = {256}}, {{{1000}, f32}})[0];
 /// @endcode

@@ -99,7 +99,8 @@ struct mt_kernel {
 
 mt_kernel* mt_kernel_new(const mt_kernel_definition* definition) {
   return read<mt_kernel*>("kernel_new", nullptr, [&] {
-    mt_kernel_definition given = options(required(definition, "definition"), mt_kernel_definition{});
+    mt_kernel_definition given =
+        options(required(definition, "definition"), mt_kernel_definition{});
     if (!is_identifier(required(given.name, "the name"))) {
       fail(Code::invalid, "kernel_new: \"%s\" is not the name of a function", given.name);
     }

@@ -40,12 +40,13 @@ class Backend {
   static constexpr int64_t small_count = 16384;
   // Whether its row groups may have totals.
   virtual bool has_totals() const { return false; }
-  // Makes a kernel of the user's own ready for a launch on tensors of these types; fails when it does
-  // not fit. Where there is nothing to compile it needs a function.
+  // Makes a kernel of the user's own ready for a launch on tensors of these types; fails when it
+  // does not fit. Where there is nothing to compile it needs a function.
   virtual void prepare_kernel(Launch* launch, const std::vector<Dtype>& inputs);
-  // Work of other libraries on the same device, which they put into streams of theirs (cudaStream_t):
-  // the stream of ours, nullptr where there is none; ours waits for what is in another now; another
-  // waits for what is in ours now; and the host waits, for ours or for all that is on the device.
+  // Work of other libraries on the same device, which they put into streams of theirs
+  // (cudaStream_t): the stream of ours, nullptr where there is none; ours waits for what is in
+  // another now; another waits for what is in ours now; and the host waits, for ours or for all
+  // that is on the device.
   virtual void* stream() { return nullptr; }
   virtual void wait_for_stream(void*) {}
   virtual void let_stream_wait(void*) {}

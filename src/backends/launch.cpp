@@ -49,7 +49,8 @@ int64_t place_results(Launch* launch) {
   for (Launch::Result& result : launch->results) {
     check_shape(result.shape, size_of(result.dtype), launch->kernel->name.c_str());
     result.byte = bytes;
-    __int128 end = __int128{element_count(result.shape)} * static_cast<int64_t>(size_of(result.dtype));
+    __int128 end =
+        __int128{element_count(result.shape)} * static_cast<int64_t>(size_of(result.dtype));
     end = (bytes + end + alignment - 1) / alignment * alignment;
     if (end > INT64_MAX / 2) {
       fail(Code::shape, "%s: results too large to address", launch->kernel->name.c_str());

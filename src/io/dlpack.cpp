@@ -142,8 +142,8 @@ Tensor import(Managed* managed, Ref<Storage>* lent) {
          static_cast<int>(size));
   }
   layout.offset = -extent.begin;
-  Ref<Storage> storage = Storage::borrow(device, first, static_cast<size_t>(bytes),
-                                         give_back<Managed>, managed);
+  Ref<Storage> storage =
+      Storage::borrow(device, first, static_cast<size_t>(bytes), give_back<Managed>, managed);
   try {
     if (lent) *lent = storage;
     return make_leaf(storage, dtype, layout);

@@ -72,7 +72,8 @@ TEST_F(Kernels, RunForEveryCell) {
     ASSERT_EQ(found.size(), wanted.size());
     for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 1e-5);
     // Views come contiguous.
-    mt_tensor* same = product(matmul.kernel, mt_copy(mt_matrix_transpose(b)), mt_matrix_transpose(a));
+    mt_tensor* same =
+        product(matmul.kernel, mt_copy(mt_matrix_transpose(b)), mt_matrix_transpose(a));
     EXPECT_EQ(numbers_of(mt_matrix_transpose(same)), found);
     EXPECT_EQ(numbers_of(mt_matrix_transpose(
                   product(matmul.kernel, mt_matrix_transpose(b), mt_matrix_transpose(a)))),
@@ -82,16 +83,19 @@ TEST_F(Kernels, RunForEveryCell) {
 
 // Where each cell is, and how many there are.
 TEST_F(Kernels, KnowTheirPlace) {
-  Kernel places(defined("places", [](void*, const mt_cell* at, const void* const*, void* const* out,
-                                     const double*) -> mt_status {
-    int64_t number = 0, cell = 0;
-    for (int d = 2; d >= 0; --d) cell = cell * at->grid_size[d] + at->block[d];
-    for (int d = 2; d >= 0; --d) cell = cell * at->block_size[d] + at->thread[d];
-    for (int d = 0; d < 3; ++d) number = number * 10 + at->block[d];
-    for (int d = 0; d < 3; ++d) number = number * 10 + at->thread[d];
-    static_cast<int64_t*>(out[0])[cell] = number;
-    return MT_OK;
-  }));
+  Kernel places(defined("places",
+                        [](void*, const mt_cell* at, const void* const*, void* const* out,
+                           const double*) -> mt_status {
+                          int64_t number = 0, cell = 0;
+                          for (int d = 2; d >= 0; --d)
+                            cell = cell * at->grid_size[d] + at->block[d];
+                          for (int d = 2; d >= 0; --d)
+                            cell = cell * at->block_size[d] + at->thread[d];
+                          for (int d = 0; d < 3; ++d) number = number * 10 + at->block[d];
+                          for (int d = 0; d < 3; ++d) number = number * 10 + at->thread[d];
+                          static_cast<int64_t*>(out[0])[cell] = number;
+                          return MT_OK;
+                        }));
   mt_launch launch = {sizeof launch, {2, 3, 4}, {5, 2, 3}, 0, nullptr};
   mt_kernel_result form = vector_of(3, MT_I64);
   mt_tensor* result;
@@ -105,15 +109,16 @@ TEST_F(Kernels, KnowTheirPlace) {
 }
 
 TEST_F(Kernels, GiveSeveralResultsOfSeveralTypes) {
-  Kernel parts(defined("parts", [](void*, const mt_cell* at, const void* const* in,
-                                   void* const* out, const double*) -> mt_status {
-    int64_t i = at->block[0];
-    double x = static_cast<const double*>(in[0])[i], whole = std::floor(x);
-    static_cast<int8_t*>(out[0])[i] = static_cast<int8_t>(whole);
-    static_cast<double*>(out[1])[i] = x - whole;
-    static_cast<bool*>(out[2])[i] = x < 0;
-    return MT_OK;
-  }));
+  Kernel parts(defined("parts",
+                       [](void*, const mt_cell* at, const void* const* in, void* const* out,
+                          const double*) -> mt_status {
+                         int64_t i = at->block[0];
+                         double x = static_cast<const double*>(in[0])[i], whole = std::floor(x);
+                         static_cast<int8_t*>(out[0])[i] = static_cast<int8_t>(whole);
+                         static_cast<double*>(out[1])[i] = x - whole;
+                         static_cast<bool*>(out[2])[i] = x < 0;
+                         return MT_OK;
+                       }));
   mt_tensor* x = doubles({1.25, -0.5, 7});
   mt_launch launch = launched(3, 1, 1, 1);
   mt_kernel_result forms[] = {vector_of(1, MT_I8), {column, 2, MT_F64}, vector_of(1, MT_BOOL)};
@@ -143,8 +148,8 @@ TEST_F(Kernels, TellWhichCellFails) {
     EXPECT_EQ(mt_kernel_call(kernel.kernel, &launch, nullptr, 0, &fails, 1, &form, &result, 1),
               MT_EUSER);
     EXPECT_EQ(result, nullptr);
-    EXPECT_TRUE(failed_with(
-        MT_EUSER, "counted: block (1, 0, 0), thread (1, 0, 0): five is too many"));
+    EXPECT_TRUE(
+        failed_with(MT_EUSER, "counted: block (1, 0, 0), thread (1, 0, 0): five is too many"));
   }
   EXPECT_EQ(mt_item(mt_sum(mt_ones(MT_DIMS(4), MT_F32, nullptr), nullptr, 0)), 4);  // life goes on
 }
@@ -234,11 +239,12 @@ TEST_F(Kernels, LiveAsLongAsTheyAreNeeded) {
 TEST_F(Kernels, FailInATraceWithoutChangingAnything) {
   static bool failing;
   failing = false;
-  Kernel kernel(defined("fallible", [](void*, const mt_cell*, const void* const* in,
-                                       void* const* out, const double*) -> mt_status {
-    *static_cast<float*>(out[0]) = *static_cast<const float*>(in[0]);
-    return failing ? MT_EUSER : MT_OK;
-  }));
+  Kernel kernel(defined("fallible",
+                        [](void*, const mt_cell*, const void* const* in, void* const* out,
+                           const double*) -> mt_status {
+                          *static_cast<float*>(out[0]) = *static_cast<const float*>(in[0]);
+                          return failing ? MT_EUSER : MT_OK;
+                        }));
   struct Context {
     mt_kernel* kernel;
     mt_tensor* w;
@@ -250,8 +256,8 @@ TEST_F(Kernels, FailInATraceWithoutChangingAnything) {
         MT_NO_GRAD { mt_assign(self->w, mt_add(self->w, mt_number(1))); }
         mt_launch launch = MT_LAUNCH_INIT;
         mt_kernel_result form = vector_of(0, MT_F32);
-        mt_status status = mt_kernel_call(self->kernel, &launch, inputs, 1, nullptr, 0, &form,
-                                          results, 1);
+        mt_status status =
+            mt_kernel_call(self->kernel, &launch, inputs, 1, nullptr, 0, &form, results, 1);
         results[1] = noise;
         return status;
       },
@@ -295,8 +301,8 @@ struct Linear {
 TEST_F(Kernels, HaveGradientsWithinCustomOperators) {
   Kernel kernel(defined("matmul", matmul_cell));
   Linear linear{kernel.kernel};
-  mt_operator operation{sizeof operation, "linear", Linear::forward, Linear::backward, nullptr,
-                        &linear};
+  mt_operator operation{sizeof operation, "linear", Linear::forward,
+                        Linear::backward, nullptr,  &linear};
   mt_tensor* x = mt_normal(MT_DIMS(6, 4), 0, 1, MT_F32, nullptr);
   mt_tensor* w = mt_require_grad(mt_normal(MT_DIMS(4, 3), 0, 1, MT_F32, nullptr));
   mt_tensor *inputs[] = {x, w}, *y;

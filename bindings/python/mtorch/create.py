@@ -200,7 +200,7 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     tensor([1., 2.])
     """
     where = getattr(x, "__dlpack_device__", lambda: (1, 0))()
-    stream = {}
+    stream: dict[str, int] = {}
     if int(where[0]) == 2:  # a GPU: its owner lets our stream wait for what he has put into his
         stream["stream"] = native.stream_of(f"cuda:{where[1]}")
     try:

@@ -106,7 +106,7 @@ class Kernel:
         self.function = function
         address = _address(function) if function is not None else 0
         self._python = function is not None and not address
-        self._handle = None
+        self._handle: Any = None
         if cuda is not None or not self._python:
             self._handle = native.kernel_of_address(self.name, cuda, address)
 

@@ -104,7 +104,8 @@ UserText cached_user_text(const std::string& source, const char* name, int capab
     bytes.insert(bytes.end(), made.cubin.begin(), made.cubin.end());
     return bytes;
   });
-  auto type = std::find(all.begin(), all.end(), '\n') + 1, code = std::find(type, all.end(), '\n') + 1;
+  auto type = std::find(all.begin(), all.end(), '\n') + 1,
+       code = std::find(type, all.end(), '\n') + 1;
   return {{code, all.end()}, {all.begin(), type - 1}, {type, code - 1}};
 }
 

@@ -150,7 +150,7 @@ void CudaBackend::copy_from_host(void* target, const void* source, size_t bytes)
 void CudaBackend::copy_to_host(void* target, const void* source, size_t bytes) {
   {
     std::lock_guard lock(mutex_);
-  use_device(device_);
+    use_device(device_);
     copy_out(target, source, bytes, stream_);
   }
   wait("copy to the host");

@@ -157,8 +157,7 @@ namespace {
 
 void check(CUresult status, const char* what, const char* doing) {
   if (status == CUDA_SUCCESS) return;
-  static auto describe =
-      driver_function<decltype(&cuGetErrorString)>("cuGetErrorString");
+  static auto describe = driver_function<decltype(&cuGetErrorString)>("cuGetErrorString");
   const char* text = nullptr;
   describe(status, &text);
   fail(status == CUDA_ERROR_OUT_OF_MEMORY ? Code::memory : Code::device, "%s: %s: %s", what, doing,

@@ -2,7 +2,8 @@
 // CUDA graphs of a plan that runs again and again: what its groups put into the stream is captured
 // once, and from then on launched as one. Kernels find most addresses, and all numbers, in the
 // block, which is copied to the device anew before each run. What else the launching code looks at
-// (a kernel's own parameters, a launch of the user's) is what must be the same for a graph to serve.
+// (a kernel's own parameters, a launch of the user's) is what must be the same for a graph to
+// serve.
 #pragma once
 
 #include <utility>
@@ -17,9 +18,7 @@ class Looked {
  public:
   void at(int buffer, void* address) { seen_.push_back({buffer, address, 0}); }
   // The buffer holds a Launch, whose place another may take later.
-  void at_launch(int buffer, void* address, uint64_t id) {
-    seen_.push_back({buffer, address, id});
-  }
+  void at_launch(int buffer, void* address, uint64_t id) { seen_.push_back({buffer, address, id}); }
   bool fits(void* const* buffers) const;
 
  private:
@@ -48,16 +47,16 @@ class Buffers {
   Looked* looked_ = nullptr;
 };
 
-// The graphs of one plan, for the few sets of addresses that it keeps coming back to. Guarded by the
-// backend's mutex.
+// The graphs of one plan, for the few sets of addresses that it keeps coming back to. Guarded by
+// the backend's mutex.
 class LaunchGraphs {
  public:
   LaunchGraphs() = default;
   ~LaunchGraphs();
   LaunchGraphs(const LaunchGraphs&) = delete;
 
-  // Calls put(looked), which puts the launches of a run into the stream, or launches a graph of what
-  // it put there before. `memory` is where the block lies. `settled`: what put() does will not
+  // Calls put(looked), which puts the launches of a run into the stream, or launches a graph of
+  // what it put there before. `memory` is where the block lies. `settled`: what put() does will not
   // change any more.
   template <class Put>
   void run(Stream stream, void* memory, void* const* buffers, bool settled, Put&& put) {
@@ -86,8 +85,8 @@ class LaunchGraphs {
   // nullptr when what is put cannot be captured; then nothing has run.
   template <class Put>
   LaunchGraph* capture(Stream stream, Put&& put) {
-    begin_capture(stream);
     try {
+      begin_capture(stream);
       put();
     } catch (...) {
       if (LaunchGraph* part = end_capture(stream)) destroy_graph(part);

@@ -37,8 +37,7 @@ struct Library {
                find(&compile, "nvrtcCompileProgram") && find(&log_size, "nvrtcGetProgramLogSize") &&
                find(&log, "nvrtcGetProgramLog") && find(&cubin_size, "nvrtcGetCUBINSize") &&
                find(&cubin, "nvrtcGetCUBIN") && find(&add_name, "nvrtcAddNameExpression") &&
-               find(&lowered_name, "nvrtcGetLoweredName") &&
-               find(&destroy, "nvrtcDestroyProgram");
+               find(&lowered_name, "nvrtcGetLoweredName") && find(&destroy, "nvrtcDestroyProgram");
     if (!all) handle = nullptr;
   }
   template <class Function>

@@ -77,17 +77,18 @@ class Parameters {
   void take_tensor(const char* what, size_t i, Dtype dtype, bool written) {
     const std::string& type = types_[next_++];
     auto refuse = [&](const char* why) {
-      fail(Code::dtype, "%s: %s %zu is %s, and parameter %zu of the kernel is \"%s\"%s", name_, what,
-           i, name_of(dtype), next_ - 1, type.c_str(), why);
+      fail(Code::dtype, "%s: %s %zu is %s, and parameter %zu of the kernel is \"%s\"%s", name_,
+           what, i, name_of(dtype), next_ - 1, type.c_str(), why);
     };
     if (type.back() != '*') refuse(", no pointer");
     std::string element = type.substr(0, type.size() - 1);
     constexpr char constant[] = " const";
     const size_t length = sizeof constant - 1;
-    bool is_constant = element.size() > length &&
-                       element.compare(element.size() - length, length, constant) == 0;
+    bool is_constant =
+        element.size() > length && element.compare(element.size() - length, length, constant) == 0;
     if (is_constant == written) {
-      refuse(written ? ", which cannot be written" : ": inputs are never written, so it must be const");
+      refuse(written ? ", which cannot be written"
+                     : ": inputs are never written, so it must be const");
     }
     if (is_constant) element.resize(element.size() - length);
     if (!suits(element, dtype)) refuse("");
@@ -97,8 +98,8 @@ class Parameters {
     const std::string& type = types_[next_++];
     const Named* scalar = find_scalar(type);
     auto refuse = [&](const char* why) {
-      fail(Code::dtype, "%s: number %zu is %g, and parameter %zu of the kernel is \"%s\"%s", name_, i,
-           number, next_ - 1, type.c_str(), why);
+      fail(Code::dtype, "%s: number %zu is %g, and parameter %zu of the kernel is \"%s\"%s", name_,
+           i, number, next_ - 1, type.c_str(), why);
     };
     if (!scalar || is_half(scalar->dtype)) refuse(", no number");
     switch (scalar->dtype) {

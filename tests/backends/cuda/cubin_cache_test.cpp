@@ -56,9 +56,9 @@ class CubinCache : public testing::Test {
     return compilations - before;
   }
   size_t count() const {
-    return files::exists(folder_) ? static_cast<size_t>(std::distance(
-                                        files::directory_iterator(folder_), {}))
-                                  : 0;
+    return files::exists(folder_)
+               ? static_cast<size_t>(std::distance(files::directory_iterator(folder_), {}))
+               : 0;
   }
   files::path only_file() const { return files::directory_iterator(folder_)->path(); }
 

@@ -226,8 +226,7 @@ TEST_F(CudaKernels, CompileWithNvrtc) {
 #ifdef MT_HAVE_NVRTC
   if (mt::cuda::nvrtc_version() == 0) GTEST_SKIP() << "NVRTC is not installed";
   for (int capability : {80, 90}) {
-    mt::cuda::UserText text =
-        mt::cuda::compile_user_text(tiled_matmul, "tiled_matmul", capability);
+    mt::cuda::UserText text = mt::cuda::compile_user_text(tiled_matmul, "tiled_matmul", capability);
     EXPECT_GT(text.cubin.size(), 1000u);
     EXPECT_NE(text.function.find("tiled_matmul"), std::string::npos);
     EXPECT_NE(text.type.find("(*)(float const*, float const*, float*, int, int, int)"),

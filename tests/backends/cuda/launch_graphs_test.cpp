@@ -45,7 +45,7 @@ Numbers train(const char* device, int steps) {
   std::vector<mt_tensor*> kept;  // so that addresses change in between
   for (int i = 0; i < steps; ++i) {
     mt_tensor* x = mt_to_device(mt_normal(MT_DIMS(9, 6), 0, 1, MT_F32, "cpu"), device);
-    mt_tensor *inputs[] = {x, mt_to_device(mt_normal(MT_DIMS(9, 1), 0, 1, MT_F32, "cpu"), device)};
+    mt_tensor* inputs[] = {x, mt_to_device(mt_normal(MT_DIMS(9, 1), 0, 1, MT_F32, "cpu"), device)};
     mt_tensor* loss = nullptr;
     EXPECT_EQ(mt_trace_call(trace, inputs, 2, &loss, 1), MT_OK) << mt_error_message();
     if (i % 5 == 4) kept.push_back(mt_copy(x));

@@ -17,8 +17,6 @@ T& variable(const char* name) {
 inline int& graph_launches() { return variable<int>("_ZN4grid14graph_launchesE"); }
 inline int& stream_waits() { return variable<int>("_ZN4grid12stream_waitsE"); }
 inline int& device_waits() { return variable<int>("_ZN4grid12device_waitsE"); }
-inline std::string& failed_work() {
-  return variable<std::string>("_ZN4grid11failed_workB5cxx11E");
-}
+inline std::string& failed_work() { return variable<std::string>("_ZN4grid11failed_workB5cxx11E"); }
 
 }  // namespace simulated

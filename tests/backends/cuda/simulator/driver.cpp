@@ -28,7 +28,8 @@ void refuse_in_graph(Stream stream, const char* what) {
 template <class Body>
 void run_in(Stream stream, const grid::Launch& launch, Body body) {
   grid::submit(stream, launch.name, [=]() mutable {
-    grid::run(launch, [](void* context) { (*static_cast<Body*>(context))(); }, &body);
+    grid::run(
+        launch, [](void* context) { (*static_cast<Body*>(context))(); }, &body);
   });
 }
 
@@ -109,8 +110,8 @@ struct Library {
 
 Library compile_library(const std::string& source, const char* kind) {
   static std::atomic<int> count{0};
-  std::string file = std::string(std::getenv("MT_CUDA_SIMULATED_FOLDER")) + "/" + kind +
-                     std::to_string(count++);
+  std::string file =
+      std::string(std::getenv("MT_CUDA_SIMULATED_FOLDER")) + "/" + kind + std::to_string(count++);
   std::ofstream(file + ".cpp") << source;
   Dl_info self;
   dladdr(reinterpret_cast<void*>(&can_compile), &self);
@@ -163,14 +164,17 @@ UserCode compile_user(int, const std::string& source, const char* name) {
 void launch_user(Kernel* kernel, const char* name, const Geometry& geometry, Stream stream,
                  const std::vector<Argument>& arguments) {
   const unsigned *g = geometry.grid, *b = geometry.block;
-  grid::Launch launch{name, {g[0], g[1], g[2]}, {b[0], b[1], b[2]}, geometry.shared_bytes,
+  grid::Launch launch{name,
+                      {g[0], g[1], g[2]},
+                      {b[0], b[1], b[2]},
+                      geometry.shared_bytes,
                       arguments.size() * sizeof(uint64_t)};
   grid::submit(stream, name, [kernel, launch, given = arguments] {
     std::vector<uint64_t> values;
     for (const Argument& one : given) {
-      values.push_back(one.memory ? reinterpret_cast<uint64_t>(
-                                        grid::exposed(one.memory, one.bytes, one.written))
-                                  : one.number);
+      values.push_back(
+          one.memory ? reinterpret_cast<uint64_t>(grid::exposed(one.memory, one.bytes, one.written))
+                     : one.number);
     }
     std::vector<void*> parameters;
     for (uint64_t& value : values) parameters.push_back(&value);

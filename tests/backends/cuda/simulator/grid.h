@@ -114,8 +114,9 @@ void launch(const char* name, void (*kernel)(Parameters...), Dim3 grid, Dim3 blo
     std::apply(kernel, values);
   };
   grid::submit(stream, name, [=]() mutable {
-    grid::run({name, grid, block, shared_bytes, (sizeof(Parameters) + ... + 0)},
-              [](void* context) { (*static_cast<decltype(body)*>(context))(); }, &body);
+    grid::run(
+        {name, grid, block, shared_bytes, (sizeof(Parameters) + ... + 0)},
+        [](void* context) { (*static_cast<decltype(body)*>(context))(); }, &body);
   });
 }
 
