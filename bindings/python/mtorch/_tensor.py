@@ -222,7 +222,8 @@ class Tensor(native.Tensor):
     # -------------------------------------------------------------------- Other libraries
 
     def numpy(self) -> Any:
-        """A read-only NumPy array over this value, without a copy. bfloat16 needs ml_dtypes.
+        """A read-only NumPy array over this value: without a copy where its elements lie in
+        row-major order. `numpy.from_dlpack` takes any strides. bfloat16 needs ml_dtypes.
 
         >>> import mtorch as mt
         >>> mt.tensor([1.0, 2.0]).numpy().tolist()
