@@ -14,7 +14,17 @@ if TYPE_CHECKING:
 
 
 class Dataset:
-    """Items by index: a subclass defines __getitem__(i) and __len__()."""
+    """Items by index: a subclass defines __getitem__(i) and __len__().
+
+    >>> import mtorch as mt
+    >>> class Squares(mt.data.Dataset):
+    ...     def __getitem__(self, index):
+    ...         return mt.tensor(index * index)
+    ...     def __len__(self):
+    ...         return 4
+    >>> [batch.tolist() for batch in mt.data.DataLoader(Squares(), batch_size=2)]
+    [[0, 1], [4, 9]]
+    """
 
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} defines no __getitem__()")
@@ -46,7 +56,13 @@ class TensorDataset(Dataset):
 
 
 def collate(items: Any) -> Any:
-    """Items of one form, tensors, numbers, tuples or dictionaries of them, as one batch of it."""
+    """Items of one form, tensors, numbers, tuples or dictionaries of them, as one batch of it.
+
+    >>> import mtorch as mt
+    >>> mt.data.collate([(mt.ones(2), 3), (mt.zeros(2), 4)])
+    (tensor([[1., 1.],
+            [0., 0.]]), tensor([3, 4]))
+    """
     first = items[0]
     if isinstance(first, (tuple, list)):
         return tuple(collate(parts) for parts in zip(*items))

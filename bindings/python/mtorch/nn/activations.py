@@ -22,43 +22,80 @@ class _Activation(Module):
 
 
 class ReLU(_Activation):
-    """relu()."""
+    """relu().
+
+    >>> import mtorch as mt
+    >>> mt.nn.ReLU()(mt.tensor([-2.0, 0.0, 3.0]))
+    tensor([0., 0., 3.])
+    """
 
     function = staticmethod(native.relu)
 
 
 class Sigmoid(_Activation):
-    """sigmoid()."""
+    """sigmoid().
+
+    >>> import mtorch as mt
+    >>> mt.nn.Sigmoid()(mt.tensor([0.0, 100.0]))
+    tensor([0.5, 1. ])
+    """
 
     function = staticmethod(native.sigmoid)
 
 
 class LogSigmoid(_Activation):
-    """log_sigmoid()."""
+    """log_sigmoid().
+
+    >>> import mtorch as mt
+    >>> mt.nn.LogSigmoid()(mt.tensor([-100.0, 0.0]))
+    tensor([-100.       ,   -0.6931472])
+    """
 
     function = staticmethod(native.log_sigmoid)
 
 
 class Tanh(_Activation):
-    """tanh()."""
+    """tanh().
+
+    >>> import mtorch as mt
+    >>> mt.nn.Tanh()(mt.tensor([-100.0, 0.0, 100.0]))
+    tensor([-1.,  0.,  1.])
+    """
 
     function = staticmethod(native.tanh)
 
 
 class SiLU(_Activation):
-    """silu()."""
+    """silu().
+
+    >>> import mtorch as mt
+    >>> mt.nn.SiLU()(mt.tensor([0.0, 100.0]))
+    tensor([  0., 100.])
+    """
 
     function = staticmethod(native.silu)
 
 
 class Softplus(_Activation):
-    """softplus()."""
+    """softplus().
+
+    >>> import mtorch as mt
+    >>> mt.nn.Softplus()(mt.tensor([-200.0, 100.0]))
+    tensor([  0., 100.])
+    """
 
     function = staticmethod(native.softplus)
 
 
 class GELU(Module):
-    """gelu(), or with approximate="tanh" its approximation."""
+    """gelu(), or with approximate="tanh" its approximation.
+
+    >>> import mtorch as mt
+    >>> mt.nn.GELU()(mt.tensor([0.0, 100.0]))
+    tensor([  0., 100.])
+    >>> mt.nn.GELU(approximate="tanh")(mt.tensor([0.0, 100.0]))
+    tensor([  0., 100.])
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         self.approximate = approximate
@@ -68,7 +105,12 @@ class GELU(Module):
 
 
 class LeakyReLU(Module):
-    """leaky_relu()."""
+    """leaky_relu().
+
+    >>> import mtorch as mt
+    >>> mt.nn.LeakyReLU(0.5)(mt.tensor([-2.0, 0.0, 3.0]))
+    tensor([-1.,  0.,  3.])
+    """
 
     def __init__(self, slope: Operand = 0.01) -> None:
         self.slope = slope
@@ -78,7 +120,12 @@ class LeakyReLU(Module):
 
 
 class ELU(Module):
-    """elu()."""
+    """elu().
+
+    >>> import mtorch as mt
+    >>> mt.nn.ELU(alpha=2.0)(mt.tensor([-100.0, 0.0, 3.0]))
+    tensor([-2.,  0.,  3.])
+    """
 
     def __init__(self, alpha: float = 1.0) -> None:
         self.alpha = alpha
@@ -88,7 +135,13 @@ class ELU(Module):
 
 
 class Softmax(Module):
-    """softmax() along an axis."""
+    """softmax() along an axis.
+
+    >>> import mtorch as mt
+    >>> mt.nn.Softmax()(mt.tensor([[1.0, 1.0], [0.0, 200.0]]))
+    tensor([[0.5, 0.5],
+            [0. , 1. ]])
+    """
 
     def __init__(self, axis: int = -1) -> None:
         self.axis = axis
@@ -98,7 +151,12 @@ class Softmax(Module):
 
 
 class LogSoftmax(Module):
-    """log_softmax() along an axis."""
+    """log_softmax() along an axis.
+
+    >>> import mtorch as mt
+    >>> mt.nn.LogSoftmax()(mt.tensor([0.0, 100.0]))
+    tensor([-100.,    0.])
+    """
 
     def __init__(self, axis: int = -1) -> None:
         self.axis = axis

@@ -18,7 +18,16 @@ class MultiheadAttention(_Layer):
 
     attention(x) is self-attention; attention(query, key, value, mask) lets each query see all keys,
     or those that the mask, which broadcasts to [..., heads, n, m], shows (bool) or weighs (floats,
-    added to the scores)."""
+    added to the scores).
+
+    >>> import mtorch as mt
+    >>> attention = mt.nn.MultiheadAttention(8, heads=2, causal=True)
+    >>> attention(mt.ones((3, 5, 8))).shape
+    (3, 5, 8)
+    >>> seen = mt.ones((3, 5, 8))
+    >>> attention(mt.ones((3, 1, 8)), seen, seen).shape
+    (3, 1, 8)
+    """
 
     def __init__(self, width: int, heads: int, dtype: DTypeLike = None, device: str | None = None,
                  **options: Any) -> None:
@@ -34,7 +43,13 @@ class MultiheadAttention(_Layer):
 class TransformerBlock(_Layer):
     """Self-attention and a network of two layers, each added to what it reads, with layer norms
     before them (norm_first) or after. The names are those of PyTorch's TransformerEncoderLayer.
-    `activation` is a function of mtorch, or an expression of a, as "relu(a) ** 2"."""
+    `activation` is a function of mtorch, or an expression of a, as "relu(a) ** 2".
+
+    >>> import mtorch as mt
+    >>> block = mt.nn.TransformerBlock(8, heads=2, activation="relu(a) ** 2")
+    >>> block(mt.ones((3, 5, 8))).shape
+    (3, 5, 8)
+    """
 
     def __init__(self, width: int, heads: int, hidden: int | None = None, dropout: float = 0.0,
                  activation: Callable[[Tensor], Tensor] | str = native.relu,

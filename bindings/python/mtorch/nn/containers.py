@@ -11,7 +11,13 @@ if TYPE_CHECKING:
 
 
 class Function(Module):
-    """A function as a module: Function(mtorch.relu)."""
+    """A function as a module: Function(mtorch.relu).
+
+    >>> import mtorch as mt
+    >>> square = mt.nn.Function(mt.square)
+    >>> square(mt.tensor([2.0, 3.0])), square
+    (tensor([4., 9.]), Function(square))
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -24,14 +30,25 @@ class Function(Module):
 
 
 class Flatten(Module):
-    """All axes but the first as one."""
+    """All axes but the first as one.
+
+    >>> import mtorch as mt
+    >>> mt.nn.Flatten()(mt.ones((2, 3, 4))).shape
+    (2, 12)
+    """
 
     def forward(self, x: Tensor) -> Tensor:
         return x.flatten(1)
 
 
 class Sequential(Module):
-    """Modules one after the other; its children are named 0, 1, ..."""
+    """Modules one after the other; its children are named 0, 1, ...
+
+    >>> import mtorch as mt
+    >>> model = mt.nn.Sequential(mt.nn.Linear(3, 2), mt.relu)
+    >>> model(mt.ones((4, 3))).shape, list(model.state_dict())
+    ((4, 2), ['0.weight', '0.bias'])
+    """
 
     def __init__(self, *modules: Module | Callable[..., Any]) -> None:
         for i, module in enumerate(modules):
@@ -50,7 +67,13 @@ class Sequential(Module):
 
 
 class ModuleList(Module):
-    """Modules in a list, which a subclass of Module calls as it likes; named 0, 1, ..."""
+    """Modules in a list, which a subclass of Module calls as it likes; named 0, 1, ...
+
+    >>> import mtorch as mt
+    >>> layers = mt.nn.ModuleList(mt.nn.Linear(3, 3) for _ in range(2))
+    >>> len(layers.append(mt.nn.ReLU())), layers[2]
+    (3, ReLU())
+    """
 
     def __init__(self, modules: Iterable[Module] = ()) -> None:
         for module in modules:

@@ -28,31 +28,61 @@ def _reduction(name: str) -> int:
 
 
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """e^x / sum(e^x) along `axis`."""
+    """e^x / sum(e^x) along `axis`.
+
+    >>> import mtorch as mt
+    >>> mt.nn.softmax(mt.tensor([[1.0, 1.0], [0.0, 200.0]]))
+    tensor([[0.5, 0.5],
+            [0. , 1. ]])
+    """
     return native.softmax(x, axis)
 
 
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """x - logsumexp(x) along `axis`."""
+    """x - logsumexp(x) along `axis`.
+
+    >>> import mtorch as mt
+    >>> mt.nn.log_softmax(mt.tensor([0.0, 100.0]))
+    tensor([-100.,    0.])
+    """
     return native.log_softmax(x, axis)
 
 
 def layer_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, axes: int = 1,
                epsilon: float = 1e-5) -> Tensor:
-    """(x - mean) / sqrt(var + epsilon) * weight + bias over the last `axes` axes."""
+    """(x - mean) / sqrt(var + epsilon) * weight + bias over the last `axes` axes.
+
+    >>> import mtorch as mt
+    >>> mt.nn.layer_norm(mt.tensor([[1.0, 3.0], [0.0, 8.0]]), epsilon=0.0)
+    tensor([[-1.,  1.],
+            [-1.,  1.]])
+    """
     return native.layer_norm(x, axes, weight, bias, epsilon)
 
 
 def rms_norm(x: Tensor, weight: Tensor | None = None, axes: int = 1,
              epsilon: float = 1e-6) -> Tensor:
-    """x / sqrt(mean(x^2) + epsilon) * weight over the last `axes` axes."""
+    """x / sqrt(mean(x^2) + epsilon) * weight over the last `axes` axes.
+
+    >>> import mtorch as mt
+    >>> mt.nn.rms_norm(mt.tensor([[1.0, 7.0], [-2.0, 2.0]]), epsilon=0.0)
+    tensor([[ 0.2,  1.4],
+            [-1. ,  1. ]])
+    """
     return native.rms_norm(x, axes, weight, epsilon)
 
 
 def batch_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None,
                running_mean: Tensor | None = None, running_var: Tensor | None = None,
                training: bool = False, momentum: float = 0.1, epsilon: float = 1e-5) -> Tensor:
-    """Normalises each channel, axis 1; in training rebinds the running statistics."""
+    """Normalises each channel, axis 1; in training rebinds the running statistics.
+
+    >>> import mtorch as mt
+    >>> x = mt.tensor([[1.0, 0.0], [3.0, 8.0]])
+    >>> mt.nn.batch_norm(x, training=True, epsilon=0.0)
+    tensor([[-1., -1.],
+            [ 1.,  1.]])
+    """
     options = _options(native.batch_norm_options(), training=training, momentum=momentum,
                        epsilon=epsilon)
     return native.batch_norm(x, weight, bias, running_mean, running_var, options)
@@ -60,12 +90,23 @@ def batch_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = No
 
 def group_norm(x: Tensor, groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
                epsilon: float = 1e-5) -> Tensor:
-    """Normalises each group of channels, axis 1, together with all axes after it."""
+    """Normalises each group of channels, axis 1, together with all axes after it.
+
+    >>> import mtorch as mt
+    >>> mt.nn.group_norm(mt.tensor([[1.0, 3.0, 0.0, 8.0]]), groups=2, epsilon=0.0)
+    tensor([[-1.,  1., -1.,  1.]])
+    """
     return native.group_norm(x, groups, weight, bias, epsilon)
 
 
 def embedding(indices: Tensor, weight: Tensor | None) -> Tensor:
-    """Rows of `weight`."""
+    """Rows of `weight`.
+
+    >>> import mtorch as mt
+    >>> mt.nn.embedding(mt.tensor([2, 0]), mt.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]))
+    tensor([[4., 5.],
+            [0., 1.]])
+    """
     return native.embedding(indices, weight)
 
 
@@ -73,7 +114,14 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor | None, value: Opera
                                  mask: Tensor | None = None, causal: bool = False,
                                  scale: float = 0.0, dropout: float = 0.0,
                                  training: bool = False) -> Tensor:
-    """softmax(query key^T scale + mask) value; scale 0 means 1 / sqrt(d)."""
+    """softmax(query key^T scale + mask) value; scale 0 means 1 / sqrt(d).
+
+    >>> import mtorch as mt
+    >>> query, key = mt.zeros((1, 2)), mt.ones((2, 2))
+    >>> value = mt.tensor([[1.0, 2.0], [3.0, 6.0]])
+    >>> mt.nn.scaled_dot_product_attention(query, key, value)
+    tensor([[2., 4.]])
+    """
     options = _options(native.attention_options(), causal=causal, scale=scale, dropout=dropout,
                        training=training)
     return native.scaled_dot_product_attention(query, key, value, mask, options)
@@ -86,24 +134,48 @@ def _conv_options(stride: Any = 1, padding: Any = 0, dilation: Any = 1, output_p
 
 
 def conv1d(x: Tensor, weight: Tensor | None, bias: Tensor | None = None, **options: Any) -> Tensor:
-    """Cross-correlation over one axis; options: stride, padding, dilation, groups."""
+    """Cross-correlation over one axis; options: stride, padding, dilation, groups.
+
+    >>> import mtorch as mt
+    >>> x = mt.tensor([[[1.0, 2.0, 4.0, 8.0]]])
+    >>> mt.nn.conv1d(x, mt.tensor([[[-1.0, 1.0]]])), mt.nn.conv1d(x, mt.ones((1, 1, 2)), stride=2)
+    (tensor([[[1., 2., 4.]]]), tensor([[[ 3., 12.]]]))
+    """
     return native.conv1d(x, weight, bias, _conv_options(**options))
 
 
 def conv2d(x: Tensor, weight: Tensor | None, bias: Tensor | None = None, **options: Any) -> Tensor:
-    """Cross-correlation over two axes; options: stride, padding, dilation, groups."""
+    """Cross-correlation over two axes; options: stride, padding, dilation, groups.
+
+    >>> import mtorch as mt
+    >>> mt.nn.conv2d(mt.ones((1, 1, 3, 3)), mt.ones((1, 1, 3, 3)), padding=1)
+    tensor([[[[4., 6., 4.],
+              [6., 9., 6.],
+              [4., 6., 4.]]]])
+    """
     return native.conv2d(x, weight, bias, _conv_options(**options))
 
 
 def conv_transpose1d(x: Tensor, weight: Tensor | None, bias: Tensor | None = None,
                      **options: Any) -> Tensor:
-    """The transpose of conv1d(); options as there, and output_padding."""
+    """The transpose of conv1d(); options as there, and output_padding.
+
+    >>> import mtorch as mt
+    >>> mt.nn.conv_transpose1d(mt.tensor([[[1.0, 2.0]]]), mt.tensor([[[1.0, 10.0]]]), stride=2)
+    tensor([[[ 1., 10.,  2., 20.]]])
+    """
     return native.conv_transpose1d(x, weight, bias, _conv_options(**options))
 
 
 def conv_transpose2d(x: Tensor, weight: Tensor | None, bias: Tensor | None = None,
                      **options: Any) -> Tensor:
-    """The transpose of conv2d(); options as there, and output_padding."""
+    """The transpose of conv2d(); options as there, and output_padding.
+
+    >>> import mtorch as mt
+    >>> mt.nn.conv_transpose2d(mt.tensor([[[[1.0, 2.0]]]]), mt.ones((1, 1, 2, 2)))
+    tensor([[[[1., 3., 2.],
+              [1., 3., 2.]]]])
+    """
     return native.conv_transpose2d(x, weight, bias, _conv_options(**options))
 
 
@@ -114,23 +186,45 @@ def _pool_options(stride: Any = 0, padding: Any = 0, dilation: Any = 1,
 
 
 def max_pool1d(x: Tensor, size: Any, **options: Any) -> Tensor:
-    """The largest element of each window; options: stride, padding, dilation."""
+    """The largest element of each window; options: stride, padding, dilation.
+
+    >>> import mtorch as mt
+    >>> mt.nn.max_pool1d(mt.tensor([[[1.0, 5.0, 2.0, 4.0]]]), 2)
+    tensor([[[5., 4.]]])
+    """
     return native.max_pool1d(x, size, _pool_options(**options))
 
 
 def max_pool2d(x: Tensor, size: Any, **options: Any) -> Tensor:
-    """The largest element of each window, `size` or (height, width)."""
+    """The largest element of each window, `size` or (height, width).
+
+    >>> import mtorch as mt
+    >>> mt.nn.max_pool2d(mt.arange(16.0).reshape(1, 1, 4, 4), 2)
+    tensor([[[[ 5.,  7.],
+              [13., 15.]]]])
+    """
     height, width = _pair(size)
     return native.max_pool2d(x, height, width, _pool_options(**options))
 
 
 def avg_pool1d(x: Tensor, size: Any, **options: Any) -> Tensor:
-    """The mean of each window; options as max_pool1d(), and exclude_padding."""
+    """The mean of each window; options as max_pool1d(), and exclude_padding.
+
+    >>> import mtorch as mt
+    >>> mt.nn.avg_pool1d(mt.tensor([[[1.0, 5.0, 2.0, 4.0]]]), 2, stride=1)
+    tensor([[[3. , 3.5, 3. ]]])
+    """
     return native.avg_pool1d(x, size, _pool_options(**options))
 
 
 def avg_pool2d(x: Tensor, size: Any, **options: Any) -> Tensor:
-    """The mean of each window, `size` or (height, width)."""
+    """The mean of each window, `size` or (height, width).
+
+    >>> import mtorch as mt
+    >>> mt.nn.avg_pool2d(mt.arange(16.0).reshape(1, 1, 4, 4), (2, 4))
+    tensor([[[[ 3.5],
+              [11.5]]]])
+    """
     height, width = _pair(size)
     return native.avg_pool2d(x, height, width, _pool_options(**options))
 
@@ -141,27 +235,54 @@ def _pair(size: Any) -> Any:
 
 def cross_entropy(logits: Tensor, targets: Tensor, axis: int = -1,
                   reduction: str = "mean") -> Tensor:
-    """-sum(p log_softmax(logits)) along `axis`; targets are classes or probabilities."""
+    """-sum(p log_softmax(logits)) along `axis`; targets are classes or probabilities.
+
+    >>> import mtorch as mt
+    >>> logits = mt.tensor([[0.0, 100.0], [0.0, 100.0]])
+    >>> classes = mt.tensor([1, 0])
+    >>> mt.nn.cross_entropy(logits, classes), mt.nn.cross_entropy(logits, classes, reduction="none")
+    (tensor(50.0), tensor([  0., 100.]))
+    """
     return native.cross_entropy(logits, targets, axis, _reduction(reduction))
 
 
 def mse_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """(x - target)^2."""
+    """(x - target)^2.
+
+    >>> import mtorch as mt
+    >>> mt.nn.mse_loss(mt.tensor([1.0, 5.0]), mt.tensor([2.0, 2.0]))
+    tensor(5.0)
+    """
     return native.mse_loss(x, target, _reduction(reduction))
 
 
 def l1_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """|x - target|."""
+    """|x - target|.
+
+    >>> import mtorch as mt
+    >>> mt.nn.l1_loss(mt.tensor([1.0, 5.0]), mt.tensor([2.0, 2.0]))
+    tensor(2.0)
+    """
     return native.l1_loss(x, target, _reduction(reduction))
 
 
 def huber_loss(x: Tensor, target: Tensor, delta: float = 1.0, reduction: str = "mean") -> Tensor:
-    """(x - target)^2 / 2 within delta, a line beyond."""
+    """(x - target)^2 / 2 within delta, a line beyond.
+
+    >>> import mtorch as mt
+    >>> mt.nn.huber_loss(mt.tensor([1.0, 5.0]), mt.tensor([2.0, 2.0]), reduction="none")
+    tensor([0.5, 2.5])
+    """
     return native.huber_loss(x, target, delta, _reduction(reduction))
 
 
 def bce_with_logits(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """-(t log(sigmoid(x)) + (1 - t) log(1 - sigmoid(x)))."""
+    """-(t log(sigmoid(x)) + (1 - t) log(1 - sigmoid(x))).
+
+    >>> import mtorch as mt
+    >>> mt.nn.bce_with_logits(mt.tensor([100.0, -100.0]), mt.tensor([1.0, 1.0]), reduction="none")
+    tensor([  0., 100.])
+    """
     return native.bce_with_logits(x, target, _reduction(reduction))
 
 

@@ -89,7 +89,13 @@ def _made_again(layer: type[_Layer], args: Any, kwargs: Any) -> Any:
 
 
 class Linear(_Layer):
-    """x weight^T + bias."""
+    """x weight^T + bias.
+
+    >>> import mtorch as mt
+    >>> layer = mt.nn.Linear(3, 2)
+    >>> layer, layer(mt.ones((4, 3))).shape, layer.weight.shape
+    (Linear(3, 2, True), (4, 2), (2, 3))
+    """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True,
                  **where: Any) -> None:
@@ -97,7 +103,12 @@ class Linear(_Layer):
 
 
 class Conv1d(_Layer):
-    """conv1d() with weights; options: stride, padding, dilation, groups, bias."""
+    """conv1d() with weights; options: stride, padding, dilation, groups, bias.
+
+    >>> import mtorch as mt
+    >>> mt.nn.Conv1d(3, 8, 5, padding=2)(mt.ones((2, 3, 10))).shape
+    (2, 8, 10)
+    """
 
     def __init__(self, in_channels: int, out_channels: int, kernel: int, dtype: DTypeLike = None,
                  device: str | None = None, **options: Any) -> None:
@@ -106,7 +117,12 @@ class Conv1d(_Layer):
 
 
 class Conv2d(_Layer):
-    """conv2d() with weights; options: stride, padding, dilation, groups, bias."""
+    """conv2d() with weights; options: stride, padding, dilation, groups, bias.
+
+    >>> import mtorch as mt
+    >>> mt.nn.Conv2d(3, 8, 3, stride=2, padding=1)(mt.ones((2, 3, 10, 10))).shape
+    (2, 8, 5, 5)
+    """
 
     def __init__(self, in_channels: int, out_channels: int, kernel: Any, dtype: DTypeLike = None,
                  device: str | None = None, **options: Any) -> None:
@@ -115,7 +131,12 @@ class Conv2d(_Layer):
 
 
 class ConvTranspose1d(_Layer):
-    """conv_transpose1d() with weights; options as Conv1d's, and output_padding."""
+    """conv_transpose1d() with weights; options as Conv1d's, and output_padding.
+
+    >>> import mtorch as mt
+    >>> mt.nn.ConvTranspose1d(8, 3, 2, stride=2)(mt.ones((2, 8, 5))).shape
+    (2, 3, 10)
+    """
 
     def __init__(self, in_channels: int, out_channels: int, kernel: int, dtype: DTypeLike = None,
                  device: str | None = None, **options: Any) -> None:
@@ -124,7 +145,12 @@ class ConvTranspose1d(_Layer):
 
 
 class ConvTranspose2d(_Layer):
-    """conv_transpose2d() with weights; options as Conv2d's, and output_padding."""
+    """conv_transpose2d() with weights; options as Conv2d's, and output_padding.
+
+    >>> import mtorch as mt
+    >>> mt.nn.ConvTranspose2d(8, 3, 2, stride=2)(mt.ones((2, 8, 5, 5))).shape
+    (2, 3, 10, 10)
+    """
 
     def __init__(self, in_channels: int, out_channels: int, kernel: Any, dtype: DTypeLike = None,
                  device: str | None = None, **options: Any) -> None:
@@ -133,28 +159,50 @@ class ConvTranspose2d(_Layer):
 
 
 class LayerNorm(_Layer):
-    """layer_norm() over last axes of a shape, with weight and bias."""
+    """layer_norm() over last axes of a shape, with weight and bias.
+
+    >>> import mtorch as mt
+    >>> norm = mt.nn.LayerNorm(2, epsilon=0.0)
+    >>> norm(mt.tensor([[1.0, 3.0], [0.0, 8.0]])).tolist(), list(norm.state_dict())
+    ([[-1.0, 1.0], [-1.0, 1.0]], ['weight', 'bias'])
+    """
 
     def __init__(self, shape: Shape, epsilon: float = 1e-5, **where: Any) -> None:
         super().__init__(native.layer_layer_norm, shape, epsilon, **where)
 
 
 class RMSNorm(_Layer):
-    """rms_norm() over last axes of a shape, with weight."""
+    """rms_norm() over last axes of a shape, with weight.
+
+    >>> import mtorch as mt
+    >>> mt.nn.RMSNorm(2, epsilon=0.0)(mt.tensor([[-2.0, 2.0]])).tolist()
+    [[-1.0, 1.0]]
+    """
 
     def __init__(self, shape: Shape, epsilon: float = 1e-6, **where: Any) -> None:
         super().__init__(native.layer_rms_norm, shape, epsilon, **where)
 
 
 class GroupNorm(_Layer):
-    """group_norm() of so many groups of channels, with weight and bias."""
+    """group_norm() of so many groups of channels, with weight and bias.
+
+    >>> import mtorch as mt
+    >>> mt.nn.GroupNorm(2, 4, epsilon=0.0)(mt.tensor([[1.0, 3.0, 0.0, 8.0]])).tolist()
+    [[-1.0, 1.0, -1.0, 1.0]]
+    """
 
     def __init__(self, groups: int, channels: int, epsilon: float = 1e-5, **where: Any) -> None:
         super().__init__(native.layer_group_norm, groups, channels, epsilon, **where)
 
 
 class BatchNorm(_Layer):
-    """batch_norm() with weight and bias, running_mean and running_var."""
+    """batch_norm() with weight and bias, running_mean and running_var.
+
+    >>> import mtorch as mt
+    >>> norm = mt.nn.BatchNorm(2, momentum=0.5)
+    >>> norm(mt.tensor([[1.0, 0.0], [3.0, 8.0]])).shape, norm.running_mean
+    ((2, 2), tensor([1., 2.]))
+    """
 
     def __init__(self, channels: int, momentum: float = 0.1, epsilon: float = 1e-5,
                  **where: Any) -> None:
@@ -162,14 +210,26 @@ class BatchNorm(_Layer):
 
 
 class Embedding(_Layer):
-    """Rows of a weight [count, size]."""
+    """Rows of a weight [count, size].
+
+    >>> import mtorch as mt
+    >>> layer = mt.nn.Embedding(10, 4)
+    >>> layer(mt.tensor([[1, 2, 3]])).shape, layer.weight.shape
+    ((1, 3, 4), (10, 4))
+    """
 
     def __init__(self, count: int, size: int, **where: Any) -> None:
         super().__init__(native.layer_embedding, count, size, **where)
 
 
 class Dropout(_Layer):
-    """In training, each element is 0 with the given probability, and the others grow."""
+    """In training, each element is 0 with the given probability, and the others grow.
+
+    >>> import mtorch as mt
+    >>> layer = mt.nn.Dropout(0.5)
+    >>> sorted(set(layer(mt.ones(100)).tolist())), layer.eval()(mt.ones(2))
+    ([0.0, 2.0], tensor([1., 1.]))
+    """
 
     def __init__(self, probability: float = 0.5) -> None:
         super().__init__(native.layer_dropout, probability, name=None)

@@ -24,28 +24,53 @@ class _Loss(Module):
 
 
 class MSELoss(_Loss):
-    """mse_loss()."""
+    """mse_loss().
+
+    >>> import mtorch as mt
+    >>> mt.nn.MSELoss()(mt.tensor([1.0, 5.0]), mt.tensor([2.0, 2.0]))
+    tensor(5.0)
+    """
 
 
 class L1Loss(_Loss):
-    """l1_loss()."""
+    """l1_loss().
+
+    >>> import mtorch as mt
+    >>> mt.nn.L1Loss(reduction="sum")(mt.tensor([1.0, 5.0]), mt.tensor([2.0, 2.0]))
+    tensor(4.0)
+    """
 
     function = staticmethod(functional.l1_loss)
 
 
 class HuberLoss(_Loss):
-    """huber_loss(), with delta."""
+    """huber_loss(), with delta.
+
+    >>> import mtorch as mt
+    >>> mt.nn.HuberLoss(delta=2.0)(mt.tensor([1.0, 5.0]), mt.tensor([2.0, 2.0]))
+    tensor(2.25)
+    """
 
     function = staticmethod(functional.huber_loss)
 
 
 class BCEWithLogitsLoss(_Loss):
-    """bce_with_logits()."""
+    """bce_with_logits().
+
+    >>> import mtorch as mt
+    >>> mt.nn.BCEWithLogitsLoss()(mt.tensor([100.0, -100.0]), mt.tensor([1.0, 1.0]))
+    tensor(50.0)
+    """
 
     function = staticmethod(functional.bce_with_logits)
 
 
 class CrossEntropyLoss(_Loss):
-    """cross_entropy(), along `axis`, the last unless said."""
+    """cross_entropy(), along `axis`, the last unless said.
+
+    >>> import mtorch as mt
+    >>> mt.nn.CrossEntropyLoss()(mt.tensor([[0.0, 100.0], [0.0, 100.0]]), mt.tensor([1, 0]))
+    tensor(50.0)
+    """
 
     function = staticmethod(functional.cross_entropy)

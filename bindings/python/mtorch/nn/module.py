@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
 
 def Parameter(x: Tensor) -> Tensor:
-    """A tensor as a parameter: marked as one whose gradient is wanted."""
+    """A tensor as a parameter: marked as one whose gradient is wanted.
+
+    >>> import mtorch as mt
+    >>> mt.nn.Parameter(mt.ones(2))
+    tensor([1., 1.], requires_grad=True)
+    """
     return native.require_grad(x)
 
 

@@ -25,24 +25,44 @@ class _Pool(Module):
 
 
 class MaxPool1d(_Pool):
-    """max_pool1d(); options as there."""
+    """max_pool1d(); options as there.
+
+    >>> import mtorch as mt
+    >>> mt.nn.MaxPool1d(2)(mt.tensor([[[1.0, 5.0, 2.0, 4.0]]]))
+    tensor([[[5., 4.]]])
+    """
 
     function = staticmethod(functional.max_pool1d)
 
 
 class MaxPool2d(_Pool):
-    """max_pool2d(); options as there."""
+    """max_pool2d(); options as there.
+
+    >>> import mtorch as mt
+    >>> mt.nn.MaxPool2d(2)(mt.arange(16.0).reshape(1, 1, 4, 4)).tolist()
+    [[[[5.0, 7.0], [13.0, 15.0]]]]
+    """
 
     function = staticmethod(functional.max_pool2d)
 
 
 class AvgPool1d(_Pool):
-    """avg_pool1d(); options as there."""
+    """avg_pool1d(); options as there.
+
+    >>> import mtorch as mt
+    >>> mt.nn.AvgPool1d(2, stride=1)(mt.tensor([[[1.0, 5.0, 2.0, 4.0]]]))
+    tensor([[[3. , 3.5, 3. ]]])
+    """
 
     function = staticmethod(functional.avg_pool1d)
 
 
 class AvgPool2d(_Pool):
-    """avg_pool2d(); options as there."""
+    """avg_pool2d(); options as there.
+
+    >>> import mtorch as mt
+    >>> mt.nn.AvgPool2d(2)(mt.arange(16.0).reshape(1, 1, 4, 4)).tolist()
+    [[[[2.5, 4.5], [10.5, 12.5]]]]
+    """
 
     function = staticmethod(functional.avg_pool2d)

@@ -27,19 +27,37 @@ class _Recurrent(_Layer):
 
 
 class RNN(_Recurrent):
-    """Elman's network: h = tanh(W x + b + U h + c)."""
+    """Elman's network: h = tanh(W x + b + U h + c).
+
+    >>> import mtorch as mt
+    >>> y, last = mt.nn.RNN(3, 4, layers=2)(mt.ones((2, 5, 3)))
+    >>> y.shape, last.shape
+    ((2, 5, 4), (2, 2, 4))
+    """
 
     kind = "rnn"
 
 
 class GRU(_Recurrent):
-    """Gated recurrent units (Cho and others, 2014)."""
+    """Gated recurrent units (Cho and others, 2014).
+
+    >>> import mtorch as mt
+    >>> y, last = mt.nn.GRU(3, 4)(mt.ones((2, 5, 3)))
+    >>> y.shape, bool((y[:, -1] == last[0]).all())
+    ((2, 5, 4), True)
+    """
 
     kind = "gru"
 
 
 class LSTM(_Recurrent):
-    """Long short-term memory (Hochreiter and Schmidhuber, 1997)."""
+    """Long short-term memory (Hochreiter and Schmidhuber, 1997).
+
+    >>> import mtorch as mt
+    >>> y, (state, cell) = mt.nn.LSTM(3, 4)(mt.ones((2, 5, 3)))
+    >>> y.shape, state.shape, cell.shape
+    ((2, 5, 4), (1, 2, 4), (1, 2, 4))
+    """
 
     kind = "lstm"
 
