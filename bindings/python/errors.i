@@ -39,6 +39,27 @@ static PyObject* error_class(mt_status code) {
   }
 }
 
+// C's words in the messages of one code, and what Python says in their place.
+static const struct {
+  mt_status code;
+  const char *words, *ours;
+} wordings[] = {{MT_ENOGRAD, "retain it there", "give that one retain_graph=True"},
+                {MT_ENULL, "is NULL", "is None"}};
+
+static void set_error(mt_status code, const char* message) {
+  for (size_t i = 0; i < sizeof wordings / sizeof *wordings; ++i) {
+    size_t length = strlen(wordings[i].words), before = strlen(message);
+    if (wordings[i].code != code || before < length) continue;
+    before -= length;
+    if (strcmp(message + before, wordings[i].words) != 0) continue;
+    PyObject* start = PyUnicode_DecodeUTF8(message, (Py_ssize_t)before, "replace");
+    if (start) PyErr_Format(error_class(code), "%U%s", start, wordings[i].ours);
+    Py_XDECREF(start);
+    return;
+  }
+  PyErr_SetString(error_class(code), message);
+}
+
 // Raises the thread's error, if there is one, and clears it. True when it did.
 static bool raise_error(void) {
   mt_status code = mt_error();
@@ -47,7 +68,7 @@ static bool raise_error(void) {
     PyErr_Restore(raised.type, raised.value, raised.traceback);
     raised.type = raised.value = raised.traceback = NULL;
   } else {
-    PyErr_SetString(error_class(code), mt_error_message());
+    set_error(code, mt_error_message());
   }
   mt_clear();
   return true;

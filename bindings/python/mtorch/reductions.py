@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators over axes: sums, extremes, moments, running sums. An axis outside of x is an
-IndexError."""
+IndexError. With `out`, a tensor or an array of the result's shape, it takes the result's values and
+is returned: so NumPy's functions, which call these as methods, take tensors."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
@@ -19,6 +20,16 @@ def _reduce(name: str, x: Tensor, axis: Axes, keepdims: bool, *more: Any) -> Ten
     return getattr(native, name + "_keep" if keepdims else name)(x, axis, *more)
 
 
+def _into(out: Any, result: Tensor) -> Any:
+    """`result`, or `out` with its values."""
+    if out is None:
+        return result
+    if tuple(out.shape) != result.shape:
+        raise ValueError(f"out is {tuple(out.shape)}, not {result.shape}")
+    out[...] = result
+    return out
+
+
 def _in_dtype(function: Callable[[Tensor], Tensor], x: Tensor, dtype: DTypeLike) -> Tensor:
     """function(x) with x and the result of the type `dtype`, unless it is None."""
     if dtype is None:
@@ -28,8 +39,9 @@ def _in_dtype(function: Callable[[Tensor], Tensor], x: Tensor, dtype: DTypeLike)
 
 
 def _reduction(name: str, text: str, example: str) -> Any:
-    def reduction(x, /, axis=None, keepdims=False):
-        return _reduce(name, x, axis, keepdims)
+    def reduction(x, /, axis=None, keepdims=False, *, out=None):
+        y = _reduce(name, x, axis, keepdims)
+        return y if out is None else _into(out, y)
 
     reduction.__name__ = reduction.__qualname__ = name
     reduction.__doc__ = f"""{text} over `axis`: a number, several, or None for all. Their sizes
@@ -42,7 +54,6 @@ def _reduction(name: str, text: str, example: str) -> Any:
     return reduction
 
 
-mean = _reduction("mean", "The mean", "tensor([3., 2.])")
 max = _reduction("max", "The largest element", "tensor([5., 4.])")
 min = _reduction("min", "The smallest element", "tensor([1., 0.])")
 argmax = _reduction("argmax", "The index of the largest element", "tensor([1, 0])")
@@ -54,7 +65,8 @@ count_nonzero = _reduction("count_nonzero", "The number of elements that are not
 logsumexp = _reduction("logsumexp", "log(sum(e^x))", "tensor([5.01815, 4.01815])")
 
 
-def sum(x: Tensor, /, axis: Axes = None, dtype: DTypeLike = None, keepdims: bool = False) -> Tensor:
+def sum(x: Tensor, /, axis: Axes = None, dtype: DTypeLike = None, keepdims: bool = False, *,
+        out: Any = None) -> Any:
     """The sum over `axis`: a number, several, or None for all. Integers are summed as int64, or
     uint64, unless `dtype` says otherwise.
 
@@ -63,40 +75,63 @@ def sum(x: Tensor, /, axis: Axes = None, dtype: DTypeLike = None, keepdims: bool
     >>> mt.sum(x), mt.sum(x, axis=0), mt.sum(x, axis=1, keepdims=True).shape
     (tensor(21), tensor([5, 7, 9]), (2, 1))
     """
-    if dtype is None:
+    if dtype is None and out is None:
         return _reduce("sum", x, axis, keepdims)
-    return _in_dtype(lambda x: _reduce("sum", x, axis, keepdims), x, dtype)
+    return _into(out, _in_dtype(lambda x: _reduce("sum", x, axis, keepdims), x, dtype))
 
 
-def prod(x: Tensor, /, axis: Axes = None, dtype: DTypeLike = None,
-         keepdims: bool = False) -> Tensor:
+def mean(x: Tensor, /, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike = None,
+         out: Any = None) -> Any:
+    """The mean over `axis`: a number, several, or None for all. Their sizes are gone from the
+    result's shape, or 1 with `keepdims`. With `dtype`, of x as that type.
+
+    >>> import mtorch as mt
+    >>> mt.mean(mt.tensor([[1.0, 5.0], [4.0, 0.0]]), axis=1)
+    tensor([3., 2.])
+    """
+    if dtype is None and out is None:
+        return _reduce("mean", x, axis, keepdims)
+    return _into(out, _in_dtype(lambda x: _reduce("mean", x, axis, keepdims), x, dtype))
+
+
+def prod(x: Tensor, /, axis: Axes = None, dtype: DTypeLike = None, keepdims: bool = False, *,
+         out: Any = None) -> Any:
     """The product over `axis`: a number, several, or None for all.
 
     >>> import mtorch as mt
     >>> mt.prod(mt.tensor([[1, 2], [3, 4]]), axis=1)
     tensor([ 2, 12])
     """
-    return _in_dtype(lambda x: _reduce("prod", x, axis, keepdims), x, dtype)
+    return _into(out, _in_dtype(lambda x: _reduce("prod", x, axis, keepdims), x, dtype))
 
 
-def var(x: Tensor, /, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """The variance over `axis`; correction 0 is the population's, 1 the sample's.
+def _moment(name: str, x: Tensor, axis: Axes, correction: float, keepdims: bool, dtype: DTypeLike,
+            out: Any, ddof: float | None) -> Any:
+    correction = correction if ddof is None else ddof
+    return _into(out, _in_dtype(lambda x: _reduce(name, x, axis, keepdims, correction), x, dtype))
+
+
+def var(x: Tensor, /, axis: Axes = None, correction: float = 0.0, keepdims: bool = False, *,
+        dtype: DTypeLike = None, out: Any = None, ddof: float | None = None) -> Any:
+    """The variance over `axis`; correction 0 is the population's, 1 the sample's. `ddof` is NumPy's
+    name of it. With `dtype`, of x as that type.
 
     >>> import mtorch as mt
     >>> mt.var(mt.tensor([[1.0, 3.0], [0.0, 4.0]]), axis=1)
     tensor([1., 4.])
     """
-    return _reduce("var", x, axis, keepdims, correction)
+    return _moment("var", x, axis, correction, keepdims, dtype, out, ddof)
 
 
-def std(x: Tensor, /, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """The standard deviation over `axis`; correction 0 is the population's, 1 the sample's.
+def std(x: Tensor, /, axis: Axes = None, correction: float = 0.0, keepdims: bool = False, *,
+        dtype: DTypeLike = None, out: Any = None, ddof: float | None = None) -> Any:
+    """The standard deviation over `axis`; correction, ddof and dtype as var()'s.
 
     >>> import mtorch as mt
     >>> mt.std(mt.tensor([[1.0, 3.0], [0.0, 4.0]]), axis=1)
     tensor([1., 2.])
     """
-    return _reduce("std", x, axis, keepdims, correction)
+    return _moment("std", x, axis, correction, keepdims, dtype, out, ddof)
 
 
 def norm(x: Tensor, /, axis: Axes = None, keepdims: bool = False, ord: float = 2) -> Tensor:

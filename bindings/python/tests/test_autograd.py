@@ -277,3 +277,14 @@ def test_explain():
     x = mt.ones((1000,))
     y = mt.exp(x * 2 + 1)
     assert "exp" in mt.explain(y) and mt.explain(y, dot=True).startswith("digraph")
+
+
+def test_errors_are_in_python_s_words():
+    x = mt.ones(2).requires_grad_()
+    y = (x * x).sum()
+    y.backward()
+    with pytest.raises(mt.Error, match="forgotten after an earlier backward; "
+                                       "give that one retain_graph=True$"):
+        y.backward()
+    with pytest.raises(TypeError, match="^sin: a tensor is None$"):
+        mt.sin(None)

@@ -155,3 +155,22 @@ def test_functions_of_numpy_take_tensors():
         np.add.reduce(x)
     with pytest.raises(TypeError):
         np.frexp(x)
+
+
+def test_reductions_of_numpy_take_tensors():
+    x = mt.asarray([[1.0, 2.0], [5.0, 3.0]])
+    array = x.numpy()
+    for function in (np.sum, np.prod, np.mean, np.var, np.std, np.max, np.min, np.any, np.all,
+                     np.argmax, np.argmin):
+        for options in ({}, {"axis": 1}, {"axis": 0, "keepdims": True}):
+            found, expected = function(x, **options), function(array, **options)
+            assert isinstance(found, mt.Tensor) and found.shape == expected.shape
+            np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
+            for out in (np.zeros(expected.shape), mt.zeros(expected.shape)):
+                assert function(x, **options, out=out) is out
+                np.testing.assert_allclose(np.asarray(out), expected, rtol=1e-6)
+    assert np.var(x, ddof=1).item() == np.var(array, ddof=1) == mt.var(x, correction=1).item()
+    for function in (np.sum, np.prod, np.mean, np.var, np.std):
+        assert function(x, dtype=np.float64).dtype == mt.float64
+    with pytest.raises(ValueError, match="out is"):
+        np.sum(x, axis=0, out=np.zeros(3))
