@@ -23,7 +23,7 @@ class Cell(NamedTuple):
     grid_size: Place
 
     @property
-    def index(self) -> Place:
+    def index(self) -> Place:  # type: ignore[override]
         """block * block_size + thread: the cell's place in the whole grid."""
         x, y, z = (b * s + t for b, s, t in zip(self.block, self.block_size, self.thread))
         return x, y, z
@@ -56,7 +56,7 @@ def _arrays(addresses: int, forms: Any, writable: bool) -> list[Any]:
             count *= size
         element = np.dtype("uint16" if dtype.name == "bfloat16" else dtype.name)
         memory = (ctypes.c_char * (count * element.itemsize)).from_address(pointer or addresses)
-        array = np.frombuffer(memory, element, count).reshape(shape)
+        array = np.frombuffer(memory, element, count).reshape(shape)  # type: ignore[call-overload]
         array.flags.writeable = writable
         arrays.append(array)
     return arrays
@@ -66,7 +66,7 @@ def _address(function: Any) -> int:
     """Of a C function, 0 for one of Python's."""
     if isinstance(function, int):
         return function
-    if isinstance(function, ctypes._CFuncPtr):
+    if isinstance(function, ctypes._CFuncPtr):  # type: ignore[attr-defined]
         return ctypes.cast(function, ctypes.c_void_p).value or 0
     return getattr(function, "address", 0)  # numba's cfunc
 
@@ -100,7 +100,7 @@ class Kernel:
 
     def __init__(self, function: Any = None, *, cuda: str | None = None,
                  name: str | None = None) -> None:
-        found = name or getattr(function, "__name__", "kernel")
+        found: Any = name or getattr(function, "__name__", "kernel")
         self.name: str = found if found.isidentifier() else "kernel"
         self.cuda = cuda
         self.function = function
