@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from . import native
 from .dtypes import as_dtype
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 Place = tuple[int, int, int]
 
 
-class Cell(NamedTuple):
+@dataclass(frozen=True)
+class Cell:
     """Where a cell is, as (x, y, z): what CUDA calls blockIdx, threadIdx, blockDim and gridDim."""
 
     block: Place
@@ -23,7 +25,7 @@ class Cell(NamedTuple):
     grid_size: Place
 
     @property
-    def index(self) -> Place:  # type: ignore[override]
+    def index(self) -> Place:
         """block * block_size + thread: the cell's place in the whole grid."""
         x, y, z = (b * s + t for b, s, t in zip(self.block, self.block_size, self.thread))
         return x, y, z
@@ -56,7 +58,7 @@ def _arrays(addresses: int, forms: Any, writable: bool) -> list[Any]:
             count *= size
         element = np.dtype("uint16" if dtype.name == "bfloat16" else dtype.name)
         memory = (ctypes.c_char * (count * element.itemsize)).from_address(pointer or addresses)
-        array = np.frombuffer(memory, element, count).reshape(shape)  # type: ignore[call-overload]
+        array = np.frombuffer(memoryview(memory), element, count).reshape(shape)
         array.flags.writeable = writable
         arrays.append(array)
     return arrays
@@ -66,9 +68,14 @@ def _address(function: Any) -> int:
     """Of a C function, 0 for one of Python's."""
     if isinstance(function, int):
         return function
-    if isinstance(function, ctypes._CFuncPtr):  # type: ignore[attr-defined]
+    if isinstance(getattr(function, "address", None), int):  # numba's cfunc
+        return int(function.address)
+    if not callable(function):
+        raise TypeError(f"kernel: {function!r} is neither a function nor the address of one")
+    try:
         return ctypes.cast(function, ctypes.c_void_p).value or 0
-    return getattr(function, "address", 0)  # numba's cfunc
+    except ctypes.ArgumentError:
+        return 0
 
 
 def _three(sizes: int | Sequence[int]) -> list[int]:
@@ -100,7 +107,7 @@ class Kernel:
 
     def __init__(self, function: Any = None, *, cuda: str | None = None,
                  name: str | None = None) -> None:
-        found: Any = name or getattr(function, "__name__", "kernel")
+        found = name if name else str(getattr(function, "__name__", "kernel"))
         self.name: str = found if found.isidentifier() else "kernel"
         self.cuda = cuda
         self.function = function
