@@ -12,8 +12,9 @@
 namespace mt::cpu {
 namespace {
 
-// Below this much arithmetic a parallel region costs more than it saves.
+// Below this much arithmetic, on so little memory, a parallel region costs more than it saves.
 constexpr int64_t serial_flops = 1000 * 1000;
+constexpr double serial_bytes = 512 * 1024;
 constexpr int64_t tile_flops = 500 * 1000;        // of a tile, when threads share them
 constexpr int64_t rounded_rows = 480;             // rows of a tile that is rounded afterwards
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;  // of all panels' slabs, if one batch entry fits
@@ -61,7 +62,10 @@ Schedule::Schedule(const Contraction& c, int most_threads, int64_t made_bytes) {
   rounded = !exact && panels <= 1 && (sum != c.out || transposed);
   double flops = 2.0 * static_cast<double>(batch) * static_cast<double>(m) *
                  static_cast<double>(n) * static_cast<double>(k);
-  threads = flops < serial_flops ? 1 : std::max(most_threads, 1);
+  const double bytes = static_cast<double>(batch) * static_cast<double>(m * k + k * n + m * n) *
+                       static_cast<double>(size_of(sum));
+  const bool alone = flops < serial_flops && bytes < serial_bytes;
+  threads = alone ? 1 : std::max(most_threads, 1);
   streamed = static_cast<double>(batch) * static_cast<double>(m * n) *
                  static_cast<double>(size_of(c.out)) >
              cache_bytes;
