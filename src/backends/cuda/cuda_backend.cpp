@@ -128,6 +128,7 @@ void CudaBackend::finish(bool others) {
 }
 
 void CudaBackend::upload(void* target, const void* source, size_t bytes) {
+  if (bytes == 0) return;
   if (bytes > pinned_bytes) {
     copy_in(target, source, bytes, stream_);
     return synchronize(stream_, "copy to the device");
