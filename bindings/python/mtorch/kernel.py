@@ -17,7 +17,12 @@ Place = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Cell:
-    """Where a cell is, as (x, y, z): what CUDA calls blockIdx, threadIdx, blockDim and gridDim."""
+    """Where a cell is, as (x, y, z): what CUDA calls blockIdx, threadIdx, blockDim and gridDim.
+
+    >>> import mtorch as mt
+    >>> mt.Cell(block=(1, 0, 0), thread=(2, 0, 0), block_size=(4, 1, 1), grid_size=(3, 1, 1)).index
+    (6, 0, 0)
+    """
 
     block: Place
     thread: Place
