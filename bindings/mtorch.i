@@ -119,6 +119,7 @@ MT_OBJECT(mt_loader, Loader, mt_loader_release)
 %newobject mt_optimizer_adamw;
 %newobject mt_optimizer_rmsprop;
 %newobject mt_optimizer_adagrad;
+%newobject mt_optimizer_state;
 %newobject mt_tape_begin;
 %newobject mt_generator_new;
 

@@ -116,10 +116,20 @@ MT_API int64_t mt_optimizer_steps(mt_optimizer* optimizer);
 MT_API double mt_optimizer_learning_rate(mt_optimizer* optimizer);
 /// Sets the learning rate; traced steps follow it too. MT_EINVAL unless it is finite and >= 0.
 MT_API mt_status mt_optimizer_set_learning_rate(mt_optimizer* optimizer, double lr);
-/// Writes state, step and learning rate to a safetensors file, as mt_parameters_save() does.
+/// All that a later step depends on, as tensors by name, which later steps do not change: "step" and
+/// "learning_rate", float64 without dimensions, and for each parameter what its rule keeps: momentum
+/// "velocity.NAME", Adam "mean.NAME" and "square.NAME", RMSProp "square.NAME", with momentum
+/// "velocity.NAME" too, Adagrad "square.NAME". The caller owns the collection, of buffers, and can
+/// write it with mt_save_npz() or mt_parameters_save().
+MT_API mt_parameters* mt_optimizer_state(mt_optimizer* optimizer);
+/// Takes such state back, from any device: training goes on bit for bit as where it was read. The
+/// same names (else MT_EINVAL), shapes and types (else MT_ESHAPE, MT_EDTYPE); nothing changes unless
+/// all fit. Not inside a trace (MT_ETRACE).
+MT_API mt_status mt_optimizer_set_state(mt_optimizer* optimizer, mt_parameters* state);
+/// Writes the state to a safetensors file, as mt_parameters_save() does, with the rule's name.
 MT_API mt_status mt_optimizer_save(mt_optimizer* optimizer, const char* path);
-/// Reads them back into an optimizer of the same rule and parameters (else MT_EIO); nothing changes
-/// unless all fit.
+/// Reads it back into an optimizer of the same rule and names (else MT_EIO), shapes and types (else
+/// MT_ESHAPE, MT_EDTYPE); nothing changes unless all fit.
 MT_API mt_status mt_optimizer_load(mt_optimizer* optimizer, const char* path);
 /// Frees an optimizer. NULL is harmless.
 MT_API void mt_optimizer_release(mt_optimizer* optimizer);

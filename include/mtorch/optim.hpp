@@ -73,6 +73,11 @@ class Optimizer {
   int64_t steps() const { return mt_optimizer_steps(get()); }
   double learning_rate() const { return mt_optimizer_learning_rate(get()); }
   void set_learning_rate(double lr) const { check(mt_optimizer_set_learning_rate(get(), lr)); }
+  /// All that a later step depends on, by name.
+  Parameters state() const { return Parameters(mt_optimizer_state(get())); }
+  void set_state(const Parameters& state) const {
+    check(mt_optimizer_set_state(get(), state.get()));
+  }
   void save(const std::string& path) const { check(mt_optimizer_save(get(), path.c_str())); }
   void load(const std::string& path) const { check(mt_optimizer_load(get(), path.c_str())); }
   /// For C functions; still owned by this.

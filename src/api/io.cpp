@@ -21,13 +21,7 @@ namespace {
 template <class Load>
 mt_parameters* load_all(const char* name, const char* path, const char* device, Load load) {
   return read<mt_parameters*>(name, nullptr, [&] {
-    Device& target = find_device(device);
-    std::vector<NamedTensor> tensors = load(required(path, "the path"), target);
-    std::unique_ptr<mt_parameters> result(new_parameters(Dtype::float32, target));
-    for (NamedTensor& tensor : tensors) {
-      result->collection->create(tensor.name, std::move(tensor.value), true);
-    }
-    return result.release();
+    return new_parameters(load(required(path, "the path"), find_device(device)));
   });
 }
 

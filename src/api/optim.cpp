@@ -85,6 +85,18 @@ mt_status mt_optimizer_set_learning_rate(mt_optimizer* optimizer, double lr) {
   return change("optimizer_set_learning_rate", [&] { get(optimizer).set_learning_rate(lr); });
 }
 
+mt_parameters* mt_optimizer_state(mt_optimizer* optimizer) {
+  return read<mt_parameters*>("optimizer_state", nullptr,
+                              [&] { return new_parameters(get(optimizer).state()); });
+}
+
+mt_status mt_optimizer_set_state(mt_optimizer* optimizer, mt_parameters* state) {
+  return change("optimizer_set_state", [&] {
+    Optimizer& target = get(optimizer);
+    target.set_state(collection(state).tensors());
+  });
+}
+
 mt_status mt_optimizer_save(mt_optimizer* optimizer, const char* path) {
   return change("optimizer_save", [&] { get(optimizer).save(required(path, "the path")); });
 }

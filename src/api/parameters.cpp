@@ -33,6 +33,15 @@ mt_parameters* new_parameters(Dtype dtype, Device& device) {
   return new mt_parameters{Ref<Parameters>(new Parameters(dtype, device, new_binding))};
 }
 
+mt_parameters* new_parameters(std::vector<NamedTensor> values) {
+  Device& device = values.empty() ? find_device(nullptr) : values[0].value.device();
+  std::unique_ptr<mt_parameters> result(new_parameters(Dtype::float32, device));
+  for (NamedTensor& named : values) {
+    result->collection->create(named.name, std::move(named.value), true);
+  }
+  return result.release();
+}
+
 namespace {
 
 const Parameters::Entry& entry(mt_parameters* parameters, size_t i) {

@@ -33,5 +33,7 @@ std::unique_ptr<Binding> new_binding(Tensor value);
 
 Parameters& collection(mt_parameters* parameters);
 mt_parameters* new_parameters(Dtype dtype, Device& device);
+// Values as a collection of buffers.
+mt_parameters* new_parameters(std::vector<NamedTensor> values);
 
 }  // namespace mt::api

@@ -82,14 +82,24 @@ class Optimizer {
   int64_t steps() const;         // reads a value
   double learning_rate() const;  // reads a value
   void set_learning_rate(double rate);
-  void save(const char* path) const;
+  // All that a later step depends on, computed.
+  std::vector<NamedTensor> state();
+  // All of it or, where a name, a shape, a dtype or a number does not fit, none.
+  void set_state(const std::vector<NamedTensor>& given);
+  void save(const char* path);
   void load(const char* path);
 
  private:
   using Slots = std::vector<std::unique_ptr<StateSlot>>;
   const Slots& slots_of(const Parameters::Entry& entry);
+  void follow_numbers(Device& device);
   std::vector<const Binding*> trained() const;
-  std::vector<std::pair<std::string, StateSlot*>> named_state() const;
+  struct NamedSlot {
+    std::string name;
+    StateSlot* slot;
+  };
+  std::vector<NamedSlot> named_slots();
+  void bind_state(const std::vector<NamedSlot>& slots, std::vector<Tensor> values);
 
   Ref<Parameters> parameters_;
   std::unique_ptr<Rule> rule_;

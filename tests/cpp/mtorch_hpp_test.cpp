@@ -197,6 +197,15 @@ TEST(Trace, ReplaysAStepOfTraining) {
   EXPECT_EQ(step.count(), 1u);
   EXPECT_EQ(optimizer.steps(), 201);
   EXPECT_FALSE(step.explain().empty());
+  Parameters state = optimizer.state();
+  EXPECT_EQ(state["step"].item(), 201);
+  std::vector<float> mean = numbers(state["mean.output.weight"]);
+  step({x, y}, 1);
+  EXPECT_NE(numbers(optimizer.state()["mean.output.weight"]), mean);
+  optimizer.set_state(state);
+  EXPECT_EQ(optimizer.steps(), 201);
+  EXPECT_EQ(numbers(optimizer.state()["mean.output.weight"]), mean);
+  EXPECT_THROW(optimizer.set_state(parameters), Error);
 }
 
 TEST(Tape, CanBeReadAndDifferentiated) {

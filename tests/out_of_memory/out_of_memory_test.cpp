@@ -59,6 +59,7 @@ class Model {
   }
   ~Model() {
     mt_loader_release(loader);
+    mt_parameters_release(kept);
     mt_trace_release(trace);
     mt_optimizer_release(optimizer);
     mt_parameters_release(parameters);
@@ -77,6 +78,11 @@ class Model {
     uint64_t key = 0, counter = 0;
     mt_generator_state(nullptr, &key, &counter);
     all.push_back({static_cast<float>(mt_optimizer_steps(optimizer)), static_cast<float>(counter)});
+    mt_parameters* moments = mt_optimizer_state(optimizer);
+    for (const char* name : {"velocity.parameter w0", "velocity.parameter w3"}) {
+      all.push_back(numbers_of(mt_parameters_get(moments, name)));
+    }
+    mt_parameters_release(moments);
     mt_scope_end(scope);
     return all;
   }
@@ -102,6 +108,7 @@ class Model {
   mt_tensor *w[4], *x, *y;
   mt_trace* trace;
   mt_loader* loader = nullptr;
+  mt_parameters* kept = nullptr;  // an optimizer's state
   std::vector<mt_tensor*> results = std::vector<mt_tensor*>(32, nullptr);
   std::string file[4];
 
@@ -315,6 +322,21 @@ TEST_P(OutOfMemory, BatchesAreTaken) {
       next(2),
       next(3),  // of the next epoch
       changes([](Model&) { return mt_eval(nullptr, 0); }),
+  });
+}
+
+TEST_P(OutOfMemory, TheOptimizersStateIsReadAndSet) {
+  auto read = changes([](Model& m) {
+    mt_parameters_release(m.kept);
+    m.kept = mt_optimizer_state(m.optimizer);
+    return m.kept ? MT_OK : mt_error();
+  });
+  fails_everywhere({
+      read,
+      changes([](Model& m) { return mt_optimizer_step(m.optimizer); }),
+      changes([](Model& m) { return mt_optimizer_set_state(m.optimizer, m.kept); }),
+      changes([](Model& m) { return mt_optimizer_step(m.optimizer); }),
+      read,  // which is pending
   });
 }
 

@@ -5,22 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Mapping
 
 from . import native
-from .dtypes import float32
+from .create import full
+from .dtypes import float32, float64
 from ._types import Path
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
 
 
-def collection(tensors: Mapping[str, Tensor]) -> Any:
-    """A collection of the library that holds the tensors of a dictionary."""
+def collection(tensors: Mapping[str, Any]) -> Any:
+    """A collection of the library that holds the tensors and numbers of a dictionary."""
     parameters = native.parameters_new(float32, None)
     for name, tensor in tensors.items():
+        if type(tensor) is float:  # with all its digits
+            tensor = full((), tensor, dtype=float64)
         native.parameters_add_buffer(parameters, name, tensor)
     return parameters
 
 
-def _dictionary(parameters: Any) -> dict[str, Tensor]:
+def dictionary(parameters: Any) -> dict[str, Tensor]:
+    """The tensors of a collection of the library by their names."""
     return {native.parameters_name(parameters, i): native.parameters_tensor(parameters, i)
             for i in range(native.parameters_count(parameters))}
 
@@ -62,7 +66,7 @@ def load(path: Path, device: str | None = None) -> Any:
     if path.endswith(".npy"):
         return native.load_npy(path, device)
     if path.endswith(".npz"):
-        return _dictionary(native.load_npz(path, device))
+        return dictionary(native.load_npz(path, device))
     if path.endswith(".safetensors"):
-        return _dictionary(native.load_safetensors(path, device))
+        return dictionary(native.load_safetensors(path, device))
     return native.load_idx(path, device)

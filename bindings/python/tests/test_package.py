@@ -43,7 +43,7 @@ def test_what_is_public_has_an_example():
     without = {name for name, value in PUBLIC.items() if ">>>" not in (value.__doc__ or "")
                and not (isinstance(value, type) and issubclass(value, (tuple, Exception)))}
     assert without <= {"mtorch.Tensor", "mtorch._tensor.Tensor", "mtorch.io.collection",
-                       "mtorch.dtypes.ComplexDType", "mtorch.info.ArrayNamespaceInfo",
+                       "mtorch.io.dictionary", "mtorch.dtypes.ComplexDType", "mtorch.info.ArrayNamespaceInfo",
                        "mtorch.tracing.svg_of"}
     methods = {name for name, value in vars(mt.Tensor).items() if not name.startswith("_")
                and inspect.isfunction(value) and ">>>" not in (value.__doc__ or "")}
@@ -82,6 +82,6 @@ def test_types_are_those_at_run_time(tmp_path):
         r"mtorch\._native.*", r"mtorch\.native.*", r".*\.__all__",
         r".*\.function", r"mtorch.*\.Node\..*", r".*Tensor\.(device|itemsize|mT|nbytes)",
         r".*\.__r?pow__", r"mtorch.*\.DType",
-        r"mtorch\..*\.(Tensor|Iterator|Iterable|Sequence|Mapping|NamedTuple)"]))
+        r"mtorch\..*\.(Tensor|Optimizer|Iterator|Iterable|Sequence|Mapping|NamedTuple)"]))
     done = run("mypy.stubtest", "--allowlist", str(allowed), "--ignore-unused-allowlist", "mtorch")
     assert done.returncode == 0, done.stdout

@@ -153,7 +153,26 @@ public final class Optimizer extends NativeObject {
   }
 
   /**
-   * Writes state, step and learning rate to a safetensors file.
+   * All that a later step depends on: "step", "learning_rate" and what the rule keeps for each
+   * parameter, as "mean.weight". Later steps leave it as it is.
+   *
+   * @return tensors by name, as buffers
+   */
+  public Parameters state() {
+    return Native.optimizer_state(this);
+  }
+
+  /**
+   * Takes such state back; training goes on bit for bit as where it was read.
+   *
+   * @param state of the same names, shapes and types; nothing changes unless all fit
+   */
+  public void setState(Parameters state) {
+    Native.optimizer_set_state(this, state);
+  }
+
+  /**
+   * Writes the state to a safetensors file.
    *
    * @param path the file
    */
@@ -162,7 +181,7 @@ public final class Optimizer extends NativeObject {
   }
 
   /**
-   * Reads them back, into an optimizer of the same rule and parameters.
+   * Reads it back, into an optimizer of the same rule and parameters.
    *
    * @param path the file
    */

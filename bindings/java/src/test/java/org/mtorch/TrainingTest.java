@@ -99,6 +99,13 @@ class TrainingTest {
           assertEquals(1, step.recordings());
           assertEquals(151, optimizer.steps());
           assertFalse(step.explain().isEmpty());
+          try (Parameters state = optimizer.state()) {
+            assertEquals(151, state.get("step").item());
+            step.call(1, x, y);
+            optimizer.setState(state);
+            assertEquals(151, optimizer.steps());
+            assertThrows(MTorchException.class, () -> optimizer.setState(parameters));
+          }
           optimizer.setLearningRate(0.5);
           assertEquals(0.5, optimizer.learningRate());
         }

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an optimizer keeps from step to step: in the form of its parameters, by name, in files.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "backends/transfer.h"
+#include "graph/evaluate.h"
+#include "graph/record.h"
+#include "io/host.h"
+#include "io/safetensors.h"
+#include "nn/optimizer.h"
+#include "ops/ops.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+void check_rate(double rate) {
+  if (!(std::isfinite(rate) && rate >= 0)) {
+    fail(Code::invalid, "optimizer: a learning rate of %g is not finite and >= 0", rate);
+  }
+}
+
+// State exists as memory from the start: the first step plans like all others, and a trace that
+// comes upon a parameter finds there what each replay has to read.
+Tensor filled(const Tensor& like, double value) {
+  Dtype dtype = accumulator_of(like.dtype());
+  HostBuffer buffer("optimizer", dtype, like.shape(), like.device());
+  size_t count = static_cast<size_t>(like.size());
+  if (dtype == Dtype::float64) {
+    std::fill_n(static_cast<double*>(buffer.data()), count, value);
+  } else {
+    std::fill_n(static_cast<float*>(buffer.data()), count, static_cast<float>(value));
+  }
+  return buffer.take();
+}
+
+// Brings state to the type and the device that a parameter has been converted to. By way of the
+// host, so that nothing is recorded: a trace finds it as memory.
+void follow(StateSlot* slot, Dtype dtype, Device& device) {
+  Tensor state = slot->get();
+  if (state.dtype() == dtype && &state.device() == &device) return;
+  HostValue before(state);
+  HostBuffer after("optimizer", dtype, state.shape(), device);
+  size_t count = static_cast<size_t>(state.size());
+  if (state.dtype() == dtype) {
+    std::memcpy(after.data(), before.data(), after.bytes());
+  } else if (dtype == Dtype::float64) {
+    std::copy_n(static_cast<const float*>(before.data()), count,
+                static_cast<double*>(after.data()));
+  } else {
+    std::copy_n(static_cast<const double*>(before.data()), count,
+                static_cast<float*>(after.data()));
+  }
+  slot->set(after.take());
+}
+
+double read_scalar(const Tensor& value) {
+  return *static_cast<const double*>(HostValue(value).data());
+}
+
+Dtype dtype_of(const NamedTensor& source) { return source.value.dtype(); }
+Dtype dtype_of(const Safetensors::Entry& source) { return source.dtype; }
+const Shape& shape_of(const NamedTensor& source) { return source.value.shape(); }
+const Shape& shape_of(const Safetensors::Entry& source) { return source.shape; }
+
+// Which of the sources, from `origin`, each piece of state is.
+template <class Slot, class Source>
+std::vector<const Source*> matching(const std::vector<Slot>& slots,
+                                    const std::vector<Source>& sources, const char* origin,
+                                    Code wrong_name) {
+  std::unordered_map<std::string, const Source*> by_name;
+  for (const Source& source : sources) by_name[source.name] = &source;
+  std::vector<const Source*> result;
+  for (const auto& [name, slot] : slots) {
+    auto found = by_name.find(name);
+    if (found == by_name.end()) fail(wrong_name, "%s: has no \"%s\"", origin, name.c_str());
+    Tensor own = slot->get();
+    const Shape& shape = shape_of(*found->second);
+    if (shape != own.shape()) {
+      fail(Code::shape, "%s: \"%s\" has shape %s, the optimizer's has %s", origin, name.c_str(),
+           to_string(shape).c_str(), to_string(own.shape()).c_str());
+    }
+    Dtype dtype = dtype_of(*found->second);
+    if (dtype != own.dtype()) {
+      fail(Code::dtype, "%s: \"%s\" is %s, the optimizer's is %s", origin, name.c_str(),
+           name_of(dtype), name_of(own.dtype()));
+    }
+    result.push_back(found->second);
+    by_name.erase(found);
+  }
+  if (!by_name.empty()) {
+    fail(wrong_name, "%s: holds \"%s\", which the optimizer does not have", origin,
+         by_name.begin()->first.c_str());
+  }
+  return result;
+}
+
+}  // namespace
+
+// What a parameter keeps, in the form of its value.
+const Optimizer::Slots& Optimizer::slots_of(const Parameters::Entry& entry) {
+  Slots& slots = slots_[entry.binding.get()];
+  if (entry.is_buffer) return slots;
+  TraceLog::Recording unheard(nullptr);
+  Tensor weight = entry.binding->value();
+  std::vector<Rule::StateKind> kinds = rule_->states();
+  for (size_t i = slots.size(); i < kinds.size(); ++i) {
+    slots.push_back(std::make_unique<StateSlot>(filled(weight, kinds[i].initial)));
+  }
+  Dtype dtype = accumulator_of(weight.dtype());
+  for (const auto& slot : slots) follow(slot.get(), dtype, weight.device());
+  return slots;
+}
+
+void Optimizer::follow_numbers(Device& device) {
+  TraceLog::Recording unheard(nullptr);
+  follow(&step_, Dtype::float64, device);
+  follow(&rate_, Dtype::float64, device);
+}
+
+int64_t Optimizer::steps() const { return static_cast<int64_t>(read_scalar(step_.get())); }
+double Optimizer::learning_rate() const { return read_scalar(rate_.get()); }
+
+void Optimizer::set_learning_rate(double rate) {
+  check_rate(rate);
+  rate_.set(from_host(&rate, Dtype::float64, {}, rate_.cell().peek().device()));
+}
+
+// Every piece of state with its name, the step and the rate first.
+std::vector<Optimizer::NamedSlot> Optimizer::named_slots() {
+  std::vector<NamedSlot> named{{"step", &step_}, {"learning_rate", &rate_}};
+  std::vector<Rule::StateKind> kinds = rule_->states();
+  for (const Parameters::Entry& entry : parameters_->entries()) {
+    const Slots& slots = slots_of(entry);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      named.push_back({std::string(kinds[i].name) + '.' + entry.name, slots[i].get()});
+    }
+  }
+  return named;
+}
+
+std::vector<NamedTensor> Optimizer::state() {
+  GradientMode no_gradient(false);
+  std::vector<NamedTensor> result;
+  std::vector<Tensor> values;
+  for (const NamedSlot& named : named_slots()) {
+    values.push_back(named.slot->get());
+    result.push_back({named.name, values.back()});
+  }
+  evaluate(values.data(), values.size());
+  return result;
+}
+
+void Optimizer::bind_state(const std::vector<NamedSlot>& slots, std::vector<Tensor> values) {
+  evaluate(values.data(), values.size());
+  double step = read_scalar(values[0]);
+  if (!(step >= 0 && step < 0x1p53 && step == std::floor(step))) {
+    fail(Code::invalid, "optimizer: %g is no number of steps", step);
+  }
+  check_rate(read_scalar(values[1]));
+  for (size_t i = 0; i < slots.size(); ++i) slots[i].slot->set(std::move(values[i]));
+}
+
+void Optimizer::set_state(const std::vector<NamedTensor>& given) {
+  GradientMode no_gradient(false);
+  std::vector<NamedSlot> slots = named_slots();
+  std::vector<Tensor> values;
+  for (const NamedTensor* source : matching(slots, given, "optimizer_set_state", Code::invalid)) {
+    Device& device = slots[values.size()].slot->get().device();
+    values.push_back(to_device(detach(source->value), device));
+  }
+  bind_state(slots, std::move(values));
+}
+
+void Optimizer::save(const char* path) {
+  save_safetensors(state(), {{"rule", rule_->name()}}, path);
+}
+
+void Optimizer::load(const char* path) {
+  Safetensors file(path);
+  std::string rule = "none";
+  for (const auto& [key, value] : file.metadata()) {
+    if (key == "rule") rule = value;
+  }
+  if (rule != rule_->name()) {
+    fail(Code::io, "%s: holds the state of rule %.40s, the optimizer's is %s", path, rule.c_str(),
+         rule_->name());
+  }
+  std::vector<NamedSlot> slots = named_slots();
+  std::vector<Tensor> values;
+  for (const Safetensors::Entry* source : matching(slots, file.entries(), path, Code::io)) {
+    values.push_back(file.read(*source, slots[values.size()].slot->get().device()));
+  }
+  bind_state(slots, std::move(values));
+}
+
+}  // namespace mt
