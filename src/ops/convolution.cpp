@@ -75,7 +75,7 @@ Tensor reorder(const Tensor& x, std::initializer_list<std::pair<int, int>> parts
   return permute(x, order);
 }
 
-// x [n, c, length...] with zeros around it, or between its elements, as windows
+// x [n, c, length...], zeros around it, as windows
 // [n, groups, c / groups, positions..., kernel...].
 Tensor windows(const Tensor& x, const Geometry& g) {
   int first = 3;
@@ -93,28 +93,87 @@ Tensor windows(const Tensor& x, const Geometry& g) {
   return result;
 }
 
-// y [n, o, positions...] with stride - 1 zeros between its elements, and zeros around it or
-// elements cut away such that its windows at stride 1 are those elements of y that see each
-// position of x: [n, groups, o / groups, length..., kernel...].
+// How an axis of x is made from y: in padded x, position stride * q + r, of phase r, gets y[q - t]
+// times the kernel's element stride * t + r, for each tap t. So each phase is a convolution of y as
+// it is, with an n-th of the kernel, and all phases are one, with as many times the channels;
+// nothing is multiplied by zeros between y's elements.
+struct Phases {
+  int64_t stride, taps, dilation;
+  int64_t first, count;  // positions q that reach x without its padding
+
+  Phases(const Geometry& g, int i) : stride(g.stride[i]), taps(g.kernel[i]), dilation(1) {
+    if (stride == 1) {
+      dilation = g.dilation[i];
+    } else {
+      taps = (g.dilation[i] * (g.kernel[i] - 1) + stride) / stride;
+    }
+    first = g.padding[i] / stride;
+    count = (g.padding[i] + g.length[i] - 1) / stride - first + 1;
+  }
+  int64_t reach() const { return dilation * (taps - 1); }
+};
+
+// y [n, o, positions...] as windows [n, groups, o / groups, count..., taps...], with zeros around
+// it, or elements cut away, as the positions that are to be made need it.
 Tensor transposed_windows(const Tensor& y, const Geometry& g) {
   Tensor result = y;
   Shape shape = y.shape();
   Dims starts = Dims::filled(y.rank(), 0), steps = Dims::filled(y.rank(), 1);
   for (int i = 0; i < g.axes; ++i) {
-    int axis = 2 + i;
-    int64_t reach = g.dilation[i] * (g.kernel[i] - 1), origin = reach - g.padding[i];
-    shape[axis] = g.length[i] + reach;
-    int64_t skipped = origin < 0 ? (-origin + g.stride[i] - 1) / g.stride[i] : 0;
-    starts[axis] = origin + skipped * g.stride[i];
-    steps[axis] = g.stride[i];
-    int64_t fitting = (shape[axis] - starts[axis] + g.stride[i] - 1) / g.stride[i];
-    int64_t count = std::max<int64_t>(0, std::min(y.shape()[axis] - skipped, fitting));
-    result = slice(result, axis, std::min(skipped, y.shape()[axis]), count, 1);
-    if (count == 0) starts[axis] = 0;
+    const Phases phases(g, i);
+    const int axis = 2 + i;
+    const int64_t origin = phases.reach() - phases.first;  // of y among the windows' elements
+    const int64_t skipped = std::clamp<int64_t>(-origin, 0, y.shape()[axis]);
+    shape[axis] = phases.count + phases.reach();
+    starts[axis] = std::clamp<int64_t>(origin, 0, shape[axis]);
+    const int64_t room = shape[axis] - starts[axis];
+    result = slice(result, axis, skipped, std::min(y.shape()[axis] - skipped, room), 1);
   }
   result = split_groups(place(result, shape, starts, steps, 0), 1, g.groups);
   for (int i = 0; i < g.axes; ++i) {
-    result = window(result, 3 + i, g.kernel[i], 1, g.dilation[i]);
+    const Phases phases(g, i);
+    result = window(result, 3 + i, phases.taps, 1, phases.dilation);
+  }
+  return result;
+}
+
+// w [o, c / groups, kernel...] as [groups, c / groups, strides..., o / groups, taps...], the taps
+// in the order in which the windows' elements come: the last first.
+Tensor transposed_kernel(const Tensor& w, const Geometry& g) {
+  Shape whole = w.shape(), parted(w.shape().data(), 2);
+  Dims starts = Dims::filled(w.rank(), 0), steps = Dims::filled(w.rank(), 1);
+  for (int i = 0; i < g.axes; ++i) {
+    const Phases phases(g, i);
+    whole[2 + i] = phases.taps * phases.stride;
+    steps[2 + i] = phases.stride == 1 ? 1 : g.dilation[i];
+    parted.push_back(phases.taps);
+    parted.push_back(phases.stride);
+  }
+  Tensor result = split_groups(reshape(place(w, whole, starts, steps, 0), parted), 0, g.groups);
+  Dims order{0, 2};
+  for (int i = 0; i < g.axes; ++i) {
+    result = flip(result, {3 + 2 * i});
+    order.push_back(4 + 2 * i);
+  }
+  order.push_back(1);
+  for (int i = 0; i < g.axes; ++i) order.push_back(3 + 2 * i);
+  return permute(result, order);
+}
+
+// [n, groups, c / groups, strides..., count...] -> x [n, c, length...]
+Tensor join_phases(const Tensor& phased, const Geometry& g) {
+  Dims order{0, 1, 2};
+  Shape shape{phased.shape()[0], phased.shape()[1] * phased.shape()[2]};
+  for (int i = 0; i < g.axes; ++i) {
+    order.push_back(3 + g.axes + i);
+    order.push_back(3 + i);
+    shape.push_back(phased.shape()[3 + i] * phased.shape()[3 + g.axes + i]);
+  }
+  Tensor result = reshape(permute(phased, order), shape);
+  for (int i = 0; i < g.axes; ++i) {
+    const Phases phases(g, i);
+    const int64_t start = g.padding[i] - phases.first * phases.stride;
+    result = slice(result, 2 + i, start, g.length[i], 1);
   }
   return result;
 }
@@ -150,16 +209,16 @@ Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
 // y [n, o, positions...], w [o, c / groups, kernel...] -> x [n, c, length...]
 Tensor scatter(const Tensor& y, const Tensor& w, const Geometry& g) {
   Tensor a, b;
-  int64_t n = y.shape()[0], c = w.shape()[1];
+  Shape shape{y.shape()[0], g.groups, w.shape()[1]};
+  for (int i = 0; i < g.axes; ++i) shape.push_back(g.stride[i]);
+  for (int i = 0; i < g.axes; ++i) shape.push_back(Phases(g, i).count);
   {
     GradientMode none(false);
-    Tensor flipped = split_groups(w, 0, g.groups);
-    for (int i = 0; i < g.axes; ++i) flipped = flip(flipped, {3 + i});
-    a = repeat_for_each(reorder(flipped, {{0, 1}, {2, 1}, {1, 1}, {3, g.axes}}), n);
+    a = repeat_for_each(transposed_kernel(w, g), y.shape()[0]);
     b = reorder(transposed_windows(y, g), {{0, 2}, {3, g.axes}, {2, 1}, {3 + g.axes, g.axes}});
   }
-  return join_groups(record(scatter_op, y.dtype(), spatial({n, g.groups, c}, g.length, g.axes),
-                            {a, b, y, w}, encode({2, 1, g.axes, 1 + g.axes}, g)), 1);
+  return join_phases(record(scatter_op, y.dtype(), shape, {a, b, y, w},
+                            encode({2, 1 + g.axes, g.axes, 1 + g.axes}, g)), g);
 }
 
 // x [n, c, length...], y [n, o, positions...] -> w [o, c / groups, kernel...]
@@ -186,7 +245,7 @@ void convolve_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 void scatter_gradient(const Node& node, const Tensor& dx, Tensor* gradients) {
   Geometry g = decode(node);
   const Tensor &y = node.inputs[2], &w = node.inputs[3];
-  Tensor whole = join_groups(dx, 1);
+  Tensor whole = join_phases(dx, g);
   if (y.requires_gradient()) gradients[2] = convolve(whole, w, g);
   if (w.requires_gradient()) gradients[3] = correlate(whole, y, g);
 }
