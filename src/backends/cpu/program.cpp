@@ -108,7 +108,7 @@ void ProgramRun::load(const Step& step, int64_t first, int64_t count) {
     char* gathered = native ? out : places_[prepared_.program->registers].base;
     if (panel_ && i.index == prepared_.panels.memory) {
       int64_t row = (first - panel_first_) / prepared_.panels.columns;
-      const char* from = panel_ + row * panel_pitch * static_cast<int64_t>(size);
+      const char* from = panel_ + row * prepared_.panels.pitch() * static_cast<int64_t>(size);
       std::memcpy(gathered, from, size * static_cast<size_t>(count));
     } else {
       gather(gathered, base, i.index, first, count);
@@ -144,7 +144,8 @@ void ProgramRun::gather(char* out, const char* base, int16_t index, int64_t firs
 void ProgramRun::read_panel(void* panel, int64_t first, int64_t rows, int64_t columns) {
   const Memory& memory = segment_.memory[static_cast<size_t>(prepared_.panels.memory)];
   const char* base = places_[registers_ + prepared_.panels.memory].base;
-  fill_panel(panel, base, size_of(memory.dtype), memory.layout, first, rows, columns);
+  fill_panel(panel, base, size_of(memory.dtype), memory.layout, prepared_.panels, first, rows,
+             columns);
   panel_ = static_cast<const char*>(panel);
   panel_first_ = first;
 }
@@ -244,20 +245,24 @@ void run_panels(const PreparedProgram& prepared, const Segment& segment, void* c
                 const Immediates* immediates) {
   const PanelOrder& order = prepared.panels;
   int64_t width = std::min({prepared.tile_rows, panel_columns, order.columns});
+  int64_t together = 1;  // rows
+  if (order.dense()) together = std::clamp<int64_t>(prepared.tile_rows / width, 1, panel_rows);
   int64_t blocks = order.blocks_of_rows();
   int64_t grain =
       std::max<int64_t>(1, prepared.grain * prepared.tile_rows / (panel_rows * order.columns));
   parallel_for(order.outer * blocks, grain, [&](int64_t begin, int64_t end) {
     alignas(64) char registers[stack_registers];
     alignas(64) char panel[panel_bytes];
-    ProgramRun run(prepared, segment, buffers, immediates, registers, width);
+    ProgramRun run(prepared, segment, buffers, immediates, registers, width * together);
     for (int64_t block = begin; block < end; ++block) {
       int64_t row = block % blocks * panel_rows, rows = std::min(panel_rows, order.rows - row);
       int64_t first = (block / blocks * order.rows + row) * order.columns;
       for (int64_t column = 0; column < order.columns; column += width) {
         int64_t columns = std::min(width, order.columns - column);
         run.read_panel(panel, first + column, rows, columns);
-        for (int64_t r = 0; r < rows; ++r) run.run(first + column + r * order.columns, columns);
+        for (int64_t r = 0; r < rows; r += together) {
+          run.run(first + column + r * order.columns, columns * std::min(together, rows - r));
+        }
       }
     }
   });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements are taken line by line along the last dimension. Every second element, and elements that
-// each come twice, as pooling and its gradient read them, are picked in registers.
+// Elements are taken line by line along the last dimension. Lines that run backwards, lines of two
+// to four elements that lie side by side (channels put last), every second element, and elements
+// that each come twice, as pooling and its gradient read them, are put in order in registers.
 #include "backends/cpu/strided.h"
 
 #include <algorithm>
@@ -102,6 +103,16 @@ void copy_line(const T* from, int64_t length, int64_t step, T* out) {
     int64_t i = 0;
     for (; i + lanes <= length; i += lanes) hn::StoreU(value, d, out + i);
     if (i < length) store_first(d, value, out + i, static_cast<size_t>(length - i));
+  } else if (step == -1) {
+    int64_t i = 0;
+    if constexpr (sizeof(T) > 1) {  // Highway reverses no bytes
+      constexpr Tag<T> d;
+      constexpr int64_t lanes = lane_count<T>;
+      for (; i + lanes <= length; i += lanes) {
+        hn::StoreU(hn::Reverse(d, hn::LoadU(d, from - i - lanes + 1)), d, out + i);
+      }
+    }
+    for (; i < length; ++i) out[i] = from[-i];
   } else {
     for (int64_t i = 0; i < length; ++i) out[i] = from[i * step];
   }
@@ -160,8 +171,37 @@ HWY_INLINE void copy_twice(const uint32_t* from, const Lines& lines, uint32_t* o
 }
 #endif
 
+// out[length i + j] = from[i + step j], for two to four j.
+template <class T>
+HWY_INLINE void interleave(const T* from, const Lines& lines, T* out) {
+  constexpr Tag<T> d;
+  constexpr int64_t lanes = lane_count<T>;
+  const T *second = from + lines.step, *last = from + (lines.length - 1) * lines.step;
+  int64_t i = 0;
+  for (; i + lanes <= lines.count; i += lanes) {
+    const auto x = hn::LoadU(d, from + i), y = hn::LoadU(d, second + i);
+    const auto z = hn::LoadU(d, last + i);
+    T* to = out + i * lines.length;
+    if (lines.length == 2) {
+      hn::StoreInterleaved2(x, y, d, to);
+    } else if (lines.length == 3) {
+      hn::StoreInterleaved3(x, y, z, d, to);
+    } else {
+      hn::StoreInterleaved4(x, y, hn::LoadU(d, second + lines.step + i), z, d, to);
+    }
+  }
+  for (; i < lines.count; ++i) {
+    for (int64_t j = 0; j < lines.length; ++j) {
+      out[i * lines.length + j] = from[i + j * lines.step];
+    }
+  }
+}
+
 template <class T>
 HWY_INLINE void copy_plane(const T* from, const Lines& lines, T* out) {
+  if (lines.stride == 1 && lines.length >= 2 && lines.length <= 4 && lines.step != 0) {
+    return interleave(from, lines, out);
+  }
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   if constexpr (sizeof(T) == 4) {
     if (lines.step == 2) return copy_every_second(from, lines, out);

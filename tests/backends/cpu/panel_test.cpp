@@ -48,6 +48,28 @@ TEST(Panels, CopyATranspose) {
   }
 }
 
+// Rows that are no dimension's neighbours: all that follows the one that lies in order.
+TEST(Panels, ReverseTheAxes) {
+  for (const Shape& shape : {Shape{20, 17, 33}, Shape{3, 70, 40, 19}, Shape{2, 9, 5, 16}}) {
+    Tensor x = noise(shape, 1, Dtype::float32);
+    Dims order;
+    for (int d = shape.rank() - 1; d >= 0; --d) order.push_back(d);
+    Tensor y = permute(x, order);
+    std::vector<float> from = elements<float>(x), expected;
+    Layout layout = contiguous_layout(shape);
+    for (int64_t i = 0; i < x.size(); ++i) {
+      int64_t left = i, position = 0;
+      for (int d = 0; d < shape.rank(); ++d) {
+        position += left % shape[d] * layout.strides[d];
+        left /= shape[d];
+      }
+      expected.push_back(from[static_cast<size_t>(position)]);
+    }
+    EXPECT_EQ(elements<float>(y), expected) << to_string(shape);
+    EXPECT_EQ(elements<float>(y + 1.0), elements<float>(copy(y) + 1.0)) << to_string(shape);
+  }
+}
+
 TEST(Panels, AreOneOfSeveralOperands) {
   Tensor x = noise({70, 600}, 1, Dtype::float32), y = noise({600, 70}, 2, Dtype::float32);
   Tensor half = cast(x, Dtype::float16);

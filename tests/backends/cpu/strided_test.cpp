@@ -69,6 +69,10 @@ TEST(Strided, GathersWhatAnyLayoutSays) {
       {{2, 3, 4, 5}, {1, 2, 6, 24}, 0},
       {{3, 4, 5}, {-20, 5, -1}, 0},
       {{9, 70}, {80, 1}, 0},
+      {{3, 150}, {-160, -1}, 0},
+      {{2, 70, 2}, {150, 1, 75}, 0},  // channels put last
+      {{2, 70, 3}, {225, 1, 75}, 0},
+      {{2, 70, 4}, {300, 1, -75}, 0},
   };
   for_each_instruction_set([&] {
     for (const Layout& layout : layouts) {
