@@ -11,7 +11,7 @@ namespace {
 std::atomic<int> requested{0};
 // That a thread's part is split in: as many as keep a thread that does not run from holding up the
 // others for long, and still cost nothing.
-constexpr int64_t most_shares = 4;
+constexpr int64_t range_shares = 4;
 }  // namespace
 
 int thread_count() {
@@ -33,7 +33,7 @@ void detail::parallel(int64_t count, int64_t grain, int threads, Body body, void
   if (team <= 1) {
     body(context, 0, 0, count);
   } else {
-    int shares = static_cast<int>(std::min<int64_t>(most_shares, most / team));
+    int shares = static_cast<int>(std::min<int64_t>(range_shares, most / team));
     run_team(count, team, shares, body, context);
   }
 }

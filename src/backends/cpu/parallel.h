@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -18,8 +17,9 @@ void parallel(int64_t count, int64_t grain, int threads, Body body, void* contex
 
 // What a build chooses one of: parallel_pool.cpp or parallel_openmp.cpp. run_team splits [0, count)
 // evenly between at most `team` threads, the caller among them, and each thread's part in at most
-// `shares`, of which others may take some; it runs serially when called from within one of them, or
-// when no threads can be had.
+// `shares`, no more than most_shares, of which others may take some; it runs serially when called
+// from within one of them, or when no threads can be had.
+constexpr int64_t most_shares = 1 << 12;
 int available_threads();
 void run_team(int64_t count, int team, int shares, Body body, void* context);
 }  // namespace detail
@@ -65,20 +65,22 @@ void parallel_shares(int64_t count, int64_t grain, F&& body) {
 }
 
 // Calls body(item, worker) for every item, on one of at most `threads` workers, numbered from 0.
-// Each takes the next item when it is free, so that a slow core holds up the others for one item at
-// most.
+// Each has neighbouring items of its own, the same ones each time, so that it finds what it left in
+// its caches, and takes them one by one, so that a slow core holds up the others for one of them.
 template <class F>
 void parallel_items(int64_t items, int threads, F&& body) {
-  if (threads <= 1 || items <= 1) {
-    for (int64_t item = 0; item < items; ++item) body(item, 0);
-    return;
-  }
-  std::atomic<int64_t> next{0};
-  parallel_for(std::min<int64_t>(threads, items), 1, [&](int64_t begin, int64_t) {
-    for (int64_t item; (item = next.fetch_add(1, std::memory_order_relaxed)) < items;) {
-      body(item, static_cast<int>(begin));
-    }
-  });
+  auto run = [&](int worker, int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) body(item, worker);
+  };
+  const int team = static_cast<int>(std::min<int64_t>(threads, items));
+  if (team <= 1) return run(0, 0, items);
+  const int64_t shares = std::min((items + team - 1) / team, detail::most_shares);
+  detail::run_team(
+      items, team, static_cast<int>(shares),
+      [](void* context, int worker, int64_t begin, int64_t end) {
+        (*static_cast<decltype(run)*>(context))(worker, begin, end);
+      },
+      &run);
 }
 
 }  // namespace mt::cpu

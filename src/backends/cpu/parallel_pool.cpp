@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -16,8 +17,10 @@
 namespace mt::cpu {
 namespace {
 
-// Rounds of waiting before a thread sleeps: some ten microseconds, about what waking it costs.
-constexpr int spin_rounds = 300;
+// How long a thread waits before it sleeps: longer than what small models do between two regions,
+// as waking a thread takes as long as such a region, and on busy cores until the next time slice.
+constexpr std::chrono::microseconds patience{250};
+constexpr int rounds = 16;  // of waiting between two looks at the clock
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -29,11 +32,14 @@ void pause() {
 
 // Waits until `value` differs from `old`; returns what it is then.
 uint32_t wait_for_change(std::atomic<uint32_t>& value, uint32_t old) {
-  for (int round = 0; round < spin_rounds; ++round) {
-    uint32_t now = value.load(std::memory_order_acquire);
-    if (now != old) return now;
-    pause();
-  }
+  const auto end = std::chrono::steady_clock::now() + patience;
+  do {
+    for (int round = 0; round < rounds; ++round) {
+      uint32_t now = value.load(std::memory_order_acquire);
+      if (now != old) return now;
+      pause();
+    }
+  } while (std::chrono::steady_clock::now() < end);
   value.wait(old, std::memory_order_acquire);
   return value.load(std::memory_order_acquire);
 }
@@ -60,13 +66,15 @@ class Queue {
                     static_cast<uint64_t>(next),
                 std::memory_order_release);
   }
-  // -1 if there are none, or none for those beyond the team.
-  int64_t take(int member) {
+  // From the front, or from the back, where its owner comes to it last. -1 if there are none, or
+  // none for those beyond the team.
+  int64_t take(int member, bool front) {
     uint64_t word = word_.load(std::memory_order_acquire);
     while ((word & last) < (word >> 24 & last) && static_cast<uint64_t>(member) < word >> 48) {
-      if (word_.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel,
+      const uint64_t rest = front ? word + 1 : word - (uint64_t{1} << 24);
+      if (word_.compare_exchange_weak(word, rest, std::memory_order_acq_rel,
                                       std::memory_order_acquire)) {
-        return static_cast<int64_t>(word & last);
+        return static_cast<int64_t>((front ? word : rest >> 24) & last);
       }
     }
     return -1;
@@ -137,7 +145,7 @@ class Pool {
     const int members = members_.load(std::memory_order_relaxed);
     for (int i = 0; i < members; ++i) {
       Queue& queue = queues_[(member + i) % members];
-      for (int64_t share; (share = queue.take(member)) >= 0;) {
+      for (int64_t share; (share = queue.take(member, i == 0)) >= 0;) {
         const uint32_t all = static_cast<uint32_t>(job_.all_shares());
         job_.run_share(member, share);
         if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == all) finished_.notify_one();

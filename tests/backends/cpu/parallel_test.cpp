@@ -87,6 +87,21 @@ TEST_F(Parallel, shares_are_no_more_than_threads) {
   }
 }
 
+TEST_F(Parallel, every_item_is_one_workers) {
+  for (int threads : {1, 2, 7}) {
+    set_thread_count(threads);
+    for (int64_t items : {0, 1, 2, 6, 7, 8, 1001, 40'000}) {
+      std::vector<std::atomic<int>> visits(static_cast<size_t>(items));
+      parallel_items(items, threads, [&](int64_t item, int worker) {
+        ASSERT_GE(worker, 0);
+        ASSERT_LT(worker, threads);
+        ++visits[static_cast<size_t>(item)];
+      });
+      for (auto& visit : visits) ASSERT_EQ(visit, 1) << threads << " " << items;
+    }
+  }
+}
+
 // One that is held up keeps no more than the range that it has begun.
 TEST_F(Parallel, others_help_out) {
   set_thread_count(2);
