@@ -117,6 +117,23 @@ TEST(Contract, PacksWhatLiesFarApart) {
   }
 }
 
+// Several tiles, and entries of the batch, with the same columns of b, which is packed once for
+// them, or with other columns at the same place; in one block of k and in two.
+TEST(Contract, PacksAnewWhatIsNotTheSame) {
+  Random random(15);
+  for (int64_t k : {300, 1100}) {
+    for (bool b_along_k : {true, false}) {
+      for (int64_t b_entry : {int64_t{0}, 100 * k}) {
+        Contraction c = matrices(300, 100, k, true, b_along_k, Dtype::float32);
+        c.batch = {{3, 300 * k, b_entry}};
+        if (!b_along_k) c.k[0].b_stride = 2000;
+        check(c, random, {1, 2, 5});
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(Contract, PanelsOfALongSumAreAddedPairwise) {
   Random random(5);
   for (int64_t k : {4096, 5000, 70001}) {

@@ -125,8 +125,16 @@ class BlockRun {
                    first_row(1) == packing_rows;
     if (!direct_b_ || indexed_) b_.k.offsets(k_begin_, k_count_, b_ks_);
     if (!direct_a_ || indexed_) a_.k.offsets(k_begin_, k_count_, a_ks_);
-    if (!direct_b_ && !packs_along_) pack_b();
     packed_step_ = 0;
+    if (direct_b_) return;
+    const PackedColumns wanted{packed_b_, block_.b_data, k_begin_, k_count_,
+                               block_.tile.column_begin, columns_, panel_};
+    if (*block_.packed == wanted) {
+      packs_along_ = false;
+      return;
+    }
+    *block_.packed = wanted;
+    if (!packs_along_) pack_b();
   }
 
   void pack_b() {

@@ -8,6 +8,14 @@
 
 namespace mt::cpu {
 
+// What lies packed in a thread's scratch, for the next tile with the same columns.
+struct PackedColumns {
+  const void* data = nullptr;  // null: nothing
+  const void* from;            // where the batch entry begins
+  int64_t k_begin, k_count, column_begin, columns, panel;
+  bool operator==(const PackedColumns&) const = default;
+};
+
 struct Block {
   const Operand* a;
   const Operand* b;
@@ -19,6 +27,7 @@ struct Block {
   const Epilogue* epilogue;  // run as rows become final; nullptr when c is not the result itself
   bool streamed;             // c is large, written once, and not read again here
   void* scratch;             // block_scratch bytes
+  PackedColumns* packed;     // in them, from the block before
 };
 
 // Terms of a sum in a block; more where there is only one, narrow, panel.

@@ -23,6 +23,13 @@ namespace {
 
 constexpr int64_t combine_elements = 4096;  // of a tile whose panels are added
 
+// What a thread's scratch holds from one tile to the next.
+struct Held {
+  int64_t made = -1;  // the offset of the entry that was made
+  PackedColumns packed;
+};
+static_assert(sizeof(Held) <= held_bytes);
+
 class Run {
  public:
   Run(const Schedule& schedule, const Operand& a, const Operand& b, const void* a_data,
@@ -42,8 +49,8 @@ class Run {
 
   // Batch entries [first, end).
   void run(int64_t first, int64_t end) {
-    for (int t = 0; source_ != nullptr && t < schedule_.threads; ++t) {
-      made_by(thread_scratch_ + static_cast<size_t>(t) * schedule_.thread_scratch) = -1;
+    for (int t = 0; t < schedule_.threads; ++t) {
+      held_by(thread_scratch_ + static_cast<size_t>(t) * schedule_.thread_scratch) = {};
     }
     for (first_ = first; first_ < end; first_ += count_) {
       count_ = std::min(group(), end - first_);
@@ -61,10 +68,7 @@ class Run {
  private:
   int64_t group() const { return schedule_.panels > 1 ? schedule_.group : schedule_.batch; }
 
-  // The offset of the entry that a thread has made.
-  int64_t& made_by(char* scratch) const {
-    return *reinterpret_cast<int64_t*>(scratch + schedule_.made);
-  }
+  Held& held_by(char* scratch) const { return *reinterpret_cast<Held*>(scratch + schedule_.held); }
   const void* a_entry(int64_t batch, char* scratch) const {
     return schedule_.transposed ? made_entry(a_, a_data_, batch, scratch)
                                 : a_.entry(a_data_, batch);
@@ -76,10 +80,13 @@ class Run {
   // Of the operand that the caller knows as b.
   const void* made_entry(const Operand& x, const void* data, int64_t batch, char* scratch) const {
     if (source_ == nullptr) return x.entry(data, batch);
-    void* const entry = scratch + schedule_.made + 64;
+    void* const entry = scratch + schedule_.held + held_bytes;
     const int64_t offset = x.batch.offset(batch);
-    if (made_by(scratch) != offset) source_->make(source_->context, offset, entry);
-    made_by(scratch) = offset;
+    Held& held = held_by(scratch);
+    if (held.made != offset) {
+      source_->make(source_->context, offset, entry);
+      held = {offset, {}};
+    }
     return entry;
   }
 
@@ -92,15 +99,15 @@ class Run {
   }
 
   void compute(int64_t item, char* scratch) {
-    // Neighbouring items share columns, which are the larger part of what is packed.
     const int64_t row_tiles = divide_up(schedule_.m, schedule_.rows), tiles = schedule_.tiles();
     const int64_t entry = item / tiles, panels = std::max<int64_t>(schedule_.panels, 1);
-    const int64_t panel = entry % panels;
+    const int64_t panel = entry % panels, at = item % tiles, column_tiles = tiles / row_tiles;
     Tile tile;
     tile.batch = first_ + entry / panels;
-    tile.row_begin = item % tiles % row_tiles * schedule_.rows;
+    tile.row_begin = (schedule_.by_rows ? at / column_tiles : at % row_tiles) * schedule_.rows;
     tile.row_end = std::min(tile.row_begin + schedule_.rows, schedule_.m);
-    tile.column_begin = item % tiles / row_tiles * schedule_.columns;
+    tile.column_begin =
+        (schedule_.by_rows ? at % column_tiles : at / row_tiles) * schedule_.columns;
     tile.column_end = std::min(tile.column_begin + schedule_.columns, schedule_.n);
     if (schedule_.exact) {
       run_exact(a_, a_entry(tile.batch, scratch), b_, b_entry(tile.batch, scratch), dtype_, tile,
@@ -146,7 +153,8 @@ class Run {
                   c_row,
                   direct ? epilogue_ : nullptr,
                   direct && schedule_.streamed && epilogue_ == nullptr,
-                  kernel_scratch};
+                  kernel_scratch,
+                  &held_by(scratch).packed};
       run_block(block, T());
     }
     if (!schedule_.rounded) return;

@@ -19,6 +19,7 @@ constexpr int64_t tile_flops = 500 * 1000;        // of a tile, when threads sha
 constexpr int64_t rounded_rows = 480;             // rows of a tile that is rounded afterwards
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;  // of all panels' slabs, if one batch entry fits
 constexpr double cache_bytes = 32e6;              // a larger result is written past the caches
+constexpr int64_t shared_bytes = 512 * 1024;      // of b, that every thread may well read whole
 
 // Whether the transpose of the result is easier to compute, because
 // - a tall result's few columns would be columns of vectors, whose rows are neighbours in memory;
@@ -48,7 +49,7 @@ Schedule::Schedule(const Contraction& c, int most_threads, int64_t made_bytes) {
   panel = exact ? std::max<int64_t>(k, 1) : order.panel;
   panels = divide_up(k, panel);
   lanes = !exact && order.lanes > 1;
-  transposed = b_in_place = short_windows = false;
+  transposed = b_in_place = short_windows = by_rows = false;
   Operand left = operand_a(c), right = operand_b(c);
   if (!exact && !lanes) {
     short_windows = sum == c.out && takes_short_windows() && has_short_windows(left, right);
@@ -82,9 +83,8 @@ Schedule::Schedule(const Contraction& c, int most_threads, int64_t made_bytes) {
                   : lanes ? lanes_scratch(size)
                           : block_scratch(left, right, sum, rows, columns, panel);
   tile_scratch = rounded ? static_cast<size_t>(round_up(rows * columns, 64)) * size : 0;
-  made = static_cast<size_t>(round_up(static_cast<int64_t>(kernel), 64)) + tile_scratch;
-  thread_scratch = made;
-  if (made_bytes > 0) thread_scratch += static_cast<size_t>(64 + round_up(made_bytes, 64));
+  held = static_cast<size_t>(round_up(static_cast<int64_t>(kernel), 64)) + tile_scratch;
+  thread_scratch = held + held_bytes + static_cast<size_t>(round_up(made_bytes, 64));
 }
 
 void Schedule::choose_tiles(const Operand& left, const Operand& right, double flops) {
@@ -110,8 +110,9 @@ void Schedule::choose_tiles(const Operand& left, const Operand& right, double fl
   // wide.
   const int64_t most_tiles = 4 * threads, worth = static_cast<int64_t>(flops / tile_flops);
   const int64_t wanted = std::clamp<int64_t>(worth, threads, most_tiles);
-  const bool high = !exact && reads_a_in_place(left, sum, rows, panel) &&
-                    !reads_b_in_place(right, sum, rows, columns, panel);
+  const bool packs_b = !exact && !reads_b_in_place(right, sum, rows, columns, panel);
+  const bool high = packs_b && reads_a_in_place(left, sum, rows, panel);
+  by_rows = !packs_b && k * n * int64_t(size_of(sum)) <= shared_bytes;
   while (batch * panels * tiles() < wanted && (rows > row_unit || columns > column_unit)) {
     if (rows > row_unit && rows >= (high ? 4 * columns : columns / 2)) {
       rows = round_up(divide_up(rows, 2), row_unit);

@@ -14,6 +14,7 @@ namespace mt::cpu {
 constexpr int64_t divide_up(int64_t x, int64_t y) { return (x + y - 1) / y; }
 constexpr int64_t round_up(int64_t x, int64_t y) { return divide_up(x, y) * y; }
 
+constexpr size_t held_bytes = 128;
 constexpr int64_t few_columns = 16;  // of a tall result, which is then transposed
 
 struct Schedule {
@@ -27,9 +28,10 @@ struct Schedule {
   bool streamed;       // the result is larger than caches
   int threads;
   int64_t rows, columns;                       // of a tile
+  bool by_rows;  // neighbouring tiles share rows, not columns
   int64_t group;                               // batch entries whose slabs are in scratch together
   size_t slabs, thread_scratch, tile_scratch;  // bytes
-  size_t made;  // where in a thread's scratch the entry that it made lies, after its offset
+  size_t held;  // where in a thread's scratch lies what it keeps: held_bytes, then an entry it made
 
   // made_bytes: of an entry of b that is made in scratch, or 0.
   Schedule(const Contraction& c, int most_threads, int64_t made_bytes);
