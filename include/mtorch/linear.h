@@ -26,10 +26,14 @@ enum {
   /// error stays below 1e-6 S, as float32's own, and is usually smaller than that.
   MT_PRECISION_SPLIT = 1,
   /// Each number rounded to bfloat16; sums in float32. The error stays below S / 200.
-  MT_PRECISION_BF16 = 2
+  MT_PRECISION_BF16 = 2,
+  /// Each number rounded to 11 significant bits, a tie away from zero, with all exponents of float32
+  /// (NVIDIA's TF32); sums in float32. The error stays below S / 1000. Only GPUs have a unit for it:
+  /// on the CPU it is MT_PRECISION_STRICT.
+  MT_PRECISION_TF32 = 3
 };
 /// The mode that products are recorded in: at first what the environment's MT_MATMUL_PRECISION says
-/// ("strict", "split" or "bf16"), else MT_PRECISION_STRICT.
+/// ("strict", "split", "bf16" or "tf32"), else MT_PRECISION_STRICT.
 MT_API int mt_matmul_precision(void);
 /// Sets it, for the whole process. What was recorded before, a trace too, keeps its mode, and
 /// gradients are formed in the mode of the product they belong to. The modes other than

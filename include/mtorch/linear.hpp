@@ -15,7 +15,8 @@ namespace mtorch {
 enum class Precision {
   strict = MT_PRECISION_STRICT,
   split = MT_PRECISION_SPLIT,
-  bf16 = MT_PRECISION_BF16
+  bf16 = MT_PRECISION_BF16,
+  tf32 = MT_PRECISION_TF32
 };
 inline Precision matmul_precision() { return static_cast<Precision>(mt_matmul_precision()); }
 inline void set_matmul_precision(Precision precision) {

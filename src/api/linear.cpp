@@ -69,7 +69,9 @@ bool mt_matmul_precision_available(int precision, const char* device) {
   if (precision <= MT_PRECISION_STRICT || precision >= mt::precision_count) return false;
   try {
     const std::string name = mt::find_device(device).name;
-    return name == "cpu" ? mt::cpu::matrix_unit_available() : name.starts_with("cuda:");
+    if (name != "cpu") return name.starts_with("cuda:");
+    return mt::is_of_bfloat16(static_cast<mt::Precision>(precision)) &&
+           mt::cpu::matrix_unit_available();
   } catch (...) {
     return false;
   }

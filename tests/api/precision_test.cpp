@@ -33,8 +33,8 @@ bool available(int mode) { return mt_matmul_precision_available(mode, "cpu"); }
 
 TEST_F(Precision, IsStrictAtFirstAndNamesWhatItRefuses) {
   EXPECT_EQ(mt_matmul_precision(), MT_PRECISION_STRICT);
-  EXPECT_EQ(mt_set_matmul_precision(3), MT_EINVAL);
-  EXPECT_TRUE(failed_with(MT_EINVAL, "set_matmul_precision: there is no mode 3"));
+  EXPECT_EQ(mt_set_matmul_precision(4), MT_EINVAL);
+  EXPECT_TRUE(failed_with(MT_EINVAL, "set_matmul_precision: there is no mode 4"));
   EXPECT_EQ(mt_set_matmul_precision(-1), MT_EINVAL);
   mt_clear();
   EXPECT_EQ(mt_matmul_precision(), MT_PRECISION_STRICT);
@@ -48,6 +48,11 @@ TEST_F(Precision, AvailabilityIsAQuestion) {
   EXPECT_FALSE(mt_matmul_precision_available(MT_PRECISION_BF16, "cpu:reference"));
   EXPECT_FALSE(mt_matmul_precision_available(MT_PRECISION_BF16, "nonsense"));
   EXPECT_EQ(available(MT_PRECISION_SPLIT), available(MT_PRECISION_BF16));
+  EXPECT_FALSE(available(MT_PRECISION_TF32));
+}
+
+TEST_F(Precision, Tf32IsStrictOnTheCpu) {
+  EXPECT_EQ(in_mode(MT_PRECISION_TF32, plain), in_mode(MT_PRECISION_STRICT, plain));
 }
 
 TEST_F(Precision, ADeferredProductKeepsTheModeItWasWrittenIn) {

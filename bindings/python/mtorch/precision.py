@@ -6,7 +6,7 @@ from typing import Any
 
 from . import native
 
-_NAMES = ("strict", "split", "bf16")
+_NAMES = ("strict", "split", "bf16", "tf32")
 
 
 def _number(mode: str) -> int:
@@ -28,8 +28,8 @@ def get_matmul_precision() -> str:
 def set_matmul_precision(mode: str) -> None:
     """Sets how exactly products of float32 matrices are formed, for the whole process: "strict",
     float32 as written; "split", each number as the sum of three bfloat16, with errors like
-    float32's own; "bf16", each number rounded to bfloat16. Where the processor has no matrix unit
-    for them the others are "strict".
+    float32's own; "bf16", each number rounded to bfloat16; "tf32", each number rounded to 11
+    significant bits, on GPUs. Where there is no matrix unit for them the others are "strict".
 
     >>> import mtorch as mt
     >>> mt.set_matmul_precision("strict")

@@ -37,17 +37,20 @@ struct ContractionShape {
   int64_t batch, m, n, k, panels, panel;
   int lanes;
   Compute sum;
-  bool matrices;  // rows, columns and k are one dimension each
-  bool converts;  // some type is not the sums' own
-  bool bfloat;    // of two 16-bit floats: which
-  int parts;      // in a precision mode: bfloat16 for each number
+  bool matrices;              // rows, columns and k are one dimension each
+  bool converts;              // some type is not the sums' own
+  bool a_along_k, b_along_k;  // how the operands lie, as in ContractionView
+  Factor factor;              // for the tensor cores
+  int parts;                  // in a precision mode: bfloat16 for each number
 };
 constexpr int epilogue_registers = 64;  // of a program that runs within a contraction
 void launch_contract(const ContractionView* call, const ContractionShape& shape, Stream stream);
 // On the tensor cores; for what suits_matrix_units() (prepare_contract.h).
 void launch_contract_half(const ContractionView* call, const ContractionShape& shape,
                           Stream stream);
-// In a precision mode; for what is_split().
+void launch_contract_tf32(const ContractionView* call, const ContractionShape& shape,
+                          Stream stream);
+// In a precision mode of bfloat16; for what is_split().
 void launch_contract_split(const ContractionView* call, const SplitView* split,
                            const ContractionShape& shape, Stream stream);
 void launch_split_product(const SplitView* split, const ContractionShape& shape, Stream stream);

@@ -1,35 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor cores' multiply-add of small matrices of 16-bit floats, a warp at a time, as PTX
-// defines it (mma.m16n8k16): d[16, 8] += a[16, 16] b[16, 8]. Lane l holds, with g = l / 4 and t = l
-// % 4,
+// The tensor cores' multiply-add of small matrices, a warp at a time, as PTX defines it: d[16, 8]
+// += a[16, K] b[K, 8], where a row of K numbers has 32 bytes: mma.m16n8k16 of 16-bit floats, and
+// mma.m16n8k8 of float32 that have been rounded to TF32. Lane l holds, with g = l / 4 and t = l %
+// 4,
 //
-//   a[0..3]  two neighbours along k each: rows g, g + 8, g, g + 8 at k = 2 t, 2 t, 2 t + 8, 2 t + 8
-//   b[0..1]  two neighbours along k each: column g at k = 2 t, 2 t + 8
-//   d[0..3]  rows g, g, g + 8, g + 8 of columns 2 t, 2 t + 1, 2 t, 2 t + 1
+//   a[0..3]  word t, t, t + 4, t + 4 of rows g, g + 8, g, g + 8: a float32, or two neighbours along
+//   k b[0..1]  word t, t + 4 of column g d[0..3]  rows g, g, g + 8, g + 8 of columns 2 t, 2 t + 1,
+//   2 t, 2 t + 1
 //
-// and what brings operands there from shared memory (ldmatrix): four matrices of 8 x 8, of which
-// lane l gives the address of row l % 8 of matrix l / 8. It receives of each two neighbours of row
-// g, 2 t and 2 t + 1; or, transposed, of column g.
+// and what brings operands there from shared memory (ldmatrix): four matrices of 8 rows of 16
+// bytes, of which lane l gives the address of row l % 8 of matrix l / 8. It receives of each word t
+// of row g; or, transposed, which numbers of 16 bits alone can be, of column g the rows 2 t and 2 t
+// + 1.
 #pragma once
 
 #include "backends/cuda/numbers.h"
+#include "backends/cuda/views.h"
 
 namespace mt::cuda {
 
+constexpr int bytes_of(Factor factor) { return factor == Factor::tf32 ? 4 : 2; }
+
 #ifdef __CUDACC__
-template <bool bfloat>
+template <Factor factor>
 __device__ void matrix_multiply_add(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-  if constexpr (bfloat) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-        "{%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#define MT_MULTIPLY(shape_and_types)                                     \
+  asm("mma.sync.aligned." shape_and_types                                \
+      " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                   \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+  if constexpr (factor == Factor::bfloat16) {
+    MT_MULTIPLY("m16n8k16.row.col.f32.bf16.bf16.f32");
+  } else if constexpr (factor == Factor::float16) {
+    MT_MULTIPLY("m16n8k16.row.col.f32.f16.f16.f32");
   } else {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-        "{%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    MT_MULTIPLY("m16n8k8.row.col.f32.tf32.tf32.f32");
   }
+#undef MT_MULTIPLY
+}
+// Of the bits of a float32.
+__device__ inline uint32_t round_to_tf32(uint32_t bits) {
+  uint32_t rounded;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(__uint_as_float(bits)));
+  return rounded;
 }
 template <bool transposed>
 __device__ void load_matrices(uint32_t (&r)[4], size_t row) {
@@ -49,27 +62,40 @@ __device__ void load_matrices(uint32_t (&r)[4], size_t row) {
 #else
 // Simulated: the lanes hand each other what they hold, and each makes its own four sums, one
 // product after another. (A GPU rounds these sums less often; how, is its own affair.)
-template <bool bfloat>
+template <Factor factor>
 void matrix_multiply_add(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                          const grid::Source& where = grid::Source::current()) {
   uint32_t own[6] = {a[0], a[1], a[2], a[3], b[0], b[1]};
   grid::exchange(0xffffffff, own, sizeof own, where);
-  auto held = [&](unsigned lane, int i, int half) {
+  auto held = [&](unsigned lane, int i, int place) {
     uint32_t registers[6];
     std::memcpy(registers, grid::exchanged(lane, where), sizeof registers);
-    uint16_t bits = static_cast<uint16_t>(registers[i] >> 16 * half);
-    return bfloat ? cpu::bfloat16_to_float(bits) : cpu::float16_to_float(bits);
+    if constexpr (factor == Factor::tf32) {
+      if (registers[i] & 0x1fff) grid::fault("a factor that is not rounded to TF32", where);
+      return unpack<float>(registers[i]);
+    }
+    uint16_t bits = static_cast<uint16_t>(registers[i] >> 16 * place);
+    return factor == Factor::bfloat16 ? cpu::bfloat16_to_float(bits) : cpu::float16_to_float(bits);
   };
+  constexpr int in_word = 4 / bytes_of(factor);
   unsigned lane = grid::now().thread % 32;
   for (int i = 0; i < 4; ++i) {
     unsigned row = lane / 4, column = lane % 4 * 2 + static_cast<unsigned>(i % 2);
-    for (int k = 0; k < 16; ++k) {
-      unsigned t = static_cast<unsigned>(k % 8 / 2);
-      float x = held(row * 4 + t, i / 2 + k / 8 * 2, k % 2),
-            y = held(column * 4 + t, 4 + k / 8, k % 2);
+    for (int k = 0; k < 8 * in_word; ++k) {
+      int word = k / in_word;
+      unsigned t = static_cast<unsigned>(word % 4);
+      float x = held(row * 4 + t, i / 2 + word / 4 * 2, k % in_word),
+            y = held(column * 4 + t, 4 + word / 4, k % in_word);
       d[i] = fmaf(x, y, d[i]);
     }
   }
+}
+inline uint32_t round_to_tf32(uint32_t bits) {
+  constexpr uint32_t infinity = 0x7f800000, dropped = 0x1fff, half = 0x1000;
+  uint32_t magnitude = bits & 0x7fffffff;
+  if (magnitude > infinity) return infinity | 1 << 22;
+  if (magnitude < infinity) magnitude = (magnitude + half) & ~dropped;
+  return (bits & 0x80000000) | magnitude;
 }
 template <bool transposed>
 void load_matrices(uint32_t (&r)[4], size_t row,

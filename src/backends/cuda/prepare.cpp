@@ -244,7 +244,9 @@ class Preparation {
     };
     Described whole = describe_contraction(within);
     Described bare = generated ? describe_contraction(false) : whole;
-    bool half = suits_matrix_units(c, a, b);
+    bool on_units = suits_matrix_units(c, a, b);
+    auto launch_on_units =
+        shape.factor == Factor::tf32 ? launch_contract_tf32 : launch_contract_half;
     int buffers[2] = {a.buffer, b.buffer};
     add([=](const Run& run) {
       Kernel* kernel = generated ? generated->kernel() : nullptr;
@@ -255,8 +257,8 @@ class Preparation {
       };
       if (split) {
         launch_contract_split(call, run.description<SplitView>(at.parts), shape, run.stream);
-      } else if (half && aligned(buffers[0]) && aligned(buffers[1])) {
-        launch_contract_half(call, shape, run.stream);
+      } else if (on_units && aligned(buffers[0]) && aligned(buffers[1])) {
+        launch_on_units(call, shape, run.stream);
       } else {
         launch_contract(call, shape, run.stream);
       }

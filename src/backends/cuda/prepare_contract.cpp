@@ -54,7 +54,11 @@ ContractionShape contraction_shape(const Contraction& c) {
   shape.matrices = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1;
   const Dtype own = Dtype::float32;
   shape.converts = c.a != own || c.b != own || c.out != own;
-  shape.bfloat = c.a == Dtype::bfloat16;
+  shape.a_along_k = c.m.empty() || (!c.k.empty() && c.k.back().a_stride == 1);
+  shape.b_along_k = c.n.empty() || (!c.k.empty() && c.k.back().b_stride == 1);
+  shape.factor = c.a == Dtype::bfloat16  ? Factor::bfloat16
+                 : c.a == Dtype::float16 ? Factor::float16
+                                         : Factor::tf32;
   shape.parts = c.precision == Precision::split ? 3 : 1;
   return shape;
 }
@@ -76,32 +80,35 @@ ContractionView contraction_view(const Contraction& c, const ContractionShape& s
   view.a_dtype = c.a;
   view.b_dtype = c.b;
   view.out_dtype = c.out;
-  view.a_along_k = c.m.empty() || (!c.k.empty() && c.k.back().a_stride == 1);
-  view.b_along_k = c.n.empty() || (!c.k.empty() && c.k.back().b_stride == 1);
+  view.a_along_k = shape.a_along_k;
+  view.b_along_k = shape.b_along_k;
   return view;
 }
 
 bool suits_matrix_units(const Contraction& c, const Operand& a, const Operand& b) {
-  if (c.a != c.b || !is_half(c.a) || (c.out != c.a && c.out != Dtype::float32)) return false;
+  bool rounded = c.precision == Precision::tf32 && c.a == Dtype::float32;
+  if (c.a != c.b || !(is_half(c.a) || rounded)) return false;
+  if (c.out != c.a && c.out != Dtype::float32) return false;
   if (c.m.size() != 1 || c.n.size() != 1 || c.k.size() != 1) return false;
-  auto by_eights = [](int64_t number) { return number % 8 == 0; };
+  const int64_t width = 16 / static_cast<int64_t>(size_of(c.a));  // of a vector
+  auto in_vectors = [=](int64_t number) { return number % width == 0; };
   auto suits = [&](int64_t offset, int64_t rows, int64_t row_stride, int64_t k_stride) {
-    bool along_k = k_stride == 1 && by_eights(row_stride);
-    bool along_rows = row_stride == 1 && by_eights(k_stride) && by_eights(rows);
-    return by_eights(offset) && (along_k || along_rows);
+    bool along_k = k_stride == 1 && in_vectors(row_stride);
+    bool along_rows = row_stride == 1 && in_vectors(k_stride) && in_vectors(rows);
+    return in_vectors(offset) && (along_k || along_rows);
   };
   for (const ContractionDim& dim : c.batch) {
-    if (!by_eights(dim.a_stride) || !by_eights(dim.b_stride)) return false;
+    if (!in_vectors(dim.a_stride) || !in_vectors(dim.b_stride)) return false;
   }
   const ContractionDim &m = c.m[0], &n = c.n[0], &k = c.k[0];
   // Smaller ones leave most of a tile empty.
-  if (m.size < 32 || n.size < 32 || k.size < 32 || !by_eights(k.size)) return false;
+  if (m.size < 32 || n.size < 32 || k.size < 32 || !in_vectors(k.size)) return false;
   return suits(a.layout.offset, m.size, m.a_stride, k.a_stride) &&
          suits(b.layout.offset, n.size, n.b_stride, k.b_stride);
 }
 
 bool is_split(const Contraction& c, const ContractionShape& shape) {
-  return c.precision != Precision::strict && !shape.converts && shape.lanes == 1 &&
+  return is_of_bfloat16(c.precision) && !shape.converts && shape.lanes == 1 &&
          is_worth_splitting(shape.m, shape.n, shape.k) &&
          split_scratch(shape).end <= most_split_bytes;
 }

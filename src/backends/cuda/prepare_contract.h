@@ -11,7 +11,8 @@ ContractionShape contraction_shape(const Contraction& contraction);
 // Without addresses and epilogue.
 ContractionView contraction_view(const Contraction& contraction, const ContractionShape& shape);
 
-// Whether both operands are matrices of one 16-bit float type that move as vectors of 8.
+// Whether both operands are matrices of one 16-bit float type, or of float32 that is to become
+// TF32, that move as vectors of 16 bytes.
 bool suits_matrix_units(const Contraction& contraction, const Operand& a, const Operand& b);
 
 // What a contraction in a precision mode keeps in scratch, in bytes from where its own begins.

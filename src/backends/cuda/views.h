@@ -16,6 +16,9 @@ namespace mt::cuda {
 
 constexpr int most_dimensions = 16;
 
+// What tensor cores multiply.
+enum class Factor : int32_t { bfloat16, float16, tf32 };
+
 // Shape and strides, without more dimensions than needed.
 struct LayoutView {
   int32_t rank;

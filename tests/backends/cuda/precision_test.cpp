@@ -26,6 +26,27 @@ class CudaPrecision : public ::testing::Test {
     Graph tame;
     return source_value(tame, {shape, Dtype::float32, seed, false}, 0, find_device(device));
   }
+  // A leaf with each number made another.
+  template <class F>
+  Tensor changed(const Tensor& x, F&& f) {
+    Value value = value_of(x);
+    for (size_t i = 0; i < value.bytes.size(); i += 4) {
+      float number;
+      std::memcpy(&number, value.bytes.data() + i, 4);
+      number = f(number);
+      std::memcpy(value.bytes.data() + i, &number, 4);
+    }
+    Device& device = x.device();
+    Ref<Storage> storage = Storage::allocate(device, value.bytes.size());
+    device.backend->copy_from_host(storage->data(), value.bytes.data(), value.bytes.size());
+    return make_leaf(storage, Dtype::float32, contiguous_layout(value.shape));
+  }
+  // To 11 significant bits, a tie away from zero: by the mathematics, not by the bits.
+  static float to_tf32(float x) {
+    if (x == 0 || !std::isfinite(x)) return x;
+    int exponent = std::max(std::ilogb(x), -126);
+    return std::ldexp(std::round(std::ldexp(x, 10 - exponent)), exponent - 10);
+  }
   Tensor rounded(const Tensor& x) { return cast(cast(x, Dtype::bfloat16), Dtype::float32); }
 
   template <class F>
@@ -108,7 +129,52 @@ TEST_F(CudaPrecision, IsStrictWhereNumbersDoNotFit) {
   }
 }
 
+TEST_F(CudaPrecision, RoundsToTf32) {
+  for (int exchanged = 0; exchanged < 4; ++exchanged) {
+    auto product = [&](bool round) {
+      Tensor a = numbers(exchanged & 1 ? Shape{200, 148} : Shape{148, 200}, 1);
+      Tensor b = numbers(exchanged & 2 ? Shape{92, 200} : Shape{200, 92}, 2);
+      if (round) a = changed(a, to_tf32), b = changed(b, to_tf32);
+      if (exchanged & 1) a = transpose(a);
+      if (exchanged & 2) b = transpose(b);
+      return gelu(matmul(a, b) + numbers({92}, 3));
+    };
+    Value strict = in_mode(Precision::strict, [&] { return product(false); });
+    Value found = in_mode(Precision::tf32, [&] { return product(false); });
+    EXPECT_EQ(difference({found}, {in_mode(Precision::strict, [&] { return product(true); })}), "");
+    EXPECT_NE(difference({found}, {strict}), "");
+  }
+}
+
+TEST_F(CudaPrecision, Tf32KeepsBatchesAndPanelsAndEveryExponent) {
+  const float wild[] = {0.0f, -1e-44f, 1e-39f, 3e38f, std::numeric_limits<float>::max()};
+  for (const Shape& left : {Shape{2, 36, 60}, Shape{1, 33, 4100}}) {
+    auto product = [&](bool round) {
+      size_t i = 0;
+      Tensor a =
+          changed(numbers(left, 1), [&](float x) { return ++i % 301 == 5 ? wild[i % 5] : x; });
+      Tensor b = numbers({left[0], left[2], 40}, 2);
+      if (round) a = changed(a, to_tf32), b = changed(b, to_tf32);
+      return relu(matmul(a, b));
+    };
+    Value found = in_mode(Precision::tf32, [&] { return product(false); });
+    Value expected = in_mode(Precision::strict, [&] { return product(true); });
+    EXPECT_EQ(difference({found}, {expected}), "");
+  }
+}
+
+TEST_F(CudaPrecision, Tf32IsStrictWhereSizesDoNotFit) {
+  for (const Shape& sizes : {Shape{33, 41, 64}, Shape{30, 64, 64}, Shape{40, 64, 50}}) {
+    auto product = [&] {
+      return matmul(numbers({sizes[0], sizes[1]}, 1), numbers({sizes[1], sizes[2]}, 2));
+    };
+    EXPECT_EQ(
+        difference({in_mode(Precision::tf32, product)}, {in_mode(Precision::strict, product)}), "");
+  }
+}
+
 TEST_F(CudaPrecision, IsAvailable) {
+  EXPECT_TRUE(mt_matmul_precision_available(MT_PRECISION_TF32, "cuda:0"));
   EXPECT_TRUE(mt_matmul_precision_available(MT_PRECISION_BF16, "cuda:0"));
   EXPECT_FALSE(mt_matmul_precision_available(MT_PRECISION_STRICT, "cuda:0"));
 }

@@ -39,7 +39,7 @@ struct TiledProduct::Watched {
 };
 
 bool TiledProduct::serves(const Contraction& c) {
-  if (c.precision == Precision::strict) return false;
+  if (!is_of_bfloat16(c.precision)) return false;
   if (c.a != Dtype::float32 || c.b != Dtype::float32 || c.out != Dtype::float32) return false;
   const int64_t m = size_of_group(c.m), n = size_of_group(c.n), k = size_of_group(c.k);
   const double rows = static_cast<double>(m), columns = static_cast<double>(n);

@@ -8,7 +8,9 @@ public enum Precision {
   /** Each number as the sum of three bfloat16, with errors like float32's own. */
   SPLIT,
   /** Each number rounded to bfloat16; sums in float32. */
-  BF16;
+  BF16,
+  /** Each number rounded to 11 significant bits, on GPUs; sums in float32. */
+  TF32;
 
   /** {@return the mode that products are recorded in} */
   public static Precision ofProducts() {
