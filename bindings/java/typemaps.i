@@ -7,7 +7,7 @@
 %apply long long { int64_t, uint64_t, size_t };
 
 %typemap(jstype) mt_dtype "DType"
-%typemap(javain) mt_dtype "$javainput.code"
+%typemap(javain) mt_dtype "DType.code($javainput)"
 %typemap(javaout) mt_dtype {
     return DType.of($jnicall);
   }

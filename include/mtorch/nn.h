@@ -183,6 +183,11 @@ MT_API bool mt_parameters_has(mt_parameters* parameters, const char* name);
 MT_API bool mt_parameters_training(mt_parameters* parameters);
 /// Switches dropout and batch norm between training (true) and evaluation (false).
 MT_API mt_status mt_parameters_set_training(mt_parameters* parameters, bool training);
+/// Converts all floats, and the gradients there are, to `dtype`, a float type (0: the types stay), and
+/// brings all tensors to `device` (NULL: they stay). Handles stay, as do leaves; all tensors or, on an
+/// error, none. Layers to come create theirs so; an optimizer's state follows with its next step. Not
+/// inside a trace (MT_ETRACE).
+MT_API mt_status mt_parameters_to(mt_parameters* parameters, mt_dtype dtype, const char* device);
 /// mt_zero_grad() for all parameters.
 MT_API mt_status mt_parameters_zero_grad(mt_parameters* parameters);
 /// Writes all tensors to a safetensors file. The file appears whole, under its name, or the old one

@@ -280,6 +280,11 @@ class Parameters {
   bool training() const { return mt_parameters_training(get()); }
   void set_training(bool training) const { check(mt_parameters_set_training(get(), training)); }
   void zero_grad() const { check(mt_parameters_zero_grad(get())); }
+  /// mt_parameters_to(): on a device; all floats as a type.
+  void to(const char* device) const { check(mt_parameters_to(get(), 0, device)); }
+  void to(DType dtype, const char* device = nullptr) const {
+    check(mt_parameters_to(get(), detail::code(dtype), device));
+  }
   void save(const std::string& path) const { check(mt_parameters_save(get(), path.c_str())); }
   void load(const std::string& path) const { check(mt_parameters_load(get(), path.c_str())); }
   /// mt_clip_grad_norm(): the norm before.

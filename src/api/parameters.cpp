@@ -133,6 +133,17 @@ mt_status mt_parameters_set_training(mt_parameters* parameters, bool training) {
   return change("parameters_set_training", [&] { collection(parameters).training = training; });
 }
 
+mt_status mt_parameters_to(mt_parameters* parameters, mt_dtype code, const char* device) {
+  return change("parameters_to", [&] {
+    Parameters& target = collection(parameters);
+    Dtype type = code ? dtype(code) : target.dtype;
+    if (!is_floating(type)) {
+      throw ArgumentError(Code::dtype, std::string("needs a float, got ") + name_of(type));
+    }
+    target.convert(code ? &type : nullptr, device ? &find_device(device) : nullptr);
+  });
+}
+
 mt_status mt_parameters_zero_grad(mt_parameters* parameters) {
   return change("parameters_zero_grad", [&] { collection(parameters).zero_gradients(); });
 }

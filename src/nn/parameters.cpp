@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/parameters.h"
 
+#include "backends/transfer.h"
+#include "graph/evaluate.h"
+#include "graph/record.h"
 #include "io/safetensors.h"
+#include "ops/ops.h"
 #include "tensor/error.h"
 
 namespace mt {
@@ -51,6 +55,30 @@ void Parameters::zero_gradients() {
   for (const Entry& entry : entries_) {
     if (!entry.is_buffer) entry.binding->set_gradient(nullptr);
   }
+}
+
+void Parameters::convert(const Dtype* type, Device* target) {
+  GradientMode no_gradient(false);
+  auto converted = [&](const Tensor& x) {
+    if (!x) return x;
+    Tensor y = type && is_floating(x.dtype()) ? cast(x, *type) : x;
+    return target ? to_device(y, *target) : y;
+  };
+  std::vector<Tensor> values;
+  for (const Entry& entry : entries_) {
+    values.push_back(converted(entry.binding->value()));
+    values.push_back(converted(entry.binding->gradient()));
+  }
+  evaluate(values.data(), values.size());
+  // From here on nothing can fail.
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    Binding& binding = *entries_[i].binding;
+    Tensor value = std::move(values[2 * i]), gradient = std::move(values[2 * i + 1]);
+    if (value.node() != binding.value().node()) binding.bind(std::move(value));
+    if (gradient) binding.set_gradient(std::move(gradient));
+  }
+  if (type) dtype = *type;
+  if (target) device = *target;
 }
 
 std::vector<NamedTensor> Parameters::tensors() const {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -46,8 +47,8 @@ class Parameters {
       : dtype(dtype), device(device), make_(make) {}
   Parameters(const Parameters&) = delete;
 
-  const Dtype dtype;  // of the tensors that layers create
-  Device& device;
+  Dtype dtype;  // of the tensors that layers create
+  std::reference_wrapper<Device> device;
   bool training = true;
 
   const std::deque<Entry>& entries() const { return entries_; }
@@ -62,6 +63,8 @@ class Parameters {
 
   std::vector<NamedTensor> tensors() const;
   void zero_gradients();
+  // All floats to a type and all tensors to a device, each unless null, gradients too; or none.
+  void convert(const Dtype* type, Device* target);
   void save(const char* path) const;
   // All values or, when names, shapes or dtypes differ, none.
   void load(const char* path);

@@ -206,6 +206,13 @@ TEST(Trace, ReplaysAStepOfTraining) {
   EXPECT_EQ(optimizer.steps(), 201);
   EXPECT_EQ(numbers(optimizer.state()["mean.output.weight"]), mean);
   EXPECT_THROW(optimizer.set_state(parameters), Error);
+  Tensor weight = parameters["hidden.weight"];
+  parameters.to(f64);
+  parameters.to("cpu:reference");
+  EXPECT_EQ(weight.dtype(), f64);
+  EXPECT_EQ(weight.device(), "cpu:reference");
+  parameters.to(f32, "cpu");
+  EXPECT_EQ(step({x, y}, 1)[0].dtype(), f32);
 }
 
 TEST(Tape, CanBeReadAndDifferentiated) {

@@ -175,6 +175,49 @@ TEST_F(ModelTest, CollectionsRefuseWhatIsWrong) {
   mt_release(i);
 }
 
+TEST_F(ModelTest, ACollectionIsConvertedInPlace) {
+  mt_parameters* parameters = mt_parameters_new(MT_F32, NULL);
+  mt_layer* layer = mt_layer_linear(parameters, "l", 2, 2, true);
+  mt_tensor* w = mt_parameters_get(parameters, "l.weight");
+  std::vector<float> before = floats(w);
+  MT_SCOPE {
+    mt_parameters_add_buffer(parameters, "count", mt_ones(MT_DIMS(1), MT_I64, NULL));
+    mt_parameters_to(parameters, MT_F64, NULL);
+    EXPECT_EQ(mt_parameters_get(parameters, "l.weight"), w);
+    EXPECT_EQ(mt_dtype_of(w), MT_F64);
+    EXPECT_TRUE(mt_requires_grad(w) && mt_is_leaf(w));
+    EXPECT_EQ(mt_dtype_of(mt_parameters_get(parameters, "count")), MT_I64);
+    mt_tensor* y = mt_apply(layer, mt_ones(MT_DIMS(1, 2), MT_F64, NULL));
+    mt_backward(mt_sum(y, NULL, 0));
+    EXPECT_EQ(mt_dtype_of(mt_gradient(w)), MT_F64);
+    mt_parameters_to(parameters, MT_F32, "cpu:reference");
+    EXPECT_EQ(mt_dtype_of(mt_gradient(w)), MT_F32);
+    EXPECT_STREQ(mt_device_of(mt_gradient(w)), "cpu:reference");
+    EXPECT_EQ(floats(w), before);
+    mt_parameters_to(parameters, 0, "cpu");
+    EXPECT_STREQ(mt_device_of(w), "cpu");
+
+    mt_parameters_to(parameters, MT_I32, NULL);
+    expect_error(MT_EDTYPE, "int32");
+    mt_parameters_to(parameters, MT_F64, "nowhere");
+    expect_error(MT_EDEVICE, "nowhere");
+    mt_parameters_to(NULL, MT_F64, NULL);
+    expect_error(MT_ENULL, "NULL");
+    auto traced = [](void* user, mt_tensor* const* in, size_t, mt_tensor** out, size_t) {
+      mt_parameters_to(static_cast<mt_parameters*>(user), MT_F64, NULL);
+      out[0] = mt_exp(in[0]);
+      return mt_error();
+    };
+    mt_trace* trace = mt_trace_new(traced, parameters);
+    mt_tensor* result = NULL;
+    mt_trace_call(trace, &y, 1, &result, 1);
+    expect_error(MT_ETRACE, "inside a trace");
+    mt_trace_release(trace);
+    EXPECT_EQ(mt_dtype_of(w), MT_F32);
+  }
+  mt_parameters_release(parameters);
+}
+
 TEST_F(ModelTest, NothingChangesWhileAnErrorIsPending) {
   mt_parameters* parameters = mt_parameters_new(MT_F32, NULL);
   mt_layer_linear(parameters, "l", 2, 2, true);

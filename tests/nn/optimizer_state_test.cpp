@@ -78,6 +78,8 @@ struct Training {
     mt_set_eager(way == Way::eager);
     for (int t = from; t < to; ++t) MT_SCOPE {
         mt_tensor* x = mt_reshape(mt_sin(mt_arange(t, t + 12, 1, MT_F32, NULL)), MT_DIMS(4, 3));
+        mt_tensor* w = get("hidden.weight");
+        x = mt_to_device(mt_astype(x, mt_dtype_of(w)), mt_device_of(w));
         mt_tensor* result = NULL;
         if (way == Way::traced) {
           mt_trace_call(trace, &x, 1, &result, 1);
@@ -183,6 +185,74 @@ TEST_F(OptimizerStateTest, ATracedStepGoesOnFromIt) {
     }
   EXPECT_EQ(mt_optimizer_steps(replayed.optimizer), 1);
   mt_parameters_release(state);
+  mt_trace_release(trace);
+}
+
+// Between two steps parameters become another type and move; what is kept goes with them.
+TEST_F(OptimizerStateTest, FollowsItsParameters) {
+  for (const auto& [name, make] : optimizers) {
+    for (Way way : {Way::deferred, Way::eager, Way::traced}) {
+      SCOPED_TRACE(name + std::to_string(static_cast<int>(way)));
+      Training training(make, 0.05), wide(make, 0.05);
+      auto near = [&] {
+        MT_SCOPE {
+          for (const char* which : {"hidden.weight", "hidden.bias", "output.weight"}) {
+            mt_tensor* a = mt_astype(training.get(which), MT_F64);
+            mt_tensor* b = mt_astype(mt_to_device(wide.get(which), NULL), MT_F64);
+            mt_tensor* apart = mt_max(mt_abs(mt_sub(mt_to_device(a, NULL), b)), NULL, 0);
+            EXPECT_LT(mt_item(apart), 1e-3) << which;
+          }
+        }
+      };
+      training.run(0, 3, way);
+      wide.run(0, 3, way);
+      ASSERT_EQ(mt_parameters_to(wide.parameters, MT_F64, "cpu:reference"), MT_OK);
+      EXPECT_EQ(mt_dtype_of(mt_gradient(wide.get("hidden.bias"))), MT_F64);
+      mt_parameters* state = mt_optimizer_state(wide.optimizer);
+      for (size_t i = 2; i < mt_parameters_count(state); ++i) {
+        EXPECT_EQ(mt_dtype_of(mt_parameters_tensor(state, i)), MT_F64);
+        EXPECT_STREQ(mt_device_of(mt_parameters_tensor(state, i)), "cpu:reference");
+      }
+      mt_parameters_release(state);
+      training.run(3, 5, way);
+      wide.run(3, 5, way);
+      EXPECT_EQ(mt_dtype_of(wide.get("scale")), MT_F64);
+      near();
+      mt_parameters_to(wide.parameters, MT_F32, "cpu");
+      training.run(5, 7, way);
+      wide.run(5, 7, way);
+      EXPECT_EQ(mt_dtype_of(wide.get("hidden.weight")), MT_F32);
+      near();
+      EXPECT_EQ(mt_optimizer_steps(wide.optimizer), 7);
+      mt_optimizer_set_learning_rate(wide.optimizer, 0.5);
+      EXPECT_EQ(mt_optimizer_learning_rate(wide.optimizer), 0.5);
+      mt_layer_linear(wide.parameters, "more", 1, 1, true);
+      EXPECT_EQ(mt_dtype_of(wide.get("more.weight")), MT_F32);
+    }
+  }
+}
+
+// One trace, recorded before, is called after.
+TEST_F(OptimizerStateTest, ATracedStepFollowsItsParameters) {
+  Training training(optimizers.at("adam"), 0.05);
+  auto step = [](void* user, mt_tensor* const* in, size_t, mt_tensor** out, size_t) {
+    auto* self = static_cast<Training*>(user);
+    out[0] = self->step(mt_astype(in[0], mt_dtype_of(self->get("scale"))));
+    return mt_error();
+  };
+  mt_trace* trace = mt_trace_new(step, &training);
+  MT_SCOPE {
+    mt_tensor* x = mt_ones(MT_DIMS(4, 3), MT_F32, NULL);
+    mt_tensor* result = NULL;
+    for (mt_dtype type : {MT_F32, MT_F64, MT_F16, MT_BF16, MT_F64}) {
+      mt_parameters_to(training.parameters, type, NULL);
+      for (int i = 0; i < 3; ++i) mt_trace_call(trace, &x, 1, &result, 1);
+      ASSERT_EQ(mt_error(), MT_OK) << mt_error_message();
+      EXPECT_EQ(mt_dtype_of(training.get("hidden.weight")), type);
+      EXPECT_EQ(mt_dtype_of(result), type);
+    }
+    EXPECT_EQ(mt_optimizer_steps(training.optimizer), 15);
+  }
   mt_trace_release(trace);
 }
 

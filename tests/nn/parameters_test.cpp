@@ -79,5 +79,29 @@ TEST_F(ParametersTest, LoadingWhatDoesNotFitChangesNothing) {
   EXPECT_EQ(error_of([&] { parameters->load(path("none").c_str()); }).code(), Code::io);
 }
 
+TEST_F(ParametersTest, AreConvertedWithTheirGradients) {
+  Ref<Parameters> parameters = make_parameters();
+  Device &cpu = parameters->device, &reference = find_device("cpu:reference");
+  Binding& w = parameters->create("w", full({2}, 0.1, Dtype::float32, cpu) * 3.0, false);
+  Binding& i = parameters->create("i", full({2}, 7, Dtype::int32, cpu), true);
+  w.set_gradient(full({2}, 0.3, Dtype::float32, cpu) * 2.0);
+  Dtype narrow = Dtype::bfloat16;
+  parameters->convert(&narrow, &reference);
+  EXPECT_EQ(w.value().dtype(), narrow);
+  EXPECT_EQ(&w.value().device(), &reference);
+  EXPECT_TRUE(w.value().requires_gradient() && w.requires_gradient());
+  EXPECT_EQ(w.gradient().dtype(), narrow);
+  EXPECT_EQ(&w.gradient().device(), &reference);
+  EXPECT_NEAR(to_doubles(w.value())[0], 0.3, 0x1p-9);
+  EXPECT_NEAR(to_doubles(w.gradient())[1], 0.6, 0x1p-8);
+  EXPECT_EQ(i.value().dtype(), Dtype::int32);
+  EXPECT_EQ(&i.value().device(), &reference);
+  EXPECT_EQ(parameters->dtype, narrow);
+  EXPECT_EQ(&parameters->device.get(), &reference);
+  parameters->convert(nullptr, &cpu);
+  EXPECT_EQ(w.value().dtype(), narrow);
+  EXPECT_EQ(&w.value().device(), &cpu);
+}
+
 }  // namespace
 }  // namespace mt

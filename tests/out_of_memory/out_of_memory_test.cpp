@@ -22,8 +22,9 @@ namespace {
 using Numbers = std::vector<float>;
 
 Numbers numbers_of(mt_tensor* tensor) {
-  Numbers numbers(static_cast<size_t>(mt_size(tensor)));
-  mt_copy_to_host(tensor, numbers.data(), numbers.size() * sizeof(float));
+  size_t bytes = static_cast<size_t>(mt_size(tensor)) * mt_dtype_size(mt_dtype_of(tensor));
+  Numbers numbers(bytes / sizeof(float));  // of float64 the halves
+  mt_copy_to_host(tensor, numbers.data(), bytes);
   return numbers;
 }
 
@@ -338,6 +339,14 @@ TEST_P(OutOfMemory, TheOptimizersStateIsReadAndSet) {
       changes([](Model& m) { return mt_optimizer_step(m.optimizer); }),
       read,  // which is pending
   });
+}
+
+TEST_P(OutOfMemory, ParametersAreConverted) {
+  auto to = [](mt_dtype dtype, const char* device) {
+    return changes([=](Model& m) { return mt_parameters_to(m.parameters, dtype, device); });
+  };
+  auto step = changes([](Model& m) { return mt_optimizer_step(m.optimizer); });
+  fails_everywhere({to(MT_F64, nullptr), step, to(0, "cpu:reference"), step, to(MT_F32, "cpu")});
 }
 
 TEST_P(OutOfMemory, FilesAreSavedAndLoaded) {

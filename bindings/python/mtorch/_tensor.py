@@ -355,18 +355,14 @@ class Tensor(native.Tensor):
     # ------------------------------------------------------------------------------- Methods
 
     def to(self, *targets: Any, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
-        """The same values as another type or on another device: x.to("cuda:0"), x.to(float64).
+        """The same values as another type or on another device: x.to("cuda:0"), x.to(float64), or
+        those of a tensor: x.to(y).
 
         >>> import mtorch as mt
         >>> mt.ones(2).to(mt.float64).dtype
         mtorch.float64
         """
-        for target in targets:
-            if isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda"):
-                device = target
-            else:
-                dtype = as_dtype(target)
-        return create._like(self, dtype, device)
+        return create._like(self, *create._target(targets, dtype, device))
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Tensor:
         """The same values on another device; this tensor, if it lies there. Error if there is

@@ -240,6 +240,19 @@ def _like(x: Tensor, dtype: DTypeLike, device: str | None) -> Tensor:
     return x
 
 
+def _target(targets: tuple[Any, ...], dtype: DTypeLike,
+            device: str | None) -> tuple[DType | None, str | None]:
+    """What the arguments of to() name: types, devices, or a tensor that has both."""
+    for target in targets:
+        if isinstance(target, native.Tensor):
+            dtype, device = by_code[native.dtype_of(target)], native.device_of(target)
+        elif isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda"):
+            device = target
+        else:
+            dtype = target
+    return None if dtype is None else as_dtype(dtype), device
+
+
 def _dtype_of_number(value: Operand) -> DType:
     if isinstance(value, bool):
         return bool_

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mtorch as mt
-from mtorch import data, nn
+from mtorch import data, nn, optim
 
 
 def test_hooks():
@@ -194,3 +194,65 @@ def test_copies_of_modules(again):
         twin[5].weight *= 2
     twin(x).sum().backward()
     assert twin(x).tolist() != module(x).tolist() and module[5].weight.grad is None
+
+
+def converted():
+    mt.seed(2)
+    network = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm(4), nn.Linear(4, 1))
+    network.register_buffer("count", mt.asarray([1, 2]))
+    return network
+
+
+def test_a_module_is_converted_in_place():
+    network = converted()
+    first, weights = network.parameters()[0], network.parameters()[0].tolist()
+    assert network.to(mt.float64) is network and network.parameters()[0] is first
+    assert {x.dtype for x in network.parameters()} == {mt.float64} and first.requires_grad
+    assert network.count.dtype == mt.int64 and first.tolist() == weights
+    network(mt.ones((2, 3), dtype=mt.float64)).sum().backward()
+    assert first.grad.dtype == mt.float64
+    assert network.half().parameters()[0].dtype == mt.float16 and first.grad.dtype == mt.float16
+    assert network.bfloat16().double().float()[1].running_mean.dtype == mt.float32
+    network.to("cpu:reference")
+    assert {x.device for x in network.state_dict().values()} == {"cpu:reference"}
+    network.to("cpu", mt.bfloat16)
+    assert first.device == first.grad.device == "cpu" and first.dtype == mt.bfloat16
+    assert network.to(mt.ones(1)).cpu().parameters()[0].dtype == mt.float32
+    with pytest.raises(TypeError, match="int32"):
+        network.to(mt.int32)
+    with pytest.raises(TypeError, match="element type"):
+        network.to("nowhere")
+    with pytest.raises(mt.Error, match="cpu:9"):
+        network.to("cpu:9")
+    assert first.dtype == mt.float32
+
+
+def test_an_optimizer_made_before_trains_what_is_converted():
+    results = []
+    for types in ([mt.float64] * 3, [mt.float32, mt.float64, mt.bfloat16]):
+        network = converted().double()
+        optimizer = optim.Adam(network.parameters(), lr=0.1)
+        for dtype in types:
+            network.to(dtype)
+            for _ in range(2):
+                optimizer.zero_grad()
+                (network(mt.ones((2, 3), dtype=dtype)) ** 2).mean().backward()
+                optimizer.step()
+        assert optimizer.steps == 6 and network.parameters()[0].dtype == types[-1]
+        assert {x.dtype for name, x in optimizer.state_dict().items() if "." in name} == {
+            mt.float64 if types[-1] == mt.float64 else mt.float32}
+        results.append(network.double().parameters()[0].numpy())
+    np.testing.assert_allclose(*results, atol=0.02)
+
+
+def test_a_converted_module_is_copied_as_it_is():
+    network = converted().to(mt.float64).to("cpu:reference")
+    for other in copy.deepcopy(network), pickle.loads(pickle.dumps(network.cpu())):
+        assert {x.dtype for x in other.parameters()} == {mt.float64}
+        assert network.parameters()[0].tolist() == other.parameters()[0].tolist()
+    assert copy.deepcopy(network.to("cpu:reference")).parameters()[0].device == "cpu:reference"
+
+
+def test_to_takes_a_tensor():
+    x = mt.ones(2).to(mt.ones(1, dtype=mt.float64).to("cpu:reference"))
+    assert x.dtype == mt.float64 and x.device == "cpu:reference"

@@ -29,19 +29,21 @@ class _Layer(Module):
         named = () if name is None else (name,)
         self._layer = make(self._parameters, *named, *args)
         self._text = ", ".join(str(arg) for arg in args if isinstance(arg, (int, float, tuple)))
-        # The name of each tensor, and its place in the collection.
-        self._places = {native.parameters_name(self._parameters, i).partition(".")[2]: i
-                        for i in range(native.parameters_count(self._parameters))}
+        # The name of each tensor with the tensor, and whether it is a buffer.
+        self._tensors = {native.parameters_name(self._parameters, i).partition(".")[2]: (
+            native.parameters_tensor(self._parameters, i),
+            native.parameters_is_buffer(self._parameters, i))
+            for i in range(native.parameters_count(self._parameters))}
 
     def __getattr__(self, name: str) -> Any:
-        places = self.__dict__.get("_places", {})
-        if name not in places:
+        tensors = self.__dict__.get("_tensors", {})
+        if name not in tensors:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return native.parameters_tensor(self._parameters, places[name])
+        return tensors[name][0]
 
     def __setattr__(self, name: str, value: Operand) -> Any:
         """A tensor of the layer takes the value of another; it stays the same parameter."""
-        if name not in self.__dict__.get("_places", ()):
+        if name not in self.__dict__.get("_tensors", ()):
             return super().__setattr__(name, value)
         tensor, before = getattr(self, name), native.set_grad_mode(False)
         try:
@@ -53,9 +55,8 @@ class _Layer(Module):
         return native.apply(self._layer, x)
 
     def _own_tensors(self) -> Iterator[Any]:
-        for name, i in self._places.items():
-            yield (name, native.parameters_tensor(self._parameters, i),
-                   native.parameters_is_buffer(self._parameters, i))
+        for name, (tensor, is_buffer) in self._tensors.items():
+            yield name, tensor, is_buffer
 
     def train(self, mode: bool = True) -> Any:
         native.parameters_set_training(self._parameters, mode)
@@ -66,15 +67,18 @@ class _Layer(Module):
 
     def __reduce__(self) -> Any:
         attributes = {name: value for name, value in vars(self).items()
-                      if name not in ("_parameters", "_layer", "_places", "_text", "_made_of")}
+                      if name not in ("_parameters", "_layer", "_tensors", "_text", "_made_of")}
         return _made_again, (type(self), *self._made_of), (attributes, self.state_dict())
 
     def __setstate__(self, state: Any) -> None:
         attributes, tensors = state
         self.__dict__.update(attributes)
+        for tensor in tensors.values():  # as to() may have left them
+            if tensor.dtype.is_floating:
+                native.parameters_to(self._parameters, tensor.dtype, tensor.device)
         for name, tensor in tensors.items():
             setattr(self, name, tensor.detach())
-            if not tensor.requires_grad and name in self._places:
+            if not tensor.requires_grad and name in self._tensors:
                 native.set_requires_grad(getattr(self, name), False)
         self.train(self.training)
 

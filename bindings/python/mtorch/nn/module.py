@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 
 from .. import native
-from .._types import Path
+from .._types import DTypeLike, Path
+from ..create import _target
+from ..dtypes import bfloat16, float16, float32, float64
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -178,6 +180,45 @@ class Module:
         shapes and types; nothing changes unless all fit."""
         from ..io import collection
         native.parameters_load(collection(self.state_dict()), str(path))
+
+    def to(self, *targets: Any, dtype: DTypeLike = None, device: str | None = None) -> Any:
+        """Brings every parameter and buffer to a device, and the floats among them to a type, in
+        place: net.to("cuda:0"), net.to(mt.bfloat16). Gradients and what optimizers keep go along.
+        Returns the module.
+
+        >>> import mtorch as mt
+        >>> net = mt.nn.Linear(2, 1).to(mt.float64)
+        >>> net.weight.dtype
+        mtorch.float64
+        """
+        dtype, device = _target(targets, dtype, device)
+        from ..io import collection
+        native.parameters_to(collection(self.state_dict()), dtype or 0, device)
+        return self
+
+    def half(self) -> Any:
+        """to(float16)."""
+        return self.to(float16)
+
+    def bfloat16(self) -> Any:
+        """to(bfloat16)."""
+        return self.to(bfloat16)
+
+    def float(self) -> Any:
+        """to(float32)."""
+        return self.to(float32)
+
+    def double(self) -> Any:
+        """to(float64)."""
+        return self.to(float64)
+
+    def cpu(self) -> Any:
+        """to("cpu")."""
+        return self.to("cpu")
+
+    def cuda(self) -> Any:
+        """to("cuda:0")."""
+        return self.to("cuda:0")
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Freezes all parameters, or frees them again; returns the module."""

@@ -36,6 +36,11 @@ public enum DType {
     this.code = code;
   }
 
+  /** What C calls it; 0, none, for null. */
+  static int code(DType dtype) {
+    return dtype == null ? 0 : dtype.code;
+  }
+
   static DType of(int code) {
     for (DType dtype : values()) {
       if (dtype.code == code) return dtype;

@@ -129,6 +129,17 @@ public final class Parameters extends Layers {
   }
 
   /**
+   * Converts all floats, gradients too, to a type, and brings all tensors to a device, in place; what
+   * optimizers keep follows.
+   *
+   * @param dtype a float type; null: the types stay
+   * @param device null: they stay where they are
+   */
+  public void to(DType dtype, String device) {
+    Native.parameters_to(this, dtype, device);
+  }
+
+  /**
    * Scales all gradients, as one vector, down to a norm.
    *
    * @param maxNorm the largest norm

@@ -135,6 +135,13 @@ class TrainingTest {
       assertArrayEquals(new long[] {2, 5, 4}, p.lstm("lstm", 6, 4, 1, true).apply(steps).shape());
       assertArrayEquals(
           new long[] {2, 6, 5}, p.groupNorm("groups", 3, 6).apply(Tensor.ones(2, 6, 5)).shape());
+      p.to(DType.FLOAT64, "cpu:reference");
+      assertEquals(DType.FLOAT64, p.get("words.weight").dtype());
+      p.to(DType.FLOAT32, null);
+      p.to(null, "cpu");
+      assertEquals("cpu", p.get("words.weight").device());
+      assertEquals(DType.FLOAT32, p.get("words.weight").dtype());
+      assertThrows(MTorchException.class, () -> p.to(DType.INT32, null));
       Layer drop = p.dropout(0.5);
       p.setTraining(false);
       assertFalse(p.training());
