@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "fusion/rematerialize.h"
+#include "fusion/planner.h"
 #include "fusion/traffic.h"
 #include "graph/window.h"
 
@@ -161,9 +161,9 @@ std::string explain_region(const Region& region, const Grouping& grouping) {
 // With the groups that are planned.
 template <class F>
 std::string with_groups(const Region& region, F&& f) {
-  Grouping grouping = group_items(region);
-  std::optional<Arrangement> again = rematerialized(region, grouping);
-  return again ? f(Explanation(again->region, again->grouping)) : f(Explanation(region, grouping));
+  Plan plan;
+  const Arrangement planned = arranged(region, &plan);
+  return f(Explanation(planned.region, planned.grouping));
 }
 
 std::string explain_region(const Region& region) {

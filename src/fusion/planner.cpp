@@ -2,14 +2,18 @@
 #include "fusion/planner.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "backends/backend.h"
 #include "fusion/lowering.h"
+#include "fusion/make_anew.h"
 #include "fusion/registers.h"
-#include "fusion/rematerialize.h"
 
 namespace mt {
 namespace {
+
+// The share of a plan's memory that is worth computing values twice to come down to.
+constexpr double worthwhile = 0.9;
 
 class Planner {
  public:
@@ -195,6 +199,7 @@ Plan plan_alone(const Region& region) {
     plan.groups.push_back(lower_alone(region, static_cast<int>(i), leaves, items));
     plan.groups.back().kind = GroupKind::call;
   }
+  place_buffers(&plan);
   return plan;
 }
 
@@ -215,30 +220,49 @@ void rename_items(const std::vector<int>& original, Plan* plan) {
   }
 }
 
-void finish_plan(const Region& region, Plan* plan) {
-  merge_alike(plan);
-  place_buffers(plan);
-  region.device->backend->prepare(plan);
+Plan plan_of(const Region& region, const Grouping& grouping) {
+  Plan plan = Planner(region, grouping).run();
+  merge_alike(&plan);
+  place_buffers(&plan);
+  return plan;
+}
+
+Arrangement as_it_is(const Region& region, Grouping grouping) {
+  Arrangement result{region, std::move(grouping), std::vector<int>(region.items.size())};
+  std::iota(result.original.begin(), result.original.end(), 0);
+  return result;
 }
 
 }  // namespace
 
+Arrangement arranged(const Region& region, Plan* plan) {
+  Grouping grouping = group_items(region);
+  std::optional<Arrangement> again = rematerialized(region, grouping);
+  Arrangement result = again ? std::move(*again) : as_it_is(region, std::move(grouping));
+  *plan = plan_of(result.region, result.grouping);
+  if (std::optional<Arrangement> anew = made_anew(result.region, result.grouping, *plan)) {
+    Plan smaller = plan_of(anew->region, anew->grouping);
+    if (smaller.arena_bytes <= plan->arena_bytes * worthwhile) {
+      for (int& i : anew->original) i = result.original[static_cast<size_t>(i)];
+      result = std::move(*anew);
+      *plan = std::move(smaller);
+    }
+  }
+  rename_items(result.original, plan);
+  return result;
+}
+
 void make_plan(const Region& region, const Grouping& grouping, Plan* plan) {
-  *plan = Planner(region, grouping).run();
-  finish_plan(region, plan);
+  *plan = plan_of(region, grouping);
+  region.device->backend->prepare(plan);
 }
 
 void make_plan(const Region& region, Plan* plan) {
   if (region.device->fuses) {
-    Grouping grouping = group_items(region);
-    std::optional<Arrangement> again = rematerialized(region, grouping);
-    if (!again) return make_plan(region, grouping, plan);
-    *plan = Planner(again->region, again->grouping).run();
-    rename_items(again->original, plan);
-    return finish_plan(region, plan);
+    arranged(region, plan);
+  } else {
+    *plan = plan_alone(region);
   }
-  *plan = plan_alone(region);
-  place_buffers(plan);
   region.device->backend->prepare(plan);
 }
 

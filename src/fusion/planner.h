@@ -2,7 +2,7 @@
 // From a region to a plan: grouping, programs, and where everything lies in memory.
 #pragma once
 
-#include "fusion/grouping.h"
+#include "fusion/rematerialize.h"
 #include "plan/plan.h"
 
 namespace mt {
@@ -11,6 +11,9 @@ namespace mt {
 void make_plan(const Region& region, Plan* plan);
 // The same for groups that have been chosen already.
 void make_plan(const Region& region, const Grouping& grouping, Plan* plan);
+
+// What is computed how often and in which groups, and the plan of that, for no backend yet.
+Arrangement arranged(const Region& region, Plan* plan);
 
 // Joins groups that run the same element-wise program over different values, such as the updates
 // of many parameters, into one group of several segments.

@@ -39,6 +39,36 @@ TEST_F(Memory, TrainingNeedsAtMostWhatEagerRunningDoesAndACopyOfTheParameters) {
   EXPECT_LE(deferred, eager + Network(1, 128, 256).bytes());
 }
 
+// Layers whose activations wait for the gradient: GELU's results, which their layer's gradient reads,
+// are made anew of its operands, which wait for GELU's own.
+TEST_F(Memory, LargePlansMakeActivationsAnew) {
+  constexpr int layers = 8;
+  constexpr int64_t rows = 16384, width = 64, bytes = rows * width * 4;
+  Tensor weights[layers];
+  for (int i = 0; i < layers; ++i) {
+    weights[i] = parameter({width, width}, static_cast<uint64_t>(i) + 2);
+  }
+  auto gradients = [&] {
+    Tensor x = random_leaf({rows, width});
+    for (Tensor& weight : weights) {
+      weight->variable->gradient.set(nullptr);
+      x = gelu(matmul(x, weight) * 0.2);
+    }
+    backward(sum(x), nullptr, false);
+    std::vector<Tensor> results;
+    for (Tensor& weight : weights) results.push_back(weight->variable->gradient.get());
+    return results;
+  };
+  set_eager_mode(true);
+  const std::vector<Value> eager = evaluated(gradients());
+  set_eager_mode(false);
+  const int64_t before = in_use();
+  host_allocator().reset_peak();
+  EXPECT_EQ(evaluated(gradients()), eager);
+  // Of each layer GELU's operand; one more for x, and a few for what is at work.
+  EXPECT_LE(host_allocator().statistics().peak - before, (layers + 5) * bytes);
+}
+
 TEST_F(Memory, ARunningTotalStaysFlat) {
   for (int64_t reads : {0, 7}) {
     Tensor total = full({}, 0, Dtype::float32, find_device("cpu"));
