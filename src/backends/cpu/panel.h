@@ -7,11 +7,12 @@
 
 #include <cstdint>
 
+#include "backends/cpu/turn.h"
 #include "plan/program.h"
 
 namespace mt::cpu {
 
-constexpr int64_t panel_rows = 16;
+constexpr int64_t panel_rows = turned_rows;
 constexpr int64_t panel_columns = 512;
 constexpr int64_t panel_pitch = panel_columns + 16;  // elements; no power of two, which would crowd
                                                      // all rows into the same places of the cache

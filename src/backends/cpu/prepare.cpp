@@ -12,6 +12,7 @@ namespace {
 // A tile; large enough to hide the dispatch of an instruction, small enough for a handful of them
 // to stay in the first cache.
 constexpr int64_t most_tile_elements = 1024;
+constexpr int64_t most_turned_elements = 32 << 10;  // of rows that are read together; second cache
 // Instructions times elements below which a second worker costs more than it brings.
 constexpr int64_t grain_work = 64 << 10;
 // Bytes beyond which memory is fetched ahead, and results are written past the caches.
@@ -330,6 +331,17 @@ PreparedProgram prepare_steps(const Program& program, const Segment& segment,
   return prepared;
 }
 
+// Whether rows lie side by side in memory, so that a few of them share its lines.
+bool has_turned_rows(const Segment& segment) {
+  return std::any_of(segment.memory.begin(), segment.memory.end(), [](const Memory& memory) {
+    const Layout& layout = memory.layout;
+    const int rank = layout.shape.rank();
+    return memory.buffer >= 0 && !memory.contiguous && !memory.row && rank >= 2 &&
+           layout.strides[rank - 2] == 1 &&
+           lies_far(layout.strides[rank - 1], size_of(memory.dtype));
+  });
+}
+
 PreparedProgram prepare_rows(const Group& group, const Segment& segment,
                              const std::vector<Buffer>& buffers, std::vector<int16_t> streamed) {
   const Program& program = group.program;
@@ -340,6 +352,9 @@ PreparedProgram prepare_rows(const Group& group, const Segment& segment,
   int64_t columns = std::max<int64_t>(segment.columns, 1);
   int64_t elements = prepared.narrow.empty() ? most_tile_elements : 2 * most_tile_elements;
   int64_t rows = std::max<int64_t>(1, elements / columns);
+  if (has_turned_rows(segment)) {
+    rows = std::max(rows, std::min(turned_rows, most_turned_elements / columns));
+  }
   set_tiles(segment, rows, &prepared);
   prepared.by_rows = true;
   prepared.grain = std::max(rows, grain_work / cost_of(program) / columns);

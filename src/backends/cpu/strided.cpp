@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements are taken line by line along the last dimension. Lines that run backwards, lines of two
 // to four elements that lie side by side (channels put last), every second element, and elements
-// that each come twice, as pooling and its gradient read them, are put in order in registers.
+// that each come twice, as pooling and its gradient read them, are put in order in registers. Longer
+// lines that lie side by side are turned.
 #include "backends/cpu/strided.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "backends/cpu/elementwise/tables.h"
+#include "backends/cpu/turn.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/strided.cpp"
@@ -199,8 +201,11 @@ HWY_INLINE void interleave(const T* from, const Lines& lines, T* out) {
 
 template <class T>
 HWY_INLINE void copy_plane(const T* from, const Lines& lines, T* out) {
-  if (lines.stride == 1 && lines.length >= 2 && lines.length <= 4 && lines.step != 0) {
-    return interleave(from, lines, out);
+  if (lines.stride == 1 && lines.step != 0 && lines.length >= 2) {
+    if (lines.length <= most_interleaved) return interleave(from, lines, out);
+    if (lines.count > 1 && lies_far(lines.step, sizeof(T))) {
+      return copy_turned(out, lines.length, from, lines.step, lines.count, lines.length);
+    }
   }
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   if constexpr (sizeof(T) == 4) {

@@ -73,6 +73,11 @@ TEST(Strided, GathersWhatAnyLayoutSays) {
       {{2, 70, 2}, {150, 1, 75}, 0},  // channels put last
       {{2, 70, 3}, {225, 1, 75}, 0},
       {{2, 70, 4}, {300, 1, -75}, 0},
+      {{2, 2, 70}, {140, 1, 2}, 0},  // and first
+      {{2, 3, 70}, {210, 1, 3}, 0},
+      {{2, 4, 70}, {280, 1, 4}, 0},
+      {{2, 3, 70}, {300, 1, 4}, 0},
+      {{2, 21, 35}, {900, 1, 24}, 0},  // turned
   };
   for_each_instruction_set([&] {
     for (const Layout& layout : layouts) {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copying elements that lie next to each other along another dimension than the one they are wanted
+// along.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace mt::cpu {
+
+constexpr int64_t turned_rows = 16;
+// How many columns ahead memory is asked for: strides this far are nothing that hardware foresees.
+constexpr int64_t turned_ahead = 32;
+// Up to so many columns are interleaved instead (strided.cpp).
+constexpr int64_t most_interleaved = 4;
+
+// Whether elements this far apart lie in different lines of memory.
+inline bool lies_far(int64_t stride, size_t element_size) {
+  const int64_t bytes = stride * static_cast<int64_t>(element_size);
+  return bytes >= 64 || bytes <= -64;
+}
+
+// Four rows and columns, in registers.
+inline void turn(uint32_t* to, int64_t pitch, const uint32_t* from, int64_t stride) {
+  typedef uint32_t Four __attribute__((vector_size(16)));
+  Four c[4];
+  for (int i = 0; i < 4; ++i) std::memcpy(&c[i], from + i * stride, sizeof(Four));
+  const Four low[2] = {__builtin_shufflevector(c[0], c[1], 0, 4, 1, 5),
+                       __builtin_shufflevector(c[2], c[3], 0, 4, 1, 5)};
+  const Four high[2] = {__builtin_shufflevector(c[0], c[1], 2, 6, 3, 7),
+                        __builtin_shufflevector(c[2], c[3], 2, 6, 3, 7)};
+  const Four rows[4] = {__builtin_shufflevector(low[0], low[1], 0, 1, 4, 5),
+                        __builtin_shufflevector(low[0], low[1], 2, 3, 6, 7),
+                        __builtin_shufflevector(high[0], high[1], 0, 1, 4, 5),
+                        __builtin_shufflevector(high[0], high[1], 2, 3, 6, 7)};
+  for (int i = 0; i < 4; ++i) std::memcpy(to + i * pitch, &rows[i], sizeof(Four));
+}
+
+// out[row * pitch + column] = from[column * stride + row], a line of memory's rows at a time.
+template <class T>
+void copy_turned(T* out, int64_t pitch, const T* from, int64_t stride, int64_t rows,
+                 int64_t columns) {
+  constexpr int64_t side = sizeof(T) == 4 ? 4 : 1;
+  const int64_t stride_bytes = stride * static_cast<int64_t>(sizeof(T));
+  for (; rows >= turned_rows; rows -= turned_rows, out += turned_rows * pitch, from += turned_rows) {
+    const uintptr_t address = reinterpret_cast<uintptr_t>(from);
+    int64_t column = 0;
+    for (; column + side <= columns; column += side) {
+      for (int64_t c = column; c < column + side; ++c) {
+        uintptr_t later = address + static_cast<uintptr_t>((c + turned_ahead) * stride_bytes);
+        __builtin_prefetch(reinterpret_cast<const void*>(later));
+        __builtin_prefetch(reinterpret_cast<const void*>(later + turned_rows * sizeof(T) - 1));
+      }
+      for (int64_t row = 0; row < turned_rows; row += side) {
+        T* to = out + row * pitch + column;
+        const T* first = from + column * stride + row;
+        if constexpr (side > 1) {
+          turn(to, pitch, first, stride);
+        } else {
+          *to = *first;
+        }
+      }
+    }
+    for (; column < columns; ++column) {
+      for (int64_t row = 0; row < turned_rows; ++row) {
+        out[row * pitch + column] = from[column * stride + row];
+      }
+    }
+  }
+  for (int64_t column = 0; column < columns; ++column) {
+    for (int64_t row = 0; row < rows; ++row) {
+      out[row * pitch + column] = from[column * stride + row];
+    }
+  }
+}
+
+}  // namespace mt::cpu
