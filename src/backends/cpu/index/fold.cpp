@@ -11,6 +11,7 @@ namespace mt::cpu {
 namespace {
 
 constexpr int64_t chunk = 1024;  // elements whose sums are kept at a time
+constexpr int64_t few_elements = 16;
 
 struct Half {
   uint16_t bits;
@@ -45,58 +46,102 @@ void add_strided(typename T::Sum* sums, int64_t step, const T* x, int64_t stride
   for (int64_t c = 0; c < count; ++c) sums[c * step] += T::load(x[c * stride]);
 }
 
-// y is [outer..., n, inner...] and x [outer..., windows, inner..., size]. The sums are made for
-// stretches of y's last dimension.
+// y is [outer..., n, inner...] and x [outer..., windows, inner..., size].
 template <class T>
-void fold(const NaiveCall& call) {
-  using Sum = typename T::Sum;
-  const NaiveArray &x = call.inputs[0], &y = call.output;
-  if (y.size() == 0) return;
-  int axis = static_cast<int>(call.attributes[0]), last = y.layout.shape.rank() - 1;
-  int64_t step = call.attributes[1], dilation = call.attributes[2];
-  int64_t size = x.layout.shape.back(), windows = x.layout.shape[axis];
-  int64_t by_window = x.layout.strides[axis], by_place = x.layout.strides.back();
-  int64_t width = y.layout.shape[last], length = y.layout.shape[axis];
-  bool within_row = axis == last;
+struct Folding {
+  Layout from;  // x without the places in a window
+  int axis;
+  int64_t step, dilation, size, windows, length, width;
+  int64_t by_window, by_place, along;  // strides of x; the last of the inner dimension, if any
+  const T* x;
+  T* y;
 
-  // Rows of y, in x's terms; the axis itself is worked out from the row's index.
-  Layout rows = dimensions(x.layout, 0, last);
-  if (!within_row) {
-    rows.shape[axis] = length;
-    rows.strides[axis] = 0;
+  explicit Folding(const NaiveCall& call)
+      : from(dimensions(call.inputs[0].layout, 0, call.output.layout.shape.rank())),
+        axis(static_cast<int>(call.attributes[0])),
+        step(call.attributes[1]),
+        dilation(call.attributes[2]),
+        size(call.inputs[0].layout.shape.back()),
+        windows(from.shape[axis]),
+        length(call.output.layout.shape[axis]),
+        width(call.output.layout.shape.back()),
+        by_window(from.strides[axis]),
+        by_place(call.inputs[0].layout.strides.back()),
+        along(from.strides.back()),
+        x(reinterpret_cast<const T*>(first_element(call.inputs[0]))),
+        y(reinterpret_cast<T*>(first_element(call.output))) {}
+
+  static void store(const typename T::Sum* sums, int64_t count, T* to) {
+    for (int64_t i = 0; i < count; ++i) to[i] = T::store(sums[i]);
   }
-  int64_t along = within_row ? 0 : x.layout.strides[last];
-  const T* from = reinterpret_cast<const T*>(first_element(x));
-  T* to = reinterpret_cast<T*>(first_element(y));
-  parallel_for(y.size() / width, grain_of(width * 4), [&](int64_t begin, int64_t end) {
-    Sum sums[chunk];
+};
+
+// The sums are made for stretches of y's last dimension.
+template <class T>
+void fold_rows(const Folding<T>& f, int64_t count_of_y) {
+  // Rows of y, in x's terms; the axis itself is worked out from the row's index.
+  Layout rows = dimensions(f.from, 0, f.from.shape.rank() - 1);
+  rows.shape[f.axis] = f.length;
+  rows.strides[f.axis] = 0;
+  parallel_for(count_of_y / f.width, grain_of(f.width * 4), [&](int64_t begin, int64_t end) {
+    typename T::Sum sums[chunk];
     Walker walker(rows, begin);
     for (int64_t row = begin; row < end; ++row, walker.next()) {
-      const T* source = from + walker.position();
-      for (int64_t done = 0; done < width; done += chunk) {
-        int64_t count = std::min(chunk, width - done);
-        std::fill(sums, sums + count, Sum(0));
-        for (int64_t s = size - 1; s >= 0; --s) {  // later places are of earlier windows
-          if (!within_row) {
-            int64_t start = walker.index(axis) - s * dilation, w = start / step;
-            if (start < 0 || start % step != 0 || w >= windows) continue;
-            add_strided(sums, 1, source + w * by_window + s * by_place + done * along, along,
-                        count);
-            continue;
-          }
-          // Windows w with done <= w * step + s * dilation < done + count.
-          int64_t low = done - s * dilation, high = low + count;
-          int64_t first = low <= 0 ? 0 : (low + step - 1) / step;
-          int64_t stop = high <= 0 ? 0 : std::min(windows, (high + step - 1) / step);
-          if (first >= stop) continue;
-          add_strided(sums + (first * step - low), step, source + first * by_window + s * by_place,
-                      by_window, stop - first);
+      const T* source = f.x + walker.position();
+      for (int64_t done = 0; done < f.width; done += chunk) {
+        int64_t count = std::min(chunk, f.width - done);
+        std::fill(sums, sums + count, 0);
+        for (int64_t s = f.size - 1; s >= 0; --s) {  // later places are of earlier windows
+          int64_t start = walker.index(f.axis) - s * f.dilation, w = start / f.step;
+          if (start < 0 || start % f.step != 0 || w >= f.windows) continue;
+          const T* first = source + w * f.by_window + s * f.by_place + done * f.along;
+          add_strided(sums, 1, first, f.along, count);
         }
-        T* target = to + row * width + done;
-        for (int64_t c = 0; c < count; ++c) target[c] = T::store(sums[c]);
+        f.store(sums, count, f.y + row * f.width + done);
       }
     }
   });
+}
+
+// The sums are made for stretches of the axis, with the few elements of the dimension that follows
+// it, if one does.
+template <class T>
+void fold_stretches(const Folding<T>& f, int64_t count_of_y) {
+  const int64_t unit = f.axis == f.from.shape.rank() - 1 ? 1 : f.width, row_size = f.length * unit;
+  const int64_t most = chunk / unit;
+  parallel_for(count_of_y / row_size, grain_of(row_size * 4), [&](int64_t begin, int64_t end) {
+    typename T::Sum sums[chunk];
+    Walker walker(dimensions(f.from, 0, f.axis), begin);
+    for (int64_t row = begin; row < end; ++row, walker.next()) {
+      const T* source = f.x + walker.position();
+      for (int64_t done = 0; done < f.length; done += most) {
+        int64_t count = std::min(most, f.length - done);
+        std::fill(sums, sums + count * unit, 0);
+        for (int64_t s = f.size - 1; s >= 0; --s) {  // later places are of earlier windows
+          // Windows w with done <= w * step + s * dilation < done + count.
+          int64_t low = done - s * f.dilation, high = low + count;
+          int64_t first = low <= 0 ? 0 : (low + f.step - 1) / f.step;
+          int64_t stop = high <= 0 ? 0 : std::min(f.windows, (high + f.step - 1) / f.step);
+          if (first >= stop) continue;
+          const T* at = source + first * f.by_window + s * f.by_place;
+          typename T::Sum* to = sums + (first * f.step - low) * unit;
+          for (int64_t c = 0; c < unit; ++c) {
+            add_strided(to + c, f.step * unit, at + c * f.along, f.by_window, stop - first);
+          }
+        }
+        f.store(sums, count * unit, f.y + row * row_size + done * unit);
+      }
+    }
+  });
+}
+
+template <class T>
+void fold(const NaiveCall& call) {
+  if (call.output.size() == 0) return;
+  const Folding<T> f(call);
+  const int last = f.from.shape.rank() - 1;
+  const bool few = f.axis == last - 1 && f.width <= few_elements;
+  (f.axis == last || few ? fold_stretches<T> : fold_rows<T>)(f, call.output.size());
 }
 
 }  // namespace
