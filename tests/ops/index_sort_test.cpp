@@ -55,6 +55,22 @@ TEST(sort, every_dtype_agrees) {
   }
 }
 
+TEST(searchsorted, every_dtype_agrees) {
+  for (Dtype dtype : every_dtype) {
+    for (bool right : {false, true}) {
+      for (int64_t length : {0, 1, 2, 3, 8, 300}) {
+        SCOPED_TRACE(std::string(name_of(dtype)) + " " + std::to_string(length));
+        everywhere([&](const Make& make) {
+          Tensor sorted = sort(make(special(length), {length}, dtype), 0, false);
+          return searchsorted(sorted, make(special(50 * 51), {50, 51}, dtype), right);
+        });
+      }
+    }
+  }
+  EXPECT_EQ(numbers(searchsorted(tensor({-0.0, 1, 1, NAN}, {4}), tensor({0, 1, 2, NAN}, {4}), true)),
+            (Numbers{1, 3, 3, 4}));
+}
+
 TEST(sort, long_rows_are_split) {
   for (Dtype dtype : {Dtype::float32, Dtype::int64, Dtype::int16, Dtype::uint8}) {
     everywhere(

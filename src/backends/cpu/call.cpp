@@ -35,6 +35,7 @@ constexpr Entry entries[] = {
     {"nonzero", {nonzero_kernel}},
     {"overlay", {overlay_kernel}},
     {"scatter", {nullptr, scatter_kernel, scatter_scratch}},
+    {"searchsorted", {searchsorted_kernel}},
     {"sort", {sort_kernel}},
     {"take_along_axis", {take_along_axis_kernel}},
 };

@@ -25,6 +25,7 @@ void concat_kernel(const NaiveCall& call);
 void embed_kernel(const NaiveCall& call);
 void overlay_kernel(const NaiveCall& call);
 void fold_kernel(const NaiveCall& call);
+void searchsorted_kernel(const NaiveCall& call);
 void argsort_kernel(const NaiveCall& call);
 void sort_kernel(const NaiveCall& call);
 void argmax_kernel(const NaiveCall& call);
