@@ -5,6 +5,8 @@
 #define MTORCH_VIEW_HPP_
 
 #include <initializer_list>
+#include <span>
+#include <vector>
 
 #include "tensor.hpp"
 #include "view.h"
@@ -66,11 +68,24 @@ inline Item ellipsis() { return MT_ELLIPSIS; }
 /// `positions` must outlive the call.
 inline Item by(const Tensor& positions) { return MT_BY(positions.get()); }
 
-inline Tensor index(const Tensor& x, std::initializer_list<Item> items) {
-  return Tensor::own(mt_index(x.get(), items.begin(), items.size()));
+/// The items of an index, as a parameter: {at(0), range()}, or anything that holds them in a row.
+class Items {
+ public:
+  Items(std::initializer_list<Item> items) : items_(items.begin(), items.size()) {}
+  Items(const std::vector<Item>& items) : items_(items) {}
+  Items(std::span<const Item> items) : items_(items) {}
+  const Item* data() const { return items_.data(); }
+  size_t size() const { return items_.size(); }
+
+ private:
+  std::span<const Item> items_;
+};
+
+inline Tensor index(const Tensor& x, Items items) {
+  return Tensor::own(mt_index(x.get(), items.data(), items.size()));
 }
-inline void index_put(const Tensor& x, std::initializer_list<Item> items, const Tensor& value) {
-  check(mt_index_put(x.get(), items.begin(), items.size(), value.get()));
+inline void index_put(const Tensor& x, Items items, const Tensor& value) {
+  check(mt_index_put(x.get(), items.data(), items.size(), value.get()));
 }
 inline Tensor select(const Tensor& x, int64_t axis, int64_t i) {
   return Tensor::own(mt_select(x.get(), axis, i));

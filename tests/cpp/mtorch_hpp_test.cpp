@@ -77,6 +77,18 @@ TEST(Tensor, IsIndexed) {
   EXPECT_EQ(numbers(unique_all(tensor({2.0f, 1.0f, 2.0f})).values), (std::vector<float>{1, 2}));
 }
 
+TEST(Tensor, IsIndexedByAListMadeAtRunTime) {
+  Tensor x = reshape(arange(0, 24), {2, 3, 4});
+  for (int64_t axis = 0; axis < 3; ++axis) {
+    std::vector<Item> items(static_cast<size_t>(axis), range());
+    items.push_back(at(1));
+    EXPECT_EQ(numbers(index(x, items)), numbers(select(x, axis, 1)));
+    Tensor y = copy(x);
+    index_put(y, items, 0);
+    EXPECT_EQ(sum(select(y, axis, 1)).item(), 0);
+  }
+}
+
 TEST(Tensor, LooksAtMemoryThatItsOwnerKeeps) {
   auto memory = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3});
   std::weak_ptr<std::vector<float>> watched = memory;
