@@ -155,14 +155,6 @@ class Layer {
     return Tensor::own(
         mt_apply_attention(handle_, query.get(), key.get(), value.get(), mask.get()));
   }
-  /// mt_apply_kept(): goes on from what `kept` holds, and rebinds it.
-  Tensor operator()(const Tensor& x, const Tensor& kept, const Tensor& places) const {
-    return Tensor::own(mt_apply_kept(handle_, x.get(), kept.get(), places.get()));
-  }
-  /// mt_kept_zeros(): what to begin with.
-  Tensor kept_zeros(Dims dims, int64_t context) const {
-    return Tensor::own(mt_kept_zeros(handle_, dims.data(), dims.size(), context));
-  }
   /// mt_apply_recurrent(): y, the last states and, of LSTM, the last cells.
   Tensors run(const Tensor& x, const Tensor& states = {}, const Tensor& cells = {}) const {
     return detail::filled(3, [&](mt_tensor** r) {
@@ -274,6 +266,10 @@ class Parameters {
   }
   void add_buffer(const char* name, const Tensor& tensor) const {
     check(mt_parameters_add_buffer(get(), name, tensor.get()));
+  }
+  /// mt_parameters_share(): a tensor in the place of the one with this name.
+  void share(const char* name, const Tensor& tensor) const {
+    check(mt_parameters_share(get(), name, tensor.get()));
   }
   size_t size() const { return mt_parameters_count(get()); }
   std::string name(size_t i) const { return detail::required(mt_parameters_name(get(), i)); }

@@ -53,6 +53,12 @@ const Parameters::Entry& entry(mt_parameters* parameters, size_t i) {
   return entries[i];
 }
 
+const Parameters::Entry& named(const Parameters& parameters, const char* name) {
+  const Parameters::Entry* found = parameters.find(required(name, "the name"));
+  if (!found) throw ArgumentError(Code::invalid, std::string("there is no \"") + name + '"');
+  return *found;
+}
+
 mt_tensor* handle_of(const Parameters::Entry& entry) {
   return static_cast<HandleBinding&>(*entry.binding).handle();
 }
@@ -90,6 +96,21 @@ mt_status mt_parameters_add_buffer(mt_parameters* parameters, const char* name, 
   return change("parameters_add_buffer", [&] { add(parameters, name, tensor, true); });
 }
 
+mt_status mt_parameters_share(mt_parameters* parameters, const char* name, mt_tensor* tensor) {
+  return change("parameters_share", [&] {
+    Parameters& target = collection(parameters);
+    const Parameters::Entry& place = named(target, name);
+    const Shape shape = required(tensor, "the tensor")->peek().shape();
+    if (shape != place.binding->value().shape()) {
+      fail(Code::shape, "parameters_share: a tensor of shape %s for \"%s\" of shape %s",
+           to_string(shape).c_str(), name, to_string(place.binding->value().shape()).c_str());
+    }
+    if (!place.is_buffer) set_requires_gradient(tensor, true);
+    static_cast<HandleBinding&>(*place.binding).take(tensor);
+    target.find_repeats();
+  });
+}
+
 size_t mt_parameters_count(mt_parameters* parameters) {
   return read<size_t>("parameters_count", 0,
                       [&] { return collection(parameters).entries().size(); });
@@ -106,13 +127,8 @@ mt_tensor* mt_parameters_tensor(mt_parameters* parameters, size_t i) {
 }
 
 mt_tensor* mt_parameters_get(mt_parameters* parameters, const char* name) {
-  return read<mt_tensor*>("parameters_get", nullptr, [&] {
-    const Parameters::Entry* found = collection(parameters).find(required(name, "the name"));
-    if (!found) {
-      throw ArgumentError(Code::invalid, std::string("there is no \"") + name + '"');
-    }
-    return handle_of(*found);
-  });
+  return read<mt_tensor*>("parameters_get", nullptr,
+                          [&] { return handle_of(named(collection(parameters), name)); });
 }
 
 bool mt_parameters_is_buffer(mt_parameters* parameters, size_t i) {

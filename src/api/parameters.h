@@ -17,6 +17,12 @@ class HandleBinding final : public Binding {
   explicit HandleBinding(mt_tensor* handle) : handle_(handle) { make_state(handle); }
   mt_tensor* handle() const { return handle_.get(); }
 
+  // Of another handle from now on.
+  void take(mt_tensor* handle) {
+    make_state(handle);
+    handle_ = HeldHandle(handle);
+  }
+  const void* place() const override { return handle(); }
   Tensor value() const override;
   void bind(Tensor value) override { rebind(handle(), std::move(value)); }
   bool requires_gradient() const override { return is_leaf_variable(handle()); }

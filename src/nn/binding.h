@@ -10,6 +10,8 @@ namespace mt {
 class Binding {
  public:
   virtual ~Binding() = default;
+  // The same for bindings of one thing.
+  virtual const void* place() const { return this; }
   virtual Tensor value() const = 0;
   // Binds to a value of the same shape, dtype and device. A leaf that requires a gradient stays one
   // and takes only values without history.

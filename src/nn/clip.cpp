@@ -16,7 +16,7 @@ Tensor clip_gradient_norm(Parameters& parameters, double most) {
   std::vector<Clipped> clipped;
   Dtype dtype = Dtype::float32;
   for (const Parameters::Entry& entry : parameters.entries()) {
-    Tensor gradient = entry.is_buffer ? nullptr : entry.binding->gradient();
+    Tensor gradient = entry.is_buffer || entry.repeats ? nullptr : entry.binding->gradient();
     if (!gradient) continue;
     if (gradient.dtype() == Dtype::float64) dtype = Dtype::float64;
     clipped.push_back({entry.binding.get(), gradient});

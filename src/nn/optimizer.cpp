@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t small_gradient = 64 * 1024;
 
 bool is_trained(const Parameters::Entry& entry) {
-  return !entry.is_buffer && entry.binding->requires_gradient();
+  return !entry.is_buffer && !entry.repeats && entry.binding->requires_gradient();
 }
 
 // Whether a step had better be replayed than recorded anew: unless somebody watches what is
@@ -58,10 +58,10 @@ Optimizer::Optimizer(Ref<Parameters> parameters, double rate, std::unique_ptr<Ru
   for (const Parameters::Entry& entry : parameters_->entries()) slots_of(entry);
 }
 
-std::vector<const Binding*> Optimizer::trained() const {
-  std::vector<const Binding*> result;
+std::vector<const void*> Optimizer::trained() const {
+  std::vector<const void*> result;
   for (const Parameters::Entry& entry : parameters_->entries()) {
-    if (is_trained(entry)) result.push_back(entry.binding.get());
+    if (is_trained(entry)) result.push_back(entry.binding->place());
   }
   return result;
 }
@@ -69,7 +69,7 @@ std::vector<const Binding*> Optimizer::trained() const {
 // Hundreds of updates record thousands of operators, the same ones at every step.
 void Optimizer::step() {
   if (!replay_pays(*parameters_)) return record_step();
-  std::vector<const Binding*> trains = trained();
+  std::vector<const void*> trains = trained();
   if (!replay_ || replay_trains_ != trains) {
     replay_.emplace();
     replay_trains_ = std::move(trains);

@@ -93,7 +93,7 @@ class Optimizer {
   using Slots = std::vector<std::unique_ptr<StateSlot>>;
   const Slots& slots_of(const Parameters::Entry& entry);
   void follow_numbers(Device& device);
-  std::vector<const Binding*> trained() const;
+  std::vector<const void*> trained() const;  // as Binding::place()
   struct NamedSlot {
     std::string name;
     StateSlot* slot;
@@ -106,7 +106,7 @@ class Optimizer {
   StateSlot rate_, step_;  // float64, without dimensions
   std::unordered_map<const Binding*, Slots> slots_;
   std::optional<Trace> replay_;  // of record_step(), for these parameters:
-  std::vector<const Binding*> replay_trains_;
+  std::vector<const void*> replay_trains_;
 };
 
 }  // namespace mt

@@ -18,14 +18,6 @@ Layer::Run Layer::run(const Tensor&, const Tensor&, const Tensor&) {
   fail(Code::invalid, "apply_recurrent: a layer that is not recurrent");
 }
 
-Layer::Continued Layer::proceed(const Tensor&, const Tensor&, const Tensor&) {
-  fail(Code::invalid, "apply_kept: a layer without attention keeps nothing");
-}
-
-Tensor Layer::kept_zeros(const Shape&, int64_t) {
-  fail(Code::invalid, "kept_zeros: a layer without attention keeps nothing");
-}
-
 const Parameters::Entry* Parameters::find(const std::string& name) const {
   auto found = index_.find(name);
   return found == index_.end() ? nullptr : &entries_[found->second];
@@ -36,13 +28,27 @@ void Parameters::check_new(const std::string& name) const {
   if (find(name)) fail(Code::invalid, "parameters: the name \"%s\" is taken", name.c_str());
 }
 
+bool Parameters::is_bound_before(const Binding& binding, size_t count) const {
+  for (size_t i = 0; i < count; ++i) {
+    if (entries_[i].binding->place() == binding.place()) return true;
+  }
+  return false;
+}
+
+void Parameters::find_repeats() {
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    entries_[i].repeats = is_bound_before(*entries_[i].binding, i);
+  }
+}
+
 Binding& Parameters::add(const std::string& name, std::unique_ptr<Binding> binding,
                          bool is_buffer) {
   check_new(name);
   index_.emplace(name, entries_.size());
   try {
     if (!is_buffer) binding->require_gradient();
-    entries_.push_back({name, std::move(binding), is_buffer});
+    bool repeats = is_bound_before(*binding, entries_.size());
+    entries_.push_back({name, std::move(binding), is_buffer, repeats});
   } catch (...) {
     index_.erase(name);
     throw;

@@ -30,14 +30,6 @@ class Layer {
     Tensor y, states, cells;
   };
   virtual Run run(const Tensor& x, const Tensor& states, const Tensor& cells);
-  // What stands at `places` [n] sees the keys and values kept up to there, of which its own become
-  // part. Only causal attention can.
-  struct Continued {
-    Tensor y, kept;
-  };
-  virtual Continued proceed(const Tensor& x, const Tensor& kept, const Tensor& places);
-  // Room for what it keeps of `context` places in sequences of shape `lead`.
-  virtual Tensor kept_zeros(const Shape& lead, int64_t context);
 };
 
 class Parameters {
@@ -48,6 +40,7 @@ class Parameters {
     std::string name;
     std::unique_ptr<Binding> binding;
     bool is_buffer;
+    bool repeats = false;  // what an entry before it is bound to as well
   };
 
   // `make` makes the bindings of tensors that layers create.
@@ -67,6 +60,8 @@ class Parameters {
   Binding& create(const std::string& name, Tensor value, bool is_buffer);
   // Fails unless `name` could be added now, so that a layer adds all of its tensors or none.
   void check_new(const std::string& name) const;
+  // To be called when an entry's binding is of another place than it was.
+  void find_repeats();
   Layer& add_layer(std::unique_ptr<Layer> layer);
 
   std::vector<NamedTensor> tensors() const;
@@ -84,6 +79,7 @@ class Parameters {
 
  private:
   ~Parameters() = default;
+  bool is_bound_before(const Binding& binding, size_t count) const;
 
   MakeBinding make_;
   std::deque<Entry> entries_;  // they and their names never move

@@ -219,6 +219,10 @@ TEST(Trace, ReplaysAStepOfTraining) {
   EXPECT_EQ(numbers(optimizer.state()["mean.output.weight"]), mean);
   EXPECT_THROW(optimizer.set_state(parameters), Error);
   Tensor weight = parameters["hidden.weight"];
+  Tensor mine = ones({8, 2});
+  parameters.share("hidden.weight", mine);
+  EXPECT_EQ(parameters["hidden.weight"].get(), mine.get());
+  parameters.share("hidden.weight", weight);
   parameters.to(f64);
   parameters.to("cpu:reference");
   EXPECT_EQ(weight.dtype(), f64);
@@ -350,18 +354,6 @@ TEST(Kernel, RunsForEachCell) {
     EXPECT_STREQ(error.what(), "scale: block (0, 0, 0), thread (0, 0, 0): a negative number");
   }
   EXPECT_THROW(Kernel({.name = "nothing"}), Error);
-}
-
-TEST(Layer, GoesOnFromWhatItKept) {
-  Parameters p;
-  Layer block = p.transformer("block", 8, 2, {.causal = true});
-  NoGrad off;
-  Tensor x = normal({5, 8}), all = block(x), kept = block.kept_zeros({}, 5);
-  for (int64_t i = 0; i < 5; ++i) {
-    Tensor row = block(slice(x, 0, i, i + 1), kept, tensor({i}));
-    EXPECT_LT(max(abs(row - slice(all, 0, i, i + 1))).item(), 1e-5);
-  }
-  EXPECT_THROW(block(slice(x, 0, 0, 1), kept, tensor({5})), Error);
 }
 
 TEST(Layer, KeepsItsCollectionAlive) {

@@ -333,8 +333,7 @@ TEST_P(OutOfMemory, TheOptimizersStateIsReadAndSet) {
     return m.kept ? MT_OK : mt_error();
   });
   fails_everywhere({
-      read,
-      changes([](Model& m) { return mt_optimizer_step(m.optimizer); }),
+      read, changes([](Model& m) { return mt_optimizer_step(m.optimizer); }),
       changes([](Model& m) { return mt_optimizer_set_state(m.optimizer, m.kept); }),
       changes([](Model& m) { return mt_optimizer_step(m.optimizer); }),
       read,  // which is pending
@@ -347,6 +346,16 @@ TEST_P(OutOfMemory, ParametersAreConverted) {
   };
   auto step = changes([](Model& m) { return mt_optimizer_step(m.optimizer); });
   fails_everywhere({to(MT_F64, nullptr), step, to(0, "cpu:reference"), step, to(MT_F32, "cpu")});
+}
+
+TEST_P(OutOfMemory, AWeightIsShared) {
+  fails_everywhere({
+      makes(0, [](Model& m, mt_tensor**) { return mt_mul(m.w[0], mt_number(2)); }),
+      makes(1, [](Model&, mt_tensor** r) { return mt_detach(r[0]); }),
+      changes(
+          [](Model& m) { return mt_parameters_share(m.parameters, "parameter w0", m.results[1]); }),
+      changes([](Model& m) { return mt_optimizer_step(m.optimizer); }),
+  });
 }
 
 TEST_P(OutOfMemory, FilesAreSavedAndLoaded) {

@@ -42,14 +42,26 @@ class _Layer(Module):
         return tensors[name][0]
 
     def __setattr__(self, name: str, value: Operand) -> Any:
-        """A tensor of the layer takes the value of another; it stays the same parameter."""
+        """A parameter takes the place of another: layers can share one. Of other tensors and arrays
+        the layer's own takes the value."""
         if name not in self.__dict__.get("_tensors", ()):
             return super().__setattr__(name, value)
-        tensor, before = getattr(self, name), native.set_grad_mode(False)
+        tensor, is_buffer = self._tensors[name]
+        if isinstance(value, native.Tensor) and not is_buffer and native.is_leaf(
+                value) and native.requires_grad(value):
+            return self._share(name, value)
+        before = native.set_grad_mode(False)
         try:
             tensor[...] = value
         finally:
             native.set_grad_mode(before)
+
+    def _share(self, name: str, tensor: Any) -> None:
+        for i in range(native.parameters_count(self._parameters)):
+            full_name = native.parameters_name(self._parameters, i)
+            if full_name.partition(".")[2] == name:
+                native.parameters_share(self._parameters, full_name, tensor)
+        self._tensors[name] = tensor, False
 
     def forward(self, x: Tensor) -> Tensor:
         return native.apply(self._layer, x)
@@ -77,9 +89,12 @@ class _Layer(Module):
             if tensor.dtype.is_floating:
                 native.parameters_to(self._parameters, tensor.dtype, tensor.device)
         for name, tensor in tensors.items():
-            setattr(self, name, tensor.detach())
-            if not tensor.requires_grad and name in self._tensors:
-                native.set_requires_grad(getattr(self, name), False)
+            if not self._tensors.get(name, (None, True))[1]:
+                required = native.requires_grad(tensor)
+                self._share(name, tensor)  # as other layers may
+                native.set_requires_grad(tensor, required)
+            else:
+                setattr(self, name, tensor)
         self.train(self.training)
 
 

@@ -129,6 +129,17 @@ public final class Parameters extends Layers {
   }
 
   /**
+   * Puts a tensor in the place of the one with this name: its layer uses it from now on, so that
+   * layers share a weight, which is trained once.
+   *
+   * @param name the tensor that goes
+   * @param tensor of the same shape
+   */
+  public void share(String name, Tensor tensor) {
+    Native.parameters_share(this, name, tensor);
+  }
+
+  /**
    * Converts all floats, gradients too, to a type, and brings all tensors to a device, in place; what
    * optimizers keep follows.
    *

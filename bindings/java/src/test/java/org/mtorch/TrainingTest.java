@@ -59,28 +59,6 @@ class TrainingTest {
   }
 
   @Test
-  void attentionGoesOnFromWhatItKept() {
-    try (NoGrad off = NoGrad.begin();
-        Scope scope = Scope.open();
-        Parameters p = Parameters.create(DType.FLOAT64, null)) {
-      Layer block = p.transformer("block", 4, 2, new TransformerOptions().causal(true));
-      Tensor x = Random.normal(0, 1, 2, 3, 4).astype(DType.FLOAT64);
-      Tensor all = block.apply(x);
-      Tensor kept = block.keptZeros(3, 2);
-      for (long i = 0; i < 3; i++) {
-        Tensor row = block.applyKept(x.slice(1, i, i + 1, 1), kept, Tensor.of(new long[] {i}));
-        assertArrayEquals(
-            all.slice(1, i, i + 1, 1).toDoubleArray(), row.toDoubleArray(), 1e-12);
-      }
-      Tensor full = Tensor.of(new long[] {3});
-      MTorchException error =
-          assertThrows(
-              MTorchException.class, () -> block.applyKept(x.slice(1, 0, 1, 1), kept, full));
-      assertEquals(ErrorCode.INDEX, error.code());
-    }
-  }
-
-  @Test
   void everyOptimizerLearnsInATrace() {
     List<BiFunction<Parameters, Double, Optimizer>> all =
         List.of(
@@ -157,6 +135,12 @@ class TrainingTest {
       assertArrayEquals(new long[] {2, 5, 4}, p.lstm("lstm", 6, 4, 1, true).apply(steps).shape());
       assertArrayEquals(
           new long[] {2, 6, 5}, p.groupNorm("groups", 3, 6).apply(Tensor.ones(2, 6, 5)).shape());
+      Tensor twice = p.get("words.weight");
+      p.embedding("others", 10, 6);
+      p.share("others.weight", twice);
+      Init.uniform(twice, 3, 3.5);
+      assertEquals(0, p.get("others.weight").sub(twice).abs().sum().item());
+      assertThrows(MTorchException.class, () -> p.share("others.weight", Tensor.ones(2)));
       p.to(DType.FLOAT64, "cpu:reference");
       assertEquals(DType.FLOAT64, p.get("words.weight").dtype());
       p.to(DType.FLOAT32, null);
