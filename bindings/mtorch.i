@@ -14,6 +14,7 @@
 %ignore mt_scope_end;
 %ignore mt_free_string;
 %ignore mt_map;
+%ignore mt_map_strided;
 %ignore mt_unmap;
 %ignore mt_copy_to_host;
 %ignore mt_from_data;

@@ -41,14 +41,25 @@
     const void* data;
     Py_ssize_t size, shape[16], strides[16];
     int ndim;
+    bool strided;  // the elements do not lie in row-major order
     Py_ssize_t element;
     const char* format;
   } host_view_object;
+
+  // Whether a reader with these flags takes elements wherever they lie.
+  static bool takes_strides(int flags) {
+    const int contiguous = PyBUF_C_CONTIGUOUS | PyBUF_F_CONTIGUOUS | PyBUF_ANY_CONTIGUOUS;
+    return (flags & contiguous) == PyBUF_STRIDES;
+  }
 
   static int view_buffer(PyObject* object, Py_buffer* buffer, int flags) {
     host_view_object* self = (host_view_object*)object;
     if (flags & PyBUF_WRITABLE) {
       PyErr_SetString(PyExc_BufferError, "tensors are read-only to others");
+      return -1;
+    }
+    if (self->strided && !takes_strides(flags)) {
+      PyErr_SetString(PyExc_BufferError, "the elements do not lie in row-major order");
       return -1;
     }
     memset(buffer, 0, sizeof *buffer);
@@ -101,8 +112,9 @@
 %}
 
 %inline %{
-// `bits`: a bfloat16 tensor as its patterns, in uint16.
-static PyObject* host_view(mt_tensor* x, bool bits) {
+// `bits`: a bfloat16 tensor as its patterns, in uint16. `strided`: without a copy to put the elements
+// in row-major order.
+static PyObject* host_view(mt_tensor* x, bool bits, bool strided) {
   const char* format = bits && mt_dtype_of(x) == MT_BF16 ? "H" : format_of(mt_dtype_of(x));
   if (!format) {
     PyErr_Format(PyExc_TypeError, "%s has no counterpart in Python; cast to float32 first",
@@ -112,9 +124,11 @@ static PyObject* host_view(mt_tensor* x, bool bits) {
   host_view_object* view = PyObject_New(host_view_object, (PyTypeObject*)view_type);
   if (!view) return NULL;
   view->data = NULL;
+  view->strided = false;
+  int64_t strides[16];
   Py_BEGIN_ALLOW_THREADS
   view->tensor = mt_take(mt_astype(x, mt_dtype_of(x)));
-  view->data = mt_map(view->tensor);
+  view->data = strided ? mt_map_strided(view->tensor, strides) : mt_map(view->tensor);
   Py_END_ALLOW_THREADS
   view->format = format;
   view->element = (Py_ssize_t)mt_dtype_size(mt_dtype_of(x));
@@ -123,9 +137,11 @@ static PyObject* host_view(mt_tensor* x, bool bits) {
   const int64_t* dims = mt_dims(x);
   for (int i = view->ndim - 1; i >= 0; i--) {
     view->shape[i] = (Py_ssize_t)dims[i];
-    view->strides[i] = view->size;
+    view->strides[i] = strided && view->data ? strides[i] * view->element : view->size;
+    view->strided |= view->strides[i] != view->size && view->shape[i] != 1;
     view->size *= view->shape[i];
   }
+  if (view->size == 0) view->strided = false;
   if (!view->data) Py_CLEAR(view);
   return (PyObject*)view;
 }
@@ -134,7 +150,7 @@ static PyObject* host_view(mt_tensor* x, bool bits) {
 %{
 // The tensor's own buffer: a view's, which the buffer then keeps.
 static int slot_buffer(PyObject* object, Py_buffer* buffer, int flags) {
-  PyObject* view = host_view(((tensor_object*)object)->handle, false);
+  PyObject* view = host_view(((tensor_object*)object)->handle, false, takes_strides(flags));
   if (!view) {
     if (!PyErr_Occurred()) raise_error();
     buffer->obj = NULL;

@@ -224,7 +224,11 @@ MT_API int64_t mt_item_int(mt_tensor* tensor);
 /// mt_unmap(). Keeps the value alive whatever happens to the handle. NULL on an error; not NULL for
 /// an empty tensor.
 MT_API const void* mt_map(mt_tensor* tensor);
-/// Ends one mt_map(). NULL is harmless.
+/// The same where they lie, copied only from memory that is not the host's: element (i, j, ...) is i
+/// strides[0] + j strides[1] + ... elements from the address. Sets `strides`, mt_ndim() numbers, which
+/// can be 0 and negative.
+MT_API const void* mt_map_strided(mt_tensor* tensor, int64_t* strides);
+/// Ends one mt_map() or mt_map_strided(). NULL is harmless.
 MT_API void mt_unmap(mt_tensor* tensor);
 /// Copies all elements to `buffer`, row-major. MT_ESHAPE when `bytes` is not exactly their size.
 MT_API mt_status mt_copy_to_host(mt_tensor* tensor, void* buffer, size_t bytes);

@@ -73,8 +73,7 @@ void forget_maps(mt_tensor* handle) {
 
 namespace {
 
-const void* map(mt_tensor* handle) {
-  HostArray host = contiguous_host_array(value(handle));
+const void* pin(mt_tensor* handle, const HostArray& host) {
   std::lock_guard lock(maps_mutex());
   if (!handle->maps) handle->maps = new Maps;
   auto& pinned = handle->maps->pinned;
@@ -150,7 +149,19 @@ int64_t mt_item_int(mt_tensor* tensor) {
 }
 
 const void* mt_map(mt_tensor* tensor) {
-  return read<const void*>("map", nullptr, [&] { return map(tensor); });
+  return read<const void*>("map", nullptr,
+                           [&] { return pin(tensor, contiguous_host_array(value(tensor))); });
+}
+
+const void* mt_map_strided(mt_tensor* tensor, int64_t* strides) {
+  return read<const void*>("map_strided", nullptr, [&] {
+    HostArray host = host_array(value(tensor));
+    const Strides& lie = host.array.layout.strides;
+    if (lie.rank()) required(strides, "strides");
+    const void* elements = pin(tensor, host);
+    std::copy(lie.begin(), lie.end(), strides);
+    return elements;
+  });
 }
 
 void mt_unmap(mt_tensor* tensor) {

@@ -139,6 +139,43 @@ TEST_F(Rebinding, MapsOfViewsAreContiguous) {
   mt_unmap(empty);
 }
 
+TEST_F(Rebinding, StridedMapsShowViewsWhereTheyLie) {
+  mt_tensor* x = floats({1, 2, 3, 4, 5, 6}, {2, 3});
+  const float* all = static_cast<const float*>(mt_map(x));
+  auto expect_view = [&](mt_tensor* view, Numbers expected, int64_t apart, int64_t next) {
+    int64_t strides[2] = {};
+    const float* first = static_cast<const float*>(mt_map_strided(view, strides));
+    EXPECT_TRUE(first >= all && first < all + 6);
+    EXPECT_EQ(strides[0], apart);
+    EXPECT_EQ(strides[1], next);
+    Numbers found;
+    for (int64_t i = 0; i < mt_dim(view, 0); ++i) {
+      for (int64_t j = 0; j < mt_dim(view, 1); ++j) found.push_back(first[i * apart + j * next]);
+    }
+    EXPECT_EQ(found, expected);
+    mt_unmap(view);
+  };
+  expect_view(mt_matrix_transpose(x), {1, 4, 2, 5, 3, 6}, 1, 3);
+  const int64_t axis[] = {1};
+  expect_view(mt_flip(x, axis, 1), {3, 2, 1, 6, 5, 4}, 3, -1);
+  expect_view(mt_broadcast_to(mt_slice(x, 1, 1, 2, 1), MT_DIMS(2, 2)), {2, 2, 5, 5}, 3, 0);
+  // It stays when the handle is bound anew.
+  mt_tensor* view = mt_matrix_transpose(x);
+  int64_t strides[2];
+  const float* kept = static_cast<const float*>(mt_map_strided(view, strides));
+  mt_assign(view, mt_zeros(MT_DIMS(3, 2), MT_F32, nullptr));
+  mt_unmap(x);
+  mt_release(mt_take(x));
+  EXPECT_EQ(kept[strides[0]], 2);
+  mt_unmap(view);
+  mt_tensor* number = mt_number(3);
+  EXPECT_EQ(*static_cast<const float*>(mt_map_strided(number, nullptr)), 3);
+  mt_unmap(number);
+  EXPECT_EQ(mt_map_strided(view, nullptr), nullptr);
+  EXPECT_EQ(mt_error(), MT_ENULL);
+  mt_clear();
+}
+
 void count_call(void* user) { ++*static_cast<int*>(user); }
 
 TEST_F(Rebinding, WrappedMemoryIsReadAndReturned) {

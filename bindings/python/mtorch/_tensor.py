@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeAlias
 
 from . import create, elementwise, native, reductions, searching, shapes
 from ._native import (  # type: ignore
     SWIG_PyInstanceMethod_New as _method)
-from .dtypes import as_dtype, bool_, by_code, float32, int64, uint64
-from ._types import DTypeLike, Operand, Shape
+from ._exchange import _Exchanged, _on_the_native_type
+from .dtypes import (
+    bfloat16, bool_, by_code, float16, float32, float64, int32, int64, uint64)
+from ._types import DTypeLike, Operand
 
-
-_Methods = TypeVar("_Methods")
-_bool: TypeAlias = bool
-_float: TypeAlias = float  # which a method of the class hides
-
-
-def _on_the_native_type(methods: type[_Methods]) -> type[_Methods]:
-    """Gives the extension's type what a class under it defines, and stands for the class: objects of
-    a class that Python made cost a third more."""
-    for name, value in vars(methods).items():
-        if name not in ("__slots__", "__dict__", "__weakref__"):
-            setattr(native.Tensor, name, value)
-    return native.Tensor  # type: ignore[return-value]
+_bool: TypeAlias = bool  # which methods of the class hide
+_float: TypeAlias = float
+_int: TypeAlias = int
 
 
 @_on_the_native_type
-class Tensor(native.Tensor):
+class Tensor(_Exchanged):
     """An array of numbers with one element type on one device. Its value never changes in place:
     `x += 1` and `x[i] = v` bind the tensor to a new value, which no other tensor sees."""
 
@@ -182,13 +174,16 @@ class Tensor(native.Tensor):
     def __complex__(self) -> complex:
         return complex(self.item())
 
-    def __int__(self) -> int:
+    def __int__(self) -> _int:
         return int(self.item())
 
     def __bool__(self) -> _bool:
+        if self.size != 1:
+            raise ValueError(f"a tensor of shape {self.shape} is neither true nor false; use any() "
+                             "or all()")
         return bool(self.item())
 
-    def __index__(self) -> int:
+    def __index__(self) -> _int:
         if self.dtype.kind not in "iu" or self.ndim:
             raise TypeError(f"no index: {self.dtype.name} of shape {self.shape}")
         return self.item()
@@ -218,86 +213,6 @@ class Tensor(native.Tensor):
 
     def __format__(self, form: str) -> str:
         return format(self.item(), form) if form else str(self)
-
-    # -------------------------------------------------------------------- Other libraries
-
-    def numpy(self) -> Any:
-        """A read-only NumPy array over this value: without a copy where its elements lie in
-        row-major order. `numpy.from_dlpack` takes any strides. bfloat16 needs ml_dtypes.
-
-        >>> import mtorch as mt
-        >>> mt.tensor([1.0, 2.0]).numpy().tolist()
-        [1.0, 2.0]
-        """
-        import numpy  # type: ignore
-        if self.dtype.name == "bfloat16":
-            try:
-                from ml_dtypes import bfloat16  # type: ignore
-            except ImportError:
-                raise TypeError("numpy: NumPy has no bfloat16 without the package ml_dtypes; "
-                                "convert to float32 first") from None
-            return numpy.asarray(native.host_view(self, True)).view(bfloat16)
-        return numpy.asarray(native.host_view(self, False))
-
-    def __array__(self, dtype: DTypeLike = None, copy: _bool | None = None) -> Any:
-        array = self.numpy()
-        if dtype is not None and dtype != array.dtype:
-            if copy is False:
-                raise ValueError(f"__array__: {array.dtype} as {dtype} needs a copy")
-            return array.astype(dtype)
-        return array.copy() if copy else array
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        if self.dtype.name == "bfloat16":  # which it has no word for; NumPy asks __array__ then
-            raise AttributeError("__array_interface__: bfloat16")
-        array = self.numpy()
-        return {"version": 3, "shape": self.shape, "data": array, "typestr": array.dtype.str}
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (None,),
-                        **options: Any) -> Any:
-        """NumPy's functions of each element are the package's: numpy.sin(x) is a tensor."""
-        import mtorch
-        function = getattr(mtorch, _UFUNCS.get(ufunc.__name__, ufunc.__name__), None)
-        if method != "__call__" or options or function is None:
-            return NotImplemented
-        result = function(*inputs)
-        if out[0] is None:
-            return result
-        out[0][...] = result.numpy()
-        return out[0]
-
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        import mtorch
-        return mtorch
-
-    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
-                   copy: _bool | None = None) -> Any:
-        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
-            raise BufferError(f"__dlpack__: no copy to device {tuple(dl_device)}")
-        versioned = max_version is not None and max_version[0] >= 1
-        source = native.copy(self) if copy and not versioned else self
-        capsule = native.to_capsule(source, versioned, bool(copy))
-        if self.__dlpack_device__()[0] == 2 and stream != -1:  # -1: the reader sees to it himself
-            if stream == 0:
-                raise BufferError("__dlpack__: stream 0 is ambiguous; 1 is CUDA's default")
-            native.let_stream_wait(self.device, 1 if stream is None else int(stream))
-        return capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        name, _, number = self.device.partition(":")
-        return (2, int(number or 0)) if name == "cuda" else (1, 0)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (bytes(native.host_view(self, True)), self.shape, self.dtype.name,
-                          self.is_leaf and self.requires_grad)
-
-    def __copy__(self) -> Tensor:
-        return native.copy(self)
-
-    def __deepcopy__(self, memo: Any) -> Tensor:
-        x = native.copy(native.detach(self))
-        return native.require_grad(x) if self.is_leaf and self.requires_grad else x
 
     # ---------------------------------------------------------------------------- Gradients
 
@@ -405,6 +320,60 @@ class Tensor(native.Tensor):
         """
         return native.astype(self, float32)
 
+    def double(self) -> Tensor:
+        """Each element as float64.
+
+        >>> import mtorch as mt
+        >>> mt.ones(1).double()
+        tensor([1.], dtype=float64)
+        """
+        return native.astype(self, float64)
+
+    def half(self) -> Tensor:
+        """Each element as float16.
+
+        >>> import mtorch as mt
+        >>> mt.ones(1).half()
+        tensor([1.], dtype=float16)
+        """
+        return native.astype(self, float16)
+
+    def bfloat16(self) -> Tensor:
+        """Each element as bfloat16.
+
+        >>> import mtorch as mt
+        >>> mt.ones(1).bfloat16()
+        tensor([1.], dtype=bfloat16)
+        """
+        return native.astype(self, bfloat16)
+
+    def int(self) -> Tensor:
+        """Each element as int32.
+
+        >>> import mtorch as mt
+        >>> mt.ones(1).int()
+        tensor([1], dtype=int32)
+        """
+        return native.astype(self, int32)
+
+    def long(self) -> Tensor:
+        """Each element as int64.
+
+        >>> import mtorch as mt
+        >>> mt.ones(1).long()
+        tensor([1])
+        """
+        return native.astype(self, int64)
+
+    def bool(self) -> Tensor:
+        """Each element as whether it is not 0.
+
+        >>> import mtorch as mt
+        >>> mt.arange(2).bool()
+        tensor([False,  True])
+        """
+        return native.astype(self, bool_)
+
     def reshape(self, *shape: Any) -> Tensor:
         """The same elements under another shape, given as numbers or as one tuple; see
         reshape().
@@ -425,7 +394,7 @@ class Tensor(native.Tensor):
         """
         return native.permute_dims(self, axes[0] if len(axes) == 1 else axes)
 
-    def flatten(self, start: int = 0) -> Tensor:
+    def flatten(self, start: _int = 0) -> Tensor:
         """The axes from `start` on as one.
 
         >>> import mtorch as mt
@@ -449,19 +418,6 @@ class Tensor(native.Tensor):
     take, take_along_axis, tile = shapes.take, shapes.take_along_axis, shapes.tile
     tril, triu, unsqueeze, unstack = shapes.tril, shapes.triu, shapes.expand_dims, shapes.unstack
     clip, gelu = elementwise.clip, elementwise.gelu
-
-
-# NumPy's names of functions that have another here.
-_UFUNCS = {"absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
-           "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",
-           "conjugate": "conj", "invert": "bitwise_invert",
-           "left_shift": "bitwise_left_shift", "power": "pow",
-           "right_shift": "bitwise_right_shift", "rint": "round"}
-
-
-def _rebuild(data: Any, shape: Shape, dtype: DTypeLike, requires_grad: bool) -> Any:
-    x = native.tensor_of_bytes(data, shape, as_dtype(dtype))
-    return native.require_grad(x) if requires_grad else x
 
 
 # The extension's functions that are methods too bind without a Python frame.
