@@ -6,6 +6,8 @@ import sys
 
 swig, source, interface, wrapper = sys.argv[1:]
 folder = pathlib.Path(wrapper).parent
+for stale in folder.glob("SWIGTYPE*.java"):  # of a run that failed below
+    stale.unlink()
 subprocess.run([swig, "-java", "-package", "org.mtorch", "-DSWIGWORDSIZE64", "-w302,314,321",
                 f"-I{source}/include", f"-I{source}/bindings/java", "-outdir", folder,
                 "-o", wrapper, interface], check=True)

@@ -97,12 +97,12 @@ def stub(name, result, arguments, names, is_fast):
 
 # What the interface files define themselves, and the classes of options and handles.
 HELPERS = """adagrad_options adam_options attention_options backward_options batch_norm_options
-    apply_recurrent check_gradients checkpoint_call conv_options custom_call from_capsule generator_get_state
-    gradients gradient_check_options host_view kernel_of_address kernel_of_cells kernel_run largest
-    layer_transformer let_stream_wait loader_batch matrix_parts memory new_loader pool_options
-    recurrent rmsprop_options set_array_to_tensor set_types_by_code sgd_options split_into stream_of
-    tape_again tape_gradients tape_node_inputs tape_node_shape tensor_from_buffer tensor_of_bytes to_capsule
-    trace_call trace_function unique_parts""".split()
+    apply_recurrent check_gradients checkpoint_call conv_options custom_call from_capsule
+    generator_get_state gradients gradient_check_options host_view kernel_of_address
+    kernel_of_cells kernel_run largest layer_transformer let_stream_wait loader_batch matrix_parts
+    memory new_loader pool_options recurrent rmsprop_options set_array_to_tensor set_types_by_code
+    sgd_options split_into stream_of tape_again tape_gradients tape_node_inputs tape_node_shape
+    tensor_from_buffer tensor_of_bytes to_capsule trace_call trace_function unique_parts""".split()
 
 
 def constants(include):

@@ -2,6 +2,23 @@
 // x[key] and x[key] = value.
 %fragment("index_list");
 %fragment("indexing", "header", fragment="index_list") {
+  // Whether only the interpreter's stack refers to an object, which is gone after this.
+  static bool is_temporary(PyObject* object) {
+#if PY_VERSION_HEX >= 0x030E0000
+    return PyUnstable_Object_IsUniqueReferencedTemporary(object);
+#else
+    return Py_REFCNT(object) == 1;
+#endif
+  }
+
+  // As a sequence has it, which NumPy asks in a list of tensors.
+  static PyObject* slot_item(PyObject* object, Py_ssize_t i) {
+    PyObject* key = PyLong_FromSsize_t(i);
+    PyObject* item = key ? slot_get(object, key) : NULL;
+    Py_XDECREF(key);
+    return item;
+  }
+
   static PyObject* slot_get(PyObject* object, PyObject* key) {
     index_list list;
     list.n = 0;
@@ -26,6 +43,13 @@
     PyObject* made = NULL;
     if (!value) {
       PyErr_SetString(PyExc_TypeError, "elements of a tensor cannot be deleted");
+      return -1;
+    }
+    if (is_temporary(object) &&
+        PyErr_WarnEx(PyExc_RuntimeWarning,
+                     "this assignment is lost: it changes a tensor that nothing else refers to. "
+                     "x[i] is a value of its own: write x[i, j] = y, not x[i][j] = y",
+                     1) != 0) {
       return -1;
     }
     if (!as_tensor(value, &y, &number) && !PyErr_Occurred()) {  // a list, another's array

@@ -100,7 +100,6 @@ static PyObject* made_tensor(PyObject* object) {
   return PyObject_CallOneArg(array_to_tensor, object);
 }
 
-
 // Whether `object` is NumPy's array, or one like it; `copied` is then a handle of its own, or NULL
 // with an exception.
 static bool as_array(PyObject* object, mt_tensor** copied) {
@@ -243,6 +242,7 @@ static void tensor_dealloc(PyObject* object) {
 
 static PyObject* slot_get(PyObject* object, PyObject* key);
 static int slot_set(PyObject* object, PyObject* key, PyObject* value);
+static PyObject* slot_item(PyObject* object, Py_ssize_t i);
 static int slot_buffer(PyObject* object, Py_buffer* buffer, int flags);
 
 // Weak references are kept here, so that the Python class adds nothing to an object.
@@ -346,6 +346,8 @@ static PyType_Slot tensor_slots[] = {
     {Py_nb_lshift, (void*)slot_bitwise_left_shift},
     {Py_nb_rshift, (void*)slot_bitwise_right_shift},
     {Py_bf_getbuffer, (void*)slot_buffer},
+    {Py_sq_length, (void*)slot_length},
+    {Py_sq_item, (void*)slot_item},
     {Py_mp_length, (void*)slot_length},
     {Py_mp_subscript, (void*)slot_get},
     {Py_mp_ass_subscript, (void*)slot_set},

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """mtorch: tensors, automatic differentiation and kernels that fuse by themselves."""
-from . import native
+from typing import TYPE_CHECKING
+
+from . import _names, native
 from .autograd import (  # noqa: F401
     enable_grad, grad, hessian, is_grad_enabled, jacobian, jvp, no_grad, value_and_grad, vjp)
 from .create import (  # noqa: F401
@@ -12,10 +14,10 @@ from .dtypes import (  # noqa: F401
     iinfo, int8, int16, int32, int64, isdtype, promote_types, result_type, uint8, uint16, uint32,
     uint64)
 from .elementwise import (  # noqa: F401
-    abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_invert,
+    abs, acos, acosh, add, allclose, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_invert,
     bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor, ceil, clip, conj,
     copysign, cos, cosh, detach, divide, elu, equal, erf, exp, exp2, expm1, expression, floor,
-    floor_divide, gelu, gelu_tanh, greater, greater_equal, hypot, imag, isfinite, isinf, isnan,
+    floor_divide, gelu, gelu_tanh, greater, greater_equal, hypot, imag, isclose, isfinite, isinf, isnan,
     leaky_relu, less, less_equal, log, log10, log1p, log2, log_sigmoid, logaddexp, logical_and,
     logical_not, logical_or, logical_xor, maximum, minimum, multiply, negative, nextafter,
     not_equal, positive, pow, real, reciprocal, relu, remainder, round, rsqrt, sigmoid, sign,
@@ -47,4 +49,6 @@ from .random import seed  # noqa: F401
 __version__ = native.version_text()
 __array_api_version__ = "2024.12"
 bool = bool_  # the Array API's name
+if not TYPE_CHECKING:
+    __getattr__ = _names._missing("mtorch", _names.FUNCTIONS)
 e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 3.141592653589793

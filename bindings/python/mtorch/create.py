@@ -2,6 +2,7 @@
 """Making tensors: of nothing, of numbers, of other libraries' arrays."""
 from __future__ import annotations
 
+import collections.abc
 from array import array
 from typing import TYPE_CHECKING, Any
 
@@ -173,10 +174,20 @@ def _from_object(obj: Any, copy: bool | None, device: str | None) -> Tensor:
             if copy is False:
                 raise ValueError("asarray: bfloat16 cannot be used without a copy") from None
             return _like(native.tensor_of_bytes(obj.tobytes(), obj.shape, bfloat16), None, device)
-        if not hasattr(obj, "__dlpack__"):
-            raise TypeError(f"no tensor can be made of {type(obj).__name__}") from None
-        return from_dlpack(obj, copy=copy is not False)
-    return native.tensor_from_buffer(obj, copy is not False, device)
+        if hasattr(obj, "__dlpack__"):
+            try:
+                return from_dlpack(obj, copy=copy is not False)
+            except BufferError:
+                raise TypeError(f"no element type here is {obj.dtype}") from None
+        if isinstance(obj, collections.abc.Sequence) and not isinstance(obj, str):  # as a range
+            return asarray(list(obj), device=device, copy=copy)
+        raise TypeError(f"no tensor can be made of {type(obj).__name__}") from None
+    try:
+        return native.tensor_from_buffer(obj, copy is not False, device)
+    except TypeError as error:
+        if hasattr(obj, "dtype"):
+            raise TypeError(f"no element type here is {obj.dtype}") from error
+        raise
 
 
 def tensor(data: Any, *, dtype: DTypeLike = None, device: str | None = None,

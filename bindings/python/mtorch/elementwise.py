@@ -42,6 +42,32 @@ def clip(x: Tensor, /, min: Operand | None = None, max: Operand | None = None) -
     return native.clip(x, min, max)
 
 
+def isclose(a: Operand, b: Operand, rtol: float = 1e-5, atol: float = 1e-8,
+            equal_nan: bool = False) -> Tensor:
+    """Where |a - b| <= atol + rtol |b|, or both are the same infinity, or, if `equal_nan`, NaN.
+
+    >>> import mtorch as mt
+    >>> mt.isclose(mt.tensor([1.0, 2.0]), mt.tensor([1.000001, 2.1]))
+    tensor([ True, False])
+    """
+    near = native.abs(native.sub(a, b)) <= native.abs(b) * rtol + atol
+    close = native.logical_or(native.equal(a, b), native.logical_and(near, native.isfinite(b)))
+    if not equal_nan:
+        return close
+    return native.logical_or(close, native.logical_and(native.isnan(a), native.isnan(b)))
+
+
+def allclose(a: Operand, b: Operand, rtol: float = 1e-5, atol: float = 1e-8,
+             equal_nan: bool = False) -> bool:
+    """Whether isclose() holds everywhere.
+
+    >>> import mtorch as mt
+    >>> mt.allclose(mt.ones(3) / 3 * 3, mt.ones(3))
+    True
+    """
+    return bool(native.all(isclose(a, b, rtol, atol, equal_nan), None))
+
+
 def gelu(x: Tensor, approximate: str = "none") -> Tensor:
     """x (1 + erf(x / sqrt(2))) / 2, or its approximation by "tanh". TypeError for integers.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Iterable, Mapping
 
-from . import io, native
+from . import _names, io, native
 from .schedules import (  # noqa: F401
     CosineSchedule, OneCycleSchedule, Schedule, StepSchedule, schedule_cosine, schedule_one_cycle,
     schedule_step, schedule_warmup)
@@ -177,3 +177,7 @@ class Adagrad(Optimizer):
                  initial: float = 0.0, weight_decay: float = 0.0) -> None:
         super().__init__(parameters, native.optimizer_adagrad, lr, native.adagrad_options(),
                          epsilon=epsilon, initial=initial, weight_decay=weight_decay)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _names._missing("mtorch.optim", _names.OPTIMIZERS)

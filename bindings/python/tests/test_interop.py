@@ -151,10 +151,12 @@ def test_functions_of_numpy_take_tensors():
         assert isinstance(found, mt.Tensor) and found.tolist() == expected.tolist()
     array += x
     assert type(array) is np.ndarray and array.tolist() == [1.25, 2.5]
+    # What the package has not, NumPy does itself.
+    assert np.add.reduce(x) == 0.75 and np.ptp(x) == 0.25 and np.frexp(x)[1].tolist() == [-1, 0]
+    assert np.add.outer(x, x).shape == (2, 2) and np.divmod(x, 0.25)[0].tolist() == [1.0, 2.0]
+    assert np.sin(x, where=x > 0.3, out=np.zeros(2))[0] == 0
     with pytest.raises(TypeError):
-        np.add.reduce(x)
-    with pytest.raises(TypeError):
-        np.frexp(x)
+        np.add.at(x, [0], 1)  # would write into it
 
 
 def test_reductions_of_numpy_take_tensors():
@@ -174,3 +176,56 @@ def test_reductions_of_numpy_take_tensors():
         assert function(x, dtype=np.float64).dtype == mt.float64
     with pytest.raises(ValueError, match="out is"):
         np.sum(x, axis=0, out=np.zeros(3))
+
+
+VIEWS = {
+    "transposed": lambda x: x.permute(2, 0, 1), "part": lambda x: x[1:, ::2, 1],
+    "backwards": lambda x: mt.flip(x, axis=(0, 2)), "repeated": lambda x: mt.broadcast_to(
+        x[:, :1], (3, 4, 5)), "element": lambda x: x[1, 2, 3], "empty": lambda x: x[:, 2:2].mT,
+    "one": lambda x: x[:1, :, :1].mT}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("dtype", ["float32", "bool", "int8"])
+def test_numpy_shows_views_where_they_lie(view, dtype):
+    a = (np.arange(60).reshape(3, 4, 5) % 7).astype(dtype)
+    x = mt.asarray(a)
+    mt.eval(x)
+    base = x.numpy()
+    y = VIEWS[view](x)
+    expected = y.tolist()
+    for array in y.numpy(), np.asarray(y), y.__array__(copy=False), np.asarray(memoryview(y)):
+        assert array.tolist() == expected and array.shape == y.shape and array.dtype == dtype
+        assert not array.size or np.shares_memory(array, base)
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+    copied = y.__array__(copy=True)
+    assert not np.shares_memory(copied, base) and copied.tolist() == expected
+    assert np.asarray(expected, dtype).tobytes() == memoryview(y).tobytes()
+    assert y.ndim == 0 or bytes(y) == memoryview(y).tobytes()
+    assert np.frombuffer(y, dtype).tolist() == np.asarray(expected).ravel().tolist()
+    del base, x, y, array
+    assert copied.tolist() == expected
+
+
+def test_what_numpy_shows_stays_when_the_tensor_is_bound_anew():
+    x = mt.arange(6).reshape(2, 3) + 0
+    array = x.mT.numpy()
+    before = array.tolist()
+    x += 100
+    x[...] = 7
+    del x
+    mt.eval(mt.ones(6) * 3)  # which could take the memory
+    assert array.tolist() == before == [[0, 3], [1, 4], [2, 5]]
+    head = array[1:]
+    del array
+    assert head.tolist() == before[1:]
+
+
+def test_an_array_that_cannot_be_a_view_is_refused():
+    x = mt.ones((2, 3)).mT
+    with pytest.raises(ValueError, match="copy"):
+        x.__array__(dtype=np.float64, copy=False)
+    assert x.__array__(dtype=np.float32, copy=False).shape == (3, 2)
+    image = x.__array_interface__
+    assert image["shape"] == (3, 2) and bytes(image["data"]) == bytes(x)

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Neural networks: functions and losses, initialisers, and a tree of modules over the library's
 layers. Names and layouts of parameters are PyTorch's."""
+from typing import TYPE_CHECKING
+
+from .. import _names
 from . import functional, init  # noqa: F401
 from .activations import (  # noqa: F401
     ELU, GELU, LeakyReLU, LogSigmoid, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Softplus, Tanh)
 from .attention import MultiheadAttention, TransformerBlock  # noqa: F401
-from .containers import Flatten, Function, ModuleList, Sequential  # noqa: F401
+from .containers import (  # noqa: F401
+    Flatten, Function, Identity, ModuleDict, ModuleList, Sequential)
 from .functional import *  # noqa: F401,F403
 from .layers import (  # noqa: F401
     BatchNorm, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, Embedding, GroupNorm,
@@ -14,3 +18,6 @@ from .losses import BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, L1Loss, MSEL
 from .module import Module, Parameter  # noqa: F401
 from .pooling import AvgPool1d, AvgPool2d, MaxPool1d, MaxPool2d  # noqa: F401
 from .recurrent import GRU, LSTM, RNN  # noqa: F401
+
+if not TYPE_CHECKING:
+    __getattr__ = _names._missing("mtorch.nn", _names.MODULES)

@@ -2,7 +2,7 @@
 """Modules made of modules and of functions."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping
 
 from .module import Module
 
@@ -27,6 +27,18 @@ class Function(Module):
 
     def _describe(self) -> str:
         return getattr(self.function, "__name__", repr(self.function))
+
+
+class Identity(Module):
+    """What it is given.
+
+    >>> import mtorch as mt
+    >>> mt.nn.Identity()(mt.ones(2))
+    tensor([1., 1.])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
 
 
 class Flatten(Module):
@@ -92,3 +104,46 @@ class ModuleList(Module):
 
     def __len__(self) -> int:
         return len(self.children())
+
+
+class ModuleDict(Module):
+    """Modules by name, which a subclass of Module calls as it likes.
+
+    >>> import mtorch as mt
+    >>> heads = mt.nn.ModuleDict({"a": mt.nn.Linear(3, 2), "b": mt.nn.Linear(3, 1)})
+    >>> heads["b"](mt.ones((4, 3))).shape, list(heads)
+    ((4, 1), ['a', 'b'])
+    """
+
+    def __init__(self, modules: Mapping[str, Module] = {}) -> None:
+        for name, module in modules.items():
+            self[name] = module
+
+    def __getitem__(self, name: str) -> Module:
+        return dict(self.named_children())[name]
+
+    def __setitem__(self, name: str, module: Module) -> None:
+        if hasattr(type(self), name):
+            raise KeyError(f"ModuleDict: {name!r} is the name of a method")
+        setattr(self, name, module)
+
+    def __contains__(self, name: Any) -> bool:
+        return name in dict(self.named_children())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.children())
+
+    def keys(self) -> list[str]:
+        """The names."""
+        return [name for name, _ in self.named_children()]
+
+    def values(self) -> list[Module]:
+        """The modules."""
+        return self.children()
+
+    def items(self) -> list[tuple[str, Module]]:
+        """Pairs of name and module."""
+        return list(self.named_children())

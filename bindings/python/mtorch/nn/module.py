@@ -117,7 +117,7 @@ class Module:
     def _own_tensors(self) -> Iterator[Any]:
         frozen = self.__dict__.get("_frozen", ())
         for name, value in vars(self).items():
-            if isinstance(value, native.Tensor):
+            if isinstance(value, native.Tensor) and native.is_leaf(value):  # no result kept for a look
                 yield name, value, not native.requires_grad(value) and name not in frozen
 
     def _named_tensors(self, prefix: str = "") -> Iterator[Any]:
@@ -127,9 +127,12 @@ class Module:
             yield from child._named_tensors(f"{prefix}{name}.")
 
     def named_parameters(self) -> list[tuple[str, Tensor]]:
-        """Pairs of dotted name and parameter."""
-        return [(name, tensor) for name, tensor, is_buffer in self._named_tensors()
-                if not is_buffer]
+        """Pairs of dotted name and parameter; one that modules share is there once."""
+        first: dict[int, tuple[str, Tensor]] = {}
+        for name, tensor, is_buffer in self._named_tensors():
+            if not is_buffer:
+                first.setdefault(id(tensor), (name, tensor))
+        return list(first.values())
 
     def parameters(self) -> list[Tensor]:
         """What is trained."""

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users of PyTorch and NumPy do without a second thought."""
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import mtorch as mt
+from mtorch import nn, optim
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        self.words = nn.Embedding(5, 3)
+        self.head = nn.Linear(3, 5, bias=False)
+        self.head.weight = self.words.weight
+
+    def forward(self, x):
+        return self.head(self.words(x))
+
+
+def test_tied_weights_are_one_parameter():
+    mt.seed(1)
+    network = Tied().double()
+    assert network.head.weight is network.words.weight and len(network.parameters()) == 1
+    assert list(network.state_dict()) == ["words.weight", "head.weight"]
+    w, x = network.words.weight.numpy(), mt.arange(5)
+    optimizer = optim.SGD(network.parameters(), lr=0.1)
+    (network(x) ** 2).sum().backward()
+    gradient = 4 * w @ w.T @ w
+    np.testing.assert_allclose(network.words.weight.grad.numpy(), gradient, rtol=1e-9)
+    optimizer.step()
+    np.testing.assert_allclose(network.head.weight.numpy(), w - 0.1 * gradient, rtol=1e-9)
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_of_tied_weights_are_tied(again):
+    network = Tied()
+    other = again(network)
+    assert other.head.weight is other.words.weight is not network.words.weight
+    assert other.words.weight.tolist() == network.words.weight.tolist()
+    with mt.no_grad():
+        other.words.weight *= 0
+    assert mt.max(mt.abs(other(mt.arange(5)))) == 0 < mt.max(mt.abs(network(mt.arange(5))))
+
+
+def test_a_parameter_takes_a_value_or_another_parameter():
+    layer = nn.Linear(2, 2)
+    weight = layer.weight
+    layer.weight = np.ones((2, 2))
+    assert layer.weight is weight and weight.tolist() == [[1, 1], [1, 1]]
+    mine = nn.Parameter(mt.zeros((2, 2)))
+    layer.weight = mine
+    assert layer.weight is mine and layer(mt.ones(2)).tolist() == layer.bias.tolist()
+    with pytest.raises(ValueError, match=r"\[3,3\]"):
+        layer.weight = nn.Parameter(mt.zeros((3, 3)))
+    assert layer.weight is mine
+    frozen = copy.deepcopy(layer.requires_grad_(False))
+    assert not frozen.weight.requires_grad and len(frozen.parameters()) == 2
+
+
+def test_a_result_that_is_kept_is_no_parameter():
+    class Keeping(nn.Module):
+        def __init__(self):
+            self.layer = nn.Linear(2, 2)
+
+        def forward(self, x):
+            self.seen = self.layer(x)
+            return self.seen
+
+    network = Keeping()
+    network(mt.ones((1, 2)))
+    assert list(network.state_dict()) == ["layer.weight", "layer.bias"]
+    assert len(network.parameters()) == 2
+
+
+def test_an_assignment_that_is_lost_is_said():
+    x, rows = mt.zeros((2, 2)), [mt.zeros(2)]
+    with pytest.warns(RuntimeWarning, match="lost"):
+        x[0][1] = 5
+    with pytest.warns(RuntimeWarning, match="lost"):
+        x.T[0] = 5
+    with pytest.warns(RuntimeWarning, match="lost"):
+        x[0][1] += 5
+    assert x.tolist() == [[0, 0], [0, 0]]
+    leaf = mt.ones(2).requires_grad_()
+    leaf.sum().backward()
+    with pytest.warns(RuntimeWarning, match="lost"):
+        leaf.grad[0] = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x[0, 1] = 5
+        row = x[1]
+        row[0] = 7
+        rows[0][1] = 3
+        layer = nn.Linear(2, 2)
+        with mt.no_grad():
+            layer.bias[...] = mt.zeros(2).copy_(mt.ones(2))
+        assert layer.bias.tolist() == [1, 1]
+    assert x.tolist() == [[0, 5], [0, 0]] and row.tolist() == [7, 0] and rows[0].tolist() == [0, 3]
+
+
+def test_numpy_makes_arrays_of_lists_of_tensors():
+    x = mt.asarray([[1.0, 2.0], [3.0, 4.0]])
+    assert np.array([x, x + 1]).tolist() == [x.tolist(), (x + 1).tolist()]
+    assert np.array([x[0, 0], x[1, 1]]).tolist() == [1.0, 4.0]
+    assert np.stack(list(x)).tolist() == np.vstack([x[0], x[1]]).tolist() == x.tolist()
+    assert [row.tolist() for row in reversed(x)] == [[3, 4], [1, 2]]
+
+
+def test_what_is_a_sequence_becomes_a_tensor():
+    assert mt.tensor(range(3)).tolist() == mt.asarray(range(3)).tolist() == [0, 1, 2]
+    for wrong in ({1, 2}, "text", None, (i for i in range(2))):
+        with pytest.raises(TypeError, match="no tensor can be made of"):
+            mt.tensor(wrong)
+    with pytest.raises(TypeError, match="complex128"):
+        mt.asarray(np.ones(2, complex))
+    with pytest.raises(TypeError, match="datetime64"):
+        mt.asarray(np.zeros(2, "datetime64[s]"))
+
+
+def test_many_elements_are_neither_true_nor_false():
+    with pytest.raises(ValueError, match="any"):
+        if mt.ones(3) > 0:
+            pass
+    with pytest.raises(ValueError, match="any"):
+        bool(mt.ones(0))
+    assert mt.ones((1, 1)) and not mt.zeros(())
+
+
+def test_types_have_methods():
+    x = mt.asarray([0.0, 1.5])
+    for name, dtype in (("double", mt.float64), ("half", mt.float16), ("bfloat16", mt.bfloat16),
+                        ("int", mt.int32), ("long", mt.int64), ("bool", mt.bool_)):
+        y = getattr(x, name)()
+        assert y.dtype == dtype and y.tolist() == x.astype(dtype).tolist()
+
+
+def test_closeness_is_numpys():
+    values = np.array([0, 1, 1 + 1e-6, 1.1, np.inf, -np.inf, np.nan, 1e-9])
+    a, b = np.meshgrid(values, values)
+    for equal_nan in False, True:
+        found = mt.isclose(mt.asarray(a), mt.asarray(b), equal_nan=equal_nan)
+        np.testing.assert_array_equal(found, np.isclose(a, b, equal_nan=equal_nan))
+    assert mt.allclose(mt.ones(3), 1) is True and mt.allclose(mt.ones(3), 2) is False
+
+
+@pytest.mark.parametrize("module, name, here", [
+    (mt, "cat", "concat"), (mt, "manual_seed", "seed"), (nn, "BatchNorm2d", "BatchNorm"),
+    (optim, "StepLR", "StepSchedule")])
+def test_names_of_others_are_explained(module, name, here):
+    with pytest.raises(AttributeError, match=f"{name}.* {here} here"):
+        getattr(module, name)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'$"):
+        module.nonsense
+
+
+def test_every_explained_name_exists():
+    from mtorch import _names
+    for module, names in ((mt, _names.FUNCTIONS), (nn, _names.MODULES), (optim, _names.OPTIMIZERS)):
+        for name, here in names.items():
+            assert name not in vars(module), name
+            for one in here.replace(" or ", ", ").split(", "):
+                found = mt if one.partition(".")[0] in vars(mt) else module
+                for part in one.split("."):
+                    found = getattr(found, part)
