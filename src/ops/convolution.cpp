@@ -31,8 +31,8 @@ Attributes encode(std::initializer_list<int64_t> counts, const Geometry& g) {
   result.push_back(g.axes);
   result.push_back(g.groups);
   for (int i = 0; i < g.axes; ++i) {
-    for (int64_t value : {g.stride[i], g.padding[i], g.dilation[i], g.kernel[i], g.length[i],
-                          g.positions[i]}) {
+    for (int64_t value :
+         {g.stride[i], g.padding[i], g.dilation[i], g.kernel[i], g.length[i], g.positions[i]}) {
       result.push_back(value);
     }
   }
@@ -44,8 +44,8 @@ Geometry decode(const Node& node) {
   g.axes = static_cast<int>(*at++);
   g.groups = *at++;
   for (int i = 0; i < g.axes; ++i) {
-    for (int64_t* value : {&g.stride[i], &g.padding[i], &g.dilation[i], &g.kernel[i],
-                           &g.length[i], &g.positions[i]}) {
+    for (int64_t* value : {&g.stride[i], &g.padding[i], &g.dilation[i], &g.kernel[i], &g.length[i],
+                           &g.positions[i]}) {
       *value = *at++;
     }
   }
@@ -202,8 +202,9 @@ Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
     b = reorder(windows(x, g), {{0, 2}, {3, g.axes}, {2, 1}, {3 + g.axes, g.axes}});
   }
   Shape shape = spatial({n, g.groups, o / g.groups}, g.positions, g.axes);
-  return join_groups(record(convolve_op, x.dtype(), shape, {a, b, x, w},
-                            encode({2, 1, g.axes, 1 + g.axes}, g)), 1);
+  return join_groups(
+      record(convolve_op, x.dtype(), shape, {a, b, x, w}, encode({2, 1, g.axes, 1 + g.axes}, g)),
+      1);
 }
 
 // y [n, o, positions...], w [o, c / groups, kernel...] -> x [n, c, length...]
@@ -218,7 +219,8 @@ Tensor scatter(const Tensor& y, const Tensor& w, const Geometry& g) {
     b = reorder(transposed_windows(y, g), {{0, 2}, {3, g.axes}, {2, 1}, {3 + g.axes, g.axes}});
   }
   return join_phases(record(scatter_op, y.dtype(), shape, {a, b, y, w},
-                            encode({2, 1 + g.axes, g.axes, 1 + g.axes}, g)), g);
+                            encode({2, 1 + g.axes, g.axes, 1 + g.axes}, g)),
+                     g);
 }
 
 // x [n, c, length...], y [n, o, positions...] -> w [o, c / groups, kernel...]
@@ -232,7 +234,8 @@ Tensor correlate(const Tensor& x, const Tensor& y, const Geometry& g) {
   }
   Shape shape = spatial({g.groups, o / g.groups, c / g.groups}, g.kernel, g.axes);
   return join_groups(record(correlate_op, x.dtype(), shape, {a, b, x, y},
-                            encode({1, 1, 1 + g.axes, 1 + g.axes}, g)), 0);
+                            encode({1, 1, 1 + g.axes, 1 + g.axes}, g)),
+                     0);
 }
 
 void convolve_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
@@ -337,8 +340,9 @@ Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
   Geometry& g = call.g;
   int64_t channels = x.shape()[1], outputs = weight.shape()[0];
   if (channels % g.groups || outputs % g.groups || weight.shape()[1] != channels / g.groups) {
-    fail(Code::shape, "%s: %s with weight %s in %lld groups: weight must be [out, in / groups, ...]",
-         call.name, to_string(x.shape()).c_str(), to_string(weight.shape()).c_str(),
+    fail(Code::shape,
+         "%s: %s with weight %s in %lld groups: weight must be [out, in / groups, ...]", call.name,
+         to_string(x.shape()).c_str(), to_string(weight.shape()).c_str(),
          static_cast<long long>(g.groups));
   }
   for (int i = 0; i < g.axes; ++i) {
@@ -346,10 +350,11 @@ Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
     int64_t kernel = reach(call.name, g.kernel[i] - 1, g.dilation[i]);
     int64_t room = g.length[i] + 2 * g.padding[i] - kernel - 1;
     if (room < 0) {
-      fail(Code::shape, "%s: %s with weight %s, padding %s, dilation %s: the kernel is larger than "
-           "the padded input", call.name, to_string(x.shape()).c_str(),
-           to_string(weight.shape()).c_str(), to_string(how.padding).c_str(),
-           to_string(how.dilation).c_str());
+      fail(Code::shape,
+           "%s: %s with weight %s, padding %s, dilation %s: the kernel is larger than "
+           "the padded input",
+           call.name, to_string(x.shape()).c_str(), to_string(weight.shape()).c_str(),
+           to_string(how.padding).c_str(), to_string(how.dilation).c_str());
     }
     g.positions[i] = room / g.stride[i] + 1;
   }
@@ -361,8 +366,9 @@ Tensor convolution_transpose(const Tensor& x, const Tensor& weight, const Tensor
   Call call = check(names[1][how.stride.rank() - 1], x, weight, how);
   Geometry& g = call.g;
   if (x.shape()[1] % g.groups || weight.shape()[0] != x.shape()[1]) {
-    fail(Code::shape, "%s: %s with weight %s in %lld groups: weight must be [in, out / groups, ...]",
-         call.name, to_string(x.shape()).c_str(), to_string(weight.shape()).c_str(),
+    fail(Code::shape,
+         "%s: %s with weight %s in %lld groups: weight must be [in, out / groups, ...]", call.name,
+         to_string(x.shape()).c_str(), to_string(weight.shape()).c_str(),
          static_cast<long long>(g.groups));
   }
   for (int i = 0; i < g.axes; ++i) {

@@ -60,6 +60,16 @@ PanelOrder panel_order(const Segment& segment) {
   return {};
 }
 
+bool has_turned_rows(const Segment& segment) {
+  return std::any_of(segment.memory.begin(), segment.memory.end(), [](const Memory& memory) {
+    const Layout& layout = memory.layout;
+    const int rank = layout.shape.rank();
+    return memory.buffer >= 0 && !memory.contiguous && !memory.row && rank >= 2 &&
+           layout.strides[rank - 2] == 1 &&
+           lies_far(layout.strides[rank - 1], size_of(memory.dtype));
+  });
+}
+
 void fill_panel(void* panel, const void* base, size_t element_size, const Layout& layout,
                 const PanelOrder& order, int64_t first, int64_t rows, int64_t columns) {
   auto fill_as = [&]<class T>(T) {

@@ -35,6 +35,9 @@ struct PanelOrder {
 // The order for the first operand of an element-wise segment that is worth it, if one is.
 PanelOrder panel_order(const Segment& segment);
 
+// Whether a segment's rows lie side by side in memory, so that a few of them share its lines.
+bool has_turned_rows(const Segment& segment);
+
 // Copies `columns` elements of each of `rows` rows, from element `first` of the layout on, to the
 // panel.
 void fill_panel(void* panel, const void* base, size_t element_size, const Layout& layout,

@@ -2,8 +2,8 @@
 // Makes a program ready: which kernel runs each instruction, and what can be read where it lies.
 #include <algorithm>
 
+#include "backends/cpu/ahead.h"
 #include "backends/cpu/parallel.h"
-#include "backends/cpu/program.h"
 #include "backends/cpu/totals.h"
 
 namespace mt::cpu {
@@ -15,17 +15,11 @@ constexpr int64_t most_tile_elements = 1024;
 constexpr int64_t most_turned_elements = 32 << 10;  // of rows that are read together; second cache
 // Instructions times elements below which a second worker costs more than it brings.
 constexpr int64_t grain_work = 64 << 10;
-// Bytes beyond which memory is fetched ahead, and results are written past the caches.
-constexpr int64_t second_cache = 2 << 20, last_cache = 12 << 20;
 // Columns for which an element-wise program goes row by row, to read broadcast operands as they
 // are.
 constexpr int64_t fewest_columns = 16, most_columns = 4096;
 
 int64_t rounded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-bool is_operator(const Instruction& i) {
-  return i.code == Opcode::elementwise || i.code == Opcode::select;
-}
 
 // Whether it can read what a load or an expansion would copy.
 bool reads_in_place(const Instruction& i) { return is_operator(i) || i.code == Opcode::total; }
@@ -235,64 +229,6 @@ void place_registers(const Program& program, int64_t register_bytes, PreparedPro
   prepared->scratch_bytes = bytes;
 }
 
-int64_t bytes_of(const Segment& segment, const Memory& memory) {
-  return segment.rows * segment.columns * static_cast<int64_t>(size_of(memory.dtype));
-}
-
-// Fresh memory, more of it than the last cache keeps, that operators write in its own type.
-std::vector<int16_t> streamed_by(const Program& program, const std::vector<Segment>& segments,
-                                 const std::vector<Buffer>& buffers) {
-  std::vector<int16_t> streamed;
-  for (const Instruction& i : program.instructions) {
-    if (segments.size() > 1 || !is_operator(i) || i.row || i.out >= 0) continue;
-    const Memory& memory = segments[0].memory[static_cast<size_t>(~i.out)];
-    bool fresh = buffers[static_cast<size_t>(memory.buffer)].donor < 0;
-    if (fresh && bytes_of(segments[0], memory) >= last_cache) {
-      streamed.push_back(static_cast<int16_t>(~i.out));
-    }
-  }
-  return streamed;
-}
-
-// Whether a step has the time to fetch memory while it computes.
-bool is_slow(const Step& step) {
-  if (!step.operate || step.instruction->code != Opcode::elementwise || step.in[0].repeated ||
-      step.extent == Extent::row_values)
-    return false;
-  return info(static_cast<Elementwise>(step.instruction->detail)).domain == Domain::real;
-}
-
-// Chooses what is fetched ahead of the tile that reads or writes it: what goes on from tile to
-// tile, if it is more than the second cache keeps.
-void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>& buffers,
-                 PreparedProgram* prepared) {
-  std::vector<int16_t> ahead;
-  const std::vector<int16_t>& streamed = prepared->streamed;
-  int64_t bytes = 0;
-  for (const Segment& segment : segments) {
-    for (size_t m = 0; m < segment.memory.size(); ++m) {
-      const Memory& memory = segment.memory[m];
-      if (memory.buffer < 0 || !memory.contiguous || memory.row) continue;
-      bytes += bytes_of(segment, memory);
-      auto index = static_cast<int16_t>(m);
-      if (std::find(streamed.begin(), streamed.end(), index) != streamed.end()) continue;
-      if (buffers[static_cast<size_t>(memory.buffer)].donor >= 0)
-        continue;  // the operand's, fetched
-      if (&segment == &segments[0] && ahead.size() < most_ahead) ahead.push_back(index);
-    }
-  }
-  if (bytes <= second_cache) return;
-  prepared->long_steps =
-      std::count_if(prepared->steps.begin(), prepared->steps.end(),
-                    [](const Step& s) { return s.extent != Extent::row_values; });
-  for (Step& step : prepared->steps) {
-    if (ahead.empty() || !is_slow(step)) continue;
-    step.fetched = ahead.back();
-    ahead.pop_back();
-  }
-  prepared->ahead = std::move(ahead);
-}
-
 int64_t element_bytes(const Program& program) { return program.wide ? 8 : 4; }
 
 int64_t cost_of(const Program& program) {
@@ -329,17 +265,6 @@ PreparedProgram prepare_steps(const Program& program, const Segment& segment,
   prepared.threads = thread_count();
   Preparation(program, segment, std::move(streamed), &prepared).run();
   return prepared;
-}
-
-// Whether rows lie side by side in memory, so that a few of them share its lines.
-bool has_turned_rows(const Segment& segment) {
-  return std::any_of(segment.memory.begin(), segment.memory.end(), [](const Memory& memory) {
-    const Layout& layout = memory.layout;
-    const int rank = layout.shape.rank();
-    return memory.buffer >= 0 && !memory.contiguous && !memory.row && rank >= 2 &&
-           layout.strides[rank - 2] == 1 &&
-           lies_far(layout.strides[rank - 1], size_of(memory.dtype));
-  });
 }
 
 PreparedProgram prepare_rows(const Group& group, const Segment& segment,

@@ -34,6 +34,10 @@ enum class Extent : uint8_t {
   columns,     // of a turned tile (narrow.h), column by column
 };
 
+inline bool is_operator(const Instruction& i) {
+  return i.code == Opcode::elementwise || i.code == Opcode::select;
+}
+
 // An instruction made ready, or several in one: a kernel, what it reads and where it writes.
 struct Step {
   const Instruction* instruction = nullptr;

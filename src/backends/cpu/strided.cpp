@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements are taken line by line along the last dimension. Lines that run backwards, lines of two
 // to four elements that lie side by side (channels put last), every second element, and elements
-// that each come twice, as pooling and its gradient read them, are put in order in registers. Longer
-// lines that lie side by side are turned.
+// that each come twice, as pooling and its gradient read them, are put in order in registers.
+// Longer lines that lie side by side are turned.
 #include "backends/cpu/strided.h"
 
 #include <algorithm>
