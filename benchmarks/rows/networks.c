@@ -141,56 +141,68 @@ static mt_tensor* gpt_token(mt_tensor** in) {
 }
 
 // ---------------------------- the same with the keys and values of the symbols before it kept
-static mt_tensor* kept[blocks][2];  // [heads, context, width / heads]
+static mt_layer* kept_blocks[blocks];
+static mt_tensor* kept[blocks];
 
-// Attention of x [1, width], at `place` [1], to what is kept, of which it becomes part.
-static mt_tensor* attend_to_kept(mt_tensor** in, mt_tensor* x, mt_tensor* place, mt_tensor** own) {
-  int64_t context = mt_dim(own[0], 1), width = mt_dim(x, 1);
-  mt_tensor* places = mt_arange(0, (double)context, 1, MT_I64, NULL);
-  mt_tensor* here = mt_reshape(mt_equal(places, place), MT_DIMS(-1, 1));
-  mt_tensor* all = mt_reshape(mt_linear(x, in[0], in[1]), MT_DIMS(3, heads, 1, width / heads));
-  for (int i = 0; i < 2; i++) {
-    mt_assign(own[i], mt_where(here, mt_select(all, 0, i + 1), own[i]));
-  }
-  mt_tensor* y = mt_scaled_dot_product_attention(mt_select(all, 0, 0), own[0], own[1],
-                                                 mt_less_equal(places, place), NULL);
-  return mt_linear(mt_reshape(y, MT_DIMS(1, width)), in[2], in[3]);
-}
 // What may follow batch[0], a symbol [1], at batch[1], its place [1].
 static mt_status kept_function(void* user, mt_tensor* const* batch, size_t nbatch,
                                mt_tensor** results, size_t nresults) {
   mt_tensor** in = user;
   (void)nbatch, (void)nresults;
   mt_tensor* x = mt_add(mt_embedding(batch[0], in[0]), mt_embedding(batch[1], in[1]));
-  mt_tensor** b = in + 2;
-  for (int i = 0; i < blocks; i++, b += in_block) {
-    x = mt_add(x, attend_to_kept(b + 2, norm(b, x), batch[1], kept[i]));
-    x = mt_add(x, grow_and_shrink(b, norm(b + 6, x)));
-  }
-  results[0] = mt_linear(norm(b, x), in[gpt_parameters - 1], NULL);
+  for (int i = 0; i < blocks; i++) x = mt_apply_kept(kept_blocks[i], x, kept[i], batch[1]);
+  results[0] = mt_linear(norm(in + gpt_parameters - 3, x), in[gpt_parameters - 1], NULL);
   return mt_error();
 }
 static mt_tensor* kept_call(mt_tensor** in, int64_t at) {
-  mt_tensor* batch[] = {mt_select(in[gpt_parameters], 1, at), mt_full(MT_DIMS(1), (double)at, MT_I64, NULL)};
+  mt_tensor* batch[] = {mt_select(in[gpt_parameters], 1, at),
+                        mt_full(MT_DIMS(1), (double)at, MT_I64, NULL)};
   mt_tensor* logits = NULL;
   mt_trace_call(trace, batch, 2, &logits, 1);
   return logits;
 }
 // Of the symbols [1, context] the last is asked about; the others are there.
 static void kept_open(mt_tensor** in) {
+  static const char* const names[in_block] = {"norm1.weight",
+                                              "norm1.bias",
+                                              "self_attn.in_proj_weight",
+                                              "self_attn.in_proj_bias",
+                                              "self_attn.out_proj.weight",
+                                              "self_attn.out_proj.bias",
+                                              "norm2.weight",
+                                              "norm2.bias",
+                                              "linear1.weight",
+                                              "linear1.bias",
+                                              "linear2.weight",
+                                              "linear2.bias"};
   int64_t context = mt_dim(in[1], 0), width = mt_dim(in[1], 1);
-  for (int i = 0; i < blocks; i++) {
-    for (int k = 0; k < 2; k++) {
-      kept[i][k] = mt_take(mt_zeros(MT_DIMS(heads, context, width / heads), MT_F32, NULL));
+  mt_transformer_options how = MT_TRANSFORMER_OPTIONS_INIT;
+  how.activation = "gelu_tanh(a)", how.causal = true;
+  collection = mt_parameters_new(MT_F32, NULL);
+  for (int i = 0; i < blocks; i++) MT_NO_GRAD {
+      char name[64];
+      snprintf(name, sizeof name, "block%d", i);
+      kept_blocks[i] = mt_layer_transformer(collection, name, width, heads, &how);
+      for (int k = 0; k < in_block; k++) {
+        snprintf(name, sizeof name, "block%d.%s", i, names[k]);
+        mt_assign(mt_parameters_get(collection, name), in[2 + i * in_block + k]);
+      }
+      kept[i] = mt_take(mt_kept_zeros(kept_blocks[i], NULL, 0, context));
     }
-  }
   trace = mt_trace_new(kept_function, in);
-  for (int64_t at = 0; at + 1 < context; at++) MT_SCOPE { kept_call(in, at); }
+  for (int64_t at = 0; at + 1 < context; at++) MT_NO_GRAD MT_SCOPE {
+      kept_call(in, at);
+    }
 }
-static mt_tensor* gpt_kept(mt_tensor** in) { return kept_call(in, mt_dim(in[1], 0) - 1); }
+static mt_tensor* gpt_kept(mt_tensor** in) {
+  mt_tensor* logits = NULL;
+  MT_NO_GRAD { logits = kept_call(in, mt_dim(in[1], 0) - 1); }
+  return logits;
+}
 static void kept_close(void) {
   close_trace();
-  for (int i = 0; i < blocks; i++) mt_release(kept[i][0]), mt_release(kept[i][1]);
+  for (int i = 0; i < blocks; i++) mt_release(kept[i]);
+  mt_parameters_release(collection);
 }
 
 const row network_rows[] = {

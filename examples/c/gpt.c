@@ -49,19 +49,23 @@ static model new_model(shape s) {
   return m;
 }
 
-// Symbols [n, context] to what may follow each of them, [n, context, symbols].
-static mt_tensor* logits(const model* m, mt_tensor* symbols) {
-  mt_tensor* places = mt_arange(0, m->shape.context, 1, MT_I64, NULL);
+// Symbols [n, count] at `places` to what may follow each of them, [n, count, symbols]. `kept`: keys
+// and values of those before, which each block adds to; NULL when the symbols are all there is.
+static mt_tensor* logits(const model* m, mt_tensor* symbols, mt_tensor* places,
+                         mt_tensor* const* kept) {
   mt_tensor* x = mt_add(mt_apply(m->symbol, symbols), mt_apply(m->place, places));
-  for (int i = 0; i < m->shape.blocks; i++) x = mt_apply(m->blocks[i], x);
+  for (int i = 0; i < m->shape.blocks; i++) {
+    x = kept ? mt_apply_kept(m->blocks[i], x, kept[i], places) : mt_apply(m->blocks[i], x);
+  }
   return mt_apply(m->output, mt_apply(m->norm, x));
 }
 
 // Nats a character, for the stretches of text that begin at `starts`, [n, 1].
 static mt_tensor* mean_loss(const model* m, mt_tensor* text, mt_tensor* starts) {
-  mt_tensor* at = mt_add(starts, mt_arange(0, m->shape.context, 1, MT_I64, NULL));
+  mt_tensor* places = mt_arange(0, m->shape.context, 1, MT_I64, NULL);
+  mt_tensor* at = mt_add(starts, places);
   mt_tensor* next = mt_add(at, mt_whole_number(1));
-  return mt_cross_entropy(logits(m, mt_index(text, MT_INDEX(MT_BY(at)))),
+  return mt_cross_entropy(logits(m, mt_index(text, MT_INDEX(MT_BY(at))), places, NULL),
                           mt_index(text, MT_INDEX(MT_BY(next))), -1, MT_REDUCTION_MEAN);
 }
 
@@ -114,26 +118,53 @@ static int draw_symbol(const float* logits, int symbols, uint64_t* random) {
   return chosen;
 }
 
-// Continues a line break by `length` characters. What stands right of the place that is asked
-// about cannot be seen from there, so the window has one shape from the first character on.
+typedef struct {
+  const model* model;
+  mt_tensor* kept[most_blocks];
+} writer;
+
+// Symbols [1, n] at their places [n] to what may follow the last of them.
+static mt_status read_on(void* user, mt_tensor* const* inputs, size_t ninputs, mt_tensor** results,
+                         size_t nresults) {
+  (void)ninputs, (void)nresults;
+  const writer* w = user;
+  results[0] = mt_select(logits(w->model, inputs[0], inputs[1], w->kept), 1, -1);
+  return mt_error();
+}
+
+// Continues a line break by `length` characters. Each is read once, by a trace that keeps what the
+// next will look back at. When the context is full, its later half is read again, from place 0 on.
 static void write_sample(const model* m, const text_data* text, char* sample, int length,
                          uint64_t random) {
-  int context = m->shape.context, filled = 1;
+  int context = m->shape.context, read = 0, filled = 1;
   int64_t* window = calloc((size_t)context, sizeof *window);
   const char* line_break = memchr(text->byte, '\n', (size_t)text->symbols);
   if (window && line_break) window[0] = line_break - text->byte;
+  writer w = {.model = m};
+  for (int i = 0; i < m->shape.blocks; i++) {
+    w.kept[i] = mt_take(mt_kept_zeros(m->blocks[i], MT_DIMS(1), context));
+  }
+  mt_trace* trace = mt_trace_new(read_on, &w);
   for (int i = 0; window && i < length && !mt_error(); i++) MT_NO_GRAD MT_SCOPE {
-      mt_tensor* symbols = mt_from_data(window, MT_DIMS(1, context), MT_I64, NULL);
-      mt_tensor* last = mt_select(logits(m, symbols), 1, filled - 1);
+      mt_tensor* inputs[] = {mt_from_data(window + read, MT_DIMS(1, filled - read), MT_I64, NULL),
+                             mt_arange(read, filled, 1, MT_I64, NULL)};
+      mt_tensor* last = NULL;
+      mt_trace_call(trace, inputs, 2, &last, 1);
       const float* row = mt_map(last);
       if (row) {
         int symbol = draw_symbol(row, text->symbols, &random);
         sample[i] = text->byte[symbol];
-        if (filled == context) memmove(window, window + 1, (size_t)--filled * sizeof *window);
+        read = filled;
+        if (filled == context) {
+          read = 0, filled = context / 2;
+          memmove(window, window + context - filled, (size_t)filled * sizeof *window);
+        }
         window[filled++] = symbol;
       }
       mt_unmap(last);
     }
+  mt_trace_release(trace);
+  for (int i = 0; i < m->shape.blocks; i++) mt_release(w.kept[i]);
   free(window);
 }
 

@@ -40,17 +40,20 @@ struct Model {
     }
   }
 
-  // Symbols [n, context] to what may follow each of them, [n, context, symbols].
-  Tensor operator()(const Tensor& symbols) const {
-    Tensor x = symbol(symbols) + place(arange(0, shape.context, 1, i64));
-    for (const Layer& block : blocks) x = block(x);
+  // Symbols [n, count] at `places` to what may follow each of them, [n, count, symbols]. `kept`:
+  // keys and values of those before, which each block adds to; none when the symbols are all.
+  Tensor operator()(const Tensor& symbols, const Tensor& places, const Tensors& kept = {}) const {
+    Tensor x = symbol(symbols) + place(places);
+    for (size_t i = 0; i < blocks.size(); i++) {
+      x = kept.empty() ? blocks[i](x) : blocks[i](x, kept[i], places);
+    }
     return output(norm(x));
   }
 
   // Nats a character, for the stretches of text that begin at `starts`, [n, 1].
   Tensor mean_loss(const Tensor& text, const Tensor& starts) const {
-    Tensor place = starts + arange(0, shape.context, 1, i64), next = place + 1;
-    return cross_entropy((*this)(index(text, {by(place)})), index(text, {by(next)}), -1);
+    Tensor places = arange(0, shape.context, 1, i64), at = starts + places, next = at + 1;
+    return cross_entropy((*this)(index(text, {by(at)}), places), index(text, {by(next)}), -1);
   }
 
   // Over the whole text, in stretches that follow each other, a few at a time.
@@ -78,23 +81,28 @@ int64_t draw_symbol(const Mapped<float>& logits, uint64_t* random) {
   return static_cast<int64_t>(chosen);
 }
 
-// Continues a line break. What stands right of the place that is asked about cannot be seen from
-// there, so the window has one shape from the first character on.
+// Continues a line break. Each character is read once, by a trace that keeps what the next will
+// look back at. When the context is full, its later half is read again, from place 0 on.
 std::string write_sample(const Model& model, const text_data& text, int length, uint64_t random) {
   NoGrad off;
-  auto context = static_cast<size_t>(model.shape.context);
-  size_t filled = 1;
-  std::vector<int64_t> window(context);
+  int64_t context = model.shape.context, read = 0;
+  Tensors kept;
+  for (const Layer& block : model.blocks) kept.push_back(block.kept_zeros({1}, context));
+  Trace read_on(
+      [&](const Tensors& in) -> Tensors { return {select(model(in[0], in[1], kept), 1, -1)}; });
   const void* line_break = std::memchr(text.byte, '\n', static_cast<size_t>(text.symbols));
-  if (line_break) window[0] = static_cast<const char*>(line_break) - text.byte;
+  std::vector<int64_t> window{line_break ? static_cast<const char*>(line_break) - text.byte : 0};
   std::string sample;
-  for (int i = 0; i < length; i++) {
-    Tensor z = model(tensor(window, {1, model.shape.context}));
-    int64_t symbol =
-        draw_symbol(select(z, 1, static_cast<int64_t>(filled) - 1).map<float>(), &random);
+  while (sample.size() < static_cast<size_t>(length)) {
+    auto filled = static_cast<int64_t>(window.size());
+    Tensor symbols =
+        tensor(std::span(window).subspan(static_cast<size_t>(read)), {1, filled - read});
+    Tensor places = arange(static_cast<double>(read), static_cast<double>(filled), 1, i64);
+    int64_t symbol = draw_symbol(read_on({symbols, places}, 1)[0].map<float>(), &random);
     sample += text.byte[symbol];
-    if (filled == context) window.erase(window.begin()), window.push_back(0), filled--;
-    window[filled++] = symbol;
+    read = filled;
+    if (filled == context) window.erase(window.begin(), window.end() - context / 2), read = 0;
+    window.push_back(symbol);
   }
   return sample;
 }

@@ -27,17 +27,20 @@ class Transformer(nn.Module):
             if "bias" in name:
                 nn.init.zeros_(tensor)
 
-    def forward(self, symbols):
-        """Symbols [n, context] to what may follow each of them, [n, context, symbols]."""
-        x = self.symbol(symbols) + self.place(mt.arange(self.context))
-        for block in self.blocks:
-            x = block(x)
+    def forward(self, symbols, places, kept=None):
+        """Symbols [n, count] at `places` to what may follow each of them, [n, count, symbols].
+        `kept`: keys and values of those before, which each block adds to; None when the symbols are
+        all there is."""
+        x = self.symbol(symbols) + self.place(places)
+        for i, block in enumerate(self.blocks):
+            x = block(x, kept=kept[i], places=places) if kept else block(x)
         return self.output(self.norm(x))
 
     def loss(self, text, starts):
         """Nats a character, for the stretches of text that begin at `starts`, [n, 1]."""
-        at = starts + mt.arange(self.context)
-        return nn.cross_entropy(self(text[at]), text[at + 1])
+        places = mt.arange(self.context)
+        at = starts + places
+        return nn.cross_entropy(self(text[at], places), text[at + 1])
 
 
 @mt.no_grad()
@@ -55,21 +58,27 @@ def evaluate(network, text, part=64):
 
 @mt.no_grad()
 def write(network, alphabet, length, seed):
-    """Continues a line break by `length` characters. What stands right of the place that is asked
-    about cannot be seen from there, so the window has one shape from the first character on."""
-    numbers, window, filled = support.random_uniform(seed), np.zeros(network.context, np.int64), 1
-    window[0] = max(alphabet.find(b"\n"), 0)
-    sample = bytearray()
+    """Continues a line break by `length` characters. Each is read once, by a trace that keeps what
+    the next will look back at. When the context is full, its later half is read again, from place 0
+    on."""
+    numbers, context = support.random_uniform(seed), network.context
+    kept = [block.kept_zeros(1, context) for block in network.blocks]
+
+    @mt.trace
+    def read_on(symbols, places):
+        return network(symbols, places, kept)[0, -1]
+
+    window, read, sample = [max(alphabet.find(b"\n"), 0)], 0, bytearray()
     for _ in range(length):
-        logits = network(mt.asarray(window[None]))[0, filled - 1].numpy().astype(np.float64)
+        places = mt.arange(read, len(window))
+        logits = read_on(mt.asarray([window[read:]]), places).numpy().astype(np.float64)
         odds = np.cumsum(np.exp(logits - logits.max()))
         symbol = min(np.searchsorted(odds, next(numbers) * odds[-1], "right"), len(odds) - 1)
         sample.append(alphabet[symbol])
-        if filled == network.context:
-            window[:-1] = window[1:].copy()
-            filled -= 1
-        window[filled] = symbol
-        filled += 1
+        read = len(window)
+        if read == context:
+            window, read = window[context - context // 2:], 0
+        window.append(int(symbol))
     return sample.decode(errors="replace")
 
 

@@ -60,6 +60,23 @@ mt_tensor* mt_apply_attention(mt_layer* layer, mt_tensor* query, mt_tensor* key,
   });
 }
 
+mt_tensor* mt_kept_zeros(mt_layer* layer, const int64_t* sizes, size_t ndim, int64_t context) {
+  return give("kept_zeros", [&] {
+    Layer& keeping = get(layer);
+    return keeping.kept_zeros(shape(sizes, ndim), context);
+  });
+}
+
+mt_tensor* mt_apply_kept(mt_layer* layer, mt_tensor* x, mt_tensor* kept, mt_tensor* places) {
+  if (error_pending()) return nullptr;  // it would change what is kept
+  return give("apply_kept", [&] {
+    Layer& applied = get(layer);
+    Layer::Continued result = applied.proceed(value(x), value(kept), value(places));
+    rebind(kept, std::move(result.kept));
+    return result.y;
+  });
+}
+
 mt_status mt_apply_recurrent(mt_layer* layer, mt_tensor* x, mt_tensor* states, mt_tensor* cells,
                              mt_tensor** y, mt_tensor** last, mt_tensor** last_cells) {
   return give_wanted<3>("apply_recurrent", {y, last, last_cells}, [&] {

@@ -11,7 +11,8 @@ program, include, vectors = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path
 # What returns a tensor without being an operator, or has tests of its own because its result is
 # random or comes in several parts.
 EXCEPTIONS = {
-    'apply', 'apply_attention', 'parameters_tensor', 'parameters_get',  # layers and parameters
+    'apply', 'apply_attention', 'apply_kept', 'kept_zeros', 'parameters_tensor',
+    'parameters_get',  # layers and parameters
     'uniform', 'normal', 'integers', 'bernoulli', 'permutation',  # random numbers
 }
 HEADERS = ['ops.h', 'reduce.h', 'view.h', 'linear.h', 'linalg.h', 'nn.h', 'random.h']
@@ -26,8 +27,8 @@ missing = sorted(declared - tested - EXCEPTIONS)
 unknown = sorted(EXCEPTIONS - declared)
 # What sets or returns tensors and has no vectors, and why.
 WITHOUT_VECTORS = {
-    **dict.fromkeys(('apply', 'apply_attention', 'apply_recurrent', 'parameters_tensor',
-                     'parameters_get'), 'layers and collections'),
+    **dict.fromkeys(('apply', 'apply_attention', 'apply_kept', 'kept_zeros', 'apply_recurrent',
+                     'parameters_tensor', 'parameters_get'), 'layers and collections'),
     **dict.fromkeys(('take', 'retain', 'from_data', 'wrap', 'wrap_mutable', 'to_device'),
                     'handles and memory: tested by each language'),
     'whole_number': 'takes the type of what it meets',

@@ -256,3 +256,21 @@ def test_a_converted_module_is_copied_as_it_is():
 def test_to_takes_a_tensor():
     x = mt.ones(2).to(mt.ones(1, dtype=mt.float64).to("cpu:reference"))
     assert x.dtype == mt.float64 and x.device == "cpu:reference"
+
+
+def test_attention_goes_on_from_what_it_kept():
+    block = nn.TransformerBlock(8, 2, causal=True)
+    attention = nn.MultiheadAttention(8, 2, causal=True)
+    x = mt.random.normal((3, 6, 8))
+    with mt.no_grad():
+        for layer in block, attention:
+            kept = layer.kept_zeros(3, context=6)
+            step = mt.trace(lambda x, places: layer(x, kept=kept, places=places))
+            parts = [step(x[:, i:j], mt.arange(i, j)) for i, j in ((0, 4), (4, 5), (5, 6))]
+            np.testing.assert_allclose(mt.concat(parts, axis=1), layer(x), atol=1e-5)
+            with pytest.raises(IndexError, match="index 6"):
+                step(x[:, :1], mt.asarray([6]))
+            with pytest.raises(ValueError, match="mask"):
+                layer(x, mask=mt.ones((6, 6)), kept=kept, places=mt.arange(6))
+    with pytest.raises(ValueError, match="causal"):
+        nn.MultiheadAttention(8, 2).kept_zeros(3, context=6)

@@ -53,19 +53,24 @@ final class Gpt {
     }
   }
 
-  /** Symbols [n, context] to what may follow each of them, [n, context, symbols]. */
-  private Tensor logits(Tensor symbols) {
-    Tensor places = Tensor.arange(0, context, 1, DType.INT64);
+  /**
+   * Symbols [n, count] at {@code places} to what may follow each of them, [n, count, symbols]. {@code
+   * kept}: keys and values of those before, which each block adds to; null when the symbols are all.
+   */
+  private Tensor logits(Tensor symbols, Tensor places, Tensor[] kept) {
     Tensor x = symbol.apply(symbols).add(place.apply(places));
-    for (Layer block : blocks) x = block.apply(x);
+    for (int i = 0; i < blocks.length; i++) {
+      x = kept == null ? blocks[i].apply(x) : blocks[i].applyKept(x, kept[i], places);
+    }
     return output.apply(norm.apply(x));
   }
 
   /** Nats a character, for the stretches of text that begin at {@code starts}, [n, 1]. */
   private Tensor meanLoss(Tensor text, Tensor starts) {
-    Tensor at = starts.add(Tensor.arange(0, context, 1, DType.INT64));
+    Tensor places = Tensor.arange(0, context, 1, DType.INT64);
+    Tensor at = starts.add(places);
     Tensor next = at.add(1);
-    return logits(text.index(Index.by(at)))
+    return logits(text.index(Index.by(at)), places, null)
         .crossEntropy(text.index(Index.by(next)), -1, Reduction.MEAN);
   }
 
@@ -97,23 +102,35 @@ final class Gpt {
   }
 
   /**
-   * Continues a line break. What stands right of the place that is asked about cannot be seen from
-   * there, so the window has one shape from the first character on.
+   * Continues a line break. Each character is read once, by a trace that keeps what the next will
+   * look back at. When the context is full, its later half is read again, from place 0 on.
    */
   private byte[] write(byte[] alphabet, int length, long seed) {
     SupportNative.random_start(seed);
+    Tensor[] kept = new Tensor[blocks.length];
+    for (int i = 0; i < kept.length; i++) kept[i] = blocks[i].keptZeros(context, 1);
     long[] window = new long[context];
     window[0] = Math.max(0, new String(alphabet, StandardCharsets.ISO_8859_1).indexOf('\n'));
+    int read = 0;
     int filled = 1;
     byte[] sample = new byte[length];
-    for (int i = 0; i < length; i++) {
-      try (NoGrad off = NoGrad.begin();
-          Scope scope = Scope.open()) {
-        Tensor all = logits(Tensor.of(window, 1, context));
-        int next = drawSymbol(all.select(1, filled - 1).toFloatArray());
-        sample[i] = alphabet[next];
-        if (filled == context) System.arraycopy(window, 1, window, 0, --filled);
-        window[filled++] = next;
+    try (NoGrad off = NoGrad.begin();
+        Trace readOn =
+            new Trace(in -> new Tensor[] {logits(in[0], in[1], kept).select(1, -1)})) {
+      for (int i = 0; i < length; i++) {
+        try (Scope scope = Scope.open()) {
+          Tensor symbols = Tensor.of(Arrays.copyOfRange(window, read, filled), 1, filled - read);
+          Tensor places = Tensor.arange(read, filled, 1, DType.INT64);
+          int next = drawSymbol(readOn.call(1, symbols, places)[0].toFloatArray());
+          sample[i] = alphabet[next];
+          read = filled;
+          if (filled == context) {
+            read = 0;
+            filled = context / 2;
+            System.arraycopy(window, context - filled, window, 0, filled);
+          }
+          window[filled++] = next;
+        }
       }
     }
     return sample;

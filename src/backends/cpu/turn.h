@@ -3,6 +3,7 @@
 // along.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -21,7 +22,9 @@ inline bool lies_far(int64_t stride, size_t element_size) {
 }
 
 // Four rows and columns, in registers.
-inline void turn(uint32_t* to, int64_t pitch, const uint32_t* from, int64_t stride) {
+template <class T>
+inline void turn(T* to, int64_t pitch, const T* from, int64_t stride) {
+  static_assert(sizeof(T) == 4);
   typedef uint32_t Four __attribute__((vector_size(16)));
   Four c[4];
   for (int i = 0; i < 4; ++i) std::memcpy(&c[i], from + i * stride, sizeof(Four));
@@ -42,8 +45,14 @@ void copy_turned(T* out, int64_t pitch, const T* from, int64_t stride, int64_t r
                  int64_t columns) {
   constexpr int64_t side = sizeof(T) == 4 ? 4 : 1;
   const int64_t stride_bytes = stride * static_cast<int64_t>(sizeof(T));
-  for (; rows >= turned_rows; rows -= turned_rows, out += turned_rows * pitch, from += turned_rows) {
-    const uintptr_t address = reinterpret_cast<uintptr_t>(from);
+  auto copy_one_by_one = [&](int64_t row, int64_t row_end, int64_t column, int64_t column_end) {
+    for (; row < row_end; ++row) {
+      for (int64_t c = column; c < column_end; ++c) out[row * pitch + c] = from[c * stride + row];
+    }
+  };
+  for (int64_t begin = 0; begin < rows; begin += turned_rows) {
+    const int64_t end = std::min(begin + turned_rows, rows), whole = end - (end - begin) % side;
+    const uintptr_t address = reinterpret_cast<uintptr_t>(from + begin);
     int64_t column = 0;
     for (; column + side <= columns; column += side) {
       for (int64_t c = column; c < column + side; ++c) {
@@ -51,7 +60,7 @@ void copy_turned(T* out, int64_t pitch, const T* from, int64_t stride, int64_t r
         __builtin_prefetch(reinterpret_cast<const void*>(later));
         __builtin_prefetch(reinterpret_cast<const void*>(later + turned_rows * sizeof(T) - 1));
       }
-      for (int64_t row = 0; row < turned_rows; row += side) {
+      for (int64_t row = begin; row < whole; row += side) {
         T* to = out + row * pitch + column;
         const T* first = from + column * stride + row;
         if constexpr (side > 1) {
@@ -60,17 +69,9 @@ void copy_turned(T* out, int64_t pitch, const T* from, int64_t stride, int64_t r
           *to = *first;
         }
       }
+      copy_one_by_one(whole, end, column, column + side);
     }
-    for (; column < columns; ++column) {
-      for (int64_t row = 0; row < turned_rows; ++row) {
-        out[row * pitch + column] = from[column * stride + row];
-      }
-    }
-  }
-  for (int64_t column = 0; column < columns; ++column) {
-    for (int64_t row = 0; row < rows; ++row) {
-      out[row * pitch + column] = from[column * stride + row];
-    }
+    copy_one_by_one(begin, end, column, columns);
   }
 }
 

@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, Any, Callable
 from .. import native
 from .functional import _options
 from .layers import _Layer
-from .._types import DTypeLike
+from .._types import DTypeLike, Shape
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
 
-class MultiheadAttention(_Layer):
+class _Keeping(_Layer):
+    def kept_zeros(self, shape: Shape, context: int) -> Tensor:
+        """Room for the keys and values of `context` places, in sequences of this shape: zeros, for
+        `kept`."""
+        return native.kept_zeros(self._layer, shape, context)
+
+
+class MultiheadAttention(_Keeping):
     """Attention with several heads on [..., n, width]; options: causal, dropout, bias.
 
     attention(x) is self-attention; attention(query, key, value, mask) lets each query see all keys,
@@ -27,6 +34,16 @@ class MultiheadAttention(_Layer):
     >>> seen = mt.ones((3, 5, 8))
     >>> attention(mt.ones((3, 1, 8)), seen, seen).shape
     (3, 1, 8)
+
+    attention(x, kept=kept, places=places) is causal self-attention that goes on: the rows of x stand
+    at `places` [n] and see what `kept`, from kept_zeros(), holds up to there, of which they become
+    part. Within no_grad(), or `kept` carries a history.
+
+    >>> kept = attention.kept_zeros(3, context=6)
+    >>> with mt.no_grad():
+    ...     first = attention(seen, kept=kept, places=mt.arange(5))
+    ...     attention(mt.ones((3, 1, 8)), kept=kept, places=mt.tensor([5])).shape
+    (3, 1, 8)
     """
 
     def __init__(self, width: int, heads: int, dtype: DTypeLike = None, device: str | None = None,
@@ -36,11 +53,14 @@ class MultiheadAttention(_Layer):
                          device=device)
 
     def forward(self, query: Tensor, key: Tensor | None = None, value: Tensor | None = None,
-                mask: Tensor | None = None) -> Tensor:
+                mask: Tensor | None = None, *, kept: Tensor | None = None,
+                places: Tensor | None = None) -> Tensor:
+        if kept is not None:
+            return _go_on(self, query, kept, places, key, value, mask)
         return native.apply_attention(self._layer, query, key, value, mask)
 
 
-class TransformerBlock(_Layer):
+class TransformerBlock(_Keeping):
     """Self-attention and a network of two layers, each added to what it reads, with layer norms
     before them (norm_first) or after. The names are those of PyTorch's TransformerEncoderLayer.
     `activation` is a function of mtorch, or an expression of a, as "relu(a) ** 2".
@@ -49,6 +69,16 @@ class TransformerBlock(_Layer):
     >>> block = mt.nn.TransformerBlock(8, heads=2, activation="relu(a) ** 2")
     >>> block(mt.ones((3, 5, 8))).shape
     (3, 5, 8)
+
+    A causal block goes on from the keys and values that it kept, as MultiheadAttention does, so that
+    each new row costs only itself:
+
+    >>> block = mt.nn.TransformerBlock(8, heads=2, causal=True)
+    >>> x, kept = mt.random.normal((5, 8)), block.kept_zeros((), context=5)
+    >>> with mt.no_grad():
+    ...     rows = [block(x[i:i + 1], kept=kept, places=mt.tensor([i])) for i in range(5)]
+    >>> bool((mt.abs(mt.concat(rows) - block(x)) < 1e-5).all())
+    True
     """
 
     def __init__(self, width: int, heads: int, hidden: int | None = None, dropout: float = 0.0,
@@ -59,5 +89,14 @@ class TransformerBlock(_Layer):
         super().__init__(native.layer_transformer, width, heads, hidden or 0, dropout, text,
                          norm_first, causal, epsilon, **where)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None = None, *, kept: Tensor | None = None,
+                places: Tensor | None = None) -> Tensor:
+        if kept is not None:
+            return _go_on(self, x, kept, places, mask)
         return native.apply_attention(self._layer, x, None, None, mask)
+
+
+def _go_on(layer: _Layer, x: Tensor, kept: Tensor, places: Tensor | None, *others: Any) -> Tensor:
+    if any(other is not None for other in others):
+        raise ValueError("kept keys and values go with neither others nor a mask")
+    return native.apply_kept(layer._layer, x, kept, places)

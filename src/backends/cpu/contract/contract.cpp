@@ -17,6 +17,7 @@
 #include "backends/cpu/contract/schedule.h"
 #include "backends/cpu/contract/tiled_product.h"
 #include "backends/cpu/elementwise/tables.h"
+#include "backends/cpu/turn.h"
 
 namespace mt::cpu {
 namespace {
@@ -183,11 +184,8 @@ class Run {
       return;
     }
     if (dtype_ == dtype_of<T>) {
-      for (int64_t j = 0; j < columns; ++j) {
-        T* to = reinterpret_cast<T*>(out) + (tile.column_begin + j) * schedule_.m + tile.row_begin;
-        for (int64_t i = 0; i < rows; ++i) to[i] = c[i * c_row + j];
-      }
-      return;
+      T* to = reinterpret_cast<T*>(out) + tile.column_begin * schedule_.m + tile.row_begin;
+      return copy_turned(to, schedule_.m, c, c_row, columns, rows);
     }
     constexpr int64_t most = 64;
     for (int64_t j = 0; j < columns; ++j) {
