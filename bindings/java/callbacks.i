@@ -31,17 +31,21 @@ static jlongArray lend(JNIEnv* jenv, mt_tensor* const* tensors, size_t n) {
   return array;
 }
 
+// Whether a callback threw something, which is kept until the call that needed it throws it.
+static bool keep_thrown(JNIEnv* jenv) {
+  jthrowable inner = (*jenv)->ExceptionOccurred(jenv);
+  if (!inner) return false;
+  (*jenv)->ExceptionClear(jenv);
+  if (thrown) (*jenv)->DeleteGlobalRef(jenv, thrown);
+  thrown = (*jenv)->NewGlobalRef(jenv, inner);
+  (*jenv)->DeleteLocalRef(jenv, inner);
+  mt_clear();
+  return true;
+}
+
 // Takes over what a callback returned: handles that the library's own scope holds.
 static mt_status give_results(JNIEnv* jenv, jlongArray array, mt_tensor** results, size_t n) {
-  jthrowable inner = (*jenv)->ExceptionOccurred(jenv);
-  if (inner) {
-    (*jenv)->ExceptionClear(jenv);
-    if (thrown) (*jenv)->DeleteGlobalRef(jenv, thrown);
-    thrown = (*jenv)->NewGlobalRef(jenv, inner);
-    (*jenv)->DeleteLocalRef(jenv, inner);
-    mt_clear();
-    return mt_set_error(MT_EUSER, "a Java exception");
-  }
+  if (keep_thrown(jenv)) return mt_set_error(MT_EUSER, "a Java exception");
   (*jenv)->GetLongArrayRegion(jenv, array, 0, (jsize)n, (jlong*)results);
   return mt_error();
 }

@@ -3,8 +3,8 @@
 %{
 static struct {
   JavaVM* vm;
-  jclass exception, callbacks, thread_state;
-  jmethodID new_exception, call, call_operator, enter;
+  jclass exception, callbacks, thread_state, byte_buffer;
+  jmethodID new_exception, call, call_operator, call_cell, enter;
 } java;
 
 // The exception that a callback of this thread threw, on its way through the library.
@@ -27,14 +27,17 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* vm, void* reserved) {
   java.exception = find_class(jenv, "org/mtorch/MTorchException");
   java.callbacks = find_class(jenv, "org/mtorch/Callbacks");
   java.thread_state = find_class(jenv, "org/mtorch/ThreadState");
-  if (!java.exception || !java.callbacks || !java.thread_state) return JNI_ERR;
+  java.byte_buffer = find_class(jenv, "java/nio/ByteBuffer");
+  if (!java.exception || !java.callbacks || !java.thread_state || !java.byte_buffer) return JNI_ERR;
   java.new_exception = (*jenv)->GetMethodID(jenv, java.exception, "<init>", "(I[B)V");
   java.call = (*jenv)->GetStaticMethodID(jenv, java.callbacks, "call",
                                          "(Lorg/mtorch/TensorFunction;[JI)[J");
   java.call_operator = (*jenv)->GetStaticMethodID(jenv, java.callbacks, "callOperator",
                                                   "(Lorg/mtorch/Function;[J[J[JI)[J");
+  java.call_cell = (*jenv)->GetStaticMethodID(jenv, java.callbacks, "callCell",
+                                              "(Lorg/mtorch/CellCalls;[J[Ljava/nio/ByteBuffer;)V");
   java.enter = (*jenv)->GetStaticMethodID(jenv, java.thread_state, "enter", "()J");
-  bool fine = java.new_exception && java.call && java.call_operator && java.enter;
+  bool fine = java.new_exception && java.call && java.call_operator && java.call_cell && java.enter;
   return fine ? JNI_VERSION_10 : JNI_ERR;
 }
 

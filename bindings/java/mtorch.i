@@ -45,4 +45,5 @@
 %include "../mtorch.i"
 %include "results.i"
 %include "callbacks.i"
+%include "kernels.i"
 %include "memory.i"

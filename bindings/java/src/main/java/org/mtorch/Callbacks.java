@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.mtorch;
 
+import java.nio.ByteBuffer;
+
 /** What the native code calls. Handles come as numbers, each with an owner that is ours. */
 final class Callbacks {
   private Callbacks() {}
@@ -22,6 +24,10 @@ final class Callbacks {
               : function.backward(x, Tensor.ownAll(results), Tensor.ownAll(gradients));
       return handOver(found, count);
     }
+  }
+
+  private static void callCell(CellCalls calls, long[] place, ByteBuffer[] memory) {
+    calls.call(place, memory);
   }
 
   private static long[] handOver(Tensor[] results, int count) {

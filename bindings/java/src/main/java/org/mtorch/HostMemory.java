@@ -154,46 +154,37 @@ abstract sealed class HostMemory extends SeveralResults permits Creation {
 
   /** {@return all elements, row-major, converted to float} */
   public float[] toFloatArray() {
-    float[] values = new float[elements()];
-    copyTo(values, DType.FLOAT32);
-    return values;
+    return copiedTo(new float[elements()], DType.FLOAT32);
   }
 
   /** {@return all elements, row-major, converted to double} */
   public double[] toDoubleArray() {
-    double[] values = new double[elements()];
-    copyTo(values, DType.FLOAT64);
-    return values;
+    return copiedTo(new double[elements()], DType.FLOAT64);
   }
 
   /** {@return all elements, row-major, converted to long} */
   public long[] toLongArray() {
-    long[] values = new long[elements()];
-    copyTo(values, DType.INT64);
-    return values;
+    return copiedTo(new long[elements()], DType.INT64);
   }
 
   /** {@return all elements, row-major, converted to int} */
   public int[] toIntArray() {
-    int[] values = new int[elements()];
-    copyTo(values, DType.INT32);
-    return values;
+    return copiedTo(new int[elements()], DType.INT32);
   }
 
   /** {@return all elements, row-major: whether each is not 0} */
   public boolean[] toBooleanArray() {
-    boolean[] values = new boolean[elements()];
-    copyTo(values, DType.BOOL);
-    return values;
+    return copiedTo(new boolean[elements()], DType.BOOL);
   }
 
   private int elements() {
     return Math.toIntExact(self().size());
   }
 
-  private void copyTo(Object array, DType dtype) {
+  private <A> A copiedTo(A array, DType dtype) {
     try (Tensor converted = self().astype(dtype)) {
       Native.copy_to_array(converted, array);
+      return array;
     }
   }
 }
