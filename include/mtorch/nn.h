@@ -218,6 +218,22 @@ MT_API mt_tensor* mt_apply(mt_layer* layer, mt_tensor* x);
 /// `value` NULL the key, `mask` NULL none. MT_EINVAL for other layers.
 MT_API mt_tensor* mt_apply_attention(mt_layer* layer, mt_tensor* query, mt_tensor* key,
                                      mt_tensor* value, mt_tensor* mask);
+/// The result of causal attention, or of a causal transformer block, for those that come next. Row
+/// i of x [..., n, width] stands at places[i] and sees what `kept` (mt_kept_zeros()) holds up to
+/// there, of which its own keys and values become part: binds handle `kept` to a new value, as
+/// mt_assign() does. From place 0 on this gives what mt_apply() gives for all at once, but for
+/// rounding, and each call costs as much as its own rows; in a trace, with `places` as an input, it
+/// is replayed.
+///
+/// `places` holds n integers from 0 to context - 1, else MT_EINDEX: when the context is full, begin
+/// anew at place 0 with the last of what was read, as the places of all others change. What stands
+/// beyond a place is not seen, so `kept` need not be cleared. Gradients reach what was kept as far
+/// as `kept` carries a history: generate within MT_NO_GRAD, or each call adds to it. MT_EINVAL for
+/// other layers.
+MT_API mt_tensor* mt_apply_kept(mt_layer* layer, mt_tensor* x, mt_tensor* kept, mt_tensor* places);
+/// Room for the keys and values of `context` places, in sequences of shape `dims`: zeros [2,
+/// dims..., heads, context, width / heads]. mt_apply_kept() takes other float types too.
+MT_API mt_tensor* mt_kept_zeros(mt_layer* layer, const int64_t* dims, size_t ndim, int64_t context);
 /// What a recurrent layer makes of x [batch, n, in] from `states` [layers, batch, hidden] and, for
 /// LSTM alone, `cells`, each NULL for zeros: sets y [batch, n, hidden], the last layer's states,
 /// and the last states and cells of all layers, as they were given; each may be NULL when it is not

@@ -155,6 +155,14 @@ class Layer {
     return Tensor::own(
         mt_apply_attention(handle_, query.get(), key.get(), value.get(), mask.get()));
   }
+  /// mt_apply_kept(): goes on from what `kept` holds, and rebinds it.
+  Tensor operator()(const Tensor& x, const Tensor& kept, const Tensor& places) const {
+    return Tensor::own(mt_apply_kept(handle_, x.get(), kept.get(), places.get()));
+  }
+  /// mt_kept_zeros(): what to begin with.
+  Tensor kept_zeros(Dims dims, int64_t context) const {
+    return Tensor::own(mt_kept_zeros(handle_, dims.data(), dims.size(), context));
+  }
   /// mt_apply_recurrent(): y, the last states and, of LSTM, the last cells.
   Tensors run(const Tensor& x, const Tensor& states = {}, const Tensor& cells = {}) const {
     return detail::filled(3, [&](mt_tensor** r) {

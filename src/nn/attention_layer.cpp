@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention with several heads, and the block that transformers are made of.
 #include "nn/new_layer.h"
+#include "ops/indexing.h"
 
 namespace mt {
 namespace {
@@ -75,11 +76,40 @@ class Heads {
       const Tensor& seen = key ? key : query;
       q = project(query, 0), k = project(seen, 1), v = project(value ? value : seen, 2);
     }
-    Attention now = how_;
-    now.training = parameters_.training;
-    Tensor mixed = attention(split_heads(q, heads_), split_heads(k, heads_), split_heads(v, heads_),
-                             mask, now);
-    return linear(join_heads(mixed), out_weight_->value(), value_of(out_bias_));
+    return mix(split_heads(q, heads_), split_heads(k, heads_), split_heads(v, heads_), mask,
+               how_.causal);
+  }
+
+  // The same with its own key and value and those in `kept`, [2, ..., heads, context, d].
+  Layer::Continued proceed(const Tensor& x, const Tensor& kept, const Tensor& places) const {
+    check_input(x);
+    check_kept(x, kept);
+    int64_t n = x.shape()[x.rank() - 2], context = kept.shape()[kept.rank() - 2];
+    if (places.shape() != Shape({n})) {
+      fail(Code::shape, "apply_kept: places %s: needs [%lld], one for each row of %s",
+           to_string(places.shape()).c_str(), static_cast<long long>(n),
+           to_string(x.shape()).c_str());
+    }
+    Tensor at = checked_indices(places, kept.rank() - 2, kept.shape(), "apply_kept", false);
+    Tensor all = linear(x, in_weight_->value(), value_of(in_bias_));
+    int last = all.rank() - 1;
+    Tensor query = split_heads(slice(all, last, 0, width_, 1), heads_);
+    // [..., heads of keys and then of values, n, d] -> [2, ..., heads, n, d].
+    Tensor own = split_heads(slice(all, last, width_, 2 * width_, 1), 2 * heads_);
+    Shape apart = query.shape();
+    apart.insert(apart.rank() - 3, 2);
+    own = move_axis(reshape(own, apart), apart.rank() - 4, 0);
+    Tensor now = put(kept, own, at);
+    Tensor mask = less_equal(iota({context}, Dtype::int64, x.device()), reshape(at, {n, 1}));
+    return {mix(query, select(now, 0, 0), select(now, 0, 1), mask, false), now};
+  }
+  Tensor kept_zeros(const Shape& lead, int64_t context) const {
+    check_positive("kept_zeros", "context", context);
+    check_causal("kept_zeros");
+    Shape shape = kept_shape(lead, context);
+    Tensor weight = in_weight_->value();
+    check_shape(shape, size_of(weight.dtype()), "kept_zeros");
+    return full(shape, 0, weight.dtype(), weight.device());
   }
 
  private:
@@ -87,6 +117,53 @@ class Heads {
     if (x.rank() >= 2 && x.shape().back() == width_) return;
     fail(Code::shape, "attention: %s: needs [..., n, %lld]", to_string(x.shape()).c_str(),
          static_cast<long long>(width_));
+  }
+
+  Shape kept_shape(const Shape& lead, int64_t context) const {
+    Shape shape{2};
+    for (int64_t size : lead) shape.push_back(size);
+    for (int64_t size : {heads_, context, width_ / heads_}) shape.push_back(size);
+    return shape;
+  }
+  void check_causal(const char* name) const {
+    if (how_.causal) return;
+    fail(Code::invalid, "%s: attention that is not causal: what comes later changes what was",
+         name);
+  }
+  void check_kept(const Tensor& x, const Tensor& kept) const {
+    check_causal("apply_kept");
+    Shape lead(x.shape().data(), x.rank() - 2);
+    int64_t context = kept.rank() < 2 ? 0 : kept.shape()[kept.rank() - 2];
+    if (kept.shape() != kept_shape(lead, context)) {
+      std::string sizes = to_string(lead);
+      sizes = sizes.substr(1, sizes.size() - 2) + (lead.empty() ? "" : ",");
+      fail(Code::shape, "apply_kept: kept %s: for %s needs [2,%s%lld,context,%lld]",
+           to_string(kept.shape()).c_str(), to_string(x.shape()).c_str(), sizes.c_str(),
+           static_cast<long long>(heads_), static_cast<long long>(width_ / heads_));
+    }
+    if (!is_floating(kept.dtype())) {
+      fail(Code::dtype, "apply_kept: kept must be floats, got %s", name_of(kept.dtype()));
+    }
+  }
+  // `kept` with what belongs at the places.
+  static Tensor put(const Tensor& kept, const Tensor& own, const Tensor& places) {
+    if (places.size() == 1) {
+      int64_t context = kept.shape()[kept.rank() - 2];
+      Tensor here = equal(iota({context, 1}, Dtype::int64, kept.device()), places);
+      return where(here, cast(own, kept.dtype()), kept);
+    }
+    return index_put(kept,
+                     {IndexItem{IndexItem::ellipsis}, IndexItem{IndexItem::by, 0, 0, 1, places},
+                      IndexItem{IndexItem::range}},
+                     own);
+  }
+  Tensor mix(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+             bool causal) const {
+    Attention now = how_;
+    now.training = parameters_.training;
+    now.causal = causal;
+    Tensor mixed = attention(query, key, value, mask, now);
+    return linear(join_heads(mixed), out_weight_->value(), value_of(out_bias_));
   }
 
   Parameters& parameters_;
@@ -105,6 +182,12 @@ class AttentionLayer final : public Layer {
                 const Tensor& mask) override {
     return heads_(query, key, value, mask);
   }
+  Continued proceed(const Tensor& x, const Tensor& kept, const Tensor& places) override {
+    return heads_.proceed(x, kept, places);
+  }
+  Tensor kept_zeros(const Shape& lead, int64_t context) override {
+    return heads_.kept_zeros(lead, context);
+  }
 
  private:
   Heads heads_;
@@ -120,15 +203,32 @@ class TransformerBlock final : public Layer {
   Tensor attend(const Tensor& x, const Tensor& key, const Tensor& value,
                 const Tensor& mask) override {
     if (key || value) fail(Code::invalid, "a transformer block has no key and value but its own");
-    if (how_.norm_first) {
-      Tensor y = x + drop(heads_(norm(x, 4), nullptr, nullptr, mask));
-      return y + feed(norm(y, 6));
-    }
-    Tensor y = norm(x + drop(heads_(x, nullptr, nullptr, mask)), 4);
-    return norm(y + feed(y), 6);
+    return around(x, [&](const Tensor& seen) { return heads_(seen, nullptr, nullptr, mask); });
+  }
+  Continued proceed(const Tensor& x, const Tensor& kept, const Tensor& places) override {
+    Tensor now;
+    Tensor y = around(x, [&](const Tensor& seen) {
+      Continued own = heads_.proceed(seen, kept, places);
+      now = own.kept;
+      return own.y;
+    });
+    return {y, now};
+  }
+  Tensor kept_zeros(const Shape& lead, int64_t context) override {
+    return heads_.kept_zeros(lead, context);
   }
 
  private:
+  // What stands around its attention, attend(x).
+  template <class Attend>
+  Tensor around(const Tensor& x, Attend&& attend) const {
+    if (how_.norm_first) {
+      Tensor y = x + drop(attend(norm(x, 4)));
+      return y + feed(norm(y, 6));
+    }
+    Tensor y = norm(x + drop(attend(x)), 4);
+    return norm(y + feed(y), 6);
+  }
   // What follows attention's tensors: linear1, linear2, norm1, norm2, each weight and bias.
   Tensor apply_linear(const Tensor& x, size_t at) const {
     return linear(x, rest_[at]->value(), rest_[at + 1]->value());

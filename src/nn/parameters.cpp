@@ -18,6 +18,14 @@ Layer::Run Layer::run(const Tensor&, const Tensor&, const Tensor&) {
   fail(Code::invalid, "apply_recurrent: a layer that is not recurrent");
 }
 
+Layer::Continued Layer::proceed(const Tensor&, const Tensor&, const Tensor&) {
+  fail(Code::invalid, "apply_kept: a layer without attention keeps nothing");
+}
+
+Tensor Layer::kept_zeros(const Shape&, int64_t) {
+  fail(Code::invalid, "kept_zeros: a layer without attention keeps nothing");
+}
+
 const Parameters::Entry* Parameters::find(const std::string& name) const {
   auto found = index_.find(name);
   return found == index_.end() ? nullptr : &entries_[found->second];

@@ -30,6 +30,14 @@ class Layer {
     Tensor y, states, cells;
   };
   virtual Run run(const Tensor& x, const Tensor& states, const Tensor& cells);
+  // What stands at `places` [n] sees the keys and values kept up to there, of which its own become
+  // part. Only causal attention can.
+  struct Continued {
+    Tensor y, kept;
+  };
+  virtual Continued proceed(const Tensor& x, const Tensor& kept, const Tensor& places);
+  // Room for what it keeps of `context` places in sequences of shape `lead`.
+  virtual Tensor kept_zeros(const Shape& lead, int64_t context);
 };
 
 class Parameters {

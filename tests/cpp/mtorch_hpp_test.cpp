@@ -356,6 +356,18 @@ TEST(Kernel, RunsForEachCell) {
   EXPECT_THROW(Kernel({.name = "nothing"}), Error);
 }
 
+TEST(Layer, GoesOnFromWhatItKept) {
+  Parameters p;
+  Layer block = p.transformer("block", 8, 2, {.causal = true});
+  NoGrad off;
+  Tensor x = normal({5, 8}), all = block(x), kept = block.kept_zeros({}, 5);
+  for (int64_t i = 0; i < 5; ++i) {
+    Tensor row = block(slice(x, 0, i, i + 1), kept, tensor({i}));
+    EXPECT_LT(max(abs(row - slice(all, 0, i, i + 1))).item(), 1e-5);
+  }
+  EXPECT_THROW(block(slice(x, 0, 0, 1), kept, tensor({5})), Error);
+}
+
 TEST(Layer, KeepsItsCollectionAlive) {
   Layer layer;
   {

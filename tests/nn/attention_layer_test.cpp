@@ -99,6 +99,68 @@ TEST_F(AttentionLayerTest, ABlockIsItsParts) {
   }
 }
 
+TEST_F(AttentionLayerTest, GoesOnFromWhatItKept) {
+  Layer& attention = add_attention(*parameters_, "a", 8, 2, {.causal = true}, true);
+  Layer& first = add_transformer(*parameters_, "f", 8, 2, {.causal = true});
+  Layer& last = add_transformer(*parameters_, "l", 8, 2, {.norm_first = false, .causal = true});
+  auto places = [&](int64_t from, int64_t to) {
+    return arange(double(from), double(to), 1, Dtype::int64, device_);
+  };
+  for (Layer* layer : {&attention, &first, &last}) {
+    for (const Shape& lead : {Shape(), Shape({3}), Shape({2, 1})}) {
+      Shape shape = lead;
+      shape.push_back(12);
+      shape.push_back(8);
+      int rows = lead.rank();
+      Tensor kept = layer->kept_zeros(lead, 14);
+      EXPECT_EQ(kept.shape().back(), 4);
+      // Twice: what the first time left beyond the places is not seen.
+      for (uint64_t seed : {1, 2}) {
+        Tensor x = random(shape, seed);
+        std::vector<Tensor> parts;
+        for (auto [from, to] : {std::pair{0, 9}, {9, 10}, {10, 11}, {11, 12}}) {
+          Layer::Continued next =
+              layer->proceed(slice(x, rows, from, to - from, 1), kept, places(from, to));
+          parts.push_back(next.y);
+          kept = next.kept;
+        }
+        expect_near(concat(parts, rows), layer->apply(x));
+      }
+    }
+  }
+}
+
+TEST_F(AttentionLayerTest, RefusesToGoOnFromWhatDoesNotFit) {
+  Layer& block = add_transformer(*parameters_, "b", 4, 2, {.causal = true});
+  Layer& seeing = add_transformer(*parameters_, "s", 4, 2, {});
+  Tensor x = random({3, 2, 4}, 1), kept = block.kept_zeros({3}, 5);
+  auto places = [&](Vector values, Dtype dtype = Dtype::int32) {
+    return from_doubles(values, {int64_t(values.size())}, dtype, device_);
+  };
+  auto refuse = [&](Code code, const char* part, Layer& layer, const Tensor& read,
+                    const Tensor& from, const Tensor& at) {
+    Error error = error_of([&] { layer.proceed(read, from, at); });
+    EXPECT_EQ(error.code(), code);
+    EXPECT_TRUE(contains(error.what(), part)) << error.what();
+  };
+  block.proceed(x, kept, places({3, 4}));
+  refuse(Code::index, "5", block, x, kept, places({4, 5}));
+  refuse(Code::index, "-1", block, x, kept, places({-1, 0}));
+  refuse(Code::shape, "[2]", block, x, kept, places({4}));
+  refuse(Code::dtype, "integers", block, x, kept, places({3, 4}, Dtype::float64));
+  refuse(Code::shape, "[2,3,2,context,2]", block, x, block.kept_zeros({2}, 5), places({0, 1}));
+  refuse(Code::shape, "[2,3,2,context,2]", block, x, places({1}), places({0, 1}));
+  refuse(Code::shape, "[2,2,context,2]", block, random({2, 4}, 1), kept, places({0, 1}));
+  refuse(Code::shape, "must be [5], got [4]", block, random({3, 2, 5}, 1), kept, places({0, 1}));
+  refuse(Code::dtype, "int64", block, x, cast(kept, Dtype::int64), places({0, 1}));
+  refuse(Code::invalid, "causal", seeing, x, kept, places({0, 1}));
+  refuse(Code::invalid, "keeps nothing", add_linear(*parameters_, "i", 4, 4, true), x, kept,
+         places({0, 1}));
+  EXPECT_EQ(error_of([&] { seeing.kept_zeros({3}, 5); }).code(), Code::invalid);
+  EXPECT_EQ(error_of([&] { block.kept_zeros({3}, 0); }).code(), Code::invalid);
+  EXPECT_EQ(error_of([&] { block.kept_zeros({int64_t{1} << 61}, 5); }).code(), Code::shape);
+}
+
 TEST_F(AttentionLayerTest, ABlockDropsInTrainingAlone) {
   Layer& block = add_transformer(*parameters_, "b", 4, 2, {.dropout = 0.5});
   Tensor x = random({2, 3, 4}, 1);

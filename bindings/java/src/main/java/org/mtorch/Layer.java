@@ -39,6 +39,32 @@ public final class Layer {
   }
 
   /**
+   * The result of causal attention, or of a causal transformer block, for those that come next:
+   * they see what was kept up to their places, of which their own keys and values become part.
+   *
+   * @param x [..., n, width]
+   * @param kept from {@link #keptZeros}; is bound to a new value
+   * @param places of the rows of x: n integers below the context, else {@link ErrorCode#INDEX}.
+   *     When the context is full, begin anew at place 0 with the last of what was read
+   * @return what {@link #apply} would give for these rows after those before them. Gradients reach
+   *     what was kept as far as it carries a history: generate within {@link NoGrad}
+   */
+  public Tensor applyKept(Tensor x, Tensor kept, Tensor places) {
+    return use(layer -> Native.apply_kept(layer, x, kept, places));
+  }
+
+  /**
+   * Room for keys and values, for {@link #applyKept}.
+   *
+   * @param context how many places there are
+   * @param shape of the sequences: none for one, else the leading sizes of x
+   * @return zeros [2, shape..., heads, context, width / heads]
+   */
+  public Tensor keptZeros(long context, long... shape) {
+    return use(layer -> Native.kept_zeros(layer, shape, context));
+  }
+
+  /**
    * What a recurrent layer makes of a sequence from given states.
    *
    * @param x [batch, n, in]

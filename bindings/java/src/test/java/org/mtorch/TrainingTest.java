@@ -59,6 +59,28 @@ class TrainingTest {
   }
 
   @Test
+  void attentionGoesOnFromWhatItKept() {
+    try (NoGrad off = NoGrad.begin();
+        Scope scope = Scope.open();
+        Parameters p = Parameters.create(DType.FLOAT64, null)) {
+      Layer block = p.transformer("block", 4, 2, new TransformerOptions().causal(true));
+      Tensor x = Random.normal(0, 1, 2, 3, 4).astype(DType.FLOAT64);
+      Tensor all = block.apply(x);
+      Tensor kept = block.keptZeros(3, 2);
+      for (long i = 0; i < 3; i++) {
+        Tensor row = block.applyKept(x.slice(1, i, i + 1, 1), kept, Tensor.of(new long[] {i}));
+        assertArrayEquals(
+            all.slice(1, i, i + 1, 1).toDoubleArray(), row.toDoubleArray(), 1e-12);
+      }
+      Tensor full = Tensor.of(new long[] {3});
+      MTorchException error =
+          assertThrows(
+              MTorchException.class, () -> block.applyKept(x.slice(1, 0, 1, 1), kept, full));
+      assertEquals(ErrorCode.INDEX, error.code());
+    }
+  }
+
+  @Test
   void everyOptimizerLearnsInATrace() {
     List<BiFunction<Parameters, Double, Optimizer>> all =
         List.of(
