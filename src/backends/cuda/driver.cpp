@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -177,6 +178,24 @@ Kernel* load_kernel(int device, const std::vector<char>& cubin, const char* func
 }
 
 }  // namespace
+
+TensorMap tensor_map(const BoxedArray& array, void* data) {
+  static auto encode = driver_function<decltype(&cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
+  static_assert(sizeof(CUtensorMap) == sizeof(TensorMap));
+  cuuint64_t sizes[3] = {static_cast<cuuint64_t>(array.line), static_cast<cuuint64_t>(array.lines),
+                         static_cast<cuuint64_t>(array.batch)};
+  cuuint64_t strides[2] = {static_cast<cuuint64_t>(array.line_stride) * 2,
+                           static_cast<cuuint64_t>(array.batch_stride) * 2};
+  cuuint32_t box[3] = {64, static_cast<cuuint32_t>(array.box_lines), 1}, steps[3] = {1, 1, 1};
+  CUtensorMap map;
+  check(encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT16, 3, data, sizes, strides, box, steps,
+               CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+               CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+        "contract", "an array could not be described to the GPU");
+  TensorMap result;
+  std::memcpy(result.bytes, &map, sizeof map);
+  return result;
+}
 
 Kernel* compile(int device, const std::string& source, const char* name) {
   return load_kernel(device, cached_cubin(source, properties(device).capability), name,

@@ -38,6 +38,18 @@ void take_back(void* memory);
 // Host memory that a GPU reads directly.
 void* allocate_pinned(size_t bytes);
 
+// An array [batch, lines, line] of numbers of 16 bits, of which bulk copies bring boxes of [1,
+// box_lines, 64] (bulk_copy.h), and what they find it by. Strides are in numbers, and multiples
+// of 8.
+struct BoxedArray {
+  int64_t batch, lines, line, batch_stride, line_stride;
+  int box_lines;
+};
+struct alignas(64) TensorMap {
+  unsigned char bytes[128];
+};
+TensorMap tensor_map(const BoxedArray& array, void* data);
+
 // In the stream's order. Host memory must stay as it is until the stream has come so far.
 void copy_in(void* target, const void* source, size_t bytes, Stream stream);
 void copy_out(void* target, const void* source, size_t bytes, Stream stream);

@@ -39,7 +39,8 @@ __device__ const T& view(const T* data, int64_t i = 0) {
 }
 template <class T>
 __device__ T* shared(size_t offset = 0) {
-  extern __shared__ __align__(16) unsigned char memory_of_block[];
+  // Aligned as bulk copies want it (bulk_copy.h).
+  extern __shared__ __align__(1024) unsigned char memory_of_block[];
   return reinterpret_cast<T*>(memory_of_block + offset);
 }
 template <class T>
@@ -47,7 +48,7 @@ using Shared = T*;
 
 #ifndef __CUDACC_RTC__
 using Dim3 = dim3;
-// A kernel that needs more has to say so, and is given at most 99 KiB by every GPU that serves.
+// A kernel that needs more has to say so; every GPU that serves gives 99 KiB, Hopper 227.
 constexpr size_t usual_shared_bytes = 48 << 10;
 
 template <class... Parameters, class... Arguments>

@@ -14,6 +14,8 @@
 // + 1.
 #pragma once
 
+#include <cmath>
+
 #include "backends/cuda/numbers.h"
 #include "backends/cuda/views.h"
 

@@ -8,11 +8,13 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <utility>
 
+#include "backends/cuda/simulator/async.h"
 #include "backends/cuda/simulator/scheduler.h"
 #include "backends/cuda/simulator/stream.h"
 #include "tensor/error.h"
@@ -37,7 +39,10 @@ void run_in(Stream stream, const grid::Launch& launch, Body body) {
 
 int device_count() { return 2; }
 
-Properties properties(int) { return {"grid simulator", 80, 2, grid::memory_limit}; }
+Properties properties(int device) {
+  return {"grid simulator", device == grid::hopper ? 90 : 80, 2, grid::memory_limit,
+          grid::most_shared_bytes(device)};
+}
 void use_device(int device) { grid::use_device(device); }
 Stream make_stream(int device) { return new CUstream_st{device, false, {}}; }
 
@@ -62,6 +67,21 @@ void copy_within(void* target, const void* source, size_t bytes, Stream stream) 
     grid::copy_out(between.data(), source, bytes);
     grid::copy_in(target, between.data(), bytes);
   });
+}
+TensorMap tensor_map(const BoxedArray& array, void* data) {
+  if (reinterpret_cast<uintptr_t>(data) % 16 != 0 || array.line_stride % 8 != 0 ||
+      array.batch_stride % 8 != 0 || array.line_stride <= 0 || array.batch_stride <= 0 ||
+      array.box_lines > 256) {
+    throw grid::Fault("an array that bulk copies cannot read");
+  }
+  grid::Map map{static_cast<const char*>(data),
+                {array.line, array.lines, array.batch},
+                {2, array.line_stride * 2, array.batch_stride * 2},
+                {64, array.box_lines, 1}};
+  TensorMap result{};
+  static_assert(sizeof map <= sizeof result.bytes);
+  std::memcpy(result.bytes, &map, sizeof map);
+  return result;
 }
 struct LaunchGraph {
   std::vector<std::function<void()>> work;

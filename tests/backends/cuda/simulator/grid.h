@@ -8,13 +8,16 @@
 #include <type_traits>
 #include <utility>
 
+#include "backends/cuda/simulator/async.h"
 #include "backends/cuda/simulator/scheduler.h"
+#include "backends/cuda/simulator/shared.h"
 #include "backends/cuda/simulator/stream.h"
 
 #define __global__
 #define __device__
 #define __host__
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define threadIdx (::grid::place.thread)
 #define blockIdx (::grid::place.block)
 #define blockDim (::grid::place.block_size)

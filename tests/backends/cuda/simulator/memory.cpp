@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "backends/cuda/simulator/clocks.h"
 #include "backends/cuda/simulator/scheduler.h"
 
 namespace grid {
@@ -19,13 +20,6 @@ size_t memory_limit = size_t{2} << 30;
 namespace {
 
 constexpr uint32_t warp = 32;
-
-bool ordered(const Moment& before, const Moment& now) {
-  if (before.launch != now.launch) return true;
-  if (before.block != now.block) return false;
-  if (before.thread == now.thread || before.barriers < now.barriers) return true;
-  return before.thread / warp == now.thread / warp && before.warp_barriers < now.warp_barriers;
-}
 
 std::string at(const Moment& moment) {
   return "block " + std::to_string(moment.block) + " thread " + std::to_string(moment.thread);
@@ -92,12 +86,26 @@ Range& range_of(const void* address, size_t bytes, const Source& where) {
 
 }  // namespace
 
+bool ordered(const Moment& before, const Moment& now) {
+  if (before.launch != now.launch) return true;
+  if (before.block != now.block) return false;
+  if (before.thread == now.thread || before.barriers < now.barriers) return true;
+  if (before.thread / warp == now.thread / warp && before.warp_barriers < now.warp_barriers) {
+    return true;
+  }
+  return knows(now.thread, before);
+}
+
+void refuse_race(const char* does, const Moment& other, const char* did, const Source& where) {
+  fault("a race: " + std::string(does) + " what " + at(other) + " " + did +
+            " without a barrier in between",
+        where);
+}
+
 std::unique_lock<std::mutex> lock_device() { return std::unique_lock(host_mutex); }
 
 void Accesses::read(const Moment& now, const void*, const Source& where) {
-  if (!ordered(writer_, now)) {
-    fault("a race: reads what " + at(writer_) + " wrote without a barrier in between", where);
-  }
+  if (!ordered(writer_, now)) refuse_race("reads", writer_, "wrote", where);
   bool same = reader_.launch == now.launch && reader_.block == now.block &&
               reader_.barriers == now.barriers;
   several_readers_ =
@@ -111,16 +119,12 @@ void Accesses::read(const Moment& now, const void*, const Source& where) {
 }
 
 void Accesses::write(const Moment& now, const void*, const Source& where) {
-  if (!ordered(writer_, now)) {
-    fault("a race: writes what " + at(writer_) + " wrote without a barrier in between", where);
-  }
+  if (!ordered(writer_, now)) refuse_race("writes", writer_, "wrote", where);
   bool several = several_readers_ && reader_.launch == now.launch &&
                  (reader_.block != now.block || reader_.barriers == now.barriers) &&
                  !(reader_.block == now.block && reader_.thread / warp == now.thread / warp &&
                    reader_.warp_barriers < now.warp_barriers);
-  if (several || !ordered(reader_, now)) {
-    fault("a race: writes what " + at(reader_) + " read without a barrier in between", where);
-  }
+  if (several || !ordered(reader_, now)) refuse_race("writes", reader_, "read", where);
   writer_ = now;
 }
 

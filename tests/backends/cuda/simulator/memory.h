@@ -42,7 +42,11 @@ struct Moment {
   uint64_t launch = 0;
   uint32_t block = 0, thread = 0;
   uint32_t barriers = 0, warp_barriers = 0;
+  uint32_t epoch = 0;  // of its clock (clocks.h)
 };
+bool ordered(const Moment& before, const Moment& now);
+[[noreturn]] void refuse_race(const char* does, const Moment& other, const char* did,
+                              const Source& where);
 
 // The accesses to one place so far in the present launch.
 class Accesses {

@@ -15,7 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cuda/simulator/async.h"
+#include "backends/cuda/simulator/clocks.h"
+#include "backends/cuda/simulator/shared.h"
 #include "backends/cuda/simulator/stack.h"
+#include "backends/cuda/simulator/stream.h"
 
 namespace grid {
 
@@ -26,37 +30,23 @@ namespace {
 constexpr unsigned warp = 32;
 constexpr size_t stack_bytes = 256 << 10;
 
-// A copy into shared memory that is under way.
-struct Copy {
-  size_t offset, bytes;
-  uint32_t group;
-  char data[16];
-};
-
-enum class State { fresh, running, at_block, at_warp, finished };
+enum class State { fresh, running, at_block, at_warp, asleep, finished };
 
 struct Thread {
   Dim index;
   unsigned id = 0;
   State state = State::fresh;
   Source where;
+  const char* waits = nullptr;  // why it sleeps
   uint32_t barriers = 0, warp_barriers = 0;
   // The exchange it waits in or has come from: what it brings, and what it brought to this one and
   // the one before, for others to read when it is already in the next.
   uint32_t mask = 0, turn = 0;
   alignas(16) char brings[most_exchanged];
   alignas(16) char brought[2][most_exchanged];
-  std::vector<Copy> copies;
-  uint32_t copy_groups = 0;  // that are complete
   jmp_buf saved;
   std::unique_ptr<char[]> memory;
   Stack stack;
-};
-
-struct Shared {
-  std::vector<char> data;
-  std::vector<bool> written;
-  std::vector<Accesses> accesses;
 };
 
 std::mt19937_64 order{1};
@@ -69,11 +59,11 @@ const Launch* launch = nullptr;
 unsigned block_id = 0;
 std::vector<Thread> threads;
 std::vector<unsigned> ready;
+std::vector<std::function<void()>> under_way;  // of what goes on by itself
 Thread* current = nullptr;
 jmp_buf scheduler;
 Stack scheduler_stack;
 std::exception_ptr error;
-Shared shared;
 
 std::string name_of(const Dim& index) {
   return "(" + std::to_string(index.x) + ", " + std::to_string(index.y) + ", " +
@@ -89,7 +79,7 @@ void run_thread() {
   arrive(current->stack, scheduler_stack);
   try {
     body(context);
-    if (!current->copies.empty()) fault("ends while copies are under way", current->where);
+    end_copies(current->id);
   } catch (...) {
     error = std::current_exception();
   }
@@ -161,6 +151,7 @@ bool pass_barrier() {
     if (thread.state == State::at_warp) {
       stuck(thread, "waits for lanes of its warp that do not come");
     }
+    if (thread.state == State::asleep) stuck(thread, thread.waits);
     if (thread.state == State::finished)
       finished = true;
     else if (!waiting)
@@ -174,12 +165,23 @@ bool pass_barrier() {
       stuck(thread, "waits at a barrier while other threads wait at another");
     }
   }
+  std::vector<unsigned> all(threads.size());
+  std::iota(all.begin(), all.end(), 0u);
+  meet(all);
   for (Thread& thread : threads) {
     ++thread.barriers;
     thread.state = State::running;
     ready.push_back(thread.id);
   }
   return true;
+}
+
+// Something that is under way comes to its end.
+void end_one(size_t which) {
+  std::swap(under_way[which], under_way.back());
+  std::function<void()> end = std::move(under_way.back());
+  under_way.pop_back();
+  end();
 }
 
 void run_block() {
@@ -196,22 +198,26 @@ void run_block() {
     thread.id = id;
     thread.state = State::fresh;
     thread.barriers = thread.warp_barriers = thread.turn = thread.mask = 0;
-    thread.copies.clear();
-    thread.copy_groups = 0;
     ready.push_back(id);
   }
-  shared.data.assign(launch->shared_bytes, '\xff');
-  shared.written.assign(launch->shared_bytes, false);
-  shared.accesses.assign(launch->shared_bytes, {});
+  stop_clocks();
+  start_shared(launch->shared_bytes, count);
+  start_async();
+  under_way.clear();
   do {
-    while (!ready.empty()) {
-      size_t chosen = order() % ready.size();
+    while (!ready.empty() || !under_way.empty()) {
+      size_t chosen = order() % (ready.size() + under_way.size());
+      if (chosen >= ready.size()) {
+        end_one(chosen - ready.size());
+        continue;
+      }
       std::swap(ready[chosen], ready.back());
       unsigned id = ready.back();
       ready.pop_back();
       step(id);
     }
   } while (pass_barrier());
+  end_async();
 }
 
 void check(const Launch& l) {
@@ -221,7 +227,10 @@ void check(const Launch& l) {
   if (count > 1024) refuse("more than 1024 threads in a block");
   if (l.block.z > 64) refuse("a block deeper than 64");
   if (l.grid.x > 0x7fffffff || l.grid.y > 65535 || l.grid.z > 65535) refuse("too large a grid");
-  if (l.shared_bytes > 99 << 10) refuse("more than 99 KiB of shared memory");
+  if (l.shared_bytes > most_shared_bytes(device_in_use())) {
+    refuse(device_in_use() == hopper ? "more than 227 KiB of shared memory"
+                                     : "more than 99 KiB of shared memory");
+  }
   if (l.parameter_bytes > 4096) refuse("more than 4 KiB of parameters");
 }
 
@@ -236,7 +245,8 @@ void fault(const std::string& what, const Source& where) {
 }
 
 Moment now() {
-  return {launch_count, block_id, current->id, current->barriers, current->warp_barriers};
+  return {launch_count,         block_id, current->id, current->barriers, current->warp_barriers,
+          epoch_of(current->id)};
 }
 
 void shuffle_by(uint64_t seed) { order.seed(seed); }
@@ -284,6 +294,18 @@ void wait_for_block(const Source& where) {
   yield();
 }
 
+void sleep(const char* what, const Source& where) {
+  current->state = State::asleep;
+  current->waits = what;
+  current->where = where;
+  yield();
+}
+void wake(unsigned thread) {
+  threads[thread].state = State::running;
+  ready.push_back(thread);
+}
+void begin_work(std::function<void()> end) { under_way.push_back(std::move(end)); }
+
 void exchange(uint32_t mask, const void* bytes, size_t size, const Source& where) {
   if (size > most_exchanged) fault("too much for one exchange", where);
   Thread& self = *current;
@@ -311,6 +333,13 @@ void exchange(uint32_t mask, const void* bytes, size_t size, const Source& where
   for (unsigned l = 0; l < warp; ++l) {
     if (in_mask(l)) turn = std::max(turn, threads[first + l].turn + 1);
   }
+  if (clocks_run()) {
+    std::vector<unsigned> lanes;
+    for (unsigned l = 0; l < warp; ++l) {
+      if (in_mask(l)) lanes.push_back(first + l);
+    }
+    meet(lanes);
+  }
   for (unsigned l = 0; l < warp; ++l) {
     if (!in_mask(l)) continue;
     Thread& other = threads[first + l];
@@ -325,45 +354,6 @@ void exchange(uint32_t mask, const void* bytes, size_t size, const Source& where
 const void* exchanged(unsigned lane, const Source& where) {
   if (!(current->mask >> lane & 1)) fault("takes the value of a lane outside of the mask", where);
   return threads[current->id / warp * warp + lane].brought[current->turn % 2];
-}
-
-const void* shared_readable(size_t offset, size_t bytes, const Source& where) {
-  if (offset + bytes > shared.data.size()) fault("reads beyond shared memory", where);
-  for (size_t i = 0; i < bytes; ++i) {
-    if (!shared.written[offset + i]) fault("reads shared memory that nothing has written", where);
-  }
-  for (size_t i = 0; i < bytes; i += 2) shared.accesses[offset + i].read(now(), nullptr, where);
-  return shared.data.data() + offset;
-}
-
-void* shared_writable(size_t offset, size_t bytes, const Source& where) {
-  if (offset + bytes > shared.data.size()) fault("writes beyond shared memory", where);
-  for (size_t i = 0; i < bytes; ++i) shared.written[offset + i] = true;
-  for (size_t i = 0; i < bytes; i += 2) shared.accesses[offset + i].write(now(), nullptr, where);
-  return shared.data.data() + offset;
-}
-
-void begin_copy(size_t offset, const void* source, size_t bytes, const Source& where) {
-  Copy copy{offset, bytes, current->copy_groups, {}};
-  if (source) std::memcpy(copy.data, source, bytes);
-  if (offset % bytes != 0) fault("a misaligned copy", where);
-  shared_writable(offset, bytes, where);
-  for (size_t i = 0; i < bytes; ++i) shared.written[offset + i] = false;
-  current->where = where;
-  current->copies.push_back(copy);
-}
-
-void commit_copies() { ++current->copy_groups; }
-
-void wait_for_copies(unsigned groups_left, const Source& where) {
-  std::vector<Copy>& copies = current->copies;
-  size_t arrived = 0;
-  for (; arrived < copies.size(); ++arrived) {
-    const Copy& copy = copies[arrived];
-    if (copy.group + groups_left >= current->copy_groups) break;
-    std::memcpy(shared_writable(copy.offset, copy.bytes, where), copy.data, copy.bytes);
-  }
-  copies.erase(copies.begin(), copies.begin() + static_cast<std::ptrdiff_t>(arrived));
 }
 
 }  // namespace grid

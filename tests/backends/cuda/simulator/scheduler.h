@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "backends/cuda/simulator/memory.h"
 
@@ -41,13 +42,10 @@ constexpr size_t most_exchanged = 128;
 void exchange(uint32_t mask, const void* bytes, size_t size, const Source& where);
 const void* exchanged(unsigned lane, const Source& where);
 
-// The block's shared memory: what is at `offset`, for reading or writing.
-const void* shared_readable(size_t offset, size_t bytes, const Source& where);
-void* shared_writable(size_t offset, size_t bytes, const Source& where);
-
-// Copies into shared memory that arrive when the thread waits for them; `source` nullptr for zeros.
-void begin_copy(size_t offset, const void* source, size_t bytes, const Source& where);
-void commit_copies();
-void wait_for_copies(unsigned groups_left, const Source& where);
+// Gives way until wake() names the thread; `what` is said if that never happens.
+void sleep(const char* what, const Source& where);
+void wake(unsigned thread);
+// What goes on by itself from now on comes to its end at any moment: then end() is called.
+void begin_work(std::function<void()> end);
 
 }  // namespace grid

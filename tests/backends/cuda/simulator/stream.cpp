@@ -6,20 +6,21 @@
 namespace grid {
 namespace {
 
-thread_local int device_in_use = 0;
+thread_local int device_used = 0;
 
 }  // namespace
 
 int graph_launches = 0, stream_waits = 0, device_waits = 0;
 std::string failed_work;
 
-void use_device(int device) { device_in_use = device; }
+void use_device(int device) { device_used = device; }
+int device_in_use() { return device_used; }
 
 void submit(CUstream_st* stream, const char* name, std::function<void()> work) {
   if (!stream) return work();
-  if (stream->device != device_in_use) {
+  if (stream->device != device_used) {
     throw Fault(std::string(name) + ": a stream of device " + std::to_string(stream->device) +
-                ", while this thread uses device " + std::to_string(device_in_use));
+                ", while this thread uses device " + std::to_string(device_used));
   }
   if (stream->capturing) {
     stream->captured.push_back(std::move(work));

@@ -3,6 +3,7 @@
 // being captured, when it only becomes part of a graph.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ namespace grid {
 // A stream takes work while its own device is the calling thread's, as with CUDA. The null stream
 // takes all.
 void use_device(int device);
+int device_in_use();
+// One of the devices is of a newer kind than the oldest that serve.
+constexpr int hopper = 1;
+constexpr size_t most_shared_bytes(int device) { return device == hopper ? 227 << 10 : 99 << 10; }
 void submit(CUstream_st* stream, const char* name, std::function<void()> work);
 
 // What tests, which load the simulator, look up by name (tests/backends/cuda/simulated.h).

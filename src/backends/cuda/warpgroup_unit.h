@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hopper's multiply-add for a warpgroup, which is 128 threads (wgmma): sums[64, columns] += a[64,
+// 16] b[16, columns] of 16-bit floats, both operands from shared memory, while the threads go on.
+// Warp w of the group has rows 16 w to 16 w + 15; with g = lane / 4 and t = lane % 4, a lane holds
+// in
+//
+//   sums[4 j .. 4 j + 3]  rows g, g, g + 8, g + 8 of columns 8 j + 2 t, 8 j + 2 t + 1, and again
+//
+// Operands are boxes as bulk copies bring them (bulk_copy.h): lines of 64 numbers, along k for as
+// many rows as there are, or along the rows for 64 steps of k, and then another box for the next 64
+// rows. operand<along_k>(at, step) says where one begins, for multiply_group().
+//
+//   begin_products()          before the first product of some
+//   multiply_group(sums, ...) `add`: or else the sums begin with it
+//   commit_products()         those since the last time are a group
+//   wait_for_products<n>()    all groups but the last n have read their operands and made their
+//   sums take_products(sums)       after the last wait, before the sums are looked at
+#pragma once
+
+#include "backends/cuda/bulk_copy.h"
+#include "backends/cuda/matrix_unit.h"
+
+namespace mt::cuda {
+
+constexpr int group_threads = 128, group_rows = 64, group_depth = 16;
+constexpr size_t box_bytes = 64 * 128;  // of 64 lines
+
+// Beside the address: 1024 bytes from eight lines to the next eight, and, along the rows, how far
+// from a box to the next; 1 in the last two bits says how vectors are exchanged.
+template <bool along_k>
+__device__ uint64_t operand(size_t at, int step) {
+  uint32_t begin = shared_address(at) + static_cast<uint32_t>(step) * (along_k ? 2 : 128);
+  uint64_t next_box = along_k ? 1 : box_bytes / 16, next_lines = 1024 / 16;
+  return (begin & 0x3ffff) >> 4 | next_box << 16 | next_lines << 32 | uint64_t{1} << 62;
+}
+#ifdef __CUDACC__
+__device__ inline void begin_products() {
+  asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
+}
+__device__ inline void commit_products() {
+  asm volatile("wgmma.commit_group.sync.aligned;" : : : "memory");
+}
+template <int n>
+__device__ void wait_for_products() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(n) : "memory");
+}
+template <int count>
+__device__ void take_products(float (&sums)[count]) {
+  MT_UNROLL for (float& sum : sums) asm volatile("" : "+f"(sum) : : "memory");
+}
+
+// The registers by their numbers, and as operands.
+#define MT_FIRST_64                                                                  \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "           \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define MT_SECOND_64                                                                             \
+  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "             \
+  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "             \
+  "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
+  "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#define MT_8(i)                                                                               \
+  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
+      "+f"(d[i + 6]), "+f"(d[i + 7])
+#define MT_64(i)                                                                              \
+  MT_8(i), MT_8(i + 8), MT_8(i + 16), MT_8(i + 24), MT_8(i + 32), MT_8(i + 40), MT_8(i + 48), \
+      MT_8(i + 56)
+#define MT_MULTIPLY(columns, type, registers, a_at, b_at, add_at, a_across_at, b_across_at, ...)  \
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %" add_at                                          \
+               ", 0; wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type          \
+               " {" registers "}, %" a_at ", %" b_at ", p, 1, 1, %" a_across_at ", %" b_across_at \
+               "; }"                                                                              \
+               : __VA_ARGS__                                                                      \
+               : "l"(a), "l"(b), "r"(static_cast<int>(add)), "n"(!a_along_k), "n"(!b_along_k))
+
+template <Factor factor, bool a_along_k, bool b_along_k>
+__device__ void multiply_group(float (&d)[64], uint64_t a, uint64_t b, bool add) {
+  if constexpr (factor == Factor::bfloat16) {
+    MT_MULTIPLY("128", "bf16", MT_FIRST_64, "64", "65", "66", "67", "68", MT_64(0));
+  } else {
+    MT_MULTIPLY("128", "f16", MT_FIRST_64, "64", "65", "66", "67", "68", MT_64(0));
+  }
+}
+template <Factor factor, bool a_along_k, bool b_along_k>
+__device__ void multiply_group(float (&d)[128], uint64_t a, uint64_t b, bool add) {
+  if constexpr (factor == Factor::bfloat16) {
+    MT_MULTIPLY("256", "bf16", MT_FIRST_64 ", " MT_SECOND_64, "128", "129", "130", "131", "132",
+                MT_64(0), MT_64(64));
+  } else {
+    MT_MULTIPLY("256", "f16", MT_FIRST_64 ", " MT_SECOND_64, "128", "129", "130", "131", "132",
+                MT_64(0), MT_64(64));
+  }
+}
+#undef MT_MULTIPLY
+#undef MT_64
+#undef MT_8
+#undef MT_SECOND_64
+#undef MT_FIRST_64
+#else
+// Simulated: what the unit reads and sums, it does when it is waited for and no sooner.
+inline void begin_products() {}
+inline void commit_products() { grid::commit_products(); }
+template <int n>
+void wait_for_products(const grid::Source& where = grid::Source::current()) {
+  grid::wait_for_products(n, where);
+}
+template <int count>
+void take_products(float (&)[count]) {}
+
+// The byte of the number in that row (or column) and step of an operand.
+template <bool along_k>
+size_t place_in_operand(uint64_t operand, int row, int step) {
+  auto field = [&](int bit) { return static_cast<size_t>(operand >> bit & 0x3fff) << 4; };
+  auto r = static_cast<size_t>(row), s = static_cast<size_t>(step);
+  size_t in_lines = along_k ? r / 8 * field(32) + r % 8 * 128 + s * 2
+                            : r / 64 * field(16) + s / 8 * field(32) + s % 8 * 128 + r % 64 * 2;
+  return grid::swizzled(field(0) + in_lines);
+}
+
+template <Factor factor, bool a_along_k, bool b_along_k, int count>
+void multiply_group(float (&sums)[count], uint64_t a, uint64_t b, bool add,
+                    const grid::Source& where = grid::Source::current()) {
+  grid::begin_product(
+      sums, count,
+      [=](float* d) {
+        int thread = static_cast<int>(grid::now().thread) % group_threads, lane = thread % 32;
+        int first = thread / 32 * 16, row = first + lane / 4;
+        auto check = [&](size_t at) { grid::shared_readable(at, 2, where); };
+        // A warp reads its own rows and all columns; one lane says so for it.
+        for (int k = 0; k < group_depth && lane == 0; ++k) {
+          for (int r = 0; r < 16; ++r) check(place_in_operand<a_along_k>(a, first + r, k));
+          for (int c = 0; c < 2 * count; ++c) check(place_in_operand<b_along_k>(b, c, k));
+        }
+        auto number = [&](size_t at) {
+          uint16_t bits;
+          std::memcpy(&bits, grid::shared_bytes(at), 2);
+          return factor == Factor::bfloat16 ? cpu::bfloat16_to_float(bits)
+                                            : cpu::float16_to_float(bits);
+        };
+        float left[2][group_depth];
+        for (int k = 0; k < group_depth; ++k) {
+          left[0][k] = number(place_in_operand<a_along_k>(a, row, k));
+          left[1][k] = number(place_in_operand<a_along_k>(a, row + 8, k));
+        }
+        for (int i = 0; i < count; i += i % 2 ? 3 : 1) {  // and the same column's i + 2
+          int column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+          if (!add) d[i] = d[i + 2] = 0;
+          for (int k = 0; k < group_depth; ++k) {
+            float right = number(place_in_operand<b_along_k>(b, column, k));
+            d[i] = fmaf(left[0][k], right, d[i]);
+            d[i + 2] = fmaf(left[1][k], right, d[i + 2]);
+          }
+        }
+      },
+      where);
+}
+#endif
+
+}  // namespace mt::cuda
