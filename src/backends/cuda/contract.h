@@ -2,6 +2,9 @@
 // What the kernels of contractions share: fetching operands, and storing a finished sum.
 #pragma once
 
+#include <type_traits>
+
+#include "backends/cuda/kernels.h"
 #include "backends/cuda/numbers.h"
 #include "backends/cuda/views.h"
 
@@ -79,15 +82,29 @@ MT_NOINLINE __device__ void store_sum(char* out, Dtype dtype, int64_t i, T sum) 
 
 // Which tile a block makes. Blocks that run at the same time stay close together, eight rows of
 // tiles high, so that they find what they share in the cache.
+template <class Int>
 struct TilePlace {
-  int64_t row, column;
+  Int row, column;
 };
-__device__ inline TilePlace place_tile(int64_t id, int64_t rows, int64_t columns) {
-  constexpr int64_t together = 8;
-  int64_t first = id / (together * columns) * together;
-  int64_t high = rows - first < together ? rows - first : together;
+template <class Int>
+__device__ TilePlace<Int> place_tile(Int id, Int rows, Int columns) {
+  constexpr Int together = 8;
+  Int first = id / (together * columns) * together;
+  Int high = rows - first < together ? rows - first : together;
   id -= first * columns;
   return {first + id % high, id / high};
+}
+
+// Calls f with both operands' layouts as types: whether they lie along k.
+template <class F>
+void with_layouts(const ContractionShape& shape, F&& f) {
+  if (shape.a_along_k) {
+    shape.b_along_k ? f(std::true_type(), std::true_type())
+                    : f(std::true_type(), std::false_type());
+  } else {
+    shape.b_along_k ? f(std::false_type(), std::true_type())
+                    : f(std::false_type(), std::false_type());
+  }
 }
 
 }  // namespace mt::cuda

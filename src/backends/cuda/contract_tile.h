@@ -98,7 +98,7 @@ MT_INLINE __device__ void make_tile(const ContractionView* call, Finish&& finish
   const ContractionView& c = view(call);
   int64_t row_tiles = (c.m + Block::rows - 1) / Block::rows;
   int64_t column_tiles = (c.n + Block::columns - 1) / Block::columns, id = blockIdx.x;
-  TilePlace place = place_tile(id % (row_tiles * column_tiles), row_tiles, column_tiles);
+  TilePlace<int64_t> place = place_tile(id % (row_tiles * column_tiles), row_tiles, column_tiles);
   int64_t first_row = place.row * Block::rows, first_column = place.column * Block::columns;
   int64_t slab = id / (row_tiles * column_tiles), batch = slab / c.panels;
   if (c.refused != nullptr && load(c.refused, batch) == 0) return;

@@ -47,17 +47,15 @@ void add_name(const char* name, std::vector<const char*>* names) {
 }  // namespace
 
 CudaBackend::CudaBackend(int device) : device_(device) {
-  Properties p = properties(device);
+  const Properties& p = properties_ = properties(device);
   description_ = p.name + ", compute capability " + std::to_string(p.capability / 10) + "." +
                  std::to_string(p.capability % 10) + ", " + std::to_string(p.memory >> 20) + " MiB";
-  processors_ = p.processors;
-  shared_memory_ = p.shared_memory;
   stream_ = make_stream(device);
   pinned_ = static_cast<char*>(allocate_pinned(pinned_bytes));
 }
 
 void CudaBackend::prepare(Plan* plan) {
-  std::shared_ptr<PreparedPlan> prepared = prepare_plan(*plan, device_, processors_);
+  std::shared_ptr<PreparedPlan> prepared = prepare_plan(*plan, device_, properties_);
   int64_t block = static_cast<int64_t>(prepared->block.bytes());
   plan->scratch_bytes = (block + alignment - 1) / alignment * alignment + prepared->scratch;
   for (const Group& group : plan->groups) add_name(name_of(group), &prepared->names);
@@ -65,7 +63,7 @@ void CudaBackend::prepare(Plan* plan) {
 }
 
 void CudaBackend::prepare_kernel(Launch* launch, const std::vector<Dtype>& inputs) {
-  prepare_user_kernel(launch, inputs, device_, shared_memory_);
+  prepare_user_kernel(launch, inputs, device_, properties_.shared_memory);
 }
 
 void CudaBackend::run(const Plan& plan, void* const* buffers, const Immediates* immediates,

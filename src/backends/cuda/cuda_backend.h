@@ -38,8 +38,7 @@ class CudaBackend final : public Backend {
   std::mutex mutex_;  // keeps the order of what one run puts into the stream
   Stream stream_;
   const int device_;
-  int processors_;
-  size_t shared_memory_;
+  Properties properties_;
   std::string description_;
   char* pinned_ = nullptr;
   size_t used_ = 0;

@@ -50,6 +50,13 @@ void launch_contract_half(const ContractionView* call, const ContractionShape& s
                           Stream stream);
 void launch_contract_tf32(const ContractionView* call, const ContractionShape& shape,
                           Stream stream);
+// On Hopper, where they also suit bulk copies (suits_hopper()), by tiles of so many columns.
+struct HopperOperands {
+  TensorMap a, b;
+  int columns;
+};
+void launch_contract_hopper(const ContractionView* call, const HopperOperands& operands,
+                            const ContractionShape& shape, int64_t processors, Stream stream);
 // In a precision mode of bfloat16; for what is_split().
 void launch_contract_split(const ContractionView* call, const SplitView* split,
                            const ContractionShape& shape, Stream stream);

@@ -15,8 +15,6 @@
 // cores, as far as mma reaches them; on Hopper that is two thirds of what wgmma does.
 #pragma once
 
-#include <type_traits>
-
 #include "backends/cuda/contract_finish.h"
 #include "backends/cuda/copy.h"
 #include "backends/cuda/matrix_unit.h"
@@ -129,7 +127,7 @@ __device__ void make_matrix_tile(const ContractionView& c, int64_t a_part, int64
   int64_t row_tiles = (c.m + side - 1) / side, column_tiles = (c.n + side - 1) / side;
   int64_t tiles = row_tiles * column_tiles, slab = blockIdx.x / tiles, batch = slab / c.panels;
   if (c.refused != nullptr && load(c.refused, batch) != 0) return;
-  TilePlace place = place_tile(blockIdx.x % tiles, row_tiles, column_tiles);
+  TilePlace<int64_t> place = place_tile(blockIdx.x % tiles, row_tiles, column_tiles);
   int64_t first_row = place.row * side, first_column = place.column * side;
   int64_t k_begin = slab % c.panels * c.panel;
   int64_t k_end = k_begin + c.panel < c.k ? k_begin + c.panel : c.k;
@@ -208,18 +206,6 @@ __device__ void make_matrix_tile(const ContractionView& c, int64_t a_part, int64
 inline Dim3 matrix_blocks(const ContractionShape& shape) {
   auto tiles = [](int64_t size) { return (size + matrix_side - 1) / matrix_side; };
   return {static_cast<unsigned>(tiles(shape.m) * tiles(shape.n) * shape.batch * shape.panels)};
-}
-
-// Calls f with both operands' layouts as types: whether they lie along k.
-template <class F>
-void with_layouts(const ContractionShape& shape, F&& f) {
-  if (shape.a_along_k) {
-    shape.b_along_k ? f(std::true_type(), std::true_type())
-                    : f(std::true_type(), std::false_type());
-  } else {
-    shape.b_along_k ? f(std::false_type(), std::true_type())
-                    : f(std::false_type(), std::false_type());
-  }
 }
 
 }  // namespace mt::cuda

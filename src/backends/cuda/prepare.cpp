@@ -29,10 +29,11 @@ int64_t first_byte(const Operand& operand) {
 
 class Preparation {
  public:
-  Preparation(const Plan& plan, int device, int processors)
+  Preparation(const Plan& plan, int device, const Properties& properties)
       : plan_(plan),
         device_(device),
-        processors_(processors),
+        processors_(properties.processors),
+        hopper_(properties.capability == 90),
         prepared_(std::make_shared<PreparedPlan>()) {}
 
   std::shared_ptr<PreparedPlan> run() {
@@ -243,28 +244,43 @@ class Preparation {
       return at;
     };
     Described whole = describe_contraction(within);
-    Described bare = generated ? describe_contraction(false) : whole;
-    bool on_units = suits_matrix_units(c, a, b);
+    const bool on_units = suits_matrix_units(c, a, b);
+    const bool hopper = hopper_ && on_units && suits_hopper(c, shape);
+    const int columns = hopper_columns(shape, processors_);
+    const HopperArrays arrays = hopper ? hopper_arrays(c, columns) : HopperArrays{};
+    const int64_t a_byte = first_byte(a), b_byte = first_byte(b), processors = processors_;
+    Described bare = generated || hopper ? describe_contraction(false) : whole;
     auto launch_on_units =
         shape.factor == Factor::tf32 ? launch_contract_tf32 : launch_contract_half;
-    int buffers[2] = {a.buffer, b.buffer};
+    const int buffers[2] = {a.buffer, b.buffer}, registers = program.registers;
     add([=](const Run& run) {
       Kernel* kernel = generated ? generated->kernel() : nullptr;
-      const Described& at = kernel ? bare : whole;
-      const auto* call = run.description<ContractionView>(at.call);
       auto aligned = [&](int buffer) {  // a leaf may begin anywhere
         return reinterpret_cast<uintptr_t>(run.buffers[buffer]) % 16 == 0;
       };
+      const bool fast = on_units && aligned(buffers[0]) && aligned(buffers[1]);
+      const bool on_hopper = hopper && fast;  // whose kernel interprets nothing
+      const Described& at = kernel || on_hopper ? bare : whole;
+      const auto* call = run.description<ContractionView>(at.call);
       if (split) {
         launch_contract_split(call, run.description<SplitView>(at.parts), shape, run.stream);
-      } else if (on_units && aligned(buffers[0]) && aligned(buffers[1])) {
+      } else if (on_hopper) {
+        auto at_byte = [&](int buffer, int64_t byte) {
+          return static_cast<char*>(run.buffers[buffer]) + byte;
+        };
+        HopperOperands operands{tensor_map(arrays.a, at_byte(buffers[0], a_byte)),
+                                tensor_map(arrays.b, at_byte(buffers[1], b_byte)), columns};
+        launch_contract_hopper(call, operands, shape, processors, run.stream);
+      } else if (fast) {
         launch_on_units(call, shape, run.stream);
       } else {
         launch_contract(call, shape, run.stream);
       }
-      if (!kernel) return;
+      if (!within || (!kernel && !on_hopper)) return;
+      const auto* program = run.description<ProgramView>(epilogue);
+      if (!kernel) return launch_map(program, registers, tiles, run.stream);
       launch_compiled(kernel, "epilogue", static_cast<unsigned>(tiles), generated_threads,
-                      run.stream, run.description<ProgramView>(epilogue));
+                      run.stream, program);
     });
     if (group.has_epilogue && !within) add_program(group);
   }
@@ -272,13 +288,15 @@ class Preparation {
   const Plan& plan_;
   const int device_;
   const int64_t processors_;
+  const bool hopper_;
   std::shared_ptr<PreparedPlan> prepared_;
 };
 
 }  // namespace
 
-std::shared_ptr<PreparedPlan> prepare_plan(const Plan& plan, int device, int processors) {
-  return Preparation(plan, device, processors).run();
+std::shared_ptr<PreparedPlan> prepare_plan(const Plan& plan, int device,
+                                           const Properties& properties) {
+  return Preparation(plan, device, properties).run();
 }
 
 }  // namespace mt::cuda

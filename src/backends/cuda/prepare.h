@@ -33,7 +33,8 @@ struct PreparedPlan {
   mutable LaunchGraphs graphs;     // the backend's to guard
 };
 
-// `processors`: of the device.
-std::shared_ptr<PreparedPlan> prepare_plan(const Plan& plan, int device, int processors);
+// `properties`: the device's.
+std::shared_ptr<PreparedPlan> prepare_plan(const Plan& plan, int device,
+                                           const Properties& properties);
 
 }  // namespace mt::cuda

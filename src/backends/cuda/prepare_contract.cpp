@@ -107,6 +107,47 @@ bool suits_matrix_units(const Contraction& c, const Operand& a, const Operand& b
          suits(b.layout.offset, n.size, n.b_stride, k.b_stride);
 }
 
+bool suits_hopper(const Contraction& c, const ContractionShape& shape) {
+  constexpr int64_t least = 64;
+  if (!is_half(c.a) || c.batch.size() > 1 || shape.m < least || shape.n < least ||
+      shape.k < least) {
+    return false;
+  }
+  auto upwards = [](const ContractionDim& dim, bool may_repeat) {
+    int64_t smallest = may_repeat ? 0 : 1;
+    return dim.a_stride >= smallest && dim.b_stride >= smallest;
+  };
+  constexpr int64_t most = int64_t{1} << 30;  // of what the kernel counts in 32 bits
+  if (shape.m > most || shape.n > most || shape.k > most ||
+      shape.batch * shape.panels * ((shape.m + 127) / 128) * ((shape.n + 127) / 128) > most) {
+    return false;
+  }
+  return (c.batch.empty() || upwards(c.batch[0], true)) && c.m[0].a_stride > 0 &&
+         c.n[0].b_stride > 0 && upwards(c.k[0], false);
+}
+
+int hopper_columns(const ContractionShape& shape, int64_t processors) {
+  auto divide_up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  int64_t wide = divide_up(shape.m, 128) * divide_up(shape.n, 256) * shape.batch * shape.panels;
+  return shape.n > 128 && wide >= processors ? 256 : 128;
+}
+
+HopperArrays hopper_arrays(const Contraction& c, int columns) {
+  auto array = [&](const ContractionDim& rows, bool of_a, int tile_rows) {
+    auto stride = [&](const ContractionDim& dim) { return of_a ? dim.a_stride : dim.b_stride; };
+    const bool along_k = stride(c.k[0]) == 1;
+    const ContractionDim &line = along_k ? c.k[0] : rows, &lines = along_k ? rows : c.k[0];
+    BoxedArray boxed{1, lines.size, line.size, stride(lines), stride(lines), 64};
+    if (along_k) boxed.box_lines = tile_rows;
+    if (!c.batch.empty() && stride(c.batch[0]) > 0) {  // else one entry is all entries'
+      boxed.batch = c.batch[0].size;
+      boxed.batch_stride = stride(c.batch[0]);
+    }
+    return boxed;
+  };
+  return {array(c.m[0], true, 128), array(c.n[0], false, columns)};
+}
+
 bool is_split(const Contraction& c, const ContractionShape& shape) {
   return is_of_bfloat16(c.precision) && !shape.converts && shape.lanes == 1 &&
          is_worth_splitting(shape.m, shape.n, shape.k) &&

@@ -29,9 +29,14 @@ class CudaContract : public ::testing::Test {
   }
 
   template <class F>
-  void expect_the_same(F&& f) {
-    Value ours = value_of(f(find_device("cuda:0"))), theirs = value_of(f(find_device("cpu")));
+  void expect_the_same(F&& f, const char* device = "cuda:0") {
+    Value ours = value_of(f(find_device(device))), theirs = value_of(f(find_device("cpu")));
     EXPECT_EQ(difference({ours}, {theirs}), "");
+  }
+  // On the simulated device that is a Hopper.
+  template <class F>
+  void expect_the_same_on_hopper(F&& f) {
+    expect_the_same(std::forward<F>(f), "cuda:1");
   }
 };
 
@@ -105,6 +110,53 @@ TEST_F(CudaContract, BatchesAndFinishes) {
   expect_the_same([&](Device& d) {
     return relu(matmul(numbers({32, 4104}, Dtype::float16, d, 1),
                        numbers({4104, 40}, Dtype::float16, d, 2)));
+  });
+}
+
+// Two tiles for each of two blocks, more slices than the ring has stages, and sizes that end within
+// a tile and within a slice.
+TEST_F(CudaContract, TakesEveryLayoutOnHopper) {
+  auto expect = [&](Dtype dtype, bool a_exchanged, bool b_exchanged) {
+    expect_the_same_on_hopper([&](Device& d) {
+      return matmul(matrix({136, 136}, a_exchanged, dtype, d, 1),
+                    matrix({136, 264}, b_exchanged, dtype, d, 2));
+    });
+  };
+  for (int exchanged = 0; exchanged < 4; ++exchanged) {
+    expect(Dtype::bfloat16, exchanged & 1, exchanged & 2);
+  }
+  expect(Dtype::float16, false, false);
+}
+
+TEST_F(CudaContract, BatchesAndFinishesOnHopper) {
+  expect_the_same_on_hopper([&](Device& d) {
+    Tensor a = matrix({3, 72, 64}, false, Dtype::bfloat16, d, 1);
+    Tensor b = matrix({3, 64, 80}, false, Dtype::bfloat16, d, 2);
+    return gelu(matmul(a, b) + numbers({80}, Dtype::bfloat16, d, 3)) *
+           numbers({3, 72, 80}, Dtype::bfloat16, d, 4);
+  });
+  // Rows that all entries share, and an odd number of columns.
+  expect_the_same_on_hopper([&](Device& d) {
+    Tensor b = transpose(numbers({2, 67, 72}, Dtype::float16, d, 2));
+    return matmul(numbers({72, 72}, Dtype::float16, d, 1), b);
+  });
+  // Few outputs with long sums: panels of k.
+  expect_the_same_on_hopper([&](Device& d) {
+    return relu(matmul(numbers({64, 4104}, Dtype::float16, d, 1),
+                       numbers({4104, 72}, Dtype::float16, d, 2)));
+  });
+}
+
+// Batches in two dimensions, rows of other strides, a view in the middle of a vector: other
+// kernels.
+TEST_F(CudaContract, TakesWhatHopperDoesNotCopy) {
+  expect_the_same_on_hopper([&](Device& d) {
+    Tensor a = permute(numbers({64, 2, 2, 72}, Dtype::bfloat16, d, 1), {2, 1, 0, 3});
+    return matmul(a, numbers({2, 2, 72, 64}, Dtype::bfloat16, d, 2));
+  });
+  expect_the_same_on_hopper([&](Device& d) {
+    Tensor a = slice(numbers({64, 80}, Dtype::bfloat16, d, 1), 1, 3, 72, 1);
+    return matmul(a, numbers({72, 64}, Dtype::bfloat16, d, 2));
   });
 }
 
