@@ -40,7 +40,7 @@ def rows(tiny):
                         "linear_gelu_half", uniform((n, n), (n, n), n, low=-.1, high=.1),
                         ("operations", 2 * n ** 3), "linear_gelu", **half))
     n = size(4096, 128)
-    for mode, bound in ("", 1e-2), ("_split", 1e-2), ("_bf16", 4):
+    for mode, bound in ("", 1e-2), ("_split", 1e-2), ("_bf16", 4), ("_tf32", 1):
         made.append(row(f"matmul{mode}", f"matmul {n} × {n} × {n}, float32{mode.replace('_', ', ')}",
                         "matmul" + mode, uniform((n, n), (n, n)), ("operations", 2 * n ** 3),
                         "matmul", tolerance=(1e-3, bound)))

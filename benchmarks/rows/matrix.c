@@ -11,6 +11,7 @@ static mt_tensor* product_in(int precision, mt_tensor** in) {
 }
 static mt_tensor* product_split(mt_tensor** in) { return product_in(MT_PRECISION_SPLIT, in); }
 static mt_tensor* product_bf16(mt_tensor** in) { return product_in(MT_PRECISION_BF16, in); }
+static mt_tensor* product_tf32(mt_tensor** in) { return product_in(MT_PRECISION_TF32, in); }
 static mt_tensor* transposed_a(mt_tensor** in) {
   return mt_matmul(mt_transpose(in[0], 0, 1), in[1]);
 }
@@ -43,6 +44,7 @@ const row matrix_rows[] = {
     {.name = "matmul", .value = product},
     {.name = "matmul_split", .value = product_split},
     {.name = "matmul_bf16", .value = product_bf16},
+    {.name = "matmul_tf32", .value = product_tf32},
     {.name = "matmul_at_b", .value = transposed_a},
     {.name = "matmul_a_bt", .value = transposed_b},
     {.name = "multiply_sum", .value = multiply_sum_product},
