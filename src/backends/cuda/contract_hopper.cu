@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contractions of matrices of 16-bit floats on Hopper's tensor cores.
+// Contractions of matrices of 16-bit floats on Hopper's tensor cores; and of float32 that has
+// become such, whole or in parts (contract_split.cu).
 //
 // Idea: the threads of a block have different work. One thread of the first warpgroup copies: it
 // asks for slices of both operands, box by box (bulk_copy.h), into stages of shared memory that lie
@@ -48,15 +49,18 @@ __device__ void copy_tiles(const ContractionView& c, const TensorMap& a, const T
   bool b_batches = c.b_batch.count > 0 && c.b_batch.stride[0] != 0;
   Turn<Tile::stages> turn;
   for_each_tile<Tile>(c, [&](const TileWork& work) {
-    for (int64_t k = work.k_begin; k < work.k_end; k += tile_depth, turn.next()) {
+    const int64_t a_first = a_batches ? work.batch * Tile::parts : 0;
+    const int64_t b_first = b_batches ? work.batch * Tile::parts : 0;
+    for_each_slice<Tile>(work, [&](int64_t k, int p, int q) {
       size_t full = Tile::full(turn.stage);
       wait_for_arrivals(Tile::empty(turn.stage), turn.parity ^ 1);
       arrive_expecting(full, Tile::a_bytes + Tile::b_bytes);
-      copy_slice<Tile::a_along_k, tile_rows>(Tile::a(turn.stage), a, work.row, k,
-                                             a_batches ? work.batch : 0, full);
+      copy_slice<Tile::a_along_k, tile_rows>(Tile::a(turn.stage), a, work.row, k, a_first + p,
+                                             full);
       copy_slice<Tile::b_along_k, Tile::columns>(Tile::b(turn.stage), b, work.column, k,
-                                                 b_batches ? work.batch : 0, full);
-    }
+                                                 b_first + q, full);
+      turn.next();
+    });
   });
 }
 
@@ -72,18 +76,19 @@ __device__ void multiply_tiles(const ContractionView& c, int group) {
   for_each_tile<Tile>(c, [&](const TileWork& work) {
     float sums[Tile::columns / 2] = {};
     int before = 0;
-    for (int64_t k = work.k_begin; k < work.k_end; k += tile_depth, turn.next()) {
+    const int slices = count_slices<Tile>(work);
+    for (int slice = 0; slice < slices; ++slice, turn.next()) {
       wait_for_arrivals(Tile::full(turn.stage), turn.parity);
       begin_products();
       MT_UNROLL for (int step = 0; step < tile_depth; step += group_depth) {
         uint64_t a = operand<Tile::a_along_k>(Tile::a(turn.stage) + own_rows, step);
         uint64_t b = operand<Tile::b_along_k>(Tile::b(turn.stage), step);
-        multiply_group<Tile::factor, Tile::a_along_k, Tile::b_along_k>(
-            sums, a, b, k > work.k_begin || step > 0);
+        multiply_group<Tile::factor, Tile::a_along_k, Tile::b_along_k>(sums, a, b,
+                                                                       slice > 0 || step > 0);
       }
       commit_products();
       wait_for_products<1>();
-      if (k > work.k_begin) let_go(before);
+      if (slice > 0) let_go(before);
       before = turn.stage;
     }
     wait_for_products<0>();
@@ -116,15 +121,26 @@ __global__ void __launch_bounds__(block_threads, 1)
 #endif
 }
 
+template <class Tile>
+void launch_tiles(const ContractionView* call, const HopperOperands& operands,
+                  const ContractionShape& shape, int64_t processors, Stream stream) {
+  auto divide_up = [](int64_t x, int64_t y) { return (x + y - 1) / y; };
+  int64_t tiles = divide_up(shape.m, tile_rows) * divide_up(shape.n, Tile::columns);
+  int64_t all = tiles * shape.batch * shape.panels, blocks = all < processors ? all : processors;
+  launch("contract hopper", hopper_kernel<Tile>, {static_cast<unsigned>(blocks)}, {block_threads},
+         Tile::bytes, stream, call, operands.a, operands.b);
+}
+
 template <Factor factor, int columns>
 void launch_of(const ContractionView* call, const HopperOperands& operands,
-               const ContractionShape& shape, int64_t blocks, Stream stream) {
+               const ContractionShape& shape, int64_t processors, Stream stream) {
   with_layouts(shape, [&](auto a, auto b) {
-    using Tile = HopperTile<factor, a.value, b.value, columns>;
-    launch("contract hopper", hopper_kernel<Tile>, {static_cast<unsigned>(blocks)}, {block_threads},
-           Tile::bytes, stream, call, operands.a, operands.b);
+    launch_tiles<HopperTile<factor, a.value, b.value, columns>>(call, operands, shape, processors,
+                                                                stream);
   });
 }
+template <int columns, int parts>
+using SplitTile = HopperTile<Factor::bfloat16, true, true, columns, parts>;
 
 }  // namespace
 
@@ -134,11 +150,19 @@ void launch_contract_hopper(const ContractionView* call, const HopperOperands& o
   const bool of_bfloat = shape.factor == bfloat;
   auto chosen = of_bfloat ? launch_of<bfloat, 128> : launch_of<half, 128>;
   if (operands.columns == 256) chosen = of_bfloat ? launch_of<bfloat, 256> : launch_of<half, 256>;
-  auto divide_up = [](int64_t x, int64_t y) { return (x + y - 1) / y; };
-  int64_t tiles = divide_up(shape.m, tile_rows) * divide_up(shape.n, operands.columns);
-  int64_t all = tiles * shape.batch * shape.panels, blocks = all < processors ? all : processors;
-  chosen(call, operands, shape, blocks, stream);
+  chosen(call, operands, shape, processors, stream);
   launch_float_panels(call, shape, stream);
+}
+
+void launch_hopper_split_product(const SplitView* split, const HopperOperands& operands,
+                                 const ContractionShape& shape, int64_t processors, Stream stream) {
+  const bool whole = shape.parts == 1;
+  auto chosen = whole ? launch_tiles<SplitTile<128, 1>> : launch_tiles<SplitTile<128, 3>>;
+  if (operands.columns == 256) {
+    chosen = whole ? launch_tiles<SplitTile<256, 1>> : launch_tiles<SplitTile<256, 3>>;
+  }
+  static_assert(offsetof(SplitView, product) == 0);
+  chosen(reinterpret_cast<const ContractionView*>(split), operands, shape, processors, stream);
 }
 
 }  // namespace mt::cuda

@@ -3,10 +3,10 @@
 //
 // Idea: both operands become bfloat16, rounded or as the sum of three parts, each of which takes
 // what those before have left; whatever their layout, they then lie along k, as the tensor cores'
-// kernel wants them (contract_half.cu). On the way the blocks look at the numbers. An entry with
-// numbers that the tensor cores would treat otherwise than float32 arithmetic (ops/split.h) is
-// refused, and computed strictly by the kernel that follows, which leaves the others as they are.
-// The host is never asked.
+// kernels want them (contract_half.cu, contract_hopper.cu). On the way the blocks look at the
+// numbers. An entry with numbers that the tensor cores would treat otherwise than float32
+// arithmetic (ops/split.h) is refused, and computed strictly by the kernel that follows, which
+// leaves the others as they are. The host is never asked.
 //
 // Shapes: a block splits 32 rows by 32 steps of k, turned around in shared memory where it must be.
 //
@@ -123,11 +123,16 @@ void launch_split_of(const ContractionView* call, const SplitView* split,
 }  // namespace
 
 void launch_contract_split(const ContractionView* call, const SplitView* split,
-                           const ContractionShape& shape, Stream stream) {
+                           const HopperOperands* hopper, const ContractionShape& shape,
+                           int64_t processors, Stream stream) {
   (shape.parts == 3 ? launch_split_of<3> : launch_split_of<1>)(call, split, shape, stream);
   launch("contract split", judge_kernel, {static_cast<unsigned>(shape.batch)}, {threads},
          2 * warps * sizeof(Magnitudes), stream, split, shape.k);
-  launch_split_product(split, shape, stream);
+  if (hopper) {
+    launch_hopper_split_product(split, *hopper, shape, processors, stream);
+  } else {
+    launch_split_product(split, shape, stream);
+  }
   launch_contract(call, shape, stream);
 }
 

@@ -14,11 +14,12 @@ constexpr int block_threads = (1 + multiplying) * group_threads;
 constexpr int tile_rows = multiplying * group_rows, tile_depth = 64;
 constexpr size_t ring_bytes = 192 << 10;
 
-template <Factor factor_, bool a_along_k_, bool b_along_k_, int columns_>
+// Numbers have `parts` each (contract_split.cu).
+template <Factor factor_, bool a_along_k_, bool b_along_k_, int columns_, int parts_ = 1>
 struct HopperTile {
   static constexpr Factor factor = factor_;
   static constexpr bool a_along_k = a_along_k_, b_along_k = b_along_k_;
-  static constexpr int columns = columns_;
+  static constexpr int columns = columns_, parts = parts_;
   static constexpr size_t a_bytes = tile_rows * tile_depth * 2, b_bytes = columns * tile_depth * 2;
   static constexpr int stages = static_cast<int>(ring_bytes / (a_bytes + b_bytes));
   static constexpr size_t bytes = ring_bytes + 2 * stages * 8;
@@ -44,8 +45,9 @@ struct TileWork {
   int row, column;  // its first
   int64_t k_begin, k_end;
 };
-// Calls f for each tile of this block, in order. Counting takes 32 bits: divisions of 64 are calls,
-// and where there are calls the compiler lets no product go on by itself.
+// Calls f for each tile of this block that is not refused, in order. Counting takes 32 bits:
+// divisions of 64 are calls, and where there are calls the compiler lets no product go on by
+// itself.
 template <class Tile, class F>
 __device__ void for_each_tile(const ContractionView& c, F&& f) {
   const int rows = (static_cast<int>(c.m) + tile_rows - 1) / tile_rows;
@@ -55,11 +57,29 @@ __device__ void for_each_tile(const ContractionView& c, F&& f) {
        id += static_cast<int>(gridDim.x)) {
     TilePlace<int> place = place_tile(id % (rows * columns), rows, columns);
     int slab = id / (rows * columns);
+    if (c.refused != nullptr && load(c.refused, slab / panels) != 0) continue;
     int64_t k_begin = slab % panels * c.panel;
     int64_t k_end = k_begin + c.panel < c.k ? k_begin + c.panel : c.k;
     f(TileWork{slab, slab / panels, place.row * tile_rows, place.column * Tile::columns, k_begin,
                k_end});
   }
+}
+
+// Of the parts' products those are formed that are not too small to matter, the smallest first:
+// calls f(k, p, q) for each product of slices that a tile is the sum of, at k part p of a times
+// part q of b.
+template <class Tile, class F>
+__device__ void for_each_slice(const TileWork& work, F&& f) {
+  for (int64_t k = work.k_begin; k < work.k_end; k += tile_depth) {
+    for (int sum = Tile::parts - 1; sum >= 0; --sum) {
+      for (int p = 0; p <= sum; ++p) f(k, p, sum - p);
+    }
+  }
+}
+template <class Tile>
+__device__ int count_slices(const TileWork& work) {
+  constexpr int products = Tile::parts * (Tile::parts + 1) / 2;
+  return (static_cast<int>(work.k_end - work.k_begin) + tile_depth - 1) / tile_depth * products;
 }
 
 template <class T>

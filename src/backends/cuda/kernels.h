@@ -57,9 +57,13 @@ struct HopperOperands {
 };
 void launch_contract_hopper(const ContractionView* call, const HopperOperands& operands,
                             const ContractionShape& shape, int64_t processors, Stream stream);
-// In a precision mode of bfloat16; for what is_split().
+// In a precision mode of bfloat16; for what is_split(). `hopper`: what it multiplies is copied in
+// bulk.
 void launch_contract_split(const ContractionView* call, const SplitView* split,
-                           const ContractionShape& shape, Stream stream);
+                           const HopperOperands* hopper, const ContractionShape& shape,
+                           int64_t processors, Stream stream);
 void launch_split_product(const SplitView* split, const ContractionShape& shape, Stream stream);
+void launch_hopper_split_product(const SplitView* split, const HopperOperands& operands,
+                                 const ContractionShape& shape, int64_t processors, Stream stream);
 
 }  // namespace mt::cuda

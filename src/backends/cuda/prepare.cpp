@@ -245,9 +245,14 @@ class Preparation {
     };
     Described whole = describe_contraction(within);
     const bool on_units = suits_matrix_units(c, a, b);
-    const bool hopper = hopper_ && on_units && suits_hopper(c, shape);
+    const bool hopper =
+        hopper_ && suits_hopper(shape) && (split || (on_units && suits_bulk_copies(c)));
     const int columns = hopper_columns(shape, processors_);
-    const HopperArrays arrays = hopper ? hopper_arrays(c, columns) : HopperArrays{};
+    HopperArrays arrays{};
+    if (hopper) {
+      arrays = split ? hopper_split_arrays(shape, split_view(view, shape), columns)
+                     : hopper_arrays(c, columns);
+    }
     const int64_t a_byte = first_byte(a), b_byte = first_byte(b), processors = processors_;
     Described bare = generated || hopper ? describe_contraction(false) : whole;
     auto launch_on_units =
@@ -259,17 +264,21 @@ class Preparation {
         return reinterpret_cast<uintptr_t>(run.buffers[buffer]) % 16 == 0;
       };
       const bool fast = on_units && aligned(buffers[0]) && aligned(buffers[1]);
-      const bool on_hopper = hopper && fast;  // whose kernel interprets nothing
+      const bool on_hopper = hopper && (split || fast);  // whose kernel interprets nothing
       const Described& at = kernel || on_hopper ? bare : whole;
       const auto* call = run.description<ContractionView>(at.call);
+      auto operands_at = [&](char* a_data, char* b_data) {
+        return HopperOperands{tensor_map(arrays.a, a_data), tensor_map(arrays.b, b_data), columns};
+      };
       if (split) {
-        launch_contract_split(call, run.description<SplitView>(at.parts), shape, run.stream);
+        char* parts = run.scratch + slabs;
+        HopperOperands operands{};
+        if (hopper) operands = operands_at(parts + beside.a, parts + beside.b);
+        launch_contract_split(call, run.description<SplitView>(at.parts),
+                              hopper ? &operands : nullptr, shape, processors, run.stream);
       } else if (on_hopper) {
-        auto at_byte = [&](int buffer, int64_t byte) {
-          return static_cast<char*>(run.buffers[buffer]) + byte;
-        };
-        HopperOperands operands{tensor_map(arrays.a, at_byte(buffers[0], a_byte)),
-                                tensor_map(arrays.b, at_byte(buffers[1], b_byte)), columns};
+        HopperOperands operands = operands_at(static_cast<char*>(run.buffers[buffers[0]]) + a_byte,
+                                              static_cast<char*>(run.buffers[buffers[1]]) + b_byte);
         launch_contract_hopper(call, operands, shape, processors, run.stream);
       } else if (fast) {
         launch_on_units(call, shape, run.stream);

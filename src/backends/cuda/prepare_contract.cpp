@@ -107,21 +107,20 @@ bool suits_matrix_units(const Contraction& c, const Operand& a, const Operand& b
          suits(b.layout.offset, n.size, n.b_stride, k.b_stride);
 }
 
-bool suits_hopper(const Contraction& c, const ContractionShape& shape) {
-  constexpr int64_t least = 64;
-  if (!is_half(c.a) || c.batch.size() > 1 || shape.m < least || shape.n < least ||
-      shape.k < least) {
-    return false;
-  }
+bool suits_hopper(const ContractionShape& shape) {
+  constexpr int64_t least = 64, most = int64_t{1} << 30;  // of what the kernel counts in 32 bits
+  int64_t smallest = std::min({shape.m, shape.n, shape.k});
+  if (smallest < least || std::max({shape.m, shape.n, shape.k}) > most) return false;
+  int64_t tiles = ((shape.m + 127) / 128) * ((shape.n + 127) / 128);
+  return tiles <= most && shape.batch * shape.panels <= most / tiles;
+}
+
+bool suits_bulk_copies(const Contraction& c) {
+  if (!is_half(c.a) || c.batch.size() > 1) return false;
   auto upwards = [](const ContractionDim& dim, bool may_repeat) {
     int64_t smallest = may_repeat ? 0 : 1;
     return dim.a_stride >= smallest && dim.b_stride >= smallest;
   };
-  constexpr int64_t most = int64_t{1} << 30;  // of what the kernel counts in 32 bits
-  if (shape.m > most || shape.n > most || shape.k > most ||
-      shape.batch * shape.panels * ((shape.m + 127) / 128) * ((shape.n + 127) / 128) > most) {
-    return false;
-  }
   return (c.batch.empty() || upwards(c.batch[0], true)) && c.m[0].a_stride > 0 &&
          c.n[0].b_stride > 0 && upwards(c.k[0], false);
 }
@@ -146,6 +145,15 @@ HopperArrays hopper_arrays(const Contraction& c, int columns) {
     return boxed;
   };
   return {array(c.m[0], true, 128), array(c.n[0], false, columns)};
+}
+
+HopperArrays hopper_split_arrays(const ContractionShape& shape, const SplitView& split,
+                                 int columns) {
+  auto array = [&](int64_t rows, int64_t part, int tile_rows) {
+    const int64_t k = split.product.k;
+    return BoxedArray{shape.batch * shape.parts, rows, k, part, k, tile_rows};
+  };
+  return {array(shape.m, split.a_part, 128), array(shape.n, split.b_part, columns)};
 }
 
 bool is_split(const Contraction& c, const ContractionShape& shape) {

@@ -15,15 +15,18 @@ ContractionView contraction_view(const Contraction& contraction, const Contracti
 // TF32, that move as vectors of 16 bytes.
 bool suits_matrix_units(const Contraction& contraction, const Operand& a, const Operand& b);
 
-// Whether bulk copies can bring such operands, of 16-bit floats: there is one batch dimension at
-// most, and the sizes leave no tile half empty that need not be.
-bool suits_hopper(const Contraction& contraction, const ContractionShape& shape);
+// Whether Hopper's kernel, which counts in 32 bits, is worth its large tiles; and, of 16-bit
+// floats, whether bulk copies can bring the operands, with at most one batch dimension.
+bool suits_hopper(const ContractionShape& shape);
+bool suits_bulk_copies(const Contraction& contraction);
 // How many columns a tile there should have.
 int hopper_columns(const ContractionShape& shape, int64_t processors);
 struct HopperArrays {
   BoxedArray a, b;
 };
 HopperArrays hopper_arrays(const Contraction& contraction, int columns);
+HopperArrays hopper_split_arrays(const ContractionShape& shape, const SplitView& split,
+                                 int columns);
 
 // What a contraction in a precision mode keeps in scratch, in bytes from where its own begins.
 struct SplitScratch {

@@ -22,9 +22,10 @@ class CudaPrecision : public ::testing::Test {
   void SetUp() override { install_fusing_evaluator(); }
   void TearDown() override { set_matmul_precision(Precision::strict); }
 
-  Tensor numbers(const Shape& shape, uint64_t seed, const char* device = "cuda:0") {
+  Tensor numbers(const Shape& shape, uint64_t seed, const char* device = nullptr) {
     Graph tame;
-    return source_value(tame, {shape, Dtype::float32, seed, false}, 0, find_device(device));
+    Device& place = find_device(device ? device : device_);
+    return source_value(tame, {shape, Dtype::float32, seed, false}, 0, place);
   }
   // A leaf with each number made another.
   template <class F>
@@ -56,10 +57,19 @@ class CudaPrecision : public ::testing::Test {
     set_matmul_precision(Precision::strict);
     return value;
   }
+
+  const char* device_ = "cuda:0";
 };
 
+// Of the simulated devices the second is a Hopper, with kernels of its own.
+class CudaSplitPrecision : public CudaPrecision, public ::testing::WithParamInterface<const char*> {
+ protected:
+  CudaSplitPrecision() { device_ = GetParam(); }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, CudaSplitPrecision, ::testing::Values("cuda:0", "cuda:1"));
+
 // The simulated unit sums as strict products do, so that what is left is the rounding.
-TEST_F(CudaPrecision, RoundsToBfloat16) {
+TEST_P(CudaSplitPrecision, RoundsToBfloat16) {
   for (bool exchanged : {false, true}) {
     auto product = [&](bool round) {
       Tensor a = numbers(exchanged ? Shape{197, 150} : Shape{150, 197}, 1);
@@ -75,9 +85,9 @@ TEST_F(CudaPrecision, RoundsToBfloat16) {
   }
 }
 
-TEST_F(CudaPrecision, KeepsPanelsAndEpilogues) {
+TEST_P(CudaSplitPrecision, KeepsPanelsAndEpilogues) {
   auto product = [&](bool round) {
-    Tensor a = numbers({40, 4100}, 1), b = numbers({4100, 36}, 2);
+    Tensor a = numbers({64, 4100}, 1), b = numbers({4100, 68}, 2);
     if (round) a = rounded(a), b = rounded(b);
     return relu(matmul(a, b));
   };
@@ -85,12 +95,12 @@ TEST_F(CudaPrecision, KeepsPanelsAndEpilogues) {
   EXPECT_EQ(difference({found}, {in_mode(Precision::strict, [&] { return product(true); })}), "");
 }
 
-TEST_F(CudaPrecision, SplitsWithoutLoss) {
+TEST_P(CudaSplitPrecision, SplitsWithoutLoss) {
   auto product = [&](Dtype dtype, const char* device) {
     Tensor a = cast(numbers({2, 130, 201}, 1, device), dtype);
     return matmul(a, cast(numbers({2, 201, 90}, 2, device), dtype));
   };
-  auto of_floats = [&] { return product(Dtype::float32, "cuda:0"); };
+  auto of_floats = [&] { return product(Dtype::float32, device_); };
   Value exact = value_of(cast(product(Dtype::float64, "cpu"), Dtype::float32));
   auto largest_error = [&](const Value& value) {
     float largest = 0;
@@ -109,11 +119,11 @@ TEST_F(CudaPrecision, SplitsWithoutLoss) {
   EXPECT_GT(largest_error(in_mode(Precision::bfloat16, of_floats)), 100 * largest_error(strict));
 }
 
-TEST_F(CudaPrecision, IsStrictWhereNumbersDoNotFit) {
+TEST_P(CudaSplitPrecision, IsStrictWhereNumbersDoNotFit) {
   for (float wild : {std::numeric_limits<float>::infinity(), 1e-39f}) {
     auto product = [&](bool round) {
       // Of two entries the second has one such number.
-      Device& device = find_device("cuda:0");
+      Device& device = find_device(device_);
       Tensor a = numbers({2, 130, 201}, 1), b = numbers({2, 201, 90}, 2);
       Tensor at = iota({2, 130, 201}, Dtype::int32, device);
       Tensor there = equal(at, full_integer({}, 130 * 201 + 777, Dtype::int32, device));
