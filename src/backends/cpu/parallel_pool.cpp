@@ -58,9 +58,16 @@ struct Job {
 };
 
 // The shares of one member that nobody has begun: the next one, their end and the size of the team,
-// in one word.
+// in one word. Beside it, what the member waits for.
 class Queue {
  public:
+  uint32_t calls() const { return calls_.load(std::memory_order_relaxed); }
+  void call() {
+    calls_.fetch_add(1, std::memory_order_release);
+    calls_.notify_one();
+  }
+  uint32_t wait_for_call(uint32_t seen) { return wait_for_change(calls_, seen); }
+
   void fill(int64_t next, int64_t end, int team) {
     word_.store(static_cast<uint64_t>(team) << 48 | static_cast<uint64_t>(end) << 24 |
                     static_cast<uint64_t>(next),
@@ -83,6 +90,7 @@ class Queue {
  private:
   static constexpr uint64_t last = (1 << 24) - 1;
   alignas(64) std::atomic<uint64_t> word_{0};
+  std::atomic<uint32_t> calls_{0};
 };
 
 constexpr int most_members = 1024;
@@ -103,7 +111,7 @@ class Pool {
     while (static_cast<int>(workers_.size()) < std::min(team, most_members) - 1) {
       const int member = static_cast<int>(workers_.size()) + 1;
       try {
-        workers_.emplace_back([this, member, seen = generation_.load()] { work(member, seen); });
+        workers_.emplace_back([this, member, seen = queues_[member].calls()] { work(member, seen); });
       } catch (...) {
         break;  // the system gives no more threads
       }
@@ -119,8 +127,7 @@ class Pool {
     for (int m = 0; m < job.team; ++m) {
       queues_[m].fill(int64_t{m} * job.shares, int64_t{m + 1} * job.shares, job.team);
     }
-    generation_.fetch_add(1, std::memory_order_release);
-    generation_.notify_all();
+    for (int m = 1; m < job.team; ++m) queues_[m].call();
     inside = true;
     take_shares(0);
     inside = false;
@@ -135,7 +142,7 @@ class Pool {
     inside = true;
     StandardFloatMode mode;  // not what the thread that made this one had
     while (true) {
-      seen = wait_for_change(generation_, seen);
+      seen = queues_[member].wait_for_call(seen);
       take_shares(member);
     }
   }
@@ -155,7 +162,6 @@ class Pool {
 
   std::vector<std::thread> workers_;
   std::atomic<int> members_{1};
-  std::atomic<uint32_t> generation_{0};
   std::atomic<uint32_t> finished_{0};
   Job job_;
   Queue queues_[most_members];
