@@ -82,27 +82,32 @@ half = m.log(2) / 2 * mpf("1.002")
 nonzero = lambda x: x if abs(x) > TINY else TINY
 exp_tail = lambda r: (m.exp(nonzero(r)) - 1 - nonzero(r)) / nonzero(r) ** 2
 exp_share = lambda r: r * r / m.expm1(nonzero(r))
+exp2_ratio = lambda r: (2 ** nonzero(r) - 1) / nonzero(r)
+log_ratio = lambda f: (m.log1p(f) - f) / f**2 if abs(f) > mpf("1e-15") else f / 3 - mpf(1) / 2
+log_low, log_high = ((m.sqrt(x) - 1) * mpf("1.001") for x in (mpf(1) / 2, 2))
 log_tail = lambda z: 2 * odd(m.atanh)[0](z)
 log_end = ((m.sqrt(2) - 1) / (m.sqrt(2) + 1)) ** 2 * mpf("1.001")
 pow_tail = lambda z: (m.atanh(m.sqrt(z)) / m.sqrt(z) - 1 - z / 3) / z**2 if z > mpf("1e-10") else mpf(1) / 5 + z / 7
 sin_end = (m.pi / 4 * mpf("1.01")) ** 2
 cos_tail = lambda z: (m.cos(m.sqrt(z)) - 1 + z / 2) / z**2 if z > mpf("1e-10") else mpf(1) / 24 - z / 720
-atan_end = (m.sqrt(2) - 1) ** 2 * mpf("1.001")
 erf_ratio = lambda z: m.erf(m.sqrt(max(z, TINY))) / m.sqrt(max(z, TINY))
 
 FITS = {
     "exp": [(k, exp_tail, exp_share, -half, half, n) for k, n in (("f", 5), ("d", 11))],
-    "log": [(k, log_tail, lambda z: z / 2, 0, log_end, n) for k, n in (("f", 3), ("d", 7), ("d", 5))],
+    "exp2": [(k, exp2_ratio, lambda r: r / mpf(2) ** r, "-0.5005", "0.5005", n) for k, n in (("f", 6), ("d", 11))],
+    "log": [("f", log_ratio, lambda f: f * f / m.log1p(nonzero(f)), log_low, log_high, 9)]
+           + [("d", log_tail, lambda z: z / 2, 0, log_end, n) for n in (7, 5)],
     "pow": [("d", pow_tail, lambda z: z * z, 0, log_end, 8)],
     "pow_for_float": [("d", exp_tail, lambda r: r * r / m.exp(r), -half, half, 6)],
     "sin": [(k, *odd(m.sin), 0, sin_end, n) for k, n in (("f", 3), ("d", 6))],
     "cos": [(k, cos_tail, lambda z: z * z / m.cos(m.sqrt(z)), 0, sin_end, n) for k, n in (("f", 3), ("d", 6))],
-    "atan": [(k, *odd(m.atan), 0, atan_end, n) for k, n in (("f", 5), ("d", 11))],
+    "atan": [(k, *odd(m.atan), 0, "1.0001", n) for k, n in (("f", 9), ("d", 20))],
     "asin": [(k, *odd(m.asin), 0, "0.2501", n) for k, n in (("f", 6), ("d", 13))],
     "sinh": [(k, *odd(m.sinh), 0, "1.001", n) for k, n in (("f", 4), ("d", 7))],
+    "tanh": [(k, *odd(m.tanh), 0, "0.3907", n) for k, n in (("f", 5), ("d", 11))],
     "erf_near": [(k, lambda z: erf_ratio(z) - 1, lambda z: 1 / erf_ratio(z), 0, 1, n) for k, n in (("f", 7), ("d", 12))],
-    "erf_far": [(k, lambda x: -m.log(m.erfc(x)) / x, lambda x: x * m.erfc(x), 1, end, n)
-                for k, end, n in (("f", 4, 8), ("d", 6, 20))],
+    "erf_far": [(k, lambda x: m.log(m.erfc(x), 2), lambda x: m.log(2) * m.erfc(x), 1, end, n)
+                for k, end, n in (("f", "3.95", 7), ("d", 6, 21))],
 }
 
 for name in sys.argv[1:] or FITS:

@@ -21,16 +21,20 @@ MT_MATH V every_second(V y, double c0, double, Coefficients... rest) {
   return fma(every_second(y, rest...), y, V(c0));
 }
 
-// c0 + c1 x + c2 x^2 + ... by Horner's rule, which long ones apply to even and odd powers apart, as
-// half the chain is half the wait.
+// c0 + c1 x + c2 x^2 + ... by Horner's rule.
 template <class V>
-MT_MATH V polynomial(V, double c0) {
+MT_MATH V horner(V, double c0) {
   return V(c0);
 }
 template <class V, class... Coefficients>
+MT_MATH V horner(V x, double c0, Coefficients... rest) {
+  return fma(horner(x, rest...), x, V(c0));
+}
+// The same, but long ones go to even and odd powers apart, as half the chain is half the wait.
+template <class V, class... Coefficients>
 MT_MATH V polynomial(V x, double c0, Coefficients... rest) {
   if constexpr (sizeof...(rest) < 7) {
-    return fma(polynomial(x, rest...), x, V(c0));
+    return horner(x, c0, rest...);
   } else {
     V square = x * x;
     return fma(every_second(square, rest...), x, every_second(square, c0, rest...));
@@ -81,8 +85,7 @@ MT_MATH V quotient_of(Pair<V> n, Pair<V> d) {
 // NaN stays NaN.
 template <class V>
 MT_MATH V clamp(V x, V low, V high) {
-  x = select(x < low, low, x);
-  return select(x > high, high, x);
+  return at_most(at_least(x, low), high);
 }
 
 template <class V>

@@ -4,7 +4,7 @@
 // (exp(x) + sign exp(-x)) / 2 for x >= 0.
 template <class V>
 MT_MATH V half_exponentials(V x, double sign) {
-  auto e = exponential<true>(clamp(x, V(0), choose<V>(90, 711)));
+  auto e = exponential(clamp(x, V(0), choose<V>(90, 711)));
   auto one = fast_two_sum(V(1), e.r);
   V low = one.lo + e.tail;
   // In units of 2^(k - 1), the second is 2^(-2k) / (1 + r + tail).
@@ -36,13 +36,28 @@ MT_MATH V cosh(V x) {
   return half_exponentials(abs(x), 1);
 }
 
-// With e = expm1(-2 |x|): -e / (2 + e).
+// An odd polynomial near zero; from 5/8 on 1 - 2 / (1 + exp(2 |x|)), for which errors of the
+// quotient weigh less than half.
 template <class V>
 MT_MATH V tanh(V x) {
-  V ax = abs(x);
-  auto e = expm1_pair(V(-2) * select(ax > V(20), V(20), ax));
-  auto d = fast_two_sum(V(2), e.hi);
-  return copysign(quotient_of(e, Pair<V>{d.hi, d.lo + e.lo}), x);
+  V ax = abs(x), z = x * x;
+  V p = [&] {
+    if constexpr (is_single<V>) {
+      return polynomial(z, -0.333332807, 0.133314058, -0.0537365079, 0.0206281226, -0.00569222867);
+    } else {
+      return polynomial(z, -0.33333333333332854, 0.13333333333261918, -0.05396825393118348,
+                        0.021869487574107865, -0.008863220976074029, 0.0035919889565858647,
+                        -0.0014549577515961625, 0.000586312824323053, -0.00022855665481826942,
+                        7.713573397644741e-05, -1.606833087132315e-05);
+    }
+  }();
+  V near = fma(x * z, p, x);
+  V bounded = at_most(ax, choose<V>(10, 20));
+  V two_over_ln2 = V(2.8853900817779268);
+  V shifted = fma(bounded, two_over_ln2, rounder<V>());
+  V r = fma(bounded, two_over_ln2, rounder<V>() - shifted);
+  V far = V(1) - V(2) / (V(1) + exp2_of_parts(r, bits(shifted)));
+  return copysign(select(ax > V(0.625), far, near), x);
 }
 
 template <class V>

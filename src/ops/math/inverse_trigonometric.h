@@ -1,69 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fragment (see arithmetic.h): atan, atan2, asin, acos.
 
-// atan(t) - t for |t| <= tan(pi/8).
+// (atan(t) - t) / t^3 for |t| <= 1, z = t^2; even and odd powers apart would cancel near 1.
 template <class V>
-MT_MATH V atan_tail(V t) {
+MT_MATH V atan_polynomial(V z) {
+  if constexpr (is_single<V>) {
+    return horner(z, -0.333332986, 0.199985296, -0.142640159, 0.109508775, -0.0839928091,
+                  0.0578805171, -0.0310955532, 0.0108675482, -0.00178247108);
+  } else {
+    return horner(z, -0.33333333333333065, 0.19999999999950954, -0.14285714282548426,
+                  0.11111111006357934, -0.0909090699362475, 0.07692279760362115,
+                  -0.0666640365955714, 0.058805268412745144, -0.0525351992629401,
+                  0.04722344272983314, -0.0421927698762045, 0.0366446215031538,
+                  -0.029909131904090544, 0.021992360566613155, -0.013908458023655704,
+                  0.007202593379746773, -0.0028882709329257476, 0.0008325706839732808,
+                  -0.000152443198039627, 1.3254343163009966e-05);
+  }
+}
+
+// `turn` + atan(t) for a turn of 0, 1 or 2 quarters.
+template <class V>
+MT_MATH V turned_atan(V turn, V t) {
+  V high = turn * choose<V>(1.57079637050628662109375, 1.5707963267948966);
+  V low = turn * choose<V>(-4.371138829e-08, 6.123233995736766e-17);
   V z = t * t;
-  V p = [&] {
-    if constexpr (is_single<V>) {
-      return polynomial(z, -0.333333164, 0.199985266, -0.142443448, 0.105987258, -0.0608872324);
-    } else {
-      return polynomial(z, -0.3333333333333319, 0.19999999999952173, -0.14285714280061712,
-                        0.11111110777121984, -0.09090897585437889, 0.07692057295628228,
-                        -0.06663072209238682, 0.058476656038584277, -0.050383264125761794,
-                        0.038040337919063485, -0.017881273403446203);
-    }
-  }();
-  return t * z * p;
+  return (high + t) + fma(t * z, atan_polynomial(z), low);
 }
 
-// The angle of (x, y), x and y not negative, subtracted from pi where `reflect`.
-template <class V, class M>
-MT_MATH V first_quadrant_angle(V y, V x, M reflect) {
-  auto steep = y > V(2.414213562373095) * x;
-  auto middle = (y > V(0.41421356237309503) * x) & (y <= V(2.414213562373095) * x);
-  auto difference = two_sum(y, -x);
-  auto sum = two_sum(y, x);
-  Pair<V> n = {select(steep, -x, select(middle, difference.hi, y)),
-               select(middle, difference.lo, V(0))};
-  Pair<V> d = {select(steep, y, select(middle, sum.hi, x)), select(middle, sum.lo, V(0))};
-  auto quotient = divide(n, d);
-  V t = select(n.hi == V(0), n.hi, quotient.hi);
-  V t_low = select(n.hi == V(0), V(0), quotient.lo);
-  V base = select(steep, V(2), select(middle, V(1), V(0)));  // in units of pi/4
-  base = select(reflect, V(4) - base, base);
-  t = select(reflect, -t, t);
-  t_low = select(reflect, -t_low, t_low);
-  // pi/4 in two parts; multiples up to 4, of which 3 alone rounds.
-  auto three = base == V(3);
-  V high = select(three, choose<V>(2.35619449615478515625, 2.356194490192345),
-                  base * choose<V>(0.785398185253143310546875, 0.7853981633974483));
-  V low = select(three, choose<V>(-5.962440319e-09, 9.184850993605148e-17),
-                 base * choose<V>(-2.185569414e-08, 3.061616997868383e-17));
-  auto angle = fast_two_sum(high, t);
-  return angle.hi + (angle.lo + (atan_tail(t) + (low + t_low)));
-}
-
+// Beyond 1: atan(x) = pi/2 - atan(1 / x).
 template <class V>
 MT_MATH V atan(V x) {
   V ax = abs(x);
-  V y = first_quadrant_angle(min(ax, choose<V>(1e30, 1e300)), V(1), ax < V(0));
-  return copysign(select(ax < choose<V>(1e-20, 1e-40), ax, y), x);
+  auto steep = ax > V(1);
+  V t = select(steep, V(-1), ax) / select(steep, ax, V(1));
+  return copysign(turned_atan(select(steep, V(1), V(0)), t), x);
 }
 
+// In the first octant atan(y / x); the others are turned or mirrored there.
 template <class V>
 MT_MATH V atan2(V y, V x) {
   V ay = abs(y), ax = abs(x);
-  V larger = max(ax, ay);
-  auto infinite = larger == V(infinity);
-  // Keeps sums finite and quotients exact; the angle stays the same.
-  V factor = select(larger > choose<V>(1e30, 1e300), V(0.125), V(1));
-  factor = select(larger < choose<V>(1e-30, 1e-300), choose<V>(0x1p24, 0x1p54), factor);
-  ay = select(infinite, select(ay == V(infinity), V(1), V(0)), ay * factor);
-  ax = select(infinite, select(ax == V(infinity), V(1), V(0)), ax * factor);
-  V angle = first_quadrant_angle(ay, ax, copysign(V(1), x) < V(0));
-  return copysign(select((x != x) | (y != y), V(not_a_number), angle), y);
+  auto steep = ay > ax, left = copysign(V(1), x) < V(0);
+  V n = select(steep, ax, ay), d = select(steep, ay, ax);
+  // Neither 0 / 0 nor infinity / infinity is a quotient.
+  V t = select(n == d, select(d == V(0), V(0), V(1)), n / d);
+  V turn = select(steep, V(1), select(left, V(2), V(0)));
+  return copysign(turned_atan(turn, select(steep != left, -t, t)), y);
 }
 
 // asin(s) - s for |s| <= 1/2, z = s^2.

@@ -72,6 +72,15 @@ template <class V>
 MT_MATH V min(V a, V b) {
   return a < b || !(a == a) ? a : b;
 }
+// x, but no more than `high` or no less than `low`; NaN stays NaN.
+template <class V>
+MT_MATH V at_most(V x, V high) {
+  return high < x ? high : x;
+}
+template <class V>
+MT_MATH V at_least(V x, V low) {
+  return low > x ? low : x;
+}
 
 MT_MATH float fma(float a, float b, float c) { return ::fmaf(a, b, c); }
 MT_MATH float sqrt(float x) { return ::sqrtf(x); }

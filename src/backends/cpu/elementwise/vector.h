@@ -161,6 +161,15 @@ HWY_INLINE Vector<T> min(Vector<T> a, Vector<T> b) {
   Vector<T> smaller(ordered_min(a.raw, b.raw));
   return std::is_floating_point_v<T> ? select(a != a, a, smaller) : smaller;
 }
+// x, but no more than `high` or no less than `low`; NaN stays NaN.
+template <class T>
+HWY_INLINE Vector<T> at_most(Vector<T> x, Vector<T> high) {
+  return Vector<T>(ordered_min(high.raw, x.raw));
+}
+template <class T>
+HWY_INLINE Vector<T> at_least(Vector<T> x, Vector<T> low) {
+  return Vector<T>(ordered_max(low.raw, x.raw));
+}
 
 // f lane by lane, for what has no vector form.
 template <class F, class T>
