@@ -324,12 +324,11 @@ HWY_INLINE V scale(V x, V k) {
 #define MT_EACH_INTEGER(name) \
   MT_EACH_LANE(name, int32_t) MT_EACH_LANE(name, int64_t) MT_EACH_LANE(name, uint64_t)
 MT_EACH_INTEGER(pow)
-MT_EACH_INTEGER(floor_divide)
-MT_EACH_INTEGER(remainder)
 MT_EACH_INTEGER(shift_left)
 MT_EACH_INTEGER(shift_right)
 #undef MT_EACH_INTEGER
 #undef MT_EACH_LANE
+#include "backends/cpu/elementwise/integer_division.h"
 HWY_INLINE Vector<uint64_t> sign(Vector<uint64_t> x) {
   return select(x == Vector<uint64_t>(0), x, Vector<uint64_t>(1));
 }
