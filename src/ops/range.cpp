@@ -41,9 +41,9 @@ Tensor arange(double start, double stop, double step, Dtype dtype, Device& devic
   check_shape({size}, size_of(Dtype::float64), "arange");
   Tensor i = positions(size, device);
   if (is_integer(dtype) && is_whole(start) && is_whole(step)) {
-    return cast(add(mul(i, integer_number(static_cast<int64_t>(step), device)),
-                    integer_number(static_cast<int64_t>(start), device)),
-                dtype);
+    if (step != 1) i = mul(i, integer_number(static_cast<int64_t>(step), device));
+    if (start != 0) i = add(i, integer_number(static_cast<int64_t>(start), device));
+    return cast(i, dtype);
   }
   return cast(cast(i, Dtype::float64) * step + start, dtype);
 }
