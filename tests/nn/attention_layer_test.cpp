@@ -8,21 +8,8 @@ namespace {
 
 using Vector = std::vector<double>;
 
-class AttentionLayerTest : public FileTest {
+class AttentionLayerTest : public LayerTest {
  protected:
-  Ref<Parameters> parameters_ = make_parameters(Dtype::float64);
-  Device& device_ = parameters_->device;
-
-  Tensor random(const Shape& shape, uint64_t seed) {
-    return from_doubles(numbers(size_t(element_count(shape)), seed), shape, Dtype::float64,
-                        device_);
-  }
-  Tensor of(const std::string& name) { return parameters_->find(name)->binding->value(); }
-  static void expect_near(const Tensor& found, const Tensor& expected) {
-    ASSERT_EQ(found.shape(), expected.shape());
-    Vector ours = to_doubles(found), theirs = to_doubles(expected);
-    for (size_t i = 0; i < ours.size(); ++i) EXPECT_NEAR(ours[i], theirs[i], 1e-12) << i;
-  }
   // [rows, columns]: whether the column is at or before the row.
   Tensor up_to(int64_t rows, int64_t columns) {
     Tensor i = reshape(arange(0, double(rows), 1, Dtype::int64, device_), {rows, 1});

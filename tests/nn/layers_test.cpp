@@ -10,16 +10,9 @@ namespace {
 
 using Vector = std::vector<double>;
 
-class LayersTest : public FileTest {
+class LayersTest : public LayerTest {
  protected:
-  Ref<Parameters> parameters_ = make_parameters(Dtype::float64);
-  Device& device_ = parameters_->device;
-
-  Tensor random(const Shape& shape, uint64_t seed) {
-    return from_doubles(numbers(size_t(element_count(shape)), seed), shape, Dtype::float64,
-                        device_);
-  }
-  Vector of(const char* name) { return to_doubles(parameters_->find(name)->binding->value()); }
+  Vector of(const char* name) const { return to_doubles(LayerTest::of(name)); }
   void set(const char* name, const Vector& values) {
     Binding& binding = *parameters_->find(name)->binding;
     binding.bind(from_doubles(values, binding.value().shape(), Dtype::float64, device_));

@@ -5,20 +5,7 @@
 namespace mt {
 namespace {
 
-class RecurrentLayerTest : public FileTest {
- protected:
-  Ref<Parameters> parameters_ = make_parameters(Dtype::float64);
-
-  Tensor random(const Shape& shape, uint64_t seed) {
-    return from_doubles(numbers(size_t(element_count(shape)), seed), shape, Dtype::float64,
-                        parameters_->device);
-  }
-  static void expect_near(const Tensor& found, const Tensor& expected) {
-    ASSERT_EQ(found.shape(), expected.shape());
-    std::vector<double> ours = to_doubles(found), theirs = to_doubles(expected);
-    for (size_t i = 0; i < ours.size(); ++i) EXPECT_NEAR(ours[i], theirs[i], 1e-12) << i;
-  }
-};
+class RecurrentLayerTest : public LayerTest {};
 
 TEST_F(RecurrentLayerTest, GoesOnFromItsStates) {
   for (RecurrentKind kind : {RecurrentKind::rnn, RecurrentKind::gru, RecurrentKind::lstm}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collection without handles, and the naive rules in double.
+// A collection without handles, and layers over one in double.
 #pragma once
 
 #include <cmath>
@@ -78,5 +78,23 @@ inline std::vector<double> to_doubles(const Tensor& tensor) {
   GradientMode no_gradient(false);
   return values_of<double>(cast(tensor, Dtype::float64));
 }
+
+// Layers over a collection in double.
+class LayerTest : public FileTest {
+ protected:
+  Ref<Parameters> parameters_ = make_parameters(Dtype::float64);
+  Device& device_ = parameters_->device;
+
+  Tensor random(const Shape& shape, uint64_t seed) const {
+    return from_doubles(numbers(static_cast<size_t>(element_count(shape)), seed), shape,
+                        Dtype::float64, device_);
+  }
+  Tensor of(const std::string& name) const { return parameters_->find(name)->binding->value(); }
+  static void expect_near(const Tensor& found, const Tensor& expected) {
+    ASSERT_EQ(found.shape(), expected.shape());
+    std::vector<double> ours = to_doubles(found), theirs = to_doubles(expected);
+    for (size_t i = 0; i < ours.size(); ++i) EXPECT_NEAR(ours[i], theirs[i], 1e-12) << i;
+  }
+};
 
 }  // namespace mt
