@@ -36,14 +36,19 @@ static bool is_tensor(PyObject* object, mt_tensor** tensor) {
   return true;
 }
 
+static bool is_truth_of_numpy(PyObject* object) {
+  const char* name = Py_TYPE(object)->tp_name;
+  return strcmp(name, "numpy.bool_") == 0 || strcmp(name, "numpy.bool") == 0;
+}
+
 // Whether `object` is a single number; `number` is then a new handle of its value, or NULL with an
 // exception.
 static bool as_number(PyObject* object, mt_tensor** number) {
   *number = NULL;
   if (PyFloat_Check(object)) {
     *number = mt_take(mt_number(PyFloat_AS_DOUBLE(object)));
-  } else if (PyBool_Check(object)) {
-    *number = mt_take(mt_full(NULL, 0, object == Py_True, MT_BOOL, NULL));
+  } else if (PyBool_Check(object) || is_truth_of_numpy(object)) {
+    *number = mt_take(mt_full(NULL, 0, PyObject_IsTrue(object), MT_BOOL, NULL));
   } else if (PyLong_Check(object) || (!PySequence_Check(object) && PyIndex_Check(object))) {
     PyObject* whole = PyNumber_Index(object);
     if (!whole && PyErr_ExceptionMatches(PyExc_TypeError)) {  // another library's array

@@ -60,6 +60,70 @@
   (struct mt_tensor* const* params, size_t n)
 };
 
+// ------------------------------------------------------------------------ Numbers, truths, text
+%fragment("plain_arguments", "header") {
+  static bool refuse(PyObject* object, const char* function, const char* name, const char* kind) {
+    if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError)) {
+      PyErr_Format(PyExc_TypeError, "%s: %s must be %s, not %s", function, name, kind,
+                   object == Py_None ? "None" : Py_TYPE(object)->tp_name);
+    }
+    return false;
+  }
+
+  static bool whole_argument(PyObject* object, const char* function, const char* name,
+                             int64_t* value) {
+    PyObject* whole = PyIndex_Check(object) ? PyNumber_Index(object) : NULL;
+    *value = whole ? PyLong_AsLongLong(whole) : 0;
+    Py_XDECREF(whole);
+    return (whole && !PyErr_Occurred()) || refuse(object, function, name, "an integer");
+  }
+
+  static bool count_argument(PyObject* object, const char* function, const char* name,
+                             uint64_t* value) {
+    PyObject* whole = PyIndex_Check(object) ? PyNumber_Index(object) : NULL;
+    *value = whole ? PyLong_AsUnsignedLongLong(whole) : 0;
+    Py_XDECREF(whole);
+    return (whole && !PyErr_Occurred()) || refuse(object, function, name, "an integer");
+  }
+
+  static bool number_argument(PyObject* object, const char* function, const char* name,
+                              double* value) {
+    *value = PyFloat_AsDouble(object);
+    return !PyErr_Occurred() || refuse(object, function, name, "a number");
+  }
+
+  static bool truth_argument(PyObject* object, const char* function, const char* name,
+                             bool* value) {
+    *value = object == Py_True || (is_truth_of_numpy(object) && PyObject_IsTrue(object) == 1);
+    return PyBool_Check(object) || is_truth_of_numpy(object) ||
+           refuse(object, function, name, "True or False");
+  }
+
+  static bool text_argument(PyObject* object, const char* function, const char* name,
+                            const char** value) {
+    *value = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : NULL;
+    return *value || (object == Py_None && !PyErr_Occurred()) ||
+           refuse(object, function, name, "text");
+  }
+}
+%typemap(in, fragment="plain_arguments") int64_t {
+  if (!whole_argument($input, "$symname", "$1_name", &$1)) SWIG_fail;
+}
+%typemap(in, fragment="plain_arguments") uint64_t {
+  if (!count_argument($input, "$symname", "$1_name", &$1)) SWIG_fail;
+}
+%typemap(in, fragment="plain_arguments") double {
+  if (!number_argument($input, "$symname", "$1_name", &$1)) SWIG_fail;
+}
+%typemap(in, fragment="plain_arguments") bool {
+  if (!truth_argument($input, "$symname", "$1_name", &$1)) SWIG_fail;
+}
+%typemap(in, fragment="plain_arguments") const char* (const char* text) {
+  if (!text_argument($input, "$symname", "$1_name", &text)) SWIG_fail;
+  $1 = (char*)text;
+}
+%typemap(freearg) const char* ""
+
 // ----------------------------------------------------------------------------- Shapes and axes
 // A number or a sequence of numbers; None is NULL, 0.
 %fragment("integer_list", "header") {

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeAlias
 from . import create, elementwise, native, reductions, searching, shapes
 from ._native import (  # type: ignore
     SWIG_PyInstanceMethod_New as _method)
-from ._exchange import _Exchanged, _on_the_native_type
-from .dtypes import (
-    bfloat16, bool_, by_code, float16, float32, float64, int32, int64, uint64)
+from ._conversions import _Converted
+from ._exchange import _on_the_native_type
+from .dtypes import bool_, by_code, float32, int64, uint64
 from ._types import DTypeLike, Operand
 
 _bool: TypeAlias = bool  # which methods of the class hide
@@ -19,7 +19,7 @@ _int: TypeAlias = int
 
 
 @_on_the_native_type
-class Tensor(_Exchanged):
+class Tensor(_Converted):
     """An array of numbers with one element type on one device. Its value never changes in place:
     `x += 1` and `x[i] = v` bind the tensor to a new value, which no other tensor sees."""
 
@@ -77,6 +77,7 @@ class Tensor(_Exchanged):
         pow: Callable[..., Tensor]
         neg: Callable[..., Tensor]
         copy: Callable[..., Tensor]
+        clone: Callable[..., Tensor]
 
     device = property(native.device_of, doc='The device, as "cpu".')
     itemsize = property(lambda self: self.dtype.itemsize, doc="Bytes of one element.")
@@ -269,111 +270,6 @@ class Tensor(_Exchanged):
 
     # ------------------------------------------------------------------------------- Methods
 
-    def to(self, *targets: Any, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
-        """The same values as another type or on another device: x.to("cuda:0"), x.to(float64), or
-        those of a tensor: x.to(y).
-
-        >>> import mtorch as mt
-        >>> mt.ones(2).to(mt.float64).dtype
-        mtorch.float64
-        """
-        return create._like(self, *create._target(targets, dtype, device))
-
-    def to_device(self, device: str, /, *, stream: Any = None) -> Tensor:
-        """The same values on another device; this tensor, if it lies there. Error if there is
-        none of that name.
-
-        >>> import mtorch as mt
-        >>> mt.ones(2).to_device("cpu").device
-        'cpu'
-        """
-        return native.to_device(self, device)
-
-    def cpu(self) -> Tensor:
-        """The same values on the CPU.
-
-        >>> import mtorch as mt
-        >>> mt.ones(2).cpu().device
-        'cpu'
-        """
-        return native.to_device(self, "cpu")
-
-    def cuda(self) -> Tensor:
-        """The same values on the first GPU; Error without one."""
-        return native.to_device(self, "cuda:0")
-
-    def astype(self, dtype: DTypeLike, copy: _bool = True) -> Tensor:
-        """Each element converted, as astype() does.
-
-        >>> import mtorch as mt
-        >>> mt.tensor([1.5, -2.5]).astype(mt.int32)
-        tensor([ 1, -2], dtype=int32)
-        """
-        return create.astype(self, dtype, copy=copy)
-
-    def float(self) -> Tensor:
-        """Each element as float32.
-
-        >>> import mtorch as mt
-        >>> mt.arange(2).float()
-        tensor([0., 1.])
-        """
-        return native.astype(self, float32)
-
-    def double(self) -> Tensor:
-        """Each element as float64.
-
-        >>> import mtorch as mt
-        >>> mt.ones(1).double()
-        tensor([1.], dtype=float64)
-        """
-        return native.astype(self, float64)
-
-    def half(self) -> Tensor:
-        """Each element as float16.
-
-        >>> import mtorch as mt
-        >>> mt.ones(1).half()
-        tensor([1.], dtype=float16)
-        """
-        return native.astype(self, float16)
-
-    def bfloat16(self) -> Tensor:
-        """Each element as bfloat16.
-
-        >>> import mtorch as mt
-        >>> mt.ones(1).bfloat16()
-        tensor([1.], dtype=bfloat16)
-        """
-        return native.astype(self, bfloat16)
-
-    def int(self) -> Tensor:
-        """Each element as int32.
-
-        >>> import mtorch as mt
-        >>> mt.ones(1).int()
-        tensor([1], dtype=int32)
-        """
-        return native.astype(self, int32)
-
-    def long(self) -> Tensor:
-        """Each element as int64.
-
-        >>> import mtorch as mt
-        >>> mt.ones(1).long()
-        tensor([1])
-        """
-        return native.astype(self, int64)
-
-    def bool(self) -> Tensor:
-        """Each element as whether it is not 0.
-
-        >>> import mtorch as mt
-        >>> mt.arange(2).bool()
-        tensor([False,  True])
-        """
-        return native.astype(self, bool_)
-
     def reshape(self, *shape: Any) -> Tensor:
         """The same elements under another shape, given as numbers or as one tuple; see
         reshape().
@@ -393,6 +289,33 @@ class Tensor(_Exchanged):
         (4, 2, 3)
         """
         return native.permute_dims(self, axes[0] if len(axes) == 1 else axes)
+
+    def view(self, *shape: Any) -> Tensor:
+        """reshape(), by PyTorch's name.
+
+        >>> import mtorch as mt
+        >>> mt.arange(4).view(2, 2).shape
+        (2, 2)
+        """
+        return self.reshape(*shape)
+
+    def numel(self) -> _int:
+        """How many elements there are.
+
+        >>> import mtorch as mt
+        >>> mt.ones((2, 3)).numel()
+        6
+        """
+        return self.size
+
+    def dim(self) -> _int:
+        """How many dimensions there are.
+
+        >>> import mtorch as mt
+        >>> mt.ones((2, 3)).dim()
+        2
+        """
+        return self.ndim
 
     def flatten(self, start: _int = 0) -> Tensor:
         """The axes from `start` on as one.
@@ -426,3 +349,4 @@ for _name in """abs acos acosh asin asinh atan atanh ceil cos cosh detach erf ex
         reciprocal relu round rsqrt sigmoid sign silu sin sinh softplus sqrt square tan tanh
         transpose trunc add sub mul div pow neg copy""".split():
     setattr(Tensor, _name, _method(getattr(native, _name)))
+Tensor.clone = _method(native.copy)  # PyTorch's name

@@ -7,7 +7,7 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from . import native
-from .dtypes import DType, as_dtype, bfloat16, bool_, by_code, float32, int64, uint64
+from .dtypes import DType, as_dtype, bfloat16, bool_, by_code, by_name, float32, int64, uint64
 from ._types import DTypeLike, Operand, Shape
 
 if TYPE_CHECKING:
@@ -261,6 +261,8 @@ def _target(targets: tuple[Any, ...], dtype: DTypeLike,
             device = target
         else:
             dtype = target
+    if isinstance(dtype, str) and dtype not in by_name:
+        raise TypeError(f"{dtype!r} is neither an element type nor a device")
     return None if dtype is None else as_dtype(dtype), device
 
 

@@ -56,7 +56,8 @@ class TensorDataset(Dataset):
 
 
 def collate(items: Any) -> Any:
-    """Items of one form, tensors, numbers, tuples or dictionaries of them, as one batch of it.
+    """Items of one form, tensors, numbers, tuples or dictionaries of them, as one batch of it; texts
+    become a list.
 
     >>> import mtorch as mt
     >>> mt.data.collate([(mt.ones(2), 3), (mt.zeros(2), 4)])
@@ -70,6 +71,8 @@ def collate(items: Any) -> Any:
         return {key: collate([item[key] for item in items]) for key in first}
     if isinstance(first, (bool, int, float)):
         return asarray(list(items))
+    if isinstance(first, (str, bytes)):
+        return list(items)
     return native.stack([asarray(item) for item in items], 0)
 
 

@@ -2,10 +2,12 @@
 """Files of tensors: safetensors, NumPy's, IDX. The name's ending says which."""
 from __future__ import annotations
 
+import collections.abc
+import os
 from typing import TYPE_CHECKING, Any, Mapping
 
 from . import native
-from .create import full
+from .create import asarray, full
 from .dtypes import float32, float64
 from ._types import Path
 
@@ -15,12 +17,25 @@ if TYPE_CHECKING:
 
 def collection(tensors: Mapping[str, Any]) -> Any:
     """A collection of the library that holds the tensors and numbers of a dictionary."""
+    if not isinstance(tensors, collections.abc.Mapping):
+        raise TypeError(f"needs tensors by name, as a module's state_dict(), not "
+                        f"{type(tensors).__name__}")
     parameters = native.parameters_new(float32, None)
     for name, tensor in tensors.items():
+        if not isinstance(tensor, (native.Tensor, int, float)):
+            tensor = _as_tensor(name, tensor)
         if type(tensor) is float:  # with all its digits
             tensor = full((), tensor, dtype=float64)
         native.parameters_add_buffer(parameters, name, tensor)
     return parameters
+
+
+def _as_tensor(name: str, value: Any) -> Tensor:
+    try:
+        return asarray(value)
+    except TypeError:
+        raise TypeError(f"{name!r} is a {type(value).__name__}; tensors and numbers alone have names "
+                        "in a file") from None
 
 
 def dictionary(parameters: Any) -> dict[str, Tensor]:
@@ -40,7 +55,7 @@ def save(tensors: Any, path: Path, compress: bool = False) -> None:
     >>> mt.load(path)
     {'w': tensor([1., 1.])}
     """
-    path = str(path)
+    path = os.fspath(path)
     if path.endswith(".npy"):
         native.save_npy(tensors, path)
     elif path.endswith(".npz"):
@@ -62,7 +77,8 @@ def load(path: Path, device: str | None = None) -> Any:
     >>> mt.load(path)
     tensor([0, 1, 2])
     """
-    path = str(path)
+    path = os.fspath(path)
+    os.stat(path)  # or Python's own exception says that there is none
     if path.endswith(".npy"):
         return native.load_npy(path, device)
     if path.endswith(".npz"):

@@ -52,9 +52,13 @@ class Optimizer:
         """Updates the parameters once; leaves gradients as they are."""
         native.optimizer_step(self._handle)
 
-    def zero_grad(self) -> None:
-        """Removes the gradients of all parameters."""
-        native.parameters_zero_grad(self._collection)
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Removes the gradients of all parameters, or makes them zeros."""
+        if set_to_none:
+            return native.parameters_zero_grad(self._collection)
+        for parameter in self.parameters:
+            if parameter.grad is not None:
+                parameter.grad = native.zeros_like(parameter.grad)
 
     def clip_grad_norm(self, max_norm: float) -> Tensor:
         """Scales all gradients so that their norm as one vector is at most max_norm; returns what
@@ -69,6 +73,19 @@ class Optimizer:
     @lr.setter
     def lr(self, lr: float) -> None:
         native.optimizer_set_learning_rate(self._handle, lr)
+
+    @property
+    def param_groups(self) -> list[Any]:
+        """The parameters and their rate as the one group that there is, whose "lr" can be set.
+
+        >>> import mtorch as mt
+        >>> optimizer = mt.optim.SGD([mt.ones(1).requires_grad_()], lr=1.0)
+        >>> for group in optimizer.param_groups:
+        ...     group["lr"] = 0.5
+        >>> optimizer.lr
+        0.5
+        """
+        return [_Group(self)]
 
     @property
     def steps(self) -> int:
@@ -99,6 +116,29 @@ class Optimizer:
     def load(self, path: Path) -> None:
         """Reads it back; nothing changes unless all fit."""
         native.optimizer_load(self._handle, str(path))
+
+
+    def __repr__(self) -> str:
+        count = sum(parameter.size for parameter in self.parameters)
+        return f"{type(self).__name__}(lr={self.lr:g}, {count:,} parameters, {self.steps} steps)"
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{type(self).__name__}: an optimizer belongs to its parameters; keep its "
+                        "state_dict(), and load that into one made for the other parameters")
+
+
+class _Group(dict):  # type: ignore[type-arg]
+    """What PyTorch's programs look for in an optimizer's group."""
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        super().__init__(params=optimizer.parameters, lr=optimizer.lr)
+        self._optimizer = optimizer
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name != "lr":
+            raise KeyError(f"{name!r}: of a group only \"lr\" can be set")
+        self._optimizer.lr = value
+        super().__setitem__(name, value)
 
 
 class SGD(Optimizer):

@@ -23,7 +23,7 @@ def einsum(equation: str, *operands: Tensor) -> Tensor:
     return native.einsum(equation, operands)
 
 
-def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
+def tensordot(x1: Tensor, x2: Tensor, /, axes: Any = 2) -> Tensor:
     """The sum of products over the last `axes` axes of x1 and the first of x2, or over the pairs of
     axes in two lists. ValueError if their sizes differ.
 

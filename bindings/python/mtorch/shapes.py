@@ -216,13 +216,15 @@ def split(x: Tensor, sizes: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     return native.split_into(x, sizes, axis)
 
 
-def pad(x: Tensor, widths: Sequence[tuple[int, int]], value: float = 0.0) -> Tensor:
-    """With (before, after) elements of `value` added along each axis.
+def pad(x: Tensor, widths: int | Sequence[tuple[int, int]], value: float = 0.0) -> Tensor:
+    """With (before, after) elements of `value` added along each axis, or as many on every side.
 
     >>> import mtorch as mt
     >>> mt.pad(mt.tensor([1, 2]), [(1, 2)])
     tensor([0, 1, 2, 0, 0])
     """
+    if isinstance(widths, int):
+        widths = [(widths, widths)] * x.ndim
     return native.pad(x, ([w[0] for w in widths], [w[1] for w in widths]), value)
 
 

@@ -166,3 +166,74 @@ def test_every_explained_name_exists():
                 found = mt if one.partition(".")[0] in vars(mt) else module
                 for part in one.split("."):
                     found = getattr(found, part)
+
+
+def test_an_argument_of_the_wrong_kind_is_named():
+    for call, message in (
+            (lambda: nn.Linear("a", 2), "in_features must be an integer, not str"),
+            (lambda: nn.Linear(2.5, 2), "in_features must be an integer, not float"),
+            (lambda: nn.Linear(2, 2, bias=1), "bias must be True or False, not int"),
+            (lambda: optim.Adam([mt.ones(1)], lr="a"), "lr must be a number, not str"),
+            (lambda: mt.einsum(mt.ones(1), mt.ones(1)), "equation must be text, not mtorch.Tensor"),
+            (lambda: mt.ones(1, device=3), "device must be text, not int"),
+            (lambda: mt.seed(None), "seed must be .*not None"),
+            (lambda: mt.ones(1).to("gpu"), "'gpu' is neither an element type nor a device")):
+        with pytest.raises(TypeError, match=message):
+            call()
+    with pytest.raises(OverflowError):
+        nn.Linear(2**70, 2)
+    assert nn.Linear(np.int64(3), mt.asarray(2), bias=np.bool_(False)).weight.shape == (2, 3)
+    assert optim.SGD([mt.ones(1)], lr=np.float32(0.5)).lr == 0.5
+
+
+def test_truths_of_numpy_are_truths():
+    x = mt.asarray([True, False])
+    for found in (x & np.bool_(True), np.bool_(True) & x, x | np.bool_(False)):
+        assert found.dtype == mt.bool_ and found.tolist() == [True, False]
+
+
+def test_names_of_shapes():
+    x = mt.arange(6).reshape(2, 3)
+    assert x.view(3, -1).tolist() == x.reshape(3, 2).tolist() and x.numel() == 6 and x.dim() == 2
+    assert x.clone().tolist() == x.tolist() and mt.tensordot(x, x.T, 1).shape == (2, 2)
+    assert mt.pad(x, 1).tolist() == np.pad(x.numpy(), 1).tolist()
+
+
+def test_habits_with_optimizers():
+    w = mt.ones(2).requires_grad_()
+    optimizer = optim.Adam([w], lr=0.5)
+    for group in optimizer.param_groups:
+        group["lr"] /= 2
+    assert optimizer.lr == optimizer.param_groups[0]["lr"] == 0.25
+    assert optimizer.param_groups[0]["params"] == [w]
+    with pytest.raises(KeyError, match="betas"):
+        optimizer.param_groups[0]["betas"] = 1
+    w.sum().backward()
+    optimizer.zero_grad(set_to_none=False)
+    assert w.grad.tolist() == [0, 0]
+    optimizer.zero_grad(set_to_none=True)
+    assert w.grad is None
+    assert repr(optimizer) == "Adam(lr=0.25, 2 parameters, 0 steps)"
+    for copying in copy.deepcopy, pickle.dumps:
+        with pytest.raises(TypeError, match="state_dict"):
+            copying(optimizer)
+
+
+def test_what_is_no_file_of_tensors_is_said(tmp_path):
+    with pytest.raises(FileNotFoundError, match="missing.npz"):
+        mt.load(tmp_path / "missing.npz")
+    for wrong, message in (([mt.ones(1)], "list"), (nn.Linear(1, 1), "state_dict"),
+                           ({"network": {"w": mt.ones(1)}}, "'network' is a dict"),
+                           ({"name": "text"}, "'name' is a str")):
+        with pytest.raises(TypeError, match=message):
+            mt.save(wrong, tmp_path / "x.npz")
+    assert list(tmp_path.iterdir()) == []
+    mt.save({"a": np.arange(3), "b": [1.5]}, tmp_path / "x.npz")
+    assert mt.load(tmp_path / "x.npz")["a"].tolist() == [0, 1, 2]
+
+
+def test_batches_of_texts_are_lists():
+    items = [{"x": mt.ones(2) * i, "name": f"n{i}", "y": i} for i in range(3)]
+    batch = next(iter(mt.data.DataLoader(items, batch_size=2)))
+    assert batch["name"] == ["n0", "n1"] and batch["y"].tolist() == [0, 1]
+    assert batch["x"].shape == (2, 2)

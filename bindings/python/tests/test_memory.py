@@ -172,7 +172,7 @@ def test_errors_have_their_classes_and_say_what_does_not_fit():
         mt.ones((1,), device="nowhere")
     with pytest.raises(MemoryError):
         mt.ones((2**40,)).eval()
-    with pytest.raises(mt.Error, match="missing.npy"):
+    with pytest.raises(FileNotFoundError, match="missing.npy"):
         mt.load("missing.npy")
     with pytest.raises(TypeError):
         mt.ones((1,), dtype="float33")
