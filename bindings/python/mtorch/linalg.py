@@ -51,7 +51,7 @@ class SlogdetResult(NamedTuple):
 
 # -------------------------------------------------------------------- Products and diagonals
 
-def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
+def cross(x1: Tensor, x2: Tensor, /, axis: int = -1) -> Tensor:
     """The cross product of vectors of 3 along an axis.
 
     >>> import mtorch as mt
@@ -61,7 +61,7 @@ def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     return native.cross(x1, x2, axis)
 
 
-def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
+def diagonal(x: Tensor, /, offset: int = 0) -> Tensor:
     """A diagonal of the last two axes, as a last axis; offset 0 is the main one, above it 1.
 
     >>> import mtorch as mt
@@ -71,7 +71,7 @@ def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
     return native.matrix_diagonal(x, offset)
 
 
-def trace(x: Tensor, /, *, offset: int = 0, dtype: DTypeLike = None) -> Tensor:
+def trace(x: Tensor, /, offset: int = 0, dtype: DTypeLike = None) -> Tensor:
     """The sum of a diagonal of the last two axes.
 
     >>> import mtorch as mt
@@ -242,7 +242,7 @@ def matrix_rank(x: Tensor, /, *, rtol: Operand | None = None) -> Tensor:
     return native.matrix_rank(x, rtol)
 
 
-def vector_norm(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False,
+def vector_norm(x: Tensor, /, axis: Axes = None, keepdims: bool = False,
                 ord: float = 2) -> Tensor:
     """(sum(|x|^ord))^(1 / ord) over `axis`: a number, several, or None for all.
 
@@ -266,7 +266,7 @@ def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: float | str = "fro
     return (native.matrix_norm_keep if keepdims else native.matrix_norm)(x, name)
 
 
-def norm(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False, ord: float = 2) -> Tensor:
+def norm(x: Tensor, /, axis: Axes = None, keepdims: bool = False, ord: float = 2) -> Tensor:
     """vector_norm().
 
     >>> import mtorch as mt

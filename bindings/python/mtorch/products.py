@@ -36,7 +36,7 @@ def tensordot(x1: Tensor, x2: Tensor, /, axes: Any = 2) -> Tensor:
     return native.tensordot(x1, x2, axes)
 
 
-def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
+def vecdot(x1: Tensor, x2: Tensor, /, axis: int = -1) -> Tensor:
     """The sum of products along an axis, which both have.
 
     >>> import mtorch as mt

@@ -41,7 +41,7 @@ class UniqueInverse(NamedTuple):
     inverse_indices: object
 
 
-def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
+def sort(x: Tensor, /, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The elements along `axis` in order; always stable, NaN last.
 
     >>> import mtorch as mt
@@ -52,7 +52,7 @@ def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool
     return native.sort(x, axis, descending)
 
 
-def argsort(x: Tensor, /, *, axis: int = -1, descending: bool = False,
+def argsort(x: Tensor, /, axis: int = -1, descending: bool = False,
             stable: bool = True) -> Tensor:
     """The indices that sort; always stable.
 

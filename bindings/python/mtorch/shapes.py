@@ -104,7 +104,7 @@ def squeeze(x: Tensor, /, axis: Axes = None) -> Tensor:
     return x if axis == () else native.squeeze(x, axis)
 
 
-def flip(x: Tensor, /, *, axis: Axes = None) -> Tensor:
+def flip(x: Tensor, /, axis: Axes = None) -> Tensor:
     """Reversed along the named axes; None means all.
 
     >>> import mtorch as mt
@@ -141,7 +141,7 @@ def tile(x: Tensor, repetitions: Sequence[int], /) -> Tensor:
     return native.tile(x, repetitions)
 
 
-def repeat(x: Tensor, repeats: Any, /, *, axis: int | None = None) -> Tensor:
+def repeat(x: Tensor, repeats: Any, /, axis: int | None = None) -> Tensor:
     """Each position along `axis` several times in a row: a number, or a tensor with one for each
     position. None repeats the elements in row-major order.
 
@@ -168,7 +168,7 @@ def window(x: Tensor, axis: int, size: int, step: int = 1, dilation: int = 1) ->
     return native.window(x, axis, size, step, dilation)
 
 
-def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
+def concat(arrays: Sequence[Tensor], /, axis: int | None = 0) -> Tensor:
     """Joined along an existing axis, in which alone the shapes may differ (ValueError); None
     flattens first.
 
@@ -181,7 +181,7 @@ def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
     return native.concat(arrays, axis)
 
 
-def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
+def stack(arrays: Sequence[Tensor], /, axis: int = 0) -> Tensor:
     """Joined along a new axis. ValueError if the shapes differ.
 
     >>> import mtorch as mt
@@ -192,7 +192,7 @@ def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
     return native.stack(arrays, axis)
 
 
-def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
+def unstack(x: Tensor, /, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis.
 
     >>> import mtorch as mt
@@ -228,7 +228,7 @@ def pad(x: Tensor, widths: int | Sequence[tuple[int, int]], value: float = 0.0) 
     return native.pad(x, ([w[0] for w in widths], [w[1] for w in widths]), value)
 
 
-def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
+def tril(x: Tensor, /, k: int = 0) -> Tensor:
     """Matrices with everything above diagonal k set to 0.
 
     >>> import mtorch as mt
@@ -239,7 +239,7 @@ def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
     return native.tril(x, k)
 
 
-def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
+def triu(x: Tensor, /, k: int = 0) -> Tensor:
     """Matrices with everything below diagonal k set to 0.
 
     >>> import mtorch as mt
@@ -250,7 +250,7 @@ def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
     return native.triu(x, k)
 
 
-def take(x: Tensor, indices: Any, /, *, axis: int | None = None) -> Tensor:
+def take(x: Tensor, indices: Any, /, axis: int | None = None) -> Tensor:
     """Positions `indices` along `axis`, which only a vector need not name. IndexError for one
     outside.
 
@@ -266,7 +266,7 @@ def take(x: Tensor, indices: Any, /, *, axis: int | None = None) -> Tensor:
     return native.index_select(x, asarray(indices), axis)
 
 
-def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
+def take_along_axis(x: Tensor, indices: Tensor, /, axis: int = -1) -> Tensor:
     """For each position of `indices`, the element of x there along `axis`; the other sizes agree.
 
     >>> import mtorch as mt

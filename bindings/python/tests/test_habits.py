@@ -237,3 +237,57 @@ def test_batches_of_texts_are_lists():
     batch = next(iter(mt.data.DataLoader(items, batch_size=2)))
     assert batch["name"] == ["n0", "n1"] and batch["y"].tolist() == [0, 1]
     assert batch["x"].shape == (2, 2)
+
+
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.factor = nn.Parameter(mt.ones(2))
+        self.register_buffer("mask", mt.zeros(2), persistent=False)
+        self.register_buffer("mean", mt.zeros(2))
+
+    def forward(self, x):
+        return x * self.factor + self.mask
+
+
+def test_a_frozen_parameter_stays_one():
+    network = nn.Sequential(Scale(), nn.Linear(2, 1))
+    names = [name for name, _ in network.named_parameters()]
+    for parameter in network.parameters():
+        parameter.requires_grad = False
+    assert [name for name, _ in network.named_parameters()] == names == [
+        "0.factor", "1.weight", "1.bias"]
+    again = copy.deepcopy(network)
+    assert not again[0].factor.requires_grad and len(again.requires_grad_().parameters()) == 3
+    assert again[0].factor.requires_grad and again[1].bias.requires_grad
+    again[0].factor = mt.zeros(2)  # a buffer from now on
+    assert [name for name, _ in again.named_parameters()] == names[1:]
+
+
+def test_a_buffer_need_not_be_saved():
+    network = Scale()
+    assert list(network.state_dict()) == ["factor", "mean"]
+    assert network.double().mask.dtype == mt.float64 and len(network.buffers()) == 2
+    network.load_state_dict(network.state_dict())
+
+
+def test_hooks_have_remove():
+    network, seen = Scale(), []
+    hook = network.register_forward_hook(lambda module, args, y: seen.append(y.shape))
+    network(mt.ones(2))
+    hook.remove()
+    hook.remove()
+    network(mt.ones(2))
+    assert seen == [(2,)]
+
+
+def test_axes_by_place():
+    x = mt.arange(6).reshape(2, 3)
+    a = x.numpy()
+    assert mt.concat([x, x], 1).tolist() == np.concatenate([a, a], 1).tolist()
+    assert mt.stack([x, x], 1).tolist() == np.stack([a, a], 1).tolist()
+    assert mt.flip(x, 1).tolist() == np.flip(a, 1).tolist()
+    assert mt.repeat(x, 2, 1).tolist() == np.repeat(a, 2, 1).tolist()
+    assert mt.take(x, [0, 2], 1).tolist() == np.take(a, [0, 2], 1).tolist()
+    assert mt.tril(x, 1).tolist() == np.tril(a, 1).tolist()
+    assert mt.sort(x, 0).tolist() == np.sort(a, 0).tolist()

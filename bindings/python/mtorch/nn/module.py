@@ -23,6 +23,20 @@ def Parameter(x: Tensor) -> Tensor:
     return native.require_grad(x)
 
 
+class _Hook:
+    """A hook that is registered."""
+
+    def __init__(self, hooks: list[Any], hook: Callable[..., Any]) -> None:
+        self._hooks, self._hook = hooks, hook
+
+    def remove(self) -> None:
+        """It is not called any more."""
+        if self._hook in self._hooks:
+            self._hooks.remove(self._hook)
+
+    __call__ = remove
+
+
 class Module:
     """A part of a network: its attributes that are modules are its children, those that are
     tensors marked with requires_grad its parameters, other tensors its buffers, which are saved but
@@ -61,19 +75,19 @@ class Module:
 
     # -------------------------------------------------------------------------------- Hooks
 
-    def _register(self, when: str, hook: Callable[..., Any]) -> Any:
+    def _register(self, when: str, hook: Callable[..., Any]) -> _Hook:
         hooks = self.__dict__.setdefault("_hooks", {"before": [], "after": []})[when]
         hooks.append(hook)
-        return lambda: hooks.remove(hook)
+        return _Hook(hooks, hook)
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Callable[[], None]:
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> _Hook:
         """Calls hook(module, args) before forward(); what it returns, unless None, replaces the
-        arguments. Returns a function that removes it."""
+        arguments. Returns what removes it, when called or by its remove()."""
         return self._register("before", hook)
 
-    def register_forward_hook(self, hook: Callable[..., Any]) -> Callable[[], None]:
+    def register_forward_hook(self, hook: Callable[..., Any]) -> _Hook:
         """Calls hook(module, args, result) after forward(); what it returns, unless None, replaces
-        the result. Returns a function that removes it."""
+        the result. Returns what removes it, when called or by its remove()."""
         return self._register("after", hook)
 
     # --------------------------------------------------------------------------------- Tree
@@ -110,21 +124,33 @@ class Module:
 
     # ------------------------------------------------------------------------------ Tensors
 
-    def register_buffer(self, name: str, tensor: Tensor) -> None:
-        """Adds a tensor that is saved but not trained."""
+    def __setattr__(self, name: str, value: Any) -> None:
+        trained = self.__dict__.setdefault("_trained", set())
+        if isinstance(value, native.Tensor) and native.requires_grad(value):
+            trained.add(name)  # also while it is frozen
+        else:
+            trained.discard(name)
+        super().__setattr__(name, value)
+
+    def register_buffer(self, name: str, tensor: Tensor, persistent: bool = True) -> None:
+        """Adds a tensor that is not trained, and saved unless it is not `persistent`."""
         setattr(self, name, tensor)
+        unsaved = self.__dict__.setdefault("_unsaved", set())
+        (unsaved.discard if persistent else unsaved.add)(name)
 
     def _own_tensors(self) -> Iterator[Any]:
-        frozen = self.__dict__.get("_frozen", ())
+        trained = self.__dict__.get("_trained", ())
         for name, value in vars(self).items():
             if isinstance(value, native.Tensor) and native.is_leaf(value):  # no result kept for a look
-                yield name, value, not native.requires_grad(value) and name not in frozen
+                yield name, value, not native.requires_grad(value) and name not in trained
 
-    def _named_tensors(self, prefix: str = "") -> Iterator[Any]:
+    def _named_tensors(self, prefix: str = "", saved: bool = False) -> Iterator[Any]:
+        unsaved = self.__dict__.get("_unsaved", ()) if saved else ()
         for name, tensor, is_buffer in self._own_tensors():
-            yield prefix + name, tensor, is_buffer
+            if name not in unsaved:
+                yield prefix + name, tensor, is_buffer
         for name, child in self.named_children():
-            yield from child._named_tensors(f"{prefix}{name}.")
+            yield from child._named_tensors(f"{prefix}{name}.", saved)
 
     def named_parameters(self) -> list[tuple[str, Tensor]]:
         """Pairs of dotted name and parameter; one that modules share is there once."""
@@ -147,8 +173,8 @@ class Module:
         return [tensor for _, tensor in self.named_buffers()]
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Every parameter and buffer by its dotted name."""
-        return {name: tensor for name, tensor, _ in self._named_tensors()}
+        """Every parameter and buffer that is saved, by its dotted name."""
+        return {name: tensor for name, tensor, _ in self._named_tensors(saved=True)}
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
         """Binds every parameter and buffer to the value of its name in `state`: tensors, or arrays
@@ -196,7 +222,8 @@ class Module:
         """
         dtype, device = _target(targets, dtype, device)
         from ..io import collection
-        native.parameters_to(collection(self.state_dict()), dtype or 0, device)
+        tensors = {name: tensor for name, tensor, _ in self._named_tensors()}
+        native.parameters_to(collection(tensors), dtype or 0, device)
         return self
 
     def half(self) -> Any:
@@ -225,12 +252,8 @@ class Module:
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Freezes all parameters, or frees them again; returns the module."""
-        for module in self.modules():
-            frozen = module.__dict__.setdefault("_frozen", set())
-            for name, tensor, is_buffer in list(module._own_tensors()):
-                if not is_buffer:
-                    native.set_requires_grad(tensor, requires_grad)
-                    (frozen.discard if requires_grad else frozen.add)(name)
+        for tensor in self.parameters():
+            native.set_requires_grad(tensor, requires_grad)
         return self
 
     def train(self, mode: bool = True) -> Any:
