@@ -44,6 +44,15 @@ void reduce_in_lanes(const Group& group, const PreparedReduction& shape, const S
                        int64_t row = task / shape.panels, first = task % shape.panels * shape.panel;
                        int64_t count = std::min(shape.panel, group.reduced - first);
                        int64_t at = row * group.reduced + first;
+                       if (shape.whole.operate) {
+                         Input in[2];
+                         for (int k = 0; k < 2 && shape.whole.in[k].place != no_place; ++k) {
+                           in[k] = {run.address(shape.whole.in[k].place, at)};
+                         }
+                         shape.whole.operate(partials + task * size, in, 1,
+                                             std::max<int64_t>(count, 0));
+                         continue;
+                       }
                        const void* source = gathered;
                        if (in_memory) {
                          source = run.address(value, at);
@@ -109,7 +118,13 @@ PreparedReduction prepare_reduction(const Group& group) {
   PreparedReduction prepared;
   prepared.segment = flat(group.segments[0]);
   prepared.elements = prepare_tiles(group.program, prepared.segment, chunk);
-  prepared.elements.steps.pop_back();  // the reduction
+  std::vector<Step>& steps = prepared.elements.steps;
+  if (group.in_lanes && steps.size() == 2 && steps[0].extent == Extent::flat) {
+    std::vector<Step> joined = steps;
+    join_steps(&joined, true);
+    if (joined.size() == 1) prepared.whole = joined[0];
+  }
+  steps.pop_back();  // the reduction
   prepared.panel = group.in_lanes ? row_panel : column_panel(group.outer * group.inner);
   prepared.panels = std::max<int64_t>(1, (group.reduced + prepared.panel - 1) / prepared.panel);
   // Narrower where there would not be one for each thread.

@@ -9,6 +9,7 @@ namespace mt::cpu {
 
 struct PreparedReduction {
   PreparedProgram elements;      // the program without the reduction, which comes last
+  Step whole;                    // the program with it, where one kernel over memory is all
   Segment segment;               // its elements as one long row
   int64_t panel, panels;         // elements in a panel; panels of one reduction
   int64_t stretch;               // columns of a task

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A long sum of squares or products, which one kernel reads from memory, has the bits of a sum over
+// products that were stored before.
+#include <gtest/gtest.h>
+
+#include "fusion/support.h"
+
+namespace mt::testing {
+namespace {
+
+Value sum_of(const Tensor& terms) { return value_of(sum(terms, {terms.rank() - 1})); }
+
+class LongSums : public ::testing::TestWithParam<Dtype> {};
+
+TEST_P(LongSums, HaveTheBitsOfStoredTerms) {
+  install_fusing_evaluator();
+  for (const Shape& shape : {Shape{16384}, Shape{40001}, Shape{3, 20000}}) {
+    Tensor x = cast(random_leaf(shape, 1) * 9.0, GetParam());
+    Tensor y = cast(random_leaf(shape, 2) * 9.0, GetParam());
+    evaluated({x, y});
+    for (auto terms : {+[](const Tensor&a, const Tensor&) { return mul(a, a); },
+                       +[](const Tensor&a, const Tensor&) { return square(a); },
+                       +[](const Tensor&a, const Tensor&b) { return mul(a, b); },
+                       +[](const Tensor&a, const Tensor&b) { return sub(a, b); }}) {
+      Tensor stored = terms(x, y);
+      evaluate(stored);
+      EXPECT_EQ(sum_of(terms(x, y)), sum_of(stored)) << to_string(shape);
+    }
+  }
+}
+
+// Terms that do not lie one after another go another way.
+TEST_P(LongSums, ReadStridedOperands) {
+  install_fusing_evaluator();
+  Tensor x = cast(random_leaf({300, 200}, 1) * 9.0, GetParam());
+  evaluate(x);
+  Tensor turned = transpose(x), stored = mul(turned, turned);
+  evaluate(stored);
+  EXPECT_EQ(value_of(sum(mul(turned, turned))), value_of(sum(stored)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, LongSums,
+                         ::testing::Values(Dtype::float32, Dtype::float64, Dtype::float16,
+                                           Dtype::int32));
+
+}  // namespace
+}  // namespace mt::testing
