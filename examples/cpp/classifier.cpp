@@ -16,9 +16,7 @@ Network start(Network network) {
   return network;
 }
 
-Tensor count_right(const Tensor& z, const Tensor& labels) {
-  return sum(equal(argmax(z, {1}), labels));
-}
+Tensor count_right(const Tensor& z, const Tensor& labels) { return sum(argmax(z, {1}) == labels); }
 
 // One pass in random order; the score is of each batch as it was met.
 score train_epoch(const Network& network, const Optimizer& optimizer, const Loader& loader) {

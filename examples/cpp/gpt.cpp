@@ -27,16 +27,15 @@ struct Model {
         symbol(p.embedding("symbol", s.symbols, s.width)),
         place(p.embedding("place", s.context, s.width)) {
     for (int i = 0; i < s.blocks; i++) {
-      std::string name = "block" + std::to_string(i);
-      blocks.push_back(p.transformer(name.c_str(), s.width, s.heads,
+      blocks.push_back(p.transformer("block" + std::to_string(i), s.width, s.heads,
                                      {.activation = "gelu_tanh(a)", .causal = true}));
     }
     norm = p.layer_norm("norm", {s.width});
     output = p.linear("output", s.width, s.symbols, false);
     // Small weights and no biases, so that all symbols begin about equally likely.
-    for (size_t i = 0; i < p.size(); i++) {
-      if (p[i].ndim() == 2) init_normal(p[i], 0, 0.02);
-      if (p.name(i).find("bias") != std::string::npos) init_uniform(p[i], 0, 0);
+    for (const auto& [name, tensor] : p.tensors()) {
+      if (tensor.ndim() == 2) init_normal(tensor, 0, 0.02);
+      if (name.find("bias") != std::string::npos) init_uniform(tensor, 0, 0);
     }
   }
 
@@ -53,7 +52,7 @@ struct Model {
   // Nats a character, for the stretches of text that begin at `starts`, [n, 1].
   Tensor mean_loss(const Tensor& text, const Tensor& starts) const {
     Tensor places = arange(0, shape.context, 1, i64), at = starts + places, next = at + 1;
-    return cross_entropy((*this)(index(text, {by(at)}), places), index(text, {by(next)}), -1);
+    return cross_entropy((*this)(text[{by(at)}], places), text[{by(next)}], -1);
   }
 
   // Over the whole text, in stretches that follow each other, a few at a time.
@@ -98,7 +97,7 @@ std::string write_sample(const Model& model, const text_data& text, int length, 
     Tensor symbols =
         tensor(std::span(window).subspan(static_cast<size_t>(read)), {1, filled - read});
     Tensor places = arange(static_cast<double>(read), static_cast<double>(filled), 1, i64);
-    int64_t symbol = draw_symbol(read_on({symbols, places}, 1)[0].map<float>(), &random);
+    int64_t symbol = draw_symbol(read_on({symbols, places})[0].map<float>(), &random);
     sample += text.byte[symbol];
     read = filled;
     if (filled == context) window.erase(window.begin(), window.end() - context / 2), read = 0;
@@ -164,7 +163,7 @@ int main(int argc, char** argv) {
       double start = progress_seconds();
       optimizer.set_learning_rate(schedule_warmup(1, i, 100) *
                                   schedule_cosine(rate, i, steps, rate / 10));
-      double loss = step({}, 1)[0].item();
+      double loss = step({})[0].item();
       seconds += progress_seconds() - start;
       mean += (loss - mean) / (i % every + 1);
       if ((i + 1) % every == 0 || i + 1 == steps) {

@@ -48,7 +48,7 @@ struct Model {
 
 score evaluate(const Model& model, const Data& d) {
   NoGrad off;
-  Tensor z = model(d.x), right = equal(z > 0, d.y > 0.5);
+  Tensor z = model(d.x), right = (z > 0) == (d.y > 0.5);
   return {bce_with_logits(z, d.y).item(), 100 * mean(astype(right, f64)).item()};
 }
 
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
       Tensor order = permutation(count);
       for (int64_t i = 0; i < count; i += batch) {
         Tensor rows = slice(order, 0, i, i + batch);
-        step({index_select(train.x, rows, 0), index_select(train.y, rows, 0)});
+        step({index_select(train.x, rows, 0), index_select(train.y, rows, 0)}, 0);
       }
       eval();
       seconds += progress_seconds() - start;

@@ -18,7 +18,7 @@ struct LoaderOptions {
   int64_t seed = 0;
   bool drop_last = false;
   int64_t prefetch = 0;
-  const char* device = nullptr;
+  Device device = {};
 };
 
 /// Batches of the rows of tensors. As a range it is what remains of its epoch:

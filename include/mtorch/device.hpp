@@ -18,34 +18,34 @@ inline std::vector<std::string> devices() {
   for (size_t i = 0; i < mt_device_count(); ++i) names.push_back(mt_device_name(i));
   return names;
 }
-inline std::string device_description(const char* device) {
+inline std::string device_description(const Device& device) {
   return detail::take_string(mt_device_description(device));
 }
-inline bool device_available(const char* device) { return mt_device_available(device); }
+inline bool device_available(const Device& device) { return mt_device_available(device); }
 inline std::string default_device() { return mt_default_device(); }
-inline void set_default_device(const char* device) { check(mt_set_default_device(device)); }
+inline void set_default_device(const Device& device) { check(mt_set_default_device(device)); }
 
 inline int threads() { return mt_threads(); }
 inline void set_threads(int threads) { check(mt_set_threads(threads)); }
 
 /// mt_memory_read().
-inline mt_memory memory(const char* device) {
+inline mt_memory memory(const Device& device) {
   mt_memory read = MT_MEMORY_INIT;
   check(mt_memory_read(device, &read));
   return read;
 }
-inline void reset_peak_memory(const char* device) { check(mt_reset_peak_memory(device)); }
-inline void set_memory_limit(const char* device, int64_t bytes) {
+inline void reset_peak_memory(const Device& device) { check(mt_reset_peak_memory(device)); }
+inline void set_memory_limit(const Device& device, int64_t bytes) {
   check(mt_set_memory_limit(device, bytes));
 }
-inline void release_cached_memory(const char* device) { check(mt_release_cached_memory(device)); }
+inline void release_cached_memory(const Device& device) { check(mt_release_cached_memory(device)); }
 
 /// A GPU's cudaStream_t.
-inline void* device_stream(const char* device) { return mt_device_stream(device); }
-inline void wait_for_stream(const char* device, void* stream) {
+inline void* device_stream(const Device& device) { return mt_device_stream(device); }
+inline void wait_for_stream(const Device& device, void* stream) {
   check(mt_wait_for_stream(device, stream));
 }
-inline void let_stream_wait(const char* device, void* stream) {
+inline void let_stream_wait(const Device& device, void* stream) {
   check(mt_let_stream_wait(device, stream));
 }
 

@@ -22,7 +22,7 @@ inline Precision matmul_precision() { return static_cast<Precision>(mt_matmul_pr
 inline void set_matmul_precision(Precision precision) {
   check(mt_set_matmul_precision(static_cast<int>(precision)));
 }
-inline bool matmul_precision_available(Precision precision, const char* device = nullptr) {
+inline bool matmul_precision_available(Precision precision, const Device& device = {}) {
   return mt_matmul_precision_available(static_cast<int>(precision), device);
 }
 

@@ -197,104 +197,110 @@ class Sequential {
 /// Tensors by name, and the layers that they belong to. Copies share the collection.
 class Parameters {
  public:
-  explicit Parameters(DType dtype = f32, const char* device = nullptr)
+  explicit Parameters(DType dtype = f32, const Device& device = {})
       : Parameters(mt_parameters_new(detail::code(dtype), device)) {}
   /// The owner of what a C function returned; throws its error if that is NULL.
   explicit Parameters(mt_parameters* result)
       : handle_(detail::required(result), mt_parameters_release) {}
 
-  Layer linear(const char* name, int64_t in, int64_t out, bool bias = true) const {
-    return layer(mt_layer_linear(get(), name, in, out, bias));
+  Layer linear(const std::string& name, int64_t in, int64_t out, bool bias = true) const {
+    return layer(mt_layer_linear(get(), name.c_str(), in, out, bias));
   }
-  Layer conv1d(const char* name, int64_t in, int64_t out, int64_t kernel,
+  Layer conv1d(const std::string& name, int64_t in, int64_t out, int64_t kernel,
                const ConvOptions& options = {}) const {
     mt_conv_options o = options.c();
-    return layer(mt_layer_conv1d(get(), name, in, out, kernel, &o));
+    return layer(mt_layer_conv1d(get(), name.c_str(), in, out, kernel, &o));
   }
-  Layer conv2d(const char* name, int64_t in, int64_t out, int64_t height, int64_t width,
+  Layer conv2d(const std::string& name, int64_t in, int64_t out, int64_t height, int64_t width,
                const ConvOptions& options = {}) const {
     mt_conv_options o = options.c();
-    return layer(mt_layer_conv2d(get(), name, in, out, height, width, &o));
+    return layer(mt_layer_conv2d(get(), name.c_str(), in, out, height, width, &o));
   }
-  Layer conv_transpose1d(const char* name, int64_t in, int64_t out, int64_t kernel,
+  Layer conv_transpose1d(const std::string& name, int64_t in, int64_t out, int64_t kernel,
                          const ConvOptions& options = {}) const {
     mt_conv_options o = options.c();
-    return layer(mt_layer_conv_transpose1d(get(), name, in, out, kernel, &o));
+    return layer(mt_layer_conv_transpose1d(get(), name.c_str(), in, out, kernel, &o));
   }
-  Layer conv_transpose2d(const char* name, int64_t in, int64_t out, int64_t height, int64_t width,
-                         const ConvOptions& options = {}) const {
+  Layer conv_transpose2d(const std::string& name, int64_t in, int64_t out, int64_t height,
+                         int64_t width, const ConvOptions& options = {}) const {
     mt_conv_options o = options.c();
-    return layer(mt_layer_conv_transpose2d(get(), name, in, out, height, width, &o));
+    return layer(mt_layer_conv_transpose2d(get(), name.c_str(), in, out, height, width, &o));
   }
-  Layer layer_norm(const char* name, Dims shape, double epsilon = 1e-5) const {
-    return layer(mt_layer_layer_norm(get(), name, shape.data(), shape.size(), epsilon));
+  Layer layer_norm(const std::string& name, Dims shape, double epsilon = 1e-5) const {
+    return layer(mt_layer_layer_norm(get(), name.c_str(), shape.data(), shape.size(), epsilon));
   }
-  Layer rms_norm(const char* name, Dims shape, double epsilon = 1e-6) const {
-    return layer(mt_layer_rms_norm(get(), name, shape.data(), shape.size(), epsilon));
+  Layer rms_norm(const std::string& name, Dims shape, double epsilon = 1e-6) const {
+    return layer(mt_layer_rms_norm(get(), name.c_str(), shape.data(), shape.size(), epsilon));
   }
-  Layer group_norm(const char* name, int64_t groups, int64_t channels,
+  Layer group_norm(const std::string& name, int64_t groups, int64_t channels,
                    double epsilon = 1e-5) const {
-    return layer(mt_layer_group_norm(get(), name, groups, channels, epsilon));
+    return layer(mt_layer_group_norm(get(), name.c_str(), groups, channels, epsilon));
   }
-  Layer rnn(const char* name, int64_t in, int64_t hidden, int64_t layers = 1,
+  Layer rnn(const std::string& name, int64_t in, int64_t hidden, int64_t layers = 1,
             bool bias = true) const {
-    return layer(mt_layer_rnn(get(), name, in, hidden, layers, bias));
+    return layer(mt_layer_rnn(get(), name.c_str(), in, hidden, layers, bias));
   }
-  Layer gru(const char* name, int64_t in, int64_t hidden, int64_t layers = 1,
+  Layer gru(const std::string& name, int64_t in, int64_t hidden, int64_t layers = 1,
             bool bias = true) const {
-    return layer(mt_layer_gru(get(), name, in, hidden, layers, bias));
+    return layer(mt_layer_gru(get(), name.c_str(), in, hidden, layers, bias));
   }
-  Layer lstm(const char* name, int64_t in, int64_t hidden, int64_t layers = 1,
+  Layer lstm(const std::string& name, int64_t in, int64_t hidden, int64_t layers = 1,
              bool bias = true) const {
-    return layer(mt_layer_lstm(get(), name, in, hidden, layers, bias));
+    return layer(mt_layer_lstm(get(), name.c_str(), in, hidden, layers, bias));
   }
-  Layer batch_norm(const char* name, int64_t channels, double momentum = 0.1,
+  Layer batch_norm(const std::string& name, int64_t channels, double momentum = 0.1,
                    double epsilon = 1e-5) const {
-    return layer(mt_layer_batch_norm(get(), name, channels, momentum, epsilon));
+    return layer(mt_layer_batch_norm(get(), name.c_str(), channels, momentum, epsilon));
   }
-  Layer embedding(const char* name, int64_t count, int64_t size) const {
-    return layer(mt_layer_embedding(get(), name, count, size));
+  Layer embedding(const std::string& name, int64_t count, int64_t size) const {
+    return layer(mt_layer_embedding(get(), name.c_str(), count, size));
   }
   Layer dropout(double probability) const { return layer(mt_layer_dropout(get(), probability)); }
-  Layer attention(const char* name, int64_t width, int64_t heads,
+  Layer attention(const std::string& name, int64_t width, int64_t heads,
                   const AttentionOptions& options = {}) const {
     mt_attention_options o = options.c();
-    return layer(mt_layer_attention(get(), name, width, heads, &o));
+    return layer(mt_layer_attention(get(), name.c_str(), width, heads, &o));
   }
-  Layer transformer(const char* name, int64_t width, int64_t heads,
+  Layer transformer(const std::string& name, int64_t width, int64_t heads,
                     const TransformerOptions& options = {}) const {
     mt_transformer_options o{sizeof o,           options.hidden,     options.dropout,
                              options.activation, options.norm_first, options.causal,
                              options.epsilon};
-    return layer(mt_layer_transformer(get(), name, width, heads, &o));
+    return layer(mt_layer_transformer(get(), name.c_str(), width, heads, &o));
   }
 
-  void add(const char* name, const Tensor& tensor) const {
-    check(mt_parameters_add(get(), name, tensor.get()));
+  void add(const std::string& name, const Tensor& tensor) const {
+    check(mt_parameters_add(get(), name.c_str(), tensor.get()));
   }
-  void add_buffer(const char* name, const Tensor& tensor) const {
-    check(mt_parameters_add_buffer(get(), name, tensor.get()));
+  void add_buffer(const std::string& name, const Tensor& tensor) const {
+    check(mt_parameters_add_buffer(get(), name.c_str(), tensor.get()));
   }
   /// mt_parameters_share(): a tensor in the place of the one with this name.
-  void share(const char* name, const Tensor& tensor) const {
-    check(mt_parameters_share(get(), name, tensor.get()));
+  void share(const std::string& name, const Tensor& tensor) const {
+    check(mt_parameters_share(get(), name.c_str(), tensor.get()));
   }
   size_t size() const { return mt_parameters_count(get()); }
   std::string name(size_t i) const { return detail::required(mt_parameters_name(get(), i)); }
-  bool has(const char* name) const { return mt_parameters_has(get(), name); }
+  bool has(const std::string& name) const { return mt_parameters_has(get(), name.c_str()); }
   Tensor operator[](std::integral auto i) const {  // a literal 0 could be a name, too
     return Tensor::share(detail::required(mt_parameters_tensor(get(), static_cast<size_t>(i))));
   }
-  Tensor operator[](const char* name) const {
-    return Tensor::share(detail::required(mt_parameters_get(get(), name)));
+  Tensor operator[](const std::string& name) const {
+    return Tensor::share(detail::required(mt_parameters_get(get(), name.c_str())));
+  }
+  /// All of them: for (const auto& [name, tensor] : p.tensors()).
+  std::vector<std::pair<std::string, Tensor>> tensors() const {
+    std::vector<std::pair<std::string, Tensor>> all;
+    for (size_t i = 0; i < size(); ++i) all.emplace_back(name(i), (*this)[i]);
+    return all;
   }
   bool is_buffer(size_t i) const { return mt_parameters_is_buffer(get(), i); }
   bool training() const { return mt_parameters_training(get()); }
   void set_training(bool training) const { check(mt_parameters_set_training(get(), training)); }
   void zero_grad() const { check(mt_parameters_zero_grad(get())); }
   /// mt_parameters_to(): on a device; all floats as a type.
-  void to(const char* device) const { check(mt_parameters_to(get(), 0, device)); }
-  void to(DType dtype, const char* device = nullptr) const {
+  void to(const Device& device) const { check(mt_parameters_to(get(), 0, device)); }
+  void to(DType dtype, const Device& device = {}) const {
     check(mt_parameters_to(get(), detail::code(dtype), device));
   }
   void save(const std::string& path) const { check(mt_parameters_save(get(), path.c_str())); }

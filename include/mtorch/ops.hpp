@@ -56,6 +56,8 @@ inline Tensor& operator+=(Tensor& x, const Tensor& y) { return x = add(x, y); }
 inline Tensor& operator-=(Tensor& x, const Tensor& y) { return x = sub(x, y); }
 inline Tensor& operator*=(Tensor& x, const Tensor& y) { return x = mul(x, y); }
 inline Tensor& operator/=(Tensor& x, const Tensor& y) { return x = div(x, y); }
+inline Tensor operator==(const Tensor& a, const Tensor& b) { return equal(a, b); }
+inline Tensor operator!=(const Tensor& a, const Tensor& b) { return not_equal(a, b); }
 inline Tensor operator<(const Tensor& a, const Tensor& b) { return less(a, b); }
 inline Tensor operator<=(const Tensor& a, const Tensor& b) { return less_equal(a, b); }
 inline Tensor operator>(const Tensor& a, const Tensor& b) { return greater(a, b); }
@@ -74,7 +76,7 @@ inline Tensor expression(const char* text, const Tensors& tensors) {
 inline Tensor astype(const Tensor& x, DType dtype) {
   return Tensor::own(mt_astype(x.get(), detail::code(dtype)));
 }
-inline Tensor to_device(const Tensor& x, const char* device) {
+inline Tensor to_device(const Tensor& x, const Device& device) {
   return Tensor::own(mt_to_device(x.get(), device));
 }
 

@@ -65,7 +65,10 @@ template <class Call>
 mt_status run(mt_tensor** results, size_t nresults, Call call) {
   try {
     Tensors values = call();
-    if (values.size() != nresults) throw Error(MT_EUSER, "the function returned another number");
+    if (values.size() != nresults) {
+      throw Error(MT_EUSER, "the function returned " + std::to_string(values.size()) +
+                                " tensors, " + std::to_string(nresults) + " expected");
+    }
     for (size_t i = 0; i < nresults; ++i) {
       mt_tensor* value = values[i].get();
       results[i] = value ? mt_astype(value, mt_dtype_of(value)) : nullptr;
@@ -150,7 +153,7 @@ class Trace {
       : function_(std::make_unique<Function>(std::move(function))),
         handle_(detail::required(mt_trace_new(detail::call_function, function_.get())),
                 mt_trace_release) {}
-  Tensors operator()(const Tensors& inputs, size_t nresults = 0) const {
+  Tensors operator()(const Tensors& inputs, size_t nresults = 1) const {
     auto x = detail::handles(inputs);
     return detail::filled(nresults, [&](mt_tensor** results) {
       return mt_trace_call(handle_.get(), x.data(), x.size(), results, nresults);

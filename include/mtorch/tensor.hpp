@@ -20,6 +20,7 @@
 
 #include "tape.h"
 #include "tensor.h"
+#include "view.h"
 
 namespace mtorch {
 
@@ -133,6 +134,23 @@ class Dims {
   size_t size_;
 };
 
+/// A device as a parameter: its name, as x.device() gives it, or nothing for the default.
+class Device {
+ public:
+  Device() = default;
+  Device(const std::string& name) : name_(name) {}
+  template <std::convertible_to<const char*> T>
+  Device(const T& name) : Device(static_cast<const char*>(name)) {}
+  /// As C has it.
+  operator const char*() const { return name_.empty() ? nullptr : name_.c_str(); }
+
+ private:
+  explicit Device(const char* name) : name_(name ? name : "") {}
+  std::string name_;
+};
+
+class Items;
+
 // ----------------------------------------------------------------------------------------- Tensors
 
 /// All elements of a tensor in host memory, contiguous, while this lives.
@@ -172,7 +190,14 @@ class Tensor {
   /// For C functions; still owned by this.
   mt_tensor* get() const { return handle_; }
   /// Whether there is a tensor.
-  explicit operator bool() const { return handle_; }
+  bool has_value() const { return handle_; }
+  /// A comparison is a tensor too: if (any(x < 0).item()).
+  explicit operator bool() const = delete;
+
+  /// mt_select() along the first axis.
+  Tensor operator[](int64_t i) const { return own(mt_select(handle_, 0, i)); }
+  /// mt_index(): x[{range(1, 3), at(0)}].
+  Tensor operator[](const Items& items) const;
 
   size_t ndim() const { return mt_ndim(handle_); }
   std::vector<int64_t> shape() const {
@@ -300,28 +325,28 @@ constexpr mt_dtype code(DType dtype) { return static_cast<mt_dtype>(dtype); }
 
 // ---------------------------------------------------------------------------------------- Creation
 
-inline Tensor zeros(Dims shape, DType dtype = f32, const char* device = nullptr) {
+inline Tensor zeros(Dims shape, DType dtype = f32, const Device& device = {}) {
   return Tensor::own(mt_zeros(shape.data(), shape.size(), detail::code(dtype), device));
 }
-inline Tensor ones(Dims shape, DType dtype = f32, const char* device = nullptr) {
+inline Tensor ones(Dims shape, DType dtype = f32, const Device& device = {}) {
   return Tensor::own(mt_ones(shape.data(), shape.size(), detail::code(dtype), device));
 }
-inline Tensor full(Dims shape, double value, DType dtype = f32, const char* device = nullptr) {
+inline Tensor full(Dims shape, double value, DType dtype = f32, const Device& device = {}) {
   return Tensor::own(mt_full(shape.data(), shape.size(), value, detail::code(dtype), device));
 }
 inline Tensor full_like(const Tensor& x, double value) {
   return Tensor::own(mt_full_like(x.get(), value));
 }
 inline Tensor arange(double start, double stop, double step = 1, DType dtype = f32,
-                     const char* device = nullptr) {
+                     const Device& device = {}) {
   return Tensor::own(mt_arange(start, stop, step, detail::code(dtype), device));
 }
 inline Tensor linspace(double start, double stop, int64_t count, DType dtype = f32,
-                       const char* device = nullptr) {
+                       const Device& device = {}) {
   return Tensor::own(mt_linspace(start, stop, count, detail::code(dtype), device));
 }
 inline Tensor eye(int64_t rows, int64_t columns, int64_t k = 0, DType dtype = f32,
-                  const char* device = nullptr) {
+                  const Device& device = {}) {
   return Tensor::own(mt_eye(rows, columns, k, detail::code(dtype), device));
 }
 inline Tensor one_hot(const Tensor& indices, int64_t classes, DType dtype = f32) {
@@ -347,20 +372,25 @@ inline void fits(size_t count, const Dims& shape) {
 
 /// A tensor with a copy of a span, vector or array.
 template <class T, size_t n>
-Tensor tensor(std::span<T, n> values, Dims shape, const char* device = nullptr) {
+Tensor tensor(std::span<T, n> values, Dims shape, const Device& device = {}) {
   detail::fits(values.size(), shape);
   return Tensor::own(
       mt_from_data(values.data(), shape.data(), shape.size(), detail::code(dtype_of<T>()), device));
 }
 template <Contiguous Range>
-Tensor tensor(const Range& values, Dims shape, const char* device = nullptr) {
+Tensor tensor(const Range& values, Dims shape, const Device& device = {}) {
   return tensor(std::span(values), shape, device);
 }
 /// A tensor of one dimension: tensor({1.0f, 2.0f}).
 template <class T>
-Tensor tensor(std::initializer_list<T> values, const char* device = nullptr) {
+Tensor tensor(std::initializer_list<T> values, const Device& device = {}) {
   return tensor(std::span(values.begin(), values.size()), {static_cast<int64_t>(values.size())},
                 device);
+}
+/// The same elements under a shape: tensor({1.0f, 2.0f, 3.0f, 4.0f}, {2, 2}).
+template <class T>
+Tensor tensor(std::initializer_list<T> values, Dims shape, const Device& device = {}) {
+  return tensor(std::span(values.begin(), values.size()), shape, device);
 }
 /// A tensor over memory that must stay, and not be written, while the library needs it: that long
 /// `owner` is kept.

@@ -84,6 +84,7 @@ class Items {
 inline Tensor index(const Tensor& x, Items items) {
   return Tensor::own(mt_index(x.get(), items.data(), items.size()));
 }
+inline Tensor Tensor::operator[](const Items& items) const { return index(*this, items); }
 inline void index_put(const Tensor& x, Items items, const Tensor& value) {
   check(mt_index_put(x.get(), items.data(), items.size(), value.get()));
 }

@@ -57,9 +57,10 @@ class Arguments {
       auto& items = items_.emplace_back();
       for (const Json& item : value()) items.push_back(index_item(item));
       return items;
-    } else if constexpr (std::is_same_v<P, const char*>) {
+    } else if constexpr (std::is_same_v<P, const char*> || std::is_same_v<P, mtorch::Device>) {
       const Json& json = value();
-      return json.is_null() ? nullptr : json.get_ref<const std::string&>().c_str();
+      const char* text = json.is_null() ? nullptr : json.get_ref<const std::string&>().c_str();
+      return text;
     } else if constexpr (std::is_same_v<P, DType>) {
       return dtype(value());
     } else if constexpr (std::is_enum_v<P>) {
