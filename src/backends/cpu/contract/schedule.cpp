@@ -15,7 +15,8 @@ namespace {
 // Below this much arithmetic, on so little memory, a parallel region costs more than it saves.
 constexpr int64_t serial_flops = 1000 * 1000;
 constexpr double serial_bytes = 512 * 1024;
-constexpr int64_t tile_flops = 500 * 1000;        // of a tile, when threads share them
+constexpr double tile_flops = 0.5e6;              // of a tile, when threads share them,
+constexpr double packing_flops = 5e6;             // or of one that packs b
 constexpr int64_t rounded_rows = 480;             // rows of a tile that is rounded afterwards
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;  // of all panels' slabs, if one batch entry fits
 constexpr double cache_bytes = 32e6;              // a larger result is written past the caches
@@ -108,9 +109,9 @@ void Schedule::choose_tiles(const Operand& left, const Operand& right, double fl
   // up late, leaves its share to the others; and each worth the handing out. Where every tile packs
   // its columns of b, which costs more than to read its rows of a again, tiles are higher than
   // wide.
-  const int64_t most_tiles = 4 * threads, worth = static_cast<int64_t>(flops / tile_flops);
-  const int64_t wanted = std::clamp<int64_t>(worth, threads, most_tiles);
   const bool packs_b = !exact && !reads_b_in_place(right, sum, rows, columns, panel);
+  const int64_t worth = static_cast<int64_t>(flops / (packs_b ? packing_flops : tile_flops));
+  const int64_t wanted = std::clamp<int64_t>(worth, threads, 4 * threads);
   const bool high = packs_b && reads_a_in_place(left, sum, rows, panel);
   by_rows = !packs_b && k * n * int64_t(size_of(sum)) <= shared_bytes;
   while (batch * panels * tiles() < wanted && (rows > row_unit || columns > column_unit)) {
