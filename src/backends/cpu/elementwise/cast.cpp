@@ -63,14 +63,9 @@ void float_to_int32(void* out, const void* const* inputs, int64_t n) {
   size_t i = 0, count = static_cast<size_t>(n);
   constexpr size_t lanes = lane_count<float>;
   for (; i + lanes <= count; i += lanes) {
+    // Saturates; what becomes of a NaN each instruction set says for itself.
     auto v = hn::LoadU(d, x + i);
-    // In range first, so that no instruction set's own rule for overflow shows.
-    auto inside = hn::And(hn::Lt(v, hn::Set(d, 0x1p31f)), hn::Ge(v, hn::Set(d, -0x1p31f)));
-    auto integer = hn::ConvertTo(integers, hn::IfThenElseZero(inside, v));
-    auto above = hn::RebindMask(integers, hn::Ge(v, hn::Set(d, 0x1p31f)));
-    auto below = hn::RebindMask(integers, hn::Lt(v, hn::Set(d, -0x1p31f)));
-    integer = hn::IfThenElse(above, hn::Set(integers, INT32_MAX), integer);
-    hn::StoreU(hn::IfThenElse(below, hn::Set(integers, INT32_MIN), integer), integers, y + i);
+    hn::StoreU(hn::ConvertTo(integers, hn::IfThenElseZero(hn::Eq(v, v), v)), integers, y + i);
   }
   for (; i < count; ++i) y[i] = convert<int32_t>(x[i]);
 }
@@ -105,10 +100,10 @@ Kernel cast_from(Compute to) {
 }
 Kernel cast_of(Compute from, Compute to) {
   if (from == Compute::f32 && to == Compute::f64) return &float_to_double;
-  // Highway's baselines do not overflow to infinity.
+  // Highway's baselines neither overflow to infinity nor saturate.
   if (!is_baseline && from == Compute::f64 && to == Compute::f32) return &double_to_float;
+  if (!is_baseline && from == Compute::f32 && to == Compute::i32) return &float_to_int32;
   if (from == Compute::i32 && to == Compute::f32) return &int32_to_float;
-  if (from == Compute::f32 && to == Compute::i32) return &float_to_int32;
   switch (from) {
     case Compute::f32:
       return cast_from<float>(to);
