@@ -32,8 +32,8 @@ class _GradMode:
         return inside
 
 
-def no_grad() -> _GradMode:
-    """A region in which no history is recorded.
+def no_grad(function: Callable[..., Any] | None = None) -> Any:
+    """A region in which no history is recorded: of `with no_grad():`, or a function under @no_grad.
 
     >>> import mtorch as mt
     >>> x = mt.ones(2, ).requires_grad_()
@@ -42,7 +42,7 @@ def no_grad() -> _GradMode:
     >>> y.requires_grad
     False
     """
-    return _GradMode(False)
+    return _GradMode(False)(function) if function else _GradMode(False)
 
 
 def enable_grad() -> _GradMode:

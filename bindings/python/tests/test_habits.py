@@ -291,3 +291,26 @@ def test_axes_by_place():
     assert mt.take(x, [0, 2], 1).tolist() == np.take(a, [0, 2], 1).tolist()
     assert mt.tril(x, 1).tolist() == np.tril(a, 1).tolist()
     assert mt.sort(x, 0).tolist() == np.sort(a, 0).tolist()
+
+
+@pytest.mark.parametrize("loss", [nn.mse_loss, nn.l1_loss, nn.huber_loss, nn.bce_with_logits])
+def test_a_loss_of_unlike_shapes_warns(loss):
+    with pytest.warns(UserWarning, match=r"\(3, 1\).*\(3,\)"):
+        loss(mt.ones((3, 1)), mt.ones(3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert loss(mt.ones((3, 1)), mt.ones((3, 1))).shape == loss(mt.ones(3), 0.5).shape == ()
+
+
+def test_functions_without_gradients():
+    x = mt.ones(2).requires_grad_()
+
+    @mt.no_grad
+    def double(y):
+        return y * 2
+
+    @mt.no_grad()
+    def triple(y):
+        return y * 3
+
+    assert not double(x).requires_grad and not triple(x).requires_grad and (x * 2).requires_grad

@@ -2,6 +2,7 @@
 """Functions of networks, and losses."""
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from .. import native
@@ -246,6 +247,13 @@ def cross_entropy(logits: Tensor, targets: Tensor, axis: int = -1,
     return native.cross_entropy(logits, targets, axis, _reduction(reduction))
 
 
+def _warn_of_broadcasting(loss: str, x: Any, target: Any) -> None:
+    a, b = getattr(x, "shape", ()), getattr(target, "shape", ())
+    if a and b and tuple(a) != tuple(b):  # most often [n, 1] and [n]: every pair of them
+        warnings.warn(f"{loss}: x of shape {tuple(a)} and a target of shape {tuple(b)} broadcast; "
+                      "give both the same shape if that is not meant", UserWarning, stacklevel=3)
+
+
 def mse_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """(x - target)^2.
 
@@ -253,6 +261,7 @@ def mse_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     >>> mt.nn.mse_loss(mt.tensor([1.0, 5.0]), mt.tensor([2.0, 2.0]))
     tensor(5.0)
     """
+    _warn_of_broadcasting("mse_loss", x, target)
     return native.mse_loss(x, target, _reduction(reduction))
 
 
@@ -263,6 +272,7 @@ def l1_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     >>> mt.nn.l1_loss(mt.tensor([1.0, 5.0]), mt.tensor([2.0, 2.0]))
     tensor(2.0)
     """
+    _warn_of_broadcasting("l1_loss", x, target)
     return native.l1_loss(x, target, _reduction(reduction))
 
 
@@ -273,6 +283,7 @@ def huber_loss(x: Tensor, target: Tensor, delta: float = 1.0, reduction: str = "
     >>> mt.nn.huber_loss(mt.tensor([1.0, 5.0]), mt.tensor([2.0, 2.0]), reduction="none")
     tensor([0.5, 2.5])
     """
+    _warn_of_broadcasting("huber_loss", x, target)
     return native.huber_loss(x, target, delta, _reduction(reduction))
 
 
@@ -283,6 +294,7 @@ def bce_with_logits(x: Tensor, target: Tensor, reduction: str = "mean") -> Tenso
     >>> mt.nn.bce_with_logits(mt.tensor([100.0, -100.0]), mt.tensor([1.0, 1.0]), reduction="none")
     tensor([  0., 100.])
     """
+    _warn_of_broadcasting("bce_with_logits", x, target)
     return native.bce_with_logits(x, target, _reduction(reduction))
 
 
