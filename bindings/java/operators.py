@@ -86,15 +86,20 @@ def javadoc(name, lines):
     return f"  /**\n{body}\n   */\n"
 
 
+# What may be left out at the end, and what it is then.
+DEFAULTS = {**dict.fromkeys(("bias", "mask", "options", "tolerance"), "null"),
+            "reduction": "Reduction.MEAN", "step": "1"}
+
+
 def method(name, given, documentation, optional=()):
-    """One Java method; `optional` are left out, and null."""
+    """One Java method; `optional` are left out."""
     receiver = given[0][0] == "Tensor"
     arguments, shown, last = [], [], None
     for i, (kind, what) in enumerate(given):
         if i == 0 and receiver:
             arguments.append("(Tensor) this")
         elif what in optional:
-            arguments.append("null")
+            arguments.append(DEFAULTS[what])
         elif kind == "lists":
             arguments.append(f'Shapes.join("{name}", {camel(what[0])}, {camel(what[1])})')
             shown += [f"long[] {camel(w)}" for w in what]
@@ -128,10 +133,8 @@ for header in HEADERS:
         documentation = javadoc(name, lines)
         names.append(name)
         methods.append(method(name, given, documentation))
-        # What may be left out at the end.
         optional = []
-        while len(given) - len(optional) > 1 and given[-1 - len(optional)][1] in (
-                "bias", "mask", "options", "tolerance"):
+        while len(given) - len(optional) > 1 and given[-1 - len(optional)][1] in DEFAULTS:
             optional.append(given[-1 - len(optional)][1])
             methods.append(method(name, given, documentation, tuple(optional)))
         if header == "ops.h" and [kind for kind, _ in given] == ["Tensor", "Tensor"]:

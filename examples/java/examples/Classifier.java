@@ -33,8 +33,7 @@ final class Classifier {
 
   /** Weights as He and others (2015) suggest for relu, biases 0. */
   private static Network start(Network network) {
-    for (int i = 0; i < network.parameters.count(); i++) {
-      Tensor tensor = network.parameters.get(i);
+    for (Tensor tensor : network.parameters.tensors().values()) {
       if (tensor.ndim() > 1) {
         Init.kaimingUniform(tensor, 0);
       } else {
@@ -60,7 +59,7 @@ final class Classifier {
           Tensor[] batch = loader.next();
           Tensor labels = batch[1];
           Tensor z = network.logits.apply(batch[0]);
-          Tensor loss = z.crossEntropy(labels, 1, Reduction.MEAN);
+          Tensor loss = z.crossEntropy(labels, 1);
           loss.backward();
           optimizer.step();
           network.parameters.zeroGrad();
@@ -83,8 +82,8 @@ final class Classifier {
     for (int i = 0; i < n; i += part) {
       try (NoGrad off = NoGrad.begin();
           Scope scope = Scope.open()) {
-        Tensor labels = set.labels.slice(0, i, i + part, 1);
-        Tensor z = network.logits.apply(set.images.slice(0, i, i + part, 1));
+        Tensor labels = set.labels.slice(0, i, i + part);
+        Tensor z = network.logits.apply(set.images.slice(0, i, i + part));
         loss += z.crossEntropy(labels, 1, Reduction.SUM).item() / n;
         accuracy += 100 * countRight(z, labels).item() / n;
         if (predicted != null) {

@@ -12,7 +12,6 @@ import org.mtorch.NoGrad;
 import org.mtorch.Optimizer;
 import org.mtorch.Parameters;
 import org.mtorch.Random;
-import org.mtorch.Reduction;
 import org.mtorch.Schedules;
 import org.mtorch.Scope;
 import org.mtorch.Tensor;
@@ -47,10 +46,12 @@ final class Gpt {
     norm = p.layerNorm("norm", width);
     output = p.linear("output", width, symbols, false);
     // Small weights and no biases, so that all symbols begin about equally likely.
-    for (int i = 0; i < p.count(); i++) {
-      if (p.get(i).ndim() == 2) Init.normal(p.get(i), 0, 0.02);
-      if (p.name(i).contains("bias")) Init.uniform(p.get(i), 0, 0);
-    }
+    p.tensors()
+        .forEach(
+            (name, tensor) -> {
+              if (tensor.ndim() == 2) Init.normal(tensor, 0, 0.02);
+              if (name.contains("bias")) Init.uniform(tensor, 0, 0);
+            });
   }
 
   /**
@@ -71,7 +72,7 @@ final class Gpt {
     Tensor at = starts.add(places);
     Tensor next = at.add(1);
     return logits(text.index(Index.by(at)), places, null)
-        .crossEntropy(text.index(Index.by(next)), -1, Reduction.MEAN);
+        .crossEntropy(text.index(Index.by(next)), -1);
   }
 
   /** Over the whole text, in stretches that follow each other, a few at a time. */
@@ -121,7 +122,7 @@ final class Gpt {
         try (Scope scope = Scope.open()) {
           Tensor symbols = Tensor.of(Arrays.copyOfRange(window, read, filled), 1, filled - read);
           Tensor places = Tensor.arange(read, filled, 1, DType.INT64);
-          int next = drawSymbol(readOn.call(1, symbols, places)[0].toFloatArray());
+          int next = drawSymbol(readOn.apply(symbols, places).toFloatArray());
           sample[i] = alphabet[next];
           read = filled;
           if (filled == context) {
@@ -185,7 +186,7 @@ final class Gpt {
             Schedules.warmup(1, i, 100) * Schedules.cosine(rate, i, steps, rate / 10));
         double loss;
         try (Scope scope = Scope.open()) {
-          loss = step.call(1)[0].item();
+          loss = step.apply().item();
         }
         seconds += SupportNative.progress_seconds() - start;
         mean += (loss - mean) / (i % every + 1);

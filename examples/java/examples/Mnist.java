@@ -6,9 +6,9 @@ import examples.Classifier.Network;
 import org.mtorch.ConvOptions;
 import org.mtorch.DType;
 import org.mtorch.Index;
-import org.mtorch.Layer;
 import org.mtorch.MTorchException;
 import org.mtorch.Parameters;
+import org.mtorch.Sequential;
 import org.mtorch.Tensor;
 import org.mtorch.TensorFiles;
 
@@ -22,27 +22,25 @@ final class Mnist {
   /** 784-100-10 */
   private static Network mlp() {
     Parameters p = Parameters.create();
-    Layer hidden = p.linear("hidden", 28 * 28, 100);
-    Layer output = p.linear("output", 100, 10);
-    return new Network(p, x -> output.apply(hidden.apply(x.reshape(-1, 28 * 28)).relu()));
+    return new Network(
+        p,
+        new Sequential(
+            x -> x.reshape(-1, 28 * 28),
+            p.linear("hidden", 28 * 28, 100), Tensor::relu, p.linear("output", 100, 10)));
   }
 
   private static Network lenet() {
     Parameters p = Parameters.create();
-    Layer conv1 = p.conv2d("conv1", 1, 8, 5, 5, new ConvOptions().padding(2));
-    Layer conv2 = p.conv2d("conv2", 8, 16, 5, 5);
-    Layer drop1 = p.dropout(0.3);
-    Layer hidden = p.linear("hidden", 16 * 5 * 5, 100);
-    Layer drop2 = p.dropout(0.3);
-    Layer output = p.linear("output", 100, 10);
     return new Network(
         p,
-        x -> {
-          x = conv1.apply(x).relu().maxPool2d(2, 2); // [n, 8, 14, 14]
-          x = conv2.apply(x).relu().maxPool2d(2, 2); // [n, 16, 5, 5]
-          x = drop1.apply(x.reshape(-1, 16 * 5 * 5));
-          return output.apply(drop2.apply(hidden.apply(x).relu()));
-        });
+        new Sequential(
+            p.conv2d("conv1", 1, 8, 5, 5, new ConvOptions().padding(2)),
+            x -> x.relu().maxPool2d(2, 2), // [n, 8, 14, 14]
+            p.conv2d("conv2", 8, 16, 5, 5),
+            x -> x.relu().maxPool2d(2, 2), // [n, 16, 5, 5]
+            x -> x.reshape(-1, 16 * 5 * 5), p.dropout(0.3),
+            p.linear("hidden", 16 * 5 * 5, 100), Tensor::relu, p.dropout(0.3),
+            p.linear("output", 100, 10)));
   }
 
   public static void main(String[] arguments) {
@@ -74,9 +72,9 @@ final class Mnist {
       System.exit(
           Classifier.train(
               plain ? Mnist::mlp : Mnist::lenet,
-              new ImageSet(images.slice(0, 0, most, 1), labels.slice(0, 0, most, 1)),
+              new ImageSet(images.slice(0, 0, most), labels.slice(0, 0, most)),
               new ImageSet(
-                  images.slice(0, most, Index.OPEN, 1), labels.slice(0, most, Index.OPEN, 1)),
+                  images.slice(0, most, Index.OPEN), labels.slice(0, most, Index.OPEN)),
               plain ? "MNIST: a network 784-100-10" : "MNIST: a network in the style of LeNet",
               options, options.out(plain ? "mnist-mlp" : "mnist-lenet")));
     } catch (MTorchException error) {

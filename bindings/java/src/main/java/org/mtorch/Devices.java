@@ -27,6 +27,21 @@ public final class Devices {
     return Native.device_description(device);
   }
 
+  /**
+   * Whether a device can be used.
+   *
+   * @param device its name
+   * @return whether it is there; false for what is no name of one
+   */
+  public static boolean isAvailable(String device) {
+    return Native.device_available(device);
+  }
+
+  /** {@return the LAPACK that linear algebra runs on; "" for none} */
+  public static String lapack() {
+    return Native.lapack();
+  }
+
   /** {@return the device that null stands for} */
   public static String usual() {
     return Native.default_device();
@@ -110,5 +125,15 @@ public final class Devices {
    */
   public static void setEager(boolean eager) {
     Native.set_eager(eager);
+  }
+
+  /**
+   * Switches whether an operator that makes a NaN from operands without one fails, naming itself.
+   * Operators run as they are called then.
+   *
+   * @param on whether it is
+   */
+  public static void setNanCheck(boolean on) {
+    Native.set_nan_check(on);
   }
 }

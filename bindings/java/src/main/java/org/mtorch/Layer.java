@@ -2,9 +2,10 @@
 package org.mtorch;
 
 import java.util.function.LongFunction;
+import java.util.function.UnaryOperator;
 
 /** Something that is applied to a tensor. It belongs to its {@link Parameters}. */
-public final class Layer {
+public final class Layer implements UnaryOperator<Tensor> {
   private final Parameters parameters; // kept alive, because it owns the layer
   private final long address;
 
@@ -19,6 +20,7 @@ public final class Layer {
    * @param x what it is applied to
    * @return a tensor
    */
+  @Override
   public Tensor apply(Tensor x) {
     return use(layer -> Native.apply(layer, x));
   }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.mtorch;
 
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
 /**
  * Tensors by name, and the layers that they belong to: parameters, which are trained, and buffers,
  * which are only saved. Names and layouts are PyTorch's.
@@ -55,6 +59,13 @@ public final class Parameters extends Layers {
   /** {@return how many tensors there are} */
   public int count() {
     return (int) Native.parameters_count(this);
+  }
+
+  /** {@return all of them by name, in the order in which they were added} */
+  public Map<String, Tensor> tensors() {
+    Map<String, Tensor> tensors = new LinkedHashMap<>();
+    for (int i = 0; i < count(); i++) tensors.put(name(i), get(i));
+    return Collections.unmodifiableMap(tensors);
   }
 
   /**

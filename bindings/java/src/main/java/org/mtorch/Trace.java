@@ -30,6 +30,16 @@ public final class Trace extends NativeObject {
     return Native.trace_call(this, inputs, count);
   }
 
+  /**
+   * Runs a function that has a single result.
+   *
+   * @param inputs its inputs
+   * @return its result
+   */
+  public Tensor apply(Tensor... inputs) {
+    return call(1, inputs)[0];
+  }
+
   /** {@return how many recordings there are} */
   public long recordings() {
     return Native.trace_count(this);

@@ -59,6 +59,35 @@ class TrainingTest {
   }
 
   @Test
+  void layersAndFunctionsInSequence() {
+    try (Scope scope = Scope.open();
+        Parameters p = Parameters.create()) {
+      Layer hidden = p.linear("hidden", 4, 3);
+      Layer output = p.linear("output", 3, 2);
+      Sequential network = new Sequential(x -> x.reshape(-1, 4), hidden, Tensor::relu, output);
+      Tensor x = Random.normal(0, 1, 5, 2, 2);
+      Tensor expected = output.apply(hidden.apply(x.reshape(5, 4)).relu());
+      assertArrayEquals(expected.toFloatArray(), network.apply(x).toFloatArray());
+      assertEquals(
+          List.of("hidden.weight", "hidden.bias", "output.weight", "output.bias"),
+          List.copyOf(p.tensors().keySet()));
+      p.tensors().forEach((name, tensor) -> Init.uniform(tensor, 1, 1));
+      assertEquals(12, p.get("hidden.weight").sum().item());
+      Tensor labels = Tensor.of(new long[] {0, 1, 0, 1, 0});
+      assertEquals(
+          network.apply(x).crossEntropy(labels, 1, Reduction.MEAN).item(),
+          network.apply(x).crossEntropy(labels, 1).item());
+      assertArrayEquals(
+          x.slice(0, 1, 3, 1).toFloatArray(), x.slice(0, 1, 3).toFloatArray());
+      try (Trace trace = new Trace(in -> new Tensor[] {network.apply(in[0])})) {
+        assertArrayEquals(network.apply(x).toFloatArray(), trace.apply(x).toFloatArray());
+      }
+      assertEquals(true, Devices.isAvailable("cpu"));
+      assertEquals(false, Devices.isAvailable("nowhere"));
+    }
+  }
+
+  @Test
   void attentionGoesOnFromWhatItKept() {
     try (NoGrad off = NoGrad.begin();
         Scope scope = Scope.open();
