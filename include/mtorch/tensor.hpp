@@ -170,7 +170,8 @@ class Tensor {
   Tensor(const Tensor& other) : handle_(other.handle_ ? mt_retain(other.handle_) : nullptr) {}
   Tensor(Tensor&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   ~Tensor() { mt_release(handle_); }
-  Tensor& operator=(Tensor other) noexcept {
+  /// Not of x[i] or p["weight"], which would be lost: index_put() and assign() bind anew.
+  Tensor& operator=(Tensor other) & noexcept {
     std::swap(handle_, other.handle_);
     return *this;
   }

@@ -85,7 +85,9 @@ TEST(Tensor, HasBracketsAndComparisons) {
   EXPECT_EQ(sum(x == 4).item(), 1);
   EXPECT_EQ(sum(x != 4).item(), 5);
   EXPECT_TRUE(any(x > 4).item<bool>());
-  static_assert(!std::is_constructible_v<bool, Tensor>);  // if (x == y) says nothing
+  static_assert(!std::is_constructible_v<bool, Tensor>);   // if (x == y) says nothing
+  static_assert(!std::is_assignable_v<Tensor&&, Tensor>);  // x[0] = y is lost
+  static_assert(std::is_assignable_v<Tensor&, double>);
   EXPECT_TRUE(x.has_value());
   EXPECT_FALSE(Tensor().has_value());
   EXPECT_EQ(tensor({1, 2, 3, 4}, {2, 2}).dim(1), 2);
