@@ -184,7 +184,7 @@ class KernelTest {
       for (int i = 0; i < 3; i++) {
         assertEquals(2 * i + 1, trace.call(1, Tensor.of(new float[] {i}))[0].item());
       }
-      // Several threads replay at once, each with memory of its own.
+      // Several threads call it at once, each with memory of its own.
       List<Throwable> failures = new ArrayList<>();
       List<Thread> threads = new ArrayList<>();
       for (int t = 0; t < 4; t++) {
