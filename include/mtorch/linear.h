@@ -25,7 +25,7 @@ enum {
   /// Each number as the sum of three bfloat16, whose products a matrix unit adds up in float32: the
   /// error stays below 1e-6 S, as float32's own, and is usually smaller than that.
   MT_PRECISION_SPLIT = 1,
-  /// Each number rounded to bfloat16; sums in float32. The error stays below S / 200.
+  /// Each number rounded to bfloat16; sums in float32. The error stays below S / 125.
   MT_PRECISION_BF16 = 2,
   /// Each number rounded to 11 significant bits, a tie away from zero, with float32's exponents
   /// (NVIDIA's TF32); sums in float32. The error stays below S / 1000. Only GPUs have a unit for

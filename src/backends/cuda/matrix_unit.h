@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tensor cores' multiply-add of small matrices, a warp at a time, as PTX defines it: d[16, 8]
 // += a[16, K] b[K, 8], where a row of K numbers has 32 bytes: mma.m16n8k16 of 16-bit floats, and
-// mma.m16n8k8 of float32 that have been rounded to TF32. Lane l holds, with g = l / 4 and t = l %
-// 4,
+// mma.m16n8k8 of float32 that have been rounded to TF32. A word is a float32 or two neighbours
+// along k. Lane l holds, with g = l / 4 and t = l % 4,
 //
-//   a[0..3]  word t, t, t + 4, t + 4 of rows g, g + 8, g, g + 8: a float32, or two neighbours along
-//   k b[0..1]  word t, t + 4 of column g d[0..3]  rows g, g, g + 8, g + 8 of columns 2 t, 2 t + 1,
-//   2 t, 2 t + 1
+// - in a[0..3] the words t, t, t + 4, t + 4 of the rows g, g + 8, g, g + 8;
+// - in b[0..1] the words t, t + 4 of column g;
+// - in d[0..3] columns 2 t, 2 t + 1, 2 t, 2 t + 1 of the rows g, g, g + 8, g + 8;
 //
 // and what brings operands there from shared memory (ldmatrix): four matrices of 8 rows of 16
-// bytes, of which lane l gives the address of row l % 8 of matrix l / 8. It receives of each word t
-// of row g; or, transposed, which numbers of 16 bits alone can be, of column g the rows 2 t and 2 t
-// + 1.
+// bytes, of which lane l gives the address of row l % 8 of matrix l / 8. It receives of each the
+// word t of row g; or, transposed, which numbers of 16 bits alone can be, of column g the rows 2 t
+// and 2 t + 1.
 #pragma once
 
 #include <cmath>
