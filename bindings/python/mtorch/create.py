@@ -7,6 +7,7 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from . import native
+from ._arguments import _checked
 from .dtypes import DType, as_dtype, bfloat16, bool_, by_code, by_name, float32, int64, uint64
 from ._types import DTypeLike, Operand, Shape
 
@@ -83,7 +84,8 @@ def full_like(x: Tensor, fill_value: Operand, *, dtype: DTypeLike = None,
     >>> mt.full_like(mt.zeros(2), 3.5)
     tensor([3.5, 3.5])
     """
-    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
+    like = _checked("full_like", x)
+    return full(like.shape, fill_value, dtype=dtype or like.dtype, device=device or like.device)
 
 
 def arange(start: float, stop: float | None = None, step: float = 1, *, dtype: DTypeLike = None,

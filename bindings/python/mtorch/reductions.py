@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import native
+from ._arguments import _checked
 from .dtypes import as_dtype
 from ._types import Axes, DTypeLike
 
@@ -147,7 +148,7 @@ def norm(x: Tensor, /, axis: Axes = None, keepdims: bool = False, ord: float = 2
 def _cumulative(name: str, first: float, x: Tensor, axis: int | None, dtype: DTypeLike,
                 include_initial: bool) -> Tensor:
     if axis is None:
-        if x.ndim != 1:
+        if _checked(name, x).ndim != 1:
             raise ValueError(f"{name}: {x.ndim} dimensions need an axis")
         axis = 0
     y = _in_dtype(lambda x: getattr(native, name)(x, axis), x, dtype)

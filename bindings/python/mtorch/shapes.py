@@ -6,6 +6,7 @@ import builtins
 from typing import TYPE_CHECKING, Any, Sequence
 
 from . import native
+from ._arguments import _checked, _place
 from .create import asarray
 from ._types import Axes, Shape
 
@@ -46,15 +47,20 @@ def transpose(x: Tensor, axis0: int, axis1: int) -> Tensor:
 
 
 def moveaxis(x: Tensor, source: int | Sequence[int], destination: int | Sequence[int], /) -> Tensor:
-    """Some axes moved to other places.
+    """Some axes moved to other places. IndexError for one that is not there.
 
     >>> import mtorch as mt
     >>> mt.moveaxis(mt.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    taken, places = ([a % x.ndim for a in ([axes] if isinstance(axes, int) else axes)]
+    ndim = _checked("moveaxis", x).ndim
+    taken, places = ([_place("moveaxis", axis, ndim)
+                      for axis in ([axes] if isinstance(axes, int) else axes)]
                      for axes in (source, destination))
-    order = [axis for axis in range(x.ndim) if axis not in taken]
+    if not len(set(taken)) == len(set(places)) == len(taken) == len(places):
+        raise ValueError(f"moveaxis: axes {source} to {destination}: needs as many places as axes, "
+                         "each once")
+    order = [axis for axis in range(ndim) if axis not in taken]
     for to, axis in sorted(zip(places, taken)):
         order.insert(to, axis)
     return native.permute_dims(x, order)
@@ -79,7 +85,8 @@ def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
     >>> [x.shape for x in mt.broadcast_arrays(mt.zeros((3, 1)), mt.zeros((1, 2)))]
     [(3, 2), (3, 2)]
     """
-    sizes = [[1] * (builtins.max(x.ndim for x in arrays) - x.ndim) + list(x.shape) for x in arrays]
+    most = builtins.max((_checked("broadcast_arrays", x).ndim for x in arrays), default=0)
+    sizes = [[1] * (most - x.ndim) + list(x.shape) for x in arrays]
     shape = [builtins.max(axis, key=lambda size: size if size != 1 else -1) for axis in zip(*sizes)]
     return [native.broadcast_to(x, shape) for x in arrays]
 
@@ -124,7 +131,8 @@ def roll(x: Tensor, /, shift: int | Sequence[int], *, axis: Axes = None) -> Tens
     tensor([3, 4, 0, 1, 2])
     """
     if axis is None:
-        return native.reshape(native.roll(native.reshape(x, -1), (shift, 0)), x.shape)
+        shape = _checked("roll", x).shape
+        return native.reshape(native.roll(native.reshape(x, -1), (shift, 0)), shape)
     if isinstance(shift, int) and not isinstance(axis, int):
         shift = [shift] * len(axis)
     return native.roll(x, (shift, axis))
@@ -260,7 +268,7 @@ def take(x: Tensor, indices: Any, /, axis: int | None = None) -> Tensor:
             [6, 4]])
     """
     if axis is None:
-        if x.ndim != 1:
+        if _checked("take", x).ndim != 1:
             raise ValueError(f"take: {x.ndim} dimensions need an axis")
         axis = 0
     return native.index_select(x, asarray(indices), axis)

@@ -314,3 +314,32 @@ def test_functions_without_gradients():
         return y * 3
 
     assert not double(x).requires_grad and not triple(x).requires_grad and (x * 2).requires_grad
+
+
+def test_convolutions_and_pools_take_their_options_by_place():
+    x = mt.ones((1, 2, 8, 8))
+    assert nn.Conv2d(2, 4, 3, 2, 1)(x).shape == (1, 4, 4, 4)
+    assert nn.ConvTranspose2d(2, 4, 3, 2, 1, 1)(x).shape == (1, 4, 16, 16)
+    assert nn.MaxPool2d(3, 2, 1)(x).shape == nn.max_pool2d(x, 3, 2, 1).shape == (1, 2, 4, 4)
+    assert nn.AvgPool2d(2, 1)(x).shape == nn.conv2d(x, mt.ones((3, 2, 2, 2)))[:, :2].shape
+
+
+@pytest.mark.parametrize("call", [
+    lambda: mt.broadcast_arrays(mt.ones(2), [1]), lambda: mt.full_like([1], 2),
+    lambda: mt.take([1, 2], 0), lambda: mt.cumulative_sum([1, 2]), lambda: mt.moveaxis([1], 0, 0),
+    lambda: mt.roll([1, 2], 1)])
+def test_what_is_no_tensor_is_named(call):
+    with pytest.raises(TypeError, match="needs a tensor, not list"):
+        call()
+
+
+def test_moveaxis_wants_axes_that_are_there():
+    x = mt.zeros((2, 3, 4))
+    assert mt.moveaxis(x, (0, -1), (-1, 0)).shape == (4, 3, 2)
+    for axes in (3, 0), (0, -4), ((0, 5), (0, 1)):
+        with pytest.raises(IndexError, match="of 3 dimensions"):
+            mt.moveaxis(x, *axes)
+    with pytest.raises(IndexError, match="of 0 dimensions"):
+        mt.moveaxis(mt.tensor(1.0), 0, 0)
+    with pytest.raises(ValueError, match="as many places"):
+        mt.moveaxis(x, (0, 1), 0)

@@ -10,10 +10,10 @@ from .activations import (  # noqa: F401
 from .attention import MultiheadAttention, TransformerBlock  # noqa: F401
 from .containers import (  # noqa: F401
     Flatten, Function, Identity, ModuleDict, ModuleList, Sequential)
+from .convolution import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d  # noqa: F401
 from .functional import *  # noqa: F401,F403
 from .layers import (  # noqa: F401
-    BatchNorm, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, Embedding, GroupNorm,
-    LayerNorm, Linear, RMSNorm)
+    BatchNorm, Dropout, Embedding, GroupNorm, LayerNorm, Linear, RMSNorm)
 from .losses import BCEWithLogitsLoss, CrossEntropyLoss, HuberLoss, L1Loss, MSELoss  # noqa: F401
 from .module import Module, Parameter  # noqa: F401
 from .pooling import AvgPool1d, AvgPool2d, MaxPool1d, MaxPool2d  # noqa: F401

@@ -116,7 +116,7 @@ class ModuleDict(Module):
     """
 
     def __init__(self, modules: Mapping[str, Module] = {}) -> None:
-        for name, module in modules.items():
+        for name, module in dict(modules).items():
             self[name] = module
 
     def __getitem__(self, name: str) -> Module:

@@ -128,25 +128,27 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor | None, value: Opera
     return native.scaled_dot_product_attention(query, key, value, mask, options)
 
 
-def _conv_options(stride: Any = 1, padding: Any = 0, dilation: Any = 1, output_padding: Any = 0,
-                  groups: int = 1, bias: bool = True) -> Any:
+def _conv_options(stride: Any, padding: Any, dilation: Any, groups: int, output_padding: Any = 0,
+                  bias: bool = True) -> Any:
     return _options(native.conv_options(), stride=stride, padding=padding, dilation=dilation,
                     output_padding=output_padding, groups=groups, bias=bias)
 
 
-def conv1d(x: Tensor, weight: Tensor | None, bias: Tensor | None = None, **options: Any) -> Tensor:
-    """Cross-correlation over one axis; options: stride, padding, dilation, groups.
+def conv1d(x: Tensor, weight: Tensor | None, bias: Tensor | None = None, stride: Any = 1,
+           padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
+    """Cross-correlation over one axis.
 
     >>> import mtorch as mt
     >>> x = mt.tensor([[[1.0, 2.0, 4.0, 8.0]]])
     >>> mt.nn.conv1d(x, mt.tensor([[[-1.0, 1.0]]])), mt.nn.conv1d(x, mt.ones((1, 1, 2)), stride=2)
     (tensor([[[1., 2., 4.]]]), tensor([[[ 3., 12.]]]))
     """
-    return native.conv1d(x, weight, bias, _conv_options(**options))
+    return native.conv1d(x, weight, bias, _conv_options(stride, padding, dilation, groups))
 
 
-def conv2d(x: Tensor, weight: Tensor | None, bias: Tensor | None = None, **options: Any) -> Tensor:
-    """Cross-correlation over two axes; options: stride, padding, dilation, groups.
+def conv2d(x: Tensor, weight: Tensor | None, bias: Tensor | None = None, stride: Any = 1,
+           padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
+    """Cross-correlation over two axes; stride, padding and dilation are numbers or pairs.
 
     >>> import mtorch as mt
     >>> mt.nn.conv2d(mt.ones((1, 1, 3, 3)), mt.ones((1, 1, 3, 3)), padding=1)
@@ -154,49 +156,55 @@ def conv2d(x: Tensor, weight: Tensor | None, bias: Tensor | None = None, **optio
               [6., 9., 6.],
               [4., 6., 4.]]]])
     """
-    return native.conv2d(x, weight, bias, _conv_options(**options))
+    return native.conv2d(x, weight, bias, _conv_options(stride, padding, dilation, groups))
 
 
 def conv_transpose1d(x: Tensor, weight: Tensor | None, bias: Tensor | None = None,
-                     **options: Any) -> Tensor:
-    """The transpose of conv1d(); options as there, and output_padding.
+                     stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
+                     dilation: Any = 1) -> Tensor:
+    """The transpose of conv1d().
 
     >>> import mtorch as mt
     >>> mt.nn.conv_transpose1d(mt.tensor([[[1.0, 2.0]]]), mt.tensor([[[1.0, 10.0]]]), stride=2)
     tensor([[[ 1., 10.,  2., 20.]]])
     """
-    return native.conv_transpose1d(x, weight, bias, _conv_options(**options))
+    options = _conv_options(stride, padding, dilation, groups, output_padding)
+    return native.conv_transpose1d(x, weight, bias, options)
 
 
 def conv_transpose2d(x: Tensor, weight: Tensor | None, bias: Tensor | None = None,
-                     **options: Any) -> Tensor:
-    """The transpose of conv2d(); options as there, and output_padding.
+                     stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
+                     dilation: Any = 1) -> Tensor:
+    """The transpose of conv2d().
 
     >>> import mtorch as mt
     >>> mt.nn.conv_transpose2d(mt.tensor([[[[1.0, 2.0]]]]), mt.ones((1, 1, 2, 2)))
     tensor([[[[1., 3., 2.],
               [1., 3., 2.]]]])
     """
-    return native.conv_transpose2d(x, weight, bias, _conv_options(**options))
+    options = _conv_options(stride, padding, dilation, groups, output_padding)
+    return native.conv_transpose2d(x, weight, bias, options)
 
 
-def _pool_options(stride: Any = 0, padding: Any = 0, dilation: Any = 1,
+def _pool_options(stride: Any, padding: Any, dilation: Any = 1,
                   exclude_padding: bool = False) -> Any:
-    return _options(native.pool_options(), stride=stride, padding=padding, dilation=dilation,
+    return _options(native.pool_options(), stride=stride or 0, padding=padding, dilation=dilation,
                     exclude_padding=exclude_padding)
 
 
-def max_pool1d(x: Tensor, size: Any, **options: Any) -> Tensor:
-    """The largest element of each window; options: stride, padding, dilation.
+def max_pool1d(x: Tensor, size: Any, stride: Any = None, padding: Any = 0,
+               dilation: Any = 1) -> Tensor:
+    """The largest element of each window; a stride left out is the window's size.
 
     >>> import mtorch as mt
     >>> mt.nn.max_pool1d(mt.tensor([[[1.0, 5.0, 2.0, 4.0]]]), 2)
     tensor([[[5., 4.]]])
     """
-    return native.max_pool1d(x, size, _pool_options(**options))
+    return native.max_pool1d(x, size, _pool_options(stride, padding, dilation))
 
 
-def max_pool2d(x: Tensor, size: Any, **options: Any) -> Tensor:
+def max_pool2d(x: Tensor, size: Any, stride: Any = None, padding: Any = 0,
+               dilation: Any = 1) -> Tensor:
     """The largest element of each window, `size` or (height, width).
 
     >>> import mtorch as mt
@@ -205,20 +213,23 @@ def max_pool2d(x: Tensor, size: Any, **options: Any) -> Tensor:
               [13., 15.]]]])
     """
     height, width = _pair(size)
-    return native.max_pool2d(x, height, width, _pool_options(**options))
+    return native.max_pool2d(x, height, width, _pool_options(stride, padding, dilation))
 
 
-def avg_pool1d(x: Tensor, size: Any, **options: Any) -> Tensor:
-    """The mean of each window; options as max_pool1d(), and exclude_padding.
+def avg_pool1d(x: Tensor, size: Any, stride: Any = None, padding: Any = 0,
+               exclude_padding: bool = False) -> Tensor:
+    """The mean of each window, in which padding counts as zeros unless `exclude_padding`.
 
     >>> import mtorch as mt
     >>> mt.nn.avg_pool1d(mt.tensor([[[1.0, 5.0, 2.0, 4.0]]]), 2, stride=1)
     tensor([[[3. , 3.5, 3. ]]])
     """
-    return native.avg_pool1d(x, size, _pool_options(**options))
+    options = _pool_options(stride, padding, exclude_padding=exclude_padding)
+    return native.avg_pool1d(x, size, options)
 
 
-def avg_pool2d(x: Tensor, size: Any, **options: Any) -> Tensor:
+def avg_pool2d(x: Tensor, size: Any, stride: Any = None, padding: Any = 0,
+               exclude_padding: bool = False) -> Tensor:
     """The mean of each window, `size` or (height, width).
 
     >>> import mtorch as mt
@@ -227,7 +238,8 @@ def avg_pool2d(x: Tensor, size: Any, **options: Any) -> Tensor:
               [11.5]]]])
     """
     height, width = _pair(size)
-    return native.avg_pool2d(x, height, width, _pool_options(**options))
+    options = _pool_options(stride, padding, exclude_padding=exclude_padding)
+    return native.avg_pool2d(x, height, width, options)
 
 
 def _pair(size: Any) -> Any:

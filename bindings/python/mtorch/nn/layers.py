@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from .. import native
 from ..dtypes import as_dtype, float32
-from .functional import _conv_options, _pair
 from .module import Module
 from .._types import DTypeLike, Operand, Shape
 
@@ -119,62 +118,6 @@ class Linear(_Layer):
     def __init__(self, in_features: int, out_features: int, bias: bool = True,
                  **where: Any) -> None:
         super().__init__(native.layer_linear, in_features, out_features, bias, **where)
-
-
-class Conv1d(_Layer):
-    """conv1d() with weights; options: stride, padding, dilation, groups, bias.
-
-    >>> import mtorch as mt
-    >>> mt.nn.Conv1d(3, 8, 5, padding=2)(mt.ones((2, 3, 10))).shape
-    (2, 8, 10)
-    """
-
-    def __init__(self, in_channels: int, out_channels: int, kernel: int, dtype: DTypeLike = None,
-                 device: str | None = None, **options: Any) -> None:
-        super().__init__(native.layer_conv1d, in_channels, out_channels, kernel,
-                         _conv_options(**options), dtype=dtype, device=device)
-
-
-class Conv2d(_Layer):
-    """conv2d() with weights; options: stride, padding, dilation, groups, bias.
-
-    >>> import mtorch as mt
-    >>> mt.nn.Conv2d(3, 8, 3, stride=2, padding=1)(mt.ones((2, 3, 10, 10))).shape
-    (2, 8, 5, 5)
-    """
-
-    def __init__(self, in_channels: int, out_channels: int, kernel: Any, dtype: DTypeLike = None,
-                 device: str | None = None, **options: Any) -> None:
-        super().__init__(native.layer_conv2d, in_channels, out_channels, *_pair(kernel),
-                         _conv_options(**options), dtype=dtype, device=device)
-
-
-class ConvTranspose1d(_Layer):
-    """conv_transpose1d() with weights; options as Conv1d's, and output_padding.
-
-    >>> import mtorch as mt
-    >>> mt.nn.ConvTranspose1d(8, 3, 2, stride=2)(mt.ones((2, 8, 5))).shape
-    (2, 3, 10)
-    """
-
-    def __init__(self, in_channels: int, out_channels: int, kernel: int, dtype: DTypeLike = None,
-                 device: str | None = None, **options: Any) -> None:
-        super().__init__(native.layer_conv_transpose1d, in_channels, out_channels, kernel,
-                         _conv_options(**options), dtype=dtype, device=device)
-
-
-class ConvTranspose2d(_Layer):
-    """conv_transpose2d() with weights; options as Conv2d's, and output_padding.
-
-    >>> import mtorch as mt
-    >>> mt.nn.ConvTranspose2d(8, 3, 2, stride=2)(mt.ones((2, 8, 5, 5))).shape
-    (2, 3, 10, 10)
-    """
-
-    def __init__(self, in_channels: int, out_channels: int, kernel: Any, dtype: DTypeLike = None,
-                 device: str | None = None, **options: Any) -> None:
-        super().__init__(native.layer_conv_transpose2d, in_channels, out_channels, *_pair(kernel),
-                         _conv_options(**options), dtype=dtype, device=device)
 
 
 class LayerNorm(_Layer):

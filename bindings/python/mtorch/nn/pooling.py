@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 class _Pool(Module):
     function = staticmethod(functional.max_pool1d)
 
-    def __init__(self, size: Any, **options: Any) -> None:
-        self.size, self.options = size, options
+    def __init__(self, size: Any, stride: Any = None, padding: Any = 0, **options: Any) -> None:
+        if stride is not None:
+            options["stride"] = stride
+        self.size, self.options = size, {**options, "padding": padding} if padding else options
 
     def forward(self, x: Tensor) -> Tensor:
         return self.function(x, self.size, **self.options)

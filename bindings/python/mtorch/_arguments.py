@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What arguments must be, where the library is not the first to look at them."""
+from __future__ import annotations
+
+from typing import Any
+
+
+def _checked(name: str, x: Any) -> Any:
+    """x, a tensor or an array of another library; else TypeError."""
+    if not hasattr(x, "shape"):
+        raise TypeError(f"{name}: needs a tensor, not {type(x).__name__}")
+    return x
+
+
+def _place(name: str, axis: int, ndim: int) -> int:
+    """An axis counted from the first; IndexError outside."""
+    if not -ndim <= axis < ndim:
+        raise IndexError(f"{name}: axis {axis} of {ndim} dimensions")
+    return axis % ndim
