@@ -109,9 +109,10 @@ template <class T>
 void fold_stretches(const Folding<T>& f, int64_t count_of_y) {
   const int64_t unit = f.axis == f.from.shape.rank() - 1 ? 1 : f.width, row_size = f.length * unit;
   const int64_t most = chunk / unit;
+  const Layout rows = dimensions(f.from, 0, f.axis);
   parallel_for(count_of_y / row_size, grain_of(row_size * 4), [&](int64_t begin, int64_t end) {
     typename T::Sum sums[chunk];
-    Walker walker(dimensions(f.from, 0, f.axis), begin);
+    Walker walker(rows, begin);
     for (int64_t row = begin; row < end; ++row, walker.next()) {
       const T* source = f.x + walker.position();
       for (int64_t done = 0; done < f.length; done += most) {

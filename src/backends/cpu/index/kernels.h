@@ -94,6 +94,7 @@ class Walker {
   }
   int64_t position() const { return position_; }
   int64_t index(int d) const { return index_[d]; }
+  Walker(Layout&& layout, int64_t element) = delete;  // it must outlive this
   void next() {
     for (int d = layout_.shape.rank() - 1; d >= 0; --d) {
       position_ += layout_.strides[d];
