@@ -38,7 +38,8 @@ void Parameters::check_new(const std::string& name) const {
 
 bool Parameters::is_bound_before(const Binding& binding, size_t count) const {
   for (size_t i = 0; i < count; ++i) {
-    if (entries_[i].binding->place() == binding.place()) return true;
+    const Entry& entry = entries_[i];
+    if (!entry.is_buffer && entry.binding->place() == binding.place()) return true;
   }
   return false;
 }

@@ -48,7 +48,7 @@ class Parameters {
     std::string name;
     std::unique_ptr<Binding> binding;
     bool is_buffer;
-    bool repeats = false;  // what an entry before it is bound to as well
+    bool repeats = false;  // what a parameter before it is bound to as well
   };
 
   // `make` makes the bindings of tensors that layers create.

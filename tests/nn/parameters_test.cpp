@@ -2,6 +2,7 @@
 #include "nn/parameters.h"
 
 #include "io/safetensors.h"
+#include "nn/clip.h"
 #include "nn/support.h"
 
 namespace mt {
@@ -39,6 +40,41 @@ TEST_F(ParametersTest, ZeroGradientsRemovesThem) {
   bias.set_gradient(full({2}, 1, Dtype::float32, parameters->device));
   parameters->zero_gradients();
   EXPECT_FALSE(bias.gradient());
+}
+
+// A binding of what stands at `place`.
+class PlacedBinding final : public PlainBinding {
+ public:
+  PlacedBinding(Tensor value, const void* place) : PlainBinding(std::move(value)), place_(place) {}
+  const void* place() const override { return place_; }
+
+ private:
+  const void* place_;
+};
+
+TEST_F(ParametersTest, OnlyWhatAParameterHasIsARepeat) {
+  Ref<Parameters> parameters = make_parameters();
+  Device& device = parameters->device;
+  int place = 0;
+  auto add = [&](const char* name, bool is_buffer) {
+    Tensor value = full({2}, 1, Dtype::float32, device);
+    parameters->add(name, std::make_unique<PlacedBinding>(value, &place), is_buffer);
+  };
+  add("buffer", true);
+  add("first", false);
+  add("second", false);
+  auto expect_counted_once = [&] {
+    EXPECT_FALSE(parameters->find("first")->repeats);
+    EXPECT_TRUE(parameters->find("second")->repeats);
+  };
+  expect_counted_once();
+  parameters->find_repeats();
+  expect_counted_once();
+  for (const char* name : {"first", "second"}) {
+    Tensor gradient = from_doubles({3, 4}, {2}, Dtype::float32, device);
+    parameters->find(name)->binding->set_gradient(gradient);
+  }
+  EXPECT_EQ(to_doubles(clip_gradient_norm(*parameters, 100))[0], 5);
 }
 
 TEST_F(ParametersTest, SaveAndLoad) {

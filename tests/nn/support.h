@@ -16,7 +16,7 @@
 
 namespace mt {
 
-class PlainBinding final : public Binding {
+class PlainBinding : public Binding {
  public:
   explicit PlainBinding(Tensor value) { cell_.set(std::move(value)); }
   Tensor value() const override { return cell_.get(); }
