@@ -140,12 +140,16 @@ class Device {
   Device() = default;
   Device(const std::string& name) : name_(name) {}
   template <std::convertible_to<const char*> T>
-  Device(const T& name) : Device(static_cast<const char*>(name)) {}
+  Device(const T& name) {
+    if (const char* text = name) name_ = text;
+  }
   /// As C has it.
   operator const char*() const { return name_.empty() ? nullptr : name_.c_str(); }
+  /// Whether the names are the same; nothing is only like nothing.
+  friend bool operator==(const Device& a, const Device& b) { return a.name_ == b.name_; }
+  friend bool operator==(const Device& a, const char* b) { return a.name_ == (b ? b : ""); }
 
  private:
-  explicit Device(const char* name) : name_(name ? name : "") {}
   std::string name_;
 };
 
@@ -384,7 +388,12 @@ Tensor tensor(const Range& values, Dims shape, const Device& device = {}) {
 }
 /// A tensor of one dimension: tensor({1.0f, 2.0f}).
 template <class T>
-Tensor tensor(std::initializer_list<T> values, const Device& device = {}) {
+Tensor tensor(std::initializer_list<T> values) {
+  return tensor(std::span(values.begin(), values.size()), {static_cast<int64_t>(values.size())});
+}
+/// The same on a device. Braces are a shape, never a device.
+template <class T, std::convertible_to<Device> Name>
+Tensor tensor(std::initializer_list<T> values, const Name& device) {
   return tensor(std::span(values.begin(), values.size()), {static_cast<int64_t>(values.size())},
                 device);
 }

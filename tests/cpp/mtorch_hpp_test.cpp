@@ -104,6 +104,31 @@ TEST(Device, IsAStringOrNothing) {
   EXPECT_EQ(Loader({y}, 1, options).next()[0].device(), "cpu:reference");
 }
 
+TEST(Device, IsMadeOfAnyTextAndComparedAsText) {
+  char text[] = "cpu";
+  const char *name = text, *none = nullptr;
+  Device a("cpu"), b{"cpu"}, c(name), d(text), e = std::string(text), nothing(none);
+  for (const Device& other : {b, c, d, e, Device(a)}) EXPECT_TRUE(a == other);
+  EXPECT_TRUE(a == "cpu" && "cpu" == a && a == name && a == std::string(text));
+  EXPECT_TRUE(a != Device("cpu:reference") && a != "cpu:reference" && a != nullptr);
+  EXPECT_TRUE(nothing == Device() && nothing == none && nothing == nullptr && nothing != a);
+}
+
+TEST(Tensor, BracesAfterItsElementsAreAShape) {
+  EXPECT_EQ(tensor({1.0f}, {}).ndim(), 0u);
+  EXPECT_EQ(tensor({1.0f}, {1, 1}).ndim(), 2u);
+  EXPECT_THROW(tensor({1.0f}, {0}), Error);
+  EXPECT_THROW(tensor({1.0f, 2.0f}, {}), Error);
+  std::string name = "cpu:reference";
+  Device device(name);
+  EXPECT_EQ(tensor({1.0f}, "cpu:reference").device(), name);
+  EXPECT_EQ(tensor({1.0f}, name).device(), name);
+  EXPECT_EQ(tensor({1.0f}, name.c_str()).device(), name);
+  EXPECT_EQ(tensor({1.0f}, device).device(), name);
+  EXPECT_EQ(tensor<int64_t>({1, 2}, device).dtype(), i64);
+  EXPECT_EQ(tensor({1.0f}, {}, device).device(), name);
+}
+
 TEST(Parameters, AreNamedByStrings) {
   Parameters p;
   std::vector<Layer> layers;
