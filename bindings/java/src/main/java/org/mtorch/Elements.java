@@ -55,13 +55,14 @@ public final class Elements {
       case FLOAT32 -> m.getFloat(at);
       case FLOAT64 -> m.getDouble(at);
       case FLOAT16, BFLOAT16 -> throw noNumber();
+      case UINT64 -> ofUnsigned(m.getLong(at));
       default -> getLong(i);
     };
   }
 
   /**
-   * An element as a long: integers exactly, true as 1, floats without their fraction, those of 16
-   * bits as their bits.
+   * An element as a long: integers exactly, those from 2^63 on less 2^64, true as 1, floats without
+   * their fraction, those of 16 bits as their bits.
    *
    * @param i its place, row-major
    * @return its value
@@ -86,8 +87,10 @@ public final class Elements {
    * Writes an element of a result.
    *
    * @param i its place, row-major
-   * @param value a number, which becomes the element's type as by a cast in Java; for a bool whether
-   *     it is not 0; {@link ErrorCode#DTYPE} for floats of 16 bits, whose bits setLong() takes
+   * @param value a number, which becomes the element's type as by a cast in Java: what is beyond an
+   *     int or a long becomes the nearest one, of which a smaller type keeps the low bits. UINT32 is
+   *     cast as a long, UINT64 as one unless the value is beyond it. For a bool whether it is not 0;
+   *     {@link ErrorCode#DTYPE} for floats of 16 bits, whose bits setLong() takes
    */
   public void set(long i, double value) {
     ByteBuffer m = memory();
@@ -97,7 +100,9 @@ public final class Elements {
       case FLOAT64 -> m.putDouble(at, value);
       case FLOAT16, BFLOAT16 -> throw noNumber();
       case BOOL -> setLong(i, value != 0 ? 1 : 0);
-      default -> setLong(i, (long) value);
+      case UINT32, INT64 -> setLong(i, (long) value);
+      case UINT64 -> m.putLong(at, toUnsigned(value));
+      default -> setLong(i, (int) value);
     }
   }
 
@@ -119,6 +124,15 @@ public final class Elements {
       case FLOAT32 -> m.putFloat(at, value);
       case FLOAT64 -> m.putDouble(at, value);
     }
+  }
+
+  // Half of it, with the bit that is lost kept for rounding, is a long.
+  private static double ofUnsigned(long bits) {
+    return bits >= 0 ? bits : ((bits >>> 1) | (bits & 1)) * 2.0;
+  }
+
+  private static long toUnsigned(double value) {
+    return value >= 0x1p63 ? (long) (value - 0x1p63) ^ Long.MIN_VALUE : (long) value;
   }
 
   private ByteBuffer memory() {

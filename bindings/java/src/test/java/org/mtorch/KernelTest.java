@@ -101,6 +101,43 @@ class KernelTest {
   }
 
   @Test
+  void unsignedLongsAndWhatIsBeyondAType() {
+    double[] values = {3e10, -3e10, -1.5, 0x1p63 + 2048, 0x1p64, Double.NaN};
+    Kernel write =
+        new Kernel("write", (at, in, out, numbers) -> out[0].set(at.x(), numbers[(int) at.x()]));
+    Kernel read =
+        new Kernel("read", (at, in, out, numbers) -> out[0].set(at.x(), in[0].get(at.x())));
+    try (Scope scope = Scope.open()) {
+      for (DType dtype : List.of(DType.INT8, DType.INT16, DType.INT32, DType.INT64)) {
+        long[] expected = new long[values.length];
+        for (int i = 0; i < values.length; i++) {
+          double x = values[i];
+          expected[i] =
+              switch (dtype) {
+                case INT8 -> (byte) x;
+                case INT16 -> (short) x;
+                case INT32 -> (int) x;
+                default -> (long) x;
+              };
+        }
+        Tensor y = write.run(new Launch(6).numbers(values).device("cpu").result(dtype, 6));
+        assertArrayEquals(expected, y.astype(DType.INT64).toLongArray());
+      }
+      Launch launch = new Launch(6).numbers(values).device("cpu");
+      Tensor large = write.run(launch.result(DType.UINT64, 6));
+      long[] bits = {30000000000L, -30000000000L, -1, Long.MIN_VALUE + 2048, -1, 0};
+      assertArrayEquals(bits, large.astype(DType.INT64).toLongArray());
+      Tensor same = read.run(new Launch(6).result(DType.FLOAT64, 6), large);
+      double[] seen = {3e10, 0x1p64 - 3e10, 0x1p64, 0x1p63 + 2048, 0x1p64, 0};
+      for (int i = 0; i < 6; i++) {
+        double rounded = new java.math.BigInteger(Long.toUnsignedString(bits[i])).doubleValue();
+        assertEquals(rounded, same.toDoubleArray()[i]);
+        assertEquals(seen[i], rounded, 4096);
+      }
+    }
+  }
+
+  @Test
   void exceptionsComeOutAsThemselves() {
     RuntimeException thrown = new IllegalStateException("mine");
     List<Elements> kept = new ArrayList<>();
