@@ -10,7 +10,15 @@ final class CellCalls {
   private final Kernel.Form[] results;
   private final double[] numbers;
   // A replay runs on its caller's thread, and there may be several.
-  private final ThreadLocal<Elements[][]> memory = new ThreadLocal<>();
+  private final ThreadLocal<Call> calls = new ThreadLocal<>();
+
+  // What the cells of one call see; their own numbers too, as a cell may write them.
+  private record Call(Elements[] inputs, Elements[] results, double[] numbers) {
+    void close() {
+      for (Elements elements : inputs) elements.close();
+      for (Elements elements : results) elements.close();
+    }
+  }
 
   CellCalls(
       Kernel.Cells function, Kernel.Form[] inputs, Kernel.Form[] results, double[] numbers) {
@@ -24,24 +32,21 @@ final class CellCalls {
   void call(long[] place, ByteBuffer[] buffers) {
     Cell cell = Cell.of(place);
     if (buffers != null) {
-      memory.set(
-          new Elements[][] {view(inputs, buffers, 0), view(results, buffers, inputs.length)});
+      Elements[] read = view(inputs, buffers, 0);
+      Elements[] written = view(results, buffers, inputs.length);
+      calls.set(new Call(read, written, numbers.clone()));
     }
-    Elements[][] seen = memory.get();
+    Call seen = calls.get();
     boolean over = true;
     try {
-      function.compute(cell, seen[0], seen[1], numbers);
+      function.compute(cell, seen.inputs, seen.results, seen.numbers);
       over = cell.isLast();
     } finally {
-      if (over) close(seen);
+      if (over) {
+        seen.close();
+        calls.remove();
+      }
     }
-  }
-
-  private void close(Elements[][] seen) {
-    for (Elements[] some : seen) {
-      for (Elements elements : some) elements.close();
-    }
-    memory.remove();
   }
 
   private Elements[] view(Kernel.Form[] forms, ByteBuffer[] buffers, int first) {

@@ -138,6 +138,24 @@ class KernelTest {
   }
 
   @Test
+  void aCellThatWritesItsNumbersChangesNoOtherCall() {
+    Kernel adding =
+        new Kernel(
+            "adding",
+            (cell, in, out, numbers) -> out[0].set(cell.x(), in[0].get(0) + numbers[0]++));
+    Launch launch = new Launch(2).numbers(5).result(DType.FLOAT32, 2);
+    float[] expected = {5, 6};
+    try (Scope scope = Scope.open();
+        Trace trace = new Trace(in -> new Tensor[] {adding.run(launch, in[0])})) {
+      Tensor x = Tensor.zeros(1);
+      for (int i = 0; i < 3; i++) {
+        assertArrayEquals(expected, adding.run(launch, x).toFloatArray());
+        assertArrayEquals(expected, trace.call(1, x)[0].toFloatArray());
+      }
+    }
+  }
+
+  @Test
   void exceptionsComeOutAsThemselves() {
     RuntimeException thrown = new IllegalStateException("mine");
     List<Elements> kept = new ArrayList<>();
