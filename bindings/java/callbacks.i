@@ -43,6 +43,20 @@ static bool keep_thrown(JNIEnv* jenv) {
   return true;
 }
 
+// The environment of a callback, with room for local references; NULL when it cannot run.
+static JNIEnv* enter_callback(bool* attached) {
+  JNIEnv* jenv = environment(attached);
+  if (!jenv || (*jenv)->PushLocalFrame(jenv, 16) == 0) return jenv;
+  if (keep_thrown(jenv)) mt_set_error(MT_EUSER, "a Java exception");
+  if (*attached) (*java.vm)->DetachCurrentThread(java.vm);
+  return NULL;
+}
+
+static void leave_callback(JNIEnv* jenv, bool attached) {
+  (*jenv)->PopLocalFrame(jenv, NULL);
+  if (attached) (*java.vm)->DetachCurrentThread(java.vm);
+}
+
 // Takes over what a callback returned: handles that the library's own scope holds.
 static mt_status give_results(JNIEnv* jenv, jlongArray array, mt_tensor** results, size_t n) {
   if (keep_thrown(jenv)) return mt_set_error(MT_EUSER, "a Java exception");
@@ -53,8 +67,8 @@ static mt_status give_results(JNIEnv* jenv, jlongArray array, mt_tensor** result
 static mt_status call_function(void* user, mt_tensor* const* inputs, size_t ninputs,
                                mt_tensor** results, size_t nresults) {
   bool attached;
-  JNIEnv* jenv = environment(&attached);
-  if (!jenv || (*jenv)->PushLocalFrame(jenv, 16) != 0) return MT_EUSER;
+  JNIEnv* jenv = enter_callback(&attached);
+  if (!jenv) return MT_EUSER;
   jobject function = (*jenv)->NewLocalRef(jenv, user);
   jlongArray x = lend(jenv, inputs, ninputs), y = NULL;
   if (x) {
@@ -64,7 +78,7 @@ static mt_status call_function(void* user, mt_tensor* const* inputs, size_t ninp
     callback_depth--;
   }
   mt_status status = give_results(jenv, y, results, nresults);
-  (*jenv)->PopLocalFrame(jenv, NULL);
+  leave_callback(jenv, attached);
   return status;
 }
 
@@ -72,8 +86,8 @@ static mt_status call_operator(void* user, mt_tensor* const* inputs, size_t ninp
                                mt_tensor* const* values, size_t nvalues,
                                mt_tensor* const* gradients, mt_tensor** results, size_t nresults) {
   bool attached;
-  JNIEnv* jenv = environment(&attached);
-  if (!jenv || (*jenv)->PushLocalFrame(jenv, 16) != 0) return MT_EUSER;
+  JNIEnv* jenv = enter_callback(&attached);
+  if (!jenv) return MT_EUSER;
   jlongArray x = lend(jenv, inputs, ninputs), y = NULL, dy = NULL, found = NULL;
   if (gradients) y = lend(jenv, values, nvalues), dy = lend(jenv, gradients, nvalues);
   if (x) {
@@ -83,7 +97,7 @@ static mt_status call_operator(void* user, mt_tensor* const* inputs, size_t ninp
     callback_depth--;
   }
   mt_status status = give_results(jenv, found, results, nresults);
-  (*jenv)->PopLocalFrame(jenv, NULL);
+  leave_callback(jenv, attached);
   return status;
 }
 static mt_status call_forward(void* user, mt_tensor* const* inputs, size_t ninputs,

@@ -30,13 +30,34 @@ static jobjectArray buffers_of(JNIEnv* jenv, const java_cells* cells, const void
   return array;
 }
 
+static bool is_last(const mt_cell* cell) {
+  for (int i = 0; i < 3; i++) {
+    if (cell->block[i] + 1 < cell->grid_size[i]) return false;
+    if (cell->thread[i] + 1 < cell->block_size[i]) return false;
+  }
+  return true;
+}
+
+// Whether the call that this thread is in attached it. It stays so until the last cell, as the
+// Java object keeps by threads what all cells see.
+static _Thread_local bool cells_attached;
+
+static void end_cells(void) {
+  if (cells_attached) (*java.vm)->DetachCurrentThread(java.vm);
+  cells_attached = false;
+}
+
 static mt_status call_cell(void* user, const mt_cell* cell, const void* const* inputs,
                            void* const* results, const double* numbers) {
   java_cells* cells = user;
   bool attached;
-  JNIEnv* jenv = environment(&attached);
+  JNIEnv* jenv = enter_callback(&attached);
   (void)numbers;  // the object has those that were given
-  if (!jenv || (*jenv)->PushLocalFrame(jenv, 16) != 0) return MT_EUSER;
+  if (!jenv) {
+    end_cells();
+    return MT_EUSER;
+  }
+  cells_attached |= attached;
   const int64_t *b = cell->block, *t = cell->thread;
   bool first = !(b[0] | b[1] | b[2] | t[0] | t[1] | t[2]);
   _Static_assert(sizeof(mt_cell) == 12 * sizeof(jlong), "twelve numbers");
@@ -49,7 +70,8 @@ static mt_status call_cell(void* user, const mt_cell* cell, const void* const* i
     callback_depth--;
   }
   mt_status status = keep_thrown(jenv) ? mt_set_error(MT_EUSER, "a Java exception") : MT_OK;
-  (*jenv)->PopLocalFrame(jenv, NULL);
+  leave_callback(jenv, false);
+  if (status != MT_OK || is_last(cell)) end_cells();
   return status;
 }
 
