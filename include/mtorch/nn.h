@@ -166,9 +166,11 @@ MT_API mt_status mt_parameters_add(mt_parameters* parameters, const char* name, 
 /// Adds a tensor of any type as a buffer.
 MT_API mt_status mt_parameters_add_buffer(mt_parameters* parameters, const char* name,
                                           mt_tensor* tensor);
-/// Puts `tensor` in the place of the one with this name, whose shape it has (else MT_ESHAPE): its layer
-/// uses it from now on, and layers that share a weight train it together. A tensor that a collection
-/// has twice is updated and counted once. Traces recorded before go on with the old one.
+/// Puts `tensor` in the place of the one with this name, whose shape it has (else MT_ESHAPE): its
+/// layer uses it from now on, and layers that share a weight train it together. A tensor that a
+/// collection has twice is updated and, in norms, counted once. The collection releases the old
+/// handle, also one that mt_parameters_get() or mt_parameters_tensor() lent before; traces recorded
+/// before go on with the old tensor.
 MT_API mt_status mt_parameters_share(mt_parameters* parameters, const char* name,
                                      mt_tensor* tensor);
 /// How many tensors there are.

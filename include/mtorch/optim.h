@@ -120,7 +120,8 @@ MT_API mt_status mt_optimizer_set_learning_rate(mt_optimizer* optimizer, double 
 /// "learning_rate", float64 without dimensions, and for each parameter what its rule keeps: momentum
 /// "velocity.NAME", Adam "mean.NAME" and "square.NAME", RMSProp "square.NAME", with momentum
 /// "velocity.NAME" too, Adagrad "square.NAME". The caller owns the collection, of buffers, and can
-/// write it with mt_save_npz() or mt_parameters_save().
+/// write it with mt_save_npz() or mt_parameters_save(); such a file names no rule, so it goes back
+/// through mt_load_npz() or mt_load_safetensors() and mt_optimizer_set_state().
 MT_API mt_parameters* mt_optimizer_state(mt_optimizer* optimizer);
 /// Takes such state back, from any device: training goes on bit for bit as where it was read. The
 /// same names (else MT_EINVAL), shapes and types (else MT_ESHAPE, MT_EDTYPE); nothing changes unless
@@ -129,7 +130,8 @@ MT_API mt_status mt_optimizer_set_state(mt_optimizer* optimizer, mt_parameters* 
 /// Writes the state to a safetensors file, as mt_parameters_save() does, with the rule's name.
 MT_API mt_status mt_optimizer_save(mt_optimizer* optimizer, const char* path);
 /// Reads it back into an optimizer of the same rule and names (else MT_EIO), shapes and types (else
-/// MT_ESHAPE, MT_EDTYPE); nothing changes unless all fit.
+/// MT_ESHAPE, MT_EDTYPE); nothing changes unless all fit. A file of mt_parameters_save() is refused,
+/// as of rule "none".
 MT_API mt_status mt_optimizer_load(mt_optimizer* optimizer, const char* path);
 /// Frees an optimizer. NULL is harmless.
 MT_API void mt_optimizer_release(mt_optimizer* optimizer);

@@ -13,8 +13,8 @@ class Binding {
   // The same for bindings of one thing.
   virtual const void* place() const { return this; }
   virtual Tensor value() const = 0;
-  // Binds to a value of the same shape, dtype and device. A leaf that requires a gradient stays one
-  // and takes only values without history.
+  // Binds to a value of the same shape; of another dtype or device when all of a collection is
+  // converted. A leaf that requires a gradient stays one and takes only values without history.
   virtual void bind(Tensor value) = 0;
   virtual bool requires_gradient() const = 0;
   virtual void require_gradient() = 0;
