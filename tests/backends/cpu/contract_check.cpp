@@ -192,7 +192,7 @@ struct Seen {
 
 }  // namespace
 
-void check(const Contraction& c, Random& random, std::initializer_list<int> thread_counts) {
+void check(const Contraction& c, Random& random, const std::vector<int>& thread_counts) {
   Memory a(c, &ContractionDim::a_stride, c.a, random), b(c, &ContractionDim::b_stride, c.b, random);
   std::vector<char> expected = naive(c, a.zero, b.zero);
   size_t count = expected.size() / size_of(c.out);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <vector>
 #include <random>
 
 #include "backends/cpu/contract/contract.h"
@@ -27,6 +28,6 @@ inline int64_t pick(Random& random, std::initializer_list<int64_t> values) {
 
 // Runs c on random numbers with so many threads and on every instruction set; fails fatally unless
 // each element of the result is the loop's, and each tile is reported once, when it holds them.
-void check(const Contraction& c, Random& random, std::initializer_list<int> thread_counts);
+void check(const Contraction& c, Random& random, const std::vector<int>& thread_counts);
 
 }  // namespace mt::cpu

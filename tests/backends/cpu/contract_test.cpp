@@ -134,6 +134,15 @@ TEST(Contract, PacksAnewWhatIsNotTheSame) {
   }
 }
 
+// Tiles that read b in place pack their rows of a where others have b; so often that threads take
+// each other's tiles.
+TEST(Contract, PacksAnewWhatOthersOverwrote) {
+  Random random(16);
+  Contraction c = matrices(194, 417, 88, false, false, Dtype::float32);
+  c.batch = {{2, 194 * 88, 0}};
+  check(c, random, std::vector<int>(60, 2));
+}
+
 TEST(Contract, PanelsOfALongSumAreAddedPairwise) {
   Random random(5);
   for (int64_t k : {4096, 5000, 70001}) {

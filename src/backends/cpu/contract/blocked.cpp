@@ -126,7 +126,10 @@ class BlockRun {
     if (!direct_b_ || indexed_) b_.k.offsets(k_begin_, k_count_, b_ks_);
     if (!direct_a_ || indexed_) a_.k.offsets(k_begin_, k_count_, a_ks_);
     packed_step_ = 0;
-    if (direct_b_) return;
+    if (direct_b_) {
+      *block_.packed = {};  // packed rows may lie there now
+      return;
+    }
     const PackedColumns wanted{packed_b_, block_.b_data, k_begin_, k_count_,
                                block_.tile.column_begin, columns_, panel_};
     if (*block_.packed == wanted) {

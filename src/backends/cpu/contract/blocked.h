@@ -27,7 +27,7 @@ struct Block {
   const Epilogue* epilogue;  // run as rows become final; nullptr when c is not the result itself
   bool streamed;             // c is large, written once, and not read again here
   void* scratch;             // block_scratch bytes
-  PackedColumns* packed;     // in them, from the block before
+  PackedColumns* packed;     // what of them the block before has left
 };
 
 // Terms of a sum in a block; more where there is only one, narrow, panel.
