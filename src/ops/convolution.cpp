@@ -95,20 +95,24 @@ Tensor windows(const Tensor& x, const Geometry& g) {
 
 // How an axis of x is made from y: in padded x, position stride * q + r, of phase r, gets y[q - t]
 // times the kernel's element stride * t + r, for each tap t. So each phase is a convolution of y as
-// it is, with an n-th of the kernel, and all phases are one, with as many times the channels;
-// nothing is multiplied by zeros between y's elements.
+// it is with every stride-th element of the kernel, and all phases are one, with as many times the
+// channels. The kernel is filled up with zeros to whole taps, of which infinities in y make NaN. A
+// dilated kernel has one phase, over y with zeros between its elements.
 struct Phases {
-  int64_t stride, taps, dilation;
+  int64_t stride;  // how many there are
+  int64_t apart;   // the elements of y
+  int64_t taps, dilation;
   int64_t first, count;  // positions q that reach x without its padding
 
-  Phases(const Geometry& g, int i) : stride(g.stride[i]), taps(g.kernel[i]), dilation(1) {
-    if (stride == 1) {
-      dilation = g.dilation[i];
-    } else {
-      taps = (g.dilation[i] * (g.kernel[i] - 1) + stride) / stride;
-    }
+  Phases(const Geometry& g, int i) : dilation(g.dilation[i]) {
+    const bool dilated = dilation > 1;
+    const int64_t end = g.padding[i] + g.length[i];
+    // What would begin beyond x is no phase.
+    stride = dilated ? 1 : std::min(g.stride[i], std::max<int64_t>(end, 1));
+    apart = dilated ? g.stride[i] : 1;
+    taps = (g.kernel[i] + stride - 1) / stride;
     first = g.padding[i] / stride;
-    count = (g.padding[i] + g.length[i] - 1) / stride - first + 1;
+    count = (end - 1) / stride - first + 1;
   }
   int64_t reach() const { return dilation * (taps - 1); }
 };
@@ -122,12 +126,16 @@ Tensor transposed_windows(const Tensor& y, const Geometry& g) {
   for (int i = 0; i < g.axes; ++i) {
     const Phases phases(g, i);
     const int axis = 2 + i;
-    const int64_t origin = phases.reach() - phases.first;  // of y among the windows' elements
-    const int64_t skipped = std::clamp<int64_t>(-origin, 0, y.shape()[axis]);
+    const int64_t positions = y.shape()[axis], apart = phases.apart;
     shape[axis] = phases.count + phases.reach();
-    starts[axis] = std::clamp<int64_t>(origin, 0, shape[axis]);
-    const int64_t room = shape[axis] - starts[axis];
-    result = slice(result, axis, skipped, std::min(y.shape()[axis] - skipped, room), 1);
+    const int64_t origin = phases.reach() - phases.first;  // of y among the windows' elements
+    const int64_t skipped = origin < 0 ? std::min((-origin + apart - 1) / apart, positions) : 0;
+    starts[axis] = std::clamp<int64_t>(origin + skipped * apart, 0, shape[axis]);
+    steps[axis] = apart;
+    const int64_t fitting = (shape[axis] - starts[axis] + apart - 1) / apart;
+    const int64_t count = std::min(positions - skipped, fitting);
+    result = slice(result, axis, skipped, count, 1);
+    if (count == 0) starts[axis] = 0;
   }
   result = split_groups(place(result, shape, starts, steps, 0), 1, g.groups);
   for (int i = 0; i < g.axes; ++i) {
@@ -137,15 +145,14 @@ Tensor transposed_windows(const Tensor& y, const Geometry& g) {
   return result;
 }
 
-// w [o, c / groups, kernel...] as [groups, c / groups, strides..., o / groups, taps...], the taps
+// w [o, c / groups, kernel...] as [groups, c / groups, phases..., o / groups, taps...], the taps
 // in the order in which the windows' elements come: the last first.
 Tensor transposed_kernel(const Tensor& w, const Geometry& g) {
   Shape whole = w.shape(), parted(w.shape().data(), 2);
-  Dims starts = Dims::filled(w.rank(), 0), steps = Dims::filled(w.rank(), 1);
+  const Dims starts = Dims::filled(w.rank(), 0), steps = Dims::filled(w.rank(), 1);
   for (int i = 0; i < g.axes; ++i) {
     const Phases phases(g, i);
     whole[2 + i] = phases.taps * phases.stride;
-    steps[2 + i] = phases.stride == 1 ? 1 : g.dilation[i];
     parted.push_back(phases.taps);
     parted.push_back(phases.stride);
   }
@@ -160,7 +167,7 @@ Tensor transposed_kernel(const Tensor& w, const Geometry& g) {
   return permute(result, order);
 }
 
-// [n, groups, c / groups, strides..., count...] -> x [n, c, length...]
+// [n, groups, c / groups, phases..., count...] -> x [n, c, length...]
 Tensor join_phases(const Tensor& phased, const Geometry& g) {
   Dims order{0, 1, 2};
   Shape shape{phased.shape()[0], phased.shape()[1] * phased.shape()[2]};
@@ -211,7 +218,7 @@ Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
 Tensor scatter(const Tensor& y, const Tensor& w, const Geometry& g) {
   Tensor a, b;
   Shape shape{y.shape()[0], g.groups, w.shape()[1]};
-  for (int i = 0; i < g.axes; ++i) shape.push_back(g.stride[i]);
+  for (int i = 0; i < g.axes; ++i) shape.push_back(Phases(g, i).stride);
   for (int i = 0; i < g.axes; ++i) shape.push_back(Phases(g, i).count);
   {
     GradientMode none(false);
