@@ -62,6 +62,10 @@
       PyErr_SetString(PyExc_BufferError, "the elements do not lie in row-major order");
       return -1;
     }
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && self->ndim > 1) {
+      PyErr_SetString(PyExc_BufferError, "the elements do not lie in column-major order");
+      return -1;
+    }
     memset(buffer, 0, sizeof *buffer);
     buffer->buf = (void*)self->data;
     buffer->obj = Py_NewRef(object);
@@ -115,12 +119,6 @@
 // `bits`: a bfloat16 tensor as its patterns, in uint16. `strided`: without a copy to put the elements
 // in row-major order.
 static PyObject* host_view(mt_tensor* x, bool bits, bool strided) {
-  const char* format = bits && mt_dtype_of(x) == MT_BF16 ? "H" : format_of(mt_dtype_of(x));
-  if (!format) {
-    PyErr_Format(PyExc_TypeError, "%s has no counterpart in Python; cast to float32 first",
-                 mt_dtype_name(mt_dtype_of(x)));
-    return NULL;
-  }
   host_view_object* view = PyObject_New(host_view_object, (PyTypeObject*)view_type);
   if (!view) return NULL;
   view->data = NULL;
@@ -130,19 +128,30 @@ static PyObject* host_view(mt_tensor* x, bool bits, bool strided) {
   view->tensor = mt_take(mt_astype(x, mt_dtype_of(x)));
   view->data = strided ? mt_map_strided(view->tensor, strides) : mt_map(view->tensor);
   Py_END_ALLOW_THREADS
-  view->format = format;
-  view->element = (Py_ssize_t)mt_dtype_size(mt_dtype_of(x));
-  view->ndim = (int)mt_ndim(x);
+  if (!view->data) {
+    Py_DECREF(view);
+    return NULL;
+  }
+  // Of what is mapped: another thread may have bound x to something else by now.
+  const mt_dtype dtype = mt_dtype_of(view->tensor);
+  view->format = bits && dtype == MT_BF16 ? "H" : format_of(dtype);
+  if (!view->format) {
+    PyErr_Format(PyExc_TypeError, "%s has no counterpart in Python; cast to float32 first",
+                 mt_dtype_name(dtype));
+    Py_DECREF(view);
+    return NULL;
+  }
+  view->element = (Py_ssize_t)mt_dtype_size(dtype);
+  view->ndim = (int)mt_ndim(view->tensor);
   view->size = view->element;
-  const int64_t* dims = mt_dims(x);
+  const int64_t* dims = mt_dims(view->tensor);
   for (int i = view->ndim - 1; i >= 0; i--) {
     view->shape[i] = (Py_ssize_t)dims[i];
-    view->strides[i] = strided && view->data ? strides[i] * view->element : view->size;
+    view->strides[i] = strided ? strides[i] * view->element : view->size;
     view->strided |= view->strides[i] != view->size && view->shape[i] != 1;
     view->size *= view->shape[i];
   }
   if (view->size == 0) view->strided = false;
-  if (!view->data) Py_CLEAR(view);
   return (PyObject*)view;
 }
 %}

@@ -73,13 +73,19 @@ class _Exchanged(native.Tensor):
                 return NotImplemented
             arrays = map(_as_array, inputs)
             options = {name: _as_array(x) for name, x in options.items()}
-            written = {} if out[0] is None else {"out": out}
-            return getattr(ufunc, method)(*arrays, **written, **options)
-        result = function(*inputs)
+            if out[0] is not None:  # which `where` may leave as it is
+                options["out"] = tuple(_as_array(x).copy() if type(x) is native.Tensor
+                                       else x for x in out)
+            result = getattr(ufunc, method)(*arrays, **options)
+        else:
+            result = function(*inputs)
         if out[0] is None:
             return result
-        out[0][...] = result.numpy()
-        return out[0]
+        several = isinstance(result, tuple)
+        for target, part in zip(out, result if several else (result,)):
+            if target is not None:
+                target[...] = _as_array(part)
+        return out if several else out[0]
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         import mtorch

@@ -179,8 +179,9 @@ def _from_object(obj: Any, copy: bool | None, device: str | None) -> Tensor:
         if hasattr(obj, "__dlpack__"):
             try:
                 return from_dlpack(obj, copy=copy is not False)
-            except BufferError:
-                raise TypeError(f"no element type here is {obj.dtype}") from None
+            except BufferError as error:
+                raise TypeError(f"no tensor can be made of {obj.dtype} from "
+                                f"{type(obj).__name__}: {error}") from error
         if isinstance(obj, collections.abc.Sequence) and not isinstance(obj, str):  # as a range
             return asarray(list(obj), device=device, copy=copy)
         raise TypeError(f"no tensor can be made of {type(obj).__name__}") from None

@@ -2,9 +2,10 @@
 """Operators on each element. Most are the extension's own, without a line of Python."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import native
+from .dtypes import float64
 from ._types import Operand
 from .native import (  # noqa: F401
     abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_invert,
@@ -42,6 +43,13 @@ def clip(x: Tensor, /, min: Operand | None = None, max: Operand | None = None) -
     return native.clip(x, min, max)
 
 
+def _as_floats(x: Any) -> Any:
+    """Integers, whose differences could wrap, as float64."""
+    if isinstance(x, native.Tensor) and not x.dtype.is_floating:  # type: ignore[attr-defined]
+        return native.astype(x, float64)
+    return x
+
+
 def isclose(a: Operand, b: Operand, rtol: float = 1e-5, atol: float = 1e-8,
             equal_nan: bool = False) -> Tensor:
     """Where |a - b| <= atol + rtol |b|, or both are the same infinity, or, if `equal_nan`, NaN.
@@ -50,7 +58,8 @@ def isclose(a: Operand, b: Operand, rtol: float = 1e-5, atol: float = 1e-8,
     >>> mt.isclose(mt.tensor([1.0, 2.0]), mt.tensor([1.000001, 2.1]))
     tensor([ True, False])
     """
-    near = native.abs(native.sub(a, b)) <= native.abs(b) * rtol + atol
+    x, y = _as_floats(a), _as_floats(b)
+    near = native.abs(native.sub(x, y)) <= native.abs(y) * rtol + atol
     close = native.logical_or(native.equal(a, b), native.logical_and(near, native.isfinite(b)))
     if not equal_nan:
         return close

@@ -24,7 +24,7 @@ def collection(tensors: Mapping[str, Any]) -> Any:
     for name, tensor in tensors.items():
         if not isinstance(tensor, (native.Tensor, int, float)):
             tensor = _as_tensor(name, tensor)
-        if type(tensor) is float:  # with all its digits
+        if isinstance(tensor, float):  # with all its digits
             tensor = full((), tensor, dtype=float64)
         native.parameters_add_buffer(parameters, name, tensor)
     return parameters

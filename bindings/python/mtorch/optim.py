@@ -140,6 +140,14 @@ class _Group(dict):  # type: ignore[type-arg]
         self._optimizer.lr = value
         super().__setitem__(name, value)
 
+    def update(self, *others: Any, **values: Any) -> None:
+        for name, value in dict(*others, **values).items():
+            self[name] = value
+
+    def __ior__(self, other: Any) -> Any:  # type: ignore[misc]
+        self.update(other)
+        return self
+
 
 class SGD(Optimizer):
     """Gradient descent, with momentum, Nesterov's too, and weight decay.

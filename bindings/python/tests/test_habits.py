@@ -2,6 +2,7 @@
 """What users of PyTorch and NumPy do without a second thought."""
 import copy
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -162,7 +163,7 @@ def test_every_explained_name_exists():
     for module, names in ((mt, _names.FUNCTIONS), (nn, _names.MODULES), (optim, _names.OPTIMIZERS)):
         for name, here in names.items():
             assert name not in vars(module), name
-            for one in here.replace(" or ", ", ").split(", "):
+            for one in re.sub(r" ?\([^)]*\)", "", here).replace(" or ", ", ").split(", "):
                 found = mt if one.partition(".")[0] in vars(mt) else module
                 for part in one.split("."):
                     found = getattr(found, part)
@@ -343,3 +344,56 @@ def test_moveaxis_wants_axes_that_are_there():
         mt.moveaxis(mt.tensor(1.0), 0, 0)
     with pytest.raises(ValueError, match="as many places"):
         mt.moveaxis(x, (0, 1), 0)
+
+
+class Scaled(nn.Linear):
+    def __init__(self):
+        super().__init__(2, 2)
+        self.scale = nn.Parameter(mt.ones(2))
+        self.register_buffer("mean", mt.zeros(2))
+
+    def forward(self, x):
+        y = super().forward(x) * self.scale
+        self.mean = 0.9 * self.mean + y.mean(axis=0)
+        return y
+
+
+def test_what_subclasses_and_buffers_hold_is_saved():
+    net = Scaled()
+    assert [name for name, _ in net.named_parameters()] == ["weight", "bias", "scale"]
+    net(mt.ones((3, 2)))
+    state = net.state_dict()
+    assert list(state) == ["weight", "bias", "scale", "mean"]
+    again = Scaled()
+    again.load_state_dict(state)
+    for copied in again, copy.deepcopy(net), pickle.loads(pickle.dumps(net)):
+        assert copied.mean.tolist() == net.mean.tolist() and len(copied.parameters()) == 3
+
+
+def test_isclose_of_integers_does_not_wrap():
+    a, b = mt.tensor([0, 1], dtype=mt.uint8), mt.tensor([255, 2], dtype=mt.uint8)
+    assert mt.isclose(a, b, atol=1).tolist() == [False, True]
+    assert mt.isclose(mt.tensor([True]), mt.tensor([True])).tolist() == [True]
+
+
+def test_hooks_groups_and_out():
+    net, seen = nn.Identity(), []
+    handles = [net.register_forward_hook(seen_hook) for seen_hook in [lambda *a: seen.append(1)] * 2]
+    handles[0].remove()
+    handles[0].remove()
+    net(mt.ones(1))
+    assert seen == [1]
+    optimizer = optim.SGD([mt.ones(1).requires_grad_()], lr=0.1)
+    optimizer.param_groups[0].update(lr=0.5)
+    assert optimizer.lr == 0.5
+    pair = mt.zeros(2), mt.zeros(2)
+    np.divmod(np.ones(2), 0.75, out=pair)
+    assert pair[0].tolist() == [1, 1] and pair[1].tolist() == [0.25, 0.25]
+    out = mt.zeros(3)
+    assert np.add.reduce(np.ones((2, 3)), out=out) is out and out.tolist() == [2, 2, 2]
+    with pytest.raises(TypeError):
+        nn.MultiheadAttention(4, 2, causal=True)(mt.ones((1, 4)), places=mt.arange(1))
+    with pytest.raises(BufferError):
+        import ctypes
+        ctypes.pythonapi.PyObject_GetBuffer.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
+        ctypes.pythonapi.PyObject_GetBuffer(mt.zeros((2, 3)), ctypes.create_string_buffer(200), 0x58)

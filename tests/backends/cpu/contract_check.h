@@ -3,8 +3,8 @@
 #pragma once
 
 #include <initializer_list>
-#include <vector>
 #include <random>
+#include <vector>
 
 #include "backends/cpu/contract/contract.h"
 #include "backends/cpu/elementwise/kernels.h"

@@ -55,7 +55,7 @@ class MultiheadAttention(_Keeping):
     def forward(self, query: Tensor, key: Tensor | None = None, value: Tensor | None = None,
                 mask: Tensor | None = None, *, kept: Tensor | None = None,
                 places: Tensor | None = None) -> Tensor:
-        if kept is not None:
+        if kept is not None or places is not None:
             return _go_on(self, query, kept, places, key, value, mask)
         return native.apply_attention(self._layer, query, key, value, mask)
 
@@ -91,12 +91,13 @@ class TransformerBlock(_Keeping):
 
     def forward(self, x: Tensor, mask: Tensor | None = None, *, kept: Tensor | None = None,
                 places: Tensor | None = None) -> Tensor:
-        if kept is not None:
+        if kept is not None or places is not None:
             return _go_on(self, x, kept, places, mask)
         return native.apply_attention(self._layer, x, None, None, mask)
 
 
-def _go_on(layer: _Layer, x: Tensor, kept: Tensor, places: Tensor | None, *others: Any) -> Tensor:
+def _go_on(layer: _Layer, x: Tensor, kept: Tensor | None, places: Tensor | None,
+           *others: Any) -> Tensor:
     if any(other is not None for other in others):
         raise ValueError("kept keys and values go with neither others nor a mask")
     return native.apply_kept(layer._layer, x, kept, places)

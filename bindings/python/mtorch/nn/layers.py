@@ -68,6 +68,7 @@ class _Layer(Module):
     def _own_tensors(self) -> Iterator[Any]:
         for name, (tensor, is_buffer) in self._tensors.items():
             yield name, tensor, is_buffer
+        yield from super()._own_tensors()  # a subclass's
 
     def train(self, mode: bool = True) -> Any:
         native.parameters_set_training(self._parameters, mode)
@@ -79,7 +80,8 @@ class _Layer(Module):
     def __reduce__(self) -> Any:
         attributes = {name: value for name, value in vars(self).items()
                       if name not in ("_parameters", "_layer", "_tensors", "_text", "_made_of")}
-        return _made_again, (type(self), *self._made_of), (attributes, self.state_dict())
+        tensors = {name: tensor for name, (tensor, _) in self._tensors.items()}
+        return _made_again, (type(self), *self._made_of), (attributes, tensors)
 
     def __setstate__(self, state: Any) -> None:
         attributes, tensors = state

@@ -27,12 +27,14 @@ class _Hook:
     """A hook that is registered."""
 
     def __init__(self, hooks: list[Any], hook: Callable[..., Any]) -> None:
-        self._hooks, self._hook = hooks, hook
+        self._hooks = hooks
+        self._hook: Callable[..., Any] | None = hook
 
     def remove(self) -> None:
         """It is not called any more."""
         if self._hook in self._hooks:
             self._hooks.remove(self._hook)
+        self._hook = None
 
     __call__ = remove
 
@@ -135,13 +137,19 @@ class Module:
     def register_buffer(self, name: str, tensor: Tensor, persistent: bool = True) -> None:
         """Adds a tensor that is not trained, and saved unless it is not `persistent`."""
         setattr(self, name, tensor)
+        self.__dict__.setdefault("_registered", set()).add(name)
         unsaved = self.__dict__.setdefault("_unsaved", set())
         (unsaved.discard if persistent else unsaved.add)(name)
 
     def _own_tensors(self) -> Iterator[Any]:
         trained = self.__dict__.get("_trained", ())
+        registered = self.__dict__.get("_registered", ())
         for name, value in vars(self).items():
-            if isinstance(value, native.Tensor) and native.is_leaf(value):  # no result kept for a look
+            if not isinstance(value, native.Tensor):
+                continue
+            if name in registered:
+                yield name, value, True
+            elif native.is_leaf(value):  # what has a history is no part of the module
                 yield name, value, not native.requires_grad(value) and name not in trained
 
     def _named_tensors(self, prefix: str = "", saved: bool = False) -> Iterator[Any]:
