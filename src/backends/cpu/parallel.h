@@ -65,8 +65,9 @@ void parallel_shares(int64_t count, int64_t grain, F&& body) {
 }
 
 // Calls body(item, worker) for every item, on one of at most `threads` workers, numbered from 0.
-// Each has neighbouring items of its own, the same ones each time, so that it finds what it left in
-// its caches, and takes them one by one, so that a slow core holds up the others for one of them.
+// Each has neighbouring items of its own, which are the same ones each time where the threads are
+// the library's, so that it finds what it left in its caches, and takes them one by one, so that a
+// slow core holds up the others for one of them.
 template <class F>
 void parallel_items(int64_t items, int threads, F&& body) {
   auto run = [&](int worker, int64_t begin, int64_t end) {
