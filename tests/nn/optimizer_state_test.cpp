@@ -207,7 +207,7 @@ TEST_F(OptimizerStateTest, FollowsItsParameters) {
       training.run(0, 3, way);
       wide.run(0, 3, way);
       ASSERT_EQ(mt_parameters_to(wide.parameters, MT_F64, "cpu:reference"), MT_OK);
-      EXPECT_EQ(mt_dtype_of(mt_gradient(wide.get("hidden.bias"))), MT_F64);
+      MT_SCOPE { EXPECT_EQ(mt_dtype_of(mt_gradient(wide.get("hidden.bias"))), MT_F64); }
       mt_parameters* state = mt_optimizer_state(wide.optimizer);
       for (size_t i = 2; i < mt_parameters_count(state); ++i) {
         EXPECT_EQ(mt_dtype_of(mt_parameters_tensor(state, i)), MT_F64);
