@@ -8,6 +8,8 @@ namespace {
 
 // Bytes beyond which memory is fetched ahead, and results are written past the caches.
 constexpr int64_t second_cache = 2 << 20, last_cache = 12 << 20;
+// Bytes of a tile of which the first-level cache has no room for the next one's.
+constexpr int64_t large_tile = 8 << 10;
 
 int64_t bytes_of(const Segment& segment, const Memory& memory) {
   return segment.rows * segment.columns * static_cast<int64_t>(size_of(memory.dtype));
@@ -58,6 +60,10 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
   prepared->long_steps =
       std::count_if(prepared->steps.begin(), prepared->steps.end(),
                     [](const Step& s) { return s.extent != Extent::row_values; });
+  // A single step reads on and on, as the processor itself foresees.
+  if (prepared->long_steps < 2) return;
+  const int64_t tile = prepared->tile_rows * segments[0].columns;
+  prepared->far_ahead = tile * (prepared->program->wide ? 8 : 4) >= large_tile;
   for (Step& step : prepared->steps) {
     if (ahead.empty() || !is_slow(step)) continue;
     step.fetched = ahead.back();

@@ -200,7 +200,11 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
     for (int s = 0; s < fetched && step.extent != Extent::row_values; ++s) {
       Stretch& stretch = stretches[s];
       const char* end = std::min(stretch.at + stretch.share, stretch.end);
-      for (; stretch.at < end; stretch.at += cache_line) __builtin_prefetch(stretch.at);
+      if (prepared_.far_ahead) {
+        for (; stretch.at < end; stretch.at += cache_line) __builtin_prefetch(stretch.at, 0, 2);
+      } else {
+        for (; stretch.at < end; stretch.at += cache_line) __builtin_prefetch(stretch.at);
+      }
     }
     if (!step.operate) {
       execute(step, first, rows);

@@ -64,6 +64,7 @@ struct PreparedProgram {
   std::vector<bool> filled;           // of the registers that hold one number: repeated over a tile
   std::vector<NarrowOperand> narrow;  // of each memory, if tiles are turned
   std::vector<int16_t> ahead;         // memory that is fetched ahead of its tile, between the steps
+  bool far_ahead = false;             // to the second-level cache
   std::vector<Total> totals;
   int64_t long_steps = 0;     // those over all elements
   int64_t scratch_bytes = 0;  // for one worker
