@@ -28,6 +28,11 @@ Dims trailing_axes(const char* name, const Tensor& x, int naxes,
   return axes;
 }
 
+Tensor normalized(const Tensor& wide, const Dims& axes, double epsilon) {
+  Tensor deviation = wide - mean(wide, axes, true);
+  return deviation * rsqrt(mean(square(deviation), axes, true) + epsilon);
+}
+
 Tensor scaled(const Tensor& y, const Tensor& weight, const Tensor& bias) {
   Tensor result = y;
   if (weight) result = result * cast(weight, y.dtype());
@@ -40,9 +45,7 @@ Tensor scaled(const Tensor& y, const Tensor& weight, const Tensor& bias) {
 Tensor layer_norm(const Tensor& x, int naxes, const Tensor& weight, const Tensor& bias,
                   double epsilon) {
   Dims axes = trailing_axes("layer_norm", x, naxes, {&weight, &bias});
-  Tensor wide = cast(x, accumulator_of(x.dtype()));
-  Tensor deviation = wide - mean(wide, axes, true);
-  Tensor y = deviation * rsqrt(mean(square(deviation), axes, true) + epsilon);
+  Tensor y = normalized(cast(x, accumulator_of(x.dtype())), axes, epsilon);
   return cast(scaled(y, weight, bias), x.dtype());
 }
 
@@ -59,24 +62,26 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
     fail(Code::shape, "group_norm: %lld groups do not divide the channels, axis 1, of %s",
          static_cast<long long>(groups), to_string(x.shape()).c_str());
   }
-  int64_t channels = x.shape()[1], batch = x.shape()[0];
-  int64_t size = batch ? x.size() / batch / groups : 0;
-  Tensor y = reshape(layer_norm(reshape(cast(x, accumulator_of(x.dtype())), {batch, groups, size}),
-                                1, nullptr, nullptr, epsilon),
-                     x.shape());
-  Shape along = Shape::filled(x.rank(), 1);
-  along[1] = channels;
+  if (!is_floating(x.dtype())) {
+    fail(Code::dtype, "group_norm: needs floats, got %s", name_of(x.dtype()));
+  }
+  const int64_t channels = x.shape()[1];
   for (const Tensor* parameter : {&weight, &bias}) {
-    if (!*parameter) continue;
-    if (parameter->shape() != Shape{channels}) {
+    if (*parameter && parameter->shape() != Shape{channels}) {
       fail(Code::shape, "group_norm: %s: weight and bias must be [%lld], got %s",
            to_string(x.shape()).c_str(), static_cast<long long>(channels),
            to_string(parameter->shape()).c_str());
     }
-    Tensor beside = reshape(cast(*parameter, y.dtype()), along);
-    y = parameter == &weight ? y * beside : y + beside;
   }
-  return cast(y, x.dtype());
+  // A group's channels keep an axis of their own, so that weight and bias stand beside them.
+  int64_t places = 1;
+  for (int d = 2; d < x.rank(); ++d) places *= x.shape()[d];
+  const Shape by_channel{groups, channels / groups, 1};
+  auto beside = [&](const Tensor& t) { return t ? reshape(t, by_channel) : t; };
+  Tensor wide = reshape(cast(x, accumulator_of(x.dtype())),
+                        {x.shape()[0], groups, channels / groups, places});
+  Tensor y = scaled(normalized(wide, {2, 3}, epsilon), beside(weight), beside(bias));
+  return reshape(cast(y, x.dtype()), x.shape());
 }
 
 BatchNorm batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
