@@ -161,8 +161,8 @@ MT_API mt_tensor* mt_full_like(mt_tensor* x, double value);
 /// every device, and takes the other operand's type; with integers or bool it is float32, and so
 /// it is alone. Inside a trace it is a constant.
 MT_API mt_tensor* mt_number(double value);
-/// The same for a whole number: it takes the other operand's type, integers too; with bool, and
-/// alone, it is int64.
+/// The same for a whole number: it takes the other operand's type, integers too, into which it must
+/// fit (MT_EINVAL) unless it is compared; with bool, and alone, it is int64.
 MT_API mt_tensor* mt_whole_number(int64_t value);
 
 /// start, start + step, start + 2 step, ... before `stop`: max(0, ceil((stop - start) / step))

@@ -120,12 +120,34 @@ const Op ops[] = {
 
 }  // namespace
 
-Tensor as_dtype(const Tensor& x, Dtype dtype, Device& device) {
+namespace {
+
+// Whether x is a whole plain number that integers of `dtype` do not reach.
+bool is_beyond(const Tensor& x, Dtype dtype) {
+  if (!x->weak || is_floating(x.dtype()) || !is_integer(dtype)) return false;
+  auto value = static_cast<int64_t>(x->immediates.value[0]);
+  int bits = 8 * static_cast<int>(size_of(dtype));
+  if (is_unsigned(dtype)) return value < 0 || (bits < 64 && value >> bits != 0);
+  return value >> (bits - 1) != value >> 63;
+}
+
+Tensor as_dtype(const Tensor& x, Dtype dtype, Device& device, const char* operation) {
   if (!x->weak) return x.dtype() == dtype ? x : cast(x, dtype);
   if (is_floating(x.dtype())) {
     return full({}, __builtin_bit_cast(double, x->immediates.value[0]), dtype, device);
   }
-  return full_integer({}, static_cast<int64_t>(x->immediates.value[0]), dtype, device);
+  auto value = static_cast<int64_t>(x->immediates.value[0]);
+  if (is_beyond(x, dtype)) {
+    fail(Code::invalid, "%s: the number %lld does not fit into %s; cast the tensor first",
+         operation, static_cast<long long>(value), name_of(dtype));
+  }
+  return full_integer({}, value, dtype, device);
+}
+
+}  // namespace
+
+Tensor as_dtype(const Tensor& x, Dtype dtype, Device& device) {
+  return as_dtype(x, dtype, device, "assign");
 }
 
 namespace {
@@ -187,10 +209,20 @@ Tensor binary(Elementwise code, const Tensor& a, const Tensor& b) {
     return record(op, row.boolean_result ? Dtype::boolean : a.dtype(), a.shape(), {a, b});
   }
   Dtype dtype = working_dtype(row, common_dtype(a, b, row.name));
+  if (row.boolean_result && (is_beyond(a, dtype) || is_beyond(b, dtype))) {  // x < 300 of uint8
+    dtype = dtype == Dtype::uint64 ? Dtype::float64 : Dtype::int64;
+  }
+  if (code == Elementwise::pow && is_integer(dtype) && b->weak) {
+    auto exponent = static_cast<int64_t>(b->immediates.value[0]);
+    if (exponent < 0) {
+      fail(Code::invalid, "pow: %s to the power of %lld gives fractions; cast to a float first",
+           name_of(dtype), static_cast<long long>(exponent));
+    }
+  }
   Device& device = a->weak ? b.device() : a.device();
   return record(op, row.boolean_result ? Dtype::boolean : dtype,
                 alike ? a.shape() : broadcast(a.shape(), b.shape(), row.name),
-                {as_dtype(a, dtype, device), as_dtype(b, dtype, device)});
+                {as_dtype(a, dtype, device, row.name), as_dtype(b, dtype, device, row.name)});
 }
 
 }  // namespace
@@ -230,9 +262,9 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   Shape shape = broadcast(condition.shape(), broadcast(a.shape(), b.shape(), "where"), "where");
   Dtype dtype = common_dtype(a, b, "where");
   Device& device = condition.device();
-  return record(
-      where_op, dtype, shape,
-      {cast(condition, Dtype::boolean), as_dtype(a, dtype, device), as_dtype(b, dtype, device)});
+  return record(where_op, dtype, shape,
+                {cast(condition, Dtype::boolean), as_dtype(a, dtype, device, "where"),
+                 as_dtype(b, dtype, device, "where")});
 }
 
 Tensor cast(const Tensor& x, Dtype dtype) {
@@ -245,11 +277,11 @@ Tensor clip(const Tensor& x, const Tensor& low, const Tensor& high) {
   // Chosen, rather than the larger or smaller, so that the gradient passes at the bounds too.
   Tensor y = x;
   if (low) {
-    Tensor limit = as_dtype(low, x.dtype(), x.device());
+    Tensor limit = as_dtype(low, x.dtype(), x.device(), "clip");
     y = where(less(y, limit), limit, y);
   }
   if (high) {
-    Tensor limit = as_dtype(high, x.dtype(), x.device());
+    Tensor limit = as_dtype(high, x.dtype(), x.device(), "clip");
     y = where(greater(y, limit), limit, y);
   }
   return y;
