@@ -48,7 +48,8 @@
     if (is_temporary(object) &&
         PyErr_WarnEx(PyExc_RuntimeWarning,
                      "this assignment is lost: it changes a tensor that nothing else refers to. "
-                     "x[i] is a value of its own: write x[i, j] = y, not x[i][j] = y",
+                     "x[i] and x.grad are values of their own: write x[i, j] = y, not x[i][j] = y, "
+                     "and g = x.grad; g[i] = y; x.grad = g",
                      1) != 0) {
       return -1;
     }

@@ -41,6 +41,20 @@ static bool is_truth_of_numpy(PyObject* object) {
   return strcmp(name, "numpy.bool_") == 0 || strcmp(name, "numpy.bool") == 0;
 }
 
+// A whole number: of uint64, or a float, if it is too large for int64.
+static mt_tensor* whole_number(PyObject* whole) {
+  int overflow;
+  long long value = PyLong_AsLongLongAndOverflow(whole, &overflow);
+  if (!overflow) return mt_take(mt_whole_number(value));
+  unsigned long long unsigned_value = overflow > 0 ? PyLong_AsUnsignedLongLong(whole) : 0;
+  if (overflow > 0 && !PyErr_Occurred()) {
+    return mt_take(mt_from_data(&unsigned_value, NULL, 0, MT_U64, NULL));
+  }
+  PyErr_Clear();
+  double number = PyLong_AsDouble(whole);
+  return PyErr_Occurred() ? NULL : mt_take(mt_number(number));
+}
+
 // Whether `object` is a single number; `number` is then a new handle of its value, or NULL with an
 // exception.
 static bool as_number(PyObject* object, mt_tensor** number) {
@@ -55,9 +69,8 @@ static bool as_number(PyObject* object, mt_tensor** number) {
       PyErr_Clear();
       return false;
     }
-    long long value = whole ? PyLong_AsLongLong(whole) : -1;
+    if (whole) *number = whole_number(whole);
     Py_XDECREF(whole);
-    if (!PyErr_Occurred()) *number = mt_take(mt_whole_number(value));
   } else {
     PyNumberMethods* methods = Py_TYPE(object)->tp_as_number;
     if (!methods || !methods->nb_float || PySequence_Check(object)) return false;

@@ -51,4 +51,5 @@ __array_api_version__ = "2024.12"
 bool = bool_  # the Array API's name
 if not TYPE_CHECKING:
     __getattr__ = _names._missing("mtorch", _names.FUNCTIONS)
+    __dir__ = _names._public(globals(), "autograd", "data", "dtypes", "linalg", "nn", "optim", "random")
 e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 3.141592653589793

@@ -2,7 +2,8 @@
 """What arguments must be, where the library is not the first to look at them."""
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from typing import Any, Callable
 
 
 def _checked(name: str, x: Any) -> Any:
@@ -17,3 +18,11 @@ def _place(name: str, axis: int, ndim: int) -> int:
     if not -ndim <= axis < ndim:
         raise IndexError(f"{name}: axis {axis} of {ndim} dimensions")
     return axis % ndim
+
+
+def _known_options(owner: Any, function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Options that the function has; else TypeError."""
+    for name in options:
+        if name not in inspect.signature(function).parameters:
+            raise TypeError(f"{type(owner).__name__}() got an unexpected keyword argument {name!r}")
+    return options

@@ -2,7 +2,18 @@
 """What PyTorch and NumPy call things that have another name here: errors say so."""
 from __future__ import annotations
 
-from typing import Any, Callable
+import functools
+import opcode
+import sys
+import types
+from typing import Any, Callable, TypeVar
+
+_Callable = TypeVar("_Callable", bound=Callable[..., Any])
+
+
+class _Note(str):
+    """What is said where there is no other name."""
+
 
 FUNCTIONS = {
     "absolute": "abs", "amax": "max", "amin": "min", "arccos": "acos", "arcsin": "asin",
@@ -21,22 +32,111 @@ FUNCTIONS = {
     "power": "pow", "rand": "random.uniform(shape)", "randint": "random.integers",
     "randn": "random.normal(shape)", "randperm": "random.permutation", "softmax": "nn.softmax",
     "unsqueeze": "expand_dims", "long": "int64", "double": "float64",
+    "vmap": _Note("operators broadcast, and matmul() and einsum() take batches, so that most functions "
+                  "do as they are; else stack([function(x) for x in xs])"),
     "vstack": "stack (of vectors) or concat",
     "half": "float16", "float": "float32", "int": "int32", "Parameter": "nn.Parameter",
     "unique": "unique_values"}
 MODULES = {
     "BatchNorm1d": "BatchNorm", "BatchNorm2d": "BatchNorm", "BatchNorm3d": "BatchNorm",
+    "BCELoss": "BCEWithLogitsLoss", "NLLLoss": "CrossEntropyLoss (of the logits)",
+    "TransformerEncoderLayer": "TransformerBlock",
     "utils": "optim.Optimizer.clip_grad_norm", "clip_grad_norm_": "optim.Optimizer.clip_grad_norm"}
 OPTIMIZERS = {
     "lr_scheduler": "StepSchedule, CosineSchedule, OneCycleSchedule or Schedule",
     "StepLR": "StepSchedule", "CosineAnnealingLR": "CosineSchedule",
     "LambdaLR": "Schedule (of rates, not factors)",
     "OneCycleLR": "OneCycleSchedule"}
+METHODS = {
+    "add_": "add (or x += y)", "amax": "max", "amin": "min", "bmm": "matmul", "chunk": "split",
+    "clamp": "clip", "contiguous": _Note("no function asks for it; copy() gives memory of its own"),
+    "cumprod": "cumulative_prod", "cumsum": "cumulative_sum",
+    "data": _Note("detach() gives the value; under no_grad() a parameter can be changed"),
+    "div_": "div (or x /= y)", "dot": "matmul", "element_size": "itemsize",
+    "expand": "broadcast_to", "expand_as": "broadcast_to", "fill_": "copy_",
+    "gather": "take_along_axis",
+    "grad_fn": _Note("is_leaf says whether there is a history, and mtorch.Tape shows it"),
+    "index_select": "take", "log_softmax": "nn.log_softmax", "masked_fill": "where",
+    "masked_select": "masked_select (a function, or x[mask])", "mm": "matmul",
+    "mul_": "mul (or x *= y)", "outer": "linalg.outer", "ravel": "flatten",
+    "register_hook": _Note("mtorch.grad(loss, x) gives the gradient of any x on the way, and an "
+                           "mtorch.Function of your own changes it"),
+    "retain_grad": _Note("mtorch.grad(loss, x) gives the gradient of any x on the way to loss"),
+    "scatter_add": "scatter_add (a function)", "softmax": "nn.softmax",
+    "stride": _Note("tensors show no strides"), "sub_": "sub (or x -= y)", "swapaxes": "transpose",
+    "t": "T", "type": "dtype or astype", "view_as": "reshape", "zero_": "copy_"}
+OPTIONS = {  # by the first of these words that the function has
+    "alpha": "smoothing", "attn_mask": "mask",
+    "batch_first": _Note("the batch always comes first"), "d_model": "width", "dim": "axis", "dims": "axis axes",
+    "dim_feedforward": "hidden", "embed_dim": "width", "embedding_dim": "size", "eps": "epsilon",
+    "eta_min": "lowest", "gamma": "factor", "hidden_size": "hidden",
+    "inplace": _Note("values never change in place"), "input_size": "in_features",
+    "is_causal": "causal", "keepdim": "keepdims", "kernel_size": "kernel size",
+    "negative_slope": "slope", "nhead": "heads", "normalized_shape": "shape",
+    "num_channels": "channels", "num_classes": "classes", "num_embeddings": "count",
+    "num_features": "channels", "num_groups": "groups", "num_heads": "heads",
+    "num_layers": "layers", "p": "probability dropout", "step_size": "every", "T_max": "steps",
+    "total_steps": "steps", "unbiased": "correction"}
+
+
+def _said(names: dict[str, str], name: str) -> str:
+    here = names.get(name, "")
+    return f": {here}" if isinstance(here, _Note) else here and f": it is called {here} here"
 
 
 def _missing(module: str, names: dict[str, str]) -> Callable[[str], Any]:
     """What a module does when it is asked for a name that it does not have."""
     def __getattr__(name: str) -> Any:
-        here = f": it is called {names[name]} here" if name in names else ""
+        here = _said(names, name)
+        frame = sys._getframe(1)
+        if here and frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]:
+            raise ImportError(f"cannot import name {name!r} from {module!r}{here}")
         raise AttributeError(f"module {module!r} has no attribute {name!r}{here}")
     return __getattr__
+
+
+def _public(module: dict[str, Any], *modules: str) -> Callable[[], list[str]]:
+    """What a module shows of itself: what it is for, and these of its modules."""
+    def is_shown(name: str, value: Any) -> bool:
+        if isinstance(value, types.ModuleType) or name == "TYPE_CHECKING":
+            return name in modules
+        ours = (getattr(value, "__module__", None) or "mtorch").startswith(("mtorch", "_native"))
+        return name.startswith("__") or ours and name[0] != "_"
+    return lambda: sorted(name for name, value in module.items() if is_shown(name, value))
+
+
+class _Elsewhere:
+    """What tensors do not have, and what to take in its place."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        raise AttributeError(f"a tensor has no attribute {self.name!r}{_said(METHODS, self.name)}")
+
+
+def _explained(function: _Callable) -> _Callable:
+    """The function, whose error about an option of another name says how it is called here."""
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            if "argument" in str(error):
+                _explain(error, function, args, kwargs)
+            raise
+    return call  # type: ignore[return-value]
+
+
+def _explain(error: TypeError, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
+    import inspect
+    known = inspect.signature(function).parameters
+    called = function.__name__ if function.__name__ != "__init__" else type(args[0]).__name__
+    for name in kwargs:
+        here = OPTIONS.get(name, "")
+        if not isinstance(here, _Note):
+            word = next((word for word in here.split() if word in known), "")
+            here = word and f"it is called {word!r} here"
+        if here and name not in known:
+            error.args = f"{called}() has no option {name!r}: {here}",
+            return

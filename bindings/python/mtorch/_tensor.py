@@ -10,6 +10,7 @@ from ._native import (  # type: ignore
     SWIG_PyInstanceMethod_New as _method)
 from ._conversions import _Converted
 from ._exchange import _on_the_native_type
+from ._names import METHODS, _Elsewhere
 from .dtypes import bool_, by_code, float32, int64, uint64
 from ._types import DTypeLike, Operand
 
@@ -212,6 +213,9 @@ class Tensor(_Converted):
     def __str__(self) -> str:
         return native.to_string(self)
 
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if name not in METHODS]
+
     def __format__(self, form: str) -> str:
         return format(self.item(), form) if form else str(self)
 
@@ -350,3 +354,5 @@ for _name in """abs acos acosh asin asinh atan atanh ceil cos cosh detach erf ex
         transpose trunc add sub mul div pow neg copy""".split():
     setattr(Tensor, _name, _method(getattr(native, _name)))
 Tensor.clone = _method(native.copy)  # PyTorch's name
+for _name in METHODS:
+    setattr(Tensor, _name, _Elsewhere(_name))

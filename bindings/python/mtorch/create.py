@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from . import native
 from ._arguments import _checked
-from .dtypes import DType, as_dtype, bfloat16, bool_, by_code, by_name, float32, int64, uint64
+from ._names import _explained
+from .dtypes import (
+    DType, as_dtype, bfloat16, bool_, by_code, by_name, float32, iinfo, int64, uint64)
 from ._types import DTypeLike, Operand, Shape
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ def full(shape: Shape, fill_value: Operand, *, dtype: DTypeLike = None,
     tensor([7, 7])
     """
     dtype = _dtype_of_number(fill_value) if dtype is None else as_dtype(dtype)
+    if type(fill_value) is int:
+        _fits("full", dtype, fill_value)
     if type(fill_value) is int and abs(fill_value) > 2**53:  # a double cannot hold it
         return native.broadcast_to(_from_sequence(fill_value, dtype, device), shape)
     return native.full(shape, float(fill_value), dtype, device)
@@ -132,6 +136,7 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DTypeLi
     return native.eye(n_rows, n_rows if n_cols is None else n_cols, k, dtype, device)
 
 
+@_explained
 def one_hot(indices: Tensor, classes: int, *, dtype: DTypeLike = None) -> Tensor:
     """[..., classes]: 1 where the last index equals the value.
 
@@ -213,6 +218,9 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     >>> mt.from_dlpack(mt.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
+    if not hasattr(x, "__dlpack__"):
+        raise TypeError(f"from_dlpack: {type(x).__name__} has no __dlpack__(); asarray() takes lists, "
+                        "numbers and buffers")
     where = getattr(x, "__dlpack_device__", lambda: (1, 0))()
     stream: dict[str, int] = {}
     if int(where[0]) == 2:  # a GPU: its owner lets our stream wait for what he has put into his
@@ -294,6 +302,7 @@ def _from_sequence(nested: Any, dtype: DTypeLike, device: str | None) -> Tensor:
     if kinds == {bool}:
         x = native.astype(native.tensor_from_buffer(bytes(flat), True, device), bool_)
     elif kinds <= {bool, int}:
+        _fits("asarray", dtype, min(flat), max(flat))
         code = "Q" if max(flat) >= 2**63 else "q"
         x = native.tensor_from_buffer(array(code, flat), True, device)
     elif kinds <= {bool, int, float}:
@@ -304,6 +313,16 @@ def _from_sequence(nested: Any, dtype: DTypeLike, device: str | None) -> Tensor:
         x = native.stack(rows, 0)
         shape += x.shape[1:]
     return _like(native.reshape(x, shape), dtype, None)
+
+
+def _fits(name: str, dtype: DTypeLike, *numbers: int) -> None:
+    """ValueError for whole numbers that integers of the type do not reach."""
+    if dtype is None or as_dtype(dtype).kind not in "iu":
+        return
+    limits = iinfo(dtype)
+    for number in numbers:
+        if not limits.min <= number <= limits.max:
+            raise ValueError(f"{name}: {number} does not fit into {as_dtype(dtype).name}")
 
 
 def _index_tensor(obj: Any) -> Tensor:

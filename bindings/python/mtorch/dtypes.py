@@ -36,6 +36,25 @@ class DType(int):
     def __reduce__(self) -> tuple[Any, ...]:
         return as_dtype, (self.name,)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same: also as NumPy's, or by name."""
+        same = other if isinstance(other, int) else _named(other)
+        if same is None:
+            return NotImplemented
+        return int(self) == int(same)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = int.__hash__
+
+    @property
+    def dtype(self) -> Any:
+        """NumPy's element type of this name, as which NumPy's functions take it; TypeError if it has
+        none."""
+        import numpy
+        return numpy.dtype(self.name)
+
     @property
     def is_floating(self) -> bool:
         """Whether it is a float."""
@@ -77,18 +96,25 @@ def as_dtype(dtype: Any) -> DType:
     >>> mt.dtypes.as_dtype("float32")
     mtorch.float32
     """
-    if isinstance(dtype, DType):
-        return dtype
-    if isinstance(dtype, type) and dtype in by_type:
-        return by_type[dtype]
-    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(
-        dtype, "__name__", None)
-    found = by_name.get("bool" if name == "bool_" else str(name))
+    found = dtype if isinstance(dtype, DType) else _named(dtype)
     if found is None:
-        if str(name).startswith("complex"):
+        name = _name_of(dtype)
+        if name.startswith("complex"):
             raise TypeError(f"{name}: there are no complex numbers here")
         raise TypeError(f"not an element type: {dtype!r}")
     return found
+
+
+def _name_of(dtype: Any) -> str:
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(
+        dtype, "__name__", None)
+    return "bool" if name == "bool_" else str(name)
+
+
+def _named(dtype: Any) -> DType | None:
+    if isinstance(dtype, type) and dtype in by_type:
+        return by_type[dtype]
+    return by_name.get(_name_of(dtype))
 
 
 def _dtype_of(x: Any) -> DType:

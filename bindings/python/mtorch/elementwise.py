@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import native
+from ._names import _explained
 from .dtypes import float64
 from ._types import Operand
 from .native import (  # noqa: F401
@@ -87,6 +88,7 @@ def gelu(x: Tensor, approximate: str = "none") -> Tensor:
     return native.gelu_tanh(x) if approximate == "tanh" else native.gelu(x)
 
 
+@_explained
 def leaky_relu(x: Tensor, slope: Operand = 0.01) -> Tensor:
     """x where x > 0, else x slope.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import collections.abc
 import os
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import TYPE_CHECKING, Any, Iterator, Mapping
 
 from . import native
-from .create import asarray, full
+from .create import asarray, full, zeros
 from .dtypes import float32, float64
 from ._types import Path
 
@@ -38,6 +38,40 @@ def _as_tensor(name: str, value: Any) -> Tensor:
                         "in a file") from None
 
 
+def _named(tensors: Any) -> Any:
+    return dict(_flat(tensors)) if isinstance(tensors, collections.abc.Mapping) else tensors
+
+
+def _flat(tensors: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """What dictionaries within dictionaries hold, by names as of files in folders; of each folder
+    there is an entry too, by which _nested() knows it from a name with a slash."""
+    for name, value in tensors.items():
+        if not isinstance(name, str):
+            raise TypeError(f"names in a file are text, not {type(name).__name__}: {name!r}")
+        if isinstance(value, collections.abc.Mapping):
+            yield f"{prefix}{name}/", zeros(0)
+            yield from _flat(value, f"{prefix}{name}/")
+        else:
+            yield prefix + name, value
+
+
+def _nested(tensors: dict[str, Tensor]) -> dict[str, Any]:
+    folders: dict[str, Any] = {"": {}}
+
+    def place(name: str) -> tuple[Any, str]:
+        length = next(i for i in range(len(name), -1, -1) if name[:i] in folders)
+        return folders[name[:length]], name[length:]
+
+    for name in sorted((name for name in tensors if name.endswith("/")), key=len):
+        outer, rest = place(name)
+        folders[name] = outer[rest[:-1]] = {}
+    for name, tensor in tensors.items():
+        if name not in folders:
+            outer, rest = place(name)
+            outer[rest] = tensor
+    return folders[""]
+
+
 def dictionary(parameters: Any) -> dict[str, Tensor]:
     """The tensors of a collection of the library by their names."""
     return {native.parameters_name(parameters, i): native.parameters_tensor(parameters, i)
@@ -45,8 +79,8 @@ def dictionary(parameters: Any) -> dict[str, Tensor]:
 
 
 def save(tensors: Any, path: Path, compress: bool = False) -> None:
-    """Writes a dictionary of tensors to a .safetensors or .npz file, or one tensor to a .npy file.
-    The file appears whole under its name, or the old one stays.
+    """Writes a dictionary of tensors and numbers, or of such dictionaries, to a .safetensors or .npz
+    file, or one tensor to a .npy file. The file appears whole under its name, or the old one stays.
 
     >>> import mtorch as mt
     >>> import os, tempfile
@@ -54,14 +88,18 @@ def save(tensors: Any, path: Path, compress: bool = False) -> None:
     >>> mt.save({"w": mt.ones(2)}, path)
     >>> mt.load(path)
     {'w': tensor([1., 1.])}
+    >>> mt.save({"net": mt.nn.Linear(2, 1).state_dict(), "epoch": 3}, path)
+    >>> checkpoint = mt.load(path)
+    >>> list(checkpoint["net"]), int(checkpoint["epoch"])
+    (['weight', 'bias'], 3)
     """
     path = os.fspath(path)
     if path.endswith(".npy"):
         native.save_npy(tensors, path)
     elif path.endswith(".npz"):
-        native.save_npz(collection(tensors), path, compress)
+        native.save_npz(collection(_named(tensors)), path, compress)
     elif path.endswith(".safetensors"):
-        native.parameters_save(collection(tensors), path)
+        native.parameters_save(collection(_named(tensors)), path)
     else:
         raise ValueError(f"{path}: files end in .safetensors, .npy or .npz")
 
@@ -82,7 +120,7 @@ def load(path: Path, device: str | None = None) -> Any:
     if path.endswith(".npy"):
         return native.load_npy(path, device)
     if path.endswith(".npz"):
-        return dictionary(native.load_npz(path, device))
+        return _nested(dictionary(native.load_npz(path, device)))
     if path.endswith(".safetensors"):
-        return dictionary(native.load_safetensors(path, device))
+        return _nested(dictionary(native.load_safetensors(path, device)))
     return native.load_idx(path, device)

@@ -229,3 +229,4 @@ class Adagrad(Optimizer):
 
 if not TYPE_CHECKING:
     __getattr__ = _names._missing("mtorch.optim", _names.OPTIMIZERS)
+    __dir__ = _names._public(globals())

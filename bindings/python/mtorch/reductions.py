@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from . import native
 from ._arguments import _checked
+from ._names import _explained
 from .dtypes import as_dtype
 from ._types import Axes, DTypeLike
 
@@ -52,7 +53,7 @@ def _reduction(name: str, text: str, example: str) -> Any:
     >>> mt.{name}(mt.tensor([[1.0, 5.0], [4.0, 0.0]]), axis=1)
     {example}
     """
-    return reduction
+    return _explained(reduction)
 
 
 max = _reduction("max", "The largest element", "tensor([5., 4.])")
@@ -66,6 +67,7 @@ count_nonzero = _reduction("count_nonzero", "The number of elements that are not
 logsumexp = _reduction("logsumexp", "log(sum(e^x))", "tensor([5.01815, 4.01815])")
 
 
+@_explained
 def sum(x: Tensor, /, axis: Axes = None, dtype: DTypeLike = None, keepdims: bool = False, *,
         out: Any = None) -> Any:
     """The sum over `axis`: a number, several, or None for all. Integers are summed as int64, or
@@ -81,6 +83,7 @@ def sum(x: Tensor, /, axis: Axes = None, dtype: DTypeLike = None, keepdims: bool
     return _into(out, _in_dtype(lambda x: _reduce("sum", x, axis, keepdims), x, dtype))
 
 
+@_explained
 def mean(x: Tensor, /, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike = None,
          out: Any = None) -> Any:
     """The mean over `axis`: a number, several, or None for all. Their sizes are gone from the
@@ -95,6 +98,7 @@ def mean(x: Tensor, /, axis: Axes = None, keepdims: bool = False, *, dtype: DTyp
     return _into(out, _in_dtype(lambda x: _reduce("mean", x, axis, keepdims), x, dtype))
 
 
+@_explained
 def prod(x: Tensor, /, axis: Axes = None, dtype: DTypeLike = None, keepdims: bool = False, *,
          out: Any = None) -> Any:
     """The product over `axis`: a number, several, or None for all.
@@ -112,6 +116,7 @@ def _moment(name: str, x: Tensor, axis: Axes, correction: float, keepdims: bool,
     return _into(out, _in_dtype(lambda x: _reduce(name, x, axis, keepdims, correction), x, dtype))
 
 
+@_explained
 def var(x: Tensor, /, axis: Axes = None, correction: float = 0.0, keepdims: bool = False, *,
         dtype: DTypeLike = None, out: Any = None, ddof: float | None = None) -> Any:
     """The variance over `axis`; correction 0 is the population's, 1 the sample's. `ddof` is NumPy's
@@ -124,6 +129,7 @@ def var(x: Tensor, /, axis: Axes = None, correction: float = 0.0, keepdims: bool
     return _moment("var", x, axis, correction, keepdims, dtype, out, ddof)
 
 
+@_explained
 def std(x: Tensor, /, axis: Axes = None, correction: float = 0.0, keepdims: bool = False, *,
         dtype: DTypeLike = None, out: Any = None, ddof: float | None = None) -> Any:
     """The standard deviation over `axis`; correction, ddof and dtype as var()'s.
@@ -135,6 +141,7 @@ def std(x: Tensor, /, axis: Axes = None, correction: float = 0.0, keepdims: bool
     return _moment("std", x, axis, correction, keepdims, dtype, out, ddof)
 
 
+@_explained
 def norm(x: Tensor, /, axis: Axes = None, keepdims: bool = False, ord: float = 2) -> Tensor:
     """The vector norm over `axis`: the `ord`-th root of the sum of |x|^ord.
 
@@ -159,6 +166,7 @@ def _cumulative(name: str, first: float, x: Tensor, axis: int | None, dtype: DTy
     return native.pad(y, (before, [0] * x.ndim), first)
 
 
+@_explained
 def cumulative_sum(x: Tensor, /, axis: int | None = None, dtype: DTypeLike = None,
                    include_initial: bool = False) -> Tensor:
     """Running sums along one axis, which only a vector need not name (ValueError); with
@@ -171,6 +179,7 @@ def cumulative_sum(x: Tensor, /, axis: int | None = None, dtype: DTypeLike = Non
     return _cumulative("cumulative_sum", 0, x, axis, dtype, include_initial)
 
 
+@_explained
 def cumulative_prod(x: Tensor, /, axis: int | None = None, dtype: DTypeLike = None,
                     include_initial: bool = False) -> Tensor:
     """Running products along one axis, which only a vector need not name (ValueError); with
@@ -184,6 +193,7 @@ def cumulative_prod(x: Tensor, /, axis: int | None = None, dtype: DTypeLike = No
     return _cumulative("cumulative_prod", 1, x, axis, dtype, include_initial)
 
 
+@_explained
 def diff(x: Tensor, /, axis: int = -1, n: int = 1, prepend: Tensor | None = None,
          append: Tensor | None = None) -> Tensor:
     """Differences of neighbours along an axis, n times; the ends may be extended first.

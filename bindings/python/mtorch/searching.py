@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import native
+from ._names import _explained
 from .native import masked_select, unique_values  # noqa: F401
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class UniqueInverse(NamedTuple):
     inverse_indices: object
 
 
+@_explained
 def sort(x: Tensor, /, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The elements along `axis` in order; always stable, NaN last.
 
@@ -52,6 +54,7 @@ def sort(x: Tensor, /, axis: int = -1, descending: bool = False, stable: bool = 
     return native.sort(x, axis, descending)
 
 
+@_explained
 def argsort(x: Tensor, /, axis: int = -1, descending: bool = False,
             stable: bool = True) -> Tensor:
     """The indices that sort; always stable.
@@ -63,6 +66,7 @@ def argsort(x: Tensor, /, axis: int = -1, descending: bool = False,
     return native.argsort(x, axis, descending)
 
 
+@_explained
 def topk(x: Tensor, k: int, axis: int = -1, largest: bool = True) -> TopK:
     """The k largest (or smallest) elements along `axis`, best first, and their indices. ValueError
     if there are not so many.

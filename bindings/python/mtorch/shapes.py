@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 from . import native
 from ._arguments import _checked, _place
+from ._names import _explained
 from .create import asarray
 from ._types import Axes, Shape
 
@@ -91,6 +92,7 @@ def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
     return [native.broadcast_to(x, shape) for x in arrays]
 
 
+@_explained
 def expand_dims(x: Tensor, /, axis: int = 0) -> Tensor:
     """A new axis of size 1.
 
@@ -101,6 +103,7 @@ def expand_dims(x: Tensor, /, axis: int = 0) -> Tensor:
     return native.expand_dims(x, axis)
 
 
+@_explained
 def squeeze(x: Tensor, /, axis: Axes = None) -> Tensor:
     """Without the named axes, which have size 1 (ValueError); None drops every such axis.
 
@@ -111,6 +114,7 @@ def squeeze(x: Tensor, /, axis: Axes = None) -> Tensor:
     return x if axis == () else native.squeeze(x, axis)
 
 
+@_explained
 def flip(x: Tensor, /, axis: Axes = None) -> Tensor:
     """Reversed along the named axes; None means all.
 
@@ -122,6 +126,7 @@ def flip(x: Tensor, /, axis: Axes = None) -> Tensor:
     return x if axis == () else native.flip(x, axis)
 
 
+@_explained
 def roll(x: Tensor, /, shift: int | Sequence[int], *, axis: Axes = None) -> Tensor:
     """Moved along axes, what falls off one end coming in at the other; None rolls the elements in
     row-major order.
@@ -149,6 +154,7 @@ def tile(x: Tensor, repetitions: Sequence[int], /) -> Tensor:
     return native.tile(x, repetitions)
 
 
+@_explained
 def repeat(x: Tensor, repeats: Any, /, axis: int | None = None) -> Tensor:
     """Each position along `axis` several times in a row: a number, or a tensor with one for each
     position. None repeats the elements in row-major order.
@@ -176,6 +182,7 @@ def window(x: Tensor, axis: int, size: int, step: int = 1, dilation: int = 1) ->
     return native.window(x, axis, size, step, dilation)
 
 
+@_explained
 def concat(arrays: Sequence[Tensor], /, axis: int | None = 0) -> Tensor:
     """Joined along an existing axis, in which alone the shapes may differ (ValueError); None
     flattens first.
@@ -189,6 +196,7 @@ def concat(arrays: Sequence[Tensor], /, axis: int | None = 0) -> Tensor:
     return native.concat(arrays, axis)
 
 
+@_explained
 def stack(arrays: Sequence[Tensor], /, axis: int = 0) -> Tensor:
     """Joined along a new axis. ValueError if the shapes differ.
 
@@ -200,6 +208,7 @@ def stack(arrays: Sequence[Tensor], /, axis: int = 0) -> Tensor:
     return native.stack(arrays, axis)
 
 
+@_explained
 def unstack(x: Tensor, /, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis.
 
@@ -210,6 +219,7 @@ def unstack(x: Tensor, /, axis: int = 0) -> tuple[Tensor, ...]:
     return tuple(native.select(x, axis, i) for i in range(native.dim(x, axis)))
 
 
+@_explained
 def split(x: Tensor, sizes: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """Cut along `axis` into pieces of the given sizes, which add up to its length (ValueError); a
     number is the size of each, the last one perhaps smaller.
@@ -258,6 +268,7 @@ def triu(x: Tensor, /, k: int = 0) -> Tensor:
     return native.triu(x, k)
 
 
+@_explained
 def take(x: Tensor, indices: Any, /, axis: int | None = None) -> Tensor:
     """Positions `indices` along `axis`, which only a vector need not name. IndexError for one
     outside.
@@ -274,6 +285,7 @@ def take(x: Tensor, indices: Any, /, axis: int | None = None) -> Tensor:
     return native.index_select(x, asarray(indices), axis)
 
 
+@_explained
 def take_along_axis(x: Tensor, indices: Tensor, /, axis: int = -1) -> Tensor:
     """For each position of `indices`, the element of x there along `axis`; the other sizes agree.
 
@@ -286,6 +298,7 @@ def take_along_axis(x: Tensor, indices: Tensor, /, axis: int = -1) -> Tensor:
     return native.take_along_axis(x, indices, axis)
 
 
+@_explained
 def scatter_add(x: Tensor, indices: Tensor, values: Tensor, axis: int = -1) -> Tensor:
     """x with each value added at its index along `axis`.
 

@@ -21,3 +21,4 @@ from .recurrent import GRU, LSTM, RNN  # noqa: F401
 
 if not TYPE_CHECKING:
     __getattr__ = _names._missing("mtorch.nn", _names.MODULES)
+    __dir__ = _names._public(globals(), "functional", "init")

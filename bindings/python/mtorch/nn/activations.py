@@ -17,6 +17,9 @@ class _Activation(Module):
 
     function = staticmethod(native.relu)
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def forward(self, x: Tensor) -> Tensor:
         return self.function(x)
 

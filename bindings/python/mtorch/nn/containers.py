@@ -2,6 +2,7 @@
 """Modules made of modules and of functions."""
 from __future__ import annotations
 
+import collections.abc
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping
 
 from .module import Module
@@ -27,6 +28,18 @@ class Function(Module):
 
     def _describe(self) -> str:
         return getattr(self.function, "__name__", repr(self.function))
+
+
+def _as_module(owner: Module, module: Any) -> Module:
+    """The module, or the function as one; else TypeError."""
+    kind = type(owner).__name__
+    if isinstance(module, type):
+        raise TypeError(f"{kind}: {module.__name__} is a class; {module.__name__}() is a module")
+    if isinstance(module, Module):
+        return module
+    if not callable(module):
+        raise TypeError(f"{kind}: needs modules or functions, not {type(module).__name__}")
+    return Function(module)
 
 
 class Identity(Module):
@@ -64,7 +77,7 @@ class Sequential(Module):
 
     def __init__(self, *modules: Module | Callable[..., Any]) -> None:
         for i, module in enumerate(modules):
-            setattr(self, str(i), module if isinstance(module, Module) else Function(module))
+            setattr(self, str(i), _as_module(self, module))
 
     def forward(self, x: Tensor) -> Tensor:
         for _, module in self.named_children():
@@ -87,13 +100,13 @@ class ModuleList(Module):
     (3, ReLU())
     """
 
-    def __init__(self, modules: Iterable[Module] = ()) -> None:
+    def __init__(self, modules: Iterable[Module | Callable[..., Any]] = ()) -> None:
         for module in modules:
             self.append(module)
 
-    def append(self, module: Module) -> ModuleList:
-        """Adds a module at the end; returns the list."""
-        setattr(self, str(len(self)), module)
+    def append(self, module: Module | Callable[..., Any]) -> ModuleList:
+        """Adds a module, or a function as one, at the end; returns the list."""
+        setattr(self, str(len(self)), _as_module(self, module))
         return self
 
     def __getitem__(self, i: int) -> Module:
@@ -115,17 +128,19 @@ class ModuleDict(Module):
     ((4, 1), ['a', 'b'])
     """
 
-    def __init__(self, modules: Mapping[str, Module] = {}) -> None:
-        for name, module in dict(modules).items():
+    def __init__(self, modules: Mapping[str, Module | Callable[..., Any]] = {}) -> None:
+        if not isinstance(modules, (collections.abc.Mapping, ModuleDict)):
+            raise TypeError(f"ModuleDict: needs modules by name, not {type(modules).__name__}")
+        for name, module in modules.items():
             self[name] = module
 
     def __getitem__(self, name: str) -> Module:
         return dict(self.named_children())[name]
 
-    def __setitem__(self, name: str, module: Module) -> None:
+    def __setitem__(self, name: str, module: Module | Callable[..., Any]) -> None:
         if hasattr(type(self), name):
             raise KeyError(f"ModuleDict: {name!r} is the name of a method")
-        setattr(self, name, module)
+        setattr(self, name, _as_module(self, module))
 
     def __contains__(self, name: Any) -> bool:
         return name in dict(self.named_children())

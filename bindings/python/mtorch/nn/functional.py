@@ -6,7 +6,8 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from .. import native
-from ..native import dropout, linear  # noqa: F401
+from .._names import _explained
+from ..native import linear  # noqa: F401
 from .._types import Operand
 
 if TYPE_CHECKING:
@@ -28,6 +29,19 @@ def _reduction(name: str) -> int:
     return _REDUCTIONS[name]
 
 
+@_explained
+def dropout(x: Tensor, probability: float = 0.5, training: bool = True) -> Tensor:
+    """In training each element is 0 with the given probability, else x / (1 - probability);
+    otherwise x. ValueError unless 0 <= probability <= 1.
+
+    >>> import mtorch as mt
+    >>> mt.nn.dropout(mt.tensor([1.0, 2.0]), 0.5, training=False)
+    tensor([1., 2.])
+    """
+    return native.dropout(x, probability, training)
+
+
+@_explained
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """e^x / sum(e^x) along `axis`.
 
@@ -39,6 +53,7 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
     return native.softmax(x, axis)
 
 
+@_explained
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """x - logsumexp(x) along `axis`.
 
@@ -49,6 +64,7 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     return native.log_softmax(x, axis)
 
 
+@_explained
 def layer_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, axes: int = 1,
                epsilon: float = 1e-5) -> Tensor:
     """(x - mean) / sqrt(var + epsilon) * weight + bias over the last `axes` axes.
@@ -61,6 +77,7 @@ def layer_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = No
     return native.layer_norm(x, axes, weight, bias, epsilon)
 
 
+@_explained
 def rms_norm(x: Tensor, weight: Tensor | None = None, axes: int = 1,
              epsilon: float = 1e-6) -> Tensor:
     """x / sqrt(mean(x^2) + epsilon) * weight over the last `axes` axes.
@@ -73,6 +90,7 @@ def rms_norm(x: Tensor, weight: Tensor | None = None, axes: int = 1,
     return native.rms_norm(x, axes, weight, epsilon)
 
 
+@_explained
 def batch_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None,
                running_mean: Tensor | None = None, running_var: Tensor | None = None,
                training: bool = False, momentum: float = 0.1, epsilon: float = 1e-5) -> Tensor:
@@ -89,6 +107,7 @@ def batch_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = No
     return native.batch_norm(x, weight, bias, running_mean, running_var, options)
 
 
+@_explained
 def group_norm(x: Tensor, groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
                epsilon: float = 1e-5) -> Tensor:
     """Normalises each group of channels, axis 1, together with all axes after it.
@@ -111,6 +130,7 @@ def embedding(indices: Tensor, weight: Tensor | None) -> Tensor:
     return native.embedding(indices, weight)
 
 
+@_explained
 def scaled_dot_product_attention(query: Tensor, key: Tensor | None, value: Operand,
                                  mask: Tensor | None = None, causal: bool = False,
                                  scale: float = 0.0, dropout: float = 0.0,
@@ -192,6 +212,7 @@ def _pool_options(stride: Any, padding: Any, dilation: Any = 1,
                     exclude_padding=exclude_padding)
 
 
+@_explained
 def max_pool1d(x: Tensor, size: Any, stride: Any = None, padding: Any = 0,
                dilation: Any = 1) -> Tensor:
     """The largest element of each window; a stride left out is the window's size.
@@ -203,6 +224,7 @@ def max_pool1d(x: Tensor, size: Any, stride: Any = None, padding: Any = 0,
     return native.max_pool1d(x, size, _pool_options(stride, padding, dilation))
 
 
+@_explained
 def max_pool2d(x: Tensor, size: Any, stride: Any = None, padding: Any = 0,
                dilation: Any = 1) -> Tensor:
     """The largest element of each window, `size` or (height, width).
@@ -216,6 +238,7 @@ def max_pool2d(x: Tensor, size: Any, stride: Any = None, padding: Any = 0,
     return native.max_pool2d(x, height, width, _pool_options(stride, padding, dilation))
 
 
+@_explained
 def avg_pool1d(x: Tensor, size: Any, stride: Any = None, padding: Any = 0,
                exclude_padding: bool = False) -> Tensor:
     """The mean of each window, in which padding counts as zeros unless `exclude_padding`.
@@ -228,6 +251,7 @@ def avg_pool1d(x: Tensor, size: Any, stride: Any = None, padding: Any = 0,
     return native.avg_pool1d(x, size, options)
 
 
+@_explained
 def avg_pool2d(x: Tensor, size: Any, stride: Any = None, padding: Any = 0,
                exclude_padding: bool = False) -> Tensor:
     """The mean of each window, `size` or (height, width).
@@ -246,6 +270,7 @@ def _pair(size: Any) -> Any:
     return (size, size) if isinstance(size, int) else size
 
 
+@_explained
 def cross_entropy(logits: Tensor, targets: Tensor, axis: int = -1,
                   reduction: str = "mean") -> Tensor:
     """-sum(p log_softmax(logits)) along `axis`; targets are classes or probabilities.
@@ -310,4 +335,5 @@ def bce_with_logits(x: Tensor, target: Tensor, reduction: str = "mean") -> Tenso
     return native.bce_with_logits(x, target, _reduction(reduction))
 
 
-__all__ = [name for name, value in globals().items() if callable(value) and name[0] != "_"]
+__all__ = [name for name, value in globals().items()
+           if callable(value) and name[0] != "_" and value.__module__ != "typing"]

@@ -2,6 +2,7 @@
 """Modules over the library's layers."""
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from .. import native
@@ -16,10 +17,16 @@ if TYPE_CHECKING:
 class _Layer(Module):
     """A module over one layer of the library, whose tensors are its attributes."""
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        self = super().__new__(cls)
-        self.__dict__["_made_of"] = args, kwargs  # what a copy is made of
-        return self
+    def __init_subclass__(cls, **options: Any) -> None:
+        if "__init__" in vars(cls):
+            begin = vars(cls)["__init__"]
+
+            @functools.wraps(begin)
+            def noting(self: Any, *args: Any, **kwargs: Any) -> None:
+                self.__dict__.setdefault("_made_of", (args, kwargs))  # what a copy is made of
+                begin(self, *args, **kwargs)
+            setattr(cls, "__init__", noting)
+        super().__init_subclass__(**options)
 
     def __init__(self, make: Callable[..., Any], *args: Any, dtype: DTypeLike = None,
                  device: str | None = None, name: str | None = "layer") -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
+from .._arguments import _known_options
 from . import functional
 from .module import Module
 
@@ -17,7 +18,7 @@ class _Loss(Module):
     function: Callable[..., Any] = staticmethod(functional.mse_loss)
 
     def __init__(self, reduction: str = "mean", **options: Any) -> None:
-        self.options = {"reduction": reduction, **options}
+        self.options = _known_options(self, self.function, {"reduction": reduction, **options})
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return self.function(x, target, **self.options)

@@ -2,9 +2,11 @@
 """The tree of modules."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
+import sys
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, TypeVar
 
 from .. import native
+from .._names import _explained
 from .._types import DTypeLike, Path
 from ..create import _target
 from ..dtypes import bfloat16, float16, float32, float64
@@ -21,6 +23,21 @@ def Parameter(x: Tensor) -> Tensor:
     tensor([1., 1.], requires_grad=True)
     """
     return native.require_grad(x)
+
+
+_Item = TypeVar("_Item")
+
+
+class _Listed(list[_Item]):
+    """A list from which next() takes one item after another, too: next(net.parameters())."""
+
+    _taken = 0
+
+    def __next__(self) -> _Item:
+        if self._taken == len(self):
+            raise StopIteration
+        self._taken += 1
+        return self[self._taken - 1]
 
 
 class _Hook:
@@ -42,7 +59,7 @@ class _Hook:
 class Module:
     """A part of a network: its attributes that are modules are its children, those that are
     tensors marked with requires_grad its parameters, other tensors its buffers, which are saved but
-    not trained. Subclasses define forward().
+    not trained; what forward() is the first to set is neither. Subclasses define forward().
 
     >>> import mtorch as mt
     >>> class Scale(mt.nn.Module):
@@ -56,6 +73,11 @@ class Module:
     """
 
     training = True
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls):
+            setattr(cls, "__init__", _explained(vars(cls)["__init__"]))
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The module's result; subclasses define it."""
@@ -104,9 +126,9 @@ class Module:
                     if isinstance(item, Module):
                         yield f"{name}.{i}", item
 
-    def children(self) -> list[Module]:
+    def children(self) -> _Listed[Module]:
         """The modules directly below."""
-        return [child for _, child in self.named_children()]
+        return _Listed(child for _, child in self.named_children())
 
     def named_modules(self, prefix: str = "") -> Iterator[Any]:
         """Pairs of dotted name and module: this one, whose name is "", and all below."""
@@ -114,9 +136,9 @@ class Module:
         for name, child in self.named_children():
             yield from child.named_modules(f"{prefix}.{name}" if prefix else name)
 
-    def modules(self) -> list[Module]:
+    def modules(self) -> _Listed[Module]:
         """This module and all below."""
-        return [module for _, module in self.named_modules()]
+        return _Listed(module for _, module in self.named_modules())
 
     def apply(self, function: Callable[..., Any]) -> Any:
         """Calls function(module) for this module and all below; returns this one."""
@@ -128,24 +150,37 @@ class Module:
 
     def __setattr__(self, name: str, value: Any) -> None:
         trained = self.__dict__.setdefault("_trained", set())
-        if isinstance(value, native.Tensor) and native.requires_grad(value):
-            trained.add(name)  # also while it is frozen
+        if isinstance(value, native.Tensor):
+            required = native.requires_grad(value)
+            (trained.add if required else trained.discard)(name)  # stays also while it is frozen
+            if not (required and native.is_leaf(value) or isinstance(
+                    vars(self).get(name), native.Tensor)) and self._is_called():
+                self.__dict__.setdefault("_passing", set()).add(name)
         else:
             trained.discard(name)
         super().__setattr__(name, value)
+
+    def _is_called(self) -> bool:
+        """Whether this runs within a call of the module."""
+        frame: Any = sys._getframe(1)
+        while frame and not (frame.f_code is Module.__call__.__code__
+                             and frame.f_locals["self"] is self):
+            frame = frame.f_back
+        return frame is not None
 
     def register_buffer(self, name: str, tensor: Tensor, persistent: bool = True) -> None:
         """Adds a tensor that is not trained, and saved unless it is not `persistent`."""
         setattr(self, name, tensor)
         self.__dict__.setdefault("_registered", set()).add(name)
+        self.__dict__.get("_passing", set()).discard(name)
         unsaved = self.__dict__.setdefault("_unsaved", set())
         (unsaved.discard if persistent else unsaved.add)(name)
 
     def _own_tensors(self) -> Iterator[Any]:
         trained = self.__dict__.get("_trained", ())
-        registered = self.__dict__.get("_registered", ())
+        registered, passing = (self.__dict__.get(kind, ()) for kind in ("_registered", "_passing"))
         for name, value in vars(self).items():
-            if not isinstance(value, native.Tensor):
+            if not isinstance(value, native.Tensor) or name in passing:
                 continue
             if name in registered:
                 yield name, value, True
@@ -160,25 +195,25 @@ class Module:
         for name, child in self.named_children():
             yield from child._named_tensors(f"{prefix}{name}.", saved)
 
-    def named_parameters(self) -> list[tuple[str, Tensor]]:
+    def named_parameters(self) -> _Listed[tuple[str, Tensor]]:
         """Pairs of dotted name and parameter; one that modules share is there once."""
         first: dict[int, tuple[str, Tensor]] = {}
         for name, tensor, is_buffer in self._named_tensors():
             if not is_buffer:
                 first.setdefault(id(tensor), (name, tensor))
-        return list(first.values())
+        return _Listed(first.values())
 
-    def parameters(self) -> list[Tensor]:
-        """What is trained."""
-        return [tensor for _, tensor in self.named_parameters()]
+    def parameters(self) -> _Listed[Tensor]:
+        """What is trained: a list, from which next() takes the first too."""
+        return _Listed(tensor for _, tensor in self.named_parameters())
 
-    def named_buffers(self) -> list[tuple[str, Tensor]]:
+    def named_buffers(self) -> _Listed[tuple[str, Tensor]]:
         """Pairs of dotted name and tensor that is only saved."""
-        return [(name, tensor) for name, tensor, is_buffer in self._named_tensors() if is_buffer]
+        return _Listed((name, tensor) for name, tensor, is_buffer in self._named_tensors() if is_buffer)
 
-    def buffers(self) -> list[Tensor]:
+    def buffers(self) -> _Listed[Tensor]:
         """What is saved but not trained."""
-        return [tensor for _, tensor in self.named_buffers()]
+        return _Listed(tensor for _, tensor in self.named_buffers())
 
     def state_dict(self) -> dict[str, Tensor]:
         """Every parameter and buffer that is saved, by its dotted name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .._arguments import _known_options
 from . import functional
 from .module import Module
 
@@ -17,7 +18,8 @@ class _Pool(Module):
     def __init__(self, size: Any, stride: Any = None, padding: Any = 0, **options: Any) -> None:
         if stride is not None:
             options["stride"] = stride
-        self.size, self.options = size, {**options, "padding": padding} if padding else options
+        options = {**options, "padding": padding} if padding else options
+        self.size, self.options = size, _known_options(self, self.function, options)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.function(x, self.size, **self.options)

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What programs written for other libraries ask for: it is there, or an error says what is."""
+import copy
+import importlib
+import inspect
+import re
+
+import numpy as np
+import pytest
+
+import mtorch as mt
+from mtorch import _names, nn, optim
+
+# ----------------------------------------------------------------------------------- Names
+
+
+@pytest.mark.parametrize("module, name, here", [
+    (mt, "cat", "concat"), (mt, "manual_seed", "seed"), (nn, "BatchNorm2d", "BatchNorm"),
+    (optim, "StepLR", "StepSchedule")])
+def test_names_of_others_are_explained(module, name, here):
+    with pytest.raises(AttributeError, match=f"{name}.* {here} here"):
+        getattr(module, name)
+    with pytest.raises(ImportError, match=f"{name}.* {here} here"):
+        exec(f"from {module.__name__} import {name}", {})
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'$"):
+        module.nonsense
+    with pytest.raises(ImportError, match="nonsense"):
+        exec(f"from {module.__name__} import nonsense", {})
+    assert not hasattr(module, name) and getattr(module, name, 1) == 1
+
+
+def test_methods_of_others_are_explained():
+    x = mt.ones(2)
+    for name, said in ("clamp", "called clip here"), ("retain_grad", r"mtorch.grad\(loss, x\) gives"):
+        with pytest.raises(AttributeError, match=f"'{name}': .*{said}"):
+            getattr(x, name)
+        assert not hasattr(x, name) and name not in dir(x) and name not in dir(mt.ones(()))
+    assert {"clip", "shape", "__add__"} < set(dir(x))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'$"):
+        x.nonsense
+
+
+def test_every_explained_name_exists():
+    for module, names in ((mt, _names.FUNCTIONS), (nn, _names.MODULES), (optim, _names.OPTIMIZERS),
+                          (mt.Tensor, _names.METHODS)):
+        for name, here in names.items():
+            assert module is mt.Tensor or name not in vars(module), name
+            if isinstance(here, _names._Note):
+                continue
+            for one in re.sub(r" ?\([^)]*\)", "", here).replace(" or ", ", ").split(", "):
+                found = module if hasattr(module, one) else mt
+                for part in one.split("."):
+                    found = getattr(found, part)
+
+
+def test_every_explained_option_exists():
+    known = set()
+    for module in map(importlib.import_module, ("mtorch", "mtorch.nn", "mtorch.optim")):
+        for value in vars(module).values():
+            if callable(value) and inspect.isroutine(value) or isinstance(value, type):
+                try:
+                    known |= set(inspect.signature(value).parameters)
+                except ValueError:  # a class without
+                    pass
+    for name, here in _names.OPTIONS.items():
+        assert isinstance(here, _names._Note) or set(here.split()) <= known, name
+
+
+@pytest.mark.parametrize("call, said", [
+    (lambda x: x.sum(dim=1), "sum.. has no option 'dim': it is called 'axis' here"),
+    (lambda x: mt.mean(x, axis=0, keepdim=True), "'keepdim': it is called 'keepdims'"),
+    (lambda x: x.max(dim=0), "max.. has no option 'dim'"),
+    (lambda x: mt.concat([x, x], dim=1), "concat.. has no option 'dim': it is called 'axis'"),
+    (lambda x: nn.softmax(x, dim=-1), "softmax.. has no option 'dim': it is called 'axis'"),
+    (lambda x: nn.Dropout(p=0.5), "Dropout.. has no option 'p': it is called 'probability'"),
+    (lambda x: nn.LayerNorm(3, eps=0.1), "LayerNorm.. has no option 'eps': it is called 'epsilon'"),
+    (lambda x: nn.Conv2d(1, 1, kernel_size=1), "Conv2d.. .* called 'kernel' here"),
+    (lambda x: nn.MaxPool2d(kernel_size=2), "MaxPool2d.. .* called 'size' here"),
+    (lambda x: nn.LSTM(3, 4, batch_first=True), "LSTM.. .* the batch always comes first"),
+    (lambda x: nn.ReLU(inplace=True), "ReLU.. .* values never change in place"),
+    (lambda x: nn.MSELoss(weight=x), "MSELoss.. got an unexpected keyword argument 'weight'"),
+    (lambda x: mt.sum(x, nonsense=1), "sum.. got an unexpected keyword argument 'nonsense'")])
+def test_options_of_others_are_explained(call, said):
+    with pytest.raises(TypeError, match=said):
+        call(mt.ones((2, 3)))
+
+
+def test_what_a_module_shows_is_for_its_users():
+    for module in mt, nn, optim:
+        names = {name for name in dir(module) if not name.startswith("__")}
+        assert not names & {"Any", "Operand", "TYPE_CHECKING", "annotations", "native", "create"}
+        assert all(hasattr(module, name) for name in names)
+    assert {"float32", "pi", "Tensor", "add", "nn", "linalg", "devices"} <= set(dir(mt))
+    assert {"Linear", "linear", "functional", "Module"} <= set(dir(nn)) and "AdamW" in dir(optim)
+    assert str(inspect.signature(nn.Linear)).startswith("(in_features: 'int', out_features")
+
+
+# ----------------------------------------------------------------------------------- Numbers
+
+def test_numbers_beyond_the_type():
+    x = mt.tensor([100, 200], dtype=mt.uint8)
+    a = x.numpy()
+    assert (x < 300).tolist() == (x > -1).tolist() == [True, True] and not (x == -56).any()
+    for call in (lambda: x + 300, lambda: 300 - x, lambda: mt.clip(x, -1, 300),
+                 lambda: mt.where(x > 1, x, 256), lambda: x.copy_(-1), lambda: mt.tensor([1, 300], dtype=mt.uint8),
+                 lambda: mt.full(2, -1, dtype="uint16"), lambda: mt.tensor(128, dtype=mt.int8)):
+        with pytest.raises(ValueError, match="does not fit into u?int"):
+            call()
+    with pytest.raises(ValueError, match="index_put|assign"):
+        x[0] = 300
+    assert x.tolist() == a.tolist() and (x + 55).tolist() == [155, 255]
+    assert (mt.tensor([1], dtype=mt.uint64) + 2**63).tolist() == [2**63 + 1]
+    assert (mt.ones(1) - 10**30).tolist() == [np.float32(-1e30)]
+    assert (mt.tensor([5]) < 2**70).tolist() == [True]
+
+
+def test_powers_of_integers():
+    x = mt.tensor([1, 2, 4])
+    for call in (lambda: x ** -1, lambda: mt.pow(x, -2), lambda: x.pow(np.int64(-1))):
+        with pytest.raises(ValueError, match="int64 to the power of -[12] gives fractions"):
+            call()
+    assert (x ** -1.0).tolist() == [1, 0.5, 0.25] and (x ** 2).tolist() == [1, 4, 16]
+    assert (x.double() ** -1).tolist() == [1, 0.5, 0.25]
+
+
+def test_element_types_of_numpy():
+    for name, dtype in mt.dtypes.by_name.items():
+        assert dtype == name and hash(dtype) == hash(int(dtype)) and copy.copy(dtype) is not None
+        if name != "bfloat16":
+            assert dtype == np.dtype(name) and np.dtype(name) == dtype and not dtype != np.dtype(name)
+            assert np.zeros(2, dtype=dtype).dtype == name and dtype == np.dtype(name).type
+    assert mt.float32 != np.float64 and mt.float32 != "nonsense" and mt.float32 != None  # noqa: E711
+    assert np.float64 != mt.float32 and mt.ones(1).dtype == np.float32
+    assert {mt.float32: 1}[mt.ones(1).dtype] == 1 and mt.int64 in (mt.float32, mt.int64)
+
+
+# ----------------------------------------------------------------------------------- Modules
+
+def test_parameters_are_a_list_and_an_iterator():
+    net = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm(2))
+    parameters = net.parameters()
+    assert len(parameters) == 4 and parameters[-1].shape == (2,) and parameters == list(parameters)
+    assert next(parameters) is net[0].weight and next(parameters) is net[0].bias
+    assert next(net.parameters()).device == "cpu" and next(net.buffers()) is net[1].running_mean
+    assert next(net.named_parameters())[0] == "0.weight" and next(net.children()) is net[0]
+    assert len(list(parameters)) == 4 and next(nn.ReLU().parameters(), None) is None
+    assert optim.SGD(net.parameters(), lr=1).parameters == parameters
+
+
+class Remembering(nn.Module):
+    def __init__(self):
+        self.first = nn.Linear(2, 2)
+        self.seen, self.last = mt.zeros(()), None
+
+    def forward(self, x):
+        self.seen = self.seen + 1
+        self.last = y = self.first(x)
+        self.helper(y)
+        return y
+
+    def helper(self, y):
+        self.shifted = y + 1
+        if "late" not in vars(self):
+            self.late = nn.Parameter(mt.ones(2))
+
+
+def test_what_forward_keeps_is_not_saved():
+    net, x = Remembering(), mt.ones((1, 2))
+    names = ["seen", "late", "first.weight", "first.bias"]
+    with mt.no_grad():
+        net(x)
+    assert sorted(net.state_dict()) == sorted(names) and net.shifted.shape == (1, 2)
+    net(x)
+    net.eval()
+    with mt.no_grad():
+        net(x)
+    assert sorted(net.state_dict()) == sorted(names) and net.seen.item() == 3
+    assert sorted(copy.deepcopy(net).state_dict()) == sorted(names)
+    net.register_buffer("last", mt.zeros(2))
+    assert "last" in net.state_dict()
+
+
+def test_containers_take_modules_and_functions():
+    assert nn.ModuleList([mt.relu]).append(mt.tanh)[1](mt.zeros(1)).tolist() == [0]
+    assert list(nn.ModuleDict({"a": mt.relu})) == ["a"]
+    for wrong, message in ((mt.ones(1), "not Tensor"), (nn.ReLU, r"ReLU\(\) is a module")):
+        for make in (lambda: nn.Sequential(wrong), lambda: nn.ModuleList([wrong]),
+                     lambda: nn.ModuleDict({"a": wrong})):
+            with pytest.raises(TypeError, match=message):
+                make()
+    with pytest.raises(TypeError, match="modules by name, not Tensor"):
+        nn.ModuleDict(mt.ones(2))
+    with pytest.raises(TypeError, match="list has no __dlpack__"):
+        mt.from_dlpack([1.0])
+
+
+# ----------------------------------------------------------------------------------- Files
+
+@pytest.mark.parametrize("ending", ["npz", "safetensors"])
+def test_checkpoints_nest(tmp_path, ending):
+    net = nn.Linear(2, 1)
+    optimizer = optim.AdamW(net.parameters(), lr=0.1)
+    net(mt.ones((1, 2))).sum().backward()
+    optimizer.step()
+    path = tmp_path / f"checkpoint.{ending}"
+    saved = {"net": net.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 7,
+             "more": {"inner": {"a/b": 1.5}, "none": {}}, "a/name": mt.ones(2)}
+    mt.save(saved, path)
+    loaded = mt.load(path)
+    assert loaded.keys() == saved.keys() and loaded["epoch"].item() == 7
+    assert loaded["more"]["inner"]["a/b"].item() == 1.5 and loaded["more"]["none"] == {}
+    again = nn.Linear(2, 1)
+    other = optim.AdamW(again.parameters(), lr=1.0)
+    again.load_state_dict(loaded["net"])
+    other.load_state_dict(loaded["optimizer"])
+    for model, rule in (net, optimizer), (again, other):
+        model.zero_grad()
+        (model(mt.ones((1, 2))) ** 2).sum().backward()
+        rule.step()
+    assert again.weight.tolist() == net.weight.tolist() and other.lr == 0.1
+
+
+def test_a_lost_assignment_to_a_gradient_is_explained():
+    x = mt.ones(2).requires_grad_()
+    (x * x).sum().backward()
+    with pytest.warns(RuntimeWarning, match="g = x.grad"):
+        x.grad[0] = 5
+    assert x.grad.tolist() == [2, 2]
