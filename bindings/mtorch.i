@@ -86,6 +86,7 @@
 %newobject mt_explain_dot;
 %newobject mt_explain_trace;
 %newobject mt_explain_trace_dot;
+%newobject mt_profile_text;
 %newobject mt_device_description;
 
 // Objects with one release function each. MT_OBJECT(type, name in the language, release). A language
@@ -109,6 +110,7 @@ MT_OBJECT(mt_parameters, Parameters, mt_parameters_release)
 MT_OBJECT(mt_optimizer, Optimizer, mt_optimizer_release)
 MT_OBJECT(mt_tape, Tape, mt_tape_release)
 MT_OBJECT(mt_trace, Trace, mt_trace_release)
+MT_OBJECT(mt_profile, Profile, mt_profile_release)
 MT_OBJECT(mt_kernel, Kernel, mt_kernel_release)
 MT_OBJECT(mt_generator, Generator, mt_generator_release)
 MT_OBJECT(mt_loader, Loader, mt_loader_release)
@@ -123,6 +125,7 @@ MT_OBJECT(mt_loader, Loader, mt_loader_release)
 %newobject mt_optimizer_state;
 %newobject mt_tape_begin;
 %newobject mt_generator_new;
+%newobject mt_profile_start;
 
 // A layer belongs to its collection.
 #ifndef MT_OWN_LAYER
@@ -157,6 +160,7 @@ struct mt_layer {};
 %include <mtorch/random.h>
 %include <mtorch/tape.h>
 %include <mtorch/trace.h>
+%include <mtorch/profile.h>
 %include <mtorch/kernel.h>
 %include <mtorch/nn.h>
 %include <mtorch/optim.h>

@@ -78,6 +78,7 @@ static void release(int kind, int64_t address) {
     case 4: mt_generator_release(object); break;
     case 6: mt_loader_release(object); break;
     case 7: mt_kernel_release(object); break;
+    case 8: mt_profile_release(object); break;
   }
 }
 

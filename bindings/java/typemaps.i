@@ -76,6 +76,7 @@ MT_JAVA_OBJECT(struct mt_generator, Generator, own)
 MT_JAVA_OBJECT(struct mt_loader, Loader, own)
 MT_JAVA_OBJECT(struct java_trace, Trace, own)
 MT_JAVA_OBJECT(struct mt_kernel, Kernel, own)
+MT_JAVA_OBJECT(struct mt_profile, Profile, own)
 %typemap(out) struct mt_tensor* "$result = (jlong)($1 ? mt_take($1) : NULL);"
 // The collection's own handles, shared.
 %typemap(out) struct mt_tensor* mt_parameters_tensor,

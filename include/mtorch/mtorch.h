@@ -45,6 +45,7 @@
 #include "random.h"   // random numbers
 #include "tape.h"     // gradients, the tape, custom operators
 #include "trace.h"    // trace and replay, explain
+#include "profile.h"  // what each group takes
 #include "kernel.h"   // kernels of your own
 #include "nn.h"       // functions and losses, parameters, layers
 #include "optim.h"    // optimizers, clipping, schedules

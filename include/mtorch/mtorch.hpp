@@ -37,6 +37,7 @@
 #include "nn.hpp"
 #include "ops.hpp"
 #include "optim.hpp"
+#include "profile.hpp"
 #include "random.hpp"
 #include "reduce.hpp"
 #include "tape.hpp"

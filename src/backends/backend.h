@@ -19,6 +19,14 @@ struct SmallOperand {
   bool repeated;  // one element, read for all
 };
 
+// Who is told when each group of a plan begins and ends.
+class GroupWatch {
+ public:
+  virtual ~GroupWatch() = default;
+  virtual void begins(size_t group) = 0;
+  virtual void ends(size_t group) = 0;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -30,9 +38,10 @@ class Backend {
   // The plan's groups will not move or change any more.
   virtual void prepare(Plan* plan) = 0;
   // Runs the plan's groups in order. buffers[i] is the memory of plan.buffers[i]; all memory is
-  // there, so that running cannot fail for want of it.
+  // there, so that running cannot fail for want of it. If there is a watch, it is told of each
+  // group, and its device waited for after each, so that the times between are the groups'.
   virtual void run(const Plan& plan, void* const* buffers, const Immediates* immediates,
-                   void* scratch) = 0;
+                   void* scratch, GroupWatch* watch) = 0;
   // Runs one element-wise operator on operands of `dtype` without a plan, if the types need no
   // conversion; returns whether it did. `count` is at most small_count.
   virtual bool run_small(const Op& op, Dtype dtype, const SmallOperand* operands, void* output,

@@ -9,6 +9,7 @@
 #include "fusion/lone.h"
 #include "fusion/plan_cache.h"
 #include "fusion/planner.h"
+#include "fusion/profile.h"
 #include "graph/evaluate.h"
 #include "graph/window.h"
 #include "tensor/before_work.h"
@@ -96,6 +97,14 @@ bool find_operand(const Node& input, const Node& node, SmallOperand* operand, ui
 // Elements that are computed before anybody who waits for this thread would have noticed.
 constexpr int64_t at_once_count = 512;
 
+[[gnu::noinline]] void add_to_profile(const Node& node, int64_t count, Profile::Time begin) {
+  try {
+    Profile::add("element-wise " + std::to_string(count) + ": " + node.op->name, begin,
+                 Profile::Clock::now());
+  } catch (const std::bad_alloc&) {  // not counted
+  }
+}
+
 // The commonest small thing: one element-wise operator on values and numbers.
 bool run_small(Window& window, Node* node, Thread& thread) {
   if (node->op->kind != OpKind::elementwise || !node->device->host_memory) return false;
@@ -110,12 +119,15 @@ bool run_small(Window& window, Node* node, Thread& thread) {
     if (!find_operand(*input.node(), *node, &operands[next], &numbers[next])) return false;
     ++next;
   }
+  const bool measured = Profile::measures();
+  const Profile::Time begin = measured ? Profile::Clock::now() : Profile::Time();
   Device& device = *node->device;
   Ref<Storage> storage = Storage::allocate(device, static_cast<size_t>(count) * size, thread);
   if (!storage ||
       !device.backend->run_small(*node->op, node->dtype, operands, storage->data(), count)) {
     return false;
   }
+  if (measured) add_to_profile(*node, count, begin);
   window.finish(node, std::move(storage));
   return true;
 }

@@ -2,6 +2,7 @@
 #include "fusion/execute.h"
 
 #include "backends/backend.h"
+#include "fusion/profile.h"
 #include "tensor/error.h"
 
 namespace mt {
@@ -66,7 +67,12 @@ void Execution::out_of_memory(const char* name, int64_t bytes) const {
 }
 
 void Execution::run(const Immediates* immediates) {
-  if (!plan_.groups.empty()) device_->backend->run(plan_, buffers_.data(), immediates, scratch_);
+  if (plan_.groups.empty()) return;
+  if (Profile::measures()) {
+    run_measured(*device_->backend, plan_, buffers_.data(), immediates, scratch_);
+  } else {
+    device_->backend->run(plan_, buffers_.data(), immediates, scratch_, nullptr);
+  }
 }
 
 }  // namespace mt

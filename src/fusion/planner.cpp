@@ -7,6 +7,7 @@
 #include "backends/backend.h"
 #include "fusion/lowering.h"
 #include "fusion/make_anew.h"
+#include "fusion/profile.h"
 #include "fusion/registers.h"
 
 namespace mt {
@@ -258,6 +259,7 @@ void make_plan(const Region& region, const Grouping& grouping, Plan* plan) {
 }
 
 void make_plan(const Region& region, Plan* plan) {
+  const Measured measured("planning");
   if (region.device->fuses) {
     arranged(region, plan);
   } else {

@@ -297,6 +297,14 @@ TEST(Trace, ReplaysAStepOfTraining) {
   EXPECT_EQ(step({x, y})[0].dtype(), f32);
 }
 
+TEST(Profile, CountsWhatRuns) {
+  Profile profile;
+  sum(matmul(ones({2, 3}), ones({3, 4}))).item();
+  profile.stop();
+  EXPECT_NE(profile.text().find("contraction 2 x 4 x 3"), std::string::npos) << profile.text();
+  EXPECT_THROW(profile.save("/no/such/folder/x.json"), Error);
+}
+
 TEST(Tape, CanBeReadAndDifferentiated) {
   Tensor x = tensor({2.0f});
   Tape tape;

@@ -30,6 +30,7 @@ from .native import (  # noqa: F401
 from .precision import (  # noqa: F401
     get_matmul_precision, matmul_precision, matmul_precision_available, set_matmul_precision)
 from .products import einsum, matmul, matrix_transpose, tensordot, vecdot  # noqa: F401
+from .profile import Profile  # noqa: F401
 from .reductions import (  # noqa: F401
     all, any, argmax, argmin, count_nonzero, cumulative_prod, cumulative_sum, diff, logsumexp,
     max, mean, min, norm, prod, std, sum, var)

@@ -29,7 +29,7 @@ FUNCTIONS = {
     "invert": "bitwise_invert", "le": "less_equal", "log_softmax": "nn.log_softmax",
     "lt": "less", "manual_seed": "seed", "masked_fill": "where", "mm": "matmul", "ne": "not_equal",
     "normal": "random.normal", "outer": "linalg.outer", "permute": "permute_dims",
-    "power": "pow", "rand": "random.uniform(shape)", "randint": "random.integers",
+    "power": "pow", "profiler": "Profile", "rand": "random.uniform(shape)", "randint": "random.integers",
     "randn": "random.normal(shape)", "randperm": "random.permutation", "softmax": "nn.softmax",
     "unsqueeze": "expand_dims", "long": "int64", "double": "float64",
     "vmap": _Note("operators broadcast, and matmul() and einsum() take batches, so that most functions "

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives as functions, and traced functions of every form."""
+import json
 import warnings
 
 import numpy as np
@@ -111,3 +112,19 @@ def test_explanations_draw_themselves():
         mt.exp(mt.ones(2))
     drawing = tape._repr_svg_()
     assert drawing is None or "<svg" in drawing
+
+
+def test_profile(tmp_path):
+    x = mt.random.normal((32, 32))
+    with mt.Profile() as profile:
+        with pytest.raises(ValueError, match="another profile"), mt.Profile():
+            pass
+        for _ in range(3):
+            (x @ x + 1).tolist()
+    line = next(l for l in str(profile).splitlines() if "contraction 32 x 32 x 32, then add" in l)
+    assert line.split()[3] == "3"
+    profile.save(tmp_path / "profile.json")
+    events = json.loads((tmp_path / "profile.json").read_text())["traceEvents"]
+    assert sum("contraction" in event["name"] for event in events) == 3
+    with pytest.raises(ValueError, match="not begun"):
+        mt.Profile().save(tmp_path / "none.json")

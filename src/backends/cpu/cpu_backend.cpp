@@ -130,6 +130,24 @@ void run_call(const Group& group, const PreparedGroup& prepared, void* const* bu
   }
 }
 
+void run_group(const Plan& plan, const Group& group, const PreparedGroup& prepared,
+               void* const* buffers, const Immediates* immediates, char* scratch) {
+  switch (group.kind) {
+    case GroupKind::contract:
+      run_contraction(plan, group, prepared, buffers, immediates, scratch);
+      break;
+    case GroupKind::reduce:
+      run_reduction(group, prepared.reduction, buffers, immediates, scratch);
+      break;
+    case GroupKind::call:
+      run_call(group, prepared, buffers, immediates, scratch);
+      break;
+    case GroupKind::map:
+    case GroupKind::row:
+      run_program(prepared.program, group.segments, buffers, immediates, scratch);
+  }
+}
+
 class CpuBackend final : public Backend {
  public:
   uint64_t configuration() const override {
@@ -176,28 +194,16 @@ class CpuBackend final : public Backend {
     plan->prepared = prepared;
   }
 
-  void run(const Plan& plan, void* const* buffers, const Immediates* immediates,
-           void* scratch) override {
+  void run(const Plan& plan, void* const* buffers, const Immediates* immediates, void* scratch,
+           GroupWatch* watch) override {
     StandardFloatMode mode;
     const PreparedPlan& prepared = *static_cast<const PreparedPlan*>(plan.prepared.get());
-    char* memory = static_cast<char*>(scratch);
     for (size_t g = 0; g < plan.groups.size(); ++g) {
-      const Group& group = plan.groups[g];
-      const PreparedGroup& ready = prepared.groups[g];
-      if (ready.skipped) continue;
-      switch (group.kind) {
-        case GroupKind::contract:
-          run_contraction(plan, group, ready, buffers, immediates, memory);
-          break;
-        case GroupKind::reduce:
-          run_reduction(group, ready.reduction, buffers, immediates, memory);
-          break;
-        case GroupKind::call:
-          run_call(group, ready, buffers, immediates, memory);
-          break;
-        default:
-          run_program(ready.program, group.segments, buffers, immediates, memory);
-      }
+      if (prepared.groups[g].skipped) continue;
+      if (watch) watch->begins(g);
+      run_group(plan, plan.groups[g], prepared.groups[g], buffers, immediates,
+                static_cast<char*>(scratch));
+      if (watch) watch->ends(g);
     }
   }
 

@@ -67,7 +67,7 @@ void CudaBackend::prepare_kernel(Launch* launch, const std::vector<Dtype>& input
 }
 
 void CudaBackend::run(const Plan& plan, void* const* buffers, const Immediates* immediates,
-                      void* memory) {
+                      void* memory, GroupWatch* watch) {
   const auto& prepared = *static_cast<const PreparedPlan*>(plan.prepared.get());
   int64_t bytes = static_cast<int64_t>(prepared.block.bytes());
   Run run;
@@ -87,6 +87,18 @@ void CudaBackend::run(const Plan& plan, void* const* buffers, const Immediates* 
     run.buffers = Buffers(buffers, looked);
     for (const auto& group : prepared.groups) group(run);
   };
+  if (watch) {
+    run.buffers = Buffers(buffers, nullptr);
+    size_t next = 0;
+    for (size_t g = 0; g < prepared.ends.size(); ++g) {
+      synchronize(stream_, "profile");
+      watch->begins(g);
+      for (; next < prepared.ends[g]; ++next) prepared.groups[next](run);
+      synchronize(stream_, "profile");
+      watch->ends(g);
+    }
+    return;
+  }
   if (prepared.groups.size() < fewest_for_graph || !captures()) return put(nullptr);
   prepared.graphs.run(stream_, memory, buffers, !compiling(), put);
 }

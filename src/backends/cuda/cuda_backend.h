@@ -18,7 +18,7 @@ class CudaBackend final : public Backend {
   uint64_t configuration() const override { return 0; }
   void prepare(Plan* plan) override;
   void run(const Plan& plan, void* const* buffers, const Immediates* immediates,
-           void* scratch) override;
+           void* scratch, GroupWatch* watch) override;
   bool run_small(const Op&, Dtype, const SmallOperand*, void*, int64_t) override { return false; }
   void prepare_kernel(Launch* launch, const std::vector<Dtype>& inputs) override;
   void* stream() override { return stream_; }

@@ -55,6 +55,7 @@ class Preparation {
           prepared_->groups.push_back(prepare_call(group, &block(), &prepared_->scratch));
           break;
       }
+      prepared_->ends.push_back(prepared_->groups.size());
     }
     return prepared_;
   }

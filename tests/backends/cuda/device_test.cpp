@@ -56,6 +56,27 @@ TEST_F(CudaDevice, SaysWhichOperatorHadNoMemory) {
   EXPECT_TRUE(failed_with(MT_ENOMEM, "4294967296 bytes on cuda:0"));
 }
 
+// Of groups that are several launches, and of plans that would be a graph.
+TEST_F(CudaDevice, IsProfiledGroupByGroup) {
+  mt_tensor* x = mt_normal(MT_DIMS(4, 64), 0, 1, MT_F32, "cuda:0");
+  mt_tensor* w = mt_normal(MT_DIMS(64, 64), 0, 1, MT_F32, "cuda:0");
+  mt_eval(&x, 1);
+  mt_eval(&w, 1);
+  mt_profile* profile = mt_profile_start();
+  for (int i = 0; i < 3; ++i) MT_SCOPE {
+      mt_tensor* y = x;
+      for (int layer = 0; layer < 4; ++layer) y = mt_softmax(mt_matmul(y, w), -1);
+      mt_item(mt_sum(mt_cumulative_sum(y, 1), nullptr, 0));
+    }
+  mt_profile_stop(profile);
+  char* text = mt_profile_text(profile);
+  std::string table = text;
+  mt_free_string(text);
+  mt_profile_release(profile);
+  EXPECT_NE(table.find("contraction 4 x 64 x 64, then "), std::string::npos) << table;
+  EXPECT_NE(table.find("cumulative_sum [4,64]"), std::string::npos) << table;
+}
+
 // What fails on the device is told by the call that waits for it.
 TEST_F(CudaDevice, SaysWhatMayHaveFailed) {
   mt_tensor* x = mt_full(MT_DIMS(100), 2, MT_F32, "cuda:0");

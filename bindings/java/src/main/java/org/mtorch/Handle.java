@@ -18,6 +18,7 @@ final class Handle implements Runnable {
   static final int TRACE = 5;
   static final int LOADER = 6;
   static final int KERNEL = 7;
+  static final int PROFILE = 8;
 
   private static final long CLOSED_ADDRESS = -1;
   // What `users` has added once it is closed, and is about once it is freed.

@@ -9,7 +9,11 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class GradientTest {
   private static Tensor leaf(double... values) {
@@ -165,5 +169,18 @@ class GradientTest {
     assertThrows(MTorchException.class, () -> tape.operator(99));
     tape.close();
     assertThrows(MTorchException.class, tape::length);
+  }
+
+  @Test
+  void profilesCountWhatRuns(@TempDir Path folder) throws IOException {
+    try (Profile profile = Profile.start()) {
+      assertThrows(MTorchException.class, Profile::start);
+      Tensor.ones(2, 3).matmul(Tensor.ones(3, 4)).sum().item();
+      profile.stop();
+      assertTrue(profile.text().contains("contraction 2 x 4 x 3"), profile.text());
+      Path file = folder.resolve("profile.json");
+      profile.save(file);
+      assertTrue(Files.readString(file).contains("traceEvents"));
+    }
   }
 }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/describe_group.h"
+
+#include <algorithm>
+
+#include "fusion/planner.h"
+#include "graph/op.h"
+
+namespace mt {
+namespace {
+
+constexpr size_t most_names = 6;
+
+int64_t size_of_group(const std::vector<ContractionDim>& dims) {
+  int64_t size = 1;
+  for (const ContractionDim& dim : dims) size *= dim.size;
+  return size;
+}
+
+const char* name_of(Reduction reduction) {
+  static constexpr const char* names[] = {"sum", "prod", "max", "min"};
+  return names[static_cast<int>(reduction)];
+}
+
+// What an instruction computes; nullptr where it only moves or converts.
+const char* name_of(const Group& group, const Instruction& instruction) {
+  switch (instruction.code) {
+    case Opcode::elementwise:
+      return info(static_cast<Elementwise>(instruction.detail)).name;
+    case Opcode::select:
+      return "where";
+    case Opcode::random:
+      return "random";
+    case Opcode::reduce:
+      return name_of(static_cast<Reduction>(instruction.detail));
+    case Opcode::total:
+      return name_of(group.totals[static_cast<size_t>(instruction.index)].reduction);
+    default:
+      return nullptr;
+  }
+}
+
+std::string operators(const Group& group) {
+  std::vector<const char*> names;
+  for (const Instruction& instruction : group.program.instructions) {
+    if (const char* name = name_of(group, instruction)) names.push_back(name);
+  }
+  if (group.kind == GroupKind::reduce) names.push_back(name_of(group.reduction));
+  if (names.empty()) names.push_back("copy");
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), most_names); ++i) {
+    text += std::string(i ? ", " : "") + names[i];
+  }
+  if (names.size() > most_names) {
+    text += " and " + std::to_string(names.size() - most_names) + " more";
+  }
+  return text;
+}
+
+std::string times(std::initializer_list<int64_t> sizes) {
+  std::string text;
+  for (int64_t size : sizes) text += (text.empty() ? "" : " x ") + std::to_string(size);
+  return text;
+}
+
+// Elements or rows of all segments, with how many segments there are.
+std::string extent(const Group& group) {
+  int64_t rows = 0;
+  for (const Segment& segment : group.segments) rows += segment.rows;
+  const int64_t columns = group.segments[0].columns;
+  std::string text = columns > 1 ? times({rows, columns}) : std::to_string(rows);
+  const size_t count = group.segments.size();
+  return count > 1 ? text + " in " + std::to_string(count) + " tensors" : text;
+}
+
+std::string describe_contraction(const Group& group) {
+  const Contraction& z = group.contraction;
+  std::string text = "contraction ";
+  const int64_t batch = size_of_group(z.batch);
+  if (batch > 1) text += std::to_string(batch) + " of ";
+  text += times({size_of_group(z.m), size_of_group(z.n), size_of_group(z.k)});
+  return group.has_epilogue ? text + ", then " + operators(group) : text;
+}
+
+}  // namespace
+
+std::string describe(const Group& group) {
+  switch (group.kind) {
+    case GroupKind::contract:
+      return describe_contraction(group);
+    case GroupKind::call:
+      return std::string(group.op->name) + " " + to_string(group.output.layout.shape);
+    case GroupKind::reduce:
+      return "reduction " + times({group.outer, group.reduced, group.inner}) + ": " +
+             operators(group);
+    case GroupKind::row:
+      return "rows " + extent(group) + ": " + operators(group);
+    case GroupKind::map:
+      return "element-wise " + extent(group) + ": " + operators(group);
+  }
+  return "";
+}
+
+int64_t bytes_moved(const Plan& plan, const Group& group) {
+  std::vector<int> buffers;
+  buffers_read(group, &buffers);
+  buffers_written(group, &buffers);
+  std::sort(buffers.begin(), buffers.end());
+  buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
+  int64_t bytes = 0;
+  for (int buffer : buffers) bytes += plan.buffers[static_cast<size_t>(buffer)].bytes;
+  return bytes;
+}
+
+double contraction_operations(const Group& group) {
+  if (group.kind != GroupKind::contract) return 0;
+  double operations = 2;
+  const Contraction& z = group.contraction;
+  for (const auto* dims : {&z.batch, &z.m, &z.n, &z.k}) {
+    operations *= static_cast<double>(size_of_group(*dims));
+  }
+  return operations;
+}
+
+}  // namespace mt

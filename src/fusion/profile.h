@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measuring where time goes: what each group of each evaluation takes, in all threads.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace mt {
+
+class Backend;
+
+class Profile {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Time = Clock::time_point;
+
+  // Everything that was called the same.
+  struct Kind {
+    std::string name;
+    int64_t runs = 0;
+    Clock::duration time{}, median{};  // of all runs together, of one; the latter in text() only
+    double bytes = 0, operations = 0;  // of one; 0: not known
+  };
+  struct Event {
+    size_t kind;
+    int thread;
+    Clock::duration begin;  // since the start
+    Clock::duration time;
+  };
+
+  // Begins. Fails while another one measures.
+  Profile();
+  ~Profile();
+  Profile(const Profile&) = delete;
+  // Ends; what comes later is not counted. Harmless when it has ended.
+  void stop();
+
+  // Whether any profile measures: the only price of everything here while none does.
+  static bool measures() { return measures_.load(std::memory_order_relaxed); }
+  // Adds a run to the profile that measures. Never fails: what there is no memory for is not
+  // counted.
+  static void add(const std::string& name, Time begin, Time end) noexcept;
+  // The same for the groups of a plan.
+  struct Span {
+    size_t group;
+    Time begin, end;
+  };
+  static void add(const Plan& plan, const std::vector<Span>& spans) noexcept;
+
+  // What was measured up to now: a table, the dearest first.
+  std::string text() const;
+  // The same run by run, as far as that is kept: its first million.
+  std::vector<Kind> kinds() const;
+  std::vector<Event> events() const;
+
+ private:
+  // What the groups of a plan are called, which is found out once.
+  struct Named {
+    std::shared_ptr<const void> plan;  // held, so that no other comes to lie where it is
+    std::vector<size_t> kinds;
+  };
+  size_t kind_of(const std::string& name);
+  const std::vector<size_t>& kinds_of(const Plan& plan);
+  void count(size_t kind, Time begin, Time end);
+  // f(the profile that measures), its time not counted.
+  template <class F>
+  static void change(F&& f) noexcept;
+
+  static std::atomic<bool> measures_;
+  static std::mutex mutex_;  // of all profiles: `current_` and what it holds
+  static Profile* current_;
+
+  Time begin_, end_;
+  Clock::duration own_{};  // spent in counting
+  std::vector<Kind> kinds_;
+  std::unordered_map<std::string, size_t> kind_of_;
+  std::unordered_map<const void*, Named> plans_;
+  std::vector<Event> events_;
+  std::vector<uint64_t> threads_;  // as they appeared
+};
+
+// Measures the scope it stands in as one run, while a profile measures.
+class Measured {
+ public:
+  explicit Measured(const char* name) : name_(Profile::measures() ? name : nullptr) {
+    if (name_) begin_ = Profile::Clock::now();
+  }
+  ~Measured() {
+    if (name_) Profile::add(name_, begin_, Profile::Clock::now());
+  }
+  Measured(const Measured&) = delete;
+
+ private:
+  const char* name_;
+  Profile::Time begin_;
+};
+
+// Runs the plan and adds each of its groups.
+void run_measured(Backend& backend, const Plan& plan, void* const* buffers,
+                  const Immediates* immediates, void* scratch);
+
+}  // namespace mt
