@@ -13,18 +13,19 @@ using namespace mt;
 using namespace mt::api;
 
 struct mt_optimizer {
-  Optimizer optimizer;
+  std::shared_ptr<Optimizer> optimizer;
 };
 
 namespace {
 
-Optimizer& get(mt_optimizer* optimizer) { return required(optimizer, "the optimizer")->optimizer; }
+Optimizer& get(mt_optimizer* optimizer) { return *required(optimizer, "the optimizer")->optimizer; }
 
 template <class Options>
 mt_optimizer* make(const char* name, mt_parameters* parameters, double rate, Options options) {
   return read<mt_optimizer*>(name, nullptr, [&] {
     collection(parameters);
-    return new mt_optimizer{Optimizer(parameters->collection, rate, make_rule(options))};
+    return new mt_optimizer{
+        std::make_shared<Optimizer>(parameters->collection, rate, make_rule(options))};
   });
 }
 
@@ -66,6 +67,11 @@ mt_optimizer* mt_optimizer_adagrad(mt_parameters* parameters, double lr,
   mt_adagrad_options o = options<mt_adagrad_options>(given, MT_ADAGRAD_OPTIONS_INIT);
   return make("optimizer_adagrad", parameters, lr,
               AdagradOptions{o.epsilon, o.initial, o.weight_decay});
+}
+
+mt_status mt_optimizer_add(mt_optimizer* optimizer, mt_optimizer* group) {
+  return change("optimizer_add",
+                [&] { get(optimizer).add(required(group, "the group")->optimizer); });
 }
 
 mt_status mt_optimizer_step(mt_optimizer* optimizer) {

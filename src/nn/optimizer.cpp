@@ -18,21 +18,6 @@ bool is_trained(const Parameters::Entry& entry) {
   return !entry.is_buffer && !entry.repeats && entry.binding->requires_gradient();
 }
 
-// Whether a step had better be replayed than recorded anew: unless somebody watches what is
-// recorded, or the gradients are still to be computed and large.
-bool replay_pays(const Parameters& parameters) {
-  Thread& thread = current_thread();
-  if (thread.trace || !Window::current(thread).tapes.empty() || eager_mode()) return false;
-  int64_t pending = 0, allowed = 0;
-  for (const Parameters::Entry& entry : parameters.entries()) {
-    Tensor gradient = is_trained(entry) ? entry.binding->gradient() : nullptr;
-    if (!gradient) continue;
-    allowed += small_gradient;
-    if (!gradient->ready()) pending += gradient->bytes();
-  }
-  return pending <= allowed;
-}
-
 }  // namespace
 
 Numbers::Numbers(Dtype dtype, Device& device, const std::vector<Tensor>& shared)
@@ -58,18 +43,40 @@ Optimizer::Optimizer(Ref<Parameters> parameters, double rate, std::unique_ptr<Ru
   for (const Parameters::Entry& entry : parameters_->entries()) slots_of(entry);
 }
 
-std::vector<const void*> Optimizer::trained() const {
-  std::vector<const void*> result;
-  for (const Parameters::Entry& entry : parameters_->entries()) {
-    if (is_trained(entry)) result.push_back(entry.binding->place());
+// Whether a step had better be replayed than recorded anew: unless somebody watches what is
+// recorded, the gradients are still to be computed and large, or there are several devices, which a
+// trace cannot have.
+bool Optimizer::replay_pays(const std::vector<Part>& parts) {
+  Thread& thread = current_thread();
+  if (thread.trace || !Window::current(thread).tapes.empty() || eager_mode()) return false;
+  int64_t pending = 0, allowed = 0;
+  const Device* device = nullptr;
+  for (const Part& part : parts) {
+    const Device* own = nullptr;
+    for (const Parameters::Entry& entry : part.optimizer->parameters_->entries()) {
+      Tensor gradient = is_trained(entry) ? entry.binding->gradient() : nullptr;
+      if (!gradient) continue;
+      own = &gradient.device();
+      allowed += small_gradient;
+      if (!gradient->ready()) pending += gradient->bytes();
+    }
+    if (!own) own = &part.optimizer->step_.cell().peek().device();
+    if (device && own != device) return false;
+    device = own;
   }
-  return result;
+  return pending <= allowed;
 }
 
 // Hundreds of updates record thousands of operators, the same ones at every step.
 void Optimizer::step() {
-  if (!replay_pays(*parameters_)) return record_step();
-  std::vector<const void*> trains = trained();
+  std::vector<Part> all = parts();
+  if (!replay_pays(all)) return record_step();
+  std::vector<const void*> trains;
+  for (const Part& part : all) {
+    for (const Parameters::Entry& entry : part.optimizer->parameters_->entries()) {
+      if (is_trained(entry)) trains.push_back(entry.binding->place());
+    }
+  }
   if (!replay_ || replay_trains_ != trains) {
     replay_.emplace();
     replay_trains_ = std::move(trains);
@@ -82,8 +89,7 @@ void Optimizer::step() {
   replay_->call({}, {run, this, 0});
 }
 
-void Optimizer::record_step() {
-  GradientMode no_gradient(false);
+struct Optimizer::Advance {
   struct Update {
     const Parameters::Entry* entry;
     const Slots* slots;
@@ -91,6 +97,21 @@ void Optimizer::record_step() {
     std::vector<Tensor> states;
   };
   std::vector<Update> updates;
+  Tensor step;
+};
+
+void Optimizer::record_step() {
+  GradientMode no_gradient(false);
+  std::vector<Part> all = parts();
+  check_apart(all);
+  std::vector<Advance> advances;
+  for (const Part& part : all) advances.push_back(part.optimizer->advanced());
+  // Nothing has changed so far; from here on nothing can fail.
+  for (size_t i = 0; i < all.size(); ++i) all[i].optimizer->commit(std::move(advances[i]));
+}
+
+Optimizer::Advance Optimizer::advanced() {
+  std::vector<Advance::Update> updates;
   for (const Parameters::Entry& entry : parameters_->entries()) {
     if (!is_trained(entry)) continue;
     Tensor gradient = entry.binding->gradient();
@@ -98,8 +119,9 @@ void Optimizer::record_step() {
     updates.push_back({&entry, &slots_of(entry), entry.binding->value(), std::move(gradient), {}});
     Device &device = updates.back().weight.device(), &first = updates[0].weight.device();
     if (&device != &first) {
-      fail(Code::device, "optimizer: \"%s\" lies on %s, \"%s\" on %s", entry.name.c_str(),
-           device.name.c_str(), updates[0].entry->name.c_str(), first.name.c_str());
+      fail(Code::device, "optimizer: \"%s\" lies on %s, \"%s\" on %s: each device needs a group",
+           entry.name.c_str(), device.name.c_str(), updates[0].entry->name.c_str(),
+           first.name.c_str());
     }
   }
   if (!updates.empty()) follow_numbers(updates[0].weight.device());
@@ -107,7 +129,7 @@ void Optimizer::record_step() {
   std::vector<Tensor> shared = rule_->shared(rate, step);
   Numbers in_single(Dtype::float32, rate.device(), shared);
   Numbers in_double(Dtype::float64, rate.device(), shared);
-  for (Update& update : updates) {
+  for (Advance::Update& update : updates) {
     // 16-bit floats are updated in float32 and rounded once.
     Dtype own = update.weight.dtype(), working = accumulator_of(own);
     Numbers& numbers = working == Dtype::float64 ? in_double : in_single;
@@ -116,14 +138,17 @@ void Optimizer::record_step() {
                                   numbers, &update.states);
     update.weight = cast(weight, own);
   }
-  // Nothing has changed so far; from here on nothing can fail.
-  for (Update& update : updates) {
+  return {std::move(updates), std::move(step)};
+}
+
+void Optimizer::commit(Advance advance) {
+  for (Advance::Update& update : advance.updates) {
     update.entry->binding->bind(std::move(update.weight));
     for (size_t i = 0; i < update.states.size(); ++i) {
       (*update.slots)[i]->set(std::move(update.states[i]));
     }
   }
-  step_.set(std::move(step));
+  step_.set(std::move(advance.step));
 }
 
 }  // namespace mt

@@ -73,10 +73,14 @@ std::unique_ptr<Rule> make_rule(const AdamOptions& options);
 std::unique_ptr<Rule> make_rule(const RmspropOptions& options);
 std::unique_ptr<Rule> make_rule(const AdagradOptions& options);
 
+// A rule for the parameters of one collection, and other optimizers whose steps are part of its
+// own.
 class Optimizer {
  public:
   Optimizer(Ref<Parameters> parameters, double rate, std::unique_ptr<Rule> rule);
 
+  // From now on a group of this one, whose rate follows in proportion.
+  void add(std::shared_ptr<Optimizer> group);
   void step();
   void record_step();            // the same as pending operators
   int64_t steps() const;         // reads a value
@@ -91,22 +95,39 @@ class Optimizer {
 
  private:
   using Slots = std::vector<std::unique_ptr<StateSlot>>;
+  struct Group {
+    std::shared_ptr<Optimizer> optimizer;
+    double proportion;
+  };
+  struct Part {
+    Optimizer* optimizer;
+    double proportion;  // of its rate to this one's
+  };
+  struct Advance;             // of one part by one step, not yet made
+  std::vector<Part> parts();  // this one, its groups and theirs
+  void find_parts(double proportion, std::vector<Part>* parts);
+  // Fails where two have the same parameter, or the same name for one.
+  static void check_apart(const std::vector<Part>& parts);
   const Slots& slots_of(const Parameters::Entry& entry);
   void follow_numbers(Device& device);
-  std::vector<const void*> trained() const;  // as Binding::place()
+  static bool replay_pays(const std::vector<Part>& parts);
+  Advance advanced();
+  void commit(Advance advance);
   struct NamedSlot {
     std::string name;
     StateSlot* slot;
   };
   std::vector<NamedSlot> named_slots();
+  std::string rules();
   void bind_state(const std::vector<NamedSlot>& slots, std::vector<Tensor> values);
 
   Ref<Parameters> parameters_;
   std::unique_ptr<Rule> rule_;
+  std::vector<Group> groups_;
   StateSlot rate_, step_;  // float64, without dimensions
   std::unordered_map<const Binding*, Slots> slots_;
-  std::optional<Trace> replay_;  // of record_step(), for these parameters:
-  std::vector<const void*> replay_trains_;
+  std::optional<Trace> replay_;             // of record_step(), for these parameters:
+  std::vector<const void*> replay_trains_;  // as Binding::place()
 };
 
 }  // namespace mt

@@ -124,21 +124,46 @@ int64_t Optimizer::steps() const { return static_cast<int64_t>(read_scalar(step_
 double Optimizer::learning_rate() const { return read_scalar(rate_.get()); }
 
 void Optimizer::set_learning_rate(double rate) {
-  check_rate(rate);
-  rate_.set(from_host(&rate, Dtype::float64, {}, rate_.cell().peek().device()));
+  std::vector<Part> all = parts();
+  std::vector<Tensor> rates;
+  for (const Part& part : all) {
+    double own = rate * part.proportion;
+    check_rate(own);
+    Device& device = part.optimizer->rate_.cell().peek().device();
+    rates.push_back(from_host(&own, Dtype::float64, {}, device));
+  }
+  for (size_t i = 0; i < all.size(); ++i) all[i].optimizer->rate_.set(std::move(rates[i]));
 }
 
-// Every piece of state with its name, the step and the rate first.
+// Every piece of state with its name, the steps and the rates first.
 std::vector<Optimizer::NamedSlot> Optimizer::named_slots() {
-  std::vector<NamedSlot> named{{"step", &step_}, {"learning_rate", &rate_}};
-  std::vector<Rule::StateKind> kinds = rule_->states();
-  for (const Parameters::Entry& entry : parameters_->entries()) {
-    const Slots& slots = slots_of(entry);
-    for (size_t i = 0; i < slots.size(); ++i) {
-      named.push_back({std::string(kinds[i].name) + '.' + entry.name, slots[i].get()});
+  std::vector<Part> all = parts();
+  check_apart(all);
+  std::vector<NamedSlot> named;
+  for (size_t i = 0; i < all.size(); ++i) {
+    std::string group = i == 0 ? "" : '.' + std::to_string(i);
+    named.push_back({"step" + group, &all[i].optimizer->step_});
+    named.push_back({"learning_rate" + group, &all[i].optimizer->rate_});
+  }
+  for (const Part& part : all) {
+    std::vector<Rule::StateKind> kinds = part.optimizer->rule_->states();
+    for (const Parameters::Entry& entry : part.optimizer->parameters_->entries()) {
+      const Slots& slots = part.optimizer->slots_of(entry);
+      for (size_t i = 0; i < slots.size(); ++i) {
+        named.push_back({std::string(kinds[i].name) + '.' + entry.name, slots[i].get()});
+      }
     }
   }
   return named;
+}
+
+std::string Optimizer::rules() {
+  std::string names;
+  for (const Part& part : parts()) {
+    if (!names.empty()) names += '+';
+    names += part.optimizer->rule_->name();
+  }
+  return names;
 }
 
 std::vector<NamedTensor> Optimizer::state() {
@@ -155,11 +180,13 @@ std::vector<NamedTensor> Optimizer::state() {
 
 void Optimizer::bind_state(const std::vector<NamedSlot>& slots, std::vector<Tensor> values) {
   evaluate(values.data(), values.size());
-  double step = read_scalar(values[0]);
-  if (!(step >= 0 && step < 0x1p53 && step == std::floor(step))) {
-    fail(Code::invalid, "optimizer: %g is no number of steps", step);
+  for (size_t i = 0; i < parts().size(); ++i) {
+    double step = read_scalar(values[2 * i]);
+    if (!(step >= 0 && step < 0x1p53 && step == std::floor(step))) {
+      fail(Code::invalid, "optimizer: %g is no number of steps", step);
+    }
+    check_rate(read_scalar(values[2 * i + 1]));
   }
-  check_rate(read_scalar(values[1]));
   for (size_t i = 0; i < slots.size(); ++i) slots[i].slot->set(std::move(values[i]));
 }
 
@@ -174,9 +201,7 @@ void Optimizer::set_state(const std::vector<NamedTensor>& given) {
   bind_state(slots, std::move(values));
 }
 
-void Optimizer::save(const char* path) {
-  save_safetensors(state(), {{"rule", rule_->name()}}, path);
-}
+void Optimizer::save(const char* path) { save_safetensors(state(), {{"rule", rules()}}, path); }
 
 void Optimizer::load(const char* path) {
   Safetensors file(path);
@@ -184,9 +209,9 @@ void Optimizer::load(const char* path) {
   for (const auto& [key, value] : file.metadata()) {
     if (key == "rule") rule = value;
   }
-  if (rule != rule_->name()) {
-    fail(Code::io, "%s: holds the state of rule %.40s, the optimizer's is %s", path, rule.c_str(),
-         rule_->name());
+  if (rule != rules()) {
+    fail(Code::io, "%s: holds the state of rule %.40s, the optimizer's is %.40s", path,
+         rule.c_str(), rules().c_str());
   }
   std::vector<NamedSlot> slots = named_slots();
   std::vector<Tensor> values;

@@ -80,9 +80,10 @@ class Model {
     mt_generator_state(nullptr, &key, &counter);
     all.push_back({static_cast<float>(mt_optimizer_steps(optimizer)), static_cast<float>(counter)});
     mt_parameters* moments = mt_optimizer_state(optimizer);
-    for (const char* name : {"velocity.parameter w0", "velocity.parameter w3"}) {
+    for (const char* name : {"velocity.parameter w0", "velocity.parameter w3", "learning_rate"}) {
       all.push_back(numbers_of(mt_parameters_get(moments, name)));
     }
+    all.push_back({static_cast<float>(mt_parameters_count(moments))});
     mt_parameters_release(moments);
     mt_scope_end(scope);
     return all;
@@ -337,6 +338,27 @@ TEST_P(OutOfMemory, TheOptimizersStateIsReadAndSet) {
       changes([](Model& m) { return mt_optimizer_set_state(m.optimizer, m.kept); }),
       changes([](Model& m) { return mt_optimizer_step(m.optimizer); }),
       read,  // which is pending
+  });
+}
+
+TEST_P(OutOfMemory, AnOptimizerGetsAGroup) {
+  auto add = changes([](Model& m) {
+    mt_optimizer* group = mt_optimizer_sgd(m.kept, 0.02, &m.optimizer_options);
+    mt_status status = mt_optimizer_add(m.optimizer, group);
+    mt_optimizer_release(group);
+    return status;
+  });
+  fails_everywhere({
+      makes(0, [](Model&, mt_tensor**) { return mt_full(MT_DIMS(4), 2, MT_F32, nullptr); }),
+      changes([](Model& m) {
+        mt_parameters_release(m.kept);
+        m.kept = mt_parameters_new(MT_F32, nullptr);
+        return mt_parameters_add(m.kept, "the one of the group", m.results[0]);
+      }),
+      changes([](Model& m) { return mt_set_gradient(m.results[0], m.results[0]); }),
+      add,
+      changes([](Model& m) { return mt_optimizer_step(m.optimizer); }),
+      changes([](Model& m) { return mt_optimizer_set_learning_rate(m.optimizer, 0.5); }),
   });
 }
 

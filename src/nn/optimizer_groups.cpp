@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parameters with options and a rate of their own: an optimizer whose steps are part of another's.
+#include <unordered_map>
+
+#include "nn/optimizer.h"
+#include "tensor/error.h"
+
+namespace mt {
+
+std::vector<Optimizer::Part> Optimizer::parts() {
+  std::vector<Part> parts;
+  find_parts(1, &parts);
+  return parts;
+}
+
+void Optimizer::find_parts(double proportion, std::vector<Part>* parts) {
+  parts->push_back({this, proportion});
+  for (const Group& group : groups_) {
+    group.optimizer->find_parts(proportion * group.proportion, parts);
+  }
+}
+
+// Collections grow and tensors are shared after they have become groups, too.
+void Optimizer::check_apart(const std::vector<Part>& parts) {
+  if (parts.size() == 1) return;
+  struct Owner {
+    const Optimizer* optimizer;
+    const Parameters::Entry* entry;
+  };
+  std::unordered_map<std::string, const Optimizer*> names;
+  std::unordered_map<const void*, Owner> places;
+  for (const Part& part : parts) {
+    for (const Parameters::Entry& entry : part.optimizer->parameters_->entries()) {
+      if (entry.is_buffer) continue;
+      const Owner own{part.optimizer, &entry};
+      const Owner& first = places.emplace(entry.binding->place(), own).first->second;
+      if (first.optimizer != own.optimizer) {
+        fail(Code::invalid, "optimizer: \"%s\" of one group is \"%s\" of another",
+             first.entry->name.c_str(), entry.name.c_str());
+      }
+      if (names.emplace(entry.name, own.optimizer).first->second != own.optimizer) {
+        fail(Code::invalid, "optimizer: two groups have a parameter \"%s\"", entry.name.c_str());
+      }
+    }
+  }
+}
+
+void Optimizer::add(std::shared_ptr<Optimizer> group) {
+  std::vector<Part> all = parts();
+  for (const Part& part : group->parts()) {
+    for (const Part& own : parts()) {
+      if (own.optimizer == part.optimizer) fail(Code::invalid, "optimizer: it has that group");
+    }
+    all.push_back(part);
+  }
+  check_apart(all);
+  double own = learning_rate(), rate = group->learning_rate();
+  if (own == 0 && rate != 0) {
+    fail(Code::invalid, "optimizer: no factor makes a learning rate of %g of one of 0", rate);
+  }
+  groups_.push_back({std::move(group), rate == own ? 1 : rate / own});
+  replay_.reset();
+}
+
+}  // namespace mt
