@@ -69,6 +69,8 @@ class Optimizer {
     return Optimizer(mt_optimizer_adagrad(p.get(), lr, &o));
   }
 
+  /// mt_optimizer_add(): from now on a step is one of both, and the group's rate follows.
+  void add(const Optimizer& group) const { check(mt_optimizer_add(get(), group.get())); }
   void step() const { check(mt_optimizer_step(get())); }
   int64_t steps() const { return mt_optimizer_steps(get()); }
   double learning_rate() const { return mt_optimizer_learning_rate(get()); }

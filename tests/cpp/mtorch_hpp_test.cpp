@@ -305,6 +305,26 @@ TEST(Profile, CountsWhatRuns) {
   EXPECT_THROW(profile.save("/no/such/folder/x.json"), Error);
 }
 
+TEST(Optimizer, HasGroups) {
+  Parameters some, others;
+  Tensor a = ones({2}), b = ones({2});
+  some.add("a", a);
+  others.add("b", b);
+  Optimizer optimizer = Optimizer::sgd(some, 0.5, {.momentum = 0.9});
+  {
+    Optimizer group = Optimizer::sgd(others, 0.25, {.weight_decay = 0.5});
+    optimizer.add(group);
+    EXPECT_THROW(optimizer.add(group), Error);
+    optimizer.set_learning_rate(0.25);
+    EXPECT_EQ(group.learning_rate(), 0.125);
+  }
+  sum(a + b).backward();
+  optimizer.step();
+  EXPECT_EQ(numbers(a), std::vector<float>({0.75, 0.75}));
+  EXPECT_EQ(numbers(b), std::vector<float>({1 - 0.125 * 1.5, 1 - 0.125 * 1.5}));
+  EXPECT_TRUE(optimizer.state().has("learning_rate.1"));
+}
+
 TEST(Tape, CanBeReadAndDifferentiated) {
   Tensor x = tensor({2.0f});
   Tape tape;

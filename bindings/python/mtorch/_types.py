@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Sequence, Union
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -13,3 +13,4 @@ Axes = Union[int, Sequence[int], None]  # one axis, several, or all
 Shape = Union[int, Sequence[int]]
 DTypeLike = Any  # an element type, its name, NumPy's, or bool, int, float; None for the usual one
 Path = Union[str, "os.PathLike[str]"]
+Parameters = Union[Iterable["Tensor"], Iterable[Mapping[str, Any]]]  # one group of tensors, or several

@@ -2,51 +2,71 @@
 """Optimizers over parameters, clipping, and learning rates as functions of the step."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Mapping
 
 from . import _names, io, native
+from ._groups import Group, _add_parameters
 from .schedules import (  # noqa: F401
     CosineSchedule, OneCycleSchedule, Schedule, StepSchedule, schedule_cosine, schedule_one_cycle,
     schedule_step, schedule_warmup)
-from ._types import Path
+from ._types import Parameters, Path
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
 
 
 class Optimizer:
-    """An update rule and its state, for tensors that require a gradient.
+    """An update rule and its state, for tensors that require a gradient; where some have options of
+    their own, for groups as PyTorch writes them.
 
     >>> import mtorch as mt
-    >>> w = mt.tensor([1.0, 2.0]).requires_grad_()
+    >>> w, b = mt.tensor([1.0, 2.0]).requires_grad_(), mt.zeros(2).requires_grad_()
     >>> optimizer = mt.optim.SGD([w], lr=0.25)
     >>> (w * w).sum().backward()
     >>> optimizer.step()
     >>> w.tolist(), isinstance(optimizer, mt.optim.Optimizer)
     ([0.5, 1.0], True)
+    >>> mt.optim.AdamW([{"params": [w]}, {"params": [b], "weight_decay": 0.0}], lr=0.1)
+    AdamW(lr=0.1, 2 groups, 4 parameters, 0 steps)
     """
 
-    def __init__(self, parameters: Iterable[Tensor], make: Any, lr: float, options: Any,
-                 **values: Any) -> None:
-        given: Any = parameters
-        name = type(self).__name__
-        if isinstance(given, native.Tensor):
-            raise TypeError(f"{name}: needs a sequence of parameters, not one tensor")
-        self.parameters = list({id(parameter): parameter for parameter in given}.values())
-        if not self.parameters:
-            raise ValueError(f"{name}: no parameters")
-        for option, value in values.items():
-            setattr(options, option, value)
+    _make: Any = None
+    _options: Any = None
+
+    def __init__(self, parameters: Parameters, **defaults: Any) -> None:
+        self.parameters: list[Tensor] = []
+        self._defaults = defaults
         self._collection = native.parameters_new(native.MT_F32, None)
-        for i, parameter in enumerate(self.parameters):
-            if not isinstance(parameter, native.Tensor):
-                raise TypeError(f"{name}: parameters are tensors, all with the same options; parameter "
-                                f"{i} is a {type(parameter).__name__}")
-            frozen = native.is_leaf(parameter) and not native.requires_grad(parameter)
-            native.parameters_add(self._collection, str(i), parameter)
-            if frozen:
-                native.set_requires_grad(parameter, False)
-        self._handle = make(self._collection, lr, options)
+        self._groups: list[Group] = []
+        self._handle: Any = None  # the first group's
+        given: Any = parameters
+        if isinstance(given, native.Tensor):
+            raise TypeError(f"{type(self).__name__}: needs a sequence of parameters, not one tensor")
+        given = list(given)
+        if not given:
+            raise ValueError(f"{type(self).__name__}: no parameters")
+        if not any(isinstance(group, Mapping) for group in given):
+            given = [{"params": given}]
+        for group in given:
+            self.add_param_group(group)
+
+    def add_param_group(self, group: Mapping[str, Any]) -> None:
+        """Trains more parameters, with options of their own where the group has some.
+
+        >>> import mtorch as mt
+        >>> optimizer = mt.optim.SGD([mt.ones(1).requires_grad_()], lr=1.0)
+        >>> optimizer.add_param_group({"params": mt.ones(2).requires_grad_(), "lr": 0.5})
+        >>> [group["lr"] for group in optimizer.param_groups]
+        [1.0, 0.5]
+        """
+        new = Group(type(self), group, self._defaults, self.parameters)
+        if self._groups:
+            native.optimizer_add(self._handle, new.handle)
+            self._groups[0].followers.append(new)
+        self._handle = self._handle or new.handle
+        _add_parameters(self._collection, len(self.parameters), new["params"])
+        self.parameters += new["params"]
+        self._groups.append(new)
 
     def step(self) -> None:
         """Updates the parameters once; leaves gradients as they are."""
@@ -67,7 +87,8 @@ class Optimizer:
 
     @property
     def lr(self) -> float:
-        """The learning rate; traced steps follow it too."""
+        """The learning rate, of the first group; where it is set, those of others are too, in the
+        proportion that they had to it at first. Traced steps follow it."""
         return native.optimizer_learning_rate(self._handle)
 
     @lr.setter
@@ -75,8 +96,8 @@ class Optimizer:
         native.optimizer_set_learning_rate(self._handle, lr)
 
     @property
-    def param_groups(self) -> list[Any]:
-        """The parameters and their rate as the one group that there is, whose "lr" can be set.
+    def param_groups(self) -> list[Group]:
+        """The groups, each with its "params", "lr", which can be set, and options.
 
         >>> import mtorch as mt
         >>> optimizer = mt.optim.SGD([mt.ones(1).requires_grad_()], lr=1.0)
@@ -85,7 +106,7 @@ class Optimizer:
         >>> optimizer.lr
         0.5
         """
-        return [_Group(self)]
+        return list(self._groups)
 
     @property
     def steps(self) -> int:
@@ -94,8 +115,8 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Tensor]:
         """All that a later step depends on, as tensors by name, which later steps do not change:
-        "step", "learning_rate" and what the rule keeps of parameter i, as "mean.i". mt.save() writes
-        it to a file.
+        "step" and "learning_rate", of further groups "step.1" and "learning_rate.1", and what the
+        rule keeps of parameter i, as "mean.i". mt.save() writes it to a file.
 
         >>> import mtorch as mt
         >>> optimizer = mt.optim.Adam([mt.ones(2).requires_grad_()])
@@ -117,36 +138,15 @@ class Optimizer:
         """Reads it back; nothing changes unless all fit."""
         native.optimizer_load(self._handle, str(path))
 
-
     def __repr__(self) -> str:
         count = sum(parameter.size for parameter in self.parameters)
-        return f"{type(self).__name__}(lr={self.lr:g}, {count:,} parameters, {self.steps} steps)"
+        groups = f"{len(self._groups)} groups, " if len(self._groups) > 1 else ""
+        return (f"{type(self).__name__}(lr={self.lr:g}, {groups}{count:,} parameters, "
+                f"{self.steps} steps)")
 
     def __reduce__(self) -> Any:
         raise TypeError(f"{type(self).__name__}: an optimizer belongs to its parameters; keep its "
                         "state_dict(), and load that into one made for the other parameters")
-
-
-class _Group(dict):  # type: ignore[type-arg]
-    """What PyTorch's programs look for in an optimizer's group."""
-
-    def __init__(self, optimizer: Optimizer) -> None:
-        super().__init__(params=optimizer.parameters, lr=optimizer.lr)
-        self._optimizer = optimizer
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        if name != "lr":
-            raise KeyError(f"{name!r}: of a group only \"lr\" can be set")
-        self._optimizer.lr = value
-        super().__setitem__(name, value)
-
-    def update(self, *others: Any, **values: Any) -> None:
-        for name, value in dict(*others, **values).items():
-            self[name] = value
-
-    def __ior__(self, other: Any) -> Any:  # type: ignore[misc]
-        self.update(other)
-        return self
 
 
 class SGD(Optimizer):
@@ -157,11 +157,12 @@ class SGD(Optimizer):
     0.1
     """
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float, momentum: float = 0.0,
+    _make, _options = native.optimizer_sgd, native.sgd_options
+
+    def __init__(self, parameters: Parameters, lr: float, momentum: float = 0.0,
                  dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False) -> None:
-        super().__init__(parameters, native.optimizer_sgd, lr, native.sgd_options(),
-                         momentum=momentum, dampening=dampening, weight_decay=weight_decay,
-                         nesterov=nesterov)
+        super().__init__(parameters, lr=lr, momentum=momentum, dampening=dampening,
+                         weight_decay=weight_decay, nesterov=nesterov)
 
 
 class Adam(Optimizer):
@@ -172,13 +173,12 @@ class Adam(Optimizer):
     0.1
     """
 
-    _make: Any = native.optimizer_adam
+    _make, _options = native.optimizer_adam, native.adam_options
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3,
+    def __init__(self, parameters: Parameters, lr: float = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8,
                  weight_decay: float = 0.0) -> None:
-        super().__init__(parameters, self._make, lr, native.adam_options(),
-                         beta1=betas[0], beta2=betas[1], epsilon=epsilon,
+        super().__init__(parameters, lr=lr, betas=betas, epsilon=epsilon,
                          weight_decay=weight_decay)
 
 
@@ -190,9 +190,9 @@ class AdamW(Adam):
     0.1
     """
 
-    _make: Any = native.optimizer_adamw
+    _make = native.optimizer_adamw
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3,
+    def __init__(self, parameters: Parameters, lr: float = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8,
                  weight_decay: float = 0.01) -> None:
         super().__init__(parameters, lr, betas, epsilon, weight_decay)
@@ -206,11 +206,12 @@ class RMSprop(Optimizer):
     0.1
     """
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-2, smoothing: float = 0.99,
+    _make, _options = native.optimizer_rmsprop, native.rmsprop_options
+
+    def __init__(self, parameters: Parameters, lr: float = 1e-2, smoothing: float = 0.99,
                  epsilon: float = 1e-8, momentum: float = 0.0, weight_decay: float = 0.0) -> None:
-        super().__init__(parameters, native.optimizer_rmsprop, lr, native.rmsprop_options(),
-                         smoothing=smoothing, epsilon=epsilon, momentum=momentum,
-                         weight_decay=weight_decay)
+        super().__init__(parameters, lr=lr, smoothing=smoothing, epsilon=epsilon,
+                         momentum=momentum, weight_decay=weight_decay)
 
 
 class Adagrad(Optimizer):
@@ -221,10 +222,12 @@ class Adagrad(Optimizer):
     0.1
     """
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-2, epsilon: float = 1e-10,
+    _make, _options = native.optimizer_adagrad, native.adagrad_options
+
+    def __init__(self, parameters: Parameters, lr: float = 1e-2, epsilon: float = 1e-10,
                  initial: float = 0.0, weight_decay: float = 0.0) -> None:
-        super().__init__(parameters, native.optimizer_adagrad, lr, native.adagrad_options(),
-                         epsilon=epsilon, initial=initial, weight_decay=weight_decay)
+        super().__init__(parameters, lr=lr, epsilon=epsilon, initial=initial,
+                         weight_decay=weight_decay)
 
 
 if not TYPE_CHECKING:

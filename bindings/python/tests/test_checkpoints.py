@@ -155,7 +155,8 @@ def test_a_parameter_given_twice_is_updated_once():
 
 
 @pytest.mark.parametrize("wrong", [
-    lambda w: w, lambda w: [{"params": [w], "lr": 0.1}], lambda w: [("name", w)], lambda w: [None]])
+    lambda w: w, lambda w: [{"params": [w]}, w], lambda w: [{"lr": 0.1}], lambda w: [("name", w)],
+    lambda w: [{"params": [w], "weight_deacy": 0}], lambda w: [None]])
 def test_what_are_no_parameters_is_said(wrong):
     with pytest.raises(TypeError, match="SGD"):
         optim.SGD(wrong(mt.ones(2).requires_grad_()), lr=0.1)

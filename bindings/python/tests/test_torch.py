@@ -165,6 +165,40 @@ def test_optimizers(name):
     close(w, v, 1e-4)
 
 
+GROUPS = {
+    "sgd": {"momentum": 0.5, "weight_decay": 0.1, "nesterov": False},
+    "adam": {"betas": (0.7, 0.9), "weight_decay": 0.1},
+    "adamw": {"weight_decay": 0.0},
+    "adagrad": {"weight_decay": 0.1},
+    "rmsprop": {"momentum": 0.0, "weight_decay": 0.1},
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_groups(name):
+    make, make_theirs, options = OPTIMIZERS[name]
+    start, target = [numbers(6) for _ in range(3)], numbers(6)
+    w = [mt.asarray(x).requires_grad_() for x in start]
+    v = [torch.tensor(x, requires_grad=True) for x in start]
+
+    def groups(of):
+        return [{"params": of[0]}, {"params": [of[1]], **GROUPS[name]},
+                {"params": iter(of[2:]), "lr": options["lr"] / 3}]
+
+    ours, theirs = make(groups(w), **options), make_theirs(groups(v), **options)
+    for step in range(20):
+        for optimizer in (ours, theirs):
+            optimizer.zero_grad()
+            for group in optimizer.param_groups:
+                group["lr"] *= 0.95
+        sum(mt.sum(mt.square(x - target)) for x in w).backward()
+        sum((x - torch.tensor(target)).square().sum() for x in v).backward()
+        ours.step()
+        theirs.step()
+    for x, y in zip(w, v):
+        close(x, y, 1e-4)
+
+
 def test_schedules():
     def rates(schedule, ours, steps):
         found = [ours.lr]

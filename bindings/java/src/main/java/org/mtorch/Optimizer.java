@@ -128,6 +128,17 @@ public final class Optimizer extends NativeObject {
     return Native.optimizer_adagrad(parameters, learningRate, options);
   }
 
+  /**
+   * Makes another optimizer, for other parameters, a group of this one: from now on a step of this is
+   * one of both. Each keeps its options and its learning rate; where this one's is set, the group's
+   * follows in the proportion that it has to it now.
+   *
+   * @param group which may be closed afterwards
+   */
+  public void add(Optimizer group) {
+    Native.optimizer_add(this, group);
+  }
+
   /** Updates the parameters once; leaves the gradients as they are. */
   public void step() {
     Native.optimizer_step(this);
@@ -144,7 +155,7 @@ public final class Optimizer extends NativeObject {
   }
 
   /**
-   * Sets the learning rate; traced steps follow it too.
+   * Sets the learning rate, and those of added groups in proportion; traced steps follow it too.
    *
    * @param learningRate the learning rate
    */
@@ -153,8 +164,9 @@ public final class Optimizer extends NativeObject {
   }
 
   /**
-   * All that a later step depends on: "step", "learning_rate" and what the rule keeps for each
-   * parameter, as "mean.weight". Later steps leave it as it is.
+   * All that a later step depends on: "step" and "learning_rate", of added groups "step.1" and
+   * "learning_rate.1", and what the rule keeps for each parameter, as "mean.weight". Later steps
+   * leave it as it is.
    *
    * @return tensors by name, as buffers
    */

@@ -165,6 +165,32 @@ class TrainingTest {
   }
 
   @Test
+  void anOptimizerHasGroups() {
+    try (Scope scope = Scope.open();
+        Parameters some = Parameters.create();
+        Parameters others = Parameters.create();
+        Optimizer optimizer = Optimizer.sgd(some, 0.5)) {
+      Tensor a = Tensor.ones(2);
+      Tensor b = Tensor.ones(2);
+      some.add("a", a);
+      others.add("b", b);
+      try (Optimizer group = Optimizer.sgd(others, 0.25, new SgdOptions().weightDecay(0.5))) {
+        optimizer.add(group);
+        assertThrows(MTorchException.class, () -> optimizer.add(group));
+        optimizer.setLearningRate(0.25);
+        assertEquals(0.125, group.learningRate());
+      }
+      a.add(b).sum().backward();
+      optimizer.step();
+      assertArrayEquals(new float[] {0.75f, 0.75f}, a.toFloatArray());
+      assertArrayEquals(new float[] {0.8125f, 0.8125f}, b.toFloatArray());
+      try (Parameters state = optimizer.state()) {
+        assertTrue(state.has("learning_rate.1"));
+      }
+    }
+  }
+
+  @Test
   void layersHaveTheShapesTheySay() {
     try (Scope scope = Scope.open();
         Parameters p = Parameters.create()) {
