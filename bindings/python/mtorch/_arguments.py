@@ -26,3 +26,13 @@ def _known_options(owner: Any, function: Callable[..., Any], options: dict[str, 
         if name not in inspect.signature(function).parameters:
             raise TypeError(f"{type(owner).__name__}() got an unexpected keyword argument {name!r}")
     return options
+
+
+def _into(out: Any, result: Any) -> Any:
+    """`result`, or `out` with its values."""
+    if out is None:
+        return result
+    if tuple(out.shape) != result.shape:
+        raise ValueError(f"out is {tuple(out.shape)}, not {result.shape}")
+    out[...] = result
+    return out

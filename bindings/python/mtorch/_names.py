@@ -37,7 +37,16 @@ FUNCTIONS = {
     "vstack": "stack (of vectors) or concat",
     "half": "float16", "float": "float32", "int": "int32", "Parameter": "nn.Parameter",
     "unique": "unique_values"}
+for _name in """average bincount convolve corrcoef cov histogram interp median percentile polyfit
+        quantile""".split():
+    FUNCTIONS[_name] = _Note(f"NumPy's takes tensors: numpy.{_name}(...), which gives an array")
+FUNCTIONAL = {
+    "adaptive_avg_pool2d": _Note("x.mean(axis=(2, 3), keepdims=True) is that of size 1"),
+    "binary_cross_entropy_with_logits": "bce_with_logits", "logsigmoid": "log_sigmoid",
+    "nll_loss": "cross_entropy (of the logits)", "one_hot": "mtorch.one_hot", "pad": "mtorch.pad",
+    "smooth_l1_loss": "huber_loss"}
 MODULES = {
+    "AdaptiveAvgPool2d": _Note("a Function of x.mean(axis=(2, 3), keepdims=True) is that of size 1"),
     "BatchNorm1d": "BatchNorm", "BatchNorm2d": "BatchNorm", "BatchNorm3d": "BatchNorm",
     "BCELoss": "BCEWithLogitsLoss", "NLLLoss": "CrossEntropyLoss (of the logits)",
     "TransformerEncoderLayer": "TransformerBlock",
@@ -67,15 +76,17 @@ METHODS = {
     "t": "T", "type": "dtype or astype", "view_as": "reshape", "zero_": "copy_"}
 OPTIONS = {  # by the first of these words that the function has
     "alpha": "smoothing", "attn_mask": "mask",
-    "batch_first": _Note("the batch always comes first"), "d_model": "width", "dim": "axis", "dims": "axis axes",
-    "dim_feedforward": "hidden", "embed_dim": "width", "embedding_dim": "size", "eps": "epsilon",
+    "batch_first": _Note("the batch always comes first"), "d_model": "width", "dim": "axis",
+    "dims": "axis axes", "dim_feedforward": "hidden", "embed_dim": "width", "embedding_dim": "size", "eps": "epsilon",
     "eta_min": "lowest", "gamma": "factor", "hidden_size": "hidden",
+    "num_workers": _Note("with `prefetch` a thread makes batches ahead"),
     "inplace": _Note("values never change in place"), "input_size": "in_features",
     "is_causal": "causal", "keepdim": "keepdims", "kernel_size": "kernel size",
     "negative_slope": "slope", "nhead": "heads", "normalized_shape": "shape",
     "num_channels": "channels", "num_classes": "classes", "num_embeddings": "count",
     "num_features": "channels", "num_groups": "groups", "num_heads": "heads",
-    "num_layers": "layers", "p": "probability dropout", "step_size": "every", "T_max": "steps",
+    "num_layers": "layers", "p": "probability dropout ord",
+    "pin_memory": _Note("copies to a GPU need none"), "step_size": "every", "T_max": "steps",
     "total_steps": "steps", "unbiased": "correction"}
 
 

@@ -57,7 +57,6 @@ class Tensor(_Converted):
         minimum: Callable[..., Tensor]
         reciprocal: Callable[..., Tensor]
         relu: Callable[..., Tensor]
-        round: Callable[..., Tensor]
         rsqrt: Callable[..., Tensor]
         sigmoid: Callable[..., Tensor]
         sign: Callable[..., Tensor]
@@ -89,6 +88,12 @@ class Tensor(_Converted):
 
     def __pos__(self) -> Tensor:
         return self
+
+    def __divmod__(self, other: Operand) -> tuple[Tensor, Tensor]:
+        return native.floor_divide(self, other), native.remainder(self, other)
+
+    def __rdivmod__(self, other: Operand) -> tuple[Tensor, Tensor]:
+        return native.floor_divide(other, self), native.remainder(other, self)
 
     def __iadd__(self, other: Operand) -> Any:
         return self._assign(native.add(self, other))
@@ -344,13 +349,13 @@ class Tensor(_Converted):
     repeat, roll, split, squeeze = shapes.repeat, shapes.roll, shapes.split, shapes.squeeze
     take, take_along_axis, tile = shapes.take, shapes.take_along_axis, shapes.tile
     tril, triu, unsqueeze, unstack = shapes.tril, shapes.triu, shapes.expand_dims, shapes.unstack
-    clip, gelu = elementwise.clip, elementwise.gelu
+    clip, gelu, round = elementwise.clip, elementwise.gelu, elementwise.round
 
 
 # The extension's functions that are methods too bind without a Python frame.
 for _name in """abs acos acosh asin asinh atan atanh ceil cos cosh detach erf exp exp2 expm1 floor
         isfinite isinf isnan log log10 log1p log2 logical_not log_sigmoid matmul maximum minimum
-        reciprocal relu round rsqrt sigmoid sign silu sin sinh softplus sqrt square tan tanh
+        reciprocal relu rsqrt sigmoid sign silu sin sinh softplus sqrt square tan tanh
         transpose trunc add sub mul div pow neg copy""".split():
     setattr(Tensor, _name, _method(getattr(native, _name)))
 Tensor.clone = _method(native.copy)  # PyTorch's name

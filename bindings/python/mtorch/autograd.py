@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Callable, Sequence, TypeGuard
 
 from . import native
+from .create import asarray
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -72,8 +73,17 @@ def _is_tensor(x: Any) -> TypeGuard[Tensor]:
     return isinstance(x, native.Tensor)
 
 
-def _listed(tensors: Any) -> list[Any]:
-    return [tensors] if _is_tensor(tensors) else list(tensors)
+def _listed(tensors: Any, what: str = "expected") -> list[Any]:
+    if _is_tensor(tensors):
+        return [tensors]
+    if isinstance(tensors, (int, float, str)) or not hasattr(tensors, "__iter__"):
+        raise TypeError(f"{what}: a tensor or several, not {type(tensors).__name__}")
+    return list(tensors)
+
+
+def _leaf(x: Any) -> Any:
+    """A leaf with the value of a tensor, a number or an array, whose gradient is wanted."""
+    return native.require_grad(native.detach(x if _is_tensor(x) else asarray(x)))
 
 
 def _places(argnums: int | Sequence[int]) -> list[int]:
@@ -116,16 +126,23 @@ def value_and_grad(function: Callable[..., Any],
     @functools.wraps(function)
     def both(*args, **kwargs):
         args = list(args)
-        nested = native.grad_mode() and any(args[i].requires_grad for i in places)
-        for i in places:
-            if not (nested and args[i].requires_grad):
-                args[i] = native.require_grad(native.detach(args[i]))
+        known = [_is_tensor(args[i]) and args[i].requires_grad for i in places]
+        nested = native.grad_mode() and any(known)
+        for i, is_known in zip(places, known):
+            if not (nested and is_known):
+                args[i] = _leaf(args[i])
         with _GradMode(True):
-            value = function(*args, **kwargs)
+            value = _one("grad", function(*args, **kwargs))
             found = grad(value, [args[i] for i in places], create_graph=nested)
         return (value if nested else native.detach(value),
                 found[0] if isinstance(argnums, int) else found)
     return both
+
+
+def _one(name: str, value: Any) -> Any:
+    if not _is_tensor(value):
+        raise TypeError(f"{name}: the function gives one tensor, not {type(value).__name__}")
+    return value
 
 
 def vjp(function: Callable[..., Any],
@@ -138,7 +155,7 @@ def vjp(function: Callable[..., Any],
     >>> pull(mt.tensor([1.0, 10.0]))
     (tensor([ 2., 40.]),)
     """
-    leaves = [native.require_grad(native.detach(x)) for x in primals]
+    leaves = [_leaf(x) for x in primals]
     with _GradMode(True):
         results = function(*leaves)
 
@@ -158,12 +175,10 @@ def jvp(function: Callable[..., Any], primals: Sequence[Tensor],
     >>> mt.jvp(mt.sin, (mt.tensor([0.0, 1.0]),), (mt.tensor([1.0, 0.0]),))[1]
     tensor([1., 0.])
     """
-    leaves = [native.require_grad(native.detach(x)) for x in primals]
+    leaves = [_leaf(x) for x in primals]
     with _GradMode(True):
         result = function(*leaves)
-        if not _is_tensor(result):
-            raise TypeError("jvp: the function returns one tensor")
-        if not result.requires_grad:  # it is constant
+        if not _one("jvp", result).requires_grad:  # it is constant
             return result, native.zeros_like(result)
         weight = native.require_grad(native.zeros_like(native.detach(result)))
         slopes = grad(result, leaves, weight, create_graph=True)
@@ -183,9 +198,9 @@ def jacobian(function: Callable[..., Any], argnum: int = 0) -> Callable[..., Ten
     """
     def slopes(*args):
         args = list(args)
-        leaf = args[argnum] = native.require_grad(native.detach(args[argnum]))
+        leaf = args[argnum] = _leaf(args[argnum])
         with _GradMode(True):
-            result = function(*args)
+            result = _one("jacobian", function(*args))
         flat = native.reshape(result, -1)
         units = native.eye(flat.size, flat.size, 0, native.dtype_of(flat), flat.device)
         rows = [grad(flat, leaf, native.select(units, 0, i)) for i in range(flat.size)]
@@ -206,9 +221,12 @@ def hessian(function: Callable[..., Any], argnum: int = 0) -> Callable[..., Tens
     """
     def curvature(*args):
         args = list(args)
-        leaf = args[argnum] = native.require_grad(native.detach(args[argnum]))
+        leaf = args[argnum] = _leaf(args[argnum])
         with _GradMode(True):
-            slope = native.reshape(grad(function(*args), leaf, create_graph=True), -1)
+            value = _one("hessian", function(*args))
+            if value.size != 1:
+                raise ValueError(f"hessian: the function gives shape {value.shape}, not one number")
+            slope = native.reshape(grad(value, leaf, create_graph=True), -1)
         size = leaf.size
         rows = [native.zeros_like(native.detach(leaf))] * size
         if slope.requires_grad:

@@ -66,7 +66,7 @@ class _Call:
         self.context._kept = ()
         results = self.function.forward(self.context, *args)
         self.single = _is_tensor(results)
-        results = _listed(results)
+        results = _listed(results, f"{self.function.__name__}.forward gives")
         self.context._remember_places(inputs, results)
         return results
 
@@ -77,7 +77,7 @@ class _Call:
             found = self.function.backward(context, *gradients)
         finally:
             context._inputs = context._results = ()
-        found = [found] if found is None or _is_tensor(found) else list(found)
+        found = [None] if found is None else _listed(found, f"{self.function.__name__}.backward gives")
         if len(found) != len(self.args):
             raise ValueError(f"{self.function.__name__}.backward gave {len(found)} gradients for "
                              f"{len(self.args)} arguments")
@@ -106,6 +106,20 @@ class Function:
     forward() gives a tensor or several; backward() gets the gradient of each, and gives one, or
     None, for each argument of apply()."""
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"{cls.__name__}: call {cls.__name__}.apply(...), it has no objects")
+
+    @staticmethod
+    def forward(ctx: Any, *args: Any) -> Any:
+        """The result, a tensor or several; subclasses define it."""
+        raise NotImplementedError("a Function defines forward(ctx, ...), as a static method")
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        """The gradient of each argument, from those of the results; subclasses define it."""
+        raise NotImplementedError("a Function whose gradient is asked for defines backward(ctx, ...), "
+                                  "as a static method")
+
     @classmethod
     def apply(cls, *args: Any) -> Any:
         call = _Call(cls, args)
@@ -133,7 +147,7 @@ def checkpoint(function: Callable[..., Any], *args: Any) -> Any:
             full[i] = x
         results = function(*full)
         single = _is_tensor(results)
-        return _listed(results)
+        return _listed(results, "checkpoint: the function gives")
 
     found = native.checkpoint_call(run, [args[i] for i in places], most_results)
     return found[0] if single else tuple(found)

@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from . import native
+from ._names import _explained
 from .create import arange, asarray
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ class DataLoader:
     ([[0, 1], [2, 3], [4]], 3)
     """
 
+    @_explained
     def __init__(self, dataset: Dataset, batch_size: int = 1, shuffle: bool = False, seed: int = 0,
                  drop_last: bool = False, prefetch: int = 0, progress: bool = False,
                  collate: Callable[[list[Any]], Any] = collate, device: str | None = None) -> None:

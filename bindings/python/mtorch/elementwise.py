@@ -2,11 +2,13 @@
 """Operators on each element. Most are the extension's own, without a line of Python."""
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING, Any
 
 from . import native
+from ._arguments import _into
 from ._names import _explained
-from .dtypes import float64
+from .dtypes import _dtype_of, float64
 from ._types import Operand
 from .native import (  # noqa: F401
     abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_invert,
@@ -14,7 +16,7 @@ from .native import (  # noqa: F401
     detach, equal, erf, exp, exp2, expm1, floor, floor_divide, gelu_tanh, greater, greater_equal,
     hypot, isfinite, isinf, isnan, less, less_equal, log, log10, log1p, log2, log_sigmoid,
     logaddexp, logical_and, logical_not, logical_or, logical_xor, maximum, minimum, nextafter,
-    not_equal, reciprocal, relu, remainder, round, rsqrt, sigmoid, sign, signbit, silu, sin, sinh,
+    not_equal, reciprocal, relu, remainder, rsqrt, sigmoid, sign, signbit, silu, sin, sinh,
     softplus, sqrt, square, tan, tanh, trunc, where)
 from .native import div as divide, mul as multiply, neg as negative
 from .native import pow as pow, sub as subtract
@@ -42,6 +44,25 @@ def clip(x: Tensor, /, min: Operand | None = None, max: Operand | None = None) -
     tensor([0, 0, 5])
     """
     return native.clip(x, min, max)
+
+
+def round(x: Tensor, /, decimals: int = 0, *, out: Any = None) -> Tensor:
+    """The nearest integer to each element, or number of so many decimals (with a negative number,
+    multiple of 10, 100, ...); ties go to the even one.
+
+    >>> import mtorch as mt
+    >>> mt.round(mt.tensor([0.5, 1.5, -2.7])), mt.round(mt.tensor([1.234, 5.678]), 2)
+    (tensor([ 0.,  2., -3.]), tensor([1.23, 5.68]))
+    """
+    if decimals == 0 or decimals > 0 and not _dtype_of(x).is_floating:
+        y = native.round(x)
+    elif _dtype_of(x).is_floating:
+        scale = 10.0 ** builtins.abs(decimals)
+        y = (native.div(native.round(native.mul(x, scale)), scale) if decimals > 0
+             else native.mul(native.round(native.div(x, scale)), scale))
+    else:
+        y = native.astype(round(native.astype(x, float64), decimals), _dtype_of(x))
+    return _into(out, y)
 
 
 def _as_floats(x: Any) -> Any:

@@ -12,11 +12,12 @@ tensor([1., 1.])
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import native
 from .products import tensordot, vecdot  # noqa: F401
 from .reductions import _in_dtype, _reduce
+from .shapes import moveaxis as _moveaxis
 from .native import lapack, matmul, matrix_transpose, outer  # noqa: F401
 from ._types import Axes, DTypeLike, Operand
 
@@ -266,11 +267,22 @@ def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: float | str = "fro
     return (native.matrix_norm_keep if keepdims else native.matrix_norm)(x, name)
 
 
-def norm(x: Tensor, /, axis: Axes = None, keepdims: bool = False, ord: float = 2) -> Tensor:
-    """vector_norm().
+def norm(x: Tensor, /, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """As NumPy's: over one axis, or of a vector, vector_norm(); with an `ord`, over two axes, or of a
+    matrix, matrix_norm(); without, the Euclidean norm of all elements. ValueError for an `ord` of more
+    axes.
 
     >>> import mtorch as mt
-    >>> mt.linalg.norm(mt.tensor([3.0, 4.0]))
-    tensor(5.0)
+    >>> x = mt.tensor([[3.0, 4.0], [0.0, 5.0]])
+    >>> mt.linalg.norm(x[0]), mt.linalg.norm(x, axis=1), mt.linalg.norm(x, 1)
+    (tensor(5.0), tensor([5., 5.]), tensor(9.0))
     """
-    return vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    if ord is None:
+        return vector_norm(x, axis=axis, keepdims=keepdims)
+    axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    if len(axes) == 1:
+        return vector_norm(x, axis=axes, keepdims=keepdims, ord=ord)
+    if len(axes) != 2:
+        raise ValueError(f"norm: ord={ord!r} needs one or two axes, not {len(axes)}")
+    y = matrix_norm(_moveaxis(x, axes, (-2, -1)), keepdims=keepdims, ord=ord)
+    return _moveaxis(y, (-2, -1), axes) if keepdims else y

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import native
-from ._arguments import _checked
+from ._arguments import _checked, _into
 from ._names import _explained
 from .dtypes import as_dtype
 from ._types import Axes, DTypeLike
@@ -20,16 +20,6 @@ def _reduce(name: str, x: Tensor, axis: Axes, keepdims: bool, *more: Any) -> Ten
     if axis == ():  # over nothing: as over a new axis of size 1
         return getattr(native, name)(native.expand_dims(x, -1), -1, *more)
     return getattr(native, name + "_keep" if keepdims else name)(x, axis, *more)
-
-
-def _into(out: Any, result: Tensor) -> Any:
-    """`result`, or `out` with its values."""
-    if out is None:
-        return result
-    if tuple(out.shape) != result.shape:
-        raise ValueError(f"out is {tuple(out.shape)}, not {result.shape}")
-    out[...] = result
-    return out
 
 
 def _in_dtype(function: Callable[[Tensor], Tensor], x: Tensor, dtype: DTypeLike) -> Tensor:
@@ -142,7 +132,7 @@ def std(x: Tensor, /, axis: Axes = None, correction: float = 0.0, keepdims: bool
 
 
 @_explained
-def norm(x: Tensor, /, axis: Axes = None, keepdims: bool = False, ord: float = 2) -> Tensor:
+def norm(x: Tensor, /, ord: float = 2, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The vector norm over `axis`: the `ord`-th root of the sum of |x|^ord.
 
     >>> import mtorch as mt

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
+from ._names import _explained
 from .native import (  # noqa: F401
     schedule_cosine, schedule_one_cycle, schedule_step, schedule_warmup)
 
@@ -24,6 +25,7 @@ class Schedule:
 
     _kept: tuple[str, ...] = ("steps",)
 
+    @_explained
     def __init__(self, optimizer: Optimizer, schedule: Callable[[int], float]) -> None:
         self.optimizer, self.schedule, self.steps = optimizer, schedule, 0
         self.base_lr = optimizer.lr
@@ -80,6 +82,7 @@ class StepSchedule(_FromTheRate):
     [1.0, 0.5, 0.5, 0.25]
     """
 
+    @_explained
     def __init__(self, optimizer: Optimizer, every: int, factor: float = 0.1) -> None:
         super().__init__(optimizer,
                          lambda step: schedule_step(self.base_lr, step, every, factor))
@@ -95,6 +98,7 @@ class CosineSchedule(_FromTheRate):
     [0.854, 0.5, 0.146, 0.0]
     """
 
+    @_explained
     def __init__(self, optimizer: Optimizer, steps: int, lowest: float = 0.0,
                  warmup: int = 0) -> None:
         def rate(step):
@@ -115,5 +119,6 @@ class OneCycleSchedule(_FromTheRate):
     True
     """
 
+    @_explained
     def __init__(self, optimizer: Optimizer, steps: int) -> None:
         super().__init__(optimizer, lambda step: schedule_one_cycle(self.base_lr, step, steps))

@@ -54,10 +54,16 @@ class Tape:
     """
 
     def __init__(self) -> None:
-        self._handle = None
+        self._begun: Any = None
+
+    @property
+    def _handle(self) -> Any:
+        if self._begun is None:
+            raise ValueError("a tape records inside `with Tape() as tape:`; this one has not begun")
+        return self._begun
 
     def __enter__(self) -> Tape:
-        self._handle = native.tape_begin()
+        self._begun = native.tape_begin()
         return self
 
     def __exit__(self, *exception: Any) -> None:

@@ -226,3 +226,100 @@ def test_a_lost_assignment_to_a_gradient_is_explained():
     with pytest.warns(RuntimeWarning, match="g = x.grad"):
         x.grad[0] = 5
     assert x.grad.tolist() == [2, 2]
+
+
+# ----------------------------------------------------------------------- Functions, as NumPy's
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_round_takes_decimals(dtype):
+    a = (np.random.default_rng(0).standard_normal(50) * 300).astype(dtype)
+    x = mt.asarray(a)
+    for decimals in 0, 1, 2, -1, -2:
+        np.testing.assert_array_equal(mt.round(x, decimals), np.round(a, decimals))
+        np.testing.assert_array_equal(x.round(decimals), a.round(decimals))
+    assert x.round(2).dtype == dtype and mt.round(mt.tensor(2.5)).item() == 2
+
+
+def test_divmod():
+    x = mt.tensor([7, -7, 3])
+    assert [y.tolist() for y in divmod(x, 3)] == [[2, -3, 1], [1, 2, 0]]
+    assert [y.tolist() for y in divmod(20, x)] == [[2, -3, 6], [6, -1, 2]]
+
+
+def test_norms_are_numpys():
+    a = np.random.default_rng(0).standard_normal((3, 4, 5))
+    for order in None, 1, 2, np.inf, -np.inf:
+        np.testing.assert_allclose(mt.linalg.norm(mt.asarray(a[0]), order),
+                                   np.linalg.norm(a[0], order))
+        for axis in 0, -1, (0, 2), (2, 1):
+            for keep in False, True:
+                np.testing.assert_allclose(mt.linalg.norm(mt.asarray(a), order, axis, keep),
+                                           np.linalg.norm(a, order, axis, keep))
+    np.testing.assert_allclose(mt.linalg.norm(mt.asarray(a)), np.linalg.norm(a))
+    np.testing.assert_allclose(mt.linalg.norm(mt.asarray(a[0]), "fro"), np.linalg.norm(a[0], "fro"))
+    np.testing.assert_allclose(mt.asarray(a).norm(1, axis=2), np.abs(a).sum(2))
+    with pytest.raises(ValueError, match="one or two axes, not 3"):
+        mt.linalg.norm(mt.asarray(a), 1)
+
+
+def test_activations_are_functional_too():
+    x = mt.tensor([-1.0, 2.0])
+    for name in "elu gelu leaky_relu log_sigmoid relu sigmoid silu softplus tanh".split():
+        assert getattr(nn.functional, name)(x).tolist() == getattr(mt, name)(x).tolist()
+    with pytest.raises(AttributeError, match="called cross_entropy"):
+        nn.functional.nll_loss
+
+
+def test_loaders_and_schedules_explain_their_options():
+    data = mt.data.TensorDataset(mt.arange(4))
+    optimizer = optim.SGD([mt.ones(1).requires_grad_()], lr=0.1)
+    for call, said in ((lambda: mt.data.DataLoader(data, num_workers=2), "`prefetch` a thread"),
+                       (lambda: optim.CosineSchedule(optimizer, T_max=2), "called 'steps' here")):
+        with pytest.raises(TypeError, match=said):
+            call()
+    with pytest.raises(TypeError, match="positional"):
+        nn.BatchNorm(2, 1e-5)  # which of the two it is differs between libraries
+
+
+# ------------------------------------------------------------------------- Functions of gradients
+
+def test_gradients_to_numbers_and_arrays():
+    assert mt.grad(lambda x: x ** 3)(2.0).item() == 12
+    assert mt.grad(lambda x: (x * x).sum())(np.ones(2)).tolist() == [2, 2]
+    assert mt.value_and_grad(lambda x, y: (x * y).sum(), 1)(mt.tensor([1.0, 2.0]), 3.0)[1].item() == 3
+    assert mt.hessian(lambda x: x[0] * x[1])([1.0, 1.0]).tolist() == [[0, 1], [1, 0]]
+    assert mt.jacobian(lambda x: x * 2)(1.5).item() == 2
+    assert mt.vjp(mt.square, 3.0)[1](mt.tensor(1.0))[0].item() == 6
+    assert mt.jvp(mt.square, [3.0], [mt.tensor(1.0)])[1].item() == 6
+
+
+class Half(mt.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x / 2
+
+
+class Nothing(mt.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 3
+
+    @staticmethod
+    def backward(ctx, dy):
+        return "text"
+
+
+@pytest.mark.parametrize("error, call, said", [
+    (TypeError, lambda x: mt.grad(lambda x: float(x.sum()))(x), "gives one tensor, not float"),
+    (TypeError, lambda x: mt.jacobian(lambda x: (x, x))(x), "gives one tensor, not tuple"),
+    (ValueError, lambda x: mt.hessian(lambda x: x * x)(x), r"shape \(2,\), not one number"),
+    (TypeError, lambda x: mt.grad(x.sum(), 3), "a tensor or several, not int"),
+    (TypeError, lambda x: mt.grad(lambda x: x)(2), "needs a float, got int64"),
+    (NotImplementedError, lambda x: Half.apply(x).sum().backward(), "defines backward"),
+    (TypeError, lambda x: Half()(x), "call Half.apply"),
+    (TypeError, lambda x: Nothing.apply(x), "Nothing.forward gives: a tensor or several, not int"),
+    (ValueError, lambda x: len(mt.Tape()), "has not begun"),
+    (ValueError, lambda x: str(mt.Tape()), "has not begun")])
+def test_mistakes_are_named(error, call, said):
+    with pytest.raises(error, match=said):
+        call(mt.ones(2).requires_grad_())

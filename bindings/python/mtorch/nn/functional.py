@@ -6,7 +6,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from .. import native
-from .._names import _explained
+from .._names import FUNCTIONAL, _explained, _missing
+from ..elementwise import (  # noqa: F401
+    elu, gelu, leaky_relu, log_sigmoid, relu, sigmoid, silu, softplus, tanh)
 from ..native import linear  # noqa: F401
 from .._types import Operand
 
@@ -337,3 +339,6 @@ def bce_with_logits(x: Tensor, target: Tensor, reduction: str = "mean") -> Tenso
 
 __all__ = [name for name, value in globals().items()
            if callable(value) and name[0] != "_" and value.__module__ != "typing"]
+
+if not TYPE_CHECKING:
+    __getattr__ = _missing("mtorch.nn.functional", FUNCTIONAL)

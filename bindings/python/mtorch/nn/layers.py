@@ -175,7 +175,7 @@ class BatchNorm(_Layer):
     ((2, 2), tensor([1., 2.]))
     """
 
-    def __init__(self, channels: int, momentum: float = 0.1, epsilon: float = 1e-5,
+    def __init__(self, channels: int, *, momentum: float = 0.1, epsilon: float = 1e-5,
                  **where: Any) -> None:
         super().__init__(native.layer_batch_norm, channels, momentum, epsilon, **where)
 
