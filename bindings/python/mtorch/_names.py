@@ -16,6 +16,10 @@ class _Note(str):
 
 
 FUNCTIONS = {
+    "autocast": _Note("a module's to(mtorch.bfloat16) has bfloat16 all through, and "
+                      "set_matmul_precision() makes products faster"),
+    "compile": "trace", "device": _Note('devices are text, as "cpu" and "cuda:0"'),
+    "set_default_dtype": _Note("dtype=mtorch.float64 asks for another, and to() of a module"),
     "absolute": "abs", "amax": "max", "amin": "min", "arccos": "acos", "arcsin": "asin",
     "arctan": "atan", "arctan2": "atan2", "array": "asarray", "as_tensor": "asarray",
     "bmm": "matmul", "cat": "concat", "clamp": "clip", "clone": "Tensor.copy",
@@ -61,9 +65,10 @@ METHODS = {
     "clamp": "clip", "contiguous": _Note("no function asks for it; copy() gives memory of its own"),
     "cumprod": "cumulative_prod", "cumsum": "cumulative_sum",
     "data": _Note("detach() gives the value; under no_grad() a parameter can be changed"),
-    "div_": "div (or x /= y)", "dot": "matmul", "element_size": "itemsize",
+    "div_": "div (or x /= y)", "dot": "matmul", "element_size": "itemsize", "eq": _Note("x == y"),
     "expand": "broadcast_to", "expand_as": "broadcast_to", "fill_": "copy_",
-    "gather": "take_along_axis",
+    "gather": "take_along_axis", "ge": _Note("x >= y"), "gt": _Note("x > y"),
+    "le": _Note("x <= y"), "lt": _Note("x < y"), "ne": _Note("x != y"),
     "grad_fn": _Note("is_leaf says whether there is a history, and mtorch.Tape shows it"),
     "index_select": "take", "log_softmax": "nn.log_softmax", "masked_fill": "where",
     "masked_select": "masked_select (a function, or x[mask])", "mm": "matmul",
@@ -77,7 +82,8 @@ METHODS = {
 OPTIONS = {  # by the first of these words that the function has
     "alpha": "smoothing", "attn_mask": "mask",
     "batch_first": _Note("the batch always comes first"), "d_model": "width", "dim": "axis",
-    "dims": "axis axes", "dim_feedforward": "hidden", "embed_dim": "width", "embedding_dim": "size", "eps": "epsilon",
+    "dims": "axis axes", "dim_feedforward": "hidden", "embed_dim": "width", "embedding_dim": "size",
+    "eps": "epsilon", "params": "parameters",
     "eta_min": "lowest", "gamma": "factor", "hidden_size": "hidden",
     "num_workers": _Note("with `prefetch` a thread makes batches ahead"),
     "inplace": _Note("values never change in place"), "input_size": "in_features",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 
 from . import native
 from ._names import _explained
@@ -102,19 +102,41 @@ class DataLoader:
         self.dataset, self.batch_size, self.shuffle, self.seed = dataset, batch_size, shuffle, seed
         self.drop_last, self.prefetch, self.progress = drop_last, prefetch, progress
         self.collate, self.device = collate, device
-        self._epoch = 0
+        self._epoch = self._first = 0  # what the next iteration begins with
+        self._place = 0, 0  # of the batch after the latest
 
     def __len__(self) -> int:
         count = len(self.dataset)
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
+    def state_dict(self) -> dict[str, int]:
+        """The place in the run: which batch of which epoch comes next.
+
+        >>> import mtorch as mt
+        >>> loader = mt.data.DataLoader(mt.data.TensorDataset(mt.arange(5)), batch_size=2)
+        >>> next(iter(loader)), loader.state_dict()
+        (tensor([0, 1]), {'epoch': 0, 'batch': 1})
+        """
+        epoch, batch = self._place
+        return {"epoch": epoch, "batch": batch}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on from there: the next iteration gives what is left of that epoch. Numbers, or tensors
+        of one, as they come from a file. ValueError for a place that this loader does not have."""
+        if state.keys() != {"epoch", "batch"}:
+            raise ValueError(f"load_state_dict: a loader keeps epoch and batch, not {sorted(state)}")
+        epoch, batch = int(state["epoch"]), int(state["batch"])
+        if epoch < 0 or not 0 <= batch < max(len(self), 1):
+            raise ValueError(f"load_state_dict: batch {batch} of epoch {epoch}, of {len(self)} batches")
+        self._epoch, self._first = self._place = epoch, batch
+
     def _rows(self, tensors: list[Tensor], prefetch: int) -> Iterator[list[Tensor]]:
         """The batches of the rows of tensors, in the order of a new epoch."""
         loader = native.new_loader(tensors, self.batch_size, self.shuffle, self.seed,
                                    self.drop_last, prefetch, self.device)
-        native.loader_seek(loader, self._epoch, 0)
-        self._epoch += 1
-        return (native.loader_batch(loader, len(tensors)) for _ in range(len(self)))
+        first = self._first
+        native.loader_seek(loader, self._epoch, first)
+        return (native.loader_batch(loader, len(tensors)) for _ in range(first, len(self)))
 
     def _batches(self) -> Iterator[Any]:
         if type(self.dataset) is TensorDataset:
@@ -126,14 +148,21 @@ class DataLoader:
         return _in_background(batches, self.prefetch) if self.prefetch else batches
 
     def __iter__(self) -> Iterator[Any]:
-        batches = self._batches()
+        batches, epoch, first = self._batches(), self._epoch, self._first
+        self._epoch, self._first = epoch + 1, 0
+        batches = self._counted(batches, epoch, first)
         if self.progress:
             try:
                 from tqdm import tqdm  # type: ignore
             except ImportError:
                 return batches
-            return iter(tqdm(batches, total=len(self), leave=False))
+            return iter(tqdm(batches, total=len(self), initial=first, leave=False))
         return batches
+
+    def _counted(self, batches: Iterator[Any], epoch: int, first: int) -> Iterator[Any]:
+        for i, batch in enumerate(batches, first + 1):
+            self._place = (epoch, i) if i < len(self) else (epoch + 1, 0)
+            yield batch
 
 
 def _in_background(items: Any, most: int) -> Iterator[Any]:

@@ -159,6 +159,7 @@ class SGD(Optimizer):
 
     _make, _options = native.optimizer_sgd, native.sgd_options
 
+    @_names._explained
     def __init__(self, parameters: Parameters, lr: float, momentum: float = 0.0,
                  dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False) -> None:
         super().__init__(parameters, lr=lr, momentum=momentum, dampening=dampening,
@@ -175,6 +176,7 @@ class Adam(Optimizer):
 
     _make, _options = native.optimizer_adam, native.adam_options
 
+    @_names._explained
     def __init__(self, parameters: Parameters, lr: float = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8,
                  weight_decay: float = 0.0) -> None:
@@ -192,6 +194,7 @@ class AdamW(Adam):
 
     _make = native.optimizer_adamw
 
+    @_names._explained
     def __init__(self, parameters: Parameters, lr: float = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8,
                  weight_decay: float = 0.01) -> None:
@@ -208,6 +211,7 @@ class RMSprop(Optimizer):
 
     _make, _options = native.optimizer_rmsprop, native.rmsprop_options
 
+    @_names._explained
     def __init__(self, parameters: Parameters, lr: float = 1e-2, smoothing: float = 0.99,
                  epsilon: float = 1e-8, momentum: float = 0.0, weight_decay: float = 0.0) -> None:
         super().__init__(parameters, lr=lr, smoothing=smoothing, epsilon=epsilon,
@@ -224,6 +228,7 @@ class Adagrad(Optimizer):
 
     _make, _options = native.optimizer_adagrad, native.adagrad_options
 
+    @_names._explained
     def __init__(self, parameters: Parameters, lr: float = 1e-2, epsilon: float = 1e-10,
                  initial: float = 0.0, weight_decay: float = 0.0) -> None:
         super().__init__(parameters, lr=lr, epsilon=epsilon, initial=initial,

@@ -55,12 +55,12 @@ def uniform(shape: Shape = (), low: float = 0.0, high: float = 1.0, *, dtype: DT
     return native.uniform(shape, low, high, as_dtype(dtype), device)
 
 
-def normal(shape: Shape = (), mean: float = 0.0, deviation: float = 1.0, *,
+def normal(shape: Shape = (), *, mean: float = 0.0, deviation: float = 1.0,
            dtype: DTypeLike = float32, device: str | None = None) -> Tensor:
     """Floats of the normal distribution.
 
     >>> import mtorch as mt
-    >>> mt.random.normal((2, 3)).shape
+    >>> mt.random.normal((2, 3), deviation=0.1).shape
     (2, 3)
     """
     return native.normal(shape, mean, deviation, as_dtype(dtype), device)

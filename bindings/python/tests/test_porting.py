@@ -102,8 +102,9 @@ def test_numbers_beyond_the_type():
     a = x.numpy()
     assert (x < 300).tolist() == (x > -1).tolist() == [True, True] and not (x == -56).any()
     for call in (lambda: x + 300, lambda: 300 - x, lambda: mt.clip(x, -1, 300),
-                 lambda: mt.where(x > 1, x, 256), lambda: x.copy_(-1), lambda: mt.tensor([1, 300], dtype=mt.uint8),
-                 lambda: mt.full(2, -1, dtype="uint16"), lambda: mt.tensor(128, dtype=mt.int8)):
+                 lambda: mt.where(x > 1, x, 256), lambda: x.copy_(-1),
+                 lambda: mt.tensor([1, 300], dtype=mt.uint8), lambda: mt.full(2, -1, dtype="uint16"),
+                 lambda: mt.tensor(128, dtype=mt.int8)):
         with pytest.raises(ValueError, match="does not fit into u?int"):
             call()
     with pytest.raises(ValueError, match="index_put|assign"):
@@ -274,7 +275,8 @@ def test_loaders_and_schedules_explain_their_options():
     data = mt.data.TensorDataset(mt.arange(4))
     optimizer = optim.SGD([mt.ones(1).requires_grad_()], lr=0.1)
     for call, said in ((lambda: mt.data.DataLoader(data, num_workers=2), "`prefetch` a thread"),
-                       (lambda: optim.CosineSchedule(optimizer, T_max=2), "called 'steps' here")):
+                       (lambda: optim.CosineSchedule(optimizer, T_max=2), "called 'steps' here"),
+                       (lambda: optim.AdamW(optimizer.parameters, eps=1), "AdamW.. .* 'epsilon' here")):
         with pytest.raises(TypeError, match=said):
             call()
     with pytest.raises(TypeError, match="positional"):
@@ -323,3 +325,49 @@ class Nothing(mt.Function):
 def test_mistakes_are_named(error, call, said):
     with pytest.raises(error, match=said):
         call(mt.ones(2).requires_grad_())
+
+
+# --------------------------------------------------------------------------------- Trees and runs
+
+def test_sequences_of_modules():
+    net = nn.Sequential({"first": nn.Linear(2, 3), "then": mt.relu}).append(nn.Linear(3, 1))
+    assert list(net.state_dict()) == ["first.weight", "first.bias", "2.weight", "2.bias"]
+    x = mt.ones((1, 2))
+    assert isinstance(net[:2], nn.Sequential) and net[:2][0] is net.first
+    assert net[2](net[:2](x)).tolist() == net(x).tolist() and len(net[1:]) == 2
+    layers = nn.ModuleList([nn.ReLU()]).extend([nn.Tanh(), mt.exp])
+    assert isinstance(layers[1:], nn.ModuleList) and layers[1:][0] is layers[1] and len(layers) == 3
+    net.add_module("last", nn.Identity())
+    net.register_parameter("scale", mt.ones(2))
+    net.register_parameter("none", None)
+    assert net[-1] is net.last and len(net.parameters()) == 5 and net.none is None
+    with pytest.raises(KeyError, match="name of a method"):
+        net.add_module("forward", nn.ReLU())
+    with pytest.raises(TypeError, match="positional"):
+        mt.random.normal(2, 3)  # which is another library's shape
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("prefetch", [0, 2])
+def test_a_loader_goes_on_where_it_was(whole, prefetch):
+    data = mt.data.TensorDataset(mt.arange(11))
+    data = data if whole else [data[i] for i in range(11)]
+
+    def loader():
+        return mt.data.DataLoader(data, 2, shuffle=True, seed=3, prefetch=prefetch)
+    one = loader()
+    epochs = [[batch.tolist() for batch in one] for _ in range(3)]
+    assert one.state_dict() == {"epoch": 3, "batch": 0} and epochs[0] != epochs[1]
+    other = loader()
+    list(other)
+    for _, batch in zip(range(4), other):
+        last = batch.tolist()
+    assert last == epochs[1][3] and other.state_dict() == {"epoch": 1, "batch": 4}
+    again = loader()
+    again.load_state_dict({name: mt.tensor(n) for name, n in other.state_dict().items()})
+    assert [batch.tolist() for batch in again] == epochs[1][4:]
+    assert [batch.tolist() for batch in again] == epochs[2]
+    assert [batch.tolist() for batch in other] == epochs[2]  # what is broken off is over
+    for wrong in {"epoch": 0}, {"epoch": -1, "batch": 0}, {"epoch": 0, "batch": 6}:
+        with pytest.raises(ValueError, match="load_state_dict"):
+            again.load_state_dict(wrong)

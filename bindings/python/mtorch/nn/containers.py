@@ -67,7 +67,8 @@ class Flatten(Module):
 
 
 class Sequential(Module):
-    """Modules one after the other; its children are named 0, 1, ...
+    """Modules one after the other; its children are named 0, 1, ..., or by a dictionary. A slice is
+    a Sequential of the same modules.
 
     >>> import mtorch as mt
     >>> model = mt.nn.Sequential(mt.nn.Linear(3, 2), mt.relu)
@@ -75,17 +76,26 @@ class Sequential(Module):
     ((4, 2), ['0.weight', '0.bias'])
     """
 
-    def __init__(self, *modules: Module | Callable[..., Any]) -> None:
-        for i, module in enumerate(modules):
-            setattr(self, str(i), _as_module(self, module))
+    def __init__(self, *modules: Module | Callable[..., Any] | Mapping[str, Any]) -> None:
+        given: Any = modules
+        if len(given) == 1 and isinstance(given[0], (collections.abc.Mapping, ModuleDict)):
+            given = given[0]
+        for name in given if given is not modules else range(len(modules)):
+            self.add_module(str(name), _as_module(self, given[name]))
+
+    def append(self, module: Module | Callable[..., Any]) -> Sequential:
+        """Adds a module, or a function as one, at the end; returns the whole."""
+        self.add_module(str(len(self)), _as_module(self, module))
+        return self
 
     def forward(self, x: Tensor) -> Tensor:
         for _, module in self.named_children():
             x = module(x)
         return x
 
-    def __getitem__(self, i: int) -> Module:
-        return self.children()[i]
+    def __getitem__(self, i: Any) -> Any:
+        found: Any = self.children()[i]
+        return type(self)(*found) if isinstance(i, slice) else found
 
     def __len__(self) -> int:
         return len(self.children())
@@ -109,8 +119,15 @@ class ModuleList(Module):
         setattr(self, str(len(self)), _as_module(self, module))
         return self
 
-    def __getitem__(self, i: int) -> Module:
-        return self.children()[i]
+    def extend(self, modules: Iterable[Module | Callable[..., Any]]) -> ModuleList:
+        """Adds several at the end; returns the list."""
+        for module in modules:
+            self.append(module)
+        return self
+
+    def __getitem__(self, i: Any) -> Any:
+        found: Any = self.children()[i]
+        return type(self)(found) if isinstance(i, slice) else found
 
     def __iter__(self) -> Iterator[Module]:
         return iter(self.children())
@@ -138,9 +155,7 @@ class ModuleDict(Module):
         return dict(self.named_children())[name]
 
     def __setitem__(self, name: str, module: Module | Callable[..., Any]) -> None:
-        if hasattr(type(self), name):
-            raise KeyError(f"ModuleDict: {name!r} is the name of a method")
-        setattr(self, name, _as_module(self, module))
+        self.add_module(name, _as_module(self, module))
 
     def __contains__(self, name: Any) -> bool:
         return name in dict(self.named_children())

@@ -140,6 +140,12 @@ class Module:
         """This module and all below."""
         return _Listed(module for _, module in self.named_modules())
 
+    def add_module(self, name: str, module: Module) -> None:
+        """Sets a module as the attribute of this name. KeyError for the name of a method."""
+        if hasattr(type(self), name):
+            raise KeyError(f"{type(self).__name__}: {name!r} is the name of a method")
+        setattr(self, name, module)
+
     def apply(self, function: Callable[..., Any]) -> Any:
         """Calls function(module) for this module and all below; returns this one."""
         for module in self.modules():
@@ -167,6 +173,10 @@ class Module:
                              and frame.f_locals["self"] is self):
             frame = frame.f_back
         return frame is not None
+
+    def register_parameter(self, name: str, tensor: Tensor | None) -> None:
+        """Sets a parameter, or None, as the attribute of this name."""
+        setattr(self, name, None if tensor is None else Parameter(tensor))
 
     def register_buffer(self, name: str, tensor: Tensor, persistent: bool = True) -> None:
         """Adds a tensor that is not trained, and saved unless it is not `persistent`."""
