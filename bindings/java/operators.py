@@ -86,9 +86,23 @@ def javadoc(name, lines):
     return f"  /**\n{body}\n   */\n"
 
 
-# What may be left out at the end, and what it is then.
+# What may be left out at the end, and what it is then: always, and of some operators.
 DEFAULTS = {**dict.fromkeys(("bias", "mask", "options", "tolerance"), "null"),
-            "reduction": "Reduction.MEAN", "step": "1"}
+            "reduction": "Reduction.MEAN", "step": "1", "k": "0", "correction": "0", "order": "2"}
+LAST = {"axis": "-1"}
+USUAL = {**dict.fromkeys(("softmax", "log_softmax", "vecdot", "cross"), LAST),
+         **dict.fromkeys(("sort", "argsort"), {**LAST, "descending": "false"}),
+         **dict.fromkeys(("layer_norm", "group_norm"), {"weight": "null", "epsilon": "1e-5"}),
+         "rms_norm": {"weight": "null", "epsilon": "1e-6"}, "cross_entropy": {"axis": "1"},
+         "huber_loss": {"delta": "1"}, "dropout": {"training": "true"}, "pad": {"value": "0"},
+         "diff": {**LAST, "order": "1"}, "searchsorted": {"right": "false"},
+         "cholesky": {"upper": "false"}, "solve_triangular": {"upper": "false"},
+         "matrix_norm": {"order": '"fro"'}}
+
+
+def usual(name, what):
+    """What a parameter of an operator is when it is left out; None when it cannot be."""
+    return USUAL.get(name.removesuffix("_keep"), {}).get(what, DEFAULTS.get(what))
 
 
 def method(name, given, documentation, optional=()):
@@ -99,10 +113,13 @@ def method(name, given, documentation, optional=()):
         if i == 0 and receiver:
             arguments.append("(Tensor) this")
         elif what in optional:
-            arguments.append(DEFAULTS[what])
+            arguments.append(usual(name, what))
         elif kind == "lists":
             arguments.append(f'Shapes.join("{name}", {camel(what[0])}, {camel(what[1])})')
             shown += [f"long[] {camel(w)}" for w in what]
+        elif kind == "long..." and any(after not in optional for _, after in given[i + 1:]):
+            arguments.append(camel(what))  # not last: a number before it would look like one of it
+            shown.append(f"long[] {camel(what)}")
         elif kind.endswith("..."):
             arguments.append(camel(what))
             last = f"{kind} {camel(what)}"
@@ -134,7 +151,7 @@ for header in HEADERS:
         names.append(name)
         methods.append(method(name, given, documentation))
         optional = []
-        while len(given) - len(optional) > 1 and given[-1 - len(optional)][1] in DEFAULTS:
+        while len(given) - len(optional) > 1 and usual(name, given[-1 - len(optional)][1]):
             optional.append(given[-1 - len(optional)][1])
             methods.append(method(name, given, documentation, tuple(optional)))
         if header == "ops.h" and [kind for kind, _ in given] == ["Tensor", "Tensor"]:

@@ -103,14 +103,13 @@ abstract sealed class HostMemory extends SeveralResults permits Creation {
   /**
    * All elements, row-major, as a direct read-only buffer in the order of this machine: without a
    * copy where they lie so on the CPU. It stays valid, whatever becomes of the tensor, as long as
-   * it or a buffer made from it is referred to.
+   * it or a buffer made from it is referred to. A buffer holds less than 2 GB; of a larger tensor take
+   * slices along the first axis, which are not copied either.
    *
    * @return a buffer of the elements' bytes
    */
   public ByteBuffer toByteBuffer() {
-    if (self().size() * self().dtype().bytes() > Integer.MAX_VALUE) {
-      throw new MTorchException(ErrorCode.SHAPE, "tensor: too large for a buffer");
-    }
+    fitting(self().size() * self().dtype().bytes(), "bytes", "a buffer");
     long view = Native.view_open(self());
     ByteBuffer buffer = (ByteBuffer) Native.view_buffer(view);
     CLEANER.register(buffer, () -> Native.view_close(view));
@@ -178,7 +177,14 @@ abstract sealed class HostMemory extends SeveralResults permits Creation {
   }
 
   private int elements() {
-    return Math.toIntExact(self().size());
+    return fitting(self().size(), "elements", "an array");
+  }
+
+  private static int fitting(long count, String what, String where) {
+    if (count <= Integer.MAX_VALUE) return (int) count;
+    throw new MTorchException(
+        ErrorCode.SHAPE,
+        "tensor: " + count + " " + what + " are more than " + where + " holds; take slices");
   }
 
   private <A> A copiedTo(A array, DType dtype) {

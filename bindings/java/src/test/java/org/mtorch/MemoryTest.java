@@ -83,4 +83,16 @@ class MemoryTest {
     assertEquals(0, Tensor.zeros(0).toByteBuffer().remaining());
     assertEquals(0x3f80, Tensor.ones(DType.BFLOAT16, 1).toShortBuffer().get(0));
   }
+
+  @Test
+  void moreThanABufferHoldsIsReadInSlices() {
+    try (Scope scope = Scope.open()) {
+      // Of one number, so that nothing has to be stored.
+      Tensor large = Tensor.ones(DType.INT8).broadcastTo(3, 1L << 30);
+      MTorchException error = assertThrows(MTorchException.class, large::toByteBuffer);
+      assertTrue(error.getMessage().contains("3221225472 bytes"), error.getMessage());
+      assertThrows(MTorchException.class, large::toLongArray);
+      assertEquals(5, large.slice(1, 0, 5).slice(0, 2, 3).toByteBuffer().remaining());
+    }
+  }
 }

@@ -52,6 +52,26 @@ class TensorTest {
   }
 
   @Test
+  void usualArgumentsMayBeLeftOut() {
+    try (Scope scope = Scope.open()) {
+      Tensor x = Tensor.of(new double[] {1, 3, 2, 6}, 2, 2);
+      assertArrayEquals(new double[] {0.5, 1.5}, x.std(0).toDoubleArray());
+      assertArrayEquals(new double[] {1, 2}, x.std(1).toDoubleArray());
+      assertArrayEquals(new double[] {2, 8}, x.var(new long[] {1}, 1).toDoubleArray());
+      assertEquals(3.5, x.var().item());
+      assertArrayEquals(new double[] {4, 8}, x.norm(new long[] {1}, 1).toDoubleArray());
+      assertEquals(Math.sqrt(50), x.norm().item(), 1e-12);
+      assertArrayEquals(new double[] {1, 3, 2, 6}, x.sort().toDoubleArray());
+      assertEquals(2, x.softmax().sum().item(), 1e-12);
+      assertEquals(
+          x.crossEntropy(Tensor.of(new long[] {0, 1}), 1, Reduction.MEAN).item(),
+          x.crossEntropy(Tensor.of(new long[] {0, 1})).item());
+      assertEquals(0, x.layerNorm(1).sum().item(), 1e-6);
+      assertEquals(9, x.pad(new long[] {0, 0}, new long[] {1, 1}).size());
+    }
+  }
+
+  @Test
   void errorsNameTheOperatorAndTheShapes() {
     Tensor a = Tensor.zeros(2, 3);
     MTorchException error = fails(ErrorCode.SHAPE, () -> a.matmul(Tensor.zeros(4, 5)));

@@ -67,7 +67,7 @@ class VectorsTest {
     assertArrayEquals(numbers, found.toDoubleArray(), tolerance * largest);
   }
 
-  /** Finds the method whose parameters fit: lists of numbers or tensors go last. */
+  /** Finds the method whose parameters fit: a list of numbers or tensors may go last. */
   @SuppressWarnings("unchecked")
   private static Tensor call(String member, Map<String, Object> one, Tensor[] inputs)
       throws Exception {
@@ -86,18 +86,19 @@ class VectorsTest {
         Operators.class, SeveralResults.class, Creation.class, Random.class}) {
       all.addAll(List.of(part.getDeclaredMethods()));
     }
-    for (Method method : all) {
+    for (int i = 0; i < 2 * all.size(); i++) {
+      Method method = all.get(i / 2);
       if (!method.getName().equals(name)) continue;
-      List<Object> given = new ArrayList<>(ordered);
+      List<Object> given = new ArrayList<>(i % 2 == 0 ? ordered : arguments);
       Tensor receiver = null;
       if (!Modifier.isStatic(method.getModifiers())) receiver = tensor(given.remove(0), inputs);
       Class<?>[] kinds = method.getParameterTypes();
       if (kinds.length != given.size()) continue;
       Object[] converted = new Object[kinds.length];
       boolean fits = true;
-      for (int i = 0; i < kinds.length; i++) {
-        converted[i] = convert(kinds[i], given.get(i), inputs);
-        fits &= converted[i] != NO_MATCH;
+      for (int k = 0; k < kinds.length; k++) {
+        converted[k] = convert(kinds[k], given.get(k), inputs);
+        fits &= converted[k] != NO_MATCH;
       }
       if (!fits) continue;
       try {
@@ -144,7 +145,7 @@ class VectorsTest {
       if (name != null) return DType.valueOf(((String) name).toUpperCase());
       return tensor(map.get("dtype_of"), inputs).dtype();
     }
-    if (value instanceof List<?> list) {
+    if (value instanceof List<?> list && kind.isArray()) {
       if (kind == long[].class) return list.stream().mapToLong(item -> (Long) item).toArray();
       Object[] items = kind == Index[].class ? new Index[list.size()] : new Tensor[list.size()];
       for (int i = 0; i < items.length; i++) {
@@ -152,7 +153,8 @@ class VectorsTest {
       }
       return items;
     }
-    return value == null ? null : options(kind, (Map<?, ?>) value);
+    if (value == null) return null;
+    return value instanceof Map<?, ?> members ? options(kind, members) : NO_MATCH;
   }
 
   private static Index item(Object value, Tensor[] inputs) throws Exception {
