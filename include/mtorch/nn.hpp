@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -202,6 +203,11 @@ class Parameters {
   /// The owner of what a C function returned; throws its error if that is NULL.
   explicit Parameters(mt_parameters* result)
       : handle_(detail::required(result), mt_parameters_release) {}
+
+  /// Tensors by name, as buffers: save_npz({{"x", x}, {"y", y}}, path).
+  Parameters(std::initializer_list<std::pair<std::string, Tensor>> tensors) : Parameters() {
+    for (const auto& [name, tensor] : tensors) add_buffer(name, tensor);
+  }
 
   Layer linear(const std::string& name, int64_t in, int64_t out, bool bias = true) const {
     return layer(mt_layer_linear(get(), name.c_str(), in, out, bias));

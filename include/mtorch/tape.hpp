@@ -4,10 +4,12 @@
 #ifndef MTORCH_TAPE_HPP_
 #define MTORCH_TAPE_HPP_
 
+#include <concepts>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "tensor.hpp"
@@ -48,8 +50,27 @@ inline void eval(const Tensors& tensors = {}) {
   check(mt_eval(all.empty() ? nullptr : all.data(), all.size()));
 }
 
-/// A function of tensors with any number of results.
-using Function = std::function<Tensors(const Tensors& inputs)>;
+/// A function with any number of results; where it returns a Tensor, that is the only one.
+template <class... Inputs>
+class Several : public std::function<Tensors(Inputs...)> {
+ public:
+  Several(std::nullptr_t = nullptr) {}
+  template <class F>
+  requires(!std::same_as<F, Several> && std::invocable<F&, Inputs...>) Several(F call)
+      : std::function<Tensors(Inputs...)>(all_of(std::move(call))) {}
+
+ private:
+  template <class F>
+  static auto all_of(F call) {
+    if constexpr (std::convertible_to<std::invoke_result_t<F&, Inputs...>, Tensors>) {
+      return call;
+    } else {
+      return [one = std::move(call)](Inputs... x) mutable -> Tensors { return {one(x...)}; };
+    }
+  }
+};
+/// A function of tensors.
+using Function = Several<const Tensors&>;
 
 /// @cond
 namespace detail {
@@ -114,8 +135,9 @@ struct Operator {
   std::string name;
   Function forward;
   /// The inputs' gradients, {} for none, from inputs, results and the results' gradients.
-  std::function<Tensors(const Tensors& inputs, const Tensors& results, const Tensors& gradients)>
-      backward = nullptr;
+  Several<const Tensors&, const Tensors&, const Tensors&> backward = nullptr;
+  /// Applies it, for a single result: Tensor y = twice({x}).
+  Tensor operator()(const Tensors& inputs) const;
 };
 /// Applies an operator of your own.
 inline Tensors custom(const Operator& operation, const Tensors& inputs, size_t nresults = 1) {
@@ -145,6 +167,8 @@ inline Tensors custom(const Operator& operation, const Tensors& inputs, size_t n
   });
   return results;
 }
+
+inline Tensor Operator::operator()(const Tensors& inputs) const { return custom(*this, inputs)[0]; }
 
 /// A function that is recorded once for each combination of input shapes, and replayed after that.
 class Trace {

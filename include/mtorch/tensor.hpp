@@ -92,6 +92,9 @@ enum class DType : mt_dtype {
   f64 = MT_F64
 };
 using enum DType;
+inline std::ostream& operator<<(std::ostream& out, DType dtype) {
+  return out << detail::required(mt_dtype_name(static_cast<mt_dtype>(dtype)));
+}
 
 /// The element type of a C++ type.
 template <class T>
@@ -404,8 +407,8 @@ Tensor tensor(std::initializer_list<T> values, Dims shape, const Device& device 
 }
 /// A tensor over memory that must stay, and not be written, while the library needs it: that long
 /// `owner` is kept.
-template <class T>
-Tensor wrap(std::span<T> memory, Dims shape, std::shared_ptr<void> owner = nullptr) {
+template <class T, size_t n>
+Tensor wrap(std::span<T, n> memory, Dims shape, std::shared_ptr<void> owner = nullptr) {
   detail::fits(memory.size(), shape);
   auto kept = std::make_unique<std::shared_ptr<void>>(std::move(owner));
   Tensor result = Tensor::own(mt_wrap(
@@ -414,6 +417,11 @@ Tensor wrap(std::span<T> memory, Dims shape, std::shared_ptr<void> owner = nullp
       [](void* user) { delete static_cast<std::shared_ptr<void>*>(user); }, kept.get()));
   kept.release();
   return result;
+}
+/// Over a vector or an array.
+template <Contiguous Range>
+Tensor wrap(Range& memory, Dims shape, std::shared_ptr<void> owner = nullptr) {
+  return wrap(std::span(memory), shape, std::move(owner));
 }
 
 }  // namespace mtorch
