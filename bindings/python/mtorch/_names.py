@@ -62,7 +62,8 @@ OPTIMIZERS = {
     "OneCycleLR": "OneCycleSchedule"}
 METHODS = {
     "add_": "add (or x += y)", "amax": "max", "amin": "min", "bmm": "matmul", "chunk": "split",
-    "clamp": "clip", "contiguous": _Note("no function asks for it; copy() gives memory of its own"),
+    "clamp": "clip", "clamp_": "clip",
+    "contiguous": _Note("no function asks for it; copy() gives memory of its own"),
     "cumprod": "cumulative_prod", "cumsum": "cumulative_sum",
     "data": _Note("detach() gives the value; under no_grad() a parameter can be changed"),
     "div_": "div (or x /= y)", "dot": "matmul", "element_size": "itemsize", "eq": _Note("x == y"),
@@ -83,6 +84,7 @@ OPTIONS = {  # by the first of these words that the function has
     "alpha": "smoothing", "attn_mask": "mask",
     "batch_first": _Note("the batch always comes first"), "d_model": "width", "dim": "axis",
     "dims": "axis axes", "dim_feedforward": "hidden", "embed_dim": "width", "embedding_dim": "size",
+    "end_dim": "end", "start_dim": "start",
     "eps": "epsilon", "params": "parameters",
     "eta_min": "lowest", "gamma": "factor", "hidden_size": "hidden",
     "num_workers": _Note("with `prefetch` a thread makes batches ahead"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeAlias
 from . import create, elementwise, native, reductions, searching, shapes
 from ._native import (  # type: ignore
     SWIG_PyInstanceMethod_New as _method)
+from ._arguments import _place
 from ._conversions import _Converted
 from ._exchange import _on_the_native_type
 from ._names import METHODS, _Elsewhere
@@ -326,15 +327,20 @@ class Tensor(_Converted):
         """
         return self.ndim
 
-    def flatten(self, start: _int = 0) -> Tensor:
-        """The axes from `start` on as one.
+    def flatten(self, start: _int = 0, end: _int = -1) -> Tensor:
+        """The axes from `start` to `end`, which is one of them, as one. IndexError for axes that are
+        not there.
 
         >>> import mtorch as mt
-        >>> mt.ones((2, 3, 4)).flatten(1).shape
-        (2, 12)
+        >>> mt.ones((2, 3, 4)).flatten(1).shape, mt.ones((2, 3, 4)).flatten(0, 1).shape
+        ((2, 12), (6, 4))
         """
-        return native.reshape(self, (*self.shape[:start], -1) if self.size else (
-            *self.shape[:start], math.prod(self.shape[start:])))
+        most = max(self.ndim, 1)
+        start, end = (_place("flatten", axis, most) for axis in (start, end))
+        if start > end:
+            raise ValueError(f"flatten: axis {start} comes after axis {end}")
+        shape = self.shape
+        return native.reshape(self, (*shape[:start], math.prod(shape[start:end + 1]), *shape[end + 1:]))
 
     # ------------------------------------------------------- Functions that are methods too
 

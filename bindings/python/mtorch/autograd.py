@@ -81,9 +81,17 @@ def _listed(tensors: Any, what: str = "expected") -> list[Any]:
     return list(tensors)
 
 
-def _leaf(x: Any) -> Any:
-    """A leaf with the value of a tensor, a number or an array, whose gradient is wanted."""
-    return native.require_grad(native.detach(x if _is_tensor(x) else asarray(x)))
+def _leaf(x: Any, nested: bool = False) -> Any:
+    """A leaf with the value of a tensor, a number or an array, whose gradient is wanted; what has one
+    already, if derivatives of derivatives are asked for."""
+    x = x if _is_tensor(x) else asarray(x)
+    return x if nested and x.requires_grad else native.require_grad(native.detach(x))
+
+
+def _is_nested(args: Sequence[Any], kwargs: dict[str, Any] = {}) -> bool:
+    """Whether the derivatives of a function of these are to be differentiated in turn."""
+    return native.grad_mode() and any(_is_tensor(x) and x.requires_grad
+                                      for x in (*args, *kwargs.values()))
 
 
 def _places(argnums: int | Sequence[int]) -> list[int]:
@@ -94,7 +102,8 @@ def grad(outputs: Any, inputs: Any = None, grad_outputs: Any = None,
          create_graph: bool = False) -> Any:
     """The gradients of sum(outputs * grad_outputs) to each input: a tensor for one input, else a
     tuple. With a function in place of tensors: the function that gives its gradient to its first
-    argument, or to those at the places `inputs`.
+    argument, or to those at the places `inputs`. What that gives can be differentiated in turn if one
+    of its arguments requires a gradient.
 
     >>> import mtorch as mt
     >>> x = mt.tensor([1.0, 2.0]).requires_grad_()
@@ -126,11 +135,9 @@ def value_and_grad(function: Callable[..., Any],
     @functools.wraps(function)
     def both(*args, **kwargs):
         args = list(args)
-        known = [_is_tensor(args[i]) and args[i].requires_grad for i in places]
-        nested = native.grad_mode() and any(known)
-        for i, is_known in zip(places, known):
-            if not (nested and is_known):
-                args[i] = _leaf(args[i])
+        nested = _is_nested(args, kwargs)
+        for i in places:
+            args[i] = _leaf(args[i], nested)
         with _GradMode(True):
             value = _one("grad", function(*args, **kwargs))
             found = grad(value, [args[i] for i in places], create_graph=nested)
@@ -187,9 +194,9 @@ def jvp(function: Callable[..., Any], primals: Sequence[Tensor],
     return native.detach(result), along
 
 
-def jacobian(function: Callable[..., Any], argnum: int = 0) -> Callable[..., Tensor]:
+def jacobian(function: Callable[..., Any], argnum: int | Sequence[int] = 0) -> Callable[..., Any]:
     """The function that gives every slope of `function` to its argument at the place `argnum`:
-    the result's shape, then the argument's.
+    the result's shape, then the argument's; a tuple for several places.
 
     >>> import mtorch as mt
     >>> mt.jacobian(lambda x: x * x)(mt.tensor([1.0, 2.0]))
@@ -197,22 +204,25 @@ def jacobian(function: Callable[..., Any], argnum: int = 0) -> Callable[..., Ten
             [0., 4.]])
     """
     def slopes(*args):
-        args = list(args)
-        leaf = args[argnum] = _leaf(args[argnum])
+        if not isinstance(argnum, int):
+            return tuple(jacobian(function, place)(*args) for place in argnum)
+        args, nested = list(args), _is_nested(args)
+        leaf = args[argnum] = _leaf(args[argnum], nested)
         with _GradMode(True):
             result = _one("jacobian", function(*args))
-        flat = native.reshape(result, -1)
-        units = native.eye(flat.size, flat.size, 0, native.dtype_of(flat), flat.device)
-        rows = [grad(flat, leaf, native.select(units, 0, i)) for i in range(flat.size)]
-        if not rows:
-            return native.zeros((*result.shape, *leaf.shape), native.dtype_of(leaf), leaf.device)
-        return native.reshape(native.stack(rows, 0), (*result.shape, *leaf.shape))
+            if not result.size or not result.requires_grad:  # it is constant
+                return native.zeros((*result.shape, *leaf.shape), native.dtype_of(leaf), leaf.device)
+            flat = native.reshape(result, -1)
+            units = native.eye(flat.size, flat.size, 0, native.dtype_of(flat), flat.device)
+            rows = [grad(flat, leaf, native.select(units, 0, i), nested) for i in range(flat.size)]
+            return native.reshape(native.stack(rows, 0), (*result.shape, *leaf.shape))
     return functools.wraps(function)(slopes)
 
 
-def hessian(function: Callable[..., Any], argnum: int = 0) -> Callable[..., Tensor]:
-    """The function that gives the second derivatives of `function`, whose result is one number, to
-    its argument at the place `argnum`: that argument's shape twice.
+def hessian(function: Callable[..., Any], argnum: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """The function that gives the second derivatives of `function`, whose result is one number (else
+    ValueError), to its argument at the place `argnum`: that argument's shape twice. For several places
+    a tuple of tuples, one for each pair.
 
     >>> import mtorch as mt
     >>> mt.hessian(lambda x: (x ** 3).sum())(mt.tensor([1.0, 2.0]))
@@ -220,8 +230,10 @@ def hessian(function: Callable[..., Any], argnum: int = 0) -> Callable[..., Tens
             [ 0., 12.]])
     """
     def curvature(*args):
-        args = list(args)
-        leaf = args[argnum] = _leaf(args[argnum])
+        if not isinstance(argnum, int):
+            return tuple(tuple(jacobian(grad(function, i), j)(*args) for j in argnum) for i in argnum)
+        args, nested = list(args), _is_nested(args)
+        leaf = args[argnum] = _leaf(args[argnum], nested)
         with _GradMode(True):
             value = _one("hessian", function(*args))
             if value.size != 1:
@@ -231,6 +243,7 @@ def hessian(function: Callable[..., Any], argnum: int = 0) -> Callable[..., Tens
         rows = [native.zeros_like(native.detach(leaf))] * size
         if slope.requires_grad:
             units = native.eye(size, size, 0, native.dtype_of(slope), slope.device)
-            rows = [grad(slope, leaf, native.select(units, 0, i)) for i in range(size)]
-        return native.reshape(native.stack(rows, 0), (*leaf.shape, *leaf.shape))
+            rows = [grad(slope, leaf, native.select(units, 0, i), nested) for i in range(size)]
+        with _GradMode(nested):
+            return native.reshape(native.stack(rows, 0), (*leaf.shape, *leaf.shape))
     return functools.wraps(function)(curvature)

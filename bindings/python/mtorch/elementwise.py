@@ -131,12 +131,14 @@ def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
 
 
 def expression(text: str, *tensors: Tensor) -> Tensor:
-    """Element-wise operators written as text. Its names stand for `tensors` in the order in which
-    they first occur; ValueError says where the text makes no sense.
+    """Element-wise operators written as text, in which `tensors` are a, b, c, ..., or have the names
+    that a list in front gives them. ValueError says where the text makes no sense.
 
     >>> import mtorch as mt
     >>> mt.expression("relu(a + b) * 2", mt.tensor([1.0, -3.0]), mt.tensor([2.0, 1.0]))
     tensor([6., 0.])
+    >>> mt.expression("y, x -> x - y", mt.tensor([1.0]), mt.tensor([3.0]))
+    tensor([2.])
     """
     return native.expression(text, tensors)
 

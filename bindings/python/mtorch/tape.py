@@ -72,7 +72,9 @@ class Tape:
     def __len__(self) -> int:
         return native.tape_length(self._handle)
 
-    def __getitem__(self, i: int) -> Node:
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return [Node(self, at) for at in range(*i.indices(len(self)))]
         if not -len(self) <= i < len(self):
             raise IndexError(f"node {i} of a tape of {len(self)}")
         return Node(self, i % len(self))
@@ -105,7 +107,13 @@ class Tape:
         return svg_of(self.dot())
 
     def draw(self, path: Path) -> None:
-        """Draws the tape to a file by Graphviz; the name's ending says how (.svg, .png, .pdf)."""
+        """Draws the tape to a file by Graphviz; the name's ending says how (.svg, .png, .pdf). ValueError
+        for one that Graphviz does not know, Error where it is not installed."""
         import subprocess
-        subprocess.run(["dot", f"-T{str(path).rpartition('.')[2]}", "-o", str(path)],
-                       input=self.dot(), text=True, check=True)
+        try:
+            done = subprocess.run(["dot", f"-T{str(path).rpartition('.')[2]}", "-o", str(path)],
+                                  input=self.dot(), text=True, capture_output=True)
+        except FileNotFoundError:
+            raise native.Error("draw: Graphviz, which draws, is not installed") from None
+        if done.returncode:
+            raise ValueError(f"draw: {path}: {done.stderr.strip()}")

@@ -283,50 +283,6 @@ def test_loaders_and_schedules_explain_their_options():
         nn.BatchNorm(2, 1e-5)  # which of the two it is differs between libraries
 
 
-# ------------------------------------------------------------------------- Functions of gradients
-
-def test_gradients_to_numbers_and_arrays():
-    assert mt.grad(lambda x: x ** 3)(2.0).item() == 12
-    assert mt.grad(lambda x: (x * x).sum())(np.ones(2)).tolist() == [2, 2]
-    assert mt.value_and_grad(lambda x, y: (x * y).sum(), 1)(mt.tensor([1.0, 2.0]), 3.0)[1].item() == 3
-    assert mt.hessian(lambda x: x[0] * x[1])([1.0, 1.0]).tolist() == [[0, 1], [1, 0]]
-    assert mt.jacobian(lambda x: x * 2)(1.5).item() == 2
-    assert mt.vjp(mt.square, 3.0)[1](mt.tensor(1.0))[0].item() == 6
-    assert mt.jvp(mt.square, [3.0], [mt.tensor(1.0)])[1].item() == 6
-
-
-class Half(mt.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x / 2
-
-
-class Nothing(mt.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return 3
-
-    @staticmethod
-    def backward(ctx, dy):
-        return "text"
-
-
-@pytest.mark.parametrize("error, call, said", [
-    (TypeError, lambda x: mt.grad(lambda x: float(x.sum()))(x), "gives one tensor, not float"),
-    (TypeError, lambda x: mt.jacobian(lambda x: (x, x))(x), "gives one tensor, not tuple"),
-    (ValueError, lambda x: mt.hessian(lambda x: x * x)(x), r"shape \(2,\), not one number"),
-    (TypeError, lambda x: mt.grad(x.sum(), 3), "a tensor or several, not int"),
-    (TypeError, lambda x: mt.grad(lambda x: x)(2), "needs a float, got int64"),
-    (NotImplementedError, lambda x: Half.apply(x).sum().backward(), "defines backward"),
-    (TypeError, lambda x: Half()(x), "call Half.apply"),
-    (TypeError, lambda x: Nothing.apply(x), "Nothing.forward gives: a tensor or several, not int"),
-    (ValueError, lambda x: len(mt.Tape()), "has not begun"),
-    (ValueError, lambda x: str(mt.Tape()), "has not begun")])
-def test_mistakes_are_named(error, call, said):
-    with pytest.raises(error, match=said):
-        call(mt.ones(2).requires_grad_())
-
-
 # --------------------------------------------------------------------------------- Trees and runs
 
 def test_sequences_of_modules():
@@ -341,6 +297,9 @@ def test_sequences_of_modules():
     net.register_parameter("scale", mt.ones(2))
     net.register_parameter("none", None)
     assert net[-1] is net.last and len(net.parameters()) == 5 and net.none is None
+    holder = nn.Module()
+    holder.heads, holder.list = {"a": nn.Linear(1, 1)}, [nn.Linear(1, 1, bias=False)]
+    assert list(holder.state_dict()) == ["heads.a.weight", "heads.a.bias", "list.0.weight"]
     with pytest.raises(KeyError, match="name of a method"):
         net.add_module("forward", nn.ReLU())
     with pytest.raises(TypeError, match="positional"):
@@ -371,3 +330,14 @@ def test_a_loader_goes_on_where_it_was(whole, prefetch):
     for wrong in {"epoch": 0}, {"epoch": -1, "batch": 0}, {"epoch": 0, "batch": 6}:
         with pytest.raises(ValueError, match="load_state_dict"):
             again.load_state_dict(wrong)
+
+
+def test_axes_as_one():
+    x = mt.arange(24).reshape(2, 3, 4)
+    assert x.flatten(0, 1).shape == (6, 4) and x.flatten(-2).shape == (2, 12)
+    assert x.flatten(1, 1).shape == x.shape and mt.tensor(1.0).flatten().shape == (1,)
+    assert mt.zeros((0, 3)).flatten().shape == (0,) and nn.Flatten(0)(x).shape == (24,)
+    with pytest.raises(IndexError, match="axis 3 of 3"):
+        x.flatten(3)
+    with pytest.raises(ValueError, match="comes after"):
+        x.flatten(2, 1)

@@ -55,15 +55,18 @@ class Identity(Module):
 
 
 class Flatten(Module):
-    """All axes but the first as one.
+    """All axes but the first as one, or those from `start` to `end`.
 
     >>> import mtorch as mt
     >>> mt.nn.Flatten()(mt.ones((2, 3, 4))).shape
     (2, 12)
     """
 
+    def __init__(self, start: int = 1, end: int = -1) -> None:
+        self.start, self.end = start, end
+
     def forward(self, x: Tensor) -> Tensor:
-        return x.flatten(1)
+        return x.flatten(self.start, self.end)
 
 
 class Sequential(Module):

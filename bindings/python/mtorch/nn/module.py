@@ -117,12 +117,13 @@ class Module:
     # --------------------------------------------------------------------------------- Tree
 
     def named_children(self) -> Iterator[Any]:
-        """Pairs of name and module, in the order they were set."""
+        """Pairs of name and module, in the order they were set; also in lists and dictionaries."""
         for name, value in vars(self).items():
             if isinstance(value, Module):
                 yield name, value
-            elif isinstance(value, (list, tuple)):
-                for i, item in enumerate(value):
+            elif isinstance(value, (list, tuple, dict)):
+                pairs = value.items() if isinstance(value, dict) else enumerate(value)
+                for i, item in pairs:
                     if isinstance(item, Module):
                         yield f"{name}.{i}", item
 
