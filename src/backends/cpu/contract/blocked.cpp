@@ -366,6 +366,14 @@ class BlockRun {
 bool joins_lines_here() { return joins_lines; }
 void run_block_float(const Block& block) { BlockRun<float>(block).run(); }
 void run_block_double(const Block& block) { BlockRun<double>(block).run(); }
+void turn_float(const float* from, int64_t stride, int64_t rows, int64_t columns, float* out,
+                int64_t pitch) {
+  turn_block(from, stride, rows, columns, out, pitch);
+}
+void turn_double(const double* from, int64_t stride, int64_t rows, int64_t columns, double* out,
+                 int64_t pitch) {
+  turn_block(from, stride, rows, columns, out, pitch);
+}
 
 }  // namespace mt::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -376,6 +384,8 @@ namespace mt::cpu {
 HWY_EXPORT(joins_lines_here);
 HWY_EXPORT(run_block_float);
 HWY_EXPORT(run_block_double);
+HWY_EXPORT(turn_float);
+HWY_EXPORT(turn_double);
 
 bool takes_short_windows() {
   choose_instruction_set();
@@ -384,6 +394,15 @@ bool takes_short_windows() {
 
 void run_block(const Block& block, float) { HWY_DYNAMIC_DISPATCH(run_block_float)(block); }
 void run_block(const Block& block, double) { HWY_DYNAMIC_DISPATCH(run_block_double)(block); }
+
+void store_turned(const float* from, int64_t stride, int64_t rows, int64_t columns, float* out,
+                  int64_t pitch) {
+  HWY_DYNAMIC_DISPATCH(turn_float)(from, stride, rows, columns, out, pitch);
+}
+void store_turned(const double* from, int64_t stride, int64_t rows, int64_t columns, double* out,
+                  int64_t pitch) {
+  HWY_DYNAMIC_DISPATCH(turn_double)(from, stride, rows, columns, out, pitch);
+}
 
 }  // namespace mt::cpu
 #endif

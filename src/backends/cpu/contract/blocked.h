@@ -51,4 +51,10 @@ bool takes_short_windows();
 void run_block(const Block& block, float);
 void run_block(const Block& block, double);
 
+// out[j * pitch + i] = from[i * stride + j], for i in [0, rows) and j in [0, columns).
+void store_turned(const float* from, int64_t stride, int64_t rows, int64_t columns, float* out,
+                  int64_t pitch);
+void store_turned(const double* from, int64_t stride, int64_t rows, int64_t columns, double* out,
+                  int64_t pitch);
+
 }  // namespace mt::cpu

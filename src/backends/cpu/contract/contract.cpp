@@ -17,7 +17,6 @@
 #include "backends/cpu/contract/schedule.h"
 #include "backends/cpu/contract/tiled_product.h"
 #include "backends/cpu/elementwise/tables.h"
-#include "backends/cpu/turn.h"
 
 namespace mt::cpu {
 namespace {
@@ -185,7 +184,7 @@ class Run {
     }
     if (dtype_ == dtype_of<T>) {
       T* to = reinterpret_cast<T*>(out) + tile.column_begin * schedule_.m + tile.row_begin;
-      return copy_turned(to, schedule_.m, c, c_row, columns, rows);
+      return store_turned(c, c_row, rows, columns, to, schedule_.m);
     }
     constexpr int64_t most = 64;
     for (int64_t j = 0; j < columns; ++j) {

@@ -15,6 +15,7 @@
 #include "backends/cpu/contract/gather.h"
 #include "backends/cpu/contract/simd-inl.h"
 #include "backends/cpu/elementwise/kernels.h"
+#include "backends/cpu/turn.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
@@ -254,6 +255,30 @@ void pack(Dtype dtype, const void* data, const int64_t* rows, int64_t used, int6
   } else {
     gather(dtype, data, rows, used, width, ks, k_count, out);
   }
+}
+
+// out[j * pitch + i] = from[i * stride + j]. Several vectors of each row of `out` at a time, as rows
+// may all meet in a few sets of the first-level cache.
+template <class T>
+void turn_block(const T* from, int64_t stride, int64_t rows, int64_t columns, T* out,
+                int64_t pitch) {
+  int64_t begin = 0;
+#if HWY_TARGET != HWY_SCALAR
+  constexpr int64_t lanes = lanes_of<T>, step = 16 / sizeof(T), together = 4;
+  constexpr int64_t next[] = {0, 1, 2, 3};
+  while (begin + lanes <= rows) {
+    const int64_t end = begin + std::min((rows - begin) / lanes, together) * lanes;
+    for (int64_t j = 0; j < columns; j += step) {
+      for (int64_t i = begin; i < end; i += lanes) {
+        const EvenRows<T> lines(from + i * stride + j, stride);
+        pack_along_k(Vectors<T>(), lines, lanes, next, std::min(step, columns - j), pitch,
+                     out + j * pitch + i);
+      }
+    }
+    begin = end;
+  }
+#endif
+  copy_turned(out + begin, pitch, from + begin * stride, stride, columns, rows - begin);
 }
 
 }  // namespace mt::cpu::HWY_NAMESPACE

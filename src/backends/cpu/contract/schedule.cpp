@@ -103,7 +103,9 @@ void Schedule::choose_tiles(const Operand& left, const Operand& right, double fl
   int64_t most = most_block_columns(size_of(sum));
   if (b_in_place) most = std::max(most, 32 * 1024 / rows);
   if (columns > most) columns = round_up(divide_up(columns, divide_up(columns, most)), column_unit);
-  if (rounded && rows > rounded_rows) rows = rounded_rows;
+  if (rounded && rows > rounded_rows) {
+    rows = round_up(divide_up(rows, divide_up(rows, rounded_rows)), row_unit);
+  }
   if (threads == 1 || short_windows) return;
   // Several tiles for each thread, so that one whose core has something else to do, or that wakes
   // up late, leaves its share to the others; and each worth the handing out. Where every tile packs
