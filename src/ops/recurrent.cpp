@@ -50,20 +50,23 @@ Recurrent recurrent(RecurrentKind kind, const Tensor& x, const Tensor& state, co
     Tensor from_x = select(inputs, 1, t);
     Tensor from_h = linear(h, weights.hidden, weights.hidden_bias);
     auto part = [&](const Tensor& gates, int i) { return slice(gates, 1, i * hidden, hidden, 1); };
-    auto gate = [&](int i) { return part(from_x, i) + part(from_h, i); };
     switch (kind) {
       case RecurrentKind::rnn:
         h = tanh(from_x + from_h);
         break;
       case RecurrentKind::gru: {  // reset, update, new
-        Tensor fresh = tanh(part(from_x, 2) + sigmoid(gate(0)) * part(from_h, 2));
-        h = fresh + sigmoid(gate(1)) * (h - fresh);
+        auto gate = [&](int i) { return sigmoid(part(from_x, i) + part(from_h, i)); };
+        Tensor fresh = tanh(part(from_x, 2) + gate(0) * part(from_h, 2));
+        h = fresh + gate(1) * (h - fresh);
         break;
       }
-      case RecurrentKind::lstm:  // input, forget, cell, output
-        c = sigmoid(gate(1)) * c + sigmoid(gate(0)) * tanh(gate(2));
-        h = sigmoid(gate(3)) * tanh(c);
+      case RecurrentKind::lstm: {  // input, forget, cell, output
+        Tensor gates = from_x + from_h;
+        auto gate = [&](int i) { return sigmoid(part(gates, i)); };
+        c = gate(1) * c + gate(0) * tanh(part(gates, 2));
+        h = gate(3) * tanh(c);
         break;
+      }
     }
     states.push_back(h);
   }
