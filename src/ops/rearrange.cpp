@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same elements in other places, some of them several times; and their differences. Composed of
-// slices, joins and gathers.
+// slices, joins, broadcasts and gathers.
 #include <algorithm>
 
 #include "ops/indexing.h"
@@ -29,59 +29,76 @@ Tensor roll(const Tensor& x, const std::vector<int64_t>& shifts, const Dims& axe
   return result;
 }
 
-// Each axis becomes [count, size]: a broadcast, and a copy where the layout asks for one.
+namespace {
+
+// The axis becomes [count, size], its elements one after the other so often, or [size, count], each
+// so often: a broadcast, and a copy where the layout asks for one.
+Tensor repeated(const Tensor& x, int axis, int64_t count, bool each) {
+  const int64_t size = x.shape()[axis], total = size * count;
+  Shape result = x.shape();
+  result[axis] = total;
+  if (x.rank() < max_rank) {
+    Shape paired = x.shape();
+    const int place = each ? axis + 1 : axis;
+    paired.insert(place, 1);
+    Shape spread = paired;
+    spread[place] = count;
+    return reshape(expand(reshape(x, paired), spread), result);
+  }
+  Tensor places = iota({total}, Dtype::int64, x.device());
+  Tensor among = integer_number(std::max<int64_t>(each ? count : size, 1), x.device());
+  return index_select(x, each ? floor_divide(places, among) : remainder(places, among), axis);
+}
+
+}  // namespace
+
 Tensor tile(const Tensor& x, const Dims& counts) {
-  int rank = std::max(x.rank(), counts.rank());
-  Shape paired, spread, result;
-  for (int i = 0; i < rank; ++i) {
-    int own = i - (rank - x.rank()), named = i - (rank - counts.rank());
-    int64_t size = own < 0 ? 1 : x.shape()[own], count = named < 0 ? 1 : counts[named];
+  const int rank = std::max(x.rank(), counts.rank());
+  Shape own = x.shape();
+  while (own.rank() < rank) own.insert(0, 1);
+  Shape result = own;
+  int ranks = rank;
+  for (int i = rank - counts.rank(); i < rank; ++i) {
+    const int64_t count = counts[i - (rank - counts.rank())];
     if (count < 0) {
       fail(Code::invalid, "tile: %lld repetitions", static_cast<long long>(count));
     }
-    int64_t total = 0;
-    if (__builtin_mul_overflow(size, count, &total)) {
+    if (__builtin_mul_overflow(own[i], count, &result[i])) {
       fail(Code::shape, "tile: %lld times %s is too large", static_cast<long long>(count),
            to_string(x.shape()).c_str());
     }
-    result.push_back(total);
+    if (count != 1) ++ranks;
   }
   check_shape(result, size_of(x.dtype()), "tile");
-  Tensor y = reshape(x, [&] {
-    Shape shape = x.shape();
-    while (shape.rank() < rank) shape.insert(0, 1);
-    return shape;
-  }());
-  // One axis at a time, from the last: ranks stay below the most there can be.
-  for (int axis = rank - 1; axis >= 0; --axis) {
-    int64_t size = y.shape()[axis];
-    if (result[axis] == size) continue;
-    if (size == 1) {
-      Shape wide = y.shape();
-      wide[axis] = result[axis];
-      y = expand(y, wide);
-      continue;
-    }
-    Tensor positions = remainder(iota({result[axis]}, Dtype::int64, x.device()),
-                                 integer_number(std::max<int64_t>(size, 1), x.device()));
-    y = index_select(y, positions, axis);
+  auto count = [&](int axis) { return own[axis] == 0 ? 1 : result[axis] / own[axis]; };
+  Tensor y = reshape(x, own);
+  if (ranks > max_rank) {
+    for (int axis = rank - 1; axis >= 0; --axis) y = repeated(y, axis, count(axis), false);
+    return y;
   }
-  return y;
+  Shape paired, spread;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (count(axis) != 1) {
+      paired.push_back(1);
+      spread.push_back(count(axis));
+    }
+    paired.push_back(own[axis]);
+    spread.push_back(own[axis]);
+  }
+  return reshape(expand(reshape(y, paired), spread), result);
 }
 
 Tensor repeat(const Tensor& x, int64_t count, int64_t axis) {
   int chosen = normalize_axis(axis, x.rank(), "repeat");
-  int64_t size = x.shape()[chosen], total = 0;
-  if (count < 0 || __builtin_mul_overflow(size, count, &total)) {
+  int64_t total = 0;
+  if (count < 0 || __builtin_mul_overflow(x.shape()[chosen], count, &total)) {
     fail(Code::invalid, "repeat: %lld times axis %d of %s", static_cast<long long>(count), chosen,
          to_string(x.shape()).c_str());
   }
   Shape result = x.shape();
   result[chosen] = total;
   check_shape(result, size_of(x.dtype()), "repeat");
-  Tensor positions = floor_divide(iota({total}, Dtype::int64, x.device()),
-                                  integer_number(std::max<int64_t>(count, 1), x.device()));
-  return index_select(x, positions, chosen);
+  return repeated(x, chosen, count, true);
 }
 
 Tensor repeat(const Tensor& x, const Tensor& counts, int64_t axis) {

@@ -24,6 +24,25 @@ TEST(concat, joins_and_promotes) {
   EXPECT_EQ(code_of([&] { concat({}, 0); }), Code::invalid);
 }
 
+TEST(tile, and_repeat) {
+  Tensor x = tensor(counting(4, 1), {2, 2});
+  EXPECT_EQ(numbers(tile(x, {2, 2})), (Numbers{1, 2, 1, 2, 3, 4, 3, 4, 1, 2, 1, 2, 3, 4, 3, 4}));
+  EXPECT_EQ(numbers(tile(x, {2})), (Numbers{1, 2, 1, 2, 3, 4, 3, 4}));
+  EXPECT_EQ(tile(x, {3, 1, 0}).shape(), (Shape{3, 2, 0}));
+  EXPECT_EQ(numbers(repeat(x, 2, 0)), (Numbers{1, 2, 1, 2, 3, 4, 3, 4}));
+  EXPECT_EQ(numbers(repeat(x, 2, 1)), (Numbers{1, 1, 2, 2, 3, 3, 4, 4}));
+  EXPECT_EQ(repeat(x, 0, 1).shape(), (Shape{2, 0}));
+  EXPECT_EQ(code_of([&] { tile(x, {-1}); }), Code::invalid);
+  EXPECT_EQ(code_of([&] { repeat(x, -1, 0); }), Code::invalid);
+  // Where no dimension can be added.
+  Shape most = Shape::filled(max_rank, 1);
+  most[max_rank - 1] = 4;
+  Tensor deep = reshape(x, most);
+  EXPECT_EQ(numbers(tile(deep, {2})), (Numbers{1, 2, 3, 4, 1, 2, 3, 4}));
+  EXPECT_EQ(numbers(repeat(deep, 2, -1)), (Numbers{1, 1, 2, 2, 3, 3, 4, 4}));
+  EXPECT_EQ(numbers(tile(reshape(x, {4}), Dims::filled(max_rank, 1))), (Numbers{1, 2, 3, 4}));
+}
+
 TEST(split, cuts) {
   Tensor x = tensor(counting(10), {2, 5});
   std::vector<Tensor> parts = split(x, {2, 0, 3}, 1);
