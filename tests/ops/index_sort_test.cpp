@@ -113,13 +113,25 @@ TEST(sort, topk) {
   EXPECT_EQ(numbers(topk(x, 2, -1, false).values), (Numbers{1, 3}));
   EXPECT_EQ(topk(x, 0, 0, true).values.shape(), (Shape{0}));
   EXPECT_EQ(code_of([&] { topk(x, 6, 0, true); }), Code::index);
-  for (int64_t k : {1, 5, 400}) {
-    everywhere([&](const Make& make) {
-      return topk(make(special(20 * 500), {20, 500}, Dtype::float32), k, 1, k == 5).indices;
-    });
+  for (int64_t k : {1, 5, 16, 17, 400}) {
+    for (Dtype dtype : every_dtype) {
+      everywhere([&](const Make& make) {
+        return topk(make(special(20 * 500), {20, 500}, dtype), k, 1, k == 5).indices;
+      });
+    }
     for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::int8}) {  // a row for all threads
       everywhere([&](const Make& make) {
         return topk(make(special(300001), {300001}, dtype), k, 0, k == 5).indices;
+      });
+    }
+  }
+}
+
+TEST(sort, topk_of_equal_elements) {
+  for (double value : {0.0, double(INFINITY), -double(INFINITY), double(NAN)}) {
+    for (bool largest : {false, true}) {
+      everywhere([&](const Make& make) {
+        return topk(make(Numbers(1000, value), {1000}, Dtype::float32), 9, 0, largest).indices;
       });
     }
   }

@@ -25,7 +25,6 @@ int64_t position_of(uint64_t pair) { return static_cast<uint32_t>(pair); }
 int64_t position_of(hwy::uint128_t pair) { return static_cast<int64_t>(pair.lo); }
 
 constexpr int64_t most_panels = 16;
-constexpr int64_t block = 64;  // elements that are compared together with the last one kept
 
 template <class Element>
 struct Rows {
@@ -53,18 +52,34 @@ struct Rows {
   // Pairs of working memory for a row, or for a panel of one.
   int64_t needed() const { return few() ? 2 * kept + 2 * block : length; }
 
-  bool any_before(Key last, const Memory* from) const {
+  // Of a whole block.
+  void fill_keys(Key* keys, const Memory* from) const {
     const Key turn = descending ? static_cast<Key>(~Key(0)) : Key(0);
-    Key keys[block];
     for (int64_t i = 0; i < block; ++i) keys[i] = Element::key(from[i]) ^ turn;
-    return count_below(keys, block, last) > 0;
+  }
+
+  // A key that at least `kept` of a block's or more elements do not exceed: so many of the best of
+  // 64 groups are no worse. The highest there is if there is none to tell so cheaply.
+  Key bound(const Memory* from, int64_t count) const {
+    constexpr int64_t most = 64 * block;
+    Key least[block], keys[block];
+    std::fill_n(least, block, static_cast<Key>(~Key(0)));
+    if (4 * kept > block) return least[0];
+    for (int64_t i = 0; i + block <= std::min(count, most); i += block) {
+      fill_keys(keys, from + i);
+      keep_lesser(least, keys);
+    }
+    std::nth_element(least, least + kept - 1, least + block);
+    return least[kept - 1];
   }
 
   // The first `kept` of a row's elements [begin, end), in no order. Returns how many there are.
   int64_t select(Pair* pairs, int64_t row, int64_t begin, int64_t end) const {
+    const Memory* from = x + row * length;
     int64_t found = 0;
-    bool full = false;
-    Key last = 0;  // of those that were kept so far
+    Key last = bound(from + begin, end - begin);  // what is not below it is passed by
+    bool full = last != static_cast<Key>(~Key(0));
+    if (full) ++last;
     auto drop = [&] {
       if (found <= kept) return;
       std::nth_element(pairs, pairs + kept - 1, pairs + found);
@@ -74,11 +89,19 @@ struct Rows {
     };
     for (int64_t i = begin; i < end; i += block) {
       int64_t stop = std::min(i + block, end);
-      if (full && stop - i == block && !any_before(last, x + row * length + i)) continue;
-      for (int64_t j = i; j < stop; ++j) {
-        Key own = key(row, j);
-        pairs[found] = pair_of(own, j);  // without a branch, which none foresees
-        found += !full || own < last;
+      if (full && stop - i == block) {
+        Key keys[block];
+        fill_keys(keys, from + i);
+        for (uint64_t which = which_below(keys, last); which != 0; which &= which - 1) {
+          const int bit = __builtin_ctzll(which);
+          pairs[found++] = pair_of(keys[bit], i + bit);
+        }
+      } else {
+        for (int64_t j = i; j < stop; ++j) {
+          Key own = key(row, j);
+          pairs[found] = pair_of(own, j);  // without a branch, which none foresees
+          found += !full || own < last;
+        }
       }
       if (found > needed() - block) drop();
     }

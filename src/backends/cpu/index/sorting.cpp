@@ -8,8 +8,11 @@
 namespace mt::cpu {
 namespace {
 
+constexpr int64_t few = 32;  // too few to repay the call, which asks the system for chance
+
 template <class T>
 void sort_in_vectors(T* numbers, int64_t count) {
+  if (count <= few) return std::sort(numbers, numbers + count);
   choose_instruction_set();
   hwy::Sorter()(numbers, static_cast<size_t>(count), hwy::SortAscending());
 }

@@ -19,6 +19,14 @@ void sort_numbers(hwy::uint128_t* numbers, int64_t count);
 
 constexpr int64_t piece = 64 << 10;  // the shortest piece of a row that is sorted by itself
 
+constexpr int64_t block = 64;  // numbers that are compared together
+
+// Which of a block are below the pivot, bit by bit; and the lesser of each of two blocks' numbers.
+uint64_t which_below(const uint32_t* from, uint32_t pivot);
+uint64_t which_below(const uint64_t* from, uint64_t pivot);
+void keep_lesser(uint32_t* least, const uint32_t* from);
+void keep_lesser(uint64_t* least, const uint64_t* from);
+
 // How many are below the pivot; and those, so many, apart from the others, each kind in its order.
 int64_t count_below(const uint16_t* from, int64_t count, uint16_t pivot);
 int64_t count_below(const uint32_t* from, int64_t count, uint32_t pivot);

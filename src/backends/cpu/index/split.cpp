@@ -9,6 +9,7 @@
 #include "hwy/foreach_target.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "hwy/highway.h"
 
@@ -28,6 +29,29 @@ int64_t count_in_vectors(const T* from, int64_t count, T pivot) {
   }
   for (; i < count; ++i) below += from[i] < pivot;
   return below;
+}
+
+template <class T>
+uint64_t which_in_vectors(const T* from, T pivot) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto limit = hn::Set(d, pivot);
+  uint64_t which = 0;
+  for (int64_t i = 0; i < block; i += lanes) {
+    uint8_t bytes[8] = {};
+    hn::StoreMaskBits(d, hn::Lt(hn::LoadU(d, from + i), limit), bytes);
+    uint64_t bits;
+    std::memcpy(&bits, bytes, sizeof(bits));
+    which |= bits << i;
+  }
+  return which;
+}
+template <class T>
+void keep_lesser_in_vectors(T* least, const T* from) {
+  const hn::ScalableTag<T> d;
+  for (int64_t i = 0; i < block; i += static_cast<int64_t>(hn::Lanes(d))) {
+    hn::StoreU(hn::Min(hn::LoadU(d, least + i), hn::LoadU(d, from + i)), d, least + i);
+  }
 }
 
 // The chosen numbers, next to each other. Whole vectors are written as long as what they write too
@@ -69,6 +93,10 @@ int64_t count_32(const uint32_t* from, int64_t count, uint32_t pivot) {
 int64_t count_64(const uint64_t* from, int64_t count, uint64_t pivot) {
   return count_in_vectors(from, count, pivot);
 }
+uint64_t which_32(const uint32_t* from, uint32_t pivot) { return which_in_vectors(from, pivot); }
+uint64_t which_64(const uint64_t* from, uint64_t pivot) { return which_in_vectors(from, pivot); }
+void lesser_32(uint32_t* least, const uint32_t* from) { keep_lesser_in_vectors(least, from); }
+void lesser_64(uint64_t* least, const uint64_t* from) { keep_lesser_in_vectors(least, from); }
 void split_16(const uint16_t* from, int64_t count, uint16_t pivot, uint16_t* low, int64_t below,
               uint16_t* high) {
   split_in_vectors(from, count, pivot, low, below, high);
@@ -92,6 +120,10 @@ namespace mt::cpu {
 HWY_EXPORT(count_16);
 HWY_EXPORT(count_32);
 HWY_EXPORT(count_64);
+HWY_EXPORT(which_32);
+HWY_EXPORT(which_64);
+HWY_EXPORT(lesser_32);
+HWY_EXPORT(lesser_64);
 HWY_EXPORT(split_16);
 HWY_EXPORT(split_32);
 HWY_EXPORT(split_64);
@@ -110,6 +142,19 @@ MT_SPLIT(16)
 MT_SPLIT(32)
 MT_SPLIT(64)
 #undef MT_SPLIT
+
+#define MT_BLOCK(bits)                                                     \
+  uint64_t which_below(const uint##bits##_t* from, uint##bits##_t pivot) { \
+    choose_instruction_set();                                              \
+    return HWY_DYNAMIC_DISPATCH(which_##bits)(from, pivot);                \
+  }                                                                        \
+  void keep_lesser(uint##bits##_t* least, const uint##bits##_t* from) {    \
+    choose_instruction_set();                                              \
+    HWY_DYNAMIC_DISPATCH(lesser_##bits)(least, from);                      \
+  }
+MT_BLOCK(32)
+MT_BLOCK(64)
+#undef MT_BLOCK
 
 // Of no vector's lanes.
 int64_t count_below(const hwy::uint128_t* from, int64_t count, hwy::uint128_t pivot) {
