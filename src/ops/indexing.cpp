@@ -125,6 +125,27 @@ Bounds bounds_of(const Tensor& indices) {
   return bounds;
 }
 
+// Whether they are seen at once to lie in [low, high], where low is at most 0: differences have
+// signs, which vectors gather.
+bool lie_within(const Tensor& indices, int64_t low, int64_t high) {
+  if (indices.dtype() != Dtype::int64 || !indices.device().host_memory ||
+      !is_contiguous({indices.shape(), indices->strides, 0}))
+    return false;
+  const int64_t* data = static_cast<const int64_t*>(indices->data());
+  constexpr int64_t block = 8;
+  uint64_t signs[block] = {};
+  auto note = [&](int64_t k, int64_t index) {
+    const uint64_t i = static_cast<uint64_t>(index);
+    signs[k] |= (i - static_cast<uint64_t>(low)) | (static_cast<uint64_t>(high) - i);
+  };
+  int64_t at = 0;
+  for (; at + block <= indices.size(); at += block) {
+    for (int64_t k = 0; k < block; ++k) note(k, data[at + k]);
+  }
+  for (; at < indices.size(); ++at) note(0, data[at]);
+  return std::none_of(signs, signs + block, [](uint64_t sign) { return sign >> 63; });
+}
+
 // The value from outside a trace that `indices` are or see, perhaps as other integers; null when
 // the trace computes them.
 Tensor outside_of_trace(const Tensor& indices) {
@@ -140,9 +161,10 @@ Tensor outside_of_trace(const Tensor& indices) {
 
 void check_indices(const Tensor& indices, int axis, const Shape& shape, const char* name,
                    bool from_end) {
-  int64_t size = shape[axis];
-  Bounds bounds = bounds_of(indices);
-  if (bounds.low >= (from_end ? -size : 0) && bounds.high < size) return;
+  const int64_t size = shape[axis], low = from_end ? -size : 0;
+  if (lie_within(indices, low, size - 1)) return;
+  const Bounds bounds = bounds_of(indices);
+  if (bounds.low >= low && bounds.high < size) return;
   fail(Code::index, "%s: index %lld is outside axis %d of %s, which has size %lld", name,
        static_cast<long long>(bounds.high >= size ? bounds.high : bounds.low), axis,
        to_string(shape).c_str(), static_cast<long long>(size));

@@ -40,6 +40,12 @@ void take(const NaiveCall& call) {
       const T* source = from + x_walker.position();
       const int64_t* chosen = index + index_walker.position();
       T* target = to + row * width;
+      if (along == 0 && index_step == 1) {
+        for (int64_t c = 0; c < width; ++c) {
+          target[c] = source[wrapped_index(chosen[c], size) * by_index];
+        }
+        continue;
+      }
       for (int64_t c = 0; c < width; ++c) {
         target[c] = source[c * along + wrapped_index(chosen[c * index_step], size) * by_index];
       }
