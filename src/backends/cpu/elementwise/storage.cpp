@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of each dtype to its compute type and back.
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "backends/cpu/elementwise/conversion.h"
 #include "backends/cpu/elementwise/tables.h"
@@ -98,6 +100,13 @@ struct Narrow {
     constexpr hn::RebindToUnsigned<M> unsigned_memory;
     return hn::BitCast(memory, hn::TruncateTo(unsigned_memory, hn::BitCast(pattern, x)));
   }
+  // What storing and loading again makes of x.
+  template <class V>
+  static HWY_INLINE V round(V x) {
+    constexpr int above = 32 - 8 * static_cast<int>(sizeof(T));
+    if constexpr (std::is_signed_v<T>) return hn::ShiftRight<above>(hn::ShiftLeft<above>(x));
+    return hn::And(x, hn::Set(Tag<int32_t>(), std::numeric_limits<T>::max()));
+  }
 };
 struct Boolean {
   using Stored = uint8_t;
@@ -180,8 +189,12 @@ void round_elements(void* out, const void* const* inputs, int64_t n) {
     constexpr hn::Rebind<typename F::Stored, Tag<Computed>> memory;
     constexpr size_t lanes = lane_count<Computed>;
     for (; i + lanes <= count; i += lanes) {
-      auto stored = F::store(d, memory, hn::LoadU(d, x + i));
-      hn::StoreU(F::load(d, memory, stored), d, y + i);
+      const auto value = hn::LoadU(d, x + i);
+      if constexpr (requires { F::round(value); }) {
+        hn::StoreU(F::round(value), d, y + i);
+      } else {
+        hn::StoreU(F::load(d, memory, F::store(d, memory, value)), d, y + i);
+      }
     }
   }
   for (; i < count; ++i) y[i] = F::load(F::store(x[i]));
