@@ -3,41 +3,11 @@
 // too, which sees what the values here do not show.
 #include <atomic>
 #include <cmath>
-#include <functional>
 #include <set>
-#include <thread>
 
-#include "api/support.h"
+#include "api/threads.h"
 
 namespace {
-
-constexpr int thread_count = 4;
-
-// Runs body(i) on several threads at once; each has a scope and must end without an error.
-void on_threads(const std::function<void(int)>& body, int count = thread_count) {
-  std::atomic<int> waiting{count};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < count; ++i) {
-    threads.emplace_back([&, i] {
-      mt_scope* scope = mt_scope_begin();
-      --waiting;
-      while (waiting > 0) std::this_thread::yield();  // all begin together
-      body(i);
-      mt_scope_end(scope);
-      EXPECT_EQ(mt_error(), MT_OK) << mt_error_message();
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
-mt_tensor* total(mt_tensor* x) { return mt_sum(x, nullptr, 0); }
-mt_tensor* turned(mt_tensor* x) { return mt_transpose(x, 0, 1); }
-
-mt_tensor* counted(int64_t n) {
-  std::vector<float> numbers(static_cast<size_t>(n));
-  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 7) - 3;
-  return floats(numbers);
-}
 
 class ThreadsApi : public Api {};
 
@@ -268,84 +238,6 @@ TEST_F(ThreadsApi, HandlesAndScopesEndElsewhere) {
   }
 }
 
-mt_status affine(void* user, mt_tensor* const* inputs, size_t, mt_tensor** results, size_t) {
-  mt_tensor** w = static_cast<mt_tensor**>(user);
-  results[0] = mt_add(mt_mul(inputs[0], w[0]), w[1]);
-  return mt_error();
-}
-
-TEST_F(ThreadsApi, OneTraceServesAllThreads) {
-  mt_tensor* w[] = {floats({2, 3, 4}), floats({1, 1, 1})};
-  mt_trace* trace = mt_trace_new(affine, w);
-  for (int round = 0; round < 10; ++round) {
-    on_threads([&](int i) {
-      for (int k = 1; k < 5; ++k) {
-        float number = static_cast<float>(i);
-        mt_tensor* x = floats(std::vector<float>(static_cast<size_t>(3 * k), number), {k, 3});
-        mt_tensor* y = nullptr;
-        ASSERT_EQ(mt_trace_call(trace, &x, 1, &y, 1), MT_OK) << mt_error_message();
-        EXPECT_EQ(mt_item(total(y)), k * (9 * i + 3));
-        mt_free_string(mt_explain_trace(trace));
-        EXPECT_LE(mt_trace_count(trace), 4u);
-      }
-    });
-  }
-  mt_trace_release(trace);
-}
-
-TEST_F(ThreadsApi, TracesAndPlainCallsReadTheSameTensors) {
-  mt_tensor* w[] = {mt_require_grad(floats({2, 3, 4})), floats({1, 1, 1})};
-  mt_assign(w[1], floats({1, 1, 1}));  // lasting state, as a running average is
-  for (int round = 0; round < 20; ++round) {
-    on_threads([&](int i) {
-      mt_trace* trace = mt_trace_new(affine, w);
-      for (int k = 0; k < 4; ++k) {
-        mt_tensor *x = floats({1, 10, 100}), *y = nullptr;
-        if (i % 2) {
-          affine(w, &x, 1, &y, 1);
-        } else {
-          mt_trace_call(trace, &x, 1, &y, 1);
-        }
-        EXPECT_EQ(numbers_of(y), Numbers({3, 31, 401}));
-        EXPECT_TRUE(mt_requires_grad(w[0]));
-        mt_tensor* gradient = nullptr;
-        if (i % 2) {
-          mt_tensor* loss = total(y);
-          ASSERT_EQ(mt_grad(&loss, 1, &w[0], 1, nullptr, &gradient), MT_OK) << mt_error_message();
-          EXPECT_EQ(numbers_of(gradient), Numbers({1, 10, 100}));
-        }
-      }
-      mt_trace_release(trace);
-    });
-  }
-}
-
-TEST_F(ThreadsApi, WhatATraceMakesIsNotComputedElsewhere) {
-  struct Leak {
-    mt_tensor* inside = nullptr;
-    double read = 0;
-    mt_status error = MT_OK;
-  } leak;
-  mt_trace* trace = mt_trace_new(
-      [](void* user, mt_tensor* const* inputs, size_t, mt_tensor** results, size_t) -> mt_status {
-        Leak& leak = *static_cast<Leak*>(user);
-        leak.inside = mt_retain(mt_exp(inputs[0]));
-        std::thread([&] {
-          leak.read = mt_item(leak.inside);
-          leak.error = mt_error();
-        }).join();
-        results[0] = mt_mul(leak.inside, mt_number(2));
-        return mt_error();
-      },
-      &leak);
-  mt_tensor *x = floats({1}), *y = nullptr;
-  ASSERT_EQ(mt_trace_call(trace, &x, 1, &y, 1), MT_OK) << mt_error_message();
-  EXPECT_EQ(leak.error, MT_ETRACE);
-  EXPECT_NEAR(mt_item(y), 2 * std::exp(1), 1e-5);
-  mt_release(leak.inside);
-  mt_trace_release(trace);
-}
-
 TEST_F(ThreadsApi, OneGeneratorServesAllThreads) {
   mt_generator* generator = mt_generator_new(5);
   std::set<double> expected, found;
@@ -369,34 +261,6 @@ TEST_F(ThreadsApi, OneGeneratorServesAllThreads) {
   mt_generator_state(generator, &key, &counter);
   EXPECT_EQ(counter, 50u * thread_count);
   mt_generator_release(generator);
-}
-
-TEST_F(ThreadsApi, TapesEndElsewhere) {
-  for (int round = 0; round < 30; ++round) {
-    mt_tape* tape = nullptr;
-    std::thread([&] {
-      mt_scope* scope = mt_scope_begin();
-      tape = mt_tape_begin();
-      total(mt_exp(counted(5)));
-      mt_scope_end(scope);
-    }).join();
-    // A thread that takes over what the first has left, and one that ends its tape.
-    on_threads(
-        [&](int i) {
-          if (i == 0) {
-            EXPECT_EQ(mt_tape_end(tape), MT_OK);
-          } else {
-            mt_tape* own = mt_tape_begin();
-            mt_sin(counted(5));
-            mt_tape_end(own);
-            EXPECT_GE(mt_tape_length(own), 2u);
-            mt_tape_release(own);
-          }
-        },
-        2);
-    EXPECT_GE(mt_tape_length(tape), 2u);
-    mt_tape_release(tape);
-  }
 }
 
 TEST_F(ThreadsApi, NewPlansAreMadeByAllAtOnce) {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters with options and a learning rate of their own, as a program in C has them.
-#include <mtorch/mtorch.h>
-
 #include <cmath>
 #include <set>
 
-#include "io/support.h"
+#include "nn/c_api.h"
 
 namespace mt {
 namespace {
@@ -113,17 +111,7 @@ struct Training {
   bool joined;
 };
 
-class OptimizerGroupsTest : public FileTest {
- protected:
-  OptimizerGroupsTest() { mt_clear(); }
-  ~OptimizerGroupsTest() override { EXPECT_EQ(mt_error(), MT_OK) << mt_error_message(); }
-
-  void expect_error(mt_status code, const char* part) {
-    EXPECT_EQ(mt_error(), code) << mt_error_message();
-    EXPECT_TRUE(contains(mt_error_message(), part)) << mt_error_message();
-    mt_clear();
-  }
-};
+class OptimizerGroupsTest : public NnApiTest {};
 
 TEST_F(OptimizerGroupsTest, OneStepIsThatOfEachAlone) {
   std::set<std::vector<Bits>> found;

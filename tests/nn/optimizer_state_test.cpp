@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an optimizer keeps, as a program in C reads and sets it.
-#include <mtorch/mtorch.h>
-
 #include <cmath>
 #include <functional>
 #include <map>
 
-#include "io/support.h"
+#include "nn/c_api.h"
 
 namespace mt {
 namespace {
@@ -110,17 +108,7 @@ struct Training {
   mt_optimizer* optimizer;
 };
 
-class OptimizerStateTest : public FileTest {
- protected:
-  OptimizerStateTest() { mt_clear(); }
-  ~OptimizerStateTest() override { EXPECT_EQ(mt_error(), MT_OK) << mt_error_message(); }
-
-  void expect_error(mt_status code, const char* part) {
-    EXPECT_EQ(mt_error(), code) << mt_error_message();
-    EXPECT_TRUE(contains(mt_error_message(), part)) << mt_error_message();
-    mt_clear();
-  }
-};
+class OptimizerStateTest : public NnApiTest {};
 
 TEST_F(OptimizerStateTest, TrainingGoesOnBitForBit) {
   constexpr int half = 4;

@@ -7,8 +7,6 @@
 #include "autodiff/backward.h"
 #include "fusion/planner.h"
 #include "graph/window.h"
-#include "nn/clip.h"
-#include "nn/schedule.h"
 #include "nn/support.h"
 
 namespace mt {
@@ -369,59 +367,6 @@ TEST_F(OptimizerTest, FailingStepChangesNothing) {
   EXPECT_TRUE(contains(found.what(), "\"b\"")) << found.what();
   EXPECT_EQ(to_doubles(a.value()), Vector({1, 1}));
   EXPECT_EQ(optimizer.steps(), 0);
-}
-
-TEST_F(OptimizerTest, ClippingScalesByTheNormOfAll) {
-  for (Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::bfloat16}) {
-    Ref<Parameters> parameters = make_parameters(dtype);
-    Device& device = parameters->device;
-    Binding& a = parameters->create("a", full({2}, 0, dtype, device), false);
-    Binding& b = parameters->create("b", full({1, 2}, 0, dtype, device), false);
-    parameters->create("c", full({2}, 0, dtype, device), false);
-    a.set_gradient(from_doubles({3, 0}, {2}, dtype, device));
-    b.set_gradient(from_doubles({0, -4}, {1, 2}, dtype, device));
-    Tensor norm = clip_gradient_norm(*parameters, 10);
-    EXPECT_EQ(to_doubles(norm), Vector({5}));
-    EXPECT_EQ(norm.rank(), 0);
-    EXPECT_EQ(to_doubles(a.gradient()), Vector({3, 0}));  // below the bound nothing changes
-    norm = clip_gradient_norm(*parameters, 1);
-    EXPECT_EQ(to_doubles(norm), Vector({5}));
-    double tolerance = dtype == Dtype::float64 ? 1e-15 : dtype == Dtype::float32 ? 1e-7 : 4e-3;
-    EXPECT_EQ(a.gradient().dtype(), dtype);
-    EXPECT_NEAR(to_doubles(a.gradient())[0], 3 / 5.000001, tolerance);
-    EXPECT_NEAR(to_doubles(b.gradient())[1], -4 / 5.000001, tolerance);
-    EXPECT_EQ(error_of([&] { clip_gradient_norm(*parameters, -1); }).code(), Code::invalid);
-    parameters->zero_gradients();
-    EXPECT_EQ(to_doubles(clip_gradient_norm(*parameters, 1)), Vector({0}));
-  }
-}
-
-TEST(ScheduleTest, FollowTheirFormulas) {
-  EXPECT_DOUBLE_EQ(schedule_step(0.1, 0, 10, 0.5), 0.1);
-  EXPECT_DOUBLE_EQ(schedule_step(0.1, 9, 10, 0.5), 0.1);
-  EXPECT_DOUBLE_EQ(schedule_step(0.1, 25, 10, 0.5), 0.025);
-  EXPECT_DOUBLE_EQ(schedule_cosine(0.1, 0, 10, 0.02), 0.1);
-  EXPECT_DOUBLE_EQ(schedule_cosine(0.1, 5, 10, 0.02), 0.06);
-  EXPECT_DOUBLE_EQ(schedule_cosine(0.1, 10, 10, 0.02), 0.02);
-  EXPECT_DOUBLE_EQ(schedule_cosine(0.1, 99, 10, 0.02), 0.02);
-  EXPECT_DOUBLE_EQ(schedule_cosine(0.1, 0, 0, 0.02), 0.02);
-  EXPECT_DOUBLE_EQ(schedule_warmup(0.1, 0, 4), 0.025);
-  EXPECT_DOUBLE_EQ(schedule_warmup(0.1, 3, 4), 0.1);
-  EXPECT_DOUBLE_EQ(schedule_warmup(0.1, 50, 4), 0.1);
-  EXPECT_DOUBLE_EQ(schedule_warmup(0.1, 0, 0), 0.1);
-  EXPECT_DOUBLE_EQ(schedule_one_cycle(1, 0, 100), 1.0 / 25);
-  EXPECT_DOUBLE_EQ(schedule_one_cycle(1, 29, 100), 1);
-  EXPECT_DOUBLE_EQ(schedule_one_cycle(1, 99, 100), 1.0 / 250000);
-  EXPECT_DOUBLE_EQ(schedule_one_cycle(1, 1000, 100), 1.0 / 250000);
-  EXPECT_NEAR(schedule_one_cycle(1, 64, 100), (1 + 1.0 / 250000) / 2, 1e-15);
-  for (int64_t length : {INT64_MIN, int64_t{-1}, int64_t{0}, int64_t{1}, int64_t{2}, INT64_MAX}) {
-    for (int64_t step : {INT64_MIN, int64_t{-1}, int64_t{0}, int64_t{1}, INT64_MAX}) {
-      for (double rate : {schedule_step(1, step, length, 0.5), schedule_cosine(1, step, length, 0),
-                          schedule_warmup(1, step, length), schedule_one_cycle(1, step, length)}) {
-        EXPECT_TRUE(rate >= 0 && rate <= 1) << step << ' ' << length;
-      }
-    }
-  }
 }
 
 }  // namespace
