@@ -8,7 +8,8 @@
 //
 // Shapes: tiles of float are 128 x 128, 8 x 8 sums for each of 256 threads, where there are enough
 // of them for all processors; else 64 x 64; 32 x 32 for small matrices, as batches have them; and
-// 256 x 16 or 16 x 256 for few columns or rows: then the other operand is read once.
+// 256 x 16 or 16 x 256 for few columns or rows: then the other operand is read once. Which of them
+// it is, contract_kernels.cpp says.
 //
 // Limits: the large tile does 64 fused multiply-adds for 16 numbers of shared memory, and should
 // come near what multiply-adds allow; the narrow ones and the lanes, near what memory allows.
@@ -91,40 +92,47 @@ void launch_panels(const ContractionView* call, const ContractionShape& shape, S
 }
 
 template <class Block, class T, bool tables, bool converts>
-void launch_tiles(const ContractionView* call, const ContractionShape& shape, Stream stream) {
+void launch_tiles(const char* name, const ContractionView* call, const ContractionShape& shape,
+                  Stream stream) {
   auto divide_up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
   int64_t tiles = divide_up(shape.m, Block::rows) * divide_up(shape.n, Block::columns);
-  launch("contract", tile_kernel<Block, T, tables, converts>,
+  launch(name, tile_kernel<Block, T, tables, converts>,
          {static_cast<unsigned>(tiles * shape.batch * shape.panels)}, {Block::threads},
          tile_bytes<Block, T, tables, converts>(), stream, call);
 }
 
+template <bool tables, int Y, int R, int X, int C>
+constexpr auto launch_tile = launch_tiles<Tile<float, Y, R, X, C>, float, tables, false>;
+
 template <bool tables>
-void launch_float_tiles(const ContractionView* call, const ContractionShape& shape, Stream stream) {
-  bool many = shape.batch * shape.panels * shape.m * shape.n >= 128 * 128 * 128;
-  auto chosen = launch_tiles<Tile<float, 16, 4, 16, 4>, float, tables, false>;
-  if (shape.n <= 16 && shape.m >= 512) {
-    chosen = launch_tiles<Tile<float, 64, 4, 4, 4>, float, tables, false>;
-  } else if (shape.m <= 16 && shape.n >= 512) {
-    chosen = launch_tiles<Tile<float, 4, 4, 64, 4>, float, tables, false>;
-  } else if (shape.m <= 32 || shape.n <= 32) {
-    chosen = launch_tiles<Tile<float, 8, 4, 8, 4>, float, tables, false>;
-  } else if (shape.m >= 128 && shape.n >= 128 && many) {
-    chosen = launch_tiles<Tile<float, 16, 8, 16, 8>, float, tables, false>;
+void launch_float_tiles(const ContractionView* call, const ContractionShape& shape,
+                        ContractKernel kernel, Stream stream) {
+  switch (kernel) {
+    case ContractKernel::tile_32x32:
+      return launch_tile<tables, 8, 4, 8, 4>("contract 32x32", call, shape, stream);
+    case ContractKernel::tile_128x128:
+      return launch_tile<tables, 16, 8, 16, 8>("contract 128x128", call, shape, stream);
+    case ContractKernel::tile_256x16:
+      return launch_tile<tables, 64, 4, 4, 4>("contract 256x16", call, shape, stream);
+    case ContractKernel::tile_16x256:
+      return launch_tile<tables, 4, 4, 64, 4>("contract 16x256", call, shape, stream);
+    default:
+      return launch_tile<tables, 16, 4, 16, 4>("contract 64x64", call, shape, stream);
   }
-  chosen(call, shape, stream);
 }
 
 template <class T>
-void launch_contract_in(const ContractionView* call, const ContractionShape& shape, Stream stream) {
-  if (shape.lanes > 1) {
+void launch_contract_in(const ContractionView* call, const ContractionShape& shape,
+                        ContractKernel kernel, Stream stream) {
+  if (kernel == ContractKernel::lanes) {
     int64_t tasks = shape.batch * shape.panels * shape.m * shape.n * lanes;
     launch("contract lanes", lanes_kernel<T>,
            {static_cast<unsigned>((tasks + threads - 1) / threads)}, {threads}, 0, stream, call);
   } else if (!std::is_same_v<T, float> || shape.converts) {
-    launch_tiles<Tile<T, 16, 4, 16, 4>, T, true, true>(call, shape, stream);
+    launch_tiles<Tile<T, 16, 4, 16, 4>, T, true, true>("contract", call, shape, stream);
   } else {
-    (shape.matrices ? launch_float_tiles<false> : launch_float_tiles<true>)(call, shape, stream);
+    auto of_floats = shape.matrices ? launch_float_tiles<false> : launch_float_tiles<true>;
+    of_floats(call, shape, kernel, stream);
   }
   launch_panels<T>(call, shape, stream);
 }
@@ -136,15 +144,16 @@ void launch_float_panels(const ContractionView* call, const ContractionShape& sh
   launch_panels<float>(call, shape, stream);
 }
 
-void launch_contract(const ContractionView* call, const ContractionShape& shape, Stream stream) {
+void launch_contract(const ContractionView* call, const ContractionShape& shape,
+                     ContractKernel kernel, Stream stream) {
   if (shape.batch * shape.m * shape.n == 0) return;
   switch (shape.sum) {
     case Compute::f32:
-      return launch_contract_in<float>(call, shape, stream);
+      return launch_contract_in<float>(call, shape, kernel, stream);
     case Compute::f64:
-      return launch_contract_in<double>(call, shape, stream);
+      return launch_contract_in<double>(call, shape, kernel, stream);
     default:
-      return launch_contract_in<uint64_t>(call, shape, stream);
+      return launch_contract_in<uint64_t>(call, shape, kernel, stream);
   }
 }
 

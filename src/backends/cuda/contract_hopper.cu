@@ -127,8 +127,9 @@ void launch_tiles(const ContractionView* call, const HopperOperands& operands,
   auto divide_up = [](int64_t x, int64_t y) { return (x + y - 1) / y; };
   int64_t tiles = divide_up(shape.m, tile_rows) * divide_up(shape.n, Tile::columns);
   int64_t all = tiles * shape.batch * shape.panels, blocks = all < processors ? all : processors;
-  launch("contract hopper", hopper_kernel<Tile>, {static_cast<unsigned>(blocks)}, {block_threads},
-         Tile::bytes, stream, call, operands.a, operands.b);
+  const char* name = Tile::columns == 256 ? "contract hopper 128x256" : "contract hopper 128x128";
+  launch(name, hopper_kernel<Tile>, {static_cast<unsigned>(blocks)}, {block_threads}, Tile::bytes,
+         stream, call, operands.a, operands.b);
 }
 
 template <Factor factor, int columns>

@@ -124,7 +124,7 @@ void launch_split_of(const ContractionView* call, const SplitView* split,
 
 void launch_contract_split(const ContractionView* call, const SplitView* split,
                            const HopperOperands* hopper, const ContractionShape& shape,
-                           int64_t processors, Stream stream) {
+                           ContractKernel strict, int64_t processors, Stream stream) {
   (shape.parts == 3 ? launch_split_of<3> : launch_split_of<1>)(call, split, shape, stream);
   launch("contract split", judge_kernel, {static_cast<unsigned>(shape.batch)}, {threads},
          2 * warps * sizeof(Magnitudes), stream, split, shape.k);
@@ -133,7 +133,7 @@ void launch_contract_split(const ContractionView* call, const SplitView* split,
   } else {
     launch_split_product(split, shape, stream);
   }
-  launch_contract(call, shape, stream);
+  launch_contract(call, shape, strict, stream);
 }
 
 }  // namespace mt::cuda

@@ -143,6 +143,21 @@ void synchronize_device(int device, const char* what) {
   check(cudaDeviceSynchronize(), what);
 }
 
+double time_on_device(Stream stream, const std::function<void()>& work) {
+  struct Event {
+    cudaEvent_t event = nullptr;
+    Event() { check(cudaEventCreate(&event), "measuring"); }
+    ~Event() { cudaEventDestroy(event); }
+  } begin, end;
+  check(cudaEventRecord(begin.event, stream), "measuring");
+  work();
+  check(cudaEventRecord(end.event, stream), "measuring");
+  check(cudaEventSynchronize(end.event), "measuring");
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, begin.event, end.event), "measuring");
+  return double{milliseconds} * 1000;
+}
+
 void synchronize(Stream stream, const char* what) { check(cudaStreamSynchronize(stream), what); }
 void launched(const char* kernel, int status) { check(static_cast<cudaError_t>(status), kernel); }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,9 @@ void synchronize_device(int device, const char* what);
 
 // Waits for all of it. Fails when any work in it did; `what` is what the caller was doing.
 void synchronize(Stream stream, const char* what);
+
+// How long the device takes for what work() puts into the stream, in microseconds. Waits for it.
+double time_on_device(Stream stream, const std::function<void()>& work);
 
 // Generated kernels.
 struct Kernel;

@@ -44,7 +44,26 @@ struct ContractionShape {
   int parts;                  // in a precision mode: bfloat16 for each number
 };
 constexpr int epilogue_registers = 64;  // of a program that runs within a contraction
-void launch_contract(const ContractionView* call, const ContractionShape& shape, Stream stream);
+// What a contraction can run as (contract_kernels.h): sixteen lanes to an output, a tile of so many
+// rows and columns, or such a tile on the tensor cores.
+enum class ContractKernel : uint8_t {
+  lanes,
+  tile_32x32,
+  tile_64x64,
+  tile_128x128,
+  tile_256x16,
+  tile_16x256,
+  mma_128x128,
+  hopper_128x128,
+  hopper_128x256,
+};
+constexpr bool on_tensor_cores(ContractKernel kernel) {
+  return kernel >= ContractKernel::mma_128x128;
+}
+constexpr bool is_hopper(ContractKernel kernel) { return kernel >= ContractKernel::hopper_128x128; }
+// By lanes, or a tile that is not the tensor cores'.
+void launch_contract(const ContractionView* call, const ContractionShape& shape,
+                     ContractKernel kernel, Stream stream);
 // On the tensor cores; for what suits_matrix_units() (prepare_contract.h).
 void launch_contract_half(const ContractionView* call, const ContractionShape& shape,
                           Stream stream);
@@ -58,10 +77,10 @@ struct HopperOperands {
 void launch_contract_hopper(const ContractionView* call, const HopperOperands& operands,
                             const ContractionShape& shape, int64_t processors, Stream stream);
 // In a precision mode of bfloat16; for what is_split(). `hopper`: what it multiplies is copied in
-// bulk.
+// bulk. `strict`: what makes the entries that are refused.
 void launch_contract_split(const ContractionView* call, const SplitView* split,
                            const HopperOperands* hopper, const ContractionShape& shape,
-                           int64_t processors, Stream stream);
+                           ContractKernel strict, int64_t processors, Stream stream);
 void launch_split_product(const SplitView* split, const ContractionShape& shape, Stream stream);
 void launch_hopper_split_product(const SplitView* split, const HopperOperands& operands,
                                  const ContractionShape& shape, int64_t processors, Stream stream);

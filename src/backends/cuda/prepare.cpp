@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/cuda/call.h"
+#include "backends/cuda/contract_choice.h"
 #include "backends/cuda/generate.h"
 #include "backends/cuda/generated.h"
 #include "backends/cuda/prepare_contract.h"
@@ -32,8 +33,8 @@ class Preparation {
   Preparation(const Plan& plan, int device, const Properties& properties)
       : plan_(plan),
         device_(device),
+        properties_(properties),
         processors_(properties.processors),
-        hopper_(properties.capability == 90),
         prepared_(std::make_shared<PreparedPlan>()) {}
 
   std::shared_ptr<PreparedPlan> run() {
@@ -244,49 +245,58 @@ class Preparation {
       block().show_scratch(at.parts + offsetof(SplitView, seen), slabs + beside.seen);
       return at;
     };
-    Described whole = describe_contraction(within);
-    const bool on_units = suits_matrix_units(c, a, b);
-    const bool hopper =
-        hopper_ && suits_hopper(shape) && (split || (on_units && suits_bulk_copies(c)));
-    const int columns = hopper_columns(shape, processors_);
-    HopperArrays arrays{};
+    auto choice = std::make_shared<ContractChoice>(group, shape, properties_);
+    const bool on_units = choice->knows_tensor_cores(), hopper = choice->knows_hopper();
+    HopperArrays narrow{}, wide{};
     if (hopper) {
-      arrays = split ? hopper_split_arrays(shape, split_view(view, shape), columns)
+      auto arrays = [&](int columns) {
+        return split ? hopper_split_arrays(shape, split_view(view, shape), columns)
                      : hopper_arrays(c, columns);
+      };
+      narrow = arrays(128);
+      wide = arrays(256);
     }
-    const int64_t a_byte = first_byte(a), b_byte = first_byte(b), processors = processors_;
-    Described bare = generated || hopper ? describe_contraction(false) : whole;
-    auto launch_on_units =
-        shape.factor == Factor::tf32 ? launch_contract_tf32 : launch_contract_half;
+    const Described whole = describe_contraction(within);
+    const bool divides = within && (generated || hopper || choice->is_open());
+    const Described bare = divides ? describe_contraction(false) : whole;
     const int buffers[2] = {a.buffer, b.buffer}, registers = program.registers;
+    const int64_t bytes[2] = {first_byte(a), first_byte(b)}, processors = processors_;
+
+    auto launch_product = [=](const Run& run, ContractKernel kernel, const Described& at) {
+      const auto* call = run.description<ContractionView>(at.call);
+      char* parts = run.scratch + slabs;
+      HopperOperands operands{};
+      if (is_hopper(kernel)) {
+        const bool is_wide = kernel == ContractKernel::hopper_128x256;
+        const HopperArrays& arrays = is_wide ? wide : narrow;
+        auto data = [&](int i) { return static_cast<char*>(run.buffers[buffers[i]]) + bytes[i]; };
+        operands = {tensor_map(arrays.a, split ? parts + beside.a : data(0)),
+                    tensor_map(arrays.b, split ? parts + beside.b : data(1)), is_wide ? 256 : 128};
+      }
+      if (split) {
+        launch_contract_split(call, run.description<SplitView>(at.parts),
+                              is_hopper(kernel) ? &operands : nullptr, shape, choice->plain(),
+                              processors, run.stream);
+      } else if (is_hopper(kernel)) {
+        launch_contract_hopper(call, operands, shape, processors, run.stream);
+      } else if (on_tensor_cores(kernel)) {
+        auto of_factor = shape.factor == Factor::tf32 ? launch_contract_tf32 : launch_contract_half;
+        of_factor(call, shape, run.stream);
+      } else {
+        launch_contract(call, shape, kernel, run.stream);
+      }
+    };
     add([=](const Run& run) {
-      Kernel* kernel = generated ? generated->kernel() : nullptr;
       auto aligned = [&](int buffer) {  // a leaf may begin anywhere
         return reinterpret_cast<uintptr_t>(run.buffers[buffer]) % 16 == 0;
       };
-      const bool fast = on_units && aligned(buffers[0]) && aligned(buffers[1]);
-      const bool on_hopper = hopper && (split || fast);  // whose kernel interprets nothing
-      const Described& at = kernel || on_hopper ? bare : whole;
-      const auto* call = run.description<ContractionView>(at.call);
-      auto operands_at = [&](char* a_data, char* b_data) {
-        return HopperOperands{tensor_map(arrays.a, a_data), tensor_map(arrays.b, b_data), columns};
-      };
-      if (split) {
-        char* parts = run.scratch + slabs;
-        HopperOperands operands{};
-        if (hopper) operands = operands_at(parts + beside.a, parts + beside.b);
-        launch_contract_split(call, run.description<SplitView>(at.parts),
-                              hopper ? &operands : nullptr, shape, processors, run.stream);
-      } else if (on_hopper) {
-        HopperOperands operands = operands_at(static_cast<char*>(run.buffers[buffers[0]]) + a_byte,
-                                              static_cast<char*>(run.buffers[buffers[1]]) + b_byte);
-        launch_contract_hopper(call, operands, shape, processors, run.stream);
-      } else if (fast) {
-        launch_on_units(call, shape, run.stream);
-      } else {
-        launch_contract(call, shape, run.stream);
-      }
-      if (!within || (!kernel && !on_hopper)) return;
+      const bool any = split || !on_units || (aligned(buffers[0]) && aligned(buffers[1]));
+      const ContractKernel chosen = choice->kernel(
+          any, run.stream, [&](ContractKernel kernel) { launch_product(run, kernel, bare); });
+      Kernel* kernel = generated ? generated->kernel() : nullptr;
+      const bool apart = within && (kernel || is_hopper(chosen));  // Hopper's interprets nothing
+      launch_product(run, chosen, apart ? bare : whole);
+      if (!apart) return;
       const auto* program = run.description<ProgramView>(epilogue);
       if (!kernel) return launch_map(program, registers, tiles, run.stream);
       launch_compiled(kernel, "epilogue", static_cast<unsigned>(tiles), generated_threads,
@@ -297,8 +307,8 @@ class Preparation {
 
   const Plan& plan_;
   const int device_;
+  const Properties& properties_;
   const int64_t processors_;
-  const bool hopper_;
   std::shared_ptr<PreparedPlan> prepared_;
 };
 

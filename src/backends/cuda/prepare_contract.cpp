@@ -125,12 +125,6 @@ bool suits_bulk_copies(const Contraction& c) {
          c.n[0].b_stride > 0 && upwards(c.k[0], false);
 }
 
-int hopper_columns(const ContractionShape& shape, int64_t processors) {
-  auto divide_up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-  int64_t wide = divide_up(shape.m, 128) * divide_up(shape.n, 256) * shape.batch * shape.panels;
-  return shape.n > 128 && wide >= processors ? 256 : 128;
-}
-
 HopperArrays hopper_arrays(const Contraction& c, int columns) {
   auto array = [&](const ContractionDim& rows, bool of_a, int tile_rows) {
     auto stride = [&](const ContractionDim& dim) { return of_a ? dim.a_stride : dim.b_stride; };

@@ -19,11 +19,10 @@ bool suits_matrix_units(const Contraction& contraction, const Operand& a, const 
 // floats, whether bulk copies can bring the operands, with at most one batch dimension.
 bool suits_hopper(const ContractionShape& shape);
 bool suits_bulk_copies(const Contraction& contraction);
-// How many columns a tile there should have.
-int hopper_columns(const ContractionShape& shape, int64_t processors);
 struct HopperArrays {
   BoxedArray a, b;
 };
+// For tiles of so many columns.
 HopperArrays hopper_arrays(const Contraction& contraction, int columns);
 HopperArrays hopper_split_arrays(const ContractionShape& shape, const SplitView& split,
                                  int columns);

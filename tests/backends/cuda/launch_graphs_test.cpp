@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans that run again and again are launched as graphs, and give the same bits, whatever their
 // addresses and numbers are by then.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
 #include "api/support.h"
 #include "backends/cuda/simulated.h"
 
@@ -10,6 +15,7 @@ class LaunchGraphs : public Api {
  protected:
   void TearDown() override {
     unsetenv("MT_CUDA_GRAPHS");
+    unsetenv("MT_CUDA_TUNE");
     Api::TearDown();
   }
 };
@@ -67,6 +73,18 @@ TEST_F(LaunchGraphs, GiveTheBitsOfSingleLaunches) {
   EXPECT_EQ(train("cuda:0", 24), graphs);
   EXPECT_EQ(simulated::graph_launches(), before);
   EXPECT_EQ(train("cpu", 24), graphs);
+}
+
+// A first run that measures is no graph, later ones are.
+TEST_F(LaunchGraphs, FollowMeasurements) {
+  const std::string file = testing::TempDir() + "mtorch_graphs_" + std::to_string(getpid());
+  Numbers measured;
+  setenv("MT_CUDA_TUNE", file.c_str(), 1);
+  int before = simulated::graph_launches();
+  measured = train("cuda:1", 12);
+  EXPECT_GT(simulated::graph_launches(), before + 3);
+  EXPECT_EQ(std::remove(file.c_str()), 0);  // there were measurements
+  EXPECT_EQ(train("cpu", 12), measured);
 }
 
 // The host's part of a plan cannot be captured; the plan is run as it was before.

@@ -111,6 +111,12 @@ void synchronize(Stream stream, const char* what) {
   if (!failed.empty()) fail(Code::device, "%s: %s", what, failed.c_str());
 }
 void launched(const char*, int) {}
+double time_on_device(Stream stream, const std::function<void()>& work) {
+  refuse_in_graph(stream, "to wait");
+  const double before = grid::clock;
+  work();
+  return grid::clock - before;
+}
 
 // MT_CUDA_SIMULATED_COMPILER is the host compiler's command for a shared library with the
 // simulator's folders, and MT_CUDA_SIMULATED_FOLDER where texts and libraries go.

@@ -29,6 +29,8 @@ void submit(CUstream_st* stream, const char* name, std::function<void()> work);
 extern int graph_launches;       // so far
 extern int stream_waits;         // of one stream for another
 extern int device_waits;         // for all work on a device
+extern double clock;             // microseconds: of a launch 10, or 1 when it is fast_work
+extern std::string fast_work;    // the name of the kernel that is faster than others
 extern std::string failed_work;  // what the next wait for a stream finds; empty: nothing
 
 }  // namespace grid
