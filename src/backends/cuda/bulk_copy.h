@@ -10,6 +10,7 @@
 #pragma once
 
 #include "backends/cuda/arrival.h"
+#include "backends/cuda/tensor_map.h"
 
 namespace mt::cuda {
 

@@ -4,9 +4,11 @@
 
 #include <type_traits>
 
-#include "backends/cuda/kernels.h"
 #include "backends/cuda/numbers.h"
 #include "backends/cuda/views.h"
+#ifndef __CUDACC_RTC__
+#include "backends/cuda/kernels.h"
+#endif
 
 namespace mt::cuda {
 
@@ -80,6 +82,16 @@ MT_NOINLINE __device__ void store_sum(char* out, Dtype dtype, int64_t i, T sum) 
   }
 }
 
+// A sum that the tensor cores have made, for its slab or the result.
+template <Factor factor>
+__device__ void store_product(const ContractionView& c, int64_t at, float sum) {
+  if (c.panels > 1 || c.out_dtype == Dtype::float32) {
+    return store(reinterpret_cast<float*>(c.panels > 1 ? c.slabs : c.out), at, sum);
+  }
+  store(reinterpret_cast<uint16_t*>(c.out), at,
+        factor == Factor::bfloat16 ? cpu::float_to_bfloat16(sum) : cpu::float_to_float16(sum));
+}
+
 // Which tile a block makes. Blocks that run at the same time stay close together, eight rows of
 // tiles high, so that they find what they share in the cache.
 template <class Int>
@@ -95,6 +107,7 @@ __device__ TilePlace<Int> place_tile(Int id, Int rows, Int columns) {
   return {first + id % high, id / high};
 }
 
+#ifndef __CUDACC_RTC__
 // Calls f with both operands' layouts as types: whether they lie along k.
 template <class F>
 void with_layouts(const ContractionShape& shape, F&& f) {
@@ -106,5 +119,6 @@ void with_layouts(const ContractionShape& shape, F&& f) {
                     : f(std::false_type(), std::false_type());
   }
 }
+#endif
 
 }  // namespace mt::cuda

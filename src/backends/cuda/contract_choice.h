@@ -22,6 +22,7 @@ class ContractChoice {
                         const std::function<void(ContractKernel)>& launch);
   // Whether it is to be measured; whether a kernel may be on the tensor cores, on Hopper's.
   bool is_open() const { return open_; }
+  bool may_be(ContractKernel kernel) const { return open_ || kernel == best_; }
   bool knows_tensor_cores() const;
   bool knows_hopper() const;
 

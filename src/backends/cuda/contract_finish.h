@@ -22,16 +22,6 @@ struct Interpreted {
   }
 };
 
-// A sum that the tensor cores have made, for its slab or the result.
-template <Factor factor>
-__device__ void store_product(const ContractionView& c, int64_t at, float sum) {
-  if (c.panels > 1 || c.out_dtype == Dtype::float32) {
-    return store(reinterpret_cast<float*>(c.panels > 1 ? c.slabs : c.out), at, sum);
-  }
-  store(reinterpret_cast<uint16_t*>(c.out), at,
-        factor == Factor::bfloat16 ? cpu::float_to_bfloat16(sum) : cpu::float_to_float16(sum));
-}
-
 // Adds the panels of each output, if there are several, and finishes it.
 void launch_float_panels(const ContractionView* call, const ContractionShape& shape, Stream stream);
 

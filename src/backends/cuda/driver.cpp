@@ -217,12 +217,35 @@ Kernel* compile(int device, const std::string& source, const char* name) {
                      "a generated kernel");
 }
 
+namespace {
+
+void launch_with(Kernel* kernel, const char* name, const Geometry& geometry, Stream stream,
+                 void** parameters) {
+  static auto launch = driver_function<decltype(&cuLaunchKernel)>("cuLaunchKernel");
+  static auto set = driver_function<decltype(&cuFuncSetAttribute)>("cuFuncSetAttribute");
+  if (geometry.shared_bytes > 48 << 10) {  // what every kernel may ask for without saying so before
+    check(set(kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+              static_cast<int>(geometry.shared_bytes)),
+          name, "the launch failed");
+  }
+  check(launch(kernel->function, geometry.grid[0], geometry.grid[1], geometry.grid[2],
+               geometry.block[0], geometry.block[1], geometry.block[2],
+               static_cast<unsigned>(geometry.shared_bytes), stream, parameters, nullptr),
+        name, "the launch failed");
+}
+
+}  // namespace
+
 void launch_compiled(Kernel* kernel, const char* name, unsigned blocks, unsigned threads,
                      Stream stream, const void* parameter) {
-  static auto launch = driver_function<decltype(&cuLaunchKernel)>("cuLaunchKernel");
   void* parameters[] = {&parameter};
-  check(launch(kernel->function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr), name,
-        "the launch failed");
+  launch_with(kernel, name, {{blocks, 1, 1}, {threads, 1, 1}, 0}, stream, parameters);
+}
+void launch_compiled(Kernel* kernel, const char* name, unsigned blocks, unsigned threads,
+                     size_t shared_bytes, Stream stream, const void* call, const TensorMap& a,
+                     const TensorMap& b) {
+  void* parameters[] = {&call, const_cast<TensorMap*>(&a), const_cast<TensorMap*>(&b)};
+  launch_with(kernel, name, {{blocks, 1, 1}, {threads, 1, 1}, shared_bytes}, stream, parameters);
 }
 
 UserCode compile_user(int device, const std::string& source, const char* name) {
@@ -232,23 +255,13 @@ UserCode compile_user(int device, const std::string& source, const char* name) {
 
 void launch_user(Kernel* kernel, const char* name, const Geometry& geometry, Stream stream,
                  const std::vector<Argument>& arguments) {
-  static auto launch = driver_function<decltype(&cuLaunchKernel)>("cuLaunchKernel");
-  static auto set = driver_function<decltype(&cuFuncSetAttribute)>("cuFuncSetAttribute");
-  if (geometry.shared_bytes > 48 << 10) {  // what every kernel may ask for without saying so before
-    check(set(kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-              static_cast<int>(geometry.shared_bytes)),
-          name, "the launch failed");
-  }
   std::vector<void*> parameters;
   for (const Argument& argument : arguments) {
     const void* at = argument.memory ? static_cast<const void*>(&argument.memory)
                                      : static_cast<const void*>(&argument.number);
     parameters.push_back(const_cast<void*>(at));
   }
-  check(launch(kernel->function, geometry.grid[0], geometry.grid[1], geometry.grid[2],
-               geometry.block[0], geometry.block[1], geometry.block[2],
-               static_cast<unsigned>(geometry.shared_bytes), stream, parameters.data(), nullptr),
-        name, "the launch failed");
+  launch_with(kernel, name, geometry, stream, parameters.data());
 }
 
 }  // namespace mt::cuda

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/cuda/tensor_map.h"
+
 struct CUstream_st;
 
 namespace mt::cuda {
@@ -46,9 +48,6 @@ struct BoxedArray {
   int64_t batch, lines, line, batch_stride, line_stride;
   int box_lines;
 };
-struct alignas(64) TensorMap {
-  unsigned char bytes[128];
-};
 TensorMap tensor_map(const BoxedArray& array, void* data);
 
 // In the stream's order. Host memory must stay as it is until the stream has come so far.
@@ -82,6 +81,10 @@ Kernel* compile(int device, const std::string& source, const char* name);
 // With one parameter, a device address.
 void launch_compiled(Kernel* kernel, const char* name, unsigned blocks, unsigned threads,
                      Stream stream, const void* parameter);
+// With a contraction and its operands, on Hopper.
+void launch_compiled(Kernel* kernel, const char* name, unsigned blocks, unsigned threads,
+                     size_t shared_bytes, Stream stream, const void* call, const TensorMap& a,
+                     const TensorMap& b);
 
 // Kernels of the user's own.
 struct UserCode {

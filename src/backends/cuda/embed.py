@@ -6,7 +6,7 @@ import sys
 output, source, files = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), sys.argv[3:]
 standard = "backends/cuda/standard.h"
 texts = {str(pathlib.Path(f).resolve().relative_to(source)): pathlib.Path(f).read_text() for f in files}
-for name in ("cstddef", "cstdint", "cstring", "limits", "type_traits", "math.h"):
+for name in ("cmath", "cstddef", "cstdint", "cstring", "limits", "type_traits", "math.h"):
     texts[name] = f"#include \"{standard}\"\n"
 with open(output, "w") as out:
     out.write('#include "backends/cuda/nvrtc.h"\n\nnamespace mt::cuda {\n\nconst Header headers[] = {\n')

@@ -2,7 +2,9 @@
 // An element-wise group becomes one loop over elements. A row group becomes for each row, which a
 // warp takes, one loop over its columns for each reduction, and a last one for what is stored. Each
 // loop computes all it needs from memory once more: arithmetic costs less than registers for whole
-// rows would, and nothing is stored before the last reduction has read what it may overwrite.
+// rows would, and nothing is stored before the last reduction has read what it may overwrite. What
+// follows a product within its tiles takes some elements at a time, instruction by instruction, so
+// that one need not wait for another's numbers.
 #include "backends/cuda/generate.h"
 
 #include <map>
@@ -36,19 +38,53 @@ class Generator {
   }
 
   std::string run() {
-    text_ =
-        "#include \"backends/cuda/operators.h\"\n"
-        "#include \"backends/cuda/positions.h\"\n"
-        "#include \"ops/philox.h\"\n\n"
-        "using namespace mt;\nusing namespace mt::cuda;\n\n"
-        "extern \"C\" __global__ void __launch_bounds__(" +
-        number(generated_threads) + ") " + generated_name + "(const ProgramView* group) {\n" +
-        "  const ProgramView& program = view(group);\n";
+    includes();
+    text_ += "extern \"C\" __global__ void __launch_bounds__(" + number(generated_threads) + ") " +
+             generated_name + "(const ProgramView* group) {\n" +
+             "  const ProgramView& program = view(group);\n";
     kind_ == GroupKind::row ? rows() : elements();
     return text_ + "}\n";
   }
 
+  std::string run_within(const HopperTileText& tile) {
+    text_ = "#include \"backends/cuda/hopper_product.h\"\n";
+    includes();
+    text_ += "namespace {\nstruct Follow {\n";
+    line(1, "static constexpr int together = " + number(together) + ";");
+    line(1, "const ProgramView* group;");
+    line(1, "__device__ void operator()(const int64_t (&at)[together], int count) const {");
+    line(1, "const SegmentView& segment = view(view(group).segments);");
+    memory_and_constants();
+    for (size_t k = static_cast<size_t>(program_.once); k < code().size(); ++k) {
+      const bool defines = code()[k].code != Opcode::store;
+      if (defines) line(1, std::string(type_name(code()[k].type)) + " " + name(k) + "[together];");
+      line(1, "MT_UNROLL for (int i = 0; i < together; ++i) {");
+      line(2, "if (i >= count) continue;");
+      if (defines) line(2, value(static_cast<int>(k)) + " = " + expression(k) + ";");
+      if (stores(code()[k])) put(2, k);
+      line(1, "}");
+    }
+    auto word = [](bool is) { return is ? "true" : "false"; };
+    text_ += std::string("  }\n};\n}\n\n") +
+             "extern \"C\" __global__ void __launch_bounds__(block_threads, 1) " + generated_name +
+             "(const ContractionView* call,\n    const __grid_constant__ TensorMap a, const "
+             "__grid_constant__ TensorMap b) {\n  make_hopper_tiles<HopperTile<Factor(" +
+             number(static_cast<int>(tile.factor)) + "), " + word(tile.a_along_k) + ", " +
+             word(tile.b_along_k) + ", " + number(tile.columns) +
+             ">>(\n      call, a, b, Follow{view(call).epilogue});\n}\n";
+    return text_;
+  }
+
  private:
+  static constexpr int together = 4;
+  void includes() {
+    text_ +=
+        "#include \"backends/cuda/operators.h\"\n"
+        "#include \"backends/cuda/positions.h\"\n"
+        "#include \"ops/philox.h\"\n\n"
+        "using namespace mt;\nusing namespace mt::cuda;\n\n";
+  }
+
   // What an input is: the value of an earlier instruction, or, as ~m, memory m as it is.
   struct Sources {
     int in[3] = {0, 0, 0};
@@ -78,11 +114,23 @@ class Generator {
   void line(int depth, const std::string& what) {
     text_ += std::string(static_cast<size_t>(depth) * 2, ' ') + what + "\n";
   }
-  static std::string value(int k) { return "v" + number(k); }
+  static std::string name(size_t k) { return "v" + number(static_cast<int64_t>(k)); }
+  // Within a tile there are several of what is not the same for all elements.
+  std::string value(int k) const {
+    bool several = kind_ == GroupKind::contract && k >= program_.once;
+    return name(static_cast<size_t>(k)) + (several ? "[i]" : "");
+  }
   static std::string memory(int m) { return "m" + number(m); }
 
   // Which part of memory a row or an element value is read at.
-  static std::string at(bool row) { return row ? "row" : "at"; }
+  std::string at(bool row) const {
+    if (kind_ == GroupKind::contract) return "at[i]";
+    return row ? "row" : "at";
+  }
+  std::string position(const std::string& of, const std::string& where) const {
+    const char* function = kind_ == GroupKind::contract ? "near_position(" : "position(";
+    return function + of + ".layout, " + where + ")";
+  }
 
   std::string loaded(int m, Compute type, const std::string& where) const {
     Dtype dtype = segment_.memory[static_cast<size_t>(m)].dtype;
@@ -112,7 +160,7 @@ class Generator {
       case Opcode::load: {
         const Memory& from = segment_.memory[static_cast<size_t>(i.index)];
         std::string where = at(i.row);
-        if (!from.contiguous) where = "position(" + memory(i.index) + ".layout, " + where + ")";
+        if (!from.contiguous) where = position(memory(i.index), where);
         return loaded(i.index, i.type, where);
       }
       case Opcode::constant: {
@@ -123,8 +171,8 @@ class Generator {
       }
       case Opcode::iota: {
         std::string m = memory(i.index);
-        return rounded(i, "static_cast<" + type + ">(" + m + ".offset + position(" + m +
-                              ".layout, " + at(i.row) + "))");
+        return rounded(
+            i, "static_cast<" + type + ">(" + m + ".offset + " + position(m, at(i.row)) + ")");
       }
       case Opcode::random: {
         std::string c = "view(segment.constants, " + index + ").value";
@@ -284,6 +332,10 @@ class Generator {
 
 std::string generate(const Program& program, const Segment& segment, GroupKind kind) {
   return Generator(program, segment, kind).run();
+}
+std::string generate_within(const Program& program, const Segment& segment,
+                            const HopperTileText& tile) {
+  return Generator(program, segment, GroupKind::contract).run_within(tile);
 }
 
 }  // namespace mt::cuda

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "backends/cuda/views.h"
 #include "plan/plan.h"
 
 namespace mt::cuda {
@@ -15,5 +16,16 @@ constexpr int generated_threads = 256;
 // depends on the program alone, not on sizes or addresses, so that groups share it. It gives the
 // interpreter's bits.
 std::string generate(const Program& program, const Segment& segment, GroupKind kind);
+
+// A product on Hopper whose tiles are finished by an element-wise program as they come
+// (hopper_product.h), for results that 31 bits can count. Its parameters are the ContractionView,
+// which has the program as its epilogue, and both operands.
+struct HopperTileText {
+  Factor factor;
+  bool a_along_k, b_along_k;
+  int columns;
+};
+std::string generate_within(const Program& program, const Segment& segment,
+                            const HopperTileText& tile);
 
 }  // namespace mt::cuda

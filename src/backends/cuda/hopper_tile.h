@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiles of a product on Hopper (contract_hopper.cu): what lies where in shared memory, which
+// The tiles of a product on Hopper (hopper_product.h): what lies where in shared memory, which
 // block makes which of them and in which order, and how sums come from registers to memory.
 #pragma once
 
 #include "backends/cuda/contract.h"
-#include "backends/cuda/contract_finish.h"
 #include "backends/cuda/warpgroup_unit.h"
 
 namespace mt::cuda {
@@ -13,6 +12,7 @@ constexpr int multiplying = 2;  // warpgroups
 constexpr int block_threads = (1 + multiplying) * group_threads;
 constexpr int tile_rows = multiplying * group_rows, tile_depth = 64;
 constexpr size_t ring_bytes = 192 << 10;
+constexpr int handed_over = 2;  // tiles that may wait to be finished
 
 // Numbers have `parts` each (contract_split.cu).
 template <Factor factor_, bool a_along_k_, bool b_along_k_, int columns_, int parts_ = 1>
@@ -22,12 +22,14 @@ struct HopperTile {
   static constexpr int columns = columns_, parts = parts_;
   static constexpr size_t a_bytes = tile_rows * tile_depth * 2, b_bytes = columns * tile_depth * 2;
   static constexpr int stages = static_cast<int>(ring_bytes / (a_bytes + b_bytes));
-  static constexpr size_t bytes = ring_bytes + 2 * stages * 8;
+  static constexpr size_t bytes = ring_bytes + 2 * (stages + handed_over) * 8;
 
   static __device__ size_t a(int stage) { return static_cast<size_t>(stage) * (a_bytes + b_bytes); }
   static __device__ size_t b(int stage) { return a(stage) + a_bytes; }
   static __device__ size_t full(int stage) { return ring_bytes + static_cast<size_t>(stage) * 16; }
   static __device__ size_t empty(int stage) { return full(stage) + 8; }
+  static __device__ size_t stored(int turn) { return full(stages + turn); }
+  static __device__ size_t finished(int turn) { return stored(turn) + 8; }
 };
 
 // A place in the ring of stages, and how often it has been gone around.

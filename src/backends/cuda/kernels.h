@@ -74,6 +74,9 @@ struct HopperOperands {
   TensorMap a, b;
   int columns;
 };
+constexpr int hopper_threads = 384;
+constexpr size_t hopper_shared_bytes = (192 << 10) + 128;
+int64_t hopper_blocks(const ContractionShape& shape, int columns, int64_t processors);
 void launch_contract_hopper(const ContractionView* call, const HopperOperands& operands,
                             const ContractionShape& shape, int64_t processors, Stream stream);
 // In a precision mode of bfloat16; for what is_split(). `hopper`: what it multiplies is copied in

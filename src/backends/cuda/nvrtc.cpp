@@ -87,6 +87,7 @@ class Program {
   // Empty when the text is refused: log() says why.
   std::vector<char> compile(int capability, const std::vector<std::string>& options) {
     std::string architecture = "--gpu-architecture=sm_" + std::to_string(capability);
+    if (capability == 90) architecture += "a";  // all that Hopper has
     std::vector<const char*> all{architecture.c_str()};
     for (const std::string& option : options) all.push_back(option.c_str());
     size_t size = 0;

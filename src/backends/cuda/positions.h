@@ -16,6 +16,18 @@ __device__ inline int64_t position(const LayoutView& layout, int64_t element) {
   return layout.rank > 0 ? position + element * layout.strides[0] : 0;
 }
 
+// The same of one that 31 bits can count: divisions of 64 are calls.
+__device__ inline int64_t near_position(const LayoutView& layout, int64_t element) {
+  int64_t position = 0;
+  auto left = static_cast<uint32_t>(element);
+  for (int d = layout.rank - 1; d > 0; --d) {
+    auto size = static_cast<uint32_t>(layout.shape[d]);
+    position += left % size * layout.strides[d];
+    left /= size;
+  }
+  return layout.rank > 0 ? position + left * layout.strides[0] : 0;
+}
+
 // The sizes of dimensions [begin, end) together.
 __device__ inline int64_t extent(const LayoutView& layout, int begin, int end) {
   int64_t result = 1;

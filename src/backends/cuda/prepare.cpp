@@ -4,10 +4,9 @@
 #include <algorithm>
 
 #include "backends/cuda/call.h"
-#include "backends/cuda/contract_choice.h"
 #include "backends/cuda/generate.h"
 #include "backends/cuda/generated.h"
-#include "backends/cuda/prepare_contract.h"
+#include "backends/cuda/run_contract.h"
 #include "ops/order.h"
 #include "tensor/error.h"
 
@@ -197,111 +196,97 @@ class Preparation {
     });
   }
 
+  // Where the contraction's descriptions lie, without or with what follows.
+  PreparedContraction::Described describe_contraction(const Group& group,
+                                                      const PreparedContraction& made,
+                                                      bool finishes) {
+    const ContractionView view = contraction_view(group.contraction, made.shape);
+    const Operand &a = group.inputs[0], &b = group.inputs[1];
+    auto show = [&](int64_t at) {
+      block().show_buffer(at + offsetof(ContractionView, out), group.output.buffer, 0);
+      block().show_scratch(at + offsetof(ContractionView, slabs), 0);
+      if (finishes) block().show_block(at + offsetof(ContractionView, epilogue), made.epilogue);
+      if (!made.split) return;
+      block().show_scratch(at + offsetof(ContractionView, refused),
+                           made.slabs + made.beside.refused);
+    };
+    PreparedContraction::Described at{block().add(view), -1};
+    show(at.call);
+    block().show_buffer(at.call + offsetof(ContractionView, a), a.buffer, first_byte(a));
+    block().show_buffer(at.call + offsetof(ContractionView, b), b.buffer, first_byte(b));
+    if (!made.split) return at;
+    static_assert(offsetof(SplitView, product) == 0);
+    at.parts = block().add(split_view(view, made.shape));
+    show(at.parts);
+    block().show_scratch(at.parts + offsetof(ContractionView, a), made.slabs + made.beside.a);
+    block().show_scratch(at.parts + offsetof(ContractionView, b), made.slabs + made.beside.b);
+    block().show_scratch(at.parts + offsetof(SplitView, seen), made.slabs + made.beside.seen);
+    return at;
+  }
+
+  // The kernels that finish Hopper's tiles as they come.
+  void request_finishing(const Group& group, PreparedContraction* made) {
+    const ContractionShape& shape = made->shape;
+    const bool countable = shape.batch * shape.m * shape.n <= INT32_MAX;
+    if (!made->generated || made->split || shape.panels > 1 || !countable) return;
+    for (bool wide : {false, true}) {
+      auto kernel = wide ? ContractKernel::hopper_128x256 : ContractKernel::hopper_128x128;
+      if (!made->choice.may_be(kernel)) continue;
+      HopperTileText tile{shape.factor, shape.a_along_k, shape.b_along_k, wide ? 256 : 128};
+      made->finishing[wide] =
+          &request_kernel(device_, generate_within(group.program, group.segments[0], tile));
+    }
+  }
+
   void add_contraction(const Group& group) {
     const Contraction& c = group.contraction;
     const ContractionShape shape = contraction_shape(c);
-    const ContractionView view = contraction_view(c, shape);
-    const bool split = is_split(c, shape);
-    int64_t slabs = 0;
-    if (shape.panels > 1) {
-      slabs =
-          shape.batch * shape.panels * shape.m * shape.n * static_cast<int64_t>(size_of(shape.sum));
-      slabs = divide_up(slabs, 256) * 256;
-    }
-    const SplitScratch beside = split ? split_scratch(shape) : SplitScratch{};
-    need_scratch(slabs + beside.end);
-
-    // What follows element by element has a kernel of its own as soon as that is compiled, and is
-    // interpreted within the contraction until then, if it is small enough.
-    const Program& program = group.program;
-    bool within = group.has_epilogue && group.segments[0].columns == 1 &&
-                  program.registers <= epilogue_registers;
-    int64_t epilogue = -1, tiles = 0;
-    if (within) epilogue = describe(program, group.segments, &tiles);
-    const Generated* generated = within && tiles > 0 ? request(group) : nullptr;
     const Operand &a = group.inputs[0], &b = group.inputs[1];
+    auto made = std::make_shared<PreparedContraction>(
+        PreparedContraction{shape,
+                            ContractChoice(group, shape, properties_),
+                            {a.buffer, b.buffer},
+                            {first_byte(a), first_byte(b)},
+                            processors_,
+                            is_split(c, shape),
+                            {},
+                            0,
+                            {},
+                            {},
+                            {},
+                            {}});
+    if (shape.panels > 1) {
+      made->slabs =
+          shape.batch * shape.panels * shape.m * shape.n * static_cast<int64_t>(size_of(shape.sum));
+      made->slabs = divide_up(made->slabs, 256) * 256;
+    }
+    if (made->split) made->beside = split_scratch(shape);
+    need_scratch(made->slabs + made->beside.end);
 
-    struct Described {
-      int64_t call, parts;
-    };
-    auto describe_contraction = [&](bool finishes) {
-      auto show = [&](int64_t at) {
-        block().show_buffer(at + offsetof(ContractionView, out), group.output.buffer, 0);
-        block().show_scratch(at + offsetof(ContractionView, slabs), 0);
-        if (finishes) block().show_block(at + offsetof(ContractionView, epilogue), epilogue);
-        if (!split) return;
-        block().show_scratch(at + offsetof(ContractionView, refused), slabs + beside.refused);
-      };
-      Described at{block().add(view), -1};
-      show(at.call);
-      block().show_buffer(at.call + offsetof(ContractionView, a), a.buffer, first_byte(a));
-      block().show_buffer(at.call + offsetof(ContractionView, b), b.buffer, first_byte(b));
-      if (!split) return at;
-      static_assert(offsetof(SplitView, product) == 0);
-      at.parts = block().add(split_view(view, shape));
-      show(at.parts);
-      block().show_scratch(at.parts + offsetof(ContractionView, a), slabs + beside.a);
-      block().show_scratch(at.parts + offsetof(ContractionView, b), slabs + beside.b);
-      block().show_scratch(at.parts + offsetof(SplitView, seen), slabs + beside.seen);
-      return at;
-    };
-    auto choice = std::make_shared<ContractChoice>(group, shape, properties_);
-    const bool on_units = choice->knows_tensor_cores(), hopper = choice->knows_hopper();
-    HopperArrays narrow{}, wide{};
+    // What follows element by element, if it is small enough, has a kernel of its own as soon as
+    // that is compiled, and is interpreted within the contraction until then; on Hopper the other
+    // way round.
+    const Program& program = group.program;
+    const bool within = made->follows = group.has_epilogue && group.segments[0].columns == 1 &&
+                                        program.registers <= epilogue_registers;
+    made->registers = program.registers;
+    if (within) made->epilogue = describe(program, group.segments, &made->tiles);
+    if (within && made->tiles > 0) made->generated = request(group);
+    const bool hopper = made->choice.knows_hopper();
     if (hopper) {
       auto arrays = [&](int columns) {
-        return split ? hopper_split_arrays(shape, split_view(view, shape), columns)
-                     : hopper_arrays(c, columns);
+        return made->split ? hopper_split_arrays(
+                                 shape, split_view(contraction_view(c, shape), shape), columns)
+                           : hopper_arrays(c, columns);
       };
-      narrow = arrays(128);
-      wide = arrays(256);
+      made->narrow = arrays(128);
+      made->wide = arrays(256);
+      request_finishing(group, made.get());
     }
-    const Described whole = describe_contraction(within);
-    const bool divides = within && (generated || hopper || choice->is_open());
-    const Described bare = divides ? describe_contraction(false) : whole;
-    const int buffers[2] = {a.buffer, b.buffer}, registers = program.registers;
-    const int64_t bytes[2] = {first_byte(a), first_byte(b)}, processors = processors_;
-
-    auto launch_product = [=](const Run& run, ContractKernel kernel, const Described& at) {
-      const auto* call = run.description<ContractionView>(at.call);
-      char* parts = run.scratch + slabs;
-      HopperOperands operands{};
-      if (is_hopper(kernel)) {
-        const bool is_wide = kernel == ContractKernel::hopper_128x256;
-        const HopperArrays& arrays = is_wide ? wide : narrow;
-        auto data = [&](int i) { return static_cast<char*>(run.buffers[buffers[i]]) + bytes[i]; };
-        operands = {tensor_map(arrays.a, split ? parts + beside.a : data(0)),
-                    tensor_map(arrays.b, split ? parts + beside.b : data(1)), is_wide ? 256 : 128};
-      }
-      if (split) {
-        launch_contract_split(call, run.description<SplitView>(at.parts),
-                              is_hopper(kernel) ? &operands : nullptr, shape, choice->plain(),
-                              processors, run.stream);
-      } else if (is_hopper(kernel)) {
-        launch_contract_hopper(call, operands, shape, processors, run.stream);
-      } else if (on_tensor_cores(kernel)) {
-        auto of_factor = shape.factor == Factor::tf32 ? launch_contract_tf32 : launch_contract_half;
-        of_factor(call, shape, run.stream);
-      } else {
-        launch_contract(call, shape, kernel, run.stream);
-      }
-    };
-    add([=](const Run& run) {
-      auto aligned = [&](int buffer) {  // a leaf may begin anywhere
-        return reinterpret_cast<uintptr_t>(run.buffers[buffer]) % 16 == 0;
-      };
-      const bool any = split || !on_units || (aligned(buffers[0]) && aligned(buffers[1]));
-      const ContractKernel chosen = choice->kernel(
-          any, run.stream, [&](ContractKernel kernel) { launch_product(run, kernel, bare); });
-      Kernel* kernel = generated ? generated->kernel() : nullptr;
-      const bool apart = within && (kernel || is_hopper(chosen));  // Hopper's interprets nothing
-      launch_product(run, chosen, apart ? bare : whole);
-      if (!apart) return;
-      const auto* program = run.description<ProgramView>(epilogue);
-      if (!kernel) return launch_map(program, registers, tiles, run.stream);
-      launch_compiled(kernel, "epilogue", static_cast<unsigned>(tiles), generated_threads,
-                      run.stream, program);
-    });
+    made->whole = describe_contraction(group, *made, within);
+    const bool divides = within && (made->generated || hopper || made->choice.is_open());
+    made->bare = divides ? describe_contraction(group, *made, false) : made->whole;
+    add([made](const Run& run) { made->run(run); });
     if (group.has_epilogue && !within) add_program(group);
   }
 

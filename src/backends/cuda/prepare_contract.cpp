@@ -125,6 +125,12 @@ bool suits_bulk_copies(const Contraction& c) {
          c.n[0].b_stride > 0 && upwards(c.k[0], false);
 }
 
+int64_t hopper_blocks(const ContractionShape& shape, int columns, int64_t processors) {
+  auto divide_up = [](int64_t x, int64_t y) { return (x + y - 1) / y; };
+  int64_t tiles = divide_up(shape.m, 128) * divide_up(shape.n, columns);
+  return std::min(tiles * shape.batch * shape.panels, processors);
+}
+
 HopperArrays hopper_arrays(const Contraction& c, int columns) {
   auto array = [&](const ContractionDim& rows, bool of_a, int tile_rows) {
     auto stride = [&](const ContractionDim& dim) { return of_a ? dim.a_stride : dim.b_stride; };

@@ -12,6 +12,7 @@ using uint32_t = unsigned;
 using int64_t = long;
 using uint64_t = unsigned long;
 using size_t = unsigned long;
+using uintptr_t = unsigned long;
 // Words of the host compilers.
 #define __extension__
 #define __builtin_fma fma

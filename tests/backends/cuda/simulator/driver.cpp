@@ -123,6 +123,7 @@ double time_on_device(Stream stream, const std::function<void()>& work) {
 struct Kernel {
   void (*function)(const void*) = nullptr;
   void (*of_user)(void* const*) = nullptr;
+  void (*on_hopper)(const void*, TensorMap, TensorMap) = nullptr;
 };
 
 bool can_compile() { return std::getenv("MT_CUDA_SIMULATED_COMPILER") != nullptr; }
@@ -159,13 +160,21 @@ Kernel* compile(int, const std::string& source, const char* name) {
   if (!function) {
     throw std::runtime_error("a generated kernel does not compile:\n" + library.messages + source);
   }
-  return new Kernel{reinterpret_cast<void (*)(const void*)>(function), nullptr};
+  return new Kernel{reinterpret_cast<decltype(Kernel::function)>(function), nullptr,
+                    reinterpret_cast<decltype(Kernel::on_hopper)>(function)};
 }
 
 void launch_compiled(Kernel* kernel, const char* name, unsigned blocks, unsigned threads,
                      Stream stream, const void* parameter) {
   run_in(stream, {name, {blocks}, {threads}, 0, sizeof(void*)},
          [kernel, parameter] { kernel->function(parameter); });
+}
+
+void launch_compiled(Kernel* kernel, const char* name, unsigned blocks, unsigned threads,
+                     size_t shared_bytes, Stream stream, const void* call, const TensorMap& a,
+                     const TensorMap& b) {
+  run_in(stream, {name, {blocks}, {threads}, shared_bytes, sizeof call + sizeof a + sizeof b},
+         [=] { kernel->on_hopper(call, a, b); });
 }
 
 UserCode compile_user(int, const std::string& source, const char* name) {
@@ -184,7 +193,7 @@ UserCode compile_user(int, const std::string& source, const char* name) {
   auto type = reinterpret_cast<const char* (*)()>(dlsym(library.handle, "mt_user_type"));
   std::unique_ptr<char, void (*)(void*)> text(
       abi::__cxa_demangle(type(), nullptr, nullptr, nullptr), std::free);
-  return {new Kernel{nullptr, call}, text.get()};
+  return {new Kernel{nullptr, call, nullptr}, text.get()};
 }
 
 void launch_user(Kernel* kernel, const char* name, const Geometry& geometry, Stream stream,

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/run_contract.h"
+
+#include "backends/cuda/generate.h"
+
+namespace mt::cuda {
+
+constexpr ContractKernel hopper_128x256 = ContractKernel::hopper_128x256;
+
+void PreparedContraction::run(const Run& run) {
+  auto aligned = [&](int buffer) {  // a leaf may begin anywhere
+    return reinterpret_cast<uintptr_t>(run.buffers[buffer]) % 16 == 0;
+  };
+  const bool any =
+      split || !choice.knows_tensor_cores() || (aligned(buffers[0]) && aligned(buffers[1]));
+  const ContractKernel chosen = choice.kernel(
+      any, run.stream, [&](ContractKernel kernel) { launch_product(run, kernel, bare); });
+  const bool is_wide = chosen == hopper_128x256;
+  const Generated* finishes = is_hopper(chosen) ? finishing[is_wide] : nullptr;
+  if (Kernel* kernel = finishes ? finishes->kernel() : nullptr) {
+    const HopperOperands operands = hopper_operands(run, is_wide);
+    const int64_t blocks = hopper_blocks(shape, operands.columns, processors);
+    return launch_compiled(kernel, "contract hopper finishing", static_cast<unsigned>(blocks),
+                           hopper_threads, hopper_shared_bytes, run.stream,
+                           run.description<ContractionView>(whole.call), operands.a, operands.b);
+  }
+  Kernel* kernel = generated ? generated->kernel() : nullptr;
+  const bool apart = follows && (kernel || is_hopper(chosen));  // Hopper's interprets nothing
+  launch_product(run, chosen, apart ? bare : whole);
+  if (apart) launch_rest(run, kernel);
+}
+
+HopperOperands PreparedContraction::hopper_operands(const Run& run, bool is_wide) const {
+  const HopperArrays& arrays = is_wide ? wide : narrow;
+  char* parts = run.scratch + slabs;
+  auto data = [&](int i) { return static_cast<char*>(run.buffers[buffers[i]]) + bytes[i]; };
+  return {tensor_map(arrays.a, split ? parts + beside.a : data(0)),
+          tensor_map(arrays.b, split ? parts + beside.b : data(1)), is_wide ? 256 : 128};
+}
+
+void PreparedContraction::launch_product(const Run& run, ContractKernel kernel,
+                                         const Described& at) const {
+  const auto* call = run.description<ContractionView>(at.call);
+  HopperOperands operands{};
+  if (is_hopper(kernel)) operands = hopper_operands(run, kernel == hopper_128x256);
+  if (split) {
+    launch_contract_split(call, run.description<SplitView>(at.parts),
+                          is_hopper(kernel) ? &operands : nullptr, shape, choice.plain(),
+                          processors, run.stream);
+  } else if (is_hopper(kernel)) {
+    launch_contract_hopper(call, operands, shape, processors, run.stream);
+  } else if (on_tensor_cores(kernel)) {
+    auto of_factor = shape.factor == Factor::tf32 ? launch_contract_tf32 : launch_contract_half;
+    of_factor(call, shape, run.stream);
+  } else {
+    launch_contract(call, shape, kernel, run.stream);
+  }
+}
+
+void PreparedContraction::launch_rest(const Run& run, Kernel* kernel) const {
+  const auto* program = run.description<ProgramView>(epilogue);
+  if (!kernel) return launch_map(program, registers, tiles, run.stream);
+  launch_compiled(kernel, "epilogue", static_cast<unsigned>(tiles), generated_threads, run.stream,
+                  program);
+}
+
+}  // namespace mt::cuda

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A contraction as it runs: what prepare.cpp has laid out for it, and how it is launched by
+// whichever kernel has been chosen.
+#pragma once
+
+#include "backends/cuda/contract_choice.h"
+#include "backends/cuda/generated.h"
+#include "backends/cuda/prepare.h"
+#include "backends/cuda/prepare_contract.h"
+
+namespace mt::cuda {
+
+struct PreparedContraction {
+  // Where its ContractionView lies in the block, and of split operands the SplitView.
+  struct Described {
+    int64_t call = -1, parts = -1;
+  };
+
+  ContractionShape shape;
+  ContractChoice choice;
+  int buffers[2];    // of the operands
+  int64_t bytes[2];  // to their first elements
+  int64_t processors;
+
+  bool split;
+  SplitScratch beside;  // from where slabs end
+  int64_t slabs;        // bytes
+  HopperArrays narrow, wide;
+
+  // With what follows, and without.
+  Described whole, bare;
+  bool follows = false;
+  int64_t epilogue = -1, tiles = 0;
+  int registers = 0;
+  const Generated* generated = nullptr;       // what follows alone
+  const Generated* finishing[2] = {nullptr};  // the whole on Hopper, by whether tiles are wide
+
+  void run(const Run& run);
+
+ private:
+  HopperOperands hopper_operands(const Run& run, bool is_wide) const;
+  void launch_product(const Run& run, ContractKernel kernel, const Described& at) const;
+  void launch_rest(const Run& run, Kernel* kernel) const;
+};
+
+}  // namespace mt::cuda
