@@ -28,7 +28,7 @@ std::vector<std::string> names_of(const std::vector<ContractKernel>& kernels) {
 
 }  // namespace
 
-ContractChoice::ContractChoice(const Group& group, const ContractionShape& shape,
+ContractChoice::ContractChoice(const Group& group, const ContractionShape& shape, int device,
                                const Properties& properties)
     : device_(plain_name(properties.name)),
       facts_(contraction_facts(group.contraction, shape, properties.processors)),
@@ -39,6 +39,11 @@ ContractChoice::ContractChoice(const Group& group, const ContractionShape& shape
       tensor_core_kernels(c, shape, group.inputs[0], group.inputs[1], properties.capability == 90);
   // In a precision mode of bfloat16 the strict kernels make only what is refused.
   if (!is_split(c, shape)) kernels_.insert(kernels_.end(), plain.begin(), plain.end());
+  BlasProduct product;
+  if (tuning_ && suits_blas(c, group.inputs[0], group.inputs[1], &product)) {
+    blas_ = plan_blas(device, product);
+    if (blas_) kernels_.push_back(ContractKernel::cublaslt);
+  }
   plain_ = find(plain);
   best_ = find(kernels_);
   const bool has_work = shape.batch * shape.m * shape.n * shape.k > 0;

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "backends/cuda/blas.h"
 #include "backends/cuda/contract_kernels.h"
 #include "backends/cuda/tuning.h"
 
@@ -12,7 +13,8 @@ namespace mt::cuda {
 
 class ContractChoice {
  public:
-  ContractChoice(const Group& group, const ContractionShape& shape, const Properties& properties);
+  ContractChoice(const Group& group, const ContractionShape& shape, int device,
+                 const Properties& properties);
 
   // What takes any operands.
   ContractKernel plain() const { return plain_; }
@@ -23,6 +25,8 @@ class ContractChoice {
   // Whether it is to be measured; whether a kernel may be on the tensor cores, on Hopper's.
   bool is_open() const { return open_; }
   bool may_be(ContractKernel kernel) const { return open_ || kernel == best_; }
+  // For cuBLASLt, if it may be that.
+  const BlasPlan& blas() const { return *blas_; }
   bool knows_tensor_cores() const;
   bool knows_hopper() const;
 
@@ -33,6 +37,7 @@ class ContractChoice {
   const std::string device_;
   const ContractionFacts facts_;
   std::vector<ContractKernel> kernels_;
+  std::shared_ptr<const BlasPlan> blas_;
   ContractKernel plain_, best_;
   Tuning* tuning_;  // nullptr: none
   bool open_ = false;

@@ -25,9 +25,9 @@ any GPU: -> tile_64x64
 )";
 
 // In the order of ContractKernel.
-constexpr const char* names[] = {"lanes",        "tile_32x32",     "tile_64x64",
-                                 "tile_128x128", "tile_256x16",    "tile_16x256",
-                                 "mma_128x128",  "hopper_128x128", "hopper_128x256"};
+constexpr const char* names[] = {"lanes",          "tile_32x32",  "tile_64x64",  "tile_128x128",
+                                 "tile_256x16",    "tile_16x256", "mma_128x128", "hopper_128x128",
+                                 "hopper_128x256", "cublaslt"};
 
 constexpr const char* modes[precision_count] = {"strict", "split", "bf16", "tf32"};
 

@@ -45,7 +45,7 @@ struct ContractionShape {
 };
 constexpr int epilogue_registers = 64;  // of a program that runs within a contraction
 // What a contraction can run as (contract_kernels.h): sixteen lanes to an output, a tile of so many
-// rows and columns, or such a tile on the tensor cores.
+// rows and columns, or such a tile on the tensor cores; or as cuBLASLt does it (blas.h).
 enum class ContractKernel : uint8_t {
   lanes,
   tile_32x32,
@@ -56,11 +56,14 @@ enum class ContractKernel : uint8_t {
   mma_128x128,
   hopper_128x128,
   hopper_128x256,
+  cublaslt,
 };
 constexpr bool on_tensor_cores(ContractKernel kernel) {
   return kernel >= ContractKernel::mma_128x128;
 }
-constexpr bool is_hopper(ContractKernel kernel) { return kernel >= ContractKernel::hopper_128x128; }
+constexpr bool is_hopper(ContractKernel kernel) {
+  return kernel == ContractKernel::hopper_128x128 || kernel == ContractKernel::hopper_128x256;
+}
 // By lanes, or a tile that is not the tensor cores'.
 void launch_contract(const ContractionView* call, const ContractionShape& shape,
                      ContractKernel kernel, Stream stream);

@@ -241,27 +241,24 @@ class Preparation {
   void add_contraction(const Group& group) {
     const Contraction& c = group.contraction;
     const ContractionShape shape = contraction_shape(c);
-    const Operand &a = group.inputs[0], &b = group.inputs[1];
     auto made = std::make_shared<PreparedContraction>(
-        PreparedContraction{shape,
-                            ContractChoice(group, shape, properties_),
-                            {a.buffer, b.buffer},
-                            {first_byte(a), first_byte(b)},
-                            processors_,
-                            is_split(c, shape),
-                            {},
-                            0,
-                            {},
-                            {},
-                            {},
-                            {}});
+        PreparedContraction{shape, ContractChoice(group, shape, device_, properties_)});
+    made->processors = processors_;
+    made->out = group.output.buffer;
+    const Operand* operands = group.inputs.data();
+    for (int i = 0; i < 2; ++i) {
+      made->buffers[i] = operands[i].buffer;
+      made->bytes[i] = first_byte(operands[i]);
+    }
+    made->split = is_split(c, shape);
     if (shape.panels > 1) {
       made->slabs =
           shape.batch * shape.panels * shape.m * shape.n * static_cast<int64_t>(size_of(shape.sum));
       made->slabs = divide_up(made->slabs, 256) * 256;
     }
     if (made->split) made->beside = split_scratch(shape);
-    need_scratch(made->slabs + made->beside.end);
+    const bool blas = made->choice.may_be(ContractKernel::cublaslt);
+    need_scratch(made->slabs + made->beside.end + (blas ? blas_workspace : 0));
 
     // What follows element by element, if it is small enough, has a kernel of its own as soon as
     // that is compiled, and is interpreted within the contraction until then; on Hopper the other
@@ -284,7 +281,7 @@ class Preparation {
       request_finishing(group, made.get());
     }
     made->whole = describe_contraction(group, *made, within);
-    const bool divides = within && (made->generated || hopper || made->choice.is_open());
+    const bool divides = within && (made->generated || hopper || blas || made->choice.is_open());
     made->bare = divides ? describe_contraction(group, *made, false) : made->whole;
     add([made](const Run& run) { made->run(run); });
     if (group.has_epilogue && !within) add_program(group);

@@ -156,6 +156,24 @@ HopperArrays hopper_split_arrays(const ContractionShape& shape, const SplitView&
   return {array(shape.m, split.a_part, 128), array(shape.n, split.b_part, columns)};
 }
 
+bool suits_blas(const Contraction& c, const Operand& a, const Operand& b, BlasProduct* product) {
+  if (!is_half(c.a) || !suits_matrix_units(c, a, b) || !suits_bulk_copies(c)) return false;
+  auto operand = [&](const ContractionDim& rows, bool of_a) {
+    auto stride = [&](const ContractionDim& dim) { return of_a ? dim.a_stride : dim.b_stride; };
+    const bool along_k = stride(c.k[0]) == 1;
+    return BlasProduct::Operand{along_k, stride(along_k ? rows : c.k[0]),
+                                c.batch.empty() ? 0 : stride(c.batch[0])};
+  };
+  const ContractionDim &m = c.m[0], &n = c.n[0], &k = c.k[0];
+  *product = {c.a,    c.out,  extent_of(c.batch), m.size,
+              n.size, k.size, operand(m, true),   operand(n, false)};
+  // Lines do not overlap, and entries can be counted.
+  auto apart = [&](const BlasProduct::Operand& o, int64_t rows) {
+    return o.line >= (o.along_k ? k.size : rows);
+  };
+  return product->batch <= INT32_MAX && apart(product->a, m.size) && apart(product->b, n.size);
+}
+
 bool is_split(const Contraction& c, const ContractionShape& shape) {
   return is_of_bfloat16(c.precision) && !shape.converts && shape.lanes == 1 &&
          is_worth_splitting(shape.m, shape.n, shape.k) &&

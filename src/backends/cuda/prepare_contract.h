@@ -2,6 +2,7 @@
 // How a contraction runs: which kernel, in which order of sums, and with what beside its operands.
 #pragma once
 
+#include "backends/cuda/blas.h"
 #include "backends/cuda/kernels.h"
 #include "plan/plan.h"
 
@@ -26,6 +27,10 @@ struct HopperArrays {
 HopperArrays hopper_arrays(const Contraction& contraction, int columns);
 HopperArrays hopper_split_arrays(const ContractionShape& shape, const SplitView& split,
                                  int columns);
+
+// Whether cuBLASLt could make it of what suits bulk copies, and what it is to be told then.
+bool suits_blas(const Contraction& contraction, const Operand& a, const Operand& b,
+                BlasProduct* product);
 
 // What a contraction in a precision mode keeps in scratch, in bytes from where its own begins.
 struct SplitScratch {

@@ -25,7 +25,9 @@ void PreparedContraction::run(const Run& run) {
                            run.description<ContractionView>(whole.call), operands.a, operands.b);
   }
   Kernel* kernel = generated ? generated->kernel() : nullptr;
-  const bool apart = follows && (kernel || is_hopper(chosen));  // Hopper's interprets nothing
+  // Hopper's interprets nothing, nor does cuBLASLt.
+  const bool by_itself = is_hopper(chosen) || chosen == ContractKernel::cublaslt;
+  const bool apart = follows && (kernel || by_itself);
   launch_product(run, chosen, apart ? bare : whole);
   if (apart) launch_rest(run, kernel);
 }
@@ -41,12 +43,16 @@ HopperOperands PreparedContraction::hopper_operands(const Run& run, bool is_wide
 void PreparedContraction::launch_product(const Run& run, ContractKernel kernel,
                                          const Described& at) const {
   const auto* call = run.description<ContractionView>(at.call);
+  auto data = [&](int i) { return static_cast<char*>(run.buffers[buffers[i]]) + bytes[i]; };
   HopperOperands operands{};
   if (is_hopper(kernel)) operands = hopper_operands(run, kernel == hopper_128x256);
   if (split) {
     launch_contract_split(call, run.description<SplitView>(at.parts),
                           is_hopper(kernel) ? &operands : nullptr, shape, choice.plain(),
                           processors, run.stream);
+  } else if (kernel == ContractKernel::cublaslt) {
+    run_blas(choice.blas(), data(0), data(1), static_cast<char*>(run.buffers[out]),
+             run.scratch + slabs, run.stream);
   } else if (is_hopper(kernel)) {
     launch_contract_hopper(call, operands, shape, processors, run.stream);
   } else if (on_tensor_cores(kernel)) {

@@ -18,22 +18,23 @@ struct PreparedContraction {
 
   ContractionShape shape;
   ContractChoice choice;
-  int buffers[2];    // of the operands
-  int64_t bytes[2];  // to their first elements
-  int64_t processors;
+  int64_t processors = 0;
+  int out = -1, buffers[2] = {-1, -1};  // of the result and the operands
+  int64_t bytes[2] = {0, 0};            // to the operands' first elements
 
-  bool split;
-  SplitScratch beside;  // from where slabs end
-  int64_t slabs;        // bytes
-  HopperArrays narrow, wide;
+  bool split = false;
+  SplitScratch beside{};  // from where slabs end; where what cuBLASLt uses begins, too
+  int64_t slabs = 0;      // bytes
+  HopperArrays narrow{}, wide{};
 
   // With what follows, and without.
-  Described whole, bare;
+  Described whole{}, bare{};
   bool follows = false;
   int64_t epilogue = -1, tiles = 0;
   int registers = 0;
-  const Generated* generated = nullptr;       // what follows alone
-  const Generated* finishing[2] = {nullptr};  // the whole on Hopper, by whether tiles are wide
+  const Generated* generated = nullptr;  // what follows alone
+  const Generated* finishing[2] = {nullptr,
+                                   nullptr};  // the whole on Hopper, by whether tiles are wide
 
   void run(const Run& run);
 

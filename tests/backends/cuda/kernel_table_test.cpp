@@ -19,9 +19,9 @@ namespace {
 
 namespace files = std::filesystem;
 
-const std::vector<std::string> all_kernels = {"lanes",        "tile_32x32",     "tile_64x64",
-                                              "tile_128x128", "tile_256x16",    "tile_16x256",
-                                              "mma_128x128",  "hopper_128x128", "hopper_128x256"};
+const std::vector<std::string> all_kernels = {
+    "lanes",       "tile_32x32",  "tile_64x64",     "tile_128x128",   "tile_256x16",
+    "tile_16x256", "mma_128x128", "hopper_128x128", "hopper_128x256", "cublaslt"};
 
 Contraction product(int64_t m, int64_t n, int64_t k, Dtype dtype = Dtype::float32) {
   return {{}, {{m, k, 0}}, {{n, 0, 1}}, {{k, 1, n}}, dtype, dtype, dtype};

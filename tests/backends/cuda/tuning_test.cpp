@@ -95,6 +95,7 @@ constexpr Case tiles[] = {{"tile_32x32", "contract 32x32"},
 constexpr Case on_units[] = {{"mma_128x128", "contract half"},
                              {"hopper_128x128", "contract hopper 128x128"},
                              {"hopper_128x256", "contract hopper 128x256"},
+                             {"cublaslt", "cublaslt"},
                              {"tile_64x64", "contract"}};
 
 TEST_F(CudaTuning, AFileChoosesTheKernel) {
@@ -102,7 +103,7 @@ TEST_F(CudaTuning, AFileChoosesTheKernel) {
   std::ofstream out(file);
   out << "mtorch products 1\n";
   for (int64_t i = 0; i < 5; ++i) out << "any GPU: m=" << 40 + i << " -> " << tiles[i].name << "\n";
-  for (int64_t i = 0; i < 4; ++i) {
+  for (int64_t i = 0; i < 5; ++i) {
     out << "grid simulator: m=" << 72 + 8 * i << " numbers=bfloat16 -> " << on_units[i].name
         << "\n";
   }
@@ -117,7 +118,7 @@ TEST_F(CudaTuning, AFileChoosesTheKernel) {
               1)
         << tiles[i].name;
   }
-  for (int64_t i = 0; i < 4; ++i) {
+  for (int64_t i = 0; i < 5; ++i) {
     EXPECT_EQ(runs_of(on_units[i].launched, "cuda:1",
                       [&](Device& d) {
                         return layer({72 + 8 * i, 64, 80}, Dtype::bfloat16, d);
@@ -167,7 +168,7 @@ TEST_F(CudaTuning, TheClockChooses) {
 TEST_F(CudaTuning, MeasuresOnTensorCores) {
   const std::string file = fresh_file();
   setenv("MT_CUDA_TUNE", file.c_str(), 1);
-  for (int64_t i = 0; i < 4; ++i) {
+  for (int64_t i = 0; i < 5; ++i) {
     runs_of(on_units[i].launched, "cuda:1", [&](Device& d) {
       return layer({64, 64, 64 + 8 * i}, Dtype::float16, d);
     });
