@@ -40,7 +40,8 @@ ContractChoice::ContractChoice(const Group& group, const ContractionShape& shape
   // In a precision mode of bfloat16 the strict kernels make only what is refused.
   if (!is_split(c, shape)) kernels_.insert(kernels_.end(), plain.begin(), plain.end());
   BlasProduct product;
-  if (tuning_ && suits_blas(c, group.inputs[0], group.inputs[1], &product)) {
+  const bool asks = tuning_ || built_in_table().names(name_of(ContractKernel::cublaslt));
+  if (asks && suits_blas(c, group.inputs[0], group.inputs[1], &product)) {
     blas_ = plan_blas(device, product);
     if (blas_) kernels_.push_back(ContractKernel::cublaslt);
   }

@@ -120,6 +120,11 @@ std::string KernelTable::find(const std::string& device, const Facts& facts,
   return "";
 }
 
+bool KernelTable::names(const std::string& kernel) const {
+  return std::any_of(lines_.begin(), lines_.end(),
+                     [&](const Line& line) { return line.kernel == kernel; });
+}
+
 std::string table_line(const std::string& device, const Facts& facts, const std::string& kernel,
                        double microseconds) {
   std::string line = device + ":";

@@ -31,6 +31,8 @@ class KernelTable {
   // The kernel, one of `kernels`, that the first line with these facts names; empty: none does.
   std::string find(const std::string& device, const Facts& facts,
                    const std::vector<std::string>& kernels) const;
+  // Whether some line does.
+  bool names(const std::string& kernel) const;
 
  private:
   enum class Comparison : uint8_t { equal, at_least, at_most };

@@ -67,6 +67,9 @@ TEST(KernelTable, TakesTheFirstLineThatFits) {
   EXPECT_EQ(found(lines, product(1, 50, 7, Dtype::bfloat16)), "mma_128x128");
   EXPECT_EQ(found(lines, product(1, 50, 7, Dtype::float64), "ours", {"tile_64x64"}), "tile_64x64");
   EXPECT_EQ(found(lines, product(1, 50, 7), "ours", {"tile_128x128"}), "");
+  KernelTable table(with_heading(lines), "table");
+  EXPECT_TRUE(table.names("tile_16x256"));
+  EXPECT_FALSE(table.names("cublaslt"));
 }
 
 // What is written is read again, and holds for that product on that device alone.
