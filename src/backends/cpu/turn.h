@@ -26,17 +26,22 @@ template <class T>
 inline void turn(T* to, int64_t pitch, const T* from, int64_t stride) {
   static_assert(sizeof(T) == 4);
   typedef uint32_t Four __attribute__((vector_size(16)));
-  Four c[4];
-  for (int i = 0; i < 4; ++i) std::memcpy(&c[i], from + i * stride, sizeof(Four));
+  auto load = [&](int i) {
+    Four column;
+    std::memcpy(&column, from + i * stride, sizeof(Four));
+    return column;
+  };
+  const Four c[4] = {load(0), load(1), load(2), load(3)};
   const Four low[2] = {__builtin_shufflevector(c[0], c[1], 0, 4, 1, 5),
                        __builtin_shufflevector(c[2], c[3], 0, 4, 1, 5)};
   const Four high[2] = {__builtin_shufflevector(c[0], c[1], 2, 6, 3, 7),
                         __builtin_shufflevector(c[2], c[3], 2, 6, 3, 7)};
-  const Four rows[4] = {__builtin_shufflevector(low[0], low[1], 0, 1, 4, 5),
-                        __builtin_shufflevector(low[0], low[1], 2, 3, 6, 7),
-                        __builtin_shufflevector(high[0], high[1], 0, 1, 4, 5),
-                        __builtin_shufflevector(high[0], high[1], 2, 3, 6, 7)};
-  for (int i = 0; i < 4; ++i) std::memcpy(to + i * pitch, &rows[i], sizeof(Four));
+  // Written out, because gcc leaves loops over four of them as they are, with arrays in memory.
+  auto store = [&](int i, Four row) { std::memcpy(to + i * pitch, &row, sizeof(Four)); };
+  store(0, __builtin_shufflevector(low[0], low[1], 0, 1, 4, 5));
+  store(1, __builtin_shufflevector(low[0], low[1], 2, 3, 6, 7));
+  store(2, __builtin_shufflevector(high[0], high[1], 0, 1, 4, 5));
+  store(3, __builtin_shufflevector(high[0], high[1], 2, 3, 6, 7));
 }
 
 // out[row * pitch + column] = from[column * stride + row], a line of memory's rows at a time.
@@ -45,6 +50,7 @@ void copy_turned(T* out, int64_t pitch, const T* from, int64_t stride, int64_t r
                  int64_t columns) {
   constexpr int64_t side = sizeof(T) == 4 ? 4 : 1;
   const int64_t stride_bytes = stride * static_cast<int64_t>(sizeof(T));
+  const bool far = lies_far(stride, sizeof(T));
   auto copy_one_by_one = [&](int64_t row, int64_t row_end, int64_t column, int64_t column_end) {
     for (; row < row_end; ++row) {
       for (int64_t c = column; c < column_end; ++c) out[row * pitch + c] = from[c * stride + row];
@@ -55,7 +61,7 @@ void copy_turned(T* out, int64_t pitch, const T* from, int64_t stride, int64_t r
     const uintptr_t address = reinterpret_cast<uintptr_t>(from + begin);
     int64_t column = 0;
     for (; column + side <= columns; column += side) {
-      for (int64_t c = column; c < column + side; ++c) {
+      for (int64_t c = column; far && c < column + side; ++c) {
         uintptr_t later = address + static_cast<uintptr_t>((c + turned_ahead) * stride_bytes);
         __builtin_prefetch(reinterpret_cast<const void*>(later));
         __builtin_prefetch(reinterpret_cast<const void*>(later + turned_rows * sizeof(T) - 1));

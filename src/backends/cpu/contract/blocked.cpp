@@ -45,6 +45,8 @@ class BlockRun {
         packed_b_(packed_a_ + packed_a_size(a_, dtype_of<T>, rows_, block.k_end - block.k_begin)) {
     int64_t most = rows_for(static_cast<int>(panel_ / lanes));
     slivers_ = (rows_ + most - 1) / most;
+    least_rows_ = rows_ / slivers_;
+    higher_slivers_ = rows_ - slivers_ * least_rows_;
     group_ = group_rows / most;
     constexpr int64_t aligned = lanes * sizeof(T);
     streamed_ = block.streamed && block.k_end - block.k_begin <= block_k_ && !gaps_ &&
@@ -153,8 +155,10 @@ class BlockRun {
 
   static int64_t width(int64_t columns) { return (columns + lanes - 1) / lanes * lanes; }
 
-  // The first slivers are the higher ones.
-  int64_t first_row(int64_t sliver) const { return (rows_ * sliver + slivers_ - 1) / slivers_; }
+  // The first slivers are the higher ones, by a row.
+  int64_t first_row(int64_t sliver) const {
+    return sliver * least_rows_ + std::min(sliver, higher_slivers_);
+  }
 
   // Several slivers side by side, [k_count, their rows], so that whole vectors are read at a time.
   void pack_a(int64_t row, int64_t rows) {
@@ -349,7 +353,7 @@ class BlockRun {
   const int64_t panel_, block_k_;
   T* const packed_a_;  // [k_count, rows of a group]
   T* const packed_b_;  // panels of [k_count, panel]
-  int64_t slivers_, group_, k_begin_ = 0, k_count_ = 0;
+  int64_t slivers_, least_rows_, higher_slivers_, group_, k_begin_ = 0, k_count_ = 0;
   bool first_ = true, last_ = true, direct_a_ = true, direct_b_ = true, indexed_ = false, streamed_;
   bool along_slivers_ = false;  // each sliver meets all panels before the next one does
   bool packs_along_ = false;    // the first sliver packs b
