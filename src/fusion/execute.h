@@ -27,6 +27,9 @@ class Execution {
 
   void run(const Immediates* immediates);
   Ref<Storage> output(int item) const { return outputs_[static_cast<size_t>(item)]; }
+  bool takes_over(int item, const Storage& storage) const {
+    return outputs_[static_cast<size_t>(item)].get() == &storage;
+  }
 
  private:
   bool try_memory(bool (*may_take)(const void*, int), const void* context, int* failed,
@@ -35,9 +38,9 @@ class Execution {
 
   const Plan& plan_;
   Device* device_;
-  SmallVector<void*, 8> buffers_;
-  SmallVector<const Node*, 8> leaves_;
-  SmallVector<Ref<Storage>, 4> outputs_;  // for each item
+  SmallVector<void*, 64> buffers_;
+  SmallVector<const Node*, 32> leaves_;
+  SmallVector<Ref<Storage>, 64> outputs_;  // for each item
   void* arena_ = nullptr;
   void* scratch_ = nullptr;
 };

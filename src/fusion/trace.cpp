@@ -22,13 +22,12 @@
 namespace mt {
 namespace {
 
-Tensor ready_and_contiguous(const Tensor& tensor) {
-  evaluate(tensor);
-  if (is_contiguous(tensor.shape(), tensor->strides)) return tensor;
+void make_ready_and_contiguous(Tensor* tensor) {
+  evaluate(*tensor);
+  if (is_contiguous(tensor->shape(), (*tensor)->strides)) return;
   GradientMode mode(false);
-  Tensor result = copy(tensor);
-  evaluate(result);
-  return result;
+  *tensor = copy(*tensor);
+  evaluate(*tensor);
 }
 
 }  // namespace
@@ -57,8 +56,15 @@ Trace::Form Trace::form_of(const Tensor& tensor) {
           tensor.shape(), tensor->ready() ? tensor->strides : contiguous_strides(tensor.shape())};
 }
 
+bool Trace::Form::is_of(const Tensor& tensor) const {
+  if (!tensor || !present) return static_cast<bool>(tensor) == present;
+  return requires_gradient == tensor.requires_gradient() && dtype == tensor.dtype() &&
+         device == &tensor.device() && shape == tensor.shape() &&
+         strides == (tensor->ready() ? tensor->strides : contiguous_strides(tensor.shape()));
+}
+
 bool Trace::fits(const Recording& recording, const std::vector<Tensor>& inputs,
-                 size_t results) const {
+                 const std::vector<Tensor>& held, size_t results) const {
   if (recording.inputs.size() != inputs.size() || recording.results.size() > results ||
       recording.gradient_mode != gradient_mode()) {
     return false;
@@ -67,34 +73,46 @@ bool Trace::fits(const Recording& recording, const std::vector<Tensor>& inputs,
     return false;
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!(form_of(inputs[i]) == recording.inputs[i])) return false;
+    if (!recording.inputs[i].is_of(inputs[i])) return false;
   }
-  return std::all_of(recording.cells.begin(), recording.cells.end(), [](const Cell& cell) {
-    return !cell.read || form_of(cell.cell->value()) == cell.before;
-  });
+  for (size_t c = 0; c < held.size(); ++c) {
+    const Cell& cell = recording.cells[c];
+    if (cell.read && !cell.before.is_of(held[c])) return false;
+  }
+  return true;
 }
 
-std::vector<Tensor> Trace::call(const std::vector<Tensor>& inputs, Function function) {
+std::vector<Tensor> Trace::values_of(const std::vector<Cell>& cells) {
+  std::vector<Tensor> values;
+  values.reserve(cells.size());
+  for (const Cell& cell : cells) {
+    values.push_back(cell.cell->value());
+    if (values.back() && !values.back()->ready()) evaluate(values.back());
+  }
+  return values;
+}
+
+std::vector<Tensor> Trace::call(std::vector<Tensor> inputs, Function function) {
   if (TraceLog::current()) {
     // Within another trace, the function is simply part of it.
     return function.run(function.context, inputs);
   }
   std::lock_guard lock(mutex_);
-  std::vector<Tensor> plain;
-  for (const Tensor& input : inputs) plain.push_back(ready_and_contiguous(input));
+  for (Tensor& input : inputs) make_ready_and_contiguous(&input);
   for (size_t i = recordings_.size(); i-- > 0;) {
-    for (const Cell& cell : recordings_[i]->cells) evaluate(cell.cell->value());
-    if (!fits(*recordings_[i], plain, function.results)) continue;
+    std::vector<Tensor> held = values_of(recordings_[i]->cells);
+    if (!fits(*recordings_[i], inputs, held, function.results)) continue;
     std::rotate(recordings_.begin() + static_cast<ptrdiff_t>(i),
                 recordings_.begin() + static_cast<ptrdiff_t>(i) + 1, recordings_.end());
-    return run(*recordings_.back(), plain, true);
+    return run(*recordings_.back(), inputs, held, true);
   }
   recordings_.reserve(most_recordings);  // nothing may fail once it has run
   TraceLog log;
   try {
-    std::unique_ptr<Recording> recording = record(plain, function, log);
+    std::unique_ptr<Recording> recording = record(inputs, function, log);
     // The recording has drawn its random streams already.
-    std::vector<Tensor> results = run(*recording, plain, false);
+    std::vector<Tensor> held = values_of(recording->cells);
+    std::vector<Tensor> results = run(*recording, inputs, held, false);
     if (recordings_.size() == most_recordings) recordings_.erase(recordings_.begin());
     recordings_.push_back(std::move(recording));
     return results;
@@ -212,6 +230,11 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
       cell.after = output_of(after);
       cell.variable = after->variable;
       cell.requires_gradient = after->variable && after->requires_gradient;
+      cell.keeps_form = touched.read && cell.before.present &&
+                        cell.before.requires_gradient == cell.requires_gradient &&
+                        cell.before.dtype == after.dtype() &&
+                        cell.before.shape == cell.after.view.shape &&
+                        cell.before.strides == cell.after.view.strides;
     }
     recording->cells.push_back(std::move(cell));
   }
@@ -275,10 +298,18 @@ std::vector<Immediates> Trace::draw_streams(const Recording& recording,
   return immediates;
 }
 
+// Whether the value of a cell, whose memory its next one takes over, is as good a tensor for that:
+// nobody else has it (may_take below), and it is a leaf of the same form.
+bool Trace::stays(const Cell& cell, const Tensor& held, const Execution& execution) {
+  const Output& after = cell.after;
+  return after.item >= 0 && cell.keeps_form && held->op->kind == OpKind::leaf &&
+         execution.takes_over(after.item, *held->storage) && held->variable == cell.variable &&
+         held->offset == after.view.offset;
+}
+
+// `held`: what each cell holds now.
 std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& inputs,
-                               bool fresh_streams) {
-  std::vector<Tensor> held;  // what each cell holds now
-  for (const Cell& cell : recording.cells) held.push_back(cell.cell->value());
+                               const std::vector<Tensor>& held, bool fresh_streams) {
   auto given = [&](const Output& output) {
     const Tensor& source = output.leaf_input >= 0  ? inputs[static_cast<size_t>(output.leaf_input)]
                            : output.leaf_cell >= 0 ? held[static_cast<size_t>(output.leaf_cell)]
@@ -323,9 +354,13 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
     return make_leaf(execution.output(output.item), recording.items[item].dtype, output.view);
   };
   std::vector<Tensor> results, after;
+  results.reserve(recording.results.size());
+  after.reserve(held.size());
   for (const Output& output : recording.results) results.push_back(value_of(output));
-  for (const Cell& cell : recording.cells) {
-    after.push_back(cell.changed && !cell.cleared ? value_of(cell.after) : nullptr);
+  for (size_t c = 0; c < held.size(); ++c) {
+    const Cell& cell = recording.cells[c];
+    bool made = cell.changed && !cell.cleared && !stays(cell, held[c], execution);
+    after.push_back(made ? value_of(cell.after) : nullptr);
   }
   bool draws = fresh_streams && !recording.draws.empty();
   std::vector<Immediates> drawn;
@@ -339,7 +374,7 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
   }
   for (size_t c = 0; c < recording.cells.size(); ++c) {
     const Cell& cell = recording.cells[c];
-    if (!cell.changed) continue;
+    if (!cell.changed || (!after[c] && !cell.cleared)) continue;
     if (after[c] && cell.variable) {
       after[c]->variable = cell.variable;
       after[c]->requires_gradient = cell.requires_gradient;

@@ -14,6 +14,7 @@
 
 namespace mt {
 
+class Execution;
 class Variable;
 
 class Trace {
@@ -27,7 +28,7 @@ class Trace {
 
   // Runs the function: by recording it if nothing recorded fits, then by replay. On failure
   // throws, and no state has changed. One thread at a time; others wait.
-  std::vector<Tensor> call(const std::vector<Tensor>& inputs, Function function);
+  std::vector<Tensor> call(std::vector<Tensor> inputs, Function function);
   // How many recordings there are; the least recently used make room for new ones.
   size_t count() const;
   // What the latest recording does, for a reader; empty before the first call.
@@ -44,7 +45,7 @@ class Trace {
     Device* device = nullptr;
     Shape shape;
     Strides strides;
-    bool operator==(const Form&) const = default;
+    bool is_of(const Tensor& tensor) const;
   };
   struct Output {         // a value the recording hands out
     int item = -1;        // where it is computed; -1: it is not, see `given`
@@ -66,6 +67,7 @@ class Trace {
     bool cleared = false;  // it holds nothing afterwards
     Ref<Variable> variable;
     bool requires_gradient = false;
+    bool keeps_form = false;  // what it holds afterwards has the form of what was read before
   };
   struct Recording {
     std::vector<Form> inputs;
@@ -96,11 +98,14 @@ class Trace {
   };
 
   static Form form_of(const Tensor& tensor);
-  bool fits(const Recording& recording, const std::vector<Tensor>& inputs, size_t results) const;
+  static std::vector<Tensor> values_of(const std::vector<Cell>& cells);
+  static bool stays(const Cell& cell, const Tensor& held, const Execution& execution);
+  bool fits(const Recording& recording, const std::vector<Tensor>& inputs,
+            const std::vector<Tensor>& held, size_t results) const;
   std::unique_ptr<Recording> record(const std::vector<Tensor>& inputs, Function function,
                                     TraceLog& log);
   std::vector<Tensor> run(Recording& recording, const std::vector<Tensor>& inputs,
-                          bool fresh_streams);
+                          const std::vector<Tensor>& held, bool fresh_streams);
   static std::vector<Immediates> draw_streams(const Recording& recording,
                                               std::vector<Immediates>* drawn);
 

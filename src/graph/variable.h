@@ -59,7 +59,8 @@ class StateCell {
       std::lock_guard lock(lock_);
       std::swap(value_, value);
     }
-    if (value) value->state_slots.fetch_sub(1, std::memory_order_relaxed);
+    // Only what is pending is asked for its places.
+    if (value && !value->ready()) value->state_slots.fetch_sub(1, std::memory_order_relaxed);
   }
 
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }

@@ -74,6 +74,29 @@ TEST(Trace, AGradientThatIsAddedToIsRecordedForBoth) {
   EXPECT_EQ(step.trace.count(), 2u);
 }
 
+TEST(Trace, StateLivesOnInItsPlaceUnlessSomebodyKeepsIt) {
+  StateSlot state(random_leaf({100}, 3));
+  Traced step{[&](const std::vector<Tensor>& in) {
+                Tensor next = state.get() + in[0];
+                state.set(next);
+                return std::vector<Tensor>{sum(next)};
+              },
+              {}};
+  Tensor x = random_leaf({100}, 4);
+  for (int i = 0; i < 3; ++i) step({x});
+  const Node* place = state.get().node();
+  Value before = value_of(state.get());
+  step({x});
+  EXPECT_EQ(state.get().node(), place);
+  Tensor kept = state.get();
+  Value then = value_of(kept), by_hand = value_of(kept + x);
+  EXPECT_NE(then, before);
+  step({x});
+  EXPECT_NE(state.get().node(), place);
+  EXPECT_EQ(value_of(kept), then);
+  EXPECT_EQ(value_of(state.get()), by_hand);
+}
+
 TEST(Trace, IndicesAreCheckedAtEachReplay) {
   Tensor table = random_leaf({5, 2});
   StateSlot state(random_leaf({2}));
