@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "graph/evaluate.h"
 #include "graph/nan_check.h"
+#include "graph/record_alike.h"
 #include "graph/tape.h"
 #include "graph/trace_log.h"
 #include "graph/window.h"
@@ -126,6 +128,30 @@ Tensor record(const Op& op, Dtype dtype, const Shape& shape, Inputs inputs, Attr
   }
   return record_node(op, dtype, shape, device, std::move(inputs), std::move(attributes),
                      immediates);
+}
+
+namespace {
+
+// The inputs are made in place, where record() hands them on twice; the empty ones that were there
+// leave nothing to destroy.
+template <class... Operands>
+inline Tensor record_in_place(const Op& op, Dtype dtype, const Tensor& first,
+                              const Operands&... others) {
+  Thread& thread = current_thread();
+  Tensor tensor = Tensor::adopt(new (thread) Node(op, dtype, first.shape(), first.device()));
+  std::construct_at(&tensor->inputs, first, others...);
+  prepare(tensor.node(), thread);
+  enter(tensor, thread);
+  return tensor;
+}
+
+}  // namespace
+
+Tensor record_alike(const Op& op, Dtype dtype, const Tensor& x) {
+  return record_in_place(op, dtype, x);
+}
+Tensor record_alike(const Op& op, Dtype dtype, const Tensor& a, const Tensor& b) {
+  return record_in_place(op, dtype, a, b);
 }
 
 Tensor record_source(const Op& op, Dtype dtype, const Shape& shape, Device& device,

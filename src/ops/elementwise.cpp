@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "graph/record_alike.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
 
@@ -195,18 +196,20 @@ Tensor unary(Elementwise code, const Tensor& x) {
     code = Elementwise::logical_not;  // the other bits of a bool stay 0
   }
   const ElementwiseInfo& row = info(code);
+  const Op& op = ops[static_cast<int>(code)];
   Dtype dtype = working_dtype(row, x->weak && is_floating(x.dtype()) ? Dtype::float32 : x.dtype());
-  return record(ops[static_cast<int>(code)], row.boolean_result ? Dtype::boolean : dtype, x.shape(),
-                {as_dtype(x, dtype, x.device())});
+  Dtype result = row.boolean_result ? Dtype::boolean : dtype;
+  if (!x->weak && x.dtype() == dtype) return record_alike(op, result, x);
+  return record(op, result, x.shape(), {as_dtype(x, dtype, x.device())});
 }
 
 Tensor binary(Elementwise code, const Tensor& a, const Tensor& b) {
   const ElementwiseInfo& row = info(code);
   const Op& op = ops[static_cast<int>(code)];
   bool alike = a.shape() == b.shape();
-  if (alike && a.dtype() == b.dtype() && !a->weak && !b->weak &&
-      working_dtype(row, a.dtype()) == a.dtype()) {  // the commonest
-    return record(op, row.boolean_result ? Dtype::boolean : a.dtype(), a.shape(), {a, b});
+  if (alike && a.dtype() == b.dtype() && !a->weak && !b->weak && &a.device() == &b.device() &&
+      working_dtype(row, a.dtype()) == a.dtype()) {
+    return record_alike(op, row.boolean_result ? Dtype::boolean : a.dtype(), a, b);
   }
   Dtype dtype = working_dtype(row, common_dtype(a, b, row.name));
   if (row.boolean_result && (is_beyond(a, dtype) || is_beyond(b, dtype))) {  // x < 300 of uint8
