@@ -72,15 +72,23 @@ void finish(Window& window, Workspace* work) {
   }
 }
 
+// Whether the elements of a ready node follow each other and are of this shape.
+bool lies_as(const Node& node, const Shape& shape) {
+  if (node.shape.rank() != shape.rank()) return false;
+  int64_t stride = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    if (node.shape[i] != shape[i] || (shape[i] != 1 && node.strides[i] != stride)) return false;
+    stride *= shape[i];
+  }
+  return true;
+}
+
 // Where the operand of a small evaluation lies, with room for a number that lies nowhere.
 bool find_operand(const Node& input, const Node& node, SmallOperand* operand, uint64_t* number) {
   if (input.dtype != node.dtype) return false;
   if (input.ready()) {
-    operand->repeated = !(input.shape == node.shape);
-    if (operand->repeated ? element_count(input.shape) != 1
-                          : !is_contiguous(input.shape, input.strides)) {
-      return false;
-    }
+    operand->repeated = !lies_as(input, node.shape);
+    if (operand->repeated && element_count(input.shape) != 1) return false;
     operand->data = static_cast<const char*>(input.storage->data()) +
                     input.offset * static_cast<int64_t>(size_of(input.dtype));
     return true;

@@ -94,7 +94,15 @@ inline void Window::finish(Node* node, Ref<Storage> storage) {
     node->base = nullptr;
     node->set_ready(std::move(storage));
   } else {
-    node->set_ready(std::move(storage), contiguous_strides(node->shape), 0);
+    // In place; values are finished all the time.
+    node->strides = node->shape;
+    int64_t stride = 1;
+    for (int i = node->shape.rank() - 1; i >= 0; --i) {
+      node->strides[i] = stride;
+      if (node->shape[i] > 0) stride *= node->shape[i];
+    }
+    node->offset = 0;
+    node->set_ready(std::move(storage));
   }
   // Last, because a thread that drops the last handle waits for the lock only until then.
   node->window.store(nullptr, std::memory_order_release);
