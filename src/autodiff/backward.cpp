@@ -58,7 +58,7 @@ using Collected = std::unordered_map<const Node*, Tensor>;
 Collected walk(const History& history, const std::vector<Tensor>& outputs,
                const std::vector<Tensor>& seeds, const std::vector<Tensor>& keep) {
   CallsOfWalk calls;
-  std::unordered_map<const Node*, Arrived> arrived;
+  std::unordered_map<const Node*, Arrived> arrived(history.nodes().size());
   std::unordered_set<const Node*> kept;
   for (const Tensor& tensor : keep) kept.insert(tensor.node());
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -91,7 +91,8 @@ Collected walk(const History& history, const std::vector<Tensor>& outputs,
   Collected collected;
   for (const Tensor& node : nodes) {
     auto found = arrived.find(node.node());
-    if (found != arrived.end()) collected[node.node()] = found->second.total(node);
+    if (found == arrived.end()) continue;
+    if (const Tensor& total = found->second.total(node)) collected[node.node()] = total;
   }
   return collected;
 }
