@@ -121,7 +121,11 @@ static PyObject* made_tensor(PyObject* object) {
 // Whether `object` is NumPy's array, or one like it; `copied` is then a handle of its own, or NULL
 // with an exception.
 static bool as_array(PyObject* object, mt_tensor** copied) {
-  if (!PyObject_HasAttrString((PyObject*)Py_TYPE(object), "__array_interface__")) return false;
+  PyObject* type = (PyObject*)Py_TYPE(object);
+  if (!PyObject_HasAttrString(type, "__array_interface__") &&
+      !PyObject_HasAttrString(type, "__dlpack__")) {
+    return false;
+  }
   PyObject* made = made_tensor(object);
   if (made && is_tensor(made, copied)) mt_retain(*copied);
   Py_XDECREF(made);

@@ -237,7 +237,7 @@
              (slice->step == Py_None || fill_bound(slice->step, &item->step));
     } else if (PyLong_CheckExact(object) ||
                (PyIndex_Check(object) && !PySequence_Check(object) && !PyBool_Check(object) &&
-                !Py_IS_TYPE(object, tensor_type))) {
+                !PyObject_HasAttrString((PyObject*)Py_TYPE(object), "__dlpack__"))) {
       item->kind = MT_INDEX_AT;
       item->start = PyNumber_AsSsize_t(object, PyExc_IndexError);
       return !PyErr_Occurred();

@@ -62,6 +62,10 @@ class _Exchanged(native.Tensor):
         array = numpy.ascontiguousarray(self.numpy())
         return {"version": 3, "shape": self.shape, "data": array, "typestr": array.dtype.str}
 
+    @property
+    def __numpy_dtype__(self) -> Any:
+        return self.dtype.dtype
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (None,),
                         **options: Any) -> Any:
         """NumPy's functions of each element are the package's: numpy.sin(x) is a tensor. What the

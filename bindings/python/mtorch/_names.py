@@ -18,7 +18,8 @@ class _Note(str):
 FUNCTIONS = {
     "autocast": _Note("a module's to(mtorch.bfloat16) has bfloat16 all through, and "
                       "set_matmul_precision() makes products faster"),
-    "compile": "trace", "device": _Note('devices are text, as "cpu" and "cuda:0"'),
+    "compile": "trace", "is_tensor": _Note("isinstance(x, mtorch.Tensor) asks that"),
+    "device": _Note('devices are text, as "cpu" and "cuda:0"'),
     "set_default_dtype": _Note("dtype=mtorch.float64 asks for another, and to() of a module"),
     "absolute": "abs", "amax": "max", "amin": "min", "arccos": "acos", "arcsin": "asin",
     "arctan": "atan", "arctan2": "atan2", "array": "asarray", "as_tensor": "asarray",
@@ -71,7 +72,9 @@ METHODS = {
     "gather": "take_along_axis", "ge": _Note("x >= y"), "gt": _Note("x > y"),
     "le": _Note("x <= y"), "lt": _Note("x < y"), "ne": _Note("x != y"),
     "grad_fn": _Note("is_leaf says whether there is a history, and mtorch.Tape shows it"),
-    "index_select": "take", "log_softmax": "nn.log_softmax", "masked_fill": "where",
+    "index_select": "take", "is_cuda": _Note("x.device names the device"),
+    "is_floating_point": _Note("x.dtype.is_floating says so"), "log_softmax": "nn.log_softmax",
+    "masked_fill": "where",
     "masked_select": "masked_select (a function, or x[mask])", "mm": "matmul",
     "mul_": "mul (or x *= y)", "outer": "linalg.outer", "ravel": "flatten",
     "register_hook": _Note("mtorch.grad(loss, x) gives the gradient of any x on the way, and an "

@@ -184,7 +184,11 @@ def _from_object(obj: Any, copy: bool | None, device: str | None) -> Tensor:
         if hasattr(obj, "__dlpack__"):
             try:
                 return from_dlpack(obj, copy=copy is not False)
-            except BufferError as error:
+            except (BufferError, RuntimeError) as error:
+                if copy is not False and _is_truths_of_torch(obj):  # which older ones do not give
+                    return _from_object(obj.numpy(), True, device)
+                if isinstance(error, RuntimeError):
+                    raise
                 raise TypeError(f"no tensor can be made of {obj.dtype} from "
                                 f"{type(obj).__name__}: {error}") from error
         if isinstance(obj, collections.abc.Sequence) and not isinstance(obj, str):  # as a range
@@ -196,6 +200,10 @@ def _from_object(obj: Any, copy: bool | None, device: str | None) -> Tensor:
         if hasattr(obj, "dtype"):
             raise TypeError(f"no element type here is {obj.dtype}") from error
         raise
+
+
+def _is_truths_of_torch(obj: Any) -> bool:
+    return str(obj.dtype) == "torch.bool" and not obj.is_cuda
 
 
 def tensor(data: Any, *, dtype: DTypeLike = None, device: str | None = None,

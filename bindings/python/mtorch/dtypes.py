@@ -56,6 +56,10 @@ class DType(int):
         return numpy.dtype(self.name)
 
     @property
+    def __numpy_dtype__(self) -> Any:  # by which it is asked for from NumPy 2.4 on
+        return self.dtype
+
+    @property
     def is_floating(self) -> bool:
         """Whether it is a float."""
         return self.kind == "f"
@@ -107,7 +111,7 @@ def as_dtype(dtype: Any) -> DType:
 
 def _name_of(dtype: Any) -> str:
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(
-        dtype, "__name__", None)
+        dtype, "__name__", None) or str(dtype).removeprefix("torch.")
     return "bool" if name == "bool_" else str(name)
 
 

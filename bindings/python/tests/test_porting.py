@@ -132,6 +132,7 @@ def test_element_types_of_numpy():
             assert np.zeros(2, dtype=dtype).dtype == name and dtype == np.dtype(name).type
     assert mt.float32 != np.float64 and mt.float32 != "nonsense" and mt.float32 != None  # noqa: E711
     assert np.float64 != mt.float32 and mt.ones(1).dtype == np.float32
+    assert mt.arange(2).__numpy_dtype__ == mt.int64.__numpy_dtype__ == np.dtype("int64")
     assert {mt.float32: 1}[mt.ones(1).dtype] == 1 and mt.int64 in (mt.float32, mt.int64)
 
 

@@ -229,3 +229,21 @@ def test_schedules():
     found = rates(optim.CosineSchedule(ours, 10, warmup=4), ours, 10)
     np.testing.assert_allclose(found[:4], [0.1, 0.2, 0.3, 0.4], rtol=1e-6)
     assert found[4] == pytest.approx(0.4) and found[-1] == pytest.approx(0)
+
+
+def test_its_tensors_are_arrays():
+    x, theirs = mt.arange(6).reshape(2, 3), torch.arange(6).reshape(2, 3)
+    for key in ([1],), ([[0, 1], [1, 0]],), ([0, 1], [2, 0]), ([-1],), (1,), ([True, False],):
+        indices = tuple(torch.tensor(part) for part in key)
+        found = x[indices if len(indices) > 1 else indices[0]]
+        assert found.tolist() == theirs[indices].tolist() and found.shape == tuple(theirs[indices].shape)
+    assert (x == theirs).all() and (x + theirs).tolist() == (theirs + theirs).tolist()
+    assert mt.where(theirs > 2, x, -1).tolist() == torch.where(theirs > 2, theirs, -1).tolist()
+    linear = nn.Linear(3, 2)
+    ones = torch.ones(4, 3)
+    assert linear(ones).tolist() == linear(mt.ones((4, 3))).tolist()
+    assert mt.asarray(torch.tensor([True, False])).dtype == mt.bool_
+    assert mt.zeros(2, dtype=torch.float64).dtype == torch.float64 == mt.float64 != torch.float32
+    assert mt.bfloat16 == torch.bfloat16 and mt.bool_ == torch.bool
+    with pytest.raises((RuntimeError, TypeError), match="detach"):
+        mt.asarray(torch.ones(2, requires_grad=True))
