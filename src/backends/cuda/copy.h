@@ -11,6 +11,11 @@
 
 namespace mt::cuda {
 
+// What moves at once.
+struct alignas(16) Vector {
+  uint32_t words[4];
+};
+
 #ifdef __CUDACC__
 template <class T>
 __device__ void copy_async(T* to, int64_t i, const T* from, int64_t j, bool within) {

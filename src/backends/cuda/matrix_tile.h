@@ -23,10 +23,6 @@ namespace mt::cuda {
 
 constexpr int matrix_threads = 256, matrix_side = 128;
 
-struct alignas(16) Vector {
-  uint32_t words[4];
-};
-
 // One operand's slices: [rows, k] of a matrix.
 template <Factor factor, bool along_k, int depth>
 struct MatrixSlices {
@@ -77,23 +73,18 @@ struct MatrixSlices {
   }
   __device__ void go_on() { next += to_the_next; }
 
-  // A fragment of 16 rows and 32 bytes along k, or two of 8 rows: its four matrices are (row, k),
-  // (row + 8, k), (row, k + 16 bytes), (row + 8, k + 16 bytes), or with the second and third
-  // exchanged.
+  // As take_fragment().
   template <bool left>
   static __device__ void take(uint32_t (&to)[4], size_t from, int row, int step) {
-    int lane = static_cast<int>(threadIdx.x % 32);
-    auto row_of = [&](int matrix) { return row + (left ? matrix % 2 : matrix / 2) * 8; };
-    auto step_of = [&](int matrix) { return step + (left ? matrix / 2 : matrix % 2) * width; };
     if constexpr (factor == Factor::tf32 && !along_k) {
+      int lane = static_cast<int>(threadIdx.x % 32);
       auto numbers = shared<uint32_t>(from);
       MT_UNROLL for (int i = 0; i < 4; ++i) {
-        to[i] = numbers[place(row_of(i) + lane / 4, step_of(i) + lane % 4)];
+        int r = row + (left ? i % 2 : i / 2) * 8, s = step + (left ? i / 2 : i % 2) * width;
+        to[i] = numbers[place(r + lane / 4, s + lane % 4)];
       }
     } else {
-      int line = lane % 8, r = row_of(lane / 8), s = step_of(lane / 8);
-      int at = along_k ? place(r + line, s) : place(r, s + line);
-      load_matrices<!along_k>(to, from + static_cast<size_t>(at * bytes_each));
+      take_fragment<factor, left, along_k>(to, from, pitch, row, step);
     }
     if constexpr (factor == Factor::tf32) {
       MT_UNROLL for (uint32_t& number : to) number = round_to_tf32(number);

@@ -11,7 +11,8 @@
 // and what brings operands there from shared memory (ldmatrix): four matrices of 8 rows of 16
 // bytes, of which lane l gives the address of row l % 8 of matrix l / 8. It receives of each the
 // word t of row g; or, transposed, which numbers of 16 bits alone can be, of column g the rows 2 t
-// and 2 t + 1.
+// and 2 t + 1. So what a lane holds of d is, rounded to 16 bits, what it has to hold of an a that
+// is to be multiplied next.
 #pragma once
 
 #include <cmath>
@@ -45,6 +46,17 @@ __device__ inline uint32_t round_to_tf32(uint32_t bits) {
   uint32_t rounded;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(__uint_as_float(bits)));
   return rounded;
+}
+// Two neighbours along k, each rounded to nearest even.
+template <Factor factor>
+__device__ uint32_t round_pair(float first, float second) {
+  uint32_t pair;
+  if constexpr (factor == Factor::bfloat16) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  } else {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  }
+  return pair;
 }
 template <bool transposed>
 __device__ void load_matrices(uint32_t (&r)[4], size_t row) {
@@ -99,6 +111,13 @@ inline uint32_t round_to_tf32(uint32_t bits) {
   if (magnitude < infinity) magnitude = (magnitude + half) & ~dropped;
   return (bits & 0x80000000) | magnitude;
 }
+template <Factor factor>
+uint32_t round_pair(float first, float second) {
+  auto bits = [](float x) -> uint32_t {
+    return factor == Factor::bfloat16 ? cpu::float_to_bfloat16(x) : cpu::float_to_float16(x);
+  };
+  return bits(first) | bits(second) << 16;
+}
 template <bool transposed>
 void load_matrices(uint32_t (&r)[4], size_t row,
                    const grid::Source& where = grid::Source::current()) {
@@ -119,5 +138,18 @@ void load_matrices(uint32_t (&r)[4], size_t row,
   }
 }
 #endif
+
+// A fragment of 16 rows and 32 bytes along k, or two of 8 rows, of an operand in shared memory
+// whose lines are `pitch` numbers long and lie along k, or else along the rows. Its four matrices
+// are (row, k), (row + 8, k), (row, k + 16 bytes), (row + 8, k + 16 bytes), or with the second and
+// third exchanged.
+template <Factor factor, bool left, bool along_k>
+__device__ void take_fragment(uint32_t (&to)[4], size_t from, int pitch, int row, int step) {
+  int lane = static_cast<int>(threadIdx.x % 32), matrix = lane / 8, line = lane % 8;
+  int r = row + (left ? matrix % 2 : matrix / 2) * 8;
+  int s = step + (left ? matrix / 2 : matrix % 2) * (16 / bytes_of(factor));
+  int at = along_k ? (r + line) * pitch + s : (s + line) * pitch + r;
+  load_matrices<!along_k>(to, from + static_cast<size_t>(at * bytes_of(factor)));
+}
 
 }  // namespace mt::cuda
