@@ -168,7 +168,8 @@ Shape result_shape(const Tensor& query, const Tensor& value) {
 // The gradient's own gradient, written with the weights p as a whole. With dp = dy value^T and
 // ds = p (dp - sum(p dp)), the gradient is ds key, ds^T query and p^T dy.
 void attention_gradient_gradient(const Node& node, const Tensor& arrived, Tensor* gradients) {
-  const Tensor &q = node.inputs[0], &k = node.inputs[1], &v = node.inputs[2], &dy = node.inputs[3];
+  Tensor q = cast(node.inputs[0], node.dtype), k = cast(node.inputs[1], node.dtype);
+  Tensor v = cast(node.inputs[2], node.dtype), dy = cast(node.inputs[3], node.dtype);
   const double scale = __builtin_bit_cast(double, node.immediates.value[0]);
   Tensor mask = node.inputs.size() > 5 ? node.inputs[5] : Tensor();
   Tensor at_dq = part(arrived, 0, q.shape()), at_dk = part(arrived, q.size(), k.shape());
@@ -187,20 +188,22 @@ void attention_gradient_gradient(const Node& node, const Tensor& arrived, Tensor
   gradients[1] = (matmul(transpose(ds), at_dq) + matmul(transpose(at_scores), q)) * scale;
   gradients[2] = matmul(transpose(at_dp), dy);
   gradients[3] = matmul(p, at_dv) + matmul(at_dp, v);
+  for (size_t i = 0; i < 4; ++i) gradients[i] = cast(gradients[i], node.inputs[i].dtype());
 }
 const Op attention_gradient_op{"attention_gradient", OpKind::call, 0, attention_gradient_value,
                                attention_gradient_gradient};
 
 void attention_gradient(const Node& node, const Tensor& arrived, Tensor* gradients) {
   const Tensor &q = node.inputs[0], &k = node.inputs[1], &v = node.inputs[2];
-  Tensor dy = part(arrived, 0, result_shape(q, v));
+  // Where operands are 16-bit floats, so is what becomes of the result: nothing is rounded here.
+  Tensor dy = cast(part(arrived, 0, result_shape(q, v)), q.dtype());
   Inputs inputs{q, k, v, dy, Tensor(const_cast<Node*>(&node))};
   if (node.inputs.size() > 3) inputs.push_back(node.inputs[3]);
   Tensor all = record(attention_gradient_op, node.dtype, {q.size() + k.size() + v.size()},
                       std::move(inputs), node.attributes, node.immediates);
-  gradients[0] = part(all, 0, q.shape());
-  gradients[1] = part(all, q.size(), k.shape());
-  gradients[2] = part(all, q.size() + k.size(), v.shape());
+  gradients[0] = cast(part(all, 0, q.shape()), q.dtype());
+  gradients[1] = cast(part(all, q.size(), k.shape()), k.dtype());
+  gradients[2] = cast(part(all, q.size() + k.size(), v.shape()), v.dtype());
 }
 const Op attention_op{"attention", OpKind::call, 0, attention_value, attention_gradient};
 
@@ -230,8 +233,10 @@ Tensor record_attention(const Tensor& query, const Tensor& key, const Tensor& va
                         const Tensor& mask, bool causal, double scale, Dtype dtype) {
   Shape lead = broadcast(broadcast(leading(query), leading(key), name), leading(value), name);
   Dtype sum = accumulator_of(dtype);
-  Tensor q = with_lead(query, lead, sum), k = with_lead(key, lead, sum);
-  Tensor v = with_lead(value, lead, sum);
+  // GPUs read 16-bit floats as they are; a processor's kernel is given them in float32.
+  Dtype given = query.device().host_memory ? sum : dtype;
+  Tensor q = with_lead(query, lead, given), k = with_lead(key, lead, given);
+  Tensor v = with_lead(value, lead, given);
   Inputs inputs{q, k, v};
   if (mask) {
     bool boolean = mask.dtype() == Dtype::boolean;

@@ -44,18 +44,11 @@ class QueryBlock {
  public:
   __device__ QueryBlock(const CallView& call, const AttentionShape& shape, int64_t entry,
                         int64_t first, int64_t column)
-      : shape_(shape),
-        entry_(entry),
-        first_(first),
-        column_(column),
-        scale_(static_cast<T>(unpack<double>(call.immediate.value[0]))),
-        query_(matrix_of<T>(view(call.inputs, 0), entry)),
-        key_(matrix_of<T>(view(call.inputs, 1), entry)),
-        value_(matrix_of<T>(view(call.inputs, 2), entry)),
-        visible_(call, 3, shape.causal, entry) {}
+      : of_(call, shape, entry, 3), first_(first), column_(column) {}
 
   __device__ void run(T* out) {
-    int64_t end = first_ + queries < shape_.m && shape_.causal ? first_ + queries : shape_.m;
+    int64_t end =
+        first_ + queries < of_.shape.m && of_.shape.causal ? first_ + queries : of_.shape.m;
     for (int64_t key = 0; key < end; key += panel) {
       int count = end - key < panel ? static_cast<int>(end - key) : panel;
       weigh(key, count);
@@ -70,12 +63,13 @@ class QueryBlock {
 
   __device__ void weigh(int64_t key, int count) {
     Sums scores;
-    for (int64_t c = 0; c < shape_.d; c += depth) {
-      bring_rows<queries, Sums::row_pitch>(At::left, query_, first_, c,
-                                           [&](int64_t) { return scale_; });
-      bring_rows<panel, Sums::column_pitch>(At::right, key_, key, c, [](int64_t) { return T(1); });
+    for (int64_t c = 0; c < of_.shape.d; c += depth) {
+      bring_rows<queries, Sums::row_pitch>(At::left, of_.query, first_, c,
+                                           [&](int64_t) { return of_.scale; });
+      bring_rows<panel, Sums::column_pitch>(At::right, of_.key, key, c,
+                                            [](int64_t) { return T(1); });
       __syncthreads();
-      int64_t left = shape_.d - c;
+      int64_t left = of_.shape.d - c;
       scores.multiply(At::left, At::right, left < depth ? static_cast<int>(left) : depth);
       __syncthreads();
     }
@@ -90,8 +84,8 @@ class QueryBlock {
         part = static_cast<int>(threadIdx.x) / queries;
     T own = nothing;
     for (int j = part; j < count; j += parts) {
-      if (first_ + query >= shape_.n) break;
-      T score = visible_(weights[j * Sums::row_pitch + query], first_ + query, key + j);
+      if (first_ + query >= of_.shape.n) break;
+      T score = of_.visible(weights[j * Sums::row_pitch + query], first_ + query, key + j);
       weights[j * Sums::row_pitch + query] = score;
       own = score > own ? score : own;
     }
@@ -123,7 +117,7 @@ class QueryBlock {
 
   __device__ void add_values(int64_t key, int count) {
     for (int j = 0; j < count; j += depth) {
-      bring_steps<Sums::column_pitch>(At::right, value_, key + j, column_,
+      bring_steps<Sums::column_pitch>(At::right, of_.value, key + j, column_,
                                       [](int64_t) { return T(1); });
       __syncthreads();
       sums_.multiply(At::weights + static_cast<size_t>(j) * Sums::row_bytes, At::right,
@@ -137,27 +131,25 @@ class QueryBlock {
     auto totals = shared<T>(At::factors);
     if (threadIdx.x < queries) totals[threadIdx.x] = total_;
     __syncthreads();
-    int64_t rows = shape_.batch * shape_.n, at = entry_ * shape_.n + first_;
+    int64_t rows = of_.shape.batch * of_.shape.n, at = of_.entry * of_.shape.n + first_;
     MT_UNROLL for (int i = 0; i < 4; ++i) {
       int row = Sums::row(i);
-      if (first_ + row >= shape_.n) continue;
+      if (first_ + row >= of_.shape.n) continue;
       T share = T(1) / totals[row];
       MT_UNROLL for (int j = 0; j < 8; ++j) {
         int64_t column = column_ + Sums::column(j);
-        if (column < shape_.e) store(out, (at + row) * shape_.e + column, sums_.sums[i][j] * share);
+        if (column < of_.shape.e)
+          store(out, (at + row) * of_.shape.e + column, sums_.sums[i][j] * share);
       }
     }
     int64_t query = threadIdx.x;
-    if (column_ > 0 || query >= queries || first_ + query >= shape_.n) return;
-    store(out, rows * shape_.e + at + query, shift_);
-    store(out, rows * (shape_.e + 1) + at + query, total_);
+    if (column_ > 0 || query >= queries || first_ + query >= of_.shape.n) return;
+    store(out, rows * of_.shape.e + at + query, shift_);
+    store(out, rows * (of_.shape.e + 1) + at + query, total_);
   }
 
-  const AttentionShape& shape_;
-  const int64_t entry_, first_, column_;
-  const T scale_;
-  const Matrix<T> query_, key_, value_;
-  const Visibility<T> visible_;
+  const AttentionEntry<T> of_;
+  const int64_t first_, column_;
   Sums sums_;
   // Of query threadIdx.x % 64.
   T largest_ = identity_of<T>(Reduction::max), shift_ = 0;
@@ -179,6 +171,7 @@ __global__ void __launch_bounds__(threads, sizeof(T) == 4 ? 2 : 1)
 
 void launch_attention(const Call& call) {
   AttentionShape shape = attention_shape(call.group);
+  if (suits_attention_half(call, shape)) return launch_attention_half(call, shape);
   int64_t columns = (shape.e + attention_columns - 1) / attention_columns;
   int64_t blocks = shape.batch * ((shape.n + queries - 1) / queries) * columns;
   bool wide = call.group.output.dtype == Dtype::float64;

@@ -3,6 +3,8 @@
 // memory, and what becomes of a score.
 #pragma once
 
+#include <type_traits>
+
 #include "backends/cuda/call_kernels.h"
 #include "backends/cuda/operators.h"
 #include "backends/cuda/positions.h"
@@ -28,14 +30,21 @@ inline AttentionShape attention_shape(const Group& group) {
   return shape;
 }
 
-// One batch entry of an operand.
+// One batch entry of an operand, of numbers of type T or, where that is float, of 16-bit floats.
 template <class T>
 struct Matrix {
-  const T* data;
+  const char* data;
+  Dtype dtype;
   int64_t rows, columns, row_stride, column_stride;
 
   __device__ T at(int64_t row, int64_t column) const {
-    return load(data, row * row_stride + column * column_stride);
+    int64_t i = row * row_stride + column * column_stride;
+    if constexpr (std::is_same_v<T, float>) {
+      auto half = reinterpret_cast<const uint16_t*>(data);
+      if (dtype == Dtype::bfloat16) return cpu::bfloat16_to_float(load(half, i));
+      if (dtype == Dtype::float16) return cpu::float16_to_float(load(half, i));
+    }
+    return load(reinterpret_cast<const T*>(data), i);
   }
 };
 template <class T>
@@ -43,8 +52,14 @@ __device__ Matrix<T> matrix_of(const ArrayView& array, int64_t entry) {
   const LayoutView& layout = array.layout;
   int last = layout.rank - 1;
   int64_t rows = layout.shape[last - 1], columns = layout.shape[last];
-  return {reinterpret_cast<const T*>(array.data) + position(layout, entry * rows * columns), rows,
-          columns, layout.strides[last - 1], layout.strides[last]};
+  bool half = array.dtype == Dtype::bfloat16 || array.dtype == Dtype::float16;
+  int64_t size = half ? 2 : static_cast<int64_t>(sizeof(T));
+  return {array.data + position(layout, entry * rows * columns) * size,
+          array.dtype,
+          rows,
+          columns,
+          layout.strides[last - 1],
+          layout.strides[last]};
 }
 
 // Brings rows [first, first + count) of a matrix, each times factor(row), to shared memory, where
@@ -97,5 +112,45 @@ struct Visibility {
     return hidden ? identity_of<T>(Reduction::max) : score;
   }
 };
+
+// One batch entry of a call, whose mask, if there is one, comes after so many inputs. Operands are
+// read as numbers of type N.
+template <class T, class N = T>
+struct AttentionEntry {
+  const AttentionShape& shape;
+  const int64_t entry;
+  const T scale;
+  const Matrix<N> query, key, value;
+  const Visibility<T> visible;
+
+  __device__ AttentionEntry(const CallView& call, const AttentionShape& of_call, int64_t index,
+                            int inputs)
+      : shape(of_call),
+        entry(index),
+        scale(static_cast<T>(unpack<double>(call.immediate.value[0]))),
+        query(matrix_of<N>(view(call.inputs, 0), index)),
+        key(matrix_of<N>(view(call.inputs, 1), index)),
+        value(matrix_of<N>(view(call.inputs, 2), index)),
+        visible(call, inputs, of_call.causal, index) {}
+};
+
+// What the gradient keeps of a query: of `before`, attention's result, and in scratch.
+template <class T>
+struct AttentionRows {
+  const T* shifts;
+  T *shares, *means;  // 1 / total; what the softmax takes off the slope of each score
+
+  __device__ AttentionRows(const CallView& call, const AttentionShape& shape, T* scratch)
+      : shifts(reinterpret_cast<const T*>(view(call.inputs, 4).data) +
+               shape.batch * shape.n * shape.e),
+        shares(scratch),
+        means(scratch + shape.batch * shape.n) {}
+};
+// Fills shares and means (attention_gradient.cu).
+void launch_attention_means(const Call& call, const AttentionShape& shape);
+// On the tensor cores, for what suits them (attention_half.cu, attention_half_gradient.cu).
+bool suits_attention_half(const Call& call, const AttentionShape& shape);
+void launch_attention_half(const Call& call, const AttentionShape& shape);
+void launch_attention_half_gradient(const Call& call, const AttentionShape& shape);
 
 }  // namespace mt::cuda

@@ -42,26 +42,13 @@ struct Places {
   static_assert(end - left >= depth * Sums<T>::column_bytes);
 };
 
-// What is kept of a query: of `before`, attention's result, and in scratch.
-template <class T>
-struct Rows {
-  const T* shifts;
-  T *shares, *means;  // 1 / total; what the softmax takes off the slope of each score
-};
-template <class T>
-__device__ Rows<T> rows_of(const CallView& call, const AttentionShape& shape, T* scratch) {
-  int64_t rows = shape.batch * shape.n;
-  auto before = reinterpret_cast<const T*>(view(call.inputs, 4).data);
-  return {before + rows * shape.e, scratch, scratch + rows};
-}
-
 template <class T>
 __global__ void __launch_bounds__(threads)
     means_kernel(const CallView* call, AttentionShape shape, T* scratch) {
   int64_t at = int64_t{blockIdx.x} * threads + threadIdx.x, rows = shape.batch * shape.n;
   if (at >= rows) return;
   const CallView& c = view(call);
-  Rows<T> own = rows_of(c, shape, scratch);
+  AttentionRows<T> own(c, shape, scratch);
   Matrix<T> arrived = matrix_of<T>(view(c.inputs, 3), at / shape.n);
   auto result = reinterpret_cast<const T*>(view(c.inputs, 4).data);
   T share = T(1) / load(own.shifts, rows + at), mean = 0;
@@ -78,40 +65,34 @@ class OwnBlock {
  public:
   __device__ OwnBlock(const CallView& call, const AttentionShape& shape, T* scratch, int64_t entry,
                       int64_t first, int64_t column)
-      : shape_(shape),
-        entry_(entry),
-        first_(first),
-        column_(column),
-        scale_(static_cast<T>(unpack<double>(call.immediate.value[0]))),
-        rows_(rows_of(call, shape, scratch)),
-        query_(matrix_of<T>(view(call.inputs, 0), entry)),
-        key_(matrix_of<T>(view(call.inputs, 1), entry)),
-        value_(matrix_of<T>(view(call.inputs, 2), entry)),
+      : of_(call, shape, entry, 5),
         arrived_(matrix_of<T>(view(call.inputs, 3), entry)),
-        visible_(call, 5, shape.causal, entry) {}
+        rows_(call, shape, scratch),
+        first_(first),
+        column_(column) {}
 
   __device__ void run(T* gradients) {
     // Of causal pairs only those whose key is not after the query.
-    int64_t begin = of_keys && shape_.causal ? first_ : 0;
-    int64_t end = of_keys ? shape_.n : shape_.m;
-    if (!of_keys && shape_.causal && first_ + side < end) end = first_ + side;
+    int64_t begin = of_keys && of_.shape.causal ? first_ : 0;
+    int64_t end = of_keys ? of_.shape.n : of_.shape.m;
+    if (!of_keys && of_.shape.causal && first_ + side < end) end = first_ + side;
     for (int64_t other = begin; other < end; other += side) {
       int count = end - other < side ? static_cast<int>(end - other) : side;
       weigh(other);
       if (of_keys) {
         add(Places<T>::weights, arrived_, other, count, by_share(), &value_sums_);
-        add(Places<T>::slopes, query_, other, count, by_scale(), &sums_);
+        add(Places<T>::slopes, of_.query, other, count, by_scale(), &sums_);
       } else {
-        add(Places<T>::slopes, key_, other, count, unchanged(), &sums_);
+        add(Places<T>::slopes, of_.key, other, count, unchanged(), &sums_);
       }
     }
-    int64_t queries = shape_.batch * shape_.n * shape_.d;
-    int64_t keys = queries + shape_.batch * shape_.m * shape_.d;
+    int64_t queries = of_.shape.batch * of_.shape.n * of_.shape.d;
+    int64_t keys = queries + of_.shape.batch * of_.shape.m * of_.shape.d;
     if (of_keys) {
-      write(sums_, T(1), gradients + queries, shape_.m, shape_.d);
-      write(value_sums_, T(1), gradients + keys, shape_.m, shape_.e);
+      write(sums_, T(1), gradients + queries, of_.shape.m, of_.shape.d);
+      write(value_sums_, T(1), gradients + keys, of_.shape.m, of_.shape.e);
     } else {
-      write(sums_, scale_, gradients, shape_.n, shape_.d);
+      write(sums_, of_.scale, gradients, of_.shape.n, of_.shape.d);
     }
   }
 
@@ -123,11 +104,11 @@ class OwnBlock {
     return [](int64_t) { return T(1); };
   }
   __device__ auto by_scale() const {
-    return [this](int64_t) { return scale_; };
+    return [this](int64_t) { return of_.scale; };
   }
   // What arrived is divided by the rows' totals so that weights need not be.
   __device__ auto by_share() const {
-    return [this](int64_t query) { return load(rows_.shares, entry_ * shape_.n + query); };
+    return [this](int64_t query) { return load(rows_.shares, of_.entry * of_.shape.n + query); };
   }
 
   // Products of queries' and keys' rows, by own and other.
@@ -152,8 +133,8 @@ class OwnBlock {
   // Leaves weights and the slopes of scores in shared memory.
   __device__ void weigh(int64_t other) {
     Pairs<T> scores, slopes;
-    multiply_pairs(query_, by_scale(), key_, other, &scores);
-    multiply_pairs(arrived_, by_share(), value_, other, &slopes);
+    multiply_pairs(of_.query, by_scale(), of_.key, other, &scores);
+    multiply_pairs(arrived_, by_share(), of_.value, other, &slopes);
     scores.put(At::weights);
     slopes.put(At::slopes);
     __syncthreads();
@@ -162,9 +143,9 @@ class OwnBlock {
       int row = i % side, column = i / side, at = column * row_pitch + row;
       int64_t query = of_keys ? other + column : first_ + row;
       int64_t key = of_keys ? first_ + row : other + column;
-      if (query >= shape_.n || key >= shape_.m) continue;
-      int64_t of_query = entry_ * shape_.n + query;
-      T weight = table::exp_of(visible_(weights[at], query, key) - load(rows_.shifts, of_query));
+      if (query >= of_.shape.n || key >= of_.shape.m) continue;
+      int64_t of_query = of_.entry * of_.shape.n + query;
+      T weight = table::exp_of(of_.visible(weights[at], query, key) - load(rows_.shifts, of_query));
       T slope = changes[at];
       weights[at] = weight;
       changes[at] = weight * (slope - load(rows_.means, of_query));
@@ -190,17 +171,15 @@ class OwnBlock {
       MT_UNROLL for (int j = 0; j < 8; ++j) {
         int64_t row = first_ + Sums<T>::row(i), column = column_ + Sums<T>::column(j);
         if (row >= rows || column >= columns) continue;
-        store(to, (entry_ * rows + row) * columns + column, sums.sums[i][j] * factor);
+        store(to, (of_.entry * rows + row) * columns + column, sums.sums[i][j] * factor);
       }
     }
   }
 
-  const AttentionShape& shape_;
-  const int64_t entry_, first_, column_;
-  const T scale_;
-  const Rows<T> rows_;
-  const Matrix<T> query_, key_, value_, arrived_;
-  const Visibility<T> visible_;
+  const AttentionEntry<T> of_;
+  const Matrix<T> arrived_;
+  const AttentionRows<T> rows_;
+  const int64_t first_, column_;
   Sums<T> sums_, value_sums_;
 };
 
@@ -217,16 +196,20 @@ __global__ void __launch_bounds__(threads, sizeof(T) == 4 ? 2 : 1)
       .run(reinterpret_cast<T*>(c.output.data));
 }
 
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+Dim3 blocks(int64_t count) { return {static_cast<unsigned>(count)}; }
+
 template <class T>
-void launch_gradient(const Call& call) {
-  AttentionShape shape = attention_shape(call.group);
-  auto divide_up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-  auto blocks = [](int64_t count) { return Dim3{static_cast<unsigned>(count)}; };
+void launch_means(const Call& call, const AttentionShape& shape) {
+  launch("attention gradient", means_kernel<T>, blocks(divide_up(shape.batch * shape.n, threads)),
+         {threads}, 0, call.stream, call.view, shape, reinterpret_cast<T*>(call.scratch));
+}
+template <class T>
+void launch_gradient(const Call& call, const AttentionShape& shape) {
   T* scratch = reinterpret_cast<T*>(call.scratch);
   int64_t columns = divide_up(shape.d, attention_columns);
   int64_t wider = divide_up(shape.d > shape.e ? shape.d : shape.e, attention_columns);
-  launch("attention gradient", means_kernel<T>, blocks(divide_up(shape.batch * shape.n, threads)),
-         {threads}, 0, call.stream, call.view, shape, scratch);
+  launch_means<T>(call, shape);
   launch("attention gradient", gradient_kernel<T, false>,
          blocks(shape.batch * divide_up(shape.n, side) * columns), {threads}, Places<T>::end,
          call.stream, call.view, shape, columns, scratch);
@@ -242,9 +225,15 @@ int64_t attention_gradient_scratch(const Group& group) {
   return 2 * shape.batch * shape.n * static_cast<int64_t>(size_of(group.output.dtype));
 }
 
+void launch_attention_means(const Call& call, const AttentionShape& shape) {
+  launch_means<float>(call, shape);
+}
+
 void launch_attention_gradient(const Call& call) {
-  call.group.output.dtype == Dtype::float64 ? launch_gradient<double>(call)
-                                            : launch_gradient<float>(call);
+  AttentionShape shape = attention_shape(call.group);
+  if (suits_attention_half(call, shape)) return launch_attention_half_gradient(call, shape);
+  bool wide = call.group.output.dtype == Dtype::float64;
+  (wide ? launch_gradient<double> : launch_gradient<float>)(call, shape);
 }
 
 }  // namespace mt::cuda

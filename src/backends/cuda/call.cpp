@@ -145,7 +145,7 @@ std::function<void(const Run&)> prepare_call(const Group& group, Block* block, i
   int64_t at = describe(group, block);
   return [&group, entry, at](const Run& run) {
     entry->launch({group, run.description<CallView>(at), first_element(group.inputs[0], run),
-                   first_element(group.output, run), run.scratch, run.stream});
+                   first_element(group.output, run), run.scratch, run.stream, run.buffers});
   };
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backends/cuda/driver.h"
+#include "backends/cuda/launch_graphs.h"
 #include "backends/cuda/views.h"
 #include "plan/plan.h"
 
@@ -15,6 +16,7 @@ struct Call {
   char *input, *output;  // where the first input and the output lie
   char* scratch;
   Stream stream;
+  Buffers buffers;
 };
 
 // attention.cu, attention_gradient.cu

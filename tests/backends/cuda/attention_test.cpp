@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention and its gradient at sizes that cross blocks, panels and slices, on the CUDA device and
-// on the CPU: the same bits, as both keep the order of src/ops/order.h.
+// on the CPU: the same bits, as both keep the order of src/ops/order.h. On the tensor cores, which
+// round weights to 16 bits, nearly what float64 gives.
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
 
 #include "autodiff/backward.h"
 #include "backends/backend.h"
@@ -31,19 +35,58 @@ class CudaAttention : public ::testing::Test {
     return result;
   }
 
-  // f(device) is query, key, value and perhaps a mask.
+  // f(device) is query, key, value and perhaps a mask. Gives the gradients and the result.
+  template <class F>
+  std::vector<Value> all_of(const char* name, F&& f, const Attention& how) {
+    std::vector<Tensor> x = f(find_device(name));
+    std::vector<Tensor> leaves{leaf(x[0]), leaf(x[1]), leaf(x[2])};
+    Tensor y = attention(leaves[0], leaves[1], leaves[2], x.size() > 3 ? x[3] : Tensor(), how);
+    // What arrives at y is the same whatever has been rounded.
+    Tensor factors = cast(numbers(y.shape(), Dtype::bfloat16, y.device(), 9), y.dtype());
+    std::vector<Tensor> results = gradients({sum(y * factors, {}, false)}, {}, leaves);
+    results.push_back(y);
+    for (Tensor& result : results) result = cast(result, Dtype::float64);
+    return values_of(results);
+  }
   template <class F>
   void expect_the_same(F&& f, const Attention& how) {
-    auto run = [&](const char* name) {
-      std::vector<Tensor> x = f(find_device(name));
-      std::vector<Tensor> leaves{leaf(x[0]), leaf(x[1]), leaf(x[2])};
-      Tensor y = attention(leaves[0], leaves[1], leaves[2], x.size() > 3 ? x[3] : Tensor(), how);
-      std::vector<Tensor> results = gradients({sum(square(cast(y, Dtype::float64)), {}, false)}, {}, leaves);
-      results.push_back(y);
-      return values_of(results);
-    };
-    EXPECT_EQ(difference(run("cuda:0"), run("cpu")), "");
+    EXPECT_EQ(difference(all_of("cuda:0", f, how), all_of("cpu", f, how)), "");
   }
+
+  // As all_of() on the CPU, for numbers of the same values in float64.
+  template <class F>
+  std::vector<Value> exact(F&& f, const Attention& how) {
+    auto wide = [&](Device& d) {
+      std::vector<Tensor> x = f(d);
+      for (Tensor& operand : x) {
+        if (operand.dtype() != Dtype::boolean) operand = cast(operand, Dtype::float64);
+      }
+      return x;
+    };
+    return all_of("cpu", wide, how);
+  }
+  // Nearly exact(), relative to the largest number; and not what the CPU gives, so that it must
+  // have been on the tensor cores.
+  template <class F>
+  void expect_rounded(double tolerance, F&& f, const Attention& how) {
+    std::vector<Value> ours = all_of("cuda:0", f, how), expected = exact(f, how);
+    EXPECT_NE(difference(ours, all_of("cpu", f, how)), "");
+    for (size_t i = 0; i < ours.size(); ++i) {
+      ASSERT_EQ(ours[i].bytes.size(), expected[i].bytes.size());
+      double largest = 0, most = 0;
+      for (size_t at = 0; at < ours[i].bytes.size(); at += sizeof(double)) {
+        double own, other;
+        std::memcpy(&own, &ours[i].bytes[at], sizeof own);
+        std::memcpy(&other, &expected[i].bytes[at], sizeof other);
+        ASSERT_EQ(std::isfinite(own), std::isfinite(other)) << i << " at " << at;
+        if (!std::isfinite(own)) continue;
+        largest = std::max(largest, std::abs(other));
+        most = std::max(most, std::abs(own - other));
+      }
+      EXPECT_LE(most, tolerance * largest) << "result " << i;
+    }
+  }
+  static constexpr double of_bfloat16 = 1.0 / 64, of_float16 = 1.0 / 512;
 };
 
 TEST_F(CudaAttention, CrossesBlocksAndPanels) {
@@ -83,6 +126,78 @@ TEST_F(CudaAttention, TakesMasksAndHeads) {
         },
         {chooses});
   }
+}
+
+// Two blocks of queries, three of keys, and sizes that end within tiles.
+TEST_F(CudaAttention, TakesHalf) {
+  auto operands = [&](Dtype dtype, const Shape& sizes) {
+    return [=, this](Device& d) {
+      return std::vector<Tensor>{numbers({2, sizes[0], sizes[2]}, dtype, d, 1),
+                                 numbers({2, sizes[1], sizes[2]}, dtype, d, 2),
+                                 numbers({2, sizes[1], sizes[3]}, dtype, d, 3)};
+    };
+  };
+  expect_rounded(of_bfloat16, operands(Dtype::bfloat16, {150, 140, 64, 64}), {});
+  expect_rounded(of_bfloat16, operands(Dtype::bfloat16, {150, 140, 24, 40}), {true});
+  expect_rounded(of_float16, operands(Dtype::float16, {70, 150, 32, 16}), {true, 0.3});
+  expect_rounded(of_float16, operands(Dtype::float16, {5, 3, 8, 8}), {});
+  // Rows of 128.
+  expect_rounded(of_bfloat16, operands(Dtype::bfloat16, {70, 90, 128, 72}), {true});
+  expect_rounded(of_float16, operands(Dtype::float16, {70, 90, 80, 128}), {});
+}
+
+TEST_F(CudaAttention, TakesMasksAndHeadsInHalf) {
+  // Heads of one projection, whose parts are query, key and value.
+  auto operands = [&](Device& d) {
+    Tensor all = numbers({2, 70, 3, 2, 32}, Dtype::bfloat16, d, 1);
+    std::vector<Tensor> x;
+    for (int64_t part = 0; part < 3; ++part)
+      x.push_back(permute(select(all, 2, part), {0, 2, 1, 3}));
+    return x;
+  };
+  expect_rounded(of_bfloat16, operands, {});
+  for (bool chooses : {false, true}) {
+    auto masked = [&](Device& d) {
+      std::vector<Tensor> x = operands(d);
+      Tensor mask = numbers({2, 1, 70, 70}, Dtype::float32, d, 4);
+      x.push_back(chooses ? less(mask, number(0.5, d)) : mask * 3);
+      return x;
+    };
+    expect_rounded(of_bfloat16, masked, {chooses});
+  }
+  // A query that sees nothing, and heads that share their keys.
+  expect_rounded(of_float16,
+                 [&](Device& d) {
+                   Tensor row = iota({70, 1}, Dtype::int32, d);
+                   return std::vector<Tensor>{
+                       numbers({3, 70, 16}, Dtype::float16, d, 1),
+                       numbers({70, 16}, Dtype::float16, d, 2),
+                       numbers({1, 70, 16}, Dtype::float16, d, 3),
+                       logical_not(equal(row, full_integer({70, 70}, 65, Dtype::int32, d)))};
+                 },
+                 {});
+}
+
+// Sizes, strides and places that do not suit vectors, and mixed types: the other kernel.
+TEST_F(CudaAttention, TakesHalfThatDoesNotSuit) {
+  auto expect = [&](auto&& f) {
+    expect_the_same(
+        [&](Device& d) {
+          std::vector<Tensor> x{numbers({70, 16}, Dtype::bfloat16, d, 1),
+                                numbers({70, 16}, Dtype::bfloat16, d, 2),
+                                numbers({70, 16}, Dtype::bfloat16, d, 3)};
+          f(x, d);
+          return x;
+        },
+        {true});
+  };
+  expect([](auto& x, Device&) { x[2] = slice(x[2], 1, 0, 12, 1); });
+  expect([&](auto& x, Device& d) { x[1] = transpose(numbers({16, 70}, Dtype::bfloat16, d, 2)); });
+  expect([&](auto& x, Device& d) {
+    x[0] = slice(numbers({70, 24}, Dtype::bfloat16, d, 1), 1, 3, 16, 1);
+  });
+  expect([&](auto& x, Device& d) { x[0] = numbers({70, 16}, Dtype::float32, d, 1); });
+  expect([&](auto& x, Device& d) { x[2] = numbers({70, 136}, Dtype::bfloat16, d, 3); });
 }
 
 }  // namespace
