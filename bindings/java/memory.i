@@ -4,7 +4,7 @@
 // Where a buffer's element `position` lies; NULL, after saying why, unless it is direct.
 static char* buffer_address(JNIEnv* jenv, jobject buffer, int64_t offset) {
   char* address = (*jenv)->GetDirectBufferAddress(jenv, buffer);
-  if (!address) mt_set_error(MT_EINVAL, "wrap: the buffer is not direct");
+  if (!address) mt_set_error(MT_EINVAL, "wrap: the buffer is not direct; of() copies an array");
   return address ? address + offset : NULL;
 }
 %}

@@ -32,7 +32,7 @@ abstract sealed class HostMemory extends SeveralResults permits Creation {
    * @return a tensor on the CPU
    */
   public static Tensor wrap(ByteBuffer memory, DType dtype, long... shape) {
-    return wrap(memory, 1, ByteOrder.nativeOrder(), dtype, shape, false);
+    return wrap(memory, 1, memory.order(), dtype, shape, false);
   }
 
   /**
@@ -88,13 +88,15 @@ abstract sealed class HostMemory extends SeveralResults permits Creation {
    * @return a tensor on the CPU
    */
   public static Tensor wrapMutable(ByteBuffer memory, DType dtype, long... shape) {
-    return wrap(memory, 1, ByteOrder.nativeOrder(), dtype, shape, true);
+    return wrap(memory, 1, memory.order(), dtype, shape, true);
   }
 
   private static Tensor wrap(
       Buffer memory, int unit, ByteOrder order, DType dtype, long[] shape, boolean rewritten) {
-    if (order != ByteOrder.nativeOrder()) {
-      throw new MTorchException(ErrorCode.INVALID, "wrap: the buffer has another byte order");
+    if (order != ByteOrder.nativeOrder() && dtype.bytes() > 1) {
+      throw new MTorchException(
+          ErrorCode.INVALID,
+          "wrap: the buffer has another byte order; order(ByteOrder.nativeOrder()) sets this one's");
     }
     Shapes.check((long) memory.remaining() * unit / dtype.bytes(), shape);
     return Native.wrap_buffer(memory, (long) memory.position() * unit, shape, dtype, rewritten);

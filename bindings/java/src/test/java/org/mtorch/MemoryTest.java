@@ -34,16 +34,15 @@ class MemoryTest {
 
   @Test
   void whatCannotBeWrappedIsRefused() {
-    ByteBuffer heap = ByteBuffer.allocate(8);
+    ByteBuffer heap = ByteBuffer.allocate(8).order(ByteOrder.nativeOrder());
     assertThrows(MTorchException.class, () -> Tensor.wrap(heap, DType.FLOAT32, 2));
-    FloatBuffer other =
-        ByteBuffer.allocateDirect(8)
-            .order(
-                ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN
-                    ? ByteOrder.BIG_ENDIAN
-                    : ByteOrder.LITTLE_ENDIAN)
-            .asFloatBuffer();
-    assertThrows(MTorchException.class, () -> Tensor.wrap(other, 2));
+    boolean little = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
+    ByteBuffer other = direct(8).order(little ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN);
+    assertThrows(MTorchException.class, () -> Tensor.wrap(other.asFloatBuffer(), 2));
+    MTorchException error =
+        assertThrows(MTorchException.class, () -> Tensor.wrap(other, DType.FLOAT32, 2));
+    assertTrue(error.getMessage().contains("nativeOrder"), error.getMessage());
+    assertEquals(8, Tensor.wrap(other, DType.INT8, 8).size());
     assertThrows(MTorchException.class, () -> Tensor.wrap(direct(8), DType.FLOAT32, 3));
     ByteBuffer odd = direct(9).position(1);
     assertThrows(MTorchException.class, () -> Tensor.wrap(odd, DType.FLOAT32, 2), "misaligned");
