@@ -122,8 +122,9 @@ MT_API mt_status mt_optimizer_add(mt_optimizer* optimizer, mt_optimizer* group);
 /// lie on one device (else MT_EDEVICE) and have the same step t, also one that is added, or gets
 /// its first gradient, later on; added groups have theirs. A step runs as a trace of its own, so it
 /// first computes pending gradients and keeps its plan for the next; it is only recorded, like any
-/// operator, inside a trace, under a tape, with MT_EAGER, and while large gradients are pending,
-/// which then go from their contraction straight into the update.
+/// operator, inside a trace, under a tape, with MT_EAGER, where groups lie on several devices, and
+/// while large gradients are pending, which then go from their contraction straight into the
+/// update.
 MT_API mt_status mt_optimizer_step(mt_optimizer* optimizer);
 /// How many steps it has taken.
 MT_API int64_t mt_optimizer_steps(mt_optimizer* optimizer);
