@@ -322,5 +322,28 @@ TEST_F(Grouping, ExplanationNamesGroupsAndReasons) {
   EXPECT_EQ(explain(z), "the value is there: nothing runs\n");
 }
 
+// Row by row where tiles are whole rows, else in pieces: the bits are those of one by one.
+TEST_F(Grouping, AnEpilogueGivesWhatItsOperatorsGiveAlone) {
+  install_fusing_evaluator();
+  struct Sizes {
+    int64_t batch, rows, inner, columns;
+  };
+  for (const Sizes& s : {Sizes{1, 10, 2, 100}, Sizes{1, 10, 100, 100}, Sizes{3, 7, 40, 33},
+                         Sizes{2, 50, 64, 1100}, Sizes{1, 9, 5000, 20}, Sizes{1, 300, 8, 16}}) {
+    Tensor x = random_leaf({s.batch, s.rows, s.inner}, 1);
+    Tensor w = random_leaf({s.columns, s.inner}, 2), bias = random_leaf({s.columns}, 3);
+    Tensor scale = random_leaf({s.rows, 1}, 4), fused = matmul(x, transpose(w));
+    fused = mul(relu(add(fused, bias)), scale);
+    Tensor product = matmul(x, transpose(w));
+    evaluate(product);
+    Tensor sum = add(product, bias);
+    evaluate(sum);
+    Tensor alone = relu(sum);
+    evaluate(alone);
+    alone = mul(alone, scale);
+    EXPECT_EQ(difference({value_of(fused)}, {value_of(alone)}), "") << s.columns;
+  }
+}
+
 }  // namespace
 }  // namespace mt::testing

@@ -23,7 +23,8 @@ bool finishes_tiles(const Group& group) {
   return group.has_epilogue && group.segments[0].columns <= 1;
 }
 
-// An element-wise epilogue runs on each tile of the result while it is in cache.
+// An element-wise epilogue runs on each tile of the result while it is in cache; row by row where it
+// was made ready for that.
 struct TileEpilogue {
   const PreparedProgram& prepared;
   const Segment& segment;
@@ -34,6 +35,15 @@ struct TileEpilogue {
   static void run(void* context, const Tile& tile) {
     auto& self = *static_cast<TileEpilogue*>(context);
     alignas(64) char registers[stack_registers];
+    if (self.prepared.by_rows) {
+      int64_t at = tile.batch * self.m + tile.row_begin;
+      const int64_t end = tile.batch * self.m + tile.row_end;
+      const int64_t most = std::min(end - at, self.prepared.tile_rows);
+      ProgramRun program(self.prepared, self.segment, self.buffers, self.immediates, registers,
+                         most);
+      for (; at < end; at += most) program.run(at, std::min(most, end - at));
+      return;
+    }
     int64_t width = tile.column_end - tile.column_begin;
     int64_t longest = width == self.n ? (tile.row_end - tile.row_begin) * width : width;
     int64_t most = std::min(longest, self.prepared.tile_rows);
@@ -107,8 +117,9 @@ void run_contraction(const Plan& plan, const Group& group, const PreparedGroup& 
     }
     return;
   }
-  TileEpilogue context{prepared.program,
-                       group.segments[0],
+  const PreparedProgram& program = prepared.program;
+  TileEpilogue context{program,
+                       program.by_rows ? program.by_columns[0] : group.segments[0],
                        buffers,
                        immediates,
                        size_of_group(group.contraction.m),
@@ -161,13 +172,7 @@ class CpuBackend final : public Backend {
       const Group& group = plan->groups[g];
       PreparedGroup ready;
       int64_t scratch = 0;
-      if (group.kind == GroupKind::map || group.kind == GroupKind::row || group.has_epilogue) {
-        ready.program = prepare_program(group, plan->buffers, finishes_tiles(group));
-        if (ready.program.by_rows) {
-          scratch = ready.program.scratch_bytes * ready.program.threads +
-                    totals_bytes(ready.program, group.segments[0]);
-        }
-      }
+      int64_t whole_rows = 0;
       if (group.kind == GroupKind::contract) {
         ready.padding = find_padding(*plan, static_cast<int>(g));
         if (ready.padding.group >= 0) {
@@ -176,8 +181,19 @@ class CpuBackend final : public Backend {
         ready.contraction = std::make_unique<const PreparedContraction>(
             of_entries(group.contraction, ready.padding), thread_count(), ready.padding.bytes);
         plan->prepared_bytes += static_cast<int64_t>(sizeof(PreparedContraction));
-        scratch = std::max(scratch, static_cast<int64_t>(ready.contraction->scratch()));
-      } else if (group.kind == GroupKind::reduce) {
+        scratch = static_cast<int64_t>(ready.contraction->scratch());
+        whole_rows = ready.contraction->whole_rows();
+      }
+      if (group.kind == GroupKind::map || group.kind == GroupKind::row || group.has_epilogue) {
+        const bool in_tiles = finishes_tiles(group);
+        ready.program = prepare_program(group, plan->buffers, in_tiles, whole_rows);
+        if (ready.program.by_rows && !in_tiles) {
+          int64_t needed = ready.program.scratch_bytes * ready.program.threads +
+                           totals_bytes(ready.program, group.segments[0]);
+          scratch = std::max(scratch, needed);
+        }
+      }
+      if (group.kind == GroupKind::reduce) {
         ready.reduction = prepare_reduction(group);
         scratch = scratch_bytes(ready.reduction);
       } else if (group.kind == GroupKind::call) {

@@ -296,7 +296,7 @@ PreparedProgram prepare_tiles(const Program& program, const Segment& segment, in
 }
 
 PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& buffers,
-                                bool in_tiles) {
+                                bool in_tiles, int64_t whole_rows) {
   const Program& program = group.program;
   const std::vector<Segment>& segments = group.segments;
   const Segment& first = segments[0];
@@ -307,16 +307,18 @@ PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& b
     return prepare_rows(group, first, buffers, std::move(streamed));
   }
   PanelOrder panels;
-  if (segments.size() == 1 && !in_tiles) {
-    panels = panel_order(first);
+  if (segments.size() == 1 && (!in_tiles || whole_rows > 0)) {
+    if (!in_tiles) panels = panel_order(first);
     int64_t columns = columns_of(first);
-    if (panels.memory < 0 && columns > 0) {
+    if (panels.memory < 0 && columns > 0 && (!in_tiles || columns == whole_rows)) {
       Segment segment = first;
       segment.columns = columns;
       segment.rows = first.rows / columns;
       PreparedProgram prepared = prepare_rows(group, segment, buffers, std::move(streamed));
-      prepared.by_columns.push_back(std::move(segment));
-      return prepared;
+      if (!in_tiles || prepared.scratch_bytes <= stack_registers) {
+        prepared.by_columns.push_back(std::move(segment));
+        return prepared;
+      }
     }
   }
   PreparedProgram prepared = prepare_steps(program, first, std::move(streamed));

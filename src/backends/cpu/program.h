@@ -77,10 +77,11 @@ struct PreparedProgram {
   PanelOrder panels;          // element-wise, one segment: how to go through it, if in panels
 };
 
-// `in_tiles`: it will be run over tiles of someone else's choice. The plan's buffers tell which
-// results take over an operand's memory.
+// `in_tiles`: it will be run over tiles of someone else's choice, and if these are whole rows of the
+// result, so many elements wide, perhaps row by row. The plan's buffers tell which results take over
+// an operand's memory.
 PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& buffers,
-                                bool in_tiles);
+                                bool in_tiles, int64_t whole_rows = 0);
 // The same with tiles of `tile_rows` rows whose registers lie in scratch.
 PreparedProgram prepare_tiles(const Program& program, const Segment& segment, int64_t tile_rows);
 

@@ -42,6 +42,8 @@ class PreparedContraction {
                                int64_t made_bytes = 0);
   ~PreparedContraction();
 
+  // How wide the result is, if all tiles are rows of it as a whole; else 0.
+  int64_t whole_rows() const;
   // Bytes of scratch that run() needs, 64-byte aligned. It never allocates and never fails.
   size_t scratch() const;
 
