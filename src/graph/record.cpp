@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 
 #include "graph/evaluate.h"
 #include "graph/nan_check.h"
@@ -132,14 +131,13 @@ Tensor record(const Op& op, Dtype dtype, const Shape& shape, Inputs inputs, Attr
 
 namespace {
 
-// The inputs are made in place, where record() hands them on twice; the empty ones that were there
-// leave nothing to destroy.
+// The inputs are handed on once, by record() twice.
 template <class... Operands>
-inline Tensor record_in_place(const Op& op, Dtype dtype, const Tensor& first,
-                              const Operands&... others) {
+inline Tensor record_at_once(const Op& op, Dtype dtype, const Tensor& first,
+                             const Operands&... others) {
   Thread& thread = current_thread();
-  Tensor tensor = Tensor::adopt(new (thread) Node(op, dtype, first.shape(), first.device()));
-  std::construct_at(&tensor->inputs, first, others...);
+  Tensor tensor = Tensor::adopt(
+      new (thread) Node(op, dtype, first.shape(), first.device(), Inputs(first, others...)));
   prepare(tensor.node(), thread);
   enter(tensor, thread);
   return tensor;
@@ -148,10 +146,10 @@ inline Tensor record_in_place(const Op& op, Dtype dtype, const Tensor& first,
 }  // namespace
 
 Tensor record_alike(const Op& op, Dtype dtype, const Tensor& x) {
-  return record_in_place(op, dtype, x);
+  return record_at_once(op, dtype, x);
 }
 Tensor record_alike(const Op& op, Dtype dtype, const Tensor& a, const Tensor& b) {
-  return record_in_place(op, dtype, a, b);
+  return record_at_once(op, dtype, a, b);
 }
 
 Tensor record_source(const Op& op, Dtype dtype, const Shape& shape, Device& device,
