@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A group's program as a kernel of its own, in CUDA C.
+// A group's program as a kernel of its own, in CUDA C. The kernel's one parameter is the group's
+// ProgramView: the text depends on the program alone, not on sizes or addresses, so that groups
+// share it. It gives the interpreter's bits.
 #pragma once
 
 #include <string>
@@ -12,10 +14,12 @@ namespace mt::cuda {
 constexpr char generated_name[] = "group";
 constexpr int generated_threads = 256;
 
-// For element-wise and row groups. The kernel's one parameter is the group's ProgramView: the text
-// depends on the program alone, not on sizes or addresses, so that groups share it. It gives the
-// interpreter's bits.
-std::string generate(const Program& program, const Segment& segment, GroupKind kind);
+// Of element-wise work, of any number of segments, and of rows.
+std::string generate_elements(const Program& program, const Segment& segment);
+std::string generate_rows(const Program& program, const Segment& segment);
+// Of what a reduction does with each panel: a warp for one of a row, or a thread for one of a
+// column.
+std::string generate_reduction(const Program& program, const Segment& segment, bool in_lanes);
 
 // A product on Hopper whose tiles are finished by an element-wise program as they come
 // (hopper_product.h), for results that 31 bits can count. Its parameters are the ContractionView,

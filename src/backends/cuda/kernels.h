@@ -22,15 +22,22 @@ void launch_map(const ProgramView* program, int registers, int64_t tiles, Stream
 constexpr int64_t row_stride(int64_t columns) { return columns < 32 ? 32 : columns; }
 void launch_row(const ProgramView* program, uint64_t* scratch, int64_t slots, Stream stream);
 
-// [outer, reduced, inner], reduced in panels; `partials` holds outer * panels * inner numbers.
+// [outer, reduced, inner], reduced in panels (PanelsView).
 struct ReductionShape {
   int64_t outer, reduced, inner, panel, panels;
   Reduction reduction;
   Compute type;
   bool in_lanes;
+
+  int64_t results() const { return outer * inner; }
+  // Those that find the panels' results: threads, a warp for each panel of a row.
+  int64_t tasks() const { return results() * panels * (in_lanes ? 32 : 1); }
 };
-void launch_reduce(const ProgramView* program, int registers, const ReductionShape& shape,
-                   uint64_t* partials, void* out, Dtype dtype, Stream stream);
+// Finds the panels' results, then combines them. `partials` holds outer * panels * inner numbers.
+void launch_panels(const ProgramView* program, int registers, const ReductionShape& shape,
+                   Stream stream);
+void launch_combine(const ReductionShape& shape, uint64_t* partials, void* out, Dtype dtype,
+                    Stream stream);
 
 // A contraction's sums are f32, f64 or, for integers, u64.
 struct ContractionShape {

@@ -114,6 +114,7 @@ class Preparation {
     int64_t instructions = block().add(program.instructions);
     ProgramView whole{nullptr,
                       nullptr,
+                      nullptr,
                       static_cast<int32_t>(program.instructions.size()),
                       program.once,
                       std::max(program.registers, 1),
@@ -124,13 +125,12 @@ class Preparation {
     return result;
   }
 
-  // The kernel of its own that the group will have; nullptr if none.
-  const Generated* request(const Group& group) {
+  // The kernel of its own that the group will have, of a text that is made where it is wanted;
+  // nullptr if none.
+  template <class MakeText>
+  const Generated* request(const Group& group, MakeText&& make_text) {
     if (!generates()) return nullptr;
-    bool row = group.segments.size() == 1 && group.segments[0].columns != 1;
-    std::string text =
-        generate(group.program, group.segments[0], row ? GroupKind::row : GroupKind::map);
-    return &request_kernel(device_, text);
+    return &request_kernel(device_, make_text(group.program, group.segments[0]));
   }
 
   void add_program(const Group& group) {
@@ -142,7 +142,7 @@ class Preparation {
     const Segment& segment = group.segments[0];
     if (group.segments.size() > 1 || segment.columns == 1) {
       if (tiles == 0) return add([](const Run&) {});
-      const Generated* generated = request(group);
+      const Generated* generated = request(group, generate_elements);
       return add([=](const Run& run) {
         const auto* program = run.description<ProgramView>(at);
         Kernel* kernel = generated ? generated->kernel() : nullptr;
@@ -156,7 +156,7 @@ class Preparation {
     int64_t slots = std::min(segment.rows, processors_ * warps_per_processor);
     slots = std::clamp<int64_t>(most_row_scratch / bytes, 4, divide_up(slots, 4) * 4) / 4 * 4;
     need_scratch(slots * bytes);
-    const Generated* generated = request(group);
+    const Generated* generated = request(group, generate_rows);
     int64_t row_bytes = 1;
     for (const Memory& memory : segment.memory) {
       row_bytes += segment.columns * static_cast<int64_t>(size_of(memory.dtype));
@@ -186,14 +186,35 @@ class Preparation {
     shape.reduction = group.reduction;
     shape.type = group.type;
     shape.in_lanes = group.in_lanes;
-    need_scratch(shape.outer * shape.panels * shape.inner * 8);
+    need_scratch(shape.results() * shape.panels * 8);
+    show_panels(at, shape, 0);
+    if (shape.results() == 0) return add([](const Run&) {});
+    const Generated* generated =
+        request(group, [&](const Program& program, const Segment& segment) {
+          return generate_reduction(program, segment, shape.in_lanes);
+        });
+    auto blocks = static_cast<unsigned>(divide_up(shape.tasks(), generated_threads));
     int registers = group.program.registers;
     int out = group.output.buffer;
     Dtype dtype = group.output.dtype;
     add([=](const Run& run) {
-      launch_reduce(run.description<ProgramView>(at), registers, shape,
-                    reinterpret_cast<uint64_t*>(run.scratch), run.buffers[out], dtype, run.stream);
+      const auto* program = run.description<ProgramView>(at);
+      if (Kernel* kernel = generated ? generated->kernel() : nullptr) {
+        launch_compiled(kernel, "reduce", blocks, generated_threads, run.stream, program);
+      } else {
+        launch_panels(program, registers, shape, run.stream);
+      }
+      launch_combine(shape, reinterpret_cast<uint64_t*>(run.scratch), run.buffers[out], dtype,
+                     run.stream);
     });
+  }
+
+  // Tells the program at that place where its panels' results lie.
+  void show_panels(int64_t program, const ReductionShape& shape, int64_t scratch_byte) {
+    PanelsView panels{shape.outer, shape.reduced, shape.inner, shape.panel, shape.panels, nullptr};
+    int64_t at = block().add(panels);
+    block().show_scratch(at + offsetof(PanelsView, partials), scratch_byte);
+    block().show_block(program + offsetof(ProgramView, panels), at);
   }
 
   // Where the contraction's descriptions lie, without or with what follows.
@@ -268,7 +289,7 @@ class Preparation {
                                         program.registers <= epilogue_registers;
     made->registers = program.registers;
     if (within) made->epilogue = describe(program, group.segments, &made->tiles);
-    if (within && made->tiles > 0) made->generated = request(group);
+    if (within && made->tiles > 0) made->generated = request(group, generate_elements);
     const bool hopper = made->choice.knows_hopper();
     if (hopper) {
       auto arrays = [&](int columns) {

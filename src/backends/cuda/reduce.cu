@@ -37,7 +37,7 @@ __device__ T reduced_range(const ProgramView& program, const Instruction& last, 
 
 template <int most_registers>
 __global__ void __launch_bounds__(threads)
-    rows_kernel(const ProgramView* group, ReductionShape shape, Value* partials) {
+    rows_kernel(const ProgramView* group, ReductionShape shape) {
   const ProgramView& program = view(group);
   const Instruction& last = view(program.instructions, program.count - 1);
   int64_t task = (int64_t{blockIdx.x} * threads + threadIdx.x) / 32, lane = threadIdx.x % 32;
@@ -50,13 +50,13 @@ __global__ void __launch_bounds__(threads)
     using T = decltype(x);
     x = reduced_range<most_registers, T>(program, last, shape.reduction, first, 32, count);
     x = combine_lanes(shape.reduction, x);
-    if (lane == 0) store(partials, task, pack(x));
+    if (lane == 0) store(view(program.panels).partials, task, pack(x));
   });
 }
 
 template <int most_registers>
 __global__ void __launch_bounds__(threads)
-    columns_kernel(const ProgramView* group, ReductionShape shape, Value* partials) {
+    columns_kernel(const ProgramView* group, ReductionShape shape) {
   const ProgramView& program = view(group);
   const Instruction& last = view(program.instructions, program.count - 1);
   int64_t task = int64_t{blockIdx.x} * threads + threadIdx.x;
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(threads)
     using T = decltype(x);
     x = reduced_range<most_registers, T>(program, last, shape.reduction, first, shape.inner,
                                          end - begin);
-    store(partials, task, pack(x));
+    store(view(program.panels).partials, task, pack(x));
   });
 }
 
@@ -98,25 +98,27 @@ __global__ void __launch_bounds__(threads)
 
 }  // namespace
 
-void launch_reduce(const ProgramView* program, int registers, const ReductionShape& shape,
-                   Value* partials, void* out, Dtype dtype, Stream stream) {
-  int64_t results = shape.outer * shape.inner;
-  if (results == 0) return;
-  int64_t tasks = results * shape.panels * (shape.in_lanes ? 32 : 1);
-  Dim3 blocks{static_cast<unsigned>((tasks + threads - 1) / threads)};
+void launch_panels(const ProgramView* program, int registers, const ReductionShape& shape,
+                   Stream stream) {
+  Dim3 blocks{static_cast<unsigned>((shape.tasks() + threads - 1) / threads)};
   bool few = registers <= 16;
   if (shape.in_lanes) {
     launch("reduce rows", few ? rows_kernel<16> : rows_kernel<most_registers>, blocks, {threads}, 0,
-           stream, program, shape, partials);
+           stream, program, shape);
   } else {
     launch("reduce columns", few ? columns_kernel<16> : columns_kernel<most_registers>, blocks,
-           {threads}, 0, stream, program, shape, partials);
+           {threads}, 0, stream, program, shape);
   }
+}
+
+void launch_combine(const ReductionShape& shape, Value* partials, void* out, Dtype dtype,
+                    Stream stream) {
   unsigned together = 1;
   while (together < threads && 2 * together < shape.panels) together *= 2;
   unsigned beside = threads / together;
-  launch("combine", combine_kernel, {static_cast<unsigned>((results + beside - 1) / beside)},
-         {together, beside}, 0, stream, shape, partials, static_cast<char*>(out), dtype);
+  launch("combine", combine_kernel,
+         {static_cast<unsigned>((shape.results() + beside - 1) / beside)}, {together, beside}, 0,
+         stream, shape, partials, static_cast<char*>(out), dtype);
 }
 
 }  // namespace mt::cuda

@@ -45,9 +45,17 @@ struct SegmentView {
   const ConstantView* constants;
 };
 
+// Elements as [outer, reduced, inner], of which the reduced ones are taken in `count` panels. Each
+// panel gives a number: [outer, count, inner].
+struct PanelsView {
+  int64_t outer, reduced, inner, panel, count;
+  uint64_t* partials;
+};
+
 struct ProgramView {
   const Instruction* instructions;
   const SegmentView* segments;
+  const PanelsView* panels;  // of a reduction
   int32_t count, once, registers, segment_count;
 };
 

@@ -90,6 +90,21 @@ TEST_F(CudaGenerated, RowByRow) {
   expect_the_same(false, [&](Device& d) { return softmax_and_norm({3, 1000}, d); });
 }
 
+// Several panels of long rows and of columns; what is reduced may be kept as well.
+TEST_F(CudaGenerated, PanelByPanel) {
+  auto reductions = [&](const Shape& shape, int64_t axis, Device& d) {
+    Tensor x = numbers(shape, Dtype::float32, d), h = numbers(shape, Dtype::float16, d, 2);
+    Tensor y = tanh(x) * 2.0;
+    return std::vector<Tensor>{sum(y + cast(h, Dtype::float32), {axis}), max(h, {axis}),
+                               min(cast(x, Dtype::float64) + 1.0, {axis}),
+                               prod(cast(y, Dtype::int32), {axis}), y};
+  };
+  expect_the_same(true, [&](Device& d) { return reductions({2, 33000}, 1, d); });
+  expect_the_same(false, [&](Device& d) { return reductions({3, 20001}, 1, d); });
+  expect_the_same(true, [&](Device& d) { return reductions({300, 5}, 0, d); });
+  expect_the_same(false, [&](Device& d) { return reductions({2000, 9}, 0, d); });
+}
+
 // What follows a contraction is a kernel of its own, whatever made the sums.
 TEST_F(CudaGenerated, EpilogueByEpilogue) {
   auto layer = [&](const Shape& sizes, Dtype dtype, Device& d) {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A group's program as text, one instruction after another. The loops around it are up to those who
+// inherit from this: generate.cpp, generate_panels.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace mt::cuda {
+
+const char* type_name(Compute type);
+std::string dtype_text(Dtype dtype);
+std::string number(int64_t n);
+
+class Generator {
+ public:
+  // `several`: of what is not the same for all elements there are some at a time, by `i`.
+  Generator(const Program& program, const Segment& segment, bool several = false)
+      : program_(program), segment_(segment), several_(several) {
+    find_sources();
+  }
+
+ protected:
+  // What an input is: the value of an earlier instruction, or, as ~m, memory m as it is.
+  struct Sources {
+    int in[3] = {0, 0, 0};
+  };
+
+  void includes();
+  // Begins the kernel's text, for blocks of at most so many threads.
+  void begin(int threads);
+
+  const std::vector<Instruction>& code() const { return program_.instructions; }
+  size_t once() const { return static_cast<size_t>(program_.once); }
+  static bool stores(const Instruction& i) {
+    return i.code == Opcode::store || (i.out != no_place && i.out < 0);
+  }
+  static int memory_of(const Instruction& i) { return i.code == Opcode::store ? i.index : ~i.out; }
+
+  void line(int depth, const std::string& what) {
+    text_ += std::string(static_cast<size_t>(depth) * 2, ' ') + what + "\n";
+  }
+  static std::string name(size_t k) { return "v" + number(static_cast<int64_t>(k)); }
+  std::string value(size_t k) const { return name(k) + (several_ && k >= once() ? "[i]" : ""); }
+  static std::string memory(int m) { return "m" + number(m); }
+  // Which part of memory a row or an element value is read at.
+  std::string at(bool row) const { return several_ ? "at[i]" : row ? "row" : "at"; }
+  // The reduction that an instruction makes.
+  static std::string how(const Instruction& i) { return "Reduction(" + number(i.detail) + ")"; }
+
+  // Input j of instruction k.
+  std::string input(size_t k, int j, Compute type) const;
+  // What instruction k gives.
+  std::string expression(size_t k) const;
+  void define(int depth, size_t k);
+  void put(int depth, size_t k);
+  // Everything that is computed before the loops.
+  void memory_and_constants();
+
+  // All row values of `row`, by a warp, for whose lanes that is `lane`.
+  void row_values();
+  void begin_columns();
+
+  // Which element values the stores of elements need.
+  std::vector<bool> needed_by_stores() const;
+  // Marks those that instruction k needs.
+  void need(int k, std::vector<bool>* needed) const;
+  void need_inputs(size_t k, std::vector<bool>* needed) const;
+
+  const Program& program_;
+  const Segment& segment_;
+  const bool several_;
+  std::vector<Sources> sources_;
+  std::string text_;
+
+ private:
+  void find_sources();
+  std::string position(const std::string& of, const std::string& where) const;
+  std::string loaded(int m, Compute type, const std::string& where) const;
+  std::string rounded(const Instruction& i, const std::string& x) const;
+  void reduction(size_t k);
+};
+
+}  // namespace mt::cuda
