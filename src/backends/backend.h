@@ -47,8 +47,9 @@ class Backend {
   virtual bool run_small(const Op& op, Dtype dtype, const SmallOperand* operands, void* output,
                          int64_t count) = 0;
   static constexpr int64_t small_count = 16384;
-  // Whether its row groups may have totals.
-  virtual bool has_totals() const { return false; }
+  // How many panels of rows (ops/order.h) it takes for totals to be worth making beside what the
+  // rows are for, each panel by itself; 0: row groups have no totals.
+  virtual int64_t panels_for_totals() const { return 0; }
   // Makes a kernel of the user's own ready for a launch on tensors of these types; fails when it
   // does not fit. Where there is nothing to compile it needs a function.
   virtual void prepare_kernel(Launch* launch, const std::vector<Dtype>& inputs);

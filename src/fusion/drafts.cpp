@@ -7,7 +7,7 @@
 namespace mt {
 
 Drafts::Drafts(const Region& given)
-    : region(given), readers(given), has_totals(given.device->backend->has_totals()) {
+    : region(given), readers(given), panels_for_totals(given.device->backend->panels_for_totals()) {
   size_t items = region.items.size();
   grouping.group_of.assign(items, -1);
   grouping.row_valued.assign(items, false);

@@ -16,7 +16,7 @@ struct Drafts {
   // Which items shall run together, where that is given.
   const std::vector<int>* part_of = nullptr;
 
-  bool has_totals;                  // see Backend
+  int64_t panels_for_totals;        // see Backend
   std::vector<bool> finishes_rows;  // for each item, see finished_rows()
   // For each group, of which there are no more than items: its place in an order in which groups
   // can run. Then scratch of searches over groups.

@@ -24,7 +24,7 @@ std::optional<Iteration> iteration_of(const Drafts& drafts, const Draft& group) 
   if (group.kind == GroupKind::map || group.kind == GroupKind::row) {
     return Iteration{group.kind, group.row_shape, group.column_shape};
   }
-  if (group.kind != GroupKind::reduce || !drafts.has_totals || group.rows() != 1 ||
+  if (group.kind != GroupKind::reduce || drafts.panels_for_totals == 0 || group.rows() != 1 ||
       group.inner <= 1 || group.inner > longest_row) {
     return std::nullopt;
   }
@@ -35,10 +35,11 @@ std::optional<Iteration> iteration_of(const Drafts& drafts, const Draft& group) 
 
 // Whether a row group is better for having totals. Very short rows are gone through across
 // otherwise, and few panels of rows leave threads without work.
-bool rewards_totals(const Iteration& iteration) {
+bool rewards_totals(const Drafts& drafts, const Iteration& iteration) {
   constexpr int64_t short_row = 16, little = 32 << 10;
   int64_t rows = element_count(iteration.rows), columns = element_count(iteration.columns);
-  return columns > short_row && (rows >= 4 * column_panel(columns) || rows * columns <= little);
+  return columns > short_row &&
+         (rows >= drafts.panels_for_totals * column_panel(columns) || rows * columns <= little);
 }
 
 // Whether all that a group computes can be addressed over an iteration of as many rows and columns.
@@ -63,7 +64,8 @@ std::optional<Iteration> common_iteration(const Drafts& drafts, int group_a, int
   std::optional<Iteration> of_a = iteration_of(drafts, a), of_b = iteration_of(drafts, b);
   if (!of_a || !of_b) return std::nullopt;
   bool reduces = a.kind == GroupKind::reduce || b.kind == GroupKind::reduce;
-  if (reduces && !drafts.part_of && !rewards_totals(of_a->kind == GroupKind::row ? *of_a : *of_b)) {
+  if (reduces && !drafts.part_of &&
+      !rewards_totals(drafts, of_a->kind == GroupKind::row ? *of_a : *of_b)) {
     return std::nullopt;
   }
   if (of_a->kind != of_b->kind) {

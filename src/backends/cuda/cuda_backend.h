@@ -20,6 +20,8 @@ class CudaBackend final : public Backend {
   void run(const Plan& plan, void* const* buffers, const Immediates* immediates,
            void* scratch, GroupWatch* watch) override;
   bool run_small(const Op&, Dtype, const SmallOperand*, void*, int64_t) override { return false; }
+  // As many as a GPU has processors, for a block takes a panel.
+  int64_t panels_for_totals() const override { return 128; }
   void prepare_kernel(Launch* launch, const std::vector<Dtype>& inputs) override;
   void* stream() override { return stream_; }
   void wait_for_stream(void* stream) override;

@@ -237,9 +237,9 @@ void launch_with(Kernel* kernel, const char* name, const Geometry& geometry, Str
 }  // namespace
 
 void launch_compiled(Kernel* kernel, const char* name, unsigned blocks, unsigned threads,
-                     Stream stream, const void* parameter) {
+                     size_t shared_bytes, Stream stream, const void* parameter) {
   void* parameters[] = {&parameter};
-  launch_with(kernel, name, {{blocks, 1, 1}, {threads, 1, 1}, 0}, stream, parameters);
+  launch_with(kernel, name, {{blocks, 1, 1}, {threads, 1, 1}, shared_bytes}, stream, parameters);
 }
 void launch_compiled(Kernel* kernel, const char* name, unsigned blocks, unsigned threads,
                      size_t shared_bytes, Stream stream, const void* call, const TensorMap& a,

@@ -80,7 +80,7 @@ bool can_compile();
 Kernel* compile(int device, const std::string& source, const char* name);
 // With one parameter, a device address.
 void launch_compiled(Kernel* kernel, const char* name, unsigned blocks, unsigned threads,
-                     Stream stream, const void* parameter);
+                     size_t shared_bytes, Stream stream, const void* parameter);
 // With a contraction and its operands, on Hopper.
 void launch_compiled(Kernel* kernel, const char* name, unsigned blocks, unsigned threads,
                      size_t shared_bytes, Stream stream, const void* call, const TensorMap& a,

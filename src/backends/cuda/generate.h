@@ -20,6 +20,11 @@ std::string generate_rows(const Program& program, const Segment& segment);
 // Of what a reduction does with each panel: a warp for one of a row, or a thread for one of a
 // column.
 std::string generate_reduction(const Program& program, const Segment& segment, bool in_lanes);
+// Of a panel of rows that makes totals. Each of a panel's rows has that many values of its own,
+// which lie in the block's shared memory; where there are none several blocks may share a panel.
+constexpr int most_total_threads = 512;
+std::string generate_totals(const Program& program, const Segment& segment);
+int row_values(const Program& program);
 
 // A product on Hopper whose tiles are finished by an element-wise program as they come
 // (hopper_product.h), for results that 31 bits can count. Its parameters are the ContractionView,

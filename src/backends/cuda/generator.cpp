@@ -134,12 +134,15 @@ void Generator::define(int depth, size_t k) {
   line(depth,
        std::string(type_name(code()[k].type)) + " " + value(k) + " = " + expression(k) + ";");
 }
-void Generator::put(int depth, size_t k) {
+std::string Generator::stored(size_t k) const {
+  const Instruction& i = code()[k];
+  return i.code == Opcode::store ? input(k, 0, i.type) : value(k);
+}
+void Generator::put(int depth, size_t k, const std::string& what) {
   const Instruction& i = code()[k];
   Dtype dtype = segment_.memory[static_cast<size_t>(memory_of(i))].dtype;
-  std::string stored = i.code == Opcode::store ? input(k, 0, i.type) : value(k);
   line(depth, "store_number(" + memory(memory_of(i)) + ".data, " + dtype_text(dtype) + ", " +
-                  at(i.row) + ", pack(" + stored + "));");
+                  at(i.row) + ", pack(" + what + "));");
 }
 
 void Generator::memory_and_constants() {

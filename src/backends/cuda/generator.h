@@ -55,7 +55,10 @@ class Generator {
   // What instruction k gives.
   std::string expression(size_t k) const;
   void define(int depth, size_t k);
-  void put(int depth, size_t k);
+  // What instruction k stores, and to do so.
+  std::string stored(size_t k) const;
+  void put(int depth, size_t k) { put(depth, k, stored(k)); }
+  void put(int depth, size_t k, const std::string& what);
   // Everything that is computed before the loops.
   void memory_and_constants();
 

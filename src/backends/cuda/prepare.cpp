@@ -20,6 +20,7 @@ constexpr int64_t warps_per_processor = 32;
 // way as the first-level cache has room for, and enough for memory not to wait for them.
 constexpr int64_t least_generated_warps = 16, most_generated_warps = 64;
 constexpr int64_t first_level_bytes = 128 << 10;
+constexpr size_t most_kept_bytes = 48 << 10;  // of shared memory, without asking for it
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -147,31 +148,80 @@ class Preparation {
         const auto* program = run.description<ProgramView>(at);
         Kernel* kernel = generated ? generated->kernel() : nullptr;
         if (!kernel) return launch_map(program, registers, tiles, run.stream);
-        launch_compiled(kernel, "map", static_cast<unsigned>(tiles), generated_threads, run.stream,
-                        program);
+        launch_compiled(kernel, "map", static_cast<unsigned>(tiles), generated_threads, 0,
+                        run.stream, program);
       });
     }
+    if (!group.totals.empty()) return add_totals(group, at);
     if (segment.rows == 0) return add([](const Run&) {});
-    int64_t bytes = std::max(registers, 1) * row_stride(segment.columns) * 8;
-    int64_t slots = std::min(segment.rows, processors_ * warps_per_processor);
-    slots = std::clamp<int64_t>(most_row_scratch / bytes, 4, divide_up(slots, 4) * 4) / 4 * 4;
+    int64_t bytes = row_bytes(group), slots = row_slots(segment.rows, bytes);
     need_scratch(slots * bytes);
     const Generated* generated = request(group, generate_rows);
-    int64_t row_bytes = 1;
+    int64_t read = 1;  // of a row
     for (const Memory& memory : segment.memory) {
-      row_bytes += segment.columns * static_cast<int64_t>(size_of(memory.dtype));
+      read += segment.columns * static_cast<int64_t>(size_of(memory.dtype));
     }
     int64_t together =
-        std::clamp(first_level_bytes / row_bytes, least_generated_warps, most_generated_warps);
+        std::clamp(first_level_bytes / read, least_generated_warps, most_generated_warps);
     int64_t warps = std::min(segment.rows, processors_ * together);
     int64_t blocks = divide_up(warps * 32, generated_threads);
     add([=](const Run& run) {
       const auto* program = run.description<ProgramView>(at);
       if (Kernel* kernel = generated ? generated->kernel() : nullptr) {
-        return launch_compiled(kernel, "row", static_cast<unsigned>(blocks), generated_threads,
+        return launch_compiled(kernel, "row", static_cast<unsigned>(blocks), generated_threads, 0,
                                run.stream, program);
       }
       launch_row(program, reinterpret_cast<uint64_t*>(run.scratch), slots, run.stream);
+    });
+  }
+
+  // Of the registers of a warp that interprets rows; and how many of them, for so many rows.
+  static int64_t row_bytes(const Group& group) {
+    return std::max(group.program.registers, 1) * row_stride(group.segments[0].columns) * 8;
+  }
+  int64_t row_slots(int64_t rows, int64_t bytes) const {
+    int64_t slots = std::min(rows, processors_ * warps_per_processor);
+    return std::clamp<int64_t>(most_row_scratch / bytes, 4, divide_up(slots, 4) * 4) / 4 * 4;
+  }
+
+  // Rows that make totals, panel by panel; the program lies at `at`.
+  void add_totals(const Group& group, int64_t at) {
+    const Segment& segment = group.segments[0];
+    ReductionShape shape{};
+    shape.outer = 1;
+    shape.reduced = segment.rows;
+    shape.inner = segment.columns;
+    shape.panel = column_panel(segment.columns);
+    shape.panels = std::max<int64_t>(1, divide_up(segment.rows, shape.panel));
+    const int64_t count = shape.panels * shape.inner;  // of partial results, for each total
+    const int64_t partials =
+        divide_up(static_cast<int64_t>(group.totals.size()) * count * 8, 256) * 256;
+    int64_t bytes = row_bytes(group), slots = row_slots(shape.panels, bytes);
+    need_scratch(partials + slots * bytes);
+    show_panels(at, shape, 0);
+
+    const int values = row_values(group.program);
+    const auto shared_bytes = static_cast<size_t>(values * shape.panel * 8);
+    const Generated* generated =
+        shared_bytes <= most_kept_bytes ? request(group, generate_totals) : nullptr;
+    const int64_t threads = std::min<int64_t>(divide_up(shape.inner, 32) * 32, most_total_threads);
+    const int64_t across = values > 0 ? 1 : divide_up(shape.inner, threads);
+    add([=, totals = &group.totals](const Run& run) {
+      const auto* program = run.description<ProgramView>(at);
+      if (Kernel* kernel = generated ? generated->kernel() : nullptr) {
+        launch_compiled(kernel, "totals", static_cast<unsigned>(shape.panels * across),
+                        static_cast<unsigned>(threads), shared_bytes, run.stream, program);
+      } else {
+        launch_row(program, reinterpret_cast<uint64_t*>(run.scratch + partials), slots, run.stream);
+      }
+      auto* next = reinterpret_cast<uint64_t*>(run.scratch);
+      for (const Total& total : *totals) {
+        ReductionShape own = shape;
+        own.reduction = total.reduction;
+        own.type = total.type;
+        launch_combine(own, next, run.buffers[total.output.buffer], total.output.dtype, run.stream);
+        next += count;
+      }
     });
   }
 
@@ -200,7 +250,7 @@ class Preparation {
     add([=](const Run& run) {
       const auto* program = run.description<ProgramView>(at);
       if (Kernel* kernel = generated ? generated->kernel() : nullptr) {
-        launch_compiled(kernel, "reduce", blocks, generated_threads, run.stream, program);
+        launch_compiled(kernel, "reduce", blocks, generated_threads, 0, run.stream, program);
       } else {
         launch_panels(program, registers, shape, run.stream);
       }

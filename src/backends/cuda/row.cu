@@ -6,6 +6,9 @@
 // barrier but in reductions. There the lanes' sums, which are the 32 lanes of ops/order.h, are
 // combined by halving.
 //
+// Where rows make totals a warp takes a panel of them (ops/order.h), and each lane adds to its own
+// columns' sums, in device memory, row by row; reduce.cu combines the panels.
+//
 // Shapes: registers hold a value for each column in device memory, which for rows of usual length
 // stays in the cache. As many warps run as there is scratch for; each takes row after row.
 #include "backends/cuda/interpreter.h"
@@ -70,6 +73,33 @@ struct RowRun {
     }
   }
 
+  // Calls f(place, column) for the panel's part of a total, column by column.
+  template <class F>
+  __device__ void for_total(const Instruction& i, int64_t panel, F&& f) {
+    const PanelsView& panels = view(program.panels);
+    Value* own = panels.partials + (i.index * panels.count + panel) * segment.columns;
+    for (int64_t column = lane; column < segment.columns; column += 32) f(own + column, column);
+  }
+
+  __device__ void begin_total(const Instruction& i, int64_t panel) {
+    with_compute(i.type, [&](auto x) {
+      x = identity_of<decltype(x)>(static_cast<Reduction>(i.detail));
+      for_total(i, panel, [&](Value* place, int64_t) { store(place, 0, pack(x)); });
+    });
+  }
+
+  __device__ void add_to_total(const Instruction& i, int64_t panel, int64_t row) {
+    with_compute(i.type, [&](auto x) {
+      using T = decltype(x);
+      for_total(i, panel, [&](Value* place, int64_t column) {
+        registers.column = column;
+        Value value = read_place(segment, registers, i.in[0], row * segment.columns + column);
+        x = combine(static_cast<Reduction>(i.detail), unpack<T>(load(place)), unpack<T>(value));
+        store(place, 0, pack(x));
+      });
+    });
+  }
+
   // Values that are the same for all rows fill their registers once.
   __device__ void run_once() {
     for (int k = 0; k < program.once; ++k) {
@@ -82,11 +112,25 @@ struct RowRun {
     }
   }
 
-  __device__ void run(int64_t row) {
+  __device__ void run(int64_t row, int64_t panel) {
     for (int k = program.once; k < program.count; ++k) {
       const Instruction& i = view(program.instructions, k);
-      i.row ? run_row_value(i, row) : run_element_value(i, row);
+      if (i.code == Opcode::total)
+        add_to_total(i, panel, row);
+      else
+        i.row ? run_row_value(i, row) : run_element_value(i, row);
     }
+  }
+
+  __device__ void run_panel(int64_t panel) {
+    const PanelsView& panels = view(program.panels);
+    for (int k = program.once; k < program.count; ++k) {
+      const Instruction& i = view(program.instructions, k);
+      if (i.code == Opcode::total) begin_total(i, panel);
+    }
+    int64_t first = panel * panels.panel, end = first + panels.panel;
+    if (end > panels.reduced) end = panels.reduced;
+    for (int64_t row = first; row < end; ++row) run(row, panel);
   }
 };
 
@@ -100,8 +144,11 @@ __global__ void __launch_bounds__(32 * warps)
              segment,
              {scratch + slot * program.registers * stride, stride, 0},
              static_cast<int>(threadIdx.x % 32)};
-  if (slot < segment.rows) run.run_once();
-  for (int64_t row = slot; row < segment.rows; row += slots) run.run(row);
+  int64_t tasks = program.panels ? view(program.panels).count : segment.rows;
+  if (slot < tasks) run.run_once();
+  for (int64_t task = slot; task < tasks; task += slots) {
+    program.panels ? run.run_panel(task) : run.run(task, 0);
+  }
 }
 
 }  // namespace

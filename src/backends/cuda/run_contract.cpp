@@ -66,8 +66,8 @@ void PreparedContraction::launch_product(const Run& run, ContractKernel kernel,
 void PreparedContraction::launch_rest(const Run& run, Kernel* kernel) const {
   const auto* program = run.description<ProgramView>(epilogue);
   if (!kernel) return launch_map(program, registers, tiles, run.stream);
-  launch_compiled(kernel, "epilogue", static_cast<unsigned>(tiles), generated_threads, run.stream,
-                  program);
+  launch_compiled(kernel, "epilogue", static_cast<unsigned>(tiles), generated_threads, 0,
+                  run.stream, program);
 }
 
 }  // namespace mt::cuda

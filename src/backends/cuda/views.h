@@ -46,7 +46,7 @@ struct SegmentView {
 };
 
 // Elements as [outer, reduced, inner], of which the reduced ones are taken in `count` panels. Each
-// panel gives a number: [outer, count, inner].
+// panel gives a number: [outer, count, inner]. Of totals these lie one after the other.
 struct PanelsView {
   int64_t outer, reduced, inner, panel, count;
   uint64_t* partials;
@@ -55,7 +55,7 @@ struct PanelsView {
 struct ProgramView {
   const Instruction* instructions;
   const SegmentView* segments;
-  const PanelsView* panels;  // of a reduction
+  const PanelsView* panels;  // of a reduction, or of rows that make totals; else nullptr
   int32_t count, once, registers, segment_count;
 };
 

@@ -105,6 +105,25 @@ TEST_F(CudaGenerated, PanelByPanel) {
   expect_the_same(false, [&](Device& d) { return reductions({2000, 9}, 0, d); });
 }
 
+// What rows are for, and totals of their columns: with values of the rows, and without.
+TEST_F(CudaGenerated, RowsAndTotals) {
+  auto norm = [&](const Shape& shape, Device& d) {
+    Tensor x = numbers(shape, Dtype::float32, d), dy = numbers(shape, Dtype::bfloat16, d, 2);
+    Tensor y = x - mean(x, {1}, true), scale = sum(square(y), {1}, true);
+    return std::vector<Tensor>{cast(dy, Dtype::float32) * scale - y, scale,
+                               sum(cast(dy, Dtype::float32) * y, {0}), max(y, {0}), sum(dy, {0})};
+  };
+  expect_the_same(true, [&](Device& d) { return norm({300, 70}, d); });
+  expect_the_same(false, [&](Device& d) { return norm({130, 40}, d); });
+  auto bias = [&](const Shape& shape, Device& d) {
+    Tensor x = numbers(shape, Dtype::float32, d), dy = numbers(shape, Dtype::float32, d, 2);
+    Tensor dx = where(less(number(0, d), x), dy, number(0, d));
+    return std::vector<Tensor>{dx, sum(dx, {0}), prod(cast(x, Dtype::int32), {0})};
+  };
+  expect_the_same(true, [&](Device& d) { return bias({140, 200}, d); });
+  expect_the_same(false, [&](Device& d) { return bias({30, 1000}, d); });
+}
+
 // What follows a contraction is a kernel of its own, whatever made the sums.
 TEST_F(CudaGenerated, EpilogueByEpilogue) {
   auto layer = [&](const Shape& sizes, Dtype dtype, Device& d) {

@@ -165,8 +165,8 @@ Kernel* compile(int, const std::string& source, const char* name) {
 }
 
 void launch_compiled(Kernel* kernel, const char* name, unsigned blocks, unsigned threads,
-                     Stream stream, const void* parameter) {
-  run_in(stream, {name, {blocks}, {threads}, 0, sizeof(void*)},
+                     size_t shared_bytes, Stream stream, const void* parameter) {
+  run_in(stream, {name, {blocks}, {threads}, shared_bytes, sizeof(void*)},
          [kernel, parameter] { kernel->function(parameter); });
 }
 
