@@ -60,7 +60,7 @@ void finish(Window& window, Workspace* work) {
   for (size_t i = 0; i < work->region.items.size(); ++i) {
     Node* node = work->region.items[i].node;
     if (!work->region.items[i].stored) {
-      node->was_computed = true;
+      if (node->times_computed < 2) ++node->times_computed;
       continue;
     }
     window.finish(node, std::move(work->outputs[i]));

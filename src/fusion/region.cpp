@@ -81,14 +81,25 @@ void mark_needed(Window& window) {
   }
 }
 
-// What is held and computed a second time is kept if it lies within its storage's own object:
-// nothing is allocated for it, and who reads it next finds a value.
-void store_small(Window& window) {
+// Whether a value that is held, and computed again now, is kept from now on. A second time may be
+// the gradient's, and the last; a third is a loop's, as over data that was prepared before it. What
+// lies within its storage's own object costs nothing to keep. Numbers repeated over a shape and
+// positions cost less to make than to read.
+bool is_worth_keeping(const Node& node) {
+  const bool is_made = node.op->kind == OpKind::constant || node.op->kind == OpKind::iota;
+  if (node.bytes() <= int64_t{Storage::inline_bytes}) {
+    const bool is_number = node.op->kind == OpKind::constant && node.shape.empty();
+    return node.times_computed >= 1 && !is_number;
+  }
+  const bool is_held_itself = node.references() > node.pending_uses;
+  return node.times_computed >= 2 && is_held_itself && !is_made;
+}
+
+void store_what_returns(Window& window) {
   for (Node* node = window.first(); node; node = node->next) {
     constexpr int32_t wanted = survives | needed;
-    if (!node->was_computed || (node->mark & (wanted | stored)) != wanted || node->base) continue;
-    bool is_number = node->op->kind == OpKind::constant && node->shape.empty();
-    if (!is_number && node->bytes() <= int64_t{Storage::inline_bytes}) node->mark |= stored;
+    if ((node->mark & (wanted | stored)) != wanted || node->base) continue;
+    if (is_worth_keeping(*node)) node->mark |= stored;
   }
 }
 
@@ -169,7 +180,7 @@ void select(Window& window, const Tensor* tensors, size_t count) {
   mark_survivors(window);
   store_long_recipes(window);
   mark_needed(window);
-  store_small(window);
+  store_what_returns(window);
 }
 
 void select_exactly(Window& window, const Tensor* tensors, size_t count) {

@@ -78,7 +78,7 @@ class Node {
   bool keeps_operands = false;  // all its life, for what Op::keeps_broadcast says
   // Guarded by the window's lock: also once ready, a gradient or a live tape needs its inputs.
   bool keeps_inputs = false;
-  bool was_computed = false;  // on the way to another, and not kept
+  uint8_t times_computed = 0;  // on the way to others, and not kept; at most 2
   HistoryUse history_use;
   Inputs inputs;
   Attributes attributes;

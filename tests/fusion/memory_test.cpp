@@ -69,6 +69,26 @@ TEST_F(Memory, LargePlansMakeActivationsAnew) {
   EXPECT_LE(host_allocator().statistics().peak - before, (layers + 5) * bytes);
 }
 
+// What was prepared before a loop, and is held, is not prepared anew in each step.
+TEST_F(Memory, WhatIsReadAThirdTimeIsKept) {
+  Tensor raw = random_leaf({64, 64}), half = raw * 0.5, scaled = half - 1.0;
+  const Node* inner = half.node();
+  half = nullptr;
+  Tensor repeated = full({64}, 2, Dtype::float32, find_device("cpu"));
+  Tensor weight = random_leaf({64, 8});
+  Value first;
+  for (int read = 1; read <= 4; ++read) {
+    Value value = value_of(matmul(scaled + repeated, weight));
+    if (read == 1) first = value;
+    EXPECT_EQ(value, first);
+    EXPECT_EQ(scaled->ready(), read >= 3) << read;
+    EXPECT_FALSE(repeated->ready());
+    if (read < 3) {
+      EXPECT_FALSE(inner->ready());
+    }
+  }
+}
+
 TEST_F(Memory, ARunningTotalStaysFlat) {
   for (int64_t reads : {0, 7}) {
     Tensor total = full({}, 0, Dtype::float32, find_device("cpu"));
