@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "fusion/planner.h"
+#include "fusion/place_buffers.h"
 #include "graph/op.h"
 
 namespace mt {

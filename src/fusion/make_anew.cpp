@@ -6,17 +6,18 @@
 namespace mt {
 namespace {
 
+// Planning once more must be worth it: for plans beyond the caches, and of their values those that
+// matter.
 constexpr int64_t large_plan = 32 << 20, least_bytes = 256 << 10;
-constexpr int64_t small_share = 16;  // an operand so much smaller than the value is no matter
-constexpr int longest_chain = 4;     // of what a group has of a value and no memory
+constexpr int longest_chain = 4;  // of operators that are computed again for one value
 
 bool is_computed_again(const Op& op) {
   return op.kind == OpKind::elementwise || op.kind == OpKind::select || op.kind == OpKind::cast;
 }
 
-class Search {
+class PeakSearch {
  public:
-  Search(const Region& region, const Grouping& grouping, const Plan& plan)
+  PeakSearch(const Region& region, const Grouping& grouping, const Plan& plan)
       : region_(region),
         grouping_(grouping),
         readers_(region),
@@ -27,7 +28,8 @@ class Search {
       if (buffer.kind != BufferKind::arena || buffer.bytes == 0) continue;
       int& last = last_[static_cast<size_t>(buffer.index)];
       last = group_of(buffer.index);
-      for (const Use& use : readers_.of(buffer.index)) last = std::max(last, group_of(use.consumer));
+      for (const Use& use : readers_.of(buffer.index))
+        last = std::max(last, group_of(use.consumer));
       for (int group = group_of(buffer.index); group <= last; ++group) {
         taken[static_cast<size_t>(group)] += buffer.bytes;
       }
@@ -41,8 +43,7 @@ class Search {
   }
 
   Arrangement rewritten() {
-    result_.region.device = region_.device;
-    result_.region.leaves = region_.leaves;
+    result_ = without_items(region_);
     const size_t items = region_.items.size();
     renamed_.assign(items, -1);
     std::vector<int> anew(items, -1);
@@ -55,16 +56,17 @@ class Search {
         anew[static_cast<size_t>(value)] = add_anew(value, &draft);
         before[static_cast<size_t>(before_[static_cast<size_t>(value)])].push_back(draft);
       }
-      renamed_[static_cast<size_t>(i)] = add(i, [&](int value, int) {
+      auto new_or_before = [&](int value, int) {
         return (is_late(i, value) ? anew : renamed_)[static_cast<size_t>(value)];
-      });
+      };
+      renamed_[static_cast<size_t>(i)] = add_copy(region_, i, new_or_before, &result_);
     }
     arrange(before);
     return std::move(result_);
   }
 
  private:
-  const Item& item(int i) const { return region_.items[static_cast<size_t>(i)]; }
+  const Item& item(int i) const { return region_.item(i); }
   int group_of(int i) const { return grouping_.group_of[static_cast<size_t>(i)]; }
 
   // The group after the peak before which item i had better be made anew, or -1: the first that
@@ -97,10 +99,8 @@ class Search {
   // How long what item i reads is in memory.
   int stays_until(int i, int value) const {
     const int end = static_cast<int>(grouping_.drafts.size());
-    const Node& node =
-        value < 0 ? *region_.leaves[static_cast<size_t>(~value)].node : *item(value).node;
-    if (node.bytes() * small_share <= item(i).node->bytes()) return end;
-    if (value < 0) return region_.leaves[static_cast<size_t>(~value)].donatable ? -1 : end;
+    if (region_.node_of(value).bytes() * small_share <= item(i).node->bytes()) return end;
+    if (value < 0) return region_.leaf(value).donatable ? -1 : end;
     if (group_of(value) < 0 || item(value).stored) return end;
     return before_[static_cast<size_t>(value)] < 0 ? last_[static_cast<size_t>(value)] : -1;
   }
@@ -114,20 +114,6 @@ class Search {
     return value >= 0 && before_[static_cast<size_t>(value)] >= 0 && group_of(reader) > peak_;
   }
 
-  template <class F>
-  int add(int i, F&& value_of) {
-    Item added = item(i);
-    added.first_edge = static_cast<int>(result_.region.edges.size());
-    for (int e = 0; e < added.edge_count; ++e) {
-      Edge edge = region_.edges_of(item(i))[e];
-      if (edge.value >= 0) edge.value = value_of(edge.value, e);
-      result_.region.edges.push_back(edge);
-    }
-    result_.region.items.push_back(added);
-    result_.original.push_back(i);
-    return static_cast<int>(result_.region.items.size()) - 1;
-  }
-
   // Item i once more, and what it is made of, as far as that does not stay.
   int add_anew(int i, Draft* draft) {
     int made[3] = {-1, -1, -1};
@@ -135,9 +121,10 @@ class Search {
       const int value = region_.edges_of(item(i))[e].value;
       if (stays_until(i, value) <= peak_) made[e] = add_anew(value, draft);
     }
-    const int added = add(i, [&](int value, int edge) {
+    auto made_or_before = [&](int value, int edge) {
       return made[edge] >= 0 ? made[edge] : renamed_[static_cast<size_t>(value)];
-    });
+    };
+    const int added = add_copy(region_, i, made_or_before, &result_);
     result_.region.items.back().releases = false;
     draft->items.push_back(added);
     return added;
@@ -193,7 +180,7 @@ class Search {
 std::optional<Arrangement> made_anew(const Region& region, const Grouping& grouping,
                                      const Plan& plan) {
   if (plan.arena_bytes < large_plan) return std::nullopt;
-  Search search(region, grouping, plan);
+  PeakSearch search(region, grouping, plan);
   return search.any() ? std::optional(search.rewritten()) : std::nullopt;
 }
 

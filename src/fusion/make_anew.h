@@ -4,7 +4,9 @@
 // made of waits anyway.
 #pragma once
 
-#include "fusion/rematerialize.h"
+#include <optional>
+
+#include "fusion/arrangement.h"
 #include "plan/plan.h"
 
 namespace mt {

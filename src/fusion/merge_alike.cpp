@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fusion across the graph: many small groups with one program become one group.
+#include "fusion/merge_alike.h"
+
 #include <algorithm>
 
-#include "fusion/planner.h"
+#include "fusion/place_buffers.h"
 
 namespace mt {
 namespace {
@@ -23,9 +25,8 @@ bool alike(const Group& a, const Group& b) {
 }
 
 bool intersects(const std::vector<int>& a, const std::vector<int>& b) {
-  return std::any_of(a.begin(), a.end(), [&](int value) {
-    return std::find(b.begin(), b.end(), value) != b.end();
-  });
+  return std::any_of(a.begin(), a.end(),
+                     [&](int value) { return std::find(b.begin(), b.end(), value) != b.end(); });
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a plan's intermediate values lie: one arena, shared by those not alive together.
-#include <algorithm>
+#include "fusion/place_buffers.h"
 
-#include "fusion/planner.h"
+#include <algorithm>
 
 namespace mt {
 namespace {
@@ -84,10 +83,10 @@ void place_buffers(Plan* plan) {
     }
     plan->buffers[static_cast<size_t>(life.buffer)].offset = offset;
     plan->arena_bytes = std::max(plan->arena_bytes, offset + bytes_of(life));
-    auto position = std::upper_bound(placed.begin(), placed.end(), offset, [&](int64_t at,
-                                                                             const Life& other) {
-      return at < plan->buffers[static_cast<size_t>(other.buffer)].offset;
-    });
+    auto position =
+        std::upper_bound(placed.begin(), placed.end(), offset, [&](int64_t at, const Life& other) {
+          return at < plan->buffers[static_cast<size_t>(other.buffer)].offset;
+        });
     placed.insert(position, life);
   }
 }

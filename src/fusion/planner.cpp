@@ -2,36 +2,47 @@
 #include "fusion/planner.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "backends/backend.h"
 #include "fusion/lowering.h"
 #include "fusion/make_anew.h"
+#include "fusion/merge_alike.h"
+#include "fusion/place_buffers.h"
 #include "fusion/profile.h"
 #include "fusion/registers.h"
+#include "fusion/rematerialize.h"
 
 namespace mt {
 namespace {
 
-// The share of a plan's memory that is worth computing values twice to come down to.
+// Memory must shrink to this share to be worth computing values twice.
 constexpr double worthwhile = 0.9;
+
+// Give a region's leaves, and one of its items, memory in the plan.
+BufferOf add_leaves(const Region& region, Plan* plan) {
+  BufferOf buffers;
+  for (const Leaf& leaf : region.leaves) {
+    const int l = static_cast<int>(buffers.size());
+    buffers.push_back(l);
+    plan->buffers.push_back({BufferKind::leaf, l, leaf.node->bytes()});
+  }
+  return buffers;
+}
+int add_item(const Region& region, int i, Plan* plan) {
+  const Item& item = region.item(i);
+  plan->buffers.push_back(
+      {item.stored ? BufferKind::output : BufferKind::arena, i, item.node->bytes()});
+  return static_cast<int>(plan->buffers.size()) - 1;
+}
 
 class Planner {
  public:
   Planner(const Region& region, const Grouping& grouping)
       : region_(region), grouping_(grouping), buffer_of_item_(region.items.size(), -1) {
-    for (size_t l = 0; l < region.leaves.size(); ++l) {
-      buffer_of_leaf_.push_back(static_cast<int>(l));
-      plan_.buffers.push_back(
-          {BufferKind::leaf, static_cast<int>(l), region.leaves[l].node->bytes()});
-    }
+    buffer_of_leaf_ = add_leaves(region, &plan_);
     find_last_uses();
-    for (size_t i = 0; i < region.items.size(); ++i) {
-      if (!needs_memory(static_cast<int>(i))) continue;
-      const Item& item = region.items[i];
-      buffer_of_item_[i] = static_cast<int>(plan_.buffers.size());
-      plan_.buffers.push_back({item.stored ? BufferKind::output : BufferKind::arena,
-                               static_cast<int>(i), item.node->bytes()});
+    for (int i = 0; i < static_cast<int>(region.items.size()); ++i) {
+      if (needs_memory(i)) buffer_of_item_[static_cast<size_t>(i)] = add_item(region, i, &plan_);
     }
   }
 
@@ -178,23 +189,18 @@ class Planner {
   const Region& region_;
   const Grouping& grouping_;
   BufferOf buffer_of_leaf_, buffer_of_item_;
-  std::vector<int> last_use_;        // the last group that reads each leaf
-  std::vector<bool> read_outside_;   // items read by a group other than their own
+  std::vector<int> last_use_;       // the last group that reads each leaf
+  std::vector<bool> read_outside_;  // items read by a group other than their own
   Plan plan_;
 };
 
 // On a device that does not fuse, every item runs by itself.
 Plan plan_alone(const Region& region) {
   Plan plan;
-  BufferOf leaves, items;
-  for (size_t l = 0; l < region.leaves.size(); ++l) {
-    leaves.push_back(static_cast<int>(plan.buffers.size()));
-    plan.buffers.push_back({BufferKind::leaf, static_cast<int>(l), region.leaves[l].node->bytes()});
-  }
+  const BufferOf leaves = add_leaves(region, &plan);
+  BufferOf items;
   for (size_t i = 0; i < region.items.size(); ++i) {
-    items.push_back(static_cast<int>(plan.buffers.size()));
-    plan.buffers.push_back({region.items[i].stored ? BufferKind::output : BufferKind::arena,
-                            static_cast<int>(i), region.items[i].node->bytes()});
+    items.push_back(add_item(region, static_cast<int>(i), &plan));
   }
   for (size_t i = 0; i < region.items.size(); ++i) {
     plan.groups.push_back(lower_alone(region, static_cast<int>(i), leaves, items));
@@ -226,12 +232,6 @@ Plan plan_of(const Region& region, const Grouping& grouping) {
   merge_alike(&plan);
   place_buffers(&plan);
   return plan;
-}
-
-Arrangement as_it_is(const Region& region, Grouping grouping) {
-  Arrangement result{region, std::move(grouping), std::vector<int>(region.items.size())};
-  std::iota(result.original.begin(), result.original.end(), 0);
-  return result;
 }
 
 }  // namespace

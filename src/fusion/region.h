@@ -39,6 +39,10 @@ struct Region {
   std::vector<Edge> edges;
   std::vector<Leaf> leaves;
 
+  const Item& item(int i) const { return items[static_cast<size_t>(i)]; }
+  const Leaf& leaf(int value) const { return leaves[static_cast<size_t>(~value)]; }
+  // What an edge reads: an item's node, or a leaf's.
+  const Node& node_of(int value) const { return value < 0 ? *leaf(value).node : *item(value).node; }
   const Edge* edges_of(const Item& item) const { return edges.data() + item.first_edge; }
   void clear();
 };

@@ -24,8 +24,8 @@ ReductionShape reduction_shape(const Drafts& drafts, int i);
 
 // Whether item i is computed from reductions of rows of `columns` elements.
 bool comes_from_rows(const Drafts& drafts, int i, int64_t columns);
-// Whether item i reads a value for each of its rows that is reduced from what i reads or is computed
-// from: a group of rows then has all of it at hand.
+// Whether item i reads a value for each of its rows that is reduced from what i reads or is
+// computed from: a group of rows then has all of it at hand.
 bool completes_rows(const Drafts& drafts, int i);
 // For each item whether it has one value for each row of something that is reduced to rows: then it
 // belongs with that, whoever reads it.

@@ -7,7 +7,6 @@ namespace mt {
 namespace {
 
 constexpr int64_t least_bytes = 16 << 10;  // that are worth planning twice
-constexpr int64_t small_share = 16;        // an operand so much smaller than the value is no matter
 
 bool is_cheap_and_large(const Item& item) {
   const Op& op = *item.node->op;
@@ -36,44 +35,31 @@ class Search {
 
   // A copy of the region in which each group computes the candidates that it reads.
   Arrangement rewritten(const std::vector<char>& candidates) const {
-    Arrangement result;
-    result.region.device = region_.device;
-    result.region.leaves = region_.leaves;
+    Arrangement result = without_items(region_);
     std::vector<int> renamed(region_.items.size(), -1);
     std::vector<std::pair<int, int>> clone(region_.items.size(), {-1, -1});  // latest: group, item
-    auto add = [&](int i, auto&& value_of) {
-      Item added = item(i);
-      added.first_edge = static_cast<int>(result.region.edges.size());
-      for (int e = 0; e < added.edge_count; ++e) {
-        Edge edge = region_.edges_of(item(i))[e];
-        if (edge.value >= 0) edge.value = value_of(edge.value);
-        result.region.edges.push_back(edge);
-      }
-      result.region.items.push_back(added);
-      result.original.push_back(i);
-      return static_cast<int>(result.region.items.size()) - 1;
-    };
-    auto as_it_is = [&](int value) { return renamed[static_cast<size_t>(value)]; };
+    auto as_before = [&](int value, int) { return renamed[static_cast<size_t>(value)]; };
     for (int i = 0; i < static_cast<int>(region_.items.size()); ++i) {
       for (int e = 0; e < item(i).edge_count; ++e) {
         int value = region_.edges_of(item(i))[e].value;
         if (value < 0 || !candidates[static_cast<size_t>(value)]) continue;
         auto& known = clone[static_cast<size_t>(value)];
         if (group_of(value) == group_of(i) || known.first == group_of(i)) continue;
-        known = {group_of(i), add(value, as_it_is)};
+        known = {group_of(i), add_copy(region_, value, as_before, &result)};
         result.region.items.back().releases = false;
       }
-      renamed[static_cast<size_t>(i)] = add(i, [&](int value) {
+      auto own_or_before = [&](int value, int) {
         const auto& own = clone[static_cast<size_t>(value)];
         bool again = candidates[static_cast<size_t>(value)] && group_of(value) != group_of(i);
         return again ? own.second : renamed[static_cast<size_t>(value)];
-      });
+      };
+      renamed[static_cast<size_t>(i)] = add_copy(region_, i, own_or_before, &result);
     }
     return result;
   }
 
  private:
-  const Item& item(int i) const { return region_.items[static_cast<size_t>(i)]; }
+  const Item& item(int i) const { return region_.item(i); }
   int group_of(int i) const { return grouping_.group_of[static_cast<size_t>(i)]; }
 
   // Whether at most one of the item's operands is large, and that one in memory until group `last`
@@ -83,16 +69,14 @@ class Search {
     int large = 0;
     for (int e = 0; e < item(i).edge_count; ++e) {
       int value = region_.edges_of(item(i))[e].value;
-      const Node& operand =
-          value < 0 ? *region_.leaves[static_cast<size_t>(~value)].node : *item(value).node;
-      if (operand.bytes() * small_share <= bytes) continue;
+      if (region_.node_of(value).bytes() * small_share <= bytes) continue;
       bool made_again = value >= 0 && candidates[static_cast<size_t>(value)];
       if (++large > 1 || made_again || !stays(value, i, last)) return false;
     }
     return true;
   }
   bool stays(int value, int reader, int last) const {
-    if (value < 0) return !region_.leaves[static_cast<size_t>(~value)].donatable;
+    if (value < 0) return !region_.leaf(value).donatable;
     if (group_of(value) < 0) return false;
     auto uses = readers_.of(value);
     return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {

@@ -6,11 +6,6 @@
 namespace mt {
 namespace {
 
-int64_t value_bytes(const Region& region, int value) {
-  return value < 0 ? region.leaves[static_cast<size_t>(~value)].node->bytes()
-                   : region.items[static_cast<size_t>(value)].node->bytes();
-}
-
 bool holds(const std::vector<int>& items, int i) {
   return std::binary_search(items.begin(), items.end(), i);
 }
@@ -40,7 +35,7 @@ int64_t bytes_moved(const Region& region, const Readers& readers, const std::vec
   }
   std::sort(read.begin(), read.end());
   read.erase(std::unique(read.begin(), read.end()), read.end());
-  for (int value : read) bytes += value_bytes(region, value);
+  for (int value : read) bytes += region.node_of(value).bytes();
   return bytes;
 }
 
@@ -65,7 +60,7 @@ Traffic traffic(const Region& region, const Grouping& grouping) {
     for (int e = 0; e < item.edge_count; ++e) {
       int value = region.edges_of(item)[e].value;
       if (value < 0 || !is_inlined(region, readers, value)) {
-        result.unfused += value_bytes(region, value);
+        result.unfused += region.node_of(value).bytes();
       }
     }
   }
