@@ -80,8 +80,9 @@ class Lowering {
     Layout layout = collapse(full);
     for (size_t m = 0; m < segment_.memory.size(); ++m) {
       const Memory& known = segment_.memory[m];
-      if (known.buffer == buffer && known.row == row && known.dtype == dtype && known.layout.shape == layout.shape &&
-          known.layout.strides == layout.strides && known.layout.offset == layout.offset) {
+      if (known.buffer == buffer && known.row == row && known.dtype == dtype &&
+          known.layout.shape == layout.shape && known.layout.strides == layout.strides &&
+          known.layout.offset == layout.offset) {
         return static_cast<int16_t>(m);
       }
     }
@@ -117,8 +118,7 @@ class Lowering {
     }
     int buffer = value < 0 ? buffer_of_leaf_[static_cast<size_t>(~value)]
                            : buffer_of_item_[static_cast<size_t>(value)];
-    Dtype dtype = value < 0 ? region_.leaves[static_cast<size_t>(~value)].node->dtype
-                            : node(value).dtype;
+    const Dtype dtype = region_.node_of(value).dtype;
     return load(Opcode::load, buffer, dtype, over_iteration(layout, consumer, row), row);
   }
 
@@ -134,101 +134,116 @@ class Lowering {
     return emit(instruction);
   }
 
-  // A reduction's input is read over the whole iteration, in the input's own shape.
-  int16_t read_reduced(const Edge& edge) {
-    return read(edge, edge_layout(region_, edge).shape, false);
+  void lower_item(int i, Group* group) {
+    const Node& n = node(i);
+    const bool row = is_row(i);
+    int16_t value = n.op->kind == OpKind::reduce ? reduced(i, group) : computed(i, row);
+    if (value < 0) return;  // the group's result, which is no value of its program
+    if (needs_rounding(n.dtype) && n.op->kind != OpKind::iota) value = rounded(n, value, row);
+    (row ? row_register_ : element_register_)[static_cast<size_t>(i)] = value;
+    if (buffer_of(i) >= 0) store(i, value, row);
   }
 
-  void lower_item(int i, Group* group) {
-    const Item& item = region_.items[static_cast<size_t>(i)];
+  int buffer_of(int i) const { return buffer_of_item_[static_cast<size_t>(i)]; }
+  // Where all of item i's value goes.
+  Operand stored(int i) const {
+    return {buffer_of(i), node(i).dtype, contiguous_layout(node(i).shape)};
+  }
+
+  // The operator itself, of an item that is computed element by element.
+  int16_t computed(int i, bool row) {
     const Node& n = node(i);
-    const Edge* edges = region_.edges_of(item);
-    bool row = is_row(i);
+    const Edge* edges = region_.edges_of(region_.item(i));
     Instruction instruction{.code = Opcode::elementwise, .type = compute_of(n.dtype)};
     instruction.detail = n.op->code;
     instruction.dtype = n.dtype;
     instruction.row = instruction.row_input = row;
-    int16_t value = -1;
+    auto read_all = [&] {
+      for (int e = 0; e < region_.item(i).edge_count; ++e) {
+        instruction.in[e] = read(edges[e], n.shape, row);
+      }
+    };
     switch (n.op->kind) {
-      case OpKind::constant: value = constant(n, i, row); break;
+      case OpKind::constant:
+        return constant(n, i, row);
       case OpKind::iota:
-        value = load(Opcode::iota, -1, n.dtype,
-                     over_iteration(contiguous_layout(n.shape), n.shape, row), row);
-        break;
+        return load(Opcode::iota, -1, n.dtype,
+                    over_iteration(contiguous_layout(n.shape), n.shape, row), row);
       case OpKind::random:
         instruction.code = Opcode::random;
         instruction.index = static_cast<int16_t>(segment_.constants.size());
         segment_.constants.push_back(i);
-        value = emit(instruction);
-        break;
+        return emit(instruction);
       case OpKind::elementwise:
-        for (int e = 0; e < item.edge_count; ++e) instruction.in[e] = read(edges[e], n.shape, row);
+        read_all();
         instruction.from = compute_of(n.inputs[0].dtype());
         if (info(static_cast<Elementwise>(n.op->code)).boolean_result) {
           instruction.type = Compute::i32;
         }
-        value = emit(instruction);
-        break;
+        return emit(instruction);
       case OpKind::select:
         instruction.code = Opcode::select;
-        for (int e = 0; e < 3; ++e) instruction.in[e] = read(edges[e], n.shape, row);
-        value = emit(instruction);
-        break;
-      case OpKind::cast:
-        value = read(edges[0], n.shape, row);
-        instruction.from = compute_of(n.inputs[0].dtype());
-        if (n.dtype == Dtype::boolean && n.inputs[0].dtype() != Dtype::boolean) {
+        read_all();
+        return emit(instruction);
+      case OpKind::cast: {
+        const Dtype from = n.inputs[0].dtype();
+        read_all();
+        instruction.from = compute_of(from);
+        if (n.dtype == Dtype::boolean && from != Dtype::boolean) {
           instruction.code = Opcode::to_boolean;
-          instruction.in[0] = value;
-          value = emit(instruction);
         } else if (instruction.from != instruction.type) {
           instruction.code = Opcode::cast;
-          instruction.in[0] = value;
-          value = emit(instruction);
+        } else {
+          return instruction.in[0];
         }
-        break;
-      case OpKind::reduce: {
-        value = read_reduced(edges[0]);
-        if (draft_.kind == GroupKind::reduce) {
-          set_reduction(n, edges[0], value, group);
-          group->output = {buffer_of_item_[static_cast<size_t>(i)], n.dtype,
-                           contiguous_layout(n.shape)};
-          return;
-        }
-        instruction.in[0] = value;
-        if (grouping_.total[static_cast<size_t>(i)]) {
-          instruction.code = Opcode::total;
-          instruction.index = static_cast<int16_t>(group->totals.size());
-          emit(instruction);
-          group->totals.push_back(
-              {static_cast<Reduction>(n.op->code), instruction.type,
-               {buffer_of_item_[static_cast<size_t>(i)], n.dtype, contiguous_layout(n.shape)}});
-          return;
-        }
-        instruction.code = Opcode::reduce;
-        instruction.row_input = false;
-        value = emit(instruction);
-        break;
+        return emit(instruction);
       }
-      default: fail(Code::unsupported, "%s cannot be fused", n.op->name);
+      default:
+        fail(Code::unsupported, "%s cannot be fused", n.op->name);
     }
-    bool rounds = needs_rounding(n.dtype) && n.op->kind != OpKind::iota;
-    if (rounds) {
-      Instruction round{.code = Opcode::round, .type = compute_of(n.dtype)};
-      round.dtype = n.dtype;
-      round.row = round.row_input = row;
-      round.in[0] = value;
-      value = emit(round);
+  }
+
+  // A reduction: a row's value; or -1 when it is what the group is for, or one of its totals.
+  int16_t reduced(int i, Group* group) {
+    const Node& n = node(i);
+    const Edge& edge = region_.edges_of(region_.item(i))[0];
+    // Its input is read over the whole iteration, in the input's own shape.
+    const int16_t value = read(edge, edge_layout(region_, edge).shape, false);
+    if (draft_.kind == GroupKind::reduce) {
+      set_reduction(n, edge, value, group);
+      group->output = stored(i);
+      return -1;
     }
-    (row ? row_register_ : element_register_)[static_cast<size_t>(i)] = value;
-    int buffer = buffer_of_item_[static_cast<size_t>(i)];
-    if (buffer < 0) return;
-    Instruction store{.code = Opcode::store, .type = compute_of(n.dtype)};
-    store.dtype = n.dtype;
+    Instruction instruction{.code = Opcode::reduce, .type = compute_of(n.dtype)};
+    instruction.detail = n.op->code;
+    instruction.dtype = n.dtype;
+    instruction.row = is_row(i);
+    instruction.in[0] = value;
+    if (!grouping_.total[static_cast<size_t>(i)]) return emit(instruction);
+    instruction.code = Opcode::total;
+    instruction.row_input = instruction.row;
+    instruction.index = static_cast<int16_t>(group->totals.size());
+    emit(instruction);
+    group->totals.push_back({static_cast<Reduction>(n.op->code), instruction.type, stored(i)});
+    return -1;
+  }
+
+  int16_t rounded(const Node& n, int16_t value, bool row) {
+    Instruction round{.code = Opcode::round, .type = compute_of(n.dtype)};
+    round.dtype = n.dtype;
+    round.row = round.row_input = row;
+    round.in[0] = value;
+    return emit(round);
+  }
+
+  // A stored item is contiguous in the order of the group's iteration.
+  void store(int i, int16_t value, bool row) {
+    const Dtype dtype = node(i).dtype;
+    Instruction store{.code = Opcode::store, .type = compute_of(dtype)};
+    store.dtype = dtype;
     store.row = store.row_input = row;
     store.in[0] = value;
-    // A stored item is contiguous in the order of the group's iteration.
-    store.index = memory_index(buffer, n.dtype,
+    store.index = memory_index(buffer_of(i), dtype,
                                contiguous_layout(row ? draft_.row_shape : iteration_), row);
     emit(store);
   }
@@ -285,9 +300,7 @@ Group lower_alone(const Region& region, int index, const BufferOf& buffer_of_lea
     bool leaf = edge.value < 0;
     int buffer = leaf ? buffer_of_leaf[static_cast<size_t>(~edge.value)]
                       : buffer_of_item[static_cast<size_t>(edge.value)];
-    Dtype dtype = leaf ? region.leaves[static_cast<size_t>(~edge.value)].node->dtype
-                       : region.items[static_cast<size_t>(edge.value)].node->dtype;
-    group.inputs.push_back({buffer, dtype, edge_layout(region, edge)});
+    group.inputs.push_back({buffer, region.node_of(edge.value).dtype, edge_layout(region, edge)});
   }
   group.output = {buffer_of_item[static_cast<size_t>(index)], node.dtype,
                   contiguous_layout(node.shape)};

@@ -14,7 +14,7 @@ using BufferOf = std::vector<int>;
 Group lower(const Region& region, const Grouping& grouping, const Draft& draft,
             const BufferOf& buffer_of_leaf, const BufferOf& buffer_of_item);
 
-// A group that runs one item by itself, by its naive value.
+// A group of one item: a contraction, or an operator that runs alone.
 Group lower_alone(const Region& region, int item, const BufferOf& buffer_of_leaf,
                   const BufferOf& buffer_of_item);
 
