@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The C functions of mtorch/ops.h on expressions in text.
 #include "api/guard.h"
 #include "backends/backend.h"
 #include "mtorch/ops.h"

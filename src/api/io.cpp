@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The C functions of mtorch/io.h.
 #include "mtorch/io.h"
 
 #include <memory>

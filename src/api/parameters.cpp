@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The C functions of mtorch/nn.h on collections of parameters.
 #include "api/parameters.h"
 
 #include "api/guard.h"

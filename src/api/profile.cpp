@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The C functions of mtorch/profile.h.
 #include "mtorch/profile.h"
 
 #include "api/guard.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The C functions of mtorch/optim.h that need no optimizer.
 // mt_sgd(): the plain step, beside the optimizers.
 #include "api/guard.h"
 #include "mtorch/optim.h"

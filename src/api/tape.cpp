@@ -1,152 +1,206 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions of mtorch/tape.h on gradients.
-#include "mtorch/tape.h"
+// The C functions of mtorch/tape.h on tapes.
+#include <algorithm>
+#include <unordered_set>
 
 #include "api/guard.h"
+#include "api/strings.h"
 #include "autodiff/backward.h"
+#include "graph/replay.h"
+#include "graph/tape.h"
+#include "mtorch/tape.h"
 #include "ops/ops.h"
+
+struct mt_tape {
+  mt::Tape tape;
+};
 
 using namespace mt;
 using namespace mt::api;
 
 namespace {
 
-// The leaf's collected gradient, if the tensor is or was such a leaf.
-Variable* variable_of(mt_tensor* leaf) {
-  required(leaf, "the tensor");
-  return leaf->variable ? leaf->variable.get() : leaf->peek()->variable.get();
+const Tape& tape_of(const mt_tape* tape) { return required(tape, "the tape")->tape; }
+
+const Tape::Entry& entry_of(const mt_tape* tape, size_t i) {
+  const auto& entries = tape_of(tape).entries();
+  if (i >= entries.size()) {
+    throw ArgumentError(Code::index, "node " + std::to_string(i) + " of a tape of " +
+                                         std::to_string(entries.size()));
+  }
+  return entries[i];
 }
 
-void set_gradient(mt_tensor* leaf, mt_tensor* given) {
-  Variable* variable = variable_of(leaf);
-  if (!variable) {
-    fail(Code::invalid, "set_gradient: the tensor is not a leaf that requires a gradient");
+// The node on the tape that a tensor is.
+Tensor node_on_tape(const Tape& tape, mt_tensor* tensor, const char* what, size_t i) {
+  Tensor node = required(tensor, "a tensor")->get();
+  if (tape.index_of(node) < 0) {
+    throw ArgumentError(Code::invalid,
+                        std::string(what) + " " + std::to_string(i) + " is not on the tape");
   }
-  if (!given) return variable->gradient.set(nullptr);
-  Tensor gradient = value(given);
-  Tensor x = leaf->peek();
-  if (gradient.shape() != x.shape()) {
-    fail(Code::shape, "set_gradient: a gradient of shape %s for a tensor of shape %s",
-         to_string(gradient.shape()).c_str(), to_string(x.shape()).c_str());
-  }
-  if (gradient.dtype() != x.dtype()) {
-    fail(Code::dtype, "set_gradient: a gradient of %s for a tensor of %s",
-         name_of(gradient.dtype()), name_of(x.dtype()));
-  }
-  if (&gradient.device() != &x.device()) {
-    fail(Code::device, "set_gradient: a gradient on %s for a tensor on %s",
-         gradient.device().name.c_str(), x.device().name.c_str());
-  }
-  variable->gradient.set(std::move(gradient));
+  return node;
 }
 
-std::vector<Tensor> pure_gradients(mt_tensor* const* outputs, size_t noutputs,
-                                   mt_tensor* const* inputs, size_t ninputs,
-                                   mt_tensor* const* output_gradients) {
-  std::vector<Tensor> results = values(outputs, noutputs), wanted = values(inputs, ninputs), seeds;
-  for (size_t i = 0; i < noutputs; ++i) {
-    mt_tensor* given = output_gradients ? output_gradients[i] : nullptr;
-    seeds.push_back(given ? value(given) : ones_like(results[i]));
+std::vector<Tensor> nodes_of(const Tape& tape) {
+  std::vector<Tensor> nodes;
+  for (const Tape::Entry& entry : tape.entries()) {
+    if (!entry.outside) nodes.push_back(entry.node);
   }
-  for (size_t i = 0; i < ninputs; ++i) {
-    if (!wanted[i].requires_gradient()) {
-      fail(Code::no_gradient, "grad: input %zu, %s%s, does not require a gradient", i,
-           wanted[i]->op->name, to_string(wanted[i].shape()).c_str());
+  return nodes;
+}
+
+// Operators ask only for gradients of what requires one; so the tape is recorded again on inputs
+// that do. An input that was made from another keeps depending on it.
+std::vector<Tensor> tape_gradients(const Tape& tape, mt_tensor* output, mt_tensor* const* inputs,
+                                   size_t count) {
+  Tensor end = node_on_tape(tape, output, "output", 0);
+  std::vector<Tensor> starts, found;
+  std::unordered_set<const Node*> wanted;
+  for (size_t i = 0; i < count; ++i) {
+    starts.push_back(node_on_tape(tape, inputs[i], "input", i));
+    if (!is_floating(starts[i].dtype())) {
+      fail(Code::dtype, "tape_gradient: input %zu is %s, which has no gradient", i,
+           name_of(starts[i].dtype()));
+    }
+    wanted.insert(starts[i].node());
+  }
+  Replacements values;
+  bool keeps_history = gradient_mode();
+  {
+    GradientMode with_history(true);
+    for (const Tape::Entry& entry : tape.entries()) {
+      if (!entry.outside) replay({entry.node}, &values);
+      if (!wanted.count(entry.node.node())) continue;
+      Tensor& value = values[entry.node.node()];
+      if (value && value.requires_gradient()) continue;
+      value = detach(entry.node);
+      value->requires_gradient = true;
     }
   }
-  std::vector<Tensor> found = gradients(results, seeds, wanted);
-  for (size_t i = 0; i < ninputs; ++i) {
-    if (!found[i]) found[i] = zeros_like(wanted[i]);
+  for (Tensor& start : starts) start = values.at(start.node());
+  auto replaced = values.find(end.node());
+  GradientMode mode(keeps_history);
+  found.resize(count);
+  if (replaced != values.end() && replaced->second.requires_gradient()) {
+    found = gradients({replaced->second}, {ones_like(replaced->second)}, starts);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (!found[i]) found[i] = zeros_like(starts[i]);
   }
   return found;
 }
 
+std::vector<Tensor> replay_tape(const Tape& tape, mt_tensor* const* inputs, size_t ninputs,
+                                mt_tensor* const* replacements, mt_tensor* const* outputs,
+                                size_t noutputs) {
+  Replacements values;
+  for (size_t i = 0; i < ninputs; ++i) {
+    Tensor node = node_on_tape(tape, inputs[i], "input", i), other = value(replacements[i]);
+    if (other.shape() != node.shape()) {
+      fail(Code::shape, "tape_replay: a replacement of shape %s for input %zu of shape %s",
+           to_string(other.shape()).c_str(), i, to_string(node.shape()).c_str());
+    }
+    if (other.dtype() != node.dtype()) {
+      fail(Code::dtype, "tape_replay: a replacement of %s for input %zu of %s",
+           name_of(other.dtype()), i, name_of(node.dtype()));
+    }
+    if (&other.device() != &node.device()) {
+      fail(Code::device, "tape_replay: a replacement on %s for input %zu on %s",
+           other.device().name.c_str(), i, node.device().name.c_str());
+    }
+    values[node.node()] = other;
+  }
+  std::vector<Tensor> ends;
+  for (size_t i = 0; i < noutputs; ++i) {
+    ends.push_back(node_on_tape(tape, outputs[i], "output", i));
+  }
+  replay(nodes_of(tape), &values);
+  for (Tensor& end : ends) {
+    auto found = values.find(end.node());
+    if (found != values.end()) end = found->second;
+  }
+  return ends;
+}
+
 }  // namespace
 
-mt_tensor* mt_require_grad(mt_tensor* leaf) {
-  return read<mt_tensor*>("require_grad", nullptr, [&] {
-    set_requires_gradient(required(leaf, "the tensor"), true);
-    return leaf;
+mt_tape* mt_tape_begin(void) {
+  return read<mt_tape*>("tape_begin", nullptr, [] {
+    auto tape = std::make_unique<mt_tape>();
+    tape->tape.begin();
+    return tape.release();
   });
 }
 
-mt_status mt_set_requires_grad(mt_tensor* leaf, bool require) {
-  return change("set_requires_grad",
-                [&] { set_requires_gradient(required(leaf, "the tensor"), require); });
+mt_status mt_tape_end(mt_tape* tape) {
+  return run("tape_end", [&] { required(tape, "the tape")->tape.end(); });
 }
 
-bool mt_requires_grad(mt_tensor* tensor) {
-  return read<bool>("requires_grad", false,
-                    [&] { return required(tensor, "the tensor")->peek().requires_gradient(); });
+void mt_tape_release(mt_tape* tape) { delete tape; }
+
+size_t mt_tape_length(mt_tape* tape) {
+  return read<size_t>("tape_length", 0, [&] { return tape_of(tape).entries().size(); });
 }
 
-bool mt_is_leaf(mt_tensor* tensor) {
-  return read<bool>("is_leaf", false,
-                    [&] { return !has_history(required(tensor, "the tensor")->peek()); });
+const char* mt_tape_operator(mt_tape* tape, size_t i) {
+  return read<const char*>("tape_operator", nullptr, [&] { return entry_of(tape, i).operation(); });
 }
 
-mt_tensor* mt_detach(mt_tensor* x) {
-  return give("detach", [&] {
-    Tensor source = value(x);
-    return source.requires_gradient() ? detach(source) : source;
+size_t mt_tape_inputs(mt_tape* tape, size_t i, int64_t* indices, size_t capacity) {
+  return read<size_t>("tape_inputs", 0, [&] {
+    const auto& inputs = entry_of(tape, i).inputs;
+    size_t count = std::min(inputs.size(), capacity);
+    if (count) std::copy(inputs.begin(), inputs.begin() + count, required(indices, "indices"));
+    return inputs.size();
   });
 }
 
-mt_status mt_backward(mt_tensor* loss) {
-  return change("backward", [&] { backward(value(loss), nullptr, false); });
+size_t mt_tape_ndim(mt_tape* tape, size_t i) {
+  return read<size_t>("tape_ndim", 0,
+                      [&] { return static_cast<size_t>(entry_of(tape, i).node.rank()); });
 }
 
-mt_status mt_backward_with(mt_tensor* output, mt_tensor* gradient,
-                           const mt_backward_options* given) {
-  return change("backward_with", [&] {
-    mt_backward_options chosen = options(given, MT_BACKWARD_OPTIONS_INIT);
-    Tensor y = value(output);
-    Tensor seed = gradient ? value(gradient) : ones_like(y);
-    backward(y, seed, chosen.retain, chosen.differentiable);
+const int64_t* mt_tape_dims(mt_tape* tape, size_t i) {
+  return read<const int64_t*>("tape_dims", nullptr,
+                              [&] { return entry_of(tape, i).node.shape().data(); });
+}
+
+mt_dtype mt_tape_dtype(mt_tape* tape, size_t i) {
+  return read<mt_dtype>("tape_dtype", 0, [&] { return to_code(entry_of(tape, i).node.dtype()); });
+}
+
+mt_tensor* mt_tape_tensor(mt_tape* tape, size_t i) {
+  return give("tape_tensor", [&] { return entry_of(tape, i).node; });
+}
+
+int64_t mt_tape_find(mt_tape* tape, mt_tensor* tensor) {
+  return read<int64_t>("tape_find", -1, [&] {
+    return tape_of(tape).index_of(required(tensor, "the tensor")->peek());
   });
 }
 
-mt_tensor* mt_gradient(mt_tensor* leaf) {
-  return read<mt_tensor*>("gradient", nullptr, [&]() -> mt_tensor* {
-    Variable* variable = variable_of(leaf);
-    Tensor gradient = variable ? variable->gradient.get() : Tensor();
-    return gradient ? new_handle(std::move(gradient)) : nullptr;
+char* mt_tape_to_string(mt_tape* tape) {
+  return read<char*>("tape_to_string", nullptr, [&] { return give_text(tape_of(tape).to_text()); });
+}
+
+char* mt_tape_to_dot(mt_tape* tape) {
+  return read<char*>("tape_to_dot", nullptr, [&] { return give_text(tape_of(tape).to_dot()); });
+}
+
+mt_status mt_tape_gradient(mt_tape* tape, mt_tensor* output, mt_tensor* const* inputs,
+                           size_t ninputs, mt_tensor** results) {
+  return give_all("tape_gradient", results, ninputs, [&] {
+    if (ninputs) required(inputs, "inputs");
+    return tape_gradients(tape_of(tape), output, inputs, ninputs);
   });
 }
 
-mt_status mt_set_gradient(mt_tensor* leaf, mt_tensor* gradient) {
-  return change("set_gradient", [&] { set_gradient(leaf, gradient); });
-}
-
-mt_status mt_zero_grad(mt_tensor* const* params, size_t n) {
-  return change("zero_grad", [&] {
-    if (n) required(params, "the array of tensors");
-    for (size_t i = 0; i < n; ++i) required(params[i], "a tensor");
-    for (size_t i = 0; i < n; ++i) {
-      if (Variable* variable = variable_of(params[i])) variable->gradient.set(nullptr);
-    }
+mt_status mt_tape_replay(mt_tape* tape, mt_tensor* const* inputs, size_t ninputs,
+                         mt_tensor* const* replacements, mt_tensor* const* outputs, size_t noutputs,
+                         mt_tensor** results) {
+  return give_all("tape_replay", results, noutputs, [&] {
+    if (ninputs) required(inputs, "inputs"), required(replacements, "replacements");
+    if (noutputs) required(outputs, "outputs");
+    return replay_tape(tape_of(tape), inputs, ninputs, replacements, outputs, noutputs);
   });
-}
-
-mt_status mt_grad(mt_tensor* const* outputs, size_t noutputs, mt_tensor* const* inputs,
-                  size_t ninputs, mt_tensor* const* output_gradients, mt_tensor** results) {
-  return give_all("grad", results, ninputs, [&] {
-    return pure_gradients(outputs, noutputs, inputs, ninputs, output_gradients);
-  });
-}
-
-bool mt_grad_mode(void) { return gradient_mode(); }
-
-bool mt_set_grad_mode(bool record) {
-  bool previous = gradient_mode();
-  set_gradient_mode(record);
-  return previous;
-}
-
-// 1 and 2 rather than 0 and 1: 0 ends MT_NO_GRAD's loop.
-int mt_no_grad_begin(void) { return mt_set_grad_mode(false) ? 2 : 1; }
-
-int mt_no_grad_end(int previous) {
-  if (previous == 1 || previous == 2) set_gradient_mode(previous == 2);
-  return 0;
 }

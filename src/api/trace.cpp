@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The C functions of mtorch/trace.h.
 #include "mtorch/trace.h"
 
 #include <string>

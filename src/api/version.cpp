@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The C functions of mtorch/version.h.
 #include "mtorch/version.h"
 
 int mt_version(void) { return MT_VERSION; }

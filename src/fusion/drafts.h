@@ -9,6 +9,7 @@
 
 namespace mt {
 
+// The groups while they are being formed, with what the steps of grouping ask about items.
 struct Drafts {
   const Region& region;
   Readers readers;

@@ -8,7 +8,8 @@
 namespace mt {
 namespace {
 
-// The groups that read a value element by element or otherwise whole.
+// The groups that read a value element by element or otherwise whole. Of those that could not be
+// merged it remembers a reader each, the latest four: comparing all would take quadratic time.
 class ReaderGroups {
  public:
   ReaderGroups(Drafts& drafts, int64_t size) : drafts_(drafts), size_(size) {}
@@ -25,7 +26,7 @@ class ReaderGroups {
  private:
   Drafts& drafts_;
   int64_t size_;
-  int known_[4] = {-1, -1, -1, -1};  // one of each group; of many the latest
+  int known_[4] = {-1, -1, -1, -1};
   size_t next_ = 0;
 };
 

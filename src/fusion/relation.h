@@ -24,11 +24,11 @@ ReductionShape reduction_shape(const Drafts& drafts, int i);
 
 // Whether item i is computed from reductions of rows of `columns` elements.
 bool comes_from_rows(const Drafts& drafts, int i, int64_t columns);
-// Whether item i reads a value for each of its rows that is reduced from what i reads or is
-// computed from: a group of rows then has all of it at hand.
+// Whether item i reads something like the sum of its own row, made of the very elements that i reads
+// (a softmax: exp(x) / sum(exp(x))): a group of rows then has all of it at hand.
 bool completes_rows(const Drafts& drafts, int i);
-// For each item whether it has one value for each row of something that is reduced to rows: then it
-// belongs with that, whoever reads it.
+// For each item whether it has one value for each row of something that is reduced to rows, as a
+// mean is and a deviation made of it: then it belongs with that, whoever reads it.
 std::vector<bool> finished_rows(const Drafts& drafts);
 
 // Whether item i, or something that it is computed from element by element, is among the values

@@ -75,7 +75,7 @@ class Node {
   Dtype dtype;
   Relaxed<bool> requires_gradient = false;
   bool weak = false;            // a plain number: takes the other operand's dtype
-  bool keeps_operands = false;  // all its life, for what Op::keeps_broadcast says
+  bool keeps_operands = false;  // all its life, as Op::keeps_broadcast asks: a sum may want them
   // Guarded by the window's lock: also once ready, a gradient or a live tape needs its inputs.
   bool keeps_inputs = false;
   uint8_t times_computed = 0;  // on the way to others, and not kept; at most 2

@@ -29,7 +29,6 @@ class Tape {
   void end();
   // Ends those that listen to a thread, which is gone.
   static void end_all(Window& window);
-  bool listening() const { return window_ != nullptr; }
   void append(const Tensor& node);
 
   const std::vector<Entry>& entries() const { return entries_; }

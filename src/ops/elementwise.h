@@ -32,7 +32,6 @@ const ElementwiseInfo& info(Elementwise code);
 // after every operator, so that fused and eager runs agree: bool and integers to 16 bits and int32
 // compute as i32, uint32 as i64, 16-bit floats as f32. A bool is the i32 0 or 1.
 enum class Compute : uint8_t { f32, f64, i32, i64, u64 };
-constexpr int compute_count = 5;
 
 constexpr Compute compute_of(Dtype dtype) {
   switch (dtype) {

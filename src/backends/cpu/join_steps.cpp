@@ -30,7 +30,7 @@ bool only_next_reads(const std::vector<Step>& steps, size_t at) {
   return true;
 }
 
-// The same of an operator and a total of what it computes.
+// One step for an operator and the total of what it computes, if there is a kernel.
 bool join_total(const Step& first, const Step& second, Step* joined) {
   const Instruction &f = *first.instruction, &s = *second.instruction;
   auto code = static_cast<Elementwise>(f.detail);
