@@ -3,19 +3,13 @@
 
 #include <algorithm>
 #include <mutex>
-#include <optional>
 
 #include "backends/backend.h"
 #include "fusion/execute.h"
-#include "fusion/explain.h"
-#include "fusion/planner.h"
 #include "graph/evaluate.h"
 #include "graph/record.h"
-#include "graph/tape.h"
 #include "graph/variable.h"
-#include "graph/window.h"
 #include "ops/indexing.h"
-#include "ops/kernel.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
 
@@ -120,169 +114,6 @@ std::vector<Tensor> Trace::call(std::vector<Tensor> inputs, Function function) {
     log.take_draws_back();
     throw;
   }
-}
-
-std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& inputs,
-                                                Function function, TraceLog& log) {
-  settle();  // what the function finds is ready, and all pending nodes are its own
-  auto recording = std::make_unique<Recording>();
-  recording->gradient_mode = gradient_mode();
-  std::vector<Tensor> placeholders;
-  for (const Tensor& input : inputs) {
-    recording->inputs.push_back(form_of(input));
-    placeholders.push_back(make_leaf(input->storage, input.dtype(), input->layout()));
-  }
-
-  std::optional<Tape> tape;
-  std::vector<Tensor> results;
-  Window& window = Window::current();
-  // Other threads that were given what the function makes cannot have it computed.
-  struct Tracing {
-    Window& window;
-    explicit Tracing(Window& traced) : window(traced) { mark(true); }
-    ~Tracing() { mark(false); }
-    void mark(bool tracing) {
-      OwnerLock::Hold hold(window.lock, &current_thread());
-      window.tracing = tracing;
-    }
-  } tracing(window);
-  {
-    TraceLog::Recording listening(&log);
-    auto run_function = [&] {
-      tape.emplace();
-      tape->begin();
-      results = function.run(function.context, placeholders);
-      tape->end();
-    };
-    run_function();
-    if (log.late_state) {
-      results.clear();
-      log.start_over();
-      run_function();
-    }
-  }
-
-  DisposalPause pause;
-  OwnerLock::Hold hold(window.lock, &current_thread());
-  std::vector<Tensor> wanted;
-  for (const Tensor& result : results) wanted.push_back(result);
-  for (const TraceLog::Touched& touched : log.touched) {
-    const Tensor& after = touched.now;
-    if (after && after.node() != touched.seen.node()) wanted.push_back(after);
-  }
-  std::vector<Tensor> pending;
-  for (const Tensor& tensor : wanted) {
-    bool computed = !tensor || tensor->ready() || (tensor->base && tensor->base->ready());
-    if (!computed) pending.push_back(tensor);
-  }
-  Region region;
-  if (!pending.empty()) {
-    select_exactly(window, pending.data(), pending.size());
-    std::vector<Device*> devices;
-    devices_with_work(window, &devices);
-    if (devices.size() > 1) {
-      fail(Code::trace, "trace: operators on %s and %s cannot be in one trace",
-           devices[0]->name.c_str(), devices[1]->name.c_str());
-    }
-    build_region(window, *devices[0], &region);
-  }
-  auto index_of = [](const std::vector<Tensor>& tensors, const Node* node) {
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      if (tensors[i].node() == node) return static_cast<int>(i);
-    }
-    return -1;
-  };
-  auto cell_before = [&](const Node* node) {
-    for (size_t c = 0; c < log.touched.size(); ++c) {
-      if (log.touched[c].seen.node() == node) return static_cast<int>(c);
-    }
-    return -1;
-  };
-  auto output_of = [&](const Tensor& tensor) {
-    Output output;
-    const Node* base = tensor->base ? tensor->base.node() : tensor.node();
-    output.view =
-        tensor->ready() || tensor->base ? tensor->layout() : contiguous_layout(tensor.shape());
-    if (base->ready()) {
-      // Handed through, perhaps as a view.
-      output.leaf_input = index_of(placeholders, base);
-      if (output.leaf_input < 0) output.leaf_cell = cell_before(base);
-      if (output.leaf_input < 0 && output.leaf_cell < 0)
-        output.given = Tensor(const_cast<Node*>(base));
-      output.view.offset -= base->offset;
-      return output;
-    }
-    for (size_t i = 0; i < region.items.size(); ++i) {
-      if (region.items[i].node == base) output.item = static_cast<int>(i);
-    }
-    return output;
-  };
-
-  for (const TraceLog::Touched& touched : log.touched) {
-    Cell cell;
-    cell.cell = touched.cell;
-    cell.before = form_of(touched.before);
-    const Tensor& after = touched.now;
-    cell.read = touched.read;
-    cell.changed = after.node() != touched.seen.node() || (touched.written && !touched.read);
-    cell.cleared = cell.changed && !after;
-    if (cell.changed && after) {
-      cell.after = output_of(after);
-      cell.variable = after->variable;
-      cell.requires_gradient = after->variable && after->requires_gradient;
-      cell.keeps_form = touched.read && cell.before.present &&
-                        cell.before.requires_gradient == cell.requires_gradient &&
-                        cell.before.dtype == after.dtype() &&
-                        cell.before.shape == cell.after.view.shape &&
-                        cell.before.strides == cell.after.view.strides;
-    }
-    recording->cells.push_back(std::move(cell));
-  }
-  for (const Tensor& result : results) recording->results.push_back(output_of(result));
-  // A function of the user's own may fail, after which the state must be what it was.
-  bool can_fail = std::any_of(region.items.begin(), region.items.end(), [](const Item& item) {
-    return is_kernel(*item.node->op) && item.node->device->host_memory;
-  });
-  for (Leaf& leaf : region.leaves) {
-    Binding binding;
-    binding.input = index_of(placeholders, leaf.node);
-    if (binding.input < 0) binding.cell = cell_before(leaf.node);
-    if (binding.input < 0 && binding.cell < 0) binding.given = Tensor(const_cast<Node*>(leaf.node));
-    // State that is replaced may give its memory to what replaces it, unless it is also handed out.
-    leaf.donatable = !can_fail && binding.cell >= 0 &&
-                     recording->cells[static_cast<size_t>(binding.cell)].changed &&
-                     leaf.node->offset == 0 && is_contiguous(leaf.node->layout());
-    for (const Tensor& tensor : wanted) {
-      leaf.donatable &= !tensor || (tensor.node() != leaf.node && tensor->base.node() != leaf.node);
-    }
-    recording->leaves.push_back(std::move(binding));
-  }
-  for (const TraceLog::Check& check : log.checks) {
-    recording->checks.push_back(
-        {output_of(check.indices), check.axis, check.shape, check.name, check.from_end});
-  }
-  recording->draws = log.draws;
-  for (const Item& item : region.items) {
-    recording->items.push_back({item.node->shape, item.node->dtype, item.node->op->name});
-    recording->immediates.push_back(item.node->immediates);
-    int found = -1;
-    for (size_t d = 0; item.node->op->kind == OpKind::random && d < recording->draws.size(); ++d) {
-      const Immediates& drawn = recording->draws[d].immediates;
-      if (drawn.value[0] == item.node->immediates.value[0] &&
-          drawn.value[1] == item.node->immediates.value[1]) {
-        found = static_cast<int>(d);
-      }
-    }
-    recording->draw_of_item.push_back(found);
-  }
-  recording->device = region.device;
-  if (!region.items.empty()) {
-    recording->configuration = region.device->backend->configuration();
-    make_plan(region, &recording->plan);
-    explanation_ = explain_region(region);
-    explanation_dot_ = explain_region_dot(region);
-  }
-  return recording;
 }
 
 std::vector<Immediates> Trace::draw_streams(const Recording& recording,

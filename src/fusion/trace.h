@@ -97,6 +97,8 @@ class Trace {
     Plan plan;
   };
 
+  class Recorder;
+
   static Form form_of(const Tensor& tensor);
   static std::vector<Tensor> values_of(const std::vector<Cell>& cells);
   static bool stays(const Cell& cell, const Tensor& held, const Execution& execution);

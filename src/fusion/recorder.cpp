@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a function becomes a recording: it is called once, on a tape, while a log notes the state
+// that it touches; then its operators become one plan, and everything else is described by where
+// its value comes from.
+#include <algorithm>
+#include <optional>
+
+#include "backends/backend.h"
+#include "fusion/explain.h"
+#include "fusion/planner.h"
+#include "fusion/trace.h"
+#include "graph/evaluate.h"
+#include "graph/record.h"
+#include "graph/tape.h"
+#include "graph/variable.h"
+#include "graph/window.h"
+#include "ops/kernel.h"
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+// Other threads that were given what the function makes cannot have it computed.
+class Tracing {
+ public:
+  explicit Tracing(Window& window) : window_(window) { mark(true); }
+  ~Tracing() { mark(false); }
+  Tracing(const Tracing&) = delete;
+
+ private:
+  void mark(bool tracing) {
+    OwnerLock::Hold hold(window_.lock, &current_thread());
+    window_.tracing = tracing;
+  }
+  Window& window_;
+};
+
+bool is_computed(const Tensor& tensor) {
+  return tensor->ready() || (tensor->base && tensor->base->ready());
+}
+
+bool same_numbers(const Immediates& a, const Immediates& b) {
+  return a.value[0] == b.value[0] && a.value[1] == b.value[1];
+}
+
+}  // namespace
+
+class Trace::Recorder {
+ public:
+  Recorder(const std::vector<Tensor>& inputs, TraceLog& log)
+      : log_(log), recording_(std::make_unique<Recording>()) {
+    recording_->gradient_mode = gradient_mode();
+    for (const Tensor& input : inputs) {
+      recording_->inputs.push_back(form_of(input));
+      placeholders_.push_back(make_leaf(input->storage, input.dtype(), input->layout()));
+    }
+  }
+
+  // Calls the function, and once more if it was the first to change some state.
+  void run(const Function& function) {
+    TraceLog::Recording listening(&log_);
+    call(function);
+    if (!log_.late_state) return;
+    results_.clear();
+    log_.start_over();
+    call(function);
+  }
+
+  // The operators that it recorded. The caller holds the window's lock.
+  const Region& select(Window& window) {
+    wanted_ = results_;
+    for (const TraceLog::Touched& touched : log_.touched) {
+      if (touched.now && touched.now.node() != touched.seen.node()) wanted_.push_back(touched.now);
+    }
+    std::vector<Tensor> pending;
+    for (const Tensor& tensor : wanted_) {
+      if (tensor && !is_computed(tensor)) pending.push_back(tensor);
+    }
+    if (pending.empty()) return region_;
+    select_exactly(window, pending.data(), pending.size());
+    std::vector<Device*> devices;
+    devices_with_work(window, &devices);
+    if (devices.size() > 1) {
+      fail(Code::trace, "trace: operators on %s and %s cannot be in one trace",
+           devices[0]->name.c_str(), devices[1]->name.c_str());
+    }
+    build_region(window, *devices[0], &region_);
+    return region_;
+  }
+
+  // All but the plan.
+  std::unique_ptr<Recording> recording() {
+    for (const TraceLog::Touched& touched : log_.touched) add_cell(touched);
+    for (const Tensor& result : results_) recording_->results.push_back(output_of(result));
+    add_leaves();
+    for (const TraceLog::Check& check : log_.checks) {
+      recording_->checks.push_back(
+          {output_of(check.indices), check.axis, check.shape, check.name, check.from_end});
+    }
+    recording_->draws = log_.draws;
+    for (const Item& item : region_.items) add_item(*item.node);
+    recording_->device = region_.device;
+    return std::move(recording_);
+  }
+
+ private:
+  void call(const Function& function) {
+    tape_.emplace();
+    tape_->begin();
+    results_ = function.run(function.context, placeholders_);
+    tape_->end();
+  }
+
+  // Which input a node is, or which cell held it; -1: none.
+  int input_of(const Node* node) const {
+    auto found = std::find_if(placeholders_.begin(), placeholders_.end(),
+                              [&](const Tensor& tensor) { return tensor.node() == node; });
+    return found == placeholders_.end() ? -1 : static_cast<int>(found - placeholders_.begin());
+  }
+  int cell_before(const Node* node) const {
+    for (size_t c = 0; c < log_.touched.size(); ++c) {
+      if (log_.touched[c].seen.node() == node) return static_cast<int>(c);
+    }
+    return -1;
+  }
+
+  Output output_of(const Tensor& tensor) const {
+    Output output;
+    const Node* base = tensor->base ? tensor->base.node() : tensor.node();
+    output.view =
+        tensor->ready() || tensor->base ? tensor->layout() : contiguous_layout(tensor.shape());
+    if (base->ready()) {
+      // Handed through, perhaps as a view.
+      output.leaf_input = input_of(base);
+      if (output.leaf_input < 0) output.leaf_cell = cell_before(base);
+      if (output.leaf_input < 0 && output.leaf_cell < 0) {
+        output.given = Tensor(const_cast<Node*>(base));
+      }
+      output.view.offset -= base->offset;
+      return output;
+    }
+    for (size_t i = 0; i < region_.items.size(); ++i) {
+      if (region_.items[i].node == base) output.item = static_cast<int>(i);
+    }
+    return output;
+  }
+
+  void add_cell(const TraceLog::Touched& touched) {
+    Cell cell;
+    cell.cell = touched.cell;
+    cell.before = form_of(touched.before);
+    const Tensor& after = touched.now;
+    cell.read = touched.read;
+    cell.changed = after.node() != touched.seen.node() || (touched.written && !touched.read);
+    cell.cleared = cell.changed && !after;
+    if (cell.changed && after) {
+      cell.after = output_of(after);
+      cell.variable = after->variable;
+      cell.requires_gradient = after->variable && after->requires_gradient;
+      cell.keeps_form = touched.read && cell.before.present &&
+                        cell.before.requires_gradient == cell.requires_gradient &&
+                        cell.before.dtype == after.dtype() &&
+                        cell.before.shape == cell.after.view.shape &&
+                        cell.before.strides == cell.after.view.strides;
+    }
+    recording_->cells.push_back(std::move(cell));
+  }
+
+  void add_leaves() {
+    // A function of the user's own may fail, after which the state must be what it was.
+    const bool can_fail =
+        std::any_of(region_.items.begin(), region_.items.end(), [](const Item& item) {
+          return is_kernel(*item.node->op) && item.node->device->host_memory;
+        });
+    for (Leaf& leaf : region_.leaves) {
+      Binding binding;
+      binding.input = input_of(leaf.node);
+      if (binding.input < 0) binding.cell = cell_before(leaf.node);
+      if (binding.input < 0 && binding.cell < 0) {
+        binding.given = Tensor(const_cast<Node*>(leaf.node));
+      }
+      leaf.donatable = !can_fail && binding.cell >= 0 && may_be_replaced(leaf, binding.cell);
+      recording_->leaves.push_back(std::move(binding));
+    }
+  }
+  // State that is replaced may give its memory to what replaces it, unless it is also handed out.
+  bool may_be_replaced(const Leaf& leaf, int cell) const {
+    if (!recording_->cells[static_cast<size_t>(cell)].changed || leaf.node->offset != 0 ||
+        !is_contiguous(leaf.node->layout())) {
+      return false;
+    }
+    return std::none_of(wanted_.begin(), wanted_.end(), [&](const Tensor& tensor) {
+      return tensor && (tensor.node() == leaf.node || tensor->base.node() == leaf.node);
+    });
+  }
+
+  void add_item(const Node& node) {
+    recording_->items.push_back({node.shape, node.dtype, node.op->name});
+    recording_->immediates.push_back(node.immediates);
+    int found = -1;
+    for (size_t d = 0; node.op->kind == OpKind::random && d < recording_->draws.size(); ++d) {
+      if (same_numbers(recording_->draws[d].immediates, node.immediates)) {
+        found = static_cast<int>(d);
+      }
+    }
+    recording_->draw_of_item.push_back(found);
+  }
+
+  TraceLog& log_;
+  std::unique_ptr<Recording> recording_;
+  std::vector<Tensor> placeholders_;  // what the function gets for its inputs
+  std::optional<Tape> tape_;
+  std::vector<Tensor> results_;
+  std::vector<Tensor> wanted_;  // the results, and what the state is afterwards
+  Region region_;
+};
+
+std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& inputs,
+                                                Function function, TraceLog& log) {
+  settle();  // what the function finds is ready, and all pending nodes are its own
+  Recorder recorder(inputs, log);
+  Window& window = Window::current();
+  const Tracing tracing(window);
+  recorder.run(function);
+
+  DisposalPause pause;
+  OwnerLock::Hold hold(window.lock, &current_thread());
+  const Region& region = recorder.select(window);
+  std::unique_ptr<Recording> recording = recorder.recording();
+  if (!region.items.empty()) {
+    recording->configuration = region.device->backend->configuration();
+    make_plan(region, &recording->plan);
+    explanation_ = explain_region(region);
+    explanation_dot_ = explain_region_dot(region);
+  }
+  return recording;
+}
+
+}  // namespace mt
