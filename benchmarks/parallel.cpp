@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a parallel region costs beside its work, which sets the grains: below this it does not pay.
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 
 #include <benchmark/benchmark.h>
 

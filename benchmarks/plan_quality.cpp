@@ -23,7 +23,7 @@
 #include "backends/backend.h"
 #include "fusion/evaluator.h"
 #include "fusion/explain.h"
-#include "fusion/traffic.h"
+#include "fusion/grouping/traffic.h"
 #include "graph/window.h"
 #include "ops/ops.h"
 

@@ -3,11 +3,10 @@
 // structure is only looked up.
 #include <benchmark/benchmark.h>
 
-
 #include "autodiff/backward.h"
 #include "backends/backend.h"
 #include "fusion/evaluator.h"
-#include "fusion/planner.h"
+#include "fusion/planning/planner.h"
 #include "graph/variable.h"
 #include "graph/window.h"
 #include "ops/ops.h"

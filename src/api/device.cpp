@@ -6,7 +6,7 @@
 #include "api/strings.h"
 #include "backends/backend.h"
 #include "backends/cpu/description.h"
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 #include "graph/record.h"
 #include "tensor/before_work.h"
 

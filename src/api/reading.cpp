@@ -8,7 +8,7 @@
 
 #include "api/guard.h"
 #include "backends/backend.h"
-#include "backends/cpu/strided.h"
+#include "backends/cpu/strided/strided.h"
 #include "graph/evaluate.h"
 #include "ops/ops.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "fusion/place_buffers.h"
+#include "fusion/planning/place_buffers.h"
 #include "graph/op.h"
 
 namespace mt {

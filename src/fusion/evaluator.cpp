@@ -8,7 +8,7 @@
 #include "fusion/execute.h"
 #include "fusion/lone.h"
 #include "fusion/plan_cache.h"
-#include "fusion/planner.h"
+#include "fusion/planning/planner.h"
 #include "fusion/profile.h"
 #include "graph/evaluate.h"
 #include "graph/window.h"

@@ -3,8 +3,8 @@
 
 #include <cstdio>
 
-#include "fusion/planner.h"
-#include "fusion/traffic.h"
+#include "fusion/grouping/traffic.h"
+#include "fusion/planning/planner.h"
 #include "graph/window.h"
 
 namespace mt {

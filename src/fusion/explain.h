@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "fusion/grouping.h"
+#include "fusion/grouping/grouping.h"
 
 namespace mt {
 

@@ -7,7 +7,7 @@
 
 #include "backends/backend.h"
 #include "fusion/explain.h"
-#include "fusion/planner.h"
+#include "fusion/planning/planner.h"
 #include "fusion/trace.h"
 #include "graph/evaluate.h"
 #include "graph/record.h"

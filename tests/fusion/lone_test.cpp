@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 #include "fusion/support.h"
 #include "tensor/allocator.h"
 #include "tensor/error.h"

@@ -13,11 +13,11 @@
 
 #include "backends/backend.h"
 #include "backends/cpu/elementwise/kernels.h"
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 #include "fusion/evaluator.h"
 #include "fusion/run_graph.h"
-#include "fusion/values.h"
 #include "fusion/trace.h"
+#include "fusion/values.h"
 #include "graph/evaluate.h"
 #include "graph/record.h"
 #include "tensor/error.h"
@@ -179,7 +179,9 @@ void search(std::string (*check)(const Graph&), bool large, uint64_t least) {
 
 TEST(RandomGraphs, FusedEagerReplayedAndReferenceAgree) { search(check_ways, false, 500); }
 TEST(RandomGraphs, AnyNumberOfThreadsGivesTheSameBits) { search(check_threads, true, 20); }
-TEST(RandomGraphs, AnyInstructionSetGivesTheSameBits) { search(check_instruction_sets, false, 200); }
+TEST(RandomGraphs, AnyInstructionSetGivesTheSameBits) {
+  search(check_instruction_sets, false, 200);
+}
 
 }  // namespace
 }  // namespace mt::testing

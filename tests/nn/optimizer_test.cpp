@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "autodiff/backward.h"
-#include "fusion/planner.h"
+#include "fusion/planning/planner.h"
 #include "graph/window.h"
 #include "nn/support.h"
 

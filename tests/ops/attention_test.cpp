@@ -4,7 +4,7 @@
 
 #include "autodiff/backward.h"
 #include "backends/cpu/elementwise/kernels.h"
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 #include "graph/evaluate.h"
 #include "ops/check.h"
 #include "ops/ops.h"

@@ -11,7 +11,7 @@
 
 #include "autodiff/backward.h"
 #include "backends/backend.h"
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 #include "fusion/evaluator.h"
 #include "graph/evaluate.h"
 #include "graph/variable.h"

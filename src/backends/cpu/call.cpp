@@ -5,8 +5,8 @@
 
 #include "backends/cpu/attention/attention.h"
 #include "backends/cpu/index/kernels.h"
-#include "backends/cpu/kernel.h"
 #include "backends/cpu/linalg/matrix_call.h"
+#include "backends/cpu/user_kernel.h"
 #include "ops/kernel.h"
 #include "ops/linalg/matrices.h"
 

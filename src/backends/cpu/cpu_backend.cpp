@@ -8,12 +8,12 @@
 
 #include "backends/cpu/call.h"
 #include "backends/cpu/contract/contract.h"
-#include "backends/cpu/float_mode.h"
-#include "backends/cpu/padding.h"
-#include "backends/cpu/parallel.h"
-#include "backends/cpu/program.h"
-#include "backends/cpu/reduce.h"
-#include "backends/cpu/totals.h"
+#include "backends/cpu/contract/padding.h"
+#include "backends/cpu/parallel/float_mode.h"
+#include "backends/cpu/parallel/parallel.h"
+#include "backends/cpu/program/program.h"
+#include "backends/cpu/program/reduce.h"
+#include "backends/cpu/program/totals.h"
 #include "backends/naive_arguments.h"
 
 namespace mt::cpu {
@@ -64,7 +64,7 @@ struct TileEpilogue {
   }
 };
 
-char* element(void* const* buffers, const mt::Operand& operand) {
+char* element(void* const* buffers, const Operand& operand) {
   return static_cast<char*>(buffers[operand.buffer]) +
          operand.layout.offset * static_cast<int64_t>(size_of(operand.dtype));
 }

@@ -4,7 +4,7 @@
 #include "backends/cpu/attention/attention.h"
 
 #include "backends/cpu/elementwise/tables.h"
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/attention/attention.cpp"

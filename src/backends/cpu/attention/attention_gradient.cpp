@@ -7,7 +7,7 @@
 #include "backends/cpu/attention/attention.h"
 
 #include "backends/cpu/elementwise/tables.h"
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 
 #ifndef MT_ATTENTION_GRADIENT_CALL
 #define MT_ATTENTION_GRADIENT_CALL

@@ -132,8 +132,8 @@ class BlockRun {
       *block_.packed = {};  // packed rows may lie there now
       return;
     }
-    const PackedColumns wanted{packed_b_, block_.b_data, k_begin_, k_count_,
-                               block_.tile.column_begin, columns_, panel_};
+    const PackedColumns wanted{
+        packed_b_, block_.b_data, k_begin_, k_count_, block_.tile.column_begin, columns_, panel_};
     if (*block_.packed == wanted) {
       packs_along_ = false;
       return;
@@ -347,7 +347,7 @@ class BlockRun {
   }
 
   const Block& block_;
-  const Operand &a_, &b_;
+  const MatrixOperand &a_, &b_;
   const int64_t rows_, columns_;
   const bool gaps_;  // between the columns of a panel of b, which is read where it lies
   const int64_t panel_, block_k_;

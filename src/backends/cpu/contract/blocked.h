@@ -17,8 +17,8 @@ struct PackedColumns {
 };
 
 struct Block {
-  const Operand* a;
-  const Operand* b;
+  const MatrixOperand* a;
+  const MatrixOperand* b;
   const void *a_data, *b_data;  // where the batch entry begins
   int64_t k_begin, k_end;
   Tile tile;
@@ -38,12 +38,12 @@ constexpr int64_t group_rows = 48;  // of the slivers that run together
 constexpr int64_t most_block_columns(size_t size) { return size == 4 ? 512 : 256; }
 // Whether a tile of so many rows and columns over k terms, or any smaller one, reads an operand
 // where it lies.
-bool reads_a_in_place(const Operand& a, Dtype sum, int64_t rows, int64_t k);
-bool reads_b_in_place(const Operand& b, Dtype sum, int64_t rows, int64_t columns, int64_t k);
+bool reads_a_in_place(const MatrixOperand& a, Dtype sum, int64_t rows, int64_t k);
+bool reads_b_in_place(const MatrixOperand& b, Dtype sum, int64_t rows, int64_t columns, int64_t k);
 // For such tiles: the elements that packing a takes, and the bytes in all.
-int64_t packed_a_size(const Operand& a, Dtype sum, int64_t rows, int64_t k);
-size_t block_scratch(const Operand& a, const Operand& b, Dtype sum, int64_t rows, int64_t columns,
-                     int64_t k);
+int64_t packed_a_size(const MatrixOperand& a, Dtype sum, int64_t rows, int64_t k);
+size_t block_scratch(const MatrixOperand& a, const MatrixOperand& b, Dtype sum, int64_t rows,
+                     int64_t columns, int64_t k);
 
 // Whether this machine is quicker with a few rows over short windows than with its transpose.
 bool takes_short_windows();

@@ -32,7 +32,7 @@ static_assert(sizeof(Held) <= held_bytes);
 
 class Run {
  public:
-  Run(const Schedule& schedule, const Operand& a, const Operand& b, const void* a_data,
+  Run(const Schedule& schedule, const MatrixOperand& a, const MatrixOperand& b, const void* a_data,
       const void* b_data, Dtype dtype, void* out, void* scratch, const Epilogue* epilogue,
       const EntrySource* source)
       : schedule_(schedule),
@@ -78,7 +78,8 @@ class Run {
                                 : made_entry(b_, b_data_, batch, scratch);
   }
   // Of the operand that the caller knows as b.
-  const void* made_entry(const Operand& x, const void* data, int64_t batch, char* scratch) const {
+  const void* made_entry(const MatrixOperand& x, const void* data, int64_t batch,
+                         char* scratch) const {
     if (source_ == nullptr) return x.entry(data, batch);
     void* const entry = scratch + schedule_.held + held_bytes;
     const int64_t offset = x.batch.offset(batch);
@@ -263,7 +264,7 @@ class Run {
   }
 
   const Schedule& schedule_;
-  const Operand &a_, &b_;
+  const MatrixOperand &a_, &b_;
   const void *const a_data_, *const b_data_;
   const Dtype dtype_;
   char *const out_, *const slabs_, *const thread_scratch_;

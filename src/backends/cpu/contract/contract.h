@@ -10,7 +10,7 @@
 
 #include "backends/cpu/contract/operand.h"
 #include "backends/cpu/contract/schedule.h"
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 #include "plan/contraction.h"
 
 namespace mt::cpu {
@@ -59,7 +59,7 @@ class PreparedContraction {
                     int64_t count) const;
 
   Schedule schedule_;
-  Operand a_, b_;  // exchanged where the result's transpose is computed
+  MatrixOperand a_, b_;  // exchanged where the result's transpose is computed
   Dtype out_;
   std::unique_ptr<const TiledProduct> tiled_;  // in a precision mode that it serves
 };

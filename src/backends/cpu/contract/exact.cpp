@@ -161,8 +161,8 @@ size_t exact_scratch() {
          sizeof(uint64_t);
 }
 
-void run_exact(const Operand& a, const void* a_data, const Operand& b, const void* b_data,
-               Dtype out_dtype, const Tile& tile, void* out, void* scratch) {
+void run_exact(const MatrixOperand& a, const void* a_data, const MatrixOperand& b,
+               const void* b_data, Dtype out_dtype, const Tile& tile, void* out, void* scratch) {
   uint64_t* as = static_cast<uint64_t*>(scratch);  // [rows, k]
   uint64_t* bs = as + block_rows * block_k;        // [k, columns]
   uint64_t* sums = bs + block_k * block_columns;   // [rows, columns]

@@ -18,13 +18,13 @@ constexpr int64_t kib = 1024, least = 64 * kib, little = 256 * kib, spanning_lit
 
 }  // namespace
 
-bool reads_a_in_place(const Operand& a, Dtype sum, int64_t rows, int64_t k) {
+bool reads_a_in_place(const MatrixOperand& a, Dtype sum, int64_t rows, int64_t k) {
   const bool near = a.k.size == 1 || std::abs(a.k.stride()) == 1 || a.slides() ||
                     rows * k * int64_t(size_of(sum)) <= 32 * 1024;
   return a.dtype == sum && near;
 }
 
-bool reads_b_in_place(const Operand& b, Dtype sum, int64_t rows, int64_t columns, int64_t k) {
+bool reads_b_in_place(const MatrixOperand& b, Dtype sum, int64_t rows, int64_t columns, int64_t k) {
   const bool neighbours = columns == 1 || (b.rows.uniform() && b.rows.stride() == 1);
   const int64_t size = size_of(sum), step = std::abs(b.k.stride()) * size;
   const bool aligned = b.k.uniform() && step % 64 == 0 && step % 4096 != 0;
@@ -33,12 +33,12 @@ bool reads_b_in_place(const Operand& b, Dtype sum, int64_t rows, int64_t columns
   return b.dtype == sum && neighbours && (rows <= few_rows || small || b.slides());
 }
 
-int64_t packed_a_size(const Operand& a, Dtype sum, int64_t rows, int64_t k) {
+int64_t packed_a_size(const MatrixOperand& a, Dtype sum, int64_t rows, int64_t k) {
   return reads_a_in_place(a, sum, rows, k) ? 0 : group_rows * std::min(k, most_block_k);
 }
 
-size_t block_scratch(const Operand& a, const Operand& b, Dtype sum, int64_t rows, int64_t columns,
-                     int64_t k) {
+size_t block_scratch(const MatrixOperand& a, const MatrixOperand& b, Dtype sum, int64_t rows,
+                     int64_t columns, int64_t k) {
   const size_t size = size_of(sum);
   int64_t packed_b = 0;
   if (columns <= most_block_columns(size) && !reads_b_in_place(b, sum, rows, columns, k)) {

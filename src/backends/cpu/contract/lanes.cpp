@@ -94,7 +94,7 @@ HWY_INLINE T halved(const T* lanes) {
 // are that already, else a copy in `packed`.
 template <class T>
 struct RowsAlongK {
-  const Operand& x;
+  const MatrixOperand& x;
   const void* from;
   T* packed;
   bool direct, stretches;
@@ -104,7 +104,7 @@ struct RowsAlongK {
   RowRun runs[lanes_block_k];  // of ks
   int64_t run_count = 0;
 
-  RowsAlongK(const Operand& operand, const void* entry, T* scratch)
+  RowsAlongK(const MatrixOperand& operand, const void* entry, T* scratch)
       : x(operand), from(entry), packed(scratch) {
     direct = x.dtype == dtype_of<T> && x.rows.uniform() && x.k.uniform() &&
              (x.k.stride() == 1 || x.k.size == 1);
@@ -286,7 +286,7 @@ void run_strips(const LanesBlock& block) {
 
 template <class T, int Few>
 void run_lanes_with(const LanesBlock& block) {
-  const Operand& many = *block.many;
+  const MatrixOperand& many = *block.many;
   bool strips = many.dtype == dtype_of<T> && many.rows.uniform() && many.rows.stride() == 1 &&
                 many.k.uniform() && many.k.stride() != 1;
   strips ? run_strips<T, Few>(block) : run_rows<T, Few>(block);

@@ -13,8 +13,8 @@ constexpr int64_t lanes_block_k = 512;      // multiple of order_lanes
 constexpr int64_t strip_bytes = 24 * 1024;  // sums kept in the first-level cache
 
 struct LanesBlock {
-  const Operand* many;               // the operand whose rows are the longer of m and n
-  const Operand* few;                // the other one
+  const MatrixOperand* many;         // the operand whose rows are the longer of m and n
+  const MatrixOperand* few;          // the other one
   const void *many_data, *few_data;  // where the batch entry begins
   int64_t k_begin, k_end;            // one panel
   int64_t row_begin, row_end;        // of `many`

@@ -41,7 +41,7 @@ bool Axis::ascends() const {
   return true;
 }
 
-bool Operand::slides() const {
+bool MatrixOperand::slides() const {
   return rows.size > 1 && k.size > 1 && rows.size * k.size >= 2 * (rows.span() + k.span() - 1);
 }
 
@@ -62,11 +62,11 @@ int64_t size_of_group(const std::vector<ContractionDim>& dims) {
   return size;
 }
 
-bool reads_columns_in_place(const Operand& x, int64_t many) {
+bool reads_columns_in_place(const MatrixOperand& x, int64_t many) {
   return x.slides() && x.rows.ascends() && (x.rows.span() - x.rows.size) * many <= 12 * x.rows.size;
 }
 
-bool has_short_windows(const Operand& a, const Operand& b) {
+bool has_short_windows(const MatrixOperand& a, const MatrixOperand& b) {
   const bool floats = a.dtype == Dtype::float32 && b.dtype == Dtype::float32;
   if (!floats || a.rows.size < 5 || a.rows.size > 8 || b.rows.rank == 0 || b.k.rank == 0) {
     return false;
@@ -77,12 +77,12 @@ bool has_short_windows(const Operand& a, const Operand& b) {
   return fits && follows && b.slides() && b.k.sizes[b.k.rank - 1] >= 16;
 }
 
-Operand operand_a(const Contraction& c) {
+MatrixOperand operand_a(const Contraction& c) {
   auto stride = &ContractionDim::a_stride;
   return {c.a, axis(c.batch, stride), axis(c.m, stride), axis(c.k, stride)};
 }
 
-Operand operand_b(const Contraction& c) {
+MatrixOperand operand_b(const Contraction& c) {
   auto stride = &ContractionDim::b_stride;
   return {c.b, axis(c.batch, stride), axis(c.n, stride), axis(c.k, stride)};
 }

@@ -69,7 +69,7 @@ void Axis::for_runs(int64_t first, int64_t count, F&& run) const {
   }
 }
 
-struct Operand {
+struct MatrixOperand {
   Dtype dtype;
   Axis batch, rows, k;
 
@@ -82,19 +82,19 @@ struct Operand {
   bool slides() const;
 };
 
-Operand operand_a(const Contraction& contraction);
-Operand operand_b(const Contraction& contraction);
+MatrixOperand operand_a(const Contraction& contraction);
+MatrixOperand operand_b(const Contraction& contraction);
 
 // Whether vectors along the rows of x, which many rows of the other operand share, read sliding
 // windows in place: the positions of windows follow each other but for the edge of the kernel at
 // the end of each line, and computing what lies in between costs less than packing.
-bool reads_columns_in_place(const Operand& x, int64_t many);
+bool reads_columns_in_place(const MatrixOperand& x, int64_t many);
 
 // Lines of `width` elements that one vector of floats takes at once.
 constexpr int64_t lines_together(int64_t width) { return width == 3 ? 5 : width <= 5 ? 3 : 2; }
 // Whether a has a few rows and the columns of b are the elements of short sliding windows, both of
 // floats along k; windows-inl.h has kernels for that.
-bool has_short_windows(const Operand& a, const Operand& b);
+bool has_short_windows(const MatrixOperand& a, const MatrixOperand& b);
 
 int64_t size_of_group(const std::vector<ContractionDim>& dims);
 

@@ -15,7 +15,7 @@
 #include "backends/cpu/contract/gather.h"
 #include "backends/cpu/contract/simd-inl.h"
 #include "backends/cpu/elementwise/kernels.h"
-#include "backends/cpu/turn.h"
+#include "backends/cpu/strided/turn.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
@@ -257,8 +257,8 @@ void pack(Dtype dtype, const void* data, const int64_t* rows, int64_t used, int6
   }
 }
 
-// out[j * pitch + i] = from[i * stride + j]. Several vectors of each row of `out` at a time, as rows
-// may all meet in a few sets of the first-level cache.
+// out[j * pitch + i] = from[i * stride + j]. Several vectors of each row of `out` at a time, as
+// rows may all meet in a few sets of the first-level cache.
 template <class T>
 void turn_block(const T* from, int64_t stride, int64_t rows, int64_t columns, T* out,
                 int64_t pitch) {

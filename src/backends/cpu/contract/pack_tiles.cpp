@@ -178,7 +178,7 @@ class StepPacker {
 
  private:
   const PackedBlock& block_;
-  const Operand& x_;
+  const MatrixOperand& x_;
   const bool along_rows_, along_k_;
 };
 
@@ -186,15 +186,15 @@ template <int parts>
 MT_WITH_MATRIX_UNIT Magnitudes pack_parts(const PackedBlock& block) {
   const StepPacker<parts> packer(block);
   Watch watch{_mm512_setzero_si512(), _mm512_set1_epi32(-1)};
-  const int64_t step_bytes = panel_bytes(step_terms, parts);
-  const int64_t panel = panel_bytes(block.k_end - block.k_begin, parts);
+  const int64_t step_bytes = tile_panel_bytes(step_terms, parts);
+  const int64_t panel = tile_panel_bytes(block.k_end - block.k_begin, parts);
   const int64_t steps = steps_of(block.k_end - block.k_begin);
-  const int64_t panels = (block.row_end - block.row_begin + panel_rows - 1) / panel_rows;
+  const int64_t panels = (block.row_end - block.row_begin + tile_panel_rows - 1) / tile_panel_rows;
   // Memory is read as it lies: whole rows of a matrix one after the other, or along a few of them.
   for (int64_t i = 0; i < steps * panels; ++i) {
     const int64_t step = packer.along_rows() ? i / panels : i % steps;
     const int64_t at = packer.along_rows() ? i % panels : i / steps;
-    packer.pack(block.row_begin + at * panel_rows, block.k_begin + step * step_terms,
+    packer.pack(block.row_begin + at * tile_panel_rows, block.k_begin + step * step_terms,
                 block.out + at * panel + step * step_bytes, &watch);
   }
   return {_mm512_reduce_max_epu32(watch.most), _mm512_reduce_min_epu32(watch.least)};

@@ -26,7 +26,7 @@ constexpr int64_t shared_bytes = 512 * 1024;      // of b, that every thread may
 // - a tall result's few columns would be columns of vectors, whose rows are neighbours in memory;
 // - both operands lie along k, so that one is packed, and a is the smaller, if it fills vectors;
 // - the columns are sliding windows that vectors cannot read where they lie, and broadcasts can.
-bool transposed_is_easier(const Operand& a, const Operand& b) {
+bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b) {
   const int64_t m = a.rows.size, n = b.rows.size;
   const bool a_along_k = a.k.stride() == 1, b_along_k = b.k.stride() == 1;
   if (n <= few_columns && m > 4 * n && a.rows.stride() == 1 && !a_along_k) return true;
@@ -51,7 +51,7 @@ Schedule::Schedule(const Contraction& c, int most_threads, int64_t made_bytes) {
   panels = divide_up(k, panel);
   lanes = !exact && order.lanes > 1;
   transposed = b_in_place = short_windows = by_rows = false;
-  Operand left = operand_a(c), right = operand_b(c);
+  MatrixOperand left = operand_a(c), right = operand_b(c);
   if (!exact && !lanes) {
     short_windows = sum == c.out && takes_short_windows() && has_short_windows(left, right);
     transposed = !short_windows && transposed_is_easier(left, right);
@@ -88,7 +88,7 @@ Schedule::Schedule(const Contraction& c, int most_threads, int64_t made_bytes) {
   thread_scratch = held + held_bytes + static_cast<size_t>(round_up(made_bytes, 64));
 }
 
-void Schedule::choose_tiles(const Operand& left, const Operand& right, double flops) {
+void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& right, double flops) {
   const int64_t column_unit = sum == Dtype::float64 ? 32 : 64, row_unit = 6;
   rows = std::max<int64_t>(m, 1);
   columns = std::max<int64_t>(n, 1);

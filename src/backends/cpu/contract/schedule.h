@@ -28,7 +28,7 @@ struct Schedule {
   bool streamed;       // the result is larger than caches
   int threads;
   int64_t rows, columns;                       // of a tile
-  bool by_rows;  // neighbouring tiles share rows, not columns
+  bool by_rows;                                // neighbouring tiles share rows, not columns
   int64_t group;                               // batch entries whose slabs are in scratch together
   size_t slabs, thread_scratch, tile_scratch;  // bytes
   size_t held;  // where in a thread's scratch lies what it keeps: held_bytes, then an entry it made
@@ -39,7 +39,7 @@ struct Schedule {
   size_t scratch() const { return slabs + static_cast<size_t>(threads) * thread_scratch; }
 
  private:
-  void choose_tiles(const Operand& left, const Operand& right, double flops);
+  void choose_tiles(const MatrixOperand& left, const MatrixOperand& right, double flops);
 };
 
 }  // namespace mt::cpu

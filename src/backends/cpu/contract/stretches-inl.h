@@ -23,7 +23,7 @@ struct LanesStep {
 };
 
 // Whether stretches are long enough for that.
-inline bool has_stretches(const Operand& x) {
+inline bool has_stretches(const MatrixOperand& x) {
   return x.k.rank > 0 && x.k.stride() == 1 && x.k.sizes[x.k.rank - 1] >= order_lanes;
 }
 

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "backends/cpu/contract/matrix_unit.h"
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 
 namespace mt::cpu {
 namespace {
@@ -56,25 +56,25 @@ TiledProduct::TiledProduct(const Contraction& c, int threads)
       n_(b_.rows.size),
       k_(a_.k.size),
       block_k_(c.precision == Precision::split ? split_block_k : rounded_block_k),
-      rows_(std::min(most_rows, round_up(m_, panel_rows))),
-      columns_(std::min(most_columns, round_up(n_, panel_rows))),
+      rows_(std::min(most_rows, round_up(m_, tile_panel_rows))),
+      columns_(std::min(most_columns, round_up(n_, tile_panel_rows))),
       parts_(c.precision == Precision::split ? 3 : 1),
       threads_(threads) {
   group_ =
       std::clamp<int64_t>(group_bytes / (packed_a() + packed_b()), 1, std::max<int64_t>(batch_, 1));
   // Several regions for each thread, so that one that is late holds nobody up for long.
   while (threads > 1 && group_ * divide_up(m_, rows_) * divide_up(n_, columns_) < 4 * threads &&
-         (rows_ > panel_rows || columns_ > 2 * panel_rows)) {
-    int64_t& cut = 2 * rows_ >= columns_ && rows_ > panel_rows ? rows_ : columns_;
-    cut = round_up(cut / 2, panel_rows);
+         (rows_ > tile_panel_rows || columns_ > 2 * tile_panel_rows)) {
+    int64_t& cut = 2 * rows_ >= columns_ && rows_ > tile_panel_rows ? rows_ : columns_;
+    cut = round_up(cut / 2, tile_panel_rows);
   }
 }
 
 int64_t TiledProduct::packed_a() const {
-  return divide_up(m_, panel_rows) * panel_bytes(k_, parts_);
+  return divide_up(m_, tile_panel_rows) * tile_panel_bytes(k_, parts_);
 }
 int64_t TiledProduct::packed_b() const {
-  return divide_up(n_, panel_rows) * panel_bytes(k_, parts_);
+  return divide_up(n_, tile_panel_rows) * tile_panel_bytes(k_, parts_);
 }
 
 size_t TiledProduct::scratch() const {
@@ -126,14 +126,14 @@ class TiledProduct::Run {
   // Where the panel of a row begins in the block of k that begins at a term. All panels of a block
   // follow each other.
   char* panel(int64_t entry, bool right, int64_t row, int64_t k) const {
-    const int64_t panels = divide_up(right ? p_.n_ : p_.m_, panel_rows);
-    return packed(entry, right) + panels * panel_bytes(k, p_.parts_) +
-           row / panel_rows * panel_bytes(terms(k), p_.parts_);
+    const int64_t panels = divide_up(right ? p_.n_ : p_.m_, tile_panel_rows);
+    return packed(entry, right) + panels * tile_panel_bytes(k, p_.parts_) +
+           row / tile_panel_rows * tile_panel_bytes(terms(k), p_.parts_);
   }
   int64_t terms(int64_t k) const { return std::min(p_.block_k_, p_.k_ - k); }
 
   void pack(int64_t entry, int64_t item, bool right) {
-    const Operand& x = right ? p_.b_ : p_.a_;
+    const MatrixOperand& x = right ? p_.b_ : p_.a_;
     const int64_t parts = divide_up(x.rows.size, packed_rows);
     const int64_t k = item / parts * p_.block_k_, row = item % parts * packed_rows;
     const auto* data =
@@ -151,7 +151,7 @@ class TiledProduct::Run {
     const int64_t row_end = std::min(row + p_.rows_, p_.m_);
     const int64_t column_end = std::min(column + p_.columns_, p_.n_);
     for (int64_t k = 0; k < p_.k_; k += p_.block_k_) {
-      const int64_t bytes = panel_bytes(terms(k), p_.parts_);
+      const int64_t bytes = tile_panel_bytes(terms(k), p_.parts_);
       multiply_tiles({panel(entry, false, row, k), panel(entry, true, column, k), bytes, bytes,
                       steps_of(terms(k)), p_.parts_, out_ + (batch * p_.m_ + row) * p_.n_ + column,
                       p_.n_, row_end - row, column_end - column, k == 0});

@@ -40,7 +40,7 @@ class TiledProduct {
   int64_t packed_a() const;  // bytes of an entry
   int64_t packed_b() const;
 
-  Operand a_, b_;
+  MatrixOperand a_, b_;
   int64_t batch_, m_, n_, k_, group_;
   int64_t block_k_;         // terms of a block, a multiple of a step's
   int64_t rows_, columns_;  // of a region that one thread computes

@@ -93,17 +93,17 @@ MT_WITH_MATRIX_UNIT void multiply_panels(const TileRegion& region, const char* a
 // At an edge the result is too small for whole tiles.
 MT_WITH_MATRIX_UNIT void multiply_edge(const TileRegion& region, const char* a, const char* b,
                                        float* c, int64_t rows, int64_t columns) {
-  alignas(64) float whole[panel_rows * panel_rows];
+  alignas(64) float whole[tile_panel_rows * tile_panel_rows];
   const size_t bytes = static_cast<size_t>(columns) * sizeof(float);
   if (!region.first) {
     std::memset(whole, 0, sizeof whole);
     for (int64_t i = 0; i < rows; ++i) {
-      std::memcpy(whole + i * panel_rows, c + i * region.c_row, bytes);
+      std::memcpy(whole + i * tile_panel_rows, c + i * region.c_row, bytes);
     }
   }
-  multiply_panels(region, a, b, whole, panel_rows, region.first);
+  multiply_panels(region, a, b, whole, tile_panel_rows, region.first);
   for (int64_t i = 0; i < rows; ++i) {
-    std::memcpy(c + i * region.c_row, whole + i * panel_rows, bytes);
+    std::memcpy(c + i * region.c_row, whole + i * tile_panel_rows, bytes);
   }
 }
 
@@ -113,13 +113,14 @@ MT_WITH_MATRIX_UNIT void multiply_tiles(const TileRegion& region) {
   const Configuration configuration;
   _tile_loadconfig(&configuration);
   const char* a = region.a;
-  for (int64_t row = 0; row < region.rows; row += panel_rows, a += region.a_panel) {
-    const int64_t rows = std::min(panel_rows, region.rows - row);
+  for (int64_t row = 0; row < region.rows; row += tile_panel_rows, a += region.a_panel) {
+    const int64_t rows = std::min(tile_panel_rows, region.rows - row);
     const char* b = region.b;
-    for (int64_t column = 0; column < region.columns; column += panel_rows, b += region.b_panel) {
-      const int64_t columns = std::min(panel_rows, region.columns - column);
+    for (int64_t column = 0; column < region.columns;
+         column += tile_panel_rows, b += region.b_panel) {
+      const int64_t columns = std::min(tile_panel_rows, region.columns - column);
       float* c = region.c + row * region.c_row + column;
-      if (rows == panel_rows && columns == panel_rows) {
+      if (rows == tile_panel_rows && columns == tile_panel_rows) {
         multiply_panels(region, a, b, c, region.c_row, region.first);
       } else {
         multiply_edge(region, a, b, c, rows, columns);

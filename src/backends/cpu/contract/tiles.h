@@ -15,18 +15,18 @@
 
 namespace mt::cpu {
 
-constexpr int64_t panel_rows = 32, step_terms = 32;
+constexpr int64_t tile_panel_rows = 32, step_terms = 32;
 constexpr int64_t tile_bytes = 1024;
 
 constexpr int64_t steps_of(int64_t terms) { return (terms + step_terms - 1) / step_terms; }
 // Of `parts` bfloat16 for each number.
-constexpr int64_t panel_bytes(int64_t terms, int parts) {
+constexpr int64_t tile_panel_bytes(int64_t terms, int parts) {
   return steps_of(terms) * parts * 2 * tile_bytes;
 }
 
 struct PackedBlock {
-  const Operand* x;   // of float32
-  const float* data;  // where the batch entry begins
+  const MatrixOperand* x;  // of float32
+  const float* data;       // where the batch entry begins
   int64_t row_begin, row_end, k_begin, k_end;
   bool right;
   int parts;  // 1: rounded; 3: the sum of the parts is the number

@@ -78,7 +78,7 @@ HWY_NOINLINE void windows_kernel(const WindowLines& window, const Steps* steps, 
 
 // All rows of a, which are at most most_window_rows, from k_begin to k_end, for columns that begin
 // and end with lines of b's windows.
-inline void run_windows(const Operand& a, const float* a_data, const Operand& b,
+inline void run_windows(const MatrixOperand& a, const float* a_data, const MatrixOperand& b,
                         const float* b_data, int64_t k_begin, int64_t k_end, float* c,
                         int64_t c_row) {
   const int64_t width = b.rows.sizes[b.rows.rank - 1], together = lines_together(width);

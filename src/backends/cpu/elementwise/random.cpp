@@ -25,32 +25,32 @@ HWY_INLINE Words product32(Words a, uint32_t factor) {
 }
 
 // The key of each round, one word in each element.
-struct Schedule {
+struct RoundKeys {
   uint64_t keys[10][2];
   uint64_t stream;
 };
-Schedule schedule_of(RandomKey key) {
-  Schedule schedule;
-  schedule.stream = key.stream;
+RoundKeys round_keys_of(RandomKey key) {
+  RoundKeys keys;
+  keys.stream = key.stream;
   uint32_t k0 = static_cast<uint32_t>(key.seed), k1 = static_cast<uint32_t>(key.seed >> 32);
-  for (auto& keys : schedule.keys) {
-    keys[0] = k0, keys[1] = k1;
+  for (auto& round : keys.keys) {
+    round[0] = k0, round[1] = k1;
     k0 += 0x9E3779B9, k1 += 0xBB67AE85;
   }
-  return schedule;
+  return keys;
 }
 
 // The four words of blocks [block, block + blocks), each in the low half of its lane.
-HWY_INLINE void generate(const Schedule& schedule, uint64_t block, Words words[4]) {
+HWY_INLINE void generate(const RoundKeys& keys, uint64_t block, Words words[4]) {
   constexpr Tag<uint64_t> d;
   // Multiplications read low halves only, so the upper halves may hold anything until the end.
   Words c0 = hn::Iota(d, block), c1 = hn::ShiftRight<32>(c0);
-  Words c2 = hn::Set(d, schedule.stream), c3 = hn::Set(d, schedule.stream >> 32);
+  Words c2 = hn::Set(d, keys.stream), c3 = hn::Set(d, keys.stream >> 32);
 #pragma GCC unroll 10
   for (int round = 0; round < 10; ++round) {
     Words p0 = product32(c0, 0xD2511F53), p1 = product32(c2, 0xCD9E8D57);
-    c0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), c1), hn::Set(d, schedule.keys[round][0]));
-    c2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), c3), hn::Set(d, schedule.keys[round][1]));
+    c0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), c1), hn::Set(d, keys.keys[round][0]));
+    c2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), c3), hn::Set(d, keys.keys[round][1]));
     c1 = p1;
     c3 = p0;
   }
@@ -110,11 +110,11 @@ void random_elements(void* out, RandomKey key, uint64_t first, int64_t n) {
   using Element = typename Source::Element;
   constexpr uint64_t group = blocks * Source::per_block;
   Element* y = static_cast<Element*>(out);
-  const Schedule schedule = schedule_of(key);
+  const RoundKeys keys = round_keys_of(key);
   uint64_t left = static_cast<uint64_t>(n);
   while (left > 0) {
     Words words[4];
-    generate(schedule, first / Source::per_block, words);
+    generate(keys, first / Source::per_block, words);
     uint64_t skip = first % Source::per_block, count = group;
     if (skip == 0 && left >= group) {
       Source::write(words, y);

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "backends/cpu/index/kernels.h"
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 
 namespace mt::cpu {
 namespace {

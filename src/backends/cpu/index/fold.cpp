@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "backends/cpu/index/kernels.h"
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 #include "ops/half.h"
 
 namespace mt::cpu {

@@ -5,8 +5,8 @@
 
 #include "backends/cpu/index/indices.h"
 #include "backends/cpu/index/kernels.h"
-#include "backends/cpu/parallel.h"
-#include "backends/cpu/strided.h"
+#include "backends/cpu/parallel/parallel.h"
+#include "backends/cpu/strided/strided.h"
 
 namespace mt::cpu {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backends/cpu/index/kernels.h"
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 #include "ops/indexing.h"
 
 namespace mt::cpu {

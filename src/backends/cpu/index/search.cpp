@@ -5,7 +5,7 @@
 
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/index/sort_key.h"
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 
 namespace mt::cpu {
 namespace {

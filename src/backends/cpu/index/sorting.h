@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 #include "hwy/base.h"
 
 namespace mt::cpu {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/index/kernels.h"
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 #include "ops/indexing.h"
 
 namespace mt::cpu {

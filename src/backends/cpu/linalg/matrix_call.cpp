@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backends/cpu/linalg/routines.h"
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/parallel/parallel.h"
 
 namespace mt::cpu {
 namespace {

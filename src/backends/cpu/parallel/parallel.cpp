@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/parallel/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "backends/cpu/parallel/quota.h"
+
+namespace mt::cpu {
+namespace {
+std::atomic<int> requested{0};
+// That a thread's part is split in: as many as keep a thread that does not run from holding up the
+// others for long, and still cost nothing.
+constexpr int64_t range_shares = 4;
+}  // namespace
+
+int thread_count() {
+  int count = requested.load(std::memory_order_relaxed);
+  if (count > 0) return count;
+  static const int available = [] {
+    int threads = detail::available_threads(), quota = processor_quota();
+    return quota > 0 ? std::min(threads, quota) : threads;
+  }();
+  return available;
+}
+
+void set_thread_count(int count) { requested.store(std::max(count, 0), std::memory_order_relaxed); }
+
+void detail::parallel(int64_t count, int64_t grain, int threads, Body body, void* context) {
+  grain = std::max<int64_t>(grain, 1);
+  int64_t most = (count + grain - 1) / grain;
+  int team = static_cast<int>(std::min<int64_t>(threads, most));
+  if (team <= 1) {
+    body(context, 0, 0, count);
+  } else {
+    int shares = static_cast<int>(std::min<int64_t>(range_shares, most / team));
+    run_team(count, team, shares, body, context);
+  }
+}
+
+}  // namespace mt::cpu

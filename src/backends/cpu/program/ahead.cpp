@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/program/ahead.h"
+
+#include <algorithm>
+
+namespace mt::cpu {
+namespace {
+
+// Bytes beyond which memory is fetched ahead, and results are written past the caches.
+constexpr int64_t second_cache = 2 << 20, last_cache = 12 << 20;
+// Bytes of a tile of which the first-level cache has no room for the next one's.
+constexpr int64_t large_tile = 8 << 10;
+
+int64_t bytes_of(const Segment& segment, const Memory& memory) {
+  return segment.rows * segment.columns * static_cast<int64_t>(size_of(memory.dtype));
+}
+
+// Whether a step has the time to fetch memory while it computes.
+bool is_slow(const Step& step) {
+  if (!step.operate || step.instruction->code != Opcode::elementwise || step.in[0].repeated ||
+      step.extent == Extent::row_values)
+    return false;
+  return info(static_cast<Elementwise>(step.instruction->detail)).domain == Domain::real;
+}
+
+}  // namespace
+
+std::vector<int16_t> streamed_by(const Program& program, const std::vector<Segment>& segments,
+                                 const std::vector<Buffer>& buffers) {
+  std::vector<int16_t> streamed;
+  for (const Instruction& i : program.instructions) {
+    if (segments.size() > 1 || !is_operator(i) || i.row || i.out >= 0) continue;
+    const Memory& memory = segments[0].memory[static_cast<size_t>(~i.out)];
+    bool fresh = buffers[static_cast<size_t>(memory.buffer)].donor < 0;
+    if (fresh && bytes_of(segments[0], memory) >= last_cache) {
+      streamed.push_back(static_cast<int16_t>(~i.out));
+    }
+  }
+  return streamed;
+}
+
+void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>& buffers,
+                 PreparedProgram* prepared) {
+  std::vector<int16_t> ahead;
+  const std::vector<int16_t>& streamed = prepared->streamed;
+  int64_t bytes = 0;
+  for (const Segment& segment : segments) {
+    for (size_t m = 0; m < segment.memory.size(); ++m) {
+      const Memory& memory = segment.memory[m];
+      if (memory.buffer < 0 || !memory.contiguous || memory.row) continue;
+      bytes += bytes_of(segment, memory);
+      auto index = static_cast<int16_t>(m);
+      if (std::find(streamed.begin(), streamed.end(), index) != streamed.end()) continue;
+      if (buffers[static_cast<size_t>(memory.buffer)].donor >= 0)
+        continue;  // the operand's, fetched
+      if (&segment == &segments[0] && ahead.size() < most_ahead) ahead.push_back(index);
+    }
+  }
+  if (bytes <= second_cache) return;
+  prepared->long_steps =
+      std::count_if(prepared->steps.begin(), prepared->steps.end(),
+                    [](const Step& s) { return s.extent != Extent::row_values; });
+  // A single step reads on and on, as the processor itself foresees.
+  if (prepared->long_steps < 2) return;
+  const int64_t tile = prepared->tile_rows * segments[0].columns;
+  prepared->far_ahead = tile * (prepared->program->wide ? 8 : 4) >= large_tile;
+  for (Step& step : prepared->steps) {
+    if (ahead.empty() || !is_slow(step)) continue;
+    step.fetched = ahead.back();
+    ahead.pop_back();
+  }
+  prepared->ahead = std::move(ahead);
+}
+
+}  // namespace mt::cpu

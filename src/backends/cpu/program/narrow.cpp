@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/program/narrow.h"
+
+#include <algorithm>
+
+#include "backends/cpu/elementwise/kernels.h"
+
+namespace mt::cpu {
+namespace {
+
+// Whether an instruction works on a turned tile as on any other, or has a kernel for it.
+bool turns(const Instruction& i) {
+  auto in_memory = [](int16_t place) { return place != no_place && place < 0; };
+  if (i.row && !(i.code == Opcode::reduce)) return true;
+  switch (i.code) {
+    case Opcode::iota:
+    case Opcode::random:
+    case Opcode::store:
+      return false;
+    case Opcode::expand:
+      return true;
+    case Opcode::reduce:
+      return !in_memory(i.in[0]);
+    default:
+      return !in_memory(i.out) && std::none_of(i.in, i.in + 3, in_memory);
+  }
+}
+
+// Parts the dimensions of `layout` into those of the rows and those of the columns.
+NarrowOperand part(const Layout& layout, int64_t columns) {
+  NarrowOperand result;
+  int last = layout.shape.rank();
+  int64_t inner = 1;
+  while (inner < columns) inner *= layout.shape[--last];
+  // A dimension that has both is contiguous over them.
+  const int64_t shared = inner / columns;
+  Layout within{{}, {}, 0};
+  result.rows = {Shape(layout.shape.data(), last), Strides(layout.strides.data(), last), 0};
+  for (int d = last; d < layout.shape.rank(); ++d) {
+    int64_t size = layout.shape[d];
+    if (d == last && shared > 1) {
+      size /= shared;
+      result.rows.shape.push_back(shared);
+      result.rows.strides.push_back(size * layout.strides[d]);
+    }
+    within.shape.push_back(size);
+    within.strides.push_back(layout.strides[d]);
+  }
+  for (int64_t column = 0; column < columns; ++column) {
+    int64_t left = column, position = 0;
+    for (int d = within.shape.rank() - 1; d >= 0; --d) {
+      position += left % within.shape[d] * within.strides[d];
+      left /= within.shape[d];
+    }
+    result.columns.push_back(position);
+  }
+  result.rows = collapse(result.rows);
+  result.repeated = std::all_of(result.columns.begin(), result.columns.end(),
+                                [](int64_t position) { return position == 0; });
+  return result;
+}
+
+// Whether rows lie in memory in pieces, so that reading them in order is a jump for each.
+bool is_scattered(const Memory& memory, int64_t columns) {
+  const Layout& layout = memory.layout;
+  if (memory.contiguous || layout.shape.empty()) return false;
+  return layout.strides.back() != 1 || layout.shape.back() < columns;
+}
+
+}  // namespace
+
+std::vector<NarrowOperand> narrow_operands(const Program& program, const Segment& segment) {
+  const int64_t columns = segment.columns;
+  if (columns < 2 || columns > narrow_columns || segment.rows < narrow_columns) return {};
+  bool scattered = false;
+  for (size_t at = static_cast<size_t>(program.once); at < program.instructions.size(); ++at) {
+    const Instruction& i = program.instructions[at];
+    if (!turns(i)) return {};
+    if (i.code != Opcode::load || i.row) continue;
+    scattered |= is_scattered(segment.memory[static_cast<size_t>(i.index)], columns);
+  }
+  if (!scattered) return {};
+  std::vector<NarrowOperand> operands;
+  for (const Memory& memory : segment.memory) {
+    const bool parted = !memory.row && memory.buffer >= 0 &&
+                        element_count(memory.layout.shape) == segment.rows * columns;
+    operands.push_back(parted ? part(memory.layout, columns) : NarrowOperand{});
+  }
+  return operands;
+}
+
+}  // namespace mt::cpu

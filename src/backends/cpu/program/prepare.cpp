@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes a program ready: which kernel runs each instruction, and what can be read where it lies.
+#include <algorithm>
+
+#include "backends/cpu/parallel/parallel.h"
+#include "backends/cpu/program/ahead.h"
+#include "backends/cpu/program/totals.h"
+
+namespace mt::cpu {
+namespace {
+
+// A tile; large enough to hide the dispatch of an instruction, small enough for a handful of them
+// to stay in the first cache.
+constexpr int64_t most_tile_elements = 1024;
+constexpr int64_t most_turned_elements = 32 << 10;  // of rows that are read together; second cache
+// Instructions times elements below which a second worker costs more than it brings.
+constexpr int64_t grain_work = 64 << 10;
+// Columns for which an element-wise program goes row by row, to read broadcast operands as they
+// are.
+constexpr int64_t fewest_columns = 16, most_columns = 4096;
+
+int64_t rounded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// Whether it can read what a load or an expansion would copy.
+bool reads_in_place(const Instruction& i) { return is_operator(i) || i.code == Opcode::total; }
+
+bool is_native(const Memory& memory) {
+  return memory.dtype != Dtype::boolean && !needs_rounding(memory.dtype);
+}
+
+// Whether each row of `columns` elements is one stretch of memory, or one number repeated.
+bool is_regular(const Memory& memory, int64_t columns) {
+  const Layout& layout = memory.layout;
+  return is_native(memory) && !memory.row && !memory.contiguous && layout.shape.rank() == 2 &&
+         layout.shape[1] == columns && (layout.strides[1] == 1 || layout.strides[1] == 0);
+}
+
+class Preparation {
+ public:
+  Preparation(const Program& program, const Segment& segment, std::vector<int16_t> streamed,
+              PreparedProgram* prepared)
+      : code_(program.instructions),
+        registers_(static_cast<int16_t>(program.registers)),
+        once_(static_cast<size_t>(program.once)),
+        segment_(segment),
+        prepared_(*prepared),
+        instead_(static_cast<size_t>(program.registers)) {
+    prepared_.streamed = std::move(streamed);
+    prepared_.filled.assign(static_cast<size_t>(program.registers), false);
+  }
+
+  void run() {
+    for (size_t at = 0; at < once_; ++at) {
+      instead_[static_cast<size_t>(code_[at].out)] = {code_[at].out, true, 0};
+      if (!only_operators_read(at)) prepared_.filled[static_cast<size_t>(code_[at].out)] = true;
+    }
+    for (size_t at = once_; at < code_.size(); ++at) {
+      const Instruction& i = code_[at];
+      Source source = readable_instead(at);
+      if (source.place == no_place) add(i);
+      if (i.out >= 0) instead_[static_cast<size_t>(i.out)] = source;
+    }
+    join_positions(&prepared_.steps, segment_);
+    // A reduction that ends a flat program is no part of it, but run by run_reduction.
+    join_steps(&prepared_.steps, segment_.columns != 1 && !turned());
+  }
+
+ private:
+  bool turned() const { return !prepared_.narrow.empty(); }
+
+  // Whether nothing but operators reads the register that instruction `at` writes.
+  bool only_operators_read(size_t at) const {
+    int16_t made = code_[at].out;
+    for (size_t later = at + 1; later < code_.size(); ++later) {
+      const Instruction& i = code_[later];
+      bool reads = std::find(i.in, i.in + 3, made) != i.in + 3;
+      if (reads && !reads_in_place(i)) return false;
+      if (i.out == made) break;
+    }
+    return true;
+  }
+
+  // What operators can read instead of the copy that a load or an expansion would make.
+  Source readable_instead(size_t at) const {
+    const Instruction& i = code_[at];
+    if (i.out < 0 || !only_operators_read(at)) return {};
+    if (i.code == Opcode::expand) {
+      if (turned()) return {i.in[0], false, 0};
+      return {i.in[0], true, static_cast<int64_t>(size_of(i.type))};
+    }
+    if (i.code != Opcode::load || i.row || turned()) return {};
+    const Memory& memory = segment_.memory[static_cast<size_t>(i.index)];
+    if (!is_regular(memory, segment_.columns)) return {};
+    int64_t pitch = memory.layout.strides[0] * static_cast<int64_t>(size_of(memory.dtype));
+    return {static_cast<int16_t>(~i.index), memory.layout.strides[1] == 0, pitch};
+  }
+
+  // A step that adds to a total is an operator whose first operand and result are the total.
+  void add_total(const Instruction& i) {
+    const Total& total = prepared_.totals[static_cast<size_t>(i.index)];
+    Step step;
+    step.instruction = &i;
+    step.operate = elementwise_operator(combiner(total.reduction), i.type);
+    step.extent = Extent::total;
+    step.out = static_cast<int16_t>(registers_ + 1 +
+                                    static_cast<int16_t>(prepared_.streamed.size()) + i.index);
+    step.in[0].place = step.out;
+    step.in[1] = read(i, 0, i.type);
+    prepared_.steps.push_back(step);
+  }
+
+  // What an instruction reads as its operand k.
+  Source read(const Instruction& i, int k, Compute type) const {
+    if (reads_in_place(i) && i.in[k] >= 0) {
+      const Source& instead = instead_[static_cast<size_t>(i.in[k])];
+      if (instead.place != no_place) return instead;
+    }
+    return {moved(i.in[k]), false,
+            (turned() ? 1 : segment_.columns) * static_cast<int64_t>(size_of(type))};
+  }
+
+  void add(const Instruction& i) {
+    if (i.code == Opcode::total) return add_total(i);
+    Step step;
+    step.instruction = &i;
+    step.extent = i.row ? Extent::row_values : Extent::flat;
+    switch (i.code) {
+      case Opcode::elementwise:
+        step.operate = elementwise_operator(static_cast<Elementwise>(i.detail), i.from);
+        break;
+      case Opcode::select:
+        step.operate = select_operator(i.type);
+        break;
+      case Opcode::cast:
+        step.convert = cast_kernel(i.from, i.type);
+        break;
+      case Opcode::to_boolean:
+        step.convert = to_boolean_kernel(i.from);
+        break;
+      case Opcode::round:
+        step.convert = round_kernel(i.dtype);
+        break;
+      case Opcode::load:
+        step.convert = load_kernel(i.dtype);
+        break;
+      case Opcode::store:
+        step.convert = store_kernel(i.dtype);
+        break;
+      case Opcode::iota:
+        if (needs_rounding(i.dtype)) step.convert = round_kernel(i.dtype);
+        break;
+      case Opcode::reduce:
+        step.operate =
+            (turned() ? reduction_across : row_reduction)(static_cast<Reduction>(i.detail), i.type);
+        step.extent = Extent::rows;
+        break;
+      case Opcode::expand:
+        step.expand = row_expansion(size_of(i.type));
+        break;
+      case Opcode::random:
+        step.draw = is_floating(i.dtype) ? uniform_source(i.type) : bits_source();
+        break;
+      case Opcode::constant:
+      case Opcode::total:
+        break;
+    }
+    for (int k = 0; k < 3 && i.in[k] != no_place; ++k) {
+      bool condition = i.code == Opcode::select && k == 0;
+      Compute type = condition ? Compute::i32 : i.code == Opcode::elementwise ? i.from : i.type;
+      step.in[k] = read(i, k, type);
+      bool instead = is_operator(i) && i.in[k] >= 0 &&
+                     instead_[static_cast<size_t>(i.in[k])].place != no_place;
+      if (instead && (step.in[k].pitch != 0 || !step.in[k].repeated)) {
+        step.extent = turned() ? Extent::columns : Extent::rows;
+      }
+    }
+    step.out = i.code == Opcode::store ? static_cast<int16_t>(~i.index) : i.out;
+    int16_t target = is_operator(i) ? moved(step.out) : step.out;
+    if (target == step.out) {
+      prepared_.steps.push_back(step);
+      return;
+    }
+    // Where it is read again it is still in the register.
+    Step copy;
+    copy.instruction = &i;
+    copy.convert = streaming_kernel(size_of(i.type));
+    copy.in[0].place = target;
+    copy.out = step.out;
+    step.out = target;
+    prepared_.steps.push_back(step);
+    prepared_.steps.push_back(copy);
+  }
+
+  // The register that stands for memory that is written past the caches.
+  int16_t moved(int16_t place) const {
+    const std::vector<int16_t>& streamed = prepared_.streamed;
+    auto found = std::find(streamed.begin(), streamed.end(), static_cast<int16_t>(~place));
+    if (place >= 0 || found == streamed.end()) return place;
+    return static_cast<int16_t>(registers_ + 1 + (found - streamed.begin()));
+  }
+
+  const std::vector<Instruction>& code_;
+  int16_t registers_;
+  size_t once_;
+  const Segment& segment_;
+  PreparedProgram& prepared_;
+  std::vector<Source> instead_;  // for each register, what operators read instead of it
+};
+
+// Where the registers lie: the numbers next to each other, then tiles.
+void place_registers(const Program& program, int64_t register_bytes, PreparedProgram* prepared) {
+  std::vector<int64_t>& slots = prepared->slots;
+  const size_t totals = prepared->totals.size();
+  slots.assign(static_cast<size_t>(program.registers) + 1 + prepared->streamed.size() + totals, -1);
+  std::fill(slots.end() - static_cast<std::ptrdiff_t>(totals), slots.end(), 0);
+  int64_t bytes = 0;
+  for (int i = 0; i < program.once; ++i) {
+    size_t out = static_cast<size_t>(program.instructions[static_cast<size_t>(i)].out);
+    if (prepared->filled[out]) continue;
+    slots[out] = bytes;
+    bytes += 8;
+  }
+  bytes = rounded(bytes);
+  for (int64_t& slot : slots) {
+    if (slot >= 0) continue;
+    slot = bytes;
+    bytes += register_bytes;
+  }
+  prepared->scratch_bytes = bytes;
+}
+
+int64_t element_bytes(const Program& program) { return program.wide ? 8 : 4; }
+
+int64_t cost_of(const Program& program) {
+  return static_cast<int64_t>(program.instructions.size()) + 1;
+}
+
+// The columns to go through an element-wise segment by, if some operand is broadcast to its rows or
+// along them; else 0.
+int64_t columns_of(const Segment& segment) {
+  for (const Memory& memory : segment.memory) {
+    if (memory.layout.shape.rank() != 2) continue;
+    int64_t columns = memory.layout.shape[1];
+    if (columns >= fewest_columns && columns <= most_columns && is_regular(memory, columns)) {
+      return columns;
+    }
+  }
+  return 0;
+}
+
+void set_tiles(const Segment& segment, int64_t rows, PreparedProgram* prepared) {
+  const Program& program = *prepared->program;
+  prepared->tile_rows = rows;
+  int64_t columns = std::max<int64_t>(segment.columns, 1);  // of no columns there are row values
+  place_registers(program, rounded(rows * columns * element_bytes(program)), prepared);
+}
+
+PreparedProgram prepare_steps(const Program& program, const Segment& segment,
+                              std::vector<int16_t> streamed, std::vector<NarrowOperand> narrow = {},
+                              const std::vector<Total>& totals = {}) {
+  PreparedProgram prepared;
+  prepared.narrow = std::move(narrow);
+  prepared.totals = totals;
+  prepared.program = &program;
+  prepared.threads = thread_count();
+  Preparation(program, segment, std::move(streamed), &prepared).run();
+  return prepared;
+}
+
+PreparedProgram prepare_rows(const Group& group, const Segment& segment,
+                             const std::vector<Buffer>& buffers, std::vector<int16_t> streamed) {
+  const Program& program = group.program;
+  std::vector<NarrowOperand> narrow;
+  if (group.totals.empty()) narrow = narrow_operands(program, segment);
+  PreparedProgram prepared =
+      prepare_steps(program, segment, std::move(streamed), std::move(narrow), group.totals);
+  int64_t columns = std::max<int64_t>(segment.columns, 1);
+  int64_t elements = prepared.narrow.empty() ? most_tile_elements : 2 * most_tile_elements;
+  int64_t rows = std::max<int64_t>(1, elements / columns);
+  if (has_turned_rows(segment)) {
+    rows = std::max(rows, std::min(turned_rows, most_turned_elements / columns));
+  }
+  set_tiles(segment, rows, &prepared);
+  prepared.by_rows = true;
+  prepared.grain = std::max(rows, grain_work / cost_of(program) / columns);
+  fetch_ahead({segment}, buffers, &prepared);
+  return prepared;
+}
+
+}  // namespace
+
+PreparedProgram prepare_tiles(const Program& program, const Segment& segment, int64_t tile_rows) {
+  PreparedProgram prepared = prepare_steps(program, segment, {});
+  set_tiles(segment, tile_rows, &prepared);
+  return prepared;
+}
+
+PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& buffers,
+                                bool in_tiles, int64_t whole_rows) {
+  const Program& program = group.program;
+  const std::vector<Segment>& segments = group.segments;
+  const Segment& first = segments[0];
+  std::vector<int16_t> streamed;
+  // Beside totals the first cache has no room for what is to be copied.
+  if (!in_tiles && group.totals.empty()) streamed = streamed_by(program, segments, buffers);
+  if (segments.size() == 1 && (first.columns != 1 || !group.totals.empty())) {
+    return prepare_rows(group, first, buffers, std::move(streamed));
+  }
+  PanelOrder panels;
+  if (segments.size() == 1 && (!in_tiles || whole_rows > 0)) {
+    if (!in_tiles) panels = panel_order(first);
+    int64_t columns = columns_of(first);
+    if (panels.memory < 0 && columns > 0 && (!in_tiles || columns == whole_rows)) {
+      Segment segment = first;
+      segment.columns = columns;
+      segment.rows = first.rows / columns;
+      PreparedProgram prepared = prepare_rows(group, segment, buffers, std::move(streamed));
+      if (!in_tiles || prepared.scratch_bytes <= stack_registers) {
+        prepared.by_columns.push_back(std::move(segment));
+        return prepared;
+      }
+    }
+  }
+  PreparedProgram prepared = prepare_steps(program, first, std::move(streamed));
+  int64_t room = stack_registers /
+                 static_cast<int64_t>(program.registers + 1 + prepared.streamed.size()) /
+                 element_bytes(program);
+  room = room / (room < 64 ? 16 : 64) * (room < 64 ? 16 : 64);  // whole cache lines
+  set_tiles(first, std::clamp<int64_t>(room, 16, most_tile_elements), &prepared);
+  for (const Segment& segment : segments) {
+    prepared.tiles +=
+        (segment.rows * segment.columns + prepared.tile_rows - 1) / prepared.tile_rows;
+  }
+  prepared.grain = std::max<int64_t>(1, grain_work / cost_of(program) / prepared.tile_rows);
+  prepared.panels = panels;
+  fetch_ahead(segments, buffers, &prepared);
+  return prepared;
+}
+
+}  // namespace mt::cpu

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/program/program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/parallel/parallel.h"
+#include "backends/cpu/program/totals.h"
+#include "backends/cpu/strided/strided.h"
+
+namespace mt::cpu {
+namespace {
+
+template <class T>
+void fill_with(void* out, T value, int64_t count) {
+  std::fill_n(static_cast<T*>(out), count, value);
+}
+
+constexpr int64_t cache_line = 64;
+
+}  // namespace
+
+ProgramRun::ProgramRun(const PreparedProgram& prepared, const Segment& segment,
+                       void* const* buffers, const Immediates* immediates, char* registers,
+                       int64_t tile_rows)
+    : prepared_(prepared),
+      segment_(segment),
+      immediates_(immediates),
+      registers_(static_cast<int>(prepared.slots.size())) {
+  Place* place = places_;
+  for (int64_t slot : prepared.slots) *place++ = {registers + slot, 0};
+  for (const Memory& memory : segment.memory) {
+    int64_t size = static_cast<int64_t>(size_of(memory.dtype));
+    char* base = memory.buffer < 0
+                     ? nullptr
+                     : static_cast<char*>(buffers[memory.buffer]) + memory.layout.offset * size;
+    bool pitched = !memory.row && !memory.contiguous && memory.layout.shape.rank() == 2;
+    int64_t step = memory.row ? 1 : pitched ? memory.layout.strides[0] : segment.columns;
+    *place++ = {base, step * size};
+  }
+  const Program& program = *prepared.program;
+  for (int i = 0; i < program.once; ++i) {
+    fill(program.instructions[static_cast<size_t>(i)], tile_rows);
+  }
+}
+
+// A register that holds one number, for all tiles: just that, or repeated over a tile for those who
+// read no single numbers.
+void ProgramRun::fill(const Instruction& i, int64_t tile_rows) {
+  char* out = places_[i.out].base;
+  int64_t count = !prepared_.filled[static_cast<size_t>(i.out)] ? 1
+                  : i.row                                       ? tile_rows
+                                                                : tile_rows * segment_.columns;
+  if (i.code == Opcode::load) {
+    const void* in[1] = {address(static_cast<int16_t>(~i.index), 0)};
+    alignas(8) char one[8];
+    load_kernel(i.dtype)(one, in, 1);
+    if (size_of(i.type) == 4) {
+      fill_with(out, *reinterpret_cast<uint32_t*>(one), count);
+    } else {
+      fill_with(out, *reinterpret_cast<uint64_t*>(one), count);
+    }
+    return;
+  }
+  uint64_t bits = immediates_[segment_.constants[static_cast<size_t>(i.index)]].value[0];
+  double number = __builtin_bit_cast(double, bits);
+  switch (i.type) {
+    case Compute::f32:
+      fill_with(out, static_cast<float>(number), count);
+      break;
+    case Compute::f64:
+      fill_with(out, number, count);
+      break;
+    case Compute::i32:
+      fill_with(out, static_cast<int32_t>(bits), count);
+      break;
+    default:
+      fill_with(out, bits, count);
+      break;
+  }
+  if (needs_rounding(i.dtype)) {
+    const void* in[1] = {out};
+    round_kernel(i.dtype)(out, in, count);
+  }
+}
+
+void ProgramRun::load(const Step& step, int64_t first, int64_t count) {
+  const Instruction& i = *step.instruction;
+  const Memory& memory = segment_.memory[static_cast<size_t>(i.index)];
+  if (i.code == Opcode::iota) {
+    // May be a stored value itself, and then lies in memory.
+    char* out = address(i.out, i.row ? first : first / std::max<int64_t>(segment_.columns, 1));
+    strided_positions(out, size_of(i.type), memory.layout, first, count);
+    if (step.convert) {
+      const void* in[1] = {out};
+      step.convert(out, in, count);
+    }
+    return;
+  }
+  char* out = places_[i.out].base;
+  const char* base = address(static_cast<int16_t>(~i.index), 0);
+  const void* in[1] = {base + first * static_cast<int64_t>(size_of(memory.dtype))};
+  bool native = memory.dtype != Dtype::boolean && size_of(memory.dtype) == size_of(i.type);
+  const bool turned = !prepared_.narrow.empty() && !memory.row;
+  if (!memory.contiguous || turned) {
+    // One register is for gathering what must still be converted.
+    size_t size = size_of(memory.dtype);
+    char* gathered = native ? out : places_[prepared_.program->registers].base;
+    if (panel_ && i.index == prepared_.panels.memory) {
+      int64_t row = (first - panel_first_) / prepared_.panels.columns;
+      const char* from = panel_ + row * prepared_.panels.pitch() * static_cast<int64_t>(size);
+      std::memcpy(gathered, from, size * static_cast<size_t>(count));
+    } else {
+      gather(gathered, base, i.index, first, count);
+    }
+    if (native) return;
+    in[0] = gathered;
+  }
+  step.convert(out, in, count);
+}
+
+// Elements [first, first + count) of a memory, in the order of the tile's registers.
+void ProgramRun::gather(char* out, const char* base, int16_t index, int64_t first, int64_t count) {
+  const Memory& memory = segment_.memory[static_cast<size_t>(index)];
+  const size_t size = size_of(memory.dtype);
+  if (prepared_.narrow.empty() || memory.row) {
+    gather_strided(out, base, size, memory.layout, first, count);
+    return;
+  }
+  const NarrowOperand& operand = prepared_.narrow[static_cast<size_t>(index)];
+  const int64_t columns = segment_.columns, rows = count / columns;
+  const size_t bytes = static_cast<size_t>(rows) * size;
+  for (size_t c = 0; c < operand.columns.size(); ++c) {
+    char* column = out + c * bytes;
+    if (c > 0 && operand.repeated) {
+      std::memcpy(column, out, bytes);
+      continue;
+    }
+    const char* from = base + operand.columns[c] * static_cast<int64_t>(size);
+    gather_strided(column, from, size, operand.rows, first / columns, rows);
+  }
+}
+
+void ProgramRun::read_panel(void* panel, int64_t first, int64_t rows, int64_t columns) {
+  const Memory& memory = segment_.memory[static_cast<size_t>(prepared_.panels.memory)];
+  const char* base = places_[registers_ + prepared_.panels.memory].base;
+  fill_panel(panel, base, size_of(memory.dtype), memory.layout, prepared_.panels, first, rows,
+             columns);
+  panel_ = static_cast<const char*>(panel);
+  panel_first_ = first;
+}
+
+void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
+  const Instruction& i = *step.instruction;
+  int64_t columns = segment_.columns;
+  int64_t count = i.row ? rows : rows * columns;
+  if (i.code == Opcode::load || i.code == Opcode::iota) {
+    load(step, i.row ? first : first * columns, count);
+    return;
+  }
+  char* out = address(step.out, first);
+  if (step.draw) {
+    const Immediates& key = immediates_[segment_.constants[static_cast<size_t>(i.index)]];
+    step.draw(out, {key.value[0], key.value[1]},
+              static_cast<uint64_t>(i.row ? first : first * columns), count);
+    return;
+  }
+  const void* in[1] = {address(step.in[0].place, first)};
+  if (step.expand && prepared_.narrow.empty()) {
+    step.expand(out, in[0], rows, columns);
+  } else if (step.expand) {
+    const size_t bytes = static_cast<size_t>(rows) * size_of(i.type);
+    for (int64_t c = 0; c < columns; ++c)
+      std::memcpy(out + c * static_cast<int64_t>(bytes), in[0], bytes);
+  } else {
+    step.convert(out, in, count);
+  }
+}
+
+void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
+  int64_t columns = segment_.columns;
+  // Of what the next rows lie in, each step over all elements fetches a few lines while it
+  // computes.
+  struct Stretch {
+    const char *at, *end;
+    int64_t share;
+  };
+  Stretch stretches[most_ahead];
+  int fetched = 0;
+  for (size_t s = 0; ahead > 0 && s < prepared_.ahead.size(); ++s) {
+    int16_t m = prepared_.ahead[s];
+    int64_t size = static_cast<int64_t>(size_of(segment_.memory[static_cast<size_t>(m)].dtype));
+    int64_t bytes = ahead * columns * size, steps = prepared_.long_steps;
+    const char* at = address(static_cast<int16_t>(~m), first + rows);
+    int64_t share = (bytes / steps + cache_line - 1) / cache_line * cache_line;
+    stretches[fetched++] = {at, at + bytes, share};
+  }
+  const int64_t pitches = prepared_.narrow.empty() ? 1 : rows;
+  for (const Step& step : prepared_.steps) {
+    for (int s = 0; s < fetched && step.extent != Extent::row_values; ++s) {
+      Stretch& stretch = stretches[s];
+      const char* end = std::min(stretch.at + stretch.share, stretch.end);
+      if (prepared_.far_ahead) {
+        for (; stretch.at < end; stretch.at += cache_line) __builtin_prefetch(stretch.at, 0, 2);
+      } else {
+        for (; stretch.at < end; stretch.at += cache_line) __builtin_prefetch(stretch.at);
+      }
+    }
+    if (!step.operate) {
+      execute(step, first, rows);
+      continue;
+    }
+    Input in[3];
+    for (int k = 0; k < 3 && step.in[k].place != no_place; ++k) {
+      const Source& source = step.in[k];
+      in[k] = {address(source.place, first), source.pitch * pitches, source.repeated};
+    }
+    if (ahead > 0 && step.fetched >= 0) {
+      const char* next = address(static_cast<int16_t>(~step.fetched), first + rows);
+      in[0].ahead = reinterpret_cast<intptr_t>(next) - reinterpret_cast<intptr_t>(in[0].data);
+    }
+    char* out = address(step.out, first);
+    switch (step.extent) {
+      case Extent::row_values:
+        step.operate(out, in, 1, rows);
+        break;
+      case Extent::flat:
+        step.operate(out, in, 1, rows * columns);
+        break;
+      case Extent::rows:
+        step.operate(out, in, rows, columns);
+        break;
+      case Extent::total:
+        for (int64_t r = 0; r < rows; ++r) {
+          step.operate(out, in, 1, columns);
+          for (Input& input : in) input.data = static_cast<const char*>(input.data) + input.pitch;
+        }
+        break;
+      case Extent::columns:
+        step.operate(out, in, columns, rows);
+        break;
+    }
+  }
+}
+
+namespace {
+
+void run_panels(const PreparedProgram& prepared, const Segment& segment, void* const* buffers,
+                const Immediates* immediates) {
+  const PanelOrder& order = prepared.panels;
+  int64_t width = std::min({prepared.tile_rows, panel_columns, order.columns});
+  int64_t together = 1;  // rows
+  if (order.dense()) together = std::clamp<int64_t>(prepared.tile_rows / width, 1, panel_rows);
+  int64_t blocks = order.blocks_of_rows();
+  int64_t grain =
+      std::max<int64_t>(1, prepared.grain * prepared.tile_rows / (panel_rows * order.columns));
+  parallel_for(order.outer * blocks, grain, [&](int64_t begin, int64_t end) {
+    alignas(64) char registers[stack_registers];
+    alignas(64) char panel[panel_bytes];
+    ProgramRun run(prepared, segment, buffers, immediates, registers, width * together);
+    for (int64_t block = begin; block < end; ++block) {
+      int64_t row = block % blocks * panel_rows, rows = std::min(panel_rows, order.rows - row);
+      int64_t first = (block / blocks * order.rows + row) * order.columns;
+      for (int64_t column = 0; column < order.columns; column += width) {
+        int64_t columns = std::min(width, order.columns - column);
+        run.read_panel(panel, first + column, rows, columns);
+        for (int64_t r = 0; r < rows; r += together) {
+          run.run(first + column + r * order.columns, columns * std::min(together, rows - r));
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void run_program(const PreparedProgram& prepared, const std::vector<Segment>& segments,
+                 void* const* buffers, const Immediates* immediates, char* scratch) {
+  int64_t tile = prepared.tile_rows;
+  if (!prepared.totals.empty()) {
+    return run_totals(prepared, segments[0], buffers, immediates, scratch);
+  }
+  if (prepared.by_rows) {
+    const Segment& segment = prepared.by_columns.empty() ? segments[0] : prepared.by_columns[0];
+    parallel_workers(segment.rows, prepared.grain, prepared.threads,
+                     [&](int worker, int64_t begin, int64_t end) {
+                       ProgramRun run(prepared, segment, buffers, immediates,
+                                      scratch + worker * prepared.scratch_bytes,
+                                      std::min(tile, end - begin));
+                       for (int64_t row = begin; row < end; row += tile) {
+                         int64_t rows = std::min(tile, end - row);
+                         run.run(row, rows, std::min(tile, end - row - rows));
+                       }
+                     });
+    return;
+  }
+  if (prepared.panels.memory >= 0) return run_panels(prepared, segments[0], buffers, immediates);
+  // Element-wise: the segments' elements one after another, shared out in whole tiles.
+  parallel_for(prepared.tiles, prepared.grain, [&](int64_t begin, int64_t end) {
+    alignas(64) char registers[stack_registers];
+    for (const Segment& segment : segments) {
+      int64_t count = segment.rows * segment.columns, own = (count + tile - 1) / tile;
+      int64_t from = std::max<int64_t>(begin, 0), to = std::min(end, own);
+      begin -= own;
+      end -= own;
+      if (from >= to) continue;
+      ProgramRun run(prepared, segment, buffers, immediates, registers, std::min(tile, count));
+      for (int64_t t = from; t < to; ++t) {
+        int64_t first = t * tile, rows = std::min(tile, count - first);
+        run.run(first, rows, t + 1 < to ? std::min(tile, count - first - rows) : 0);
+      }
+    }
+  });
+}
+
+}  // namespace mt::cpu

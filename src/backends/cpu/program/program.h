@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a fused program over tiles: a few registers of one tile each, which stay in the first or
+// second cache, and one kernel call for each instruction and tile.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/cpu/elementwise/kernels.h"
+#include "backends/cpu/program/narrow.h"
+#include "backends/cpu/strided/panel.h"
+#include "plan/plan.h"
+
+namespace mt::cpu {
+
+// Bytes on the stack for the registers of element-wise programs.
+constexpr int64_t stack_registers = 64 << 10;
+// Operands that are fetched ahead.
+constexpr size_t most_ahead = 8;
+
+// An operand of a step: where it lies, and how it goes on from one row of the tile to the next.
+struct Source {
+  int16_t place = no_place;
+  bool repeated = false;  // one number for each row
+  int64_t pitch = 0;      // bytes; in a turned tile for each of its rows
+};
+
+// How a step goes through a tile.
+enum class Extent : uint8_t {
+  row_values,  // one number for each row
+  flat,        // all elements, as if they were one row
+  rows,        // row by row
+  total,       // row by row, each added to the same result
+  columns,     // of a turned tile (narrow.h), column by column
+};
+
+inline bool is_operator(const Instruction& i) {
+  return i.code == Opcode::elementwise || i.code == Opcode::select;
+}
+
+// An instruction made ready, or several in one: a kernel, what it reads and where it writes.
+struct Step {
+  const Instruction* instruction = nullptr;
+  Operator operate = nullptr;
+  Kernel convert = nullptr;  // also loads and stores
+  RowExpansion expand = nullptr;
+  RandomSource draw = nullptr;
+  Extent extent = Extent::flat;
+  int16_t fetched = -1;  // memory whose next tile it fetches while it computes
+  Source in[3];
+  int16_t out = no_place;
+
+  bool reads(int16_t place) const {
+    return in[0].place == place || in[1].place == place || in[2].place == place;
+  }
+};
+
+// A program made ready to run: kernels looked up, tile and grain chosen. Shared by all workers and
+// kept with the plan.
+struct PreparedProgram {
+  const Program* program = nullptr;
+  std::vector<Segment> by_columns;  // an element-wise segment that is gone through row by row
+  std::vector<Step> steps;
+  // Places in scratch: of each register; of one to convert in; of those of `streamed`. Then places
+  // of the totals, which lie elsewhere.
+  std::vector<int64_t> slots;
+  std::vector<int16_t> streamed;      // memory that is written past the caches
+  std::vector<bool> filled;           // of the registers that hold one number: repeated over a tile
+  std::vector<NarrowOperand> narrow;  // of each memory, if tiles are turned
+  std::vector<int16_t> ahead;         // memory that is fetched ahead of its tile, between the steps
+  bool far_ahead = false;             // to the second-level cache
+  std::vector<Total> totals;
+  int64_t long_steps = 0;     // those over all elements
+  int64_t scratch_bytes = 0;  // for one worker
+  int threads = 1;            // most workers, for which there is scratch
+  int64_t tile_rows = 1;      // most rows of a tile
+  int64_t grain = 1;          // rows, or tiles of an element-wise program, below which one worker
+                              // does it all
+  int64_t tiles = 0;          // element-wise: of all segments
+  bool by_rows = false;       // rows of several columns; its registers lie in scratch
+  PanelOrder panels;          // element-wise, one segment: how to go through it, if in panels
+};
+
+// `in_tiles`: it will be run over tiles of someone else's choice, and if these are whole rows of the
+// result, so many elements wide, perhaps row by row. The plan's buffers tell which results take over
+// an operand's memory.
+PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& buffers,
+                                bool in_tiles, int64_t whole_rows = 0);
+// The same with tiles of `tile_rows` rows whose registers lie in scratch.
+PreparedProgram prepare_tiles(const Program& program, const Segment& segment, int64_t tile_rows);
+
+// Makes one step of two where there is a kernel for both; of an operator and the reduction of what
+// it computes only `with_reductions`.
+void join_steps(std::vector<Step>* steps, bool with_reductions);
+
+// Where elements are chosen by comparing their positions in the row with one number, chooses that
+// one without comparing.
+void join_positions(std::vector<Step>* steps, const Segment& segment);
+
+// One worker's run over one segment.
+class ProgramRun {
+ public:
+  // `registers` has room for scratch_bytes. At most `tile_rows` rows will be run at once.
+  ProgramRun(const PreparedProgram& prepared, const Segment& segment, void* const* buffers,
+             const Immediates* immediates, char* registers, int64_t tile_rows);
+  ~ProgramRun() {
+    if (!prepared_.streamed.empty()) finish_streaming();
+  }
+  ProgramRun(const ProgramRun&) = delete;
+  // Computes rows [first, first + rows). Meanwhile memory for the next `ahead` rows is fetched.
+  void run(int64_t first, int64_t rows, int64_t ahead = 0);
+  // Reads `rows` rows of `columns` elements, from element `first` on, of the operand that the order
+  // is about; the next runs are within them.
+  void read_panel(void* panel, int64_t first, int64_t rows, int64_t columns);
+  // Where the next runs add to a total.
+  void set_total(size_t index, char* at) {
+    places_[registers_ - static_cast<int>(prepared_.totals.size() - index)] = {at, 0};
+  }
+  // Where a value lies for the tile that begins at row `first`.
+  char* address(int16_t place, int64_t first) const {
+    const Place& at = place >= 0 ? places_[place] : places_[registers_ + ~place];
+    return at.base + first * at.step;
+  }
+
+ private:
+  struct Place {
+    char* base;
+    int64_t step;  // bytes from one row to the next; 0 for registers
+  };
+  // A group has at most 64 items, each with at most three loads, a store and a few registers.
+  static constexpr int most_places = 768;
+
+  void execute(const Step& step, int64_t first, int64_t rows);
+  void fill(const Instruction& instruction, int64_t tile_rows);
+  void load(const Step& step, int64_t first, int64_t count);
+  void gather(char* out, const char* base, int16_t index, int64_t first, int64_t count);
+
+  const PreparedProgram& prepared_;
+  const Segment& segment_;
+  const Immediates* immediates_;
+  int registers_;
+  const char* panel_ = nullptr;
+  int64_t panel_first_ = 0;
+  Place places_[most_places];
+};
+
+// Runs a whole element-wise or row group in parallel. `scratch` holds scratch_bytes for each
+// worker, then what its totals need.
+void run_program(const PreparedProgram& prepared, const std::vector<Segment>& segments,
+                 void* const* buffers, const Immediates* immediates, char* scratch);
+
+}  // namespace mt::cpu

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions too long for a row program: element-wise, then one reduction over long rows or over
+// leading dimensions, in the order of ops/order.h.
+#pragma once
+
+#include "backends/cpu/program/program.h"
+
+namespace mt::cpu {
+
+struct PreparedReduction {
+  PreparedProgram elements;             // the program without the reduction, which comes last
+  Step whole;                           // the program with it, where one kernel over memory is all
+  Segment segment;                      // its elements as one long row
+  int64_t panel, panels;                // elements in a panel; panels of one reduction
+  int64_t stretch;                      // columns of a task
+  int64_t worker_bytes, partial_bytes;  // scratch of a worker; of all partial results
+};
+
+PreparedReduction prepare_reduction(const Group& group);
+int64_t scratch_bytes(const PreparedReduction& prepared);
+void run_reduction(const Group& group, const PreparedReduction& prepared, void* const* buffers,
+                   const Immediates* immediates, char* scratch);
+
+}  // namespace mt::cpu

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements are taken line by line along the last dimension. Lines that run backwards, lines of two
+// to four elements that lie side by side (channels put last), every second element, and elements
+// that each come twice, as pooling and its gradient read them, are put in order in registers.
+// Longer lines that lie side by side are turned.
+#include "backends/cpu/strided/strided.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/elementwise/tables.h"
+#include "backends/cpu/strided/turn.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/strided/strided.cpp"
+#include "backends/cpu/elementwise/targets.h"
+
+#include "hwy/foreach_target.h"
+
+#include "backends/cpu/elementwise/vector.h"
+
+#ifndef MT_STRIDED_LINES
+#define MT_STRIDED_LINES
+namespace mt::cpu {
+namespace {
+// `planes` times `times` times the same `count` lines of `length` elements.
+struct Lines {
+  int64_t length, step, count = 1, stride = 0, times = 1, planes = 1, plane_stride = 0;
+};
+
+// Calls run(position, lines) for stretches of elements along the last dimensions: whole lines, or a
+// part of one.
+template <class F>
+HWY_INLINE void for_lines(const Layout& layout, int64_t first, int64_t count, F&& run) {
+  const int rank = layout.shape.rank(), last = rank - 1;
+  if (count == 0) return;
+  if (rank == 0) {
+    run(int64_t{0}, Lines{count, 0});
+    return;
+  }
+  int64_t index[max_rank];
+  int64_t position = 0;
+  for (int d = last; d >= 0; --d) {
+    index[d] = first % layout.shape[d];
+    first /= layout.shape[d];
+    position += index[d] * layout.strides[d];
+  }
+  const int64_t whole = layout.shape[last], step = layout.strides[last];
+  const bool repeats = rank > 2 && layout.strides[last - 2] == 0;
+  const int outer = last - (repeats ? 3 : 2);
+  while (count > 0) {
+    Lines lines{std::min(whole - index[last], count), step};
+    if (rank > 1 && lines.length == whole) {
+      const int64_t height = layout.shape[last - 1];
+      lines.stride = layout.strides[last - 1];
+      lines.count = std::min(height - index[last - 1], count / whole);
+      int64_t plane = height * whole;
+      if (repeats && lines.count == height) {
+        lines.times = std::min(layout.shape[last - 2] - index[last - 2], count / plane);
+        index[last - 2] += lines.times - 1;
+        plane *= layout.shape[last - 2];
+      }
+      const bool complete = lines.count * lines.times * whole == plane;
+      if (complete && outer >= 0) {
+        lines.planes = std::min(layout.shape[outer] - index[outer], count / plane);
+        lines.plane_stride = layout.strides[outer];
+        index[outer] += lines.planes - 1;
+      }
+    }
+    run(position, lines);
+    count -= lines.planes * lines.times * lines.count * lines.length;
+    if (count == 0) return;
+    position += (lines.planes - 1) * lines.plane_stride + (lines.count - 1) * lines.stride -
+                index[last] * step;
+    if (rank > 1) index[last - 1] += lines.count - 1;
+    index[last] = 0;
+    for (int d = last - 1; d >= 0; --d) {
+      position += layout.strides[d];
+      if (++index[d] < layout.shape[d]) break;
+      position -= layout.shape[d] * layout.strides[d];
+      index[d] = 0;
+    }
+  }
+}
+}  // namespace
+}  // namespace mt::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu {
+namespace HWY_NAMESPACE {
+
+template <class T>
+void copy_line(const T* from, int64_t length, int64_t step, T* out) {
+  if (step == 1) {
+    if (length < 16) {
+      for (int64_t i = 0; i < length; ++i) out[i] = from[i];
+    } else {
+      std::memcpy(out, from, sizeof(T) * static_cast<size_t>(length));
+    }
+  } else if (step == 0) {
+    constexpr Tag<T> d;
+    constexpr int64_t lanes = lane_count<T>;
+    const auto value = hn::Set(d, *from);
+    int64_t i = 0;
+    for (; i + lanes <= length; i += lanes) hn::StoreU(value, d, out + i);
+    if (i < length) store_first(d, value, out + i, static_cast<size_t>(length - i));
+  } else if (step == -1) {
+    int64_t i = 0;
+    if constexpr (sizeof(T) > 1) {  // Highway reverses no bytes
+      constexpr Tag<T> d;
+      constexpr int64_t lanes = lane_count<T>;
+      for (; i + lanes <= length; i += lanes) {
+        hn::StoreU(hn::Reverse(d, hn::LoadU(d, from - i - lanes + 1)), d, out + i);
+      }
+    }
+    for (; i < length; ++i) out[i] = from[-i];
+  } else {
+    for (int64_t i = 0; i < length; ++i) out[i] = from[i * step];
+  }
+}
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+constexpr Tag<uint32_t> singles;
+
+// out[i] = from[2 i], line by line.
+HWY_INLINE void copy_every_second(const uint32_t* from, const Lines& lines, uint32_t* out) {
+  constexpr int64_t lanes = lane_count<uint32_t>;
+  // What comes last is read by parts, as nothing may lie behind it.
+  const int64_t whole = (lines.length - 1) / lanes * lanes, rest = lines.length - whole;
+  const int64_t last = 2 * rest - 1;  // elements from the first to the last
+  const auto first_mask = hn::FirstN(singles, static_cast<size_t>(std::min(last, lanes)));
+  const auto second_mask =
+      hn::FirstN(singles, static_cast<size_t>(std::max<int64_t>(last - lanes, 0)));
+  const auto mask = hn::FirstN(singles, static_cast<size_t>(rest));
+  for (int64_t l = 0; l < lines.count; ++l, from += lines.stride, out += lines.length) {
+    for (int64_t i = 0; i < whole; i += lanes) {
+      const auto x = hn::LoadU(singles, from + 2 * i);
+      const auto y = hn::LoadU(singles, from + 2 * i + lanes);
+      hn::StoreU(hn::ConcatEven(singles, y, x), singles, out + i);
+    }
+    const auto x = hn::MaskedLoad(first_mask, singles, from + 2 * whole);
+    const auto y = hn::MaskedLoad(second_mask, singles, from + 2 * whole + lanes);
+    hn::BlendedStore(hn::ConcatEven(singles, y, x), mask, singles, out + whole);
+  }
+}
+
+// out[2 i] = out[2 i + 1] = from[i], plane by plane.
+HWY_INLINE void copy_twice(const uint32_t* from, const Lines& lines, uint32_t* out) {
+  constexpr int64_t lanes = lane_count<uint32_t>;
+  alignas(64) static constexpr int32_t order[] = {0,  0,  1,  1,  2,  2,  3,  3,  4,  4,  5,
+                                                  5,  6,  6,  7,  7,  8,  8,  9,  9,  10, 10,
+                                                  11, 11, 12, 12, 13, 13, 14, 14, 15, 15};
+  const auto low = hn::SetTableIndices(singles, order);
+  const auto high = hn::SetTableIndices(singles, order + lanes);
+  const int64_t whole = (lines.count - 1) / lanes * lanes, rest = lines.count - whole;
+  const auto mask = hn::FirstN(singles, static_cast<size_t>(rest));
+  const auto low_mask = hn::FirstN(singles, static_cast<size_t>(std::min(2 * rest, lanes)));
+  const auto high_mask =
+      hn::FirstN(singles, static_cast<size_t>(std::max<int64_t>(2 * rest - lanes, 0)));
+  for (int64_t p = 0; p < lines.planes; ++p, from += lines.plane_stride) {
+    for (int64_t t = 0; t < lines.times; ++t, out += 2 * lines.count) {
+      for (int64_t i = 0; i < whole; i += lanes) {
+        const auto x = hn::LoadU(singles, from + i);
+        hn::StoreU(hn::TableLookupLanes(x, low), singles, out + 2 * i);
+        hn::StoreU(hn::TableLookupLanes(x, high), singles, out + 2 * i + lanes);
+      }
+      const auto x = hn::MaskedLoad(mask, singles, from + whole);
+      hn::BlendedStore(hn::TableLookupLanes(x, low), low_mask, singles, out + 2 * whole);
+      hn::BlendedStore(hn::TableLookupLanes(x, high), high_mask, singles, out + 2 * whole + lanes);
+    }
+  }
+}
+#endif
+
+// out[length i + j] = from[i + step j], for two to four j.
+template <class T>
+HWY_INLINE void interleave(const T* from, const Lines& lines, T* out) {
+  constexpr Tag<T> d;
+  constexpr int64_t lanes = lane_count<T>;
+  const T *second = from + lines.step, *last = from + (lines.length - 1) * lines.step;
+  int64_t i = 0;
+  for (; i + lanes <= lines.count; i += lanes) {
+    const auto x = hn::LoadU(d, from + i), y = hn::LoadU(d, second + i);
+    const auto z = hn::LoadU(d, last + i);
+    T* to = out + i * lines.length;
+    if (lines.length == 2) {
+      hn::StoreInterleaved2(x, y, d, to);
+    } else if (lines.length == 3) {
+      hn::StoreInterleaved3(x, y, z, d, to);
+    } else {
+      hn::StoreInterleaved4(x, y, hn::LoadU(d, second + lines.step + i), z, d, to);
+    }
+  }
+  for (; i < lines.count; ++i) {
+    for (int64_t j = 0; j < lines.length; ++j) {
+      out[i * lines.length + j] = from[i + j * lines.step];
+    }
+  }
+}
+
+template <class T>
+HWY_INLINE void copy_plane(const T* from, const Lines& lines, T* out) {
+  if (lines.stride == 1 && lines.step != 0 && lines.length >= 2) {
+    if (lines.length <= most_interleaved) return interleave(from, lines, out);
+    if (lines.count > 1 && lies_far(lines.step, sizeof(T))) {
+      return copy_turned(out, lines.length, from, lines.step, lines.count, lines.length);
+    }
+  }
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  if constexpr (sizeof(T) == 4) {
+    if (lines.step == 2) return copy_every_second(from, lines, out);
+  }
+#endif
+  for (int64_t i = 0; i < lines.count; ++i) {
+    copy_line(from + i * lines.stride, lines.length, lines.step, out + i * lines.length);
+  }
+}
+template <class T>
+HWY_INLINE void copy_lines(const T* from, const Lines& lines, T* out) {
+  const int64_t count = lines.count * lines.length;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  if constexpr (sizeof(T) == 4) {
+    if (lines.step == 0 && lines.length == 2 && lines.stride == 1) {
+      return copy_twice(from, lines, out);
+    }
+  }
+#endif
+  for (int64_t p = 0; p < lines.planes; ++p, from += lines.plane_stride) {
+    copy_plane(from, lines, out);
+    for (int64_t t = 1; t < lines.times; ++t) {
+      std::memcpy(out + t * count, out, sizeof(T) * static_cast<size_t>(count));
+    }
+    out += lines.times * count;
+  }
+}
+template <class T>
+void gather_of(T* out, const T* base, const Layout& layout, int64_t first, int64_t count) {
+  for_lines(layout, first, count, [&](int64_t position, const Lines& lines) HWY_ATTR {
+    copy_lines(base + position, lines, out);
+    out += lines.planes * lines.times * lines.count * lines.length;
+  });
+}
+void gather(void* out, const void* base, size_t element_size, const Layout& layout, int64_t first,
+            int64_t count) {
+  switch (element_size) {
+    case 1:
+      return gather_of(static_cast<uint8_t*>(out), static_cast<const uint8_t*>(base), layout, first,
+                       count);
+    case 2:
+      return gather_of(static_cast<uint16_t*>(out), static_cast<const uint16_t*>(base), layout,
+                       first, count);
+    case 4:
+      return gather_of(static_cast<uint32_t*>(out), static_cast<const uint32_t*>(base), layout,
+                       first, count);
+    default:
+      return gather_of(static_cast<uint64_t*>(out), static_cast<const uint64_t*>(base), layout,
+                       first, count);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mt::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mt::cpu {
+HWY_EXPORT(gather);
+
+namespace {
+
+template <class T>
+void positions(T* out, const Layout& layout, int64_t first, int64_t count) {
+  for_lines(layout, first, count, [&](int64_t position, const Lines& lines) {
+    const int64_t plane = lines.times * lines.count;
+    for (int64_t l = 0; l < lines.planes * plane; ++l) {
+      const int64_t begin = layout.offset + position + l / plane * lines.plane_stride +
+                            l % lines.count * lines.stride;
+      for (int64_t i = 0; i < lines.length; ++i) *out++ = static_cast<T>(begin + i * lines.step);
+    }
+  });
+}
+
+}  // namespace
+
+void gather_strided(void* out, const void* base, size_t element_size, const Layout& layout,
+                    int64_t first, int64_t count) {
+  choose_instruction_set();
+  HWY_DYNAMIC_DISPATCH(gather)(out, base, element_size, layout, first, count);
+}
+
+void strided_positions(void* out, size_t element_size, const Layout& layout, int64_t first,
+                       int64_t count) {
+  if (element_size == 4) {
+    positions(static_cast<int32_t*>(out), layout, first, count);
+  } else {
+    positions(static_cast<int64_t*>(out), layout, first, count);
+  }
+}
+
+}  // namespace mt::cpu
+#endif

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of groups while they are formed: each group's place in it is before its readers'. So a
+// path from one to another is searched only among the groups between them, and putting two together
+// moves only those. (Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic
+// graphs", 2006.)
+#include <algorithm>
+
+#include "fusion/grouping/drafts.h"
+
+namespace mt {
+namespace {
+
+template <class F>
+void for_readers(const Drafts& drafts, int group, F&& f) {
+  for (int i : drafts.draft(group).items) {
+    for (const Use& use : drafts.uses(i)) {
+      int reader = drafts.group_of(use.consumer);
+      if (reader >= 0 && reader != group) f(reader);
+    }
+  }
+}
+
+template <class F>
+void for_producers(const Drafts& drafts, int group, F&& f) {
+  for (int i : drafts.draft(group).items) {
+    for (int e = 0; e < drafts.item(i).edge_count; ++e) {
+      int value = drafts.edges(i)[e].value;
+      int producer = value < 0 ? -1 : drafts.group_of(value);
+      if (producer >= 0 && producer != group) f(producer);
+    }
+  }
+}
+
+// All that is reached from `start` by `neighbours`, as far as `inside` holds; without `start`.
+template <class Neighbours, class Inside>
+std::vector<int>& reached(Drafts& drafts, std::vector<int>* found, int start,
+                          Neighbours&& neighbours, Inside&& inside) {
+  int search = ++drafts.searches;
+  found->clear();
+  drafts.visited[static_cast<size_t>(start)] = search;
+  for (size_t next = 0, group = static_cast<size_t>(start);;
+       group = static_cast<size_t>((*found)[next++])) {
+    neighbours(drafts, static_cast<int>(group), [&](int neighbour) {
+      int& visited = drafts.visited[static_cast<size_t>(neighbour)];
+      if (visited == search || !inside(neighbour)) return;
+      visited = search;
+      found->push_back(neighbour);
+    });
+    if (next == found->size()) return *found;
+  }
+}
+
+bool reads(const Drafts& drafts, int reader, int group) {
+  bool found = false;
+  for_readers(drafts, group, [&](int other) { found |= other == reader; });
+  return found;
+}
+
+// Groups further apart stay so: the search would cost more than a read saves, and what either makes
+// would have to wait in memory.
+constexpr int farthest = 256;
+
+}  // namespace
+
+bool bring_together(Drafts& drafts, int a, int b) {
+  auto& place = drafts.place;
+  auto at = [&](int group) -> int& { return place[static_cast<size_t>(group)]; };
+  if (at(a) > at(b)) std::swap(a, b);
+  // With given parts there may be circles, which are found in the end.
+  bool ordered = !drafts.part_of;
+  if (ordered && at(b) - at(a) > farthest) return false;
+  auto readers = [](auto&&... arguments) { for_readers(arguments...); };
+  auto producers = [](auto&&... arguments) { for_producers(arguments...); };
+  auto between = [&](int group) {
+    return group != a && group != b && (!ordered || (at(a) < at(group) && at(group) < at(b)));
+  };
+  std::vector<int>& after = reached(drafts, &drafts.after, a, readers, between);
+  for (int group : after) {
+    if (reads(drafts, b, group)) return false;
+  }
+  if (!ordered) {
+    for (int group : reached(drafts, &drafts.before, b, readers, between)) {
+      if (reads(drafts, a, group)) return false;
+    }
+    return true;
+  }
+  if (after.empty()) return true;
+  std::vector<int>& before = reached(drafts, &drafts.before, b, producers, between);
+  std::vector<int> places{at(a), at(b)};
+  for (const std::vector<int>* groups : {&before, &after}) {
+    for (int group : *groups) places.push_back(at(group));
+  }
+  auto earlier = [&](int x, int y) { return at(x) < at(y); };
+  std::sort(before.begin(), before.end(), earlier);
+  std::sort(after.begin(), after.end(), earlier);
+  std::sort(places.begin(), places.end());
+  size_t next = 0;
+  for (int group : before) at(group) = places[next++];
+  at(a) = places[next++];
+  at(b) = places[next++];
+  for (int group : after) at(group) = places[next++];
+  return true;
+}
+
+}  // namespace mt

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups while they are being formed: what belongs to which so far, and the steps that grow them.
+// Each step that succeeds leaves groups that can run.
+#pragma once
+
+#include <vector>
+
+#include "fusion/grouping/grouping.h"
+
+namespace mt {
+
+// The groups while they are being formed, with what the steps of grouping ask about items.
+struct Drafts {
+  const Region& region;
+  Readers readers;
+  Grouping grouping;
+  // Which items shall run together, where that is given.
+  const std::vector<int>* part_of = nullptr;
+
+  int64_t panels_for_totals;        // see Backend
+  std::vector<bool> finishes_rows;  // for each item, see finished_rows()
+  // For each group, of which there are no more than items: its place in an order in which groups
+  // can run. Then scratch of searches over groups.
+  std::vector<int> place, visited, before, after;
+  int searches = 0;
+
+  explicit Drafts(const Region& region);
+
+  int count() const { return static_cast<int>(region.items.size()); }
+  const Item& item(int i) const { return region.items[static_cast<size_t>(i)]; }
+  const Node& node(int i) const { return *item(i).node; }
+  int64_t size(int i) const { return element_count(node(i).shape); }
+  const Edge* edges(int i) const { return region.edges_of(item(i)); }
+  std::span<const Use> uses(int i) const { return readers.of(i); }
+  bool may_be_together(int i, int j) const {
+    return !part_of || (*part_of)[static_cast<size_t>(i)] == (*part_of)[static_cast<size_t>(j)];
+  }
+  // Whether item i, as part of a group, is read from memory as well.
+  bool goes_to_memory(int i, int group) const {
+    if (item(i).stored) return true;
+    for (const Use& use : uses(i)) {
+      if (group_of(use.consumer) != group) return true;
+    }
+    return false;
+  }
+
+  Draft& draft(int group) { return grouping.drafts[static_cast<size_t>(group)]; }
+  const Draft& draft(int group) const { return grouping.drafts[static_cast<size_t>(group)]; }
+  int& group_of(int i) { return grouping.group_of[static_cast<size_t>(i)]; }
+  int group_of(int i) const { return grouping.group_of[static_cast<size_t>(i)]; }
+  bool is_row(int i) const { return grouping.row_valued[static_cast<size_t>(i)]; }
+  void make_row(int i) { grouping.row_valued[static_cast<size_t>(i)] = true; }
+  bool is_total(int i) const { return grouping.total[static_cast<size_t>(i)]; }
+  void make_total(int i) {
+    grouping.total[static_cast<size_t>(i)] = true;
+    grouping.row_valued[static_cast<size_t>(i)] = false;
+  }
+};
+
+// A group of item i alone.
+void start_group(Drafts& drafts, int i);
+
+// Item i becomes part of `group`, in which consumers of it are. Returns why not, or nullptr when it
+// has.
+const char* join_group(Drafts& drafts, int i, int group);
+
+// Makes groups a and b one, if they may be and are not.
+bool merge_groups(Drafts& drafts, int a, int b);
+
+// Makes groups that read item i, or the same leaf, one where that can be.
+void merge_readers(Drafts& drafts, int i);
+void merge_readers_of_leaves(Drafts& drafts);
+
+// Whether nothing outside must run between groups a and b. If so, all that reads from either is in
+// the order after both.
+bool bring_together(Drafts& drafts, int a, int b);
+
+// Contractions whose consumers all lie in one element-wise or row group take it as epilogue.
+void attach_epilogues(Drafts& drafts);
+// Whether an element-wise group that turns to rows of so many elements can still be the epilogue of
+// each contraction whose epilogue it could be.
+bool spares_epilogue(const Drafts& drafts, int group, int64_t columns);
+
+// Puts items in recorded order within groups, and groups in an order in which they can run; false
+// when there is none.
+bool order_groups(Drafts& drafts);
+
+// Turns an element-wise group into one of rows of `columns` elements.
+bool split_rows(Draft* group, int64_t columns);
+
+constexpr size_t most_items = 64;  // in one group
+
+}  // namespace mt

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a group starts, and what may join it.
+#include "fusion/grouping/drafts.h"
+#include "fusion/grouping/relation.h"
+
+namespace mt {
+namespace {
+
+Shape reduced_shape(const Drafts& drafts, int i) {
+  return edge_layout(drafts.region, drafts.edges(i)[0]).shape;
+}
+
+void shape_reduction(const Drafts& drafts, int i, Draft* group) {
+  ReductionShape shape = reduction_shape(drafts, i);
+  bool in_rows = shape.inner.empty() && element_count(shape.reduced) <= longest_row;
+  group->kind = in_rows ? GroupKind::row : GroupKind::reduce;
+  group->row_shape = shape.outer;
+  group->column_shape = shape.reduced;
+  for (int64_t size : shape.inner) group->column_shape.push_back(size);
+  group->inner = element_count(shape.inner);
+  group->permutation = shape.permutation;
+  if (!shape.permutation.empty()) group->permuted_shape = reduced_shape(drafts, i);
+}
+
+const char* join_pointwise(Drafts& drafts, int i, int target, Relation relation) {
+  Draft* group = &drafts.draft(target);
+  if (relation == Relation::element && group->kind != GroupKind::map && !drafts.part_of &&
+      drafts.finishes_rows[static_cast<size_t>(i)]) {
+    return "it finishes rows of its own";
+  }
+  if (group->kind == GroupKind::reduce && !drafts.part_of && drafts.goes_to_memory(i, target) &&
+      completes_rows(drafts, i)) {
+    return "it is read from memory too, and its rows are at hand elsewhere";
+  }
+  if (relation == Relation::row) {
+    if (group->kind == GroupKind::map) {
+      int64_t columns = drafts.size(i) ? group->rows() / drafts.size(i) : 0;
+      if (!drafts.part_of && !comes_from_rows(drafts, i, columns)) {
+        return "it is repeated along rows";
+      }
+      if (!drafts.part_of && !spares_epilogue(drafts, target, columns)) {
+        return "a contraction finishes other rows";
+      }
+      if (!split_rows(group, columns)) return "the rows do not follow the dimensions";
+    }
+    if (group->kind != GroupKind::row || drafts.size(i) != group->rows()) {
+      return "it is repeated along rows";
+    }
+    if (!fits(drafts, i, group->row_shape)) return "its strides do not follow the rows";
+    drafts.make_row(i);
+    return nullptr;
+  }
+  if (!group->permutation.empty()) {
+    if (drafts.goes_to_memory(i, target)) return "it is stored in another order";
+    if (drafts.node(i).op->kind == OpKind::random) return "it is drawn in another order";
+    return nullptr;
+  }
+  Shape iteration = group->row_shape;
+  for (int64_t size : group->column_shape) iteration.push_back(size);
+  if (!fits(drafts, i, iteration)) return "its strides do not follow the group's dimensions";
+  return nullptr;
+}
+
+const char* join_reduction(Drafts& drafts, int i, int target, Relation relation) {
+  Draft* group = &drafts.draft(target);
+  ReductionShape shape = reduction_shape(drafts, i);
+  int64_t columns = element_count(shape.reduced);
+  if (!shape.inner.empty()) return "it reduces leading dimensions";
+  if (columns > longest_row || columns == 0) return "its rows do not fit in cache";
+  if (group->row_shape.rank() + shape.reduced.rank() > max_rank) {
+    return "the group would have too many dimensions";
+  }
+  if (shape.permutation.empty()) {
+    // What it reads must be addressable over the group's dimensions, which may differ from its own:
+    // its results may have been reshaped.
+    Shape iteration = group->row_shape;
+    bool splits = relation == Relation::row && group->kind == GroupKind::map;
+    const Shape& rest = group->kind == GroupKind::map ? shape.reduced : group->column_shape;
+    for (int d = 0; !splits && d < rest.rank(); ++d) iteration.push_back(rest[d]);
+    Layout layout = edge_layout(drafts.region, drafts.edges(i)[0]);
+    if (element_count(iteration) != element_count(layout.shape) || !reshape(layout, iteration)) {
+      return "its strides do not follow the group's dimensions";
+    }
+  }
+  if (group->kind == GroupKind::map && relation == Relation::element) {
+    // The group works on the reduction's results alone: they become its row values.
+    group->kind = GroupKind::row;
+    group->column_shape = shape.reduced;
+    group->permutation = shape.permutation;
+    if (!shape.permutation.empty()) group->permuted_shape = reduced_shape(drafts, i);
+    for (int member : group->items) drafts.make_row(member);
+  } else if (relation == Relation::row) {
+    if (!shape.permutation.empty()) return "it reduces in another order";
+    if (!drafts.part_of && group->kind == GroupKind::map) {
+      if (!spares_epilogue(drafts, target, columns)) return "a contraction finishes other rows";
+      if (!shares_elements(drafts, i, target)) return "nothing else of its rows is read along";
+    }
+    if (group->kind == GroupKind::map && !split_rows(group, columns)) {
+      return "the rows do not follow the dimensions";
+    }
+    if (!group->permutation.empty()) return "the group works in another order";
+  } else {
+    return "the group does not work on its rows";
+  }
+  if (group->kind != GroupKind::row || group->rows() != drafts.size(i) ||
+      group->columns() != columns) {
+    return "its rows differ from the group's";
+  }
+  drafts.make_row(i);
+  return nullptr;
+}
+
+}  // namespace
+
+void start_group(Drafts& drafts, int i) {
+  Draft group;
+  const Node& root = drafts.node(i);
+  if (is_pointwise(*root.op)) {
+    group.kind = GroupKind::map;
+    group.row_shape = root.shape;
+  } else if (root.op->kind == OpKind::reduce) {
+    shape_reduction(drafts, i, &group);
+    drafts.make_row(i);
+  } else {
+    group.kind = root.op->kind == OpKind::contract ? GroupKind::contract : GroupKind::call;
+  }
+  group.items.push_back(i);
+  int index = static_cast<int>(drafts.grouping.drafts.size());
+  drafts.group_of(i) = index;
+  drafts.place[static_cast<size_t>(index)] = -index;  // items are placed last first
+  drafts.grouping.drafts.push_back(std::move(group));
+}
+
+bool split_rows(Draft* group, int64_t columns) {
+  const Shape& shape = group->row_shape;
+  int split = shape.rank();
+  int64_t count = 1;
+  while (split > 0 && count < columns) count *= shape[--split];
+  if (count != columns) return false;
+  Shape rows(shape.data(), split), rest(shape.data() + split, shape.rank() - split);
+  group->kind = GroupKind::row;
+  group->row_shape = rows;
+  group->column_shape = rest;
+  return true;
+}
+
+const char* join_group(Drafts& drafts, int i, int target) {
+  Draft& group = drafts.draft(target);
+  if (group.kind == GroupKind::contract) return "a contraction reads it from memory";
+  if (group.kind == GroupKind::call) return "an operator that runs alone reads it";
+  if (group.items.size() >= most_items) return "the group is full";
+  Relation common = Relation::none;
+  for (const Use& use : drafts.uses(i)) {
+    if (drafts.group_of(use.consumer) != target) continue;
+    Relation found = relation(drafts, group, i, use);
+    if (found == Relation::none) return "it is read in another order or repeated";
+    if (common != Relation::none && found != common) return "it is read both by element and by row";
+    common = found;
+  }
+  const char* refusal = drafts.node(i).op->kind == OpKind::reduce
+                            ? join_reduction(drafts, i, target, common)
+                            : join_pointwise(drafts, i, target, common);
+  if (refusal) return refusal;
+  group.items.push_back(i);
+  drafts.group_of(i) = target;
+  return nullptr;
+}
+
+}  // namespace mt

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups in an order in which they can run: by their last items, and where that does not do, what
+// is read first. A group that takes no memory until the end, as it writes results alone, runs as
+// soon as it can: an update of weights does not wait for the whole backward pass, and what it reads
+// is let go of.
+#include <algorithm>
+
+#include "fusion/grouping/drafts.h"
+
+namespace mt {
+namespace {
+
+// What the group reads of others, as far as it is not sorted yet; false if some of it waits for
+// this.
+bool push_producers(const Drafts& drafts, int group, const std::vector<char>& state,
+                    std::vector<int>* stack) {
+  auto push_inputs = [&](int i) {
+    for (int e = 0; e < drafts.item(i).edge_count; ++e) {
+      int value = drafts.edges(i)[e].value;
+      int from = value < 0 ? -1 : drafts.group_of(value);
+      if (from < 0 || from == group) continue;
+      if (state[static_cast<size_t>(from)] == 1) return false;
+      if (state[static_cast<size_t>(from)] == 0) stack->push_back(from);
+    }
+    return true;
+  };
+  const Draft& draft = drafts.draft(group);
+  for (int i : draft.items) {
+    if (!push_inputs(i)) return false;
+  }
+  return draft.contraction < 0 || push_inputs(draft.contraction);
+}
+
+// Bytes that a group keeps for others in memory of the plan's own.
+int64_t kept_bytes(const Drafts& drafts, int group) {
+  int64_t bytes = 0;
+  for (int i : drafts.draft(group).items) {
+    if (drafts.item(i).stored) continue;
+    for (const Use& use : drafts.uses(i)) {
+      if (drafts.group_of(use.consumer) == group) continue;
+      bytes += drafts.node(i).bytes();
+      break;
+    }
+  }
+  return bytes;
+}
+
+template <class F>
+void for_inputs(const Drafts& drafts, int group, F&& f) {
+  const Draft& draft = drafts.draft(group);
+  auto of = [&](int i) {
+    for (int e = 0; e < drafts.item(i).edge_count; ++e) f(drafts.edges(i)[e].value);
+  };
+  for (int i : draft.items) of(i);
+  if (draft.contraction >= 0) of(draft.contraction);
+}
+
+// Brings groups in a possible order to where they can run as soon as what they read is there. They
+// stay behind others that read the same leaves, whose memory they may then take over.
+void hasten(const Drafts& drafts, std::vector<int>* sorted) {
+  constexpr int64_t little = 4096;
+  // For each group and each leaf the place of the group that it, or its last reader so far,
+  // follows.
+  std::vector<int> place(drafts.grouping.drafts.size(), -1), read(drafts.region.leaves.size(), -1);
+  std::vector<std::pair<int, bool>> key(place.size());
+  for (int at = 0; at < static_cast<int>(sorted->size()); ++at) {
+    int group = (*sorted)[static_cast<size_t>(at)];
+    bool early = kept_bytes(drafts, group) <= little;
+    int after = early ? -1 : at;
+    for_inputs(drafts, group, [&](int value) {
+      int from = value < 0 ? -1 : drafts.group_of(value);
+      if (value < 0) after = std::max(after, read[static_cast<size_t>(~value)]);
+      if (from >= 0 && from != group) after = std::max(after, place[static_cast<size_t>(from)]);
+    });
+    for_inputs(drafts, group, [&](int value) {
+      if (value < 0)
+        read[static_cast<size_t>(~value)] = std::max(read[static_cast<size_t>(~value)], after);
+    });
+    place[static_cast<size_t>(group)] = after;
+    key[static_cast<size_t>(group)] = {after, early};
+  }
+  std::stable_sort(sorted->begin(), sorted->end(), [&](int a, int b) {
+    return key[static_cast<size_t>(a)] < key[static_cast<size_t>(b)];
+  });
+}
+
+}  // namespace
+
+bool order_groups(Drafts& drafts) {
+  size_t count = drafts.grouping.drafts.size();
+  std::vector<int> order;
+  for (size_t g = 0; g < count; ++g) {
+    std::vector<int>& items = drafts.grouping.drafts[g].items;
+    std::reverse(items.begin(), items.end());
+    if (!items.empty()) order.push_back(static_cast<int>(g));
+  }
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return drafts.draft(a).items.back() < drafts.draft(b).items.back();
+  });
+  std::vector<int> sorted, stack;
+  std::vector<char> state(count, 0);  // 1: what it reads is on the stack, 2: sorted
+  for (int root : order) {
+    stack.push_back(root);
+    while (!stack.empty()) {
+      int g = stack.back();
+      char& now = state[static_cast<size_t>(g)];
+      if (now == 0) {
+        now = 1;
+        if (!push_producers(drafts, g, state, &stack)) return false;
+        continue;
+      }
+      stack.pop_back();
+      if (now == 1) sorted.push_back(g);
+      now = 2;
+    }
+  }
+  hasten(drafts, &sorted);
+  std::vector<Draft> kept;
+  kept.reserve(sorted.size());
+  std::vector<int> renamed(count, -1);
+  for (int g : sorted) {
+    renamed[static_cast<size_t>(g)] = static_cast<int>(kept.size());
+    kept.push_back(std::move(drafts.draft(g)));
+  }
+  drafts.grouping.drafts = std::move(kept);
+  for (int& group : drafts.grouping.group_of) {
+    if (group >= 0) group = renamed[static_cast<size_t>(group)];
+  }
+  return true;
+}
+
+}  // namespace mt

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/grouping/relation.h"
+
+#include <algorithm>
+
+#include "ops/order.h"
+
+namespace mt {
+namespace {
+
+static_assert(longest_row <= row_panel);
+constexpr int deepest_search = 8;
+
+// The reduction of rows of `columns` elements that item i is computed from; -1 if there is none.
+int row_reduction_of(const Drafts& drafts, int i, int64_t columns, int depth) {
+  if (columns <= 1 || depth > deepest_search) return -1;
+  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
+    int input = drafts.edges(i)[e].value;
+    if (input < 0 || drafts.size(input) != drafts.size(i)) continue;
+    const Op& op = *drafts.node(input).op;
+    if (op.kind == OpKind::reduce) {
+      ReductionShape shape = reduction_shape(drafts, input);
+      if (shape.inner.empty() && shape.permutation.empty() && columns <= longest_row &&
+          element_count(shape.reduced) == columns) {
+        return input;
+      }
+    } else if (is_pointwise(op)) {
+      int found = row_reduction_of(drafts, input, columns, depth + 1);
+      if (found >= 0) return found;
+    }
+  }
+  return -1;
+}
+
+// What item i reads of as many elements as it has, and what that is computed from.
+void add_elements(const Drafts& drafts, int i, std::vector<int>* values, int depth) {
+  if (depth > deepest_search) return;
+  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
+    int input = drafts.edges(i)[e].value;
+    const Node& source =
+        input < 0 ? *drafts.region.leaves[static_cast<size_t>(~input)].node : drafts.node(input);
+    if (element_count(source.shape) != drafts.size(i)) continue;
+    values->push_back(input);
+    if (input >= 0 && is_pointwise(*source.op)) add_elements(drafts, input, values, depth + 1);
+  }
+}
+
+// Whether what item i reads of `size` elements, or what that is computed from, is among `values`.
+bool comes_from(const Drafts& drafts, int i, int64_t size, const std::vector<int>& values,
+                int depth) {
+  if (depth > deepest_search) return false;
+  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
+    int input = drafts.edges(i)[e].value;
+    const Node& source =
+        input < 0 ? *drafts.region.leaves[static_cast<size_t>(~input)].node : drafts.node(input);
+    if (element_count(source.shape) != size) continue;
+    if (std::find(values.begin(), values.end(), input) != values.end()) return true;
+    if (input >= 0 && is_pointwise(*source.op) &&
+        comes_from(drafts, input, size, values, depth + 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Relation relation(const Drafts& drafts, const Draft& group, int i, const Use& use) {
+  Layout layout = edge_layout(drafts.region, *use.edge);
+  const Node& consumer = drafts.node(use.consumer);
+  bool reduces = consumer.op->kind == OpKind::reduce;
+  bool row_consumer = !reduces && drafts.is_row(use.consumer);
+  if (!group.permutation.empty() && !row_consumer) {
+    bool same = layout.shape == group.permuted_shape &&
+                drafts.node(i).shape == group.permuted_shape && is_contiguous(layout) &&
+                layout.offset == 0;
+    return same ? Relation::element : Relation::none;
+  }
+  if (!reduces) layout = expand(layout, consumer.shape);
+  int64_t count = element_count(layout.shape), rows = drafts.size(i);
+  if (rows == count && is_contiguous(layout) && layout.offset == 0) {
+    return row_consumer ? Relation::row : Relation::element;
+  }
+  // Constant along the columns, and row for row otherwise?
+  if (reduces || row_consumer || layout.offset != 0 || rows == 0 || count % rows != 0) {
+    return Relation::none;
+  }
+  std::optional<Layout> matrix = reshape(layout, {rows, count / rows});
+  bool by_row = matrix && (rows == 1 || matrix->strides[0] == 1) && matrix->strides[1] == 0;
+  return by_row ? Relation::row : Relation::none;
+}
+
+bool fits(const Drafts& drafts, int i, const Shape& iteration) {
+  const Node& n = drafts.node(i);
+  if (n.shape == iteration) return true;
+  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
+    Layout layout = expand(edge_layout(drafts.region, drafts.edges(i)[e]), n.shape);
+    if (!reshape(layout, iteration)) return false;
+  }
+  return true;
+}
+
+ReductionShape reduction_shape(const Drafts& drafts, int i) {
+  const Shape& shape = edge_layout(drafts.region, drafts.edges(i)[0]).shape;
+  const Attributes& axes = drafts.node(i).attributes;
+  auto is_reduced = [&](int d) { return std::find(axes.begin(), axes.end(), d) != axes.end(); };
+  int inner_begin = shape.rank();
+  while (inner_begin > 0 && !(is_reduced(inner_begin - 1) && shape[inner_begin - 1] != 1)) {
+    --inner_begin;
+  }
+  // Trailing dimensions of size one change nothing.
+  int64_t inner_size = 1;
+  for (int d = inner_begin; d < shape.rank(); ++d) inner_size *= shape[d];
+  if (inner_size == 1) inner_begin = shape.rank();
+  ReductionShape result;
+  Dims order;
+  for (int pass = 0; pass < 3; ++pass) {
+    for (int d = 0; d < shape.rank(); ++d) {
+      bool inner = d >= inner_begin && !is_reduced(d);
+      int part = inner ? 2 : is_reduced(d) ? 1 : 0;
+      if (part != pass) continue;
+      order.push_back(d);
+      (part == 0 ? result.outer : part == 1 ? result.reduced : result.inner).push_back(shape[d]);
+    }
+  }
+  for (int d = 0; d < order.rank(); ++d) {
+    if (order[d] != d) result.permutation = order;
+  }
+  return result;
+}
+
+bool shares_elements(const Drafts& drafts, int i, int group) {
+  const Draft& draft = drafts.draft(group);
+  std::vector<int> values = draft.items;
+  for (int member : draft.items) {
+    for (int e = 0; e < drafts.item(member).edge_count; ++e) {
+      values.push_back(drafts.edges(member)[e].value);
+    }
+  }
+  return comes_from(drafts, i, draft.rows() * draft.columns(), values, 0);
+}
+
+bool comes_from_rows(const Drafts& drafts, int i, int64_t columns) {
+  return row_reduction_of(drafts, i, columns, 0) >= 0;
+}
+
+bool completes_rows(const Drafts& drafts, int i) {
+  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
+    int input = drafts.edges(i)[e].value;
+    if (input < 0 || !is_pointwise(*drafts.node(input).op) || drafts.size(input) == 0 ||
+        drafts.size(input) == drafts.size(i) || drafts.size(i) % drafts.size(input) != 0) {
+      continue;
+    }
+    int reduction = row_reduction_of(drafts, input, drafts.size(i) / drafts.size(input), 0);
+    if (reduction < 0) continue;
+    std::vector<int> elements;
+    add_elements(drafts, i, &elements, 0);
+    if (comes_from(drafts, reduction, drafts.size(i), elements, 0)) return true;
+  }
+  return false;
+}
+
+std::vector<bool> finished_rows(const Drafts& drafts) {
+  std::vector<bool> finishes(drafts.region.items.size(), false);
+  for (int i = 0; i < drafts.count(); ++i) {
+    for (int e = 0; e < drafts.item(i).edge_count; ++e) {
+      int input = drafts.edges(i)[e].value;
+      if (input < 0 || drafts.size(input) != drafts.size(i)) continue;
+      const Op& op = *drafts.node(input).op;
+      bool from_rows = is_pointwise(op) && finishes[static_cast<size_t>(input)];
+      if (op.kind == OpKind::reduce) {
+        ReductionShape shape = reduction_shape(drafts, input);
+        int64_t columns = element_count(shape.reduced);
+        from_rows = shape.inner.empty() && columns > 1 && columns <= longest_row;
+      }
+      if (from_rows) finishes[static_cast<size_t>(i)] = true;
+    }
+  }
+  return finishes;
+}
+
+}  // namespace mt

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/grouping/traffic.h"
+
+#include <algorithm>
+
+namespace mt {
+namespace {
+
+bool holds(const std::vector<int>& items, int i) {
+  return std::binary_search(items.begin(), items.end(), i);
+}
+
+}  // namespace
+
+bool is_written(const Region& region, const Readers& readers, const std::vector<int>& items,
+                int i) {
+  if (region.items[static_cast<size_t>(i)].stored) return true;
+  auto uses = readers.of(i);
+  return std::any_of(uses.begin(), uses.end(),
+                     [&](const Use& use) { return !holds(items, use.consumer); });
+}
+
+int64_t bytes_moved(const Region& region, const Readers& readers, const std::vector<int>& items) {
+  std::vector<int> read;
+  int64_t bytes = 0;
+  for (int i : items) {
+    const Item& item = region.items[static_cast<size_t>(i)];
+    for (int e = 0; e < item.edge_count; ++e) {
+      int value = region.edges_of(item)[e].value;
+      if (value < 0 || (!holds(items, value) && !is_inlined(region, readers, value))) {
+        read.push_back(value);
+      }
+    }
+    if (is_written(region, readers, items, i)) bytes += item.node->bytes();
+  }
+  std::sort(read.begin(), read.end());
+  read.erase(std::unique(read.begin(), read.end()), read.end());
+  for (int value : read) bytes += region.node_of(value).bytes();
+  return bytes;
+}
+
+std::vector<int> members(const Draft& draft) {
+  std::vector<int> items = draft.items;
+  if (draft.contraction >= 0) {
+    items.insert(std::lower_bound(items.begin(), items.end(), draft.contraction),
+                 draft.contraction);
+  }
+  return items;
+}
+
+Traffic traffic(const Region& region, const Grouping& grouping) {
+  Readers readers(region);
+  Traffic result;
+  for (const Draft& draft : grouping.drafts) {
+    result.fused += bytes_moved(region, readers, members(draft));
+  }
+  for (const Item& item : region.items) {
+    if (item.node->op->kind == OpKind::constant) continue;
+    result.unfused += item.node->bytes();
+    for (int e = 0; e < item.edge_count; ++e) {
+      int value = region.edges_of(item)[e].value;
+      if (value < 0 || !is_inlined(region, readers, value)) {
+        result.unfused += region.node_of(value).bytes();
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace mt

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes that groups move: what grouping is there to save, and what plans are compared by.
+#pragma once
+
+#include <vector>
+
+#include "fusion/grouping/grouping.h"
+
+namespace mt {
+
+// Whether an item's value goes to memory when it is computed along with `items`, which are sorted
+// and hold it: it is stored, or something else reads it.
+bool is_written(const Region& region, const Readers& readers, const std::vector<int>& items, int i);
+
+// What a group of these items reads from memory and writes to it, each value once.
+int64_t bytes_moved(const Region& region, const Readers& readers, const std::vector<int>& items);
+
+// The items of a group, sorted, with the contraction whose epilogue it is.
+std::vector<int> members(const Draft& draft);
+
+// Bytes moved by a region's groups, and by one operator at a time.
+struct Traffic {
+  int64_t fused = 0, unfused = 0;
+};
+Traffic traffic(const Region& region, const Grouping& grouping);
+
+}  // namespace mt

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A region rewritten so that some of its items are computed more than once.
+#pragma once
+
+#include "fusion/grouping/grouping.h"
+
+namespace mt {
+
+struct Arrangement {
+  Region region;
+  Grouping grouping;
+  std::vector<int> original;  // for each item the one of the given region
+};
+
+// An operand so much smaller than the value made of it does not matter to whether that is computed
+// again: reading it costs next to nothing.
+constexpr int64_t small_share = 16;
+
+// The region with nothing changed.
+Arrangement as_it_is(const Region& region, Grouping grouping);
+
+// The given region's device and leaves, and no items yet.
+Arrangement without_items(const Region& region);
+
+// Adds a copy of item i of `region`, and returns its index: value_of(value, e) is what the copy's
+// edge e reads where the item's own reads item `value`.
+template <class F>
+int add_copy(const Region& region, int i, F&& value_of, Arrangement* arrangement) {
+  Region& result = arrangement->region;
+  const Edge* edges = region.edges_of(region.item(i));
+  Item added = region.item(i);
+  added.first_edge = static_cast<int>(result.edges.size());
+  for (int e = 0; e < added.edge_count; ++e) {
+    Edge edge = edges[e];
+    if (edge.value >= 0) edge.value = value_of(edge.value, e);
+    result.edges.push_back(edge);
+  }
+  result.items.push_back(added);
+  arrangement->original.push_back(i);
+  return static_cast<int>(result.items.size()) - 1;
+}
+
+}  // namespace mt

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/planning/lowering.h"
+
+#include "tensor/error.h"
+
+namespace mt {
+namespace {
+
+class Lowering {
+ public:
+  Lowering(const Region& region, const Grouping& grouping, const Draft& draft,
+           const BufferOf& buffer_of_leaf, const BufferOf& buffer_of_item)
+      : region_(region),
+        grouping_(grouping),
+        draft_(draft),
+        buffer_of_leaf_(buffer_of_leaf),
+        buffer_of_item_(buffer_of_item),
+        iteration_(draft.row_shape) {
+    for (int64_t size : draft.column_shape) iteration_.push_back(size);
+    segment_.rows = draft.rows();
+    segment_.columns = draft.columns();
+    element_register_.assign(region.items.size(), -1);
+    row_register_.assign(region.items.size(), -1);
+  }
+
+  Group run() {
+    Group group;
+    group.kind = draft_.kind;
+    for (int i : draft_.items) lower_item(i, &group);
+    group.program.instructions = std::move(instructions_);
+    group.program.registers = registers_;
+    group.segments.push_back(std::move(segment_));
+    group.items = draft_.items;
+    return group;
+  }
+
+ private:
+  const Node& node(int i) const { return *region_.items[static_cast<size_t>(i)].node; }
+  bool in_group(int value) const {
+    if (value < 0) return false;
+    int group = grouping_.group_of[static_cast<size_t>(value)];
+    return group >= 0 && &grouping_.drafts[static_cast<size_t>(group)] == &draft_ &&
+           value != draft_.contraction;
+  }
+  bool is_row(int i) const { return grouping_.row_valued[static_cast<size_t>(i)]; }
+  bool is_permuted() const { return !draft_.permutation.empty(); }
+
+  int16_t emit(Instruction instruction) {
+    bool makes_register = instruction.code != Opcode::store && instruction.code != Opcode::total;
+    if (makes_register) instruction.out = static_cast<int16_t>(registers_++);
+    instructions_.push_back(instruction);
+    return instruction.out;
+  }
+
+  // A value of the group as a register, repeated along the columns where an element is wanted.
+  int16_t in_register(int i, bool row) {
+    int16_t& element = element_register_[static_cast<size_t>(i)];
+    if (row || !is_row(i)) return row ? row_register_[static_cast<size_t>(i)] : element;
+    if (element < 0) {
+      Instruction expand{.code = Opcode::expand, .type = compute_of(node(i).dtype)};
+      expand.row_input = true;
+      expand.in[0] = row_register_[static_cast<size_t>(i)];
+      element = emit(expand);
+    }
+    return element;
+  }
+
+  // The layout of something `consumer` reads, over the group's iteration.
+  Layout over_iteration(const Layout& layout, const Shape& consumer, bool row) {
+    Layout broadcast = expand(layout, consumer);
+    if (!row && is_permuted()) {
+      broadcast = permute(broadcast, draft_.permutation);
+      return broadcast;
+    }
+    const Shape& target = row ? draft_.row_shape : iteration_;
+    return *reshape(broadcast, target);  // grouping has checked that it can be done
+  }
+
+  int16_t memory_index(int buffer, Dtype dtype, const Layout& full, bool row) {
+    Layout layout = collapse(full);
+    for (size_t m = 0; m < segment_.memory.size(); ++m) {
+      const Memory& known = segment_.memory[m];
+      if (known.buffer == buffer && known.row == row && known.dtype == dtype &&
+          known.layout.shape == layout.shape && known.layout.strides == layout.strides &&
+          known.layout.offset == layout.offset) {
+        return static_cast<int16_t>(m);
+      }
+    }
+    segment_.memory.push_back({buffer, dtype, layout, row, is_contiguous(layout)});
+    return static_cast<int16_t>(segment_.memory.size() - 1);
+  }
+
+  int16_t constant(const Node& source, int item, bool row) {
+    for (const Instruction& known : instructions_) {
+      if (known.code == Opcode::constant && known.row == row && known.dtype == source.dtype &&
+          segment_.constants[static_cast<size_t>(known.index)] == item) {
+        return known.out;
+      }
+    }
+    Instruction fill{.code = Opcode::constant, .type = compute_of(source.dtype)};
+    fill.dtype = source.dtype;
+    fill.row = row;
+    fill.index = static_cast<int16_t>(segment_.constants.size());
+    segment_.constants.push_back(item);
+    return emit(fill);
+  }
+
+  int16_t read(const Edge& edge, const Shape& consumer, bool row) {
+    int value = edge.value;
+    if (in_group(value)) return in_register(value, row);
+    Layout layout = edge_layout(region_, edge);
+    if (value >= 0) {
+      const Node& source = node(value);
+      if (source.op->kind == OpKind::constant) return constant(source, value, row);
+      if (source.op->kind == OpKind::iota) {
+        return load(Opcode::iota, -1, source.dtype, over_iteration(layout, consumer, row), row);
+      }
+    }
+    int buffer = value < 0 ? buffer_of_leaf_[static_cast<size_t>(~value)]
+                           : buffer_of_item_[static_cast<size_t>(value)];
+    const Dtype dtype = region_.node_of(value).dtype;
+    return load(Opcode::load, buffer, dtype, over_iteration(layout, consumer, row), row);
+  }
+
+  int16_t load(Opcode code, int buffer, Dtype dtype, const Layout& layout, bool row) {
+    int16_t index = memory_index(buffer, dtype, layout, row);
+    for (const Instruction& known : instructions_) {
+      if (known.code == code && known.index == index && known.row == row) return known.out;
+    }
+    Instruction instruction{.code = code, .type = compute_of(dtype)};
+    instruction.dtype = dtype;
+    instruction.row = row;
+    instruction.index = index;
+    return emit(instruction);
+  }
+
+  void lower_item(int i, Group* group) {
+    const Node& n = node(i);
+    const bool row = is_row(i);
+    int16_t value = n.op->kind == OpKind::reduce ? reduced(i, group) : computed(i, row);
+    if (value < 0) return;  // the group's result, which is no value of its program
+    if (needs_rounding(n.dtype) && n.op->kind != OpKind::iota) value = rounded(n, value, row);
+    (row ? row_register_ : element_register_)[static_cast<size_t>(i)] = value;
+    if (buffer_of(i) >= 0) store(i, value, row);
+  }
+
+  int buffer_of(int i) const { return buffer_of_item_[static_cast<size_t>(i)]; }
+  // Where all of item i's value goes.
+  Operand stored(int i) const {
+    return {buffer_of(i), node(i).dtype, contiguous_layout(node(i).shape)};
+  }
+
+  // The operator itself, of an item that is computed element by element.
+  int16_t computed(int i, bool row) {
+    const Node& n = node(i);
+    const Edge* edges = region_.edges_of(region_.item(i));
+    Instruction instruction{.code = Opcode::elementwise, .type = compute_of(n.dtype)};
+    instruction.detail = n.op->code;
+    instruction.dtype = n.dtype;
+    instruction.row = instruction.row_input = row;
+    auto read_all = [&] {
+      for (int e = 0; e < region_.item(i).edge_count; ++e) {
+        instruction.in[e] = read(edges[e], n.shape, row);
+      }
+    };
+    switch (n.op->kind) {
+      case OpKind::constant:
+        return constant(n, i, row);
+      case OpKind::iota:
+        return load(Opcode::iota, -1, n.dtype,
+                    over_iteration(contiguous_layout(n.shape), n.shape, row), row);
+      case OpKind::random:
+        instruction.code = Opcode::random;
+        instruction.index = static_cast<int16_t>(segment_.constants.size());
+        segment_.constants.push_back(i);
+        return emit(instruction);
+      case OpKind::elementwise:
+        read_all();
+        instruction.from = compute_of(n.inputs[0].dtype());
+        if (info(static_cast<Elementwise>(n.op->code)).boolean_result) {
+          instruction.type = Compute::i32;
+        }
+        return emit(instruction);
+      case OpKind::select:
+        instruction.code = Opcode::select;
+        read_all();
+        return emit(instruction);
+      case OpKind::cast: {
+        const Dtype from = n.inputs[0].dtype();
+        read_all();
+        instruction.from = compute_of(from);
+        if (n.dtype == Dtype::boolean && from != Dtype::boolean) {
+          instruction.code = Opcode::to_boolean;
+        } else if (instruction.from != instruction.type) {
+          instruction.code = Opcode::cast;
+        } else {
+          return instruction.in[0];
+        }
+        return emit(instruction);
+      }
+      default:
+        fail(Code::unsupported, "%s cannot be fused", n.op->name);
+    }
+  }
+
+  // A reduction: a row's value; or -1 when it is what the group is for, or one of its totals.
+  int16_t reduced(int i, Group* group) {
+    const Node& n = node(i);
+    const Edge& edge = region_.edges_of(region_.item(i))[0];
+    // Its input is read over the whole iteration, in the input's own shape.
+    const int16_t value = read(edge, edge_layout(region_, edge).shape, false);
+    if (draft_.kind == GroupKind::reduce) {
+      set_reduction(n, edge, value, group);
+      group->output = stored(i);
+      return -1;
+    }
+    Instruction instruction{.code = Opcode::reduce, .type = compute_of(n.dtype)};
+    instruction.detail = n.op->code;
+    instruction.dtype = n.dtype;
+    instruction.row = is_row(i);
+    instruction.in[0] = value;
+    if (!grouping_.total[static_cast<size_t>(i)]) return emit(instruction);
+    instruction.code = Opcode::total;
+    instruction.row_input = instruction.row;
+    instruction.index = static_cast<int16_t>(group->totals.size());
+    emit(instruction);
+    group->totals.push_back({static_cast<Reduction>(n.op->code), instruction.type, stored(i)});
+    return -1;
+  }
+
+  int16_t rounded(const Node& n, int16_t value, bool row) {
+    Instruction round{.code = Opcode::round, .type = compute_of(n.dtype)};
+    round.dtype = n.dtype;
+    round.row = round.row_input = row;
+    round.in[0] = value;
+    return emit(round);
+  }
+
+  // A stored item is contiguous in the order of the group's iteration.
+  void store(int i, int16_t value, bool row) {
+    const Dtype dtype = node(i).dtype;
+    Instruction store{.code = Opcode::store, .type = compute_of(dtype)};
+    store.dtype = dtype;
+    store.row = store.row_input = row;
+    store.in[0] = value;
+    store.index = memory_index(buffer_of(i), dtype,
+                               contiguous_layout(row ? draft_.row_shape : iteration_), row);
+    emit(store);
+  }
+
+  void set_reduction(const Node& n, const Edge& edge, int16_t value, Group* group) {
+    Shape shape = edge_layout(region_, edge).shape;
+    Dims axes(n.attributes.data(), static_cast<int>(n.attributes.size()));
+    int64_t reduced = 1;
+    for (int64_t axis : axes) reduced *= shape[static_cast<int>(axis)];
+    group->reduction = static_cast<Reduction>(n.op->code);
+    group->type = compute_of(n.dtype);
+    group->outer = draft_.rows();
+    group->reduced = reduced;
+    group->inner = draft_.inner;
+    group->in_lanes = group->inner == 1;
+    // The last instruction; what it means is up to whoever runs the group.
+    Instruction reduce{.code = Opcode::reduce, .type = group->type};
+    reduce.detail = n.op->code;
+    reduce.row = true;
+    reduce.in[0] = value;
+    emit(reduce);
+  }
+
+  const Region& region_;
+  const Grouping& grouping_;
+  const Draft& draft_;
+  const BufferOf& buffer_of_leaf_;
+  const BufferOf& buffer_of_item_;
+  Shape iteration_;
+  Segment segment_;
+  std::vector<Instruction> instructions_;
+  int registers_ = 0;
+  std::vector<int16_t> element_register_, row_register_;
+};
+
+}  // namespace
+
+Group lower(const Region& region, const Grouping& grouping, const Draft& draft,
+            const BufferOf& buffer_of_leaf, const BufferOf& buffer_of_item) {
+  return Lowering(region, grouping, draft, buffer_of_leaf, buffer_of_item).run();
+}
+
+Group lower_alone(const Region& region, int index, const BufferOf& buffer_of_leaf,
+                  const BufferOf& buffer_of_item) {
+  const Item& item = region.items[static_cast<size_t>(index)];
+  const Node& node = *item.node;
+  Group group;
+  group.kind = node.op->kind == OpKind::contract ? GroupKind::contract : GroupKind::call;
+  group.op = node.op;
+  group.attributes = node.attributes;
+  group.immediate = index;
+  for (int e = 0; e < item.edge_count; ++e) {
+    const Edge& edge = region.edges_of(item)[e];
+    bool leaf = edge.value < 0;
+    int buffer = leaf ? buffer_of_leaf[static_cast<size_t>(~edge.value)]
+                      : buffer_of_item[static_cast<size_t>(edge.value)];
+    group.inputs.push_back({buffer, region.node_of(edge.value).dtype, edge_layout(region, edge)});
+  }
+  group.output = {buffer_of_item[static_cast<size_t>(index)], node.dtype,
+                  contiguous_layout(node.shape)};
+  group.items = {index};
+  if (group.kind == GroupKind::contract) {
+    group.contraction =
+        canonical_contraction(node.attributes, group.inputs[0], group.inputs[1], node.dtype);
+    group.contraction.precision = precision_of(*node.op, node.attributes);
+  }
+  return group;
+}
+
+Contraction canonical_contraction(const Attributes& counts, const Operand& a, const Operand& b,
+                                  Dtype out) {
+  Contraction result;
+  result.a = a.dtype;
+  result.b = b.dtype;
+  result.out = out;
+  int at_a = 0, at_b = 0;
+  // Neighbouring dimensions that both operands step through evenly are one dimension.
+  auto push = [](std::vector<ContractionDim>& dims, ContractionDim dim) {
+    if (dim.size == 1) return;
+    if (!dims.empty()) {
+      ContractionDim& outer = dims.back();
+      if (outer.a_stride == dim.a_stride * dim.size && outer.b_stride == dim.b_stride * dim.size) {
+        outer = {outer.size * dim.size, dim.a_stride, dim.b_stride};
+        return;
+      }
+    }
+    dims.push_back(dim);
+  };
+  for (int i = 0; i < counts[0]; ++i, ++at_a, ++at_b) {
+    push(result.batch, {a.layout.shape[at_a], a.layout.strides[at_a], b.layout.strides[at_b]});
+  }
+  for (int i = 0; i < counts[1]; ++i, ++at_a) {
+    push(result.m, {a.layout.shape[at_a], a.layout.strides[at_a], 0});
+  }
+  for (int i = 0; i < counts[2]; ++i, ++at_b) {
+    push(result.n, {b.layout.shape[at_b], 0, b.layout.strides[at_b]});
+  }
+  for (int i = 0; i < counts[3]; ++i, ++at_a, ++at_b) {
+    push(result.k, {a.layout.shape[at_a], a.layout.strides[at_a], b.layout.strides[at_b]});
+  }
+  return result;
+}
+
+}  // namespace mt

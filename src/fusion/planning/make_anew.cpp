@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/planning/make_anew.h"
+
+#include <algorithm>
+
+namespace mt {
+namespace {
+
+// Planning once more must be worth it: for plans beyond the caches, and of their values those that
+// matter.
+constexpr int64_t large_plan = 32 << 20, least_bytes = 256 << 10;
+constexpr int longest_chain = 4;  // of operators that are computed again for one value
+
+bool is_computed_again(const Op& op) {
+  return op.kind == OpKind::elementwise || op.kind == OpKind::select || op.kind == OpKind::cast;
+}
+
+class PeakSearch {
+ public:
+  PeakSearch(const Region& region, const Grouping& grouping, const Plan& plan)
+      : region_(region),
+        grouping_(grouping),
+        readers_(region),
+        last_(region.items.size(), -1),
+        before_(region.items.size(), -1) {
+    std::vector<int64_t> taken(grouping.drafts.size());
+    for (const Buffer& buffer : plan.buffers) {
+      if (buffer.kind != BufferKind::arena || buffer.bytes == 0) continue;
+      int& last = last_[static_cast<size_t>(buffer.index)];
+      last = group_of(buffer.index);
+      for (const Use& use : readers_.of(buffer.index))
+        last = std::max(last, group_of(use.consumer));
+      for (int group = group_of(buffer.index); group <= last; ++group) {
+        taken[static_cast<size_t>(group)] += buffer.bytes;
+      }
+    }
+    peak_ = static_cast<int>(std::max_element(taken.begin(), taken.end()) - taken.begin());
+    for (size_t i = 0; i < region.items.size(); ++i) before_[i] = anew_before(int(i));
+  }
+
+  bool any() const {
+    return std::any_of(before_.begin(), before_.end(), [](int group) { return group >= 0; });
+  }
+
+  Arrangement rewritten() {
+    result_ = without_items(region_);
+    const size_t items = region_.items.size();
+    renamed_.assign(items, -1);
+    std::vector<int> anew(items, -1);
+    std::vector<std::vector<Draft>> before(grouping_.drafts.size());  // each group
+    for (int i = 0; i < static_cast<int>(items); ++i) {
+      for (int e = 0; e < item(i).edge_count; ++e) {
+        const int value = region_.edges_of(item(i))[e].value;
+        if (!is_late(i, value) || anew[static_cast<size_t>(value)] >= 0) continue;
+        Draft draft{GroupKind::map, item(value).node->shape, {}, {}, {}, {}};
+        anew[static_cast<size_t>(value)] = add_anew(value, &draft);
+        before[static_cast<size_t>(before_[static_cast<size_t>(value)])].push_back(draft);
+      }
+      auto new_or_before = [&](int value, int) {
+        return (is_late(i, value) ? anew : renamed_)[static_cast<size_t>(value)];
+      };
+      renamed_[static_cast<size_t>(i)] = add_copy(region_, i, new_or_before, &result_);
+    }
+    arrange(before);
+    return std::move(result_);
+  }
+
+ private:
+  const Item& item(int i) const { return region_.item(i); }
+  int group_of(int i) const { return grouping_.group_of[static_cast<size_t>(i)]; }
+
+  // The group after the peak before which item i had better be made anew, or -1: the first that
+  // reads it then, or one before that while what it is made of is in memory.
+  int anew_before(int i) const {
+    const int last = last_[static_cast<size_t>(i)];
+    if (last <= peak_ || group_of(i) >= peak_ || item(i).node->bytes() < least_bytes) return -1;
+    int first = last;
+    for (const Use& use : readers_.of(i)) {
+      const int group = group_of(use.consumer);
+      if (group == peak_) return -1;
+      if (group > peak_) first = std::min(first, group);
+    }
+    first = std::min(first, possible_until(i, longest_chain));
+    return first > peak_ ? first : -1;
+  }
+
+  // The last group before which item i can be computed of what is in memory, or -1.
+  int possible_until(int i, int chain) const {
+    if (chain == 0 || !is_computed_again(*item(i).node->op)) return -1;
+    int result = static_cast<int>(grouping_.drafts.size());
+    for (int e = 0; e < item(i).edge_count; ++e) {
+      const Edge& edge = region_.edges_of(item(i))[e];
+      int until = stays_until(i, edge.value);
+      if (until <= peak_ && is_part(i, edge)) until = possible_until(edge.value, chain - 1);
+      result = std::min(result, until);
+    }
+    return result;
+  }
+  // How long what item i reads is in memory.
+  int stays_until(int i, int value) const {
+    const int end = static_cast<int>(grouping_.drafts.size());
+    if (region_.node_of(value).bytes() * small_share <= item(i).node->bytes()) return end;
+    if (value < 0) return region_.leaf(value).donatable ? -1 : end;
+    if (group_of(value) < 0 || item(value).stored) return end;
+    return before_[static_cast<size_t>(value)] < 0 ? last_[static_cast<size_t>(value)] : -1;
+  }
+  // Whether what an edge of item i reads is computed with it, element by element.
+  bool is_part(int i, const Edge& edge) const {
+    return edge.value >= 0 && edge.view == nullptr &&
+           item(edge.value).node->shape == item(i).node->shape;
+  }
+
+  bool is_late(int reader, int value) const {
+    return value >= 0 && before_[static_cast<size_t>(value)] >= 0 && group_of(reader) > peak_;
+  }
+
+  // Item i once more, and what it is made of, as far as that does not stay.
+  int add_anew(int i, Draft* draft) {
+    int made[3] = {-1, -1, -1};
+    for (int e = 0; e < item(i).edge_count; ++e) {
+      const int value = region_.edges_of(item(i))[e].value;
+      if (stays_until(i, value) <= peak_) made[e] = add_anew(value, draft);
+    }
+    auto made_or_before = [&](int value, int edge) {
+      return made[edge] >= 0 ? made[edge] : renamed_[static_cast<size_t>(value)];
+    };
+    const int added = add_copy(region_, i, made_or_before, &result_);
+    result_.region.items.back().releases = false;
+    draft->items.push_back(added);
+    return added;
+  }
+
+  // The groups as they were, and the new ones before those that read them.
+  void arrange(const std::vector<std::vector<Draft>>& before) {
+    const size_t items = result_.region.items.size();
+    Grouping& grouping = result_.grouping;
+    grouping.group_of.assign(items, -1);
+    grouping.row_valued.assign(items, false);
+    grouping.total.assign(items, false);
+    grouping.refusal.assign(items, nullptr);
+    for (size_t i = 0; i < renamed_.size(); ++i) {
+      const size_t to = static_cast<size_t>(renamed_[i]);
+      grouping.row_valued[to] = grouping_.row_valued[i];
+      grouping.total[to] = grouping_.total[i];
+      grouping.refusal[to] = grouping_.refusal[i];
+    }
+    auto push = [&](Draft draft) {
+      for (int i : draft.items) {
+        grouping.group_of[static_cast<size_t>(i)] = static_cast<int>(grouping.drafts.size());
+      }
+      if (draft.contraction >= 0) {
+        grouping.group_of[static_cast<size_t>(draft.contraction)] =
+            static_cast<int>(grouping.drafts.size());
+      }
+      grouping.drafts.push_back(std::move(draft));
+    };
+    for (size_t group = 0; group < before.size(); ++group) {
+      for (const Draft& draft : before[group]) push(draft);
+      Draft draft = grouping_.drafts[group];
+      for (int& i : draft.items) i = renamed_[static_cast<size_t>(i)];
+      if (draft.contraction >= 0) {
+        draft.contraction = renamed_[static_cast<size_t>(draft.contraction)];
+      }
+      push(std::move(draft));
+    }
+  }
+
+  const Region& region_;
+  const Grouping& grouping_;
+  const Readers readers_;
+  std::vector<int> last_;    // for each item in the plan's memory the last group that reads it
+  std::vector<int> before_;  // for each item that is made anew the group before which that is
+  int peak_ = 0;             // the group that runs while most memory is taken
+  Arrangement result_;
+  std::vector<int> renamed_;  // for each item where it is in the result
+};
+
+}  // namespace
+
+std::optional<Arrangement> made_anew(const Region& region, const Grouping& grouping,
+                                     const Plan& plan) {
+  if (plan.arena_bytes < large_plan) return std::nullopt;
+  PeakSearch search(region, grouping, plan);
+  return search.any() ? std::optional(search.rewritten()) : std::nullopt;
+}
+
+}  // namespace mt

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion/planning/planner.h"
+
+#include <algorithm>
+
+#include "backends/backend.h"
+#include "fusion/planning/lowering.h"
+#include "fusion/planning/make_anew.h"
+#include "fusion/planning/merge_alike.h"
+#include "fusion/planning/place_buffers.h"
+#include "fusion/planning/registers.h"
+#include "fusion/planning/rematerialize.h"
+#include "fusion/profile.h"
+
+namespace mt {
+namespace {
+
+// Memory must shrink to this share to be worth computing values twice.
+constexpr double worthwhile = 0.9;
+
+// Give a region's leaves, and one of its items, memory in the plan.
+BufferOf add_leaves(const Region& region, Plan* plan) {
+  BufferOf buffers;
+  for (const Leaf& leaf : region.leaves) {
+    const int l = static_cast<int>(buffers.size());
+    buffers.push_back(l);
+    plan->buffers.push_back({BufferKind::leaf, l, leaf.node->bytes()});
+  }
+  return buffers;
+}
+int add_item(const Region& region, int i, Plan* plan) {
+  const Item& item = region.item(i);
+  plan->buffers.push_back(
+      {item.stored ? BufferKind::output : BufferKind::arena, i, item.node->bytes()});
+  return static_cast<int>(plan->buffers.size()) - 1;
+}
+
+class Planner {
+ public:
+  Planner(const Region& region, const Grouping& grouping)
+      : region_(region), grouping_(grouping), buffer_of_item_(region.items.size(), -1) {
+    buffer_of_leaf_ = add_leaves(region, &plan_);
+    find_last_uses();
+    for (int i = 0; i < static_cast<int>(region.items.size()); ++i) {
+      if (needs_memory(i)) buffer_of_item_[static_cast<size_t>(i)] = add_item(region, i, &plan_);
+    }
+  }
+
+  Plan run() {
+    plan_.groups.reserve(grouping_.drafts.size());
+    for (size_t d = 0; d < grouping_.drafts.size(); ++d) add(static_cast<int>(d));
+    return std::move(plan_);
+  }
+
+ private:
+  const Node& node(int i) const { return *region_.items[static_cast<size_t>(i)].node; }
+  int group_of(int i) const { return grouping_.group_of[static_cast<size_t>(i)]; }
+
+  void find_last_uses() {
+    last_use_.assign(region_.leaves.size(), -1);
+    read_outside_.assign(region_.items.size(), false);
+    for (size_t i = 0; i < region_.items.size(); ++i) {
+      int group = group_of(static_cast<int>(i));
+      for (int e = 0; e < region_.items[i].edge_count; ++e) {
+        int value = region_.edges_of(region_.items[i])[e].value;
+        if (value < 0) {
+          int& last = last_use_[static_cast<size_t>(~value)];
+          last = std::max(last, group);
+        } else if (group_of(value) != group) {
+          read_outside_[static_cast<size_t>(value)] = true;
+        }
+      }
+    }
+  }
+
+  bool needs_memory(int i) const {
+    int group = group_of(i);
+    if (group < 0) return false;
+    const Draft& draft = grouping_.drafts[static_cast<size_t>(group)];
+    return region_.items[static_cast<size_t>(i)].stored || read_outside_[static_cast<size_t>(i)] ||
+           draft.contraction == i || draft.kind == GroupKind::contract ||
+           draft.kind == GroupKind::call || grouping_.total[static_cast<size_t>(i)] ||
+           (draft.kind == GroupKind::reduce && draft.items.back() == i);
+  }
+
+  void add(int d) {
+    const Draft& draft = grouping_.drafts[static_cast<size_t>(d)];
+    if (draft.kind == GroupKind::contract || draft.kind == GroupKind::call) {
+      plan_.groups.push_back(
+          lower_alone(region_, draft.items[0], buffer_of_leaf_, buffer_of_item_));
+      return;
+    }
+    Group group = lower(region_, grouping_, draft, buffer_of_leaf_, buffer_of_item_);
+    if (draft.contraction >= 0) {
+      int z = draft.contraction;
+      donate(d, &group);
+      share_with_epilogue(z, &group);
+      Group whole = lower_alone(region_, z, buffer_of_leaf_, buffer_of_item_);
+      whole.has_epilogue = true;
+      whole.program = std::move(group.program);
+      whole.segments = std::move(group.segments);
+      whole.totals = std::move(group.totals);
+      whole.items.insert(whole.items.end(), group.items.begin(), group.items.end());
+      place_values(&whole.program, whole.segments[0]);
+      plan_.groups.push_back(std::move(whole));
+      return;
+    }
+    if (draft.kind != GroupKind::reduce) donate(d, &group);
+    place_values(&group.program, group.segments[0]);
+    plan_.groups.push_back(std::move(group));
+  }
+
+  // The only load of `buffer` in the group, if it is one and reads element for element.
+  static int single_load(const Segment& segment, int buffer) {
+    int found = -1;
+    for (size_t m = 0; m < segment.memory.size(); ++m) {
+      const Memory& memory = segment.memory[m];
+      if (memory.buffer != buffer) continue;
+      if (found >= 0 || !memory.contiguous || memory.row || memory.layout.offset != 0) return -1;
+      found = static_cast<int>(m);
+    }
+    return found;
+  }
+
+  // Lets outputs take over the memory of leaves that nobody reads after this group.
+  void donate(int d, Group* group) {
+    Segment& segment = group->segments[0];
+    for (size_t s = 0; s < segment.memory.size(); ++s) {
+      const Memory& store = segment.memory[s];
+      if (store.row || store.buffer < 0 || !is_stored_to(group->program, s)) continue;
+      Buffer& output = plan_.buffers[static_cast<size_t>(store.buffer)];
+      if (output.kind != BufferKind::output || output.donor >= 0) continue;
+      for (size_t l = 0; l < region_.leaves.size(); ++l) {
+        if (!region_.leaves[l].donatable || last_use_[l] != d || donated(static_cast<int>(l)) ||
+            is_factor(d, static_cast<int>(l))) {
+          continue;
+        }
+        const Node& leaf = *region_.leaves[l].node;
+        if (leaf.storage->bytes() != static_cast<size_t>(output.bytes) ||
+            leaf.bytes() != output.bytes || size_of(leaf.dtype) != size_of(store.dtype)) {
+          continue;
+        }
+        int load = single_load(segment, buffer_of_leaf_[l]);
+        if (load < 0 || !may_alias(group->program, static_cast<int>(s), load)) continue;
+        output.donor = static_cast<int>(l);
+        break;
+      }
+    }
+  }
+
+  // Whether the group's contraction reads the leaf, of which its epilogue must leave all in place.
+  bool is_factor(int d, int leaf) const {
+    int z = grouping_.drafts[static_cast<size_t>(d)].contraction;
+    if (z < 0) return false;
+    const Item& item = region_.items[static_cast<size_t>(z)];
+    const Edge* edges = region_.edges_of(item);
+    return std::any_of(edges, edges + item.edge_count,
+                       [&](const Edge& edge) { return edge.value == ~leaf; });
+  }
+
+  bool donated(int leaf) const {
+    return std::any_of(plan_.buffers.begin(), plan_.buffers.end(),
+                       [&](const Buffer& buffer) { return buffer.donor == leaf; });
+  }
+
+  // The contraction writes where its epilogue will store, when nothing else wants its value and
+  // nothing lies there yet.
+  void share_with_epilogue(int z, Group* epilogue) {
+    if (region_.items[static_cast<size_t>(z)].stored) return;
+    Segment& segment = epilogue->segments[0];
+    int from = buffer_of_item_[static_cast<size_t>(z)];
+    int load = single_load(segment, from);
+    if (load < 0) return;
+    for (size_t s = 0; s < segment.memory.size(); ++s) {
+      const Memory& store = segment.memory[s];
+      if (store.row || !is_stored_to(epilogue->program, s) ||
+          plan_.buffers[static_cast<size_t>(store.buffer)].donor >= 0 ||
+          size_of(store.dtype) != size_of(node(z).dtype) ||
+          !may_alias(epilogue->program, static_cast<int>(s), load)) {
+        continue;
+      }
+      plan_.buffers[static_cast<size_t>(from)].bytes = 0;  // never used
+      segment.memory[static_cast<size_t>(load)].buffer = store.buffer;
+      buffer_of_item_[static_cast<size_t>(z)] = store.buffer;
+      return;
+    }
+  }
+
+  const Region& region_;
+  const Grouping& grouping_;
+  BufferOf buffer_of_leaf_, buffer_of_item_;
+  std::vector<int> last_use_;       // the last group that reads each leaf
+  std::vector<bool> read_outside_;  // items read by a group other than their own
+  Plan plan_;
+};
+
+// On a device that does not fuse, every item runs by itself.
+Plan plan_alone(const Region& region) {
+  Plan plan;
+  const BufferOf leaves = add_leaves(region, &plan);
+  BufferOf items;
+  for (size_t i = 0; i < region.items.size(); ++i) {
+    items.push_back(add_item(region, static_cast<int>(i), &plan));
+  }
+  for (size_t i = 0; i < region.items.size(); ++i) {
+    plan.groups.push_back(lower_alone(region, static_cast<int>(i), leaves, items));
+    plan.groups.back().kind = GroupKind::call;
+  }
+  place_buffers(&plan);
+  return plan;
+}
+
+// Makes a plan for other items one for those that they stand for.
+void rename_items(const std::vector<int>& original, Plan* plan) {
+  auto rename = [&](int& item) {
+    if (item >= 0) item = original[static_cast<size_t>(item)];
+  };
+  for (Buffer& buffer : plan->buffers) {
+    if (buffer.kind != BufferKind::leaf) rename(buffer.index);
+  }
+  for (Group& group : plan->groups) {
+    rename(group.immediate);
+    for (int& item : group.items) rename(item);
+    for (Segment& segment : group.segments) {
+      for (int& item : segment.constants) rename(item);
+    }
+  }
+}
+
+Plan plan_of(const Region& region, const Grouping& grouping) {
+  Plan plan = Planner(region, grouping).run();
+  merge_alike(&plan);
+  place_buffers(&plan);
+  return plan;
+}
+
+}  // namespace
+
+Arrangement arranged(const Region& region, Plan* plan) {
+  Grouping grouping = group_items(region);
+  std::optional<Arrangement> again = rematerialized(region, grouping);
+  Arrangement result = again ? std::move(*again) : as_it_is(region, std::move(grouping));
+  *plan = plan_of(result.region, result.grouping);
+  if (std::optional<Arrangement> anew = made_anew(result.region, result.grouping, *plan)) {
+    Plan smaller = plan_of(anew->region, anew->grouping);
+    if (smaller.arena_bytes <= plan->arena_bytes * worthwhile) {
+      for (int& i : anew->original) i = result.original[static_cast<size_t>(i)];
+      result = std::move(*anew);
+      *plan = std::move(smaller);
+    }
+  }
+  rename_items(result.original, plan);
+  return result;
+}
+
+void make_plan(const Region& region, const Grouping& grouping, Plan* plan) {
+  *plan = plan_of(region, grouping);
+  region.device->backend->prepare(plan);
+}
+
+void make_plan(const Region& region, Plan* plan) {
+  const Measured measured("planning");
+  if (region.device->fuses) {
+    arranged(region, plan);
+  } else {
+    *plan = plan_alone(region);
+  }
+  region.device->backend->prepare(plan);
+}
+
+}  // namespace mt

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a region to a plan: grouping, programs, and where everything lies in memory.
+#pragma once
+
+#include "fusion/planning/arrangement.h"
+#include "plan/plan.h"
+
+namespace mt {
+
+// Fills in `plan`, which must stay where it is from then on.
+void make_plan(const Region& region, Plan* plan);
+// The same for groups that have been chosen already.
+void make_plan(const Region& region, const Grouping& grouping, Plan* plan);
+
+// What is computed how often and in which groups, and the plan of that, for no backend yet.
+Arrangement arranged(const Region& region, Plan* plan);
+
+}  // namespace mt

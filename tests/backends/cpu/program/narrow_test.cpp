@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of a few scattered elements have the bits that the same rows have where they lie in order.
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backends/cpu/elementwise/instruction_sets.h"
+#include "graph/evaluate.h"
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace mt::test {
+namespace {
+
+// The sign of a NaN is nobody's promise.
+std::vector<char> bits(const Tensor& x) {
+  Tensor nan = full({}, std::nan(""), x.dtype(), x.device());
+  Tensor whole = is_floating(x.dtype()) ? where(equal(x, x), x, nan) : copy(x);
+  evaluate(whole);
+  auto* data = static_cast<const char*>(whole->data());
+  return {data, data + whole->bytes()};
+}
+
+// x [n, height, width] as [n, height / h, width / w, h, w].
+Tensor windows(const Tensor& x, int64_t h, int64_t w) {
+  const Shape& s = x.shape();
+  return permute(reshape(x, {s[0], s[1] / h, h, s[2] / w, w}), {0, 1, 3, 2, 4});
+}
+
+using OfWindows = Tensor (*)(const Tensor& v);
+const OfWindows functions[] = {
+    [](const Tensor& v) {
+      return max(v, {3, 4});
+    },
+    [](const Tensor& v) {
+      return min(v, {3, 4});
+    },
+    [](const Tensor& v) {
+      return sum(v, {3, 4});
+    },
+    [](const Tensor& v) {
+      return prod(v, {3, 4});
+    },
+    [](const Tensor& v) {
+      return sum(v * v + v, {3, 4});
+    },
+    [](const Tensor& v) {
+      return max(v, {3, 4}) * 2.0 - sum(v, {3, 4});
+    },
+    [](const Tensor& v) {
+      return sum(cast(equal(v, max(v, {3, 4}, true)), Dtype::float32), {3, 4});
+    },
+    [](const Tensor& v) {
+      return sum(cast(v, Dtype::float64), {3, 4});
+    },
+};
+
+void check(const Tensor& x, int64_t h, int64_t w) {
+  evaluate(x);
+  Tensor scattered = windows(x, h, w), ordered = copy(scattered);
+  evaluate(ordered);
+  for (const OfWindows& f : functions) {
+    ASSERT_EQ(bits(f(scattered)), bits(f(ordered))) << h << " x " << w << " " << name_of(x.dtype());
+  }
+}
+
+TEST(Narrow, HasTheBitsOfRowsInOrder) {
+  cpu::for_each_instruction_set([] {
+    Tensor x = noise({3, 60, 84}, 1, Dtype::float32);
+    for (auto [h, w] : {std::pair<int64_t, int64_t>{2, 2},
+                        {3, 1},
+                        {3, 3},
+                        {2, 4},
+                        {5, 3},
+                        {4, 4},
+                        {5, 4},
+                        {60, 2},
+                        {1, 4}}) {
+      check(x, h, w);
+    }
+    for (Dtype dtype : {Dtype::float64, Dtype::float16, Dtype::bfloat16, Dtype::int32, Dtype::int64,
+                        Dtype::uint8}) {
+      check(cast(abs(x) * 100.0, dtype), 2, 2);
+    }
+  });
+}
+
+TEST(Narrow, KeepsZerosAndNaN) {
+  const double nan = std::nan(""), endless = std::numeric_limits<double>::infinity();
+  std::vector<double> numbers(4 * 32 * 32, -0.0);
+  for (size_t i = 0; i < numbers.size(); i += 7) numbers[i] = i % 2 ? nan : 0.0;
+  for (size_t i = 0; i < numbers.size(); i += 31) numbers[i] = i % 2 ? endless : -endless;
+  for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    cpu::for_each_instruction_set([&] {
+      Tensor x = make({4, 32, 32}, numbers, dtype);
+      check(x, 2, 2);
+      check(x, 4, 2);
+    });
+  }
+}
+
+// An operand that lies in order is turned like the others, also where it is converted on the way.
+TEST(Narrow, MixesWithRowsInOrder) {
+  Tensor x = noise({3, 60, 84}, 1, Dtype::float32), scattered = windows(x, 2, 2);
+  for (Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::uint8, Dtype::int16}) {
+    Tensor ordered = cast(noise(scattered.shape(), 2, Dtype::float32) * 9.0, dtype);
+    evaluate(ordered);
+    auto result = [&](const Tensor& other) {
+      return max(cast(ordered, Dtype::float32) + other, {3, 4});
+    };
+    Tensor copied = copy(scattered);
+    evaluate(copied);
+    EXPECT_EQ(bits(result(scattered)), bits(result(copied))) << name_of(dtype);
+  }
+}
+
+}  // namespace
+}  // namespace mt::test
