@@ -98,6 +98,11 @@ class Node {
   // Made with one reference, which its maker adopts.
   Node(const Op& op, Dtype dtype, const Shape& shape, Device& device, Inputs&& inputs = {},
        Attributes&& attributes = {});
+  // The same with inputs that are copied in place; for graph/record.cpp.
+  struct Reads {};
+  template <class... Operands>
+  Node(const Op& op, Dtype dtype, const Shape& shape, Device& device, Reads,
+       const Operands&... operands);
   Node(const Node&) = delete;
   ~Node();
   static void* operator new(size_t size);

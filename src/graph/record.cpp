@@ -10,10 +10,18 @@
 #include "graph/record_alike.h"
 #include "graph/tape.h"
 #include "graph/trace_log.h"
+#include "graph/variable.h"
 #include "graph/window.h"
 #include "tensor/error.h"
 
 namespace mt {
+
+// Recording is made of little else, and moving inputs once more shows.
+template <class... Operands>
+inline Node::Node(const Op& op, Dtype dtype, const Shape& shape, Device& device, Reads,
+                  const Operands&... operands)
+    : op(&op), device(&device), shape(shape), dtype(dtype), inputs(operands...) {}
+
 namespace {
 
 // A window past either budget is evaluated. Counted in nodes and bytes, never in time, so that
@@ -137,7 +145,7 @@ inline Tensor record_at_once(const Op& op, Dtype dtype, const Tensor& first,
                              const Operands&... others) {
   Thread& thread = current_thread();
   Tensor tensor = Tensor::adopt(
-      new (thread) Node(op, dtype, first.shape(), first.device(), Inputs(first, others...)));
+      new (thread) Node(op, dtype, first.shape(), first.device(), Node::Reads{}, first, others...));
   prepare(tensor.node(), thread);
   enter(tensor, thread);
   return tensor;
