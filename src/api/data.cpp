@@ -40,11 +40,7 @@ int64_t mt_loader_batches(mt_loader* loader) {
 
 mt_status mt_loader_next(mt_loader* loader, mt_tensor** batch) {
   size_t width = loader ? loader->loader.width() : 0;
-  if (error_pending()) {
-    for (size_t i = 0; batch && i < width; ++i) batch[i] = nullptr;
-    return thread_state().error;
-  }
-  return give_all("loader_next", batch, width, [&] { return get(loader).next(); });
+  return change_all("loader_next", batch, width, [&] { return get(loader).next(); });
 }
 
 int64_t mt_loader_epoch(mt_loader* loader) {

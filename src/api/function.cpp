@@ -68,12 +68,8 @@ class UserOperator final : public CustomOperator {
 
 mt_status mt_custom(const mt_operator* operation, mt_tensor* const* inputs, size_t ninputs,
                     mt_tensor** results, size_t nresults) {
-  if (error_pending()) {
-    for (size_t i = 0; results && i < nresults; ++i) results[i] = nullptr;
-    return thread_state().error;
-  }
   std::shared_ptr<UserOperator> kept;
-  mt_status status = give_all("custom", results, nresults, [&] {
+  mt_status status = change_all("custom", results, nresults, [&] {
     mt_operator given = options(required(operation, "the operator"), mt_operator{});
     required(reinterpret_cast<void*>(given.forward), "forward");
     kept = std::make_shared<UserOperator>(given, nresults);
@@ -85,11 +81,7 @@ mt_status mt_custom(const mt_operator* operation, mt_tensor* const* inputs, size
 
 mt_status mt_checkpoint(mt_function function, void* user, mt_tensor* const* inputs, size_t ninputs,
                         mt_tensor** results, size_t nresults) {
-  if (error_pending()) {
-    for (size_t i = 0; results && i < nresults; ++i) results[i] = nullptr;
-    return thread_state().error;
-  }
-  return give_all("checkpoint", results, nresults, [&] {
+  return change_all("checkpoint", results, nresults, [&] {
     required(reinterpret_cast<void*>(function), "the function");
     return checkpoint(
         [&](const std::vector<Tensor>& given) {

@@ -7,6 +7,9 @@
 //   mt_status mt_split(..., mt_tensor** results) {
 //     return give_all("split", results, n, [&] { return std::vector<Tensor>{...}; });
 //   }
+//   mt_status mt_trace_call(..., mt_tensor** results, size_t n) {
+//     return change_all("trace_call", results, n, [&] { ... });  // calls back, so changes state
+//   }
 //   mt_status mt_copy_to_host(...) { return run("copy_to_host", [&] { ... }); }
 //   mt_status mt_backward(...) { return change("backward", [&] { ... }); }     // changes state
 //   double mt_item(mt_tensor* x) { return read("item", NAN, [&] { return ...; }); }  // all else
@@ -86,7 +89,8 @@ void make_handles(mt_tensor** results, size_t count);
 void drop_handles(mt_tensor** results, size_t count);
 
 // body() -> std::vector<Tensor> of at most `count` tensors, given out in `results`, of which the
-// rest is NULL, and all on an error. They are written last: the array may be one that the body reads.
+// rest is NULL, and all on an error. They are written last: the array may be one that the body
+// reads.
 template <class Body>
 mt_status give_all(const char* name, mt_tensor** results, size_t count, Body&& body) noexcept {
   std::vector<mt_tensor*> handles;
@@ -110,6 +114,14 @@ mt_status give_all(const char* name, mt_tensor** results, size_t count, Body&& b
     for (size_t i = 0; results && i < count; ++i) results[i] = nullptr;
     return status;
   }
+}
+
+// The same for a body that may change state, and so does not run while an error is pending.
+template <class Body>
+mt_status change_all(const char* name, mt_tensor** results, size_t count, Body&& body) noexcept {
+  if (!error_pending()) return give_all(name, results, count, body);
+  for (size_t i = 0; results && i < count; ++i) results[i] = nullptr;
+  return thread_state().error;
 }
 
 // body() -> std::array<Tensor, count>; gives out those that are wanted, whose pointer is not NULL.

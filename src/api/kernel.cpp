@@ -118,11 +118,7 @@ void mt_kernel_release(mt_kernel* kernel) { delete kernel; }
 mt_status mt_kernel_call(mt_kernel* kernel, const mt_launch* launch, mt_tensor* const* inputs,
                          size_t ninputs, const double* numbers, size_t nnumbers,
                          const mt_kernel_result* forms, mt_tensor** results, size_t nresults) {
-  if (error_pending()) {
-    for (size_t i = 0; results && i < nresults; ++i) results[i] = nullptr;
-    return thread_state().error;
-  }
-  return give_all("kernel_call", results, nresults, [&] {
+  return change_all("kernel_call", results, nresults, [&] {
     const auto& shared = required(kernel, "kernel")->shared;
     if (nresults == 0) {
       fail(Code::invalid, "%s: a kernel without results does nothing", shared->name.c_str());

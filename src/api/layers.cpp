@@ -3,6 +3,7 @@
 #include "nn/layers.h"
 
 #include "api/guard.h"
+#include "api/options.h"
 #include "api/parameters.h"
 #include "mtorch/nn.h"
 
@@ -30,15 +31,7 @@ mt_layer* make_convolution(const char* function, mt_parameters* parameters, cons
   return make(function, parameters, name,
               [&](Parameters& target, const std::string& prefix) -> Layer& {
                 mt_conv_options o = options<mt_conv_options>(given, MT_CONV_OPTIONS_INIT);
-                auto one_at_least = [](int64_t number) { return number ? number : 1; };
-                Convolution how;
-                for (int i = 0; i < kernel.rank(); ++i) {
-                  how.stride.push_back(one_at_least(o.stride[i]));
-                  how.padding.push_back(o.padding[i]);
-                  how.dilation.push_back(one_at_least(o.dilation[i]));
-                  how.output_padding.push_back(o.output_padding[i]);
-                }
-                how.groups = one_at_least(o.groups);
+                Convolution how = convolution_of(o, kernel.rank());
                 return add_convolution(target, prefix, in, out, kernel, how, transposed, o.bias);
               });
 }

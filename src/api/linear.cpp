@@ -3,6 +3,7 @@
 #include "mtorch/linear.h"
 
 #include "api/guard.h"
+#include "api/options.h"
 #include "backends/backend.h"
 #include "backends/cpu/contract/matrix_unit.h"
 #include "ops/ops.h"
@@ -21,17 +22,11 @@ Dims each(const int64_t* numbers, int count, int64_t standard) {
   return result;
 }
 
-mt::Convolution convolution(const mt_conv_options* given, int axes) {
-  static const mt_conv_options defaults = MT_CONV_OPTIONS_INIT;
-  mt_conv_options o = options(given, defaults);
-  return {each(o.stride, axes, 1), each(o.padding, axes, 0), each(o.dilation, axes, 1),
-          each(o.output_padding, axes, 0), o.groups ? o.groups : 1};
-}
-
 mt_tensor* convolve(const char* name, int axes, bool transposed, mt_tensor* x, mt_tensor* weight,
                     mt_tensor* bias, const mt_conv_options* given) {
   return give(name, [&] {
-    mt::Convolution how = convolution(given, axes);
+    static const mt_conv_options defaults = MT_CONV_OPTIONS_INIT;
+    mt::Convolution how = convolution_of(options(given, defaults), axes);
     Tensor input = value(x), kernel = value(weight), offset = optional_value(bias);
     return transposed ? mt::convolution_transpose(input, kernel, offset, how)
                       : mt::convolution(input, kernel, offset, how);

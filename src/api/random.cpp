@@ -34,9 +34,8 @@ mt_generator* mt_generator_new(uint64_t seed) {
 void mt_generator_release(mt_generator* generator) { delete generator; }
 
 mt_status mt_generator_use(mt_generator* generator) {
-  return change("generator_use", [&] {
-    Generator::use(generator ? generator->generator : nullptr);
-  });
+  return change("generator_use",
+                [&] { Generator::use(generator ? generator->generator : nullptr); });
 }
 
 mt_status mt_generator_state(mt_generator* generator, uint64_t* key, uint64_t* counter) {
@@ -56,8 +55,8 @@ mt_tensor* mt_uniform(const int64_t* dims, size_t ndim, double low, double high,
     return mt::uniform(shape(dims, ndim), low, high, dtype(type), find_device(device));
   });
 }
-mt_tensor* mt_normal(const int64_t* dims, size_t ndim, double mean, double deviation,
-                     mt_dtype type, const char* device) {
+mt_tensor* mt_normal(const int64_t* dims, size_t ndim, double mean, double deviation, mt_dtype type,
+                     const char* device) {
   return give("normal", [&] {
     return mt::normal(shape(dims, ndim), mean, deviation, dtype(type), find_device(device));
   });

@@ -51,8 +51,7 @@ mt_trace* mt_trace_new(mt_function function, void* user) {
 
 mt_status mt_trace_call(mt_trace* trace, mt_tensor* const* inputs, size_t ninputs,
                         mt_tensor** results, size_t nresults) {
-  if (error_pending()) return thread_state().error;
-  return give_all("trace_call", results, nresults, [&] {
+  return change_all("trace_call", results, nresults, [&] {
     required(trace, "trace");
     Call call{trace, nresults};
     return trace->trace.call(values(inputs, ninputs), {run_function, &call, nresults});
