@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from typing import Any, Callable
 
 
@@ -18,6 +19,14 @@ def _place(name: str, axis: int, ndim: int) -> int:
     if not -ndim <= axis < ndim:
         raise IndexError(f"{name}: axis {axis} of {ndim} dimensions")
     return axis % ndim
+
+
+def _whole(x: Any) -> int | None:
+    """The whole number that x is, also as NumPy's; else None."""
+    try:
+        return operator.index(x)
+    except TypeError:
+        return None
 
 
 def _known_options(owner: Any, function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:

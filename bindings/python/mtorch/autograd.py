@@ -2,10 +2,13 @@
 """Gradients as functions, and regions without them."""
 from __future__ import annotations
 
+import contextlib
 import functools
-from typing import TYPE_CHECKING, Any, Callable, Sequence, TypeGuard
+import threading
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence, TypeGuard
 
 from . import native
+from ._arguments import _whole
 from .create import asarray
 
 if TYPE_CHECKING:
@@ -81,29 +84,61 @@ def _listed(tensors: Any, what: str = "expected") -> list[Any]:
     return list(tensors)
 
 
-def _leaf(x: Any, nested: bool = False) -> Any:
-    """A leaf with the value of a tensor, a number or an array, whose gradient is wanted; what has one
-    already, if derivatives of derivatives are asked for."""
-    x = x if _is_tensor(x) else asarray(x)
-    return x if nested and x.requires_grad else native.require_grad(native.detach(x))
+class _Within(threading.local):
+    functions = 0  # of which this thread is taking derivatives, one within another
 
 
-def _is_nested(args: Sequence[Any], kwargs: dict[str, Any] = {}) -> bool:
+_within = _Within()
+
+
+@contextlib.contextmanager
+def _differentiated() -> Iterator[None]:
+    """A region for a function whose derivatives are wanted: its history is recorded, and that of
+    derivatives which are taken within."""
+    before = native.set_grad_mode(True)
+    _within.functions += 1
+    try:
+        yield
+    finally:
+        _within.functions -= 1
+        native.set_grad_mode(before)
+
+
+def _is_nested(*args: Any) -> bool:
     """Whether the derivatives of a function of these are to be differentiated in turn."""
-    return native.grad_mode() and any(_is_tensor(x) and x.requires_grad
-                                      for x in (*args, *kwargs.values()))
+    return native.grad_mode() and (_within.functions > 0 or any(
+        _is_tensor(x) and x.requires_grad for x in args))
 
 
-def _places(argnums: int | Sequence[int]) -> list[int]:
-    return [argnums] if isinstance(argnums, int) else list(argnums)
+def _leaf(x: Any, nested: bool) -> Any:
+    """The value of a tensor, a number or an array as a tensor of its own whose gradient is wanted, so
+    that no other use of it counts; with its history, if derivatives of derivatives are wanted."""
+    x = x if _is_tensor(x) else asarray(x)
+    return native.copy(x) if nested and x.requires_grad else native.require_grad(native.detach(x))
+
+
+def _beside(x: Any, like: Tensor) -> Any:
+    """What is multiplied with `like`: a tensor as it is, or a number or an array of that type."""
+    return x if _is_tensor(x) else asarray(x, dtype=like.dtype, device=like.device)
+
+
+def _slopes(outputs: Sequence[Any], inputs: Sequence[Any], weights: Sequence[Any],
+            create_graph: bool) -> tuple[Any, ...]:
+    """As grad() of several, but zeros where all outputs are constant; no weights are ones."""
+    varying = [i for i, output in enumerate(outputs) if output.requires_grad]
+    if not varying:
+        return tuple(map(native.zeros_like, inputs))
+    return grad([outputs[i] for i in varying], inputs,
+                [weights[i] for i in varying] if weights else [], create_graph)
 
 
 def grad(outputs: Any, inputs: Any = None, grad_outputs: Any = None,
          create_graph: bool = False) -> Any:
     """The gradients of sum(outputs * grad_outputs) to each input: a tensor for one input, else a
     tuple. With a function in place of tensors: the function that gives its gradient to its first
-    argument, or to those at the places `inputs`. What that gives can be differentiated in turn if one
-    of its arguments requires a gradient.
+    argument, or to those at the places `inputs`: zeros, where it does not depend on one. What that
+    gives can be differentiated in turn if one of its arguments requires a gradient, and within a
+    function that is differentiated itself.
 
     >>> import mtorch as mt
     >>> x = mt.tensor([1.0, 2.0]).requires_grad_()
@@ -130,19 +165,18 @@ def value_and_grad(function: Callable[..., Any],
     >>> mt.value_and_grad(lambda x: (x * x).sum())(mt.tensor([1.0, 2.0]))
     (tensor(5.0), tensor([2., 4.]))
     """
-    places = _places(argnums)
+    single = _whole(argnums)
+    places: list[int] = list(argnums) if single is None else [single]  # type: ignore[arg-type]
 
     @functools.wraps(function)
     def both(*args, **kwargs):
-        args = list(args)
-        nested = _is_nested(args, kwargs)
+        args, nested = list(args), _is_nested(*args, *kwargs.values())
         for i in places:
             args[i] = _leaf(args[i], nested)
-        with _GradMode(True):
+        with _differentiated():
             value = _one("grad", function(*args, **kwargs))
-            found = grad(value, [args[i] for i in places], create_graph=nested)
-        return (value if nested else native.detach(value),
-                found[0] if isinstance(argnums, int) else found)
+        found = _slopes([value], [args[i] for i in places], [], nested)
+        return value if nested else native.detach(value), found if single is None else found[0]
     return both
 
 
@@ -162,15 +196,20 @@ def vjp(function: Callable[..., Any],
     >>> pull(mt.tensor([1.0, 10.0]))
     (tensor([ 2., 40.]),)
     """
-    leaves = [_leaf(x) for x in primals]
-    with _GradMode(True):
+    nested = _is_nested(*primals)
+    leaves = [_leaf(x, nested) for x in primals]
+    with _differentiated():
         results = function(*leaves)
+    outputs = _listed(results, "vjp: the function gives")
 
     def pull(*cotangents):
-        return grad(results, leaves, cotangents)
+        if len(cotangents) != len(outputs):
+            raise ValueError(f"vjp: {len(cotangents)} tensors for {len(outputs)} results")
+        weights = list(map(_beside, cotangents, outputs))
+        return _slopes(outputs, leaves, weights, nested or _is_nested(*weights))
 
-    value = native.detach(results) if _is_tensor(results) else tuple(map(native.detach, results))
-    return value, pull
+    values = outputs if nested else list(map(native.detach, outputs))
+    return values[0] if _is_tensor(results) else tuple(values), pull
 
 
 def jvp(function: Callable[..., Any], primals: Sequence[Tensor],
@@ -182,16 +221,17 @@ def jvp(function: Callable[..., Any], primals: Sequence[Tensor],
     >>> mt.jvp(mt.sin, (mt.tensor([0.0, 1.0]),), (mt.tensor([1.0, 0.0]),))[1]
     tensor([1., 0.])
     """
-    leaves = [_leaf(x) for x in primals]
+    if len(primals) != len(tangents):
+        raise ValueError(f"jvp: {len(tangents)} tangents for {len(primals)} primals")
+    nested = _is_nested(*primals, *tangents)
+    leaves = [_leaf(x, nested) for x in primals]
+    with _differentiated():
+        result = _one("jvp", function(*leaves))
     with _GradMode(True):
-        result = function(*leaves)
-        if not _one("jvp", result).requires_grad:  # it is constant
-            return result, native.zeros_like(result)
         weight = native.require_grad(native.zeros_like(native.detach(result)))
-        slopes = grad(result, leaves, weight, create_graph=True)
-        along = grad([slope for slope in slopes if slope.requires_grad], weight,
-                     [tangent for slope, tangent in zip(slopes, tangents) if slope.requires_grad])
-    return native.detach(result), along
+        slopes = _slopes([result], leaves, [weight], True)
+        along, = _slopes(slopes, [weight], list(map(_beside, tangents, leaves)), nested)
+    return result if nested else native.detach(result), along
 
 
 def jacobian(function: Callable[..., Any], argnum: int | Sequence[int] = 0) -> Callable[..., Any]:
@@ -204,14 +244,16 @@ def jacobian(function: Callable[..., Any], argnum: int | Sequence[int] = 0) -> C
             [0., 4.]])
     """
     def slopes(*args):
-        if not isinstance(argnum, int):
-            return tuple(jacobian(function, place)(*args) for place in argnum)
-        args, nested = list(args), _is_nested(args)
-        leaf = args[argnum] = _leaf(args[argnum], nested)
-        with _GradMode(True):
+        place, nested = _whole(argnum), _is_nested(*args)
+        if place is None:
+            return tuple(jacobian(function, one)(*args) for one in argnum)
+        args = list(args)
+        leaf = args[place] = _leaf(args[place], nested)
+        with _differentiated():
             result = _one("jacobian", function(*args))
-            if not result.size or not result.requires_grad:  # it is constant
-                return native.zeros((*result.shape, *leaf.shape), native.dtype_of(leaf), leaf.device)
+        if not result.size or not result.requires_grad:  # it is constant
+            return native.zeros((*result.shape, *leaf.shape), native.dtype_of(leaf), leaf.device)
+        with _GradMode(True):
             flat = native.reshape(result, -1)
             units = native.eye(flat.size, flat.size, 0, native.dtype_of(flat), flat.device)
             rows = [grad(flat, leaf, native.select(units, 0, i), nested) for i in range(flat.size)]
@@ -230,17 +272,19 @@ def hessian(function: Callable[..., Any], argnum: int | Sequence[int] = 0) -> Ca
             [ 0., 12.]])
     """
     def curvature(*args):
-        if not isinstance(argnum, int):
+        place, nested = _whole(argnum), _is_nested(*args)
+        if place is None:
             return tuple(tuple(jacobian(grad(function, i), j)(*args) for j in argnum) for i in argnum)
-        args, nested = list(args), _is_nested(args)
-        leaf = args[argnum] = _leaf(args[argnum], nested)
-        with _GradMode(True):
+        args = list(args)
+        leaf = args[place] = _leaf(args[place], nested)
+        with _differentiated():
             value = _one("hessian", function(*args))
-            if value.size != 1:
-                raise ValueError(f"hessian: the function gives shape {value.shape}, not one number")
-            slope = native.reshape(grad(value, leaf, create_graph=True), -1)
+        if value.size != 1:
+            raise ValueError(f"hessian: the function gives shape {value.shape}, not one number")
+        with _GradMode(True):
+            slope = native.reshape(_slopes([value], [leaf], [], True)[0], -1)
         size = leaf.size
-        rows = [native.zeros_like(native.detach(leaf))] * size
+        rows = [native.zeros_like(leaf)] * size
         if slope.requires_grad:
             units = native.eye(size, size, 0, native.dtype_of(slope), slope.device)
             rows = [grad(slope, leaf, native.select(units, 0, i), nested) for i in range(size)]

@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from . import native
-from .autograd import _is_tensor
+from .autograd import _is_tensor, _within
 from .create import asarray
 from ._types import Operand
 
@@ -87,6 +87,9 @@ class Trace:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors: list[Tensor] = []
+        if _within.functions and native.grad_mode():  # what is replayed has no history
+            args, kwargs = _unflatten(_flatten((args, kwargs), tensors), iter(tensors))
+            return self._function(*args, **kwargs)
         if self._static:
             form = ("tuple", (
                 ("tuple", tuple(("constant", type(arg), arg) if i in self._static
@@ -145,7 +148,8 @@ def trace(function: Callable[..., Any] | None = None, *, static: Any = ()) -> An
     Every tensor that the function reads or rebinds (weights, gradients, optimizer state, the
     generator) is a hidden input or output, so a whole training step can be one. A value cannot be
     read inside, so Python's `if` and `while` cannot depend on one: that is an Error, which says so;
-    where() chooses element by element.
+    where() chooses element by element. Within a function whose derivatives are taken, as by grad(),
+    it is called without being recorded, since what is replayed has no history.
 
     >>> import mtorch as mt
     >>> @mt.trace

@@ -40,6 +40,67 @@ def test_gradients_of_mixed_arguments():
     assert slope.tolist() == [6, 16] and y.grad.tolist() == [2, 4] and x.grad is None
 
 
+def test_derivatives_are_partial():
+    x = mt.tensor(3.0).requires_grad_()
+    assert mt.grad(lambda a: a * x)(x).item() == 3 and mt.grad(lambda a, b: a * b, 0)(x, x).item() == 3
+    assert [y.item() for y in mt.grad(lambda a, b: a * a * b, (0, 1))(x, x)] == [18, 9]
+    assert mt.jacobian(lambda a: a * x)(x).item() == 3 and mt.hessian(lambda a: a * x)(x).item() == 0
+    assert mt.vjp(lambda a: a * x, x)[1](1.0)[0].item() == 3
+    assert mt.jvp(lambda a: a * x, (x,), (1.0,))[1].item() == 3
+    for inner in mt.grad, mt.jacobian:
+        for outer in mt.grad, mt.jacobian:
+            assert outer(lambda x: inner(lambda a: a * x)(x))(3.0).item() == 1
+            assert outer(lambda x: inner(lambda a: a * a * x)(x))(3.0).item() == 12
+            assert outer(lambda x: inner(lambda a: a * x)(2.0))(3.0).item() == 1
+    slope = mt.grad(lambda a: a * a * x)(x)
+    slope.backward()
+    assert slope.item() == 18 and x.grad.item() == 12
+
+
+def test_derivatives_of_products_with_tensors():
+    assert mt.grad(lambda x: mt.jvp(mt.sin, (x,), (1.0,))[1])(0.5).item() == pytest.approx(-np.sin(0.5))
+    assert mt.grad(lambda v: mt.jvp(mt.sin, (0.5,), (v,))[1])(2.0).item() == pytest.approx(np.cos(0.5))
+    assert mt.grad(lambda x: mt.vjp(mt.square, x)[1](x)[0])(3.0).item() == 12
+    pull = mt.vjp(mt.square, 3.0)[1]
+    assert mt.jacobian(lambda v: pull(v)[0])(1.0).item() == 6 and not pull(2.0)[0].requires_grad
+    x = mt.tensor([1.0, 2.0])
+    assert mt.vjp(lambda x: (x * 2, mt.ones(2)), x)[1]([1, 1], [5, 5])[0].tolist() == [2, 2]
+    assert mt.jvp(lambda a, b: a * 2, (x, x), ([1, 0], [3, 3]))[1].tolist() == [2, 0]
+    for call in lambda: pull(1.0, 2.0), lambda: mt.jvp(mt.add, (x, x), (x,)):
+        with pytest.raises(ValueError, match="for [12] (results|primals)"):
+            call()
+
+
+def test_what_is_constant_has_derivatives_of_zero():
+    x, w = mt.tensor([1.0, 2.0]), mt.ones(()).requires_grad_()
+    for constant in mt.ones(()), w:
+        f = lambda a, b: constant * b.sum()  # noqa: B023, E731
+        assert mt.grad(f)(x, x).tolist() == [0, 0] == mt.jacobian(f)(x, x).tolist()
+        assert mt.hessian(f)(x, x).tolist() == [[0, 0], [0, 0]] == mt.hessian(f, 1)(x, x).tolist()
+        assert [y.tolist() for y in mt.grad(f, (0, 1))(x, x)] == [[0, 0], [1, 1]]
+        assert mt.hessian(lambda x: constant * 1)(x).tolist() == [[0, 0], [0, 0]]  # noqa: B023
+        value, slope = mt.value_and_grad(lambda x: constant * 2)(x)  # noqa: B023
+        assert value.item() == 2 and slope.tolist() == [0, 0]
+        assert mt.vjp(lambda x: constant * 2, x)[1](1.0)[0].tolist() == [0, 0]  # noqa: B023
+        assert mt.jvp(lambda x: constant * 2, (x,), (x,))[1].item() == 0  # noqa: B023
+
+
+def test_traced_functions_have_derivatives():
+    cube = mt.trace(lambda x: x ** 3)
+    assert cube(mt.tensor(2.0)).item() == 8
+    assert mt.grad(cube)(2.0).item() == 12 == mt.jacobian(mt.grad(cube))(1.0).item() * 2
+    assert mt.grad(lambda x: cube(x * 2) * x)(1.0).item() == 32
+    assert mt.trace(mt.grad(lambda x: cube(x) * x))(mt.tensor(1.0)).item() == 4
+
+
+def test_places_of_arguments_are_also_numpys_numbers():
+    f = lambda x, y: x * x * y  # noqa: E731
+    for place in np.int64(1), np.int32(-1):
+        assert mt.grad(f, place)(2.0, 5.0).item() == 4 == mt.jacobian(f, place)(2.0, 5.0).item()
+        assert mt.hessian(f, place)(2.0, 5.0).item() == 0
+    assert [y.item() for y in mt.jacobian(f, np.array([0, 1]))(2.0, 5.0)] == [20, 4]
+
+
 def test_parts_and_pictures_of_a_tape(tmp_path):
     with mt.Tape() as tape:
         mt.exp(mt.ones(2)).sum()
