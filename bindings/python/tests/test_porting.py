@@ -182,6 +182,28 @@ def test_what_forward_keeps_is_not_saved():
     assert "last" in net.state_dict()
 
 
+def test_what_is_set_outside_of_forward_is_part_of_the_module():
+    net, x = Remembering(), mt.ones((1, 2))
+    net(x)
+    assert "last" not in net.state_dict()
+    net.last = nn.Parameter(mt.ones(2))
+    net.shifted = mt.zeros(2)
+    assert "last" in dict(net.named_parameters()) and "shifted" in dict(net.named_buffers())
+    net.forward = lambda x: setattr(net, "shifted", nn.Parameter(x))
+    net(mt.ones(3))
+    assert {"last", "shifted"} <= dict(net.named_parameters()).keys()
+
+
+def test_a_frozen_parameter_that_is_scaled_stays_one():
+    net = Remembering()
+    net.w = nn.Parameter(mt.ones(2))
+    net.w.requires_grad_(False)
+    net.w *= 0.5
+    assert "w" in dict(net.named_parameters()) and net.w.tolist() == [0.5, 0.5]
+    net.w = mt.zeros(2)
+    assert "w" in dict(net.named_buffers())
+
+
 def test_containers_take_modules_and_functions():
     assert nn.ModuleList([mt.relu]).append(mt.tanh)[1](mt.zeros(1)).tolist() == [0]
     assert list(nn.ModuleDict({"a": mt.relu})) == ["a"]

@@ -157,15 +157,21 @@ class Module:
 
     def __setattr__(self, name: str, value: Any) -> None:
         trained = self.__dict__.setdefault("_trained", set())
-        if isinstance(value, native.Tensor):
-            required = native.requires_grad(value)
-            (trained.add if required else trained.discard)(name)  # stays also while it is frozen
-            if not (required and native.is_leaf(value) or isinstance(
-                    vars(self).get(name), native.Tensor)) and self._is_called():
-                self.__dict__.setdefault("_passing", set()).add(name)
-        else:
+        before = vars(self).get(name)
+        if not isinstance(value, native.Tensor):
             trained.discard(name)
+        elif value is not before or native.requires_grad(value):  # stays while it is frozen
+            (trained.add if native.requires_grad(value) else trained.discard)(name)
+            self._note_passing(name, value, isinstance(before, native.Tensor))
         super().__setattr__(name, value)
+
+    def _note_passing(self, name: str, value: Any, was_there: bool) -> None:
+        """Keeps in mind which tensors forward() was the first to set, and is the last."""
+        passing = self.__dict__.setdefault("_passing", set())
+        if native.requires_grad(value) and native.is_leaf(value):
+            passing.discard(name)
+        elif name in passing or not was_there:
+            (passing.add if self._is_called() else passing.discard)(name)
 
     def _is_called(self) -> bool:
         """Whether this runs within a call of the module."""
