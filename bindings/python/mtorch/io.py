@@ -39,20 +39,33 @@ def _as_tensor(name: str, value: Any) -> Tensor:
 
 
 def _named(tensors: Any) -> Any:
-    return dict(_flat(tensors)) if isinstance(tensors, collections.abc.Mapping) else tensors
+    """The tensors of dictionaries within dictionaries by one name each; ValueError for one that would be
+    read as part of another dictionary."""
+    if not isinstance(tensors, collections.abc.Mapping):
+        return tensors
+    items = list(_flat(tensors))
+    folders = {name for _, name, _ in items if name.endswith("/")}
+    for prefix, name, _ in items:
+        ends = (i + 1 for i in range(len(name) - 1) if name[i] == "/" and i + 1 > len(prefix))
+        if inner := next((name[:end] for end in ends if name[:end] in folders), None):
+            raise ValueError(f"save: {name!r} is a name within {inner[:-1]!r}, which is a dictionary")
+    return {name: value for _, name, value in items}
 
 
-def _flat(tensors: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """What dictionaries within dictionaries hold, by names as of files in folders; of each folder
-    there is an entry too, by which _nested() knows it from a name with a slash."""
+def _flat(tensors: Any, prefix: str = "") -> Iterator[tuple[str, str, Any]]:
+    """What dictionaries within dictionaries hold, each after the prefix of its dictionary, by names as
+    of files in folders; of each folder there is an entry too, by which _nested() knows it from a name
+    with a slash."""
     for name, value in tensors.items():
         if not isinstance(name, str):
             raise TypeError(f"names in a file are text, not {type(name).__name__}: {name!r}")
         if isinstance(value, collections.abc.Mapping):
-            yield f"{prefix}{name}/", zeros(0)
+            yield prefix, f"{prefix}{name}/", zeros(0)
             yield from _flat(value, f"{prefix}{name}/")
+        elif (prefix + name).endswith("/"):
+            raise ValueError(f"save: {prefix + name!r}: the name of a tensor has no / at its end")
         else:
-            yield prefix + name, value
+            yield prefix, prefix + name, value
 
 
 def _nested(tensors: dict[str, Tensor]) -> dict[str, Any]:
@@ -62,7 +75,8 @@ def _nested(tensors: dict[str, Tensor]) -> dict[str, Any]:
         length = next(i for i in range(len(name), -1, -1) if name[:i] in folders)
         return folders[name[:length]], name[length:]
 
-    for name in sorted((name for name in tensors if name.endswith("/")), key=len):
+    marks = [name for name, x in tensors.items() if name.endswith("/") and x.shape == (0,)]
+    for name in sorted(marks, key=len):
         outer, rest = place(name)
         folders[name] = outer[rest[:-1]] = {}
     for name, tensor in tensors.items():

@@ -244,6 +244,31 @@ def test_checkpoints_nest(tmp_path, ending):
     assert again.weight.tolist() == net.weight.tolist() and other.lr == 0.1
 
 
+@pytest.mark.parametrize("ending", ["npz", "safetensors"])
+@pytest.mark.parametrize("names, said", [
+    ({"a/": 1.0}, "'a/': the name of a tensor has no /"),
+    ({"a": {"": 1.0}}, "'a/': the name of a tensor has no /"),
+    ({"a": {"b": 1.0}, "a/b": 2.0}, "'a/b' is a name within 'a', which is a dictionary"),
+    ({"a/b": 2.0, "a": {"b": 1.0}}, "'a/b' is a name within 'a'"),
+    ({"a": {}, "a/c": 2.0}, "'a/c' is a name within 'a'"),
+    ({"a": {"b": {}}, "a/b": {"c": 1.0}}, "'a/b/.*' is a name within 'a'")])
+def test_a_name_that_would_be_read_elsewhere_is_refused(tmp_path, ending, names, said):
+    path = tmp_path / f"names.{ending}"
+    with pytest.raises(ValueError, match=said):
+        mt.save(names, path)
+    assert not path.exists()
+
+
+def test_what_ends_in_a_slash_is_read(tmp_path):
+    np.savez(tmp_path / "x.npz", **{"a/": np.ones(2)})
+    assert mt.load(tmp_path / "x.npz")["a/"].tolist() == [1, 1]
+    names = {"a/b": 1.0, "a/c": {"d/e": 2.0, "": {"f": 3.0}}, "/g": 4.0}
+    mt.save(names, tmp_path / "y.npz")
+    loaded = mt.load(tmp_path / "y.npz")
+    assert loaded["a/c"].keys() == names["a/c"].keys() and loaded.keys() == names.keys()
+    assert loaded["a/c"]["d/e"].item() == 2 and loaded["a/c"][""]["f"].item() == 3
+
+
 def test_a_lost_assignment_to_a_gradient_is_explained():
     x = mt.ones(2).requires_grad_()
     (x * x).sum().backward()
