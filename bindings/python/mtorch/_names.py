@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import opcode
+import os
 import sys
 import types
 from typing import Any, Callable, TypeVar
 
+_HERE = os.path.dirname(__file__) + os.sep
 _Callable = TypeVar("_Callable", bound=Callable[..., Any])
 
 
@@ -110,11 +112,19 @@ def _missing(module: str, names: dict[str, str]) -> Callable[[str], Any]:
     """What a module does when it is asked for a name that it does not have."""
     def __getattr__(name: str) -> Any:
         here = _said(names, name)
-        frame = sys._getframe(1)
-        if here and frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]:
+        if here and _is_import():
             raise ImportError(f"cannot import name {name!r} from {module!r}{here}")
         raise AttributeError(f"module {module!r} has no attribute {name!r}{here}")
     return __getattr__
+
+
+def _is_import() -> bool:
+    """Whether the caller of the function that asks is an import statement."""
+    try:
+        frame = sys._getframe(2)
+    except ValueError:  # it is no Python code
+        return False
+    return frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]
 
 
 def _public(module: dict[str, Any], *modules: str) -> Callable[[], list[str]]:
@@ -144,21 +154,30 @@ def _explained(function: _Callable) -> _Callable:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
-            if "argument" in str(error):
-                _explain(error, function, args, kwargs)
+            if "argument" in str(error) and _is_ours(error.__traceback__.tb_next):  # type: ignore[union-attr]
+                _explain(error, function, kwargs)
             raise
     return call  # type: ignore[return-value]
 
 
-def _explain(error: TypeError, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
+def _is_ours(traceback: Any) -> bool:
+    """Whether none but the package's own code is there, which hands options on."""
+    while traceback:
+        if not traceback.tb_frame.f_code.co_filename.startswith(_HERE):
+            return False
+        traceback = traceback.tb_next
+    return True
+
+
+def _explain(error: TypeError, function: Callable[..., Any], kwargs: Any) -> None:
     import inspect
-    known = inspect.signature(function).parameters
-    called = function.__name__ if function.__name__ != "__init__" else type(args[0]).__name__
+    known, said = inspect.signature(function).parameters, str(error)
     for name in kwargs:
         here = OPTIONS.get(name, "")
-        if not isinstance(here, _Note):
-            word = next((word for word in here.split() if word in known), "")
-            here = word and f"it is called {word!r} here"
-        if here and name not in known:
-            error.args = f"{called}() has no option {name!r}: {here}",
-            return
+        word = "" if isinstance(here, _Note) else next((w for w in here.split() if w in known), "")
+        if name in known or not (word or isinstance(here, _Note)):
+            continue
+        if said.endswith(f"unexpected keyword argument {name!r}"):
+            error.args = f"{said}: " + (f"it is called {word!r} here" if word else here),
+        elif word and "required positional argument" in said and f"{word!r}" in said:
+            error.args = f"{said}: so {name!r} is called here",

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What programs written for other libraries ask for: it is there, or an error says what is."""
+import _thread
 import copy
+import functools
 import importlib
 import inspect
 import re
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -67,22 +71,58 @@ def test_every_explained_option_exists():
 
 
 @pytest.mark.parametrize("call, said", [
-    (lambda x: x.sum(dim=1), "sum.. has no option 'dim': it is called 'axis' here"),
+    (lambda x: x.sum(dim=1), "sum.. got an unexpected keyword argument 'dim': it is called 'axis' here"),
     (lambda x: mt.mean(x, axis=0, keepdim=True), "'keepdim': it is called 'keepdims'"),
-    (lambda x: x.max(dim=0), "max.. has no option 'dim'"),
-    (lambda x: mt.concat([x, x], dim=1), "concat.. has no option 'dim': it is called 'axis'"),
-    (lambda x: nn.softmax(x, dim=-1), "softmax.. has no option 'dim': it is called 'axis'"),
-    (lambda x: nn.Dropout(p=0.5), "Dropout.. has no option 'p': it is called 'probability'"),
-    (lambda x: nn.LayerNorm(3, eps=0.1), "LayerNorm.. has no option 'eps': it is called 'epsilon'"),
-    (lambda x: nn.Conv2d(1, 1, kernel_size=1), "Conv2d.. .* called 'kernel' here"),
-    (lambda x: nn.MaxPool2d(kernel_size=2), "MaxPool2d.. .* called 'size' here"),
-    (lambda x: nn.LSTM(3, 4, batch_first=True), "LSTM.. .* the batch always comes first"),
-    (lambda x: nn.ReLU(inplace=True), "ReLU.. .* values never change in place"),
+    (lambda x: x.max(dim=0), "max.. got .* 'dim': it is called 'axis'"),
+    (lambda x: mt.concat([x, x], dim=1), "concat.. got .* 'dim': it is called 'axis'"),
+    (lambda x: nn.softmax(x, dim=-1), "softmax.. got .* 'dim': it is called 'axis'"),
+    (lambda x: nn.Dropout(p=0.5), "Dropout.* 'p': it is called 'probability'"),
+    (lambda x: nn.LayerNorm(3, eps=0.1), " 'eps': it is called 'epsilon'"),
+    (lambda x: nn.Conv2d(1, 1, kernel_size=1), "Conv.* 'kernel_size': it is called 'kernel' here"),
+    (lambda x: nn.MaxPool2d(kernel_size=2), "Pool.* missing .* 'size': so 'kernel_size' is called here"),
+    (lambda x: nn.LSTM(3, 4, batch_first=True), " 'batch_first': the batch always comes first"),
+    (lambda x: nn.ReLU(inplace=True), " 'inplace': values never change in place"),
     (lambda x: nn.MSELoss(weight=x), "MSELoss.. got an unexpected keyword argument 'weight'"),
     (lambda x: mt.sum(x, nonsense=1), "sum.. got an unexpected keyword argument 'nonsense'")])
 def test_options_of_others_are_explained(call, said):
     with pytest.raises(TypeError, match=said):
         call(mt.ones((2, 3)))
+
+
+class Net(nn.Module):
+    def __init__(self, width, **options):
+        if options.get("dim") == "deep":
+            raise TypeError("another argument is wrong")
+        self.helper(**options)
+
+    def helper(self, axis=0):
+        return mt.sum(mt.ones(2), axis=axis)
+
+
+def test_errors_of_other_calls_are_left_alone():
+    for options, said in (({"dim": "deep"}, "another argument is wrong$"),
+                          ({"dim": 1}, "helper.. got an unexpected keyword argument 'dim'$"),
+                          ({"p": 1, "axis": "x"}, "unexpected keyword argument 'p'$")):
+        with pytest.raises(TypeError, match=said):
+            Net(1, **options)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'$"):
+        mt.sum(mt.ones(2), nonsense=1, dim=0)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'dim': it is called 'axis' here$"):
+        mt.sum(mt.ones(2), dim=0, nonsense=1)
+    with pytest.raises(TypeError, match="Net.* missing .* 'width': so 'd_model' is called here$"):
+        Net(d_model=3)
+
+
+def test_names_are_asked_for_without_python_code(monkeypatch):
+    found, failed = [], []
+    monkeypatch.setattr(sys, "unraisablehook", failed.append)
+    names = ["cat", "nonsense", "sum"]  # at the bottom of the thread is nothing but C
+    _thread.start_new_thread(list.extend, (found, map(functools.partial(hasattr, mt), names)))
+    for _ in range(1000):
+        if failed or len(found) == 3:
+            break
+        time.sleep(0.01)
+    assert not failed and found == [False, False, True]
 
 
 def test_what_a_module_shows_is_for_its_users():
@@ -324,7 +364,7 @@ def test_loaders_and_schedules_explain_their_options():
     optimizer = optim.SGD([mt.ones(1).requires_grad_()], lr=0.1)
     for call, said in ((lambda: mt.data.DataLoader(data, num_workers=2), "`prefetch` a thread"),
                        (lambda: optim.CosineSchedule(optimizer, T_max=2), "called 'steps' here"),
-                       (lambda: optim.AdamW(optimizer.parameters, eps=1), "AdamW.. .* 'epsilon' here")):
+                       (lambda: optim.AdamW(optimizer.parameters, eps=1), "AdamW.* 'eps': .* 'epsilon' here")):
         with pytest.raises(TypeError, match=said):
             call()
     with pytest.raises(TypeError, match="positional"):
