@@ -110,25 +110,36 @@ class DataLoader:
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
     def state_dict(self) -> dict[str, int]:
-        """The place in the run: which batch of which epoch comes next.
+        """The place in the run: which batch of which epoch comes next; once a loop is left, that is the
+        first of the next epoch. ValueError for an order that no seed decides.
 
         >>> import mtorch as mt
         >>> loader = mt.data.DataLoader(mt.data.TensorDataset(mt.arange(5)), batch_size=2)
-        >>> next(iter(loader)), loader.state_dict()
-        (tensor([0, 1]), {'epoch': 0, 'batch': 1})
+        >>> for batch in loader:
+        ...     print(batch.tolist(), loader.state_dict())
+        [0, 1] {'epoch': 0, 'batch': 1}
+        [2, 3] {'epoch': 0, 'batch': 2}
+        [4] {'epoch': 1, 'batch': 0}
         """
+        self._check_seed("state_dict")
         epoch, batch = self._place
         return {"epoch": epoch, "batch": batch}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from there: the next iteration gives what is left of that epoch. Numbers, or tensors
         of one, as they come from a file. ValueError for a place that this loader does not have."""
+        self._check_seed("load_state_dict")
         if state.keys() != {"epoch", "batch"}:
             raise ValueError(f"load_state_dict: a loader keeps epoch and batch, not {sorted(state)}")
         epoch, batch = int(state["epoch"]), int(state["batch"])
         if epoch < 0 or not 0 <= batch < max(len(self), 1):
             raise ValueError(f"load_state_dict: batch {batch} of epoch {epoch}, of {len(self)} batches")
         self._epoch, self._first = self._place = epoch, batch
+
+    def _check_seed(self, name: str) -> None:
+        if self.shuffle and self.seed < 0:
+            raise ValueError(f"{name}: with seed {self.seed} the thread's generator draws the order, so "
+                             "that there is no way back to it; give a seed")
 
     def _rows(self, tensors: list[Tensor], prefetch: int) -> Iterator[list[Tensor]]:
         """The batches of the rows of tensors, in the order of a new epoch."""
@@ -160,9 +171,13 @@ class DataLoader:
         return batches
 
     def _counted(self, batches: Iterator[Any], epoch: int, first: int) -> Iterator[Any]:
-        for i, batch in enumerate(batches, first + 1):
-            self._place = (epoch, i) if i < len(self) else (epoch + 1, 0)
-            yield batch
+        try:
+            for i, batch in enumerate(batches, first + 1):
+                self._place = (epoch, i) if i < len(self) else (epoch + 1, 0)
+                yield batch
+        finally:
+            if self._place[0] == epoch:  # it ends early: what is left of the epoch does not come
+                self._place = self._epoch, self._first
 
 
 def _in_background(items: Any, most: int) -> Iterator[Any]:

@@ -408,16 +408,53 @@ def test_a_loader_goes_on_where_it_was(whole, prefetch):
     other = loader()
     list(other)
     for _, batch in zip(range(4), other):
-        last = batch.tolist()
-    assert last == epochs[1][3] and other.state_dict() == {"epoch": 1, "batch": 4}
+        last, state = batch.tolist(), other.state_dict()
+    assert last == epochs[1][3] and state == {"epoch": 1, "batch": 4}
     again = loader()
-    again.load_state_dict({name: mt.tensor(n) for name, n in other.state_dict().items()})
+    again.load_state_dict({name: mt.tensor(n) for name, n in state.items()})
     assert [batch.tolist() for batch in again] == epochs[1][4:]
     assert [batch.tolist() for batch in again] == epochs[2]
     assert [batch.tolist() for batch in other] == epochs[2]  # what is broken off is over
     for wrong in {"epoch": 0}, {"epoch": -1, "batch": 0}, {"epoch": 0, "batch": 6}:
         with pytest.raises(ValueError, match="load_state_dict"):
             again.load_state_dict(wrong)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("prefetch", [0, 2])
+def test_the_place_of_a_loader_is_what_it_goes_on_with(whole, prefetch):
+    data = mt.data.TensorDataset(mt.arange(6))
+    data = data if whole else [data[i] for i in range(6)]
+
+    def loader():
+        return mt.data.DataLoader(data, 2, shuffle=True, seed=3, prefetch=prefetch)
+    one, other = loader(), loader()
+    for _ in one:
+        break
+    assert one.state_dict() == {"epoch": 1, "batch": 0}
+    other.load_state_dict(one.state_dict())
+    assert [batch.tolist() for batch in one] == [batch.tolist() for batch in other]
+    older, newer = iter(one), iter(one)
+    next(older), next(newer)
+    older.close()  # after which the newer one goes on
+    assert one.state_dict() == {"epoch": 3, "batch": 1} and len(list(newer)) == 2
+    newer = iter(one)
+    next(newer)
+    one.load_state_dict({"epoch": 1, "batch": 1})
+    newer.close()
+    assert one.state_dict() == {"epoch": 1, "batch": 1} and len(list(one)) == 2
+
+
+def test_an_order_without_a_seed_has_no_place():
+    data = mt.data.TensorDataset(mt.arange(6))
+    loader = mt.data.DataLoader(data, 2, shuffle=True, seed=-1)
+    for call in loader.state_dict, lambda: loader.load_state_dict({"epoch": 0, "batch": 1}):
+        with pytest.raises(ValueError, match="state_dict: .* seed -1"):
+            call()
+    assert len(list(loader)) == 3
+    loader = mt.data.DataLoader(data, 2, seed=-1)
+    loader.load_state_dict({"epoch": 0, "batch": 1})
+    assert loader.state_dict() == {"epoch": 0, "batch": 1} and len(list(loader)) == 2
 
 
 def test_axes_as_one():
