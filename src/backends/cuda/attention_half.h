@@ -28,9 +28,9 @@ __device__ inline float power_of_two(float x) {
 #else
 inline float power_of_two(float x) { return std::exp2(x); }
 #endif
-// exp(x - shift)
+// exp(x - shift), of numbers of any size: 1 where they are the same.
 __device__ inline float exp_from(float x, float shift) {
-  return power_of_two(fmaf(x, log2_e, -(shift * log2_e)));
+  return power_of_two((x - shift) * log2_e);
 }
 
 // What the four lanes that share rows of a fragment have between them.

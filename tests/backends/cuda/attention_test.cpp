@@ -65,12 +65,16 @@ class CudaAttention : public ::testing::Test {
     };
     return all_of("cpu", wide, how);
   }
-  // Nearly exact(), relative to the largest number; and not what the CPU gives, so that it must
-  // have been on the tensor cores.
+  // Nearly what the CPU gives, but not that, so that it must have been on the tensor cores.
   template <class F>
   void expect_rounded(double tolerance, F&& f, const Attention& how) {
-    std::vector<Value> ours = all_of("cuda:0", f, how), expected = exact(f, how);
+    std::vector<Value> ours = all_of("cuda:0", f, how);
     EXPECT_NE(difference(ours, all_of("cpu", f, how)), "");
+    expect_near(tolerance, ours, exact(f, how));
+  }
+  // Relative to the largest number of a result.
+  static void expect_near(double tolerance, const std::vector<Value>& ours,
+                          const std::vector<Value>& expected) {
     for (size_t i = 0; i < ours.size(); ++i) {
       ASSERT_EQ(ours[i].bytes.size(), expected[i].bytes.size());
       double largest = 0, most = 0;
@@ -176,6 +180,30 @@ TEST_F(CudaAttention, TakesMasksAndHeadsInHalf) {
                        logical_not(equal(row, full_integer({70, 70}, 65, Dtype::int32, d)))};
                  },
                  {});
+}
+
+// Masks as left padding has them, that are as good as infinite and yet are none: over the first
+// panel of keys, and over all that some queries see, who then see all alike.
+TEST_F(CudaAttention, TakesLargeMasksInHalf) {
+  for (Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
+    for (int64_t size : {16, 72}) {
+      for (double hiding : {-1e9, -1e10, -3.38953139e38}) {
+        auto masked = [&](Device& d) {
+          Tensor row = iota({70, 1}, Dtype::int32, d), key = iota({1, 150}, Dtype::int32, d);
+          Tensor third = remainder(row, full_integer({70, 1}, 3, Dtype::int32, d));
+          Tensor hidden = logical_or(less(key, full_integer({1, 150}, 66, Dtype::int32, d)),
+                                     equal(third, full_integer({70, 1}, 1, Dtype::int32, d)));
+          return std::vector<Tensor>{
+              numbers({70, size}, dtype, d, 1), numbers({150, size}, dtype, d, 2),
+              numbers({150, size}, dtype, d, 3),
+              where(hidden, cast(number(hiding, d), Dtype::float32), number(0, d))};
+        };
+        SCOPED_TRACE(hiding);
+        expect_near(dtype == Dtype::bfloat16 ? of_bfloat16 : of_float16,
+                    all_of("cuda:0", masked, {}), all_of("cpu", masked, {}));
+      }
+    }
+  }
 }
 
 // Sizes, strides and places that do not suit vectors, and mixed types: the other kernel.
