@@ -7,6 +7,10 @@
 // to 16 bits, they are the left fragments of what is summed up next. The others' rows come to
 // shared memory once, for the scores and for the sums, while those before them are worked on.
 //
+// Slopes of scores may be smaller, or larger, than float16 has numbers for. So each row's are
+// multiplied by a power of two that takes the largest so far near the end of float16's range, and
+// its sums are divided by that in the end.
+//
 // Shapes: a block has 64 rows of its own, each of its 4 warps 16, and takes 64 others at a time, 32
 // where rows are 128 long; then each lane has 128 sums. Which calls suit: see attention_half.cu.
 //
@@ -18,6 +22,16 @@ namespace mt::cuda {
 namespace {
 
 constexpr int own_rows = 16, side = half_warps * own_rows;
+
+// Powers of two, by their exponent in a float32: the exponent is 127 more than the power.
+__device__ inline float power(int exponent) {
+  return unpack<float>(static_cast<Value>(exponent) << 23);
+}
+// What takes `largest` to [2^14, 2^15), or 2^100 if that is less.
+__device__ inline int fitting(float largest) {
+  int exponent = static_cast<int>(pack(largest) >> 23);
+  return exponent > 41 ? 268 - exponent : 227;
+}
 
 template <Factor factor, int width, bool masked, bool of_keys>
 class OwnBlock {
@@ -67,10 +81,11 @@ class OwnBlock {
     int64_t queries = shape.batch * shape.n * shape.d;
     int64_t keys = queries + shape.batch * shape.m * shape.d;
     if constexpr (of_keys) {
-      write(sums_, of_.scale, gradients + queries, shape.m, shape.d);
-      write(value_sums_, 1, gradients + keys, shape.m, shape.e);
+      write(sums_, by_scale(), gradients + queries, shape.m, shape.d);
+      auto unchanged = [](int, int) { return 1.0f; };
+      write(value_sums_, unchanged, gradients + keys, shape.m, shape.e);
     } else {
-      write(sums_, of_.scale, gradients, shape.n, shape.d);
+      write(sums_, by_scale(), gradients, shape.n, shape.d);
     }
   }
 
@@ -117,9 +132,9 @@ class OwnBlock {
     numbers[2 * others + column] = own.mean;
   }
 
-  // The weights of pairs, and the slopes of their scores.
+  // The weights of pairs, and the slopes of their scores, multiplied as powers_ says.
   __device__ void weigh(int other, int stage, uint32_t (&weights)[others / 16][1][4],
-                        uint32_t (&slopes)[others / 16][1][4]) const {
+                        uint32_t (&slopes)[others / 16][1][4]) {
     float scores[1][others / 8][4] = {}, changes[1][others / 8][4] = {};
     Rows::multiply(scores, 0, own_row_, at(stage), of_.shape.d);
     Rows::multiply(changes, own_bytes, own_row_, at(stage) + other_bytes, of_.shape.e);
@@ -142,14 +157,45 @@ class OwnBlock {
       }
     }
     if constexpr (of_keys) Rows::round(weights, scores);
+    if constexpr (factor == Factor::float16) fit(changes);
     Rows::round(slopes, changes);
   }
 
-  __device__ void write(const float (&sums)[1][width / 8][4], float factor_of_all, float* to,
-                        int64_t count, int64_t columns) const {
+  __device__ void fit(float (&slopes)[1][others / 8][4]) {
+    MT_UNROLL for (int half = 0; half < 2; ++half) {
+      float largest = 0;
+      MT_UNROLL for (int j = 0; j < others / 8; ++j) {
+        MT_UNROLL for (int r = 2 * half; r < 2 * half + 2; ++r) {
+          float size = fabsf(slopes[0][j][r]);
+          largest = size > largest ? size : largest;
+        }
+      }
+      largest = of_four_lanes(largest, [](float a, float b) { return a > b ? a : b; });
+      int fits = fitting(largest), before = powers_[half];
+      if (fits < before) {
+        powers_[half] = fits;
+        float by = power(before - fits < 127 ? 127 + fits - before : 0);
+        MT_UNROLL for (int j = 0; j < width / 8; ++j) {
+          sums_[0][j][2 * half] *= by;
+          sums_[0][j][2 * half + 1] *= by;
+        }
+      }
+      float by = power(powers_[half]);
+      MT_UNROLL for (int j = 0; j < others / 8; ++j) {
+        slopes[0][j][2 * half] *= by;
+        slopes[0][j][2 * half + 1] *= by;
+      }
+    }
+  }
+
+  __device__ auto by_scale() const {
+    return [this](int, int half) { return of_.scale * power(254 - powers_[half]); };
+  }
+  template <class F>
+  __device__ void write(const float (&sums)[1][width / 8][4], F&& by, float* to, int64_t count,
+                        int64_t columns) const {
     int64_t before = of_.entry * count;
-    store_fragments(sums, to, columns, before + first_ + own_row_, before + count,
-                    [=](int, int) { return factor_of_all; });
+    store_fragments(sums, to, columns, before + first_ + own_row_, before + count, by);
   }
 
   const AttentionEntry<float, uint16_t> of_;
@@ -157,6 +203,9 @@ class OwnBlock {
   const AttentionRows<float> rows_;
   const int first_, own_row_;  // of the call's and the block's rows
   Numbers own_[2] = {};
+  // What the rows' slopes and their sums are multiplied by.
+  static constexpr int most_power = factor == Factor::float16 ? 227 : 127;
+  int powers_[2] = {most_power, most_power};
   float sums_[1][width / 8][4] = {}, value_sums_[1][width / 8][4] = {};
 };
 
