@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuBLASLt's products of 16-bit matrices, where it is installed: MT_CUBLASLT names the library, or
 // "none". Nothing is linked with it, and nothing is asked of it unless a file of measured choices
-// is in use (tuning.h).
+// is in use (tuning.h) or the built-in table names it (contract_kernels.cpp).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/tuning.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,6 +22,38 @@ namespace {
 [[noreturn]] void fail_with(const std::string& source, const char* what) {
   fail(Code::io, "%s: the file cannot be %s: %s", source.c_str(), what, std::strerror(errno));
 }
+
+// Others who add to the file wait until this has gone. Where there is no file it makes one.
+class Lock {
+ public:
+  Lock(const std::string& file, const std::string& source) {
+    do {
+      if (descriptor_ >= 0) close(descriptor_);
+      descriptor_ = open(file.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0666);
+      if (descriptor_ < 0) fail_with(source, "written");
+      while (flock(descriptor_, LOCK_EX) != 0) {
+        if (errno == EINTR) continue;
+        const int reason = errno;
+        close(descriptor_);
+        errno = reason;
+        fail_with(source, "locked");
+      }
+    } while (!is(file));
+  }
+  ~Lock() { close(descriptor_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  // It may have been replaced while this waited.
+  bool is(const std::string& file) const {
+    struct stat own, there;
+    return fstat(descriptor_, &own) == 0 && stat(file.c_str(), &there) == 0 &&
+           own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+  }
+
+  int descriptor_ = -1;
+};
 
 }  // namespace
 
@@ -46,6 +81,7 @@ std::string Tuning::find(const std::string& device, const Facts& facts,
 
 void Tuning::add(const std::string& line) {
   std::lock_guard lock(mutex_);
+  Lock alone(file_, source());
   std::string text = read();
   if (text.empty() || text.back() != '\n') text += '\n';
   text += line + "\n";
@@ -54,20 +90,21 @@ void Tuning::add(const std::string& line) {
   table_ = std::move(table);
 }
 
-// One that is to be written begins as an empty table.
+// One that is to be written may be missing or empty, and begins as an empty table.
 std::string Tuning::read() const {
   std::unique_ptr<FILE, int (*)(FILE*)> in(std::fopen(file_.c_str(), "rb"), std::fclose);
-  if (!in && errno == ENOENT && measures_) return std::string(table_heading) + "\n";
+  const std::string empty = std::string(table_heading) + "\n";
+  if (!in && errno == ENOENT && measures_) return empty;
   if (!in) fail_with(source(), "read");
   std::string text;
   char part[4096];
   while (size_t count = std::fread(part, 1, sizeof part, in.get())) text.append(part, count);
   if (std::ferror(in.get())) fail_with(source(), "read");
-  return text;
+  return text.empty() && measures_ ? empty : text;
 }
 
 void Tuning::replace(const std::string& text) const {
-  const std::string other = file_ + "." + std::to_string(getpid());
+  const std::string other = file_ + ".new";
   std::ofstream out(other, std::ios::binary);
   out << text;
   out.close();

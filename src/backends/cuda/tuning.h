@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measured choices of kernels, in a file: MT_CUDA_TUNED=FILE reads it, and MT_CUDA_TUNE=FILE, which
-// need not be there, also has what it does not say measured and adds that.
+// may be missing or empty, also has what it does not say measured and adds that.
 #pragma once
 
 #include <mutex>
@@ -12,14 +12,15 @@ namespace mt::cuda {
 
 class Tuning {
  public:
-  // What the environment names now, which is read once and lives for ever; nullptr: nothing. Fails
-  // when the file cannot be read or is wrong.
+  // What the environment names now, which is read when first asked for and lives for ever; nullptr:
+  // nothing. Fails when the file cannot be read or is wrong.
   static Tuning* chosen();
 
   bool measures() const { return measures_; }
   std::string find(const std::string& device, const Facts& facts,
                    const std::vector<std::string>& kernels);
-  // Adds a line to the file, whatever others have added since, as a whole or not at all.
+  // Adds a line to the file, as a whole or not at all, and takes what others have added since.
+  // Processes that add at once wait for each other, by flock().
   void add(const std::string& line);
 
  private:

@@ -3,6 +3,7 @@
 #include "backends/cuda/kernel_table.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -248,6 +249,46 @@ TEST_F(Tuned, AddsToWhatIsThere) {
                 "any GPU: m=10 -> tile_16x256 (1.0 us)\n");
   EXPECT_EQ(found_in(tuning, 9), "tile_64x64");
   EXPECT_EQ(std::distance(files::directory_iterator(folder_), {}), 1);  // nothing temporary is left
+}
+
+TEST_F(Tuned, BeginsWithAnEmptyFile) {
+  std::ofstream(file("empty")).flush();
+  setenv("MT_CUDA_TUNE", file("empty").c_str(), 1);
+  Tuning* tuning = Tuning::chosen();
+  EXPECT_EQ(found_in(tuning, 8), "");
+  tuning->add("any GPU: m=8 -> tile_32x32 (1.0 us)");
+  EXPECT_EQ(contents(file("empty")), with_heading("any GPU: m=8 -> tile_32x32 (1.0 us)\n"));
+  setenv("MT_CUDA_TUNE", "", 1);
+  std::ofstream(file("nothing")).flush();
+  setenv("MT_CUDA_TUNED", file("nothing").c_str(), 1);
+  EXPECT_NE(failure([] { Tuning::chosen(); }), "");
+}
+
+TEST_F(Tuned, LosesNoLineOfAnotherProcess) {
+  constexpr int processes = 4, lines = 40;
+  const std::string path = file("shared");
+  setenv("MT_CUDA_TUNE", path.c_str(), 1);
+  std::vector<pid_t> children;
+  for (int process = 0; process < processes; ++process) {
+    pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      std::string message = failure([&] {
+        for (int i = 0; i < lines; ++i) {
+          Tuning::chosen()->add("any GPU: m=" + std::to_string(process * lines + i) + " -> lanes");
+        }
+      });
+      _exit(message.empty() ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  for (int m = 0; m < processes * lines; ++m) EXPECT_EQ(found_in(Tuning::chosen(), m), "lanes");
+  EXPECT_EQ(std::distance(files::directory_iterator(folder_), {}), 1);
 }
 
 TEST_F(Tuned, ChangesNoFileThatIsWrong) {
