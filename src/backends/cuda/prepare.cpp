@@ -204,8 +204,9 @@ class Preparation {
     const auto shared_bytes = static_cast<size_t>(values * shape.panel * 8);
     const Generated* generated =
         shared_bytes <= most_kept_bytes ? request(group, generate_totals) : nullptr;
-    const int64_t threads = std::min<int64_t>(divide_up(shape.inner, 32) * 32, most_total_threads);
-    const int64_t across = values > 0 ? 1 : divide_up(shape.inner, threads);
+    const int64_t columns = std::max<int64_t>(shape.inner, 1);
+    const int64_t threads = std::min<int64_t>(divide_up(columns, 32) * 32, most_total_threads);
+    const int64_t across = values > 0 ? 1 : divide_up(columns, threads);
     add([=, totals = &group.totals](const Run& run) {
       const auto* program = run.description<ProgramView>(at);
       if (Kernel* kernel = generated ? generated->kernel() : nullptr) {
@@ -214,6 +215,7 @@ class Preparation {
       } else {
         launch_row(program, reinterpret_cast<uint64_t*>(run.scratch + partials), slots, run.stream);
       }
+      if (shape.results() == 0) return;
       auto* next = reinterpret_cast<uint64_t*>(run.scratch);
       for (const Total& total : *totals) {
         ReductionShape own = shape;
