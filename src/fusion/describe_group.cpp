@@ -73,12 +73,31 @@ std::string extent(const Group& group) {
   return count > 1 ? text + " in " + std::to_string(count) + " tensors" : text;
 }
 
+Dtype result_type(const Group& group) {
+  if (group.output.buffer >= 0) return group.output.dtype;
+  for (const Instruction& i : group.program.instructions) {
+    if (i.code == Opcode::store) return i.dtype;
+  }
+  // Values that lie where they are wanted are not stored by an instruction.
+  const std::vector<Memory>& memory = group.segments[0].memory;
+  for (size_t m = 0; m < memory.size(); ++m) {
+    if (is_stored_to(group.program, m)) return memory[m].dtype;
+  }
+  return Dtype::float32;
+}
+
+// Nothing for float32, which is what most are.
+std::string of_type(const Group& group) {
+  const Dtype type = result_type(group);
+  return type == Dtype::float32 ? "" : std::string(" ") + mt::name_of(type);
+}
+
 std::string describe_contraction(const Group& group) {
   const Contraction& z = group.contraction;
   std::string text = "contraction ";
   const int64_t batch = size_of_group(z.batch);
   if (batch > 1) text += std::to_string(batch) + " of ";
-  text += times({size_of_group(z.m), size_of_group(z.n), size_of_group(z.k)});
+  text += times({size_of_group(z.m), size_of_group(z.n), size_of_group(z.k)}) + of_type(group);
   return group.has_epilogue ? text + ", then " + operators(group) : text;
 }
 
@@ -89,14 +108,15 @@ std::string describe(const Group& group) {
     case GroupKind::contract:
       return describe_contraction(group);
     case GroupKind::call:
-      return std::string(group.op->name) + " " + to_string(group.output.layout.shape);
+      return std::string(group.op->name) + " " + to_string(group.output.layout.shape) +
+             of_type(group);
     case GroupKind::reduce:
-      return "reduction " + times({group.outer, group.reduced, group.inner}) + ": " +
-             operators(group);
+      return "reduction " + times({group.outer, group.reduced, group.inner}) + of_type(group) +
+             ": " + operators(group);
     case GroupKind::row:
-      return "rows " + extent(group) + ": " + operators(group);
+      return "rows " + extent(group) + of_type(group) + ": " + operators(group);
     case GroupKind::map:
-      return "element-wise " + extent(group) + ": " + operators(group);
+      return "element-wise " + extent(group) + of_type(group) + ": " + operators(group);
   }
   return "";
 }

@@ -14,6 +14,8 @@ namespace {
 
 // Runs that are kept one by one; later ones are still counted in their kind. 32 MiB.
 constexpr size_t most_events = 1 << 20;
+// Plans that are held, so that their names need not be made anew.
+constexpr size_t most_plans = 1024;
 
 double seconds(Profile::Clock::duration time) {
   return std::chrono::duration<double>(time).count();
@@ -60,11 +62,13 @@ Profile::Profile() {
 Profile::~Profile() { stop(); }
 
 void Profile::stop() {
+  std::unordered_map<const void*, Named> plans;  // let go of without the lock
   std::lock_guard lock(mutex_);
   if (current_ != this) return;
   end_ = Clock::now();
   measures_ = false;
   current_ = nullptr;
+  plans.swap(plans_);
 }
 
 template <class F>
@@ -80,7 +84,7 @@ void Profile::change(F&& f) noexcept {
 }
 
 void Profile::add(const std::string& name, Time begin, Time end) noexcept {
-  change([&](Profile& profile) { profile.count(profile.kind_of(name), begin, end); });
+  change([&](Profile& profile) { profile.count(profile.kind_of({.name = name}), begin, end); });
 }
 
 void Profile::add(const Plan& plan, const std::vector<Span>& spans) noexcept {
@@ -90,25 +94,31 @@ void Profile::add(const Plan& plan, const std::vector<Span>& spans) noexcept {
   });
 }
 
-size_t Profile::kind_of(const std::string& name) {
-  if (auto found = kind_of_.find(name); found != kind_of_.end()) return found->second;
-  kinds_.reserve(kinds_.size() + 1);
-  kind_of_.emplace(name, kinds_.size());
-  kinds_.push_back({.name = name});
+size_t Profile::kind_of(const Kind& kind) {
+  const std::string key =
+      kind.name + "|" + std::to_string(kind.bytes) + "|" + std::to_string(kind.operations);
+  if (auto found = kind_of_.find(key); found != kind_of_.end()) return found->second;
+  kinds_.push_back(kind);
+  try {
+    kind_of_.emplace(key, kinds_.size() - 1);
+  } catch (...) {
+    kinds_.pop_back();
+    throw;
+  }
   return kinds_.size() - 1;
 }
 
 const std::vector<size_t>& Profile::kinds_of(const Plan& plan) {
+  if (plans_.size() >= most_plans) plans_.clear();
   Named& named = plans_[plan.prepared.get()];
   // Backends that prepare nothing leave nothing to know a plan by.
   if (plan.prepared && named.kinds.size() == plan.groups.size()) return named.kinds;
   named.plan = plan.prepared;
   named.kinds.clear();
   for (const Group& group : plan.groups) {
-    const size_t k = kind_of(describe(group));
-    kinds_[k].bytes = static_cast<double>(bytes_moved(plan, group));
-    kinds_[k].operations = contraction_operations(group);
-    named.kinds.push_back(k);
+    named.kinds.push_back(kind_of({.name = describe(group),
+                                   .bytes = static_cast<double>(bytes_moved(plan, group)),
+                                   .operations = contraction_operations(group)}));
   }
   return named.kinds;
 }
@@ -139,12 +149,13 @@ std::vector<Profile::Event> Profile::events() const {
 std::string Profile::text() const {
   std::unique_lock lock(mutex_);
   std::vector<Kind> kinds = kinds_;
-  std::vector<std::vector<Clock::duration>> times(kinds.size());
-  for (const Event& event : events_) times[event.kind].push_back(event.time);
-  for (size_t k = 0; k < kinds.size(); ++k) kinds[k].median = median(&times[k]);
+  const std::vector<Event> events = events_;
   const double all = seconds((current_ == this ? Clock::now() : end_) - begin_ - own_);
   const bool one_thread = threads_.size() <= 1;
   lock.unlock();
+  std::vector<std::vector<Clock::duration>> times(kinds.size());
+  for (const Event& event : events) times[event.kind].push_back(event.time);
+  for (size_t k = 0; k < kinds.size(); ++k) kinds[k].median = median(&times[k]);
   std::stable_sort(kinds.begin(), kinds.end(),
                    [](const Kind& a, const Kind& b) { return a.time > b.time; });
   std::string result = " time ms  share    runs median us    GB/s  Gflop/s  what ran\n";

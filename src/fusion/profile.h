@@ -22,7 +22,7 @@ class Profile {
   using Clock = std::chrono::steady_clock;
   using Time = Clock::time_point;
 
-  // Everything that was called the same.
+  // Runs that did the same.
   struct Kind {
     std::string name;
     int64_t runs = 0;
@@ -67,7 +67,7 @@ class Profile {
     std::shared_ptr<const void> plan;  // held, so that no other comes to lie where it is
     std::vector<size_t> kinds;
   };
-  size_t kind_of(const std::string& name);
+  size_t kind_of(const Kind& kind);
   const std::vector<size_t>& kinds_of(const Plan& plan);
   void count(size_t kind, Time begin, Time end);
   // f(the profile that measures), its time not counted.

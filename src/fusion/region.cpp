@@ -81,7 +81,8 @@ void mark_needed(Window& window) {
   }
 }
 
-// Whether a value that is held, and computed again now, is kept from now on. A second time may be
+// Whether a value that is held, by a handle or a history, and computed again now, is kept from now
+// on. A second time may be
 // the gradient's, and the last; a third is a loop's, as over data that was prepared before it. What
 // lies within its storage's own object costs nothing to keep. Numbers repeated over a shape and
 // positions cost less to make than to read.

@@ -78,7 +78,7 @@ class Node {
   bool keeps_operands = false;  // all its life, as Op::keeps_broadcast asks: a sum may want them
   // Guarded by the window's lock: also once ready, a gradient or a live tape needs its inputs.
   bool keeps_inputs = false;
-  uint8_t times_computed = 0;  // on the way to others, and not kept; at most 2
+  uint8_t times_computed = 0;  // within fused groups, and not stored; counts to 2
   HistoryUse history_use;
   Inputs inputs;
   Attributes attributes;

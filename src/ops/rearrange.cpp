@@ -73,7 +73,9 @@ Tensor tile(const Tensor& x, const Dims& counts) {
   auto count = [&](int axis) { return own[axis] == 0 ? 1 : result[axis] / own[axis]; };
   Tensor y = reshape(x, own);
   if (ranks > max_rank) {
-    for (int axis = rank - 1; axis >= 0; --axis) y = repeated(y, axis, count(axis), false);
+    for (int axis = rank - 1; axis >= 0; --axis) {
+      if (count(axis) != 1) y = repeated(y, axis, count(axis), false);
+    }
     return y;
   }
   Shape paired, spread;

@@ -2,6 +2,7 @@
 // Profiles: what is counted, when, and how it is written down.
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -107,7 +108,7 @@ TEST_F(Profile, ShowsPlansThatAreMade) {
   profile_ = mt_profile_start();
   for (int i = 0; i < 2; ++i) numbers_of(mt_cumulative_sum(mt_exp(mt_sin(x)), 1));
   EXPECT_GE(saved_as("planning"), 1u);
-  EXPECT_EQ(saved_as("cumulative_sum [3,5,7]"), 2u);
+  EXPECT_EQ(saved_as("cumulative_sum [3,5,7] float64"), 2u);
 }
 
 TEST_F(Profile, TellsThreadsApart) {
@@ -123,6 +124,35 @@ TEST_F(Profile, TellsThreadsApart) {
   std::set<int> threads;
   for (const nlohmann::json& event : saved()) threads.insert(event["tid"].get<int>());
   EXPECT_GE(threads.size(), 2u);  // the second may have got the first one's number
+}
+
+TEST_F(Profile, TellsTypesApart) {
+  mt_tensor* x = mt_ones(MT_DIMS(20000), MT_F32, "cpu");
+  mt_tensor* half = mt_ones(MT_DIMS(20000), MT_F16, "cpu");
+  evaluate(x);
+  evaluate(half);
+  profile_ = mt_profile_start();
+  evaluate(mt_sin(x));
+  evaluate(mt_sin(half));
+  EXPECT_EQ(saved_as("element-wise 20000: sin"), 1u);
+  EXPECT_EQ(saved_as("element-wise 20000 float16: sin"), 1u);
+}
+
+// While another thread makes new kinds of groups all the time.
+TEST_F(Profile, CanBeSavedWhileItMeasures) {
+  profile_ = mt_profile_start();
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    for (int64_t n = 1; !done && n < 5000; ++n) MT_SCOPE {
+        evaluate(mt_ones(MT_DIMS(n), MT_F32, "cpu"));
+      }
+  });
+  for (int i = 0; i < 10; ++i) {
+    for (const nlohmann::json& event : saved())
+      EXPECT_FALSE(event["name"].get<std::string>().empty());
+  }
+  done = true;
+  other.join();
 }
 
 TEST_F(Profile, SeesTheReferenceBackend) {

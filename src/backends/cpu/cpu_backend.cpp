@@ -119,7 +119,7 @@ void run_contraction(const Plan& plan, const Group& group, const PreparedGroup& 
   }
   const PreparedProgram& program = prepared.program;
   TileEpilogue context{program,
-                       program.by_rows ? program.by_columns[0] : group.segments[0],
+                       program.by_columns.empty() ? group.segments[0] : program.by_columns[0],
                        buffers,
                        immediates,
                        size_of_group(group.contraction.m),
