@@ -106,17 +106,19 @@ MT_API mt_optimizer* mt_optimizer_adagrad(mt_parameters* parameters, double lr,
 
 /// Makes `group`, for other parameters, part of `optimizer`: from now on a step of the one is a
 /// step of both, in the same fused groups. Each keeps a rule, options, t and a learning rate of its
-/// own; where `optimizer`'s rate is set, the group's is too, in the proportion that it has to it
-/// now. So biases go without decay, some layers learn slowly, two devices train together:
+/// own. So biases go without decay, some layers learn slowly, two devices train together:
 ///
 ///     mt_optimizer* group = mt_optimizer_adamw(biases, 1e-3, &no_decay);
 ///     mt_optimizer_add(optimizer, group);
 ///     mt_optimizer_release(group);
 ///
+/// Where `optimizer`'s rate is set, the group's is too, in the proportion that it has to it now, or
+/// that it had when it was last set on its own. While `optimizer`'s is 0, the last before that
+/// counts; if there was none, the group's rate stays until `optimizer` gets one.
+///
 /// `optimizer` becomes an owner of the group. MT_EINVAL, and nothing changes, when it has it
-/// already, when the two have a parameter or a name in common, or when its rate is 0 and the
-/// group's is not. Traces of steps recorded before go on without it. Not inside a trace
-/// (MT_ETRACE).
+/// already, or when the two have a parameter or a name in common. Traces of steps recorded before
+/// go on without it. Not inside a trace (MT_ETRACE).
 MT_API mt_status mt_optimizer_add(mt_optimizer* optimizer, mt_optimizer* group);
 /// Updates the parameters once. Refuses while an error is pending. All parameters of one optimizer
 /// lie on one device (else MT_EDEVICE) and have the same step t, also one that is added, or gets
@@ -130,16 +132,17 @@ MT_API mt_status mt_optimizer_step(mt_optimizer* optimizer);
 MT_API int64_t mt_optimizer_steps(mt_optimizer* optimizer);
 /// The learning rate a.
 MT_API double mt_optimizer_learning_rate(mt_optimizer* optimizer);
-/// Sets the learning rate, and those of added groups in proportion; traced steps follow it too.
-/// MT_EINVAL unless all are finite and >= 0.
+/// Sets the learning rate, and those of added groups in proportion, see mt_optimizer_add(); traced
+/// steps follow it too. MT_EINVAL unless all are finite and >= 0.
 MT_API mt_status mt_optimizer_set_learning_rate(mt_optimizer* optimizer, double lr);
 /// All that a later step depends on, as tensors by name, which later steps do not change: "step"
-/// and "learning_rate", float64 without dimensions ("step.1" and "learning_rate.1" of the first
-/// group that was added), and for each parameter what its rule keeps: momentum "velocity.NAME",
-/// Adam "mean.NAME" and "square.NAME", RMSProp "square.NAME", with momentum "velocity.NAME" too,
-/// Adagrad "square.NAME". The caller owns the collection, of buffers, and can write it with
-/// mt_save_npz() or mt_parameters_save(); such a file names no rule, so it goes back through
-/// mt_load_npz() or mt_load_safetensors() and mt_optimizer_set_state().
+/// and "learning_rate", float64 without dimensions (of the first group that was added "step.1",
+/// "learning_rate.1" and "proportion.1", in which its rate follows), and for each parameter what
+/// its rule keeps: momentum "velocity.NAME", Adam "mean.NAME" and "square.NAME", RMSProp
+/// "square.NAME", with momentum "velocity.NAME" too, Adagrad "square.NAME". The caller owns the
+/// collection, of buffers, and can write it with mt_save_npz() or mt_parameters_save(); such a file
+/// names no rule, so it goes back through mt_load_npz() or mt_load_safetensors() and
+/// mt_optimizer_set_state().
 MT_API mt_parameters* mt_optimizer_state(mt_optimizer* optimizer);
 /// Takes such state back, from any device: training goes on bit for bit as where it was read. The
 /// same names (else MT_EINVAL), shapes and types (else MT_ESHAPE, MT_EDTYPE); nothing changes

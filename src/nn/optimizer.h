@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,7 +80,7 @@ class Optimizer {
  public:
   Optimizer(Ref<Parameters> parameters, double rate, std::unique_ptr<Rule> rule);
 
-  // From now on a group of this one, whose rate follows in proportion.
+  // From now on a group of this one, whose rate follows in proportion to it.
   void add(std::shared_ptr<Optimizer> group);
   void step();
   void record_step();            // the same as pending operators
@@ -97,15 +98,28 @@ class Optimizer {
   using Slots = std::vector<std::unique_ptr<StateSlot>>;
   struct Group {
     std::shared_ptr<Optimizer> optimizer;
-    double proportion;
+    double proportion = 1;                                    // as long as its rate is still
+    double given = std::numeric_limits<double>::quiet_NaN();  // what it then got
+    StateSlot written{};                                      // the proportion, in a state
   };
   struct Part {
     Optimizer* optimizer;
-    double proportion;  // of its rate to this one's
+    Optimizer* lead;  // whose `group` it is
+    Group* group;     // null: nobody's here
+  };
+  struct NewRate {
+    Optimizer* optimizer;
+    double rate;
+    Group* group;
+    double proportion;
   };
   struct Advance;             // of one part by one step, not yet made
   std::vector<Part> parts();  // this one, its groups and theirs
-  void find_parts(double proportion, std::vector<Part>* parts);
+  void find_parts(Optimizer* lead, Group* group, std::vector<Part>* parts);
+  double proportion_of(const Group& group) const;
+  void find_rates(double rate, Group* group, double proportion, std::vector<NewRate>* rates);
+  void note(const NewRate& given);
+  static void check_rate(double rate);
   // Fails where two have the same parameter, or the same name for one.
   static void check_apart(const std::vector<Part>& parts);
   const Slots& slots_of(const Parameters::Entry& entry);
@@ -123,8 +137,10 @@ class Optimizer {
 
   Ref<Parameters> parameters_;
   std::unique_ptr<Rule> rule_;
-  std::vector<Group> groups_;
-  StateSlot rate_, step_;  // float64, without dimensions
+  std::deque<Group> groups_;
+  StateSlot rate_, step_;         // float64, without dimensions
+  double known_rate_ = 0;         // what rate_ is
+  double last_nonzero_rate_ = 0;  // 0: there was none
   std::unordered_map<const Binding*, Slots> slots_;
   std::optional<Trace> replay_;             // of record_step(), for these parameters:
   std::vector<const void*> replay_trains_;  // as Binding::place()

@@ -9,15 +9,13 @@ namespace mt {
 
 std::vector<Optimizer::Part> Optimizer::parts() {
   std::vector<Part> parts;
-  find_parts(1, &parts);
+  find_parts(nullptr, nullptr, &parts);
   return parts;
 }
 
-void Optimizer::find_parts(double proportion, std::vector<Part>* parts) {
-  parts->push_back({this, proportion});
-  for (const Group& group : groups_) {
-    group.optimizer->find_parts(proportion * group.proportion, parts);
-  }
+void Optimizer::find_parts(Optimizer* lead, Group* group, std::vector<Part>* parts) {
+  parts->push_back({this, lead, group});
+  for (Group& own : groups_) own.optimizer->find_parts(this, &own, parts);
 }
 
 // Collections grow and tensors are shared after they have become groups, too.
@@ -46,6 +44,7 @@ void Optimizer::check_apart(const std::vector<Part>& parts) {
 }
 
 void Optimizer::add(std::shared_ptr<Optimizer> group) {
+  if (TraceLog::current()) fail(Code::trace, "optimizer: no group is added inside a trace");
   std::vector<Part> all = parts();
   for (const Part& part : group->parts()) {
     for (const Part& own : parts()) {
@@ -54,11 +53,7 @@ void Optimizer::add(std::shared_ptr<Optimizer> group) {
     all.push_back(part);
   }
   check_apart(all);
-  double own = learning_rate(), rate = group->learning_rate();
-  if (own == 0 && rate != 0) {
-    fail(Code::invalid, "optimizer: no factor makes a learning rate of %g of one of 0", rate);
-  }
-  groups_.push_back({std::move(group), rate == own ? 1 : rate / own});
+  groups_.emplace_back().optimizer = std::move(group);
   replay_.reset();
 }
 

@@ -16,12 +16,6 @@
 namespace mt {
 namespace {
 
-void check_rate(double rate) {
-  if (!(std::isfinite(rate) && rate >= 0)) {
-    fail(Code::invalid, "optimizer: a learning rate of %g is not finite and >= 0", rate);
-  }
-}
-
 // State exists as memory from the start: the first step plans like all others, and a trace that
 // comes upon a parameter finds there what each replay has to read.
 Tensor filled(const Tensor& like, double value) {
@@ -123,19 +117,7 @@ void Optimizer::follow_numbers(Device& device) {
 int64_t Optimizer::steps() const { return static_cast<int64_t>(read_scalar(step_.get())); }
 double Optimizer::learning_rate() const { return read_scalar(rate_.get()); }
 
-void Optimizer::set_learning_rate(double rate) {
-  std::vector<Part> all = parts();
-  std::vector<Tensor> rates;
-  for (const Part& part : all) {
-    double own = rate * part.proportion;
-    check_rate(own);
-    Device& device = part.optimizer->rate_.cell().peek().device();
-    rates.push_back(from_host(&own, Dtype::float64, {}, device));
-  }
-  for (size_t i = 0; i < all.size(); ++i) all[i].optimizer->rate_.set(std::move(rates[i]));
-}
-
-// Every piece of state with its name, the steps and the rates first.
+// Every piece of state with its name; first, of each part, the step, the rate and its proportion.
 std::vector<Optimizer::NamedSlot> Optimizer::named_slots() {
   std::vector<Part> all = parts();
   check_apart(all);
@@ -144,6 +126,12 @@ std::vector<Optimizer::NamedSlot> Optimizer::named_slots() {
     std::string group = i == 0 ? "" : '.' + std::to_string(i);
     named.push_back({"step" + group, &all[i].optimizer->step_});
     named.push_back({"learning_rate" + group, &all[i].optimizer->rate_});
+    if (!all[i].group) continue;
+    double proportion = all[i].lead->proportion_of(*all[i].group);
+    TraceLog::Recording unheard(nullptr);
+    StateSlot& written = all[i].group->written;
+    written.set(from_host(&proportion, Dtype::float64, {}, all[i].optimizer->parameters_->device));
+    named.push_back({"proportion" + group, &written});
   }
   for (const Part& part : all) {
     std::vector<Rule::StateKind> kinds = part.optimizer->rule_->states();
@@ -180,14 +168,22 @@ std::vector<NamedTensor> Optimizer::state() {
 
 void Optimizer::bind_state(const std::vector<NamedSlot>& slots, std::vector<Tensor> values) {
   evaluate(values.data(), values.size());
-  for (size_t i = 0; i < parts().size(); ++i) {
-    double step = read_scalar(values[2 * i]);
+  std::vector<NewRate> rates;
+  size_t at = 0;
+  for (const Part& part : parts()) {
+    double step = read_scalar(values[at++]), rate = read_scalar(values[at++]);
     if (!(step >= 0 && step < 0x1p53 && step == std::floor(step))) {
       fail(Code::invalid, "optimizer: %g is no number of steps", step);
     }
-    check_rate(read_scalar(values[2 * i + 1]));
+    check_rate(rate);
+    double proportion = part.group ? read_scalar(values[at++]) : 1;
+    if (!(proportion >= 0)) {
+      fail(Code::invalid, "optimizer: %g is no proportion of learning rates", proportion);
+    }
+    rates.push_back({part.optimizer, rate, part.group, proportion});
   }
   for (size_t i = 0; i < slots.size(); ++i) slots[i].slot->set(std::move(values[i]));
+  for (const NewRate& part : rates) part.optimizer->note(part);
 }
 
 void Optimizer::set_state(const std::vector<NamedTensor>& given) {

@@ -75,14 +75,17 @@ TEST(Optimizer, HasGroups) {
     Optimizer group = Optimizer::sgd(others, 0.25, {.weight_decay = 0.5});
     optimizer.add(group);
     EXPECT_THROW(optimizer.add(group), Error);
+    group.set_learning_rate(0.75);
+    optimizer.set_learning_rate(0);
     optimizer.set_learning_rate(0.25);
-    EXPECT_EQ(group.learning_rate(), 0.125);
+    EXPECT_EQ(group.learning_rate(), 0.375);
+    group.set_learning_rate(0.125);
   }
   sum(a + b).backward();
   optimizer.step();
   EXPECT_EQ(numbers(a), std::vector<float>({0.75, 0.75}));
   EXPECT_EQ(numbers(b), std::vector<float>({1 - 0.125 * 1.5, 1 - 0.125 * 1.5}));
-  EXPECT_TRUE(optimizer.state().has("learning_rate.1"));
+  EXPECT_TRUE(optimizer.state().has("proportion.1"));
 }
 
 TEST(Schedule, IsAFunctionOfTheStep) {

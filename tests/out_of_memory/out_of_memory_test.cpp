@@ -359,6 +359,12 @@ TEST_P(OutOfMemory, AnOptimizerGetsAGroup) {
       add,
       changes([](Model& m) { return mt_optimizer_step(m.optimizer); }),
       changes([](Model& m) { return mt_optimizer_set_learning_rate(m.optimizer, 0.5); }),
+      changes([](Model& m) {
+        mt_parameters* state = mt_optimizer_state(m.optimizer);
+        mt_status status = mt_optimizer_set_state(m.optimizer, state);
+        mt_parameters_release(state);
+        return status;
+      }),
   });
 }
 

@@ -22,7 +22,7 @@ def _add_parameters(collection: Any, begin: int, parameters: Iterable[Tensor]) -
 
 class Group(collections.abc.MutableMapping[str, Any]):
     """What PyTorch's programs look for in an optimizer's group. The rate is the one that is in force
-    and, where it is set, this group's alone; of the rest nothing can be set.
+    and, where it is set, this group's alone, to follow from there; of the rest nothing can be set.
 
     >>> import mtorch as mt
     >>> w = mt.ones(1).requires_grad_()

@@ -88,7 +88,8 @@ class Optimizer:
     @property
     def lr(self) -> float:
         """The learning rate, of the first group; where it is set, those of others are too, in the
-        proportion that they had to it at first. Traced steps follow it."""
+        proportion that they had to it when they were added or last set on their own. While it is 0,
+        the last before that counts; if there was none, theirs stay. Traced steps follow it."""
         return native.optimizer_learning_rate(self._handle)
 
     @lr.setter
@@ -115,8 +116,9 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Tensor]:
         """All that a later step depends on, as tensors by name, which later steps do not change:
-        "step" and "learning_rate", of further groups "step.1" and "learning_rate.1", and what the
-        rule keeps of parameter i, as "mean.i". mt.save() writes it to a file.
+        "step" and "learning_rate", of further groups "step.1", "learning_rate.1" and
+        "proportion.1", and what the rule keeps of parameter i, as "mean.i". mt.save() writes it to
+        a file.
 
         >>> import mtorch as mt
         >>> optimizer = mt.optim.Adam([mt.ones(2).requires_grad_()])

@@ -71,6 +71,12 @@ class _FromTheRate(Schedule):
 
     _kept = ("steps", "base_lr")
 
+    def __init__(self, optimizer: Optimizer, schedule: Callable[[int], float]) -> None:
+        if optimizer.lr == 0 and any(group["lr"] != 0 for group in optimizer.param_groups):
+            raise ValueError(f"{type(self).__name__}: the first group's rate is 0, which others "
+                             "cannot follow: name a group that learns first")
+        super().__init__(optimizer, schedule)
+
 
 class StepSchedule(_FromTheRate):
     """Falls by a factor at regular times.

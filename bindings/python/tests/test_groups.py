@@ -99,6 +99,62 @@ def test_schedules_keep_proportions():
     assert optimizer.lr == 0
 
 
+def rates(optimizer):
+    return [group["lr"] for group in optimizer.param_groups]
+
+
+def pair(first, second, lr):
+    return optim.SGD([{"params": mt.ones(1).requires_grad_(), **first},
+                      {"params": mt.ones(1).requires_grad_(), **second}], lr=lr)
+
+
+def test_a_frozen_group_may_come_first():
+    optimizer = pair({"lr": 0.0}, {}, 0.5)
+    assert rates(optimizer) == [0.0, 0.5]
+    with pytest.raises(ValueError, match="CosineSchedule: the first group's rate is 0"):
+        optim.CosineSchedule(optimizer, steps=4)
+    optimizer.lr = 0.25
+    assert rates(optimizer) == [0.25, 0.5]
+    optimizer.lr = 0.125
+    assert rates(optimizer) == [0.125, 0.25]
+    last = pair({}, {"lr": 0.0}, 0.5)
+    schedule = optim.CosineSchedule(last, steps=4)
+    schedule.step()
+    assert last.lr == schedule.optimizer.lr > 0 and rates(last)[1] == 0
+
+
+def test_a_group_is_added_during_a_warm_up():
+    optimizer = optim.SGD([mt.ones(1).requires_grad_()], lr=0.5)
+    optimizer.lr = 0.0
+    optimizer.add_param_group({"params": mt.ones(1).requires_grad_(), "lr": 0.125})
+    assert rates(optimizer) == [0.0, 0.125]
+    optimizer.lr = 0.25
+    assert rates(optimizer) == [0.25, 0.0625]
+
+
+def test_a_rate_that_is_set_or_loaded_is_followed_from_there():
+    optimizer = pair({}, {"lr": 0.5}, 1.0)
+    schedule = optim.StepSchedule(optimizer, every=1, factor=0.5)
+    optimizer.param_groups[1]["lr"] = 0.25
+    schedule.step()
+    assert rates(optimizer) == [0.5, 0.125]
+    optimizer.param_groups[0]["lr"] = 0.0  # as PyTorch's programs freeze it
+    assert rates(optimizer) == [0.0, 0.125]
+    schedule.step()
+    assert rates(optimizer) == [0.25, 0.0625]
+    other = pair({}, {"lr": 0.1}, 0.3)
+    other.load_state_dict(optimizer.state_dict())
+    assert rates(other) == rates(optimizer)
+    other.lr = optimizer.lr = 0.7
+    assert rates(other) == rates(optimizer) == [0.7, 0.7 / 4]
+    for factor in 0.0, 0.5, 0.0, 1.0:  # a warm-up as PyTorch's schedules set it
+        for group, base in zip(optimizer.param_groups, [0.5, 0.125]):
+            group["lr"] = base * factor
+    assert rates(optimizer) == [0.5, 0.125]
+    optimizer.lr = 1.0
+    assert rates(optimizer) == [1.0, 0.25]
+
+
 def test_what_is_unfrozen_later_begins_then():
     network = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
     base, head = network[0], network[1]

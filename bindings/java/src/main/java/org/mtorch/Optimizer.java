@@ -131,7 +131,8 @@ public final class Optimizer extends NativeObject {
   /**
    * Makes another optimizer, for other parameters, a group of this one: from now on a step of this is
    * one of both. Each keeps its options and its learning rate; where this one's is set, the group's
-   * follows in the proportion that it has to it now.
+   * follows in the proportion that it has to it now, or had when it was last set on its own. While
+   * this one's is 0, the last before that counts; if there was none, the group's stays.
    *
    * @param group which may be closed afterwards
    */
@@ -164,8 +165,8 @@ public final class Optimizer extends NativeObject {
   }
 
   /**
-   * All that a later step depends on: "step" and "learning_rate", of added groups "step.1" and
-   * "learning_rate.1", and what the rule keeps for each parameter, as "mean.weight". Later steps
+   * All that a later step depends on: "step" and "learning_rate", of added groups "step.1",
+   * "learning_rate.1" and "proportion.1", and what the rule keeps for each parameter, as "mean.weight". Later steps
    * leave it as it is.
    *
    * @return tensors by name, as buffers

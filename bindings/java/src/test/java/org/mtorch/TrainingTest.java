@@ -177,15 +177,18 @@ class TrainingTest {
       try (Optimizer group = Optimizer.sgd(others, 0.25, new SgdOptions().weightDecay(0.5))) {
         optimizer.add(group);
         assertThrows(MTorchException.class, () -> optimizer.add(group));
+        group.setLearningRate(0.75);
+        optimizer.setLearningRate(0);
         optimizer.setLearningRate(0.25);
-        assertEquals(0.125, group.learningRate());
+        assertEquals(0.375, group.learningRate());
+        group.setLearningRate(0.125);
       }
       a.add(b).sum().backward();
       optimizer.step();
       assertArrayEquals(new float[] {0.75f, 0.75f}, a.toFloatArray());
       assertArrayEquals(new float[] {0.8125f, 0.8125f}, b.toFloatArray());
       try (Parameters state = optimizer.state()) {
-        assertTrue(state.has("learning_rate.1"));
+        assertTrue(state.has("proportion.1"));
       }
     }
   }
