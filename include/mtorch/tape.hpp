@@ -56,8 +56,12 @@ class Several : public std::function<Tensors(Inputs...)> {
  public:
   Several(std::nullptr_t = nullptr) {}
   template <class F>
-  requires(!std::same_as<F, Several> && std::invocable<F&, Inputs...>) Several(F call)
-      : std::function<Tensors(Inputs...)>(all_of(std::move(call))) {}
+  requires(!std::same_as<F, Several> && std::invocable<F&, Inputs...>) Several(F call) {
+    if constexpr (requires { call == nullptr; }) {
+      if (call == nullptr) return;
+    }
+    std::function<Tensors(Inputs...)>::operator=(all_of(std::move(call)));
+  }
 
  private:
   template <class F>

@@ -115,5 +115,26 @@ TEST(Function, ReturnsOneTensorOrSeveral) {
   EXPECT_THROW(given({x}).backward(ones_like(x)), Error);
 }
 
+TEST(Function, NoneIsNoneWhateverItIsMadeOf) {
+  std::function<Tensor(const Tensors&)> empty;
+  Tensor (*nowhere)(const Tensors&) = nullptr;
+  EXPECT_FALSE(Function(empty));
+  EXPECT_FALSE(Function(nowhere));
+  EXPECT_FALSE(Function(std::function<Tensors(const Tensors&)>()));
+  EXPECT_TRUE(Function([](const Tensors& in) { return in[0]; }));
+  EXPECT_TRUE(Function([](const auto& in) { return in[0]; }));
+  nowhere = [](const Tensors& in) { return in[0] + 1; };
+  Tensor x = tensor({1.0, 2.0}).require_grad();
+  EXPECT_EQ(numbers(Function(nowhere)({x})[0]), (std::vector<float>{2, 3}));
+  std::function<Tensor(const Tensors&, const Tensors&, const Tensors&)> none;
+  Operator given{"given", [](const Tensors& in) { return in[0] * 2; }, none};
+  try {
+    given({x}).backward(ones_like(x));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), MT_ENOGRAD);
+  }
+}
+
 }  // namespace
 }  // namespace mtorch
