@@ -93,11 +93,13 @@ LAST = {"axis": "-1"}
 USUAL = {**dict.fromkeys(("softmax", "log_softmax", "vecdot", "cross"), LAST),
          **dict.fromkeys(("sort", "argsort"), {**LAST, "descending": "false"}),
          **dict.fromkeys(("layer_norm", "group_norm"), {"weight": "null", "epsilon": "1e-5"}),
-         "rms_norm": {"weight": "null", "epsilon": "1e-6"}, "cross_entropy": {"axis": "1"},
+         "rms_norm": {"weight": "null", "epsilon": "1e-6"}, "cross_entropy": LAST,
          "huber_loss": {"delta": "1"}, "dropout": {"training": "true"}, "pad": {"value": "0"},
          "diff": {**LAST, "order": "1"}, "searchsorted": {"right": "false"},
          "cholesky": {"upper": "false"}, "solve_triangular": {"upper": "false"},
-         "matrix_norm": {"order": '"fro"'}}
+         "matrix_norm": {"order": '"fro"'}, "masked_select": {"mask": None},
+         "norm": {"axes": "new long[0]"}}
+FIRST = {"norm": "order"}  # as elsewhere norm(1) is of order 1; its axes come after it
 
 
 def usual(name, what):
@@ -108,6 +110,7 @@ def usual(name, what):
 def method(name, given, documentation, optional=()):
     """One Java method; `optional` are left out."""
     receiver = given[0][0] == "Tensor"
+    first = FIRST.get(name.removesuffix("_keep"))
     arguments, shown, last = [], [], None
     for i, (kind, what) in enumerate(given):
         if i == 0 and receiver:
@@ -117,7 +120,7 @@ def method(name, given, documentation, optional=()):
         elif kind == "lists":
             arguments.append(f'Shapes.join("{name}", {camel(what[0])}, {camel(what[1])})')
             shown += [f"long[] {camel(w)}" for w in what]
-        elif kind == "long..." and any(after not in optional for _, after in given[i + 1:]):
+        elif kind == "long..." and any(after not in (*optional, first) for _, after in given[i + 1:]):
             arguments.append(camel(what))  # not last: a number before it would look like one of it
             shown.append(f"long[] {camel(what)}")
         elif kind.endswith("..."):
@@ -153,7 +156,8 @@ for header in HEADERS:
         optional = []
         while len(given) - len(optional) > 1 and usual(name, given[-1 - len(optional)][1]):
             optional.append(given[-1 - len(optional)][1])
-            methods.append(method(name, given, documentation, tuple(optional)))
+            if optional[-1] != FIRST.get(name.removesuffix("_keep")):
+                methods.append(method(name, given, documentation, tuple(optional)))
         if header == "ops.h" and [kind for kind, _ in given] == ["Tensor", "Tensor"]:
             methods += number_methods(name, documentation)
 

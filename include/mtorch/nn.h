@@ -111,8 +111,9 @@ MT_API mt_status mt_lstm(mt_tensor* x, mt_tensor* state, mt_tensor* cell, mt_ten
 /// What a loss makes of its elements.
 enum { MT_REDUCTION_MEAN = 0, MT_REDUCTION_SUM = 1, MT_REDUCTION_NONE = 2 };
 
-/// -sum(p log_softmax(logits)) along `axis`, the classes. `targets` are integers of logits' shape
-/// without that axis, or probabilities p of logits' shape. Mean over all but the class axis.
+/// -sum(p log_softmax(logits)) along `axis`, the classes: where C++, Python and Java leave it out
+/// the last one, -1; in PyTorch 1. `targets` are integers of logits' shape without that axis, or
+/// probabilities p of logits' shape. Mean over all but the class axis.
 /// MT_EINDEX for a target outside [0, classes); where a trace computes targets itself, a NaN.
 MT_API mt_tensor* mt_cross_entropy(mt_tensor* logits, mt_tensor* targets, int64_t axis,
                                    int32_t reduction);

@@ -121,7 +121,7 @@ enum class Reduction : int32_t {
   sum = MT_REDUCTION_SUM,
   none = MT_REDUCTION_NONE
 };
-inline Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis = 1,
+inline Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis = -1,
                             Reduction reduction = Reduction::mean) {
   return Tensor::own(
       mt_cross_entropy(logits.get(), targets.get(), axis, static_cast<int32_t>(reduction)));

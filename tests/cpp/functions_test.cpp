@@ -136,5 +136,11 @@ TEST(Function, NoneIsNoneWhateverItIsMadeOf) {
   }
 }
 
+TEST(Function, ClassesAreAlongTheLastAxis) {
+  Tensor texts = reshape(square(arange(0, 8, 1, f32)), {2, 2, 2}), targets = zeros({2, 2}, i64);
+  EXPECT_EQ(cross_entropy(texts, targets).item(), cross_entropy(texts, targets, -1).item());
+  EXPECT_NE(cross_entropy(texts, targets).item(), cross_entropy(texts, targets, 1).item());
+}
+
 }  // namespace
 }  // namespace mtorch

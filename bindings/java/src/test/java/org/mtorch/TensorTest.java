@@ -59,15 +59,20 @@ class TensorTest {
       assertArrayEquals(new double[] {1, 2}, x.std(1).toDoubleArray());
       assertArrayEquals(new double[] {2, 8}, x.var(new long[] {1}, 1).toDoubleArray());
       assertEquals(3.5, x.var().item());
-      assertArrayEquals(new double[] {4, 8}, x.norm(new long[] {1}, 1).toDoubleArray());
+      assertArrayEquals(new double[] {4, 8}, x.norm(1, 1).toDoubleArray());
+      assertEquals(12, x.norm(1).item());  // the order
+      assertEquals(12, x.normKeep(1).item());
       assertEquals(Math.sqrt(50), x.norm().item(), 1e-12);
       assertArrayEquals(new double[] {1, 3, 2, 6}, x.sort().toDoubleArray());
       assertEquals(2, x.softmax().sum().item(), 1e-12);
+      Tensor texts = Tensor.arange(0, 8, 1, DType.FLOAT64).square().reshape(2, 2, 2);
+      Tensor targets = Tensor.of(new long[] {0, 1, 1, 1}, 2, 2);
       assertEquals(
-          x.crossEntropy(Tensor.of(new long[] {0, 1}), 1, Reduction.MEAN).item(),
-          x.crossEntropy(Tensor.of(new long[] {0, 1})).item());
+          texts.crossEntropy(targets, -1, Reduction.MEAN).item(),
+          texts.crossEntropy(targets).item());
       assertEquals(0, x.layerNorm(1).sum().item(), 1e-6);
       assertEquals(9, x.pad(new long[] {0, 0}, new long[] {1, 1}).size());
+      assertThrows(NoSuchMethodException.class, () -> Tensor.class.getMethod("maskedSelect"));
     }
   }
 
