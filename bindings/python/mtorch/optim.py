@@ -34,6 +34,9 @@ class Optimizer:
     _options: Any = None
 
     def __init__(self, parameters: Parameters, **defaults: Any) -> None:
+        if self._make is None:
+            raise TypeError(f"{type(self).__name__}: it has no rule of its own to update parameters; derive "
+                            "it from SGD, Adam, AdamW, RMSprop or Adagrad")
         self.parameters: list[Tensor] = []
         self._defaults = defaults
         self._collection = native.parameters_new(native.MT_F32, None)

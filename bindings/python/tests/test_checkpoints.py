@@ -146,6 +146,15 @@ def test_numbers_are_saved_with_all_their_digits(tmp_path):
     assert found["epoch"].dtype == mt.int64
 
 
+def test_an_optimizer_without_a_rule_is_said():
+    class Mine(optim.Optimizer):
+        pass
+
+    for kind in Mine, optim.Optimizer:
+        with pytest.raises(TypeError, match=f"{kind.__name__}: it has no rule .* derive it from SGD"):
+            kind([mt.ones(1).requires_grad_()], lr=0.1)
+
+
 def test_a_parameter_given_twice_is_updated_once():
     w = mt.ones(1).requires_grad_()
     optimizer = optim.SGD([w, w], lr=0.25)
