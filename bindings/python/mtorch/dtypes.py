@@ -37,7 +37,10 @@ class DType(int):
         return as_dtype, (self.name,)
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same: also as NumPy's, or by name."""
+        """Whether it is the same: also as NumPy's, or by name, whose hashes are others; no type of
+        Python's is, of which NumPy has its own idea."""
+        if isinstance(other, type) and other in by_type:
+            return NotImplemented
         same = other if isinstance(other, int) else _named(other)
         if same is None:
             return NotImplemented
@@ -50,10 +53,13 @@ class DType(int):
 
     @property
     def dtype(self) -> Any:
-        """NumPy's element type of this name, as which NumPy's functions take it; TypeError if it has
-        none."""
+        """NumPy's element type of this name, as which NumPy's functions take it; AttributeError if it
+        has none."""
         import numpy
-        return numpy.dtype(self.name)
+        try:
+            return numpy.dtype(self.name)
+        except TypeError:
+            raise AttributeError(f"NumPy has no type {self.name}") from None
 
     @property
     def __numpy_dtype__(self) -> Any:  # by which it is asked for from NumPy 2.4 on

@@ -170,6 +170,11 @@ def test_element_types_of_numpy():
         if name != "bfloat16":
             assert dtype == np.dtype(name) and np.dtype(name) == dtype and not dtype != np.dtype(name)
             assert np.zeros(2, dtype=dtype).dtype == name and dtype == np.dtype(name).type
+    for python in bool, int, float:  # NumPy's float is float64
+        assert not any(dtype == python or python == dtype for dtype in mt.dtypes.by_name.values())
+    assert not hasattr(mt.bfloat16, "dtype") and hasattr(mt.float32, "dtype")
+    with pytest.raises(TypeError):
+        np.zeros(2, dtype=mt.bfloat16)
     assert mt.float32 != np.float64 and mt.float32 != "nonsense" and mt.float32 != None  # noqa: E711
     assert np.float64 != mt.float32 and mt.ones(1).dtype == np.float32
     assert mt.arange(2).__numpy_dtype__ == mt.int64.__numpy_dtype__ == np.dtype("int64")
