@@ -29,6 +29,12 @@ def _whole(x: Any) -> int | None:
         return None
 
 
+def _several(axes: Any) -> tuple[int, ...]:
+    """One axis or several, as several."""
+    one = _whole(axes)
+    return tuple(axes) if one is None else (one,)
+
+
 def _known_options(owner: Any, function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
     """Options that the function has; else TypeError."""
     for name in options:

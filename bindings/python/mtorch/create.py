@@ -7,7 +7,7 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from . import native
-from ._arguments import _checked
+from ._arguments import _checked, _whole
 from ._names import _explained
 from .dtypes import (
     DType, as_dtype, bfloat16, bool_, by_code, by_name, float32, iinfo, int64, uint64)
@@ -50,10 +50,11 @@ def full(shape: Shape, fill_value: Operand, *, dtype: DTypeLike = None,
     tensor([7, 7])
     """
     dtype = _dtype_of_number(fill_value) if dtype is None else as_dtype(dtype)
-    if type(fill_value) is int:
-        _fits("full", dtype, fill_value)
-    if type(fill_value) is int and abs(fill_value) > 2**53:  # a double cannot hold it
-        return native.broadcast_to(_from_sequence(fill_value, dtype, device), shape)
+    whole = None if isinstance(fill_value, bool) else _whole(fill_value)
+    if whole is not None:
+        _fits("full", dtype, whole)
+        if abs(whole) > 2**53:  # a double cannot hold it
+            return native.broadcast_to(_from_sequence(whole, dtype, device), shape)
     return native.full(shape, float(fill_value), dtype, device)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import builtins
+import operator
 from typing import TYPE_CHECKING, Any
 
 from . import native
 from ._arguments import _into
 from ._names import _explained
-from .dtypes import _dtype_of, float64
+from .create import asarray
+from .dtypes import _dtype_of, finfo, float32, float64
 from ._types import Operand
 from .native import (  # noqa: F401
     abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_invert,
@@ -48,21 +50,34 @@ def clip(x: Tensor, /, min: Operand | None = None, max: Operand | None = None) -
 
 def round(x: Tensor, /, decimals: int = 0, *, out: Any = None) -> Tensor:
     """The nearest integer to each element, or number of so many decimals (with a negative number,
-    multiple of 10, 100, ...); ties go to the even one.
+    multiple of 10, 100, ...); ties go to the even one. What is too large to have so many decimals stays
+    as it is.
 
     >>> import mtorch as mt
     >>> mt.round(mt.tensor([0.5, 1.5, -2.7])), mt.round(mt.tensor([1.234, 5.678]), 2)
     (tensor([ 0.,  2., -3.]), tensor([1.23, 5.68]))
     """
-    if decimals == 0 or decimals > 0 and not _dtype_of(x).is_floating:
+    x, decimals = x if isinstance(x, native.Tensor) else asarray(x), operator.index(decimals)
+    dtype = _dtype_of(x)
+    if decimals == 0 or decimals > 0 and not dtype.is_floating:
         y = native.round(x)
-    elif _dtype_of(x).is_floating:
-        scale = 10.0 ** builtins.abs(decimals)
-        y = (native.div(native.round(native.mul(x, scale)), scale) if decimals > 0
-             else native.mul(native.round(native.div(x, scale)), scale))
-    else:
-        y = native.astype(round(native.astype(x, float64), decimals), _dtype_of(x))
+    elif dtype in (float32, float64) and 10 ** builtins.min(builtins.abs(decimals), 400) <= finfo(dtype).max:
+        y = _round_to(x, decimals)
+    else:  # where there is such a power of 10, and nearly exact
+        y = native.astype(_round_to(native.astype(x, float64), decimals), dtype)
     return _into(out, y)
+
+
+def _round_to(x: Tensor, decimals: int) -> Tensor:
+    if builtins.abs(decimals) > 308:  # of which there is no power of 10, nor a gradient of round()
+        x = native.detach(x)
+        return native.copy(x) if decimals > 0 else native.where(native.isfinite(x), native.mul(x, 0), x)
+    scale = 10.0 ** builtins.abs(decimals)
+    if decimals < 0:
+        return native.mul(native.round(native.div(x, scale)), scale)
+    scaled = native.mul(x, scale)
+    rounded = native.div(native.round(scaled), scale)
+    return native.where(native.isfinite(native.detach(scaled)), rounded, native.detach(x))
 
 
 def _as_floats(x: Any) -> Any:

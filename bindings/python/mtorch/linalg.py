@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import native
+from ._arguments import _several
 from .products import tensordot, vecdot  # noqa: F401
 from .reductions import _in_dtype, _reduce
 from .shapes import moveaxis as _moveaxis
@@ -279,7 +280,7 @@ def norm(x: Tensor, /, ord: Any = None, axis: Axes = None, keepdims: bool = Fals
     """
     if ord is None:
         return vector_norm(x, axis=axis, keepdims=keepdims)
-    axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = tuple(range(x.ndim)) if axis is None else _several(axis)
     if len(axes) == 1:
         return vector_norm(x, axis=axes, keepdims=keepdims, ord=ord)
     if len(axes) != 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import native
+from ._arguments import _whole
 from .native import matmul, matrix_transpose  # noqa: F401
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ def tensordot(x1: Tensor, x2: Tensor, /, axes: Any = 2) -> Tensor:
     >>> mt.tensordot(mt.ones((2, 3)), mt.ones((3, 4)), axes=1).shape
     (2, 4)
     """
-    if isinstance(axes, int):
-        axes = range(-axes, 0), range(axes)
+    count = _whole(axes)
+    if count is not None:
+        axes = range(-count, 0), range(count)
     return native.tensordot(x1, x2, axes)
 
 

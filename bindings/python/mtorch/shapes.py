@@ -6,7 +6,7 @@ import builtins
 from typing import TYPE_CHECKING, Any, Sequence
 
 from . import native
-from ._arguments import _checked, _place
+from ._arguments import _checked, _place, _several, _whole
 from ._names import _explained
 from .create import asarray
 from ._types import Axes, Shape
@@ -55,8 +55,7 @@ def moveaxis(x: Tensor, source: int | Sequence[int], destination: int | Sequence
     (3, 4, 2)
     """
     ndim = _checked("moveaxis", x).ndim
-    taken, places = ([_place("moveaxis", axis, ndim)
-                      for axis in ([axes] if isinstance(axes, int) else axes)]
+    taken, places = ([_place("moveaxis", axis, ndim) for axis in _several(axes)]
                      for axes in (source, destination))
     if not len(set(taken)) == len(set(places)) == len(taken) == len(places):
         raise ValueError(f"moveaxis: axes {source} to {destination}: needs as many places as axes, "
@@ -138,8 +137,8 @@ def roll(x: Tensor, /, shift: int | Sequence[int], *, axis: Axes = None) -> Tens
     if axis is None:
         shape = _checked("roll", x).shape
         return native.reshape(native.roll(native.reshape(x, -1), (shift, 0)), shape)
-    if isinstance(shift, int) and not isinstance(axis, int):
-        shift = [shift] * len(axis)
+    if _whole(shift) is not None and _whole(axis) is None:
+        shift = _several(shift) * len(_several(axis))
     return native.roll(x, (shift, axis))
 
 
@@ -228,9 +227,10 @@ def split(x: Tensor, sizes: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     >>> mt.split(mt.arange(5), 2)
     [tensor([0, 1]), tensor([2, 3]), tensor([4])]
     """
-    if isinstance(sizes, int):
+    size = _whole(sizes)
+    if size is not None:
         length = native.dim(x, axis)
-        sizes = [builtins.min(sizes, length - at) for at in range(0, length, sizes)]
+        sizes = [builtins.min(size, length - at) for at in range(0, length, size)]
     return native.split_into(x, sizes, axis)
 
 
@@ -241,9 +241,9 @@ def pad(x: Tensor, widths: int | Sequence[tuple[int, int]], value: float = 0.0) 
     >>> mt.pad(mt.tensor([1, 2]), [(1, 2)])
     tensor([0, 1, 2, 0, 0])
     """
-    if isinstance(widths, int):
-        widths = [(widths, widths)] * x.ndim
-    return native.pad(x, ([w[0] for w in widths], [w[1] for w in widths]), value)
+    width = _whole(widths)
+    pairs: Any = widths if width is None else [(width, width)] * x.ndim
+    return native.pad(x, ([w[0] for w in pairs], [w[1] for w in pairs]), value)
 
 
 def tril(x: Tensor, /, k: int = 0) -> Tensor:

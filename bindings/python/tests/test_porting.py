@@ -334,6 +334,50 @@ def test_round_takes_decimals(dtype):
     assert x.round(2).dtype == dtype and mt.round(mt.tensor(2.5)).item() == 2
 
 
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_round_beyond_the_range_of_the_type(name):
+    largest = mt.finfo(name).max
+    numbers = [0.0, -0.0, 1.234, -2.5, 1e-6, largest, -largest, float("inf"), -float("inf"), float("nan")]
+    x = mt.tensor(numbers, dtype=name, requires_grad=True)
+    a = x.detach().double().numpy()
+    for decimals in 5, 40, 300, 400, 10 ** 6:
+        exact = [round(float(n), min(decimals, 400)) if np.isfinite(n) else n for n in a]
+        found = mt.round(x, decimals)
+        tolerance = {"atol": 0, "rtol": 3 * mt.finfo(name).eps}
+        np.testing.assert_allclose(found.detach().double().numpy(), exact, **tolerance)
+        assert found.dtype == name
+        with pytest.raises(mt.Error, match="no gradient|does not depend"):
+            found.sum().backward()
+    for decimals in -40, -300, -400:
+        found = mt.round(x, decimals).detach().double().numpy()
+        small = np.abs(a) < 10.0 ** 39 if decimals == -40 else np.isfinite(a) & (name != "float64")
+        assert (found[small] == 0).all() and np.signbit(found[1])
+        assert found[7] == np.inf and found[8] == -np.inf and np.isnan(found[9])
+    assert (mt.round(x, -400)[:7] == 0).all()
+
+
+def test_round_takes_numbers():
+    assert mt.round(2.567, 2).item() == pytest.approx(2.57) and mt.round(2.5).item() == 2
+    assert mt.round(1250, np.int64(-2)).item() == 1200 and mt.round(255, -400).item() == 0
+    with pytest.raises(TypeError):
+        mt.round(2.5, 1.5)
+
+
+def test_whole_numbers_of_numpy_are_numbers():
+    one, x = np.int64(1), mt.arange(6).reshape(2, 3)
+    a = x.numpy()
+    for found, expected in (
+            (mt.linalg.norm(x.double(), 1, axis=one), np.linalg.norm(a, 1, axis=1)),
+            (mt.moveaxis(x, one, 0), a.T), (mt.roll(x, one, axis=(0, 1)), np.roll(a, 1, (0, 1))),
+            (mt.pad(x, one), np.pad(a, 1)), (mt.split(x, one)[1], a[1:]),
+            (mt.tensordot(x, x.T, one), a @ a.T), (mt.full(2, np.int64(2**62 + 1)), [2**62 + 1] * 2)):
+        np.testing.assert_array_equal(found, expected)
+    for number in 300, np.int64(300), np.uint16(300), mt.tensor(300):
+        with pytest.raises(ValueError, match="full: 300 does not fit into uint8"):
+            mt.full(2, number, dtype=mt.uint8)
+    assert mt.full(2, True).dtype == mt.bool_ and mt.full(2, np.float64(1.5), dtype="uint8").tolist() == [1, 1]
+
+
 def test_divmod():
     x = mt.tensor([7, -7, 3])
     assert [y.tolist() for y in divmod(x, 3)] == [[2, -3, 1], [1, 2, 0]]
