@@ -245,6 +245,16 @@ def test_a_frozen_parameter_stays_one():
     assert [name for name, _ in again.named_parameters()] == names[1:]
 
 
+def test_a_frozen_parameter_that_is_scaled_stays_one():
+    net = nn.Module()
+    net.w = nn.Parameter(mt.ones(2))
+    net.w.requires_grad_(False)
+    net.w *= 0.5
+    assert "w" in dict(net.named_parameters()) and net.w.tolist() == [0.5, 0.5]
+    net.w = mt.zeros(2)
+    assert "w" in dict(net.named_buffers())
+
+
 def test_a_buffer_need_not_be_saved():
     network = Scale()
     assert list(network.state_dict()) == ["factor", "mean"]
