@@ -116,9 +116,9 @@ MT_API mt_optimizer* mt_optimizer_adagrad(mt_parameters* parameters, double lr,
 /// that it had when it was last set on its own. While `optimizer`'s is 0, the last before that
 /// counts; if there was none, the group's rate stays until `optimizer` gets one.
 ///
-/// `optimizer` becomes an owner of the group. MT_EINVAL, and nothing changes, when it has it
-/// already, or when the two have a parameter or a name in common. Traces of steps recorded before
-/// go on without it. Not inside a trace (MT_ETRACE).
+/// `optimizer` becomes an owner of the group. MT_EINVAL, and nothing changes, when it is a group
+/// already, or when the two, or what they are groups of, have a parameter or a name in common.
+/// Traces of steps recorded before go on without it. Not inside a trace (MT_ETRACE).
 MT_API mt_status mt_optimizer_add(mt_optimizer* optimizer, mt_optimizer* group);
 /// Updates the parameters once. Refuses while an error is pending. All parameters of one optimizer
 /// lie on one device (else MT_EDEVICE) and have the same step t, also one that is added, or gets

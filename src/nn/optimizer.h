@@ -79,6 +79,8 @@ std::unique_ptr<Rule> make_rule(const AdagradOptions& options);
 class Optimizer {
  public:
   Optimizer(Ref<Parameters> parameters, double rate, std::unique_ptr<Rule> rule);
+  ~Optimizer();
+  Optimizer(const Optimizer&) = delete;
 
   // From now on a group of this one, whose rate follows in proportion to it.
   void add(std::shared_ptr<Optimizer> group);
@@ -138,6 +140,7 @@ class Optimizer {
   Ref<Parameters> parameters_;
   std::unique_ptr<Rule> rule_;
   std::deque<Group> groups_;
+  Optimizer* owner_ = nullptr;    // whose group it is
   StateSlot rate_, step_;         // float64, without dimensions
   double known_rate_ = 0;         // what rate_ is
   double last_nonzero_rate_ = 0;  // 0: there was none

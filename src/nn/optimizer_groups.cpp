@@ -43,18 +43,26 @@ void Optimizer::check_apart(const std::vector<Part>& parts) {
   }
 }
 
+Optimizer::~Optimizer() {
+  for (Group& group : groups_) group.optimizer->owner_ = nullptr;
+}
+
+// A group has one owner, so that nothing is stepped twice; and whatever owns this one, too, gets
+// the group's parameters, so that all of them must be apart.
 void Optimizer::add(std::shared_ptr<Optimizer> group) {
   if (TraceLog::current()) fail(Code::trace, "optimizer: no group is added inside a trace");
-  std::vector<Part> all = parts();
-  for (const Part& part : group->parts()) {
-    for (const Part& own : parts()) {
-      if (own.optimizer == part.optimizer) fail(Code::invalid, "optimizer: it has that group");
-    }
-    all.push_back(part);
+  Optimizer* outermost = this;
+  while (outermost->owner_) outermost = outermost->owner_;
+  std::vector<Part> all = outermost->parts();
+  for (const Part& own : all) {
+    if (own.optimizer == group.get()) fail(Code::invalid, "optimizer: it has that group");
   }
+  if (group->owner_) fail(Code::invalid, "optimizer: that is a group of another");
+  for (const Part& part : group->parts()) all.push_back(part);
   check_apart(all);
   groups_.emplace_back().optimizer = std::move(group);
-  replay_.reset();
+  groups_.back().optimizer->owner_ = this;
+  for (Optimizer* owner = this; owner; owner = owner->owner_) owner->replay_.reset();
 }
 
 }  // namespace mt

@@ -300,8 +300,10 @@ TEST_F(OptimizerGroupsTest, WhatCannotBeAGroupChangesNothing) {
 
   given = mt_parameters_new(MT_F32, NULL);
   other = mt_optimizer_sgd(given, 1, NULL);
+  expect_refused(other, training.group, MT_EINVAL, "a group of another");
   mt_layer_linear(given, "hidden", 1, 1, true);
   expect_refused(optimizer, other, MT_EINVAL, "two groups have a parameter \"hidden.weight\"");
+  expect_refused(training.group, other, MT_EINVAL, "two groups have a parameter");
   mt_optimizer_release(other);
   mt_parameters_release(given);
 
