@@ -8,6 +8,7 @@ import pytest
 
 import mtorch as mt
 from mtorch import nn, optim
+from steps import step_of
 
 OPTIMIZERS = {
     "sgd": lambda p, lr: optim.SGD(p, lr),
@@ -28,14 +29,7 @@ SCHEDULES = {
 
 
 def train(network, optimizer, schedule, steps, traced=False):
-    def step(x):
-        loss = ((network(x) - mt.sin(x)) ** 2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    step = mt.trace(step) if traced else step
+    step = step_of(network, optimizer, traced)
     for _ in range(steps):
         step(mt.full((4, 3), 0.1 * schedule.steps))
         schedule.step()

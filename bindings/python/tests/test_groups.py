@@ -5,6 +5,7 @@ import pytest
 
 import mtorch as mt
 from mtorch import nn, optim
+from steps import step_of
 
 GROUPS = {
     "sgd": (lambda g: optim.SGD(g, lr=0.1, momentum=0.9),
@@ -29,14 +30,7 @@ def make(rule):
 
 
 def train(network, optimizer, steps, traced=False):
-    def step(x):
-        loss = ((network(x) - mt.sin(x)) ** 2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    step = mt.trace(step) if traced else step
+    step = step_of(network, optimizer, traced)
     for i in steps:
         step(mt.full((4, 3), 0.1 * i))
 

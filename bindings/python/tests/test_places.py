@@ -56,14 +56,17 @@ def test_what_ends_in_a_slash_is_read(tmp_path):
     assert loaded["a/c"]["d/e"].item() == 2 and loaded["a/c"][""]["f"].item() == 3
 
 
+def shuffled(count, whole, prefetch):
+    """Makes loaders of a dataset, as tensors or as a list of its items."""
+    data = mt.data.TensorDataset(mt.arange(count))
+    data = data if whole else [data[i] for i in range(count)]
+    return lambda: mt.data.DataLoader(data, 2, shuffle=True, seed=3, prefetch=prefetch)
+
+
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("prefetch", [0, 2])
 def test_a_loader_goes_on_where_it_was(whole, prefetch):
-    data = mt.data.TensorDataset(mt.arange(11))
-    data = data if whole else [data[i] for i in range(11)]
-
-    def loader():
-        return mt.data.DataLoader(data, 2, shuffle=True, seed=3, prefetch=prefetch)
+    loader = shuffled(11, whole, prefetch)
     one = loader()
     epochs = [[batch.tolist() for batch in one] for _ in range(3)]
     assert one.state_dict() == {"epoch": 3, "batch": 0} and epochs[0] != epochs[1]
@@ -85,11 +88,7 @@ def test_a_loader_goes_on_where_it_was(whole, prefetch):
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("prefetch", [0, 2])
 def test_the_place_of_a_loader_is_what_it_goes_on_with(whole, prefetch):
-    data = mt.data.TensorDataset(mt.arange(6))
-    data = data if whole else [data[i] for i in range(6)]
-
-    def loader():
-        return mt.data.DataLoader(data, 2, shuffle=True, seed=3, prefetch=prefetch)
+    loader = shuffled(6, whole, prefetch)
     one, other = loader(), loader()
     for _ in one:
         break
