@@ -2,6 +2,7 @@
 #include "graph/nan_check.h"
 
 #include "tensor/error.h"
+#include "tensor/walker.h"
 
 namespace mt {
 namespace {
@@ -12,16 +13,10 @@ bool any_above(const Tensor& x, Bits infinity) {
   constexpr Bits magnitude = static_cast<Bits>(~Bits{0}) >> 1;
   const Bits* data = static_cast<const Bits*>(x->data());
   Layout layout = collapse(x->layout());
-  int rank = layout.shape.rank();
-  int64_t index[max_rank] = {};
-  for (int64_t left = element_count(layout.shape), position = 0; left > 0; --left) {
-    if ((data[position] & magnitude) > infinity) return true;
-    for (int d = rank - 1; d >= 0; --d) {
-      position += layout.strides[d];
-      if (++index[d] < layout.shape[d]) break;
-      position -= layout.shape[d] * layout.strides[d];
-      index[d] = 0;
-    }
+  layout.offset = 0;  // data() has it
+  Walker at(layout, 0);
+  for (int64_t left = element_count(layout.shape); left > 0; --left, at.next()) {
+    if ((data[at.position()] & magnitude) > infinity) return true;
   }
   return false;
 }

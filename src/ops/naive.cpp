@@ -12,16 +12,12 @@
 #include "ops/philox.h"
 #include "ops/reduction.h"
 #include "tensor/error.h"
+#include "tensor/walker.h"
 
 namespace mt {
 
 int64_t NaiveArray::position(int64_t element) const {
-  int64_t position = layout.offset;
-  for (int d = layout.shape.rank() - 1; d >= 0; --d) {
-    position += element % layout.shape[d] * layout.strides[d];
-    element /= layout.shape[d];
-  }
-  return position;
+  return layout.offset + locate(layout, element);
 }
 
 namespace {

@@ -4,29 +4,16 @@
 #include <set>
 
 #include "nn/c_api.h"
+#include "nn/ways.h"
 
 namespace mt {
 namespace {
-
-using Bits = std::vector<uint32_t>;
 
 mt_optimizer* adamw(mt_parameters* parameters, double rate, double decay) {
   mt_adam_options options = MT_ADAMW_OPTIONS_INIT;
   options.weight_decay = decay;
   return mt_optimizer_adamw(parameters, rate, &options);
 }
-
-void append_bits(mt_parameters* tensors, std::vector<Bits>* all) {
-  for (size_t i = 0; i < mt_parameters_count(tensors); ++i) {
-    mt_tensor* tensor = mt_parameters_tensor(tensors, i);
-    size_t bytes = static_cast<size_t>(mt_size(tensor)) * mt_dtype_size(mt_dtype_of(tensor));
-    all->emplace_back((bytes + 3) / 4);
-    mt_copy_to_host(tensor, all->back().data(), bytes);
-  }
-}
-
-enum class Way { deferred, eager, traced };
-constexpr Way ways[] = {Way::deferred, Way::eager, Way::traced};
 
 // A network whose weights decay, and whose biases do not and learn at half the rate.
 struct Training {
@@ -71,26 +58,12 @@ struct Training {
   static mt_tensor* input(int t) {
     return mt_reshape(mt_sin(mt_arange(t, t + 12, 1, MT_F32, NULL)), MT_DIMS(4, 3));
   }
-  void run(int from, int to, Way way) {
-    auto traced = [](void* user, mt_tensor* const* inputs, size_t, mt_tensor** results, size_t) {
-      results[0] = static_cast<Training*>(user)->step(inputs[0]);
-      return mt_error();
-    };
-    mt_trace* trace = mt_trace_new(traced, this);
-    mt_set_eager(way == Way::eager);
-    for (int t = from; t < to; ++t) MT_SCOPE {
-        mt_optimizer_set_learning_rate(optimizer, 0.05 / (1 + t));
-        if (!joined) mt_optimizer_set_learning_rate(group, 0.025 / (1 + t));
-        mt_tensor *x = input(t), *result = NULL;
-        if (way == Way::traced) {
-          mt_trace_call(trace, &x, 1, &result, 1);
-        } else {
-          step(x);
-        }
-      }
-    mt_set_eager(false);
-    mt_trace_release(trace);
+  mt_tensor* prepare(int t) const {
+    mt_optimizer_set_learning_rate(optimizer, 0.05 / (1 + t));
+    if (!joined) mt_optimizer_set_learning_rate(group, 0.025 / (1 + t));
+    return input(t);
   }
+  void run(int from, int to, Way way) { run_steps(this, from, to, way); }
   // All that lasts: parameters, then state.
   std::vector<Bits> bits() const {
     std::vector<Bits> all;

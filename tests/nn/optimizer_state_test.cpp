@@ -5,11 +5,11 @@
 #include <map>
 
 #include "nn/c_api.h"
+#include "nn/ways.h"
 
 namespace mt {
 namespace {
 
-using Bits = std::vector<uint32_t>;
 using MakeOptimizer = std::function<mt_optimizer*(mt_parameters*, double rate)>;
 
 const std::map<std::string, MakeOptimizer> optimizers = {
@@ -40,8 +40,6 @@ const std::map<std::string, MakeOptimizer> optimizers = {
      }},
 };
 
-enum class Way { deferred, eager, traced };
-
 // A network whose parameters have two types, and its optimizer.
 struct Training {
   Training(const MakeOptimizer& make, double rate) : parameters(mt_parameters_new(MT_F32, NULL)) {
@@ -67,39 +65,17 @@ struct Training {
     mt_optimizer_step(optimizer);
     return mt_detach(loss);
   }
-  void run(int from, int to, Way way) {
-    auto traced = [](void* user, mt_tensor* const* inputs, size_t, mt_tensor** results, size_t) {
-      results[0] = static_cast<Training*>(user)->step(inputs[0]);
-      return mt_error();
-    };
-    mt_trace* trace = mt_trace_new(traced, this);
-    mt_set_eager(way == Way::eager);
-    for (int t = from; t < to; ++t) MT_SCOPE {
-        mt_tensor* x = mt_reshape(mt_sin(mt_arange(t, t + 12, 1, MT_F32, NULL)), MT_DIMS(4, 3));
-        mt_tensor* w = get("hidden.weight");
-        x = mt_to_device(mt_astype(x, mt_dtype_of(w)), mt_device_of(w));
-        mt_tensor* result = NULL;
-        if (way == Way::traced) {
-          mt_trace_call(trace, &x, 1, &result, 1);
-        } else {
-          step(x);
-        }
-      }
-    mt_set_eager(false);
-    mt_trace_release(trace);
+  mt_tensor* prepare(int t) const {
+    mt_tensor* x = mt_reshape(mt_sin(mt_arange(t, t + 12, 1, MT_F32, NULL)), MT_DIMS(4, 3));
+    mt_tensor* w = get("hidden.weight");
+    return mt_to_device(mt_astype(x, mt_dtype_of(w)), mt_device_of(w));
   }
+  void run(int from, int to, Way way) { run_steps(this, from, to, way); }
   // All that lasts: parameters, then state.
   std::vector<Bits> bits() const {
     std::vector<Bits> all;
     mt_parameters* state = mt_optimizer_state(optimizer);
-    for (mt_parameters* tensors : {parameters, state}) {
-      for (size_t i = 0; i < mt_parameters_count(tensors); ++i) {
-        mt_tensor* tensor = mt_parameters_tensor(tensors, i);
-        size_t bytes = static_cast<size_t>(mt_size(tensor)) * mt_dtype_size(mt_dtype_of(tensor));
-        all.emplace_back((bytes + 3) / 4);
-        mt_copy_to_host(tensor, all.back().data(), bytes);
-      }
-    }
+    for (mt_parameters* tensors : {parameters, state}) append_bits(tensors, &all);
     mt_parameters_release(state);
     return all;
   }

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/index/kernels.h"
 #include "ops/naive.h"
+#include "tensor/walker.h"
 
 namespace mt::cpu {
 namespace {
@@ -147,11 +148,7 @@ void pad_entry(const Plan& plan, const Padding& padding, void* const* buffers,
   const Group& group = plan.groups[static_cast<size_t>(padding.group)];
   const Operand& input = group.inputs[0];
   NaiveArray x{buffers[input.buffer], input.dtype, padding.from};
-  int64_t left = offset / padding.inner;
-  for (int d = padding.leading.shape.rank() - 1; d >= 0; --d) {
-    x.layout.offset += left % padding.leading.shape[d] * padding.leading.strides[d];
-    left /= padding.leading.shape[d];
-  }
+  x.layout.offset += locate(padding.leading, offset / padding.inner);
   embed_kernel({*group.op,
                 group.attributes,
                 immediates[group.immediate],

@@ -8,6 +8,7 @@
 #include "backends/cpu/elementwise/kernels.h"
 #include "ops/naive.h"
 #include "plan/plan.h"
+#include "tensor/walker.h"
 
 namespace mt::cpu {
 
@@ -81,33 +82,5 @@ inline Layout dimensions(const Layout& layout, int begin, int end) {
   return {Shape(layout.shape.data() + begin, end - begin),
           Strides(layout.strides.data() + begin, end - begin), 0};
 }
-
-// Steps through a layout's elements in row-major order, from `element` on.
-class Walker {
- public:
-  Walker(const Layout& layout, int64_t element) : layout_(layout), position_(layout.offset) {
-    for (int d = layout.shape.rank() - 1; d >= 0; --d) {
-      index_[d] = layout.shape[d] ? element % layout.shape[d] : 0;
-      if (layout.shape[d]) element /= layout.shape[d];
-      position_ += index_[d] * layout.strides[d];
-    }
-  }
-  int64_t position() const { return position_; }
-  int64_t index(int d) const { return index_[d]; }
-  Walker(Layout&& layout, int64_t element) = delete;  // it must outlive this
-  void next() {
-    for (int d = layout_.shape.rank() - 1; d >= 0; --d) {
-      position_ += layout_.strides[d];
-      if (++index_[d] < layout_.shape[d]) return;
-      position_ -= index_[d] * layout_.strides[d];
-      index_[d] = 0;
-    }
-  }
-
- private:
-  const Layout& layout_;
-  int64_t position_;
-  int64_t index_[max_rank];
-};
 
 }  // namespace mt::cpu

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/cpu/elementwise/kernels.h"
+#include "tensor/walker.h"
 
 namespace mt::cpu {
 namespace {
@@ -47,12 +48,7 @@ NarrowOperand part(const Layout& layout, int64_t columns) {
     within.strides.push_back(layout.strides[d]);
   }
   for (int64_t column = 0; column < columns; ++column) {
-    int64_t left = column, position = 0;
-    for (int d = within.shape.rank() - 1; d >= 0; --d) {
-      position += left % within.shape[d] * within.strides[d];
-      left /= within.shape[d];
-    }
-    result.columns.push_back(position);
+    result.columns.push_back(locate(within, column));
   }
   result.rows = collapse(result.rows);
   result.repeated = std::all_of(result.columns.begin(), result.columns.end(),

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/cpu/strided/turn.h"
+#include "tensor/walker.h"
 
 namespace mt::cpu {
 namespace {
@@ -14,12 +15,7 @@ void fill_lines(T* panel, const T* base, const Layout& layout, const PanelOrder&
                 int64_t first, int64_t rows, int64_t columns) {
   const int last = layout.shape.rank() - 1;
   int64_t index[max_rank];
-  int64_t position = 0;
-  for (int d = last; d >= 0; --d) {
-    index[d] = first % layout.shape[d];
-    first /= layout.shape[d];
-    position += index[d] * layout.strides[d];
-  }
+  int64_t position = locate(layout, first, index);
   while (true) {
     const int64_t count = std::min(columns, layout.shape[last] - index[last]);
     copy_turned(panel, order.pitch(), base + position, layout.strides[last], rows, count);
@@ -28,12 +24,7 @@ void fill_lines(T* panel, const T* base, const Layout& layout, const PanelOrder&
     panel += count;
     position -= index[last] * layout.strides[last];
     index[last] = 0;
-    for (int d = last - 1; d > order.dimension; --d) {
-      position += layout.strides[d];
-      if (++index[d] < layout.shape[d]) break;
-      position -= layout.shape[d] * layout.strides[d];
-      index[d] = 0;
-    }
+    position += step_on(layout, order.dimension + 1, last - 1, index);
   }
 }
 

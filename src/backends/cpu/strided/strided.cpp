@@ -10,6 +10,7 @@
 
 #include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/strided/turn.h"
+#include "tensor/walker.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/strided/strided.cpp"
@@ -39,12 +40,7 @@ HWY_INLINE void for_lines(const Layout& layout, int64_t first, int64_t count, F&
     return;
   }
   int64_t index[max_rank];
-  int64_t position = 0;
-  for (int d = last; d >= 0; --d) {
-    index[d] = first % layout.shape[d];
-    first /= layout.shape[d];
-    position += index[d] * layout.strides[d];
-  }
+  int64_t position = locate(layout, first, index);
   const int64_t whole = layout.shape[last], step = layout.strides[last];
   const bool repeats = rank > 2 && layout.strides[last - 2] == 0;
   const int outer = last - (repeats ? 3 : 2);
@@ -74,12 +70,7 @@ HWY_INLINE void for_lines(const Layout& layout, int64_t first, int64_t count, F&
                 index[last] * step;
     if (rank > 1) index[last - 1] += lines.count - 1;
     index[last] = 0;
-    for (int d = last - 1; d >= 0; --d) {
-      position += layout.strides[d];
-      if (++index[d] < layout.shape[d]) break;
-      position -= layout.shape[d] * layout.strides[d];
-      index[d] = 0;
-    }
+    position += step_on(layout, 0, last - 1, index);
   }
 }
 }  // namespace
