@@ -23,8 +23,8 @@ bool finishes_tiles(const Group& group) {
   return group.has_epilogue && group.segments[0].columns <= 1;
 }
 
-// An element-wise epilogue runs on each tile of the result while it is in cache; row by row where it
-// was made ready for that.
+// An element-wise epilogue runs on each tile of the result while it is in cache; row by row where
+// it was made ready for that.
 struct TileEpilogue {
   const PreparedProgram& prepared;
   const Segment& segment;
@@ -100,13 +100,22 @@ struct PaddedEntries {
     auto& self = *static_cast<const PaddedEntries*>(context);
     pad_entry(self.plan, self.padding, self.buffers, self.immediates, offset, to);
   }
+  static const void* find(const void* context, int64_t offset) {
+    auto& self = *static_cast<const PaddedEntries*>(context);
+    return find_entry(self.plan, self.padding, self.buffers, offset);
+  }
+  double fill() const {
+    const Group& group = plan.groups[static_cast<size_t>(padding.group)];
+    return __builtin_bit_cast(double, immediates[group.immediate].value[0]);
+  }
 };
 
 void run_contraction(const Plan& plan, const Group& group, const PreparedGroup& prepared,
                      void* const* buffers, const Immediates* immediates, char* scratch) {
   const PaddedEntries entries{plan, prepared.padding, buffers, immediates};
-  const EntrySource making{PaddedEntries::make, &entries};
+  EntrySource making{PaddedEntries::make, PaddedEntries::find, &entries};
   const EntrySource* source = prepared.padding.group >= 0 ? &making : nullptr;
+  if (source) making.fill = entries.fill();
   const void* a = element(buffers, group.inputs[0]);
   const void* b = element(buffers, group.inputs[1]);
   void* out = buffers[group.output.buffer];
@@ -175,12 +184,15 @@ class CpuBackend final : public Backend {
       int64_t whole_rows = 0;
       if (group.kind == GroupKind::contract) {
         ready.padding = find_padding(*plan, static_cast<int>(g));
-        if (ready.padding.group >= 0) {
+        const bool pads = ready.padding.group >= 0;
+        EntryParts parts;
+        if (pads) {
+          parts = parts_of_entry(*plan, ready.padding);
           prepared->groups[static_cast<size_t>(ready.padding.group)].skipped = true;
         }
         ready.contraction = std::make_unique<const PreparedContraction>(
-            of_entries(group.contraction, ready.padding), thread_count(), ready.padding.bytes);
-        plan->prepared_bytes += static_cast<int64_t>(sizeof(PreparedContraction));
+            of_entries(group.contraction, ready.padding), thread_count(), pads ? &parts : nullptr);
+        plan->prepared_bytes += ready.contraction->bytes();
         scratch = static_cast<int64_t>(ready.contraction->scratch());
         whole_rows = ready.contraction->whole_rows();
       }

@@ -49,6 +49,17 @@ class Run {
 
   // Batch entries [first, end).
   void run(int64_t first, int64_t end) {
+    if (schedule_.abreast) {
+      for (int t = 0; t < schedule_.threads; ++t) {
+        begin_abreast(thread_scratch_ + static_cast<size_t>(t) * schedule_.thread_scratch);
+      }
+      leaves_out_ =
+          source_ && leaves_out_padding(schedule_.abreast, a_, static_cast<const float*>(a_data_),
+                                        source_->fill);
+      first_ = first;
+      count_ = end - first;
+      return share(schedule_.abreast.groups(count_), 1, &Run::compute_abreast);
+    }
     for (int t = 0; t < schedule_.threads; ++t) {
       held_by(thread_scratch_ + static_cast<size_t>(t) * schedule_.thread_scratch) = {};
     }
@@ -118,6 +129,34 @@ class Run {
       compute_floating<double>(tile, entry, panel, scratch);
     } else {
       compute_floating<float>(tile, entry, panel, scratch);
+    }
+  }
+
+  // A group of batch entries.
+  void compute_abreast(int64_t item, char* scratch) {
+    const Abreast& how = schedule_.abreast;
+    const int64_t first = first_ + item * how.entries;
+    const int64_t count = std::min(how.entries, first_ + count_ - first);
+    const int64_t size = schedule_.m * schedule_.n;
+    AbreastBlock block{};
+    block.how = &how;
+    block.a = &a_;
+    block.b = &b_;
+    block.a_data = static_cast<const float*>(a_data_);
+    for (int64_t i = 0; i < count; ++i) {
+      const void* entry = source_ == nullptr
+                              ? b_.entry(b_data_, first + i)
+                              : source_->find(source_->context, b_.batch.offset(first + i));
+      block.entries[i] = static_cast<const float*>(entry);
+    }
+    block.count = count;
+    block.fill = source_ ? source_->fill : 0;
+    block.leaves_out = leaves_out_;
+    block.out = reinterpret_cast<float*>(out_) + first * size;
+    block.scratch = scratch;
+    run_abreast(block);
+    for (int64_t i = first; epilogue_ != nullptr && i < first + count; ++i) {
+      epilogue_->run(epilogue_->context, {i, 0, schedule_.m, 0, schedule_.n});
     }
   }
 
@@ -270,18 +309,19 @@ class Run {
   char *const out_, *const slabs_, *const thread_scratch_;
   const Epilogue* const epilogue_;
   const EntrySource* const source_;
+  bool leaves_out_ = false;        // products with padding
   int64_t first_ = 0, count_ = 0;  // the batch entries under way
 };
 
 }  // namespace
 
 PreparedContraction::PreparedContraction(const Contraction& contraction, int threads,
-                                         int64_t made_bytes)
-    : schedule_(contraction, threads, made_bytes),
+                                         const EntryParts* made)
+    : schedule_(contraction, threads, made),
       a_(schedule_.transposed ? operand_b(contraction) : operand_a(contraction)),
       b_(schedule_.transposed ? operand_a(contraction) : operand_b(contraction)),
       out_(contraction.out) {
-  if (made_bytes == 0 && TiledProduct::serves(contraction)) {
+  if (made == nullptr && TiledProduct::serves(contraction)) {
     tiled_ = std::make_unique<const TiledProduct>(contraction, threads);
   }
 }
@@ -293,6 +333,10 @@ int64_t PreparedContraction::whole_rows() const {
   if (tiled_ || s.panels > 1) return 0;
   if (s.transposed) return s.rows >= s.m ? s.m : 0;
   return s.columns >= s.n ? s.n : 0;
+}
+
+int64_t PreparedContraction::bytes() const {
+  return static_cast<int64_t>(sizeof *this) + schedule_.abreast.bytes();
 }
 
 size_t PreparedContraction::scratch() const {

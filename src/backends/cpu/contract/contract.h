@@ -31,21 +31,26 @@ class TiledProduct;
 struct EntrySource {
   // Makes the entry that would begin at `offset`, in elements.
   void (*make)(const void* context, int64_t offset, void* to);
+  // Where that of which it is made begins.
+  const void* (*find)(const void* context, int64_t offset);
   const void* context;
+  double fill = 0;  // of padding
 };
 
 // A contraction made ready to run any number of times on at most so many threads.
 class PreparedContraction {
  public:
-  // made_bytes: of an entry of b, if an EntrySource makes them.
+  // made: of the entries of b, if an EntrySource makes them.
   explicit PreparedContraction(const Contraction& contraction, int threads = thread_count(),
-                               int64_t made_bytes = 0);
+                               const EntryParts* made = nullptr);
   ~PreparedContraction();
 
   // How wide the result is, if all tiles are rows of it as a whole; else 0.
   int64_t whole_rows() const;
   // Bytes of scratch that run() needs, 64-byte aligned. It never allocates and never fails.
   size_t scratch() const;
+  // Of host memory that it holds.
+  int64_t bytes() const;
 
   // a, b: where the operands' element with all indices zero lies. out: contiguous in batch, m, n.
   // Floating sums are kept in float32 (float64 where any of the types is) and rounded once; integer

@@ -143,6 +143,25 @@ Contraction of_entries(Contraction contraction, const Padding& padding) {
   return contraction;
 }
 
+EntryParts parts_of_entry(const Plan& plan, const Padding& padding) {
+  const Group& group = plan.groups[static_cast<size_t>(padding.group)];
+  EntryParts parts{padding.from, padding.to, element_count(padding.to.shape)};
+  parts.from.offset = 0;
+  for (int d = 0; d < padding.from.shape.rank(); ++d) {
+    const size_t i = 2 * static_cast<size_t>(d);
+    parts.to =
+        slice(parts.to, d, group.attributes[i], padding.from.shape[d], group.attributes[i + 1]);
+  }
+  return parts;
+}
+
+const void* find_entry(const Plan& plan, const Padding& padding, void* const* buffers,
+                       int64_t offset) {
+  const Operand& input = plan.groups[static_cast<size_t>(padding.group)].inputs[0];
+  const int64_t at = padding.from.offset + locate(padding.leading, offset / padding.inner);
+  return static_cast<const char*>(buffers[input.buffer]) + at * int64_t(size_of(input.dtype));
+}
+
 void pad_entry(const Plan& plan, const Padding& padding, void* const* buffers,
                const Immediates* immediates, int64_t offset, void* to) {
   const Group& group = plan.groups[static_cast<size_t>(padding.group)];

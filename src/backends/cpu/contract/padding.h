@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "backends/cpu/contract/abreast.h"
 #include "plan/plan.h"
 
 namespace mt::cpu {
@@ -25,6 +26,11 @@ struct Padding {
 Padding find_padding(const Plan& plan, int contraction);
 // The contraction as it reads padded entries.
 Contraction of_entries(Contraction contraction, const Padding& padding);
+
+// What an entry is made of, and where that begins.
+EntryParts parts_of_entry(const Plan& plan, const Padding& padding);
+const void* find_entry(const Plan& plan, const Padding& padding, void* const* buffers,
+                       int64_t offset);
 
 // Pads the entry that begins at element `offset` of the padded operand.
 void pad_entry(const Plan& plan, const Padding& padding, void* const* buffers,

@@ -38,7 +38,7 @@ bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b) {
 
 }  // namespace
 
-Schedule::Schedule(const Contraction& c, int most_threads, int64_t made_bytes) {
+Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* made) {
   batch = size_of_group(c.batch);
   m = size_of_group(c.m);
   n = size_of_group(c.n);
@@ -52,7 +52,16 @@ Schedule::Schedule(const Contraction& c, int most_threads, int64_t made_bytes) {
   lanes = !exact && order.lanes > 1;
   transposed = b_in_place = short_windows = by_rows = false;
   MatrixOperand left = operand_a(c), right = operand_b(c);
-  if (!exact && !lanes) {
+  double flops = 2.0 * static_cast<double>(batch) * static_cast<double>(m) *
+                 static_cast<double>(n) * static_cast<double>(k);
+  const double bytes = static_cast<double>(batch) * static_cast<double>(m * k + k * n + m * n) *
+                       static_cast<double>(size_of(sum));
+  const bool alone = flops < serial_flops && bytes < serial_bytes;
+  threads = alone ? 1 : std::max(most_threads, 1);
+  if (!exact && !lanes && panels <= 1 && c.out == Dtype::float32) {
+    abreast = choose_abreast(left, right, threads, made);
+  }
+  if (!exact && !lanes && !abreast) {
     short_windows = sum == c.out && takes_short_windows() && has_short_windows(left, right);
     transposed = !short_windows && transposed_is_easier(left, right);
     if (transposed) {
@@ -62,12 +71,6 @@ Schedule::Schedule(const Contraction& c, int most_threads, int64_t made_bytes) {
     b_in_place = right.dtype == sum && reads_columns_in_place(right, m);
   }
   rounded = !exact && panels <= 1 && (sum != c.out || transposed);
-  double flops = 2.0 * static_cast<double>(batch) * static_cast<double>(m) *
-                 static_cast<double>(n) * static_cast<double>(k);
-  const double bytes = static_cast<double>(batch) * static_cast<double>(m * k + k * n + m * n) *
-                       static_cast<double>(size_of(sum));
-  const bool alone = flops < serial_flops && bytes < serial_bytes;
-  threads = alone ? 1 : std::max(most_threads, 1);
   streamed = static_cast<double>(batch) * static_cast<double>(m * n) *
                  static_cast<double>(size_of(c.out)) >
              cache_bytes;
@@ -78,6 +81,13 @@ Schedule::Schedule(const Contraction& c, int most_threads, int64_t made_bytes) {
     group = std::clamp<int64_t>(slab_bytes / std::max<int64_t>(entry, 1), 1, batch);
     slabs = static_cast<size_t>(round_up(group * entry, 64));
   }
+  if (abreast) {
+    rows = m;
+    columns = n;
+    tile_scratch = held = 0;
+    thread_scratch = static_cast<size_t>(round_up(int64_t(abreast_scratch(abreast, left)), 64));
+    return;
+  }
   choose_tiles(left, right, flops);
   size_t size = size_of(sum);
   size_t kernel = exact   ? exact_scratch()
@@ -85,6 +95,7 @@ Schedule::Schedule(const Contraction& c, int most_threads, int64_t made_bytes) {
                           : block_scratch(left, right, sum, rows, columns, panel);
   tile_scratch = rounded ? static_cast<size_t>(round_up(rows * columns, 64)) * size : 0;
   held = static_cast<size_t>(round_up(static_cast<int64_t>(kernel), 64)) + tile_scratch;
+  const int64_t made_bytes = made ? made->elements * int64_t(size_of(c.b)) : 0;
   thread_scratch = held + held_bytes + static_cast<size_t>(round_up(made_bytes, 64));
 }
 

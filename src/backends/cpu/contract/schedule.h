@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/contract/abreast.h"
 #include "backends/cpu/contract/operand.h"
 #include "plan/contraction.h"
 
@@ -23,6 +24,7 @@ struct Schedule {
   bool exact, lanes;
   bool transposed;  // the result's transpose is computed: m and n here, a and b in Run, exchanged
   bool short_windows;  // of b, whose kernel takes all rows and columns (windows-inl.h)
+  Abreast abreast;     // batch entries are computed side by side
   bool b_in_place;     // b's columns are windows that need no packing, so no scratch
   bool rounded;        // tiles go through scratch: narrower than the sums, or transposed
   bool streamed;       // the result is larger than caches
@@ -33,8 +35,8 @@ struct Schedule {
   size_t slabs, thread_scratch, tile_scratch;  // bytes
   size_t held;  // where in a thread's scratch lies what it keeps: held_bytes, then an entry it made
 
-  // made_bytes: of an entry of b that is made in scratch, or 0.
-  Schedule(const Contraction& c, int most_threads, int64_t made_bytes);
+  // made: of the entries of b that are made in scratch, or nullptr.
+  Schedule(const Contraction& c, int most_threads, const EntryParts* made);
   int64_t tiles() const { return divide_up(m, rows) * divide_up(n, columns); }
   size_t scratch() const { return slabs + static_cast<size_t>(threads) * thread_scratch; }
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small batch entries side by side, each in a lane of its own: as the images of a convolution share
+// its weight, lines of a few positions then waste no lanes, and no load straddles two lines of
+// memory. Products with padding are left out, as long as that changes no bit of a sum: where a is
+// finite they are zeros, which matter to no sum but one of -0.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "backends/cpu/contract/operand.h"
+#include "tensor/layout.h"
+
+namespace mt::cpu {
+
+// What a padded entry is made of: elements, and where each of them goes; all else is padding.
+struct EntryParts {
+  Layout from, to;       // of one shape, from the first element on
+  int64_t elements = 0;  // of the entry
+};
+
+// How a contraction is computed abreast.
+struct Abreast {
+  struct Term {
+    int32_t a, b;  // where its factors lie
+  };
+  struct Terms {
+    int64_t first, count;
+  };
+  int64_t entries = 0;             // in a group; 0: not at all
+  int64_t elements = 0;            // of an entry of b, from the first to the last
+  int64_t line = 1, lines = 1;     // results in a line; lines of a row
+  int64_t together = 1;            // lines in scratch
+  int64_t slivers = 1, parts = 1;  // into which rows and lines are cut
+  std::vector<int32_t> places;  // where each element of what entries are made of goes, if they are
+  std::vector<Term> terms;  // all; then those that some result of a part has from more than padding
+  std::vector<Terms> kept;  // of each part of each line, if there is padding
+
+  explicit operator bool() const { return entries > 0; }
+  int64_t groups(int64_t batch) const { return (batch + entries - 1) / entries; }
+  int64_t bytes() const {
+    return static_cast<int64_t>(terms.size() * sizeof(Term) + kept.size() * sizeof(Terms) +
+                                places.size() * sizeof(int32_t));
+  }
+};
+
+// For a sum of floats in one chain, on so many threads. `made`: of the entries of b, or nullptr.
+Abreast choose_abreast(const MatrixOperand& a, const MatrixOperand& b, int threads,
+                       const EntryParts* made);
+
+// Whether products with padding of this value may be left out.
+bool leaves_out_padding(const Abreast& how, const MatrixOperand& a, const float* a_data,
+                        double fill);
+
+struct AbreastBlock {
+  const Abreast* how;
+  const MatrixOperand *a, *b;
+  const float* a_data;
+  const float* entries[16];  // the entries of b, or what they are made of
+  int64_t count;             // at most how->entries
+  double fill;               // of what is made
+  bool leaves_out;           // products with padding
+  float* out;                // [count, rows, columns]
+  void* scratch;             // abreast_scratch bytes; begin_abreast has been called
+};
+size_t abreast_scratch(const Abreast& how, const MatrixOperand& a);
+void begin_abreast(void* scratch);
+void run_abreast(const AbreastBlock& block);
+
+}  // namespace mt::cpu

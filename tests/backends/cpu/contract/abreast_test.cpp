@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batch entries computed side by side, as in convolutions of many small images.
+#include "backends/cpu/contract/abreast.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+
+#include "backends/cpu/contract/contract_check.h"
+#include "graph/evaluate.h"
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace mt::cpu {
+namespace {
+
+bool abreast(const Contraction& c, int threads) {
+  return choose_abreast(operand_a(c), operand_b(c), threads, nullptr).entries > 0;
+}
+
+TEST(Abreast, HasTheBitsOfTheLoop) {
+  Random random(1);
+  int chosen = 0, of = 0;
+  for (int64_t images : {6, 8, 13, 16, 20, 28, 32, 45}) {
+    for (int64_t outputs : {1, 5, 6, 12, 16, 23}) {
+      const int64_t channels = pick(random, {1, 3, 6}), kernel = pick(random, {2, 3, 5});
+      const int64_t step = pick(random, {1, 1, 2}), dilation = pick(random, {1, 1, 2});
+      const int64_t rows = pick(random, {1, 3, 6, 11}), columns = pick(random, {2, 3, 7, 10, 14});
+      const int64_t width = (columns - 1) * step + (kernel - 1) * dilation + 1;
+      const int64_t plane = ((rows - 1) * step + (kernel - 1) * dilation + 1) * width;
+      const int64_t taps = channels * kernel * kernel, sign = random() % 2 ? 1 : -1;
+      const Contraction c{{{images, 0, channels * plane}},
+                          {{outputs, taps, 0}},
+                          {{rows, 0, step * width}, {columns, 0, step}},
+                          {{channels, kernel * kernel, plane},
+                           {kernel, sign * kernel, dilation * width},
+                           {kernel, sign, dilation}},
+                          Dtype::float32,
+                          Dtype::float32,
+                          Dtype::float32};
+      check(c, random, {1, 2});
+      if (HasFatalFailure()) return;
+      chosen += abreast(c, 1);  // on the best instruction set
+      ++of;
+    }
+  }
+  EXPECT_GT(chosen, of / 4);
+}
+
+TEST(Abreast, IsLeftToEntriesThatFillLanesAndThreads) {
+  auto images = [](int64_t count, int64_t of_a = 0) {
+    return Contraction{{{count, of_a, 6 * 14 * 14}},
+                       {{16, 150, 0}},
+                       {{10, 0, 14}, {10, 0, 1}},
+                       {{6, 25, 14 * 14}, {5, 5, 14}, {5, 1, 1}},
+                       Dtype::float32,
+                       Dtype::float32,
+                       Dtype::float32};
+  };
+  if (!set_instruction_set("AVX3")) GTEST_SKIP() << "for 16 lanes";
+  EXPECT_TRUE(abreast(images(64), 4));
+  EXPECT_FALSE(abreast(images(64), 5));
+  EXPECT_TRUE(abreast(images(12), 1));
+  EXPECT_FALSE(abreast(images(17), 1));
+  EXPECT_FALSE(abreast(images(64, 16 * 150), 1));
+  set_instruction_set(nullptr);
+}
+
+std::vector<uint32_t> bits(const Tensor& x) {
+  evaluate(x);
+  std::vector<uint32_t> result(x->bytes() / 4);
+  std::memcpy(result.data(), x->data(), x->bytes());
+  // The sign of a NaN is nobody's promise.
+  for (uint32_t& b : result) b = (b & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : b;
+  return result;
+}
+
+// Products with padding are left out, unless that shows.
+TEST(Abreast, PaddingIsMultipliedAsFarAsAnyoneCanTell) {
+  const Convolution same{{1, 1}, {2, 2}, {1, 1}, {0, 0}, 1},
+      none{{1, 1}, {0, 0}, {1, 1}, {0, 0}, 1};
+  const double endless = std::numeric_limits<double>::infinity(), tiny = 1e-30;
+  Tensor noisy = test::noise({32, 3, 9, 7}, 1, Dtype::float32);
+  Tensor weight = test::noise({5, 3, 5, 5}, 2, Dtype::float32);
+  const Tensor zero = test::make({}, {0}, Dtype::float32);
+  auto everywhere = [](const Tensor& x, double value) {
+    return full(x.shape(), value, Dtype::float32, x.device());
+  };
+  // All products are too small for a float: sums of -0, to which padding adds 0 or -0.
+  Tensor minute = where(greater(noisy, zero), everywhere(noisy, -tiny), zero);
+  Tensor signs = where(greater(weight, zero), everywhere(weight, tiny), everywhere(weight, -tiny));
+  Tensor infinite = where(greater(weight, test::make({}, {0.9}, Dtype::float32)),
+                          everywhere(weight, endless), weight);
+  Tensor inputs[] = {noisy, minute},
+         weights[] = {weight, signs, infinite, everywhere(weight, tiny)};
+  on_every_target([&](const char* target) {
+    for (const Tensor& x : inputs) {
+      for (const Tensor& w : weights) {
+        for (double fill : {0.0, 1.0}) {
+          evaluate(x);
+          evaluate(w);
+          Tensor padded = pad(x, {0, 0, 2, 2}, {0, 0, 2, 2}, fill);
+          evaluate(padded);
+          Tensor y = fill == 0
+                         ? convolution(x, w, nullptr, same)
+                         : convolution(pad(x, {0, 0, 2, 2}, {0, 0, 2, 2}, fill), w, nullptr, none);
+          EXPECT_EQ(bits(y), bits(convolution(padded, w, nullptr, none))) << target;
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace mt::cpu
