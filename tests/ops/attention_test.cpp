@@ -83,7 +83,7 @@ TEST(Attention, EqualsItsFormula) {
 TEST(Attention, EqualsItsFormulaInAnySize) {
   const int64_t sizes[][4] = {{1, 1, 1, 1},      {1, 33, 5, 70},    {17, 65, 33, 3},
                               {65, 33, 17, 130}, {64, 128, 64, 64}, {130, 300, 7, 5},
-                              {3, 70, 5, 4}};
+                              {3, 70, 5, 4},     {140, 141, 80, 32}};
   // (Few queries against many keys are composed.)
   for (auto [n, m, d, e] : sizes) {
     Operands x{noise({2, n, d}, 1) * 3, noise({2, m, d}, 2) * 3, noise({2, m, e}, 3)};
@@ -200,6 +200,33 @@ TEST(Attention, TheSameBitsOnAnyMachine) {
     for (const char* set : {"AVX3", "AVX2", "SCALAR"}) {
       if (!cpu::set_instruction_set(set)) continue;
       EXPECT_EQ(run(causal), expected) << set;
+    }
+    cpu::set_instruction_set(nullptr);
+  }
+}
+
+// A weight of 0 times infinity is NaN: for which queries that see the key, and for which others
+// that are worked on with them, is the same on all machines.
+TEST(Attention, TheSameNaNsOnAnyMachine) {
+  for (int64_t width : {8, 33, 64}) {
+    Operands x;
+    for (unsigned i = 0; i < 3; ++i) x.push_back(noise({150, width}, i, Dtype::float32));
+    x[2] = where(equal(iota({150, 1}, Dtype::int32, cpu()), number(75, cpu())), number(inf, cpu()),
+                 x[2]);
+    auto run = [&] {
+      std::string all;
+      for (const Tensor& result : all_of(
+               [](const Operands& t) { return attention(t[0], t[1], t[2], nullptr, {true}); }, x)) {
+        all += bytes(not_equal(result, result));
+      }
+      return all;
+    };
+    std::string expected = run();
+    EXPECT_NE(expected.find('\1'), std::string::npos);
+    EXPECT_EQ(expected.substr(0, static_cast<size_t>(64 * width)).find('\1'), std::string::npos);
+    for (const char* set : {"AVX3", "AVX2", "SCALAR"}) {
+      if (!cpu::set_instruction_set(set)) continue;
+      EXPECT_EQ(run(), expected) << set << ", " << width;
     }
     cpu::set_instruction_set(nullptr);
   }

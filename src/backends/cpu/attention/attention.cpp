@@ -26,89 +26,94 @@ class BlockOutput {
         scores_(call, block, scratch),
         width_(scores_.width()),
         weights_(scratch + scores_scratch(call.sizes)),
-        sums_(weights_ + attention_panel * block_queries),
+        values_(weights_ + attention_panel * block_queries),
         result_(result) {}
 
   void run() {
+    const auto& [batch, n, m, d, e] = call_.sizes;
     const Matrices& v = call_.value;
-    const T* const value = v.at<T>(block_.entry);
+    const T* const values = v.at<T>(block_.entry);
+    const int64_t first = block_.entry * n + block_.first, rows = batch * n;
+    T* const sums = result_ + first * e;
     std::fill_n(largest_, width_, -std::numeric_limits<T>::infinity());
     std::fill_n(total_, width_, T(0));
     for (int64_t key = 0; key < block_.key_end; key += attention_panel) {
-      const int64_t count = std::min(attention_panel, block_.key_end - key);
-      scores_.take(key, count, weights_);
+      const Seen seen = scores_.seen(key, std::min(attention_panel, block_.key_end - key));
+      scores_.take(key, seen, weights_);
       bool smaller = false;
-      for (int64_t lane = 0; lane < width_;) {
-        const bool wide = width_ - lane >= 4 * lanes;
-        smaller |= wide ? weigh<4>(lane, count) : weigh<1>(lane, count);
-        lane += wide ? 4 * lanes : lanes;
-      }
-      if (smaller && key > 0) multiply_columns(factor_, sums_, call_.sizes.e, width_);
-      multiply<T>({value + key * v.row, v.column, v.row}, weights_, width_, count, sums_, width_,
-                  call_.sizes.e, width_, key == 0);
+      for (int64_t lane = 0; lane < width_; lane += lanes) smaller |= compare(lane, seen);
+      for (int64_t lane = 0; lane < width_; lane += lanes) weigh(lane, seen);
+      scores_.clear_before(seen, weights_);
+      if (smaller && key > 0) multiply_rows(factor_, sums);
+      const Right<T> right = right_operand(v, values + key * v.row, seen.keys, e, values_);
+      add_to_queries(weights_, width_, right, seen, sums, key == 0);
     }
-    finish();
+    for (int64_t i = 0; i < block_.count; ++i) factor_[i] = T(1) / total_[i];
+    multiply_rows(factor_, sums);
+    std::copy_n(shift_, block_.count, result_ + rows * e + first);
+    std::copy_n(total_, block_.count, result_ + rows * (e + 1) + first);
   }
 
  private:
   static constexpr int64_t lanes = lanes_of<T>;
 
-  // Makes weights of the scores of V vectors of queries and adds them up; returns whether the sums
-  // of the panels before are to be made smaller, by factor_.
-  template <int V>
-  bool weigh(int64_t lane, int64_t count) {
-    T* const weights = weights_ + lane;
-    Vector<T> shift[V], total[V];
-    MT_UNROLL for (int v = 0; v < V; ++v) shift[v] = load(largest_ + lane + v * lanes);
-    for (int64_t j = 0; j < count; ++j) {
-      MT_UNROLL for (int v = 0; v < V; ++v) {
-        const Vector<T> score = load(weights + j * width_ + v * lanes);
-        shift[v] = Vector<T>(ordered_max(score.raw, shift[v].raw));
+  // Finds the largest scores of a vector of queries; returns whether the sums of the panels before
+  // are to be made smaller, by factor_.
+  bool compare(int64_t lane, const Seen& seen) {
+    const int64_t count = seen.keys_of(lane, score_step);
+    const T* const scores = weights_ + lane;
+    const Vector<T> before = load(largest_ + lane);
+    // Several, as one would wait for itself.
+    constexpr int together = 4;
+    Vector<T> largest[together];
+    MT_UNROLL for (int v = 0; v < together; ++v) largest[v] = before;
+    int64_t j = 0;
+    for (; j + together <= count; j += together) {
+      MT_UNROLL for (int v = 0; v < together; ++v) {
+        largest[v] = larger(load(scores + (j + v) * width_), largest[v]);
       }
     }
-    bool smaller = false;
-    MT_UNROLL for (int v = 0; v < V; ++v) {
-      const int64_t at = lane + v * lanes;
-      const Vector<T> before = load(largest_ + at);
-      store(shift[v], largest_ + at);
-      // Nothing is taken off where all is hidden as yet: inf - inf is NaN.
-      shift[v] = select(shift[v] == Vector<T>(-infinity), Vector<T>(0), shift[v]);
-      const Vector<T> factor = exp(before - shift[v]);
-      smaller |= any(factor != Vector<T>(1));
-      total[v] = load(total_ + at) * factor;
-      store(shift[v], shift_ + at);
-      store(factor, factor_ + at);
+    for (; j < count; ++j) largest[0] = larger(load(scores + j * width_), largest[0]);
+    MT_UNROLL for (int v = 1; v < together; ++v) largest[0] = larger(largest[v], largest[0]);
+    store(largest[0], largest_ + lane);
+    // Nothing is taken off where all is hidden as yet: inf - inf is NaN.
+    const Vector<T> shift = select(largest[0] == Vector<T>(-infinity), Vector<T>(0), largest[0]);
+    const Vector<T> factor = weight_of(before - shift);
+    store(shift, shift_ + lane);
+    store(factor, factor_ + lane);
+    return any(factor != Vector<T>(1));
+  }
+  static Vector<T> larger(Vector<T> x, Vector<T> y) { return Vector<T>(ordered_max(x.raw, y.raw)); }
+
+  // Makes weights of the scores, and adds them up.
+  void weigh(int64_t lane, const Seen& seen) {
+    const Vector<T> shift = load(shift_ + lane);
+    Vector<T> total = load(total_ + lane) * load(factor_ + lane);
+    const int64_t end = seen.keys_of(lane, score_step) * width_;
+    HWY_UNROLL(4) for (int64_t at = lane; at < end; at += width_) {
+      const Vector<T> weight = weight_of(load(weights_ + at) - shift);
+      total = total + weight;
+      store(weight, weights_ + at);
     }
-    for (int64_t j = 0; j < count; ++j) {
-      MT_UNROLL for (int v = 0; v < V; ++v) {
-        T* const at = weights + j * width_ + v * lanes;
-        const Vector<T> weight = exp(load(at) - shift[v]);
-        total[v] = total[v] + weight;
-        store(weight, at);
-      }
-    }
-    MT_UNROLL for (int v = 0; v < V; ++v) store(total[v], total_ + lane + v * lanes);
-    return smaller;
+    store(total, total_ + lane);
   }
 
-  // Divides by the totals, and writes the rows and what the gradient needs of them.
-  void finish() {
-    for (int64_t lane = 0; lane < width_; lane += lanes) {
-      store(Vector<T>(1) / load(total_ + lane), factor_ + lane);
+  // x[query][e] *= factors[query]
+  void multiply_rows(const T* factors, T* x) const {
+    const int64_t e = call_.sizes.e;
+    for (int64_t i = 0; i < block_.count; ++i, x += e) {
+      const Vector<T> factor(factors[i]);
+      int64_t c = 0;
+      for (; c + lanes <= e; c += lanes) store(load(x + c) * factor, x + c);
+      for (; c < e; ++c) x[c] *= factors[i];
     }
-    const int64_t e = call_.sizes.e, rows = call_.sizes.batch * call_.sizes.n;
-    const int64_t row = block_.entry * call_.sizes.n + block_.first;
-    multiply_columns(factor_, sums_, e, width_);
-    store_rows(sums_, width_, block_.count, e, result_ + row * e, weights_);
-    std::copy_n(shift_, block_.count, result_ + rows * e + row);
-    std::copy_n(total_, block_.count, result_ + rows * (e + 1) + row);
   }
 
   const AttentionCall& call_;
   const AttentionBlock& block_;
   const BlockScores<T> scores_;
   const int64_t width_;
-  T *const weights_, *const sums_;  // [keys][width], [e][width]
+  T *const weights_, *const values_;  // [keys][width]; panels of values, where they are packed
   T* const result_;
   T largest_[block_queries], shift_[block_queries], total_[block_queries], factor_[block_queries];
 };
@@ -138,7 +143,8 @@ HWY_EXPORT(run_output_float);
 HWY_EXPORT(run_output_double);
 
 int64_t worker_scratch(const AttentionSizes& sizes, Dtype dtype) {
-  int64_t numbers = scores_scratch(sizes) + (attention_panel + sizes.e) * block_queries;
+  int64_t numbers = scores_scratch(sizes) + attention_panel * block_queries +
+                    panels_scratch(attention_panel, sizes.e);
   return numbers * static_cast<int64_t>(size_of(dtype));
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention without its weights in memory, and its gradient. The threads share blocks of queries;
-// each takes the keys a panel at a time, so that weights live in cache only. Queries are the lanes
-// of all vectors: largest scores and sums need no work across lanes, keys and values are read by
-// broadcast where they lie, whatever their strides, and no sum depends on a vector's length.
+// each takes the keys a panel at a time, so that weights live in cache only. Of scores and weights
+// queries are the lanes of vectors: largest ones and sums need no work across lanes, keys are read
+// by broadcast where they lie, whatever their strides. Results are rows, formed where they will be
+// from values (keys, queries) read by vectors where they lie. No sum depends on a vector's length.
 #pragma once
 
 #include <cstdint>

@@ -29,6 +29,7 @@ struct GradientCall : AttentionCall {
 
 struct Wanted {
   bool queries, keys;
+  int64_t fresh;  // the keys from here on have no sums as yet
 };
 
 }  // namespace mt::cpu
@@ -57,49 +58,54 @@ class BlockGradient {
         weights_(scratch + scores_scratch(call.sizes)),
         slopes_(weights_ + attention_panel * block_queries),
         arrived_(slopes_ + attention_panel * block_queries),
-        query_sums_(arrived_ + call.sizes.e * block_queries),
-        query_rows_(query_sums_ + call.sizes.d * block_queries),
-        arrived_rows_(query_rows_ + rows_scratch(call.sizes.d)) {}
-
-  // As many numbers as the rows of a block take, in panels.
-  static constexpr int64_t rows_scratch(int64_t columns) {
-    return (columns + most_width - 1) / most_width * most_width * block_queries;
-  }
+        key_rows_(arrived_ + call.sizes.e * block_queries),
+        query_rows_(key_rows_ + panels_scratch(attention_panel, call.sizes.d)),
+        arrived_rows_(query_rows_ + panels_scratch(block_queries, call.sizes.d)) {}
 
   void run() {
     const auto& [batch, n, m, d, e] = call_.sizes;
-    const Matrices &k = call_.key, &v = call_.value;
+    const Matrices &q = call_.query, &k = call_.key, &v = call_.value, &dy = call_.arrived;
     const T* const keys = k.at<T>(block_.entry);
     const T* const values = v.at<T>(block_.entry);
     T* const dq = static_cast<T*>(call_.gradients) + (block_.entry * n + block_.first) * d;
     T* const dk = static_cast<T*>(call_.gradients) + (batch * n + block_.entry * m) * d;
     T* const dv = static_cast<T*>(call_.gradients) + batch * (n + m) * d + block_.entry * m * e;
     prepare();
+    Right<T> queries{}, arrived{};
+    if (wanted_.keys) {
+      queries = rows_of(q, d, query_rows_);
+      arrived = rows_of(dy, e, arrived_rows_);
+    }
     for (int64_t key = block_.key_begin; key < block_.key_end; key += attention_panel) {
-      const int64_t count = std::min(attention_panel, block_.key_end - key);
-      scores_.take(key, count, weights_);
-      multiply<T>({values + key * v.row, v.row, v.column}, arrived_, width_, e, slopes_, width_,
-                  count, width_, true);
-      for (int64_t lane = 0; lane < width_; lane += lanes) weigh(lane, count);
+      const Seen seen = scores_.seen(key, std::min(attention_panel, block_.key_end - key));
+      scores_.take(key, seen, weights_);
+      multiply_by_queries({values + key * v.row, v.row, v.column}, arrived_, e, seen, slopes_,
+                          width_);
+      for (int64_t lane = 0; lane < width_; lane += lanes) weigh(lane, seen);
+      scores_.clear_before(seen, weights_);
+      scores_.clear_before(seen, slopes_);
       if (wanted_.queries) {
-        multiply<T>({keys + key * k.row, k.column, k.row}, slopes_, width_, count, query_sums_,
-                    width_, d, width_, key == block_.key_begin);
+        const Right<T> right = right_operand(k, keys + key * k.row, seen.keys, d, key_rows_);
+        add_to_queries(slopes_, width_, right, seen, dq, key == block_.key_begin);
       }
       if (wanted_.keys) {
-        add_rows(slopes_, count, query_rows_, d, dk + key * d);
-        add_rows(weights_, count, arrived_rows_, e, dv + key * e);
+        add_to_keys(slopes_, width_, queries, seen, dk + key * d, wanted_.fresh - key);
+        add_to_keys(weights_, width_, arrived, seen, dv + key * e, wanted_.fresh - key);
       }
     }
-    if (!wanted_.queries) return;
-    multiply_by(static_cast<T>(call_.scale), query_sums_, d * width_);
-    store_rows(query_sums_, width_, block_.count, d, dq, weights_);
   }
 
  private:
   static constexpr int64_t lanes = lanes_of<T>;
 
-  // Packs what arrived, divided by the rows' totals so that weights need not be, and sums up its
-  // products with the result: what the softmax takes off the slope of each score.
+  // The block's rows of `of`.
+  Right<T> rows_of(const Matrices& of, int64_t columns, T* scratch) const {
+    return right_operand(of, of.at<T>(block_.entry) + block_.first * of.row, block_.count, columns,
+                         scratch);
+  }
+
+  // Packs what arrived, times the scale, and sums up its products with the result: what the softmax
+  // takes off the slope of each score.
   void prepare() {
     const Matrices& dy = call_.arrived;
     const auto& [batch, n, m, d, e] = call_.sizes;
@@ -111,9 +117,9 @@ class BlockGradient {
     std::copy_n(result + rows * e + row, block_.count, shift_);
     for (int64_t i = 0; i < block_.count; ++i) share_[i] = T(1) / result[rows * (e + 1) + row + i];
 
-    const T* const from = dy.at<T>(block_.entry) + block_.first * dy.row;
-    pack_transposed(from, dy.row, dy.column, block_.count, e, width_, arrived_);
-    multiply_columns(share_, arrived_, e, width_);
+    pack_transposed(dy.at<T>(block_.entry) + block_.first * dy.row, dy.row, dy.column, block_.count,
+                    e, width_, arrived_);
+    multiply_by(static_cast<T>(call_.scale), arrived_, e * width_);
     for (int64_t begin = 0; begin < e; begin += most_width) {
       const int64_t count = std::min(most_width, e - begin);
       pack_transposed(result + row * e + begin, e, int64_t{1}, block_.count, count, width_,
@@ -123,48 +129,17 @@ class BlockGradient {
         store(fma(load(arrived_ + begin * width_ + at), load(slopes_ + at), load(mean)), mean);
       }
     }
-    if (!wanted_.keys) return;
-    const Matrices& q = call_.query;
-    pack_rows(q.at<T>(block_.entry) + block_.first * q.row, q, d, query_rows_);
-    multiply_by(static_cast<T>(call_.scale), query_rows_, rows_scratch(d));
-    pack_rows(from, dy, e, arrived_rows_);
-    for (int64_t begin = 0; begin < e; begin += most_width) {
-      const int64_t width = panel_width(e - begin);
-      for (int64_t i = 0; i < block_.count; ++i) {
-        multiply_by(share_[i], arrived_rows_ + begin * block_queries + i * width, width);
-      }
-    }
   }
 
-  static int64_t panel_width(int64_t left) {
-    return (std::min(left, most_width) + lanes - 1) / lanes * lanes;
-  }
-
-  // The block's rows as a right operand: panels of [queries][up to 64 columns].
-  void pack_rows(const T* from, const Matrices& of, int64_t columns, T* out) {
-    for (int64_t begin = 0; begin < columns; begin += most_width) {
-      pack_transposed(from + begin * of.column, of.column, of.row,
-                      std::min(most_width, columns - begin), block_.count,
-                      panel_width(columns - begin), out + begin * block_queries);
-    }
-  }
-
-  // Makes weights of scores, and the slopes of scores of those of the weights.
-  void weigh(int64_t lane, int64_t count) {
-    const Vector<T> shift = load(shift_ + lane), mean = load(mean_ + lane);
-    for (int64_t at = lane; at < count * width_; at += width_) {
-      const Vector<T> weight = exp(load(weights_ + at) - shift);
+  // Makes weights of scores, and the slopes of scores, times the scale, of those of the weights.
+  void weigh(int64_t lane, const Seen& seen) {
+    const Vector<T> shift = load(shift_ + lane), share = load(share_ + lane);
+    const Vector<T> mean = load(mean_ + lane);
+    const int64_t end = seen.keys_of(lane, score_step) * width_;
+    HWY_UNROLL(2) for (int64_t at = lane; at < end; at += width_) {
+      const Vector<T> weight = weight_of(load(weights_ + at) - shift) * share;
       store(weight, weights_ + at);
       store(weight * (load(slopes_ + at) - mean), slopes_ + at);
-    }
-  }
-
-  // to[key][column] += sum over queries of x[key][query] * rows[query][column]
-  void add_rows(const T* x, int64_t count, const T* rows, int64_t columns, T* to) {
-    for (int64_t begin = 0; begin < columns; begin += most_width) {
-      const int64_t left = columns - begin;
-      multiply<T>({x, width_, 1}, rows + begin * block_queries, panel_width(left), block_.count,
-                  to + begin, columns, count, std::min(left, most_width), false);
     }
   }
 
@@ -175,8 +150,8 @@ class BlockGradient {
   const int64_t width_;
   T *const weights_,
       *const slopes_;  // [keys][width], the slopes of the loss in them, then in scores
-  T *const arrived_, *const query_sums_;       // [e][width], [d][width]
-  T *const query_rows_, *const arrived_rows_;  // panels
+  T* const arrived_;   // [e][width]
+  T *const key_rows_, *const query_rows_, *const arrived_rows_;  // panels, where they are packed
   T shift_[block_queries], share_[block_queries], mean_[block_queries];
 };
 
@@ -200,9 +175,9 @@ HWY_EXPORT(run_gradient_float);
 HWY_EXPORT(run_gradient_double);
 
 int64_t worker_scratch(const AttentionSizes& sizes, Dtype dtype) {
-  const int64_t panels = (sizes.d + 63) / 64 + (sizes.e + 63) / 64;
-  int64_t numbers = scores_scratch(sizes) +
-                    (2 * attention_panel + sizes.d + sizes.e + panels * 64) * block_queries;
+  int64_t numbers = scores_scratch(sizes) + (2 * attention_panel + sizes.e) * block_queries +
+                    panels_scratch(attention_panel + block_queries, sizes.d) +
+                    panels_scratch(block_queries, sizes.e);
   return numbers * static_cast<int64_t>(size_of(dtype));
 }
 
@@ -222,14 +197,15 @@ class GradientRun {
     const int64_t rounds = (sizes.batch + threads_ - 1) / threads_;
     if (rounds * threads_ * 5 <= sizes.batch * 7) {
       parallel_items(sizes.batch, threads_, [&](int64_t entry, int worker) {
-        find_for_keys(entry, 0, sizes.m, {true, true}, worker);
+        find_for_keys(entry, 0, sizes.m, true, worker);
       });
       return;
     }
     const int64_t blocks = sizes.blocks();
     parallel_items(sizes.batch * blocks, threads_, [&](int64_t item, int worker) {
       // The last queries see the most keys where they see only those before them.
-      run_block(block_of(call_, item / blocks, blocks - 1 - item % blocks), {true, false}, worker);
+      run_block(block_of(call_, item / blocks, blocks - 1 - item % blocks), {true, false, 0},
+                worker);
     });
     // Not too few, as each share of the keys packs all queries again.
     const int64_t even = sizes.batch * sizes.m / (4 * threads_ * attention_panel);
@@ -237,7 +213,7 @@ class GradientRun {
     const int64_t shares = (sizes.m + share - 1) / share;
     parallel_items(sizes.batch * shares, threads_, [&](int64_t item, int worker) {
       const int64_t key = item % shares * share;
-      find_for_keys(item / shares, key, std::min(key + share, sizes.m), {false, true}, worker);
+      find_for_keys(item / shares, key, std::min(key + share, sizes.m), false, worker);
     });
   }
 
@@ -255,17 +231,21 @@ class GradientRun {
                 static_cast<size_t>(count * size));
   }
 
-  // What all queries add to keys [begin, end).
-  void find_for_keys(int64_t entry, int64_t begin, int64_t end, Wanted wanted, int worker) {
+  // What all queries add to keys [begin, end), and those to them.
+  void find_for_keys(int64_t entry, int64_t begin, int64_t end, bool queries, int worker) {
     const auto& [batch, n, m, d, e] = call_.sizes;
-    clear((batch * n + entry * m + begin) * d, (end - begin) * d);
-    clear(batch * (n + m) * d + (entry * m + begin) * e, (end - begin) * e);
+    int64_t fresh = begin;
     for (int64_t i = 0; i < call_.sizes.blocks(); ++i) {
       AttentionBlock block = block_of(call_, entry, i);
       block.key_begin = begin;
       block.key_end = std::min(end, block.key_end);
-      if (block.key_begin < block.key_end) run_block(block, wanted, worker);
+      if (block.key_begin >= block.key_end) continue;
+      run_block(block, {queries, true, fresh}, worker);
+      fresh = block.key_end;
     }
+    // Nobody sees these.
+    clear((batch * n + entry * m + fresh) * d, (end - fresh) * d);
+    clear(batch * (n + m) * d + (entry * m + fresh) * e, (end - fresh) * e);
   }
 
   const GradientCall call_;

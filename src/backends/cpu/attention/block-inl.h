@@ -9,12 +9,9 @@
 #endif
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
-#include "backends/cpu/attention/block.h"
-#include "backends/cpu/contract/micro_kernel-inl.h"
-#include "backends/cpu/contract/pack-inl.h"
+#include "backends/cpu/attention/products-inl.h"
 #include "backends/cpu/elementwise/vector.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -29,83 +26,16 @@ HWY_INLINE void store(Vector<T> x, T* to) {
   hn::StoreU(x.raw, Tag<T>(), to);
 }
 
-// A left operand, which is read by broadcast.
-template <class T>
-struct Left {
-  const T* data;
-  int64_t row, k;  // strides
-};
-
-// c[rows, columns] = a[rows, k] b[k, columns], added to what c holds unless it is `fresh`. b has
-// whole vectors.
-template <class T>
-void multiply(Left<T> a, const T* b, int64_t b_k, int64_t k, T* c, int64_t c_row, int64_t rows,
-              int64_t columns, bool fresh) {
-  constexpr int64_t lanes = lanes_of<T>, widest = most_vectors * lanes;
-  MicroTile<T> tile{};
-  tile.k = k;
-  tile.a_row = a.row;
-  tile.a_k = a.k;
-  tile.b_k = b_k;
-  tile.c_row = tile.from_row = c_row;
-  tile.first = fresh;
-  for (int64_t column = 0; column < columns; column += widest) {
-    tile.columns = std::min(widest, columns - column);
-    tile.b = b + column;
-    const int vectors = static_cast<int>((tile.columns + lanes - 1) / lanes);
-    const int64_t most = rows_for(vectors), slivers = (rows + most - 1) / most;
-    for (int64_t sliver = 0; sliver < slivers; ++sliver) {
-      const int64_t row = rows * sliver / slivers, end = rows * (sliver + 1) / slivers;
-      const bool more = sliver + 1 < slivers;
-      tile.a = a.data + row * a.row;
-      tile.a_ahead = more ? (end - row) * a.row : 0;
-      tile.c = c + row * c_row + column;
-      tile.from = tile.c;
-      tile.c_next = more ? tile.c + (end - row) * c_row : tile.c;
-      micro_kernel_for<T>(static_cast<int>(end - row), vectors, false)(tile);
-    }
-  }
-}
-
-// out[j][i] = from[i * row + j * column], for i in [0, rows), at most 64, and j in [0, columns). A
-// row of `out` has `width`, of which whole vectors are written.
-template <class T>
-void pack_transposed(const T* from, int64_t row, int64_t column, int64_t rows, int64_t columns,
-                     int64_t width, T* out) {
-  int64_t row_offsets[most_width], column_offsets[most_width];
-  for (int64_t i = 0; i < rows; ++i) row_offsets[i] = i * row;
-  for (int64_t begin = 0; begin < columns; begin += most_width) {
-    const int64_t count = std::min(most_width, columns - begin);
-    for (int64_t j = 0; j < count; ++j) column_offsets[j] = (begin + j) * column;
-    pack(dtype_of<T>, from, row_offsets, rows, width, column_offsets, count, out + begin * width);
-  }
-}
-
-// to[i][j] = x[j][i]: sums with queries in lanes become rows. `spare` holds 64 x 64.
-template <class T>
-void store_rows(const T* x, int64_t width, int64_t queries, int64_t columns, T* to, T* spare) {
-  for (int64_t begin = 0; begin < columns; begin += most_width) {
-    const int64_t count = std::min(most_width, columns - begin);
-    pack_transposed(x + begin * width, width, int64_t{1}, count, queries, count, spare);
-    for (int64_t i = 0; i < queries; ++i) {
-      std::copy_n(spare + i * count, count, to + i * columns + begin);
-    }
-  }
-}
-
 template <class T>
 void multiply_by(T factor, T* x, int64_t count) {
   for (int64_t i = 0; i < count; i += lanes_of<T>) store(load(x + i) * Vector<T>(factor), x + i);
 }
 
-// x[row][query] *= factors[query]
+// exp(x) of what is not positive: weights so small that they are not normal numbers are 0.
 template <class T>
-void multiply_columns(const T* factors, T* x, int64_t rows, int64_t width) {
-  for (int64_t i = 0; i < rows; ++i, x += width) {
-    for (int64_t lane = 0; lane < width; lane += lanes_of<T>) {
-      store(load(x + lane) * load(factors + lane), x + lane);
-    }
-  }
+HWY_INLINE Vector<T> weight_of(Vector<T> x) {
+  const auto e = scaled_exponential(x);
+  return select(x < choose<Vector<T>>(-87, -708), Vector<T>(0), scale(e.y, e.k));
 }
 
 template <class T>
@@ -115,7 +45,7 @@ class BlockScores {
   BlockScores(const AttentionCall& call, const AttentionBlock& block, T* scratch)
       : call_(call),
         block_(block),
-        width_((block.count + lanes_of<T> - 1) / lanes_of<T> * lanes_of<T>),
+        width_((block.count + lanes - 1) / lanes * lanes),
         query_(scratch),
         mask_(scratch + call.sizes.d * block_queries),
         key_(call.key.at<T>(block.entry)) {
@@ -125,23 +55,46 @@ class BlockScores {
     multiply_by(static_cast<T>(call.scale), query_, call.sizes.d * width_);
   }
 
+  // Makes zeros of the step before what was worked on.
+  void clear_before(const Seen& seen, T* x) const {
+    for (int64_t j = std::max<int64_t>(0, score_step - seen.ahead); j < seen.keys; ++j) {
+      T* const at = x + j * width_ + seen.first_query(j, score_step) - score_step;
+      for (int64_t i = 0; i < score_step; i += lanes) store(Vector<T>(0), at + i);
+    }
+  }
+
   // The number of queries, as whole vectors have them.
   int64_t width() const { return width_; }
 
-  // out[count][width]: the scores of the keys from `key` on.
-  void take(int64_t key, int64_t count, T* out) const {
+  // What there is of `count` keys from `key` on.
+  Seen seen(int64_t key, int64_t count) const {
+    return {call_.causal ? key - block_.first : -count, block_.count, count};
+  }
+
+  // out[keys][width]: the scores of the keys from `key` on.
+  void take(int64_t key, const Seen& seen, T* out) const {
     const Matrices& k = call_.key;
-    multiply<T>({key_ + key * k.row, k.row, k.column}, query_, width_, call_.sizes.d, out, width_,
-                count, width_, true);
-    if (call_.mask.data) apply_mask(key, count, out);
-    if (!call_.causal) return;
-    for (int64_t j = std::max<int64_t>(0, block_.first + 1 - key); j < count; ++j) {
-      const int64_t unseen = std::min(key + j - block_.first, width_);
-      std::fill_n(out + j * width_, unseen, -std::numeric_limits<T>::infinity());
+    multiply_by_queries({key_ + key * k.row, k.row, k.column}, query_, call_.sizes.d, seen, out,
+                        width_);
+    if (call_.mask.data) apply_mask(key, seen.keys, out);
+    for (int64_t j = std::max<int64_t>(0, 1 - seen.ahead); j < seen.keys; ++j) {
+      const int64_t first = seen.first_query(j, score_step);
+      hide(j * width_ + first, j + seen.ahead - first, out);
     }
   }
 
  private:
+  static constexpr int64_t lanes = lanes_of<T>;
+
+  // The first `count` numbers of a step, of which there are whole vectors.
+  static void hide(int64_t at, int64_t count, T* x) {
+    const Tag<T> d;
+    for (int64_t i = 0; i < count; i += lanes) {
+      const Mask<T> mask{hn::FirstN(d, static_cast<size_t>(count - i))};
+      store(select(mask, Vector<T>(-infinity), load(x + at + i)), x + at + i);
+    }
+  }
+
   void apply_mask(int64_t key, int64_t count, T* out) const {
     const Matrices& mask = call_.mask;
     const int64_t begin = mask.batch.offset(block_.entry) + block_.first * mask.row;

@@ -59,4 +59,9 @@ inline int64_t scores_scratch(const AttentionSizes& sizes) {
   return (sizes.d + attention_panel) * block_queries;
 }
 
+// ... and `rows` rows of an operand that are packed in panels of up to 64 columns.
+inline int64_t panels_scratch(int64_t rows, int64_t columns) {
+  return (columns + 63) / 64 * 64 * rows;
+}
+
 }  // namespace mt::cpu
