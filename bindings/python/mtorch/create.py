@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections.abc
+import numbers
 from array import array
 from typing import TYPE_CHECKING, Any
 
@@ -168,7 +169,11 @@ def asarray(obj: Any, *, dtype: DTypeLike = None, device: str | None = None,
         if copy is False:
             raise ValueError("asarray: Python's numbers cannot be used without a copy")
         return _from_sequence(obj, dtype, device)
+    elif isinstance(obj, numbers.Integral) and not hasattr(obj, "dtype"):  # as an IntEnum
+        return _from_sequence(int(obj), dtype, device)
     else:
+        if isinstance(obj, numbers.Integral):  # NumPy's
+            _fits("asarray", dtype, int(obj))
         x = _from_object(obj, copy, device)
     return _like(x, dtype, device)
 
@@ -311,13 +316,20 @@ def _from_sequence(nested: Any, dtype: DTypeLike, device: str | None) -> Tensor:
     if kinds == {bool}:
         x = native.astype(native.tensor_from_buffer(bytes(flat), True, device), bool_)
     elif kinds <= {bool, int}:
-        _fits("asarray", dtype, min(flat), max(flat))
-        code = "Q" if max(flat) >= 2**63 else "q"
-        x = native.tensor_from_buffer(array(code, flat), True, device)
+        low, high = min(flat), max(flat)
+        _fits("asarray", dtype, low, high)
+        if low < -2**63 or high >= (2**64 if low >= 0 else 2**63):  # no integer type has them all
+            if dtype is None or as_dtype(dtype).kind not in "f":
+                raise ValueError(f"asarray: {low} to {high} are beyond every integer type; a dtype of "
+                                 "floats holds them rounded")
+            x = native.tensor_from_buffer(array("d", flat), True, device)
+        else:
+            x = native.tensor_from_buffer(array("Q" if high >= 2**63 else "q", flat), True, device)
     elif kinds <= {bool, int, float}:
         x = native.tensor_from_buffer(array("d", flat), True, device)
         dtype = float32 if dtype is None else dtype
     else:  # tensors and arrays among them
+        _fits("asarray", dtype, *(int(item) for item in flat if isinstance(item, numbers.Integral)))
         rows = [asarray(item, device=device) for item in flat]
         x = native.stack(rows, 0)
         shape += x.shape[1:]

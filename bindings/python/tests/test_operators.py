@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators against NumPy's, over element types and shapes."""
+import enum
 import operator
 
 import numpy as np
@@ -212,3 +213,21 @@ def test_creation():
     assert mt.asarray([mt.ones((2,)), np.zeros(2, np.float32)]).tolist() == [[1, 1], [0, 0]]
     with pytest.raises(ValueError, match="lengths"):
         mt.asarray([[1, 2], [3]])
+
+
+class Level(enum.IntEnum):
+    HIGH = 300
+
+
+def test_whole_numbers_fit_whoever_made_them():
+    for number in 300, np.int64(300), np.uint16(300), Level.HIGH:
+        for data in number, [number], [[1, number]], [number, 2.5][:1], (True, number):
+            with pytest.raises(ValueError, match="300 does not fit into uint8"):
+                mt.tensor(data, dtype=mt.uint8)
+        assert mt.tensor([number]).tolist() == [300] and mt.tensor(number).item() == 300
+    assert mt.tensor(np.array([300]), dtype=mt.uint8).tolist() == [44]  # which is a conversion
+    assert mt.tensor([2**64 - 1]).dtype == mt.uint64
+    assert mt.tensor([10**30, -1], dtype=mt.float64).tolist() == [1e30, -1]
+    for numbers in [10**30], [-1, 2**63], [-2**63 - 1]:
+        with pytest.raises(ValueError, match="beyond every integer type"):
+            mt.tensor(numbers)
