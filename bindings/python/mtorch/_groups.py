@@ -68,6 +68,9 @@ class Group(collections.abc.MutableMapping[str, Any]):
         for group, rate in rates:
             native.optimizer_set_learning_rate(group.handle, rate)
 
+    def keys(self) -> Any:
+        return self._values.keys()  # which show themselves without the tensors
+
     def __delitem__(self, key: str) -> None:
         raise KeyError(f"{key!r}: a group keeps what it has")
 

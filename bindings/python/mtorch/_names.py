@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import opcode
 import os
+import re
 import sys
 import types
 from typing import Any, Callable, TypeVar
@@ -22,6 +23,11 @@ FUNCTIONS = {
                       "set_matmul_precision() makes products faster"),
     "compile": "trace", "is_tensor": _Note("isinstance(x, mtorch.Tensor) asks that"),
     "device": _Note('devices are text, as "cpu" and "cuda:0"'),
+    "utils": "data (utils.data)", "set_num_threads": "set_threads",
+    "jit": "trace", "func": "grad, vjp, jvp, hessian", "multinomial": _Note(
+        "argmax(log(p) - log(-log(random.uniform(p.shape)))) draws by the probabilities p"),
+    "bernoulli": "random.bernoulli", "randn_like": "random.normal(x.shape)", "rand_like": "random.uniform(x.shape)",
+    "repeat_interleave": "repeat",
     "set_default_dtype": _Note("dtype=mtorch.float64 asks for another, and to() of a module"),
     "absolute": "abs", "amax": "max", "amin": "min", "arccos": "acos", "arcsin": "asin",
     "arctan": "atan", "arctan2": "atan2", "array": "asarray", "as_tensor": "asarray",
@@ -51,11 +57,14 @@ FUNCTIONAL = {
     "adaptive_avg_pool2d": _Note("x.mean(axis=(2, 3), keepdims=True) is that of size 1"),
     "binary_cross_entropy_with_logits": "bce_with_logits", "logsigmoid": "log_sigmoid",
     "nll_loss": "cross_entropy (of the logits)", "one_hot": "mtorch.one_hot", "pad": "mtorch.pad",
-    "smooth_l1_loss": "huber_loss"}
+    "smooth_l1_loss": "huber_loss", "normalize": _Note("x / x.norm(axis=-1, keepdims=True) is that"),
+    "kl_div": _Note("(p * (log(p) - log_q)).sum(axis=-1).mean() is that of rows")}
 MODULES = {
     "AdaptiveAvgPool2d": _Note("a Function of x.mean(axis=(2, 3), keepdims=True) is that of size 1"),
     "BatchNorm1d": "BatchNorm", "BatchNorm2d": "BatchNorm", "BatchNorm3d": "BatchNorm",
     "BCELoss": "BCEWithLogitsLoss", "NLLLoss": "CrossEntropyLoss (of the logits)",
+    "SmoothL1Loss": "HuberLoss", "KLDivLoss": _Note(
+        "(p * (log(p) - log_q)).sum(axis=-1).mean() is that of rows"),
     "TransformerEncoderLayer": "TransformerBlock",
     "utils": "optim.Optimizer.clip_grad_norm", "clip_grad_norm_": "optim.Optimizer.clip_grad_norm"}
 OPTIMIZERS = {
@@ -84,11 +93,14 @@ METHODS = {
     "retain_grad": _Note("mtorch.grad(loss, x) gives the gradient of any x on the way to loss"),
     "scatter_add": "scatter_add (a function)", "softmax": "nn.softmax",
     "stride": _Note("tensors show no strides"), "sub_": "sub (or x -= y)", "swapaxes": "transpose",
-    "t": "T", "type": "dtype or astype", "view_as": "reshape", "zero_": "copy_"}
+    "t": "T", "type": "dtype or astype", "unbind": "unstack", "new_zeros": _Note("mtorch.zeros(shape, dtype=x.dtype) makes them"),
+    "new_ones": _Note("mtorch.ones(shape, dtype=x.dtype) makes them"), "view_as": "reshape", "zero_": "copy_"}
+# Of functions that were given more positional arguments than they take.
+POSITIONAL = {"repeat": "an axis goes by name; what PyTorch calls repeat() is tile() here"}
 OPTIONS = {  # by the first of these words that the function has
     "alpha": "smoothing", "attn_mask": "mask",
     "batch_first": _Note("the batch always comes first"), "d_model": "width", "dim": "axis",
-    "dims": "axis axes", "dim_feedforward": "hidden", "embed_dim": "width", "embedding_dim": "size",
+    "diagonal": "k", "dims": "axis axes", "dim_feedforward": "hidden", "embed_dim": "width", "embedding_dim": "size",
     "end_dim": "end", "start_dim": "start",
     "eps": "epsilon", "params": "parameters",
     "eta_min": "lowest", "gamma": "factor", "hidden_size": "hidden",
@@ -100,7 +112,7 @@ OPTIONS = {  # by the first of these words that the function has
     "num_features": "channels", "num_groups": "groups", "num_heads": "heads",
     "num_layers": "layers", "p": "probability dropout ord",
     "pin_memory": _Note("copies to a GPU need none"), "step_size": "every", "T_max": "steps",
-    "total_steps": "steps", "unbiased": "correction"}
+    "std": "deviation", "total_steps": "steps", "unbiased": "correction"}
 
 
 def _said(names: dict[str, str], name: str) -> str:
@@ -172,6 +184,11 @@ def _is_ours(traceback: Any) -> bool:
 def _explain(error: TypeError, function: Callable[..., Any], kwargs: Any) -> None:
     import inspect
     known, said = inspect.signature(function).parameters, str(error)
+    if re.search(r"takes .* positional arguments? but \d+ were given$", said):
+        shape = "the sizes of a shape go together, as (2, 3)" if next(iter(known)) == "shape" else ""
+        if note := POSITIONAL.get(function.__name__, shape):
+            error.args = f"{said}: {note}",
+        return
     for name in kwargs:
         here = OPTIONS.get(name, "")
         word = "" if isinstance(here, _Note) else next((w for w in here.split() if w in known), "")

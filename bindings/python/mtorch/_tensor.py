@@ -11,7 +11,7 @@ from ._native import (  # type: ignore
 from ._arguments import _place
 from ._conversions import _Converted
 from ._exchange import _on_the_native_type
-from ._names import METHODS, _Elsewhere
+from ._names import METHODS, _Elsewhere, _explained
 from .dtypes import bool_, by_code, float32, int64, uint64
 from ._types import DTypeLike, Operand
 
@@ -342,6 +342,16 @@ class Tensor(_Converted):
         shape = self.shape
         return native.reshape(self, (*shape[:start], math.prod(shape[start:end + 1]), *shape[end + 1:]))
 
+    @_explained
+    def repeat(self, repeats: Any, /, *, axis: int | None = None) -> Any:
+        """repeat(), as NumPy has it; tile() is what PyTorch calls so.
+
+        >>> import mtorch as mt
+        >>> mt.tensor([[7, 8]]).repeat(2, axis=1)
+        tensor([[7, 7, 8, 8]])
+        """
+        return shapes.repeat(self, repeats, axis)
+
     # ------------------------------------------------------- Functions that are methods too
 
     all, any, argmax, argmin = reductions.all, reductions.any, reductions.argmax, reductions.argmin
@@ -352,7 +362,7 @@ class Tensor(_Converted):
     argsort, nonzero = searching.argsort, searching.nonzero
     sort, topk = searching.sort, searching.topk
     broadcast_to, expand_dims, flip = shapes.broadcast_to, shapes.expand_dims, shapes.flip
-    repeat, roll, split, squeeze = shapes.repeat, shapes.roll, shapes.split, shapes.squeeze
+    roll, split, squeeze = shapes.roll, shapes.split, shapes.squeeze
     take, take_along_axis, tile = shapes.take, shapes.take_along_axis, shapes.tile
     tril, triu, unsqueeze, unstack = shapes.tril, shapes.triu, shapes.expand_dims, shapes.unstack
     clip, gelu, round = elementwise.clip, elementwise.gelu, elementwise.round

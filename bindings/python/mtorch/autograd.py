@@ -291,3 +291,6 @@ def hessian(function: Callable[..., Any], argnum: int | Sequence[int] = 0) -> Ca
         with _GradMode(nested):
             return native.reshape(native.stack(rows, 0), (*leaf.shape, *leaf.shape))
     return functools.wraps(function)(curvature)
+
+
+from .custom import Function, checkpoint, gradcheck  # noqa: E402,F401 (where PyTorch has them)

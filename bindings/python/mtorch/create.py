@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ._tensor import Tensor
 
 
+@_explained
 def zeros(shape: Shape, *, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
     """All elements 0; float32 unless said.
 
@@ -28,6 +29,7 @@ def zeros(shape: Shape, *, dtype: DTypeLike = None, device: str | None = None) -
     return native.zeros(shape, float32 if dtype is None else as_dtype(dtype), device)
 
 
+@_explained
 def ones(shape: Shape, *, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
     """All elements 1; float32 unless said.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import native
+from ._names import _explained
 from .dtypes import as_dtype, bool_, float32, int64
 from ._types import DTypeLike, Shape
 
@@ -44,6 +45,7 @@ def set_state(state: tuple[int, int]) -> None:
     native.generator_set_state(None, *state)
 
 
+@_explained
 def uniform(shape: Shape = (), low: float = 0.0, high: float = 1.0, *, dtype: DTypeLike = float32,
             device: str | None = None) -> Tensor:
     """Floats uniform in [low, high).
@@ -55,6 +57,7 @@ def uniform(shape: Shape = (), low: float = 0.0, high: float = 1.0, *, dtype: DT
     return native.uniform(shape, low, high, as_dtype(dtype), device)
 
 
+@_explained
 def normal(shape: Shape = (), *, mean: float = 0.0, deviation: float = 1.0,
            dtype: DTypeLike = float32, device: str | None = None) -> Tensor:
     """Floats of the normal distribution.

@@ -246,6 +246,7 @@ def pad(x: Tensor, widths: int | Sequence[tuple[int, int]], value: float = 0.0) 
     return native.pad(x, ([w[0] for w in pairs], [w[1] for w in pairs]), value)
 
 
+@_explained
 def tril(x: Tensor, /, k: int = 0) -> Tensor:
     """Matrices with everything above diagonal k set to 0.
 
@@ -257,6 +258,7 @@ def tril(x: Tensor, /, k: int = 0) -> Tensor:
     return native.tril(x, k)
 
 
+@_explained
 def triu(x: Tensor, /, k: int = 0) -> Tensor:
     """Matrices with everything below diagonal k set to 0.
 

@@ -59,7 +59,7 @@ def test_every_explained_name_exists():
 
 def test_every_explained_option_exists():
     known = set()
-    for module in map(importlib.import_module, ("mtorch", "mtorch.nn", "mtorch.optim")):
+    for module in map(importlib.import_module, ("mtorch", "mtorch.nn", "mtorch.nn.init", "mtorch.optim")):
         for value in vars(module).values():
             if callable(value) and inspect.isroutine(value) or isinstance(value, type):
                 try:
@@ -83,6 +83,9 @@ def test_every_explained_option_exists():
     (lambda x: nn.LSTM(3, 4, batch_first=True), " 'batch_first': the batch always comes first"),
     (lambda x: nn.ReLU(inplace=True), " 'inplace': values never change in place"),
     (lambda x: nn.MSELoss(weight=x), "MSELoss.. got an unexpected keyword argument 'weight'"),
+    (lambda x: mt.zeros(2, 3), r"zeros.. takes 1 .* 2 were given: the sizes .* as \(2, 3\)"),
+    (lambda x: x.repeat(2, 1), r"repeat.. takes 2 .* given: an axis .* tile.. here"),
+    (lambda x: mt.triu(x, diagonal=1), "'diagonal': it is called 'k' here"),
     (lambda x: mt.sum(x, nonsense=1), "sum.. got an unexpected keyword argument 'nonsense'")])
 def test_options_of_others_are_explained(call, said):
     with pytest.raises(TypeError, match=said):

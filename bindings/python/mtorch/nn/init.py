@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import native
+from .._names import _explained
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
 
+@_explained
 def uniform_(x: Tensor, low: float = 0.0, high: float = 1.0) -> Tensor:
     """Uniform in [low, high).
 
@@ -22,6 +24,7 @@ def uniform_(x: Tensor, low: float = 0.0, high: float = 1.0) -> Tensor:
     return x
 
 
+@_explained
 def normal_(x: Tensor, mean: float = 0.0, deviation: float = 1.0) -> Tensor:
     """Of the normal distribution.
 

@@ -34,7 +34,6 @@ class _Layer(Module):
                                                  device)
         named = () if name is None else (name,)
         self._layer = make(self._parameters, *named, *args)
-        self._text = ", ".join(str(arg) for arg in args if isinstance(arg, (int, float, tuple)))
         # The name of each tensor with the tensor, and whether it is a buffer.
         self._tensors = {native.parameters_name(self._parameters, i).partition(".")[2]: (
             native.parameters_tensor(self._parameters, i),
@@ -82,11 +81,12 @@ class _Layer(Module):
         return super().train(mode)
 
     def _describe(self) -> str:
-        return self._text
+        args, options = self._made_of
+        return ", ".join([*map(repr, args), *(f"{name}={x!r}" for name, x in options.items())])
 
     def __reduce__(self) -> Any:
         attributes = {name: value for name, value in vars(self).items()
-                      if name not in ("_parameters", "_layer", "_tensors", "_text", "_made_of")}
+                      if name not in ("_parameters", "_layer", "_tensors", "_made_of")}
         tensors = {name: tensor for name, (tensor, _) in self._tensors.items()}
         return _made_again, (type(self), *self._made_of), (attributes, tensors)
 
@@ -121,7 +121,7 @@ class Linear(_Layer):
     >>> import mtorch as mt
     >>> layer = mt.nn.Linear(3, 2)
     >>> layer, layer(mt.ones((4, 3))).shape, layer.weight.shape
-    (Linear(3, 2, True), (4, 2), (2, 3))
+    (Linear(3, 2), (4, 2), (2, 3))
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True,
