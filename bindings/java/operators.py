@@ -131,7 +131,8 @@ def method(name, given, documentation, optional=()):
             shown.append(f"{kind} {camel(what)}")
     shown += [last] if last else []
     static = "" if receiver else "static "
-    return (f"{documentation}  public {static}Tensor {camel(name)}({', '.join(shown)}) {{\n"
+    ours = camel(name.removesuffix("_with"))  # an overload
+    return (f"{documentation}  public {static}Tensor {ours}({', '.join(shown)}) {{\n"
             f"    return Native.{name}({', '.join(arguments)});\n  }}\n")
 
 

@@ -13,7 +13,7 @@ static void fill_axes(int64_t* axes, const double* values) {
 static void fill_conv_options(mt_conv_options* o, const double* v) {
   fill_axes(o->stride, v), fill_axes(o->padding, v + 3);
   fill_axes(o->dilation, v + 6), fill_axes(o->output_padding, v + 9);
-  o->groups = (int64_t)v[12], o->bias = v[13] != 0;
+  o->groups = (int64_t)v[12], o->bias = v[13] != 0, o->same = v[14] != 0;
 }
 static void fill_pool_options(mt_pool_options* o, const double* v) {
   fill_axes(o->stride, v), fill_axes(o->padding, v + 3), fill_axes(o->dilation, v + 6);
@@ -25,6 +25,9 @@ static void fill_batch_norm_options(mt_batch_norm_options* o, const double* v) {
 static void fill_attention_options(mt_attention_options* o, const double* v) {
   o->causal = v[0] != 0, o->scale = v[1], o->dropout = v[2];
   o->training = v[3] != 0, o->bias = v[4] != 0;
+}
+static void fill_cross_entropy_options(mt_cross_entropy_options* o, const double* v) {
+  o->ignore_index = (int64_t)v[0], o->label_smoothing = v[1];
 }
 static void fill_sgd_options(mt_sgd_options* o, const double* v) {
   o->momentum = v[0], o->dampening = v[1], o->weight_decay = v[2], o->nesterov = v[3] != 0;
@@ -62,6 +65,7 @@ MT_JAVA_OPTIONS(conv_options, ConvOptions)
 MT_JAVA_OPTIONS(pool_options, PoolOptions)
 MT_JAVA_OPTIONS(batch_norm_options, BatchNormOptions)
 MT_JAVA_OPTIONS(attention_options, AttentionOptions)
+MT_JAVA_OPTIONS(cross_entropy_options, CrossEntropyOptions)
 MT_JAVA_OPTIONS(sgd_options, SgdOptions)
 MT_JAVA_OPTIONS(adam_options, AdamOptions)
 MT_JAVA_OPTIONS(rmsprop_options, RmspropOptions)

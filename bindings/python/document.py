@@ -97,7 +97,7 @@ def stub(name, result, arguments, names, is_fast):
 
 # What the interface files define themselves, and the classes of options and handles.
 HELPERS = """adagrad_options adam_options attention_options backward_options batch_norm_options
-    apply_recurrent check_gradients checkpoint_call conv_options custom_call from_capsule
+    apply_recurrent check_gradients checkpoint_call conv_options cross_entropy_options custom_call from_capsule
     generator_get_state gradients gradient_check_options host_view kernel_of_address
     kernel_of_cells kernel_run largest layer_transformer let_stream_wait loader_batch matrix_parts
     memory new_loader pool_options recurrent rmsprop_options set_array_to_tensor set_types_by_code

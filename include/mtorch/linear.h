@@ -88,9 +88,10 @@ typedef struct mt_conv_options {
   int64_t output_padding[3];  ///< transposes only: added to one end of the result; 0
   int64_t groups;             ///< channels are split into so many independent groups; 1
   bool bias;                  ///< layers only (nn.h): with a bias; true
+  bool same;  ///< zeros at both ends so that the size stays, whatever `padding`; false
 } mt_conv_options;
 #define MT_CONV_OPTIONS_INIT \
-  { sizeof(mt_conv_options), {1, 1, 1}, {0, 0, 0}, {1, 1, 1}, {0, 0, 0}, 1, true }
+  { sizeof(mt_conv_options), {1, 1, 1}, {0, 0, 0}, {1, 1, 1}, {0, 0, 0}, 1, true, false }
 
 /// [batch, in, length] with weight [out, in / groups, kernel] and bias [out] or NULL gives
 /// [batch, out, (length + 2 padding - dilation (kernel - 1) - 1) / stride + 1], rounded down:
@@ -98,7 +99,8 @@ typedef struct mt_conv_options {
 ///     y[b, o, p] = bias[o] + sum(weight[o, i, t] x[b, i, p stride + t dilation - padding])
 ///
 /// over t and the channels i of o's group. `options` may be NULL. MT_ESHAPE also when the kernel is
-/// larger than the padded input.
+/// larger than the padded input. With `same` the length stays: dilation (kernel - 1) zeros are
+/// added, if they are odd one more at the end; MT_EINVAL unless stride is 1.
 MT_API mt_tensor* mt_conv1d(mt_tensor* x, mt_tensor* weight, mt_tensor* bias,
                             const mt_conv_options* options);
 /// The same over two axes: [batch, in, height, width], weight [out, in / groups, kernel height,

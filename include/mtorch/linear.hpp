@@ -72,7 +72,7 @@ inline Tensor einsum(const char* equation, const Tensors& tensors) {
 struct ConvOptions {
   std::array<int64_t, 3> stride{1, 1, 1}, padding{}, dilation{1, 1, 1}, output_padding{};
   int64_t groups = 1;
-  bool bias = true;
+  bool bias = true, same = false;
   /// As C has it.
   mt_conv_options c() const {
     mt_conv_options o = MT_CONV_OPTIONS_INIT;
@@ -80,7 +80,7 @@ struct ConvOptions {
       o.stride[i] = stride[i], o.padding[i] = padding[i];
       o.dilation[i] = dilation[i], o.output_padding[i] = output_padding[i];
     }
-    o.groups = groups, o.bias = bias;
+    o.groups = groups, o.bias = bias, o.same = same;
     return o;
   }
 };

@@ -117,6 +117,25 @@ enum { MT_REDUCTION_MEAN = 0, MT_REDUCTION_SUM = 1, MT_REDUCTION_NONE = 2 };
 /// MT_EINDEX for a target outside [0, classes); where a trace computes targets itself, a NaN.
 MT_API mt_tensor* mt_cross_entropy(mt_tensor* logits, mt_tensor* targets, int64_t axis,
                                    int32_t reduction);
+
+/// How mt_cross_entropy_with() judges.
+typedef struct mt_cross_entropy_options {
+  size_t struct_size;
+  int64_t ignore_index;    ///< a target whose loss is 0 and which the mean leaves out; MT_NO_CLASS
+  double label_smoothing;  ///< share of a target that all classes have alike, 0 to 1; 0
+} mt_cross_entropy_options;
+/// No target at all.
+#define MT_NO_CLASS INT64_MIN
+#define MT_CROSS_ENTROPY_OPTIONS_INIT \
+  { sizeof(mt_cross_entropy_options), MT_NO_CLASS, 0 }
+
+/// mt_cross_entropy() of targets (1 - label_smoothing) p + label_smoothing / classes, each class's
+/// part times its `weight` [classes], or NULL. Where targets are integers the mean is the sum by
+/// the sum of their weights, as in PyTorch. `options` may be NULL. MT_EINVAL for an ignore_index
+/// with targets that are probabilities.
+MT_API mt_tensor* mt_cross_entropy_with(mt_tensor* logits, mt_tensor* targets, int64_t axis,
+                                        int32_t reduction, mt_tensor* weight,
+                                        const mt_cross_entropy_options* options);
 /// (x - target)^2. The two broadcast.
 MT_API mt_tensor* mt_mse_loss(mt_tensor* x, mt_tensor* target, int32_t reduction);
 /// |x - target|. The two broadcast.

@@ -87,6 +87,18 @@ mt_tensor* mt_cross_entropy(mt_tensor* logits, mt_tensor* targets, int64_t axis,
     return mt::cross_entropy(value(logits), value(targets), axis, loss_reduction(reduction));
   });
 }
+mt_tensor* mt_cross_entropy_with(mt_tensor* logits, mt_tensor* targets, int64_t axis,
+                                 int32_t reduction, mt_tensor* weight,
+                                 const mt_cross_entropy_options* given) {
+  return give("cross_entropy_with", [&] {
+    static const mt_cross_entropy_options defaults = MT_CROSS_ENTROPY_OPTIONS_INIT;
+    mt_cross_entropy_options o = options(given, defaults);
+    mt::CrossEntropy how{loss_reduction(reduction), optional_value(weight), std::nullopt,
+                         o.label_smoothing};
+    if (o.ignore_index != MT_NO_CLASS) how.ignored = o.ignore_index;
+    return mt::cross_entropy(value(logits), value(targets), axis, how);
+  });
+}
 mt_tensor* mt_l1_loss(mt_tensor* x, mt_tensor* target, int32_t reduction) {
   return give("l1_loss",
               [&] { return mt::l1_loss(value(x), value(target), loss_reduction(reduction)); });

@@ -19,6 +19,7 @@ inline Convolution convolution_of(const mt_conv_options& o, int axes) {
     how.output_padding.push_back(o.output_padding[i]);
   }
   how.groups = one_at_least(o.groups);
+  how.same = o.same;
   return how;
 }
 

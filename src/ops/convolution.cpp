@@ -335,14 +335,13 @@ Tensor add_bias(const Call& call, const Tensor& y, const Tensor& bias) {
 }
 
 constexpr const char* names[2][most_axes] = {
-    {"conv1d", "conv2d", "conv3d"},
-    {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"},
-};
+    {"conv1d", "conv2d", "conv3d"}, {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}};
 
 }  // namespace
 
 Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
                    const Convolution& how) {
+  if (how.same) return same_convolution(x, weight, bias, how);
   Call call = check(names[0][how.stride.rank() - 1], x, weight, how);
   Geometry& g = call.g;
   int64_t channels = x.shape()[1], outputs = weight.shape()[0];
@@ -371,6 +370,7 @@ Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
 Tensor convolution_transpose(const Tensor& x, const Tensor& weight, const Tensor& bias,
                              const Convolution& how) {
   Call call = check(names[1][how.stride.rank() - 1], x, weight, how);
+  if (how.same) fail(Code::invalid, "%s: no padding keeps the size", call.name);
   Geometry& g = call.g;
   if (x.shape()[1] % g.groups || weight.shape()[0] != x.shape()[1]) {
     fail(Code::shape,

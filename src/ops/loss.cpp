@@ -40,10 +40,60 @@ Tensor of_difference(const char* name, const Tensor& x, const Tensor& target,
 
 }  // namespace
 
+namespace {
+
+// The weight of each class in the rows' type; null where there is none.
+Tensor class_weight(const Tensor& weight, int64_t classes, Dtype dtype) {
+  if (!weight) return weight;
+  if (weight.shape() != Shape{classes} || !is_floating(weight.dtype())) {
+    fail(weight.shape() != Shape{classes} ? Code::shape : Code::dtype,
+         "cross_entropy: weight %s of %s: must be floats [%lld], one for each class",
+         to_string(weight.shape()).c_str(), name_of(weight.dtype()),
+         static_cast<long long>(classes));
+  }
+  return cast(weight, dtype);
+}
+
+// The loss when each row is a class: log(sum(e^x)) - x_t of x with the largest logit subtracted,
+// smoothed and weighted. `checked` are the targets that are not ignored, 0 in the others' place.
+Tensor loss_of_classes(const Tensor& x, const Tensor& targets, const Tensor& checked,
+                       const Tensor& weight, const CrossEntropy& how) {
+  Device& device = x.device();
+  const int64_t classes = x.shape().back();
+  Tensor scale = log(sum(exp(x), {-1}));
+  Tensor index = reshape(iota({classes}, Dtype::int64, device), {classes});
+  Tensor zero = number(0, device);
+  Tensor is_target = equal(unsqueeze(checked, -1), index);
+  Tensor loss = scale - sum(where(is_target, x, zero), {-1});
+  Tensor share;  // of a row in the mean; null where all have the same
+  if (weight) {
+    share = sum(where(is_target, weight, zero), {-1});
+    loss = loss * share;
+  }
+  if (how.smoothing > 0) {
+    Tensor each = unsqueeze(scale, -1) - x;
+    Tensor all = sum(weight ? each * weight : each, {-1});
+    loss = loss * (1 - how.smoothing) + all * (how.smoothing / static_cast<double>(classes));
+  }
+  // Inside a trace targets cannot be checked: what is no class has no loss.
+  Tensor is_class = logical_and(greater_equal(checked, integer_number(0, device)),
+                                less(checked, integer_number(classes, device)));
+  loss = where(is_class, loss, number(std::numeric_limits<double>::quiet_NaN(), device));
+  if (how.ignored) {
+    Tensor counts = not_equal(targets, integer_number(*how.ignored, device));
+    loss = where(counts, loss, zero);
+    share = share ? where(counts, share, zero) : cast(counts, x.dtype());
+  }
+  if (!share || how.reduction != LossReduction::mean) return reduced(loss, how.reduction);
+  return sum(loss) / sum(share);
+}
+
+}  // namespace
+
 // For a row x with target t the loss is log(sum(e^(x - m))) - (x_t - m). The target's logit is
 // chosen by comparing with 0, 1, 2, ..., so that all is one pass over the row, forward and back.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,
-                     LossReduction reduction) {
+                     const CrossEntropy& how) {
   const char* name = "cross_entropy";
   int at = normalize_axis(axis, logits.rank(), name);
   Tensor rows = move_axis(real(name, logits), at, -1);
@@ -60,29 +110,42 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,
   }
   if (classes == 0)
     fail(Code::shape, "%s: logits %s have no classes", name, to_string(logits.shape()).c_str());
+  if (!(how.smoothing >= 0 && how.smoothing <= 1)) {
+    fail(Code::invalid, "%s: label_smoothing %g is not within 0 and 1", name, how.smoothing);
+  }
+  if (probabilities && how.ignored) {
+    fail(Code::invalid, "%s: ignore_index is for targets that are classes", name);
+  }
+  Tensor weight = class_weight(how.weight, classes, rows.dtype());
   Tensor shift;
   {
     GradientMode none(false);
     shift = max(rows, {-1}, true);
   }
   Tensor shifted = rows - shift;
-  Tensor loss;
   if (probabilities) {
     Tensor p = move_axis(cast(targets, rows.dtype()), at, -1);
+    if (how.smoothing > 0) {
+      p = p * (1 - how.smoothing) +
+          number(how.smoothing / static_cast<double>(classes), p.device());
+    }
+    if (weight) p = p * weight;
     Tensor scale = log(sum(exp(shifted), {-1}, true));
-    loss = sum(p * (scale - shifted), {-1});
-  } else {
-    Tensor scale = log(sum(exp(shifted), {-1}));
-    Tensor index = reshape(iota({classes}, Dtype::int64, logits.device()), {classes});
-    Tensor known = checked_indices(targets, at, logits.shape(), name, false);
-    Tensor zero = number(0, logits.device());
-    loss = scale - sum(where(equal(unsqueeze(known, -1), index), shifted, zero), {-1});
-    // Inside a trace targets cannot be checked: what is no class has no loss.
-    Tensor is_class = logical_and(greater_equal(known, integer_number(0, logits.device())),
-                                  less(known, integer_number(classes, logits.device())));
-    loss = where(is_class, loss, number(std::numeric_limits<double>::quiet_NaN(), logits.device()));
+    return cast(reduced(sum(p * (scale - shifted), {-1}), how.reduction), logits.dtype());
   }
-  return cast(reduced(loss, reduction), logits.dtype());
+  Tensor judged = targets;
+  if (how.ignored) {
+    Device& device = targets.device();
+    judged = where(not_equal(targets, integer_number(*how.ignored, device)), targets,
+                   integer_number(0, device));
+  }
+  Tensor known = checked_indices(judged, at, logits.shape(), name, false);
+  return cast(loss_of_classes(shifted, targets, known, weight, how), logits.dtype());
+}
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,
+                     LossReduction reduction) {
+  return cross_entropy(logits, targets, axis, CrossEntropy{.reduction = reduction});
 }
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, LossReduction reduction) {

@@ -2,6 +2,7 @@
 // Every operator as a function on tensors. Each checks its arguments, then records; none computes.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "graph/record.h"
@@ -78,9 +79,12 @@ Tensor place(const Tensor& x, const Shape& shape, const Dims& starts, const Dims
 struct Convolution {
   Dims stride, padding, dilation, output_padding;
   int64_t groups = 1;
+  bool same = false;  // padding is what keeps the size
 };
 Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
                    const Convolution& how);
+Tensor same_convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                        const Convolution& how);  // (ops/same_convolution.cpp)
 Tensor convolution_transpose(const Tensor& x, const Tensor& weight, const Tensor& bias,
                              const Convolution& how);
 struct Pooling {
@@ -129,6 +133,14 @@ Recurrent recurrent(RecurrentKind kind, const Tensor& x, const Tensor& state, co
                     const RecurrentWeights& weights);
 // Losses (ops/loss.cpp).
 enum class LossReduction : uint8_t { mean, sum, none };
+struct CrossEntropy {
+  LossReduction reduction = LossReduction::mean;
+  Tensor weight = {};  // of each class, or null
+  std::optional<int64_t> ignored = std::nullopt;
+  double smoothing = 0;
+};
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,
+                     const CrossEntropy& how);
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,
                      LossReduction reduction);
 Tensor mse_loss(const Tensor& x, const Tensor& target, LossReduction reduction);

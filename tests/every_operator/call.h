@@ -125,6 +125,8 @@ class Arguments {
   static void set(mt_conv_options* o, const std::string& name, const Json& json) {
     if (name == "groups") {
       o->groups = json;
+    } else if (name == "same") {
+      o->same = json;
     } else {
       set_axes(name == "stride"     ? o->stride
                : name == "padding"  ? o->padding
@@ -146,6 +148,9 @@ class Arguments {
   static void set(mt_attention_options* o, const std::string& name, const Json& json) {
     (name == "causal" ? o->causal = json : o->scale = json);
   }
+  static void set(mt_cross_entropy_options* o, const std::string& name, const Json& json) {
+    (name == "ignore_index" ? void(o->ignore_index = json) : void(o->label_smoothing = json));
+  }
   static void set_axes(int64_t* axes, const Json& json) {
     for (size_t i = 0; i < json.size(); ++i) axes[i] = json[i];
   }
@@ -160,9 +165,10 @@ class Arguments {
   std::list<std::vector<mt_tensor*>> tensors_;
   std::list<std::vector<int64_t>> integers_;
   std::list<std::vector<mt_index_item>> items_;
-  std::tuple<mt_conv_options, mt_pool_options, mt_batch_norm_options, mt_attention_options>
+  std::tuple<mt_conv_options, mt_pool_options, mt_batch_norm_options, mt_attention_options,
+             mt_cross_entropy_options>
       options_{MT_CONV_OPTIONS_INIT, MT_POOL_OPTIONS_INIT, MT_BATCH_NORM_OPTIONS_INIT,
-               MT_ATTENTION_OPTIONS_INIT};
+               MT_ATTENTION_OPTIONS_INIT, MT_CROSS_ENTROPY_OPTIONS_INIT};
 };
 
 template <class... P>

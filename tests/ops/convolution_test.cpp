@@ -126,6 +126,27 @@ TEST(Convolution, OneAxis) {
 }
 
 // The transposed convolution is the gradient of the convolution to its input.
+TEST(Convolution, PaddingThatKeepsTheSize) {
+  Convolution same = how({1, 1}, {5, 5}, {2, 1}), halves = how({1, 1}, {2, 1}, {2, 1});
+  same.same = true;
+  Tensor x = noise({2, 3, 5, 6}, 1), w = noise({4, 3, 3, 3}, 2), even = noise({4, 3, 3, 4}, 3);
+  expect_near(convolution(x, w, {}, same), by_loops(x, w, halves));
+  Tensor longer = concat({x, full({2, 3, 5, 1}, 0, Dtype::float64, x.device())}, -1);
+  Tensor y = convolution(x, even, {}, same);
+  EXPECT_EQ(y.shape(), (Shape{2, 4, 5, 6}));
+  expect_near(y, by_loops(longer, even, halves));
+  Function f = [&](const std::vector<Tensor>& in) {
+    return convolution(in[0], in[1], in[2], same);
+  };
+  check_gradients(f, {noise({1, 2, 3, 4}, 4), noise({2, 2, 2, 4}, 5), noise({2}, 6)}, 2);
+  check_devices(f, {{2, 3, 5, 6}, {4, 3, 2, 4}, {4}});
+  EXPECT_EQ(message_of([&] { convolution_transpose(x, w, {}, same); }),
+            "conv_transpose2d: no padding keeps the size");
+  same.stride[1] = 2;
+  EXPECT_EQ(message_of([&] { convolution(x, w, {}, same); }),
+            "conv2d: padding that keeps the size needs stride 1, got [1,2]");
+}
+
 TEST(Convolution, TransposeIsTheGradient) {
   for (const Case& c : cases) {
     Tensor x = noise(c.x, 1), w = noise(c.w, 2);

@@ -60,6 +60,41 @@ TEST(Loss, GradientsAndDevices) {
   }
 }
 
+TEST(Loss, CrossEntropyWithOptions) {
+  // Two rows of softmax (1/4, 3/4), of classes 1 and 0; and one that is left out.
+  const double a = std::log(4.0), b = std::log(4.0 / 3);
+  Tensor x = make({3, 2}, {0, std::log(3.0), 0, std::log(3.0), 7, 8});
+  Tensor t = make({3}, {1, 0, 255}, Dtype::uint8), w = make({2}, {3, 5});
+  auto loss = [&](const CrossEntropy& how) { return cross_entropy(x, t, -1, how); };
+  expect_near(loss({none, {}, 255}), {b, a, 0});
+  expect_near(loss({mean_of, {}, 255}), {(a + b) / 2});
+  expect_near(loss({none, w, 255}), {5 * b, 3 * a, 0});
+  expect_near(loss({mean_of, w, 255}), {(5 * b + 3 * a) / 8});
+  expect_near(loss({none, {}, 255, 0.5}), {b / 2 + (a + b) / 4, a / 2 + (a + b) / 4, 0});
+  const double all = (3 * a + 5 * b) / 4;
+  expect_near(loss({mean_of, w, 255, 0.5}), {((5 * b + 3 * a) / 2 + 2 * all) / 8});
+  // A number that the targets' type does not reach is no target.
+  t = make({3}, {1, 0, 0}, Dtype::uint8);
+  expect_near(loss({sum_of, {}, -100}), read(loss({sum_of})));
+  // What is left out is not read: not its target, nor a logit that is not finite.
+  x = leaf(make({2, 2}, {0, 0, 1, INFINITY}));
+  t = make({2}, {0, -1}, Dtype::int64);
+  expect_near(loss({mean_of, {}, -1}), {std::log(2.0)});
+  for (LossReduction reduction : {mean_of, sum_of, none}) {
+    Function smooth = [&](const std::vector<Tensor>& in) {
+      Tensor targets = reshape(iota({3}, Dtype::int64, in[0].device()), {3});
+      return cross_entropy(in[0], targets, 1, {reduction, exp(in[1]), 1, 0.3});
+    };
+    Function soft = [&](const std::vector<Tensor>& in) {
+      return cross_entropy(in[0], softmax(in[2], 1), 1, {reduction, exp(in[1]), {}, 0.3});
+    };
+    check_gradients(smooth, {noise({3, 4}, 1), noise({4}, 2)}, 2);
+    check_devices(smooth, {{3, 10}, {10}});
+    check_gradients(soft, {noise({3, 4}, 1), noise({4}, 2), noise({3, 4}, 3)}, 2);
+    check_devices(soft, {{3, 10}, {10}, {3, 10}});
+  }
+}
+
 TEST(Loss, CrossEntropyIsFewPasses) {
   Tensor targets = cast(floor(noise({64}, 2, Dtype::float32) * 50.0 + 50.0), Dtype::int64);
   evaluate(targets);
@@ -72,6 +107,15 @@ TEST(Loss, CrossEntropyIsFewPasses) {
 }
 
 TEST(Loss, NamesFaults) {
+  Tensor x = noise({2, 3}, 1), t = make({2}, {0, 4}, Dtype::int64);
+  EXPECT_EQ(message_of([&] { cross_entropy(x, t, 1, {mean_of, {}, -1}); }),
+            "cross_entropy: index 4 is outside axis 1 of [2,3], which has size 3");
+  EXPECT_EQ(message_of([&] { cross_entropy(x, t, 1, {mean_of, noise({2}, 1)}); }),
+            "cross_entropy: weight [2] of float64: must be floats [3], one for each class");
+  EXPECT_EQ(message_of([&] { cross_entropy(x, t, 1, {mean_of, {}, {}, 1.5}); }),
+            "cross_entropy: label_smoothing 1.5 is not within 0 and 1");
+  EXPECT_EQ(message_of([&] { cross_entropy(x, x, 1, {mean_of, {}, 0}); }),
+            "cross_entropy: ignore_index is for targets that are classes");
   EXPECT_EQ(message_of([] {
     cross_entropy(noise({2, 3}, 1), make({2}, {0, 3}, Dtype::int64), 1, mean_of);
   }), "cross_entropy: index 3 is outside axis 1 of [2,3], which has size 3");

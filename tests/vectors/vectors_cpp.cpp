@@ -114,6 +114,8 @@ class Arguments {
   static void set(mtorch::ConvOptions* o, const std::string& name, const Json& json) {
     if (name == "groups") {
       o->groups = json;
+    } else if (name == "same") {
+      o->same = json;
     } else {
       set_axes(name == "stride"     ? &o->stride
                : name == "padding"  ? &o->padding
@@ -137,6 +139,9 @@ class Arguments {
   }
   static void set(mtorch::AttentionOptions* o, const std::string& name, const Json& json) {
     (name == "causal" ? o->causal = json : o->scale = json);
+  }
+  static void set(mtorch::CrossEntropyOptions* o, const std::string& name, const Json& json) {
+    (name == "ignore_index" ? void(o->ignore_index = json) : void(o->label_smoothing = json));
   }
   static void set_axes(std::array<int64_t, 3>* axes, const Json& json) {
     for (size_t i = 0; i < json.size(); ++i) (*axes)[i] = json[i];
@@ -171,6 +176,18 @@ Tensors from_arguments(Arguments& arguments) {
   return apply_to(function, arguments);
 }
 
+// One name in C++, two in C.
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,
+                     mtorch::Reduction reduction) {
+  return mtorch::cross_entropy(logits, targets, axis, reduction);
+}
+Tensor cross_entropy_with(const Tensor& logits, const Tensor& targets, int64_t axis,
+                          mtorch::Reduction reduction, const Tensor& weight,
+                          mtorch::CrossEntropyOptions options) {
+  options.weight = weight;
+  return mtorch::cross_entropy(logits, targets, options, axis, reduction);
+}
+
 // The functions, by their names in C.
 const std::map<std::string, Function>& functions() {
   // clang-format off
@@ -182,7 +199,7 @@ const std::map<std::string, Function>& functions() {
       F(bitwise_invert), F(bitwise_left_shift), F(bitwise_or), F(bitwise_right_shift),
       F(bitwise_xor), F(broadcast_to), F(ceil), F(cholesky), F(clip), F(concat), F(conv1d),
       F(conv2d), F(conv_transpose1d), F(conv_transpose2d), F(copy), F(copysign), F(cos), F(cosh),
-      F(count_nonzero), F(cross), F(cross_entropy), F(cumulative_prod), F(cumulative_sum), F(det),
+      F(count_nonzero), F(cross), F(cumulative_prod), F(cumulative_sum), F(det),
       F(diff), F(div), F(dropout), F(eigh), F(eigvalsh), F(einsum), F(elu), F(embedding),
       F(equal), F(erf), F(exp), F(exp2), F(expand_dims), F(expm1), F(expression), F(eye), F(flip),
       F(floor), F(floor_divide), F(full), F(full_like), F(gelu), F(gelu_tanh), F(greater),
@@ -204,6 +221,8 @@ const std::map<std::string, Function>& functions() {
       F(tanh), F(tensordot), F(tile), F(topk), F(transpose), F(tril), F(triu), F(trunc),
       F(uniform), F(unique_all), F(unique_values), F(var), F(vecdot), F(where), F(window),
       F(zeros), F(zeros_like),
+      {"cross_entropy", from_arguments<&cross_entropy>},
+      {"cross_entropy_with", from_arguments<&cross_entropy_with>},
       {"std", from_arguments<&mtorch::stddev>}};
 #undef F
   // clang-format on

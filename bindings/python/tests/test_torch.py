@@ -41,6 +41,10 @@ MODULES = {
     "batch_norm": (lambda: nn.BatchNorm(3), lambda: torch.nn.BatchNorm2d(3), (4, 3, 5, 5)),
     "group_norm": (lambda: nn.GroupNorm(2, 6), lambda: torch.nn.GroupNorm(2, 6), (3, 6, 4)),
     "layer_norm": (lambda: nn.LayerNorm((3, 4)), lambda: torch.nn.LayerNorm((3, 4)), (2, 3, 4)),
+    "conv1d_same": (lambda: nn.Conv1d(4, 6, 4, padding="same", dilation=3),
+                    lambda: torch.nn.Conv1d(4, 6, 4, padding="same", dilation=3), (2, 4, 5)),
+    "conv2d_same": (lambda: nn.Conv2d(3, 4, (3, 4), padding="same"),
+                    lambda: torch.nn.Conv2d(3, 4, (3, 4), padding="same"), (2, 3, 8, 7)),
     "max_pool2d": (lambda: nn.MaxPool2d(2, stride=1), lambda: torch.nn.MaxPool2d(2, stride=1),
                    (2, 3, 5, 4)),
     "avg_pool1d": (lambda: nn.AvgPool1d(3, padding=1), lambda: torch.nn.AvgPool1d(3, padding=1),
@@ -138,6 +142,30 @@ def test_losses(reduction):
           torch.nn.BCEWithLogitsLoss(**how)(p, torch.sigmoid(q)))
     close(nn.CrossEntropyLoss(**how)(a, mt.asarray([0, 2, 1, 1])),
           torch.nn.CrossEntropyLoss(**how)(p, torch.tensor([0, 2, 1, 1])))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["classes", "ignored", "probabilities"])
+def test_cross_entropy(kind, weighted, smoothing, reduction):
+    x, w = numbers(4, 3, 2), np.float32([0.5, 2, 1])
+    y = np.array([[0, 2], [1, 1], [2, 1], [0, 0]])
+    if kind == "ignored":
+        y[1, 0] = y[3, 1] = -100
+    if kind == "probabilities":
+        y = np.exp(x[::-1]) / np.exp(x[::-1]).sum(1, keepdims=True)
+    how = {"reduction": reduction, "label_smoothing": smoothing}
+    ours = nn.CrossEntropyLoss(mt.asarray(w) if weighted else None, axis=1, **how,
+                               ignore_index=-100 if kind == "ignored" else None)
+    theirs = torch.nn.CrossEntropyLoss(torch.tensor(w) if weighted else None, **how)
+    a, b = mt.asarray(x).requires_grad_(), torch.tensor(x, requires_grad=True)
+    found, expected = ours(a, mt.asarray(y)), theirs(b, torch.tensor(y.copy()))
+    close(found, expected)
+    found.square().sum().backward()
+    expected.square().sum().backward()
+    close(a.grad, b.grad, 1e-4)
+    assert list(ours.state_dict()) == list(theirs.state_dict())
 
 
 OPTIMIZERS = {

@@ -14,7 +14,7 @@ CASES = json.loads((FOLDER / "cases.json").read_text())
 VALUES = mt.load(FOLDER / "values.safetensors")
 OPTIONS = {"conv1d": native.conv_options, "conv2d": native.conv_options,
            "conv_transpose1d": native.conv_options, "conv_transpose2d": native.conv_options,
-           "batch_norm": native.batch_norm_options,
+           "cross_entropy_with": native.cross_entropy_options, "batch_norm": native.batch_norm_options,
            "scaled_dot_product_attention": native.attention_options}
 # Operators of several results, by what the extension has for them.
 SEVERAL = {"split": lambda x, sizes, axis: native.split_into(x, sizes, axis),

@@ -152,13 +152,17 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor | None, value: Opera
 
 def _conv_options(stride: Any, padding: Any, dilation: Any, groups: int, output_padding: Any = 0,
                   bias: bool = True) -> Any:
-    return _options(native.conv_options(), stride=stride, padding=padding, dilation=dilation,
-                    output_padding=output_padding, groups=groups, bias=bias)
+    same = isinstance(padding, str)
+    if same and padding not in ("same", "valid"):
+        raise ValueError(f"padding {padding!r}: numbers, 'same' or 'valid'")
+    return _options(native.conv_options(), stride=stride, padding=0 if same else padding,
+                    dilation=dilation, output_padding=output_padding, groups=groups, bias=bias,
+                    same=same and padding == "same")
 
 
 def conv1d(x: Tensor, weight: Tensor | None, bias: Tensor | None = None, stride: Any = 1,
            padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
-    """Cross-correlation over one axis.
+    """Cross-correlation over one axis. `padding` is a number or "same", which keeps the length.
 
     >>> import mtorch as mt
     >>> x = mt.tensor([[[1.0, 2.0, 4.0, 8.0]]])
@@ -170,7 +174,8 @@ def conv1d(x: Tensor, weight: Tensor | None, bias: Tensor | None = None, stride:
 
 def conv2d(x: Tensor, weight: Tensor | None, bias: Tensor | None = None, stride: Any = 1,
            padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
-    """Cross-correlation over two axes; stride, padding and dilation are numbers or pairs.
+    """Cross-correlation over two axes; stride, padding and dilation are numbers or pairs, or
+    `padding` is "same", which keeps the size.
 
     >>> import mtorch as mt
     >>> mt.nn.conv2d(mt.ones((1, 1, 3, 3)), mt.ones((1, 1, 3, 3)), padding=1)
@@ -273,9 +278,12 @@ def _pair(size: Any) -> Any:
 
 
 @_explained
-def cross_entropy(logits: Tensor, targets: Tensor, axis: int = -1,
-                  reduction: str = "mean") -> Tensor:
-    """-sum(p log_softmax(logits)) along `axis`; targets are classes or probabilities.
+def cross_entropy(logits: Tensor, targets: Tensor, axis: int = -1, reduction: str = "mean", *,
+                  weight: Tensor | None = None, ignore_index: int | None = None,
+                  label_smoothing: float = 0.0) -> Tensor:
+    """-sum(p log_softmax(logits)) along `axis`, the last; targets are classes or probabilities p.
+    `weight` has a factor for each class; a target of `ignore_index` has no loss and is left out of
+    the mean (None: there is none); all classes share `label_smoothing` of each target alike.
 
     >>> import mtorch as mt
     >>> logits = mt.tensor([[0.0, 100.0], [0.0, 100.0]])
@@ -283,7 +291,12 @@ def cross_entropy(logits: Tensor, targets: Tensor, axis: int = -1,
     >>> mt.nn.cross_entropy(logits, classes), mt.nn.cross_entropy(logits, classes, reduction="none")
     (tensor(50.0), tensor([  0., 100.]))
     """
-    return native.cross_entropy(logits, targets, axis, _reduction(reduction))
+    if weight is None and ignore_index is None and not label_smoothing:
+        return native.cross_entropy(logits, targets, axis, _reduction(reduction))
+    options = _options(native.cross_entropy_options(), label_smoothing=label_smoothing)
+    if ignore_index is not None:
+        options.ignore_index = ignore_index
+    return native.cross_entropy_with(logits, targets, axis, _reduction(reduction), weight, options)
 
 
 def _warn_of_broadcasting(loss: str, x: Any, target: Any) -> None:

@@ -67,7 +67,7 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class CrossEntropyLoss(_Loss):
-    """cross_entropy(), along `axis`, the last unless said.
+    """cross_entropy(), along `axis`, the last unless said. `weight`, of the classes, is a buffer.
 
     >>> import mtorch as mt
     >>> mt.nn.CrossEntropyLoss()(mt.tensor([[0.0, 100.0], [0.0, 100.0]]), mt.tensor([1, 0]))
@@ -75,3 +75,12 @@ class CrossEntropyLoss(_Loss):
     """
 
     function = staticmethod(functional.cross_entropy)
+
+    def __init__(self, weight: Tensor | None = None, reduction: str = "mean", **options: Any) -> None:
+        super().__init__(reduction, **options)
+        if weight is not None:
+            self.register_buffer("weight", weight)
+
+    def forward(self, x: Tensor, target: Tensor) -> Tensor:
+        return functional.cross_entropy(x, target, weight=getattr(self, "weight", None),
+                                        **self.options)

@@ -11,6 +11,7 @@ public final class ConvOptions {
   private final long[] outputPadding = {0, 0, 0};
   private long groups = 1;
   private boolean bias = true;
+  private boolean same;
 
   /** Options with every default. */
   public ConvOptions() {}
@@ -97,9 +98,20 @@ public final class ConvOptions {
     return this;
   }
 
+  /**
+   * Sets whether so many zeros are added that the size stays, whatever the padding; strides are 1.
+   *
+   * @param value whether; false unless set
+   * @return this
+   */
+  public ConvOptions same(boolean value) {
+    same = value;
+    return this;
+  }
+
   /** The numbers in the order of the C struct. */
   double[] numbers() {
-    double[] all = new double[14];
+    double[] all = new double[15];
     for (int i = 0; i < 3; i++) {
       all[i] = stride[i];
       all[3 + i] = padding[i];
@@ -108,6 +120,7 @@ public final class ConvOptions {
     }
     all[12] = groups;
     all[13] = bias ? 1 : 0;
+    all[14] = same ? 1 : 0;
     return all;
   }
 }

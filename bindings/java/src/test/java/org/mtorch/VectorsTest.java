@@ -80,7 +80,7 @@ class VectorsTest {
       (lone && argument instanceof List ? last : ordered).add(argument);
     }
     ordered.addAll(last);
-    String name = camel(operator);
+    String name = camel(operator.replaceFirst("_with$", ""));
     List<Method> all = new ArrayList<>();
     for (Class<?> part : new Class<?>[] {
         Operators.class, SeveralResults.class, Creation.class, Random.class}) {
