@@ -5,6 +5,15 @@ package org.mtorch;
 public final class Random {
   private Random() {}
 
+  /** Refuses two numbers alone, which look like sizes. */
+  private static void needSizes(String name, long[] shape) {
+    if (shape.length == 0) {
+      throw new MTorchException(
+          ErrorCode.SHAPE,
+          name + ": the sizes come after its two numbers, as in Random." + name + "(0, 1, 2, 3)");
+    }
+  }
+
   /**
    * Restarts this thread's generator.
    *
@@ -20,10 +29,11 @@ public final class Random {
    *
    * @param low the lower bound
    * @param high the upper bound
-   * @param shape the sizes
+   * @param shape the sizes, one at least
    * @return a tensor of float32
    */
   public static Tensor uniform(double low, double high, long... shape) {
+    needSizes("uniform", shape);
     return uniform(low, high, DType.FLOAT32, null, shape);
   }
 
@@ -48,10 +58,11 @@ public final class Random {
    *
    * @param mean the mean
    * @param deviation the standard deviation
-   * @param shape the sizes
+   * @param shape the sizes, one at least
    * @return a tensor of float32
    */
   public static Tensor normal(double mean, double deviation, long... shape) {
+    needSizes("normal", shape);
     return normal(mean, deviation, DType.FLOAT32, null, shape);
   }
 

@@ -13,5 +13,11 @@
  *   }
  * }
  * }</pre>
+ *
+ * <p>It needs Java 17, and was tried with 17, 21 and 25; a virtual thread has its own gradient mode
+ * and generator wherever it runs. From Java 24 on the virtual machine warns of programs with native
+ * code unless they are started with {@code --enable-native-access=ALL-UNNAMED} ({@code org.mtorch} where
+ * the jar is on the module path), or the manifest of the program's own jar has the line {@code
+ * Enable-Native-Access: ALL-UNNAMED}.
  */
 package org.mtorch;

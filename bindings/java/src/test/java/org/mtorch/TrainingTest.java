@@ -263,6 +263,13 @@ class TrainingTest {
   }
 
   @Test
+  void twoNumbersAloneAreNoSizes() {
+    assertThrows(MTorchException.class, () -> Random.normal(2, 3));
+    assertThrows(MTorchException.class, () -> Random.uniform(2, 3));
+    assertEquals(0, Random.normal(0, 1, DType.FLOAT32, null).ndim());
+  }
+
+  @Test
   void generatorsRepeatThemselves() {
     Generator generator = new Generator(7);
     generator.use();
