@@ -4,6 +4,7 @@
 #ifndef MTORCH_REDUCE_HPP_
 #define MTORCH_REDUCE_HPP_
 
+#include <concepts>
 #include <utility>
 
 #include "reduce.h"
@@ -39,6 +40,9 @@ MT_REDUCTION_(count_nonzero);
 MT_STATISTIC_(var, var, correction, 0);
 MT_STATISTIC_(stddev, std, correction, 0);  // not std, which is a namespace
 MT_STATISTIC_(norm, norm, order, 2);
+/// An axis or an order: norm(x, {1}) or norm(x, {}, 1) says which.
+template <std::integral T, class... More>
+Tensor norm(const Tensor& x, T axis_or_order, More...) = delete;
 #undef MT_REDUCTION_
 #undef MT_STATISTIC_
 

@@ -123,6 +123,11 @@ concept Contiguous = requires(const T& values) {
 /// Sizes or axes, as a parameter: {2, 3}, or anything that holds int64_t in a row.
 class Dims {
  public:
+  /// One size or axis.
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) Dims(T value) : size_(1) {
+    values_[0] = static_cast<int64_t>(value);
+  }
   Dims(std::initializer_list<int64_t> values) : Dims(std::span(values.begin(), values.size())) {}
   Dims(const std::vector<int64_t>& values) : Dims(std::span<const int64_t>(values)) {}
   Dims(std::span<const int64_t> values) : size_(std::min(values.size(), most)) {

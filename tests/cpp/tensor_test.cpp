@@ -125,6 +125,20 @@ TEST(Tensor, BracesAfterItsElementsAreAShape) {
   EXPECT_EQ(tensor({1.0f}, {}, device).device(), name);
 }
 
+template <class... Axis>
+concept HasNorm = requires(Tensor x, Axis... axis) { norm(x, axis...); };
+
+TEST(Tensor, OneSizeOrAxisNeedsNoBraces) {
+  Tensor x = reshape(arange(0, 6, 1), {2, 3});
+  EXPECT_EQ(sum(x, 1).to_vector<float>(), (std::vector<float>{3, 12}));
+  EXPECT_EQ(argmax(x, -1).to_vector<int64_t>(), (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(mean(x, 0, true).shape(), (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(zeros(size_t{4}).shape(), (std::vector<int64_t>{4}));
+  EXPECT_EQ(reshape(x, -1).shape(), (std::vector<int64_t>{6}));
+  static_assert(!std::is_convertible_v<bool, Dims> && !std::is_convertible_v<double, Dims>);
+  static_assert(HasNorm<Dims> && !HasNorm<int> && !HasNorm<int, bool>, "an axis or an order?");
+}
+
 TEST(Tensor, IsIndexedByAListMadeAtRunTime) {
   Tensor x = reshape(arange(0, 24), {2, 3, 4});
   for (int64_t axis = 0; axis < 3; ++axis) {

@@ -210,7 +210,7 @@ const std::map<std::string, Function>& functions() {
       F(logical_or), F(logical_xor), F(logsumexp), F(lstm), F(masked_select), F(matmul),
       F(matrix_diagonal), F(matrix_norm), F(matrix_power), F(matrix_rank), F(matrix_trace),
       F(matrix_transpose), F(max), F(max_pool1d), F(max_pool2d), F(maximum), F(mean), F(min),
-      F(minimum), F(mse_loss), F(mul), F(neg), F(nextafter), F(nonzero), F(norm), F(normal),
+      F(minimum), F(mse_loss), F(mul), F(neg), F(nextafter), F(nonzero), F(normal),
       F(not_equal), F(one_hot), F(ones), F(ones_like), F(outer), F(pad), F(permutation),
       F(permute_dims), F(pinv), F(pow), F(prod), F(qr), F(reciprocal), F(relu), F(remainder),
       F(repeat), F(repeat_by), F(reshape), F(rms_norm), F(rnn), F(roll), F(round), F(rsqrt),
@@ -223,6 +223,8 @@ const std::map<std::string, Function>& functions() {
       F(zeros), F(zeros_like),
       {"cross_entropy", from_arguments<&cross_entropy>},
       {"cross_entropy_with", from_arguments<&cross_entropy_with>},
+      {"norm", from_arguments<static_cast<Tensor (*)(const Tensor&, mtorch::Dims, double, bool)>(
+                   &mtorch::norm)>},
       {"std", from_arguments<&mtorch::stddev>}};
 #undef F
   // clang-format on
