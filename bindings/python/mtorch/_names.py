@@ -185,8 +185,7 @@ def _explain(error: TypeError, function: Callable[..., Any], kwargs: Any) -> Non
     import inspect
     known, said = inspect.signature(function).parameters, str(error)
     if re.search(r"takes .* positional arguments? but \d+ were given$", said):
-        shape = "the sizes of a shape go together, as (2, 3)" if next(iter(known)) == "shape" else ""
-        if note := POSITIONAL.get(function.__name__, shape):
+        if note := POSITIONAL.get(function.__name__):
             error.args = f"{said}: {note}",
         return
     for name in kwargs:

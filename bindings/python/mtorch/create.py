@@ -18,19 +18,18 @@ if TYPE_CHECKING:
     from ._tensor import Tensor
 
 
-@_explained
-def zeros(shape: Shape, *, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
+def zeros(shape: Shape, *sizes: int, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
     """All elements 0; float32 unless said.
 
     >>> import mtorch as mt
     >>> mt.zeros(3)
     tensor([0., 0., 0.])
     """
+    shape = _joined("zeros", shape, sizes) if sizes else shape
     return native.zeros(shape, float32 if dtype is None else as_dtype(dtype), device)
 
 
-@_explained
-def ones(shape: Shape, *, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
+def ones(shape: Shape, *sizes: int, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
     """All elements 1; float32 unless said.
 
     >>> import mtorch as mt
@@ -38,6 +37,7 @@ def ones(shape: Shape, *, dtype: DTypeLike = None, device: str | None = None) ->
     tensor([[1., 1.],
             [1., 1.]])
     """
+    shape = _joined("ones", shape, sizes) if sizes else shape
     return native.ones(shape, float32 if dtype is None else as_dtype(dtype), device)
 
 
@@ -268,6 +268,13 @@ def astype(x: Tensor, dtype: DTypeLike, /, *, copy: bool = True,
     if copy and dtype == native.dtype_of(x):
         return native.copy(x)
     return _like(x, dtype, device)
+
+
+def _joined(name: str, first: Any, others: tuple[Any, ...]) -> Shape:
+    """Sizes that are arguments each, as a shape."""
+    if not all(type(size) is not DType and _whole(size) is not None for size in (first, *others)):
+        raise TypeError(f"{name}: takes a shape or its sizes, and a type by name, as dtype=...")
+    return (first, *others)
 
 
 def _like(x: Tensor, dtype: DTypeLike, device: str | None) -> Tensor:

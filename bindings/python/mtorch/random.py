@@ -45,7 +45,6 @@ def set_state(state: tuple[int, int]) -> None:
     native.generator_set_state(None, *state)
 
 
-@_explained
 def uniform(shape: Shape = (), low: float = 0.0, high: float = 1.0, *, dtype: DTypeLike = float32,
             device: str | None = None) -> Tensor:
     """Floats uniform in [low, high).

@@ -210,6 +210,11 @@ def test_creation():
     same(mt.asarray([[1, 2], [3, 4.5]]), np.array([[1, 2], [3, 4.5]], np.float32))
     same(mt.asarray([2**63]), np.array([2**63], np.uint64))
     assert mt.asarray([[], []]).shape == (2, 0)
+    for made in mt.zeros(2, 3), mt.ones(2, 3), mt.empty((2, 3)), mt.zeros(shape=[2, 3]):
+        assert made.shape == (2, 3)
+    for sizes in (2, mt.float64), ((2, 3), 4), (2, 1.5), (2, None):
+        with pytest.raises(TypeError, match="zeros: takes a shape or its sizes"):
+            mt.zeros(*sizes)
     assert mt.asarray([mt.ones((2,)), np.zeros(2, np.float32)]).tolist() == [[1, 1], [0, 0]]
     with pytest.raises(ValueError, match="lengths"):
         mt.asarray([[1, 2], [3]])
