@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/record_alike.h"
+#include "ops/extremes.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
 
@@ -23,6 +24,12 @@ Tensor where(const Tensor& condition, const Tensor& a, double b) {
 }
 Tensor where(const Tensor& condition, double a, const Tensor& b) {
   return where(condition, number(a, b.device()), b);
+}
+
+// Before pooling, on fewer numbers.
+Tensor only_where_positive(const Tensor& y, const Tensor& dy) {
+  if (Tensor shared = share_where_positive(y, dy)) return shared;
+  return where(greater(y, number(0.0, y.device())), dy, 0.0);
 }
 
 // Slopes too long for a table row.

@@ -56,6 +56,8 @@ Tensor embed(const Tensor& x, const Shape& shape, const Block& block, double fil
 // What take_block(x, lengths, block) takes, with all axes, if x is just that in a tensor of something
 // else that is not formed yet (ops/embed.cpp); else nothing.
 Tensor embedded(const Tensor& x, const Shape& lengths, const Block& block);
+// What x is a reshape of, if that is still known; else nullptr.
+Tensor reshaped(const Tensor& x);
 
 // Where a node that is a slice along one axis begins in its input, and its lengths with all axes;
 // nullopt for others (ops/view.cpp).

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions over any set of axes. A reduce node drops its axes; keepdims is a reshape after it.
 #include "graph/evaluate.h"
+#include "ops/extremes.h"
 #include "ops/ops.h"
 #include "ops/reduction.h"
 #include "tensor/error.h"
@@ -10,12 +11,6 @@ namespace {
 
 Dims axes_of(const Node& node) {
   return Dims(node.attributes.data(), static_cast<int>(node.attributes.size()));
-}
-
-Shape kept_shape(const Shape& shape, const Dims& axes) {
-  Shape kept = shape;
-  for (int64_t axis : axes) kept[static_cast<int>(axis)] = 1;
-  return kept;
 }
 
 void sum_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
@@ -38,16 +33,9 @@ void prod_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = reshape(dy, kept_shape(x.shape(), axes)) * where(zero, single, without);
 }
 
-// Equal extremes share the gradient evenly.
 void extreme_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
-  const Tensor& x = node.inputs[0];
-  Dims axes = axes_of(node);
-  Shape kept = kept_shape(x.shape(), axes);
-  Tensor y(const_cast<Node*>(&node));
-  Tensor extreme = reshape(y, kept);
-  // Compared once to count and once to choose, which takes less than storing what was found.
-  Tensor count = sum(cast(equal(x, extreme), x.dtype()), axes, true);
-  gradients[0] = cast(equal(x, extreme), x.dtype()) * (reshape(dy, kept) / count);
+  gradients[0] = share_among_extremes(node.inputs[0], Tensor(const_cast<Node*>(&node)), dy,
+                                      axes_of(node));
 }
 
 const Op ops[] = {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views: the same elements in another layout. None of them moves data, and none writes through.
+#include "graph/evaluate.h"
+#include "graph/window.h"
 #include "ops/indexing.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
@@ -128,6 +130,14 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   std::optional<Layout> layout = reshape(view_layout(x), target);
   if (!layout) return reshape(copy(x), target);  // these strides cannot express it
   return record_view(reshape_op, x, *layout);
+}
+
+Tensor reshaped(const Tensor& x) {
+  if (x->op != &reshape_op) return nullptr;
+  Thread& thread = current_thread();
+  bring_here(x, thread);
+  OwnerLock::Hold hold(Window::current(thread).lock, &thread);
+  return x->inputs.empty() ? nullptr : x->inputs[0];
 }
 
 Tensor permute(const Tensor& x, const Dims& order) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/attention/attention.h"
+#include "backends/cpu/elementwise/extremes.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/linalg/matrix_call.h"
 #include "backends/cpu/user_kernel.h"
@@ -36,6 +37,7 @@ constexpr Entry entries[] = {
     {"overlay", {overlay_kernel}},
     {"scatter", {nullptr, scatter_kernel, scatter_scratch}},
     {"searchsorted", {searchsorted_kernel}},
+    {"share_among_extremes", {share_among_extremes_kernel}},
     {"sort", {sort_kernel}},
     {"take_along_axis", {take_along_axis_kernel}},
 };

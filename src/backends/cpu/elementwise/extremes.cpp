@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gradient of the extremes of windows. Lines of windows are gone through a vector of windows at
+// a time, their elements picked apart and put together again in registers. Lines too short for that
+// are strung together first.
+#include "backends/cpu/elementwise/extremes.h"
+
+#include <algorithm>
+
+#include "backends/cpu/elementwise/tables.h"
+#include "backends/cpu/elementwise/targets.h"
+#include "backends/cpu/index/kernels.h"
+#include "backends/cpu/parallel/parallel.h"
+#include "backends/cpu/strided/strided.h"
+#include "ops/naive.h"
+#include "tensor/walker.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/elementwise/extremes.cpp"
+#include "hwy/foreach_target.h"
+
+#include "backends/cpu/elementwise/vector.h"
+
+#ifndef MT_EXTREMES_LINES
+#define MT_EXTREMES_LINES
+namespace mt::cpu {
+namespace {
+
+constexpr int64_t most_lines = 16;  // of x that windows reach over
+
+// Windows one after the other: a line of x for each element along the other axes, the extremes and
+// what they share.
+struct WindowLines {
+  int64_t windows, width, lines;  // width: of a window in a line
+  const float* x[most_lines];
+  float* dx[most_lines];
+  const float *y, *dy;
+};
+
+}  // namespace
+}  // namespace mt::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu {
+namespace HWY_NAMESPACE {
+
+constexpr Tag<float> floats;
+constexpr size_t window_lanes = lane_count<float>;
+using Floats = hn::Vec<Tag<float>>;
+
+// Element e of each of a vector's windows, of W elements, to x[e], and back.
+template <int W>
+HWY_INLINE void pick_apart(const float* from, Floats (&x)[4]) {
+  if constexpr (W == 2) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+    const auto low = hn::LoadU(floats, from), high = hn::LoadU(floats, from + window_lanes);
+    x[0] = hn::ConcatEven(floats, high, low);
+    x[1] = hn::ConcatOdd(floats, high, low);
+#else
+    hn::LoadInterleaved2(floats, from, x[0], x[1]);
+#endif
+  } else if constexpr (W == 3) {
+    hn::LoadInterleaved3(floats, from, x[0], x[1], x[2]);
+  } else {
+    hn::LoadInterleaved4(floats, from, x[0], x[1], x[2], x[3]);
+  }
+}
+template <int W>
+HWY_INLINE void put_together(const Floats (&x)[4], float* to) {
+  if constexpr (W == 2) {
+    hn::StoreInterleaved2(x[0], x[1], floats, to);
+  } else if constexpr (W == 3) {
+    hn::StoreInterleaved3(x[0], x[1], x[2], floats, to);
+  } else {
+    hn::StoreInterleaved4(x[0], x[1], x[2], x[3], floats, to);
+  }
+}
+
+// Windows [at, at + a vector).
+template <int W>
+HWY_INLINE void share_vector(const WindowLines& of, int64_t at, Floats y, Floats dy) {
+  const auto one = hn::Set(floats, 1.0f);
+  auto count = hn::Zero(floats);
+  Floats x[4];
+  for (int64_t l = 0; l < of.lines; ++l) {
+    pick_apart<W>(of.x[l] + at * W, x);
+    HWY_UNROLL(4)
+    for (int e = 0; e < W; ++e) count = count + hn::IfThenElseZero(hn::Eq(x[e], y), one);
+  }
+  const auto share = dy / count;
+  for (int64_t l = 0; l < of.lines; ++l) {
+    pick_apart<W>(of.x[l] + at * W, x);
+    HWY_UNROLL(4)
+    for (int e = 0; e < W; ++e) x[e] = hn::IfThenElseZero(hn::Eq(x[e], y), share);
+    put_together<W>(x, of.dx[l] + at * W);
+  }
+}
+
+// All of at least a vector of windows; the last ones together with those before them.
+template <int W>
+void share_windows(const WindowLines& of) {
+  constexpr int64_t lanes = window_lanes;
+  for (int64_t i = 0; i < of.windows; i += lanes) {
+    const int64_t at = std::min(i, of.windows - lanes);
+    share_vector<W>(of, at, hn::LoadU(floats, of.y + at), hn::LoadU(floats, of.dy + at));
+  }
+}
+
+void share_lines(const WindowLines& of) {
+  switch (of.width) {
+    case 2:
+      return share_windows<2>(of);
+    case 3:
+      return share_windows<3>(of);
+    default:
+      return share_windows<4>(of);
+  }
+}
+
+// Lines of `length` numbers, which begin at from + places[i], one after the other to `to`; or back.
+template <bool back>
+HWY_INLINE void string_lines(float* lines, const int64_t* places, int64_t count, int64_t length,
+                             float* strung) {
+  constexpr int64_t lanes = window_lanes;
+  for (int64_t i = 0; i < count; ++i, strung += length) {
+    float* const line = lines + places[i];
+    const float* const from = back ? strung : line;
+    float* const to = back ? line : strung;
+    if (length < lanes) {
+      const size_t some = static_cast<size_t>(length);
+      store_first(floats, load_first(floats, from, some), to, some);
+      continue;
+    }
+    for (int64_t j = 0; j < length; j += lanes) {
+      const int64_t at = std::min(j, length - lanes);
+      hn::StoreU(hn::LoadU(floats, from + at), floats, to + at);
+    }
+  }
+}
+void string_together(float* lines, const int64_t* places, int64_t count, int64_t length,
+                     float* strung) {
+  string_lines<false>(lines, places, count, length, strung);
+}
+void take_apart(float* lines, const int64_t* places, int64_t count, int64_t length, float* strung) {
+  string_lines<true>(lines, places, count, length, strung);
+}
+
+int64_t windows_at_once() { return window_lanes; }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mt::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mt::cpu {
+namespace {
+
+HWY_EXPORT(share_lines);
+HWY_EXPORT(string_together);
+HWY_EXPORT(take_apart);
+HWY_EXPORT(windows_at_once);
+
+constexpr int64_t strung_windows = 256;  // about so many are strung together
+constexpr int64_t longest_strung = 32;   // of a line; longer ones fill vectors well enough
+constexpr int64_t window_elements = 16;
+constexpr int64_t grain_windows = 4096;
+
+// x as lines of windows.
+struct Windows {
+  int64_t length, width;    // windows in a line, elements of one there
+  Layout lines, out_lines;  // the first of each that belong together, in x and in dx
+  int64_t count = 1;        // lines that belong together
+  int64_t at[most_lines], out_at[most_lines];
+};
+
+Windows windows_of(const NaiveCall& call) {
+  const Layout &x = call.inputs[0].layout, &dx = call.output.layout;
+  const int last = x.shape.rank() - 1;
+  Windows w{x.shape[last - 1], x.shape[last], {}, {}, 1, {}, {}};
+  Layout within, out_within;
+  for (int d = 0; d < last - 1; ++d) {
+    const bool reduced =
+        std::find(call.attributes.begin(), call.attributes.end(), d) != call.attributes.end();
+    Layout &in = reduced ? within : w.lines, &out = reduced ? out_within : w.out_lines;
+    in.shape.push_back(x.shape[d]);
+    in.strides.push_back(x.strides[d]);
+    out.shape.push_back(x.shape[d]);
+    out.strides.push_back(dx.strides[d]);
+  }
+  w.count = element_count(within.shape);
+  for (int64_t l = 0; l < w.count; ++l) {
+    w.at[l] = locate(within, l);
+    w.out_at[l] = locate(out_within, l);
+  }
+  return w;
+}
+
+// Some lines, strung together where they are short.
+class Strip {
+ public:
+  Strip(const NaiveCall& call, const Windows& windows)
+      : w_(windows),
+        x_(reinterpret_cast<float*>(first_element(call.inputs[0]))),
+        y_(call.inputs[1]),
+        dy_(call.inputs[2]),
+        dx_(reinterpret_cast<float*>(first_element(call.output))) {}
+
+  // Of lines [first, first + count), at most strung_windows in all if there are several.
+  void run(int64_t first, int64_t count) {
+    const int64_t windows = count * w_.length, lanes = HWY_DYNAMIC_DISPATCH(windows_at_once)();
+    const int64_t line = w_.length * w_.width, pitch = strung_windows * w_.width;
+    const bool strung = count > 1 || w_.length < lanes;
+    WindowLines of{std::max(windows, lanes), w_.width, w_.count, {}, {}, {}, {}};
+    of.y = read(y_, first * w_.length, windows, windows >= lanes, y_values_);
+    of.dy = read(dy_, first * w_.length, windows, windows >= lanes, dy_values_);
+    int64_t in[strung_windows], out[strung_windows];
+    Walker from(w_.lines, first), to(w_.out_lines, first);
+    for (int64_t i = 0; i < count; ++i, from.next(), to.next()) {
+      in[i] = from.position();
+      out[i] = to.position();
+    }
+    for (int64_t l = 0; l < w_.count; ++l) {
+      of.x[l] = strung ? x_values_ + l * pitch : x_ + in[0] + w_.at[l];
+      of.dx[l] = strung ? dx_values_ + l * pitch : dx_ + out[0] + w_.out_at[l];
+    }
+    if (!strung) return HWY_DYNAMIC_DISPATCH(share_lines)(of);
+    for (int64_t l = 0; l < w_.count; ++l) {
+      HWY_DYNAMIC_DISPATCH(string_together)
+      (x_ + w_.at[l], in, count, line, x_values_ + l * pitch);
+    }
+    HWY_DYNAMIC_DISPATCH(share_lines)(of);
+    for (int64_t l = 0; l < w_.count; ++l) {
+      HWY_DYNAMIC_DISPATCH(take_apart)
+      (dx_ + w_.out_at[l], out, count, line, dx_values_ + l * pitch);
+    }
+  }
+
+ private:
+  // Elements of y or dy, where they lie if they are neighbours there and whole vectors are read.
+  static const float* read(const NaiveArray& from, int64_t first, int64_t count, bool whole,
+                           float* values) {
+    const float* base = reinterpret_cast<const float*>(first_element(from));
+    if (whole && is_contiguous(from.layout)) return base + first;
+    gather_strided(values, base, sizeof(float), from.layout, first, count);
+    return values;
+  }
+
+  const Windows& w_;
+  float* const x_;  // only read
+  const NaiveArray &y_, &dy_;
+  float* const dx_;
+  alignas(64) float x_values_[window_elements * strung_windows] = {};
+  alignas(64) float dx_values_[window_elements * strung_windows] = {};
+  alignas(64) float y_values_[strung_windows] = {}, dy_values_[strung_windows] = {};
+};
+
+}  // namespace
+
+void share_among_extremes_kernel(const NaiveCall& call) {
+  const Layout& x = call.inputs[0].layout;
+  if (element_count(x.shape) == 0) return;
+  const Windows windows = windows_of(call);
+  const int last = x.shape.rank() - 1;
+  const bool lines = x.strides[last] == 1 && x.strides[last - 1] == windows.width;
+  const bool ordered = is_contiguous(call.inputs[1].layout) && is_contiguous(call.inputs[2].layout);
+  if (!lines || windows.count > most_lines || (windows.length > strung_windows && !ordered)) {
+    return naive_value(call);
+  }
+  choose_instruction_set();
+  const int64_t all = element_count(windows.lines.shape);
+  const int64_t at_once =
+      windows.length > longest_strung ? 1 : std::max<int64_t>(1, strung_windows / windows.length);
+  parallel_for(all, std::max<int64_t>(1, grain_windows / windows.length),
+               [&](int64_t begin, int64_t end) {
+                 Strip strip(call, windows);
+                 for (int64_t i = begin; i < end; i += at_once) {
+                   strip.run(i, std::min(at_once, end - i));
+                 }
+               });
+}
+
+}  // namespace mt::cpu
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two ways to the same bits. As element-wise operators and a sum it fuses with what is around it.
+// An operator of its own goes once through windows such as pooling's, whose elements lie apart: for
+// these, picking them from memory takes longer than all else.
+#include "ops/extremes.h"
+
+#include <vector>
+
+#include "graph/evaluate.h"
+#include "graph/window.h"
+#include "ops/indexing.h"
+#include "ops/naive.h"
+#include "ops/ops.h"
+
+namespace mt {
+namespace {
+
+constexpr int64_t most_elements = 16;  // of a window
+constexpr int64_t most_in_line = 4;    // of them that lie side by side
+
+// attributes: axes; inputs: x, y and dy
+void share_value(const NaiveCall& call) {
+  const NaiveArray &x = call.inputs[0], &y = call.inputs[1], &dy = call.inputs[2];
+  const Shape& shape = x.layout.shape;
+  // The extreme that each element belongs to.
+  Layout windows = contiguous_layout(y.layout.shape);
+  for (int64_t axis : call.attributes) {
+    windows.shape.insert(static_cast<int>(axis), shape[static_cast<int>(axis)]);
+    windows.strides.insert(static_cast<int>(axis), 0);
+  }
+  const NaiveArray extremes{nullptr, y.dtype, windows};
+  std::vector<int64_t> counts(static_cast<size_t>(y.size()), 0);
+  auto found = [&](int64_t i) { return x.number(i) == y.number(extremes.position(i)); };
+  for (int64_t i = 0; i < x.size(); ++i) {
+    counts[static_cast<size_t>(extremes.position(i))] += found(i);
+  }
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const int64_t of = extremes.position(i);
+    const double count = static_cast<double>(counts[static_cast<size_t>(of)]);
+    call.output.set_number(i, found(i) ? dy.number(of) / count : 0);
+  }
+}
+
+Tensor are_extremes(const Tensor& x, const Tensor& y, const Dims& axes) {
+  return equal(x, reshape(y, kept_shape(x.shape(), axes)));
+}
+Tensor how_many(const Tensor& x, const Tensor& y, const Dims& axes) {
+  return sum(cast(are_extremes(x, y, axes), x.dtype()), axes);
+}
+Tensor zero(const Tensor& like) { return number(0, like.device()); }
+
+Dims axes_of(const Node& node) {
+  return Dims(node.attributes.data(), static_cast<int>(node.attributes.size()));
+}
+
+void share_gradient(const Node& node, const Tensor& ddx, Tensor* gradients) {
+  const Tensor &x = node.inputs[0], &y = node.inputs[1];
+  const Dims axes = axes_of(node);
+  gradients[2] = sum(where(are_extremes(x, y, axes), ddx, zero(x)), axes) / how_many(x, y, axes);
+}
+
+const Op share_op{"share_among_extremes", OpKind::call, 0, share_value, share_gradient};
+
+// Windows of a few elements in lines that follow each other, so that elements of one window lie
+// between those of others.
+bool is_worth_a_pass(const Tensor& x, const Dims& axes) {
+  const int last = x.rank() - 1;
+  int64_t elements = 1;
+  for (int64_t axis : axes) elements *= x.shape()[static_cast<int>(axis)];
+  return x.device().host_memory && x.dtype() == Dtype::float32 && last > 1 && axes.contains(last) &&
+         !axes.contains(last - 1) && x.shape()[last] > 1 && x.shape()[last] <= most_in_line &&
+         elements <= most_elements && axes.rank() > 1;
+}
+
+}  // namespace
+
+Shape kept_shape(const Shape& shape, const Dims& axes) {
+  Shape kept = shape;
+  for (int64_t axis : axes) kept[static_cast<int>(axis)] = 1;
+  return kept;
+}
+
+Tensor share_among_extremes(const Tensor& x, const Tensor& y, const Tensor& dy, const Dims& axes) {
+  if (is_worth_a_pass(x, axes)) {
+    return record(share_op, x.dtype(), x.shape(), {x, y, dy},
+                  Attributes(axes.data(), static_cast<size_t>(axes.rank())));
+  }
+  // Compared once to count and once to choose, which takes less than storing what was found.
+  Tensor share = dy / how_many(x, y, axes);
+  return where(are_extremes(x, y, axes), reshape(share, kept_shape(x.shape(), axes)), zero(x));
+}
+
+Tensor share_where_positive(const Tensor& x, const Tensor& shared) {
+  Tensor whole = shared, elements, y, dy;
+  if (Tensor other = reshaped(whole)) whole = other;
+  if (whole->op != &share_op) return nullptr;
+  {
+    Thread& thread = current_thread();
+    bring_here(whole, thread);
+    OwnerLock::Hold hold(Window::current(thread).lock, &thread);
+    if (whole->inputs.empty()) return nullptr;
+    elements = whole->inputs[0];
+    y = whole->inputs[1];
+    dy = whole->inputs[2];
+  }
+  if (elements.node() != x.node() && reshaped(elements).node() != x.node()) return nullptr;
+  Tensor kept = where(greater(y, zero(y)), dy, zero(y));
+  return reshape(share_among_extremes(elements, y, kept, axes_of(*whole.node())), shared.shape());
+}
+
+}  // namespace mt
