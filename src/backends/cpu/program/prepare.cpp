@@ -267,6 +267,14 @@ PreparedProgram prepare_steps(const Program& program, const Segment& segment,
   return prepared;
 }
 
+// At most `rows` rows, so that tiles begin and end with as much of what they read as they can hold.
+int64_t whole_lines(const NarrowOperand& operand, int64_t rows) {
+  const Shape& shape = operand.rows.shape;
+  int64_t together = 1;
+  for (int d = shape.rank() - 1; d >= 0 && together * shape[d] <= rows; --d) together *= shape[d];
+  return rows / together * together;
+}
+
 PreparedProgram prepare_rows(const Group& group, const Segment& segment,
                              const std::vector<Buffer>& buffers, std::vector<int16_t> streamed) {
   const Program& program = group.program;
@@ -277,6 +285,7 @@ PreparedProgram prepare_rows(const Group& group, const Segment& segment,
   int64_t columns = std::max<int64_t>(segment.columns, 1);
   int64_t elements = prepared.narrow.empty() ? most_tile_elements : 2 * most_tile_elements;
   int64_t rows = std::max<int64_t>(1, elements / columns);
+  for (const NarrowOperand& operand : prepared.narrow) rows = whole_lines(operand, rows);
   if (has_turned_rows(segment)) {
     rows = std::max(rows, std::min(turned_rows, most_turned_elements / columns));
   }

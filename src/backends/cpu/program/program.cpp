@@ -137,6 +137,14 @@ void ProgramRun::gather(char* out, const char* base, int16_t index, int64_t firs
       continue;
     }
     const char* from = base + operand.columns[c] * static_cast<int64_t>(size);
+    // Neighbours of a window are picked apart together.
+    if (size == 4 && c + 1 < operand.columns.size() &&
+        operand.columns[c + 1] == operand.columns[c] + 1 && operand.rows.shape.rank() > 0 &&
+        operand.rows.strides.back() == 2) {
+      gather_pairs(column, column + bytes, from, operand.rows, first / columns, rows);
+      ++c;
+      continue;
+    }
     gather_strided(column, from, size, operand.rows, first / columns, rows);
   }
 }

@@ -136,6 +136,31 @@ HWY_INLINE void copy_every_second(const uint32_t* from, const Lines& lines, uint
   }
 }
 
+// even[i] = from[2 i] and odd[i] = from[2 i + 1], line by line.
+HWY_INLINE void copy_pairs(const uint32_t* from, const Lines& lines, uint32_t* even,
+                           uint32_t* odd) {
+  constexpr int64_t lanes = lane_count<uint32_t>;
+  const int64_t whole = (lines.length - 1) / lanes * lanes, rest = lines.length - whole;
+  const auto low_mask = hn::FirstN(singles, static_cast<size_t>(std::min(2 * rest, lanes)));
+  const auto high_mask =
+      hn::FirstN(singles, static_cast<size_t>(std::max<int64_t>(2 * rest - lanes, 0)));
+  const auto mask = hn::FirstN(singles, static_cast<size_t>(rest));
+  for (int64_t l = 0; l < lines.count; ++l, from += lines.stride) {
+    for (int64_t i = 0; i < whole; i += lanes) {
+      const auto x = hn::LoadU(singles, from + 2 * i);
+      const auto y = hn::LoadU(singles, from + 2 * i + lanes);
+      hn::StoreU(hn::ConcatEven(singles, y, x), singles, even + i);
+      hn::StoreU(hn::ConcatOdd(singles, y, x), singles, odd + i);
+    }
+    const auto x = hn::MaskedLoad(low_mask, singles, from + 2 * whole);
+    const auto y = hn::MaskedLoad(high_mask, singles, from + 2 * whole + lanes);
+    hn::BlendedStore(hn::ConcatEven(singles, y, x), mask, singles, even + whole);
+    hn::BlendedStore(hn::ConcatOdd(singles, y, x), mask, singles, odd + whole);
+    even += lines.length;
+    odd += lines.length;
+  }
+}
+
 // out[2 i] = out[2 i + 1] = from[i], plane by plane.
 HWY_INLINE void copy_twice(const uint32_t* from, const Lines& lines, uint32_t* out) {
   constexpr int64_t lanes = lane_count<uint32_t>;
@@ -250,6 +275,23 @@ void gather(void* out, const void* base, size_t element_size, const Layout& layo
   }
 }
 
+void gather_both(uint32_t* even, uint32_t* odd, const uint32_t* base, const Layout& layout,
+                 int64_t first, int64_t count) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  for_lines(layout, first, count, [&](int64_t position, const Lines& lines) HWY_ATTR {
+    const int64_t plane = lines.count * lines.length;
+    for (int64_t p = 0; p < lines.planes; ++p, position += lines.plane_stride) {
+      for (int64_t t = 0; t < lines.times; ++t, even += plane, odd += plane) {
+        copy_pairs(base + position, lines, even, odd);
+      }
+    }
+  });
+#else
+  gather_of(even, base, layout, first, count);
+  gather_of(odd, base + 1, layout, first, count);
+#endif
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace mt::cpu
 HWY_AFTER_NAMESPACE();
@@ -257,6 +299,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mt::cpu {
 HWY_EXPORT(gather);
+HWY_EXPORT(gather_both);
 
 namespace {
 
@@ -278,6 +321,14 @@ void gather_strided(void* out, const void* base, size_t element_size, const Layo
                     int64_t first, int64_t count) {
   choose_instruction_set();
   HWY_DYNAMIC_DISPATCH(gather)(out, base, element_size, layout, first, count);
+}
+
+void gather_pairs(void* even, void* odd, const void* base, const Layout& layout, int64_t first,
+                  int64_t count) {
+  choose_instruction_set();
+  HWY_DYNAMIC_DISPATCH(gather_both)
+  (static_cast<uint32_t*>(even), static_cast<uint32_t*>(odd), static_cast<const uint32_t*>(base),
+   layout, first, count);
 }
 
 void strided_positions(void* out, size_t element_size, const Layout& layout, int64_t first,

@@ -13,6 +13,11 @@ namespace mt::cpu {
 void gather_strided(void* out, const void* base, size_t element_size, const Layout& layout,
                     int64_t first, int64_t count);
 
+// The same for elements of four bytes that lie two apart along the last dimension, to `even`, and
+// those behind each of them to `odd`.
+void gather_pairs(void* even, void* odd, const void* base, const Layout& layout, int64_t first,
+                  int64_t count);
+
 // The positions themselves: out[i] = offset + sum of index times stride, as int32 or int64.
 void strided_positions(void* out, size_t element_size, const Layout& layout, int64_t first,
                        int64_t count);
