@@ -168,6 +168,14 @@ def test_cross_entropy(kind, weighted, smoothing, reduction):
     assert list(ours.state_dict()) == list(theirs.state_dict())
 
 
+def test_cross_entropy_says_what_is_wrong():
+    with pytest.raises(TypeError, match="no tensor can be made of str"):
+        nn.CrossEntropyLoss("sum")  # which is a reduction
+    loss = mt.trace(lambda x, t: nn.cross_entropy(x, t, ignore_index=-1))
+    assert loss(mt.ones((2, 3)), mt.tensor([0, -1])).item() == pytest.approx(np.log(3))
+    assert np.isnan(loss(mt.ones((2, 3)), mt.tensor([0, 3])).item())
+
+
 OPTIMIZERS = {
     "sgd": (optim.SGD, torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True,
                                          "weight_decay": 0.01}),

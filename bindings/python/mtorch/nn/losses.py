@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable
 
 from .._arguments import _known_options
+from ..create import asarray
 from . import functional
 from .module import Module
 
@@ -79,7 +80,7 @@ class CrossEntropyLoss(_Loss):
     def __init__(self, weight: Tensor | None = None, reduction: str = "mean", **options: Any) -> None:
         super().__init__(reduction, **options)
         if weight is not None:
-            self.register_buffer("weight", weight)
+            self.register_buffer("weight", asarray(weight))
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return functional.cross_entropy(x, target, weight=getattr(self, "weight", None),
