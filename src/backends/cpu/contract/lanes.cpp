@@ -152,6 +152,24 @@ struct RowsAlongK {
   }
 };
 
+// The kernel for stretches of the first of so many rows, and how many it takes: all elements of a
+// window of 3 x 3 where they fit, so that what they share is read once.
+template <class T>
+struct StretchesKernel {
+  void (*run)(const T* many, const int64_t* rows, const LanesStep* steps, const T* few,
+              int64_t few_row, int64_t k_count, T* sums);
+  int64_t rows;
+};
+template <class T, int Few>
+StretchesKernel<T> stretches_kernel_for(int64_t rows) {
+  constexpr int R = rows_together<T, Few>;
+  if constexpr (Few * lane_vectors<T> == 1) {
+    if (rows >= 9) return {stretches_kernel<T, 9, Few>, 9};
+  }
+  if (rows >= R) return {stretches_kernel<T, R, Few>, R};
+  return {stretches_kernel<T, 1, Few>, 1};
+}
+
 template <class T, int Few>
 void run_rows(const LanesBlock& block) {
   constexpr int R = rows_together<T, Few>;
@@ -173,11 +191,11 @@ void run_rows(const LanesBlock& block) {
       few.load(0, Few, k, k_count);
       if (many.stretches) {
         find_steps(many.x.k, k, k_count, steps);
-        for (int64_t row = begin, rows; row < end; row += rows) {
-          rows = row + R <= end ? R : 1;
-          auto* kernel = rows == R ? stretches_kernel<T, R, Few> : stretches_kernel<T, 1, Few>;
+        for (int64_t row = begin; row < end;) {
+          auto [kernel, rows] = stretches_kernel_for<T, Few>(end - row);
           kernel(static_cast<const T*>(many.from), offsets + (row - begin), steps, few.data,
                  few.stride, k_count, sums + (row - begin) * Few * order_lanes);
+          row += rows;
         }
         continue;
       }

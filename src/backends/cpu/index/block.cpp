@@ -136,6 +136,14 @@ Runs runs_of(const NaiveArray& y, const NaiveArray& x, const Attributes& block) 
   return runs;
 }
 
+// How far the plane after this one is, planes being what follows dimension `axis`.
+int64_t to_next_plane(const Layout& layout, int axis) {
+  for (int d = axis - 1; d >= 0; --d) {
+    if (layout.shape[d] > 1) return layout.strides[d];
+  }
+  return 0;
+}
+
 constexpr size_t cached_bytes = 16 << 10;
 
 // The index in a block of what is at `index` along an axis, or -1 where the block has nothing.
@@ -161,6 +169,8 @@ void embed_rows(const NaiveCall& call, T fill) {
   const int64_t start = axis < 0 ? 0 : block[i], step = axis < 0 ? 1 : block[i + 1];
   const int64_t size = axis < 0 ? 1 : x.layout.shape[axis];
   const int64_t stride = axis < 0 ? 0 : x.layout.strides[axis];
+  const int64_t further = runs.stride == 1 ? to_next_plane(x.layout, axis) : 0;
+  constexpr int64_t line_elements = 64 / sizeof(T);
   const Layout planes = contiguous_layout(Shape(y.layout.shape.data(), std::max(axis, 0)));
   parallel_for(y.size() / runs.row, grain_of(runs.row), [&](int64_t begin, int64_t end) {
     Walker walker(planes, begin / lines);
@@ -196,7 +206,14 @@ void embed_rows(const NaiveCall& call, T fill) {
           std::fill(filled, target + runs.row, fill);
           filled = target + runs.row;
         }
-        copy_row(run, runs.step, from + position + at * stride, runs.stride, runs.run);
+        const T* const line_from = from + position + at * stride;
+        // Where planes lie apart, hardware does not foresee the next one.
+        for (int64_t i = 0; further != 0 && i < runs.run; i += line_elements) {
+          const intptr_t ahead = (further + i) * int64_t{sizeof(T)};
+          __builtin_prefetch(
+              reinterpret_cast<const char*>(reinterpret_cast<intptr_t>(line_from) + ahead), 0, 2);
+        }
+        copy_row(run, runs.step, line_from, runs.stride, runs.run);
       }
       std::fill(filled, end_target, fill);
     }
