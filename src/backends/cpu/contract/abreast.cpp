@@ -205,12 +205,14 @@ bool ascends(const Axis& axis) {
   return std::all_of(axis.strides, axis.strides + axis.rank, [](int64_t s) { return s >= 0; });
 }
 
-// How many lines are turned together, so that squares of results are filled best.
+// How many lines are turned together, so that squares of results are filled best; less than one
+// takes a detour.
 int64_t lines_at_once(const Abreast& how, const MatrixOperand& a) {
-  int64_t best = 1, squares = divide_up(how.line, 16);
+  int64_t best = 1, squares = how.line < 16 ? 16 : divide_up(how.line, 16);
   for (int64_t lines = 2; lines <= how.lines; ++lines) {
     if (result_bytes(how, a, lines) > most_result_bytes) break;
-    const int64_t these = divide_up(lines * how.line, 16);
+    const int64_t positions = lines * how.line;
+    const int64_t these = positions < 16 ? 16 : divide_up(positions, 16);
     if (these * best >= squares * lines) continue;
     best = lines;
     squares = these;

@@ -187,6 +187,8 @@ Windows windows_of(const NaiveCall& call) {
     out.shape.push_back(x.shape[d]);
     out.strides.push_back(dx.strides[d]);
   }
+  w.lines = collapse(w.lines);
+  w.out_lines = collapse(w.out_lines);
   w.count = element_count(within.shape);
   for (int64_t l = 0; l < w.count; ++l) {
     w.at[l] = locate(within, l);
