@@ -12,20 +12,29 @@ from ._names import _explained
 from .create import asarray
 from .dtypes import _dtype_of, finfo, float32, float64
 from ._types import Operand
-from .native import (  # noqa: F401
-    abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_invert,
-    bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor, ceil, copysign, cos, cosh,
-    detach, equal, erf, exp, exp2, expm1, floor, floor_divide, gelu_tanh, greater, greater_equal,
-    hypot, isfinite, isinf, isnan, less, less_equal, log, log10, log1p, log2, log_sigmoid,
-    logaddexp, logical_and, logical_not, logical_or, logical_xor, maximum, minimum, nextafter,
-    not_equal, reciprocal, relu, remainder, rsqrt, sigmoid, sign, signbit, silu, sin, sinh,
-    softplus, sqrt, square, tan, tanh, trunc, where)
-from .native import div as divide, mul as multiply, neg as negative
-from .native import pow as pow, sub as subtract
+from .native import (
+    abs as abs, acos as acos, acosh as acosh, add as add, asin as asin, asinh as asinh,
+    atan as atan, atan2 as atan2, atanh as atanh, bitwise_and as bitwise_and,
+    bitwise_invert as bitwise_invert, bitwise_left_shift as bitwise_left_shift,
+    bitwise_or as bitwise_or, bitwise_right_shift as bitwise_right_shift,
+    bitwise_xor as bitwise_xor, ceil as ceil, copysign as copysign, cos as cos, cosh as cosh,
+    detach as detach, equal as equal, erf as erf, exp as exp, exp2 as exp2, expm1 as expm1,
+    floor as floor, floor_divide as floor_divide, gelu_tanh as gelu_tanh, greater as greater,
+    greater_equal as greater_equal, hypot as hypot, isfinite as isfinite, isinf as isinf,
+    isnan as isnan, less as less, less_equal as less_equal, log as log, log10 as log10,
+    log1p as log1p, log2 as log2, log_sigmoid as log_sigmoid, logaddexp as logaddexp,
+    logical_and as logical_and, logical_not as logical_not, logical_or as logical_or,
+    logical_xor as logical_xor, maximum as maximum, minimum as minimum, nextafter as nextafter,
+    not_equal as not_equal, reciprocal as reciprocal, relu as relu, remainder as remainder,
+    rsqrt as rsqrt, sigmoid as sigmoid, sign as sign, signbit as signbit, silu as silu, sin as sin,
+    sinh as sinh, softplus as softplus, sqrt as sqrt, square as square, tan as tan, tanh as tanh,
+    trunc as trunc, where as where)
+from .native import pow as pow
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
 
+divide, multiply, negative, subtract = native.div, native.mul, native.neg, native.sub
 
 def positive(x: Tensor, /) -> Tensor:
     """x itself.

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import native
 from ._arguments import _several
-from .products import tensordot, vecdot  # noqa: F401
+from .products import tensordot as tensordot, vecdot as vecdot
 from .reductions import _in_dtype, _reduce
 from .shapes import moveaxis as _moveaxis
-from .native import lapack, matmul, matrix_transpose, outer  # noqa: F401
+from .native import (
+    lapack as lapack, matmul as matmul, matrix_transpose as matrix_transpose, outer as outer)
 from ._types import Axes, DTypeLike, Operand
 
 if TYPE_CHECKING:

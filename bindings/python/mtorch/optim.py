@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, Mapping
 
 from . import _names, io, native
 from ._groups import Group, _add_parameters
-from .schedules import (  # noqa: F401
-    CosineSchedule, OneCycleSchedule, Schedule, StepSchedule, schedule_cosine, schedule_one_cycle,
-    schedule_step, schedule_warmup)
+from .schedules import (
+    CosineSchedule as CosineSchedule, OneCycleSchedule as OneCycleSchedule, Schedule as Schedule,
+    StepSchedule as StepSchedule, schedule_cosine as schedule_cosine,
+    schedule_one_cycle as schedule_one_cycle, schedule_step as schedule_step,
+    schedule_warmup as schedule_warmup)
 from ._types import Parameters, Path
 
 if TYPE_CHECKING:

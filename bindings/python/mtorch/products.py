@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import native
 from ._arguments import _whole
-from .native import matmul, matrix_transpose  # noqa: F401
+from .native import matmul as matmul, matrix_transpose as matrix_transpose
 
 if TYPE_CHECKING:
     from ._tensor import Tensor

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 from ._names import _explained
-from .native import (  # noqa: F401
-    schedule_cosine, schedule_one_cycle, schedule_step, schedule_warmup)
+from .native import (
+    schedule_cosine as schedule_cosine, schedule_one_cycle as schedule_one_cycle,
+    schedule_step as schedule_step, schedule_warmup as schedule_warmup)
 
 if TYPE_CHECKING:
     from .optim import Optimizer

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import native
 from ._names import _explained
-from .native import masked_select, unique_values  # noqa: F401
+from .native import masked_select as masked_select, unique_values as unique_values
 
 if TYPE_CHECKING:
     from ._tensor import Tensor

@@ -73,6 +73,38 @@ def test_types():
     assert done.returncode == 0, done.stdout
 
 
+USER = '''
+import mtorch as mt
+from mtorch import data, linalg, nn, optim
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+
+    def forward(self, x: mt.Tensor) -> mt.Tensor:
+        return mt.tanh(self.layer(x))
+
+net = Net()
+optimizer = optim.AdamW(net.parameters(), lr=1e-3)
+schedule = optim.CosineSchedule(optimizer, steps=10)
+x: mt.Tensor = mt.divide(mt.zeros(2, 3), 2)
+loss = nn.cross_entropy(nn.relu(net(x)), mt.tensor([0, 1]), label_smoothing=0.1)
+loss.backward()
+number: float = loss.item() + mt.linalg.matmul(x, x.T).sum().item()
+'''
+
+
+def test_programs_are_checked_strictly(tmp_path):
+    pytest.importorskip("mypy")
+    program = tmp_path / "user.py"
+    program.write_text(USER)
+    done = run("mypy", "--cache-dir", "/dev/null", "--strict", "--follow-imports=silent", str(program))
+    complaints = [line for line in done.stdout.splitlines() if "user.py:" in line]
+    assert not complaints and "found" in done.stdout.lower(), done.stdout
+    assert set(mt.nn.functional.__all__) <= set(vars(mt.nn))
+
+
 def test_types_are_those_at_run_time(tmp_path):
     pytest.importorskip("mypy")
     # Not to be compared: what C sets, lists of names that are computed, static functions as

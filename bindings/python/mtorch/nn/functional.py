@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from .. import native
 from .._names import FUNCTIONAL, _explained, _missing
-from ..elementwise import (  # noqa: F401
-    elu, gelu, leaky_relu, log_sigmoid, relu, sigmoid, silu, softplus, tanh)
-from ..native import linear  # noqa: F401
+from ..elementwise import (
+    elu as elu, gelu as gelu, leaky_relu as leaky_relu, log_sigmoid as log_sigmoid, relu as relu,
+    sigmoid as sigmoid, silu as silu, softplus as softplus, tanh as tanh)
+from ..native import linear as linear
 from .._types import Operand
 
 if TYPE_CHECKING:
@@ -350,8 +351,7 @@ def bce_with_logits(x: Tensor, target: Tensor, reduction: str = "mean") -> Tenso
     return native.bce_with_logits(x, target, _reduction(reduction))
 
 
-__all__ = [name for name, value in globals().items()
-           if callable(value) and name[0] != "_" and value.__module__ != "typing"]
-
 if not TYPE_CHECKING:
+    __all__ = [name for name, value in globals().items()
+               if callable(value) and name[0] != "_" and value.__module__ != "typing"]
     __getattr__ = _missing("mtorch.nn.functional", FUNCTIONAL)
