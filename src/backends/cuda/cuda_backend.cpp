@@ -51,6 +51,7 @@ CudaBackend::CudaBackend(int device) : device_(device) {
   description_ = p.name + ", compute capability " + std::to_string(p.capability / 10) + "." +
                  std::to_string(p.capability % 10) + ", " + std::to_string(p.memory >> 20) + " MiB";
   stream_ = make_stream(device);
+  capturing_ = make_stream(device);
   pinned_ = static_cast<char*>(allocate_pinned(pinned_bytes));
 }
 
@@ -74,7 +75,6 @@ void CudaBackend::run(const Plan& plan, void* const* buffers, const Immediates* 
   run.block = static_cast<char*>(memory);
   run.scratch = run.block + (bytes + alignment - 1) / alignment * alignment;
   run.immediates = immediates;
-  run.stream = stream_;
   std::vector<char> descriptions(prepared.block.bytes());
   prepared.block.write(descriptions.data(), run.block, buffers, run.scratch, immediates);
   std::lock_guard lock(mutex_);
@@ -83,11 +83,13 @@ void CudaBackend::run(const Plan& plan, void* const* buffers, const Immediates* 
   for (const char* name : prepared.names) {
     if (since_wait_.size() < most_names) add_name(name, &since_wait_);
   }
-  auto put = [&](Looked* looked) {
+  auto put = [&](Stream stream, Looked* looked) {
+    run.stream = stream;
     run.buffers = Buffers(buffers, looked);
     for (const auto& group : prepared.groups) group(run);
   };
   if (watch) {
+    run.stream = stream_;
     run.buffers = Buffers(buffers, nullptr);
     size_t next = 0;
     for (size_t g = 0; g < prepared.ends.size(); ++g) {
@@ -99,8 +101,8 @@ void CudaBackend::run(const Plan& plan, void* const* buffers, const Immediates* 
     }
     return;
   }
-  if (prepared.groups.size() < fewest_for_graph || !captures()) return put(nullptr);
-  prepared.graphs.run(stream_, memory, buffers, !compiling(), put);
+  if (prepared.groups.size() < fewest_for_graph || !captures()) return put(stream_, nullptr);
+  prepared.graphs.run(stream_, capturing_, memory, buffers, !compiling(), put);
 }
 
 void CudaBackend::wait(const char* what) {
@@ -132,7 +134,10 @@ void CudaBackend::let_stream_wait(void* stream) {
   wait_for(static_cast<Stream>(stream), stream_);
 }
 void CudaBackend::finish(bool others) {
-  if (others) return synchronize_device(device_, "waiting for the device");
+  if (others) {
+    std::lock_guard lock(mutex_);  // the device cannot be waited for while a stream is captured
+    return synchronize_device(device_, "waiting for the device");
+  }
   use_device(device_);
   wait("waiting for the device");
 }

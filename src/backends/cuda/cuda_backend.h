@@ -38,7 +38,7 @@ class CudaBackend final : public Backend {
   void wait(const char* what);
 
   std::mutex mutex_;  // keeps the order of what one run puts into the stream
-  Stream stream_;
+  Stream stream_, capturing_;  // what is put into the second becomes a graph
   const int device_;
   Properties properties_;
   std::string description_;

@@ -55,22 +55,24 @@ class LaunchGraphs {
   ~LaunchGraphs();
   LaunchGraphs(const LaunchGraphs&) = delete;
 
-  // Calls put(looked), which puts the launches of a run into the stream, or launches a graph of
-  // what it put there before. `memory` is where the block lies. `settled`: what put() does will not
-  // change any more.
+  // Calls put(stream, looked), which puts the launches of a run into that stream, or launches a
+  // graph of what it put into `capturing` before: a stream of its own, since other threads may wait
+  // for `stream` at any time, which would end a capture. `memory` is where the block lies.
+  // `settled`: what put() does will not change any more.
   template <class Put>
-  void run(Stream stream, void* memory, void* const* buffers, bool settled, Put&& put) {
+  void run(Stream stream, Stream capturing, void* memory, void* const* buffers, bool settled,
+           Put&& put) {
     Entry* known = find(memory, buffers);
     if (known && known->graph) return launch_graph(known->graph, stream);
     if (known && settled && !refused_) {
       Looked looked;  // generated kernels may have come since, which look at other things
-      known->graph = capture(stream, [&] { put(&looked); });
+      known->graph = capture(capturing, [&] { put(capturing, &looked); });
       known->looked = std::move(looked);
       if (known->graph) return launch_graph(known->graph, stream);
       refused_ = true;
     }
     Looked looked;
-    put(&looked);
+    put(stream, &looked);
     if (!known && !refused_) keep({memory, std::move(looked), nullptr}, stream);
   }
 
@@ -92,7 +94,6 @@ class LaunchGraphs {
       if (LaunchGraph* part = end_capture(stream)) destroy_graph(part);
       return nullptr;
     }
-    stream_ = stream;
     return end_capture(stream);
   }
   Entry* find(void* memory, void* const* buffers);

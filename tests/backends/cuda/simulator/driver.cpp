@@ -44,7 +44,7 @@ Properties properties(int device) {
           grid::most_shared_bytes(device)};
 }
 void use_device(int device) { grid::use_device(device); }
-Stream make_stream(int device) { return new CUstream_st{device, false, {}}; }
+Stream make_stream(int device) { return new CUstream_st{device, false, false, {}}; }
 
 void* allocate_memory(int, size_t bytes) { return grid::allocate(bytes); }
 void free_memory(int, void* memory) { grid::release(memory); }
@@ -87,6 +87,7 @@ struct LaunchGraph {
   std::vector<std::function<void()>> work;
 };
 void begin_capture(Stream stream) {
+  if (stream->in_use) throw grid::Fault("a capture that whoever waits for the stream would end");
   if (std::exchange(stream->capturing, true)) throw grid::Fault("a capture within another");
 }
 LaunchGraph* end_capture(Stream stream) {

@@ -27,6 +27,7 @@ void submit(CUstream_st* stream, const char* name, std::function<void()> work) {
   if (stream->capturing) {
     stream->captured.push_back(std::move(work));
   } else {
+    stream->in_use = true;
     work();
   }
 }

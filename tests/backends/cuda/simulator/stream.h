@@ -11,6 +11,7 @@
 struct CUstream_st {
   int device = 0;
   bool capturing = false;
+  bool in_use = false;  // it has had work of its own, for which any thread may wait at any time
   std::vector<std::function<void()>> captured;
 };
 
