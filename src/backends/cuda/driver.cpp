@@ -82,9 +82,13 @@ Stream make_stream(int device) {
 void* allocate_memory(int device, size_t bytes) {
   use_device(device);
   void* memory = nullptr;
-  if (cudaMalloc(&memory, bytes) == cudaSuccess) return memory;
-  cudaGetLastError();
-  return nullptr;
+  cudaError_t status = cudaMalloc(&memory, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    return nullptr;
+  }
+  check(status, "device memory");
+  return memory;
 }
 void free_memory(int device, void* memory) {
   if (cudaSetDevice(device) == cudaSuccess) cudaFree(memory);
@@ -223,7 +227,7 @@ void launch_with(Kernel* kernel, const char* name, const Geometry& geometry, Str
                  void** parameters) {
   static auto launch = driver_function<decltype(&cuLaunchKernel)>("cuLaunchKernel");
   static auto set = driver_function<decltype(&cuFuncSetAttribute)>("cuFuncSetAttribute");
-  if (geometry.shared_bytes > 48 << 10) {  // what every kernel may ask for without saying so before
+  if (geometry.shared_bytes > 0) {  // more than 48 KiB, with what the kernel itself declares
     check(set(kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
               static_cast<int>(geometry.shared_bytes)),
           name, "the launch failed");
