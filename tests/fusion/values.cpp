@@ -75,6 +75,15 @@ std::string difference(const std::vector<Value>& a, const std::vector<Value>& b)
   return compare(a, b, [](Dtype, double, double, double) { return true; });
 }
 
+std::string rough_difference(const std::vector<Value>& a, const std::vector<Value>& b) {
+  return compare(a, b, [](Dtype dtype, double u, double v, double magnitude) {
+    const double tolerance = dtype == Dtype::bfloat16  ? 0x1p-6
+                             : dtype == Dtype::float16 ? 0x1p-9
+                                                       : 0x1p-14;
+    return !is_floating(dtype) || !(std::fabs(u - v) <= tolerance * magnitude);
+  });
+}
+
 std::string distance(const Graph& graph, const std::vector<Value>& a, const std::vector<Value>& b) {
   bool halves = false;  // one that rounds the other way is a large error from then on
   for (const Source& source : graph.sources) halves |= is_half(source.dtype);

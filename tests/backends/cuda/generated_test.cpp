@@ -23,14 +23,18 @@ namespace {
 
 namespace files = std::filesystem;
 
-std::string folder() { return std::getenv("MT_CUDA_SIMULATED_FOLDER"); }
+std::string folder() {
+  const char* chosen = std::getenv("MT_CUDA_SIMULATED_FOLDER");
+  return chosen ? chosen : "";
+}
 
 class CudaGenerated : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
+    install_fusing_evaluator();
+    if (!simulated::is_there()) return;  // NVRTC compiles
     files::remove_all(folder());
     files::create_directories(folder());
-    install_fusing_evaluator();
   }
 
   Tensor numbers(const Shape& shape, Dtype dtype, Device& device, uint64_t seed = 1) {
@@ -39,12 +43,14 @@ class CudaGenerated : public ::testing::Test {
     return source_value(wild, {shape, dtype, seed, false}, 0, device);
   }
   static int64_t texts() {
+    if (!simulated::is_there()) return 0;
     return std::distance(files::directory_iterator(folder()), files::directory_iterator()) / 2;
   }
 
-  // f's results, some of whose groups have texts that are new, or none.
+  // f's results, some of whose groups have texts that are new, or none. Of `products` a GPU's
+  // tensor cores may give other last bits.
   template <class F>
-  void expect_the_same(bool fresh, F&& f, const char* cuda = "cuda:0") {
+  void expect_the_same(bool fresh, F&& f, const char* cuda = "cuda:0", bool products = false) {
     int64_t before = texts();
     auto run = [&](const char* device) {
       GradientMode no_history(false);
@@ -55,8 +61,11 @@ class CudaGenerated : public ::testing::Test {
       return values_of(results);
     };
     std::vector<Value> ours = run(cuda);
-    EXPECT_EQ(difference(ours, run("cpu")), "");
-    EXPECT_EQ(texts() > before, fresh);
+    if (simulated::is_there()) {
+      EXPECT_EQ(texts() > before, fresh);
+      products = false;
+    }
+    EXPECT_EQ((products ? rough_difference : difference)(ours, run("cpu")), "");
   }
 };
 
@@ -133,7 +142,12 @@ TEST_F(CudaGenerated, EpilogueByEpilogue) {
   };
   expect_the_same(true, [&](Device& d) { return layer({45, 30, 50}, Dtype::float32, d); });
   expect_the_same(false, [&](Device& d) { return layer({7, 4100, 9}, Dtype::float32, d); });
-  expect_the_same(true, [&](Device& d) { return layer({48, 40, 56}, Dtype::bfloat16, d); });
+  expect_the_same(
+      true,
+      [&](Device& d) {
+        return layer({48, 40, 56}, Dtype::bfloat16, d);
+      },
+      "cuda:0", true);
 }
 
 // On Hopper the tiles are finished as they come, by warps that follow those which multiply: several
@@ -153,8 +167,10 @@ TEST_F(CudaGenerated, TileByTile) {
     simulated::fast_work() = "contract hopper finishing";
     double before = simulated::clock();
     expect_the_same(
-        fast == 1, [&](Device& d) { return finished(x, w, dtype, d); }, "cuda:1");
-    EXPECT_EQ(static_cast<int>(simulated::clock() - before) % 10, fast);
+        fast == 1, [&](Device& d) { return finished(x, w, dtype, d); }, simulated::hopper(), true);
+    if (simulated::is_there()) {
+      EXPECT_EQ(static_cast<int>(simulated::clock() - before) % 10, fast);
+    }
     simulated::fast_work() = "";
   };
   expect(1, {136, 72}, {72, 264}, Dtype::bfloat16);
@@ -178,6 +194,7 @@ TEST_F(CudaGenerated, SegmentBySegment) {
 // that a machine without one can go.
 TEST_F(CudaGenerated, CompilesWithNvrtc) {
 #ifdef MT_HAVE_NVRTC
+  MT_NEEDS_SIMULATOR();
   if (cuda::nvrtc_version() == 0) GTEST_SKIP() << "NVRTC is not installed";
   int count = 0;
   for (const auto& file : files::directory_iterator(folder())) {

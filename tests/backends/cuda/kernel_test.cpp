@@ -6,6 +6,7 @@
 
 #include "api/support.h"
 #include "backends/cuda/nvrtc.h"
+#include "backends/cuda/simulated.h"
 #include "tensor/error.h"
 
 namespace {
@@ -47,6 +48,7 @@ extern "C" __global__ void parts(const double* x, signed char* whole, double* re
 class CudaKernels : public Api {
  protected:
   static void SetUpTestSuite() {
+    if (!simulated::is_there()) return;  // NVRTC compiles
     std::string folder = std::getenv("MT_CUDA_SIMULATED_FOLDER");
     files::remove_all(folder);
     files::create_directories(folder);
@@ -87,7 +89,7 @@ void expect_near(const Numbers& found, const Numbers& wanted) {
 
 TEST_F(CudaKernels, RunOnAGrid) {
   Kernel matmul("tiled_matmul", tiled_matmul);
-  for (const char* device : {"cuda:0", "cuda:1"}) {
+  for (const char* device : {"cuda:0", simulated::hopper()}) {
     mt_tensor* a = on_gpu(mt_normal(MT_DIMS(19, 21), 0, 1, MT_F32, "cpu"), device);
     mt_tensor* b = on_gpu(mt_normal(MT_DIMS(21, 10), 0, 1, MT_F32, "cpu"), device);
     mt_tensor* ours = product(matmul.kernel, a, b);
@@ -164,7 +166,7 @@ TEST_F(CudaKernels, RefuseWhatDoesNotFit) {
   launch.device = "cuda:0";
   mt_kernel_call(wrong.kernel, &launch, nullptr, 0, nullptr, 0, &form, results, 1);
   EXPECT_EQ(mt_error(), MT_EINVAL);
-  EXPECT_NE(std::string(mt_error_message()).find("wrong.cu:1"), std::string::npos)
+  EXPECT_NE(std::string(mt_error_message()).find("wrong.cu"), std::string::npos)
       << mt_error_message();
   EXPECT_TRUE(failed_with(MT_EINVAL, "missing"));
   Kernel cell("cell", nullptr, [](auto...) -> mt_status { return MT_OK; });
