@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/nvrtc.h"
 
+#include <cuda.h>
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <nvrtc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -24,19 +26,29 @@ struct Library {
   decltype(&nvrtcGetProgramLog) log;
   decltype(&nvrtcGetCUBINSize) cubin_size;
   decltype(&nvrtcGetCUBIN) cubin;
+  decltype(&nvrtcGetPTXSize) ptx_size;
+  decltype(&nvrtcGetPTX) ptx;
+  decltype(&nvrtcGetNumSupportedArchs) capability_count;
+  decltype(&nvrtcGetSupportedArchs) capabilities;
   decltype(&nvrtcAddNameExpression) add_name;
   decltype(&nvrtcGetLoweredName) lowered_name;
   decltype(&nvrtcDestroyProgram) destroy;
 
   Library() {
-    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}) {
-      handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    // First that of our own toolkit, whose code every driver takes with which the backend runs.
+    const std::string own = "libnvrtc.so." + std::to_string(CUDA_VERSION / 1000);
+    for (const std::string& name : {own, std::string("libnvrtc.so.13"),
+                                    std::string("libnvrtc.so.12"), std::string("libnvrtc.so")}) {
+      handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (handle) break;
     }
     bool all = find(&version, "nvrtcVersion") && find(&create, "nvrtcCreateProgram") &&
                find(&compile, "nvrtcCompileProgram") && find(&log_size, "nvrtcGetProgramLogSize") &&
                find(&log, "nvrtcGetProgramLog") && find(&cubin_size, "nvrtcGetCUBINSize") &&
-               find(&cubin, "nvrtcGetCUBIN") && find(&add_name, "nvrtcAddNameExpression") &&
+               find(&cubin, "nvrtcGetCUBIN") && find(&ptx_size, "nvrtcGetPTXSize") &&
+               find(&ptx, "nvrtcGetPTX") && find(&capability_count, "nvrtcGetNumSupportedArchs") &&
+               find(&capabilities, "nvrtcGetSupportedArchs") &&
+               find(&add_name, "nvrtcAddNameExpression") &&
                find(&lowered_name, "nvrtcGetLoweredName") && find(&destroy, "nvrtcDestroyProgram");
     if (!all) handle = nullptr;
   }
@@ -84,20 +96,24 @@ class Program {
   void ask_for_name(const std::string& expression) {
     nvrtc_.add_name(program_, expression.c_str());
   }
-  // Empty when the text is refused: log() says why.
+  // Machine code; of a GPU that NVRTC does not know, PTX, which the driver compiles. Empty when the
+  // text is refused: log() says why.
   std::vector<char> compile(int capability, const std::vector<std::string>& options) {
-    std::string architecture = "--gpu-architecture=sm_" + std::to_string(capability);
+    const int known = newest_known(capability);
+    const bool native = known == capability;
+    std::string architecture =
+        (native ? "--gpu-architecture=sm_" : "--gpu-architecture=compute_") + std::to_string(known);
     if (capability == 90) architecture += "a";  // all that Hopper has
     std::vector<const char*> all{architecture.c_str()};
     for (const std::string& option : options) all.push_back(option.c_str());
     size_t size = 0;
-    std::vector<char> cubin;
+    std::vector<char> code;
     if (nvrtc_.compile(program_, static_cast<int>(all.size()), all.data()) == NVRTC_SUCCESS &&
-        nvrtc_.cubin_size(program_, &size) == NVRTC_SUCCESS) {
-      cubin.resize(size);
-      nvrtc_.cubin(program_, cubin.data());
+        (native ? nvrtc_.cubin_size : nvrtc_.ptx_size)(program_, &size) == NVRTC_SUCCESS) {
+      code.resize(size);
+      (native ? nvrtc_.cubin : nvrtc_.ptx)(program_, code.data());
     }
-    return cubin;
+    return code;
   }
   std::string log() const {
     size_t size = 0;
@@ -114,6 +130,16 @@ class Program {
   }
 
  private:
+  // Of the capabilities that it knows the largest that is not above.
+  int newest_known(int capability) const {
+    int count = 0;
+    nvrtc_.capability_count(&count);
+    std::vector<int> known(static_cast<size_t>(count));
+    if (count > 0) nvrtc_.capabilities(known.data());  // ascending
+    auto above = std::upper_bound(known.begin(), known.end(), capability);
+    return above == known.begin() ? capability : above[-1];
+  }
+
   const Library& nvrtc_;
   nvrtcProgram program_;
 };

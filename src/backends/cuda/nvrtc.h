@@ -9,7 +9,8 @@ namespace mt::cuda {
 
 // 13000 for 13.0; 0 when there is none.
 int nvrtc_version();
-// Machine code for a GPU of that compute capability. Fails with the compiler's words.
+// Code for a GPU of that compute capability, which the driver loads. Fails with the compiler's
+// words.
 std::vector<char> compile_cubin(const std::string& source, int capability);
 // The same, from the user's own folder of compiled kernels if it is there: $XDG_CACHE_HOME/mtorch,
 // else ~/.cache/mtorch. MT_CUDA_CACHE names another folder; empty: none.
