@@ -17,8 +17,8 @@ class CudaBackend final : public Backend {
   std::string description() const override { return description_; }
   uint64_t configuration() const override { return 0; }
   void prepare(Plan* plan) override;
-  void run(const Plan& plan, void* const* buffers, const Immediates* immediates,
-           void* scratch, GroupWatch* watch) override;
+  void run(const Plan& plan, void* const* buffers, const Immediates* immediates, void* scratch,
+           GroupWatch* watch) override;
   bool run_small(const Op&, Dtype, const SmallOperand*, void*, int64_t) override { return false; }
   // As many as a GPU has processors, for a block takes a panel.
   int64_t panels_for_totals() const override { return 128; }
@@ -37,7 +37,7 @@ class CudaBackend final : public Backend {
   // Waits for the stream. What failed there may be anything since the last time: those are named.
   void wait(const char* what);
 
-  std::mutex mutex_;  // keeps the order of what one run puts into the stream
+  std::mutex mutex_;           // keeps the order of what one run puts into the stream
   Stream stream_, capturing_;  // what is put into the second becomes a graph
   const int device_;
   Properties properties_;
