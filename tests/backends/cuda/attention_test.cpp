@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention and its gradient at sizes that cross blocks, panels and slices, on the CUDA device and
-// on the CPU: the same bits, as both keep the order of src/ops/order.h. On the tensor cores, which
-// round weights to 16 bits, nearly what float64 gives.
+// Attention and its gradient at sizes that cross blocks, panels and slices: nearly what float64
+// gives on the CPU, more nearly where no weights are rounded to 16 bits, as they are on the tensor
+// cores.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,6 +27,12 @@ class CudaAttention : public ::testing::Test {
     return source_value(tame, {shape, dtype, seed, false}, 0, device);
   }
 
+  // Some keys of each query, the first one always: whoever sees none has NaN, and which other rows
+  // then have depends on how many are worked on together.
+  static Tensor chosen(const Tensor& mask, Device& d) {
+    Tensor key = iota({mask.shape().back()}, Dtype::int32, d);
+    return logical_or(less(mask, number(0.5, d)), equal(key, number(0, d)));
+  }
   static Tensor leaf(const Tensor& x) {
     Tensor result = detach(x);
     evaluate(result);
@@ -49,10 +55,6 @@ class CudaAttention : public ::testing::Test {
     for (Tensor& result : results) result = cast(result, Dtype::float64);
     return values_of(results);
   }
-  template <class F>
-  void expect_the_same(F&& f, const Attention& how) {
-    EXPECT_EQ(difference(all_of("cuda:0", f, how), all_of("cpu", f, how)), "");
-  }
 
   // As all_of() on the CPU, for numbers of the same values in float64.
   template <class F>
@@ -65,6 +67,10 @@ class CudaAttention : public ::testing::Test {
       return x;
     };
     return all_of("cpu", wide, how);
+  }
+  template <class F>
+  void expect_exact(double tolerance, F&& f, const Attention& how) {
+    expect_near(tolerance, all_of("cuda:0", f, how), exact(f, how));
   }
   // Nearly what the CPU gives, but not that, so that it must have been on the tensor cores.
   template <class F>
@@ -88,33 +94,36 @@ class CudaAttention : public ::testing::Test {
         largest = std::max(largest, std::abs(other));
         most = std::max(most, std::abs(own - other));
       }
-      EXPECT_LE(most, tolerance * largest + 0x1p-24) << "result " << i;
+      const double least =
+          tolerance < of_float16 ? 0 : 0x1p-24;  // float16's numbers are so far apart
+      EXPECT_LE(most, tolerance * largest + least) << "result " << i;
     }
   }
   static constexpr double of_bfloat16 = 1.0 / 64, of_float16 = 1.0 / 512;
+  static constexpr double of_float32 = 0x1p-17, of_float64 = 0x1p-44;
   double arriving_ = 1;
 };
 
 TEST_F(CudaAttention, CrossesBlocksAndPanels) {
   for (bool causal : {false, true}) {
-    expect_the_same(
-        [&](Device& d) {
-          return std::vector<Tensor>{numbers({2, 70, 20}, Dtype::float32, d, 1),
-                                     numbers({2, 150, 20}, Dtype::float32, d, 2),
-                                     numbers({2, 150, 24}, Dtype::float32, d, 3)};
-        },
-        {causal});
+    expect_exact(of_float32,
+                 [&](Device& d) {
+                   return std::vector<Tensor>{numbers({2, 70, 20}, Dtype::float32, d, 1),
+                                              numbers({2, 150, 20}, Dtype::float32, d, 2),
+                                              numbers({2, 150, 24}, Dtype::float32, d, 3)};
+                 },
+                 {causal});
   }
 }
 
 TEST_F(CudaAttention, HasManyColumns) {
-  expect_the_same(
-      [&](Device& d) {
-        return std::vector<Tensor>{numbers({66, 3}, Dtype::float64, d, 1),
-                                   numbers({65, 3}, Dtype::float64, d, 2),
-                                   numbers({65, 140}, Dtype::float64, d, 3)};
-      },
-      {false, 0.3});
+  expect_exact(of_float64,
+               [&](Device& d) {
+                 return std::vector<Tensor>{numbers({66, 3}, Dtype::float64, d, 1),
+                                            numbers({65, 3}, Dtype::float64, d, 2),
+                                            numbers({65, 140}, Dtype::float64, d, 3)};
+               },
+               {false, 0.3});
 }
 
 TEST_F(CudaAttention, TakesMasksAndHeads) {
@@ -123,14 +132,15 @@ TEST_F(CudaAttention, TakesMasksAndHeads) {
     return permute(numbers({2, 67, 3, 8}, dtype, d, seed), {0, 2, 1, 3});
   };
   for (bool chooses : {false, true}) {
-    expect_the_same(
-        [&](Device& d) {
-          Tensor mask = numbers({2, 1, 67, 67}, Dtype::float32, d, 4);
-          if (chooses) mask = less(mask, number(0.5, d));
-          return std::vector<Tensor>{heads(Dtype::float32, d, 1), heads(Dtype::float32, d, 2),
-                                     heads(Dtype::bfloat16, d, 3), mask};
-        },
-        {chooses});
+    expect_exact(of_bfloat16,
+                 [&](Device& d) {
+                   Tensor mask = numbers({2, 1, 67, 67}, Dtype::float32, d, 4);
+                   if (chooses) mask = chosen(mask, d);
+                   return std::vector<Tensor>{heads(Dtype::float32, d, 1),
+                                              heads(Dtype::float32, d, 2),
+                                              heads(Dtype::bfloat16, d, 3), mask};
+                 },
+                 {chooses});
   }
 }
 
@@ -166,7 +176,7 @@ TEST_F(CudaAttention, TakesMasksAndHeadsInHalf) {
     auto masked = [&](Device& d) {
       std::vector<Tensor> x = operands(d);
       Tensor mask = numbers({2, 1, 70, 70}, Dtype::float32, d, 4);
-      x.push_back(chooses ? less(mask, number(0.5, d)) : mask * 3);
+      x.push_back(chooses ? chosen(mask, d) : mask * 3);
       return x;
     };
     expect_rounded(of_bfloat16, masked, {chooses});
@@ -234,15 +244,15 @@ TEST_F(CudaAttention, TakesWhateverArrivesInHalf) {
 // Sizes, strides and places that do not suit vectors, and mixed types: the other kernel.
 TEST_F(CudaAttention, TakesHalfThatDoesNotSuit) {
   auto expect = [&](auto&& f) {
-    expect_the_same(
-        [&](Device& d) {
-          std::vector<Tensor> x{numbers({70, 16}, Dtype::bfloat16, d, 1),
-                                numbers({70, 16}, Dtype::bfloat16, d, 2),
-                                numbers({70, 16}, Dtype::bfloat16, d, 3)};
-          f(x, d);
-          return x;
-        },
-        {true});
+    expect_exact(of_bfloat16,
+                 [&](Device& d) {
+                   std::vector<Tensor> x{numbers({70, 16}, Dtype::bfloat16, d, 1),
+                                         numbers({70, 16}, Dtype::bfloat16, d, 2),
+                                         numbers({70, 16}, Dtype::bfloat16, d, 3)};
+                   f(x, d);
+                   return x;
+                 },
+                 {true});
   };
   expect([](auto& x, Device&) { x[2] = slice(x[2], 1, 0, 12, 1); });
   expect([&](auto& x, Device& d) { x[1] = transpose(numbers({16, 70}, Dtype::bfloat16, d, 2)); });
