@@ -171,6 +171,7 @@ bool can_compile() { return nvrtc_version() != 0; }
 // these are the driver's.
 struct Kernel {
   CUfunction function;
+  size_t allowed = 0;  // bytes of shared memory; graphs may still need the most that were asked for
 };
 
 namespace {
@@ -227,10 +228,11 @@ void launch_with(Kernel* kernel, const char* name, const Geometry& geometry, Str
                  void** parameters) {
   static auto launch = driver_function<decltype(&cuLaunchKernel)>("cuLaunchKernel");
   static auto set = driver_function<decltype(&cuFuncSetAttribute)>("cuFuncSetAttribute");
-  if (geometry.shared_bytes > 0) {  // more than 48 KiB, with what the kernel itself declares
+  if (geometry.shared_bytes > kernel->allowed) {  // with what the kernel declares, more than 48 KiB
     check(set(kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
               static_cast<int>(geometry.shared_bytes)),
           name, "the launch failed");
+    kernel->allowed = geometry.shared_bytes;
   }
   check(launch(kernel->function, geometry.grid[0], geometry.grid[1], geometry.grid[2],
                geometry.block[0], geometry.block[1], geometry.block[2],
