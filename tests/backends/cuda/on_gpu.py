@@ -48,12 +48,21 @@ class Plan:
         self.environment.setdefault("MT_CUDA_LIBRARY", str(self.build / "src/libmtorch_cuda.so"))
         self.environment.setdefault("MT_TEST_DEVICE", "cuda:0")
         self.environment.setdefault("MT_CUDA_CACHE", tempfile.mkdtemp(prefix="mtorch-kernels-"))
-        folders = [str(self.build / "lib")]
+        folders = [self._missing_libraries()]
         for pattern in ("nvidia/*/lib", "nvidia/lib"):  # NVRTC and cuBLASLt, as pip installs them
             for place in sys.path:
                 folders += glob.glob(os.path.join(place, pattern))
         folders += ["/usr/local/cuda/lib64", self.environment.get("LD_LIBRARY_PATH", "")]
         self.environment["LD_LIBRARY_PATH"] = ":".join(f for f in folders if f)
+
+    def _missing_libraries(self):
+        """A folder of those that were packed which the system does not have itself: Python uses its own."""
+        folder = tempfile.mkdtemp(prefix="mtorch-libraries-")
+        known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout.split()
+        for file in self.build.glob("lib/*"):
+            if file.name not in known:
+                os.symlink(file, os.path.join(folder, file.name))
+        return folder
 
     def left(self):
         return self.end - time.monotonic()
@@ -90,7 +99,7 @@ class Plan:
         if status != 0:
             self.failed.append(name)
             self.log(name, output)
-            note = f"{note} {reason(output)}".strip()
+            note = f"{reason(output)} {note}".strip()
         self.say(f"{name:66}{word:10}{seconds:7.1f} s  {note}")
 
     def each(self, jobs, run):
@@ -105,12 +114,13 @@ class Plan:
 
 
 def reason(output):
-    """The line that says most of why it failed."""
-    for pattern in (r".*(?:illegal|misaligned|launch fail|unspecified|too many resources|invalid).*",
-                    r".*(?:[Ee]rror|throws|exception|seed \d).*", r"  .*element.*", r".*Failure.*", r".+"):
+    """What says most of why it failed, on one line."""
+    for pattern in (r".*(?:illegal|misaligned|launch failure|too many resources|invalid argument|out of memory).*",
+                    r".*(?:element \d+|RESULTS|seed \d+):? .*", r".*(?:the CUDA backend|cuda:?\d?:|device cuda).*",
+                    r"Failure\n(?:.*\n){1,4}", r".*(?:[Ee]rror|throws|exception).*", r".+"):
         found = re.search(pattern, output)
         if found:
-            return found.group(0).strip()[:150]
+            return " ".join(found.group(0).split())[:160]
     return "(said nothing)"
 
 
@@ -153,7 +163,8 @@ def smoke(plan):
         note = ""
         if status != 0 and plan.left() > 5:
             again, told, _ = plan.process(command, 90, {**more, **CAREFUL})
-            note = "[with care: ok]" if again == 0 else f"[with care: {reason(told)}]"
+            note = "ok" if again == 0 else "the same" if reason(told) == reason(output) else reason(told)
+            note = f"[with care: {note}]"
             plan.log(name + ", with care", told)
         plan.line(name, status, output, seconds, note)
     plan.each(list(kernel_tests(plan)), run)
@@ -239,9 +250,23 @@ def machine(plan):
             plan.say(f"{command[0]}: not there")
 
 
+def has_device(plan):
+    """Whether there is one at all: else every test would say so."""
+    program = plan.build / TESTS / "cuda_device_test"
+    if not program.exists():
+        return True
+    _, said, _ = plan.process([program, "--gtest_filter=CudaDevice.CountsItsMemory"], 60)
+    missing = re.search(r"cuda: (?:no NVIDIA|the NVIDIA) driver.*|.*the CUDA backend could not be loaded.*", said)
+    if missing:
+        plan.say(missing.group(0))
+    return not missing
+
+
 def run_all(options):
     plan = Plan(options)
     machine(plan)
+    if not has_device(plan):
+        return 1
     for phase in options.phases.split(","):
         if plan.left() < 5:
             plan.say(f"---- {phase}: no time")
@@ -288,7 +313,7 @@ def main():
     running.add_argument("--minutes", type=float, default=9, help="default: %(default)s")
     running.add_argument("--phases", default=",".join(PHASES), help="default: %(default)s")
     running.add_argument("--match", default=".*", help="only tests and rows with names like that")
-    running.add_argument("--jobs", type=int, default=4, help="processes at a time; default: %(default)s")
+    running.add_argument("--jobs", type=int, default=max(2, min(8, os.cpu_count() // 2)), help="processes at a time; default: %(default)s")
     running.add_argument("--seconds", type=float, default=1, help="for a benchmark's row; default: %(default)s")
     running.add_argument("--tiny", action="store_true", help="benchmarks of sizes for a simulated device")
     options = parser.parse_args()

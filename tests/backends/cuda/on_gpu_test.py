@@ -65,7 +65,7 @@ class OnGpu(unittest.TestCase):
         self.assertIn(" ok ", lines["Kernels.Passes"])
         self.assertIn("skipped", lines["Kernels.Skips"])
         self.assertIn("FAILED", lines["Kernels.Fails"])
-        self.assertIn("[with care: ok] an illegal memory access", lines["Kernels.Fails"])
+        self.assertIn("an illegal memory access [with care: ok]", lines["Kernels.Fails"])
         self.assertIn("SIGNAL 11", lines["Kernels.Crashes"])
         self.assertIn("TIME", lines["Kernels.Hangs"])
         self.assertIn("3 failed, 0 had no time", report)
@@ -78,6 +78,14 @@ class OnGpu(unittest.TestCase):
         self.assertIn("ended early: -6", lines["every operator, part 4 of 16"])
         self.assertIn("FAILED", lines["All.First"])
         self.assertNotIn("All.Second", lines)
+
+    def test_stops_where_there_is_no_gpu(self):
+        self.program("tests/backends/cuda/cuda_device_test", """#!/bin/sh
+echo 'C++ exception "cuda: no NVIDIA driver is installed"'; exit 1""")
+        status, report, _, _ = self.run_plan()
+        self.assertEqual(status, 1)
+        self.assertIn("cuda: no NVIDIA driver is installed", report)
+        self.assertNotIn("smoke", report)
 
     def test_ends_in_time(self):
         status, report, _, _ = self.run_plan("--minutes", "0")
