@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from ._tensor import Tensor
 
 
-def zeros(shape: Shape, *sizes: int, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
+def zeros(shape: Shape, *sizes: int, dtype: DTypeLike = None, device: str | None = None,
+          requires_grad: bool = False) -> Tensor:
     """All elements 0; float32 unless said.
 
     >>> import mtorch as mt
@@ -26,10 +27,12 @@ def zeros(shape: Shape, *sizes: int, dtype: DTypeLike = None, device: str | None
     tensor([0., 0., 0.])
     """
     shape = _joined("zeros", shape, sizes) if sizes else shape
-    return native.zeros(shape, float32 if dtype is None else as_dtype(dtype), device)
+    x = native.zeros(shape, float32 if dtype is None else as_dtype(dtype), device)
+    return native.require_grad(x) if requires_grad else x
 
 
-def ones(shape: Shape, *sizes: int, dtype: DTypeLike = None, device: str | None = None) -> Tensor:
+def ones(shape: Shape, *sizes: int, dtype: DTypeLike = None, device: str | None = None,
+         requires_grad: bool = False) -> Tensor:
     """All elements 1; float32 unless said.
 
     >>> import mtorch as mt
@@ -38,14 +41,15 @@ def ones(shape: Shape, *sizes: int, dtype: DTypeLike = None, device: str | None 
             [1., 1.]])
     """
     shape = _joined("ones", shape, sizes) if sizes else shape
-    return native.ones(shape, float32 if dtype is None else as_dtype(dtype), device)
+    x = native.ones(shape, float32 if dtype is None else as_dtype(dtype), device)
+    return native.require_grad(x) if requires_grad else x
 
 
 empty = zeros  # values never change in place, so there is nothing to save
 
 
 def full(shape: Shape, fill_value: Operand, *, dtype: DTypeLike = None,
-         device: str | None = None) -> Tensor:
+         device: str | None = None, requires_grad: bool = False) -> Tensor:
     """All elements `fill_value`, of the type that suits it unless said.
 
     >>> import mtorch as mt
@@ -56,9 +60,11 @@ def full(shape: Shape, fill_value: Operand, *, dtype: DTypeLike = None,
     whole = None if isinstance(fill_value, bool) else _whole(fill_value)
     if whole is not None:
         _fits("full", dtype, whole)
-        if abs(whole) > 2**53:  # a double cannot hold it
-            return native.broadcast_to(_from_sequence(whole, dtype, device), shape)
-    return native.full(shape, float(fill_value), dtype, device)
+    if whole is not None and abs(whole) > 2**53:  # a double cannot hold it
+        x = native.broadcast_to(_from_sequence(whole, dtype, device), shape)
+    else:
+        x = native.full(shape, float(fill_value), dtype, device)
+    return native.require_grad(x) if requires_grad else x
 
 
 def zeros_like(x: Tensor, *, dtype: DTypeLike = None, device: str | None = None) -> Tensor:

@@ -46,26 +46,29 @@ def set_state(state: tuple[int, int]) -> None:
 
 
 def uniform(shape: Shape = (), low: float = 0.0, high: float = 1.0, *, dtype: DTypeLike = float32,
-            device: str | None = None) -> Tensor:
+            device: str | None = None, requires_grad: bool = False) -> Tensor:
     """Floats uniform in [low, high).
 
     >>> import mtorch as mt
     >>> mt.random.uniform((2, 3), -1, 1).shape
     (2, 3)
     """
-    return native.uniform(shape, low, high, as_dtype(dtype), device)
+    x = native.uniform(shape, low, high, as_dtype(dtype), device)
+    return native.require_grad(x) if requires_grad else x
 
 
 @_explained
 def normal(shape: Shape = (), *, mean: float = 0.0, deviation: float = 1.0,
-           dtype: DTypeLike = float32, device: str | None = None) -> Tensor:
+           dtype: DTypeLike = float32, device: str | None = None,
+           requires_grad: bool = False) -> Tensor:
     """Floats of the normal distribution.
 
     >>> import mtorch as mt
     >>> mt.random.normal((2, 3), deviation=0.1).shape
     (2, 3)
     """
-    return native.normal(shape, mean, deviation, as_dtype(dtype), device)
+    x = native.normal(shape, mean, deviation, as_dtype(dtype), device)
+    return native.require_grad(x) if requires_grad else x
 
 
 def integers(low: int, high: int, shape: Shape = (), *, dtype: DTypeLike = int64,

@@ -288,3 +288,12 @@ def test_errors_are_in_python_s_words():
         y.backward()
     with pytest.raises(TypeError, match="^sin: a tensor is None$"):
         mt.sin(None)
+
+
+def test_what_is_made_can_require_a_gradient():
+    made = (mt.zeros(2, requires_grad=True), mt.ones((2,), requires_grad=True),
+            mt.full(2, 3.0, requires_grad=True), mt.random.normal(2, requires_grad=True),
+            mt.random.uniform(2, requires_grad=True), mt.tensor([1.0, 2.0], requires_grad=True))
+    sum(x.sum() for x in made).backward()
+    assert all(x.is_leaf and x.grad.tolist() == [1, 1] for x in made)
+    assert not mt.zeros(2).requires_grad

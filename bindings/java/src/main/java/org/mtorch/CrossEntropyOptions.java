@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.mtorch;
 
-/** How {@link Operators#crossEntropy(Tensor, long, Reduction, Tensor, CrossEntropyOptions)} judges. */
+/** How {@link Tensor#crossEntropy(Tensor, long, Reduction, Tensor, CrossEntropyOptions)} judges. */
 public final class CrossEntropyOptions {
   private long ignoreIndex = Long.MIN_VALUE; // no target at all
   private double labelSmoothing;
