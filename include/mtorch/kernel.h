@@ -42,10 +42,10 @@ typedef struct mt_kernel mt_kernel;
 
 /// Where a cell is: x, y, z of what CUDA calls blockIdx, threadIdx, blockDim and gridDim.
 typedef struct mt_cell {
-  int64_t block[3];
-  int64_t thread[3];
-  int64_t block_size[3];
-  int64_t grid_size[3];
+  int64_t block[3];       ///< which block of the grid
+  int64_t thread[3];      ///< which cell of its block
+  int64_t block_size[3];  ///< cells in a block
+  int64_t grid_size[3];   ///< blocks in the grid
 } mt_cell;
 
 /// Computes one cell on the CPU. `inputs` and `results` are the tensors' contiguous elements;
@@ -88,9 +88,9 @@ typedef struct mt_launch {
 
 /// Shape and type of a result.
 typedef struct mt_kernel_result {
-  const int64_t* dims;
-  size_t ndim;
-  mt_dtype dtype;
+  const int64_t* dims;  ///< its sizes
+  size_t ndim;          ///< how many there are
+  mt_dtype dtype;       ///< its element type
 } mt_kernel_result;
 
 /// Runs a kernel, filling `results`, new tensors of the forms given. It runs at once, on a GPU

@@ -36,7 +36,7 @@ abstract sealed class HostMemory extends SeveralResults permits Creation {
   }
 
   /**
-   * A tensor over a direct buffer of floats, as {@link #wrap(ByteBuffer, DType, long...)}.
+   * A tensor over a direct buffer of floats, as {@link Tensor#wrap(ByteBuffer, DType, long...)}.
    *
    * @param memory a direct buffer in the order of this machine
    * @param shape its sizes
@@ -47,7 +47,7 @@ abstract sealed class HostMemory extends SeveralResults permits Creation {
   }
 
   /**
-   * A tensor over a direct buffer of doubles, as {@link #wrap(ByteBuffer, DType, long...)}.
+   * A tensor over a direct buffer of doubles, as {@link Tensor#wrap(ByteBuffer, DType, long...)}.
    *
    * @param memory a direct buffer in the order of this machine
    * @param shape its sizes
@@ -58,7 +58,7 @@ abstract sealed class HostMemory extends SeveralResults permits Creation {
   }
 
   /**
-   * A tensor over a direct buffer of longs, as {@link #wrap(ByteBuffer, DType, long...)}.
+   * A tensor over a direct buffer of longs, as {@link Tensor#wrap(ByteBuffer, DType, long...)}.
    *
    * @param memory a direct buffer in the order of this machine
    * @param shape its sizes
@@ -69,7 +69,7 @@ abstract sealed class HostMemory extends SeveralResults permits Creation {
   }
 
   /**
-   * A tensor over a direct buffer of ints, as {@link #wrap(ByteBuffer, DType, long...)}.
+   * A tensor over a direct buffer of ints, as {@link Tensor#wrap(ByteBuffer, DType, long...)}.
    *
    * @param memory a direct buffer in the order of this machine
    * @param shape its sizes
@@ -118,27 +118,27 @@ abstract sealed class HostMemory extends SeveralResults permits Creation {
     return buffer.asReadOnlyBuffer().order(ByteOrder.nativeOrder());
   }
 
-  /** {@return the elements, of float32, as {@link #toByteBuffer()} gives them} */
+  /** {@return the elements, of float32, as {@link Tensor#toByteBuffer()} gives them} */
   public FloatBuffer toFloatBuffer() {
     return typed(DType.FLOAT32).asFloatBuffer();
   }
 
-  /** {@return the elements, of float64, as {@link #toByteBuffer()} gives them} */
+  /** {@return the elements, of float64, as {@link Tensor#toByteBuffer()} gives them} */
   public DoubleBuffer toDoubleBuffer() {
     return typed(DType.FLOAT64).asDoubleBuffer();
   }
 
-  /** {@return the elements, of int64, as {@link #toByteBuffer()} gives them} */
+  /** {@return the elements, of int64, as {@link Tensor#toByteBuffer()} gives them} */
   public LongBuffer toLongBuffer() {
     return typed(DType.INT64).asLongBuffer();
   }
 
-  /** {@return the elements, of int32, as {@link #toByteBuffer()} gives them} */
+  /** {@return the elements, of int32, as {@link Tensor#toByteBuffer()} gives them} */
   public IntBuffer toIntBuffer() {
     return typed(DType.INT32).asIntBuffer();
   }
 
-  /** {@return the elements, of int16 or a 16-bit float, as {@link #toByteBuffer()} gives them} */
+  /** {@return the elements, of int16 or a 16-bit float, as {@link Tensor#toByteBuffer()} gives them} */
   public ShortBuffer toShortBuffer() {
     if (self().dtype().bytes() != 2) typed(DType.INT16);
     return toByteBuffer().asShortBuffer();
