@@ -28,6 +28,12 @@ Layer& add_convolution(Parameters& parameters, const std::string& name, int64_t 
          name.c_str(), static_cast<long long>(how.groups), static_cast<long long>(in),
          static_cast<long long>(out));
   }
+  for (int64_t step : how.stride) {
+    if (how.same && (transposed || step != 1)) {
+      fail(Code::invalid, "layer \"%s\": padding keeps the size of convolutions of stride 1 alone",
+           name.c_str());
+    }
+  }
   Shape shape = transposed ? Shape{in, out / how.groups} : Shape{out, in / how.groups};
   for (int64_t size : kernel) shape.push_back(size);
   check_shape(shape, size_of(parameters.dtype), "convolution layer");

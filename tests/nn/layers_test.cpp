@@ -89,7 +89,14 @@ TEST_F(LayersTest, Convolutions) {
   EXPECT_EQ(
       error_of([&] { add_convolution(*parameters_, "bad", 4, 5, {3}, how, false, true); }).code(),
       Code::invalid);
+  how.same = true;
+  EXPECT_EQ(
+      error_of([&] { add_convolution(*parameters_, "bad", 4, 6, {3}, how, false, true); }).code(),
+      Code::invalid);
   EXPECT_EQ(parameters_->entries().size(), 3u);
+  how.stride = {1};
+  Layer& same = add_convolution(*parameters_, "s", 4, 6, {4}, how, false, true);
+  EXPECT_EQ(same.apply(random({1, 4, 7}, 4)).shape(), Shape({1, 6, 7}));
 }
 
 TEST_F(LayersTest, Norms) {
