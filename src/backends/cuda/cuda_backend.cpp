@@ -44,6 +44,15 @@ void add_name(const char* name, std::vector<const char*>* names) {
   if (std::find(names->begin(), names->end(), name) == names->end()) names->push_back(name);
 }
 
+// What failed on the device, with all that it may have happened in.
+Error with_names(const Error& error, const std::vector<const char*>& names) {
+  std::string text = error.what();
+  for (size_t i = 0; i < names.size() && error.code() == Code::device; ++i) {
+    text += (i ? ", " : "; it happened in one of: ") + std::string(names[i]);
+  }
+  return Error(error.code(), text);
+}
+
 }  // namespace
 
 CudaBackend::CudaBackend(int device) : device_(device) {
@@ -78,11 +87,21 @@ void CudaBackend::run(const Plan& plan, void* const* buffers, const Immediates* 
   std::vector<char> descriptions(prepared.block.bytes());
   prepared.block.write(descriptions.data(), run.block, buffers, run.scratch, immediates);
   std::lock_guard lock(mutex_);
-  use_device(device_);
-  upload(run.block, descriptions.data(), descriptions.size());
-  for (const char* name : prepared.names) {
-    if (since_wait_.size() < most_names) add_name(name, &since_wait_);
+  try {
+    use_device(device_);
+    upload(run.block, descriptions.data(), descriptions.size());
+    for (const char* name : prepared.names) {
+      if (since_wait_.size() < most_names) add_name(name, &since_wait_);
+    }
+    launch(prepared, memory, buffers, &run, watch);
+  } catch (const Error& error) {  // perhaps of what was launched before
+    throw with_names(error, since_wait_);
   }
+}
+
+void CudaBackend::launch(const PreparedPlan& prepared, void* memory, void* const* buffers,
+                         Run* of_run, GroupWatch* watch) {
+  Run& run = *of_run;
   auto put = [&](Stream stream, Looked* looked) {
     run.stream = stream;
     run.buffers = Buffers(buffers, looked);
@@ -114,11 +133,7 @@ void CudaBackend::wait(const char* what) {
   try {
     synchronize(stream_, what);
   } catch (const Error& error) {
-    std::string text = error.what();
-    for (size_t i = 0; i < names.size(); ++i) {
-      text += (i ? ", " : "; it happened in one of: ") + std::string(names[i]);
-    }
-    throw Error(error.code(), text);
+    throw with_names(error, names);
   }
 }
 

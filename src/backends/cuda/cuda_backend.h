@@ -10,6 +10,9 @@
 
 namespace mt::cuda {
 
+struct PreparedPlan;
+struct Run;
+
 class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(int device);
@@ -34,6 +37,8 @@ class CudaBackend final : public Backend {
   // Host memory from which the device is still copying is not written again: the two halves of the
   // pinned memory take turns, and whoever comes round waits for the device.
   void upload(void* target, const void* source, size_t bytes);
+  void launch(const PreparedPlan& prepared, void* memory, void* const* buffers, Run* run,
+              GroupWatch* watch);
   // Waits for the stream. What failed there may be anything since the last time: those are named.
   void wait(const char* what);
 

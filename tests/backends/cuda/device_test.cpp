@@ -96,6 +96,19 @@ TEST_F(CudaDevice, SaysWhatMayHaveFailed) {
   EXPECT_NE(message.find("sort"), std::string::npos) << message;
   EXPECT_EQ(message.find("a reduction"), std::string::npos) << message;  // had been waited for
   mt_clear();
+  // Or by what is launched next, which is not to blame.
+  y = mt_sort(mt_neg(x), 0, false);
+  mt_eval(&y, 1);
+  simulated::failed_work() = "an illegal memory access was encountered";
+  mt_profile* profile = mt_profile_start();
+  mt_tensor* z = mt_exp(x);
+  EXPECT_EQ(mt_eval(&z, 1), MT_EDEVICE);
+  mt_profile_stop(profile);
+  mt_profile_release(profile);
+  message = mt_error_message();
+  EXPECT_NE(message.find("; it happened in one of: "), std::string::npos) << message;
+  EXPECT_NE(message.find("sort"), std::string::npos) << message;
+  mt_clear();
 }
 
 TEST_F(CudaDevice, SharesItsMemory) {
