@@ -81,8 +81,9 @@ class Plan:
                                   timeout=max(1, min(limit, self.left())), check=False)
             return done.returncode, done.stdout, time.monotonic() - begin
         except subprocess.TimeoutExpired as late:
-            said = late.stdout or b""
-            return None, said.decode(errors="replace"), time.monotonic() - begin
+            said = late.stdout or ""
+            said = said if isinstance(said, str) else said.decode(errors="replace")
+            return None, said, time.monotonic() - begin
 
     def log(self, name, output):
         half = MOST_LOGGED // 2
