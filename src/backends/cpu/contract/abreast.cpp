@@ -4,6 +4,7 @@
 #include "backends/cpu/contract/abreast.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "backends/cpu/contract/schedule.h"
@@ -173,6 +174,21 @@ void cut_abreast(int64_t rows, Abreast* how) {
   }
 }
 
+// Whether all of `count` numbers are finite.
+bool are_finite(const float* x, int64_t count) {
+  const Vectors<float> d;
+  constexpr int64_t lanes = lanes_of<float>;
+  auto rests = hn::Zero(d);  // x - x, which is a NaN for infinities
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto value = hn::LoadU(d, x + i);
+    rests = hn::Add(rests, hn::Sub(value, value));
+  }
+  float rest = hn::GetLane(hn::SumOfLanes(d, rests));
+  for (; i < count; ++i) rest += x[i] - x[i];
+  return rest == 0;
+}
+
 int64_t abreast_lanes() { return lanes_of<float>; }
 
 }  // namespace mt::cpu::HWY_NAMESPACE
@@ -183,6 +199,7 @@ namespace mt::cpu {
 namespace {
 
 HWY_EXPORT(abreast_lanes);
+HWY_EXPORT(are_finite);
 HWY_EXPORT(cut_abreast);
 HWY_EXPORT(run_abreast_here);
 
@@ -297,15 +314,24 @@ Abreast choose_abreast(const MatrixOperand& a, const MatrixOperand& b, int threa
 bool leaves_out_padding(const Abreast& how, const MatrixOperand& a, const float* a_data,
                         double fill) {
   if (how.kept.empty() || fill != 0) return false;
-  uint32_t most = 0;
+  // As a rule a fills what it spans.
+  int64_t first = 0;
+  for (const Axis* axis : {&a.rows, &a.k}) {
+    for (int d = 0; d < axis->rank; ++d) {
+      first += std::min<int64_t>(axis->strides[d], 0) * (axis->sizes[d] - 1);
+    }
+  }
+  const int64_t span = a.rows.span() + a.k.span() - 1;
+  if (span <= a.rows.size * a.k.size) {
+    return HWY_DYNAMIC_DISPATCH(are_finite)(a_data + first, span);
+  }
   for (int64_t row = 0; row < a.rows.size; ++row) {
     const float* const from = a_data + a.rows.offset(row);
     for (int64_t i = 0; i < a.k.size; ++i) {
-      const float x = from[how.terms[static_cast<size_t>(i)].a];
-      most = std::max(most, __builtin_bit_cast(uint32_t, x) & 0x7f800000u);
+      if (!std::isfinite(from[how.terms[static_cast<size_t>(i)].a])) return false;
     }
   }
-  return most < 0x7f800000u;
+  return true;
 }
 
 size_t abreast_scratch(const Abreast& how, const MatrixOperand& a) {

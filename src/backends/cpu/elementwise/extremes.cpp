@@ -216,11 +216,8 @@ class Strip {
     of.y = read(y_, first * w_.length, windows, windows >= lanes, y_values_);
     of.dy = read(dy_, first * w_.length, windows, windows >= lanes, dy_values_);
     int64_t in[strung_windows], out[strung_windows];
-    Walker from(w_.lines, first), to(w_.out_lines, first);
-    for (int64_t i = 0; i < count; ++i, from.next(), to.next()) {
-      in[i] = from.position();
-      out[i] = to.position();
-    }
+    find_places(w_.lines, first, count, in);
+    find_places(w_.out_lines, first, count, out);
     for (int64_t l = 0; l < w_.count; ++l) {
       of.x[l] = strung ? x_values_ + l * pitch : x_ + in[0] + w_.at[l];
       of.dx[l] = strung ? dx_values_ + l * pitch : dx_ + out[0] + w_.out_at[l];
@@ -238,6 +235,16 @@ class Strip {
   }
 
  private:
+  static void find_places(const Layout& lines, int64_t first, int64_t count, int64_t* places) {
+    if (lines.shape.rank() <= 1) {
+      const int64_t step = lines.shape.rank() == 0 ? 0 : lines.strides[0];
+      for (int64_t i = 0; i < count; ++i) places[i] = (first + i) * step;
+      return;
+    }
+    Walker walker(lines, first);
+    for (int64_t i = 0; i < count; ++i, walker.next()) places[i] = walker.position();
+  }
+
   // Elements of y or dy, where they lie if they are neighbours there and whole vectors are read.
   static const float* read(const NaiveArray& from, int64_t first, int64_t count, bool whole,
                            float* values) {

@@ -112,5 +112,27 @@ TEST(Abreast, PaddingIsMultipliedAsFarAsAnyoneCanTell) {
   });
 }
 
+// An image by itself has no others beside it. The weight is read backwards here.
+TEST(Abreast, ImagesHaveTheBitsThatTheyHaveAlone) {
+  const Convolution how{{1, 1}, {1, 1}, {1, 1}, {0, 0}, 1};
+  const double endless = std::numeric_limits<double>::infinity();
+  Tensor x = test::noise({20, 5, 9, 7}, 1, Dtype::float32);
+  Tensor weight = test::noise({5, 3, 5, 5}, 2, Dtype::float32);
+  Tensor infinite = where(greater(weight, test::make({}, {0.95}, Dtype::float32)),
+                          full(weight.shape(), endless, Dtype::float32, weight.device()), weight);
+  evaluate(x);
+  on_every_target([&](const char* target) {
+    for (const Tensor& w : {weight, infinite}) {
+      evaluate(w);
+      Tensor all = convolution_transpose(slice(x, 0, 0, 16, 1), w, nullptr, how);
+      evaluate(all);
+      for (int64_t i : {0, 7, 15}) {
+        Tensor one = convolution_transpose(slice(x, 0, i, 1, 1), w, nullptr, how);
+        EXPECT_EQ(bits(one), bits(copy(slice(all, 0, i, 1, 1)))) << target;
+      }
+    }
+  });
+}
+
 }  // namespace
 }  // namespace mt::cpu
