@@ -37,16 +37,20 @@ class BlockOutput {
     T* const sums = result_ + first * e;
     std::fill_n(largest_, width_, -std::numeric_limits<T>::infinity());
     std::fill_n(total_, width_, T(0));
+    RowsAhead ahead(call_);
+    const AttentionBlock next = block_after(call_, block_, -1);
+    if (next.count) ahead.add(call_.query, next, d);
+    ahead.add_keys_after(call_, block_);
     for (int64_t key = 0; key < block_.key_end; key += attention_panel) {
       const Seen seen = scores_.seen(key, std::min(attention_panel, block_.key_end - key));
-      scores_.take(key, seen, weights_);
+      scores_.take(key, seen, weights_, ahead);
       bool smaller = false;
       for (int64_t lane = 0; lane < width_; lane += lanes) smaller |= compare(lane, seen);
       for (int64_t lane = 0; lane < width_; lane += lanes) weigh(lane, seen);
       scores_.clear_before(seen, weights_);
       if (smaller && key > 0) multiply_rows(factor_, sums);
       const Right<T> right = right_operand(v, values + key * v.row, seen.keys, e, values_);
-      add_to_queries(weights_, width_, right, seen, sums, key == 0);
+      add_to_queries(weights_, width_, right, seen, sums, key == 0, ahead);
     }
     for (int64_t i = 0; i < block_.count; ++i) factor_[i] = T(1) / total_[i];
     multiply_rows(factor_, sums);

@@ -16,15 +16,16 @@
 namespace mt::cpu {
 
 struct GradientCall : AttentionCall {
-  Matrices arrived;    // at the result, [batch, n, e]
-  const void* before;  // what attention gave: the result, and each row's shift and total
-  void* gradients;     // of query, key and value
+  Matrices arrived;  // at the result, [batch, n, e]
+  Matrices result;   // what attention gave; behind it is each row's shift, and then its total
+  void* gradients;   // of query, key and value
   explicit GradientCall(const NaiveCall& call)
-      : AttentionCall(call, 5),
-        arrived(matrices(call.inputs[3])),
-        before(static_cast<const char*>(call.inputs[4].data) +
-               call.inputs[4].layout.offset * static_cast<int64_t>(size_of(call.output.dtype))),
-        gradients(call.output.data) {}
+      : AttentionCall(call, 5), arrived(matrices(call.inputs[3])), gradients(call.output.data) {
+    const NaiveArray& all = call.inputs[4];
+    const int64_t offset = all.layout.offset * static_cast<int64_t>(size_of(all.dtype));
+    result = {static_cast<const char*>(all.data) + offset, all.dtype, {}, sizes.e, 1};
+    result.batch.append(sizes.batch, sizes.n * sizes.e);
+  }
 };
 
 struct Wanted {
@@ -76,21 +77,22 @@ class BlockGradient {
       queries = rows_of(q, d, query_rows_);
       arrived = rows_of(dy, e, arrived_rows_);
     }
+    RowsAhead ahead = rows_ahead();
     for (int64_t key = block_.key_begin; key < block_.key_end; key += attention_panel) {
       const Seen seen = scores_.seen(key, std::min(attention_panel, block_.key_end - key));
-      scores_.take(key, seen, weights_);
+      scores_.take(key, seen, weights_, ahead);
       multiply_by_queries({values + key * v.row, v.row, v.column}, arrived_, e, seen, slopes_,
-                          width_);
+                          width_, ahead);
       for (int64_t lane = 0; lane < width_; lane += lanes) weigh(lane, seen);
       scores_.clear_before(seen, weights_);
       scores_.clear_before(seen, slopes_);
       if (wanted_.queries) {
         const Right<T> right = right_operand(k, keys + key * k.row, seen.keys, d, key_rows_);
-        add_to_queries(slopes_, width_, right, seen, dq, key == block_.key_begin);
+        add_to_queries(slopes_, width_, right, seen, dq, key == block_.key_begin, ahead);
       }
       if (wanted_.keys) {
-        add_to_keys(slopes_, width_, queries, seen, dk + key * d, wanted_.fresh - key);
-        add_to_keys(weights_, width_, arrived, seen, dv + key * e, wanted_.fresh - key);
+        add_to_keys(slopes_, width_, queries, seen, dk + key * d, wanted_.fresh - key, ahead);
+        add_to_keys(weights_, width_, arrived, seen, dv + key * e, wanted_.fresh - key, ahead);
       }
     }
   }
@@ -104,13 +106,25 @@ class BlockGradient {
                          scratch);
   }
 
+  RowsAhead rows_ahead() const {
+    RowsAhead ahead(call_);
+    const AttentionBlock next = block_after(call_, block_, 1);
+    if (next.count) {
+      ahead.add(call_.query, next, call_.sizes.d);
+      ahead.add(call_.arrived, next, call_.sizes.e);
+      ahead.add(call_.result, next, call_.sizes.e);
+    }
+    ahead.add_keys_after(call_, block_);
+    return ahead;
+  }
+
   // Packs what arrived, times the scale, and sums up its products with the result: what the softmax
   // takes off the slope of each score.
   void prepare() {
     const Matrices& dy = call_.arrived;
     const auto& [batch, n, m, d, e] = call_.sizes;
     const int64_t row = block_.entry * n + block_.first, rows = batch * n;
-    const T* const result = static_cast<const T*>(call_.before);
+    const T* const result = call_.result.at<T>(0);
     std::fill_n(shift_, width_, T(0));
     std::fill_n(share_, width_, T(0));
     std::fill_n(mean_, width_, T(0));

@@ -84,10 +84,10 @@ class BlockScores {
   }
 
   // out[keys][width]: the scores of the keys from `key` on.
-  void take(int64_t key, const Seen& seen, T* out) const {
+  void take(int64_t key, const Seen& seen, T* out, RowsAhead& ahead) const {
     const Matrices& k = call_.key;
     multiply_by_queries({key_ + key * k.row, k.row, k.column}, query_, call_.sizes.d, seen, out,
-                        width_);
+                        width_, ahead);
     if (call_.mask.data) apply_mask(key, seen.keys, out);
     for (int64_t j = std::max<int64_t>(0, 1 - seen.ahead); j < seen.keys; ++j) {
       const int64_t first = seen.first_query(j, score_step);

@@ -44,4 +44,11 @@ AttentionBlock block_of(const AttentionCall& call, int64_t entry, int64_t index)
   return {entry, first, count, 0, call.keys_before(first + count)};
 }
 
+AttentionBlock block_after(const AttentionCall& call, const AttentionBlock& block, int64_t step) {
+  const int64_t blocks = call.sizes.blocks(), index = block.first / block_queries + step;
+  if (index >= 0 && index < blocks) return block_of(call, block.entry, index);
+  if (block.entry + 1 == call.sizes.batch) return {};
+  return block_of(call, block.entry + 1, step > 0 ? 0 : blocks - 1);
+}
+
 }  // namespace mt::cpu

@@ -53,6 +53,9 @@ struct AttentionBlock {
 };
 // Block `index` of a batch entry, with all keys that its queries see.
 AttentionBlock block_of(const AttentionCall& call, int64_t entry, int64_t index);
+// The block that comes next where they are taken upwards (step: 1) or downwards (-1), of this entry
+// or the one after it; of no queries after the last.
+AttentionBlock block_after(const AttentionCall& call, const AttentionBlock& block, int64_t step);
 
 // How many numbers a block keeps in scratch for its scores.
 inline int64_t scores_scratch(const AttentionSizes& sizes) {

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "backends/cpu/attention/block.h"
+#include "backends/cpu/attention/rows_ahead.h"
 #include "backends/cpu/contract/micro_kernel-inl.h"
 #include "backends/cpu/contract/pack-inl.h"
 
@@ -81,7 +82,7 @@ Right<T> right_operand(const Matrices& of, const T* first, int64_t rows, int64_t
 // c[rows, columns] = a[rows, k] b[k, columns], added to what c holds unless it is `fresh`.
 template <class T>
 void multiply(Left<T> a, const Right<T>& b, int64_t k, T* c, int64_t c_row, int64_t rows,
-              bool fresh) {
+              bool fresh, RowsAhead& ahead) {
   constexpr int64_t lanes = lanes_of<T>, widest = most_vectors * lanes;
   static_assert(most_width % widest == 0);
   MicroTile<T> tile{};
@@ -107,6 +108,7 @@ void multiply(Left<T> a, const Right<T>& b, int64_t k, T* c, int64_t c_row, int6
       tile.from = tile.c;
       tile.c_next = more ? tile.c + count * c_row : tile.c;
       micro_kernel_for<T>(static_cast<int>(count), vectors, false)(tile);
+      ahead.fetch();
     }
   }
 }
@@ -134,25 +136,25 @@ static_assert(term_step <= score_step);
 // x[key][query] = rows[key] queries[query], which are packed, [depth][width].
 template <class T>
 void multiply_by_queries(Left<T> rows, const T* queries, int64_t depth, const Seen& seen, T* x,
-                         int64_t width) {
+                         int64_t width, RowsAhead& ahead) {
   for (int64_t key = 0, end; key < seen.keys; key = end) {
     const int64_t first = seen.first_query(key, score_step);
     end = seen.keys_of(first, score_step);
     const Left<T> left{rows.data + key * rows.row, rows.row, rows.k};
     const Right<T> right{queries + first, width - first, width, 0};
-    multiply(left, right, depth, x + key * width + first, width, end - key, true);
+    multiply(left, right, depth, x + key * width + first, width, end - key, true, ahead);
   }
 }
 
 // to[query] += sum over the keys that it sees of x[key][query] rows[key]
 template <class T>
 void add_to_queries(const T* x, int64_t width, const Right<T>& rows, const Seen& seen, T* to,
-                    bool fresh) {
+                    bool fresh, RowsAhead& ahead) {
   for (int64_t query = 0, end; query < seen.queries; query = end) {
     const int64_t keys = seen.keys_of(query, term_step);
     end = keys == seen.keys ? seen.queries : query + term_step;
     multiply({x + query, 1, width}, rows, keys, to + query * rows.columns, rows.columns,
-             end - query, fresh);
+             end - query, fresh, ahead);
   }
 }
 
@@ -160,13 +162,13 @@ void add_to_queries(const T* x, int64_t width, const Right<T>& rows, const Seen&
 // on have nothing as yet.
 template <class T>
 void add_to_keys(const T* x, int64_t width, const Right<T>& rows, const Seen& seen, T* to,
-                 int64_t fresh) {
+                 int64_t fresh, RowsAhead& ahead) {
   for (int64_t key = 0, end; key < seen.keys; key = end) {
     const int64_t query = seen.first_query(key, term_step);
     end = seen.keys_of(query, term_step);
     if (key < fresh) end = std::min(end, fresh);
     multiply({x + key * width + query, width, 1}, rows.from(query), seen.queries - query,
-             to + key * rows.columns, rows.columns, end - key, key >= fresh);
+             to + key * rows.columns, rows.columns, end - key, key >= fresh, ahead);
   }
 }
 
