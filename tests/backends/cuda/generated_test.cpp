@@ -3,6 +3,7 @@
 // environment says how their text is compiled (simulator/driver.cpp).
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -188,6 +189,32 @@ TEST_F(CudaGenerated, SegmentBySegment) {
     }
     return updated;
   });
+}
+
+// Compiled on a thread of their own: until one is there the interpreter gives the same bits.
+TEST_F(CudaGenerated, ComeWhenTheyAreReady) {
+  MT_NEEDS_SIMULATOR();
+  GradientMode no_history(false);
+  auto layer = [&](const char* name) {
+    Device& d = find_device(name);
+    Tensor x = numbers({33, 20}, Dtype::float32, d), w = numbers({20, 41}, Dtype::float32, d, 2);
+    return value_of(tanh(matmul(x, w)) * 0.25 - 3.0);
+  };
+  const Value expected = layer("cpu");
+  unsetenv("MT_CUDA_GENERATE");
+  simulated::fast_work() = "epilogue";
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  int interpreted = 0;
+  bool ready = false;
+  for (; !ready && std::chrono::steady_clock::now() < end; ++interpreted) {
+    const double before = simulated::clock();
+    EXPECT_EQ(difference({layer("cuda:0")}, {expected}), "");
+    ready = static_cast<int>(simulated::clock() - before) % 10 == 1;
+  }
+  EXPECT_TRUE(ready);
+  EXPECT_GT(interpreted, 1);
+  simulated::fast_work() = "";
+  setenv("MT_CUDA_GENERATE", "wait", 1);
 }
 
 // The same texts go through NVRTC, for the oldest and a newer GPU: the only part of a GPU's way
