@@ -6,13 +6,21 @@
 namespace mt {
 namespace {
 
-// [..., n, heads d] -> [..., heads, n, d].
-Tensor split_heads(const Tensor& projected, int64_t heads) {
+// [..., n, heads d] -> [..., n, heads, d].
+Tensor part_heads(const Tensor& projected, int64_t heads) {
   int last = projected.rank() - 1;
   Shape shape = projected.shape();
   shape.push_back(shape[last] / heads);
   shape[last] = heads;
-  return move_axis(reshape(projected, shape), last, last - 1);
+  return reshape(projected, shape);
+}
+
+// [..., n, heads, d] -> [..., heads, n, d].
+Tensor heads_first(const Tensor& x) { return move_axis(x, x.rank() - 2, x.rank() - 3); }
+
+// [..., n, heads d] -> [..., heads, n, d].
+Tensor split_heads(const Tensor& projected, int64_t heads) {
+  return heads_first(part_heads(projected, heads));
 }
 
 // [..., heads, n, d] -> [..., n, heads d].
@@ -62,22 +70,22 @@ class Heads {
   // No key and value: the query's own.
   Tensor operator()(const Tensor& query, const Tensor& key, const Tensor& value,
                     const Tensor& mask) const {
-    Tensor q, k, v, weight = in_weight_->value(), bias = value_of(in_bias_);
+    Tensor weight = in_weight_->value(), bias = value_of(in_bias_);
     check_input(query);
     if (!key && !value) {
-      Tensor all = linear(query, weight, bias);
-      int last = all.rank() - 1;
-      q = third(all, last, 0), k = third(all, last, 1), v = third(all, last, 2);
-    } else {
-      auto project = [&](const Tensor& x, int part) {
-        check_input(x);
-        return linear(x, third(weight, 0, part), bias ? third(bias, 0, part) : bias);
-      };
-      const Tensor& seen = key ? key : query;
-      q = project(query, 0), k = project(seen, 1), v = project(value ? value : seen, 2);
+      // Cut by heads, so that the gradients of all three are one copy.
+      Tensor all = part_heads(linear(query, weight, bias), 3 * heads_);
+      auto part = [&](int i) { return heads_first(third(all, all.rank() - 2, i)); };
+      return mix(part(0), part(1), part(2), mask, how_.causal);
     }
-    return mix(split_heads(q, heads_), split_heads(k, heads_), split_heads(v, heads_), mask,
-               how_.causal);
+    auto project = [&](const Tensor& x, int part) {
+      check_input(x);
+      return split_heads(linear(x, third(weight, 0, part), bias ? third(bias, 0, part) : bias),
+                         heads_);
+    };
+    const Tensor& seen = key ? key : query;
+    Tensor q = project(query, 0), k = project(seen, 1), v = project(value ? value : seen, 2);
+    return mix(q, k, v, mask, how_.causal);
   }
 
   // The same with its own key and value and those in `kept`, [2, ..., heads, context, d].
