@@ -11,12 +11,6 @@ namespace {
 
 constexpr size_t most_names = 6;
 
-int64_t size_of_group(const std::vector<ContractionDim>& dims) {
-  int64_t size = 1;
-  for (const ContractionDim& dim : dims) size *= dim.size;
-  return size;
-}
-
 const char* name_of(Reduction reduction) {
   static constexpr const char* names[] = {"sum", "prod", "max", "min"};
   return names[static_cast<int>(reduction)];

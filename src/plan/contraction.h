@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "graph/node.h"
 #include "ops/precision.h"
-#include "tensor/dtype.h"
 
 namespace mt {
 
@@ -18,10 +18,19 @@ struct ContractionDim {
   int64_t b_stride;
 };
 
+int64_t size_of_group(const std::vector<ContractionDim>& dims);
+
 struct Contraction {
   std::vector<ContractionDim> batch, m, n, k;
   Dtype a, b, out;
   Precision precision = Precision::strict;
 };
+
+struct Operand;
+
+// The canonical form of a contraction of operands that are laid out so; `counts` says how many
+// dimensions are batch, m, n and k. a is [batch, m, k], b is [batch, n, k].
+Contraction canonical_contraction(const Attributes& counts, const Operand& a, const Operand& b,
+                                  Dtype out);
 
 }  // namespace mt

@@ -313,38 +313,4 @@ Group lower_alone(const Region& region, int index, const BufferOf& buffer_of_lea
   return group;
 }
 
-Contraction canonical_contraction(const Attributes& counts, const Operand& a, const Operand& b,
-                                  Dtype out) {
-  Contraction result;
-  result.a = a.dtype;
-  result.b = b.dtype;
-  result.out = out;
-  int at_a = 0, at_b = 0;
-  // Neighbouring dimensions that both operands step through evenly are one dimension.
-  auto push = [](std::vector<ContractionDim>& dims, ContractionDim dim) {
-    if (dim.size == 1) return;
-    if (!dims.empty()) {
-      ContractionDim& outer = dims.back();
-      if (outer.a_stride == dim.a_stride * dim.size && outer.b_stride == dim.b_stride * dim.size) {
-        outer = {outer.size * dim.size, dim.a_stride, dim.b_stride};
-        return;
-      }
-    }
-    dims.push_back(dim);
-  };
-  for (int i = 0; i < counts[0]; ++i, ++at_a, ++at_b) {
-    push(result.batch, {a.layout.shape[at_a], a.layout.strides[at_a], b.layout.strides[at_b]});
-  }
-  for (int i = 0; i < counts[1]; ++i, ++at_a) {
-    push(result.m, {a.layout.shape[at_a], a.layout.strides[at_a], 0});
-  }
-  for (int i = 0; i < counts[2]; ++i, ++at_b) {
-    push(result.n, {b.layout.shape[at_b], 0, b.layout.strides[at_b]});
-  }
-  for (int i = 0; i < counts[3]; ++i, ++at_a, ++at_b) {
-    push(result.k, {a.layout.shape[at_a], a.layout.strides[at_a], b.layout.strides[at_b]});
-  }
-  return result;
-}
-
 }  // namespace mt

@@ -18,8 +18,4 @@ Group lower(const Region& region, const Grouping& grouping, const Draft& draft,
 Group lower_alone(const Region& region, int item, const BufferOf& buffer_of_leaf,
                   const BufferOf& buffer_of_item);
 
-// The canonical form of a contraction whose operands are laid out so.
-Contraction canonical_contraction(const Attributes& counts, const Operand& a, const Operand& b,
-                                  Dtype out);
-
 }  // namespace mt

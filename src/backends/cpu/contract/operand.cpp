@@ -56,12 +56,6 @@ void Axis::offsets(int64_t first, int64_t count, int64_t* out) const {
   });
 }
 
-int64_t size_of_group(const std::vector<ContractionDim>& dims) {
-  int64_t size = 1;
-  for (const ContractionDim& dim : dims) size *= dim.size;
-  return size;
-}
-
 bool reads_columns_in_place(const MatrixOperand& x, int64_t many) {
   return x.slides() && x.rows.ascends() && (x.rows.span() - x.rows.size) * many <= 12 * x.rows.size;
 }

@@ -96,6 +96,4 @@ constexpr int64_t lines_together(int64_t width) { return width == 3 ? 5 : width 
 // floats along k; windows-inl.h has kernels for that.
 bool has_short_windows(const MatrixOperand& a, const MatrixOperand& b);
 
-int64_t size_of_group(const std::vector<ContractionDim>& dims);
-
 }  // namespace mt::cpu
