@@ -24,6 +24,7 @@
 #include "fusion/evaluator.h"
 #include "fusion/explain.h"
 #include "fusion/grouping/traffic.h"
+#include "fusion/select.h"
 #include "graph/window.h"
 #include "ops/ops.h"
 
@@ -132,7 +133,7 @@ class Search {
     for (int i : chosen) {
       std::set<int> values{i};
       const Item& item = region_.items[static_cast<size_t>(i)];
-      for (int e = 0; e < item.edge_count; ++e) values.insert(region_.edges_of(item)[e].value);
+      for (const Edge& edge : region_.edges_of(item)) values.insert(edge.value);
       touched.push_back(values);
     }
     std::set<int> reached = touched[0];

@@ -7,6 +7,7 @@
 #include "backends/backend.h"
 #include "fusion/evaluator.h"
 #include "fusion/planning/planner.h"
+#include "fusion/select.h"
 #include "graph/variable.h"
 #include "graph/window.h"
 #include "ops/ops.h"

@@ -10,6 +10,7 @@
 #include "fusion/plan_cache.h"
 #include "fusion/planning/planner.h"
 #include "fusion/profile.h"
+#include "fusion/select.h"
 #include "graph/evaluate.h"
 #include "graph/window.h"
 #include "tensor/before_work.h"

@@ -5,6 +5,7 @@
 
 #include "fusion/grouping/traffic.h"
 #include "fusion/planning/planner.h"
+#include "fusion/select.h"
 #include "graph/window.h"
 
 namespace mt {

@@ -8,6 +8,7 @@
 #include "backends/backend.h"
 #include "fusion/explain.h"
 #include "fusion/planning/planner.h"
+#include "fusion/select.h"
 #include "fusion/trace.h"
 #include "graph/evaluate.h"
 #include "graph/record.h"
@@ -34,10 +35,6 @@ class Tracing {
   }
   Window& window_;
 };
-
-bool is_computed(const Tensor& tensor) {
-  return tensor->ready() || (tensor->base && tensor->base->ready());
-}
 
 bool same_numbers(const Immediates& a, const Immediates& b) {
   return a.value[0] == b.value[0] && a.value[1] == b.value[1];
@@ -126,7 +123,7 @@ class Trace::Recorder {
 
   Output output_of(const Tensor& tensor) const {
     Output output;
-    const Node* base = tensor->base ? tensor->base.node() : tensor.node();
+    const Node* base = base_of(tensor.node());
     output.view =
         tensor->ready() || tensor->base ? tensor->layout() : contiguous_layout(tensor.shape());
     if (base->ready()) {

@@ -68,14 +68,7 @@ class Readers {
 // The layout by which an item reads its input through `edge`, in the input's own shape.
 Layout edge_layout(const Region& region, const Edge& edge);
 
-// Decides what an evaluation of `window` stores, given what was asked for, and marks it in the
-// nodes. What is stored: what was asked for; all state; dear values that something still holds;
-// and cheap ones whose recipe has grown long.
-void select(Window& window, const Tensor* tensors, size_t count);
-// The same for a trace: exactly what was asked for.
-void select_exactly(Window& window, const Tensor* tensors, size_t count);
-// After select: the region of one device. `devices` returns the devices that have work.
-void devices_with_work(Window& window, std::vector<Device*>* devices);
+// After selecting: the region of one device.
 void build_region(Window& window, Device& device, Region* region);
 
 // A region's structure as words, equal exactly when the same plan serves: everything but the

@@ -6,6 +6,7 @@
 
 #include "autodiff/backward.h"
 #include "fusion/planning/planner.h"
+#include "fusion/select.h"
 #include "graph/window.h"
 #include "nn/support.h"
 

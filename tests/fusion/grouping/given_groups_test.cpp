@@ -10,6 +10,7 @@
 #include "fusion/execute.h"
 #include "fusion/grouping/traffic.h"
 #include "fusion/planning/planner.h"
+#include "fusion/select.h"
 #include "fusion/support.h"
 #include "graph/window.h"
 

@@ -5,6 +5,7 @@
 #include "autodiff/backward.h"
 #include "fusion/explain.h"
 #include "fusion/planning/planner.h"
+#include "fusion/select.h"
 #include "fusion/support.h"
 #include "graph/window.h"
 

@@ -7,6 +7,7 @@
 #include "autodiff/backward.h"
 #include "fusion/evaluator.h"
 #include "fusion/planning/planner.h"
+#include "fusion/select.h"
 #include "graph/evaluate.h"
 #include "graph/window.h"
 #include "ops/check.h"
