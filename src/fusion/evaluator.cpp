@@ -42,8 +42,7 @@ std::shared_ptr<const Plan> run_region(Workspace* work) {
   // All memory before the first kernel: when any of it cannot be had, nothing has happened.
   execution.take_memory([](const void*, int) { return true; }, nullptr,
                         [&](int item) {
-                          const Item& named = item >= 0 ? region.items[static_cast<size_t>(item)]
-                                                        : region.items.back();
+                          const Item& named = item >= 0 ? region.item(item) : region.items.back();
                           return named.node->op->name;
                         });
   work->outputs.assign(region.items.size(), nullptr);

@@ -85,9 +85,8 @@ class Explanation {
                 ", " + bytes_text(bytes_moved(region_, readers_, items)) +
                 "\";\n    style=rounded;\n";
       for (int i : items) {
-        result += "    n" + std::to_string(i) + " [label=\"" +
-                  region_.items[static_cast<size_t>(i)].node->op->name + "\\n" +
-                  describe(*region_.items[static_cast<size_t>(i)].node) + "\"";
+        result += "    n" + std::to_string(i) + " [label=\"" + region_.item(i).node->op->name +
+                  "\\n" + describe(*region_.item(i).node) + "\"";
         if (is_written(region_, readers_, items, i)) result += ", penwidth=2";
         result += "];\n";
       }
@@ -100,8 +99,8 @@ class Explanation {
     for (size_t i = 0; i < region_.items.size(); ++i) {
       if (is_inlined(static_cast<int>(i))) continue;
       const Item& item = region_.items[i];
-      for (int e = 0; e < item.edge_count; ++e) {
-        int value = region_.edges_of(item)[e].value;
+      for (const Edge& edge : region_.edges_of(item)) {
+        int value = edge.value;
         if (is_inlined(value)) continue;
         result += "  " + (value < 0 ? "x" + std::to_string(~value) : "n" + std::to_string(value)) +
                   " -> n" + std::to_string(i);
@@ -120,11 +119,13 @@ class Explanation {
   int group_of(int i) const { return grouping_.group_of[static_cast<size_t>(i)]; }
   bool is_inlined(int value) const { return value >= 0 && group_of(value) < 0; }
   std::string line(int i) const {
-    const Item& item = region_.items[static_cast<size_t>(i)];
+    const Item& item = region_.item(i);
     std::string result = "%" + std::to_string(i) + " = " + item.node->op->name + "(";
-    for (int e = 0; e < item.edge_count; ++e) {
-      int value = region_.edges_of(item)[e].value;
-      if (e) result += ", ";
+    const char* separator = "";
+    for (const Edge& edge : region_.edges_of(item)) {
+      int value = edge.value;
+      result += separator;
+      separator = ", ";
       result += value < 0 ? "x" + std::to_string(~value) : "%" + std::to_string(value);
     }
     return result + ")  " + describe(*item.node);

@@ -50,8 +50,8 @@ void find_donatable(Region* region) {
   uses.assign(region->leaves.size(), 0);
   for (const Item& item : region->items) {
     if (!item.releases) continue;
-    for (int i = 0; i < item.edge_count; ++i) {
-      int value = region->edges_of(item)[i].value;
+    for (const Edge& edge : region->edges_of(item)) {
+      int value = edge.value;
       if (value < 0) ++uses[static_cast<size_t>(~value)];
     }
   }
@@ -82,8 +82,7 @@ Readers::Readers(const Region& region) : first_(region.items.size() + 1, 0) {
   std::vector<int> next = first_;
   for (size_t i = 0; i < region.items.size(); ++i) {
     const Item& item = region.items[i];
-    for (int e = 0; e < item.edge_count; ++e) {
-      const Edge& edge = region.edges_of(item)[e];
+    for (const Edge& edge : region.edges_of(item)) {
       if (edge.value < 0) continue;
       int& at = next[static_cast<size_t>(edge.value)];
       uses_[static_cast<size_t>(at++)] = {static_cast<int>(i), &edge};
@@ -93,11 +92,11 @@ Readers::Readers(const Region& region) : first_(region.items.size() + 1, 0) {
 
 Layout edge_layout(const Region& region, const Edge& edge) {
   if (edge.value < 0) {
-    const Node& leaf = *region.leaves[static_cast<size_t>(~edge.value)].node;
+    const Node& leaf = *region.leaf(edge.value).node;
     return {edge.view->shape, edge.view->strides, edge.view->offset - leaf.offset};
   }
   if (edge.view) return edge.view->layout();
-  return contiguous_layout(region.items[static_cast<size_t>(edge.value)].node->shape);
+  return contiguous_layout(region.item(edge.value).node->shape);
 }
 
 void build_region(Window& window, Device& device, Region* region) {
@@ -153,11 +152,9 @@ void write_key(const Region& region, std::vector<uint64_t>* key) {
         static_cast<uint64_t>(item.edge_count) << 40);
     put_dims(node.shape);
     for (int64_t attribute : node.attributes) put(static_cast<uint64_t>(attribute));
-    for (int i = 0; i < item.edge_count; ++i) {
-      const Edge& edge = region.edges_of(item)[i];
-      bool whole = edge.value < 0
-                       ? edge.view == region.leaves[static_cast<size_t>(~edge.value)].node
-                       : edge.view == nullptr;
+    for (const Edge& edge : region.edges_of(item)) {
+      bool whole =
+          edge.value < 0 ? edge.view == region.leaf(edge.value).node : edge.view == nullptr;
       if (whole) {
         put(static_cast<uint64_t>(static_cast<int64_t>(edge.value)) << 8);
         continue;

@@ -43,7 +43,10 @@ struct Region {
   const Leaf& leaf(int value) const { return leaves[static_cast<size_t>(~value)]; }
   // What an edge reads: an item's node, or a leaf's.
   const Node& node_of(int value) const { return value < 0 ? *leaf(value).node : *item(value).node; }
-  const Edge* edges_of(const Item& item) const { return edges.data() + item.first_edge; }
+  std::span<const Edge> edges_of(const Item& item) const {
+    return {edges.data() + item.first_edge, static_cast<size_t>(item.edge_count)};
+  }
+  std::span<const Edge> edges_of(int i) const { return edges_of(item(i)); }
   void clear();
 };
 

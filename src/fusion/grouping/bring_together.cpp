@@ -23,8 +23,8 @@ void for_readers(const Drafts& drafts, int group, F&& f) {
 template <class F>
 void for_producers(const Drafts& drafts, int group, F&& f) {
   for (int i : drafts.draft(group).items) {
-    for (int e = 0; e < drafts.item(i).edge_count; ++e) {
-      int value = drafts.edges(i)[e].value;
+    for (const Edge& edge : drafts.edges(i)) {
+      int value = edge.value;
       int producer = value < 0 ? -1 : drafts.group_of(value);
       if (producer >= 0 && producer != group) f(producer);
     }

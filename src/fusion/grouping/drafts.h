@@ -27,10 +27,10 @@ struct Drafts {
   explicit Drafts(const Region& region);
 
   int count() const { return static_cast<int>(region.items.size()); }
-  const Item& item(int i) const { return region.items[static_cast<size_t>(i)]; }
+  const Item& item(int i) const { return region.item(i); }
   const Node& node(int i) const { return *item(i).node; }
   int64_t size(int i) const { return element_count(node(i).shape); }
-  const Edge* edges(int i) const { return region.edges_of(item(i)); }
+  std::span<const Edge> edges(int i) const { return region.edges_of(i); }
   std::span<const Use> uses(int i) const { return readers.of(i); }
   bool may_be_together(int i, int j) const {
     return !part_of || (*part_of)[static_cast<size_t>(i)] == (*part_of)[static_cast<size_t>(j)];

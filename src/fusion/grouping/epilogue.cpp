@@ -54,8 +54,8 @@ const char* attach(Drafts& drafts, int i) {
 bool spares_epilogue(const Drafts& drafts, int group, int64_t columns) {
   int64_t size = drafts.draft(group).rows() * drafts.draft(group).columns();
   for (int i : drafts.draft(group).items) {
-    for (int e = 0; e < drafts.item(i).edge_count; ++e) {
-      int value = drafts.edges(i)[e].value;
+    for (const Edge& edge : drafts.edges(i)) {
+      int value = edge.value;
       if (value < 0 || drafts.node(value).op->kind != OpKind::contract ||
           drafts.size(value) != size || finishes_whole_rows(drafts, value, columns)) {
         continue;

@@ -105,11 +105,11 @@ bool form_parts(Drafts& drafts) {
 }  // namespace
 
 bool is_inlined(const Region& region, const Readers& readers, int i) {
-  const Item& item = region.items[static_cast<size_t>(i)];
+  const Item& item = region.item(i);
   OpKind kind = item.node->op->kind;
   if ((kind != OpKind::constant && kind != OpKind::iota) || item.stored) return false;
   for (const Use& use : readers.of(i)) {
-    OpKind reader = region.items[static_cast<size_t>(use.consumer)].node->op->kind;
+    OpKind reader = region.item(use.consumer).node->op->kind;
     if (reader == OpKind::contract || reader == OpKind::call) return false;
   }
   return true;

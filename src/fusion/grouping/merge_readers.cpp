@@ -45,8 +45,8 @@ void merge_readers_of_leaves(Drafts& drafts) {
     groups.emplace_back(drafts, element_count(leaf.node->shape));
   }
   for (int i = 0; i < drafts.count(); ++i) {
-    for (int e = 0; e < drafts.item(i).edge_count; ++e) {
-      int value = drafts.edges(i)[e].value;
+    for (const Edge& edge : drafts.edges(i)) {
+      int value = edge.value;
       if (value < 0) groups[static_cast<size_t>(~value)].add(i);
     }
   }

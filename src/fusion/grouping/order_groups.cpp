@@ -15,8 +15,8 @@ namespace {
 bool push_producers(const Drafts& drafts, int group, const std::vector<char>& state,
                     std::vector<int>* stack) {
   auto push_inputs = [&](int i) {
-    for (int e = 0; e < drafts.item(i).edge_count; ++e) {
-      int value = drafts.edges(i)[e].value;
+    for (const Edge& edge : drafts.edges(i)) {
+      int value = edge.value;
       int from = value < 0 ? -1 : drafts.group_of(value);
       if (from < 0 || from == group) continue;
       if (state[static_cast<size_t>(from)] == 1) return false;
@@ -49,7 +49,7 @@ template <class F>
 void for_inputs(const Drafts& drafts, int group, F&& f) {
   const Draft& draft = drafts.draft(group);
   auto of = [&](int i) {
-    for (int e = 0; e < drafts.item(i).edge_count; ++e) f(drafts.edges(i)[e].value);
+    for (const Edge& edge : drafts.edges(i)) f(edge.value);
   };
   for (int i : draft.items) of(i);
   if (draft.contraction >= 0) of(draft.contraction);

@@ -14,8 +14,8 @@ constexpr int deepest_search = 8;
 // The reduction of rows of `columns` elements that item i is computed from; -1 if there is none.
 int row_reduction_of(const Drafts& drafts, int i, int64_t columns, int depth) {
   if (columns <= 1 || depth > deepest_search) return -1;
-  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
-    int input = drafts.edges(i)[e].value;
+  for (const Edge& edge : drafts.edges(i)) {
+    int input = edge.value;
     if (input < 0 || drafts.size(input) != drafts.size(i)) continue;
     const Op& op = *drafts.node(input).op;
     if (op.kind == OpKind::reduce) {
@@ -35,10 +35,9 @@ int row_reduction_of(const Drafts& drafts, int i, int64_t columns, int depth) {
 // What item i reads of as many elements as it has, and what that is computed from.
 void add_elements(const Drafts& drafts, int i, std::vector<int>* values, int depth) {
   if (depth > deepest_search) return;
-  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
-    int input = drafts.edges(i)[e].value;
-    const Node& source =
-        input < 0 ? *drafts.region.leaves[static_cast<size_t>(~input)].node : drafts.node(input);
+  for (const Edge& edge : drafts.edges(i)) {
+    int input = edge.value;
+    const Node& source = drafts.region.node_of(input);
     if (element_count(source.shape) != drafts.size(i)) continue;
     values->push_back(input);
     if (input >= 0 && is_pointwise(*source.op)) add_elements(drafts, input, values, depth + 1);
@@ -49,10 +48,9 @@ void add_elements(const Drafts& drafts, int i, std::vector<int>* values, int dep
 bool comes_from(const Drafts& drafts, int i, int64_t size, const std::vector<int>& values,
                 int depth) {
   if (depth > deepest_search) return false;
-  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
-    int input = drafts.edges(i)[e].value;
-    const Node& source =
-        input < 0 ? *drafts.region.leaves[static_cast<size_t>(~input)].node : drafts.node(input);
+  for (const Edge& edge : drafts.edges(i)) {
+    int input = edge.value;
+    const Node& source = drafts.region.node_of(input);
     if (element_count(source.shape) != size) continue;
     if (std::find(values.begin(), values.end(), input) != values.end()) return true;
     if (input >= 0 && is_pointwise(*source.op) &&
@@ -93,8 +91,8 @@ Relation relation(const Drafts& drafts, const Draft& group, int i, const Use& us
 bool fits(const Drafts& drafts, int i, const Shape& iteration) {
   const Node& n = drafts.node(i);
   if (n.shape == iteration) return true;
-  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
-    Layout layout = expand(edge_layout(drafts.region, drafts.edges(i)[e]), n.shape);
+  for (const Edge& edge : drafts.edges(i)) {
+    Layout layout = expand(edge_layout(drafts.region, edge), n.shape);
     if (!reshape(layout, iteration)) return false;
   }
   return true;
@@ -133,9 +131,7 @@ bool shares_elements(const Drafts& drafts, int i, int group) {
   const Draft& draft = drafts.draft(group);
   std::vector<int> values = draft.items;
   for (int member : draft.items) {
-    for (int e = 0; e < drafts.item(member).edge_count; ++e) {
-      values.push_back(drafts.edges(member)[e].value);
-    }
+    for (const Edge& edge : drafts.edges(member)) values.push_back(edge.value);
   }
   return comes_from(drafts, i, draft.rows() * draft.columns(), values, 0);
 }
@@ -145,8 +141,8 @@ bool comes_from_rows(const Drafts& drafts, int i, int64_t columns) {
 }
 
 bool completes_rows(const Drafts& drafts, int i) {
-  for (int e = 0; e < drafts.item(i).edge_count; ++e) {
-    int input = drafts.edges(i)[e].value;
+  for (const Edge& edge : drafts.edges(i)) {
+    int input = edge.value;
     if (input < 0 || !is_pointwise(*drafts.node(input).op) || drafts.size(input) == 0 ||
         drafts.size(input) == drafts.size(i) || drafts.size(i) % drafts.size(input) != 0) {
       continue;
@@ -163,8 +159,8 @@ bool completes_rows(const Drafts& drafts, int i) {
 std::vector<bool> finished_rows(const Drafts& drafts) {
   std::vector<bool> finishes(drafts.region.items.size(), false);
   for (int i = 0; i < drafts.count(); ++i) {
-    for (int e = 0; e < drafts.item(i).edge_count; ++e) {
-      int input = drafts.edges(i)[e].value;
+    for (const Edge& edge : drafts.edges(i)) {
+      int input = edge.value;
       if (input < 0 || drafts.size(input) != drafts.size(i)) continue;
       const Op& op = *drafts.node(input).op;
       bool from_rows = is_pointwise(op) && finishes[static_cast<size_t>(input)];

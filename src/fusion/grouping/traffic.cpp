@@ -14,7 +14,7 @@ bool holds(const std::vector<int>& items, int i) {
 
 bool is_written(const Region& region, const Readers& readers, const std::vector<int>& items,
                 int i) {
-  if (region.items[static_cast<size_t>(i)].stored) return true;
+  if (region.item(i).stored) return true;
   auto uses = readers.of(i);
   return std::any_of(uses.begin(), uses.end(),
                      [&](const Use& use) { return !holds(items, use.consumer); });
@@ -24,9 +24,9 @@ int64_t bytes_moved(const Region& region, const Readers& readers, const std::vec
   std::vector<int> read;
   int64_t bytes = 0;
   for (int i : items) {
-    const Item& item = region.items[static_cast<size_t>(i)];
-    for (int e = 0; e < item.edge_count; ++e) {
-      int value = region.edges_of(item)[e].value;
+    const Item& item = region.item(i);
+    for (const Edge& edge : region.edges_of(item)) {
+      int value = edge.value;
       if (value < 0 || (!holds(items, value) && !is_inlined(region, readers, value))) {
         read.push_back(value);
       }
@@ -57,8 +57,8 @@ Traffic traffic(const Region& region, const Grouping& grouping) {
   for (const Item& item : region.items) {
     if (item.node->op->kind == OpKind::constant) continue;
     result.unfused += item.node->bytes();
-    for (int e = 0; e < item.edge_count; ++e) {
-      int value = region.edges_of(item)[e].value;
+    for (const Edge& edge : region.edges_of(item)) {
+      int value = edge.value;
       if (value < 0 || !is_inlined(region, readers, value)) {
         result.unfused += region.node_of(value).bytes();
       }

@@ -27,13 +27,13 @@ Arrangement without_items(const Region& region);
 template <class F>
 int add_copy(const Region& region, int i, F&& value_of, Arrangement* arrangement) {
   Region& result = arrangement->region;
-  const Edge* edges = region.edges_of(region.item(i));
   Item added = region.item(i);
   added.first_edge = static_cast<int>(result.edges.size());
-  for (int e = 0; e < added.edge_count; ++e) {
-    Edge edge = edges[e];
+  int e = 0;
+  for (Edge edge : region.edges_of(i)) {
     if (edge.value >= 0) edge.value = value_of(edge.value, e);
     result.edges.push_back(edge);
+    ++e;
   }
   result.items.push_back(added);
   arrangement->original.push_back(i);

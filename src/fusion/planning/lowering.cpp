@@ -35,7 +35,7 @@ class Lowering {
   }
 
  private:
-  const Node& node(int i) const { return *region_.items[static_cast<size_t>(i)].node; }
+  const Node& node(int i) const { return *region_.item(i).node; }
   bool in_group(int value) const {
     if (value < 0) return false;
     int group = grouping_.group_of[static_cast<size_t>(value)];
@@ -153,15 +153,13 @@ class Lowering {
   // The operator itself, of an item that is computed element by element.
   int16_t computed(int i, bool row) {
     const Node& n = node(i);
-    const Edge* edges = region_.edges_of(region_.item(i));
     Instruction instruction{.code = Opcode::elementwise, .type = compute_of(n.dtype)};
     instruction.detail = n.op->code;
     instruction.dtype = n.dtype;
     instruction.row = instruction.row_input = row;
     auto read_all = [&] {
-      for (int e = 0; e < region_.item(i).edge_count; ++e) {
-        instruction.in[e] = read(edges[e], n.shape, row);
-      }
+      int16_t* in = instruction.in;
+      for (const Edge& edge : region_.edges_of(i)) *in++ = read(edge, n.shape, row);
     };
     switch (n.op->kind) {
       case OpKind::constant:
@@ -206,7 +204,7 @@ class Lowering {
   // A reduction: a row's value; or -1 when it is what the group is for, or one of its totals.
   int16_t reduced(int i, Group* group) {
     const Node& n = node(i);
-    const Edge& edge = region_.edges_of(region_.item(i))[0];
+    const Edge& edge = region_.edges_of(i)[0];
     // Its input is read over the whole iteration, in the input's own shape.
     const int16_t value = read(edge, edge_layout(region_, edge).shape, false);
     if (draft_.kind == GroupKind::reduce) {
@@ -288,15 +286,14 @@ Group lower(const Region& region, const Grouping& grouping, const Draft& draft,
 
 Group lower_alone(const Region& region, int index, const BufferOf& buffer_of_leaf,
                   const BufferOf& buffer_of_item) {
-  const Item& item = region.items[static_cast<size_t>(index)];
+  const Item& item = region.item(index);
   const Node& node = *item.node;
   Group group;
   group.kind = node.op->kind == OpKind::contract ? GroupKind::contract : GroupKind::call;
   group.op = node.op;
   group.attributes = node.attributes;
   group.immediate = index;
-  for (int e = 0; e < item.edge_count; ++e) {
-    const Edge& edge = region.edges_of(item)[e];
+  for (const Edge& edge : region.edges_of(item)) {
     bool leaf = edge.value < 0;
     int buffer = leaf ? buffer_of_leaf[static_cast<size_t>(~edge.value)]
                       : buffer_of_item[static_cast<size_t>(edge.value)];

@@ -49,8 +49,8 @@ class PeakSearch {
     std::vector<int> anew(items, -1);
     std::vector<std::vector<Draft>> before(grouping_.drafts.size());  // each group
     for (int i = 0; i < static_cast<int>(items); ++i) {
-      for (int e = 0; e < item(i).edge_count; ++e) {
-        const int value = region_.edges_of(item(i))[e].value;
+      for (const Edge& edge : region_.edges_of(i)) {
+        const int value = edge.value;
         if (!is_late(i, value) || anew[static_cast<size_t>(value)] >= 0) continue;
         Draft draft{GroupKind::map, item(value).node->shape, {}, {}, {}, {}};
         anew[static_cast<size_t>(value)] = add_anew(value, &draft);
@@ -88,8 +88,7 @@ class PeakSearch {
   int possible_until(int i, int chain) const {
     if (chain == 0 || !is_computed_again(*item(i).node->op)) return -1;
     int result = static_cast<int>(grouping_.drafts.size());
-    for (int e = 0; e < item(i).edge_count; ++e) {
-      const Edge& edge = region_.edges_of(item(i))[e];
+    for (const Edge& edge : region_.edges_of(i)) {
       int until = stays_until(i, edge.value);
       if (until <= peak_ && is_part(i, edge)) until = possible_until(edge.value, chain - 1);
       result = std::min(result, until);
@@ -117,9 +116,10 @@ class PeakSearch {
   // Item i once more, and what it is made of, as far as that does not stay.
   int add_anew(int i, Draft* draft) {
     int made[3] = {-1, -1, -1};
-    for (int e = 0; e < item(i).edge_count; ++e) {
-      const int value = region_.edges_of(item(i))[e].value;
-      if (stays_until(i, value) <= peak_) made[e] = add_anew(value, draft);
+    int* next = made;
+    for (const Edge& edge : region_.edges_of(i)) {
+      if (stays_until(i, edge.value) <= peak_) *next = add_anew(edge.value, draft);
+      ++next;
     }
     auto made_or_before = [&](int value, int edge) {
       return made[edge] >= 0 ? made[edge] : renamed_[static_cast<size_t>(value)];

@@ -53,21 +53,20 @@ class Planner {
   }
 
  private:
-  const Node& node(int i) const { return *region_.items[static_cast<size_t>(i)].node; }
+  const Node& node(int i) const { return *region_.item(i).node; }
   int group_of(int i) const { return grouping_.group_of[static_cast<size_t>(i)]; }
 
   void find_last_uses() {
     last_use_.assign(region_.leaves.size(), -1);
     read_outside_.assign(region_.items.size(), false);
-    for (size_t i = 0; i < region_.items.size(); ++i) {
-      int group = group_of(static_cast<int>(i));
-      for (int e = 0; e < region_.items[i].edge_count; ++e) {
-        int value = region_.edges_of(region_.items[i])[e].value;
-        if (value < 0) {
-          int& last = last_use_[static_cast<size_t>(~value)];
+    for (int i = 0; i < static_cast<int>(region_.items.size()); ++i) {
+      const int group = group_of(i);
+      for (const Edge& edge : region_.edges_of(i)) {
+        if (edge.value < 0) {
+          int& last = last_use_[static_cast<size_t>(~edge.value)];
           last = std::max(last, group);
-        } else if (group_of(value) != group) {
-          read_outside_[static_cast<size_t>(value)] = true;
+        } else if (group_of(edge.value) != group) {
+          read_outside_[static_cast<size_t>(edge.value)] = true;
         }
       }
     }
@@ -77,7 +76,7 @@ class Planner {
     int group = group_of(i);
     if (group < 0) return false;
     const Draft& draft = grouping_.drafts[static_cast<size_t>(group)];
-    return region_.items[static_cast<size_t>(i)].stored || read_outside_[static_cast<size_t>(i)] ||
+    return region_.item(i).stored || read_outside_[static_cast<size_t>(i)] ||
            draft.contraction == i || draft.kind == GroupKind::contract ||
            draft.kind == GroupKind::call || grouping_.total[static_cast<size_t>(i)] ||
            (draft.kind == GroupKind::reduce && draft.items.back() == i);
@@ -152,9 +151,8 @@ class Planner {
   bool is_factor(int d, int leaf) const {
     int z = grouping_.drafts[static_cast<size_t>(d)].contraction;
     if (z < 0) return false;
-    const Item& item = region_.items[static_cast<size_t>(z)];
-    const Edge* edges = region_.edges_of(item);
-    return std::any_of(edges, edges + item.edge_count,
+    auto edges = region_.edges_of(z);
+    return std::any_of(edges.begin(), edges.end(),
                        [&](const Edge& edge) { return edge.value == ~leaf; });
   }
 
@@ -166,7 +164,7 @@ class Planner {
   // The contraction writes where its epilogue will store, when nothing else wants its value and
   // nothing lies there yet.
   void share_with_epilogue(int z, Group* epilogue) {
-    if (region_.items[static_cast<size_t>(z)].stored) return;
+    if (region_.item(z).stored) return;
     Segment& segment = epilogue->segments[0];
     int from = buffer_of_item_[static_cast<size_t>(z)];
     int load = single_load(segment, from);

@@ -40,8 +40,8 @@ class Search {
     std::vector<std::pair<int, int>> clone(region_.items.size(), {-1, -1});  // latest: group, item
     auto as_before = [&](int value, int) { return renamed[static_cast<size_t>(value)]; };
     for (int i = 0; i < static_cast<int>(region_.items.size()); ++i) {
-      for (int e = 0; e < item(i).edge_count; ++e) {
-        int value = region_.edges_of(item(i))[e].value;
+      for (const Edge& edge : region_.edges_of(i)) {
+        int value = edge.value;
         if (value < 0 || !candidates[static_cast<size_t>(value)]) continue;
         auto& known = clone[static_cast<size_t>(value)];
         if (group_of(value) == group_of(i) || known.first == group_of(i)) continue;
@@ -67,8 +67,8 @@ class Search {
   bool is_made_of_what_stays(int i, int last, const std::vector<char>& candidates) const {
     const int64_t bytes = item(i).node->bytes();
     int large = 0;
-    for (int e = 0; e < item(i).edge_count; ++e) {
-      int value = region_.edges_of(item(i))[e].value;
+    for (const Edge& edge : region_.edges_of(i)) {
+      int value = edge.value;
       if (region_.node_of(value).bytes() * small_share <= bytes) continue;
       bool made_again = value >= 0 && candidates[static_cast<size_t>(value)];
       if (++large > 1 || made_again || !stays(value, i, last)) return false;

@@ -293,8 +293,8 @@ TEST_F(Grouping, EveryEdgeThatIsNotFusedHasAReason) {
     Planned planned(wanted);
     const auto& items = planned.region.items;
     for (size_t i = 0; i < items.size(); ++i) {
-      for (int e = 0; e < items[i].edge_count; ++e) {
-        int value = planned.region.edges_of(items[i])[e].value;
+      for (const Edge& edge : planned.region.edges_of(items[i])) {
+        int value = edge.value;
         if (value < 0) continue;
         int from = planned.grouping.group_of[static_cast<size_t>(value)];
         if (from < 0 || from == planned.grouping.group_of[i]) continue;
