@@ -108,17 +108,21 @@ class Trace::Recorder {
     tape_->end();
   }
 
-  // Which input a node is, or which cell held it; -1: none.
-  int input_of(const Node* node) const {
-    auto found = std::find_if(placeholders_.begin(), placeholders_.end(),
-                              [&](const Tensor& tensor) { return tensor.node() == node; });
-    return found == placeholders_.end() ? -1 : static_cast<int>(found - placeholders_.begin());
-  }
-  int cell_before(const Node* node) const {
-    for (size_t c = 0; c < log_.touched.size(); ++c) {
-      if (log_.touched[c].seen.node() == node) return static_cast<int>(c);
+  // Of a ready node.
+  Source source_of(const Node* node) const {
+    Source source;
+    for (size_t i = 0; i < placeholders_.size(); ++i) {
+      if (placeholders_[i].node() != node) continue;
+      source.input = static_cast<int>(i);
+      return source;
     }
-    return -1;
+    for (size_t c = 0; c < log_.touched.size(); ++c) {
+      if (log_.touched[c].seen.node() != node) continue;
+      source.cell = static_cast<int>(c);
+      return source;
+    }
+    source.given = Tensor(const_cast<Node*>(node));
+    return source;
   }
 
   Output output_of(const Tensor& tensor) const {
@@ -128,11 +132,7 @@ class Trace::Recorder {
         tensor->ready() || tensor->base ? tensor->layout() : contiguous_layout(tensor.shape());
     if (base->ready()) {
       // Handed through, perhaps as a view.
-      output.leaf_input = input_of(base);
-      if (output.leaf_input < 0) output.leaf_cell = cell_before(base);
-      if (output.leaf_input < 0 && output.leaf_cell < 0) {
-        output.given = Tensor(const_cast<Node*>(base));
-      }
+      output.source = source_of(base);
       output.view.offset -= base->offset;
       return output;
     }
@@ -170,14 +170,9 @@ class Trace::Recorder {
           return is_kernel(*item.node->op) && item.node->device->host_memory;
         });
     for (Leaf& leaf : region_.leaves) {
-      Binding binding;
-      binding.input = input_of(leaf.node);
-      if (binding.input < 0) binding.cell = cell_before(leaf.node);
-      if (binding.input < 0 && binding.cell < 0) {
-        binding.given = Tensor(const_cast<Node*>(leaf.node));
-      }
-      leaf.donatable = !can_fail && binding.cell >= 0 && may_be_replaced(leaf, binding.cell);
-      recording_->leaves.push_back(std::move(binding));
+      Source source = source_of(leaf.node);
+      leaf.donatable = !can_fail && source.cell >= 0 && may_be_replaced(leaf, source.cell);
+      recording_->leaves.push_back(std::move(source));
     }
   }
   // State that is replaced may give its memory to what replaces it, unless it is also handed out.

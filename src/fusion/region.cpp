@@ -57,10 +57,7 @@ void find_donatable(Region* region) {
   }
   for (size_t i = 0; i < region->leaves.size(); ++i) {
     const Node& node = *region->leaves[i].node;
-    const Storage& storage = *node.storage;
-    region->leaves[i].donatable = node.references() == uses[i] && storage.unique() &&
-                                  !storage.borrowed() && !storage.pinned() && node.offset == 0 &&
-                                  storage.bytes() == static_cast<size_t>(node.bytes()) &&
+    region->leaves[i].donatable = node.references() == uses[i] && has_storage_alone(node) &&
                                   is_contiguous(node.shape, node.strides);
   }
 }

@@ -28,6 +28,13 @@ struct Item {
   bool releases;  // lets go of its inputs once the evaluation is done
 };
 
+// Whether the node is all of memory that is ours, and that no other node has.
+inline bool has_storage_alone(const Node& node) {
+  const Storage& storage = *node.storage;
+  return storage.unique() && !storage.borrowed() && !storage.pinned() && node.offset == 0 &&
+         storage.bytes() == static_cast<size_t>(node.bytes());
+}
+
 struct Leaf {
   const Node* node;
   bool donatable;  // nobody will read its memory after this evaluation

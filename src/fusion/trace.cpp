@@ -50,6 +50,12 @@ Trace::Form Trace::form_of(const Tensor& tensor) {
           tensor.shape(), tensor->ready() ? tensor->strides : contiguous_strides(tensor.shape())};
 }
 
+inline const Tensor& Trace::Source::value(const std::vector<Tensor>& inputs,
+                                          const std::vector<Tensor>& held) const {
+  if (input >= 0) return inputs[static_cast<size_t>(input)];
+  return cell >= 0 ? held[static_cast<size_t>(cell)] : given;
+}
+
 bool Trace::Form::is_of(const Tensor& tensor) const {
   if (!tensor || !present) return static_cast<bool>(tensor) == present;
   return requires_gradient == tensor.requires_gradient() && dtype == tensor.dtype() &&
@@ -142,9 +148,7 @@ bool Trace::stays(const Cell& cell, const Tensor& held, const Execution& executi
 std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& inputs,
                                const std::vector<Tensor>& held, bool fresh_streams) {
   auto given = [&](const Output& output) {
-    const Tensor& source = output.leaf_input >= 0  ? inputs[static_cast<size_t>(output.leaf_input)]
-                           : output.leaf_cell >= 0 ? held[static_cast<size_t>(output.leaf_cell)]
-                                                   : output.given;
+    const Tensor& source = output.source.value(inputs, held);
     Layout view = output.view;
     view.offset += source->offset;
     return make_leaf(source->storage, source.dtype(), view);
@@ -153,19 +157,14 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
     check_indices(given(check.indices), check.axis, check.shape, check.name, check.from_end);
   }
   Execution execution(recording.plan, recording.device, recording.items.size());
-  for (const Binding& binding : recording.leaves) {
-    const Tensor& value = binding.input >= 0  ? inputs[static_cast<size_t>(binding.input)]
-                          : binding.cell >= 0 ? held[static_cast<size_t>(binding.cell)]
-                                              : binding.given;
-    execution.bind_leaf(*value.node());
+  for (const Source& leaf : recording.leaves) {
+    execution.bind_leaf(*leaf.value(inputs, held).node());
   }
   // Only what nothing but its cell refers to may be overwritten: the cell, and `held` here.
   auto may_take = [&](int leaf) {
-    const Binding& binding = recording.leaves[static_cast<size_t>(leaf)];
-    const Node& node = *held[static_cast<size_t>(binding.cell)].node();
-    return node.references() == 2 && node.storage->unique() && !node.storage->borrowed() &&
-           !node.storage->pinned() && node.offset == 0 &&
-           node.storage->bytes() == static_cast<size_t>(node.bytes());
+    const int cell = recording.leaves[static_cast<size_t>(leaf)].cell;
+    const Node& node = *held[static_cast<size_t>(cell)].node();
+    return node.references() == 2 && has_storage_alone(node);
   };
   execution.take_memory(
       [](const void* context, int leaf) {

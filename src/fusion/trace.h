@@ -47,16 +47,16 @@ class Trace {
     Strides strides;
     bool is_of(const Tensor& tensor) const;
   };
-  struct Output {         // a value the recording hands out
-    int item = -1;        // where it is computed; -1: it is not, see `given`
-    int leaf_input = -1;  // it is this input, as it came
-    int leaf_cell = -1;   // it is what this cell held
-    Tensor given;         // it is this value, always
-    Layout view;
+  struct Source {    // where a value comes from at each replay
+    int input = -1;  // it is this input, as it came
+    int cell = -1;   // it is what this cell held
+    Tensor given;    // it is this value, always
+    const Tensor& value(const std::vector<Tensor>& inputs, const std::vector<Tensor>& held) const;
   };
-  struct Binding {  // where a leaf's value comes from at each replay
-    int input = -1, cell = -1;
-    Tensor given;
+  struct Output {   // a value the recording hands out
+    int item = -1;  // where it is computed; -1: it is not, see `source`
+    Source source;
+    Layout view;
   };
   struct Cell {
     Ref<StateCell> cell;
@@ -74,7 +74,7 @@ class Trace {
     bool gradient_mode = true;
     std::vector<Cell> cells;
     std::vector<Output> results;
-    std::vector<Binding> leaves;
+    std::vector<Source> leaves;
     std::vector<Immediates> immediates;
     std::vector<TraceLog::Draw> draws;
     std::vector<int> draw_of_item;  // -1: not random

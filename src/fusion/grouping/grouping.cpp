@@ -4,8 +4,6 @@
 // (or row for row).
 #include "fusion/grouping/grouping.h"
 
-#include <cassert>
-
 #include "fusion/grouping/drafts.h"
 #include "tensor/error.h"
 
