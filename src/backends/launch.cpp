@@ -9,6 +9,7 @@
 #include "graph/trace_log.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
+#include "tensor/rounding.h"
 
 namespace mt {
 namespace {
@@ -51,7 +52,7 @@ int64_t place_results(Launch* launch) {
     result.byte = bytes;
     __int128 end =
         __int128{element_count(result.shape)} * static_cast<int64_t>(size_of(result.dtype));
-    end = (bytes + end + alignment - 1) / alignment * alignment;
+    end = round_up(bytes + end, alignment);
     if (end > INT64_MAX / 2) {
       fail(Code::shape, "%s: results too large to address", launch->kernel->name.c_str());
     }

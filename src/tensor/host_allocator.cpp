@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tensor/allocator.h"
+#include "tensor/rounding.h"
 
 namespace mt {
 namespace {
@@ -35,7 +36,7 @@ size_t rounded(size_t bytes) {
   if (bytes <= smallest) return smallest;
   size_t step = std::bit_floor(bytes - 1) / 4;
   if (step < alignment) step = alignment;
-  return (bytes + step - 1) / step * step;
+  return round_up(bytes, step);
 }
 
 int class_of(size_t block) {
@@ -114,7 +115,7 @@ void* system_allocate([[maybe_unused]] size_t bytes, size_t block) {
   return posix_memalign(&exact, alignment, bytes) == 0 ? exact : nullptr;
 #endif
   if (block < huge_page) return std::aligned_alloc(alignment, block);
-  void* data = std::aligned_alloc(huge_page, (block + huge_page - 1) / huge_page * huge_page);
+  void* data = std::aligned_alloc(huge_page, round_up(block, huge_page));
   if (data) madvise(data, block, MADV_HUGEPAGE);
   return data;
 }

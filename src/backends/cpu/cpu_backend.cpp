@@ -15,6 +15,7 @@
 #include "backends/cpu/program/reduce.h"
 #include "backends/cpu/program/totals.h"
 #include "backends/naive_arguments.h"
+#include "tensor/rounding.h"
 
 namespace mt::cpu {
 namespace {
@@ -137,7 +138,7 @@ void run_contraction(const Plan& plan, const Group& group, const PreparedGroup& 
   prepared.contraction->run(a, b, out, scratch, &epilogue, source);
 }
 
-int64_t arguments_end(const Group& group) { return (argument_bytes(group) + 63) / 64 * 64; }
+int64_t arguments_end(const Group& group) { return round_up(argument_bytes(group), cache_line); }
 
 void run_call(const Group& group, const PreparedGroup& prepared, void* const* buffers,
               const Immediates* immediates, char* scratch) {

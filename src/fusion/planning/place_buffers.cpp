@@ -3,12 +3,9 @@
 
 #include <algorithm>
 
+#include "tensor/rounding.h"
+
 namespace mt {
-namespace {
-
-constexpr int64_t alignment = 64;
-
-}  // namespace
 
 bool is_stored_to(const Program& program, size_t m) {
   auto place = static_cast<int16_t>(~static_cast<int16_t>(m));
@@ -66,8 +63,7 @@ void place_buffers(Plan* plan) {
     }
   }
   auto bytes_of = [&](const Life& life) {
-    int64_t bytes = plan->buffers[static_cast<size_t>(life.buffer)].bytes;
-    return (bytes + alignment - 1) / alignment * alignment;
+    return round_up(plan->buffers[static_cast<size_t>(life.buffer)].bytes, cache_line);
   };
   // Largest first, each at the lowest offset that is free for as long as it lives.
   std::stable_sort(lives.begin(), lives.end(),

@@ -44,7 +44,7 @@ class BlockRun {
         packed_a_(static_cast<T*>(block.scratch)),
         packed_b_(packed_a_ + packed_a_size(a_, dtype_of<T>, rows_, block.k_end - block.k_begin)) {
     int64_t most = rows_for(static_cast<int>(panel_ / lanes));
-    slivers_ = (rows_ + most - 1) / most;
+    slivers_ = divide_up(rows_, most);
     least_rows_ = rows_ / slivers_;
     higher_slivers_ = rows_ - slivers_ * least_rows_;
     group_ = group_rows / most;
@@ -61,7 +61,7 @@ class BlockRun {
       const bool whole = rows_ == a_.rows.size && columns_ == b_.rows.size;
       if (whole && has_short_windows(a_, b_)) return run_by_windows();
     }
-    const int64_t blocks = (k + block_k_ - 1) / block_k_;
+    const int64_t blocks = divide_up(k, block_k_);
     for (int64_t i = 0; i < blocks; ++i) {
       k_begin_ = block_.k_begin + k * i / blocks;
       k_count_ = block_.k_begin + k * (i + 1) / blocks - k_begin_;
@@ -87,7 +87,7 @@ class BlockRun {
 
   // As many columns as the registers hold for these rows: few rows leave room for more.
   static int64_t panel_for(int64_t rows, int64_t columns) {
-    int vectors = static_cast<int>(std::min<int64_t>(most_vectors, (columns + lanes - 1) / lanes));
+    int vectors = static_cast<int>(std::min<int64_t>(most_vectors, divide_up(columns, lanes)));
     while (vectors > 1 && rows > rows_for(vectors) && rows <= rows_for(vectors - 1)) --vectors;
     return vectors * lanes;
   }
@@ -153,7 +153,7 @@ class BlockRun {
     }
   }
 
-  static int64_t width(int64_t columns) { return (columns + lanes - 1) / lanes * lanes; }
+  static int64_t width(int64_t columns) { return round_up(columns, lanes); }
 
   // The first slivers are the higher ones, by a row.
   int64_t first_row(int64_t sliver) const {

@@ -9,11 +9,9 @@
 #include "backends/cpu/contract/abreast.h"
 #include "backends/cpu/contract/operand.h"
 #include "plan/contraction.h"
+#include "tensor/rounding.h"
 
 namespace mt::cpu {
-
-constexpr int64_t divide_up(int64_t x, int64_t y) { return (x + y - 1) / y; }
-constexpr int64_t round_up(int64_t x, int64_t y) { return divide_up(x, y) * y; }
 
 constexpr size_t held_bytes = 128;
 constexpr int64_t few_columns = 16;  // of a tall result, which is then transposed

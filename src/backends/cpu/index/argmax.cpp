@@ -7,6 +7,7 @@
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/index/sort_key.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "tensor/rounding.h"
 
 namespace mt::cpu {
 namespace {
@@ -100,7 +101,7 @@ void extreme(const NaiveCall& call) {
   int64_t length = x.layout.shape[1], inner = x.layout.shape[2], lines = y.size();
   if (inner > 1) {
     int64_t width = std::min(inner, std::max<int64_t>(64, block / 8));
-    int64_t stretches = (inner + width - 1) / width;
+    int64_t stretches = divide_up(inner, width);
     parallel_for(lines / inner * stretches, grain_of(length * width),
                  [&](int64_t begin, int64_t end) {
                    for (int64_t task = begin; task < end; ++task) {

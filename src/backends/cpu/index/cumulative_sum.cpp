@@ -5,6 +5,7 @@
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "ops/order.h"
+#include "tensor/rounding.h"
 
 namespace mt::cpu {
 namespace {
@@ -78,7 +79,7 @@ void share_line(T* to, const T* from, int64_t length) {
   constexpr int64_t panels = 256;
   T before[panels + 1] = {};
   for (int64_t first = 0; first < length; first += panels * panel) {
-    int64_t count = std::min(panels, (length - first + panel - 1) / panel);
+    int64_t count = std::min(panels, divide_up(length - first, panel));
     auto each_panel = [&](auto&& body) {
       parallel_for(count, grain_of(panel), [&](int64_t begin, int64_t end) {
         for (int64_t p = begin; p < end; ++p) {
@@ -123,8 +124,8 @@ void cumulative_sum(const NaiveCall& call) {
   int axis = static_cast<int>(call.attributes[0]);
   const Shape& shape = y.layout.shape;
   int64_t length = shape[axis], inner = product(shape, axis + 1, shape.rank());
-  int64_t outer = product(shape, 0, axis), panels = (length + panel - 1) / panel;
-  int64_t stretches = (inner + stretch - 1) / stretch;
+  int64_t outer = product(shape, 0, axis), panels = divide_up(length, panel);
+  int64_t stretches = divide_up(inner, stretch);
   const T* from = reinterpret_cast<const T*>(first_element(x));
   T* to = reinterpret_cast<T*>(first_element(y));
   if (inner == 1) return sum_lines(to, from, outer, length);

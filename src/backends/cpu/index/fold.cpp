@@ -6,6 +6,7 @@
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "ops/half.h"
+#include "tensor/rounding.h"
 
 namespace mt::cpu {
 namespace {
@@ -121,8 +122,8 @@ void fold_stretches(const Folding<T>& f, int64_t count_of_y) {
         for (int64_t s = f.size - 1; s >= 0; --s) {  // later places are of earlier windows
           // Windows w with done <= w * step + s * dilation < done + count.
           int64_t low = done - s * f.dilation, high = low + count;
-          int64_t first = low <= 0 ? 0 : (low + f.step - 1) / f.step;
-          int64_t stop = high <= 0 ? 0 : std::min(f.windows, (high + f.step - 1) / f.step);
+          int64_t first = low <= 0 ? 0 : divide_up(low, f.step);
+          int64_t stop = high <= 0 ? 0 : std::min(f.windows, divide_up(high, f.step));
           if (first >= stop) continue;
           const T* at = source + first * f.by_window + s * f.by_place;
           typename T::Sum* to = sums + (first * f.step - low) * unit;

@@ -7,6 +7,7 @@
 
 #include "backends/cpu/linalg/routines.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "tensor/rounding.h"
 
 namespace mt::cpu {
 namespace {
@@ -45,7 +46,7 @@ auto with_function(const MatrixCall& matrices, F&& f) {
 // What each worker has, in whole cache lines.
 template <class T>
 int64_t bytes_of_worker(const MatrixCall& matrices, MatrixFunction<T>, int64_t work) {
-  return (matrices.memory(work) * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
+  return round_up(matrices.memory(work) * static_cast<int64_t>(sizeof(T)), cache_line);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "backends/cpu/parallel/quota.h"
+#include "tensor/rounding.h"
 
 namespace mt::cpu {
 namespace {
@@ -28,7 +29,7 @@ void set_thread_count(int count) { requested.store(std::max(count, 0), std::memo
 
 void detail::parallel(int64_t count, int64_t grain, int threads, Body body, void* context) {
   grain = std::max<int64_t>(grain, 1);
-  int64_t most = (count + grain - 1) / grain;
+  int64_t most = divide_up(count, grain);
   int team = static_cast<int>(std::min<int64_t>(threads, most));
   if (team <= 1) {
     body(context, 0, 0, count);

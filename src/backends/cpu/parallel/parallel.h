@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
+
+#include "tensor/rounding.h"
 
 namespace mt::cpu {
 
@@ -75,7 +76,7 @@ void parallel_items(int64_t items, int threads, F&& body) {
   };
   const int team = static_cast<int>(std::min<int64_t>(threads, items));
   if (team <= 1) return run(0, 0, items);
-  const int64_t shares = std::min((items + team - 1) / team, detail::most_shares);
+  const int64_t shares = std::min(divide_up<int64_t>(items, team), detail::most_shares);
   detail::run_team(
       items, team, static_cast<int>(shares),
       [](void* context, int worker, int64_t begin, int64_t end) {

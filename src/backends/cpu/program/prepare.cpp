@@ -5,6 +5,7 @@
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/program/ahead.h"
 #include "backends/cpu/program/totals.h"
+#include "tensor/rounding.h"
 
 namespace mt::cpu {
 namespace {
@@ -18,8 +19,6 @@ constexpr int64_t grain_work = 64 << 10;
 // Columns for which an element-wise program goes row by row, to read broadcast operands as they
 // are.
 constexpr int64_t fewest_columns = 16, most_columns = 4096;
-
-int64_t rounded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // Whether it can read what a load or an expansion would copy.
 bool reads_in_place(const Instruction& i) { return is_operator(i) || i.code == Opcode::total; }
@@ -220,7 +219,7 @@ void place_registers(const Program& program, int64_t register_bytes, PreparedPro
     slots[out] = bytes;
     bytes += 8;
   }
-  bytes = rounded(bytes);
+  bytes = round_up(bytes, cache_line);
   for (int64_t& slot : slots) {
     if (slot >= 0) continue;
     slot = bytes;
@@ -252,7 +251,7 @@ void set_tiles(const Segment& segment, int64_t rows, PreparedProgram* prepared) 
   const Program& program = *prepared->program;
   prepared->tile_rows = rows;
   int64_t columns = std::max<int64_t>(segment.columns, 1);  // of no columns there are row values
-  place_registers(program, rounded(rows * columns * element_bytes(program)), prepared);
+  place_registers(program, round_up(rows * columns * element_bytes(program), cache_line), prepared);
 }
 
 PreparedProgram prepare_steps(const Program& program, const Segment& segment,
@@ -337,8 +336,7 @@ PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& b
   room = room / (room < 64 ? 16 : 64) * (room < 64 ? 16 : 64);  // whole cache lines
   set_tiles(first, std::clamp<int64_t>(room, 16, most_tile_elements), &prepared);
   for (const Segment& segment : segments) {
-    prepared.tiles +=
-        (segment.rows * segment.columns + prepared.tile_rows - 1) / prepared.tile_rows;
+    prepared.tiles += divide_up(segment.rows * segment.columns, prepared.tile_rows);
   }
   prepared.grain = std::max<int64_t>(1, grain_work / cost_of(program) / prepared.tile_rows);
   prepared.panels = panels;

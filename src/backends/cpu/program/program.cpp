@@ -7,6 +7,7 @@
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/program/totals.h"
 #include "backends/cpu/strided/strided.h"
+#include "tensor/rounding.h"
 
 namespace mt::cpu {
 namespace {
@@ -15,8 +16,6 @@ template <class T>
 void fill_with(void* out, T value, int64_t count) {
   std::fill_n(static_cast<T*>(out), count, value);
 }
-
-constexpr int64_t cache_line = 64;
 
 }  // namespace
 
@@ -200,7 +199,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
     int64_t size = static_cast<int64_t>(size_of(segment_.memory[static_cast<size_t>(m)].dtype));
     int64_t bytes = ahead * columns * size, steps = prepared_.long_steps;
     const char* at = address(static_cast<int16_t>(~m), first + rows);
-    int64_t share = (bytes / steps + cache_line - 1) / cache_line * cache_line;
+    int64_t share = round_up(bytes / steps, cache_line);
     stretches[fetched++] = {at, at + bytes, share};
   }
   const int64_t pitches = prepared_.narrow.empty() ? 1 : rows;
@@ -307,7 +306,7 @@ void run_program(const PreparedProgram& prepared, const std::vector<Segment>& se
   parallel_for(prepared.tiles, prepared.grain, [&](int64_t begin, int64_t end) {
     alignas(64) char registers[stack_registers];
     for (const Segment& segment : segments) {
-      int64_t count = segment.rows * segment.columns, own = (count + tile - 1) / tile;
+      int64_t count = segment.rows * segment.columns, own = divide_up(count, tile);
       int64_t from = std::max<int64_t>(begin, 0), to = std::min(end, own);
       begin -= own;
       end -= own;

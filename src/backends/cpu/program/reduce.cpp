@@ -8,6 +8,7 @@
 #include "backends/cpu/program/program.h"
 #include "backends/cpu/program/totals.h"
 #include "ops/order.h"
+#include "tensor/rounding.h"
 
 namespace mt::cpu {
 namespace {
@@ -15,8 +16,6 @@ namespace {
 constexpr int64_t chunk = 1024;  // elements of a tile, and outputs of a column task
 constexpr int64_t fewest_columns = 256;
 constexpr int64_t grain_elements = 32 << 10;
-
-int64_t rounded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // The elements are one long row to the program, whatever they mean to the reduction.
 Segment flat(const Segment& segment) {
@@ -79,7 +78,7 @@ void reduce_in_columns(const Group& group, const PreparedReduction& shape, const
   alignas(64) char identities[chunk * 8];  // what each chain begins with
   fill_identity(group.reduction, group.type, identities, std::min(chunk, group.inner));
   int16_t value = group.program.instructions.back().in[0];
-  int64_t stretches = (group.inner + shape.stretch - 1) / shape.stretch;
+  int64_t stretches = divide_up(group.inner, shape.stretch);
   int64_t rows_at_once = stretches == 1 ? std::max<int64_t>(1, chunk / group.inner) : 1;
   int64_t work = std::max<int64_t>(
       1, std::min(shape.panel, group.reduced) * std::min(group.inner, shape.stretch));
@@ -126,15 +125,15 @@ PreparedReduction prepare_reduction(const Group& group) {
   }
   steps.pop_back();  // the reduction
   prepared.panel = group.in_lanes ? row_panel : column_panel(group.outer * group.inner);
-  prepared.panels = std::max<int64_t>(1, (group.reduced + prepared.panel - 1) / prepared.panel);
+  prepared.panels = std::max<int64_t>(1, divide_up(group.reduced, prepared.panel));
   // Narrower where there would not be one for each thread.
   int64_t others = std::max<int64_t>(1, group.outer * prepared.panels);
-  int64_t wanted = (prepared.elements.threads + others - 1) / others;
+  int64_t wanted = divide_up<int64_t>(prepared.elements.threads, others);
   prepared.stretch =
-      std::clamp(rounded((group.inner + wanted - 1) / wanted), fewest_columns, chunk);
-  prepared.worker_bytes =
-      prepared.elements.scratch_bytes + (group.in_lanes ? rounded(row_panel * size) : 0);
-  prepared.partial_bytes = rounded(group.outer * prepared.panels * group.inner * size);
+      std::clamp(round_up(divide_up(group.inner, wanted), 64), fewest_columns, chunk);
+  prepared.worker_bytes = prepared.elements.scratch_bytes +
+                          (group.in_lanes ? round_up(row_panel * size, cache_line) : 0);
+  prepared.partial_bytes = round_up(group.outer * prepared.panels * group.inner * size, cache_line);
   return prepared;
 }
 

@@ -6,19 +6,20 @@
 
 #include "backends/cpu/parallel/parallel.h"
 #include "ops/order.h"
+#include "tensor/rounding.h"
 
 namespace mt::cpu {
 namespace {
 
 int64_t panels_of(const Segment& segment) {
   int64_t panel = column_panel(segment.columns);
-  return std::max<int64_t>(1, (segment.rows + panel - 1) / panel);
+  return std::max<int64_t>(1, divide_up(segment.rows, panel));
 }
 
 // Of all chains of one total.
 int64_t chain_bytes(const Total& total, const Segment& segment) {
   int64_t bytes = panels_of(segment) * segment.columns * static_cast<int64_t>(size_of(total.type));
-  return (bytes + 63) / 64 * 64;
+  return round_up(bytes, cache_line);
 }
 
 }  // namespace
