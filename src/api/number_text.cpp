@@ -16,8 +16,8 @@ constexpr int most_fraction_digits = 8;
 
 double rounded_to(double value, Dtype dtype) {
   float narrow = static_cast<float>(value);
-  if (dtype == Dtype::float16) return half_to_float(float_to_half(narrow));
-  if (dtype == Dtype::bfloat16) return bfloat_to_float(float_to_bfloat(narrow));
+  if (dtype == Dtype::float16) return float16_to_float(float_to_float16(narrow));
+  if (dtype == Dtype::bfloat16) return bfloat16_to_float(float_to_bfloat16(narrow));
   return value;
 }
 

@@ -62,8 +62,8 @@ T saturated(double value) {
 }  // namespace
 
 double NaiveArray::number(int64_t element) const {
-  if (dtype == Dtype::float16) return half_to_float(at<uint16_t>(*this, element));
-  if (dtype == Dtype::bfloat16) return bfloat_to_float(at<uint16_t>(*this, element));
+  if (dtype == Dtype::float16) return float16_to_float(at<uint16_t>(*this, element));
+  if (dtype == Dtype::bfloat16) return bfloat16_to_float(at<uint16_t>(*this, element));
   return with_type(dtype, [&](auto zero) {
     return static_cast<double>(at<decltype(zero)>(*this, element));
   });
@@ -78,9 +78,9 @@ int64_t NaiveArray::integer(int64_t element) const {
 
 void NaiveArray::set_number(int64_t element, double value) const {
   if (dtype == Dtype::float16) {
-    at<uint16_t>(*this, element) = float_to_half(static_cast<float>(value));
+    at<uint16_t>(*this, element) = float_to_float16(static_cast<float>(value));
   } else if (dtype == Dtype::bfloat16) {
-    at<uint16_t>(*this, element) = float_to_bfloat(static_cast<float>(value));
+    at<uint16_t>(*this, element) = float_to_bfloat16(static_cast<float>(value));
   } else if (dtype == Dtype::boolean) {
     at<uint8_t>(*this, element) = value != 0;
   } else {

@@ -56,9 +56,9 @@ double below(double high, Dtype dtype) {
   float number = static_cast<float>(high);
   if (dtype == Dtype::float32) return number < high ? number : std::nextafter(number, -HUGE_VALF);
   auto value = [&](uint16_t bits) {
-    return dtype == Dtype::float16 ? half_to_float(bits) : bfloat_to_float(bits);
+    return dtype == Dtype::float16 ? float16_to_float(bits) : bfloat16_to_float(bits);
   };
-  uint16_t bits = dtype == Dtype::float16 ? float_to_half(number) : float_to_bfloat(number);
+  uint16_t bits = dtype == Dtype::float16 ? float_to_float16(number) : float_to_bfloat16(number);
   if (value(bits) < high) return value(bits);
   if ((bits & 0x7fff) == 0) return value(0x8001);
   return value(static_cast<uint16_t>(bits & 0x8000 ? bits + 1 : bits - 1));

@@ -41,8 +41,8 @@ struct Matrix {
     int64_t i = row * row_stride + column * column_stride;
     if constexpr (std::is_same_v<T, float>) {
       auto half = reinterpret_cast<const uint16_t*>(data);
-      if (dtype == Dtype::bfloat16) return cpu::bfloat16_to_float(load(half, i));
-      if (dtype == Dtype::float16) return cpu::float16_to_float(load(half, i));
+      if (dtype == Dtype::bfloat16) return bfloat16_to_float(load(half, i));
+      if (dtype == Dtype::float16) return float16_to_float(load(half, i));
     }
     return load(reinterpret_cast<const T*>(data), i);
   }

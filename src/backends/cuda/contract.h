@@ -89,7 +89,7 @@ __device__ void store_product(const ContractionView& c, int64_t at, float sum) {
     return store(reinterpret_cast<float*>(c.panels > 1 ? c.slabs : c.out), at, sum);
   }
   store(reinterpret_cast<uint16_t*>(c.out), at,
-        factor == Factor::bfloat16 ? cpu::float_to_bfloat16(sum) : cpu::float_to_float16(sum));
+        factor == Factor::bfloat16 ? float_to_bfloat16(sum) : float_to_float16(sum));
 }
 
 // Which tile a block makes. Blocks that run at the same time stay close together, eight rows of

@@ -78,11 +78,11 @@ __global__ void __launch_bounds__(threads)
     if (first + row >= count || k_first + step >= k8) continue;
     float x = numbers[row * pitch + step], y = numbers[row * pitch + step + 1];
     for (int p = 0; p < parts; ++p) {
-      uint16_t low = cpu::float_to_bfloat16(x), high = cpu::float_to_bfloat16(y);
+      uint16_t low = float_to_bfloat16(x), high = float_to_bfloat16(y);
       int64_t at = (batch * parts + p) * part + (first + row) * k8 + k_first + step;
       store(pairs, at / 2, low | static_cast<uint32_t>(high) << 16);
-      x = x - cpu::bfloat16_to_float(low);
-      y = y - cpu::bfloat16_to_float(high);
+      x = x - bfloat16_to_float(low);
+      y = y - bfloat16_to_float(high);
     }
   }
 }

@@ -111,8 +111,7 @@ __device__ void store_tile(const ContractionView& c, const TileWork& work, int g
   char* out = c.panels > 1 ? c.slabs : c.out;
   const bool aligned = (wide ? c.n % 2 : c.n % 4) == 0 && reinterpret_cast<uintptr_t>(out) % 8 == 0;
   auto half = [](float number) -> uint32_t {
-    return Tile::factor == Factor::bfloat16 ? cpu::float_to_bfloat16(number)
-                                            : cpu::float_to_float16(number);
+    return Tile::factor == Factor::bfloat16 ? float_to_bfloat16(number) : float_to_float16(number);
   };
   MT_UNROLL for (int below = 0; below < 2; ++below) {
     int64_t row = first_row + 8 * below, line = (work.slab * c.m + row) * c.n;

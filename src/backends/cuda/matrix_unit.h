@@ -89,7 +89,7 @@ void matrix_multiply_add(float (&d)[4], const uint32_t (&a)[4], const uint32_t (
       return unpack<float>(registers[i]);
     }
     uint16_t bits = static_cast<uint16_t>(registers[i] >> 16 * place);
-    return factor == Factor::bfloat16 ? cpu::bfloat16_to_float(bits) : cpu::float16_to_float(bits);
+    return factor == Factor::bfloat16 ? bfloat16_to_float(bits) : float16_to_float(bits);
   };
   constexpr int in_word = 4 / bytes_of(factor);
   unsigned lane = grid::now().thread % 32;
@@ -114,7 +114,7 @@ inline uint32_t round_to_tf32(uint32_t bits) {
 template <Factor factor>
 uint32_t round_pair(float first, float second) {
   auto bits = [](float x) -> uint32_t {
-    return factor == Factor::bfloat16 ? cpu::float_to_bfloat16(x) : cpu::float_to_float16(x);
+    return factor == Factor::bfloat16 ? float_to_bfloat16(x) : float_to_float16(x);
   };
   return bits(first) | bits(second) << 16;
 }

@@ -5,6 +5,7 @@
 #include "backends/cpu/elementwise/conversion.h"
 #include "backends/cuda/grid.h"
 #include "ops/elementwise.h"
+#include "ops/half.h"
 
 namespace mt::cuda {
 
@@ -56,9 +57,9 @@ __device__ inline Value load_number(const char* data, Dtype dtype, int64_t i) {
     case Dtype::uint32:
       return pack<int64_t>(load(reinterpret_cast<const uint32_t*>(data), i));
     case Dtype::float16:
-      return pack(cpu::float16_to_float(load(reinterpret_cast<const uint16_t*>(data), i)));
+      return pack(float16_to_float(load(reinterpret_cast<const uint16_t*>(data), i)));
     case Dtype::bfloat16:
-      return pack(cpu::bfloat16_to_float(load(reinterpret_cast<const uint16_t*>(data), i)));
+      return pack(bfloat16_to_float(load(reinterpret_cast<const uint16_t*>(data), i)));
     case Dtype::int32:
     case Dtype::float32:
       return load(reinterpret_cast<const uint32_t*>(data), i);
@@ -80,11 +81,9 @@ __device__ inline void store_number(char* data, Dtype dtype, int64_t i, Value va
     case Dtype::int16:
       return store(reinterpret_cast<uint16_t*>(data), i, static_cast<uint16_t>(value));
     case Dtype::float16:
-      return store(reinterpret_cast<uint16_t*>(data), i,
-                   cpu::float_to_float16(unpack<float>(value)));
+      return store(reinterpret_cast<uint16_t*>(data), i, float_to_float16(unpack<float>(value)));
     case Dtype::bfloat16:
-      return store(reinterpret_cast<uint16_t*>(data), i,
-                   cpu::float_to_bfloat16(unpack<float>(value)));
+      return store(reinterpret_cast<uint16_t*>(data), i, float_to_bfloat16(unpack<float>(value)));
     case Dtype::uint32:
     case Dtype::int32:
     case Dtype::float32:
@@ -108,9 +107,9 @@ __device__ inline Value round_number(Dtype dtype, Value value) {
     case Dtype::uint32:
       return pack<int64_t>(static_cast<uint32_t>(value));
     case Dtype::float16:
-      return pack(cpu::float16_to_float(cpu::float_to_float16(unpack<float>(value))));
+      return pack(float16_to_float(float_to_float16(unpack<float>(value))));
     case Dtype::bfloat16:
-      return pack(cpu::bfloat16_to_float(cpu::float_to_bfloat16(unpack<float>(value))));
+      return pack(bfloat16_to_float(float_to_bfloat16(unpack<float>(value))));
     default:
       return value;
   }

@@ -135,8 +135,7 @@ void multiply_group(float (&sums)[count], uint64_t a, uint64_t b, bool add,
         auto number = [&](size_t at) {
           uint16_t bits;
           std::memcpy(&bits, grid::shared_bytes(at), 2);
-          return factor == Factor::bfloat16 ? cpu::bfloat16_to_float(bits)
-                                            : cpu::float16_to_float(bits);
+          return factor == Factor::bfloat16 ? bfloat16_to_float(bits) : float16_to_float(bits);
         };
         float left[2][group_depth];
         for (int k = 0; k < group_depth; ++k) {

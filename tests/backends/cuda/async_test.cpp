@@ -93,7 +93,7 @@ class Async : public testing::Test {
     for (auto [rows_of, memory] : {std::pair{rows, &a_}, std::pair{columns, &b_}}) {
       auto count = static_cast<size_t>(rows_of * k);
       std::vector<uint16_t> bits(count);
-      for (size_t i = 0; i < count; ++i) bits[i] = mt::cpu::float_to_bfloat16(number(rows_of, i));
+      for (size_t i = 0; i < count; ++i) bits[i] = mt::float_to_bfloat16(number(rows_of, i));
       *memory = allocate(count * 2);
       grid::copy_in(*memory, bits.data(), count * 2);
     }

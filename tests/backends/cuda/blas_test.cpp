@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "backends/cpu/elementwise/conversion.h"
+#include "ops/half.h"
 
 namespace mt::cuda {
 
@@ -21,12 +21,12 @@ std::vector<uint16_t> numbers(int64_t count, Dtype dtype, int seed) {
   std::vector<uint16_t> made;
   for (int64_t i = 0; i < count; ++i) {
     auto x = static_cast<float>((i * 7 + seed) % 5 - 2);
-    made.push_back(dtype == Dtype::bfloat16 ? cpu::float_to_bfloat16(x) : cpu::float_to_float16(x));
+    made.push_back(dtype == Dtype::bfloat16 ? float_to_bfloat16(x) : float_to_float16(x));
   }
   return made;
 }
 float value_of(uint16_t bits, Dtype dtype) {
-  return dtype == Dtype::bfloat16 ? cpu::bfloat16_to_float(bits) : cpu::float16_to_float(bits);
+  return dtype == Dtype::bfloat16 ? bfloat16_to_float(bits) : float16_to_float(bits);
 }
 
 // Makes the product and compares it with the loop that says what it is.

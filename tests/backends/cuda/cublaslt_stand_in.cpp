@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "backends/cpu/elementwise/conversion.h"
+#include "ops/half.h"
 
 struct Layout {
   cudaDataType type;
@@ -17,7 +17,7 @@ struct Layout {
     int64_t at = batch * apart + column * line + row;
     if (type == CUDA_R_32F) return static_cast<const float*>(data)[at];
     uint16_t bits = static_cast<const uint16_t*>(data)[at];
-    return type == CUDA_R_16BF ? mt::cpu::bfloat16_to_float(bits) : mt::cpu::float16_to_float(bits);
+    return type == CUDA_R_16BF ? mt::bfloat16_to_float(bits) : mt::float16_to_float(bits);
   }
 };
 struct Product {
@@ -158,8 +158,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
           static_cast<float*>(d_data)[at] = rounded;
         } else {
           static_cast<uint16_t*>(d_data)[at] = z.type == CUDA_R_16BF
-                                                   ? mt::cpu::float_to_bfloat16(rounded)
-                                                   : mt::cpu::float_to_float16(rounded);
+                                                   ? mt::float_to_bfloat16(rounded)
+                                                   : mt::float_to_float16(rounded);
         }
       }
     }

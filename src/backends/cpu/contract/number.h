@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "backends/cpu/elementwise/conversion.h"
+#include "ops/half.h"
 #include "tensor/dtype.h"
 
 namespace mt::cpu {

@@ -4,9 +4,9 @@
 #include <limits>
 #include <type_traits>
 
-#include "backends/cpu/elementwise/conversion.h"
 #include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
+#include "ops/half.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/storage.cpp"

@@ -2,10 +2,11 @@
 // The transpose of a sliding window: each element of the result gathers the windows it was in, in
 // the windows' order, so that the sums do not depend on how the elements are shared out.
 #include <algorithm>
+#include <type_traits>
 
+#include "backends/cpu/contract/number.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
-#include "ops/half.h"
 #include "tensor/rounding.h"
 
 namespace mt::cpu {
@@ -14,37 +15,21 @@ namespace {
 constexpr int64_t chunk = 1024;  // elements whose sums are kept at a time
 constexpr int64_t few_elements = 16;
 
-struct Half {
-  uint16_t bits;
-  using Sum = float;
-  static float load(Half x) { return half_to_float(x.bits); }
-  static Half store(float x) { return {float_to_half(x)}; }
-};
-struct Bfloat {
-  uint16_t bits;
-  using Sum = float;
-  static float load(Bfloat x) { return bfloat_to_float(x.bits); }
-  static Bfloat store(float x) { return {float_to_bfloat(x)}; }
-};
+// What elements stored as T are added up in.
 template <class T>
-struct Plain {
-  T value;
-  using Sum = T;
-  static T load(Plain x) { return x.value; }
-  static Plain store(T x) { return {x}; }
-};
+using SumOf = std::conditional_t<sizeof(T) == 2, float, T>;
 
 template <class T>
-void add_strided(typename T::Sum* sums, int64_t step, const T* x, int64_t stride, int64_t count) {
-  using Sum = typename T::Sum;
-  if constexpr (sizeof(T) == sizeof(Sum)) {
+void add_strided(SumOf<T>* sums, int64_t step, const T* x, int64_t stride, int64_t count) {
+  using Sum = SumOf<T>;
+  if constexpr (std::is_same_v<T, Sum>) {
     static const Operator add_vectors = vector_addition<Sum>();
     if (step == 1 && stride == 1) {
       const Input in[2] = {{sums}, {x}};
       return add_vectors(sums, in, 1, count);
     }
   }
-  for (int64_t c = 0; c < count; ++c) sums[c * step] += T::load(x[c * stride]);
+  for (int64_t c = 0; c < count; ++c) sums[c * step] += number<Sum>(x[c * stride]);
 }
 
 // y is [outer..., n, inner...] and x [outer..., windows, inner..., size].
@@ -72,8 +57,8 @@ struct Folding {
         x(reinterpret_cast<const T*>(first_element(call.inputs[0]))),
         y(reinterpret_cast<T*>(first_element(call.output))) {}
 
-  static void store(const typename T::Sum* sums, int64_t count, T* to) {
-    for (int64_t i = 0; i < count; ++i) to[i] = T::store(sums[i]);
+  static void store(const SumOf<T>* sums, int64_t count, T* to) {
+    for (int64_t i = 0; i < count; ++i) to[i] = number<T>(sums[i]);
   }
 };
 
@@ -85,7 +70,7 @@ void fold_rows(const Folding<T>& f, int64_t count_of_y) {
   rows.shape[f.axis] = f.length;
   rows.strides[f.axis] = 0;
   parallel_for(count_of_y / f.width, grain_of(f.width * 4), [&](int64_t begin, int64_t end) {
-    typename T::Sum sums[chunk];
+    SumOf<T> sums[chunk];
     Walker walker(rows, begin);
     for (int64_t row = begin; row < end; ++row, walker.next()) {
       const T* source = f.x + walker.position();
@@ -112,7 +97,7 @@ void fold_stretches(const Folding<T>& f, int64_t count_of_y) {
   const int64_t most = chunk / unit;
   const Layout rows = dimensions(f.from, 0, f.axis);
   parallel_for(count_of_y / row_size, grain_of(row_size * 4), [&](int64_t begin, int64_t end) {
-    typename T::Sum sums[chunk];
+    SumOf<T> sums[chunk];
     Walker walker(rows, begin);
     for (int64_t row = begin; row < end; ++row, walker.next()) {
       const T* source = f.x + walker.position();
@@ -126,7 +111,7 @@ void fold_stretches(const Folding<T>& f, int64_t count_of_y) {
           int64_t stop = high <= 0 ? 0 : std::min(f.windows, divide_up(high, f.step));
           if (first >= stop) continue;
           const T* at = source + first * f.by_window + s * f.by_place;
-          typename T::Sum* to = sums + (first * f.step - low) * unit;
+          SumOf<T>* to = sums + (first * f.step - low) * unit;
           for (int64_t c = 0; c < unit; ++c) {
             add_strided(to + c, f.step * unit, at + c * f.along, f.by_window, stop - first);
           }
@@ -151,13 +136,13 @@ void fold(const NaiveCall& call) {
 void fold_kernel(const NaiveCall& call) {
   switch (call.output.dtype) {
     case Dtype::float16:
-      return fold<Half>(call);
+      return fold<StoredFloat16>(call);
     case Dtype::bfloat16:
-      return fold<Bfloat>(call);
+      return fold<StoredBfloat16>(call);
     case Dtype::float32:
-      return fold<Plain<float>>(call);
+      return fold<float>(call);
     default:
-      return fold<Plain<double>>(call);
+      return fold<double>(call);
   }
 }
 

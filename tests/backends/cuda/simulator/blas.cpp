@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "backends/cpu/elementwise/conversion.h"
 #include "backends/cuda/simulator/memory.h"
 #include "backends/cuda/simulator/stream.h"
+#include "ops/half.h"
 
 namespace mt::cuda {
 
@@ -28,7 +28,7 @@ void run_blas(const BlasPlan& plan, const char* a, const char* b, char* out, voi
       int64_t at = batch * o.batch + (o.along_k ? row * o.line + step : step * o.line + row);
       uint16_t bits;
       std::memcpy(&bits, grid::exposed(const_cast<char*>(from) + 2 * at, 2, false), 2);
-      return bfloat ? cpu::bfloat16_to_float(bits) : cpu::float16_to_float(bits);
+      return bfloat ? bfloat16_to_float(bits) : float16_to_float(bits);
     };
     const auto size = static_cast<int64_t>(size_of(p.result));
     for (int64_t i = 0; i < p.batch * p.m * p.n; ++i) {
@@ -38,7 +38,7 @@ void run_blas(const BlasPlan& plan, const char* a, const char* b, char* out, voi
                         number(b, p.b, i / (p.m * p.n), i % p.n, step), sum);
       }
       void* to = grid::exposed(out + i * size, static_cast<size_t>(size), true);
-      uint16_t half = bfloat ? cpu::float_to_bfloat16(sum) : cpu::float_to_float16(sum);
+      uint16_t half = bfloat ? float_to_bfloat16(sum) : float_to_float16(sum);
       if (size == 2) {
         std::memcpy(to, &half, sizeof half);
       } else {
