@@ -4,6 +4,7 @@
 // broadcast into memory.
 #include <algorithm>
 
+#include "ops/contract_axes.h"
 #include "ops/ops.h"
 #include "ops/precision.h"
 #include "tensor/error.h"
@@ -85,9 +86,9 @@ Tensor contract(const Tensor& a, const Tensor& b, int batch, int m, int n, int k
   return contract_in(matmul_precision(), a, b, batch, m, n, k);
 }
 
-// NumPy's rule: vectors gain a dimension that the result loses again; leading dimensions
-// broadcast. One that only one operand has joins its rows or columns, so that nothing is repeated.
-Tensor matmul(const Tensor& a, const Tensor& b) {
+namespace {
+
+void check_matmul(const Tensor& a, const Tensor& b) {
   if (a.rank() == 0 || b.rank() == 0) {
     fail(Code::shape, "matmul: %s x %s: operands need at least one dimension",
          to_string(a.shape()).c_str(), to_string(b.shape()).c_str());
@@ -98,69 +99,37 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
          to_string(a.shape()).c_str(), to_string(b.shape()).c_str(), static_cast<long long>(inner),
          static_cast<long long>(b_inner));
   }
+}
+
+// The leading axes by their places among the result's `lead`, unless they only stretch.
+Numbered numbered(const Tensor& matrices, int lead, int64_t row, int64_t column) {
+  Numbered result{matrices, {}};
+  const int own = matrices.rank() - 2;
+  for (int i = 0; i < own; ++i) {
+    result.axes.push_back(matrices.shape()[i] == 1 ? -1 : lead - own + i);
+  }
+  result.axes.push_back(row);
+  result.axes.push_back(column);
+  return result;
+}
+
+}  // namespace
+
+// NumPy's rule: vectors gain a dimension that the result loses again; leading dimensions
+// broadcast. One that only one operand has joins its rows or columns, so that nothing is repeated.
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  check_matmul(a, b);
   if (a.rank() == 2 && b.rank() == 2) return contract(a, transpose(b), 0, 1, 1, 1);
   Tensor x = a.rank() == 1 ? reshape(a, {1, a.shape()[0]}) : a;
   Tensor y = b.rank() == 1 ? reshape(b, {b.shape()[0], 1}) : b;
-  Shape x_lead(x.shape().data(), x.rank() - 2), y_lead(y.shape().data(), y.rank() - 2);
-  Shape lead = broadcast(x_lead, y_lead, "matmul");
-
-  // Dimensions of the result: the leading ones, then rows and columns.
-  Dims batch, m, n;
-  int x_shift = lead.rank() - x_lead.rank(), y_shift = lead.rank() - y_lead.rank();
-  auto varies = [](const Shape& shape, int i) { return i >= 0 && shape[i] != 1; };
-  for (int i = 0; i < lead.rank(); ++i) {
-    bool in_x = varies(x_lead, i - x_shift), in_y = varies(y_lead, i - y_shift);
-    if (in_x && in_y)
-      batch.push_back(i);
-    else if (in_x)
-      m.push_back(i);
-    else if (in_y)
-      n.push_back(i);
-  }
-  auto arranged = [&](const Tensor& t, int shift, const Dims& own, bool is_x) {
-    Dims order;
-    Shape shape;
-    for (const Dims* part : {static_cast<const Dims*>(&batch), &own}) {
-      for (int64_t i : *part) {
-        order.push_back(i - shift);
-        shape.push_back(lead[static_cast<int>(i)]);
-      }
-    }
-    int row = t.rank() - 2, column = t.rank() - 1;
-    for (int axis : {is_x ? row : column, is_x ? column : row}) {
-      order.push_back(axis);
-      shape.push_back(t.shape()[axis]);
-    }
-    for (int i = 0; i < t.rank() - 2; ++i) {
-      if (!order.contains(i)) order.push_back(i);  // of size one: dropped by the reshape
-    }
-    return reshape(permute(t, order), shape);
-  };
-  Tensor product = contract(arranged(x, x_shift, m, true), arranged(y, y_shift, n, false),
-                            batch.rank(), m.rank() + 1, n.rank() + 1, 1);
-  // product is [batch, m leads, row, n leads, column]; back to [lead, row, column].
-  Dims order;
-  Shape shape;
-  int row = batch.rank() + m.rank(), column = product.rank() - 1;
-  for (int i = 0; i < lead.rank(); ++i) {
-    shape.push_back(lead[i]);
-    for (int j = 0; j < batch.rank(); ++j) {
-      if (batch[j] == i) order.push_back(j);
-    }
-    for (int j = 0; j < m.rank(); ++j) {
-      if (m[j] == i) order.push_back(batch.rank() + j);
-    }
-    for (int j = 0; j < n.rank(); ++j) {
-      if (n[j] == i) order.push_back(row + 1 + j);
-    }
-  }
-  order.push_back(row);
-  order.push_back(column);
-  if (a.rank() > 1) shape.push_back(x.shape()[x.rank() - 2]);
-  if (b.rank() > 1) shape.push_back(y.shape().back());
-  bool in_order = true;
-  for (int i = 0; i < order.rank(); ++i) in_order &= order[i] == i;
-  return reshape(in_order ? product : permute(product, order), shape);
+  Shape shape = broadcast(Shape(x.shape().data(), x.rank() - 2),
+                          Shape(y.shape().data(), y.rank() - 2), "matmul");
+  const int lead = shape.rank(), row = lead, column = lead + 1, inner = lead + 2;
+  Tensor product =
+      contract_axes(numbered(x, lead, row, inner), numbered(y, lead, inner, column), {inner});
+  if (a.rank() > 1) shape.push_back(a.shape()[a.rank() - 2]);
+  if (b.rank() > 1) shape.push_back(b.shape().back());
+  return reshape(product, shape);
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {

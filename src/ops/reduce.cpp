@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions over any set of axes. A reduce node drops its axes; keepdims is a reshape after it.
 #include "graph/evaluate.h"
+#include "ops/contract_axes.h"
 #include "ops/extremes.h"
 #include "ops/ops.h"
 #include "ops/reduction.h"
@@ -77,60 +78,31 @@ Tensor sum_of_product(const Tensor& x, const Dims& axes) {
       !x->keeps_operands || x->inputs.empty() || x->variable || !is_floating(x.dtype())) {
     return nullptr;
   }
-  const Tensor* operand[2] = {&x->inputs[0], &x->inputs[1]};
-  // has[i][d]: operand i varies along dimension d of the product.
-  bool has[2][max_rank], lacks[2] = {false, false}, joint = false;
+  Numbered operands[2];  // by the product's axes
   for (int i = 0; i < 2; ++i) {
-    int shift = x.rank() - operand[i]->rank();
-    for (int d = 0; d < x.rank(); ++d) {
-      has[i][d] = d >= shift && operand[i]->shape()[d - shift] != 1;
-      lacks[i] |= !has[i][d] && x.shape()[d] > 1;
+    const Tensor& operand = x->inputs[i];
+    operands[i].value = operand;
+    const int shift = x.rank() - operand.rank();
+    for (int d = 0; d < operand.rank(); ++d) {
+      operands[i].axes.push_back(operand.shape()[d] == 1 ? -1 : d + shift);
     }
   }
-  for (int64_t axis : axes) joint |= has[0][axis] && has[1][axis];
-  if (!lacks[0] || !lacks[1] || !joint) return nullptr;
-
-  // Sort the product's dimensions into batch, m, n and k; those that only one operand has and that
-  // are summed are summed beforehand by contracting with it alone, which is rare: leave it be.
-  Dims batch, m, n, k, order;
+  Dims summed;
+  bool lacks[2] = {false, false};
   for (int d = 0; d < x.rank(); ++d) {
-    bool summed = axes.contains(d);
-    if (summed && has[0][d] != has[1][d]) return nullptr;
-    if (!has[0][d] && !has[1][d]) continue;  // a dimension of size one
-    (summed ? k : has[0][d] && has[1][d] ? batch : has[0][d] ? m : n).push_back(d);
+    const bool has[2] = {operands[0].axes.contains(d), operands[1].axes.contains(d)};
+    for (int i = 0; i < 2; ++i) lacks[i] |= !has[i] && x.shape()[d] > 1;
+    if (!axes.contains(d)) continue;
+    // What only one operand has could be summed beforehand, which is rare: leave it be.
+    if (has[0] != has[1]) return nullptr;
+    if (has[0]) summed.push_back(d);
   }
-  auto arranged = [&](int i, const Dims& rows) {
-    Tensor full = *operand[i];
-    Shape padded = full.shape();
-    while (padded.rank() < x.rank()) padded.insert(0, 1);
-    full = reshape(full, padded);
-    Dims permutation;
-    for (const Dims* part :
-         {static_cast<const Dims*>(&batch), &rows, static_cast<const Dims*>(&k)}) {
-      for (int64_t d : *part) permutation.push_back(d);
-    }
-    Shape shape;
-    for (int64_t d : permutation) shape.push_back(x.shape()[static_cast<int>(d)]);
-    for (int d = 0; d < x.rank(); ++d) {
-      if (!permutation.contains(d)) permutation.push_back(d);
-    }
-    return reshape(permute(full, permutation), shape);
-  };
-  Tensor y = contract(arranged(0, m), arranged(1, n), batch.rank(), m.rank(), n.rank(), k.rank());
-  // Back to the product's order of dimensions.
-  for (const Dims* part : {&batch, &m, &n}) {
-    for (int64_t d : *part) order.push_back(d);
-  }
-  Dims back;
+  if (!lacks[0] || !lacks[1] || summed.empty()) return nullptr;
   Shape shape;
   for (int d = 0; d < x.rank(); ++d) {
-    if (axes.contains(d)) continue;
-    shape.push_back(x.shape()[d]);
-    for (int i = 0; i < order.rank(); ++i) {
-      if (order[i] == d) back.push_back(i);
-    }
+    if (!axes.contains(d)) shape.push_back(x.shape()[d]);
   }
-  return reshape(permute(y, back), shape);
+  return reshape(contract_axes(operands[0], operands[1], summed), shape);
 }
 
 }  // namespace
