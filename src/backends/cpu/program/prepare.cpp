@@ -108,18 +108,35 @@ class Preparation {
     prepared_.steps.push_back(step);
   }
 
-  // What an instruction reads as its operand k.
+  // What an instruction can read instead of its operand k's register, if anything.
+  const Source* read_instead(const Instruction& i, int k) const {
+    if (!reads_in_place(i) || i.in[k] < 0) return nullptr;
+    const Source& instead = instead_[static_cast<size_t>(i.in[k])];
+    return instead.place == no_place ? nullptr : &instead;
+  }
   Source read(const Instruction& i, int k, Compute type) const {
-    if (reads_in_place(i) && i.in[k] >= 0) {
-      const Source& instead = instead_[static_cast<size_t>(i.in[k])];
-      if (instead.place != no_place) return instead;
-    }
+    if (const Source* instead = read_instead(i, k)) return *instead;
     return {moved(i.in[k]), false,
             (turned() ? 1 : segment_.columns) * static_cast<int64_t>(size_of(type))};
   }
 
   void add(const Instruction& i) {
     if (i.code == Opcode::total) return add_total(i);
+    Step step = with_kernel(i);
+    for (int k = 0; k < 3 && i.in[k] != no_place; ++k) {
+      bool condition = i.code == Opcode::select && k == 0;
+      Compute type = condition ? Compute::i32 : i.code == Opcode::elementwise ? i.from : i.type;
+      step.in[k] = read(i, k, type);
+      if (read_instead(i, k) && (step.in[k].pitch != 0 || !step.in[k].repeated)) {
+        step.extent = turned() ? Extent::columns : Extent::rows;
+      }
+    }
+    step.out = i.code == Opcode::store ? static_cast<int16_t>(~i.index) : i.out;
+    push(step);
+  }
+
+  // The step of an instruction, but for its places.
+  Step with_kernel(const Instruction& i) const {
     Step step;
     step.instruction = &i;
     step.extent = i.row ? Extent::row_values : Extent::flat;
@@ -163,23 +180,17 @@ class Preparation {
       case Opcode::total:
         break;
     }
-    for (int k = 0; k < 3 && i.in[k] != no_place; ++k) {
-      bool condition = i.code == Opcode::select && k == 0;
-      Compute type = condition ? Compute::i32 : i.code == Opcode::elementwise ? i.from : i.type;
-      step.in[k] = read(i, k, type);
-      bool instead = is_operator(i) && i.in[k] >= 0 &&
-                     instead_[static_cast<size_t>(i.in[k])].place != no_place;
-      if (instead && (step.in[k].pitch != 0 || !step.in[k].repeated)) {
-        step.extent = turned() ? Extent::columns : Extent::rows;
-      }
-    }
-    step.out = i.code == Opcode::store ? static_cast<int16_t>(~i.index) : i.out;
-    int16_t target = is_operator(i) ? moved(step.out) : step.out;
+    return step;
+  }
+
+  // A result that is written past the caches is made in a register, and read again there.
+  void push(Step step) {
+    const Instruction& i = *step.instruction;
+    const int16_t target = is_operator(i) ? moved(step.out) : step.out;
     if (target == step.out) {
       prepared_.steps.push_back(step);
       return;
     }
-    // Where it is read again it is still in the register.
     Step copy;
     copy.instruction = &i;
     copy.convert = streaming_kernel(size_of(i.type));

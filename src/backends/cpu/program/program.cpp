@@ -17,6 +17,45 @@ void fill_with(void* out, T value, int64_t count) {
   std::fill_n(static_cast<T*>(out), count, value);
 }
 
+// Of what the next tile lies in: what is still to be fetched, and how much at a time.
+struct Stretch {
+  const char *at, *end;
+  int64_t share;
+
+  // Inlined always: gcc 12 takes a function of nothing but prefetches for one without effect.
+  [[gnu::always_inline]] void fetch(bool far) {
+    const char* until = std::min(at + share, end);
+    if (far) {
+      for (; at < until; at += cache_line) __builtin_prefetch(at, 0, 2);
+    } else {
+      for (; at < until; at += cache_line) __builtin_prefetch(at);
+    }
+  }
+};
+
+void operate(const Step& step, Input* in, char* out, int64_t rows, int64_t columns) {
+  switch (step.extent) {
+    case Extent::row_values:
+      step.operate(out, in, 1, rows);
+      break;
+    case Extent::flat:
+      step.operate(out, in, 1, rows * columns);
+      break;
+    case Extent::rows:
+      step.operate(out, in, rows, columns);
+      break;
+    case Extent::total:
+      for (int64_t r = 0; r < rows; ++r) {
+        step.operate(out, in, 1, columns);
+        for (int k = 0; k < 3; ++k) in[k].data = static_cast<const char*>(in[k].data) + in[k].pitch;
+      }
+      break;
+    case Extent::columns:
+      step.operate(out, in, columns, rows);
+      break;
+  }
+}
+
 }  // namespace
 
 ProgramRun::ProgramRun(const PreparedProgram& prepared, const Segment& segment,
@@ -186,12 +225,7 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
 
 void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
   int64_t columns = segment_.columns;
-  // Of what the next rows lie in, each step over all elements fetches a few lines while it
-  // computes.
-  struct Stretch {
-    const char *at, *end;
-    int64_t share;
-  };
+  // Each step over all elements fetches a few lines while it computes.
   Stretch stretches[most_ahead];
   int fetched = 0;
   for (size_t s = 0; ahead > 0 && s < prepared_.ahead.size(); ++s) {
@@ -205,13 +239,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
   const int64_t pitches = prepared_.narrow.empty() ? 1 : rows;
   for (const Step& step : prepared_.steps) {
     for (int s = 0; s < fetched && step.extent != Extent::row_values; ++s) {
-      Stretch& stretch = stretches[s];
-      const char* end = std::min(stretch.at + stretch.share, stretch.end);
-      if (prepared_.far_ahead) {
-        for (; stretch.at < end; stretch.at += cache_line) __builtin_prefetch(stretch.at, 0, 2);
-      } else {
-        for (; stretch.at < end; stretch.at += cache_line) __builtin_prefetch(stretch.at);
-      }
+      stretches[s].fetch(prepared_.far_ahead);
     }
     if (!step.operate) {
       execute(step, first, rows);
@@ -226,31 +254,25 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
       const char* next = address(static_cast<int16_t>(~step.fetched), first + rows);
       in[0].ahead = reinterpret_cast<intptr_t>(next) - reinterpret_cast<intptr_t>(in[0].data);
     }
-    char* out = address(step.out, first);
-    switch (step.extent) {
-      case Extent::row_values:
-        step.operate(out, in, 1, rows);
-        break;
-      case Extent::flat:
-        step.operate(out, in, 1, rows * columns);
-        break;
-      case Extent::rows:
-        step.operate(out, in, rows, columns);
-        break;
-      case Extent::total:
-        for (int64_t r = 0; r < rows; ++r) {
-          step.operate(out, in, 1, columns);
-          for (Input& input : in) input.data = static_cast<const char*>(input.data) + input.pitch;
-        }
-        break;
-      case Extent::columns:
-        step.operate(out, in, columns, rows);
-        break;
-    }
+    operate(step, in, address(step.out, first), rows, columns);
   }
 }
 
 namespace {
+
+void run_rows(const PreparedProgram& prepared, const Segment& segment, void* const* buffers,
+              const Immediates* immediates, char* scratch) {
+  const int64_t tile = prepared.tile_rows;
+  parallel_workers(
+      segment.rows, prepared.grain, prepared.threads, [&](int worker, int64_t begin, int64_t end) {
+        ProgramRun run(prepared, segment, buffers, immediates,
+                       scratch + worker * prepared.scratch_bytes, std::min(tile, end - begin));
+        for (int64_t row = begin; row < end; row += tile) {
+          int64_t rows = std::min(tile, end - row);
+          run.run(row, rows, std::min(tile, end - row - rows));
+        }
+      });
+}
 
 void run_panels(const PreparedProgram& prepared, const Segment& segment, void* const* buffers,
                 const Immediates* immediates) {
@@ -279,30 +301,10 @@ void run_panels(const PreparedProgram& prepared, const Segment& segment, void* c
   });
 }
 
-}  // namespace
-
-void run_program(const PreparedProgram& prepared, const std::vector<Segment>& segments,
-                 void* const* buffers, const Immediates* immediates, char* scratch) {
-  int64_t tile = prepared.tile_rows;
-  if (!prepared.totals.empty()) {
-    return run_totals(prepared, segments[0], buffers, immediates, scratch);
-  }
-  if (prepared.by_rows) {
-    const Segment& segment = prepared.by_columns.empty() ? segments[0] : prepared.by_columns[0];
-    parallel_workers(segment.rows, prepared.grain, prepared.threads,
-                     [&](int worker, int64_t begin, int64_t end) {
-                       ProgramRun run(prepared, segment, buffers, immediates,
-                                      scratch + worker * prepared.scratch_bytes,
-                                      std::min(tile, end - begin));
-                       for (int64_t row = begin; row < end; row += tile) {
-                         int64_t rows = std::min(tile, end - row);
-                         run.run(row, rows, std::min(tile, end - row - rows));
-                       }
-                     });
-    return;
-  }
-  if (prepared.panels.memory >= 0) return run_panels(prepared, segments[0], buffers, immediates);
-  // Element-wise: the segments' elements one after another, shared out in whole tiles.
+// The segments' elements one after another, shared out in whole tiles.
+void run_elements(const PreparedProgram& prepared, const std::vector<Segment>& segments,
+                  void* const* buffers, const Immediates* immediates) {
+  const int64_t tile = prepared.tile_rows;
   parallel_for(prepared.tiles, prepared.grain, [&](int64_t begin, int64_t end) {
     alignas(64) char registers[stack_registers];
     for (const Segment& segment : segments) {
@@ -318,6 +320,22 @@ void run_program(const PreparedProgram& prepared, const std::vector<Segment>& se
       }
     }
   });
+}
+
+}  // namespace
+
+void run_program(const PreparedProgram& prepared, const std::vector<Segment>& segments,
+                 void* const* buffers, const Immediates* immediates, char* scratch) {
+  if (!prepared.totals.empty()) {
+    run_totals(prepared, segments[0], buffers, immediates, scratch);
+  } else if (prepared.by_rows) {
+    const Segment& segment = prepared.by_columns.empty() ? segments[0] : prepared.by_columns[0];
+    run_rows(prepared, segment, buffers, immediates, scratch);
+  } else if (prepared.panels.memory >= 0) {
+    run_panels(prepared, segments[0], buffers, immediates);
+  } else {
+    run_elements(prepared, segments, buffers, immediates);
+  }
 }
 
 }  // namespace mt::cpu

@@ -25,90 +25,137 @@ Segment flat(const Segment& segment) {
   return result;
 }
 
-// One panel of one long row: element j of the panel goes to lane j % row_lanes.
-void reduce_in_lanes(const Group& group, const PreparedReduction& shape, const Segment& segment,
-                     void* const* buffers, const Immediates* immediates, char* scratch,
-                     char* partials) {
-  int64_t size = static_cast<int64_t>(size_of(group.type));
-  Operator reduce = row_reduction(group.reduction, group.type);
-  int16_t value = group.program.instructions.back().in[0];
-  bool in_memory = group.program.instructions.size() == 1 && value < 0;
-  int64_t grain = std::max<int64_t>(1, grain_elements / std::min(shape.panel, group.reduced + 1));
-  parallel_workers(group.outer * shape.panels, grain, shape.elements.threads,
-                   [&](int worker, int64_t begin, int64_t end) {
-                     char* registers = scratch + worker * shape.worker_bytes;
-                     char* gathered = registers + shape.elements.scratch_bytes;
-                     ProgramRun run(shape.elements, segment, buffers, immediates, registers, chunk);
-                     for (int64_t task = begin; task < end; ++task) {
-                       int64_t row = task / shape.panels, first = task % shape.panels * shape.panel;
-                       int64_t count = std::min(shape.panel, group.reduced - first);
-                       int64_t at = row * group.reduced + first;
-                       if (shape.whole.operate) {
-                         Input in[2];
-                         for (int k = 0; k < 2 && shape.whole.in[k].place != no_place; ++k) {
-                           in[k] = {run.address(shape.whole.in[k].place, at)};
-                         }
-                         shape.whole.operate(partials + task * size, in, 1,
-                                             std::max<int64_t>(count, 0));
-                         continue;
-                       }
-                       const void* source = gathered;
-                       if (in_memory) {
-                         source = run.address(value, at);
-                       } else {
-                         for (int64_t done = 0; done < count; done += chunk) {
-                           int64_t some = std::min(chunk, count - done);
-                           run.run(at + done, some);
-                           std::memcpy(gathered + done * size, run.address(value, at + done),
-                                       static_cast<size_t>(some * size));
-                         }
-                       }
-                       const Input one{source};
-                       reduce(partials + task * size, &one, 1, std::max<int64_t>(count, 0));
-                     }
-                   });
-}
+// One run of a reduction. Workers share out its panels, each of which leaves a partial result.
+class ReductionRun {
+ public:
+  ReductionRun(const Group& group, const PreparedReduction& prepared, void* const* buffers,
+               const Immediates* immediates, char* scratch)
+      : group_(group),
+        prepared_(prepared),
+        buffers_(buffers),
+        immediates_(immediates),
+        scratch_(scratch),
+        partials_(scratch + prepared.worker_bytes * prepared.elements.threads),
+        size_(static_cast<int64_t>(size_of(group.type))),
+        value_(group.program.instructions.back().in[0]) {}
 
-// One panel of rows for a stretch of columns: each output is one chain, row after row.
-void reduce_in_columns(const Group& group, const PreparedReduction& shape, const Segment& segment,
-                       void* const* buffers, const Immediates* immediates, char* scratch,
-                       char* partials) {
-  int64_t size = static_cast<int64_t>(size_of(group.type));
-  Operator operate = elementwise_operator(combiner(group.reduction), group.type);
-  alignas(64) char identities[chunk * 8];  // what each chain begins with
-  fill_identity(group.reduction, group.type, identities, std::min(chunk, group.inner));
-  int16_t value = group.program.instructions.back().in[0];
-  int64_t stretches = divide_up(group.inner, shape.stretch);
-  int64_t rows_at_once = stretches == 1 ? std::max<int64_t>(1, chunk / group.inner) : 1;
-  int64_t work = std::max<int64_t>(
-      1, std::min(shape.panel, group.reduced) * std::min(group.inner, shape.stretch));
-  int64_t grain = std::max<int64_t>(1, grain_elements / work);
-  int64_t tasks = group.outer * shape.panels * stretches;
-  parallel_workers(
-      tasks, grain, shape.elements.threads, [&](int worker, int64_t begin, int64_t end) {
-        ProgramRun run(shape.elements, segment, buffers, immediates,
-                       scratch + worker * shape.worker_bytes, chunk);
-        for (int64_t task = begin; task < end; ++task) {
-          int64_t column = task % stretches * shape.stretch;
-          int64_t panel = task / stretches % shape.panels;
-          int64_t outer = task / stretches / shape.panels;
-          int64_t width = std::min(shape.stretch, group.inner - column);
-          char* result = partials + ((outer * shape.panels + panel) * group.inner + column) * size;
-          std::memcpy(result, identities, static_cast<size_t>(width * size));
-          int64_t last = std::min(group.reduced, (panel + 1) * shape.panel);
-          for (int64_t row = panel * shape.panel; row < last; row += rows_at_once) {
-            int64_t rows = std::min(rows_at_once, last - row);
-            int64_t at = (outer * group.reduced + row) * group.inner + column;
-            run.run(at, rows * width);
-            const char* values = run.address(value, at);
-            for (int64_t r = 0; r < rows; ++r) {
-              const Input in[2] = {{result}, {values + r * width * size}};
-              operate(result, in, 1, width);
-            }
-          }
-        }
-      });
-}
+  void run() {
+    group_.in_lanes ? reduce_in_lanes() : reduce_in_columns();
+    combine();
+  }
+
+ private:
+  char* scratch_of(int worker) const { return scratch_ + worker * prepared_.worker_bytes; }
+  ProgramRun elements(int worker) const {
+    return ProgramRun(prepared_.elements, prepared_.segment, buffers_, immediates_,
+                      scratch_of(worker), chunk);
+  }
+
+  // One panel of one long row: element j of the panel goes to lane j % row_lanes.
+  void reduce_in_lanes() {
+    const int64_t work = std::min(prepared_.panel, group_.reduced + 1);
+    parallel_workers(group_.outer * prepared_.panels, std::max<int64_t>(1, grain_elements / work),
+                     prepared_.elements.threads, [&](int worker, int64_t begin, int64_t end) {
+                       ProgramRun run = elements(worker);
+                       char* gathered = scratch_of(worker) + prepared_.elements.scratch_bytes;
+                       for (int64_t task = begin; task < end; ++task) {
+                         reduce_row_panel(run, task, gathered);
+                       }
+                     });
+  }
+  void reduce_row_panel(ProgramRun& run, int64_t task, char* gathered) {
+    const int64_t row = task / prepared_.panels;
+    const int64_t first = task % prepared_.panels * prepared_.panel;
+    const int64_t count = std::clamp<int64_t>(group_.reduced - first, 0, prepared_.panel);
+    const int64_t at = row * group_.reduced + first;
+    char* result = partials_ + task * size_;
+    const Step& whole = prepared_.whole;
+    if (whole.operate) {
+      Input in[2];
+      for (int k = 0; k < 2 && whole.in[k].place != no_place; ++k) {
+        in[k] = {run.address(whole.in[k].place, at)};
+      }
+      whole.operate(result, in, 1, count);
+      return;
+    }
+    const bool in_memory = group_.program.instructions.size() == 1 && value_ < 0;
+    const Input one{in_memory ? run.address(value_, at) : gather(run, at, count, gathered)};
+    row_reduction(group_.reduction, group_.type)(result, &one, 1, count);
+  }
+  // Computes elements [first, first + count), one tile after another.
+  const char* gather(ProgramRun& run, int64_t first, int64_t count, char* gathered) {
+    for (int64_t done = 0; done < count; done += chunk) {
+      const int64_t some = std::min(chunk, count - done);
+      run.run(first + done, some);
+      std::memcpy(gathered + done * size_, run.address(value_, first + done),
+                  static_cast<size_t>(some * size_));
+    }
+    return gathered;
+  }
+
+  // One panel of rows for a stretch of columns: each output is one chain, row after row.
+  void reduce_in_columns() {
+    alignas(64) char identities[chunk * 8];  // what each chain begins with
+    fill_identity(group_.reduction, group_.type, identities, std::min(chunk, group_.inner));
+    const int64_t stretches = divide_up(group_.inner, prepared_.stretch);
+    const int64_t work =
+        std::min(prepared_.panel, group_.reduced) * std::min(group_.inner, prepared_.stretch);
+    parallel_workers(group_.outer * prepared_.panels * stretches,
+                     std::max<int64_t>(1, grain_elements / std::max<int64_t>(1, work)),
+                     prepared_.elements.threads, [&](int worker, int64_t begin, int64_t end) {
+                       ProgramRun run = elements(worker);
+                       for (int64_t task = begin; task < end; ++task) {
+                         reduce_column_panel(run, task / stretches, task % stretches, identities);
+                       }
+                     });
+  }
+  void reduce_column_panel(ProgramRun& run, int64_t task, int64_t stretch, const char* identities) {
+    const int64_t outer = task / prepared_.panels, panel = task % prepared_.panels;
+    const int64_t column = stretch * prepared_.stretch;
+    const int64_t width = std::min(prepared_.stretch, group_.inner - column);
+    char* result = partials_ + (task * group_.inner + column) * size_;
+    std::memcpy(result, identities, static_cast<size_t>(width * size_));
+    const bool whole_rows = width == group_.inner;
+    const int64_t together = whole_rows ? std::max<int64_t>(1, chunk / group_.inner) : 1;
+    const int64_t last = std::min(group_.reduced, (panel + 1) * prepared_.panel);
+    const Operator operate = combining();
+    for (int64_t row = panel * prepared_.panel; row < last; row += together) {
+      const int64_t rows = std::min(together, last - row);
+      const int64_t at = (outer * group_.reduced + row) * group_.inner + column;
+      run.run(at, rows * width);
+      const char* values = run.address(value_, at);
+      for (int64_t r = 0; r < rows; ++r) {
+        const Input in[2] = {{result}, {values + r * width * size_}};
+        operate(result, in, 1, width);
+      }
+    }
+  }
+
+  // Joins the panels' results.
+  void combine() {
+    const Operator operate = combining();
+    const Kernel store = store_kernel(group_.output.dtype);
+    char* out = static_cast<char*>(buffers_[group_.output.buffer]);
+    const int64_t out_size = static_cast<int64_t>(size_of(group_.output.dtype));
+    for (int64_t o = 0; o < group_.outer; ++o) {
+      char* own = partials_ + o * prepared_.panels * group_.inner * size_;
+      combine_panels(operate, own, prepared_.panels, group_.inner, size_);
+      const void* in[1] = {own};
+      store(out + o * group_.inner * out_size, in, group_.inner);
+    }
+  }
+  Operator combining() const {
+    return elementwise_operator(combiner(group_.reduction), group_.type);
+  }
+
+  const Group& group_;
+  const PreparedReduction& prepared_;
+  void* const* const buffers_;
+  const Immediates* const immediates_;
+  char *const scratch_, *const partials_;
+  const int64_t size_;   // of a sum
+  const int16_t value_;  // what is reduced
+};
 
 }  // namespace
 
@@ -144,20 +191,7 @@ int64_t scratch_bytes(const PreparedReduction& prepared) {
 void run_reduction(const Group& group, const PreparedReduction& prepared, void* const* buffers,
                    const Immediates* immediates, char* scratch) {
   if (group.outer * group.inner == 0) return;
-  char* partials = scratch + prepared.worker_bytes * prepared.elements.threads;
-  (group.in_lanes ? reduce_in_lanes : reduce_in_columns)(group, prepared, prepared.segment, buffers,
-                                                         immediates, scratch, partials);
-  int64_t size = static_cast<int64_t>(size_of(group.type));
-  Operator operate = elementwise_operator(combiner(group.reduction), group.type);
-  Kernel store = store_kernel(group.output.dtype);
-  char* out = static_cast<char*>(buffers[group.output.buffer]);
-  int64_t out_size = static_cast<int64_t>(size_of(group.output.dtype));
-  for (int64_t o = 0; o < group.outer; ++o) {
-    char* own = partials + o * prepared.panels * group.inner * size;
-    combine_panels(operate, own, prepared.panels, group.inner, size);
-    const void* in[1] = {own};
-    store(out + o * group.inner * out_size, in, group.inner);
-  }
+  ReductionRun(group, prepared, buffers, immediates, scratch).run();
 }
 
 }  // namespace mt::cpu
