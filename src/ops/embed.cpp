@@ -28,14 +28,7 @@ void set_block(const NaiveCall& call, const NaiveArray& value) {
 
 // immediate: what is elsewhere, as a constant's
 void embed_value(const NaiveCall& call) {
-  const NaiveArray& y = call.output;
-  for (int64_t i = 0; i < y.size(); ++i) {
-    if (is_floating(y.dtype)) {
-      y.set_number(i, __builtin_bit_cast(double, call.immediates.value[0]));
-    } else {
-      y.set_integer(i, static_cast<int64_t>(call.immediates.value[0]));
-    }
-  }
+  fill(call.output, call.immediates);
   set_block(call, call.inputs[0]);
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows picked by index tensors, and their transpose: rows added up where indices say.
-#include <vector>
-
 #include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
@@ -62,21 +60,11 @@ void scatter_value(const NaiveCall& call) {
   int64_t inner = extent_from(values.layout.shape, first + 1);
   int64_t count = values.layout.shape[first], rows = 1;
   for (int k = 0; k < indexed; ++k) rows *= call.attributes[1 + static_cast<size_t>(k)];
-  std::vector<double> sums(static_cast<size_t>(y.size()), 0.0);
-  for (int64_t i = 0; i < y.size(); ++i) y.set_integer(i, 0);
-  for (int64_t i = 0; i < values.size(); ++i) {
+  add_up(values, y, [&](int64_t i) {
     int64_t j = i / inner % count, outer = i / (inner * count);
     int64_t row = row_of(&call.inputs[1], indexed, call.attributes.data() + 1, j);
-    int64_t element = (outer * rows + row) * inner + i % inner;
-    if (is_floating(y.dtype)) {
-      sums[static_cast<size_t>(element)] += values.number(i);
-    } else {
-      y.set_integer(element, static_cast<int64_t>(static_cast<uint64_t>(y.integer(element)) +
-                                                  static_cast<uint64_t>(values.integer(i))));
-    }
-  }
-  if (!is_floating(y.dtype)) return;
-  for (int64_t i = 0; i < y.size(); ++i) y.set_number(i, sums[static_cast<size_t>(i)]);
+    return (outer * rows + row) * inner + i % inner;
+  });
 }
 
 void scatter_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {

@@ -111,21 +111,29 @@ void move_element(const NaiveArray& to, int64_t i, const NaiveArray& from, int64
   }
 }
 
+bool comes_before(const NaiveArray& x, int64_t i, const NaiveArray& y, int64_t j) {
+  if (is_floating(x.dtype)) {
+    double a = x.number(i), b = y.number(j);
+    return a < b || (a == a && b != b);
+  }
+  int64_t a = x.integer(i), b = y.integer(j);
+  return x.dtype == Dtype::uint64 ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b;
+}
+
+void fill(const NaiveArray& y, const Immediates& number) {
+  for (int64_t i = 0; i < y.size(); ++i) {
+    if (is_floating(y.dtype)) {
+      y.set_number(i, __builtin_bit_cast(double, number.value[0]));
+    } else {
+      y.set_integer(i, static_cast<int64_t>(number.value[0]));
+    }
+  }
+}
+
 namespace {
 
 NaiveArray broadcast_to(const NaiveArray& array, const Shape& shape) {
   return {array.data, array.dtype, expand(array.layout, shape)};
-}
-
-void constant_value(const NaiveCall& call) {
-  const NaiveArray& y = call.output;
-  for (int64_t i = 0; i < y.size(); ++i) {
-    if (is_floating(y.dtype)) {
-      y.set_number(i, __builtin_bit_cast(double, call.immediates.value[0]));
-    } else {
-      y.set_integer(i, static_cast<int64_t>(call.immediates.value[0]));
-    }
-  }
 }
 
 void random_value(const NaiveCall& call) {
@@ -262,7 +270,7 @@ void contract_value(const NaiveCall& call) {
 
 void naive_value(const NaiveCall& call) {
   switch (call.op.kind) {
-    case OpKind::constant: return constant_value(call);
+    case OpKind::constant: return fill(call.output, call.immediates);
     case OpKind::iota:
       for (int64_t i = 0; i < call.output.size(); ++i) call.output.set_integer(i, i);
       return;

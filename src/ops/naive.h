@@ -3,9 +3,8 @@
 // runs these; every fast kernel is judged by them.
 #pragma once
 
-#include <cstddef>
-#include <new>
 #include <span>
+#include <vector>
 
 #include "graph/node.h"
 
@@ -22,12 +21,34 @@ struct NaiveArray {
   int64_t position(int64_t element) const;
   double number(int64_t element) const;
   int64_t integer(int64_t element) const;
-  void set_number(int64_t element, double value) const;  // rounds; saturates to integers
+  void set_number(int64_t element, double value) const;    // rounds; saturates to integers
   void set_integer(int64_t element, int64_t value) const;  // wraps
 };
 
 // Copies one element as it is, without a detour over another type.
 void move_element(const NaiveArray& to, int64_t i, const NaiveArray& from, int64_t j);
+// Whether element i of x comes before element j of y, of the same type, where both are sorted. A
+// NaN comes after everything.
+bool comes_before(const NaiveArray& x, int64_t i, const NaiveArray& y, int64_t j);
+// One number, as a constant has it, everywhere.
+void fill(const NaiveArray& y, const Immediates& number);
+// to[target(i)] += from[i] for all elements, from 0 on: in float64, rounded once, or wrapping.
+template <class F>
+void add_up(const NaiveArray& from, const NaiveArray& to, F&& target) {
+  std::vector<double> sums(static_cast<size_t>(to.size()), 0.0);
+  for (int64_t i = 0; i < to.size(); ++i) to.set_integer(i, 0);
+  for (int64_t i = 0; i < from.size(); ++i) {
+    const int64_t at = target(i);
+    if (is_floating(to.dtype)) {
+      sums[static_cast<size_t>(at)] += from.number(i);
+    } else {
+      to.set_integer(at, static_cast<int64_t>(static_cast<uint64_t>(to.integer(at)) +
+                                              static_cast<uint64_t>(from.integer(i))));
+    }
+  }
+  if (!is_floating(to.dtype)) return;
+  for (int64_t i = 0; i < to.size(); ++i) to.set_number(i, sums[static_cast<size_t>(i)]);
+}
 
 struct NaiveCall {
   const Op& op;

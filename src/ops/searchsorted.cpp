@@ -8,16 +8,6 @@
 namespace mt {
 namespace {
 
-// Whether a comes before b; a NaN comes after everything, as in sort.
-bool before(const NaiveArray& x, int64_t i, const NaiveArray& y, int64_t j) {
-  if (is_floating(x.dtype)) {
-    double a = x.number(i), b = y.number(j);
-    return a < b || (a == a && b != b);
-  }
-  int64_t a = x.integer(i), b = y.integer(j);
-  return x.dtype == Dtype::uint64 ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b;
-}
-
 // attributes: right
 void searchsorted_value(const NaiveCall& call) {
   const NaiveArray &sorted = call.inputs[0], &values = call.inputs[1];
@@ -26,7 +16,8 @@ void searchsorted_value(const NaiveCall& call) {
     int64_t low = 0, high = sorted.size();
     while (low < high) {
       int64_t middle = low + (high - low) / 2;
-      bool goes_on = right ? !before(values, i, sorted, middle) : before(sorted, middle, values, i);
+      bool goes_on = right ? !comes_before(values, i, sorted, middle)
+                           : comes_before(sorted, middle, values, i);
       (goes_on ? low : high) = goes_on ? middle + 1 : middle;
     }
     call.output.set_integer(i, low);

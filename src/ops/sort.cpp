@@ -12,16 +12,6 @@
 namespace mt {
 namespace {
 
-// A NaN comes after everything.
-bool before(const NaiveArray& x, int64_t i, int64_t j) {
-  if (is_floating(x.dtype)) {
-    double a = x.number(i), b = x.number(j);
-    return a < b || (a == a && b != b);
-  }
-  int64_t a = x.integer(i), b = x.integer(j);
-  return x.dtype == Dtype::uint64 ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b;
-}
-
 // Sorts the last axis and gives set(i, row, j) the first of each row: element i of the output is
 // element j of the input's row.
 template <class F>
@@ -33,7 +23,7 @@ void sort_rows(const NaiveCall& call, F&& set) {
   for (int64_t row = 0; kept && row < y.size() / kept; ++row) {
     std::iota(order.begin(), order.end(), row * length);
     std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
-      return descending ? before(x, j, i) : before(x, i, j);
+      return descending ? comes_before(x, j, x, i) : comes_before(x, i, x, j);
     });
     for (int64_t i = 0; i < kept; ++i) {
       set(row * kept + i, row, order[static_cast<size_t>(i)] - row * length);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements picked along one axis, each by an index of its own, and the transpose: elements added
 // up where indices say.
-#include <vector>
-
 #include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
@@ -33,19 +31,7 @@ void take_value(const NaiveCall& call) {
 void add_value(const NaiveCall& call) {
   int axis = static_cast<int>(call.attributes[0]);
   const NaiveArray &values = call.inputs[0], &indices = call.inputs[1], &y = call.output;
-  std::vector<double> sums(static_cast<size_t>(y.size()), 0.0);
-  for (int64_t i = 0; i < y.size(); ++i) y.set_integer(i, 0);
-  for (int64_t i = 0; i < values.size(); ++i) {
-    int64_t element = named(indices, axis, y.layout.shape[axis], i);
-    if (is_floating(y.dtype)) {
-      sums[static_cast<size_t>(element)] += values.number(i);
-    } else {
-      y.set_integer(element, static_cast<int64_t>(static_cast<uint64_t>(y.integer(element)) +
-                                                  static_cast<uint64_t>(values.integer(i))));
-    }
-  }
-  if (!is_floating(y.dtype)) return;
-  for (int64_t i = 0; i < y.size(); ++i) y.set_number(i, sums[static_cast<size_t>(i)]);
+  add_up(values, y, [&](int64_t i) { return named(indices, axis, y.layout.shape[axis], i); });
 }
 
 Tensor take(const Tensor& x, const Tensor& indices, int axis);
