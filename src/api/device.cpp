@@ -2,6 +2,8 @@
 // The C functions of mtorch/device.h.
 #include "mtorch/device.h"
 
+#include <algorithm>
+
 #include "api/guard.h"
 #include "api/strings.h"
 #include "backends/backend.h"

@@ -18,10 +18,7 @@
 // arguments.h, which throw for NULL and for what cannot be; so does every operator of ops.h.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <new>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -7,7 +7,6 @@
 #include "api/reading.h"
 #include "api/scope.h"
 #include "fusion/evaluator.h"
-#include "graph/record.h"
 #include "ops/ops.h"
 
 namespace mt::api {

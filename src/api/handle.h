@@ -3,7 +3,7 @@
 #pragma once
 
 #include <atomic>
-#include <vector>
+#include <utility>
 
 #include "graph/node.h"
 #include "graph/variable.h"

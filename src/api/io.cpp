@@ -2,8 +2,6 @@
 // The C functions of mtorch/io.h.
 #include "mtorch/io.h"
 
-#include <memory>
-
 #include "api/guard.h"
 #include "api/parameters.h"
 #include "backends/backend.h"

@@ -2,6 +2,7 @@
 // The C functions of mtorch/kernel.h.
 #include "mtorch/kernel.h"
 
+#include <algorithm>
 #include <cctype>
 #include <string>
 

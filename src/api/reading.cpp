@@ -2,6 +2,7 @@
 // The C functions that read values.
 #include "api/reading.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <mutex>

@@ -2,7 +2,6 @@
 #include "api/scope.h"
 
 #include <mutex>
-#include <new>
 
 #include "api/guard.h"
 #include "graph/owner_lock.h"

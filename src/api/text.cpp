@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C functions of mtorch/tensor.h that write tensors as text.
 // A tensor as text, laid out as NumPy prints arrays.
+#include <algorithm>
+
 #include "api/guard.h"
 #include "api/number_text.h"
 #include "api/reading.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/transfer.h"
 
-#include <cstring>
-
 #include "backends/backend.h"
 #include "graph/evaluate.h"
 #include "graph/record.h"

@@ -14,7 +14,6 @@
 #include "graph/evaluate.h"
 #include "graph/window.h"
 #include "tensor/before_work.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

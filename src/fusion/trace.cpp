@@ -11,7 +11,6 @@
 #include "graph/variable.h"
 #include "ops/indexing.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

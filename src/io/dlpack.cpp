@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/dlpack.h"
 
-#include <cstdlib>
 #include <memory>
 
 #include "backends/backend.h"

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -3,7 +3,6 @@
 // contracted in pairs, in the order with the fewest multiplications.
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string>
 
 #include "ops/ops.h"

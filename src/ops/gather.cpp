@@ -3,7 +3,6 @@
 #include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <exception>
-#include <limits>
 #include <utility>
 
 #include "ops/half.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Misuse: a named error, nothing changed, and the process lives on.
-#include <climits>
 #include <cmath>
 
 #include "api/support.h"

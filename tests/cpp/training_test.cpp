@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters, layers, optimizers and data in C++.
-#include <cstdio>
-
 #include "support.h"
 
 namespace mtorch {

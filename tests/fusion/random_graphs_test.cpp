@@ -20,7 +20,6 @@
 #include "fusion/values.h"
 #include "graph/evaluate.h"
 #include "graph/record.h"
-#include "tensor/error.h"
 
 namespace mt::testing {
 namespace {

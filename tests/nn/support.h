@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cmath>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
-#include <cstring>
 
 #include "autodiff/backward.h"
 #include "backends/cpu/elementwise/kernels.h"

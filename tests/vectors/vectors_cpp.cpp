@@ -3,7 +3,6 @@
 // operator is called by its own function there, with what its parameters say.
 #include <cmath>
 #include <fstream>
-#include <functional>
 #include <iostream>
 #include <list>
 #include <map>

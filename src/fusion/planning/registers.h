@@ -2,7 +2,7 @@
 // Where a program's values live while it runs.
 #pragma once
 
-#include "plan/plan.h"
+#include "plan/program.h"
 
 namespace mt {
 

@@ -2,7 +2,6 @@
 // Each function against long double, over every exponent and densely where it is curved. The error
 // is counted in units of the last place of the true value.
 #include <cmath>
-#include <functional>
 #include <random>
 
 #include "gtest/gtest.h"

@@ -6,7 +6,6 @@
 // neighbouring terms, make a line of the right operand's tile; 32 terms of one row make one of the
 // left operand's. In the other case the tile is transposed, as a matrix of 16 x 16 pairs.
 #include <algorithm>
-#include <cstring>
 
 #include "backends/cpu/contract/matrix_unit.h"
 #include "backends/cpu/contract/tiles.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which instruction set runs, and the table lookup.
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 

@@ -2,7 +2,6 @@
 // Row reductions in the order of ops/order.h, and their counterpart, repeating a value along a row.
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <limits>
 
 #include "backends/cpu/elementwise/tables.h"

@@ -10,7 +10,6 @@
 #include "backends/cpu/index/indices.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
-#include "backends/cpu/strided/strided.h"
 
 namespace mt::cpu {
 namespace {

@@ -2,7 +2,6 @@
 // Elements as unsigned keys of the same order, in which a NaN comes last.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <type_traits>
 

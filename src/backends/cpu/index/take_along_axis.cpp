@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements picked, or added up, along one axis, each by an index of its own.
-#include <algorithm>
 #include <cstring>
 
 #include "backends/cpu/index/kernels.h"

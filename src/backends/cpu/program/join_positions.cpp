@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is chosen where a row's number is the element's own position, as a loss chooses the logit of
 // its class: that is one element of the row, to which no other need be compared.
-#include <algorithm>
-
 #include "backends/cpu/elementwise/one_hot.h"
 #include "backends/cpu/program/program.h"
 

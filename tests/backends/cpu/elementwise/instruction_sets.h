@@ -2,8 +2,6 @@
 // Runs a check under every instruction set that this machine has.
 #pragma once
 
-#include <string>
-
 #include "backends/cpu/elementwise/kernels.h"
 #include "gtest/gtest.h"
 

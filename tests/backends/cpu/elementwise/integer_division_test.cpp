@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Division of integers goes another way for small numbers, larger ones and very large ones: each
 // way alone and side by side, against division as numbers have it.
-#include <algorithm>
 #include <limits>
 #include <random>
 #include <vector>

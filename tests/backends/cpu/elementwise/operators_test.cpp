@@ -3,7 +3,6 @@
 // scalar code, in exactly the elements asked for.
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <random>
 #include <vector>
 

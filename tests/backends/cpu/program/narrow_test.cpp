@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a few scattered elements have the bits that the same rows have where they lie in order.
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <vector>
 
