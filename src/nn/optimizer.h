@@ -134,6 +134,7 @@ class Optimizer {
     StateSlot* slot;
   };
   std::vector<NamedSlot> named_slots();
+  static std::vector<NamedTensor> values_of(const std::vector<NamedSlot>& slots);
   std::string rules();
   void bind_state(const std::vector<NamedSlot>& slots, std::vector<Tensor> values);
 

@@ -8,7 +8,7 @@
 #include "graph/evaluate.h"
 #include "graph/record.h"
 #include "io/host.h"
-#include "io/safetensors.h"
+#include "nn/match_names.h"
 #include "nn/optimizer.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
@@ -52,43 +52,6 @@ void follow(StateSlot* slot, Dtype dtype, Device& device) {
 
 double read_scalar(const Tensor& value) {
   return *static_cast<const double*>(HostValue(value).data());
-}
-
-Dtype dtype_of(const NamedTensor& source) { return source.value.dtype(); }
-Dtype dtype_of(const Safetensors::Entry& source) { return source.dtype; }
-const Shape& shape_of(const NamedTensor& source) { return source.value.shape(); }
-const Shape& shape_of(const Safetensors::Entry& source) { return source.shape; }
-
-// Which of the sources, from `origin`, each piece of state is.
-template <class Slot, class Source>
-std::vector<const Source*> matching(const std::vector<Slot>& slots,
-                                    const std::vector<Source>& sources, const char* origin,
-                                    Code wrong_name) {
-  std::unordered_map<std::string, const Source*> by_name;
-  for (const Source& source : sources) by_name[source.name] = &source;
-  std::vector<const Source*> result;
-  for (const auto& [name, slot] : slots) {
-    auto found = by_name.find(name);
-    if (found == by_name.end()) fail(wrong_name, "%s: has no \"%s\"", origin, name.c_str());
-    Tensor own = slot->get();
-    const Shape& shape = shape_of(*found->second);
-    if (shape != own.shape()) {
-      fail(Code::shape, "%s: \"%s\" has shape %s, the optimizer's has %s", origin, name.c_str(),
-           to_string(shape).c_str(), to_string(own.shape()).c_str());
-    }
-    Dtype dtype = dtype_of(*found->second);
-    if (dtype != own.dtype()) {
-      fail(Code::dtype, "%s: \"%s\" is %s, the optimizer's is %s", origin, name.c_str(),
-           name_of(dtype), name_of(own.dtype()));
-    }
-    result.push_back(found->second);
-    by_name.erase(found);
-  }
-  if (!by_name.empty()) {
-    fail(wrong_name, "%s: holds \"%s\", which the optimizer does not have", origin,
-         by_name.begin()->first.c_str());
-  }
-  return result;
 }
 
 }  // namespace
@@ -154,14 +117,17 @@ std::string Optimizer::rules() {
   return names;
 }
 
+std::vector<NamedTensor> Optimizer::values_of(const std::vector<NamedSlot>& slots) {
+  std::vector<NamedTensor> result;
+  for (const NamedSlot& named : slots) result.push_back({named.name, named.slot->get()});
+  return result;
+}
+
 std::vector<NamedTensor> Optimizer::state() {
   GradientMode no_gradient(false);
-  std::vector<NamedTensor> result;
+  std::vector<NamedTensor> result = values_of(named_slots());
   std::vector<Tensor> values;
-  for (const NamedSlot& named : named_slots()) {
-    values.push_back(named.slot->get());
-    result.push_back({named.name, values.back()});
-  }
+  for (const NamedTensor& named : result) values.push_back(named.value);
   evaluate(values.data(), values.size());
   return result;
 }
@@ -190,9 +156,11 @@ void Optimizer::set_state(const std::vector<NamedTensor>& given) {
   GradientMode no_gradient(false);
   std::vector<NamedSlot> slots = named_slots();
   std::vector<Tensor> values;
-  for (const NamedTensor* source : matching(slots, given, "optimizer_set_state", Code::invalid)) {
+  const std::vector<NamedForm> own = forms_of(values_of(slots));
+  for (size_t found :
+       match_names(own, "optimizer", forms_of(given), "optimizer_set_state", Code::invalid)) {
     Device& device = slots[values.size()].slot->get().device();
-    values.push_back(to_device(detach(source->value), device));
+    values.push_back(to_device(detach(given[found].value), device));
   }
   bind_state(slots, std::move(values));
 }
@@ -211,8 +179,10 @@ void Optimizer::load(const char* path) {
   }
   std::vector<NamedSlot> slots = named_slots();
   std::vector<Tensor> values;
-  for (const Safetensors::Entry* source : matching(slots, file.entries(), path, Code::io)) {
-    values.push_back(file.read(*source, slots[values.size()].slot->get().device()));
+  const std::vector<NamedForm> own = forms_of(values_of(slots));
+  for (size_t found : match_names(own, "optimizer", forms_of(file), path, Code::io)) {
+    const Safetensors::Entry& source = file.entries()[found];
+    values.push_back(file.read(source, slots[values.size()].slot->get().device()));
   }
   bind_state(slots, std::move(values));
 }

@@ -5,6 +5,7 @@
 #include "graph/evaluate.h"
 #include "graph/record.h"
 #include "io/safetensors.h"
+#include "nn/match_names.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
 
@@ -114,30 +115,11 @@ void Parameters::save(const char* path) const { save_safetensors(tensors(), {}, 
 
 void Parameters::load(const char* path) {
   Safetensors file(path);
-  std::vector<const Safetensors::Entry*> sources(entries_.size());
-  for (const Safetensors::Entry& source : file.entries()) {
-    auto found = index_.find(source.name);
-    if (found == index_.end()) {
-      fail(Code::io, "%s: holds \"%s\", which the collection does not have", path,
-           source.name.c_str());
-    }
-    sources[found->second] = &source;
-  }
   std::vector<Tensor> values;
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    const std::string& name = entries_[i].name;
-    Tensor value = entries_[i].binding->value();
-    const Safetensors::Entry* source = sources[i];
-    if (!source) fail(Code::io, "%s: has no \"%s\"", path, name.c_str());
-    if (source->shape != value.shape()) {
-      fail(Code::shape, "%s: \"%s\" has shape %s, the collection's has %s", path, name.c_str(),
-           to_string(source->shape).c_str(), to_string(value.shape()).c_str());
-    }
-    if (source->dtype != value.dtype()) {
-      fail(Code::dtype, "%s: \"%s\" is %s, the collection's is %s", path, name.c_str(),
-           name_of(source->dtype), name_of(value.dtype()));
-    }
-    values.push_back(file.read(*source, value.device()));
+  for (size_t found :
+       match_names(forms_of(tensors()), "collection", forms_of(file), path, Code::io)) {
+    const Tensor own = entries_[values.size()].binding->value();
+    values.push_back(file.read(file.entries()[found], own.device()));
   }
   for (size_t i = 0; i < entries_.size(); ++i) entries_[i].binding->bind(std::move(values[i]));
 }
