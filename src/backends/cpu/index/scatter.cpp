@@ -10,6 +10,7 @@
 #include "backends/cpu/index/indices.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "tensor/rounding.h"
 
 namespace mt::cpu {
 namespace {
@@ -73,17 +74,21 @@ struct Deal {
 
 constexpr int64_t sums_in_cache = 256 << 10;  // bytes
 constexpr int64_t most_lists = 1024;
+// Fewer rows are added up sooner than they are dealt out.
+constexpr int64_t fewest_rows = 4096;
+// Slices of the indices: one for each thread that may come, and each long beside its lists' ends.
+constexpr int64_t most_slices = 64, slice_rows = 1024;
 
 Deal deal_of(int64_t count, int64_t rows, int64_t width, size_t element) {
   constexpr int64_t most = int64_t{1} << 32;
   int64_t row_bytes = width * static_cast<int64_t>(element);
   Deal deal{count, rows};
-  if (row_bytes < 64 || count < 4096 || count >= most || rows >= most) return deal;
+  if (row_bytes < cache_line || count < fewest_rows || count >= most || rows >= most) return deal;
   if (rows * row_bytes < 2 * sums_in_cache) return deal;
   int64_t together = std::max(sums_in_cache / row_bytes, rows / most_lists + 1);
   deal.shift = std::bit_width(static_cast<uint64_t>(together)) - 1;
   deal.lists = ((rows - 1) >> deal.shift) + 1;
-  deal.slices = std::min<int64_t>(64, count / 1024);
+  deal.slices = std::min(most_slices, count / slice_rows);
   return deal;
 }
 
