@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <thread>
 
 #include "backends/backend.h"
@@ -148,16 +149,17 @@ std::vector<Profile::Event> Profile::events() const {
 
 std::string Profile::text() const {
   std::unique_lock lock(mutex_);
-  std::vector<Kind> kinds = kinds_;
+  const std::vector<Kind> kinds = kinds_;
   const std::vector<Event> events = events_;
   const double all = seconds((current_ == this ? Clock::now() : end_) - begin_ - own_);
   const bool one_thread = threads_.size() <= 1;
   lock.unlock();
   std::vector<std::vector<Clock::duration>> times(kinds.size());
   for (const Event& event : events) times[event.kind].push_back(event.time);
-  for (size_t k = 0; k < kinds.size(); ++k) kinds[k].median = median(&times[k]);
-  std::stable_sort(kinds.begin(), kinds.end(),
-                   [](const Kind& a, const Kind& b) { return a.time > b.time; });
+  std::vector<size_t> dearest_first(kinds.size());
+  std::iota(dearest_first.begin(), dearest_first.end(), size_t{0});
+  std::stable_sort(dearest_first.begin(), dearest_first.end(),
+                   [&](size_t a, size_t b) { return kinds[a].time > kinds[b].time; });
   std::string result = " time ms  share    runs median us    GB/s  Gflop/s  what ran\n";
   auto rate = [](double amount, double time, int width) {
     char text[32];
@@ -174,9 +176,10 @@ std::string Profile::text() const {
     return std::string(text);
   };
   double inside = 0;
-  for (const Kind& kind : kinds) {
+  for (size_t k : dearest_first) {
+    const Kind& kind = kinds[k];
     if (kind.runs == 0) continue;
-    const double each = seconds(kind.median);
+    const double each = seconds(median(&times[k]));
     char text[64];
     std::snprintf(text, sizeof text, " %7lld %9.2f ", static_cast<long long>(kind.runs),
                   each * 1e6);

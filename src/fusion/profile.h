@@ -26,7 +26,7 @@ class Profile {
   struct Kind {
     std::string name;
     int64_t runs = 0;
-    Clock::duration time{}, median{};  // of all runs together, of one; the latter in text() only
+    Clock::duration time{};            // of all runs together
     double bytes = 0, operations = 0;  // of one; 0: not known
   };
   struct Event {
