@@ -19,6 +19,19 @@ std::mutex& history_mutex() {
   return *mutex;
 }
 
+// The locks under which a node's inputs may be read and let go of.
+class InputsLock {
+ public:
+  explicit InputsLock(const Node& node) {
+    if (Window* window = node.window.load()) in_window_.emplace(window->lock, &current_thread());
+    lock_ = std::unique_lock(history_mutex());
+  }
+
+ private:
+  std::optional<OwnerLock::Hold> in_window_;
+  std::unique_lock<std::mutex> lock_;
+};
+
 // Once true it stays so: nobody begins to walk or show such a node.
 bool needs_no_inputs(const Node& node) {
   return !node.requires_gradient && !node.keeps_operands && node.history_use.tapes == 0 &&
@@ -27,10 +40,7 @@ bool needs_no_inputs(const Node& node) {
 
 void let_go(Node& node) {
   Inputs released;  // destroyed without the locks
-  Window* window = node.window.load();
-  std::optional<OwnerLock::Hold> in_window;
-  if (window) in_window.emplace(window->lock, &current_thread());
-  std::lock_guard lock(history_mutex());
+  const InputsLock lock(node);
   if (!needs_no_inputs(node)) return;
   if (node.ready()) {
     released = std::move(node.inputs);
@@ -111,10 +121,7 @@ const Op* operator_without_gradient(const Tensor& output) {
     Tensor node = nodes[i];
     Inputs inputs;
     {
-      Window* window = node->window.load();
-      std::optional<OwnerLock::Hold> in_window;
-      if (window) in_window.emplace(window->lock, &current_thread());
-      std::lock_guard lock(history_mutex());
+      const InputsLock lock(*node.node());
       inputs = node->inputs;
     }
     for (const Tensor& input : inputs) {
