@@ -21,6 +21,14 @@ constexpr int64_t rounded_rows = 480;             // rows of a tile that is roun
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;  // of all panels' slabs, if one batch entry fits
 constexpr double cache_bytes = 32e6;              // a larger result is written past the caches
 constexpr int64_t shared_bytes = 512 * 1024;      // of b, that every thread may well read whole
+// At most, so that a thread which comes late leaves its own to others.
+constexpr int64_t tiles_per_thread = 4;
+// Of a tile of lanes: rows that its kernel takes together, the fewest that are worth handing out,
+// and the most that are rounded afterwards, whose sums lie in scratch.
+constexpr int64_t lane_rows = 4, fewest_lane_rows = 16, rounded_lane_rows = 4096;
+constexpr int64_t vector_floats = 16;  // of the longest vectors
+// Terms below which turning operands that both lie along k takes longer than it spares.
+constexpr int64_t fewest_turned_terms = 32;
 
 // Whether the transpose of the result is easier to compute, because
 // - a tall result's few columns would be columns of vectors, whose rows are neighbours in memory;
@@ -30,9 +38,12 @@ bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b) {
   const int64_t m = a.rows.size, n = b.rows.size;
   const bool a_along_k = a.k.stride() == 1, b_along_k = b.k.stride() == 1;
   if (n <= few_columns && m > 4 * n && a.rows.stride() == 1 && !a_along_k) return true;
-  const bool fills_vectors = m >= 8 && m <= 64 && round_up(m, 16) - m <= 8 && n >= 2 * m;
-  if (fills_vectors && a.k.size >= 32 && a_along_k && b_along_k && b.rows.stride() != 1)
+  const bool fills_vectors = m >= vector_floats / 2 && m <= 4 * vector_floats &&
+                             round_up(m, vector_floats) - m <= vector_floats / 2 && n >= 2 * m;
+  if (fills_vectors && a.k.size >= fewest_turned_terms && a_along_k && b_along_k &&
+      b.rows.stride() != 1) {
     return true;
+  }
   return m >= 4 && b.slides() && !reads_columns_in_place(b, m) && !a.slides();
 }
 
@@ -79,13 +90,14 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
   if (panels > 1) {
     int64_t entry = panels * m * n * static_cast<int64_t>(size_of(sum));
     group = std::clamp<int64_t>(slab_bytes / std::max<int64_t>(entry, 1), 1, batch);
-    slabs = static_cast<size_t>(round_up(group * entry, 64));
+    slabs = static_cast<size_t>(round_up(group * entry, cache_line));
   }
   if (abreast) {
     rows = m;
     columns = n;
     tile_scratch = held = 0;
-    thread_scratch = static_cast<size_t>(round_up(int64_t(abreast_scratch(abreast, left)), 64));
+    thread_scratch =
+        static_cast<size_t>(round_up(int64_t(abreast_scratch(abreast, left)), cache_line));
     return;
   }
   choose_tiles(left, right, flops);
@@ -94,9 +106,9 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
                   : lanes ? lanes_scratch(size)
                           : block_scratch(left, right, sum, rows, columns, panel);
   tile_scratch = rounded ? static_cast<size_t>(round_up(rows * columns, 64)) * size : 0;
-  held = static_cast<size_t>(round_up(static_cast<int64_t>(kernel), 64)) + tile_scratch;
+  held = static_cast<size_t>(round_up(static_cast<int64_t>(kernel), cache_line)) + tile_scratch;
   const int64_t made_bytes = made ? made->elements * int64_t(size_of(c.b)) : 0;
-  thread_scratch = held + held_bytes + static_cast<size_t>(round_up(made_bytes, 64));
+  thread_scratch = held + held_bytes + static_cast<size_t>(round_up(made_bytes, cache_line));
 }
 
 void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& right, double flops) {
@@ -106,9 +118,12 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   if (lanes) {
     // Only the longer dimension is cut.
     int64_t& many = m >= n ? rows : columns;
-    int64_t parts = std::max<int64_t>(1, 4 * threads / std::max<int64_t>(batch * panels, 1));
-    if (threads > 1) many = std::max<int64_t>(16, round_up(divide_up(many, parts), 4));
-    if (rounded) many = std::min<int64_t>(many, 4096);
+    int64_t parts =
+        std::max<int64_t>(1, tiles_per_thread * threads / std::max<int64_t>(batch * panels, 1));
+    if (threads > 1) {
+      many = std::max(fewest_lane_rows, round_up(divide_up(many, parts), lane_rows));
+    }
+    if (rounded) many = std::min(many, rounded_lane_rows);
     return;
   }
   int64_t most = most_block_columns(size_of(sum));
@@ -118,13 +133,11 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
     rows = round_up(divide_up(rows, divide_up(rows, rounded_rows)), row_unit);
   }
   if (threads == 1 || short_windows) return;
-  // Several tiles for each thread, so that one whose core has something else to do, or that wakes
-  // up late, leaves its share to the others; and each worth the handing out. Where every tile packs
-  // its columns of b, which costs more than to read its rows of a again, tiles are higher than
-  // wide.
+  // Several tiles for each thread, and each worth the handing out. Where every tile packs its
+  // columns of b, which costs more than to read its rows of a again, tiles are higher than wide.
   const bool packs_b = !exact && !reads_b_in_place(right, sum, rows, columns, panel);
   const int64_t worth = static_cast<int64_t>(flops / (packs_b ? packing_flops : tile_flops));
-  const int64_t wanted = std::clamp<int64_t>(worth, threads, 4 * threads);
+  const int64_t wanted = std::clamp<int64_t>(worth, threads, tiles_per_thread * threads);
   const bool high = packs_b && reads_a_in_place(left, sum, rows, panel);
   by_rows = !packs_b && k * n * int64_t(size_of(sum)) <= shared_bytes;
   while (batch * panels * tiles() < wanted && (rows > row_unit || columns > column_unit)) {
