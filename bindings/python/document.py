@@ -102,7 +102,8 @@ HELPERS = """adagrad_options adam_options attention_options backward_options bat
     kernel_of_cells kernel_run largest layer_transformer let_stream_wait loader_batch matrix_parts
     memory new_loader pool_options recurrent rmsprop_options set_array_to_tensor set_types_by_code
     sgd_options split_into stream_of tape_again tape_gradients tape_node_inputs tape_node_shape
-    tensor_from_buffer tensor_of_bytes to_capsule trace_call trace_function unique_parts""".split()
+    tensor_from_buffer tensor_of_bytes tensor_of_numbers to_capsule trace_call trace_function
+    unique_parts""".split()
 
 
 def constants(include):

@@ -192,15 +192,17 @@ static PyObject* tensor_from_buffer(PyObject* object, bool copy, const char* dev
     tensor = mt_wrap(buffer->buf, dims, ndim, dtype, device, release_buffer, buffer);
     if (tensor) return from_tensor(tensor);
   } else if (PyBuffer_IsContiguous(buffer, 'C')) {
-    Py_BEGIN_ALLOW_THREADS
+    BEGIN_WORK
     tensor = mt_from_data(buffer->buf, dims, ndim, dtype, device);
-    Py_END_ALLOW_THREADS
+    END_WORK
   } else {
     void* packed = PyMem_RawMalloc((size_t)buffer->len + 1);
     if (!packed) {
       PyErr_NoMemory();
     } else if (PyBuffer_ToContiguous(packed, buffer, buffer->len, 'C') == 0) {
+      BEGIN_WORK
       tensor = mt_from_data(packed, dims, ndim, dtype, device);
+      END_WORK
     }
     PyMem_RawFree(packed);
   }
@@ -221,7 +223,10 @@ static PyObject* tensor_of_bytes(PyObject* data, const int64_t* dims, size_t ndi
     PyErr_Format(PyExc_ValueError, "%zd bytes where %zd were expected", length, needed);
     return NULL;
   }
-  mt_tensor* tensor = mt_from_data(bytes, dims, ndim, dtype, NULL);
+  mt_tensor* tensor;
+  BEGIN_WORK
+  tensor = mt_from_data(bytes, dims, ndim, dtype, NULL);
+  END_WORK
   return tensor ? from_tensor(tensor) : NULL;
 }
 %}

@@ -51,5 +51,6 @@
 %include "../mtorch.i"
 %include "indexing.i"
 %include "results.i"
+%include "sequences.i"
 %include "callbacks.i"
 %include "memory.i"

@@ -83,35 +83,17 @@ static bool as_number(PyObject* object, mt_tensor** number) {
 
 static PyObject* array_to_tensor;  // mtorch's own function, for lists and arrays
 static PyObject* tensor_from_buffer(PyObject* object, bool copy, const char* device);
-
-// A list of whole numbers, or of truth values, as a tensor; NULL for anything else.
-static PyObject* tensor_of_list(PyObject* object) {
-  if (!PyList_CheckExact(object) || PyList_GET_SIZE(object) == 0) return NULL;
-  int64_t size = PyList_GET_SIZE(object), *numbers = NULL;
-  bool truths = PyBool_Check(PyList_GET_ITEM(object, 0)), *flags = NULL;
-  void* data = PyMem_Malloc((size_t)size * sizeof *numbers);
-  bool fine = data != NULL;
-  if (truths) flags = data; else numbers = data;
-  for (int64_t i = 0; fine && i < size; i++) {
-    PyObject* item = PyList_GET_ITEM(object, i);
-    if (truths) {
-      fine = PyBool_Check(item);
-      flags[i] = item == Py_True;
-    } else {
-      int overflow = 1;
-      if (PyLong_CheckExact(item)) numbers[i] = PyLong_AsLongLongAndOverflow(item, &overflow);
-      fine = !overflow;
-    }
-  }
-  mt_tensor* made = fine ? mt_from_data(data, &size, 1, truths ? MT_BOOL : MT_I64, NULL) : NULL;
-  PyMem_Free(data);
-  return made ? from_tensor(made) : NULL;
-}
+static PyObject* tensor_of_numbers(PyObject* object, mt_dtype dtype, const char* device);
 
 // A new tensor of a list or an array, the commonest without a detour over Python.
 static PyObject* made_tensor(PyObject* object) {
-  PyObject* made = tensor_of_list(object);
-  if (!made && PyObject_CheckBuffer(object)) made = tensor_from_buffer(object, true, NULL);
+  PyObject* made = NULL;
+  if (PyList_CheckExact(object) && PyList_GET_SIZE(object) > 0) {
+    made = tensor_of_numbers(object, 0, NULL);
+    if (made && !Py_IS_TYPE(made, tensor_type)) Py_CLEAR(made);
+  } else if (PyObject_CheckBuffer(object)) {
+    made = tensor_from_buffer(object, true, NULL);
+  }
   if (made) return made;
   PyErr_Clear();
   mt_clear();

@@ -4,6 +4,7 @@
 #include "backends/backend.h"
 #include "graph/trace_log.h"
 #include "ops/ops.h"
+#include "tensor/before_work.h"
 
 using namespace mt;
 using namespace mt::api;
@@ -34,9 +35,12 @@ size_t byte_size(const Shape& shape, Dtype type, const char* name) {
   return static_cast<size_t>(element_count(shape)) * size_of(type);
 }
 
+constexpr size_t copied_at_once = 1 << 16;  // bytes, before anybody would have waited for long
+
 Tensor copy_in(const void* data, const Shape& shape, Dtype type, Device& device) {
   size_t bytes = byte_size(shape, type, "from_data");
   if (bytes) required(data, "data");
+  if (bytes > copied_at_once || !device.host_memory) before_work();
   Ref<Storage> storage = Storage::allocate(device, bytes);
   if (!storage) {
     fail(Code::memory, "from_data: out of memory: %zu bytes on %s could not be had", bytes,

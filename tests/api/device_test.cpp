@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "api/support.h"
 
@@ -121,6 +122,9 @@ TEST_F(Device, WhatTakesLongIsAnnounced) {
   EXPECT_FALSE(announced([&] { mt_add(large, large); }));
   EXPECT_TRUE(announced([&] { compute(mt_add(large, large)); }));
   EXPECT_TRUE(announced([&] { compute(mt_matmul(large, large)); }));
+  const std::vector<char> bytes(1 << 17);
+  EXPECT_FALSE(announced([&] { mt_from_data(bytes.data(), MT_DIMS(1000), MT_U8, nullptr); }));
+  EXPECT_TRUE(announced([&] { mt_from_data(bytes.data(), MT_DIMS(1 << 17), MT_U8, nullptr); }));
   // Another thread's value, even a small one: it may be in the middle of something.
   mt_tensor* pending = mt_add(tiny, tiny);
   bool in_thread = false;

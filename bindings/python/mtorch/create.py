@@ -228,7 +228,10 @@ def tensor(data: Any, *, dtype: DTypeLike = None, device: str | None = None,
     >>> mt.tensor([1.0, 2.0], requires_grad=True)
     tensor([1., 2.], requires_grad=True)
     """
-    x = asarray(data, dtype=dtype, device=device, copy=True)
+    if isinstance(data, (list, tuple)):
+        x = _from_sequence(data, dtype, device)
+    else:
+        x = asarray(data, dtype=dtype, device=device, copy=True)
     return native.require_grad(x) if requires_grad else x
 
 
@@ -317,29 +320,21 @@ def _dtype_of_number(value: Operand) -> DType:
 
 
 def _from_sequence(nested: Any, dtype: DTypeLike, device: str | None) -> Tensor:
-    shape: list[int] = []
-    flat = [nested]
-    while flat and any(isinstance(item, (list, tuple)) for item in flat):
-        lengths = {len(item) if isinstance(item, (list, tuple)) else -1 for item in flat}
-        if len(lengths) > 1:
-            raise ValueError(f"asarray: rows of different lengths at dimension {len(shape)}")
-        shape.append(lengths.pop())
-        flat = [number for item in flat for number in item]
+    made = native.tensor_of_numbers(nested, 0 if dtype is None else as_dtype(dtype), device)
+    if not isinstance(made, tuple):
+        return made
+    flat, shape = made
     kinds = set(map(type, flat))
-    if not flat:
-        return zeros(shape, dtype=dtype, device=device)
-    if kinds == {bool}:
-        x = native.astype(native.tensor_from_buffer(bytes(flat), True, device), bool_)
-    elif kinds <= {bool, int}:
+    if kinds <= {bool, int}:  # some beyond int64
         low, high = min(flat), max(flat)
         _fits("asarray", dtype, low, high)
-        if low < -2**63 or high >= (2**64 if low >= 0 else 2**63):  # no integer type has them all
-            if dtype is None or as_dtype(dtype).kind not in "f":
-                raise ValueError(f"asarray: {low} to {high} are beyond every integer type; a dtype of "
-                                 "floats holds them rounded")
+        if 0 <= low and high < 2**64:
+            x = native.tensor_from_buffer(array("Q", flat), True, device)
+        elif dtype is not None and as_dtype(dtype).kind in "f":
             x = native.tensor_from_buffer(array("d", flat), True, device)
         else:
-            x = native.tensor_from_buffer(array("Q" if high >= 2**63 else "q", flat), True, device)
+            raise ValueError(f"asarray: {low} to {high} are beyond every integer type; a dtype of "
+                             "floats holds them rounded")
     elif kinds <= {bool, int, float}:
         x = native.tensor_from_buffer(array("d", flat), True, device)
         dtype = float32 if dtype is None else dtype

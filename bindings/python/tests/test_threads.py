@@ -197,3 +197,26 @@ def test_large_operators_computed_at_once_let_others_run():
             (x @ x).eval()
 
     assert ticks_during(work) >= 40
+
+
+def test_large_copies_of_memory_let_others_run():
+    array = np.ones(50_000_000, np.float32)
+    assert ticks_during(lambda: mt.tensor(array)) >= 3
+
+
+def test_lists_that_others_change_are_read_whole():
+    sys.setswitchinterval(1e-5)
+    rows = [[1.0] * 50 for _ in range(50)]
+    end = time.perf_counter() + 0.3
+
+    def change():
+        while time.perf_counter() < end:
+            rows[25], rows[49] = [2.0] * 50, rows[25]
+            rows.append(rows.pop(0))
+
+    def read():
+        while time.perf_counter() < end:
+            x = mt.tensor(rows)
+            assert x.shape in [(49, 50), (50, 50)] and set(x.numpy().ravel()) <= {1, 2}
+
+    run_together(change, read)
