@@ -149,15 +149,25 @@ struct mt_layer {};
 %enddef
 #endif
 
+// A language may define what holds for the headers whose functions record operators.
+#ifndef MT_RECORDING_BEGINS
+%define MT_RECORDING_BEGINS
+%enddef
+%define MT_RECORDING_ENDS
+%enddef
+#endif
+
 %include <mtorch/version.h>
 %include <mtorch/error.h>
 %include <mtorch/tensor.h>
+MT_RECORDING_BEGINS
 %include <mtorch/ops.h>
 %include <mtorch/reduce.h>
 %include <mtorch/view.h>
 %include <mtorch/linear.h>
-%include <mtorch/linalg.h>
 %include <mtorch/random.h>
+MT_RECORDING_ENDS
+%include <mtorch/linalg.h>
 %include <mtorch/tape.h>
 %include <mtorch/trace.h>
 %include <mtorch/profile.h>

@@ -57,17 +57,17 @@
 %inline %{
 static PyObject* split_into(mt_tensor* x, const int64_t* dims, size_t ndim, int64_t axis) {
   mt_tensor** results = new_results(ndim);
-  Py_BEGIN_ALLOW_THREADS
+  BEGIN_WORK
   mt_split(x, dims, ndim, axis, results);
-  Py_END_ALLOW_THREADS
+  END_WORK
   return take_results(results, ndim);
 }
 
 static PyObject* largest(mt_tensor* x, int64_t k, int64_t axis, bool is_largest) {
   mt_tensor** results = new_results(2);
-  Py_BEGIN_ALLOW_THREADS
+  BEGIN_WORK
   mt_topk(x, k, axis, is_largest, &results[0], &results[1]);
-  Py_END_ALLOW_THREADS
+  END_WORK
   return take_results(results, 2);
 }
 

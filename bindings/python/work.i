@@ -45,3 +45,41 @@ static void leave_python(python_entry entry) {
 %init %{
   mt_before_work(let_go);
 %}
+
+// The generated functions that record operators do as the operators do; the others, which may work
+// or wait without saying so, let go of it always.
+%define MT_RECORDS(name)
+%nothread name;
+%exception name {
+  BEGIN_WORK
+  $action
+  END_WORK
+  if (raise_error()) SWIG_fail;
+}
+%enddef
+MT_RECORDS(mt_zeros)
+MT_RECORDS(mt_ones)
+MT_RECORDS(mt_full)
+MT_RECORDS(mt_zeros_like)
+MT_RECORDS(mt_ones_like)
+MT_RECORDS(mt_full_like)
+MT_RECORDS(mt_number)
+MT_RECORDS(mt_whole_number)
+MT_RECORDS(mt_arange)
+MT_RECORDS(mt_linspace)
+MT_RECORDS(mt_eye)
+MT_RECORDS(mt_one_hot)
+MT_RECORDS(mt_astype)
+MT_RECORDS(mt_copy)
+
+// Around the headers of which every function records.
+%define MT_RECORDING_BEGINS
+MT_RECORDS()
+%enddef
+%define MT_RECORDING_ENDS
+%thread;
+%exception {
+  $action
+  if (raise_error()) SWIG_fail;
+}
+%enddef

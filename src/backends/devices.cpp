@@ -14,6 +14,7 @@
 #include "backends/cuda/build_version.h"
 #include "backends/cuda/module.h"
 #include "backends/reference/reference_backend.h"
+#include "tensor/before_work.h"
 #include "tensor/error.h"
 
 namespace mt {
@@ -48,6 +49,7 @@ const cuda::Module& cuda_module(const char* device) {
   static const cuda::Module* loaded = nullptr;
   std::lock_guard lock(mutex);
   if (loaded) return *loaded;
+  before_work();
   std::string file = cuda_library();
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {

@@ -9,6 +9,7 @@
 #include "graph/trace_log.h"
 #include "graph/window.h"
 #include "ops/ops.h"
+#include "tensor/before_work.h"
 #include "tensor/error.h"
 
 namespace mt {
@@ -159,9 +160,13 @@ Tensor outside_of_trace(const Tensor& indices) {
 
 }  // namespace
 
+// Indices that are read before anybody who waits for this thread would have noticed.
+constexpr int64_t read_at_once = 1 << 13;
+
 void check_indices(const Tensor& indices, int axis, const Shape& shape, const char* name,
                    bool from_end) {
   const int64_t size = shape[axis], low = from_end ? -size : 0;
+  if (indices.size() > read_at_once) before_work();
   if (lie_within(indices, low, size - 1)) return;
   const Bounds bounds = bounds_of(indices);
   if (bounds.low >= low && bounds.high < size) return;

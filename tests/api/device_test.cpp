@@ -125,6 +125,10 @@ TEST_F(Device, WhatTakesLongIsAnnounced) {
   const std::vector<char> bytes(1 << 17);
   EXPECT_FALSE(announced([&] { mt_from_data(bytes.data(), MT_DIMS(1000), MT_U8, nullptr); }));
   EXPECT_TRUE(announced([&] { mt_from_data(bytes.data(), MT_DIMS(1 << 17), MT_U8, nullptr); }));
+  mt_tensor* places = mt_zeros(MT_DIMS(1 << 17), MT_I64, nullptr);
+  compute(places);
+  EXPECT_FALSE(announced([&] { mt_index_select(tiny, mt_slice(places, 0, 0, 9, 1), 0); }));
+  EXPECT_TRUE(announced([&] { mt_index_select(tiny, places, 0); }));
   // Another thread's value, even a small one: it may be in the middle of something.
   mt_tensor* pending = mt_add(tiny, tiny);
   bool in_thread = false;

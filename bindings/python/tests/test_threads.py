@@ -204,6 +204,35 @@ def test_large_copies_of_memory_let_others_run():
     assert ticks_during(lambda: mt.tensor(array)) >= 3
 
 
+def test_checks_of_many_indices_let_others_run():
+    x, indices = mt.ones(4), mt.zeros(40_000_000, dtype=mt.int64).eval()
+    assert ticks_during(lambda: mt.take(x, indices, axis=0)) >= 3
+
+
+def test_waiting_in_a_recording_function_lets_others_run():
+    # As above, but the value is asked for by a function whose shape depends on it.
+    recording, go_on = threading.Event(), threading.Event()
+    shared = []
+
+    @mt.trace
+    def slow(x):
+        shared.append(x + 1)
+        recording.set()
+        go_on.wait(0.2)
+        return x * 2
+
+    def record():
+        assert slow(mt.ones((4,))).tolist() == [2] * 4
+
+    def ask():
+        recording.wait()
+        with pytest.raises(mt.Error, match="trace"):
+            mt.nonzero(shared[0])
+        go_on.set()
+
+    run_together(record, ask)
+
+
 def test_lists_that_others_change_are_read_whole():
     sys.setswitchinterval(1e-5)
     rows = [[1.0] * 50 for _ in range(50)]
