@@ -112,10 +112,14 @@ def arange(start: float, stop: float | None = None, step: float = 1, *, dtype: D
     """
     if stop is None:
         start, stop = 0, start
-    if dtype is None:
+    if dtype is not None:
+        dtype = as_dtype(dtype)
+    elif type(start) is type(stop) is type(step) is int:
+        dtype = int64
+    else:
         whole = all(hasattr(number, "__index__") for number in (start, stop, step))
         dtype = int64 if whole else float32
-    return native.arange(start, stop, step, as_dtype(dtype), device)
+    return native.arange(start, stop, step, dtype, device)
 
 
 def linspace(start: float, stop: float, num: int, *, dtype: DTypeLike = None,
@@ -274,9 +278,11 @@ def astype(x: Tensor, dtype: DTypeLike, /, *, copy: bool = True,
     tensor([ 1, -2], dtype=int32)
     """
     dtype = as_dtype(dtype)
-    if copy and dtype == native.dtype_of(x):
-        return native.copy(x)
-    return _like(x, dtype, device)
+    if getattr(x, "dtype", None) is not dtype:
+        x = native.astype(x, dtype)
+    elif copy:
+        x = native.copy(x)
+    return x if device is None else _like(x, None, device)
 
 
 def _joined(name: str, first: Any, others: tuple[Any, ...]) -> Shape:
@@ -287,7 +293,7 @@ def _joined(name: str, first: Any, others: tuple[Any, ...]) -> Shape:
 
 
 def _like(x: Tensor, dtype: DTypeLike, device: str | None) -> Tensor:
-    if dtype is not None and as_dtype(dtype) != native.dtype_of(x):
+    if dtype is not None and x.dtype is not as_dtype(dtype):
         x = native.astype(x, as_dtype(dtype))
     if device is not None and device != native.device_of(x):
         x = native.to_device(x, device)

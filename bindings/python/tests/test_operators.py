@@ -220,6 +220,29 @@ def test_creation():
         mt.asarray([[1, 2], [3]])
 
 
+def test_conversions_copy_and_move():
+    x = mt.tensor([1.5, 2.5])
+    assert mt.astype(x, "float32", copy=False) is x
+    for dtype in mt.float32, mt.int32:
+        for copy in True, False:
+            y = mt.astype(x, dtype, copy=copy, device="cpu:reference")
+            assert y.device == "cpu:reference" and y.dtype == dtype
+    y = x.astype(mt.float32)
+    y += 1
+    assert x.tolist() == [1.5, 2.5] and y.tolist() == [2.5, 3.5]
+    array = np.ones(2, np.float32)
+    assert isinstance(mt.astype(array, mt.float32), mt.Tensor)
+    assert mt.astype(7, mt.int32).dtype == mt.int32
+
+
+def test_ranges_are_whole_if_all_numbers_are():
+    for numbers in (3,), (0, 3), (np.int64(0), 3, True):
+        assert mt.arange(*numbers).dtype == mt.int64
+        assert mt.arange(*numbers, dtype="float64").dtype == mt.float64
+    for numbers in (3.0,), (0, 3.0), (0, 3, 1.0), (np.float32(0), 3):
+        assert mt.arange(*numbers).dtype == mt.float32 and mt.arange(*numbers).tolist() == [0, 1, 2]
+
+
 class Level(enum.IntEnum):
     HIGH = 300
 
