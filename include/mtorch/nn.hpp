@@ -126,16 +126,15 @@ inline Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t
   return Tensor::own(
       mt_cross_entropy(logits.get(), targets.get(), axis, static_cast<int32_t>(reduction)));
 }
-/// mt_cross_entropy_options, and a weight for each class.
+/// mt_cross_entropy_options for cross_entropy_with(), and a weight for each class.
 struct CrossEntropyOptions {
   Tensor weight = {};
   int64_t ignore_index = MT_NO_CLASS;
   double label_smoothing = 0;
 };
-/// mt_cross_entropy_with().
-inline Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
-                            const CrossEntropyOptions& options, int64_t axis = -1,
-                            Reduction reduction = Reduction::mean) {
+inline Tensor cross_entropy_with(const Tensor& logits, const Tensor& targets,
+                                 const CrossEntropyOptions& options, int64_t axis = -1,
+                                 Reduction reduction = Reduction::mean) {
   mt_cross_entropy_options o{sizeof o, options.ignore_index, options.label_smoothing};
   return Tensor::own(mt_cross_entropy_with(logits.get(), targets.get(), axis,
                                            static_cast<int32_t>(reduction), options.weight.get(),

@@ -57,6 +57,13 @@ inline Tensor bernoulli(Dims shape, double probability, DType dtype = f32,
   return Tensor::own(
       mt_bernoulli(shape.data(), shape.size(), probability, detail::code(dtype), device));
 }
+/// Sizes or bounds: normal({2}, 3) or normal({2, 3}) says which.
+template <WholeNumber A, class B, class... More>
+Tensor uniform(A size_or_low, B, More...) = delete;
+template <WholeNumber A, class B, class... More>
+Tensor normal(A size_or_mean, B, More...) = delete;
+template <WholeNumber A, class B, class... More>
+Tensor integers(A size_or_low, B, More...) = delete;
 inline Tensor permutation(int64_t n, const Device& device = {}) {
   return Tensor::own(mt_permutation(n, device));
 }

@@ -124,8 +124,8 @@ concept Contiguous = requires(const T& values) {
 class Dims {
  public:
   /// One size or axis.
-  template <std::integral T>
-  requires(!std::same_as<T, bool>) Dims(T value) : size_(1) {
+  template <WholeNumber T>
+  Dims(T value) : size_(1) {
     values_[0] = static_cast<int64_t>(value);
   }
   Dims(std::initializer_list<int64_t> values) : Dims(std::span(values.begin(), values.size())) {}

@@ -128,6 +128,9 @@ TEST(Tensor, BracesAfterItsElementsAreAShape) {
 template <class... Axis>
 concept HasNorm = requires(Tensor x, Axis... axis) { norm(x, axis...); };
 
+template <class... Argument>
+concept HasNormal = requires(Argument... argument) { normal(argument...); };
+
 TEST(Tensor, OneSizeOrAxisNeedsNoBraces) {
   Tensor x = reshape(arange(0, 6, 1), {2, 3});
   EXPECT_EQ(sum(x, 1).to_vector<float>(), (std::vector<float>{3, 12}));
@@ -137,6 +140,7 @@ TEST(Tensor, OneSizeOrAxisNeedsNoBraces) {
   EXPECT_EQ(reshape(x, -1).shape(), (std::vector<int64_t>{6}));
   static_assert(!std::is_convertible_v<bool, Dims> && !std::is_convertible_v<double, Dims>);
   static_assert(HasNorm<Dims> && !HasNorm<int> && !HasNorm<int, bool>, "an axis or an order?");
+  static_assert(HasNormal<int> && HasNormal<Dims, int> && !HasNormal<int, int>, "sizes or bounds?");
 }
 
 TEST(Tensor, IsIndexedByAListMadeAtRunTime) {

@@ -175,17 +175,16 @@ Tensors from_arguments(Arguments& arguments) {
   return apply_to(function, arguments);
 }
 
-// One name in C++, two in C.
-Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,
-                     mtorch::Reduction reduction) {
-  return mtorch::cross_entropy(logits, targets, axis, reduction);
-}
+// The weight is one of the options in C++.
 Tensor cross_entropy_with(const Tensor& logits, const Tensor& targets, int64_t axis,
                           mtorch::Reduction reduction, const Tensor& weight,
                           mtorch::CrossEntropyOptions options) {
   options.weight = weight;
-  return mtorch::cross_entropy(logits, targets, options, axis, reduction);
+  return mtorch::cross_entropy_with(logits, targets, options, axis, reduction);
 }
+
+template <class T>
+using Draw = Tensor (*)(mtorch::Dims, T, T, mtorch::DType, const mtorch::Device&);
 
 // The functions, by their names in C.
 const std::map<std::string, Function>& functions() {
@@ -203,13 +202,13 @@ const std::map<std::string, Function>& functions() {
       F(equal), F(erf), F(exp), F(exp2), F(expand_dims), F(expm1), F(expression), F(eye), F(flip),
       F(floor), F(floor_divide), F(full), F(full_like), F(gelu), F(gelu_tanh), F(greater),
       F(greater_equal), F(group_norm), F(gru), F(huber_loss), F(hypot), F(index), F(index_select),
-      F(integers), F(inv), F(isfinite), F(isinf), F(isnan), F(l1_loss), F(layer_norm),
+      F(inv), F(isfinite), F(isinf), F(isnan), F(l1_loss), F(layer_norm),
       F(leaky_relu), F(less), F(less_equal), F(linear), F(linspace), F(log), F(log10), F(log1p),
       F(log2), F(log_sigmoid), F(log_softmax), F(logaddexp), F(logical_and), F(logical_not),
       F(logical_or), F(logical_xor), F(logsumexp), F(lstm), F(masked_select), F(matmul),
       F(matrix_diagonal), F(matrix_norm), F(matrix_power), F(matrix_rank), F(matrix_trace),
       F(matrix_transpose), F(max), F(max_pool1d), F(max_pool2d), F(maximum), F(mean), F(min),
-      F(minimum), F(mse_loss), F(mul), F(neg), F(nextafter), F(nonzero), F(normal),
+      F(minimum), F(mse_loss), F(mul), F(neg), F(nextafter), F(nonzero),
       F(not_equal), F(one_hot), F(ones), F(ones_like), F(outer), F(pad), F(permutation),
       F(permute_dims), F(pinv), F(pow), F(prod), F(qr), F(reciprocal), F(relu), F(remainder),
       F(repeat), F(repeat_by), F(reshape), F(rms_norm), F(rnn), F(roll), F(round), F(rsqrt),
@@ -218,12 +217,15 @@ const std::map<std::string, Function>& functions() {
       F(softplus), F(solve), F(solve_triangular), F(sort), F(split), F(sqrt), F(square),
       F(squeeze), F(stack), F(sub), F(sum), F(svd), F(svdvals), F(take_along_axis), F(tan),
       F(tanh), F(tensordot), F(tile), F(topk), F(transpose), F(tril), F(triu), F(trunc),
-      F(uniform), F(unique_all), F(unique_values), F(var), F(vecdot), F(where), F(window),
+      F(unique_all), F(unique_values), F(var), F(vecdot), F(where), F(window),
       F(zeros), F(zeros_like),
-      {"cross_entropy", from_arguments<&cross_entropy>},
+      {"cross_entropy", from_arguments<&mtorch::cross_entropy>},
       {"cross_entropy_with", from_arguments<&cross_entropy_with>},
       {"norm", from_arguments<static_cast<Tensor (*)(const Tensor&, mtorch::Dims, double, bool)>(
                    &mtorch::norm)>},
+      {"integers", from_arguments<static_cast<Draw<int64_t>>(&mtorch::integers)>},
+      {"normal", from_arguments<static_cast<Draw<double>>(&mtorch::normal)>},
+      {"uniform", from_arguments<static_cast<Draw<double>>(&mtorch::uniform)>},
       {"std", from_arguments<&mtorch::stddev>}};
 #undef F
   // clang-format on

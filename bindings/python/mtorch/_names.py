@@ -25,8 +25,9 @@ FUNCTIONS = {
     "device": _Note('devices are text, as "cpu" and "cuda:0"'),
     "utils": "data (utils.data)", "set_num_threads": "set_threads",
     "jit": "trace", "func": "grad, vjp, jvp, hessian", "multinomial": _Note(
-        "argmax(log(p) - log(-log(random.uniform(p.shape)))) draws by the probabilities p"),
-    "bernoulli": "random.bernoulli", "randn_like": "random.normal(x.shape)", "rand_like": "random.uniform(x.shape)",
+        "argmax(log(p) - log(-log(random.uniform(p.shape, device=p.device))), axis=-1) draws by the probabilities p"),
+    "bernoulli": "random.bernoulli", "randn_like": "random.normal(x.shape, dtype=x.dtype, device=x.device)",
+    "rand_like": "random.uniform(x.shape, dtype=x.dtype, device=x.device)",
     "repeat_interleave": "repeat",
     "set_default_dtype": _Note("dtype=mtorch.float64 asks for another, and to() of a module"),
     "absolute": "abs", "amax": "max", "amin": "min", "arccos": "acos", "arcsin": "asin",
@@ -57,7 +58,8 @@ FUNCTIONAL = {
     "adaptive_avg_pool2d": _Note("x.mean(axis=(2, 3), keepdims=True) is that of size 1"),
     "binary_cross_entropy_with_logits": "bce_with_logits", "logsigmoid": "log_sigmoid",
     "nll_loss": "cross_entropy (of the logits)", "one_hot": "mtorch.one_hot", "pad": "mtorch.pad",
-    "smooth_l1_loss": "huber_loss", "normalize": _Note("x / x.norm(axis=-1, keepdims=True) is that"),
+    "smooth_l1_loss": "huber_loss", "normalize": _Note(
+        "x / maximum(x.norm(axis=1, keepdims=True), 1e-12) is that"),
     "kl_div": _Note("(p * (log(p) - log_q)).sum(axis=-1).mean() is that of rows")}
 MODULES = {
     "AdaptiveAvgPool2d": _Note("a Function of x.mean(axis=(2, 3), keepdims=True) is that of size 1"),
@@ -93,8 +95,10 @@ METHODS = {
     "retain_grad": _Note("mtorch.grad(loss, x) gives the gradient of any x on the way to loss"),
     "scatter_add": "scatter_add (a function)", "softmax": "nn.softmax",
     "stride": _Note("tensors show no strides"), "sub_": "sub (or x -= y)", "swapaxes": "transpose",
-    "t": "T", "type": "dtype or astype", "unbind": "unstack", "new_zeros": _Note("mtorch.zeros(shape, dtype=x.dtype) makes them"),
-    "new_ones": _Note("mtorch.ones(shape, dtype=x.dtype) makes them"), "view_as": "reshape", "zero_": "copy_"}
+    "t": "T", "type": "dtype or astype", "unbind": "unstack",
+    "new_zeros": _Note("mtorch.zeros(shape, dtype=x.dtype, device=x.device) makes them"),
+    "new_ones": _Note("mtorch.ones(shape, dtype=x.dtype, device=x.device) makes them"),
+    "view_as": "reshape", "zero_": "copy_"}
 # Of functions that were given more positional arguments than they take.
 POSITIONAL = {"repeat": "an axis goes by name; what PyTorch calls repeat() is tile() here"}
 OPTIONS = {  # by the first of these words that the function has

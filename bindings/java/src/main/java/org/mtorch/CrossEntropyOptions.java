@@ -16,6 +16,9 @@ public final class CrossEntropyOptions {
    * @return this
    */
   public CrossEntropyOptions ignoreIndex(long value) {
+    if ((long) (double) value != value || value == Long.MAX_VALUE) {
+      throw new IllegalArgumentException("ignoreIndex " + value + ": no class has that number");
+    }
     ignoreIndex = value;
     return this;
   }
