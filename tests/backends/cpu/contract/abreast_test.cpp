@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
 #include "backends/cpu/contract/contract_check.h"
+#include "backends/cpu/parallel/parallel.h"
 #include "graph/evaluate.h"
 #include "ops/check.h"
 #include "ops/ops.h"
@@ -76,40 +78,76 @@ std::vector<uint32_t> bits(const Tensor& x) {
   return result;
 }
 
+// A convolution of images [channels, rows, columns] with zeros around them, as its plan has it.
+struct Padded {
+  Contraction contraction;
+  EntryParts parts;
+};
+Padded padded(int64_t images, int64_t outputs, const Shape& image, int64_t kernel, int64_t zeros) {
+  const int64_t channels = image[0], rows = image[1], columns = image[2];
+  const int64_t width = columns + 2 * zeros, plane = (rows + 2 * zeros) * width;
+  const Layout whole = contiguous_layout({channels, rows + 2 * zeros, width});
+  return {{{{images, 0, channels * plane}},
+           {{outputs, channels * kernel * kernel, 0}},
+           {{rows + 2 * zeros - kernel + 1, 0, width}, {width - kernel + 1, 0, 1}},
+           {{channels, kernel * kernel, plane}, {kernel, kernel, width}, {kernel, 1, 1}},
+           Dtype::float32,
+           Dtype::float32,
+           Dtype::float32},
+          {contiguous_layout(image), slice(slice(whole, 1, zeros, rows, 1), 2, zeros, columns, 1),
+           element_count(whole.shape)}};
+}
+
+// Whether images are computed abreast, some results from fewer terms than all.
+bool leaves_out(const Padded& of, int threads) {
+  const Abreast how =
+      choose_abreast(operand_a(of.contraction), operand_b(of.contraction), threads, &of.parts);
+  const int64_t all = operand_a(of.contraction).k.size;
+  return std::any_of(how.kept.begin(), how.kept.end(),
+                     [&](const Abreast::Terms& terms) { return terms.count < all; });
+}
+
 // Products with padding are left out, unless that shows.
 TEST(Abreast, PaddingIsMultipliedAsFarAsAnyoneCanTell) {
   const Convolution same{{1, 1}, {2, 2}, {1, 1}, {0, 0}, 1},
       none{{1, 1}, {0, 0}, {1, 1}, {0, 0}, 1};
   const double endless = std::numeric_limits<double>::infinity(), tiny = 1e-30;
-  Tensor noisy = test::noise({32, 3, 9, 7}, 1, Dtype::float32);
   Tensor weight = test::noise({5, 3, 5, 5}, 2, Dtype::float32);
   const Tensor zero = test::make({}, {0}, Dtype::float32);
   auto everywhere = [](const Tensor& x, double value) {
     return full(x.shape(), value, Dtype::float32, x.device());
   };
-  // All products are too small for a float: sums of -0, to which padding adds 0 or -0.
-  Tensor minute = where(greater(noisy, zero), everywhere(noisy, -tiny), zero);
   Tensor signs = where(greater(weight, zero), everywhere(weight, tiny), everywhere(weight, -tiny));
   Tensor infinite = where(greater(weight, test::make({}, {0.9}, Dtype::float32)),
                           everywhere(weight, endless), weight);
-  Tensor inputs[] = {noisy, minute},
-         weights[] = {weight, signs, infinite, everywhere(weight, tiny)};
-  on_every_target([&](const char* target) {
-    for (const Tensor& x : inputs) {
-      for (const Tensor& w : weights) {
-        for (double fill : {0.0, 1.0}) {
-          evaluate(x);
-          evaluate(w);
-          Tensor padded = pad(x, {0, 0, 2, 2}, {0, 0, 2, 2}, fill);
-          evaluate(padded);
-          Tensor y = fill == 0
-                         ? convolution(x, w, nullptr, same)
-                         : convolution(pad(x, {0, 0, 2, 2}, {0, 0, 2, 2}, fill), w, nullptr, none);
-          EXPECT_EQ(bits(y), bits(convolution(padded, w, nullptr, none))) << target;
+  Tensor weights[] = {weight, signs, infinite, everywhere(weight, tiny)};
+  for (const Tensor& w : weights) evaluate(w);
+  int left_out = 0;
+  for (int threads : {1, 2}) {
+    set_thread_count(threads);
+    const int64_t images = 32 * threads;
+    Tensor noisy = test::noise({images, 3, 9, 7}, 1, Dtype::float32);
+    // All products are too small for a float: sums of -0, to which padding adds 0 or -0.
+    Tensor minute = where(greater(noisy, zero), everywhere(noisy, -tiny), zero);
+    on_every_target([&](const char* target) {
+      left_out += leaves_out(padded(images, 5, {3, 9, 7}, 5, 2), threads);
+      for (const Tensor& x : {noisy, minute}) {
+        for (const Tensor& w : weights) {
+          for (double fill : {0.0, 1.0}) {
+            evaluate(x);
+            Tensor wide = pad(x, {0, 0, 2, 2}, {0, 0, 2, 2}, fill);
+            evaluate(wide);
+            Tensor y =
+                fill == 0 ? convolution(x, w, nullptr, same)
+                          : convolution(pad(x, {0, 0, 2, 2}, {0, 0, 2, 2}, fill), w, nullptr, none);
+            EXPECT_EQ(bits(y), bits(convolution(wide, w, nullptr, none))) << target;
+          }
         }
       }
-    }
-  });
+    });
+  }
+  set_thread_count(0);
+  EXPECT_GE(left_out, 2);
 }
 
 // An image by itself has no others beside it. The weight is read backwards here.
@@ -121,7 +159,10 @@ TEST(Abreast, ImagesHaveTheBitsThatTheyHaveAlone) {
   Tensor infinite = where(greater(weight, test::make({}, {0.95}, Dtype::float32)),
                           full(weight.shape(), endless, Dtype::float32, weight.device()), weight);
   evaluate(x);
+  set_thread_count(1);
+  int left_out = 0;
   on_every_target([&](const char* target) {
+    left_out += leaves_out(padded(16, 3, {5, 9, 7}, 5, 3), 1);
     for (const Tensor& w : {weight, infinite}) {
       evaluate(w);
       Tensor all = convolution_transpose(slice(x, 0, 0, 16, 1), w, nullptr, how);
@@ -132,6 +173,8 @@ TEST(Abreast, ImagesHaveTheBitsThatTheyHaveAlone) {
       }
     }
   });
+  set_thread_count(0);
+  EXPECT_GE(left_out, 1);
 }
 
 }  // namespace
