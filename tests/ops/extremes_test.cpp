@@ -94,7 +94,7 @@ TEST(Extremes, ReluBeforePoolingPassesOnTheSameBits) {
     }
     std::vector<Tensor> both = gradients({y}, {dy}, asked ? std::vector{x, z} : std::vector{x});
     if (asked) {
-      EXPECT_EQ(read(relu(both[1]) * 0.0), read(z * 0.0));
+      EXPECT_EQ(bits(both[1]), bits(gradients({y}, {dy}, {z})[0]));
     }
     return bits(both[0]);
   };
