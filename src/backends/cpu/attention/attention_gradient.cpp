@@ -31,6 +31,7 @@ struct GradientCall : AttentionCall {
 struct Wanted {
   bool queries, keys;
   int64_t fresh;  // the keys from here on have no sums as yet
+  bool last;      // of the entry's keys: the next entry's come after these
 };
 
 }  // namespace mt::cpu
@@ -108,13 +109,13 @@ class BlockGradient {
 
   RowsAhead rows_ahead() const {
     RowsAhead ahead(call_);
-    const AttentionBlock next = block_after(call_, block_, 1);
-    if (next.count) {
+    const AttentionBlock next = block_after(call_, block_, wanted_.keys ? 1 : -1);
+    if (next.count && (next.entry == block_.entry || wanted_.last)) {
       ahead.add(call_.query, next, call_.sizes.d);
       ahead.add(call_.arrived, next, call_.sizes.e);
       ahead.add(call_.result, next, call_.sizes.e);
     }
-    ahead.add_keys_after(call_, block_);
+    if (wanted_.last) ahead.add_keys_after(call_, block_);
     return ahead;
   }
 
@@ -218,7 +219,7 @@ class GradientRun {
     const int64_t blocks = sizes.blocks();
     parallel_items(sizes.batch * blocks, threads_, [&](int64_t item, int worker) {
       // The last queries see the most keys where they see only those before them.
-      run_block(block_of(call_, item / blocks, blocks - 1 - item % blocks), {true, false, 0},
+      run_block(block_of(call_, item / blocks, blocks - 1 - item % blocks), {true, false, 0, true},
                 worker);
     });
     // Not too few, as each share of the keys packs all queries again.
@@ -254,7 +255,7 @@ class GradientRun {
       block.key_begin = begin;
       block.key_end = std::min(end, block.key_end);
       if (block.key_begin >= block.key_end) continue;
-      run_block(block, {queries, true, fresh}, worker);
+      run_block(block, {queries, true, fresh, end == m}, worker);
       fresh = block.key_end;
     }
     // Nobody sees these.
