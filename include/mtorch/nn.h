@@ -83,6 +83,8 @@ typedef struct mt_attention_options {
 /// 1805.02867; FlashAttention-2, arXiv 2307.08691): memory grows with n and m, not with n m. 16-bit
 /// floats are worked on in float32; a GPU rounds weights to them before it multiplies. Where weights
 /// are dropped, the mask requires a gradient, or gradients of gradients are taken, they are formed.
+/// Weights of 0 are not all multiplied: whether the infinite value of a key that `causal` hides makes
+/// the result a NaN is not promised.
 MT_API mt_tensor* mt_scaled_dot_product_attention(mt_tensor* query, mt_tensor* key,
                                                   mt_tensor* value, mt_tensor* mask,
                                                   const mt_attention_options* options);
