@@ -26,7 +26,8 @@ Tensor where(const Tensor& condition, double a, const Tensor& b) {
   return where(condition, number(a, b.device()), b);
 }
 
-// Before pooling, on fewer numbers.
+// The gradient of relu. Where dy was shared among pooled extremes, it is taken of what is shared,
+// which is fewer numbers.
 Tensor only_where_positive(const Tensor& y, const Tensor& dy) {
   if (Tensor shared = share_where_positive(y, dy)) return shared;
   return where(greater(y, number(0.0, y.device())), dy, 0.0);

@@ -38,10 +38,6 @@ Tensor of_difference(const char* name, const Tensor& x, const Tensor& target,
   return cast(reduced(f(difference), reduction), dtype);
 }
 
-}  // namespace
-
-namespace {
-
 // The weight of each class in the rows' type; null where there is none.
 Tensor class_weight(const Tensor& weight, int64_t classes, Dtype dtype) {
   if (!weight) return weight;

@@ -204,8 +204,8 @@ HWY_EXPORT(cut_abreast);
 HWY_EXPORT(run_abreast_here);
 
 constexpr int64_t fewest_lanes = 4;
-constexpr int64_t most_entry_bytes =
-    1200 * 1024;  // of all that are side by side, in the second-level cache
+// Of all that are side by side, in the second-level cache.
+constexpr int64_t most_entry_bytes = 1200 * 1024;
 constexpr int64_t most_result_bytes = 32 * 1024;  // in scratch
 constexpr int64_t most_checks = 1 << 18;          // for padding, when a plan is made
 // Longer lines fill vectors by themselves, or nearly.
