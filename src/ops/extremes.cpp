@@ -15,9 +15,6 @@
 namespace mt {
 namespace {
 
-constexpr int64_t most_elements = 16;  // of a window
-constexpr int64_t most_in_line = 4;    // of them that lie side by side
-
 // attributes: axes; inputs: x, y and dy
 void share_value(const NaiveCall& call) {
   const NaiveArray &x = call.inputs[0], &y = call.inputs[1], &dy = call.inputs[2];
@@ -68,8 +65,8 @@ bool is_worth_a_pass(const Tensor& x, const Dims& axes) {
   int64_t elements = 1;
   for (int64_t axis : axes) elements *= x.shape()[static_cast<int>(axis)];
   return x.device().host_memory && x.dtype() == Dtype::float32 && last > 1 && axes.contains(last) &&
-         !axes.contains(last - 1) && x.shape()[last] > 1 && x.shape()[last] <= most_in_line &&
-         elements <= most_elements && axes.rank() > 1;
+         !axes.contains(last - 1) && x.shape()[last] > 1 && x.shape()[last] <= most_window_width &&
+         elements <= most_window_elements && axes.rank() > 1;
 }
 
 }  // namespace

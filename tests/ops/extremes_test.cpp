@@ -37,7 +37,7 @@ TEST(Extremes, WindowsOfEveryWidthHaveTheNaiveBits) {
   cpu::for_each_instruction_set([] {
     for (int64_t wide : {2, 3, 4}) {
       for (int64_t high : {1, 2, 4}) {
-        for (int64_t columns : {1, 5, 14, 16, 31, 33, 300}) {
+        for (int64_t columns : {1, 5, 14, 16, 31, 33, 300, 521}) {
           const Shape shape{2, 3, 5, high, columns, wide};
           std::vector<uint32_t> found[2];
           for (Device* device : {&cpu(), &reference()}) {
@@ -63,6 +63,17 @@ TEST(Extremes, OperandsMayLieAnyhow) {
   Tensor other = permute(noise({10, 4, 12, 4}, 4, Dtype::float32), {1, 2, 3, 0});
   EXPECT_EQ(bits(shared(windows, lines, {3, 5})), bits(shared(copy(windows), copy(lines), {3, 5})));
   EXPECT_EQ(bits(shared(turned, other, {3, 5})), bits(shared(copy(turned), copy(other), {3, 5})));
+  // Lines that are gone through in stretches, of more windows than divide evenly.
+  Tensor wide = steps({2, 3, 2, 2, 963, 2}, 5);
+  Tensor same = expand(make({}, {0.3}, Dtype::float32), {2, 3, 2, 963});
+  EXPECT_EQ(bits(shared(wide, same, {3, 5})), bits(shared(copy(wide), copy(same), {3, 5})));
+  for (int64_t columns : {3, 18, 963}) {
+    Tensor channels_last = permute(steps({2, 4, 2, columns, 2, 3}, 6), {0, 5, 1, 2, 3, 4});
+    Tensor of = noise({2, 3, 4, columns}, 7, Dtype::float32);
+    EXPECT_EQ(bits(shared(channels_last, of, {3, 5})),
+              bits(shared(copy(channels_last), of, {3, 5})))
+        << columns;
+  }
 }
 
 TEST(Extremes, NobodySharesWhatANaNHas) {

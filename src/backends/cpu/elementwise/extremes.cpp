@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gradient of the extremes of windows. Lines of windows are gone through a vector of windows at
 // a time, their elements picked apart and put together again in registers. Lines too short for that
-// are strung together first.
+// are strung together first, and such that do not lie in one piece are copied.
 #include "backends/cpu/elementwise/extremes.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/strided/strided.h"
+#include "ops/extremes.h"
 #include "ops/naive.h"
 #include "tensor/walker.h"
 
@@ -25,14 +27,12 @@
 namespace mt::cpu {
 namespace {
 
-constexpr int64_t most_lines = 16;  // of x that windows reach over
-
 // Windows one after the other: a line of x for each element along the other axes, the extremes and
 // what they share.
 struct WindowLines {
   int64_t windows, width, lines;  // width: of a window in a line
-  const float* x[most_lines];
-  float* dx[most_lines];
+  const float* x[most_window_lines];
+  float* dx[most_window_lines];
   const float *y, *dy;
 };
 
@@ -160,23 +160,28 @@ HWY_EXPORT(string_together);
 HWY_EXPORT(take_apart);
 HWY_EXPORT(windows_at_once);
 
-constexpr int64_t strung_windows = 256;  // about so many are strung together
+constexpr int64_t strung_windows = 256;  // about so many at once
 constexpr int64_t longest_strung = 32;   // of a line; longer ones fill vectors well enough
-constexpr int64_t window_elements = 16;
 constexpr int64_t grain_windows = 4096;
 
 // x as lines of windows.
 struct Windows {
   int64_t length, width;    // windows in a line, elements of one there
+  Layout line;              // in x
+  bool whole;               // windows are neighbours in it, as their elements are
   Layout lines, out_lines;  // the first of each that belong together, in x and in dx
-  int64_t count = 1;        // lines that belong together
-  int64_t at[most_lines], out_at[most_lines];
+  int64_t count;            // lines that belong together
+  int64_t at[most_window_lines], out_at[most_window_lines];
 };
 
 Windows windows_of(const NaiveCall& call) {
   const Layout &x = call.inputs[0].layout, &dx = call.output.layout;
   const int last = x.shape.rank() - 1;
-  Windows w{x.shape[last - 1], x.shape[last], {}, {}, 1, {}, {}};
+  Windows w{};
+  w.length = x.shape[last - 1];
+  w.width = x.shape[last];
+  w.line = {{w.length, w.width}, {x.strides[last - 1], x.strides[last]}};
+  w.whole = is_contiguous(w.line);
   Layout within, out_within;
   for (int d = 0; d < last - 1; ++d) {
     const bool reduced =
@@ -190,6 +195,7 @@ Windows windows_of(const NaiveCall& call) {
   w.lines = collapse(w.lines);
   w.out_lines = collapse(w.out_lines);
   w.count = element_count(within.shape);
+  assert(w.count <= most_window_lines && w.count * w.width <= most_window_elements);
   for (int64_t l = 0; l < w.count; ++l) {
     w.at[l] = locate(within, l);
     w.out_at[l] = locate(out_within, l);
@@ -207,30 +213,37 @@ class Strip {
         dy_(call.inputs[2]),
         dx_(reinterpret_cast<float*>(first_element(call.output))) {}
 
-  // Of lines [first, first + count), at most strung_windows in all if there are several.
-  void run(int64_t first, int64_t count) {
-    const int64_t windows = count * w_.length, lanes = HWY_DYNAMIC_DISPATCH(windows_at_once)();
-    const int64_t line = w_.length * w_.width, pitch = strung_windows * w_.width;
-    const bool strung = count > 1 || w_.length < lanes;
+  // Windows [begin, begin + length) of lines [first, first + count), at most strung_windows in all;
+  // of several lines all.
+  void run(int64_t first, int64_t count, int64_t begin, int64_t length) {
+    const int64_t windows = count * length, lanes = HWY_DYNAMIC_DISPATCH(windows_at_once)();
+    const int64_t line = length * w_.width, skipped = begin * w_.width;
+    const int64_t pitch = strung_windows * w_.width, from = first * w_.length + begin;
+    const bool strung = count > 1 || windows < lanes;
     WindowLines of{std::max(windows, lanes), w_.width, w_.count, {}, {}, {}, {}};
-    of.y = read(y_, first * w_.length, windows, windows >= lanes, y_values_);
-    of.dy = read(dy_, first * w_.length, windows, windows >= lanes, dy_values_);
+    of.y = read(y_, from, windows, windows >= lanes, y_values_);
+    of.dy = read(dy_, from, windows, windows >= lanes, dy_values_);
     int64_t in[strung_windows], out[strung_windows];
     find_places(w_.lines, first, count, in);
     find_places(w_.out_lines, first, count, out);
     for (int64_t l = 0; l < w_.count; ++l) {
-      of.x[l] = strung ? x_values_ + l * pitch : x_ + in[0] + w_.at[l];
-      of.dx[l] = strung ? dx_values_ + l * pitch : dx_ + out[0] + w_.out_at[l];
-    }
-    if (!strung) return HWY_DYNAMIC_DISPATCH(share_lines)(of);
-    for (int64_t l = 0; l < w_.count; ++l) {
-      HWY_DYNAMIC_DISPATCH(string_together)
-      (x_ + w_.at[l], in, count, line, x_values_ + l * pitch);
+      float *const x = x_ + w_.at[l], *const values = x_values_ + l * pitch;
+      of.x[l] = values;
+      if (!w_.whole) {
+        for (int64_t i = 0; i < count; ++i) {
+          gather_strided(values + i * line, x + in[i], sizeof(float), w_.line, skipped, line);
+        }
+      } else if (strung) {
+        HWY_DYNAMIC_DISPATCH(string_together)(x + skipped, in, count, line, values);
+      } else {
+        of.x[l] = x + skipped + in[0];
+      }
+      of.dx[l] = strung ? dx_values_ + l * pitch : dx_ + w_.out_at[l] + skipped + out[0];
     }
     HWY_DYNAMIC_DISPATCH(share_lines)(of);
-    for (int64_t l = 0; l < w_.count; ++l) {
+    for (int64_t l = 0; strung && l < w_.count; ++l) {
       HWY_DYNAMIC_DISPATCH(take_apart)
-      (dx_ + w_.out_at[l], out, count, line, dx_values_ + l * pitch);
+      (dx_ + w_.out_at[l] + skipped, out, count, line, dx_values_ + l * pitch);
     }
   }
 
@@ -258,8 +271,8 @@ class Strip {
   float* const x_;  // only read
   const NaiveArray &y_, &dy_;
   float* const dx_;
-  alignas(64) float x_values_[window_elements * strung_windows] = {};
-  alignas(64) float dx_values_[window_elements * strung_windows] = {};
+  alignas(64) float x_values_[most_window_elements * strung_windows] = {};
+  alignas(64) float dx_values_[most_window_elements * strung_windows] = {};
   alignas(64) float y_values_[strung_windows] = {}, dy_values_[strung_windows] = {};
 };
 
@@ -269,23 +282,20 @@ void share_among_extremes_kernel(const NaiveCall& call) {
   const Layout& x = call.inputs[0].layout;
   if (element_count(x.shape) == 0) return;
   const Windows windows = windows_of(call);
-  const int last = x.shape.rank() - 1;
-  const bool lines = x.strides[last] == 1 && x.strides[last - 1] == windows.width;
-  const bool ordered = is_contiguous(call.inputs[1].layout) && is_contiguous(call.inputs[2].layout);
-  if (!lines || windows.count > most_lines || (windows.length > strung_windows && !ordered)) {
-    return naive_value(call);
-  }
   choose_instruction_set();
-  const int64_t all = element_count(windows.lines.shape);
+  const int64_t length = windows.length, all = element_count(windows.lines.shape);
   const int64_t at_once =
-      windows.length > longest_strung ? 1 : std::max<int64_t>(1, strung_windows / windows.length);
-  parallel_for(all, std::max<int64_t>(1, grain_windows / windows.length),
-               [&](int64_t begin, int64_t end) {
-                 Strip strip(call, windows);
-                 for (int64_t i = begin; i < end; i += at_once) {
-                   strip.run(i, std::min(at_once, end - i));
-                 }
-               });
+      length > longest_strung ? 1 : std::max<int64_t>(1, strung_windows / length);
+  const int64_t parts = (length + strung_windows - 1) / strung_windows;  // of a line
+  parallel_for(all, std::max<int64_t>(1, grain_windows / length), [&](int64_t begin, int64_t end) {
+    Strip strip(call, windows);
+    for (int64_t i = begin; i < end; i += at_once) {
+      for (int64_t p = 0; p < parts; ++p) {
+        const int64_t first = length * p / parts;
+        strip.run(i, std::min(at_once, end - i), first, length * (p + 1) / parts - first);
+      }
+    }
+  });
 }
 
 }  // namespace mt::cpu
