@@ -134,7 +134,7 @@ typedef struct mt_cross_entropy_options {
 /// mt_cross_entropy() of targets (1 - label_smoothing) p + label_smoothing / classes, each class's
 /// part times its `weight` [classes], or NULL. Where targets are integers the mean is the sum by
 /// the sum of their weights, as in PyTorch. `options` may be NULL. MT_EINVAL for an ignore_index
-/// with targets that are probabilities; with one, what is no class gives a NaN in every trace.
+/// with targets that are probabilities.
 MT_API mt_tensor* mt_cross_entropy_with(mt_tensor* logits, mt_tensor* targets, int64_t axis,
                                         int32_t reduction, mt_tensor* weight,
                                         const mt_cross_entropy_options* options);

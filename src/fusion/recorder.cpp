@@ -91,8 +91,8 @@ class Trace::Recorder {
     for (const Tensor& result : results_) recording_->results.push_back(output_of(result));
     add_leaves();
     for (const TraceLog::Check& check : log_.checks) {
-      recording_->checks.push_back(
-          {output_of(check.indices), check.axis, check.shape, check.name, check.from_end});
+      recording_->checks.push_back({output_of(check.indices), check.axis, check.shape, check.name,
+                                    check.from_end, check.ignored});
     }
     recording_->draws = log_.draws;
     for (const Item& item : region_.items) add_item(*item.node);

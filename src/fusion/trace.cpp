@@ -153,7 +153,8 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
     return make_leaf(source->storage, source.dtype(), view);
   };
   for (const Recording::Check& check : recording.checks) {
-    check_indices(given(check.indices), check.axis, check.shape, check.name, check.from_end);
+    check_indices(given(check.indices), check.axis, check.shape, check.name, check.from_end,
+                  check.ignored);
   }
   Execution execution(recording.plan, recording.device, recording.items.size());
   for (const Source& leaf : recording.leaves) {

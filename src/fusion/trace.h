@@ -84,6 +84,7 @@ class Trace {
       Shape shape;
       const char* name;
       bool from_end;
+      int64_t ignored;
     };
     std::vector<Check> checks;  // before anything runs
     struct Value {

@@ -39,13 +39,14 @@ class TraceLog {
     bool written = false;
   };
   // Index tensors whose values must lie in [-size, size), or from 0 on where they do not count from
-  // the end, which a recording cannot look at.
+  // the end, or be the one that is ignored, which a recording cannot look at.
   struct Check {
     Tensor indices;
     int axis;
     Shape shape;
     const char* name;
     bool from_end;
+    int64_t ignored;
   };
   struct Draw {
     Ref<StreamSource> source;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "graph/evaluate.h"
 #include "graph/trace_log.h"
@@ -41,11 +42,13 @@ struct Bounds {
   int64_t low = std::numeric_limits<int64_t>::max(), high = std::numeric_limits<int64_t>::min();
 };
 
+// `ignored` counts as 0.
 template <class T>
-void scan(const T* data, const Layout& layout, int axis, Bounds* bounds) {
+void scan(const T* data, const Layout& layout, int axis, T ignored, Bounds* bounds) {
   if (axis == layout.shape.rank()) {
-    int64_t value = *data < 0 || static_cast<uint64_t>(*data) <= uint64_t{INT64_MAX}
-                        ? static_cast<int64_t>(*data)
+    const T counted = *data == ignored ? T(0) : *data;
+    int64_t value = counted < 0 || static_cast<uint64_t>(counted) <= uint64_t{INT64_MAX}
+                        ? static_cast<int64_t>(counted)
                         : INT64_MAX;
     bounds->low = std::min(bounds->low, value);
     bounds->high = std::max(bounds->high, value);
@@ -53,25 +56,31 @@ void scan(const T* data, const Layout& layout, int axis, Bounds* bounds) {
   }
   int64_t count = layout.shape[axis], stride = layout.strides[axis];
   if (axis + 1 < layout.shape.rank()) {
-    for (int64_t i = 0; i < count; ++i) scan(data + i * stride, layout, axis + 1, bounds);
+    for (int64_t i = 0; i < count; ++i) scan(data + i * stride, layout, axis + 1, ignored, bounds);
     return;
   }
-  T low = *data, high = *data;
+  T low = *data == ignored ? T(0) : *data, high = low;
   for (int64_t i = 0; i < count; ++i) {
     T value = data[i * stride];
+    value = value == ignored ? T(0) : value;
     low = value < low ? value : low;
     high = value > high ? value : high;
   }
   const Layout scalar;
-  scan(&low, scalar, 0, bounds);
-  scan(&high, scalar, 0, bounds);
+  scan(&low, scalar, 0, T(0), bounds);
+  scan(&high, scalar, 0, T(0), bounds);
 }
 
 // On a device whose memory the host cannot read, the extremes are computed there.
-Bounds bounds_on_device(const Tensor& indices) {
+Bounds bounds_on_device(const Tensor& indices, int64_t ignored) {
   GradientMode no_history(false);
-  Tensor extremes[2] = {cast(min(indices, {}, false), Dtype::int64),
-                        cast(max(indices, {}, false), Dtype::int64)};
+  Tensor counted = indices;
+  if (ignored != 0) {
+    const Tensor zero = integer_number(0, indices.device());
+    counted = where(equal(indices, integer_number(ignored, indices.device())), zero, indices);
+  }
+  Tensor extremes[2] = {cast(min(counted, {}, false), Dtype::int64),
+                        cast(max(counted, {}, false), Dtype::int64)};
   evaluate(extremes, 2);
   Bounds bounds;
   read_element(extremes[0], &bounds.low);
@@ -92,12 +101,16 @@ Layout without_repetition(const Layout& layout) {
   return once;
 }
 
-Bounds bounds_of(const Tensor& indices) {
-  if (!indices.device().host_memory) return bounds_on_device(indices);
+Bounds bounds_of(const Tensor& indices, int64_t ignored) {
+  if (!indices.device().host_memory) return bounds_on_device(indices, ignored);
   Bounds bounds;
   Layout layout = collapse(without_repetition({indices.shape(), indices->strides, 0}));
   const void* data = indices->data();
-  auto as = [&](auto zero) { scan(static_cast<const decltype(zero)*>(data), layout, 0, &bounds); };
+  auto as = [&](auto zero) {
+    using T = decltype(zero);
+    const T skipped = std::in_range<T>(ignored) ? static_cast<T>(ignored) : zero;
+    scan(static_cast<const T*>(data), layout, 0, skipped, &bounds);
+  };
   switch (indices.dtype()) {
     case Dtype::uint8:
       as(uint8_t{});
@@ -164,11 +177,11 @@ Tensor outside_of_trace(const Tensor& indices) {
 constexpr int64_t read_at_once = 1 << 13;
 
 void check_indices(const Tensor& indices, int axis, const Shape& shape, const char* name,
-                   bool from_end) {
+                   bool from_end, int64_t ignored) {
   const int64_t size = shape[axis], low = from_end ? -size : 0;
   if (indices.size() > read_at_once) before_work();
   if (lie_within(indices, low, size - 1)) return;
-  const Bounds bounds = bounds_of(indices);
+  const Bounds bounds = bounds_of(indices, ignored);
   if (bounds.low >= low && bounds.high < size) return;
   fail(Code::index, "%s: index %lld is outside axis %d of %s, which has size %lld", name,
        static_cast<long long>(bounds.high >= size ? bounds.high : bounds.low), axis,
@@ -176,7 +189,7 @@ void check_indices(const Tensor& indices, int axis, const Shape& shape, const ch
 }
 
 Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, const char* name,
-                       bool from_end) {
+                       bool from_end, int64_t ignored) {
   if (!is_integer(indices.dtype())) {
     fail(Code::dtype, "%s: indices must be integers, got %s", name, name_of(indices.dtype()));
   }
@@ -196,12 +209,12 @@ Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, cons
   bool readable = !TraceLog::current() || (host && indices->ready());
   if (indices.size() > 0 && !known && readable) {
     if (!indices->ready()) evaluate(indices);
-    check_indices(indices, axis, shape, name, from_end);
+    check_indices(indices, axis, shape, name, from_end, ignored);
   }
   if (TraceLog* log = TraceLog::current(); log && indices.size() > 0 && !known) {
     Tensor source = outside_of_trace(indices);
     if (source && source.device().host_memory) {
-      log->checks.push_back({source, axis, shape, name, from_end});
+      log->checks.push_back({source, axis, shape, name, from_end, ignored});
     }
   }
   return cast(indices, Dtype::int64);

@@ -20,12 +20,13 @@ MT_HOST_DEVICE inline int64_t wrapped_index(int64_t i, int64_t size) {
 // Index tensors as int64, refused when a value lies outside `axis` of `shape`. Values that are
 // pending are computed for this, unless they are known to fit (another operator's positions). A
 // trace checks at each replay those that come from outside; those that it computes are clamped.
-// `from_end`: negative ones count from the end, else they are outside.
+// `from_end`: negative ones count from the end, else they are outside. `ignored` counts as 0 for
+// this, which is never outside.
 Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, const char* name,
-                       bool from_end = true);
+                       bool from_end = true, int64_t ignored = 0);
 // Fails when one of these ready values lies outside `axis` of `shape`.
 void check_indices(const Tensor& indices, int axis, const Shape& shape, const char* name,
-                   bool from_end);
+                   bool from_end, int64_t ignored);
 
 Tensor contiguous(const Tensor& x);                // copies only what is not
 int64_t read_integer(const Tensor& x);             // computes; x has one element
@@ -53,8 +54,8 @@ Tensor take_block(const Tensor& x, const Shape& lengths, Block block);
 Tensor overlay(const Tensor& x, const Tensor& value, const Block& block);
 // x as a block in a tensor of `shape` that is `fill` elsewhere.
 Tensor embed(const Tensor& x, const Shape& shape, const Block& block, double fill);
-// What take_block(x, lengths, block) takes, with all axes, if x is just that in a tensor of something
-// else that is not formed yet (ops/embed.cpp); else nothing.
+// What take_block(x, lengths, block) takes, with all axes, if x is just that in a tensor of
+// something else that is not formed yet (ops/embed.cpp); else nothing.
 Tensor embedded(const Tensor& x, const Shape& lengths, const Block& block);
 // What x is a reshape of, if that is still known; else nullptr.
 Tensor reshaped(const Tensor& x);

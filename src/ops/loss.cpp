@@ -51,15 +51,15 @@ Tensor class_weight(const Tensor& weight, int64_t classes, Dtype dtype) {
 }
 
 // The loss when each row is a class: log(sum(e^x)) - x_t of x with the largest logit subtracted,
-// smoothed and weighted. `checked` are the targets that are not ignored, 0 in the others' place.
-Tensor loss_of_classes(const Tensor& x, const Tensor& targets, const Tensor& checked,
-                       const Tensor& weight, const CrossEntropy& how) {
+// smoothed and weighted.
+Tensor loss_of_classes(const Tensor& x, const Tensor& targets, const Tensor& weight,
+                       const CrossEntropy& how) {
   Device& device = x.device();
   const int64_t classes = x.shape().back();
   Tensor scale = log(sum(exp(x), {-1}));
   Tensor index = reshape(iota({classes}, Dtype::int64, device), {classes});
   Tensor zero = number(0, device);
-  Tensor is_target = equal(unsqueeze(checked, -1), index);
+  Tensor is_target = equal(unsqueeze(targets, -1), index);
   Tensor loss = scale - sum(where(is_target, x, zero), {-1});
   Tensor share;  // of a row in the mean; null where all have the same
   if (weight) {
@@ -72,8 +72,8 @@ Tensor loss_of_classes(const Tensor& x, const Tensor& targets, const Tensor& che
     loss = loss * (1 - how.smoothing) + all * (how.smoothing / static_cast<double>(classes));
   }
   // Inside a trace targets cannot be checked: what is no class has no loss.
-  Tensor is_class = logical_and(greater_equal(checked, integer_number(0, device)),
-                                less(checked, integer_number(classes, device)));
+  Tensor is_class = logical_and(greater_equal(targets, integer_number(0, device)),
+                                less(targets, integer_number(classes, device)));
   loss = where(is_class, loss, number(std::numeric_limits<double>::quiet_NaN(), device));
   if (how.ignored) {
     Tensor counts = not_equal(targets, integer_number(*how.ignored, device));
@@ -129,14 +129,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,
     Tensor scale = log(sum(exp(shifted), {-1}, true));
     return cast(reduced(sum(p * (scale - shifted), {-1}), how.reduction), logits.dtype());
   }
-  Tensor judged = targets;
-  if (how.ignored) {
-    Device& device = targets.device();
-    judged = where(not_equal(targets, integer_number(*how.ignored, device)), targets,
-                   integer_number(0, device));
-  }
-  Tensor known = checked_indices(judged, at, logits.shape(), name, false);
-  return cast(loss_of_classes(shifted, targets, known, weight, how), logits.dtype());
+  Tensor checked =
+      checked_indices(targets, at, logits.shape(), name, false, how.ignored.value_or(0));
+  return cast(loss_of_classes(shifted, checked, weight, how), logits.dtype());
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,

@@ -132,6 +132,15 @@ TEST(Trace, ATargetThatIsNoClassIsRefusedAtReplay) {
   loss({integers({0, 2})});
   std::string text = refusal([&] { loss({integers({0, 3})}); });
   EXPECT_NE(text.find("cross_entropy: index 3"), std::string::npos) << text;
+  Traced some{[&](const std::vector<Tensor>& in) {
+                return std::vector<Tensor>{cross_entropy(logits, in[0], -1, {.ignored = -7})};
+              },
+              {}};
+  some({integers({-7, 2})});
+  some({integers({1, -7})});
+  EXPECT_EQ(some.trace.count(), 1u);
+  text = refusal([&] { some({integers({-7, 3})}); });
+  EXPECT_NE(text.find("cross_entropy: index 3"), std::string::npos) << text;
 }
 
 TEST(Trace, OutOfMemoryNamesTheOperator) {

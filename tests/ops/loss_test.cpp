@@ -106,6 +106,29 @@ TEST(Loss, CrossEntropyIsFewPasses) {
   EXPECT_LE(group_count(gradients({loss}, {}, {x})[0]), 3);
 }
 
+// Targets that are there are looked at where they lie.
+TEST(Loss, TargetsThatAreLeftOutAreCheckedWithoutComputing) {
+  for (Dtype dtype : {Dtype::int64, Dtype::int32, Dtype::uint64, Dtype::uint8}) {
+    const bool wide = dtype != Dtype::uint8;
+    Tensor t = make({3}, {2, wide ? 300.0 : 200.0, 0}, dtype);
+    const int64_t ignored = wide ? 300 : 200;
+    Tensor x = noise({3, 3}, 1), turned = copy(flip(t, {0}));
+    evaluate(x);
+    evaluate(turned);
+    Tensor pending = exp(x);
+    Tensor loss = cross_entropy(x, t, 1, {mean_of, {}, ignored});
+    EXPECT_FALSE(pending->ready());
+    expect_near(loss, read((cross_entropy(slice(x, 0, 0, 1, 1), slice(t, 0, 0, 1, 1), 1, none) +
+                            cross_entropy(slice(x, 0, 2, 1, 1), slice(t, 0, 2, 1, 1), 1, none)) *
+                           0.5));
+    expect_near(cross_entropy(x, flip(turned, {0}), 1, {mean_of, {}, ignored}), read(loss));
+    // Another number is none of these, though the targets' type may cut it down to one.
+    EXPECT_EQ(message_of([&] { cross_entropy(x, t, 1, {mean_of, {}, ignored - 256}); }),
+              "cross_entropy: index " + std::to_string(ignored) +
+                  " is outside axis 1 of [3,3], which has size 3");
+  }
+}
+
 TEST(Loss, NamesFaults) {
   Tensor x = noise({2, 3}, 1), t = make({2}, {0, 4}, Dtype::int64);
   EXPECT_EQ(message_of([&] { cross_entropy(x, t, 1, {mean_of, {}, -1}); }),
