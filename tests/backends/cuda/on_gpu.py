@@ -10,7 +10,6 @@ fails is run again with each kernel waited for, without graphs and generated ker
 OUT/report.txt is the table; OUT/log.txt has the output of what failed."""
 import argparse
 import concurrent.futures
-import glob
 import os
 import pathlib
 import re
@@ -18,9 +17,8 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
-import threading
-import time
+
+from gpu_plan import CUT, Plan, reason
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TESTS = "tests/backends/cuda"
@@ -28,106 +26,12 @@ PROGRAMS = ["cuda_device_test", "cuda_test", "generated_test", "kernel_test"]
 CAREFUL = {"CUDA_LAUNCH_BLOCKING": "1", "MT_CUDA_GRAPHS": "0", "MT_CUDA_GENERATE": "0"}
 PHASES = ["smoke", "suites", "benchmarks", "sanitizer"]
 SHARDS = 16
-MOST_LOGGED = 20_000  # characters of one process
+MOST_ALONE = 200
 
 
-class Plan:
-    """What runs, how it went, and how much time is left."""
-
-    def __init__(self, options):
-        self.options = options
-        self.build = options.build.resolve()
-        self.end = time.monotonic() + 60 * options.minutes
-        options.out.mkdir(parents=True, exist_ok=True)
-        self._report = open(options.out / "report.txt", "a", encoding="utf-8")
-        self._log = open(options.out / "log.txt", "a", encoding="utf-8")
-        self._writing = threading.Lock()
-        self.failed = []
-        self.not_run = 0
-        self.environment = dict(os.environ)
-        self.environment.setdefault("MT_CUDA_LIBRARY", str(self.build / "src/libmtorch_cuda.so"))
-        self.environment.setdefault("MT_TEST_DEVICE", "cuda:0")
-        self.environment.setdefault("MT_CUDA_CACHE", tempfile.mkdtemp(prefix="mtorch-kernels-"))
-        folders = [self._missing_libraries()]
-        for pattern in ("nvidia/*/lib", "nvidia/lib"):  # NVRTC and cuBLASLt, as pip installs them
-            for place in sys.path:
-                folders += glob.glob(os.path.join(place, pattern))
-        folders += ["/usr/local/cuda/lib64", self.environment.get("LD_LIBRARY_PATH", "")]
-        self.environment["LD_LIBRARY_PATH"] = ":".join(f for f in folders if f)
-
-    def _missing_libraries(self):
-        """A folder of those that were packed which the system does not have itself: Python uses its own."""
-        folder = tempfile.mkdtemp(prefix="mtorch-libraries-")
-        known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout.split()
-        for file in self.build.glob("lib/*"):
-            if file.name not in known:
-                os.symlink(file, os.path.join(folder, file.name))
-        return folder
-
-    def left(self):
-        return self.end - time.monotonic()
-
-    def say(self, text):
-        with self._writing:
-            print(text, flush=True)
-            print(text, file=self._report, flush=True)
-
-    def process(self, command, limit, more=None):
-        """(exit status, output, seconds); None for the status of one that took too long."""
-        begin = time.monotonic()
-        try:
-            done = subprocess.run([str(c) for c in command], env={**self.environment, **(more or {})},
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                                  timeout=max(1, min(limit, self.left())), check=False)
-            return done.returncode, done.stdout, time.monotonic() - begin
-        except subprocess.TimeoutExpired as late:
-            said = late.stdout or ""
-            said = said if isinstance(said, str) else said.decode(errors="replace")
-            return None, said, time.monotonic() - begin
-
-    def log(self, name, output):
-        half = MOST_LOGGED // 2
-        if len(output) > MOST_LOGGED:
-            output = f"{output[:half]}\n[...]\n{output[-half:]}"
-        with self._writing:
-            print(f"======== {name}\n{output}", file=self._log, flush=True)
-
-    def line(self, name, status, output, seconds, note=""):
-        if status == 0:
-            word = "skipped" if "[  SKIPPED ]" in output else "ok"
-        else:
-            word = "TIME" if status is None else "FAILED" if status > 0 else f"SIGNAL {-status}"
-        if status != 0:
-            self.failed.append(name)
-            self.log(name, output)
-            note = f"{reason(output)} {note}".strip()
-        self.say(f"{name:66}{word:10}{seconds:7.1f} s  {note}")
-
-    def each(self, jobs, run):
-        """run(job) for all of them, several at a time; those for which there is no time are counted."""
-        def guarded(job):
-            if self.left() < 5:
-                self.not_run += 1
-            else:
-                run(job)
-        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
-            list(pool.map(guarded, jobs))
-
-
-def reason(output):
-    """What says most of why it failed, on one line."""
-    for pattern in (r".*(?:illegal|misaligned|launch failure|too many resources|invalid argument|out of memory).*",
-                    r".*(?:element \d+|RESULTS|seed \d+):? .*", r".*(?:the CUDA backend|cuda:?\d?:|device cuda).*",
-                    r"Failure\n(?:.*\n){1,4}", r".*(?:[Ee]rror|throws|exception).*", r".+"):
-        found = re.search(pattern, output)
-        if found:
-            return " ".join(found.group(0).split())[:160]
-    return "(said nothing)"
-
-
-def tests_of(plan, program, more=None):
+def tests_of(plan, program):
     """What GoogleTest lists: a line for each suite, which ends in a period, and indented ones."""
-    status, text, seconds = plan.process([program, "--gtest_list_tests"], 60, more)
+    status, text, seconds = plan.process([program, "--gtest_list_tests"], 60, apart=True)
     if status != 0:
         plan.line(f"{program.name}: its list of tests", status, text, seconds)
         return
@@ -149,7 +53,8 @@ def kernel_tests(plan):
             continue
         ways = [("", {})]
         if name == "generated_test":
-            ways = [(" (interpreted)", {"MT_CUDA_GENERATE": "0"}), (" (NVRTC)", {"MT_CUDA_GENERATE": "wait"})]
+            ways = [(" (interpreted)", {"MT_CUDA_GENERATE": "0"}),
+                    (" (NVRTC)" if plan.nvrtc else " (without NVRTC)", {"MT_CUDA_GENERATE": "wait"})]
         for test in tests_of(plan, program):
             for how, more in ways:
                 if re.search(plan.options.match, test + how):
@@ -162,9 +67,10 @@ def smoke(plan):
         command = [program, f"--gtest_filter={test}"]
         status, output, seconds = plan.process(command, 90, more)
         note = ""
-        if status != 0 and plan.left() > 5:
+        if status not in (0, CUT) and plan.left() > 5:
             again, told, _ = plan.process(command, 90, {**more, **CAREFUL})
-            note = "ok" if again == 0 else "the same" if reason(told) == reason(output) else reason(told)
+            note = "no time" if again == CUT else "ok" if again == 0 else \
+                "the same" if reason(told) == reason(output) else reason(told)
             note = f"[with care: {note}]"
             plan.log(name + ", with care", told)
         plan.line(name, status, output, seconds, note)
@@ -172,58 +78,104 @@ def smoke(plan):
 
 
 def suites(plan):
-    """Larger programs in parts; what fails there, or comes after a crash, runs by itself."""
+    """A larger program in parts. What fails there has failed; whether it passes by itself says where to look. What
+    a crash kept from running runs by itself."""
     program = plan.build / "tests/every_operator_test"
-    alone = []
+    tests = []
+    if program.exists():
+        tests = [test for test in tests_of(plan, program) if re.search(plan.options.match, test)]
+    else:
+        plan.say(f"{program.name}: not built")
+    place = {test: i for i, test in enumerate(tests)}
+    failed, unseen = [], []
 
-    def part(shard):
-        more = {"GTEST_TOTAL_SHARDS": str(SHARDS), "GTEST_SHARD_INDEX": str(shard)}
-        status, output, seconds = plan.process([program], 240, more)
-        passed = set(re.findall(r"\[ +(?:OK|SKIPPED) +\] (\S+)", output))
-        begun = re.findall(r"\[ RUN +\] (\S+)", output)
-        bad = [test for test in begun if test not in passed]
-        plan.say(f"{f'every operator, part {shard + 1} of {SHARDS}':66}{len(passed):5} ok{len(bad):5} not "
-                 f"{seconds:6.1f} s" + ("" if status in (0, 1) else f"  ended early: {status}"))
-        alone.extend(bad)
-        if status not in (0, 1):
-            alone.extend(set(tests_of(plan, program, more)) - set(begun))
+    def part(shard):  # not GTEST_SHARD_INDEX: then which tests are in it could not be listed
+        mine = tests[shard::SHARDS]
+        name = f"every operator, part {shard + 1} of {SHARDS}"
+        status, output, seconds = plan.process([program, "--gtest_filter=" + ":".join(mine)], 240)
+        said = {}  # by each test that was begun
+        for text in output.split("[ RUN      ] ")[1:]:
+            test, _, text = text.partition("\n")
+            said[test.strip()] = text
+        done = {kind: [test for test, text in said.items()
+                       if re.search(rf"\[ +{kind} +\] {re.escape(test)}(?![^\s,])", text)]
+                for kind in ("OK", "SKIPPED", "FAILED")}
+        bad = [test for test in said if test not in done["OK"] + done["SKIPPED"]]
+        late = [test for test in bad if status == CUT and test not in done["FAILED"]]
+        failed.extend((test, 1 if test in done["FAILED"] or status == 0 else status, said[test])
+                      for test in bad if test not in late)
+        rest = [test for test in mine if test not in said]
+        unseen.extend(rest if status != CUT else [])
+        plan.count(ran=len(done["OK"]), not_run=len(late) + (len(rest) if status == CUT else 0))
+        plan.say(f"{name:66}{len(done['OK']):5} ok{len(bad) - len(late):5} not "
+                 f"{seconds:6.1f} s" + ("" if status in (0, 1) else f"  ended early: {status or 'TIME'}"))
+        if status not in (0, CUT):
+            plan.log(name, output)
+            if not bad:  # at its end, or before its first test
+                plan.line(name, status, output, seconds)
+
+    def again(job):
+        test, status, output = job
+        note, seconds = "not run alone", 0.0
+        if plan.left() > 5:
+            alone, told, seconds = plan.process([program, f"--gtest_filter={test}"], 60)
+            note = "not run alone" if alone == CUT else "passes alone" if alone == 0 else f"alone: {reason(told)}"
+            plan.log(test + ", alone", told)
+        plan.line(test, status, output, seconds, f"[{note}]")
 
     def by_itself(test):
         status, output, seconds = plan.process([program, f"--gtest_filter={test}"], 60)
-        if status != 0:
+        if status == 0:
+            plan.count(ran="[  SKIPPED ]" not in output)
+        else:
             plan.line(test, status, output, seconds)
 
-    if program.exists():
-        plan.each(range(SHARDS), part)
-        plan.each(alone[:200], by_itself)
-    graphs = plan.build / TESTS / "cuda_test"
-    if graphs.exists() and plan.left() > 5:
-        for name, filtered, count in ("random graphs", "CudaGraphs.GiveTheBitsOfTheCpu", 400), \
-                                     ("random graphs with long sums", "CudaGraphs.*LongSums", 20):
-            plan.line(f"{count} {name}", *plan.process([graphs, f"--gtest_filter={filtered}"], 180,
-                                                       {"MT_TEST_GRAPHS": str(count)}))
+    plan.each(range(min(SHARDS, len(tests))), part, lambda shard: len(tests[shard::SHARDS]))
+    failed.sort(key=lambda job: place.get(job[0], len(place)))
+    unseen.sort(key=place.get)
+    with concurrent.futures.ThreadPoolExecutor(plan.options.jobs) as pool:  # these are told even if there is no time
+        list(pool.map(again, failed[:MOST_ALONE]))
+    for test, status, output in failed[MOST_ALONE:]:
+        plan.line(test, status, output, 0.0, "[not run alone]")
+    plan.each(unseen[:MOST_ALONE], by_itself)
+    plan.count(not_run=len(unseen[MOST_ALONE:]))
+    random_graphs(plan)
+
+
+def random_graphs(plan):
+    program = plan.build / TESTS / "cuda_test"
+    for name, filtered, count in ("random graphs", "CudaGraphs.GiveTheBitsOfTheCpu", 400), \
+                                 ("random graphs with long sums", "CudaGraphs.*LongSums", 20):
+        if not program.exists() or not re.search(plan.options.match, f"{name} {filtered}"):
+            continue
+        if plan.left() < 5:
+            plan.count(not_run=1)
+            continue
+        plan.line(f"{count} {name}", *plan.process([program, f"--gtest_filter={filtered}"], 180,
+                                                   {"MT_TEST_GRAPHS": str(count)}))
 
 
 def benchmarks(plan):
     """A process for each row."""
     program = [sys.executable, ROOT / "benchmarks/device.py", "--modules", plan.build / "benchmarks"]
     tiny = ["--tiny"] if plan.options.tiny else []
-    status, text, seconds = plan.process(program + tiny + ["--list"], 60)
+    status, text, seconds = plan.process(program + tiny + ["--list"], 60, apart=True)
     if status != 0:
         plan.line("benchmarks/device.py --list", status, text, seconds)
         return
-    for row in [line.split()[0] for line in text.splitlines()]:
+    for row in [line.split()[0] for line in text.splitlines() if line.strip()]:
         if not re.search(plan.options.match, row):
             continue
         if plan.left() < 15:
-            plan.not_run += 1
+            plan.count(not_run=1)
             continue
         status, text, seconds = plan.process(
-            program + tiny + ["--row", row, "--seconds", str(plan.options.seconds)], 90)
-        if status == 0:
+            program + tiny + ["--row", row, "--seconds", str(plan.options.seconds)], 90, apart=True)
+        if status == 0 and text.strip():
+            plan.count(ran=1)
             plan.say(text.strip().splitlines()[-1])
         else:
-            plan.line(f"benchmark {row}", status, text, seconds)
+            plan.line(f"benchmark {row}", 1 if status == 0 else status, text, seconds)
 
 
 def sanitizer(plan):
@@ -241,6 +193,17 @@ def sanitizer(plan):
     plan.each(jobs, run)
 
 
+# As the library looks for it.
+NVRTC = """import ctypes
+for name in ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"):
+    try:
+        ctypes.CDLL(name)
+        raise SystemExit(print(name))
+    except OSError:
+        pass
+raise SystemExit(1)"""
+
+
 def machine(plan):
     for command in (["nvidia-smi", "--query-gpu=name,driver_version,memory.total,mig.mode.current", "--format=csv"],
                     ["nvcc", "--version"], ["compute-sanitizer", "--version"]):
@@ -249,6 +212,9 @@ def machine(plan):
             plan.say(f"{command[0]}: " + (said[-1] if said else ""))
         else:
             plan.say(f"{command[0]}: not there")
+    found, name, _ = plan.process([sys.executable, "-c", NVRTC], 30, apart=True)
+    plan.nvrtc = found == 0
+    plan.say("NVRTC: " + (name.strip() if plan.nvrtc else "not there: all generated kernels are interpreted"))
 
 
 def has_device(plan):
@@ -257,7 +223,8 @@ def has_device(plan):
     if not program.exists():
         return True
     _, said, _ = plan.process([program, "--gtest_filter=CudaDevice.CountsItsMemory"], 60)
-    missing = re.search(r"cuda: (?:no NVIDIA|the NVIDIA) driver.*|.*the CUDA backend could not be loaded.*", said)
+    missing = re.search(r"cuda: (?:no NVIDIA|the NVIDIA) driver.*|.*the CUDA backend could not be loaded.*|"
+                        r"cuda:\d+: .* has compute capability .* is needed", said)
     if missing:
         plan.say(missing.group(0))
     return not missing
@@ -268,14 +235,17 @@ def run_all(options):
     machine(plan)
     if not has_device(plan):
         return 1
+    phases = 0
     for phase in options.phases.split(","):
         if plan.left() < 5:
             plan.say(f"---- {phase}: no time")
+            phases += 1
             continue
         plan.say(f"---- {phase}, {plan.left() / 60:.1f} minutes left")
         globals()[phase](plan)
-    plan.say(f"---- {len(plan.failed)} failed, {plan.not_run} had no time")
-    return 1 if plan.failed else 0
+    plan.say(f"---- {plan.ran} ran, {len(plan.failed)} failed, {plan.not_run} had no time"
+             + (f", nor had {phases} of the phases" if phases else ""))
+    return 1 if plan.failed or plan.ran == 0 else 0
 
 
 OF_THE_SYSTEM = re.compile(r"^(lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|cuda)\.so|ld-linux|linux-vdso|libmtorch)")
@@ -314,10 +284,12 @@ def main():
     running.add_argument("--minutes", type=float, default=9, help="default: %(default)s")
     running.add_argument("--phases", default=",".join(PHASES), help="default: %(default)s")
     running.add_argument("--match", default=".*", help="only tests and rows with names like that")
-    running.add_argument("--jobs", type=int, default=max(2, min(8, os.cpu_count() // 2)), help="processes at a time; default: %(default)s")
+    running.add_argument("--jobs", type=int, default=max(2, min(8, (os.cpu_count() or 2) // 2)), help="processes at a time; default: %(default)s")
+    running.add_argument("--patience", type=float, default=1, help="the limits of processes, times this")
     running.add_argument("--seconds", type=float, default=1, help="for a benchmark's row; default: %(default)s")
     running.add_argument("--tiny", action="store_true", help="benchmarks of sizes for a simulated device")
     options = parser.parse_args()
+    sys.stdout.reconfigure(errors="backslashreplace")
     if options.command == "pack":
         return pack(options.build, options.file)
     unknown = set(options.phases.split(",")) - set(PHASES)
