@@ -179,12 +179,15 @@ void CudaBackend::copy_from_host(void* target, const void* source, size_t bytes)
 }
 
 void CudaBackend::copy_to_host(void* target, const void* source, size_t bytes) {
-  {
-    std::lock_guard lock(mutex_);
-    use_device(device_);
+  use_device(device_);
+  wait("copy to the host");  // without the lock: a copy into pageable memory waits itself
+  std::lock_guard lock(mutex_);
+  try {
     copy_out(target, source, bytes, stream_);
+    synchronize(stream_, "copy to the host");
+  } catch (const Error& error) {  // of what others have launched since
+    throw with_names(error, since_wait_);
   }
-  wait("copy to the host");
 }
 
 }  // namespace mt::cuda

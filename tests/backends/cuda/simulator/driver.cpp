@@ -26,6 +26,11 @@ void refuse_in_graph(Stream stream, const char* what) {
   if (stream && stream->capturing) throw grid::Fault(std::string(what) + " within a graph");
 }
 
+void find_failed(const char* what) {
+  std::string failed = std::exchange(grid::failed_work, "");
+  if (!failed.empty()) fail(Code::device, "%s: %s", what, failed.c_str());
+}
+
 // Runs a kernel's body for each cell.
 template <class Body>
 void run_in(Stream stream, const grid::Launch& launch, Body body) {
@@ -59,6 +64,7 @@ void copy_in(void* target, const void* source, size_t bytes, Stream stream) {
 }
 void copy_out(void* target, const void* source, size_t bytes, Stream stream) {
   refuse_in_graph(stream, "a copy to the host");
+  find_failed("copy to the host");  // as CUDA, which waits where memory is pageable
   grid::submit(stream, "copy_out", [=] { grid::copy_out(target, source, bytes); });
 }
 void copy_within(void* target, const void* source, size_t bytes, Stream stream) {
@@ -108,8 +114,7 @@ void synchronize_device(int device, const char*) {
 }
 void synchronize(Stream stream, const char* what) {
   refuse_in_graph(stream, "to wait");
-  std::string failed = std::exchange(grid::failed_work, "");
-  if (!failed.empty()) fail(Code::device, "%s: %s", what, failed.c_str());
+  find_failed(what);
 }
 void launched(const char*, int) {}
 double time_on_device(Stream stream, const std::function<void()>& work) {
