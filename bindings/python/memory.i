@@ -169,6 +169,12 @@ static int slot_buffer(PyObject* object, Py_buffer* buffer, int flags) {
   Py_DECREF(view);
   return status;
 }
+
+// Never called, as the buffer is the view's. That it is there tells numpy.frombuffer() to keep the
+// buffer, and not the tensor alone, as long as the array.
+static void slot_release_buffer(PyObject* object, Py_buffer* buffer) {
+  (void)object, (void)buffer;
+}
 %}
 
 %inline %{

@@ -248,6 +248,7 @@ static PyObject* slot_get(PyObject* object, PyObject* key);
 static int slot_set(PyObject* object, PyObject* key, PyObject* value);
 static PyObject* slot_item(PyObject* object, Py_ssize_t i);
 static int slot_buffer(PyObject* object, Py_buffer* buffer, int flags);
+static void slot_release_buffer(PyObject* object, Py_buffer* buffer);
 
 // Weak references are kept here, so that the Python class adds nothing to an object.
 static PyMemberDef tensor_members[] = {
@@ -350,6 +351,7 @@ static PyType_Slot tensor_slots[] = {
     {Py_nb_lshift, (void*)slot_bitwise_left_shift},
     {Py_nb_rshift, (void*)slot_bitwise_right_shift},
     {Py_bf_getbuffer, (void*)slot_buffer},
+    {Py_bf_releasebuffer, (void*)slot_release_buffer},
     {Py_sq_length, (void*)slot_length},
     {Py_sq_item, (void*)slot_item},
     {Py_mp_length, (void*)slot_length},

@@ -203,9 +203,22 @@ def test_numpy_shows_views_where_they_lie(view, dtype):
     assert not np.shares_memory(copied, base) and copied.tolist() == expected
     assert np.asarray(expected, dtype).tobytes() == memoryview(y).tobytes()
     assert y.ndim == 0 or bytes(y) == memoryview(y).tobytes()
-    assert np.frombuffer(y, dtype).tolist() == np.asarray(expected).ravel().tolist()
+    if memoryview(y).c_contiguous:
+        assert np.frombuffer(y, dtype).tolist() == np.asarray(expected).ravel().tolist()
+    else:
+        with pytest.raises(BufferError, match="not C-contiguous"):
+            np.frombuffer(y, dtype)
     del base, x, y, array
     assert copied.tolist() == expected
+
+
+def test_an_array_of_a_buffer_keeps_it():
+    x = mt.arange(6).reshape(2, 3) + 0
+    array = np.frombuffer(x, "int64")
+    assert isinstance(array.base, memoryview)
+    x += 100
+    mt.eval(x)
+    assert array.tolist() == [0, 1, 2, 3, 4, 5]
 
 
 def test_what_numpy_shows_stays_when_the_tensor_is_bound_anew():
