@@ -182,7 +182,7 @@ def asarray(obj: Any, *, dtype: DTypeLike = None, device: str | None = None,
             raise ValueError("asarray: Python's numbers cannot be used without a copy")
         return _from_sequence(obj, dtype, device)
     elif isinstance(obj, numbers.Integral) and not hasattr(obj, "dtype"):  # as an IntEnum
-        return _from_sequence(int(obj), dtype, device)
+        return asarray(int(obj), dtype=dtype, device=device, copy=copy)
     else:
         if isinstance(obj, numbers.Integral):  # NumPy's
             _fits("asarray", dtype, int(obj))

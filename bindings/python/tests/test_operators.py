@@ -247,6 +247,12 @@ class Level(enum.IntEnum):
     HIGH = 300
 
 
+@pytest.mark.parametrize("number", [300, 2.5, True, Level.HIGH], ids=str)
+def test_numbers_need_a_copy(number):
+    with pytest.raises(ValueError, match="without a copy"):
+        mt.asarray(number, copy=False)
+
+
 def test_whole_numbers_fit_whoever_made_them():
     for number in 300, np.int64(300), np.uint16(300), Level.HIGH:
         for data in number, [number], [[1, number]], [number, 2.5][:1], (True, number):

@@ -163,9 +163,11 @@ def test_threads_take_each_others_pending_values():
     assert ends and set(ends) == {4.0}
 
 
-def test_waiting_for_another_thread_lets_it_run_python():
+@pytest.mark.parametrize("needs", [lambda x: (x + 1).eval(), mt.nonzero], ids=["slot", "function"])
+def test_waiting_for_another_thread_lets_it_run_python(needs):
     # One thread works long on its pending values, in a trace that calls Python; the other needs one
-    # of them at once, and its slot for `+` would hold the interpreter.
+    # of them at once, and its slot for `+`, or a function whose shape depends on it, would hold the
+    # interpreter.
     recording, go_on = threading.Event(), threading.Event()
     shared = []
 
@@ -182,7 +184,7 @@ def test_waiting_for_another_thread_lets_it_run_python():
     def ask():
         recording.wait()
         with pytest.raises(mt.Error, match="trace"):
-            (shared[0] + 1).eval()
+            needs(shared[0])
         go_on.set()
 
     run_together(record, ask)
@@ -207,30 +209,6 @@ def test_large_copies_of_memory_let_others_run():
 def test_checks_of_many_indices_let_others_run():
     x, indices = mt.ones(4), mt.zeros(40_000_000, dtype=mt.int64).eval()
     assert ticks_during(lambda: mt.take(x, indices, axis=0)) >= 3
-
-
-def test_waiting_in_a_recording_function_lets_others_run():
-    # As above, but the value is asked for by a function whose shape depends on it.
-    recording, go_on = threading.Event(), threading.Event()
-    shared = []
-
-    @mt.trace
-    def slow(x):
-        shared.append(x + 1)
-        recording.set()
-        go_on.wait(0.2)
-        return x * 2
-
-    def record():
-        assert slow(mt.ones((4,))).tolist() == [2] * 4
-
-    def ask():
-        recording.wait()
-        with pytest.raises(mt.Error, match="trace"):
-            mt.nonzero(shared[0])
-        go_on.set()
-
-    run_together(record, ask)
 
 
 def test_lists_that_others_change_are_read_whole():
