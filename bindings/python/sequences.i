@@ -80,36 +80,38 @@
     return true;
   }
 
-  // False: a number is beyond int64.
+  // False: the number is beyond int64.
+  static bool read_whole(nested_numbers* all, PyObject* item, int64_t* value) {
+    int overflow;
+    *value = PyLong_AsLongLongAndOverflow(item, &overflow);
+    if (*value < all->low) all->low = *value;
+    if (*value > all->high) all->high = *value;
+    return !overflow;
+  }
   static bool read_wholes(nested_numbers* all, PyObject** items, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++) {
-      int overflow;
-      int64_t value = PyLong_AsLongLongAndOverflow(items[i], &overflow);
-      if (overflow) return false;
-      if (value < all->low) all->low = value;
-      if (value > all->high) all->high = value;
-      *all->next.wholes++ = value;
+      if (!read_whole(all, items[i], all->next.wholes++)) return false;
     }
     return true;
   }
 
-  static bool read_double(PyObject* item, double* value) {
-    int overflow = 0;
-    *value = PyFloat_CheckExact(item) ? PyFloat_AS_DOUBLE(item)
-                                      : (double)PyLong_AsLongLongAndOverflow(item, &overflow);
-    return !overflow;
+  static bool read_double(nested_numbers* all, PyObject* item, double* value) {
+    int64_t whole;
+    if (PyFloat_CheckExact(item)) return *value = PyFloat_AS_DOUBLE(item), true;
+    if (!read_whole(all, item, &whole)) return false;
+    return *value = (double)whole, true;
   }
   static bool read_floats(nested_numbers* all, PyObject** items, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++) {
       double value;
-      if (!read_double(items[i], &value)) return false;
+      if (!read_double(all, items[i], &value)) return false;
       *all->next.floats++ = (float)value;
     }
     return true;
   }
   static bool read_doubles(nested_numbers* all, PyObject** items, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++) {
-      if (!read_double(items[i], all->next.doubles++)) return false;
+      if (!read_double(all, items[i], all->next.doubles++)) return false;
     }
     return true;
   }
@@ -205,7 +207,7 @@ static PyObject* tensor_of_numbers(PyObject* object, mt_dtype dtype, const char*
   PyObject* result = NULL;
   if (!visit_rows(&all, object, 0, reader)) {
     result = flattened(&all, object);
-  } else if (made != MT_I64 || whole_numbers_fit(&all, dtype)) {
+  } else if (whole_numbers_fit(&all, dtype)) {
     result = given(tensor_of_rows(&all, data, made, dtype, device));
   }
   if (data != few) PyMem_RawFree(data);

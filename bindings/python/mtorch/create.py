@@ -330,10 +330,10 @@ def _from_sequence(nested: Any, dtype: DTypeLike, device: str | None) -> Tensor:
     if not isinstance(made, tuple):
         return made
     flat, shape = made
+    _fits("asarray", dtype, *(int(item) for item in flat if isinstance(item, numbers.Integral)))
     kinds = set(map(type, flat))
     if kinds <= {bool, int}:  # some beyond int64
         low, high = min(flat), max(flat)
-        _fits("asarray", dtype, low, high)
         if 0 <= low and high < 2**64:
             x = native.tensor_from_buffer(array("Q", flat), True, device)
         elif dtype is not None and as_dtype(dtype).kind in "f":
@@ -345,7 +345,6 @@ def _from_sequence(nested: Any, dtype: DTypeLike, device: str | None) -> Tensor:
         x = native.tensor_from_buffer(array("d", flat), True, device)
         dtype = float32 if dtype is None else dtype
     else:  # tensors and arrays among them
-        _fits("asarray", dtype, *(int(item) for item in flat if isinstance(item, numbers.Integral)))
         rows = [asarray(item, device=device) for item in flat]
         x = native.stack(rows, 0)
         shape += x.shape[1:]

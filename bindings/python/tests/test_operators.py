@@ -255,7 +255,7 @@ def test_numbers_need_a_copy(number):
 
 def test_whole_numbers_fit_whoever_made_them():
     for number in 300, np.int64(300), np.uint16(300), Level.HIGH:
-        for data in number, [number], [[1, number]], [number, 2.5][:1], (True, number):
+        for data in number, [number], [[1, number]], (True, number), [number, 2.5]:
             with pytest.raises(ValueError, match="300 does not fit into uint8"):
                 mt.tensor(data, dtype=mt.uint8)
         assert mt.tensor([number]).tolist() == [300] and mt.tensor(number).item() == 300
