@@ -19,11 +19,11 @@ import numpy
 
 import module
 import report
+from rest import rest
 from rows import ROWS
 from sides import Sides
 
 SAMPLE = 0.004  # seconds of one sample, unless once takes longer
-PAUSE = 0.001   # between samples, and as often as needed
 MODULES = pathlib.Path(__file__).resolve().parent.parent / "build/benchmarks"
 
 
@@ -49,16 +49,6 @@ def cpu_name():
             return next(line.split(":", 1)[1].strip() for line in file if "model name" in line)
     except (OSError, StopIteration):
         return platform.machine()
-
-
-def rest():
-    """Until threads that the last sample left spinning have gone to sleep, which takes OpenMP's
-    some 5 ms and OpenBLAS's 25: the next sample wants their cores."""
-    for _ in range(100):
-        begin = time.process_time()
-        time.sleep(PAUSE)
-        if time.process_time() - begin < PAUSE / 4:
-            return
 
 
 def timed(side, times, clock):

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Coming to rest between two samples."""
+import os
+import pathlib
+import threading
+import time
+
+PAUSE = 0.001  # seconds, as often as needed
+_THREADS = pathlib.Path("/proc/self/task")
+
+
+def _running():
+    """Whether another thread of this process has a core or wants one. What processor time they have
+    used would not tell: the kernel adds it up at its ticks, some milliseconds apart."""
+    for thread in os.listdir(_THREADS):
+        if int(thread) == threading.get_native_id():
+            continue
+        try:
+            stat = (_THREADS / thread / "stat").read_text(encoding="utf-8", errors="replace")
+        except (FileNotFoundError, ProcessLookupError):  # it has ended
+            continue
+        if stat.rpartition(")")[2].split()[0] == "R":
+            return True
+    return False
+
+
+def rest():
+    """Until threads that the last sample left spinning have gone to sleep, which takes OpenMP's
+    some 5 ms and OpenBLAS's 25: the next sample wants their cores."""
+    for _ in range(100):
+        time.sleep(PAUSE)
+        if not _running():
+            return
