@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorting, extremes, running sums.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 
 #include "ops/index_support.h"
 
@@ -67,8 +69,9 @@ TEST(searchsorted, every_dtype_agrees) {
       }
     }
   }
-  EXPECT_EQ(numbers(searchsorted(tensor({-0.0, 1, 1, NAN}, {4}), tensor({0, 1, 2, NAN}, {4}), true)),
-            (Numbers{1, 3, 3, 4}));
+  EXPECT_EQ(
+      numbers(searchsorted(tensor({-0.0, 1, 1, NAN}, {4}), tensor({0, 1, 2, NAN}, {4}), true)),
+      (Numbers{1, 3, 3, 4}));
 }
 
 TEST(sort, long_rows_are_split) {
@@ -83,6 +86,29 @@ TEST(sort, long_rows_are_split) {
     everywhere([&](const Make& make) {
       return sort(make(Numbers(300001, 1), {300001}, dtype), 0, false);
     });
+    everywhere([&](const Make& make) {
+      return sort(make(scattered(300001, 3), {300001}, dtype), 0, true);
+    });
+  }
+}
+
+// Lengths that end a network's vector or begin another split, and orders that split badly.
+TEST(sort, every_length_and_order) {
+  device();
+  for (Dtype dtype : {Dtype::uint32, Dtype::int32, Dtype::float32, Dtype::float64}) {
+    for (int64_t length = 1; length < 20000; length += length < 600 ? 1 : 1237) {
+      for (int order = 0; order < 5; ++order) {
+        Numbers values = scattered(length, length + 1);
+        if (order == 1) std::sort(values.begin(), values.end());
+        if (order == 2) std::sort(values.begin(), values.end(), std::greater<double>());
+        if (order == 3) values = scattered(length, 3);
+        if (order == 4)
+          std::rotate(values.begin(), std::min_element(values.begin(), values.end()), values.end());
+        Tensor sorted = sort(tensor(values, {length}, dtype), 0, false);
+        std::sort(values.begin(), values.end());
+        ASSERT_EQ(numbers(sorted), values) << name_of(dtype) << ", " << length << ", " << order;
+      }
+    }
   }
 }
 

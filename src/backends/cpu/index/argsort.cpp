@@ -122,10 +122,11 @@ struct Rows {
   // One long row with all threads.
   void sort_alone(Pair* pairs) const {
     parallel_for(length, piece, [&](int64_t begin, int64_t end) { fill(pairs, 0, begin, end); });
-    sort_in_pieces(pairs, pairs + length, length,
-                   [&](const Pair* sorted, int64_t begin, int64_t end) {
-                     store(sorted, 0, begin, std::min(end, kept));
-                   });
+    sort_in_pieces(
+        pairs, KeyForm<Pair>(), pairs + length, length, [&](int64_t i) { return pairs[i]; },
+        [&](const Pair* sorted, int64_t begin, int64_t end) {
+          store(sorted, 0, begin, std::min(end, kept));
+        });
   }
   // Each of a few panels offers its first ones.
   int64_t panels() const {
@@ -189,7 +190,7 @@ void argsort(const NaiveCall& call) {
     bool select = rows.few() && rows.panels() > 1;
     Pair* pairs = nullptr;
     if (select) pairs = allocate(rows.panels() * rows.needed());
-    if (!rows.few()) pairs = allocate(2 * length);
+    if (!rows.few() && thread_count() > 1) pairs = allocate(2 * length);
     if (pairs) {
       select ? rows.select_alone(pairs) : rows.sort_alone(pairs);
       return std::free(pairs);

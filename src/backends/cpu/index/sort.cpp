@@ -3,7 +3,6 @@
 // signs stay in their order, and so do NaNs, whose keys are all one: they are taken from the row
 // anew.
 #include <algorithm>
-#include <cstdlib>
 
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/index/sort_key.h"
@@ -77,12 +76,15 @@ struct Row {
     store(keys(), 0, length);
     restore();
   }
-  // With all threads, and working memory of a row.
-  void sort_alone(Bits* spare) const {
-    parallel_for(length, piece, [&](int64_t begin, int64_t end) { fill(begin, end); });
-    sort_in_pieces(keys(), spare, length, [&](const Bits* sorted, int64_t begin, int64_t end) {
-      store(sorted, begin, end);
-    });
+  // With all threads: keys are made as they are dealt out.
+  void sort_alone() const {
+    KeyForm<Bits> form{floating, {}, turn()};
+    if constexpr (requires { Element::infinite; }) form.infinity = Element::infinite;
+    if (!floating) form.turned ^= static_cast<Bits>(Element::exact_key(0));
+    sort_in_pieces(
+        reinterpret_cast<const Bits*>(x), form, keys(), length,
+        [&](int64_t i) { return key(x[i]); },
+        [&](const Bits* sorted, int64_t begin, int64_t end) { store(sorted, begin, end); });
     restore();
   }
 };
@@ -98,12 +100,8 @@ void sort(const NaiveCall& call) {
                         call.attributes[0] != 0, is_floating(y.dtype)};
   };
   if constexpr (sizeof(Memory) > 1) {
-    bool shared = count == 1 && length >= 2 * piece && thread_count() > 1;
-    size_t bytes = static_cast<size_t>(length) * sizeof(Memory);
-    if (void* spare = shared ? std::malloc(bytes) : nullptr) {
-      row(0).sort_alone(static_cast<typename Row<Element>::Bits*>(spare));
-      return std::free(spare);
-    }
+    const bool shared = count == 1 && length >= 4 * shortest_piece && thread_count() > 1;
+    if (shared) return row(0).sort_alone();
   }
   parallel_for(count, grain_of(8 * length), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) row(i).sort();

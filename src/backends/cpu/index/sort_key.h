@@ -30,7 +30,7 @@ template <class M, class K, M infinity>
 struct FloatingElement {
   using Memory = M;
   using Key = K;
-  static constexpr M sign = M(M(1) << (8 * sizeof(M) - 1));
+  static constexpr M sign = M(M(1) << (8 * sizeof(M) - 1)), infinite = infinity;
   static Key key(Memory x) { return exact_key(x == sign ? Memory(0) : x); }
   static Key exact_key(Memory x) { return float_key<M>(x, infinity); }
   static Memory from_key(Memory key) { return float_of(key); }

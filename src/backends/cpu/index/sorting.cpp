@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Highway's quicksort in vectors, for the instruction set that all kernels run on.
+// Numbers for which there is no sort of our own: of bytes, of 16 bits and of 128.
 #include "backends/cpu/index/sorting.h"
 
 #include "backends/cpu/elementwise/tables.h"
@@ -28,8 +28,6 @@ void sort_numbers(uint8_t* numbers, int64_t count) {
   }
 }
 void sort_numbers(uint16_t* numbers, int64_t count) { sort_in_vectors(numbers, count); }
-void sort_numbers(uint32_t* numbers, int64_t count) { sort_in_vectors(numbers, count); }
-void sort_numbers(uint64_t* numbers, int64_t count) { sort_in_vectors(numbers, count); }
 void sort_numbers(hwy::uint128_t* numbers, int64_t count) { sort_in_vectors(numbers, count); }
 
 }  // namespace mt::cpu

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers split in vectors into those below a pivot and the others.
+// Elements dealt out in vectors, as keys, to where those between two pivots go.
 #include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
+#include "backends/cpu/index/sort_key.h"
 #include "backends/cpu/index/sorting.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -18,17 +19,54 @@ namespace mt::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+template <bool floating, class T>
+HWY_INLINE hn::Vec<hn::ScalableTag<T>> keys_of(const T* from, const KeyForm<T>& form) {
+  const hn::ScalableTag<T> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  auto bits = hn::LoadU(d, from);
+  if constexpr (floating) {
+    const auto sign = hn::Set(d, static_cast<T>(T{1} << (8 * sizeof(T) - 1)));
+    const auto negative = hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(di, bits)));
+    const auto nan = hn::Lt(hn::Set(d, form.infinity), hn::AndNot(sign, bits));
+    bits = hn::Xor(bits, hn::Or(negative, sign));
+    bits = hn::IfThenElse(nan, hn::Set(d, hwy::LimitsMax<T>()), bits);
+  }
+  return hn::Xor(bits, hn::Set(d, form.turned));
+}
 template <class T>
-int64_t count_in_vectors(const T* from, int64_t count, T pivot) {
+T key_of(T bits, const KeyForm<T>& form) {
+  return static_cast<T>((form.floating ? float_key(bits, form.infinity) : bits) ^ form.turned);
+}
+template <class T>
+int kind_of(T key, const Kinds<T>& kinds) {
+  int kind = 0;
+  while (kind < kinds.kinds - 1 && key >= kinds.pivots[kind]) ++kind;
+  return kind;
+}
+
+template <bool floating, class T>
+void count_in_vectors(const T* from, int64_t count, const KeyForm<T>& form, const Kinds<T>& kinds,
+                      int64_t* counts) {
   const hn::ScalableTag<T> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto limit = hn::Set(d, pivot);
-  int64_t below = 0, i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    below += static_cast<int64_t>(hn::CountTrue(d, hn::Lt(hn::LoadU(d, from + i), limit)));
+  constexpr int together = 4;
+  std::fill_n(counts, kinds.kinds, 0);
+  int64_t i = 0;
+  for (; i + together * lanes <= count; i += together * lanes) {
+    const auto a = keys_of<floating>(from + i, form);
+    const auto b = keys_of<floating>(from + i + lanes, form);
+    const auto c = keys_of<floating>(from + i + 2 * lanes, form);
+    const auto e = keys_of<floating>(from + i + 3 * lanes, form);
+    for (int k = 0; k < kinds.kinds - 1; ++k) {
+      const auto pivot = hn::Set(d, kinds.pivots[k]);
+      counts[k] += hn::CountTrue(d, hn::Lt(a, pivot)) + hn::CountTrue(d, hn::Lt(b, pivot)) +
+                   hn::CountTrue(d, hn::Lt(c, pivot)) + hn::CountTrue(d, hn::Lt(e, pivot));
+    }
   }
-  for (; i < count; ++i) below += from[i] < pivot;
-  return below;
+  // Those below each pivot so far; then those between it and the last one.
+  counts[kinds.kinds - 1] = i;
+  for (int k = kinds.kinds - 1; k > 0; --k) counts[k] -= counts[k - 1];
+  for (; i < count; ++i) ++counts[kind_of(key_of(from[i], form), kinds)];
 }
 
 template <class T>
@@ -68,47 +106,53 @@ HWY_INLINE T* append(T* to, const T* end, V v, M which) {
   return std::copy(last, last + count, to);
 }
 
-template <class T>
-void split_in_vectors(const T* from, int64_t count, T pivot, T* low, int64_t below, T* high) {
+template <bool floating, class T>
+void deal_in_vectors(const T* from, int64_t count, const KeyForm<T>& form, const Kinds<T>& kinds,
+                     const int64_t* counts, T** to) {
   const hn::ScalableTag<T> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto limit = hn::Set(d, pivot);
-  const T *low_end = low + below, *high_end = high + (count - below);
+  const int last = kinds.kinds - 1;
+  const T* ends[most_pieces];
+  for (int k = 0; k <= last; ++k) ends[k] = to[k] + counts[k];
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    const auto v = hn::LoadU(d, from + i);
-    const auto is_low = hn::Lt(v, limit);
-    low = append(low, low_end, v, is_low);
-    high = append(high, high_end, v, hn::Not(is_low));
+    const auto v = keys_of<floating>(from + i, form);
+    auto left = hn::FirstN(d, static_cast<size_t>(lanes));
+    for (int k = 0; k < last; ++k) {
+      const auto below = hn::Lt(v, hn::Set(d, kinds.pivots[k]));
+      to[k] = append(to[k], ends[k], v, hn::And(below, left));
+      left = hn::AndNot(below, left);
+    }
+    to[last] = append(to[last], ends[last], v, left);
   }
-  for (; i < count; ++i) *(from[i] < pivot ? low : high)++ = from[i];
+  for (; i < count; ++i) {
+    const T key = key_of(from[i], form);
+    *to[kind_of(key, kinds)]++ = key;
+  }
 }
 
-int64_t count_16(const uint16_t* from, int64_t count, uint16_t pivot) {
-  return count_in_vectors(from, count, pivot);
-}
-int64_t count_32(const uint32_t* from, int64_t count, uint32_t pivot) {
-  return count_in_vectors(from, count, pivot);
-}
-int64_t count_64(const uint64_t* from, int64_t count, uint64_t pivot) {
-  return count_in_vectors(from, count, pivot);
-}
 uint64_t which_32(const uint32_t* from, uint32_t pivot) { return which_in_vectors(from, pivot); }
 uint64_t which_64(const uint64_t* from, uint64_t pivot) { return which_in_vectors(from, pivot); }
 void lesser_32(uint32_t* least, const uint32_t* from) { keep_lesser_in_vectors(least, from); }
 void lesser_64(uint64_t* least, const uint64_t* from) { keep_lesser_in_vectors(least, from); }
-void split_16(const uint16_t* from, int64_t count, uint16_t pivot, uint16_t* low, int64_t below,
-              uint16_t* high) {
-  split_in_vectors(from, count, pivot, low, below, high);
-}
-void split_32(const uint32_t* from, int64_t count, uint32_t pivot, uint32_t* low, int64_t below,
-              uint32_t* high) {
-  split_in_vectors(from, count, pivot, low, below, high);
-}
-void split_64(const uint64_t* from, int64_t count, uint64_t pivot, uint64_t* low, int64_t below,
-              uint64_t* high) {
-  split_in_vectors(from, count, pivot, low, below, high);
-}
+
+#define MT_KINDS(bits)                                                                             \
+  void count_##bits(const uint##bits##_t* from, int64_t count,                                     \
+                    const KeyForm<uint##bits##_t>& form, const Kinds<uint##bits##_t>& kinds,       \
+                    int64_t* counts) {                                                             \
+    form.floating ? count_in_vectors<true>(from, count, form, kinds, counts)                       \
+                  : count_in_vectors<false>(from, count, form, kinds, counts);                     \
+  }                                                                                                \
+  void deal_##bits(const uint##bits##_t* from, int64_t count, const KeyForm<uint##bits##_t>& form, \
+                   const Kinds<uint##bits##_t>& kinds, const int64_t* counts,                      \
+                   uint##bits##_t** to) {                                                          \
+    form.floating ? deal_in_vectors<true>(from, count, form, kinds, counts, to)                    \
+                  : deal_in_vectors<false>(from, count, form, kinds, counts, to);                  \
+  }
+MT_KINDS(16)
+MT_KINDS(32)
+MT_KINDS(64)
+#undef MT_KINDS
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mt::cpu
@@ -124,24 +168,26 @@ HWY_EXPORT(which_32);
 HWY_EXPORT(which_64);
 HWY_EXPORT(lesser_32);
 HWY_EXPORT(lesser_64);
-HWY_EXPORT(split_16);
-HWY_EXPORT(split_32);
-HWY_EXPORT(split_64);
+HWY_EXPORT(deal_16);
+HWY_EXPORT(deal_32);
+HWY_EXPORT(deal_64);
 
-#define MT_SPLIT(bits)                                                                             \
-  int64_t count_below(const uint##bits##_t* from, int64_t count, uint##bits##_t pivot) {           \
+#define MT_KINDS(bits)                                                                             \
+  void count_kinds(const uint##bits##_t* from, int64_t count, const KeyForm<uint##bits##_t>& form, \
+                   const Kinds<uint##bits##_t>& kinds, int64_t* counts) {                          \
     choose_instruction_set();                                                                      \
-    return HWY_DYNAMIC_DISPATCH(count_##bits)(from, count, pivot);                                 \
+    HWY_DYNAMIC_DISPATCH(count_##bits)(from, count, form, kinds, counts);                          \
   }                                                                                                \
-  void split(const uint##bits##_t* from, int64_t count, uint##bits##_t pivot, uint##bits##_t* low, \
-             int64_t below, uint##bits##_t* high) {                                                \
+  void deal_kinds(const uint##bits##_t* from, int64_t count, const KeyForm<uint##bits##_t>& form,  \
+                  const Kinds<uint##bits##_t>& kinds, const int64_t* counts,                       \
+                  uint##bits##_t** to) {                                                           \
     choose_instruction_set();                                                                      \
-    HWY_DYNAMIC_DISPATCH(split_##bits)(from, count, pivot, low, below, high);                      \
+    HWY_DYNAMIC_DISPATCH(deal_##bits)(from, count, form, kinds, counts, to);                       \
   }
-MT_SPLIT(16)
-MT_SPLIT(32)
-MT_SPLIT(64)
-#undef MT_SPLIT
+MT_KINDS(16)
+MT_KINDS(32)
+MT_KINDS(64)
+#undef MT_KINDS
 
 #define MT_BLOCK(bits)                                                     \
   uint64_t which_below(const uint##bits##_t* from, uint##bits##_t pivot) { \
@@ -156,13 +202,21 @@ MT_BLOCK(32)
 MT_BLOCK(64)
 #undef MT_BLOCK
 
-// Of no vector's lanes.
-int64_t count_below(const hwy::uint128_t* from, int64_t count, hwy::uint128_t pivot) {
-  return std::count_if(from, from + count, [&](const hwy::uint128_t& x) { return x < pivot; });
+// Of no vector's lanes, and keys already.
+namespace {
+int kind_of(const hwy::uint128_t& key, const Kinds<hwy::uint128_t>& kinds) {
+  const hwy::uint128_t* end = kinds.pivots + kinds.kinds - 1;
+  return static_cast<int>(std::upper_bound(kinds.pivots, end, key) - kinds.pivots);
 }
-void split(const hwy::uint128_t* from, int64_t count, hwy::uint128_t pivot, hwy::uint128_t* low,
-           int64_t, hwy::uint128_t* high) {
-  for (int64_t i = 0; i < count; ++i) *(from[i] < pivot ? low : high)++ = from[i];
+}  // namespace
+void count_kinds(const hwy::uint128_t* from, int64_t count, const KeyForm<hwy::uint128_t>&,
+                 const Kinds<hwy::uint128_t>& kinds, int64_t* counts) {
+  std::fill_n(counts, kinds.kinds, 0);
+  for (int64_t i = 0; i < count; ++i) ++counts[kind_of(from[i], kinds)];
+}
+void deal_kinds(const hwy::uint128_t* from, int64_t count, const KeyForm<hwy::uint128_t>&,
+                const Kinds<hwy::uint128_t>& kinds, const int64_t*, hwy::uint128_t** to) {
+  for (int64_t i = 0; i < count; ++i) *to[kind_of(from[i], kinds)]++ = from[i];
 }
 
 }  // namespace mt::cpu
