@@ -24,30 +24,42 @@ bool ask_for_barriers() { return false; }
 void barrier_on_every_thread() {}
 #endif
 
+bool barriers() {
+  static const bool can_be_had = ask_for_barriers();
+  return can_be_had;
+}
+
 }  // namespace
 
-const bool OwnerLock::barriers_by_visitors = ask_for_barriers();
+OwnerLock::OwnerLock() : attention_(barriers() ? 0 : no_barriers) {}
 
-void OwnerLock::wait_for_visitors() {
+void OwnerLock::enter_with_attention() {
+  inside_.store(1, std::memory_order_seq_cst);
+  if (!(attention_.load(std::memory_order_seq_cst) & visited)) return;
   before_work();
-  announce(&inside_, 0);
+  inside_.store(0, std::memory_order_seq_cst);
   inside_.notify_all();
   // While this is held no visitor is inside, and the next one will see the owner.
   std::lock_guard none(visitors_);
-  announce(&inside_, 1);
+  inside_.store(1, std::memory_order_seq_cst);
+}
+
+void OwnerLock::leave_with_attention() {
+  inside_.store(0, std::memory_order_seq_cst);
+  if (attention_.load(std::memory_order_seq_cst) & visited) inside_.notify_all();
 }
 
 void OwnerLock::enter_as_visitor() {
   before_work();
   visitors_.lock();
   if (visits_++ > 0) return;
-  visited_.store(1, std::memory_order_seq_cst);
-  if (barriers_by_visitors) barrier_on_every_thread();
+  attention_.fetch_or(visited, std::memory_order_seq_cst);
+  if (barriers()) barrier_on_every_thread();
   while (inside_.load(std::memory_order_seq_cst)) inside_.wait(1);
 }
 
 void OwnerLock::leave_as_visitor() {
-  if (--visits_ == 0) visited_.store(0, std::memory_order_release);
+  if (--visits_ == 0) attention_.fetch_and(~visited, std::memory_order_release);
   visitors_.unlock();
 }
 
