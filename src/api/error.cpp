@@ -37,11 +37,11 @@ mt_status keep_named(mt_status code, const char* name, const char* what) noexcep
 void fail_null(const char* what) { throw NullArgument{what}; }
 
 mt_status keep_error(mt_status code, const char* text) noexcept {
-  if (thread_state().error == MT_OK) {
-    thread_state().error = code;
+  if (current_thread().error == MT_OK) {
+    current_thread().error = code;
     keep_message(text);
   }
-  return thread_state().error;
+  return current_thread().error;
 }
 
 mt_status keep_exception(const char* name) noexcept {
@@ -66,13 +66,13 @@ mt_status keep_exception(const char* name) noexcept {
 
 }  // namespace mt::api
 
-using mt::api::thread_state;
+using mt::current_thread;
 
-mt_status mt_error(void) { return thread_state().error; }
+mt_status mt_error(void) { return current_thread().error; }
 
-const char* mt_error_message(void) { return thread_state().error == MT_OK ? "" : mt::api::message; }
+const char* mt_error_message(void) { return current_thread().error == MT_OK ? "" : mt::api::message; }
 
-void mt_clear(void) { thread_state().error = MT_OK; }
+void mt_clear(void) { current_thread().error = MT_OK; }
 
 mt_status mt_set_error(mt_status code, const char* message) {
   if (code > MT_EINVAL || code < MT_EUNSUPPORTED) code = MT_EUSER;

@@ -24,8 +24,8 @@
 
 #include "api/arguments.h"
 #include "api/handle.h"
-#include "api/thread_state.h"
 #include "tensor/error.h"
+#include "tensor/thread.h"
 
 namespace mt::api {
 
@@ -34,7 +34,7 @@ mt_status keep_error(mt_status code, const char* message) noexcept;
 // The same for the exception being handled.
 mt_status keep_exception(const char* name) noexcept;
 
-inline bool error_pending() { return thread_state().error != MT_OK; }
+inline bool error_pending() { return current_thread().error != MT_OK; }
 
 // body() -> any value; `failed` on an error.
 template <class Result, class Body>
@@ -53,7 +53,7 @@ template <class Body>
 mt_tensor* give(const char* name, Body&& body) noexcept {
   mt_tensor* handle = nullptr;
   try {
-    handle = new_handle(nullptr);
+    handle = new_handle();
     handle->first_value = body();
     return handle;
   } catch (...) {
@@ -77,7 +77,7 @@ mt_status run(const char* name, Body&& body) noexcept {
 // body(), which changes state, and so does not run while an error is pending.
 template <class Body>
 mt_status change(const char* name, Body&& body) noexcept {
-  if (error_pending()) return thread_state().error;
+  if (error_pending()) return current_thread().error;
   return run(name, body);
 }
 
@@ -118,7 +118,7 @@ template <class Body>
 mt_status change_all(const char* name, mt_tensor** results, size_t count, Body&& body) noexcept {
   if (!error_pending()) return give_all(name, results, count, body);
   for (size_t i = 0; results && i < count; ++i) results[i] = nullptr;
-  return thread_state().error;
+  return current_thread().error;
 }
 
 // body() -> std::array<Tensor, count>; gives out those that are wanted, whose pointer is not NULL.

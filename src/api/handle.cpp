@@ -41,28 +41,28 @@ Tensor as_leaf(const mt_tensor* handle, Tensor value) {
 
 }  // namespace
 
-mt_tensor* new_handle(Tensor value) {
-  ThreadState& thread = thread_state();
+mt_tensor* new_handle() {
+  Thread& thread = current_thread();
   if (thread.handles.unopened()) watch_thread_end();
   auto* handle = new (thread.handles.take()) mt_tensor;
-  handle->first_value = std::move(value);
   enter_scope(handle, thread);
   return handle;
 }
 
 void retain(mt_tensor* handle) { handle->owners.fetch_add(1, std::memory_order_relaxed); }
 
-void release(mt_tensor* handle) {
+void release(mt_tensor* handle, Thread& thread) {
   if (!drop_reference(handle->owners)) return;
-  leave_scope(handle);
+  leave_scope(handle, thread);
   if (handle->maps) forget_maps(handle);
   if (handle->variable) handle->variable->abandon();
+  if (Node* value = handle->first_value.disown()) value->release(thread);
   handle->~mt_tensor();
-  thread_state().handles.keep(handle);
+  thread.handles.keep(handle);
 }
 
 void make_handles(mt_tensor** results, size_t count) {
-  for (size_t i = 0; i < count; ++i) results[i] = new_handle(nullptr);
+  for (size_t i = 0; i < count; ++i) results[i] = new_handle();
 }
 
 void drop_handles(mt_tensor** results, size_t count) {
@@ -113,6 +113,7 @@ void set_requires_gradient(mt_tensor* handle, bool require) {
 }  // namespace mt::api
 
 using namespace mt::api;
+using mt::current_thread;
 
 mt_tensor* mt_retain(mt_tensor* tensor) {
   return read<mt_tensor*>("retain", nullptr, [&] {
@@ -122,5 +123,5 @@ mt_tensor* mt_retain(mt_tensor* tensor) {
 }
 
 void mt_release(mt_tensor* tensor) {
-  if (tensor) release(tensor);
+  if (tensor) release(tensor, current_thread());
 }

@@ -36,10 +36,16 @@ struct mt_tensor {
 
 namespace mt::api {
 
-// A new handle, owned by the thread's innermost scope, or by the caller when there is none.
-mt_tensor* new_handle(Tensor value);
+// A new handle, yet without a value, owned by the thread's innermost scope, or by the caller when
+// there is none.
+mt_tensor* new_handle();
+inline mt_tensor* new_handle(Tensor value) {
+  mt_tensor* handle = new_handle();
+  handle->first_value = std::move(value);
+  return handle;
+}
 void retain(mt_tensor* handle);
-void release(mt_tensor* handle);
+void release(mt_tensor* handle, Thread& thread = current_thread());
 
 // Gives a handle a place of its own, so that binding it anew takes no memory.
 void make_state(mt_tensor* handle);

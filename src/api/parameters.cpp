@@ -20,7 +20,7 @@ void HandleBinding::set_gradient(Tensor gradient) {
 
 std::unique_ptr<Binding> new_binding(Tensor value) {
   mt_tensor* handle = new_handle(std::move(value));
-  leave_scope(handle);
+  leave_scope(handle, current_thread());
   auto release_ours = [](mt_tensor* ours) { release(ours); };
   std::unique_ptr<mt_tensor, decltype(release_ours)> ours(handle);
   return std::make_unique<HandleBinding>(handle);

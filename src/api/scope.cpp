@@ -40,7 +40,7 @@ mt_scope* take_orphan() {
   return pop(&orphans);
 }
 
-mt_scope* take_scope(ThreadState& thread) {
+mt_scope* take_scope(Thread& thread) {
   if (mt_scope* scope = pop(&thread.spare_scopes)) return scope;
   mt_scope* scope = take_orphan();
   if (!scope) scope = new mt_scope;
@@ -49,7 +49,7 @@ mt_scope* take_scope(ThreadState& thread) {
 }
 
 // Ends the innermost scope.
-void end_scope(ThreadState& thread) {
+void end_scope(Thread& thread) {
   mt_scope* scope = thread.scope;
   thread.scope = scope->outer;
   mt_tensor* first;
@@ -63,7 +63,7 @@ void end_scope(ThreadState& thread) {
   }
   while (first) {
     mt_tensor* next = first->next;
-    release(first);
+    release(first, thread);
     first = next;
   }
   push(&thread.spare_scopes, scope);
@@ -72,7 +72,7 @@ void end_scope(ThreadState& thread) {
 }  // namespace
 
 void end_all_scopes() {
-  ThreadState& thread = thread_state();
+  Thread& thread = current_thread();
   while (thread.scope) end_scope(thread);
   std::lock_guard lock(orphans_mutex());
   while (mt_scope* scope = pop(&thread.spare_scopes)) {
@@ -85,15 +85,15 @@ void watch_thread_end() {
   struct Watch {
     ~Watch() {
       end_all_scopes();
-      thread_state().handles.close();
+      current_thread().handles.close();
     }
   };
-  thread_state().handles.open();
+  current_thread().handles.open();
   thread_local Watch watch;
   static_cast<void>(watch);
 }
 
-void enter_scope(mt_tensor* handle, ThreadState& thread) {
+void enter_scope(mt_tensor* handle, Thread& thread) {
   mt_scope* scope = thread.scope;
   if (!scope) return;
   OwnerLock::Hold hold(scope->lock, &thread);
@@ -103,10 +103,10 @@ void enter_scope(mt_tensor* handle, ThreadState& thread) {
   scope->first = handle;
 }
 
-bool leave_scope(mt_tensor* handle) {
+bool leave_scope(mt_tensor* handle, Thread& thread) {
   mt_scope* scope = handle->scope.load(std::memory_order_relaxed);
   if (!scope) return false;
-  OwnerLock::Hold hold(scope->lock, &thread_state());
+  OwnerLock::Hold hold(scope->lock, &thread);
   if (handle->scope.load(std::memory_order_relaxed) != scope) return false;
   (handle->previous ? handle->previous->next : scope->first) = handle->next;
   if (handle->next) handle->next->previous = handle->previous;
@@ -118,10 +118,12 @@ bool leave_scope(mt_tensor* handle) {
 }  // namespace mt::api
 
 using namespace mt::api;
+using mt::current_thread;
+using mt::Thread;
 
 mt_scope* mt_scope_begin(void) {
   return read<mt_scope*>("scope_begin", nullptr, [] {
-    ThreadState& thread = thread_state();
+    Thread& thread = current_thread();
     if (thread.handles.unopened()) watch_thread_end();
     mt_scope* scope = take_scope(thread);
     scope->outer = thread.scope;
@@ -132,7 +134,7 @@ mt_scope* mt_scope_begin(void) {
 
 mt_scope* mt_scope_end(mt_scope* scope) {
   if (!scope) return nullptr;
-  ThreadState& thread = thread_state();
+  Thread& thread = current_thread();
   mt_scope* found = thread.scope;
   while (found && found != scope) found = found->outer;
   if (!found) {
@@ -146,7 +148,7 @@ mt_scope* mt_scope_end(mt_scope* scope) {
 
 mt_tensor* mt_take(mt_tensor* tensor) {
   return read<mt_tensor*>("take", nullptr, [&] {
-    leave_scope(required(tensor, "the tensor"));
+    leave_scope(required(tensor, "the tensor"), current_thread());
     return tensor;
   });
 }

@@ -3,13 +3,17 @@
 #pragma once
 
 #include "api/handle.h"
-#include "api/thread_state.h"
+#include "tensor/thread.h"
 
 namespace mt::api {
 
 // Puts a new handle into the thread's innermost scope, if one is open.
-void enter_scope(mt_tensor* handle, ThreadState& thread);
+void enter_scope(mt_tensor* handle, Thread& thread);
 // Takes a handle out of the scope that owns it; whether one did.
-bool leave_scope(mt_tensor* handle);
+bool leave_scope(mt_tensor* handle, Thread& thread);
+// Ends every open scope of the calling thread.
+void end_all_scopes();
+// Makes sure that what the C boundary keeps for the calling thread is released when it ends.
+void watch_thread_end();
 
 }  // namespace mt::api

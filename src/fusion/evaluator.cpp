@@ -185,22 +185,26 @@ Node* only_node(const Window& window, const Tensor* tensors, size_t count) {
   return window.first() == window.last() ? window.first() : nullptr;
 }
 
+// All that is not small.
+[[gnu::noinline]] void run(Window& window, Node* node, const Tensor* tensors, size_t count) {
+  before_work();
+  LoneKey key;
+  if (!node || count != 1 || !key.write(*node)) {
+    run_window(window, tensors, count);
+  } else if (const Plan* known = LonePlans::of_thread().find(key)) {
+    run_lone(window, node, *known);
+  } else {
+    bool alone = window.first() == window.last();
+    std::shared_ptr<const Plan> made = run_window(window, tensors, count);
+    if (alone && made) LonePlans::of_thread().insert(key, std::move(made));
+  }
+}
+
 class FusingEvaluator final : public Evaluator {
  public:
   void evaluate(Window& window, const Tensor* tensors, size_t count, Thread& thread) override {
     Node* node = only_node(window, tensors, count);
-    if (node && run_small(window, node, thread)) return;
-    before_work();
-    LoneKey key;
-    if (!node || count != 1 || !key.write(*node)) {
-      run_window(window, tensors, count);
-    } else if (const Plan* known = LonePlans::of_thread().find(key)) {
-      run_lone(window, node, *known);
-    } else {
-      bool alone = window.first() == window.last();
-      std::shared_ptr<const Plan> made = run_window(window, tensors, count);
-      if (alone && made) LonePlans::of_thread().insert(key, std::move(made));
-    }
+    if (!node || !run_small(window, node, thread)) run(window, node, tensors, count);
   }
 
   void read(Device& device, void* to, const void* data, size_t bytes) override {

@@ -25,8 +25,7 @@ void Node::operator delete(void* memory, Thread& thread) { thread.nodes.keep(mem
 
 // Whoever holds the only reference needs no atomic subtraction, unless a window's lock lets another
 // thread find the node there. That lock is ours to take, without nesting, if the window is.
-void Node::release_last() {
-  Thread& thread = current_thread();
+void Node::release_last(Thread& thread) {
   if (Window* home = window.load(std::memory_order_acquire)) {
     bool alone = false;
     if (home == thread.window && !thread.disposal_paused) {
@@ -44,6 +43,7 @@ void Node::release_last() {
   dispose(thread);
 }
 
+void Node::release_last() { release_last(current_thread()); }
 void Node::dispose() { dispose(current_thread()); }
 
 // A chain of a million nodes needs no deep stack: those that die while another is being destroyed

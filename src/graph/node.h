@@ -32,6 +32,9 @@ class Tensor {
     return result;
   }
 
+  // Gives up its reference, for the caller to release.
+  Node* disown() { return node_.disown(); }
+
   explicit operator bool() const { return static_cast<bool>(node_); }
   Node* node() const { return node_.get(); }
   Node* operator->() const { return node_.get(); }
@@ -130,10 +133,17 @@ class Node {
 
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
-    if (references_.load(std::memory_order_acquire) == 1) {
+    if (references() == 1) {
       release_last();
     } else if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       dispose();
+    }
+  }
+  void release(Thread& thread) {
+    if (references() == 1) {
+      release_last(thread);
+    } else if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      dispose(thread);
     }
   }
   // For a node found in a window, whose lock the caller holds: another thread may be about to
@@ -159,6 +169,7 @@ class Node {
 
  private:
   void release_last();
+  void release_last(Thread& thread);
   void dispose();
   void dispose(Thread& thread);
 

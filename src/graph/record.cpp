@@ -49,9 +49,8 @@ Debugging& debugging() {
   return true;
 }();
 
-// A product of smaller operands, which a sum may be computed from without it.
-bool is_broadcast_product(const Node& node) {
-  if (!node.op->keeps_broadcast) return false;
+// Whether each operand of a product is smaller, so that a sum may be computed from them without it.
+bool is_broadcast(const Node& node) {
   for (const Tensor& input : node.inputs) {
     if (input.size() >= element_count(node.shape)) return false;
   }
@@ -59,7 +58,7 @@ bool is_broadcast_product(const Node& node) {
 }
 
 // Fills in what every node has in common, and puts the ready parts of the graph to rest.
-inline void prepare(Node* node, Thread& thread) {
+[[gnu::always_inline]] inline void prepare(Node* node, Thread& thread) {
   const Window& window = Window::current(thread);
   bool required = false;
   for (const Tensor& input : node->inputs) {
@@ -68,7 +67,7 @@ inline void prepare(Node* node, Thread& thread) {
   }
   required = required && thread.records_gradients && node->op->gradient && is_floating(node->dtype);
   node->requires_gradient = required;
-  node->keeps_operands = is_broadcast_product(*node);
+  node->keeps_operands = node->op->keeps_broadcast && is_broadcast(*node);
   node->keeps_inputs = required || !window.tapes.empty() || node->keeps_operands;
 }
 
@@ -81,7 +80,7 @@ void enter_eagerly(const Tensor& tensor, Thread& thread) {
   if (nan_check()) check_nan(tensor, inputs);
 }
 
-inline void enter(const Tensor& tensor, Thread& thread) {
+[[gnu::always_inline]] inline void enter(const Tensor& tensor, Thread& thread) {
   Window& window = *thread.window;
   for (Tape* tape : window.tapes) tape->append(tensor);
   if (tensor->ready()) return;

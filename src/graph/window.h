@@ -65,7 +65,7 @@ inline void Window::count(Node* node, int32_t change) {
   if (node->base && !node->base->ready()) node->base->pending_uses += change;
 }
 
-inline void Window::append(Node* node, Thread& thread) {
+[[gnu::always_inline]] inline void Window::append(Node* node, Thread& thread) {
   OwnerLock::Hold hold(lock, &thread);
   node->window.store(this, std::memory_order_relaxed);
   node->previous = last_;

@@ -211,14 +211,11 @@ Tensor unary(Elementwise code, const Tensor& x) {
   return record(op, result, x.shape(), {as_dtype(x, dtype, x.device())});
 }
 
-Tensor binary(Elementwise code, const Tensor& a, const Tensor& b) {
+// Of operands that differ in shape or dtype, or are plain numbers.
+[[gnu::noinline]] Tensor mixed(Elementwise code, const Tensor& a, const Tensor& b) {
   const ElementwiseInfo& row = info(code);
   const Op& op = ops[static_cast<int>(code)];
-  bool alike = a.shape() == b.shape();
-  if (alike && a.dtype() == b.dtype() && !a->weak && !b->weak && &a.device() == &b.device() &&
-      working_dtype(row, a.dtype()) == a.dtype()) {
-    return record_alike(op, row.boolean_result ? Dtype::boolean : a.dtype(), a, b);
-  }
+  const bool alike = a.shape() == b.shape();
   Dtype dtype = working_dtype(row, common_dtype(a, b, row.name));
   if (row.boolean_result && (is_beyond(a, dtype) || is_beyond(b, dtype))) {  // x < 300 of uint8
     dtype = dtype == Dtype::uint64 ? Dtype::float64 : Dtype::int64;
@@ -234,6 +231,16 @@ Tensor binary(Elementwise code, const Tensor& a, const Tensor& b) {
   return record(op, row.boolean_result ? Dtype::boolean : dtype,
                 alike ? a.shape() : broadcast(a.shape(), b.shape(), row.name),
                 {as_dtype(a, dtype, device, row.name), as_dtype(b, dtype, device, row.name)});
+}
+
+inline Tensor binary(Elementwise code, const Tensor& a, const Tensor& b) {
+  const ElementwiseInfo& row = info(code);
+  if (a->weak || b->weak || a.dtype() != b.dtype() || &a.device() != &b.device() ||
+      !(a.shape() == b.shape()) || working_dtype(row, a.dtype()) != a.dtype()) {
+    return mixed(code, a, b);
+  }
+  return record_alike(ops[static_cast<int>(code)],
+                      row.boolean_result ? Dtype::boolean : a.dtype(), a, b);
 }
 
 }  // namespace

@@ -3,7 +3,12 @@
 // up by a call, which recording an operator should make once.
 #pragma once
 
+#include <cstdint>
+
 #include "tensor/spare_memory.h"
+
+struct mt_scope;
+struct mt_tensor;
 
 namespace mt {
 
@@ -23,6 +28,13 @@ struct Thread {
   // the thread's window.
   SpareMemory<Node, 512> nodes;
   SpareMemory<Storage, 256> storages;
+
+  // Of the C boundary: the pending error, the innermost scope and those to be used again, chained
+  // by `outer`, and memory of handles, which live about as long as the call that follows.
+  int32_t error = 0;
+  mt_scope* scope = nullptr;
+  mt_scope* spare_scopes = nullptr;
+  SpareMemory<mt_tensor, 1024> handles;
 };
 
 // Trivially built and destroyed, so that reaching it costs no check.
