@@ -15,7 +15,12 @@ class Arrived {
   void add_slice(const Tensor& gradient, int axis, int64_t start, int64_t step);
   // The sum, or nothing if nothing has arrived; x is what it arrives at.
   const Tensor& total(const Tensor& x);
-  void clear() { sum_ = nullptr; }
+  // The sum has gone on to what came before, so its memory may be used again, unless somebody
+  // asked for it.
+  void pass_on() {
+    if (!kept_) sum_ = nullptr;
+  }
+  void keep() { kept_ = true; }
 
  private:
   struct Slice {
@@ -27,6 +32,7 @@ class Arrived {
 
   Tensor sum_;
   std::vector<Slice> slices_;
+  bool kept_ = false;
 };
 
 }  // namespace mt

@@ -3,7 +3,6 @@
 
 #include <mutex>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "autodiff/arrived.h"
 #include "graph/history.h"
@@ -53,29 +52,33 @@ class CallsOfWalk {
   std::unordered_map<const Node*, CallGradients>* outer_;
 };
 
-// Walks a history backwards and returns what has been collected for each node.
-using Collected = std::unordered_map<const Node*, Tensor>;
-Collected walk(const History& history, const std::vector<Tensor>& outputs,
-               const std::vector<Tensor>& seeds, const std::vector<Tensor>& keep) {
+// Walks a history backwards and returns what has been collected for each of its nodes: for leaves,
+// and for those to `keep`.
+std::vector<Arrived> walk(const History& history, const std::vector<Tensor>& outputs,
+                          const std::vector<Tensor>& seeds, const std::vector<Tensor>& keep) {
   CallsOfWalk calls;
-  std::unordered_map<const Node*, Arrived> arrived(history.nodes().size());
-  std::unordered_set<const Node*> kept;
-  for (const Tensor& tensor : keep) kept.insert(tensor.node());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    arrived[outputs[i].node()].add(seed_of(outputs[i], i < seeds.size() ? seeds[i] : nullptr));
-  }
   const std::vector<Tensor>& nodes = history.nodes();
-  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-    const Node& node = *it->node();
+  std::vector<Arrived> arrived(nodes.size());
+  auto at = [&](const Tensor& tensor) -> Arrived* {
+    int64_t position = history.position(tensor.node());
+    return position < 0 ? nullptr : &arrived[static_cast<size_t>(position)];
+  };
+  for (const Tensor& tensor : keep) {
+    if (Arrived* there = at(tensor)) there->keep();
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Tensor seed = seed_of(outputs[i], i < seeds.size() ? seeds[i] : nullptr);
+    at(outputs[i])->add(seed);
+  }
+  for (size_t position = nodes.size(); position-- > 0;) {
+    const Node& node = *nodes[position].node();
     if (!node.op->gradient || node.variable || node.inputs.empty()) continue;
-    auto found = arrived.find(&node);
-    if (found == arrived.end()) continue;
-    Tensor dy = found->second.total(*it);
-    if (!kept.count(&node)) found->second.clear();  // its memory may be used again
+    Tensor dy = arrived[position].total(nodes[position]);
+    if (!dy) continue;
+    arrived[position].pass_on();
     if (std::optional<SliceOf> slice = slice_of(node)) {
-      if (node.inputs[0].requires_gradient()) {
-        arrived[node.inputs[0].node()].add_slice(reshape(dy, slice->lengths), slice->axis,
-                                                 slice->start, slice->step);
+      if (Arrived* input = at(node.inputs[0])) {
+        input->add_slice(reshape(dy, slice->lengths), slice->axis, slice->start, slice->step);
       }
       continue;
     }
@@ -83,18 +86,12 @@ Collected walk(const History& history, const std::vector<Tensor>& outputs,
     for (size_t i = 0; i < node.inputs.size(); ++i) gradients.push_back(nullptr);
     node.op->gradient(node, dy, gradients.data());
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (gradients[i] && node.inputs[i].requires_gradient()) {
-        arrived[node.inputs[i].node()].add(gradients[i]);
-      }
+      if (!gradients[i]) continue;
+      if (Arrived* input = at(node.inputs[i])) input->add(gradients[i]);
     }
   }
-  Collected collected;
-  for (const Tensor& node : nodes) {
-    auto found = arrived.find(node.node());
-    if (found == arrived.end()) continue;
-    if (const Tensor& total = found->second.total(node)) collected[node.node()] = total;
-  }
-  return collected;
+  for (size_t i = 0; i < nodes.size(); ++i) arrived[i].total(nodes[i]);
+  return arrived;
 }
 
 }  // namespace
@@ -104,19 +101,19 @@ CallGradients& gradients_of_call(const Node* call) { return (*calls_in_progress)
 std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vector<Tensor>& seeds,
                               const std::vector<Tensor>& inputs) {
   History history(outputs);
-  Collected collected = walk(history, outputs, seeds, inputs);
+  std::vector<Arrived> arrived = walk(history, outputs, seeds, inputs);
   std::vector<Tensor> result;
   for (const Tensor& input : inputs) {
-    auto found = collected.find(input.node());
-    bool reached = found != collected.end() && found->second;
-    if (!reached && input->keeps_operands && input.requires_gradient()) {
+    int64_t position = history.position(input.node());
+    Tensor gradient = position < 0 ? nullptr : arrived[static_cast<size_t>(position)].total(input);
+    if (!gradient && input->keeps_operands && input.requires_gradient()) {
       // A sum of it was recorded as a contraction of its operands, which goes past it.
       fail(Code::no_gradient,
            "gradient: the product %s is summed without ever being formed; ask for the gradients of "
            "its factors, or copy it first",
            to_string(input.shape()).c_str());
     }
-    result.push_back(reached ? found->second : nullptr);
+    result.push_back(std::move(gradient));
   }
   return result;
 }
@@ -159,15 +156,16 @@ void backward(const Tensor& output, const Tensor& seed, bool retain, bool differ
   History history({output});
   {
     GradientMode mode(differentiable && gradient_mode());
-    Collected collected = walk(history, {output}, {seed}, {});  // what arrives at leaves stays
+    std::vector<Arrived> arrived = walk(history, {output}, {seed}, {});
     // All sums are recorded before any gradient changes: a call that fails has changed nothing.
     // A leaf bound anew in between has several values here, and one gradient.
     std::vector<Sum> sums;
     std::unordered_map<Variable*, size_t> index;
-    for (const Tensor& leaf : history.nodes()) {
+    for (size_t i = 0; i < arrived.size(); ++i) {
+      const Tensor& leaf = history.nodes()[i];
       if (!leaf->variable) continue;
       Variable* variable = leaf->variable.get();
-      const Tensor& gradient = collected[leaf.node()];
+      const Tensor& gradient = arrived[i].total(leaf);
       if (!gradient || variable->abandoned()) continue;
       auto [place, is_new] = index.emplace(variable, sums.size());
       if (is_new) {

@@ -3,7 +3,6 @@
 
 #include <mutex>
 #include <optional>
-#include <unordered_set>
 
 #include "graph/variable.h"
 #include "graph/window.h"
@@ -54,9 +53,9 @@ void let_go(Node& node) {
 History::History(const std::vector<Tensor>& outputs) {
   struct Frame {
     Tensor node;
+    int64_t* position;
     size_t next = 0;
   };
-  std::unordered_set<const Node*> seen;
   std::vector<Frame> stack;  // histories can be longer than the program's stack is deep
   auto push = [&](const Tensor& node) {
     if (node && node->history_use.forgotten) {
@@ -65,9 +64,9 @@ History::History(const std::vector<Tensor>& outputs) {
            "there",
            node->op->name, to_string(node.shape()).c_str());
     }
-    if (node && node.requires_gradient() && seen.insert(node.node()).second) {
-      stack.push_back({node});
-    }
+    if (!node || !node.requires_gradient()) return;
+    auto [place, is_new] = positions_.try_emplace(node.node());
+    if (is_new) stack.push_back({node, &place->second});
   };
   std::lock_guard lock(history_mutex());
   for (const Tensor& output : outputs) {
@@ -79,12 +78,18 @@ History::History(const std::vector<Tensor>& outputs) {
         Tensor input = top.node->inputs[top.next++];
         push(input);
       } else {
+        *top.position = static_cast<int64_t>(nodes_.size());
         nodes_.push_back(std::move(top.node));
         stack.pop_back();
       }
     }
   }
   for (const Tensor& node : nodes_) ++node->history_use.walks;
+}
+
+int64_t History::position(const Node* node) const {
+  auto found = positions_.find(node);
+  return found == positions_.end() ? -1 : found->second;
 }
 
 History::~History() {

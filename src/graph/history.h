@@ -3,6 +3,7 @@
 // forget it, so a walk holds on to the inputs of its nodes, and the last one to need them lets go.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "graph/node.h"
@@ -18,11 +19,14 @@ class History {
   History(const History&) = delete;
 
   const std::vector<Tensor>& nodes() const { return nodes_; }
+  // Where a node stands among them; -1 if it does not.
+  int64_t position(const Node* node) const;
   // From now on no other walk may begin here, and what only gradients need goes when this ends.
   void forget();
 
  private:
   std::vector<Tensor> nodes_;
+  std::unordered_map<const Node*, int64_t> positions_;
 };
 
 // A tape that showed a node with its inputs is gone.
