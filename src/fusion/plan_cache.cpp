@@ -6,13 +6,20 @@ namespace {
 
 constexpr int64_t byte_cap = int64_t{64} << 20;
 
+uint64_t mixed(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+  return hash ^ hash >> 29;
+}
+
+// In four chains, since each step waits for the one before.
 uint64_t hash_of(const std::vector<uint64_t>& key) {
-  uint64_t hash = key.size();
-  for (uint64_t word : key) {
-    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 29;
+  uint64_t chains[4] = {key.size(), 1, 2, 3};
+  size_t i = 0;
+  for (; i + 4 <= key.size(); i += 4) {
+    for (size_t c = 0; c < 4; ++c) chains[c] = mixed(chains[c], key[i + c]);
   }
-  return hash;
+  for (; i < key.size(); ++i) chains[i % 4] = mixed(chains[i % 4], key[i]);
+  return mixed(mixed(chains[0], chains[1]), mixed(chains[2], chains[3]));
 }
 
 int64_t size_of_plan(const Plan& plan) {
