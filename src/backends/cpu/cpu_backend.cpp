@@ -25,7 +25,7 @@ bool finishes_tiles(const Group& group) {
 }
 
 // An element-wise epilogue runs on each tile of the result while it is in cache; row by row where
-// it was made ready for that.
+// some operand is the same for all rows.
 struct TileEpilogue {
   const PreparedProgram& prepared;
   const Segment& segment;
@@ -36,16 +36,16 @@ struct TileEpilogue {
   static void run(void* context, const Tile& tile) {
     auto& self = *static_cast<TileEpilogue*>(context);
     alignas(64) char registers[stack_registers];
+    const int64_t width = tile.column_end - tile.column_begin;
     if (self.prepared.by_rows) {
       int64_t at = tile.batch * self.m + tile.row_begin;
       const int64_t end = tile.batch * self.m + tile.row_end;
-      const int64_t most = std::min(end - at, self.prepared.tile_rows);
+      const int64_t most = width == self.n ? std::min(end - at, self.prepared.tile_rows) : 1;
       ProgramRun program(self.prepared, self.segment, self.buffers, self.immediates, registers,
-                         most);
+                         most, tile.column_begin, width);
       for (; at < end; at += most) program.run(at, std::min(most, end - at));
       return;
     }
-    int64_t width = tile.column_end - tile.column_begin;
     int64_t longest = width == self.n ? (tile.row_end - tile.row_begin) * width : width;
     int64_t most = std::min(longest, self.prepared.tile_rows);
     ProgramRun program(self.prepared, self.segment, self.buffers, self.immediates, registers, most);
@@ -182,7 +182,7 @@ class CpuBackend final : public Backend {
       const Group& group = plan->groups[g];
       PreparedGroup ready;
       int64_t scratch = 0;
-      int64_t whole_rows = 0;
+      int64_t row_elements = 0;
       if (group.kind == GroupKind::contract) {
         ready.padding = find_padding(*plan, static_cast<int>(g));
         const bool pads = ready.padding.group >= 0;
@@ -195,11 +195,11 @@ class CpuBackend final : public Backend {
             of_entries(group.contraction, ready.padding), thread_count(), pads ? &parts : nullptr);
         plan->prepared_bytes += ready.contraction->bytes();
         scratch = static_cast<int64_t>(ready.contraction->scratch());
-        whole_rows = ready.contraction->whole_rows();
+        row_elements = size_of_group(group.contraction.n);
       }
       if (group.kind == GroupKind::map || group.kind == GroupKind::row || group.has_epilogue) {
         const bool in_tiles = finishes_tiles(group);
-        ready.program = prepare_program(group, plan->buffers, in_tiles, whole_rows);
+        ready.program = prepare_program(group, plan->buffers, in_tiles, row_elements);
         if (ready.program.by_rows && !in_tiles) {
           int64_t needed = ready.program.scratch_bytes * ready.program.threads +
                            totals_bytes(ready.program, group.segments[0]);

@@ -328,13 +328,6 @@ PreparedContraction::PreparedContraction(const Contraction& contraction, int thr
 
 PreparedContraction::~PreparedContraction() = default;
 
-int64_t PreparedContraction::whole_rows() const {
-  const Schedule& s = schedule_;
-  if (tiled_ || s.panels > 1) return 0;
-  if (s.transposed) return s.rows >= s.m ? s.m : 0;
-  return s.columns >= s.n ? s.n : 0;
-}
-
 int64_t PreparedContraction::bytes() const {
   return static_cast<int64_t>(sizeof *this) + schedule_.abreast.bytes();
 }

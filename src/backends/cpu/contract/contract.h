@@ -45,8 +45,6 @@ class PreparedContraction {
                                const EntryParts* made = nullptr);
   ~PreparedContraction();
 
-  // How wide the result is, if all tiles are rows of it as a whole; else 0.
-  int64_t whole_rows() const;
   // Bytes of scratch that run() needs, 64-byte aligned. It never allocates and never fails.
   size_t scratch() const;
   // Of host memory that it holds.

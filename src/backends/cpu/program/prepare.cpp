@@ -315,7 +315,7 @@ PreparedProgram prepare_tiles(const Program& program, const Segment& segment, in
 }
 
 PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& buffers,
-                                bool in_tiles, int64_t whole_rows) {
+                                bool in_tiles, int64_t row_elements) {
   const Program& program = group.program;
   const std::vector<Segment>& segments = group.segments;
   const Segment& first = segments[0];
@@ -326,10 +326,10 @@ PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& b
     return prepare_rows(group, first, buffers, std::move(streamed));
   }
   PanelOrder panels;
-  if (segments.size() == 1 && (!in_tiles || whole_rows > 0)) {
+  if (segments.size() == 1 && (!in_tiles || row_elements > 0)) {
     if (!in_tiles) panels = panel_order(first);
     int64_t columns = columns_of(first);
-    if (panels.memory < 0 && columns > 0 && (!in_tiles || columns == whole_rows)) {
+    if (panels.memory < 0 && columns > 0 && (!in_tiles || columns == row_elements)) {
       Segment segment = first;
       segment.columns = columns;
       segment.rows = first.rows / columns;

@@ -60,10 +60,12 @@ void operate(const Step& step, Input* in, char* out, int64_t rows, int64_t colum
 
 ProgramRun::ProgramRun(const PreparedProgram& prepared, const Segment& segment,
                        void* const* buffers, const Immediates* immediates, char* registers,
-                       int64_t tile_rows)
+                       int64_t tile_rows, int64_t column_begin, int64_t columns)
     : prepared_(prepared),
       segment_(segment),
       immediates_(immediates),
+      column_begin_(column_begin),
+      columns_(columns),
       registers_(static_cast<int>(prepared.slots.size())) {
   Place* place = places_;
   for (int64_t slot : prepared.slots) *place++ = {registers + slot, 0};
@@ -74,12 +76,25 @@ ProgramRun::ProgramRun(const PreparedProgram& prepared, const Segment& segment,
                      : static_cast<char*>(buffers[memory.buffer]) + memory.layout.offset * size;
     bool pitched = !memory.row && !memory.contiguous && memory.layout.shape.rank() == 2;
     int64_t step = memory.row ? 1 : pitched ? memory.layout.strides[0] : segment.columns;
-    *place++ = {base, step * size};
+    *place++ = {base + column_bytes(memory), step * size};
   }
   const Program& program = *prepared.program;
   for (int i = 0; i < program.once; ++i) {
     fill(program.instructions[static_cast<size_t>(i)], tile_rows);
   }
+}
+
+int64_t ProgramRun::column_bytes(const Memory& memory) const {
+  if (column_begin_ == 0 || memory.row) return 0;
+  const Layout& layout = memory.layout;
+  const bool even = layout.shape.rank() == 2 && layout.shape[1] == segment_.columns;
+  const int64_t stride = memory.contiguous ? 1 : even ? layout.strides[1] : 0;
+  return column_begin_ * stride * static_cast<int64_t>(size_of(memory.dtype));
+}
+
+const char* ProgramRun::first_element(int16_t index) const {
+  const Memory& memory = segment_.memory[static_cast<size_t>(index)];
+  return address(static_cast<int16_t>(~index), 0) - column_bytes(memory);
 }
 
 // A register that holds one number, for all tiles: just that, or repeated over a tile for those who
@@ -88,9 +103,9 @@ void ProgramRun::fill(const Instruction& i, int64_t tile_rows) {
   char* out = places_[i.out].base;
   int64_t count = !prepared_.filled[static_cast<size_t>(i.out)] ? 1
                   : i.row                                       ? tile_rows
-                                                                : tile_rows * segment_.columns;
+                                                                : tile_rows * columns_;
   if (i.code == Opcode::load) {
-    const void* in[1] = {address(static_cast<int16_t>(~i.index), 0)};
+    const void* in[1] = {first_element(i.index)};
     alignas(8) char one[8];
     load_kernel(i.dtype)(one, in, 1);
     if (size_of(i.type) == 4) {
@@ -136,7 +151,7 @@ void ProgramRun::load(const Step& step, int64_t first, int64_t count) {
     return;
   }
   char* out = places_[i.out].base;
-  const char* base = address(static_cast<int16_t>(~i.index), 0);
+  const char* base = first_element(i.index);
   const void* in[1] = {base + first * static_cast<int64_t>(size_of(memory.dtype))};
   bool native = memory.dtype != Dtype::boolean && size_of(memory.dtype) == size_of(i.type);
   const bool turned = !prepared_.narrow.empty() && !memory.row;
@@ -198,17 +213,17 @@ void ProgramRun::read_panel(void* panel, int64_t first, int64_t rows, int64_t co
 
 void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
   const Instruction& i = *step.instruction;
-  int64_t columns = segment_.columns;
-  int64_t count = i.row ? rows : rows * columns;
+  const int64_t columns = columns_;
+  const int64_t count = i.row ? rows : rows * columns;
+  const int64_t first_value = i.row ? first : first * segment_.columns + column_begin_;
   if (i.code == Opcode::load || i.code == Opcode::iota) {
-    load(step, i.row ? first : first * columns, count);
+    load(step, first_value, count);
     return;
   }
   char* out = address(step.out, first);
   if (step.draw) {
     const Immediates& key = immediates_[segment_.constants[static_cast<size_t>(i.index)]];
-    step.draw(out, {key.value[0], key.value[1]},
-              static_cast<uint64_t>(i.row ? first : first * columns), count);
+    step.draw(out, {key.value[0], key.value[1]}, static_cast<uint64_t>(first_value), count);
     return;
   }
   const void* in[1] = {address(step.in[0].place, first)};
@@ -224,7 +239,7 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
 }
 
 void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
-  int64_t columns = segment_.columns;
+  const int64_t columns = columns_;
   // Each step over all elements fetches a few lines while it computes.
   Stretch stretches[most_ahead];
   int fetched = 0;

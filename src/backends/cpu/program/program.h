@@ -81,11 +81,11 @@ struct PreparedProgram {
   PanelOrder panels;          // element-wise, one segment: how to go through it, if in panels
 };
 
-// `in_tiles`: it will be run over tiles of someone else's choice, and if these are whole rows of the
-// result, so many elements wide, perhaps row by row. The plan's buffers tell which results take over
-// an operand's memory.
+// `in_tiles`: it will be run over tiles of someone else's choice of a result whose rows have so
+// many elements, perhaps row by row. The plan's buffers tell which results take over an operand's
+// memory.
 PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& buffers,
-                                bool in_tiles, int64_t whole_rows = 0);
+                                bool in_tiles, int64_t row_elements = 0);
 // The same with tiles of `tile_rows` rows whose registers lie in scratch.
 PreparedProgram prepare_tiles(const Program& program, const Segment& segment, int64_t tile_rows);
 
@@ -102,7 +102,13 @@ class ProgramRun {
  public:
   // `registers` has room for scratch_bytes. At most `tile_rows` rows will be run at once.
   ProgramRun(const PreparedProgram& prepared, const Segment& segment, void* const* buffers,
-             const Immediates* immediates, char* registers, int64_t tile_rows);
+             const Immediates* immediates, char* registers, int64_t tile_rows)
+      : ProgramRun(prepared, segment, buffers, immediates, registers, tile_rows, 0,
+                   segment.columns) {}
+  // The same for `columns` of an element-wise segment's columns, row by row unless that is all.
+  ProgramRun(const PreparedProgram& prepared, const Segment& segment, void* const* buffers,
+             const Immediates* immediates, char* registers, int64_t tile_rows, int64_t column_begin,
+             int64_t columns);
   ~ProgramRun() {
     if (!prepared_.streamed.empty()) finish_streaming();
   }
@@ -134,10 +140,15 @@ class ProgramRun {
   void fill(const Instruction& instruction, int64_t tile_rows);
   void load(const Step& step, int64_t first, int64_t count);
   void gather(char* out, const char* base, int16_t index, int64_t first, int64_t count);
+  // Bytes from where a row of a memory begins to where the first of our columns lies.
+  int64_t column_bytes(const Memory& memory) const;
+  // Where the first element of a memory lies.
+  const char* first_element(int16_t index) const;
 
   const PreparedProgram& prepared_;
   const Segment& segment_;
   const Immediates* immediates_;
+  const int64_t column_begin_, columns_;
   int registers_;
   const char* panel_ = nullptr;
   int64_t panel_first_ = 0;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What finishes the tiles of a product, which may be parts of its rows, has the bits of the same
+// over a product that was stored before.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "backends/cpu/parallel/parallel.h"
+#include "fusion/support.h"
+#include "ops/random.h"
+
+namespace mt::testing {
+namespace {
+
+Tensor stored(const Tensor& x) {
+  evaluate(x);
+  return x;
+}
+
+// For products [rows, columns].
+struct Operands {
+  Tensor bias, narrow_bias, wide_bias, chosen, per_row, residual, turned, one;
+  Operands(int64_t rows, int64_t columns)
+      : bias(random_leaf({columns}, 1)),
+        narrow_bias(stored(cast(random_leaf({columns}, 2), Dtype::bfloat16))),
+        wide_bias(stored(cast(random_leaf({columns}, 3), Dtype::float64))),
+        chosen(stored(greater(random_leaf({columns}, 4), number(0, find_device("cpu"))))),
+        per_row(random_leaf({rows, 1}, 5)),
+        residual(random_leaf({rows, columns}, 6)),
+        turned(transpose(random_leaf({columns, rows}, 7))),
+        one(random_leaf({}, 8)) {}
+};
+
+using Epilogue = Tensor (*)(const Tensor& product, const Operands& with);
+constexpr Epilogue epilogues[] = {
+    [](const Tensor& x, const Operands& o) { return relu(add(x, o.bias)); },
+    [](const Tensor& x, const Operands& o) { return mul(add(x, o.bias), o.per_row); },
+    [](const Tensor& x, const Operands& o) { return add(add(x, o.bias), o.residual); },
+    [](const Tensor& x, const Operands& o) { return sub(mul(x, o.one), mul(o.bias, o.turned)); },
+    [](const Tensor& x, const Operands& o) { return where(o.chosen, add(x, o.bias), o.one); },
+    [](const Tensor& x, const Operands& o) { return mul(mul(x, o.bias), o.narrow_bias); },
+    [](const Tensor& x, const Operands& o) { return add(mul(x, o.bias), o.wide_bias); },
+    [](const Tensor& x, const Operands& o) { return cast(add(x, o.bias), Dtype::float16); },
+    [](const Tensor& x, const Operands& o) { return dropout(add(x, o.bias), 0.25, true); },
+    [](const Tensor& x, const Operands& o) {
+      Tensor places = arange(0, static_cast<double>(x.shape()[1]), 1, Dtype::float32, x.device());
+      return add(mul(x, places), o.bias);
+    },
+};
+
+TEST(TileEpilogue, HasTheBitsOfAStoredProduct) {
+  install_fusing_evaluator();
+  for (const auto& [rows, terms, columns] :
+       {std::array<int64_t, 3>{70, 40, 600}, {300, 96, 600}, {130, 300, 1100}, {20, 30, 40}}) {
+    const Operands with(rows, columns);
+    const Tensor a = random_leaf({rows, terms}, 9),
+                 b = transpose(random_leaf({columns, terms}, 10));
+    const Tensor product = stored(matmul(a, b));
+    for (size_t i = 0; i < std::size(epilogues); ++i) {
+      const Immediates state = Generator::current().state();
+      const Value expected = value_of(epilogues[i](product, with));
+      for (int threads : {1, 2, 3}) {
+        cpu::set_thread_count(threads);
+        Generator::current().set_state(state);
+        EXPECT_EQ(value_of(epilogues[i](matmul(a, b), with)), expected)
+            << "epilogue " << i << " of " << rows << " x " << columns << ", threads: " << threads;
+      }
+      cpu::set_thread_count(0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mt::testing
