@@ -96,17 +96,18 @@ def largest_error(ours, theirs, relative, absolute, part=1 << 22):
 
 
 def measure(row, sides, limits, seconds):
-    sides.set_threads(row.threads or sides.threads)
+    threads = row.threads or sides.threads
+    sides.set_threads(threads)
     opened = sides.open(row)
     if not opened:
         return None
     errors = agree(row, opened)
     # On one thread its processor time counts, in which others have no part.
-    clock = time.thread_time if (row.threads or sides.threads) == 1 else time.perf_counter
+    clock = time.thread_time if threads == 1 else time.perf_counter
     if row.by == "program":
         clock = time.perf_counter
     times = {name: repetitions(side, clock) for name, side in opened.items()}
-    limit = limits.prepare(row.limit)
+    limit = limits.prepare(row.limit, threads)
     samples = {name: [] for name in opened} | ({"limit": []} if limit else {})
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(samples["ours"]) < 5:
@@ -162,7 +163,7 @@ def main():
     if unknown:
         sys.exit(f"no such row: {', '.join(sorted(unknown))} (--list names them)")
     sides = Sides(options.modules, options.threads)
-    limits = module.Limits(options.modules / "liblimits.so", options.threads)
+    limits = module.Limits(options.modules / "liblimits.so")
     made = {"date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
             "cpu": cpu_name(), "threads": options.threads, "cores": os.cpu_count(),
             "load": os.getloadavg()[0], "system": platform.platform(), "versions": sides.versions, "rows": []}

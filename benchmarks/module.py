@@ -77,17 +77,17 @@ class _Row:
 class Limits:
     """What the machine can do at most, measured when asked."""
 
-    def __init__(self, path, threads):
+    def __init__(self, path):
         self._library = ctypes.CDLL(str(path))
         self._library.limits_flops.restype = ctypes.c_double
         self._library.limits_open_stream.restype = ctypes.c_bool
         self._library.limits_stream.restype = ctypes.c_double
-        self._library.limits_set_threads(threads)
 
-    def prepare(self, limit):
-        """A function that measures how many seconds the row's work takes at least."""
+    def prepare(self, limit, threads):
+        """A function that measures how many seconds the work takes at least, on so many threads."""
         if limit is None:
             return None
+        self._library.limits_set_threads(threads)
         if limit[0] == "operations":
             return lambda: limit[1] / self._library.limits_flops()
         _, read, written, size = limit

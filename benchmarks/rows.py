@@ -23,7 +23,7 @@ class Row:
     steps: int = 1              # run before results are compared
     tolerance: tuple = (1e-5, 1e-6)  # relative, absolute
     threads: int = None         # rather than all; 1: small work, told by processor time
-    by: str = "ours"            # which side of ours: from C, from Python, or a whole program
+    by: str = "ours"            # which side of ours: from C, from Python, a program, a kernel alone
 
     def targets(self):
         """(peers, the target that is about the fastest of them)."""
@@ -206,6 +206,12 @@ def _small(n):
                limit=("operations", 2 * n ** 3), tolerance=(1e-4, 1e-5), **_one_thread)
 
 
+def _kernel(n):
+    return Row(f"kernel{n}", f"matmul {n} × {n}, kernel against kernel", "matmul",
+               dict.fromkeys(["libxsmm"], "matmul"), uniform((n, n), (n, n)), target=1,
+               limit=("operations", 2 * n ** 3), tolerance=(1e-4, 1e-5), by="kernel", **_one_thread)
+
+
 def _skinny(name, text, row, shapes, target, absolute, read):
     """A product in both types, and the ways of writing it, which should cost what it costs."""
     kind = row.removeprefix("matmul")
@@ -235,7 +241,8 @@ _thin, _tall, _narrow = (50_000, 784), (784, 10), (50_000, 10)
 _chain = [(512, 2048), (2048, 512), (512, 64)]
 _site = (5, 5, 2, 2)
 _products = [
-    _small(32), _small(64), _square(256), _square(512), _square(1024), _square(2048),
+    _small(32), _small(64), _kernel(32), _kernel(64),
+    _square(256), _square(512), _square(1024), _square(2048),
     _square(256, _double), _square(1024, _double),
     _split(512), _split(1024), _split(2048), _rounded(512), _rounded(1024), _rounded(2048),
     Row("einsum", "einsum ik,kj->ij, 1024 × 1024", "einsum", {"matmul": "matmul"},

@@ -43,6 +43,7 @@ class Sides:
         sys.path.insert(0, str(folder.parent / "bindings/python"))
         self._add("Python", lambda: importlib.import_module("peers.from_python"),
                   "our own module was not built (Debian: swig, python3-dev)")
+        self._add("kernel", lambda: module.Module(folder / "libkernel.so", threads), "not built")
         for name, file in [("program", "start_ours"), ("libtorch program", "start_libtorch")]:
             self._add(name, lambda file=file: Program(folder / file), "not built")
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products of a library of linear algebra, called directly. Compiled once for each library,
-// which PEER names.
+// which PEER names, and for our own kernels, without the call around them.
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <type_traits>
@@ -15,6 +16,7 @@
 #define OPENBLAS 2
 #define BLIS 3
 #define XSMM 4
+#define KERNEL 5
 
 #if PEER == DNNL
 #include <omp.h>
@@ -27,6 +29,9 @@
 #include <blis.h>
 #elif PEER == XSMM
 #include <libxsmm.h>
+#elif PEER == KERNEL
+#include <memory>
+#include "backends/cpu/contract/contract.h"
 #endif
 
 namespace {
@@ -43,6 +48,9 @@ struct Product {
   std::shared_ptr<struct Rounded> primitive;
 #elif PEER == XSMM
   libxsmm_smmfunction kernel;  // of the column-major transpose: cᵀ = bᵀ aᵀ
+#elif PEER == KERNEL
+  std::shared_ptr<mt::cpu::PreparedContraction> prepared;
+  std::shared_ptr<void> scratch;
 #endif
 };
 
@@ -153,6 +161,20 @@ bool prepare(Product<float>& p) {
   return p.kernel != nullptr;
 }
 void multiply(const Product<float>& p) { p.kernel(p.b, p.a, p.c); }
+#elif PEER == KERNEL
+constexpr bool has_float64 = false;
+const char* version() { return "ours"; }
+void set_threads(int threads) { mt::cpu::set_thread_count(threads); }
+bool prepare(Product<float>& p) {
+  if (p.transpose_a || p.transpose_b) return false;
+  const auto type = mt::Dtype::float32;
+  const mt::Contraction product{{},  {{p.m, p.k, 0}}, {{p.n, 0, 1}}, {{p.k, 1, p.n}}, type, type,
+                                type};
+  p.prepared = std::make_shared<mt::cpu::PreparedContraction>(product);
+  p.scratch.reset(std::aligned_alloc(64, p.prepared->scratch() / 64 * 64 + 64), std::free);
+  return p.scratch != nullptr;
+}
+void multiply(const Product<float>& p) { p.prepared->run(p.a, p.b, p.c, p.scratch.get()); }
 #endif
 
 }  // namespace
