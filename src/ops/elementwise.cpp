@@ -39,11 +39,11 @@ Tensor silu_slope(const Tensor& x) {
   return s * (x * (1.0 - s) + 1.0);
 }
 Tensor gelu_slope(const Tensor& x) {
-  Tensor normal_cdf = erf(x * 0.7071067811865476) * 0.5 + 0.5, square = x * x;
-  Tensor rest = x * exp(square * -0.5) * 0.3989422804014327;
+  Tensor normal_cdf = erf(x * 0.7071067811865476) * 0.5 + 0.5;
   // Beyond, less than 1e-27: nothing beside the errors of the cdf, but further on denormal numbers,
-  // by which processors multiply a hundred times more slowly.
-  return normal_cdf + where(less(square, number(128.0, x.device())), rest, 0.0);
+  // which processors compute, and multiply by, a hundred times more slowly.
+  Tensor near = where(less(x * x, number(128.0, x.device())), x, 0.0);
+  return normal_cdf + near * exp(near * near * -0.5) * 0.3989422804014327;
 }
 Tensor gelu_tanh_slope(const Tensor& x) {
   Tensor square = x * x;
