@@ -37,7 +37,7 @@ class BlockRun {
         rows_(block.tile.row_end - block.tile.row_begin),
         columns_(block.tile.column_end - block.tile.column_begin),
         gaps_(b_.dtype == dtype_of<T> && b_.rows.rank > 1 && reads_columns_in_place(b_, rows_)),
-        panel_(panel_for(rows_, gaps_ ? widest : columns_)),
+        panel_(lanes * vectors_for<T>(rows_, gaps_ ? widest : columns_)),
         block_k_(gaps_                ? most_block_k
                  : columns_ <= panel_ ? std::min(most_block_k, block_k * widest / panel_)
                                       : block_k),
@@ -84,13 +84,6 @@ class BlockRun {
   struct ColumnRun {
     int64_t lane, column, count;
   };
-
-  // As many columns as the registers hold for these rows: few rows leave room for more.
-  static int64_t panel_for(int64_t rows, int64_t columns) {
-    int vectors = static_cast<int>(std::min<int64_t>(most_vectors, divide_up(columns, lanes)));
-    while (vectors > 1 && rows > rows_for(vectors) && rows <= rows_for(vectors - 1)) --vectors;
-    return vectors * lanes;
-  }
 
   void run_by_lines() {
     const int64_t k = block_.k_end - block_.k_begin;
@@ -368,6 +361,10 @@ class BlockRun {
 };
 
 bool joins_lines_here() { return joins_lines; }
+StridedKernels strided_kernels_here() {
+  return {lanes_of<float>, loads_part_at_once, vectors_for<float>, rows_for,
+          [](int rows, int vectors) { return micro_kernel_for<float>(rows, vectors, false); }};
+}
 void run_block_float(const Block& block) { BlockRun<float>(block).run(); }
 void run_block_double(const Block& block) { BlockRun<double>(block).run(); }
 void turn_float(const float* from, int64_t stride, int64_t rows, int64_t columns, float* out,
@@ -386,6 +383,7 @@ HWY_AFTER_NAMESPACE();
 namespace mt::cpu {
 
 HWY_EXPORT(joins_lines_here);
+HWY_EXPORT(strided_kernels_here);
 HWY_EXPORT(run_block_float);
 HWY_EXPORT(run_block_double);
 HWY_EXPORT(turn_float);
@@ -394,6 +392,11 @@ HWY_EXPORT(turn_double);
 bool takes_short_windows() {
   choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(joins_lines_here)();
+}
+
+StridedKernels strided_kernels() {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(strided_kernels_here)();
 }
 
 void run_block(const Block& block, float) { HWY_DYNAMIC_DISPATCH(run_block_float)(block); }

@@ -320,6 +320,7 @@ PreparedContraction::PreparedContraction(const Contraction& contraction, int thr
     : schedule_(contraction, threads, made),
       a_(schedule_.transposed ? operand_b(contraction) : operand_a(contraction)),
       b_(schedule_.transposed ? operand_a(contraction) : operand_b(contraction)),
+      small_(schedule_, a_, b_),
       out_(contraction.out) {
   if (made == nullptr && TiledProduct::serves(contraction)) {
     tiled_ = std::make_unique<const TiledProduct>(contraction, threads);
@@ -363,6 +364,15 @@ void PreparedContraction::run(const void* a, const void* b, void* out, void* scr
 void PreparedContraction::run_strictly(const void* a, const void* b, void* out, void* scratch,
                                        const Epilogue* epilogue, const EntrySource* b_source,
                                        int64_t first, int64_t count) const {
+  if (small_ && b_source == nullptr) {
+    for (int64_t i = first; i < first + count; ++i) {
+      float* const entry = static_cast<float*>(out) + i * schedule_.m * schedule_.n;
+      small_.run(static_cast<const float*>(a_.entry(a, i)),
+                 static_cast<const float*>(b_.entry(b, i)), entry);
+      if (epilogue) epilogue->run(epilogue->context, {i, 0, schedule_.m, 0, schedule_.n});
+    }
+    return;
+  }
   choose_instruction_set();
   if (schedule_.transposed) std::swap(a, b);
   Run(schedule_, a_, b_, a, b, out_, out, scratch, epilogue, b_source).run(first, first + count);

@@ -10,6 +10,7 @@
 
 #include "backends/cpu/contract/operand.h"
 #include "backends/cpu/contract/schedule.h"
+#include "backends/cpu/contract/small_product.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "plan/contraction.h"
 
@@ -63,6 +64,7 @@ class PreparedContraction {
 
   Schedule schedule_;
   MatrixOperand a_, b_;  // exchanged where the result's transpose is computed
+  SmallProduct small_;
   Dtype out_;
   std::unique_ptr<const TiledProduct> tiled_;  // in a precision mode that it serves
 };

@@ -10,10 +10,13 @@
 #define MT_CONTRACT_MICRO_KERNEL_INL_H
 #endif
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
+#include "backends/cpu/contract/micro_tile.h"
 #include "backends/cpu/contract/simd-inl.h"
+#include "tensor/rounding.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
@@ -29,31 +32,14 @@ constexpr int rows_for(int vectors) {
   return tile_registers / vectors < most_rows ? tile_registers / vectors : most_rows;
 }
 
-// The lanes of a vector that are results, and where they go, side by side, in a row of c.
-struct KeptLanes {
-  uint8_t mask[8];
-  int64_t to, count;
-};
-
+// As many vectors of columns as the registers hold for these rows: few rows leave room for more.
 template <class T>
-struct MicroTile {
-  int64_t k;
-  const T *a, *b;
-  int64_t a_row, a_k, b_k;              // strides
-  const int64_t *a_rows, *a_ks, *b_ks;  // or tables of offsets
-  T* c;
-  int64_t c_row;
-  const T* from;  // where the sums so far are: c, unless there are gaps
-  int64_t from_row;
-  const T* c_next;        // the tile that comes next, whose lines are fetched meanwhile
-  const KeptLanes* kept;  // for each vector, or nullptr: all columns
-  int64_t columns;        // at most V vectors, more than V - 1
-  bool first;             // c holds nothing yet: begin at zero
-  bool streamed;          // c is written past the caches; whole aligned vectors only
-  int64_t a_ahead;        // how far ahead to prefetch a, each 64 bytes along k, and b, each k
-  int64_t b_ahead;
-  T* packed;  // where a packing kernel leaves its vectors of b, one after the other
-};
+int vectors_for(int64_t rows, int64_t columns) {
+  constexpr int64_t lanes = lanes_of<T>;
+  int vectors = static_cast<int>(std::min<int64_t>(most_vectors, divide_up(columns, lanes)));
+  while (vectors > 1 && rows > rows_for(vectors) && rows <= rows_for(vectors - 1)) --vectors;
+  return vectors;
+}
 
 template <class T, int R, int V>
 HWY_INLINE void fetch_tile(const T* c, int64_t c_row) {
@@ -209,9 +195,6 @@ HWY_NOINLINE void indexed_kernel(const MicroTile<T>& tile) {
   }
   tile.kept != nullptr ? end_kept_sums<T>(tile, sum) : end_sums<T>(tile, mask, sum);
 }
-
-template <class T>
-using MicroKernel = void (*)(const MicroTile<T>&);
 
 template <class T, int V, bool Indexed, int... I>
 constexpr std::array<MicroKernel<T>, most_rows> micro_kernel_rows(

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a micro-kernel (micro_kernel-inl.h) is told, and the kernels of the instruction set in use.
+#pragma once
+
+#include <cstdint>
+
+namespace mt::cpu {
+
+// The lanes of a vector that are results, and where they go, side by side, in a row of c.
+struct KeptLanes {
+  uint8_t mask[8];
+  int64_t to, count;
+};
+
+template <class T>
+struct MicroTile {
+  int64_t k;
+  const T *a, *b;
+  int64_t a_row, a_k, b_k;              // strides
+  const int64_t *a_rows, *a_ks, *b_ks;  // or tables of offsets
+  T* c;
+  int64_t c_row;
+  const T* from;  // where the sums so far are: c, unless there are gaps
+  int64_t from_row;
+  const T* c_next;        // the tile that comes next, whose lines are fetched meanwhile
+  const KeptLanes* kept;  // for each vector, or nullptr: all columns
+  int64_t columns;        // at most V vectors, more than V - 1
+  bool first;             // c holds nothing yet: begin at zero
+  bool streamed;          // c is written past the caches; whole aligned vectors only
+  int64_t a_ahead;        // how far ahead to prefetch a, each 64 bytes along k, and b, each k
+  int64_t b_ahead;
+  T* packed;  // where a packing kernel leaves its vectors of b, one after the other
+};
+
+template <class T>
+using MicroKernel = void (*)(const MicroTile<T>&);
+
+// The kernels that read both operands by strides.
+struct StridedKernels {
+  int lanes;
+  bool take_part;  // of a vector, where the last column is
+  // As many vectors of columns as the registers hold for these rows: few rows leave room for more.
+  int (*vectors_for)(int64_t rows, int64_t columns);
+  int (*rows_for)(int vectors);
+  MicroKernel<float> (*find)(int rows, int vectors);
+};
+StridedKernels strided_kernels();
+
+}  // namespace mt::cpu

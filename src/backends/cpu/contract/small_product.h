@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A product of small matrices of floats that lie as the kernels read them. What blocked.cpp finds
+// out about its operands each time is found out once, when the contraction is prepared: that takes
+// as long as some ten thousand multiply-adds. The bits are the same, since each element is one
+// chain of multiply-adds over all of k wherever its tile begins.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/contract/micro_tile.h"
+#include "backends/cpu/contract/operand.h"
+#include "backends/cpu/contract/schedule.h"
+
+namespace mt::cpu {
+
+class SmallProduct {
+ public:
+  SmallProduct(const Schedule& schedule, const MatrixOperand& a, const MatrixOperand& b);
+
+  // Whether the contraction is one.
+  explicit operator bool() const { return slivers_ > 0; }
+  // a, b, out: of one batch entry.
+  void run(const float* a, const float* b, float* out) const;
+
+ private:
+  int64_t rows_, columns_, k_, a_row_, a_k_, b_k_;
+  int64_t panel_;  // columns of a tile
+  int64_t slivers_ = 0, least_rows_, higher_slivers_;
+  // For slivers of least_rows_ and of one row more: of whole panels, and of the last.
+  MicroKernel<float> kernels_[2][2];
+};
+
+}  // namespace mt::cpu
