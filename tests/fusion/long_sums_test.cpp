@@ -3,6 +3,7 @@
 // products that were stored before.
 #include <gtest/gtest.h>
 
+#include "backends/cpu/parallel/parallel.h"
 #include "fusion/support.h"
 
 namespace mt::testing {
@@ -37,6 +38,31 @@ TEST_P(LongSums, ReadStridedOperands) {
   Tensor turned = transpose(x), stored = mul(turned, turned);
   evaluate(stored);
   EXPECT_EQ(value_of(sum(mul(turned, turned))), value_of(sum(stored)));
+}
+
+// Each channel's sum reads a stretch of every image.
+TEST_P(LongSums, GoOverImages) {
+  install_fusing_evaluator();
+  Tensor x = cast(random_leaf({60, 3, 30, 30}, 1) * 9.0, GetParam());
+  evaluate(x);
+  for (auto terms : {+[](const Tensor& a) { return a; }, +[](const Tensor& a) { return a + a; }}) {
+    Tensor stored = reshape(permute(x, {1, 0, 2, 3}), {3, 54000});
+    stored = terms(stored);
+    evaluate(stored);
+    const Value expected = sum_of(stored);
+    for (int threads : {1, 2, 3}) {
+      cpu::set_thread_count(threads);
+      EXPECT_EQ(value_of(sum(terms(x), {0, 2, 3})), expected) << threads << " threads";
+    }
+    cpu::set_thread_count(0);
+  }
+}
+
+TEST_P(LongSums, ReadOneNumberAgainAndAgain) {
+  install_fusing_evaluator();
+  Tensor x = cast(random_leaf({3, 40000}, 1), GetParam()), ones = ones_like(x);
+  evaluate(ones);
+  EXPECT_EQ(sum_of(ones_like(x)), sum_of(ones));
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, LongSums,

@@ -2,6 +2,7 @@
 #include "backends/cpu/program/reduce.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "backends/cpu/parallel/parallel.h"
@@ -9,6 +10,7 @@
 #include "backends/cpu/program/totals.h"
 #include "ops/order.h"
 #include "tensor/rounding.h"
+#include "tensor/walker.h"
 
 namespace mt::cpu {
 namespace {
@@ -23,6 +25,17 @@ Segment flat(const Segment& segment) {
   result.rows = segment.rows * segment.columns;
   result.columns = 1;
   return result;
+}
+
+// Whether the same panel of all rows lies closer together than the panels of a row, as channels of
+// images do: who made some of the images finds them in its cache.
+bool lies_by_panels(const Segment& segment, int64_t reduced, int64_t panel) {
+  for (const Memory& memory : segment.memory) {
+    if (memory.contiguous || reduced <= panel || segment.rows <= reduced) continue;
+    const int64_t row = locate(memory.layout, reduced), next = locate(memory.layout, panel);
+    if (row != 0) return std::abs(row) < std::abs(next);
+  }
+  return false;
 }
 
 // One run of a reduction. Workers share out its panels, each of which leaves a partial result.
@@ -64,11 +77,13 @@ class ReductionRun {
                      });
   }
   void reduce_row_panel(ProgramRun& run, int64_t task, char* gathered) {
-    const int64_t row = task / prepared_.panels;
-    const int64_t first = task % prepared_.panels * prepared_.panel;
+    const bool by_panels = prepared_.by_panels;
+    const int64_t row = by_panels ? task % group_.outer : task / prepared_.panels;
+    const int64_t panel = by_panels ? task / group_.outer : task % prepared_.panels;
+    const int64_t first = panel * prepared_.panel;
     const int64_t count = std::clamp<int64_t>(group_.reduced - first, 0, prepared_.panel);
     const int64_t at = row * group_.reduced + first;
-    char* result = partials_ + task * size_;
+    char* result = partials_ + (row * prepared_.panels + panel) * size_;
     const Step& whole = prepared_.whole;
     if (whole.operate) {
       Input in[2];
@@ -84,11 +99,15 @@ class ReductionRun {
   }
   // Computes elements [first, first + count), one tile after another.
   const char* gather(ProgramRun& run, int64_t first, int64_t count, char* gathered) {
+    // A register that each run computes may lie there at once.
+    const bool moves = value_ >= 0 && !prepared_.elements.filled[static_cast<size_t>(value_)];
     for (int64_t done = 0; done < count; done += chunk) {
       const int64_t some = std::min(chunk, count - done);
+      char* const at = gathered + done * size_;
+      if (moves) run.set_register(value_, at);
       run.run(first + done, some);
-      std::memcpy(gathered + done * size_, run.address(value_, first + done),
-                  static_cast<size_t>(some * size_));
+      if (moves) continue;
+      std::memcpy(at, run.address(value_, first + done), static_cast<size_t>(some * size_));
     }
     return gathered;
   }
@@ -173,6 +192,8 @@ PreparedReduction prepare_reduction(const Group& group) {
   steps.pop_back();  // the reduction
   prepared.panel = group.in_lanes ? row_panel : column_panel(group.outer * group.inner);
   prepared.panels = std::max<int64_t>(1, divide_up(group.reduced, prepared.panel));
+  prepared.by_panels =
+      group.in_lanes && lies_by_panels(prepared.segment, group.reduced, prepared.panel);
   // Narrower where there would not be one for each thread.
   int64_t others = std::max<int64_t>(1, group.outer * prepared.panels);
   int64_t wanted = divide_up<int64_t>(prepared.elements.threads, others);
