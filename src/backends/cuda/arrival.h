@@ -75,4 +75,14 @@ inline void wait_for_arrivals(size_t at, unsigned parity,
 }
 #endif
 
+// A place in a ring of stages, and how often it has been gone around.
+template <int stages>
+struct Turn {
+  int stage = 0;
+  unsigned parity = 0;
+  __device__ void next() {
+    if (++stage == stages) stage = 0, parity ^= 1;
+  }
+};
+
 }  // namespace mt::cuda

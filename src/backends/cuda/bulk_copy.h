@@ -28,10 +28,26 @@ __device__ inline void copy_box(size_t to, const TensorMap& map, int64_t x, int6
         "r"(static_cast<int>(z)), "r"(shared_address(barrier))
       : "memory");
 }
+// The same of an array of four dimensions, at [outer, z, y, x].
+__device__ inline void copy_box(size_t to, const TensorMap& map, int64_t x, int64_t y, int64_t z,
+                                int64_t outer, size_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+      "[%1, {%2, %3, %4, %5}], [%6];"
+      :
+      : "r"(shared_address(to)), "l"(&map), "r"(static_cast<int>(x)), "r"(static_cast<int>(y)),
+        "r"(static_cast<int>(z)), "r"(static_cast<int>(outer)), "r"(shared_address(barrier))
+      : "memory");
+}
 #else
 inline void copy_box(size_t to, const TensorMap& map, int64_t x, int64_t y, int64_t z,
                      size_t barrier, const grid::Source& where = grid::Source::current()) {
   grid::copy_box(to, &map, {x, y, z}, barrier, where);
+}
+inline void copy_box(size_t to, const TensorMap& map, int64_t x, int64_t y, int64_t z,
+                     int64_t outer, size_t barrier,
+                     const grid::Source& where = grid::Source::current()) {
+  grid::copy_box(to, &map, {x, y, z, outer}, barrier, where);
 }
 #endif
 

@@ -202,16 +202,18 @@ Kernel* load_kernel(int device, const std::vector<char>& cubin, const char* func
 TensorMap tensor_map(const BoxedArray& array, void* data) {
   static auto encode = driver_function<decltype(&cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
   static_assert(sizeof(CUtensorMap) == sizeof(TensorMap));
-  cuuint64_t sizes[3] = {static_cast<cuuint64_t>(array.line), static_cast<cuuint64_t>(array.lines),
-                         static_cast<cuuint64_t>(array.batch)};
-  cuuint64_t strides[2] = {static_cast<cuuint64_t>(array.line_stride) * 2,
-                           static_cast<cuuint64_t>(array.batch_stride) * 2};
-  cuuint32_t box[3] = {64, static_cast<cuuint32_t>(array.box_lines), 1}, steps[3] = {1, 1, 1};
+  auto number = [](int64_t x) { return static_cast<cuuint64_t>(x); };
+  cuuint64_t sizes[4] = {number(array.line), number(array.lines), number(array.batch),
+                         number(array.outer)};
+  cuuint64_t strides[3] = {number(array.line_stride) * 2, number(array.batch_stride) * 2,
+                           number(array.outer_stride) * 2};
+  cuuint32_t box[4] = {64, static_cast<cuuint32_t>(array.box_lines), 1, 1}, steps[4] = {1, 1, 1, 1};
+  const cuuint32_t rank = array.outer ? 4 : 3;
   CUtensorMap map;
-  check(encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT16, 3, data, sizes, strides, box, steps,
+  check(encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT16, rank, data, sizes, strides, box, steps,
                CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-        "contract", "an array could not be described to the GPU");
+        "bulk copies", "an array could not be described to the GPU");
   TensorMap result;
   std::memcpy(result.bytes, &map, sizeof map);
   return result;

@@ -47,6 +47,7 @@ void* allocate_pinned(size_t bytes);
 struct BoxedArray {
   int64_t batch, lines, line, batch_stride, line_stride;
   int box_lines;
+  int64_t outer = 0, outer_stride = 0;  // not 0: the array is [outer, batch, lines, line]
 };
 TensorMap tensor_map(const BoxedArray& array, void* data);
 

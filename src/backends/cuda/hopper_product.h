@@ -21,13 +21,6 @@
 
 #include "backends/cuda/hopper_tile.h"
 
-// In the simulator, and in the code for Hopper alone.
-#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
-#define MT_ON_HOPPER 1
-#else
-#define MT_ON_HOPPER 0
-#endif
-
 namespace mt::cuda {
 
 // The boxes of one operand's slice.

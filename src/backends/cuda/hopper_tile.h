@@ -32,16 +32,6 @@ struct HopperTile {
   static __device__ size_t finished(int turn) { return stored(turn) + 8; }
 };
 
-// A place in the ring of stages, and how often it has been gone around.
-template <int stages>
-struct Turn {
-  int stage = 0;
-  unsigned parity = 0;
-  __device__ void next() {
-    if (++stage == stages) stage = 0, parity ^= 1;
-  }
-};
-
 struct TileWork {
   int64_t slab, batch;
   int row, column;  // its first

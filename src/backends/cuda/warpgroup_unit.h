@@ -12,6 +12,8 @@
 //
 //   begin_products()          before the first product of some
 //   multiply_group(sums, ...) `add`: or else the sums begin with it
+//   multiply_registers(sums, a, ...)  the same; a lane holds of a what matrix_unit.h says, which
+//                             must not change before the wait
 //   commit_products()         those since the last time are a group
 //   wait_for_products<n>()    all groups but the last n have read their operands and made their
 //   sums take_products(sums)       after the last wait, before the sums are looked at
@@ -20,6 +22,13 @@
 #include "backends/cuda/bulk_copy.h"
 #include "backends/cuda/matrix_unit.h"
 
+// In the simulator, and in the code for Hopper alone.
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define MT_ON_HOPPER 1
+#else
+#define MT_ON_HOPPER 0
+#endif
+
 namespace mt::cuda {
 
 constexpr int group_threads = 128, group_rows = 64, group_depth = 16;
@@ -27,10 +36,10 @@ constexpr size_t box_bytes = 64 * 128;  // of 64 lines
 
 // Beside the address: 1024 bytes from eight lines to the next eight, and, along the rows, how far
 // from a box to the next; 1 in the last two bits says how vectors are exchanged.
-template <bool along_k>
+template <bool along_k, size_t to_next_box = box_bytes>
 __device__ uint64_t operand(size_t at, int step) {
   uint32_t begin = shared_address(at) + static_cast<uint32_t>(step) * (along_k ? 2 : 128);
-  uint64_t next_box = along_k ? 1 : box_bytes / 16, next_lines = 1024 / 16;
+  uint64_t next_box = along_k ? 1 : to_next_box / 16, next_lines = 1024 / 16;
   return (begin & 0x3ffff) >> 4 | next_box << 16 | next_lines << 32 | uint64_t{1} << 62;
 }
 #ifdef __CUDACC__
@@ -93,13 +102,58 @@ __device__ void multiply_group(float (&d)[128], uint64_t a, uint64_t b, bool add
   }
 }
 #undef MT_MULTIPLY
+
+#define MT_FIRST_32                                                        \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define MT_32(i) MT_8(i), MT_8(i + 8), MT_8(i + 16), MT_8(i + 24)
+#define MT_MULTIPLY(columns, type, registers, a_at, b_at, add_at, b_across_at, ...)              \
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %" add_at                                         \
+               ", 0; wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type         \
+               " {" registers "}, {" a_at "}, %" b_at ", p, 1, 1, %" b_across_at "; }"           \
+               : __VA_ARGS__                                                                     \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(add)), \
+                 "n"(!b_along_k))
+
+template <Factor factor, bool b_along_k>
+__device__ void multiply_registers(float (&d)[32], const uint32_t (&a)[4], uint64_t b, bool add) {
+  if constexpr (factor == Factor::bfloat16) {
+    MT_MULTIPLY("64", "bf16", MT_FIRST_32, "%32, %33, %34, %35", "36", "37", "38", MT_32(0));
+  } else {
+    MT_MULTIPLY("64", "f16", MT_FIRST_32, "%32, %33, %34, %35", "36", "37", "38", MT_32(0));
+  }
+}
+template <Factor factor, bool b_along_k>
+__device__ void multiply_registers(float (&d)[64], const uint32_t (&a)[4], uint64_t b, bool add) {
+  if constexpr (factor == Factor::bfloat16) {
+    MT_MULTIPLY("128", "bf16", MT_FIRST_64, "%64, %65, %66, %67", "68", "69", "70", MT_64(0));
+  } else {
+    MT_MULTIPLY("128", "f16", MT_FIRST_64, "%64, %65, %66, %67", "68", "69", "70", MT_64(0));
+  }
+}
+#undef MT_MULTIPLY
+#undef MT_32
+#undef MT_FIRST_32
+
+// By all warps of a warpgroup: it needs at most so many registers from now on, and others may have
+// them; or it waits till it has so many.
+template <int count>
+__device__ void give_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" : : "n"(count));
+}
+template <int count>
+__device__ void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" : : "n"(count));
+}
 #undef MT_64
 #undef MT_8
 #undef MT_SECOND_64
 #undef MT_FIRST_64
 #else
 // Simulated: what the unit reads and sums, it does when it is waited for and no sooner.
-inline void begin_products() {}
+inline void begin_products(const grid::Source& where = grid::Source::current()) {
+  grid::begin_products(where);
+}
 inline void commit_products() { grid::commit_products(); }
 template <int n>
 void wait_for_products(const grid::Source& where = grid::Source::current()) {
@@ -107,6 +161,10 @@ void wait_for_products(const grid::Source& where = grid::Source::current()) {
 }
 template <int count>
 void take_products(float (&)[count]) {}
+template <int count>
+void give_registers() {}
+template <int count>
+void take_registers() {}
 
 // The byte of the number in that row (or column) and step of an operand.
 template <bool along_k>
@@ -116,6 +174,31 @@ size_t place_in_operand(uint64_t operand, int row, int step) {
   size_t in_lines = along_k ? r / 8 * field(32) + r % 8 * 128 + s * 2
                             : r / 64 * field(16) + s / 8 * field(32) + s % 8 * 128 + r % 64 * 2;
   return grid::swizzled(field(0) + in_lines);
+}
+
+// What a lane does: left[2][16] are its rows' numbers, right(column, k) those of b.
+template <int count, class Right>
+void add_products(float* d, const float (&left)[2][group_depth], bool add, Right&& right) {
+  int lane = static_cast<int>(grid::now().thread) % 32;
+  for (int i = 0; i < count; i += i % 2 ? 3 : 1) {  // and the same column's i + 2
+    int column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+    if (!add) d[i] = d[i + 2] = 0;
+    for (int k = 0; k < group_depth; ++k) {
+      float factor = right(column, k);
+      d[i] = fmaf(left[0][k], factor, d[i]);
+      d[i + 2] = fmaf(left[1][k], factor, d[i + 2]);
+    }
+  }
+}
+template <Factor factor>
+float number_of(uint16_t bits) {
+  return factor == Factor::bfloat16 ? bfloat16_to_float(bits) : float16_to_float(bits);
+}
+template <Factor factor>
+float shared_number(size_t at) {
+  uint16_t bits;
+  std::memcpy(&bits, grid::shared_bytes(at), 2);
+  return number_of<factor>(bits);
 }
 
 template <Factor factor, bool a_along_k, bool b_along_k, int count>
@@ -132,25 +215,51 @@ void multiply_group(float (&sums)[count], uint64_t a, uint64_t b, bool add,
           for (int r = 0; r < 16; ++r) check(place_in_operand<a_along_k>(a, first + r, k));
           for (int c = 0; c < 2 * count; ++c) check(place_in_operand<b_along_k>(b, c, k));
         }
-        auto number = [&](size_t at) {
-          uint16_t bits;
-          std::memcpy(&bits, grid::shared_bytes(at), 2);
-          return factor == Factor::bfloat16 ? bfloat16_to_float(bits) : float16_to_float(bits);
-        };
         float left[2][group_depth];
         for (int k = 0; k < group_depth; ++k) {
-          left[0][k] = number(place_in_operand<a_along_k>(a, row, k));
-          left[1][k] = number(place_in_operand<a_along_k>(a, row + 8, k));
+          left[0][k] = shared_number<factor>(place_in_operand<a_along_k>(a, row, k));
+          left[1][k] = shared_number<factor>(place_in_operand<a_along_k>(a, row + 8, k));
         }
-        for (int i = 0; i < count; i += i % 2 ? 3 : 1) {  // and the same column's i + 2
-          int column = i / 4 * 8 + lane % 4 * 2 + i % 2;
-          if (!add) d[i] = d[i + 2] = 0;
-          for (int k = 0; k < group_depth; ++k) {
-            float right = number(place_in_operand<b_along_k>(b, column, k));
-            d[i] = fmaf(left[0][k], right, d[i]);
-            d[i + 2] = fmaf(left[1][k], right, d[i + 2]);
+        add_products<count>(d, left, add, [&](int column, int k) {
+          return shared_number<factor>(place_in_operand<b_along_k>(b, column, k));
+        });
+      },
+      where);
+}
+
+template <Factor factor, bool b_along_k, int count>
+void multiply_registers(float (&sums)[count], const uint32_t (&a)[4], uint64_t b, bool add,
+                        const grid::Source& where = grid::Source::current()) {
+  // Four lanes have a row between them.
+  grid::exchange(0xffffffff, a, sizeof a, where);
+  uint32_t held[4][4];
+  unsigned thread = grid::now().thread % 32;
+  for (unsigned t = 0; t < 4; ++t) {
+    std::memcpy(held[t], grid::exchanged(thread / 4 * 4 + t, where), sizeof held[t]);
+  }
+  const uint32_t* own = a;
+  grid::begin_product(
+      sums, count,
+      [=](float* d) {
+        unsigned lane = grid::now().thread % 32;
+        if (std::memcmp(own, held[lane % 4], sizeof held[0]) != 0) {
+          grid::fault("an operand in registers that changes while a product is under way", where);
+        }
+        for (int k = 0; k < group_depth && lane == 0; ++k) {
+          for (int c = 0; c < 2 * count; ++c) {
+            grid::shared_readable(place_in_operand<b_along_k>(b, c, k), 2, where);
           }
         }
+        float left[2][group_depth];
+        for (unsigned k = 0; k < group_depth; ++k) {
+          for (unsigned below = 0; below < 2; ++below) {
+            uint32_t pair = held[k % 8 / 2][below + k / 8 * 2];
+            left[below][k] = number_of<factor>(static_cast<uint16_t>(pair >> 16 * (k % 2)));
+          }
+        }
+        add_products<count>(d, left, add, [&](int column, int k) {
+          return shared_number<factor>(place_in_operand<b_along_k>(b, column, k));
+        });
       },
       where);
 }

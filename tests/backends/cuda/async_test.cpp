@@ -4,6 +4,7 @@
 // one place, and is found whatever the order of threads and arrivals.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -27,6 +28,10 @@ enum class Planted {
   no_wait_for_products,
   wrong_parity,
   misaligned,
+  operand_changed,
+  one_wait_for_two,
+  no_beginning,
+  other_dimensions,
 };
 
 constexpr int stages = 2, rows = 64, columns = 128, stage_bytes = (rows + columns) * 128;
@@ -82,6 +87,55 @@ __global__ void product(const __grid_constant__ TensorMap a, const __grid_consta
   for (unsigned i = 0; i < 64; ++i) {
     store(out, (row + i / 2 % 2 * 8) * columns + i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2, sums[i]);
   }
+}
+
+// sums[64, 128] and others[64, 64] = a[64, 64] b[64, ...], with a in registers, and b an array of
+// four dimensions.
+template <Planted planted>
+__global__ void of_registers(const __grid_constant__ TensorMap b, const uint32_t* a, float* out) {
+  constexpr size_t box = 64 * 128, full = 2 * box;
+  const unsigned thread = threadIdx.x, row = thread / 32 * 16 + thread % 32 / 4;
+  if (thread == 0) {
+    make_arrivals(full, 1);
+    publish_arrivals();
+    arrive_expecting(full, 2 * box);
+    for (int x = 0; x < 128; x += 64) {
+      if (planted == Planted::other_dimensions) {
+        copy_box(static_cast<size_t>(x / 64) * box, b, x, 0, 0, full);
+      } else {
+        copy_box(static_cast<size_t>(x / 64) * box, b, x, 0, 0, 1, full);
+      }
+    }
+  }
+  uint32_t left[4][4];
+  for (unsigned k = 0; k < 4; ++k) {
+    for (unsigned i = 0; i < 4; ++i) {
+      left[k][i] = load(a, (row + i % 2 * 8) * 32 + 8 * k + i / 2 * 4 + thread % 4);
+    }
+  }
+  __syncthreads();
+  wait_for_arrivals(full, 0);
+  float sums[64], others[32];
+  if (planted != Planted::no_beginning) begin_products();
+  for (int k = 0; k < 4; ++k) {
+    multiply_registers<Factor::bfloat16, false>(sums, left[k], operand<false>(0, 16 * k), k > 0);
+  }
+  commit_products();
+  for (int k = 0; k < 4; ++k) {
+    multiply_registers<Factor::bfloat16, false>(others, left[k], operand<false>(box, 16 * k),
+                                                k > 0);
+  }
+  commit_products();
+  wait_for_products<1>();
+  for (unsigned i = 0; i < 64; ++i) {
+    store(out, (row + i / 2 % 2 * 8) * 192 + i / 4 * 8 + thread % 4 * 2 + i % 2, sums[i]);
+  }
+  if (planted == Planted::operand_changed) left[3][1] ^= 1;
+  if (planted != Planted::one_wait_for_two) wait_for_products<0>();
+  for (unsigned i = 0; i < 32; ++i) {
+    store(out, (row + i / 2 % 2 * 8) * 192 + 128 + i / 4 * 8 + thread % 4 * 2 + i % 2, others[i]);
+  }
+  if (planted == Planted::one_wait_for_two) wait_for_products<0>();
 }
 
 class Async : public testing::Test {
@@ -187,6 +241,75 @@ TEST_F(Async, FindsProductsThatNobodyWaitsFor) {
 
 TEST_F(Async, FindsBoxesThatBeginInTheMiddleOfAPattern) {
   expect_fault<Planted::misaligned>({"a misaligned bulk copy"});
+}
+
+class AsyncRegisters : public testing::Test {
+ protected:
+  void SetUp() override {
+    grid::use_device(grid::hopper);
+    memory_ = grid::allocate(bytes);
+    grid::hand_out(memory_, bytes);
+    std::vector<uint16_t> bits(3 * 64 * 128);
+    for (size_t i = 0; i < bits.size(); ++i) bits[i] = mt::float_to_bfloat16(number(i));
+    grid::copy_in(memory_, bits.data(), bits.size() * 2);
+  }
+  void TearDown() override {
+    grid::use_device(0);
+    grid::take_back(memory_);
+    grid::release(memory_);
+  }
+  static float number(size_t i) { return static_cast<float>(i * 37 % 31) - 15; }
+
+  // b is [2, 1, 64, 128], of which the second is taken, and a lies before it.
+  template <Planted planted>
+  std::string fault_of() {
+    auto a = static_cast<uint16_t*>(memory_);
+    TensorMap b = tensor_map({1, 64, 128, 128, 128, 64, 2, 64 * 128}, a + 64 * 128);
+    try {
+      launch("of_registers", of_registers<planted>, {1}, {128}, 2 * 64 * 128 + 8, Stream{}, b,
+             reinterpret_cast<const uint32_t*>(a), static_cast<float*>(memory_) + out);
+      return "";
+    } catch (const grid::Fault& fault) {
+      return fault.what();
+    }
+  }
+  std::vector<float> found() const {
+    std::vector<float> numbers(64 * 192);
+    grid::copy_out(numbers.data(), static_cast<float*>(memory_) + out, numbers.size() * 4);
+    return numbers;
+  }
+  static constexpr size_t out = 3 * 64 * 128 / 2, bytes = (out + 64 * 192) * 4;
+  void* memory_ = nullptr;
+};
+
+TEST_F(AsyncRegisters, Multiply) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    grid::shuffle_by(seed);
+    ASSERT_EQ(fault_of<Planted::nothing>(), "");
+  }
+  std::vector<float> all = found();
+  for (size_t i = 0; i < all.size(); ++i) {
+    size_t row = i / 192, column = i % 192 < 128 ? i % 192 : i % 192 - 64;
+    float sum = 0;
+    for (size_t k = 0; k < 64; ++k) {
+      sum += number(row * 64 + k) * number(2 * 64 * 128 + k * 128 + column);
+    }
+    ASSERT_EQ(all[i], sum) << i;
+  }
+}
+
+TEST_F(AsyncRegisters, AreNotTheThreadsOwnMeanwhile) {
+  EXPECT_NE(fault_of<Planted::operand_changed>().find("changes while"), std::string::npos);
+  EXPECT_NE(fault_of<Planted::no_beginning>().find("begin_products() does not"), std::string::npos);
+  // Sums that are under way are NaN; those that have been waited for are not.
+  ASSERT_EQ(fault_of<Planted::one_wait_for_two>(), "");
+  std::vector<float> all = found();
+  for (size_t i = 0; i < all.size(); ++i) ASSERT_EQ(std::isnan(all[i]), i % 192 >= 128) << i;
+}
+
+TEST_F(AsyncRegisters, BoxesHaveTheDimensionsOfTheirArray) {
+  EXPECT_NE(fault_of<Planted::other_dimensions>().find("a box of other dimensions"),
+            std::string::npos);
 }
 
 }  // namespace

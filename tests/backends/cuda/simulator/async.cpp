@@ -30,12 +30,18 @@ std::map<size_t, Arrivals> barriers;
 struct Product {
   std::function<void(float*)> make;
   uint32_t group;
+  float* sums;
+};
+// Sums of which the thread sees none till it waits.
+struct Held {
+  std::vector<float> real;
+  unsigned products = 0;  // that are under way
 };
 struct Products {
   std::deque<Product> under_way;
-  uint32_t groups = 0;      // that are complete
-  float* sums = nullptr;    // where the thread sees none till it waits
-  std::vector<float> real;  // what they are
+  uint32_t groups = 0;  // that are complete
+  std::map<float*, Held> held;
+  bool begun = false;  // since registers were the thread's own
   Source where;
 };
 std::map<unsigned, Products> products;  // by thread
@@ -104,23 +110,26 @@ void wait_for_arrivals(size_t at, unsigned parity, const Source& where) {
   acquire(now().thread, barrier.complete);
 }
 
-void copy_box(size_t to, const void* map, const int64_t (&first)[3], size_t at,
+void copy_box(size_t to, const void* map, const std::vector<int64_t>& first, size_t at,
               const Source& where) {
   Map box;
   std::memcpy(&box, map, sizeof box);
   if (to % 1024 != 0) fault("a misaligned bulk copy", where);
   Arrivals& barrier = barrier_at(at, where);
-  const int64_t lines = box.box[1] * box.box[2];
+  if (first.size() != static_cast<size_t>(box.rank)) fault("a box of other dimensions", where);
+  const int64_t lines = box.lines;
   auto bytes = static_cast<size_t>(lines * 128);
   std::vector<char> moved(bytes, 0);
   for (int64_t line = 0; line < lines; ++line) {
-    int64_t y = first[1] + line % box.box[1], z = first[2] + line / box.box[1];
     for (int64_t i = 0; i < 64; ++i) {
-      int64_t x = first[0] + i;
-      if (x < 0 || x >= box.sizes[0] || y < 0 || y >= box.sizes[1] || z < 0 || z >= box.sizes[2]) {
-        continue;
+      const char* from = box.data;
+      bool within = true;
+      for (size_t d = 0; d < first.size(); ++d) {
+        int64_t x = first[d] + (d == 0 ? i : d == 1 ? line : 0);
+        within = within && x >= 0 && x < box.sizes[d];
+        from += x * box.strides[d];
       }
-      const char* from = box.data + x * 2 + y * box.strides[1] + z * box.strides[2];
+      if (!within) continue;
       auto place = static_cast<size_t>(line * 128 + i * 2);
       std::memcpy(&moved[swizzled(place)], readable(from, 2, where), 2);
     }
@@ -146,28 +155,35 @@ void copy_box(size_t to, const void* map, const int64_t (&first)[3], size_t at,
   });
 }
 
+void begin_products(const Source& where) {
+  products[now().thread].begun = true;
+  exchange(0xffffffff, nullptr, 0, where);
+}
 void begin_product(float* sums, size_t count, std::function<void(float*)> make,
                    const Source& where) {
   Products& own = products[now().thread];
-  if (own.under_way.empty()) {
-    own.sums = sums;
-    own.real.assign(sums, sums + count);
+  if (!own.begun) fault("a product that begin_products() does not come before", where);
+  Held& held = own.held[sums];
+  if (held.products++ == 0) {
+    held.real.assign(sums, sums + count);
     std::fill(sums, sums + count, std::numeric_limits<float>::quiet_NaN());
-  } else if (own.sums != sums) {
-    fault("products of other sums are under way", where);
   }
   own.where = where;
-  own.under_way.push_back({std::move(make), own.groups});
+  own.under_way.push_back({std::move(make), own.groups, sums});
 }
 void commit_products() { ++products[now().thread].groups; }
 void wait_for_products(unsigned groups_left, const Source& where) {
   Products& own = products[now().thread];
-  bool any = !own.under_way.empty();
+  own.begun = false;
   while (!own.under_way.empty() && own.under_way.front().group + groups_left < own.groups) {
-    own.under_way.front().make(own.real.data());
+    const Product product = std::move(own.under_way.front());
     own.under_way.pop_front();
+    Held& held = own.held[product.sums];
+    product.make(held.real.data());
+    if (--held.products > 0) continue;
+    std::copy(held.real.begin(), held.real.end(), product.sums);
+    own.held.erase(product.sums);
   }
-  if (any && own.under_way.empty()) std::copy(own.real.begin(), own.real.end(), own.sums);
   exchange(0xffffffff, nullptr, 0, where);
 }
 

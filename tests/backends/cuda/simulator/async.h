@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "backends/cuda/simulator/memory.h"
 
@@ -18,21 +19,24 @@ void arrive_at(size_t at, const Source& where);
 void expect_bytes(size_t at, size_t bytes, const Source& where);
 void wait_for_arrivals(size_t at, unsigned parity, const Source& where);
 
-// What a TensorMap of the simulated driver holds: an array of 16-bit numbers, and the box of it
-// that one copy moves. The first dimension's stride is 2 bytes.
+// What a TensorMap of the simulated driver holds: an array of 16-bit numbers, of three dimensions
+// or four, and how many lines of 64 one copy moves. The first dimension's stride is 2 bytes.
 struct Map {
   const char* data;
-  int64_t sizes[3], strides[3];  // in bytes
-  int32_t box[3];
+  int32_t rank;
+  int64_t sizes[4], strides[4];  // in bytes
+  int32_t lines;
 };
 // Copies a box whose lines have 128 bytes to shared memory, exchanging vectors of 16 bytes by the
 // line (128-byte swizzle); what lies beyond the array is zero. Its bytes arrive at `barrier`.
-void copy_box(size_t to, const void* map, const int64_t (&first)[3], size_t barrier,
+void copy_box(size_t to, const void* map, const std::vector<int64_t>& first, size_t barrier,
               const Source& where);
 // The byte of shared memory at which what belongs to `at` lies.
 inline size_t swizzled(size_t at) { return at ^ ((at >> 7 & 7) << 4); }
 
-// The thread's sums, which are no one's till it waits: make(real) changes them, later.
+// The thread's sums, which are no one's till it waits: make(real) changes them, later. Others of
+// its sums may be under way, too.
+void begin_products(const Source& where);
 void begin_product(float* sums, size_t count, std::function<void(float*)> make,
                    const Source& where);
 void commit_products();
