@@ -171,7 +171,10 @@ __global__ void __launch_bounds__(threads, sizeof(T) == 4 ? 2 : 1)
 
 void launch_attention(const Call& call) {
   AttentionShape shape = attention_shape(call.group);
-  if (suits_attention_half(call, shape)) return launch_attention_half(call, shape);
+  if (suits_attention_half(call, shape)) {
+    bool hopper = suits_attention_hopper(call, shape);
+    return (hopper ? launch_attention_hopper : launch_attention_half)(call, shape);
+  }
   int64_t columns = (shape.e + attention_columns - 1) / attention_columns;
   int64_t blocks = shape.batch * ((shape.n + queries - 1) / queries) * columns;
   bool wide = call.group.output.dtype == Dtype::float64;

@@ -152,5 +152,8 @@ void launch_attention_means(const Call& call, const AttentionShape& shape);
 bool suits_attention_half(const Call& call, const AttentionShape& shape);
 void launch_attention_half(const Call& call, const AttentionShape& shape);
 void launch_attention_half_gradient(const Call& call, const AttentionShape& shape);
+// On Hopper's, for what suits those, too (attention_hopper.cu).
+bool suits_attention_hopper(const Call& call, const AttentionShape& shape);
+void launch_attention_hopper(const Call& call, const AttentionShape& shape);
 
 }  // namespace mt::cuda

@@ -137,15 +137,16 @@ LayoutView layout_view(const Layout& layout) {
   return view;
 }
 
-std::function<void(const Run&)> prepare_call(const Group& group, Block* block, int64_t* scratch) {
+std::function<void(const Run&)> prepare_call(const Group& group, const Properties& device,
+                                             Block* block, int64_t* scratch) {
   if (is_kernel(*group.op)) return [&group](const Run& run) { launch_user_kernel(group, run); };
   const Entry* entry = find(group);
   if (!entry) return [&group](const Run& run) { run_on_host(group, run); };
   if (entry->scratch) *scratch = std::max(*scratch, entry->scratch(group));
   int64_t at = describe(group, block);
-  return [&group, entry, at](const Run& run) {
+  return [&group, &device, entry, at](const Run& run) {
     entry->launch({group, run.description<CallView>(at), first_element(group.inputs[0], run),
-                   first_element(group.output, run), run.scratch, run.stream, run.buffers});
+                   first_element(group.output, run), run.scratch, run.stream, run.buffers, device});
   };
 }
 

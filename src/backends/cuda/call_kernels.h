@@ -17,6 +17,7 @@ struct Call {
   char* scratch;
   Stream stream;
   Buffers buffers;
+  const Properties& device;
 };
 
 // attention.cu, attention_gradient.cu

@@ -9,6 +9,7 @@
 
 #include "autodiff/backward.h"
 #include "backends/backend.h"
+#include "backends/cuda/simulated.h"
 #include "fusion/evaluator.h"
 #include "fusion/run_graph.h"
 #include "fusion/values.h"
@@ -70,12 +71,21 @@ class CudaAttention : public ::testing::Test {
   }
   template <class F>
   void expect_exact(double tolerance, F&& f, const Attention& how) {
-    expect_near(tolerance, all_of("cuda:0", f, how), exact(f, how));
+    expect_near(tolerance, all_of(device_, f, how), exact(f, how));
+  }
+  // Calls f, which tests device_, for the oldest kind that serves and for a Hopper.
+  template <class F>
+  void on_each_kind(F&& f) {
+    for (const char* device : {"cuda:0", "cuda:1"}) {
+      device_ = device;
+      if (simulated::is_there() || device == simulated::hopper()) f();
+    }
+    device_ = "cuda:0";
   }
   // Nearly what the CPU gives, but not that, so that it must have been on the tensor cores.
   template <class F>
   void expect_rounded(double tolerance, F&& f, const Attention& how) {
-    std::vector<Value> ours = all_of("cuda:0", f, how);
+    std::vector<Value> ours = all_of(device_, f, how);
     EXPECT_NE(difference(ours, all_of("cpu", f, how)), "");
     expect_near(tolerance, ours, exact(f, how));
   }
@@ -101,6 +111,7 @@ class CudaAttention : public ::testing::Test {
   }
   static constexpr double of_bfloat16 = 1.0 / 64, of_float16 = 1.0 / 512;
   static constexpr double of_float32 = 0x1p-17, of_float64 = 0x1p-44;
+  const char* device_ = "cuda:0";
   double arriving_ = 1;
 };
 
@@ -146,76 +157,82 @@ TEST_F(CudaAttention, TakesMasksAndHeads) {
 
 // Two blocks of queries, three of keys, and sizes that end within tiles.
 TEST_F(CudaAttention, TakesHalf) {
-  auto operands = [&](Dtype dtype, const Shape& sizes) {
-    return [=, this](Device& d) {
-      return std::vector<Tensor>{numbers({2, sizes[0], sizes[2]}, dtype, d, 1),
-                                 numbers({2, sizes[1], sizes[2]}, dtype, d, 2),
-                                 numbers({2, sizes[1], sizes[3]}, dtype, d, 3)};
+  on_each_kind([&] {
+    auto operands = [&](Dtype dtype, const Shape& sizes) {
+      return [=, this](Device& d) {
+        return std::vector<Tensor>{numbers({2, sizes[0], sizes[2]}, dtype, d, 1),
+                                   numbers({2, sizes[1], sizes[2]}, dtype, d, 2),
+                                   numbers({2, sizes[1], sizes[3]}, dtype, d, 3)};
+      };
     };
-  };
-  expect_rounded(of_bfloat16, operands(Dtype::bfloat16, {150, 140, 64, 64}), {});
-  expect_rounded(of_bfloat16, operands(Dtype::bfloat16, {150, 140, 24, 40}), {true});
-  expect_rounded(of_float16, operands(Dtype::float16, {70, 150, 32, 16}), {true, 0.3});
-  expect_rounded(of_float16, operands(Dtype::float16, {5, 3, 8, 8}), {});
-  // Rows of 128.
-  expect_rounded(of_bfloat16, operands(Dtype::bfloat16, {70, 90, 128, 72}), {true});
-  expect_rounded(of_float16, operands(Dtype::float16, {70, 90, 80, 128}), {});
+    expect_rounded(of_bfloat16, operands(Dtype::bfloat16, {150, 140, 64, 64}), {});
+    expect_rounded(of_bfloat16, operands(Dtype::bfloat16, {150, 140, 24, 40}), {true});
+    expect_rounded(of_float16, operands(Dtype::float16, {70, 150, 32, 16}), {true, 0.3});
+    expect_rounded(of_float16, operands(Dtype::float16, {5, 3, 8, 8}), {});
+    // Rows of 128.
+    expect_rounded(of_bfloat16, operands(Dtype::bfloat16, {70, 90, 128, 72}), {true});
+    expect_rounded(of_float16, operands(Dtype::float16, {70, 90, 80, 128}), {});
+  });
 }
 
 TEST_F(CudaAttention, TakesMasksAndHeadsInHalf) {
-  // Heads of one projection, whose parts are query, key and value.
-  auto operands = [&](Device& d) {
-    Tensor all = numbers({2, 70, 3, 2, 32}, Dtype::bfloat16, d, 1);
-    std::vector<Tensor> x;
-    for (int64_t part = 0; part < 3; ++part)
-      x.push_back(permute(select(all, 2, part), {0, 2, 1, 3}));
-    return x;
-  };
-  expect_rounded(of_bfloat16, operands, {});
-  for (bool chooses : {false, true}) {
-    auto masked = [&](Device& d) {
-      std::vector<Tensor> x = operands(d);
-      Tensor mask = numbers({2, 1, 70, 70}, Dtype::float32, d, 4);
-      x.push_back(chooses ? chosen(mask, d) : mask * 3);
+  on_each_kind([&] {
+    // Heads of one projection, whose parts are query, key and value.
+    auto operands = [&](Device& d) {
+      Tensor all = numbers({2, 70, 3, 2, 32}, Dtype::bfloat16, d, 1);
+      std::vector<Tensor> x;
+      for (int64_t part = 0; part < 3; ++part)
+        x.push_back(permute(select(all, 2, part), {0, 2, 1, 3}));
       return x;
     };
-    expect_rounded(of_bfloat16, masked, {chooses});
-  }
-  // A query that sees nothing, and heads that share their keys.
-  expect_rounded(of_float16,
-                 [&](Device& d) {
-                   Tensor row = iota({70, 1}, Dtype::int32, d);
-                   return std::vector<Tensor>{
-                       numbers({3, 70, 16}, Dtype::float16, d, 1),
-                       numbers({70, 16}, Dtype::float16, d, 2),
-                       numbers({1, 70, 16}, Dtype::float16, d, 3),
-                       logical_not(equal(row, full_integer({70, 70}, 65, Dtype::int32, d)))};
-                 },
-                 {});
+    expect_rounded(of_bfloat16, operands, {});
+    for (bool chooses : {false, true}) {
+      auto masked = [&](Device& d) {
+        std::vector<Tensor> x = operands(d);
+        Tensor mask = numbers({2, 1, 70, 70}, Dtype::float32, d, 4);
+        x.push_back(chooses ? chosen(mask, d) : mask * 3);
+        return x;
+      };
+      expect_rounded(of_bfloat16, masked, {chooses});
+    }
+    // A query that sees nothing, and heads that share their keys.
+    expect_rounded(of_float16,
+                   [&](Device& d) {
+                     Tensor row = iota({70, 1}, Dtype::int32, d);
+                     return std::vector<Tensor>{
+                         numbers({3, 70, 16}, Dtype::float16, d, 1),
+                         numbers({70, 16}, Dtype::float16, d, 2),
+                         numbers({1, 70, 16}, Dtype::float16, d, 3),
+                         logical_not(equal(row, full_integer({70, 70}, 65, Dtype::int32, d)))};
+                   },
+                   {});
+  });
 }
 
 // Masks as left padding has them, that are as good as infinite and yet are none: over the first
 // panel of keys, and over all that some queries see, who then see all alike.
 TEST_F(CudaAttention, TakesLargeMasksInHalf) {
-  for (Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
-    for (int64_t size : {16, 72}) {
-      for (double hiding : {-1e9, -1e10, -3.38953139e38}) {
-        auto masked = [&](Device& d) {
-          Tensor row = iota({70, 1}, Dtype::int32, d), key = iota({1, 150}, Dtype::int32, d);
-          Tensor third = remainder(row, full_integer({70, 1}, 3, Dtype::int32, d));
-          Tensor hidden = logical_or(less(key, full_integer({1, 150}, 66, Dtype::int32, d)),
-                                     equal(third, full_integer({70, 1}, 1, Dtype::int32, d)));
-          return std::vector<Tensor>{
-              numbers({70, size}, dtype, d, 1), numbers({150, size}, dtype, d, 2),
-              numbers({150, size}, dtype, d, 3),
-              where(hidden, cast(number(hiding, d), Dtype::float32), number(0, d))};
-        };
-        SCOPED_TRACE(hiding);
-        expect_near(dtype == Dtype::bfloat16 ? of_bfloat16 : of_float16,
-                    all_of("cuda:0", masked, {}), all_of("cpu", masked, {}));
+  on_each_kind([&] {
+    for (Dtype dtype : {Dtype::bfloat16, Dtype::float16}) {
+      for (int64_t size : {16, 72}) {
+        for (double hiding : {-1e9, -1e10, -3.38953139e38}) {
+          auto masked = [&](Device& d) {
+            Tensor row = iota({70, 1}, Dtype::int32, d), key = iota({1, 150}, Dtype::int32, d);
+            Tensor third = remainder(row, full_integer({70, 1}, 3, Dtype::int32, d));
+            Tensor hidden = logical_or(less(key, full_integer({1, 150}, 66, Dtype::int32, d)),
+                                       equal(third, full_integer({70, 1}, 1, Dtype::int32, d)));
+            return std::vector<Tensor>{
+                numbers({70, size}, dtype, d, 1), numbers({150, size}, dtype, d, 2),
+                numbers({150, size}, dtype, d, 3),
+                where(hidden, cast(number(hiding, d), Dtype::float32), number(0, d))};
+          };
+          SCOPED_TRACE(hiding);
+          expect_near(dtype == Dtype::bfloat16 ? of_bfloat16 : of_float16,
+                      all_of(device_, masked, {}), all_of("cpu", masked, {}));
+        }
       }
     }
-  }
+  });
 }
 
 // The slopes of scores would not be float16's normal numbers, though all that is read and all that
@@ -239,6 +256,64 @@ TEST_F(CudaAttention, TakesWhateverArrivesInHalf) {
   }
   arriving_ = 1e6;
   expect_rounded(of_float16, operands({20, 5, 64}, 1), {});
+}
+
+// Blocks that go from tile to tile, heads that share keys and values, a scale below 0.
+TEST_F(CudaAttention, TakesManyTilesInHalf) {
+  auto heads = [&](Dtype dtype, int64_t n, int64_t size) {
+    return [=, this](Device& d) {
+      Tensor key = numbers({1, 1, 150, size}, dtype, d, 2);
+      Tensor value = permute(numbers({150, 1, 1, size}, dtype, d, 3), {1, 2, 0, 3});
+      return std::vector<Tensor>{numbers({1, 3, n, size}, dtype, d, 1), key, value};
+    };
+  };
+  on_each_kind([&] {
+    expect_rounded(of_bfloat16, heads(Dtype::bfloat16, 200, 64), {true});
+    expect_rounded(of_float16, heads(Dtype::float16, 140, 128), {true, -0.2});
+    expect_rounded(of_float16, heads(Dtype::float16, 200, 40), {false, -0.3});
+  });
+}
+
+TEST_F(CudaAttention, HasAKernelForHopper) {
+  MT_NEEDS_SIMULATOR();
+  auto launches = [&](const char* device, auto&& f) {
+    auto time = [&](const char* fast) {
+      std::vector<Tensor> x = f(find_device(device));
+      for (Tensor& operand : x) evaluate(operand);
+      simulated::fast_work() = fast;
+      const double before = simulated::clock();
+      evaluate(attention(x[0], x[1], x[2], Tensor(), {}));
+      simulated::fast_work() = "";
+      return simulated::clock() - before;
+    };
+    return (time("") - time("attention hopper")) / 9;
+  };
+  // Query, key and value of so many batch dimensions, rows, and numbers in each.
+  auto operands = [&](const Shape& batch, int64_t n, int64_t m, int64_t size, auto&& view) {
+    return [=, this](Device& d) {
+      std::vector<Tensor> x;
+      for (int64_t rows : {n, m, m}) {
+        Shape shape = batch;
+        shape.push_back(rows);
+        shape.push_back(size);
+        x.push_back(view(numbers(shape, Dtype::bfloat16, d, x.size())));
+      }
+      return x;
+    };
+  };
+  auto as_is = [](const Tensor& x) { return x; };
+  EXPECT_EQ(launches("cuda:1", operands({3}, 64, 64, 16, as_is)), 1);
+  EXPECT_EQ(launches("cuda:1", operands({2, 1, 2}, 64, 70, 72, as_is)), 1);
+  EXPECT_EQ(launches("cuda:0", operands({3}, 64, 64, 16, as_is)), 0);
+  EXPECT_EQ(launches("cuda:1", operands({3}, 63, 64, 16, as_is)), 0);
+  EXPECT_EQ(launches("cuda:1", operands({3}, 64, 63, 16, as_is)), 0);
+  // Two dimensions are left of these heads, and three of those.
+  auto turned = [](const Tensor& x) { return permute(x, {0, 2, 1, 3, 4}); };
+  EXPECT_EQ(launches("cuda:1", operands({1, 2, 3}, 64, 64, 16, turned)), 1);
+  EXPECT_EQ(launches("cuda:1", operands({2, 2, 2}, 64, 64, 16, turned)), 0);
+  // A row that all keys are.
+  auto one_row = [](const Tensor& x) { return expand(slice(x, 1, 0, 1, 1), x.shape()); };
+  EXPECT_EQ(launches("cuda:1", operands({3}, 64, 64, 16, one_row)), 0);
 }
 
 // Sizes, strides and places that do not suit vectors, and mixed types: the other kernel.
