@@ -122,8 +122,6 @@ class ProgramRun {
   void set_total(size_t index, char* at) {
     places_[registers_ - static_cast<int>(prepared_.totals.size() - index)] = {at, 0};
   }
-  // Where the next runs leave a register.
-  void set_register(int16_t place, char* at) { places_[place].base = at; }
   // Where a value lies for the tile that begins at row `first`.
   char* address(int16_t place, int64_t first) const {
     const Place& at = place >= 0 ? places_[place] : places_[registers_ + ~place];

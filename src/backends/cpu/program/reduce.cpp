@@ -99,15 +99,11 @@ class ReductionRun {
   }
   // Computes elements [first, first + count), one tile after another.
   const char* gather(ProgramRun& run, int64_t first, int64_t count, char* gathered) {
-    // A register that each run computes may lie there at once.
-    const bool moves = value_ >= 0 && !prepared_.elements.filled[static_cast<size_t>(value_)];
     for (int64_t done = 0; done < count; done += chunk) {
       const int64_t some = std::min(chunk, count - done);
-      char* const at = gathered + done * size_;
-      if (moves) run.set_register(value_, at);
       run.run(first + done, some);
-      if (moves) continue;
-      std::memcpy(at, run.address(value_, first + done), static_cast<size_t>(some * size_));
+      std::memcpy(gathered + done * size_, run.address(value_, first + done),
+                  static_cast<size_t>(some * size_));
     }
     return gathered;
   }
