@@ -65,6 +65,44 @@ TEST_P(LongSums, ReadOneNumberAgainAndAgain) {
   EXPECT_EQ(sum_of(ones_like(x)), sum_of(ones));
 }
 
+// Elements that lie in runs are read where they lie, whatever lanes the runs begin in.
+TEST_P(LongSums, ReadRuns) {
+  install_fusing_evaluator();
+  for (const Shape& shape :
+       {Shape{40, 3, 784}, Shape{9, 2, 4097}, Shape{2, 20, 129}, Shape{5, 4, 20000}}) {
+    Tensor all = cast(random_leaf(shape, 1) * 9.0, GetParam());
+    evaluate(all);
+    Tensor x = slice(all, 0, 1, shape[0] - 1, 1), turned = permute(x, {1, 0, 2});
+    Tensor stored = add(turned, zeros_like(turned));
+    evaluate(stored);
+    EXPECT_EQ(value_of(sum(x, {0, 2})), value_of(sum(stored, {1, 2}))) << to_string(shape);
+    EXPECT_EQ(value_of(sum(mul(x, x), {0, 2})), value_of(sum(mul(stored, stored), {1, 2})));
+    EXPECT_EQ(value_of(prod(x, {0, 2})), value_of(prod(stored, {1, 2})));
+    EXPECT_EQ(value_of(max(x, {0, 2})), value_of(max(stored, {1, 2})));
+  }
+}
+
+// Narrow columns, of which several rows fill a tile, have the bits of wide ones; one is a row.
+TEST_P(LongSums, GoDownNarrowColumns) {
+  install_fusing_evaluator();
+  Tensor wide = cast(random_leaf({300, 1500}, 1) * 9.0, GetParam());
+  evaluate(wide);
+  Tensor sums = sum(wide, {0}), products = prod(wide, {0}), squares = sum(square(wide), {0});
+  evaluated({sums, products, squares});
+  for (int64_t width = 2; width < 140; width += width < 70 ? 1 : 13) {
+    auto columns = [&](const Tensor& x) {
+      Tensor some = slice(x, x.rank() - 1, 7, width, 1);
+      Tensor copy = add(some, zeros_like(some));
+      evaluate(copy);
+      return copy;
+    };
+    Tensor part = columns(wide);
+    EXPECT_EQ(value_of(sum(part, {0})), value_of(columns(sums))) << width;
+    EXPECT_EQ(value_of(prod(part, {0})), value_of(columns(products))) << width;
+    EXPECT_EQ(value_of(sum(square(part), {0})), value_of(columns(squares))) << width;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, LongSums,
                          ::testing::Values(Dtype::float32, Dtype::float64, Dtype::float16,
                                            Dtype::int32));

@@ -16,6 +16,7 @@ namespace mt::cpu {
 namespace {
 
 constexpr int64_t chunk = 1024;  // elements of a tile, and outputs of a column task
+constexpr int64_t elements_in_cache = 8 * chunk;  // of rows that are read column by column
 constexpr int64_t fewest_columns = 256;
 constexpr int64_t grain_elements = 32 << 10;
 
@@ -93,9 +94,42 @@ class ReductionRun {
       whole.operate(result, in, 1, count);
       return;
     }
-    const bool in_memory = group_.program.instructions.size() == 1 && value_ < 0;
-    const Input one{in_memory ? run.address(value_, at) : gather(run, at, count, gathered)};
-    row_reduction(group_.reduction, group_.type)(result, &one, 1, count);
+    const Operator reduce = row_reduction(group_.reduction, group_.type);
+    if (in_memory()) {
+      const Input one{run.address(value_, at)};
+      return reduce(result, &one, 1, count);
+    }
+    const LaneReduction to_lanes = reduction_to_lanes(group_.reduction, group_.type);
+    if (!to_lanes) {
+      const Input one{gather(run, at, count, gathered)};
+      return reduce(result, &one, 1, count);
+    }
+    alignas(64) char lanes[row_lanes * 8];
+    fill_identity(group_.reduction, group_.type, lanes, row_lanes);
+    prepared_.run > 0 ? add_runs(to_lanes, lanes, at, count)
+                      : add_tiles(to_lanes, lanes, run, at, count);
+    const Input sums{lanes};
+    reduce(result, &sums, 1, row_lanes);
+  }
+  void add_tiles(LaneReduction to_lanes, char* lanes, ProgramRun& run, int64_t first,
+                 int64_t count) const {
+    for (int64_t done = 0; done < count; done += chunk) {
+      const int64_t some = std::min(chunk, count - done);
+      run.run(first + done, some);
+      to_lanes(lanes, 0, run.address(value_, first + done), some);
+    }
+  }
+  // Elements read where they lie.
+  void add_runs(LaneReduction to_lanes, char* lanes, int64_t first, int64_t count) const {
+    const Memory& memory = prepared_.segment.memory[0];
+    const char* base = static_cast<const char*>(buffers_[memory.buffer]);
+    Walker walker(prepared_.runs, first / prepared_.run);
+    int64_t within = first % prepared_.run;
+    for (int64_t done = 0; done < count; within = 0, walker.next()) {
+      const int64_t some = std::min(prepared_.run - within, count - done);
+      to_lanes(lanes, done % row_lanes, base + (walker.position() + within) * size_, some);
+      done += some;
+    }
   }
   // Computes elements [first, first + count), one tile after another.
   const char* gather(ProgramRun& run, int64_t first, int64_t count, char* gathered) {
@@ -131,14 +165,21 @@ class ReductionRun {
     char* result = partials_ + (task * group_.inner + column) * size_;
     std::memcpy(result, identities, static_cast<size_t>(width * size_));
     const bool whole_rows = width == group_.inner;
-    const int64_t together = whole_rows ? std::max<int64_t>(1, chunk / group_.inner) : 1;
+    const int64_t most = in_memory() ? elements_in_cache : chunk;
+    const int64_t together = whole_rows ? std::max<int64_t>(1, most / group_.inner) : 1;
+    const ColumnReduction down =
+        together > 1 ? reduction_down(group_.reduction, group_.type) : nullptr;
     const int64_t last = std::min(group_.reduced, (panel + 1) * prepared_.panel);
     const Operator operate = combining();
     for (int64_t row = panel * prepared_.panel; row < last; row += together) {
       const int64_t rows = std::min(together, last - row);
       const int64_t at = (outer * group_.reduced + row) * group_.inner + column;
-      run.run(at, rows * width);
+      if (!in_memory()) run.run(at, rows * width);
       const char* values = run.address(value_, at);
+      if (down) {
+        down(result, values, rows, width);
+        continue;
+      }
       for (int64_t r = 0; r < rows; ++r) {
         const Input in[2] = {{result}, {values + r * width * size_}};
         operate(result, in, 1, width);
@@ -159,6 +200,8 @@ class ReductionRun {
       store(out + o * group_.inner * out_size, in, group_.inner);
     }
   }
+  // Whether nothing is computed.
+  bool in_memory() const { return group_.program.instructions.size() == 1 && value_ < 0; }
   Operator combining() const {
     return elementwise_operator(combiner(group_.reduction), group_.type);
   }
@@ -171,6 +214,22 @@ class ReductionRun {
   const int64_t size_;   // of a sum
   const int16_t value_;  // what is reduced
 };
+
+constexpr int64_t shortest_run = 128;
+
+// Where nothing is computed and elements lie in runs of some length.
+void find_runs(const Group& group, PreparedReduction* prepared) {
+  const std::vector<Instruction>& all = group.program.instructions;
+  const std::vector<Memory>& memory = prepared->segment.memory;
+  const bool loads = all.size() == 2 && all[0].code == Opcode::load && memory.size() == 1;
+  if (!loads || memory[0].row || size_of(memory[0].dtype) != size_of(group.type)) return;
+  Layout layout = collapse(memory[0].layout);
+  const int last = layout.shape.rank() - 1;
+  if (last < 0 || layout.strides[last] != 1 || layout.shape[last] < shortest_run) return;
+  prepared->run = layout.shape[last];
+  prepared->runs = {Shape(layout.shape.data(), last), Strides(layout.strides.data(), last),
+                    layout.offset};
+}
 
 }  // namespace
 
@@ -186,6 +245,7 @@ PreparedReduction prepare_reduction(const Group& group) {
     if (joined.size() == 1) prepared.whole = joined[0];
   }
   steps.pop_back();  // the reduction
+  if (group.in_lanes) find_runs(group, &prepared);
   prepared.panel = group.in_lanes ? row_panel : column_panel(group.outer * group.inner);
   prepared.panels = std::max<int64_t>(1, divide_up(group.reduced, prepared.panel));
   prepared.by_panels =
