@@ -70,7 +70,9 @@ using mt::current_thread;
 
 mt_status mt_error(void) { return current_thread().error; }
 
-const char* mt_error_message(void) { return current_thread().error == MT_OK ? "" : mt::api::message; }
+const char* mt_error_message(void) {
+  return current_thread().error == MT_OK ? "" : mt::api::message;
+}
 
 void mt_clear(void) { current_thread().error = MT_OK; }
 

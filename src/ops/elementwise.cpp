@@ -239,8 +239,8 @@ inline Tensor binary(Elementwise code, const Tensor& a, const Tensor& b) {
       !(a.shape() == b.shape()) || working_dtype(row, a.dtype()) != a.dtype()) {
     return mixed(code, a, b);
   }
-  return record_alike(ops[static_cast<int>(code)],
-                      row.boolean_result ? Dtype::boolean : a.dtype(), a, b);
+  return record_alike(ops[static_cast<int>(code)], row.boolean_result ? Dtype::boolean : a.dtype(),
+                      a, b);
 }
 
 }  // namespace
