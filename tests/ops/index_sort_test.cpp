@@ -92,6 +92,21 @@ TEST(sort, long_rows_are_split) {
   }
 }
 
+// What is told apart by the last bits of 64 alone, beside numbers that are far away.
+TEST(sort, long_keys_that_nearly_agree) {
+  for (int64_t length : {2, 700, 5000, 300001}) {
+    Numbers values = scattered(length, 3 * length);
+    for (double& value : values) value = 1 + value * 0x1p-52;
+    values[0] = 1e300;
+    values[1] = -1e300;
+    for (bool descending : {false, true}) {
+      everywhere([&](const Make& make) {
+        return argsort(make(values, {length}, Dtype::float64), 0, descending);
+      });
+    }
+  }
+}
+
 // Lengths that end a network's vector or begin another split, and orders that split badly.
 TEST(sort, every_length_and_order) {
   device();

@@ -3,6 +3,7 @@
 // every correct way of sorting gives the same result: numbers are sorted in vectors; and where few
 // are wanted, all but a few are passed by.
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <numeric>
 
@@ -109,7 +110,80 @@ struct Rows {
     return found;
   }
 
+  // Keys of 64 bits: as many of their upper bits as fit beside a position, less the least key, are
+  // sorted with it; then those that agree in these by their other bits. Nothing agrees as a rule.
+  bool packs() const { return sizeof(Key) == 8 && !few() && length <= int64_t{UINT32_MAX}; }
+  struct Packing {
+    Key least;
+    int unpacked, position_bits;
+
+    uint64_t lower(Key key) const { return (key - least) & ((uint64_t{1} << unpacked) - 1); }
+    uint64_t pack(uint64_t bits, int64_t position) const {
+      return bits << position_bits | static_cast<uint64_t>(position);
+    }
+    int64_t position(uint64_t packed) const {
+      return static_cast<int64_t>(packed & ((uint64_t{1} << position_bits) - 1));
+    }
+    bool agree(uint64_t a, uint64_t b) const { return (a ^ b) >> position_bits == 0; }
+  };
+  Packing fill_packed(uint64_t* packed, int64_t row) const {
+    Key least[most_parts], most[most_parts];
+    const int64_t parts = std::clamp<int64_t>(length / piece, 1, most_parts);
+    parallel_items(parts, thread_count(), [&](int64_t part, int) {
+      Key low = static_cast<Key>(~Key(0)), high = 0;
+      for (int64_t i = length * part / parts; i < length * (part + 1) / parts; ++i) {
+        const Key own = key(row, i);
+        low = std::min(low, own);
+        high = std::max(high, own);
+      }
+      least[part] = low;
+      most[part] = high;
+    });
+    Packing packing{*std::min_element(least, least + parts), 0,
+                    std::max<int>(1, std::bit_width(static_cast<uint64_t>(length - 1)))};
+    const int spread = std::bit_width(*std::max_element(most, most + parts) - packing.least);
+    packing.unpacked = std::max(0, spread + packing.position_bits - 64);
+    parallel_for(length, piece, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        packed[i] = packing.pack((key(row, i) - packing.least) >> packing.unpacked, i);
+      }
+    });
+    return packing;
+  }
+  void settle(const Packing& packing, uint64_t* packed, int64_t row) const {
+    for (int64_t begin = 0, end = 1; packing.unpacked > 0 && begin < length; begin = end++) {
+      while (end < length && packing.agree(packed[begin], packed[end])) ++end;
+      if (end - begin == 1) continue;
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t position = packing.position(packed[i]);
+        packed[i] = packing.pack(packing.lower(key(row, position)), position);
+      }
+      sort_numbers(packed + begin, end - begin);
+    }
+  }
+  void sort_packed(uint64_t* packed, int64_t row) const {
+    const Packing packing = fill_packed(packed, row);
+    sort_numbers(packed, length);
+    settle(packing, packed, row);
+    for (int64_t i = 0; i < kept; ++i) y[row * kept + i] = packing.position(packed[i]);
+  }
+  // One long row, with memory for two of them.
+  void sort_packed_alone(uint64_t* packed) const {
+    const Packing packing = fill_packed(packed, 0);
+    uint64_t* const sorted = packed + length;
+    sort_in_pieces(
+        packed, KeyForm<uint64_t>(), sorted, length, [&](int64_t i) { return packed[i]; },
+        [](const uint64_t*, int64_t, int64_t) {});
+    settle(packing, sorted, 0);
+    parallel_for(kept, piece, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) y[i] = packing.position(sorted[i]);
+    });
+  }
+
   void sort_row(Pair* pairs, int64_t row) const {
+    if constexpr (sizeof(Key) == 8) {
+      if (packs()) return sort_packed(reinterpret_cast<uint64_t*>(pairs), row);
+    }
     if (few()) {
       select(pairs, row, 0, length);
     } else {
@@ -121,6 +195,9 @@ struct Rows {
 
   // One long row with all threads.
   void sort_alone(Pair* pairs) const {
+    if constexpr (sizeof(Key) == 8) {
+      if (packs()) return sort_packed_alone(reinterpret_cast<uint64_t*>(pairs));
+    }
     parallel_for(length, piece, [&](int64_t begin, int64_t end) { fill(pairs, 0, begin, end); });
     sort_in_pieces(
         pairs, KeyForm<Pair>(), pairs + length, length, [&](int64_t i) { return pairs[i]; },
