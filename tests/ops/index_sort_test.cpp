@@ -231,6 +231,21 @@ TEST(any, truth_over_axes) {
   });
 }
 
+TEST(cumulative_prod, along_any_axis_of_any_dtype) {
+  for (Dtype dtype : every_dtype) {
+    if (dtype == Dtype::boolean) continue;
+    for (int axis : {0, 1, 2}) {
+      for (const Shape& shape : {Shape{4, 9, 150}, Shape{3, 2000, 1}, Shape{300, 1, 65}}) {
+        everywhere([&](const Make& make) {
+          Numbers values = scattered(element_count(shape), 9);
+          for (double& value : values) value = is_floating(dtype) ? 0.8 + value / 20 : value - 3;
+          return cumulative_prod(make(values, shape, dtype), axis);
+        });
+      }
+    }
+  }
+}
+
 TEST(cumulative_sum, values_types_and_gradient) {
   Tensor x = tensor({1, 2, 3, 4, 5, 6}, {2, 3});
   EXPECT_EQ(numbers(cumulative_sum(x, 1)), (Numbers{1, 3, 6, 4, 9, 15}));

@@ -35,6 +35,7 @@ constexpr Entry entries[] = {
     {"last_writer", {last_writer_kernel}},
     {"nonzero", {nonzero_kernel}},
     {"overlay", {overlay_kernel}},
+    {"recurrence", {recurrence_kernel}},
     {"scatter", {nullptr, scatter_kernel, scatter_scratch}},
     {"searchsorted", {searchsorted_kernel}},
     {"share_among_extremes", {share_among_extremes_kernel}},

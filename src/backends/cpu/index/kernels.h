@@ -32,6 +32,7 @@ void sort_kernel(const NaiveCall& call);
 void argmax_kernel(const NaiveCall& call);
 void argmin_kernel(const NaiveCall& call);
 void cumulative_sum_kernel(const NaiveCall& call);
+void recurrence_kernel(const NaiveCall& call);
 
 // The kernel that adds vectors of T; nullptr for narrow integers.
 template <class T>

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recurrence of running products, as the naive value has it: lines next to each other go on
+// together.
+#include <algorithm>
+
+#include "backends/cpu/index/kernels.h"
+#include "backends/cpu/parallel/parallel.h"
+#include "tensor/rounding.h"
+
+namespace mt::cpu {
+namespace {
+
+constexpr int64_t together = 64;  // lines
+
+// `lines` lines of `length` elements, `pitch` apart.
+template <class T, class Wide>
+void go_on(const T* a, const T* b, T* y, int64_t length, int64_t pitch, int64_t lines) {
+  Wide values[together] = {};
+  for (int64_t i = 0; i < length; ++i, a += pitch, b += pitch, y += pitch) {
+    for (int64_t k = 0; k < lines; ++k) {
+      const Wide factor = i > 0 ? static_cast<Wide>(a[k]) : Wide(0);
+      values[k] = i > 0 ? factor * values[k] + static_cast<Wide>(b[k]) : static_cast<Wide>(b[k]);
+      y[k] = static_cast<T>(values[k]);
+    }
+  }
+}
+template <class T, class Wide>
+void go_on_alone(const T* a, const T* b, T* y, int64_t length) {
+  Wide value = static_cast<Wide>(b[0]);
+  y[0] = static_cast<T>(value);
+  for (int64_t i = 1; i < length; ++i) {
+    value = static_cast<Wide>(a[i]) * value + static_cast<Wide>(b[i]);
+    y[i] = static_cast<T>(value);
+  }
+}
+
+template <class T, class Wide>
+void recur(const NaiveCall& call) {
+  const int axis = static_cast<int>(call.attributes[0]);
+  const Shape& shape = call.output.layout.shape;
+  const int64_t length = shape[axis], inner = product(shape, axis + 1, shape.rank());
+  const int64_t groups = divide_up(inner, together), outer = product(shape, 0, axis);
+  const T* a = reinterpret_cast<const T*>(first_element(call.inputs[0]));
+  const T* b = reinterpret_cast<const T*>(first_element(call.inputs[1]));
+  T* y = reinterpret_cast<T*>(first_element(call.output));
+  const int64_t work = length * std::min(inner, together);
+  parallel_for(outer * groups, grain_of(work), [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t column = task % groups * together;
+      const int64_t at = task / groups * length * inner + column;
+      const int64_t lines = std::min(together, inner - column);
+      inner == 1 ? go_on_alone<T, Wide>(a + at, b + at, y + at, length)
+                 : go_on<T, Wide>(a + at, b + at, y + at, length, inner, lines);
+    }
+  });
+}
+
+}  // namespace
+
+void recurrence_kernel(const NaiveCall& call) {
+  if (call.output.size() == 0) return;
+  const bool in_order =
+      is_contiguous(call.inputs[0].layout) && is_contiguous(call.inputs[1].layout);
+  if (!in_order) return naive_value(call);
+  switch (call.output.dtype) {
+    case Dtype::float32:
+      return recur<float, double>(call);
+    case Dtype::float64:
+      return recur<double, double>(call);
+    case Dtype::int64:
+    case Dtype::uint64:
+      return recur<uint64_t, uint64_t>(call);
+    default:
+      return naive_value(call);
+  }
+}
+
+}  // namespace mt::cpu
