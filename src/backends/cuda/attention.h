@@ -152,8 +152,9 @@ void launch_attention_means(const Call& call, const AttentionShape& shape);
 bool suits_attention_half(const Call& call, const AttentionShape& shape);
 void launch_attention_half(const Call& call, const AttentionShape& shape);
 void launch_attention_half_gradient(const Call& call, const AttentionShape& shape);
-// On Hopper's, for what suits those, too (attention_hopper.cu).
+// On Hopper's, for what suits those, too (attention_hopper.cu, attention_hopper_gradient.cu).
 bool suits_attention_hopper(const Call& call, const AttentionShape& shape);
 void launch_attention_hopper(const Call& call, const AttentionShape& shape);
+void launch_attention_hopper_gradient(const Call& call, const AttentionShape& shape);
 
 }  // namespace mt::cuda

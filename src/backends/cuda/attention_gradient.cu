@@ -231,7 +231,11 @@ void launch_attention_means(const Call& call, const AttentionShape& shape) {
 
 void launch_attention_gradient(const Call& call) {
   AttentionShape shape = attention_shape(call.group);
-  if (suits_attention_half(call, shape)) return launch_attention_half_gradient(call, shape);
+  if (suits_attention_half(call, shape)) {
+    bool hopper = suits_attention_hopper(call, shape);
+    auto launch_half = hopper ? launch_attention_hopper_gradient : launch_attention_half_gradient;
+    return launch_half(call, shape);
+  }
   bool wide = call.group.output.dtype == Dtype::float64;
   (wide ? launch_gradient<double> : launch_gradient<float>)(call, shape);
 }

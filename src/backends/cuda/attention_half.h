@@ -33,6 +33,17 @@ __device__ inline float exp_from(float x, float shift) {
   return power_of_two((x - shift) * log2_e);
 }
 
+// For slopes that may be smaller, or larger, than float16 has numbers for: powers of two, by their
+// exponent in a float32: the exponent is 127 more than the power.
+__device__ inline float power(int exponent) {
+  return unpack<float>(static_cast<Value>(exponent) << 23);
+}
+// What takes `largest` to [2^14, 2^15), or 2^100 if that is less.
+__device__ inline int fitting(float largest) {
+  int exponent = static_cast<int>(pack(largest) >> 23);
+  return exponent > 41 ? 268 - exponent : 227;
+}
+
 // What the four lanes that share rows of a fragment have between them.
 template <class Combine>
 __device__ float of_four_lanes(float x, Combine&& combine) {

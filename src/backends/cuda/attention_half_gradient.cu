@@ -23,16 +23,6 @@ namespace {
 
 constexpr int own_rows = 16, side = half_warps * own_rows;
 
-// Powers of two, by their exponent in a float32: the exponent is 127 more than the power.
-__device__ inline float power(int exponent) {
-  return unpack<float>(static_cast<Value>(exponent) << 23);
-}
-// What takes `largest` to [2^14, 2^15), or 2^100 if that is less.
-__device__ inline int fitting(float largest) {
-  int exponent = static_cast<int>(pack(largest) >> 23);
-  return exponent > 41 ? 268 - exponent : 227;
-}
-
 template <Factor factor, int width, bool masked, bool of_keys>
 class OwnBlock {
  public:

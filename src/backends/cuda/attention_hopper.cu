@@ -240,25 +240,17 @@ class OwnQueries {
   __device__ void write() {
     auto out = reinterpret_cast<float*>(call_.output.data);
     const int64_t all = int64_t{of_.batch} * of_.n, columns = of_.columns;
-    const int lane = static_cast<int>(threadIdx.x % 4);
     MT_UNROLL for (int half = 0; half < 2; ++half) {
       const float total = of_four_lanes(total_[half], [](float a, float b) { return a + b; });
       const int query = first_ + own_row_ + 8 * half;
       if (query >= of_.n) continue;
       const int64_t row = int64_t{entry_} * of_.n + query;
-      if (lane == 0) {
+      if (threadIdx.x % 4 == 0) {
         const float largest = Plan::masked ? largest_[half] : largest_[half] * fabsf(scale_);
         store(out, all * columns + row, largest_[half] == nothing ? 0.0f : largest);
         store(out, all * (columns + 1) + row, total);
       }
-      const float share = 1 / total;
-      MT_UNROLL for (int j = 0; j < width / 8; ++j) {
-        const int column = 8 * j + 2 * lane;
-        if (column >= columns) continue;
-        const float* sums = &sums_[4 * j + 2 * half];
-        store(reinterpret_cast<FloatPair*>(out), (row * columns + column) / 2,
-              FloatPair{sums[0] * share, sums[1] * share});
-      }
+      store_row<width>(sums_, half, out, row, of_.columns, 1 / total);
     }
   }
 
@@ -344,6 +336,7 @@ bool suits_attention_hopper(const Call& call, const AttentionShape& shape) {
   if (call.device.capability != 90 || shape.n < fewest_rows || shape.m < fewest_rows) return false;
   if (shape.batch * shape.n > most_counted) return false;
   const std::vector<Operand>& inputs = call.group.inputs;
+  if (inputs.size() > 4 && !is_bulk_operand(inputs[3])) return false;
   return is_bulk_operand(inputs[0]) && is_bulk_operand(inputs[1]) && is_bulk_operand(inputs[2]);
 }
 

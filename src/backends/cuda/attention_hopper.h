@@ -67,6 +67,20 @@ struct BulkRows {
   }
 };
 
+// Writes a lane's part of a row, number `half` of its two, of a matrix of so many columns, an even
+// number: sums times a factor.
+template <int width>
+__device__ void store_row(const float (&sums)[width / 2], int half, float* to, int64_t row,
+                          int64_t columns, float factor) {
+  MT_UNROLL for (int j = 0; j < width / 8; ++j) {
+    const int column = fragment_column(j, 0);
+    if (column >= columns) continue;
+    const float* pair = &sums[4 * j + 2 * half];
+    store(reinterpret_cast<FloatPair*>(to), (row * columns + column) / 2,
+          FloatPair{pair[0] * factor, pair[1] * factor});
+  }
+}
+
 // What a block does and with what: one warpgroup copies, the others have 64 queries each.
 template <Factor factor_, int width_, bool masked_>
 struct AttentionPlan {

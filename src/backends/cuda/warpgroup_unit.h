@@ -59,6 +59,9 @@ __device__ void take_products(float (&sums)[count]) {
 }
 
 // The registers by their numbers, and as operands.
+#define MT_FIRST_32                                                        \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define MT_FIRST_64                                                                  \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "           \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
@@ -75,6 +78,7 @@ __device__ void take_products(float (&sums)[count]) {
 #define MT_64(i)                                                                              \
   MT_8(i), MT_8(i + 8), MT_8(i + 16), MT_8(i + 24), MT_8(i + 32), MT_8(i + 40), MT_8(i + 48), \
       MT_8(i + 56)
+#define MT_32(i) MT_8(i), MT_8(i + 8), MT_8(i + 16), MT_8(i + 24)
 #define MT_MULTIPLY(columns, type, registers, a_at, b_at, add_at, a_across_at, b_across_at, ...)  \
   asm volatile("{ .reg .pred p; setp.ne.b32 p, %" add_at                                          \
                ", 0; wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type          \
@@ -83,6 +87,14 @@ __device__ void take_products(float (&sums)[count]) {
                : __VA_ARGS__                                                                      \
                : "l"(a), "l"(b), "r"(static_cast<int>(add)), "n"(!a_along_k), "n"(!b_along_k))
 
+template <Factor factor, bool a_along_k, bool b_along_k>
+__device__ void multiply_group(float (&d)[32], uint64_t a, uint64_t b, bool add) {
+  if constexpr (factor == Factor::bfloat16) {
+    MT_MULTIPLY("64", "bf16", MT_FIRST_32, "32", "33", "34", "35", "36", MT_32(0));
+  } else {
+    MT_MULTIPLY("64", "f16", MT_FIRST_32, "32", "33", "34", "35", "36", MT_32(0));
+  }
+}
 template <Factor factor, bool a_along_k, bool b_along_k>
 __device__ void multiply_group(float (&d)[64], uint64_t a, uint64_t b, bool add) {
   if constexpr (factor == Factor::bfloat16) {
@@ -103,10 +115,6 @@ __device__ void multiply_group(float (&d)[128], uint64_t a, uint64_t b, bool add
 }
 #undef MT_MULTIPLY
 
-#define MT_FIRST_32                                                        \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define MT_32(i) MT_8(i), MT_8(i + 8), MT_8(i + 16), MT_8(i + 24)
 #define MT_MULTIPLY(columns, type, registers, a_at, b_at, add_at, b_across_at, ...)              \
   asm volatile("{ .reg .pred p; setp.ne.b32 p, %" add_at                                         \
                ", 0; wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type         \

@@ -307,6 +307,16 @@ TEST_F(CudaAttention, HasAKernelForHopper) {
   EXPECT_EQ(launches("cuda:0", operands({3}, 64, 64, 16, as_is)), 0);
   EXPECT_EQ(launches("cuda:1", operands({3}, 63, 64, 16, as_is)), 0);
   EXPECT_EQ(launches("cuda:1", operands({3}, 64, 63, 16, as_is)), 0);
+  // Of the gradient one for queries and one for keys.
+  auto gradients_take = [&](const char* fast) {
+    simulated::fast_work() = fast;
+    const double before = simulated::clock();
+    all_of("cuda:1", operands({2}, 64, 70, 16, as_is), {});
+    simulated::fast_work() = "";
+    return simulated::clock() - before;
+  };
+  const double usual = gradients_take("");
+  EXPECT_EQ((usual - gradients_take("attention hopper gradient")) / 9, 2);
   // Two dimensions are left of these heads, and three of those.
   auto turned = [](const Tensor& x) { return permute(x, {0, 2, 1, 3, 4}); };
   EXPECT_EQ(launches("cuda:1", operands({1, 2, 3}, 64, 64, 16, turned)), 1);
