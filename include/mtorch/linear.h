@@ -27,7 +27,7 @@ enum {
   MT_PRECISION_SPLIT = 1,
   /// Each number rounded to bfloat16; sums in float32. The error stays below S / 125.
   MT_PRECISION_BF16 = 2,
-  /// Each number rounded to 11 significant bits, a tie away from zero, with float32's exponents
+  /// Each number rounded to nearest, to 11 significant bits, with float32's exponents
   /// (NVIDIA's TF32); sums in float32. The error stays below S / 1000. Only GPUs have a unit for
   /// it: on the CPU it is MT_PRECISION_STRICT.
   MT_PRECISION_TF32 = 3

@@ -4,8 +4,9 @@
 // made (driver.h), fills what lies beyond the array with zeros, and says at an arrival barrier how
 // many bytes have come (arrival.h).
 //
-// A box is [1, lines, 64] numbers of 16 bits: lines of 128 bytes, eight of them in 1024 bytes,
-// which it must begin at a multiple of. So that eight lines of one column lie in different banks,
+// A box is [1, lines, 64] numbers of 16 bits, or [1, lines, 32] of 32, which may be rounded to TF32
+// on the way: lines of 128 bytes, eight of them in 1024 bytes, which it must begin at a multiple
+// of. So that eight lines of one column lie in different banks,
 // vector v of line l lies in the place of vector v ^ l % 8 (the 128-byte swizzle).
 #pragma once
 

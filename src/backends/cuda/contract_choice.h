@@ -25,6 +25,9 @@ class ContractChoice {
   // Whether it is to be measured; whether a kernel may be on the tensor cores, on Hopper's.
   bool is_open() const { return open_; }
   bool may_be(ContractKernel kernel) const { return open_ || kernel == best_; }
+  bool may_be_hopper() const {
+    return may_be(ContractKernel::hopper_128x128) || may_be(ContractKernel::hopper_128x256);
+  }
   // For cuBLASLt, if it may be that.
   const BlasPlan& blas() const { return *blas_; }
   bool knows_tensor_cores() const;

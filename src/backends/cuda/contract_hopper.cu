@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contractions of matrices of 16-bit floats on Hopper's tensor cores (hopper_product.h); and of
-// float32 that has become such, whole or in parts (contract_split.cu).
+// Contractions of matrices of 16-bit floats on Hopper's tensor cores (hopper_product.h); of float32
+// that has become such, whole or in parts (contract_split.cu); and of float32 as TF32, which bulk
+// copies round to nearest, of equally near ones to the even. (The tensor cores themselves would cut
+// off what they do not take.)
 //
 // Shapes: a tile is 128 x 256 where that makes enough of them for all processors, else 128 x 128;
-// slices are 64 deep, four or six in the ring, 192 KiB. A block goes from tile to tile: there are
-// as many blocks as processors, and tile t belongs to block t % blocks, so that the order of
-// everything depends on the shapes and the device alone.
+// slices are 128 bytes deep, four or six in the ring, 192 KiB. A block goes from tile to tile:
+// there are as many blocks as processors, and tile t belongs to block t % blocks, so that the order
+// of everything depends on the shapes and the device alone.
 #include "backends/cuda/contract_finish.h"
 #include "backends/cuda/hopper_product.h"
 
@@ -37,6 +39,14 @@ void launch_of(const ContractionView* call, const HopperOperands& operands,
                                                                 stream);
   });
 }
+using Launch = void (*)(const ContractionView*, const HopperOperands&, const ContractionShape&,
+                        int64_t, Stream);
+template <int columns>
+Launch launch_of_factor(Factor factor) {
+  if (factor == Factor::bfloat16) return launch_of<Factor::bfloat16, columns>;
+  if (factor == Factor::float16) return launch_of<Factor::float16, columns>;
+  return launch_tiles<HopperTile<Factor::tf32, true, true, columns>>;
+}
 template <int columns, int parts>
 using SplitTile = HopperTile<Factor::bfloat16, true, true, columns, parts>;
 
@@ -44,11 +54,8 @@ using SplitTile = HopperTile<Factor::bfloat16, true, true, columns, parts>;
 
 void launch_contract_hopper(const ContractionView* call, const HopperOperands& operands,
                             const ContractionShape& shape, int64_t processors, Stream stream) {
-  constexpr Factor bfloat = Factor::bfloat16, half = Factor::float16;
-  const bool of_bfloat = shape.factor == bfloat;
-  auto chosen = of_bfloat ? launch_of<bfloat, 128> : launch_of<half, 128>;
-  if (operands.columns == 256) chosen = of_bfloat ? launch_of<bfloat, 256> : launch_of<half, 256>;
-  chosen(call, operands, shape, processors, stream);
+  auto of_columns = operands.columns == 256 ? launch_of_factor<256> : launch_of_factor<128>;
+  of_columns(shape.factor)(call, operands, shape, processors, stream);
   launch_float_panels(call, shape, stream);
 }
 

@@ -11,7 +11,10 @@ namespace {
 
 // From what each kernel is made to come near (docs/cuda.md): none of it has been measured. Tensor
 // cores are taken wherever they can be; 128 x 256 there where its tiles give each processor one.
+// Hopper's want TF32 along k: what is not is turned around, which so much work has to be worth.
 constexpr char built_in[] = R"(mtorch products 1
+any GPU: mode=tf32 a=along_rows n<=1023 -> mma_128x128
+any GPU: mode=tf32 b=along_rows m<=1023 -> mma_128x128
 any GPU: n>=129 rounds>=1 -> hopper_128x256
 any GPU: -> hopper_128x128
 any GPU: -> mma_128x128

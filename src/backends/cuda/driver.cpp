@@ -203,16 +203,20 @@ TensorMap tensor_map(const BoxedArray& array, void* data) {
   static auto encode = driver_function<decltype(&cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
   static_assert(sizeof(CUtensorMap) == sizeof(TensorMap));
   auto number = [](int64_t x) { return static_cast<cuuint64_t>(x); };
+  const auto each = static_cast<cuuint32_t>(array.bytes_each);
   cuuint64_t sizes[4] = {number(array.line), number(array.lines), number(array.batch),
                          number(array.outer)};
-  cuuint64_t strides[3] = {number(array.line_stride) * 2, number(array.batch_stride) * 2,
-                           number(array.outer_stride) * 2};
-  cuuint32_t box[4] = {64, static_cast<cuuint32_t>(array.box_lines), 1, 1}, steps[4] = {1, 1, 1, 1};
+  cuuint64_t strides[3] = {number(array.line_stride) * each, number(array.batch_stride) * each,
+                           number(array.outer_stride) * each};
+  cuuint32_t box[4] = {128 / each, static_cast<cuuint32_t>(array.box_lines), 1, 1};
+  cuuint32_t steps[4] = {1, 1, 1, 1};
   const cuuint32_t rank = array.outer ? 4 : 3;
+  // As integers 16 bits stay as they are; TF32 rounds to nearest.
+  auto type = each == 4 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 : CU_TENSOR_MAP_DATA_TYPE_UINT16;
   CUtensorMap map;
-  check(encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT16, rank, data, sizes, strides, box, steps,
-               CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-               CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+  check(encode(&map, type, rank, data, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+               CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
         "bulk copies", "an array could not be described to the GPU");
   TensorMap result;
   std::memcpy(result.bytes, &map, sizeof map);

@@ -41,13 +41,14 @@ void take_back(void* memory);
 // Host memory that a GPU reads directly.
 void* allocate_pinned(size_t bytes);
 
-// An array [batch, lines, line] of numbers of 16 bits, of which bulk copies bring boxes of [1,
-// box_lines, 64] (bulk_copy.h), and what they find it by. Strides are in numbers, and multiples
-// of 8.
+// An array [batch, lines, line] of numbers of 16 bits, or of float32 that are rounded to TF32 on
+// the way, of which bulk copies bring boxes of `box_lines` (bulk_copy.h), and what they find it by.
+// Strides are in numbers, and multiples of 16 bytes.
 struct BoxedArray {
   int64_t batch, lines, line, batch_stride, line_stride;
   int box_lines;
   int64_t outer = 0, outer_stride = 0;  // not 0: the array is [outer, batch, lines, line]
+  int bytes_each = 2;
 };
 TensorMap tensor_map(const BoxedArray& array, void* data);
 

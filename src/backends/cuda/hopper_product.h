@@ -14,9 +14,9 @@
 // They may be two tiles ahead. (Whatever is called as a function, as the interpreter is, would keep
 // the compiler from letting products go on by themselves.)
 //
-// Limit: the tensor cores. A warpgroup's product of 64 x 256 x 16 takes 128 cycles, in which it
-// reads 10 KiB of shared memory, which gives 16. Both warpgroups end a tile together, and the
-// tensor cores wait while the sums are written, which tells where k is short.
+// Limit: the tensor cores. A warpgroup's product of 64 x 256 x 16, or 8 of TF32, takes 128 cycles,
+// in which it reads 10 KiB of shared memory, which gives 16. Both warpgroups end a tile together,
+// and the tensor cores wait while the sums are written, which tells where k is short.
 #pragma once
 
 #include "backends/cuda/hopper_tile.h"
@@ -65,6 +65,7 @@ __device__ void multiply_tiles(const ContractionView& c, int group) {
   auto let_go = [](int stage) {
     if (threadIdx.x % 32 == 0) arrive(Tile::empty(stage));
   };
+  constexpr int bytes_each = Tile::bytes_each;
   const size_t own_rows = static_cast<size_t>(group) * box_bytes;
   Turn<Tile::stages> turn;
   Turn<handed_over> over;
@@ -75,9 +76,10 @@ __device__ void multiply_tiles(const ContractionView& c, int group) {
     for (int slice = 0; slice < slices; ++slice, turn.next()) {
       wait_for_arrivals(Tile::full(turn.stage), turn.parity);
       begin_products();
-      MT_UNROLL for (int step = 0; step < tile_depth; step += group_depth) {
-        uint64_t a = operand<Tile::a_along_k>(Tile::a(turn.stage) + own_rows, step);
-        uint64_t b = operand<Tile::b_along_k>(Tile::b(turn.stage), step);
+      MT_UNROLL for (int step = 0; step < Tile::depth; step += group_depth_of(Tile::factor)) {
+        uint64_t a =
+            operand<Tile::a_along_k, box_bytes, bytes_each>(Tile::a(turn.stage) + own_rows, step);
+        uint64_t b = operand<Tile::b_along_k, box_bytes, bytes_each>(Tile::b(turn.stage), step);
         multiply_group<Tile::factor, Tile::a_along_k, Tile::b_along_k>(sums, a, b,
                                                                        slice > 0 || step > 0);
       }

@@ -10,7 +10,8 @@ namespace mt::cuda {
 
 constexpr int multiplying = 2;  // warpgroups
 constexpr int block_threads = (1 + multiplying) * group_threads;
-constexpr int tile_rows = multiplying * group_rows, tile_depth = 64;
+constexpr int tile_rows = multiplying * group_rows;
+constexpr size_t line_bytes = 128;  // of a slice: as deep as so many bytes hold numbers
 constexpr size_t ring_bytes = 192 << 10;
 constexpr int handed_over = 2;  // tiles that may wait to be finished
 
@@ -20,7 +21,8 @@ struct HopperTile {
   static constexpr Factor factor = factor_;
   static constexpr bool a_along_k = a_along_k_, b_along_k = b_along_k_;
   static constexpr int columns = columns_, parts = parts_;
-  static constexpr size_t a_bytes = tile_rows * tile_depth * 2, b_bytes = columns * tile_depth * 2;
+  static constexpr int bytes_each = bytes_of(factor), depth = line_bytes / bytes_each;
+  static constexpr size_t a_bytes = tile_rows * line_bytes, b_bytes = columns * line_bytes;
   static constexpr int stages = static_cast<int>(ring_bytes / (a_bytes + b_bytes));
   static constexpr size_t bytes = ring_bytes + 2 * (stages + handed_over) * 8;
 
@@ -62,7 +64,7 @@ __device__ void for_each_tile(const ContractionView& c, F&& f) {
 // part q of b.
 template <class Tile, class F>
 __device__ void for_each_slice(const TileWork& work, F&& f) {
-  for (int64_t k = work.k_begin; k < work.k_end; k += tile_depth) {
+  for (int64_t k = work.k_begin; k < work.k_end; k += Tile::depth) {
     for (int sum = Tile::parts - 1; sum >= 0; --sum) {
       for (int p = 0; p <= sum; ++p) f(k, p, sum - p);
     }
@@ -71,7 +73,7 @@ __device__ void for_each_slice(const TileWork& work, F&& f) {
 template <class Tile>
 __device__ int count_slices(const TileWork& work) {
   constexpr int products = Tile::parts * (Tile::parts + 1) / 2;
-  return (static_cast<int>(work.k_end - work.k_begin) + tile_depth - 1) / tile_depth * products;
+  return (static_cast<int>(work.k_end - work.k_begin) + Tile::depth - 1) / Tile::depth * products;
 }
 
 template <class T>

@@ -79,6 +79,9 @@ void launch_contract_half(const ContractionView* call, const ContractionShape& s
                           Stream stream);
 void launch_contract_tf32(const ContractionView* call, const ContractionShape& shape,
                           Stream stream);
+// An operand that is to lie along k, [entries, rows, k], for TF32 on Hopper.
+void launch_turn(const ContractionView* call, const ContractionShape& shape, bool of_b,
+                 int64_t entries, void* to, Stream stream);
 // On Hopper, where they also suit bulk copies (suits_hopper()), by tiles of so many columns.
 struct HopperOperands {
   TensorMap a, b;

@@ -76,6 +76,20 @@ __device__ void load_matrices(uint32_t (&r)[4], size_t row) {
 #else
 // Simulated: the lanes hand each other what they hold, and each makes its own four sums, one
 // product after another. (A GPU rounds these sums less often; how, is its own affair.)
+
+// A factor of these bits; a GPU does not look at those of float32 that TF32 has not.
+template <Factor factor>
+float factor_of(uint32_t bits, const grid::Source& where) {
+  if constexpr (factor == Factor::tf32) {
+    const float number = unpack<float>(bits);
+    if (bits & 0x1fff && number == number) {
+      grid::fault("a factor that is not rounded to TF32", where);
+    }
+    return number;
+  }
+  const auto half = static_cast<uint16_t>(bits);
+  return factor == Factor::bfloat16 ? bfloat16_to_float(half) : float16_to_float(half);
+}
 template <Factor factor>
 void matrix_multiply_add(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                          const grid::Source& where = grid::Source::current()) {
@@ -84,12 +98,7 @@ void matrix_multiply_add(float (&d)[4], const uint32_t (&a)[4], const uint32_t (
   auto held = [&](unsigned lane, int i, int place) {
     uint32_t registers[6];
     std::memcpy(registers, grid::exchanged(lane, where), sizeof registers);
-    if constexpr (factor == Factor::tf32) {
-      if (registers[i] & 0x1fff) grid::fault("a factor that is not rounded to TF32", where);
-      return unpack<float>(registers[i]);
-    }
-    uint16_t bits = static_cast<uint16_t>(registers[i] >> 16 * place);
-    return factor == Factor::bfloat16 ? bfloat16_to_float(bits) : float16_to_float(bits);
+    return factor_of<factor>(registers[i] >> 16 * place, where);
   };
   constexpr int in_word = 4 / bytes_of(factor);
   unsigned lane = grid::now().thread % 32;

@@ -305,7 +305,9 @@ class Preparation {
     for (bool wide : {false, true}) {
       auto kernel = wide ? ContractKernel::hopper_128x256 : ContractKernel::hopper_128x128;
       if (!made->choice.may_be(kernel)) continue;
-      HopperTileText tile{shape.factor, shape.a_along_k, shape.b_along_k, wide ? 256 : 128};
+      const bool tf32 = shape.factor == Factor::tf32;  // which lies along k in any case
+      HopperTileText tile{shape.factor, shape.a_along_k || tf32, shape.b_along_k || tf32,
+                          wide ? 256 : 128};
       made->finishing[wide] =
           &request_kernel(device_, generate_within(group.program, group.segments[0], tile));
     }
@@ -331,7 +333,11 @@ class Preparation {
     }
     if (made->split) made->beside = split_scratch(shape);
     const bool blas = made->choice.may_be(ContractKernel::cublaslt);
-    need_scratch(made->slabs + made->beside.end + (blas ? blas_workspace : 0));
+    const bool hopper = made->choice.knows_hopper();
+    if (hopper && !made->split && shape.factor == Factor::tf32 && made->choice.may_be_hopper()) {
+      made->turned = turned_scratch(c, shape);
+    }
+    need_scratch(made->slabs + made->beside.end + made->turned.end + (blas ? blas_workspace : 0));
 
     // What follows element by element, if it is small enough, has a kernel of its own as soon as
     // that is compiled, and is interpreted within the contraction until then; on Hopper the other
@@ -342,7 +348,6 @@ class Preparation {
     made->registers = program.registers;
     if (within) made->epilogue = describe(program, group.segments, &made->tiles);
     if (within && made->tiles > 0) made->generated = request(group, generate_elements);
-    const bool hopper = made->choice.knows_hopper();
     if (hopper) {
       auto arrays = [&](int columns) {
         return made->split ? hopper_split_arrays(

@@ -116,7 +116,7 @@ bool suits_hopper(const ContractionShape& shape) {
 }
 
 bool suits_bulk_copies(const Contraction& c) {
-  if (!is_half(c.a) || c.batch.size() > 1) return false;
+  if (c.batch.size() > 1) return false;
   auto upwards = [](const ContractionDim& dim, bool may_repeat) {
     int64_t smallest = may_repeat ? 0 : 1;
     return dim.a_stride >= smallest && dim.b_stride >= smallest;
@@ -134,17 +134,35 @@ int64_t hopper_blocks(const ContractionShape& shape, int columns, int64_t proces
 HopperArrays hopper_arrays(const Contraction& c, int columns) {
   auto array = [&](const ContractionDim& rows, bool of_a, int tile_rows) {
     auto stride = [&](const ContractionDim& dim) { return of_a ? dim.a_stride : dim.b_stride; };
+    const int bytes_each = static_cast<int>(size_of(c.a));
+    const int64_t k = c.k[0].size;
     const bool along_k = stride(c.k[0]) == 1;
-    const ContractionDim &line = along_k ? c.k[0] : rows, &lines = along_k ? rows : c.k[0];
-    BoxedArray boxed{1, lines.size, line.size, stride(lines), stride(lines), 64};
-    if (along_k) boxed.box_lines = tile_rows;
-    if (!c.batch.empty() && stride(c.batch[0]) > 0) {  // else one entry is all entries'
-      boxed.batch = c.batch[0].size;
-      boxed.batch_stride = stride(c.batch[0]);
+    const int64_t entries = !c.batch.empty() && stride(c.batch[0]) > 0 ? c.batch[0].size : 1;
+    if (!along_k && !is_half(c.a)) {
+      return BoxedArray{entries, rows.size, k, rows.size * k, k, tile_rows, 0, 0, bytes_each};
     }
+    const ContractionDim &line = along_k ? c.k[0] : rows, &lines = along_k ? rows : c.k[0];
+    BoxedArray boxed{entries, lines.size, line.size, stride(lines), stride(lines),
+                     64,      0,          0,         bytes_each};
+    if (along_k) boxed.box_lines = tile_rows;
+    if (entries > 1) boxed.batch_stride = stride(c.batch[0]);  // else one is all entries'
     return boxed;
   };
   return {array(c.m[0], true, 128), array(c.n[0], false, columns)};
+}
+
+TurnedScratch turned_scratch(const Contraction& c, const ContractionShape& shape) {
+  TurnedScratch turned{};
+  for (int i = 0; i < 2; ++i) {
+    turned.at[i] = turned.end;
+    turned.turns[i] = !(i == 0 ? shape.a_along_k : shape.b_along_k);
+    if (!turned.turns[i]) continue;
+    const HopperArrays arrays = hopper_arrays(c, 128);
+    const BoxedArray& array = i == 0 ? arrays.a : arrays.b;
+    turned.batch[i] = array.batch;
+    turned.end += round_up(array.batch * array.batch_stride * array.bytes_each, 256);
+  }
+  return turned;
 }
 
 HopperArrays hopper_split_arrays(const ContractionShape& shape, const SplitView& split,

@@ -16,15 +16,22 @@ ContractionView contraction_view(const Contraction& contraction, const Contracti
 // TF32, that move as vectors of 16 bytes.
 bool suits_matrix_units(const Contraction& contraction, const Operand& a, const Operand& b);
 
-// Whether Hopper's kernel, which counts in 32 bits, is worth its large tiles; and, of 16-bit
-// floats, whether bulk copies can bring the operands, with at most one batch dimension.
+// Whether Hopper's kernel, which counts in 32 bits, is worth its large tiles; and, of what suits
+// matrix units, whether bulk copies can bring the operands, with at most one batch dimension.
 bool suits_hopper(const ContractionShape& shape);
 bool suits_bulk_copies(const Contraction& contraction);
 struct HopperArrays {
   BoxedArray a, b;
 };
-// For tiles of so many columns.
+// For tiles of so many columns. TF32's operands all lie along k there: those that do not are turned
+// around first.
 HopperArrays hopper_arrays(const Contraction& contraction, int columns);
+struct TurnedScratch {
+  bool turns[2];       // a, b
+  int64_t at[2], end;  // bytes
+  int64_t batch[2];    // entries
+};
+TurnedScratch turned_scratch(const Contraction& contraction, const ContractionShape& shape);
 HopperArrays hopper_split_arrays(const ContractionShape& shape, const SplitView& split,
                                  int columns);
 

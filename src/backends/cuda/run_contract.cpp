@@ -34,10 +34,18 @@ void PreparedContraction::run(const Run& run) {
 
 HopperOperands PreparedContraction::hopper_operands(const Run& run, bool is_wide) const {
   const HopperArrays& arrays = is_wide ? wide : narrow;
-  char* parts = run.scratch + slabs;
-  auto data = [&](int i) { return static_cast<char*>(run.buffers[buffers[i]]) + bytes[i]; };
-  return {tensor_map(arrays.a, split ? parts + beside.a : data(0)),
-          tensor_map(arrays.b, split ? parts + beside.b : data(1)), is_wide ? 256 : 128};
+  char* own = run.scratch + slabs;
+  auto data = [&](int i) -> char* {
+    if (split) return own + (i == 0 ? beside.a : beside.b);
+    if (turned.turns[i]) return own + turned.at[i];
+    return static_cast<char*>(run.buffers[buffers[i]]) + bytes[i];
+  };
+  for (int i = 0; i < 2; ++i) {
+    if (!turned.turns[i]) continue;
+    launch_turn(run.description<ContractionView>(bare.call), shape, i == 1, turned.batch[i],
+                data(i), run.stream);
+  }
+  return {tensor_map(arrays.a, data(0)), tensor_map(arrays.b, data(1)), is_wide ? 256 : 128};
 }
 
 void PreparedContraction::launch_product(const Run& run, ContractKernel kernel,

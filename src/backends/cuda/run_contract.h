@@ -26,6 +26,7 @@ struct PreparedContraction {
   SplitScratch beside{};  // from where slabs end; where what cuBLASLt uses begins, too
   int64_t slabs = 0;      // bytes
   HopperArrays narrow{}, wide{};
+  TurnedScratch turned{};  // of TF32, from where slabs end
 
   // With what follows, and without.
   Described whole{}, bare{};
@@ -39,6 +40,7 @@ struct PreparedContraction {
   void run(const Run& run);
 
  private:
+  // Turns around what has to be.
   HopperOperands hopper_operands(const Run& run, bool is_wide) const;
   void launch_product(const Run& run, ContractKernel kernel, const Described& at) const;
   void launch_rest(const Run& run, Kernel* kernel) const;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hopper's multiply-add for a warpgroup, which is 128 threads (wgmma): sums[64, columns] += a[64,
-// 16] b[16, columns] of 16-bit floats, both operands from shared memory, while the threads go on.
-// Warp w of the group has rows 16 w to 16 w + 15; with g = lane / 4 and t = lane % 4, a lane holds
-// in
+// K] b[K, columns], where a row of K numbers has 32 bytes: 16-bit floats, or float32 that have been
+// rounded to TF32; both operands from shared memory, while the threads go on. Warp w of the group
+// has rows 16 w to 16 w + 15; with g = lane / 4 and t = lane % 4, a lane holds in
 //
 //   sums[4 j .. 4 j + 3]  rows g, g, g + 8, g + 8 of columns 8 j + 2 t, 8 j + 2 t + 1, and again
 //
-// Operands are boxes as bulk copies bring them (bulk_copy.h): lines of 64 numbers, along k for as
-// many rows as there are, or along the rows for 64 steps of k, and then another box for the next 64
-// rows. operand<along_k>(at, step) says where one begins, for multiply_group().
+// Operands are boxes as bulk copies bring them (bulk_copy.h): lines of 128 bytes, along k for as
+// many rows as there are, or, of 16-bit floats alone, along the rows for 64 steps of k, and then
+// another box for the next 64 rows. operand<along_k>(at, step) says where one begins, for
+// multiply_group().
 //
 //   begin_products()          before the first product of some
 //   multiply_group(sums, ...) `add`: or else the sums begin with it
@@ -33,12 +34,14 @@ namespace mt::cuda {
 
 constexpr int group_threads = 128, group_rows = 64, group_depth = 16;
 constexpr size_t box_bytes = 64 * 128;  // of 64 lines
+constexpr int group_depth_of(Factor factor) { return 32 / bytes_of(factor); }
 
 // Beside the address: 1024 bytes from eight lines to the next eight, and, along the rows, how far
 // from a box to the next; 1 in the last two bits says how vectors are exchanged.
-template <bool along_k, size_t to_next_box = box_bytes>
+template <bool along_k, size_t to_next_box = box_bytes, int bytes_each = 2>
 __device__ uint64_t operand(size_t at, int step) {
-  uint32_t begin = shared_address(at) + static_cast<uint32_t>(step) * (along_k ? 2 : 128);
+  static_assert(along_k || bytes_each == 2);
+  uint32_t begin = shared_address(at) + static_cast<uint32_t>(step) * (along_k ? bytes_each : 128);
   uint64_t next_box = along_k ? 1 : to_next_box / 16, next_lines = 1024 / 16;
   return (begin & 0x3ffff) >> 4 | next_box << 16 | next_lines << 32 | uint64_t{1} << 62;
 }
@@ -79,37 +82,44 @@ __device__ void take_products(float (&sums)[count]) {
   MT_8(i), MT_8(i + 8), MT_8(i + 16), MT_8(i + 24), MT_8(i + 32), MT_8(i + 40), MT_8(i + 48), \
       MT_8(i + 56)
 #define MT_32(i) MT_8(i), MT_8(i + 8), MT_8(i + 16), MT_8(i + 24)
-#define MT_MULTIPLY(columns, type, registers, a_at, b_at, add_at, a_across_at, b_across_at, ...)  \
-  asm volatile("{ .reg .pred p; setp.ne.b32 p, %" add_at                                          \
-               ", 0; wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type          \
-               " {" registers "}, %" a_at ", %" b_at ", p, 1, 1, %" a_across_at ", %" b_across_at \
-               "; }"                                                                              \
-               : __VA_ARGS__                                                                      \
+// `across`: the operands that say whether a and b lie along the rows, which TF32 cannot.
+#define MT_MULTIPLY(shape_and_types, registers, a_at, b_at, add_at, across, ...)               \
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %" add_at                                       \
+               ", 0; wgmma.mma_async.sync.aligned." shape_and_types " {" registers "}, %" a_at \
+               ", %" b_at ", p, 1, 1" across "; }"                                             \
+               : __VA_ARGS__                                                                   \
                : "l"(a), "l"(b), "r"(static_cast<int>(add)), "n"(!a_along_k), "n"(!b_along_k))
 
 template <Factor factor, bool a_along_k, bool b_along_k>
 __device__ void multiply_group(float (&d)[32], uint64_t a, uint64_t b, bool add) {
   if constexpr (factor == Factor::bfloat16) {
-    MT_MULTIPLY("64", "bf16", MT_FIRST_32, "32", "33", "34", "35", "36", MT_32(0));
+    MT_MULTIPLY("m64n64k16.f32.bf16.bf16", MT_FIRST_32, "32", "33", "34", ", %35, %36", MT_32(0));
   } else {
-    MT_MULTIPLY("64", "f16", MT_FIRST_32, "32", "33", "34", "35", "36", MT_32(0));
+    MT_MULTIPLY("m64n64k16.f32.f16.f16", MT_FIRST_32, "32", "33", "34", ", %35, %36", MT_32(0));
   }
 }
 template <Factor factor, bool a_along_k, bool b_along_k>
 __device__ void multiply_group(float (&d)[64], uint64_t a, uint64_t b, bool add) {
+  static_assert(factor != Factor::tf32 || (a_along_k && b_along_k));
   if constexpr (factor == Factor::bfloat16) {
-    MT_MULTIPLY("128", "bf16", MT_FIRST_64, "64", "65", "66", "67", "68", MT_64(0));
+    MT_MULTIPLY("m64n128k16.f32.bf16.bf16", MT_FIRST_64, "64", "65", "66", ", %67, %68", MT_64(0));
+  } else if constexpr (factor == Factor::float16) {
+    MT_MULTIPLY("m64n128k16.f32.f16.f16", MT_FIRST_64, "64", "65", "66", ", %67, %68", MT_64(0));
   } else {
-    MT_MULTIPLY("128", "f16", MT_FIRST_64, "64", "65", "66", "67", "68", MT_64(0));
+    MT_MULTIPLY("m64n128k8.f32.tf32.tf32", MT_FIRST_64, "64", "65", "66", "", MT_64(0));
   }
 }
 template <Factor factor, bool a_along_k, bool b_along_k>
 __device__ void multiply_group(float (&d)[128], uint64_t a, uint64_t b, bool add) {
+  static_assert(factor != Factor::tf32 || (a_along_k && b_along_k));
   if constexpr (factor == Factor::bfloat16) {
-    MT_MULTIPLY("256", "bf16", MT_FIRST_64 ", " MT_SECOND_64, "128", "129", "130", "131", "132",
-                MT_64(0), MT_64(64));
+    MT_MULTIPLY("m64n256k16.f32.bf16.bf16", MT_FIRST_64 ", " MT_SECOND_64, "128", "129", "130",
+                ", %131, %132", MT_64(0), MT_64(64));
+  } else if constexpr (factor == Factor::float16) {
+    MT_MULTIPLY("m64n256k16.f32.f16.f16", MT_FIRST_64 ", " MT_SECOND_64, "128", "129", "130",
+                ", %131, %132", MT_64(0), MT_64(64));
   } else {
-    MT_MULTIPLY("256", "f16", MT_FIRST_64 ", " MT_SECOND_64, "128", "129", "130", "131", "132",
+    MT_MULTIPLY("m64n256k8.f32.tf32.tf32", MT_FIRST_64 ", " MT_SECOND_64, "128", "129", "130", "",
                 MT_64(0), MT_64(64));
   }
 }
@@ -175,23 +185,23 @@ template <int count>
 void take_registers() {}
 
 // The byte of the number in that row (or column) and step of an operand.
-template <bool along_k>
+template <bool along_k, int bytes_each = 2>
 size_t place_in_operand(uint64_t operand, int row, int step) {
   auto field = [&](int bit) { return static_cast<size_t>(operand >> bit & 0x3fff) << 4; };
   auto r = static_cast<size_t>(row), s = static_cast<size_t>(step);
-  size_t in_lines = along_k ? r / 8 * field(32) + r % 8 * 128 + s * 2
+  size_t in_lines = along_k ? r / 8 * field(32) + r % 8 * 128 + s * bytes_each
                             : r / 64 * field(16) + s / 8 * field(32) + s % 8 * 128 + r % 64 * 2;
   return grid::swizzled(field(0) + in_lines);
 }
 
-// What a lane does: left[2][16] are its rows' numbers, right(column, k) those of b.
-template <int count, class Right>
-void add_products(float* d, const float (&left)[2][group_depth], bool add, Right&& right) {
+// What a lane does: left[2][depth] are its rows' numbers, right(column, k) those of b.
+template <int count, int depth, class Right>
+void add_products(float* d, const float (&left)[2][depth], bool add, Right&& right) {
   int lane = static_cast<int>(grid::now().thread) % 32;
   for (int i = 0; i < count; i += i % 2 ? 3 : 1) {  // and the same column's i + 2
     int column = i / 4 * 8 + lane % 4 * 2 + i % 2;
     if (!add) d[i] = d[i + 2] = 0;
-    for (int k = 0; k < group_depth; ++k) {
+    for (int k = 0; k < depth; ++k) {
       float factor = right(column, k);
       d[i] = fmaf(left[0][k], factor, d[i]);
       d[i + 2] = fmaf(left[1][k], factor, d[i + 2]);
@@ -199,37 +209,36 @@ void add_products(float* d, const float (&left)[2][group_depth], bool add, Right
   }
 }
 template <Factor factor>
-float number_of(uint16_t bits) {
-  return factor == Factor::bfloat16 ? bfloat16_to_float(bits) : float16_to_float(bits);
-}
-template <Factor factor>
-float shared_number(size_t at) {
-  uint16_t bits;
-  std::memcpy(&bits, grid::shared_bytes(at), 2);
-  return number_of<factor>(bits);
+float shared_number(size_t at, const grid::Source& where) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, grid::shared_bytes(at), bytes_of(factor));
+  return factor_of<factor>(bits, where);
 }
 
 template <Factor factor, bool a_along_k, bool b_along_k, int count>
 void multiply_group(float (&sums)[count], uint64_t a, uint64_t b, bool add,
                     const grid::Source& where = grid::Source::current()) {
+  constexpr int bytes_each = bytes_of(factor), depth = group_depth_of(factor);
   grid::begin_product(
       sums, count,
       [=](float* d) {
         int thread = static_cast<int>(grid::now().thread) % group_threads, lane = thread % 32;
         int first = thread / 32 * 16, row = first + lane / 4;
-        auto check = [&](size_t at) { grid::shared_readable(at, 2, where); };
+        auto of_a = [&](int r, int k) { return place_in_operand<a_along_k, bytes_each>(a, r, k); };
+        auto of_b = [&](int c, int k) { return place_in_operand<b_along_k, bytes_each>(b, c, k); };
+        auto check = [&](size_t at) { grid::shared_readable(at, bytes_each, where); };
         // A warp reads its own rows and all columns; one lane says so for it.
-        for (int k = 0; k < group_depth && lane == 0; ++k) {
-          for (int r = 0; r < 16; ++r) check(place_in_operand<a_along_k>(a, first + r, k));
-          for (int c = 0; c < 2 * count; ++c) check(place_in_operand<b_along_k>(b, c, k));
+        for (int k = 0; k < depth && lane == 0; ++k) {
+          for (int r = 0; r < 16; ++r) check(of_a(first + r, k));
+          for (int c = 0; c < 2 * count; ++c) check(of_b(c, k));
         }
-        float left[2][group_depth];
-        for (int k = 0; k < group_depth; ++k) {
-          left[0][k] = shared_number<factor>(place_in_operand<a_along_k>(a, row, k));
-          left[1][k] = shared_number<factor>(place_in_operand<a_along_k>(a, row + 8, k));
+        float left[2][depth];
+        for (int k = 0; k < depth; ++k) {
+          left[0][k] = shared_number<factor>(of_a(row, k), where);
+          left[1][k] = shared_number<factor>(of_a(row + 8, k), where);
         }
         add_products<count>(d, left, add, [&](int column, int k) {
-          return shared_number<factor>(place_in_operand<b_along_k>(b, column, k));
+          return shared_number<factor>(of_b(column, k), where);
         });
       },
       where);
@@ -262,11 +271,11 @@ void multiply_registers(float (&sums)[count], const uint32_t (&a)[4], uint64_t b
         for (unsigned k = 0; k < group_depth; ++k) {
           for (unsigned below = 0; below < 2; ++below) {
             uint32_t pair = held[k % 8 / 2][below + k / 8 * 2];
-            left[below][k] = number_of<factor>(static_cast<uint16_t>(pair >> 16 * (k % 2)));
+            left[below][k] = factor_of<factor>(pair >> 16 * (k % 2), where);
           }
         }
         add_products<count>(d, left, add, [&](int column, int k) {
-          return shared_number<factor>(place_in_operand<b_along_k>(b, column, k));
+          return shared_number<factor>(place_in_operand<b_along_k>(b, column, k), where);
         });
       },
       where);

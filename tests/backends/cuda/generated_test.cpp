@@ -17,6 +17,7 @@
 #include "graph/evaluate.h"
 #include "graph/record.h"
 #include "ops/ops.h"
+#include "ops/precision.h"
 #include "ops/random.h"
 
 namespace mt::testing {
@@ -177,6 +178,32 @@ TEST_F(CudaGenerated, TileByTile) {
   expect(1, {136, 72}, {72, 264}, Dtype::bfloat16);
   expect(1, {5, 136, 64}, {5, 64, 72}, Dtype::float16);
   expect(0, {64, 4104}, {4104, 72}, Dtype::bfloat16);  // in panels, which are added up first
+}
+
+// The same of float32 as TF32, of which these numbers lose nothing.
+TEST_F(CudaGenerated, TileByTileOfTf32) {
+  simulated::fast_work() = "contract hopper finishing";
+  const double before = simulated::clock();
+  set_matmul_precision(Precision::tf32);
+  auto of_halves = [&](const Shape& shape, Device& d, uint64_t seed) {
+    Tensor x = cast(numbers(shape, Dtype::bfloat16, d, seed), Dtype::float32);
+    evaluate(&x, 1);
+    return x;
+  };
+  expect_the_same(
+      true,
+      [&](Device& d) {
+        GradientMode no_history(false);
+        Tensor x = of_halves({136, 100}, d, 1), w = of_halves({264, 100}, d, 2);
+        return std::vector<Tensor>{
+            gelu(matmul(x, transpose(w)) + numbers({264}, Dtype::float32, d, 3))};
+      },
+      simulated::hopper(), true);
+  set_matmul_precision(Precision::strict);
+  if (simulated::is_there()) {
+    EXPECT_EQ(static_cast<int>(simulated::clock() - before) % 10, 1);
+  }
+  simulated::fast_work() = "";
 }
 
 // Many updates with one program are one launch.

@@ -3,7 +3,12 @@
 // where the numbers do not fit.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include "backends/backend.h"
@@ -43,7 +48,8 @@ class CudaPrecision : public ::testing::Test {
     device.backend->copy_from_host(storage->data(), value.bytes.data(), value.bytes.size());
     return make_leaf(storage, Dtype::float32, contiguous_layout(value.shape));
   }
-  // To 11 significant bits, a tie away from zero: by the mathematics, not by the bits.
+  // To 11 significant bits, by the mathematics, not by the bits. Which of two equally near ones it
+  // is, is the kernel's affair.
   static float to_tf32(float x) {
     if (x == 0 || !std::isfinite(x)) return x;
     int exponent = std::max(std::ilogb(x), -126);
@@ -150,35 +156,119 @@ TEST_P(CudaSplitPrecision, IsStrictWhereNumbersDoNotFit) {
   }
 }
 
-TEST_F(CudaPrecision, RoundsToTf32) {
+// As TF32 by a kernel that a file names, of which each has sizes of its own, since plans keep what
+// they have chosen.
+struct Tf32Kernel {
+  const char *name, *launched;
+  int64_t n;
+};
+class CudaTf32 : public CudaPrecision, public ::testing::WithParamInterface<Tf32Kernel> {
+ protected:
+  void SetUp() override {
+    const std::string name = GetParam().name;
+    if (name != "mma_128x128") device_ = simulated::hopper();
+    file_ = std::filesystem::temp_directory_path() /
+            ("mtorch_tf32_" + name + "_" + std::to_string(getpid()));
+    std::ofstream(file_) << "mtorch products 1\nany GPU: mode=tf32 -> " << name << "\n";
+    setenv("MT_CUDA_TUNED", file_.c_str(), 1);
+    CudaPrecision::SetUp();
+  }
+  void TearDown() override {
+    unsetenv("MT_CUDA_TUNED");
+    std::filesystem::remove(file_);
+    CudaPrecision::TearDown();
+  }
+  // By the kernel, once.
+  template <class F>
+  Value in_tf32(F&& f) {
+    simulated::fast_work() = GetParam().launched;
+    const double before = simulated::clock();
+    Value value = in_mode(Precision::tf32, f);
+    if (simulated::is_there()) {
+      EXPECT_EQ(static_cast<int>(simulated::clock() - before) % 10, 1) << GetParam().name;
+    }
+    simulated::fast_work() = "";
+    return value;
+  }
+  // None that lies in the middle between two.
+  Tensor untied(const Shape& shape, uint64_t seed) {
+    return changed(numbers(shape, seed), [](float x) {
+      uint32_t bits;
+      std::memcpy(&bits, &x, 4);
+      if ((bits & 0x1fff) == 0x1000) ++bits;
+      std::memcpy(&x, &bits, 4);
+      return x;
+    });
+  }
+
+  std::filesystem::path file_;
+};
+INSTANTIATE_TEST_SUITE_P(
+    Kernels, CudaTf32,
+    ::testing::Values(Tf32Kernel{"mma_128x128", "contract tf32", 92},
+                      Tf32Kernel{"hopper_128x128", "contract hopper 128x128", 96},
+                      Tf32Kernel{"hopper_128x256", "contract hopper 128x256", 100}));
+
+TEST_P(CudaTf32, Rounds) {
+  const int64_t n = GetParam().n;
   for (int exchanged = 0; exchanged < 4; ++exchanged) {
     auto product = [&](bool round) {
-      Tensor a = numbers(exchanged & 1 ? Shape{200, 148} : Shape{148, 200}, 1);
-      Tensor b = numbers(exchanged & 2 ? Shape{92, 200} : Shape{200, 92}, 2);
+      Tensor a = untied(exchanged & 1 ? Shape{200, 148} : Shape{148, 200}, 1);
+      Tensor b = untied(exchanged & 2 ? Shape{n, 200} : Shape{200, n}, 2);
       if (round) a = changed(a, to_tf32), b = changed(b, to_tf32);
       if (exchanged & 1) a = transpose(a);
       if (exchanged & 2) b = transpose(b);
-      return gelu(matmul(a, b) + numbers({92}, 3));
+      return gelu(matmul(a, b) + numbers({n}, 3));
     };
     Value strict = in_mode(Precision::strict, [&] { return product(false); });
-    Value found = in_mode(Precision::tf32, [&] { return product(false); });
+    Value found = in_tf32([&] { return product(false); });
     EXPECT_EQ(unlike(found, in_mode(Precision::strict, [&] { return product(true); })), "");
     EXPECT_NE(difference({found}, {strict}), "");
   }
 }
 
-TEST_F(CudaPrecision, Tf32KeepsBatchesAndPanelsAndEveryExponent) {
+// Each number comes back from a product with ones on the diagonal as it has been rounded.
+TEST_P(CudaTf32, RoundsEachNumberToANearestOne) {
+  const int64_t n = GetParam().n;
+  int64_t i = 0, j = 0;
+  Tensor one = changed(numbers({n, n}, 1), [&](float) { return i++ % (n + 1) == 0 ? 1.0f : 0.0f; });
+  Tensor any = numbers({n, n}, 2) / numbers({n, n}, 3);
+  Tensor ties = changed(any, [&](float) {
+    ++j;
+    return (1024.5f + static_cast<float>(j % 1024)) * (j % 3 ? 1.0f : -0x1p-130f);
+  });
+  for (const Tensor& numbers : {any, ties}) {
+    for (bool exchanged : {false, true}) {
+      Value before = value_of(numbers);
+      Value after = in_tf32([&] {
+        return exchanged ? transpose(matmul(one, transpose(numbers))) : matmul(numbers, one);
+      });
+      for (size_t at = 0; at < before.bytes.size(); at += 4) {
+        float exact, rounded;
+        std::memcpy(&exact, &before.bytes[at], 4);
+        std::memcpy(&rounded, &after.bytes[at], 4);
+        const float nearest = to_tf32(exact);
+        ASSERT_EQ(to_tf32(rounded), rounded) << exact;
+        ASSERT_EQ(std::fabs(rounded - exact), std::fabs(nearest - exact)) << exact;
+      }
+    }
+  }
+}
+
+TEST_P(CudaTf32, KeepsBatchesAndPanelsAndEveryExponent) {
   const float wild[] = {0.0f, -1e-44f, 1e-39f, 3e38f, std::numeric_limits<float>::max()};
-  for (const Shape& left : {Shape{2, 36, 60}, Shape{1, 33, 4100}}) {
+  const int64_t n = GetParam().n;
+  const bool panels = GetParam().name != std::string("hopper_128x256");  // which takes its time
+  for (const Shape& left : {Shape{2, 68, 92}, Shape{1, 65, panels ? 4100 : 192}}) {
     auto product = [&](bool round) {
       size_t i = 0;
       Tensor a =
-          changed(numbers(left, 1), [&](float x) { return ++i % 301 == 5 ? wild[i % 5] : x; });
-      Tensor b = numbers({left[0], left[2], 40}, 2);
+          changed(untied(left, 1), [&](float x) { return ++i % 301 == 5 ? wild[i % 5] : x; });
+      Tensor b = untied({left[0], left[2], n}, 2);
       if (round) a = changed(a, to_tf32), b = changed(b, to_tf32);
       return relu(matmul(a, b));
     };
-    Value found = in_mode(Precision::tf32, [&] { return product(false); });
+    Value found = in_tf32([&] { return product(false); });
     Value expected = in_mode(Precision::strict, [&] { return product(true); });
     EXPECT_EQ(unlike(found, expected), "");
   }

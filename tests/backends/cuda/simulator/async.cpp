@@ -46,6 +46,16 @@ struct Products {
 };
 std::map<unsigned, Products> products;  // by thread
 
+// As bulk copies do it: a tie to even, what is not finite as it is.
+void round_to_tf32(char* number) {
+  uint32_t bits;
+  std::memcpy(&bits, number, sizeof bits);
+  if ((bits & 0x7f800000) == 0x7f800000) return;
+  bits += 0xfff + (bits >> 13 & 1);
+  bits &= ~uint32_t{0x1fff};
+  std::memcpy(number, &bits, sizeof bits);
+}
+
 Arrivals& barrier_at(size_t at, const Source& where) {
   auto found = barriers.find(at);
   if (found == barriers.end()) fault("an arrival barrier that nobody has made", where);
@@ -121,7 +131,7 @@ void copy_box(size_t to, const void* map, const std::vector<int64_t>& first, siz
   auto bytes = static_cast<size_t>(lines * 128);
   std::vector<char> moved(bytes, 0);
   for (int64_t line = 0; line < lines; ++line) {
-    for (int64_t i = 0; i < 64; ++i) {
+    for (int64_t i = 0; i < 128 / box.strides[0]; ++i) {
       const char* from = box.data;
       bool within = true;
       for (size_t d = 0; d < first.size(); ++d) {
@@ -130,8 +140,11 @@ void copy_box(size_t to, const void* map, const std::vector<int64_t>& first, siz
         from += x * box.strides[d];
       }
       if (!within) continue;
-      auto place = static_cast<size_t>(line * 128 + i * 2);
-      std::memcpy(&moved[swizzled(place)], readable(from, 2, where), 2);
+      const auto each = static_cast<size_t>(box.strides[0]);
+      char* place =
+          &moved[swizzled(static_cast<size_t>(line * 128) + static_cast<size_t>(i) * each)];
+      std::memcpy(place, readable(from, each, where), each);
+      if (each == 4) round_to_tf32(place);
     }
   }
   begin_arrival(to, bytes, where);

@@ -19,8 +19,9 @@ void arrive_at(size_t at, const Source& where);
 void expect_bytes(size_t at, size_t bytes, const Source& where);
 void wait_for_arrivals(size_t at, unsigned parity, const Source& where);
 
-// What a TensorMap of the simulated driver holds: an array of 16-bit numbers, of three dimensions
-// or four, and how many lines of 64 one copy moves. The first dimension's stride is 2 bytes.
+// What a TensorMap of the simulated driver holds: an array of 16-bit numbers, or of float32 that
+// become TF32, of three dimensions or four, and how many lines of 128 bytes one copy moves. The
+// first dimension's stride is the size of a number.
 struct Map {
   const char* data;
   int32_t rank;
@@ -28,7 +29,8 @@ struct Map {
   int32_t lines;
 };
 // Copies a box whose lines have 128 bytes to shared memory, exchanging vectors of 16 bytes by the
-// line (128-byte swizzle); what lies beyond the array is zero. Its bytes arrive at `barrier`.
+// line (128-byte swizzle); what lies beyond the array is zero, and float32 are rounded to TF32, a
+// tie to even. Its bytes arrive at `barrier`.
 void copy_box(size_t to, const void* map, const std::vector<int64_t>& first, size_t barrier,
               const Source& where);
 // The byte of shared memory at which what belongs to `at` lies.

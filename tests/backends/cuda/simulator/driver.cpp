@@ -75,17 +75,19 @@ void copy_within(void* target, const void* source, size_t bytes, Stream stream) 
   });
 }
 TensorMap tensor_map(const BoxedArray& array, void* data) {
-  if (reinterpret_cast<uintptr_t>(data) % 16 != 0 || array.line_stride % 8 != 0 ||
-      array.batch_stride % 8 != 0 || array.line_stride <= 0 || array.batch_stride <= 0 ||
-      array.outer_stride % 8 != 0 || (array.outer > 0) != (array.outer_stride > 0) ||
+  const int64_t each = array.bytes_each, width = 16 / each;
+  if (reinterpret_cast<uintptr_t>(data) % 16 != 0 || array.line_stride % width != 0 ||
+      array.batch_stride % width != 0 || array.line_stride <= 0 || array.batch_stride <= 0 ||
+      array.outer_stride % width != 0 || (array.outer > 0) != (array.outer_stride > 0) ||
       array.box_lines > 256) {
     throw grid::Fault("an array that bulk copies cannot read");
   }
-  grid::Map map{static_cast<const char*>(data),
-                array.outer > 0 ? 4 : 3,
-                {array.line, array.lines, array.batch, array.outer},
-                {2, array.line_stride * 2, array.batch_stride * 2, array.outer_stride * 2},
-                array.box_lines};
+  grid::Map map{
+      static_cast<const char*>(data),
+      array.outer > 0 ? 4 : 3,
+      {array.line, array.lines, array.batch, array.outer},
+      {each, array.line_stride * each, array.batch_stride * each, array.outer_stride * each},
+      array.box_lines};
   TensorMap result{};
   static_assert(sizeof map <= sizeof result.bytes);
   std::memcpy(result.bytes, &map, sizeof map);
