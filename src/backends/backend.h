@@ -63,6 +63,12 @@ class Backend {
   virtual void finish(bool others) { static_cast<void>(others); }
   virtual void copy_from_host(void* target, const void* source, size_t bytes) = 0;
   virtual void copy_to_host(void* target, const void* source, size_t bytes) = 0;
+  // Copies from another device's memory, after what is under way there, and before what comes next.
+  // False where there is no such way: then it has to pass through the host.
+  virtual bool copy_from(Backend&, void* target, const void* source, size_t bytes) {
+    static_cast<void>(target), static_cast<void>(source), static_cast<void>(bytes);
+    return false;
+  }
 };
 
 // The device of that name; fails when there is none.

@@ -33,7 +33,7 @@ void transfer(void* target, Device& to, const void* source, Device& from, size_t
     to.backend->copy_from_host(target, source, bytes);
   } else if (to.host_memory) {
     from.backend->copy_to_host(target, source, bytes);
-  } else {
+  } else if (!to.backend->copy_from(*from.backend, target, source, bytes)) {
     Ref<Storage> between = allocate(find_device("cpu"), bytes);
     from.backend->copy_to_host(between->data(), source, bytes);
     to.backend->copy_from_host(target, between->data(), bytes);

@@ -178,6 +178,25 @@ void CudaBackend::copy_from_host(void* target, const void* source, size_t bytes)
   upload(target, source, bytes);
 }
 
+// What made the source is in the other device's stream, and what will take its place; what had the
+// target's place is in ours.
+bool CudaBackend::copy_from(Backend& other, void* target, const void* source, size_t bytes) {
+  auto* from = dynamic_cast<CudaBackend*>(&other);
+  if (!from || from == this || !reaches(from->device_, device_)) return false;
+  std::scoped_lock lock(mutex_, from->mutex_);
+  try {
+    use_device(from->device_);
+    wait_for(stream_, from->stream_);
+    use_device(device_);
+    add_name("to_device", &since_wait_);
+    copy_between(target, device_, source, from->device_, bytes, stream_);
+    wait_for(from->stream_, stream_);
+  } catch (const Error& error) {
+    throw with_names(error, since_wait_);
+  }
+  return true;
+}
+
 void CudaBackend::copy_to_host(void* target, const void* source, size_t bytes) {
   use_device(device_);
   wait("copy to the host");  // without the lock: a copy into pageable memory waits itself

@@ -32,6 +32,7 @@ class CudaBackend final : public Backend {
   void finish(bool others) override;
   void copy_from_host(void* target, const void* source, size_t bytes) override;
   void copy_to_host(void* target, const void* source, size_t bytes) override;
+  bool copy_from(Backend& other, void* target, const void* source, size_t bytes) override;
 
  private:
   // Host memory from which the device is still copying is not written again: the two halves of the

@@ -7,7 +7,9 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "backends/cuda/nvrtc.h"
@@ -112,6 +114,25 @@ void copy_out(void* target, const void* source, size_t bytes, Stream stream) {
 void copy_within(void* target, const void* source, size_t bytes, Stream stream) {
   check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, stream),
         "copy on the device");
+}
+bool reaches(int from, int to) {
+  static std::mutex mutex;
+  static auto* known = new std::map<std::pair<int, int>, bool>;
+  std::lock_guard lock(mutex);
+  auto [found, fresh] = known->try_emplace({from, to}, false);
+  if (!fresh) return found->second;
+  int can = 0;
+  cudaError_t status = cudaDeviceCanAccessPeer(&can, to, from);
+  if (status == cudaSuccess && can) {
+    use_device(to);
+    status = cudaDeviceEnablePeerAccess(from, 0);
+    found->second = status == cudaSuccess || status == cudaErrorPeerAccessAlreadyEnabled;
+  }
+  cudaGetLastError();
+  return found->second;
+}
+void copy_between(void* target, int to, const void* source, int from, size_t bytes, Stream stream) {
+  check(cudaMemcpyPeerAsync(target, to, source, from, bytes, stream), "copy between devices");
 }
 // Relaxed: what other threads ask of the driver meanwhile is no part of it.
 void begin_capture(Stream stream) {

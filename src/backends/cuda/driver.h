@@ -56,6 +56,10 @@ TensorMap tensor_map(const BoxedArray& array, void* data);
 void copy_in(void* target, const void* source, size_t bytes, Stream stream);
 void copy_out(void* target, const void* source, size_t bytes, Stream stream);
 void copy_within(void* target, const void* source, size_t bytes, Stream stream);
+// To a device from another; whether that is possible without passing through the host. The stream
+// is one of the target's.
+bool reaches(int from, int to);
+void copy_between(void* target, int to, const void* source, int from, size_t bytes, Stream stream);
 // All that is put into the stream between the two becomes a graph instead of running, which can be
 // launched again and again. nullptr when something in it cannot be part of one.
 struct LaunchGraph;
@@ -64,7 +68,8 @@ LaunchGraph* end_capture(Stream stream);
 void launch_graph(LaunchGraph* graph, Stream stream);
 void destroy_graph(LaunchGraph* graph);
 
-// One stream waits for all that is in another now, also one of other libraries on this device.
+// One stream waits for all that is in another now, which may be another library's and is on the
+// device in use.
 void wait_for(Stream waiting, Stream other);
 // Waits for all work on the device, whoever's it is.
 void synchronize_device(int device, const char* what);

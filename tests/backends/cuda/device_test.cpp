@@ -111,6 +111,30 @@ TEST_F(CudaDevice, SaysWhatMayHaveFailed) {
   mt_clear();
 }
 
+// Directly where the devices reach each other, else by way of the host; back again, what has been
+// changed meanwhile, and of memory that others have next.
+TEST_F(CudaDevice, CopiesToAnotherDevice) {
+  const bool counts = simulated::is_there();
+  const char* another = "cpu";
+  for (size_t i = 0; i < mt_device_count(); ++i) {
+    if (std::string(mt_device_name(i)) == "cuda:1") another = "cuda:1";
+  }
+  for (bool reach : {true, false}) {
+    simulated::peers() = reach;
+    const int copies = simulated::peer_copies();
+    MT_SCOPE {
+      mt_tensor* x = mt_square(mt_reshape(mt_arange(0, 500, 1, MT_F32, "cuda:0"), MT_DIMS(5, 100)));
+      mt_tensor* there = mt_to_device(mt_transpose(x, 0, 1), another);
+      EXPECT_STREQ(mt_device_of(there), another);
+      EXPECT_EQ(simulated::peer_copies(), copies + (counts && reach));
+      mt_tensor* back = mt_to_device(mt_neg(mt_transpose(there, 0, 1)), "cuda:0");
+      EXPECT_EQ(mt_item(mt_sum(mt_abs(mt_add(back, x)), nullptr, 0)), 0);
+      EXPECT_EQ(simulated::peer_copies(), copies + 2 * (counts && reach));
+    }
+  }
+  simulated::peers() = true;
+}
+
 TEST_F(CudaDevice, SharesItsMemory) {
   const bool counts = simulated::is_there();
   const char* device = counts ? "cuda:1" : "cuda:0";

@@ -24,8 +24,11 @@ T& variable(const char* name) {
   return found ? *found : none;
 }
 inline int& graph_launches() { return variable<int>("_ZN4grid14graph_launchesE"); }
+inline int& peer_copies() { return variable<int>("_ZN4grid11peer_copiesE"); }
+inline bool& peers() { return variable<bool>("_ZN4grid5peersE"); }
 inline int& stream_waits() { return variable<int>("_ZN4grid12stream_waitsE"); }
 inline int& device_waits() { return variable<int>("_ZN4grid12device_waitsE"); }
+inline bool& units_truncate() { return variable<bool>("_ZN4grid14units_truncateE"); }
 inline double& clock() { return variable<double>("_ZN4grid5clockE"); }
 inline std::string& fast_work() { return variable<std::string>("_ZN4grid9fast_workB5cxx11E"); }
 inline std::string& failed_work() { return variable<std::string>("_ZN4grid11failed_workB5cxx11E"); }

@@ -49,7 +49,7 @@ Properties properties(int device) {
           grid::most_shared_bytes(device)};
 }
 void use_device(int device) { grid::use_device(device); }
-Stream make_stream(int device) { return new CUstream_st{device, false, false, {}}; }
+Stream make_stream(int device) { return new CUstream_st(device); }
 
 void* allocate_memory(int, size_t bytes) { return grid::allocate(bytes); }
 void free_memory(int, void* memory) { grid::release(memory); }
@@ -73,6 +73,18 @@ void copy_within(void* target, const void* source, size_t bytes, Stream stream) 
     grid::copy_out(between.data(), source, bytes);
     grid::copy_in(target, between.data(), bytes);
   });
+}
+bool reaches(int, int) { return grid::peers; }
+void copy_between(void* target, int to, const void* source, int from, size_t bytes, Stream stream) {
+  for (auto& [other, seen] : stream->seen) {
+    if (other->device != from || seen != other->count) continue;
+    copy_within(target, source, bytes, stream);
+    other->owed[stream] = stream->count;
+    ++grid::peer_copies;
+    return;
+  }
+  throw grid::Fault("a copy to device " + std::to_string(to) +
+                    " that does not wait for what it copies");
 }
 TensorMap tensor_map(const BoxedArray& array, void* data) {
   const int64_t each = array.bytes_each, width = 16 / each;
@@ -111,7 +123,14 @@ void launch_graph(LaunchGraph* graph, Stream stream) {
 void destroy_graph(LaunchGraph* graph) { delete graph; }
 
 // Whatever is in a stream has ended.
-void wait_for(Stream, Stream) { ++grid::stream_waits; }
+void wait_for(Stream waiting, Stream other) {
+  ++grid::stream_waits;
+  if (!waiting || !other) return;
+  if (other->device != grid::device_in_use()) {
+    throw grid::Fault("an event of another device than the stream's");
+  }
+  waiting->seen[other] = other->count;
+}
 void synchronize_device(int device, const char*) {
   use_device(device);
   ++grid::device_waits;

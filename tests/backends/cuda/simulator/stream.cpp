@@ -10,7 +10,9 @@ thread_local int device_used = 0;
 
 }  // namespace
 
-int graph_launches = 0, stream_waits = 0, device_waits = 0;
+int graph_launches = 0, peer_copies = 0, stream_waits = 0, device_waits = 0;
+bool peers = true;
+bool units_truncate = false;
 double clock = 0;
 std::string fast_work, failed_work;
 
@@ -24,6 +26,12 @@ void submit(CUstream_st* stream, const char* name, std::function<void()> work) {
     throw Fault(std::string(name) + ": a stream of device " + std::to_string(stream->device) +
                 ", while this thread uses device " + std::to_string(device_used));
   }
+  for (auto [other, count] : stream->owed) {
+    if (stream->seen[other] < count) {
+      throw Fault(std::string(name) + ": in the place of what may still be copied");
+    }
+  }
+  ++stream->count;
   if (stream->capturing) {
     stream->captured.push_back(std::move(work));
   } else {
