@@ -47,6 +47,8 @@ Launch launch_of_factor(Factor factor) {
   if (factor == Factor::float16) return launch_of<Factor::float16, columns>;
   return launch_tiles<HopperTile<Factor::tf32, true, true, columns>>;
 }
+// In three parts there are sums of two kinds, and room for half as many; and two stages, with all
+// parts of a slice in each.
 template <int columns, int parts>
 using SplitTile = HopperTile<Factor::bfloat16, true, true, columns, parts>;
 
@@ -61,11 +63,9 @@ void launch_contract_hopper(const ContractionView* call, const HopperOperands& o
 
 void launch_hopper_split_product(const SplitView* split, const HopperOperands& operands,
                                  const ContractionShape& shape, int64_t processors, Stream stream) {
-  const bool whole = shape.parts == 1;
-  auto chosen = whole ? launch_tiles<SplitTile<128, 1>> : launch_tiles<SplitTile<128, 3>>;
-  if (operands.columns == 256) {
-    chosen = whole ? launch_tiles<SplitTile<256, 1>> : launch_tiles<SplitTile<256, 3>>;
-  }
+  auto chosen = shape.parts == 3          ? launch_tiles<SplitTile<128, 3>>
+                : operands.columns == 256 ? launch_tiles<SplitTile<256, 1>>
+                                          : launch_tiles<SplitTile<128, 1>>;
   static_assert(offsetof(SplitView, product) == 0);
   chosen(reinterpret_cast<const ContractionView*>(split), operands, shape, processors, stream);
 }

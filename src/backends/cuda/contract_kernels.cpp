@@ -64,6 +64,7 @@ std::vector<ContractKernel> tensor_core_kernels(const Contraction& c, const Cont
   if (!split && !on_units) return {};
   const bool in_bulk = split || suits_bulk_copies(c);
   if (!hopper || !suits_hopper(shape) || !in_bulk) return {mma_128x128};
+  if (split && shape.parts == 3) return {mma_128x128, hopper_128x128};  // contract_hopper.cu
   return {mma_128x128, hopper_128x128, hopper_128x256};
 }
 

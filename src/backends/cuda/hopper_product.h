@@ -45,52 +45,97 @@ __device__ void copy_tiles(const ContractionView& c, const TensorMap& a, const T
   for_each_tile<Tile>(c, [&](const TileWork& work) {
     const int64_t a_first = a_batches ? work.batch * Tile::parts : 0;
     const int64_t b_first = b_batches ? work.batch * Tile::parts : 0;
-    for_each_slice<Tile>(work, [&](int64_t k, int p, int q) {
+    for (int64_t k = work.k_begin; k < work.k_end; k += Tile::depth, turn.next()) {
       size_t full = Tile::full(turn.stage);
       wait_for_arrivals(Tile::empty(turn.stage), turn.parity ^ 1);
-      arrive_expecting(full, Tile::a_bytes + Tile::b_bytes);
-      copy_slice<Tile::a_along_k, tile_rows>(Tile::a(turn.stage), a, work.row, k, a_first + p,
-                                             full);
-      copy_slice<Tile::b_along_k, Tile::columns>(Tile::b(turn.stage), b, work.column, k,
-                                                 b_first + q, full);
-      turn.next();
-    });
+      arrive_expecting(full, Tile::stage_bytes);
+      for (int p = 0; p < Tile::parts; ++p) {
+        copy_slice<Tile::a_along_k, tile_rows>(Tile::a(turn.stage, p), a, work.row, k, a_first + p,
+                                               full);
+        copy_slice<Tile::b_along_k, Tile::columns>(Tile::b(turn.stage, p), b, work.column, k,
+                                                   b_first + p, full);
+      }
+    }
   });
 }
 
-// A warpgroup's work: it lets a stage go when the products after it are under way, so that the
-// tensor cores always have some.
-template <class Tile, bool hands_over>
-__device__ void multiply_tiles(const ContractionView& c, int group) {
-  auto let_go = [](int stage) {
-    if (threadIdx.x % 32 == 0) arrive(Tile::empty(stage));
-  };
+// Adds the products of a stage's slices, part p of a by part q of b, to the group's sums; or has
+// them begin.
+template <class Tile>
+__device__ void multiply_slices(float (&sums)[Tile::columns / 2], int stage, int p, int q,
+                                int group, bool add) {
   constexpr int bytes_each = Tile::bytes_each;
   const size_t own_rows = static_cast<size_t>(group) * box_bytes;
+  MT_UNROLL for (int step = 0; step < Tile::depth; step += group_depth_of(Tile::factor)) {
+    uint64_t a =
+        operand<Tile::a_along_k, box_bytes, bytes_each>(Tile::a(stage, p) + own_rows, step);
+    uint64_t b = operand<Tile::b_along_k, box_bytes, bytes_each>(Tile::b(stage, q), step);
+    multiply_group<Tile::factor, Tile::a_along_k, Tile::b_along_k>(sums, a, b, add || step > 0);
+  }
+}
+
+template <class Tile>
+__device__ void let_go(int stage) {
+  if (threadIdx.x % 32 == 0) arrive(Tile::empty(stage));
+}
+
+// A tile's sums. A stage is let go when the products after it are under way, so that the tensor
+// cores always have some.
+template <class Tile>
+__device__ void sum_products(float (&sums)[Tile::columns / 2], int slices, int group,
+                             Turn<Tile::stages>& turn) {
+  int before = 0;
+  for (int slice = 0; slice < slices; ++slice, turn.next()) {
+    wait_for_arrivals(Tile::full(turn.stage), turn.parity);
+    begin_products();
+    multiply_slices<Tile>(sums, turn.stage, 0, 0, group, slice > 0);
+    commit_products();
+    wait_for_products<1>();
+    if (slice > 0) let_go<Tile>(before);
+    before = turn.stage;
+  }
+  wait_for_products<0>();
+  take_products(sums);
+  let_go<Tile>(before);
+}
+
+// The same of numbers in parts. Of the parts' products those are formed that are not too small to
+// matter, the smallest first. The tensor cores cut off what sums cannot hold, always towards zero;
+// so theirs go no further than a slice, and what comes of it is rounded to nearest.
+template <class Tile>
+__device__ void sum_parts(float (&sums)[Tile::columns / 2], int slices, int group,
+                          Turn<Tile::stages>& turn) {
+  for (int slice = 0; slice < slices; ++slice, turn.next()) {
+    float of_slice[Tile::columns / 2];
+    wait_for_arrivals(Tile::full(turn.stage), turn.parity);
+    begin_products();
+    MT_UNROLL for (int sum = Tile::parts - 1; sum >= 0; --sum) {
+      MT_UNROLL for (int p = 0; p <= sum; ++p) {
+        const bool add = sum < Tile::parts - 1 || p > 0;
+        multiply_slices<Tile>(of_slice, turn.stage, p, sum - p, group, add);
+      }
+    }
+    commit_products();
+    wait_for_products<0>();
+    take_products(of_slice);
+    let_go<Tile>(turn.stage);
+    MT_UNROLL for (int i = 0; i < Tile::columns / 2; ++i) sums[i] += of_slice[i];
+  }
+}
+
+// A warpgroup's work.
+template <class Tile, bool hands_over>
+__device__ void multiply_tiles(const ContractionView& c, int group) {
   Turn<Tile::stages> turn;
   Turn<handed_over> over;
   for_each_tile<Tile>(c, [&](const TileWork& work) {
     float sums[Tile::columns / 2] = {};
-    int before = 0;
     const int slices = count_slices<Tile>(work);
-    for (int slice = 0; slice < slices; ++slice, turn.next()) {
-      wait_for_arrivals(Tile::full(turn.stage), turn.parity);
-      begin_products();
-      MT_UNROLL for (int step = 0; step < Tile::depth; step += group_depth_of(Tile::factor)) {
-        uint64_t a =
-            operand<Tile::a_along_k, box_bytes, bytes_each>(Tile::a(turn.stage) + own_rows, step);
-        uint64_t b = operand<Tile::b_along_k, box_bytes, bytes_each>(Tile::b(turn.stage), step);
-        multiply_group<Tile::factor, Tile::a_along_k, Tile::b_along_k>(sums, a, b,
-                                                                       slice > 0 || step > 0);
-      }
-      commit_products();
-      wait_for_products<1>();
-      if (slice > 0) let_go(before);
-      before = turn.stage;
+    if constexpr (Tile::parts == 1) {
+      sum_products<Tile>(sums, slices, group, turn);
+    } else {
+      sum_parts<Tile>(sums, slices, group, turn);
     }
-    wait_for_products<0>();
-    take_products(sums);
-    let_go(before);
     store_tile<Tile>(c, work, group, sums);
     if constexpr (hands_over) {
       wait_for_arrivals(Tile::finished(over.stage),

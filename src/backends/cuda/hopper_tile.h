@@ -15,7 +15,7 @@ constexpr size_t line_bytes = 128;  // of a slice: as deep as so many bytes hold
 constexpr size_t ring_bytes = 192 << 10;
 constexpr int handed_over = 2;  // tiles that may wait to be finished
 
-// Numbers have `parts` each (contract_split.cu).
+// Numbers have `parts` each (contract_split.cu), which come together: each is used several times.
 template <Factor factor_, bool a_along_k_, bool b_along_k_, int columns_, int parts_ = 1>
 struct HopperTile {
   static constexpr Factor factor = factor_;
@@ -23,11 +23,17 @@ struct HopperTile {
   static constexpr int columns = columns_, parts = parts_;
   static constexpr int bytes_each = bytes_of(factor), depth = line_bytes / bytes_each;
   static constexpr size_t a_bytes = tile_rows * line_bytes, b_bytes = columns * line_bytes;
-  static constexpr int stages = static_cast<int>(ring_bytes / (a_bytes + b_bytes));
+  static constexpr size_t stage_bytes = parts * (a_bytes + b_bytes);
+  static constexpr int stages = static_cast<int>(ring_bytes / stage_bytes);
+  static_assert(stages > 1);
   static constexpr size_t bytes = ring_bytes + 2 * (stages + handed_over) * 8;
 
-  static __device__ size_t a(int stage) { return static_cast<size_t>(stage) * (a_bytes + b_bytes); }
-  static __device__ size_t b(int stage) { return a(stage) + a_bytes; }
+  static __device__ size_t a(int stage, int part) {
+    return static_cast<size_t>(stage) * stage_bytes + static_cast<size_t>(part) * a_bytes;
+  }
+  static __device__ size_t b(int stage, int part) {
+    return a(stage, parts) + static_cast<size_t>(part) * b_bytes;
+  }
   static __device__ size_t full(int stage) { return ring_bytes + static_cast<size_t>(stage) * 16; }
   static __device__ size_t empty(int stage) { return full(stage) + 8; }
   static __device__ size_t stored(int turn) { return full(stages + turn); }
@@ -59,21 +65,9 @@ __device__ void for_each_tile(const ContractionView& c, F&& f) {
   }
 }
 
-// Of the parts' products those are formed that are not too small to matter, the smallest first:
-// calls f(k, p, q) for each product of slices that a tile is the sum of, at k part p of a times
-// part q of b.
-template <class Tile, class F>
-__device__ void for_each_slice(const TileWork& work, F&& f) {
-  for (int64_t k = work.k_begin; k < work.k_end; k += Tile::depth) {
-    for (int sum = Tile::parts - 1; sum >= 0; --sum) {
-      for (int p = 0; p <= sum; ++p) f(k, p, sum - p);
-    }
-  }
-}
 template <class Tile>
 __device__ int count_slices(const TileWork& work) {
-  constexpr int products = Tile::parts * (Tile::parts + 1) / 2;
-  return (static_cast<int>(work.k_end - work.k_begin) + Tile::depth - 1) / Tile::depth * products;
+  return (static_cast<int>(work.k_end - work.k_begin) + Tile::depth - 1) / Tile::depth;
 }
 
 template <class T>

@@ -93,7 +93,9 @@ struct MatrixSlices {
 };
 
 // How a tile is made. Numbers have `parts` each: of their products those are formed that are not
-// too small to matter, the smallest first. `stages` slices are in shared memory.
+// too small to matter, the smallest first. The tensor cores cut off what sums cannot hold, always
+// towards zero; so of such numbers they sum no more than one step, and what comes of it is rounded
+// to nearest. `stages` slices are in shared memory.
 template <Factor factor_, bool a_along_k, bool b_along_k, int parts_, int depth_, int stages_>
 struct MatrixTile {
   using A = MatrixSlices<factor_, a_along_k, depth_>;
@@ -158,15 +160,20 @@ __device__ void make_matrix_tile(const ContractionView& c, int64_t a_part, int64
           B::template take<false>(right[p][j], Tile::place_b(stage, p), warp_column + 16 * j, step);
         }
       }
-      MT_UNROLL for (int sum = parts - 1; sum >= 0; --sum) {
-        MT_UNROLL for (int p = 0; p <= sum; ++p) {
-          MT_UNROLL for (int i = 0; i < 4; ++i) {
+      MT_UNROLL for (int i = 0; i < 4; ++i) {
+        float of_step[4][4] = {};
+        MT_UNROLL for (int sum = parts - 1; sum >= 0; --sum) {
+          MT_UNROLL for (int p = 0; p <= sum; ++p) {
             MT_UNROLL for (int j = 0; j < 4; ++j) {
               const uint32_t(&pair)[4] = right[sum - p][j / 2];
               uint32_t fragment[2] = {pair[j % 2 * 2], pair[j % 2 * 2 + 1]};
-              matrix_multiply_add<Tile::factor>(sums[i][j], left[p][i], fragment);
+              auto& to = parts > 1 ? of_step[j] : sums[i][j];
+              matrix_multiply_add<Tile::factor>(to, left[p][i], fragment);
             }
           }
+        }
+        MT_UNROLL for (int j = 0; j < 4 && parts > 1; ++j) {
+          MT_UNROLL for (int r = 0; r < 4; ++r) sums[i][j][r] += of_step[j][r];
         }
       }
     }

@@ -75,7 +75,8 @@ __device__ void load_matrices(uint32_t (&r)[4], size_t row) {
 }
 #else
 // Simulated: the lanes hand each other what they hold, and each makes its own four sums, one
-// product after another. (A GPU rounds these sums less often; how, is its own affair.)
+// product after another, as the CPU does. A GPU cuts off what float32 cannot hold of all of them
+// together, which a test can ask for.
 
 // A factor of these bits; a GPU does not look at those of float32 that TF32 has not.
 template <Factor factor>
@@ -90,6 +91,24 @@ float factor_of(uint32_t bits, const grid::Source& where) {
   const auto half = static_cast<uint16_t>(bits);
   return factor == Factor::bfloat16 ? bfloat16_to_float(half) : float16_to_float(half);
 }
+// A sum that a unit goes on with.
+class UnitSum {
+ public:
+  explicit UnitSum(float begin) : rounded_(begin), exact_(double{begin}) {}
+  void add(float x, float y) {
+    rounded_ = fmaf(x, y, rounded_);
+    exact_ += double{x} * double{y};
+  }
+  float value() const {
+    if (!grid::units_truncate) return rounded_;
+    const auto near = static_cast<float>(exact_);
+    return std::fabs(double{near}) > std::fabs(exact_) ? std::nextafter(near, 0.0f) : near;
+  }
+
+ private:
+  float rounded_;
+  double exact_;
+};
 template <Factor factor>
 void matrix_multiply_add(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                          const grid::Source& where = grid::Source::current()) {
@@ -104,13 +123,15 @@ void matrix_multiply_add(float (&d)[4], const uint32_t (&a)[4], const uint32_t (
   unsigned lane = grid::now().thread % 32;
   for (int i = 0; i < 4; ++i) {
     unsigned row = lane / 4, column = lane % 4 * 2 + static_cast<unsigned>(i % 2);
+    UnitSum sum(d[i]);
     for (int k = 0; k < 8 * in_word; ++k) {
       int word = k / in_word;
       unsigned t = static_cast<unsigned>(word % 4);
       float x = held(row * 4 + t, i / 2 + word / 4 * 2, k % in_word),
             y = held(column * 4 + t, 4 + word / 4, k % in_word);
-      d[i] = fmaf(x, y, d[i]);
+      sum.add(x, y);
     }
+    d[i] = sum.value();
   }
 }
 inline uint32_t round_to_tf32(uint32_t bits) {

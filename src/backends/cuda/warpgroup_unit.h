@@ -200,12 +200,14 @@ void add_products(float* d, const float (&left)[2][depth], bool add, Right&& rig
   int lane = static_cast<int>(grid::now().thread) % 32;
   for (int i = 0; i < count; i += i % 2 ? 3 : 1) {  // and the same column's i + 2
     int column = i / 4 * 8 + lane % 4 * 2 + i % 2;
-    if (!add) d[i] = d[i + 2] = 0;
+    UnitSum upper(add ? d[i] : 0), lower(add ? d[i + 2] : 0);
     for (int k = 0; k < depth; ++k) {
       float factor = right(column, k);
-      d[i] = fmaf(left[0][k], factor, d[i]);
-      d[i + 2] = fmaf(left[1][k], factor, d[i + 2]);
+      upper.add(left[0][k], factor);
+      lower.add(left[1][k], factor);
     }
+    d[i] = upper.value();
+    d[i + 2] = lower.value();
   }
 }
 template <Factor factor>

@@ -137,6 +137,28 @@ TEST_P(CudaSplitPrecision, SplitsWithoutLoss) {
   EXPECT_GT(largest_error(in_mode(Precision::bfloat16, of_floats)), 100 * largest_error(strict));
 }
 
+// Sums that the unit cuts off would all go the same way: of positive numbers too far for 1e-6 of
+// them, the longer the farther.
+TEST_P(CudaSplitPrecision, SplitsWithoutLossWhereUnitsCutOff) {
+  auto product = [&](Dtype dtype, const char* device) {
+    Tensor a = cast(abs(numbers({128, 768}, 1, device)), dtype);
+    return matmul(a, cast(abs(numbers({768, 128}, 2, device)), dtype));
+  };
+  Value exact = value_of(cast(product(Dtype::float64, "cpu"), Dtype::float32));
+  simulated::units_truncate() = true;
+  Value split = in_mode(Precision::split, [&] { return product(Dtype::float32, device_); });
+  simulated::units_truncate() = false;
+  float largest = 0;
+  for (size_t i = 0; i < exact.bytes.size(); i += 4) {
+    float x, y;
+    std::memcpy(&x, split.bytes.data() + i, 4);
+    std::memcpy(&y, exact.bytes.data() + i, 4);
+    largest = std::max(largest, std::fabs(x - y) / y);
+  }
+  EXPECT_LT(largest, 5e-7);
+  EXPECT_NE(largest, 0);
+}
+
 TEST_P(CudaSplitPrecision, IsStrictWhereNumbersDoNotFit) {
   for (float wild : {std::numeric_limits<float>::infinity(), 1e-39f}) {
     auto product = [&](bool round) {

@@ -229,11 +229,11 @@ TEST_F(CudaTuning, MeasuresWindowsBatchesAndModes) {
 TEST_F(CudaTuning, AFileChoosesForSplitNumbers) {
   const std::string file = fresh_file();
   std::ofstream(file) << "mtorch products 1\n"
-                         "any GPU: mode=split n=128 -> hopper_128x256\n"
+                         "any GPU: mode=split n=128 -> hopper_128x128\n"
                          "any GPU: mode=split n=136 -> mma_128x128\n"
                          "any GPU: mode=split -> tile_32x32\n";
   setenv("MT_CUDA_TUNED", file.c_str(), 1);
-  const std::pair<int64_t, const char*> chosen[] = {{128, "contract hopper 128x256"},
+  const std::pair<int64_t, const char*> chosen[] = {{128, "contract hopper 128x128"},
                                                     {136, "contract 32x32"}};
   for (auto [n, kernel] : chosen) {
     set_matmul_precision(Precision::split);
