@@ -36,6 +36,8 @@ def rows(tiny):
     made = []
     half = dict(tolerance=(4e-2, 4e-2))
     for n in (size(4096, 64), size(8192, 72)):
+        made.append(row(f"bare{n}", f"matmul, bfloat16, {n} × {n} × {n}", "matmul_half",
+                        uniform((n, n), (n, n), low=-.1, high=.1), ("operations", 2 * n ** 3), "matmul", **half))
         made.append(row(f"half{n}", f"linear, bias, GELU, bfloat16, {n} × {n} × {n}",
                         "linear_gelu_half", uniform((n, n), (n, n), n, low=-.1, high=.1),
                         ("operations", 2 * n ** 3), "linear_gelu", **half))
@@ -112,6 +114,39 @@ class PyTorch:
             tensors = [x.bfloat16() for x in tensors]
         return _OnDevice(self._torch, *self._rows.ROWS[name](*tensors))
 
+    def replayed(self, name, inputs):
+        """A step as PyTorch has it fastest: compiled, and captured as a CUDA graph; and what it is called."""
+        networks, torch = self._rows.pytorch_networks, self._torch
+        ways = [(networks.as_written, "as a graph")]
+        if hasattr(torch, "compile"):
+            ways.insert(0, (torch.compile, "compiled, as a graph"))
+        for prepare, called in ways:
+            try:
+                networks.prepare = prepare
+                step, _ = networks.ROWS[name](*[torch.from_numpy(x).cuda() for x in inputs])
+                stream = torch.cuda.Stream()
+                stream.wait_stream(torch.cuda.current_stream())
+                with torch.cuda.stream(stream):
+                    for _ in range(3):
+                        step()
+                torch.cuda.current_stream().wait_stream(stream)
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    step()
+                return _OnDevice(torch, graph.replay, lambda: torch.zeros(1)), called
+            except Exception as error:  # pylint: disable=broad-except  # of whatever part of it
+                print(f"PyTorch: {name} {called}: {str(error).strip().splitlines()[:1]}", file=sys.stderr)
+            finally:
+                networks.prepare = networks.as_written
+        return None, "as it is written"
+
+    def products_in(self, mode):
+        self._torch.set_float32_matmul_precision("high" if mode == "tf32" else "highest")
+
+    def exact_product(self, inputs):
+        a, b = (self._torch.from_numpy(x).cuda().double() for x in inputs)
+        return (a @ b).cpu().numpy().ravel()
+
 
 class _OnDevice:
     def __init__(self, torch, run, result):
@@ -170,12 +205,19 @@ def measure(row, ours, peer, copy_rate, options):
     inputs = row.inputs()
     expected = result_on_cpu(row, ours, options.device, inputs) if options.tiny else None
     sides = {"ours": (ours.open(row.ours, inputs), ours.wait)}
+    called = ""
     if peer:
         half = row.ours.endswith("_half")
+        peer.products_in(row.ours.rpartition("_")[2])
         sides["PyTorch"] = (peer.open(row.peers["PyTorch"], inputs, half), peer.wait)
     results = {name: result_of(row, side) for name, (side, _) in sides.items()}
     if peer:
         expected = results["PyTorch"]
+    if peer and row.ours.endswith(("_replay", "gpt_step")):
+        replayed, called = peer.replayed(row.peers["PyTorch"], inputs)
+        if replayed:
+            sides["PyTorch"][0].close()
+            sides["PyTorch"] = (replayed, peer.wait)
     error = 0 if expected is None else bench.largest_error(results["ours"], expected, *row.tolerance)
     samples = samples_of(sides, options.seconds)
     for side, _ in sides.values():
@@ -188,6 +230,11 @@ def measure(row, ours, peer, copy_rate, options):
         line += f"{row.limit[1] / mine / copy_rate:10.0%} of copying"
     if peer:
         line += f"   {statistics.median(samples['PyTorch']) / mine:6.2f} × PyTorch"
+        line += f" {called}" if called else ""
+    if peer and row.name.startswith("matmul"):
+        exact = peer.exact_product(inputs)
+        own, theirs = (numpy.abs(results[name] - exact).max() for name in ("ours", "PyTorch"))
+        line += f"   largest error {own / theirs:.2g} × PyTorch's"
     if not error <= 1:
         line += f"   RESULTS DIFFER by {error:.3g} tolerances"
     if not numpy.isfinite(results["ours"]).all():

@@ -4,14 +4,16 @@
 
 #include "rows.h"
 
-static void to_half(mt_tensor** in) {
-  for (int i = 0; i < 3; i++) {
+static void to_half(mt_tensor** in, int count) {
+  for (int i = 0; i < count; i++) {
     mt_tensor* half = mt_astype(in[i], MT_BF16);
     mt_eval(&half, 1);
     mt_release(in[i]);
     in[i] = half;
   }
 }
+static void two_to_half(mt_tensor** in) { to_half(in, 2); }
+static void three_to_half(mt_tensor** in) { to_half(in, 3); }
 
 static mt_tensor* linear_gelu(mt_tensor** in) { return mt_gelu(mt_linear(in[0], in[1], in[2])); }
 static mt_tensor* attention(mt_tensor** in) {
@@ -40,8 +42,9 @@ static void product_home(mt_tensor** in, int64_t times) { bring_home(product, in
 static void transposed_home(mt_tensor** in, int64_t times) { bring_home(transposed, in, times); }
 
 const row device_rows[] = {
-    {.name = "linear_gelu_half", .value = linear_gelu, .open = to_half},
-    {.name = "attention_causal_half", .value = attention, .open = to_half},
+    {.name = "linear_gelu_half", .value = linear_gelu, .open = three_to_half},
+    {.name = "attention_causal_half", .value = attention, .open = three_to_half},
+    {.name = "matmul_half", .value = product, .open = two_to_half},
     {.name = "negative", .value = negative},
     {.name = "matmul_home", .value = product, .run = product_home},
     {.name = "matmul_at_b_home", .value = transposed, .run = transposed_home},
