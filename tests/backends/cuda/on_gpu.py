@@ -25,6 +25,7 @@ TESTS = "tests/backends/cuda"
 PROGRAMS = ["cuda_device_test", "cuda_test", "generated_test", "kernel_test"]
 CAREFUL = {"CUDA_LAUNCH_BLOCKING": "1", "MT_CUDA_GRAPHS": "0", "MT_CUDA_GENERATE": "0"}
 PHASES = ["smoke", "suites", "benchmarks", "sanitizer"]
+ASKED_FOR = ["tune"]
 SHARDS = 16
 MOST_ALONE = 200
 
@@ -155,8 +156,8 @@ def random_graphs(plan):
                                                    {"MT_TEST_GRAPHS": str(count)}))
 
 
-def benchmarks(plan):
-    """A process for each row."""
+def rows_of_benchmarks(plan, sample, more=None):
+    """A process for each row: what those that succeed say."""
     program = [sys.executable, ROOT / "benchmarks/device.py", "--modules", plan.build / "benchmarks"]
     tiny = ["--tiny"] if plan.options.tiny else []
     status, text, seconds = plan.process(program + tiny + ["--list"], 60, apart=True)
@@ -169,13 +170,32 @@ def benchmarks(plan):
         if plan.left() < 15:
             plan.count(not_run=1)
             continue
-        status, text, seconds = plan.process(
-            program + tiny + ["--row", row, "--seconds", str(plan.options.seconds)], 90, apart=True)
+        status, text, seconds = plan.process(program + tiny + ["--row", row, "--seconds", str(sample)], 90, more,
+                                             apart=True)
         if status == 0 and text.strip():
             plan.count(ran=1)
-            plan.say(text.strip().splitlines()[-1])
+            yield text.strip().splitlines()[-1]
         else:
             plan.line(f"benchmark {row}", 1 if status == 0 else status, text, seconds)
+
+
+def benchmarks(plan):
+    for said in rows_of_benchmarks(plan, plan.options.seconds):
+        plan.say(said)
+
+
+def tune(plan):
+    """Measures which kernel makes each product of the benchmarks' rows best. The phases after it take what it has
+    found."""
+    file = (plan.options.out / "products.txt").resolve()
+    for _ in rows_of_benchmarks(plan, 0, {"MT_CUDA_TUNE": str(file)}):
+        pass
+    found = file.read_text(encoding="utf-8").splitlines()[1:] if file.exists() else []
+    for line in found:
+        plan.say(line)
+    plan.say(f"{len(found)} lines for the table in contract_kernels.cpp, also in {file.name}")
+    if found:
+        plan.environment["MT_CUDA_TUNED"] = str(file)
 
 
 def sanitizer(plan):
@@ -282,7 +302,8 @@ def main():
     running.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     running.add_argument("--out", type=pathlib.Path, default=pathlib.Path(os.environ.get("OUT", "gpu-report")))
     running.add_argument("--minutes", type=float, default=9, help="default: %(default)s")
-    running.add_argument("--phases", default=",".join(PHASES), help="default: %(default)s")
+    running.add_argument("--phases", default=",".join(PHASES), 
+                         help="default: %(default)s; another: " + ", ".join(ASKED_FOR))
     running.add_argument("--match", default=".*", help="only tests and rows with names like that")
     running.add_argument("--jobs", type=int, default=max(2, min(8, (os.cpu_count() or 2) // 2)), help="processes at a time; default: %(default)s")
     running.add_argument("--patience", type=float, default=1, help="the limits of processes, times this")
@@ -292,7 +313,7 @@ def main():
     sys.stdout.reconfigure(errors="backslashreplace")
     if options.command == "pack":
         return pack(options.build, options.file)
-    unknown = set(options.phases.split(",")) - set(PHASES)
+    unknown = set(options.phases.split(",")) - set(PHASES + ASKED_FOR)
     if unknown:
         parser.error(f"there is no phase {', '.join(sorted(unknown))}")
     return run_all(options)

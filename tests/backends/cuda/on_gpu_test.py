@@ -59,6 +59,22 @@ if "--list" in sys.argv: print("silent  of one\\ngood  of another")
 elif "good" in sys.argv: print("good 1 ms \u00b1 0.1")
 """
 
+# The second of three rows fails; one that is asked to measure adds a line.
+TUNED = """import os, sys
+if "--list" in sys.argv:
+    print("row1\\nrow2\\nrow3")
+    sys.exit()
+row = next(word for word in sys.argv if word.startswith("row"))
+if row == "row2":
+    sys.exit("it fails")
+measured, read = os.environ.get("MT_CUDA_TUNE"), os.environ.get("MT_CUDA_TUNED")
+if measured:
+    fresh = not os.path.exists(measured)
+    with open(measured, "a") as file:
+        file.write("mtorch products 1\\n" * fresh + f"a GPU: m={row[3:]} -> mma_128x128 (1.0 us)\\n")
+print(row, "with", len(open(read).readlines()) if read else 0, "lines")
+"""
+
 
 class OnGpu(unittest.TestCase):
     def setUp(self):
@@ -73,6 +89,16 @@ class OnGpu(unittest.TestCase):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
         file.chmod(0o755)
+
+    def tree(self, benchmark):
+        """The folder of on_gpu.py in a tree with other benchmarks."""
+        folder = self.build / "tree/tests/backends/cuda"
+        folder.mkdir(parents=True)
+        for name in "on_gpu.py", "gpu_plan.py":
+            shutil.copy(SCRIPT.with_name(name), folder)
+        (self.build / "tree/benchmarks").mkdir()
+        (self.build / "tree/benchmarks/device.py").write_text(benchmark, encoding="utf-8")
+        return folder
 
     def run_plan(self, *options, **environment):
         out = self.build / "out"
@@ -152,12 +178,7 @@ wait
         self.assertIn("---- 0 ran, 0 failed", report)
 
     def test_benchmarks_may_warn_and_say_nothing(self):
-        folder = self.build / "tree/tests/backends/cuda"
-        folder.mkdir(parents=True)
-        for name in "on_gpu.py", "gpu_plan.py":
-            shutil.copy(SCRIPT.with_name(name), folder)
-        (self.build / "tree/benchmarks").mkdir()
-        (self.build / "tree/benchmarks/device.py").write_text(BENCHMARK, encoding="utf-8")
+        folder = self.tree(BENCHMARK)
         out = self.build / "out"
         done = subprocess.run([sys.executable, folder / "on_gpu.py", "run", "--build", self.build, "--out", out,
                                "--phases", "benchmarks"], capture_output=True, check=False,
@@ -169,6 +190,25 @@ wait
         self.assertRegex(report, "benchmark silent +FAILED")
         self.assertNotIn("benchmark a", report)
         self.assertIn("---- 2 ran, 1 failed", report)
+
+    def test_measures_products_for_those_after_it(self):
+        folder = self.tree(TUNED)
+        done = subprocess.run([sys.executable, folder / "on_gpu.py", "run", "--build", self.build, "--out",
+                               self.build / "out", "--phases", "tune,benchmarks"], capture_output=True, text=True,
+                              check=False, env={**os.environ, "MT_CUDA_TUNED": ""})
+        self.assertEqual(done.returncode, 1, done.stderr)  # one row fails
+        self.assertIn("\na GPU: m=1 -> mma_128x128 (1.0 us)\na GPU: m=3 -> mma_128x128 (1.0 us)\n", done.stdout)
+        self.assertIn("2 lines for the table", done.stdout)
+        self.assertIn("row1 with 3 lines", done.stdout)
+        self.assertIn("row3 with 3 lines", done.stdout)
+        self.assertEqual((self.build / "out/products.txt").read_text().count("\n"), 3)
+
+    def test_measures_nothing_where_no_row_runs(self):
+        folder = self.tree("import sys\nprint('row1')\nsys.exit('--list' not in sys.argv)")
+        done = subprocess.run([sys.executable, folder / "on_gpu.py", "run", "--build", self.build, "--out",
+                               self.build / "out", "--phases", "tune"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("0 lines for the table", done.stdout)
 
     def test_says_whether_nvrtc_is_there(self):
         self.program("tests/backends/cuda/generated_test", PROGRAM)
