@@ -34,7 +34,7 @@ std::string folder() {
 
 // What must be the same for the kernel to be.
 std::string key_of(const std::string& what, const std::string& source, int capability) {
-  return "mtorch " MT_BUILD_VERSION ", nvrtc " + std::to_string(nvrtc_version()) + ", sm_" +
+  return "mtorch " MT_BUILD_VERSION ", nvrtc " + nvrtc_build() + ", sm_" +
          std::to_string(capability) + ", " + what + "\n" + source;
 }
 

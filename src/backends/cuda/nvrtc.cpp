@@ -5,6 +5,7 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <nvrtc.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -70,6 +71,17 @@ int nvrtc_version() {
   int major = 0, minor = 0;
   if (!library().handle || library().version(&major, &minor) != NVRTC_SUCCESS) return 0;
   return major * 1000 + minor * 10;
+}
+
+std::string nvrtc_build() {
+  Dl_info where;
+  struct stat file;
+  std::string build = std::to_string(nvrtc_version());
+  if (library().handle && dladdr(reinterpret_cast<void*>(library().version), &where) &&
+      stat(where.dli_fname, &file) == 0) {
+    build += " of " + std::to_string(file.st_size) + " bytes";
+  }
+  return build;
 }
 
 namespace {

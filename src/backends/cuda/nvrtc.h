@@ -9,6 +9,8 @@ namespace mt::cuda {
 
 // 13000 for 13.0; 0 when there is none.
 int nvrtc_version();
+// Which one exactly: the version does not tell one update from the next.
+std::string nvrtc_build();
 // Code for a GPU of that compute capability, which the driver loads. Fails with the compiler's
 // words.
 std::vector<char> compile_cubin(const std::string& source, int capability);
