@@ -4,6 +4,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <string>
@@ -16,11 +17,15 @@ T* find(const char* name) {
   static void* library = file ? dlopen(file, RTLD_NOW) : nullptr;
   return library ? static_cast<T*>(dlsym(library, name)) : nullptr;
 }
+inline bool is_there() { return find<int>("mt_cuda_simulator") != nullptr; }
 // On a GPU there is a variable of that name, but nobody looks at it.
 template <class T>
 T& variable(const char* name) {
   static T none{};
   T* found = find<T>(name);
+  if (!found && is_there()) {
+    ADD_FAILURE() << "the simulator has no " << name;
+  }
   return found ? *found : none;
 }
 inline int& graph_launches() { return variable<int>("_ZN4grid14graph_launchesE"); }
@@ -33,7 +38,6 @@ inline double& clock() { return variable<double>("_ZN4grid5clockE"); }
 inline std::string& fast_work() { return variable<std::string>("_ZN4grid9fast_workB5cxx11E"); }
 inline std::string& failed_work() { return variable<std::string>("_ZN4grid11failed_workB5cxx11E"); }
 
-inline bool is_there() { return find<double>("_ZN4grid5clockE") != nullptr; }
 // The device that is, or may be, a Hopper: of the simulated ones the second.
 inline const char* hopper() { return is_there() ? "cuda:1" : "cuda:0"; }
 

@@ -3,6 +3,12 @@
 
 #include "backends/cuda/simulator/memory.h"
 
+// What the tests know the simulator by.
+extern "C" {
+extern const int mt_cuda_simulator;
+const int mt_cuda_simulator = 1;
+}
+
 namespace grid {
 namespace {
 
