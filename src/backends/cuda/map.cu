@@ -7,7 +7,9 @@
 //
 // Shapes: a group has one or many segments, which run the same program on memory of their own. A
 // block takes one tile of 1024 elements of one segment; the tiles of all segments are counted
-// through, and a block finds its segment by halving.
+// through, and a block finds its segment by halving. Registers are in local memory, which is
+// reserved for all threads that a GPU can have at once: 512 for each take a gigabyte. So there are
+// kernels with fewer as well.
 #include "backends/cuda/interpreter.h"
 #include "backends/cuda/kernels.h"
 
@@ -49,9 +51,10 @@ __global__ void __launch_bounds__(threads) map_kernel(const ProgramView* group) 
 
 void launch_map(const ProgramView* program, int registers, int64_t tiles, Stream stream) {
   if (tiles == 0) return;
-  auto kernel = registers <= 8    ? map_kernel<8>
-                : registers <= 32 ? map_kernel<32>
-                                  : map_kernel<most_registers>;
+  auto kernel = registers <= 8     ? map_kernel<8>
+                : registers <= 32  ? map_kernel<32>
+                : registers <= 128 ? map_kernel<128>
+                                   : map_kernel<most_registers>;
   launch("map", kernel, {static_cast<unsigned>(tiles)}, {threads}, 0, stream, program);
 }
 

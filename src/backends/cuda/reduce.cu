@@ -101,14 +101,14 @@ __global__ void __launch_bounds__(threads)
 void launch_panels(const ProgramView* program, int registers, const ReductionShape& shape,
                    Stream stream) {
   Dim3 blocks{static_cast<unsigned>((shape.tasks() + threads - 1) / threads)};
-  bool few = registers <= 16;
-  if (shape.in_lanes) {
-    launch("reduce rows", few ? rows_kernel<16> : rows_kernel<most_registers>, blocks, {threads}, 0,
-           stream, program, shape);
-  } else {
-    launch("reduce columns", few ? columns_kernel<16> : columns_kernel<most_registers>, blocks,
-           {threads}, 0, stream, program, shape);
-  }
+  auto rows = registers <= 16    ? rows_kernel<16>
+              : registers <= 128 ? rows_kernel<128>
+                                 : rows_kernel<most_registers>;
+  auto columns = registers <= 16    ? columns_kernel<16>
+                 : registers <= 128 ? columns_kernel<128>
+                                    : columns_kernel<most_registers>;
+  launch(shape.in_lanes ? "reduce rows" : "reduce columns", shape.in_lanes ? rows : columns, blocks,
+         {threads}, 0, stream, program, shape);
 }
 
 void launch_combine(const ReductionShape& shape, Value* partials, void* out, Dtype dtype,
