@@ -35,8 +35,8 @@ class CudaBackend final : public Backend {
   bool copy_from(Backend& other, void* target, const void* source, size_t bytes) override;
 
  private:
-  // Host memory from which the device is still copying is not written again: the two halves of the
-  // pinned memory take turns, and whoever comes round waits for the device.
+  // Host memory from which the device is still copying is not written again: whoever comes to the
+  // end of the pinned memory waits for the device.
   void upload(void* target, const void* source, size_t bytes);
   void launch(const PreparedPlan& prepared, void* memory, void* const* buffers, Run* run,
               GroupWatch* watch);

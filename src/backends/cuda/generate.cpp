@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// An element-wise group becomes one loop over elements. A row group becomes for each row, which a
-// warp takes, one loop over its columns for each reduction, and a last one for what is stored. Each
-// loop computes all it needs from memory once more: arithmetic costs less than registers for whole
-// rows would, and nothing is stored before the last reduction has read what it may overwrite. What
-// follows a product within its tiles takes some elements at a time, instruction by instruction, so
-// that one need not wait for another's numbers.
+// An element-wise group becomes one loop over elements, some at a time, instruction by instruction,
+// so that memory is asked for all of them at once; so does what follows a product within its tiles.
+// A row group becomes for each row, which a warp takes, one loop over its columns for each
+// reduction, and a last one for what is stored. Each loop computes all it needs from memory once
+// more: arithmetic costs less than registers for whole rows would, and nothing is stored before the
+// last reduction has read what it may overwrite.
 #include "backends/cuda/generate.h"
 
 #include "backends/cuda/generator.h"
@@ -37,15 +37,7 @@ class LoopGenerator : Generator {
     line(1, "__device__ void operator()(const int64_t (&at)[together], int count) const {");
     line(1, "const SegmentView& segment = view(view(group).segments);");
     memory_and_constants();
-    for (size_t k = once(); k < code().size(); ++k) {
-      const bool defines = code()[k].code != Opcode::store;
-      if (defines) line(1, std::string(type_name(code()[k].type)) + " " + name(k) + "[together];");
-      line(1, "MT_UNROLL for (int i = 0; i < together; ++i) {");
-      line(2, "if (i >= count) continue;");
-      if (defines) line(2, value(k) + " = " + expression(k) + ";");
-      if (stores(code()[k])) put(2, k);
-      line(1, "}");
-    }
+    some_elements(1, "i >= count");
     auto word = [](bool is) { return is ? "true" : "false"; };
     text_ += std::string("  }\n};\n}\n\n") +
              "extern \"C\" __global__ void __launch_bounds__(block_threads, 1) " + generated_name +
@@ -58,9 +50,26 @@ class LoopGenerator : Generator {
   }
 
  private:
-  static constexpr int together = 4;
+  // Elements at a time, of programs that have no more values at once: of more the registers would
+  // not suffice.
+  static constexpr int together = 4, most_together = 32;
+
+  // Those at at[0] .. at[together - 1], but for what is `beyond`.
+  void some_elements(int depth, const std::string& beyond) {
+    for (size_t k = once(); k < code().size(); ++k) {
+      const bool defines = code()[k].code != Opcode::store;
+      const std::string type = type_name(code()[k].type);
+      if (defines) line(depth, type + " " + name(k) + "[together];");
+      line(depth, "MT_UNROLL for (int i = 0; i < together; ++i) {");
+      line(depth + 1, "if (" + beyond + ") continue;");
+      if (defines) line(depth + 1, value(k) + " = " + expression(k) + ";");
+      if (stores(code()[k])) put(depth + 1, k);
+      line(depth, "}");
+    }
+  }
 
   void elements() {
+    const bool many = program_.registers > most_together;
     line(1, "int low = 0, high = program.segment_count - 1;");
     line(1, "while (low < high) {");
     line(2, "int middle = (low + high + 1) / 2;");
@@ -73,11 +82,12 @@ class LoopGenerator : Generator {
     line(1, "int64_t end = first + " + tile_ + " < count ? first + " + tile_ + " : count;");
     line(1, "if (first + threadIdx.x >= end) return;");
     memory_and_constants();
-    line(1, "for (int64_t at = first + threadIdx.x; at < end; at += blockDim.x) {");
-    for (size_t k = once(); k < code().size(); ++k) {
-      if (code()[k].code != Opcode::store) define(2, k);
-      if (stores(code()[k])) put(2, k);
-    }
+    line(1, "constexpr int together = " + number(many ? 1 : together) + ";");
+    line(1,
+         "for (int64_t next = first + threadIdx.x; next < end; next += together * blockDim.x) {");
+    line(2, "int64_t at[together];");
+    line(2, "MT_UNROLL for (int i = 0; i < together; ++i) at[i] = next + i * blockDim.x;");
+    some_elements(2, "at[i] >= end");
     line(1, "}");
   }
 
@@ -111,7 +121,7 @@ class LoopGenerator : Generator {
 }  // namespace
 
 std::string generate_elements(const Program& program, const Segment& segment) {
-  return LoopGenerator(program, segment).of_elements();
+  return LoopGenerator(program, segment, true).of_elements();
 }
 
 std::string generate_rows(const Program& program, const Segment& segment) {
@@ -120,7 +130,7 @@ std::string generate_rows(const Program& program, const Segment& segment) {
 
 std::string generate_within(const Program& program, const Segment& segment,
                             const HopperTileText& tile) {
-  return LoopGenerator(program, segment, true).within(tile);
+  return LoopGenerator(program, segment, true, true).within(tile);
 }
 
 }  // namespace mt::cuda

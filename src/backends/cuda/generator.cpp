@@ -58,7 +58,7 @@ void Generator::find_sources() {
 }
 
 std::string Generator::position(const std::string& of, const std::string& where) const {
-  return (several_ ? "near_position(" : "position(") + of + ".layout, " + where + ")";
+  return (near_ ? "near_position(" : "position(") + of + ".layout, " + where + ")";
 }
 
 std::string Generator::loaded(int m, Compute type, const std::string& where) const {

@@ -16,9 +16,10 @@ std::string number(int64_t n);
 
 class Generator {
  public:
-  // `several`: of what is not the same for all elements there are some at a time, by `i`.
-  Generator(const Program& program, const Segment& segment, bool several = false)
-      : program_(program), segment_(segment), several_(several) {
+  // `several`: of what is not the same for all elements there are some at a time, by `i`. `near`:
+  // 31 bits count them.
+  Generator(const Program& program, const Segment& segment, bool several = false, bool near = false)
+      : program_(program), segment_(segment), several_(several), near_(near) {
     find_sources();
   }
 
@@ -74,7 +75,7 @@ class Generator {
 
   const Program& program_;
   const Segment& segment_;
-  const bool several_;
+  const bool several_, near_;
   std::vector<Sources> sources_;
   std::string text_;
 

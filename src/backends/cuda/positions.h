@@ -6,26 +6,28 @@
 
 namespace mt::cuda {
 
-// Where the element of that row-major index lies.
+// Where the element of that row-major index, one that 31 bits can count, lies.
+__device__ inline int64_t near_position(const LayoutView& layout, int64_t element) {
+  constexpr int64_t most = 0xffffffff;
+  int64_t position = 0;
+  auto left = static_cast<uint32_t>(element);
+  for (int d = layout.rank - 1; d > 0; --d) {
+    auto size = static_cast<uint32_t>(layout.shape[d] < most ? layout.shape[d] : most);
+    position += left % size * layout.strides[d];
+    left /= size;
+  }
+  return layout.rank > 0 ? position + left * layout.strides[0] : 0;
+}
+
+// Where any lies: divisions of 64 bits are calls.
 __device__ inline int64_t position(const LayoutView& layout, int64_t element) {
+  if (element >> 31 == 0) return near_position(layout, element);
   int64_t position = 0;
   for (int d = layout.rank - 1; d > 0; --d) {
     position += element % layout.shape[d] * layout.strides[d];
     element /= layout.shape[d];
   }
   return layout.rank > 0 ? position + element * layout.strides[0] : 0;
-}
-
-// The same of one that 31 bits can count: divisions of 64 are calls.
-__device__ inline int64_t near_position(const LayoutView& layout, int64_t element) {
-  int64_t position = 0;
-  auto left = static_cast<uint32_t>(element);
-  for (int d = layout.rank - 1; d > 0; --d) {
-    auto size = static_cast<uint32_t>(layout.shape[d]);
-    position += left % size * layout.strides[d];
-    left /= size;
-  }
-  return layout.rank > 0 ? position + left * layout.strides[0] : 0;
 }
 
 // The sizes of dimensions [begin, end) together.
