@@ -26,8 +26,10 @@ def _running():
 
 def rest():
     """Until threads that the last sample left spinning have gone to sleep, which takes OpenMP's
-    some 5 ms and OpenBLAS's 25: the next sample wants their cores."""
+    some 5 ms and OpenBLAS's 25: the next sample wants their cores. Whether they have: on a loaded
+    machine it gives up at last."""
     for _ in range(100):
         time.sleep(PAUSE)
         if not _running():
-            return
+            return True
+    return False

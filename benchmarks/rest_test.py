@@ -18,14 +18,18 @@ def work():
     looked.wait()
 
 
+rested = False
 for rounds in range(ROUND, 21 * ROUND, ROUND):
     begun, looked, used = threading.Event(), threading.Event(), []
     thread = threading.Thread(target=work)
     thread.start()
     begun.wait()
-    rest()
+    at_rest = rest()
     used_at_rest = time.clock_gettime(time.pthread_getcpuclockid(thread.ident))
     looked.set()
     thread.join()
-    if used[0] - used_at_rest > LEFT:
+    rested = rested or at_rest
+    if at_rest and used[0] - used_at_rest > LEFT:
         sys.exit(f"at rest beside a thread that hashes {rounds} times")
+if not rested:
+    sys.exit(77)  # skipped: the machine is too loaded to come to rest
