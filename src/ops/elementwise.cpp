@@ -2,6 +2,7 @@
 #include "graph/record_alike.h"
 #include "ops/extremes.h"
 #include "ops/ops.h"
+#include "ops/power.h"
 #include "tensor/error.h"
 
 namespace mt {
@@ -228,6 +229,12 @@ Tensor unary(Elementwise code, const Tensor& x) {
     }
   }
   Device& device = a->weak ? b.device() : a.device();
+  if (code == Elementwise::pow && b->weak && !a->weak) {
+    const double exponent = is_floating(b.dtype())
+                                ? __builtin_bit_cast(double, b->immediates.value[0])
+                                : static_cast<double>(static_cast<int64_t>(b->immediates.value[0]));
+    if (Tensor y = power_of_number(as_dtype(a, dtype, device), exponent)) return y;
+  }
   return record(op, row.boolean_result ? Dtype::boolean : dtype,
                 alike ? a.shape() : broadcast(a.shape(), b.shape(), row.name),
                 {as_dtype(a, dtype, device, row.name), as_dtype(b, dtype, device, row.name)});

@@ -94,5 +94,92 @@ TEST(Power, OfIntegersToANegativeNumberIsRefused) {
   EXPECT_EQ(read(pow(cast(x, Dtype::float64), integer_number(-1, cpu())))[0], 0.5);
 }
 
+// Numbers near the ends of the range, where a square overflows or is denormal though the power is
+// not, and two hundred between.
+Tensor bases(Dtype dtype) {
+  constexpr double inf = INFINITY;
+  std::vector<double> x = {0, -0.0, inf, -inf, NAN, 1, -1, 3e19, 1e-20, 0x1p-64, -0x1p-70, 3e38, 250};
+  for (int i = 1; i <= 200; ++i) x.push_back((i % 3 - 1.5) * 0.0137 * i);
+  return make({static_cast<int64_t>(x.size())}, x, dtype);
+}
+
+// The distance of the float below y to the next one, of `digits` binary digits and no less than
+// `least`.
+double last_place(double y, int digits, double least) {
+  return std::fmax(std::ldexp(1.0, std::ilogb(y) - digits + 1), least);
+}
+
+TEST(Power, OfAPlainNumberIsWithinTwoUnitsAndHasThePowersOfOneThatIsNot) {
+  struct {
+    Dtype dtype;
+    int digits;
+    double least;
+  } constexpr kinds[] = {{Dtype::float16, 11, 0x1p-24},
+                         {Dtype::bfloat16, 8, 0x1p-133},
+                         {Dtype::float32, 24, 0x1p-149},
+                         {Dtype::float64, 53, 0x1p-1074}};
+  for (const auto& kind : kinds) {
+    const Tensor x = bases(kind.dtype);
+    const std::vector<double> base = read(x);
+    for (double exponent : {-2.0, -1.0, -0.5, 0.5, 2.0, 3.0, 4.0}) {
+      const Tensor y = pow(x, number(exponent, cpu()));
+      EXPECT_EQ(y.dtype(), kind.dtype);
+      EXPECT_STRNE(y->op->name, "pow");
+      const std::vector<double> by_number = read(y);
+      const std::vector<double> by_tensor = read(pow(x, full({1}, exponent, kind.dtype, cpu())));
+      for (size_t i = 0; i < base.size(); ++i) {
+        SCOPED_TRACE(std::to_string(base[i]) + " ** " + std::to_string(exponent) + " of " +
+                     name_of(kind.dtype));
+        const double a = by_number[i], b = by_tensor[i];
+        if (!std::isfinite(a) || !std::isfinite(b) || a == 0 || b == 0) {
+          EXPECT_TRUE(a == b || (std::isnan(a) && std::isnan(b))) << a << " " << b;
+          EXPECT_TRUE(std::isnan(a) || std::signbit(a) == std::signbit(b)) << a << " " << b;
+          continue;
+        }
+        const long double exact = std::pow(static_cast<long double>(base[i]), exponent);
+        const double error = static_cast<double>(std::fabs(a - exact));
+        const bool one_operator = size_of(kind.dtype) == 2 && exponent != -0.5;
+        const double most = one_operator ? 0.501 : 2;
+        EXPECT_LE(error, most * last_place(b, kind.digits, kind.least)) << a << " " << b;
+      }
+    }
+  }
+}
+
+TEST(Power, OfIntegersToAPlainNumberWraps) {
+  for (Dtype dtype : {Dtype::int8, Dtype::uint8, Dtype::int32, Dtype::uint32, Dtype::int64}) {
+    const Tensor x = make({6}, {0, 1, 2, 7, 100, 127}, dtype);
+    for (int64_t exponent : {2, 3, 4}) {
+      const Tensor y = pow(x, integer_number(exponent, cpu()));
+      EXPECT_EQ(y.dtype(), dtype);
+      EXPECT_EQ(read(y), read(pow(x, full_integer({1}, exponent, dtype, cpu()))));
+    }
+  }
+  EXPECT_EQ(pow(make({1}, {1}, Dtype::boolean), integer_number(2, cpu())).dtype(), Dtype::int64);
+  EXPECT_EQ(pow(make({1}, {3}, Dtype::int32), number(2, cpu())).dtype(), Dtype::float32);
+}
+
+TEST(Power, OfAPlainNumberHasItsSlope) {
+  const std::vector<double> at = {-1.5, -0.25, 0.5, 3, INFINITY};
+  for (double exponent : {-2.0, -1.0, -0.5, 0.5, 2.0, 3.0, 4.0}) {
+    Tensor x = leaf(make({5}, at, Dtype::float64));
+    Tensor y = pow(x, number(exponent, cpu()));
+    const std::vector<double> slopes = read(gradients({y}, {ones_like(y)}, {x})[0]);
+    for (size_t i = 0; i < at.size(); ++i) {
+      const double slope = exponent * std::pow(at[i], exponent - 1);
+      if (std::isnan(slope)) {
+        EXPECT_TRUE(std::isnan(slopes[i]));
+      } else if (std::isinf(slope)) {
+        EXPECT_EQ(slopes[i], slope);
+      } else {
+        EXPECT_NEAR(slopes[i], slope, 1e-14 * std::abs(slope)) << at[i] << " ** " << exponent;
+      }
+    }
+  }
+  Tensor lowest = leaf(make({1}, {-INFINITY}, Dtype::float64));
+  Tensor y = pow(lowest, number(0.5, cpu()));
+  EXPECT_EQ(read(gradients({y}, {ones_like(y)}, {lowest})[0])[0], 0);
+}
+
 }  // namespace
 }  // namespace mt::test
