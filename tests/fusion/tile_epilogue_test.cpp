@@ -19,7 +19,7 @@ Tensor stored(const Tensor& x) {
 
 // For products [rows, columns].
 struct Operands {
-  Tensor bias, narrow_bias, wide_bias, chosen, per_row, residual, turned, one;
+  Tensor bias, narrow_bias, wide_bias, chosen, per_row, residual, turned, one, label;
   Operands(int64_t rows, int64_t columns)
       : bias(random_leaf({columns}, 1)),
         narrow_bias(stored(cast(random_leaf({columns}, 2), Dtype::bfloat16))),
@@ -28,7 +28,8 @@ struct Operands {
         per_row(random_leaf({rows, 1}, 5)),
         residual(random_leaf({rows, columns}, 6)),
         turned(transpose(random_leaf({columns, rows}, 7))),
-        one(random_leaf({}, 8)) {}
+        one(random_leaf({}, 8)),
+        label(stored(integers({rows, 1}, 0, columns, Dtype::int64, find_device("cpu")))) {}
 };
 
 using Epilogue = Tensor (*)(const Tensor& product, const Operands& with);
@@ -45,6 +46,10 @@ constexpr Epilogue epilogues[] = {
     [](const Tensor& x, const Operands& o) {
       Tensor places = arange(0, static_cast<double>(x.shape()[1]), 1, Dtype::float32, x.device());
       return add(mul(x, places), o.bias);
+    },
+    [](const Tensor& x, const Operands& o) {
+      Tensor places = arange(0, static_cast<double>(x.shape()[1]), 1, Dtype::int64, x.device());
+      return where(equal(places, o.label), o.one, x);
     },
 };
 

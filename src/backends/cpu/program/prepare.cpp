@@ -48,7 +48,8 @@ class Preparation {
     prepared_.filled.assign(static_cast<size_t>(program.registers), false);
   }
 
-  void run() {
+  // `whole_rows`: it will not be run over some of a row's elements alone.
+  void run(bool whole_rows) {
     for (size_t at = 0; at < once_; ++at) {
       instead_[static_cast<size_t>(code_[at].out)] = {code_[at].out, true, 0};
       if (!only_operators_read(at)) prepared_.filled[static_cast<size_t>(code_[at].out)] = true;
@@ -59,7 +60,7 @@ class Preparation {
       if (source.place == no_place) add(i);
       if (i.out >= 0) instead_[static_cast<size_t>(i.out)] = source;
     }
-    join_positions(&prepared_.steps, segment_);
+    if (whole_rows) join_positions(&prepared_.steps, segment_);
     // A reduction that ends a flat program is no part of it, but run by run_reduction.
     join_steps(&prepared_.steps, segment_.columns != 1 && !turned());
   }
@@ -267,13 +268,13 @@ void set_tiles(const Segment& segment, int64_t rows, PreparedProgram* prepared) 
 
 PreparedProgram prepare_steps(const Program& program, const Segment& segment,
                               std::vector<int16_t> streamed, std::vector<NarrowOperand> narrow = {},
-                              const std::vector<Total>& totals = {}) {
+                              const std::vector<Total>& totals = {}, bool whole_rows = true) {
   PreparedProgram prepared;
   prepared.narrow = std::move(narrow);
   prepared.totals = totals;
   prepared.program = &program;
   prepared.threads = thread_count();
-  Preparation(program, segment, std::move(streamed), &prepared).run();
+  Preparation(program, segment, std::move(streamed), &prepared).run(whole_rows);
   return prepared;
 }
 
@@ -286,12 +287,13 @@ int64_t whole_lines(const NarrowOperand& operand, int64_t rows) {
 }
 
 PreparedProgram prepare_rows(const Group& group, const Segment& segment,
-                             const std::vector<Buffer>& buffers, std::vector<int16_t> streamed) {
+                             const std::vector<Buffer>& buffers, std::vector<int16_t> streamed,
+                             bool whole_rows = true) {
   const Program& program = group.program;
   std::vector<NarrowOperand> narrow;
   if (group.totals.empty()) narrow = narrow_operands(program, segment);
-  PreparedProgram prepared =
-      prepare_steps(program, segment, std::move(streamed), std::move(narrow), group.totals);
+  PreparedProgram prepared = prepare_steps(program, segment, std::move(streamed), std::move(narrow),
+                                           group.totals, whole_rows);
   int64_t columns = std::max<int64_t>(segment.columns, 1);
   int64_t elements = prepared.narrow.empty() ? most_tile_elements : 2 * most_tile_elements;
   int64_t rows = std::max<int64_t>(1, elements / columns);
@@ -333,7 +335,8 @@ PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& b
       Segment segment = first;
       segment.columns = columns;
       segment.rows = first.rows / columns;
-      PreparedProgram prepared = prepare_rows(group, segment, buffers, std::move(streamed));
+      PreparedProgram prepared =
+          prepare_rows(group, segment, buffers, std::move(streamed), !in_tiles);
       if (!in_tiles || prepared.scratch_bytes <= stack_registers) {
         prepared.by_columns.push_back(std::move(segment));
         return prepared;
