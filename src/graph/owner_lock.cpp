@@ -24,14 +24,14 @@ bool ask_for_barriers() { return false; }
 void barrier_on_every_thread() {}
 #endif
 
-bool barriers() {
-  static const bool can_be_had = ask_for_barriers();
-  return can_be_had;
-}
-
 }  // namespace
 
-OwnerLock::OwnerLock() : attention_(barriers() ? 0 : no_barriers) {}
+bool OwnerLock::can_interrupt() {
+  static const bool can = ask_for_barriers();
+  return can;
+}
+
+OwnerLock::OwnerLock(bool barriers) : attention_(barriers ? 0 : no_barriers) {}
 
 void OwnerLock::enter_with_attention() {
   inside_.store(1, std::memory_order_seq_cst);
@@ -53,8 +53,8 @@ void OwnerLock::enter_as_visitor() {
   before_work();
   visitors_.lock();
   if (visits_++ > 0) return;
-  attention_.fetch_or(visited, std::memory_order_seq_cst);
-  if (barriers()) barrier_on_every_thread();
+  const int32_t before = attention_.fetch_or(visited, std::memory_order_seq_cst);
+  if (!(before & no_barriers)) barrier_on_every_thread();
   while (inside_.load(std::memory_order_seq_cst)) inside_.wait(1);
 }
 

@@ -15,7 +15,8 @@ namespace mt {
 
 class OwnerLock {
  public:
-  OwnerLock();
+  // `barriers`: visitors can interrupt the owner; by default where the system lets them.
+  explicit OwnerLock(bool barriers = can_interrupt());
   // `thread` is any address that belongs to the thread; nullptr: nobody owns it. Only an owner who
   // is not inside may be replaced, and the new one must know that he left.
   void set_owner(const void* thread) { owner_.store(thread, std::memory_order_relaxed); }
@@ -48,6 +49,8 @@ class OwnerLock {
   };
 
  private:
+  static bool can_interrupt();
+
   // What the owner must pay attention to: bits of `attention_`.
   enum : int32_t {
     visited = 1,     // a visitor is inside, or wants to be

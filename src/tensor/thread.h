@@ -29,8 +29,9 @@ struct Thread {
   SpareMemory<Node, 512> nodes;
   SpareMemory<Storage, 256> storages;
 
-  // Of the C boundary: the pending error, the innermost scope and those to be used again, chained
-  // by `outer`, and memory of handles, which live about as long as the call that follows.
+  // Of the C boundary, whose types only it knows: the pending error, the innermost scope and those
+  // to be used again, chained by `outer`, and memory of handles, which live about as long as the
+  // call that follows.
   int32_t error = 0;
   mt_scope* scope = nullptr;
   mt_scope* spare_scopes = nullptr;

@@ -28,8 +28,7 @@ TEST(OwnerLock, IsRecursiveForTheOwnerAndForVisitors) {
 
 // The counters are plain, so a lock that lets two in loses counts (and the thread sanitizer sees
 // it). The owner goes in and out as fast as it can, as it does when recording.
-TEST(OwnerLock, LetsOneInAtATime) {
-  OwnerLock lock;
+void let_one_in_at_a_time(OwnerLock& lock) {
   int64_t first = 0, second = 0;
   std::atomic<bool> done{false};
   std::atomic<int64_t> by_owner{0};
@@ -62,6 +61,14 @@ TEST(OwnerLock, LetsOneInAtATime) {
   done = true;
   owner.join();
   EXPECT_EQ(first, visits * visitor_count + by_owner);
+}
+TEST(OwnerLock, LetsOneInAtATime) {
+  OwnerLock lock;
+  let_one_in_at_a_time(lock);
+}
+TEST(OwnerLock, LetsOneInAtATimeWithoutBarriers) {
+  OwnerLock lock(false);
+  let_one_in_at_a_time(lock);
 }
 
 TEST(OwnerLock, AVisitorWaitsForTheOwner) {
