@@ -45,7 +45,7 @@ Tensor standard_deviation(const Tensor& x, const Dims& axes, double correction, 
 }
 
 Tensor count_nonzero(const Tensor& x, const Dims& axes, bool keep) {
-  return sum(logical_not(is_zero(x)), axes, keep);
+  return sum(cast(x, Dtype::boolean), axes, keep);
 }
 
 Tensor norm(const Tensor& x, const Dims& axes, double order, bool keep) {
