@@ -23,7 +23,7 @@ void sort_by_highway(T* numbers, int64_t count) {
   hwy::Sorter()(numbers, static_cast<size_t>(count), hwy::SortAscending());
 }
 
-#if HWY_MAX_BYTES == 64
+#if HWY_TARGET == HWY_AVX3
 
 template <class V>
 HWY_INLINE V middle(V a, V b, V c) {
@@ -54,13 +54,14 @@ HWY_NOINLINE T middle_of(const T* numbers, int64_t count) {
   return best;
 }
 
-// Puts the numbers below the pivot where `low` is, and the others in front of `high`.
+// Puts the numbers below the pivot where `low` is, and the others in front of `high`. Not a lane
+// beside them: numbers that are still to be read lie there.
 template <class T, class Which>
 HWY_INLINE void put(Row<T> v, Which is_low, Which is_high, T*& low, T*& high) {
   constexpr Vectors<T> d;
   high -= hn::CountTrue(d, is_high);
-  hn::CompressStore(v, is_high, d, high);
-  low += hn::CompressStore(v, is_low, d, low);
+  hn::CompressBlendedStore(v, is_high, d, high);
+  low += hn::CompressBlendedStore(v, is_low, d, low);
 }
 template <class T>
 HWY_INLINE void put(Row<T> v, Row<T> pivot, T*& low, T*& high) {
