@@ -50,8 +50,14 @@ struct Rows {
   }
 
   bool few() const { return kept < length / 8; }
-  // Pairs of working memory for a row, or for a panel of one.
-  int64_t needed() const { return few() ? 2 * kept + 2 * block : length; }
+  // Pairs of working memory for the few of a row, or of a panel of one.
+  int64_t needed() const { return 2 * kept + 2 * block; }
+  // Bytes of working memory for a row.
+  int64_t bytes() const {
+    return few() ? needed() * int64_t{sizeof(Pair)} : length * int64_t{sizeof(uint64_t)};
+  }
+  // Whether a position fits in 32 bits, or has 64: one of the few, beside a key of 64 bits.
+  bool fits() const { return length <= int64_t{UINT32_MAX} || (few() && sizeof(Key) == 8); }
 
   // Of a whole block.
   void fill_keys(Key* keys, const Memory* from) const {
@@ -112,7 +118,6 @@ struct Rows {
 
   // Keys of 64 bits: as many of their upper bits as fit beside a position, less the least key, are
   // sorted with it; then those that agree in these by their other bits. Nothing agrees as a rule.
-  bool packs() const { return sizeof(Key) == 8 && !few() && length <= int64_t{UINT32_MAX}; }
   struct Packing {
     Key least;
     int unpacked, position_bits;
@@ -167,7 +172,6 @@ struct Rows {
     settle(packing, packed, row);
     for (int64_t i = 0; i < kept; ++i) y[row * kept + i] = packing.position(packed[i]);
   }
-  // One long row, with memory for two of them.
   void sort_packed_alone(uint64_t* packed) const {
     const Packing packing = fill_packed(packed, 0);
     uint64_t* const sorted = packed + length;
@@ -180,30 +184,34 @@ struct Rows {
     });
   }
 
-  void sort_row(Pair* pairs, int64_t row) const {
-    if constexpr (sizeof(Key) == 8) {
-      if (packs()) return sort_packed(reinterpret_cast<uint64_t*>(pairs), row);
-    }
+  void sort_row(void* memory, int64_t row) const {
+    Pair* const pairs = static_cast<Pair*>(memory);
     if (few()) {
       select(pairs, row, 0, length);
+      sort_numbers(pairs, kept);
+      store(pairs, row, 0, kept);
+    } else if constexpr (sizeof(Key) == 8) {
+      sort_packed(static_cast<uint64_t*>(memory), row);
     } else {
       fill(pairs, row, 0, length);
+      sort_numbers(pairs, length);
+      store(pairs, row, 0, kept);
     }
-    sort_numbers(pairs, few() ? kept : length);
-    store(pairs, row, 0, kept);
   }
 
-  // One long row with all threads.
-  void sort_alone(Pair* pairs) const {
+  // One long row with all threads, with memory for two of them.
+  void sort_alone(uint64_t* numbers) const {
     if constexpr (sizeof(Key) == 8) {
-      if (packs()) return sort_packed_alone(reinterpret_cast<uint64_t*>(pairs));
+      sort_packed_alone(numbers);
+    } else {
+      parallel_for(length, piece,
+                   [&](int64_t begin, int64_t end) { fill(numbers, 0, begin, end); });
+      sort_in_pieces(
+          numbers, KeyForm<Pair>(), numbers + length, length, [&](int64_t i) { return numbers[i]; },
+          [&](const Pair* sorted, int64_t begin, int64_t end) {
+            store(sorted, 0, begin, std::min(end, kept));
+          });
     }
-    parallel_for(length, piece, [&](int64_t begin, int64_t end) { fill(pairs, 0, begin, end); });
-    sort_in_pieces(
-        pairs, KeyForm<Pair>(), pairs + length, length, [&](int64_t i) { return pairs[i]; },
-        [&](const Pair* sorted, int64_t begin, int64_t end) {
-          store(sorted, 0, begin, std::min(end, kept));
-        });
   }
   // Each of a few panels offers its first ones.
   int64_t panels() const {
@@ -251,34 +259,32 @@ struct Rows {
 
 template <class Element>
 void argsort(const NaiveCall& call) {
-  using Key = typename Element::Key;
   using Pair = typename Rows<Element>::Pair;
   const NaiveArray &x = call.inputs[0], &y = call.output;
   Rows<Element> rows{reinterpret_cast<const typename Element::Memory*>(first_element(x)),
                      reinterpret_cast<int64_t*>(first_element(y)), x.layout.shape.back(),
                      y.layout.shape.back(), call.attributes[0] != 0};
   int64_t count = y.size() / rows.kept, length = rows.length;
-  bool positions_fit = sizeof(Key) == 8 || length <= int64_t{UINT32_MAX};
-  auto allocate = [&](int64_t pairs) {
-    size_t bytes = static_cast<size_t>(pairs) * sizeof(Pair);
-    return positions_fit ? static_cast<Pair*>(std::malloc(bytes)) : nullptr;
+  auto allocate = [&](int64_t bytes) {
+    return rows.fits() ? std::malloc(static_cast<size_t>(bytes)) : nullptr;
   };
   if (count == 1 && length >= 2 * piece) {
     bool select = rows.few() && rows.panels() > 1;
-    Pair* pairs = nullptr;
-    if (select) pairs = allocate(rows.panels() * rows.needed());
-    if (!rows.few() && thread_count() > 1) pairs = allocate(2 * length);
-    if (pairs) {
-      select ? rows.select_alone(pairs) : rows.sort_alone(pairs);
-      return std::free(pairs);
+    void* memory = nullptr;
+    if (select) memory = allocate(rows.panels() * rows.bytes());
+    if (!rows.few() && thread_count() > 1) memory = allocate(2 * rows.bytes());
+    if (memory) {
+      select ? rows.select_alone(static_cast<Pair*>(memory))
+             : rows.sort_alone(static_cast<uint64_t*>(memory));
+      return std::free(memory);
     }
   }
   parallel_for(count, grain_of(8 * length), [&](int64_t begin, int64_t end) {
-    Pair* pairs = allocate(rows.needed());
+    void* memory = allocate(rows.bytes());
     for (int64_t row = begin; row < end; ++row) {
-      pairs ? rows.sort_row(pairs, row) : rows.sort_in_place(row);
+      memory ? rows.sort_row(memory, row) : rows.sort_in_place(row);
     }
-    std::free(pairs);
+    std::free(memory);
   });
 }
 

@@ -49,16 +49,12 @@ void count_kinds(const uint32_t* from, int64_t count, const KeyForm<uint32_t>& f
                  const Kinds<uint32_t>& kinds, int64_t* counts);
 void count_kinds(const uint64_t* from, int64_t count, const KeyForm<uint64_t>& form,
                  const Kinds<uint64_t>& kinds, int64_t* counts);
-void count_kinds(const hwy::uint128_t* from, int64_t count, const KeyForm<hwy::uint128_t>& form,
-                 const Kinds<hwy::uint128_t>& kinds, int64_t* counts);
 void deal_kinds(const uint16_t* from, int64_t count, const KeyForm<uint16_t>& form,
                 const Kinds<uint16_t>& kinds, const int64_t* counts, uint16_t** to);
 void deal_kinds(const uint32_t* from, int64_t count, const KeyForm<uint32_t>& form,
                 const Kinds<uint32_t>& kinds, const int64_t* counts, uint32_t** to);
 void deal_kinds(const uint64_t* from, int64_t count, const KeyForm<uint64_t>& form,
                 const Kinds<uint64_t>& kinds, const int64_t* counts, uint64_t** to);
-void deal_kinds(const hwy::uint128_t* from, int64_t count, const KeyForm<hwy::uint128_t>& form,
-                const Kinds<hwy::uint128_t>& kinds, const int64_t* counts, hwy::uint128_t** to);
 
 constexpr int64_t shortest_piece = 16 << 10;  // of a row whose pieces are sorted apart
 constexpr int most_pieces = 64;

@@ -202,22 +202,5 @@ MT_BLOCK(32)
 MT_BLOCK(64)
 #undef MT_BLOCK
 
-// Of no vector's lanes, and keys already.
-namespace {
-int kind_of(const hwy::uint128_t& key, const Kinds<hwy::uint128_t>& kinds) {
-  const hwy::uint128_t* end = kinds.pivots + kinds.kinds - 1;
-  return static_cast<int>(std::upper_bound(kinds.pivots, end, key) - kinds.pivots);
-}
-}  // namespace
-void count_kinds(const hwy::uint128_t* from, int64_t count, const KeyForm<hwy::uint128_t>&,
-                 const Kinds<hwy::uint128_t>& kinds, int64_t* counts) {
-  std::fill_n(counts, kinds.kinds, 0);
-  for (int64_t i = 0; i < count; ++i) ++counts[kind_of(from[i], kinds)];
-}
-void deal_kinds(const hwy::uint128_t* from, int64_t count, const KeyForm<hwy::uint128_t>&,
-                const Kinds<hwy::uint128_t>& kinds, const int64_t*, hwy::uint128_t** to) {
-  for (int64_t i = 0; i < count; ++i) *to[kind_of(from[i], kinds)]++ = from[i];
-}
-
 }  // namespace mt::cpu
 #endif
