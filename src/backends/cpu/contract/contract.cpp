@@ -321,6 +321,7 @@ PreparedContraction::PreparedContraction(const Contraction& contraction, int thr
       a_(schedule_.transposed ? operand_b(contraction) : operand_a(contraction)),
       b_(schedule_.transposed ? operand_a(contraction) : operand_b(contraction)),
       small_(schedule_, a_, b_),
+      makes_entries_(made != nullptr),
       out_(contraction.out) {
   if (made == nullptr && TiledProduct::serves(contraction)) {
     tiled_ = std::make_unique<const TiledProduct>(contraction, threads);
@@ -334,7 +335,8 @@ int64_t PreparedContraction::bytes() const {
 }
 
 size_t PreparedContraction::scratch() const {
-  return schedule_.scratch() + (tiled_ ? tiled_->scratch() : 0);
+  const bool small = small_ && !makes_entries_;  // which takes none
+  return (small ? 0 : schedule_.scratch()) + (tiled_ ? tiled_->scratch() : 0);
 }
 
 void PreparedContraction::run(const void* a, const void* b, void* out, void* scratch,

@@ -65,6 +65,7 @@ class PreparedContraction {
   Schedule schedule_;
   MatrixOperand a_, b_;  // exchanged where the result's transpose is computed
   SmallProduct small_;
+  bool makes_entries_;  // of b, in scratch
   Dtype out_;
   std::unique_ptr<const TiledProduct> tiled_;  // in a precision mode that it serves
 };

@@ -255,8 +255,9 @@ PreparedReduction prepare_reduction(const Group& group) {
   int64_t wanted = divide_up<int64_t>(prepared.elements.threads, others);
   prepared.stretch =
       std::clamp(round_up(divide_up(group.inner, wanted), 64), fewest_columns, chunk);
-  prepared.worker_bytes = prepared.elements.scratch_bytes +
-                          (group.in_lanes ? round_up(row_panel * size, cache_line) : 0);
+  const bool gathers = group.in_lanes && !reduction_to_lanes(group.reduction, group.type);
+  prepared.worker_bytes =
+      prepared.elements.scratch_bytes + (gathers ? round_up(row_panel * size, cache_line) : 0);
   prepared.partial_bytes = round_up(group.outer * prepared.panels * group.inner * size, cache_line);
   return prepared;
 }
