@@ -2,7 +2,6 @@
 // Row reductions in the order of ops/order.h, and their counterpart, repeating a value along a row.
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
@@ -12,69 +11,11 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/reduction.cpp"
 #include "hwy/foreach_target.h"
 
-#include "backends/cpu/elementwise/vector.h"
+#include "backends/cpu/elementwise/reduction.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
-
-template <class T>
-constexpr T largest() {
-  using limits = std::numeric_limits<T>;
-  return limits::has_infinity ? limits::infinity() : limits::max();
-}
-template <class T>
-constexpr T lowest() {
-  using limits = std::numeric_limits<T>;
-  return limits::has_infinity ? -limits::infinity() : limits::lowest();
-}
-
-// Each combines Highway vectors of any width, as halving meets them.
-struct Sum {
-  template <class T>
-  static constexpr T identity() {
-    return 0;
-  }
-  template <class Raw>
-  static HWY_INLINE Raw combine(Raw a, Raw b) {
-    return hn::Add(a, b);
-  }
-};
-struct Product {
-  template <class T>
-  static constexpr T identity() {
-    return 1;
-  }
-  template <class Raw>
-  static HWY_INLINE Raw combine(Raw a, Raw b) {
-    return a * b;
-  }
-};
-// The same choices as max and min in the table make, for numbers; a row with a NaN in it is found
-// apart, which costs less than a test in every step.
-struct Maximum {
-  template <class T>
-  static constexpr T identity() {
-    return lowest<T>();
-  }
-  template <class Raw>
-  static HWY_INLINE Raw combine(Raw a, Raw b) {
-    return ordered_max(a, b);
-  }
-};
-struct Minimum {
-  template <class T>
-  static constexpr T identity() {
-    return largest<T>();
-  }
-  template <class Raw>
-  static HWY_INLINE Raw combine(Raw a, Raw b) {
-    return ordered_min(a, b);
-  }
-};
-template <class Op, class T>
-constexpr bool watches_nan = std::is_floating_point_v<T> &&
-                             (std::is_same_v<Op, Maximum> || std::is_same_v<Op, Minimum>);
 
 // Halves a vector down to one lane.
 template <class Op, class D>
@@ -243,75 +184,6 @@ void reduce_across(void* out, const Input* inputs, int64_t rows, int64_t columns
   }
 }
 
-// Adds a row's next elements to the lanes of ops/order.h, the first of them to lane `lane`.
-template <class Op, class T>
-void reduce_to_lanes(void* sums, int64_t lane, const void* values, int64_t count) {
-  constexpr Tag<T> d;
-  constexpr size_t lanes = lane_count<T>, vectors = row_lanes / lanes;
-  T* to = static_cast<T*>(sums);
-  const T* from = static_cast<const T*>(values);
-  auto some_to = [&](T* at, size_t some) HWY_ATTR {
-    for (size_t i = 0; i < some; i += lanes) {
-      const size_t n = std::min(lanes, some - i);
-      const auto sum = Op::combine(load_first(d, at + i, n), load_first(d, from + i, n));
-      store_first(d, sum, at + i, n);
-    }
-    from += some;
-  };
-  size_t left = static_cast<size_t>(count);
-  if (lane > 0) {
-    const size_t some = std::min(static_cast<size_t>(row_lanes - lane), left);
-    some_to(to + lane, some);
-    left -= some;
-  }
-  hn::Vec<Tag<T>> chains[vectors];
-  HWY_UNROLL(16) for (size_t k = 0; k < vectors; ++k) chains[k] = hn::LoadU(d, to + k * lanes);
-  for (; left >= row_lanes; left -= row_lanes, from += row_lanes) {
-    HWY_UNROLL(16) for (size_t k = 0; k < vectors; ++k) {
-      chains[k] = Op::combine(chains[k], hn::LoadU(d, from + k * lanes));
-    }
-  }
-  HWY_UNROLL(16) for (size_t k = 0; k < vectors; ++k) hn::StoreU(chains[k], d, to + k * lanes);
-  some_to(to, left);
-}
-
-// V vectors of columns, the last of which has `last` lanes: each column is one chain, which goes on
-// from what `out` has.
-template <class Op, class T, int V>
-HWY_INLINE void reduce_vectors(T* out, const T* from, int64_t rows, int64_t pitch, size_t last) {
-  constexpr Tag<T> d;
-  constexpr size_t lanes = lane_count<T>;
-  hn::Vec<Tag<T>> chains[V];
-  auto at = [&](const T* row, int v) HWY_ATTR {
-    const T* some = row + static_cast<size_t>(v) * lanes;
-    return v + 1 < V || last == lanes ? hn::LoadU(d, some) : load_first(d, some, last);
-  };
-  HWY_UNROLL(4) for (int v = 0; v < V; ++v) chains[v] = at(out, v);
-  for (int64_t r = 0; r < rows; ++r, from += pitch) {
-    HWY_UNROLL(4) for (int v = 0; v < V; ++v) chains[v] = Op::combine(chains[v], at(from, v));
-  }
-  HWY_UNROLL(4) for (int v = 0; v + 1 < V; ++v) {
-    hn::StoreU(chains[v], d, out + static_cast<size_t>(v) * lanes);
-  }
-  store_first(d, chains[V - 1], out + (V - 1) * lanes, last);
-}
-template <class Op, class T>
-void reduce_columns(void* out, const void* values, int64_t rows, int64_t columns) {
-  constexpr int64_t lanes = static_cast<int64_t>(lane_count<T>);
-  for (int64_t c = 0; c < columns;) {
-    T* to = static_cast<T*>(out) + c;
-    const T* from = static_cast<const T*>(values) + c;
-    if (columns - c >= 4 * lanes) {
-      reduce_vectors<Op, T, 4>(to, from, rows, columns, lane_count<T>);
-      c += 4 * lanes;
-    } else {
-      const int64_t some = std::min(lanes, columns - c);
-      reduce_vectors<Op, T, 1>(to, from, rows, columns, static_cast<size_t>(some));
-      c += some;
-    }
-  }
-}
-
 // The kernel of each reduction and type, along rows or across them.
 template <class Op, class T>
 struct Along {
@@ -322,60 +194,12 @@ struct Across {
   static constexpr Operator kernel = &reduce_across<Op, T>;
 };
 
-// Where every pair is combined as in the table, NaNs as well.
-template <class Op, class T>
-struct Down {
-  static constexpr ColumnReduction kernel = watches_nan<Op, T> ? nullptr : &reduce_columns<Op, T>;
-};
-
-template <class Op, class T>
-struct ToLanes {
-  static constexpr LaneReduction kernel = watches_nan<Op, T> ? nullptr : &reduce_to_lanes<Op, T>;
-};
-
-template <template <class, class> class Kernels, class Op>
-auto kernel_for(Compute type) -> decltype(Kernels<Op, float>::kernel) {
-  switch (type) {
-    case Compute::f32:
-      return Kernels<Op, float>::kernel;
-    case Compute::f64:
-      return Kernels<Op, double>::kernel;
-    case Compute::i32:
-      return Kernels<Op, int32_t>::kernel;
-    case Compute::i64:
-      return Kernels<Op, int64_t>::kernel;
-    case Compute::u64:
-      return Kernels<Op, uint64_t>::kernel;
-  }
-  return nullptr;
-}
-template <template <class, class> class Kernels>
-auto kernel_of(Reduction reduction, Compute type) {
-  switch (reduction) {
-    case Reduction::sum:
-      return kernel_for<Kernels, Sum>(type);
-    case Reduction::prod:
-      return kernel_for<Kernels, Product>(type);
-    case Reduction::max:
-      return kernel_for<Kernels, Maximum>(type);
-    case Reduction::min:
-      return kernel_for<Kernels, Minimum>(type);
-  }
-  return kernel_for<Kernels, Sum>(type);
-}
 Operator reduction_of(Reduction reduction, Compute type) {
-  return kernel_of<Along>(reduction, type);
+  return kernel_of<Operator, Along>(reduction, type);
 }
 Operator reduction_across_of(Reduction reduction, Compute type) {
-  return kernel_of<Across>(reduction, type);
+  return kernel_of<Operator, Across>(reduction, type);
 }
-ColumnReduction reduction_down_of(Reduction reduction, Compute type) {
-  return kernel_of<Down>(reduction, type);
-}
-LaneReduction reduction_to_lanes_of(Reduction reduction, Compute type) {
-  return kernel_of<ToLanes>(reduction, type);
-}
-
 Operator sum_of_squares(Compute type) {
   if (type == Compute::f32) return &reduce_rows<Sum, Term::square, float>;
   return type == Compute::f64 ? &reduce_rows<Sum, Term::square, double> : nullptr;
@@ -422,8 +246,6 @@ HWY_AFTER_NAMESPACE();
 namespace mt::cpu {
 HWY_EXPORT(reduction_of);
 HWY_EXPORT(reduction_across_of);
-HWY_EXPORT(reduction_down_of);
-HWY_EXPORT(reduction_to_lanes_of);
 HWY_EXPORT(sum_of_squares);
 HWY_EXPORT(sum_of_products);
 HWY_EXPORT(expansion_of);
@@ -434,14 +256,6 @@ Operator row_reduction(Reduction reduction, Compute type) {
 Operator reduction_across(Reduction reduction, Compute type) {
   choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(reduction_across_of)(reduction, type);
-}
-ColumnReduction reduction_down(Reduction reduction, Compute type) {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(reduction_down_of)(reduction, type);
-}
-LaneReduction reduction_to_lanes(Reduction reduction, Compute type) {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(reduction_to_lanes_of)(reduction, type);
 }
 Operator row_sum_of_squares(Compute type) {
   choose_instruction_set();

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions that go on from what they were before: of a row to its lanes, and down columns.
+#include <algorithm>
+
+#include "backends/cpu/elementwise/tables.h"
+#include "backends/cpu/elementwise/targets.h"
+#include "ops/order.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/elementwise/partial_reduction.cpp"
+#include "hwy/foreach_target.h"
+
+#include "backends/cpu/elementwise/reduction.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu {
+namespace HWY_NAMESPACE {
+
+// Adds a row's next elements to the lanes of ops/order.h, the first of them to lane `lane`.
+template <class Op, class T>
+void reduce_to_lanes(void* sums, int64_t lane, const void* values, int64_t count) {
+  constexpr Tag<T> d;
+  constexpr size_t lanes = lane_count<T>, vectors = row_lanes / lanes;
+  T* to = static_cast<T*>(sums);
+  const T* from = static_cast<const T*>(values);
+  auto some_to = [&](T* at, size_t some) HWY_ATTR {
+    for (size_t i = 0; i < some; i += lanes) {
+      const size_t n = std::min(lanes, some - i);
+      const auto sum = Op::combine(load_first(d, at + i, n), load_first(d, from + i, n));
+      store_first(d, sum, at + i, n);
+    }
+    from += some;
+  };
+  size_t left = static_cast<size_t>(count);
+  if (lane > 0) {
+    const size_t some = std::min(static_cast<size_t>(row_lanes - lane), left);
+    some_to(to + lane, some);
+    left -= some;
+  }
+  hn::Vec<Tag<T>> chains[vectors];
+  HWY_UNROLL(16) for (size_t k = 0; k < vectors; ++k) chains[k] = hn::LoadU(d, to + k * lanes);
+  for (; left >= row_lanes; left -= row_lanes, from += row_lanes) {
+    HWY_UNROLL(16) for (size_t k = 0; k < vectors; ++k) {
+      chains[k] = Op::combine(chains[k], hn::LoadU(d, from + k * lanes));
+    }
+  }
+  HWY_UNROLL(16) for (size_t k = 0; k < vectors; ++k) hn::StoreU(chains[k], d, to + k * lanes);
+  some_to(to, left);
+}
+
+// V vectors of columns, the last of which has `last` lanes: each column is one chain, which goes on
+// from what `out` has.
+template <class Op, class T, int V>
+HWY_INLINE void reduce_vectors(T* out, const T* from, int64_t rows, int64_t pitch, size_t last) {
+  constexpr Tag<T> d;
+  constexpr size_t lanes = lane_count<T>;
+  hn::Vec<Tag<T>> chains[V];
+  auto at = [&](const T* row, int v) HWY_ATTR {
+    const T* some = row + static_cast<size_t>(v) * lanes;
+    return v + 1 < V || last == lanes ? hn::LoadU(d, some) : load_first(d, some, last);
+  };
+  HWY_UNROLL(4) for (int v = 0; v < V; ++v) chains[v] = at(out, v);
+  for (int64_t r = 0; r < rows; ++r, from += pitch) {
+    HWY_UNROLL(4) for (int v = 0; v < V; ++v) chains[v] = Op::combine(chains[v], at(from, v));
+  }
+  HWY_UNROLL(4) for (int v = 0; v + 1 < V; ++v) {
+    hn::StoreU(chains[v], d, out + static_cast<size_t>(v) * lanes);
+  }
+  store_first(d, chains[V - 1], out + (V - 1) * lanes, last);
+}
+template <class Op, class T>
+void reduce_columns(void* out, const void* values, int64_t rows, int64_t columns) {
+  constexpr int64_t lanes = static_cast<int64_t>(lane_count<T>);
+  for (int64_t c = 0; c < columns;) {
+    T* to = static_cast<T*>(out) + c;
+    const T* from = static_cast<const T*>(values) + c;
+    if (columns - c >= 4 * lanes) {
+      reduce_vectors<Op, T, 4>(to, from, rows, columns, lane_count<T>);
+      c += 4 * lanes;
+    } else {
+      const int64_t some = std::min(lanes, columns - c);
+      reduce_vectors<Op, T, 1>(to, from, rows, columns, static_cast<size_t>(some));
+      c += some;
+    }
+  }
+}
+
+// Where every pair is combined as in the table, NaNs as well.
+template <class Op, class T>
+struct Down {
+  static constexpr ColumnReduction kernel = watches_nan<Op, T> ? nullptr : &reduce_columns<Op, T>;
+};
+
+template <class Op, class T>
+struct ToLanes {
+  static constexpr LaneReduction kernel = watches_nan<Op, T> ? nullptr : &reduce_to_lanes<Op, T>;
+};
+
+ColumnReduction reduction_down_of(Reduction reduction, Compute type) {
+  return kernel_of<ColumnReduction, Down>(reduction, type);
+}
+LaneReduction reduction_to_lanes_of(Reduction reduction, Compute type) {
+  return kernel_of<LaneReduction, ToLanes>(reduction, type);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mt::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mt::cpu {
+HWY_EXPORT(reduction_down_of);
+HWY_EXPORT(reduction_to_lanes_of);
+ColumnReduction reduction_down(Reduction reduction, Compute type) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(reduction_down_of)(reduction, type);
+}
+LaneReduction reduction_to_lanes(Reduction reduction, Compute type) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(reduction_to_lanes_of)(reduction, type);
+}
+}  // namespace mt::cpu
+#endif
