@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "backends/cpu/contract/abreast.h"
-#include "backends/cpu/contract/simd-inl.h"
+#include "backends/cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {

@@ -14,7 +14,7 @@
 #include "hwy/foreach_target.h"
 
 #include "backends/cpu/contract/number.h"
-#include "backends/cpu/contract/simd-inl.h"
+#include "backends/cpu/simd-inl.h"
 
 #ifndef MT_EXACT_BLOCKS
 #define MT_EXACT_BLOCKS

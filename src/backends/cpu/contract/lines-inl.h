@@ -12,7 +12,7 @@
 #include <algorithm>
 
 #include "backends/cpu/contract/operand.h"
-#include "backends/cpu/contract/simd-inl.h"
+#include "backends/cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
@@ -52,8 +52,7 @@ HWY_NOINLINE void lines_kernel(const Lines<T>& lines, const int64_t* from, int64
         sum[l][v] = fused(d, x, hn::LoadU(d, row + v * lanes), sum[l][v]);
       }
       const T* last = row + (V - 1) * lanes;
-      const auto y =
-          !loads_part_at_once && whole ? hn::LoadU(d, last) : load_part(d, mask, last);
+      const auto y = !loads_part_at_once && whole ? hn::LoadU(d, last) : load_part(d, mask, last);
       sum[l][V - 1] = fused(d, x, y, sum[l][V - 1]);
     }
   }

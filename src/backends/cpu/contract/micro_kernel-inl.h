@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "backends/cpu/contract/micro_tile.h"
-#include "backends/cpu/contract/simd-inl.h"
+#include "backends/cpu/simd-inl.h"
 #include "tensor/rounding.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -13,8 +13,8 @@
 #include <algorithm>
 
 #include "backends/cpu/contract/gather.h"
-#include "backends/cpu/contract/simd-inl.h"
 #include "backends/cpu/elementwise/kernels.h"
+#include "backends/cpu/simd-inl.h"
 #include "backends/cpu/strided/turn.h"
 
 HWY_BEFORE_NAMESPACE();

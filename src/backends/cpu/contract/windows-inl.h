@@ -13,7 +13,7 @@
 #include <algorithm>
 
 #include "backends/cpu/contract/operand.h"
-#include "backends/cpu/contract/simd-inl.h"
+#include "backends/cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {

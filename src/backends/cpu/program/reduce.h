@@ -11,8 +11,8 @@ struct PreparedReduction {
   PreparedProgram elements;             // the program without the reduction, which comes last
   Step whole;                           // the program with it, where one kernel over memory is all
   Segment segment;                      // its elements as one long row
-  Layout runs;                          // of memory that is all there is to read, without its last
-  int64_t run = 0;                      // dimension, so many elements next to each other; 0: not so
+  int64_t run = 0;                      // elements that lie next to each other, if all is read as
+  Layout runs;                          // it lies, else 0; and where each such run begins
   int64_t panel, panels;                // elements in a panel; panels of one reduction
   int64_t stretch;                      // columns of a task
   bool by_panels;                       // neighbouring tasks of long rows share a panel, not a row

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the contraction's SIMD files share: the instruction sets they are compiled for and a
-// multiply-add that is fused on all of them. Included once for each instruction set.
-#if defined(MT_CONTRACT_SIMD_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef MT_CONTRACT_SIMD_INL_H
-#undef MT_CONTRACT_SIMD_INL_H
+// What files share whose vectors are Highway's own: parts of vectors, and a multiply-add that is
+// fused on all instruction sets. Included once for each of them.
+#if defined(MT_SIMD_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MT_SIMD_INL_H
+#undef MT_SIMD_INL_H
 #else
-#define MT_CONTRACT_SIMD_INL_H
+#define MT_SIMD_INL_H
 #endif
 
 #include <cmath>
