@@ -82,6 +82,25 @@ TEST_P(LongSums, ReadRuns) {
   }
 }
 
+// What is gathered is as narrow as the terms, whatever their register held before them.
+TEST_P(LongSums, FindTheGreatestOfTermsThatWereWider) {
+  install_fusing_evaluator();
+  Tensor x = cast(random_leaf({60, 3, 30, 30}, 1) * 9.0, GetParam());
+  evaluate(x);
+  auto terms = [](const Tensor& a) {
+    Tensor wide = cast(a, Dtype::float64);
+    return cast(mul(wide, square(wide)), GetParam());  // in the register of `wide`
+  };
+  Tensor stored = terms(reshape(permute(x, {1, 0, 2, 3}), {3, 54000}));
+  evaluate(stored);
+  const Value expected = value_of(max(stored, {1}));
+  for (int threads : {1, 2}) {
+    cpu::set_thread_count(threads);
+    EXPECT_EQ(value_of(max(terms(x), {0, 2, 3})), expected) << threads << " threads";
+  }
+  cpu::set_thread_count(0);
+}
+
 // Narrow columns, of which several rows fill a tile, have the bits of wide ones; one is a row.
 TEST_P(LongSums, GoDownNarrowColumns) {
   install_fusing_evaluator();
