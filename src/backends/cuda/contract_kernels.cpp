@@ -65,6 +65,8 @@ std::vector<ContractKernel> tensor_core_kernels(const Contraction& c, const Cont
   const bool in_bulk = split || suits_bulk_copies(c);
   if (!hopper || !suits_hopper(shape) || !in_bulk) return {mma_128x128};
   if (split && shape.parts == 3) return {mma_128x128, hopper_128x128};  // contract_hopper.cu
+  const bool turns = !split && shape.factor == Factor::tf32;
+  if (turns && turned_scratch(c, shape).end > most_product_scratch) return {mma_128x128};
   return {mma_128x128, hopper_128x128, hopper_128x256};
 }
 

@@ -9,8 +9,6 @@
 namespace mt::cuda {
 namespace {
 
-constexpr int64_t most_split_bytes = 1 << 30;
-
 int64_t round_up(int64_t number, int64_t to) { return (number + to - 1) / to * to; }
 
 int64_t extent_of(const std::vector<ContractionDim>& dims) {
@@ -195,7 +193,7 @@ bool suits_blas(const Contraction& c, const Operand& a, const Operand& b, BlasPr
 bool is_split(const Contraction& c, const ContractionShape& shape) {
   return is_of_bfloat16(c.precision) && !shape.converts && shape.lanes == 1 &&
          is_worth_splitting(shape.m, shape.n, shape.k) &&
-         split_scratch(shape).end <= most_split_bytes;
+         split_scratch(shape).end <= most_product_scratch;
 }
 
 SplitScratch split_scratch(const ContractionShape& shape) {

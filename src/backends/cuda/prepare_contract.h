@@ -26,6 +26,8 @@ struct HopperArrays {
 // For tiles of so many columns. TF32's operands all lie along k there: those that do not are turned
 // around first.
 HopperArrays hopper_arrays(const Contraction& contraction, int columns);
+// What a product may have as scratch that another kernel makes without.
+constexpr int64_t most_product_scratch = 1 << 30;
 struct TurnedScratch {
   bool turns[2];       // a, b
   int64_t at[2], end;  // bytes

@@ -179,6 +179,25 @@ TEST(BuiltInTable, HasAKernelForEveryProduct) {
   EXPECT_EQ(chosen(product(128 * 200, 128, 64), all_kernels), "hopper_128x128");
 }
 
+// What is split or turned around for Hopper takes memory, which is not there for any size.
+TEST(TensorCores, TakeSoMuchMemoryAndNoMore) {
+  auto kernels = [](Precision precision, int64_t m, int64_t n, int64_t k, bool turns) {
+    Contraction c = product(m, n, k);
+    c.precision = precision;
+    if (!turns) c.n[0].b_stride = k, c.k[0].b_stride = 1;
+    return tensor_core_kernels(c, contraction_shape(c), Operand(), Operand(), true);
+  };
+  using enum ContractKernel;
+  using Kernels = std::vector<ContractKernel>;
+  const Kernels all = {mma_128x128, hopper_128x128, hopper_128x256};
+  const int64_t k = 1 << 14, most = 1 << 14;  // 4 bytes for each of b: 1 GiB
+  EXPECT_EQ(kernels(Precision::tf32, 1024, most, k, true), all);
+  EXPECT_EQ(kernels(Precision::tf32, 1024, most + 4, k, true), Kernels{mma_128x128});
+  EXPECT_EQ(kernels(Precision::tf32, 1024, most + 4, k, false), all);
+  EXPECT_EQ(kernels(Precision::bfloat16, 1024, most, k, true), all);
+  EXPECT_EQ(kernels(Precision::bfloat16, 1024, 2 * most, k, true), Kernels{});
+}
+
 class Tuned : public ::testing::Test {
  protected:
   void SetUp() override {
