@@ -95,6 +95,8 @@ struct AttentionPlan {
   // As many as a processor has for these threads.
   static constexpr int copying_registers = groups == 3 ? 32 : 24;
   static constexpr int own_registers = groups == 3 ? 160 : 240;
+  static_assert(copying_registers % 8 == 0 && own_registers % 8 == 0);
+  static_assert(copying_registers + groups * own_registers <= most_hopper_registers);
 
   using Queries = BulkRows<width, queries>;
   using Keys = BulkRows<width, keys>;
@@ -102,6 +104,7 @@ struct AttentionPlan {
                           at_values = at_keys + stages * Keys::bytes,
                           at_barriers = at_values + stages * Keys::bytes,
                           bytes = at_barriers + 8 * (2 * query_stages + 4 * stages + groups);
+  static_assert(bytes <= most_hopper_bytes);
 
   static __device__ size_t query(int stage) { return place(stage, Queries::bytes); }
   static __device__ size_t key(int stage) { return at_keys + place(stage, Keys::bytes); }

@@ -25,6 +25,9 @@ struct GradientPlan {
   static constexpr bool masked = masked_, of_keys = of_keys_;
   static constexpr int groups = 2, threads = (1 + groups) * group_threads;
   static constexpr int side = groups * group_rows, others = 64, stages = 4;
+  static constexpr int copying_registers = 24, own_registers = 240;
+  static_assert(copying_registers % 8 == 0 && own_registers % 8 == 0);
+  static_assert(copying_registers + groups * own_registers <= most_hopper_registers);
 
   using Own = BulkRows<width, side>;
   using Others = BulkRows<width, others>;
@@ -34,6 +37,7 @@ struct GradientPlan {
                           at_numbers = at_others + 2 * stages * Others::bytes,
                           at_barriers = at_numbers + stages * number_bytes,
                           bytes = at_barriers + 8 * (1 + 2 * stages);
+  static_assert(bytes <= most_hopper_bytes);
 
   static __device__ size_t own(int operand) { return static_cast<size_t>(operand) * Own::bytes; }
   static __device__ size_t other(int operand, int stage) {
@@ -326,10 +330,10 @@ __global__ void __launch_bounds__(Plan::threads, 1)
   const OwnPairs<Plan> pairs(of);
   const int group = static_cast<int>(threadIdx.x) / group_threads;
   if (group > 0) {
-    take_registers<240>();
+    take_registers<Plan::own_registers>();
     OwnRows<Plan>(view(call), pairs, group - 1).run();
   } else {
-    give_registers<24>();
+    give_registers<Plan::copying_registers>();
     if (threadIdx.x == 0) {
       copy_rows(pairs);
     } else if (Plan::of_keys && threadIdx.x / 32 == 1) {

@@ -17,7 +17,8 @@
 //                             must not change before the wait
 //   commit_products()         those since the last time are a group
 //   wait_for_products<n>()    all groups but the last n have read their operands and made their
-//   sums take_products(sums)       after the last wait, before the sums are looked at
+//                             sums
+//   take_products(sums)       after the last wait, before the sums are looked at
 #pragma once
 
 #include "backends/cuda/bulk_copy.h"
@@ -32,6 +33,8 @@
 
 namespace mt::cuda {
 
+constexpr size_t most_hopper_bytes = 227 << 10;  // of a block
+constexpr int most_hopper_registers = 512;       // of a thread of each warpgroup, together
 constexpr int group_threads = 128, group_rows = 64, group_depth = 16;
 constexpr size_t box_bytes = 64 * 128;  // of 64 lines
 constexpr int group_depth_of(Factor factor) { return 32 / bytes_of(factor); }
@@ -92,6 +95,7 @@ __device__ void take_products(float (&sums)[count]) {
 
 template <Factor factor, bool a_along_k, bool b_along_k>
 __device__ void multiply_group(float (&d)[32], uint64_t a, uint64_t b, bool add) {
+  static_assert(factor != Factor::tf32);
   if constexpr (factor == Factor::bfloat16) {
     MT_MULTIPLY("m64n64k16.f32.bf16.bf16", MT_FIRST_32, "32", "33", "34", ", %35, %36", MT_32(0));
   } else {
@@ -135,6 +139,7 @@ __device__ void multiply_group(float (&d)[128], uint64_t a, uint64_t b, bool add
 
 template <Factor factor, bool b_along_k>
 __device__ void multiply_registers(float (&d)[32], const uint32_t (&a)[4], uint64_t b, bool add) {
+  static_assert(factor != Factor::tf32);
   if constexpr (factor == Factor::bfloat16) {
     MT_MULTIPLY("64", "bf16", MT_FIRST_32, "%32, %33, %34, %35", "36", "37", "38", MT_32(0));
   } else {
@@ -143,6 +148,7 @@ __device__ void multiply_registers(float (&d)[32], const uint32_t (&a)[4], uint6
 }
 template <Factor factor, bool b_along_k>
 __device__ void multiply_registers(float (&d)[64], const uint32_t (&a)[4], uint64_t b, bool add) {
+  static_assert(factor != Factor::tf32);
   if constexpr (factor == Factor::bfloat16) {
     MT_MULTIPLY("128", "bf16", MT_FIRST_64, "%64, %65, %66, %67", "68", "69", "70", MT_64(0));
   } else {
