@@ -53,7 +53,8 @@ class Preparation {
           add_contraction(group);
           break;
         case GroupKind::call:
-          prepared_->groups.push_back(prepare_call(group, properties_, &block(), &prepared_->scratch));
+          prepared_->groups.push_back(
+              prepare_call(group, properties_, &block(), &prepared_->scratch));
           break;
       }
       prepared_->ends.push_back(prepared_->groups.size());

@@ -302,7 +302,7 @@ def main():
     running.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     running.add_argument("--out", type=pathlib.Path, default=pathlib.Path(os.environ.get("OUT", "gpu-report")))
     running.add_argument("--minutes", type=float, default=9, help="default: %(default)s")
-    running.add_argument("--phases", default=",".join(PHASES), 
+    running.add_argument("--phases", default=",".join(PHASES),
                          help="default: %(default)s; another: " + ", ".join(ASKED_FOR))
     running.add_argument("--match", default=".*", help="only tests and rows with names like that")
     running.add_argument("--jobs", type=int, default=max(2, min(8, (os.cpu_count() or 2) // 2)), help="processes at a time; default: %(default)s")
