@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <string>
 
 #include "autodiff/backward.h"
 #include "backends/backend.h"
@@ -76,11 +77,15 @@ class CudaAttention : public ::testing::Test {
   // Calls f, which tests device_, for the oldest kind that serves and for a Hopper.
   template <class F>
   void on_each_kind(F&& f) {
-    for (const char* device : {"cuda:0", "cuda:1"}) {
-      device_ = device;
-      if (simulated::is_there() || device == simulated::hopper()) f();
+    int tested = 0;
+    for (const std::string device : {"cuda:0", "cuda:1"}) {
+      if (!simulated::is_there() && device != simulated::hopper()) continue;
+      device_ = device.c_str();
+      f();
+      ++tested;
     }
     device_ = "cuda:0";
+    EXPECT_EQ(tested, simulated::is_there() ? 2 : 1);
   }
   // Nearly what the CPU gives, but not that, so that it must have been on the tensor cores.
   template <class F>
@@ -232,6 +237,19 @@ TEST_F(CudaAttention, TakesLargeMasksInHalf) {
         }
       }
     }
+  });
+}
+
+// Whose powers are beyond float32, where queries end within a tile, too.
+TEST_F(CudaAttention, TakesMasksFarAboveScoresInHalf) {
+  on_each_kind([&] {
+    auto masked = [&](Device& d) {
+      return std::vector<Tensor>{
+          numbers({70, 64}, Dtype::bfloat16, d, 1), numbers({150, 64}, Dtype::bfloat16, d, 2),
+          numbers({150, 64}, Dtype::bfloat16, d, 3),
+          numbers({70, 150}, Dtype::float32, d, 4) + cast(number(200, d), Dtype::float32)};
+    };
+    expect_rounded(of_bfloat16, masked, {});
   });
 }
 

@@ -78,11 +78,13 @@ TEST(QueryTiles, AreSharedOutEvenly) {
     keys[tile.block] += tile.end;
     all += tile.end;
   }
+  EXPECT_EQ(keys.size(), 132u);
   for (auto [block, sum] : keys) EXPECT_LE(sum, all / 132 * 1.05) << block;
 }
 
 TEST(QueryTiles, AreOfFewEntriesAtOnce) {
   std::vector<Tile> of_one = tiles_of(9, 1024, 1024, true, 2, 1);
+  EXPECT_EQ(of_one.size(), 9u * 8);
   for (size_t i = 0; i < of_one.size(); ++i) {
     EXPECT_EQ(of_one[i].entry / 2, static_cast<int>(i) / 16) << i;
     if (i % 16 > 0) {
