@@ -84,6 +84,8 @@ class OwnQueries {
       wait_for_arrivals(Plan::full_key(key_.stage), key_.parity);
       wait_for_arrivals(Plan::full_value(value_.stage), value_.parity);
       wait_for_turn();
+      settle(weights_);
+      settle(sums_);
       begin_products();
       begin_scores();
       commit_products();
@@ -109,6 +111,8 @@ class OwnQueries {
       round();
     }
     wait_for_arrivals(Plan::full_value(value_.stage), value_.parity);
+    settle(weights_);
+    settle(sums_);
     begin_products();
     begin_sums();
     commit_products();

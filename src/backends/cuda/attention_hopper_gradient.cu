@@ -169,6 +169,12 @@ class OwnRows {
       wait_for_products<0>();
       take_products(changes_);
       find_slopes();
+      settle(slopes_);
+      settle(sums_);
+      if constexpr (of_keys) {
+        settle(weights_);
+        settle(value_sums_);
+      }
       begin_products();
       add_weighted(sums_, slopes_, 0);
       if constexpr (of_keys) add_weighted(value_sums_, weights_, 1);

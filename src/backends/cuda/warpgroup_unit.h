@@ -11,6 +11,8 @@
 // another box for the next 64 rows. operand<along_k>(at, step) says where one begins, for
 // multiply_group().
 //
+//   settle(a), settle(sums)   before begin_products(), what has been made in registers: no compiler
+//                             makes it later
 //   begin_products()          before the first product of some
 //   multiply_group(sums, ...) `add`: or else the sums begin with it
 //   multiply_registers(sums, a, ...)  the same; a lane holds of a what matrix_unit.h says, which
@@ -49,6 +51,14 @@ __device__ uint64_t operand(size_t at, int step) {
   return (begin & 0x3ffff) >> 4 | next_box << 16 | next_lines << 32 | uint64_t{1} << 62;
 }
 #ifdef __CUDACC__
+template <int count>
+__device__ void settle(float (&sums)[count]) {
+  MT_UNROLL for (int i = 0; i < count; ++i) asm volatile("" : "+f"(sums[i]));
+}
+template <int count>
+__device__ void settle(uint32_t (&a)[count][4]) {
+  MT_UNROLL for (int i = 0; i < 4 * count; ++i) asm volatile("" : "+r"(a[i / 4][i % 4]));
+}
 __device__ inline void begin_products() {
   asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
 }
@@ -175,6 +185,8 @@ __device__ void take_registers() {
 #undef MT_FIRST_64
 #else
 // Simulated: what the unit reads and sums, it does when it is waited for and no sooner.
+template <class T>
+void settle(T&) {}
 inline void begin_products(const grid::Source& where = grid::Source::current()) {
   grid::begin_products(where);
 }
