@@ -65,8 +65,7 @@ class Backend {
   virtual void copy_to_host(void* target, const void* source, size_t bytes) = 0;
   // Copies from another device's memory, after what is under way there, and before what comes next.
   // False where there is no such way: then it has to pass through the host.
-  virtual bool copy_from(Backend&, void* target, const void* source, size_t bytes) {
-    static_cast<void>(target), static_cast<void>(source), static_cast<void>(bytes);
+  virtual bool copy_from(Backend&, void* /*target*/, const void* /*source*/, size_t /*bytes*/) {
     return false;
   }
 };
