@@ -23,7 +23,7 @@ from rest import rest
 from rows import ROWS
 from sides import Sides
 
-SAMPLE = 0.004  # seconds of one sample, unless once takes longer
+SAMPLE = 0.01  # seconds of one sample, unless once takes longer
 MODULES = pathlib.Path(__file__).resolve().parent.parent / "build/benchmarks"
 
 
@@ -52,7 +52,11 @@ def cpu_name():
 
 
 def timed(side, times, clock):
+    """Seconds of one repetition, of several in a row. One more before them wakes the threads, as in a
+    program that does little else."""
     rest()
+    if times > 1:
+        side.run(1)
     begin = clock()
     side.run(times)
     return (clock() - begin) / times

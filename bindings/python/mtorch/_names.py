@@ -103,7 +103,9 @@ METHODS = {
 POSITIONAL = {"repeat": "an axis goes by name; what PyTorch calls repeat() is tile() here"}
 OPTIONS = {  # by the first of these words that the function has
     "alpha": "smoothing", "attn_mask": "mask",
-    "batch_first": _Note("the batch always comes first"), "d_model": "width", "dim": "axis",
+    "batch_first": _Note("the batch always comes first"),
+    "bidirectional": _Note("concat() of a layer's result and another's over flip(x, 1), flipped back, is that"),
+    "d_model": "width", "dim": "axis",
     "diagonal": "k", "dims": "axis axes", "dim_feedforward": "hidden", "embed_dim": "width", "embedding_dim": "size",
     "end_dim": "end", "start_dim": "start",
     "eps": "epsilon", "params": "parameters",
@@ -115,6 +117,7 @@ OPTIONS = {  # by the first of these words that the function has
     "num_channels": "channels", "num_classes": "classes", "num_embeddings": "count",
     "num_features": "channels", "num_groups": "groups", "num_heads": "heads",
     "num_layers": "layers", "p": "probability dropout ord",
+    "padding_idx": _Note("where() of the padding's places and 0 is that"),
     "pin_memory": _Note("copies to a GPU need none"), "step_size": "every", "T_max": "steps",
     "std": "deviation", "total_steps": "steps", "unbiased": "correction"}
 

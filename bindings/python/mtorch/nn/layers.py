@@ -29,7 +29,9 @@ class _Layer(Module):
         super().__init_subclass__(**options)
 
     def __init__(self, make: Callable[..., Any], *args: Any, dtype: DTypeLike = None,
-                 device: str | None = None, name: str | None = "layer") -> None:
+                 device: str | None = None, name: str | None = "layer", **unknown: Any) -> None:
+        for option in unknown:
+            raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {option!r}")
         self._parameters = native.parameters_new(float32 if dtype is None else as_dtype(dtype),
                                                  device)
         named = () if name is None else (name,)
