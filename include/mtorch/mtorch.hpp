@@ -29,6 +29,7 @@
 // IWYU pragma: begin_exports
 #include "data.hpp"
 #include "device.hpp"
+#include "error.hpp"
 #include "io.hpp"
 #include "kernel.hpp"
 #include "linalg.hpp"
