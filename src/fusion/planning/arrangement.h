@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A region rewritten so that some of its items are computed more than once.
+// A region rewritten so that some of its items are computed more than once, or not as a whole.
 #pragma once
 
 #include "fusion/grouping/grouping.h"
@@ -10,6 +10,7 @@ struct Arrangement {
   Region region;
   Grouping grouping;
   std::vector<int> original;  // for each item the one of the given region
+  std::vector<Tensor> nodes;  // of items and views that are only in this one
 };
 
 // An operand so much smaller than the value made of it does not matter to whether that is computed

@@ -10,6 +10,7 @@
 #include "fusion/planning/place_buffers.h"
 #include "fusion/planning/registers.h"
 #include "fusion/planning/rematerialize.h"
+#include "fusion/planning/trim.h"
 #include "fusion/profile.h"
 
 namespace mt {
@@ -234,7 +235,9 @@ Plan plan_of(const Region& region, const Grouping& grouping) {
 
 }  // namespace
 
-Arrangement arranged(const Region& region, Plan* plan) {
+Arrangement arranged(const Region& given, Plan* plan) {
+  std::optional<Trimmed> less = trimmed(given);
+  const Region& region = less ? less->region : given;
   Grouping grouping = group_items(region);
   std::optional<Arrangement> again = rematerialized(region, grouping);
   Arrangement result = again ? std::move(*again) : as_it_is(region, std::move(grouping));
@@ -248,6 +251,7 @@ Arrangement arranged(const Region& region, Plan* plan) {
     }
   }
   rename_items(result.original, plan);
+  if (less) result.nodes = std::move(less->nodes);
   return result;
 }
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of a network that are picked from its result are computed without the others, and have the
+// bits that they have among them.
+#include <gtest/gtest.h>
+
+#include "backends/cpu/parallel/parallel.h"
+#include "fusion/explain.h"
+#include "fusion/support.h"
+
+namespace mt::testing {
+namespace {
+
+// Of x [..., width]: a block as transformers have it behind their attention.
+struct Block {
+  Tensor grow, shrink, bias, scale;
+  explicit Block(int64_t width)
+      : grow(random_leaf({4 * width, width}, 1)),
+        shrink(random_leaf({width, 4 * width}, 2)),
+        bias(random_leaf({4 * width}, 3)),
+        scale(random_leaf({width}, 4)) {}
+
+  Tensor operator()(const Tensor& x) const {
+    Tensor normed = layer_norm(x, 1, scale, nullptr, 1e-5);
+    Tensor y = x + linear(tanh(linear(normed, grow, bias)), shrink, nullptr);
+    return softmax(layer_norm(y, 1, scale, nullptr, 1e-5), -1);
+  }
+};
+
+using Pick = Tensor (*)(const Tensor& x);
+constexpr Pick picks[] = {
+    [](const Tensor& x) { return select(x, 1, -1); },
+    [](const Tensor& x) { return select(x, 1, 0) * 2; },
+    [](const Tensor& x) { return select(x, 0, 1); },
+    [](const Tensor& x) { return select(select(x, 0, 2), 0, 17); },
+    [](const Tensor& x) { return slice(x, 1, 5, 9, 1); },
+    [](const Tensor& x) { return slice(x, 1, 3, 4, 3); },
+    [](const Tensor& x) { return select(x, 1, 4) + select(x, 1, 7); },
+    [](const Tensor& x) { return select(x, 1, 0) + select(x, 1, -1); },
+    [](const Tensor& x) { return flip(slice(x, 1, 3, 4, 1), {1}); },
+    [](const Tensor& x) { return select(x, 2, 3); },
+    [](const Tensor& x) { return expand(slice(x, 1, 3, 1, 1), x.shape()) * 3; },
+    [](const Tensor& x) {
+      return slice(reshape(x, {-1, x.shape()[2]}), 0, 30, 5, 1);
+    },
+    [](const Tensor& x) {
+      return slice(reshape(x, {-1, x.shape()[2]}), 0, 30, 7, 2);
+    },
+    [](const Tensor& x) { return transpose(select(x, 0, 1)); },
+};
+
+// Nothing else holds what is picked from, or it would be computed to be kept; and so it would for a
+// view that is asked for.
+template <class F>
+Tensor picked(Pick pick, F&& make) {
+  return pick(make()) + 1;
+}
+
+TEST(Trim, PickedRowsHaveTheBitsThatTheyHaveAmongOthers) {
+  install_fusing_evaluator();
+  const Block block(24);
+  const Tensor x = random_leaf({3, 32, 24}, 5);
+  const Tensor whole = block(x);
+  evaluate(whole);
+  for (size_t i = 0; i < std::size(picks); ++i) {
+    const Value expected = value_of(picks[i](whole) + 1);
+    for (int threads : {1, 2, 3}) {
+      cpu::set_thread_count(threads);
+      const Tensor part = picked(picks[i], [&] { return block(x); });
+      EXPECT_EQ(value_of(part), expected) << "pick " << i << ", threads: " << threads;
+    }
+    cpu::set_thread_count(0);
+  }
+}
+
+TEST(Trim, ProductsAreAsLargeAsTheirSumsAllow) {
+  install_fusing_evaluator();
+  const Tensor x = random_leaf({1, 32, 128}, 1), w = random_leaf({96, 128}, 2);
+  auto plan_of = [&](Pick pick) {
+    return explain(picked(pick, [&] { return tanh(linear(x, w, nullptr)); }));
+  };
+  // Of one row a product would be formed in another order.
+  std::string text = plan_of([](const Tensor& y) { return select(y, 1, -1); });
+  EXPECT_NE(text.find("float32[1,5,96]"), std::string::npos) << text;
+  EXPECT_EQ(text.find("float32[1,32,96]"), std::string::npos) << text;
+  text = plan_of([](const Tensor& y) { return slice(y, 1, 8, 12, 1); });
+  EXPECT_NE(text.find("float32[1,12,96]"), std::string::npos) << text;
+  // What is read of more than half is computed.
+  text = plan_of([](const Tensor& y) { return slice(y, 1, 8, 20, 1); });
+  EXPECT_NE(text.find("float32[1,32,96]"), std::string::npos) << text;
+}
+
+TEST(Trim, LongSumsStayAsTheyAre) {
+  install_fusing_evaluator();
+  const Tensor a = random_leaf({700, 5000}, 1), b = random_leaf({100, 5000}, 2);
+  const Tensor whole = linear(a, b, nullptr);
+  evaluate(whole);
+  auto pick = [](const Tensor& y) { return slice(y, 0, 20, 9, 1); };
+  const Tensor part = picked(pick, [&] { return linear(a, b, nullptr); });
+  EXPECT_EQ(value_of(part), value_of(pick(whole) + 1));
+}
+
+}  // namespace
+}  // namespace mt::testing
