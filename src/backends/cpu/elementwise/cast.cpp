@@ -21,54 +21,50 @@ void cast(void* out, const void* const* inputs, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = convert<To>(x[i]);
 }
 
-// out may be x where the sizes agree, and every element is read before it is written.
-void float_to_double(void* out, const void* const* inputs, int64_t n) {
-  constexpr Tag<double> d;
-  constexpr hn::Rebind<float, Tag<double>> narrow;
-  const float* x = static_cast<const float*>(inputs[0]);
-  double* y = static_cast<double*>(out);
+// The same a vector at a time, with the same bits. out may be x where the sizes agree, and every
+// element is read before it is written.
+template <class From, class To, class Function>
+HWY_INLINE void cast_vectors(void* out, const void* const* inputs, int64_t n, Function function) {
+  using Wider = std::conditional_t<(sizeof(From) > sizeof(To)), From, To>;
+  constexpr hn::Rebind<From, Tag<Wider>> from;
+  constexpr hn::Rebind<To, Tag<Wider>> to;
+  constexpr size_t lanes = lane_count<Wider>;
+  const From* x = static_cast<const From*>(inputs[0]);
+  To* y = static_cast<To*>(out);
   size_t i = 0, count = static_cast<size_t>(n);
-  constexpr size_t lanes = lane_count<double>;
-  for (; i + lanes <= count; i += lanes)
-    hn::StoreU(hn::PromoteTo(d, hn::LoadU(narrow, x + i)), d, y + i);
-  for (; i < count; ++i) y[i] = x[i];
-}
-void double_to_float(void* out, const void* const* inputs, int64_t n) {
-  constexpr Tag<double> d;
-  constexpr hn::Rebind<float, Tag<double>> narrow;
-  const double* x = static_cast<const double*>(inputs[0]);
-  float* y = static_cast<float*>(out);
-  size_t i = 0, count = static_cast<size_t>(n);
-  constexpr size_t lanes = lane_count<double>;
-  for (; i + lanes <= count; i += lanes)
-    hn::StoreU(hn::DemoteTo(narrow, hn::LoadU(d, x + i)), narrow, y + i);
-  for (; i < count; ++i) y[i] = static_cast<float>(x[i]);
-}
-void int32_to_float(void* out, const void* const* inputs, int64_t n) {
-  constexpr Tag<float> d;
-  constexpr Tag<int32_t> integers;
-  const int32_t* x = static_cast<const int32_t*>(inputs[0]);
-  float* y = static_cast<float*>(out);
-  size_t i = 0, count = static_cast<size_t>(n);
-  constexpr size_t lanes = lane_count<float>;
-  for (; i + lanes <= count; i += lanes)
-    hn::StoreU(hn::ConvertTo(d, hn::LoadU(integers, x + i)), d, y + i);
-  for (; i < count; ++i) y[i] = static_cast<float>(x[i]);
-}
-void float_to_int32(void* out, const void* const* inputs, int64_t n) {
-  constexpr Tag<float> d;
-  constexpr Tag<int32_t> integers;
-  const float* x = static_cast<const float*>(inputs[0]);
-  int32_t* y = static_cast<int32_t*>(out);
-  size_t i = 0, count = static_cast<size_t>(n);
-  constexpr size_t lanes = lane_count<float>;
   for (; i + lanes <= count; i += lanes) {
-    // Saturates; what becomes of a NaN each instruction set says for itself.
-    auto v = hn::LoadU(d, x + i);
-    hn::StoreU(hn::ConvertTo(integers, hn::IfThenElseZero(hn::Eq(v, v), v)), integers, y + i);
+    hn::StoreU(function(to, hn::LoadU(from, x + i)), to, y + i);
   }
-  for (; i < count; ++i) y[i] = convert<int32_t>(x[i]);
+  for (; i < count; ++i) y[i] = convert<To>(x[i]);
 }
+// Conversions to integers saturate; what becomes of a NaN each instruction set says for itself.
+template <class V>
+HWY_INLINE V without_nan(V v) {
+  return hn::IfThenElseZero(hn::Eq(v, v), v);
+}
+#define MT_CAST(name, From, To, value)                              \
+  void name(void* out, const void* const* inputs, int64_t n) {      \
+    auto of_vector = [](auto d, auto v) HWY_ATTR { return value; }; \
+    cast_vectors<From, To>(out, inputs, n, of_vector);              \
+  }
+MT_CAST(float_to_double, float, double, hn::PromoteTo(d, v))
+MT_CAST(double_to_float, double, float, hn::DemoteTo(d, v))
+MT_CAST(float_to_int32, float, int32_t, hn::ConvertTo(d, without_nan(v)))
+MT_CAST(double_to_int32, double, int32_t, hn::DemoteTo(d, without_nan(v)))
+MT_CAST(int32_to_float, int32_t, float, hn::ConvertTo(d, v))
+MT_CAST(int32_to_double, int32_t, double, hn::PromoteTo(d, v))
+MT_CAST(int32_to_int64, int32_t, int64_t, hn::PromoteTo(d, v))
+MT_CAST(int64_to_int32, int64_t, int32_t,
+        hn::BitCast(d, hn::TruncateTo(hn::RebindToUnsigned<decltype(d)>(),
+                                      hn::BitCast(Tag<uint64_t>(), v))))
+MT_CAST(int64_to_double, int64_t, double, hn::ConvertTo(d, v))
+#if HWY_TARGET == HWY_AVX3
+MT_CAST(int64_to_float, int64_t, float, (hn::Vec<decltype(d)>{_mm512_cvtepi64_ps(v.raw)}))
+MT_CAST(float_to_int64, float, int64_t,
+        hn::ConvertTo(d, hn::PromoteTo(Tag<double>(), without_nan(v))))
+MT_CAST(double_to_int64, double, int64_t, hn::ConvertTo(d, without_nan(v)))
+#endif
+#undef MT_CAST
 
 struct IsTrue {
   template <class V>
@@ -98,12 +94,28 @@ Kernel cast_from(Compute to) {
   }
   return nullptr;
 }
-Kernel cast_of(Compute from, Compute to) {
-  if (from == Compute::f32 && to == Compute::f64) return &float_to_double;
+Kernel vector_cast(Compute from, Compute to) {
+  auto is = [&](Compute a, Compute b) { return from == a && to == b; };
+  if (is(Compute::f32, Compute::f64)) return &float_to_double;
+  if (is(Compute::i32, Compute::f32)) return &int32_to_float;
+  if (is(Compute::i32, Compute::f64)) return &int32_to_double;
+  if (is(Compute::i32, Compute::i64)) return &int32_to_int64;
+  if (is(Compute::i64, Compute::i32)) return &int64_to_int32;
   // Highway's baselines neither overflow to infinity nor saturate.
-  if (!is_baseline && from == Compute::f64 && to == Compute::f32) return &double_to_float;
-  if (!is_baseline && from == Compute::f32 && to == Compute::i32) return &float_to_int32;
-  if (from == Compute::i32 && to == Compute::f32) return &int32_to_float;
+  if (is_baseline) return nullptr;
+  if (is(Compute::f64, Compute::f32)) return &double_to_float;
+  if (is(Compute::f32, Compute::i32)) return &float_to_int32;
+  if (is(Compute::f64, Compute::i32)) return &double_to_int32;
+  if (is(Compute::i64, Compute::f64)) return &int64_to_double;
+#if HWY_TARGET == HWY_AVX3
+  if (is(Compute::i64, Compute::f32)) return &int64_to_float;
+  if (is(Compute::f32, Compute::i64)) return &float_to_int64;
+  if (is(Compute::f64, Compute::i64)) return &double_to_int64;
+#endif
+  return nullptr;
+}
+Kernel cast_of(Compute from, Compute to) {
+  if (Kernel kernel = vector_cast(from, to)) return kernel;
   switch (from) {
     case Compute::f32:
       return cast_from<float>(to);
