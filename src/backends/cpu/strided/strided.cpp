@@ -292,6 +292,45 @@ void gather_both(uint32_t* even, uint32_t* odd, const uint32_t* base, const Layo
 #endif
 }
 
+// out[i] = begin + i step
+template <class T>
+HWY_INLINE void count_line(T begin, T step, int64_t length, T* out) {
+  constexpr Tag<T> d;
+  constexpr int64_t lanes = lane_count<T>;
+  int64_t i = 0;
+  if (length >= lanes) {
+    alignas(HWY_MAX_BYTES) T first[lanes];
+    for (int64_t l = 0; l < lanes; ++l) first[l] = static_cast<T>(begin + l * step);
+    const auto stride = hn::Set(d, static_cast<T>(lanes * step));
+    for (auto v = hn::Load(d, first); i + lanes <= length; i += lanes, v = hn::Add(v, stride)) {
+      hn::StoreU(v, d, out + i);
+    }
+  }
+  for (; i < length; ++i) out[i] = static_cast<T>(begin + i * step);
+}
+template <class T>
+void positions_of(T* out, const Layout& layout, int64_t first, int64_t count) {
+  for_lines(layout, first, count, [&](int64_t position, const Lines& lines) HWY_ATTR {
+    for (int64_t p = 0; p < lines.planes; ++p) {
+      for (int64_t t = 0; t < lines.times; ++t) {
+        for (int64_t l = 0; l < lines.count; ++l, out += lines.length) {
+          const int64_t begin =
+              layout.offset + position + p * lines.plane_stride + l * lines.stride;
+          count_line(static_cast<T>(begin), static_cast<T>(lines.step), lines.length, out);
+        }
+      }
+    }
+  });
+}
+void positions(void* out, size_t element_size, const Layout& layout, int64_t first, int64_t count) {
+  // Unsigned, as they may wrap around.
+  if (element_size == 4) {
+    positions_of(static_cast<uint32_t*>(out), layout, first, count);
+  } else {
+    positions_of(static_cast<uint64_t*>(out), layout, first, count);
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace mt::cpu
 HWY_AFTER_NAMESPACE();
@@ -300,22 +339,7 @@ HWY_AFTER_NAMESPACE();
 namespace mt::cpu {
 HWY_EXPORT(gather);
 HWY_EXPORT(gather_both);
-
-namespace {
-
-template <class T>
-void positions(T* out, const Layout& layout, int64_t first, int64_t count) {
-  for_lines(layout, first, count, [&](int64_t position, const Lines& lines) {
-    const int64_t plane = lines.times * lines.count;
-    for (int64_t l = 0; l < lines.planes * plane; ++l) {
-      const int64_t begin = layout.offset + position + l / plane * lines.plane_stride +
-                            l % lines.count * lines.stride;
-      for (int64_t i = 0; i < lines.length; ++i) *out++ = static_cast<T>(begin + i * lines.step);
-    }
-  });
-}
-
-}  // namespace
+HWY_EXPORT(positions);
 
 void gather_strided(void* out, const void* base, size_t element_size, const Layout& layout,
                     int64_t first, int64_t count) {
@@ -333,11 +357,8 @@ void gather_pairs(void* even, void* odd, const void* base, const Layout& layout,
 
 void strided_positions(void* out, size_t element_size, const Layout& layout, int64_t first,
                        int64_t count) {
-  if (element_size == 4) {
-    positions(static_cast<int32_t*>(out), layout, first, count);
-  } else {
-    positions(static_cast<int64_t*>(out), layout, first, count);
-  }
+  choose_instruction_set();
+  HWY_DYNAMIC_DISPATCH(positions)(out, element_size, layout, first, count);
 }
 
 }  // namespace mt::cpu
