@@ -45,7 +45,10 @@ Tensor arange(double start, double stop, double step, Dtype dtype, Device& devic
     if (start != 0) i = add(i, integer_number(static_cast<int64_t>(start), device));
     return cast(i, dtype);
   }
-  return cast(cast(i, Dtype::float64) * step + start, dtype);
+  Tensor y = cast(i, Dtype::float64);
+  if (step != 1) y = y * step;
+  if (start != 0) y = y + start;
+  return cast(y, dtype);
 }
 
 Tensor linspace(double start, double stop, int64_t count, Dtype dtype, Device& device) {
@@ -55,9 +58,8 @@ Tensor linspace(double start, double stop, int64_t count, Dtype dtype, Device& d
   if (count < 0) fail(Code::invalid, "linspace: %lld elements", static_cast<long long>(count));
   if (count <= 1) return full({count}, start, dtype, device);
   check_shape({count}, size_of(Dtype::float64), "linspace");
-  Tensor i = positions(count, device);
-  double intervals = static_cast<double>(count - 1);
-  Tensor y = cast(i, Dtype::float64) * (stop - start) / intervals + start;
+  Tensor i = iota({count}, count <= INT32_MAX ? Dtype::int32 : Dtype::int64, device);
+  Tensor y = cast(i, Dtype::float64) * ((stop - start) / static_cast<double>(count - 1)) + start;
   // The last element is exactly `stop`, however the others round.
   Tensor last = equal(i, integer_number(count - 1, device));
   return cast(where(last, number(stop, device), y), dtype);
