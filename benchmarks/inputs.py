@@ -12,6 +12,17 @@ EINSUMS = {
     "einsum5": "ai,ibj,jck,kdl,le->abcde",
     "einsum6": "atzdb,lwa,wvst,vxuz,xycd,ryb->lsucr",
 }
+_SITE = (5, 5, 2, 2)
+EINSUM_SHAPES = {
+    "einsum3": [(512, 2048), (2048, 512), (512, 64)],
+    "einsum4": [(8, 512, 64), (8, 512, 64), (8, 512, 64), (64, 512)],
+    "einsum5": [(16, 32), (32, 16, 32), (32, 16, 32), (32, 16, 32), (32, 16)],
+    "einsum6": [(128, 2, 2, 2, 128), (128, 5, 128), _SITE, _SITE, _SITE, (128, 5, 128)],
+}
+
+# The weights of LeNet-5, and at how many places of an image each is applied.
+LENET = [(6, 1, 5, 5), (16, 6, 5, 5), (120, 400), (84, 120), (10, 84)]
+LENET_PLACES = [28 * 28, 10 * 10, 1, 1, 1]
 
 
 def uniform(*shapes, low=-1, high=1, dtype=numpy.float32):
@@ -40,7 +51,7 @@ def lenet(batch):
     def inputs():
         random = numpy.random.default_rng(0)
         arrays = []
-        for shape in [(6, 1, 5, 5), (16, 6, 5, 5), (120, 400), (84, 120), (10, 84)]:
+        for shape in LENET:
             bound = numpy.prod(shape[1:]) ** -0.5
             arrays += [random.uniform(-bound, bound, shape), random.uniform(-bound, bound, shape[0])]
         arrays.append(random.uniform(0, 1, (batch, 1, 28, 28)))

@@ -5,8 +5,9 @@ import dataclasses
 
 import numpy
 
+import least
 from inputs import (
-    lenet, logits, network, shuffled, table, transformer, uniform)
+    EINSUM_SHAPES, lenet, logits, network, shuffled, table, transformer, uniform)
 
 
 @dataclasses.dataclass
@@ -69,29 +70,39 @@ _calls = [
 
 
 # ----------------------------------------------------------------------------------- networks
-def _training(name, text, peers, inputs, step, replayed, operations=None, **how):
-    limit = ("operations", operations) if operations else None
+def _training(name, text, peers, inputs, step, replayed, operations, **how):
+    limit = ("operations", operations)
     return [Row(f"{name}_step", text, f"{name}_step", peers, inputs, target=step, limit=limit,
                 **_trained, **how),
             Row(f"{name}_replay", f"{text}, replayed", f"{name}_replay", peers, inputs,
                 target=replayed, limit=limit, **_trained, **how)]
 
 
-_points = network((2, 100, 100, 1), 10, lambda random:
-                  random.integers(0, 2, 10).astype(numpy.float32))
-_digits = network((784, 100, 10), 128, lambda random: random.integers(0, 10, 128))
+_minitorch, _mnist = ((2, 100, 100, 1), 10), ((784, 100, 10), 128)  # sizes, batch
+_points = network(*_minitorch, lambda random: random.integers(0, 2, 10).astype(numpy.float32))
+_digits = network(*_mnist, lambda random: random.integers(0, 10, 128))
 _gpt = dict(context=128, width=256, blocks=6, symbols=65)
+
+
+def _transformer(name, text, batch, targets, target, **how):
+    how_large = dict(batch=batch, targets=targets, **_gpt)
+    return Row(name, text, name, _torch(name), transformer(**how_large), target=target,
+               limit=("operations", least.transformer(**how_large)), **how)
+
+
 _networks = [
     *_training("minitorch", "MiniTorch step 2-100-100-1, batch 10",
-               {"libtorch": "minitorch", "PyTorch": "minitorch"}, _points, 5, 25, **_one_thread),
+               {"libtorch": "minitorch", "PyTorch": "minitorch"}, _points, 5, 25,
+               least.perceptron(*_minitorch), **_one_thread),
     *_training("mnist", "MNIST step 784-100-10, batch 128",
                {"libtorch": "mnist", "PyTorch": "mnist"}, _digits, 3, 3,
-               operations=2 * 128 * (2 * 784 * 100 + 3 * 100 * 10)),
-    *_training("lenet", "LeNet-5 step, batch 64", _torch("lenet"), lenet(64), 4, 4),
-    Row("gpt_step", "transformer, 6 × 256, 16 × 128: step", "gpt_step", _torch("gpt_step"),
-        transformer(16, targets=True, **_gpt), target=1.5, tolerance=(1e-3, 0), steps=2),
-    Row("gpt_token", "transformer, 6 × 256: next character", "gpt_token", _torch("gpt_token"),
-        transformer(1, targets=False, **_gpt), target=3, tolerance=(1e-3, 1e-4)),
+               least.perceptron(*_mnist)),
+    *_training("lenet", "LeNet-5 step, batch 64", _torch("lenet"), lenet(64), 4, 4,
+               least.lenet(64)),
+    _transformer("gpt_step", "transformer, 6 × 256, 16 × 128: step", 16, True, 1.5,
+                 tolerance=(1e-3, 0), steps=2),
+    _transformer("gpt_token", "transformer, 6 × 256: next character", 1, False, 3,
+                 tolerance=(1e-3, 1e-4)),
     Row("gpt_kept", "next character, with kept keys and values", "gpt_kept", _torch("gpt_kept"),
         transformer(1, targets=False, **_gpt), target=3, tolerance=(1e-3, 1e-4),
         limit=("stream", 1, 0, 4 * 12 * 6 * 256 * 256)),
@@ -230,16 +241,16 @@ def _skinny(name, text, row, shapes, target, absolute, read):
     return made
 
 
-def _einsum(name, text, shapes, absolute, dtype=numpy.float32):
+def _einsum(name, text, absolute, dtype=numpy.float32):
     float64 = dtype is _double
     return Row(name + "_f64" * float64, text + ", float64" * float64, name,
-               dict.fromkeys(["PyTorch", "opt_einsum"], name), uniform(*shapes, dtype=dtype),
-               target=1.2, tolerance=(1e-10, absolute * 1e-8) if float64 else (1e-3, absolute))
+               dict.fromkeys(["PyTorch", "opt_einsum"], name),
+               uniform(*EINSUM_SHAPES[name], dtype=dtype), target=1.2,
+               tolerance=(1e-10, absolute * 1e-8) if float64 else (1e-3, absolute),
+               limit=("operations", least.einsum(name) * (2 if float64 else 1)))
 
 
 _thin, _tall, _narrow = (50_000, 784), (784, 10), (50_000, 10)
-_chain = [(512, 2048), (2048, 512), (512, 64)]
-_site = (5, 5, 2, 2)
 _products = [
     _small(32), _small(64), _kernel(32), _kernel(64),
     _square(256), _square(512), _square(1024), _square(2048),
@@ -259,14 +270,11 @@ _products = [
     *_skinny("skinny", "50,000 × 784 times 784 × 10", "matmul", [_thin, _tall], 2, 1e-3, (1, 0)),
     *_skinny("skinny_db", "50,000 × 784: aᵀ dy", "matmul_at_b", [_thin, _narrow], 1.6, 1e-2, (1, 0)),
     *_skinny("skinny_da", "50,000 × 784: dy bᵀ", "matmul_a_bt", [_narrow, _tall], 1.6, 1e-4, (0, 1)),
-    _einsum("einsum3", "einsum of 3: a chain", _chain, 1e-2),
-    _einsum("einsum3", "einsum of 3: a chain", _chain, 1e-2, _double),
-    _einsum("einsum4", "einsum of 4: linear attention",
-            [(8, 512, 64), (8, 512, 64), (8, 512, 64), (64, 512)], 1e-1),
-    _einsum("einsum5", "einsum of 5: a tensor train",
-            [(16, 32), (32, 16, 32), (32, 16, 32), (32, 16, 32), (32, 16)], 1e-2),
-    _einsum("einsum6", "einsum of 6: a matrix product state",
-            [(128, 2, 2, 2, 128), (128, 5, 128), _site, _site, _site, (128, 5, 128)], 1e-1),
+    _einsum("einsum3", "einsum of 3: a chain", 1e-2),
+    _einsum("einsum3", "einsum of 3: a chain", 1e-2, _double),
+    _einsum("einsum4", "einsum of 4: linear attention", 1e-1),
+    _einsum("einsum5", "einsum of 5: a tensor train", 1e-2),
+    _einsum("einsum6", "einsum of 6: a matrix product state", 1e-1),
 ]
 
 
