@@ -13,8 +13,11 @@ constexpr int64_t panel_unit = 64;  // columns that scratch for b is counted in
 constexpr int64_t few_rows = 72;    // too few to repay packing b
 
 // A b is read where it lies if it is no larger than this or, given that its rows begin with a line
-// and do not all meet in one set of the first-level cache, little or spanning little.
+// and do not meet in one or two sets of the first-level cache, little or spanning little.
 constexpr int64_t kib = 1024, least = 64 * kib, little = 256 * kib, spanning_little = 1024 * kib;
+
+// Of so few terms, packed panels stay in the first-level cache, which so many rows repay.
+constexpr int64_t few_terms = 128, many_rows = 240;
 
 }  // namespace
 
@@ -27,10 +30,11 @@ bool reads_a_in_place(const MatrixOperand& a, Dtype sum, int64_t rows, int64_t k
 bool reads_b_in_place(const MatrixOperand& b, Dtype sum, int64_t rows, int64_t columns, int64_t k) {
   const bool neighbours = columns == 1 || (b.rows.uniform() && b.rows.stride() == 1);
   const int64_t size = size_of(sum), step = std::abs(b.k.stride()) * size;
-  const bool aligned = b.k.uniform() && step % 64 == 0 && step % 4096 != 0;
+  const bool aligned = b.k.uniform() && step % 64 == 0 && step % 2048 != 0;
   const bool small =
       k * columns * size <= (aligned ? little : least) || (aligned && k * step <= spanning_little);
-  return b.dtype == sum && neighbours && (rows <= few_rows || small || b.slides());
+  const bool stays = b.k.size <= few_terms && rows >= many_rows && columns * size > 256;
+  return b.dtype == sum && neighbours && (rows <= few_rows || (small && !stays) || b.slides());
 }
 
 int64_t packed_a_size(const MatrixOperand& a, Dtype sum, int64_t rows, int64_t k) {
