@@ -159,7 +159,7 @@ class Arguments {
   mt_tensor* const* inputs_;
   size_t ninputs_, next_ = 0;
   int part_;
-  std::array<mt_tensor*, 4> results_{};
+  std::array<mt_tensor*, 32> results_{};
   size_t result_ = 0;
   std::optional<size_t> count_;
   std::list<std::vector<mt_tensor*>> tensors_;

@@ -13,13 +13,21 @@ namespace every_operator {
 
 void PrintTo(const Case& one, std::ostream* out) { *out << one.name << " " << one.variant; }
 
-namespace {
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.name + "_" + info.param.variant;
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name + "_" + std::to_string(info.index);
+}
 
 // MT_TEST_DEVICE names the device that is compared with the reference.
 const char* tested() {
   const char* device = std::getenv("MT_TEST_DEVICE");
   return device ? device : "cpu";
 }
+
+namespace {
 
 class EveryOperator : public testing::TestWithParam<Case> {
  protected:
@@ -94,6 +102,37 @@ TEST_P(EveryOperator, IsTheSameEagerAndDeferred) {
   EXPECT_EQ(deferred.bytes, eager.bytes);
 }
 
+// The same values of another layout: column by column, backwards, and with others in between.
+mt_tensor* stored(mt_tensor* x) {
+  x = mt_copy(x);
+  mt_eval(&x, 1);
+  return x;
+}
+mt_tensor* transposed(mt_tensor* x) {
+  std::vector<int64_t> axes(mt_ndim(x));
+  for (size_t d = 0; d < axes.size(); ++d) axes[d] = static_cast<int64_t>(axes.size() - 1 - d);
+  return mt_permute_dims(stored(mt_permute_dims(x, axes.data(), axes.size())), axes.data(),
+                         axes.size());
+}
+mt_tensor* reversed(mt_tensor* x) { return mt_flip(stored(mt_flip(x, nullptr, 0)), nullptr, 0); }
+mt_tensor* sparse(mt_tensor* x) {
+  return mt_ndim(x) == 0 ? x : mt_slice(stored(mt_repeat(x, 3, -1)), -1, 1, MT_OPEN, 3);
+}
+
+TEST_P(EveryOperator, IsTheSameHoweverItsInputsLie) {
+  for (mt_dtype floating : {MT_F32, MT_F64, MT_BF16}) {
+    const Value expected = run(floating, tested());
+    for (auto* lie : {transposed, reversed, sparse}) {
+      for (bool eager : {false, true}) MT_SCOPE {
+          mt_set_eager(eager);
+          auto in = GetParam().make_inputs(floating, tested());
+          for (mt_tensor*& x : in) x = lie(x);
+          EXPECT_EQ(read(GetParam().call(in.data())).bytes, expected.bytes);
+        }
+    }
+  }
+}
+
 TEST_P(EveryOperator, IsTheSameReplayed) {
   if (!GetParam().traced) GTEST_SKIP() << "its result's shape depends on values";
   Value called = run(MT_F32, tested());
@@ -143,14 +182,7 @@ TEST_P(EveryOperator, HasTheGradientThatDifferencesShow) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryOperator, testing::ValuesIn(cases()),
-                         [](const testing::TestParamInfo<Case>& info) {
-                           std::string name = info.param.name + "_" + info.param.variant;
-                           for (char& c : name) {
-                             if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-                           }
-                           return name + "_" + std::to_string(info.index);
-                         });
+INSTANTIATE_TEST_SUITE_P(All, EveryOperator, testing::ValuesIn(cases()), name_of);
 
 }  // namespace
 }  // namespace every_operator
