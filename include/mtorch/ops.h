@@ -101,7 +101,7 @@ MT_API mt_tensor* mt_hypot(mt_tensor* a, mt_tensor* b);
 MT_API mt_tensor* mt_logaddexp(mt_tensor* a, mt_tensor* b);
 /// |a| with the sign of b; real. No gradient for b.
 MT_API mt_tensor* mt_copysign(mt_tensor* a, mt_tensor* b);
-/// The next representable value from a towards b; real. No gradient for b.
+/// The next representable value from a towards b; real, MT_EDTYPE for 16 bits. No gradient for b.
 MT_API mt_tensor* mt_nextafter(mt_tensor* a, mt_tensor* b);
 /// min(max(x, low), high); number. Either bound may be NULL: none. A bound takes no part in
 /// promotion. The gradient passes where low <= x <= high.

@@ -182,7 +182,12 @@ Dtype working_dtype(const ElementwiseInfo& info, Dtype dtype) {
     case Domain::boolean:
       return Dtype::boolean;
     case Domain::real:
-      return is_floating(dtype) ? dtype : Dtype::float32;
+      if (!is_floating(dtype)) return Dtype::float32;
+      if (size_of(dtype) == 2 && &info == &table[static_cast<int>(Elementwise::nextafter)]) {
+        fail(Code::dtype, "%s: computes in float32, whose steps are not those of %s", info.name,
+             name_of(dtype));
+      }
+      return dtype;
     case Domain::number:
       if (dtype == Dtype::boolean) {
         fail(Code::dtype, "%s: needs numbers, got bool; cast first", info.name);

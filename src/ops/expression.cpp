@@ -130,7 +130,8 @@ class Parser {
     const ElementwiseInfo& row = info(f.code);
     bool numeric = row.domain == Domain::real || row.domain == Domain::number;
     if (x.tensor || !numeric || row.boolean_result) return {f.unary(tensor_of(x))};
-    double result = naive_elementwise(static_cast<uint8_t>(f.code), x.number, 0.0);
+    double result =
+        naive_elementwise(static_cast<uint8_t>(f.code), x.number, 0.0, Dtype::float64);
     return {nullptr, result, x.whole && row.domain == Domain::number};
   }
   Value binary(const Function& f, const Value& a, const Value& b) {
@@ -139,7 +140,8 @@ class Parser {
     if (a.tensor || b.tensor || !numeric || row.boolean_result) {
       return {f.binary(tensor_of(a), tensor_of(b))};
     }
-    double result = naive_elementwise(static_cast<uint8_t>(f.code), a.number, b.number);
+    double result =
+        naive_elementwise(static_cast<uint8_t>(f.code), a.number, b.number, Dtype::float64);
     bool whole = a.whole && b.whole && row.domain == Domain::number && result == std::trunc(result);
     return {nullptr, result, whole && std::fabs(result) < 0x1p53};
   }

@@ -156,7 +156,7 @@ void elementwise_value(const NaiveCall& call) {
   NaiveArray b = broadcast_to(call.inputs.back(), y.layout.shape);
   for (int64_t i = 0; i < y.size(); ++i) {
     if (floating && y.dtype != Dtype::boolean) {
-      y.set_number(i, naive_elementwise(call.op.code, a.number(i), b.number(i)));
+      y.set_number(i, naive_elementwise(call.op.code, a.number(i), b.number(i), y.dtype));
     } else if (floating) {
       y.set_integer(i, naive_comparison(call.op.code, a.number(i), b.number(i)));
     } else {

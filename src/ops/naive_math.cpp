@@ -143,7 +143,11 @@ auto evaluate(uint8_t code, V first, V second) {
 
 }  // namespace
 
-double naive_elementwise(uint8_t code, double a, double b) {
+double naive_elementwise(uint8_t code, double a, double b, Dtype dtype) {
+  // Which number comes next is the one value that depends on the type.
+  if (static_cast<Elementwise>(code) == Elementwise::nextafter && dtype == Dtype::float32) {
+    return std::nextafter(static_cast<float>(a), static_cast<float>(b));
+  }
   return evaluate<double, Kind::real>(code, a, b).number;
 }
 

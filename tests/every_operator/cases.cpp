@@ -60,6 +60,7 @@ void add_elementwise(std::vector<Case>* all) {
                     function,
                     Json::array({"$0", "$1"}),
                     differentiable ? 2 : 0});
+    all->back().narrow = std::strcmp(name, "nextafter") != 0;
   };
 #define UNARY(name, domain, result, value, gradient) \
   unary(#name, Domain::domain, result, #gradient, from_arguments<mt_##name>);

@@ -31,6 +31,7 @@ struct Case {
   bool traced = true;
   int part = 0;                                 // which of the results, if there are several
   std::optional<uint64_t> seed = std::nullopt;  // that the thread's generator is given first
+  bool narrow = true;                           // takes floats of 16 bits
 
   mt_tensor* call(mt_tensor* const* in) const {
     if (seed) mt_seed(*seed);

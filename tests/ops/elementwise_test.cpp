@@ -86,6 +86,24 @@ TEST(Numbers, ThatDoNotFitAreRefused) {
   EXPECT_NE(message_of([] { mul(make({1}, {1}, Dtype::uint64), integer_number(-1, cpu())); }), "");
 }
 
+TEST(Nextafter, IsTheNextNumberOfItsType) {
+  const std::vector<double> from = {1, 0, -1, INFINITY, 0x1p-126}, to = {2, 1, 1, 0, 0};
+  for (Device* device : {&cpu(), &reference()}) {
+    auto next = [&](Dtype dtype) {
+      return nextafter(make({5}, from, dtype, *device), make({5}, to, dtype, *device));
+    };
+    const std::vector<double> narrow = read(next(Dtype::float32));
+    const std::vector<double> wide = read(next(Dtype::float64));
+    for (size_t i = 0; i < from.size(); ++i) {
+      EXPECT_EQ(narrow[i], std::nextafter(static_cast<float>(from[i]), static_cast<float>(to[i])));
+      EXPECT_EQ(wide[i], std::nextafter(from[i], to[i]));
+    }
+    for (Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+      EXPECT_NE(message_of([&] { next(dtype); }).find(name_of(dtype)), std::string::npos);
+    }
+  }
+}
+
 TEST(Power, OfIntegersToANegativeNumberIsRefused) {
   Tensor x = make({1}, {2}, Dtype::int32);
   EXPECT_NE(message_of([&] { pow(x, integer_number(-1, cpu())); }).find("int32 to the power of -1"),
