@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <utility>
 
+#include "backends/cpu/index/sorting.h"
 #include "ops/index_support.h"
 
 namespace mt {
@@ -18,12 +20,14 @@ const Dtype every_dtype[] = {Dtype::boolean, Dtype::uint8,   Dtype::uint16,   Dt
                              Dtype::float64};
 
 Numbers special(int64_t count) {
+  const double denormal[] = {5e-324, 1e-310, 3e-42, 6e-8};  // of float64, float32 and float16
   Numbers values = scattered(count, 200);
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] -= 100;
     if (i % 37 == 5) values[i] = NAN;
     if (i % 53 == 7) values[i] = i % 2 ? INFINITY : -INFINITY;
     if (i % 11 == 3) values[i] = i % 2 ? -0.0 : 0.0;
+    if (i % 41 == 9) values[i] = (i % 2 ? -1 : 1) * denormal[i % 4];
   }
   return values;
 }
@@ -166,6 +170,28 @@ TEST(sort, topk) {
       });
     }
   }
+}
+
+// As in rows that are longer than 32 bits count: those whose positions do not fit beside a key.
+TEST(sort, positions_of_more_than_32_bits) {
+  const int64_t longest = std::exchange(cpu::longest_of_32_bits, 99);
+  for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::int64, Dtype::uint8}) {
+    for (int64_t length : {98, 99, 100, 3000}) {
+      for (bool descending : {false, true}) {
+        SCOPED_TRACE(std::string(name_of(dtype)) + " " + std::to_string(length));
+        const Shape shape{2, length};
+        everywhere([&](const Make& make) {
+          return argsort(make(special(2 * length), shape, dtype), 1, descending);
+        });
+        for (int64_t k : {1, 7, 80}) {
+          everywhere([&](const Make& make) {
+            return topk(make(special(2 * length), shape, dtype), k, 1, descending).indices;
+          });
+        }
+      }
+    }
+  }
+  cpu::longest_of_32_bits = longest;
 }
 
 TEST(sort, topk_of_equal_elements) {

@@ -57,7 +57,7 @@ struct Rows {
     return few() ? needed() * int64_t{sizeof(Pair)} : length * int64_t{sizeof(uint64_t)};
   }
   // Whether a position fits in 32 bits, or has 64: one of the few, beside a key of 64 bits.
-  bool fits() const { return length <= int64_t{UINT32_MAX} || (few() && sizeof(Key) == 8); }
+  bool fits() const { return length <= longest_of_32_bits || (few() && sizeof(Key) == 8); }
 
   // Of a whole block.
   void fill_keys(Key* keys, const Memory* from) const {

@@ -10,8 +10,6 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/index/quicksort.cpp"
 #include "hwy/foreach_target.h"
 
-#include <bit>
-
 #include "backends/cpu/index/network-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -133,22 +131,26 @@ void sort_with_pivots(T* numbers, int64_t count, int splits) {
 }
 
 template <class T>
-void quicksort(T* numbers, int64_t count) {
-  sort_with_pivots(numbers, count, 2 * std::bit_width(static_cast<uint64_t>(count)));
+void quicksort(T* numbers, int64_t count, int splits) {
+  sort_with_pivots(numbers, count, splits);
 }
 
 #else
 
 template <class T>
-void quicksort(T* numbers, int64_t count) {
+void quicksort(T* numbers, int64_t count, int) {
   constexpr int64_t few = 32;  // too few to repay the call, which asks the system for chance
   count <= few ? std::sort(numbers, numbers + count) : sort_by_highway(numbers, count);
 }
 
 #endif
 
-void quicksort_32(uint32_t* numbers, int64_t count) { quicksort(numbers, count); }
-void quicksort_64(uint64_t* numbers, int64_t count) { quicksort(numbers, count); }
+void quicksort_32(uint32_t* numbers, int64_t count, int splits) {
+  quicksort(numbers, count, splits);
+}
+void quicksort_64(uint64_t* numbers, int64_t count, int splits) {
+  quicksort(numbers, count, splits);
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mt::cpu
@@ -160,13 +162,13 @@ namespace mt::cpu {
 HWY_EXPORT(quicksort_32);
 HWY_EXPORT(quicksort_64);
 
-void sort_numbers(uint32_t* numbers, int64_t count) {
+void sort_numbers(uint32_t* numbers, int64_t count, int splits) {
   choose_instruction_set();
-  HWY_DYNAMIC_DISPATCH(quicksort_32)(numbers, count);
+  HWY_DYNAMIC_DISPATCH(quicksort_32)(numbers, count, splits);
 }
-void sort_numbers(uint64_t* numbers, int64_t count) {
+void sort_numbers(uint64_t* numbers, int64_t count, int splits) {
   choose_instruction_set();
-  HWY_DYNAMIC_DISPATCH(quicksort_64)(numbers, count);
+  HWY_DYNAMIC_DISPATCH(quicksort_64)(numbers, count, splits);
 }
 
 }  // namespace mt::cpu

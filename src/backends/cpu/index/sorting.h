@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 
 #include "backends/cpu/parallel/parallel.h"
 #include "hwy/base.h"
@@ -13,9 +14,18 @@ namespace mt::cpu {
 
 void sort_numbers(uint8_t* numbers, int64_t count);
 void sort_numbers(uint16_t* numbers, int64_t count);
-void sort_numbers(uint32_t* numbers, int64_t count);
-void sort_numbers(uint64_t* numbers, int64_t count);
 void sort_numbers(hwy::uint128_t* numbers, int64_t count);
+// Where that many splits within each other have not been enough, the pivots have been chosen badly,
+// and numbers are sorted in another way.
+void sort_numbers(uint32_t* numbers, int64_t count, int splits);
+void sort_numbers(uint64_t* numbers, int64_t count, int splits);
+template <class T>
+void sort_numbers(T* numbers, int64_t count) {
+  sort_numbers(numbers, count, 2 * std::bit_width(static_cast<uint64_t>(count)));
+}
+
+// Of longer rows positions do not fit in 32 bits. Tests set less.
+inline int64_t longest_of_32_bits = int64_t{1} << 32;
 
 constexpr int64_t piece = 64 << 10;  // the shortest part of a row whose least are told apart
 
