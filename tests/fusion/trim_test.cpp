@@ -3,6 +3,8 @@
 // bits that they have among them.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "backends/cpu/parallel/parallel.h"
 #include "fusion/explain.h"
 #include "fusion/support.h"
@@ -97,6 +99,66 @@ TEST(Trim, LongSumsStayAsTheyAre) {
   auto pick = [](const Tensor& y) { return slice(y, 0, 20, 9, 1); };
   const Tensor part = picked(pick, [&] { return linear(a, b, nullptr); });
   EXPECT_EQ(value_of(part), value_of(pick(whole) + 1));
+}
+
+Tensor random_view(Tensor x, std::mt19937& random) {
+  auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
+  for (int64_t views = 1 + below(3); views > 0; --views) {
+    const int axis = static_cast<int>(below(x.rank()));
+    const int64_t size = x.shape()[axis], start = below(size), step = 1 + below(3);
+    switch (below(5)) {
+      case 0:
+        if (x.rank() > 2) x = select(x, axis, start);
+        break;
+      case 1:
+      case 2:
+        x = slice(x, axis, start, 1 + below((size - start + step - 1) / step), step);
+        break;
+      case 3:
+        x = move_axis(x, axis, 0);
+        break;
+      case 4:
+        x = reshape(x, {x.shape()[0], x.size() / x.shape()[0]});
+    }
+  }
+  return x;
+}
+
+// A program of products, of what is made of them and of views, whose values are all stored or not.
+Tensor random_program(uint32_t seed, bool stores) {
+  std::mt19937 random(seed);
+  constexpr int64_t widths[] = {3, 24, 70, 130};
+  Tensor x = random_leaf({1 + int64_t(random() % 4), 1 + int64_t(random() % 40), 70}, seed);
+  for (uint32_t steps = 2 + random() % 6; steps > 0; --steps) {
+    const int64_t width = x.shape().back(), out = widths[random() % 4];
+    switch (random() % 6) {
+      case 0:
+      case 1:
+        x = linear(x, random_leaf({out, width}, seed + 1), random_leaf({out}, seed + 2));
+        break;
+      case 2:
+        x = layer_norm(x, 1, random_leaf({width}, seed + 3), nullptr, 1e-5);
+        break;
+      case 3:
+        x = softmax(tanh(x) + x, -1);
+        break;
+      case 4:
+        x = matmul(x, transpose(x));
+        break;
+      case 5:
+        x = random_view(x, random) * 2;
+    }
+    if (stores) evaluate(x);
+  }
+  return random_view(x, random) + 1;
+}
+
+TEST(Trim, ProgramsHaveTheBitsOfTheirStepsOneByOne) {
+  install_fusing_evaluator();
+  for (uint32_t seed = 0; seed < 500; ++seed) {
+    const Value expected = value_of(random_program(seed, true));
+    ASSERT_EQ(value_of(random_program(seed, false)), expected) << "seed " << seed;
+  }
 }
 
 }  // namespace
