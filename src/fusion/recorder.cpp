@@ -16,6 +16,7 @@
 #include "graph/variable.h"
 #include "graph/window.h"
 #include "ops/kernel.h"
+#include "ops/ops.h"
 #include "tensor/error.h"
 
 namespace mt {
@@ -105,7 +106,25 @@ class Trace::Recorder {
     tape_.emplace();
     tape_->begin();
     results_ = function.run(function.context, placeholders_);
+    copy_parts();
     tape_->end();
+  }
+
+  // Where what is handed out of a value is less than half of it, that is copied: it keeps no more
+  // than itself alive, and what nobody reads of the rest is not computed (planning/trim.h).
+  void copy_parts() {
+    auto base_of_part = [](const Tensor& x) -> const Node* {
+      const bool is_part = x && !x->ready() && x->base && !x->base->ready();
+      return is_part && x->base->op->kind != OpKind::call ? x->base.node() : nullptr;
+    };
+    for (Tensor& result : results_) {
+      const Node* base = base_of_part(result);
+      int64_t read = 0;
+      for (const Tensor& other : results_) {
+        if (base && base_of_part(other) == base) read += other.size();
+      }
+      if (base && 2 * read < element_count(base->shape)) result = copy(result);
+    }
   }
 
   // Of a ready node.

@@ -61,6 +61,23 @@ TEST(Trace, AGradientThatIsClearedFirstMayBeThereOrNot) {
   EXPECT_EQ(value_of(w->variable->gradient.get()), first);  // not added up
 }
 
+TEST(Trace, APartThatIsHandedOutIsComputedAlone) {
+  const Tensor w = random_leaf({96, 48}, 1), x = random_leaf({32, 48}, 2);
+  Traced pick{[&](const std::vector<Tensor>& in) {
+                return std::vector<Tensor>{select(linear(in[0], w, nullptr), 0, -1)};
+              },
+              {}};
+  const Tensor whole = linear(x, w, nullptr);
+  evaluate(whole);
+  for (int i = 0; i < 2; ++i) {
+    const Tensor last = pick({x})[0];
+    EXPECT_EQ(value_of(last), value_of(select(whole, 0, -1)));
+    EXPECT_EQ(last->storage->bytes(), 96 * sizeof(float));
+  }
+  const std::string plan = pick.trace.explain();
+  EXPECT_EQ(plan.find("float32[32,96]"), std::string::npos) << plan;
+}
+
 TEST(Trace, AGradientThatIsAddedToIsRecordedForBoth) {
   Tensor w = parameter({3});
   Traced step{[&](const std::vector<Tensor>& in) {
