@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/cpu/elementwise/one_hot.h"
+#include "backends/cpu/elementwise/stored.h"
 #include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
 
@@ -31,29 +32,54 @@ HWY_INLINE Mask<T> to_mask(const int32_t* condition, size_t n) {
   }
 }
 
+// The same of bytes.
 template <class T>
+HWY_INLINE Mask<T> to_mask(const uint8_t* condition, size_t n) {
+  constexpr hn::Rebind<uint8_t, Tag<T>> bytes;
+  const auto c = n < lane_count<T> ? load_first(bytes, condition, n) : hn::LoadU(bytes, condition);
+#if HWY_TARGET == HWY_AVX3
+  using Raw = typename hn::Mask<Tag<T>>::Raw;
+  return {hn::Mask<Tag<T>>{static_cast<Raw>(hn::Not(hn::Eq(c, hn::Zero(bytes))).raw)}};
+#else
+  auto mask = [](auto d, auto wide) HWY_ATTR {
+    return !Mask<T>{hn::RebindMask(Tag<T>(), hn::Eq(wide, hn::Zero(d)))};
+  };
+  if constexpr (sizeof(T) == 1) {
+    return mask(bytes, c);
+  } else if constexpr (sizeof(T) == 8) {
+    constexpr hn::Rebind<uint32_t, Tag<T>> between;
+    constexpr Tag<uint64_t> d;
+    return mask(d, hn::PromoteTo(d, hn::PromoteTo(between, c)));
+  } else {
+    constexpr hn::RebindToUnsigned<Tag<T>> d;
+    return mask(d, hn::PromoteTo(d, c));
+  }
+#endif
+}
+
+template <class T, class Condition>
 void select_elements(void* out, const Input* inputs, int64_t rows, int64_t columns) {
   constexpr size_t lanes = lane_count<T>;
   constexpr Tag<T> d;
-  // As many conditions as elements, in a vector of which they may be half.
-  alignas(HWY_MAX_BYTES) int32_t conditions[lane_count<int32_t>];
+  // As many conditions as elements, in a vector of which they may be a part.
+  alignas(HWY_MAX_BYTES) Condition conditions[lane_count<Condition>];
   alignas(HWY_MAX_BYTES) T blocks[2][lanes];
-  Cursor<int32_t> c(inputs[0]);
+  Cursor<Condition> c(inputs[0]);
   Cursor<T> a(inputs[1]), b(inputs[2]);
-  const size_t step_c = c.step / lane_count<int32_t> * lanes, step_a = a.step, step_b = b.step;
+  const size_t step_c = c.step / lane_count<Condition> * lanes, step_a = a.step, step_b = b.step;
   T* y = static_cast<T*>(out);
   for (; rows > 0; --rows) {
     const char *m = c.begin(conditions), *p = a.begin(blocks[0]), *q = b.begin(blocks[1]);
     size_t left = static_cast<size_t>(columns);
     for (; left >= lanes; left -= lanes, y += lanes) {
-      auto mask = to_mask<T>(reinterpret_cast<const int32_t*>(m), lanes);
+      auto mask = to_mask<T>(reinterpret_cast<const Condition*>(m), lanes);
       hn::StoreU(select(mask, load<T>(p), load<T>(q)).raw, d, y);
       m += step_c;
       p += step_a;
       q += step_b;
     }
     if (left > 0) {
-      auto mask = to_mask<T>(reinterpret_cast<const int32_t*>(m), left);
+      auto mask = to_mask<T>(reinterpret_cast<const Condition*>(m), left);
       store_first(d, select(mask, load<T>(p, left), load<T>(q, left)).raw, y, left);
       y += left;
     }
@@ -94,7 +120,19 @@ Operator one_hot_of(bool wide) {
   return wide ? &one_hot_elements<uint64_t> : &one_hot_elements<uint32_t>;
 }
 Operator select_of(bool wide) {
-  return wide ? &select_elements<uint64_t> : &select_elements<uint32_t>;
+  return wide ? &select_elements<uint64_t, int32_t> : &select_elements<uint32_t, int32_t>;
+}
+Operator stored_select_of(size_t element_size) {
+  switch (element_size) {
+    case 1:
+      return &select_elements<uint8_t, uint8_t>;
+    case 2:
+      return &select_elements<uint16_t, uint8_t>;
+    case 4:
+      return &select_elements<uint32_t, uint8_t>;
+    default:
+      return &select_elements<uint64_t, uint8_t>;
+  }
 }
 
 }  // namespace HWY_NAMESPACE
@@ -104,10 +142,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mt::cpu {
 HWY_EXPORT(select_of);
+HWY_EXPORT(stored_select_of);
 HWY_EXPORT(one_hot_of);
 Operator select_operator(Compute type) {
   choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(select_of)(size_of(type) == 8);
+}
+Operator stored_select_operator(size_t element_size) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(stored_select_of)(element_size);
 }
 Operator one_hot_operator(Compute type) {
   choose_instruction_set();

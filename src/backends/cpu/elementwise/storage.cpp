@@ -12,6 +12,7 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/storage.cpp"
 #include "hwy/foreach_target.h"
 
+#include "backends/cpu/elementwise/bfloat16.h"
 #include "backends/cpu/elementwise/vector.h"
 #include "hwy/cache_control.h"
 
@@ -38,7 +39,8 @@ void stream(void* out, const void* const* inputs, int64_t n) {
 }
 Kernel streaming_of(bool wide) { return wide ? &stream<8> : &stream<4>; }
 
-// One dtype's memory form, its compute type, and both directions for a vector and for a number.
+// One dtype's memory form, its compute type, and both directions for a vector and for a number; so
+// is Bfloat16.
 struct Float16 {
   using Stored = uint16_t;
   using Computed = float;
@@ -59,29 +61,6 @@ struct Float16 {
     return hn::BitCast(memory, hn::DemoteTo(half, x));
   }
 #endif
-};
-struct Bfloat16 {
-  using Stored = uint16_t;
-  using Computed = float;
-  static constexpr bool vector = true;
-  static float load(uint16_t x) { return bfloat16_to_float(x); }
-  static uint16_t store(float x) { return float_to_bfloat16(x); }
-  template <class D, class M, class V>
-  static HWY_INLINE auto load(D d, M, V x) {
-    constexpr hn::RebindToUnsigned<D> pattern;
-    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(pattern, x)));
-  }
-  template <class D, class M, class V>
-  static HWY_INLINE auto store(D d, M memory, V x) {
-    constexpr hn::RebindToUnsigned<D> pattern;
-    auto p = hn::BitCast(pattern, x);
-    auto even = hn::And(hn::ShiftRight<16>(p), hn::Set(pattern, 1u));
-    auto rounded = hn::Add(hn::Add(p, hn::Set(pattern, 0x7fffu)), even);
-    auto is_nan = hn::RebindMask(pattern, hn::Not(hn::Eq(x, x)));
-    auto value = hn::IfThenElse(is_nan, hn::Or(p, hn::Set(pattern, 0x400000u)), rounded);
-    (void)d;
-    return hn::TruncateTo(memory, hn::ShiftRight<16>(value));
-  }
 };
 template <class T>
 struct Narrow {

@@ -9,7 +9,7 @@ namespace mt::cpu {
 namespace {
 
 bool is_elementwise(const Step& step) {
-  return step.operate && step.instruction->code == Opcode::elementwise;
+  return step.operate && !step.stored && step.instruction->code == Opcode::elementwise;
 }
 
 // Whether of the steps after `at` only the next one reads the register that it writes, and once.

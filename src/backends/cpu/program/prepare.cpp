@@ -4,6 +4,7 @@
 
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/program/ahead.h"
+#include "backends/cpu/program/stored.h"
 #include "backends/cpu/program/totals.h"
 #include "tensor/rounding.h"
 
@@ -30,7 +31,7 @@ bool is_native(const Memory& memory) {
 // Whether each row of `columns` elements is one stretch of memory, or one number repeated.
 bool is_regular(const Memory& memory, int64_t columns) {
   const Layout& layout = memory.layout;
-  return is_native(memory) && !memory.row && !memory.contiguous && layout.shape.rank() == 2 &&
+  return !memory.row && !memory.contiguous && layout.shape.rank() == 2 &&
          layout.shape[1] == columns && (layout.strides[1] == 1 || layout.strides[1] == 0);
 }
 
@@ -43,6 +44,7 @@ class Preparation {
         once_(static_cast<size_t>(program.once)),
         segment_(segment),
         prepared_(*prepared),
+        stored_(program, !prepared->narrow.empty()),
         instead_(static_cast<size_t>(program.registers)) {
     prepared_.streamed = std::move(streamed);
     prepared_.filled.assign(static_cast<size_t>(program.registers), false);
@@ -57,7 +59,8 @@ class Preparation {
     for (size_t at = once_; at < code_.size(); ++at) {
       const Instruction& i = code_[at];
       Source source = readable_instead(at);
-      if (source.place == no_place) add(i);
+      if (vanishes(at)) continue;
+      if (source.place == no_place) add(at);
       if (i.out >= 0) instead_[static_cast<size_t>(i.out)] = source;
     }
     if (whole_rows) join_positions(&prepared_.steps, segment_);
@@ -68,21 +71,42 @@ class Preparation {
  private:
   bool turned() const { return !prepared_.narrow.empty(); }
 
-  // Whether nothing but operators reads the register that instruction `at` writes.
-  bool only_operators_read(size_t at) const {
-    int16_t made = code_[at].out;
+  // Whether all instructions after `at` that read what it has left in a register are such.
+  template <class Test>
+  bool all_read(size_t at, int16_t made, Test&& test) const {
     for (size_t later = at + 1; later < code_.size(); ++later) {
       const Instruction& i = code_[later];
       bool reads = std::find(i.in, i.in + 3, made) != i.in + 3;
-      if (reads && !reads_in_place(i)) return false;
+      if (reads && !test(i)) return false;
       if (i.out == made) break;
     }
     return true;
+  }
+  // Whether nothing but operators reads the register that instruction `at` writes.
+  bool only_operators_read(size_t at) const { return all_read(at, code_[at].out, reads_in_place); }
+  bool is_last_read(size_t at) const {
+    return all_read(at, code_[at].in[0], [](const Instruction&) { return false; });
+  }
+
+  // Rounding, in place, of what is stored next and so rounded anyway, or is rounded already.
+  bool vanishes(size_t at) const {
+    const Instruction& i = code_[at];
+    if (i.code != Opcode::round || i.out != i.in[0]) return false;
+    if (stored_.makes(at)) return true;
+    if (at + 1 == code_.size()) return false;
+    const Instruction& next = code_[at + 1];
+    return next.code == Opcode::store && next.in[0] == i.out && next.dtype == i.dtype &&
+           is_last_read(at + 1);
   }
 
   // What operators can read instead of the copy that a load or an expansion would make.
   Source readable_instead(size_t at) const {
     const Instruction& i = code_[at];
+    const bool stored = i.code == Opcode::load && stored_.makes(at);
+    if (stored && segment_.memory[static_cast<size_t>(i.index)].contiguous) {
+      return {static_cast<int16_t>(~i.index), false,
+              segment_.columns * static_cast<int64_t>(size_of(i.dtype))};
+    }
     if (i.out < 0 || !only_operators_read(at)) return {};
     if (i.code == Opcode::expand) {
       if (turned()) return {i.in[0], false, 0};
@@ -90,13 +114,14 @@ class Preparation {
     }
     if (i.code != Opcode::load || i.row || turned()) return {};
     const Memory& memory = segment_.memory[static_cast<size_t>(i.index)];
-    if (!is_regular(memory, segment_.columns)) return {};
+    if (!is_regular(memory, segment_.columns) || !(stored || is_native(memory))) return {};
     int64_t pitch = memory.layout.strides[0] * static_cast<int64_t>(size_of(memory.dtype));
     return {static_cast<int16_t>(~i.index), memory.layout.strides[1] == 0, pitch};
   }
 
   // A step that adds to a total is an operator whose first operand and result are the total.
-  void add_total(const Instruction& i) {
+  void add_total(size_t at) {
+    const Instruction& i = code_[at];
     const Total& total = prepared_.totals[static_cast<size_t>(i.index)];
     Step step;
     step.instruction = &i;
@@ -105,30 +130,39 @@ class Preparation {
     step.out = static_cast<int16_t>(registers_ + 1 +
                                     static_cast<int16_t>(prepared_.streamed.size()) + i.index);
     step.in[0].place = step.out;
-    step.in[1] = read(i, 0, i.type);
+    step.in[1] = read(at, 0, size_of(i.type));
     prepared_.steps.push_back(step);
   }
 
   // What an instruction can read instead of its operand k's register, if anything.
-  const Source* read_instead(const Instruction& i, int k) const {
-    if (!reads_in_place(i) || i.in[k] < 0) return nullptr;
+  const Source* read_instead(size_t at, int k) const {
+    const Instruction& i = code_[at];
+    if (!(reads_in_place(i) || stored_.reads(at, k)) || i.in[k] < 0) return nullptr;
     const Source& instead = instead_[static_cast<size_t>(i.in[k])];
     return instead.place == no_place ? nullptr : &instead;
   }
-  Source read(const Instruction& i, int k, Compute type) const {
-    if (const Source* instead = read_instead(i, k)) return *instead;
-    return {moved(i.in[k]), false,
-            (turned() ? 1 : segment_.columns) * static_cast<int64_t>(size_of(type))};
+  Source read(size_t at, int k, size_t size) const {
+    if (const Source* instead = read_instead(at, k)) return *instead;
+    return {moved(code_[at].in[k]), false, pitch_of(size)};
+  }
+  // Bytes from one row of a register to the next.
+  int64_t pitch_of(size_t size) const {
+    return (turned() ? 1 : segment_.columns) * static_cast<int64_t>(size);
   }
 
-  void add(const Instruction& i) {
-    if (i.code == Opcode::total) return add_total(i);
-    Step step = with_kernel(i);
+  void add(size_t at) {
+    const Instruction& i = code_[at];
+    if (i.code == Opcode::total) return add_total(at);
+    if (i.code == Opcode::store && stored_.reads(at, 0) && ends_in(at)) return;
+    Step step = with_kernel(at);
     for (int k = 0; k < 3 && i.in[k] != no_place; ++k) {
       bool condition = i.code == Opcode::select && k == 0;
       Compute type = condition ? Compute::i32 : i.code == Opcode::elementwise ? i.from : i.type;
-      step.in[k] = read(i, k, type);
-      if (read_instead(i, k) && (step.in[k].pitch != 0 || !step.in[k].repeated)) {
+      size_t size = size_of(type);
+      if (stored_.reads(at, k)) size = size_of(code_[stored_.maker(at, k)].dtype);
+      step.in[k] = read(at, k, size);
+      const bool goes_on = step.in[k].pitch == pitch_of(size) && !step.in[k].repeated;
+      if (read_instead(at, k) && !goes_on && (step.in[k].pitch != 0 || !step.in[k].repeated)) {
         step.extent = turned() ? Extent::columns : Extent::rows;
       }
     }
@@ -136,11 +170,26 @@ class Preparation {
     push(step);
   }
 
+  // Lets the step that makes what a store only copies, and nobody reads thereafter, write it there.
+  bool ends_in(size_t store) const {
+    std::vector<Step>& steps = prepared_.steps;
+    const Instruction& maker = code_[stored_.maker(store, 0)];
+    if (steps.empty() || steps.back().instruction != &maker || maker.code == Opcode::load ||
+        !is_last_read(store)) {
+      return false;
+    }
+    steps.back().out = static_cast<int16_t>(~code_[store].index);
+    return true;
+  }
+
   // The step of an instruction, but for its places.
-  Step with_kernel(const Instruction& i) const {
+  Step with_kernel(size_t at) const {
+    const Instruction& i = code_[at];
     Step step;
     step.instruction = &i;
     step.extent = i.row ? Extent::row_values : Extent::flat;
+    step.stored = stored_.find_kernel(at, &step);
+    if (step.stored) return step;
     switch (i.code) {
       case Opcode::elementwise:
         step.operate = elementwise_operator(static_cast<Elementwise>(i.detail), i.from);
@@ -215,6 +264,7 @@ class Preparation {
   size_t once_;
   const Segment& segment_;
   PreparedProgram& prepared_;
+  StoredValues stored_;
   std::vector<Source> instead_;  // for each register, what operators read instead of it
 };
 

@@ -153,7 +153,9 @@ void ProgramRun::load(const Step& step, int64_t first, int64_t count) {
   char* out = places_[i.out].base;
   const char* base = first_element(i.index);
   const void* in[1] = {base + first * static_cast<int64_t>(size_of(memory.dtype))};
-  bool native = memory.dtype != Dtype::boolean && size_of(memory.dtype) == size_of(i.type);
+  // Without a conversion the value stays as it is stored.
+  bool native = !step.convert ||
+                (memory.dtype != Dtype::boolean && size_of(memory.dtype) == size_of(i.type));
   const bool turned = !prepared_.narrow.empty() && !memory.row;
   if (!memory.contiguous || turned) {
     // One register is for gathering what must still be converted.

@@ -46,6 +46,7 @@ struct Step {
   RowExpansion expand = nullptr;
   RandomSource draw = nullptr;
   Extent extent = Extent::flat;
+  bool stored = false;   // whether its values are as they are stored (stored.h)
   int16_t fetched = -1;  // memory whose next tile it fetches while it computes
   Source in[3];
   int16_t out = no_place;

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// bfloat16 in memory and as float32, a vector or a number at a time. Included once for each
+// instruction set.
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "ops/half.h"
+
+#if defined(MT_CPU_BFLOAT16_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MT_CPU_BFLOAT16_H
+#undef MT_CPU_BFLOAT16_H
+#else
+#define MT_CPU_BFLOAT16_H
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+struct Bfloat16 {
+  using Stored = uint16_t;
+  using Computed = float;
+  static constexpr bool vector = true;
+  static float load(uint16_t x) { return bfloat16_to_float(x); }
+  static uint16_t store(float x) { return float_to_bfloat16(x); }
+  template <class D, class M, class V>
+  static HWY_INLINE auto load(D d, M, V x) {
+    constexpr hn::RebindToUnsigned<D> pattern;
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(pattern, x)));
+  }
+  template <class D, class M, class V>
+  static HWY_INLINE auto store(D d, M memory, V x) {
+    constexpr hn::RebindToUnsigned<D> pattern;
+    auto p = hn::BitCast(pattern, x);
+    auto even = hn::And(hn::ShiftRight<16>(p), hn::Set(pattern, 1u));
+    auto rounded = hn::Add(hn::Add(p, hn::Set(pattern, 0x7fffu)), even);
+    auto is_nan = hn::RebindMask(pattern, hn::Not(hn::Eq(x, x)));
+    auto value = hn::IfThenElse(is_nan, hn::Or(p, hn::Set(pattern, 0x400000u)), rounded);
+    (void)d;
+    return hn::TruncateTo(memory, hn::ShiftRight<16>(value));
+  }
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mt::cpu
+HWY_AFTER_NAMESPACE();
+#endif

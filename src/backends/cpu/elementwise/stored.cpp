@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table's cheap rows for bool, uint8, int8 and bfloat16 as they are stored, and those with a
+// boolean result, which they write as bytes.
+#include "backends/cpu/elementwise/stored.h"
+
+#include "backends/cpu/elementwise/tables.h"
+#include "backends/cpu/elementwise/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/elementwise/stored.cpp"
+#include "hwy/foreach_target.h"
+
+#include "backends/cpu/elementwise/bfloat16.h"
+#include "backends/cpu/elementwise/operators.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu {
+namespace HWY_NAMESPACE {
+
+// A vector as it goes to memory.
+template <class Raw>
+struct Finished {
+  Raw raw;
+};
+template <class Raw>
+HWY_INLINE Raw to_memory(Finished<Raw> x) {
+  return x.raw;
+}
+template <class Raw>
+HWY_INLINE Finished<Raw> finished(Raw raw) {
+  return {raw};
+}
+
+// A mask as bytes.
+template <class T>
+HWY_INLINE auto truth_bytes(Mask<T> x) {
+  constexpr hn::Rebind<uint8_t, Tag<T>> bytes;
+#if HWY_TARGET == HWY_AVX3
+  using ByteMask = hn::Mask<hn::Rebind<uint8_t, Tag<T>>>;
+  const ByteMask mask{static_cast<typename ByteMask::Raw>(x.raw.raw)};
+  return hn::IfThenElseZero(mask, hn::Set(bytes, 1));
+#else
+  if constexpr (sizeof(T) == 1) {
+    return hn::IfThenElseZero(hn::RebindMask(bytes, x.raw), hn::Set(bytes, 1));
+  } else {
+    constexpr hn::RebindToUnsigned<Tag<T>> d;
+    return hn::TruncateTo(bytes, hn::IfThenElseZero(hn::RebindMask(d, x.raw), hn::Set(d, 1)));
+  }
+#endif
+}
+template <class T>
+HWY_INLINE auto in_bytes(Vector<T> x) {
+  return finished(x.raw);
+}
+template <class T>
+HWY_INLINE auto in_bytes(Mask<T> mask) {
+  return finished(truth_bytes(mask));
+}
+
+// Of operands in lanes of their own size. `of_booleans`: numbers of which all but 0 mean 1.
+template <class Op, bool of_booleans>
+struct InBytes {
+  template <class... V>
+  static HWY_INLINE auto apply(V... x) {
+    if constexpr (of_booleans) {
+      return in_bytes(Op::apply(V(hn::Min(x.raw, V(1).raw))...));
+    } else {
+      return in_bytes(Op::apply(x...));
+    }
+  }
+};
+
+// Of bfloat16: both halves of a vector become float32, and what the operator makes of them half a
+// vector again.
+template <class Op>
+struct InBfloat16 {
+  using Half = hn::Half<Tag<uint16_t>>;
+  static HWY_INLINE Vector<float> to_float(hn::Vec<Half> x) {
+    return Vector<float>(Bfloat16::load(Tag<float>(), Half(), x));
+  }
+  static HWY_INLINE auto to_stored(Vector<float> x) {
+    return Bfloat16::store(Tag<float>(), Half(), x.raw);
+  }
+  static HWY_INLINE auto to_stored(Mask<float> mask) { return truth_bytes(mask); }
+#if HWY_TARGET != HWY_SCALAR
+  template <class... V>
+  static HWY_INLINE auto apply(V... x) {
+    constexpr Half half;
+    auto low = to_stored(Op::apply(to_float(hn::LowerHalf(half, x.raw))...));
+    auto high = to_stored(Op::apply(to_float(hn::UpperHalf(half, x.raw))...));
+    constexpr hn::Twice<hn::DFromV<decltype(low)>> whole;
+    return finished(hn::Combine(whole, high, low));
+  }
+#endif
+};
+
+struct IsTrue {
+  template <class V>
+  static HWY_INLINE auto apply(V x) {
+    return x != V(0);
+  }
+};
+
+// What keeps booleans 0 or 1.
+constexpr bool is_of_booleans(Elementwise code) {
+  return code == Elementwise::bitwise_and || code == Elementwise::bitwise_or ||
+         code == Elementwise::bitwise_xor;
+}
+constexpr bool is_cheap_in_bytes(Elementwise code) {
+  return is_of_booleans(code) || code == Elementwise::bitwise_invert || code == Elementwise::add ||
+         code == Elementwise::sub || code == Elementwise::maximum || code == Elementwise::minimum;
+}
+constexpr bool is_cheap_in_bfloat16(Elementwise code, Domain domain) {
+  if (code == Elementwise::div || code == Elementwise::sqrt) return true;
+  return domain == Domain::number && code != Elementwise::pow &&
+         code != Elementwise::floor_divide && code != Elementwise::remainder;
+}
+
+enum class Stored { boolean, u8, i8, bf16 };
+
+template <class Op, Stored stored, Elementwise code, Domain domain, Domain result, size_t arity>
+constexpr Operator stored_kernel() {
+  constexpr bool truth = result == Domain::boolean;
+  if constexpr (stored == Stored::bf16) {
+    if constexpr (!is_baseline &&
+                  (truth ? domain != Domain::boolean : is_cheap_in_bfloat16(code, domain))) {
+      return &elements<InBfloat16<Op>, uint16_t, true, arity>;
+    }
+  } else if constexpr (truth                       ? domain != Domain::real
+                       : stored == Stored::boolean ? is_of_booleans(code)
+                                                   : is_cheap_in_bytes(code)) {
+    using T = std::conditional_t<stored == Stored::i8, int8_t, uint8_t>;
+    // What takes its operands as booleans asks itself.
+    constexpr bool of_booleans = stored == Stored::boolean && domain != Domain::boolean;
+    return &elements<InBytes<Op, of_booleans>, T, true, arity>;
+  }
+  return nullptr;
+}
+template <class Op, class T, Domain domain, Domain result, size_t arity>
+constexpr Operator truth_kernel_of() {
+  if constexpr (result == Domain::boolean && has_values<T>(domain)) {
+    return &elements<InBytes<Op, false>, T, true, arity>;
+  } else {
+    return nullptr;
+  }
+}
+
+#define same any
+template <Stored stored>
+Operator stored_row(Elementwise code) {
+  static constexpr OperatorTable table = {
+#define UNARY(name, domain, result, value, gradient) \
+  stored_kernel<name##_operator, stored, Elementwise::name, Domain::domain, Domain::result, 1>(),
+#define BINARY(name, domain, result, value, gradient_a, gradient_b) \
+  stored_kernel<name##_operator, stored, Elementwise::name, Domain::domain, Domain::result, 2>(),
+#include "ops/elementwise.def"
+#undef UNARY
+#undef BINARY
+  };
+  return table[static_cast<size_t>(code)];
+}
+template <class T>
+Operator truth_row(Elementwise code) {
+  static constexpr OperatorTable table = {
+#define UNARY(name, domain, result, value, gradient) \
+  truth_kernel_of<name##_operator, T, Domain::domain, Domain::result, 1>(),
+#define BINARY(name, domain, result, value, gradient_a, gradient_b) \
+  truth_kernel_of<name##_operator, T, Domain::domain, Domain::result, 2>(),
+#include "ops/elementwise.def"
+#undef UNARY
+#undef BINARY
+  };
+  return table[static_cast<size_t>(code)];
+}
+#undef same
+
+Operator stored_of(Elementwise code, Dtype operands) {
+  switch (operands) {
+    case Dtype::boolean:
+      return stored_row<Stored::boolean>(code);
+    case Dtype::uint8:
+      return stored_row<Stored::u8>(code);
+    case Dtype::int8:
+      return stored_row<Stored::i8>(code);
+    case Dtype::bfloat16:
+      return stored_row<Stored::bf16>(code);
+    default:
+      return nullptr;
+  }
+}
+Operator truth_of(Elementwise code, Compute type) {
+  switch (type) {
+    case Compute::f32:
+      return truth_row<float>(code);
+    case Compute::f64:
+      return truth_row<double>(code);
+    case Compute::i32:
+      return truth_row<int32_t>(code);
+    case Compute::i64:
+      return truth_row<int64_t>(code);
+    case Compute::u64:
+      return truth_row<uint64_t>(code);
+  }
+  return nullptr;
+}
+
+template <class T>
+void truth(void* out, const void* const* inputs, int64_t n) {
+  const Input input{inputs[0]};
+  elements<InBytes<IsTrue, false>, T, true, 1>(out, &input, 1, n);
+}
+Kernel truth_kernel_for(Compute type) {
+  switch (type) {
+    case Compute::f32:
+      return &truth<float>;
+    case Compute::f64:
+      return &truth<double>;
+    case Compute::i32:
+      return &truth<int32_t>;
+    case Compute::i64:
+      return &truth<int64_t>;
+    case Compute::u64:
+      return &truth<uint64_t>;
+  }
+  return nullptr;
+}
+Kernel truth_of_bytes() { return &truth<uint8_t>; }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mt::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mt::cpu {
+HWY_EXPORT(stored_of);
+HWY_EXPORT(truth_of);
+HWY_EXPORT(truth_kernel_for);
+HWY_EXPORT(truth_of_bytes);
+Operator stored_operator(Elementwise code, Dtype operands) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(stored_of)(code, operands);
+}
+Operator truth_operator(Elementwise code, Compute type) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(truth_of)(code, type);
+}
+Kernel truth_kernel(Compute type) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(truth_kernel_for)(type);
+}
+Kernel truth_of_bytes_kernel() {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(truth_of_bytes)();
+}
+}  // namespace mt::cpu
+#endif

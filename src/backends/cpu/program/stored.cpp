@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/program/stored.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/elementwise/stored.h"
+
+namespace mt::cpu {
+namespace {
+
+bool is_small(Dtype dtype) { return size_of(dtype) < 4; }
+
+template <size_t size>
+void copy(void* out, const void* const* inputs, int64_t n) {
+  std::memcpy(out, inputs[0], size * static_cast<size_t>(n));
+}
+
+bool has_truth(const Instruction& i) {
+  return i.code == Opcode::elementwise && info(static_cast<Elementwise>(i.detail)).boolean_result;
+}
+
+}  // namespace
+
+StoredValues::StoredValues(const Program& program, bool none)
+    : code_(program.instructions), once_(program.once) {
+  const size_t count = code_.size();
+  auto is_candidate = [&](const Instruction& i) {
+    return !i.row && i.out >= 0 && is_small(i.dtype) &&
+           (i.code == Opcode::load || i.code == Opcode::to_boolean || has_truth(i));
+  };
+  if (none || std::none_of(code_.begin() + once_, code_.end(), is_candidate)) return;
+  makers_.resize(count);
+  std::vector<int> made(static_cast<size_t>(program.registers), -1);
+  for (size_t at = 0; at < count; ++at) {
+    const Instruction& i = code_[at];
+    for (int k = 0; k < 3; ++k) {
+      if (i.in[k] >= 0) makers_[at].of[k] = made[static_cast<size_t>(i.in[k])];
+    }
+    if (i.out >= 0) made[static_cast<size_t>(i.out)] = static_cast<int>(at);
+  }
+  // All at first; then those no more that cannot be made or read so, until the others agree.
+  stays_.assign(count, true);
+  std::fill(stays_.begin(), stays_.begin() + once_, false);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t at = static_cast<size_t>(once_); at < count; ++at) {
+      auto drop = [&](size_t maker) {
+        stays_[maker] = false;
+        changed = true;
+      };
+      if (stays_[at] && !can_make(at)) drop(at);
+      for (int k = 2; k >= 0; --k) {  // what is chosen before by what
+        if (reads(at, k) && !can_read(at, k)) drop(static_cast<size_t>(makers_[at].of[k]));
+      }
+    }
+  }
+}
+
+bool StoredValues::reads(size_t at, int k) const {
+  if (stays_.empty()) return false;
+  const int maker = makers_[at].of[k];
+  return maker >= 0 && stays_[static_cast<size_t>(maker)];
+}
+
+// Whether the operands of an operator, or what a choice is between, are all such values of one
+// type, or numbers.
+bool StoredValues::reads_only(size_t at) const {
+  const Instruction& i = code_[at];
+  const int first = i.code == Opcode::select ? 1 : 0;
+  const Instruction* some = nullptr;
+  for (int k = first; k < 3 && i.in[k] != no_place; ++k) {
+    const int maker = makers_[at].of[k];
+    if (!reads(at, k) && !is_number(maker)) return false;
+    const Instruction& made = code_[static_cast<size_t>(maker)];
+    if (some && some->dtype != made.dtype) return false;
+    some = &made;
+    // A number in float32 is no bfloat16 yet.
+    if (is_number(maker) && size_of(made.dtype) != 1) return false;
+  }
+  return some != nullptr;
+}
+
+bool StoredValues::can_make(size_t at) const {
+  const Instruction& i = code_[at];
+  if (i.row || i.out < 0 || !is_small(i.dtype)) return false;
+  switch (i.code) {
+    case Opcode::load:
+      return true;
+    case Opcode::to_boolean:
+      return true;
+    case Opcode::round:
+      // In place, it is nothing to do.
+      return reads(at, 0) && i.out == i.in[0] &&
+             code_[static_cast<size_t>(makers_[at].of[0])].dtype == i.dtype;
+    case Opcode::elementwise:
+      return operator_of(at) != nullptr;
+    case Opcode::select:
+      return reads_only(at) && operator_of(at) != nullptr;
+    default:
+      return false;
+  }
+}
+
+Operator StoredValues::operator_of(size_t at) const {
+  const Instruction& i = code_[at];
+  if (stays_.empty() || i.row) return nullptr;
+  if (i.code == Opcode::select) {
+    if (!reads(at, 0)) return nullptr;
+    const bool small = is_small(i.dtype) && reads_only(at);
+    // Booleans that memory holds may be other than 0 and 1.
+    const bool chooses_booleans = small && i.dtype == Dtype::boolean;
+    if (chooses_booleans || (small && !stays_[at])) return nullptr;
+    return stored_select_operator(small ? size_of(i.dtype) : size_of(i.type));
+  }
+  if (i.code != Opcode::elementwise || !stays_[at]) return nullptr;
+  const auto code = static_cast<Elementwise>(i.detail);
+  for (int k = 0; k < 3; ++k) {
+    if (reads(at, k)) {
+      if (!reads_only(at)) return nullptr;
+      return stored_operator(code, code_[static_cast<size_t>(makers_[at].of[k])].dtype);
+    }
+  }
+  return has_truth(i) ? truth_operator(code, i.from) : nullptr;
+}
+
+bool StoredValues::can_read(size_t at, int k) const {
+  const Instruction& i = code_[at];
+  if (i.row) return false;
+  const auto maker = static_cast<size_t>(makers_[at].of[k]);
+  switch (i.code) {
+    case Opcode::elementwise:
+      return stays_[at];
+    case Opcode::select:
+      if (!operator_of(at)) return false;
+      // What is wider would be written over conditions that are still to be read.
+      return k > 0 ? stays_[at] : i.out != i.in[0] || (stays_[at] && size_of(i.dtype) == 1);
+    case Opcode::round:
+      return stays_[at];
+    case Opcode::to_boolean:
+      return stays_[at] && size_of(code_[maker].dtype) == 1;
+    case Opcode::store:
+      return i.dtype == code_[maker].dtype;
+    default:
+      return false;
+  }
+}
+
+size_t StoredValues::maker(size_t at, int k) const {
+  auto maker = static_cast<size_t>(makers_[at].of[k]);
+  return code_[maker].code == Opcode::round ? this->maker(maker, 0) : maker;
+}
+
+bool StoredValues::find_kernel(size_t at, Step* step) const {
+  const Instruction& i = code_[at];
+  step->operate = operator_of(at);
+  if (step->operate) return true;
+  if (i.code == Opcode::load) return makes(at);  // gathered as it is
+  if (i.code == Opcode::to_boolean && makes(at)) {
+    step->convert = reads(at, 0) ? truth_of_bytes_kernel() : truth_kernel(i.from);
+  } else if (i.code == Opcode::store && reads(at, 0)) {
+    // What memory holds of booleans may be other than 0 and 1.
+    const bool is_loaded = code_[maker(at, 0)].code == Opcode::load;
+    step->convert = i.dtype == Dtype::boolean && is_loaded ? truth_of_bytes_kernel()
+                    : size_of(i.dtype) == 1                ? copy<1>
+                                                           : copy<2>;
+  }
+  return step->convert != nullptr;
+}
+
+}  // namespace mt::cpu
