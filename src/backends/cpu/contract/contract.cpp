@@ -7,6 +7,7 @@
 #include "backends/cpu/contract/contract.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -241,8 +242,10 @@ class Run {
   template <class T>
   void run_along_k(const Tile& tile, int64_t k_begin, int64_t k_end, T* c, int64_t c_row,
                    char* scratch) {
-    const bool by_rows = schedule_.m >= schedule_.n;
-    const void *a = a_entry(tile.batch, scratch), *b = b_entry(tile.batch, scratch);
+    const bool by_rows = schedule_.m >= schedule_.n, same = reads_images();
+    const void* a = a_entry(tile.batch, scratch);
+    const void* b = same ? source_->find(source_->context, b_.batch.offset(tile.batch))
+                         : b_entry(tile.batch, scratch);
     LanesBlock block{by_rows ? &a_ : &b_,
                      by_rows ? &b_ : &a_,
                      by_rows ? a : b,
@@ -254,8 +257,15 @@ class Run {
                      c,
                      by_rows ? c_row : 1,
                      by_rows ? 1 : c_row,
-                     scratch + schedule_.tile_scratch};
+                     scratch + schedule_.tile_scratch,
+                     same ? &schedule_.same : nullptr};
     run_lanes(block, T());
+  }
+
+  // Where the padding that b's windows have is what their kernel takes it for.
+  bool reads_images() const {
+    return schedule_.same && source_ != nullptr && source_->fill == 0 &&
+           !std::signbit(source_->fill) && takes_same_windows();
   }
 
   // The panels of one batch entry are added over tiles.
@@ -331,7 +341,7 @@ PreparedContraction::PreparedContraction(const Contraction& contraction, int thr
 PreparedContraction::~PreparedContraction() = default;
 
 int64_t PreparedContraction::bytes() const {
-  return static_cast<int64_t>(sizeof *this) + schedule_.abreast.bytes();
+  return static_cast<int64_t>(sizeof *this) + schedule_.abreast.bytes() + schedule_.same.bytes();
 }
 
 size_t PreparedContraction::scratch() const {

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "backends/cpu/elementwise/tables.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/contract/lanes.cpp"
 #include "backends/cpu/elementwise/targets.h"
@@ -16,6 +18,7 @@
 #include "hwy/foreach_target.h"
 
 #include "backends/cpu/contract/pack-inl.h"
+#include "backends/cpu/contract/same_windows-inl.h"
 #include "backends/cpu/contract/stretches-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -323,7 +326,33 @@ void run_lanes_of(const LanesBlock& block) {
       return run_lanes_with<T, 4>(block);
   }
 }
-void run_lanes_float(const LanesBlock& block) { run_lanes_of<float>(block); }
+
+#if HWY_TARGET == HWY_AVX3
+bool takes_same_windows_here() { return true; }
+void run_same_windows(const LanesBlock& block) {
+  const SameWindows& how = *block.same;
+  const int64_t size = how.size();
+  constexpr int64_t places = SameWindows::side * SameWindows::side;
+  alignas(64) float sums[places * order_lanes] = {};
+  for (int64_t k = block.k_begin, count; k < block.k_end; k += count) {
+    const int64_t image = k / size, first = k % size, begin = k - first;
+    count = std::min(size - first, block.k_end - k);
+    const int64_t y = block.few->k.offset(begin);
+    const int64_t next = begin + size < block.few->k.size ? block.few->k.offset(begin + size) : y;
+    add_same_windows(how, static_cast<const float*>(block.many_data) + image * how.image,
+                     static_cast<const float*>(block.few_data) + y, next - y, first, count, sums);
+  }
+  for (int64_t i = 0; i < places; ++i) {
+    static_cast<float*>(block.c)[i * block.c_many] = halved(sums + i * order_lanes);
+  }
+}
+#else
+bool takes_same_windows_here() { return false; }
+void run_same_windows(const LanesBlock&) {}
+#endif
+void run_lanes_float(const LanesBlock& block) {
+  block.same != nullptr ? run_same_windows(block) : run_lanes_of<float>(block);
+}
 void run_lanes_double(const LanesBlock& block) { run_lanes_of<double>(block); }
 
 }  // namespace mt::cpu::HWY_NAMESPACE
@@ -332,9 +361,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mt::cpu {
 
+HWY_EXPORT(takes_same_windows_here);
 HWY_EXPORT(run_lanes_float);
 HWY_EXPORT(run_lanes_double);
 
+bool takes_same_windows() {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(takes_same_windows_here)();
+}
 size_t lanes_scratch(size_t size) { return ((most_few + 4) * lanes_block_k) * size + strip_bytes; }
 void run_lanes(const LanesBlock& block, float) { HWY_DYNAMIC_DISPATCH(run_lanes_float)(block); }
 void run_lanes(const LanesBlock& block, double) { HWY_DYNAMIC_DISPATCH(run_lanes_double)(block); }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backends/cpu/contract/operand.h"
+#include "backends/cpu/contract/same_windows.h"
 
 namespace mt::cpu {
 
@@ -13,17 +14,21 @@ constexpr int64_t lanes_block_k = 512;      // multiple of order_lanes
 constexpr int64_t strip_bytes = 24 * 1024;  // sums kept in the first-level cache
 
 struct LanesBlock {
-  const MatrixOperand* many;         // the operand whose rows are the longer of m and n
-  const MatrixOperand* few;          // the other one
-  const void *many_data, *few_data;  // where the batch entry begins
-  int64_t k_begin, k_end;            // one panel
-  int64_t row_begin, row_end;        // of `many`
-  void* c;                           // element (row_begin, 0), float or double
-  int64_t c_many, c_few;             // c's strides
-  void* scratch;                     // lanes_scratch bytes
+  const MatrixOperand* many;          // the operand whose rows are the longer of m and n
+  const MatrixOperand* few;           // the other one
+  const void *many_data, *few_data;   // where the batch entry begins
+  int64_t k_begin, k_end;             // one panel
+  int64_t row_begin, row_end;         // of `many`
+  void* c;                            // element (row_begin, 0), float or double
+  int64_t c_many, c_few;              // c's strides
+  void* scratch;                      // lanes_scratch bytes
+  const SameWindows* same = nullptr;  // if many_data are the images of such windows
 };
 
 size_t lanes_scratch(size_t size);
+
+// Whether this machine has a kernel for them.
+bool takes_same_windows();
 
 void run_lanes(const LanesBlock& block, float);
 void run_lanes(const LanesBlock& block, double);

@@ -72,6 +72,9 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
   if (!exact && !lanes && panels <= 1 && c.out == Dtype::float32) {
     abreast = choose_abreast(left, right, threads, made);
   }
+  if (lanes && sum == Dtype::float32 && takes_same_windows()) {
+    same = find_same_windows(left, right, made);
+  }
   if (!exact && !lanes && !abreast) {
     short_windows = sum == c.out && takes_short_windows() && has_short_windows(left, right);
     transposed = !short_windows && transposed_is_easier(left, right);

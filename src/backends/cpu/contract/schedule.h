@@ -8,6 +8,7 @@
 
 #include "backends/cpu/contract/abreast.h"
 #include "backends/cpu/contract/operand.h"
+#include "backends/cpu/contract/same_windows.h"
 #include "plan/contraction.h"
 #include "tensor/rounding.h"
 
@@ -23,6 +24,7 @@ struct Schedule {
   bool transposed;  // the result's transpose is computed: m and n here, a and b in Run, exchanged
   bool short_windows;  // of b, whose kernel takes all rows and columns (windows-inl.h)
   Abreast abreast;     // batch entries are computed side by side
+  SameWindows same;    // of b, that need no padded copy
   bool b_in_place;     // b's columns are windows that need no packing, so no scratch
   bool rounded;        // tiles go through scratch: narrower than the sums, or transposed
   bool streamed;       // the result is larger than caches
