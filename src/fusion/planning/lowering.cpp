@@ -150,6 +150,9 @@ class Lowering {
     return {buffer_of(i), node(i).dtype, contiguous_layout(node(i).shape)};
   }
 
+  // Of item i's first operand.
+  Dtype dtype_read(int i) const { return region_.node_of(region_.edges_of(i)[0].value).dtype; }
+
   // The operator itself, of an item that is computed element by element.
   int16_t computed(int i, bool row) {
     const Node& n = node(i);
@@ -174,7 +177,7 @@ class Lowering {
         return emit(instruction);
       case OpKind::elementwise:
         read_all();
-        instruction.from = compute_of(n.inputs[0].dtype());
+        instruction.from = compute_of(dtype_read(i));
         if (info(static_cast<Elementwise>(n.op->code)).boolean_result) {
           instruction.type = Compute::i32;
         }
@@ -184,7 +187,7 @@ class Lowering {
         read_all();
         return emit(instruction);
       case OpKind::cast: {
-        const Dtype from = n.inputs[0].dtype();
+        const Dtype from = dtype_read(i);
         read_all();
         instruction.from = compute_of(from);
         if (n.dtype == Dtype::boolean && from != Dtype::boolean) {

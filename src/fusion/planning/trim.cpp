@@ -234,8 +234,8 @@ class Trimming {
 
   void replace(int i, const Shape& shape) {
     const Node& node = *given_.item(i).node;
-    Tensor part = Tensor::adopt(new Node(*node.op, node.dtype, shape, *node.device,
-                                         Inputs(node.inputs), Attributes(node.attributes)));
+    Tensor part = Tensor::adopt(
+        new Node(*node.op, node.dtype, shape, *node.device, {}, Attributes(node.attributes)));
     result_.region.items[static_cast<size_t>(i)].node = part.node();
     result_.nodes.push_back(std::move(part));
   }
