@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors that are functions of their positions. All are written with iota, element by element, so
-// they fuse with what reads them and are stored only when somebody looks.
+// Tensors that are functions of their positions. All are written with iota, so they fuse with what
+// reads them and are stored only when somebody looks; of what is the same along diagonals one
+// number for each.
+#include <algorithm>
 #include <cmath>
 
 #include "ops/ops.h"
@@ -11,10 +13,20 @@ namespace {
 
 Tensor positions(int64_t count, Device& device) { return iota({count}, Dtype::int64, device); }
 
-// [rows, columns]: whether column - row is at least k.
+// [rows, columns] of which element [r, c] is numbers[c - r + rows - 1]: a view of one number for
+// each diagonal.
+Tensor along_diagonals(const Tensor& numbers, int64_t columns) {
+  return flip(window(numbers, 0, columns, 1, 1), {0});
+}
+Tensor diagonals(int64_t rows, int64_t columns, Device& device) {
+  return positions(rows + columns - 1, device);
+}
+
+// [rows, columns], neither of which is 0: whether column - row is at least k.
 Tensor above(int64_t rows, int64_t columns, int64_t k, Device& device) {
-  return greater_equal(positions(columns, device),
-                       add(reshape(positions(rows, device), {rows, 1}), integer_number(k, device)));
+  const int64_t first = std::clamp(k, -rows, columns) + rows - 1;
+  return along_diagonals(
+      greater_equal(diagonals(rows, columns, device), integer_number(first, device)), columns);
 }
 
 void check_matrix(const Tensor& x, const char* name) {
@@ -67,8 +79,9 @@ Tensor linspace(double start, double stop, int64_t count, Dtype dtype, Device& d
 
 Tensor eye(int64_t rows, int64_t columns, int64_t k, Dtype dtype, Device& device) {
   check_shape({rows, columns}, size_of(dtype), "eye");
-  Tensor diagonal = add(reshape(positions(rows, device), {rows, 1}), integer_number(k, device));
-  return cast(equal(positions(columns, device), diagonal), dtype);
+  if (k <= -rows || k >= columns) return full({rows, columns}, 0, dtype, device);
+  Tensor one = equal(diagonals(rows, columns, device), integer_number(k + rows - 1, device));
+  return copy(along_diagonals(cast(one, dtype), columns));
 }
 
 Tensor one_hot(const Tensor& indices, int64_t classes, Dtype dtype) {
@@ -90,13 +103,14 @@ Tensor one_hot(const Tensor& indices, int64_t classes, Dtype dtype) {
 Tensor tril(const Tensor& x, int64_t k) {
   check_matrix(x, "tril");
   int64_t rows = x.shape()[x.rank() - 2], columns = x.shape()[x.rank() - 1];
-  if (k == INT64_MAX) return x;
+  if (x.size() == 0 || k >= columns) return x;
   return where(above(rows, columns, k + 1, x.device()), zero_of(x), x);
 }
 
 Tensor triu(const Tensor& x, int64_t k) {
   check_matrix(x, "triu");
   int64_t rows = x.shape()[x.rank() - 2], columns = x.shape()[x.rank() - 1];
+  if (x.size() == 0) return x;
   return where(above(rows, columns, k, x.device()), x, zero_of(x));
 }
 
