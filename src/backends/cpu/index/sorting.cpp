@@ -4,6 +4,7 @@
 
 #include "backends/cpu/elementwise/tables.h"
 #include "hwy/contrib/sort/vqsort.h"
+#include "hwy/targets.h"
 
 namespace mt::cpu {
 namespace {
@@ -28,6 +29,11 @@ void sort_numbers(uint8_t* numbers, int64_t count) {
   }
 }
 void sort_numbers(uint16_t* numbers, int64_t count) { sort_in_vectors(numbers, count); }
-void sort_numbers(hwy::uint128_t* numbers, int64_t count) { sort_in_vectors(numbers, count); }
+// Where there are no vectors, Highway has no sort of these, and ends the process.
+void sort_numbers(hwy::uint128_t* numbers, int64_t count) {
+  choose_instruction_set();
+  if (hwy::SupportedTargets() == HWY_SCALAR) return std::sort(numbers, numbers + count);
+  sort_in_vectors(numbers, count);
+}
 
 }  // namespace mt::cpu

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "backends/cpu/elementwise/instruction_sets.h"
+
 namespace mt::cpu {
 namespace {
 
@@ -38,12 +40,14 @@ std::vector<Order> orders() {
       [](uint64_t, uint64_t) { return UINT64_MAX; },
       [](uint64_t i, uint64_t) { return i; },
       [](uint64_t i, uint64_t n) { return n - i; },
-      [](uint64_t i, uint64_t n) { return std::min(i, n - i); },       // organ pipes
+      [](uint64_t i, uint64_t n) { return std::min(i, n - i); },  // organ pipes
       [](uint64_t i, uint64_t n) { return n - std::min(i, n - i); },
-      [](uint64_t i, uint64_t) { return i % 17; },                     // saws
+      [](uint64_t i, uint64_t) { return i % 17; },  // saws
       [](uint64_t i, uint64_t) { return UINT64_MAX - i % 300; },
-      [](uint64_t i, uint64_t n) { return i + 1 == n ? 0 : i + 1; },   // one that is out of place
-      [](uint64_t i, uint64_t n) { return n ? i * 8 / n * 8 % 7 : 0; },        // where pivots are looked for
+      [](uint64_t i, uint64_t n) { return i + 1 == n ? 0 : i + 1; },  // one that is out of place
+      [](uint64_t i, uint64_t n) {
+        return n ? i * 8 / n * 8 % 7 : 0;
+      },  // where pivots are looked for
       [](uint64_t i, uint64_t n) { return i < n / 2 ? 2 * i : 2 * (i - n / 2) + 1; },
   };
 }
@@ -51,7 +55,8 @@ std::vector<Order> orders() {
 std::vector<int64_t> lengths() {
   std::vector<int64_t> result = {0, 1, 2, 3, 7, 8, 9};
   for (int64_t power = 16; power <= 1 << 14; power *= 2) {
-    for (int64_t length : {power - 1, power, power + 1, power + power / 3}) result.push_back(length);
+    for (int64_t length : {power - 1, power, power + 1, power + power / 3})
+      result.push_back(length);
   }
   return result;
 }
@@ -83,11 +88,13 @@ TYPED_TEST(Sorting, EveryOrderAndLength) {
       }
       std::vector<T> expected = numbers;
       std::sort(expected.begin() + beside, expected.end() - beside);
-      for (size_t way = 0; way < sorts.size(); ++way) {
-        std::vector<T> sorted = numbers;
-        sorts[way](sorted.data() + beside, length);
-        ASSERT_TRUE(sorted == expected) << order << ", " << length << " numbers, way " << way;
-      }
+      for_each_instruction_set([&] {
+        for (size_t way = 0; way < sorts.size(); ++way) {
+          std::vector<T> sorted = numbers;
+          sorts[way](sorted.data() + beside, length);
+          ASSERT_TRUE(sorted == expected) << order << ", " << length << " numbers, way " << way;
+        }
+      });
     }
   }
 }
