@@ -81,6 +81,18 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
+// Highway reverses no bytes, but pairs of them.
+template <class D>
+HWY_INLINE hn::Vec<D> reversed(D d, hn::Vec<D> x) {
+  if constexpr (sizeof(hn::TFromD<D>) > 1 || HWY_TARGET == HWY_SCALAR) {
+    return hn::Reverse(d, x);
+  } else {
+    constexpr hn::Repartition<uint16_t, D> pairs;
+    const auto swapped = hn::Reverse(pairs, hn::BitCast(pairs, x));
+    return hn::BitCast(d, hn::Or(hn::ShiftLeft<8>(swapped), hn::ShiftRight<8>(swapped)));
+  }
+}
+
 template <class T>
 void copy_line(const T* from, int64_t length, int64_t step, T* out) {
   if (step == 1) {
@@ -97,13 +109,15 @@ void copy_line(const T* from, int64_t length, int64_t step, T* out) {
     for (; i + lanes <= length; i += lanes) hn::StoreU(value, d, out + i);
     if (i < length) store_first(d, value, out + i, static_cast<size_t>(length - i));
   } else if (step == -1) {
+    constexpr Tag<T> d;
+    constexpr int64_t lanes = lane_count<T>;
     int64_t i = 0;
-    if constexpr (sizeof(T) > 1) {  // Highway reverses no bytes
-      constexpr Tag<T> d;
-      constexpr int64_t lanes = lane_count<T>;
-      for (; i + lanes <= length; i += lanes) {
-        hn::StoreU(hn::Reverse(d, hn::LoadU(d, from - i - lanes + 1)), d, out + i);
-      }
+    for (; i + lanes <= length; i += lanes) {
+      hn::StoreU(reversed(d, hn::LoadU(d, from - i - lanes + 1)), d, out + i);
+    }
+    if (i > 0 && i < length) {  // the last vector once more, in part
+      i = length;
+      hn::StoreU(reversed(d, hn::LoadU(d, from - length + 1)), d, out + length - lanes);
     }
     for (; i < length; ++i) out[i] = from[-i];
   } else {
