@@ -15,7 +15,12 @@ template <class T>
 void gather_elements(T* out, const T* x, const Indices& indices, const int64_t* strides,
                      int64_t begin, int64_t end) {
   if (indices.count == 1) {
-    for (int64_t j = begin; j < end; ++j) *out++ = x[indices.at(0, j) * strides[0]];
+    // Kept in registers, which bytes that are written could otherwise be part of.
+    const int64_t size = indices.size[0], step = indices.stride[0], stride = strides[0];
+    const int64_t* index = indices.data[0] + begin * step;
+    for (int64_t j = begin; j < end; ++j, index += step) {
+      *out++ = x[wrapped_index(*index, size) * stride];
+    }
     return;
   }
   for (int64_t j = begin; j < end; ++j) {
