@@ -16,7 +16,8 @@ constexpr int64_t few_rows = 72;    // too few to repay packing b
 // and do not meet in one or two sets of the first-level cache, little or spanning little.
 constexpr int64_t kib = 1024, least = 64 * kib, little = 256 * kib, spanning_little = 1024 * kib;
 
-// Of so few terms, packed panels stay in the first-level cache, which so many rows repay.
+// Of so few terms, packed panels stay in the first-level cache, which so many rows repay where the
+// first of them pack as they go.
 constexpr int64_t few_terms = 128, many_rows = 240;
 
 }  // namespace
@@ -33,7 +34,8 @@ bool reads_b_in_place(const MatrixOperand& b, Dtype sum, int64_t rows, int64_t c
   const bool aligned = b.k.uniform() && step % 64 == 0 && step % 2048 != 0;
   const bool small =
       k * columns * size <= (aligned ? little : least) || (aligned && k * step <= spanning_little);
-  const bool stays = b.k.size <= few_terms && rows >= many_rows && columns * size > 256;
+  const bool stays = b.k.uniform() && b.k.size <= few_terms && rows >= many_rows &&
+                     columns * size > 256;  // more than a panel
   return b.dtype == sum && neighbours && (rows <= few_rows || (small && !stays) || b.slides());
 }
 
