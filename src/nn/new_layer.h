@@ -11,7 +11,8 @@
 namespace mt {
 
 inline void check_positive(const std::string& layer, const char* what, int64_t value) {
-  if (value < 1) {
+  constexpr int64_t most = int64_t{1} << 56;  // more than fits, and a few times it is a number
+  if (value < 1 || value > most) {
     fail(Code::invalid, "layer \"%s\": %s cannot be %lld", layer.c_str(), what,
          static_cast<long long>(value));
   }

@@ -38,6 +38,13 @@ TEST_F(CollectionsTest, CollectionsRefuseWhatIsWrong) {
   EXPECT_EQ(mt_parameters_count(parameters), 3u);
   EXPECT_EQ(mt_layer_linear(parameters, "l", 0, 2, true), nullptr);
   expect_error(MT_EINVAL, "in_features");
+  // Several times as many would not be a number.
+  EXPECT_EQ(mt_layer_attention(parameters, "many", INT64_MAX, 1, nullptr), nullptr);
+  expect_error(MT_EINVAL, "width");
+  EXPECT_EQ(mt_layer_transformer(parameters, "many", INT64_MAX, 1, nullptr), nullptr);
+  expect_error(MT_EINVAL, "width");
+  EXPECT_EQ(mt_layer_gru(parameters, "many", 2, INT64_MAX, 1, true), nullptr);
+  expect_error(MT_EINVAL, "hidden");
   mt_parameters_release(parameters);
   EXPECT_EQ(mt_dim(x, 0), 2);  // its handles live on
   mt_release(x);
