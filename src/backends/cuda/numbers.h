@@ -41,78 +41,73 @@ __device__ inline auto with_compute(Compute type, F&& f) {
   }
 }
 
-// Element i of memory of that dtype, in its compute type.
-__device__ inline Value load_number(const char* data, Dtype dtype, int64_t i) {
+// Calls f with a number of as many bits as numbers of that dtype have in memory.
+template <class F>
+__device__ inline auto with_bits(Dtype dtype, F&& f) {
   switch (dtype) {
     case Dtype::boolean:
-      return pack<int32_t>(load(reinterpret_cast<const uint8_t*>(data), i) != 0);
     case Dtype::uint8:
-      return pack<int32_t>(load(reinterpret_cast<const uint8_t*>(data), i));
     case Dtype::int8:
-      return pack<int32_t>(load(reinterpret_cast<const int8_t*>(data), i));
+      return f(uint8_t());
     case Dtype::uint16:
-      return pack<int32_t>(load(reinterpret_cast<const uint16_t*>(data), i));
     case Dtype::int16:
-      return pack<int32_t>(load(reinterpret_cast<const int16_t*>(data), i));
-    case Dtype::uint32:
-      return pack<int64_t>(load(reinterpret_cast<const uint32_t*>(data), i));
     case Dtype::float16:
-      return pack(float16_to_float(load(reinterpret_cast<const uint16_t*>(data), i)));
     case Dtype::bfloat16:
-      return pack(bfloat16_to_float(load(reinterpret_cast<const uint16_t*>(data), i)));
+      return f(uint16_t());
+    case Dtype::uint32:
     case Dtype::int32:
     case Dtype::float32:
-      return load(reinterpret_cast<const uint32_t*>(data), i);
+      return f(uint32_t());
     default:
-      return load(reinterpret_cast<const uint64_t*>(data), i);
+      return f(uint64_t());
   }
 }
 
-// Rounds to nearest even, or wraps.
-__device__ inline void store_number(char* data, Dtype dtype, int64_t i, Value value) {
+// From memory's bits to the compute type, and back: rounded to nearest even, or wrapped.
+__device__ inline Value from_bits(Dtype dtype, uint64_t bits) {
   switch (dtype) {
     case Dtype::boolean:
-      return store(reinterpret_cast<uint8_t*>(data), i,
-                   static_cast<uint8_t>(unpack<int32_t>(value) != 0));
-    case Dtype::uint8:
+      return bits != 0;
     case Dtype::int8:
-      return store(reinterpret_cast<uint8_t*>(data), i, static_cast<uint8_t>(value));
-    case Dtype::uint16:
+      return pack<int32_t>(static_cast<int8_t>(bits));
     case Dtype::int16:
-      return store(reinterpret_cast<uint16_t*>(data), i, static_cast<uint16_t>(value));
+      return pack<int32_t>(static_cast<int16_t>(bits));
     case Dtype::float16:
-      return store(reinterpret_cast<uint16_t*>(data), i, float_to_float16(unpack<float>(value)));
+      return pack(float16_to_float(static_cast<uint16_t>(bits)));
     case Dtype::bfloat16:
-      return store(reinterpret_cast<uint16_t*>(data), i, float_to_bfloat16(unpack<float>(value)));
-    case Dtype::uint32:
-    case Dtype::int32:
-    case Dtype::float32:
-      return store(reinterpret_cast<uint32_t*>(data), i, static_cast<uint32_t>(value));
+      return pack(bfloat16_to_float(static_cast<uint16_t>(bits)));
     default:
-      return store(reinterpret_cast<uint64_t*>(data), i, value);
+      return bits;
   }
+}
+__device__ inline uint64_t to_bits(Dtype dtype, Value value) {
+  switch (dtype) {
+    case Dtype::boolean:
+      return unpack<int32_t>(value) != 0;
+    case Dtype::float16:
+      return float_to_float16(unpack<float>(value));
+    case Dtype::bfloat16:
+      return float_to_bfloat16(unpack<float>(value));
+    default:
+      return with_bits(dtype, [&](auto x) -> uint64_t { return static_cast<decltype(x)>(value); });
+  }
+}
+
+// Element i of memory of that dtype.
+__device__ inline Value load_number(const char* data, Dtype dtype, int64_t i) {
+  return with_bits(dtype, [&](auto x) {
+    return from_bits(dtype, load(reinterpret_cast<const decltype(x)*>(data), i));
+  });
+}
+__device__ inline void store_number(char* data, Dtype dtype, int64_t i, Value value) {
+  with_bits(dtype, [&](auto x) {
+    store(reinterpret_cast<decltype(x)*>(data), i, static_cast<decltype(x)>(to_bits(dtype, value)));
+  });
 }
 
 // As if stored to memory of that dtype and loaded again.
 __device__ inline Value round_number(Dtype dtype, Value value) {
-  switch (dtype) {
-    case Dtype::uint8:
-      return pack<int32_t>(static_cast<uint8_t>(value));
-    case Dtype::int8:
-      return pack<int32_t>(static_cast<int8_t>(value));
-    case Dtype::uint16:
-      return pack<int32_t>(static_cast<uint16_t>(value));
-    case Dtype::int16:
-      return pack<int32_t>(static_cast<int16_t>(value));
-    case Dtype::uint32:
-      return pack<int64_t>(static_cast<uint32_t>(value));
-    case Dtype::float16:
-      return pack(float16_to_float(float_to_float16(unpack<float>(value))));
-    case Dtype::bfloat16:
-      return pack(bfloat16_to_float(float_to_bfloat16(unpack<float>(value))));
-    default:
-      return value;
-  }
+  return from_bits(dtype, to_bits(dtype, value));
 }
 
 __device__ inline Value convert_number(Compute from, Compute to, Value value) {
