@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // An element-wise group becomes one loop over elements, some at a time, instruction by instruction,
-// so that memory is asked for all of them at once; so does what follows a product within its tiles.
+// so that memory is asked for all of them at once, in vectors where they lie next to each other; so
+// does what follows a product within its tiles, one by one.
 // A row group becomes for each row, which a warp takes, one loop over its columns for each
 // reduction, and a last one for what is stored. Each loop computes all it needs from memory once
 // more: arithmetic costs less than registers for whole rows would, and nothing is stored before the
 // last reduction has read what it may overwrite.
 #include "backends/cuda/generate.h"
+
+#include <algorithm>
 
 #include "backends/cuda/generator.h"
 #include "backends/cuda/kernels.h"
@@ -18,11 +21,14 @@ class LoopGenerator : Generator {
   using Generator::Generator;
 
   std::string of_elements() {
-    begin(generated_threads);
+    includes();
+    work();
+    begin(threads_of(*vectors_));
     elements();
     return text_ + "}\n";
   }
   std::string of_rows() {
+    includes();
     begin(generated_threads);
     rows();
     return text_ + "}\n";
@@ -31,15 +37,15 @@ class LoopGenerator : Generator {
   std::string within(const HopperTileText& tile) {
     text_ = "#include \"backends/cuda/hopper_product.h\"\n";
     includes();
+    work();
     text_ += "namespace {\nstruct Follow {\n";
-    line(1, "static constexpr int together = " + number(together) + ";");
+    line(1, "static constexpr int together = " + number(vectors_->together) + ";");
     line(1, "const ProgramView* group;");
     line(1, "__device__ void operator()(const int64_t (&at)[together], int count) const {");
-    line(1, "const SegmentView& segment = view(view(group).segments);");
-    memory_and_constants();
-    some_elements(1, "i >= count");
+    line(2, "work<1>(view(view(group).segments), at, count);");
+    line(1, "}");
     auto word = [](bool is) { return is ? "true" : "false"; };
-    text_ += std::string("  }\n};\n}\n\n") +
+    text_ += std::string("};\n}  // namespace\n\n") +
              "extern \"C\" __global__ void __launch_bounds__(block_threads, 1) " + generated_name +
              "(const ContractionView* call,\n    const __grid_constant__ TensorMap a, const "
              "__grid_constant__ TensorMap b) {\n  make_hopper_tiles<HopperTile<Factor(" +
@@ -50,26 +56,52 @@ class LoopGenerator : Generator {
   }
 
  private:
-  // Elements at a time, of programs that have no more values at once: of more the registers would
-  // not suffice.
-  static constexpr int together = 4, most_together = 32;
-
-  // Those at at[0] .. at[together - 1], but for what is `beyond`.
-  void some_elements(int depth, const std::string& beyond) {
+  // A function for elements at[0] .. at[together - 1], of which `count` are there. All that it
+  // needs from memory is asked for first.
+  void work() {
+    text_ +=
+        "namespace {\ntemplate <int adjacent, int together>\n"
+        "__device__ MT_INLINE void work(const SegmentView& segment,\n"
+        "                               const int64_t (&at)[together], int count) {\n";
+    memory_and_constants();
+    for (int m : memory_read()) read(m);
     for (size_t k = once(); k < code().size(); ++k) {
       const bool defines = code()[k].code != Opcode::store;
       const std::string type = type_name(code()[k].type);
-      if (defines) line(depth, type + " " + name(k) + "[together];");
-      line(depth, "MT_UNROLL for (int i = 0; i < together; ++i) {");
-      line(depth + 1, "if (" + beyond + ") continue;");
-      if (defines) line(depth + 1, value(k) + " = " + expression(k) + ";");
-      if (stores(code()[k])) put(depth + 1, k);
-      line(depth, "}");
+      const std::string bits = "y" + number(static_cast<int64_t>(k));
+      if (defines) line(1, type + " " + name(k) + "[together];");
+      if (stores(code()[k])) line(1, bits_of(memory_of(code()[k])) + " " + bits + "[together];");
+      line(1, "MT_UNROLL for (int i = 0; i < together; ++i) {");
+      line(2, "if (i >= count) continue;");
+      if (defines) line(2, value(k) + " = " + expression(k) + ";");
+      if (stores(code()[k])) {
+        const int m = memory_of(code()[k]);
+        line(2, bits + "[i] = static_cast<" + bits_of(m) + ">(to_bits(" + dtype_text(dtype_of(m)) +
+                    ", pack(" + stored(k) + ")));");
+        line(1, "}");
+        line(1, "write_numbers<adjacent>(" + memory(m) + ".data, at, count, " + bits + ");");
+      } else {
+        line(1, "}");
+      }
     }
+    text_ += "}\n}  // namespace\n\n";
+  }
+
+  std::string bits_of(int m) const {
+    return "uint" + number(static_cast<int64_t>(8 * size_of(dtype_of(m)))) + "_t";
+  }
+  void read(int m) {
+    const auto known =
+        vectors_->memory.empty() ? Access::apart : vectors_->memory[static_cast<size_t>(m)];
+    const char* how = known == Access::adjacent ? "read_numbers<adjacent>"
+                      : known == Access::same   ? "repeat_numbers<adjacent>"
+                                                : "read_numbers<1>";
+    line(1, bits_of(m) + " x" + number(m) + "[together];");
+    line(1, how + ("(" + memory(m)) + ".data, at, count, x" + number(m) +
+                ", [&](int64_t element) { return " + place(m, "element") + "; });");
   }
 
   void elements() {
-    const bool many = program_.registers > most_together;
     line(1, "int low = 0, high = program.segment_count - 1;");
     line(1, "while (low < high) {");
     line(2, "int middle = (low + high + 1) / 2;");
@@ -80,15 +112,22 @@ class LoopGenerator : Generator {
     line(1, "int64_t count = segment.rows * segment.columns;");
     line(1, "int64_t first = (int64_t{blockIdx.x} - segment.first_tile) * " + tile_ + ";");
     line(1, "int64_t end = first + " + tile_ + " < count ? first + " + tile_ + " : count;");
-    line(1, "if (first + threadIdx.x >= end) return;");
-    memory_and_constants();
-    line(1, "constexpr int together = " + number(many ? 1 : together) + ";");
-    line(1,
-         "for (int64_t next = first + threadIdx.x; next < end; next += together * blockDim.x) {");
+    line(1, "constexpr int adjacent = " + number(vectors_->adjacent) +
+                ", together = " + number(vectors_->together) + ";");
+    line(1, "int64_t whole = first + (end - first) / adjacent * adjacent;");
+    line(1, "int64_t next = first + threadIdx.x * adjacent;");
+    line(1, "for (; next < whole; next += blockDim.x * together) {");
     line(2, "int64_t at[together];");
-    line(2, "MT_UNROLL for (int i = 0; i < together; ++i) at[i] = next + i * blockDim.x;");
-    some_elements(2, "at[i] >= end");
+    line(2, "int there = adjacent;");
+    line(2, "MT_UNROLL for (int i = 0; i < together; ++i) {");
+    line(3, "at[i] = next + i / adjacent * adjacent * blockDim.x + i % adjacent;");
+    line(3, "if (i >= adjacent) there += at[i / adjacent * adjacent] < whole;");
+    line(2, "}");
+    line(2, "work<adjacent>(segment, at, there);");
     line(1, "}");
+    if (vectors_->adjacent == 1) return;
+    line(1, "int64_t rest[] = {whole + threadIdx.x};");
+    line(1, "if (rest[0] < end) work<1>(segment, rest, 1);");
   }
 
   void rows() {
@@ -120,17 +159,22 @@ class LoopGenerator : Generator {
 
 }  // namespace
 
-std::string generate_elements(const Program& program, const Segment& segment) {
-  return LoopGenerator(program, segment, true).of_elements();
+unsigned threads_of(const Vectors& vectors) {
+  return std::min<unsigned>(generated_threads, map_tile / vectors.together);
+}
+
+std::string generate_elements(const Program& program, const Segment& segment,
+                              const Vectors& vectors) {
+  return LoopGenerator(program, segment, &vectors).of_elements();
 }
 
 std::string generate_rows(const Program& program, const Segment& segment) {
   return LoopGenerator(program, segment).of_rows();
 }
 
-std::string generate_within(const Program& program, const Segment& segment,
+std::string generate_within(const Program& program, const Segment& segment, const Vectors& vectors,
                             const HopperTileText& tile) {
-  return LoopGenerator(program, segment, true, true).within(tile);
+  return LoopGenerator(program, segment, &vectors, true).within(tile);
 }
 
 }  // namespace mt::cuda

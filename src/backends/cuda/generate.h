@@ -14,8 +14,19 @@ namespace mt::cuda {
 constexpr char generated_name[] = "group";
 constexpr int generated_threads = 256;
 
+// How a thread finds what it takes at once of memory: next to each other, all the same, or each by
+// itself.
+enum class Access : uint8_t { adjacent, same, apart };
+// Elements that it takes at once, of which so many are next to each other.
+struct Vectors {
+  int adjacent = 1, together = 1;
+  std::vector<Access> memory;  // none: all apart
+};
+unsigned threads_of(const Vectors& vectors);
+
 // Of element-wise work, of any number of segments, and of rows.
-std::string generate_elements(const Program& program, const Segment& segment);
+std::string generate_elements(const Program& program, const Segment& segment,
+                              const Vectors& vectors);
 std::string generate_rows(const Program& program, const Segment& segment);
 // Of what a reduction does with each panel: a warp for one of a row, or a thread for one of a
 // column.
@@ -27,14 +38,14 @@ std::string generate_totals(const Program& program, const Segment& segment);
 int row_values(const Program& program);
 
 // A product on Hopper whose tiles are finished by an element-wise program as they come
-// (hopper_product.h), for results that 31 bits can count. Its parameters are the ContractionView,
-// which has the program as its epilogue, and both operands.
+// (hopper_product.h), for results that 31 bits can count; one by one. Its parameters are the
+// ContractionView, which has the program as its epilogue, and both operands.
 struct HopperTileText {
   Factor factor;
   bool a_along_k, b_along_k;
   int columns;
 };
-std::string generate_within(const Program& program, const Segment& segment,
+std::string generate_within(const Program& program, const Segment& segment, const Vectors& vectors,
                             const HopperTileText& tile);
 
 }  // namespace mt::cuda

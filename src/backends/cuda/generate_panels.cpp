@@ -17,6 +17,7 @@ class PanelGenerator : Generator {
   using Generator::Generator;
 
   std::string of_reduction(bool in_lanes) {
+    includes();
     begin(generated_threads);
     line(1, "const PanelsView& panels = view(program.panels);");
     line(1, "const SegmentView& segment = view(program.segments);");
@@ -59,6 +60,7 @@ class PanelGenerator : Generator {
   // stored and adds to its totals. What a row's values were made of is read before it may be
   // overwritten.
   std::string of_totals() {
+    includes();
     begin(most_total_threads);
     line(1, "const PanelsView& panels = view(program.panels);");
     line(1, "const SegmentView& segment = view(program.segments);");

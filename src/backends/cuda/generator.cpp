@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/generator.h"
 
+#include <algorithm>
 #include <map>
-
-#include "backends/cuda/generate.h"
 
 namespace mt::cuda {
 namespace {
@@ -31,12 +30,12 @@ void Generator::includes() {
   text_ +=
       "#include \"backends/cuda/operators.h\"\n"
       "#include \"backends/cuda/positions.h\"\n"
+      "#include \"backends/cuda/vectors.h\"\n"
       "#include \"ops/philox.h\"\n\n"
       "using namespace mt;\nusing namespace mt::cuda;\n\n";
 }
 
-void Generator::begin(int threads) {
-  includes();
+void Generator::begin(unsigned threads) {
   text_ += "extern \"C\" __global__ void __launch_bounds__(" + number(threads) + ") " +
            generated_name + "(const ProgramView* group) {\n" +
            "  const ProgramView& program = view(group);\n";
@@ -61,16 +60,41 @@ std::string Generator::position(const std::string& of, const std::string& where)
   return (near_ ? "near_position(" : "position(") + of + ".layout, " + where + ")";
 }
 
+std::string Generator::place(int m, const std::string& where) const {
+  if (segment_.memory[static_cast<size_t>(m)].contiguous) return where;
+  return position(memory(m), where);
+}
+
 std::string Generator::loaded(int m, Compute type, const std::string& where) const {
-  Dtype dtype = segment_.memory[static_cast<size_t>(m)].dtype;
   return std::string("unpack<") + type_name(type) + ">(load_number(" + memory(m) + ".data, " +
-         dtype_text(dtype) + ", " + where + "))";
+         dtype_text(dtype_of(m)) + ", " + where + "))";
+}
+
+// Of several, what has been read of them all.
+std::string Generator::element(int m, Compute type, bool row) const {
+  if (!vectors_) return loaded(m, type, place(m, at(row)));
+  return std::string("unpack<") + type_name(type) + ">(from_bits(" + dtype_text(dtype_of(m)) +
+         ", x" + number(m) + "[i]))";
+}
+
+std::vector<int> Generator::memory_read() const {
+  std::vector<int> read;
+  auto add = [&](int m) {
+    if (std::find(read.begin(), read.end(), m) == read.end()) read.push_back(m);
+  };
+  for (size_t k = once(); k < code().size(); ++k) {
+    if (code()[k].code == Opcode::load) add(code()[k].index);
+    for (int j = 0; j < 3; ++j) {
+      if (code()[k].in[j] != no_place && sources_[k].in[j] < 0) add(~sources_[k].in[j]);
+    }
+  }
+  return read;
 }
 
 std::string Generator::input(size_t k, int j, Compute type) const {
   int source = sources_[k].in[j];
   if (source >= 0) return value(static_cast<size_t>(source));
-  return loaded(~source, type, at(code()[k].row_input));
+  return element(~source, type, code()[k].row_input);
 }
 
 std::string Generator::rounded(const Instruction& i, const std::string& x) const {
@@ -86,12 +110,8 @@ std::string Generator::expression(size_t k) const {
     return std::string("Mathematical<") + type_name(i.from) + ">(" + input(k, j, i.from) + ")";
   };
   switch (i.code) {
-    case Opcode::load: {
-      const Memory& from = segment_.memory[static_cast<size_t>(i.index)];
-      std::string where = at(i.row);
-      if (!from.contiguous) where = position(memory(i.index), where);
-      return loaded(i.index, i.type, where);
-    }
+    case Opcode::load:
+      return element(i.index, i.type, i.row);
     case Opcode::constant: {
       std::string bits = "view(segment.constants, " + index + ").value[0]";
       bool floating = i.type == Compute::f32 || i.type == Compute::f64;
@@ -140,9 +160,9 @@ std::string Generator::stored(size_t k) const {
 }
 void Generator::put(int depth, size_t k, const std::string& what) {
   const Instruction& i = code()[k];
-  Dtype dtype = segment_.memory[static_cast<size_t>(memory_of(i))].dtype;
-  line(depth, "store_number(" + memory(memory_of(i)) + ".data, " + dtype_text(dtype) + ", " +
-                  at(i.row) + ", pack(" + what + "));");
+  const int m = memory_of(i);
+  line(depth, "store_number(" + memory(m) + ".data, " + dtype_text(dtype_of(m)) + ", " + at(i.row) +
+                  ", pack(" + what + "));");
 }
 
 void Generator::memory_and_constants() {

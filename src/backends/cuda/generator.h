@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cuda/generate.h"
 #include "plan/plan.h"
 
 namespace mt::cuda {
@@ -16,10 +17,11 @@ std::string number(int64_t n);
 
 class Generator {
  public:
-  // `several`: of what is not the same for all elements there are some at a time, by `i`. `near`:
+  // `vectors`: of what is not the same for all elements there are some at a time, by `i`. `near`:
   // 31 bits count them.
-  Generator(const Program& program, const Segment& segment, bool several = false, bool near = false)
-      : program_(program), segment_(segment), several_(several), near_(near) {
+  Generator(const Program& program, const Segment& segment, const Vectors* vectors = nullptr,
+            bool near = false)
+      : program_(program), segment_(segment), vectors_(vectors), near_(near) {
     find_sources();
   }
 
@@ -30,8 +32,8 @@ class Generator {
   };
 
   void includes();
-  // Begins the kernel's text, for blocks of at most so many threads.
-  void begin(int threads);
+  // Begins the kernel, for blocks of at most so many threads.
+  void begin(unsigned threads);
 
   const std::vector<Instruction>& code() const { return program_.instructions; }
   size_t once() const { return static_cast<size_t>(program_.once); }
@@ -44,10 +46,13 @@ class Generator {
     text_ += std::string(static_cast<size_t>(depth) * 2, ' ') + what + "\n";
   }
   static std::string name(size_t k) { return "v" + number(static_cast<int64_t>(k)); }
-  std::string value(size_t k) const { return name(k) + (several_ && k >= once() ? "[i]" : ""); }
+  std::string value(size_t k) const { return name(k) + (vectors_ && k >= once() ? "[i]" : ""); }
   static std::string memory(int m) { return "m" + number(m); }
+  Dtype dtype_of(int m) const { return segment_.memory[static_cast<size_t>(m)].dtype; }
   // Which part of memory a row or an element value is read at.
-  std::string at(bool row) const { return several_ ? "at[i]" : row ? "row" : "at"; }
+  std::string at(bool row) const { return vectors_ ? "at[i]" : row ? "row" : "at"; }
+  // Where in memory m what is read there lies.
+  std::string place(int m, const std::string& where) const;
   // The reduction that an instruction makes.
   static std::string how(const Instruction& i) { return "Reduction(" + number(i.detail) + ")"; }
 
@@ -67,6 +72,8 @@ class Generator {
   void row_values();
   void begin_columns();
 
+  // Which memory elements are read from.
+  std::vector<int> memory_read() const;
   // Which element values the stores of elements need.
   std::vector<bool> needed_by_stores() const;
   // Marks those that instruction k needs.
@@ -75,7 +82,8 @@ class Generator {
 
   const Program& program_;
   const Segment& segment_;
-  const bool several_, near_;
+  const Vectors* const vectors_;
+  const bool near_;
   std::vector<Sources> sources_;
   std::string text_;
 
@@ -83,6 +91,7 @@ class Generator {
   void find_sources();
   std::string position(const std::string& of, const std::string& where) const;
   std::string loaded(int m, Compute type, const std::string& where) const;
+  std::string element(int m, Compute type, bool row) const;
   std::string rounded(const Instruction& i, const std::string& x) const;
   void reduction(size_t k);
 };

@@ -9,6 +9,9 @@
 namespace mt::cuda {
 
 bool Looked::fits(void* const* buffers) const {
+  for (auto [buffer, aligned] : alignments_) {
+    if (is_aligned(buffers[buffer]) != aligned) return false;
+  }
   return std::all_of(seen_.begin(), seen_.end(), [&](const Seen& seen) {
     void* address = buffers[seen.buffer];
     return address == seen.address &&

@@ -13,10 +13,16 @@
 
 namespace mt::cuda {
 
+inline bool is_aligned(const void* address) {
+  return reinterpret_cast<uintptr_t>(address) % 16 == 0;
+}
+
 // What one run's launching code looked at.
 class Looked {
  public:
   void at(int buffer, void* address) { seen_.push_back({buffer, address, 0}); }
+  // At no more than whether it is a multiple of 16.
+  void at_alignment(int buffer, bool aligned) { alignments_.push_back({buffer, aligned}); }
   // The buffer holds a Launch, whose place another may take later.
   void at_launch(int buffer, void* address, uint64_t id) { seen_.push_back({buffer, address, id}); }
   bool fits(void* const* buffers) const;
@@ -28,6 +34,7 @@ class Looked {
     uint64_t launch;
   };
   std::vector<Seen> seen_;
+  std::vector<std::pair<int, bool>> alignments_;
 };
 
 // The buffers of a run, which keep account of those that are looked at.
@@ -41,6 +48,12 @@ class Buffers {
   }
   // One that holds a launch of the user's.
   void* launch(int i) const;
+  // Whether one begins at a multiple of 16, as vectors have to.
+  bool aligned(int i) const {
+    const bool is = is_aligned(buffers_[i]);
+    if (looked_) looked_->at_alignment(i, is);
+    return is;
+  }
 
  private:
   void* const* buffers_ = nullptr;

@@ -136,21 +136,15 @@ class Preparation {
   }
 
   void add_program(const Group& group) {
-    int registers = group.program.registers;
-    if (registers > most_registers) {
-      fail(Code::unsupported, "a group of %d values at once is too large for a GPU", registers);
+    if (group.program.registers > most_registers) {
+      fail(Code::unsupported, "a group of %d values at once is too large for a GPU",
+           group.program.registers);
     }
     int64_t tiles = 0, at = describe(group.program, group.segments, &tiles);
     const Segment& segment = group.segments[0];
     if (group.segments.size() > 1 || segment.columns == 1) {
-      if (tiles == 0) return add([](const Run&) {});
-      const Generated* generated = request(group, generate_elements);
-      return add([=](const Run& run) {
-        const auto* program = run.description<ProgramView>(at);
-        Kernel* kernel = generated ? generated->kernel() : nullptr;
-        if (!kernel) return launch_map(program, registers, tiles, run.stream);
-        launch_compiled(kernel, "map", static_cast<unsigned>(tiles), generated_threads, 0,
-                        run.stream, program);
+      return add([elements = PreparedElements(group, device_, "map", at, tiles)](const Run& run) {
+        elements.launch(run);
       });
     }
     if (!group.totals.empty()) return add_totals(group, at);
@@ -302,15 +296,17 @@ class Preparation {
   void request_finishing(const Group& group, PreparedContraction* made) {
     const ContractionShape& shape = made->shape;
     const bool countable = shape.batch * shape.m * shape.n <= INT32_MAX;
-    if (!made->generated || made->split || shape.panels > 1 || !countable) return;
+    if (!generates() || !made->follows || made->split || shape.panels > 1 || !countable) return;
+    const Segment& segment = group.segments[0];
     for (bool wide : {false, true}) {
       auto kernel = wide ? ContractKernel::hopper_128x256 : ContractKernel::hopper_128x128;
       if (!made->choice.may_be(kernel)) continue;
       const bool tf32 = shape.factor == Factor::tf32;  // which lies along k in any case
       HopperTileText tile{shape.factor, shape.a_along_k || tf32, shape.b_along_k || tf32,
                           wide ? 256 : 128};
-      made->finishing[wide] =
-          &request_kernel(device_, generate_within(group.program, group.segments[0], tile));
+      made->finishing[wide] = &request_kernel(
+          device_,
+          generate_within(group.program, segment, one_by_one(group.program, segment), tile));
     }
   }
 
@@ -346,9 +342,11 @@ class Preparation {
     const Program& program = group.program;
     const bool within = made->follows = group.has_epilogue && group.segments[0].columns == 1 &&
                                         program.registers <= epilogue_registers;
-    made->registers = program.registers;
-    if (within) made->epilogue = describe(program, group.segments, &made->tiles);
-    if (within && made->tiles > 0) made->generated = request(group, generate_elements);
+    if (within) {
+      int64_t tiles = 0;
+      made->epilogue = describe(program, group.segments, &tiles);
+      made->rest = PreparedElements(group, device_, "epilogue", made->epilogue, tiles);
+    }
     if (hopper) {
       auto arrays = [&](int columns) {
         return made->split ? hopper_split_arrays(
@@ -360,7 +358,7 @@ class Preparation {
       request_finishing(group, made.get());
     }
     made->whole = describe_contraction(group, *made, within);
-    const bool divides = within && (made->generated || hopper || blas || made->choice.is_open());
+    const bool divides = within && (generates() || hopper || blas || made->choice.is_open());
     made->bare = divides ? describe_contraction(group, *made, false) : made->whole;
     add([made](const Run& run) { made->run(run); });
     if (group.has_epilogue && !within) add_program(group);

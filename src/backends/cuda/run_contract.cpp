@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/run_contract.h"
 
-#include "backends/cuda/generate.h"
-
 namespace mt::cuda {
 
 constexpr ContractKernel hopper_128x256 = ContractKernel::hopper_128x256;
 
 void PreparedContraction::run(const Run& run) {
-  auto aligned = [&](int buffer) {  // a leaf may begin anywhere
-    return reinterpret_cast<uintptr_t>(run.buffers[buffer]) % 16 == 0;
-  };
-  const bool any =
-      split || !choice.knows_tensor_cores() || (aligned(buffers[0]) && aligned(buffers[1]));
+  // A leaf may begin anywhere.
+  const bool any = split || !choice.knows_tensor_cores() ||
+                   (run.buffers.aligned(buffers[0]) && run.buffers.aligned(buffers[1]));
   const ContractKernel chosen = choice.kernel(
       any, run.stream, [&](ContractKernel kernel) { launch_product(run, kernel, bare); });
   const bool is_wide = chosen == hopper_128x256;
@@ -24,12 +20,11 @@ void PreparedContraction::run(const Run& run) {
                            hopper_threads, hopper_shared_bytes, run.stream,
                            run.description<ContractionView>(whole.call), operands.a, operands.b);
   }
-  Kernel* kernel = generated ? generated->kernel() : nullptr;
   // Hopper's interprets nothing, nor does cuBLASLt.
   const bool by_itself = is_hopper(chosen) || chosen == ContractKernel::cublaslt;
-  const bool apart = follows && (kernel || by_itself);
+  const bool apart = follows && (by_itself || rest.is_compiled(run));
   launch_product(run, chosen, apart ? bare : whole);
-  if (apart) launch_rest(run, kernel);
+  if (apart) rest.launch(run);
 }
 
 HopperOperands PreparedContraction::hopper_operands(const Run& run, bool is_wide) const {
@@ -69,13 +64,6 @@ void PreparedContraction::launch_product(const Run& run, ContractKernel kernel,
   } else {
     launch_contract(call, shape, kernel, run.stream);
   }
-}
-
-void PreparedContraction::launch_rest(const Run& run, Kernel* kernel) const {
-  const auto* program = run.description<ProgramView>(epilogue);
-  if (!kernel) return launch_map(program, registers, tiles, run.stream);
-  launch_compiled(kernel, "epilogue", static_cast<unsigned>(tiles), generated_threads, 0,
-                  run.stream, program);
 }
 
 }  // namespace mt::cuda

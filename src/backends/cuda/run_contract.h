@@ -4,9 +4,8 @@
 #pragma once
 
 #include "backends/cuda/contract_choice.h"
-#include "backends/cuda/generated.h"
-#include "backends/cuda/prepare.h"
 #include "backends/cuda/prepare_contract.h"
+#include "backends/cuda/prepare_elements.h"
 
 namespace mt::cuda {
 
@@ -31,9 +30,8 @@ struct PreparedContraction {
   // With what follows, and without.
   Described whole{}, bare{};
   bool follows = false;
-  int64_t epilogue = -1, tiles = 0;
-  int registers = 0;
-  const Generated* generated = nullptr;  // what follows alone
+  int64_t epilogue = -1;
+  PreparedElements rest{};  // what follows alone
   const Generated* finishing[2] = {nullptr,
                                    nullptr};  // the whole on Hopper, by whether tiles are wide
 
@@ -43,7 +41,6 @@ struct PreparedContraction {
   // Turns around what has to be.
   HopperOperands hopper_operands(const Run& run, bool is_wide) const;
   void launch_product(const Run& run, ContractKernel kernel, const Described& at) const;
-  void launch_rest(const Run& run, Kernel* kernel) const;
 };
 
 }  // namespace mt::cuda

@@ -16,6 +16,7 @@
 #include "fusion/values.h"
 #include "graph/evaluate.h"
 #include "graph/record.h"
+#include "io/dlpack.h"
 #include "ops/ops.h"
 #include "ops/precision.h"
 #include "ops/random.h"
@@ -48,6 +49,18 @@ class CudaGenerated : public ::testing::Test {
     if (!simulated::is_there()) return 0;
     return std::distance(files::directory_iterator(folder()), files::directory_iterator()) / 2;
   }
+
+  static int64_t texts_with(const std::string& part) {
+    if (!simulated::is_there()) return 0;
+    int64_t count = 0;
+    for (const auto& file : files::directory_iterator(folder())) {
+      std::ifstream in(file.path());
+      std::string text(std::istreambuf_iterator<char>(in), {});
+      count += file.path().extension() == ".cpp" && text.find(part) != text.npos;
+    }
+    return count;
+  }
+  static std::string adjacent(int count) { return "adjacent = " + std::to_string(count) + ","; }
 
   // f's results, some of whose groups have texts that are new, or none. Of `products` a GPU's
   // tensor cores may give other last bits.
@@ -85,9 +98,79 @@ TEST_F(CudaGenerated, ElementByElement) {
     return std::vector<Tensor>{a, b, cast(a, Dtype::float16), erf(t), logical_not(mask)};
   };
   expect_the_same(true, [&](Device& d) { return chain({37, 41}, d); });
-  expect_the_same(false, [&](Device& d) {
-    return chain({5, 300}, d);
-  });  // another size, the same text
+  // Another size, the same text, but for what vectors fit now.
+  expect_the_same(false, [&](Device& d) { return chain({5, 301}, d); });
+  expect_the_same(true, [&](Device& d) { return chain({5, 300}, d); });
+}
+
+// Vectors as wide as they can be, with tails, and as many blocks as there are.
+TEST_F(CudaGenerated, InVectors) {
+  struct Case {
+    Dtype dtype;
+    int vector;
+  };
+  for (auto [dtype, vector] : {Case{Dtype::float64, 2}, Case{Dtype::int32, 4},
+                               Case{Dtype::bfloat16, 8}, Case{Dtype::int8, 16}}) {
+    auto sum = [&, type = dtype](const Shape& shape, Device& d) {
+      return std::vector<Tensor>{numbers(shape, type, d) + abs(numbers(shape, type, d, 2))};
+    };
+    const int64_t before = texts_with(adjacent(vector));
+    expect_the_same(true, [&](Device& d) { return sum({1048}, d); });
+    EXPECT_EQ(texts_with(adjacent(vector)) > before, simulated::is_there());
+    for (int64_t count : {3, 15, 16, 17, 1025, 4111}) {
+      expect_the_same(false, [&](Device& d) { return sum({count}, d); });
+    }
+  }
+  // The widest numbers have whole vectors, all others parts of one.
+  auto mixed = [&](const Shape& shape, Device& d) {
+    Tensor x = numbers(shape, Dtype::float32, d), h = numbers(shape, Dtype::bfloat16, d, 2);
+    Tensor mask = less(x, cast(h, Dtype::float32));
+    return std::vector<Tensor>{mask, where(mask, h, cast(x, Dtype::bfloat16)), x * 0.5};
+  };
+  const int64_t before = texts_with(adjacent(4));
+  expect_the_same(true, [&](Device& d) { return mixed({3, 341}, d); });
+  EXPECT_EQ(texts_with(adjacent(4)) > before, simulated::is_there());
+  expect_the_same(false, [&](Device& d) { return mixed({2, 700}, d); });
+}
+
+// What vectors do not fit is read one by one, and what is the same for a vector once.
+TEST_F(CudaGenerated, BetweenVectors) {
+  auto views = [&](int64_t rows, int64_t columns, int64_t skip, Device& d) {
+    Tensor x = numbers({rows, columns + 8}, Dtype::float32, d);
+    Tensor of_row = numbers({rows, 1}, Dtype::float32, d, 2);
+    Tensor of_column = numbers({columns}, Dtype::bfloat16, d, 3);
+    Tensor part = slice(x, 1, skip, columns, 1);
+    return std::vector<Tensor>{(part - flip(part, {1})) * of_row + cast(of_column, Dtype::float32)};
+  };
+  // Lines of whole vectors that begin with one, and between two.
+  expect_the_same(true, [&](Device& d) { return views(5, 204, 4, d); });
+  EXPECT_EQ(texts_with("repeat_numbers<adjacent>"), 1 * simulated::is_there());
+  expect_the_same(false, [&](Device& d) { return views(2, 64, 8, d); });
+  expect_the_same(true, [&](Device& d) { return views(5, 204, 1, d); });
+  expect_the_same(false, [&](Device& d) { return views(7, 40, 3, d); });
+  // Lines of other lengths.
+  expect_the_same(true, [&](Device& d) { return views(5, 203, 4, d); });
+  expect_the_same(false, [&](Device& d) { return views(5, 205, 1, d); });
+}
+
+// Memory of others may begin anywhere; then nothing is in vectors, in graphs neither.
+TEST_F(CudaGenerated, AddressesBetweenVectors) {
+  auto shift = [](const Tensor& x, int64_t skip) {
+    const int64_t rest = x.shape()[0] - skip;
+    return from_dlpack(to_dlpack(slice(x, 0, skip, rest, 1), 0));
+  };
+  auto product = [&](int64_t skip, Device& d) {
+    Tensor x = shift(numbers({1031}, Dtype::float32, d), skip);
+    Tensor y = shift(numbers({1031}, Dtype::float16, d, 2), skip);
+    return std::vector<Tensor>{x * cast(y, Dtype::float32)};
+  };
+  const int64_t before = texts_with(adjacent(1));
+  expect_the_same(true, [&](Device& d) { return product(8, d); });
+  EXPECT_EQ(texts_with(adjacent(1)), before);
+  expect_the_same(true, [&](Device& d) { return product(1, d); });
+  EXPECT_EQ(texts_with(adjacent(1)), before + simulated::is_there());
+  expect_the_same(false, [&](Device& d) { return product(4, d); });  // of x, but not of y
+  expect_the_same(false, [&](Device& d) { return product(16, d); });
 }
 
 TEST_F(CudaGenerated, RowByRow) {

@@ -8,6 +8,7 @@
 
 #include "backends/cuda/copy.h"
 #include "backends/cuda/grid.h"
+#include "backends/cuda/vectors.h"
 
 namespace {
 
@@ -196,6 +197,36 @@ TEST_F(Simulator, FindsThreadsAtDifferentBarriers) {
   std::string found =
       fault_of([] { launch("two_barriers", two_barriers, {2}, {64}, 0, Stream{}, 7); });
   EXPECT_TRUE(has(found, "waits at a barrier while other threads wait at another")) << found;
+}
+
+// Vectors of four, and numbers by themselves beside them.
+using Four = Adjacent<float, 4>;
+__global__ void copy_vectors(const float* in, float* out) {
+  const int64_t i = 4 * static_cast<int64_t>(threadIdx.x);
+  store(reinterpret_cast<Four*>(out + i), 0, load(reinterpret_cast<const Four*>(in + i)));
+}
+__global__ void write_within(float* out, unsigned writer) {
+  if (threadIdx.x == 0) store(reinterpret_cast<Four*>(out), 0, Four{});
+  if (threadIdx.x == writer) store(out, 3, 1.0f);
+}
+
+TEST_F(Simulator, FindsVectorsThatAreMisaligned) {
+  float *x = device(std::vector<float>(136)), *y = uninitialised<float>(136);
+  auto fault = [&](int in, int out) {
+    return fault_of([&] { launch("v", copy_vectors, {1}, {32}, 0, Stream{}, x + in, y + out); });
+  };
+  EXPECT_EQ(fault(4, 0), "");
+  EXPECT_TRUE(has(fault(1, 0), "a misaligned read"));
+  EXPECT_TRUE(has(fault(0, 2), "a misaligned write"));
+}
+
+TEST_F(Simulator, FindsWhoWritesIntoAVector) {
+  float* x = uninitialised<float>(4);
+  auto fault = [&](unsigned writer) {
+    return fault_of([&] { launch("w", write_within, {1}, {32}, 0, Stream{}, x, writer); });
+  };
+  EXPECT_EQ(fault(0), "");
+  EXPECT_TRUE(has(fault(1), "a race"));
 }
 
 template <bool all_blocks_to_one>

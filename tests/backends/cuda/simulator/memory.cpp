@@ -20,6 +20,7 @@ size_t memory_limit = size_t{2} << 30;
 namespace {
 
 constexpr uint32_t warp = 32;
+constexpr size_t word = 4;  // what vectors are followed by: others touch parts of them
 
 std::string at(const Moment& moment) {
   return "block " + std::to_string(moment.block) + " thread " + std::to_string(moment.thread);
@@ -207,20 +208,20 @@ const void* constant(const void* address, size_t bytes, const Source& where) {
 const void* readable(const void* address, size_t bytes, const Source& where) {
   Range& range = range_of(address, bytes, where);
   size_t offset = number(address) - range.begin;
-  if (offset % bytes != 0) fault("a misaligned read", where);
+  if (number(address) % bytes != 0) fault("a misaligned read", where);
   for (size_t i = 0; i < bytes; ++i) {
     if (!range.written[offset + i]) fault("reads memory that nothing has written", where);
   }
-  range.accesses[offset].read(now(), address, where);
+  for (size_t i = 0; i < bytes; i += word) range.accesses[offset + i].read(now(), address, where);
   return range.data + offset;
 }
 
 void* writable(void* address, size_t bytes, const Source& where) {
   Range& range = range_of(address, bytes, where);
   size_t offset = number(address) - range.begin;
-  if (offset % bytes != 0) fault("a misaligned write", where);
+  if (number(address) % bytes != 0) fault("a misaligned write", where);
   for (size_t i = 0; i < bytes; ++i) range.written[offset + i] = true;
-  range.accesses[offset].write(now(), address, where);
+  for (size_t i = 0; i < bytes; i += word) range.accesses[offset + i].write(now(), address, where);
   return range.data + offset;
 }
 
