@@ -5,7 +5,8 @@
 // A row group becomes for each row, which a warp takes, one loop over its columns for each
 // reduction, and a last one for what is stored. Each loop computes all it needs from memory once
 // more: arithmetic costs less than registers for whole rows would, and nothing is stored before the
-// last reduction has read what it may overwrite.
+// last reduction has read what it may overwrite. The order of sums gives a lane every 32nd column;
+// what is stored may go by vectors.
 #include "backends/cuda/generate.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ class LoopGenerator : Generator {
   std::string of_elements() {
     includes();
     work();
-    begin(threads_of(*vectors_));
+    begin(threads_of(vectors_));
     elements();
     return text_ + "}\n";
   }
@@ -39,7 +40,7 @@ class LoopGenerator : Generator {
     includes();
     work();
     text_ += "namespace {\nstruct Follow {\n";
-    line(1, "static constexpr int together = " + number(vectors_->together) + ";");
+    line(1, "static constexpr int together = " + number(vectors_.together) + ";");
     line(1, "const ProgramView* group;");
     line(1, "__device__ void operator()(const int64_t (&at)[together], int count) const {");
     line(2, "work<1>(view(view(group).segments), at, count);");
@@ -64,41 +65,23 @@ class LoopGenerator : Generator {
         "__device__ MT_INLINE void work(const SegmentView& segment,\n"
         "                               const int64_t (&at)[together], int count) {\n";
     memory_and_constants();
-    for (int m : memory_read()) read(m);
+    read_memory(1, std::vector<bool>(code().size(), true), "at", "count");
     for (size_t k = once(); k < code().size(); ++k) {
-      const bool defines = code()[k].code != Opcode::store;
-      const std::string type = type_name(code()[k].type);
-      const std::string bits = "y" + number(static_cast<int64_t>(k));
-      if (defines) line(1, type + " " + name(k) + "[together];");
-      if (stores(code()[k])) line(1, bits_of(memory_of(code()[k])) + " " + bits + "[together];");
+      const bool defines = code()[k].code != Opcode::store, keeps = stores(code()[k]);
+      if (defines) line(1, type_name(code()[k].type) + (" " + name(k)) + "[together];");
+      if (keeps) line(1, bits_type(k) + " " + bits(k) + "[together];");
       line(1, "MT_UNROLL for (int i = 0; i < together; ++i) {");
       line(2, "if (i >= count) continue;");
       if (defines) line(2, value(k) + " = " + expression(k) + ";");
-      if (stores(code()[k])) {
-        const int m = memory_of(code()[k]);
-        line(2, bits + "[i] = static_cast<" + bits_of(m) + ">(to_bits(" + dtype_text(dtype_of(m)) +
-                    ", pack(" + stored(k) + ")));");
-        line(1, "}");
-        line(1, "write_numbers<adjacent>(" + memory(m) + ".data, at, count, " + bits + ");");
-      } else {
-        line(1, "}");
-      }
+      if (keeps) line(2, bits(k) + "[i] = " + as_bits(k) + ";");
+      line(1, "}");
+      if (keeps) write(1, k, "at", "count");
     }
     text_ += "}\n}  // namespace\n\n";
   }
-
-  std::string bits_of(int m) const {
-    return "uint" + number(static_cast<int64_t>(8 * size_of(dtype_of(m)))) + "_t";
-  }
-  void read(int m) {
-    const auto known =
-        vectors_->memory.empty() ? Access::apart : vectors_->memory[static_cast<size_t>(m)];
-    const char* how = known == Access::adjacent ? "read_numbers<adjacent>"
-                      : known == Access::same   ? "repeat_numbers<adjacent>"
-                                                : "read_numbers<1>";
-    line(1, bits_of(m) + " x" + number(m) + "[together];");
-    line(1, how + ("(" + memory(m)) + ".data, at, count, x" + number(m) +
-                ", [&](int64_t element) { return " + place(m, "element") + "; });");
+  void write(int depth, size_t k, const std::string& at, const std::string& count) {
+    line(depth, "write_numbers<adjacent>(" + memory(memory_of(code()[k])) + ".data, " + at + ", " +
+                    count + ", " + bits(k) + ");");
   }
 
   void elements() {
@@ -112,8 +95,8 @@ class LoopGenerator : Generator {
     line(1, "int64_t count = segment.rows * segment.columns;");
     line(1, "int64_t first = (int64_t{blockIdx.x} - segment.first_tile) * " + tile_ + ";");
     line(1, "int64_t end = first + " + tile_ + " < count ? first + " + tile_ + " : count;");
-    line(1, "constexpr int adjacent = " + number(vectors_->adjacent) +
-                ", together = " + number(vectors_->together) + ";");
+    line(1, "constexpr int adjacent = " + number(vectors_.adjacent) +
+                ", together = " + number(vectors_.together) + ";");
     line(1, "int64_t whole = first + (end - first) / adjacent * adjacent;");
     line(1, "int64_t next = first + threadIdx.x * adjacent;");
     line(1, "for (; next < whole; next += blockDim.x * together) {");
@@ -125,7 +108,7 @@ class LoopGenerator : Generator {
     line(2, "}");
     line(2, "work<adjacent>(segment, at, there);");
     line(1, "}");
-    if (vectors_->adjacent == 1) return;
+    if (vectors_.adjacent == 1) return;
     line(1, "int64_t rest[] = {whole + threadIdx.x};");
     line(1, "if (rest[0] < end) work<1>(segment, rest, 1);");
   }
@@ -137,14 +120,35 @@ class LoopGenerator : Generator {
     line(1, "int64_t first = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;");
     line(1, "for (int64_t row = first; row < segment.rows; row += warps) {");
     row_values();
-    std::vector<bool> needed = needed_by_stores();
-    begin_columns();
+    line(2, "__syncwarp();");  // what a lane has read for these may be another's to store
+    std::vector<bool> made = needed_by_stores();
     for (size_t k = once(); k < code().size(); ++k) {
-      const Instruction& i = code()[k];
-      if (i.row) continue;
-      if (needed[k]) define(3, k);
-      if (stores(i)) put(3, k);
+      if (!code()[k].row && stores(code()[k])) made[k] = true;
     }
+    line(2, "constexpr int adjacent = " + number(vectors_.adjacent) + ";");
+    line(2, "int64_t column = lane * adjacent;");
+    line(2, "for (; column < segment.columns; column += 32 * adjacent) {");
+    line(3, "int64_t places[adjacent];");
+    line(3, "MT_UNROLL for (int i = 0; i < adjacent; ++i) {");
+    line(4, "places[i] = row * segment.columns + column + i;");
+    line(3, "}");
+    is_read_ = true;
+    read_memory(3, made, "places", "adjacent");
+    for (size_t k = once(); k < code().size(); ++k) {
+      if (made[k] && stores(code()[k])) line(3, bits_type(k) + " " + bits(k) + "[adjacent];");
+    }
+    line(3, "MT_UNROLL for (int i = 0; i < adjacent; ++i) {");
+    line(4, "[[maybe_unused]] int64_t at = places[i];");
+    for (size_t k = once(); k < code().size(); ++k) {
+      if (!made[k]) continue;
+      if (code()[k].code != Opcode::store) define(4, k);
+      if (stores(code()[k])) line(4, bits(k) + "[i] = " + as_bits(k) + ";");
+    }
+    line(3, "}");
+    for (size_t k = once(); k < code().size(); ++k) {
+      if (made[k] && stores(code()[k])) write(3, k, "places", "adjacent");
+    }
+    is_read_ = false;
     line(2, "}");
     for (size_t k = once(); k < code().size(); ++k) {
       if (!code()[k].row || !stores(code()[k])) continue;
@@ -165,16 +169,16 @@ unsigned threads_of(const Vectors& vectors) {
 
 std::string generate_elements(const Program& program, const Segment& segment,
                               const Vectors& vectors) {
-  return LoopGenerator(program, segment, &vectors).of_elements();
+  return LoopGenerator(program, segment, vectors, true).of_elements();
 }
 
-std::string generate_rows(const Program& program, const Segment& segment) {
-  return LoopGenerator(program, segment).of_rows();
+std::string generate_rows(const Program& program, const Segment& segment, const Vectors& vectors) {
+  return LoopGenerator(program, segment, vectors).of_rows();
 }
 
 std::string generate_within(const Program& program, const Segment& segment, const Vectors& vectors,
                             const HopperTileText& tile) {
-  return LoopGenerator(program, segment, &vectors, true).within(tile);
+  return LoopGenerator(program, segment, vectors, true, true).within(tile);
 }
 
 }  // namespace mt::cuda

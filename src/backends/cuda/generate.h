@@ -27,7 +27,7 @@ unsigned threads_of(const Vectors& vectors);
 // Of element-wise work, of any number of segments, and of rows.
 std::string generate_elements(const Program& program, const Segment& segment,
                               const Vectors& vectors);
-std::string generate_rows(const Program& program, const Segment& segment);
+std::string generate_rows(const Program& program, const Segment& segment, const Vectors& vectors);
 // Of what a reduction does with each panel: a warp for one of a row, or a thread for one of a
 // column.
 std::string generate_reduction(const Program& program, const Segment& segment, bool in_lanes);

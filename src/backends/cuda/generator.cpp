@@ -70,25 +70,42 @@ std::string Generator::loaded(int m, Compute type, const std::string& where) con
          dtype_text(dtype_of(m)) + ", " + where + "))";
 }
 
-// Of several, what has been read of them all.
 std::string Generator::element(int m, Compute type, bool row) const {
-  if (!vectors_) return loaded(m, type, place(m, at(row)));
+  if (!is_read_ || (row && !several_)) return loaded(m, type, place(m, at(row)));
   return std::string("unpack<") + type_name(type) + ">(from_bits(" + dtype_text(dtype_of(m)) +
          ", x" + number(m) + "[i]))";
 }
 
-std::vector<int> Generator::memory_read() const {
-  std::vector<int> read;
-  auto add = [&](int m) {
-    if (std::find(read.begin(), read.end(), m) == read.end()) read.push_back(m);
+void Generator::read_memory(int depth, const std::vector<bool>& made, const std::string& at,
+                            const std::string& count) {
+  std::vector<int> known;
+  auto read = [&](int m) {
+    if (std::find(known.begin(), known.end(), m) != known.end()) return;
+    known.push_back(m);
+    const Access access =
+        vectors_.memory.empty() ? Access::apart : vectors_.memory[static_cast<size_t>(m)];
+    const std::string how = access == Access::adjacent ? "read_numbers<adjacent>"
+                            : access == Access::same   ? "repeat_numbers<adjacent>"
+                                                       : "read_numbers<1>";
+    line(depth, bits_of(m) + " x" + number(m) + "[" + (several_ ? "together" : "adjacent") + "];");
+    line(depth, how + "(" + memory(m) + ".data, " + at + ", " + count + ", x" + number(m) +
+                    ", [&](int64_t element) { return " + place(m, "element") + "; });");
   };
   for (size_t k = once(); k < code().size(); ++k) {
-    if (code()[k].code == Opcode::load) add(code()[k].index);
+    if (!made[k]) continue;
+    if (code()[k].code == Opcode::load) read(code()[k].index);
     for (int j = 0; j < 3; ++j) {
-      if (code()[k].in[j] != no_place && sources_[k].in[j] < 0) add(~sources_[k].in[j]);
+      const bool of_row = code()[k].row_input && !several_;
+      if (code()[k].in[j] != no_place && sources_[k].in[j] < 0 && !of_row) {
+        read(~sources_[k].in[j]);
+      }
     }
   }
-  return read;
+}
+
+std::string Generator::as_bits(size_t k) const {
+  return "static_cast<" + bits_type(k) + ">(to_bits(" + dtype_text(dtype_of(memory_of(code()[k]))) +
+         ", pack(" + stored(k) + ")))";
 }
 
 std::string Generator::input(size_t k, int j, Compute type) const {

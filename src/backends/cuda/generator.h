@@ -17,11 +17,16 @@ std::string number(int64_t n);
 
 class Generator {
  public:
-  // `vectors`: of what is not the same for all elements there are some at a time, by `i`. `near`:
+  // `several`: of what is not the same for all elements there are some at a time, by `i`. `near`:
   // 31 bits count them.
-  Generator(const Program& program, const Segment& segment, const Vectors* vectors = nullptr,
-            bool near = false)
-      : program_(program), segment_(segment), vectors_(vectors), near_(near) {
+  Generator(const Program& program, const Segment& segment, const Vectors& vectors = {},
+            bool several = false, bool near = false)
+      : program_(program),
+        segment_(segment),
+        vectors_(vectors),
+        several_(several),
+        near_(near),
+        is_read_(several) {
     find_sources();
   }
 
@@ -46,11 +51,11 @@ class Generator {
     text_ += std::string(static_cast<size_t>(depth) * 2, ' ') + what + "\n";
   }
   static std::string name(size_t k) { return "v" + number(static_cast<int64_t>(k)); }
-  std::string value(size_t k) const { return name(k) + (vectors_ && k >= once() ? "[i]" : ""); }
+  std::string value(size_t k) const { return name(k) + (several_ && k >= once() ? "[i]" : ""); }
   static std::string memory(int m) { return "m" + number(m); }
   Dtype dtype_of(int m) const { return segment_.memory[static_cast<size_t>(m)].dtype; }
   // Which part of memory a row or an element value is read at.
-  std::string at(bool row) const { return vectors_ ? "at[i]" : row ? "row" : "at"; }
+  std::string at(bool row) const { return several_ ? "at[i]" : row ? "row" : "at"; }
   // Where in memory m what is read there lies.
   std::string place(int m, const std::string& where) const;
   // The reduction that an instruction makes.
@@ -72,8 +77,13 @@ class Generator {
   void row_values();
   void begin_columns();
 
-  // Which memory elements are read from.
-  std::vector<int> memory_read() const;
+  // Reads what those instructions need of memory for elements, for `count` of those at places `at`.
+  void read_memory(int depth, const std::vector<bool>& made, const std::string& at,
+                   const std::string& count);
+  // How what instruction k stores of some elements is called, and what it is.
+  std::string bits(size_t k) const { return "y" + number(static_cast<int64_t>(k)); }
+  std::string bits_type(size_t k) const { return bits_of(memory_of(code()[k])); }
+  std::string as_bits(size_t k) const;
   // Which element values the stores of elements need.
   std::vector<bool> needed_by_stores() const;
   // Marks those that instruction k needs.
@@ -82,8 +92,9 @@ class Generator {
 
   const Program& program_;
   const Segment& segment_;
-  const Vectors* const vectors_;
-  const bool near_;
+  const Vectors vectors_;
+  const bool several_, near_;
+  bool is_read_;  // what elements need of memory lies in x0[i], x1[i] ...
   std::vector<Sources> sources_;
   std::string text_;
 
@@ -92,6 +103,9 @@ class Generator {
   std::string position(const std::string& of, const std::string& where) const;
   std::string loaded(int m, Compute type, const std::string& where) const;
   std::string element(int m, Compute type, bool row) const;
+  std::string bits_of(int m) const {
+    return "uint" + number(static_cast<int64_t>(8 * size_of(dtype_of(m)))) + "_t";
+  }
   std::string rounded(const Instruction& i, const std::string& x) const;
   void reduction(size_t k);
 };

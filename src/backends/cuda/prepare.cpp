@@ -151,7 +151,6 @@ class Preparation {
     if (segment.rows == 0) return add([](const Run&) {});
     int64_t bytes = row_bytes(group), slots = row_slots(segment.rows, bytes);
     need_scratch(slots * bytes);
-    const Generated* generated = request(group, generate_rows);
     int64_t read = 1;  // of a row
     for (const Memory& memory : segment.memory) {
       read += segment.columns * static_cast<int64_t>(size_of(memory.dtype));
@@ -160,9 +159,9 @@ class Preparation {
         std::clamp(first_level_bytes / read, least_generated_warps, most_generated_warps);
     int64_t warps = std::min(segment.rows, processors_ * together);
     int64_t blocks = divide_up(warps * 32, generated_threads);
-    add([=](const Run& run) {
+    add([=, kernels = VectorKernels(group, device_, generate_rows)](const Run& run) {
       const auto* program = run.description<ProgramView>(at);
-      if (Kernel* kernel = generated ? generated->kernel() : nullptr) {
+      if (Kernel* kernel = kernels.way(run).kernel()) {
         return launch_compiled(kernel, "row", static_cast<unsigned>(blocks), generated_threads, 0,
                                run.stream, program);
       }

@@ -6,7 +6,7 @@
 namespace mt::cuda {
 namespace {
 
-constexpr int vector_bytes = 16;
+constexpr int vector_bytes = 16, warp = 32;
 // Elements that a thread takes at once, of programs with so few values: of more the registers would
 // not suffice.
 constexpr int usual_together = 4, most_values = 128;
@@ -45,29 +45,38 @@ Vectors vectors_of(const Program& program, const std::vector<Segment>& segments)
   const std::vector<Memory>& first = segments[0].memory;
   int widest = 1;
   for (const Memory& memory : first) {
-    if (memory.buffer >= 0) widest = std::max(widest, static_cast<int>(size_of(memory.dtype)));
+    const bool of_elements = memory.buffer >= 0 && !memory.row;
+    if (of_elements) widest = std::max(widest, static_cast<int>(size_of(memory.dtype)));
   }
   Vectors vectors;
   vectors.adjacent = vector_bytes / widest;
   while (vectors.adjacent * values_of(program, segments[0]) > most_values) vectors.adjacent /= 2;
+  // Rows have whole vectors, enough for a warp.
+  const int64_t columns = segments[0].columns;
+  auto suits = [&] {
+    return columns % vectors.adjacent == 0 && columns >= warp * vectors.adjacent;
+  };
+  while (columns > 1 && vectors.adjacent > 1 && !suits()) vectors.adjacent /= 2;
+  if (columns > 1 && vectors.adjacent == 1) return none;
   vectors.together = std::max(vectors.adjacent, usual_together);
   for (size_t m = 0; m < first.size(); ++m) {
     Access access = access_of(first[m], vectors.adjacent);
     for (const Segment& segment : segments) {
       if (access_of(segment.memory[m], vectors.adjacent) != access) access = Access::apart;
     }
+    const bool by_itself = columns > 1 && first[m].row;
+    if (by_itself) access = Access::apart;
     vectors.memory.push_back(access);
     const bool stored = std::any_of(program.instructions.begin(), program.instructions.end(),
                                     [&](const Instruction& i) { return stores(i, m); });
-    if (stored && access != Access::adjacent) return none;
+    if (stored && !by_itself && access != Access::adjacent) return none;
   }
   return vectors;
 }
 
-PreparedElements::PreparedElements(const Group& group, int device, const char* name, int64_t at,
-                                   int64_t tiles)
-    : group_(&group), device_(device), name_(name), at_(at), tiles_(tiles) {
-  if (tiles == 0 || !generates()) return;
+VectorKernels::VectorKernels(const Group& group, int device, MakeText make_text)
+    : group_(&group), device_(device), make_text_(make_text) {
+  if (!generates()) return;
   by_vectors_ = request(vectors_of(group.program, group.segments));
   const std::vector<Access>& memory = by_vectors_.vectors.memory;
   for (size_t m = 0; m < memory.size(); ++m) {
@@ -80,13 +89,12 @@ PreparedElements::PreparedElements(const Group& group, int device, const char* n
   buffers_.erase(std::unique(buffers_.begin(), buffers_.end()), buffers_.end());
 }
 
-PreparedElements::Way PreparedElements::request(const Vectors& vectors) const {
+VectorKernels::Way VectorKernels::request(const Vectors& vectors) const {
   const Group& group = *group_;
-  return {vectors,
-          &request_kernel(device_, generate_elements(group.program, group.segments[0], vectors))};
+  return {vectors, &request_kernel(device_, make_text_(group.program, group.segments[0], vectors))};
 }
 
-const PreparedElements::Way& PreparedElements::way(const Run& run) const {
+const VectorKernels::Way& VectorKernels::way(const Run& run) const {
   const bool aligned = std::all_of(buffers_.begin(), buffers_.end(),
                                    [&](int buffer) { return run.buffers.aligned(buffer); });
   if (aligned) return by_vectors_;
@@ -96,13 +104,19 @@ const PreparedElements::Way& PreparedElements::way(const Run& run) const {
   return one_by_one_;
 }
 
+PreparedElements::PreparedElements(const Group& group, int device, const char* name, int64_t at,
+                                   int64_t tiles)
+    : name_(name), at_(at), tiles_(tiles), registers_(group.program.registers) {
+  if (tiles > 0) kernels_ = VectorKernels(group, device, generate_elements);
+}
+
 void PreparedElements::launch(const Run& run) const {
   if (tiles_ == 0) return;
   const auto* program = run.description<ProgramView>(at_);
-  const Way& chosen = way(run);
-  Kernel* kernel = chosen.kernel();
-  if (!kernel) return launch_map(program, group_->program.registers, tiles_, run.stream);
-  launch_compiled(kernel, name_, static_cast<unsigned>(tiles_), threads_of(chosen.vectors), 0,
+  const VectorKernels::Way& way = kernels_.way(run);
+  Kernel* kernel = way.kernel();
+  if (!kernel) return launch_map(program, registers_, tiles_, run.stream);
+  launch_compiled(kernel, name_, static_cast<unsigned>(tiles_), threads_of(way.vectors), 0,
                   run.stream, program);
 }
 

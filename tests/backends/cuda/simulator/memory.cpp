@@ -107,14 +107,16 @@ std::unique_lock<std::mutex> lock_device() { return std::unique_lock(host_mutex)
 
 void Accesses::read(const Moment& now, const void*, const Source& where) {
   if (!ordered(writer_, now)) refuse_race("reads", writer_, "wrote", where);
-  bool same = reader_.launch == now.launch && reader_.block == now.block &&
-              reader_.barriers == now.barriers;
-  several_readers_ =
-      reader_.launch == now.launch &&
-      (several_readers_ || reader_.block != now.block || (same && reader_.thread != now.thread));
-  if (reader_.launch == now.launch && reader_.block == now.block &&
-      reader_.barriers < now.barriers) {
-    several_readers_ = false;  // those before the barrier are ordered with all that follows
+  const bool first = reader_.launch != now.launch, here = !first && reader_.block == now.block;
+  const bool same_warp = here && reader_.thread / warp == now.thread / warp;
+  // Those before a barrier are ordered with all that follows whoever comes after it.
+  const bool after =
+      here && (reader_.barriers < now.barriers ||
+               (same_warp && !other_warps_ && reader_.warp_barriers < now.warp_barriers));
+  if (first || after) several_readers_ = other_warps_ = false;
+  if (!first && !after) {
+    several_readers_ |= !here || reader_.thread != now.thread;
+    other_warps_ |= !same_warp;
   }
   reader_ = now;
 }

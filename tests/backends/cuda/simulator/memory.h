@@ -56,7 +56,7 @@ class Accesses {
 
  private:
   Moment writer_, reader_;
-  bool several_readers_ = false;
+  bool several_readers_ = false, other_warps_ = false;
 };
 
 // Held by each launch, and by the host's functions below.
