@@ -15,7 +15,7 @@ struct PreparedReduction {
   Layout runs;                          // it lies, else 0; and where each such run begins
   int64_t panel, panels;                // elements in a panel; panels of one reduction
   int64_t stretch;                      // columns of a task
-  bool by_panels;                       // neighbouring tasks of long rows share a panel, not a row
+  bool by_panels = false;               // neighbouring tasks of long rows share a panel, not a row
   int64_t worker_bytes, partial_bytes;  // scratch of a worker; of all partial results
 };
 
