@@ -3,6 +3,7 @@
 // and the process lives on.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -133,16 +134,19 @@ void with_others(Json* json, const std::function<void()>& f) {
 TEST_P(WrongInputs, OtherArguments) {
   expect_unchanged([] {
     Case one = GetParam();
+    // Several arrays have one count.
+    const auto is_array = [](const Json& argument) { return argument.is_array(); };
+    const bool alone = std::count_if(one.arguments.begin(), one.arguments.end(), is_array) == 1;
     for (Json& argument : one.arguments) {
       const auto call = [&] {
         MT_SCOPE {
-          SCOPED_TRACE(one.arguments.dump(-1, ' ', true, Json::error_handler_t::replace)
-                           .substr(0, 300));
+          SCOPED_TRACE(
+              one.arguments.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 300));
           expect_value_or_reason(one, inputs());
         }
       };
       with_others(&argument, call);
-      if (!argument.is_array()) continue;  // of sizes or axes, maybe; or of tensors
+      if (!argument.is_array() || !alone) continue;  // of sizes or axes, maybe; or of tensors
       const Json before = argument;
       std::vector<Json> lists = {Json::array()};
       if (std::all_of(before.begin(), before.end(), [](const Json& i) { return i.is_number(); })) {
