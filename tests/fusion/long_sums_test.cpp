@@ -22,7 +22,10 @@ TEST_P(LongSums, HaveTheBitsOfStoredTerms) {
     for (auto terms : {+[](const Tensor&a, const Tensor&) { return mul(a, a); },
                        +[](const Tensor&a, const Tensor&) { return square(a); },
                        +[](const Tensor&a, const Tensor&b) { return mul(a, b); },
-                       +[](const Tensor&a, const Tensor&b) { return sub(a, b); }}) {
+                       +[](const Tensor&a, const Tensor&b) { return sub(a, b); },
+                       +[](const Tensor&a, const Tensor&b) { return (a + b) * b; },
+                       +[](const Tensor&a, const Tensor&b) { return sub(a, b) * 0.5; },
+                       +[](const Tensor&a, const Tensor&b) { return square(sub(a, b)); }}) {
       Tensor stored = terms(x, y);
       evaluate(stored);
       EXPECT_EQ(sum_of(terms(x, y)), sum_of(stored)) << to_string(shape);

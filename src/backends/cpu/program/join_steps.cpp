@@ -8,8 +8,10 @@
 namespace mt::cpu {
 namespace {
 
+// Whether it does one operator and nothing else.
 bool is_elementwise(const Step& step) {
-  return step.operate && !step.stored && step.instruction->code == Opcode::elementwise;
+  return step.operate && !step.stored && !step.is_pair &&
+         step.instruction->code == Opcode::elementwise;
 }
 
 // Whether of the steps after `at` only the next one reads the register that it writes, and once.
@@ -41,6 +43,7 @@ bool join(const Step& first, const Step& second, Step* joined) {
   const Instruction &f = *first.instruction, &s = *second.instruction;
   auto code = static_cast<Elementwise>(f.detail);
   *joined = second;
+  joined->is_pair = true;
   std::copy(first.in, first.in + 3, joined->in);
   if (s.code == Opcode::reduce) {
     bool rows = !first.in[0].repeated && !first.in[1].repeated && !f.row;

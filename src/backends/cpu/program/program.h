@@ -47,6 +47,7 @@ struct Step {
   RandomSource draw = nullptr;
   Extent extent = Extent::flat;
   bool stored = false;   // whether its values are as they are stored (stored.h)
+  bool is_pair = false;  // whether it does the instruction before as well
   int16_t fetched = -1;  // memory whose next tile it fetches while it computes
   Source in[3];
   int16_t out = no_place;
