@@ -113,7 +113,9 @@ bool merge_groups(Drafts& drafts, int a, int b) {
   if (a < 0 || b < 0) return false;
   Draft &into = drafts.draft(a), &from = drafts.draft(b);
   if (into.items.size() + from.items.size() >= most_items) return false;
-  if (into.rows() * into.columns() != from.rows() * from.columns()) return false;
+  const int64_t elements = into.rows() * into.columns();
+  // Of none, one group's rows are not as many as the other's, and reduced all the same.
+  if (elements == 0 || elements != from.rows() * from.columns()) return false;
   std::optional<Iteration> common = common_iteration(drafts, a, b);
   if (!common) return false;
   Draft merged{common->kind, common->rows, common->columns, {}, {}, {}};

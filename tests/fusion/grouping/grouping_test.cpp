@@ -210,6 +210,13 @@ TEST_F(Grouping, ReadersOfTheSameValueAreOneGroup) {
   EXPECT_TRUE(planned.plan.groups[0].has_epilogue);
 }
 
+// Without elements 1 row and 7 are as large, but have results of their own.
+TEST_F(Grouping, ReadersOfNoElementsAreAsManyGroupsAsTheyHaveRows) {
+  Tensor x = random_leaf({7, 0});
+  Tensor whole = sum(cast(x, Dtype::float64)), rows = prod(cast(x, Dtype::float64), {-1});
+  EXPECT_EQ(Planned({whole, rows}).groups(), 2u);
+}
+
 // Rows of the whole of x would be no rows of the product.
 TEST_F(Grouping, AReductionDoesNotTakeAnEpilogueFromAContraction) {
   Tensor x = random_leaf({32, 50}), a = random_leaf({32, 40}), b = random_leaf({40, 50});
