@@ -15,6 +15,9 @@ const char* const names[] = {
     "embed", "fold", "constant", "iota", "random", "slot", "slot", "chain"};
 static_assert(std::size(names) == code_count);
 
+constexpr Dtype narrow_types[] = {Dtype::boolean,  Dtype::uint8,   Dtype::int8,
+                                  Dtype::bfloat16, Dtype::float16, Dtype::int16};
+
 }  // namespace
 
 Graph random_graph(uint64_t seed, bool large) {
@@ -32,14 +35,15 @@ Graph random_graph(uint64_t seed, bool large) {
     static const Shape shapes[] = {{40000}, {300, 300}, {3, 20000}, {20000, 5}, {70000, 2},
                                    {17, 40, 60}, {2, 33, 1000}};
     full = shapes[below(std::size(shapes))];
-  } else if (kind == 0) {
+  } else if (kind < 3) {
     static const Shape shapes[] = {{16385}, {2, 17000}, {17000, 2}, {3000, 3}, {40000}, {5, 2000, 2}};
     full = shapes[below(std::size(shapes))];
   } else {
     for (uint64_t i = 0, rank = below(5); i < rank; ++i) full.push_back(sizes[below(std::size(sizes))]);
-    if (kind == 1 && full.rank()) full[static_cast<int>(below(static_cast<uint64_t>(full.rank())))] = 0;
+    if (kind == 3 && full.rank()) full[static_cast<int>(below(static_cast<uint64_t>(full.rank())))] = 0;
     while (element_count(full) > 20000) full.erase(0);
   }
+  const bool narrow = below(4) == 0;  // mostly types of one and two bytes
   for (uint64_t i = 0, count = 1 + below(4); i < count; ++i) {
     Source source;
     source.shape = full;
@@ -51,6 +55,7 @@ Graph random_graph(uint64_t seed, bool large) {
     }
     source.dtype = Dtype::float32;
     if (below(3) == 0) source.dtype = static_cast<Dtype>(below(dtype_count));
+    if (narrow && below(5)) source.dtype = narrow_types[below(std::size(narrow_types))];
     source.seed = random();
     source.differentiable = is_floating(source.dtype) && below(2);
     graph.sources.push_back(source);
