@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <cstdint>
 
 #include "backends/cpu/contract/same_windows.h"
 #include "backends/cpu/simd-inl.h"
@@ -18,7 +19,9 @@ namespace mt::cpu::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_AVX3
 // sums[place in a window][lane] go on over `count` positions of `image` from `first` on, both whole
 // steps; y holds what belongs to each position. Fetches as much of the next image, and of its y,
-// which hardware does not foresee.
+// which hardware does not foresee. Addresses are numbers, because those of lanes that are masked
+// out may lie outside of what a pointer into the image can reach, and so may those that are
+// fetched.
 inline void add_same_windows(const SameWindows& how, const float* image, const float* y,
                              int64_t to_next_y, int64_t first, int64_t count, float* sums) {
   constexpr int64_t side = SameWindows::side, lanes = SameWindows::lanes;
@@ -29,20 +32,24 @@ inline void add_same_windows(const SameWindows& how, const float* image, const f
   MT_UNROLL for (int i = 0; i < side; ++i) {
     MT_UNROLL for (int j = 0; j < side; ++j) sum[i][j] = _mm512_loadu_ps(sums + (i * 3 + j) * 16);
   }
+  auto address = [](const float* data, int64_t offset) {
+    return reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(data) +
+                                         static_cast<uintptr_t>(offset) * sizeof(float));
+  };
   for (int64_t at = first; at < first + count; at += lanes) {
     const __m512 dy = _mm512_loadu_ps(y + at);
-    __builtin_prefetch(image + how.image + at, 0, 2);
-    __builtin_prefetch(y + to_next_y + at, 0, 2);
+    __builtin_prefetch(address(image, how.image + at), 0, 2);
+    __builtin_prefetch(address(y, to_next_y + at), 0, 2);
     MT_UNROLL for (int i = 0; i < side; ++i) {
       // Lanes whose line is one of the image's.
       const int64_t from = at + (i - how.above) * width;
       const int64_t begin = std::clamp<int64_t>(-from, 0, lanes);
       const int64_t end = std::clamp<int64_t>(size - from, 0, lanes);
       const unsigned lines = (1u << end) - (1u << std::min(begin, end));
-      const float* const x = image + from - how.left;
       MT_UNROLL for (int j = 0; j < side; ++j) {
         const auto mask = static_cast<__mmask16>(lines & inside[j]);
-        sum[i][j] = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, x + j), dy, sum[i][j]);
+        const __m512 x = _mm512_maskz_loadu_ps(mask, address(image, from - how.left + j));
+        sum[i][j] = _mm512_fmadd_ps(x, dy, sum[i][j]);
       }
     }
     inside += side;

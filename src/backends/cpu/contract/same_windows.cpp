@@ -40,6 +40,9 @@ SameWindows find_same_windows(const MatrixOperand& few, const MatrixOperand& man
   const int64_t images = last > 1 ? from.shape[0] : 1;
   how.above = to.offset / line;
   how.left = to.offset % line;
+  // The entry is its images with what surrounds each: no padded image goes before the first.
+  const int64_t plane = images > 1 ? to.strides[0] : made->elements;
+  if (made->elements != images * plane || to.offset >= plane) return {};
   // Images whose lines follow each other, in whole steps.
   const int64_t steps = how.width / std::gcd(how.width, lanes);
   if (size % lanes != 0 || steps > most_steps || element_count(from.shape) != images * size ||
@@ -52,12 +55,12 @@ SameWindows find_same_windows(const MatrixOperand& few, const MatrixOperand& man
   if (rows.rank != 2 || rows.sizes[0] != side || rows.sizes[1] != side || rows.strides[0] != line ||
       rows.strides[1] != 1 || k.rank != (images > 1 ? 3 : 2) || k.sizes[inner] != how.width ||
       k.strides[inner] != 1 || k.sizes[inner - 1] != how.height || k.strides[inner - 1] != line ||
-      (images > 1 && k.strides[0] != to.strides[0]) || k.size != images * size ||
+      (images > 1 && k.strides[0] != plane) || k.size != images * size ||
       line < how.width + side - 1) {
     return {};
   }
-  const int outer = few.k.rank - 1;
-  if (outer < 0 || few.k.stride() != 1 || few.k.sizes[outer] % size != 0) return {};
+  const int few_inner = few.k.rank - 1;
+  if (few_inner < 0 || few.k.stride() != 1 || few.k.sizes[few_inner] % size != 0) return {};
   how.inside = lanes_inside(how, steps);
   return how;
 }

@@ -27,8 +27,10 @@ std::vector<uint32_t> bits(const Tensor& x) {
   return result;
 }
 
-// Whether that is how windows over a channel of images, with a border of zeros, are read.
-bool found(int64_t images, int64_t height, int64_t width, int64_t side) {
+// Whether that is how windows over a channel of images, with a border of zeros, are read; with so
+// many images of zeros in front and behind.
+bool found(int64_t images, int64_t height, int64_t width, int64_t side, int64_t front = 0,
+           int64_t behind = 0) {
   const int64_t channels = 5, border = side / 2, line = width + 2 * border;
   const int64_t plane = (height + 2 * border) * line, size = height * width;
   const Contraction c{{{channels, size, plane}},
@@ -40,8 +42,9 @@ bool found(int64_t images, int64_t height, int64_t width, int64_t side) {
                       Dtype::float32};
   Layout from = contiguous_layout({images, channels, height, width});
   from.shape[1] = 1;
-  const Layout whole = contiguous_layout({images, 1, height + 2 * border, line});
-  const Layout to = slice(slice(whole, 2, border, height, 1), 3, border, width, 1);
+  const Layout whole = contiguous_layout({front + images + behind, 1, height + 2 * border, line});
+  Layout to = slice(slice(whole, 2, border, height, 1), 3, border, width, 1);
+  to = slice(to, 0, front, images, 1);
   const EntryParts parts{from, to, element_count(whole.shape)};
   return static_cast<bool>(find_same_windows(operand_a(c), operand_b(c), &parts));
 }
@@ -52,6 +55,8 @@ TEST(SameWindows, AreThreeByThreeOverImagesOfWholeSteps) {
   EXPECT_FALSE(found(32, 14, 14, 3));
   EXPECT_FALSE(found(32, 56, 56, 5));
   EXPECT_FALSE(found(32, 16, 65, 3));  // too long until they begin with a line again
+  EXPECT_FALSE(found(3, 16, 16, 3, 1));
+  EXPECT_FALSE(found(3, 16, 16, 3, 1, 1));
 }
 
 Tensor weight_gradient(const Tensor& x, int64_t padding, const Tensor& weight, const Tensor& dy) {
@@ -90,6 +95,28 @@ TEST(SameWindows, HaveTheBitsOfAPaddedCopy) {
       }
       set_thread_count(0);
     }
+  }
+}
+
+TEST(SameWindows, OfImagesBetweenImagesOfZerosHaveTheirBits) {
+  install_fusing_evaluator();
+  const Tensor x = test::noise({3, 16, 16}, 1, Dtype::float32);
+  const Tensor dy = test::noise({3, 16, 16}, 2, Dtype::float32);
+  for (const Dims& border : {Dims{1, 0}, {0, 1}, {2, 2}, {5, 0}}) {
+    auto product = [&](bool stores) {
+      const Tensor padded = pad(x, {border[0], 1, 1}, {border[1], 1, 1}, 0);
+      if (stores) evaluate(padded);
+      const Tensor windows = window(window(padded, 1, 3, 1, 1), 2, 3, 1, 1);
+      return einsum("nhw,nhwij->ij", {dy, slice(windows, 0, 0, 3, 1)});
+    };
+    const auto expected = bits(product(true));
+    for (int threads : {1, 3}) {
+      set_thread_count(threads);
+      on_every_target([&](const char* target) {
+        EXPECT_EQ(bits(product(false)), expected) << target << ", images in front: " << border[0];
+      });
+    }
+    set_thread_count(0);
   }
 }
 
