@@ -18,15 +18,19 @@ Tensor positions(int64_t count, Device& device) { return iota({count}, Dtype::in
 Tensor along_diagonals(const Tensor& numbers, int64_t columns) {
   return flip(window(numbers, 0, columns, 1, 1), {0});
 }
-Tensor diagonals(int64_t rows, int64_t columns, Device& device) {
-  return positions(rows + columns - 1, device);
+// The numbers of the diagonals of [rows, columns], neither of which is 0.
+Tensor diagonals(int64_t rows, int64_t columns, const char* name, Device& device) {
+  const int64_t count = rows + columns - 1;
+  check_shape({count}, size_of(Dtype::int64), name);
+  return positions(count, device);
 }
 
 // [rows, columns], neither of which is 0: whether column - row is at least k.
-Tensor above(int64_t rows, int64_t columns, int64_t k, Device& device) {
+Tensor above(int64_t rows, int64_t columns, int64_t k, const char* name, Device& device) {
   const int64_t first = std::clamp(k, -rows, columns) + rows - 1;
   return along_diagonals(
-      greater_equal(diagonals(rows, columns, device), integer_number(first, device)), columns);
+      greater_equal(diagonals(rows, columns, name, device), integer_number(first, device)),
+      columns);
 }
 
 void check_matrix(const Tensor& x, const char* name) {
@@ -79,8 +83,9 @@ Tensor linspace(double start, double stop, int64_t count, Dtype dtype, Device& d
 
 Tensor eye(int64_t rows, int64_t columns, int64_t k, Dtype dtype, Device& device) {
   check_shape({rows, columns}, size_of(dtype), "eye");
-  if (k <= -rows || k >= columns) return full({rows, columns}, 0, dtype, device);
-  Tensor one = equal(diagonals(rows, columns, device), integer_number(k + rows - 1, device));
+  const bool empty = rows == 0 || columns == 0;
+  if (empty || k <= -rows || k >= columns) return full({rows, columns}, 0, dtype, device);
+  Tensor one = equal(diagonals(rows, columns, "eye", device), integer_number(k + rows - 1, device));
   return copy(along_diagonals(cast(one, dtype), columns));
 }
 
@@ -104,14 +109,14 @@ Tensor tril(const Tensor& x, int64_t k) {
   check_matrix(x, "tril");
   int64_t rows = x.shape()[x.rank() - 2], columns = x.shape()[x.rank() - 1];
   if (x.size() == 0 || k >= columns) return x;
-  return where(above(rows, columns, k + 1, x.device()), zero_of(x), x);
+  return where(above(rows, columns, k + 1, "tril", x.device()), zero_of(x), x);
 }
 
 Tensor triu(const Tensor& x, int64_t k) {
   check_matrix(x, "triu");
   int64_t rows = x.shape()[x.rank() - 2], columns = x.shape()[x.rank() - 1];
   if (x.size() == 0) return x;
-  return where(above(rows, columns, k, x.device()), x, zero_of(x));
+  return where(above(rows, columns, k, "triu", x.device()), x, zero_of(x));
 }
 
 }  // namespace mt

@@ -110,6 +110,14 @@ TEST_F(Misuse, SizesThatAreNoneOrTooLarge) {
   EXPECT_TRUE(failed_with(MT_ESHAPE, "broadcast_to"));
   EXPECT_EQ(mt_eye(-1, 2, 0, MT_F32, nullptr), nullptr);
   EXPECT_TRUE(failed_with(MT_ESHAPE, "eye"));
+  // As many bytes can be addressed, but no positions of as many diagonals.
+  EXPECT_EQ(mt_eye(INT64_C(1) << 60, 1, 0, MT_U8, nullptr), nullptr);
+  EXPECT_TRUE(failed_with(MT_ESHAPE, "eye"));
+  EXPECT_EQ(mt_tril(mt_broadcast_to(mt_zeros(MT_DIMS(1, 1), MT_U8, nullptr),
+                                    MT_DIMS(INT64_C(1) << 60, 1)),
+                    -1),
+            nullptr);
+  EXPECT_TRUE(failed_with(MT_ESHAPE, "tril"));
   EXPECT_EQ(mt_linspace(0, 1, -2, MT_F32, nullptr), nullptr);
   EXPECT_TRUE(failed_with(MT_EINVAL, "linspace"));
 }

@@ -152,6 +152,13 @@ TEST(range, eye_one_hot_and_triangles) {
   Device& cpu = device();
   EXPECT_EQ(numbers(eye(2, 3, 1, Dtype::float32, cpu)), (Numbers{0, 1, 0, 0, 0, 1}));
   EXPECT_EQ(numbers(eye(3, 2, -1, Dtype::int8, cpu)), (Numbers{0, 0, 1, 0, 0, 1}));
+  for (int64_t k = -4; k <= 4; ++k) {
+    EXPECT_EQ(eye(0, 3, k, Dtype::float32, cpu).shape(), (Shape{0, 3}));
+    EXPECT_EQ(eye(3, 0, k, Dtype::float32, cpu).shape(), (Shape{3, 0}));
+    EXPECT_EQ(eye(0, 0, k, Dtype::float32, cpu).shape(), (Shape{0, 0}));
+    EXPECT_EQ(tril(tensor({}, {0, 3}), k).shape(), (Shape{0, 3}));
+    EXPECT_EQ(triu(tensor({}, {3, 0}), k).shape(), (Shape{3, 0}));
+  }
   Tensor hot = one_hot(tensor({1, 0, 5, -1}, {4}, Dtype::int8), 2, Dtype::float32);
   EXPECT_EQ(numbers(hot), (Numbers{0, 1, 1, 0, 0, 0, 0, 0}));
   EXPECT_EQ(one_hot(tensor({1}, {}, Dtype::uint64), 3, Dtype::boolean).shape(), (Shape{3}));
