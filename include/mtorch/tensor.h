@@ -170,7 +170,8 @@ MT_API mt_tensor* mt_whole_number(int64_t value);
 MT_API mt_tensor* mt_arange(double start, double stop, double step, mt_dtype dtype,
                             const char* device);
 /// `count` floats spread evenly from `start` to `stop`, both included: element i is
-/// start + i (stop - start) / (count - 1).
+/// start + i * ((stop - start) / (count - 1)), rounded to float64 in this order, or
+/// start + i * (stop - start) / (count - 1) where that step is subnormal. The last is `stop` itself.
 MT_API mt_tensor* mt_linspace(double start, double stop, int64_t count, mt_dtype dtype,
                               const char* device);
 /// [rows, columns] with 1 on diagonal `k` (0 the main one, positive above it), else 0.

@@ -63,7 +63,8 @@ Tensor arange(double start, double stop, double step, Dtype dtype, Device& devic
   }
   Tensor y = cast(i, Dtype::float64);
   if (step != 1) y = y * step;
-  if (start != 0) y = y + start;
+  // Zero times a negative step is -0, and adding 0 makes 0 of it.
+  if (start != 0 || step < 0) y = y + start;
   return cast(y, dtype);
 }
 
@@ -75,7 +76,11 @@ Tensor linspace(double start, double stop, int64_t count, Dtype dtype, Device& d
   if (count <= 1) return full({count}, start, dtype, device);
   check_shape({count}, size_of(Dtype::float64), "linspace");
   Tensor i = iota({count}, count <= INT32_MAX ? Dtype::int32 : Dtype::int64, device);
-  Tensor y = cast(i, Dtype::float64) * ((stop - start) / static_cast<double>(count - 1)) + start;
+  Tensor y = cast(i, Dtype::float64);
+  const double intervals = static_cast<double>(count - 1), step = (stop - start) / intervals;
+  // A subnormal step has lost digits, or all of them.
+  const bool exact = std::isnormal(step) || start == stop;
+  y = (exact ? y * step : y * (stop - start) / intervals) + start;
   // The last element is exactly `stop`, however the others round.
   Tensor last = equal(i, integer_number(count - 1, device));
   return cast(where(last, number(stop, device), y), dtype);

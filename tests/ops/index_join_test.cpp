@@ -148,6 +148,25 @@ TEST(range, arange_and_linspace) {
   EXPECT_EQ(code_of([&] { linspace(0, 1, 3, Dtype::int64, cpu); }), Code::dtype);
 }
 
+TEST(range, begins_with_no_negative_zero) {
+  for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    for (double step : {1.0, -1.0, 0.5, -0.5}) {
+      EXPECT_FALSE(std::signbit(numbers(arange(0, 5 * step, step, dtype, device()))[0])) << step;
+      EXPECT_FALSE(std::signbit(numbers(linspace(0, step, 5, dtype, device()))[0])) << step;
+    }
+  }
+}
+
+TEST(range, subnormal_steps_keep_their_digits) {
+  const double least = std::numeric_limits<double>::denorm_min();
+  auto linear = [](double from, double to, int64_t count) {
+    return numbers(linspace(from, to, count, Dtype::float64, device()));
+  };
+  EXPECT_EQ(linear(0, 2e-322, 1001)[500], 1e-322);
+  EXPECT_EQ(linear(0, -6 * least, 5), (Numbers{0, -2 * least, -3 * least, -4 * least, -6 * least}));
+  EXPECT_EQ(linear(3, 3, 3), (Numbers{3, 3, 3}));
+}
+
 TEST(range, eye_one_hot_and_triangles) {
   Device& cpu = device();
   EXPECT_EQ(numbers(eye(2, 3, 1, Dtype::float32, cpu)), (Numbers{0, 1, 0, 0, 0, 1}));
