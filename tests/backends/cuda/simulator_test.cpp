@@ -199,6 +199,46 @@ TEST_F(Simulator, FindsThreadsAtDifferentBarriers) {
   EXPECT_TRUE(has(found, "waits at a barrier while other threads wait at another")) << found;
 }
 
+// Who reads one number, what comes between, and who writes it then.
+enum class Between { nothing, exchange, barrier };
+template <unsigned readers, Between between, unsigned writer = 0>
+__global__ void read_then_write(float* x) {
+  if (threadIdx.x < readers) load(x);
+  if (between == Between::exchange) __syncwarp();
+  if (between == Between::barrier) __syncthreads();
+  if (threadIdx.x == writer) store(x, 0, 1.0f);
+}
+// Of the second block nobody waits for the first.
+__global__ void read_again_then_write(float* x, unsigned writing_block) {
+  load(x);
+  __syncthreads();
+  if (threadIdx.x != 0 || blockIdx.x != writing_block) return;
+  load(x);
+  store(x, 0, 1.0f);
+}
+
+// In whichever order threads and blocks run.
+TEST_F(Simulator, FindsWhoWritesWhatOthersRead) {
+  float* x = device(std::vector<float>(1));
+  auto fault = [&](auto kernel, unsigned threads) {
+    return fault_of([&] { launch("r", kernel, {1}, {threads}, 0, Stream{}, x); });
+  };
+  auto again = [&](unsigned blocks) {
+    return fault_of([&] { launch("r", read_again_then_write, {blocks}, {64}, 0, Stream{}, x, 0); });
+  };
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    grid::shuffle_by(seed);
+    EXPECT_EQ(fault(read_then_write<32, Between::exchange>, 64), "");
+    EXPECT_EQ(fault(read_then_write<32, Between::exchange, 7>, 64), "");
+    EXPECT_EQ(fault(read_then_write<64, Between::barrier, 40>, 64), "");
+    EXPECT_EQ(again(1), "");
+    EXPECT_TRUE(has(fault(read_then_write<32, Between::nothing>, 64), "a race"));
+    EXPECT_TRUE(has(fault(read_then_write<32, Between::exchange, 40>, 64), "a race"));
+    EXPECT_TRUE(has(fault(read_then_write<33, Between::exchange>, 64), "a race"));
+    EXPECT_TRUE(has(again(2), "a race"));
+  }
+}
+
 // Vectors of four, and numbers by themselves beside them.
 using Four = Adjacent<float, 4>;
 __global__ void copy_vectors(const float* in, float* out) {

@@ -107,28 +107,31 @@ std::unique_lock<std::mutex> lock_device() { return std::unique_lock(host_mutex)
 
 void Accesses::read(const Moment& now, const void*, const Source& where) {
   if (!ordered(writer_, now)) refuse_race("reads", writer_, "wrote", where);
-  const bool first = reader_.launch != now.launch, here = !first && reader_.block == now.block;
-  const bool same_warp = here && reader_.thread / warp == now.thread / warp;
-  // Those before a barrier are ordered with all that follows whoever comes after it.
-  const bool after =
-      here && (reader_.barriers < now.barriers ||
-               (same_warp && !other_warps_ && reader_.warp_barriers < now.warp_barriers));
-  if (first || after) several_readers_ = other_warps_ = false;
-  if (!first && !after) {
+  const bool first = reader_.launch != now.launch;
+  if (first || all_before(now)) {
+    several_readers_ = other_warps_ = other_blocks_ = false;
+  } else {
+    const bool here = reader_.block == now.block;
     several_readers_ |= !here || reader_.thread != now.thread;
-    other_warps_ |= !same_warp;
+    other_warps_ |= !here || reader_.thread / warp != now.thread / warp;
+    other_blocks_ |= !here;
   }
   reader_ = now;
 }
 
 void Accesses::write(const Moment& now, const void*, const Source& where) {
   if (!ordered(writer_, now)) refuse_race("writes", writer_, "wrote", where);
-  bool several = several_readers_ && reader_.launch == now.launch &&
-                 (reader_.block != now.block || reader_.barriers == now.barriers) &&
-                 !(reader_.block == now.block && reader_.thread / warp == now.thread / warp &&
-                   reader_.warp_barriers < now.warp_barriers);
+  const bool several = several_readers_ && reader_.launch == now.launch && !all_before(now);
   if (several || !ordered(reader_, now)) refuse_race("writes", reader_, "read", where);
   writer_ = now;
+}
+
+// Those before a barrier are ordered with all that follows, whoever comes after it.
+bool Accesses::all_before(const Moment& now) const {
+  if (other_blocks_ || reader_.block != now.block) return false;
+  const bool same_warp = !other_warps_ && reader_.thread / warp == now.thread / warp;
+  return reader_.barriers < now.barriers ||
+         (same_warp && reader_.warp_barriers < now.warp_barriers);
 }
 
 void* allocate(size_t bytes) {

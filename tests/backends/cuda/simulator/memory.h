@@ -55,8 +55,13 @@ class Accesses {
   void write(const Moment& now, const void* place, const Source& where);
 
  private:
+  // Whether all readers of this launch were before a barrier that whoever is there now has passed.
+  bool all_before(const Moment& now) const;
+
   Moment writer_, reader_;
-  bool several_readers_ = false, other_warps_ = false;
+  // Readers that are not ordered with the last one: others than it, of other warps, of other
+  // blocks.
+  bool several_readers_ = false, other_warps_ = false, other_blocks_ = false;
 };
 
 // Held by each launch, and by the host's functions below.
