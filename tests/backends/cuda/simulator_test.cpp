@@ -245,9 +245,17 @@ __global__ void copy_vectors(const float* in, float* out) {
   const int64_t i = 4 * static_cast<int64_t>(threadIdx.x);
   store(reinterpret_cast<Four*>(out + i), 0, load(reinterpret_cast<const Four*>(in + i)));
 }
-__global__ void write_within(float* out, unsigned writer) {
-  if (threadIdx.x == 0) store(reinterpret_cast<Four*>(out), 0, Four{});
-  if (threadIdx.x == writer) store(out, 3, 1.0f);
+// The last number of 16 bytes, and those as a vector.
+template <class T, bool reads>
+__global__ void write_within(T* x, unsigned writer, unsigned of_vector) {
+  constexpr int count = 16 / sizeof(T);
+  auto* vector = reinterpret_cast<Adjacent<T, count>*>(x);
+  if (threadIdx.x == of_vector) reads ? void(load(vector)) : store(vector, 0, {});
+  if (threadIdx.x == writer) store(x, count - 1, T{1});
+}
+template <class T>
+__global__ void write_side_by_side(T* x) {
+  store(x, threadIdx.x, T{1});
 }
 
 TEST_F(Simulator, FindsVectorsThatAreMisaligned) {
@@ -261,12 +269,29 @@ TEST_F(Simulator, FindsVectorsThatAreMisaligned) {
 }
 
 TEST_F(Simulator, FindsWhoWritesIntoAVector) {
-  float* x = uninitialised<float>(4);
-  auto fault = [&](unsigned writer) {
-    return fault_of([&] { launch("w", write_within, {1}, {32}, 0, Stream{}, x, writer); });
+  auto expect = [&](auto kernel, auto number) {
+    auto fault = [&](unsigned writer, unsigned of_vector) {
+      auto* x = device(std::vector<decltype(number)>(16));
+      return fault_of([&] { launch("w", kernel, {1}, {32}, 0, Stream{}, x, writer, of_vector); });
+    };
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      grid::shuffle_by(seed);
+      EXPECT_EQ(fault(0, 0), "");
+      EXPECT_TRUE(has(fault(1, 0), "a race"));
+    }
+    // Whose neighbours are others'.
+    auto* x = uninitialised<decltype(number)>(16);
+    EXPECT_EQ(fault_of([&] {
+                launch("w", write_side_by_side<decltype(number)>, {1}, {16}, 0, Stream{}, x);
+              }),
+              "");
   };
-  EXPECT_EQ(fault(0), "");
-  EXPECT_TRUE(has(fault(1), "a race"));
+  expect(write_within<float, false>, 0.0f);
+  expect(write_within<float, true>, 0.0f);
+  expect(write_within<uint16_t, false>, uint16_t{});
+  expect(write_within<uint16_t, true>, uint16_t{});
+  expect(write_within<uint8_t, false>, uint8_t{});
+  expect(write_within<uint8_t, true>, uint8_t{});
 }
 
 template <bool all_blocks_to_one>

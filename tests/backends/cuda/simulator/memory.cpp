@@ -20,7 +20,7 @@ size_t memory_limit = size_t{2} << 30;
 namespace {
 
 constexpr uint32_t warp = 32;
-constexpr size_t word = 4;  // what vectors are followed by: others touch parts of them
+constexpr size_t most_part = 16;
 
 std::string at(const Moment& moment) {
   return "block " + std::to_string(moment.block) + " thread " + std::to_string(moment.thread);
@@ -37,7 +37,11 @@ struct Range {
   size_t bytes;
   char* data;
   std::vector<bool> written;
-  Accesses* accesses;  // for each byte; fresh pages are zero and come into being when touched
+  // For each byte; fresh pages are zero and come into being when touched. Each part has one, of as
+  // many bytes as divide all accesses so far.
+  Accesses* accesses;
+  size_t part = most_part;
+  uint64_t launch = 0;  // that accessed it last
 
   Range(uintptr_t address, size_t size, char* where) : begin(address), bytes(size), data(where) {
     written.resize(size);
@@ -48,6 +52,22 @@ struct Range {
   }
   ~Range() { munmap(accesses, bytes * sizeof(Accesses) + 1); }
   Range(const Range&) = delete;
+
+  template <class F>
+  void for_each_part(size_t offset, size_t size, const Moment& now, F&& f) {
+    for (; part > 1 && (offset | size) % part != 0; part /= 2) {
+      if (launch == now.launch) split();
+    }
+    launch = now.launch;
+    for (size_t i = offset; i < offset + size; i += part) f(accesses[i]);
+  }
+
+ private:
+  void split() {
+    for (size_t i = 0, half = part / 2; i + half < bytes; i += part) {
+      if (!accesses[i].none()) accesses[i + half] = accesses[i];
+    }
+  }
 };
 
 std::map<uintptr_t, Mapping> mappings;
@@ -217,7 +237,9 @@ const void* readable(const void* address, size_t bytes, const Source& where) {
   for (size_t i = 0; i < bytes; ++i) {
     if (!range.written[offset + i]) fault("reads memory that nothing has written", where);
   }
-  for (size_t i = 0; i < bytes; i += word) range.accesses[offset + i].read(now(), address, where);
+  const Moment moment = now();
+  range.for_each_part(offset, bytes, moment,
+                      [&](Accesses& part) { part.read(moment, address, where); });
   return range.data + offset;
 }
 
@@ -226,7 +248,9 @@ void* writable(void* address, size_t bytes, const Source& where) {
   size_t offset = number(address) - range.begin;
   if (number(address) % bytes != 0) fault("a misaligned write", where);
   for (size_t i = 0; i < bytes; ++i) range.written[offset + i] = true;
-  for (size_t i = 0; i < bytes; i += word) range.accesses[offset + i].write(now(), address, where);
+  const Moment moment = now();
+  range.for_each_part(offset, bytes, moment,
+                      [&](Accesses& part) { part.write(moment, address, where); });
   return range.data + offset;
 }
 

@@ -53,6 +53,7 @@ class Accesses {
  public:
   void read(const Moment& now, const void* place, const Source& where);
   void write(const Moment& now, const void* place, const Source& where);
+  bool none() const { return writer_.launch == 0 && reader_.launch == 0; }
 
  private:
   // Whether all readers of this launch were before a barrier that whoever is there now has passed.
