@@ -200,11 +200,12 @@ TEST_F(Simulator, FindsThreadsAtDifferentBarriers) {
 }
 
 // Who reads one number, what comes between, and who writes it then.
-enum class Between { nothing, exchange, barrier };
+enum class Between { nothing, shuffle, warp_barrier, barrier };
 template <unsigned readers, Between between, unsigned writer = 0>
 __global__ void read_then_write(float* x) {
   if (threadIdx.x < readers) load(x);
-  if (between == Between::exchange) __syncwarp();
+  if (between == Between::shuffle) __shfl_sync(0xffffffff, 0, 0);
+  if (between == Between::warp_barrier) __syncwarp();
   if (between == Between::barrier) __syncthreads();
   if (threadIdx.x == writer) store(x, 0, 1.0f);
 }
@@ -228,13 +229,14 @@ TEST_F(Simulator, FindsWhoWritesWhatOthersRead) {
   };
   for (uint64_t seed = 0; seed < 20; ++seed) {
     grid::shuffle_by(seed);
-    EXPECT_EQ(fault(read_then_write<32, Between::exchange>, 64), "");
-    EXPECT_EQ(fault(read_then_write<32, Between::exchange, 7>, 64), "");
+    EXPECT_EQ(fault(read_then_write<32, Between::warp_barrier>, 64), "");
+    EXPECT_EQ(fault(read_then_write<32, Between::warp_barrier, 7>, 64), "");
     EXPECT_EQ(fault(read_then_write<64, Between::barrier, 40>, 64), "");
     EXPECT_EQ(again(1), "");
     EXPECT_TRUE(has(fault(read_then_write<32, Between::nothing>, 64), "a race"));
-    EXPECT_TRUE(has(fault(read_then_write<32, Between::exchange, 40>, 64), "a race"));
-    EXPECT_TRUE(has(fault(read_then_write<33, Between::exchange>, 64), "a race"));
+    EXPECT_TRUE(has(fault(read_then_write<32, Between::shuffle>, 64), "a race"));
+    EXPECT_TRUE(has(fault(read_then_write<32, Between::warp_barrier, 40>, 64), "a race"));
+    EXPECT_TRUE(has(fault(read_then_write<33, Between::warp_barrier>, 64), "a race"));
     EXPECT_TRUE(has(again(2), "a race"));
   }
 }

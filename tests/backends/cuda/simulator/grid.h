@@ -28,7 +28,7 @@ inline void __syncthreads(const grid::Source& where = grid::Source::current()) {
 }
 inline void __syncwarp(unsigned mask = 0xffffffff,
                        const grid::Source& where = grid::Source::current()) {
-  grid::exchange(mask, nullptr, 0, where);
+  grid::exchange(mask, nullptr, 0, where, true);
 }
 template <class T>
 T __shfl_sync(unsigned mask, T value, int lane, int width = 32,

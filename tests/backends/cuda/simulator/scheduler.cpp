@@ -306,7 +306,7 @@ void wake(unsigned thread) {
 }
 void begin_work(std::function<void()> end) { under_way.push_back(std::move(end)); }
 
-void exchange(uint32_t mask, const void* bytes, size_t size, const Source& where) {
+void exchange(uint32_t mask, const void* bytes, size_t size, const Source& where, bool orders) {
   if (size > most_exchanged) fault("too much for one exchange", where);
   Thread& self = *current;
   unsigned lane = self.id % warp;
@@ -333,7 +333,7 @@ void exchange(uint32_t mask, const void* bytes, size_t size, const Source& where
   for (unsigned l = 0; l < warp; ++l) {
     if (in_mask(l)) turn = std::max(turn, threads[first + l].turn + 1);
   }
-  if (clocks_run()) {
+  if (orders && clocks_run()) {
     std::vector<unsigned> lanes;
     for (unsigned l = 0; l < warp; ++l) {
       if (in_mask(l)) lanes.push_back(first + l);
@@ -346,7 +346,7 @@ void exchange(uint32_t mask, const void* bytes, size_t size, const Source& where
     other.turn = turn;
     std::memcpy(other.brought[turn % 2], other.brings, size);
     other.state = State::running;
-    ++other.warp_barriers;
+    other.warp_barriers += orders;
     if (&other != &self) ready.push_back(other.id);
   }
 }

@@ -38,8 +38,11 @@ void wait_for_block(const Source& where);
 
 // Lanes of a warp hand each other up to this many bytes.
 constexpr size_t most_exchanged = 128;
-// Waits until all lanes of `mask` have come here; then lane l's bytes are exchanged(l).
-void exchange(uint32_t mask, const void* bytes, size_t size, const Source& where);
+// Waits until all lanes of `mask` have come here; then lane l's bytes are exchanged(l). `orders`:
+// as
+// __syncwarp() alone promises, what they did to memory before comes before what they do after.
+void exchange(uint32_t mask, const void* bytes, size_t size, const Source& where,
+              bool orders = false);
 const void* exchanged(unsigned lane, const Source& where);
 
 // Gives way until wake() names the thread; `what` is said if that never happens.
