@@ -153,12 +153,13 @@ TEST_F(CudaGenerated, BetweenVectors) {
   expect_the_same(false, [&](Device& d) { return views(5, 205, 1, d); });
 }
 
-// Memory of others may begin anywhere; then nothing is in vectors, in graphs neither.
+// What begins so many elements into x, as another library's memory.
+Tensor shift(const Tensor& x, int64_t skip) {
+  return from_dlpack(to_dlpack(slice(x, 0, skip, x.shape()[0] - skip, 1), 0));
+}
+
+// Memory of others may begin anywhere; then nothing is in vectors.
 TEST_F(CudaGenerated, AddressesBetweenVectors) {
-  auto shift = [](const Tensor& x, int64_t skip) {
-    const int64_t rest = x.shape()[0] - skip;
-    return from_dlpack(to_dlpack(slice(x, 0, skip, rest, 1), 0));
-  };
   auto product = [&](int64_t skip, Device& d) {
     Tensor x = shift(numbers({1031}, Dtype::float32, d), skip);
     Tensor y = shift(numbers({1031}, Dtype::float16, d, 2), skip);
@@ -171,6 +172,32 @@ TEST_F(CudaGenerated, AddressesBetweenVectors) {
   EXPECT_EQ(texts_with(adjacent(1)), before + simulated::is_there());
   expect_the_same(false, [&](Device& d) { return product(4, d); });  // of x, but not of y
   expect_the_same(false, [&](Device& d) { return product(16, d); });
+}
+
+// In graphs neither: one that was captured for vectors serves no other address.
+TEST_F(CudaGenerated, AddressesBetweenVectorsInGraphs) {
+  GradientMode no_history(false);
+  auto step = [](const Tensor& x) {
+    Tensor product = reshape(x / sum(exp(x), {}), {8, 128});
+    Tensor square = matmul(product, transpose(product));
+    return value_of(exp(matmul(square, product) / sum(square, {}) + sum(product, {-1}, true)));
+  };
+  auto input = [&](int64_t skip, Device& d) {
+    return shift(cast(iota({1024 + skip}, Dtype::int32, d), Dtype::float32) * 0.001, skip);
+  };
+  const int before = simulated::graph_launches();
+  Tensor aligned = input(4, find_device("cuda:0")), between = input(1, find_device("cuda:0"));
+  const Value of_aligned = step(input(4, find_device("cpu")));
+  const Value of_between = step(input(1, find_device("cpu")));
+  for (int i = 0; i < 8; ++i) {
+    for (int twice = 0; twice < 2; ++twice) {  // so that the first graph is for vectors
+      EXPECT_EQ(difference({step(aligned)}, {of_aligned}), "");
+    }
+    EXPECT_EQ(difference({step(between)}, {of_between}), "");
+  }
+  if (simulated::is_there()) {
+    EXPECT_GT(simulated::graph_launches(), before + 8);
+  }
 }
 
 TEST_F(CudaGenerated, RowByRow) {
