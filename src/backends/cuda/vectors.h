@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers that lie next to each other, moved in one access: what generated kernels read and write
-// (prepare_elements.h says which of their memory lies so).
+// (prepare_vectors.h says which of their memory lies so).
 //
 // A thread has elements at[0] .. at[together - 1], of which the first `count` are there; `place`
 // says where an element lies. Vectors are counted, not found by their first number, of which the
