@@ -32,6 +32,20 @@ bool stores(const Instruction& i, size_t m) {
   return i.code == Opcode::store ? i.index == memory : i.out != no_place && i.out == ~memory;
 }
 
+// What is read element by element, or stored so: not numbers that are loaded once, nor those of
+// rows.
+std::vector<bool> of_elements(const Program& program, const Segment& segment) {
+  std::vector<bool> result;
+  for (const Memory& memory : segment.memory) {
+    result.push_back(memory.buffer >= 0 && !(memory.row && segment.columns > 1));
+  }
+  for (size_t k = 0; k < static_cast<size_t>(program.once); ++k) {
+    const Instruction& i = program.instructions[k];
+    if (i.code == Opcode::load) result[static_cast<size_t>(i.index)] = false;
+  }
+  return result;
+}
+
 }  // namespace
 
 Vectors one_by_one(const Program& program, const Segment& segment) {
@@ -40,13 +54,14 @@ Vectors one_by_one(const Program& program, const Segment& segment) {
 }
 
 Vectors vectors_of(const Program& program, const std::vector<Segment>& segments) {
-  const Vectors none = one_by_one(program, segments[0]);
-  if (none.together == 1) return none;
+  const Vectors by_itself = one_by_one(program, segments[0]);
+  if (by_itself.together == 1) return by_itself;
   const std::vector<Memory>& first = segments[0].memory;
-  int widest = 1;
-  for (const Memory& memory : first) {
-    const bool of_elements = memory.buffer >= 0 && !memory.row;
-    if (of_elements) widest = std::max(widest, static_cast<int>(size_of(memory.dtype)));
+  const std::vector<bool> in_elements = of_elements(program, segments[0]);
+  int widest = 1;  // of what vectors may move
+  for (size_t m = 0; m < first.size(); ++m) {
+    if (!in_elements[m] || access_of(first[m], 1) != Access::adjacent) continue;
+    widest = std::max(widest, static_cast<int>(size_of(first[m].dtype)));
   }
   Vectors vectors;
   vectors.adjacent = vector_bytes / widest;
@@ -57,19 +72,18 @@ Vectors vectors_of(const Program& program, const std::vector<Segment>& segments)
     return columns % vectors.adjacent == 0 && columns >= warp * vectors.adjacent;
   };
   while (columns > 1 && vectors.adjacent > 1 && !suits()) vectors.adjacent /= 2;
-  if (columns > 1 && vectors.adjacent == 1) return none;
+  if (columns > 1 && vectors.adjacent == 1) return by_itself;
   vectors.together = std::max(vectors.adjacent, usual_together);
   for (size_t m = 0; m < first.size(); ++m) {
     Access access = access_of(first[m], vectors.adjacent);
     for (const Segment& segment : segments) {
       if (access_of(segment.memory[m], vectors.adjacent) != access) access = Access::apart;
     }
-    const bool by_itself = columns > 1 && first[m].row;
-    if (by_itself) access = Access::apart;
+    if (!in_elements[m]) access = Access::apart;
     vectors.memory.push_back(access);
     const bool stored = std::any_of(program.instructions.begin(), program.instructions.end(),
                                     [&](const Instruction& i) { return stores(i, m); });
-    if (stored && !by_itself && access != Access::adjacent) return none;
+    if (stored && in_elements[m] && access != Access::adjacent) return by_itself;
   }
   return vectors;
 }

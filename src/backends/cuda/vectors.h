@@ -13,6 +13,7 @@ namespace mt::cuda {
 
 template <class T, int count>
 struct alignas(sizeof(T) * count) Adjacent {
+  static_assert(sizeof(T) * count <= 16);  // what one access moves
   T numbers[count];
 };
 
