@@ -200,7 +200,7 @@ Measured measure(std::vector<Tensor> results) {
   select(window, results.data(), results.size());
   build_region(window, results[0].device(), &region);
   Grouping greedy = group_items(region);
-  int64_t bytes = traffic(region, greedy).fused;
+  int64_t bytes = bytes_of_groups(region, greedy);
   Search search(region);
   int64_t fewest = search.run();
   Measured measured;

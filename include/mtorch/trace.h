@@ -34,8 +34,9 @@ MT_API size_t mt_trace_count(mt_trace* trace);
 MT_API void mt_trace_release(mt_trace* trace);
 
 // -------------------------------------------------------------------------------------- Explain
-// What runs as one group, the bytes it moves against those of one operator at a time, and, for each
-// edge that was not fused, why. Freed with mt_free_string().
+// What runs as one group, the bytes it moves against those of one operator at a time, which values
+// are computed only where they are read, and, for each edge that was not fused, why. Freed with
+// mt_free_string().
 
 /// The plan that a read of the tensor would run now. Runs nothing.
 MT_API char* mt_explain(mt_tensor* tensor);

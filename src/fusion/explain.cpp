@@ -45,10 +45,15 @@ const char* kind_name(const Draft& draft) {
   return "";
 }
 
+// Of what is arranged instead of the given region.
 class Explanation {
  public:
-  Explanation(const Region& region, const Grouping& grouping)
-      : region_(region), readers_(region), grouping_(grouping) {}
+  Explanation(const Region& given, const Arrangement& arrangement)
+      : given_(given),
+        region_(arrangement.region),
+        readers_(region_),
+        grouping_(arrangement.grouping),
+        original_(arrangement.original) {}
 
   std::string text() const {
     std::string result;
@@ -61,11 +66,11 @@ class Explanation {
         result += "  " + line(i) + (is_written(region_, readers_, items, i) ? "  stored\n" : "\n");
       }
     }
-    Traffic bytes = traffic(region_, grouping_);
     size_t groups = grouping_.drafts.size();
     result += std::to_string(groups) + (groups == 1 ? " group moves " : " groups move ") +
-              bytes_text(bytes.fused) + "; one operator at a time would move " +
-              bytes_text(bytes.unfused) + "\n";
+              bytes_text(bytes_of_groups(region_, grouping_)) +
+              "; one operator at a time would move " + bytes_text(bytes_one_by_one(given_)) + "\n";
+    result += left_out();
     for (size_t i = 0; i < region_.items.size(); ++i) {
       if (!grouping_.refusal[i]) continue;
       result += "not fused: %" + std::to_string(i) + " " + region_.items[i].node->op->name + ": " +
@@ -131,9 +136,24 @@ class Explanation {
     return result + ")  " + describe(*item.node);
   }
 
+  // Of which values there is only what somebody reads.
+  std::string left_out() const {
+    std::string result;
+    for (size_t i = 0; i < region_.items.size(); ++i) {
+      const Node& node = *region_.items[i].node;
+      if (element_count(node.shape) < element_count(given_.item(original_[i]).node->shape)) {
+        result += (result.empty() ? "only what is read: %" : ", %") + std::to_string(i) + " " +
+                  node.op->name;
+      }
+    }
+    return result.empty() ? result : result + "\n";
+  }
+
+  const Region& given_;
   const Region& region_;
   Readers readers_;
   const Grouping& grouping_;
+  const std::vector<int>& original_;
 };
 
 // What f says of the region that a read of the tensor would run, which is empty when its value is
@@ -157,7 +177,8 @@ std::string with_region(const Tensor& tensor, F&& f) {
 }  // namespace
 
 std::string explain_region(const Region& region, const Grouping& grouping) {
-  return Explanation(region, grouping).text();
+  const Arrangement given = as_it_is(region, grouping);
+  return Explanation(region, given).text();
 }
 
 // With the groups that are planned.
@@ -165,7 +186,7 @@ template <class F>
 std::string with_groups(const Region& region, F&& f) {
   Plan plan;
   const Arrangement planned = arranged(region, &plan);
-  return f(Explanation(planned.region, planned.grouping));
+  return f(Explanation(region, planned));
 }
 
 std::string explain_region(const Region& region) {

@@ -91,6 +91,18 @@ TEST(Trim, ProductsAreAsLargeAsTheirSumsAllow) {
   EXPECT_NE(text.find("float32[1,32,96]"), std::string::npos) << text;
 }
 
+TEST(Trim, IsExplainedAgainstAllOfIt) {
+  install_fusing_evaluator();
+  const Tensor x = random_leaf({32, 128}, 1), w = random_leaf({96, 128}, 2);
+  const Tensor y = slice(tanh(linear(x, w, nullptr)), 0, 0, 16, 1) + 1;
+  const std::string text = explain(y);
+  // In KB: the product's operands and result, all of tanh's, and 16 rows' worth of the sum's
+  // result.
+  EXPECT_NE(text.find("one operator at a time would move 121 KB"), std::string::npos) << text;
+  EXPECT_NE(text.find("only what is read: %0 contract, %1 tanh\n"), std::string::npos) << text;
+  EXPECT_EQ(explain(tanh(linear(x, w, nullptr))).find("only what is read"), std::string::npos);
+}
+
 TEST(Trim, LongSumsStayAsTheyAre) {
   install_fusing_evaluator();
   const Tensor a = random_leaf({700, 5000}, 1), b = random_leaf({100, 5000}, 2);

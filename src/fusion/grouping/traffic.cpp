@@ -48,23 +48,25 @@ std::vector<int> members(const Draft& draft) {
   return items;
 }
 
-Traffic traffic(const Region& region, const Grouping& grouping) {
-  Readers readers(region);
-  Traffic result;
-  for (const Draft& draft : grouping.drafts) {
-    result.fused += bytes_moved(region, readers, members(draft));
-  }
+int64_t bytes_of_groups(const Region& region, const Grouping& grouping) {
+  const Readers readers(region);
+  int64_t bytes = 0;
+  for (const Draft& draft : grouping.drafts) bytes += bytes_moved(region, readers, members(draft));
+  return bytes;
+}
+
+int64_t bytes_one_by_one(const Region& region) {
+  const Readers readers(region);
+  int64_t bytes = 0;
   for (const Item& item : region.items) {
     if (item.node->op->kind == OpKind::constant) continue;
-    result.unfused += item.node->bytes();
+    bytes += item.node->bytes();
     for (const Edge& edge : region.edges_of(item)) {
-      int value = edge.value;
-      if (value < 0 || !is_inlined(region, readers, value)) {
-        result.unfused += region.node_of(value).bytes();
-      }
+      const int value = edge.value;
+      if (value < 0 || !is_inlined(region, readers, value)) bytes += region.node_of(value).bytes();
     }
   }
-  return result;
+  return bytes;
 }
 
 }  // namespace mt

@@ -18,10 +18,8 @@ int64_t bytes_moved(const Region& region, const Readers& readers, const std::vec
 // The items of a group, sorted, with the contraction whose epilogue it is.
 std::vector<int> members(const Draft& draft);
 
-// Bytes moved by a region's groups, and by one operator at a time.
-struct Traffic {
-  int64_t fused = 0, unfused = 0;
-};
-Traffic traffic(const Region& region, const Grouping& grouping);
+// Bytes moved by all groups of a region, and by one operator at a time.
+int64_t bytes_of_groups(const Region& region, const Grouping& grouping);
+int64_t bytes_one_by_one(const Region& region);
 
 }  // namespace mt
