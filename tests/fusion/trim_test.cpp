@@ -91,6 +91,26 @@ TEST(Trim, ProductsAreAsLargeAsTheirSumsAllow) {
   EXPECT_NE(text.find("float32[1,32,96]"), std::string::npos) << text;
 }
 
+TEST(Trim, LongSumsNeedManyRows) {
+  install_fusing_evaluator();
+  const Tensor w = random_leaf({100, 4100}, 1);
+  auto plan_of = [&](const Shape& shape, Pick pick) {
+    return explain(picked(pick, [&] { return linear(random_leaf(shape, 2), w, nullptr); }));
+  };
+  // Of 64 Ki elements and less sums are cut into shorter panels.
+  std::string text = plan_of({2000, 4100}, [](const Tensor& y) { return select(y, 0, 7); });
+  EXPECT_NE(text.find("float32[656,100]"), std::string::npos) << text;
+  text = plan_of({2000, 4100}, [](const Tensor& y) { return select(y, 0, -1); });
+  EXPECT_NE(text.find("float32[656,100]"), std::string::npos) << text;
+  text = plan_of({4, 500, 4100}, [](const Tensor& y) { return select(select(y, 0, 2), 0, 9); });
+  EXPECT_NE(text.find("float32[2,500,100]"), std::string::npos) << text;
+  text = plan_of({20, 70, 4100}, [](const Tensor& y) { return select(y, 0, 2); });
+  EXPECT_NE(text.find("float32[10,70,100]"), std::string::npos) << text;
+  // More than half.
+  text = plan_of({1000, 4100}, [](const Tensor& y) { return select(y, 0, -1); });
+  EXPECT_NE(text.find("float32[1000,100]"), std::string::npos) << text;
+}
+
 TEST(Trim, IsExplainedAgainstAllOfIt) {
   install_fusing_evaluator();
   const Tensor x = random_leaf({32, 128}, 1), w = random_leaf({96, 128}, 2);

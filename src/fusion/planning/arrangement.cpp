@@ -6,7 +6,7 @@
 namespace mt {
 
 Arrangement as_it_is(const Region& region, Grouping grouping) {
-  Arrangement result{region, std::move(grouping), std::vector<int>(region.items.size())};
+  Arrangement result{region, std::move(grouping), std::vector<int>(region.items.size()), {}};
   std::iota(result.original.begin(), result.original.end(), 0);
   return result;
 }

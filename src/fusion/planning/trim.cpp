@@ -2,6 +2,7 @@
 #include "fusion/planning/trim.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "ops/order.h"
 #include "ops/precision.h"
@@ -146,6 +147,7 @@ class Trimming {
       if (!walk) return;
       walks.push_back(*walk);
     }
+    assert(!walks.empty());  // what nobody reads is stored
     Ranges kept = walks[0].ranges;
     for (const Walk& walk : walks) {
       for (size_t axis = 0; axis < kept.size(); ++axis) {
@@ -192,11 +194,21 @@ class Trimming {
       const ContractionOrder now = order(shape_of(*kept));
       return now.lanes != wanted.lanes || now.panel != wanted.panel;
     };
-    for (int axis = m_end - 1; axis >= m_begin; --axis) {
+    // From some number of rows on the order is that of all of them.
+    for (int axis = m_end - 1; axis >= m_begin && differs(); --axis) {
       Range& range = (*kept)[static_cast<size_t>(axis)];
-      while (range.size() < node.shape[axis] && differs()) {
-        range.begin > 0 ? --range.begin : ++range.end;
+      const Range read = range;
+      auto widen = [&](int64_t size) {
+        range.begin = std::max<int64_t>(read.end - size, 0);
+        range.end = range.begin + size;
+      };
+      int64_t few = read.size(), enough = node.shape[axis];
+      while (enough - few > 1) {
+        const int64_t size = few + (enough - few) / 2;
+        widen(size);
+        (differs() ? few : enough) = size;
       }
+      widen(enough);
     }
   }
 
