@@ -41,29 +41,31 @@ Tensor var(const Tensor& x, const Dims& axes, double correction, bool keep) {
 
 Tensor standard_deviation(const Tensor& x, const Dims& axes, double correction, bool keep) {
   Dtype dtype = floating(x.dtype());
-  return cast(sqrt(var(cast(x, accumulator_of(dtype)), axes, correction, keep)), dtype);
+  Dims chosen = normalize_axes(axes, x.rank(), "std");
+  return cast(sqrt(var(cast(x, accumulator_of(dtype)), chosen, correction, keep)), dtype);
 }
 
 Tensor count_nonzero(const Tensor& x, const Dims& axes, bool keep) {
-  return sum(cast(x, Dtype::boolean), axes, keep);
+  return sum(cast(x, Dtype::boolean), normalize_axes(axes, x.rank(), "count_nonzero"), keep);
 }
 
 Tensor norm(const Tensor& x, const Dims& axes, double order, bool keep) {
   Dtype dtype = floating(x.dtype());
   Tensor wide = cast(x, accumulator_of(dtype));
+  Dims chosen = normalize_axes(axes, x.rank(), "norm");
   Tensor y;
   if (order == 2) {
-    y = root(sum(square(wide), axes, keep), 0.5);
+    y = root(sum(square(wide), chosen, keep), 0.5);
   } else if (order == 1) {
-    y = sum(abs(wide), axes, keep);
+    y = sum(abs(wide), chosen, keep);
   } else if (order == 0) {
-    y = sum(cast(logical_not(is_zero(wide)), wide.dtype()), axes, keep);
+    y = sum(cast(logical_not(is_zero(wide)), wide.dtype()), chosen, keep);
   } else if (std::isinf(order)) {
-    y = order > 0 ? max(abs(wide), axes, keep) : min(abs(wide), axes, keep);
+    y = order > 0 ? max(abs(wide), chosen, keep) : min(abs(wide), chosen, keep);
   } else if (order > 0) {
-    y = root(sum(root(abs(wide), order), axes, keep), 1 / order);
+    y = root(sum(root(abs(wide), order), chosen, keep), 1 / order);
   } else {
-    Tensor total = sum(pow(abs(wide), number(order, x.device())), axes, keep);
+    Tensor total = sum(pow(abs(wide), number(order, x.device())), chosen, keep);
     y = pow(total, number(1 / order, x.device()));
   }
   return cast(y, dtype);

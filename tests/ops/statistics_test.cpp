@@ -48,5 +48,16 @@ TEST(Statistics, GradientsAndDevices) {
   }
 }
 
+TEST(Statistics, ErrorsNameTheOperator) {
+  Tensor x = make({2}, {3, 4});
+  const std::string said = ": axis 5 is out of range for 1 dimensions";
+  EXPECT_EQ(message_of([&] { var(x, {5}, 1); }), "var" + said);
+  EXPECT_EQ(message_of([&] { standard_deviation(x, {5}, 1); }), "std" + said);
+  EXPECT_EQ(message_of([&] { count_nonzero(x, {5}); }), "count_nonzero" + said);
+  for (double order : {-double{INFINITY}, -1.0, 0.0, 1.0, 2.0, 3.0, double{INFINITY}}) {
+    EXPECT_EQ(message_of([&] { norm(x, {5}, order); }), "norm" + said);
+  }
+}
+
 }  // namespace
 }  // namespace mt::test
