@@ -111,7 +111,9 @@ class Trace::Recorder {
   }
 
   // Where what is handed out of a value is less than half of it, that is copied: it keeps no more
-  // than itself alive, and what nobody reads of the rest is not computed (planning/trim.h).
+  // than itself alive, and what nobody reads of the rest is not computed (planning/trim.h). Not
+  // where the value is kept anyway. All of a call's is computed, and copying would be one more
+  // group.
   void copy_parts() {
     auto base_of_part = [](const Tensor& x) -> const Node* {
       const bool is_part = x && !x->ready() && x->base && !x->base->ready();
@@ -123,8 +125,19 @@ class Trace::Recorder {
       for (const Tensor& other : results_) {
         if (base && base_of_part(other) == base) read += other.size();
       }
-      if (base && 2 * read < element_count(base->shape)) result = copy(result);
+      if (base && 2 * read < element_count(base->shape) && !is_kept(base)) result = copy(result);
     }
+  }
+
+  // Whether a value is handed out whole, or what state becomes: as a part of it, too, since state
+  // may be a variable, which no copy is.
+  bool is_kept(const Node* value) const {
+    auto is_value = [&](const Tensor& x) { return x.node() == value; };
+    auto holds = [&](const TraceLog::Touched& touched) {
+      return touched.now && base_of(touched.now.node()) == value;
+    };
+    return std::any_of(results_.begin(), results_.end(), is_value) ||
+           std::any_of(log_.touched.begin(), log_.touched.end(), holds);
   }
 
   // Of a ready node.

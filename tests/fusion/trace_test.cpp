@@ -79,6 +79,39 @@ TEST(Trace, APartThatIsHandedOutIsComputedAlone) {
   EXPECT_EQ(plan.find("float32[32,96]"), std::string::npos) << plan;
 }
 
+TEST(Trace, APartOfWhatIsKeptIsNotCopied) {
+  install_fusing_evaluator();
+  const Tensor w = random_leaf({96, 48}, 1), x = random_leaf({32, 48}, 2);
+  Traced both{[&](const std::vector<Tensor>& in) {
+                const Tensor y = linear(in[0], w, nullptr);
+                return std::vector<Tensor>{y, select(y, 0, -1)};
+              },
+              {}};
+  StateSlot state(random_leaf({32, 96}, 3));
+  Traced keeping{[&](const std::vector<Tensor>& in) {
+                   state.set(linear(in[0], w, nullptr));
+                   return std::vector<Tensor>{select(state.get(), 0, -1)};
+                 },
+                 {}};
+  Traced keeping_half{[&](const std::vector<Tensor>& in) {
+                        const Tensor y = linear(in[0], w, nullptr);
+                        state.set(slice(y, 0, 0, 16, 1));
+                        return std::vector<Tensor>{select(y, 0, -1)};
+                      },
+                      {}};
+  const Value expected = value_of(select(linear(x, w, nullptr), 0, -1));
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<Tensor> results = both({x});
+    EXPECT_EQ(value_of(results[1]), expected);
+    EXPECT_EQ(results[1]->storage.get(), results[0]->storage.get());
+    for (Traced* traced : {&keeping, &keeping_half}) {
+      const Tensor last = (*traced)({x})[0];
+      EXPECT_EQ(value_of(last), expected);
+      EXPECT_EQ(last->storage.get(), state.get()->storage.get());
+    }
+  }
+}
+
 TEST(Trace, AGradientThatIsAddedToIsRecordedForBoth) {
   Tensor w = parameter({3});
   Traced step{[&](const std::vector<Tensor>& in) {
