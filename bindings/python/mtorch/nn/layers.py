@@ -30,8 +30,9 @@ class _Layer(Module):
 
     def __init__(self, make: Callable[..., Any], *args: Any, dtype: DTypeLike = None,
                  device: str | None = None, name: str | None = "layer", **unknown: Any) -> None:
-        for option in unknown:
-            raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {option!r}")
+        if unknown:
+            raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument "
+                            f"{next(iter(unknown))!r}")
         self._parameters = native.parameters_new(float32 if dtype is None else as_dtype(dtype),
                                                  device)
         named = () if name is None else (name,)
