@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 
 #include "backends/backend.h"
 #include "backends/cuda/nvrtc.h"
@@ -60,6 +61,28 @@ class CudaGenerated : public ::testing::Test {
                text.find(other) != text.npos;
     }
     return count;
+  }
+  // NVRTC makes accesses of 16 bytes of a text's vectors, each of which it might take apart.
+  static void expect_whole_vectors([[maybe_unused]] int64_t number, [[maybe_unused]] int adjacent) {
+#ifdef MT_HAVE_NVRTC
+    if (cuda::nvrtc_version() == 0) return;
+    std::ifstream in(folder() + "/group" + std::to_string(number) + ".cpp");
+    const std::string source(std::istreambuf_iterator<char>(in), {});
+    auto count = [](const std::string& text, const char* pattern) {
+      const std::regex regex(pattern);
+      return std::distance(std::sregex_iterator(text.begin(), text.end(), regex), {});
+    };
+    const std::ptrdiff_t each = std::max(4 / adjacent, 1);  // of a thread's
+    const auto loads = each * count(source, "read_numbers<adjacent>");
+    const auto stores = each * count(source, "write_numbers<adjacent>");
+    EXPECT_GT(stores, 0);
+    for (int unknown : {81, 91}) {  // PTX for the one before
+      const std::vector<char> code = cuda::compile_cubin(source, unknown);
+      const std::string text(code.begin(), code.end());
+      EXPECT_GE(count(text, R"(\bld\.global\.(v4\.[a-z]32|v2\.[a-z]64)\b)"), loads) << text;
+      EXPECT_GE(count(text, R"(\bst\.global\.(v4\.[a-z]32|v2\.[a-z]64)\b)"), stores) << text;
+    }
+#endif
   }
   static std::string adjacent(int count) { return "adjacent = " + std::to_string(count) + ","; }
 
@@ -115,9 +138,10 @@ TEST_F(CudaGenerated, InVectors) {
     auto sum = [&, type = dtype](const Shape& shape, Device& d) {
       return std::vector<Tensor>{numbers(shape, type, d) + abs(numbers(shape, type, d, 2))};
     };
-    const int64_t before = texts_with(adjacent(vector));
+    const int64_t before = texts_with(adjacent(vector)), first = texts();
     expect_the_same(true, [&](Device& d) { return sum({1048}, d); });
     EXPECT_EQ(texts_with(adjacent(vector)) > before, simulated::is_there());
+    for (int64_t i = first; i < texts(); ++i) expect_whole_vectors(i, vector);
     for (int64_t count : {3, 15, 16, 17, 1025, 4111}) {
       expect_the_same(false, [&](Device& d) { return sum({count}, d); });
     }
@@ -244,12 +268,18 @@ TEST_F(CudaGenerated, RowsOfViews) {
   expect_the_same(true, [&](Device& d) { return norm(5, 264, 8, d); });
   expect_the_same(true, [&](Device& d) { return norm(5, 264, 1, d); });
   expect_the_same(false, [&](Device& d) { return norm(9, 256, 3, d); });
+  const void* place = nullptr;
   auto in_place = [&](Device& d) {
     Tensor x = numbers({40, 640}, Dtype::float32, d);
     evaluate(x);
+    place = x->storage->data();
     return std::vector<Tensor>{x / sum(abs(x), {-1}, true)};
   };
   expect_the_same(true, in_place);
+  GradientMode no_history(false);
+  Tensor y = in_place(find_device("cuda:0"))[0];
+  evaluate(y);
+  EXPECT_EQ(y->storage->data(), place);
 }
 
 // Several panels of long rows and of columns; what is reduced may be kept as well.
