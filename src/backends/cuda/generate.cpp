@@ -80,8 +80,8 @@ class LoopGenerator : Generator {
     text_ += "}\n}  // namespace\n\n";
   }
   void write(int depth, size_t k, const std::string& at, const std::string& count) {
-    line(depth, "write_numbers<adjacent>(" + memory(memory_of(code()[k])) + ".data, " + at + ", " +
-                    count + ", " + bits(k) + ");");
+    line(depth, "write_numbers<adjacent>(" + data(memory_of(code()[k])) + ", " + at + ", " + count +
+                    ", " + bits(k) + ");");
   }
 
   void elements() {

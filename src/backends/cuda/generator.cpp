@@ -66,7 +66,7 @@ std::string Generator::place(int m, const std::string& where) const {
 }
 
 std::string Generator::loaded(int m, Compute type, const std::string& where) const {
-  return std::string("unpack<") + type_name(type) + ">(load_number(" + memory(m) + ".data, " +
+  return std::string("unpack<") + type_name(type) + ">(load_number(" + data(m) + ", " +
          dtype_text(dtype_of(m)) + ", " + where + "))";
 }
 
@@ -88,7 +88,7 @@ void Generator::read_memory(int depth, const std::vector<bool>& made, const std:
                             : access == Access::same   ? "repeat_numbers<adjacent>"
                                                        : "read_numbers<1>";
     line(depth, bits_of(m) + " x" + number(m) + "[" + (several_ ? "together" : "adjacent") + "];");
-    line(depth, how + "(" + memory(m) + ".data, " + at + ", " + count + ", x" + number(m) +
+    line(depth, how + "(" + data(m) + ", " + at + ", " + count + ", x" + number(m) +
                     ", [&](int64_t element) { return " + place(m, "element") + "; });");
   };
   for (size_t k = once(); k < code().size(); ++k) {
@@ -178,14 +178,17 @@ std::string Generator::stored(size_t k) const {
 void Generator::put(int depth, size_t k, const std::string& what) {
   const Instruction& i = code()[k];
   const int m = memory_of(i);
-  line(depth, "store_number(" + memory(m) + ".data, " + dtype_text(dtype_of(m)) + ", " + at(i.row) +
+  line(depth, "store_number(" + data(m) + ", " + dtype_text(dtype_of(m)) + ", " + at(i.row) +
                   ", pack(" + what + "));");
 }
 
 void Generator::memory_and_constants() {
   for (size_t m = 0; m < segment_.memory.size(); ++m) {
-    line(1, "[[maybe_unused]] const MemoryView& " + memory(static_cast<int>(m)) +
-                " = view(segment.memory, " + number(static_cast<int64_t>(m)) + ");");
+    const int index = static_cast<int>(m);
+    line(1, "[[maybe_unused]] const MemoryView& " + memory(index) + " = view(segment.memory, " +
+                number(index) + ");");
+    // Not to be read again after each store, which might have been to it.
+    line(1, "[[maybe_unused]] char* const " + data(index) + " = " + memory(index) + ".data;");
   }
   for (size_t k = 0; k < static_cast<size_t>(program_.once); ++k) {
     const Instruction& i = code()[k];

@@ -53,6 +53,7 @@ class Generator {
   static std::string name(size_t k) { return "v" + number(static_cast<int64_t>(k)); }
   std::string value(size_t k) const { return name(k) + (several_ && k >= once() ? "[i]" : ""); }
   static std::string memory(int m) { return "m" + number(m); }
+  static std::string data(int m) { return "d" + number(m); }
   Dtype dtype_of(int m) const { return segment_.memory[static_cast<size_t>(m)].dtype; }
   // Which part of memory a row or an element value is read at.
   std::string at(bool row) const { return several_ ? "at[i]" : row ? "row" : "at"; }
