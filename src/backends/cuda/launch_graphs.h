@@ -6,22 +6,24 @@
 // serve.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "backends/cuda/driver.h"
+#include "backends/cuda/vector_bytes.h"
 
 namespace mt::cuda {
 
 inline bool is_aligned(const void* address) {
-  return reinterpret_cast<uintptr_t>(address) % 16 == 0;
+  return reinterpret_cast<uintptr_t>(address) % vector_bytes == 0;
 }
 
 // What one run's launching code looked at.
 class Looked {
  public:
   void at(int buffer, void* address) { seen_.push_back({buffer, address, 0}); }
-  // At no more than whether it is a multiple of 16.
+  // At no more than whether vectors may begin there.
   void at_alignment(int buffer, bool aligned) { alignments_.push_back({buffer, aligned}); }
   // The buffer holds a Launch, whose place another may take later.
   void at_launch(int buffer, void* address, uint64_t id) { seen_.push_back({buffer, address, id}); }
@@ -48,7 +50,7 @@ class Buffers {
   }
   // One that holds a launch of the user's.
   void* launch(int i) const;
-  // Whether one begins at a multiple of 16, as vectors have to.
+  // Whether vectors may begin where one does.
   bool aligned(int i) const {
     const bool is = is_aligned(buffers_[i]);
     if (looked_) looked_->at_alignment(i, is);

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "backends/cuda/vector_bytes.h"
+
 namespace mt::cuda {
 namespace {
 
-constexpr int vector_bytes = 16, warp = 32;
+constexpr int warp = 32;
 // Elements that a thread takes at once, of programs with so few values: of more the registers would
 // not suffice.
 constexpr int usual_together = 4, most_values = 128;

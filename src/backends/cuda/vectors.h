@@ -8,12 +8,13 @@
 #pragma once
 
 #include "backends/cuda/grid.h"
+#include "backends/cuda/vector_bytes.h"
 
 namespace mt::cuda {
 
 template <class T, int count>
 struct alignas(sizeof(T) * count) Adjacent {
-  static_assert(sizeof(T) * count <= 16);  // what one access moves
+  static_assert(sizeof(T) * count <= vector_bytes);
   T numbers[count];
 };
 
