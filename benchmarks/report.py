@@ -29,8 +29,9 @@ def verdict(value, target):
 
 
 def most(row, peer):
-    """The ratio that a run at the machine's limit would have, where that misses the target."""
-    if peer["target"] is None or "limit" not in row:
+    """The ratio that a run at the machine's limit would have, where that misses the target. Arrays
+    that stay in the caches have another limit than the one that was measured."""
+    if peer["target"] is None or "limit" not in row or row["share"] > 1:
         return None
     ratio = peer["best"] / row["limit"]["best"]
     return ratio if ratio < peer["target"] else None
