@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
+#include "backends/cpu/contract/bits.h"
 #include "backends/cpu/contract/contract_check.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "graph/evaluate.h"
@@ -67,15 +67,6 @@ TEST(Abreast, IsLeftToEntriesThatFillLanesAndThreads) {
   EXPECT_FALSE(abreast(images(17), 1));
   EXPECT_FALSE(abreast(images(64, 16 * 150), 1));
   set_instruction_set(nullptr);
-}
-
-std::vector<uint32_t> bits(const Tensor& x) {
-  evaluate(x);
-  std::vector<uint32_t> result(x->bytes() / 4);
-  std::memcpy(result.data(), x->data(), x->bytes());
-  // The sign of a NaN is nobody's promise.
-  for (uint32_t& b : result) b = (b & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : b;
-  return result;
 }
 
 // A convolution of images [channels, rows, columns] with zeros around them, as its plan has it.

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <limits>
 
 #include "autodiff/backward.h"
+#include "backends/cpu/contract/bits.h"
 #include "backends/cpu/contract/contract_check.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "fusion/evaluator.h"
@@ -17,15 +17,6 @@
 
 namespace mt::cpu {
 namespace {
-
-std::vector<uint32_t> bits(const Tensor& x) {
-  evaluate(x);
-  std::vector<uint32_t> result(x->bytes() / 4);
-  std::memcpy(result.data(), x->data(), x->bytes());
-  // The sign of a NaN is nobody's promise.
-  for (uint32_t& b : result) b = (b & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : b;
-  return result;
-}
 
 // Whether that is how windows over a channel of images, with a border of zeros, are read; with so
 // many images of zeros in front and behind.
