@@ -46,16 +46,11 @@ using Program = std::vector<Step>;
 Tensor value_of(const Step& step, const std::vector<Tensor>& values) {
   const Tensor &x = values[static_cast<size_t>(step.a)], &y = values[static_cast<size_t>(step.b)];
   switch (step.op) {
-    case map_one:
-      return exp(x);
-    case sum_rows:
-      return x.rank() == 2 && x.shape()[1] > 1 ? sum(x, {1}, true) : nullptr;
-    case sum_columns:
-      return x.rank() == 2 && x.shape()[0] > 1 ? sum(x, {0}, true) : nullptr;
-    case sum_all:
-      return x.size() > 1 ? sum(x) : nullptr;
-    case transposed:
-      return x.rank() == 2 && x.size() > 1 ? transpose(x) : nullptr;
+    case map_one: return exp(x);
+    case sum_rows: return x.rank() == 2 && x.shape()[1] > 1 ? sum(x, {1}, true) : nullptr;
+    case sum_columns: return x.rank() == 2 && x.shape()[0] > 1 ? sum(x, {0}, true) : nullptr;
+    case sum_all: return x.size() > 1 ? sum(x) : nullptr;
+    case transposed: return x.rank() == 2 && x.size() > 1 ? transpose(x) : nullptr;
     case map_two: {
       for (int i = 1; i <= std::min(x.rank(), y.rank()); ++i) {
         int64_t m = x.shape()[x.rank() - i], n = y.shape()[y.rank() - i];

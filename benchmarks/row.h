@@ -25,7 +25,8 @@ typedef struct bench_array {
 
 BENCH_API const char* bench_version(void);
 BENCH_API void bench_set_threads(int threads);
-// Ours alone: where rows that are opened from now on lie; the device's name, or why it is not there.
+// Ours alone: where rows that are opened from now on lie; the device's name, or why it is not
+// there.
 BENCH_API const char* bench_set_device(const char* device);
 // Ours alone: until the device has done all it was told to.
 BENCH_API void bench_wait(void);

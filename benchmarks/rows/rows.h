@@ -27,8 +27,8 @@ typedef struct row {
 extern const row call_rows[], math_rows[], elementwise_rows[], row_rows[], index_rows[],
     matrix_rows[], layer_rows[], training_rows[], network_rows[], device_rows[];
 
-// The gradients to the first inputs, for the gradient of the value (or NULL: one); without a history
-// of their own, as the peers'.
+// The gradients to the first inputs, for the gradient of the value (or NULL: one); without a
+// history of their own, as the peers'.
 static inline void gradients(mt_tensor* value, mt_tensor* of_value, mt_tensor** in, size_t count,
                              mt_tensor** made) {
   bool mode = mt_set_grad_mode(false);

@@ -19,7 +19,8 @@
 ///  - an error is thrown at the call that fails, as an Error;
 ///  - an optional tensor is left out as {}; numbers convert to tensors; shapes and axes are written
 ///    {2, 3}; no axes means all; options are `{.padding = {1, 1}}`;
-///  - x[i] and x[{range(1, 3), at(0)}] index; comparisons give tensors, and a Tensor is no condition:
+///  - x[i] and x[{range(1, 3), at(0)}] index; comparisons give tensors, and a Tensor is no
+///  condition:
 ///    has_value() says whether there is one;
 ///  - a reduction keeps its axes by a last argument, true, in place of a second function;
 ///  - a C++ exception in a callback comes out of the call as itself.

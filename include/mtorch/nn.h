@@ -81,10 +81,10 @@ typedef struct mt_attention_options {
 ///
 /// This is one pass that never holds the weights, and so is its gradient (online softmax, arXiv
 /// 1805.02867; FlashAttention-2, arXiv 2307.08691): memory grows with n and m, not with n m. 16-bit
-/// floats are worked on in float32; a GPU rounds weights to them before it multiplies. Where weights
-/// are dropped, the mask requires a gradient, or gradients of gradients are taken, they are formed.
-/// Weights of 0 are not all multiplied: whether the infinite value of a key that `causal` hides makes
-/// the result a NaN is not promised.
+/// floats are worked on in float32; a GPU rounds weights to them before it multiplies. Where
+/// weights are dropped, the mask requires a gradient, or gradients of gradients are taken, they are
+/// formed. Weights of 0 are not all multiplied: whether the infinite value of a key that `causal`
+/// hides makes the result a NaN is not promised.
 MT_API mt_tensor* mt_scaled_dot_product_attention(mt_tensor* query, mt_tensor* key,
                                                   mt_tensor* value, mt_tensor* mask,
                                                   const mt_attention_options* options);
@@ -212,10 +212,10 @@ MT_API bool mt_parameters_has(mt_parameters* parameters, const char* name);
 MT_API bool mt_parameters_training(mt_parameters* parameters);
 /// Switches dropout and batch norm between training (true) and evaluation (false).
 MT_API mt_status mt_parameters_set_training(mt_parameters* parameters, bool training);
-/// Converts all floats, and the gradients there are, to `dtype`, a float type (0: the types stay), and
-/// brings all tensors to `device` (NULL: they stay). Handles stay, as do leaves; all tensors or, on an
-/// error, none. Layers to come create theirs so; an optimizer's state follows with its next step. Not
-/// inside a trace (MT_ETRACE).
+/// Converts all floats, and the gradients there are, to `dtype`, a float type (0: the types stay),
+/// and brings all tensors to `device` (NULL: they stay). Handles stay, as do leaves; all tensors
+/// or, on an error, none. Layers to come create theirs so; an optimizer's state follows with its
+/// next step. Not inside a trace (MT_ETRACE).
 MT_API mt_status mt_parameters_to(mt_parameters* parameters, mt_dtype dtype, const char* device);
 /// mt_zero_grad() for all parameters.
 MT_API mt_status mt_parameters_zero_grad(mt_parameters* parameters);

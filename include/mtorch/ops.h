@@ -83,7 +83,8 @@ MT_API mt_tensor* mt_add(mt_tensor* a, mt_tensor* b);  ///< a + b; number.
 MT_API mt_tensor* mt_sub(mt_tensor* a, mt_tensor* b);  ///< a - b; number.
 MT_API mt_tensor* mt_mul(mt_tensor* a, mt_tensor* b);  ///< a b; number.
 MT_API mt_tensor* mt_div(mt_tensor* a, mt_tensor* b);  ///< a / b; real.
-/// a^b; number. The gradient of b is 0 for a <= 0. MT_EINVAL for integers to a plain negative number.
+/// a^b; number. The gradient of b is 0 for a <= 0. MT_EINVAL for integers to a plain negative
+/// number.
 MT_API mt_tensor* mt_pow(mt_tensor* a, mt_tensor* b);
 /// floor(a / b); number. No gradient.
 MT_API mt_tensor* mt_floor_divide(mt_tensor* a, mt_tensor* b);

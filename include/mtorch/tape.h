@@ -145,10 +145,10 @@ MT_API mt_status mt_tape_replay(mt_tape* tape, mt_tensor* const* inputs, size_t 
 // ---------------------------------------------------------------------------- Your own functions
 
 /// A function of tensors, for mt_checkpoint(), mt_gradient_check(), mt_trace_new() and custom
-/// operators. It sets `results`, of which the last may stay NULL, and are NULL to the caller too, but
-/// not the first; the library runs it in a scope of its own, so it takes and releases nothing. It
-/// returns MT_OK, or MT_EUSER or another code, with a message by mt_set_error() if it likes. It runs
-/// on the thread whose call needs it.
+/// operators. It sets `results`, of which the last may stay NULL, and are NULL to the caller too,
+/// but not the first; the library runs it in a scope of its own, so it takes and releases nothing.
+/// It returns MT_OK, or MT_EUSER or another code, with a message by mt_set_error() if it likes. It
+/// runs on the thread whose call needs it.
 typedef mt_status (*mt_function)(void* user, mt_tensor* const* inputs, size_t ninputs,
                                  mt_tensor** results, size_t nresults);
 

@@ -171,7 +171,8 @@ MT_API mt_tensor* mt_arange(double start, double stop, double step, mt_dtype dty
                             const char* device);
 /// `count` floats spread evenly from `start` to `stop`, both included: element i is
 /// start + i * ((stop - start) / (count - 1)), rounded to float64 in this order, or
-/// start + i * (stop - start) / (count - 1) where that step is subnormal. The last is `stop` itself.
+/// start + i * (stop - start) / (count - 1) where that step is subnormal. The last is `stop`
+/// itself.
 MT_API mt_tensor* mt_linspace(double start, double stop, int64_t count, mt_dtype dtype,
                               const char* device);
 /// [rows, columns] with 1 on diagonal `k` (0 the main one, positive above it), else 0.
@@ -225,9 +226,9 @@ MT_API int64_t mt_item_int(mt_tensor* tensor);
 /// mt_unmap(). Keeps the value alive whatever happens to the handle. NULL on an error; not NULL for
 /// an empty tensor.
 MT_API const void* mt_map(mt_tensor* tensor);
-/// The same where they lie, copied only from memory that is not the host's: element (i, j, ...) is i
-/// strides[0] + j strides[1] + ... elements from the address. Sets `strides`, mt_ndim() numbers, which
-/// can be 0 and negative.
+/// The same where they lie, copied only from memory that is not the host's: element (i, j, ...) is
+/// i strides[0] + j strides[1] + ... elements from the address. Sets `strides`, mt_ndim() numbers,
+/// which can be 0 and negative.
 MT_API const void* mt_map_strided(mt_tensor* tensor, int64_t* strides);
 /// Ends one mt_map() or mt_map_strided(). NULL is harmless.
 MT_API void mt_unmap(mt_tensor* tensor);

@@ -21,11 +21,11 @@ typedef struct mt_trace mt_trace;
 /// gradients, optimizer state, running statistics, the random generator), is a hidden input or
 /// output: a whole training step can be one trace, and replaying gives the same bits as calling.
 /// Plain numbers are constants of the trace; give what changes as an input, or keep it in a tensor.
-/// Reading a value inside is MT_ETRACE. Indices that come from outside are checked at every call, as
-/// without a trace; those that the function computes itself are clamped to their axis.
+/// Reading a value inside is MT_ETRACE. Indices that come from outside are checked at every call,
+/// as without a trace; those that the function computes itself are clamped to their axis.
 MT_API mt_trace* mt_trace_new(mt_function function, void* user);
-/// Runs the function on `inputs`, filling `results`: the first time by calling it, then by replay. It
-/// is called twice then if it rebinds a tensor that nothing has rebound before.
+/// Runs the function on `inputs`, filling `results`: the first time by calling it, then by replay.
+/// It is called twice then if it rebinds a tensor that nothing has rebound before.
 MT_API mt_status mt_trace_call(mt_trace* trace, mt_tensor* const* inputs, size_t ninputs,
                                mt_tensor** results, size_t nresults);
 /// How many recordings the trace holds.

@@ -83,33 +83,19 @@ mt_status mt_set_error(mt_status code, const char* message) {
 
 const char* mt_status_name(mt_status code) {
   switch (code) {
-    case MT_OK:
-      return "MT_OK";
-    case MT_EINVAL:
-      return "MT_EINVAL";
-    case MT_ESHAPE:
-      return "MT_ESHAPE";
-    case MT_EDTYPE:
-      return "MT_EDTYPE";
-    case MT_ENOMEM:
-      return "MT_ENOMEM";
-    case MT_EDEVICE:
-      return "MT_EDEVICE";
-    case MT_EUSER:
-      return "MT_EUSER";
-    case MT_ENULL:
-      return "MT_ENULL";
-    case MT_ENOGRAD:
-      return "MT_ENOGRAD";
-    case MT_EIO:
-      return "MT_EIO";
-    case MT_EINDEX:
-      return "MT_EINDEX";
-    case MT_ETRACE:
-      return "MT_ETRACE";
-    case MT_EUNSUPPORTED:
-      return "MT_EUNSUPPORTED";
-    default:
-      return "unknown";
+    case MT_OK: return "MT_OK";
+    case MT_EINVAL: return "MT_EINVAL";
+    case MT_ESHAPE: return "MT_ESHAPE";
+    case MT_EDTYPE: return "MT_EDTYPE";
+    case MT_ENOMEM: return "MT_ENOMEM";
+    case MT_EDEVICE: return "MT_EDEVICE";
+    case MT_EUSER: return "MT_EUSER";
+    case MT_ENULL: return "MT_ENULL";
+    case MT_ENOGRAD: return "MT_ENOGRAD";
+    case MT_EIO: return "MT_EIO";
+    case MT_EINDEX: return "MT_EINDEX";
+    case MT_ETRACE: return "MT_ETRACE";
+    case MT_EUNSUPPORTED: return "MT_EUNSUPPORTED";
+    default: return "unknown";
   }
 }

@@ -14,18 +14,10 @@ void read_item(const mt_index_item& given, IndexItem* item) {
   item->stop = given.stop;
   item->step = given.step;
   switch (given.kind) {
-    case MT_INDEX_AT:
-      item->kind = IndexItem::at;
-      break;
-    case MT_INDEX_RANGE:
-      item->kind = IndexItem::range;
-      break;
-    case MT_INDEX_NEW_AXIS:
-      item->kind = IndexItem::new_axis;
-      break;
-    case MT_INDEX_ELLIPSIS:
-      item->kind = IndexItem::ellipsis;
-      break;
+    case MT_INDEX_AT: item->kind = IndexItem::at; break;
+    case MT_INDEX_RANGE: item->kind = IndexItem::range; break;
+    case MT_INDEX_NEW_AXIS: item->kind = IndexItem::new_axis; break;
+    case MT_INDEX_ELLIPSIS: item->kind = IndexItem::ellipsis; break;
     case MT_INDEX_BY:
       item->kind = IndexItem::by;
       item->tensor = value(given.tensor);

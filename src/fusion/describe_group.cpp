@@ -19,18 +19,13 @@ const char* name_of(Reduction reduction) {
 // What an instruction computes; nullptr where it only moves or converts.
 const char* name_of(const Group& group, const Instruction& instruction) {
   switch (instruction.code) {
-    case Opcode::elementwise:
-      return info(static_cast<Elementwise>(instruction.detail)).name;
-    case Opcode::select:
-      return "where";
-    case Opcode::random:
-      return "random";
-    case Opcode::reduce:
-      return name_of(static_cast<Reduction>(instruction.detail));
+    case Opcode::elementwise: return info(static_cast<Elementwise>(instruction.detail)).name;
+    case Opcode::select: return "where";
+    case Opcode::random: return "random";
+    case Opcode::reduce: return name_of(static_cast<Reduction>(instruction.detail));
     case Opcode::total:
       return name_of(group.totals[static_cast<size_t>(instruction.index)].reduction);
-    default:
-      return nullptr;
+    default: return nullptr;
   }
 }
 
@@ -99,16 +94,14 @@ std::string describe_contraction(const Group& group) {
 
 std::string describe(const Group& group) {
   switch (group.kind) {
-    case GroupKind::contract:
-      return describe_contraction(group);
+    case GroupKind::contract: return describe_contraction(group);
     case GroupKind::call:
       return std::string(group.op->name) + " " + to_string(group.output.layout.shape) +
              of_type(group);
     case GroupKind::reduce:
       return "reduction " + times({group.outer, group.reduced, group.inner}) + of_type(group) +
              ": " + operators(group);
-    case GroupKind::row:
-      return "rows " + extent(group) + of_type(group) + ": " + operators(group);
+    case GroupKind::row: return "rows " + extent(group) + of_type(group) + ": " + operators(group);
     case GroupKind::map:
       return "element-wise " + extent(group) + of_type(group) + ": " + operators(group);
   }

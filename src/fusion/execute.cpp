@@ -35,12 +35,8 @@ bool Execution::try_memory(bool (*may_take)(const void*, int), const void* conte
   for (const Buffer& buffer : plan_.buffers) {
     void* data = nullptr;
     switch (buffer.kind) {
-      case BufferKind::leaf:
-        data = leaves_[static_cast<size_t>(buffer.index)]->data();
-        break;
-      case BufferKind::arena:
-        data = static_cast<char*>(arena_) + buffer.offset;
-        break;
+      case BufferKind::leaf: data = leaves_[static_cast<size_t>(buffer.index)]->data(); break;
+      case BufferKind::arena: data = static_cast<char*>(arena_) + buffer.offset; break;
       case BufferKind::output: {
         Ref<Storage>& storage = outputs_[static_cast<size_t>(buffer.index)];
         if (buffer.donor >= 0 && may_take(context, buffer.donor)) {

@@ -31,16 +31,11 @@ std::string bytes_text(int64_t bytes) {
 const char* kind_name(const Draft& draft) {
   if (draft.contraction >= 0) return "contraction with epilogue";
   switch (draft.kind) {
-    case GroupKind::map:
-      return "element-wise";
-    case GroupKind::row:
-      return "rows";
-    case GroupKind::reduce:
-      return "reduction";
-    case GroupKind::contract:
-      return "contraction";
-    case GroupKind::call:
-      return "alone";
+    case GroupKind::map: return "element-wise";
+    case GroupKind::row: return "rows";
+    case GroupKind::reduce: return "reduction";
+    case GroupKind::contract: return "contraction";
+    case GroupKind::call: return "alone";
   }
   return "";
 }

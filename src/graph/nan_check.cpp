@@ -24,16 +24,11 @@ bool any_above(const Tensor& x, Bits infinity) {
 bool contains_nan(const Tensor& x) {
   if (!x.device().host_memory) return false;
   switch (x.dtype()) {
-    case Dtype::float16:
-      return any_above<uint16_t>(x, 0x7c00);
-    case Dtype::bfloat16:
-      return any_above<uint16_t>(x, 0x7f80);
-    case Dtype::float32:
-      return any_above<uint32_t>(x, 0x7f800000);
-    case Dtype::float64:
-      return any_above<uint64_t>(x, 0x7ff0000000000000);
-    default:
-      return false;
+    case Dtype::float16: return any_above<uint16_t>(x, 0x7c00);
+    case Dtype::bfloat16: return any_above<uint16_t>(x, 0x7f80);
+    case Dtype::float32: return any_above<uint32_t>(x, 0x7f800000);
+    case Dtype::float64: return any_above<uint64_t>(x, 0x7ff0000000000000);
+    default: return false;
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recording the commonest operators in less time than record() takes: operands that lie on one device
-// and are recorded as they are, and a result of the first one's shape whose elements are no larger
-// than its.
+// Recording the commonest operators in less time than record() takes: operands that lie on one
+// device and are recorded as they are, and a result of the first one's shape whose elements are no
+// larger than its.
 #pragma once
 
 #include "graph/node.h"

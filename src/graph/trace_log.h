@@ -32,9 +32,9 @@ class TraceLog {
 
   struct Touched {
     Ref<StateCell> cell;
-    Tensor before;  // its value when it was first touched
-    Tensor seen;    // what stands for it in the trace
-    Tensor now;     // what the traced function has put there; at first what stands for it
+    Tensor before;      // its value when it was first touched
+    Tensor seen;        // what stands for it in the trace
+    Tensor now;         // what the traced function has put there; at first what stands for it
     bool read = false;  // before it was written: what it held counts
     bool written = false;
   };
@@ -63,8 +63,8 @@ class TraceLog {
   std::vector<Touched> touched;
   std::vector<Draw> draws;
   std::vector<Check> checks;
-  // Something from outside has become state only now that it was changed: what was read of it before
-  // would stay as it was.
+  // Something from outside has become state only now that it was changed: what was read of it
+  // before would stay as it was.
   bool late_state = false;
 
   // Makes this the current log for the object's life.

@@ -70,20 +70,13 @@ class GzipFile final : public ByteSource {
 
 Dtype dtype_of(unsigned char code, const char* path) {
   switch (code) {
-    case 0x08:
-      return Dtype::uint8;
-    case 0x09:
-      return Dtype::int8;
-    case 0x0b:
-      return Dtype::int16;
-    case 0x0c:
-      return Dtype::int32;
-    case 0x0d:
-      return Dtype::float32;
-    case 0x0e:
-      return Dtype::float64;
-    default:
-      fail(Code::io, "%s: is not an IDX file (element type 0x%02x)", path, code);
+    case 0x08: return Dtype::uint8;
+    case 0x09: return Dtype::int8;
+    case 0x0b: return Dtype::int16;
+    case 0x0c: return Dtype::int32;
+    case 0x0d: return Dtype::float32;
+    case 0x0e: return Dtype::float64;
+    default: fail(Code::io, "%s: is not an IDX file (element type 0x%02x)", path, code);
   }
 }
 

@@ -19,9 +19,7 @@ using Sizes = std::array<int64_t, label_count>;
 
 // Letters sort as in ASCII: upper case first.
 int label_of(char letter) { return letter <= 'Z' ? letter - 'A' : letter - 'a' + 26; }
-char letter_of(int label) {
-  return static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26);
-}
+char letter_of(int label) { return static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26); }
 bool contains(const Labels& labels, int label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
 }
@@ -197,8 +195,10 @@ void sum_unwanted(Term* term, const std::vector<bool>& wanted) {
   Dims summed;
   Labels kept;
   for (size_t d = 0; d < term->labels.size(); ++d) {
-    if (wanted[static_cast<size_t>(term->labels[d])]) kept.push_back(term->labels[d]);
-    else summed.push_back(static_cast<int64_t>(d));
+    if (wanted[static_cast<size_t>(term->labels[d])])
+      kept.push_back(term->labels[d]);
+    else
+      summed.push_back(static_cast<int64_t>(d));
   }
   if (!summed.empty()) {
     Dtype dtype = term->value.dtype();
@@ -250,10 +250,10 @@ Term contract_pair(const Term& a, const Term& b, const std::vector<bool>& wanted
   if (k.empty()) {  // nothing is summed: a product, element by element
     result.value = mul(arranged(a, result.labels), arranged(b, result.labels));
   } else {
-    result.value = contract(arranged(a, joined({&batch, &m, &k})),
-                            arranged(b, joined({&batch, &n, &k})), static_cast<int>(batch.size()),
-                            static_cast<int>(m.size()), static_cast<int>(n.size()),
-                            static_cast<int>(k.size()));
+    result.value =
+        contract(arranged(a, joined({&batch, &m, &k})), arranged(b, joined({&batch, &n, &k})),
+                 static_cast<int>(batch.size()), static_cast<int>(m.size()),
+                 static_cast<int>(n.size()), static_cast<int>(k.size()));
   }
   return result;
 }

@@ -179,8 +179,7 @@ Dtype common_dtype(const Tensor& a, const Tensor& b, const char* name) {
 
 Dtype working_dtype(const ElementwiseInfo& info, Dtype dtype) {
   switch (info.domain) {
-    case Domain::boolean:
-      return Dtype::boolean;
+    case Domain::boolean: return Dtype::boolean;
     case Domain::real:
       if (!is_floating(dtype)) return Dtype::float32;
       if (size_of(dtype) == 2 && &info == &table[static_cast<int>(Elementwise::nextafter)]) {
@@ -199,8 +198,7 @@ Dtype working_dtype(const ElementwiseInfo& info, Dtype dtype) {
         fail(Code::dtype, "%s: needs integers, got %s", info.name, name_of(dtype));
       }
       return dtype;
-    case Domain::any:
-      return dtype;
+    case Domain::any: return dtype;
   }
   return dtype;
 }

@@ -37,17 +37,12 @@ constexpr Compute compute_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::float16:
     case Dtype::bfloat16:
-    case Dtype::float32:
-      return Compute::f32;
-    case Dtype::float64:
-      return Compute::f64;
+    case Dtype::float32: return Compute::f32;
+    case Dtype::float64: return Compute::f64;
     case Dtype::uint32:
-    case Dtype::int64:
-      return Compute::i64;
-    case Dtype::uint64:
-      return Compute::u64;
-    default:
-      return Compute::i32;
+    case Dtype::int64: return Compute::i64;
+    case Dtype::uint64: return Compute::u64;
+    default: return Compute::i32;
   }
 }
 constexpr size_t size_of(Compute compute) {
@@ -61,15 +56,11 @@ constexpr bool needs_rounding(Dtype dtype) {
 template <class T>
 constexpr bool has_values(Domain domain) {
   switch (domain) {
-    case Domain::real:
-      return std::is_floating_point_v<T>;
+    case Domain::real: return std::is_floating_point_v<T>;
     case Domain::integer:
-    case Domain::bits:
-      return std::is_integral_v<T>;
-    case Domain::boolean:
-      return std::is_same_v<T, int32_t>;
-    default:
-      return true;
+    case Domain::bits: return std::is_integral_v<T>;
+    case Domain::boolean: return std::is_same_v<T, int32_t>;
+    default: return true;
   }
 }
 

@@ -130,8 +130,7 @@ class Parser {
     const ElementwiseInfo& row = info(f.code);
     bool numeric = row.domain == Domain::real || row.domain == Domain::number;
     if (x.tensor || !numeric || row.boolean_result) return {f.unary(tensor_of(x))};
-    double result =
-        naive_elementwise(static_cast<uint8_t>(f.code), x.number, 0.0, Dtype::float64);
+    double result = naive_elementwise(static_cast<uint8_t>(f.code), x.number, 0.0, Dtype::float64);
     return {nullptr, result, x.whole && row.domain == Domain::number};
   }
   Value binary(const Function& f, const Value& a, const Value& b) {
@@ -209,9 +208,9 @@ class Parser {
     return left_to_right(&Parser::term, {{"+", Elementwise::add}, {"-", Elementwise::sub}});
   }
   Value term() {
-    return left_to_right(&Parser::prefix,
-                         {{"*", Elementwise::mul}, {"/", Elementwise::div},
-                          {"%", Elementwise::remainder}}, "*");
+    return left_to_right(
+        &Parser::prefix,
+        {{"*", Elementwise::mul}, {"/", Elementwise::div}, {"%", Elementwise::remainder}}, "*");
   }
   Value prefix() {
     if (++depth_ > deepest) fault("nested too deeply");

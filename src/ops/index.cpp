@@ -31,12 +31,9 @@ struct Resolved {
 int axes_of(const IndexItem& item) {
   switch (item.kind) {
     case IndexItem::at:
-    case IndexItem::range:
-      return 1;
-    case IndexItem::by:
-      return item.tensor.dtype() == Dtype::boolean ? item.tensor.rank() : 1;
-    default:
-      return 0;
+    case IndexItem::range: return 1;
+    case IndexItem::by: return item.tensor.dtype() == Dtype::boolean ? item.tensor.rank() : 1;
+    default: return 0;
   }
 }
 
@@ -62,12 +59,8 @@ class Resolver {
     has_tensors_ = tensors > 0;
     for (const IndexItem& item : items) {
       switch (item.kind) {
-        case IndexItem::at:
-          at(item.start);
-          break;
-        case IndexItem::range:
-          range(item);
-          break;
+        case IndexItem::at: at(item.start); break;
+        case IndexItem::range: range(item); break;
         case IndexItem::new_axis:
           separate();
           new_axis();
@@ -76,9 +69,7 @@ class Resolver {
           separate();
           for (int i = named; i < x_.rank(); ++i) keep(0, x_.shape()[axis_], 1);
           break;
-        case IndexItem::by:
-          by(item.tensor);
-          break;
+        case IndexItem::by: by(item.tensor); break;
       }
     }
     while (axis_ < x_.rank()) keep(0, x_.shape()[axis_], 1);

@@ -21,10 +21,8 @@ int64_t known_bound(const Tensor& indices) {
   const Node& node = *indices.node();
   if (node.ready()) return -1;
   switch (node.op->kind) {
-    case OpKind::iota:
-      return element_count(node.shape) - 1;
-    case OpKind::view:
-      return node.inputs.empty() ? -1 : known_bound(node.inputs[0]);
+    case OpKind::iota: return element_count(node.shape) - 1;
+    case OpKind::view: return node.inputs.empty() ? -1 : known_bound(node.inputs[0]);
     case OpKind::cast:
       return node.dtype == Dtype::int64 && !node.inputs.empty() ? known_bound(node.inputs[0]) : -1;
     case OpKind::call:
@@ -33,8 +31,7 @@ int64_t known_bound(const Tensor& indices) {
         return node.inputs[0].shape()[1] - 1;
       }
       return -1;
-    default:
-      return -1;
+    default: return -1;
   }
 }
 
@@ -112,29 +109,14 @@ Bounds bounds_of(const Tensor& indices, int64_t ignored) {
     scan(static_cast<const T*>(data), layout, 0, skipped, &bounds);
   };
   switch (indices.dtype()) {
-    case Dtype::uint8:
-      as(uint8_t{});
-      break;
-    case Dtype::uint16:
-      as(uint16_t{});
-      break;
-    case Dtype::uint32:
-      as(uint32_t{});
-      break;
-    case Dtype::uint64:
-      as(uint64_t{});
-      break;
-    case Dtype::int8:
-      as(int8_t{});
-      break;
-    case Dtype::int16:
-      as(int16_t{});
-      break;
-    case Dtype::int32:
-      as(int32_t{});
-      break;
-    default:
-      as(int64_t{});
+    case Dtype::uint8: as(uint8_t{}); break;
+    case Dtype::uint16: as(uint16_t{}); break;
+    case Dtype::uint32: as(uint32_t{}); break;
+    case Dtype::uint64: as(uint64_t{}); break;
+    case Dtype::int8: as(int8_t{}); break;
+    case Dtype::int16: as(int16_t{}); break;
+    case Dtype::int32: as(int32_t{}); break;
+    default: as(int64_t{});
   }
   return bounds;
 }
@@ -276,8 +258,7 @@ Tensor select(const Tensor& x, int64_t axis, int64_t index) {
   }
   Shape lengths = x.shape();
   lengths[chosen] = 1;
-  return take_block(x, lengths,
-                    block_along(chosen, x.rank(), index < 0 ? index + size : index, 0));
+  return take_block(x, lengths, block_along(chosen, x.rank(), index < 0 ? index + size : index, 0));
 }
 
 }  // namespace mt

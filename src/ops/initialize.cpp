@@ -47,7 +47,8 @@ void orthonormal_value(const NaiveCall& call) {
   std::vector<double> basis(static_cast<size_t>(count * length));
   for (int64_t i = 0; i < count; ++i) {
     double* v = basis.data() + i * length;
-    for (int64_t j = 0; j < length; ++j) v[j] = x.number(by_row ? i * columns + j : j * columns + i);
+    for (int64_t j = 0; j < length; ++j)
+      v[j] = x.number(by_row ? i * columns + j : j * columns + i);
     auto norm = [&] {
       double sum = 0;
       for (int64_t j = 0; j < length; ++j) sum += v[j] * v[j];

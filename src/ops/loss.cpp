@@ -11,12 +11,9 @@ namespace {
 
 Tensor reduced(const Tensor& loss, LossReduction reduction) {
   switch (reduction) {
-    case LossReduction::mean:
-      return mean(loss);
-    case LossReduction::sum:
-      return sum(loss);
-    case LossReduction::none:
-      return loss;
+    case LossReduction::mean: return mean(loss);
+    case LossReduction::sum: return sum(loss);
+    case LossReduction::none: return loss;
   }
   return loss;
 }

@@ -63,16 +63,14 @@ T saturated(double value) {
 double NaiveArray::number(int64_t element) const {
   if (dtype == Dtype::float16) return float16_to_float(at<uint16_t>(*this, element));
   if (dtype == Dtype::bfloat16) return bfloat16_to_float(at<uint16_t>(*this, element));
-  return with_type(dtype, [&](auto zero) {
-    return static_cast<double>(at<decltype(zero)>(*this, element));
-  });
+  return with_type(
+      dtype, [&](auto zero) { return static_cast<double>(at<decltype(zero)>(*this, element)); });
 }
 
 int64_t NaiveArray::integer(int64_t element) const {
   if (is_floating(dtype)) return saturated<int64_t>(number(element));
-  return with_type(dtype, [&](auto zero) {
-    return static_cast<int64_t>(at<decltype(zero)>(*this, element));
-  });
+  return with_type(
+      dtype, [&](auto zero) { return static_cast<int64_t>(at<decltype(zero)>(*this, element)); });
 }
 
 void NaiveArray::set_number(int64_t element, double value) const {
@@ -140,9 +138,11 @@ void random_value(const NaiveCall& call) {
   for (int64_t i = 0; i < y.size(); ++i) {
     uint64_t element = static_cast<uint64_t>(i);
     if (y.dtype == Dtype::float64) {
-      y.set_number(i, philox_uniform64(call.immediates.value[0], call.immediates.value[1], element));
+      y.set_number(i,
+                   philox_uniform64(call.immediates.value[0], call.immediates.value[1], element));
     } else if (y.dtype == Dtype::float32) {
-      y.set_number(i, philox_uniform32(call.immediates.value[0], call.immediates.value[1], element));
+      y.set_number(i,
+                   philox_uniform32(call.immediates.value[0], call.immediates.value[1], element));
     } else {
       y.set_integer(i, philox_bits(call.immediates.value[0], call.immediates.value[1], element));
     }
@@ -203,7 +203,9 @@ void reduce_value(const NaiveCall& call) {
   Reduction reduction = static_cast<Reduction>(call.op.code);
   for (int64_t i = 0; i < y.size(); ++i) {
     if (is_floating(x.dtype)) {
-      double result = reduction == Reduction::sum ? 0 : reduction == Reduction::prod ? 1 : rows.number(i * count);
+      double result = reduction == Reduction::sum    ? 0
+                      : reduction == Reduction::prod ? 1
+                                                     : rows.number(i * count);
       for (int64_t j = i * count; j < (i + 1) * count; ++j) {
         double value = rows.number(j);
         switch (reduction) {
@@ -219,16 +221,21 @@ void reduce_value(const NaiveCall& call) {
       auto less = [&](int64_t a, int64_t b) {
         return is_u64 ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b;
       };
-      uint64_t result = reduction == Reduction::sum    ? 0
-                        : reduction == Reduction::prod ? 1
-                                                       : static_cast<uint64_t>(rows.integer(i * count));
+      uint64_t result = reduction == Reduction::sum ? 0
+                        : reduction == Reduction::prod
+                            ? 1
+                            : static_cast<uint64_t>(rows.integer(i * count));
       for (int64_t j = i * count; j < (i + 1) * count; ++j) {
         int64_t value = rows.integer(j), so_far = static_cast<int64_t>(result);
         switch (reduction) {
           case Reduction::sum: result += static_cast<uint64_t>(value); break;
           case Reduction::prod: result *= static_cast<uint64_t>(value); break;
-          case Reduction::max: result = static_cast<uint64_t>(less(so_far, value) ? value : so_far); break;
-          case Reduction::min: result = static_cast<uint64_t>(less(value, so_far) ? value : so_far); break;
+          case Reduction::max:
+            result = static_cast<uint64_t>(less(so_far, value) ? value : so_far);
+            break;
+          case Reduction::min:
+            result = static_cast<uint64_t>(less(value, so_far) ? value : so_far);
+            break;
         }
       }
       y.set_integer(i, static_cast<int64_t>(result));

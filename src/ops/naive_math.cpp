@@ -21,7 +21,9 @@ inline double round_even(double x) { return std::nearbyint(x); }
 inline double max(double a, double b) { return a != a ? a : b != b ? b : a > b ? a : b; }
 inline double min(double a, double b) { return a != a ? a : b != b ? b : a < b ? a : b; }
 inline double select(bool condition, double a, double b) { return condition ? a : b; }
-inline double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
+inline double sigmoid(double x) {
+  return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
+}
 inline double floor_divide(double a, double b) { return std::floor(a / b); }
 inline double remainder(double a, double b) {
   double r = std::fmod(a, b);
@@ -61,7 +63,9 @@ struct Wrapped {
   friend bool operator>=(Wrapped a, Wrapped b) { return a.value >= b.value; }
 };
 
-#define INTEGER template <class T> inline Wrapped<T>
+#define INTEGER      \
+  template <class T> \
+  inline Wrapped<T>
 INTEGER abs(Wrapped<T> x) { return x.value < 0 ? -x : x; }
 INTEGER sign(Wrapped<T> x) { return Wrapped<T>((x.value > 0) - (x.value < 0)); }
 INTEGER floor(Wrapped<T> x) { return x; }
@@ -121,11 +125,11 @@ auto evaluate(uint8_t code, V first, V second) {
     }
   };
   switch (static_cast<Elementwise>(code)) {
-#define UNARY(name, domain, result, expression, gradient)            \
-  case Elementwise::name:                                            \
-    if constexpr (has(Domain::domain, kind)) {                       \
-      [&](auto x) { keep(expression); }(first);                      \
-    }                                                                \
+#define UNARY(name, domain, result, expression, gradient) \
+  case Elementwise::name:                                 \
+    if constexpr (has(Domain::domain, kind)) {            \
+      [&](auto x) { keep(expression); }(first);           \
+    }                                                     \
     break;
 #define BINARY(name, domain, result, expression, gradient_a, gradient_b) \
   case Elementwise::name:                                                \

@@ -51,9 +51,7 @@ Recurrent recurrent(RecurrentKind kind, const Tensor& x, const Tensor& state, co
     Tensor from_h = linear(h, weights.hidden, weights.hidden_bias);
     auto part = [&](const Tensor& gates, int i) { return slice(gates, 1, i * hidden, hidden, 1); };
     switch (kind) {
-      case RecurrentKind::rnn:
-        h = tanh(from_x + from_h);
-        break;
+      case RecurrentKind::rnn: h = tanh(from_x + from_h); break;
       case RecurrentKind::gru: {  // reset, update, new
         auto gate = [&](int i) { return sigmoid(part(from_x, i) + part(from_h, i)); };
         Tensor fresh = tanh(part(from_x, 2) + gate(0) * part(from_h, 2));

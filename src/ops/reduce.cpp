@@ -35,8 +35,8 @@ void prod_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 }
 
 void extreme_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
-  gradients[0] = share_among_extremes(node.inputs[0], Tensor(const_cast<Node*>(&node)), dy,
-                                      axes_of(node));
+  gradients[0] =
+      share_among_extremes(node.inputs[0], Tensor(const_cast<Node*>(&node)), dy, axes_of(node));
 }
 
 const Op ops[] = {

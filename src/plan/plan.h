@@ -65,10 +65,10 @@ enum class BufferKind : uint8_t { leaf, output, arena };
 
 struct Buffer {
   BufferKind kind;
-  int index = -1;       // of the leaf, or of the item that is stored
+  int index = -1;  // of the leaf, or of the item that is stored
   int64_t bytes = 0;
-  int64_t offset = 0;   // in the arena
-  int donor = -1;       // output: the leaf whose memory it takes over; -1 for fresh memory
+  int64_t offset = 0;  // in the arena
+  int donor = -1;      // output: the leaf whose memory it takes over; -1 for fresh memory
 };
 
 struct Plan {

@@ -38,14 +38,14 @@ constexpr int16_t no_place = INT16_MIN;
 struct Instruction {
   Opcode code;
   uint8_t detail = 0;
-  Compute type;                   // of the result (of the input, for a store)
-  Compute from = Compute::f32;    // of the input, for conversions
-  Dtype dtype = Dtype::float32;   // for round and random
-  bool row = false;               // the result is a row value
-  bool row_input = false;         // the inputs are row values
+  Compute type;                  // of the result (of the input, for a store)
+  Compute from = Compute::f32;   // of the input, for conversions
+  Dtype dtype = Dtype::float32;  // for round and random
+  bool row = false;              // the result is a row value
+  bool row_input = false;        // the inputs are row values
   int16_t out = no_place;
   int16_t in[3] = {no_place, no_place, no_place};
-  int16_t index = -1;             // into memory or constants
+  int16_t index = -1;  // into memory or constants
 
   bool operator==(const Instruction&) const = default;
 };

@@ -8,19 +8,20 @@
 namespace mt {
 namespace {
 
-constexpr const char* names[dtype_count] = {"bool",  "uint8", "uint16",  "uint32",   "uint64",
-                                            "int8",  "int16", "int32",   "int64",    "float16",
+constexpr const char* names[dtype_count] = {"bool",     "uint8",   "uint16", "uint32", "uint64",
+                                            "int8",     "int16",   "int32",  "int64",  "float16",
                                             "bfloat16", "float32", "float64"};
 // DLPack type codes: 0 int, 1 uint, 2 float, 4 bfloat, 6 bool.
 constexpr int32_t code(int kind, int bits) { return kind | bits << 8 | 1 << 16; }
-constexpr int32_t codes[dtype_count] = {code(6, 8),  code(1, 8),  code(1, 16), code(1, 32),
-                                        code(1, 64), code(0, 8),  code(0, 16), code(0, 32),
-                                        code(0, 64), code(2, 16), code(4, 16), code(2, 32),
-                                        code(2, 64)};
+constexpr int32_t codes[dtype_count] = {
+    code(6, 8),  code(1, 8),  code(1, 16), code(1, 32), code(1, 64), code(0, 8), code(0, 16),
+    code(0, 32), code(0, 64), code(2, 16), code(4, 16), code(2, 32), code(2, 64)};
 
 Dtype signed_of(size_t bytes) {
-  return bytes == 1 ? Dtype::int8 : bytes == 2 ? Dtype::int16 : bytes == 4 ? Dtype::int32
-                                                                           : Dtype::int64;
+  return bytes == 1   ? Dtype::int8
+         : bytes == 2 ? Dtype::int16
+         : bytes == 4 ? Dtype::int32
+                      : Dtype::int64;
 }
 
 }  // namespace

@@ -31,9 +31,7 @@ constexpr bool is_unsigned(Dtype dtype) { return dtype >= Dtype::uint8 && dtype 
 constexpr bool is_signed_integer(Dtype dtype) {
   return dtype >= Dtype::int8 && dtype <= Dtype::int64;
 }
-constexpr bool is_integer(Dtype dtype) {
-  return dtype >= Dtype::uint8 && dtype <= Dtype::int64;
-}
+constexpr bool is_integer(Dtype dtype) { return dtype >= Dtype::uint8 && dtype <= Dtype::int64; }
 constexpr bool is_half(Dtype dtype) { return dtype == Dtype::float16 || dtype == Dtype::bfloat16; }
 
 const char* name_of(Dtype dtype);

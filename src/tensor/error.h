@@ -35,6 +35,7 @@ class Error : public std::runtime_error {
 
 // printf-style, so that this header needs no formatting library. Messages begin with the
 // operator's name and show the values at fault: "matmul: [64,3] x [2,1]: inner sizes 3 and 2".
-[[noreturn]] void fail(Code code, const char* format, ...) __attribute__((format(printf, 2, 3), cold));
+[[noreturn]] void fail(Code code, const char* format, ...)
+    __attribute__((format(printf, 2, 3), cold));
 
 }  // namespace mt

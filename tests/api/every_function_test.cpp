@@ -52,8 +52,8 @@ void make(mt_kernel** kernel) {
   const auto cell = [](void*, const mt_cell*, const void* const*, void* const*, const double*) {
     return mt_status(MT_OK);
   };
-  const mt_kernel_definition definition = {
-      sizeof definition, "cell", nullptr, cell, true, nullptr, nullptr};
+  const mt_kernel_definition definition = {sizeof definition, "cell", nullptr, cell, true,
+                                           nullptr,           nullptr};
   *kernel = mt_kernel_new(&definition);
 }
 
@@ -72,8 +72,8 @@ void end(DLManagedTensorVersioned* managed) { mt_from_dlpack(managed); }
 template <class Result>
 void end(const Result&) {}
 
-const std::set<std::string> not_statuses = {"dtype_of", "promote_types", "tape_dtype",
-                                            "threads",  "no_grad_begin", "no_grad_end",
+const std::set<std::string> not_statuses = {"dtype_of", "promote_types",   "tape_dtype",
+                                            "threads",  "no_grad_begin",   "no_grad_end",
                                             "version",  "matmul_precision"};
 // NULL without an error: there is none.
 const std::set<std::string> may_be_null = {"gradient", "scope_end", "device_name", "device_stream"};
@@ -148,8 +148,12 @@ class EveryFunction : public Api {
       return numbers_;
     } else if constexpr (std::is_same_v<P, const mt_index_item*>) {
       for (size_t i = 0; i < most; ++i) {
-        items_[i] = {static_cast<int32_t>(i % 6), 0, values.integer, values.integer,
-                     values.integer, values.tensor};
+        items_[i] = {static_cast<int32_t>(i % 6),
+                     0,
+                     values.integer,
+                     values.integer,
+                     values.integer,
+                     values.tensor};
       }
       return items_;
     } else if constexpr (std::is_same_v<P, const mt_kernel_result*>) {
@@ -251,8 +255,15 @@ TEST_F(EveryFunction, GivenTheEndsOfNumbers) {
         call_every([&] {
           mt_tensor* tensor = matrix();
           std::fill(tensors.begin(), tensors.end(), tensor);
-          return Values{tensor,  tensors.data(),           integers.data(), count, "no/such/file",
-                        integer, integer < 0 ? -1 : MT_F32, number,          true};
+          return Values{tensor,
+                        tensors.data(),
+                        integers.data(),
+                        count,
+                        "no/such/file",
+                        integer,
+                        integer < 0 ? -1 : MT_F32,
+                        number,
+                        true};
         });
       }
     }

@@ -126,10 +126,14 @@ TEST(Tensor, BracesAfterItsElementsAreAShape) {
 }
 
 template <class... Axis>
-concept HasNorm = requires(Tensor x, Axis... axis) { norm(x, axis...); };
+concept HasNorm = requires(Tensor x, Axis... axis) {
+  norm(x, axis...);
+};
 
 template <class... Argument>
-concept HasNormal = requires(Argument... argument) { normal(argument...); };
+concept HasNormal = requires(Argument... argument) {
+  normal(argument...);
+};
 
 TEST(Tensor, OneSizeOrAxisNeedsNoBraces) {
   Tensor x = reshape(arange(0, 6, 1), {2, 3});

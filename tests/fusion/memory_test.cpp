@@ -39,8 +39,8 @@ TEST_F(Memory, TrainingNeedsAtMostWhatEagerRunningDoesAndACopyOfTheParameters) {
   EXPECT_LE(deferred, eager + Network(1, 128, 256).bytes());
 }
 
-// Layers whose activations wait for the gradient: GELU's results, which their layer's gradient reads,
-// are made anew of its operands, which wait for GELU's own.
+// Layers whose activations wait for the gradient: GELU's results, which their layer's gradient
+// reads, are made anew of its operands, which wait for GELU's own.
 TEST_F(Memory, LargePlansMakeActivationsAnew) {
   constexpr int layers = 8;
   constexpr int64_t rows = 16384, width = 64, bytes = rows * width * 4;

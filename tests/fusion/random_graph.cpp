@@ -9,10 +9,11 @@ namespace mt::testing {
 namespace {
 
 const char* const names[] = {
-    "unary", "unary", "unary", "binary", "binary", "binary", "binary", "scalar", "select", "cast",
-    "copy", "reshape", "permute", "expand", "slice", "flip", "squeeze", "window", "detach", "sum",
-    "sum", "extreme", "prod", "mean", "softmax", "normal", "matmul", "contract", "product_sum",
-    "embed", "fold", "constant", "iota", "random", "slot", "slot", "chain"};
+    "unary",   "unary",  "unary",  "binary",   "binary",      "binary",  "binary", "scalar",
+    "select",  "cast",   "copy",   "reshape",  "permute",     "expand",  "slice",  "flip",
+    "squeeze", "window", "detach", "sum",      "sum",         "extreme", "prod",   "mean",
+    "softmax", "normal", "matmul", "contract", "product_sum", "embed",   "fold",   "constant",
+    "iota",    "random", "slot",   "slot",     "chain"};
 static_assert(std::size(names) == code_count);
 
 constexpr Dtype narrow_types[] = {Dtype::boolean,  Dtype::uint8,   Dtype::int8,
@@ -32,15 +33,18 @@ Graph random_graph(uint64_t seed, bool large) {
   Shape full;
   uint64_t kind = below(40);
   if (large) {
-    static const Shape shapes[] = {{40000}, {300, 300}, {3, 20000}, {20000, 5}, {70000, 2},
-                                   {17, 40, 60}, {2, 33, 1000}};
+    static const Shape shapes[] = {{40000},    {300, 300},   {3, 20000},   {20000, 5},
+                                   {70000, 2}, {17, 40, 60}, {2, 33, 1000}};
     full = shapes[below(std::size(shapes))];
   } else if (kind < 3) {
-    static const Shape shapes[] = {{16385}, {2, 17000}, {17000, 2}, {3000, 3}, {40000}, {5, 2000, 2}};
+    static const Shape shapes[] = {{16385},   {2, 17000}, {17000, 2},
+                                   {3000, 3}, {40000},    {5, 2000, 2}};
     full = shapes[below(std::size(shapes))];
   } else {
-    for (uint64_t i = 0, rank = below(5); i < rank; ++i) full.push_back(sizes[below(std::size(sizes))]);
-    if (kind == 3 && full.rank()) full[static_cast<int>(below(static_cast<uint64_t>(full.rank())))] = 0;
+    for (uint64_t i = 0, rank = below(5); i < rank; ++i)
+      full.push_back(sizes[below(std::size(sizes))]);
+    if (kind == 3 && full.rank())
+      full[static_cast<int>(below(static_cast<uint64_t>(full.rank())))] = 0;
     while (element_count(full) > 20000) full.erase(0);
   }
   const bool narrow = below(4) == 0;  // mostly types of one and two bytes
@@ -48,7 +52,8 @@ Graph random_graph(uint64_t seed, bool large) {
     Source source;
     source.shape = full;
     if (i > 0 && below(2)) {
-      for (uint64_t lost = below(static_cast<uint64_t>(full.rank()) + 1); lost > 0; --lost) source.shape.erase(0);
+      for (uint64_t lost = below(static_cast<uint64_t>(full.rank()) + 1); lost > 0; --lost)
+        source.shape.erase(0);
       for (int d = 0; d < source.shape.rank(); ++d) {
         if (below(3) == 0) source.shape[d] = 1;
       }
@@ -65,7 +70,8 @@ Graph random_graph(uint64_t seed, bool large) {
     uint64_t known = graph.sources.size() + i;
     // Mostly recent values, so that chains grow.
     auto operand = [&] {
-      return static_cast<int>(below(3) ? known - 1 - below(std::min<uint64_t>(known, 4)) : below(known));
+      return static_cast<int>(below(3) ? known - 1 - below(std::min<uint64_t>(known, 4))
+                                       : below(known));
     };
     Step step;
     step.code = static_cast<int>(below(code_count));

@@ -19,12 +19,44 @@ enum class Family {
 
 // What a step is. The more often something stands here, the more often it is drawn.
 enum StepCode {
-  unary_step, unary_step_, unary_step__, binary_step, binary_step_, binary_step__, binary_step___,
-  scalar_step, select_step, cast_step, copy_step,
-  reshape_step, permute_step, expand_step, slice_step, flip_step, squeeze_step, window_step,
-  detach_step, sum_step, sum_step_, extreme_step, prod_step, mean_step, softmax_step, normal_step,
-  matmul_step, contract_step, product_sum_step, embed_step, fold_step, constant_step, iota_step,
-  random_step, slot_step, slot_step_, chain_step, code_count,
+  unary_step,
+  unary_step_,
+  unary_step__,
+  binary_step,
+  binary_step_,
+  binary_step__,
+  binary_step___,
+  scalar_step,
+  select_step,
+  cast_step,
+  copy_step,
+  reshape_step,
+  permute_step,
+  expand_step,
+  slice_step,
+  flip_step,
+  squeeze_step,
+  window_step,
+  detach_step,
+  sum_step,
+  sum_step_,
+  extreme_step,
+  prod_step,
+  mean_step,
+  softmax_step,
+  normal_step,
+  matmul_step,
+  contract_step,
+  product_sum_step,
+  embed_step,
+  fold_step,
+  constant_step,
+  iota_step,
+  random_step,
+  slot_step,
+  slot_step_,
+  chain_step,
+  code_count,
 };
 
 // Every step is legal on any operands: where its operator does not fit them, its value is that of
@@ -48,9 +80,9 @@ struct Source {
 struct Graph {
   Family family = Family::tame;
   uint64_t seed = 0;
-  std::vector<Source> sources;  // values 0, 1, ...
-  std::vector<Step> steps;      // the values after those
-  int order = 0;                // of the derivatives taken at the end: 0, 1 or 2
+  std::vector<Source> sources;    // values 0, 1, ...
+  std::vector<Step> steps;        // the values after those
+  int order = 0;                  // of the derivatives taken at the end: 0, 1 or 2
   bool through_backward = false;  // the first ones by backward() rather than gradients()
 };
 
@@ -75,8 +107,10 @@ Graph shrink(Graph graph, Fails&& fails) {
       changed.steps.erase(changed.steps.begin() + static_cast<std::ptrdiff_t>(i));
       for (Step& step : changed.steps) {
         for (int* operand : {&step.a, &step.b, &step.c}) {
-          if (*operand == dropped) *operand = instead;
-          else if (*operand > dropped) --*operand;
+          if (*operand == dropped)
+            *operand = instead;
+          else if (*operand > dropped)
+            --*operand;
         }
       }
       attempt(changed);

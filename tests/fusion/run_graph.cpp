@@ -69,14 +69,16 @@ class Runner {
     } catch (const Error& error) {
       // An operator that refuses these types or shapes; anything else is a fault.
       switch (error.code()) {
-        case Code::shape: case Code::dtype: case Code::index: case Code::invalid: return x;
+        case Code::shape:
+        case Code::dtype:
+        case Code::index:
+        case Code::invalid: return x;
         default: throw;
       }
     }
   }
 
  private:
-
   uint64_t take(uint64_t count) {
     uint64_t result = choice_ % count;
     choice_ /= count;
@@ -116,11 +118,16 @@ class Runner {
   Tensor attempt(const Step& step, const Tensor& x) {
     choice_ = step.choice;
     switch (step.code) {
-      case unary_step: case unary_step_: case unary_step__:
+      case unary_step:
+      case unary_step_:
+      case unary_step__:
         if (!tame()) return wild_unary[take(std::size(wild_unary))](x);
         if (!is_floating(x.dtype())) return x;
         return tame_unary[take(std::size(tame_unary))](x);
-      case binary_step: case binary_step_: case binary_step__: case binary_step___: {
+      case binary_step:
+      case binary_step_:
+      case binary_step__:
+      case binary_step___: {
         Tensor y = find(step.b, x, [&](const Tensor& t) {
           return fit(x.shape(), t.shape()) &&
                  (!tame() || is_floating(t.dtype()) == is_floating(x.dtype()));
@@ -132,7 +139,8 @@ class Runner {
       }
       case scalar_step: {
         Tensor two = take(2) ? number(0.75, device_) : number(-1.5, device_);
-        if (!is_floating(x.dtype())) two = integer_number(static_cast<int64_t>(take(7)) - 3, device_);
+        if (!is_floating(x.dtype()))
+          two = integer_number(static_cast<int64_t>(take(7)) - 3, device_);
         return take(2) ? x * two : two - x;
       }
       case select_step: {
@@ -145,8 +153,9 @@ class Runner {
         });
         if (condition.dtype() != Dtype::boolean) {
           // Of the position, which has no rounding errors.
-          condition = equal(remainder(iota(x.shape(), Dtype::int64, device_),
-                                      integer_number(3, device_)), integer_number(0, device_));
+          condition =
+              equal(remainder(iota(x.shape(), Dtype::int64, device_), integer_number(3, device_)),
+                    integer_number(0, device_));
         }
         return mt::where(condition, x, y);
       }
@@ -160,7 +169,8 @@ class Runner {
       case reshape_step: return reshaped(x);
       case permute_step: {
         Dims order;
-        for (int i = 0; i < x.rank(); ++i) order.insert(static_cast<int>(take(static_cast<uint64_t>(i) + 1)), i);
+        for (int i = 0; i < x.rank(); ++i)
+          order.insert(static_cast<int>(take(static_cast<uint64_t>(i) + 1)), i);
         return permute(x, order);
       }
       case expand_step: {
@@ -177,14 +187,17 @@ class Runner {
         int64_t size = x.shape()[axis];
         if (size == 0) return x;
         int64_t move = static_cast<int64_t>(take(3)) + 1;
-        int64_t start = static_cast<int64_t>(take(static_cast<uint64_t>(std::min<int64_t>(size, 5))));
+        int64_t start =
+            static_cast<int64_t>(take(static_cast<uint64_t>(std::min<int64_t>(size, 5))));
         int64_t length = (size - start + move - 1) / move;
         if (take(4) == 0) length = static_cast<int64_t>(take(2));
         return slice(x, axis, start, std::min(length, (size - start + move - 1) / move), move);
       }
       case flip_step: return x.rank() ? flip(x, some_axes(x)) : x;
       case squeeze_step:
-        return take(2) || x.rank() > 4 ? squeeze(x, {}) : unsqueeze(x, static_cast<int>(take(static_cast<uint64_t>(x.rank()) + 1)));
+        return take(2) || x.rank() > 4
+                   ? squeeze(x, {})
+                   : unsqueeze(x, static_cast<int>(take(static_cast<uint64_t>(x.rank()) + 1)));
       case window_step: {
         if (x.rank() == 0 || x.rank() > 4) return x;
         int axis = static_cast<int>(take(static_cast<uint64_t>(x.rank())));
@@ -192,7 +205,8 @@ class Runner {
                       static_cast<int64_t>(take(2)) + 1);
       }
       case detach_step: return take(3) ? x : detach(x);
-      case sum_step: case sum_step_: {
+      case sum_step:
+      case sum_step_: {
         Dims axes = some_axes(x);
         return settled(sum(x, axes, take(2)), extent(x, axes));
       }
@@ -224,10 +238,11 @@ class Runner {
         return cast(centred * rsqrt(mean(square(centred), {-1}, true) + 0.5), x.dtype());
       }
       case matmul_step: {
-        if (x.rank() == 0 || (tame() && !is_floating(x.dtype())) || x.dtype() == Dtype::boolean) return x;
+        if (x.rank() == 0 || (tame() && !is_floating(x.dtype())) || x.dtype() == Dtype::boolean)
+          return x;
         Tensor y = find(step.b, x, [&](const Tensor& t) {
-          return t.rank() > 1 && t.dtype() == x.dtype() && t.shape()[t.rank() - 2] == x.shape().back() &&
-                 (x.rank() <= 2 || t.rank() <= 2);
+          return t.rank() > 1 && t.dtype() == x.dtype() &&
+                 t.shape()[t.rank() - 2] == x.shape().back() && (x.rank() <= 2 || t.rank() <= 2);
         });
         if (y.node() == x.node()) {
           if (x.rank() < 2) return settled(matmul(x, x), x.size());
@@ -244,7 +259,8 @@ class Runner {
                  t.rank() + x.rank() <= 6;
         });
         int64_t k = x.shape().back();
-        if (k && element_count(x.shape()) / k * element_count(y.shape()) > most_elements * 8) return x;
+        if (k && element_count(x.shape()) / k * element_count(y.shape()) > most_elements * 8)
+          return x;
         int batch = 0;
         while (take(2) && batch + 1 < std::min(x.rank(), y.rank()) &&
                x.shape()[batch] == y.shape()[batch]) {
@@ -274,7 +290,8 @@ class Runner {
         return embed(x, shape, axis, start, move);
       }
       case fold_step: {
-        if (x.rank() == 0 || x.rank() > 3 || x.size() > 1 << 15 || !is_floating(x.dtype())) return x;
+        if (x.rank() == 0 || x.rank() > 3 || x.size() > 1 << 15 || !is_floating(x.dtype()))
+          return x;
         int axis = static_cast<int>(take(static_cast<uint64_t>(x.rank())));
         if (x.shape()[axis] < 3) return x;
         Tensor windows = window(x, axis, 3, 1, 1);
@@ -294,7 +311,8 @@ class Runner {
         if (!tame() && take(4) == 0) dtype = Dtype::uint32;
         return record_source(random_op, dtype, x.shape(), device_, {}, {{take(1000), take(1000)}});
       }
-      case slot_step: case slot_step_: {
+      case slot_step:
+      case slot_step_: {
         StateSlot& slot = slots_->slot[take(slot_count)];
         Tensor before = slot.get();
         if (before && before.shape() == x.shape() && before.dtype() == x.dtype() &&
@@ -351,13 +369,15 @@ Tensor source_value(const Graph& graph, const Source& source, uint64_t round, De
   int64_t count = element_count(source.shape);
   std::vector<char> bytes(static_cast<size_t>(count) * size_of(source.dtype));
   NaiveArray array{bytes.data(), source.dtype, contiguous_layout(source.shape)};
-  static const double special[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 1e30, 1e-30, 127, 65504};
+  static const double special[] = {0.0, -0.0, 1.0,   -1.0, INFINITY, -INFINITY,
+                                   NAN, 1e30, 1e-30, 127,  65504};
   for (int64_t i = 0; i < count; ++i) {
     uint64_t bits = random();
     if (!is_floating(source.dtype)) {
-      array.set_integer(i, graph.family == Family::tame || bits % 4
-                               ? static_cast<int64_t>(bits >> 32) % 7 - (is_signed_integer(source.dtype) ? 3 : 0)
-                               : static_cast<int64_t>(bits));
+      array.set_integer(
+          i, graph.family == Family::tame || bits % 4
+                 ? static_cast<int64_t>(bits >> 32) % 7 - (is_signed_integer(source.dtype) ? 3 : 0)
+                 : static_cast<int64_t>(bits));
     } else if (graph.family == Family::wild && bits % 32 == 0) {
       array.set_number(i, special[bits / 32 % std::size(special)]);
     } else {

@@ -143,14 +143,9 @@ Tensor random_view(Tensor x, std::mt19937& random) {
         if (x.rank() > 2) x = select(x, axis, start);
         break;
       case 1:
-      case 2:
-        x = slice(x, axis, start, 1 + below((size - start + step - 1) / step), step);
-        break;
-      case 3:
-        x = move_axis(x, axis, 0);
-        break;
-      case 4:
-        x = reshape(x, {x.shape()[0], x.size() / x.shape()[0]});
+      case 2: x = slice(x, axis, start, 1 + below((size - start + step - 1) / step), step); break;
+      case 3: x = move_axis(x, axis, 0); break;
+      case 4: x = reshape(x, {x.shape()[0], x.size() / x.shape()[0]});
     }
   }
   return x;
@@ -168,17 +163,10 @@ Tensor random_program(uint32_t seed, bool stores) {
       case 1:
         x = linear(x, random_leaf({out, width}, seed + 1), random_leaf({out}, seed + 2));
         break;
-      case 2:
-        x = layer_norm(x, 1, random_leaf({width}, seed + 3), nullptr, 1e-5);
-        break;
-      case 3:
-        x = softmax(tanh(x) + x, -1);
-        break;
-      case 4:
-        x = matmul(x, transpose(x));
-        break;
-      case 5:
-        x = random_view(x, random) * 2;
+      case 2: x = layer_norm(x, 1, random_leaf({width}, seed + 3), nullptr, 1e-5); break;
+      case 3: x = softmax(tanh(x) + x, -1); break;
+      case 4: x = matmul(x, transpose(x)); break;
+      case 5: x = random_view(x, random) * 2;
     }
     if (stores) evaluate(x);
   }

@@ -25,8 +25,10 @@ Value value_of(const Tensor& tensor) {
   }
   NaiveArray array{tensor->storage->data(), tensor.dtype(), tensor->layout()};
   for (int64_t i = 0; i < tensor.size(); ++i) {
-    std::memcpy(value.bytes.data() + static_cast<size_t>(i) * size,
-                static_cast<const char*>(array.data) + array.position(i) * static_cast<int64_t>(size), size);
+    std::memcpy(
+        value.bytes.data() + static_cast<size_t>(i) * size,
+        static_cast<const char*>(array.data) + array.position(i) * static_cast<int64_t>(size),
+        size);
   }
   return value;
 }
@@ -41,11 +43,12 @@ namespace {
 
 template <class Differs>
 std::string compare(const std::vector<Value>& a, const std::vector<Value>& b, Differs&& differs) {
-  if (a.size() != b.size()) return std::to_string(a.size()) + " and " + std::to_string(b.size()) + " results";
+  if (a.size() != b.size())
+    return std::to_string(a.size()) + " and " + std::to_string(b.size()) + " results";
   for (size_t r = 0; r < a.size(); ++r) {
     if (!(a[r].shape == b[r].shape) || a[r].dtype != b[r].dtype) {
-      return "result " + std::to_string(r) + " is " + name_of(a[r].dtype) + mt::to_string(a[r].shape) +
-             " and " + name_of(b[r].dtype) + mt::to_string(b[r].shape);
+      return "result " + std::to_string(r) + " is " + name_of(a[r].dtype) +
+             mt::to_string(a[r].shape) + " and " + name_of(b[r].dtype) + mt::to_string(b[r].shape);
     }
     NaiveArray x{const_cast<char*>(a[r].bytes.data()), a[r].dtype, contiguous_layout(a[r].shape)};
     NaiveArray y{const_cast<char*>(b[r].bytes.data()), b[r].dtype, contiguous_layout(b[r].shape)};
@@ -60,8 +63,9 @@ std::string compare(const std::vector<Value>& a, const std::vector<Value>& b, Di
       if (is_floating(x.dtype) && u != u && v != v) continue;
       if (!differs(x.dtype, u, v, magnitude)) continue;
       char text[160];
-      std::snprintf(text, sizeof text, "result %zu of %zu, %s%s, element %lld: %.17g and %.17g", r, a.size(),
-                    name_of(x.dtype), mt::to_string(a[r].shape).c_str(), static_cast<long long>(i), u, v);
+      std::snprintf(text, sizeof text, "result %zu of %zu, %s%s, element %lld: %.17g and %.17g", r,
+                    a.size(), name_of(x.dtype), mt::to_string(a[r].shape).c_str(),
+                    static_cast<long long>(i), u, v);
       return text;
     }
   }

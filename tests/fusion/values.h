@@ -24,7 +24,6 @@ std::string difference(const std::vector<Value>& a, const std::vector<Value>& b)
 // Empty when numbers are the same but for their last bits, relative to the largest of a result.
 std::string rough_difference(const std::vector<Value>& a, const std::vector<Value>& b);
 // The same for results of a graph, within rounding errors.
-std::string distance(const Graph& graph, const std::vector<Value>& a,
-                     const std::vector<Value>& b);
+std::string distance(const Graph& graph, const std::vector<Value>& a, const std::vector<Value>& b);
 
 }  // namespace mt::testing

@@ -73,9 +73,12 @@ void expect_near(const Tensor& x, const std::vector<double>& expected, double to
   std::vector<double> found = read(x);
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i) {
-    if (std::isnan(expected[i])) EXPECT_TRUE(std::isnan(found[i])) << "element " << i;
-    else if (std::isinf(expected[i])) EXPECT_EQ(found[i], expected[i]) << "element " << i;
-    else EXPECT_NEAR(found[i], expected[i], tolerance) << "element " << i;
+    if (std::isnan(expected[i]))
+      EXPECT_TRUE(std::isnan(found[i])) << "element " << i;
+    else if (std::isinf(expected[i]))
+      EXPECT_EQ(found[i], expected[i]) << "element " << i;
+    else
+      EXPECT_NEAR(found[i], expected[i], tolerance) << "element " << i;
   }
 }
 

@@ -10,8 +10,10 @@ std::vector<double> by_loops(const std::string& equation, const std::vector<Tens
   std::vector<std::string> parts(1);
   size_t arrow = equation.find("->");
   for (char c : equation.substr(0, arrow)) {
-    if (c == ',') parts.emplace_back();
-    else parts.back() += c;
+    if (c == ',')
+      parts.emplace_back();
+    else
+      parts.back() += c;
   }
   std::string output = equation.substr(arrow + 2), all = output;
   std::vector<int64_t> size(128, 1), index(128, 0);

@@ -116,7 +116,8 @@ TEST(Power, OfIntegersToANegativeNumberIsRefused) {
 // not, and two hundred between.
 Tensor bases(Dtype dtype) {
   constexpr double inf = INFINITY;
-  std::vector<double> x = {0, -0.0, inf, -inf, NAN, 1, -1, 3e19, 1e-20, 0x1p-64, -0x1p-70, 3e38, 250};
+  std::vector<double> x = {0,    -0.0,  inf,     -inf,     NAN,  1,  -1,
+                           3e19, 1e-20, 0x1p-64, -0x1p-70, 3e38, 250};
   for (int i = 1; i <= 200; ++i) x.push_back((i % 3 - 1.5) * 0.0137 * i);
   return make({static_cast<int64_t>(x.size())}, x, dtype);
 }

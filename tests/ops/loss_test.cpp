@@ -9,7 +9,8 @@
 namespace mt::test {
 namespace {
 
-constexpr auto mean_of = LossReduction::mean, sum_of = LossReduction::sum, none = LossReduction::none;
+constexpr auto mean_of = LossReduction::mean, sum_of = LossReduction::sum,
+               none = LossReduction::none;
 
 TEST(Loss, CrossEntropy) {
   Tensor logits = make({2, 3}, {0, 0, 0, 1000, 0, 1000});
@@ -33,7 +34,8 @@ TEST(Loss, OthersAndTheirLimits) {
   Tensor x = make({3}, {0, 1000, -1000}), t = make({3}, {0.5, 1, 0});
   expect_near(bce_with_logits(x, t, none), {std::log(2.0), 0, 0});
   expect_near(bce_with_logits(x, 1.0 - t, none), {std::log(2.0), 1000, 1000});
-  expect_near(mse_loss(make({2, 2}, {1, 2, 3, 4}), make({2}, {0, 1}), mean_of), {(1 + 1 + 9 + 9) / 4.0});
+  expect_near(mse_loss(make({2, 2}, {1, 2, 3, 4}), make({2}, {0, 1}), mean_of),
+              {(1 + 1 + 9 + 9) / 4.0});
   Tensor l = leaf(make({1}, {0}));  // the slope at 0 is sigmoid(0) - t
   expect_near(gradients({bce_with_logits(l, make({1}, {0.2}), sum_of)}, {}, {l})[0], {0.3});
 }
@@ -123,7 +125,9 @@ TEST(Loss, TargetsThatAreLeftOutAreCheckedWithoutComputing) {
                            0.5));
     expect_near(cross_entropy(x, flip(turned, {0}), 1, {mean_of, {}, ignored}), read(loss));
     // Another number is none of these, though the targets' type may cut it down to one.
-    EXPECT_EQ(message_of([&] { cross_entropy(x, t, 1, {mean_of, {}, ignored - 256}); }),
+    EXPECT_EQ(message_of([&] {
+                cross_entropy(x, t, 1, {mean_of, {}, ignored - 256});
+              }),
               "cross_entropy: index " + std::to_string(ignored) +
                   " is outside axis 1 of [3,3], which has size 3");
   }
@@ -131,23 +135,35 @@ TEST(Loss, TargetsThatAreLeftOutAreCheckedWithoutComputing) {
 
 TEST(Loss, NamesFaults) {
   Tensor x = noise({2, 3}, 1), t = make({2}, {0, 4}, Dtype::int64);
-  EXPECT_EQ(message_of([&] { cross_entropy(x, t, 1, {mean_of, {}, -1}); }),
+  EXPECT_EQ(message_of([&] {
+              cross_entropy(x, t, 1, {mean_of, {}, -1});
+            }),
             "cross_entropy: index 4 is outside axis 1 of [2,3], which has size 3");
-  EXPECT_EQ(message_of([&] { cross_entropy(x, t, 1, {mean_of, noise({2}, 1)}); }),
+  EXPECT_EQ(message_of([&] {
+              cross_entropy(x, t, 1, {mean_of, noise({2}, 1)});
+            }),
             "cross_entropy: weight [2] of float64: must be floats [3], one for each class");
-  EXPECT_EQ(message_of([&] { cross_entropy(x, t, 1, {mean_of, {}, {}, 1.5}); }),
+  EXPECT_EQ(message_of([&] {
+              cross_entropy(x, t, 1, {mean_of, {}, {}, 1.5});
+            }),
             "cross_entropy: label_smoothing 1.5 is not within 0 and 1");
-  EXPECT_EQ(message_of([&] { cross_entropy(x, x, 1, {mean_of, {}, 0}); }),
+  EXPECT_EQ(message_of([&] {
+              cross_entropy(x, x, 1, {mean_of, {}, 0});
+            }),
             "cross_entropy: ignore_index is for targets that are classes");
   EXPECT_EQ(message_of([] {
-    cross_entropy(noise({2, 3}, 1), make({2}, {0, 3}, Dtype::int64), 1, mean_of);
-  }), "cross_entropy: index 3 is outside axis 1 of [2,3], which has size 3");
+              cross_entropy(noise({2, 3}, 1), make({2}, {0, 3}, Dtype::int64), 1, mean_of);
+            }),
+            "cross_entropy: index 3 is outside axis 1 of [2,3], which has size 3");
   EXPECT_EQ(message_of([] {
-    cross_entropy(noise({2, 3}, 1), make({2}, {0, -1}, Dtype::int64), 1, mean_of);
-  }), "cross_entropy: index -1 is outside axis 1 of [2,3], which has size 3");
-  EXPECT_EQ(message_of([] {
-    cross_entropy(noise({2, 3}, 1), make({3}, {0, 0, 0}, Dtype::int64), 1, mean_of);
-  }), "cross_entropy: logits [2,3] with int64 targets [3]: must be integers without axis 1, or "
+              cross_entropy(noise({2, 3}, 1), make({2}, {0, -1}, Dtype::int64), 1, mean_of);
+            }),
+            "cross_entropy: index -1 is outside axis 1 of [2,3], which has size 3");
+  EXPECT_EQ(
+      message_of([] {
+        cross_entropy(noise({2, 3}, 1), make({3}, {0, 0, 0}, Dtype::int64), 1, mean_of);
+      }),
+      "cross_entropy: logits [2,3] with int64 targets [3]: must be integers without axis 1, or "
       "probabilities of the logits' shape");
 }
 

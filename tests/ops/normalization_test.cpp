@@ -11,13 +11,17 @@ TEST(Normalization, Values) {
   Tensor x = make({2, 2}, {1, 3, 10, 30});
   Tensor w = make({2}, {2, 3}), b = make({2}, {1, 0});
   expect_near(layer_norm(x, 1, w, b, 0), {-1, 3, -1, 3});
-  expect_near(layer_norm(x, 1, nullptr, nullptr, 3), {-0.5, 0.5, -10 / std::sqrt(103.0), 10 / std::sqrt(103.0)});
+  expect_near(layer_norm(x, 1, nullptr, nullptr, 3),
+              {-0.5, 0.5, -10 / std::sqrt(103.0), 10 / std::sqrt(103.0)});
   expect_near(layer_norm(x, 2, nullptr, nullptr, 0), read((x - mean(x)) / sqrt(var(x, {}, 0))));
-  expect_near(rms_norm(make({2}, {3, 4}), 1, nullptr, 0), {3 / std::sqrt(12.5), 4 / std::sqrt(12.5)});
+  expect_near(rms_norm(make({2}, {3, 4}), 1, nullptr, 0),
+              {3 / std::sqrt(12.5), 4 / std::sqrt(12.5)});
 }
 
 TEST(Normalization, GradientsAndDevices) {
-  Function layer = [](const std::vector<Tensor>& t) { return layer_norm(t[0], 1, t[1], t[2], 1e-5); };
+  Function layer = [](const std::vector<Tensor>& t) {
+    return layer_norm(t[0], 1, t[1], t[2], 1e-5);
+  };
   Function rms = [](const std::vector<Tensor>& t) { return rms_norm(t[0], 1, t[1], 1e-6) + t[2]; };
   for (const Function& f : {layer, rms}) {
     check_gradients(f, {noise({2, 4}, 1), noise({4}, 2), noise({4}, 3)}, 2, 1e-5);
@@ -38,8 +42,8 @@ TEST(Normalization, BatchNorm) {
   expect_near(trained.y, {-1, -1, 1, 1});
   expect_near(trained.running_mean, {0.2, 2});
   expect_near(trained.running_var, {0.9 + 0.1 * 2, 0.9 + 0.1 * 200});
-  BatchNorm evaluated = batch_norm(x, make({2}, {2, 1}), one, make({2}, {1, 10}),
-                                   make({2}, {4, 25}), false, 0.1, 0);
+  BatchNorm evaluated =
+      batch_norm(x, make({2}, {2, 1}), one, make({2}, {1, 10}), make({2}, {4, 25}), false, 0.1, 0);
   expect_near(evaluated.y, {1, 1, 3, 5});
   expect_near(evaluated.running_mean, {1, 10});
   EXPECT_FALSE(trained.running_mean.requires_gradient());
@@ -54,7 +58,8 @@ TEST(Normalization, BatchNormGradients) {
   Function evaluate = [](const std::vector<Tensor>& t) {
     return batch_norm(t[0], t[1], t[2], t[3], square(t[4]), false, 0.1, 1e-2).y;
   };
-  check_gradients(evaluate, {noise({3, 2, 2}, 1), noise({2}, 2), noise({2}, 3), noise({2}, 4), noise({2}, 5)});
+  check_gradients(
+      evaluate, {noise({3, 2, 2}, 1), noise({2}, 2), noise({2}, 3), noise({2}, 4), noise({2}, 5)});
 }
 
 TEST(Normalization, IsOnePass) {
@@ -64,13 +69,18 @@ TEST(Normalization, IsOnePass) {
 }
 
 TEST(Normalization, NamesFaults) {
-  EXPECT_EQ(message_of([] { layer_norm(noise({2, 3}, 1), 1, noise({2}, 1), nullptr, 0); }),
+  EXPECT_EQ(message_of([] {
+              layer_norm(noise({2, 3}, 1), 1, noise({2}, 1), nullptr, 0);
+            }),
             "layer_norm: [2,3] over 1 axes: weight and bias must be [3], got [2]");
-  EXPECT_EQ(message_of([] { rms_norm(noise({2, 3}, 1), 3, nullptr, 0); }),
+  EXPECT_EQ(message_of([] {
+              rms_norm(noise({2, 3}, 1), 3, nullptr, 0);
+            }),
             "rms_norm: 3 axes of [2,3]");
   EXPECT_EQ(message_of([] {
-    batch_norm(noise({2, 3}, 1), nullptr, nullptr, nullptr, nullptr, false, 0.1, 0);
-  }), "batch_norm: evaluation needs the running statistics");
+              batch_norm(noise({2, 3}, 1), nullptr, nullptr, nullptr, nullptr, false, 0.1, 0);
+            }),
+            "batch_norm: evaluation needs the running statistics");
 }
 
 }  // namespace

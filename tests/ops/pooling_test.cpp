@@ -18,8 +18,7 @@ TEST(Pooling, Values) {
   expect_near(max_pool(square4, sliding), {6, 7, 8, 10, 11, 12, 14, 15, 16});
   Pooling padded{{2, 2}, {2, 2}, {1, 1}, {1, 1}};
   expect_near(max_pool(neg(square4), padded), {-1, -2, -4, -5, -6, -8, -13, -14, -16});
-  expect_near(avg_pool(square4, padded),
-              {0.25, 1.25, 1, 3.5, 8.5, 5, 3.25, 7.25, 4});
+  expect_near(avg_pool(square4, padded), {0.25, 1.25, 1, 3.5, 8.5, 5, 3.25, 7.25, 4});
   padded.exclude_padding = true;
   expect_near(avg_pool(square4, padded), {1, 2.5, 4, 7, 8.5, 10, 13, 14.5, 16});
   // Without room for a further window the rest is left out; one axis works alike.
@@ -32,15 +31,17 @@ TEST(Pooling, EqualElementsShareTheGradient) {
     Tensor x = leaf(make({4}, {5, 5, 1, 5}));
     Tensor y = max_pool(x, {{2}, {stride}, {0}, {1}});
     Tensor dx = gradients({sum(y)}, {}, {x})[0];
-    if (stride == 2) expect_near(dx, {0.5, 0.5, 0, 1});
-    else expect_near(dx, {0.5, 1.5, 0, 1});
+    if (stride == 2)
+      expect_near(dx, {0.5, 0.5, 0, 1});
+    else
+      expect_near(dx, {0.5, 1.5, 0, 1});
   }
 }
 
 TEST(Pooling, GradientsAndDevices) {
   Pooling padded{{3, 2}, {2, 1}, {1, 1}, {1, 2}, true};
-  for (const Pooling& how : {Pooling{{2, 3}, {2, 3}, {0, 0}, {1, 1}},
-                             Pooling{{3, 2}, {1, 2}, {0, 0}, {1, 1}}, padded}) {
+  for (const Pooling& how :
+       {Pooling{{2, 3}, {2, 3}, {0, 0}, {1, 1}}, Pooling{{3, 2}, {1, 2}, {0, 0}, {1, 1}}, padded}) {
     for (auto pool : {max_pool, avg_pool}) {
       Function f = [&](const std::vector<Tensor>& t) { return pool(t[0], how); };
       check_gradients(f, {noise({2, 5, 7}, 1)}, 1);
@@ -51,9 +52,13 @@ TEST(Pooling, GradientsAndDevices) {
 }
 
 TEST(Pooling, NamesFaults) {
-  EXPECT_EQ(message_of([] { max_pool(noise({1, 2}, 1), {{3}, {3}, {0}, {1}}); }),
+  EXPECT_EQ(message_of([] {
+              max_pool(noise({1, 2}, 1), {{3}, {3}, {0}, {1}});
+            }),
             "max_pool1d: [1,2]: windows [3] with padding [0] are larger than the padded input");
-  EXPECT_EQ(message_of([] { avg_pool(noise({4}, 1), {{2}, {2}, {2}, {1}}); }),
+  EXPECT_EQ(message_of([] {
+              avg_pool(noise({4}, 1), {{2}, {2}, {2}, {1}});
+            }),
             "avg_pool1d: size [2], stride [2], padding [2], dilation [1]: impossible");
 }
 

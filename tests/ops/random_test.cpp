@@ -129,11 +129,12 @@ TEST(Random, Initialisers) {
               std::sqrt(2.0 / 270), 0.003);
   EXPECT_NEAR(moments(kaiming_uniform(shape, 0, Dtype::float32, cpu())).greatest,
               std::sqrt(6.0 / 270), 0.001);
-  EXPECT_NEAR(moments(xavier_uniform(shape, 1, Dtype::float32, cpu())).least,
-              -std::sqrt(6.0 / 630), 0.001);
+  EXPECT_NEAR(moments(xavier_uniform(shape, 1, Dtype::float32, cpu())).least, -std::sqrt(6.0 / 630),
+              0.001);
   for (const Shape& s : {Shape{5, 8}, Shape{8, 5}, Shape{3, 2, 2}}) {
     Tensor q = reshape(orthogonal(s, 2, Dtype::float64, cpu()), {s[0], -1});
-    Tensor product = q.shape()[0] <= q.shape()[1] ? matmul(q, transpose(q)) : matmul(transpose(q), q);
+    Tensor product =
+        q.shape()[0] <= q.shape()[1] ? matmul(q, transpose(q)) : matmul(transpose(q), q);
     std::vector<double> identity;
     for (int64_t i = 0; i < product.size(); ++i) {
       identity.push_back(i % (product.shape()[0] + 1) == 0 ? 4 : 0);

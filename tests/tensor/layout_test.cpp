@@ -212,12 +212,8 @@ TEST(Reshape, of_random_views_is_exact_and_copies_only_when_it_must) {
           layout = permute(layout, order);
           break;
         }
-        case 1:
-          layout = slice(layout, axis, size - 1, size, -1);
-          break;
-        case 2:
-          layout = slice(layout, axis, 0, (size + 1) / 2, 2);
-          break;
+        case 1: layout = slice(layout, axis, size - 1, size, -1); break;
+        case 2: layout = slice(layout, axis, 0, (size + 1) / 2, 2); break;
         default:
           if (size == 1) {
             Shape wide = layout.shape;

@@ -26,33 +26,21 @@ void options_refuse(const char* message) {
 
 static const char* value_name(option_kind kind) {
   switch (kind) {
-    case OPTION_FLAG:
-      return "";
-    case OPTION_COUNT:
-      return "N";
-    case OPTION_SEED:
-      return "N";
-    case OPTION_REAL:
-      return "X";
-    case OPTION_TEXT:
-      return "TEXT";
+    case OPTION_FLAG: return "";
+    case OPTION_COUNT: return "N";
+    case OPTION_SEED: return "N";
+    case OPTION_REAL: return "X";
+    case OPTION_TEXT: return "TEXT";
   }
   return "";
 }
 
 static void print_default(const option_row* o) {
   switch (o->kind) {
-    case OPTION_FLAG:
-      break;
-    case OPTION_COUNT:
-      printf(" [%d]", *(int*)o->target);
-      break;
-    case OPTION_SEED:
-      printf(" [%llu]", (unsigned long long)*(uint64_t*)o->target);
-      break;
-    case OPTION_REAL:
-      printf(" [%g]", *(double*)o->target);
-      break;
+    case OPTION_FLAG: break;
+    case OPTION_COUNT: printf(" [%d]", *(int*)o->target); break;
+    case OPTION_SEED: printf(" [%llu]", (unsigned long long)*(uint64_t*)o->target); break;
+    case OPTION_REAL: printf(" [%g]", *(double*)o->target); break;
     case OPTION_TEXT:
       if (*(const char**)o->target) printf(" [%s]", *(const char**)o->target);
       break;
@@ -75,12 +63,8 @@ static bool read_value(const option_row* o, const char* text) {
   char* end = NULL;
   errno = 0;
   switch (o->kind) {
-    case OPTION_FLAG:
-      *(bool*)o->target = true;
-      return true;
-    case OPTION_TEXT:
-      *(const char**)o->target = text;
-      return true;
+    case OPTION_FLAG: *(bool*)o->target = true; return true;
+    case OPTION_TEXT: *(const char**)o->target = text; return true;
     case OPTION_COUNT: {
       long value = strtol(text, &end, 10);
       if (end == text || *end || errno || value < 0 || value > INT_MAX) return false;

@@ -59,22 +59,12 @@ static const char style[] =
 void picture_escaped(picture* p, const char* text, size_t size) {
   for (size_t i = 0; i < size; i++) {
     switch (text[i]) {
-      case '<':
-        fputs("&lt;", p->file);
-        break;
-      case '>':
-        fputs("&gt;", p->file);
-        break;
-      case '&':
-        fputs("&amp;", p->file);
-        break;
-      case '"':
-        fputs("&quot;", p->file);
-        break;
-      case '\0':
-        break;
-      default:
-        fputc(text[i], p->file);
+      case '<': fputs("&lt;", p->file); break;
+      case '>': fputs("&gt;", p->file); break;
+      case '&': fputs("&amp;", p->file); break;
+      case '"': fputs("&quot;", p->file); break;
+      case '\0': break;
+      default: fputc(text[i], p->file);
     }
   }
 }

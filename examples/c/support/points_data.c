@@ -21,16 +21,11 @@ double random_uniform(uint64_t* state) { return (double)(random_bits(state) >> 1
 
 static bool inside(size_t set, double x, double y) {
   switch (set) {
-    case 0:
-      return x < 0.5;
-    case 1:
-      return x + y < 0.5;
-    case 2:
-      return x < 0.2 || x > 0.8;
-    case 3:
-      return (x < 0.5 && y > 0.5) || (x > 0.5 && y < 0.5);
-    default:
-      return (x - 0.5) * (x - 0.5) + (y - 0.5) * (y - 0.5) > 0.1;
+    case 0: return x < 0.5;
+    case 1: return x + y < 0.5;
+    case 2: return x < 0.2 || x > 0.8;
+    case 3: return (x < 0.5 && y > 0.5) || (x > 0.5 && y < 0.5);
+    default: return (x - 0.5) * (x - 0.5) + (y - 0.5) * (y - 0.5) > 0.1;
   }
 }
 

@@ -160,9 +160,7 @@ void run_group(const Plan& plan, const Group& group, const PreparedGroup& prepar
     case GroupKind::reduce:
       run_reduction(group, prepared.reduction, buffers, immediates, scratch);
       break;
-    case GroupKind::call:
-      run_call(group, prepared, buffers, immediates, scratch);
-      break;
+    case GroupKind::call: run_call(group, prepared, buffers, immediates, scratch); break;
     case GroupKind::map:
     case GroupKind::row:
       run_program(prepared.program, group.segments, buffers, immediates, scratch);

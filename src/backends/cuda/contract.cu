@@ -116,8 +116,7 @@ void launch_float_tiles(const ContractionView* call, const ContractionShape& sha
       return launch_tile<tables, 64, 4, 4, 4>("contract 256x16", call, shape, stream);
     case ContractKernel::tile_16x256:
       return launch_tile<tables, 4, 4, 64, 4>("contract 16x256", call, shape, stream);
-    default:
-      return launch_tile<tables, 16, 4, 16, 4>("contract 64x64", call, shape, stream);
+    default: return launch_tile<tables, 16, 4, 16, 4>("contract 64x64", call, shape, stream);
   }
 }
 
@@ -148,12 +147,9 @@ void launch_contract(const ContractionView* call, const ContractionShape& shape,
                      ContractKernel kernel, Stream stream) {
   if (shape.batch * shape.m * shape.n == 0) return;
   switch (shape.sum) {
-    case Compute::f32:
-      return launch_contract_in<float>(call, shape, kernel, stream);
-    case Compute::f64:
-      return launch_contract_in<double>(call, shape, kernel, stream);
-    default:
-      return launch_contract_in<uint64_t>(call, shape, kernel, stream);
+    case Compute::f32: return launch_contract_in<float>(call, shape, kernel, stream);
+    case Compute::f64: return launch_contract_in<double>(call, shape, kernel, stream);
+    default: return launch_contract_in<uint64_t>(call, shape, kernel, stream);
   }
 }
 

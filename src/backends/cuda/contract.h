@@ -28,19 +28,15 @@ __device__ inline int64_t bytes_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::boolean:
     case Dtype::uint8:
-    case Dtype::int8:
-      return 1;
+    case Dtype::int8: return 1;
     case Dtype::uint16:
     case Dtype::int16:
     case Dtype::float16:
-    case Dtype::bfloat16:
-      return 2;
+    case Dtype::bfloat16: return 2;
     case Dtype::uint32:
     case Dtype::int32:
-    case Dtype::float32:
-      return 4;
-    default:
-      return 8;
+    case Dtype::float32: return 4;
+    default: return 8;
   }
 }
 

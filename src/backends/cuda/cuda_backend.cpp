@@ -27,16 +27,11 @@ bool captures() {
 // What the group is called where something in the stream has failed.
 const char* name_of(const Group& group) {
   switch (group.kind) {
-    case GroupKind::map:
-      return "element-wise operators";
-    case GroupKind::row:
-      return "operators along rows";
-    case GroupKind::reduce:
-      return "a reduction";
-    case GroupKind::contract:
-      return "a contraction";
-    default:
-      return group.op->name;
+    case GroupKind::map: return "element-wise operators";
+    case GroupKind::row: return "operators along rows";
+    case GroupKind::reduce: return "a reduction";
+    case GroupKind::contract: return "a contraction";
+    default: return group.op->name;
   }
 }
 

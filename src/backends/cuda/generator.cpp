@@ -127,8 +127,7 @@ std::string Generator::expression(size_t k) const {
     return std::string("Mathematical<") + type_name(i.from) + ">(" + input(k, j, i.from) + ")";
   };
   switch (i.code) {
-    case Opcode::load:
-      return element(i.index, i.type, i.row);
+    case Opcode::load: return element(i.index, i.type, i.row);
     case Opcode::constant: {
       std::string bits = "view(segment.constants, " + index + ").value[0]";
       bool floating = i.type == Compute::f32 || i.type == Compute::f64;
@@ -156,12 +155,9 @@ std::string Generator::expression(size_t k) const {
     case Opcode::select:
       return input(k, 0, Compute::i32) + " != 0 ? " + input(k, 1, i.type) + " : " +
              input(k, 2, i.type);
-    case Opcode::cast:
-      return "cpu::convert<" + type + ">(" + input(k, 0, i.from) + ")";
-    case Opcode::to_boolean:
-      return input(k, 0, i.from) + " != 0";
-    case Opcode::round:
-      return rounded(i, input(k, 0, i.type));
+    case Opcode::cast: return "cpu::convert<" + type + ">(" + input(k, 0, i.from) + ")";
+    case Opcode::to_boolean: return input(k, 0, i.from) + " != 0";
+    case Opcode::round: return rounded(i, input(k, 0, i.type));
     default:  // store, expand
       return input(k, 0, i.type);
   }

@@ -70,27 +70,20 @@ MT_NOINLINE __device__ Value evaluate(const SegmentView& segment, const Register
       int64_t from = memory.contiguous ? at : position(memory.layout, at);
       return load_number(memory.data, memory.dtype, from);
     }
-    case Opcode::constant:
-      return constant_number(segment, i);
+    case Opcode::constant: return constant_number(segment, i);
     case Opcode::iota: {
       const MemoryView& memory = view(segment.memory, i.index);
       int64_t from = memory.offset + position(memory.layout, at);
       return round_number(i.dtype, convert_number(Compute::i64, i.type, pack(from)));
     }
-    case Opcode::random:
-      return random_number(segment, i, at);
+    case Opcode::random: return random_number(segment, i, at);
     case Opcode::elementwise:
       return operate(i.from, i.detail, input(0), i.in[1] == no_place ? 0 : input(1));
-    case Opcode::select:
-      return unpack<int32_t>(input(0)) != 0 ? input(1) : input(2);
-    case Opcode::cast:
-      return convert_number(i.from, i.type, input(0));
-    case Opcode::to_boolean:
-      return is_true(i.from, input(0));
-    case Opcode::round:
-      return round_number(i.dtype, input(0));
-    default:
-      return input(0);
+    case Opcode::select: return unpack<int32_t>(input(0)) != 0 ? input(1) : input(2);
+    case Opcode::cast: return convert_number(i.from, i.type, input(0));
+    case Opcode::to_boolean: return is_true(i.from, input(0));
+    case Opcode::round: return round_number(i.dtype, input(0));
+    default: return input(0);
   }
 }
 

@@ -28,16 +28,11 @@ __device__ inline T unpack(Value value) {
 template <class F>
 __device__ inline auto with_compute(Compute type, F&& f) {
   switch (type) {
-    case Compute::f32:
-      return f(float());
-    case Compute::f64:
-      return f(double());
-    case Compute::i32:
-      return f(int32_t());
-    case Compute::i64:
-      return f(int64_t());
-    default:
-      return f(uint64_t());
+    case Compute::f32: return f(float());
+    case Compute::f64: return f(double());
+    case Compute::i32: return f(int32_t());
+    case Compute::i64: return f(int64_t());
+    default: return f(uint64_t());
   }
 }
 
@@ -47,47 +42,34 @@ __device__ inline auto with_bits(Dtype dtype, F&& f) {
   switch (dtype) {
     case Dtype::boolean:
     case Dtype::uint8:
-    case Dtype::int8:
-      return f(uint8_t());
+    case Dtype::int8: return f(uint8_t());
     case Dtype::uint16:
     case Dtype::int16:
     case Dtype::float16:
-    case Dtype::bfloat16:
-      return f(uint16_t());
+    case Dtype::bfloat16: return f(uint16_t());
     case Dtype::uint32:
     case Dtype::int32:
-    case Dtype::float32:
-      return f(uint32_t());
-    default:
-      return f(uint64_t());
+    case Dtype::float32: return f(uint32_t());
+    default: return f(uint64_t());
   }
 }
 
 // From memory's bits to the compute type, and back: rounded to nearest even, or wrapped.
 __device__ inline Value from_bits(Dtype dtype, uint64_t bits) {
   switch (dtype) {
-    case Dtype::boolean:
-      return bits != 0;
-    case Dtype::int8:
-      return pack<int32_t>(static_cast<int8_t>(bits));
-    case Dtype::int16:
-      return pack<int32_t>(static_cast<int16_t>(bits));
-    case Dtype::float16:
-      return pack(float16_to_float(static_cast<uint16_t>(bits)));
-    case Dtype::bfloat16:
-      return pack(bfloat16_to_float(static_cast<uint16_t>(bits)));
-    default:
-      return bits;
+    case Dtype::boolean: return bits != 0;
+    case Dtype::int8: return pack<int32_t>(static_cast<int8_t>(bits));
+    case Dtype::int16: return pack<int32_t>(static_cast<int16_t>(bits));
+    case Dtype::float16: return pack(float16_to_float(static_cast<uint16_t>(bits)));
+    case Dtype::bfloat16: return pack(bfloat16_to_float(static_cast<uint16_t>(bits)));
+    default: return bits;
   }
 }
 __device__ inline uint64_t to_bits(Dtype dtype, Value value) {
   switch (dtype) {
-    case Dtype::boolean:
-      return unpack<int32_t>(value) != 0;
-    case Dtype::float16:
-      return float_to_float16(unpack<float>(value));
-    case Dtype::bfloat16:
-      return float_to_bfloat16(unpack<float>(value));
+    case Dtype::boolean: return unpack<int32_t>(value) != 0;
+    case Dtype::float16: return float_to_float16(unpack<float>(value));
+    case Dtype::bfloat16: return float_to_bfloat16(unpack<float>(value));
     default:
       return with_bits(dtype, [&](auto x) -> uint64_t { return static_cast<decltype(x)>(value); });
   }

@@ -22,8 +22,7 @@ __device__ Value operate(uint8_t code, Value first, Value second) {
 #include "ops/elementwise.def"
 #undef UNARY
 #undef BINARY
-    default:
-      break;
+    default: break;
   }
   return 0;
 }

@@ -14,14 +14,10 @@ template <class T>
 __device__ inline T identity_of(Reduction reduction) {
   using Limits = std::numeric_limits<T>;
   switch (reduction) {
-    case Reduction::sum:
-      return T(0);
-    case Reduction::prod:
-      return T(1);
-    case Reduction::max:
-      return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-    default:
-      return Limits::has_infinity ? Limits::infinity() : Limits::max();
+    case Reduction::sum: return T(0);
+    case Reduction::prod: return T(1);
+    case Reduction::max: return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    default: return Limits::has_infinity ? Limits::infinity() : Limits::max();
   }
 }
 template <class T>
@@ -29,14 +25,10 @@ __device__ inline T combine(Reduction reduction, T x, T y) {
   using V = Mathematical<T>;
   V a(x), b(y);
   switch (reduction) {
-    case Reduction::sum:
-      return unpack<T>(pack(a + b));
-    case Reduction::prod:
-      return unpack<T>(pack(a * b));
-    case Reduction::max:
-      return unpack<T>(pack(scalar::max(a, b)));
-    default:
-      return unpack<T>(pack(scalar::min(a, b)));
+    case Reduction::sum: return unpack<T>(pack(a + b));
+    case Reduction::prod: return unpack<T>(pack(a * b));
+    case Reduction::max: return unpack<T>(pack(scalar::max(a, b)));
+    default: return unpack<T>(pack(scalar::min(a, b)));
   }
 }
 // All lanes of a warp hold one number each; lane 0 receives all of them combined by halving.

@@ -40,18 +40,10 @@ class Preparation {
   std::shared_ptr<PreparedPlan> run() {
     for (const Group& group : plan_.groups) {
       switch (group.kind) {
-        case GroupKind::map:
-          add_program(group);
-          break;
-        case GroupKind::row:
-          add_program(group);
-          break;
-        case GroupKind::reduce:
-          add_reduction(group);
-          break;
-        case GroupKind::contract:
-          add_contraction(group);
-          break;
+        case GroupKind::map: add_program(group); break;
+        case GroupKind::row: add_program(group); break;
+        case GroupKind::reduce: add_reduction(group); break;
+        case GroupKind::contract: add_contraction(group); break;
         case GroupKind::call:
           prepared_->groups.push_back(
               prepare_call(group, properties_, &block(), &prepared_->scratch));

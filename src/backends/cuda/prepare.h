@@ -27,7 +27,7 @@ struct Run {
 
 struct PreparedPlan {
   Block block;
-  int64_t scratch = 0;  // bytes beside the block
+  int64_t scratch = 0;                                  // bytes beside the block
   std::vector<std::function<void(const Run&)>> groups;  // one or more for each of the plan's
   std::vector<size_t> ends;  // of each of the plan's groups: what comes after its last one here
   std::vector<const char*> names;  // of what the groups run, each once

@@ -103,14 +103,10 @@ class Parameters {
     };
     if (!scalar || is_half(scalar->dtype)) refuse(", no number");
     switch (scalar->dtype) {
-      case Dtype::float32:
-        return bits(static_cast<float>(number));
-      case Dtype::float64:
-        return bits(number);
-      case Dtype::boolean:
-        return number != 0;
-      default:
-        break;
+      case Dtype::float32: return bits(static_cast<float>(number));
+      case Dtype::float64: return bits(number);
+      case Dtype::boolean: return number != 0;
+      default: break;
     }
     int width = static_cast<int>(size_of(scalar->dtype)) * 8;
     bool is_signed = type.compare(0, 8, "unsigned") != 0;

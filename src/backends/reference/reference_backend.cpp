@@ -19,8 +19,8 @@ class ReferenceBackend final : public Backend {
     }
   }
 
-  void run(const Plan& plan, void* const* buffers, const Immediates* immediates,
-           void* scratch, GroupWatch* watch) override {
+  void run(const Plan& plan, void* const* buffers, const Immediates* immediates, void* scratch,
+           GroupWatch* watch) override {
     for (size_t g = 0; g < plan.groups.size(); ++g) {
       if (watch) watch->begins(g);
       naive_value(call_of(plan.groups[g], buffers, immediates, scratch));

@@ -165,8 +165,7 @@ class Lowering {
       for (const Edge& edge : region_.edges_of(i)) *in++ = read(edge, n.shape, row);
     };
     switch (n.op->kind) {
-      case OpKind::constant:
-        return constant(n, i, row);
+      case OpKind::constant: return constant(n, i, row);
       case OpKind::iota:
         return load(Opcode::iota, -1, n.dtype,
                     over_iteration(contiguous_layout(n.shape), n.shape, row), row);
@@ -199,8 +198,7 @@ class Lowering {
         }
         return emit(instruction);
       }
-      default:
-        fail(Code::unsupported, "%s cannot be fused", n.op->name);
+      default: fail(Code::unsupported, "%s cannot be fused", n.op->name);
     }
   }
 

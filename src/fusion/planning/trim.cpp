@@ -83,8 +83,7 @@ bool has_parts(const Region& region, const Item& item) {
   switch (node.op->kind) {
     case OpKind::elementwise:
     case OpKind::select:
-    case OpKind::cast:
-      return true;
+    case OpKind::cast: return true;
     case OpKind::reduce: {
       // Sums over the last axis are formed row by row, others by columns (ops/order.h).
       const Shape shape = edge_layout(region, region.edges_of(item)[0]).shape;
@@ -92,8 +91,7 @@ bool has_parts(const Region& region, const Item& item) {
     }
     case OpKind::contract:
       return is_product(item) && precision_of(*node.op, node.attributes) == Precision::strict;
-    default:
-      return false;
+    default: return false;
   }
 }
 

@@ -10,14 +10,10 @@ namespace {
 
 double epsilon_of(Dtype dtype) {
   switch (dtype) {
-    case Dtype::float16:
-      return 0x1p-10;
-    case Dtype::bfloat16:
-      return 0x1p-7;
-    case Dtype::float32:
-      return 0x1p-23;
-    default:
-      return 0x1p-52;
+    case Dtype::float16: return 0x1p-10;
+    case Dtype::bfloat16: return 0x1p-7;
+    case Dtype::float32: return 0x1p-23;
+    default: return 0x1p-52;
   }
 }
 

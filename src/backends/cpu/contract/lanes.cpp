@@ -316,14 +316,10 @@ void run_lanes_with(const LanesBlock& block) {
 template <class T>
 void run_lanes_of(const LanesBlock& block) {
   switch (block.few->rows.size) {
-    case 1:
-      return run_lanes_with<T, 1>(block);
-    case 2:
-      return run_lanes_with<T, 2>(block);
-    case 3:
-      return run_lanes_with<T, 3>(block);
-    default:
-      return run_lanes_with<T, 4>(block);
+    case 1: return run_lanes_with<T, 1>(block);
+    case 2: return run_lanes_with<T, 2>(block);
+    case 3: return run_lanes_with<T, 3>(block);
+    default: return run_lanes_with<T, 4>(block);
   }
 }
 

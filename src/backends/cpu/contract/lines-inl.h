@@ -84,11 +84,8 @@ void run_equal_lines(const Lines<T>& lines, int64_t* from, int64_t count, int64_
           all ? lines_kernel<T, 2, 2>(lines, at, columns, to, length)
               : lines_kernel<T, 1, 2>(lines, at, columns, to, length);
           break;
-        case 3:
-          lines_kernel<T, 1, 3>(lines, at, columns, to, length);
-          break;
-        default:
-          lines_kernel<T, 1, 4>(lines, at, columns, to, length);
+        case 3: lines_kernel<T, 1, 3>(lines, at, columns, to, length); break;
+        default: lines_kernel<T, 1, 4>(lines, at, columns, to, length);
       }
     }
     for (int64_t l = 0; l < count; ++l) from[l] += columns;

@@ -22,32 +22,19 @@ struct StoredBfloat16 {
 template <class F>
 decltype(auto) with_type(Dtype dtype, F&& f) {
   switch (dtype) {
-    case Dtype::boolean:
-      return f(bool());
-    case Dtype::uint8:
-      return f(uint8_t());
-    case Dtype::uint16:
-      return f(uint16_t());
-    case Dtype::uint32:
-      return f(uint32_t());
-    case Dtype::uint64:
-      return f(uint64_t());
-    case Dtype::int8:
-      return f(int8_t());
-    case Dtype::int16:
-      return f(int16_t());
-    case Dtype::int32:
-      return f(int32_t());
-    case Dtype::int64:
-      return f(int64_t());
-    case Dtype::float16:
-      return f(StoredFloat16());
-    case Dtype::bfloat16:
-      return f(StoredBfloat16());
-    case Dtype::float32:
-      return f(float());
-    case Dtype::float64:
-      break;
+    case Dtype::boolean: return f(bool());
+    case Dtype::uint8: return f(uint8_t());
+    case Dtype::uint16: return f(uint16_t());
+    case Dtype::uint32: return f(uint32_t());
+    case Dtype::uint64: return f(uint64_t());
+    case Dtype::int8: return f(int8_t());
+    case Dtype::int16: return f(int16_t());
+    case Dtype::int32: return f(int32_t());
+    case Dtype::int64: return f(int64_t());
+    case Dtype::float16: return f(StoredFloat16());
+    case Dtype::bfloat16: return f(StoredBfloat16());
+    case Dtype::float32: return f(float());
+    case Dtype::float64: break;
   }
   return f(double());
 }

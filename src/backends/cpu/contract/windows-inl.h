@@ -106,8 +106,7 @@ inline void run_windows(const MatrixOperand& a, const float* a_data, const Matri
         case 3:
           (few ? windows_kernel<6, 3> : windows_kernel<8, 3>)(window, steps, count, sums);
           break;
-        default:
-          (few ? windows_kernel<6, 5> : windows_kernel<8, 5>)(window, steps, count, sums);
+        default: (few ? windows_kernel<6, 5> : windows_kernel<8, 5>)(window, steps, count, sums);
       }
       count = 0;
     };

@@ -81,16 +81,11 @@ void to_boolean(void* out, const void* const* inputs, int64_t n) {
 template <class From>
 Kernel cast_from(Compute to) {
   switch (to) {
-    case Compute::f32:
-      return &cast<From, float>;
-    case Compute::f64:
-      return &cast<From, double>;
-    case Compute::i32:
-      return &cast<From, int32_t>;
-    case Compute::i64:
-      return &cast<From, int64_t>;
-    case Compute::u64:
-      return &cast<From, uint64_t>;
+    case Compute::f32: return &cast<From, float>;
+    case Compute::f64: return &cast<From, double>;
+    case Compute::i32: return &cast<From, int32_t>;
+    case Compute::i64: return &cast<From, int64_t>;
+    case Compute::u64: return &cast<From, uint64_t>;
   }
   return nullptr;
 }
@@ -117,31 +112,21 @@ Kernel vector_cast(Compute from, Compute to) {
 Kernel cast_of(Compute from, Compute to) {
   if (Kernel kernel = vector_cast(from, to)) return kernel;
   switch (from) {
-    case Compute::f32:
-      return cast_from<float>(to);
-    case Compute::f64:
-      return cast_from<double>(to);
-    case Compute::i32:
-      return cast_from<int32_t>(to);
-    case Compute::i64:
-      return cast_from<int64_t>(to);
-    case Compute::u64:
-      return cast_from<uint64_t>(to);
+    case Compute::f32: return cast_from<float>(to);
+    case Compute::f64: return cast_from<double>(to);
+    case Compute::i32: return cast_from<int32_t>(to);
+    case Compute::i64: return cast_from<int64_t>(to);
+    case Compute::u64: return cast_from<uint64_t>(to);
   }
   return nullptr;
 }
 Kernel to_boolean_of(Compute from) {
   switch (from) {
-    case Compute::f32:
-      return &to_boolean<float>;
-    case Compute::f64:
-      return &to_boolean<double>;
-    case Compute::i32:
-      return &to_boolean<int32_t>;
-    case Compute::i64:
-      return &to_boolean<int64_t>;
-    case Compute::u64:
-      return &to_boolean<uint64_t>;
+    case Compute::f32: return &to_boolean<float>;
+    case Compute::f64: return &to_boolean<double>;
+    case Compute::i32: return &to_boolean<int32_t>;
+    case Compute::i64: return &to_boolean<int64_t>;
+    case Compute::u64: return &to_boolean<uint64_t>;
   }
   return nullptr;
 }

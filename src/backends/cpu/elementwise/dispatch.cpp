@@ -59,16 +59,11 @@ Operator elementwise_operator(Elementwise code, Compute type) {
   choose_instruction_set();
   size_t row = static_cast<size_t>(code);
   switch (type) {
-    case Compute::f32:
-      return float32_operators()[row];
-    case Compute::f64:
-      return float64_operators()[row];
-    case Compute::i32:
-      return int32_operators()[row];
-    case Compute::i64:
-      return int64_operators()[row];
-    case Compute::u64:
-      return uint64_operators()[row];
+    case Compute::f32: return float32_operators()[row];
+    case Compute::f64: return float64_operators()[row];
+    case Compute::i32: return int32_operators()[row];
+    case Compute::i64: return int64_operators()[row];
+    case Compute::u64: return uint64_operators()[row];
   }
   return nullptr;
 }

@@ -108,12 +108,9 @@ void share_windows(const WindowLines& of) {
 
 void share_lines(const WindowLines& of) {
   switch (of.width) {
-    case 2:
-      return share_windows<2>(of);
-    case 3:
-      return share_windows<3>(of);
-    default:
-      return share_windows<4>(of);
+    case 2: return share_windows<2>(of);
+    case 3: return share_windows<3>(of);
+    default: return share_windows<4>(of);
   }
 }
 

@@ -33,10 +33,8 @@ struct Joined {
 template <class First, class T>
 Operator second_of(Elementwise second, bool right) {
   switch (second) {
-    case Elementwise::add:
-      return &elements<Joined<First, add_operator, false>, T, true, 3>;
-    case Elementwise::mul:
-      return &elements<Joined<First, mul_operator, false>, T, true, 3>;
+    case Elementwise::add: return &elements<Joined<First, add_operator, false>, T, true, 3>;
+    case Elementwise::mul: return &elements<Joined<First, mul_operator, false>, T, true, 3>;
     case Elementwise::sub:
       return right ? &elements<Joined<First, sub_operator, true>, T, true, 3>
                    : &elements<Joined<First, sub_operator, false>, T, true, 3>;
@@ -45,32 +43,22 @@ Operator second_of(Elementwise second, bool right) {
     case Elementwise::maximum:
       return right ? &elements<Joined<First, maximum_operator, true>, T, true, 3>
                    : &elements<Joined<First, maximum_operator, false>, T, true, 3>;
-    case Elementwise::relu:
-      return &elements<Then<First, relu_operator>, T, true, 2>;
-    case Elementwise::abs:
-      return &elements<Then<First, abs_operator>, T, true, 2>;
-    case Elementwise::sqrt:
-      return &elements<Then<First, sqrt_operator>, T, false, 2>;
-    case Elementwise::exp:
-      return &elements<Then<First, exp_operator>, T, false, 2>;
-    case Elementwise::tanh:
-      return &elements<Then<First, tanh_operator>, T, false, 2>;
-    default:
-      return nullptr;
+    case Elementwise::relu: return &elements<Then<First, relu_operator>, T, true, 2>;
+    case Elementwise::abs: return &elements<Then<First, abs_operator>, T, true, 2>;
+    case Elementwise::sqrt: return &elements<Then<First, sqrt_operator>, T, false, 2>;
+    case Elementwise::exp: return &elements<Then<First, exp_operator>, T, false, 2>;
+    case Elementwise::tanh: return &elements<Then<First, tanh_operator>, T, false, 2>;
+    default: return nullptr;
   }
 }
 
 template <class T>
 Operator pair_for(Elementwise first, Elementwise second, bool right) {
   switch (first) {
-    case Elementwise::add:
-      return second_of<add_operator, T>(second, right);
-    case Elementwise::sub:
-      return second_of<sub_operator, T>(second, right);
-    case Elementwise::mul:
-      return second_of<mul_operator, T>(second, right);
-    default:
-      return nullptr;
+    case Elementwise::add: return second_of<add_operator, T>(second, right);
+    case Elementwise::sub: return second_of<sub_operator, T>(second, right);
+    case Elementwise::mul: return second_of<mul_operator, T>(second, right);
+    default: return nullptr;
   }
 }
 Operator pair_of(Elementwise first, Elementwise second, bool right, Compute type) {

@@ -132,12 +132,9 @@ void random_elements(void* out, RandomKey key, uint64_t first, int64_t n) {
 
 RandomSource uniform_of(Compute type) {
   switch (type) {
-    case Compute::f32:
-      return &random_elements<FloatSource>;
-    case Compute::f64:
-      return &random_elements<DoubleSource>;
-    default:
-      return nullptr;
+    case Compute::f32: return &random_elements<FloatSource>;
+    case Compute::f64: return &random_elements<DoubleSource>;
+    default: return nullptr;
   }
 }
 RandomSource bits_of() { return &random_elements<BitsSource>; }

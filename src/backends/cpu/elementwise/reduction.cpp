@@ -225,16 +225,11 @@ void expand_rows(void* out, const void* input, int64_t rows, int64_t columns) {
 }
 RowExpansion expansion_of(size_t element_size) {
   switch (element_size) {
-    case 1:
-      return &expand_rows<uint8_t>;
-    case 2:
-      return &expand_rows<uint16_t>;
-    case 4:
-      return &expand_rows<uint32_t>;
-    case 8:
-      return &expand_rows<uint64_t>;
-    default:
-      return nullptr;
+    case 1: return &expand_rows<uint8_t>;
+    case 2: return &expand_rows<uint16_t>;
+    case 4: return &expand_rows<uint32_t>;
+    case 8: return &expand_rows<uint64_t>;
+    default: return nullptr;
   }
 }
 

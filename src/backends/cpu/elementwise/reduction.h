@@ -80,30 +80,21 @@ constexpr bool watches_nan = std::is_floating_point_v<T> &&
 template <class Kernel, template <class, class> class Kernels, class Op>
 Kernel kernel_for(Compute type) {
   switch (type) {
-    case Compute::f32:
-      return Kernels<Op, float>::kernel;
-    case Compute::f64:
-      return Kernels<Op, double>::kernel;
-    case Compute::i32:
-      return Kernels<Op, int32_t>::kernel;
-    case Compute::i64:
-      return Kernels<Op, int64_t>::kernel;
-    case Compute::u64:
-      return Kernels<Op, uint64_t>::kernel;
+    case Compute::f32: return Kernels<Op, float>::kernel;
+    case Compute::f64: return Kernels<Op, double>::kernel;
+    case Compute::i32: return Kernels<Op, int32_t>::kernel;
+    case Compute::i64: return Kernels<Op, int64_t>::kernel;
+    case Compute::u64: return Kernels<Op, uint64_t>::kernel;
   }
   return nullptr;
 }
 template <class Kernel, template <class, class> class Kernels>
 Kernel kernel_of(Reduction reduction, Compute type) {
   switch (reduction) {
-    case Reduction::sum:
-      return kernel_for<Kernel, Kernels, Sum>(type);
-    case Reduction::prod:
-      return kernel_for<Kernel, Kernels, Product>(type);
-    case Reduction::max:
-      return kernel_for<Kernel, Kernels, Maximum>(type);
-    case Reduction::min:
-      return kernel_for<Kernel, Kernels, Minimum>(type);
+    case Reduction::sum: return kernel_for<Kernel, Kernels, Sum>(type);
+    case Reduction::prod: return kernel_for<Kernel, Kernels, Product>(type);
+    case Reduction::max: return kernel_for<Kernel, Kernels, Maximum>(type);
+    case Reduction::min: return kernel_for<Kernel, Kernels, Minimum>(type);
   }
   return nullptr;
 }

@@ -124,14 +124,10 @@ Operator select_of(bool wide) {
 }
 Operator stored_select_of(size_t element_size) {
   switch (element_size) {
-    case 1:
-      return &select_elements<uint8_t, uint8_t>;
-    case 2:
-      return &select_elements<uint16_t, uint8_t>;
-    case 4:
-      return &select_elements<uint32_t, uint8_t>;
-    default:
-      return &select_elements<uint64_t, uint8_t>;
+    case 1: return &select_elements<uint8_t, uint8_t>;
+    case 2: return &select_elements<uint16_t, uint8_t>;
+    case 4: return &select_elements<uint32_t, uint8_t>;
+    default: return &select_elements<uint64_t, uint8_t>;
   }
 }
 

@@ -184,40 +184,27 @@ enum class Direction { load, store, round };
 template <class F>
 Kernel kernel_of(Direction direction) {
   switch (direction) {
-    case Direction::load:
-      return &load_elements<F>;
-    case Direction::store:
-      return &store_elements<F>;
-    case Direction::round:
-      return &round_elements<F>;
+    case Direction::load: return &load_elements<F>;
+    case Direction::store: return &store_elements<F>;
+    case Direction::round: return &round_elements<F>;
   }
   return nullptr;
 }
 Kernel storage_of(Direction direction, Dtype dtype) {
   switch (dtype) {
-    case Dtype::boolean:
-      return kernel_of<Boolean>(direction);
-    case Dtype::uint8:
-      return kernel_of<Narrow<uint8_t>>(direction);
-    case Dtype::uint16:
-      return kernel_of<Narrow<uint16_t>>(direction);
-    case Dtype::int8:
-      return kernel_of<Narrow<int8_t>>(direction);
-    case Dtype::int16:
-      return kernel_of<Narrow<int16_t>>(direction);
-    case Dtype::uint32:
-      return kernel_of<Uint32>(direction);
-    case Dtype::float16:
-      return kernel_of<Float16>(direction);
-    case Dtype::bfloat16:
-      return kernel_of<Bfloat16>(direction);
+    case Dtype::boolean: return kernel_of<Boolean>(direction);
+    case Dtype::uint8: return kernel_of<Narrow<uint8_t>>(direction);
+    case Dtype::uint16: return kernel_of<Narrow<uint16_t>>(direction);
+    case Dtype::int8: return kernel_of<Narrow<int8_t>>(direction);
+    case Dtype::int16: return kernel_of<Narrow<int16_t>>(direction);
+    case Dtype::uint32: return kernel_of<Uint32>(direction);
+    case Dtype::float16: return kernel_of<Float16>(direction);
+    case Dtype::bfloat16: return kernel_of<Bfloat16>(direction);
     case Dtype::int32:
-    case Dtype::float32:
-      return &copy<4>;
+    case Dtype::float32: return &copy<4>;
     case Dtype::int64:
     case Dtype::uint64:
-    case Dtype::float64:
-      return &copy<8>;
+    case Dtype::float64: return &copy<8>;
   }
   return nullptr;
 }

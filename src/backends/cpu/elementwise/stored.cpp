@@ -176,30 +176,20 @@ Operator truth_row(Elementwise code) {
 
 Operator stored_of(Elementwise code, Dtype operands) {
   switch (operands) {
-    case Dtype::boolean:
-      return stored_row<Stored::boolean>(code);
-    case Dtype::uint8:
-      return stored_row<Stored::u8>(code);
-    case Dtype::int8:
-      return stored_row<Stored::i8>(code);
-    case Dtype::bfloat16:
-      return stored_row<Stored::bf16>(code);
-    default:
-      return nullptr;
+    case Dtype::boolean: return stored_row<Stored::boolean>(code);
+    case Dtype::uint8: return stored_row<Stored::u8>(code);
+    case Dtype::int8: return stored_row<Stored::i8>(code);
+    case Dtype::bfloat16: return stored_row<Stored::bf16>(code);
+    default: return nullptr;
   }
 }
 Operator truth_of(Elementwise code, Compute type) {
   switch (type) {
-    case Compute::f32:
-      return truth_row<float>(code);
-    case Compute::f64:
-      return truth_row<double>(code);
-    case Compute::i32:
-      return truth_row<int32_t>(code);
-    case Compute::i64:
-      return truth_row<int64_t>(code);
-    case Compute::u64:
-      return truth_row<uint64_t>(code);
+    case Compute::f32: return truth_row<float>(code);
+    case Compute::f64: return truth_row<double>(code);
+    case Compute::i32: return truth_row<int32_t>(code);
+    case Compute::i64: return truth_row<int64_t>(code);
+    case Compute::u64: return truth_row<uint64_t>(code);
   }
   return nullptr;
 }
@@ -211,16 +201,11 @@ void truth(void* out, const void* const* inputs, int64_t n) {
 }
 Kernel truth_kernel_for(Compute type) {
   switch (type) {
-    case Compute::f32:
-      return &truth<float>;
-    case Compute::f64:
-      return &truth<double>;
-    case Compute::i32:
-      return &truth<int32_t>;
-    case Compute::i64:
-      return &truth<int64_t>;
-    case Compute::u64:
-      return &truth<uint64_t>;
+    case Compute::f32: return &truth<float>;
+    case Compute::f64: return &truth<double>;
+    case Compute::i32: return &truth<int32_t>;
+    case Compute::i64: return &truth<int64_t>;
+    case Compute::u64: return &truth<uint64_t>;
   }
   return nullptr;
 }

@@ -63,15 +63,11 @@ void recurrence_kernel(const NaiveCall& call) {
       is_contiguous(call.inputs[0].layout) && is_contiguous(call.inputs[1].layout);
   if (!in_order) return naive_value(call);
   switch (call.output.dtype) {
-    case Dtype::float32:
-      return recur<float, double>(call);
-    case Dtype::float64:
-      return recur<double, double>(call);
+    case Dtype::float32: return recur<float, double>(call);
+    case Dtype::float64: return recur<double, double>(call);
     case Dtype::int64:
-    case Dtype::uint64:
-      return recur<uint64_t, uint64_t>(call);
-    default:
-      return naive_value(call);
+    case Dtype::uint64: return recur<uint64_t, uint64_t>(call);
+    default: return naive_value(call);
   }
 }
 

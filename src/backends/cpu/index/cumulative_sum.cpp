@@ -171,12 +171,9 @@ void cumulative_sum_kernel(const NaiveCall& call) {
   if (call.output.size() == 0) return;
   if (!is_contiguous(call.inputs[0].layout)) return naive_value(call);
   switch (call.output.dtype) {
-    case Dtype::float32:
-      return cumulative_sum<float>(call);
-    case Dtype::float64:
-      return cumulative_sum<double>(call);
-    default:
-      return cumulative_sum<uint64_t>(call);
+    case Dtype::float32: return cumulative_sum<float>(call);
+    case Dtype::float64: return cumulative_sum<double>(call);
+    default: return cumulative_sum<uint64_t>(call);
   }
 }
 

@@ -135,14 +135,10 @@ void fold(const NaiveCall& call) {
 
 void fold_kernel(const NaiveCall& call) {
   switch (call.output.dtype) {
-    case Dtype::float16:
-      return fold<StoredFloat16>(call);
-    case Dtype::bfloat16:
-      return fold<StoredBfloat16>(call);
-    case Dtype::float32:
-      return fold<float>(call);
-    default:
-      return fold<double>(call);
+    case Dtype::float16: return fold<StoredFloat16>(call);
+    case Dtype::bfloat16: return fold<StoredBfloat16>(call);
+    case Dtype::float32: return fold<float>(call);
+    default: return fold<double>(call);
   }
 }
 

@@ -56,14 +56,10 @@ inline int64_t grain_of(int64_t elements) {
 template <class F>
 void with_bits(size_t size, F&& f) {
   switch (size) {
-    case 1:
-      return f(uint8_t{});
-    case 2:
-      return f(uint16_t{});
-    case 4:
-      return f(uint32_t{});
-    default:
-      return f(uint64_t{});
+    case 1: return f(uint8_t{});
+    case 2: return f(uint16_t{});
+    case 4: return f(uint32_t{});
+    default: return f(uint64_t{});
   }
 }
 

@@ -219,14 +219,11 @@ int64_t scatter_scratch(const Group& group, int) {
 
 void scatter_kernel(const NaiveCall& call, void* scratch, int) {
   switch (call.output.dtype) {
-    case Dtype::float32:
-      return Scatter<float>(call).run(scratch);
-    case Dtype::float64:
-      return Scatter<double>(call).run(scratch);
+    case Dtype::float32: return Scatter<float>(call).run(scratch);
+    case Dtype::float64: return Scatter<double>(call).run(scratch);
     case Dtype::boolean:
     case Dtype::float16:
-    case Dtype::bfloat16:
-      return naive_value(call);
+    case Dtype::bfloat16: return naive_value(call);
     default:
       with_bits(size_of(call.output.dtype),
                 [&](auto zero) { Scatter<decltype(zero)>(call).run(scratch); });

@@ -59,30 +59,18 @@ template <class F>
 void with_element(Dtype dtype, F&& f) {
   switch (dtype) {
     case Dtype::boolean:
-    case Dtype::uint8:
-      return f(IntegerElement<uint8_t>{});
-    case Dtype::uint16:
-      return f(IntegerElement<uint16_t>{});
-    case Dtype::uint32:
-      return f(IntegerElement<uint32_t>{});
-    case Dtype::uint64:
-      return f(IntegerElement<uint64_t>{});
-    case Dtype::int8:
-      return f(IntegerElement<int8_t>{});
-    case Dtype::int16:
-      return f(IntegerElement<int16_t>{});
-    case Dtype::int32:
-      return f(IntegerElement<int32_t>{});
-    case Dtype::int64:
-      return f(IntegerElement<int64_t>{});
-    case Dtype::float16:
-      return f(HalfElement{});
-    case Dtype::bfloat16:
-      return f(BfloatElement{});
-    case Dtype::float32:
-      return f(FloatElement{});
-    case Dtype::float64:
-      return f(DoubleElement{});
+    case Dtype::uint8: return f(IntegerElement<uint8_t>{});
+    case Dtype::uint16: return f(IntegerElement<uint16_t>{});
+    case Dtype::uint32: return f(IntegerElement<uint32_t>{});
+    case Dtype::uint64: return f(IntegerElement<uint64_t>{});
+    case Dtype::int8: return f(IntegerElement<int8_t>{});
+    case Dtype::int16: return f(IntegerElement<int16_t>{});
+    case Dtype::int32: return f(IntegerElement<int32_t>{});
+    case Dtype::int64: return f(IntegerElement<int64_t>{});
+    case Dtype::float16: return f(HalfElement{});
+    case Dtype::bfloat16: return f(BfloatElement{});
+    case Dtype::float32: return f(FloatElement{});
+    case Dtype::float64: return f(DoubleElement{});
   }
 }
 

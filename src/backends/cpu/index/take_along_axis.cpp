@@ -121,12 +121,9 @@ void add_along_axis_kernel(const NaiveCall& call, void* scratch, int threads) {
   if (half || boolean) return naive_value(call);
   if (by_rows(call.inputs[1].layout, axis)) return add_rows(call, axis, scratch, threads);
   switch (call.output.dtype) {
-    case Dtype::float32:
-      return add<float>(call);
-    case Dtype::float64:
-      return add<double>(call);
-    default:
-      with_bits(size_of(call.output.dtype), [&](auto zero) { add<decltype(zero)>(call); });
+    case Dtype::float32: return add<float>(call);
+    case Dtype::float64: return add<double>(call);
+    default: with_bits(size_of(call.output.dtype), [&](auto zero) { add<decltype(zero)>(call); });
   }
 }
 

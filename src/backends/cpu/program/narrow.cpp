@@ -16,14 +16,10 @@ bool turns(const Instruction& i) {
   switch (i.code) {
     case Opcode::iota:
     case Opcode::random:
-    case Opcode::store:
-      return false;
-    case Opcode::expand:
-      return true;
-    case Opcode::reduce:
-      return !in_memory(i.in[0]);
-    default:
-      return !in_memory(i.out) && std::none_of(i.in, i.in + 3, in_memory);
+    case Opcode::store: return false;
+    case Opcode::expand: return true;
+    case Opcode::reduce: return !in_memory(i.in[0]);
+    default: return !in_memory(i.out) && std::none_of(i.in, i.in + 3, in_memory);
   }
 }
 

@@ -194,24 +194,12 @@ class Preparation {
       case Opcode::elementwise:
         step.operate = elementwise_operator(static_cast<Elementwise>(i.detail), i.from);
         break;
-      case Opcode::select:
-        step.operate = select_operator(i.type);
-        break;
-      case Opcode::cast:
-        step.convert = cast_kernel(i.from, i.type);
-        break;
-      case Opcode::to_boolean:
-        step.convert = to_boolean_kernel(i.from);
-        break;
-      case Opcode::round:
-        step.convert = round_kernel(i.dtype);
-        break;
-      case Opcode::load:
-        step.convert = load_kernel(i.dtype);
-        break;
-      case Opcode::store:
-        step.convert = store_kernel(i.dtype);
-        break;
+      case Opcode::select: step.operate = select_operator(i.type); break;
+      case Opcode::cast: step.convert = cast_kernel(i.from, i.type); break;
+      case Opcode::to_boolean: step.convert = to_boolean_kernel(i.from); break;
+      case Opcode::round: step.convert = round_kernel(i.dtype); break;
+      case Opcode::load: step.convert = load_kernel(i.dtype); break;
+      case Opcode::store: step.convert = store_kernel(i.dtype); break;
       case Opcode::iota:
         if (needs_rounding(i.dtype)) step.convert = round_kernel(i.dtype);
         break;
@@ -220,15 +208,12 @@ class Preparation {
             (turned() ? reduction_across : row_reduction)(static_cast<Reduction>(i.detail), i.type);
         step.extent = Extent::rows;
         break;
-      case Opcode::expand:
-        step.expand = row_expansion(size_of(i.type));
-        break;
+      case Opcode::expand: step.expand = row_expansion(size_of(i.type)); break;
       case Opcode::random:
         step.draw = is_floating(i.dtype) ? uniform_source(i.type) : bits_source();
         break;
       case Opcode::constant:
-      case Opcode::total:
-        break;
+      case Opcode::total: break;
     }
     return step;
   }

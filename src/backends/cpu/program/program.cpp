@@ -35,24 +35,16 @@ struct Stretch {
 
 void operate(const Step& step, Input* in, char* out, int64_t rows, int64_t columns) {
   switch (step.extent) {
-    case Extent::row_values:
-      step.operate(out, in, 1, rows);
-      break;
-    case Extent::flat:
-      step.operate(out, in, 1, rows * columns);
-      break;
-    case Extent::rows:
-      step.operate(out, in, rows, columns);
-      break;
+    case Extent::row_values: step.operate(out, in, 1, rows); break;
+    case Extent::flat: step.operate(out, in, 1, rows * columns); break;
+    case Extent::rows: step.operate(out, in, rows, columns); break;
     case Extent::total:
       for (int64_t r = 0; r < rows; ++r) {
         step.operate(out, in, 1, columns);
         for (int k = 0; k < 3; ++k) in[k].data = static_cast<const char*>(in[k].data) + in[k].pitch;
       }
       break;
-    case Extent::columns:
-      step.operate(out, in, columns, rows);
-      break;
+    case Extent::columns: step.operate(out, in, columns, rows); break;
   }
 }
 
@@ -118,18 +110,10 @@ void ProgramRun::fill(const Instruction& i, int64_t tile_rows) {
   uint64_t bits = immediates_[segment_.constants[static_cast<size_t>(i.index)]].value[0];
   double number = __builtin_bit_cast(double, bits);
   switch (i.type) {
-    case Compute::f32:
-      fill_with(out, static_cast<float>(number), count);
-      break;
-    case Compute::f64:
-      fill_with(out, number, count);
-      break;
-    case Compute::i32:
-      fill_with(out, static_cast<int32_t>(bits), count);
-      break;
-    default:
-      fill_with(out, bits, count);
-      break;
+    case Compute::f32: fill_with(out, static_cast<float>(number), count); break;
+    case Compute::f64: fill_with(out, number, count); break;
+    case Compute::i32: fill_with(out, static_cast<int32_t>(bits), count); break;
+    default: fill_with(out, bits, count); break;
   }
   if (needs_rounding(i.dtype)) {
     const void* in[1] = {out};
@@ -154,8 +138,8 @@ void ProgramRun::load(const Step& step, int64_t first, int64_t count) {
   const char* base = first_element(i.index);
   const void* in[1] = {base + first * static_cast<int64_t>(size_of(memory.dtype))};
   // Without a conversion the value stays as it is stored.
-  bool native = !step.convert ||
-                (memory.dtype != Dtype::boolean && size_of(memory.dtype) == size_of(i.type));
+  bool native =
+      !step.convert || (memory.dtype != Dtype::boolean && size_of(memory.dtype) == size_of(i.type));
   const bool turned = !prepared_.narrow.empty() && !memory.row;
   if (!memory.contiguous || turned) {
     // One register is for gathering what must still be converted.

@@ -85,20 +85,15 @@ bool StoredValues::can_make(size_t at) const {
   const Instruction& i = code_[at];
   if (i.row || i.out < 0 || !is_small(i.dtype)) return false;
   switch (i.code) {
-    case Opcode::load:
-      return true;
-    case Opcode::to_boolean:
-      return true;
+    case Opcode::load: return true;
+    case Opcode::to_boolean: return true;
     case Opcode::round:
       // In place, it is nothing to do.
       return reads(at, 0) && i.out == i.in[0] &&
              code_[static_cast<size_t>(makers_[at].of[0])].dtype == i.dtype;
-    case Opcode::elementwise:
-      return operator_of(at) != nullptr;
-    case Opcode::select:
-      return reads_only(at) && operator_of(at) != nullptr;
-    default:
-      return false;
+    case Opcode::elementwise: return operator_of(at) != nullptr;
+    case Opcode::select: return reads_only(at) && operator_of(at) != nullptr;
+    default: return false;
   }
 }
 
@@ -129,20 +124,15 @@ bool StoredValues::can_read(size_t at, int k) const {
   if (i.row) return false;
   const auto maker = static_cast<size_t>(makers_[at].of[k]);
   switch (i.code) {
-    case Opcode::elementwise:
-      return stays_[at];
+    case Opcode::elementwise: return stays_[at];
     case Opcode::select:
       if (!operator_of(at)) return false;
       // What is wider would be written over conditions that are still to be read.
       return k > 0 ? stays_[at] : i.out != i.in[0] || (stays_[at] && size_of(i.dtype) == 1);
-    case Opcode::round:
-      return stays_[at];
-    case Opcode::to_boolean:
-      return stays_[at] && size_of(code_[maker].dtype) == 1;
-    case Opcode::store:
-      return i.dtype == code_[maker].dtype;
-    default:
-      return false;
+    case Opcode::round: return stays_[at];
+    case Opcode::to_boolean: return stays_[at] && size_of(code_[maker].dtype) == 1;
+    case Opcode::store: return i.dtype == code_[maker].dtype;
+    default: return false;
   }
 }
 

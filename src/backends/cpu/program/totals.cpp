@@ -26,14 +26,10 @@ int64_t chain_bytes(const Total& total, const Segment& segment) {
 
 Elementwise combiner(Reduction reduction) {
   switch (reduction) {
-    case Reduction::sum:
-      return Elementwise::add;
-    case Reduction::prod:
-      return Elementwise::mul;
-    case Reduction::max:
-      return Elementwise::maximum;
-    case Reduction::min:
-      return Elementwise::minimum;
+    case Reduction::sum: return Elementwise::add;
+    case Reduction::prod: return Elementwise::mul;
+    case Reduction::max: return Elementwise::maximum;
+    case Reduction::min: return Elementwise::minimum;
   }
   return Elementwise::add;
 }

@@ -68,14 +68,10 @@ void fill_panel(void* panel, const void* base, size_t element_size, const Layout
                columns);
   };
   switch (element_size) {
-    case 1:
-      return fill_as(uint8_t());
-    case 2:
-      return fill_as(uint16_t());
-    case 4:
-      return fill_as(uint32_t());
-    default:
-      return fill_as(uint64_t());
+    case 1: return fill_as(uint8_t());
+    case 2: return fill_as(uint16_t());
+    case 4: return fill_as(uint32_t());
+    default: return fill_as(uint64_t());
   }
 }
 

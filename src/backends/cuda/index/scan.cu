@@ -200,12 +200,9 @@ void launch_cumulative_sum(const Call& call) {
   Lines lines = lines_of(call.group);
   if (lines.outer * lines.length * lines.inner == 0) return;
   switch (call.group.output.dtype) {
-    case Dtype::float32:
-      return launch_sums<float>(call, lines);
-    case Dtype::float64:
-      return launch_sums<double>(call, lines);
-    default:
-      return launch_sums<uint64_t>(call, lines);
+    case Dtype::float32: return launch_sums<float>(call, lines);
+    case Dtype::float64: return launch_sums<double>(call, lines);
+    default: return launch_sums<uint64_t>(call, lines);
   }
 }
 

@@ -19,14 +19,10 @@ T combine(Reduction reduction, T a, T b) {
     if (reduction == Reduction::prod) return integer::multiply(a, b);
   }
   switch (reduction) {
-    case Reduction::sum:
-      return a + b;
-    case Reduction::prod:
-      return a * b;
-    case Reduction::max:
-      return scalar::max(a, b);
-    case Reduction::min:
-      return scalar::min(a, b);
+    case Reduction::sum: return a + b;
+    case Reduction::prod: return a * b;
+    case Reduction::max: return scalar::max(a, b);
+    case Reduction::min: return scalar::min(a, b);
   }
   return a;
 }
@@ -34,14 +30,10 @@ template <class T>
 T identity(Reduction reduction) {
   using limits = std::numeric_limits<T>;
   switch (reduction) {
-    case Reduction::sum:
-      return 0;
-    case Reduction::prod:
-      return 1;
-    case Reduction::max:
-      return limits::has_infinity ? -limits::infinity() : limits::lowest();
-    case Reduction::min:
-      return limits::has_infinity ? limits::infinity() : limits::max();
+    case Reduction::sum: return 0;
+    case Reduction::prod: return 1;
+    case Reduction::max: return limits::has_infinity ? -limits::infinity() : limits::lowest();
+    case Reduction::min: return limits::has_infinity ? limits::infinity() : limits::max();
   }
   return 0;
 }
