@@ -32,5 +32,6 @@ PAGES = [
         ("Mathematics", "docs/math.md"),
         ("The CUDA backend", "docs/cuda.md"),
         ("Performance", "docs/performance.md"),
+        ("What limits what", "docs/limits.md"),
     ]),
 ]
