@@ -38,9 +38,7 @@ class BlockRun {
         columns_(block.tile.column_end - block.tile.column_begin),
         gaps_(b_.dtype == dtype_of<T> && b_.rows.rank > 1 && reads_columns_in_place(b_, rows_)),
         panel_(lanes * vectors_for<T>(rows_, gaps_ ? widest : columns_)),
-        block_k_(gaps_                ? most_block_k
-                 : columns_ <= panel_ ? std::min(most_block_k, block_k * widest / panel_)
-                                      : block_k),
+        block_k_(gaps_ || columns_ <= 2 * panel_ ? most_block_k : block_k),
         packed_a_(static_cast<T*>(block.scratch)),
         packed_b_(packed_a_ + packed_a_size(a_, dtype_of<T>, rows_, block.k_end - block.k_begin)) {
     int64_t most = rows_for(static_cast<int>(panel_ / lanes));

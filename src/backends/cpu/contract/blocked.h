@@ -30,7 +30,7 @@ struct Block {
   PackedColumns* packed;     // what of them the block before has left
 };
 
-// Terms of a sum in a block; more where there is only one, narrow, panel.
+// Terms of a sum in a block; more where there are only one or two panels.
 constexpr int64_t block_k = 512, most_block_k = 1024;
 constexpr int64_t group_rows = 48;  // of the slivers that run together
 
