@@ -103,11 +103,10 @@ void multiply(Left<T> a, const Right<T>& b, int64_t k, T* c, int64_t c_row, int6
       count = fewest + (longer-- > 0 ? 1 : 0);
       const bool more = row + count < rows;
       tile.a = a.data + row * a.row;
-      tile.a_ahead = more ? count * a.row : 0;
       tile.c = c + row * c_row + column;
       tile.from = tile.c;
       tile.c_next = more ? tile.c + count * c_row : tile.c;
-      micro_kernel_for<T>(static_cast<int>(count), vectors, false)(tile);
+      near_kernel_for<T>(static_cast<int>(count), vectors)(tile);
       ahead.fetch();
     }
   }

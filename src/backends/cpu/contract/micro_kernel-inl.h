@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "backends/cpu/contract/micro_tile.h"
@@ -117,10 +118,16 @@ HWY_INLINE void end_kept_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> (&su
   }
 }
 
-// Both operands advance by strides. b has whole vectors, unless loads of a part are as quick. A
-// kernel that packs leaves b, which it reads far away, where the next rows read it near by: the
-// copy takes no time of its own, as the multiply-adds leave room for it.
-template <class T, int R, int V, bool Packs>
+// What a strided kernel does about operands that lie farther away than the first-level cache.
+enum class Distant {
+  fetched,  // ahead of time
+  packed,   // b as well: it is left where the next rows read it near by, which takes no time of its
+            // own, as the multiply-adds leave room for it
+  none,     // nothing: there are none, and fetching would only take the loads' time
+};
+
+// Both operands advance by strides. b has whole vectors, unless loads of a part are as quick.
+template <class T, int R, int V, Distant distant>
 HWY_NOINLINE void strided_kernel(const MicroTile<T>& tile) {
   const Vectors<T> d;
   constexpr int lanes = lanes_of<T>;
@@ -134,10 +141,11 @@ HWY_NOINLINE void strided_kernel(const MicroTile<T>& tile) {
   MT_UNROLL for (int i = 0; i < (R + 2) / 3; ++i) a[i] = tile.a + 3 * i * a_row;
   const T* b = tile.b;
   [[maybe_unused]] T* packed = tile.packed;
-  const int64_t a_ahead = tile.a_ahead, b_ahead = tile.b_ahead;
-  constexpr int64_t line = 64 / sizeof(T);
+  [[maybe_unused]] const int64_t a_ahead = tile.a_ahead, b_ahead = tile.b_ahead;
+  constexpr bool fetches = distant != Distant::none, packs = distant == Distant::packed;
+  constexpr int64_t line = fetches ? 64 / sizeof(T) : std::numeric_limits<int64_t>::max();
   for (int64_t left = tile.k; left > 0; left -= line) {
-    if (a_ahead != 0) {
+    if (fetches && a_ahead != 0) {
       MT_UNROLL for (int i = 0; i < R; ++i) hwy::Prefetch(a[i / 3] + i % 3 * a_row + a_ahead);
     }
     for (int64_t k = left < line ? left : line; k > 0; --k) {
@@ -145,8 +153,8 @@ HWY_NOINLINE void strided_kernel(const MicroTile<T>& tile) {
       MT_UNROLL for (int v = 0; v < V; ++v) {
         const bool part = loads_part_at_once && v == V - 1 && !whole;
         bs[v] = part ? load_part(d, mask, b + v * lanes) : hn::LoadU(d, b + v * lanes);
-        hwy::Prefetch(b + v * lanes + b_ahead);
-        if constexpr (Packs) {
+        if constexpr (fetches) hwy::Prefetch(b + v * lanes + b_ahead);
+        if constexpr (packs) {
           __builtin_prefetch(b + v * lanes + 4 * b_ahead, 0, 2);  // to the second-level cache
           hn::StoreU(bs[v], d, packed + v * lanes);
         }
@@ -157,7 +165,7 @@ HWY_NOINLINE void strided_kernel(const MicroTile<T>& tile) {
       }
       MT_UNROLL for (int i = 0; i < (R + 2) / 3; ++i) a[i] += a_k;
       b += b_k;
-      if constexpr (Packs) packed += V * lanes;
+      if constexpr (packs) packed += V * lanes;
     }
   }
   tile.streamed ? end_streamed_sums<T>(tile, sum) : end_sums<T>(tile, mask, sum);
@@ -199,7 +207,8 @@ HWY_NOINLINE void indexed_kernel(const MicroTile<T>& tile) {
 template <class T, int V, bool Indexed, int... I>
 constexpr std::array<MicroKernel<T>, most_rows> micro_kernel_rows(
     std::integer_sequence<int, I...>) {
-  return {(Indexed ? indexed_kernel<T, I + 1, V> : strided_kernel<T, I + 1, V, false>)...};
+  return {
+      (Indexed ? indexed_kernel<T, I + 1, V> : strided_kernel<T, I + 1, V, Distant::fetched>)...};
 }
 template <class T, bool Indexed, int... V>
 constexpr std::array<std::array<MicroKernel<T>, most_rows>, most_vectors> micro_kernel_table(
@@ -213,7 +222,7 @@ constexpr int packing_rows = rows_for(most_vectors);
 template <class T, int... V>
 constexpr std::array<MicroKernel<T>, most_vectors> packing_kernel_table(
     std::integer_sequence<int, V...>) {
-  return {strided_kernel<T, packing_rows, V + 1, true>...};
+  return {strided_kernel<T, packing_rows, V + 1, Distant::packed>...};
 }
 template <class T>
 MicroKernel<T> packing_kernel_for(int vectors) {
@@ -229,6 +238,19 @@ MicroKernel<T> micro_kernel_for(int rows, int vectors, bool indexed) {
   static constexpr auto strided_table = micro_kernel_table<T, false>(Widths());
   static constexpr auto indexed_table = micro_kernel_table<T, true>(Widths());
   return (indexed ? indexed_table : strided_table)[vectors - 1][rows - 1];
+}
+
+// The same for operands that lie near by and are read by strides.
+template <class T, int... I>
+constexpr std::array<MicroKernel<T>, sizeof...(I)> near_kernel_table(
+    std::integer_sequence<int, I...>) {
+  return {strided_kernel<T, I + 1, most_vectors, Distant::none>...};
+}
+template <class T>
+MicroKernel<T> near_kernel_for(int rows, int vectors) {
+  static constexpr auto table =
+      near_kernel_table<T>(std::make_integer_sequence<int, rows_for(most_vectors)>());
+  return vectors == most_vectors ? table[rows - 1] : micro_kernel_for<T>(rows, vectors, false);
 }
 
 }  // namespace mt::cpu::HWY_NAMESPACE
