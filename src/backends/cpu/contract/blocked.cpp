@@ -112,7 +112,9 @@ class BlockRun {
     const bool whole = loads_part_at_once || columns_ % lanes == 0;
     indexed_ = gaps_ || (direct_b_ && !(whole && b_.k.uniform())) ||
                (direct_a_ && !(a_.rows.uniform() && a_.k.uniform()));
-    along_slivers_ = direct_a_ && !gaps_ && columns_ > panel_;
+    pairs_a_ = !direct_a_ && !indexed_ && columns_ > panel_ && a_.dtype == dtype_of<T> &&
+               a_.k.uniform() && a_.rows.uniform() && a_.rows.stride() == 1;
+    along_slivers_ = pairs_a_ || (direct_a_ && !gaps_ && columns_ > panel_);
     packs_along_ = !direct_b_ && !indexed_ && whole && b_.dtype == dtype_of<T> && b_.k.uniform() &&
                    b_.rows.uniform() && b_.rows.stride() == 1 && panel_ == widest &&
                    first_row(1) == packing_rows;
@@ -151,7 +153,21 @@ class BlockRun {
     return sliver * least_rows_ + std::min(sliver, higher_slivers_);
   }
 
-  // Several slivers side by side, [k_count, their rows], so that whole vectors are read at a time.
+  // Slivers of the group two by two, each pair [k_count, its rows], which stays in the first-level
+  // cache while panels of b pass.
+  void pack_pairs() {
+    const int64_t step = a_.k.stride(), row = block_.tile.row_begin + first_row(group_begin_);
+    int64_t rows[group_rows], pairs = 0;
+    for (int64_t i = group_begin_; i < group_end_; i += 2) rows[pairs++] = pair_rows(i);
+    pack_groups(static_cast<const T*>(block_.a_data) + row + k_begin_ * step, step, rows, pairs,
+                k_count_, packed_a_);
+  }
+
+  int64_t pair_rows(int64_t sliver) const {
+    return first_row(std::min(sliver + 2, group_end_)) - first_row(sliver);
+  }
+
+  // Slivers side by side, [k_count, their rows], so that whole vectors are read at a time.
   void pack_a(int64_t row, int64_t rows) {
     int64_t offsets[group_rows];
     a_.rows.offsets(block_.tile.row_begin + row, rows, offsets);
@@ -171,6 +187,12 @@ class BlockRun {
   void take_a(MicroTile<T>& tile, int64_t row, int64_t rows) {
     tile.a_rows = a_rows_;
     tile.a_ks = a_ks_;
+    if (pairs_a_) {
+      pack_pairs();
+      tile.a_row = 1;
+      tile.a_ahead = 0;
+      return;
+    }
     if (!direct_a_) {
       pack_a(row, rows);
       tile.a = packed_a_;
@@ -266,10 +288,12 @@ class BlockRun {
     }
   }
 
-  // Slivers [begin, end). Where a is read in place each stays in the first-level cache while panels
-  // of b pass; else their lines interleave, or finding a panel takes time: then panels stay.
+  // Slivers [begin, end). Each stays in the first-level cache while panels of b pass, unless the
+  // slivers' lines interleave, or finding a panel takes time: then panels stay.
   void run_group(int64_t begin, int64_t end) {
     const int64_t row_begin = first_row(begin), row_end = first_row(end);
+    group_begin_ = begin;
+    group_end_ = end;
     MicroTile<T> tile;
     tile.k = k_count_;
     tile.first = first_;
@@ -283,14 +307,14 @@ class BlockRun {
       for (int64_t sliver = begin; sliver < end; ++sliver) {
         for (int64_t column = 0, columns; column < columns_; column += columns) {
           columns = take_b(tile, column);
-          run_tile(tile, a, row_begin, sliver, column, columns);
+          run_tile(tile, a, sliver, column, columns);
         }
       }
     } else {
       for (int64_t column = 0, columns; column < columns_; column += columns) {
         columns = take_b(tile, column);
         for (int64_t sliver = begin; sliver < end; ++sliver) {
-          run_tile(tile, a, row_begin, sliver, column, columns);
+          run_tile(tile, a, sliver, column, columns);
         }
       }
     }
@@ -303,12 +327,16 @@ class BlockRun {
   }
 
   // `a` is where the group's rows begin.
-  void run_tile(MicroTile<T>& tile, const T* a, int64_t group_row, int64_t sliver, int64_t column,
-                int64_t columns) {
+  void run_tile(MicroTile<T>& tile, const T* a, int64_t sliver, int64_t column, int64_t columns) {
     const int64_t row = first_row(sliver), rows = first_row(sliver + 1) - row;
+    const int64_t group_row = first_row(group_begin_);
     const bool last_panel = column + columns == columns_, last_sliver = sliver + 1 == slivers_;
     if (indexed_) {
       tile.a_rows = a_rows_ + (row - group_row);
+    } else if (pairs_a_) {
+      const int64_t pair = sliver - (sliver - group_begin_) % 2, pair_row = first_row(pair);
+      tile.a = packed_a_ + (pair_row - group_row) * k_count_ + row - pair_row;
+      tile.a_k = pair_rows(pair);
     } else {
       tile.a = a + (row - group_row) * tile.a_row;
       tile.a_ahead = last_panel && !last_sliver ? rows * tile.a_row : 0;
@@ -348,6 +376,8 @@ class BlockRun {
   bool first_ = true, last_ = true, direct_a_ = true, direct_b_ = true, indexed_ = false, streamed_;
   bool along_slivers_ = false;  // each sliver meets all panels before the next one does
   bool packs_along_ = false;    // the first sliver packs b
+  bool pairs_a_ = false;        // slivers are packed two by two
+  int64_t group_begin_ = 0, group_end_ = 0;  // the slivers at hand
   int64_t run_count_ = 0, packed_step_ = 0;
   int64_t panel_offset_ = 0;
   int64_t in_line_ = 0, line_ = 0;  // the column after the panel at hand, and its line's offset

@@ -11,6 +11,7 @@
 #endif
 
 #include <algorithm>
+#include <numeric>
 
 #include "backends/cpu/contract/gather.h"
 #include "backends/cpu/elementwise/kernels.h"
@@ -152,6 +153,36 @@ void pack_along_rows(const T* data, const int64_t* rows, const RowRun* runs, int
         const auto mask = hn::FirstN(d, static_cast<size_t>(runs[i].end - r));
         store_part(load_part(d, mask, from + r), d, mask, out + r);
       }
+    }
+  }
+}
+
+// Rows that are neighbours, in groups of a few: each becomes [k_count, its rows], one after the
+// other. Lines of memory, and the pages where they lie, are looked for once for all groups.
+template <class T>
+void pack_groups(const T* from, int64_t stride, const int64_t* rows, int64_t groups,
+                 int64_t k_count, T* out) {
+  const Vectors<T> d;
+  constexpr int64_t lanes = lanes_of<T>, line = 64 / sizeof(T), together = 8;
+  const int64_t width = std::accumulate(rows, rows + groups, int64_t{0});
+  for (int64_t k = 0; k < k_count; k += together, from += together * stride) {
+    const int64_t count = std::min(together, k_count - k);
+    for (int64_t i = 0; i < together; ++i) {
+      for (int64_t r = 0; r < width; r += line) hwy::Prefetch(from + (together + i) * stride + r);
+    }
+    const T* x = from;
+    T* group = out;
+    for (int64_t i = 0; i < groups; ++i) {
+      const int64_t size = rows[i], whole = size / lanes * lanes;
+      const auto mask = hn::FirstN(d, static_cast<size_t>(size - whole));
+      const T* row = x;
+      T* to = group + k * size;
+      for (int64_t j = 0; j < count; ++j, row += stride, to += size) {
+        for (int64_t r = 0; r < whole; r += lanes) hn::StoreU(hn::LoadU(d, row + r), d, to + r);
+        if (whole < size) store_part(load_part(d, mask, row + whole), d, mask, to + whole);
+      }
+      x += size;
+      group += size * k_count;
     }
   }
 }
