@@ -17,6 +17,7 @@ constexpr int64_t serial_flops = 1000 * 1000;
 constexpr double serial_bytes = 512 * 1024;
 constexpr double tile_flops = 0.5e6;              // of a tile, when threads share them,
 constexpr double packing_flops = 5e6;             // or of one that packs b
+constexpr int64_t repays_cutting = 384;           // rows or columns of a tile that packs a and b
 constexpr int64_t rounded_rows = 480;             // rows of a tile that is rounded afterwards
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;  // of all panels' slabs, if one batch entry fits
 constexpr double cache_bytes = 32e6;              // a larger result is written past the caches
@@ -138,24 +139,31 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   }
   if (threads == 1 || short_windows) return;
   // Several tiles for each thread, and each worth the handing out. Where every tile packs its
-  // columns of b, which costs more than to read its rows of a again, tiles are higher than wide.
+  // columns of b, which costs more than to read its rows of a again, tiles are higher than wide;
+  // where it packs both, they are square, and only cut further while there are too few of them.
   const bool packs_b = !exact && !reads_b_in_place(right, sum, rows, columns, panel);
   const int64_t worth = static_cast<int64_t>(flops / (packs_b ? packing_flops : tile_flops));
   const int64_t wanted = std::clamp<int64_t>(worth, threads, tiles_per_thread * threads);
-  const bool high = packs_b && reads_a_in_place(left, sum, rows, panel);
+  const bool a_in_place = reads_a_in_place(left, sum, rows, panel);
+  const bool high = packs_b && a_in_place, packs_both = packs_b && !a_in_place;
   by_rows = !packs_b && k * n * int64_t(size_of(sum)) <= shared_bytes;
   if (transposed && high && columns <= most_turned_rows) {
     // Each thread packs all columns, once.
     rows = divide_up(m, std::max(divide_up(wanted, batch * panels), divide_up(m, rows)));
     return;
   }
-  while (batch * panels * tiles() < wanted && (rows > row_unit || columns > column_unit)) {
-    if (rows > row_unit && rows >= (high ? 4 * columns : columns / 2)) {
+  const auto enough = [&] {
+    const int64_t made = batch * panels * tiles();
+    if (packs_both && made >= threads && std::max(rows, columns) < repays_cutting) return true;
+    return made >= wanted || (rows <= row_unit && columns <= column_unit);
+  };
+  while (!enough()) {
+    const int64_t few = packs_both ? columns : high ? 4 * columns : columns / 2;
+    const bool cuts_rows = rows > row_unit && rows >= few;
+    if (cuts_rows || columns <= column_unit) {
       rows = round_up(divide_up(rows, 2), row_unit);
-    } else if (columns > column_unit) {
-      columns = round_up(divide_up(columns, 2), column_unit);
     } else {
-      rows = round_up(divide_up(rows, 2), row_unit);
+      columns = round_up(divide_up(columns, 2), column_unit);
     }
   }
 }
