@@ -28,9 +28,10 @@ constexpr int64_t tiles_per_thread = 4;
 // and the most that are rounded afterwards, whose sums lie in scratch.
 constexpr int64_t lane_rows = 4, fewest_lane_rows = 16, rounded_lane_rows = 4096;
 constexpr int64_t vector_floats = 16;  // of the longest vectors
-// Of an operand that lies along k, what is turned beside one that is read where it lies: the most
-// rows, and the terms below which it takes longer than it spares.
-constexpr int64_t most_turned_rows = 8 * vector_floats, fewest_turned_terms = 32;
+// Of operands that lie along k one is turned: with the most rows that a is turned for, and the
+// terms below which it takes longer than it spares. Turning a number takes as long as so many
+// products.
+constexpr int64_t most_turned_rows = 8 * vector_floats, fewest_turned_terms = 32, turning = 16;
 
 // Whether the transpose of the result is easier to compute, because
 // - a tall result's few columns would be columns of vectors, whose rows are neighbours in memory;
@@ -40,11 +41,12 @@ bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b) {
   const int64_t m = a.rows.size, n = b.rows.size;
   const bool a_along_k = a.k.stride() == 1, b_along_k = b.k.stride() == 1;
   if (n <= few_columns && m > 4 * n && a.rows.stride() == 1 && !a_along_k) return true;
-  const bool fills_vectors = m >= vector_floats / 2 && m <= most_turned_rows &&
-                             round_up(m, vector_floats) - m <= vector_floats / 2 && n >= 2 * m;
-  const int64_t terms = m <= most_turned_rows / 2 ? fewest_turned_terms : 2 * m;
-  if (fills_vectors && a.k.size >= terms && a_along_k && b_along_k && b.rows.stride() != 1) {
-    return true;
+  if (m >= vector_floats / 2 && m <= most_turned_rows && a.k.size >= fewest_turned_terms &&
+      a_along_k && b_along_k && b.rows.stride() != 1) {
+    const int64_t terms = a.k.size;
+    const int64_t turned = n * round_up(m, vector_floats) * terms + turning * m * (terms + n);
+    const int64_t straight = m * round_up(n, vector_floats) * terms + turning * n * terms;
+    if (turned < straight) return true;
   }
   return m >= 4 && b.slides() && !reads_columns_in_place(b, m) && !a.slides();
 }
@@ -147,7 +149,7 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   const bool a_in_place = reads_a_in_place(left, sum, rows, panel);
   const bool high = packs_b && a_in_place, packs_both = packs_b && !a_in_place;
   by_rows = !packs_b && k * n * int64_t(size_of(sum)) <= shared_bytes;
-  if (transposed && high && columns <= most_turned_rows) {
+  if (transposed && high && columns <= most_turned_rows && m >= 2 * columns) {
     // Each thread packs all columns, once.
     rows = divide_up(m, std::max(divide_up(wanted, batch * panels), divide_up(m, rows)));
     return;
@@ -166,6 +168,8 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
       columns = round_up(divide_up(columns, 2), column_unit);
     }
   }
+  // Low tiles are better equal than of whole slivers.
+  if (rows < 16 * row_unit) rows = divide_up(m, divide_up(m, rows));
 }
 
 }  // namespace mt::cpu
