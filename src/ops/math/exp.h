@@ -62,10 +62,10 @@ template <class V>
 MT_MATH V exp(V x) {
   // Zeros are chosen, not computed: a result too small for its type takes a processor long, and
   // masks of -infinity ask for many.
-  auto vanishes = x < choose<V>(-104, -746);
-  V high = choose<V>(89, 710);
-  auto e = scaled_exponential(select(vanishes, V(0), at_most(x, high)));
-  return select(vanishes, V(0), scale(e.y, e.k));
+  auto stays = not_less(x, choose<V>(-104, -746));
+  x = at_most(x, choose<V>(89, 710));
+  auto e = scaled_exponential(skips_lanes<V> ? x : select(stays, x, V(0)));
+  return scale_where(stays, e.y, e.k);
 }
 
 // 2^(r + k) for |r| <= 1/2 and a k whose low bits are in `power`, inside the normal numbers' range.

@@ -118,6 +118,18 @@ template <class V>
 MT_MATH V scale(V x, V k) {
   return scale_in_two(x, k);
 }
+// The same, or zero.
+template <class V>
+MT_MATH V scale_where(bool mask, V x, V k) {
+  return mask ? scale(x, k) : V(0);
+}
+// Whether that takes no longer where the mask is not set, whatever x and k are there.
+template <class V>
+constexpr bool skips_lanes = false;
+template <class V>
+MT_MATH bool not_less(V a, V b) {
+  return !(a < b);
+}
 
 #include "ops/math/functions.h"
 

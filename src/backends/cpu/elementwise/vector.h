@@ -314,6 +314,34 @@ HWY_INLINE V scale(V x, V k) {
   return scale_in_two(x, k);
 #endif
 }
+// The same, or zero.
+template <class V>
+HWY_INLINE V scale_where(Mask<typename V::Lane> mask, V x, V k) {
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (is_single<V>) {
+    return V(typename V::Raw{_mm512_maskz_scalef_ps(mask.raw.raw, x.raw.raw, k.raw.raw)});
+  } else {
+    return V(typename V::Raw{_mm512_maskz_scalef_pd(mask.raw.raw, x.raw.raw, k.raw.raw)});
+  }
+#else
+  return select(mask, scale(x, k), V(0));
+#endif
+}
+// Whether that takes no longer where the mask is not set, whatever x and k are there.
+template <class V>
+constexpr bool skips_lanes = HWY_TARGET == HWY_AVX3;
+template <class T>
+HWY_INLINE Mask<T> not_less(Vector<T> a, Vector<T> b) {
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (is_single<Vector<T>>) {
+    return {hn::Mask<Tag<T>>{_mm512_cmp_ps_mask(a.raw.raw, b.raw.raw, _CMP_NLT_UQ)}};
+  } else {
+    return {hn::Mask<Tag<T>>{_mm512_cmp_pd_mask(a.raw.raw, b.raw.raw, _CMP_NLT_UQ)}};
+  }
+#else
+  return !(a < b);
+#endif
+}
 
 #include "ops/math/functions.h"
 
