@@ -120,5 +120,12 @@ MT_MATH V sigmoid(V x) {
   V lowest = choose<V>(-104, -746);
   auto parts = scaled_exponential(at_least(-abs(x), lowest));
   V e = scale(parts.y, parts.k);
-  return quotient_of(Pair<V>{select(x < V(0), e, V(1)), V(-0.0)}, fast_two_sum(V(1), e));
+  // As quotient_of() of 1 + e in two parts, whose signs are turned here rather than the quotient's.
+  V minus_sum = V(-1) - e;
+  V minus_low = (V(-1) - minus_sum) - e;
+  V inverse = V(-1) / minus_sum;
+  V above = select(x < V(0), e, V(1));
+  V quotient = above * inverse;
+  V rest = fma(quotient, minus_low, fma(quotient, minus_sum, above));
+  return fma(rest, inverse, quotient);
 }
