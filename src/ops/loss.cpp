@@ -47,17 +47,20 @@ Tensor class_weight(const Tensor& weight, int64_t classes, Dtype dtype) {
   return cast(weight, dtype);
 }
 
-// The loss when each row is a class: log(sum(e^x)) - x_t of x with the largest logit subtracted,
-// smoothed and weighted.
-Tensor loss_of_classes(const Tensor& x, const Tensor& targets, const Tensor& weight,
-                       const CrossEntropy& how) {
+// The loss when each row is a class: log(sum(e^x)) - x_t of x, the rows with their largest logit
+// subtracted, smoothed and weighted.
+Tensor loss_of_classes(const Tensor& rows, const Tensor& shift, const Tensor& targets,
+                       const Tensor& weight, const CrossEntropy& how) {
+  Tensor x = rows - shift;
   Device& device = x.device();
   const int64_t classes = x.shape().back();
   Tensor scale = log(sum(exp(x), {-1}));
   Tensor index = reshape(iota({classes}, Dtype::int64, device), {classes});
   Tensor zero = number(0, device);
   Tensor is_target = equal(unsqueeze(targets, -1), index);
-  Tensor loss = scale - sum(where(is_target, x, zero), {-1});
+  // Chosen from the rows, so that nobody but exp reads x.
+  Tensor chosen = sum(where(is_target, rows, zero), {-1}, true) - shift;
+  Tensor loss = scale - reshape(chosen, scale.shape());
   Tensor share;  // of a row in the mean; null where all have the same
   if (weight) {
     share = sum(where(is_target, weight, zero), {-1});
@@ -115,8 +118,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,
     GradientMode none(false);
     shift = max(rows, {-1}, true);
   }
-  Tensor shifted = rows - shift;
   if (probabilities) {
+    Tensor shifted = rows - shift;
     Tensor p = move_axis(cast(targets, rows.dtype()), at, -1);
     if (how.smoothing > 0) {
       p = p * (1 - how.smoothing) +
@@ -128,7 +131,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,
   }
   Tensor checked =
       checked_indices(targets, at, logits.shape(), name, false, how.ignored.value_or(0));
-  return cast(loss_of_classes(shifted, checked, weight, how), logits.dtype());
+  return cast(loss_of_classes(rows, shift, checked, weight, how), logits.dtype());
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, int64_t axis,

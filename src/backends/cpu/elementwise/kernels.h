@@ -73,6 +73,9 @@ LaneReduction reduction_to_lanes(Reduction reduction, Compute type);
 // The sum of x * x, or of x * y; for floats.
 Operator row_sum_of_squares(Compute type);
 Operator row_sum_of_products(Compute type);
+// The sum of exp(x - y), for one y of each row. If `kept`, the exponentials as well go to where the
+// third input lies.
+Operator row_sum_of_exponentials(Compute type, bool kept);
 // out[r * columns + j] = x[r]: a row value repeated along its row.
 using RowExpansion = void (*)(void* out, const void* x, int64_t rows, int64_t columns);
 RowExpansion row_expansion(size_t element_size);

@@ -11,6 +11,7 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/reduction.cpp"
 #include "hwy/foreach_target.h"
 
+#include "backends/cpu/elementwise/cursor.h"
 #include "backends/cpu/elementwise/reduction.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -36,18 +37,31 @@ HWY_INLINE hn::TFromD<D> halve(D d, hn::Vec<D> v) {
   return hn::GetLane(v);
 }
 
-// What is reduced: x, x * x, or x * y.
-enum class Term { itself, square, product };
+// What is reduced: x, x * x, x * y, or exp(x - y) of the same y for all of the row.
+enum class Term { itself, square, product, exponential, kept_exponential };
+constexpr bool is_exponential(Term term) { return term >= Term::exponential; }
 
 template <class T>
 struct Row {
   const T *x, *y;
+  T* kept;
+  int64_t ahead;  // as an Input's
 };
+template <class T>
+HWY_INLINE hn::Vec<Tag<T>> exponential_of(hn::Vec<Tag<T>> x, Row<T> row) {
+  return exp(Vector<T>(x - hn::Set(Tag<T>(), *row.y))).raw;
+}
 template <class Op, Term term, class T>
 HWY_INLINE hn::Vec<Tag<T>> term_at(Row<T> row, size_t at) {
   constexpr Tag<T> d;
   auto x = hn::LoadU(d, row.x + at);
   if constexpr (term == Term::itself) return x;
+  if constexpr (is_exponential(term)) {
+    fetch(reinterpret_cast<const char*>(row.x + at), row.ahead);
+    x = exponential_of(x, row);
+    if constexpr (term == Term::kept_exponential) hn::StoreU(x, d, row.kept + at);
+    return x;
+  }
   return x * (term == Term::square ? x : hn::LoadU(d, row.y + at));
 }
 // The last n, which are less than a vector; the other lanes hold the identity.
@@ -57,6 +71,8 @@ HWY_INLINE hn::Vec<Tag<T>> last_terms(Row<T> row, size_t at, size_t n) {
   auto x = load_first(d, row.x + at, n);
   if constexpr (term == Term::square) x = x * x;
   if constexpr (term == Term::product) x = x * load_first(d, row.y + at, n);
+  if constexpr (is_exponential(term)) x = exponential_of(x, row);
+  if constexpr (term == Term::kept_exponential) store_first(d, x, row.kept + at, n);
   return hn::IfThenElse(hn::FirstN(d, n), x, hn::Set(d, Op::template identity<T>()));
 }
 
@@ -96,7 +112,7 @@ HWY_INLINE void reduce_together(T* out, const Row<T>* rows, size_t count) {
     for (size_t k = 0; k < vectors; ++k) {
       if (at + lanes <= count) {
         take(r, k, term_at<Op, term>(rows[r], at));
-      } else if (at < count) {
+      } else if (lanes > 1 && at < count) {
         take(r, k, last_terms<Op, term>(rows[r], at, count - at));
       }
       at += lanes;
@@ -121,11 +137,14 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
     auto of = [&](const Input& input) {
       return reinterpret_cast<const T*>(static_cast<const char*>(input.data) + r * input.pitch);
     };
-    return Row<T>{of(inputs[0]), term == Term::product ? of(inputs[1]) : nullptr};
+    Row<T> row{of(inputs[0]), nullptr, nullptr, inputs[0].ahead};
+    if constexpr (term == Term::product || is_exponential(term)) row.y = of(inputs[1]);
+    if constexpr (term == Term::kept_exponential) row.kept = const_cast<T*>(of(inputs[2]));
+    return row;
   };
   T* to = static_cast<T*>(out);
   int64_t r = 0;
-  if (count <= lanes) {
+  if (count <= lanes && !is_exponential(term)) {
     // All other lanes hold the identity, which changes nothing.
     const auto identity = hn::Set(d, Op::template identity<T>());
     for (; r < rows; ++r) {
@@ -136,8 +155,9 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
     }
     return;
   }
-  // Eight chains.
-  constexpr size_t together = std::clamp<size_t>(8 * lanes / row_lanes, 1, 4);
+  // Eight chains, unless something else takes longer.
+  constexpr size_t together =
+      is_exponential(term) ? 1 : std::clamp<size_t>(8 * lanes / row_lanes, 1, 4);
   constexpr int64_t step = together;
   for (; r + step <= rows; r += step) {
     Row<T> some[together];
@@ -210,6 +230,16 @@ Operator sum_of_products(Compute type) {
 }
 
 template <class T>
+Operator exponentials_of(bool kept) {
+  return kept ? &reduce_rows<Sum, Term::kept_exponential, T>
+              : &reduce_rows<Sum, Term::exponential, T>;
+}
+Operator sum_of_exponentials(Compute type, bool kept) {
+  if (type == Compute::f32) return exponentials_of<float>(kept);
+  return type == Compute::f64 ? exponentials_of<double>(kept) : nullptr;
+}
+
+template <class T>
 void expand_rows(void* out, const void* input, int64_t rows, int64_t columns) {
   constexpr Tag<T> d;
   constexpr size_t lanes = lane_count<T>;
@@ -243,6 +273,7 @@ HWY_EXPORT(reduction_of);
 HWY_EXPORT(reduction_across_of);
 HWY_EXPORT(sum_of_squares);
 HWY_EXPORT(sum_of_products);
+HWY_EXPORT(sum_of_exponentials);
 HWY_EXPORT(expansion_of);
 Operator row_reduction(Reduction reduction, Compute type) {
   choose_instruction_set();
@@ -259,6 +290,10 @@ Operator row_sum_of_squares(Compute type) {
 Operator row_sum_of_products(Compute type) {
   choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(sum_of_products)(type);
+}
+Operator row_sum_of_exponentials(Compute type, bool kept) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(sum_of_exponentials)(type, kept);
 }
 RowExpansion row_expansion(size_t element_size) {
   choose_instruction_set();

@@ -6,6 +6,7 @@
 #include "backends/cpu/elementwise/stored.h"
 #include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
+#include "ops/order.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/select.cpp"
@@ -116,6 +117,40 @@ void one_hot_elements(void* out, const Input* inputs, int64_t rows, int64_t colu
   }
 }
 
+// The sum of such a row, in the order of ops/order.h.
+template <class T>
+void one_hot_sums(void* out, const Input* inputs, int64_t rows, int64_t columns) {
+  const Input &sought = inputs[0], &a = inputs[1], &b = inputs[2];
+  auto element = [](const Input& of, int64_t r, int64_t at) {
+    T value;
+    const char* row = static_cast<const char*>(of.data) + r * of.pitch;
+    memcpy(&value, row + (of.repeated ? 0 : at * int64_t{sizeof(T)}), sizeof(T));
+    return value;
+  };
+  T* y = static_cast<T*>(out);
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t at;
+    memcpy(&at, static_cast<const char*>(sought.data) + r * sought.pitch, sizeof(at));
+    const bool within = at >= 0 && at < columns;
+    const T chosen = within ? element(a, r, at) : T{0};
+    if (b.repeated && element(b, r, 0) == T{0}) {
+      y[r] = T{0} + chosen;
+      continue;
+    }
+    T sums[row_lanes] = {};
+    for (int64_t j = 0; j < columns; ++j) {
+      sums[j % row_lanes] += within && j == at ? chosen : element(b, r, j);
+    }
+    const Input lanes{sums};
+    row_reduction(Reduction::sum, sizeof(T) == 4 ? Compute::f32 : Compute::f64)(y + r, &lanes, 1,
+                                                                                row_lanes);
+  }
+}
+
+Operator one_hot_sum_of(Compute type) {
+  if (type == Compute::f32) return &one_hot_sums<float>;
+  return type == Compute::f64 ? &one_hot_sums<double> : nullptr;
+}
 Operator one_hot_of(bool wide) {
   return wide ? &one_hot_elements<uint64_t> : &one_hot_elements<uint32_t>;
 }
@@ -140,6 +175,7 @@ namespace mt::cpu {
 HWY_EXPORT(select_of);
 HWY_EXPORT(stored_select_of);
 HWY_EXPORT(one_hot_of);
+HWY_EXPORT(one_hot_sum_of);
 Operator select_operator(Compute type) {
   choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(select_of)(size_of(type) == 8);
@@ -147,6 +183,10 @@ Operator select_operator(Compute type) {
 Operator stored_select_operator(size_t element_size) {
   choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(stored_select_of)(element_size);
+}
+Operator row_sum_of_one_hot(Compute type) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(one_hot_sum_of)(type);
 }
 Operator one_hot_operator(Compute type) {
   choose_instruction_set();

@@ -17,6 +17,7 @@ int64_t bytes_of(const Segment& segment, const Memory& memory) {
 
 // Whether a step has the time to fetch memory while it computes.
 bool is_slow(const Step& step) {
+  if (step.is_slow) return true;
   if (!step.operate || step.instruction->code != Opcode::elementwise || step.in[0].repeated ||
       step.extent == Extent::row_values)
     return false;
@@ -57,9 +58,8 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
     }
   }
   if (bytes <= second_cache) return;
-  prepared->long_steps =
-      std::count_if(prepared->steps.begin(), prepared->steps.end(),
-                    [](const Step& s) { return s.extent != Extent::row_values; });
+  prepared->long_steps = std::count_if(prepared->steps.begin(), prepared->steps.end(),
+                                       [](const Step& s) { return s.is_long(); });
   // A single step reads on and on, as the processor itself foresees.
   if (prepared->long_steps < 2) return;
   const int64_t tile = prepared->tile_rows * segments[0].columns;

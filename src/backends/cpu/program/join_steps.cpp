@@ -2,6 +2,7 @@
 // Two steps in one, where nobody else reads what the first computes: it need not be stored.
 #include <algorithm>
 
+#include "backends/cpu/elementwise/one_hot.h"
 #include "backends/cpu/program/program.h"
 #include "backends/cpu/program/totals.h"
 
@@ -28,6 +29,33 @@ bool only_next_reads(const std::vector<Step>& steps, size_t at) {
   return true;
 }
 
+// One step for a sum of rows and what it sums, which others read too unless `alone`.
+bool join_sum(const Step& first, const Step& second, bool alone, Step* joined) {
+  const Instruction &f = *first.instruction, &s = *second.instruction;
+  if (static_cast<Reduction>(s.detail) != Reduction::sum || f.row) return false;
+  const Source &a = first.in[0], &b = first.in[1];
+  joined->operate = nullptr;
+  if (f.code == Opcode::select) {
+    const bool is_one_hot = first.operate && first.operate == one_hot_operator(f.type);
+    if (is_one_hot && alone) joined->operate = row_sum_of_one_hot(f.type);
+    joined->extent = Extent::few;
+  } else if (first.is_pair) {
+    const Operator exponentials =
+        paired_operator(Elementwise::sub, Elementwise::exp, false, f.from);
+    if (a.repeated || !b.repeated || first.operate != exponentials) return false;
+    joined->operate = row_sum_of_exponentials(f.from, !alone);
+    joined->is_slow = true;
+    if (!alone) joined->in[2] = second.in[0];
+  } else if (alone && is_elementwise(first) && !a.repeated && !b.repeated) {
+    const auto code = static_cast<Elementwise>(f.detail);
+    const bool product = code == Elementwise::mul;
+    const bool square = code == Elementwise::square || (product && a.place == b.place);
+    if (product) joined->operate = row_sum_of_products(f.from);
+    if (square) joined->operate = row_sum_of_squares(f.from);
+  }
+  return joined->operate;
+}
+
 // One step for an operator and the total of what it computes, if there is a kernel.
 bool join_total(const Step& first, const Step& second, Step* joined) {
   const Instruction &f = *first.instruction, &s = *second.instruction;
@@ -38,23 +66,15 @@ bool join_total(const Step& first, const Step& second, Step* joined) {
   return joined->operate;
 }
 
-// One step for `first` and the `second`, which alone reads what it computes, if there is a kernel.
-bool join(const Step& first, const Step& second, Step* joined) {
+// One step for `first` and the `second`, which reads what it computes, if there is a kernel.
+bool join(const Step& first, const Step& second, bool alone, Step* joined) {
   const Instruction &f = *first.instruction, &s = *second.instruction;
   auto code = static_cast<Elementwise>(f.detail);
   *joined = second;
   joined->is_pair = true;
   std::copy(first.in, first.in + 3, joined->in);
-  if (s.code == Opcode::reduce) {
-    bool rows = !first.in[0].repeated && !first.in[1].repeated && !f.row;
-    if (static_cast<Reduction>(s.detail) != Reduction::sum || !rows) return false;
-    bool square = code == Elementwise::square ||
-                  (code == Elementwise::mul && first.in[0].place == first.in[1].place);
-    joined->operate = square                     ? row_sum_of_squares(f.from)
-                      : code == Elementwise::mul ? row_sum_of_products(f.from)
-                                                 : nullptr;
-    return joined->operate;
-  }
+  if (s.code == Opcode::reduce) return join_sum(first, second, alone, joined);
+  if (!alone || !is_elementwise(first)) return false;
   if (s.code == Opcode::total) return join_total(first, second, joined);
   if (!is_elementwise(second) || f.row != s.row || f.from != s.from || info(code).arity != 2) {
     return false;
@@ -71,15 +91,13 @@ bool join(const Step& first, const Step& second, Step* joined) {
 void join_steps(std::vector<Step>* steps, bool with_reductions) {
   std::vector<Step> kept;
   for (size_t at = 0; at < steps->size(); ++at) {
-    Step joined;
-    bool next = at + 1 < steps->size() &&
-                (with_reductions || (*steps)[at + 1].instruction->code != Opcode::reduce);
-    if (next && is_elementwise((*steps)[at]) && only_next_reads(*steps, at) &&
-        join((*steps)[at], (*steps)[at + 1], &joined)) {
-      kept.push_back(joined);
-      ++at;
-    } else {
-      kept.push_back((*steps)[at]);
+    kept.push_back((*steps)[at]);
+    for (Step joined; at + 1 < steps->size(); ++at) {
+      const Step& next = (*steps)[at + 1];
+      const bool reduces = next.instruction->code == Opcode::reduce;
+      if ((reduces && !with_reductions) || !next.reads(kept.back().out)) break;
+      if (!join(kept.back(), next, only_next_reads(*steps, at), &joined)) break;
+      kept.back() = joined;
     }
   }
   *steps = std::move(kept);

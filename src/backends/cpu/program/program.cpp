@@ -37,7 +37,8 @@ void operate(const Step& step, Input* in, char* out, int64_t rows, int64_t colum
   switch (step.extent) {
     case Extent::row_values: step.operate(out, in, 1, rows); break;
     case Extent::flat: step.operate(out, in, 1, rows * columns); break;
-    case Extent::rows: step.operate(out, in, rows, columns); break;
+    case Extent::rows:
+    case Extent::few: step.operate(out, in, rows, columns); break;
     case Extent::total:
       for (int64_t r = 0; r < rows; ++r) {
         step.operate(out, in, 1, columns);
@@ -239,7 +240,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
   }
   const int64_t pitches = prepared_.narrow.empty() ? 1 : rows;
   for (const Step& step : prepared_.steps) {
-    for (int s = 0; s < fetched && step.extent != Extent::row_values; ++s) {
+    for (int s = 0; s < fetched && step.is_long(); ++s) {
       stretches[s].fetch(prepared_.far_ahead);
     }
     if (!step.operate) {

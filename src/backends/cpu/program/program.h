@@ -30,6 +30,7 @@ enum class Extent : uint8_t {
   row_values,  // one number for each row
   flat,        // all elements, as if they were one row
   rows,        // row by row
+  few,         // row by row, of which it reads next to nothing
   total,       // row by row, each added to the same result
   columns,     // of a turned tile (narrow.h), column by column
 };
@@ -48,10 +49,13 @@ struct Step {
   Extent extent = Extent::flat;
   bool stored = false;   // whether its values are as they are stored (stored.h)
   bool is_pair = false;  // whether it does the instruction before as well
+  bool is_slow = false;  // whether it has the time to fetch memory while it computes
   int16_t fetched = -1;  // memory whose next tile it fetches while it computes
   Source in[3];
   int16_t out = no_place;
 
+  // Whether it takes the time that so many elements take.
+  bool is_long() const { return extent != Extent::row_values && extent != Extent::few; }
   bool reads(int16_t place) const {
     return in[0].place == place || in[1].place == place || in[2].place == place;
   }

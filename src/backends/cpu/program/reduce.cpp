@@ -239,7 +239,8 @@ PreparedReduction prepare_reduction(const Group& group) {
   prepared.segment = flat(group.segments[0]);
   prepared.elements = prepare_tiles(group.program, prepared.segment, chunk);
   std::vector<Step>& steps = prepared.elements.steps;
-  if (group.in_lanes && steps.size() == 2 && steps[0].extent == Extent::flat) {
+  const bool is_one = steps.size() == 2 && steps[0].extent == Extent::flat && !steps[0].is_pair;
+  if (group.in_lanes && is_one) {
     std::vector<Step> joined = steps;
     join_steps(&joined, true);
     if (joined.size() == 1) prepared.whole = joined[0];

@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "backends/cpu/elementwise/one_hot.h"
 #include "instruction_sets.h"
 #include "ops/math/scalar.h"
 #include "ops/order.h"
@@ -68,10 +69,13 @@ void check(Compute type) {
                 ? static_cast<T>(static_cast<double>(random() % 2001) / 1000 - 0.9995)
                 : static_cast<T>(random());
       }
-      for (int special = 0; special < 3; ++special) {
+      for (int special = 0; special < 4; ++special) {
         if (special && (!std::is_floating_point_v<T> || x.empty())) break;
         if (special == 1) x[x.size() / 2] = static_cast<T>(-0.0), x[0] = 0;
         if (special == 2) x[x.size() - 1] = std::numeric_limits<T>::quiet_NaN();
+        if (special == 3) {  // the order decides the sign of the largest one
+          for (T& v : x) v = static_cast<T>(random() % 2 ? -0.0 : random() % 3 ? 0.0 : -1.0);
+        }
         for (Reduction r : {Reduction::sum, Reduction::prod, Reduction::max, Reduction::min}) {
           std::vector<T> out(rows + 1, T(99));
           const Input input{x.data(), static_cast<int64_t>(columns * sizeof(T))};
@@ -123,6 +127,75 @@ void sums_terms(Compute type) {
 TEST(RowReduction, SumsOfSquaresAndProducts) {
   sums_terms<float>(Compute::f32);
   sums_terms<double>(Compute::f64);
+}
+
+template <class T>
+void sums_exponentials(Compute type) {
+  std::mt19937_64 random(7);
+  for_each_instruction_set([&] {
+    for (size_t columns : {1, 5, 16, 33, 100, 1000}) {
+      constexpr size_t rows = 3;
+      std::vector<T> x(rows * columns), shift(rows), exponentials, out(rows), kept(x.size() + 1, 9);
+      for (T& v : shift) v = static_cast<T>(random() % 100) / 7;
+      for (size_t i = 0; i < x.size(); ++i) {
+        x[i] = static_cast<T>(random() % 20001) / 100 - 180;
+        exponentials.push_back(scalar::exp(x[i] - shift[i / columns]));
+      }
+      x[0] = exponentials[0] = std::numeric_limits<T>::infinity();
+      if (columns > 1) x[1] = -x[0], exponentials[1] = 0;
+      const int64_t size = sizeof(T), pitch = static_cast<int64_t>(columns) * size;
+      const Input inputs[] = {{x.data(), pitch}, {shift.data(), size, true}, {kept.data(), pitch}};
+      for (bool keeps : {false, true}) {
+        row_sum_of_exponentials(type, keeps)(out.data(), inputs, rows,
+                                             static_cast<int64_t>(columns));
+        for (size_t r = 0; r < rows; ++r) {
+          ASSERT_EQ(out[r], reduce(Reduction::sum, exponentials.data() + r * columns, columns));
+        }
+      }
+      exponentials.push_back(9);
+      ASSERT_EQ(kept, exponentials);
+    }
+  });
+}
+TEST(RowReduction, SumsOfExponentials) {
+  sums_exponentials<float>(Compute::f32);
+  sums_exponentials<double>(Compute::f64);
+}
+
+// One element of each row and another number elsewhere, or two rows.
+template <class T>
+void sums_one_hot(Compute type) {
+  for_each_instruction_set([&] {
+    for (size_t columns : {1, 7, 33, 100}) {
+      const std::vector<int64_t> sought = {0, static_cast<int64_t>(columns) - 1, -1,
+                                           static_cast<int64_t>(columns)};
+      const size_t rows = sought.size();
+      std::vector<T> x(rows * columns), others(x.size()), out(rows);
+      for (size_t i = 0; i < x.size(); ++i) {
+        x[i] = i % 3 ? static_cast<T>(i) / 7 : static_cast<T>(-0.0);
+        others[i] = static_cast<T>(i) / 11;
+      }
+      const int64_t size = sizeof(T), pitch = static_cast<int64_t>(columns) * size;
+      for (T other : {T(0), T(0.1), T(-1)}) {  // the last one: a row
+        Input inputs[] = {{sought.data(), 8, true}, {x.data(), pitch}, {&other, 0, true}};
+        if (other < 0) inputs[2] = {others.data(), pitch};
+        row_sum_of_one_hot(type)(out.data(), inputs, static_cast<int64_t>(rows),
+                                 static_cast<int64_t>(columns));
+        for (size_t r = 0; r < rows; ++r) {
+          std::vector<T> row(columns, other);
+          for (size_t j = 0; j < columns; ++j) {
+            if (other < 0) row[j] = others[r * columns + j];
+            if (static_cast<int64_t>(j) == sought[r]) row[j] = x[r * columns + j];
+          }
+          ASSERT_TRUE(same_bits(out[r], reduce(Reduction::sum, row.data(), columns)));
+        }
+      }
+    }
+  });
+}
+TEST(RowReduction, SumsOfOneHot) {
+  sums_one_hot<float>(Compute::f32);
+  sums_one_hot<double>(Compute::f64);
 }
 
 template <class T>
