@@ -149,11 +149,6 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   const bool a_in_place = reads_a_in_place(left, sum, rows, panel);
   const bool high = packs_b && a_in_place, packs_both = packs_b && !a_in_place;
   by_rows = !packs_b && k * n * int64_t(size_of(sum)) <= shared_bytes;
-  if (transposed && high && columns <= most_turned_rows && m >= 2 * columns) {
-    // Each thread packs all columns, once.
-    rows = divide_up(m, std::max(divide_up(wanted, batch * panels), divide_up(m, rows)));
-    return;
-  }
   const auto enough = [&] {
     const int64_t made = batch * panels * tiles();
     if (packs_both && made >= threads && std::max(rows, columns) < repays_cutting) return true;
