@@ -34,7 +34,8 @@ class Plan:
         self.environment.setdefault("MT_CUDA_LIBRARY", str(self.build / "src/libmtorch_cuda.so"))
         self.environment.setdefault("MT_TEST_DEVICE", "cuda:0")
         self.environment["PYTHONIOENCODING"] = "utf-8"
-        self.environment.setdefault("MT_CUDA_CACHE", tempfile.mkdtemp(prefix="mtorch-kernels-"))
+        self._folder = tempfile.TemporaryDirectory(prefix="mtorch-gpu-", ignore_cleanup_errors=True)
+        self.environment.setdefault("MT_CUDA_CACHE", os.path.join(self._folder.name, "kernels"))
         folders = [self._missing_libraries()]
         for pattern in ("nvidia/*/lib", "nvidia/lib"):  # NVRTC and cuBLASLt, as pip installs them
             for place in sys.path:
@@ -44,7 +45,8 @@ class Plan:
 
     def _missing_libraries(self):
         """A folder of those that were packed which the system does not have itself: Python uses its own."""
-        folder = tempfile.mkdtemp(prefix="mtorch-libraries-")
+        folder = os.path.join(self._folder.name, "libraries")
+        os.mkdir(folder)
         try:
             known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, encoding="utf-8", errors="replace",
                                    check=False).stdout.split()
@@ -58,6 +60,7 @@ class Plan:
     def close(self):
         self._report.close()
         self._log.close()
+        self._folder.cleanup()
 
     def left(self):
         return self.end - time.monotonic()

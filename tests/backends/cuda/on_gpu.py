@@ -10,6 +10,7 @@ fails is run again with each kernel waited for, without graphs and generated ker
 OUT/report.txt is the table; OUT/log.txt has the output of what failed."""
 import argparse
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import re
@@ -250,13 +251,12 @@ def has_device(plan):
     return not missing
 
 
-def run_all(options):
-    plan = Plan(options)
+def run_all(plan):
     machine(plan)
     if not has_device(plan):
         return 1
     phases = 0
-    for phase in options.phases.split(","):
+    for phase in plan.options.phases.split(","):
         if plan.left() < 5:
             plan.say(f"---- {phase}: no time")
             phases += 1
@@ -316,7 +316,8 @@ def main():
     unknown = set(options.phases.split(",")) - set(PHASES + ASKED_FOR)
     if unknown:
         parser.error(f"there is no phase {', '.join(sorted(unknown))}")
-    return run_all(options)
+    with contextlib.closing(Plan(options)) as plan:
+        return run_all(plan)
 
 
 if __name__ == "__main__":

@@ -81,6 +81,11 @@ class OnGpu(unittest.TestCase):
         self._folder = tempfile.TemporaryDirectory()
         self.addCleanup(self._folder.cleanup)
         self.build = pathlib.Path(self._folder.name)
+        temporary = self.build / "temporary"
+        temporary.mkdir()
+        self.enterContext(unittest.mock.patch.dict(os.environ, TMPDIR=str(temporary)))
+        self.enterContext(unittest.mock.patch("tempfile.tempdir", str(temporary)))
+        self.addCleanup(lambda: self.assertEqual(os.listdir(temporary), []))  # all leave nothing there
         self.program("tests/backends/cuda/cuda_test", PROGRAM)
         self.program("tests/every_operator_test", SUITE)
 
@@ -230,7 +235,7 @@ wait
         self.program("lib/libone.so", "")
         with unittest.mock.patch("subprocess.run", side_effect=FileNotFoundError):
             plan = gpu_plan.Plan(options)
-        plan.close()
+        self.addCleanup(plan.close)
         folder = plan.environment["LD_LIBRARY_PATH"].split(":")[0]
         self.assertEqual(os.listdir(folder), ["libone.so"])
 
