@@ -44,6 +44,20 @@ void synchronize_folder(const std::string& path) {
 
 }  // namespace
 
+void ByteSource::read(void* data, size_t bytes) {
+  for (char* next = static_cast<char*>(data); bytes > 0;) {
+    const size_t count = read_some(next, bytes);
+    if (count == 0) fail(Code::io, "%s: ends too early", name().c_str());
+    next += count;
+    bytes -= count;
+  }
+}
+
+void ByteSource::finish() {
+  char byte;
+  if (read_some(&byte, 1) > 0) fail(Code::io, "%s: goes on after its elements", name().c_str());
+}
+
 InputFile::InputFile(const char* path) : ByteSource(path), file_(open(path, O_RDONLY | O_CLOEXEC)) {
   struct stat status;
   if (file_ < 0 || fstat(file_, &status) != 0) {
@@ -60,18 +74,14 @@ InputFile::InputFile(const char* path) : ByteSource(path), file_(open(path, O_RD
 
 InputFile::~InputFile() { close(file_); }
 
-void InputFile::read(void* data, size_t bytes) {
-  char* target = static_cast<char*>(data);
-  while (bytes > 0) {
-    ssize_t count =
-        pread(file_, target, std::min(bytes, longest_transfer), static_cast<off_t>(position_));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(Code::io, "%s: cannot be read: %s", name().c_str(), std::strerror(errno));
-    if (count == 0) fail(Code::io, "%s: ends too early", name().c_str());
-    target += count;
-    bytes -= static_cast<size_t>(count);
-    position_ += static_cast<uint64_t>(count);
-  }
+size_t InputFile::read_some(void* data, size_t bytes) {
+  ssize_t count;
+  do {
+    count = pread(file_, data, std::min(bytes, longest_transfer), static_cast<off_t>(position_));
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) fail(Code::io, "%s: cannot be read: %s", name().c_str(), std::strerror(errno));
+  position_ += static_cast<uint64_t>(count);
+  return static_cast<size_t>(count);
 }
 
 OutputFile::OutputFile(const char* path) : path_(path), target_(resolved(path)) {

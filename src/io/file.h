@@ -8,11 +8,17 @@
 
 namespace mt {
 
+// Deflate shrinks by no more than this. What claims more is malformed, and is refused before memory
+// is taken for it.
+constexpr uint64_t largest_ratio = 1032;
+
 // Bytes read in order. Reading past the end fails.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  virtual void read(void* data, size_t bytes) = 0;
+  void read(void* data, size_t bytes);
+  // Fails when there is more. Of what is compressed the checksum is compared only here.
+  void finish();
   // An upper bound for the bytes that are left: what a header may claim at most.
   virtual uint64_t remaining() const = 0;
   // For messages: the path, or "archive.npz: member".
@@ -22,6 +28,9 @@ class ByteSource {
   explicit ByteSource(std::string name) : name_(std::move(name)) {}
 
  private:
+  // The next bytes, at most as many, some of them or, at the end, none; returns how many.
+  virtual size_t read_some(void* data, size_t bytes) = 0;
+
   std::string name_;
 };
 
@@ -31,12 +40,13 @@ class InputFile final : public ByteSource {
   ~InputFile() override;
   InputFile(const InputFile&) = delete;
 
-  void read(void* data, size_t bytes) override;
   uint64_t remaining() const override { return size_ - position_; }
   uint64_t size() const { return size_; }
   void seek(uint64_t position) { position_ = position; }
 
  private:
+  size_t read_some(void* data, size_t bytes) override;
+
   int file_;
   uint64_t size_, position_ = 0;
 };

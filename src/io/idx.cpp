@@ -17,7 +17,7 @@
 namespace mt {
 namespace {
 
-constexpr uint64_t largest_ratio = 1032;  // what deflate can shrink by
+constexpr size_t longest_transfer = size_t{1} << 30;  // what zlib counts fits in an int
 
 // zlib reads plain files as they are.
 class GzipFile final : public ByteSource {
@@ -30,40 +30,22 @@ class GzipFile final : public ByteSource {
   ~GzipFile() override { gzclose(file_); }
   GzipFile(const GzipFile&) = delete;
 
-  void read(void* data, size_t bytes) override {
-    char* target = static_cast<char*>(data);
-    while (bytes > 0) {
-      int count = gzread(file_, target, static_cast<unsigned>(std::min(bytes, size_t{1} << 30)));
-      if (count < 0) broken();
-      if (count == 0) fail(Code::io, "%s: ends too early", name().c_str());
-      target += count;
-      bytes -= static_cast<size_t>(count);
-      remaining_ -= std::min(remaining_, static_cast<uint64_t>(count));
-    }
-  }
   uint64_t remaining() const override { return remaining_; }
 
-  // The checksum is compared only when the end is reached.
-  void finish() {
-    char byte;
-    int count = gzread(file_, &byte, 1);
-    if (count < 0) broken();
-    if (count > 0) fail(Code::io, "%s: goes on after its elements", name().c_str());
-    int code = Z_OK;
-    gzerror(file_, &code);
-    if (code == Z_BUF_ERROR) fail(Code::io, "%s: ends too early", name().c_str());
-  }
-
  private:
+  size_t read_some(void* data, size_t bytes) override {
+    const int count = gzread(file_, data, static_cast<unsigned>(std::min(bytes, longest_transfer)));
+    int code = Z_OK;
+    const char* fault = gzerror(file_, &code);
+    if (count < 0) fail(Code::io, "%s: %s", name().c_str(), fault);
+    if (count == 0 && code == Z_BUF_ERROR) fail(Code::io, "%s: ends too early", name().c_str());
+    remaining_ -= std::min(remaining_, static_cast<uint64_t>(count));
+    return static_cast<size_t>(count);
+  }
   static uint64_t upper_bound(const char* path) {
     uint64_t size = InputFile(path).size();
     return size > UINT64_MAX / largest_ratio ? UINT64_MAX : size * largest_ratio;
   }
-  [[noreturn]] void broken() {
-    int code = 0;
-    fail(Code::io, "%s: %s", name().c_str(), gzerror(file_, &code));
-  }
-
   gzFile file_;
   uint64_t remaining_;
 };

@@ -14,10 +14,6 @@
 namespace mt {
 namespace {
 
-// Deflate shrinks by no more than this: a member that claims more is malformed, and is refused
-// before memory is taken for it.
-constexpr uint64_t largest_ratio = 1032;
-
 struct Discard {
   void operator()(zip_t* archive) const { zip_discard(archive); }
   void operator()(zip_file_t* file) const { zip_fclose(file); }
@@ -53,30 +49,14 @@ class Member final : public ByteSource {
     }
   }
 
-  void read(void* data, size_t bytes) override {
-    char* target = static_cast<char*>(data);
-    while (bytes > 0) {
-      zip_int64_t count = zip_fread(file_.get(), target, bytes);
-      if (count < 0) broken();
-      if (count == 0) fail(Code::io, "%s: ends too early", name().c_str());
-      target += count;
-      bytes -= static_cast<size_t>(count);
-      remaining_ -= std::min(remaining_, static_cast<uint64_t>(count));
-    }
-  }
   uint64_t remaining() const override { return remaining_; }
 
-  // The archive's checksum is compared only when the end is reached.
-  void finish() {
-    char byte;
-    zip_int64_t count = zip_fread(file_.get(), &byte, 1);
-    if (count < 0) broken();
-    if (count > 0) fail(Code::io, "%s: goes on after its elements", name().c_str());
-  }
-
  private:
-  [[noreturn]] void broken() {
-    fail(Code::io, "%s: %s", name().c_str(), zip_file_strerror(file_.get()));
+  size_t read_some(void* data, size_t bytes) override {
+    const zip_int64_t count = zip_fread(file_.get(), data, bytes);
+    if (count < 0) fail(Code::io, "%s: %s", name().c_str(), zip_file_strerror(file_.get()));
+    remaining_ -= std::min(remaining_, static_cast<uint64_t>(count));
+    return static_cast<size_t>(count);
   }
 
   std::unique_ptr<zip_file_t, Discard> file_;
