@@ -13,7 +13,6 @@ namespace {
 template <bool largest>
 void extreme_value(const NaiveCall& call) {
   const NaiveArray &x = call.inputs[0], &y = call.output;
-  int64_t length = x.layout.shape[1], inner = x.layout.shape[2];
   auto better = [&](int64_t i, int64_t j) {
     if (is_floating(x.dtype)) {
       double a = x.number(i), b = x.number(j);
@@ -26,13 +25,13 @@ void extreme_value(const NaiveCall& call) {
     }
     return largest ? a > b : a < b;
   };
-  for (int64_t line = 0; line < y.size(); ++line) {
-    int64_t first = line / inner * length * inner + line % inner, best = 0;
-    for (int64_t i = 1; i < length; ++i) {
-      if (better(first + i * inner, first + best * inner)) best = i;
+  each_line(x.layout.shape, 1, [&](int64_t line, int64_t first, int64_t step) {
+    int64_t best = 0;
+    for (int64_t i = 1; i < x.layout.shape[1]; ++i) {
+      if (better(first + i * step, first + best * step)) best = i;
     }
     y.set_integer(line, best);
-  }
+  });
 }
 const Op argmax_op{"argmax", OpKind::call, 0, extreme_value<true>};
 const Op argmin_op{"argmin", OpKind::call, 0, extreme_value<false>};

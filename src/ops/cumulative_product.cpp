@@ -15,15 +15,11 @@ namespace {
 void recurrence_value(const NaiveCall& call) {
   const NaiveArray &a = call.inputs[0], &b = call.inputs[1], &y = call.output;
   int axis = static_cast<int>(call.attributes[0]);
-  const Shape& shape = y.layout.shape;
-  int64_t inner = 1, length = shape[axis];
-  for (int d = axis + 1; d < shape.rank(); ++d) inner *= shape[d];
-  for (int64_t line = 0; length && line < y.size() / length; ++line) {
-    int64_t first = line / inner * length * inner + line % inner;
+  each_line(y.layout.shape, axis, [&](int64_t, int64_t first, int64_t step) {
     double value = 0;
     uint64_t whole = 0;
-    for (int64_t i = 0; i < length; ++i) {
-      int64_t element = first + i * inner;
+    for (int64_t i = 0; i < y.layout.shape[axis]; ++i) {
+      int64_t element = first + i * step;
       if (is_floating(y.dtype)) {
         value = i ? a.number(element) * value + b.number(element) : b.number(element);
         y.set_number(element, value);
@@ -33,7 +29,7 @@ void recurrence_value(const NaiveCall& call) {
         y.set_integer(element, static_cast<int64_t>(whole));
       }
     }
-  }
+  });
 }
 
 Tensor recurrence(const Tensor& a, const Tensor& b, int axis);
@@ -66,10 +62,7 @@ Tensor recurrence(const Tensor& a, const Tensor& b, int axis) {
 
 Tensor cumulative_prod(const Tensor& x, int64_t axis) {
   int chosen = normalize_axis(axis, x.rank(), "cumulative_prod");
-  Dtype dtype = is_floating(x.dtype())   ? accumulator_of(x.dtype())
-                : is_unsigned(x.dtype()) ? Dtype::uint64
-                                         : Dtype::int64;
-  Tensor factors = cast(x, dtype);
+  Tensor factors = cast(x, running_dtype(x.dtype()));
   // y[0] = x[0]; from then on y[i] = x[i] y[i - 1].
   int64_t first = x.shape()[chosen] ? 1 : 0;
   Tensor begin = embed(slice(factors, chosen, 0, first, 1), factors.shape(), chosen, 0, 1);

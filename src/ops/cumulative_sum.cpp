@@ -11,15 +11,11 @@ namespace {
 void cumulative_sum_value(const NaiveCall& call) {
   const NaiveArray &x = call.inputs[0], &y = call.output;
   int axis = static_cast<int>(call.attributes[0]);
-  const Shape& shape = y.layout.shape;
-  int64_t inner = 1, length = shape[axis];
-  for (int d = axis + 1; d < shape.rank(); ++d) inner *= shape[d];
-  for (int64_t line = 0; length && line < y.size() / length; ++line) {
-    int64_t first = line / inner * length * inner + line % inner;
+  each_line(y.layout.shape, axis, [&](int64_t, int64_t first, int64_t step) {
     double sum = 0;
     uint64_t integers = 0;
-    for (int64_t i = 0; i < length; ++i) {
-      int64_t element = first + i * inner;
+    for (int64_t i = 0; i < y.layout.shape[axis]; ++i) {
+      int64_t element = first + i * step;
       if (is_floating(y.dtype)) {
         y.set_number(element, sum += x.number(element));
       } else {
@@ -27,7 +23,7 @@ void cumulative_sum_value(const NaiveCall& call) {
         y.set_integer(element, static_cast<int64_t>(integers));
       }
     }
-  }
+  });
 }
 
 void cumulative_sum_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
@@ -41,9 +37,7 @@ const Op cumulative_sum_op{"cumulative_sum", OpKind::call, 0, cumulative_sum_val
 
 Tensor cumulative_sum(const Tensor& x, int64_t axis) {
   int chosen = normalize_axis(axis, x.rank(), "cumulative_sum");
-  Dtype dtype = is_floating(x.dtype())   ? accumulator_of(x.dtype())
-                : is_unsigned(x.dtype()) ? Dtype::uint64
-                                         : Dtype::int64;
+  Dtype dtype = running_dtype(x.dtype());
   Tensor y = record(cumulative_sum_op, dtype, x.shape(), {contiguous(cast(x, dtype))}, {chosen});
   return is_half(x.dtype()) ? cast(y, x.dtype()) : y;
 }

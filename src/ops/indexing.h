@@ -28,6 +28,12 @@ Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, cons
 void check_indices(const Tensor& indices, int axis, const Shape& shape, const char* name,
                    bool from_end, int64_t ignored);
 
+// The type in which running sums and products are kept: of integers 64 bits.
+constexpr Dtype running_dtype(Dtype dtype) {
+  if (is_floating(dtype)) return accumulator_of(dtype);
+  return is_unsigned(dtype) ? Dtype::uint64 : Dtype::int64;
+}
+
 Tensor contiguous(const Tensor& x);                // copies only what is not
 int64_t read_integer(const Tensor& x);             // computes; x has one element
 void refuse_trace(const char* name);               // for shapes that depend on values

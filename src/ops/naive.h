@@ -30,6 +30,17 @@ void move_element(const NaiveArray& to, int64_t i, const NaiveArray& from, int64
 // Whether element i of x comes before element j of y, of the same type, where both are sorted. A
 // NaN comes after everything.
 bool comes_before(const NaiveArray& x, int64_t i, const NaiveArray& y, int64_t j);
+// f(line, first, step) for the lines along an axis, in order: a line's elements are `first`,
+// first + step ...
+template <class F>
+void each_line(const Shape& shape, int axis, F&& f) {
+  int64_t step = 1;
+  for (int d = axis + 1; d < shape.rank(); ++d) step *= shape[d];
+  const int64_t length = shape[axis], lines = length ? element_count(shape) / length : 0;
+  for (int64_t line = 0; line < lines; ++line) {
+    f(line, line / step * length * step + line % step, step);
+  }
+}
 // One number, as a constant has it, everywhere.
 void fill(const NaiveArray& y, const Immediates& number);
 // to[target(i)] += from[i] for all elements, from 0 on: in float64, rounded once, or wrapping.
