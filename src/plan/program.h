@@ -6,6 +6,7 @@
 // from it). A purely element-wise group has one column.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -73,5 +74,14 @@ struct Program {
   int registers = 0;
   bool wide = false;  // some register holds 8-byte numbers
 };
+
+// Whether the program writes to segment.memory[m].
+inline bool is_stored_to(const Program& program, size_t m) {
+  const auto index = static_cast<int16_t>(m), place = static_cast<int16_t>(~index);
+  return std::any_of(program.instructions.begin(), program.instructions.end(),
+                     [&](const Instruction& i) {
+                       return i.out == place || (i.code == Opcode::store && i.index == index);
+                     });
+}
 
 }  // namespace mt

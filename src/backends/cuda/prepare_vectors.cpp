@@ -29,11 +29,6 @@ Access access_of(const Memory& memory, int adjacent) {
   return last >= 0 && layout.strides[last] == 1 && begins ? Access::adjacent : Access::apart;
 }
 
-bool stores(const Instruction& i, size_t m) {
-  const int memory = static_cast<int>(m);
-  return i.code == Opcode::store ? i.index == memory : i.out != no_place && i.out == ~memory;
-}
-
 // What is read element by element, or stored so: not numbers that are loaded once, nor those of
 // rows.
 std::vector<bool> of_elements(const Program& program, const Segment& segment) {
@@ -83,9 +78,7 @@ Vectors vectors_of(const Program& program, const std::vector<Segment>& segments)
     }
     if (!in_elements[m]) access = Access::apart;
     vectors.memory.push_back(access);
-    const bool stored = std::any_of(program.instructions.begin(), program.instructions.end(),
-                                    [&](const Instruction& i) { return stores(i, m); });
-    if (stored && in_elements[m] && access != Access::adjacent) return by_itself;
+    if (in_elements[m] && access != Access::adjacent && is_stored_to(program, m)) return by_itself;
   }
   return vectors;
 }

@@ -7,16 +7,6 @@
 
 namespace mt {
 
-bool is_stored_to(const Program& program, size_t m) {
-  auto place = static_cast<int16_t>(~static_cast<int16_t>(m));
-  for (const Instruction& i : program.instructions) {
-    if (i.out == place || (i.code == Opcode::store && i.index == static_cast<int16_t>(m))) {
-      return true;
-    }
-  }
-  return false;
-}
-
 void buffers_read(const Group& group, std::vector<int>* buffers) {
   for (const Operand& input : group.inputs) buffers->push_back(input.buffer);
   for (const Segment& segment : group.segments) {

@@ -12,7 +12,5 @@ void place_buffers(Plan* plan);
 // The buffers a group reads and writes.
 void buffers_read(const Group& group, std::vector<int>* buffers);
 void buffers_written(const Group& group, std::vector<int>* buffers);
-// Whether the program writes to segment.memory[m].
-bool is_stored_to(const Program& program, size_t m);
 
 }  // namespace mt
