@@ -151,7 +151,8 @@ int main(int argc, char** argv) {
   mt_seed(common.seed);
 
   data train, held_out;
-  if (!new_data(&train, dataset, count, common.seed)) options_refuse("--dataset: unknown");
+  if (!new_data(&train, dataset, count, common.seed))
+    options_refuse("--dataset: simple, diag, split, xor, circle or spiral");
   new_data(&held_out, dataset, 1000, ~common.seed);
   bool spiral = strcasecmp(dataset, "spiral") == 0;
   model m = new_model(hidden, spiral);

@@ -19,7 +19,7 @@ Data make_data(const char* name, int count, uint64_t seed) {
   auto n = static_cast<size_t>(count);
   Data d{std::vector<float>(2 * n), std::vector<float>(n), {}, {}};
   if (!points_make(name, n, seed, d.points.data(), d.labels.data())) {
-    options_refuse("--dataset: unknown");
+    options_refuse("--dataset: simple, diag, split, xor, circle or spiral");
   }
   d.x = tensor(d.points, {count, 2}), d.y = tensor(d.labels, {count, 1});
   return d;

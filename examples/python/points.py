@@ -44,7 +44,7 @@ def main():
     options.dataset = options.dataset.lower()
     spiral = options.dataset == "spiral"
     if not spiral and options.dataset not in support.INSIDE:
-        options.refuse("--dataset: unknown")
+        options.refuse("--dataset: simple, diag, split, xor, circle or spiral")
     x, y = support.points(options.dataset, options.points, options.seed)
     unseen = support.points(options.dataset, 1000, ~options.seed)
     network = Network(options.hidden, spread=spiral)

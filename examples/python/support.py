@@ -31,6 +31,9 @@ def parse(summary, name, **own):
         parser.add_argument(f"--{option}", type=kind, default=default, help=text + shown)
     options = parser.parse_args()
     options.refuse = parser.error
+    for option, (default, _) in own.items():
+        if isinstance(default, int) and getattr(options, option) < 1:
+            parser.error(f"--{option}: at least 1")
     options.out = options.out or name(options)
     mt.set_default_device(options.device)
     if options.threads:

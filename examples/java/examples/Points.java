@@ -107,7 +107,7 @@ final class Points {
       options.refuse("a count is too small");
     }
     Data train = Data.make(name, count, options.seed());
-    if (train == null) options.refuse("--dataset: unknown");
+    if (train == null) options.refuse("--dataset: simple, diag, split, xor, circle or spiral");
     Data heldOut = Data.make(name, 1000, ~options.seed());
     boolean spiral = name.equalsIgnoreCase("spiral");
     Model model = new Model(hidden, spiral);
