@@ -118,6 +118,12 @@ def save(tensors: Any, path: Path, compress: bool = False) -> None:
         raise ValueError(f"{path}: files end in .safetensors, .npy or .npz")
 
 
+def _existing(path: Path) -> str:
+    """The path as text; where there is no such file, Python's own exception says so."""
+    os.stat(path)
+    return os.fspath(path)
+
+
 def load(path: Path, device: str | None = None) -> Any:
     """Reads a .safetensors or .npz file as a dictionary, a .npy file or, by any other name, an IDX
     file (as MNIST's, plain or gzip) as a tensor.
@@ -129,8 +135,7 @@ def load(path: Path, device: str | None = None) -> Any:
     >>> mt.load(path)
     tensor([0, 1, 2])
     """
-    path = os.fspath(path)
-    os.stat(path)  # or Python's own exception says that there is none
+    path = _existing(path)
     if path.endswith(".npy"):
         return native.load_npy(path, device)
     if path.endswith(".npz"):

@@ -2,6 +2,7 @@
 """Optimizers over parameters, clipping, and learning rates as functions of the step."""
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Mapping
 
 from . import _names, io, native
@@ -139,11 +140,11 @@ class Optimizer:
 
     def save(self, path: Path) -> None:
         """Writes the state to a safetensors file."""
-        native.optimizer_save(self._handle, str(path))
+        native.optimizer_save(self._handle, os.fspath(path))
 
     def load(self, path: Path) -> None:
         """Reads it back; nothing changes unless all fit."""
-        native.optimizer_load(self._handle, str(path))
+        native.optimizer_load(self._handle, io._existing(path))
 
     def __repr__(self) -> str:
         count = sum(parameter.size for parameter in self.parameters)

@@ -200,8 +200,14 @@ def test_habits_with_optimizers():
 
 
 def test_what_is_no_file_of_tensors_is_said(tmp_path):
-    with pytest.raises(FileNotFoundError, match="missing.npz"):
-        mt.load(tmp_path / "missing.npz")
+    network = nn.Linear(1, 1)
+    optimizer = mt.optim.SGD(network.parameters(), lr=0.1)
+    for load in mt.load, network.load, optimizer.load:
+        with pytest.raises(FileNotFoundError, match="missing.npz"):
+            load(tmp_path / "missing.npz")
+    for save in network.save, optimizer.save:
+        with pytest.raises(TypeError, match="NoneType"):
+            save(None)
     for wrong, message in (([mt.ones(1)], "list"), (nn.Linear(1, 1), "state_dict"),
                            ({"network": {"w": "text"}}, "'network/w' is a str"),
                            ({1: mt.ones(1)}, "names in a file are text, not int"),

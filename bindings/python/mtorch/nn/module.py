@@ -2,6 +2,7 @@
 """The tree of modules."""
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, TypeVar
 
@@ -262,13 +263,13 @@ class Module:
     def save(self, path: Path) -> None:
         """Writes every parameter and buffer to a safetensors file, whole or not at all."""
         from ..io import collection
-        native.parameters_save(collection(self.state_dict()), str(path))
+        native.parameters_save(collection(self.state_dict()), os.fspath(path))
 
     def load(self, path: Path) -> None:
         """Binds every parameter and buffer to the values in a safetensors file of the same names,
         shapes and types; nothing changes unless all fit."""
-        from ..io import collection
-        native.parameters_load(collection(self.state_dict()), str(path))
+        from ..io import _existing, collection
+        native.parameters_load(collection(self.state_dict()), _existing(path))
 
     def to(self, *targets: Any, dtype: DTypeLike = None, device: str | None = None) -> Any:
         """Brings every parameter and buffer to a device, and the floats among them to a type, in
