@@ -6,8 +6,7 @@
 namespace mt::cpu {
 namespace {
 
-// Bytes beyond which memory is fetched ahead, and results are written past the caches.
-constexpr int64_t second_cache = 2 << 20, last_cache = 32 << 20;
+constexpr int64_t second_cache = 2 << 20;  // bytes beyond which memory is fetched ahead
 // Bytes of a tile of which the first-level cache has no room for the next one's.
 constexpr int64_t large_tile = 8 << 10;
 
