@@ -410,7 +410,8 @@ PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& b
                  static_cast<int64_t>(program.registers + 1 + prepared.streamed.size()) /
                  element_bytes(program);
   room = room / (room < 64 ? 16 : 64) * (room < 64 ? 16 : 64);  // whole cache lines
-  set_tiles(first, std::clamp<int64_t>(room, 16, most_tile_elements), &prepared);
+  const int64_t most = elements_in_cache(prepared, segments, buffers, most_tile_elements);
+  set_tiles(first, std::clamp<int64_t>(room, 16, most), &prepared);
   for (const Segment& segment : segments) {
     prepared.tiles += divide_up(segment.rows * segment.columns, prepared.tile_rows);
   }
