@@ -18,7 +18,7 @@ constexpr double serial_bytes = 512 * 1024;
 constexpr double tile_flops = 0.5e6;              // of a tile, when threads share them,
 constexpr double packing_flops = 5e6;             // or of one that packs b
 constexpr int64_t repays_cutting = 384;           // rows or columns of a tile that packs a and b
-constexpr int64_t rounded_rows = 480;             // rows of a tile that is rounded afterwards
+constexpr int64_t rounded_rows = 480;             // of a tile that is rounded afterwards, if wide
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;  // of all panels' slabs, if one batch entry fits
 constexpr double cache_bytes = 32e6;              // a larger result is written past the caches
 constexpr int64_t shared_bytes = 512 * 1024;      // of b, that every thread may well read whole
@@ -32,6 +32,7 @@ constexpr int64_t vector_floats = 16;  // of the longest vectors
 // terms below which it takes longer than it spares. Turning a number takes as long as so many
 // products.
 constexpr int64_t most_turned_rows = 8 * vector_floats, fewest_turned_terms = 32, turning = 16;
+constexpr int64_t distant = 1 << 20;  // elements of an operand that no cache near by holds
 
 // Whether the transpose of the result is easier to compute, because
 // - a tall result's few columns would be columns of vectors, whose rows are neighbours in memory;
@@ -41,8 +42,10 @@ bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b) {
   const int64_t m = a.rows.size, n = b.rows.size;
   const bool a_along_k = a.k.stride() == 1, b_along_k = b.k.stride() == 1;
   if (n <= few_columns && m > 4 * n && a.rows.stride() == 1 && !a_along_k) return true;
-  if (m >= vector_floats / 2 && m <= most_turned_rows && a.k.size >= fewest_turned_terms &&
-      a_along_k && b_along_k && b.rows.stride() != 1) {
+  // Fewer rows leave more lanes empty than turning a b takes that is at hand.
+  const int64_t fewest = n * a.k.size < distant ? vector_floats / 2 : 5;
+  if (m >= fewest && m <= most_turned_rows && a.k.size >= fewest_turned_terms && a_along_k &&
+      b_along_k && b.rows.stride() != 1) {
     const int64_t terms = a.k.size;
     const int64_t turned = n * round_up(m, vector_floats) * terms + turning * m * (terms + n);
     const int64_t straight = m * round_up(n, vector_floats) * terms + turning * n * terms;
@@ -136,8 +139,9 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   int64_t most = most_block_columns(size_of(sum));
   if (b_in_place) most = std::max(most, 32 * 1024 / rows);
   if (columns > most) columns = round_up(divide_up(columns, divide_up(columns, most)), column_unit);
-  if (rounded && rows > rounded_rows) {
-    rows = round_up(divide_up(rows, divide_up(rows, rounded_rows)), row_unit);
+  const int64_t most_rows = rounded_rows * std::max<int64_t>(1, column_unit / columns);
+  if (rounded && rows > most_rows) {
+    rows = round_up(divide_up(rows, divide_up(rows, most_rows)), row_unit);
   }
   if (threads == 1 || short_windows) return;
   // Several tiles for each thread, and each worth the handing out. Where every tile packs its
