@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
 #include "backends/cpu/elementwise/tables.h"
@@ -38,7 +39,6 @@ class BlockRun {
         columns_(block.tile.column_end - block.tile.column_begin),
         gaps_(b_.dtype == dtype_of<T> && b_.rows.rank > 1 && reads_columns_in_place(b_, rows_)),
         panel_(lanes * vectors_for<T>(rows_, gaps_ ? widest : columns_)),
-        block_k_(gaps_ || columns_ <= 2 * panel_ ? most_block_k : block_k),
         packed_a_(static_cast<T*>(block.scratch)),
         packed_b_(packed_a_ + packed_a_size(a_, dtype_of<T>, rows_, block.k_end - block.k_begin)) {
     int64_t most = rows_for(static_cast<int>(panel_ / lanes));
@@ -46,6 +46,7 @@ class BlockRun {
     least_rows_ = rows_ / slivers_;
     higher_slivers_ = rows_ - slivers_ * least_rows_;
     group_ = group_rows / most;
+    block_k_ = gaps_ || columns_ <= 2 * panel_ ? most_block_k : streams_b() ? short_k() : block_k;
     constexpr int64_t aligned = lanes * sizeof(T);
     streamed_ = block.streamed && block.k_end - block.k_begin <= block_k_ && !gaps_ &&
                 columns_ % lanes == 0 && block.c_row % lanes == 0 &&
@@ -76,6 +77,7 @@ class BlockRun {
  private:
   static constexpr int64_t lanes = lanes_of<T>;
   static constexpr int64_t widest = most_vectors * lanes;
+  static constexpr int64_t streamed_span = 3 * 1024 * 1024;
 
   // Columns that lie one after the other in memory: from `column` of a panel, in its lanes from
   // `lane` on.
@@ -144,6 +146,18 @@ class BlockRun {
       pack(b_.dtype, block_.b_data, columns, used, width(used), b_ks_, k_count_,
            packed_b_ + column * k_count_);
     }
+  }
+
+  // Whether b is read where it lies and spans more than the caches near by. Then few rows of it at
+  // a time meet all panels, so that memory is read in order, and no set of a cache is read twice.
+  bool streams_b() const {
+    const int64_t k = block_.k_end - block_.k_begin;
+    return b_.k.uniform() && k * std::abs(b_.k.stride()) * int64_t(sizeof(T)) >= streamed_span &&
+           reads_b_in_place(b_, dtype_of<T>, rows_, columns_, k);
+  }
+  int64_t short_k() const {
+    const int64_t bytes = slivers_ == 1 ? 128 * 1024 : 256 * 1024;
+    return std::clamp<int64_t>(bytes / int64_t(sizeof(T)) / columns_, 16, block_k);
   }
 
   static int64_t width(int64_t columns) { return round_up(columns, lanes); }
@@ -369,10 +383,10 @@ class BlockRun {
   const MatrixOperand &a_, &b_;
   const int64_t rows_, columns_;
   const bool gaps_;  // between the columns of a panel of b, which is read where it lies
-  const int64_t panel_, block_k_;
+  const int64_t panel_;
   T* const packed_a_;  // [k_count, rows of a group]
   T* const packed_b_;  // panels of [k_count, panel]
-  int64_t slivers_, least_rows_, higher_slivers_, group_, k_begin_ = 0, k_count_ = 0;
+  int64_t slivers_, least_rows_, higher_slivers_, group_, block_k_, k_begin_ = 0, k_count_ = 0;
   bool first_ = true, last_ = true, direct_a_ = true, direct_b_ = true, indexed_ = false, streamed_;
   bool along_slivers_ = false;  // each sliver meets all panels before the next one does
   bool packs_along_ = false;    // the first sliver packs b

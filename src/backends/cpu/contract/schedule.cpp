@@ -17,6 +17,8 @@ constexpr int64_t serial_flops = 1000 * 1000;
 constexpr double serial_bytes = 512 * 1024;
 constexpr double tile_flops = 0.5e6;              // of a tile, when threads share them,
 constexpr double packing_flops = 5e6;             // or of one that packs b
+constexpr int64_t sliver_rows = 12;               // that the kernel takes together,
+constexpr int64_t read_columns = 1024;            // and columns beside them, which need no packing
 constexpr int64_t repays_cutting = 384;           // rows or columns of a tile that packs a and b
 constexpr int64_t rounded_rows = 480;             // of a tile that is rounded afterwards, if wide
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;  // of all panels' slabs, if one batch entry fits
@@ -138,6 +140,7 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   }
   int64_t most = most_block_columns(size_of(sum));
   if (b_in_place) most = std::max(most, 32 * 1024 / rows);
+  if (m <= sliver_rows && reads_b_in_place(right, sum, m, n, panel)) most = read_columns;
   if (columns > most) columns = round_up(divide_up(columns, divide_up(columns, most)), column_unit);
   const int64_t most_rows = rounded_rows * std::max<int64_t>(1, column_unit / columns);
   if (rounded && rows > most_rows) {
