@@ -76,6 +76,15 @@ HWY_INLINE hn::Vec<Tag<T>> last_terms(Row<T> row, size_t at, size_t n) {
   return hn::IfThenElse(hn::FirstN(d, n), x, hn::Set(d, Op::template identity<T>()));
 }
 
+// The lanes where neither is NaN.
+template <class T>
+HWY_INLINE hn::Mask<Tag<T>> both_numbers(hn::Vec<Tag<T>> a, hn::Vec<Tag<T>> b) {
+#if HWY_TARGET == HWY_AVX3  // in one instruction
+  if constexpr (std::is_same_v<T, float>) return {_mm512_cmp_ps_mask(a.raw, b.raw, _CMP_ORD_Q)};
+#endif
+  return hn::And(hn::Eq(a, a), hn::Eq(b, b));
+}
+
 // `together` rows at once: the lanes of one row are too few chains to keep the adders busy.
 template <class Op, Term term, class T, size_t together>
 HWY_INLINE void reduce_together(T* out, const Row<T>* rows, size_t count) {
@@ -91,17 +100,22 @@ HWY_INLINE void reduce_together(T* out, const Row<T>* rows, size_t count) {
     for (size_t k = 0; k < vectors; ++k) sums[r][k] = identity;
     numbers[r] = hn::Eq(identity, identity);
   }
-  auto take = [&](size_t r, size_t k, hn::Vec<Tag<T>> v) HWY_ATTR {
-    sums[r][k] = Op::combine(sums[r][k], v);
-    if constexpr (watches_nan<Op, T>) numbers[r] = hn::And(numbers[r], hn::Eq(v, v));
+  auto take = [&](size_t r, size_t k, hn::Vec<Tag<T>> v)
+                  HWY_ATTR { sums[r][k] = Op::combine(sums[r][k], v); };
+  auto watch = [&](size_t r, hn::Vec<Tag<T>> a, hn::Vec<Tag<T>> b) HWY_ATTR {
+    if constexpr (watches_nan<Op, T>) numbers[r] = hn::And(numbers[r], both_numbers<T>(a, b));
   };
   size_t j = 0;
   for (; j + row_lanes <= count; j += row_lanes) {
     HWY_UNROLL(4)
     for (size_t r = 0; r < together; ++r) {
       HWY_UNROLL(16)
-      for (size_t k = 0; k < vectors; ++k) {
-        take(r, k, term_at<Op, term>(rows[r], j + k * lanes));
+      for (size_t k = 0; k < vectors; k += 2) {
+        const auto a = term_at<Op, term>(rows[r], j + k * lanes);
+        const auto b = term_at<Op, term>(rows[r], j + (k + 1) * lanes);
+        take(r, k, a);
+        take(r, k + 1, b);
+        watch(r, a, b);
       }
     }
   }
@@ -110,10 +124,12 @@ HWY_INLINE void reduce_together(T* out, const Row<T>* rows, size_t count) {
     size_t at = j;
     HWY_UNROLL(16)
     for (size_t k = 0; k < vectors; ++k) {
-      if (at + lanes <= count) {
-        take(r, k, term_at<Op, term>(rows[r], at));
-      } else if (lanes > 1 && at < count) {
-        take(r, k, last_terms<Op, term>(rows[r], at, count - at));
+      if (at < count) {
+        const bool whole = lanes == 1 || at + lanes <= count;
+        const auto v =
+            whole ? term_at<Op, term>(rows[r], at) : last_terms<Op, term>(rows[r], at, count - at);
+        take(r, k, v);
+        watch(r, v, v);
       }
       at += lanes;
     }
