@@ -50,6 +50,7 @@ struct Naive {
   int64_t n, m, d, e, batch;
   double scale;
   bool causal;
+  int64_t heads;
 
   Naive(const NaiveCall& call, size_t inputs)
       : query(call.inputs[0]),
@@ -59,7 +60,8 @@ struct Naive {
         d(query.layout.shape.back()),
         e(value.layout.shape.back()),
         scale(__builtin_bit_cast(double, call.immediates.value[0])),
-        causal(call.attributes[0] != 0) {
+        causal(call.attributes[0] != 0),
+        heads(call.attributes[1]) {
     n = query.layout.shape[query.layout.shape.rank() - 2];
     m = key.layout.shape[key.layout.shape.rank() - 2];
     batch = query.size() / (n * d);
@@ -93,20 +95,22 @@ struct Naive {
   }
 };
 
-// The result, [batch, n, e], then each row's shift and then each row's sum. inputs: query, key,
-// value and perhaps a mask; attributes: causal; immediate: scale
+// The result, [batch / heads, n, heads, e], then for each [batch, n] the row's shift and then its
+// sum. inputs: query, key, value and perhaps a mask; attributes: causal, heads; immediate: scale
 void attention_value(const NaiveCall& call) {
   Naive of(call, 3);
   const int64_t rows = of.batch * of.n;
   for (int64_t r = 0; r < rows; ++r) {
-    Naive::Row row = of.row(r / of.n, r % of.n);
+    const int64_t b = r / of.n, i = r % of.n;
+    const int64_t first = ((b / of.heads * of.n + i) * of.heads + b % of.heads) * of.e;
+    Naive::Row row = of.row(b, i);
     for (int64_t c = 0; c < of.e; ++c) {
       double sum = 0;
       for (int64_t j = 0; j < of.m; ++j) {
         sum +=
             row.weights[static_cast<size_t>(j)] * of.value.number((r / of.n * of.m + j) * of.e + c);
       }
-      call.output.set_number(r * of.e + c, sum / row.sum);
+      call.output.set_number(first + c, sum / row.sum);
     }
     call.output.set_number(rows * of.e + r, row.shift);
     call.output.set_number(rows * (of.e + 1) + r, row.sum);
@@ -159,10 +163,31 @@ Tensor part(const Tensor& all, int64_t first, const Shape& shape) {
   return reshape(slice(all, 0, first, element_count(shape), 1), shape);
 }
 
-Shape result_shape(const Tensor& query, const Tensor& value) {
+Tensor swap_heads(const Tensor& x) {
+  Dims order;
+  for (int i = 0; i < x.rank(); ++i) order.push_back(i);
+  std::swap(order[x.rank() - 3], order[x.rank() - 2]);
+  return permute(x, order);
+}
+
+// [batch..., n, e] of a vector that begins with it as attention_value writes it.
+Tensor result_of(const Tensor& all, const Tensor& query, const Tensor& value, int64_t heads) {
   Shape shape = query.shape();
-  shape[shape.rank() - 1] = value.shape().back();
-  return shape;
+  const int last = shape.rank() - 1;
+  shape[last] = value.shape().back();
+  if (heads == 1) return part(all, 0, shape);
+  std::swap(shape[last - 2], shape[last - 1]);
+  return swap_heads(part(all, 0, shape));
+}
+
+// Where queries of several heads lie beside each other, so does their result: what split them most
+// likely joins them again, which takes no copy then.
+int64_t heads_of(const Tensor& query) {
+  const int heads = query.rank() - 3;
+  if (heads < 0 || !query.device().host_memory) return 1;
+  const Strides strides = view_layout(query).strides;
+  const bool beside = strides[heads] > 0 && strides[heads] < strides[heads + 1];
+  return beside ? query.shape()[heads] : 1;
 }
 
 // The gradient's own gradient, written with the weights p as a whole. With dp = dy value^T and
@@ -196,7 +221,7 @@ const Op attention_gradient_op{"attention_gradient", OpKind::call, 0, attention_
 void attention_gradient(const Node& node, const Tensor& arrived, Tensor* gradients) {
   const Tensor &q = node.inputs[0], &k = node.inputs[1], &v = node.inputs[2];
   // Where operands are 16-bit floats, so is what becomes of the result: nothing is rounded here.
-  Tensor dy = cast(part(arrived, 0, result_shape(q, v)), q.dtype());
+  Tensor dy = cast(result_of(arrived, q, v, node.attributes[1]), q.dtype());
   Inputs inputs{q, k, v, dy, Tensor(const_cast<Node*>(&node))};
   if (node.inputs.size() > 3) inputs.push_back(node.inputs[3]);
   Tensor all = record(attention_gradient_op, node.dtype, {q.size() + k.size() + v.size()},
@@ -245,14 +270,15 @@ Tensor record_attention(const Tensor& query, const Tensor& key, const Tensor& va
     scores.push_back(k.shape()[k.rank() - 2]);
     inputs.push_back(expand(boolean ? mask : cast(mask, sum), scores));
   }
-  Shape shape = result_shape(q, v);
+  Shape shape = q.shape();
+  shape[shape.rank() - 1] = v.shape().back();
   check_shape(shape, size_of(sum), name);
-  int64_t size = element_count(shape), rows = size / shape.back();
+  const int64_t size = element_count(shape), rows = size / shape.back(), heads = heads_of(q);
   Immediates immediates;
   immediates.value[0] = __builtin_bit_cast(uint64_t, scale);
-  Tensor all = record(attention_op, sum, {size + 2 * rows}, std::move(inputs), {int64_t{causal}},
-                      immediates);
-  return cast(part(all, 0, shape), dtype);
+  Tensor all = record(attention_op, sum, {size + 2 * rows}, std::move(inputs),
+                      {int64_t{causal}, heads}, immediates);
+  return cast(result_of(all, q, v, heads), dtype);
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ class BlockOutput {
     const Matrices& v = call_.value;
     const T* const values = v.at<T>(block_.entry);
     const int64_t first = block_.entry * n + block_.first, rows = batch * n;
-    T* const sums = result_ + first * e;
+    const Matrices result = call_.result_at(result_, dtype_of<T>);
+    T* const sums = result_ + result.batch.offset(block_.entry) + block_.first * result.row;
     std::fill_n(largest_, width_, -std::numeric_limits<T>::infinity());
     std::fill_n(total_, width_, T(0));
     RowsAhead ahead(call_);
@@ -48,12 +49,12 @@ class BlockOutput {
       for (int64_t lane = 0; lane < width_; lane += lanes) smaller |= compare(lane, seen);
       for (int64_t lane = 0; lane < width_; lane += lanes) weigh(lane, seen);
       scores_.clear_before(seen, weights_);
-      if (smaller && key > 0) multiply_rows(factor_, sums);
-      const Right<T> right = right_operand(v, values + key * v.row, seen.keys, e, values_);
-      add_to_queries(weights_, width_, right, seen, sums, key == 0, ahead);
+      if (smaller && key > 0) multiply_rows(factor_, sums, result.row);
+      const Right<T> right = right_operand(v, values + key * v.row, seen.keys, e, values_, false);
+      add_to_queries(weights_, width_, right, seen, sums, result.row, key == 0, ahead);
     }
     for (int64_t i = 0; i < block_.count; ++i) factor_[i] = T(1) / total_[i];
-    multiply_rows(factor_, sums);
+    multiply_rows(factor_, sums, result.row);
     std::copy_n(shift_, block_.count, result_ + rows * e + first);
     std::copy_n(total_, block_.count, result_ + rows * (e + 1) + first);
   }
@@ -103,9 +104,9 @@ class BlockOutput {
   }
 
   // x[query][e] *= factors[query]
-  void multiply_rows(const T* factors, T* x) const {
+  void multiply_rows(const T* factors, T* x, int64_t row) const {
     const int64_t e = call_.sizes.e;
-    for (int64_t i = 0; i < block_.count; ++i, x += e) {
+    for (int64_t i = 0; i < block_.count; ++i, x += row) {
       const Vector<T> factor(factors[i]);
       int64_t c = 0;
       for (; c + lanes <= e; c += lanes) store(load(x + c) * factor, x + c);

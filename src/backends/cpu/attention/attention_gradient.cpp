@@ -23,8 +23,7 @@ struct GradientCall : AttentionCall {
       : AttentionCall(call, 5), arrived(matrices(call.inputs[3])), gradients(call.output.data) {
     const NaiveArray& all = call.inputs[4];
     const int64_t offset = all.layout.offset * static_cast<int64_t>(size_of(all.dtype));
-    result = {static_cast<const char*>(all.data) + offset, all.dtype, {}, sizes.e, 1};
-    result.batch.append(sizes.batch, sizes.n * sizes.e);
+    result = result_at(static_cast<const char*>(all.data) + offset, all.dtype);
   }
 };
 
@@ -88,8 +87,8 @@ class BlockGradient {
       scores_.clear_before(seen, weights_);
       scores_.clear_before(seen, slopes_);
       if (wanted_.queries) {
-        const Right<T> right = right_operand(k, keys + key * k.row, seen.keys, d, key_rows_);
-        add_to_queries(slopes_, width_, right, seen, dq, key == block_.key_begin, ahead);
+        const Right<T> right = right_operand(k, keys + key * k.row, seen.keys, d, key_rows_, false);
+        add_to_queries(slopes_, width_, right, seen, dq, d, key == block_.key_begin, ahead);
       }
       if (wanted_.keys) {
         add_to_keys(slopes_, width_, queries, seen, dk + key * d, wanted_.fresh - key, ahead);
@@ -104,7 +103,7 @@ class BlockGradient {
   // The block's rows of `of`.
   Right<T> rows_of(const Matrices& of, int64_t columns, T* scratch) const {
     return right_operand(of, of.at<T>(block_.entry) + block_.first * of.row, block_.count, columns,
-                         scratch);
+                         scratch, true);
   }
 
   RowsAhead rows_ahead() const {
@@ -125,20 +124,21 @@ class BlockGradient {
     const Matrices& dy = call_.arrived;
     const auto& [batch, n, m, d, e] = call_.sizes;
     const int64_t row = block_.entry * n + block_.first, rows = batch * n;
-    const T* const result = call_.result.at<T>(0);
+    const Matrices& result = call_.result;
+    const T* const found = result.at<T>(block_.entry) + block_.first * result.row;
+    const T* const behind = result.at<T>(0) + rows * e;
     std::fill_n(shift_, width_, T(0));
     std::fill_n(share_, width_, T(0));
     std::fill_n(mean_, width_, T(0));
-    std::copy_n(result + rows * e + row, block_.count, shift_);
-    for (int64_t i = 0; i < block_.count; ++i) share_[i] = T(1) / result[rows * (e + 1) + row + i];
+    std::copy_n(behind + row, block_.count, shift_);
+    for (int64_t i = 0; i < block_.count; ++i) share_[i] = T(1) / behind[rows + row + i];
 
     pack_transposed(dy.at<T>(block_.entry) + block_.first * dy.row, dy.row, dy.column, block_.count,
                     e, width_, arrived_);
     multiply_by(static_cast<T>(call_.scale), arrived_, e * width_);
     for (int64_t begin = 0; begin < e; begin += most_width) {
       const int64_t count = std::min(most_width, e - begin);
-      pack_transposed(result + row * e + begin, e, int64_t{1}, block_.count, count, width_,
-                      slopes_);
+      pack_transposed(found + begin, result.row, int64_t{1}, block_.count, count, width_, slopes_);
       for (int64_t at = 0; at < count * width_; at += lanes) {
         T* const mean = mean_ + at % width_;
         store(fma(load(arrived_ + begin * width_ + at), load(slopes_ + at), load(mean)), mean);

@@ -36,7 +36,15 @@ AttentionCall::AttentionCall(const NaiveCall& call, size_t inputs)
       value(matrices(call.inputs[2])),
       mask(call.inputs.size() > inputs ? matrices(call.inputs[inputs]) : Matrices{}),
       causal(call.attributes[0] != 0),
+      heads(call.attributes[1]),
       scale(__builtin_bit_cast(double, call.immediates.value[0])) {}
+
+Matrices AttentionCall::result_at(const void* data, Dtype dtype) const {
+  Axis batch;
+  batch.append(sizes.batch / heads, sizes.n * heads * sizes.e);
+  batch.append(heads, heads > 1 ? sizes.e : 0);
+  return {data, dtype, batch, heads * sizes.e, 1};
+}
 
 AttentionBlock block_of(const AttentionCall& call, int64_t entry, int64_t index) {
   const int64_t first = index * block_queries;

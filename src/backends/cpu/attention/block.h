@@ -39,10 +39,13 @@ struct AttentionCall {
   AttentionSizes sizes;
   Matrices query, key, value, mask;  // mask.data: nullptr where there is none
   bool causal;
+  int64_t heads;  // of the result, beside each other in its rows
   double scale;
 
   // Query, key and value come first; the mask, if there is one, after so many inputs.
   AttentionCall(const NaiveCall& call, size_t inputs);
+  // The result, [batch / heads, n, heads, e].
+  Matrices result_at(const void* data, Dtype dtype) const;
   // Some of these many keys are seen by queries before `end`.
   int64_t keys_before(int64_t end) const { return causal && end < sizes.m ? end : sizes.m; }
 };

@@ -64,13 +64,13 @@ struct Right {
 };
 
 // Some rows of an operand, from `first` on. Packed into `scratch`, of panels_scratch(), where
-// vectors cannot read them.
+// vectors cannot read them, or where they are read `often` and lie apart: at the distances that
+// heads beside each other make, their lines have few places in the first-level cache.
 template <class T>
 Right<T> right_operand(const Matrices& of, const T* first, int64_t rows, int64_t columns,
-                       T* scratch) {
-  if (of.column == 1 && (loads_part_at_once || columns % lanes_of<T> == 0)) {
-    return {first, columns, of.row, 0};
-  }
+                       T* scratch, bool often) {
+  const bool by_vectors = of.column == 1 && (loads_part_at_once || columns % lanes_of<T> == 0);
+  if (by_vectors && !(often && of.row != columns)) return {first, columns, of.row, 0};
   for (int64_t begin = 0; begin < columns; begin += most_width) {
     pack_transposed(first + begin * of.column, of.column, of.row,
                     std::min(most_width, columns - begin), rows,
@@ -145,15 +145,15 @@ void multiply_by_queries(Left<T> rows, const T* queries, int64_t depth, const Se
   }
 }
 
-// to[query] += sum over the keys that it sees of x[key][query] rows[key]
+// to[query] += sum over the keys that it sees of x[key][query] rows[key]; `to_row` is its stride.
 template <class T>
 void add_to_queries(const T* x, int64_t width, const Right<T>& rows, const Seen& seen, T* to,
-                    bool fresh, RowsAhead& ahead) {
+                    int64_t to_row, bool fresh, RowsAhead& ahead) {
   for (int64_t query = 0, end; query < seen.queries; query = end) {
     const int64_t keys = seen.keys_of(query, term_step);
     end = keys == seen.keys ? seen.queries : query + term_step;
-    multiply({x + query, 1, width}, rows, keys, to + query * rows.columns, rows.columns,
-             end - query, fresh, ahead);
+    multiply({x + query, 1, width}, rows, keys, to + query * to_row, to_row, end - query, fresh,
+             ahead);
   }
 }
 
