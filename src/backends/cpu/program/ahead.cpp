@@ -88,8 +88,8 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
   prepared->far_ahead = tile * (prepared->program->wide ? 8 : 4) >= large_tile;
   for (Step& step : prepared->steps) {
     if (ahead.empty() || !is_slow(step)) continue;
-    step.fetched = ahead.back();
-    ahead.pop_back();
+    step.fetched = ahead.front();  // what the next tile needs first
+    ahead.erase(ahead.begin());
   }
   prepared->ahead = std::move(ahead);
 }
