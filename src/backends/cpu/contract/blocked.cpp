@@ -46,7 +46,8 @@ class BlockRun {
     least_rows_ = rows_ / slivers_;
     higher_slivers_ = rows_ - slivers_ * least_rows_;
     group_ = group_rows / most;
-    block_k_ = gaps_ || columns_ <= 2 * panel_ ? most_block_k : streams_b() ? short_k() : block_k;
+    const bool narrow = columns_ <= 2 * panel_;
+    block_k_ = gaps_ ? most_block_k : streams_b() ? short_k() : narrow ? most_block_k : block_k;
     constexpr int64_t aligned = lanes * sizeof(T);
     streamed_ = block.streamed && block.k_end - block.k_begin <= block_k_ && !gaps_ &&
                 columns_ % lanes == 0 && block.c_row % lanes == 0 &&
@@ -77,7 +78,7 @@ class BlockRun {
  private:
   static constexpr int64_t lanes = lanes_of<T>;
   static constexpr int64_t widest = most_vectors * lanes;
-  static constexpr int64_t streamed_span = 3 * 1024 * 1024;
+  static constexpr int64_t streamed_span = 3 * 1024 * 1024, most_streamed_k = 128;
 
   // Columns that lie one after the other in memory: from `column` of a panel, in its lanes from
   // `lane` on.
@@ -157,7 +158,7 @@ class BlockRun {
   }
   int64_t short_k() const {
     const int64_t bytes = slivers_ == 1 ? 128 * 1024 : 256 * 1024;
-    return std::clamp<int64_t>(bytes / int64_t(sizeof(T)) / columns_, 16, block_k);
+    return std::clamp<int64_t>(bytes / int64_t(sizeof(T)) / columns_, 16, most_streamed_k);
   }
 
   static int64_t width(int64_t columns) { return round_up(columns, lanes); }
