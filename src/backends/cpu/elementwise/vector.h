@@ -73,17 +73,22 @@ MT_OPERATOR(/)
     return {hn::function(a.raw, b.raw)};                       \
   }
 MT_BITWISE(&, And)
-MT_BITWISE(|, Or) MT_BITWISE(^, Xor)
+MT_BITWISE(|, Or)
+MT_BITWISE(^, Xor)
 #undef MT_BITWISE
 #define MT_COMPARISON(op)                                    \
   template <class T>                                         \
   HWY_INLINE Mask<T> operator op(Vector<T> a, Vector<T> b) { \
     return {a.raw op b.raw};                                 \
   }
-    MT_COMPARISON(==) MT_COMPARISON(<) MT_COMPARISON(>)
+// clang-format off: it takes these for template arguments
+MT_COMPARISON(==)
+MT_COMPARISON(<)
+MT_COMPARISON(>)
+// clang-format on
 #undef MT_COMPARISON
-        template <class T>
-        HWY_INLINE Mask<T> operator!(Mask<T> mask) {
+template <class T>
+HWY_INLINE Mask<T> operator!(Mask<T> mask) {
   return {hn::Not(mask.raw)};
 }
 template <class T>
