@@ -66,6 +66,8 @@
     if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError)) {
       PyErr_Format(PyExc_TypeError, "%s: %s must be %s, not %s", function, name, kind,
                    object == Py_None ? "None" : Py_TYPE(object)->tp_name);
+    } else if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+      PyErr_Format(PyExc_OverflowError, "%s: %s is out of range: %R", function, name, object);
     }
     return false;
   }
@@ -108,6 +110,16 @@
 }
 %typemap(in, fragment="plain_arguments") int64_t {
   if (!whole_argument($input, "$symname", "$1_name", &$1)) SWIG_fail;
+}
+%typemap(in, fragment="plain_arguments") int {
+  int64_t whole;
+  if (!whole_argument($input, "$symname", "$1_name", &whole)) SWIG_fail;
+  if (whole < INT_MIN || whole > INT_MAX) {
+    PyErr_SetNone(PyExc_OverflowError);
+    refuse($input, "$symname", "$1_name", "an integer");
+    SWIG_fail;
+  }
+  $1 = (int)whole;
 }
 %typemap(in, fragment="plain_arguments") uint64_t {
   if (!count_argument($input, "$symname", "$1_name", &$1)) SWIG_fail;

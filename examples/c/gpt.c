@@ -189,9 +189,8 @@ int main(int argc, char** argv) {
   options_parse(argc, argv, "Learns to write like a text, character by character.", &common, own,
                 10);
   if (!path) options_refuse("--text is needed");
-  if (steps < 1 || sequences < 1 || every < 1 || s.context < 1 || s.blocks > most_blocks) {
-    options_refuse("a count is out of range");
-  }
+  if (s.blocks > most_blocks) options_refuse("--blocks: 16 at most");
+  if (s.width % s.heads != 0) options_refuse("--heads: must divide --width");
   options_name_files(&common, "gpt");
   mt_set_default_device(common.device);
   if (common.threads > 0) mt_set_threads(common.threads);

@@ -47,7 +47,6 @@ int main(int argc, char** argv) {
   options_parse(argc, argv, "Learns to read 8 x 8 handwritten digits.", &common, own, 5);
   bool plain = std::strcmp(network, "mlp") == 0;
   if (!plain && std::strcmp(network, "conv") != 0) options_refuse("--network: mlp or conv");
-  if (plan.epochs < 1 || plan.batch < 1) options_refuse("a count is too small");
   plan.title = plain ? "Digits: a network 64-100-10" : "Digits: a convolutional network";
   options_name_files(&common, plain ? "digits-mlp" : "digits-conv");
   return report("digits", [&] {

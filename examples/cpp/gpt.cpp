@@ -129,9 +129,7 @@ int main(int argc, char** argv) {
   options_parse(argc, argv, "Learns to write like a text, character by character.", &common, own,
                 10);
   if (!path) options_refuse("--text is needed");
-  if (steps < 1 || sequences < 1 || every < 1 || s.context < 1) {
-    options_refuse("a count is out of range");
-  }
+  if (s.width % s.heads != 0) options_refuse("--heads: must divide --width");
   options_name_files(&common, "gpt");
   return report("gpt", [&] {
     apply_options(common);

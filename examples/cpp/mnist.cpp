@@ -44,7 +44,6 @@ int main(int argc, char** argv) {
   if (!image_path || !label_path) options_refuse("--images and --labels are needed");
   bool plain = std::strcmp(network, "mlp") == 0;
   if (!plain && std::strcmp(network, "lenet") != 0) options_refuse("--network: mlp or lenet");
-  if (plan.epochs < 1 || plan.batch < 1) options_refuse("a count is too small");
   plan.title = plain ? "MNIST: a network 784-100-10" : "MNIST: a network in the style of LeNet";
   options_name_files(&common, plain ? "mnist-mlp" : "mnist-lenet");
   return report("mnist", [&] {

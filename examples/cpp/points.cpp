@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
       {"rate", OPTION_REAL, &rate, "learning rate; 0: 0.5 for SGD, 0.005 for Adam (spiral)"},
   };
   options_parse(argc, argv, "Learns to part two kinds of points in the plane.", &common, own, 6);
-  if (count < 2 || hidden < 1 || batch < 1 || epochs < 1) options_refuse("a count is too small");
+  if (count < 2) options_refuse("--points: 2 or more");
   options_name_files(&common, (std::string("points-") + dataset).c_str());
   return report("points", [&] {
     apply_options(common);

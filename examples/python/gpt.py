@@ -93,6 +93,8 @@ def main():
         length=(600, "characters of the sample"))
     if not options.text:
         options.refuse("--text is needed")
+    if options.width % options.heads:
+        options.refuse("--heads: must divide --width")
     symbols, alphabet = support.read_text(options.text)
     most = len(symbols) - len(symbols) // 10
     text, unseen = mt.asarray(symbols[:most]), mt.asarray(symbols[most:])

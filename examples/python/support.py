@@ -33,7 +33,9 @@ def parse(summary, name, **own):
     options.refuse = parser.error
     for option, (default, _) in own.items():
         if isinstance(default, int) and getattr(options, option) < 1:
-            parser.error(f"--{option}: at least 1")
+            parser.error(f"--{option}: cannot use '{getattr(options, option)}' (1 or more)")
+    if options.threads < 0:
+        parser.error(f"--threads: cannot use '{options.threads}' (0 or more)")
     options.out = options.out or name(options)
     mt.set_default_device(options.device)
     if options.threads:

@@ -157,11 +157,16 @@ def test_an_argument_of_the_wrong_kind_is_named():
             (lambda: mt.einsum(mt.ones(1), mt.ones(1)), "equation must be text, not mtorch.Tensor"),
             (lambda: mt.ones(1, device=3), "device must be text, not int"),
             (lambda: mt.seed(None), "seed must be .*not None"),
-            (lambda: mt.ones(1).to("gpu"), "'gpu' is neither an element type nor a device")):
+            (lambda: mt.ones(1).to("gpu"), "'gpu' is neither an element type nor a device"),
+            (lambda: mt.set_threads("2"), "set_threads: threads must be an integer, not str")):
         with pytest.raises(TypeError, match=message):
             call()
     with pytest.raises(OverflowError):
         nn.Linear(2**70, 2)
+    with pytest.raises(OverflowError, match="set_threads: threads is out of range: 1099511627776"):
+        mt.set_threads(2**40)
+    with pytest.raises(OverflowError, match="seed: seed is out of range: -1"):
+        mt.seed(-1)
     assert nn.Linear(np.int64(3), mt.asarray(2), bias=np.bool_(False)).weight.shape == (2, 3)
     assert optim.SGD([mt.ones(1)], lr=np.float32(0.5)).lr == 0.5
 

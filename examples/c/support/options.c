@@ -28,6 +28,7 @@ static const char* value_name(option_kind kind) {
   switch (kind) {
     case OPTION_FLAG: return "";
     case OPTION_COUNT: return "N";
+    case OPTION_THREADS: return "N";
     case OPTION_SEED: return "N";
     case OPTION_REAL: return "X";
     case OPTION_TEXT: return "TEXT";
@@ -38,7 +39,8 @@ static const char* value_name(option_kind kind) {
 static void print_default(const option_row* o) {
   switch (o->kind) {
     case OPTION_FLAG: break;
-    case OPTION_COUNT: printf(" [%d]", *(int*)o->target); break;
+    case OPTION_COUNT:
+    case OPTION_THREADS: printf(" [%d]", *(int*)o->target); break;
     case OPTION_SEED: printf(" [%llu]", (unsigned long long)*(uint64_t*)o->target); break;
     case OPTION_REAL: printf(" [%g]", *(double*)o->target); break;
     case OPTION_TEXT:
@@ -65,9 +67,11 @@ static bool read_value(const option_row* o, const char* text) {
   switch (o->kind) {
     case OPTION_FLAG: *(bool*)o->target = true; return true;
     case OPTION_TEXT: *(const char**)o->target = text; return true;
-    case OPTION_COUNT: {
+    case OPTION_COUNT:
+    case OPTION_THREADS: {
       long value = strtol(text, &end, 10);
-      if (end == text || *end || errno || value < 0 || value > INT_MAX) return false;
+      if (end == text || *end || errno || value > INT_MAX) return false;
+      if (value < (o->kind == OPTION_COUNT ? 1 : 0)) return false;
       *(int*)o->target = (int)value;
       return true;
     }
@@ -94,7 +98,7 @@ void options_parse(int argc, char** argv, const char* summary, common_options* c
   option_row all[most_options] = {
       {"seed", OPTION_SEED, &common->seed, "same seed, same result"},
       {"device", OPTION_TEXT, &common->device, "cpu, cpu:reference, cuda:0"},
-      {"threads", OPTION_COUNT, &common->threads, "0: as many as the machine has"},
+      {"threads", OPTION_THREADS, &common->threads, "0: as many as the machine has"},
       {"out", OPTION_TEXT, &common->out, "name of the files to write, without extension"},
   };
   size_t count = 0;
@@ -117,7 +121,8 @@ void options_parse(int argc, char** argv, const char* summary, common_options* c
     if (found != 0) hint_and_exit();  // getopt_long has said why
     if (!read_value(&all[index], optarg)) {
       char message[160];
-      snprintf(message, sizeof message, "--%s: cannot use '%s'", all[index].name, optarg);
+      snprintf(message, sizeof message, "--%s: cannot use '%s'%s", all[index].name, optarg,
+               all[index].kind == OPTION_COUNT ? " (1 or more)" : "");
       options_refuse(message);
     }
   }

@@ -7,11 +7,12 @@
 #include <stdint.h>
 
 typedef enum {
-  OPTION_FLAG,   // bool
-  OPTION_COUNT,  // int, 0 or more
-  OPTION_SEED,   // uint64_t
-  OPTION_REAL,   // double
-  OPTION_TEXT,   // const char *
+  OPTION_FLAG,     // bool
+  OPTION_COUNT,    // int, 1 or more
+  OPTION_THREADS,  // int, 0 or more
+  OPTION_SEED,     // uint64_t
+  OPTION_REAL,     // double
+  OPTION_TEXT,     // const char *
 } option_kind;
 
 // `target` holds the default, which --help shows, and receives the value.

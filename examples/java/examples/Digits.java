@@ -57,9 +57,6 @@ final class Digits {
       if (!plain && !options.text("network").equals("conv")) {
         options.refuse("--network: mlp or conv");
       }
-      if (options.count("epochs") < 1 || options.count("batch") < 1) {
-        options.refuse("a count is too small");
-      }
       if (!SupportNative.digits_open(options.text("data"))) System.exit(1);
       System.exit(
           Classifier.train(

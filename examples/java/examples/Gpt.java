@@ -143,8 +143,8 @@ final class Gpt {
     int steps = options.count("steps");
     int every = options.count("every");
     int sequences = options.count("sequences");
-    if (steps < 1 || sequences < 1 || every < 1 || options.count("context") < 1) {
-      options.refuse("a count is out of range");
+    if (options.count("width") % options.count("heads") != 0) {
+      options.refuse("--heads: must divide --width");
     }
     if (!SupportNative.text_open(path)) return 1;
     long[] all = new long[(int) SupportNative.text_length()];

@@ -61,9 +61,6 @@ final class Mnist {
       if (!plain && !options.text("network").equals("lenet")) {
         options.refuse("--network: mlp or lenet");
       }
-      if (options.count("epochs") < 1 || options.count("batch") < 1) {
-        options.refuse("a count is too small");
-      }
       Tensor images =
           TensorFiles.readIdx(options.text("images")).astype(DType.FLOAT32).div(255)
               .reshape(-1, 1, 28, 28);

@@ -45,7 +45,8 @@ final class Options {
       values.put(name, arguments[i + 1]);
     }
     Devices.setUsual(text("device"));
-    if (count("threads") > 0) Devices.setThreads(count("threads"));
+    int threads = atLeast(0, "threads");
+    if (threads > 0) Devices.setThreads(threads);
     Random.seed(seed());
     return this;
   }
@@ -54,14 +55,19 @@ final class Options {
     return values.get(name);
   }
 
+  /** An integer of 1 or more. */
   int count(String name) {
+    return atLeast(1, name);
+  }
+
+  private int atLeast(int least, String name) {
     try {
       int value = Integer.parseInt(text(name));
-      if (value >= 0) return value;
+      if (value >= least) return value;
     } catch (NumberFormatException error) {
       // refused below
     }
-    throw refuse("--" + name + ": cannot use '" + text(name) + "'");
+    throw refuse("--" + name + ": cannot use '" + text(name) + "' (" + least + " or more)");
   }
 
   double real(String name) {

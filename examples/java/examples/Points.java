@@ -103,9 +103,7 @@ final class Points {
     int hidden = options.count("hidden");
     int batch = options.count("batch");
     int epochs = options.count("epochs");
-    if (count < 2 || hidden < 1 || batch < 1 || epochs < 1) {
-      options.refuse("a count is too small");
-    }
+    if (count < 2) options.refuse("--points: 2 or more");
     Data train = Data.make(name, count, options.seed());
     if (train == null) options.refuse("--dataset: simple, diag, split, xor, circle or spiral");
     Data heldOut = Data.make(name, 1000, ~options.seed());
