@@ -18,7 +18,7 @@
 #include "hwy/foreach_target.h"
 
 #include "backends/cpu/contract/abreast-inl.h"
-#include "backends/cpu/contract/pack-inl.h"
+#include "backends/cpu/contract/transpose-inl.h"
 
 #ifndef MT_ABREAST_SCRATCH
 #define MT_ABREAST_SCRATCH

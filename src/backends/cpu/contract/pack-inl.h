@@ -2,7 +2,7 @@
 // Packing: a block of an operand, [width rows, count of k] wherever its elements lie, becomes
 // out[k][width] in the type of the sums, which the micro-kernel then reads from end to end. What
 // the strides allow is done by vectors: rows that are neighbours are copied, runs along k are
-// transposed in registers four at a time; all else is gathered element by element.
+// transposed four at a time (transpose-inl.h); all else is gathered element by element.
 #if defined(MT_CONTRACT_PACK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_CONTRACT_PACK_INL_H
 #undef MT_CONTRACT_PACK_INL_H
@@ -14,112 +14,12 @@
 #include <numeric>
 
 #include "backends/cpu/contract/gather.h"
+#include "backends/cpu/contract/transpose-inl.h"
 #include "backends/cpu/elementwise/kernels.h"
 #include "backends/cpu/simd-inl.h"
-#include "backends/cpu/strided/turn.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
-
-#if HWY_TARGET != HWY_SCALAR
-// Where the rows of an operand begin that are transposed together.
-template <class T>
-struct ScatteredRows {
-  const T* data;
-  const int64_t* offsets;
-  const T* operator()(int i) const { return data + offsets[i]; }
-  ScatteredRows at(int64_t k) const { return {data + k, offsets}; }
-};
-// Rows a stride apart: four share a pointer, which spares looking each of them up.
-template <class T>
-struct EvenRows {
-  const T* data[4];
-  int64_t stride;
-  EvenRows(const T* first, int64_t distance) : stride(distance) {
-    MT_UNROLL for (int i = 0; i < 4; ++i) data[i] = first + 4 * i * stride;
-  }
-  const T* operator()(int i) const { return data[i / 4] + i % 4 * stride; }
-  EvenRows at(int64_t k) const {
-    EvenRows result = *this;
-    MT_UNROLL for (int i = 0; i < 4; ++i) result.data[i] += k;
-    return result;
-  }
-};
-
-// Vector i has 128-bit blocks from rows i, i + step, i + 2 step, ... of the operand, step being the
-// elements of a block.
-template <class D, class Rows>
-HWY_INLINE hn::Vec<D> load_blocks(D d, const Rows& rows, int i) {
-  using T = hn::TFromD<D>;
-  constexpr int step = 16 / sizeof(T);
-  if constexpr (hn::MaxLanes(D()) == step) {
-    return hn::LoadU(d, rows(i));
-  } else {
-#if HWY_TARGET == HWY_AVX3
-    if constexpr (sizeof(T) == 4 && hn::MaxLanes(D()) == 16) {
-      __m512 x = _mm512_castps128_ps512(_mm_loadu_ps(rows(i)));
-      x = _mm512_mask_broadcast_f32x4(x, 0x00f0, _mm_loadu_ps(rows(i + step)));
-      x = _mm512_mask_broadcast_f32x4(x, 0x0f00, _mm_loadu_ps(rows(i + 2 * step)));
-      return {_mm512_mask_broadcast_f32x4(x, 0xf000, _mm_loadu_ps(rows(i + 3 * step)))};
-    }
-#endif
-    const hn::Half<D> half;
-    return hn::Combine(d, load_blocks(half, rows, i + static_cast<int>(hn::MaxLanes(half))),
-                       load_blocks(half, rows, i));
-  }
-}
-
-// Transposes 16 bytes along k of as many rows as a vector has lanes.
-template <class D, class Rows, class V = hn::Vec<D>>
-HWY_INLINE void transpose(D d, const Rows& rows, V (&ks)[4], float) {
-  const hn::Repartition<double, D> wide;
-  const V x0 = load_blocks(d, rows, 0), x1 = load_blocks(d, rows, 1);
-  const V x2 = load_blocks(d, rows, 2), x3 = load_blocks(d, rows, 3);
-  const auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, x0, x1));
-  const auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, x2, x3));
-  const auto high01 = hn::BitCast(wide, hn::InterleaveUpper(d, x0, x1));
-  const auto high23 = hn::BitCast(wide, hn::InterleaveUpper(d, x2, x3));
-  ks[0] = hn::BitCast(d, hn::InterleaveLower(wide, low01, low23));
-  ks[1] = hn::BitCast(d, hn::InterleaveUpper(wide, low01, low23));
-  ks[2] = hn::BitCast(d, hn::InterleaveLower(wide, high01, high23));
-  ks[3] = hn::BitCast(d, hn::InterleaveUpper(wide, high01, high23));
-}
-template <class D, class Rows, class V = hn::Vec<D>>
-HWY_INLINE void transpose(D d, const Rows& rows, V (&ks)[2], double) {
-  const V x0 = load_blocks(d, rows, 0), x1 = load_blocks(d, rows, 1);
-  ks[0] = hn::InterleaveLower(d, x0, x1);
-  ks[1] = hn::InterleaveUpper(d, x0, x1);
-}
-
-// Up to one vector of rows, of which `used` are stored, whichever there are to read.
-template <class D, class Rows, class T = hn::TFromD<D>>
-HWY_INLINE void pack_along_k(D d, const Rows& rows, int64_t used, const int64_t* ks,
-                             int64_t k_count, int64_t width, T* out) {
-  constexpr int64_t step = 16 / sizeof(T);
-  const auto mask = hn::FirstN(d, static_cast<size_t>(used));
-  int64_t k = 0;
-  while (k < k_count) {
-    if (k + step <= k_count && ks[k + step - 1] - ks[k] == step - 1 &&
-        ks[k + step / 2] - ks[k] == step / 2 && ks[k + 1] - ks[k] == 1) {
-      hn::Vec<D> vectors[step];
-      transpose(d, rows.at(ks[k]), vectors, T());
-      if (used >= static_cast<int64_t>(hn::MaxLanes(d))) {
-        MT_UNROLL for (int i = 0; i < step; ++i) hn::StoreU(vectors[i], d, out + (k + i) * width);
-      } else {
-        MT_UNROLL for (int i = 0; i < step; ++i) {
-          store_part(vectors[i], d, mask, out + (k + i) * width);
-        }
-      }
-      k += step;
-    } else {
-      const Rows from = rows.at(ks[k]);
-      for (int r = 0; r < used; ++r) out[k * width + r] = *from(r);
-      ++k;
-    }
-  }
-}
-
-#endif  // HWY_SCALAR
 
 // Rows that lie one after the other: [begin, end) in the packed row.
 struct RowRun {
@@ -286,30 +186,6 @@ void pack(Dtype dtype, const void* data, const int64_t* rows, int64_t used, int6
   } else {
     gather(dtype, data, rows, used, width, ks, k_count, out);
   }
-}
-
-// out[j * pitch + i] = from[i * stride + j]. Several vectors of each row of `out` at a time, as
-// rows may all meet in a few sets of the first-level cache.
-template <class T>
-void turn_block(const T* from, int64_t stride, int64_t rows, int64_t columns, T* out,
-                int64_t pitch) {
-  int64_t begin = 0;
-#if HWY_TARGET != HWY_SCALAR
-  constexpr int64_t lanes = lanes_of<T>, step = 16 / sizeof(T), together = 4;
-  constexpr int64_t next[] = {0, 1, 2, 3};
-  while (begin + lanes <= rows) {
-    const int64_t end = begin + std::min((rows - begin) / lanes, together) * lanes;
-    for (int64_t j = 0; j < columns; j += step) {
-      for (int64_t i = begin; i < end; i += lanes) {
-        const EvenRows<T> lines(from + i * stride + j, stride);
-        pack_along_k(Vectors<T>(), lines, lanes, next, std::min(step, columns - j), pitch,
-                     out + j * pitch + i);
-      }
-    }
-    begin = end;
-  }
-#endif
-  copy_turned(out + begin, pitch, from + begin * stride, stride, columns, rows - begin);
 }
 
 }  // namespace mt::cpu::HWY_NAMESPACE
