@@ -30,9 +30,11 @@ struct Block {
   PackedColumns* packed;     // what of them the block before has left
 };
 
-// Terms of a sum in a block; more where there are only one or two panels.
+// Terms of a sum in a block, so that its panels stay in the second-level cache. Of one or two
+// panels that holds for more terms, whose sums are then begun and ended less often.
 constexpr int64_t block_k = 512, most_block_k = 1024;
-constexpr int64_t group_rows = 48;  // of the slivers that run together
+// Of the slivers that run together: a multiple of every kernel's height and of a line of memory.
+constexpr int64_t group_rows = 48;
 
 // What a tile may have at most, for sums of `size` bytes.
 constexpr int64_t most_block_columns(size_t size) { return size == 4 ? 512 : 256; }

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// How one thread computes a tile: the panels and slivers that it is cut into, how many terms run at
+// a time, and what of the operands is packed. No value depends on any of it.
+#if defined(MT_CONTRACT_BLOCK_PLAN_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MT_CONTRACT_BLOCK_PLAN_INL_H
+#undef MT_CONTRACT_BLOCK_PLAN_INL_H
+#else
+#define MT_CONTRACT_BLOCK_PLAN_INL_H
+#endif
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "backends/cpu/contract/blocked.h"
+#include "backends/cpu/contract/micro_kernel-inl.h"
+#include "backends/cpu/contract/number.h"
+#include "tensor/rounding.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu::HWY_NAMESPACE {
+
+// Where a b read in place spans more than this, of each panel only few terms run before the next
+// one does, so that memory is read in order; near by, that would only begin and end more tiles.
+constexpr int64_t distant_bytes = 3 * 1024 * 1024;
+// So much of it then passes at a time: enough to repay the tiles that begin and end with it, and
+// little enough to be there still when the next sliver reads it; half of it where there is none.
+constexpr int64_t passing_bytes = 256 * 1024, passing_once_bytes = 128 * 1024;
+constexpr int64_t fewest_passing = 16, most_passing = 128;  // terms
+
+// The rows of a tile, in as few slivers as kernels are high. They differ by a row at most, as low
+// kernels leave multipliers idle.
+struct Slivers {
+  Slivers(int64_t rows, int64_t most)
+      : count(divide_up(rows, most)), least(rows / count), higher(rows - count * least) {}
+  int64_t first_row(int64_t sliver) const { return sliver * least + std::min(sliver, higher); }
+  int64_t rows(int64_t sliver) const { return first_row(sliver + 1) - first_row(sliver); }
+
+  int64_t count;
+  int64_t least, higher;  // rows, and how many slivers, the first ones, have one more
+};
+
+template <class T>
+struct BlockPlan {
+  static constexpr int64_t lanes = lanes_of<T>, widest = most_vectors * lanes;
+
+  explicit BlockPlan(const Block& block);
+  // What becomes of the operands where `count` terms run.
+  void choose_packing(const Block& block, int64_t count);
+
+  int64_t rows, columns;
+  bool gaps;      // between the columns of a panel of b, which is read where it lies
+  int64_t panel;  // columns
+  Slivers slivers;
+  int64_t group;      // of slivers, which run together
+  int64_t terms = 0;  // at most, in a block
+  bool streamed;      // c is written past the caches
+
+  bool a_in_place = true, b_in_place = true;
+  bool indexed = false;        // the kernel looks both operands up in tables of offsets
+  bool along_slivers = false;  // each sliver meets all panels before the next one does
+  bool packs_along = false;    // the first sliver packs b as it goes
+  bool pairs_a = false;        // slivers are packed two by two
+
+ private:
+  int64_t most_terms(const Block& block) const;
+};
+
+template <class T>
+BlockPlan<T>::BlockPlan(const Block& block)
+    : rows(block.tile.row_end - block.tile.row_begin),
+      columns(block.tile.column_end - block.tile.column_begin),
+      gaps(block.b->dtype == dtype_of<T> && block.b->rows.rank > 1 &&
+           reads_columns_in_place(*block.b, rows)),
+      panel(lanes * vectors_for<T>(rows, gaps ? widest : columns)),
+      slivers(rows, rows_for(static_cast<int>(panel / lanes))),
+      group(group_rows / rows_for(static_cast<int>(panel / lanes))) {
+  terms = most_terms(block);
+  // Sums of several blocks are read again, and what goes past the caches are whole aligned vectors.
+  constexpr int64_t aligned = lanes * sizeof(T);
+  streamed = block.streamed && block.k_end - block.k_begin <= terms && !gaps &&
+             columns % lanes == 0 && block.c_row % lanes == 0 &&
+             reinterpret_cast<uintptr_t>(block.c) % aligned == 0;
+}
+
+template <class T>
+int64_t BlockPlan<T>::most_terms(const Block& block) const {
+  if (gaps) return most_block_k;
+  const Axis& b_k = block.b->k;
+  const int64_t k = block.k_end - block.k_begin;
+  if (b_k.uniform() && k * std::abs(b_k.stride()) * int64_t(sizeof(T)) >= distant_bytes &&
+      reads_b_in_place(*block.b, dtype_of<T>, rows, columns, k)) {
+    const int64_t bytes = slivers.count == 1 ? passing_once_bytes : passing_bytes;
+    return std::clamp<int64_t>(bytes / int64_t(sizeof(T)) / columns, fewest_passing, most_passing);
+  }
+  // Two panels of twice the terms fill no more of a cache than four do, and are packed once.
+  return columns <= 2 * panel ? most_block_k : block_k;
+}
+
+template <class T>
+void BlockPlan<T>::choose_packing(const Block& block, int64_t count) {
+  const MatrixOperand &a = *block.a, &b = *block.b;
+  b_in_place = gaps || reads_b_in_place(b, dtype_of<T>, rows, columns, count);
+  a_in_place = reads_a_in_place(a, dtype_of<T>, rows, count);
+  // Kernels that read by strides load whole vectors, unless parts are as quick.
+  const bool whole = loads_part_at_once || columns % lanes == 0;
+  indexed = gaps || (b_in_place && !(whole && b.k.uniform())) ||
+            (a_in_place && !(a.rows.uniform() && a.k.uniform()));
+  // One panel meets a sliver once, which need not stay in a cache for another.
+  const bool several = columns > panel;
+  pairs_a = !a_in_place && !indexed && several && a.dtype == dtype_of<T> && a.k.uniform() &&
+            a.rows.uniform() && a.rows.stride() == 1;
+  // Slivers whose lines interleave, as those packed side by side do, would not stay. Nor do they
+  // where finding a panel takes time.
+  along_slivers = pairs_a || (a_in_place && !gaps && several);
+  packs_along = !b_in_place && !indexed && whole && b.dtype == dtype_of<T> && b.k.uniform() &&
+                b.rows.uniform() && b.rows.stride() == 1 && panel == widest &&
+                slivers.first_row(1) == packing_rows;
+}
+
+}  // namespace mt::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
