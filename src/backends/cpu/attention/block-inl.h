@@ -40,14 +40,7 @@ HWY_INLINE Vector<T> weight_of(Vector<T> x) {
   // last place of weights of 1e-9 and more, and below five of any.
   if constexpr (is_single<V>) r = fma(k, V(-0.6931471805599453), x);
   const V y = fma(r, fma(r, exp_polynomial(r), V(1)), V(1));
-  const V lowest = choose<V>(-87, -708);
-#if HWY_TARGET == HWY_AVX3
-  if constexpr (is_single<V>) {  // in one instruction: not below it; NaN is not
-    const __mmask16 kept = _mm512_cmp_ps_mask(x.raw.raw, lowest.raw.raw, _CMP_NLT_UQ);
-    return V(typename V::Raw{_mm512_maskz_scalef_ps(kept, y.raw.raw, k.raw.raw)});
-  }
-#endif
-  return select(x < lowest, V(0), scale(y, k));
+  return scale_where(not_less(x, choose<V>(-87, -708)), y, k);
 }
 
 template <class T>
