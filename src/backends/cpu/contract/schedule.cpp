@@ -76,7 +76,7 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
                  static_cast<double>(n) * static_cast<double>(k);
   const double bytes = static_cast<double>(batch) * static_cast<double>(m * k + k * n + m * n) *
                        static_cast<double>(size_of(sum));
-  const bool alone = flops < serial_flops && bytes < serial_bytes;
+  const bool alone = flops == 0 || (flops < serial_flops && bytes < serial_bytes);
   threads = alone ? 1 : std::max(most_threads, 1);
   if (!exact && !lanes && panels <= 1 && c.out == Dtype::float32) {
     abreast = choose_abreast(left, right, threads, made);
@@ -101,7 +101,8 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
   slabs = 0;
   if (panels > 1) {
     int64_t entry = panels * m * n * static_cast<int64_t>(size_of(sum));
-    group = std::clamp<int64_t>(slab_bytes / std::max<int64_t>(entry, 1), 1, batch);
+    group = std::clamp<int64_t>(slab_bytes / std::max<int64_t>(entry, 1), 1,
+                                std::max<int64_t>(batch, 1));
     slabs = static_cast<size_t>(round_up(group * entry, cache_line));
   }
   if (abreast) {

@@ -188,5 +188,27 @@ TEST(Contract, EmptyGroups) {
   check(c, random, {1});
 }
 
+// Beside operands, or with a result, that threads would share.
+TEST(Contract, EmptyGroupsOfLargeProducts) {
+  Random random(17);
+  for (auto [batch, m, n, k] : {std::array<int64_t, 4>{1, 0, 8192, 32},
+                                {1, 8192, 0, 32},
+                                {1, 0, 3, 70000},
+                                {1, 3, 0, 70000},
+                                {1, 0, 300, 5000},
+                                {1, 300, 400, 0},
+                                {0, 300, 400, 50},
+                                {0, 10, 20, 5000}}) {
+    for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::bfloat16, Dtype::int32}) {
+      for (int layout = 0; layout < 4; ++layout) {
+        Contraction c = matrices(m, n, k, layout & 1, layout & 2, dtype);
+        c.batch = {{batch, m * k, n * k}};
+        check(c, random, {2});
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mt::cpu
