@@ -41,18 +41,23 @@ HWY_INLINE hn::TFromD<D> halve(D d, hn::Vec<D> v) {
 enum class Term { itself, square, product, exponential, kept_exponential };
 constexpr bool is_exponential(Term term) { return term >= Term::exponential; }
 
-template <class T>
+// Where they lie. No member more: rows that are reduced together are to stay in registers.
+template <Term term, class T>
 struct Row {
+  const T *x, *y;
+};
+template <Term term, class T>
+requires(is_exponential(term)) struct Row<term, T> {
   const T *x, *y;
   T* kept;
   int64_t ahead;  // as an Input's
 };
-template <class T>
-HWY_INLINE hn::Vec<Tag<T>> exponential_of(hn::Vec<Tag<T>> x, Row<T> row) {
+template <Term term, class T>
+HWY_INLINE hn::Vec<Tag<T>> exponential_of(hn::Vec<Tag<T>> x, Row<term, T> row) {
   return exp(Vector<T>(x - hn::Set(Tag<T>(), *row.y))).raw;
 }
-template <class Op, Term term, class T>
-HWY_INLINE hn::Vec<Tag<T>> term_at(Row<T> row, size_t at) {
+template <Term term, class T>
+HWY_INLINE hn::Vec<Tag<T>> term_at(Row<term, T> row, size_t at) {
   constexpr Tag<T> d;
   auto x = hn::LoadU(d, row.x + at);
   if constexpr (term == Term::itself) return x;
@@ -66,7 +71,7 @@ HWY_INLINE hn::Vec<Tag<T>> term_at(Row<T> row, size_t at) {
 }
 // The last n, which are less than a vector; the other lanes hold the identity.
 template <class Op, Term term, class T>
-HWY_INLINE hn::Vec<Tag<T>> last_terms(Row<T> row, size_t at, size_t n) {
+HWY_INLINE hn::Vec<Tag<T>> last_terms(Row<term, T> row, size_t at, size_t n) {
   constexpr Tag<T> d;
   auto x = load_first(d, row.x + at, n);
   if constexpr (term == Term::square) x = x * x;
@@ -87,7 +92,7 @@ HWY_INLINE hn::Mask<Tag<T>> both_numbers(hn::Vec<Tag<T>> a, hn::Vec<Tag<T>> b) {
 
 // `together` rows at once: the lanes of one row are too few chains to keep the adders busy.
 template <class Op, Term term, class T, size_t together>
-HWY_INLINE void reduce_together(T* out, const Row<T>* rows, size_t count) {
+HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count) {
   constexpr Tag<T> d;
   constexpr size_t lanes = lane_count<T>;
   constexpr size_t vectors = row_lanes / lanes;
@@ -111,8 +116,8 @@ HWY_INLINE void reduce_together(T* out, const Row<T>* rows, size_t count) {
     for (size_t r = 0; r < together; ++r) {
       HWY_UNROLL(16)
       for (size_t k = 0; k < vectors; k += 2) {
-        const auto a = term_at<Op, term>(rows[r], j + k * lanes);
-        const auto b = term_at<Op, term>(rows[r], j + (k + 1) * lanes);
+        const auto a = term_at(rows[r], j + k * lanes);
+        const auto b = term_at(rows[r], j + (k + 1) * lanes);
         take(r, k, a);
         take(r, k + 1, b);
         watch(r, a, b);
@@ -126,8 +131,7 @@ HWY_INLINE void reduce_together(T* out, const Row<T>* rows, size_t count) {
     for (size_t k = 0; k < vectors; ++k) {
       if (at < count) {
         const bool whole = lanes == 1 || at + lanes <= count;
-        const auto v =
-            whole ? term_at<Op, term>(rows[r], at) : last_terms<Op, term>(rows[r], at, count - at);
+        const auto v = whole ? term_at(rows[r], at) : last_terms<Op>(rows[r], at, count - at);
         take(r, k, v);
         watch(r, v, v);
       }
@@ -153,8 +157,10 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
     auto of = [&](const Input& input) {
       return reinterpret_cast<const T*>(static_cast<const char*>(input.data) + r * input.pitch);
     };
-    Row<T> row{of(inputs[0]), nullptr, nullptr, inputs[0].ahead};
+    Row<term, T> row{};
+    row.x = of(inputs[0]);
     if constexpr (term == Term::product || is_exponential(term)) row.y = of(inputs[1]);
+    if constexpr (is_exponential(term)) row.ahead = inputs[0].ahead;
     if constexpr (term == Term::kept_exponential) row.kept = const_cast<T*>(of(inputs[2]));
     return row;
   };
@@ -164,8 +170,7 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
     // All other lanes hold the identity, which changes nothing.
     const auto identity = hn::Set(d, Op::template identity<T>());
     for (; r < rows; ++r) {
-      auto terms =
-          count == lanes ? term_at<Op, term>(row(r), 0) : last_terms<Op, term>(row(r), 0, count);
+      auto terms = count == lanes ? term_at(row(r), 0) : last_terms<Op>(row(r), 0, count);
       to[r] = halve<Op>(d, Op::combine(identity, terms));
       if (watches_nan<Op, T> && !hn::AllTrue(d, hn::Eq(terms, terms))) to[r] = nan;
     }
@@ -176,12 +181,12 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
       is_exponential(term) ? 1 : std::clamp<size_t>(8 * lanes / row_lanes, 1, 4);
   constexpr int64_t step = together;
   for (; r + step <= rows; r += step) {
-    Row<T> some[together];
+    Row<term, T> some[together];
     for (size_t k = 0; k < together; ++k) some[k] = row(r + static_cast<int64_t>(k));
     reduce_together<Op, term, T, together>(to + r, some, count);
   }
   for (; r < rows; ++r) {
-    Row<T> one = row(r);
+    Row<term, T> one = row(r);
     reduce_together<Op, term, T, 1>(to + r, &one, count);
   }
 }
