@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // select: out = condition ? a : b, on 4 and 8 byte elements of whatever type.
+#include <algorithm>
 #include <cstring>
 
 #include "backends/cpu/elementwise/one_hot.h"
@@ -117,33 +118,75 @@ void one_hot_elements(void* out, const Input* inputs, int64_t rows, int64_t colu
   }
 }
 
-// The sum of such a row, in the order of ops/order.h.
+// What such rows are made of where b is one number for each.
 template <class T>
-void one_hot_sums(void* out, const Input* inputs, int64_t rows, int64_t columns) {
-  const Input &sought = inputs[0], &a = inputs[1], &b = inputs[2];
-  auto element = [](const Input& of, int64_t r, int64_t at) {
-    T value;
-    const char* row = static_cast<const char*>(of.data) + r * of.pitch;
-    memcpy(&value, row + (of.repeated ? 0 : at * int64_t{sizeof(T)}), sizeof(T));
+struct OneHotRows {
+  const Input &sought, &a, &b;
+  int64_t columns;
+  int64_t place(int64_t r) const {  // of the element from a; negative: none
+    const int64_t at = read<int64_t>(sought, r, 0);
+    return at < columns ? at : -1;
+  }
+  T element(int64_t r, int64_t at) const { return read<T>(a, r, a.repeated ? 0 : at); }
+  T number(int64_t r) const { return read<T>(b, r, 0); }
+
+ private:
+  template <class Value>
+  static Value read(const Input& from, int64_t r, int64_t at) {
+    Value value;
+    const char* row = static_cast<const char*>(from.data) + r * from.pitch;
+    memcpy(&value, row + at * int64_t{sizeof(Value)}, sizeof(Value));
     return value;
-  };
+  }
+};
+
+// The lanes that a row's sum is halved from, in the order of ops/order.h; `alike`: without the
+// element from a.
+template <class T>
+void fill_lanes(const OneHotRows<T>& rows, int64_t r, const T* alike, T* lanes) {
+  memcpy(lanes, alike, row_lanes * sizeof(T));
+  const int64_t at = rows.place(r);
+  if (at < 0) return;
+  const T element = rows.element(r, at), number = rows.number(r);
+  const int64_t lane = at % row_lanes;
+  T sum{};
+  for (int64_t j = lane; j < rows.columns; j += row_lanes) sum += j == at ? element : number;
+  lanes[lane] = sum;
+}
+template <class T>
+void fill_alike(const OneHotRows<T>& rows, int64_t r, T* lanes) {
+  const T number = rows.number(r);
+  T sum{};
+  for (int64_t j = 0; j < rows.columns / row_lanes; ++j) sum += number;
+  for (int64_t k = 0; k < row_lanes; ++k) {
+    lanes[k] = k < rows.columns % row_lanes ? sum + number : sum;
+  }
+}
+// The sum of each row.
+template <class T>
+void one_hot_sums(void* out, const Input* inputs, int64_t count, int64_t columns) {
+  const OneHotRows<T> rows{inputs[0], inputs[1], inputs[2], columns};
+  const bool is_same = rows.b.pitch == 0;
   T* y = static_cast<T*>(out);
-  for (int64_t r = 0; r < rows; ++r) {
-    int64_t at;
-    memcpy(&at, static_cast<const char*>(sought.data) + r * sought.pitch, sizeof(at));
-    const bool within = at >= 0 && at < columns;
-    const T chosen = within ? element(a, r, at) : T{0};
-    if (b.repeated && element(b, r, 0) == T{0}) {
-      y[r] = T{0} + chosen;
-      continue;
+  if (is_same && rows.number(0) == T{0}) {
+    for (int64_t r = 0; r < count; ++r) {
+      const int64_t at = rows.place(r);
+      y[r] = T{0} + (at < 0 ? T{0} : rows.element(r, at));
     }
-    T sums[row_lanes] = {};
-    for (int64_t j = 0; j < columns; ++j) {
-      sums[j % row_lanes] += within && j == at ? chosen : element(b, r, j);
+    return;
+  }
+  constexpr int64_t most = 16;
+  T lanes[most][row_lanes], alike[row_lanes];
+  const Operator sum = row_reduction(Reduction::sum, sizeof(T) == 4 ? Compute::f32 : Compute::f64);
+  for (int64_t first = 0; first < count; first += most) {
+    const int64_t some = std::min(most, count - first);
+    for (int64_t k = 0; k < some; ++k) {
+      const int64_t r = first + k;
+      if (r == 0 || !is_same) fill_alike(rows, r, alike);
+      fill_lanes(rows, r, alike, lanes[k]);
     }
-    const Input lanes{sums};
-    row_reduction(Reduction::sum, sizeof(T) == 4 ? Compute::f32 : Compute::f64)(y + r, &lanes, 1,
-                                                                                row_lanes);
+    const Input sums{lanes, sizeof(alike)};
+    sum(y + first, &sums, some, row_lanes);
   }
 }
 

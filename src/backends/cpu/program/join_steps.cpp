@@ -37,7 +37,8 @@ bool join_sum(const Step& first, const Step& second, bool alone, Step* joined) {
   joined->operate = nullptr;
   if (f.code == Opcode::select) {
     const bool is_one_hot = first.operate && first.operate == one_hot_operator(f.type);
-    if (is_one_hot && alone) joined->operate = row_sum_of_one_hot(f.type);
+    const bool others_are_one = first.in[2].repeated;
+    if (is_one_hot && others_are_one && alone) joined->operate = row_sum_of_one_hot(f.type);
     joined->extent = Extent::few;
   } else if (first.is_pair) {
     const Operator exponentials =

@@ -162,32 +162,35 @@ TEST(RowReduction, SumsOfExponentials) {
   sums_exponentials<double>(Compute::f64);
 }
 
-// One element of each row and another number elsewhere, or two rows.
+// One element of each row and another number elsewhere, the same for all rows or its own for each.
 template <class T>
 void sums_one_hot(Compute type) {
   for_each_instruction_set([&] {
-    for (size_t columns : {1, 7, 33, 100}) {
-      const std::vector<int64_t> sought = {0, static_cast<int64_t>(columns) - 1, -1,
-                                           static_cast<int64_t>(columns)};
+    for (size_t columns : {1, 7, 32, 33, 100, 1000}) {
+      const int64_t count = static_cast<int64_t>(columns);
+      std::vector<int64_t> sought = {0, count / 2, count - 1, -1, count};
+      for (int64_t r = 0; r < 15; ++r) sought.push_back(r * 7 % count);
       const size_t rows = sought.size();
-      std::vector<T> x(rows * columns), others(x.size()), out(rows);
+      std::vector<T> x(rows * columns), out(rows);
       for (size_t i = 0; i < x.size(); ++i) {
         x[i] = i % 3 ? static_cast<T>(i) / 7 : static_cast<T>(-0.0);
-        others[i] = static_cast<T>(i) / 11;
       }
       const int64_t size = sizeof(T), pitch = static_cast<int64_t>(columns) * size;
-      for (T other : {T(0), T(0.1), T(-1)}) {  // the last one: a row
-        Input inputs[] = {{sought.data(), 8, true}, {x.data(), pitch}, {&other, 0, true}};
-        if (other < 0) inputs[2] = {others.data(), pitch};
-        row_sum_of_one_hot(type)(out.data(), inputs, static_cast<int64_t>(rows),
-                                 static_cast<int64_t>(columns));
-        for (size_t r = 0; r < rows; ++r) {
-          std::vector<T> row(columns, other);
-          for (size_t j = 0; j < columns; ++j) {
-            if (other < 0) row[j] = others[r * columns + j];
-            if (static_cast<int64_t>(j) == sought[r]) row[j] = x[r * columns + j];
+      for (T other : {T(0), T(-0.0), T(0.1), T(-1), -std::numeric_limits<T>::infinity()}) {
+        for (bool same : {true, false}) {
+          std::vector<T> others(rows, other);
+          for (size_t r = 0; r < rows && !same; ++r) others[r] *= static_cast<T>(r % 3);
+          const Input inputs[] = {
+              {sought.data(), 8, true}, {x.data(), pitch}, {others.data(), same ? 0 : size, true}};
+          row_sum_of_one_hot(type)(out.data(), inputs, static_cast<int64_t>(rows), count);
+          for (size_t r = 0; r < rows; ++r) {
+            std::vector<T> row(columns, others[r]);
+            if (sought[r] >= 0 && sought[r] < count) {
+              const size_t at = static_cast<size_t>(sought[r]);
+              row[at] = x[r * columns + at];
+            }
+            ASSERT_TRUE(same_bits(out[r], reduce(Reduction::sum, row.data(), columns)));
           }
-          ASSERT_TRUE(same_bits(out[r], reduce(Reduction::sum, row.data(), columns)));
         }
       }
     }
