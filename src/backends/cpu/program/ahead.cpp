@@ -58,7 +58,7 @@ int64_t elements_in_cache(const PreparedProgram& prepared, const std::vector<Seg
       }
     }
   }
-  if (bytes <= last_cache) return most;
+  if (bytes <= last_cache || of_element == 0) return most;
   return std::clamp<int64_t>(room_in_cache / of_element / 64 * 64, 256, most);
 }
 
