@@ -32,25 +32,29 @@ constexpr int64_t lane_rows = 4, fewest_lane_rows = 16, rounded_lane_rows = 4096
 constexpr int64_t vector_floats = 16;  // of the longest vectors
 // Of operands that lie along k one is turned: with the most rows that a is turned for, and the
 // terms below which it takes longer than it spares. Turning a number takes as long as so many
-// products.
-constexpr int64_t most_turned_rows = 8 * vector_floats, fewest_turned_terms = 32, turning = 16;
+// products, or as so many more where it comes from memory.
+constexpr int64_t most_turned_rows = 8 * vector_floats, fewest_turned_terms = 32;
+constexpr int64_t turning = 14, turning_distant = 24;
 constexpr int64_t distant = 1 << 20;  // elements of an operand that no cache near by holds
 
 // Whether the transpose of the result is easier to compute, because
 // - a tall result's few columns would be columns of vectors, whose rows are neighbours in memory;
-// - both operands lie along k, so that one is packed, and a is the smaller, if it fills vectors;
+// - both operands lie along k, so that one is packed, and a costs less, if it fills vectors and b
+//   need not be widened, which packs it as well;
 // - the columns are sliding windows that vectors cannot read where they lie, and broadcasts can.
-bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b) {
+bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype sum) {
   const int64_t m = a.rows.size, n = b.rows.size;
   const bool a_along_k = a.k.stride() == 1, b_along_k = b.k.stride() == 1;
   if (n <= few_columns && m > 4 * n && a.rows.stride() == 1 && !a_along_k) return true;
   // Fewer rows leave more lanes empty than turning a b takes that is at hand.
-  const int64_t fewest = n * a.k.size < distant ? vector_floats / 2 : 5;
-  if (m >= fewest && m <= most_turned_rows && a.k.size >= fewest_turned_terms && a_along_k &&
-      b_along_k && b.rows.stride() != 1) {
-    const int64_t terms = a.k.size;
+  const int64_t terms = a.k.size;
+  const bool near = n * terms < distant;
+  const int64_t fewest = near ? vector_floats / 2 : 5;
+  if (m >= fewest && m <= most_turned_rows && terms >= fewest_turned_terms && a_along_k &&
+      b_along_k && b.rows.stride() != 1 && b.dtype == sum) {
     const int64_t turned = n * round_up(m, vector_floats) * terms + turning * m * (terms + n);
-    const int64_t straight = m * round_up(n, vector_floats) * terms + turning * n * terms;
+    const int64_t straight =
+        m * round_up(n, vector_floats) * terms + (near ? turning : turning_distant) * n * terms;
     if (turned < straight) return true;
   }
   return m >= 4 && b.slides() && !reads_columns_in_place(b, m) && !a.slides();
@@ -86,7 +90,7 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
   }
   if (!exact && !lanes && !abreast) {
     short_windows = sum == c.out && takes_short_windows() && has_short_windows(left, right);
-    transposed = !short_windows && transposed_is_easier(left, right);
+    transposed = !short_windows && transposed_is_easier(left, right, sum);
     if (transposed) {
       std::swap(m, n);
       std::swap(left, right);
