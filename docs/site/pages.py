@@ -31,7 +31,16 @@ PAGES = [
         ("Fusion, step by step", "docs/fusion.md"),
         ("Mathematics", "docs/math.md"),
         ("The CUDA backend", "docs/cuda.md"),
+    ]),
+    ("Speed", [
         ("Performance", "docs/performance.md"),
         ("What limits what", "docs/limits.md"),
+        ("Limits of calls", "docs/limits/calls.md"),
+        ("Limits of programs", "docs/limits/programs.md"),
+        ("Limits of products", "docs/limits/products.md"),
+        ("Limits of other shapes", "docs/limits/shapes.md"),
+        ("Limits of networks", "docs/limits/networks.md"),
+        ("Limits of convolutions", "docs/limits/convolutions.md"),
+        ("Limits of picking", "docs/limits/picking.md"),
     ]),
 ]
