@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of each dtype to its compute type and back.
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -27,17 +28,24 @@ void copy(void* out, const void* const* inputs, int64_t n) {
 
 template <size_t size>
 void stream(void* out, const void* const* inputs, int64_t n) {
-  constexpr Tag<uint32_t> d;
-  constexpr size_t lanes = lane_count<uint32_t>;
-  const uint32_t* x = static_cast<const uint32_t*>(inputs[0]);
-  uint32_t* y = static_cast<uint32_t*>(out);
-  size_t i = 0, count = static_cast<size_t>(n) * size / sizeof(uint32_t);
-  if (reinterpret_cast<uintptr_t>(out) % (lanes * sizeof(uint32_t)) == 0) {
-    for (; i + lanes <= count; i += lanes) hn::Stream(hn::LoadU(d, x + i), d, y + i);
-  }
-  memcpy(y + i, x + i, (count - i) * sizeof(uint32_t));
+  constexpr Tag<uint8_t> d;
+  constexpr size_t lanes = lane_count<uint8_t>;
+  const uint8_t* x = static_cast<const uint8_t*>(inputs[0]);
+  uint8_t* y = static_cast<uint8_t*>(out);
+  const size_t count = static_cast<size_t>(n) * size;
+  size_t i = std::min(count, -reinterpret_cast<uintptr_t>(out) % lanes);
+  memcpy(y, x, i);
+  for (; i + lanes <= count; i += lanes) hn::Stream(hn::LoadU(d, x + i), d, y + i);
+  memcpy(y + i, x + i, count - i);
 }
-Kernel streaming_of(bool wide) { return wide ? &stream<8> : &stream<4>; }
+Kernel streaming_of(size_t element_size) {
+  switch (element_size) {
+    case 1: return &stream<1>;
+    case 2: return &stream<2>;
+    case 4: return &stream<4>;
+    default: return &stream<8>;
+  }
+}
 
 // One dtype's memory form, its compute type, and both directions for a vector and for a number; so
 // is Bfloat16.
@@ -225,7 +233,7 @@ HWY_EXPORT(round_of);
 HWY_EXPORT(streaming_of);
 Kernel streaming_kernel(size_t element_size) {
   choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(streaming_of)(element_size == 8);
+  return HWY_DYNAMIC_DISPATCH(streaming_of)(element_size);
 }
 void finish_streaming() { hwy::FlushStream(); }
 Kernel load_kernel(Dtype dtype) {

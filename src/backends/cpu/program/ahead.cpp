@@ -33,11 +33,12 @@ std::vector<int16_t> streamed_by(const Program& program, const std::vector<Segme
                                  const std::vector<Buffer>& buffers) {
   std::vector<int16_t> streamed;
   for (const Instruction& i : program.instructions) {
-    if (segments.size() > 1 || !is_operator(i) || i.row || i.out >= 0) continue;
-    const Memory& memory = segments[0].memory[static_cast<size_t>(~i.out)];
+    const int16_t place = written_by(i);
+    if (segments.size() > 1 || !may_stream(i) || i.row || place >= 0) continue;
+    const Memory& memory = segments[0].memory[static_cast<size_t>(~place)];
     bool fresh = buffers[static_cast<size_t>(memory.buffer)].donor < 0;
     if (fresh && bytes_of(segments[0], memory) >= last_cache) {
-      streamed.push_back(static_cast<int16_t>(~i.out));
+      streamed.push_back(static_cast<int16_t>(~place));
     }
   }
   return streamed;

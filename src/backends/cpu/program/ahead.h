@@ -10,7 +10,7 @@ namespace mt::cpu {
 
 constexpr int64_t last_cache = 32 << 20;  // bytes of a result that is written past the caches
 
-// Fresh memory, more of it than the last cache keeps, that operators write in its own type.
+// Fresh memory, more of it than the last cache keeps, that operators, conversions and copies write.
 std::vector<int16_t> streamed_by(const Program& program, const std::vector<Segment>& segments,
                                  const std::vector<Buffer>& buffers);
 

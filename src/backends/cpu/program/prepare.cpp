@@ -167,7 +167,7 @@ class Preparation {
         step.extent = turned() ? Extent::columns : Extent::rows;
       }
     }
-    step.out = i.code == Opcode::store ? static_cast<int16_t>(~i.index) : i.out;
+    step.out = written_by(i);
     push(step);
   }
 
@@ -175,11 +175,12 @@ class Preparation {
   bool ends_in(size_t store) const {
     std::vector<Step>& steps = prepared_.steps;
     const Instruction& maker = code_[stored_.maker(store, 0)];
+    const int16_t place = written_by(code_[store]);
     if (steps.empty() || steps.back().instruction != &maker || maker.code == Opcode::load ||
-        !is_last_read(store)) {
+        !is_last_read(store) || moved(place) != place) {
       return false;
     }
-    steps.back().out = static_cast<int16_t>(~code_[store].index);
+    steps.back().out = place;
     return true;
   }
 
@@ -222,18 +223,25 @@ class Preparation {
   // A result that is written past the caches is made in a register, and read again there.
   void push(Step step) {
     const Instruction& i = *step.instruction;
-    const int16_t target = is_operator(i) ? moved(step.out) : step.out;
+    const int16_t target = may_stream(i) ? moved(step.out) : step.out;
     if (target == step.out) {
       prepared_.steps.push_back(step);
       return;
     }
     Step copy;
     copy.instruction = &i;
-    copy.convert = streaming_kernel(size_of(i.type));
+    const Memory& memory = segment_.memory[static_cast<size_t>(~step.out)];
+    copy.convert = streaming_kernel(size_of(memory.dtype));
     copy.in[0].place = target;
     copy.out = step.out;
-    step.out = target;
-    prepared_.steps.push_back(step);
+    const bool only_copies = i.code == Opcode::store &&
+                             (step.stored ? memory.dtype != Dtype::boolean : is_native(memory));
+    if (only_copies) {
+      copy.in[0] = step.in[0];
+    } else {
+      step.out = target;
+      prepared_.steps.push_back(step);
+    }
     prepared_.steps.push_back(copy);
   }
 

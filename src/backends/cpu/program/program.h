@@ -39,6 +39,16 @@ inline bool is_operator(const Instruction& i) {
   return i.code == Opcode::elementwise || i.code == Opcode::select;
 }
 
+// Whether what it writes may be made in a register and then copied to memory past the caches.
+inline bool may_stream(const Instruction& i) {
+  return is_operator(i) || i.code == Opcode::cast || i.code == Opcode::store;
+}
+
+// Where its result lies.
+inline int16_t written_by(const Instruction& i) {
+  return i.code == Opcode::store ? static_cast<int16_t>(~i.index) : i.out;
+}
+
 // An instruction made ready, or several in one: a kernel, what it reads and where it writes.
 struct Step {
   const Instruction* instruction = nullptr;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -62,6 +63,20 @@ TEST_P(PastTheCaches, ElementsGo) {
       check(numbers(GetParam(), dtype), [](const Tensor& x) {
         Tensor y = x * x - x;
         return Results{y, y * x};
+      });
+    }
+  });
+}
+
+TEST_P(PastTheCaches, ConversionsAndCopiesGo) {
+  const std::pair<Dtype, Dtype> conversions[] = {{Dtype::float64, Dtype::int64},
+                                                 {Dtype::float32, Dtype::float64},
+                                                 {Dtype::bfloat16, Dtype::float16},
+                                                 {Dtype::uint8, Dtype::boolean}};
+  cpu::for_each_instruction_set([&] {
+    for (auto [from, to] : conversions) {
+      check(numbers(GetParam(), from), [to = to](const Tensor& x) {
+        return Results{cast(x, to), copy(x), maximum(x, x * x)};
       });
     }
   });
