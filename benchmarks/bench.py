@@ -17,8 +17,10 @@ import time
 
 import numpy
 
+import chart
 import module
 import report
+import tables
 from rest import rest
 from rows import ROWS
 from sides import Sides
@@ -37,7 +39,10 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=5, help="for each row; default %(default)s")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="writes every number")
     parser.add_argument("--svg", type=pathlib.Path, metavar="FILE", help="draws the ratios")
-    parser.add_argument("--markdown", type=pathlib.Path, metavar="FILE", help="writes the table")
+    parser.add_argument("--markdown", type=pathlib.Path, metavar="FILE",
+                        help="writes the tables; of a page only what is between their marks")
+    parser.add_argument("--from", type=pathlib.Path, metavar="FILE", dest="earlier",
+                        help="measures nothing: what --json has written is drawn anew")
     parser.add_argument("--modules", type=pathlib.Path, metavar="FOLDER",
                         default=MODULES, help="where the compiled modules are; default %(default)s")
     return parser.parse_args()
@@ -157,15 +162,7 @@ def result(row, samples, errors):
     return made
 
 
-def main():
-    options = arguments()
-    if options.list:
-        for row in ROWS:
-            print(f"{row.name:26}{row.workload}")
-        return
-    unknown = set(options.row or []) - {row.name for row in ROWS}
-    if unknown:
-        sys.exit(f"no such row: {', '.join(sorted(unknown))} (--list names them)")
+def measure_all(options):
     sides = Sides(options.modules, options.threads)
     limits = module.Limits(options.modules / "liblimits.so")
     made = {"date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
@@ -177,12 +174,29 @@ def main():
             if measured := measure(row, sides, limits, options.seconds):
                 made["rows"].append(measured)
                 print(report.lines(measured), flush=True)
+    return made
+
+
+def main():
+    options = arguments()
+    if options.list:
+        for row in ROWS:
+            print(f"{row.name:26}{row.workload}")
+        return
+    unknown = set(options.row or []) - {row.name for row in ROWS}
+    if unknown:
+        sys.exit(f"no such row: {', '.join(sorted(unknown))} (--list names them)")
+    if options.earlier:
+        made = json.loads(options.earlier.read_text(encoding="utf-8"))
+    else:
+        made = measure_all(options)
     if options.json:
         options.json.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     if options.svg:
-        options.svg.write_text(report.chart(made), encoding="utf-8")
+        options.svg.write_text(chart.chart(made), encoding="utf-8")
     if options.markdown:
-        options.markdown.write_text(report.markdown(made), encoding="utf-8")
+        page = tables.page(made, options.markdown, options.svg)
+        options.markdown.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

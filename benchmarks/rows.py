@@ -224,8 +224,7 @@ def _kernel(n):
 
 
 def _skinny(name, text, row, shapes, target, absolute, read):
-    """A product in both types, and the ways of writing it, which should cost what it costs."""
-    kind = row.removeprefix("matmul")
+    """A product in both types."""
     made = []
     for dtype in (numpy.float32, _double):
         float64 = dtype is _double
@@ -235,10 +234,15 @@ def _skinny(name, text, row, shapes, target, absolute, read):
                         tolerance=(1e-12, absolute * 1e-9) if float64 else (1e-4, absolute),
                         limit=("stream", *read, 50_000 * 784 * (8 if float64 else 4)),
                         target_share=0.75))
-    for way, written in ("einsum", "einsum"), ("multiply_sum", "multiply and sum"):
-        made.append(Row(f"{name}_{way}", f"{text}, by {written}", way + kind, {"matmul": row},
-                        uniform(*shapes), target=0.97, tolerance=(0, 0)))
     return made
+
+
+def _written(product):
+    """Other ways of writing a product, which should cost what it costs."""
+    kind = product.ours.removeprefix("matmul")
+    return [Row(f"{product.name}_{way}", f"{product.workload}, by {written}", way + kind,
+                {"matmul": product.ours}, product.inputs, target=0.97, tolerance=(0, 0))
+            for way, written in (("einsum", "einsum"), ("multiply_sum", "multiply and sum"))]
 
 
 def _einsum(name, text, absolute, dtype=numpy.float32):
@@ -251,15 +255,16 @@ def _einsum(name, text, absolute, dtype=numpy.float32):
 
 
 _thin, _tall, _narrow = (50_000, 784), (784, 10), (50_000, 10)
+_skinny_products = [
+    *_skinny("skinny", "50,000 × 784 times 784 × 10", "matmul", [_thin, _tall], 2, 1e-3, (1, 0)),
+    *_skinny("skinny_db", "50,000 × 784: aᵀ dy", "matmul_at_b", [_thin, _narrow], 1.6, 1e-2, (1, 0)),
+    *_skinny("skinny_da", "50,000 × 784: dy bᵀ", "matmul_a_bt", [_narrow, _tall], 1.6, 1e-4, (0, 1)),
+]
 _products = [
     _small(32), _small(64), _kernel(32), _kernel(64),
     _square(256), _square(512), _square(1024), _square(2048),
     _square(256, _double), _square(1024, _double),
     _split(512), _split(1024), _split(2048), _rounded(512), _rounded(1024), _rounded(2048),
-    Row("einsum", "einsum ik,kj->ij, 1024 × 1024", "einsum", {"matmul": "matmul"},
-        uniform((1024, 1024), (1024, 1024)), target=0.97, tolerance=(0, 0)),
-    Row("multiply_sum", "multiply and sum, 1024 × 1024 × 1024", "multiply_sum",
-        {"matmul": "matmul"}, uniform((1024, 1024), (1024, 1024)), target=0.97, tolerance=(0, 0)),
     Row("batched", "64 × (128 × 64 times 64 × 128)", "matmul", _torch("matmul", "JAX"),
         uniform((64, 128, 64), (64, 64, 128)), target={_eager: 1.3}, tolerance=(1e-4, 1e-4),
         limit=("operations", 2 * 64 * 128 * 64 * 128)),
@@ -267,14 +272,19 @@ _products = [
         dict.fromkeys(["oneDNN", "OpenBLAS", "PyTorch"], "matmul"),
         uniform((1, 4096), (4096, 4096)), target=1, tolerance=(1e-4, 1e-3),
         limit=("stream", 1, 0, 4 * 4096 ** 2)),
-    *_skinny("skinny", "50,000 × 784 times 784 × 10", "matmul", [_thin, _tall], 2, 1e-3, (1, 0)),
-    *_skinny("skinny_db", "50,000 × 784: aᵀ dy", "matmul_at_b", [_thin, _narrow], 1.6, 1e-2, (1, 0)),
-    *_skinny("skinny_da", "50,000 × 784: dy bᵀ", "matmul_a_bt", [_narrow, _tall], 1.6, 1e-4, (0, 1)),
+    *_skinny_products,
+]
+_einsums = [
     _einsum("einsum3", "einsum of 3: a chain", 1e-2),
     _einsum("einsum3", "einsum of 3: a chain", 1e-2, _double),
     _einsum("einsum4", "einsum of 4: linear attention", 1e-1),
     _einsum("einsum5", "einsum of 5: a tensor train", 1e-2),
     _einsum("einsum6", "einsum of 6: a matrix product state", 1e-1),
+    Row("einsum", "einsum ik,kj->ij, 1024 × 1024", "einsum", {"matmul": "matmul"},
+        uniform((1024, 1024), (1024, 1024)), target=0.97, tolerance=(0, 0)),
+    Row("multiply_sum", "multiply and sum, 1024 × 1024 × 1024", "multiply_sum",
+        {"matmul": "matmul"}, uniform((1024, 1024), (1024, 1024)), target=0.97, tolerance=(0, 0)),
+    *[row for product in _skinny_products[::2] for row in _written(product)],
 ]
 
 
@@ -342,5 +352,15 @@ _index = [
         limit=("stream", 1, 0, 256 << 20)),
 ]
 
-ROWS = [*_calls, *_networks, *_optimizers, *_elementwise, *_row_functions, *_products, *_layers,
-        *_index]
+# By kind of work, as tables and pictures show them.
+GROUPS = {
+    "Calls": _calls,
+    "Element-wise operators and copies": _elementwise,
+    "Softmax, losses and norms": _row_functions,
+    "Products of matrices": _products,
+    "Einstein sums": _einsums,
+    "Layers": _layers,
+    "Networks and optimizers": [*_networks, *_optimizers],
+    "Picking and sorting": _index,
+}
+ROWS = [row for rows in GROUPS.values() for row in rows]
