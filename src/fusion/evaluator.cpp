@@ -54,7 +54,7 @@ std::shared_ptr<const Plan> run_region(Workspace* work) {
   return plan;
 }
 
-// Hands the computed values to their nodes, then to the views of them.
+// Hands the computed values to their nodes.
 void finish(Window& window, Workspace* work) {
   for (size_t i = 0; i < work->region.items.size(); ++i) {
     Node* node = work->region.items[i].node;
@@ -64,6 +64,11 @@ void finish(Window& window, Workspace* work) {
     }
     window.finish(node, std::move(work->outputs[i]));
   }
+}
+
+// Hands values to the views of them: of those computed now, and of those that were ready before
+// their views were recorded, in a trace or while another thread computed them.
+void finish_views(Window& window) {
   for (Node *node = window.first(), *next; node; node = next) {
     next = node->next;
     if (!node->base || !node->base->ready()) continue;
@@ -172,6 +177,7 @@ void run_lone(Window& window, Node* node, const Plan& plan) {
     plan = run_region(work.get());
     finish(window, work.get());
   }
+  finish_views(window);
   work->region.clear();
   work->outputs.clear();
   spare = std::move(work);

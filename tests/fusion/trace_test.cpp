@@ -112,6 +112,29 @@ TEST(Trace, APartOfWhatIsKeptIsNotCopied) {
   }
 }
 
+TEST(Trace, ViewsOfWhatItWasGivenMayLeaveIt) {
+  const Tensor x = random_leaf({2, 3}, 2);
+  auto views = [](const Tensor& of) {
+    const Tensor view = transpose(of);
+    return std::vector<Tensor>{view, reshape(view, {6}), slice(of * 3.0, 1, 0, 2, 1), view * 2.0};
+  };
+  const std::vector<Value> expected = evaluated(views(x));
+  for (bool at_once : {true, false}) {
+    std::vector<Tensor> kept;
+    Traced keeping{[&](const std::vector<Tensor>& in) {
+                     kept = views(in[0]);
+                     return std::vector<Tensor>{in[0] + 1.0};
+                   },
+                   {}};
+    keeping({x});
+    if (at_once) {
+      EXPECT_EQ(evaluated(kept), expected);
+    } else {
+      for (size_t i = 0; i < kept.size(); ++i) EXPECT_EQ(value_of(kept[i]), expected[i]) << i;
+    }
+  }
+}
+
 TEST(Trace, AGradientThatIsAddedToIsRecordedForBoth) {
   Tensor w = parameter({3});
   Traced step{[&](const std::vector<Tensor>& in) {

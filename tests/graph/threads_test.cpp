@@ -65,6 +65,34 @@ TEST_F(Threads, PendingValuesAreOperandsOnOtherThreads) {
   }
 }
 
+TEST_F(Threads, ViewsAreRecordedWhileOthersCompute) {
+  const Tensor x = random_leaf({4, 5});
+  const Value expected = value_of(transpose(exp(x)));
+  std::atomic<Tensor*> box{nullptr};
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    while (!done) {
+      if (Tensor* given = box.exchange(nullptr)) {
+        evaluate(*given);
+        delete given;
+      }
+    }
+  });
+  for (int round = 0; round < 1000; ++round) {
+    const Tensor pending = exp(x);
+    box = new Tensor(pending);
+    while (box) {
+    }
+    for (int i = 0; i < round % 8; ++i) cos(x);
+    const Tensor view = transpose(pending);
+    evaluate(pending);
+    EXPECT_EQ(value_of(view), expected);
+    delete box.exchange(nullptr);
+  }
+  done = true;
+  other.join();
+}
+
 // One thread records and evaluates, another drops the handles as soon as it gets them.
 TEST_F(Threads, HandlesAreReleasedElsewhere) {
   constexpr int rounds = 3000;
