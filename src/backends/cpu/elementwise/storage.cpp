@@ -34,9 +34,9 @@ void stream(void* out, const void* const* inputs, int64_t n) {
   uint8_t* y = static_cast<uint8_t*>(out);
   const size_t count = static_cast<size_t>(n) * size;
   size_t i = std::min(count, -reinterpret_cast<uintptr_t>(out) % lanes);
-  memcpy(y, x, i);
+  if (i > 0) memcpy(y, x, i);
   for (; i + lanes <= count; i += lanes) hn::Stream(hn::LoadU(d, x + i), d, y + i);
-  memcpy(y + i, x + i, count - i);
+  if (i < count) memcpy(y + i, x + i, count - i);
 }
 Kernel streaming_of(size_t element_size) {
   switch (element_size) {

@@ -6,6 +6,7 @@
 #include "backends/cpu/index/indices.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "backends/cpu/program/ahead.h"
 #include "backends/cpu/strided/strided.h"
 
 namespace mt::cpu {
@@ -30,6 +31,15 @@ void gather_elements(T* out, const T* x, const Indices& indices, const int64_t* 
   }
 }
 
+// Rows come in no order that the processor could foresee, so they are asked for this early.
+constexpr int64_t ahead = 8;
+
+// Inlined always: gcc 12 takes a function of nothing but prefetches for one without effect.
+[[gnu::always_inline]] inline void fetch_row(const char* row, int64_t bytes) {
+  constexpr int64_t most = 8 * cache_line;  // longer rows follow by themselves
+  for (int64_t at = 0; at < std::min(bytes, most); at += cache_line) __builtin_prefetch(row + at);
+}
+
 }  // namespace
 
 void gather_kernel(const NaiveCall& call) {
@@ -45,6 +55,8 @@ void gather_kernel(const NaiveCall& call) {
   int64_t width = element_count(inner.shape), count = y.layout.shape[first];
   bool in_row = is_contiguous(inner);
   int64_t row_bytes = width * static_cast<int64_t>(element);
+  const bool streams = in_row && width > 1 && y.size() / width * row_bytes >= last_cache;
+  const Kernel stream = streaming_kernel(element);
   const char* from = first_element(x);
   char* to = first_element(y);
   parallel_for(y.size() / width, grain_of(width), [&](int64_t begin, int64_t end) {
@@ -62,17 +74,25 @@ void gather_kernel(const NaiveCall& call) {
         });
         continue;
       }
-      for (; j < last; ++j, target += row_bytes) {
+      auto row_at = [&](int64_t index) {
         int64_t position = 0;
-        for (int k = 0; k < indices.count; ++k) position += indices.at(k, j) * strides[k];
-        const char* begin_of_row = source + position * static_cast<int64_t>(element);
-        if (in_row) {
+        for (int k = 0; k < indices.count; ++k) position += indices.at(k, index) * strides[k];
+        return source + position * static_cast<int64_t>(element);
+      };
+      for (; j < last; ++j, target += row_bytes) {
+        const char* begin_of_row = row_at(j);
+        if (streams) {
+          fetch_row(row_at(std::min(j + ahead, last - 1)), row_bytes);
+          const void* in[1] = {begin_of_row};
+          stream(target, in, width);
+        } else if (in_row) {
           std::memcpy(target, begin_of_row, static_cast<size_t>(row_bytes));
         } else {
           gather_strided(target, begin_of_row, element, inner, 0, width);
         }
       }
     }
+    if (streams) finish_streaming();
   });
 }
 

@@ -106,6 +106,15 @@ TEST_P(PastTheCaches, RowsGo) {
   });
 }
 
+TEST_P(PastTheCaches, PickedRowsGo) {
+  const Tensor table = uniform({1000, GetParam()}, -9, 9, Dtype::float32, cpu());
+  const int64_t rows = cpu::last_cache / (GetParam() * 4) + 3;
+  const Tensor picked = integers({rows}, -1000, 1000, Dtype::int64, cpu());
+  computed({table, picked});
+  cpu::for_each_instruction_set(
+      [&] { check(picked, [&](const Tensor& x) { return Results{index_select(table, x, 0)}; }); });
+}
+
 INSTANTIATE_TEST_SUITE_P(Columns, PastTheCaches, ::testing::Values(1001, 1024));
 
 }  // namespace
