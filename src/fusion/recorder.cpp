@@ -15,7 +15,6 @@
 #include "graph/tape.h"
 #include "graph/variable.h"
 #include "graph/window.h"
-#include "ops/kernel.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
 
@@ -196,14 +195,10 @@ class Trace::Recorder {
   }
 
   void add_leaves() {
-    // A function of the user's own may fail, after which the state must be what it was.
-    const bool can_fail =
-        std::any_of(region_.items.begin(), region_.items.end(), [](const Item& item) {
-          return is_kernel(*item.node->op) && item.node->device->host_memory;
-        });
+    const bool must_stay = can_fail(region_);
     for (Leaf& leaf : region_.leaves) {
       Source source = source_of(leaf.node);
-      leaf.donatable = !can_fail && source.cell >= 0 && may_be_replaced(leaf, source.cell);
+      leaf.donatable = !must_stay && source.cell >= 0 && may_be_replaced(leaf, source.cell);
       recording_->leaves.push_back(std::move(source));
     }
   }

@@ -6,6 +6,7 @@
 #include "backends/backend.h"
 #include "fusion/select.h"
 #include "graph/window.h"
+#include "ops/kernel.h"
 
 namespace mt {
 namespace {
@@ -46,6 +47,7 @@ class LeafIndex {
 
 // A leaf's memory is free to take when only the releasing items of this region refer to it.
 void find_donatable(Region* region) {
+  if (can_fail(*region)) return;
   thread_local std::vector<int> uses;
   uses.assign(region->leaves.size(), 0);
   for (const Item& item : region->items) {
@@ -68,6 +70,12 @@ void Region::clear() {
   items.clear();
   edges.clear();
   leaves.clear();
+}
+
+bool can_fail(const Region& region) {
+  return std::any_of(region.items.begin(), region.items.end(), [](const Item& item) {
+    return is_kernel(*item.node->op) && item.node->device->host_memory;
+  });
 }
 
 Readers::Readers(const Region& region) : first_(region.items.size() + 1, 0) {

@@ -57,6 +57,10 @@ struct Region {
   void clear();
 };
 
+// Whether running it may fail: then nothing may be overwritten that has to be as it was. A function
+// of the user's own may; all else has its memory before it begins.
+bool can_fail(const Region& region);
+
 // Who reads each item of a region, in recorded order.
 struct Use {
   int consumer;

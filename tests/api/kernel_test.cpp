@@ -282,6 +282,26 @@ TEST_F(Kernels, FailInATraceWithoutChangingAnything) {
   mt_trace_release(trace);
 }
 
+// Nor does one that fails beside a pending update, which is computed with it or later, once.
+TEST_F(Kernels, FailWithoutChangingWhatIsUpdated) {
+  Kernel kernel(defined("counted", fail_at_five));
+  for (int64_t size : {3, 5000}) {
+    mt_tensor* w = mt_zeros(&size, 1, MT_F32, nullptr);
+    mt_eval(&w, 1);
+    for (int step = 1; step <= 3; ++step) {
+      MT_SCOPE { mt_assign(w, mt_add(w, mt_number(1))); }
+      mt_launch launch = launched(2, 1, 4, 1);
+      mt_kernel_result form = vector_of(4, MT_F32);
+      double fails = step > 1;
+      mt_tensor* result;
+      EXPECT_EQ(mt_kernel_call(kernel.kernel, &launch, nullptr, 0, &fails, 1, &form, &result, 1),
+                fails ? MT_EUSER : MT_OK);
+      mt_clear();
+      EXPECT_EQ(mt_item(mt_mean(w, nullptr, 0)), step);
+    }
+  }
+}
+
 struct Linear {
   mt_kernel* matmul;
 
