@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ops/naive.h"
+#include "ops/ops.h"
 #include "ops/random.h"
 #include "tensor/error.h"
 
@@ -37,18 +38,15 @@ Tensor spread(const Shape& shape, double deviation, Dtype dtype, Device& device)
   return uniform(shape, -bound, bound, dtype, device);
 }
 
-// Makes the rows of a matrix, or its columns if those are fewer, orthonormal: Gram and Schmidt's
+// Makes the rows of a matrix, no more than it has columns, orthonormal: Gram and Schmidt's
 // method, each vector twice, which leaves them orthogonal to rounding.
 void orthonormal_value(const NaiveCall& call) {
   const NaiveArray &x = call.inputs[0], &y = call.output;
-  int64_t rows = x.layout.shape[0], columns = x.layout.shape[1];
-  bool by_row = rows <= columns;
-  int64_t count = by_row ? rows : columns, length = by_row ? columns : rows;
-  std::vector<double> basis(static_cast<size_t>(count * length));
+  const int64_t count = x.layout.shape[0], length = x.layout.shape[1];
+  double* basis = static_cast<double*>(y.data) + y.layout.offset;  // y is contiguous
   for (int64_t i = 0; i < count; ++i) {
-    double* v = basis.data() + i * length;
-    for (int64_t j = 0; j < length; ++j)
-      v[j] = x.number(by_row ? i * columns + j : j * columns + i);
+    double* v = basis + i * length;
+    for (int64_t j = 0; j < length; ++j) v[j] = x.number(i * length + j);
     auto norm = [&] {
       double sum = 0;
       for (int64_t j = 0; j < length; ++j) sum += v[j] * v[j];
@@ -57,7 +55,7 @@ void orthonormal_value(const NaiveCall& call) {
     double before = norm();
     for (int pass = 0; pass < 2; ++pass) {
       for (int64_t other = 0; other < i; ++other) {
-        const double* u = basis.data() + other * length;
+        const double* u = basis + other * length;
         double dot = 0;
         for (int64_t j = 0; j < length; ++j) dot += u[j] * v[j];
         for (int64_t j = 0; j < length; ++j) v[j] -= dot * u[j];
@@ -66,12 +64,6 @@ void orthonormal_value(const NaiveCall& call) {
     double after = norm();
     bool depends = !(after > before * 1e-12);  // never with random vectors; then it stays zero
     for (int64_t j = 0; j < length; ++j) v[j] = depends ? 0 : v[j] / after;
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    for (int64_t j = 0; j < length; ++j) {
-      y.set_number(by_row ? i * columns + j : j * columns + i,
-                   basis[static_cast<size_t>(i * length + j)]);
-    }
   }
 }
 const Op orthonormal_op{"orthonormal", OpKind::call, 0, orthonormal_value};
@@ -95,8 +87,11 @@ Tensor orthogonal(const Shape& shape, double gain, Dtype dtype, Device& device) 
   fans_of("orthogonal", shape);
   int64_t rows = shape[0], rest = 1;
   for (int i = 1; i < shape.rank(); ++i) rest *= shape[i];
+  const bool is_tall = rows > rest;
   Tensor x = normal({rows, rest}, 0, 1, Dtype::float64, device);
+  if (is_tall) x = transpose(x);
   Tensor q = record(orthonormal_op, Dtype::float64, x.shape(), {x});
+  if (is_tall) q = transpose(q);
   return cast(reshape(q * gain, shape), dtype);
 }
 

@@ -301,6 +301,24 @@ TEST_P(OutOfMemory, OperatorsOfEveryKind) {
   });
 }
 
+// An update overwrites what it replaces, so what its plan computes beside it must not fail.
+TEST_P(OutOfMemory, UpdatesAreAppliedOnceBesideWhatFails) {
+  std::vector<Numbers> expected;
+  int failures = 0;
+  for (int64_t n = -1; n < 100; ++n) {
+    Model model;
+    mt_sgd(model.w, 4, 0.01);
+    mt_init_orthogonal(model.x, 1);
+    if (n >= 0) fail_after(GetParam(), n);
+    if (mt_eval(nullptr, 0) != MT_OK) ++failures;
+    stop_failing();
+    mt_clear();
+    if (n < 0) expected = model.state();
+    EXPECT_TRUE(same(model.state(), expected)) << "allocation " << n;
+  }
+  EXPECT_GT(failures, 0);
+}
+
 TEST_P(OutOfMemory, BatchesAreTaken) {
   auto next = [](size_t result) {
     return changes([=](Model& m) {

@@ -170,19 +170,20 @@ class Pool {
 
 std::atomic<Pool*> pool{nullptr};
 
-Pool& the_pool() {
+// nullptr: there is no memory for one.
+Pool* the_pool() {
   Pool* current = pool.load(std::memory_order_acquire);
-  if (current) return *current;
+  if (current) return current;
   static std::once_flag once;
   std::call_once(once, [] {
     // A forked child has none of the parent's threads: it starts a pool of its own.
     pthread_atfork(nullptr, nullptr, [] { pool.store(nullptr); });
   });
   // Never destroyed: its threads wait until the process ends.
-  Pool* fresh = new Pool;
-  if (pool.compare_exchange_strong(current, fresh)) return *fresh;
+  Pool* fresh = new (std::nothrow) Pool;
+  if (!fresh || pool.compare_exchange_strong(current, fresh)) return fresh;
   delete fresh;
-  return *current;
+  return current;
 }
 
 }  // namespace
@@ -196,12 +197,11 @@ int available_threads() {
 }
 
 void run_team(int64_t count, int team, int shares, Body body, void* context) {
-  if (!inside) {
-    Pool& workers = the_pool();
-    std::unique_lock lock(workers.busy, std::try_to_lock);
+  if (Pool* workers = inside ? nullptr : the_pool()) {
+    std::unique_lock lock(workers->busy, std::try_to_lock);
     if (lock) {
-      team = workers.grow(team);
-      workers.run({body, context, count, team, shares});
+      team = workers->grow(team);
+      workers->run({body, context, count, team, shares});
       return;
     }
   }
