@@ -2,6 +2,7 @@
 #include "autodiff/backward.h"
 
 #include <mutex>
+#include <span>
 #include <unordered_map>
 
 #include "autodiff/arrived.h"
@@ -54,8 +55,8 @@ class CallsOfWalk {
 
 // Walks a history backwards and returns what has been collected for each of its nodes: for leaves,
 // and for those to `keep`.
-std::vector<Arrived> walk(const History& history, const std::vector<Tensor>& outputs,
-                          const std::vector<Tensor>& seeds, const std::vector<Tensor>& keep) {
+std::vector<Arrived> walk(const History& history, std::span<const Tensor> outputs,
+                          std::span<const Tensor> seeds, std::span<const Tensor> keep) {
   CallsOfWalk calls;
   const std::vector<Tensor>& nodes = history.nodes();
   std::vector<Arrived> arrived(nodes.size());
@@ -156,22 +157,22 @@ void backward(const Tensor& output, const Tensor& seed, bool retain, bool differ
   History history({output});
   {
     GradientMode mode(differentiable && gradient_mode());
-    std::vector<Arrived> arrived = walk(history, {output}, {seed}, {});
+    std::vector<Arrived> arrived = walk(history, {&output, 1}, {&seed, 1}, {});
     // All sums are recorded before any gradient changes: a call that fails has changed nothing.
     // A leaf bound anew in between has several values here, and one gradient.
     std::vector<Sum> sums;
-    std::unordered_map<Variable*, size_t> index;
+    PointerIndex index;
     for (size_t i = 0; i < arrived.size(); ++i) {
       const Tensor& leaf = history.nodes()[i];
       if (!leaf->variable) continue;
       Variable* variable = leaf->variable.get();
       const Tensor& gradient = arrived[i].total(leaf);
       if (!gradient || variable->abandoned()) continue;
-      auto [place, is_new] = index.emplace(variable, sums.size());
+      const auto [entry, is_new] = index.find_or_add(variable, static_cast<int64_t>(sums.size()));
       if (is_new) {
         sums.push_back({variable, gradient, nullptr, nullptr});
       } else {
-        Tensor& part = sums[place->second].part;
+        Tensor& part = sums[static_cast<size_t>(entry->number)].part;
         part = add(part, gradient);
       }
     }

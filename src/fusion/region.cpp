@@ -5,45 +5,12 @@
 
 #include "backends/backend.h"
 #include "fusion/select.h"
+#include "graph/pointer_index.h"
 #include "graph/window.h"
 #include "ops/kernel.h"
 
 namespace mt {
 namespace {
-
-// Which leaf a node is. Ready nodes may be read by several threads at once, so that a mark in the
-// node will not do.
-class LeafIndex {
- public:
-  void clear() { slots_.assign(std::max<size_t>(64, slots_.size()), -1); }
-
-  int find_or_add(const Node* node, std::vector<Leaf>* leaves) {
-    size_t at = place_of(node, *leaves);
-    if (slots_[at] >= 0) return slots_[at];
-    leaves->push_back({node, false});
-    int added = static_cast<int>(leaves->size()) - 1;
-    slots_[at] = added;
-    if (leaves->size() * 2 > slots_.size()) {
-      slots_.assign(slots_.size() * 2, -1);
-      for (size_t l = 0; l < leaves->size(); ++l) {
-        slots_[place_of((*leaves)[l].node, *leaves)] = static_cast<int>(l);
-      }
-    }
-    return added;
-  }
-
- private:
-  // Where the node is, or would be.
-  size_t place_of(const Node* node, const std::vector<Leaf>& leaves) const {
-    uint64_t hash = reinterpret_cast<uint64_t>(node) * 0x9E3779B97F4A7C15u;
-    for (size_t at = hash >> 32;; ++at) {
-      at &= slots_.size() - 1;
-      if (slots_[at] < 0 || leaves[static_cast<size_t>(slots_[at])].node == node) return at;
-    }
-  }
-
-  std::vector<int> slots_;  // a power of two, at most half of them taken
-};
 
 // A leaf's memory is free to take when only the releasing items of this region refer to it.
 void find_donatable(Region* region) {
@@ -107,7 +74,7 @@ Layout edge_layout(const Region& region, const Edge& edge) {
 void build_region(Window& window, Device& device, Region* region) {
   region->clear();
   region->device = &device;
-  thread_local LeafIndex leaf_index;
+  thread_local PointerIndex leaf_index;
   leaf_index.clear();
   for (Node* node = window.first(); node; node = node->next) {
     if (!(node->mark & mark::needed) || node->device != &device) continue;
@@ -124,7 +91,10 @@ void build_region(Window& window, Device& device, Region* region) {
         continue;
       }
       const Node* leaf = input->ready() ? input.node() : base;
-      region->edges.push_back({~leaf_index.find_or_add(leaf, &region->leaves), input.node()});
+      const auto next = static_cast<int64_t>(region->leaves.size());
+      const auto [entry, is_new] = leaf_index.find_or_add(leaf, next);
+      if (is_new) region->leaves.push_back({leaf, false});
+      region->edges.push_back({~static_cast<int>(entry->number), input.node()});
     }
     region->items.push_back(item);
   }

@@ -51,12 +51,15 @@ void let_go(Node& node) {
 }  // namespace
 
 History::History(const std::vector<Tensor>& outputs) {
+  // What requires a gradient keeps its inputs while the mutex is held.
   struct Frame {
-    Tensor node;
-    int64_t* position;
+    Node* node;
     size_t next = 0;
   };
   std::vector<Frame> stack;  // histories can be longer than the program's stack is deep
+  constexpr size_t usual = 32;
+  stack.reserve(usual);
+  nodes_.reserve(usual);
   auto push = [&](const Tensor& node) {
     if (node && node->history_use.forgotten) {
       fail(Code::no_gradient,
@@ -65,8 +68,7 @@ History::History(const std::vector<Tensor>& outputs) {
            node->op->name, to_string(node.shape()).c_str());
     }
     if (!node || !node.requires_gradient()) return;
-    auto [place, is_new] = positions_.try_emplace(node.node());
-    if (is_new) stack.push_back({node, &place->second});
+    if (positions_.find_or_add(node.node(), -1).is_new) stack.push_back({node.node()});
   };
   std::lock_guard lock(history_mutex());
   for (const Tensor& output : outputs) {
@@ -75,21 +77,16 @@ History::History(const std::vector<Tensor>& outputs) {
       Frame& top = stack.back();
       // A leaf ends the history, whatever computed its value.
       if (!top.node->variable && top.next < top.node->inputs.size()) {
-        Tensor input = top.node->inputs[top.next++];
-        push(input);
+        push(top.node->inputs[top.next++]);
       } else {
-        *top.position = static_cast<int64_t>(nodes_.size());
-        nodes_.push_back(std::move(top.node));
+        const int64_t position = static_cast<int64_t>(nodes_.size());
+        positions_.find_or_add(top.node, position).entry->number = position;
+        nodes_.emplace_back(top.node);
         stack.pop_back();
       }
     }
   }
   for (const Tensor& node : nodes_) ++node->history_use.walks;
-}
-
-int64_t History::position(const Node* node) const {
-  auto found = positions_.find(node);
-  return found == positions_.end() ? -1 : found->second;
 }
 
 History::~History() {

@@ -3,10 +3,10 @@
 // forget it, so a walk holds on to the inputs of its nodes, and the last one to need them lets go.
 #pragma once
 
-#include <unordered_map>
 #include <vector>
 
 #include "graph/node.h"
+#include "graph/pointer_index.h"
 
 namespace mt {
 
@@ -20,13 +20,13 @@ class History {
 
   const std::vector<Tensor>& nodes() const { return nodes_; }
   // Where a node stands among them; -1 if it does not.
-  int64_t position(const Node* node) const;
+  int64_t position(const Node* node) const { return positions_.find(node); }
   // From now on no other walk may begin here, and what only gradients need goes when this ends.
   void forget();
 
  private:
   std::vector<Tensor> nodes_;
-  std::unordered_map<const Node*, int64_t> positions_;
+  PointerIndex positions_;
 };
 
 // A tape that showed a node with its inputs is gone.
