@@ -143,7 +143,9 @@ HWY_NOINLINE void strided_kernel(const MicroTile<T>& tile) {
   [[maybe_unused]] T* packed = tile.packed;
   [[maybe_unused]] const int64_t a_ahead = tile.a_ahead, b_ahead = tile.b_ahead;
   constexpr bool fetches = distant != Distant::none, packs = distant == Distant::packed;
-  constexpr int64_t line = fetches ? 64 / sizeof(T) : std::numeric_limits<int64_t>::max();
+  // To begin and end a loop for each line takes some ten cycles, so only where one is fetched.
+  constexpr int64_t all = std::numeric_limits<int64_t>::max();
+  const int64_t line = fetches && a_ahead != 0 ? int64_t{64 / sizeof(T)} : all;
   for (int64_t left = tile.k; left > 0; left -= line) {
     if (fetches && a_ahead != 0) {
       MT_UNROLL for (int i = 0; i < R; ++i) hwy::Prefetch(a[i / 3] + i % 3 * a_row + a_ahead);
