@@ -160,6 +160,9 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   const int64_t wanted = std::clamp<int64_t>(worth, threads, tiles_per_thread * threads);
   const bool a_in_place = reads_a_in_place(left, sum, rows, panel);
   const bool high = packs_b && a_in_place, packs_both = packs_b && !a_in_place;
+  // Packed columns last from one tile to the next if they are one block of terms; else every tile
+  // packs them anew, and those that are cut by columns alone pack nothing twice.
+  const int64_t highest = std::min(k, panel) > block_k ? 8 : 4;
   by_rows = !packs_b && k * n * int64_t(size_of(sum)) <= shared_bytes;
   const auto enough = [&] {
     const int64_t made = batch * panels * tiles();
@@ -167,7 +170,7 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
     return made >= wanted || (rows <= row_unit && columns <= column_unit);
   };
   while (!enough()) {
-    const int64_t few = packs_both ? columns : high ? 4 * columns : columns / 2;
+    const int64_t few = packs_both ? columns : high ? highest * columns : columns / 2;
     const bool cuts_rows = rows > row_unit && rows >= few;
     if (cuts_rows || columns <= column_unit) {
       rows = round_up(divide_up(rows, 2), row_unit);
