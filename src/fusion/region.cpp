@@ -74,7 +74,8 @@ Layout edge_layout(const Region& region, const Edge& edge) {
 void build_region(Window& window, Device& device, Region* region) {
   region->clear();
   region->device = &device;
-  thread_local PointerIndex leaf_index;
+  thread_local PointerIndex of_thread;
+  PointerIndex& leaf_index = of_thread;  // looked up once
   leaf_index.clear();
   for (Node* node = window.first(); node; node = node->next) {
     if (!(node->mark & mark::needed) || node->device != &device) continue;
@@ -101,44 +102,78 @@ void build_region(Window& window, Device& device, Region* region) {
   find_donatable(region);
 }
 
+namespace {
+
+// Writes words over what a vector holds, and asks for room once for several.
+class Words {
+ public:
+  explicit Words(std::vector<uint64_t>* words)
+      : words_(*words), at_(words_.data()), end_(at_ + words_.size()) {}
+  ~Words() { words_.resize(used()); }
+  Words(const Words&) = delete;
+
+  void need(size_t count) {
+    if (static_cast<size_t>(end_ - at_) < count) grow(count);
+  }
+  void put(uint64_t word) { *at_++ = word; }
+  void put(const Dims& dims) {
+    for (int64_t value : dims) put(static_cast<uint64_t>(value));
+  }
+
+ private:
+  size_t used() const { return static_cast<size_t>(at_ - words_.data()); }
+  void grow(size_t count) {
+    const size_t before = used();
+    words_.resize(words_.size() + count);
+    at_ = words_.data() + before;
+    end_ = words_.data() + words_.size();
+  }
+
+  std::vector<uint64_t>& words_;
+  uint64_t *at_, *end_;
+};
+
+}  // namespace
+
 void write_key(const Region& region, std::vector<uint64_t>* key) {
-  auto put = [key](uint64_t word) { key->push_back(word); };
-  auto put_dims = [key](const Dims& dims) {
-    for (int64_t value : dims) key->push_back(static_cast<uint64_t>(value));
-  };
-  key->clear();
-  put(reinterpret_cast<uint64_t>(region.device));
-  put(region.device->backend->configuration());
-  put(region.leaves.size());
+  constexpr size_t with_layout = 2 + 2 * max_rank;
+  Words words(key);
+  words.need(3);
+  words.put(reinterpret_cast<uint64_t>(region.device));
+  words.put(region.device->backend->configuration());
+  words.put(region.leaves.size());
   for (const Leaf& leaf : region.leaves) {
+    words.need(with_layout);
     bool contiguous = is_contiguous(leaf.node->shape, leaf.node->strides);
-    put(static_cast<uint64_t>(leaf.node->dtype) << 8 |
-        static_cast<uint64_t>(leaf.node->shape.rank()) << 2 | (contiguous ? 2u : 0u) |
-        (leaf.donatable ? 1u : 0u));
-    put_dims(leaf.node->shape);
-    if (!contiguous) put_dims(leaf.node->strides);
+    words.put(static_cast<uint64_t>(leaf.node->dtype) << 8 |
+              static_cast<uint64_t>(leaf.node->shape.rank()) << 2 | (contiguous ? 2u : 0u) |
+              (leaf.donatable ? 1u : 0u));
+    words.put(leaf.node->shape);
+    if (!contiguous) words.put(leaf.node->strides);
   }
   for (const Item& item : region.items) {
     const Node& node = *item.node;
-    put(reinterpret_cast<uint64_t>(node.op));
-    put(static_cast<uint64_t>(node.dtype) | static_cast<uint64_t>(item.stored) << 8 |
-        static_cast<uint64_t>(node.shape.rank()) << 16 |
-        static_cast<uint64_t>(node.attributes.size()) << 24 |
-        static_cast<uint64_t>(item.edge_count) << 40);
-    put_dims(node.shape);
-    for (int64_t attribute : node.attributes) put(static_cast<uint64_t>(attribute));
+    words.need(with_layout + node.attributes.size());
+    words.put(reinterpret_cast<uint64_t>(node.op));
+    words.put(static_cast<uint64_t>(node.dtype) | static_cast<uint64_t>(item.stored) << 8 |
+              static_cast<uint64_t>(node.shape.rank()) << 16 |
+              static_cast<uint64_t>(node.attributes.size()) << 24 |
+              static_cast<uint64_t>(item.edge_count) << 40);
+    words.put(node.shape);
+    for (int64_t attribute : node.attributes) words.put(static_cast<uint64_t>(attribute));
     for (const Edge& edge : region.edges_of(item)) {
+      words.need(with_layout);
       bool whole =
           edge.value < 0 ? edge.view == region.leaf(edge.value).node : edge.view == nullptr;
       if (whole) {
-        put(static_cast<uint64_t>(static_cast<int64_t>(edge.value)) << 8);
+        words.put(static_cast<uint64_t>(static_cast<int64_t>(edge.value)) << 8);
         continue;
       }
-      put(static_cast<uint64_t>(static_cast<int64_t>(edge.value)) << 8 | 128u |
-          static_cast<uint64_t>(edge.view->shape.rank()));
-      put_dims(edge.view->shape);
-      put_dims(edge.view->strides);
-      put(static_cast<uint64_t>(edge.view->offset));
+      words.put(static_cast<uint64_t>(static_cast<int64_t>(edge.value)) << 8 | 128u |
+                static_cast<uint64_t>(edge.view->shape.rank()));
+      words.put(edge.view->shape);
+      words.put(edge.view->strides);
+      words.put(static_cast<uint64_t>(edge.view->offset));
     }
   }
 }
