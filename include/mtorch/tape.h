@@ -102,10 +102,9 @@ typedef struct mt_tape mt_tape;
 
 /// Starts recording every operator that this thread calls. Tapes may nest; each records all.
 MT_API mt_tape* mt_tape_begin(void);
-/// Stops recording. The tape can then be read until it is released. Another thread may do it while
-/// the one that records calls nothing, or after its end.
+/// Stops recording. The tape can then be read until it is released. Any thread may do it.
 MT_API mt_status mt_tape_end(mt_tape* tape);
-/// Ends and frees a tape. NULL is harmless.
+/// Ends and frees a tape, on any thread. NULL is harmless.
 MT_API void mt_tape_release(mt_tape* tape);
 
 /// The number of nodes. A tensor from outside is a node too, "input", just before its first use. In

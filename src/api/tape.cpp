@@ -68,12 +68,13 @@ std::vector<Tensor> tape_gradients(const Tape& tape, mt_tensor* output, mt_tenso
   bool keeps_history = gradient_mode();
   {
     GradientMode with_history(true);
-    for (const Tape::Entry& entry : tape.entries()) {
-      if (!entry.outside) replay({entry.node}, &values);
-      if (!wanted.count(entry.node.node())) continue;
-      Tensor& value = values[entry.node.node()];
+    for (size_t i = 0, count = tape.entries().size(); i < count; ++i) {
+      const auto [node, outside, _] = tape.entries()[i];  // one that has not ended grows meanwhile
+      if (!outside) replay({node}, &values);
+      if (!wanted.count(node.node())) continue;
+      Tensor& value = values[node.node()];
       if (value && value.requires_gradient()) continue;
-      value = detach(entry.node);
+      value = detach(node);
       value->requires_gradient = true;
     }
   }

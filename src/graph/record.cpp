@@ -68,7 +68,7 @@ bool is_broadcast(const Node& node) {
   required = required && thread.records_gradients && node->op->gradient && is_floating(node->dtype);
   node->requires_gradient = required;
   node->keeps_operands = node->op->keeps_broadcast && is_broadcast(*node);
-  node->keeps_inputs = required || !window.tapes.empty() || node->keeps_operands;
+  node->keeps_inputs = required || window.listening > 0 || node->keeps_operands;
 }
 
 void enter_eagerly(const Tensor& tensor, Thread& thread) {
@@ -82,7 +82,7 @@ void enter_eagerly(const Tensor& tensor, Thread& thread) {
 
 [[gnu::always_inline]] inline void enter(const Tensor& tensor, Thread& thread) {
   Window& window = *thread.window;
-  for (Tape* tape : window.tapes) tape->append(tensor);
+  if (window.listening > 0) Tape::append_to_all(window, tensor, thread);
   if (tensor->ready()) return;
   if (eager_mode()) return enter_eagerly(tensor, thread);
   window.append(tensor.node(), thread);
@@ -187,7 +187,7 @@ Tensor base_of_view_of(const Tensor& input) {
 bool can_be_seen(const Tensor& input, Thread& thread) {
   return input->ready() && !thread.trace &&
          !(thread.records_gradients && input->requires_gradient) &&
-         Window::current(thread).tapes.empty();
+         Window::current(thread).listening == 0;
 }
 
 Tensor see_value(const Op& op, const Tensor& value, const Layout& layout, Attributes&& attributes,

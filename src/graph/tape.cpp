@@ -2,7 +2,6 @@
 #include "graph/tape.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "graph/history.h"
 #include "graph/trace_log.h"
@@ -17,10 +16,11 @@ std::string describe(const Tensor& tensor) {
   return std::string(name_of(tensor.dtype())) + to_string(tensor.shape());
 }
 
-// Guards which thread a tape listens to.
-std::mutex& listening_mutex() {
-  static auto* mutex = new std::mutex;  // outlives every thread
-  return *mutex;
+// After a change of its tapes.
+void count_listening(Window& window) {
+  const auto& tapes = window.tapes;
+  const auto paused = std::find(tapes.rbegin(), tapes.rend(), nullptr);
+  window.listening = static_cast<size_t>(paused - tapes.rbegin());
 }
 
 }  // namespace
@@ -34,23 +34,35 @@ Tape::~Tape() {
 
 void Tape::begin() {
   if (window_) fail(Code::invalid, "tape: it is recording already");
-  std::lock_guard lock(listening_mutex());
-  window_ = &Window::current();
-  window_->tapes.push_back(this);
+  Window& window = Window::current();
+  OwnerLock::Hold hold(window.lock, &current_thread());
+  window.tapes.push_back(this);
+  window_ = &window;
+  count_listening(window);
 }
 
 void Tape::end() {
-  std::lock_guard lock(listening_mutex());
-  if (!window_) return;
-  auto& tapes = window_->tapes;
-  tapes.erase(std::remove(tapes.begin(), tapes.end(), this), tapes.end());
+  Window* window = window_;
+  if (!window) return;
+  OwnerLock::Hold hold(window->lock, &current_thread());
+  if (!window_) return;  // the thread is gone meanwhile
+  std::erase(window->tapes, this);
   window_ = nullptr;
+  count_listening(*window);
 }
 
 void Tape::end_all(Window& window) {
-  std::lock_guard lock(listening_mutex());
+  OwnerLock::Hold hold(window.lock, &current_thread());
   for (Tape* tape : window.tapes) tape->window_ = nullptr;
   window.tapes.clear();
+  window.listening = 0;
+}
+
+void Tape::append_to_all(Window& window, const Tensor& node, Thread& thread) {
+  OwnerLock::Hold hold(window.lock, &thread);
+  for (size_t i = window.tapes.size() - window.listening; i < window.tapes.size(); ++i) {
+    window.tapes[i]->append(node);
+  }
 }
 
 void Tape::append(const Tensor& node) {
@@ -112,11 +124,20 @@ std::string Tape::to_dot() const {
 }
 
 TapePause::TapePause() {
-  if (!TraceLog::current()) paused_.swap(Window::current().tapes);
+  if (TraceLog::current()) return;
+  Window& window = Window::current();
+  OwnerLock::Hold hold(window.lock, &current_thread());
+  window.tapes.push_back(nullptr);
+  window_ = &window;
+  window.listening = 0;
 }
 
 TapePause::~TapePause() {
-  if (!paused_.empty()) Window::current().tapes.swap(paused_);
+  if (!window_) return;
+  OwnerLock::Hold hold(window_->lock, &current_thread());
+  auto& tapes = window_->tapes;  // some may have ended, others begun
+  tapes.erase(std::prev(std::find(tapes.rbegin(), tapes.rend(), nullptr).base()));
+  count_listening(*window_);
 }
 
 }  // namespace mt

@@ -2,6 +2,7 @@
 // A tape: what was recorded while it listened, in order, kept whole with its inputs.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -23,13 +24,13 @@ class Tape {
   Tape(const Tape&) = delete;
   ~Tape();
 
-  // Starts and stops listening on the calling thread; tapes nest. One may be ended by another
-  // thread, while the one it listens to records nothing.
+  // Starts to listen on the calling thread, and stops, on any; tapes nest.
   void begin();
   void end();
   // Ends those that listen to a thread, which is gone.
   static void end_all(Window& window);
-  void append(const Tensor& node);
+  // Puts a new node on those that listen to the calling thread, whose window it is.
+  static void append_to_all(Window& window, const Tensor& node, Thread& thread);
 
   const std::vector<Entry>& entries() const { return entries_; }
   // Where a tensor stands among the entries; -1 when the tape does not hold it.
@@ -39,9 +40,11 @@ class Tape {
   std::string to_dot() const;
 
  private:
+  void append(const Tensor& node);
+
   std::vector<Entry> entries_;
   std::unordered_map<const Node*, int64_t> index_;
-  Window* window_ = nullptr;
+  std::atomic<Window*> window_{nullptr};  // changed under its lock
 };
 
 // Keeps the calling thread's tapes from recording, for the object's life; a trace's goes on.
@@ -52,7 +55,7 @@ class TapePause {
   TapePause(const TapePause&) = delete;
 
  private:
-  std::vector<Tape*> paused_;
+  Window* window_ = nullptr;
 };
 
 }  // namespace mt

@@ -9,6 +9,7 @@
 
 #include "graph/node.h"
 #include "graph/owner_lock.h"
+#include "tensor/relaxed.h"
 #include "tensor/thread.h"
 
 namespace mt {
@@ -36,8 +37,11 @@ class Window {
   // Of pending values that may be stored.
   int64_t dear_bytes() const { return dear_bytes_.load(std::memory_order_relaxed); }
 
-  // Tapes that record this thread's nodes, innermost last.
+  // Tapes that record this thread's nodes, innermost last; nullptr: those before it are paused.
+  // Guarded by the lock.
   std::vector<Tape*> tapes;
+  // How many record now.
+  Relaxed<size_t> listening = 0;
   // A trace is recording here, so nothing may be computed; guarded by the lock.
   bool tracing = false;
 

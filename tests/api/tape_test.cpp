@@ -107,6 +107,20 @@ TEST_F(Tapes, ResultsMayReplaceOperands) {
   EXPECT_TRUE(failed_with(MT_ENULL, "grad"));
 }
 
+TEST_F(Tapes, AreReadWhileTheyRecord) {
+  mt_tensor* x = floats({2});
+  mt_tape* tape = mt_tape_begin();
+  mt_tensor *y = x, *gradient;
+  for (int i = 0; i < 40; ++i) y = mt_mul(y, mt_number(1));
+  y = mt_square(y);
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_EQ(mt_tape_gradient(tape, y, &x, 1, &gradient), MT_OK) << mt_error_message();
+    EXPECT_EQ(mt_item(gradient), 4);
+  }
+  EXPECT_GT(mt_tape_find(tape, gradient), mt_tape_find(tape, y));
+  mt_tape_release(tape);
+}
+
 TEST_F(Tapes, Nest) {
   mt_tensor* x = floats({1});
   mt_tape* outer = mt_tape_begin();
@@ -168,6 +182,39 @@ TEST_F(Tapes, CustomOperatorsHaveTheirOwnGradient) {
   }
   EXPECT_EQ(calls.forward, 3);
   EXPECT_EQ(calls.destroyed, 3);
+}
+
+struct Within {
+  mt_tape* ended = nullptr;
+  mt_tape* begun = nullptr;
+};
+
+mt_status change_tapes(void* user, mt_tensor* const* inputs, size_t, mt_tensor** results, size_t) {
+  Within* self = static_cast<Within*>(user);
+  mt_tape_release(self->ended);
+  self->begun = mt_tape_begin();
+  results[0] = mt_exp(inputs[0]);
+  return MT_OK;
+}
+
+TEST_F(Tapes, EndAndBeginWithinCustomOperators) {
+  mt_tensor *x = floats({1}), *y;
+  mt_tape* outer = mt_tape_begin();
+  Within within;
+  within.ended = mt_tape_begin();
+  mt_operator change = {sizeof(mt_operator), "change", change_tapes, nullptr, nullptr, &within};
+  ASSERT_EQ(mt_custom(&change, &x, 1, &y, 1), MT_OK) << mt_error_message();
+  mt_tensor* z = mt_square(y);
+  mt_tape_end(within.begun);
+  mt_tape_end(outer);
+  EXPECT_STREQ(mt_tape_operator(within.begun, 1), "exp");
+  EXPECT_EQ(mt_tape_find(within.begun, z), static_cast<int64_t>(mt_tape_length(within.begun)) - 1);
+  EXPECT_EQ(mt_tape_find(outer, z), static_cast<int64_t>(mt_tape_length(outer)) - 1);
+  for (size_t i = 0; i < mt_tape_length(outer); ++i) {
+    EXPECT_STRNE(mt_tape_operator(outer, i), "exp");  // of the custom operator's own
+  }
+  mt_tape_release(within.begun);
+  mt_tape_release(outer);
 }
 
 mt_status call_both(void* user, mt_tensor* const* inputs, size_t ninputs, mt_tensor** results,

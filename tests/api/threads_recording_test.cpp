@@ -115,4 +115,26 @@ TEST_F(ThreadsRecording, TapesEndElsewhere) {
   }
 }
 
+// As a collector of garbage does that finds one that was never ended.
+TEST_F(ThreadsRecording, TapesAreReleasedElsewhere) {
+  std::atomic<mt_tape*> box{nullptr};
+  std::atomic<bool> done{false};
+  std::thread releaser([&] {
+    while (!done) mt_tape_release(box.exchange(nullptr));
+  });
+  mt_tensor* x = floats({1, 2});
+  for (int round = 0; round < 200; ++round) {
+    MT_SCOPE {
+      box = mt_tape_begin();
+      mt_tensor* y = x;
+      for (int i = 0; box && i < 500; ++i) y = mt_mul(y, x);
+      mt_tape_release(box.exchange(nullptr));
+      EXPECT_EQ(mt_item(mt_sum(mt_mul(x, x), nullptr, 0)), 5);
+    }
+  }
+  done = true;
+  releaser.join();
+  EXPECT_EQ(mt_error(), MT_OK) << mt_error_message();
+}
+
 }  // namespace
