@@ -2,6 +2,7 @@
 // The OpenMP runtime's threads, for programs that want the library to share them.
 #include <omp.h>
 
+#include "backends/cpu/parallel/float_mode.h"
 #include "backends/cpu/parallel/parallel.h"
 
 namespace mt::cpu::detail {
@@ -17,7 +18,9 @@ void run_team(int64_t count, int team, int shares, Body body, void* context) {
 #pragma omp parallel for schedule(dynamic) num_threads(team)
   for (int64_t share = 0; share < all; ++share) {
     int64_t begin = count * share / all, end = count * (share + 1) / all;
-    if (begin < end) body(context, omp_get_thread_num(), begin, end);
+    if (begin == end) continue;
+    const StandardFloatMode mode;  // not what the team began with
+    body(context, omp_get_thread_num(), begin, end);
   }
 }
 

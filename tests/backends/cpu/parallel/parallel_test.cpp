@@ -5,8 +5,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <thread>
 #include <vector>
+
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
 
 namespace mt::cpu {
 namespace {
@@ -56,6 +61,23 @@ TEST_F(Parallel, stays_on_this_thread_up_to_the_grain) {
   });
   EXPECT_EQ(calls, 1);
 }
+
+#ifdef __SSE2__
+// A host may have the processor flush small numbers to zero, and its threads inherit that.
+TEST_F(Parallel, workers_have_the_standard_float_mode) {
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | 0x8040);
+  std::vector<int> flushed(16, 0);
+  for (int round = 0; round < 20; ++round) {
+    parallel_items(64, 16, [&](int64_t, int worker) {
+      volatile float smallest = std::numeric_limits<float>::min();
+      if (worker > 0 && smallest * 0.5f == 0) ++flushed[static_cast<size_t>(worker)];
+    });
+  }
+  _mm_setcsr(before);
+  EXPECT_EQ(flushed, std::vector<int>(16, 0));
+}
+#endif
 
 // Also where the pool has more: no two run as one worker, and none as one beyond those asked for.
 TEST_F(Parallel, uses_no_more_threads_than_asked_for) {
