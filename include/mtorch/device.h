@@ -58,7 +58,7 @@ MT_API mt_status mt_reset_peak_memory(const char* device);
 /// Refuses with MT_ENOMEM, before anything runs, what would take `used` beyond so many bytes; 0
 /// lifts the limit.
 MT_API mt_status mt_set_memory_limit(const char* device, int64_t bytes);
-/// Gives cached memory back to the system.
+/// Gives cached memory back to the system, but for what other threads keep, a few MiB each.
 MT_API mt_status mt_release_cached_memory(const char* device);
 
 /// The stream, a cudaStream_t, in which a GPU works for this library; NULL for other devices. Work

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <mutex>
-#include <vector>
+#include <utility>
 
 #include "tensor/allocator.h"
 #include "tensor/rounding.h"
@@ -18,17 +20,26 @@ constexpr size_t huge_page = size_t{2} << 20;
 constexpr size_t smallest = 64;
 // Four classes to a power of two bound the waste at a quarter of a block.
 constexpr int class_count = 4 * 58;
-// Blocks up to this size are cached by the thread that frees them, without a lock.
+// Blocks up to this size are cached by the thread that frees them, without a lock: some of each
+// class, which is less than 5 MiB a thread in all.
 constexpr size_t thread_cached = size_t{64} << 10;
-// Beyond this much idle memory, freed blocks go back to the system. Under the address sanitizer all
-// do, and blocks have the size that was asked for, so that it sees every misuse.
+constexpr int thread_classes = 64;
+constexpr size_t thread_bytes_per_class = size_t{256} << 10;
+// Under the address sanitizer nothing is cached, and blocks have the size that was asked for, so
+// that it sees every misuse.
 #ifdef __SANITIZE_ADDRESS__
 constexpr size_t thread_blocks_per_class = 0;
-constexpr int64_t cache_watermark = 0;
+constexpr bool caches = false;
 #else
 constexpr size_t thread_blocks_per_class = 32;
-constexpr int64_t cache_watermark = int64_t{4} << 30;
+constexpr bool caches = true;
 #endif
+
+// Beyond this much idle memory, freed blocks go back to the system. A step frees about what the
+// next one takes, which is most of what a program uses; the rest of the machine is for others.
+int64_t most_cached() {
+  return caches ? int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE) / 4 : 0;
+}
 
 std::atomic<int64_t> failure_countdown{-1};
 
@@ -47,7 +58,28 @@ int class_of(size_t block) {
 }
 
 struct Counters {
-  std::atomic<int64_t> in_use{0}, peak{0}, cached{0}, allocations{0}, limit{0};
+  // `held` is what the system has given and not got back. What is not in use of it is cached.
+  std::atomic<int64_t> in_use{0}, held{0}, peak{0}, allocations{0}, limit{0};
+  int64_t cached() const { return std::max<int64_t>(held - in_use, 0); }
+};
+
+// Blocks of one class, chained through their own first bytes, so that to keep one takes no memory.
+class FreeBlocks {
+ public:
+  size_t count() const { return count_; }
+  void push(void* block) {
+    *static_cast<void**>(block) = std::exchange(first_, block);
+    ++count_;
+  }
+  void* pop() {  // nullptr: there is none
+    if (!first_) return nullptr;
+    --count_;
+    return std::exchange(first_, *static_cast<void**>(first_));
+  }
+
+ private:
+  void* first_ = nullptr;
+  size_t count_ = 0;
 };
 
 class HostAllocator final : public Allocator {
@@ -55,24 +87,28 @@ class HostAllocator final : public Allocator {
   void* allocate(size_t bytes) override;
   void release(void* data, size_t bytes) override;
   MemoryStatistics statistics() const override {
-    return {counters_.in_use, counters_.peak, counters_.cached, counters_.allocations,
+    return {counters_.in_use, counters_.peak, counters_.cached(), counters_.allocations,
             counters_.limit};
   }
   void reset_peak() override { counters_.peak = counters_.in_use.load(); }
   void set_limit(int64_t bytes) override { counters_.limit = bytes; }
   void release_cached() override;
 
-  void* take_shared(int size_class, size_t block);
+  // Of a block that is no longer in use.
   void give_shared(int size_class, void* data, size_t block);
 
  private:
+  void* take_shared(int size_class);
+  void give_back(void* data, size_t block);
+
+  const int64_t most_cached_ = most_cached();
   Counters counters_;
   std::mutex mutex_;
-  std::vector<void*> shared_[class_count];
+  FreeBlocks shared_[class_count];
 };
 
 struct ThreadCache {
-  std::vector<void*> blocks[64];  // the classes up to thread_cached
+  FreeBlocks blocks[thread_classes];  // the classes up to thread_cached
   ~ThreadCache();
 };
 thread_local ThreadCache* thread_cache = nullptr;
@@ -104,8 +140,8 @@ size_t block_size(int size_class) {
 }
 
 ThreadCache::~ThreadCache() {
-  for (int i = 0; i < 64; ++i) {
-    for (void* data : blocks[i]) instance().give_shared(i, data, block_size(i));
+  for (int i = 0; i < thread_classes; ++i) {
+    while (void* data = blocks[i].pop()) instance().give_shared(i, data, block_size(i));
   }
 }
 
@@ -120,24 +156,20 @@ void* system_allocate([[maybe_unused]] size_t bytes, size_t block) {
   return data;
 }
 
-void* HostAllocator::take_shared(int size_class, size_t block) {
+void* HostAllocator::take_shared(int size_class) {
   std::lock_guard lock(mutex_);
-  auto& list = shared_[size_class];
-  if (list.empty()) return nullptr;
-  void* data = list.back();
-  list.pop_back();
-  counters_.cached -= static_cast<int64_t>(block);
-  return data;
+  return shared_[size_class].pop();
+}
+
+void HostAllocator::give_back(void* data, size_t block) {
+  std::free(data);
+  counters_.held -= static_cast<int64_t>(block);
 }
 
 void HostAllocator::give_shared(int size_class, void* data, size_t block) {
-  if (counters_.cached.load() + static_cast<int64_t>(block) > cache_watermark) {
-    std::free(data);
-    return;
-  }
+  if (counters_.cached() > most_cached_) return give_back(data, block);
   std::lock_guard lock(mutex_);
-  shared_[size_class].push_back(data);
-  counters_.cached += static_cast<int64_t>(block);
+  shared_[size_class].push(data);
 }
 
 void* HostAllocator::allocate(size_t bytes) {
@@ -149,13 +181,9 @@ void* HostAllocator::allocate(size_t bytes) {
   int size_class = class_of(block);
   void* data = nullptr;
   if (block <= thread_cached) {
-    ThreadCache* cache = this_thread_cache();
-    if (cache && !cache->blocks[size_class].empty()) {
-      data = cache->blocks[size_class].back();
-      cache->blocks[size_class].pop_back();
-    }
+    if (ThreadCache* cache = this_thread_cache()) data = cache->blocks[size_class].pop();
   }
-  if (!data) data = take_shared(size_class, block);
+  if (!data) data = take_shared(size_class);
   if (!data) {
     data = system_allocate(bytes, block);
     if (!data) {
@@ -163,6 +191,7 @@ void* HostAllocator::allocate(size_t bytes) {
       data = system_allocate(bytes, block);
     }
     if (!data) return nullptr;
+    counters_.held.fetch_add(size, std::memory_order_relaxed);
     counters_.allocations.fetch_add(1, std::memory_order_relaxed);
   }
   int64_t in_use = counters_.in_use.fetch_add(size, std::memory_order_relaxed) + size;
@@ -178,22 +207,24 @@ void HostAllocator::release(void* data, size_t bytes) {
   counters_.in_use.fetch_sub(static_cast<int64_t>(block), std::memory_order_relaxed);
   int size_class = class_of(block);
   if (block <= thread_cached) {
-    ThreadCache* cache = this_thread_cache();
-    if (cache && cache->blocks[size_class].size() < thread_blocks_per_class) {
-      cache->blocks[size_class].push_back(data);
-      return;
+    if (ThreadCache* cache = this_thread_cache()) {
+      FreeBlocks& blocks = cache->blocks[size_class];
+      const bool room = blocks.count() * block < thread_bytes_per_class;
+      if (room && blocks.count() < thread_blocks_per_class) return blocks.push(data);
     }
   }
   give_shared(size_class, data, block);
 }
 
 void HostAllocator::release_cached() {
+  auto empty = [this](FreeBlocks* lists, int count) {
+    for (int i = 0; i < count; ++i) {
+      while (void* data = lists[i].pop()) give_back(data, block_size(i));
+    }
+  };
+  if (ThreadCache* cache = this_thread_cache()) empty(cache->blocks, thread_classes);
   std::lock_guard lock(mutex_);
-  for (auto& list : shared_) {
-    for (void* data : list) std::free(data);
-    list.clear();
-  }
-  counters_.cached = 0;
+  empty(shared_, class_count);
 }
 
 }  // namespace

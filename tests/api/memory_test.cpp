@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that runs out, at every place of a training step in turn.
+#include <atomic>
+#include <thread>
+
 #include "api/support.h"
 #include "tensor/allocator.h"
 
@@ -72,6 +75,52 @@ TEST_F(Memory, RunsOutAnywhereInAStep) {
   mt_set_eager(false);
   EXPECT_GT(failures, 5);
 }
+
+#ifndef __SANITIZE_ADDRESS__  // under which nothing is cached
+int64_t cached_bytes() {
+  mt_memory memory = MT_MEMORY_INIT;
+  mt_memory_read("cpu", &memory);
+  return memory.cached;
+}
+
+void make_and_release(int count, int64_t elements) {
+  MT_SCOPE {
+    for (int i = 0; i < count; ++i) {
+      mt_tensor* x = mt_full(MT_DIMS(elements), i, MT_F32, nullptr);
+      mt_eval(&x, 1);
+    }
+  }
+}
+
+TEST_F(Memory, WhatIsFreedIsCountedAndGivenBack) {
+  for (int64_t elements : {100, 8192, 1 << 20}) {
+    mt_release_cached_memory("cpu");
+    EXPECT_EQ(cached_bytes(), 0);
+    make_and_release(32, elements);
+    EXPECT_GE(cached_bytes(), 32 * 4 * elements);
+  }
+  mt_release_cached_memory("cpu");
+  EXPECT_EQ(cached_bytes(), 0);
+}
+
+TEST_F(Memory, AThreadKeepsLittle) {
+  mt_release_cached_memory("cpu");
+  std::atomic<int> at{0};
+  std::thread other([&] {
+    make_and_release(100, 16 << 10);
+    at = 1;
+    while (at < 2) std::this_thread::yield();
+  });
+  while (at < 1) std::this_thread::yield();
+  EXPECT_GE(cached_bytes(), 100 * 4 * (16 << 10));
+  mt_release_cached_memory("cpu");
+  EXPECT_LE(cached_bytes(), 300 << 10);
+  at = 2;
+  other.join();
+  mt_release_cached_memory("cpu");
+  EXPECT_EQ(cached_bytes(), 0);
+}
+#endif
 
 TEST_F(Memory, ALimitHoldsBeforeAnythingRuns) {
   mt_tensor* x = mt_ones(MT_DIMS(1000), MT_F32, nullptr);
