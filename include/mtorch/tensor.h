@@ -31,8 +31,8 @@
 /// **Threads.** Any handle may be used and released from any thread, and by several at once. They
 /// may find gradients along one history and collect them in one leaf; where one thread's backward
 /// forgets the history, others get their gradients in full or MT_ENOGRAD. Binding a handle anew
-/// (mt_assign(), an optimizer's step) is for one thread while no other uses that handle. Errors,
-/// scopes, gradient mode and random generator belong to each thread.
+/// (mt_assign(), an optimizer's step, a trace's replay) is for one thread while no other uses that
+/// handle. Errors, scopes, gradient mode and random generator belong to each thread.
 #ifndef MTORCH_TENSOR_H_
 #define MTORCH_TENSOR_H_
 

@@ -27,7 +27,8 @@ class Trace {
   };
 
   // Runs the function: by recording it if nothing recorded fits, then by replay. On failure
-  // throws, and no state has changed. One thread at a time; others wait.
+  // throws, and no state has changed. One thread at a time; others wait. No other thread may read
+  // the state that it changes meanwhile: a new value may be written where the old one is.
   std::vector<Tensor> call(std::vector<Tensor> inputs, Function function);
   // How many recordings there are; the least recently used make room for new ones.
   size_t count() const;

@@ -14,8 +14,8 @@ namespace mt {
 // A place that holds a value which can be exchanged for another: a parameter, its gradient, an
 // optimizer's moment. A value that is pending in such a place is stored by every evaluation, so
 // that no chain of steps can grow; and a trace that reads or changes the place does so again at
-// every replay. Any thread may read and change it at any time. While a trace records, what its
-// thread changes is seen by that thread alone.
+// every replay. Any thread may use it at any time but while a replay changes it, perhaps in place.
+// While a trace records, what its thread changes is seen by that thread alone.
 class StateCell {
  public:
   // Reading and changing as a program does it: a trace takes note.
