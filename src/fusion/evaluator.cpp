@@ -39,7 +39,7 @@ std::shared_ptr<const Plan> run_region(Workspace* work) {
   Execution execution(*plan, region.device, region.items.size());
   for (const Leaf& leaf : region.leaves) execution.bind_leaf(*leaf.node);
   // All memory before the first kernel: when any of it cannot be had, nothing has happened.
-  execution.take_memory([](const void*, int) { return true; }, nullptr,
+  execution.take_memory([](int) { return true; },
                         [&](int item) {
                           const Item& named = item >= 0 ? region.item(item) : region.items.back();
                           return named.node->op->name;
@@ -150,8 +150,7 @@ void run_lone(Window& window, Node* node, const Plan& plan) {
   {
     Execution execution(plan, node->device, 1);
     for (const Tensor& input : node->inputs) execution.bind_leaf(*input.node());
-    execution.take_memory([](const void*, int) { return false; }, nullptr,
-                          [&](int) { return node->op->name; });
+    execution.take_memory([](int) { return false; }, [&](int) { return node->op->name; });
     execution.run(&node->immediates);
     output = execution.output(0);
   }

@@ -21,8 +21,7 @@ Execution::~Execution() {
 
 void Execution::bind_leaf(const Node& node) { leaves_.push_back(&node); }
 
-bool Execution::try_memory(bool (*may_take)(const void*, int), const void* context, int* failed,
-                           int64_t* bytes) {
+bool Execution::try_memory(int* failed, int64_t* bytes) {
   *bytes = plan_.arena_bytes + plan_.scratch_bytes;
   if (plan_.arena_bytes) {
     arena_ = device_->allocator->allocate(static_cast<size_t>(plan_.arena_bytes));
@@ -39,11 +38,7 @@ bool Execution::try_memory(bool (*may_take)(const void*, int), const void* conte
       case BufferKind::arena: data = static_cast<char*>(arena_) + buffer.offset; break;
       case BufferKind::output: {
         Ref<Storage>& storage = outputs_[static_cast<size_t>(buffer.index)];
-        if (buffer.donor >= 0 && may_take(context, buffer.donor)) {
-          storage = leaves_[static_cast<size_t>(buffer.donor)]->storage;
-        } else {
-          storage = Storage::allocate(*device_, static_cast<size_t>(buffer.bytes));
-        }
+        if (!storage) storage = Storage::allocate(*device_, static_cast<size_t>(buffer.bytes));
         if (!storage) {
           *failed = buffer.index;
           *bytes = buffer.bytes;

@@ -18,11 +18,17 @@ class Execution {
 
   // Takes every byte the run will need, or throws Code::memory and holds nothing. may_take(leaf)
   // says whether an output may take over that leaf's memory; name(item) is for the message.
-  template <class Name>
-  void take_memory(bool (*may_take)(const void*, int), const void* context, Name&& name) {
+  template <class MayTake, class Name>
+  void take_memory(MayTake&& may_take, Name&& name) {
+    for (const Buffer& buffer : plan_.buffers) {
+      if (buffer.kind == BufferKind::output && buffer.donor >= 0 && may_take(buffer.donor)) {
+        outputs_[static_cast<size_t>(buffer.index)] =
+            leaves_[static_cast<size_t>(buffer.donor)]->storage;
+      }
+    }
     int failed = -1;
     int64_t bytes = 0;
-    if (!try_memory(may_take, context, &failed, &bytes)) out_of_memory(name(failed), bytes);
+    if (!try_memory(&failed, &bytes)) out_of_memory(name(failed), bytes);
   }
 
   void run(const Immediates* immediates);
@@ -32,8 +38,7 @@ class Execution {
   }
 
  private:
-  bool try_memory(bool (*may_take)(const void*, int), const void* context, int* failed,
-                  int64_t* bytes);
+  bool try_memory(int* failed, int64_t* bytes);  // all that is not taken over
   [[noreturn]] void out_of_memory(const char* name, int64_t bytes) const;
 
   const Plan& plan_;

@@ -166,15 +166,9 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
     const Node& node = *held[static_cast<size_t>(cell)].node();
     return node.references() == 2 && has_storage_alone(node);
   };
-  execution.take_memory(
-      [](const void* context, int leaf) {
-        return (*static_cast<const decltype(may_take)*>(context))(leaf);
-      },
-      &may_take,
-      [&](int item) {
-        return item < 0 ? recording.items.back().name
-                        : recording.items[static_cast<size_t>(item)].name;
-      });
+  execution.take_memory(may_take, [&](int item) {
+    return item < 0 ? recording.items.back().name : recording.items[static_cast<size_t>(item)].name;
+  });
 
   // What is handed out is made before anything runs: a run may overwrite what the state holds, so
   // nothing may fail after it. Random streams are drawn last.

@@ -47,8 +47,7 @@ mt::Grouping random_grouping(const Region& region, std::mt19937_64* random) {
 std::vector<Value> values_by(const Region& region, const Plan& plan) {
   Execution execution(plan, region.device, region.items.size());
   for (const Leaf& leaf : region.leaves) execution.bind_leaf(*leaf.node);
-  execution.take_memory([](const void*, int) { return false; }, nullptr,
-                        [](int) { return "test"; });
+  execution.take_memory([](int) { return false; }, [](int) { return "test"; });
   std::vector<Immediates> immediates;
   for (const Item& item : region.items) immediates.push_back(item.node->immediates);
   execution.run(immediates.data());
