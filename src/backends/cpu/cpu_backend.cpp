@@ -3,7 +3,6 @@
 #include "backends/cpu/cpu_backend.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 
 #include "backends/cpu/call.h"
@@ -14,6 +13,7 @@
 #include "backends/cpu/program/program.h"
 #include "backends/cpu/program/reduce.h"
 #include "backends/cpu/program/totals.h"
+#include "backends/host_backend.h"
 #include "backends/naive_arguments.h"
 #include "tensor/rounding.h"
 
@@ -167,7 +167,7 @@ void run_group(const Plan& plan, const Group& group, const PreparedGroup& prepar
   }
 }
 
-class CpuBackend final : public Backend {
+class CpuBackend final : public HostBackend {
  public:
   uint64_t configuration() const override {
     return static_cast<uint64_t>(thread_count()) << 48 ^
@@ -247,13 +247,6 @@ class CpuBackend final : public Backend {
     const Input inputs[2] = {{first.data, 0, first.repeated}, {last.data, 0, last.repeated}};
     elementwise_operator(code, compute_of(dtype))(output, inputs, 1, count);
     return true;
-  }
-
-  void copy_from_host(void* target, const void* source, size_t bytes) override {
-    if (bytes) std::memcpy(target, source, bytes);  // an empty vector has no address
-  }
-  void copy_to_host(void* target, const void* source, size_t bytes) override {
-    if (bytes) std::memcpy(target, source, bytes);
   }
 };
 

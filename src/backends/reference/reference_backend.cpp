@@ -3,14 +3,14 @@
 #include "backends/reference/reference_backend.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "backends/host_backend.h"
 #include "backends/naive_arguments.h"
 
 namespace mt::reference {
 namespace {
 
-class ReferenceBackend final : public Backend {
+class ReferenceBackend final : public HostBackend {
  public:
   uint64_t configuration() const override { return 0; }
   void prepare(Plan* plan) override {
@@ -29,13 +29,6 @@ class ReferenceBackend final : public Backend {
   }
 
   bool run_small(const Op&, Dtype, const SmallOperand*, void*, int64_t) override { return false; }
-
-  void copy_from_host(void* target, const void* source, size_t bytes) override {
-    if (bytes) std::memcpy(target, source, bytes);  // an empty vector has no address
-  }
-  void copy_to_host(void* target, const void* source, size_t bytes) override {
-    if (bytes) std::memcpy(target, source, bytes);
-  }
 };
 
 }  // namespace
