@@ -12,6 +12,7 @@
 #include "ops/naive.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
+#include "tensor/walker.h"
 
 namespace mt {
 namespace {
@@ -59,10 +60,7 @@ Tensor weighted_sum(const Tensor& x) {
 
 std::string position(int64_t element, const Shape& shape) {
   Dims index = Dims::filled(shape.rank(), 0);
-  for (int d = shape.rank() - 1; d >= 0; --d) {
-    index[d] = element % shape[d];
-    element /= shape[d];
-  }
+  locate(contiguous_layout(shape), element, index.data());
   return to_string(index);
 }
 
