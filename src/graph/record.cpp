@@ -68,7 +68,7 @@ bool is_broadcast(const Node& node) {
   required = required && thread.records_gradients && node->op->gradient && is_floating(node->dtype);
   node->requires_gradient = required;
   node->keeps_operands = node->op->keeps_broadcast && is_broadcast(*node);
-  node->keeps_inputs = required || window.listening > 0 || node->keeps_operands;
+  node->keeps_inputs = required || node->keeps_operands || window.listening > 0;
 }
 
 void enter_eagerly(const Tensor& tensor, Thread& thread) {
