@@ -40,22 +40,41 @@ MT_WITH_MATRIX_UNIT void multiply_rounded(const char* a, const char* b, int64_t 
   }
 }
 
+// Two tiles that the next step loads come nearer, as loads of tiles that are farther away than the
+// first-level cache hold products up.
+MT_WITH_MATRIX_UNIT void fetch(const char* tiles) {
+#pragma GCC unroll 32
+  for (int64_t line = 0; line < 2 * tile_bytes; line += 64) _mm_prefetch(tiles + line, _MM_HINT_T0);
+}
+
 // Of the nine products of parts, the three that are left out weigh 2^-24 of the whole at most.
+// After the last step b's next panel comes, and a's from its beginning.
 MT_WITH_MATRIX_UNIT void multiply_split(const char* a, const char* b, int64_t steps) {
-  for (int64_t s = 0; s < steps; ++s, a += 6 * tile_bytes, b += 6 * tile_bytes) {
+  const char* const a_panel = a;
+  for (int64_t s = 1; s <= steps; ++s) {
+    const char *const a_next = s < steps ? a + 6 * tile_bytes : a_panel,
+                      *b_next = b + 6 * tile_bytes;
     LOAD_RIGHT(0);
     LOAD_LEFT(2);
+    fetch(b_next);
     MULTIPLY();
     LOAD_LEFT(1);
+    fetch(b_next + 2 * tile_bytes);
     MULTIPLY();
     LOAD_LEFT(0);
+    fetch(b_next + 4 * tile_bytes);
     MULTIPLY();
     LOAD_RIGHT(2);
+    fetch(a_next);
     MULTIPLY();
     LOAD_RIGHT(1);
+    fetch(a_next + 2 * tile_bytes);
     MULTIPLY();
     LOAD_LEFT(1);
+    fetch(a_next + 4 * tile_bytes);
     MULTIPLY();
+    a = a_next;
+    b = b_next;
   }
 }
 
