@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion/execute.h"
 
+#include <algorithm>
+
 #include "backends/backend.h"
 #include "fusion/profile.h"
 #include "tensor/error.h"
@@ -10,11 +12,18 @@ namespace mt {
 Execution::Execution(const Plan& plan, Device* device, size_t items)
     : plan_(plan), device_(device) {
   buffers_.reserve(plan.buffers.size());
-  outputs_.reserve(items);
-  for (size_t i = 0; i < items; ++i) outputs_.push_back(nullptr);
+  if (items > few) {
+    many_outputs_.reset(new Storage*[items]);
+    outputs_ = many_outputs_.get();
+  }
+  std::fill_n(outputs_, items, nullptr);
 }
 
 Execution::~Execution() {
+  for (const Buffer& buffer : plan_.buffers) {
+    if (buffer.kind != BufferKind::output) continue;
+    if (Storage* output = outputs_[buffer.index]) output->release();
+  }
   if (arena_) device_->allocator->release(arena_, static_cast<size_t>(plan_.arena_bytes));
   if (scratch_) device_->allocator->release(scratch_, static_cast<size_t>(plan_.scratch_bytes));
 }
@@ -37,14 +46,16 @@ bool Execution::try_memory(int* failed, int64_t* bytes) {
       case BufferKind::leaf: data = leaves_[static_cast<size_t>(buffer.index)]->data(); break;
       case BufferKind::arena: data = static_cast<char*>(arena_) + buffer.offset; break;
       case BufferKind::output: {
-        Ref<Storage>& storage = outputs_[static_cast<size_t>(buffer.index)];
-        if (!storage) storage = Storage::allocate(*device_, static_cast<size_t>(buffer.bytes));
-        if (!storage) {
+        Storage*& output = outputs_[buffer.index];
+        if (!output) {
+          output = Storage::allocate(*device_, static_cast<size_t>(buffer.bytes)).disown();
+        }
+        if (!output) {
           *failed = buffer.index;
           *bytes = buffer.bytes;
           return false;
         }
-        data = storage->data();
+        data = output->data();
       }
     }
     buffers_.push_back(data);

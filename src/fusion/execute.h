@@ -2,6 +2,8 @@
 // One run of a plan: bind the leaves, take all memory, run, hand out the outputs.
 #pragma once
 
+#include <memory>
+
 #include "graph/node.h"
 #include "plan/plan.h"
 
@@ -22,8 +24,8 @@ class Execution {
   void take_memory(MayTake&& may_take, Name&& name) {
     for (const Buffer& buffer : plan_.buffers) {
       if (buffer.kind == BufferKind::output && buffer.donor >= 0 && may_take(buffer.donor)) {
-        outputs_[static_cast<size_t>(buffer.index)] =
-            leaves_[static_cast<size_t>(buffer.donor)]->storage;
+        Ref<Storage> taken = leaves_[static_cast<size_t>(buffer.donor)]->storage;
+        outputs_[buffer.index] = taken.disown();
       }
     }
     int failed = -1;
@@ -32,10 +34,8 @@ class Execution {
   }
 
   void run(const Immediates* immediates);
-  Ref<Storage> output(int item) const { return outputs_[static_cast<size_t>(item)]; }
-  bool takes_over(int item, const Storage& storage) const {
-    return outputs_[static_cast<size_t>(item)].get() == &storage;
-  }
+  Ref<Storage> output(int item) const { return Ref<Storage>(outputs_[item]); }
+  bool takes_over(int item, const Storage& storage) const { return outputs_[item] == &storage; }
 
  private:
   bool try_memory(int* failed, int64_t* bytes);  // all that is not taken over
@@ -45,7 +45,11 @@ class Execution {
   Device* device_;
   SmallVector<void*, 64> buffers_;
   SmallVector<const Node*, 32> leaves_;
-  SmallVector<Ref<Storage>, 64> outputs_;  // for each item
+  // For each item what it leaves, or nullptr, as most do; the references are ours.
+  static constexpr size_t few = 64;
+  Storage* few_outputs_[few];
+  std::unique_ptr<Storage*[]> many_outputs_;
+  Storage** outputs_ = few_outputs_;
   void* arena_ = nullptr;
   void* scratch_ = nullptr;
 };
