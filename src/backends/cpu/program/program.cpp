@@ -279,25 +279,25 @@ void run_rows(const PreparedProgram& prepared, const Segment& segment, void* con
 void run_panels(const PreparedProgram& prepared, const Segment& segment, void* const* buffers,
                 const Immediates* immediates) {
   const PanelOrder& order = prepared.panels;
-  int64_t width = std::min({prepared.tile_rows, panel_columns, order.columns});
-  int64_t together = 1;  // rows
-  if (order.dense()) together = std::clamp<int64_t>(prepared.tile_rows / width, 1, panel_rows);
-  int64_t blocks = order.blocks_of_rows();
-  int64_t grain =
-      std::max<int64_t>(1, prepared.grain * prepared.tile_rows / (panel_rows * order.columns));
-  parallel_for(order.outer * blocks, grain, [&](int64_t begin, int64_t end) {
+  const int64_t width = std::min(prepared.tile_rows, order.width);
+  int64_t at_once = 1;  // rows
+  if (order.dense()) at_once = std::clamp<int64_t>(prepared.tile_rows / width, 1, order.together);
+  const int64_t blocks = order.blocks_of_rows(), pieces = divide_up(order.columns, width);
+  const int64_t grain =
+      std::max<int64_t>(1, prepared.grain * prepared.tile_rows / (order.together * width));
+  parallel_for(order.outer * blocks * pieces, grain, [&](int64_t begin, int64_t end) {
     alignas(64) char registers[stack_registers];
     alignas(64) char panel[panel_bytes];
-    ProgramRun run(prepared, segment, buffers, immediates, registers, width * together);
-    for (int64_t block = begin; block < end; ++block) {
-      int64_t row = block % blocks * panel_rows, rows = std::min(panel_rows, order.rows - row);
-      int64_t first = (block / blocks * order.rows + row) * order.columns;
-      for (int64_t column = 0; column < order.columns; column += width) {
-        int64_t columns = std::min(width, order.columns - column);
-        run.read_panel(panel, first + column, rows, columns);
-        for (int64_t r = 0; r < rows; r += together) {
-          run.run(first + column + r * order.columns, columns * std::min(together, rows - r));
-        }
+    ProgramRun run(prepared, segment, buffers, immediates, registers, width * at_once);
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t block = item / pieces, column = item % pieces * width;
+      const int64_t row = block % blocks * order.together;
+      const int64_t rows = std::min(order.together, order.rows - row);
+      const int64_t columns = std::min(width, order.columns - column);
+      const int64_t first = (block / blocks * order.rows + row) * order.columns + column;
+      run.read_panel(panel, first, rows, columns);
+      for (int64_t r = 0; r < rows; r += at_once) {
+        run.run(first + r * order.columns, columns * std::min(at_once, rows - r));
       }
     }
   });

@@ -42,8 +42,16 @@ PanelOrder panel_order(const Segment& segment) {
     int64_t columns = layout.shape[rank - 1];
     for (int d = rank - 2; d >= 0; --d) {
       int64_t rows = layout.shape[d];
-      if (layout.strides[d] == 1 && rows >= panel_rows && columns > most_interleaved) {
-        return {static_cast<int>(m), d, count / (rows * columns), rows, columns};
+      if (layout.strides[d] == 1 && rows >= turned_rows && columns > most_interleaved) {
+        const int64_t size = static_cast<int64_t>(size_of(memory.dtype));
+        const PanelSize& panel = count * size > large_memory ? large_panel_size : panel_size;
+        return {.memory = static_cast<int>(m),
+                .dimension = d,
+                .outer = count / (rows * columns),
+                .rows = rows,
+                .columns = columns,
+                .together = std::max(turned_rows, panel.stretch / size),
+                .width = std::min(panel.columns, columns)};
       }
       columns *= rows;
     }

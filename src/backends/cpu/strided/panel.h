@@ -12,24 +12,33 @@
 
 namespace mt::cpu {
 
-constexpr int64_t panel_rows = turned_rows;
-constexpr int64_t panel_columns = 512;
-constexpr int64_t panel_pitch = panel_columns + 16;  // elements; no power of two, which would crowd
-                                                     // all rows into the same places of the cache
-constexpr int64_t panel_bytes = panel_rows * panel_pitch * 8;
+// What a panel takes: bytes of neighbouring elements, and how often along the last dimension. A
+// line of memory, or of what no cache near by keeps several, as memory is slower where its rows are
+// left after one.
+struct PanelSize {
+  int64_t stretch, columns;
+};
+constexpr PanelSize panel_size{64, 512}, large_panel_size{turned_stretch, 256};
+constexpr int64_t large_memory = 8 << 20;  // bytes
+// Between rows, elements: so that they are no power of two apart, which would crowd all of them
+// into the same places of the cache.
+constexpr int64_t panel_gap = 16;
+constexpr int64_t panel_bytes = large_panel_size.stretch * (large_panel_size.columns + panel_gap);
 // Rows of up to so many elements lie in the panel as they do in the result, so that several are
 // computed together.
 constexpr int64_t panel_dense = 128;
 
-// How the elements of a segment are gone through in panels: `outer` times `rows` rows of `columns`.
+// How the elements of a segment are gone through in panels: `outer` times `rows` rows of `columns`,
+// at most `together` rows and `width` columns at once.
 struct PanelOrder {
   int memory = -1;    // whose elements they are; -1: no panels
   int dimension = 0;  // the rows
   int64_t outer = 1, rows = 1, columns = 1;
+  int64_t together = 1, width = 1;
 
   bool dense() const { return columns <= panel_dense; }
-  int64_t pitch() const { return dense() ? columns : panel_pitch; }
-  int64_t blocks_of_rows() const { return (rows + panel_rows - 1) / panel_rows; }
+  int64_t pitch() const { return dense() ? columns : width + panel_gap; }
+  int64_t blocks_of_rows() const { return (rows + together - 1) / together; }
 };
 
 // The order for the first operand of an element-wise segment that is worth it, if one is.

@@ -10,7 +10,9 @@
 namespace mt::cpu {
 
 constexpr int64_t turned_rows = 16;
-// How many columns ahead memory is asked for: strides this far are nothing that hardware foresees.
+// Bytes of neighbouring rows' elements that are read together.
+constexpr int64_t turned_stretch = 256;
+// How many lines ahead memory is asked for: strides this far are nothing that hardware foresees.
 constexpr int64_t turned_ahead = 32;
 // Up to so many columns are interleaved instead (strided.cpp).
 constexpr int64_t most_interleaved = 4;
@@ -44,27 +46,35 @@ inline void turn(T* to, int64_t pitch, const T* from, int64_t stride) {
   store(3, __builtin_shufflevector(high[0], high[1], 2, 3, 6, 7));
 }
 
-// out[row * pitch + column] = from[column * stride + row], a line of memory's rows at a time.
+// Begins to fetch `count` elements.
+template <class T>
+[[gnu::always_inline]] inline void fetch_elements(uintptr_t address, int64_t count) {
+  const uintptr_t last = address + static_cast<uintptr_t>(count) * sizeof(T) - 1;
+  for (; address < last; address += 64) __builtin_prefetch(reinterpret_cast<const void*>(address));
+  __builtin_prefetch(reinterpret_cast<const void*>(last));
+}
+
+// out[row * pitch + column] = from[column * stride + row], some lines of memory at a time.
 template <class T>
 void copy_turned(T* out, int64_t pitch, const T* from, int64_t stride, int64_t rows,
                  int64_t columns) {
-  constexpr int64_t side = sizeof(T) == 4 ? 4 : 1;
-  const int64_t stride_bytes = stride * static_cast<int64_t>(sizeof(T));
+  constexpr int64_t side = sizeof(T) == 4 ? 4 : 1, size = static_cast<int64_t>(sizeof(T));
+  constexpr int64_t together = turned_stretch / size;
   const bool far = lies_far(stride, sizeof(T));
+  const int64_t ahead = turned_ahead * 64 / std::max<int64_t>(std::min(rows, together) * size, 64);
   auto copy_one_by_one = [&](int64_t row, int64_t row_end, int64_t column, int64_t column_end) {
     for (; row < row_end; ++row) {
       for (int64_t c = column; c < column_end; ++c) out[row * pitch + c] = from[c * stride + row];
     }
   };
-  for (int64_t begin = 0; begin < rows; begin += turned_rows) {
-    const int64_t end = std::min(begin + turned_rows, rows), whole = end - (end - begin) % side;
+  for (int64_t begin = 0; begin < rows; begin += together) {
+    const int64_t end = std::min(begin + together, rows), whole = end - (end - begin) % side;
     const uintptr_t address = reinterpret_cast<uintptr_t>(from + begin);
     int64_t column = 0;
     for (; column + side <= columns; column += side) {
       for (int64_t c = column; far && c < column + side; ++c) {
-        uintptr_t later = address + static_cast<uintptr_t>((c + turned_ahead) * stride_bytes);
-        __builtin_prefetch(reinterpret_cast<const void*>(later));
-        __builtin_prefetch(reinterpret_cast<const void*>(later + turned_rows * sizeof(T) - 1));
+        const int64_t later = (c + ahead) * stride * size;
+        fetch_elements<T>(address + static_cast<uintptr_t>(later), end - begin);
       }
       for (int64_t row = begin; row < whole; row += side) {
         T* to = out + row * pitch + column;
