@@ -25,6 +25,8 @@ void add_row(T* sum, const T* values, const Layout& inner, int64_t count, Operat
     if (stride == 1 && add_vectors) {
       const Input in[2] = {{sum}, {from}};
       add_vectors(sum, in, 1, width);
+    } else if (stride == 1) {
+      for (int64_t c = 0; c < width; ++c) sum[c] = static_cast<T>(sum[c] + from[c]);
     } else {
       for (int64_t c = 0; c < width; ++c) sum[c] = static_cast<T>(sum[c] + from[c * stride]);
     }
