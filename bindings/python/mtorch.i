@@ -47,6 +47,9 @@
 %nothread mt_version;
 %nothread mt_version_text;
 
+// Structs of options refuse what they do not have.
+%pythonnondynamic;
+
 %include "docstrings.i"
 %include "../mtorch.i"
 %include "indexing.i"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from .. import native
 from .functional import _options
 from .layers import _Layer
-from .._types import DTypeLike, Shape
+from .._types import Shape
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -21,11 +21,12 @@ class _Keeping(_Layer):
 
 
 class MultiheadAttention(_Keeping):
-    """Attention with several heads on [..., n, width]; options: causal, dropout, bias.
+    """Attention with several heads on [..., n, width].
 
     attention(x) is self-attention; attention(query, key, value, mask) lets each query see all keys,
     or those that the mask, which broadcasts to [..., heads, n, m], shows (bool) or weighs (floats,
-    added to the scores).
+    added to the scores). The result is one tensor, where PyTorch returns a pair of it and the
+    weights: `y, _ = attention(x, x, x)` takes a batch of two apart.
 
     >>> import mtorch as mt
     >>> attention = mt.nn.MultiheadAttention(8, heads=2, causal=True)
@@ -46,11 +47,10 @@ class MultiheadAttention(_Keeping):
     (3, 1, 8)
     """
 
-    def __init__(self, width: int, heads: int, dtype: DTypeLike = None, device: str | None = None,
-                 **options: Any) -> None:
-        super().__init__(native.layer_attention, width, heads,
-                         _options(native.attention_options(), **options), dtype=dtype,
-                         device=device)
+    def __init__(self, width: int, heads: int, *, causal: bool = False, dropout: float = 0.0,
+                 bias: bool = True, **where: Any) -> None:
+        options = _options(native.attention_options(), causal=causal, dropout=dropout, bias=bias)
+        super().__init__(native.layer_attention, width, heads, options, **where)
 
     def forward(self, query: Tensor, key: Tensor | None = None, value: Tensor | None = None,
                 mask: Tensor | None = None, *, kept: Tensor | None = None,
