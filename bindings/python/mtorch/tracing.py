@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import subprocess
+import threading
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from . import native
@@ -43,21 +45,54 @@ def _unflatten(form: Any, tensors: Iterator[Tensor]) -> Any:
     return list(items) if kind == "list" else tuple(items)
 
 
+class _Modes(threading.local):
+    """The modes of modules, in training or not, that matter to what this thread records."""
+
+    called: dict[Any, bool] | None = None  # by a weak reference to the module; None: nothing is recorded
+    changes = 0  # of any module's mode, by any thread: see _change_of_mode()
+
+
+_modes = _Modes()
+
+
+def _note_mode(module: Any) -> None:
+    """A module is called."""
+    if _modes.called is not None:
+        _modes.called.setdefault(weakref.ref(module), module.training)
+
+
+def _change_of_mode() -> None:
+    """A module's mode is set."""
+    _Modes.changes += 1
+
+
 class _Recorded:
-    """The recordings of a function for one form of its arguments."""
+    """The recordings of a function for one form of its arguments, and one mode of the modules that it
+    calls."""
 
     most = 1 << 16  # results of a first call, whose number is not known before
 
     def __init__(self, function: Callable[..., Any], form: Any) -> None:
         self.function, self.form = function, form
         self.result_form, self.count = None, self.most
+        self.modes: dict[Any, bool] = {}
+        self.seen = _modes.changes  # when its modes were last those of the modules
         self._callback = self.call  # the handle only borrows it
         self.handle = native.trace_function(self._callback)
 
     def call(self, *tensors: Any) -> list[Tensor]:
         args, kwargs = _unflatten(self.form, iter(tensors))
         results: list[Tensor] = []
-        form = _flatten(self.function(*args, **kwargs), results)
+        around, _modes.called = _modes.called, {}
+        changes = _modes.changes
+        try:
+            form = _flatten(self.function(*args, **kwargs), results)
+            if changes == _modes.changes:  # else the function sets them itself
+                self.modes.update(_modes.called)
+                if around is not None:
+                    around.update(_modes.called)
+        finally:
+            _modes.called = around
         if self.result_form is not None and form != self.result_form:
             raise ValueError("trace: the function returns other things for other shapes")
         self.result_form = form
@@ -65,6 +100,14 @@ class _Recorded:
         results = results or [native.zeros((), native.MT_F32, None)]
         self.count = len(results)
         return results
+
+    def fits(self) -> bool:
+        """Whether the modules are in the modes in which it was recorded."""
+        for module, mode in self.modes.items():
+            here = module()
+            if here is not None and here.training != mode:
+                return False
+        return True
 
 
 class Trace:
@@ -81,7 +124,8 @@ class Trace:
     def __init__(self, function: Callable[..., Any], static: Any = ()) -> None:
         functools.update_wrapper(self, function)
         self._function = function
-        self._recorded: dict[Any, _Recorded] = {}
+        self._recorded: dict[Any, _Recorded] = {}  # the latest of each form
+        self._others: dict[Any, list[_Recorded]] = {}  # by form, for other modes of modules
         self._latest: _Recorded | None = None
         self._static = (static,) if isinstance(static, (int, str)) else tuple(static)
 
@@ -109,9 +153,22 @@ class Trace:
                 name = getattr(self, "__name__", "a function")
                 warnings.warn(f"trace: {name} was recorded for {self.many} different constants; "
                               "give numbers that change as tensors", stacklevel=2)
+        elif recorded.seen != _modes.changes:
+            recorded = self._of_the_modes(form, recorded)
         self._latest = recorded
         results = native.trace_call(recorded.handle, tensors, recorded.count)
         return _unflatten(recorded.result_form, iter(results))
+
+    def _of_the_modes(self, form: Any, recorded: _Recorded) -> _Recorded:
+        """What was recorded, or is to be, for the modes that modules are in now."""
+        changes = _modes.changes
+        if not recorded.fits():
+            known = [*self._others.get(form, ()), recorded]
+            fitting = [other for other in known if other.fits()] or [_Recorded(self._function, form)]
+            recorded = self._recorded[form] = fitting[0]
+            self._others[form] = [other for other in known if other is not recorded]
+        recorded.seen = changes
+        return recorded
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -119,7 +176,8 @@ class Trace:
     @property
     def count(self) -> int:
         """How many recordings there are."""
-        return sum(native.trace_count(recorded.handle) for recorded in self._recorded.values())
+        everything = sum(self._others.values(), list(self._recorded.values()))
+        return sum(native.trace_count(recorded.handle) for recorded in everything)
 
     def explain(self, dot: bool = False) -> Any:
         """What the latest recording runs as one group, and why not more: see explain().
@@ -137,8 +195,9 @@ class Trace:
 
 
 def trace(function: Callable[..., Any] | None = None, *, static: Any = ()) -> Any:
-    """A decorator: the function is recorded once for each form, shape and type of its arguments,
-    and replayed after that.
+    """A decorator: the function is recorded once for each form, shape and type of its arguments, and
+    each mode, train() or eval(), of the modules that it calls, and replayed after that. Whatever else
+    its Python reads, as numbers and attributes, is a constant: what it was when it was recorded.
 
     Tensors in arguments and results, also within tuples, lists and dictionaries, are inputs and
     outputs; NumPy's arrays count as tensors. Whatever else is an argument is a constant of its

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator
 from .. import native
 from ..dtypes import as_dtype, float32
 from .module import Module
-from .._types import DTypeLike, Operand, Shape
+from .._types import DTypeLike, Shape
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -49,9 +49,11 @@ class _Layer(Module):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         return tensors[name][0]
 
-    def __setattr__(self, name: str, value: Operand) -> Any:
+    def __setattr__(self, name: str, value: Any) -> Any:
         """A parameter takes the place of another: layers can share one. Of other tensors and arrays
         the layer's own takes the value."""
+        if name == "training":
+            native.parameters_set_training(self._parameters, value)
         if name not in self.__dict__.get("_tensors", ()):
             return super().__setattr__(name, value)
         tensor, is_buffer = self._tensors[name]
@@ -78,10 +80,6 @@ class _Layer(Module):
         for name, (tensor, is_buffer) in self._tensors.items():
             yield name, tensor, is_buffer
         yield from super()._own_tensors()  # a subclass's
-
-    def train(self, mode: bool = True) -> Any:
-        native.parameters_set_training(self._parameters, mode)
-        return super().train(mode)
 
     def _describe(self) -> str:
         args, options = self._made_of

@@ -11,6 +11,7 @@ from .._names import _explained
 from .._types import DTypeLike, Path
 from ..create import _target
 from ..dtypes import bfloat16, float16, float32, float64
+from ..tracing import _change_of_mode, _modes, _note_mode
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -86,6 +87,8 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         hooks = self.__dict__.get("_hooks")
+        if _modes.called is not None:
+            _note_mode(self)
         if not hooks:
             return self.forward(*args, **kwargs)
         for hook in hooks["before"]:
@@ -157,6 +160,8 @@ class Module:
     # ------------------------------------------------------------------------------ Tensors
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name == "training":
+            _change_of_mode()
         trained = self.__dict__.setdefault("_trained", set())
         before = vars(self).get(name)
         if not isinstance(value, native.Tensor):
