@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from .. import native
+from .._names import OPTIONS, _Note
 from ..dtypes import as_dtype, float32
 from .module import Module
 from .._types import DTypeLike, Shape
@@ -15,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class _Layer(Module):
-    """A module over one layer of the library, whose tensors are its attributes."""
+    """A module over one layer of the library. Its tensors are its attributes, and so are the options
+    that it was made with, which stay."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         if "__init__" in vars(cls):
@@ -24,6 +27,8 @@ class _Layer(Module):
             @functools.wraps(begin)
             def noting(self: Any, *args: Any, **kwargs: Any) -> None:
                 self.__dict__.setdefault("_made_of", (args, kwargs))  # what a copy is made of
+                if _is_ours(cls):
+                    self.__dict__.setdefault("_made_by", (begin, args, kwargs))
                 begin(self, *args, **kwargs)
             setattr(cls, "__init__", noting)
         super().__init_subclass__(**options)
@@ -43,11 +48,28 @@ class _Layer(Module):
             native.parameters_is_buffer(self._parameters, i))
             for i in range(native.parameters_count(self._parameters))}
 
+    def _chosen(self) -> dict[str, Any]:
+        """What the library's layer was made with, but for its type and device, which can change."""
+        begin, args, kwargs = self.__dict__.get("_made_by", (lambda self: None, (), {}))
+        given = inspect.signature(begin).bind(self, *args, **kwargs)
+        given.apply_defaults()
+        return {name: value for name, value in given.arguments.items()
+                if name not in ("self", "where", "dtype", "device")}
+
     def __getattr__(self, name: str) -> Any:
         tensors = self.__dict__.get("_tensors", {})
-        if name not in tensors:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return tensors[name][0]
+        if name in tensors:
+            return tensors[name][0]
+        options = {} if name[0] == "_" else self._chosen()
+        if name not in options:
+            raise AttributeError(self._lacks(name, options))
+        return None if name == "bias" and "weight" in tensors else options[name]
+
+    def _lacks(self, name: str, options: dict[str, Any]) -> str:
+        here = OPTIONS.get(name, "")
+        word = next((word for word in here.split() if word in options), "")
+        return f"{type(self).__name__} has no attribute {name!r}" + (
+            f": {here}" if isinstance(here, _Note) else word and f": it is called {word!r} here")
 
     def __setattr__(self, name: str, value: Any) -> Any:
         """A parameter takes the place of another: layers can share one. Of other tensors and arrays
@@ -55,8 +77,12 @@ class _Layer(Module):
         if name == "training":
             native.parameters_set_training(self._parameters, value)
         if name not in self.__dict__.get("_tensors", ()):
+            self._check_new(name, value)
             return super().__setattr__(name, value)
         tensor, is_buffer = self._tensors[name]
+        if value is None:
+            raise TypeError(f"{type(self).__name__}.{name} takes a tensor or an array, not None" + (
+                "; bias=False makes a layer without" if name == "bias" else ""))
         if isinstance(value, native.Tensor) and not is_buffer and native.is_leaf(
                 value) and native.requires_grad(value):
             return self._share(name, value)
@@ -65,6 +91,17 @@ class _Layer(Module):
             tensor[...] = value
         finally:
             native.set_grad_mode(before)
+
+    def _check_new(self, name: str, value: Any) -> None:
+        """Refuses attributes that would change nothing."""
+        if name[0] == "_" or hasattr(Module, name):
+            return
+        options = self._chosen()
+        if name in options:
+            raise AttributeError(f"{type(self).__name__}.{name} is what the layer was made with, and stays; "
+                                 "make another")
+        if _is_ours(type(self)) and not isinstance(value, (native.Tensor, Module)):
+            raise AttributeError(self._lacks(name, options) + "; a class derived from it can have its own")
 
     def _share(self, name: str, tensor: Any) -> None:
         for i in range(native.parameters_count(self._parameters)):
@@ -87,7 +124,7 @@ class _Layer(Module):
 
     def __reduce__(self) -> Any:
         attributes = {name: value for name, value in vars(self).items()
-                      if name not in ("_parameters", "_layer", "_tensors", "_made_of")}
+                      if name not in ("_parameters", "_layer", "_tensors", "_made_of", "_made_by")}
         tensors = {name: tensor for name, (tensor, _) in self._tensors.items()}
         return _made_again, (type(self), *self._made_of), (attributes, tensors)
 
@@ -105,6 +142,11 @@ class _Layer(Module):
             else:
                 setattr(self, name, tensor)
         self.train(self.training)
+
+
+def _is_ours(layer: type) -> bool:
+    """Whether the class is the library's, not derived from one."""
+    return layer.__module__.startswith(__package__)
 
 
 def _made_again(layer: type[_Layer], args: Any, kwargs: Any) -> Any:

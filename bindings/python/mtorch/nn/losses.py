@@ -2,24 +2,21 @@
 """Losses as modules."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 
-from .._arguments import _known_options
 from ..create import asarray
 from . import functional
-from .module import Module
+from ._optioned import _Optioned
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
 
-class _Loss(Module):
+class _Loss(_Optioned):
     """A loss of a prediction and its target."""
 
-    function: Callable[..., Any] = staticmethod(functional.mse_loss)
-
     def __init__(self, reduction: str = "mean", **options: Any) -> None:
-        self.options = _known_options(self, self.function, {"reduction": reduction, **options})
+        self._take(reduction=reduction, **options)
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return self.function(x, target, **self.options)

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._arguments import _known_options
 from . import functional
-from .module import Module
+from ._optioned import _Optioned
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
 
-class _Pool(Module):
+class _Pool(_Optioned):
     function = staticmethod(functional.max_pool1d)
 
     def __init__(self, size: Any, stride: Any = None, padding: Any = 0, **options: Any) -> None:
         if stride is not None:
             options["stride"] = stride
-        options = {**options, "padding": padding} if padding else options
-        self.size, self.options = size, _known_options(self, self.function, options)
+        self._take(**options, **({"padding": padding} if padding else {}))
+        self.size = size
 
     def forward(self, x: Tensor) -> Tensor:
         return self.function(x, self.size, **self.options)
