@@ -21,6 +21,7 @@ typedef struct mt_trace mt_trace;
 /// gradients, optimizer state, running statistics, the random generator), is a hidden input or
 /// output: a whole training step can be one trace, and replaying gives the same bits as calling.
 /// Plain numbers are constants of the trace; give what changes as an input, or keep it in a tensor.
+/// Whether collections of parameters are in training is none: each mode has a recording of its own.
 /// Reading a value inside is MT_ETRACE. Indices that come from outside are checked at every call,
 /// as without a trace; those that the function computes itself are clamped to their axis.
 MT_API mt_trace* mt_trace_new(mt_function function, void* user);

@@ -143,11 +143,12 @@ bool mt_parameters_has(mt_parameters* parameters, const char* name) {
 }
 
 bool mt_parameters_training(mt_parameters* parameters) {
-  return read<bool>("parameters_training", false, [&] { return collection(parameters).training; });
+  return read<bool>("parameters_training", false,
+                    [&] { return collection(parameters).training.on(); });
 }
 
 mt_status mt_parameters_set_training(mt_parameters* parameters, bool training) {
-  return change("parameters_set_training", [&] { collection(parameters).training = training; });
+  return change("parameters_set_training", [&] { collection(parameters).training.set(training); });
 }
 
 mt_status mt_parameters_to(mt_parameters* parameters, mt_dtype code, const char* device) {

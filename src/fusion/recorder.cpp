@@ -60,6 +60,7 @@ class Trace::Recorder {
     if (!log_.late_state) return;
     results_.clear();
     log_.start_over();
+    switches_.stands.clear();
     call(function);
   }
 
@@ -95,6 +96,7 @@ class Trace::Recorder {
                                     check.from_end, check.ignored});
     }
     recording_->draws = log_.draws;
+    recording_->switches = std::move(switches_.stands);
     for (const Item& item : region_.items) add_item(*item.node);
     recording_->device = region_.device;
     return std::move(recording_);
@@ -226,6 +228,7 @@ class Trace::Recorder {
   }
 
   TraceLog& log_;
+  Switch::Log switches_;
   std::unique_ptr<Recording> recording_;
   std::vector<Tensor> placeholders_;  // what the function gets for its inputs
   std::optional<Tape> tape_;

@@ -71,6 +71,9 @@ bool Trace::fits(const Recording& recording, const std::vector<Tensor>& inputs,
   if (recording.device && recording.device->backend->configuration() != recording.configuration) {
     return false;
   }
+  for (const Switch::Stand& stand : recording.switches) {
+    if (!stand.is_so()) return false;
+  }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!recording.inputs[i].is_of(inputs[i])) return false;
   }

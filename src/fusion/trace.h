@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fusion/region.h"
+#include "graph/switch.h"
 #include "graph/trace_log.h"
 #include "plan/plan.h"
 
@@ -78,6 +79,7 @@ class Trace {
     std::vector<Source> leaves;
     std::vector<Immediates> immediates;
     std::vector<TraceLog::Draw> draws;
+    std::vector<Switch::Stand> switches;
     std::vector<int> draw_of_item;  // -1: not random
     struct Check {
       Output indices;

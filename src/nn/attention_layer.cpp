@@ -168,7 +168,7 @@ class Heads {
   Tensor mix(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
              bool causal) const {
     Attention now = how_;
-    now.training = parameters_.training;
+    now.training = parameters_.training.on();
     now.causal = causal;
     Tensor mixed = attention(query, key, value, mask, now);
     return linear(join_heads(mixed), out_weight_->value(), value_of(out_bias_));
@@ -244,7 +244,7 @@ class TransformerBlock final : public Layer {
   Tensor norm(const Tensor& x, size_t at) const {
     return layer_norm(x, 1, rest_[at]->value(), rest_[at + 1]->value(), how_.epsilon);
   }
-  Tensor drop(const Tensor& x) const { return dropout(x, how_.dropout, parameters_.training); }
+  Tensor drop(const Tensor& x) const { return dropout(x, how_.dropout, parameters_.training.on()); }
   Tensor feed(const Tensor& x) const {
     Tensor inner = apply_linear(x, 0);
     inner = expression(how_.activation.c_str(), {inner}, inner.device());

@@ -106,10 +106,11 @@ Layer& add_batch_norm(Parameters& parameters, const std::string& name, int64_t c
   tensors.add_full("running_var", {channels}, 1, true);
   return add_applied(parameters, tensors.finish(),
                      [&parameters, momentum, epsilon](const Tensor& x, const Bindings& of) {
+                       const bool training = parameters.training.on();
                        BatchNorm result =
                            batch_norm(x, of[0]->value(), of[1]->value(), of[2]->value(),
-                                      of[3]->value(), parameters.training, momentum, epsilon);
-                       if (parameters.training) {
+                                      of[3]->value(), training, momentum, epsilon);
+                       if (training) {
                          of[2]->bind(std::move(result.running_mean));
                          of[3]->bind(std::move(result.running_var));
                        }
@@ -130,7 +131,7 @@ Layer& add_embedding(Parameters& parameters, const std::string& name, int64_t co
 Layer& add_dropout(Parameters& parameters, double probability) {
   check_number("dropout", "probability", probability >= 0 && probability <= 1, probability);
   return add_applied(parameters, {}, [&parameters, probability](const Tensor& x, const Bindings&) {
-    return dropout(x, probability, parameters.training);
+    return dropout(x, probability, parameters.training.on());
   });
 }
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "graph/switch.h"
 #include "io/host.h"
 #include "nn/binding.h"
 #include "tensor/ref.h"
@@ -58,7 +59,7 @@ class Parameters {
 
   Dtype dtype;  // of the tensors that layers create
   std::reference_wrapper<Device> device;
-  bool training = true;
+  Switch training{true};
 
   const std::deque<Entry>& entries() const { return entries_; }
   const Entry* find(const std::string& name) const;

@@ -152,7 +152,7 @@ TEST_F(AttentionLayerTest, ABlockDropsInTrainingAlone) {
   Layer& block = add_transformer(*parameters_, "b", 4, 2, {.dropout = 0.5});
   Tensor x = random({2, 3, 4}, 1);
   EXPECT_NE(to_doubles(block.apply(x)), to_doubles(block.apply(x)));
-  parameters_->training = false;
+  parameters_->training.set(false);
   EXPECT_EQ(to_doubles(block.apply(x)), to_doubles(block.apply(x)));
 }
 

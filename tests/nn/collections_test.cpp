@@ -94,6 +94,38 @@ TEST_F(CollectionsTest, ACollectionIsConvertedInPlace) {
   mt_parameters_release(parameters);
 }
 
+TEST_F(CollectionsTest, ATraceFollowsTheMode) {
+  struct Traced {
+    mt_parameters* parameters;
+    mt_layer* dropout;
+    bool sets;  // the mode itself
+  } traced{mt_parameters_new(MT_F32, NULL), NULL, false};
+  traced.dropout = mt_layer_dropout(traced.parameters, 1.0);
+  auto function = [](void* user, mt_tensor* const* in, size_t, mt_tensor** out, size_t) {
+    const Traced& traced = *static_cast<Traced*>(user);
+    if (traced.sets) mt_parameters_set_training(traced.parameters, false);
+    out[0] = mt_apply(traced.dropout, in[0]);
+    if (traced.sets) mt_parameters_set_training(traced.parameters, true);
+    return mt_error();
+  };
+  for (bool sets : {false, true}) {
+    traced.sets = sets;
+    mt_trace* trace = mt_trace_new(function, &traced);
+    for (bool training : {true, false, true, false}) {
+      mt_parameters_set_training(traced.parameters, training);
+      MT_SCOPE {
+        mt_tensor *x = mt_ones(MT_DIMS(2), MT_F32, NULL), *y = NULL;
+        ASSERT_EQ(mt_trace_call(trace, &x, 1, &y, 1), MT_OK) << mt_error_message();
+        const float expected = training && !sets ? 0.0f : 1.0f;
+        EXPECT_EQ(floats(y), (std::vector<float>{expected, expected}));
+      }
+    }
+    EXPECT_EQ(mt_trace_count(trace), sets ? 1u : 2u);
+    mt_trace_release(trace);
+  }
+  mt_parameters_release(traced.parameters);
+}
+
 TEST_F(CollectionsTest, LayersShareAWeight) {
   mt_seed(5);
   mt_parameters* parameters = mt_parameters_new(MT_F64, NULL);

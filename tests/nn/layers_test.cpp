@@ -125,7 +125,7 @@ TEST_F(LayersTest, BatchNormKeepsRunningStatistics) {
   expect_near(of("b.running_mean"), {0.2});
   expect_near(of("b.running_var"), {0.9 + 0.1 * 2});
   EXPECT_FALSE(parameters_->find("b.running_var")->binding->value().requires_gradient());
-  parameters_->training = false;
+  parameters_->training.set(false);
   double scale = 1 / std::sqrt(1.1);
   expect_near(to_doubles(layer.apply(x)), {0.8 * scale, 2.8 * scale});
   expect_near(of("b.running_mean"), {0.2});
@@ -153,7 +153,7 @@ TEST_F(LayersTest, DropoutFollowsTheMode) {
   auto zeros = std::count(y.begin(), y.end(), 0.0);
   EXPECT_NEAR(static_cast<double>(zeros), 250, 60);
   EXPECT_EQ(std::count(y.begin(), y.end(), 4.0), 1000 - zeros);
-  parameters_->training = false;
+  parameters_->training.set(false);
   EXPECT_EQ(to_doubles(layer.apply(x)), to_doubles(x));
   EXPECT_EQ(error_of([&] { add_dropout(*parameters_, 1.5); }).code(), Code::invalid);
 }

@@ -3,7 +3,8 @@ package org.mtorch;
 
 /**
  * A function that is recorded once for each combination of input shapes and types, and replayed
- * after that. Plain numbers are constants of the trace; reading a value inside is an error.
+ * after that, and for each mode, training or not, of the layers that it applies. Plain numbers are
+ * constants of the trace; reading a value inside is an error.
  */
 public final class Trace extends NativeObject {
   @SuppressWarnings("unused") // the native code refers to it weakly
