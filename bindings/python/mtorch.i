@@ -10,6 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <structmember.h>
+
+// SWIG keeps objects in static variables, which interpreters would take from each other. So its start
+// has another name, behind one that lets only the main interpreter in.
+#undef SWIG_init
+#define SWIG_init mtorch_native_init
+SWIGEXPORT PyObject* SWIG_init(void);
+
+PyMODINIT_FUNC PyInit__native(void) {
+  static PyObject* module;  // made once, also for a program that imports it anew
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError,
+                    "mtorch works in the main interpreter only, not in a sub-interpreter");
+    return NULL;
+  }
+  if (!module) module = SWIG_init();
+  // Else Python would give other interpreters a copy without asking.
+  if (module) PyModule_GetDef(module)->m_size = 0;
+  Py_XINCREF(module);
+  return module;
+}
 %}
 
 %include "errors.i"

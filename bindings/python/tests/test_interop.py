@@ -102,6 +102,32 @@ def test_forked_processes_compute():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_other_interpreters_are_refused(first):
+    pytest.importorskip("_xxsubinterpreters")
+    done = run(f"""
+        import _xxsubinterpreters, sys
+        if {first}:
+            import mtorch
+        other = _xxsubinterpreters.create()
+        try:
+            _xxsubinterpreters.run_string(other, f"import sys; sys.path[:0] = {{sys.path!r}}; import mtorch")
+        except _xxsubinterpreters.RunFailedError as error:
+            assert "ImportError" in str(error) and "main interpreter only" in str(error), error
+        else:
+            raise AssertionError("it was let in")
+        _xxsubinterpreters.destroy(other)
+        import gc
+        import mtorch
+        gc.collect()
+        try:
+            mtorch.ones(2) + mtorch.ones(3)
+        except ValueError:
+            print(mtorch.ones(3).sum().item(), repr(mtorch.ones(2)))
+    """)
+    assert done.stdout == "3.0 tensor([1., 1.])\n", done.stderr
+
+
 def test_interrupting_a_long_run():
     done = run(f"""
         import os, threading, time
