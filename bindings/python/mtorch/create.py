@@ -167,7 +167,7 @@ def asarray(obj: Any, *, dtype: DTypeLike = None, device: str | None = None,
     """A tensor of numbers, nested lists, or whatever has a buffer, __dlpack__ or is a tensor.
 
     Memory of others is copied, unless copy=False: then it is borrowed, must be contiguous, and
-    must not be written while a tensor made of it lives.
+    must not be written while a tensor made of it lives, since it is read when a value is needed.
 
     >>> import mtorch as mt
     >>> mt.asarray([[1, 2], [3, 4]])
@@ -242,6 +242,9 @@ def tensor(data: Any, *, dtype: DTypeLike = None, device: str | None = None,
 def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of another library's array, without a copy unless `copy` asks for
     one, or `device` for another place.
+
+    Memory that is borrowed must not be written while a tensor made of it lives: it is read when a
+    value is needed, which may be long after the call.
 
     >>> import mtorch as mt
     >>> mt.from_dlpack(mt.tensor([1.0, 2.0]))

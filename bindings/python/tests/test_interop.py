@@ -128,6 +128,15 @@ def test_other_interpreters_are_refused(first):
     assert done.stdout == "3.0 tensor([1., 1.])\n", done.stderr
 
 
+def test_memory_of_others_is_read_when_it_is_needed():
+    for borrow in mt.from_dlpack, lambda array: mt.asarray(array, copy=False):
+        array = np.ones(3)
+        x = borrow(array) + 1
+        array[...] = 5  # what the documentation forbids, and why
+        assert x.tolist() == [6, 6, 6]
+    assert "must not be written while" in mt.from_dlpack.__doc__ and "must not be" in mt.asarray.__doc__
+
+
 def test_interrupting_a_long_run():
     done = run(f"""
         import os, threading, time
