@@ -184,10 +184,17 @@ def asarray(obj: Any, *, dtype: DTypeLike = None, device: str | None = None,
     elif isinstance(obj, numbers.Integral) and not hasattr(obj, "dtype"):  # as an IntEnum
         return asarray(int(obj), dtype=dtype, device=device, copy=copy)
     else:
+        _check_no_date(obj)
         if isinstance(obj, numbers.Integral):  # NumPy's
             _fits("asarray", dtype, int(obj))
         x = _from_object(obj, copy, device)
     return _like(x, dtype, device)
+
+
+def _check_no_date(obj: Any) -> None:
+    """TypeError for NumPy's dates and spans of time, which show themselves as bytes or integers."""
+    if getattr(getattr(obj, "dtype", None), "kind", None) in ("M", "m"):
+        raise TypeError(f"no element type here is {obj.dtype}; its view as int64 is numbers")
 
 
 def _from_object(obj: Any, copy: bool | None, device: str | None) -> Tensor:
@@ -333,6 +340,8 @@ def _from_sequence(nested: Any, dtype: DTypeLike, device: str | None) -> Tensor:
     if not isinstance(made, tuple):
         return made
     flat, shape = made
+    for item in flat:
+        _check_no_date(item)
     _fits("asarray", dtype, *(int(item) for item in flat if isinstance(item, numbers.Integral)))
     kinds = set(map(type, flat))
     if kinds <= {bool, int}:  # some beyond int64

@@ -137,6 +137,15 @@ def test_memory_of_others_is_read_when_it_is_needed():
     assert "must not be written while" in mt.from_dlpack.__doc__ and "must not be" in mt.asarray.__doc__
 
 
+def test_dates_are_no_numbers():
+    day, span = np.datetime64("2020-01-01"), np.timedelta64(3, "D")
+    for wrong in (day, span, np.array([day]), np.array([span]), [day], [span, span], [1, span]):
+        for make in mt.tensor, mt.asarray:
+            with pytest.raises(TypeError, match=r"no element type here is (datetime|timedelta)64\[D\]; its view"):
+                make(wrong)
+    assert mt.tensor(np.array([span]).view("int64")).tolist() == [3]
+
+
 def test_interrupting_a_long_run():
     done = run(f"""
         import os, threading, time
