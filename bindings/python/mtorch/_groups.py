@@ -49,7 +49,10 @@ class Group(collections.abc.MutableMapping[str, Any]):
             raise ValueError(f"{name}: a parameter is in two groups")
         values = {key: value for key, value in self._values.items() if key not in ("params", "lr")}
         if "betas" in values:
-            values["beta1"], values["beta2"] = values.pop("betas")
+            betas = values.pop("betas")
+            if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+                raise TypeError(f"{name}: betas are two numbers, as (0.9, 0.999), not {betas!r:.60}")
+            values["beta1"], values["beta2"] = betas
         options = optimizer._options()
         for key, value in values.items():
             setattr(options, key, value)

@@ -81,7 +81,7 @@ METHODS = {
     "cumprod": "cumulative_prod", "cumsum": "cumulative_sum",
     "data": _Note("detach() gives the value; under no_grad() a parameter can be changed"),
     "div_": "div (or x /= y)", "dot": "matmul", "element_size": "itemsize", "eq": _Note("x == y"),
-    "expand": "broadcast_to", "expand_as": "broadcast_to", "fill_": "copy_",
+    "expand": "broadcast_to", "expand_as": "broadcast_to", "fill_": _Note("x[...] = value sets all elements"),
     "gather": "take_along_axis", "ge": _Note("x >= y"), "gt": _Note("x > y"),
     "le": _Note("x <= y"), "lt": _Note("x < y"), "ne": _Note("x != y"),
     "grad_fn": _Note("is_leaf says whether there is a history, and mtorch.Tape shows it"),
@@ -98,7 +98,8 @@ METHODS = {
     "t": "T", "type": "dtype or astype", "unbind": "unstack",
     "new_zeros": _Note("mtorch.zeros(shape, dtype=x.dtype, device=x.device) makes them"),
     "new_ones": _Note("mtorch.ones(shape, dtype=x.dtype, device=x.device) makes them"),
-    "view_as": "reshape", "zero_": "copy_"}
+    "view_as": "reshape", "zero_": _Note(
+        "x[...] = 0 sets all elements; x.grad = None, or an optimizer's zero_grad(), removes a gradient")}
 # Of functions that were given more positional arguments than they take.
 POSITIONAL = {"repeat": "an axis goes by name; what PyTorch calls repeat() is tile() here"}
 OPTIONS = {  # by the first of these words that the function has

@@ -2,6 +2,7 @@
 """Optimizers over parameters, clipping, and learning rates as functions of the step."""
 from __future__ import annotations
 
+import collections.abc
 import os
 from typing import TYPE_CHECKING, Any, Mapping
 
@@ -48,7 +49,14 @@ class Optimizer:
         given: Any = parameters
         if isinstance(given, native.Tensor):
             raise TypeError(f"{type(self).__name__}: needs a sequence of parameters, not one tensor")
+        if not isinstance(given, collections.abc.Iterable):
+            here = " (its parameters() are one)" if hasattr(given, "parameters") else ""
+            raise TypeError(f"{type(self).__name__}: needs a sequence of parameters, not "
+                            f"{type(given).__name__}{here}")
         given = list(given)
+        if given and all(hasattr(part, "parameters") for part in given):
+            raise TypeError(f"{type(self).__name__}: needs parameters, not modules: module.parameters() "
+                            "gives a module's")
         if not given:
             raise ValueError(f"{type(self).__name__}: no parameters")
         if not any(isinstance(group, Mapping) for group in given):

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 
 def _reduce(name: str, x: Tensor, axis: Axes, keepdims: bool, *more: Any) -> Tensor:
+    if type(keepdims) is int:
+        raise TypeError(f"{name}: keepdims is True or False, not {keepdims}; several axes are one tuple, as "
+                        "axis=(0, 1)")
     if axis == ():  # over nothing: as over a new axis of size 1
         return getattr(native, name)(native.expand_dims(x, -1), -1, *more)
     return getattr(native, name + "_keep" if keepdims else name)(x, axis, *more)
@@ -26,6 +29,9 @@ def _in_dtype(function: Callable[[Tensor], Tensor], x: Tensor, dtype: DTypeLike)
     """function(x) with x and the result of the type `dtype`, unless it is None."""
     if dtype is None:
         return function(x)
+    if isinstance(dtype, int):
+        raise TypeError(f"{dtype} is no element type; several axes are one tuple, as axis=(0, 1), and keepdims "
+                        "goes by name")
     dtype = as_dtype(dtype)
     return native.astype(function(native.astype(x, dtype)), dtype)
 

@@ -234,15 +234,22 @@ def split(x: Tensor, sizes: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     return native.split_into(x, sizes, axis)
 
 
-def pad(x: Tensor, widths: int | Sequence[tuple[int, int]], value: float = 0.0) -> Tensor:
-    """With (before, after) elements of `value` added along each axis, or as many on every side.
+def pad(x: Tensor, widths: int | Sequence[int] | Sequence[tuple[int, int]], value: float = 0.0) -> Tensor:
+    """With (before, after) elements of `value` added along each axis; one pair is for every axis, and
+    one number for every side.
 
     >>> import mtorch as mt
     >>> mt.pad(mt.tensor([1, 2]), [(1, 2)])
     tensor([0, 1, 2, 0, 0])
     """
     width = _whole(widths)
-    pairs: Any = widths if width is None else [(width, width)] * x.ndim
+    pairs: Any = [(width, width)] if width is not None else widths
+    if width is None and len(pairs) == 2 and None not in map(_whole, pairs):
+        pairs = [pairs]
+    if any(_whole(w) is not None or len(w) != 2 for w in pairs):
+        raise TypeError(f"pad: widths {widths!r} are neither a number, nor (before, after), nor such a pair "
+                        "for each axis")
+    pairs = pairs * x.ndim if len(pairs) == 1 else pairs
     return native.pad(x, ([w[0] for w in pairs], [w[1] for w in pairs]), value)
 
 

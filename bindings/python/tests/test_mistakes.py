@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mistakes that users make, and what they are told; what they may expect to work, and does."""
+import re
+
+import numpy as np
+import pytest
+
+import mtorch as mt
+from mtorch import nn, optim
+
+
+@pytest.mark.parametrize("call, said", [
+    (lambda x: x.sum(0, 1), "1 is no element type; several axes are one tuple, as axis=(0, 1)"),
+    (lambda x: x.sum(0, True), "True is no element type; several axes"),
+    (lambda x: x.mean(0, 1), "mean: keepdims is True or False, not 1; several axes are one tuple"),
+    (lambda x: x.zero_(), "x[...] = 0 sets all elements; x.grad = None"),
+    (lambda x: x.fill_(1), "x[...] = value sets all elements"),
+    (lambda x: mt.pad(x, (1, 2, 3)), "pad: widths (1, 2, 3) are neither a number, nor (before, after), nor"),
+    (lambda x: mt.pad(x, [(1, 2), (3,)]), "pad: widths [(1, 2), (3,)] are neither"),
+    (lambda x: optim.Adam([x], betas=0.9), "Adam: betas are two numbers, as (0.9, 0.999), not 0.9"),
+    (lambda x: optim.AdamW([{"params": x, "betas": (0.9,)}]), "AdamW: betas are two numbers"),
+    (lambda x: optim.SGD(nn.Linear(2, 2), 0.1), "SGD: needs a sequence of parameters, not Linear (its parameters() are"),
+    (lambda x: optim.SGD(nn.Sequential(nn.Linear(2, 2)), 0.1), "not Sequential (its parameters() are"),
+    (lambda x: optim.SGD(nn.ModuleList([nn.ReLU()]), 0.1), "SGD: needs parameters, not modules"),
+    (lambda x: optim.SGD(3, 0.1), "SGD: needs a sequence of parameters, not int")])
+def test_what_is_wrong_is_said(call, said):
+    with pytest.raises((TypeError, AttributeError), match=re.escape(said)):
+        call(mt.ones((2, 3)).requires_grad_())
+
+
+def test_widths_are_numpys():
+    x = mt.arange(6).reshape(2, 3)
+    for widths in 1, (1, 2), ((1, 2),), [(0, 1), (2, 0)], np.array([1, 2]):
+        np.testing.assert_array_equal(mt.pad(x, widths), np.pad(x.numpy(), widths))
