@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence, TypeGuard
 
@@ -29,15 +30,43 @@ class _GradMode:
         native.set_grad_mode(self._before.pop())
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(f"{getattr(function, '__name__', 'a function')} is asynchronous, and others run "
+                            "while it waits: a `with` block around what does not wait is what it needs")
+
         @functools.wraps(function)
         def inside(*args, **kwargs):
             with _GradMode(self._record):
                 return function(*args, **kwargs)
-        return inside
+
+        @functools.wraps(function)
+        def inside_steps(*args, **kwargs):
+            return _steps(function(*args, **kwargs), self._record)
+        return inside_steps if inspect.isgeneratorfunction(function) else inside
+
+
+def _steps(generator: Any, record: bool) -> Any:
+    """A generator each of whose steps is within the region, but not what is between them."""
+    step: Callable[[], Any] = functools.partial(next, generator)
+    try:
+        while True:
+            with _GradMode(record):
+                item = step()
+            try:
+                step = functools.partial(generator.send, (yield item))
+            except GeneratorExit:
+                with _GradMode(record):
+                    generator.close()
+                raise
+            except BaseException as error:
+                step = functools.partial(generator.throw, error)
+    except StopIteration as end:
+        return end.value
 
 
 def no_grad(function: Callable[..., Any] | None = None) -> Any:
-    """A region in which no history is recorded: of `with no_grad():`, or a function under @no_grad.
+    """A region in which no history is recorded: of `with no_grad():`, or a function under @no_grad. Of a
+    generator, its steps are within, and what runs between them is not.
 
     >>> import mtorch as mt
     >>> x = mt.ones(2, ).requires_grad_()

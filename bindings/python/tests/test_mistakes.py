@@ -32,3 +32,53 @@ def test_widths_are_numpys():
     x = mt.arange(6).reshape(2, 3)
     for widths in 1, (1, 2), ((1, 2),), [(0, 1), (2, 0)], np.array([1, 2]):
         np.testing.assert_array_equal(mt.pad(x, widths), np.pad(x.numpy(), widths))
+
+
+# ------------------------------------------------------------------------------------- Generators
+
+def test_steps_of_generators_are_within_the_region():
+    seen = []
+
+    @mt.no_grad()
+    def counting(x):
+        for i in range(3):
+            seen.append(mt.is_grad_enabled())
+            try:
+                got = yield x * i
+                seen.append(got)
+            except KeyError:
+                seen.append("thrown")
+        return "end"
+
+    generator = counting(mt.ones(1).requires_grad_())
+    assert not next(generator).requires_grad and mt.is_grad_enabled()
+    assert generator.send("sent").tolist() == [1] and generator.throw(KeyError).tolist() == [2]
+    with pytest.raises(StopIteration) as end:
+        next(generator)
+    assert end.value.value == "end" and seen == [False, "sent", False, "thrown", False, None]
+    assert mt.is_grad_enabled() and counting.__name__ == "counting"
+
+
+def test_generators_are_closed_within_the_region():
+    seen = []
+
+    @mt.no_grad
+    def endless():
+        try:
+            while True:
+                yield 1
+        finally:
+            seen.append(mt.is_grad_enabled())
+
+    generator = endless()
+    next(generator)
+    generator.close()
+    assert seen == [False] and mt.is_grad_enabled()
+
+
+def test_asynchronous_functions_are_refused():
+    async def waits():
+        pass
+
+    with pytest.raises(TypeError, match="waits is asynchronous"):
+        mt.no_grad()(waits)
