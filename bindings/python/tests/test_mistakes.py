@@ -82,3 +82,41 @@ def test_asynchronous_functions_are_refused():
 
     with pytest.raises(TypeError, match="waits is asynchronous"):
         mt.no_grad()(waits)
+
+
+# ---------------------------------------------------------------------------------- Circular modules
+
+class Child(nn.Module):
+    def __init__(self, parent):
+        self.weight = nn.Parameter(mt.ones(2))
+        self.parent = parent
+
+
+class Parent(nn.Module):
+    def __init__(self):
+        self.bias = nn.Parameter(mt.ones(2))
+        self.children_ = [Child(self), Child(self)]
+        self.me = self
+
+
+def test_modules_that_refer_to_those_above():
+    parent = Parent()
+    names = ["bias", "children_.0.weight", "children_.1.weight"]
+    assert [name for name, _ in parent.named_parameters()] == list(parent.state_dict()) == names
+    assert len(parent.modules()) == 3
+    parent.eval()
+    assert not any(module.training for module in parent.modules())
+    parent.children_[0].train()
+    assert all(module.training for module in parent.modules())
+    assert repr(parent).count("Child") == 2 and "(me): ..." in repr(parent) and "Parent" in parent.summary()
+    assert [name for name, _ in parent.children_[0].named_parameters()][:2] == ["weight", "parent.bias"]
+    parent.zero_grad()
+    parent.to(mt.float64)
+    assert parent.children_[1].weight.dtype == mt.float64
+
+
+def test_a_module_that_is_there_twice_is_called_by_both_names():
+    layer = nn.Linear(1, 1, bias=False)
+    network = nn.Sequential(layer, layer)
+    assert list(network.state_dict()) == ["0.weight", "1.weight"] and len(network.parameters()) == 1
+    assert [name for name, _ in network.named_modules()] == ["", "0"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import reprlib
 import sys
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, TypeVar
 
@@ -136,10 +137,16 @@ class Module:
         return _Listed(child for _, child in self.named_children())
 
     def named_modules(self, prefix: str = "") -> Iterator[Any]:
-        """Pairs of dotted name and module: this one, whose name is "", and all below."""
+        """Pairs of dotted name and module: this one, whose name is "", and all below, each once."""
+        yield from self._named_modules(prefix, set())
+
+    def _named_modules(self, prefix: str, known: set[int]) -> Iterator[Any]:
+        if id(self) in known:
+            return
+        known.add(id(self))
         yield prefix, self
         for name, child in self.named_children():
-            yield from child.named_modules(f"{prefix}.{name}" if prefix else name)
+            yield from child._named_modules(f"{prefix}.{name}" if prefix else name, known)
 
     def modules(self) -> _Listed[Module]:
         """This module and all below."""
@@ -210,13 +217,18 @@ class Module:
             elif native.is_leaf(value):  # what has a history is no part of the module
                 yield name, value, not native.requires_grad(value) and name not in trained
 
-    def _named_tensors(self, prefix: str = "", saved: bool = False) -> Iterator[Any]:
+    def _named_tensors(self, prefix: str = "", saved: bool = False, above: tuple[Module, ...] = ()
+                       ) -> Iterator[Any]:
+        """Those of a module that is there twice have both names; one that refers to a module above it
+        does not repeat that."""
+        if any(self is module for module in above):
+            return
         unsaved = self.__dict__.get("_unsaved", ()) if saved else ()
         for name, tensor, is_buffer in self._own_tensors():
             if name not in unsaved:
                 yield prefix + name, tensor, is_buffer
         for name, child in self.named_children():
-            yield from child._named_tensors(f"{prefix}{name}.", saved)
+            yield from child._named_tensors(f"{prefix}{name}.", saved, (*above, self))
 
     def named_parameters(self) -> _Listed[tuple[str, Tensor]]:
         """Pairs of dotted name and parameter; one that modules share is there once."""
@@ -324,9 +336,15 @@ class Module:
 
     def train(self, mode: bool = True) -> Any:
         """Switches dropout and batch norm, here and below; returns the module."""
-        self.training = mode
-        for _, child in self.named_children():
-            child.train(mode)
+        if "_is_switching" in self.__dict__:  # it refers to itself
+            return self
+        self.__dict__["_is_switching"] = True
+        try:
+            self.training = mode
+            for _, child in self.named_children():
+                child.train(mode)
+        finally:
+            del self.__dict__["_is_switching"]
         return self
 
     def eval(self) -> Any:
@@ -374,6 +392,7 @@ class Module:
         first, second, third = (max(map(len, column)) for column in zip(*rows))
         return "\n".join(f"{a:{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in rows)
 
+    @reprlib.recursive_repr()
     def __repr__(self) -> str:
         children = "".join(f"  ({name}): {child!r}".replace("\n", "\n  ") + "\n"
                            for name, child in self.named_children())
