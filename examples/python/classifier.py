@@ -51,7 +51,7 @@ def train(make, train_set, held_out, title, options):
     """Trains make() and returns what main() should."""
     network, reloaded = start(make()), start(make())
     optimizer = optim.AdamW(network.parameters(), options.rate)
-    loader = data.DataLoader(data.TensorDataset(*train_set), options.batch, shuffle=True, seed=-1)
+    loader = data.DataLoader(data.TensorDataset(*train_set), options.batch, shuffle=True)
     history = support.History()
     progress = support.Progress("epoch", options.epochs)
     for epoch in range(1, options.epochs + 1):

@@ -35,13 +35,17 @@ from .elementwise import (
     less_equal as less_equal, log as log, log10 as log10, log1p as log1p, log2 as log2,
     log_sigmoid as log_sigmoid, logaddexp as logaddexp, logical_and as logical_and,
     logical_not as logical_not, logical_or as logical_or, logical_xor as logical_xor,
-    maximum as maximum, minimum as minimum, multiply as multiply, negative as negative,
+    maximum as maximum, minimum as minimum, multiply as multiply, nan_to_num as nan_to_num,
+    negative as negative,
     nextafter as nextafter, not_equal as not_equal, positive as positive, pow as pow, real as real,
     reciprocal as reciprocal, relu as relu, remainder as remainder, round as round, rsqrt as rsqrt,
     sigmoid as sigmoid, sign as sign, signbit as signbit, silu as silu, sin as sin, sinh as sinh,
     softplus as softplus, sqrt as sqrt, square as square, subtract as subtract, tan as tan,
     tanh as tanh, trunc as trunc, where as where)
-from .info import __array_namespace_info__ as __array_namespace_info__, devices as devices
+from .info import (
+    __array_namespace_info__ as __array_namespace_info__, devices as devices, Memory as Memory,
+    memory as memory, release_cached_memory as release_cached_memory,
+    reset_peak_memory as reset_peak_memory, set_memory_limit as set_memory_limit)
 from .io import load as load, save as save
 from .kernel import Cell as Cell, Kernel as Kernel
 from .native import (
@@ -67,7 +71,8 @@ from .searching import (
     unique_values as unique_values, UniqueAll as UniqueAll, UniqueCounts as UniqueCounts,
     UniqueInverse as UniqueInverse)
 from .shapes import (
-    broadcast_arrays as broadcast_arrays, broadcast_to as broadcast_to, concat as concat,
+    broadcast_arrays as broadcast_arrays, broadcast_to as broadcast_to, chunk as chunk,
+    concat as concat,
     expand_dims as expand_dims, flip as flip, meshgrid as meshgrid, moveaxis as moveaxis,
     pad as pad, permute_dims as permute_dims, repeat as repeat, reshape as reshape, roll as roll,
     scatter_add as scatter_add, split as split, squeeze as squeeze, stack as stack, take as take,

@@ -50,11 +50,21 @@ FUNCTIONS = {
                   "do as they are; else stack([function(x) for x in xs])"),
     "vstack": "stack (of vectors) or concat",
     "half": "float16", "float": "float32", "int": "int32", "Parameter": "nn.Parameter",
-    "unique": "unique_values"}
+    "unique": "unique_values", "cross": "linalg.cross", "sub": "subtract", "mul": "multiply",
+    "div": "divide", "neg": "negative", "nll_loss": "nn.cross_entropy (of the logits)",
+    "binary_cross_entropy": "nn.bce_with_logits (of the logits)", "kl_div": _Note(
+        "(p * (log(p) - log_q)).sum(axis=-1).mean() is that of rows"),
+    "set_printoptions": _Note("print(x.numpy()) follows numpy.set_printoptions()")}
 for _name in """average bincount convolve corrcoef cov histogram interp median percentile polyfit
         quantile""".split():
     FUNCTIONS[_name] = _Note(f"NumPy's takes tensors: numpy.{_name}(...), which gives an array")
+RANDOM = {
+    "rand": "uniform(shape)", "randn": "normal(shape)", "random": "uniform", "randint": "integers",
+    "standard_normal": "normal", "randperm": "permutation", "default_rng": "Generator",
+    "manual_seed": "seed", "shuffle": _Note("x[permutation(len(x))] has the rows in random order"),
+    "choice": _Note("x[integers(0, len(x), n)] draws n rows, and x[permutation(len(x))[:n]] none twice")}
 FUNCTIONAL = {
+    "binary_cross_entropy": "bce_with_logits (of the logits)",
     "adaptive_avg_pool2d": _Note("x.mean(axis=(2, 3), keepdims=True) is that of size 1"),
     "binary_cross_entropy_with_logits": "bce_with_logits", "logsigmoid": "log_sigmoid",
     "nll_loss": "cross_entropy (of the logits)", "one_hot": "mtorch.one_hot", "pad": "mtorch.pad",
@@ -75,7 +85,8 @@ OPTIMIZERS = {
     "LambdaLR": "Schedule (of rates, not factors)",
     "OneCycleLR": "OneCycleSchedule"}
 METHODS = {
-    "add_": "add (or x += y)", "amax": "max", "amin": "min", "bmm": "matmul", "chunk": "split",
+    "multiply": "mul", "subtract": "sub", "divide": "div", "negative": "neg",
+    "add_": "add (or x += y)", "amax": "max", "amin": "min", "bmm": "matmul",
     "clamp": "clip", "clamp_": "clip",
     "contiguous": _Note("no function asks for it; copy() gives memory of its own"),
     "cumprod": "cumulative_prod", "cumsum": "cumulative_sum",

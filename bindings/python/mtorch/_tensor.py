@@ -191,6 +191,9 @@ class Tensor(_Converted):
                              "or all()")
         return bool(self.item())
 
+    def __round__(self, decimals: _int | None = None) -> Any:
+        return elementwise.round(self, decimals or 0)
+
     def __index__(self) -> _int:
         if self.dtype.kind not in "iu" or self.ndim:
             raise TypeError(f"no index: {self.dtype.name} of shape {self.shape}")
@@ -361,7 +364,8 @@ class Tensor(_Converted):
     prod, std, sum, var = reductions.prod, reductions.std, reductions.sum, reductions.var
     argsort, nonzero = searching.argsort, searching.nonzero
     sort, topk = searching.sort, searching.topk
-    broadcast_to, expand_dims, flip = shapes.broadcast_to, shapes.expand_dims, shapes.flip
+    broadcast_to, chunk, expand_dims = shapes.broadcast_to, shapes.chunk, shapes.expand_dims
+    flip = shapes.flip
     roll, split, squeeze = shapes.roll, shapes.split, shapes.squeeze
     take, take_along_axis, tile = shapes.take, shapes.take_along_axis, shapes.tile
     tril, triu, unsqueeze, unstack = shapes.tril, shapes.triu, shapes.expand_dims, shapes.unstack

@@ -2,11 +2,13 @@
 """Data in batches: shuffled by a seed, made ready in the background, with progress."""
 from __future__ import annotations
 
+import contextlib
+import math
 import queue
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence
 
-from . import native
+from . import native, random
 from ._names import _explained
 from .create import arange, asarray
 
@@ -56,6 +58,51 @@ class TensorDataset(Dataset):
         return len(self.tensors[0])
 
 
+class Subset(Dataset):
+    """Some items of another dataset, by their indices.
+
+    >>> import mtorch as mt
+    >>> mt.data.Subset([10, 11, 12], [2, 0])[0]
+    12
+    """
+
+    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+        self.dataset, self.indices = dataset, list(indices)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.dataset[self.indices[index]]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+def random_split(dataset: Any, sizes: Sequence[float], seed: int | None = None) -> list[Any]:
+    """Datasets of so many items each, or of these parts of 1, drawn without repetition: by the thread's
+    generator, unless a seed is given. ValueError unless they add up to the whole.
+
+    >>> import mtorch as mt
+    >>> some = mt.data.TensorDataset(mt.arange(10))
+    >>> [len(part) for part in mt.data.random_split(some, [7, 3])]
+    [7, 3]
+    >>> [len(part) for part in mt.data.random_split(some, [0.75, 0.25])]
+    [8, 2]
+    """
+    count, sizes = len(dataset), list(sizes)
+    if any(isinstance(size, float) for size in sizes):
+        if not math.isclose(sum(sizes), 1):
+            raise ValueError(f"random_split: the parts {sizes} add up to {sum(sizes):g}, not to 1")
+        ends = [round(count * sum(sizes[:i])) for i in range(len(sizes) + 1)]
+        sizes = [end - begin for begin, end in zip(ends, ends[1:])]
+    if sum(sizes) != count or min(sizes, default=0) < 0:
+        raise ValueError(f"random_split: {sizes} of {count} items")
+    drawing: Any = contextlib.nullcontext() if seed is None else random.Generator(seed)
+    with drawing:
+        parts = native.split_into(random.permutation(count), sizes, 0)
+    if type(dataset) is TensorDataset:
+        return [TensorDataset(*(x[part] for x in dataset.tensors)) for part in parts]
+    return [Subset(dataset, part.tolist()) for part in parts]
+
+
 def collate(items: Any) -> Any:
     """Items of one form, tensors, numbers, tuples or dictionaries of them, as one batch of it; texts
     become a list.
@@ -80,9 +127,9 @@ def collate(items: Any) -> Any:
 class DataLoader:
     """The batches of a dataset, again at each iteration.
 
-    With `shuffle` the order is drawn anew each time, a function of `seed` and of how often it was
-    drawn: the same epochs at every run, whatever else draws, and the same as in other languages.
-    (-1 draws from the thread's generator, which mt.random.seed() starts.) With `prefetch` so many
+    With `shuffle` the order is drawn anew each time, from the thread's generator, which mt.seed()
+    starts. With a `seed` it is a function of that and of how often it was drawn: the same epochs at
+    every run, whatever else draws, and the same as in other languages. With `prefetch` so many
     batches are made ready by a thread of their own. `drop_last` leaves a smaller last batch out;
     `progress` shows a line by tqdm, when that is installed; `collate` puts items together, which a
     TensorDataset does not need: the library makes its batches, on `device` if that is given.
@@ -94,12 +141,13 @@ class DataLoader:
     """
 
     @_explained
-    def __init__(self, dataset: Dataset, batch_size: int = 1, shuffle: bool = False, seed: int = 0,
+    def __init__(self, dataset: Dataset, batch_size: int = 1, shuffle: bool = False, seed: int | None = None,
                  drop_last: bool = False, prefetch: int = 0, progress: bool = False,
                  collate: Callable[[list[Any]], Any] = collate, device: str | None = None) -> None:
         if batch_size < 1:
             raise ValueError(f"DataLoader: batch_size {batch_size}")
-        self.dataset, self.batch_size, self.shuffle, self.seed = dataset, batch_size, shuffle, seed
+        self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
+        self.seed = None if seed == -1 else seed
         self.drop_last, self.prefetch, self.progress = drop_last, prefetch, progress
         self.collate, self.device = collate, device
         self._epoch = self._first = 0  # what the next iteration begins with
@@ -137,13 +185,14 @@ class DataLoader:
         self._epoch, self._first = self._place = epoch, batch
 
     def _check_seed(self, name: str) -> None:
-        if self.shuffle and self.seed < 0:
-            raise ValueError(f"{name}: with seed {self.seed} the thread's generator draws the order, so "
-                             "that there is no way back to it; give a seed")
+        if self.shuffle and self.seed is None:
+            raise ValueError(f"{name}: without a seed the thread's generator draws the order, so that there "
+                             "is no way back to it; give a seed")
 
     def _rows(self, tensors: list[Tensor], prefetch: int) -> Iterator[list[Tensor]]:
         """The batches of the rows of tensors, in the order of a new epoch."""
-        loader = native.new_loader(tensors, self.batch_size, self.shuffle, self.seed,
+        loader = native.new_loader(tensors, self.batch_size, self.shuffle,
+                                   -1 if self.seed is None else self.seed,
                                    self.drop_last, prefetch, self.device)
         first = self._first
         native.loader_seek(loader, self._epoch, first)

@@ -57,6 +57,24 @@ def clip(x: Tensor, /, min: Operand | None = None, max: Operand | None = None) -
     return native.clip(x, min, max)
 
 
+def nan_to_num(x: Tensor, /, nan: float = 0.0, posinf: float | None = None,
+               neginf: float | None = None) -> Tensor:
+    """x with NaNs as `nan`, and infinities as the largest and smallest numbers of its type, unless
+    said.
+
+    >>> import mtorch as mt
+    >>> mt.nan_to_num(mt.tensor([1.0, mt.nan, mt.inf, -mt.inf]), posinf=9.0, neginf=-9.0)
+    tensor([ 1.,  0.,  9., -9.])
+    """
+    x = x if isinstance(x, native.Tensor) else asarray(x)
+    if not x.dtype.is_floating:
+        return x
+    most = finfo(x.dtype).max
+    y = native.where(native.isnan(x), nan, x)
+    y = native.where(native.equal(x, float("inf")), most if posinf is None else posinf, y)
+    return native.where(native.equal(x, -float("inf")), -most if neginf is None else neginf, y)
+
+
 def round(x: Tensor, /, decimals: int = 0, *, out: Any = None) -> Tensor:
     """The nearest integer to each element, or number of so many decimals (with a negative number,
     multiple of 10, 100, ...); ties go to the even one. What is too large to have so many decimals stays

@@ -2,9 +2,10 @@
 """Random numbers that depend on seed and position alone. Each thread has a generator."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
 
-from . import native
+from . import _names, native
 from ._names import _explained
 from .dtypes import as_dtype, bool_, float32, int64
 from ._types import DTypeLike, Shape
@@ -45,6 +46,49 @@ def set_state(state: tuple[int, int]) -> None:
     native.generator_set_state(None, *state)
 
 
+class _Used(threading.local):
+    def __init__(self) -> None:
+        self.handles: list[Any] = [None]  # of the generators that this thread uses; None: its own
+
+
+_used = _Used()
+
+
+class Generator:
+    """A source of random numbers of its own, that all draws come from within `with`.
+
+    >>> import mtorch as mt
+    >>> generator = mt.random.Generator(5)
+    >>> with generator:
+    ...     x = mt.random.uniform(3)
+    >>> with mt.random.Generator(5):
+    ...     bool((mt.random.uniform(3) == x).all())
+    True
+    >>> generator.get_state()
+    (5, 1)
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self._handle = native.generator_new(seed)
+
+    def __enter__(self) -> Generator:
+        native.generator_use(self._handle)
+        _used.handles.append(self._handle)
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        _used.handles.pop()
+        native.generator_use(_used.handles[-1])
+
+    def get_state(self) -> tuple[int, int]:
+        """Key and counter, to go on from later."""
+        return native.generator_get_state(self._handle)
+
+    def set_state(self, state: tuple[int, int]) -> None:
+        """Goes on from a state that get_state() gave."""
+        native.generator_set_state(self._handle, *state)
+
+
 def uniform(shape: Shape = (), low: float = 0.0, high: float = 1.0, *, dtype: DTypeLike = float32,
             device: str | None = None, requires_grad: bool = False) -> Tensor:
     """Floats uniform in [low, high).
@@ -58,7 +102,7 @@ def uniform(shape: Shape = (), low: float = 0.0, high: float = 1.0, *, dtype: DT
 
 
 @_explained
-def normal(shape: Shape = (), *, mean: float = 0.0, deviation: float = 1.0,
+def normal(shape: Shape = (), mean: float = 0.0, deviation: float = 1.0, *,
            dtype: DTypeLike = float32, device: str | None = None,
            requires_grad: bool = False) -> Tensor:
     """Floats of the normal distribution.
@@ -67,6 +111,8 @@ def normal(shape: Shape = (), *, mean: float = 0.0, deviation: float = 1.0,
     >>> mt.random.normal((2, 3), deviation=0.1).shape
     (2, 3)
     """
+    if type(shape) is type(mean) is int and mean:  # as another library's randn() takes a shape
+        raise TypeError(f"normal: a shape is one tuple, as ({shape}, {mean}); a mean of {mean} is written {mean}.0")
     x = native.normal(shape, mean, deviation, as_dtype(dtype), device)
     return native.require_grad(x) if requires_grad else x
 
@@ -101,3 +147,8 @@ def permutation(n: int, *, device: str | None = None) -> Tensor:
     tensor([0, 1, 2, 3])
     """
     return native.permutation(n, device)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _names._missing("mtorch.random", _names.RANDOM)
+    __dir__ = _names._public(globals())

@@ -234,6 +234,19 @@ def split(x: Tensor, sizes: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     return native.split_into(x, sizes, axis)
 
 
+@_explained
+def chunk(x: Tensor, count: int, axis: int = 0) -> list[Tensor]:
+    """Cut along `axis` into `count` pieces of one size, the last one perhaps smaller, or fewer.
+
+    >>> import mtorch as mt
+    >>> mt.chunk(mt.arange(6), 3), mt.arange(5).chunk(2)
+    ([tensor([0, 1]), tensor([2, 3]), tensor([4, 5])], [tensor([0, 1, 2]), tensor([3, 4])])
+    """
+    if count < 1:
+        raise ValueError(f"chunk: {count} pieces")
+    return split(x, builtins.max(-(-native.dim(x, axis) // count), 1), axis)
+
+
 def pad(x: Tensor, widths: int | Sequence[int] | Sequence[tuple[int, int]], value: float = 0.0) -> Tensor:
     """With (before, after) elements of `value` added along each axis; one pair is for every axis, and
     one number for every side.

@@ -157,7 +157,7 @@ def test_the_order_of_the_current_generator():
     mt.seed(5)
     expected = mt.random.permutation(7).tolist()
     mt.seed(5)
-    loader = data.DataLoader(Squares(), batch_size=2, shuffle=True, seed=-1, prefetch=2)
+    loader = data.DataLoader(Squares(), batch_size=2, shuffle=True, prefetch=2)
     assert [x for batch in loader for x in batch["x"].tolist()] == expected
 
 

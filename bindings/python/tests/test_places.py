@@ -108,11 +108,11 @@ def test_the_place_of_a_loader_is_what_it_goes_on_with(whole, prefetch):
 
 def test_an_order_without_a_seed_has_no_place():
     data = mt.data.TensorDataset(mt.arange(6))
-    loader = mt.data.DataLoader(data, 2, shuffle=True, seed=-1)
+    loader = mt.data.DataLoader(data, 2, shuffle=True)
     for call in loader.state_dict, lambda: loader.load_state_dict({"epoch": 0, "batch": 1}):
-        with pytest.raises(ValueError, match="state_dict: .* seed -1"):
+        with pytest.raises(ValueError, match="state_dict: without a seed"):
             call()
     assert len(list(loader)) == 3
-    loader = mt.data.DataLoader(data, 2, seed=-1)
+    loader = mt.data.DataLoader(data, 2)
     loader.load_state_dict({"epoch": 0, "batch": 1})
     assert loader.state_dict() == {"epoch": 0, "batch": 1} and len(list(loader)) == 2

@@ -40,5 +40,5 @@ from .pooling import (
 from .recurrent import GRU as GRU, LSTM as LSTM, RNN as RNN
 
 if not TYPE_CHECKING:
-    __getattr__ = _names._missing("mtorch.nn", _names.MODULES)
+    __getattr__ = _names._missing("mtorch.nn", {**_names.FUNCTIONAL, **_names.MODULES})
     __dir__ = _names._public(globals(), "functional", "init")
