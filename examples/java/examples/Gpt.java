@@ -11,7 +11,6 @@ import org.mtorch.MTorchException;
 import org.mtorch.NoGrad;
 import org.mtorch.Optimizer;
 import org.mtorch.Parameters;
-import org.mtorch.Random;
 import org.mtorch.Schedules;
 import org.mtorch.Scope;
 import org.mtorch.Tensor;
@@ -172,7 +171,7 @@ final class Gpt {
         Trace step =
             new Trace(
                 none -> {
-                  Tensor starts = Random.integers(0, most - model.context, sequences, 1);
+                  Tensor starts = Tensor.integers(0, most - model.context, sequences, 1);
                   Tensor loss = model.meanLoss(text, starts);
                   loss.backward();
                   model.parameters.clipGradNorm(1);

@@ -4,7 +4,7 @@ package examples;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.mtorch.Devices;
-import org.mtorch.Random;
+import org.mtorch.Generator;
 
 /** The command line: options that all examples share, and each example's own. */
 final class Options {
@@ -47,7 +47,7 @@ final class Options {
     Devices.setUsual(text("device"));
     int threads = atLeast(0, "threads");
     if (threads > 0) Devices.setThreads(threads);
-    Random.seed(seed());
+    Generator.seed(seed());
     return this;
   }
 

@@ -9,7 +9,6 @@ import org.mtorch.MTorchException;
 import org.mtorch.NoGrad;
 import org.mtorch.Optimizer;
 import org.mtorch.Parameters;
-import org.mtorch.Random;
 import org.mtorch.Reduction;
 import org.mtorch.Scope;
 import org.mtorch.Tensor;
@@ -129,7 +128,7 @@ final class Points {
     for (int epoch = 1; epoch <= epochs; epoch++) {
       double begin = SupportNative.progress_seconds();
       try (Scope scope = Scope.open()) {
-        Tensor order = Random.permutation(count);
+        Tensor order = Tensor.permutation(count);
         for (int i = 0; i < count; i += batch) {
           Tensor rows = order.slice(0, i, i + batch, 1);
           step.call(0, train.x.indexSelect(rows, 0), train.y.indexSelect(rows, 0));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.mtorch;
 
+import java.lang.reflect.Array;
+
 /** Tensors out of numbers. Those of arrays come to a device by {@link Tensor#toDevice}. */
-abstract sealed class Creation extends HostMemory permits Tensor {
+abstract sealed class Creation extends HostMemory permits Drawing {
   Creation(long address, boolean managed) {
     super(address, managed);
   }
@@ -82,6 +84,61 @@ abstract sealed class Creation extends HostMemory permits Tensor {
    */
   public static Tensor of(boolean[] values, long... shape) {
     return copyOf(values, values.length, DType.BOOL, shape);
+  }
+
+  /**
+   * A copy of rows.
+   *
+   * @param rows arrays of one length
+   * @return a matrix of float32
+   */
+  public static Tensor of(float[][] rows) {
+    return copyOfRows(rows, DType.FLOAT32);
+  }
+
+  /**
+   * A copy of rows.
+   *
+   * @param rows arrays of one length
+   * @return a matrix of float64
+   */
+  public static Tensor of(double[][] rows) {
+    return copyOfRows(rows, DType.FLOAT64);
+  }
+
+  /**
+   * A copy of rows.
+   *
+   * @param rows arrays of one length
+   * @return a matrix of int64
+   */
+  public static Tensor of(long[][] rows) {
+    return copyOfRows(rows, DType.INT64);
+  }
+
+  /**
+   * A copy of rows.
+   *
+   * @param rows arrays of one length
+   * @return a matrix of int32
+   */
+  public static Tensor of(int[][] rows) {
+    return copyOfRows(rows, DType.INT32);
+  }
+
+  private static Tensor copyOfRows(Object[] rows, DType dtype) {
+    int width = rows.length == 0 ? 0 : Array.getLength(rows[0]);
+    Class<?> number = rows.getClass().getComponentType().getComponentType();
+    Object elements = Array.newInstance(number, Math.multiplyExact(rows.length, width));
+    for (int i = 0; i < rows.length; i++) {
+      if (Array.getLength(rows[i]) != width) {
+        throw new MTorchException(
+            ErrorCode.SHAPE,
+            "tensor: row " + i + " has " + Array.getLength(rows[i]) + " elements, not " + width);
+      }
+      System.arraycopy(rows[i], 0, elements, i * width, width);
+    }
+    return Native.copy_array(elements, new long[] {rows.length, width}, dtype, null);
   }
 
   private static Tensor copyOf(Object array, int length, DType dtype, long[] shape) {
@@ -199,6 +256,28 @@ abstract sealed class Creation extends HostMemory permits Tensor {
    */
   public static Tensor full(double value, DType dtype, String device, long... shape) {
     return Native.full(shape, value, dtype, device);
+  }
+
+  /**
+   * start, start + 1, ... before {@code stop}.
+   *
+   * @param start the first element
+   * @param stop the end, not included
+   * @return a tensor of int64 of one dimension
+   */
+  public static Tensor arange(long start, long stop) {
+    return arange(start, stop, 1, DType.INT64);
+  }
+
+  /**
+   * start, start + 1, ... before {@code stop}.
+   *
+   * @param start the first element
+   * @param stop the end, not included
+   * @return a tensor of float32 of one dimension
+   */
+  public static Tensor arange(double start, double stop) {
+    return arange(start, stop, 1, DType.FLOAT32);
   }
 
   /**

@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.mtorch;
 
-/** Random tensors from this thread's generator: the same numbers for a seed on every device. */
-public final class Random {
-  private Random() {}
+/**
+ * Random tensors from this thread's {@link Generator}: the same numbers for a seed on every device.
+ */
+abstract sealed class Drawing extends Creation permits Tensor {
+  Drawing(long address, boolean managed) {
+    super(address, managed);
+  }
 
   /** Refuses two numbers alone, which look like sizes. */
   private static void needSizes(String name, long[] shape) {
     if (shape.length == 0) {
       throw new MTorchException(
           ErrorCode.SHAPE,
-          name + ": the sizes come after its two numbers, as in Random." + name + "(0, 1, 2, 3)");
+          name + ": the sizes come after its two numbers, as in Tensor." + name + "(0, 1, 2, 3)");
     }
-  }
-
-  /**
-   * Restarts this thread's generator.
-   *
-   * @param seed its key
-   */
-  public static void seed(long seed) {
-    ThreadState.notice();
-    Native.seed(seed);
   }
 
   /**

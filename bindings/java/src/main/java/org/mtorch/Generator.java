@@ -32,6 +32,16 @@ public final class Generator extends NativeObject {
     use(this);
   }
 
+  /**
+   * Restarts the generator that this thread uses.
+   *
+   * @param seed its key
+   */
+  public static void seed(long seed) {
+    ThreadState.notice();
+    Native.seed(seed);
+  }
+
   /** Goes back to the thread's own generator. */
   public static void useOwn() {
     use(null);

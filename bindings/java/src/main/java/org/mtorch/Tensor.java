@@ -16,7 +16,7 @@ package org.mtorch;
  * <p>Errors are thrown as {@link MTorchException} at the call, with the operator and what did not
  * fit.
  */
-public final class Tensor extends Creation {
+public final class Tensor extends Drawing {
   private Tensor(long address, boolean managed) {
     super(address, managed);
   }

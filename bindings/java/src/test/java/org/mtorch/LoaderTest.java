@@ -25,8 +25,8 @@ class LoaderTest {
 
   @Test
   void theSeedAloneDecides() {
-    Random.seed(5);
-    long[] expected = Random.permutation(23).toLongArray(); // what a generator of it draws first
+    Generator.seed(5);
+    long[] expected = Tensor.permutation(23).toLongArray(); // what a generator of it draws first
     Tensor x = Tensor.arange(0, 23, 1, DType.INT64);
     Tensor y = x.mul(2);
     for (long ahead : new long[] {0, 2}) {

@@ -7,6 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Path;
+import java.util.List;
+import java.util.jar.JarFile;
 import org.junit.jupiter.api.Test;
 
 class TensorTest {
@@ -37,6 +40,42 @@ class TensorTest {
     assertArrayEquals(new int[] {1, 2, 3, 4, 5, 6}, x.toIntArray(), "converted");
     assertEquals(21, x.sum().item());
     assertEquals((1L << 60) + 1, Tensor.scalar((1L << 60) + 1).itemLong());
+  }
+
+  @Test
+  void rowsAndRanges() {
+    Tensor x = Tensor.of(new float[][] {{1, 2, 3}, {4, 5, 6}});
+    assertArrayEquals(new long[] {2, 3}, x.shape());
+    assertArrayEquals(new float[] {1, 2, 3, 4, 5, 6}, x.toFloatArray());
+    assertArrayEquals(new double[] {1, 2}, Tensor.of(new double[][] {{1}, {2}}).toDoubleArray());
+    assertArrayEquals(new long[] {1, 2}, Tensor.of(new long[][] {{1, 2}}).toLongArray());
+    assertArrayEquals(new int[] {1, 2}, Tensor.of(new int[][] {{1, 2}}).toIntArray());
+    assertArrayEquals(new long[] {0, 0}, Tensor.of(new int[0][]).shape());
+    String message =
+        fails(ErrorCode.SHAPE, () -> Tensor.of(new float[][] {{1}, {2, 3}})).getMessage();
+    assertEquals("tensor: row 1 has 2 elements, not 1", message);
+    assertArrayEquals(new long[] {2, 3, 4}, Tensor.arange(2, 5).toLongArray());
+    assertArrayEquals(new float[] {0.5f, 1.5f}, Tensor.arange(0.5, 2).toFloatArray());
+  }
+
+  /** A program that imports both packages whole can write every name. */
+  @Test
+  void namesAreNotThoseOfJavaUtil() throws Exception {
+    var jar = Path.of(Tensor.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+    try (JarFile file = new JarFile(jar.toFile())) {
+      List<String> names =
+          file.stream()
+              .map(entry -> entry.getName())
+              .filter(name -> name.matches("org/mtorch/\\w+\\.class"))
+              .map(name -> name.replaceAll(".*/|\\.class", ""))
+              .toList();
+      assertTrue(names.contains("Tensor"));
+      for (String name : names) {
+        for (String other : List.of("java.util.", "java.io.", "java.lang.")) {
+          assertThrows(ClassNotFoundException.class, () -> Class.forName(other + name));
+        }
+      }
+    }
   }
 
   @Test
@@ -187,10 +226,10 @@ class TensorTest {
   @Test
   void isMadeOnADevice() {
     String device = "cpu:reference";
-    Random.seed(4);
-    Tensor here = Random.normal(0, 1, 5);
-    Random.seed(4);
-    Tensor there = Random.normal(0, 1, DType.FLOAT32, device, 5);
+    Generator.seed(4);
+    Tensor here = Tensor.normal(0, 1, 5);
+    Generator.seed(4);
+    Tensor there = Tensor.normal(0, 1, DType.FLOAT32, device, 5);
     assertArrayEquals(here.toFloatArray(), there.toFloatArray(), 1e-6f);
     for (Tensor x :
         new Tensor[] {
@@ -201,10 +240,10 @@ class TensorTest {
           Tensor.arange(0, 3, 1, DType.INT64, device),
           Tensor.linspace(0, 1, 3, DType.FLOAT32, device),
           Tensor.eye(2, 3, 0, DType.BOOL, device),
-          Random.uniform(0, 1, DType.FLOAT16, device, 2),
-          Random.integers(0, 4, DType.UINT8, device, 2),
-          Random.bernoulli(0.5, DType.BOOL, device, 2),
-          Random.permutation(3, device),
+          Tensor.uniform(0, 1, DType.FLOAT16, device, 2),
+          Tensor.integers(0, 4, DType.UINT8, device, 2),
+          Tensor.bernoulli(0.5, DType.BOOL, device, 2),
+          Tensor.permutation(3, device),
           Tensor.of(new int[] {1, 2}).toDevice(device)
         }) {
       assertEquals(device, x.device());

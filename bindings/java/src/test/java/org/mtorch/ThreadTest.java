@@ -23,7 +23,7 @@ class ThreadTest {
         Parameters parameters = seeded()) {
       Layer hidden = parameters.linear("hidden", 3, 8);
       Layer output = parameters.linear("output", 8, 1);
-      Tensor x = Random.uniform(-1, 1, 16, 3);
+      Tensor x = Tensor.uniform(-1, 1, 16, 3);
       Tensor y = x.sumKeep(1);
       List<Double> losses = new ArrayList<>();
       try (Optimizer optimizer = Optimizer.adam(parameters, 0.01)) {
@@ -49,7 +49,7 @@ class ThreadTest {
   }
 
   private static Parameters seeded() {
-    Random.seed(3);
+    Generator.seed(3);
     return Parameters.create();
   }
 

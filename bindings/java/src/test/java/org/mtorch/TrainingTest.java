@@ -36,7 +36,7 @@ class TrainingTest {
   void layersTakeMasksAndStates() {
     try (Scope scope = Scope.open();
         Parameters p = Parameters.create(DType.FLOAT64, null)) {
-      Tensor x = Random.normal(0, 1, 2, 3, 4).astype(DType.FLOAT64);
+      Tensor x = Tensor.normal(0, 1, 2, 3, 4).astype(DType.FLOAT64);
       Tensor mask = Tensor.ones(3, 3).tril(0).astype(DType.BOOL);
       TransformerOptions options = new TransformerOptions().activation("silu(a)").hidden(5);
       Layer block = p.transformer("block", 4, 2, options);
@@ -65,7 +65,7 @@ class TrainingTest {
       Layer hidden = p.linear("hidden", 4, 3);
       Layer output = p.linear("output", 3, 2);
       Sequential network = new Sequential(x -> x.reshape(-1, 4), hidden, Tensor::relu, output);
-      Tensor x = Random.normal(0, 1, 5, 2, 2);
+      Tensor x = Tensor.normal(0, 1, 5, 2, 2);
       Tensor expected = output.apply(hidden.apply(x.reshape(5, 4)).relu());
       assertArrayEquals(expected.toFloatArray(), network.apply(x).toFloatArray());
       assertEquals(
@@ -93,7 +93,7 @@ class TrainingTest {
         Scope scope = Scope.open();
         Parameters p = Parameters.create(DType.FLOAT64, null)) {
       Layer block = p.transformer("block", 4, 2, new TransformerOptions().causal(true));
-      Tensor x = Random.normal(0, 1, 2, 3, 4).astype(DType.FLOAT64);
+      Tensor x = Tensor.normal(0, 1, 2, 3, 4).astype(DType.FLOAT64);
       Tensor all = block.apply(x);
       Tensor kept = block.keptZeros(3, 2);
       for (long i = 0; i < 3; i++) {
@@ -119,7 +119,7 @@ class TrainingTest {
             (p, lr) -> Optimizer.rmsprop(p, lr, new RmspropOptions().smoothing(0.9)),
             (p, lr) -> Optimizer.adagrad(p, 10 * lr, new AdagradOptions().initial(0.1)));
     for (var make : all) {
-      Random.seed(1);
+      Generator.seed(1);
       try (Scope scope = Scope.open();
           Parameters parameters = Parameters.create();
           Optimizer optimizer = make.apply(parameters, 0.01)) {
@@ -129,7 +129,7 @@ class TrainingTest {
           Parameters parameters = Parameters.create()) {
         Layer hidden = parameters.linear("hidden", 2, 16);
         Layer output = parameters.linear("output", 16, 1);
-        Tensor x = Random.uniform(-1, 1, 64, 2);
+        Tensor x = Tensor.uniform(-1, 1, 64, 2);
         Tensor y = x.sumKeep(1);
         try (Optimizer optimizer = make.apply(parameters, 0.01);
             Trace step =
@@ -264,26 +264,26 @@ class TrainingTest {
 
   @Test
   void twoNumbersAloneAreNoSizes() {
-    assertThrows(MTorchException.class, () -> Random.normal(2, 3));
-    assertThrows(MTorchException.class, () -> Random.uniform(2, 3));
-    assertEquals(0, Random.normal(0, 1, DType.FLOAT32, null).ndim());
+    assertThrows(MTorchException.class, () -> Tensor.normal(2, 3));
+    assertThrows(MTorchException.class, () -> Tensor.uniform(2, 3));
+    assertEquals(0, Tensor.normal(0, 1, DType.FLOAT32, null).ndim());
   }
 
   @Test
   void generatorsRepeatThemselves() {
     Generator generator = new Generator(7);
     generator.use();
-    float[] first = Random.normal(0, 1, 5).toFloatArray();
+    float[] first = Tensor.normal(0, 1, 5).toFloatArray();
     long key = generator.key();
     long counter = generator.counter();
-    float[] second = Random.normal(0, 1, 5).toFloatArray();
+    float[] second = Tensor.normal(0, 1, 5).toFloatArray();
     generator.setState(key, counter);
-    assertArrayEquals(second, Random.normal(0, 1, 5).toFloatArray());
-    Random.seed(7);
-    assertArrayEquals(first, Random.normal(0, 1, 5).toFloatArray());
+    assertArrayEquals(second, Tensor.normal(0, 1, 5).toFloatArray());
+    Generator.seed(7);
+    assertArrayEquals(first, Tensor.normal(0, 1, 5).toFloatArray());
     Generator.useOwn();
     assertEquals(1e-3, Schedules.warmup(1e-3, 10, 10));
-    assertEquals(10, Random.permutation(5).sum().itemLong());
+    assertEquals(10, Tensor.permutation(5).sum().itemLong());
     assertEquals(0.25, Schedules.step(1, 2, 1, 0.5));
   }
 }

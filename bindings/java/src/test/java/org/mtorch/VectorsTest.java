@@ -47,7 +47,7 @@ class VectorsTest {
       for (Object i : wanted) inputs[((Long) i).intValue()].requireGrad();
       double tolerance = ((Number) one.get("tolerance")).doubleValue();
 
-      if (one.containsKey("seed")) Random.seed((Long) one.get("seed"));
+      if (one.containsKey("seed")) Generator.seed((Long) one.get("seed"));
       Tensor result = call("operator", one, inputs);
       compare(result, values.get(id + "/result"), tolerance);
       if (wanted.isEmpty()) return;
@@ -83,7 +83,7 @@ class VectorsTest {
     String name = camel(operator.replaceFirst("_with$", ""));
     List<Method> all = new ArrayList<>();
     for (Class<?> part : new Class<?>[] {
-        Operators.class, SeveralResults.class, Creation.class, Random.class}) {
+        Operators.class, SeveralResults.class, Creation.class, Drawing.class}) {
       all.addAll(List.of(part.getDeclaredMethods()));
     }
     for (int i = 0; i < 2 * all.size(); i++) {
