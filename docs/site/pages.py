@@ -16,6 +16,7 @@ PAGES = [
     ("Guides", [
         ("Coming from MiniTorch", "docs/minitorch.md"),
         ("Kernels of your own", "docs/kernels.md"),
+        ("Inside your program", "docs/program.md"),
         ("Adding an operator", "CONTRIBUTING.md"),
     ]),
     ("Reference", [
