@@ -54,8 +54,8 @@ enum {
 MT_API mt_status mt_error(void);
 
 /// Its message, beginning with the operator's name and showing what did not fit:
-/// "matmul: [64,3] x [2,1]: inner sizes 3 and 2". Empty when there is none. Belongs to the thread,
-/// until mt_clear().
+/// "matmul: [64,3] x [2,1]: inner sizes 3 and 2 differ". Empty when there is none. Belongs to the
+/// thread, until mt_clear().
 MT_API const char* mt_error_message(void);
 
 /// Forgets the error of this thread.

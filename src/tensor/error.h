@@ -34,7 +34,7 @@ class Error : public std::runtime_error {
 };
 
 // printf-style, so that this header needs no formatting library. Messages begin with the
-// operator's name and show the values at fault: "matmul: [64,3] x [2,1]: inner sizes 3 and 2".
+// operator's name and show what is wrong: "matmul: [64,3] x [2,1]: inner sizes 3 and 2 differ".
 [[noreturn]] void fail(Code code, const char* format, ...)
     __attribute__((format(printf, 2, 3), cold));
 
