@@ -38,6 +38,14 @@ def run(program, arguments, out):
     return figures, page, done.stdout
 
 
+def refused(program, arguments, said):
+    """What is wrong is said in words, not in a trace of calls."""
+    done = subprocess.run([*program, *map(str, arguments)], capture_output=True, text=True)
+    error = done.stderr + done.stdout
+    assert done.returncode and said in error, f"{program} {arguments}: {done.returncode}\n{error}"
+    assert not re.search(r"Traceback|\bat .*\.java:", error), error
+
+
 with tempfile.TemporaryDirectory() as name:
     scratch = pathlib.Path(name)
     draw = random.Random(7)
@@ -54,13 +62,20 @@ with tempfile.TemporaryDirectory() as name:
         ("gpt", ["--text", text, "--steps", 12, "--every", 5, "--blocks", 1, "--width", 16,
                  "--heads", 2, "--context", 8, "--length", 20]),
     ]
+    def command_of(example):
+        return [part.replace("{}", example).replace("{Name}", example.capitalize()) for part in command]
+
+    if "digits" in names:
+        words = scratch / "words.csv"
+        for wrong in ("no digits here\n", "1,2,3\n"):
+            words.write_text(wrong)
+            refused(command_of("digits"), ["--data", words], "words.csv")
+        refused(command_of("digits"), ["--seed", 10**23], "--seed")
     for example, arguments in cases:
         if example not in names:
             continue
         in_c = run([f"{folder}/{example}"], arguments, scratch / "one")
-        program = [part.replace("{}", example).replace("{Name}", example.capitalize())
-                   for part in command]
-        there = run(program, arguments, scratch / "two")
+        there = run(command_of(example), arguments, scratch / "two")
         print(example, *arguments, *in_c[0], sep="\n  ")
         assert in_c[0] and in_c[0] == there[0], there[2]
         assert in_c[1] == there[1], "the pages differ"

@@ -34,8 +34,9 @@ def parse(summary, name, **own):
     for option, (default, _) in own.items():
         if isinstance(default, int) and getattr(options, option) < 1:
             parser.error(f"--{option}: cannot use '{getattr(options, option)}' (1 or more)")
-    if options.threads < 0:
-        parser.error(f"--threads: cannot use '{options.threads}' (0 or more)")
+    for option, most in ("seed", 2**64 - 1), ("threads", 2**31 - 1):
+        if not 0 <= getattr(options, option) <= most:
+            parser.error(f"--{option}: cannot use '{getattr(options, option)}' (0 to {most})")
     options.out = options.out or name(options)
     mt.set_default_device(options.device)
     if options.threads:
@@ -86,7 +87,12 @@ def points(name, count, seed):
 def digits(path):
     """8 x 8 digits as (images [n, 1, 8, 8], labels): those to train on, and every fifth, held
     out."""
-    table = np.loadtxt(path, delimiter=",", dtype=np.float32)
+    try:
+        table = np.loadtxt(path, delimiter=",", dtype=np.float32, ndmin=2)
+    except ValueError as error:
+        raise OSError(f"{path}: no digits: {error}") from error
+    if table.shape[1] != 65:
+        raise OSError(f"{path}: {table.shape[1]} numbers a line, not 64 pixels and a class")
     held = np.arange(len(table)) % 5 == 4
     return [(mt.asarray(table[rows, :64].reshape(-1, 1, 8, 8) / 16),
              mt.asarray(table[rows, 64].astype(np.int64))) for rows in (~held, held)]
