@@ -17,6 +17,7 @@ PAGES = [
         ("Coming from MiniTorch", "docs/minitorch.md"),
         ("Kernels of your own", "docs/kernels.md"),
         ("Inside your program", "docs/program.md"),
+        ("The same in four languages", "docs/names.md"),
         ("Adding an operator", "CONTRIBUTING.md"),
     ]),
     ("Reference", [
