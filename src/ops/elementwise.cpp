@@ -34,23 +34,22 @@ Tensor only_where_positive(const Tensor& y, const Tensor& dy) {
   return where(greater(y, number(0.0, y.device())), dy, 0.0);
 }
 
-// Slopes too long for a table row.
-Tensor silu_slope(const Tensor& x) {
+// Slopes of slopes. Far from zero they vanish, and their factors may overflow.
+Tensor bounded(const Tensor& x) { return where(less(x * x, number(128.0, x.device())), x, 16.0); }
+Tensor silu_curvature(const Tensor& x) {
   Tensor s = sigmoid(x);
-  return s * (x * (1.0 - s) + 1.0);
+  return s * (1.0 - s) * (x * (1.0 - s * 2.0) + 2.0);
 }
-Tensor gelu_slope(const Tensor& x) {
-  Tensor normal_cdf = erf(x * 0.7071067811865476) * 0.5 + 0.5;
-  // Beyond, less than 1e-27: nothing beside the errors of the cdf, but further on denormal numbers,
-  // which processors compute, and multiply by, a hundred times more slowly.
-  Tensor near = where(less(x * x, number(128.0, x.device())), x, 0.0);
-  return normal_cdf + near * exp(near * near * -0.5) * 0.3989422804014327;
+Tensor gelu_curvature(const Tensor& x) {
+  Tensor near = bounded(x), square = near * near;
+  return exp(square * -0.5) * (2.0 - square) * 0.3989422804014327;
 }
-Tensor gelu_tanh_slope(const Tensor& x) {
-  Tensor square = x * x;
-  Tensor t = tanh(x * (square * 0.035677408136300125 + 0.7978845608028654));
-  Tensor half_inner = square * 0.053516112204450184 + 0.3989422804014327;
-  return t * 0.5 + 0.5 + x * (1.0 - t * t) * half_inner;
+Tensor gelu_tanh_curvature(const Tensor& x) {
+  Tensor near = bounded(x), square = near * near;
+  Tensor inner = square * 0.10703222440890037 + 0.7978845608028654;
+  Tensor t = tanh(near * (square * 0.035677408136300125 + 0.7978845608028654));
+  return (1.0 - t * t) *
+         (square * 0.21406444881780075 + 0.7978845608028654 - near * t * inner * inner);
 }
 // 1 where a > b, one half where they are equal, else 0: the slope of maximum.
 Tensor step(const Tensor& a, const Tensor& b) {

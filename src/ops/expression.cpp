@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element-wise operators written as text. A recursive descent, one function for each level of the
 // grammar in mtorch/ops.h, records ordinary nodes; arithmetic on numbers alone is done at once.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "ops/naive_math.h"
@@ -23,6 +25,7 @@ struct Function {
   Tensor (*binary)(const Tensor&, const Tensor&);
 };
 constexpr Function functions[] = {
+#define SLOPE(name, domain, result, value, gradient)
 #define UNARY(name, domain, result, value, gradient) \
   {#name, 1, Elementwise::name, static_cast<Tensor (*)(const Tensor&)>(name), nullptr},
 #define BINARY(name, domain, result, value, gradient_a, gradient_b) \
@@ -144,7 +147,10 @@ class Parser {
     bool whole = a.whole && b.whole && row.domain == Domain::number && result == std::trunc(result);
     return {nullptr, result, whole && std::fabs(result) < 0x1p53};
   }
-  static const Function& function(Elementwise code) { return functions[static_cast<int>(code)]; }
+  static const Function& function(Elementwise code) {
+    return *std::find_if(std::begin(functions), std::end(functions),
+                         [&](const Function& f) { return f.code == code; });
+  }
 
   // c ? p : q
   Value choice() {

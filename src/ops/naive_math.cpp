@@ -38,6 +38,9 @@ using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atan2, std::
     std::copysign, std::cos, std::cosh, std::erf, std::exp, std::exp2, std::expm1, std::floor,
     std::hypot, std::log, std::log10, std::log1p, std::log2, std::nextafter, std::pow, std::sin,
     std::sinh, std::sqrt, std::tan, std::tanh, std::trunc;
+#define MT_MATH inline
+#include "ops/math/slopes.h"
+#undef MT_MATH
 
 // An integer of 64 bits that wraps, never traps, and is signed or not.
 template <class T>

@@ -62,6 +62,7 @@ void add_elementwise(std::vector<Case>* all) {
                     differentiable ? 2 : 0});
     all->back().narrow = std::strcmp(name, "nextafter") != 0;
   };
+#define SLOPE(name, domain, result, value, gradient)
 #define UNARY(name, domain, result, value, gradient) \
   unary(#name, Domain::domain, result, #gradient, from_arguments<mt_##name>);
 #define BINARY(name, domain, result, value, gradient_a, gradient_b) \

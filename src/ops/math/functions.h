@@ -10,4 +10,5 @@
 #include "ops/math/error_function.h"
 #include "ops/math/power.h"
 #include "ops/math/division.h"
+#include "ops/math/slopes.h"
 // clang-format on
