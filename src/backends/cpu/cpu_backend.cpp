@@ -205,7 +205,7 @@ class CpuBackend final : public HostBackend {
         }
       }
       if (group.kind == GroupKind::reduce) {
-        ready.reduction = prepare_reduction(group);
+        ready.reduction = prepare_reduction(group, plan->buffers);
         scratch = scratch_bytes(ready.reduction);
       } else if (group.kind == GroupKind::call) {
         ready.call = find_call_kernel(*group.op);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "backends/cpu/parallel/parallel.h"
+#include "backends/cpu/program/ahead.h"
 #include "backends/cpu/program/program.h"
 #include "backends/cpu/program/totals.h"
 #include "ops/order.h"
@@ -115,7 +116,7 @@ class ReductionRun {
                  int64_t count) const {
     for (int64_t done = 0; done < count; done += chunk) {
       const int64_t some = std::min(chunk, count - done);
-      run.run(first + done, some);
+      run.run(first + done, some, std::min(chunk, count - done - some));
       to_lanes(lanes, 0, run.address(value_, first + done), some);
     }
   }
@@ -174,7 +175,8 @@ class ReductionRun {
     for (int64_t row = panel * prepared_.panel; row < last; row += together) {
       const int64_t rows = std::min(together, last - row);
       const int64_t at = (outer * group_.reduced + row) * group_.inner + column;
-      if (!in_memory()) run.run(at, rows * width);
+      const int64_t next = whole_rows ? std::min(together, last - row - rows) : 0;
+      if (!in_memory()) run.run(at, rows * width, next * width);
       const char* values = run.address(value_, at);
       if (down) {
         down(result, values, rows, width);
@@ -233,7 +235,7 @@ void find_runs(const Group& group, PreparedReduction* prepared) {
 
 }  // namespace
 
-PreparedReduction prepare_reduction(const Group& group) {
+PreparedReduction prepare_reduction(const Group& group, const std::vector<Buffer>& buffers) {
   int64_t size = static_cast<int64_t>(size_of(group.type));
   PreparedReduction prepared;
   prepared.segment = flat(group.segments[0]);
@@ -246,6 +248,7 @@ PreparedReduction prepare_reduction(const Group& group) {
     if (joined.size() == 1) prepared.whole = joined[0];
   }
   steps.pop_back();  // the reduction
+  fetch_ahead({prepared.segment}, buffers, &prepared.elements);
   if (group.in_lanes) find_runs(group, &prepared);
   prepared.panel = group.in_lanes ? row_panel : column_panel(group.outer * group.inner);
   prepared.panels = std::max<int64_t>(1, divide_up(group.reduced, prepared.panel));

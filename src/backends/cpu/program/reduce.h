@@ -19,7 +19,7 @@ struct PreparedReduction {
   int64_t worker_bytes, partial_bytes;  // scratch of a worker; of all partial results
 };
 
-PreparedReduction prepare_reduction(const Group& group);
+PreparedReduction prepare_reduction(const Group& group, const std::vector<Buffer>& buffers);
 int64_t scratch_bytes(const PreparedReduction& prepared);
 void run_reduction(const Group& group, const PreparedReduction& prepared, void* const* buffers,
                    const Immediates* immediates, char* scratch);
