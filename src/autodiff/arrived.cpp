@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "graph/evaluate.h"
 #include "graph/record.h"
+#include "graph/window.h"
 #include "ops/ops.h"
 
 namespace mt {
@@ -41,6 +43,26 @@ Tensor in_order(const Tensor& x, const Dims& order) {
   return same ? x : permute(x, order);
 }
 
+// The value that a view shows part of, if it is not there yet and both have no history.
+Tensor base_of(const Tensor& view) {
+  Thread& thread = current_thread();
+  bring_here(view, thread);
+  OwnerLock::Hold hold(Window::current(thread).lock, &thread);
+  const bool apart = view->op->kind == OpKind::view && view->base && !view.requires_gradient() &&
+                     !view->base.requires_gradient();
+  return apart ? view->base : Tensor();
+}
+
+// Whether x is elements [start, ...) of an axis of a contiguous tensor of `shape`.
+bool lies_in(const Shape& shape, const Tensor& x, int axis, int64_t start) {
+  const Layout whole = contiguous_layout(shape), part = view_layout(x);
+  bool same = part.offset == start * whole.strides[axis];
+  for (int d = 0; d < shape.rank(); ++d) {
+    same &= part.shape[d] == 1 || part.strides[d] == whole.strides[d];
+  }
+  return same;
+}
+
 }  // namespace
 
 void Arrived::add(const Tensor& gradient) { sum_ = sum_ ? mt::add(sum_, gradient) : gradient; }
@@ -62,6 +84,21 @@ bool Arrived::slices_tile(int64_t size) {
   return end == size;
 }
 
+// The slices, which tile `shape`, side by side: the value that they are views of, where they lie in
+// it so.
+Tensor Arrived::joined(const Shape& shape) const {
+  const int axis = slices_[0].axis;
+  const Tensor base = base_of(slices_[0].gradient);
+  bool whole = base && base.size() == element_count(shape);
+  std::vector<Tensor> parts;
+  for (const Slice& slice : slices_) {
+    parts.push_back(slice.gradient);
+    whole = whole && base_of(slice.gradient).node() == base.node() &&
+            lies_in(shape, slice.gradient, axis, slice.start);
+  }
+  return whole ? reshape(base, shape) : concat(parts, axis);
+}
+
 const Tensor& Arrived::total(const Tensor& x) {
   if (slices_.empty()) return sum_;
   // The gradient lies as x does, so that views which led to x can be taken back without a copy.
@@ -72,11 +109,8 @@ const Tensor& Arrived::total(const Tensor& x) {
     slice.gradient = in_order(slice.gradient, order);
     slice.axis = static_cast<int>(back[slice.axis]);
   }
-  const int axis = slices_[0].axis;
-  if (slices_tile(shape[axis])) {
-    std::vector<Tensor> parts;
-    for (const Slice& slice : slices_) parts.push_back(slice.gradient);
-    add(in_order(concat(parts, axis), back));
+  if (slices_tile(shape[slices_[0].axis])) {
+    add(in_order(joined(shape), back));
   } else {
     for (const Slice& slice : slices_) {
       add(in_order(embed(slice.gradient, shape, slice.axis, slice.start, slice.step), back));

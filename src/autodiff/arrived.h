@@ -29,6 +29,7 @@ class Arrived {
     int64_t start, step;
   };
   bool slices_tile(int64_t size);
+  Tensor joined(const Shape& shape) const;
 
   Tensor sum_;
   std::vector<Slice> slices_;

@@ -117,8 +117,10 @@ void attention_value(const NaiveCall& call) {
   }
 }
 
-// The gradients of query, key and value, one after the other. inputs: those, what arrives at the
-// result, all that attention_value gave, and perhaps a mask
+// The gradients of query, key and value, each with its heads beside each other, [batch / heads, n,
+// heads, d], one after the other or, joined, in one row, [batch / heads, n, 3, heads, d]. inputs:
+// those, what arrives at the result, all that attention_value gave, and perhaps a mask
+// attributes: causal, heads, joined
 void attention_gradient_value(const NaiveCall& call) {
   Naive of(call, 5);
   const NaiveArray& dy = call.inputs[3];
@@ -151,9 +153,19 @@ void attention_gradient_value(const NaiveCall& call) {
       }
     }
   }
-  for (int64_t i = 0; i < call.output.size(); ++i) {
-    call.output.set_number(i, sums[static_cast<size_t>(i)]);
-  }
+  const int64_t heads = of.heads, joined = call.attributes[2];
+  auto write = [&](int64_t part, const double* from, int64_t rows, int64_t columns) {
+    const int64_t row = heads * columns * (joined ? 3 : 1);
+    const int64_t begin = joined ? part * heads * columns : from - sums.data();
+    for (int64_t r = 0; r < of.batch * rows; ++r) {
+      const int64_t b = r / rows, i = r % rows;
+      const int64_t first = begin + (b / heads * rows + i) * row + b % heads * columns;
+      for (int64_t c = 0; c < columns; ++c) call.output.set_number(first + c, *from++);
+    }
+  };
+  write(0, dq, n, d);
+  write(1, dk, m, d);
+  write(2, dv, m, e);
 }
 
 // ---------------------------------------------------------------------------------- The gradients
@@ -170,14 +182,38 @@ Tensor swap_heads(const Tensor& x) {
   return permute(x, order);
 }
 
+// The same of elements that lie with their heads beside each other.
+Tensor part(const Tensor& all, int64_t first, Shape shape, int64_t heads) {
+  if (heads == 1) return part(all, first, shape);
+  std::swap(shape[shape.rank() - 3], shape[shape.rank() - 2]);
+  return swap_heads(part(all, first, shape));
+}
+
 // [batch..., n, e] of a vector that begins with it as attention_value writes it.
 Tensor result_of(const Tensor& all, const Tensor& query, const Tensor& value, int64_t heads) {
   Shape shape = query.shape();
-  const int last = shape.rank() - 1;
-  shape[last] = value.shape().back();
-  if (heads == 1) return part(all, 0, shape);
-  std::swap(shape[last - 2], shape[last - 1]);
-  return swap_heads(part(all, 0, shape));
+  shape[shape.rank() - 1] = value.shape().back();
+  return part(all, 0, shape, heads);
+}
+
+// The gradients of query, key and value as attention_gradient_value writes them.
+struct Gradients {
+  Tensor query, key, value;
+};
+Gradients gradients_of(const Tensor& all, const Tensor& query, const Tensor& key,
+                       const Tensor& value, const Attributes& attributes) {
+  const int64_t heads = attributes[1];
+  if (!attributes[2]) {
+    return {part(all, 0, query.shape(), heads), part(all, query.size(), key.shape(), heads),
+            part(all, query.size() + key.size(), value.shape(), heads)};
+  }
+  Shape shape = query.shape();
+  const int axis = shape.rank() - 2;
+  std::swap(shape[axis - 1], shape[axis]);
+  shape.insert(axis, 3);
+  const Tensor joined = reshape(all, shape);
+  auto each = [&](int64_t i) { return swap_heads(select(joined, axis, i)); };
+  return {each(0), each(1), each(2)};
 }
 
 // Where queries of several heads lie beside each other, so does their result: what split them most
@@ -190,6 +226,18 @@ int64_t heads_of(const Tensor& query) {
   return beside ? query.shape()[heads] : 1;
 }
 
+// Whether the heads of query, key and value lie in one row, as one product makes them: what takes
+// their gradients then reads them from one.
+bool lie_in_one_row(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads) {
+  if (heads == 1 || key.shape() != query.shape() || value.shape() != query.shape()) return false;
+  const Layout q = view_layout(query), k = view_layout(key), v = view_layout(value);
+  const int last = q.shape.rank() - 1;
+  const int64_t width = heads * q.shape[last];
+  return k.strides == q.strides && v.strides == q.strides && k.offset == q.offset + width &&
+         v.offset == k.offset + width && q.strides[last - 2] == q.shape[last] &&
+         (q.shape[last - 1] == 1 || q.strides[last - 1] == 3 * width);
+}
+
 // The gradient's own gradient, written with the weights p as a whole. With dp = dy value^T and
 // ds = p (dp - sum(p dp)), the gradient is ds key, ds^T query and p^T dy.
 void attention_gradient_gradient(const Node& node, const Tensor& arrived, Tensor* gradients) {
@@ -197,8 +245,7 @@ void attention_gradient_gradient(const Node& node, const Tensor& arrived, Tensor
   Tensor v = cast(node.inputs[2], node.dtype), dy = cast(node.inputs[3], node.dtype);
   const double scale = __builtin_bit_cast(double, node.immediates.value[0]);
   Tensor mask = node.inputs.size() > 5 ? node.inputs[5] : Tensor();
-  Tensor at_dq = part(arrived, 0, q.shape()), at_dk = part(arrived, q.size(), k.shape());
-  Tensor at_dv = part(arrived, q.size() + k.size(), v.shape());
+  auto [at_dq, at_dk, at_dv] = gradients_of(arrived, q, k, v, node.attributes);
 
   Tensor p = weights_of(q, k, mask, node.attributes[0] != 0, scale);
   auto over_keys = [](const Tensor& x) { return sum(x, {-1}, true); };
@@ -221,14 +268,17 @@ const Op attention_gradient_op{"attention_gradient", OpKind::call, 0, attention_
 void attention_gradient(const Node& node, const Tensor& arrived, Tensor* gradients) {
   const Tensor &q = node.inputs[0], &k = node.inputs[1], &v = node.inputs[2];
   // Where operands are 16-bit floats, so is what becomes of the result: nothing is rounded here.
-  Tensor dy = cast(result_of(arrived, q, v, node.attributes[1]), q.dtype());
+  const int64_t heads = node.attributes[1];
+  Tensor dy = cast(result_of(arrived, q, v, heads), q.dtype());
   Inputs inputs{q, k, v, dy, Tensor(const_cast<Node*>(&node))};
   if (node.inputs.size() > 3) inputs.push_back(node.inputs[3]);
-  Tensor all = record(attention_gradient_op, node.dtype, {q.size() + k.size() + v.size()},
-                      std::move(inputs), node.attributes, node.immediates);
-  gradients[0] = cast(part(all, 0, q.shape()), q.dtype());
-  gradients[1] = cast(part(all, q.size(), k.shape()), k.dtype());
-  gradients[2] = cast(part(all, q.size() + k.size(), v.shape()), v.dtype());
+  Tensor all =
+      record(attention_gradient_op, node.dtype, {q.size() + k.size() + v.size()}, std::move(inputs),
+             {node.attributes[0], heads, lie_in_one_row(q, k, v, heads)}, node.immediates);
+  auto [dq, dk, dv] = gradients_of(all, q, k, v, all->attributes);
+  gradients[0] = cast(dq, q.dtype());
+  gradients[1] = cast(dk, k.dtype());
+  gradients[2] = cast(dv, v.dtype());
 }
 const Op attention_op{"attention", OpKind::call, 0, attention_value, attention_gradient};
 

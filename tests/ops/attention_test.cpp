@@ -4,7 +4,9 @@
 #include "autodiff/backward.h"
 #include "backends/cpu/elementwise/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "fusion/explain.h"
 #include "graph/evaluate.h"
+#include "graph/variable.h"
 #include "ops/check.h"
 #include "ops/ops.h"
 #include "tensor/allocator.h"
@@ -138,6 +140,34 @@ TEST(Attention, ReadsViewsWhereTheyLie) {
   for (size_t i = 0; i < views.size(); ++i) EXPECT_EQ(bytes(views[i]), bytes(copies[i]));
   Tensor leaves = leaf(cast(projected, Dtype::float32));
   EXPECT_EQ(group_count(f({leaves})), 1);
+}
+
+// ... and so do their gradients, which no copy puts beside each other.
+TEST(Attention, GradientsLieAsOneProduct) {
+  auto self_attention = [](bool copies) -> Function {
+    return [copies](const Operands& t) {
+      const Shape& shape = t[0].shape();
+      const Tensor all = reshape(t[0], {shape[0], shape[1], 3, 2, shape[2] / 6});
+      Tensor parts[3];
+      for (int i = 0; i < 3; ++i) {
+        parts[i] = permute(select(all, 2, i), {0, 2, 1, 3});
+        if (copies) parts[i] = copy(parts[i]);
+      }
+      return attention(parts[0], parts[1], parts[2], nullptr, {true});
+    };
+  };
+  for (const Shape& shape : {Shape{5, 150, 6 * 17}, Shape{1, 300, 6 * 16}, Shape{3, 1, 6}}) {
+    Operands views = all_of(self_attention(false), {noise(shape, 1)});
+    Operands copies = all_of(self_attention(true), {noise(shape, 1)});
+    for (size_t i = 0; i < views.size(); ++i) EXPECT_EQ(bytes(views[i]), bytes(copies[i]));
+  }
+  check_gradients(self_attention(false), {noise({2, 3, 12}, 1)}, 2);
+  check_devices(self_attention(false), {{2, 70, 18}});
+  const Tensor x = noise({2, 5, 12}, 1), own = leaf(x);
+  backward(project(self_attention(false)({own})), nullptr, false);
+  const Tensor dx = own->variable->gradient.get();
+  EXPECT_EQ(explain(dx).find("concat"), std::string::npos) << explain(dx);
+  EXPECT_EQ(bytes(dx), bytes(all_of(self_attention(true), {x})[1]));
 }
 
 TEST(Attention, SizesOfZero) {

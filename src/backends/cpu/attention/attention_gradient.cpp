@@ -18,14 +18,30 @@ namespace mt::cpu {
 struct GradientCall : AttentionCall {
   Matrices arrived;  // at the result, [batch, n, e]
   Matrices result;   // what attention gave; behind it is each row's shift, and then its total
-  void* gradients;   // of query, key and value
+  Matrices query_gradient, key_gradient, value_gradient;  // to be written
   explicit GradientCall(const NaiveCall& call)
-      : AttentionCall(call, 5), arrived(matrices(call.inputs[3])), gradients(call.output.data) {
-    const NaiveArray& all = call.inputs[4];
-    const int64_t offset = all.layout.offset * static_cast<int64_t>(size_of(all.dtype));
-    result = result_at(static_cast<const char*>(all.data) + offset, all.dtype);
+      : AttentionCall(call, 5), arrived(matrices(call.inputs[3])) {
+    const NaiveArray &all = call.inputs[4], &to = call.output;
+    const int64_t size = static_cast<int64_t>(size_of(all.dtype));
+    result = result_at(static_cast<const char*>(all.data) + all.layout.offset * size, all.dtype);
+    const auto& [batch, n, m, d, e] = sizes;
+    const bool joined = call.attributes[2] != 0;
+    char* next = static_cast<char*>(to.data);
+    auto gradient = [&](int64_t rows, int64_t columns) {
+      const int64_t row = heads * columns;
+      const Matrices at = beside(next, to.dtype, rows, columns, joined ? 3 * row : row);
+      next += (joined ? row : batch * rows * columns) * size;
+      return at;
+    };
+    query_gradient = gradient(n, d);
+    key_gradient = gradient(m, d);
+    value_gradient = gradient(m, e);
   }
 };
+template <class T>
+T* to_be_written(const Matrices& of, int64_t entry, int64_t row) {
+  return const_cast<T*>(of.at<T>(entry)) + row * of.row;
+}
 
 struct Wanted {
   bool queries, keys;
@@ -68,9 +84,8 @@ class BlockGradient {
     const Matrices &q = call_.query, &k = call_.key, &v = call_.value, &dy = call_.arrived;
     const T* const keys = k.at<T>(block_.entry);
     const T* const values = v.at<T>(block_.entry);
-    T* const dq = static_cast<T*>(call_.gradients) + (block_.entry * n + block_.first) * d;
-    T* const dk = static_cast<T*>(call_.gradients) + (batch * n + block_.entry * m) * d;
-    T* const dv = static_cast<T*>(call_.gradients) + batch * (n + m) * d + block_.entry * m * e;
+    const Matrices &dq = call_.query_gradient, &dk = call_.key_gradient;
+    const Matrices& dv = call_.value_gradient;
     prepare();
     Right<T> queries{}, arrived{};
     if (wanted_.keys) {
@@ -88,11 +103,15 @@ class BlockGradient {
       scores_.clear_before(seen, slopes_);
       if (wanted_.queries) {
         const Right<T> right = right_operand(k, keys + key * k.row, seen.keys, d, key_rows_, false);
-        add_to_queries(slopes_, width_, right, seen, dq, d, key == block_.key_begin, ahead);
+        add_to_queries(slopes_, width_, right, seen,
+                       to_be_written<T>(dq, block_.entry, block_.first), dq.row,
+                       key == block_.key_begin, ahead);
       }
       if (wanted_.keys) {
-        add_to_keys(slopes_, width_, queries, seen, dk + key * d, wanted_.fresh - key, ahead);
-        add_to_keys(weights_, width_, arrived, seen, dv + key * e, wanted_.fresh - key, ahead);
+        add_to_keys(slopes_, width_, queries, seen, to_be_written<T>(dk, block_.entry, key), dk.row,
+                    wanted_.fresh - key, ahead);
+        add_to_keys(weights_, width_, arrived, seen, to_be_written<T>(dv, block_.entry, key),
+                    dv.row, wanted_.fresh - key, ahead);
       }
     }
   }
@@ -240,27 +259,31 @@ class GradientRun {
         : HWY_DYNAMIC_DISPATCH(run_gradient_float)(call_, block, wanted, scratch);
   }
 
-  void clear(int64_t first, int64_t count) {
-    const int64_t size = static_cast<int64_t>(size_of(dtype_));
-    std::memset(static_cast<char*>(call_.gradients) + first * size, 0,
-                static_cast<size_t>(count * size));
+  // Rows [begin, end) of an entry.
+  void clear(const Matrices& of, int64_t entry, int64_t begin, int64_t end, int64_t columns) {
+    const size_t bytes = static_cast<size_t>(columns) * size_of(dtype_);
+    for (int64_t row = begin; row < end; ++row) {
+      std::memset(dtype_ == Dtype::float64
+                      ? static_cast<void*>(to_be_written<double>(of, entry, row))
+                      : to_be_written<float>(of, entry, row),
+                  0, bytes);
+    }
   }
 
   // What all queries add to keys [begin, end), and those to them.
   void find_for_keys(int64_t entry, int64_t begin, int64_t end, bool queries, int worker) {
-    const auto& [batch, n, m, d, e] = call_.sizes;
     int64_t fresh = begin;
     for (int64_t i = 0; i < call_.sizes.blocks(); ++i) {
       AttentionBlock block = block_of(call_, entry, i);
       block.key_begin = begin;
       block.key_end = std::min(end, block.key_end);
       if (block.key_begin >= block.key_end) continue;
-      run_block(block, {queries, true, fresh, end == m}, worker);
+      run_block(block, {queries, true, fresh, end == call_.sizes.m}, worker);
       fresh = block.key_end;
     }
     // Nobody sees these.
-    clear((batch * n + entry * m + fresh) * d, (end - fresh) * d);
-    clear(batch * (n + m) * d + (entry * m + fresh) * e, (end - fresh) * e);
+    clear(call_.key_gradient, entry, fresh, end, call_.sizes.d);
+    clear(call_.value_gradient, entry, fresh, end, call_.sizes.e);
   }
 
   const GradientCall call_;

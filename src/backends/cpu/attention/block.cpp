@@ -39,11 +39,12 @@ AttentionCall::AttentionCall(const NaiveCall& call, size_t inputs)
       heads(call.attributes[1]),
       scale(__builtin_bit_cast(double, call.immediates.value[0])) {}
 
-Matrices AttentionCall::result_at(const void* data, Dtype dtype) const {
+Matrices AttentionCall::beside(const void* data, Dtype dtype, int64_t rows, int64_t columns,
+                               int64_t row) const {
   Axis batch;
-  batch.append(sizes.batch / heads, sizes.n * heads * sizes.e);
-  batch.append(heads, heads > 1 ? sizes.e : 0);
-  return {data, dtype, batch, heads * sizes.e, 1};
+  batch.append(sizes.batch / heads, rows * row);
+  batch.append(heads, heads > 1 ? columns : 0);
+  return {data, dtype, batch, row, 1};
 }
 
 AttentionBlock block_of(const AttentionCall& call, int64_t entry, int64_t index) {

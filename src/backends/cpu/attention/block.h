@@ -44,8 +44,12 @@ struct AttentionCall {
 
   // Query, key and value come first; the mask, if there is one, after so many inputs.
   AttentionCall(const NaiveCall& call, size_t inputs);
+  // [batch / heads, rows, heads, columns], one row `row` after another.
+  Matrices beside(const void* data, Dtype dtype, int64_t rows, int64_t columns, int64_t row) const;
   // The result, [batch / heads, n, heads, e].
-  Matrices result_at(const void* data, Dtype dtype) const;
+  Matrices result_at(const void* data, Dtype dtype) const {
+    return beside(data, dtype, sizes.n, sizes.e, heads * sizes.e);
+  }
   // Some of these many keys are seen by queries before `end`.
   int64_t keys_before(int64_t end) const { return causal && end < sizes.m ? end : sizes.m; }
 };

@@ -161,13 +161,13 @@ void add_to_queries(const T* x, int64_t width, const Right<T>& rows, const Seen&
 // on have nothing as yet.
 template <class T>
 void add_to_keys(const T* x, int64_t width, const Right<T>& rows, const Seen& seen, T* to,
-                 int64_t fresh, RowsAhead& ahead) {
+                 int64_t to_row, int64_t fresh, RowsAhead& ahead) {
   for (int64_t key = 0, end; key < seen.keys; key = end) {
     const int64_t query = seen.first_query(key, term_step);
     end = seen.keys_of(query, term_step);
     if (key < fresh) end = std::min(end, fresh);
     multiply({x + key * width + query, width, 1}, rows.from(query), seen.queries - query,
-             to + key * rows.columns, rows.columns, end - key, key >= fresh, ahead);
+             to + key * to_row, to_row, end - key, key >= fresh, ahead);
   }
 }
 
