@@ -4,6 +4,7 @@
 
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "backends/cpu/program/ahead.h"
 #include "ops/order.h"
 #include "tensor/rounding.h"
 
@@ -72,11 +73,25 @@ void sum_line(T* to, const T* from, int64_t length) {
   }
 }
 
+// The sums of a panel, written past the caches if `streams`.
+template <class T>
+void write_panel(T* to, const T* from, int64_t count, T before, bool streams) {
+  if (!streams) {
+    sum_panel<true>(to, from, count, before);
+    return;
+  }
+  alignas(64) T sums[panel];
+  sum_panel<true>(sums, from, count, before);
+  const void* in[1] = {sums};
+  streaming_kernel(sizeof(T))(to, in, count);
+}
+
 // One line with all threads: as many panels at a time as caches keep from their totals to their
 // sums.
 template <class T>
 void share_line(T* to, const T* from, int64_t length) {
   constexpr int64_t panels = 256;
+  const bool streams = length * static_cast<int64_t>(sizeof(T)) >= last_cache;
   T before[panels + 1] = {};
   for (int64_t first = 0; first < length; first += panels * panel) {
     int64_t count = std::min(panels, divide_up(length - first, panel));
@@ -86,6 +101,7 @@ void share_line(T* to, const T* from, int64_t length) {
           int64_t at = first + p * panel;
           body(p, at, std::min(panel, length - at));
         }
+        if (streams) finish_streaming();
       });
     };
     each_panel([&](int64_t p, int64_t at, int64_t size) {
@@ -93,7 +109,7 @@ void share_line(T* to, const T* from, int64_t length) {
     });
     for (int64_t p = 0; p < count; ++p) before[p + 1] = before[p] + before[p + 1];
     each_panel([&](int64_t p, int64_t at, int64_t size) {
-      sum_panel<true>(to + at, from + at, size, before[p]);
+      write_panel(to + at, from + at, size, before[p], streams);
     });
     before[0] = before[count];
   }

@@ -117,5 +117,17 @@ TEST_P(PastTheCaches, PickedRowsGo) {
 
 INSTANTIATE_TEST_SUITE_P(Columns, PastTheCaches, ::testing::Values(1001, 1024));
 
+// Up to an element they depend on what comes before it alone.
+TEST(RunningSums, GoPastTheCaches) {
+  for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::int64}) {
+    const int64_t count = cpu::last_cache / static_cast<int64_t>(size_of(dtype));
+    Tensor x = cast(uniform({count + 5000}, -9, 9, Dtype::float32, cpu()), dtype);
+    evaluate(x);
+    const Results sums =
+        computed({cumulative_sum(x, 0), cumulative_sum(slice(x, 0, 0, count - 1, 1), 0)});
+    EXPECT_EQ(std::memcmp(sums[0]->data(), sums[1]->data(), sums[1]->bytes()), 0);
+  }
+}
+
 }  // namespace
 }  // namespace mt::test
