@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "ops/saturates.h"
+
 namespace mt::cuda {
 namespace {
 
@@ -155,7 +157,11 @@ std::string Generator::expression(size_t k) const {
     case Opcode::select:
       return input(k, 0, Compute::i32) + " != 0 ? " + input(k, 1, i.type) + " : " +
              input(k, 2, i.type);
-    case Opcode::cast: return "cpu::convert<" + type + ">(" + input(k, 0, i.from) + ")";
+    case Opcode::cast: {
+      std::string converted = "cpu::convert<" + type + ">(" + input(k, 0, i.from) + ")";
+      if (!saturates(i.from, i.dtype)) return converted;
+      return "within_range(" + dtype_text(i.dtype) + ", " + converted + ")";
+    }
     case Opcode::to_boolean: return input(k, 0, i.from) + " != 0";
     case Opcode::round: return rounded(i, input(k, 0, i.type));
     default:  // store, expand

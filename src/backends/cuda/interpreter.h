@@ -80,7 +80,11 @@ MT_NOINLINE __device__ Value evaluate(const SegmentView& segment, const Register
     case Opcode::elementwise:
       return operate(i.from, i.detail, input(0), i.in[1] == no_place ? 0 : input(1));
     case Opcode::select: return unpack<int32_t>(input(0)) != 0 ? input(1) : input(2);
-    case Opcode::cast: return convert_number(i.from, i.type, input(0));
+    case Opcode::cast: {
+      const Value value = convert_number(i.from, i.type, input(0));
+      const bool saturates = i.from == Compute::f32 || i.from == Compute::f64;
+      return saturates ? saturated(i.dtype, value) : value;
+    }
     case Opcode::to_boolean: return is_true(i.from, input(0));
     case Opcode::round: return round_number(i.dtype, input(0));
     default: return input(0);

@@ -92,6 +92,35 @@ __device__ inline Value round_number(Dtype dtype, Value value) {
   return from_bits(dtype, to_bits(dtype, value));
 }
 
+// An integer as near to x as the range of `to` allows.
+template <class T>
+__device__ inline T within_range(Dtype to, T x) {
+  auto within = [&](auto number) {
+    using Limits = std::numeric_limits<decltype(number)>;
+    const T low = static_cast<T>(Limits::lowest()), high = static_cast<T>(Limits::max());
+    return x < low ? low : x > high ? high : x;
+  };
+  switch (to) {
+    case Dtype::uint8: return within(uint8_t());
+    case Dtype::uint16: return within(uint16_t());
+    case Dtype::uint32: return within(uint32_t());
+    case Dtype::int8: return within(int8_t());
+    case Dtype::int16: return within(int16_t());
+    default: return x;
+  }
+}
+// The same of what a float has been converted to.
+__device__ inline Value saturated(Dtype to, Value value) {
+  switch (to) {
+    case Dtype::uint8:
+    case Dtype::uint16:
+    case Dtype::int8:
+    case Dtype::int16: return pack(within_range(to, unpack<int32_t>(value)));
+    case Dtype::uint32: return pack(within_range(to, unpack<int64_t>(value)));
+    default: return value;
+  }
+}
+
 __device__ inline Value convert_number(Compute from, Compute to, Value value) {
   return with_compute(from, [&](auto x) {
     x = unpack<decltype(x)>(value);

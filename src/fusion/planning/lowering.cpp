@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion/planning/lowering.h"
 
+#include "ops/saturates.h"
 #include "tensor/error.h"
 
 namespace mt {
@@ -139,7 +140,7 @@ class Lowering {
     const bool row = is_row(i);
     int16_t value = n.op->kind == OpKind::reduce ? reduced(i, group) : computed(i, row);
     if (value < 0) return;  // the group's result, which is no value of its program
-    if (needs_rounding(n.dtype) && n.op->kind != OpKind::iota) value = rounded(n, value, row);
+    if (needs_rounding(n.dtype) && !is_exact(i)) value = rounded(n, value, row);
     (row ? row_register_ : element_register_)[static_cast<size_t>(i)] = value;
     if (buffer_of(i) >= 0) store(i, value, row);
   }
@@ -152,6 +153,13 @@ class Lowering {
 
   // Of item i's first operand.
   Dtype dtype_read(int i) const { return region_.node_of(region_.edges_of(i)[0].value).dtype; }
+
+  // Whether the instruction itself gives numbers of the item's type.
+  bool is_exact(int i) const {
+    const Node& n = node(i);
+    if (n.op->kind == OpKind::cast) return saturates(compute_of(dtype_read(i)), n.dtype);
+    return n.op->kind == OpKind::iota;
+  }
 
   // The operator itself, of an item that is computed element by element.
   int16_t computed(int i, bool row) {

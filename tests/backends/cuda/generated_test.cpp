@@ -23,7 +23,8 @@ TEST_F(CudaGenerated, ElementByElement) {
                      cast(t, Dtype::float32) + uniform(shape, 0, 1, Dtype::float32, d));
     Tensor b = remainder(i, full_integer(shape, 7, Dtype::int16, d)) +
                cast(iota(shape, Dtype::int32, d), Dtype::int16);
-    return std::vector<Tensor>{a, b, cast(a, Dtype::float16), erf(t), logical_not(mask)};
+    Tensor c = cast(a * 1e3, Dtype::uint8) + cast(erf(t) * 1e3, Dtype::uint8);
+    return std::vector<Tensor>{a, b, c, cast(a, Dtype::float16), erf(t), logical_not(mask)};
   };
   expect_the_same(true, [&](Device& d) { return chain({37, 41}, d); });
   // Another size, the same text, but for what vectors fit now.

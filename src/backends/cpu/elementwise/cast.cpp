@@ -3,6 +3,7 @@
 #include "backends/cpu/elementwise/conversion.h"
 #include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
+#include "ops/saturates.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/cast.cpp"
@@ -14,16 +15,17 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-template <class From, class To>
+// Number is To, or a narrower type to the range of which floats are brought.
+template <class From, class To, class Number = To>
 void cast(void* out, const void* const* inputs, int64_t n) {
   const From* x = static_cast<const From*>(inputs[0]);
   To* y = static_cast<To*>(out);
-  for (int64_t i = 0; i < n; ++i) y[i] = convert<To>(x[i]);
+  for (int64_t i = 0; i < n; ++i) y[i] = convert<Number>(x[i]);
 }
 
 // The same a vector at a time, with the same bits. out may be x where the sizes agree, and every
 // element is read before it is written.
-template <class From, class To, class Function>
+template <class From, class To, class Number, class Function>
 HWY_INLINE void cast_vectors(void* out, const void* const* inputs, int64_t n, Function function) {
   using Wider = std::conditional_t<(sizeof(From) > sizeof(To)), From, To>;
   constexpr hn::Rebind<From, Tag<Wider>> from;
@@ -35,22 +37,33 @@ HWY_INLINE void cast_vectors(void* out, const void* const* inputs, int64_t n, Fu
   for (; i + lanes <= count; i += lanes) {
     hn::StoreU(function(to, hn::LoadU(from, x + i)), to, y + i);
   }
-  for (; i < count; ++i) y[i] = convert<To>(x[i]);
+  for (; i < count; ++i) y[i] = convert<Number>(x[i]);
 }
 // Conversions to integers saturate; what becomes of a NaN each instruction set says for itself.
-template <class V>
-HWY_INLINE V without_nan(V v) {
-  return hn::IfThenElseZero(hn::Eq(v, v), v);
+template <class D, class V>
+HWY_INLINE auto to_integers(D d, V v) {
+  using From = hn::TFromV<V>;
+  using To = hn::TFromD<D>;
+  const V number = hn::IfThenElseZero(hn::Eq(v, v), v);
+  if constexpr (sizeof(From) == sizeof(To)) return hn::ConvertTo(d, number);
+  if constexpr (sizeof(From) > sizeof(To)) return hn::DemoteTo(d, number);
+  if constexpr (sizeof(From) < sizeof(To)) {
+    return hn::ConvertTo(d, hn::PromoteTo(Tag<double>(), number));
+  }
 }
+// Whether it does so in vectors. Highway's baselines neither overflow to infinity nor saturate.
+template <class To>
+constexpr bool has_integers = !is_baseline && (sizeof(To) == 4 || HWY_TARGET == HWY_AVX3);
+
 #define MT_CAST(name, From, To, value)                              \
   void name(void* out, const void* const* inputs, int64_t n) {      \
     auto of_vector = [](auto d, auto v) HWY_ATTR { return value; }; \
-    cast_vectors<From, To>(out, inputs, n, of_vector);              \
+    cast_vectors<From, To, To>(out, inputs, n, of_vector);          \
   }
 MT_CAST(float_to_double, float, double, hn::PromoteTo(d, v))
 MT_CAST(double_to_float, double, float, hn::DemoteTo(d, v))
-MT_CAST(float_to_int32, float, int32_t, hn::ConvertTo(d, without_nan(v)))
-MT_CAST(double_to_int32, double, int32_t, hn::DemoteTo(d, without_nan(v)))
+MT_CAST(float_to_int32, float, int32_t, to_integers(d, v))
+MT_CAST(double_to_int32, double, int32_t, to_integers(d, v))
 MT_CAST(int32_to_float, int32_t, float, hn::ConvertTo(d, v))
 MT_CAST(int32_to_double, int32_t, double, hn::PromoteTo(d, v))
 MT_CAST(int32_to_int64, int32_t, int64_t, hn::PromoteTo(d, v))
@@ -60,11 +73,36 @@ MT_CAST(int64_to_int32, int64_t, int32_t,
 MT_CAST(int64_to_double, int64_t, double, hn::ConvertTo(d, v))
 #if HWY_TARGET == HWY_AVX3
 MT_CAST(int64_to_float, int64_t, float, (hn::Vec<decltype(d)>{_mm512_cvtepi64_ps(v.raw)}))
-MT_CAST(float_to_int64, float, int64_t,
-        hn::ConvertTo(d, hn::PromoteTo(Tag<double>(), without_nan(v))))
-MT_CAST(double_to_int64, double, int64_t, hn::ConvertTo(d, without_nan(v)))
+MT_CAST(float_to_int64, float, int64_t, to_integers(d, v))
+MT_CAST(double_to_int64, double, int64_t, to_integers(d, v))
 #endif
 #undef MT_CAST
+
+// To the range of Number, in its compute type.
+template <class From, class Number>
+void saturate(void* out, const void* const* inputs, int64_t n) {
+  using To = std::conditional_t<sizeof(Number) == 4, int64_t, int32_t>;
+  if constexpr (has_integers<To>) {
+    using Limits = std::numeric_limits<Number>;
+    auto of_vector = [](auto d, auto v) HWY_ATTR {
+      return hn::Clamp(to_integers(d, v), hn::Set(d, Limits::min()), hn::Set(d, Limits::max()));
+    };
+    cast_vectors<From, To, Number>(out, inputs, n, of_vector);
+  } else {
+    cast<From, To, Number>(out, inputs, n);
+  }
+}
+template <class From>
+Kernel saturation_from(Dtype to) {
+  switch (to) {
+    case Dtype::uint8: return &saturate<From, uint8_t>;
+    case Dtype::uint16: return &saturate<From, uint16_t>;
+    case Dtype::uint32: return &saturate<From, uint32_t>;
+    case Dtype::int8: return &saturate<From, int8_t>;
+    case Dtype::int16: return &saturate<From, int16_t>;
+    default: return nullptr;
+  }
+}
 
 struct IsTrue {
   template <class V>
@@ -96,7 +134,6 @@ Kernel vector_cast(Compute from, Compute to) {
   if (is(Compute::i32, Compute::f64)) return &int32_to_double;
   if (is(Compute::i32, Compute::i64)) return &int32_to_int64;
   if (is(Compute::i64, Compute::i32)) return &int64_to_int32;
-  // Highway's baselines neither overflow to infinity nor saturate.
   if (is_baseline) return nullptr;
   if (is(Compute::f64, Compute::f32)) return &double_to_float;
   if (is(Compute::f32, Compute::i32)) return &float_to_int32;
@@ -109,7 +146,11 @@ Kernel vector_cast(Compute from, Compute to) {
 #endif
   return nullptr;
 }
-Kernel cast_of(Compute from, Compute to) {
+Kernel cast_of(Compute from, Dtype dtype) {
+  if (saturates(from, dtype)) {
+    return from == Compute::f32 ? saturation_from<float>(dtype) : saturation_from<double>(dtype);
+  }
+  const Compute to = compute_of(dtype);
   if (Kernel kernel = vector_cast(from, to)) return kernel;
   switch (from) {
     case Compute::f32: return cast_from<float>(to);
@@ -139,7 +180,7 @@ HWY_AFTER_NAMESPACE();
 namespace mt::cpu {
 HWY_EXPORT(cast_of);
 HWY_EXPORT(to_boolean_of);
-Kernel cast_kernel(Compute from, Compute to) {
+Kernel cast_kernel(Compute from, Dtype to) {
   choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(cast_of)(from, to);
 }

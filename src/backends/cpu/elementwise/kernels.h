@@ -34,8 +34,9 @@ Operator select_operator(Compute type);
 using Kernel = void (*)(void* out, const void* const* inputs, int64_t n);
 
 // C conversion semantics, except that NaN and out-of-range floats saturate (NaN to 0), on every
-// instruction set alike.
-Kernel cast_kernel(Compute from, Compute to);
+// instruction set alike. To the compute type of `to`: floats as numbers of `to`, integers
+// unrounded.
+Kernel cast_kernel(Compute from, Dtype to);
 // Anything to the i32 0 or 1: x != 0 (NaN is true).
 Kernel to_boolean_kernel(Compute from);
 // Memory of `dtype` to its compute type and back; storing rounds to nearest even or wraps.

@@ -197,7 +197,7 @@ class Preparation {
         step.operate = elementwise_operator(static_cast<Elementwise>(i.detail), i.from);
         break;
       case Opcode::select: step.operate = select_operator(i.type); break;
-      case Opcode::cast: step.convert = cast_kernel(i.from, i.type); break;
+      case Opcode::cast: step.convert = cast_kernel(i.from, i.dtype); break;
       case Opcode::to_boolean: step.convert = to_boolean_kernel(i.from); break;
       case Opcode::round: step.convert = round_kernel(i.dtype); break;
       case Opcode::load: step.convert = load_kernel(i.dtype); break;

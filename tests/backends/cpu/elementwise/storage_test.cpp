@@ -142,9 +142,34 @@ std::vector<From> numbers_to_cast() {
                          limits::lowest(),
                          From(limits::max() / 3)};
   if constexpr (std::is_floating_point_v<From>) {
-    for (double v : {-0.5, 0.5, 1.5, -1.5, 2147483647.0, 2147483648.0, -2147483648.0, -2147483904.0,
-                     1e10, -1e10, 9223372036854775808.0, -9223372036854775808.0,
-                     18446744073709551616.0, 1.8446744073709550e19, 1e30, -1e30, 1e-30}) {
+    for (double v : {-0.5,
+                     0.5,
+                     1.5,
+                     -1.5,
+                     2147483647.0,
+                     2147483648.0,
+                     -2147483648.0,
+                     -2147483904.0,
+                     127.5,
+                     128.0,
+                     -128.5,
+                     -129.0,
+                     255.9,
+                     256.0,
+                     32768.0,
+                     65535.9,
+                     65536.0,
+                     4294967295.0,
+                     4294967296.0,
+                     1e10,
+                     -1e10,
+                     9223372036854775808.0,
+                     -9223372036854775808.0,
+                     18446744073709551616.0,
+                     1.8446744073709550e19,
+                     1e30,
+                     -1e30,
+                     1e-30}) {
       x.push_back(static_cast<From>(v));
     }
     for (From v :
@@ -174,13 +199,14 @@ To cast_value(From x) {
   }
 }
 
-template <class From, class To>
-void casts(Compute from, Compute to) {
+// Stored is `to`, and To its compute type.
+template <class From, class To, class Stored = To>
+void casts(Compute from, Dtype to) {
   auto x = numbers_to_cast<From>();
   for_each_instruction_set([&] {
     auto y = run<To>(cast_kernel(from, to), x);
     for (size_t i = 0; i < x.size(); ++i) {
-      auto want = cast_value<To>(x[i]);
+      To want = cast_value<Stored>(x[i]);
       ASSERT_TRUE(y[i] == want || (want != want && y[i] != y[i]))
           << x[i] << " to " << y[i] << ", not " << want;
       // The same alone as in a row.
@@ -191,11 +217,18 @@ void casts(Compute from, Compute to) {
 }
 template <class From>
 void casts_from(Compute from) {
-  casts<From, float>(from, Compute::f32);
-  casts<From, double>(from, Compute::f64);
-  casts<From, int32_t>(from, Compute::i32);
-  casts<From, int64_t>(from, Compute::i64);
-  casts<From, uint64_t>(from, Compute::u64);
+  casts<From, float>(from, Dtype::float32);
+  casts<From, double>(from, Dtype::float64);
+  casts<From, int32_t>(from, Dtype::int32);
+  casts<From, int64_t>(from, Dtype::int64);
+  casts<From, uint64_t>(from, Dtype::uint64);
+  if constexpr (std::is_floating_point_v<From>) {
+    casts<From, int32_t, uint8_t>(from, Dtype::uint8);
+    casts<From, int32_t, uint16_t>(from, Dtype::uint16);
+    casts<From, int64_t, uint32_t>(from, Dtype::uint32);
+    casts<From, int32_t, int8_t>(from, Dtype::int8);
+    casts<From, int32_t, int16_t>(from, Dtype::int16);
+  }
   auto x = numbers_to_cast<From>();
   for_each_instruction_set([&] {
     auto truth = run<int32_t>(to_boolean_kernel(from), x);
