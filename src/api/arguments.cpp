@@ -26,6 +26,11 @@ Tensor settle_number(const Tensor& number) {
   return cast(number, is_floating(number.dtype()) ? Dtype::float32 : number.dtype());
 }
 
+void fail_struct_size(size_t size) {
+  throw ArgumentError(Code::invalid, "struct_size is " + std::to_string(size) +
+                                         "; begin the struct with its _INIT, or with its sizeof");
+}
+
 std::vector<Tensor> values(mt_tensor* const* handles, size_t count) {
   if (count) required(handles, "the array of tensors");
   std::vector<Tensor> result;

@@ -66,11 +66,16 @@ int small(int64_t number);
 
 Dtype dtype(mt_dtype code);
 
-// Options whose struct may be shorter or longer than ours: what it lacks has the default.
+[[noreturn]] void fail_struct_size(size_t size);
+
+// Options whose struct may be longer than ours or, of an older header, shorter: what it lacks has
+// the default. `first_size` is what it had in the first release.
 template <class Options>
-Options options(const Options* given, const Options& defaults) {
+Options options(const Options* given, const Options& defaults,
+                size_t first_size = sizeof(Options)) {
   Options result = defaults;
   if (given) {
+    if (given->struct_size < first_size) fail_struct_size(given->struct_size);
     size_t size = given->struct_size < sizeof(Options) ? given->struct_size : sizeof(Options);
     std::memcpy(static_cast<void*>(&result), static_cast<const void*>(given), size);
     result.struct_size = sizeof(Options);

@@ -80,15 +80,16 @@ mt_status mt_before_work(void (*function)(void)) {
 
 mt_status mt_memory_read(const char* device, mt_memory* memory) {
   return run("memory_read", [&] {
+    const size_t given = required(memory, "memory")->struct_size;
+    if (given <= sizeof given) fail_struct_size(given);
     MemoryStatistics statistics = find_device(device).allocator->statistics();
-    mt_memory result{required(memory, "memory")->struct_size,
+    mt_memory result{given,
                      statistics.in_use,
                      statistics.peak,
                      statistics.cached,
                      statistics.limit,
                      statistics.allocations};
-    size_t size = std::min(memory->struct_size, sizeof result);
-    std::memcpy(memory, &result, size);
+    std::memcpy(memory, &result, std::min(given, sizeof result));
   });
 }
 

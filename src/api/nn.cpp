@@ -40,9 +40,10 @@ mt_tensor* mt_rms_norm(mt_tensor* x, size_t naxes, mt_tensor* weight, double eps
 mt_tensor* mt_batch_norm(mt_tensor* x, mt_tensor* weight, mt_tensor* bias, mt_tensor* running_mean,
                          mt_tensor* running_var, const mt_batch_norm_options* given) {
   static const mt_batch_norm_options defaults = MT_BATCH_NORM_OPTIONS_INIT;
-  mt_batch_norm_options o = options(given, defaults);
-  if (o.training && error_pending()) return nullptr;  // it would change the statistics
+  const bool training = given ? given->training : defaults.training;
+  if (training && error_pending()) return nullptr;  // it would change the statistics
   return give("batch_norm", [&] {
+    mt_batch_norm_options o = options(given, defaults);
     mt::BatchNorm result = mt::batch_norm(value(x), optional_value(weight), optional_value(bias),
                                           optional_value(running_mean), optional_value(running_var),
                                           o.training, o.momentum, o.epsilon);

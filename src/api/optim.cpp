@@ -21,53 +21,58 @@ namespace {
 
 Optimizer& get(mt_optimizer* optimizer) { return *required(optimizer, "the optimizer")->optimizer; }
 
-template <class Options>
-mt_optimizer* make(const char* name, mt_parameters* parameters, double rate, Options options) {
+// rule() -> the options of its rule.
+template <class Rule>
+mt_optimizer* make(const char* name, mt_parameters* parameters, double rate, Rule&& rule) {
   return read<mt_optimizer*>(name, nullptr, [&] {
     collection(parameters);
     return new mt_optimizer{
-        std::make_shared<Optimizer>(parameters->collection, rate, make_rule(options))};
+        std::make_shared<Optimizer>(parameters->collection, rate, make_rule(rule()))};
   });
 }
 
 mt_optimizer* make_adam(const char* name, mt_parameters* parameters, double rate,
-                        const mt_adam_options& o, bool decoupled) {
-  return make(name, parameters, rate,
-              AdamOptions{o.beta1, o.beta2, o.epsilon, o.weight_decay, decoupled});
+                        const mt_adam_options* given, const mt_adam_options& defaults,
+                        bool decoupled) {
+  return make(name, parameters, rate, [&] {
+    mt_adam_options o = options(given, defaults);
+    return AdamOptions{o.beta1, o.beta2, o.epsilon, o.weight_decay, decoupled};
+  });
 }
 
 }  // namespace
 
 mt_optimizer* mt_optimizer_sgd(mt_parameters* parameters, double lr, const mt_sgd_options* given) {
-  mt_sgd_options o = options<mt_sgd_options>(given, MT_SGD_OPTIONS_INIT);
-  return make("optimizer_sgd", parameters, lr,
-              SgdOptions{o.momentum, o.dampening, o.weight_decay, o.nesterov});
+  return make("optimizer_sgd", parameters, lr, [&] {
+    mt_sgd_options o = options<mt_sgd_options>(given, MT_SGD_OPTIONS_INIT);
+    return SgdOptions{o.momentum, o.dampening, o.weight_decay, o.nesterov};
+  });
 }
 
 mt_optimizer* mt_optimizer_adam(mt_parameters* parameters, double lr,
                                 const mt_adam_options* given) {
-  return make_adam("optimizer_adam", parameters, lr,
-                   options<mt_adam_options>(given, MT_ADAM_OPTIONS_INIT), false);
+  return make_adam("optimizer_adam", parameters, lr, given, MT_ADAM_OPTIONS_INIT, false);
 }
 
 mt_optimizer* mt_optimizer_adamw(mt_parameters* parameters, double lr,
                                  const mt_adam_options* given) {
-  return make_adam("optimizer_adamw", parameters, lr,
-                   options<mt_adam_options>(given, MT_ADAMW_OPTIONS_INIT), true);
+  return make_adam("optimizer_adamw", parameters, lr, given, MT_ADAMW_OPTIONS_INIT, true);
 }
 
 mt_optimizer* mt_optimizer_rmsprop(mt_parameters* parameters, double lr,
                                    const mt_rmsprop_options* given) {
-  mt_rmsprop_options o = options<mt_rmsprop_options>(given, MT_RMSPROP_OPTIONS_INIT);
-  return make("optimizer_rmsprop", parameters, lr,
-              RmspropOptions{o.smoothing, o.epsilon, o.momentum, o.weight_decay});
+  return make("optimizer_rmsprop", parameters, lr, [&] {
+    mt_rmsprop_options o = options<mt_rmsprop_options>(given, MT_RMSPROP_OPTIONS_INIT);
+    return RmspropOptions{o.smoothing, o.epsilon, o.momentum, o.weight_decay};
+  });
 }
 
 mt_optimizer* mt_optimizer_adagrad(mt_parameters* parameters, double lr,
                                    const mt_adagrad_options* given) {
-  mt_adagrad_options o = options<mt_adagrad_options>(given, MT_ADAGRAD_OPTIONS_INIT);
-  return make("optimizer_adagrad", parameters, lr,
-              AdagradOptions{o.epsilon, o.initial, o.weight_decay});
+  return make("optimizer_adagrad", parameters, lr, [&] {
+    mt_adagrad_options o = options<mt_adagrad_options>(given, MT_ADAGRAD_OPTIONS_INIT);
+    return AdagradOptions{o.epsilon, o.initial, o.weight_decay};
+  });
 }
 
 mt_status mt_optimizer_add(mt_optimizer* optimizer, mt_optimizer* group) {

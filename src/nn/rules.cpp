@@ -20,6 +20,11 @@ void check_not_negative(const char* rule, const char* name, double value) {
   check(value >= 0 && value < __builtin_inf(), rule, name, value);
 }
 
+// What is divided by, where a gradient has been 0 all along.
+void check_positive(const char* rule, const char* name, double value) {
+  check(value > 0 && value < __builtin_inf(), rule, name, value);
+}
+
 Tensor decayed(const Tensor& g, const Tensor& w, double c, Numbers& n) {
   return c == 0 ? g : g + w * n(c);
 }
@@ -64,7 +69,7 @@ class Adam final : public Rule {
   explicit Adam(const AdamOptions& options) : o_(options) {
     check_fraction(name(), "beta1", o_.beta1);
     check_fraction(name(), "beta2", o_.beta2);
-    check_not_negative(name(), "epsilon", o_.epsilon);
+    check_positive(name(), "epsilon", o_.epsilon);
     check_not_negative(name(), "weight_decay", o_.weight_decay);
   }
   const char* name() const override { return o_.decoupled ? "adamw" : "adam"; }
@@ -96,7 +101,7 @@ class Rmsprop final : public Rule {
  public:
   explicit Rmsprop(const RmspropOptions& options) : o_(options) {
     check(o_.smoothing >= 0 && o_.smoothing <= 1, name(), "smoothing", o_.smoothing);
-    check_not_negative(name(), "epsilon", o_.epsilon);
+    check_positive(name(), "epsilon", o_.epsilon);
     check_not_negative(name(), "momentum", o_.momentum);
     check_not_negative(name(), "weight_decay", o_.weight_decay);
   }
@@ -124,7 +129,7 @@ class Rmsprop final : public Rule {
 class Adagrad final : public Rule {
  public:
   explicit Adagrad(const AdagradOptions& options) : o_(options) {
-    check_not_negative(name(), "epsilon", o_.epsilon);
+    check_positive(name(), "epsilon", o_.epsilon);
     check_not_negative(name(), "initial", o_.initial);
     check_not_negative(name(), "weight_decay", o_.weight_decay);
   }

@@ -287,6 +287,33 @@ TEST_F(Misuse, Maps) {
   EXPECT_TRUE(failed_with(MT_EINVAL, "unmap"));
 }
 
+// What nobody has filled in is no options.
+TEST_F(Misuse, OptionsWithoutTheirSize) {
+  mt_tensor* image = mt_ones(MT_DIMS(1, 1, 3, 3), MT_F32, nullptr);
+  mt_conv_options convolution{};
+  convolution.padding[0] = 1;
+  EXPECT_EQ(mt_conv2d(image, image, nullptr, &convolution), nullptr);
+  EXPECT_TRUE(failed_with(MT_EINVAL, "conv2d: struct_size is 0"));
+  mt_batch_norm_options norm{};
+  EXPECT_EQ(mt_batch_norm(x, nullptr, nullptr, nullptr, nullptr, &norm), nullptr);
+  EXPECT_TRUE(failed_with(MT_EINVAL, "batch_norm: struct_size is 0"));
+  mt_memory memory{};
+  EXPECT_EQ(mt_memory_read("cpu", &memory), MT_EINVAL);
+  EXPECT_TRUE(failed_with(MT_EINVAL, "memory_read: struct_size is 0"));
+  mt_kernel_definition kernel{};
+  EXPECT_EQ(mt_kernel_new(&kernel), nullptr);
+  EXPECT_TRUE(failed_with(MT_EINVAL, "kernel_new: struct_size is 0"));
+
+  mt_parameters* parameters = mt_parameters_new(MT_F32, nullptr);
+  mt_adam_options adam{};
+  EXPECT_EQ(mt_optimizer_adam(parameters, 0.1, &adam), nullptr);
+  EXPECT_TRUE(failed_with(MT_EINVAL, "optimizer_adam: struct_size is 0"));
+  adam.struct_size = sizeof adam;
+  EXPECT_EQ(mt_optimizer_adam(parameters, 0.1, &adam), nullptr);
+  EXPECT_TRUE(failed_with(MT_EINVAL, "adam: epsilon cannot be 0"));
+  mt_parameters_release(parameters);
+}
+
 TEST_F(Misuse, Tapes) {
   mt_tape* tape = mt_tape_begin();
   mt_tensor* y = mt_square(x);
