@@ -43,6 +43,25 @@ TEST(Gelu, SlopesComeFromNormalNumbers) {
   EXPECT_EQ(std::fetestexcept(FE_UNDERFLOW), 0);
 }
 
+// 0 to the power 0 is 1, and so is every number beside it.
+TEST(Pow, IsFlatWhereTheExponentIsZero) {
+  for (Device* device : {&cpu(), &reference()}) {
+    for (int order : {1, 2}) {
+      Tensor x = leaf(make({4}, {0, 0, 2, -3}, Dtype::float64, *device));
+      Tensor exponents = make({4}, {0, 2, 0, 0}, Dtype::float64, *device);
+      const std::vector<double> curvature{0, 2, 0, 0};
+      for (const Tensor& exponent : {exponents, number(0.0, *device)}) {
+        Tensor slope = pow(x, exponent);
+        for (int i = 0; i < order; ++i) {
+          slope = gradients({slope}, {ones_like(slope)}, {x})[0];
+        }
+        const bool curved = order == 2 && exponent->shape.rank() == 1;
+        EXPECT_EQ(read(slope), curved ? curvature : std::vector<double>(4));
+      }
+    }
+  }
+}
+
 TEST(Numbers, ComparedBeyondTheTypeAreWhatTheyAre) {
   for (Dtype dtype : {Dtype::uint8, Dtype::int8, Dtype::uint32, Dtype::int32, Dtype::uint64}) {
     Tensor x = make({2}, {0, 100}, dtype), low = integer_number(-(int64_t{1} << 40), cpu()),
