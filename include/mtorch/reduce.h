@@ -21,7 +21,7 @@ extern "C" {
 MT_API mt_tensor* mt_sum(mt_tensor* x, const int64_t* axes, size_t naxes);
 MT_API mt_tensor* mt_sum_keep(mt_tensor* x, const int64_t* axes, size_t naxes);
 
-/// The mean, sum / count; of nothing NaN. Integers as float32.
+/// The mean, sum / count; of nothing NaN. Of integers in float64, rounded to float32 once.
 MT_API mt_tensor* mt_mean(mt_tensor* x, const int64_t* axes, size_t naxes);
 MT_API mt_tensor* mt_mean_keep(mt_tensor* x, const int64_t* axes, size_t naxes);
 
@@ -60,7 +60,8 @@ MT_API mt_tensor* mt_count_nonzero(mt_tensor* x, const int64_t* axes, size_t nax
 MT_API mt_tensor* mt_count_nonzero_keep(mt_tensor* x, const int64_t* axes, size_t naxes);
 
 /// The variance, sum((x - mean(x))^2) / (count - correction), in two passes. `correction` 0 is the
-/// population's, 1 the sample's (Bessel). NaN where count <= correction. Integers as float32.
+/// population's, 1 the sample's (Bessel). NaN where count <= correction. Of
+/// integers as mt_mean().
 MT_API mt_tensor* mt_var(mt_tensor* x, const int64_t* axes, size_t naxes, double correction);
 MT_API mt_tensor* mt_var_keep(mt_tensor* x, const int64_t* axes, size_t naxes, double correction);
 

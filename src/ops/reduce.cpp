@@ -127,7 +127,10 @@ Tensor min(const Tensor& x, const Dims& axes, bool keep) {
 }
 
 Tensor mean(const Tensor& x, const Dims& axes, bool keep) {
-  if (!is_floating(x.dtype())) return mean(cast(x, Dtype::float32), axes, keep);
+  // Sums of integers are exact up to 2^53, and rounded once.
+  if (!is_floating(x.dtype())) {
+    return cast(mean(cast(x, Dtype::float64), axes, keep), Dtype::float32);
+  }
   double count = 1;
   for (int64_t axis : normalize_axes(axes, x.rank(), "mean")) {
     count *= static_cast<double>(x.shape()[static_cast<int>(axis)]);

@@ -15,6 +15,10 @@ int64_t count_of(const Tensor& x, const Dims& axes) {
 }
 
 Dtype floating(Dtype dtype) { return is_floating(dtype) ? dtype : Dtype::float32; }
+// x in the type that its result is formed in, to be rounded once.
+Tensor widened(const Tensor& x) {
+  return cast(x, is_floating(x.dtype()) ? accumulator_of(x.dtype()) : Dtype::float64);
+}
 
 Tensor where(const Tensor& condition, double a, const Tensor& b) {
   return where(condition, number(a, b.device()), b);
@@ -31,7 +35,7 @@ Tensor root(const Tensor& x, double p) {
 
 Tensor var(const Tensor& x, const Dims& axes, double correction, bool keep) {
   Dtype dtype = floating(x.dtype());
-  Tensor wide = cast(x, accumulator_of(dtype));
+  Tensor wide = widened(x);
   Dims chosen = normalize_axes(axes, x.rank(), "var");
   double freedom = static_cast<double>(count_of(x, chosen)) - correction;
   Tensor deviation = wide - mean(wide, chosen, true);
@@ -42,7 +46,7 @@ Tensor var(const Tensor& x, const Dims& axes, double correction, bool keep) {
 Tensor standard_deviation(const Tensor& x, const Dims& axes, double correction, bool keep) {
   Dtype dtype = floating(x.dtype());
   Dims chosen = normalize_axes(axes, x.rank(), "std");
-  return cast(sqrt(var(cast(x, accumulator_of(dtype)), chosen, correction, keep)), dtype);
+  return cast(sqrt(var(widened(x), chosen, correction, keep)), dtype);
 }
 
 Tensor count_nonzero(const Tensor& x, const Dims& axes, bool keep) {
@@ -51,7 +55,7 @@ Tensor count_nonzero(const Tensor& x, const Dims& axes, bool keep) {
 
 Tensor norm(const Tensor& x, const Dims& axes, double order, bool keep) {
   Dtype dtype = floating(x.dtype());
-  Tensor wide = cast(x, accumulator_of(dtype));
+  Tensor wide = widened(x);
   Dims chosen = normalize_axes(axes, x.rank(), "norm");
   Tensor y;
   if (order == 2) {

@@ -19,6 +19,20 @@ TEST(Statistics, Variance) {
   EXPECT_EQ(to_string(var(x, {0}, 0, true).shape()), "[1,3]");
 }
 
+TEST(Statistics, OfIntegersAreRoundedOnce) {
+  for (Device* device : {&cpu(), &reference()}) {
+    const double large = 2147483648.0;
+    Tensor wide = make({3}, {large, large + 2, large + 4}, Dtype::int64, *device);
+    expect_near(var(wide, {}, 0), {8.0 / 3}, 1e-6);
+    expect_near(standard_deviation(wide, {}, 1), {2}, 1e-6);
+    expect_near(mean(wide, {}), {large}, 1);  // the float32 next to 2^31 + 2
+    Tensor ends = make({3}, {large - 1, -large, 2 - large}, Dtype::int32, *device);
+    expect_near(mean(ends, {}), {std::nearbyintf((1 - large) / 3)}, 64);
+    Tensor opposite = make({3}, {large - 1, -large, 7}, Dtype::int32, *device);
+    expect_near(mean(opposite, {}), {2});
+  }
+}
+
 TEST(Statistics, Norms) {
   Tensor x = make({4}, {3, 0, -4, 0});
   expect_near(norm(x, {}, 2), {5});
