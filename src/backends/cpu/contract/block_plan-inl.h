@@ -60,6 +60,7 @@ struct BlockPlan {
   bool along_slivers = false;  // each sliver meets all panels before the next one does
   bool packs_along = false;    // the first sliver packs b as it goes
   bool pairs_a = false;        // slivers are packed two by two
+  bool b_stays_near = false;   // what each sliver reads of b, it finds where the one before read it
 
  private:
   int64_t most_terms(const Block& block) const;
@@ -115,6 +116,9 @@ void BlockPlan<T>::choose_packing(const Block& block, int64_t count) {
   packs_along = !b_in_place && !indexed && whole && b.dtype == dtype_of<T> && b.k.uniform() &&
                 b.rows.uniform() && b.rows.stride() == 1 && panel == widest &&
                 slivers.first_row(1) == packing_rows;
+  const int64_t passing = along_slivers ? columns : std::min(panel, columns);
+  const int64_t step = b_in_place ? b.k.stride() : passing;
+  b_stays_near = !indexed && stays_near(count, step, slivers.first_row(1), sizeof(T));
 }
 
 }  // namespace mt::cpu::HWY_NAMESPACE

@@ -134,7 +134,10 @@ class BlockRun {
       operands_.take_panel_to_pack(packing, column);
       packing_kernel_for<T>(vectors)(packing);
     } else {
-      micro_kernel_for<T>(static_cast<int>(rows), vectors, plan_.indexed)(tile);
+      const Reads reads = plan_.indexed                      ? Reads::indexed
+                          : plan_.b_stays_near && sliver > 0 ? Reads::b_near
+                                                             : Reads::strided;
+      micro_kernel_for<T>(static_cast<int>(rows), vectors, reads)(tile);
     }
   }
 
@@ -148,7 +151,10 @@ class BlockRun {
 bool joins_lines_here() { return joins_lines; }
 StridedKernels strided_kernels_here() {
   return {lanes_of<float>, loads_part_at_once, vectors_for<float>, rows_for,
-          [](int rows, int vectors) { return micro_kernel_for<float>(rows, vectors, false); }};
+          [](int rows, int vectors, bool near) {
+            return near ? near_kernel_for<float>(rows, vectors)
+                        : micro_kernel_for<float>(rows, vectors, Reads::strided);
+          }};
 }
 void run_block_float(const Block& block) { BlockRun<float>(block).run(); }
 void run_block_double(const Block& block) { BlockRun<double>(block).run(); }

@@ -123,12 +123,14 @@ enum class Distant {
   fetched,  // ahead of time
   packed,   // b as well: it is left where the next rows read it near by, which takes no time of its
             // own, as the multiply-adds leave room for it
+  a,        // a alone: what is read of b lies near by
   none,     // nothing: there are none, and fetching would only take the loads' time
 };
 
-// Both operands advance by strides. b has whole vectors, unless loads of a part are as quick.
+// Both operands advance by strides. b has whole vectors, unless loads of a part are as quick. Where
+// its loops lie in lines of code makes a few hundredths.
 template <class T, int R, int V, Distant distant>
-HWY_NOINLINE void strided_kernel(const MicroTile<T>& tile) {
+HWY_NOINLINE __attribute__((aligned(64))) void strided_kernel(const MicroTile<T>& tile) {
   const Vectors<T> d;
   constexpr int lanes = lanes_of<T>;
   const auto mask = hn::FirstN(d, static_cast<size_t>(tile.columns - (V - 1) * lanes));
@@ -142,12 +144,13 @@ HWY_NOINLINE void strided_kernel(const MicroTile<T>& tile) {
   const T* b = tile.b;
   [[maybe_unused]] T* packed = tile.packed;
   [[maybe_unused]] const int64_t a_ahead = tile.a_ahead, b_ahead = tile.b_ahead;
-  constexpr bool fetches = distant != Distant::none, packs = distant == Distant::packed;
+  constexpr bool packs = distant == Distant::packed, fetches_a = distant != Distant::none;
+  constexpr bool fetches_b = packs || distant == Distant::fetched;
   // To begin and end a loop for each line takes some ten cycles, so only where one is fetched.
   constexpr int64_t all = std::numeric_limits<int64_t>::max();
-  const int64_t line = fetches && a_ahead != 0 ? int64_t{64 / sizeof(T)} : all;
+  const int64_t line = fetches_a && a_ahead != 0 ? int64_t{64 / sizeof(T)} : all;
   for (int64_t left = tile.k; left > 0; left -= line) {
-    if (fetches && a_ahead != 0) {
+    if (fetches_a && a_ahead != 0) {
       MT_UNROLL for (int i = 0; i < R; ++i) hwy::Prefetch(a[i / 3] + i % 3 * a_row + a_ahead);
     }
     for (int64_t k = left < line ? left : line; k > 0; --k) {
@@ -155,7 +158,7 @@ HWY_NOINLINE void strided_kernel(const MicroTile<T>& tile) {
       MT_UNROLL for (int v = 0; v < V; ++v) {
         const bool part = loads_part_at_once && v == V - 1 && !whole;
         bs[v] = part ? load_part(d, mask, b + v * lanes) : hn::LoadU(d, b + v * lanes);
-        if constexpr (fetches) hwy::Prefetch(b + v * lanes + b_ahead);
+        if constexpr (fetches_b) hwy::Prefetch(b + v * lanes + b_ahead);
         if constexpr (packs) {
           __builtin_prefetch(b + v * lanes + 4 * b_ahead, 0, 2);  // to the second-level cache
           hn::StoreU(bs[v], d, packed + v * lanes);
@@ -206,17 +209,23 @@ HWY_NOINLINE void indexed_kernel(const MicroTile<T>& tile) {
   tile.kept != nullptr ? end_kept_sums<T>(tile, sum) : end_sums<T>(tile, mask, sum);
 }
 
-template <class T, int V, bool Indexed, int... I>
+// Operands are looked up in tables, or read by strides, b perhaps from the first-level cache.
+enum class Reads { indexed, strided, b_near };
+template <class T, int R, int V, Reads reads>
+constexpr MicroKernel<T> micro_kernel() {
+  constexpr Distant distant = reads == Reads::b_near ? Distant::a : Distant::fetched;
+  return reads == Reads::indexed ? indexed_kernel<T, R, V> : strided_kernel<T, R, V, distant>;
+}
+template <class T, int V, Reads reads, int... I>
 constexpr std::array<MicroKernel<T>, most_rows> micro_kernel_rows(
     std::integer_sequence<int, I...>) {
-  return {
-      (Indexed ? indexed_kernel<T, I + 1, V> : strided_kernel<T, I + 1, V, Distant::fetched>)...};
+  return {micro_kernel<T, I + 1, V, reads>()...};
 }
-template <class T, bool Indexed, int... V>
+template <class T, Reads reads, int... V>
 constexpr std::array<std::array<MicroKernel<T>, most_rows>, most_vectors> micro_kernel_table(
     std::integer_sequence<int, V...>) {
   return {
-      micro_kernel_rows<T, V + 1, Indexed>(std::make_integer_sequence<int, rows_for(V + 1)>())...};
+      micro_kernel_rows<T, V + 1, reads>(std::make_integer_sequence<int, rows_for(V + 1)>())...};
 }
 
 // A kernel that packs has this many rows.
@@ -235,14 +244,16 @@ MicroKernel<T> packing_kernel_for(int vectors) {
 
 // The kernel for `rows` rows (at most rows_for(vectors)) and `vectors` vectors of columns.
 template <class T>
-MicroKernel<T> micro_kernel_for(int rows, int vectors, bool indexed) {
+MicroKernel<T> micro_kernel_for(int rows, int vectors, Reads reads) {
   using Widths = std::make_integer_sequence<int, most_vectors>;
-  static constexpr auto strided_table = micro_kernel_table<T, false>(Widths());
-  static constexpr auto indexed_table = micro_kernel_table<T, true>(Widths());
-  return (indexed ? indexed_table : strided_table)[vectors - 1][rows - 1];
+  static constexpr std::array tables = {micro_kernel_table<T, Reads::indexed>(Widths()),
+                                        micro_kernel_table<T, Reads::strided>(Widths()),
+                                        micro_kernel_table<T, Reads::b_near>(Widths())};
+  return tables[static_cast<size_t>(reads)][static_cast<size_t>(vectors - 1)]
+               [static_cast<size_t>(rows - 1)];
 }
 
-// The same for operands that lie near by and are read by strides.
+// The same where operands are read by strides and lie near by.
 template <class T, int... I>
 constexpr std::array<MicroKernel<T>, sizeof...(I)> near_kernel_table(
     std::integer_sequence<int, I...>) {
@@ -252,7 +263,8 @@ template <class T>
 MicroKernel<T> near_kernel_for(int rows, int vectors) {
   static constexpr auto table =
       near_kernel_table<T>(std::make_integer_sequence<int, rows_for(most_vectors)>());
-  return vectors == most_vectors ? table[rows - 1] : micro_kernel_for<T>(rows, vectors, false);
+  return vectors == most_vectors ? table[rows - 1]
+                                 : micro_kernel_for<T>(rows, vectors, Reads::b_near);
 }
 
 }  // namespace mt::cpu::HWY_NAMESPACE

@@ -2,9 +2,17 @@
 // What a micro-kernel (micro_kernel-inl.h) is told, and the kernels of the instruction set in use.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 namespace mt::cpu {
+
+// Whether the first-level cache keeps what is read of b, `terms` rows that begin `step` elements
+// apart, while slivers of `rows` rows of a go by, each of which is fetched during the one before.
+inline bool stays_near(int64_t terms, int64_t step, int64_t rows, size_t size) {
+  return terms * (std::abs(step) + 2 * rows) * static_cast<int64_t>(size) <= 40 * 1024;
+}
 
 // The lanes of a vector that are results, and where they go, side by side, in a row of c.
 struct KeptLanes {
@@ -42,7 +50,8 @@ struct StridedKernels {
   // As many vectors of columns as the registers hold for these rows: few rows leave room for more.
   int (*vectors_for)(int64_t rows, int64_t columns);
   int (*rows_for)(int vectors);
-  MicroKernel<float> (*find)(int rows, int vectors);
+  // near: what they read is in the first-level cache.
+  MicroKernel<float> (*find)(int rows, int vectors, bool near);
 };
 StridedKernels strided_kernels();
 

@@ -39,9 +39,10 @@ SmallProduct::SmallProduct(const Schedule& schedule, const MatrixOperand& a, con
   higher_slivers_ = rows_ - slivers_ * least_rows_;
   const int64_t last = columns_ - (columns_ - 1) / panel_ * panel_;
   const int last_vectors = static_cast<int>(divide_up(last, all.lanes));
+  const bool near = stays_near(k_, b_k_, least_rows_, sizeof(float));
   for (int more = 0; more <= (higher_slivers_ > 0); ++more) {
-    kernels_[more][0] = all.find(static_cast<int>(least_rows_) + more, vectors);
-    kernels_[more][1] = all.find(static_cast<int>(least_rows_) + more, last_vectors);
+    kernels_[more][0] = all.find(static_cast<int>(least_rows_) + more, vectors, near);
+    kernels_[more][1] = all.find(static_cast<int>(least_rows_) + more, last_vectors, near);
   }
 }
 
