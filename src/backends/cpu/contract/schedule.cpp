@@ -171,7 +171,9 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   };
   while (!enough()) {
     const int64_t few = packs_both ? columns : high ? highest * columns : columns / 2;
-    const bool cuts_rows = rows > row_unit && rows >= few;
+    // Of few columns a unit more or less is much: 130 would be 128 and 2.
+    const bool uneven = packs_both && columns < 4 * column_unit && columns % (2 * column_unit) != 0;
+    const bool cuts_rows = rows > row_unit && (rows >= few || (uneven && rows > 2 * row_unit));
     if (cuts_rows || columns <= column_unit) {
       rows = round_up(divide_up(rows, 2), row_unit);
     } else {
