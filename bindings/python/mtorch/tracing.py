@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import subprocess
-import threading
 import warnings
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from . import native
+from ._modes import _log, _Mode
 from .autograd import _is_tensor, _within
 from .create import asarray
 from ._types import Operand
@@ -45,54 +45,33 @@ def _unflatten(form: Any, tensors: Iterator[Tensor]) -> Any:
     return list(items) if kind == "list" else tuple(items)
 
 
-class _Modes(threading.local):
-    """The modes of modules, in training or not, that matter to what this thread records."""
-
-    called: dict[Any, bool] | None = None  # by a weak reference to the module; None: nothing is recorded
-    changes = 0  # of any module's mode, by any thread: see _change_of_mode()
-
-
-_modes = _Modes()
-
-
-def _note_mode(module: Any) -> None:
-    """A module is called."""
-    if _modes.called is not None:
-        _modes.called.setdefault(weakref.ref(module), module.training)
-
-
-def _change_of_mode() -> None:
-    """A module's mode is set."""
-    _Modes.changes += 1
-
-
 class _Recorded:
-    """The recordings of a function for one form of its arguments, and one mode of the modules that it
-    calls."""
+    """The recordings of a function for one form of its arguments, and one mode of each module whose
+    mode it reads."""
 
     most = 1 << 16  # results of a first call, whose number is not known before
 
     def __init__(self, function: Callable[..., Any], form: Any) -> None:
         self.function, self.form = function, form
         self.result_form, self.count = None, self.most
-        self.modes: dict[Any, bool] = {}
-        self.seen = _modes.changes  # when its modes were last those of the modules
+        self.modes: dict[int, Any] = {}  # by id, weak references to modules with their modes
+        self.seen = _Mode.latest_change  # when its modes were last those of the modules
         self._callback = self.call  # the handle only borrows it
         self.handle = native.trace_function(self._callback)
 
     def call(self, *tensors: Any) -> list[Tensor]:
         args, kwargs = _unflatten(self.form, iter(tensors))
         results: list[Tensor] = []
-        around, _modes.called = _modes.called, {}
-        changes = _modes.changes
+        around, _log.met = _log.met, {}
         try:
             form = _flatten(self.function(*args, **kwargs), results)
-            if changes == _modes.changes:  # else the function sets them itself
-                self.modes.update(_modes.called)
+            for key, (module, mode) in _log.met.items():
+                if mode is not None:
+                    self.modes[key] = weakref.ref(module), mode
                 if around is not None:
-                    around.update(_modes.called)
+                    around.setdefault(key, (module, mode))
         finally:
-            _modes.called = around
+            _log.met = around
         if self.result_form is not None and form != self.result_form:
             raise ValueError("trace: the function returns other things for other shapes")
         self.result_form = form
@@ -103,11 +82,8 @@ class _Recorded:
 
     def fits(self) -> bool:
         """Whether the modules are in the modes in which it was recorded."""
-        for module, mode in self.modes.items():
-            here = module()
-            if here is not None and here.training != mode:
-                return False
-        return True
+        known = ((module(), mode) for module, mode in self.modes.values())
+        return all(module is None or module.training == mode for module, mode in known)
 
 
 class Trace:
@@ -153,7 +129,7 @@ class Trace:
                 name = getattr(self, "__name__", "a function")
                 warnings.warn(f"trace: {name} was recorded for {self.many} different constants; "
                               "give numbers that change as tensors", stacklevel=2)
-        elif recorded.seen != _modes.changes:
+        elif recorded.seen is not _Mode.latest_change:
             recorded = self._of_the_modes(form, recorded)
         self._latest = recorded
         results = native.trace_call(recorded.handle, tensors, recorded.count)
@@ -161,13 +137,13 @@ class Trace:
 
     def _of_the_modes(self, form: Any, recorded: _Recorded) -> _Recorded:
         """What was recorded, or is to be, for the modes that modules are in now."""
-        changes = _modes.changes
+        latest = _Mode.latest_change
         if not recorded.fits():
             known = [*self._others.get(form, ()), recorded]
             fitting = [other for other in known if other.fits()] or [_Recorded(self._function, form)]
             recorded = self._recorded[form] = fitting[0]
             self._others[form] = [other for other in known if other is not recorded]
-        recorded.seen = changes
+        recorded.seen = latest
         return recorded
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

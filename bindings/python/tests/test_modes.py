@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training and evaluation of modules, also of those that a trace calls."""
+import dataclasses
 import gc
 
 import numpy as np
@@ -27,7 +28,7 @@ def test_a_trace_follows_the_modes_of_modules(layer):
     assert traced.count == 2
     layer.training = True  # as PyTorch's programs do
     np.testing.assert_array_equal(traced(x), network(x))
-    assert traced.count == 3
+    assert traced.count == 2  # no other module's mode matters
 
 
 def test_modes_within_traces_within_traces():
@@ -63,3 +64,46 @@ def test_a_traced_function_may_set_modes_itself():
         return y
 
     assert [f(mt.ones(1)).tolist() for _ in range(3)] == [[1]] * 3 and f.count == 1
+
+
+def test_setting_a_mode_does_not_hide_those_of_others():
+    layer, other = Doubling(), Doubling()
+    f = mt.trace(lambda x: (layer(x), other.train(), other(x))[::2])
+    for mode in True, False, True:
+        layer.train(mode)
+        other.eval()
+        assert [y.tolist() for y in f(mt.ones(1))] == [[2 if mode else 1], [2]]
+    assert f.count == 2
+
+
+def test_modes_that_other_methods_read():
+    class Coder(Doubling):
+        training = False
+
+        def encode(self, x):
+            return self.forward(x) + 1
+
+    coder = Coder()
+    f = mt.trace(lambda x: coder.encode(x))
+    assert f(mt.ones(1)).tolist() == [2] and not Coder.training
+    coder.train()
+    assert f(mt.ones(1)).tolist() == [3]
+    coder.eval()
+    assert f(mt.ones(1)).tolist() == [2] and f.count == 2
+
+
+def test_modules_without_a_hash_are_traced():
+    @dataclasses.dataclass
+    class Scaled(nn.Module):
+        factor: float
+        training: bool = True
+
+        def forward(self, x):
+            return x * self.factor if self.training else x
+
+    layer = Scaled(3.0)
+    f = mt.trace(lambda x: layer(x))
+    assert layer == Scaled(3.0) and layer.__hash__ is None
+    assert f(mt.ones(1)).tolist() == [3]
+    layer.eval()
+    assert f(mt.ones(1)).tolist() == [1] and "Scaled" in layer.summary(mt.ones(1))

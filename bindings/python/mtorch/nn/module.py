@@ -8,11 +8,11 @@ import sys
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, TypeVar
 
 from .. import native
+from .._modes import _Mode
 from .._names import _explained
 from .._types import DTypeLike, Path
 from ..create import _target
 from ..dtypes import bfloat16, float16, float32, float64
-from ..tracing import _change_of_mode, _modes, _note_mode
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -75,12 +75,14 @@ class Module:
     ([2.0, 3.0], ['factor'])
     """
 
-    training = True
+    training: bool = _Mode(True)  # type: ignore[assignment]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "__init__" in vars(cls):
             setattr(cls, "__init__", _explained(vars(cls)["__init__"]))
+        if isinstance(vars(cls).get("training"), bool):
+            setattr(cls, "training", _Mode(vars(cls)["training"]))
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The module's result; subclasses define it."""
@@ -88,8 +90,6 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         hooks = self.__dict__.get("_hooks")
-        if _modes.called is not None:
-            _note_mode(self)
         if not hooks:
             return self.forward(*args, **kwargs)
         for hook in hooks["before"]:
@@ -167,8 +167,6 @@ class Module:
     # ------------------------------------------------------------------------------ Tensors
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "training":
-            _change_of_mode()
         trained = self.__dict__.setdefault("_trained", set())
         before = vars(self).get(name)
         if not isinstance(value, native.Tensor):
@@ -372,7 +370,7 @@ class Module:
 
         def note(module, args, result):
             first = result[0] if isinstance(result, tuple) else result
-            shapes[module] = str(list(first.shape)) if isinstance(first, native.Tensor) else ""
+            shapes[id(module)] = str(list(first.shape)) if isinstance(first, native.Tensor) else ""
 
         if args or kwargs:
             remove = [module.register_forward_hook(note) for module in self.modules()]
@@ -388,7 +386,7 @@ class Module:
         for name, module in self.named_modules():
             count = sum(tensor.size for tensor in module.parameters())
             label = f"{name}: {type(module).__name__}" if name else type(module).__name__
-            rows.append((label, shapes.get(module, ""), f"{count:,}"))
+            rows.append((label, shapes.get(id(module), ""), f"{count:,}"))
         first, second, third = (max(map(len, column)) for column in zip(*rows))
         return "\n".join(f"{a:{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in rows)
 
