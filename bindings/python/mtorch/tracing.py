@@ -18,6 +18,24 @@ if TYPE_CHECKING:
     from ._tensor import Tensor
 
 
+class _Itself:
+    """A module as a constant: the same as itself alone, however its class compares."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, _Itself) and self.module is other.module
+
+    def __hash__(self) -> int:
+        return id(self.module)
+
+
+def _constant(value: Any) -> Any:
+    is_module = hasattr(type(value), "named_modules")
+    return ("module", _Itself(value)) if is_module else ("constant", type(value), value)
+
+
 def _flatten(value: Operand, tensors: list[Tensor]) -> Any:
     """The form of nested tuples, lists and dictionaries; their tensors are appended."""
     if _is_tensor(value):
@@ -30,7 +48,7 @@ def _flatten(value: Operand, tensors: list[Tensor]) -> Any:
     if hasattr(value, "__array_interface__") and getattr(value, "ndim", False):  # NumPy's
         tensors.append(asarray(value))
         return "tensor"
-    return "constant", type(value), value
+    return _constant(value)
 
 
 def _unflatten(form: Any, tensors: Iterator[Tensor]) -> Any:
@@ -39,6 +57,8 @@ def _unflatten(form: Any, tensors: Iterator[Tensor]) -> Any:
     kind, *parts = form
     if kind == "constant":
         return parts[1]
+    if kind == "module":
+        return parts[0].module
     if kind == "dict":
         return {key: _unflatten(part, tensors) for key, part in parts[0]}
     items = (_unflatten(part, tensors) for part in parts[0])
@@ -112,9 +132,9 @@ class Trace:
             return self._function(*args, **kwargs)
         if self._static:
             form = ("tuple", (
-                ("tuple", tuple(("constant", type(arg), arg) if i in self._static
+                ("tuple", tuple(_constant(arg) if i in self._static
                                 else _flatten(arg, tensors) for i, arg in enumerate(args))),
-                ("dict", tuple((key, ("constant", type(arg), arg) if key in self._static
+                ("dict", tuple((key, _constant(arg) if key in self._static
                                 else _flatten(arg, tensors)) for key, arg in kwargs.items()))))
         else:
             form = _flatten((args, kwargs), tensors)
@@ -177,8 +197,9 @@ def trace(function: Callable[..., Any] | None = None, *, static: Any = ()) -> An
 
     Tensors in arguments and results, also within tuples, lists and dictionaries, are inputs and
     outputs; NumPy's arrays count as tensors. Whatever else is an argument is a constant of its
-    recording, must be hashable, and with another value the function is recorded again. `static`
-    names arguments, by place or keyword, that are constants whatever they are.
+    recording, must be hashable or a module, and with another value, or module, the function is
+    recorded again. `static` names arguments, by place or keyword, that are constants whatever they
+    are.
 
     Every tensor that the function reads or rebinds (weights, gradients, optimizer state, the
     generator) is a hidden input or output, so a whole training step can be one. A value cannot be

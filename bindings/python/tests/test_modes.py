@@ -107,3 +107,27 @@ def test_modules_without_a_hash_are_traced():
     assert f(mt.ones(1)).tolist() == [3]
     layer.eval()
     assert f(mt.ones(1)).tolist() == [1] and "Scaled" in layer.summary(mt.ones(1))
+
+
+@pytest.mark.parametrize("options", [{}, {"unsafe_hash": True}, {"eq": False}])
+def test_modules_that_are_equal_have_recordings_of_their_own(options):
+    @dataclasses.dataclass(**options)
+    class Scaled(nn.Module):
+        count: int
+
+        def __post_init__(self):
+            self.factor = nn.Parameter(mt.random.normal((self.count,)))
+
+        @mt.trace
+        def forward(self, x):
+            return x * self.factor
+
+    def apply(layer, x):
+        return layer(x)
+
+    layers = Scaled(2), Scaled(2)
+    for traced in Scaled.forward, mt.trace(apply), mt.trace(apply, static="layer"):
+        for layer in layers:
+            arguments = {"layer": layer} if traced._static else {}
+            y = traced(x=mt.ones(2), **arguments) if arguments else traced(layer, mt.ones(2))
+            assert y.tolist() == layer.factor.tolist()
