@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "backends/backend.h"
+#include "fusion/planning/duplicate_producers.h"
 #include "fusion/planning/lowering.h"
-#include "fusion/planning/make_anew.h"
 #include "fusion/planning/merge_alike.h"
 #include "fusion/planning/place_buffers.h"
 #include "fusion/planning/registers.h"
@@ -239,14 +239,14 @@ Arrangement arranged(const Region& given, Plan* plan) {
   std::optional<Trimmed> less = trimmed(given);
   const Region& region = less ? less->region : given;
   Grouping grouping = group_items(region);
-  std::optional<Arrangement> again = rematerialized(region, grouping);
-  Arrangement result = again ? std::move(*again) : as_it_is(region, std::move(grouping));
+  std::optional<Arrangement> duplicated = with_duplicate_producers(region, grouping);
+  Arrangement result = duplicated ? std::move(*duplicated) : as_it_is(region, std::move(grouping));
   *plan = plan_of(result.region, result.grouping);
-  if (std::optional<Arrangement> anew = made_anew(result.region, result.grouping, *plan)) {
-    Plan smaller = plan_of(anew->region, anew->grouping);
+  if (std::optional<Arrangement> again = rematerialized(result.region, result.grouping, *plan)) {
+    Plan smaller = plan_of(again->region, again->grouping);
     if (smaller.arena_bytes <= plan->arena_bytes * worthwhile) {
-      for (int& i : anew->original) i = result.original[static_cast<size_t>(i)];
-      result = std::move(*anew);
+      for (int& i : again->original) i = result.original[static_cast<size_t>(i)];
+      result = std::move(*again);
       *plan = std::move(smaller);
     }
   }

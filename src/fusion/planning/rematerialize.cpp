@@ -6,127 +6,182 @@
 namespace mt {
 namespace {
 
-constexpr int64_t least_bytes = 16 << 10;  // that are worth planning twice
+// Planning once more must be worth it: for plans beyond the caches, and of their values those that
+// matter.
+constexpr int64_t large_plan = 32 << 20, least_bytes = 256 << 10;
+constexpr int longest_chain = 4;  // of operators that are computed again for one value
 
-bool is_cheap_and_large(const Item& item) {
-  const Op& op = *item.node->op;
-  return op.kind == OpKind::elementwise && !item.stored && item.node->bytes() >= least_bytes &&
-         info(static_cast<Elementwise>(op.code)).domain == Domain::number;
+bool is_computed_again(const Op& op) {
+  return op.kind == OpKind::elementwise || op.kind == OpKind::select || op.kind == OpKind::cast;
 }
 
-class Search {
+class PeakSearch {
  public:
-  Search(const Region& region, const Grouping& grouping)
-      : region_(region), grouping_(grouping), readers_(region) {}
-
-  // Whether item i had better be computed again in each other group that reads it, given which of
-  // those before it are.
-  bool is_candidate(int i, const std::vector<char>& candidates) const {
-    if (!is_cheap_and_large(item(i)) || group_of(i) < 0) return false;
-    int last = -1;
-    for (const Use& use : readers_.of(i)) {
-      if (group_of(use.consumer) == group_of(i)) continue;
-      const Op& reader = *item(use.consumer).node->op;
-      if (reader.kind != OpKind::reduce && !is_pointwise(reader)) return false;
-      last = std::max(last, group_of(use.consumer));
+  PeakSearch(const Region& region, const Grouping& grouping, const Plan& plan)
+      : region_(region),
+        grouping_(grouping),
+        readers_(region),
+        last_(region.items.size(), -1),
+        before_(region.items.size(), -1) {
+    std::vector<int64_t> taken(grouping.drafts.size());
+    for (const Buffer& buffer : plan.buffers) {
+      if (buffer.kind != BufferKind::arena || buffer.bytes == 0) continue;
+      int& last = last_[static_cast<size_t>(buffer.index)];
+      last = group_of(buffer.index);
+      for (const Use& use : readers_.of(buffer.index))
+        last = std::max(last, group_of(use.consumer));
+      for (int group = group_of(buffer.index); group <= last; ++group) {
+        taken[static_cast<size_t>(group)] += buffer.bytes;
+      }
     }
-    return last >= 0 && is_made_of_what_stays(i, last, candidates);
+    peak_ = static_cast<int>(std::max_element(taken.begin(), taken.end()) - taken.begin());
+    for (size_t i = 0; i < region.items.size(); ++i) before_[i] = again_before(int(i));
   }
 
-  // A copy of the region in which each group computes the candidates that it reads.
-  Arrangement rewritten(const std::vector<char>& candidates) const {
-    Arrangement result = without_items(region_);
-    std::vector<int> renamed(region_.items.size(), -1);
-    std::vector<std::pair<int, int>> clone(region_.items.size(), {-1, -1});  // latest: group, item
-    auto as_before = [&](int value, int) { return renamed[static_cast<size_t>(value)]; };
-    for (int i = 0; i < static_cast<int>(region_.items.size()); ++i) {
+  bool any() const {
+    return std::any_of(before_.begin(), before_.end(), [](int group) { return group >= 0; });
+  }
+
+  Arrangement rewritten() {
+    result_ = without_items(region_);
+    const size_t items = region_.items.size();
+    renamed_.assign(items, -1);
+    std::vector<int> late(items, -1);
+    std::vector<std::vector<Draft>> before(grouping_.drafts.size());  // each group
+    for (int i = 0; i < static_cast<int>(items); ++i) {
       for (const Edge& edge : region_.edges_of(i)) {
-        int value = edge.value;
-        if (value < 0 || !candidates[static_cast<size_t>(value)]) continue;
-        auto& known = clone[static_cast<size_t>(value)];
-        if (group_of(value) == group_of(i) || known.first == group_of(i)) continue;
-        known = {group_of(i), add_copy(region_, value, as_before, &result)};
-        result.region.items.back().releases = false;
+        const int value = edge.value;
+        if (!is_late(i, value) || late[static_cast<size_t>(value)] >= 0) continue;
+        Draft draft{GroupKind::map, item(value).node->shape, {}, {}, {}, {}};
+        late[static_cast<size_t>(value)] = add_again(value, &draft);
+        before[static_cast<size_t>(before_[static_cast<size_t>(value)])].push_back(draft);
       }
-      auto own_or_before = [&](int value, int) {
-        const auto& own = clone[static_cast<size_t>(value)];
-        bool again = candidates[static_cast<size_t>(value)] && group_of(value) != group_of(i);
-        return again ? own.second : renamed[static_cast<size_t>(value)];
+      auto new_or_before = [&](int value, int) {
+        return (is_late(i, value) ? late : renamed_)[static_cast<size_t>(value)];
       };
-      renamed[static_cast<size_t>(i)] = add_copy(region_, i, own_or_before, &result);
+      renamed_[static_cast<size_t>(i)] = add_copy(region_, i, new_or_before, &result_);
     }
-    return result;
+    arrange(before);
+    return std::move(result_);
   }
 
  private:
   const Item& item(int i) const { return region_.item(i); }
   int group_of(int i) const { return grouping_.group_of[static_cast<size_t>(i)]; }
 
-  // Whether at most one of the item's operands is large, and that one in memory until group `last`
-  // for others.
-  bool is_made_of_what_stays(int i, int last, const std::vector<char>& candidates) const {
-    const int64_t bytes = item(i).node->bytes();
-    int large = 0;
-    for (const Edge& edge : region_.edges_of(i)) {
-      int value = edge.value;
-      if (region_.node_of(value).bytes() * small_share <= bytes) continue;
-      bool made_again = value >= 0 && candidates[static_cast<size_t>(value)];
-      if (++large > 1 || made_again || !stays(value, i, last)) return false;
+  // The group after the peak before which item i had better be computed again, or -1: the first
+  // that reads it then, or one before that while what it is made of is in memory.
+  int again_before(int i) const {
+    const int last = last_[static_cast<size_t>(i)];
+    if (last <= peak_ || group_of(i) >= peak_ || item(i).node->bytes() < least_bytes) return -1;
+    int first = last;
+    for (const Use& use : readers_.of(i)) {
+      const int group = group_of(use.consumer);
+      if (group == peak_) return -1;
+      if (group > peak_) first = std::min(first, group);
     }
-    return true;
+    first = std::min(first, possible_until(i, longest_chain));
+    return first > peak_ ? first : -1;
   }
-  bool stays(int value, int reader, int last) const {
-    if (value < 0) return !region_.leaf(value).donatable;
-    if (group_of(value) < 0) return false;
-    auto uses = readers_.of(value);
-    return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
-      int group = group_of(use.consumer);
-      return use.consumer != reader && group >= last && group != group_of(value);
-    });
+
+  // The last group before which item i can be computed of what is in memory, or -1.
+  int possible_until(int i, int chain) const {
+    if (chain == 0 || !is_computed_again(*item(i).node->op)) return -1;
+    int result = static_cast<int>(grouping_.drafts.size());
+    for (const Edge& edge : region_.edges_of(i)) {
+      int until = stays_until(i, edge.value);
+      if (until <= peak_ && is_part(i, edge)) until = possible_until(edge.value, chain - 1);
+      result = std::min(result, until);
+    }
+    return result;
+  }
+  // How long what item i reads is in memory.
+  int stays_until(int i, int value) const {
+    const int end = static_cast<int>(grouping_.drafts.size());
+    if (region_.node_of(value).bytes() * small_share <= item(i).node->bytes()) return end;
+    if (value < 0) return region_.leaf(value).donatable ? -1 : end;
+    if (group_of(value) < 0 || item(value).stored) return end;
+    return before_[static_cast<size_t>(value)] < 0 ? last_[static_cast<size_t>(value)] : -1;
+  }
+  // Whether what an edge of item i reads is computed with it, element by element.
+  bool is_part(int i, const Edge& edge) const {
+    return edge.value >= 0 && edge.view == nullptr &&
+           item(edge.value).node->shape == item(i).node->shape;
+  }
+
+  bool is_late(int reader, int value) const {
+    return value >= 0 && before_[static_cast<size_t>(value)] >= 0 && group_of(reader) > peak_;
+  }
+
+  // Item i once more, and what it is made of, as far as that does not stay.
+  int add_again(int i, Draft* draft) {
+    int made[3] = {-1, -1, -1};
+    int* next = made;
+    for (const Edge& edge : region_.edges_of(i)) {
+      if (stays_until(i, edge.value) <= peak_) *next = add_again(edge.value, draft);
+      ++next;
+    }
+    auto made_or_before = [&](int value, int edge) {
+      return made[edge] >= 0 ? made[edge] : renamed_[static_cast<size_t>(value)];
+    };
+    const int added = add_copy(region_, i, made_or_before, &result_);
+    result_.region.items.back().releases = false;
+    draft->items.push_back(added);
+    return added;
+  }
+
+  // The groups as they were, and the new ones before those that read them.
+  void arrange(const std::vector<std::vector<Draft>>& before) {
+    const size_t items = result_.region.items.size();
+    Grouping& grouping = result_.grouping;
+    grouping.group_of.assign(items, -1);
+    grouping.row_valued.assign(items, false);
+    grouping.total.assign(items, false);
+    grouping.refusal.assign(items, nullptr);
+    for (size_t i = 0; i < renamed_.size(); ++i) {
+      const size_t to = static_cast<size_t>(renamed_[i]);
+      grouping.row_valued[to] = grouping_.row_valued[i];
+      grouping.total[to] = grouping_.total[i];
+      grouping.refusal[to] = grouping_.refusal[i];
+    }
+    auto push = [&](Draft draft) {
+      for (int i : draft.items) {
+        grouping.group_of[static_cast<size_t>(i)] = static_cast<int>(grouping.drafts.size());
+      }
+      if (draft.contraction >= 0) {
+        grouping.group_of[static_cast<size_t>(draft.contraction)] =
+            static_cast<int>(grouping.drafts.size());
+      }
+      grouping.drafts.push_back(std::move(draft));
+    };
+    for (size_t group = 0; group < before.size(); ++group) {
+      for (const Draft& draft : before[group]) push(draft);
+      Draft draft = grouping_.drafts[group];
+      for (int& i : draft.items) i = renamed_[static_cast<size_t>(i)];
+      if (draft.contraction >= 0) {
+        draft.contraction = renamed_[static_cast<size_t>(draft.contraction)];
+      }
+      push(std::move(draft));
+    }
   }
 
   const Region& region_;
   const Grouping& grouping_;
-  Readers readers_;
+  const Readers readers_;
+  std::vector<int> last_;    // for each item in the plan's memory the last group that reads it
+  std::vector<int> before_;  // for each item that is computed again the group before which that is
+  int peak_ = 0;             // the group that runs while most memory is taken
+  Arrangement result_;
+  std::vector<int> renamed_;  // for each item where it is in the result
 };
-
-// Whether every item that is there twice is part of the group of who reads it.
-bool is_as_meant(const Arrangement& arrangement, size_t items) {
-  Readers readers(arrangement.region);
-  std::vector<int> last(items, -1);  // an item itself comes before the others that it is
-  for (size_t i = 0; i < arrangement.original.size(); ++i) {
-    int& before = last[static_cast<size_t>(arrangement.original[i])];
-    bool again = before >= 0;
-    before = static_cast<int>(i);
-    if (!again) continue;
-    for (const Use& use : readers.of(static_cast<int>(i))) {
-      if (arrangement.grouping.group_of[static_cast<size_t>(use.consumer)] !=
-          arrangement.grouping.group_of[i]) {
-        return false;
-      }
-    }
-  }
-  return true;
-}
 
 }  // namespace
 
-std::optional<Arrangement> rematerialized(const Region& region, const Grouping& grouping) {
-  if (std::none_of(region.items.begin(), region.items.end(), is_cheap_and_large))
-    return std::nullopt;
-  Search search(region, grouping);
-  std::vector<char> candidates(region.items.size(), false);
-  bool any = false;
-  for (size_t i = 0; i < region.items.size(); ++i) {
-    candidates[i] = search.is_candidate(static_cast<int>(i), candidates);
-    any |= candidates[i] != 0;
-  }
-  if (!any) return std::nullopt;
-  Arrangement result = search.rewritten(candidates);
-  result.grouping = group_items(result.region);
-  bool better = result.grouping.drafts.size() <= grouping.drafts.size() &&
-                is_as_meant(result, region.items.size());
-  return better ? std::optional(std::move(result)) : std::nullopt;
+std::optional<Arrangement> rematerialized(const Region& region, const Grouping& grouping,
+                                          const Plan& plan) {
+  if (plan.arena_bytes < large_plan) return std::nullopt;
+  PeakSearch search(region, grouping, plan);
+  return search.any() ? std::optional(search.rewritten()) : std::nullopt;
 }
 
 }  // namespace mt
