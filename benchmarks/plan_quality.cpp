@@ -201,8 +201,8 @@ Measured measure(std::vector<Tensor> results) {
   Measured measured;
   if (bytes == fewest) return measured;
   measured.ratio = static_cast<double>(bytes) / static_cast<double>(fewest);
-  measured.greedy = explain_region(region, greedy);
-  measured.best = explain_region(region, search.best());
+  measured.greedy = explain_region(region, as_it_is(region, greedy));
+  measured.best = explain_region(region, as_it_is(region, search.best()));
   return measured;
 }
 

@@ -152,50 +152,43 @@ class Explanation {
 };
 
 // What f says of the region that a read of the tensor would run, which is empty when its value is
-// there already.
+// there already, and of how it would be arranged.
 template <class F>
-std::string with_region(const Tensor& tensor, F&& f) {
+std::string with_plan(const Tensor& tensor, F&& f) {
   Region region;
   region.device = &tensor.device();
-  if (Window* window = tensor->window.load()) {
-    DisposalPause pause;
-    OwnerLock::Hold hold(window->lock, &current_thread());
-    if (!tensor->ready()) {
-      select(*window, &tensor, 1);
-      build_region(*window, tensor.device(), &region);
-    }
-    return f(region);
+  auto told = [&] {
+    Plan plan;
+    const Arrangement arrangement = arranged(region, &plan);
+    return f(region, arrangement);
+  };
+  Window* window = tensor->window.load();
+  if (!window) return told();
+  DisposalPause pause;
+  OwnerLock::Hold hold(window->lock, &current_thread());
+  if (!tensor->ready()) {
+    select(*window, &tensor, 1);
+    build_region(*window, tensor.device(), &region);
   }
-  return f(region);
+  return told();
 }
 
 }  // namespace
 
-std::string explain_region(const Region& region, const Grouping& grouping) {
-  const Arrangement given = as_it_is(region, grouping);
-  return Explanation(region, given).text();
+std::string explain_region(const Region& region, const Arrangement& arrangement) {
+  return Explanation(region, arrangement).text();
 }
-
-// With the groups that are planned.
-template <class F>
-std::string with_groups(const Region& region, F&& f) {
-  Plan plan;
-  const Arrangement planned = arranged(region, &plan);
-  return f(Explanation(region, planned));
-}
-
-std::string explain_region(const Region& region) {
-  return with_groups(region, [](const Explanation& e) { return e.text(); });
-}
-std::string explain_region_dot(const Region& region) {
-  return with_groups(region, [](const Explanation& e) { return e.dot(); });
+std::string explain_region_dot(const Region& region, const Arrangement& arrangement) {
+  return Explanation(region, arrangement).dot();
 }
 
 std::string explain(const Tensor& tensor) {
-  return with_region(tensor, [](const Region& r) { return explain_region(r); });
+  return with_plan(tensor,
+                   [](const Region& r, const Arrangement& a) { return explain_region(r, a); });
 }
 std::string explain_dot(const Tensor& tensor) {
-  return with_region(tensor, [](const Region& r) { return explain_region_dot(r); });
+  return with_plan(tensor,
+                   [](const Region& r, const Arrangement& a) { return explain_region_dot(r, a); });
 }
 
 }  // namespace mt

@@ -5,14 +5,13 @@
 
 #include <string>
 
-#include "fusion/grouping/grouping.h"
+#include "fusion/planning/arrangement.h"
 
 namespace mt {
 
-// With groups that are given, or those that the region's plan would have.
-std::string explain_region(const Region& region, const Grouping& grouping);
-std::string explain_region(const Region& region);
-std::string explain_region_dot(const Region& region);
+// What is arranged instead of a region.
+std::string explain_region(const Region& region, const Arrangement& arrangement);
+std::string explain_region_dot(const Region& region, const Arrangement& arrangement);
 
 // The plan a read of `tensor` would run now. Runs nothing.
 std::string explain(const Tensor& tensor);

@@ -251,9 +251,9 @@ std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& input
   std::unique_ptr<Recording> recording = recorder.recording();
   if (!region.items.empty()) {
     recording->configuration = region.device->backend->configuration();
-    make_plan(region, &recording->plan);
-    explanation_ = explain_region(region);
-    explanation_dot_ = explain_region_dot(region);
+    const Arrangement planned = make_plan(region, &recording->plan);
+    explanation_ = explain_region(region, planned);
+    explanation_dot_ = explain_region_dot(region, planned);
   }
   return recording;
 }

@@ -11,6 +11,20 @@ Arrangement as_it_is(const Region& region, Grouping grouping) {
   return result;
 }
 
+Arrangement one_by_one(const Region& region) {
+  const size_t items = region.items.size();
+  Grouping grouping;
+  for (size_t i = 0; i < items; ++i) {
+    const int item = static_cast<int>(i);
+    grouping.drafts.push_back({GroupKind::call, region.item(item).node->shape, {}, {}, {}, {item}});
+    grouping.group_of.push_back(item);
+  }
+  grouping.row_valued.assign(items, false);
+  grouping.total.assign(items, false);
+  grouping.refusal.assign(items, nullptr);
+  return as_it_is(region, std::move(grouping));
+}
+
 Arrangement without_items(const Region& region) {
   Arrangement result;
   result.region.device = region.device;

@@ -20,6 +20,9 @@ constexpr int64_t small_share = 16;
 // The region with nothing changed.
 Arrangement as_it_is(const Region& region, Grouping grouping);
 
+// The region as devices run it that do not fuse: each item is a group by itself.
+Arrangement one_by_one(const Region& region);
+
 // The given region's device and leaves, and no items yet.
 Arrangement without_items(const Region& region);
 

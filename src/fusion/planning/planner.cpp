@@ -236,6 +236,10 @@ Plan plan_of(const Region& region, const Grouping& grouping) {
 }  // namespace
 
 Arrangement arranged(const Region& given, Plan* plan) {
+  if (!given.device->fuses) {
+    *plan = plan_alone(given);
+    return one_by_one(given);
+  }
   std::optional<Trimmed> less = trimmed(given);
   const Region& region = less ? less->region : given;
   Grouping grouping = group_items(region);
@@ -260,14 +264,11 @@ void make_plan(const Region& region, const Grouping& grouping, Plan* plan) {
   region.device->backend->prepare(plan);
 }
 
-void make_plan(const Region& region, Plan* plan) {
+Arrangement make_plan(const Region& region, Plan* plan) {
   const Measured measured("planning");
-  if (region.device->fuses) {
-    arranged(region, plan);
-  } else {
-    *plan = plan_alone(region);
-  }
+  Arrangement result = arranged(region, plan);
   region.device->backend->prepare(plan);
+  return result;
 }
 
 }  // namespace mt

@@ -7,12 +7,13 @@
 
 namespace mt {
 
-// Fills in `plan`, which must stay where it is from then on.
-void make_plan(const Region& region, Plan* plan);
+// Fills in `plan`, which must stay where it is from then on. Returns what it is the plan of.
+Arrangement make_plan(const Region& region, Plan* plan);
 // The same for groups that have been chosen already.
 void make_plan(const Region& region, const Grouping& grouping, Plan* plan);
 
-// What is computed how often and in which groups, and the plan of that, for no backend yet.
+// What is computed how often and in which groups, and the plan of that, for no backend yet: for
+// who only wants to tell it.
 Arrangement arranged(const Region& region, Plan* plan);
 
 }  // namespace mt
