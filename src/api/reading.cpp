@@ -4,28 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <mutex>
 
 #include "api/guard.h"
-#include "backends/backend.h"
-#include "backends/cpu/strided/strided.h"
+#include "backends/host_array.h"
 #include "graph/evaluate.h"
-#include "ops/ops.h"
 
 namespace mt::api {
 namespace {
-
-Ref<Storage> host_memory(size_t bytes) {
-  Ref<Storage> storage = Storage::allocate(find_device("cpu"), bytes);
-  if (!storage) throw std::bad_alloc();
-  return storage;
-}
-
-const void* elements(const HostArray& host) {
-  return static_cast<const char*>(host.array.data) +
-         host.array.layout.offset * static_cast<int64_t>(size_of(host.array.dtype));
-}
 
 std::mutex& maps_mutex() {
   static auto* mutex = new std::mutex;  // handles may be released after main has returned
@@ -33,38 +19,6 @@ std::mutex& maps_mutex() {
 }
 
 }  // namespace
-
-HostArray host_array(const Tensor& x) {
-  evaluate(x);
-  if (x.device().host_memory) return {x->storage, {x->storage->data(), x.dtype(), x->layout()}};
-  Tensor source = x;
-  if (!is_contiguous(x->layout())) {
-    GradientMode no_history(false);
-    evaluate(source = copy(x));
-  }
-  size_t bytes = static_cast<size_t>(source->bytes());
-  Ref<Storage> storage = host_memory(bytes);
-  source.device().backend->copy_to_host(storage->data(), source->data(), bytes);
-  return {storage, {storage->data(), x.dtype(), contiguous_layout(x.shape())}};
-}
-
-HostArray contiguous_host_array(const Tensor& x) {
-  HostArray host = host_array(x);
-  if (is_contiguous(host.array.layout)) return host;
-  Ref<Storage> storage = host_memory(static_cast<size_t>(x->bytes()));
-  cpu::gather_strided(storage->data(), elements(host), size_of(x.dtype()), host.array.layout, 0,
-                      x.size());
-  return {storage, {storage->data(), x.dtype(), contiguous_layout(x.shape())}};
-}
-
-void copy_to_host(const Tensor& x, void* buffer) {
-  HostArray host = host_array(x);
-  if (is_contiguous(host.array.layout)) {
-    std::memcpy(buffer, elements(host), static_cast<size_t>(x->bytes()));
-  } else {
-    cpu::gather_strided(buffer, elements(host), size_of(x.dtype()), host.array.layout, 0, x.size());
-  }
-}
 
 void forget_maps(mt_tensor* handle) {
   for (const Ref<Storage>& storage : handle->maps->pinned) storage->unpin();
@@ -84,7 +38,7 @@ const void* pin(mt_tensor* handle, const HostArray& host) {
   }
   ++handle->maps->count;
   retain(handle);
-  return elements(host);
+  return host.data();
 }
 
 void unmap(mt_tensor* handle) {

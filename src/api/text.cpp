@@ -5,8 +5,8 @@
 
 #include "api/guard.h"
 #include "api/number_text.h"
-#include "api/reading.h"
 #include "api/strings.h"
+#include "backends/host_array.h"
 
 using namespace mt;
 using namespace mt::api;

@@ -6,7 +6,7 @@
 
 #include "backends/backend.h"
 #include "graph/evaluate.h"
-#include "ops/ops.h"
+#include "graph/record.h"
 #include "tensor/error.h"
 
 namespace mt {
@@ -44,25 +44,13 @@ Tensor from_host(const void* data, Dtype dtype, const Shape& shape, Device& devi
   return buffer.take();
 }
 
-HostValue::HostValue(const Tensor& tensor) : value_(tensor) {
-  GradientMode no_gradient(false);
-  evaluate(value_);
-  if (!is_contiguous(value_->shape, value_->strides)) {
-    value_ = copy(value_);
-    evaluate(value_);
-  }
-  data_ = value_->data();
-  if (value_.device().host_memory) return;
-  copy_ = host_memory("copy to host", bytes());
-  value_.device().backend->copy_to_host(copy_.get(), data_, bytes());
-  data_ = copy_.get();
-}
-
-std::vector<HostValue> to_host(const std::vector<NamedTensor>& tensors) {
+std::vector<HostArray> to_host(const std::vector<NamedTensor>& tensors) {
   std::vector<Tensor> values;
   for (const NamedTensor& tensor : tensors) values.push_back(tensor.value);
   evaluate(values.data(), values.size());
-  return std::vector<HostValue>(values.begin(), values.end());
+  std::vector<HostArray> arrays;
+  for (const Tensor& value : values) arrays.push_back(contiguous_host_array(value));
+  return arrays;
 }
 
 }  // namespace mt

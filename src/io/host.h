@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/node.h"
+#include "backends/host_array.h"
 
 namespace mt {
 
@@ -18,22 +18,8 @@ struct NamedTensor {
 // A value with a copy of `data`, which is row-major and contiguous.
 Tensor from_host(const void* data, Dtype dtype, const Shape& shape, Device& device);
 
-// The elements of a tensor, row-major and contiguous, in host memory.
-class HostValue {
- public:
-  // Computes the value.
-  explicit HostValue(const Tensor& tensor);
-  const void* data() const { return data_; }
-  size_t bytes() const { return static_cast<size_t>(value_->bytes()); }
-
- private:
-  Tensor value_;
-  std::unique_ptr<char[]> copy_;  // when the device's memory is not the host's
-  const void* data_;
-};
-
-// All of them, computed together.
-std::vector<HostValue> to_host(const std::vector<NamedTensor>& tensors);
+// Their elements, row-major and contiguous; all computed together.
+std::vector<HostArray> to_host(const std::vector<NamedTensor>& tensors);
 
 // A place for a value's bytes: host memory to be filled, then taken as a tensor.
 class HostBuffer {

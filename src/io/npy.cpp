@@ -247,7 +247,7 @@ Tensor load_npy(const char* path, Device& device) {
 
 void save_npy(const Tensor& tensor, const char* path) {
   std::string header = npy_header(tensor, path);
-  HostValue value(tensor);
+  const HostArray value = contiguous_host_array(tensor);
   OutputFile file(path);
   file.write(header.data(), header.size());
   file.write(value.data(), value.bytes());

@@ -103,7 +103,7 @@ void save_npz(const std::vector<NamedTensor>& tensors, const char* path, bool co
   // Both stay until the archive is closed, which is when it reads them.
   std::vector<std::string> headers;
   for (const NamedTensor& tensor : tensors) headers.push_back(npy_header(tensor.value, path));
-  std::vector<HostValue> values = to_host(tensors);
+  std::vector<HostArray> values = to_host(tensors);
   OutputFile file(path);
   if (tensors.empty()) {  // libzip makes no file then: the end record alone is an empty archive
     const char end_record[22] = {'P', 'K', 5, 6};

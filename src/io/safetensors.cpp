@@ -294,7 +294,7 @@ void save_safetensors(const std::vector<NamedTensor>& tensors, const Metadata& m
   static_assert(std::endian::native == std::endian::little);
   std::vector<size_t> order = data_order(tensors);
   std::string header = header_of(tensors, order, metadata);
-  std::vector<HostValue> values = to_host(tensors);
+  std::vector<HostArray> values = to_host(tensors);
   unsigned char length[8];
   for (size_t i = 0; i < sizeof length; ++i) {
     length[i] = static_cast<unsigned char>(static_cast<uint64_t>(header.size()) >> 8 * i);

@@ -35,7 +35,7 @@ Tensor filled(const Tensor& like, double value) {
 void follow(StateSlot* slot, Dtype dtype, Device& device) {
   Tensor state = slot->get();
   if (state.dtype() == dtype && &state.device() == &device) return;
-  HostValue before(state);
+  const HostArray before = contiguous_host_array(state);
   HostBuffer after("optimizer", dtype, state.shape(), device);
   size_t count = static_cast<size_t>(state.size());
   if (state.dtype() == dtype) {
@@ -51,7 +51,7 @@ void follow(StateSlot* slot, Dtype dtype, Device& device) {
 }
 
 double read_scalar(const Tensor& value) {
-  return *static_cast<const double*>(HostValue(value).data());
+  return *static_cast<const double*>(contiguous_host_array(value).data());
 }
 
 }  // namespace

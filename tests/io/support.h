@@ -58,7 +58,7 @@ Tensor make(Dtype dtype, const Shape& shape, const std::vector<T>& values) {
 
 template <class T>
 std::vector<T> values_of(const Tensor& tensor) {
-  HostValue value(tensor);
+  const HostArray value = contiguous_host_array(tensor);
   std::vector<T> result(value.bytes() / sizeof(T));
   if (value.bytes()) std::memcpy(result.data(), value.data(), value.bytes());
   return result;

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of any device as the host reads them.
+#pragma once
+
+#include "graph/node.h"
+#include "ops/naive.h"
+
+namespace mt {
+
+struct HostArray {
+  Ref<Storage> storage;  // holds the elements: the value's own, where the host can read it
+  NaiveArray array;
+
+  const void* data() const;  // the first element
+  size_t bytes() const;      // of all elements
+};
+
+// Computes x. Throws when a copy is needed and there is no memory for it.
+HostArray host_array(const Tensor& x);
+// The same, row-major and contiguous.
+HostArray contiguous_host_array(const Tensor& x);
+// Into memory of x's size.
+void copy_to_host(const Tensor& x, void* buffer);
+
+}  // namespace mt
