@@ -51,7 +51,7 @@ Tensor flat_nonzero(const Tensor& x, const char* name);
 // How many bytes are not 0.
 int64_t count_nonzero_bytes(const uint8_t* bytes, int64_t size);
 
-// A strided block of `shape`: for each axis start and step, as the attributes of embed and overlay.
+// A strided block of `shape`: for each axis start and step, as the attributes of pad and overlay.
 using Block = Attributes;
 Block block_along(int axis, int rank, int64_t start, int64_t step);  // whole along the others
 // A view of it; `lengths` has a size for each axis of x. A step of 0 drops its axis.
@@ -59,10 +59,10 @@ Tensor take_block(const Tensor& x, const Shape& lengths, Block block);
 // x with a block of it replaced by `value`.
 Tensor overlay(const Tensor& x, const Tensor& value, const Block& block);
 // x as a block in a tensor of `shape` that is `fill` elsewhere.
-Tensor embed(const Tensor& x, const Shape& shape, const Block& block, double fill);
+Tensor place(const Tensor& x, const Shape& shape, const Block& block, double fill);
 // What take_block(x, lengths, block) takes, with all axes, if x is just that in a tensor of
-// something else that is not formed yet (ops/embed.cpp); else nothing.
-Tensor embedded(const Tensor& x, const Shape& lengths, const Block& block);
+// something else that is not formed yet (ops/pad.cpp); else nothing.
+Tensor placed(const Tensor& x, const Shape& lengths, const Block& block);
 // What x is a reshape of, if that is still known; else nullptr.
 Tensor reshaped(const Tensor& x);
 

@@ -47,8 +47,13 @@ Tensor unsqueeze(const Tensor& x, int axis);
 Tensor alias(const Tensor& x);   // the same value in a node of its own
 Tensor detach(const Tensor& x);  // the same value without history, in a node of its own
 Tensor window(const Tensor& x, int axis, int64_t size, int64_t step, int64_t dilation);
-// The gradients of slice and window: dy placed into zeros of `shape`.
-Tensor embed(const Tensor& x, const Shape& shape, int axis, int64_t start, int64_t step);
+Tensor move_axis(const Tensor& x, int from, int to);
+
+// x placed in a tensor of `shape` that is `fill`, or 0, elsewhere (ops/pad.cpp): the transpose of
+// slice. That of window adds up what comes from one place (ops/fold.cpp).
+Tensor place(const Tensor& x, const Shape& shape, const Dims& starts, const Dims& steps,
+             double fill);
+Tensor place(const Tensor& x, const Shape& shape, int axis, int64_t start, int64_t step);
 Tensor fold(const Tensor& x, const Shape& shape, int axis, int64_t step, int64_t dilation);
 
 // Reductions (ops/reduce.cpp). No axes: all of them.
@@ -69,10 +74,7 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
 Tensor einsum(const char* equation, const std::vector<Tensor>& operands);
 Tensor diagonal(const Tensor& x, int a, int b);  // of axes a < b of one size: b goes, a stays
-Tensor move_axis(const Tensor& x, int from, int to);
-// x's elements set into a tensor of `fill` (ops/embed.cpp).
-Tensor place(const Tensor& x, const Shape& shape, const Dims& starts, const Dims& steps,
-             double fill);
+
 // Convolution and pooling over the last axes, one number for each (ops/convolution.cpp,
 // pooling.cpp). x is [n, in, ...]; weight [out, in / groups, ...], transposed [in, out / groups,
 // ...]; bias [out] or null.

@@ -56,7 +56,7 @@ Shape slice_lengths(const Node& node) {
 void slice_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   Block block = node.attributes;
   for (size_t i = 1; i < block.size(); i += 2) block[i] += block[i] == 0;
-  gradients[0] = embed(reshape(dy, slice_lengths(node)), node.inputs[0].shape(), block, 0);
+  gradients[0] = place(reshape(dy, slice_lengths(node)), node.inputs[0].shape(), block, 0);
 }
 Tensor slice_again(const Node& node, const Tensor* inputs) {
   return take_block(inputs[0], slice_lengths(node), node.attributes);
@@ -214,7 +214,7 @@ Tensor take_block(const Tensor& x, const Shape& lengths, Block block) {
     layout.strides.push_back(lengths[d] > 1 ? whole.strides[d] * step : whole.strides[d]);
   }
   if (!changes) return x;
-  if (Tensor part = embedded(x, lengths, block)) return reshape(part, layout.shape);
+  if (Tensor part = placed(x, lengths, block)) return reshape(part, layout.shape);
   return record_view(slice_op, x, layout, std::move(block));
 }
 

@@ -78,7 +78,7 @@ TEST_F(Backward, SlicesThatTileAValueAreJoinedOnce) {
   Tensor dx = gradient_of_slices(x, {{4, 2}, {0, 3}, {3, 1}});
   std::string plan = explain(dx);
   EXPECT_NE(plan.find("concat"), std::string::npos) << plan;
-  EXPECT_EQ(plan.find("embed"), std::string::npos) << plan;
+  EXPECT_EQ(plan.find("pad"), std::string::npos) << plan;
   EXPECT_EQ(plan.find("copy"), std::string::npos) << plan;
   expect_same(dx, repeated({2, 2, 2, 3, 1, 1}, x));
 }
@@ -90,7 +90,7 @@ TEST_F(Backward, SlicesThatOverlapOrLeaveGapsAddUp) {
 }
 
 TEST_F(Backward, ASliceOfWhatWasEmbeddedIsJustThat) {
-  Tensor x = leaf(1), wide = embed(x, {9}, 0, 3, 1);
+  Tensor x = leaf(1), wide = place(x, {9}, 0, 3, 1);
   EXPECT_EQ(slice(wide, 0, 3, 4, 1).node(), x.node());
   EXPECT_NE(slice(wide, 0, 2, 4, 1).node(), x.node());
 }

@@ -12,7 +12,7 @@ const char* const names[] = {
     "unary",   "unary",  "unary",  "binary",   "binary",      "binary",  "binary", "scalar",
     "select",  "cast",   "copy",   "reshape",  "permute",     "expand",  "slice",  "flip",
     "squeeze", "window", "detach", "sum",      "sum",         "extreme", "prod",   "mean",
-    "softmax", "normal", "matmul", "contract", "product_sum", "embed",   "fold",   "constant",
+    "softmax", "normal", "matmul", "contract", "product_sum", "pad",     "fold",   "constant",
     "iota",    "random", "slot",   "slot",     "chain"};
 static_assert(std::size(names) == code_count);
 

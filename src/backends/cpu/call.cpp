@@ -29,7 +29,7 @@ constexpr Entry entries[] = {
     {"attention_gradient", {nullptr, attention_gradient_kernel, attention_gradient_scratch}},
     {"concat", {concat_kernel}},
     {"cumulative_sum", {cumulative_sum_kernel}},
-    {"embed", {embed_kernel}},
+    {"pad", {pad_kernel}},
     {"fold", {fold_kernel}},
     {"gather", {gather_kernel}},
     {"last_writer", {last_writer_kernel}},

@@ -71,7 +71,7 @@ constexpr Entry entries[] = {
     {"attention_gradient", launch_attention_gradient, attention_gradient_scratch},
     {"concat", launch_concat},
     {"cumulative_sum", launch_cumulative_sum, nullptr, true},
-    {"embed", launch_embed},
+    {"pad", launch_pad},
     {"fold", launch_fold},
     {"gather", launch_gather},
     {"kernel_part", copy_part},

@@ -28,7 +28,7 @@ int64_t attention_gradient_scratch(const Group& group);
 void launch_gather(const Call& call);
 void launch_take_along_axis(const Call& call);
 void launch_concat(const Call& call);
-void launch_embed(const Call& call);
+void launch_pad(const Call& call);
 void launch_overlay(const Call& call);
 // index/scatter.cu
 void launch_scatter(const Call& call);

@@ -35,7 +35,7 @@ int padding_group(const Plan& plan, int contraction, int buffer) {
   int found = contraction - 1;
   auto pads = [&](const Group& group) {
     return group.kind == GroupKind::call && group.output.buffer == buffer &&
-           std::strcmp(group.op->name, "embed") == 0;
+           std::strcmp(group.op->name, "pad") == 0;
   };
   while (found >= 0 && !pads(plan.groups[static_cast<size_t>(found)])) --found;
   if (found < 0) return -1;
@@ -94,9 +94,9 @@ Padding find_padding(const Plan& plan, int contraction) {
   Padding padding;
   const int found = padding_group(plan, contraction, operand.buffer);
   if (found < 0) return {};
-  const Group& embed = plan.groups[static_cast<size_t>(found)];
-  const Layout &x = embed.inputs[0].layout, &y = embed.output.layout;
-  if (!stays(plan, found, contraction, embed.inputs[0].buffer)) return {};
+  const Group& pad = plan.groups[static_cast<size_t>(found)];
+  const Layout &x = pad.inputs[0].layout, &y = pad.output.layout;
+  if (!stays(plan, found, contraction, pad.inputs[0].buffer)) return {};
   const int64_t all = element_count(y.shape);
   if (all == 0 || element_count(x.shape) == 0) return {};
   // Sums that go over images, as a weight's gradient does, take one channel of each.
@@ -116,7 +116,7 @@ Padding find_padding(const Plan& plan, int contraction) {
   const int64_t part = entry / inner;
   auto whole = [&](int d) {
     const size_t i = 2 * static_cast<size_t>(d);
-    return embed.attributes[i] == 0 && embed.attributes[i + 1] == 1 && x.shape[d] == y.shape[d];
+    return pad.attributes[i] == 0 && pad.attributes[i + 1] == 1 && x.shape[d] == y.shape[d];
   };
   if (part * inner != entry || y.shape[first] % part != 0) return {};
   for (int d = 0; d < (part == y.shape[first] ? first : first + 1); ++d) {
@@ -168,11 +168,11 @@ void pad_entry(const Plan& plan, const Padding& padding, void* const* buffers,
   const Operand& input = group.inputs[0];
   NaiveArray x{buffers[input.buffer], input.dtype, padding.from};
   x.layout.offset += locate(padding.leading, offset / padding.inner);
-  embed_kernel({*group.op,
-                group.attributes,
-                immediates[group.immediate],
-                {&x, 1},
-                {to, group.output.dtype, padding.to}});
+  pad_kernel({*group.op,
+              group.attributes,
+              immediates[group.immediate],
+              {&x, 1},
+              {to, group.output.dtype, padding.to}});
 }
 
 }  // namespace mt::cpu

@@ -23,7 +23,7 @@ void add_along_axis_kernel(const NaiveCall& call, void* scratch, int threads);
 int64_t add_along_axis_scratch(const Group& group, int threads);
 void nonzero_kernel(const NaiveCall& call);
 void concat_kernel(const NaiveCall& call);
-void embed_kernel(const NaiveCall& call);
+void pad_kernel(const NaiveCall& call);
 void overlay_kernel(const NaiveCall& call);
 void fold_kernel(const NaiveCall& call);
 void searchsorted_kernel(const NaiveCall& call);

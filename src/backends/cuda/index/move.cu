@@ -80,7 +80,7 @@ __device__ int64_t within_block(const CallView& c, const LayoutView& block, int6
   return element;
 }
 
-struct Embed {
+struct Pad {
   static __device__ Source source(const CallView& c, int64_t i) {
     int64_t element = within_block(c, view(c.inputs).layout, i);
     return {element < 0 ? -1 : 0, element};
@@ -132,7 +132,7 @@ void launch_move(const Call& call) {
 void launch_gather(const Call& call) { launch_move<Gather>(call); }
 void launch_take_along_axis(const Call& call) { launch_move<TakeAlongAxis>(call); }
 void launch_concat(const Call& call) { launch_move<Concat>(call); }
-void launch_embed(const Call& call) { launch_move<Embed>(call); }
+void launch_pad(const Call& call) { launch_move<Pad>(call); }
 void launch_overlay(const Call& call) { launch_move<Overlay>(call); }
 
 }  // namespace mt::cuda

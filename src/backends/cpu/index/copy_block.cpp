@@ -233,7 +233,7 @@ void concat_kernel(const NaiveCall& call) {
   }
 }
 
-void embed_kernel(const NaiveCall& call) {
+void pad_kernel(const NaiveCall& call) {
   const NaiveArray &x = call.inputs[0], &y = call.output;
   if (y.size() == 0) return;
   // The fill's bits in y's type, by way of a one-element array.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transposes of slice and window, elements placed or added up in a tensor of zeros, and what
-// else writes a block of a tensor: padding and assignment to ranges.
+// Writing a block of a tensor: placed in one that is otherwise filled, as padding and the gradient
+// of a slice are, or laid over another, as an assignment to a range is.
 #include "graph/evaluate.h"
 #include "graph/window.h"
 #include "ops/indexing.h"
@@ -27,15 +27,15 @@ void set_block(const NaiveCall& call, const NaiveArray& value) {
 }
 
 // immediate: what is elsewhere, as a constant's
-void embed_value(const NaiveCall& call) {
+void pad_value(const NaiveCall& call) {
   fill(call.output, call.immediates);
   set_block(call, call.inputs[0]);
 }
 
-void embed_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+void pad_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = take_block(dy, node.inputs[0].shape(), node.attributes);
 }
-const Op embed_op{"embed", OpKind::call, 0, embed_value, embed_gradient};
+const Op pad_op{"pad", OpKind::call, 0, pad_value, pad_gradient};
 
 // inputs: x and the value of the block
 void overlay_value(const NaiveCall& call) {
@@ -54,41 +54,18 @@ void overlay_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 }
 const Op overlay_op{"overlay", OpKind::call, 0, overlay_value, overlay_gradient};
 
-// attributes: axis, step, dilation
-void fold_value(const NaiveCall& call) {
-  const NaiveArray &x = call.inputs[0], &y = call.output;
-  int axis = static_cast<int>(call.attributes[0]);
-  Layout windows =
-      window(y.layout, axis, x.layout.shape.back(), call.attributes[1], call.attributes[2]);
-  NaiveArray target{y.data, y.dtype, windows};
-  // Sums are kept in float64 for each element, so 16-bit results round once.
-  std::vector<double> sums(static_cast<size_t>(y.size()), 0.0);
-  for (int64_t i = 0; i < x.size(); ++i) {
-    sums[static_cast<size_t>(target.position(i))] += x.number(i);
-  }
-  for (int64_t i = 0; i < y.size(); ++i) {
-    y.set_number(i, sums[static_cast<size_t>(y.position(i))]);
-  }
-}
-
-void fold_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
-  gradients[0] = window(dy, static_cast<int>(node.attributes[0]), node.inputs[0].shape().back(),
-                        node.attributes[1], node.attributes[2]);
-}
-const Op fold_op{"fold", OpKind::call, 0, fold_value, fold_gradient};
-
 }  // namespace
 
-Tensor embed(const Tensor& x, const Shape& shape, const Block& block, double fill) {
-  return record(embed_op, x.dtype(), shape, {x}, block, constant_immediates(fill, x.dtype()));
+Tensor place(const Tensor& x, const Shape& shape, const Block& block, double fill) {
+  return record(pad_op, x.dtype(), shape, {x}, block, constant_immediates(fill, x.dtype()));
 }
 
-Tensor embed(const Tensor& x, const Shape& shape, int axis, int64_t start, int64_t step) {
-  return embed(x, shape, block_along(axis, shape.rank(), start, step), 0);
+Tensor place(const Tensor& x, const Shape& shape, int axis, int64_t start, int64_t step) {
+  return place(x, shape, block_along(axis, shape.rank(), start, step), 0);
 }
 
-Tensor embedded(const Tensor& x, const Shape& lengths, const Block& block) {
-  if (x->op != &embed_op) return nullptr;
+Tensor placed(const Tensor& x, const Shape& lengths, const Block& block) {
+  if (x->op != &pad_op) return nullptr;
   Thread& thread = current_thread();
   bring_here(x, thread);
   OwnerLock::Hold hold(Window::current(thread).lock, &thread);
@@ -109,7 +86,7 @@ Tensor place(const Tensor& x, const Shape& shape, const Dims& starts, const Dims
     block.push_back(starts[d]);
     block.push_back(steps[d]);
   }
-  return embed(x, shape, block, fill);
+  return place(x, shape, block, fill);
 }
 
 Tensor overlay(const Tensor& x, const Tensor& value, const Block& block) {
@@ -134,11 +111,6 @@ Tensor pad(const Tensor& x, const Dims& before, const Dims& after, double value)
   }
   check_shape(shape, size_of(x.dtype()), "pad");
   return place(x, shape, before, Dims::filled(x.rank(), 1), value);
-}
-
-Tensor fold(const Tensor& x, const Shape& shape, int axis, int64_t step, int64_t dilation) {
-  if (!is_floating(x.dtype())) fail(Code::dtype, "fold: needs floats, got %s", name_of(x.dtype()));
-  return record(fold_op, x.dtype(), shape, {x}, {axis, step, dilation});
 }
 
 }  // namespace mt
