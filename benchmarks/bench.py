@@ -56,23 +56,26 @@ def cpu_name():
         return platform.machine()
 
 
-def timed(side, times, clock):
-    """Seconds of one of so many repetitions. A third as many come before them, not counted: a core
-    that was idle is slow at first, and so is memory that others have used since."""
+def timed(side, times, clock, warming=0):
+    """Seconds of one of so many repetitions, after others that are not counted: a core that was idle
+    is slow at first, and so is memory that others have used since."""
     rest()
-    if times > 1:
-        side.run(1 + times // 3)
+    if warming:
+        side.run(warming)
     begin = clock()
     side.run(times)
     return (clock() - begin) / times
 
 
 def repetitions(side, clock):
-    """How often to run a side for a sample to be long enough."""
+    """How often to run a side for a sample to be long enough, and how often before: for a third of a
+    sample, and until arrays that the last-level cache can hold are there, which takes three passes
+    and more. What is much longer than a sample needs no warming."""
     times = 1
-    while (once := timed(side, times, clock)) * times < SAMPLE / 2:
+    while (once := timed(side, times, clock, 1 + times // 3)) * times < SAMPLE / 2:
         times *= 2
-    return max(times, round(SAMPLE / once))
+    times = max(times, round(SAMPLE / once))
+    return times, max(4, times // 3) if once < SAMPLE else int(once < 5 * SAMPLE)
 
 
 def agree(row, opened):
@@ -121,7 +124,7 @@ def measure(row, sides, limits, seconds):
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(samples["ours"]) < 5:
         for name, side in opened.items():
-            samples[name].append(timed(side, times[name], clock))
+            samples[name].append(timed(side, times[name][0], clock, times[name][1]))
         if limit:
             rest()
             samples["limit"].append(limit())

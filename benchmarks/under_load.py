@@ -50,14 +50,14 @@ class BusyLoops:
 
 
 def slowdown(side, loops, seconds):
-    times = max(1, round(SAMPLE / bench.timed(side, bench.repetitions(side, time.perf_counter),
-                                              time.perf_counter)))
+    times, warming = bench.repetitions(side, time.perf_counter)
+    times = max(1, round(SAMPLE / bench.timed(side, times, time.perf_counter, warming)))
     samples = {False: [], True: []}
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(samples[True]) < 2 * TURN:
         for busy, taken in samples.items():
             loops.run(busy)
-            taken += [bench.timed(side, times, time.perf_counter) for _ in range(TURN)]
+            taken += [bench.timed(side, times, time.perf_counter, warming) for _ in range(TURN)]
     loops.run(False)
     return {busy: statistics.median(taken) for busy, taken in samples.items()}
 
