@@ -5,7 +5,7 @@
 #include "api/guard.h"
 #include "api/options.h"
 #include "backends/backend.h"
-#include "backends/cpu/contract/matrix_unit.h"
+#include "backends/cpu/contract/matrix_unit/matrix_unit.h"
 #include "ops/ops.h"
 #include "ops/precision.h"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <unordered_map>
 
-#include "autodiff/arrived.h"
+#include "autodiff/gradient_sum.h"
 #include "graph/history.h"
 #include "graph/record.h"
 #include "graph/variable.h"
@@ -55,17 +55,17 @@ class CallsOfWalk {
 
 // Walks a history backwards and returns what has been collected for each of its nodes: for leaves,
 // and for those to `keep`.
-std::vector<Arrived> walk(const History& history, std::span<const Tensor> outputs,
-                          std::span<const Tensor> seeds, std::span<const Tensor> keep) {
+std::vector<GradientSum> walk(const History& history, std::span<const Tensor> outputs,
+                              std::span<const Tensor> seeds, std::span<const Tensor> keep) {
   CallsOfWalk calls;
   const std::vector<Tensor>& nodes = history.nodes();
-  std::vector<Arrived> arrived(nodes.size());
-  auto at = [&](const Tensor& tensor) -> Arrived* {
+  std::vector<GradientSum> arrived(nodes.size());
+  auto at = [&](const Tensor& tensor) -> GradientSum* {
     int64_t position = history.position(tensor.node());
     return position < 0 ? nullptr : &arrived[static_cast<size_t>(position)];
   };
   for (const Tensor& tensor : keep) {
-    if (Arrived* there = at(tensor)) there->keep();
+    if (GradientSum* there = at(tensor)) there->keep();
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     Tensor seed = seed_of(outputs[i], i < seeds.size() ? seeds[i] : nullptr);
@@ -78,7 +78,7 @@ std::vector<Arrived> walk(const History& history, std::span<const Tensor> output
     if (!dy) continue;
     arrived[position].pass_on();
     if (std::optional<SliceOf> slice = slice_of(node)) {
-      if (Arrived* input = at(node.inputs[0])) {
+      if (GradientSum* input = at(node.inputs[0])) {
         input->add_slice(reshape(dy, slice->lengths), slice->axis, slice->start, slice->step);
       }
       continue;
@@ -88,7 +88,7 @@ std::vector<Arrived> walk(const History& history, std::span<const Tensor> output
     node.op->gradient(node, dy, gradients.data());
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!gradients[i]) continue;
-      if (Arrived* input = at(node.inputs[i])) input->add(gradients[i]);
+      if (GradientSum* input = at(node.inputs[i])) input->add(gradients[i]);
     }
   }
   for (size_t i = 0; i < nodes.size(); ++i) arrived[i].total(nodes[i]);
@@ -102,7 +102,7 @@ CallGradients& gradients_of_call(const Node* call) { return (*calls_in_progress)
 std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vector<Tensor>& seeds,
                               const std::vector<Tensor>& inputs) {
   History history(outputs);
-  std::vector<Arrived> arrived = walk(history, outputs, seeds, inputs);
+  std::vector<GradientSum> arrived = walk(history, outputs, seeds, inputs);
   std::vector<Tensor> result;
   for (const Tensor& input : inputs) {
     int64_t position = history.position(input.node());
@@ -157,7 +157,7 @@ void backward(const Tensor& output, const Tensor& seed, bool retain, bool differ
   History history({output});
   {
     GradientMode mode(differentiable && gradient_mode());
-    std::vector<Arrived> arrived = walk(history, {&output, 1}, {&seed, 1}, {});
+    std::vector<GradientSum> arrived = walk(history, {&output, 1}, {&seed, 1}, {});
     // All sums are recorded before any gradient changes: a call that fails has changed nothing.
     // A leaf bound anew in between has several values here, and one gradient.
     std::vector<Sum> sums;

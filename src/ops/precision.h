@@ -16,7 +16,7 @@ enum class Precision : uint8_t {
   tf32,      // float32 rounded to 11 significant bits, with all of its exponents; sums in float32
 };
 constexpr int precision_count = 4;
-// Whether operands become bfloat16, in one or three parts (ops/split.h).
+// Whether operands become bfloat16, in one or three parts (ops/bfloat16_split.h).
 constexpr bool is_of_bfloat16(Precision precision) {
   return precision == Precision::split || precision == Precision::bfloat16;
 }

@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "backends/cpu/index/sorting.h"
+#include "backends/cpu/sort/sorting.h"
 #include "ops/index_support.h"
 
 namespace mt {

@@ -7,7 +7,7 @@
 
 #include "backends/cpu/call.h"
 #include "backends/cpu/contract/contract.h"
-#include "backends/cpu/contract/padding.h"
+#include "backends/cpu/contract/windows/padding.h"
 #include "backends/cpu/parallel/float_mode.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/program/program.h"

@@ -5,15 +5,15 @@
 // what those before have left; whatever their layout, they then lie along k, as the tensor cores'
 // kernels want them (contract_half.cu, contract_hopper.cu). On the way the blocks look at the
 // numbers. An entry with numbers that the tensor cores would treat otherwise than float32
-// arithmetic (ops/split.h) is refused, and computed strictly by the kernel that follows, which
-// leaves the others as they are. The host is never asked.
+// arithmetic (ops/bfloat16_split.h) is refused, and computed strictly by the kernel that follows,
+// which leaves the others as they are. The host is never asked.
 //
 // Shapes: a block splits 32 rows by 32 steps of k, turned around in shared memory where it must be.
 //
 // Limit: memory: 4 bytes are read and 2 or 6 written for each number, for as many multiply-adds as
 // the result has columns or rows.
 #include "backends/cuda/contract_finish.h"
-#include "ops/split.h"
+#include "ops/bfloat16_split.h"
 
 namespace mt::cuda {
 namespace {

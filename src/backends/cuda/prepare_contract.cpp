@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "ops/bfloat16_split.h"
 #include "ops/order.h"
-#include "ops/split.h"
 
 namespace mt::cuda {
 namespace {

@@ -9,7 +9,7 @@
 
 namespace mt {
 struct Instruction;  // plan/program.h
-struct Magnitudes;   // ops/split.h
+struct Magnitudes;   // ops/bfloat16_split.h
 }  // namespace mt
 
 namespace mt::cuda {

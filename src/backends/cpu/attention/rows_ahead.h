@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backends/cpu/attention/block.h"
+#include "backends/cpu/cache.h"
 
 namespace mt::cpu {
 
@@ -13,7 +14,7 @@ class RowsAhead {
   explicit RowsAhead(const AttentionCall& call) {
     const auto& [batch, n, m, d, e] = call.sizes;
     const int64_t size = static_cast<int64_t>(size_of(call.key.dtype));
-    beyond_cache_ = batch * (n * d + m * (d + e)) * size > 2 * 1024 * 1024;
+    beyond_cache_ = batch * (n * d + m * (d + e)) * size > second_cache;
   }
   // Those of a block of queries in an operand of so many columns.
   void add(const Matrices& of, const AttentionBlock& block, int64_t columns) {
@@ -22,7 +23,7 @@ class RowsAhead {
   // Of the next entry's keys and values a share, as large as the block's of its queries.
   void add_keys_after(const AttentionCall& call, const AttentionBlock& block) {
     const auto& [batch, n, m, d, e] = call.sizes;
-    constexpr int64_t room = 512 * 1024;
+    constexpr int64_t room = second_cache / 4;
     const int64_t bytes = m * (d + e) * static_cast<int64_t>(size_of(call.key.dtype));
     if (block.entry + 1 == batch || bytes > room) return;
     const int64_t begin = m * block.first / n, end = m * (block.first + block.count) / n;

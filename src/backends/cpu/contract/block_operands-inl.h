@@ -10,8 +10,8 @@
 #include <algorithm>
 
 #include "backends/cpu/contract/block_plan-inl.h"
-#include "backends/cpu/contract/gapped_columns-inl.h"
 #include "backends/cpu/contract/pack-inl.h"
+#include "backends/cpu/contract/windows/gapped_columns-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {

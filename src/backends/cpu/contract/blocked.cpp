@@ -20,10 +20,10 @@
 
 #include "backends/cpu/contract/block_operands-inl.h"
 #include "backends/cpu/contract/block_plan-inl.h"
-#include "backends/cpu/contract/lines-inl.h"
 #include "backends/cpu/contract/micro_kernel-inl.h"
 #include "backends/cpu/contract/transpose-inl.h"
-#include "backends/cpu/contract/windows-inl.h"
+#include "backends/cpu/contract/windows/lines-inl.h"
+#include "backends/cpu/contract/windows/windows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {

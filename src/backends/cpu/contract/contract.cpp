@@ -15,8 +15,8 @@
 #include "backends/cpu/contract/exact.h"
 #include "backends/cpu/contract/gather.h"
 #include "backends/cpu/contract/lanes.h"
+#include "backends/cpu/contract/matrix_unit/tiled_product.h"
 #include "backends/cpu/contract/schedule.h"
-#include "backends/cpu/contract/tiled_product.h"
 #include "backends/cpu/elementwise/tables.h"
 
 namespace mt::cpu {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "backends/cpu/cache.h"
 #include "backends/cpu/contract/blocked.h"
 #include "backends/cpu/contract/schedule.h"
 
@@ -10,8 +11,7 @@ namespace mt::cpu {
 namespace {
 
 constexpr int64_t panel_unit = 64;  // columns that scratch for b is counted in: the widest panel
-constexpr int64_t near_bytes = 32 * 1024;  // of a: the first-level cache holds it as it lies
-constexpr int64_t few_rows = 72;           // too few to repay packing b
+constexpr int64_t few_rows = 72;    // too few to repay packing b
 
 // A b is read where it lies if it is no larger than this or, given that its rows begin with a line
 // and do not meet in one or two sets of the first-level cache, little or spanning little.
@@ -25,7 +25,7 @@ constexpr int64_t few_terms = 128, many_rows = 240;
 
 bool reads_a_in_place(const MatrixOperand& a, Dtype sum, int64_t rows, int64_t k) {
   const bool near = a.k.size == 1 || std::abs(a.k.stride()) == 1 || a.slides() ||
-                    rows * k * int64_t(size_of(sum)) <= near_bytes;
+                    rows * k * int64_t(size_of(sum)) <= first_cache;
   return a.dtype == sum && near;
 }
 

@@ -18,8 +18,8 @@
 #include "hwy/foreach_target.h"
 
 #include "backends/cpu/contract/pack-inl.h"
-#include "backends/cpu/contract/same_windows-inl.h"
-#include "backends/cpu/contract/stretches-inl.h"
+#include "backends/cpu/contract/windows/same_windows-inl.h"
+#include "backends/cpu/contract/windows/stretches-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {

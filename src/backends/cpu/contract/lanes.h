@@ -4,7 +4,7 @@
 #pragma once
 
 #include "backends/cpu/contract/operand.h"
-#include "backends/cpu/contract/same_windows.h"
+#include "backends/cpu/contract/windows/same_windows.h"
 
 namespace mt::cpu {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/cpu/cache.h"
 #include "backends/cpu/contract/blocked.h"
 #include "backends/cpu/contract/exact.h"
 #include "backends/cpu/contract/lanes.h"
@@ -15,27 +16,35 @@ namespace {
 // Below this much arithmetic, on so little memory, a parallel region costs more than it saves.
 constexpr int64_t serial_flops = 1000 * 1000;
 constexpr double serial_bytes = 512 * 1024;
-constexpr double tile_flops = 0.5e6;              // of a tile, when threads share them,
-constexpr double packing_flops = 5e6;             // or of one that packs b
-constexpr int64_t sliver_rows = 12;               // that the kernel takes together,
-constexpr int64_t read_columns = 1024;            // and columns beside them, which need no packing
-constexpr int64_t repays_cutting = 384;           // rows or columns of a tile that packs a and b
-constexpr int64_t rounded_rows = 480;             // of a tile that is rounded afterwards, if wide
-constexpr int64_t slab_bytes = 16 * 1024 * 1024;  // of all panels' slabs, if one batch entry fits
-constexpr double cache_bytes = 32e6;              // a larger result is written past the caches
-constexpr int64_t shared_bytes = 512 * 1024;      // of b, that every thread may well read whole
-// At most, so that a thread which comes late leaves its own to others.
+// The least arithmetic of a tile that is worth handing to a thread, and of one that packs its b.
+constexpr double tile_flops = 0.5e6, packing_flops = 5e6;
+// The kernel takes so many rows together at most. Where there are no more, b is read once and not
+// packed, and a tile has so many columns.
+constexpr int64_t sliver_rows = 12, read_columns = 1024;
+// A tile that packs both operands is not cut to fewer rows or columns than these.
+constexpr int64_t repays_cutting = 384;
+// A tile that is rounded afterwards has at most so many rows, if it is wide: its sums lie in
+// scratch.
+constexpr int64_t rounded_rows = 480;
+// A tile over sliding windows that are read where they lie has at most so many results.
+constexpr int64_t window_results = 32 * 1024;
+// Bytes of all panels' slabs together, if that is enough for one batch entry.
+constexpr int64_t slab_bytes = 16 * 1024 * 1024;
+// A b of at most so many bytes may well be read whole by every thread.
+constexpr int64_t shared_bytes = 512 * 1024;
+// A thread's tiles are at most so many, so that others can take some if it comes late.
 constexpr int64_t tiles_per_thread = 4;
 // Of a tile of lanes: rows that its kernel takes together, the fewest that are worth handing out,
 // and the most that are rounded afterwards, whose sums lie in scratch.
 constexpr int64_t lane_rows = 4, fewest_lane_rows = 16, rounded_lane_rows = 4096;
-constexpr int64_t vector_floats = 16;  // of the longest vectors
-// Of operands that lie along k one is turned: with the most rows that a is turned for, and the
-// terms below which it takes longer than it spares. Turning a number takes as long as so many
-// products, or as so many more where it comes from memory.
+constexpr int64_t vector_floats = 16;  // in the longest vectors
+// Of two operands that lie along k one is turned: a if it has at most so many rows, and only for
+// so many terms and more, below which turning takes longer than it spares. Turning a number takes
+// as long as 14 products, as measured, and as 24 where it comes from memory.
 constexpr int64_t most_turned_rows = 8 * vector_floats, fewest_turned_terms = 32;
 constexpr int64_t turning = 14, turning_distant = 24;
-constexpr int64_t distant = 1 << 20;  // elements of an operand that no cache near by holds
+// An operand of so many elements is in no cache near by.
+constexpr int64_t distant = 1 << 20;
 
 // Whether the transpose of the result is easier to compute, because
 // - a tall result's few columns would be columns of vectors, whose rows are neighbours in memory;
@@ -100,7 +109,7 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
   rounded = !exact && panels <= 1 && (sum != c.out || transposed);
   streamed = static_cast<double>(batch) * static_cast<double>(m * n) *
                  static_cast<double>(size_of(c.out)) >
-             cache_bytes;
+             static_cast<double>(last_cache);
   group = 1;
   slabs = 0;
   if (panels > 1) {
@@ -144,7 +153,7 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
     return;
   }
   int64_t most = most_block_columns(size_of(sum));
-  if (b_in_place) most = std::max(most, 32 * 1024 / rows);
+  if (b_in_place) most = std::max(most, window_results / rows);
   if (m <= sliver_rows && reads_b_in_place(right, sum, m, n, panel)) most = read_columns;
   if (columns > most) columns = round_up(divide_up(columns, divide_up(columns, most)), column_unit);
   const int64_t most_rows = rounded_rows * std::max<int64_t>(1, column_unit / columns);

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/contract/abreast.h"
 #include "backends/cpu/contract/operand.h"
-#include "backends/cpu/contract/same_windows.h"
+#include "backends/cpu/contract/windows/abreast.h"
+#include "backends/cpu/contract/windows/same_windows.h"
 #include "plan/contraction.h"
 #include "tensor/rounding.h"
 

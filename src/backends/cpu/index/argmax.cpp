@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "backends/cpu/index/kernels.h"
-#include "backends/cpu/index/sort_key.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "backends/cpu/sort/sort_key.h"
 #include "tensor/rounding.h"
 
 namespace mt::cpu {

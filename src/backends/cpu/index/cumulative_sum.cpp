@@ -2,9 +2,9 @@
 // Running sums, in the panels and chains of ops/order.h.
 #include <algorithm>
 
+#include "backends/cpu/cache.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
-#include "backends/cpu/program/ahead.h"
 #include "ops/order.h"
 #include "tensor/rounding.h"
 

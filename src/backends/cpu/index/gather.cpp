@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/cache.h"
 #include "backends/cpu/index/indices.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
-#include "backends/cpu/program/ahead.h"
 #include "backends/cpu/strided/strided.h"
 
 namespace mt::cpu {

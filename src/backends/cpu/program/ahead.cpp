@@ -3,16 +3,14 @@
 
 #include <algorithm>
 
+#include "backends/cpu/cache.h"
+
 namespace mt::cpu {
 namespace {
 
-constexpr int64_t second_cache = 2 << 20;  // bytes beyond which memory is fetched ahead
-// Bytes of a tile of which the first-level cache has no room for the next one's.
-constexpr int64_t large_tile = 8 << 10;
-// Bytes of that cache that a tile may take, as memory's parts are placed in it by their addresses.
-constexpr int64_t room_in_cache = 21 << 10;
-// Steps, of which there are so few that a tile is read and written as fast as can be anyway.
-constexpr size_t few_steps = 4;
+// A tile of so many bytes leaves the first-level cache no room for the next one, which is then
+// fetched to the second-level cache.
+constexpr int64_t large_tile = first_cache / 4;
 
 int64_t bytes_of(const Segment& segment, const Memory& memory) {
   return segment.rows * segment.columns * static_cast<int64_t>(size_of(memory.dtype));
@@ -44,25 +42,6 @@ std::vector<int16_t> streamed_by(const Program& program, const std::vector<Segme
   return streamed;
 }
 
-int64_t elements_in_cache(const PreparedProgram& prepared, const std::vector<Segment>& segments,
-                          const std::vector<Buffer>& buffers, int64_t most) {
-  const Program& program = *prepared.program;
-  if (prepared.steps.size() < few_steps) return most;
-  int64_t bytes = 0, of_element = (program.registers - program.once) * (program.wide ? 8 : 4);
-  for (const Segment& segment : segments) {
-    for (const Memory& memory : segment.memory) {
-      if (memory.buffer < 0 || !memory.contiguous) continue;
-      bytes += bytes_of(segment, memory);
-      const bool again = buffers[static_cast<size_t>(memory.buffer)].donor >= 0;
-      if (&segment == &segments[0] && !again) {
-        of_element += 2 * static_cast<int64_t>(size_of(memory.dtype));
-      }
-    }
-  }
-  if (bytes <= last_cache || of_element == 0) return most;
-  return std::clamp<int64_t>(room_in_cache / of_element / 64 * 64, 256, most);
-}
-
 void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>& buffers,
                  PreparedProgram* prepared) {
   std::vector<int16_t> ahead;
@@ -86,7 +65,7 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
   // A single step reads on and on, as the processor itself foresees.
   if (prepared->long_steps < 2) return;
   const int64_t tile = prepared->tile_rows * segments[0].columns;
-  prepared->far_ahead = tile * (prepared->program->wide ? 8 : 4) >= large_tile;
+  prepared->far_ahead = tile * element_bytes(*prepared->program) >= large_tile;
   for (Step& step : prepared->steps) {
     if (ahead.empty() || !is_slow(step)) continue;
     step.fetched = ahead.front();  // what the next tile needs first

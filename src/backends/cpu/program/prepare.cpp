@@ -5,6 +5,7 @@
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/program/ahead.h"
 #include "backends/cpu/program/stored.h"
+#include "backends/cpu/program/tile_size.h"
 #include "backends/cpu/program/totals.h"
 #include "tensor/rounding.h"
 
@@ -14,8 +15,7 @@ namespace {
 // A tile; large enough to hide the dispatch of an instruction, small enough for a handful of them
 // to stay in the first cache.
 constexpr int64_t most_tile_elements = 1024;
-constexpr int64_t many_row_steps = 4, most_rows_together = 4, first_cache = 32 << 10;
-constexpr int64_t most_turned_elements = 32 << 10;  // of rows that are read together; second cache
+constexpr int64_t most_turned_elements = 32 << 10;  // of rows that are read together
 // Instructions times elements below which a second worker costs more than it brings.
 constexpr int64_t grain_work = 64 << 10;
 // Columns for which an element-wise program goes row by row, to read broadcast operands as they
@@ -284,8 +284,6 @@ void place_registers(const Program& program, int64_t register_bytes, PreparedPro
   prepared->scratch_bytes = bytes;
 }
 
-int64_t element_bytes(const Program& program) { return program.wide ? 8 : 4; }
-
 int64_t cost_of(const Program& program) {
   return static_cast<int64_t>(program.instructions.size()) + 1;
 }
@@ -328,31 +326,6 @@ int64_t whole_lines(const NarrowOperand& operand, int64_t rows) {
   int64_t together = 1;
   for (int d = shape.rank() - 1; d >= 0 && together * shape[d] <= rows; --d) together *= shape[d];
   return rows / together * together;
-}
-
-// How many rows share the steps over their own values, if there are many of these: as long as what
-// a tile goes through, and of memory the next one's part, stays in the first cache.
-int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, int64_t columns) {
-  auto of_rows = [](const Step& step) { return !step.is_long(); };
-  const std::vector<Step>& steps = prepared.steps;
-  if (std::count_if(steps.begin(), steps.end(), of_rows) < many_row_steps) return 1;
-  std::vector<int16_t> places;
-  for (const Step& step : steps) {
-    if (of_rows(step)) continue;
-    for (const Source& in : step.in) {
-      if (!in.repeated && in.place != no_place) places.push_back(in.place);
-    }
-    if (step.out < 0) places.push_back(step.out);
-  }
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  int64_t bytes = 0;
-  for (int16_t place : places) {
-    const bool in_memory = place < 0;
-    bytes += in_memory ? 2 * static_cast<int64_t>(size_of(segment.memory[~place].dtype))
-                       : element_bytes(*prepared.program);
-  }
-  return std::min(most_rows_together, first_cache / std::max<int64_t>(bytes * columns, 1));
 }
 
 PreparedProgram prepare_rows(const Group& group, const Segment& segment,

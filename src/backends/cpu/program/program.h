@@ -73,6 +73,9 @@ struct Step {
 
 // A program made ready to run: kernels looked up, tile and grain chosen. Shared by all workers and
 // kept with the plan.
+// Of a register.
+inline int64_t element_bytes(const Program& program) { return program.wide ? 8 : 4; }
+
 struct PreparedProgram {
   const Program* program = nullptr;
   std::vector<Segment> by_columns;  // an element-wise segment that is gone through row by row

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What arrives at one value while a history is walked backwards: gradients of all of it, and those
+// of slices of it, which are put together once instead of being added up in zeros one by one.
+#pragma once
+
+#include <vector>
+
+#include "graph/node.h"
+
+namespace mt {
+
+class GradientSum {
+ public:
+  void add(const Tensor& gradient);
+  void add_slice(const Tensor& gradient, int axis, int64_t start, int64_t step);
+  // The sum, or nothing if nothing has arrived; x is what it arrives at.
+  const Tensor& total(const Tensor& x);
+  // The sum has gone on to what came before, so its memory may be used again, unless somebody
+  // asked for it.
+  void pass_on() {
+    if (!kept_) sum_ = nullptr;
+  }
+  void keep() { kept_ = true; }
+
+ private:
+  struct Slice {
+    Tensor gradient;
+    int axis;
+    int64_t start, step;
+  };
+  bool slices_tile(int64_t size);
+  Tensor joined(const Shape& shape) const;
+
+  Tensor sum_;
+  std::vector<Slice> slices_;
+  bool kept_ = false;
+};
+
+}  // namespace mt

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kernels count on of the processor's caches, in bytes. They are a server core's of today;
+// where caches are smaller a part of the gain is lost, and never a result.
+#pragma once
+
+#include <cstdint>
+
+namespace mt::cpu {
+
+constexpr int64_t first_cache = 32 << 10;  // for what is read again, beside what passes by
+constexpr int64_t second_cache = 2 << 20;  // what is larger comes from further away each time
+constexpr int64_t last_cache = 32 << 20;   // larger results are written past the caches
+
+}  // namespace mt::cpu

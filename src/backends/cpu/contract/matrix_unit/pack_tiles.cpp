@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packing for the matrix unit: float32 wherever it lies becomes tiles of bfloat16, rounded or split
+// into parts.
+//
+// Vectors are read along whichever of rows and k lies contiguous. Two vectors along the rows, of
+// neighbouring terms, make a line of the right operand's tile; 32 terms of one row make one of the
+// left operand's. In the other case the tile is transposed, as a matrix of 16 x 16 pairs.
+#include <algorithm>
+
+#include "backends/cpu/contract/matrix_unit/matrix_unit.h"
+#include "backends/cpu/contract/matrix_unit/tiles.h"
+
+#ifdef MT_MATRIX_UNIT
+#ifndef __clang__
+// gcc 12 takes the undefined vectors of its own header for a mistake.
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <immintrin.h>
+
+namespace mt::cpu {
+namespace {
+
+#define MT_INLINE_TILES MT_WITH_MATRIX_UNIT __attribute__((always_inline)) inline
+
+constexpr int most_parts = 3;
+constexpr int64_t half_rows = 16;  // of a tile
+
+struct Watch {
+  __m512i most, least;
+};
+
+MT_INLINE_TILES void observe(__m512 x, Watch* watch) {
+  const __m512i bits = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff));
+  watch->most = _mm512_max_epu32(watch->most, bits);
+  watch->least = _mm512_min_epu32(watch->least, _mm512_sub_epi32(bits, _mm512_set1_epi32(1)));
+}
+
+// 32 numbers as bfloat16, part by part, each rounding what those before have left. Stored by pairs
+// (x0[i], x1[i]), or all of x0 and then all of x1.
+template <int parts, bool pairs>
+MT_INLINE_TILES void split(__m512 x0, __m512 x1, char* out, int64_t part_bytes, Watch* watch) {
+  observe(x0, watch);
+  observe(x1, watch);
+  const __m512i interleave =
+      _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                       21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  for (int p = 0; p < parts; ++p) {
+    const __m512i rounded = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(x1, x0));
+    const __m512i paired = _mm512_permutexvar_epi16(interleave, rounded);
+    _mm512_store_si512(out + p * part_bytes, pairs ? paired : rounded);
+    if (p == parts - 1) break;
+    const __m512i low = _mm512_slli_epi32(paired, 16);
+    const __m512i high = _mm512_and_si512(paired, _mm512_set1_epi32(-65536));
+    x0 = _mm512_sub_ps(x0, _mm512_castsi512_ps(low));
+    x1 = _mm512_sub_ps(x1, _mm512_castsi512_ps(high));
+  }
+}
+
+// Transposes 16 x 16 words.
+MT_INLINE_TILES void transpose_tile(const char* from, char* to) {
+  __m512i x[16], y[16];
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) x[i] = _mm512_load_si512(from + 64 * i);
+#pragma GCC unroll 8
+  for (int i = 0; i < 16; i += 2) {
+    y[i] = _mm512_unpacklo_epi32(x[i], x[i + 1]);
+    y[i + 1] = _mm512_unpackhi_epi32(x[i], x[i + 1]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+    x[i] = _mm512_unpacklo_epi64(y[i], y[i + 2]);
+    x[i + 1] = _mm512_unpackhi_epi64(y[i], y[i + 2]);
+    x[i + 2] = _mm512_unpacklo_epi64(y[i + 1], y[i + 3]);
+    x[i + 3] = _mm512_unpackhi_epi64(y[i + 1], y[i + 3]);
+  }
+  // x[4 q + r]: blocks of 4 words, block b being column 4 b + r of rows 4 q to 4 q + 3.
+#pragma GCC unroll 4
+  for (int r = 0; r < 4; ++r) {
+    const __m512i low01 = _mm512_shuffle_i32x4(x[r], x[4 + r], 0x88);
+    const __m512i high01 = _mm512_shuffle_i32x4(x[r], x[4 + r], 0xdd);
+    const __m512i low23 = _mm512_shuffle_i32x4(x[8 + r], x[12 + r], 0x88);
+    const __m512i high23 = _mm512_shuffle_i32x4(x[8 + r], x[12 + r], 0xdd);
+    _mm512_store_si512(to + 64 * r, _mm512_shuffle_i32x4(low01, low23, 0x88));
+    _mm512_store_si512(to + 64 * (4 + r), _mm512_shuffle_i32x4(high01, high23, 0x88));
+    _mm512_store_si512(to + 64 * (8 + r), _mm512_shuffle_i32x4(low01, low23, 0xdd));
+    _mm512_store_si512(to + 64 * (12 + r), _mm512_shuffle_i32x4(high01, high23, 0xdd));
+  }
+}
+
+constexpr uint32_t first_lanes(int64_t count) {
+  return count >= 16 ? 0xffff : count <= 0 ? 0 : (1u << count) - 1;
+}
+
+// A tile for each part, at out + part * part_bytes, from 16 rows that are neighbours in memory:
+// data[r + ks[k]].
+template <int parts>
+MT_WITH_MATRIX_UNIT void pack_along_rows(const float* data, int64_t rows, const int64_t* ks,
+                                         int64_t terms, bool right, char* out, int64_t part_bytes,
+                                         Watch* watch) {
+  alignas(64) char turned[most_parts * tile_bytes];
+  const __mmask16 mask = static_cast<__mmask16>(first_lanes(rows));
+  char* const to = right ? out : turned;
+  const int64_t to_part = right ? part_bytes : tile_bytes;
+  for (int64_t i = 0; i < 16; ++i) {
+    const bool one = 2 * i < terms, two = 2 * i + 1 < terms;
+    const __m512 x0 = one ? _mm512_maskz_loadu_ps(mask, data + ks[2 * i]) : _mm512_setzero_ps();
+    const __m512 x1 = two ? _mm512_maskz_loadu_ps(mask, data + ks[2 * i + 1]) : _mm512_setzero_ps();
+    split<parts, true>(x0, x1, to + 64 * i, to_part, watch);
+  }
+  if (right) return;
+  for (int p = 0; p < parts; ++p) transpose_tile(turned + p * tile_bytes, out + p * part_bytes);
+}
+
+// The same from rows whose terms are neighbours: data[rows[r] + k].
+template <int parts>
+MT_WITH_MATRIX_UNIT void pack_along_k(const float* data, const int64_t* rows, int64_t row_count,
+                                      int64_t terms, bool right, char* out, int64_t part_bytes,
+                                      Watch* watch) {
+  alignas(64) char turned[most_parts * tile_bytes];
+  const __mmask16 mask0 = static_cast<__mmask16>(first_lanes(terms));
+  const __mmask16 mask1 = static_cast<__mmask16>(first_lanes(terms - 16));
+  char* const to = right ? turned : out;
+  const int64_t to_part = right ? tile_bytes : part_bytes;
+  for (int64_t i = 0; i < 16; ++i) {
+    __m512 x0 = _mm512_setzero_ps(), x1 = x0;
+    if (i < row_count) {
+      x0 = _mm512_maskz_loadu_ps(mask0, data + rows[i]);
+      x1 = _mm512_maskz_loadu_ps(mask1, data + rows[i] + 16);
+    }
+    split<parts, false>(x0, x1, to + 64 * i, to_part, watch);
+  }
+  if (!right) return;
+  for (int p = 0; p < parts; ++p) transpose_tile(turned + p * tile_bytes, out + p * part_bytes);
+}
+
+// One step of one panel: both its tiles, in all parts.
+template <int parts>
+class StepPacker {
+ public:
+  explicit StepPacker(const PackedBlock& block)
+      : block_(block),
+        x_(*block.x),
+        along_rows_(x_.rows.uniform() && x_.rows.stride() == 1),
+        along_k_(x_.k.uniform() && x_.k.stride() == 1) {}
+
+  bool along_rows() const { return along_rows_; }
+
+  MT_WITH_MATRIX_UNIT void pack(int64_t row, int64_t k, char* out, Watch* watch) const {
+    constexpr int64_t part_bytes = 2 * tile_bytes;
+    const int64_t terms = std::min(step_terms, block_.k_end - k);
+    int64_t ks[step_terms], starts[half_rows];
+    x_.k.offsets(k, terms, ks);
+    for (int64_t half = 0; half < 2; ++half, row += half_rows, out += tile_bytes) {
+      const int64_t rows = std::clamp<int64_t>(block_.row_end - row, 0, half_rows);
+      if (along_rows_) {
+        const float* from = block_.data + (rows > 0 ? x_.rows.offset(row) : 0);
+        pack_along_rows<parts>(from, rows, ks, terms, block_.right, out, part_bytes, watch);
+        continue;
+      }
+      x_.rows.offsets(row, rows, starts);
+      if (along_k_) {
+        pack_along_k<parts>(block_.data + ks[0], starts, rows, terms, block_.right, out, part_bytes,
+                            watch);
+        continue;
+      }
+      float gathered[half_rows * step_terms];
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < terms; ++j) {
+          gathered[i * step_terms + j] = block_.data[starts[i] + ks[j]];
+        }
+        starts[i] = i * step_terms;
+      }
+      pack_along_k<parts>(gathered, starts, rows, terms, block_.right, out, part_bytes, watch);
+    }
+  }
+
+ private:
+  const PackedBlock& block_;
+  const MatrixOperand& x_;
+  const bool along_rows_, along_k_;
+};
+
+template <int parts>
+MT_WITH_MATRIX_UNIT Magnitudes pack_parts(const PackedBlock& block) {
+  const StepPacker<parts> packer(block);
+  Watch watch{_mm512_setzero_si512(), _mm512_set1_epi32(-1)};
+  const int64_t step_bytes = tile_panel_bytes(step_terms, parts);
+  const int64_t panel = tile_panel_bytes(block.k_end - block.k_begin, parts);
+  const int64_t steps = steps_of(block.k_end - block.k_begin);
+  const int64_t panels = (block.row_end - block.row_begin + tile_panel_rows - 1) / tile_panel_rows;
+  // Memory is read as it lies: whole rows of a matrix one after the other, or along a few of them.
+  for (int64_t i = 0; i < steps * panels; ++i) {
+    const int64_t step = packer.along_rows() ? i / panels : i % steps;
+    const int64_t at = packer.along_rows() ? i % panels : i / steps;
+    packer.pack(block.row_begin + at * tile_panel_rows, block.k_begin + step * step_terms,
+                block.out + at * panel + step * step_bytes, &watch);
+  }
+  return {_mm512_reduce_max_epu32(watch.most), _mm512_reduce_min_epu32(watch.least)};
+}
+
+}  // namespace
+
+Magnitudes pack_tiles(const PackedBlock& block) {
+  return block.parts == 1 ? pack_parts<1>(block) : pack_parts<3>(block);
+}
+
+}  // namespace mt::cpu
+
+#else
+namespace mt::cpu {
+Magnitudes pack_tiles(const PackedBlock&) { return {}; }  // nobody calls it without a unit
+}  // namespace mt::cpu
+#endif

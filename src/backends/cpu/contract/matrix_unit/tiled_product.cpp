@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/contract/matrix_unit/tiled_product.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "backends/cpu/contract/matrix_unit/matrix_unit.h"
+#include "backends/cpu/parallel/parallel.h"
+
+namespace mt::cpu {
+namespace {
+
+// Terms of a block: long, as results are read and written once for each; short enough for the
+// panels of a region to stay in the second-level cache with its results.
+constexpr int64_t rounded_block_k = 1024, split_block_k = 256;
+constexpr int64_t most_rows = 512, most_columns = 512;  // of a region
+constexpr int64_t packed_rows = 256;                    // that one thread packs at a time
+constexpr int64_t group_bytes = 64 << 20;               // of packed entries, if one fits
+constexpr int64_t most_bytes = 1 << 30;                 // of one
+
+void raise(uint32_t& target, uint32_t value) {
+  std::atomic_ref<uint32_t> shared(target);
+  uint32_t now = shared.load(std::memory_order_relaxed);
+  while (now < value && !shared.compare_exchange_weak(now, value, std::memory_order_relaxed)) {
+  }
+}
+void lower(uint32_t& target, uint32_t value) {
+  std::atomic_ref<uint32_t> shared(target);
+  uint32_t now = shared.load(std::memory_order_relaxed);
+  while (now > value && !shared.compare_exchange_weak(now, value, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+// What packing has seen of an entry.
+struct TiledProduct::Watched {
+  Magnitudes a, b;
+};
+
+bool TiledProduct::serves(const Contraction& c) {
+  if (!is_of_bfloat16(c.precision)) return false;
+  if (c.a != Dtype::float32 || c.b != Dtype::float32 || c.out != Dtype::float32) return false;
+  const int64_t m = size_of_group(c.m), n = size_of_group(c.n), k = size_of_group(c.k);
+  const double rows = static_cast<double>(m), columns = static_cast<double>(n);
+  const double terms = static_cast<double>(k);
+  if (!is_worth_splitting(m, n, k) || !matrix_unit_available()) return false;
+  return (rows + columns) * terms * 6 < static_cast<double>(most_bytes);
+}
+
+TiledProduct::TiledProduct(const Contraction& c, int threads)
+    : a_(operand_a(c)),
+      b_(operand_b(c)),
+      batch_(size_of_group(c.batch)),
+      m_(a_.rows.size),
+      n_(b_.rows.size),
+      k_(a_.k.size),
+      block_k_(c.precision == Precision::split ? split_block_k : rounded_block_k),
+      rows_(std::min(most_rows, round_up(m_, tile_panel_rows))),
+      columns_(std::min(most_columns, round_up(n_, tile_panel_rows))),
+      parts_(c.precision == Precision::split ? 3 : 1),
+      threads_(threads) {
+  group_ =
+      std::clamp<int64_t>(group_bytes / (packed_a() + packed_b()), 1, std::max<int64_t>(batch_, 1));
+  // Several regions for each thread, so that one that is late holds nobody up for long.
+  while (threads > 1 && group_ * divide_up(m_, rows_) * divide_up(n_, columns_) < 4 * threads &&
+         (rows_ > tile_panel_rows || columns_ > 2 * tile_panel_rows)) {
+    int64_t& cut = 2 * rows_ >= columns_ && rows_ > tile_panel_rows ? rows_ : columns_;
+    cut = round_up(cut / 2, tile_panel_rows);
+  }
+}
+
+int64_t TiledProduct::packed_a() const {
+  return divide_up(m_, tile_panel_rows) * tile_panel_bytes(k_, parts_);
+}
+int64_t TiledProduct::packed_b() const {
+  return divide_up(n_, tile_panel_rows) * tile_panel_bytes(k_, parts_);
+}
+
+size_t TiledProduct::scratch() const {
+  const int64_t watched = round_up(group_ * static_cast<int64_t>(sizeof(Watched)), 64);
+  return static_cast<size_t>(watched + group_ * (packed_a() + packed_b()));
+}
+
+bool TiledProduct::refused(const void* scratch, int64_t entry) const {
+  const Watched& watched = static_cast<const Watched*>(scratch)[entry];
+  return !suits_bfloat16(watched.a, watched.b, k_);
+}
+
+class TiledProduct::Run {
+ public:
+  Run(const TiledProduct& product, const void* a, const void* b, void* out, void* scratch,
+      const Epilogue* epilogue, int64_t first)
+      : p_(product),
+        a_data_(a),
+        b_data_(b),
+        out_(static_cast<float*>(out)),
+        watched_(static_cast<Watched*>(scratch)),
+        packed_(static_cast<char*>(scratch) +
+                round_up(product.group_ * static_cast<int64_t>(sizeof(Watched)), 64)),
+        epilogue_(epilogue),
+        first_(first) {}
+
+  void run(int64_t count) {
+    std::fill_n(watched_, count, Watched());
+    const int64_t blocks = divide_up(p_.k_, p_.block_k_);
+    const int64_t a_items = blocks * divide_up(p_.m_, packed_rows);
+    const int64_t b_items = blocks * divide_up(p_.n_, packed_rows), items = a_items + b_items;
+    parallel_items(count * items, p_.threads_, [&](int64_t item, int) {
+      const int64_t entry = item / items, at = item % items;
+      at < b_items ? pack(entry, at, true) : pack(entry, at - b_items, false);
+    });
+    const int64_t row_regions = divide_up(p_.m_, p_.rows_);
+    const int64_t regions = row_regions * divide_up(p_.n_, p_.columns_);
+    parallel_items(count * regions, p_.threads_, [&](int64_t item, int) {
+      const int64_t entry = item / regions, at = item % regions;
+      if (p_.refused(watched_, entry)) return;
+      compute(entry, at % row_regions * p_.rows_, at / row_regions * p_.columns_);
+    });
+  }
+
+ private:
+  char* packed(int64_t entry, bool right) const {
+    return packed_ + entry * (p_.packed_a() + p_.packed_b()) + (right ? p_.packed_a() : 0);
+  }
+  // Where the panel of a row begins in the block of k that begins at a term. All panels of a block
+  // follow each other.
+  char* panel(int64_t entry, bool right, int64_t row, int64_t k) const {
+    const int64_t panels = divide_up(right ? p_.n_ : p_.m_, tile_panel_rows);
+    return packed(entry, right) + panels * tile_panel_bytes(k, p_.parts_) +
+           row / tile_panel_rows * tile_panel_bytes(terms(k), p_.parts_);
+  }
+  int64_t terms(int64_t k) const { return std::min(p_.block_k_, p_.k_ - k); }
+
+  void pack(int64_t entry, int64_t item, bool right) {
+    const MatrixOperand& x = right ? p_.b_ : p_.a_;
+    const int64_t parts = divide_up(x.rows.size, packed_rows);
+    const int64_t k = item / parts * p_.block_k_, row = item % parts * packed_rows;
+    const auto* data =
+        static_cast<const float*>(x.entry(right ? b_data_ : a_data_, first_ + entry));
+    const Magnitudes seen =
+        pack_tiles({&x, data, row, std::min(row + packed_rows, x.rows.size), k, k + terms(k), right,
+                    p_.parts_, panel(entry, right, row, k)});
+    Magnitudes& all = right ? watched_[entry].b : watched_[entry].a;
+    raise(all.most, seen.most);
+    lower(all.least, seen.least);
+  }
+
+  void compute(int64_t entry, int64_t row, int64_t column) {
+    const int64_t batch = first_ + entry;
+    const int64_t row_end = std::min(row + p_.rows_, p_.m_);
+    const int64_t column_end = std::min(column + p_.columns_, p_.n_);
+    for (int64_t k = 0; k < p_.k_; k += p_.block_k_) {
+      const int64_t bytes = tile_panel_bytes(terms(k), p_.parts_);
+      multiply_tiles({panel(entry, false, row, k), panel(entry, true, column, k), bytes, bytes,
+                      steps_of(terms(k)), p_.parts_, out_ + (batch * p_.m_ + row) * p_.n_ + column,
+                      p_.n_, row_end - row, column_end - column, k == 0});
+    }
+    if (epilogue_ != nullptr) {
+      epilogue_->run(epilogue_->context, {batch, row, row_end, column, column_end});
+    }
+  }
+
+  const TiledProduct& p_;
+  const void *const a_data_, *const b_data_;
+  float* const out_;
+  Watched* const watched_;
+  char* const packed_;
+  const Epilogue* const epilogue_;
+  const int64_t first_;
+};
+
+void TiledProduct::run(const void* a, const void* b, void* out, void* scratch,
+                       const Epilogue* epilogue, int64_t first, int64_t count) const {
+  Run(*this, a, b, out, scratch, epilogue, first).run(count);
+}
+
+}  // namespace mt::cpu

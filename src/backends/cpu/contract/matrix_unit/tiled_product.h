@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A contraction of float32 in a precision mode, on the matrix unit. Both operands are packed whole,
+// a group of batch entries at a time, and looked at meanwhile: an entry with numbers that the unit
+// would treat otherwise than float32 arithmetic is refused, and computed strictly instead. Which
+// they are, and every sum's order, depends on shape and values alone, never on threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/contract/contract.h"
+#include "backends/cpu/contract/matrix_unit/tiles.h"
+#include "backends/cpu/contract/operand.h"
+#include "plan/contraction.h"
+
+namespace mt::cpu {
+
+class TiledProduct {
+ public:
+  // Whether the contraction's mode asks for the unit, it is there, and it pays.
+  static bool serves(const Contraction& contraction);
+
+  TiledProduct(const Contraction& contraction, int threads);
+
+  // Bytes, a multiple of 64, of scratch that a group takes; 64-byte aligned.
+  size_t scratch() const;
+  int64_t group() const { return group_; }
+  int64_t batch() const { return batch_; }
+
+  // Computes batch entries [first, first + count), at most group() of them, but for those for which
+  // refused() then says so.
+  void run(const void* a, const void* b, void* out, void* scratch, const Epilogue* epilogue,
+           int64_t first, int64_t count) const;
+  bool refused(const void* scratch, int64_t entry_of_group) const;
+
+ private:
+  struct Watched;
+  class Run;
+
+  int64_t packed_a() const;  // bytes of an entry
+  int64_t packed_b() const;
+
+  MatrixOperand a_, b_;
+  int64_t batch_, m_, n_, k_, group_;
+  int64_t block_k_;         // terms of a block, a multiple of a step's
+  int64_t rows_, columns_;  // of a region that one thread computes
+  int parts_, threads_;
+};
+
+}  // namespace mt::cpu

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands as the matrix unit reads them, and its inner loop.
+//
+// A panel is 32 rows of an operand over a block of k, as a sequence of steps of 32 terms; each step
+// has, for each part of the numbers, two tiles of 16 rows. A tile of the left operand has a row's
+// 32 terms in 64 bytes; one of the right operand has pairs of terms: a line is terms 2 i and 2 i +
+// 1 of all 16 rows (columns of the result). What is missing at an edge is zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/contract/operand.h"
+#include "ops/bfloat16_split.h"
+
+namespace mt::cpu {
+
+constexpr int64_t tile_panel_rows = 32, step_terms = 32;
+constexpr int64_t tile_bytes = 1024;
+
+constexpr int64_t steps_of(int64_t terms) { return (terms + step_terms - 1) / step_terms; }
+// Of `parts` bfloat16 for each number.
+constexpr int64_t tile_panel_bytes(int64_t terms, int parts) {
+  return steps_of(terms) * parts * 2 * tile_bytes;
+}
+
+struct PackedBlock {
+  const MatrixOperand* x;  // of float32
+  const float* data;       // where the batch entry begins
+  int64_t row_begin, row_end, k_begin, k_end;
+  bool right;
+  int parts;  // 1: rounded; 3: the sum of the parts is the number
+  char* out;  // panels, one after the other
+};
+Magnitudes pack_tiles(const PackedBlock& block);
+
+// A region of the result, [rows, columns], over one block of k.
+struct TileRegion {
+  const char *a, *b;         // panels of both operands
+  int64_t a_panel, b_panel;  // bytes from one to the next
+  int64_t steps;
+  int parts;
+  float* c;
+  int64_t c_row, rows, columns;
+  bool first;  // the block: c is written, and not added to
+};
+void multiply_tiles(const TileRegion& region);
+
+}  // namespace mt::cpu

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner loop of abreast.cpp, and what turns 16 vectors of 16 numbers.
+#if defined(MT_WINDOWS_ABREAST_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MT_WINDOWS_ABREAST_INL_H
+#undef MT_WINDOWS_ABREAST_INL_H
+#else
+#define MT_WINDOWS_ABREAST_INL_H
+#endif
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "backends/cpu/contract/windows/abreast.h"
+#include "backends/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
+constexpr int abreast_registers = 24, most_positions = 4;
+#else
+constexpr int abreast_registers = 12, most_positions = 2;
+#endif
+constexpr int most_abreast_rows = 8;
+constexpr int abreast_rows_for(int positions) {
+  return std::min(abreast_registers / positions, most_abreast_rows);
+}
+
+// A few rows and positions of the result.
+struct AbreastTile {
+  const float *a, *b;
+  const int64_t* a_rows;
+  const Abreast::Term* terms;
+  int64_t k;
+  int64_t step;  // of b, from one position to the next
+  float* c;
+  int64_t c_row;
+};
+
+// c[row][position] = sum over k of a[row, k] * b[position, k], each position a vector. Returns
+// whether a sum is -0.
+template <int R, int V>
+HWY_NOINLINE bool abreast_kernel(const AbreastTile& tile) {
+  const Vectors<float> d;
+  const Vectors<int32_t> bits;
+  hn::Vec<Vectors<float>> sum[R][V];
+  int64_t rows[R];
+  MT_UNROLL for (int i = 0; i < R; ++i) {
+    rows[i] = tile.a_rows[i];
+    MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = hn::Zero(d);
+  }
+  const float *a = tile.a, *b = tile.b;
+  const int64_t step = tile.step;
+  const Abreast::Term *term = tile.terms, *const end = term + tile.k;
+  for (; term != end; ++term) {
+    const float *as = a + term->a, *from = b + int64_t{term->b};
+    forget(as);
+    hn::Vec<Vectors<float>> bs[V];
+    MT_UNROLL for (int v = 0; v < V; ++v) bs[v] = hn::Load(d, from + v * step);
+    MT_UNROLL for (int i = 0; i < R; ++i) {
+      const auto x = hn::Set(d, as[rows[i]]);
+      MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = fused(d, x, bs[v], sum[i][v]);
+    }
+  }
+  float* c = tile.c;
+  auto least = hn::Zero(bits);
+  MT_UNROLL for (int i = 0; i < R; ++i, c += tile.c_row) {
+    forget(c);
+    MT_UNROLL for (int v = 0; v < V; ++v) {
+      hn::Store(sum[i][v], d, c + v * lanes_of<float>);
+      least = hn::Min(least, hn::BitCast(bits, sum[i][v]));
+    }
+  }
+  return !hn::AllFalse(bits, hn::Eq(least, hn::Set(bits, INT32_MIN)));
+}
+
+using AbreastKernel = bool (*)(const AbreastTile&);
+
+template <int V, int... I>
+constexpr std::array<AbreastKernel, most_abreast_rows> abreast_kernels_of(
+    std::integer_sequence<int, I...>) {
+  return {abreast_kernel<I + 1, V>...};
+}
+template <int... V>
+constexpr std::array<std::array<AbreastKernel, most_abreast_rows>, most_positions> abreast_table(
+    std::integer_sequence<int, V...>) {
+  return {abreast_kernels_of<V + 1>(std::make_integer_sequence<int, abreast_rows_for(V + 1)>())...};
+}
+
+#if HWY_TARGET == HWY_AVX3
+// Turns 16 vectors of 16 elements: y[j][i] = x[i][j].
+HWY_INLINE void turn_square(__m512 (&x)[16], __m512 (&y)[16]) {
+  auto low = [](__m512 a, __m512 b) HWY_ATTR { return _mm512_unpacklo_ps(a, b); };
+  auto high = [](__m512 a, __m512 b) HWY_ATTR { return _mm512_unpackhi_ps(a, b); };
+  auto low_pairs = [](__m512 a, __m512 b) HWY_ATTR {
+    return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+  };
+  auto high_pairs = [](__m512 a, __m512 b) HWY_ATTR {
+    return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+  };
+  MT_UNROLL for (int i = 0; i < 16; i += 4) {
+    y[i] = low(x[i], x[i + 1]);
+    y[i + 1] = high(x[i], x[i + 1]);
+    y[i + 2] = low(x[i + 2], x[i + 3]);
+    y[i + 3] = high(x[i + 2], x[i + 3]);
+    // x[i + r]: blocks of 4, block b being column 4 b + r of rows i to i + 3.
+    x[i] = low_pairs(y[i], y[i + 2]);
+    x[i + 1] = high_pairs(y[i], y[i + 2]);
+    x[i + 2] = low_pairs(y[i + 1], y[i + 3]);
+    x[i + 3] = high_pairs(y[i + 1], y[i + 3]);
+  }
+  MT_UNROLL for (int r = 0; r < 4; ++r) {
+    const __m512 even01 = _mm512_shuffle_f32x4(x[r], x[4 + r], 0x88);
+    const __m512 odd01 = _mm512_shuffle_f32x4(x[r], x[4 + r], 0xdd);
+    const __m512 even23 = _mm512_shuffle_f32x4(x[8 + r], x[12 + r], 0x88);
+    const __m512 odd23 = _mm512_shuffle_f32x4(x[8 + r], x[12 + r], 0xdd);
+    y[r] = _mm512_shuffle_f32x4(even01, even23, 0x88);
+    y[4 + r] = _mm512_shuffle_f32x4(odd01, odd23, 0x88);
+    y[8 + r] = _mm512_shuffle_f32x4(even01, even23, 0xdd);
+    y[12 + r] = _mm512_shuffle_f32x4(odd01, odd23, 0xdd);
+  }
+}
+#endif
+
+}  // namespace mt::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entries of a group are turned, so that each element of all of them is one vector; results are
+// computed a few rows and neighbouring positions at a time, and turned back a few lines at a time.
+#include "backends/cpu/contract/windows/abreast.h"
+#include "backends/cpu/cache.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "backends/cpu/contract/schedule.h"
+#include "backends/cpu/elementwise/tables.h"
+#include "tensor/walker.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/contract/windows/abreast.cpp"
+#include "backends/cpu/elementwise/targets.h"
+
+#include "hwy/foreach_target.h"
+
+#include "backends/cpu/contract/transpose-inl.h"
+#include "backends/cpu/contract/windows/abreast-inl.h"
+
+#ifndef MT_ABREAST_SCRATCH
+#define MT_ABREAST_SCRATCH
+namespace mt::cpu {
+namespace {
+// A thread's scratch: whether there is padding around the turned entries, these, and results.
+constexpr int64_t head_bytes = 64;
+}  // namespace
+}  // namespace mt::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu::HWY_NAMESPACE {
+
+// Elements [first, first + count) of the entries, at most 16 of them, to vectors at to[i].
+void turn_elements(const AbreastBlock& block, int64_t first, int64_t count, float* const* to) {
+  constexpr int64_t lanes = lanes_of<float>;
+#if HWY_TARGET == HWY_AVX3
+  if (count == 16 && block.count == 16) {
+    __m512 x[16], y[16];
+    MT_UNROLL for (int i = 0; i < 16; ++i) x[i] = _mm512_loadu_ps(block.entries[i] + first);
+    turn_square(x, y);
+    MT_UNROLL for (int j = 0; j < 16; ++j) _mm512_store_ps(to[j], y[j]);
+    return;
+  }
+#endif
+  alignas(64) float turned[16 * lanes] = {};
+  for (int64_t i = 0; i < block.count; ++i) {
+    for (int64_t j = 0; j < count; ++j) turned[j * lanes + i] = block.entries[i][first + j];
+  }
+  for (int64_t j = 0; j < count; ++j) std::copy_n(turned + j * lanes, lanes, to[j]);
+}
+
+// What is in a lane of no entry does not matter, as long as arithmetic with it is not slow. Padding
+// stays from one group to the next.
+void turn_entries(const AbreastBlock& block, bool* padded, float* turned) {
+  constexpr int64_t lanes = lanes_of<float>;
+  const Abreast& how = *block.how;
+  const bool made = !how.places.empty();
+  const int64_t elements = made ? static_cast<int64_t>(how.places.size()) : how.elements;
+  if (made && !*padded) {
+    std::fill_n(turned, how.elements * lanes, static_cast<float>(block.fill));
+    *padded = true;
+  }
+  for (int64_t i = 0; i < elements; i += 16) {
+    // The last ones together with what comes before them.
+    const int64_t first = std::max<int64_t>(std::min(i, elements - 16), 0);
+    const int64_t count = std::min<int64_t>(elements, 16);
+    float* to[16];
+    for (int64_t j = 0; j < count; ++j) {
+      const int64_t at = made ? how.places[static_cast<size_t>(first + j)] : first + j;
+      to[j] = turned + at * lanes;
+    }
+    turn_elements(block, first, count, to);
+  }
+}
+
+// Results [first, first + positions) of each row, back to [count, rows, positions].
+void turn_results(const AbreastBlock& block, const float* c, int64_t positions, int64_t first) {
+  constexpr int64_t lanes = lanes_of<float>;
+  const int64_t rows = block.a->rows.size, row_size = block.b->rows.size, pitch = rows * row_size;
+  for (int64_t row = 0; row < rows; ++row, c += positions * lanes) {
+    float* const out = block.out + row * row_size + first;
+#if HWY_TARGET == HWY_AVX3
+    for (int64_t i = 0; block.count == 16 && positions >= 16 && i < positions; i += 16) {
+      const int64_t at = std::min(i, positions - 16);
+      __m512 x[16], y[16];
+      MT_UNROLL for (int j = 0; j < 16; ++j) x[j] = _mm512_load_ps(c + (at + j) * 16);
+      turn_square(x, y);
+      float* to = out + at;
+      MT_UNROLL for (int j = 0; j < 16; ++j, to += pitch) _mm512_storeu_ps(to, y[j]);
+    }
+    if (block.count == 16 && positions >= 16) continue;
+#endif
+    turn_block(c, lanes, positions, block.count, out, pitch);
+  }
+}
+
+// Begins to fetch where the next results of rows [begin, end) of all entries, one entry's after the
+// other, are to be written.
+void fetch_results(const AbreastBlock& block, int64_t begin, int64_t end, int64_t positions,
+                   int64_t first) {
+  const float* const out = block.out + first;
+  for (int64_t i = begin; i < end; ++i) {
+    const float* const row = out + i * block.b->rows.size;
+    for (int64_t at = 0; at < positions; at += 16) __builtin_prefetch(row + at, 1);
+  }
+}
+
+void run_abreast_here(const AbreastBlock& block) {
+  static constexpr auto kernels = abreast_table(std::make_integer_sequence<int, most_positions>());
+  constexpr int64_t lanes = lanes_of<float>;
+  const Abreast& how = *block.how;
+  const MatrixOperand &a = *block.a, &b = *block.b;
+  const int64_t m = a.rows.size, k = a.k.size;
+  char* const scratch = static_cast<char*>(block.scratch);
+  float* const turned = reinterpret_cast<float*>(scratch + head_bytes);
+  float* const c = turned + how.elements * lanes;
+  turn_entries(block, reinterpret_cast<bool*>(scratch), turned);
+
+  int64_t a_rows[most_abreast_rows];
+  AbreastTile tile{};
+  tile.a = block.a_data;
+  tile.a_rows = a_rows;
+  tile.step = b.rows.stride() * lanes;
+  for (int64_t first = 0; first < how.lines; first += how.together) {
+    const int64_t lines = std::min(how.together, how.lines - first);
+    const int64_t positions = lines * how.line, tiles = lines * how.parts;
+    tile.c_row = positions * lanes;
+    for (int64_t l = 0; l < lines; ++l) {
+      const int64_t line = b.rows.offset((first + l) * how.line);
+      for (int64_t p = 0; p < how.parts; ++p) {
+        const int64_t begin = how.line * p / how.parts, end = how.line * (p + 1) / how.parts;
+        const Abreast::Terms terms =
+            block.leaves_out ? how.kept[static_cast<size_t>((first + l) * how.parts + p)]
+                             : Abreast::Terms{0, k};
+        const int64_t at = l * how.parts + p, fetched = m * block.count;
+        fetch_results(block, fetched * at / tiles, fetched * (at + 1) / tiles, positions,
+                      first * how.line);
+        tile.b = turned + (line + begin * b.rows.stride()) * lanes;
+        for (int64_t s = 0; s < how.slivers; ++s) {
+          const int64_t row = m * s / how.slivers, rows = m * (s + 1) / how.slivers - row;
+          a.rows.offsets(row, rows, a_rows);
+          tile.c = c + (row * positions + l * how.line + begin) * lanes;
+          tile.terms = how.terms.data() + terms.first;
+          tile.k = terms.count;
+          auto kernel =
+              kernels[static_cast<size_t>(end - begin - 1)][static_cast<size_t>(rows - 1)];
+          if (!kernel(tile) || terms.count == k) continue;
+          tile.terms = how.terms.data();
+          tile.k = k;
+          kernel(tile);
+        }
+      }
+    }
+    turn_results(block, c, positions, first * how.line);
+  }
+}
+
+// Into how many slivers and parts to cut rows and lines, so that a term takes least: multiply-adds
+// go two at a time, as do loads, and a chain's next one has to wait for four steps.
+void cut_abreast(int64_t rows, Abreast* how) {
+  int64_t least = INT64_MAX;
+  for (int positions = most_positions; positions > 0; --positions) {
+    const int64_t slivers = divide_up(rows, abreast_rows_for(positions));
+    const int64_t parts = divide_up(how->line, positions);
+    const int64_t loads = slivers * how->line + parts * rows + 2 * slivers * parts;
+    const int64_t cost = std::max({rows * how->line, loads, 8 * slivers * parts});
+    if (cost >= least) continue;
+    least = cost;
+    how->slivers = slivers;
+    how->parts = parts;
+  }
+}
+
+// Whether all of `count` numbers are finite.
+bool are_finite(const float* x, int64_t count) {
+  const Vectors<float> d;
+  constexpr int64_t lanes = lanes_of<float>;
+  auto rests = hn::Zero(d);  // x - x, which is a NaN for infinities
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto value = hn::LoadU(d, x + i);
+    rests = hn::Add(rests, hn::Sub(value, value));
+  }
+  float rest = hn::GetLane(hn::SumOfLanes(d, rests));
+  for (; i < count; ++i) rest += x[i] - x[i];
+  return rest == 0;
+}
+
+int64_t abreast_lanes() { return lanes_of<float>; }
+
+}  // namespace mt::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mt::cpu {
+namespace {
+
+HWY_EXPORT(abreast_lanes);
+HWY_EXPORT(are_finite);
+HWY_EXPORT(cut_abreast);
+HWY_EXPORT(run_abreast_here);
+
+constexpr int64_t fewest_lanes = 4;
+constexpr int64_t most_entry_bytes = second_cache * 3 / 5;  // of all that are side by side
+constexpr int64_t most_result_bytes = first_cache;          // in scratch
+constexpr int64_t most_checks = 1 << 18;                    // for padding, when a plan is made
+// Longer lines fill vectors by themselves, or nearly.
+constexpr int64_t fewest_positions = 2, longest_line = 14;
+
+int64_t result_bytes(const Abreast& how, const MatrixOperand& a, int64_t lines) {
+  return a.rows.size * lines * how.line * how.entries * int64_t{sizeof(float)};
+}
+int64_t turned_bytes(const Abreast& how) {
+  return how.elements * how.entries * int64_t{sizeof(float)};
+}
+
+bool ascends(const Axis& axis) {
+  return std::all_of(axis.strides, axis.strides + axis.rank, [](int64_t s) { return s >= 0; });
+}
+
+// How many lines are turned together, so that squares of results are filled best; less than one
+// takes a detour.
+int64_t lines_at_once(const Abreast& how, const MatrixOperand& a) {
+  int64_t best = 1, squares = how.line < 16 ? 16 : divide_up(how.line, 16);
+  for (int64_t lines = 2; lines <= how.lines; ++lines) {
+    if (result_bytes(how, a, lines) > most_result_bytes) break;
+    const int64_t positions = lines * how.line;
+    const int64_t these = positions < 16 ? 16 : divide_up(positions, 16);
+    if (these * best >= squares * lines) continue;
+    best = lines;
+    squares = these;
+  }
+  return best;
+}
+
+// Lists, for each part of each line, the terms that some of its results have from more than
+// padding.
+void leave_out_padding(const MatrixOperand& b, Abreast* how) {
+  const int64_t k = b.k.size, step = b.rows.stride();
+  std::vector<bool> filled(static_cast<size_t>(how->elements), false);
+  for (int32_t place : how->places) filled[static_cast<size_t>(place)] = true;
+  std::vector<Abreast::Term> found;
+  for (int64_t l = 0; l < how->lines; ++l) {
+    const int64_t line = b.rows.offset(l * how->line);
+    for (int64_t p = 0; p < how->parts; ++p) {
+      const int64_t begin = how->line * p / how->parts, end = how->line * (p + 1) / how->parts;
+      found.clear();
+      for (int64_t i = 0; i < k; ++i) {
+        const Abreast::Term term = how->terms[static_cast<size_t>(i)];
+        bool any = false;
+        for (int64_t at = begin; at < end; ++at) {
+          any |= filled[static_cast<size_t>(line + at * step + term.b / how->entries)];
+        }
+        if (any) found.push_back(term);
+      }
+      // Lines in the middle have the same ones.
+      Abreast::Terms terms{static_cast<int64_t>(how->terms.size()),
+                           static_cast<int64_t>(found.size())};
+      if (l > 0) {
+        const Abreast::Terms above = how->kept[static_cast<size_t>((l - 1) * how->parts + p)];
+        const Abreast::Term* const list = how->terms.data() + above.first;
+        if (above.count == terms.count &&
+            std::equal(found.begin(), found.end(), list,
+                       [](auto x, auto y) { return x.a == y.a && x.b == y.b; })) {
+          terms = above;
+          found.clear();
+        }
+      }
+      how->terms.insert(how->terms.end(), found.begin(), found.end());
+      how->kept.push_back(terms);
+    }
+  }
+}
+
+}  // namespace
+
+Abreast choose_abreast(const MatrixOperand& a, const MatrixOperand& b, int threads,
+                       const EntryParts* made) {
+  choose_instruction_set();
+  const bool floats = a.dtype == Dtype::float32 && b.dtype == Dtype::float32;
+  const int64_t lanes = HWY_DYNAMIC_DISPATCH(abreast_lanes)(), batch = b.batch.size;
+  if (!floats || lanes < fewest_lanes || !b.slides()) return {};
+  // One left operand for all, and lanes that are not too many for the entries.
+  if (a.batch.rank > 1 || a.batch.stride() != 0 || b.batch.rank != 1) return {};
+  Abreast how;
+  how.entries = lanes;
+  if (4 * batch < 3 * lanes * how.groups(batch) || how.groups(batch) < threads) return {};
+  if (!ascends(b.rows) || !ascends(b.k)) return {};
+  if (made != nullptr && !is_contiguous(made->from)) return {};
+  how.elements = made ? made->elements : b.rows.span() + b.k.span() - 1;
+  how.line = b.rows.sizes[b.rows.rank - 1];
+  how.lines = b.rows.size / how.line;
+  if (how.line < fewest_positions || how.line > longest_line) return {};
+  if (turned_bytes(how) > most_entry_bytes || result_bytes(how, a, 1) > 4 * most_result_bytes)
+    return {};
+  if (a.k.span() > INT32_MAX) return {};
+  how.together = lines_at_once(how, a);
+  HWY_DYNAMIC_DISPATCH(cut_abreast)(a.rows.size, &how);
+  for (int64_t i = 0; i < a.k.size; ++i) {
+    how.terms.push_back(
+        {static_cast<int32_t>(a.k.offset(i)), static_cast<int32_t>(b.k.offset(i) * how.entries)});
+  }
+  for (int64_t i = 0; made != nullptr && i < element_count(made->to.shape); ++i) {
+    how.places.push_back(static_cast<int32_t>(made->to.offset + locate(made->to, i)));
+  }
+  if (made != nullptr && b.rows.size * b.k.size <= most_checks) leave_out_padding(b, &how);
+  return how;
+}
+
+bool leaves_out_padding(const Abreast& how, const MatrixOperand& a, const float* a_data,
+                        double fill) {
+  if (how.kept.empty() || fill != 0) return false;
+  // As a rule a fills what it spans.
+  int64_t first = 0;
+  for (const Axis* axis : {&a.rows, &a.k}) {
+    for (int d = 0; d < axis->rank; ++d) {
+      first += std::min<int64_t>(axis->strides[d], 0) * (axis->sizes[d] - 1);
+    }
+  }
+  const int64_t span = a.rows.span() + a.k.span() - 1;
+  if (span <= a.rows.size * a.k.size) {
+    return HWY_DYNAMIC_DISPATCH(are_finite)(a_data + first, span);
+  }
+  for (int64_t row = 0; row < a.rows.size; ++row) {
+    const float* const from = a_data + a.rows.offset(row);
+    for (int64_t i = 0; i < a.k.size; ++i) {
+      if (!std::isfinite(from[how.terms[static_cast<size_t>(i)].a])) return false;
+    }
+  }
+  return true;
+}
+
+size_t abreast_scratch(const Abreast& how, const MatrixOperand& a) {
+  return static_cast<size_t>(head_bytes + turned_bytes(how) + result_bytes(how, a, how.together));
+}
+
+void begin_abreast(void* scratch) { *static_cast<bool*>(scratch) = false; }
+
+void run_abreast(const AbreastBlock& block) { HWY_DYNAMIC_DISPATCH(run_abreast_here)(block); }
+
+}  // namespace mt::cpu
+#endif

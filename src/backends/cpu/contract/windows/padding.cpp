@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/contract/windows/padding.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/cache.h"
+#include "backends/cpu/index/kernels.h"
+#include "ops/naive.h"
+#include "tensor/walker.h"
+
+namespace mt::cpu {
+namespace {
+
+constexpr int64_t most_bytes = second_cache / 2;  // of an entry
+
+bool overlap(const Buffer& a, const Buffer& b) {
+  return a.kind == BufferKind::arena && b.kind == BufferKind::arena &&
+         a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+// Calls f(buffer) for all that a group reads or writes.
+template <class F>
+void for_buffers(const Group& group, F&& f) {
+  for (const Operand& input : group.inputs) f(input.buffer);
+  if (group.output.buffer >= 0) f(group.output.buffer);
+  for (const Segment& segment : group.segments) {
+    for (const Memory& memory : segment.memory) {
+      if (memory.buffer >= 0) f(memory.buffer);
+    }
+  }
+}
+
+// The group that pads `buffer`, which only operand 1 of group `contraction` reads, or -1.
+int padding_group(const Plan& plan, int contraction, int buffer) {
+  int found = contraction - 1;
+  auto pads = [&](const Group& group) {
+    return group.kind == GroupKind::call && group.output.buffer == buffer &&
+           std::strcmp(group.op->name, "pad") == 0;
+  };
+  while (found >= 0 && !pads(plan.groups[static_cast<size_t>(found)])) --found;
+  if (found < 0) return -1;
+  int uses = 0;
+  for (const Group& group : plan.groups) {
+    for_buffers(group, [&](int used) { uses += used == buffer; });
+  }
+  return uses == 2 ? found : -1;  // there and in the contraction
+}
+
+// Whether what the padding reads is still there when the contraction runs.
+bool stays(const Plan& plan, int padding, int contraction, int source) {
+  const Buffer& kept = plan.buffers[static_cast<size_t>(source)];
+  bool result = true;
+  for (const Buffer& buffer : plan.buffers) {
+    if (kept.kind == BufferKind::leaf && buffer.donor == kept.index) result = false;
+  }
+  for (int g = padding + 1; g <= contraction; ++g) {
+    for_buffers(plan.groups[static_cast<size_t>(g)], [&](int used) {
+      if (used != source && overlap(kept, plan.buffers[static_cast<size_t>(used)])) result = false;
+    });
+  }
+  return result;
+}
+
+// The elements of an entry: what the innermost step of the batch skips. 0 if the operand's entries
+// do not lie one after another, but for steps along k that are `far`.
+int64_t entry_size(const Contraction& c, int64_t all, int64_t far) {
+  int64_t entry = all, reach = 1;
+  for (const ContractionDim& dim : c.batch) {
+    if (dim.size > 1) entry = std::min(entry, dim.b_stride);
+  }
+  for (auto* dims : {&c.n, &c.k}) {
+    for (const ContractionDim& dim : *dims) {
+      if (dim.b_stride < 0) return 0;
+      if (far > 0 && dim.b_stride == far) continue;
+      reach += (dim.size - 1) * dim.b_stride;
+    }
+  }
+  if (entry <= 0 || reach > entry) return 0;
+  for (const ContractionDim& dim : c.batch) {
+    if (dim.size > 1 && dim.b_stride % entry != 0) return 0;
+  }
+  return entry;
+}
+
+}  // namespace
+
+Padding find_padding(const Plan& plan, int contraction) {
+  const Group& group = plan.groups[static_cast<size_t>(contraction)];
+  const Operand& operand = group.inputs[1];
+  if (plan.buffers[static_cast<size_t>(operand.buffer)].kind != BufferKind::arena ||
+      operand.layout.offset != 0) {
+    return {};
+  }
+  Padding padding;
+  const int found = padding_group(plan, contraction, operand.buffer);
+  if (found < 0) return {};
+  const Group& pad = plan.groups[static_cast<size_t>(found)];
+  const Layout &x = pad.inputs[0].layout, &y = pad.output.layout;
+  if (!stays(plan, found, contraction, pad.inputs[0].buffer)) return {};
+  const int64_t all = element_count(y.shape);
+  if (all == 0 || element_count(x.shape) == 0) return {};
+  // Sums that go over images, as a weight's gradient does, take one channel of each.
+  const int64_t images = y.shape[0], image = all / images;
+  for (const ContractionDim& dim : group.contraction.k) {
+    if (images > 1 && dim.b_stride == image && dim.size == images) padding.far = image;
+  }
+  const int64_t entry = entry_size(group.contraction, all, padding.far);
+  if (entry == 0 || (padding.far > 0 && entry >= image)) return {};
+  // The trailing dimensions that make up an entry; of the first of them perhaps only a part.
+  const int rank = y.shape.rank();
+  int first = rank;
+  int64_t inner = 1;
+  while (first > 0 && inner < entry) inner *= y.shape[--first];
+  if (inner < entry || first == rank) return {};
+  inner /= y.shape[first];
+  const int64_t part = entry / inner;
+  auto whole = [&](int d) {
+    const size_t i = 2 * static_cast<size_t>(d);
+    return pad.attributes[i] == 0 && pad.attributes[i + 1] == 1 && x.shape[d] == y.shape[d];
+  };
+  if (part * inner != entry || y.shape[first] % part != 0) return {};
+  for (int d = 0; d < (part == y.shape[first] ? first : first + 1); ++d) {
+    if (!whole(d)) return {};
+  }
+  padding.from = x;
+  padding.to.shape = y.shape;
+  for (int d = padding.far > 0; d < first; ++d) padding.from.shape[d] = padding.to.shape[d] = 1;
+  if (part < y.shape[first]) padding.from.shape[first] = padding.to.shape[first] = part;
+  padding.to = contiguous_layout(padding.to.shape);
+  padding.leading = {Shape(y.shape.data(), first + 1), Strides(x.strides.data(), first + 1), 0};
+  padding.inner = inner;
+  padding.near = entry;
+  padding.bytes = element_count(padding.to.shape) * static_cast<int64_t>(size_of(operand.dtype));
+  if (padding.bytes > most_bytes) return {};
+  padding.group = found;
+  return padding;
+}
+
+Contraction of_entries(Contraction contraction, const Padding& padding) {
+  for (ContractionDim& dim : contraction.k) {
+    if (padding.far > 0 && dim.b_stride == padding.far) dim.b_stride = padding.near;
+  }
+  return contraction;
+}
+
+EntryParts parts_of_entry(const Plan& plan, const Padding& padding) {
+  const Group& group = plan.groups[static_cast<size_t>(padding.group)];
+  EntryParts parts{padding.from, padding.to, element_count(padding.to.shape)};
+  parts.from.offset = 0;
+  for (int d = 0; d < padding.from.shape.rank(); ++d) {
+    const size_t i = 2 * static_cast<size_t>(d);
+    parts.to =
+        slice(parts.to, d, group.attributes[i], padding.from.shape[d], group.attributes[i + 1]);
+  }
+  return parts;
+}
+
+const void* find_entry(const Plan& plan, const Padding& padding, void* const* buffers,
+                       int64_t offset) {
+  const Operand& input = plan.groups[static_cast<size_t>(padding.group)].inputs[0];
+  const int64_t at = padding.from.offset + locate(padding.leading, offset / padding.inner);
+  return static_cast<const char*>(buffers[input.buffer]) + at * int64_t(size_of(input.dtype));
+}
+
+void pad_entry(const Plan& plan, const Padding& padding, void* const* buffers,
+               const Immediates* immediates, int64_t offset, void* to) {
+  const Group& group = plan.groups[static_cast<size_t>(padding.group)];
+  const Operand& input = group.inputs[0];
+  NaiveArray x{buffers[input.buffer], input.dtype, padding.from};
+  x.layout.offset += locate(padding.leading, offset / padding.inner);
+  pad_kernel({*group.op,
+              group.attributes,
+              immediates[group.immediate],
+              {&x, 1},
+              {to, group.output.dtype, padding.to}});
+}
+
+}  // namespace mt::cpu

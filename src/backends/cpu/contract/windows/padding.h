@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Padding that nothing but a contraction's second operand reads, as in convolutions: it is not made
+// beforehand for all images, but by whoever works on one, for that one, where it stays in cache.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/contract/windows/abreast.h"
+#include "plan/plan.h"
+
+namespace mt::cpu {
+
+struct Padding {
+  int group = -1;  // the plan's group that pads, which then need not run; -1: there is none
+  // One batch entry, before and after.
+  Layout from, to;
+  // What the contraction's steps along k from image to image become in an entry; 0: there are none.
+  int64_t far = 0, near = 0;
+  int64_t bytes = 0;  // of an entry
+  // The dimensions before: how many elements of the padded operand one step of the last of them is.
+  Layout leading;  // with the strides of what is padded
+  int64_t inner = 1;
+};
+
+// The padding of the second operand of group `contraction`, if that can be.
+Padding find_padding(const Plan& plan, int contraction);
+// The contraction as it reads padded entries.
+Contraction of_entries(Contraction contraction, const Padding& padding);
+
+// What an entry is made of, and where that begins.
+EntryParts parts_of_entry(const Plan& plan, const Padding& padding);
+const void* find_entry(const Plan& plan, const Padding& padding, void* const* buffers,
+                       int64_t offset);
+
+// Pads the entry that begins at element `offset` of the padded operand.
+void pad_entry(const Plan& plan, const Padding& padding, void* const* buffers,
+               const Immediates* immediates, int64_t offset, void* to);
+
+}  // namespace mt::cpu

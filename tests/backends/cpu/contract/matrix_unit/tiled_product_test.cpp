@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products in precision modes: their error against float64, what is refused and computed strictly,
+// and that the bits depend on nothing else. Without a matrix unit they are strict, bit for bit.
+#include "backends/cpu/contract/matrix_unit/tiled_product.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "backends/cpu/contract/matrix_unit/matrix_unit.h"
+
+namespace mt::cpu {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+struct Matrices {
+  int64_t batch, m, n, k;
+  bool a_along_k = true, b_along_k = false;
+  int64_t gap = 0;  // elements between the rows of both
+  Contraction contraction(Precision precision) const {
+    const int64_t a_rows = a_along_k ? k + gap : 1, a_ks = a_along_k ? 1 : m + gap;
+    const int64_t b_rows = b_along_k ? k + gap : 1, b_ks = b_along_k ? 1 : n + gap;
+    Contraction c;
+    if (batch > 1) c.batch = {{batch, a_size(), b_size()}};
+    c.m = {{m, a_rows, 0}};
+    c.n = {{n, 0, b_rows}};
+    c.k = {{k, a_ks, b_ks}};
+    c.a = c.b = c.out = Dtype::float32;
+    c.precision = precision;
+    return c;
+  }
+  int64_t a_size() const { return a_along_k ? m * (k + gap) : k * (m + gap); }
+  int64_t b_size() const { return b_along_k ? n * (k + gap) : k * (n + gap); }
+  int64_t a_at(int64_t i, int64_t row, int64_t j) const {
+    return i * a_size() + (a_along_k ? row * (k + gap) + j : j * (m + gap) + row);
+  }
+  int64_t b_at(int64_t i, int64_t row, int64_t j) const {
+    return i * b_size() + (b_along_k ? row * (k + gap) + j : j * (n + gap) + row);
+  }
+};
+
+std::vector<float> uniform(int64_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> distribution(-1, 1);
+  std::vector<float> result(static_cast<size_t>(count));
+  for (float& x : result) x = distribution(random);
+  return result;
+}
+
+// Counts how often an element is reported final, and squares it.
+struct Squares {
+  float* out;
+  int64_t m, n;
+  std::vector<std::atomic<int>> times;
+  static void run(void* context, const Tile& tile) {
+    Squares& self = *static_cast<Squares*>(context);
+    for (int64_t row = tile.row_begin; row < tile.row_end; ++row) {
+      for (int64_t column = tile.column_begin; column < tile.column_end; ++column) {
+        const int64_t at = (tile.batch * self.m + row) * self.n + column;
+        self.times[static_cast<size_t>(at)]++;
+        self.out[at] *= self.out[at];
+      }
+    }
+  }
+};
+
+std::vector<float> product(const Contraction& c, const std::vector<float>& a,
+                           const std::vector<float>& b, int threads, bool squared = false) {
+  const int64_t m = size_of_group(c.m), n = size_of_group(c.n);
+  std::vector<float> out(static_cast<size_t>(size_of_group(c.batch) * m * n), NAN);
+  const PreparedContraction prepared(c, threads);
+  const size_t bytes = round_up(static_cast<int64_t>(prepared.scratch()), 64);
+  void* scratch = std::aligned_alloc(64, bytes + 64);
+  std::memset(scratch, 0xff, bytes);  // what is not written first must not be read
+  Squares squares{out.data(), m, n, std::vector<std::atomic<int>>(out.size())};
+  const Epilogue epilogue{Squares::run, &squares};
+  prepared.run(a.data(), b.data(), out.data(), scratch, squared ? &epilogue : nullptr);
+  std::free(scratch);
+  for (auto& times : squares.times) EXPECT_EQ(times, squared ? 1 : 0);
+  return out;
+}
+
+bool same_bits(const std::vector<float>& x, const std::vector<float>& y) {
+  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
+}
+
+// The largest error in terms of the sum of absolute products, over some of the elements.
+double error(const Matrices& s, const std::vector<float>& a, const std::vector<float>& b,
+             const std::vector<float>& out) {
+  double most = 0;
+  const int64_t count = s.batch * s.m * s.n, step = std::max<int64_t>(1, count / 2000) | 1;
+  for (int64_t at = 0; at < count; at += step) {
+    const int64_t i = at / s.n / s.m, row = at / s.n % s.m, column = at % s.n;
+    double sum = 0, absolute = 0;
+    for (int64_t j = 0; j < s.k; ++j) {
+      const double x = double(a[size_t(s.a_at(i, row, j))]) * b[size_t(s.b_at(i, column, j))];
+      sum += x;
+      absolute += std::abs(x);
+    }
+    most = std::max(most, std::abs(out[size_t(at)] - sum) / absolute);
+  }
+  return most;
+}
+
+constexpr Matrices shapes[] = {
+    {1, 128, 128, 128},
+    {1, 257, 131, 99},
+    {1, 33, 1025, 300, true, true},
+    {1, 600, 520, 70, false, false},
+    {1, 97, 159, 1100, false, true},
+    {1, 1100, 65, 2050, true, true, 3},
+    {1, 160, 160, 160, false, false, 5},
+    {5, 100, 170, 130},
+    {3, 65, 200, 300, false, true, 1},
+};
+
+class TiledProduct : public testing::Test {
+ protected:
+  void TearDown() override { hide_matrix_unit(false); }
+};
+
+TEST_F(TiledProduct, ErrorsAreBelowWhatTheModesPromise) {
+  if (!matrix_unit_available()) GTEST_SKIP() << "this processor has no AMX";
+  for (const Matrices& s : shapes) {
+    const auto a = uniform(s.batch * s.a_size(), 1), b = uniform(s.batch * s.b_size(), 2);
+    for (auto [precision, bound] :
+         {std::pair{Precision::split, 2e-7}, {Precision::bfloat16, 4e-3}}) {
+      const Contraction c = s.contraction(precision);
+      ASSERT_TRUE(cpu::TiledProduct::serves(c));
+      const auto out = product(c, a, b, 1);
+      const double found = error(s, a, b, out);
+      EXPECT_LT(found, bound) << s.m << " x " << s.n << " x " << s.k;
+      // Rounding to bfloat16 is to be seen, or it is the wrong mode that ran.
+      EXPECT_TRUE(precision == Precision::split || found > 1e-5);
+      EXPECT_FALSE(same_bits(out, product(s.contraction(Precision::strict), a, b, 1)));
+      for (int threads : {2, 3}) EXPECT_TRUE(same_bits(product(c, a, b, threads), out));
+    }
+  }
+}
+
+TEST_F(TiledProduct, SplitIsExactForSmallIntegersAndKeepsAllBits) {
+  const Matrices s{1, 64, 96, 512};
+  auto a = uniform(s.a_size(), 3), b = uniform(s.b_size(), 4);
+  for (float& x : a) x = std::round(x * 2000);
+  for (float& x : b) x = std::round(x * 4);
+  const auto strict = product(s.contraction(Precision::strict), a, b, 1);
+  EXPECT_EQ(product(s.contraction(Precision::split), a, b, 2), strict);
+  // Times the unit matrix, every number comes back whole.
+  const Matrices u{1, 256, 256, 256};
+  const auto x = uniform(u.a_size(), 5);
+  std::vector<float> unit(static_cast<size_t>(u.b_size()), 0.0f);
+  for (int64_t i = 0; i < 256; ++i) unit[static_cast<size_t>(i * 257)] = 1;
+  EXPECT_EQ(product(u.contraction(Precision::split), x, unit, 1), x);
+}
+
+TEST_F(TiledProduct, EpiloguesSeeEachElementOnce) {
+  for (const Matrices& s : shapes) {
+    const auto a = uniform(s.batch * s.a_size(), 6), b = uniform(s.batch * s.b_size(), 7);
+    auto expected = product(s.contraction(Precision::split), a, b, 2);
+    for (float& x : expected) x *= x;
+    EXPECT_TRUE(same_bits(product(s.contraction(Precision::split), a, b, 2, true), expected));
+  }
+}
+
+// Numbers that the unit would not treat as float32 does make their batch entry a strict one.
+TEST_F(TiledProduct, UnusualNumbersAreComputedStrictly) {
+  const Matrices s{3, 130, 120, 160};
+  const auto ordinary_a = uniform(s.batch * s.a_size(), 8);
+  const auto ordinary_b = uniform(s.batch * s.b_size(), 9);
+  const size_t entry = static_cast<size_t>(s.m * s.n);
+  for (Precision precision : {Precision::split, Precision::bfloat16}) {
+    const Contraction c = s.contraction(precision), strict = s.contraction(Precision::strict);
+    for (float odd : {infinity, -infinity, NAN, 1e-40f, -1e-44f, 1e-33f, 3.4e38f, -2e38f}) {
+      for (bool in_a : {true, false}) {
+        auto a = ordinary_a, b = ordinary_b;
+        (in_a ? a : b)[static_cast<size_t>(in_a ? s.a_at(1, 77, 40) : s.b_at(1, 77, 40))] = odd;
+        for (bool squared : {false, true}) {
+          const auto out = product(c, a, b, 2, squared);
+          const auto whole = product(c, ordinary_a, ordinary_b, 2, squared);
+          const auto exact = product(strict, a, b, 2, squared);
+          EXPECT_EQ(std::memcmp(&out[entry], &exact[entry], entry * sizeof(float)), 0) << odd;
+          EXPECT_EQ(std::memcmp(&out[0], &whole[0], entry * sizeof(float)), 0) << odd;
+          EXPECT_EQ(std::memcmp(&out[2 * entry], &whole[2 * entry], entry * sizeof(float)), 0);
+        }
+      }
+    }
+  }
+}
+
+// Each number is ordinary, but their products are not.
+TEST_F(TiledProduct, ProductsOutOfRangeAreComputedStrictly) {
+  const Matrices s{1, 128, 128, 256};
+  for (auto [scale_a, scale_b] : {std::pair{1e25f, 1e20f},
+                                  {1e19f, 1e19f},
+                                  {1e-25f, 1e-20f},
+                                  {1e-18f, 1e-18f},
+                                  {1e30f, 1e5f}}) {
+    auto a = uniform(s.a_size(), 10), b = uniform(s.b_size(), 11);
+    for (float& x : a) x *= scale_a;
+    for (float& x : b) x *= scale_b;
+    const auto strict = product(s.contraction(Precision::strict), a, b, 1);
+    for (Precision precision : {Precision::split, Precision::bfloat16}) {
+      const auto out = product(s.contraction(precision), a, b, 1);
+      for (size_t i = 0; i < out.size(); ++i) {
+        ASSERT_EQ(std::isfinite(out[i]), std::isfinite(strict[i]));
+        ASSERT_EQ(std::isnan(out[i]), std::isnan(strict[i]));
+      }
+      EXPECT_TRUE(scale_a * scale_b > 1 || same_bits(out, strict));
+    }
+  }
+}
+
+TEST_F(TiledProduct, ZerosAndVeryDifferentNumbersArePartOfTheMode) {
+  if (!matrix_unit_available()) GTEST_SKIP() << "this processor has no AMX";
+  const Matrices s{1, 130, 140, 500};
+  auto a = uniform(s.a_size(), 12), b = uniform(s.b_size(), 13);
+  for (size_t i = 0; i < a.size(); ++i) {
+    a[i] = i % 3 == 0 ? 0.0f : a[i] * std::exp2(float(i % 40) - 20);
+  }
+  for (size_t i = 0; i < b.size(); ++i) b[i] = i % 5 == 0 ? -0.0f : b[i];
+  const auto out = product(s.contraction(Precision::split), a, b, 1);
+  EXPECT_LT(error(s, a, b, out), 5e-7);
+  EXPECT_FALSE(same_bits(out, product(s.contraction(Precision::strict), a, b, 1)));
+  const std::vector<float> zeros(a.size(), 0.0f);
+  for (float x : product(s.contraction(Precision::split), zeros, b, 1)) ASSERT_EQ(x, 0);
+}
+
+TEST_F(TiledProduct, WithoutAUnitTheModesAreStrict) {
+  hide_matrix_unit(true);
+  for (const Matrices& s : shapes) {
+    const auto a = uniform(s.batch * s.a_size(), 14), b = uniform(s.batch * s.b_size(), 15);
+    const auto strict = product(s.contraction(Precision::strict), a, b, 2);
+    for (Precision precision : {Precision::split, Precision::bfloat16}) {
+      EXPECT_TRUE(same_bits(product(s.contraction(precision), a, b, 2), strict));
+    }
+  }
+}
+
+TEST_F(TiledProduct, SmallThinAndOtherTypesAreStrict) {
+  for (const Matrices& s : {Matrices{1, 16, 512, 512},
+                            {1, 512, 8, 4000},
+                            {1, 512, 512, 16},
+                            {1, 40, 40, 40},
+                            {100, 40, 40, 40}}) {
+    EXPECT_FALSE(cpu::TiledProduct::serves(s.contraction(Precision::split)));
+  }
+  Contraction wide = Matrices{1, 512, 512, 512}.contraction(Precision::split);
+  wide.a = wide.b = wide.out = Dtype::float64;
+  EXPECT_FALSE(cpu::TiledProduct::serves(wide));
+}
+
+}  // namespace
+}  // namespace mt::cpu
