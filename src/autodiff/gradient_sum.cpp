@@ -113,7 +113,7 @@ const Tensor& GradientSum::total(const Tensor& x) {
     add(in_order(joined(shape), back));
   } else {
     for (const Slice& slice : slices_) {
-      add(in_order(place(slice.gradient, shape, slice.axis, slice.start, slice.step), back));
+      add(in_order(place_along(slice.gradient, shape, slice.axis, slice.start, slice.step), back));
     }
   }
   slices_.clear();

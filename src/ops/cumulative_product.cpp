@@ -38,8 +38,8 @@ Tensor recurrence(const Tensor& a, const Tensor& b, int axis);
 Tensor shifted(const Tensor& x, int axis, int64_t by) {
   int64_t length = x.shape()[axis] - std::abs(by);
   if (length <= 0) return zeros_like(x);
-  return place(slice(x, axis, std::max<int64_t>(by, 0), length, 1), x.shape(), axis,
-               std::max<int64_t>(-by, 0), 1);
+  return place_along(slice(x, axis, std::max<int64_t>(by, 0), length, 1), x.shape(), axis,
+                     std::max<int64_t>(-by, 0), 1);
 }
 
 // What reaches b[i] is dy[i] and, through a[i + 1], what reaches b[i + 1].
@@ -65,7 +65,7 @@ Tensor cumulative_prod(const Tensor& x, int64_t axis) {
   Tensor factors = cast(x, running_dtype(x.dtype()));
   // y[0] = x[0]; from then on y[i] = x[i] y[i - 1].
   int64_t first = x.shape()[chosen] ? 1 : 0;
-  Tensor begin = place(slice(factors, chosen, 0, first, 1), factors.shape(), chosen, 0, 1);
+  Tensor begin = place_along(slice(factors, chosen, 0, first, 1), factors.shape(), chosen, 0, 1);
   Tensor y = recurrence(factors, begin, chosen);
   return is_half(x.dtype()) ? cast(y, x.dtype()) : y;
 }

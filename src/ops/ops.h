@@ -53,7 +53,7 @@ Tensor move_axis(const Tensor& x, int from, int to);
 // slice. That of window adds up what comes from one place (ops/fold.cpp).
 Tensor place(const Tensor& x, const Shape& shape, const Dims& starts, const Dims& steps,
              double fill);
-Tensor place(const Tensor& x, const Shape& shape, int axis, int64_t start, int64_t step);
+Tensor place_along(const Tensor& x, const Shape& shape, int axis, int64_t start, int64_t step);
 Tensor fold(const Tensor& x, const Shape& shape, int axis, int64_t step, int64_t dilation);
 
 // Reductions (ops/reduce.cpp). No axes: all of them.

@@ -60,7 +60,7 @@ Tensor place(const Tensor& x, const Shape& shape, const Block& block, double fil
   return record(pad_op, x.dtype(), shape, {x}, block, constant_immediates(fill, x.dtype()));
 }
 
-Tensor place(const Tensor& x, const Shape& shape, int axis, int64_t start, int64_t step) {
+Tensor place_along(const Tensor& x, const Shape& shape, int axis, int64_t start, int64_t step) {
   return place(x, shape, block_along(axis, shape.rank(), start, step), 0);
 }
 

@@ -90,7 +90,7 @@ TEST_F(Backward, SlicesThatOverlapOrLeaveGapsAddUp) {
 }
 
 TEST_F(Backward, ASliceOfWhatWasEmbeddedIsJustThat) {
-  Tensor x = leaf(1), wide = place(x, {9}, 0, 3, 1);
+  Tensor x = leaf(1), wide = place_along(x, {9}, 0, 3, 1);
   EXPECT_EQ(slice(wide, 0, 3, 4, 1).node(), x.node());
   EXPECT_NE(slice(wide, 0, 2, 4, 1).node(), x.node());
 }

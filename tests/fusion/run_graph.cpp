@@ -287,7 +287,7 @@ class Runner {
         Shape shape = x.shape();
         shape[axis] = start + std::max<int64_t>(0, (shape[axis] - 1) * move + 1) +
                       static_cast<int64_t>(take(2));
-        return place(x, shape, axis, start, move);
+        return place_along(x, shape, axis, start, move);
       }
       case fold_step: {
         if (x.rank() == 0 || x.rank() > 3 || x.size() > 1 << 15 || !is_floating(x.dtype()))

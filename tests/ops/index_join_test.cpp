@@ -86,7 +86,7 @@ TEST(join, every_way_of_running_agrees) {
           for (int d = 0; d < 3; ++d) {
             if (d != axis) shape[d] = x.shape()[d];
           }
-          return place(x, shape, static_cast<int>(axis), step > 0 ? 2 : 23, step);
+          return place_along(x, shape, static_cast<int>(axis), step > 0 ? 2 : 23, step);
         });
       }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is written past the caches has the bits of its parts, which are too small for that.
-#include "backends/cpu/program/ahead.h"
+#include "backends/cpu/cache.h"
 
 #include <algorithm>
 #include <cstring>
