@@ -16,6 +16,7 @@
 #include "backends/cpu/elementwise/bfloat16.h"
 #include "backends/cpu/elementwise/vector.h"
 #include "hwy/cache_control.h"
+#include "tensor/rounding.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
@@ -33,9 +34,13 @@ void stream(void* out, const void* const* inputs, int64_t n) {
   const uint8_t* x = static_cast<const uint8_t*>(inputs[0]);
   uint8_t* y = static_cast<uint8_t*>(out);
   const size_t count = static_cast<size_t>(n) * size;
-  size_t i = std::min(count, -reinterpret_cast<uintptr_t>(out) % lanes);
+  // Whole lines: one that is written partly past the caches, partly through them, takes both ways.
+  constexpr size_t line = std::max<size_t>(cache_line, lanes);
+  size_t i = std::min(count, -reinterpret_cast<uintptr_t>(out) % line);
   if (i > 0) memcpy(y, x, i);
-  for (; i + lanes <= count; i += lanes) hn::Stream(hn::LoadU(d, x + i), d, y + i);
+  for (; i + line <= count; i += line) {
+    for (size_t l = i; l < i + line; l += lanes) hn::Stream(hn::LoadU(d, x + l), d, y + l);
+  }
   if (i < count) memcpy(y + i, x + i, count - i);
 }
 Kernel streaming_of(size_t element_size) {

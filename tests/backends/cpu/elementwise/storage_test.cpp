@@ -244,4 +244,22 @@ TEST(ElementwiseStorage, CastsSaturate) {
 }
 
 }  // namespace
+TEST(ElementwiseStorage, StreamsWriteTheirElementsAlone) {
+  std::vector<uint8_t> x(2048);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint8_t>(i * 7 + 1);
+  for_each_instruction_set([&] {
+    for (size_t size : {1, 2, 4, 8}) {
+      for (size_t begin = 0; begin < 160; begin += size) {
+        for (size_t count : {0, 1, 2, 7, 15, 16, 33, 100}) {
+          std::vector<uint8_t> y(1024), expected(1024);
+          const void* inputs[] = {x.data() + size};
+          streaming_kernel(size)(y.data() + begin, inputs, static_cast<int64_t>(count));
+          std::memcpy(expected.data() + begin, inputs[0], count * size);
+          ASSERT_EQ(y, expected) << count << " of " << size << " bytes at " << begin;
+        }
+      }
+    }
+  });
+}
+
 }  // namespace mt::cpu
