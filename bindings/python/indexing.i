@@ -22,6 +22,7 @@
   static PyObject* slot_get(PyObject* object, PyObject* key) {
     index_list list;
     list.n = 0;
+    list.of = object;
     list.kept = NULL;
     mt_tensor* y = NULL;
     if (fill_index_list(key, &list)) {
@@ -38,6 +39,7 @@
   static int slot_set(PyObject* object, PyObject* key, PyObject* value) {
     index_list list;
     list.n = 0;
+    list.of = object;
     list.kept = NULL;
     mt_tensor *y = NULL, *number = NULL;
     PyObject* made = NULL;
@@ -53,8 +55,8 @@
                      1) != 0) {
       return -1;
     }
-    if (!as_tensor(value, &y, &number) && !PyErr_Occurred()) {  // a list, another's array
-      made = made_tensor(value);
+    if (!as_tensor(value, object, &y, &number) && !PyErr_Occurred()) {  // a list, another's array
+      made = made_tensor(value, object);
       if (made) is_tensor(made, &y);
     }
     if (y && fill_index_list(key, &list)) {

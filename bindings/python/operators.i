@@ -41,14 +41,20 @@ static bool is_truth_of_numpy(PyObject* object) {
   return strcmp(name, "numpy.bool_") == 0 || strcmp(name, "numpy.bool") == 0;
 }
 
+// Where numbers of Python's that stand beside `other` go: to its device, if it is a tensor.
+static const char* device_beside(PyObject* other) {
+  mt_tensor* tensor;
+  return other && is_tensor(other, &tensor) ? mt_device_of(tensor) : NULL;
+}
+
 // A whole number: of uint64, or a float, if it is too large for int64.
-static mt_tensor* whole_number(PyObject* whole) {
+static mt_tensor* whole_number(PyObject* whole, PyObject* beside) {
   int overflow;
   long long value = PyLong_AsLongLongAndOverflow(whole, &overflow);
   if (!overflow) return mt_take(mt_whole_number(value));
   unsigned long long unsigned_value = overflow > 0 ? PyLong_AsUnsignedLongLong(whole) : 0;
   if (overflow > 0 && !PyErr_Occurred()) {
-    return mt_take(mt_from_data(&unsigned_value, NULL, 0, MT_U64, NULL));
+    return mt_take(mt_from_data(&unsigned_value, NULL, 0, MT_U64, device_beside(beside)));
   }
   PyErr_Clear();
   double number = PyLong_AsDouble(whole);
@@ -57,19 +63,20 @@ static mt_tensor* whole_number(PyObject* whole) {
 
 // Whether `object` is a single number; `number` is then a new handle of its value, or NULL with an
 // exception.
-static bool as_number(PyObject* object, mt_tensor** number) {
+static bool as_number(PyObject* object, PyObject* beside, mt_tensor** number) {
   *number = NULL;
   if (PyFloat_Check(object)) {
     *number = mt_take(mt_number(PyFloat_AS_DOUBLE(object)));
   } else if (PyBool_Check(object) || is_truth_of_numpy(object)) {
-    *number = mt_take(mt_full(NULL, 0, PyObject_IsTrue(object), MT_BOOL, NULL));
+    const int truth = PyObject_IsTrue(object);
+    *number = mt_take(mt_full(NULL, 0, truth, MT_BOOL, device_beside(beside)));
   } else if (PyLong_Check(object) || (!PySequence_Check(object) && PyIndex_Check(object))) {
     PyObject* whole = PyNumber_Index(object);
     if (!whole && PyErr_ExceptionMatches(PyExc_TypeError)) {  // another library's array
       PyErr_Clear();
       return false;
     }
-    if (whole) *number = whole_number(whole);
+    if (whole) *number = whole_number(whole, beside);
     Py_XDECREF(whole);
   } else {
     PyNumberMethods* methods = Py_TYPE(object)->tp_as_number;
@@ -82,43 +89,47 @@ static bool as_number(PyObject* object, mt_tensor** number) {
 }
 
 static PyObject* array_to_tensor;  // mtorch's own function, for lists and arrays
+static bool is_row(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
 static PyObject* tensor_from_buffer(PyObject* object, bool copy, const char* device);
 static PyObject* tensor_of_numbers(PyObject* object, mt_dtype dtype, const char* device);
 
 // A new tensor of a list or an array, the commonest without a detour over Python.
-static PyObject* made_tensor(PyObject* object) {
+static PyObject* made_tensor(PyObject* object, PyObject* beside) {
   PyObject* made = NULL;
+  const char* device = device_beside(beside);
   if (PyList_CheckExact(object) && PyList_GET_SIZE(object) > 0) {
-    made = tensor_of_numbers(object, 0, NULL);
+    made = tensor_of_numbers(object, 0, device);
     if (made && !Py_IS_TYPE(made, tensor_type)) Py_CLEAR(made);
   } else if (PyObject_CheckBuffer(object)) {
-    made = tensor_from_buffer(object, true, NULL);
+    made = tensor_from_buffer(object, true, device);
   }
   if (made) return made;
   PyErr_Clear();
   mt_clear();
-  return PyObject_CallOneArg(array_to_tensor, object);
+  // An array that may lie on another device stays there.
+  const bool on_host = is_row(object) || PyObject_CheckBuffer(object);
+  return PyObject_CallFunction(array_to_tensor, "Oz", object, on_host ? device : NULL);
 }
 
 // Whether `object` is NumPy's array, or one like it; `copied` is then a handle of its own, or NULL
 // with an exception.
-static bool as_array(PyObject* object, mt_tensor** copied) {
+static bool as_array(PyObject* object, PyObject* beside, mt_tensor** copied) {
   PyObject* type = (PyObject*)Py_TYPE(object);
   if (!PyObject_HasAttrString(type, "__array_interface__") &&
       !PyObject_HasAttrString(type, "__dlpack__")) {
     return false;
   }
-  PyObject* made = made_tensor(object);
+  PyObject* made = made_tensor(object, beside);
   if (made && is_tensor(made, copied)) mt_retain(*copied);
   Py_XDECREF(made);
   return true;
 }
 
-// The handle in `object`. When it is a number or an array, `*number` owns the handle. False: it is
-// neither, or an exception is set.
-static bool as_tensor(PyObject* object, mt_tensor** tensor, mt_tensor** number) {
+// The handle in `object`. When it is a number or an array, `*number` owns the handle, on the device
+// of the tensor that it stands beside, if any. False: it is neither, or an exception is set.
+static bool as_tensor(PyObject* object, PyObject* beside, mt_tensor** tensor, mt_tensor** number) {
   if (is_tensor(object, tensor)) return true;
-  if (!as_number(object, number) && !as_array(object, number)) return false;
+  if (!as_number(object, beside, number) && !as_array(object, beside, number)) return false;
   *tensor = *number;
   return *number != NULL;
 }
@@ -142,7 +153,8 @@ static PyObject* apply_unary(mt_tensor* (*function)(mt_tensor*), PyObject* objec
 static PyObject* apply_binary(mt_tensor* (*function)(mt_tensor*, mt_tensor*), PyObject* left,
                               PyObject* right) {
   mt_tensor *a, *b, *y = NULL, *numbers[2] = {NULL, NULL};
-  bool operands = as_tensor(left, &a, &numbers[0]) && as_tensor(right, &b, &numbers[1]);
+  bool operands = as_tensor(left, right, &a, &numbers[0]) &&
+                  as_tensor(right, left, &b, &numbers[1]);
   if (operands) {
     BEGIN_WORK
     y = function(a, b);
@@ -169,7 +181,7 @@ static bool is_exactly_tensor(PyObject* x) { return Py_IS_TYPE(x, tensor_type); 
 
 static PyObject* apply_to_one(mt_tensor* (*function)(mt_tensor*), PyObject* object) {
   mt_tensor *x = NULL, *y, *number = NULL;
-  if (object != Py_None && !as_tensor(object, &x, &number)) return not_a_tensor(object), NULL;
+  if (object != Py_None && !as_tensor(object, NULL, &x, &number)) return not_a_tensor(object), NULL;
   BEGIN_WORK
   y = function(x);
   END_WORK
@@ -184,7 +196,7 @@ static PyObject* apply_to_two(mt_tensor* (*function)(mt_tensor*, mt_tensor*), co
   if (y != Py_NotImplemented) return y;
   Py_DECREF(y);
   mt_tensor *a, *number = NULL;
-  bool first = as_tensor(x[0], &a, &number);
+  bool first = as_tensor(x[0], NULL, &a, &number);
   mt_release(number);
   return not_a_tensor(x[first ? 1 : 0]), NULL;
 }

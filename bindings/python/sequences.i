@@ -22,8 +22,6 @@
     } next;
   } nested_numbers;
 
-  static bool is_row(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
-
   // The sizes, as the first items have them. ValueError if there are too many.
   static bool measure(PyObject* object, nested_numbers* all) {
     for (all->ndim = 0; is_row(object); all->ndim++) {

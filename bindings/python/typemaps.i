@@ -4,7 +4,7 @@
 // ------------------------------------------------------------------------------------ Tensors
 // A Python number stands for a tensor of its value that takes the other operand's type.
 %typemap(in) struct mt_tensor* (mt_tensor* number = NULL) {
-  if ($input != Py_None && !as_tensor($input, &$1, &number)) {
+  if ($input != Py_None && !as_tensor($input, NULL, &$1, &number)) {
     not_a_tensor($input);
     SWIG_fail;
   }
@@ -206,6 +206,7 @@
 
   typedef struct {
     mt_index_item items[most_items];
+    PyObject* of;    // the tensor that is indexed, if known
     PyObject* kept;  // what made arrays into tensors
     size_t n;
   } index_list;
@@ -225,7 +226,7 @@
   static bool fill_by(PyObject* object, index_list* list, mt_index_item* item) {
     item->kind = MT_INDEX_BY;
     if (is_tensor(object, &item->tensor)) return true;
-    PyObject* made = made_tensor(object);
+    PyObject* made = made_tensor(object, list->of);
     if (!made) return false;
     if (!list->kept) list->kept = PyList_New(0);
     bool fine = list->kept && PyList_Append(list->kept, made) == 0 &&
@@ -274,7 +275,7 @@
 }
 %typemap(in, fragment="index_list") (const mt_index_item* items, size_t n) (index_list list) {
   list.n = 0;
-  list.kept = NULL;
+  list.of = list.kept = NULL;
   if (!fill_index_list($input, &list)) {
     Py_XDECREF(list.kept);
     SWIG_fail;

@@ -373,8 +373,8 @@ def _fits(name: str, dtype: DTypeLike, *numbers: int) -> None:
             raise ValueError(f"{name}: {number} does not fit into {as_dtype(dtype).name}")
 
 
-def _index_tensor(obj: Any) -> Tensor:
-    x = asarray(obj)
+def _index_tensor(obj: Any, device: str | None) -> Tensor:
+    x = asarray(obj, device=device)
     return native.astype(x, int64) if isinstance(obj, list) and x.size == 0 else x
 
 

@@ -133,3 +133,21 @@ def test_mixed_items_of_values_and_of_what_is_pending_with_gradients():
         slopes = np.zeros_like(x)
         np.add.at(slopes, key, weights)
         np.testing.assert_allclose(leaf.grad.numpy(), slopes, rtol=1e-5)
+
+
+def test_numbers_beside_a_tensor_lie_where_it_does():
+    elsewhere = "cpu:reference"
+    x = mt.arange(6.0).to(elsewhere)
+    for key in [0, 1], np.array([0, 1]), [], [True, False] * 3:
+        assert x[key].device == elsewhere
+    assert x[[0, 1]].tolist() == [0, 1] and x[[-1]].tolist() == [5]
+    x[[0, 1]] = 7
+    x[1:3] = [1, 2]
+    x[np.array([5])] = np.float32(9)
+    x[mt.tensor([4]).to(elsewhere)] = True
+    assert x.device == elsewhere and x.tolist() == [7, 1, 2, 3, 1, 9]
+    for y in x + np.ones(6), np.ones(6) + x, x * np.float64(2), x == True, x < 2**63, 2.0 * x:  # noqa: E712
+        assert y.device == elsewhere
+    assert (x + np.ones(6, np.float32)).tolist() == [8, 2, 3, 4, 2, 10]
+    x += np.ones(6, np.float32)
+    assert x.device == elsewhere
