@@ -51,11 +51,23 @@ inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
 inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
-/// x = x + y: x becomes another tensor, and its copies stay what they were.
-inline Tensor& operator+=(Tensor& x, const Tensor& y) { return x = add(x, y); }
-inline Tensor& operator-=(Tensor& x, const Tensor& y) { return x = sub(x, y); }
-inline Tensor& operator*=(Tensor& x, const Tensor& y) { return x = mul(x, y); }
-inline Tensor& operator/=(Tensor& x, const Tensor& y) { return x = div(x, y); }
+/// @cond
+namespace detail {
+inline Tensor& become(Tensor& x, Tensor value) {
+  if (!x.is_leaf() || !x.requires_grad()) return x = std::move(value);
+  x.assign(value);
+  return x;
+}
+}  // namespace detail
+/// @endcond
+
+/// x = x + y: x becomes another tensor, and its copies stay what they were. A leaf that requires a
+/// gradient is bound to the sum as by assign(), for all copies, so a model's own tensor is changed;
+/// an error unless that is within NoGrad.
+inline Tensor& operator+=(Tensor& x, const Tensor& y) { return detail::become(x, add(x, y)); }
+inline Tensor& operator-=(Tensor& x, const Tensor& y) { return detail::become(x, sub(x, y)); }
+inline Tensor& operator*=(Tensor& x, const Tensor& y) { return detail::become(x, mul(x, y)); }
+inline Tensor& operator/=(Tensor& x, const Tensor& y) { return detail::become(x, div(x, y)); }
 inline Tensor operator==(const Tensor& a, const Tensor& b) { return equal(a, b); }
 inline Tensor operator!=(const Tensor& a, const Tensor& b) { return not_equal(a, b); }
 inline Tensor operator<(const Tensor& a, const Tensor& b) { return less(a, b); }

@@ -126,6 +126,29 @@ TEST(Sequential, AppliesItsPartsInOrder) {
   EXPECT_EQ(max(abs(net(x) - last(2 * relu(first(x))))).item(), 0);
 }
 
+TEST(Leaf, StaysOneWhenItIsChangedInPlace) {
+  Parameters p;
+  Layer layer = p.linear("a", 2, 1);
+  Tensor w = p["a.weight"], before = detach(w);
+  for (int turn = 0; turn < 3; ++turn) {
+    p.zero_grad();
+    sum(layer(ones({1, 2}))).backward();
+    EXPECT_THROW(w -= 0.1 * w.gradient(), Error);
+    NoGrad off;
+    w -= 0.1 * w.gradient();
+  }
+  EXPECT_TRUE(w.requires_grad());
+  EXPECT_LT(max(abs(p["a.weight"] - (before - 0.3f))).item(), 1e-6);
+  {
+    NoGrad off;
+    w += 1, w *= 4, w /= 2;
+  }
+  EXPECT_LT(max(abs(p["a.weight"] - 2 * (before + 0.7f))).item(), 1e-6);
+  Tensor x = ones({2}), same = x;
+  x -= 1;
+  EXPECT_EQ(sum(same).item(), 2);
+}
+
 TEST(Layer, GoesOnFromWhatItKept) {
   Parameters p;
   Layer block = p.transformer("block", 8, 2, {.causal = true});
