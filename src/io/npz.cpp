@@ -9,6 +9,7 @@
 
 #include "io/file.h"
 #include "io/npy.h"
+#include "io/safetensors.h"
 #include "tensor/error.h"
 
 namespace mt {
@@ -24,6 +25,9 @@ Archive open_archive(const char* path, const char* shown, int flags) {
   int code = 0;
   Archive archive(zip_open(path, flags, &code));
   if (!archive) {
+    if (code == ZIP_ER_NOZIP && is_safetensors(path)) {
+      fail(Code::io, "%s: is a safetensors file, and no .npz file", shown);
+    }
     zip_error_t error;
     zip_error_init_with_code(&error, code);
     std::string text = zip_error_strerror(&error);

@@ -253,6 +253,9 @@ Safetensors::Safetensors(const char* path) : file_(path) {
   file_.read(bytes, sizeof bytes);
   uint64_t length = load_little_endian<uint64_t>(bytes);
   if (length > longest_header || length > file_.remaining()) {
+    if (bytes[0] == 'P' && bytes[1] == 'K') {
+      fail(Code::io, "%s: is a ZIP archive, as .npz files are, and no safetensors file", path);
+    }
     fail(Code::io, "%s: the safetensors header claims %llu bytes, more than there are", path,
          static_cast<unsigned long long>(length));
   }
@@ -263,6 +266,14 @@ Safetensors::Safetensors(const char* path) : file_(path) {
   nlohmann::json::sax_parse(header, &reader);
   data_begin_ = sizeof bytes + length;
   check_extents(entries_, file_.size() - data_begin_, path);
+}
+
+bool is_safetensors(const char* path) {
+  InputFile file(path);
+  unsigned char bytes[9];
+  if (file.size() < sizeof bytes) return false;
+  file.read(bytes, sizeof bytes);
+  return bytes[8] == '{' && load_little_endian<uint64_t>(bytes) <= longest_header;
 }
 
 const Safetensors::Entry* Safetensors::find(const std::string& name) const {

@@ -36,6 +36,8 @@ class Safetensors {
   Metadata metadata_;
 };
 
+// Whether a file begins as one does.
+bool is_safetensors(const char* path);
 std::vector<NamedTensor> load_safetensors(const char* path, Device& device);
 void save_safetensors(const std::vector<NamedTensor>& tensors, const Metadata& metadata,
                       const char* path);

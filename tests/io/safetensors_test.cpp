@@ -7,6 +7,7 @@
 
 #include <csignal>
 
+#include "io/npz.h"
 #include "io/support.h"
 #include "ops/ops.h"
 
@@ -30,6 +31,15 @@ std::vector<NamedTensor> example() {
   tensors.push_back({"a \"name\" — with all\n", full({}, 2, Dtype::float32, cpu_device())});
   tensors.push_back({"empty", full({0, 4}, 2, Dtype::float32, cpu_device())});
   return tensors;
+}
+
+TEST_F(SafetensorsTest, AreTakenForNoOtherFormat) {
+  save_safetensors(example(), {}, path("x").c_str());
+  save_npz({{"a", full({2}, 1, Dtype::float32, cpu_device())}}, path("y").c_str(), false);
+  const Error of_npz = error_of([&] { load_npz(path("x").c_str(), cpu_device()); });
+  EXPECT_TRUE(contains(of_npz.what(), "x: is a safetensors file")) << of_npz.what();
+  const Error of_tensors = error_of([&] { load_safetensors(path("y").c_str(), cpu_device()); });
+  EXPECT_TRUE(contains(of_tensors.what(), "y: is a ZIP archive")) << of_tensors.what();
 }
 
 TEST_F(SafetensorsTest, RoundTrip) {

@@ -131,6 +131,31 @@ def test_weights_are_saved_and_loaded(tmp_path):
         nn.Linear(2, 2).load(tmp_path / "weights.safetensors")
 
 
+def test_modules_and_dictionaries_share_their_files(tmp_path):
+    layer, other = nn.Linear(2, 3), nn.Linear(2, 3)
+    for ending in "npz", "safetensors":
+        path = tmp_path / f"w.{ending}"
+        layer.save(path)
+        assert mt.load(path).keys() == layer.state_dict().keys()
+        mt.save(other.state_dict(), path)
+        layer.load(path)
+        assert layer.weight.tolist() == other.weight.tolist()
+        elsewhere = nn.Linear(2, 3).to("cpu:reference")
+        elsewhere.load(path)
+        assert elsewhere.weight.device == "cpu:reference" and elsewhere.weight.requires_grad
+        assert elsewhere.weight.tolist() == other.weight.tolist()
+        mt.save({"weight": mt.ones(1)}, path)
+        with pytest.raises(ValueError):
+            layer.load(path)
+    with pytest.raises(ValueError, match="files end in"):
+        layer.save(tmp_path / "w.pt")
+    layer.save(tmp_path / "w.safetensors")
+    (tmp_path / "w.safetensors").rename(tmp_path / "v.npz")
+    for load in mt.load, layer.load:
+        with pytest.raises(mt.Error, match="v.npz: is a safetensors file"):
+            load(tmp_path / "v.npz")
+
+
 def test_safetensors_layout(tmp_path):
     path = tmp_path / "two.safetensors"
     mt.save({"a": mt.asarray([[1.0, 2.0]]), "b": mt.asarray([3], dtype=mt.int64)}, path)

@@ -2,7 +2,6 @@
 """The tree of modules."""
 from __future__ import annotations
 
-import os
 import reprlib
 import sys
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, TypeVar
@@ -271,20 +270,26 @@ class Module:
         before = native.set_grad_mode(False)
         try:
             for name in both:
-                own[name][...] = state[name]
+                value = state[name]
+                at = own[name].device  # where they stay
+                own[name][...] = native.to_device(value, at) if isinstance(value, native.Tensor) else value
         finally:
             native.set_grad_mode(before)
 
     def save(self, path: Path) -> None:
-        """Writes every parameter and buffer to a safetensors file, whole or not at all."""
-        from ..io import collection
-        native.parameters_save(collection(self.state_dict()), os.fspath(path))
+        """Writes every parameter and buffer to a .safetensors or .npz file, as mt.save() does."""
+        from .. import io
+        io.save(self.state_dict(), path)
 
     def load(self, path: Path) -> None:
-        """Binds every parameter and buffer to the values in a safetensors file of the same names,
-        shapes and types; nothing changes unless all fit."""
-        from ..io import _existing, collection
-        native.parameters_load(collection(self.state_dict()), _existing(path))
+        """Binds every parameter and buffer to the values in a .npz or, by any other name, a
+        safetensors file of the same names and shapes, the latter of the same types too; nothing
+        changes unless all fit."""
+        from ..io import _existing, collection, dictionary
+        path = _existing(path)
+        if path.endswith(".npz"):
+            return self.load_state_dict(dictionary(native.load_npz(path, None)))
+        native.parameters_load(collection(self.state_dict()), path)
 
     def to(self, *targets: Any, dtype: DTypeLike = None, device: str | None = None) -> Any:
         """Brings every parameter and buffer to a device, and the floats among them to a type, in
