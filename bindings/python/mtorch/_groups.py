@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from ._tensor import Tensor
 
 
+def _check_required(name: str, parameters: Iterable[Tensor]) -> None:
+    """ValueError where no training changes anything; some may be frozen, for later, but not all."""
+    if not any(map(native.requires_grad, parameters)):
+        raise ValueError(f"{name}: parameter 0 does not require a gradient, nor does any other: "
+                         "call requires_grad_()")
+
+
 def _add_parameters(collection: Any, begin: int, parameters: Iterable[Tensor]) -> None:
     """Adds tensors by their numbers, and leaves those frozen that are."""
     for i, parameter in enumerate(parameters, begin):
@@ -98,5 +105,8 @@ def _distinct(name: str, given: Any) -> list[Tensor]:
         if not isinstance(parameter, native.Tensor):
             raise TypeError(f"{name}: parameters are tensors, or groups of them; parameter {i} is a "
                             f"{type(parameter).__name__}")
+        if not native.is_leaf(parameter):
+            raise ValueError(f"{name}: parameter {i} is computed from other tensors; optimizers "
+                             "train leaves")
     once: dict[int, Any] = {id(parameter): parameter for parameter in parameters}
     return list(once.values())

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, Mapping
 
 from . import _names, io, native
-from ._groups import Group, _add_parameters
+from ._groups import Group, _add_parameters, _check_required
 from .schedules import (
     CosineSchedule as CosineSchedule, OneCycleSchedule as OneCycleSchedule, Schedule as Schedule,
     StepSchedule as StepSchedule, schedule_cosine as schedule_cosine,
@@ -63,6 +63,7 @@ class Optimizer:
             given = [{"params": given}]
         for group in given:
             self.add_param_group(group)
+        _check_required(type(self).__name__, self.parameters)
 
     def add_param_group(self, group: Mapping[str, Any]) -> None:
         """Trains more parameters, with options of their own where the group has some.

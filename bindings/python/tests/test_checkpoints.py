@@ -149,6 +149,16 @@ def test_an_optimizer_without_a_rule_is_said():
             kind([mt.ones(1).requires_grad_()], lr=0.1)
 
 
+def test_what_nothing_can_train_is_refused():
+    for given in [mt.zeros(3)], [mt.zeros(3), mt.ones(2)], [{"params": [mt.zeros(3)]}]:
+        with pytest.raises(ValueError, match=r"SGD: parameter 0 does not require a gradient"):
+            optim.SGD(given, lr=0.1)
+    w = mt.zeros(3).requires_grad_()
+    with pytest.raises(ValueError, match="AdamW: parameter 1 is computed from other tensors"):
+        optim.AdamW([w, w * 2], lr=0.1)
+    optim.SGD([mt.zeros(3), w], lr=0.1)  # frozen for now
+
+
 def test_a_parameter_given_twice_is_updated_once():
     w = mt.ones(1).requires_grad_()
     optimizer = optim.SGD([w, w], lr=0.25)

@@ -168,7 +168,7 @@ def test_an_argument_of_the_wrong_kind_is_named():
     with pytest.raises(OverflowError, match="seed: seed is out of range: -1"):
         mt.seed(-1)
     assert nn.Linear(np.int64(3), mt.asarray(2), bias=np.bool_(False)).weight.shape == (2, 3)
-    assert optim.SGD([mt.ones(1)], lr=np.float32(0.5)).lr == 0.5
+    assert optim.SGD([mt.ones(1).requires_grad_()], lr=np.float32(0.5)).lr == 0.5
 
 
 def test_truths_of_numpy_are_truths():
