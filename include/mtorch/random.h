@@ -18,8 +18,9 @@ extern "C" {
 /// A source of random numbers: a key and a counter. Opaque.
 typedef struct mt_generator mt_generator;
 
-/// Restarts this thread's current generator: key `seed`, counter 0. Each thread begins with a
-/// generator of its own, seeded with 0.
+/// Restarts this thread's current generator: key `seed`, counter 0. Each thread has a generator of
+/// its own, which begins, when the thread first uses it, with the seed last given in the process,
+/// or 0. Threads that are to draw different numbers are each given a seed.
 MT_API mt_status mt_seed(uint64_t seed);
 
 /// A generator with key `seed` and counter 0. Released with mt_generator_release().

@@ -36,6 +36,7 @@ class Generator {
   std::shared_ptr<mt_generator> handle_;
 };
 
+/// mt_seed(): of this thread, and of those that first draw later.
 inline void seed(uint64_t key) { check(mt_seed(key)); }
 inline Tensor uniform(Dims shape, double low = 0, double high = 1, DType dtype = f32,
                       const Device& device = {}) {

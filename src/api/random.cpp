@@ -23,7 +23,7 @@ Generator& chosen(mt_generator* generator) {
 }  // namespace
 
 mt_status mt_seed(uint64_t seed) {
-  return change("seed", [&] { Generator::current().set_state({{seed, 0}}); });
+  return change("seed", [&] { Generator::seed(seed); });
 }
 
 mt_generator* mt_generator_new(uint64_t seed) {

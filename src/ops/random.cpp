@@ -14,8 +14,11 @@ namespace {
 
 const Op random_op{"random", OpKind::random};
 
+// What a thread's own generator begins with.
+std::atomic<uint64_t> first_seed{0};
+
 struct Current {
-  Ref<Generator> own{new Generator(0)}, used;
+  Ref<Generator> own{new Generator(first_seed)}, used;
 };
 Current& current_of_thread() {
   thread_local Current current;
@@ -74,6 +77,11 @@ Ref<Generator> Generator::use(Ref<Generator> generator) {
   return std::exchange(current_of_thread().used, std::move(generator));
 }
 
+void Generator::seed(uint64_t seed) {
+  current().set_state({{seed, 0}});
+  first_seed = seed;
+}
+
 Immediates Generator::draw() {
   Immediates drawn{{seed_.load(), stream_.fetch_add(1)}};
   if (TraceLog* log = TraceLog::current()) {
@@ -104,7 +112,8 @@ Tensor uniform(const Shape& shape, double low, double high, Dtype dtype, Device&
 Tensor normal(const Shape& shape, double mean, double deviation, Dtype dtype, Device& device) {
   check_floating("normal", dtype);
   if (!(deviation >= 0) || !std::isfinite(deviation) || !std::isfinite(mean)) {
-    fail(Code::invalid, "normal: mean %g, deviation %g: impossible", mean, deviation);
+    fail(Code::invalid, "normal: mean %g and deviation %g must be finite, the latter not below 0",
+         mean, deviation);
   }
   constexpr double pi = 3.14159265358979323846;
   Dtype wide = accumulator_of(dtype);

@@ -14,8 +14,10 @@ class Generator final : public StreamSource {
  public:
   explicit Generator(uint64_t seed) : seed_(seed) {}
 
-  // The calling thread's current one; at first its own, seeded with 0.
+  // The calling thread's current one; at first its own.
   static Generator& current();
+  // Restarts it. Threads that draw for the first time later begin so too; at first with 0.
+  static void seed(uint64_t seed);
   // nullptr: the thread's own. Gives back what was used before.
   static Ref<Generator> use(Ref<Generator> generator);
 

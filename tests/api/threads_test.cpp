@@ -238,6 +238,25 @@ TEST_F(ThreadsApi, HandlesAndScopesEndElsewhere) {
   }
 }
 
+TEST_F(ThreadsApi, ThreadsBeginWithTheSeedGivenLast) {
+  auto draw = [] { return mt_item(mt_uniform(nullptr, 0, 0, 1, MT_F64, nullptr)); };
+  for (uint64_t seed : {2, 3, 0}) {
+    mt_seed(seed);
+    const double expected = draw();
+    double later = 0, own = 0;
+    std::thread([&] {
+      later = draw();
+      mt_generator* generator = mt_generator_new(seed + 1);
+      mt_generator_use(generator);
+      own = draw();
+      mt_generator_use(nullptr);
+      mt_generator_release(generator);
+    }).join();
+    EXPECT_EQ(later, expected);
+    EXPECT_NE(own, expected);
+  }
+}
+
 TEST_F(ThreadsApi, OneGeneratorServesAllThreads) {
   mt_generator* generator = mt_generator_new(5);
   std::set<double> expected, found;

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def seed(seed: int) -> None:
-    """Restarts this thread's generator.
+    """Restarts this thread's generator. Those of threads that first draw later begin with the same seed;
+    threads that are to draw different numbers are each given one.
 
     >>> import mtorch as mt
     >>> mt.seed(1)

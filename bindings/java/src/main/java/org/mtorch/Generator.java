@@ -33,7 +33,8 @@ public final class Generator extends NativeObject {
   }
 
   /**
-   * Restarts the generator that this thread uses.
+   * Restarts the generator that this thread uses. Those of threads that first draw later begin with the
+   * same seed; threads that are to draw different numbers are each given one.
    *
    * @param seed its key
    */
