@@ -9,6 +9,7 @@
 #include "backends/backend.h"
 #include "backends/cpu/description.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "backends/cpu/parallel/quota.h"
 #include "graph/record.h"
 #include "tensor/before_work.h"
 
@@ -65,7 +66,9 @@ int mt_threads(void) { return cpu::thread_count(); }
 
 mt_status mt_set_threads(int threads) {
   return change("set_threads", [&] {
-    if (threads < 1) fail(Code::invalid, "set_threads: %d threads are too few", threads);
+    if (threads < 1 || threads > cpu::most_threads) {
+      fail(Code::invalid, "set_threads: %d threads; 1 to %d can be", threads, cpu::most_threads);
+    }
     cpu::set_thread_count(threads);
   });
 }

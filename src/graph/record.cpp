@@ -2,8 +2,6 @@
 #include "graph/record.h"
 
 #include <atomic>
-#include <cstdlib>
-#include <cstring>
 
 #include "graph/evaluate.h"
 #include "graph/nan_check.h"
@@ -12,6 +10,7 @@
 #include "graph/trace_log.h"
 #include "graph/variable.h"
 #include "graph/window.h"
+#include "tensor/environment.h"
 #include "tensor/error.h"
 
 namespace mt {
@@ -42,10 +41,10 @@ Debugging& debugging() {
 
 // From the environment, before the first call.
 [[maybe_unused]] const bool modes_read = [] {
-  const char* setting = std::getenv("MT_EAGER");
+  int named = named_setting("MT_EAGER", {"0", "1", "nan"});
   Debugging& modes = debugging();
-  modes.eager = setting && *setting && *setting != '0';
-  modes.nan = setting && std::strcmp(setting, "nan") == 0;
+  modes.eager = named >= 1;
+  modes.nan = named == 2;
   modes.update();
   return true;
 }();

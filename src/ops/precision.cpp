@@ -2,8 +2,8 @@
 #include "ops/precision.h"
 
 #include <atomic>
-#include <cstdlib>
-#include <cstring>
+
+#include "tensor/environment.h"
 
 namespace mt {
 namespace {
@@ -15,11 +15,8 @@ std::atomic<Precision>& current() {
 
 // From the environment, before the first call.
 [[maybe_unused]] const bool precision_read = [] {
-  constexpr const char* names[precision_count] = {"strict", "split", "bf16", "tf32"};
-  const char* setting = std::getenv("MT_MATMUL_PRECISION");
-  for (int i = 0; setting && i < precision_count; ++i) {
-    if (std::strcmp(setting, names[i]) == 0) current() = static_cast<Precision>(i);
-  }
+  int named = named_setting("MT_MATMUL_PRECISION", {"strict", "split", "bf16", "tf32"});
+  if (named >= 0) current() = static_cast<Precision>(named);
   return true;
 }();
 

@@ -85,6 +85,15 @@ TEST_F(Device, MemoryIsCounted) {
   EXPECT_EQ(shorter.used, released.used);
 }
 
+TEST_F(Device, ThreadsAreBounded) {
+  const int threads = mt_threads();
+  for (int wrong : {0, -1, 1025, 100000}) {
+    EXPECT_EQ(mt_set_threads(wrong), MT_EINVAL);
+    EXPECT_TRUE(failed_with(MT_EINVAL, "1 to 1024"));
+  }
+  EXPECT_EQ(mt_threads(), threads);
+}
+
 TEST_F(Device, ThreadsDoNotChangeResults) {
   int threads = mt_threads();
   EXPECT_GE(threads, 1);

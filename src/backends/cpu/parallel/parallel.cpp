@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "backends/cpu/parallel/quota.h"
+#include "tensor/environment.h"
 #include "tensor/rounding.h"
 
 namespace mt::cpu {
@@ -19,6 +20,7 @@ int thread_count() {
   int count = requested.load(std::memory_order_relaxed);
   if (count > 0) return count;
   static const int available = [] {
+    if (int given = counted_setting("MT_THREADS", most_threads)) return given;
     int threads = detail::available_threads(), quota = processor_quota();
     return quota > 0 ? std::min(threads, quota) : threads;
   }();

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many processors the control groups of Linux let this process use: containers are often given
-// fewer than the machine has.
+// How many threads there may be. What a user asks for has a bound, and the control groups of Linux
+// often let a process use fewer processors than the machine has.
 #pragma once
 
 #include <string>
 
 namespace mt::cpu {
 
-// Rounded up; 0: no limit is known. The paths are where Linux says which groups this process is in,
-// and where they lie.
+constexpr int most_threads = 1024;
+
+// Of processors, rounded up; 0: no limit is known. The paths are where Linux says which groups this
+// process is in, and where they lie.
 int processor_quota(const std::string& membership = "/proc/self/cgroup",
                     const std::string& groups = "/sys/fs/cgroup");
 
