@@ -2,6 +2,7 @@
 // The C functions of mtorch/error.h, and the thread's first error behind them.
 #include "mtorch/error.h"
 
+#include <cctype>
 #include <cstdio>
 #include <cstring>
 #include <new>
@@ -27,9 +28,22 @@ void keep_message(const char* text) {
 }
 
 mt_status keep_named(mt_status code, const char* name, const char* what) noexcept {
-  char text[512];
+  char text[message_size];
   std::snprintf(text, sizeof text, "%s: %s", name, what);
   return keep_error(code, text);
+}
+
+// Without the operator's name that it begins with, if it does.
+const char* without_name(const char* text) {
+  const char* end = text;
+  while (std::isalnum(static_cast<unsigned char>(*end)) || *end == '_') ++end;
+  return end > text && end[0] == ':' && end[1] == ' ' ? end + 2 : text;
+}
+
+// Whether it is for the arguments, which are the function's whatever operator looked at them.
+bool blames_arguments(Code code) {
+  return code == Code::shape || code == Code::dtype || code == Code::index ||
+         code == Code::device || code == Code::invalid;
 }
 
 }  // namespace
@@ -44,12 +58,15 @@ mt_status keep_error(mt_status code, const char* text) noexcept {
   return current_thread().error;
 }
 
-mt_status keep_exception(const char* name) noexcept {
+mt_status keep_exception(const char* name, bool names_all) noexcept {
   try {
     throw;
   } catch (const ArgumentError& error) {
     return keep_named(static_cast<mt_status>(error.code()), name, error.what());
   } catch (const Error& error) {
+    if (names_all && blames_arguments(error.code())) {
+      return keep_named(static_cast<mt_status>(error.code()), name, without_name(error.what()));
+    }
     return keep_error(static_cast<mt_status>(error.code()), error.what());
   } catch (const NullArgument& argument) {
     char text[256];

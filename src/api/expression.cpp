@@ -8,7 +8,7 @@
 using namespace mt::api;
 
 mt_tensor* mt_expression(const char* text, mt_tensor* const* tensors, size_t n) {
-  return give("expression", [&] {
+  auto body = [&] {
     required(text, "the text");
     if (n) required(tensors, "the array of tensors");
     std::vector<mt::Tensor> operands;
@@ -18,5 +18,6 @@ mt_tensor* mt_expression(const char* text, mt_tensor* const* tensors, size_t n) 
       if (!operands[i]->weak) device = &operands[i].device();
     }
     return mt::expression(text, operands, *device);
-  });
+  };
+  return give("expression", body, false);
 }

@@ -31,8 +31,9 @@ namespace mt::api {
 
 // Keeps the error if it is the thread's first. Returns the code that is pending then.
 mt_status keep_error(mt_status code, const char* message) noexcept;
-// The same for the exception being handled.
-mt_status keep_exception(const char* name) noexcept;
+// The same for the exception being handled. `names_all`: what operators say of arguments begins
+// with the function's name and not with theirs.
+mt_status keep_exception(const char* name, bool names_all = false) noexcept;
 
 inline bool error_pending() { return current_thread().error != MT_OK; }
 
@@ -48,16 +49,17 @@ Result read(const char* name, Result failed, Body&& body) noexcept {
 }
 
 // body() -> Tensor, given out as a new handle. The handle is made first, so that nothing can fail
-// once the body has changed something.
+// once the body has changed something. `names_all` as above: not where the body runs what a user
+// knows by other names, as layers do.
 template <class Body>
-mt_tensor* give(const char* name, Body&& body) noexcept {
+mt_tensor* give(const char* name, Body&& body, bool names_all = true) noexcept {
   mt_tensor* handle = nullptr;
   try {
     handle = new_handle();
     handle->first_value = body();
     return handle;
   } catch (...) {
-    keep_exception(name);
+    keep_exception(name, names_all);
     if (handle) release(handle);
     return nullptr;
   }

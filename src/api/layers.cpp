@@ -39,19 +39,25 @@ mt_layer* make_convolution(const char* function, mt_parameters* parameters, cons
 }  // namespace
 
 mt_tensor* mt_apply(mt_layer* layer, mt_tensor* x) {
-  return give("apply", [&] {
-    Layer& applied = get(layer);
-    return applied.apply(value(x));
-  });
+  return give(
+      "apply",
+      [&] {
+        Layer& applied = get(layer);
+        return applied.apply(value(x));
+      },
+      false);
 }
 
 mt_tensor* mt_apply_attention(mt_layer* layer, mt_tensor* query, mt_tensor* key, mt_tensor* seen,
                               mt_tensor* mask) {
-  return give("apply_attention", [&] {
-    Layer& applied = get(layer);
-    return applied.attend(value(query), optional_value(key), optional_value(seen),
-                          optional_value(mask));
-  });
+  return give(
+      "apply_attention",
+      [&] {
+        Layer& applied = get(layer);
+        return applied.attend(value(query), optional_value(key), optional_value(seen),
+                              optional_value(mask));
+      },
+      false);
 }
 
 mt_tensor* mt_kept_zeros(mt_layer* layer, const int64_t* sizes, size_t ndim, int64_t context) {
@@ -63,12 +69,15 @@ mt_tensor* mt_kept_zeros(mt_layer* layer, const int64_t* sizes, size_t ndim, int
 
 mt_tensor* mt_apply_kept(mt_layer* layer, mt_tensor* x, mt_tensor* kept, mt_tensor* places) {
   if (error_pending()) return nullptr;  // it would change what is kept
-  return give("apply_kept", [&] {
-    Layer& applied = get(layer);
-    Layer::Continued result = applied.proceed(value(x), value(kept), value(places));
-    rebind(kept, std::move(result.kept));
-    return result.y;
-  });
+  return give(
+      "apply_kept",
+      [&] {
+        Layer& applied = get(layer);
+        Layer::Continued result = applied.proceed(value(x), value(kept), value(places));
+        rebind(kept, std::move(result.kept));
+        return result.y;
+      },
+      false);
 }
 
 mt_status mt_apply_recurrent(mt_layer* layer, mt_tensor* x, mt_tensor* states, mt_tensor* cells,

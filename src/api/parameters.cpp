@@ -27,7 +27,7 @@ std::unique_ptr<Binding> new_binding(Tensor value) {
 }
 
 Parameters& collection(mt_parameters* parameters) {
-  return *required(parameters, "the parameters")->collection;
+  return *required(parameters, "the collection of parameters")->collection;
 }
 
 mt_parameters* new_parameters(Dtype dtype, Device& device) {

@@ -39,7 +39,8 @@ void check_nan(const Tensor& tensor, const Inputs& inputs) {
   for (const Tensor& input : inputs) {
     if (contains_nan(input)) return;
   }
-  fail(Code::invalid, "%s: the result %s%s holds a NaN, and no operand does", tensor->op->name,
+  // The operator stays named where the function that was called is another, and is named first.
+  fail(Code::invalid, "%s made a NaN in %s%s, and no operand holds one", tensor->op->name,
        name_of(tensor.dtype()), to_string(tensor.shape()).c_str());
 }
 

@@ -314,7 +314,7 @@ Call check(const char* name, const Tensor& x, const Tensor& w, const Convolution
     constexpr int64_t most = int64_t{1} << 31;  // what is computed from these fits
     if (g.stride[i] < 1 || g.padding[i] < 0 || g.dilation[i] < 1 ||
         std::max({g.stride[i], g.padding[i], g.dilation[i]}) > most) {
-      fail(Code::invalid, "%s: stride %s, padding %s, dilation %s: impossible", name,
+      fail(Code::invalid, "%s: stride %s, padding %s and dilation %s cannot be", name,
            to_string(how.stride).c_str(), to_string(how.padding).c_str(),
            to_string(how.dilation).c_str());
     }

@@ -157,7 +157,7 @@ Sizes find_sizes(const Equation& equation, const std::vector<Term>& terms) {
       if (known == -1 || known == 1) {
         known = size;
       } else if (size != 1 && size != known) {
-        fail(Code::shape, "einsum: \"%s\": label %s is %lld before, and %lld in operand %zu %s",
+        fail(Code::shape, "einsum: \"%s\": label %s has size %lld, but %lld in operand %zu %s",
              equation.text(), name_of(terms[i].labels[static_cast<size_t>(d)]).c_str(),
              static_cast<long long>(known), static_cast<long long>(size), i,
              to_string(terms[i].value.shape()).c_str());

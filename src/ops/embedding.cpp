@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/indexing.h"
 #include "ops/ops.h"
 #include "tensor/error.h"
 
@@ -11,7 +12,8 @@ Tensor embedding(const Tensor& indices, const Tensor& weight) {
   }
   Shape shape = indices.shape();
   shape.push_back(weight.shape()[1]);
-  return reshape(index_select(weight, reshape(indices, {indices.size()}), 0), shape);
+  const Tensor rows = checked_indices(indices, 0, weight.shape(), "embedding");
+  return reshape(gather(weight, 0, {reshape(rows, {indices.size()})}), shape);
 }
 
 }  // namespace mt

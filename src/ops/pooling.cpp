@@ -23,7 +23,7 @@ void check(const char* name, const Tensor& x, const Pooling& how) {
   for (int i = 0; i < axes; ++i) {
     if (how.size[i] < 1 || how.stride[i] < 1 || how.dilation[i] < 1 || how.padding[i] < 0 ||
         2 * how.padding[i] > how.size[i]) {
-      fail(Code::invalid, "%s: size %s, stride %s, padding %s, dilation %s: impossible", name,
+      fail(Code::invalid, "%s: size %s, stride %s, padding %s and dilation %s cannot be", name,
            to_string(how.size).c_str(), to_string(how.stride).c_str(),
            to_string(how.padding).c_str(), to_string(how.dilation).c_str());
     }

@@ -169,6 +169,9 @@ TEST_F(Device, TheFirstNanIsNamed) {
   EXPECT_TRUE(mt_nan_check() && mt_eager());
   EXPECT_EQ(mt_exp(mt_sqrt(x)), nullptr);
   EXPECT_TRUE(failed_with(MT_EINVAL, "sqrt"));
+  mt_tensor* infinite = floats({INFINITY, 1});
+  EXPECT_EQ(mt_mse_loss(infinite, infinite, MT_REDUCTION_MEAN), nullptr);
+  EXPECT_TRUE(failed_with(MT_EINVAL, "mse_loss: sub made a NaN in float32"));
   for (mt_dtype dtype : {MT_F16, MT_BF16, MT_F64}) {
     EXPECT_EQ(mt_log(mt_astype(x, dtype)), nullptr);
     EXPECT_TRUE(failed_with(MT_EINVAL, "log"));

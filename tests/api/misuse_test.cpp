@@ -314,6 +314,28 @@ TEST_F(Misuse, OptionsWithoutTheirSize) {
   mt_parameters_release(parameters);
 }
 
+// Whatever operators it is made of.
+TEST_F(Misuse, MessagesBeginWithTheFunction) {
+  mt_tensor *ones = mt_ones(MT_DIMS(2), MT_F32, nullptr),
+            *elsewhere = mt_to_device(mt_zeros(MT_DIMS(1), MT_I64, nullptr), "cpu:reference");
+  EXPECT_EQ(mt_broadcast_to(x, MT_DIMS(2, 2)), nullptr);
+  EXPECT_TRUE(failed_with(MT_ESHAPE, "broadcast_to: "));
+  EXPECT_EQ(mt_mse_loss(x, ones, MT_REDUCTION_MEAN), nullptr);
+  EXPECT_TRUE(failed_with(MT_ESHAPE, "mse_loss: "));
+  EXPECT_EQ(mt_clip(x, ones, nullptr), nullptr);
+  EXPECT_TRUE(failed_with(MT_ESHAPE, "clip: "));
+  EXPECT_EQ(mt_embedding(mt_full(nullptr, 0, 7, MT_I64, nullptr), x), nullptr);
+  EXPECT_TRUE(failed_with(MT_EINDEX, "embedding: "));
+  const mt_index_item item = MT_BY(elsewhere);
+  EXPECT_EQ(mt_index(x, &item, 1), nullptr);
+  EXPECT_TRUE(failed_with(MT_EDEVICE, "index: operands lie on"));
+  // A layer's is that of what it does.
+  mt_parameters* parameters = mt_parameters_new(MT_F32, nullptr);
+  EXPECT_EQ(mt_apply(mt_layer_linear(parameters, "only", 2, 1, true), x), nullptr);
+  EXPECT_TRUE(failed_with(MT_ESHAPE, "linear: "));
+  mt_parameters_release(parameters);
+}
+
 TEST_F(Misuse, Tapes) {
   mt_tape* tape = mt_tape_begin();
   mt_tensor* y = mt_square(x);

@@ -136,7 +136,7 @@ TEST(Einsum, NamesFaults) {
     return message_of([&] { einsum(equation, operands); });
   };
   EXPECT_EQ(message("ij,jk->ik", {a, b}),
-            "einsum: \"ij,jk->ik\": label 'j' is 3 before, and 4 in operand 1 [4,2]");
+            "einsum: \"ij,jk->ik\": label 'j' has size 3, but 4 in operand 1 [4,2]");
   EXPECT_EQ(message("ij,jk", {a}),
             "einsum: \"ij,jk\": the equation has 2 operands, but 1 tensors were given");
   EXPECT_EQ(message("ijk->i", {a}),

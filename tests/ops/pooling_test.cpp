@@ -59,7 +59,7 @@ TEST(Pooling, NamesFaults) {
   EXPECT_EQ(message_of([] {
               avg_pool(noise({4}, 1), {{2}, {2}, {2}, {1}});
             }),
-            "avg_pool1d: size [2], stride [2], padding [2], dilation [1]: impossible");
+            "avg_pool1d: size [2], stride [2], padding [2] and dilation [1] cannot be");
 }
 
 }  // namespace
