@@ -227,8 +227,9 @@ int64_t heads_of(const Tensor& query) {
 }
 
 // Whether the heads of query, key and value lie in one row, as one product makes them: what takes
-// their gradients then reads them from one.
+// their gradients then reads them from one. The row takes a dimension more.
 bool lie_in_one_row(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads) {
+  if (query.rank() == max_rank) return false;
   if (heads == 1 || key.shape() != query.shape() || value.shape() != query.shape()) return false;
   const Layout q = view_layout(query), k = view_layout(key), v = view_layout(value);
   const int last = q.shape.rank() - 1;

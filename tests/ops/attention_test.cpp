@@ -170,6 +170,28 @@ TEST(Attention, GradientsLieAsOneProduct) {
   EXPECT_EQ(bytes(dx), bytes(all_of(self_attention(true), {x})[1]));
 }
 
+// ... unless the row would take a dimension too many.
+TEST(Attention, GradientsOfAllDimensions) {
+  auto self_attention = [](bool copies) -> Function {
+    return [copies](const Operands& t) {
+      Shape shape, order;
+      for (int d = 0; d < max_rank - 4; ++d) shape.push_back(1);
+      for (int64_t size : {2, 7, 2, 5}) shape.push_back(size);  // batch, rows, heads, columns
+      for (int d = 0; d < max_rank; ++d) order.push_back(d);
+      std::swap(order[max_rank - 3], order[max_rank - 2]);
+      Tensor parts[3];
+      for (int i = 0; i < 3; ++i) {
+        parts[i] = permute(reshape(slice(t[0], 2, i * 10, 10, 1), shape), order);
+        if (copies) parts[i] = copy(parts[i]);
+      }
+      return attention(parts[0], parts[1], parts[2], nullptr, {true});
+    };
+  };
+  const Tensor x = noise({2, 7, 30}, 1);
+  Operands views = all_of(self_attention(false), {x}), copies = all_of(self_attention(true), {x});
+  for (size_t i = 0; i < views.size(); ++i) EXPECT_EQ(bytes(views[i]), bytes(copies[i]));
+}
+
 TEST(Attention, SizesOfZero) {
   for (Shape lead : {Shape{}, Shape{0}, Shape{2}}) {
     auto shape = [&](int64_t n, int64_t d) {
