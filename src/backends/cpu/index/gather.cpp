@@ -40,6 +40,15 @@ constexpr int64_t ahead = 8;
   for (int64_t at = 0; at < std::min(bytes, most); at += cache_line) __builtin_prefetch(row + at);
 }
 
+// Whether rows are written past the caches: lines that are written in part cost more than it saves.
+bool streams_rows(const void* to, int64_t row_bytes, int64_t rows) {
+  constexpr int64_t long_row = 6 * cache_line;
+  const bool whole_lines = (reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(row_bytes)) %
+                               static_cast<uintptr_t>(cache_line) ==
+                           0;
+  return rows * row_bytes >= last_cache && (whole_lines || row_bytes >= long_row);
+}
+
 }  // namespace
 
 void gather_kernel(const NaiveCall& call) {
@@ -55,10 +64,10 @@ void gather_kernel(const NaiveCall& call) {
   int64_t width = element_count(inner.shape), count = y.layout.shape[first];
   bool in_row = is_contiguous(inner);
   int64_t row_bytes = width * static_cast<int64_t>(element);
-  const bool streams = in_row && width > 1 && y.size() / width * row_bytes >= last_cache;
-  const Kernel stream = streaming_kernel(element);
   const char* from = first_element(x);
   char* to = first_element(y);
+  const bool streams = in_row && streams_rows(to, row_bytes, y.size() / width);
+  const Kernel stream = streaming_kernel(element);
   parallel_for(y.size() / width, grain_of(width), [&](int64_t begin, int64_t end) {
     Walker walker(outer, begin / count);
     for (int64_t row = begin; row < end; walker.next()) {
@@ -79,13 +88,14 @@ void gather_kernel(const NaiveCall& call) {
         for (int k = 0; k < indices.count; ++k) position += indices.at(k, index) * strides[k];
         return source + position * static_cast<int64_t>(element);
       };
+      for (; streams && j < last; ++j, target += row_bytes) {
+        fetch_row(row_at(std::min(j + ahead, last - 1)), row_bytes);
+        const void* in[1] = {row_at(j)};
+        stream(target, in, width);
+      }
       for (; j < last; ++j, target += row_bytes) {
         const char* begin_of_row = row_at(j);
-        if (streams) {
-          fetch_row(row_at(std::min(j + ahead, last - 1)), row_bytes);
-          const void* in[1] = {begin_of_row};
-          stream(target, in, width);
-        } else if (in_row) {
+        if (in_row) {
           std::memcpy(target, begin_of_row, static_cast<size_t>(row_bytes));
         } else {
           gather_strided(target, begin_of_row, element, inner, 0, width);
