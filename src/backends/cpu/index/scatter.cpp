@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 
+#include "backends/cpu/cache.h"
 #include "backends/cpu/index/indices.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
@@ -14,6 +15,17 @@
 
 namespace mt::cpu {
 namespace {
+
+// Whole blocks at a time, for which every compiler has vectors.
+template <class T>
+void add_blocks(T* __restrict sum, const T* __restrict values, int64_t count) {
+  constexpr int64_t block = 64 / sizeof(T);
+  int64_t c = 0;
+  for (; c + block <= count; c += block) {
+    for (int64_t i = 0; i < block; ++i) sum[c + i] = static_cast<T>(sum[c + i] + values[c + i]);
+  }
+  for (; c < count; ++c) sum[c] = static_cast<T>(sum[c] + values[c]);
+}
 
 // One row of values onto a row of sums; `inner` are the values' dimensions. `add_vectors` may be
 // absent.
@@ -26,7 +38,7 @@ void add_row(T* sum, const T* values, const Layout& inner, int64_t count, Operat
       const Input in[2] = {{sum}, {from}};
       add_vectors(sum, in, 1, width);
     } else if (stride == 1) {
-      for (int64_t c = 0; c < width; ++c) sum[c] = static_cast<T>(sum[c] + from[c]);
+      add_blocks(sum, from, width);
     } else {
       for (int64_t c = 0; c < width; ++c) sum[c] = static_cast<T>(sum[c] + from[c * stride]);
     }
@@ -40,15 +52,26 @@ void add_row(T* sum, const T* values, const Layout& inner, int64_t count, Operat
   }
 }
 
-// Rows come in no order that the processor could foresee, so they are asked for this early.
-constexpr int64_t ahead = 32;
+// The kernel of long vectors pays for rows of some lines. Shorter ones take less than its call, and
+// longer ones wait for memory in either way.
+template <class T>
+Operator row_addition(const Layout& inner) {
+  const int last = inner.shape.rank() - 1;
+  const int64_t bytes = last < 0 ? 0 : inner.shape[last] * static_cast<int64_t>(sizeof(T));
+  return bytes >= 3 * cache_line && bytes <= 8 * cache_line ? vector_addition<T>() : nullptr;
+}
+
+// Rows come in no order that the processor could foresee, so they are asked for this early. The
+// second-level cache has more lines under way.
+constexpr int64_t ahead = 16, far_ahead = 32;
 
 // Inlined always: gcc 12 takes a function of nothing but prefetches for one without effect.
-template <class T>
+template <int locality, class T>
 [[gnu::always_inline]] inline void fetch_row(const T* row, int64_t width) {
   constexpr int64_t line = 64 / sizeof(T), most = 8;  // lines; longer rows follow by themselves
-  for (int64_t c = 0; c < std::min(width, most * line); c += line)
-    __builtin_prefetch(row + c, 0, 2);
+  for (int64_t c = 0; c < std::min(width, most * line); c += line) {
+    __builtin_prefetch(row + c, 0, locality);
+  }
 }
 
 // How rows are dealt out: `lists` of 2^shift rows of the result each, from `slices` of the indices.
@@ -128,7 +151,7 @@ struct Scatter {
   int64_t width, count, step, outers;
   const T* from;
   T* to;
-  const Operator add = vector_addition<T>();
+  const Operator add = row_addition<T>(inner);
 
   explicit Scatter(const NaiveCall& call)
       : values(call.inputs[0]),
@@ -154,7 +177,9 @@ struct Scatter {
   void run(void* scratch) const {
     if (y.size() == 0) return;
     Deal deal = deal_of(count, rows, width, sizeof(T));
-    deal.pays() ? add_lists(deal, scratch) : add_in_order();
+    const bool far = add && values.size() * static_cast<int64_t>(sizeof(T)) > last_cache;
+    if (!deal.pays()) return add_in_order();
+    far ? add_lists<far_ahead, 2>(deal, scratch) : add_lists<ahead, 3>(deal, scratch);
   }
 
   void add_in_order() const {
@@ -169,8 +194,8 @@ struct Scatter {
           if (int64_t next = j + ahead; next < count) {
             int64_t row = base + indices.row(next);
             if (mine(row)) {
-              fetch_row(sum(row), width);
-              fetch_row(source + next * step, width);
+              fetch_row<3>(sum(row), width);
+              fetch_row<3>(source + next * step, width);
             }
           }
           int64_t row = base + indices.row(j);
@@ -180,6 +205,7 @@ struct Scatter {
     });
   }
 
+  template <int64_t early, int locality>
   void add_lists(const Deal& deal, void* scratch) const {
     auto* entries = static_cast<Deal::Entry*>(scratch);
     const int64_t* ends =
@@ -190,7 +216,7 @@ struct Scatter {
       const T* source = from + Walker(outer, item / deal.lists).position();
       const int64_t end = ends[list];
       for (int64_t e = list ? ends[list - 1] : 0; e < end; ++e) {
-        fetch_row(source + entries[std::min(e + ahead, end - 1)].from * step, width);
+        fetch_row<locality>(source + entries[std::min(e + early, end - 1)].from * step, width);
         add_row(sum(base + entries[e].row), source + entries[e].from * step, inner, width, add);
       }
     });
