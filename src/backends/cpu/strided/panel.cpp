@@ -2,7 +2,9 @@
 #include "backends/cpu/strided/panel.h"
 
 #include <algorithm>
+#include <cstdlib>
 
+#include "backends/cpu/cache.h"
 #include "backends/cpu/strided/turn.h"
 #include "tensor/walker.h"
 
@@ -28,6 +30,16 @@ void fill_lines(T* panel, const T* base, const Layout& layout, const PanelOrder&
   }
 }
 
+// Whether memory gives lines that lie next to each other sooner than as many apart: what no cache
+// keeps, and of what only the last one does that of rows which share pages or meet in few sets of a
+// cache, and narrow elements, of which a line has many rows.
+bool gains_by_stretches(int64_t bytes, int64_t element_size, int64_t stride) {
+  constexpr int64_t near_by = 8 << 20, short_pitch = 1536, crowding_pitch = 2048;
+  const int64_t pitch = std::abs(stride) * element_size;
+  return bytes > last_cache || (bytes > near_by && (element_size < 4 || pitch < short_pitch ||
+                                                    pitch % crowding_pitch == 0));
+}
+
 }  // namespace
 
 PanelOrder panel_order(const Segment& segment) {
@@ -44,13 +56,15 @@ PanelOrder panel_order(const Segment& segment) {
       int64_t rows = layout.shape[d];
       if (layout.strides[d] == 1 && rows >= turned_rows && columns > most_interleaved) {
         const int64_t size = static_cast<int64_t>(size_of(memory.dtype));
-        const PanelSize& panel = count * size > large_memory ? large_panel_size : panel_size;
+        const PanelSize panel = gains_by_stretches(count * size, size, layout.strides[rank - 1])
+                                    ? stretched_panel_size(size)
+                                    : panel_size;
         return {.memory = static_cast<int>(m),
                 .dimension = d,
                 .outer = count / (rows * columns),
                 .rows = rows,
                 .columns = columns,
-                .together = std::max(turned_rows, panel.stretch / size),
+                .together = panel.rows,
                 .width = std::min(panel.columns, columns)};
       }
       columns *= rows;

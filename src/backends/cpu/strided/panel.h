@@ -5,6 +5,7 @@
 // is used whole.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "backends/cpu/strided/turn.h"
@@ -12,18 +13,21 @@
 
 namespace mt::cpu {
 
-// What a panel takes: bytes of neighbouring elements, and how often along the last dimension. A
-// line of memory, or of what no cache near by keeps several, as memory is slower where its rows are
-// left after one.
+// What a panel takes: some rows, and how many columns of each.
 struct PanelSize {
-  int64_t stretch, columns;
+  int64_t rows, columns;
 };
-constexpr PanelSize panel_size{64, 512}, large_panel_size{turned_stretch, 256};
-constexpr int64_t large_memory = 8 << 20;  // bytes
+constexpr PanelSize panel_size{turned_rows, 512};
+// Lines of memory that lie next to each other, for memory that is slower where it is left after
+// one.
+constexpr PanelSize stretched_panel_size(int64_t element_size) {
+  return {std::max(turned_rows, turned_stretch / element_size), 256};
+}
 // Between rows, elements: so that they are no power of two apart, which would crowd all of them
 // into the same places of the cache.
 constexpr int64_t panel_gap = 16;
-constexpr int64_t panel_bytes = large_panel_size.stretch * (large_panel_size.columns + panel_gap);
+constexpr int64_t panel_bytes = turned_stretch * (stretched_panel_size(1).columns + panel_gap);
+static_assert(panel_size.rows * (panel_size.columns + panel_gap) * 8 <= panel_bytes);
 // Rows of up to so many elements lie in the panel as they do in the result, so that several are
 // computed together.
 constexpr int64_t panel_dense = 128;
