@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tensor/allocator.h"
+#include "tensor/control_groups.h"
 #include "tensor/rounding.h"
 
 namespace mt {
@@ -36,9 +37,12 @@ constexpr bool caches = true;
 #endif
 
 // Beyond this much idle memory, freed blocks go back to the system. A step frees about what the
-// next one takes, which is most of what a program uses; the rest of the machine is for others.
+// next one takes, which is most of what a program uses; the rest of the machine, or of what its
+// control group may use, is for others.
 int64_t most_cached() {
-  return caches ? int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE) / 4 : 0;
+  const double machine =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  return static_cast<int64_t>(std::min(machine, memory_limit_of_groups()) / 4);
 }
 
 std::atomic<int64_t> failure_countdown{-1};
@@ -167,7 +171,7 @@ void HostAllocator::give_back(void* data, size_t block) {
 }
 
 void HostAllocator::give_shared(int size_class, void* data, size_t block) {
-  if (counters_.cached() > most_cached_) return give_back(data, block);
+  if (!caches || counters_.cached() > most_cached_) return give_back(data, block);
   std::lock_guard lock(mutex_);
   shared_[size_class].push(data);
 }

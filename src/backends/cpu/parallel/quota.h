@@ -9,8 +9,7 @@ namespace mt::cpu {
 
 constexpr int most_threads = 1024;
 
-// Of processors, rounded up; 0: no limit is known. The paths are where Linux says which groups this
-// process is in, and where they lie.
+// Of processors, rounded up; 0: no limit is known. The paths are those of least_limit().
 int processor_quota(const std::string& membership = "/proc/self/cgroup",
                     const std::string& groups = "/sys/fs/cgroup");
 

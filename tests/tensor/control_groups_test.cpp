@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor/control_groups.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace mt {
+namespace {
+
+class MemoryLimit : public testing::Test {
+ protected:
+  MemoryLimit() {
+    char pattern[] = "/tmp/mtorch_groups_XXXXXX";
+    root_ = mkdtemp(pattern);
+  }
+  ~MemoryLimit() override { std::filesystem::remove_all(root_); }
+
+  void write(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
+    std::ofstream(root_ + path) << text << "\n";
+  }
+  double limit() const { return memory_limit_of_groups(root_ + "/membership", root_); }
+
+ private:
+  std::string root_;
+};
+
+TEST_F(MemoryLimit, NoneIsKnown) {
+  EXPECT_EQ(limit(), HUGE_VAL);
+  write("/membership", "0::/");
+  EXPECT_EQ(limit(), HUGE_VAL);
+  write("/memory.max", "max");
+  EXPECT_EQ(limit(), HUGE_VAL);
+}
+
+TEST_F(MemoryLimit, IsTheLeastOfAllGroups) {
+  write("/membership", "0::/a.slice/b.scope");
+  write("/a.slice/b.scope/memory.max", "8589934592");
+  EXPECT_EQ(limit(), 8589934592.0);
+  write("/a.slice/memory.max", "536870912");
+  EXPECT_EQ(limit(), 536870912.0);
+}
+
+TEST_F(MemoryLimit, TheFirstVersion) {
+  write("/membership", "5:cpu,cpuacct:/y\n4:memory:/x\n0::/");
+  write("/memory/memory.limit_in_bytes", "9223372036854771712");
+  EXPECT_GT(limit(), 1e18);
+  write("/memory/x/memory.limit_in_bytes", "1073741824");
+  EXPECT_EQ(limit(), 1073741824.0);
+}
+
+}  // namespace
+}  // namespace mt
