@@ -51,6 +51,13 @@ Tensor gelu_tanh_curvature(const Tensor& x) {
   return (1.0 - t * t) *
          (square * 0.21406444881780075 + 0.7978845608028654 - near * t * inner * inner);
 }
+// What b - 1 is the exponent of in the slope of a ** b. That is 0 where b is, whose factor must not
+// be infinite or NaN then; elsewhere a itself, on which the slope's own slopes depend.
+Tensor pow_slope_base(const Tensor& a, const Tensor& b) {
+  const bool known = b->op->kind == OpKind::constant && !b->variable;
+  if (known && __builtin_bit_cast(double, b->immediates.value[0]) != 0) return a;
+  return where(logical_or(b, greater(abs(a), number(0.0, a.device()))), a, 1.0);
+}
 // 1 where a > b, one half where they are equal, else 0: the slope of maximum.
 Tensor step(const Tensor& a, const Tensor& b) {
   return (cast(greater(a, b), a.dtype()) + cast(greater_equal(a, b), a.dtype())) * 0.5;

@@ -62,6 +62,21 @@ TEST(Pow, IsFlatWhereTheExponentIsZero) {
   }
 }
 
+// Also beside NaN; and the slope by the exponent there, 1 / x, is not lost.
+TEST(Pow, OfAnythingIsFlatWhereTheExponentIsZero) {
+  constexpr double inf = INFINITY;
+  for (Device* device : {&cpu(), &reference()}) {
+    Tensor x = leaf(make({4}, {NAN, inf, -inf, 2}, Dtype::float64, *device));
+    Tensor exponents = leaf(make({4}, {0, 0, 0, 0}, Dtype::float64, *device));
+    Tensor y = pow(x, exponents);
+    Tensor slope = gradients({y}, {ones_like(y)}, {x})[0];
+    EXPECT_EQ(read(slope), std::vector<double>(4));
+    EXPECT_EQ(read(gradients({slope}, {ones_like(slope)}, {exponents})[0])[3], 0.5);
+    Tensor power = pow(x, number(0.0, *device));
+    EXPECT_EQ(read(gradients({power}, {ones_like(power)}, {x})[0]), std::vector<double>(4));
+  }
+}
+
 TEST(Numbers, ComparedBeyondTheTypeAreWhatTheyAre) {
   for (Dtype dtype : {Dtype::uint8, Dtype::int8, Dtype::uint32, Dtype::int32, Dtype::uint64}) {
     Tensor x = make({2}, {0, 100}, dtype), low = integer_number(-(int64_t{1} << 40), cpu()),
