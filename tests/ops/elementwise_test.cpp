@@ -12,17 +12,21 @@
 namespace mt::test {
 namespace {
 
-std::vector<double> gelu_slopes(const Tensor& x) {
+std::vector<double> slopes(Tensor (*activation)(const Tensor&), const Tensor& x) {
   Tensor parameter = leaf(x);
-  Tensor y = gelu(parameter);
+  Tensor y = activation(parameter);
   return read(gradients({y}, {ones_like(y)}, {parameter})[0]);
 }
+std::vector<double> gelu_slopes(const Tensor& x) { return slopes(&gelu, x); }
 
-TEST(Gelu, SlopeEndsInZeroAndOne) {
+TEST(Activations, SlopesEndInZeroAndOne) {
   constexpr double inf = INFINITY;
-  for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::bfloat16}) {
-    EXPECT_EQ(gelu_slopes(make({4}, {-inf, -1e3, 1e3, inf}, dtype)),
-              (std::vector<double>{0, 0, 1, 1}));
+  for (Device* device : {&cpu(), &reference()}) {
+    for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::bfloat16}) {
+      Tensor x = make({6}, {-inf, -1e30, -1e3, 1e3, 1e30, inf}, dtype, *device);
+      const std::vector<double> ends{0, 0, 0, 1, 1, 1};
+      for (auto activation : {&silu, &gelu, &gelu_tanh}) EXPECT_EQ(slopes(activation, x), ends);
+    }
   }
 }
 

@@ -5,7 +5,9 @@
 template <class V>
 MT_MATH V silu_slope(V x) {
   V s = sigmoid(x);
-  return s * (x * (V(1) - s) + V(1));
+  // Beyond, it is 0 or 1, and x may be infinite.
+  V near = select(x * x < V(1e6), x, V(0));
+  return s * (near * (V(1) - s) + V(1));
 }
 
 template <class V>
@@ -21,6 +23,8 @@ template <class V>
 MT_MATH V gelu_tanh_slope(V x) {
   V square = x * x;
   V t = tanh(x * (square * V(0.035677408136300125) + V(0.7978845608028654)));
-  V half_inner = square * V(0.053516112204450184) + V(0.3989422804014327);
-  return t * V(0.5) + V(0.5) + x * (V(1) - t * t) * half_inner;
+  // Beyond, t is -1 or 1, and the square may be infinite.
+  V near = select(square < V(128), x, V(0));
+  V half_inner = near * near * V(0.053516112204450184) + V(0.3989422804014327);
+  return t * V(0.5) + V(0.5) + near * (V(1) - t * t) * half_inner;
 }
