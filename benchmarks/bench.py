@@ -127,6 +127,7 @@ def measure(row, sides, limits, seconds):
             samples[name].append(timed(side, times[name][0], clock, times[name][1]))
         if limit:
             rest()
+            limit()  # not counted, as what comes before the others
             samples["limit"].append(limit())
     for side in opened.values():
         side.close()
