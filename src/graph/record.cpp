@@ -138,8 +138,7 @@ Tensor record(const Op& op, Dtype dtype, const Shape& shape, Inputs inputs, Attr
 
 namespace {
 
-// A node whose one or two inputs are built in place; the general record() moves
-// them on the way.
+// A node whose one or two inputs are built in place; the general record() moves them on the way.
 template <class... Operands>
 inline Tensor record_at_once(const Op& op, Dtype dtype, const Tensor& first,
                              const Operands&... others) {

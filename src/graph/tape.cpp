@@ -53,7 +53,9 @@ void Tape::end() {
 
 void Tape::end_all(Window& window) {
   OwnerLock::Hold hold(window.lock, &current_thread());
-  for (Tape* tape : window.tapes) tape->window_ = nullptr;
+  for (Tape* tape : window.tapes) {
+    if (tape) tape->window_ = nullptr;  // else a pause, which a thread may end in
+  }
   window.tapes.clear();
   window.listening = 0;
 }
