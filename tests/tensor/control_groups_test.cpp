@@ -1,32 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensor/control_groups.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+
+#include "tensor/groups_folder.h"
 
 namespace mt {
 namespace {
 
-class MemoryLimit : public testing::Test {
+class MemoryLimit : public GroupsFolder {
  protected:
-  MemoryLimit() {
-    char pattern[] = "/tmp/mtorch_groups_XXXXXX";
-    root_ = mkdtemp(pattern);
-  }
-  ~MemoryLimit() override { std::filesystem::remove_all(root_); }
-
-  void write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
-    std::ofstream(root_ + path) << text << "\n";
-  }
-  double limit() const { return memory_limit_of_groups(root_ + "/membership", root_); }
-
- private:
-  std::string root_;
+  double limit() const { return memory_limit_of_groups(membership(), groups()); }
 };
 
 TEST_F(MemoryLimit, NoneIsKnown) {

@@ -1,31 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/parallel/quota.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include "tensor/groups_folder.h"
 
 namespace mt::cpu {
 namespace {
 
-class Quota : public testing::Test {
+class Quota : public GroupsFolder {
  protected:
-  Quota() {
-    char pattern[] = "/tmp/mtorch_quota_XXXXXX";
-    root_ = mkdtemp(pattern);
-  }
-  ~Quota() override { std::filesystem::remove_all(root_); }
-
-  void write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
-    std::ofstream(root_ + path) << text << "\n";
-  }
-  int quota() const { return processor_quota(root_ + "/membership", root_); }
-
- private:
-  std::string root_;
+  int quota() const { return processor_quota(membership(), groups()); }
 };
 
 TEST_F(Quota, NoneIsKnown) {
