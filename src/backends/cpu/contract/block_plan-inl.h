@@ -28,16 +28,35 @@ constexpr int64_t passing_bytes = 256 * 1024, passing_once_bytes = 128 * 1024;
 constexpr int64_t fewest_passing = 16, most_passing = 128;  // terms
 
 // The rows of a tile, in as few slivers as kernels are high. They differ by a row at most, as low
-// kernels leave multipliers idle.
+// kernels leave multipliers idle, or by a line of windows where they are that.
 struct Slivers {
-  Slivers(int64_t rows, int64_t most)
-      : count(divide_up(rows, most)), least(rows / count), higher(rows - count * least) {}
-  int64_t first_row(int64_t sliver) const { return sliver * least + std::min(sliver, higher); }
+  Slivers(int64_t rows, int64_t most, int64_t line)
+      : count(divide_up(rows, most)),
+        least(rows / line / count),
+        higher(rows / line - count * least),
+        line(line) {}
+  int64_t first_row(int64_t sliver) const {
+    return (sliver * least + std::min(sliver, higher)) * line;
+  }
   int64_t rows(int64_t sliver) const { return first_row(sliver + 1) - first_row(sliver); }
 
   int64_t count;
-  int64_t least, higher;  // rows, and how many slivers, the first ones, have one more
+  int64_t least, higher;  // lines, and how many slivers, the first ones, have one more
+  int64_t line;           // rows
 };
+
+// The length of the lines that the rows of a tile are, if there is a kernel for these; else 0.
+template <class T>
+int64_t line_of_windows(const Block& block, int64_t columns) {
+  const Axis& rows = block.a->rows;
+  if (rows.rank < 2 || rows.stride() != 1 || columns > lanes_of<T>) return 0;
+  const int64_t width = rows.sizes[rows.rank - 1], begin = block.tile.row_begin,
+                end = block.tile.row_end;
+  const bool whole = has_lines_kernel(width) && begin % width == 0 && end % width == 0;
+  const bool in_place =
+      reads_a_in_place(*block.a, dtype_of<T>, end - begin, block.k_end - block.k_begin);
+  return whole && in_place ? width : 0;
+}
 
 template <class T>
 struct BlockPlan {
@@ -50,6 +69,8 @@ struct BlockPlan {
   int64_t rows, columns;
   bool gaps;      // between the columns of a panel of b, which is read where it lies
   int64_t panel;  // columns
+  int64_t line;   // of windows, of which slivers consist; 0: of rows
+  int64_t most;   // rows of a sliver
   Slivers slivers;
   int64_t group;      // of slivers, which run together
   int64_t terms = 0;  // at most, in a block
@@ -73,8 +94,10 @@ BlockPlan<T>::BlockPlan(const Block& block)
       gaps(block.b->dtype == dtype_of<T> && block.b->rows.rank > 1 &&
            reads_columns_in_place(*block.b, rows)),
       panel(lanes * vectors_for<T>(rows, gaps ? widest : columns)),
-      slivers(rows, rows_for(static_cast<int>(panel / lanes))),
-      group(group_rows / rows_for(static_cast<int>(panel / lanes))) {
+      line(gaps ? 0 : line_of_windows<T>(block, columns)),
+      most(line > 0 ? line * lines_for(line) : rows_for(static_cast<int>(panel / lanes))),
+      slivers(rows, most, std::max<int64_t>(line, 1)),
+      group(group_rows / most) {
   terms = most_terms(block);
   // Sums of several blocks are read again, and what goes past the caches are whole aligned vectors.
   constexpr int64_t aligned = lanes * sizeof(T);

@@ -133,6 +133,8 @@ class BlockRun {
       MicroTile<T> packing = tile;
       operands_.take_panel_to_pack(packing, column);
       packing_kernel_for<T>(vectors)(packing);
+    } else if (plan_.line > 0) {
+      lines_kernel_for<T>(rows / plan_.line, plan_.line)(tile);
     } else {
       const Reads reads = plan_.indexed                      ? Reads::indexed
                           : plan_.b_stays_near && sliver > 0 ? Reads::b_near

@@ -209,6 +209,51 @@ HWY_NOINLINE void indexed_kernel(const MicroTile<T>& tile) {
   tile.kept != nullptr ? end_kept_sums<T>(tile, sum) : end_sums<T>(tile, mask, sum);
 }
 
+// Rows of a are L lines of sliding windows, W neighbours each, which one address reaches; one
+// vector of b. With as many rows, rows_for(1), an indexed kernel would look up more than it
+// multiplies.
+template <class T, int L, int W>
+HWY_NOINLINE void lines_kernel(const MicroTile<T>& tile) {
+  const Vectors<T> d;
+  constexpr int R = L * W;
+  const auto mask = hn::FirstN(d, static_cast<size_t>(tile.columns));
+  [[maybe_unused]] const bool whole = tile.columns == lanes_of<T>;
+  hn::Vec<Vectors<T>> sum[R][1];
+  begin_sums<T>(tile, mask, sum);
+  int64_t lines[L];
+  MT_UNROLL for (int l = 0; l < L; ++l) lines[l] = tile.a_rows[l * W];
+  const T *a = tile.a, *b = tile.b;
+  const int64_t *a_k = tile.a_ks, *b_k = tile.b_ks, *const end = a_k + tile.k;
+  for (; a_k != end; ++a_k, ++b_k) {
+    const T *as = a + *a_k, *from = b + *b_k;
+    const auto x = !loads_part_at_once && whole ? hn::LoadU(d, from) : load_part(d, mask, from);
+    MT_UNROLL for (int l = 0; l < L; ++l) {
+      const T* line = as + lines[l];
+      forget(line);
+      MT_UNROLL for (int w = 0; w < W; ++w) {
+        sum[l * W + w][0] = fused(d, hn::Set(d, line[w]), x, sum[l * W + w][0]);
+      }
+    }
+  }
+  end_sums<T>(tile, mask, sum);
+}
+
+// The kernels for lines of so many elements, or none; and how many rows one takes at most.
+constexpr bool has_lines_kernel(int64_t width) { return width == 3 || width == 5; }
+constexpr int lines_for(int64_t width) { return (tile_registers + 1) / static_cast<int>(width); }
+template <class T, int W, int... I>
+constexpr std::array<MicroKernel<T>, sizeof...(I)> lines_kernels(std::integer_sequence<int, I...>) {
+  return {lines_kernel<T, I + 1, W>...};
+}
+template <class T>
+MicroKernel<T> lines_kernel_for(int64_t lines, int64_t width) {
+  static constexpr auto threes =
+      lines_kernels<T, 3>(std::make_integer_sequence<int, lines_for(3)>());
+  static constexpr auto fives =
+      lines_kernels<T, 5>(std::make_integer_sequence<int, lines_for(5)>());
+  return width == 3 ? threes[lines - 1] : fives[lines - 1];
+}
+
 // Operands are looked up in tables, or read by strides, b perhaps from the first-level cache.
 enum class Reads { indexed, strided, b_near };
 template <class T, int R, int V, Reads reads>
