@@ -223,7 +223,8 @@ MT_API mt_status mt_parameters_zero_grad(mt_parameters* parameters);
 /// stays. MT_EIO.
 MT_API mt_status mt_parameters_save(mt_parameters* parameters, const char* path);
 /// Binds all tensors to the values in a safetensors file, which has the same names (else MT_EIO),
-/// shapes and types (else MT_ESHAPE, MT_EDTYPE); nothing changes unless all fit.
+/// shapes and types (else MT_ESHAPE, MT_EDTYPE); nothing changes unless all fit. The
+/// num_batches_tracked of PyTorch's batch norms, which nothing here counts, are passed over.
 MT_API mt_status mt_parameters_load(mt_parameters* parameters, const char* path);
 
 // ------------------------------------------------------------------------------------------ Layers

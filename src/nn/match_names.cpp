@@ -4,6 +4,14 @@
 #include <unordered_map>
 
 namespace mt {
+namespace {
+
+// PyTorch's batch norms count their batches, which nothing here reads.
+bool is_batch_count(const std::string& name) {
+  return ("." + name).ends_with(".num_batches_tracked");
+}
+
+}  // namespace
 
 std::vector<NamedForm> forms_of(const std::vector<NamedTensor>& tensors) {
   std::vector<NamedForm> forms;
@@ -41,9 +49,10 @@ std::vector<size_t> match_names(const std::vector<NamedForm>& own, const char* o
     result.push_back(at->second);
     by_name.erase(at);
   }
-  if (!by_name.empty()) {
-    fail(wrong_name, "%s: holds \"%s\", which the %s does not have", origin,
-         by_name.begin()->first.c_str(), owner);
+  for (const NamedForm& other : given) {
+    if (by_name.count(other.name) == 0 || is_batch_count(other.name)) continue;
+    fail(wrong_name, "%s: holds \"%s\", which the %s does not have", origin, other.name.c_str(),
+         owner);
   }
   return result;
 }

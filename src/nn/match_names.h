@@ -18,7 +18,7 @@ std::vector<NamedForm> forms_of(const std::vector<NamedTensor>& tensors);
 std::vector<NamedForm> forms_of(const Safetensors& file);
 
 // For each of what `owner` has, which of `given` has its name. Fails where names, shapes or types
-// differ, naming `origin`, where what is given comes from.
+// differ, naming `origin`, where what is given comes from. PyTorch's counts of batches may be left.
 std::vector<size_t> match_names(const std::vector<NamedForm>& own, const char* owner,
                                 const std::vector<NamedForm>& given, const char* origin,
                                 Code wrong_name);

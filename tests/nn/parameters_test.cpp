@@ -115,6 +115,19 @@ TEST_F(ParametersTest, LoadingWhatDoesNotFitChangesNothing) {
   EXPECT_EQ(error_of([&] { parameters->load(path("none").c_str()); }).code(), Code::io);
 }
 
+TEST_F(ParametersTest, BatchesThatPyTorchCountsArePassedOver) {
+  Ref<Parameters> saved = example(), loaded = example();
+  Device& device = saved->device;
+  saved->create("norm.num_batches_tracked", full({}, 3, Dtype::int64, device), true);
+  saved->save(path("x").c_str());
+  loaded->find("layer.bias")->binding->bind(full({2}, 0, Dtype::float32, device));
+  loaded->load(path("x").c_str());
+  EXPECT_EQ(to_doubles(loaded->find("layer.bias")->binding->value()), numbers(2, 2));
+  saved->create("other", full({}, 3, Dtype::int64, device), true);
+  saved->save(path("x").c_str());
+  EXPECT_EQ(error_of([&] { loaded->load(path("x").c_str()); }).code(), Code::io);
+}
+
 TEST_F(ParametersTest, AreConvertedWithTheirGradients) {
   Ref<Parameters> parameters = make_parameters();
   Device &cpu = parameters->device, &reference = find_device("cpu:reference");
