@@ -7,9 +7,11 @@
 #include "backends/cpu/contract/lanes.h"
 
 #include <algorithm>
-#include <type_traits>
+#include <cstdlib>
 
+#include "backends/cpu/cache.h"
 #include "backends/cpu/elementwise/tables.h"
+#include "tensor/rounding.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/contract/lanes.cpp"
@@ -26,9 +28,11 @@ namespace mt::cpu::HWY_NAMESPACE {
 
 template <class T>
 constexpr int lane_vectors = order_lanes / lanes_of<T>;
+// How many registers hold sums.
+constexpr int sum_registers = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 16 : 8;
 // Rows of `many` that run together, so that the sums stay in registers.
 template <class T, int Few>
-constexpr int rows_together = std::max(1, std::min(4, 8 / (Few * lane_vectors<T>)));
+constexpr int rows_together = std::max(1, std::min(4, sum_registers / (Few * lane_vectors<T>)));
 
 // sums[i][j][lane] += many[i][k] * few[j][k] for k in [0, k_count), which begins at lane 0. Missing
 // lanes of the last 16 are given 0 * -0, which changes no sum, not even the sign of zero.
@@ -48,14 +52,17 @@ HWY_NOINLINE void lanes_kernel(const T* many, int64_t many_row, const T* few, in
   int64_t k = 0;
   for (; k + order_lanes <= k_count; k += order_lanes) {
     MT_UNROLL for (int v = 0; v < V; ++v) {
-      hn::Vec<Vectors<T>> ys[Few];
+      hn::Vec<Vectors<T>> xs[R], ys[Few];
       MT_UNROLL for (int j = 0; j < Few; ++j) ys[j] =
           hn::LoadU(d, few + j * few_row + k + v * width);
+      const T* from = many + k + v * width;
       MT_UNROLL for (int i = 0; i < R; ++i) {
-        const T* from = many + i * many_row + k + v * width;
-        const auto x = hn::LoadU(d, from);
-        hwy::Prefetch(from + 512 / sizeof(T) * 2);
-        MT_UNROLL for (int j = 0; j < Few; ++j) sum[i][j][v] = fused(d, x, ys[j], sum[i][j][v]);
+        xs[i] = hn::LoadU(d, from + i * many_row);
+        if (Few > 1) hwy::Prefetch(from + (i + R) * many_row);
+      }
+      forget(from);  // lest each be loaded Few times
+      MT_UNROLL for (int i = 0; i < R; ++i) {
+        MT_UNROLL for (int j = 0; j < Few; ++j) sum[i][j][v] = fused(d, xs[i], ys[j], sum[i][j][v]);
       }
     }
   }
@@ -181,15 +188,16 @@ void run_rows(const LanesBlock& block) {
   RowsAlongK<T> few(*block.few, block.few_data, packed);
   RowsAlongK<T> many(*block.many, block.many_data, packed + most_few * lanes_block_k);
   // Rows in groups whose sums stay in the first-level cache; within, k in blocks.
-  constexpr int64_t group = strip_bytes / (most_few * order_lanes * sizeof(T));
+  constexpr int64_t group = group_bytes / (most_few * order_lanes * sizeof(T));
   int64_t offsets[group];  // of the rows, if k lies in stretches
   LanesStep steps[lanes_block_k / order_lanes];
+  const int64_t most_k = few.direct && many.direct ? page / int64_t(sizeof(T)) : lanes_block_k;
   for (int64_t begin = block.row_begin; begin < block.row_end; begin += group) {
     const int64_t end = std::min(begin + group, block.row_end);
     std::fill(sums, sums + (end - begin) * Few * order_lanes, T(0));
     if (many.stretches) many.x.rows.offsets(begin, end - begin, offsets);
-    for (int64_t k = block.k_begin; k < block.k_end; k += lanes_block_k) {
-      const int64_t k_count = std::min(lanes_block_k, block.k_end - k);
+    for (int64_t k = block.k_begin, k_count; k < block.k_end; k += k_count) {
+      k_count = std::min(most_k, block.k_end - k);
       few.begin_block(k, k_count);
       few.load(0, Few, k, k_count);
       if (many.stretches) {
@@ -226,77 +234,124 @@ void run_rows(const LanesBlock& block) {
   }
 }
 
-// sums[k][j][r] += many[r, k] * few[j][k] for K terms and r in [0, count), where the rows of `many`
-// are neighbours in memory.
-template <class T, int K, int Few>
-HWY_INLINE void add_terms(const T* many, int64_t k_step, const T* few, int64_t few_row,
-                          int64_t count, T* sums, int64_t strip) {
+// Terms of one lane, which are order_lanes apart, where the rows of `many` are neighbours in
+// memory.
+template <class T>
+struct LaneTerms {
+  const T* many;
+  int64_t many_step, ahead;  // from term to term, and to what is fetched meanwhile
+  const T* few;
+  int64_t few_row, count;
+  bool first;  // sums begin at zero
+};
+
+// sums[j][r] += many[r, k] * few[j][k] for such terms and r in [0, V vectors), or less by a mask.
+template <class T, int Few, int V, class... Mask>
+HWY_INLINE void add_terms(const LaneTerms<T>& terms, int64_t r, T* sums, int64_t strip,
+                          Mask... mask) {
   const Vectors<T> d;
   constexpr int64_t width = lanes_of<T>;
-  hn::Vec<Vectors<T>> ys[K][Few];
-  MT_UNROLL for (int k = 0; k < K; ++k) {
-    MT_UNROLL for (int j = 0; j < Few; ++j) ys[k][j] = hn::Set(d, few[j * few_row + k]);
-  }
-  int64_t r = 0;
-  for (; r + width <= count; r += width) {
-    MT_UNROLL for (int k = 0; k < K; ++k) {
-      const auto x = hn::LoadU(d, many + k * k_step + r);
-      // To the second-level cache, which has more lines under way at once than the first.
-      __builtin_prefetch(many + (k + 4) * k_step + r, 0, 2);
-      MT_UNROLL for (int j = 0; j < Few; ++j) {
-        T* sum = sums + (k * Few + j) * strip + r;
-        hn::Store(fused(d, x, ys[k][j], hn::Load(d, sum)), d, sum);
-      }
+  hn::Vec<Vectors<T>> sum[Few][V];
+  MT_UNROLL for (int j = 0; j < Few; ++j) {
+    MT_UNROLL for (int v = 0; v < V; ++v) {
+      sum[j][v] = terms.first ? hn::Zero(d) : hn::Load(d, sums + j * strip + r + v * width);
     }
   }
-  if (r == count) return;
-  const auto mask = hn::FirstN(d, static_cast<size_t>(count - r));
-  MT_UNROLL for (int k = 0; k < K; ++k) {
-    const auto x = load_part(d, mask, many + k * k_step + r);
-    MT_UNROLL for (int j = 0; j < Few; ++j) {
-      T* sum = sums + (k * Few + j) * strip + r;
-      hn::Store(fused(d, x, ys[k][j], hn::Load(d, sum)), d, sum);
+  const T *many = terms.many + r, *few = terms.few;
+  for (int64_t k = 0; k < terms.count; ++k, many += terms.many_step, few += order_lanes) {
+    hn::Vec<Vectors<T>> ys[Few];
+    MT_UNROLL for (int j = 0; j < Few; ++j) ys[j] = hn::Set(d, few[j * terms.few_row]);
+    hn::Vec<Vectors<T>> xs[V];
+    MT_UNROLL for (int v = 0; v < V; ++v) {
+      if constexpr (sizeof...(Mask) > 0) {
+        xs[v] = load_part(d, mask..., many);
+      } else {
+        xs[v] = hn::LoadU(d, many + v * width);
+        // To the second-level cache, which has more lines under way at once than the first.
+        if (Few > 1) __builtin_prefetch(many + v * width + terms.ahead, 0, 2);
+      }
+    }
+    forget(many);  // lest each be loaded Few times
+    MT_UNROLL for (int v = 0; v < V; ++v) {
+      MT_UNROLL for (int j = 0; j < Few; ++j) sum[j][v] = fused(d, xs[v], ys[j], sum[j][v]);
+    }
+  }
+  MT_UNROLL for (int j = 0; j < Few; ++j) {
+    MT_UNROLL for (int v = 0; v < V; ++v) {
+      hn::Store(sum[j][v], d, sums + j * strip + r + v * width);
     }
   }
 }
 
-// Where the rows of `many` are neighbours in memory, as the columns of a row-major matrix, vectors
-// run along them instead: one accumulator for each lane, row of few and element of a strip,
-// together as large as half the first-level cache.
-template <class T, int Few>
-void run_strips(const LanesBlock& block) {
-  const Vectors<T> d;
+// The same for r in [begin, count), by so many vectors at a time and then by fewer.
+template <class T, int Few, int V>
+void add_terms_from(const LaneTerms<T>& terms, int64_t begin, int64_t count, T* sums,
+                    int64_t strip) {
   constexpr int64_t width = lanes_of<T>;
-  constexpr int64_t strip = strip_bytes / (order_lanes * Few * sizeof(T)) / 16 * 16;
+  int64_t r = begin;
+  for (; r + V * width <= count; r += V * width) add_terms<T, Few, V>(terms, r, sums, strip);
+  if (r == count) return;
+  if constexpr (V > 1) {
+    add_terms_from<T, Few, V / 2>(terms, r, count, sums, strip);
+  } else {
+    const auto mask = hn::FirstN(Vectors<T>(), static_cast<size_t>(count - r));
+    add_terms<T, Few, 1>(terms, r, sums, strip, mask);
+  }
+}
+
+// sums[0][i] = all lanes' sums[lane][i], combined by halving.
+template <class T>
+void halve_all(T* sums, int64_t lane, int64_t count) {
+  const Vectors<T> d;
+  for (int64_t i = 0; i < count; i += lanes_of<T>) {
+    hn::Vec<Vectors<T>> sum[order_lanes / 2];
+    MT_UNROLL for (int l = 0; l < 8; ++l) {
+      sum[l] = hn::Add(hn::Load(d, sums + l * lane + i), hn::Load(d, sums + (l + 8) * lane + i));
+    }
+    MT_UNROLL for (int l = 0; l < 4; ++l) sum[l] = hn::Add(sum[l], sum[l + 4]);
+    MT_UNROLL for (int l = 0; l < 2; ++l) sum[l] = hn::Add(sum[l], sum[l + 2]);
+    hn::Store(hn::Add(sum[0], sum[1]), d, sums + i);
+  }
+}
+
+// Where the rows of `many` are neighbours in memory, as the columns of a row-major matrix, vectors
+// run along them instead: one accumulator for each lane, row of few and element of a strip. What
+// comes from afar is read a few terms of each lane at a time, in strips as wide as a page, since
+// memory is fetched by pages; else many terms follow each other, while sums stay in registers.
+template <class T, int Few>
+void run_strips(const LanesBlock& block, const LaneStrips& strips) {
+  constexpr int64_t distance = 4;  // lanes ahead
+  constexpr int vectors = Few == 1 ? 8 : sum_registers / Few >= 4 ? 4 : 2;
   T* packed = static_cast<T*>(block.scratch);
   T* sums = packed + (most_few + 4) * lanes_block_k;  // [lane][few][strip]
   RowsAlongK<T> few(*block.few, block.few_data, packed);
   const int64_t k_step = block.many->k.stride();
+  const int64_t strip = strips.columns, lane = Few * strip;
+  const int64_t together = strips.terms * order_lanes;
   for (int64_t begin = block.row_begin; begin < block.row_end; begin += strip) {
     const int64_t count = std::min(strip, block.row_end - begin);
-    std::fill(sums, sums + order_lanes * Few * strip, T(0));
+    if (block.k_end - block.k_begin < order_lanes) std::fill(sums, sums + order_lanes * lane, T(0));
     for (int64_t k = block.k_begin; k < block.k_end; k += lanes_block_k) {
       const int64_t k_count = std::min(lanes_block_k, block.k_end - k);
       few.begin_block(k, k_count);
       few.load(0, Few, k, k_count);
-      const T* from = static_cast<const T*>(block.many_data) + begin + k * k_step;
-      int64_t i = 0;
-      auto add = [&](auto terms) {
-        constexpr int K = decltype(terms)::value;
-        for (; i + K <= k_count; i += K, from += K * k_step) {
-          add_terms<T, K, Few>(from, k_step, few.data + i, few.stride, count,
-                               sums + i % order_lanes * Few * strip, strip);
+      const T* const from = static_cast<const T*>(block.many_data) + begin + k * k_step;
+      for (int64_t group = 0; group < k_count; group += together) {
+        const int64_t end = std::min(group + together, k_count);
+        for (int64_t l = 0; l < order_lanes && group + l < end; ++l) {
+          const int64_t to_next = l + distance < order_lanes ? 0 : together - order_lanes;
+          const LaneTerms<T> terms{from + (group + l) * k_step,
+                                   order_lanes * k_step,
+                                   strips.near ? 0 : (distance + to_next) * k_step,
+                                   few.data + group + l,
+                                   few.stride,
+                                   divide_up(end - group - l, order_lanes),
+                                   k + group == block.k_begin};
+          add_terms_from<T, Few, vectors>(terms, 0, count, sums + l * lane, strip);
         }
-      };
-      add(std::integral_constant<int, std::max(1, 4 / Few)>());
-      add(std::integral_constant<int, 1>());
-    }
-    for (int64_t lanes = order_lanes / 2; lanes > 0; lanes /= 2) {
-      for (int64_t i = 0; i < lanes * Few * strip; i += width) {
-        hn::Store(hn::Add(hn::Load(d, sums + i), hn::Load(d, sums + lanes * Few * strip + i)), d,
-                  sums + i);
       }
     }
+    halve_all(sums, lane, lane);
     T* to = static_cast<T*>(block.c) + (begin - block.row_begin) * block.c_many;
     for (int64_t r = 0; r < count; ++r) {
       for (int64_t j = 0; j < Few; ++j)
@@ -307,10 +362,8 @@ void run_strips(const LanesBlock& block) {
 
 template <class T, int Few>
 void run_lanes_with(const LanesBlock& block) {
-  const MatrixOperand& many = *block.many;
-  bool strips = many.dtype == dtype_of<T> && many.rows.uniform() && many.rows.stride() == 1 &&
-                many.k.uniform() && many.k.stride() != 1;
-  strips ? run_strips<T, Few>(block) : run_rows<T, Few>(block);
+  const LaneStrips strips(*block.many, dtype_of<T>);
+  strips.possible ? run_strips<T, Few>(block, strips) : run_rows<T, Few>(block);
 }
 
 template <class T>
@@ -365,7 +418,23 @@ bool takes_same_windows() {
   choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(takes_same_windows_here)();
 }
-size_t lanes_scratch(size_t size) { return ((most_few + 4) * lanes_block_k) * size + strip_bytes; }
+LaneStrips::LaneStrips(const MatrixOperand& many, Dtype sum) {
+  const int64_t size = size_of(sum), step = many.k.stride();
+  possible = many.dtype == sum && many.rows.uniform() && many.rows.stride() == 1 &&
+             many.k.uniform() && step != 1;
+  near = many.k.size * std::abs(step) * size <= second_cache / 2;
+  columns = near ? 64 : page / size;
+  // From afar come the rows of k that the terms lie in; of about four pages at once.
+  const int64_t most_terms = lanes_block_k / order_lanes;
+  terms =
+      near ? most_terms : std::clamp<int64_t>(4 * page / (std::abs(step) * size), 4, most_terms);
+}
+size_t lanes_scratch(const MatrixOperand& many, int64_t few, Dtype sum) {
+  const LaneStrips strips(many, sum);
+  const int64_t size = size_of(sum);
+  const int64_t sums = strips.possible ? order_lanes * few * strips.columns : group_bytes / size;
+  return static_cast<size_t>(((most_few + 4) * lanes_block_k + sums) * size);
+}
 void run_lanes(const LanesBlock& block, float) { HWY_DYNAMIC_DISPATCH(run_lanes_float)(block); }
 void run_lanes(const LanesBlock& block, double) { HWY_DYNAMIC_DISPATCH(run_lanes_double)(block); }
 

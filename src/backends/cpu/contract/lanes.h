@@ -11,7 +11,8 @@ namespace mt::cpu {
 constexpr int order_lanes = 16;             // the lanes that contraction_order knows besides 1
 constexpr int64_t most_few = 4;             // the most that the smaller of m and n is then
 constexpr int64_t lanes_block_k = 512;      // multiple of order_lanes
-constexpr int64_t strip_bytes = 24 * 1024;  // sums kept in the first-level cache
+constexpr int64_t group_bytes = 24 * 1024;  // of sums kept in the first-level cache
+constexpr int64_t page = 4096;              // of memory, in bytes
 
 struct LanesBlock {
   const MatrixOperand* many;          // the operand whose rows are the longer of m and n
@@ -21,11 +22,20 @@ struct LanesBlock {
   int64_t row_begin, row_end;         // of `many`
   void* c;                            // element (row_begin, 0), float or double
   int64_t c_many, c_few;              // c's strides
-  void* scratch;                      // lanes_scratch bytes
+  void* scratch;                      // lanes_scratch() bytes
   const SameWindows* same = nullptr;  // if many_data are the images of such windows
 };
 
-size_t lanes_scratch(size_t size);
+// Where the rows of `many` are neighbours in memory: how many of them run together, and how many
+// terms of a lane.
+struct LaneStrips {
+  LaneStrips(const MatrixOperand& many, Dtype sum);
+  bool possible;
+  bool near;  // the second-level cache holds all of `many`
+  int64_t columns, terms;
+};
+
+size_t lanes_scratch(const MatrixOperand& many, int64_t few, Dtype sum);
 
 // Whether this machine has a kernel for them.
 bool takes_same_windows();

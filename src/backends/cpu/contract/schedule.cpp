@@ -129,7 +129,7 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
   choose_tiles(left, right, flops);
   size_t size = size_of(sum);
   size_t kernel = exact   ? exact_scratch()
-                  : lanes ? lanes_scratch(size)
+                  : lanes ? lanes_scratch(m >= n ? left : right, std::min(m, n), sum)
                           : block_scratch(left, right, sum, rows, columns, panel);
   tile_scratch = rounded ? static_cast<size_t>(round_up(rows * columns, 64)) * size : 0;
   held = static_cast<size_t>(round_up(static_cast<int64_t>(kernel), cache_line)) + tile_scratch;
@@ -144,9 +144,15 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   if (lanes) {
     // Only the longer dimension is cut.
     int64_t& many = m >= n ? rows : columns;
-    int64_t parts =
-        std::max<int64_t>(1, tiles_per_thread * threads / std::max<int64_t>(batch * panels, 1));
-    if (threads > 1) {
+    const int64_t entries = std::max<int64_t>(batch * panels, 1);
+    const int64_t parts = std::max<int64_t>(1, tiles_per_thread * threads / entries);
+    const LaneStrips strips(m >= n ? left : right, sum);
+    if (threads > 1 && strips.possible && !strips.near) {
+      // Strips as wide as can be, but of a few as many for each thread.
+      int64_t all = divide_up(many, strips.columns) * entries;
+      if (all < tiles_per_thread * threads) all = round_up(all, threads);
+      many = round_up(divide_up(many, divide_up(all, entries)), order_lanes);
+    } else if (threads > 1) {
       many = std::max(fewest_lane_rows, round_up(divide_up(many, parts), lane_rows));
     }
     if (rounded) many = std::min(many, rounded_lane_rows);

@@ -95,6 +95,7 @@ TEST(Contract, EveryLayoutAcrossBlockEdges) {
                          {120, 300, 1100},
                          {5, 1200, 900},
                          {1, 300, 700},
+                         {2, 1300, 263},
                          {300, 4, 700},
                          {2, 2, 64}}) {
     for (int layout = 0; layout < 4; ++layout) {
