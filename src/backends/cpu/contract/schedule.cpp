@@ -32,6 +32,8 @@ constexpr int64_t window_results = 32 * 1024;
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;
 // A b of at most so many bytes may well be read whole by every thread.
 constexpr int64_t shared_bytes = 512 * 1024;
+// A tile of whole rows has so many at least.
+constexpr int64_t fewest_whole_rows = 24;
 // A thread's tiles are at most so many, so that others can take some if it comes late.
 constexpr int64_t tiles_per_thread = 4;
 // Of a tile of lanes: rows that its kernel takes together, the fewest that are worth handing out,
@@ -160,7 +162,9 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   }
   int64_t most = most_block_columns(size_of(sum));
   if (b_in_place) most = std::max(most, window_results / rows);
-  if (m <= sliver_rows && reads_b_in_place(right, sum, m, n, panel)) most = read_columns;
+  const bool in_place = !exact && reads_b_in_place(right, sum, m, n, panel);
+  const bool shared = in_place && !b_in_place && k * n * int64_t(size_of(sum)) <= shared_bytes;
+  if ((in_place && m <= sliver_rows) || shared) most = read_columns;
   if (columns > most) columns = round_up(divide_up(columns, divide_up(columns, most)), column_unit);
   const int64_t most_rows = rounded_rows * std::max<int64_t>(1, column_unit / columns);
   if (rounded && rows > most_rows) {
@@ -184,6 +188,12 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
     if (packs_both && made >= threads && std::max(rows, columns) < repays_cutting) return true;
     return made >= wanted || (rows <= row_unit && columns <= column_unit);
   };
+  // What finishes tiles of whole rows takes all of a tile at a time.
+  const int64_t parts = std::min(tiles_per_thread, m / (threads * fewest_whole_rows));
+  if (shared && by_rows && columns >= n && parts > 0 && !enough()) {
+    rows = divide_up(m, parts * threads);
+    return;
+  }
   while (!enough()) {
     const int64_t few = packs_both ? columns : high ? highest * columns : columns / 2;
     // Of few columns a unit more or less is much: 130 would be 128 and 2.
