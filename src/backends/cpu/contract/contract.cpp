@@ -377,12 +377,13 @@ void PreparedContraction::run_strictly(const void* a, const void* b, void* out, 
                                        const Epilogue* epilogue, const EntrySource* b_source,
                                        int64_t first, int64_t count) const {
   if (small_ && b_source == nullptr) {
-    for (int64_t i = first; i < first + count; ++i) {
+    parallel_items(count, schedule_.threads, [&](int64_t item, int) {
+      const int64_t i = first + item;
       float* const entry = static_cast<float*>(out) + i * schedule_.m * schedule_.n;
       small_.run(static_cast<const float*>(a_.entry(a, i)),
                  static_cast<const float*>(b_.entry(b, i)), entry);
       if (epilogue) epilogue->run(epilogue->context, {i, 0, schedule_.m, 0, schedule_.n});
-    }
+    });
     return;
   }
   choose_instruction_set();

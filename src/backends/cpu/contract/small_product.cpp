@@ -9,11 +9,11 @@
 namespace mt::cpu {
 namespace {
 
-constexpr int64_t most_multiply_adds = 1 << 18;  // beyond, the rest is a few hundredths
+constexpr int64_t most_multiply_adds = 1 << 21;  // beyond, the rest is a hundredth or two
 
 bool is_small(const Schedule& s, const MatrixOperand& a, const MatrixOperand& b) {
   const bool by_blocks = !s.exact && !s.lanes && !s.short_windows && !s.abreast;
-  const bool at_once = s.threads == 1 && s.panels <= 1 && s.k <= block_k && s.tiles() == 1;
+  const bool at_once = s.panels <= 1 && s.k <= block_k && s.tiles() == 1;
   if (!by_blocks || !at_once || s.transposed || s.rounded || s.streamed) return false;
   if (s.sum != Dtype::float32 || s.m * s.n * s.k > most_multiply_adds) return false;
   return a.rows.uniform() && a.k.uniform() && b.k.uniform() &&

@@ -106,6 +106,17 @@ TEST(Contract, EveryLayoutAcrossBlockEdges) {
   }
 }
 
+// So many small ones that threads share them out.
+TEST(Contract, BatchesOfSmallProducts) {
+  Random random(29);
+  for (auto [m, n, k] : {std::array<int64_t, 3>{24, 20, 30}, {130, 70, 64}}) {
+    Contraction c = matrices(m, n, k, true, false, Dtype::float32);
+    c.batch = {{40, m * k, n * k}};
+    check(c, random, {1, 2, 7});
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Rows of b so far apart that the first rows of a pack it as they go.
 TEST(Contract, PacksWhatLiesFarApart) {
   Random random(14);
