@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 #include "api/guard.h"
 #include "backends/host_array.h"
@@ -20,11 +22,7 @@ std::mutex& maps_mutex() {
 
 }  // namespace
 
-void forget_maps(mt_tensor* handle) {
-  for (const Ref<Storage>& storage : handle->maps->pinned) storage->unpin();
-  delete handle->maps;
-  handle->maps = nullptr;
-}
+void forget_maps(mt_tensor* handle) { delete std::exchange(handle->maps, nullptr); }
 
 namespace {
 
@@ -42,11 +40,13 @@ const void* pin(mt_tensor* handle, const HostArray& host) {
 }
 
 void unmap(mt_tensor* handle) {
+  std::unique_ptr<Maps> ended;  // let go of without the lock: wrapped memory's owner may call back
   {
     std::lock_guard lock(maps_mutex());
     if (!handle->maps) throw ArgumentError(Code::invalid, "the tensor is not mapped");
-    if (--handle->maps->count == 0) forget_maps(handle);
+    if (--handle->maps->count == 0) ended.reset(std::exchange(handle->maps, nullptr));
   }
+  ended = nullptr;
   release(handle);
 }
 

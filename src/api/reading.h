@@ -14,6 +14,9 @@ namespace mt::api {
 struct Maps {
   int count = 0;
   std::vector<Ref<Storage>> pinned;
+  ~Maps() {
+    for (const Ref<Storage>& storage : pinned) storage->unpin();
+  }
 };
 void forget_maps(mt_tensor* handle);
 

@@ -195,6 +195,18 @@ TEST_F(Rebinding, WrappedMemoryIsReadAndReturned) {
   EXPECT_EQ(done, 1) << "a call that fails leaves the memory alone";
 }
 
+TEST_F(Rebinding, WhoGetsMemoryBackFromAMapMayEndAnother) {
+  mt_tensor* source = mt_zeros(MT_DIMS(100), MT_F32, nullptr);
+  auto end = [](void* mapped) { mt_unmap(static_cast<mt_tensor*>(mapped)); };
+  mt_tensor* x =
+      mt_wrap(const_cast<void*>(mt_map(source)), MT_DIMS(100), MT_F32, nullptr, end, source);
+  EXPECT_NE(mt_map(x), nullptr);
+  mt_assign(x, mt_ones(MT_DIMS(100), MT_F32, nullptr));
+  mt_unmap(x);  // the last that the wrapped memory was needed for
+  mt_unmap(source);
+  EXPECT_TRUE(failed_with(MT_EINVAL, "not mapped"));
+}
+
 TEST_F(Rebinding, WrappedMemoryIsNeverWritten) {
   float data[3] = {1, 2, 3};
   mt_tensor* x = mt_wrap(data, MT_DIMS(3), MT_F32, nullptr, nullptr, nullptr);
