@@ -73,9 +73,11 @@ void drop_handles(mt_tensor** results, size_t count) {
 
 void make_state(mt_tensor* handle) {
   if (handle->cell) return;
-  TraceLog* log = TraceLog::current();
-  if (log && handle->first_value && handle->first_value->ready()) log->late_state = true;
   Ref<StateCell> cell(new StateCell);
+  if (handle->first_value && handle->first_value->ready()) {
+    note_state(handle->first_value);
+    if (TraceLog* log = TraceLog::current()) log->late_state = true;
+  }
   cell->replace(std::move(handle->first_value));
   handle->first_value = nullptr;
   handle->cell = std::move(cell);

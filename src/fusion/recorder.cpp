@@ -16,6 +16,7 @@
 #include "graph/variable.h"
 #include "graph/window.h"
 #include "ops/ops.h"
+#include "ops/random.h"
 #include "tensor/error.h"
 
 namespace mt {
@@ -95,7 +96,8 @@ class Trace::Recorder {
       recording_->checks.push_back({output_of(check.indices), check.axis, check.shape, check.name,
                                     check.from_end, check.ignored});
     }
-    recording_->draws = log_.draws;
+    add_draws();
+    add_fixed();
     recording_->switches = std::move(switches_.stands);
     for (const Item& item : region_.items) add_item(*item.node);
     recording_->device = region_.device;
@@ -215,6 +217,27 @@ class Trace::Recorder {
     });
   }
 
+  // What came from the generator that was current before the call will do so again, from the one
+  // that is current then.
+  void add_draws() {
+    recording_->draws = log_.draws;
+    for (TraceLog::Draw& draw : recording_->draws) {
+      if (draw.source == generator_) draw.source = nullptr;
+    }
+  }
+
+  // A plain number stays what it is.
+  void add_fixed() {
+    auto add = [&](const Source& source) {
+      if (!source.given || source.given->weak) return;
+      recording_->fixed.push_back({source.given, times_state(source.given)});
+    };
+    for (const Source& leaf : recording_->leaves) add(leaf);
+    for (const Output& result : recording_->results) add(result.source);
+    for (const Cell& cell : recording_->cells) add(cell.after.source);
+    for (const Recording::Check& check : recording_->checks) add(check.indices.source);
+  }
+
   void add_item(const Node& node) {
     recording_->items.push_back({node.shape, node.dtype, node.op->name});
     recording_->immediates.push_back(node.immediates);
@@ -228,6 +251,7 @@ class Trace::Recorder {
   }
 
   TraceLog& log_;
+  const Ref<StreamSource> generator_{&Generator::current()};
   Switch::Log switches_;
   std::unique_ptr<Recording> recording_;
   std::vector<Tensor> placeholders_;  // what the function gets for its inputs

@@ -11,6 +11,7 @@
 #include "graph/variable.h"
 #include "ops/indexing.h"
 #include "ops/ops.h"
+#include "ops/random.h"
 
 namespace mt {
 namespace {
@@ -21,6 +22,10 @@ void make_ready_and_contiguous(Tensor* tensor) {
   GradientMode mode(false);
   *tensor = copy(*tensor);
   evaluate(*tensor);
+}
+
+StreamSource& stream_of(const TraceLog::Draw& draw) {
+  return draw.source ? *draw.source : Generator::current();
 }
 
 }  // namespace
@@ -62,6 +67,14 @@ bool Trace::Form::is_of(const Tensor& tensor) const {
          strides == (tensor->ready() ? tensor->strides : contiguous_strides(tensor.shape()));
 }
 
+// Whether a value that it takes for one that stays has become state since, which changes.
+bool Trace::is_outdated(const std::unique_ptr<Recording>& recording) {
+  auto changed = [](const Recording::Fixed& fixed) {
+    return times_state(fixed.value) != fixed.times_state;
+  };
+  return std::any_of(recording->fixed.begin(), recording->fixed.end(), changed);
+}
+
 bool Trace::fits(const Recording& recording, const std::vector<Tensor>& inputs,
                  const std::vector<Tensor>& held, size_t results) const {
   if (recording.inputs.size() != inputs.size() || recording.results.size() > results ||
@@ -101,6 +114,7 @@ std::vector<Tensor> Trace::call(std::vector<Tensor> inputs, Function function) {
   }
   std::lock_guard lock(mutex_);
   for (Tensor& input : inputs) make_ready_and_contiguous(&input);
+  std::erase_if(recordings_, is_outdated);
   for (size_t i = recordings_.size(); i-- > 0;) {
     std::vector<Tensor> held = values_of(recordings_[i]->cells);
     if (!fits(*recordings_[i], inputs, held, function.results)) continue;
@@ -129,7 +143,7 @@ std::vector<Immediates> Trace::draw_streams(const Recording& recording,
   std::vector<Immediates> immediates = recording.immediates;
   std::vector<Immediates>& drawn = *drawn_now;
   drawn.reserve(recording.draws.size());
-  for (const TraceLog::Draw& draw : recording.draws) drawn.push_back(draw.source->draw());
+  for (const TraceLog::Draw& draw : recording.draws) drawn.push_back(stream_of(draw).draw());
   for (size_t i = 0; i < immediates.size(); ++i) {
     int draw = recording.draw_of_item[i];
     if (draw >= 0) immediates[i] = drawn[static_cast<size_t>(draw)];
@@ -195,7 +209,7 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
     execution.run((draws ? draw_streams(recording, &drawn) : recording.immediates).data());
   } catch (...) {
     for (size_t d = drawn.size(); d-- > 0;) {
-      recording.draws[d].source->take_back(drawn[d].value[1], 1);
+      stream_of(recording.draws[d]).take_back(drawn[d].value[1], 1);
     }
     throw;
   }

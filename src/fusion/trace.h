@@ -77,8 +77,13 @@ class Trace {
     std::vector<Cell> cells;
     std::vector<Output> results;
     std::vector<Source> leaves;
+    struct Fixed {  // a value that has no other source, and how often it had become state then
+      Tensor value;
+      int32_t times_state;
+    };
+    std::vector<Fixed> fixed;
     std::vector<Immediates> immediates;
-    std::vector<TraceLog::Draw> draws;
+    std::vector<TraceLog::Draw> draws;  // without a source: from the generator that is current
     std::vector<Switch::Stand> switches;
     std::vector<int> draw_of_item;  // -1: not random
     struct Check {
@@ -104,6 +109,7 @@ class Trace {
   class Recorder;
 
   static Form form_of(const Tensor& tensor);
+  static bool is_outdated(const std::unique_ptr<Recording>& recording);
   static std::vector<Tensor> values_of(const std::vector<Cell>& cells);
   static bool stays(const Cell& cell, const Tensor& held, const Execution& execution);
   bool fits(const Recording& recording, const std::vector<Tensor>& inputs,

@@ -54,12 +54,12 @@ class StateCell {
     return value_;
   }
   void replace(Tensor value) {
-    if (value) value->state_slots.fetch_add(1, std::memory_order_relaxed);
+    // Only what is pending is asked for its places.
+    if (value && !value->ready()) value->state_slots.fetch_add(1, std::memory_order_relaxed);
     {
       std::lock_guard lock(lock_);
       std::swap(value_, value);
     }
-    // Only what is pending is asked for its places.
     if (value && !value->ready()) value->state_slots.fetch_sub(1, std::memory_order_relaxed);
   }
 
@@ -75,6 +75,17 @@ class StateCell {
   mutable SpinLock lock_;
   Tensor value_;
 };
+
+// Takes note that `value`, which is ready, has become lasting state of somebody who had it as a
+// plain value until then: a trace that takes it for a value that always stays is to be recorded
+// anew.
+inline void note_state(const Tensor& value) {
+  value->state_slots.fetch_add(1, std::memory_order_relaxed);
+}
+// How often that has happened.
+inline int32_t times_state(const Tensor& value) {
+  return value->state_slots.load(std::memory_order_relaxed);
+}
 
 // An owned cell.
 class StateSlot {

@@ -55,6 +55,24 @@ TEST_F(Rebinding, ATraceTellsPlacesOfOneValueApart) {
   mt_trace_release(trace);
 }
 
+TEST_F(Rebinding, WhatATraceReadsMayBeReboundLater) {
+  mt_tensor* scale = floats({1, 2});
+  auto function = [](void* user, mt_tensor* const* x, size_t, mt_tensor** results, size_t) {
+    results[0] = mt_mul(x[0], static_cast<mt_tensor*>(user));
+    return mt_error();
+  };
+  mt_tensor* x = floats({10, 10});
+  mt_trace* trace = mt_trace_new(function, scale);
+  for (float i = 1; i < 4; ++i) {
+    mt_tensor* result = nullptr;
+    ASSERT_EQ(mt_trace_call(trace, &x, 1, &result, 1), MT_OK) << mt_error_message();
+    EXPECT_EQ(numbers_of(result), Numbers({10 * i, 10 * i + 10}));
+    EXPECT_EQ(mt_trace_count(trace), 1u);
+    mt_assign(scale, mt_add(scale, mt_number(1)));
+  }
+  mt_trace_release(trace);
+}
+
 // It was a plain tensor when the function was recorded.
 TEST_F(Rebinding, WhatATraceFirstChangesIsReadAnew) {
   struct State {

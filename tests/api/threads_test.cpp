@@ -282,6 +282,39 @@ TEST_F(ThreadsApi, OneGeneratorServesAllThreads) {
   mt_generator_release(generator);
 }
 
+TEST_F(ThreadsApi, ATraceDrawsFromTheGeneratorOfItsCall) {
+  auto draw = [](void* user, mt_tensor* const*, size_t, mt_tensor** results, size_t) {
+    if (user) mt_generator_use(static_cast<mt_generator*>(user));
+    results[0] = mt_uniform(nullptr, 0, 0, 1, MT_F64, nullptr);
+    if (user) mt_generator_use(nullptr);
+    return mt_error();
+  };
+  auto drawn = [](mt_trace* trace) {
+    mt_tensor* result = nullptr;
+    EXPECT_EQ(mt_trace_call(trace, nullptr, 0, &result, 1), MT_OK) << mt_error_message();
+    return mt_item(result);
+  };
+  mt_generator* generator = mt_generator_new(7);
+  mt_trace *trace = mt_trace_new(draw, nullptr), *own = mt_trace_new(draw, generator);
+  mt_seed(1);
+  const double first = drawn(trace), second = drawn(trace);
+  std::thread([&] {
+    mt_seed(1);
+    EXPECT_EQ(drawn(trace), first);
+    EXPECT_EQ(drawn(trace), second);
+  }).join();
+  mt_generator_use(generator);
+  mt_generator_set_state(generator, 1, 0);
+  EXPECT_EQ(drawn(trace), first);
+  mt_generator_use(nullptr);
+  mt_generator_set_state(generator, 1, 0);
+  EXPECT_EQ(drawn(own), first);
+  EXPECT_EQ(drawn(own), second) << "what it names itself stays";
+  mt_trace_release(trace);
+  mt_trace_release(own);
+  mt_generator_release(generator);
+}
+
 TEST_F(ThreadsApi, NewPlansAreMadeByAllAtOnce) {
   for (int round = 0; round < 30; ++round) {
     on_threads([&](int i) {
