@@ -34,7 +34,7 @@ MT_API mt_status mt_generator_state(mt_generator* generator, uint64_t* key, uint
 /// Sets key and counter. `generator` NULL is the current one.
 MT_API mt_status mt_generator_set_state(mt_generator* generator, uint64_t key, uint64_t counter);
 
-/// Floats uniform in [low, high). MT_EINVAL unless low <= high, both finite.
+/// Floats uniform in [low, high). MT_EINVAL unless low <= high, both finite in the type.
 MT_API mt_tensor* mt_uniform(const int64_t* dims, size_t ndim, double low, double high,
                              mt_dtype dtype, const char* device);
 /// Floats of the normal distribution (Box and Muller, 1958). MT_EINVAL unless deviation >= 0.

@@ -52,6 +52,17 @@ void check_floating(const char* name, Dtype dtype) {
   if (!is_floating(dtype)) fail(Code::dtype, "%s: needs floats, got %s", name, name_of(dtype));
 }
 
+// The number of `dtype` nearest to x.
+double nearest(double x, Dtype dtype) {
+  const auto number = static_cast<float>(x);
+  switch (dtype) {
+    case Dtype::float64: return x;
+    case Dtype::float16: return float16_to_float(float_to_float16(number));
+    case Dtype::bfloat16: return bfloat16_to_float(float_to_bfloat16(number));
+    default: return number;
+  }
+}
+
 // The largest number of `dtype` below `high`.
 double below(double high, Dtype dtype) {
   if (dtype == Dtype::float64) return std::nextafter(high, -HUGE_VAL);
@@ -97,15 +108,21 @@ Immediates Generator::draw() {
 
 Tensor uniform(const Shape& shape, double low, double high, Dtype dtype, Device& device) {
   check_floating("uniform", dtype);
-  if (!(low <= high) || !std::isfinite(low) || !std::isfinite(high)) {
-    fail(Code::invalid, "uniform: [%g, %g) is no interval", low, high);
+  if (!(low <= high) || !std::isfinite(nearest(low, dtype)) ||
+      !std::isfinite(nearest(high, dtype))) {
+    fail(Code::invalid, "uniform: [%g, %g) is no interval of %s", low, high, name_of(dtype));
   }
+  const Dtype wide = accumulator_of(dtype);
+  const double span = high - low;
   Draws draw;
-  Tensor u = draw(shape, accumulator_of(dtype), device);
+  Tensor u = draw(shape, wide, device);
   if (low == 0 && high == 1 && !is_half(dtype)) return u;
   if (low == high) return full(shape, low, dtype, device);
+  // By halves, where the type does not reach as far as the interval is long.
+  Tensor x = std::isfinite(nearest(span, wide)) ? u * span + low
+                                                : (u * (high / 2 - low / 2) + low / 2) * 2.0;
   // Rounding may reach `high`, which does not belong to the interval.
-  return minimum(cast(u * (high - low) + low, dtype), number(below(high, dtype), device));
+  return minimum(cast(x, dtype), number(below(high, dtype), device));
 }
 
 // Box and Muller: the radius and the angle of a point of the plane's normal distribution.

@@ -55,6 +55,27 @@ TEST(Random, Distributions) {
   EXPECT_EQ(moments(bernoulli({n}, 1, Dtype::float32, cpu())).least, 1);
 }
 
+// An interval may be longer than the largest number.
+TEST(Random, UniformOverTheWholeType) {
+  seed(2);
+  struct Row {
+    Dtype dtype;
+    double most;
+  };
+  for (auto [dtype, most] :
+       {Row{Dtype::float64, 1.7e308}, Row{Dtype::float32, 3.4e38}, Row{Dtype::bfloat16, 3.3e38}}) {
+    Moments m = moments(uniform({10000}, -most, most, dtype, cpu()) * 0x1p-100 * (0x1p100 / most));
+    EXPECT_NEAR(m.mean, 0, 0.03);
+    EXPECT_NEAR(m.deviation, 1 / std::sqrt(3.0), 0.02);
+    EXPECT_GE(m.least, -1.02);
+    EXPECT_LE(m.greatest, 1.02);
+  }
+  for (auto [dtype, beyond] : {Row{Dtype::float32, 1e39}, Row{Dtype::float16, 7e4}}) {
+    EXPECT_NE(message_of([&] { uniform({3}, 0, beyond, dtype, cpu()); }), "");
+    EXPECT_NE(message_of([&] { uniform({3}, -beyond, 0, dtype, cpu()); }), "");
+  }
+}
+
 TEST(Random, Integers) {
   seed(2);
   std::vector<double> dice = read(integers({60000}, -2, 4, Dtype::int8, cpu()));
