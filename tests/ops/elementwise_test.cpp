@@ -30,6 +30,16 @@ TEST(Activations, SlopesEndInZeroAndOne) {
   }
 }
 
+// The larger the operands, the less of the slopes is in the value.
+TEST(Logaddexp, SlopesAreThoseOfTheDifference) {
+  constexpr float inf = INFINITY;
+  Tensor a = leaf(make({4}, {20000.25, -0.5, inf, -inf})), b = leaf(make({4}, {20000, 3, 1, 1}));
+  Tensor y = logaddexp(a, b);
+  auto found = gradients({y}, {ones_like(y)}, {a, b});
+  expect_near(found[0], {1 / (1 + std::exp(-0.25)), 1 / (1 + std::exp(3.5)), 1, 0});
+  expect_near(found[1], {1 / (1 + std::exp(0.25)), 1 / (1 + std::exp(-3.5)), 0, 1});
+}
+
 TEST(Gelu, SlopesAreNeverDenormal) {
   Tensor x = arange(-16, 16, 1.0 / 64, Dtype::float32, cpu());
   for (double slope : gelu_slopes(x)) {
