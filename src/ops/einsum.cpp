@@ -146,11 +146,26 @@ std::string name_of(int label) {
   return label < letters ? std::string("'") + letter_of(label) + "'" : "of \"...\"";
 }
 
+// A label that an operand has twice takes its diagonal, for which nothing stretches.
+void check_diagonals(const Equation& equation, const Term& term, size_t operand) {
+  const Shape& shape = term.value.shape();
+  for (int d = 0; d < shape.rank(); ++d) {
+    const auto begin = term.labels.begin();
+    const int label = term.labels[static_cast<size_t>(d)];
+    const auto first = static_cast<int>(std::find(begin, term.labels.end(), label) - begin);
+    if (shape[first] == shape[d]) continue;
+    fail(Code::shape, "einsum: \"%s\": label %s has sizes %lld and %lld in operand %zu %s",
+         equation.text(), name_of(label).c_str(), static_cast<long long>(shape[first]),
+         static_cast<long long>(shape[d]), operand, to_string(shape).c_str());
+  }
+}
+
 // The size of every label; one stretches.
 Sizes find_sizes(const Equation& equation, const std::vector<Term>& terms) {
   Sizes sizes;
   sizes.fill(-1);
   for (size_t i = 0; i < terms.size(); ++i) {
+    check_diagonals(equation, terms[i], i);
     for (int d = 0; d < terms[i].value.rank(); ++d) {
       int64_t& known = sizes[static_cast<size_t>(terms[i].labels[static_cast<size_t>(d)])];
       int64_t size = terms[i].value.shape()[d];
