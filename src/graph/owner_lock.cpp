@@ -33,29 +33,32 @@ bool OwnerLock::can_interrupt() {
 
 OwnerLock::OwnerLock(bool barriers) : attention_(barriers ? 0 : no_barriers) {}
 
-void OwnerLock::enter_with_attention() {
-  inside_.store(1, std::memory_order_seq_cst);
+void OwnerLock::enter_with_attention(int32_t outer_holds) {
+  if (outer_holds > 0) return;
+  holds_.store(1, std::memory_order_seq_cst);
   if (!(attention_.load(std::memory_order_seq_cst) & visited)) return;
   before_work();
-  inside_.store(0, std::memory_order_seq_cst);
-  inside_.notify_all();
+  holds_.store(0, std::memory_order_seq_cst);
+  holds_.notify_all();
   // While this is held no visitor is inside, and the next one will see the owner.
   std::lock_guard none(visitors_);
-  inside_.store(1, std::memory_order_seq_cst);
+  holds_.store(1, std::memory_order_seq_cst);
 }
 
-void OwnerLock::leave_with_attention() {
-  inside_.store(0, std::memory_order_seq_cst);
-  if (attention_.load(std::memory_order_seq_cst) & visited) inside_.notify_all();
+void OwnerLock::leave_with_attention(int32_t outer_holds) {
+  if (outer_holds > 0) return;
+  holds_.store(0, std::memory_order_seq_cst);
+  if (attention_.load(std::memory_order_seq_cst) & visited) holds_.notify_all();
 }
 
-void OwnerLock::enter_as_visitor() {
+int32_t OwnerLock::enter_as_visitor() {
   before_work();
   visitors_.lock();
-  if (visits_++ > 0) return;
+  if (visits_++ > 0) return visitor;
   const int32_t before = attention_.fetch_or(visited, std::memory_order_seq_cst);
   if (!(before & no_barriers)) barrier_on_every_thread();
-  while (inside_.load(std::memory_order_seq_cst)) inside_.wait(1);
+  while (int32_t holds = holds_.load(std::memory_order_seq_cst)) holds_.wait(holds);
+  return visitor;
 }
 
 void OwnerLock::leave_as_visitor() {

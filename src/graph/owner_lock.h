@@ -21,31 +21,16 @@ class OwnerLock {
   // is not inside may be replaced, and the new one must know that he left.
   void set_owner(const void* thread) { owner_.store(thread, std::memory_order_relaxed); }
 
-  // `self` belongs to the calling thread.
-  void lock(const void* self) {
-    if (owner_.load(std::memory_order_relaxed) != self) return enter_as_visitor();
-    if (depth_++ > 0) return;
-    inside_.store(1, std::memory_order_release);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // visible before the owner looks
-    if (attention_.load(std::memory_order_acquire)) enter_with_attention();
-  }
-  void unlock(const void* self) {
-    if (owner_.load(std::memory_order_relaxed) != self) return leave_as_visitor();
-    if (--depth_ > 0) return;
-    inside_.store(0, std::memory_order_release);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (attention_.load(std::memory_order_relaxed)) leave_with_attention();
-  }
-
+  // Inside for the object's life. `self` belongs to the calling thread.
   class Hold {
    public:
-    Hold(OwnerLock& lock, const void* self) : lock_(lock), self_(self) { lock_.lock(self_); }
-    ~Hold() { lock_.unlock(self_); }
+    Hold(OwnerLock& lock, const void* self) : lock_(lock), outer_holds_(lock.enter(self)) {}
+    ~Hold() { lock_.leave(outer_holds_); }
     Hold(const Hold&) = delete;
 
    private:
     OwnerLock& lock_;
-    const void* self_;
+    const int32_t outer_holds_;
   };
 
  private:
@@ -57,14 +42,35 @@ class OwnerLock {
     no_barriers = 2  // and visitors cannot interrupt the owner, ever
   };
 
-  void enter_with_attention();
-  void leave_with_attention();
-  void enter_as_visitor();
+  // The owner gets the number of his holds that were there already, for leaving; a visitor
+  // `visitor`.
+  static constexpr int32_t visitor = -1;
+  int32_t enter(const void* self) {
+    if (owner_.load(std::memory_order_relaxed) != self) [[unlikely]]
+      return enter_as_visitor();
+    const int32_t outer_holds = holds_.load(std::memory_order_relaxed);
+    holds_.store(outer_holds + 1, std::memory_order_release);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // visible before the owner looks
+    if (attention_.load(std::memory_order_acquire)) [[unlikely]]
+      enter_with_attention(outer_holds);
+    return outer_holds;
+  }
+  void leave(int32_t outer_holds) {
+    if (outer_holds == visitor) [[unlikely]]
+      return leave_as_visitor();
+    holds_.store(outer_holds, std::memory_order_release);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (attention_.load(std::memory_order_relaxed)) [[unlikely]]
+      leave_with_attention(outer_holds);
+  }
+
+  void enter_with_attention(int32_t outer_holds);
+  void leave_with_attention(int32_t outer_holds);
+  int32_t enter_as_visitor();
   void leave_as_visitor();
 
   std::atomic<const void*> owner_{nullptr};
-  int32_t depth_ = 0;               // of the owner's holds
-  std::atomic<int32_t> inside_{0};  // the owner is
+  std::atomic<int32_t> holds_{0};  // of the owner, who is inside while there are any
   std::atomic<int32_t> attention_;
   std::recursive_mutex visitors_;  // one at a time
   int32_t visits_ = 0;             // of that one's holds

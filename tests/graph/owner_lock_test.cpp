@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -76,7 +77,7 @@ TEST(OwnerLock, AVisitorWaitsForTheOwner) {
   OwnerLock lock;
   lock.set_owner(&self);
   std::atomic<bool> entered{false};
-  lock.lock(&self);
+  std::optional<OwnerLock::Hold> held(std::in_place, lock, &self);
   std::thread visitor([&] {
     int other = 0;
     OwnerLock::Hold hold(lock, &other);
@@ -84,7 +85,7 @@ TEST(OwnerLock, AVisitorWaitsForTheOwner) {
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_FALSE(entered);
-  lock.unlock(&self);
+  held.reset();
   visitor.join();
   EXPECT_TRUE(entered);
   OwnerLock::Hold again(lock, &self);
