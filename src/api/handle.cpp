@@ -26,14 +26,16 @@ void bind(mt_tensor* handle, Tensor value) {
 
 // A value that only its handle refers to may become a leaf as it is; another gets an alias, so that
 // nobody else's tensor changes.
-Tensor own_node(const mt_tensor* handle, Tensor value) {
-  int32_t ours = handle->peek().node() == value.node() ? 2 : 1;
+Tensor own_node(const Node* held, Tensor value) {
+  int32_t ours = held == value.node() ? 2 : 1;
   bool shared = value->references() > ours || value.requires_gradient() || value->variable;
-  return shared ? detach(value) : value;
+  if (shared) return detach(value);
+  return value;
 }
 
-Tensor as_leaf(const mt_tensor* handle, Tensor value) {
-  Tensor leaf = own_node(handle, std::move(value));
+// `held`: what the handle is bound to.
+Tensor as_leaf(const mt_tensor* handle, const Node* held, Tensor value) {
+  Tensor leaf = own_node(held, std::move(value));
   leaf->variable = handle->variable;
   leaf->requires_gradient = true;
   return leaf;
@@ -51,14 +53,26 @@ mt_tensor* new_handle() {
 
 void retain(mt_tensor* handle) { handle->owners.fetch_add(1, std::memory_order_relaxed); }
 
-void release(mt_tensor* handle, Thread& thread) {
-  if (!drop_reference(handle->owners)) return;
-  leave_scope(handle, thread);
+namespace {
+
+// What few handles have.
+[[gnu::noinline, gnu::cold]] void drop_state(mt_tensor* handle) {
   if (handle->maps) forget_maps(handle);
   if (handle->variable) handle->variable->abandon();
-  if (Node* value = handle->first_value.disown()) value->release(thread);
-  handle->~mt_tensor();
-  thread.handles.keep(handle);
+  handle->variable = nullptr;
+  handle->cell = nullptr;
+}
+
+}  // namespace
+
+void release(mt_tensor* handle, Thread& thread) {
+  if (!drop_reference(handle->owners)) return;
+  if (handle->scope.load(std::memory_order_relaxed)) leave_scope(handle, thread);
+  if (handle->cell || handle->variable || handle->maps) [[unlikely]]
+    drop_state(handle);
+  Node* value = handle->first_value.disown();
+  thread.handles.keep(handle);  // nothing is left in it to be destroyed
+  if (value) value->release(thread);
 }
 
 void make_handles(mt_tensor** results, size_t count) {
@@ -83,14 +97,25 @@ void make_state(mt_tensor* handle) {
   handle->cell = std::move(cell);
 }
 
+namespace {
+
+// What a handle is bound to, if that is a leaf that requires a gradient; only to compare with.
+const Node* leaf_of(const mt_tensor* handle) {
+  if (!handle->variable) return nullptr;
+  const Tensor value = handle->peek();
+  return value.requires_gradient() ? value.node() : nullptr;
+}
+
+}  // namespace
+
 void rebind(mt_tensor* handle, Tensor value) {
-  if (is_leaf_variable(handle)) {
+  if (const Node* leaf = leaf_of(handle)) {
     if (has_history(value)) {
       fail(Code::invalid,
            "assign: a leaf that requires a gradient takes only a value without history; compute it "
            "with no_grad, or detach it");
     }
-    value = as_leaf(handle, std::move(value));
+    value = as_leaf(handle, leaf, std::move(value));
   }
   bind(handle, std::move(value));
   handle->rewritten = false;
@@ -109,7 +134,7 @@ void set_requires_gradient(mt_tensor* handle, bool require) {
     fail(Code::dtype, "require_grad: needs a float, got %s", name_of(value.dtype()));
   }
   if (!handle->variable) handle->variable = Ref<Variable>(new Variable);
-  bind(handle, as_leaf(handle, std::move(value)));
+  bind(handle, as_leaf(handle, handle->peek().node(), std::move(value)));
 }
 
 }  // namespace mt::api

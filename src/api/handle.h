@@ -13,7 +13,7 @@ namespace mt::api {
 struct Maps;  // reading.h: what mt_map() has pinned
 }
 
-struct mt_tensor {
+struct alignas(64) mt_tensor {  // one cache line
   std::atomic<int32_t> owners{1};
   bool rewritten = false;  // over memory that its owner keeps writing: see mt_wrap_mutable()
   // The scope that owns it, if one does, and its neighbours there; guarded by the scope's lock.

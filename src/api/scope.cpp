@@ -4,15 +4,6 @@
 #include <mutex>
 
 #include "api/guard.h"
-#include "graph/owner_lock.h"
-
-// Handles may leave from any thread, so each scope has a lock. Scopes are kept and used again,
-// never freed: a thread that waits for the lock of a scope that has just ended finds it there.
-struct mt_scope {
-  mt::OwnerLock lock;
-  mt_scope* outer = nullptr;  // also chains unused scopes
-  mt_tensor* first = nullptr;
-};
 
 namespace mt::api {
 namespace {
@@ -93,26 +84,15 @@ void watch_thread_end() {
   static_cast<void>(watch);
 }
 
-void enter_scope(mt_tensor* handle, Thread& thread) {
-  mt_scope* scope = thread.scope;
+void leave_scope(mt_tensor* handle, Thread& thread) {
+  mt_scope* scope = handle->scope.load(std::memory_order_relaxed);
   if (!scope) return;
   OwnerLock::Hold hold(scope->lock, &thread);
-  handle->scope.store(scope, std::memory_order_relaxed);
-  handle->next = scope->first;
-  if (scope->first) scope->first->previous = handle;
-  scope->first = handle;
-}
-
-bool leave_scope(mt_tensor* handle, Thread& thread) {
-  mt_scope* scope = handle->scope.load(std::memory_order_relaxed);
-  if (!scope) return false;
-  OwnerLock::Hold hold(scope->lock, &thread);
-  if (handle->scope.load(std::memory_order_relaxed) != scope) return false;
+  if (handle->scope.load(std::memory_order_relaxed) != scope) return;
   (handle->previous ? handle->previous->next : scope->first) = handle->next;
   if (handle->next) handle->next->previous = handle->previous;
   handle->previous = handle->next = nullptr;
   handle->scope.store(nullptr, std::memory_order_relaxed);
-  return true;
 }
 
 }  // namespace mt::api

@@ -16,10 +16,9 @@ Node::Node(const Op& op, Dtype dtype, const Shape& shape, Device& device, Inputs
       inputs(std::move(inputs)),
       attributes(std::move(attributes)) {}
 
-Node::~Node() = default;
+inline Node::~Node() = default;  // called here alone
 
 void* Node::operator new(size_t) { return current_thread().nodes.take(); }
-void* Node::operator new(size_t, Thread& thread) { return thread.nodes.take(); }
 void Node::operator delete(void* memory) { current_thread().nodes.keep(memory); }
 void Node::operator delete(void* memory, Thread& thread) { thread.nodes.keep(memory); }
 
@@ -27,43 +26,55 @@ void Node::operator delete(void* memory, Thread& thread) { thread.nodes.keep(mem
 // thread find the node there. That lock is ours to take, without nesting, if the window is.
 void Node::release_last(Thread& thread) {
   if (Window* home = window.load(std::memory_order_acquire)) {
-    bool alone = false;
-    if (home == thread.window && !thread.disposal_paused) {
-      OwnerLock::Hold hold(home->lock, &thread);
-      alone = references() == 1 && window.load(std::memory_order_relaxed);
-      if (alone) {
-        references_.store(0, std::memory_order_relaxed);
-        home->remove(this);
-      }
-    }
-    if (!alone && references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (!drop_in_window(*home, thread)) return;
   } else {
     references_.store(0, std::memory_order_relaxed);
   }
   dispose(thread);
 }
 
+// Whether the reference was the last.
+[[gnu::noinline]] bool Node::drop_in_window(Window& home, Thread& thread) {
+  if (&home == thread.window && !thread.disposal_paused) {
+    OwnerLock::Hold hold(home.lock, &thread);
+    if (references() == 1 && window.load(std::memory_order_relaxed)) {
+      references_.store(0, std::memory_order_relaxed);
+      home.remove(this);
+      return true;
+    }
+  }
+  return references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
 void Node::release_last() { release_last(current_thread()); }
 void Node::dispose() { dispose(current_thread()); }
+
+void Node::destroy(Thread& thread) {
+  if (Window* home = window.load(std::memory_order_acquire)) [[unlikely]] {
+    OwnerLock::Hold hold(home->lock, &thread);
+    if (window.load(std::memory_order_relaxed)) home->remove(this);
+  }
+  if (Storage* value = storage.disown()) value->release(thread);
+  this->~Node();
+  thread.nodes.keep(this);
+}
 
 // A chain of a million nodes needs no deep stack: those that die while another is being destroyed
 // wait for it.
 void Node::dispose(Thread& thread) {
+  if (thread.disposal_paused) {
+    next_dying = thread.dying;
+    thread.dying = this;
+    return;
+  }
   DisposalPause pause(thread);
-  next_dying = thread.dying;
-  thread.dying = this;
+  destroy(thread);
 }
 
-void DisposalPause::destroy_waiting() {
-  while (Node* node = thread_.dying) {
-    thread_.dying = node->next_dying;
-    if (Window* window = node->window.load(std::memory_order_acquire)) {
-      OwnerLock::Hold hold(window->lock, &thread_);
-      if (node->window.load(std::memory_order_relaxed)) window->remove(node);
-    }
-    if (Storage* value = node->storage.disown()) value->release(thread_);
-    node->~Node();
-    thread_.nodes.keep(node);
+void DisposalPause::destroy_waiting(Thread& thread) {
+  while (Node* node = thread.dying) {
+    thread.dying = node->next_dying;
+    node->destroy(thread);
   }
 }
 

@@ -82,6 +82,7 @@ class Node {
   // Guarded by the window's lock: also once ready, a gradient or a live tape needs its inputs.
   bool keeps_inputs = false;
   uint8_t times_computed = 0;  // within fused groups, and not stored; counts to 2
+  bool reads_pending = false;  // it had an input that was pending when it was recorded
   HistoryUse history_use;
   Inputs inputs;
   Attributes attributes;
@@ -101,15 +102,15 @@ class Node {
   // Made with one reference, which its maker adopts.
   Node(const Op& op, Dtype dtype, const Shape& shape, Device& device, Inputs&& inputs = {},
        Attributes&& attributes = {});
-  // The same with inputs that are copied in place; for graph/record.cpp.
+  // The same with inputs that are put in place; for graph/record.cpp.
   struct Reads {};
   template <class... Operands>
   Node(const Op& op, Dtype dtype, const Shape& shape, Device& device, Reads,
-       const Operands&... operands);
+       Operands&&... operands);
   Node(const Node&) = delete;
   ~Node();
   static void* operator new(size_t size);
-  static void* operator new(size_t size, Thread& thread);
+  static void* operator new(size_t, Thread& thread) { return thread.nodes.take(); }
   static void operator delete(void* memory);
   static void operator delete(void* memory, Thread& thread);
 
@@ -170,9 +171,12 @@ class Node {
  private:
   void release_last();
   void release_last(Thread& thread);
+  bool drop_in_window(Window& home, Thread& thread);
   void dispose();
   void dispose(Thread& thread);
+  void destroy(Thread& thread);
 
+  friend class DisposalPause;
   std::atomic<int32_t> references_{1};
   std::atomic<State> state_{State::pending};
 };
@@ -187,13 +191,14 @@ class DisposalPause {
   }
   ~DisposalPause() {
     if (!outermost_) return;
-    if (thread_.dying) destroy_waiting();
+    if (thread_.dying) [[unlikely]]
+      destroy_waiting(thread_);
     thread_.disposal_paused = false;
   }
   DisposalPause(const DisposalPause&) = delete;
 
  private:
-  void destroy_waiting();
+  static void destroy_waiting(Thread& thread);
 
   Thread& thread_;
   bool outermost_;

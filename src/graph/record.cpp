@@ -19,8 +19,12 @@ namespace mt {
 // more can be measured.
 template <class... Operands>
 inline Node::Node(const Op& op, Dtype dtype, const Shape& shape, Device& device, Reads,
-                  const Operands&... operands)
-    : op(&op), device(&device), shape(shape), dtype(dtype), inputs(operands...) {}
+                  Operands&&... operands)
+    : op(&op),
+      device(&device),
+      shape(shape),
+      dtype(dtype),
+      inputs(std::forward<Operands>(operands)...) {}
 
 namespace {
 
@@ -57,18 +61,33 @@ bool is_broadcast(const Node& node) {
   return true;
 }
 
-// Fills in what every node has in common, and puts the ready parts of the graph to rest.
-[[gnu::always_inline]] inline void prepare(Node* node, Thread& thread) {
-  const Window& window = Window::current(thread);
-  bool required = false;
-  for (const Tensor& input : node->inputs) {
-    bring_here(input, thread);
-    required |= input->requires_gradient;
+// What a node has from its inputs.
+struct FromInputs {
+  bool pending = false, requires_gradient = false;
+
+  void add(const Tensor& input, const Thread& thread) {
+    if (!input->ready()) {
+      bring_here(input, thread);
+      pending = true;
+    }
+    requires_gradient |= input->requires_gradient;
   }
-  required = required && thread.records_gradients && node->op->gradient && is_floating(node->dtype);
+};
+
+// Fills in what every node has in common.
+[[gnu::always_inline]] inline void prepare(Node* node, const FromInputs& inputs, Thread& thread) {
+  const Window& window = Window::current(thread);  // made for the thread's first node
+  bool required = inputs.requires_gradient && thread.records_gradients && node->op->gradient &&
+                  is_floating(node->dtype);
   node->requires_gradient = required;
-  node->keeps_operands = node->op->keeps_broadcast && is_broadcast(*node);
   node->keeps_inputs = required || node->keeps_operands || window.listening > 0;
+  node->reads_pending = inputs.pending;
+}
+inline void prepare(Node* node, Thread& thread) {
+  FromInputs inputs;
+  for (const Tensor& input : node->inputs) inputs.add(input, thread);
+  node->keeps_operands = node->op->keeps_broadcast && is_broadcast(*node);
+  prepare(node, inputs, thread);
 }
 
 void enter_eagerly(const Tensor& tensor, Thread& thread) {
@@ -84,7 +103,8 @@ void enter_eagerly(const Tensor& tensor, Thread& thread) {
   Window& window = *thread.window;
   if (window.listening > 0) Tape::append_to_all(window, tensor, thread);
   if (tensor->ready()) return;
-  if (eager_mode()) return enter_eagerly(tensor, thread);
+  if (eager_mode()) [[unlikely]]
+    return enter_eagerly(tensor, thread);
   window.append(tensor.node(), thread);
   if (thread.trace) return;
   if (window.count() > node_budget || window.dear_bytes() > byte_budget) {
@@ -143,9 +163,12 @@ template <class... Operands>
 inline Tensor record_at_once(const Op& op, Dtype dtype, const Tensor& first,
                              const Operands&... others) {
   Thread& thread = current_thread();
-  Tensor tensor = Tensor::adopt(
-      new (thread) Node(op, dtype, first.shape(), first.device(), Node::Reads{}, first, others...));
-  prepare(tensor.node(), thread);
+  FromInputs inputs;
+  inputs.add(first, thread);
+  (inputs.add(others, thread), ...);
+  Tensor tensor = Tensor::adopt(new (thread) Node(op, dtype, first.shape(), first.device(),
+                                                  Node::Reads{}, Tensor(first), Tensor(others)...));
+  prepare(tensor.node(), inputs, thread);
   enter(tensor, thread);
   return tensor;
 }

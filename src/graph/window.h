@@ -29,7 +29,7 @@ class Window {
   void remove(Node* node);                  // the caller holds the lock
   // Gives a pending node its value, contiguous unless it is a view, and lets go of what it no
   // longer needs. The caller holds the lock and pauses disposal.
-  void finish(Node* node, Ref<Storage> storage);
+  void finish(Node* node, Ref<Storage>&& storage);
 
   Node* first() const { return first_; }
   Node* last() const { return last_; }
@@ -63,6 +63,7 @@ inline void Window::count(Node* node, int32_t change) {
   };
   add(&count_, change);
   if (!is_cheap(*node->op)) add(&dear_bytes_, change * node->bytes());
+  if (!node->reads_pending) return;
   for (const Tensor& input : node->inputs) {
     if (!input->ready()) input->pending_uses += change;
   }
@@ -90,7 +91,7 @@ inline void Window::remove(Node* node) {
   node->window.store(nullptr, std::memory_order_release);
 }
 
-inline void Window::finish(Node* node, Ref<Storage> storage) {
+inline void Window::finish(Node* node, Ref<Storage>&& storage) {
   unlink(node);
   if (!node->keeps_inputs) node->inputs.clear();
   if (node->base) {

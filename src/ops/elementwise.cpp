@@ -113,7 +113,9 @@ void elementwise_gradient(const Node& node, const Tensor& dy, Tensor* gradients)
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     RowGradient gradient = gradient_of[node.op->code].operand[i];
     if (!gradient || !node.inputs[i].requires_gradient()) continue;
-    gradients[i] = sum_to(gradient(a, b, y, dy), node.inputs[i].shape());
+    gradients[i] = gradient(a, b, y, dy);
+    const Shape& shape = node.inputs[i].shape();
+    if (gradients[i] && gradients[i].shape() != shape) gradients[i] = sum_to(gradients[i], shape);
   }
 }
 
@@ -183,7 +185,8 @@ Dtype common_dtype(const Tensor& a, const Tensor& b, const char* name) {
   return strong == Dtype::boolean ? Dtype::int64 : strong;
 }
 
-Dtype working_dtype(const ElementwiseInfo& info, Dtype dtype) {
+// Inlined, as nothing is left of it where the operator is known.
+[[gnu::always_inline]] inline Dtype working_dtype(const ElementwiseInfo& info, Dtype dtype) {
   switch (info.domain) {
     case Domain::boolean: return Dtype::boolean;
     case Domain::real:

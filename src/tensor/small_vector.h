@@ -25,7 +25,9 @@ class SmallVector {
   requires(sizeof...(Values) > 0 && (std::convertible_to<Values, T> && ...))
       SmallVector(Values&&... values) {
     if constexpr (sizeof...(Values) > N) reserve(sizeof...(Values));
-    (emplace(std::forward<Values>(values)), ...);
+    T* to = sizeof...(Values) > N ? heap_ : inline_data();
+    (new (to++) T(std::forward<Values>(values)), ...);
+    size_ = sizeof...(Values);
   }
   SmallVector(const T* values, size_t count) {
     reserve(count);
@@ -38,7 +40,7 @@ class SmallVector {
     take(other);
     return *this;
   }
-  ~SmallVector() { clear(); }
+  ~SmallVector() { destroy(); }
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -70,11 +72,8 @@ class SmallVector {
   }
 
   void clear() {
-    T* values = data();
-    for (size_t i = 0; i < size_; ++i) values[i].~T();
+    destroy();
     size_ = 0;
-    if (!heap_) return;
-    std::allocator<T>().deallocate(heap_, capacity_);
     heap_ = nullptr;
     capacity_ = N;
   }
@@ -90,6 +89,12 @@ class SmallVector {
  private:
   T* inline_data() { return reinterpret_cast<T*>(inline_); }
   const T* inline_data() const { return reinterpret_cast<const T*>(inline_); }
+  void destroy() {
+    T *values = data(), *end = values + size_;
+    for (T* value = values; value != end; ++value) value->~T();
+    if (heap_) [[unlikely]]
+      std::allocator<T>().deallocate(heap_, capacity_);
+  }
   template <class Value>
   void emplace(Value&& value) {
     new (data() + size_) T(std::forward<Value>(value));
