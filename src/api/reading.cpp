@@ -62,6 +62,12 @@ void check_single(const Tensor& x, const char* name) {
   }
 }
 
+[[gnu::noinline]] void compute_all(mt_tensor* const* tensors, size_t n) {
+  SmallVector<Tensor, 8> requested;
+  for (size_t i = 0; i < n; ++i) requested.push_back(value(tensors[i]));
+  evaluate(requested.data(), requested.size());
+}
+
 }  // namespace
 }  // namespace mt::api
 
@@ -72,10 +78,8 @@ mt_status mt_eval(mt_tensor* const* tensors, size_t n) {
   return run("eval", [&] {
     if (n == 0) return settle();
     required(tensors, "the array of tensors");
-    if (n == 1) return compute(operand(tensors[0]));
-    SmallVector<Tensor, 8> requested;
-    for (size_t i = 0; i < n; ++i) requested.push_back(value(tensors[i]));
-    evaluate(requested.data(), requested.size());
+    if (n != 1) return compute_all(tensors, n);
+    compute(operand(tensors[0]));
   });
 }
 

@@ -43,7 +43,8 @@ class Backend {
   virtual void run(const Plan& plan, void* const* buffers, const Immediates* immediates,
                    void* scratch, GroupWatch* watch) = 0;
   // Runs one element-wise operator on operands of `dtype` without a plan, if the types need no
-  // conversion; returns whether it did. `count` is at most small_count.
+  // conversion; returns whether it did. There are two operands, an only one twice; `count` is at
+  // most small_count.
   virtual bool run_small(const Op& op, Dtype dtype, const SmallOperand* operands, void* output,
                          int64_t count) = 0;
   static constexpr int64_t small_count = 16384;

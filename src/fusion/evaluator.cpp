@@ -49,7 +49,7 @@ std::shared_ptr<const Plan> run_region(Workspace* work) {
   for (const Item& item : region.items) work->immediates.push_back(item.node->immediates);
   execution.run(work->immediates.data());
   for (size_t i = 0; i < region.items.size(); ++i) {
-    if (region.items[i].stored) work->outputs[i] = execution.output(static_cast<int>(i));
+    if (region.items[i].stored) work->outputs[i] = execution.take_output(static_cast<int>(i));
   }
   return plan;
 }
@@ -72,7 +72,7 @@ void finish_views(Window& window) {
   for (Node *node = window.first(), *next; node; node = next) {
     next = node->next;
     if (!node->base || !node->base->ready()) continue;
-    window.finish(node, node->base->storage);
+    window.finish(node, Ref<Storage>(node->base->storage));
   }
 }
 
@@ -131,6 +131,7 @@ bool run_small(Window& window, Node* node, Thread& thread) {
     if (!find_operand(*input.node(), *node, &operands[next], &numbers[next])) return false;
     ++next;
   }
+  if (next == 1) operands[1] = operands[0];
   const bool measured = Profile::measures();
   const Profile::Time begin = measured ? Profile::Clock::now() : Profile::Time();
   Device& device = *node->device;
@@ -152,7 +153,7 @@ void run_lone(Window& window, Node* node, const Plan& plan) {
     for (const Tensor& input : node->inputs) execution.bind_leaf(*input.node());
     execution.take_memory([](int) { return false; }, [&](int) { return node->op->name; });
     execution.run(&node->immediates);
-    output = execution.output(0);
+    output = execution.take_output(0);
   }
   window.finish(node, std::move(output));
 }

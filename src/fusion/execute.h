@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "graph/node.h"
 #include "plan/plan.h"
@@ -35,6 +36,10 @@ class Execution {
 
   void run(const Immediates* immediates);
   Ref<Storage> output(int item) const { return Ref<Storage>(outputs_[item]); }
+  // The same, once.
+  Ref<Storage> take_output(int item) {
+    return Ref<Storage>::adopt(std::exchange(outputs_[item], nullptr));
+  }
   bool takes_over(int item, const Storage& storage) const { return outputs_[item] == &storage; }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/evaluate.h"
 
+#include <algorithm>
 #include <atomic>
 #include <vector>
 
@@ -27,7 +28,7 @@ Evaluator& evaluator() {
 }
 
 // The caller holds the window's lock.
-void evaluate_in(Window& window, const Tensor* tensors, size_t count, Thread& thread) {
+inline void evaluate_in(Window& window, const Tensor* tensors, size_t count, Thread& thread) {
   if (window.tracing) fail(Code::trace, "a value is asked for while another thread traces it");
   evaluator().evaluate(window, tensors, count, thread);
 }
@@ -56,9 +57,13 @@ void evaluate(const Tensor* tensors, size_t count) {
     if (!window) continue;
     DisposalPause pause(thread);
     OwnerLock::Hold hold(window->lock, &thread);
+    auto is_here = [&](const Tensor& tensor) { return tensor && tensor->window.load() == window; };
+    if (std::all_of(tensors, tensors + count, is_here)) {
+      return evaluate_in(*window, tensors, count, thread);
+    }
     SmallVector<Tensor, 8> requested;
     for (size_t j = i; j < count; ++j) {
-      if (tensors[j] && tensors[j]->window.load() == window) requested.push_back(tensors[j]);
+      if (is_here(tensors[j])) requested.push_back(tensors[j]);
     }
     if (!requested.empty()) evaluate_in(*window, requested.data(), requested.size(), thread);
   }

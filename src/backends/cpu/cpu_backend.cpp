@@ -238,13 +238,11 @@ class CpuBackend final : public HostBackend {
 
   bool run_small(const Op& op, Dtype dtype, const SmallOperand* operands, void* output,
                  int64_t count) override {
-    Elementwise code = static_cast<Elementwise>(op.code);
-    const ElementwiseInfo& row = info(code);
-    bool native = dtype != Dtype::boolean && !needs_rounding(dtype);
-    if (!native || row.boolean_result) return false;
+    if (dtype == Dtype::boolean || needs_rounding(dtype)) return false;
     StandardFloatMode mode;
-    const SmallOperand &first = operands[0], &last = operands[row.arity - 1];
-    const Input inputs[2] = {{first.data, 0, first.repeated}, {last.data, 0, last.repeated}};
+    const Input inputs[2] = {{operands[0].data, 0, operands[0].repeated},
+                             {operands[1].data, 0, operands[1].repeated}};
+    const auto code = static_cast<Elementwise>(op.code);
     elementwise_operator(code, compute_of(dtype))(output, inputs, 1, count);
     return true;
   }
