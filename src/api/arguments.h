@@ -44,9 +44,11 @@ inline const Tensor& operand(mt_tensor* handle, Tensor&& read_now = Tensor()) {
 }
 // A tensor's value for anything else: a plain number is a float32, or an int64.
 inline Tensor value(mt_tensor* handle) {
-  Tensor given = operand(handle);
+  Tensor result;
+  const Tensor& given = operand(handle, std::move(result));
   if (given->weak) return settle_number(given);
-  return given;
+  if (&given != &result) result = given;
+  return result;
 }
 // The same without a reference of its own, where it is read just once.
 inline const Tensor& borrowed_value(mt_tensor* handle, Tensor* read_now) {

@@ -28,7 +28,13 @@ void step(mt_tensor* const* params, size_t n, double lr) {
     if (g && !(rate && rate.dtype() == working && &rate.device() == &w.device())) {
       rate = full({}, lr, working, w.device());
     }
-    updated.push_back(g ? cast(cast(w, working) - cast(g, working) * rate, own) : Tensor());
+    if (!g) {
+      updated.push_back(nullptr);
+    } else if (own == working) {
+      updated.push_back(w - g * rate);
+    } else {
+      updated.push_back(cast(cast(w, working) - cast(g, working) * rate, own));
+    }
   }
   for (size_t i = 0; i < n; ++i) {
     if (updated[i]) rebind(params[i], std::move(updated[i]));

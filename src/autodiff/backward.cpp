@@ -68,15 +68,13 @@ std::vector<GradientSum> walk(const History& history, std::span<const Tensor> ou
     if (GradientSum* there = at(tensor)) there->keep();
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    Tensor seed = seed_of(outputs[i], i < seeds.size() ? seeds[i] : nullptr);
-    at(outputs[i])->add(seed);
+    at(outputs[i])->add(seed_of(outputs[i], i < seeds.size() ? seeds[i] : nullptr));
   }
   for (size_t position = nodes.size(); position-- > 0;) {
     const Node& node = *nodes[position].node();
     if (!node.op->gradient || node.variable || node.inputs.empty()) continue;
-    Tensor dy = arrived[position].total(nodes[position]);
+    const Tensor dy = arrived[position].pass_on(nodes[position]);
     if (!dy) continue;
-    arrived[position].pass_on();
     if (std::optional<SliceOf> slice = slice_of(node)) {
       if (GradientSum* input = at(node.inputs[0])) {
         input->add_slice(reshape(dy, slice->lengths), slice->axis, slice->start, slice->step);
@@ -88,7 +86,7 @@ std::vector<GradientSum> walk(const History& history, std::span<const Tensor> ou
     node.op->gradient(node, dy, gradients.data());
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!gradients[i]) continue;
-      if (GradientSum* input = at(node.inputs[i])) input->add(gradients[i]);
+      if (GradientSum* input = at(node.inputs[i])) input->add(std::move(gradients[i]));
     }
   }
   for (size_t i = 0; i < nodes.size(); ++i) arrived[i].total(nodes[i]);
@@ -137,15 +135,15 @@ void add_up(std::vector<Sum>* sums) {
 }
 
 // Whether all gradients were still those that the sums were made from; only then they change.
-bool hand_over(const std::vector<Sum>& sums) {
+bool hand_over(std::vector<Sum>* sums) {
   static auto* mutex = new std::mutex;  // outlives every thread
   DisposalPause pause;
   std::lock_guard lock(*mutex);
-  for (const Sum& sum : sums) {
+  for (const Sum& sum : *sums) {
     if (sum.variable->gradient.get().node() != sum.found.node()) return false;
   }
-  for (const Sum& sum : sums) {
-    sum.variable->gradient.set(sum.total);
+  for (Sum& sum : *sums) {
+    sum.variable->gradient.set(std::move(sum.total));
     if (sum.variable->abandoned()) sum.variable->gradient.drop();
   }
   return true;
@@ -166,11 +164,11 @@ void backward(const Tensor& output, const Tensor& seed, bool retain, bool differ
       const Tensor& leaf = history.nodes()[i];
       if (!leaf->variable) continue;
       Variable* variable = leaf->variable.get();
-      const Tensor& gradient = arrived[i].total(leaf);
+      Tensor gradient = arrived[i].pass_on(leaf);
       if (!gradient || variable->abandoned()) continue;
       const auto [entry, is_new] = index.find_or_add(variable, static_cast<int64_t>(sums.size()));
       if (is_new) {
-        sums.push_back({variable, gradient, nullptr, nullptr});
+        sums.push_back({variable, std::move(gradient), nullptr, nullptr});
       } else {
         Tensor& part = sums[static_cast<size_t>(entry->number)].part;
         part = add(part, gradient);
@@ -178,7 +176,7 @@ void backward(const Tensor& output, const Tensor& seed, bool retain, bool differ
     }
     do {
       add_up(&sums);
-    } while (!hand_over(sums));
+    } while (!hand_over(&sums));
   }
   if (!retain && !differentiable) history.forget();
 }

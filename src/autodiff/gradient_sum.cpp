@@ -65,7 +65,9 @@ bool lies_in(const Shape& shape, const Tensor& x, int axis, int64_t start) {
 
 }  // namespace
 
-void GradientSum::add(const Tensor& gradient) { sum_ = sum_ ? mt::add(sum_, gradient) : gradient; }
+void GradientSum::add(Tensor gradient) {
+  sum_ = sum_ ? mt::add(sum_, gradient) : std::move(gradient);
+}
 
 void GradientSum::add_slice(const Tensor& gradient, int axis, int64_t start, int64_t step) {
   slices_.push_back({gradient, axis, start, step});

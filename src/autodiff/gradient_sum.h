@@ -3,6 +3,7 @@
 // of slices of it, which are put together once instead of being added up in zeros one by one.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "graph/node.h"
@@ -11,14 +12,16 @@ namespace mt {
 
 class GradientSum {
  public:
-  void add(const Tensor& gradient);
+  void add(Tensor gradient);
   void add_slice(const Tensor& gradient, int axis, int64_t start, int64_t step);
   // The sum, or nothing if nothing has arrived; x is what it arrives at.
   const Tensor& total(const Tensor& x);
-  // The sum has gone on to what came before, so its memory may be used again, unless somebody
-  // asked for it.
-  void pass_on() {
-    if (!kept_) sum_ = nullptr;
+  // The total, for what came before. Its memory may be used again then, unless somebody asked for
+  // it.
+  Tensor pass_on(const Tensor& x) {
+    const Tensor& sum = total(x);
+    if (kept_) return sum;
+    return std::move(sum_);
   }
   void keep() { kept_ = true; }
 
