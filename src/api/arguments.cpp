@@ -3,9 +3,9 @@
 
 #include <climits>
 
+#include "base/error.h"
 #include "graph/evaluate.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt::api {
 

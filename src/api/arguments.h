@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "api/handle.h"
+#include "base/error.h"
 #include "tensor/dtype.h"
-#include "tensor/error.h"
 #include "tensor/shape.h"
 
 namespace mt::api {

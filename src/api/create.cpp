@@ -2,9 +2,9 @@
 // The C functions of mtorch/tensor.h that make tensors.
 #include "api/guard.h"
 #include "backends/backend.h"
+#include "base/before_work.h"
 #include "graph/trace_log.h"
 #include "ops/ops.h"
-#include "tensor/before_work.h"
 
 using namespace mt;
 using namespace mt::api;

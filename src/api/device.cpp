@@ -10,8 +10,8 @@
 #include "backends/cpu/description.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/parallel/quota.h"
+#include "base/before_work.h"
 #include "graph/record.h"
-#include "tensor/before_work.h"
 
 using namespace mt;
 using namespace mt::api;

@@ -24,8 +24,8 @@
 
 #include "api/arguments.h"
 #include "api/handle.h"
-#include "tensor/error.h"
-#include "tensor/thread.h"
+#include "base/error.h"
+#include "base/thread.h"
 
 namespace mt::api {
 

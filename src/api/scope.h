@@ -3,8 +3,8 @@
 #pragma once
 
 #include "api/handle.h"
-#include "graph/owner_lock.h"
-#include "tensor/thread.h"
+#include "base/owner_lock.h"
+#include "base/thread.h"
 
 // Handles may leave from any thread, so each scope has a lock. Scopes are kept and used again,
 // never freed: a thread that waits for the lock of a scope that has just ended finds it there.

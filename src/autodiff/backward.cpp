@@ -6,12 +6,12 @@
 #include <unordered_map>
 
 #include "autodiff/gradient_sum.h"
+#include "base/error.h"
 #include "graph/history.h"
 #include "graph/record.h"
 #include "graph/variable.h"
 #include "ops/indexing.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -3,10 +3,10 @@
 
 #include "autodiff/backward.h"
 #include "autodiff/call.h"
+#include "base/error.h"
 #include "graph/replay.h"
 #include "graph/tape.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -2,12 +2,12 @@
 #include "autodiff/custom.h"
 
 #include "autodiff/call.h"
+#include "base/error.h"
 #include "graph/evaluate.h"
 #include "graph/tape.h"
 #include "graph/trace_log.h"
 #include "graph/window.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -8,9 +8,9 @@
 #include "autodiff/backward.h"
 #include "backends/backend.h"
 #include "backends/host_array.h"
+#include "base/error.h"
 #include "graph/evaluate.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 #include "tensor/walker.h"
 
 namespace mt {

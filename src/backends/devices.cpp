@@ -14,8 +14,8 @@
 #include "backends/cuda/build_version.h"
 #include "backends/cuda/module.h"
 #include "backends/reference/reference_backend.h"
-#include "tensor/before_work.h"
-#include "tensor/error.h"
+#include "base/before_work.h"
+#include "base/error.h"
 
 namespace mt {
 namespace {

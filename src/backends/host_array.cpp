@@ -5,9 +5,9 @@
 
 #include "backends/backend.h"
 #include "backends/cpu/strided/strided.h"
+#include "base/error.h"
 #include "graph/evaluate.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -4,12 +4,12 @@
 #include <atomic>
 
 #include "backends/backend.h"
+#include "base/error.h"
+#include "base/rounding.h"
 #include "graph/evaluate.h"
 #include "graph/record.h"
 #include "graph/trace_log.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
-#include "tensor/rounding.h"
 
 namespace mt {
 namespace {

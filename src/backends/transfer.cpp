@@ -2,10 +2,10 @@
 #include "backends/transfer.h"
 
 #include "backends/backend.h"
+#include "base/error.h"
 #include "graph/evaluate.h"
 #include "graph/record.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "backends/backend.h"
+#include "base/before_work.h"
 #include "fusion/execute.h"
 #include "fusion/lone.h"
 #include "fusion/plan_cache.h"
@@ -13,7 +14,6 @@
 #include "fusion/select.h"
 #include "graph/evaluate.h"
 #include "graph/window.h"
-#include "tensor/before_work.h"
 
 namespace mt {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "backends/backend.h"
+#include "base/error.h"
 #include "fusion/profile.h"
-#include "tensor/error.h"
 
 namespace mt {
 

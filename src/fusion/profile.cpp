@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "backends/backend.h"
+#include "base/error.h"
 #include "fusion/describe_group.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "backends/backend.h"
+#include "base/error.h"
 #include "fusion/explain.h"
 #include "fusion/planning/planner.h"
 #include "fusion/select.h"
@@ -17,7 +18,6 @@
 #include "graph/window.h"
 #include "ops/ops.h"
 #include "ops/random.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "backends/backend.h"
+#include "base/pointer_index.h"
 #include "fusion/select.h"
-#include "graph/pointer_index.h"
 #include "graph/window.h"
 #include "ops/kernel.h"
 

@@ -5,10 +5,10 @@
 #include <atomic>
 #include <vector>
 
+#include "base/before_work.h"
+#include "base/error.h"
 #include "graph/trace_log.h"
 #include "graph/window.h"
-#include "tensor/before_work.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

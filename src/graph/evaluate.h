@@ -2,8 +2,8 @@
 // Turning pending nodes into values: the one door between the graph and what executes it.
 #pragma once
 
+#include "base/thread.h"
 #include "graph/node.h"
-#include "tensor/thread.h"
 
 namespace mt {
 

@@ -4,9 +4,9 @@
 #include <mutex>
 #include <optional>
 
+#include "base/error.h"
 #include "graph/variable.h"
 #include "graph/window.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <vector>
 
+#include "base/pointer_index.h"
 #include "graph/node.h"
-#include "graph/pointer_index.h"
 
 namespace mt {
 

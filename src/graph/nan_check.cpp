@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/nan_check.h"
 
-#include "tensor/error.h"
+#include "base/error.h"
 #include "tensor/walker.h"
 
 namespace mt {

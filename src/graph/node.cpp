@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/node.h"
 
+#include "base/thread.h"
 #include "graph/variable.h"
 #include "graph/window.h"
-#include "tensor/thread.h"
 
 namespace mt {
 

@@ -6,14 +6,14 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/ref.h"
+#include "base/relaxed.h"
+#include "base/small_vector.h"
+#include "base/thread.h"
 #include "graph/op.h"
 #include "tensor/dtype.h"
 #include "tensor/layout.h"
-#include "tensor/ref.h"
-#include "tensor/relaxed.h"
-#include "tensor/small_vector.h"
 #include "tensor/storage.h"
-#include "tensor/thread.h"
 
 namespace mt {
 

@@ -3,6 +3,8 @@
 
 #include <atomic>
 
+#include "base/environment.h"
+#include "base/error.h"
 #include "graph/evaluate.h"
 #include "graph/nan_check.h"
 #include "graph/record_alike.h"
@@ -10,8 +12,6 @@
 #include "graph/trace_log.h"
 #include "graph/variable.h"
 #include "graph/window.h"
-#include "tensor/environment.h"
-#include "tensor/error.h"
 
 namespace mt {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/replay.h"
 
+#include "base/error.h"
 #include "graph/record.h"
 #include "graph/variable.h"
-#include "tensor/error.h"
 
 namespace mt {
 

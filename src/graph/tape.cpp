@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "graph/history.h"
 #include "graph/trace_log.h"
 #include "graph/variable.h"
 #include "graph/window.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

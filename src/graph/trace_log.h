@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/thread.h"
 #include "graph/node.h"
-#include "tensor/thread.h"
 
 namespace mt {
 

@@ -5,9 +5,9 @@
 #include <atomic>
 #include <mutex>
 
+#include "base/spin_lock.h"
 #include "graph/node.h"
 #include "graph/trace_log.h"
-#include "tensor/spin_lock.h"
 
 namespace mt {
 

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/owner_lock.h"
+#include "base/relaxed.h"
+#include "base/thread.h"
 #include "graph/node.h"
-#include "graph/owner_lock.h"
-#include "tensor/relaxed.h"
-#include "tensor/thread.h"
 
 namespace mt {
 

@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "backends/backend.h"
+#include "base/error.h"
 #include "graph/evaluate.h"
 #include "io/dlpack_abi.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <memory>
 
-#include "tensor/error.h"
+#include "base/error.h"
 
 namespace mt {
 namespace {

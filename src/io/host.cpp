@@ -5,9 +5,9 @@
 #include <new>
 
 #include "backends/backend.h"
+#include "base/error.h"
 #include "graph/evaluate.h"
 #include "graph/record.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/error.h"
 #include "io/bytes.h"
 #include "io/file.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "backends/transfer.h"
+#include "base/before_work.h"
+#include "base/error.h"
 #include "graph/evaluate.h"
 #include "ops/ops.h"
 #include "ops/random.h"
-#include "tensor/before_work.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -7,9 +7,9 @@
 #include <bit>
 #include <cstring>
 
+#include "base/error.h"
 #include "graph/record.h"
 #include "io/bytes.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -7,10 +7,10 @@
 #include <memory>
 #include <unordered_set>
 
+#include "base/error.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

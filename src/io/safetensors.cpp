@@ -8,8 +8,8 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "base/error.h"
 #include "io/bytes.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/clip.h"
 
+#include "base/error.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "io/safetensors.h"
-#include "tensor/error.h"
 
 namespace mt {
 

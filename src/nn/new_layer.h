@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "nn/layers.h"
 #include "ops/random.h"
-#include "tensor/error.h"
 
 namespace mt {
 

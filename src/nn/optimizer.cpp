@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/optimizer.h"
 
+#include "base/error.h"
 #include "graph/record.h"
 #include "graph/window.h"
 #include "io/host.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -2,8 +2,8 @@
 // Parameters with options and a rate of their own: an optimizer whose steps are part of another's.
 #include <unordered_map>
 
+#include "base/error.h"
 #include "nn/optimizer.h"
-#include "tensor/error.h"
 
 namespace mt {
 

@@ -2,9 +2,9 @@
 // Learning rates: a group's follows that of the optimizer it is part of.
 #include <cmath>
 
+#include "base/error.h"
 #include "io/host.h"
 #include "nn/optimizer.h"
-#include "tensor/error.h"
 
 namespace mt {
 

@@ -5,13 +5,13 @@
 #include <cstring>
 
 #include "backends/transfer.h"
+#include "base/error.h"
 #include "graph/evaluate.h"
 #include "graph/record.h"
 #include "io/host.h"
 #include "nn/match_names.h"
 #include "nn/optimizer.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -2,12 +2,12 @@
 #include "nn/parameters.h"
 
 #include "backends/transfer.h"
+#include "base/error.h"
 #include "graph/evaluate.h"
 #include "graph/record.h"
 #include "io/safetensors.h"
 #include "nn/match_names.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 

@@ -11,10 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/ref.h"
 #include "graph/switch.h"
 #include "io/host.h"
 #include "nn/binding.h"
-#include "tensor/ref.h"
 
 namespace mt {
 

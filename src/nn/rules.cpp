@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The update rules, as include/mtorch/optim.h states them. There w is a weight, g its gradient, a
 // the learning rate and t the step.
+#include "base/error.h"
 #include "nn/optimizer.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -10,10 +10,10 @@
 #include <limits>
 #include <vector>
 
+#include "base/error.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
 #include "ops/random.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors put together and taken apart.
+#include "base/error.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

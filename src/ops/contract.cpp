@@ -4,10 +4,10 @@
 // broadcast into memory.
 #include <algorithm>
 
+#include "base/error.h"
 #include "ops/contract_axes.h"
 #include "ops/ops.h"
 #include "ops/precision.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

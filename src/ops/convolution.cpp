@@ -9,8 +9,8 @@
 // then the operands themselves, which do.
 #include <algorithm>
 
+#include "base/error.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -5,8 +5,8 @@
 #include <array>
 #include <string>
 
+#include "base/error.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

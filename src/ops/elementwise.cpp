@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/error.h"
 #include "graph/record_alike.h"
 #include "ops/extremes.h"
 #include "ops/ops.h"
 #include "ops/power.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/error.h"
 #include "ops/indexing.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 

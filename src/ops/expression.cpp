@@ -8,9 +8,9 @@
 #include <iterator>
 #include <string>
 
+#include "base/error.h"
 #include "ops/naive_math.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

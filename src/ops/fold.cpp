@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The transpose of window: elements of windows added up where they came from.
+#include "base/error.h"
 #include "graph/record.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

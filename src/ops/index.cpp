@@ -2,11 +2,11 @@
 // x[items] and x[items] = value, by NumPy's rules. Ranges, positions and new axes are views; what
 // index tensors pick is one gather. Assignment finds for each position the last row that goes
 // there and selects between that row and x, so its gradients are those of gather and where.
+#include "base/error.h"
+#include "base/thread.h"
 #include "graph/record.h"
 #include "ops/indexing.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
-#include "tensor/thread.h"
 
 namespace mt {
 namespace {

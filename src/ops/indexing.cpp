@@ -6,12 +6,12 @@
 #include <limits>
 #include <utility>
 
+#include "base/before_work.h"
+#include "base/error.h"
 #include "graph/evaluate.h"
 #include "graph/trace_log.h"
 #include "graph/window.h"
 #include "ops/ops.h"
-#include "tensor/before_work.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
 #include "ops/random.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <mutex>
 
-#include "tensor/error.h"
+#include "base/error.h"
 
 namespace mt {
 namespace {

@@ -2,9 +2,9 @@
 // Losses, from logits and without overflow.
 #include <limits>
 
+#include "base/error.h"
 #include "ops/indexing.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

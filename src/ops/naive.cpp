@@ -5,12 +5,12 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.h"
 #include "ops/elementwise.h"
 #include "ops/half.h"
 #include "ops/naive_math.h"
 #include "ops/philox.h"
 #include "ops/reduction.h"
-#include "tensor/error.h"
 #include "tensor/walker.h"
 
 namespace mt {

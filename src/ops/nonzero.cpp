@@ -2,10 +2,10 @@
 // Operators whose result's shape depends on values: count, evaluate, then compact.
 #include <cstring>
 
+#include "base/error.h"
 #include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

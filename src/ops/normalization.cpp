@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalisation by rows (layer norm, RMS norm), by channels (batch norm) and by groups of channels.
+#include "base/error.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing a block of a tensor: placed in one that is otherwise filled, as padding and the gradient
 // of a slice are, or laid over another, as an assignment to a range is.
+#include "base/error.h"
 #include "graph/evaluate.h"
 #include "graph/window.h"
 #include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

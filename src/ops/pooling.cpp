@@ -3,8 +3,8 @@
 // their gradient has nothing to add up; others are sliding-window views.
 #include <limits>
 
+#include "base/error.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "tensor/environment.h"
+#include "base/environment.h"
 
 namespace mt {
 namespace {

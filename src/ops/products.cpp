@@ -3,8 +3,8 @@
 // diagonals.
 #include <algorithm>
 
+#include "base/error.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -5,9 +5,9 @@
 #include <exception>
 #include <utility>
 
+#include "base/error.h"
 #include "ops/half.h"
 #include "ops/naive.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

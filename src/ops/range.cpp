@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

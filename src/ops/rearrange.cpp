@@ -3,9 +3,9 @@
 // slices, joins, broadcasts and gathers.
 #include <algorithm>
 
+#include "base/error.h"
 #include "ops/indexing.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recurrent networks: the inputs of all positions in one contraction, then position by position.
+#include "base/error.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions over any set of axes. A reduce node drops its axes; keepdims is a reshape after it.
+#include "base/error.h"
 #include "graph/evaluate.h"
 #include "ops/contract_axes.h"
 #include "ops/extremes.h"
 #include "ops/ops.h"
 #include "ops/reduction.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A convolution whose result has its input's size: zeros around x, as many as a kernel reaches
 // over.
+#include "base/error.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax and its logarithm: compositions of element-wise operators and reductions of rows, which
 // fusion runs in one pass over each row.
+#include "base/error.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

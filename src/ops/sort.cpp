@@ -4,10 +4,10 @@
 #include <numeric>
 #include <vector>
 
+#include "base/error.h"
 #include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements picked along one axis, each by an index of its own, and the transpose: elements added
 // up where indices say.
+#include "base/error.h"
 #include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

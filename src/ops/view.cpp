@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views: the same elements in another layout. None of them moves data, and none writes through.
+#include "base/error.h"
 #include "graph/evaluate.h"
 #include "graph/window.h"
 #include "ops/indexing.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tensor/allocator.h"
+#include "base/allocator.h"
 
 namespace mt {
 

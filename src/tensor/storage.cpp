@@ -3,7 +3,7 @@
 
 #include <new>
 
-#include "tensor/allocator.h"
+#include "base/allocator.h"
 
 namespace mt {
 

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/ref.h"
+#include "base/thread.h"
 #include "tensor/device.h"
-#include "tensor/ref.h"
-#include "tensor/thread.h"
 
 namespace mt {
 

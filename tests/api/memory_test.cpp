@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "api/support.h"
-#include "tensor/allocator.h"
+#include "base/allocator.h"
 
 namespace {
 

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "fusion/explain.h"
 #include "fusion/support.h"
-#include "tensor/error.h"
 
 namespace mt::testing {
 namespace {

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "backends/cpu/parallel/parallel.h"
+#include "base/allocator.h"
+#include "base/error.h"
 #include "fusion/support.h"
-#include "tensor/allocator.h"
-#include "tensor/error.h"
 
 namespace mt::testing {
 namespace {

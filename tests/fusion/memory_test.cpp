@@ -2,10 +2,10 @@
 // What stays in memory, and how much of it there is at most.
 #include <gtest/gtest.h>
 
+#include "base/allocator.h"
 #include "fusion/training.h"
 #include "graph/tape.h"
 #include "graph/window.h"
-#include "tensor/allocator.h"
 
 namespace mt::testing {
 namespace {

@@ -3,9 +3,9 @@
 // is lost, and the step can be taken again.
 #include <gtest/gtest.h>
 
+#include "base/allocator.h"
+#include "base/error.h"
 #include "fusion/training.h"
-#include "tensor/allocator.h"
-#include "tensor/error.h"
 
 namespace mt::testing {
 namespace {

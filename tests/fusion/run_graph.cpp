@@ -6,10 +6,10 @@
 
 #include "autodiff/backward.h"
 #include "backends/backend.h"
+#include "base/error.h"
 #include "graph/evaluate.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt::testing {
 namespace {

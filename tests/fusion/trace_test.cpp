@@ -8,10 +8,10 @@
 #include <functional>
 
 #include "autodiff/backward.h"
+#include "base/allocator.h"
+#include "base/error.h"
 #include "fusion/support.h"
 #include "ops/indexing.h"
-#include "tensor/allocator.h"
-#include "tensor/error.h"
 
 namespace mt::testing {
 namespace {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "autodiff/backward.h"
+#include "base/error.h"
 #include "fusion/support.h"
 #include "graph/tape.h"
-#include "tensor/error.h"
 
 namespace mt::testing {
 namespace {

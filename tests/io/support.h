@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "base/error.h"
 #include "fusion/evaluator.h"
 #include "io/host.h"
-#include "tensor/error.h"
 
 namespace mt {
 

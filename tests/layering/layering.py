@@ -4,7 +4,7 @@ import pathlib
 import re
 import sys
 
-ORDER = ["mtorch", "api", "nn", "io", "autodiff", "fusion", "backends", "plan", "ops", "graph", "tensor"]
+ORDER = ["mtorch", "api", "nn", "io", "autodiff", "fusion", "backends", "plan", "ops", "graph", "tensor", "base"]
 # The public headers are the C boundary's business alone; Highway is written with quotes.
 ALLOWED = {folder: set(ORDER[ORDER.index(folder):]) | {"hwy"} for folder in ORDER} | {
     "api": set(ORDER) | {"hwy"}

@@ -4,12 +4,12 @@
 #include "autodiff/backward.h"
 #include "backends/cpu/elementwise/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "base/allocator.h"
 #include "fusion/explain.h"
 #include "graph/evaluate.h"
 #include "graph/variable.h"
 #include "ops/check.h"
 #include "ops/ops.h"
-#include "tensor/allocator.h"
 
 namespace mt::test {
 namespace {

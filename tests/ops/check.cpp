@@ -7,13 +7,13 @@
 
 #include "autodiff/backward.h"
 #include "backends/backend.h"
+#include "base/error.h"
 #include "fusion/evaluator.h"
 #include "fusion/explain.h"
 #include "graph/evaluate.h"
 #include "graph/record.h"
 #include "graph/variable.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt::test {
 namespace {

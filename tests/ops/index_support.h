@@ -12,12 +12,12 @@
 #include "autodiff/backward.h"
 #include "backends/backend.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "base/error.h"
 #include "fusion/evaluator.h"
 #include "graph/evaluate.h"
 #include "graph/variable.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt::index_test {
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "tensor/allocator.h"
+#include "base/allocator.h"
 
 namespace {
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "base/allocator.h"
 #include "fusion/plan_cache.h"
 #include "out_of_memory/failing.h"
-#include "tensor/allocator.h"
 
 namespace mt::testing {
 namespace {

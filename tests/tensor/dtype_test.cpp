@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "tensor/error.h"
+#include "base/error.h"
 
 namespace mt {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tensor/error.h"
+#include "base/error.h"
 
 namespace mt {
 namespace {

@@ -15,7 +15,7 @@
 #include "backends/cpu/program/totals.h"
 #include "backends/host_backend.h"
 #include "backends/naive_arguments.h"
-#include "tensor/rounding.h"
+#include "base/rounding.h"
 
 namespace mt::cpu {
 namespace {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "tensor/allocator.h"
+#include "base/allocator.h"
 
 namespace mt::cuda {
 

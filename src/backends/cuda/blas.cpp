@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "tensor/error.h"
+#include "base/error.h"
 
 namespace mt::cuda {
 namespace {

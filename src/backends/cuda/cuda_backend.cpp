@@ -8,7 +8,7 @@
 #include "backends/cuda/generated.h"
 #include "backends/cuda/prepare.h"
 #include "backends/cuda/user_kernel.h"
-#include "tensor/error.h"
+#include "base/error.h"
 
 namespace mt::cuda {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "backends/cuda/nvrtc.h"
-#include "tensor/error.h"
+#include "base/error.h"
 
 namespace mt::cuda {
 namespace {

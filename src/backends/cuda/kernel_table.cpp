@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "backends/cuda/contract_kernels.h"
-#include "tensor/error.h"
+#include "base/error.h"
 
 namespace mt::cuda {
 namespace {

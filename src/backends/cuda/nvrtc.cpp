@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "tensor/error.h"
+#include "base/error.h"
 
 namespace mt::cuda {
 namespace {

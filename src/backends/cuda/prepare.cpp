@@ -7,8 +7,8 @@
 #include "backends/cuda/generate.h"
 #include "backends/cuda/generated.h"
 #include "backends/cuda/run_contract.h"
+#include "base/error.h"
 #include "ops/order.h"
-#include "tensor/error.h"
 
 namespace mt::cuda {
 namespace {

@@ -14,7 +14,7 @@
 #include <map>
 #include <memory>
 
-#include "tensor/error.h"
+#include "base/error.h"
 
 namespace mt::cuda {
 namespace {

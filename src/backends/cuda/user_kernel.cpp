@@ -6,7 +6,7 @@
 #include <map>
 #include <mutex>
 
-#include "tensor/error.h"
+#include "base/error.h"
 
 namespace mt::cuda {
 namespace {

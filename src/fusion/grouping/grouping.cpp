@@ -4,8 +4,8 @@
 // (or row for row).
 #include "fusion/grouping/grouping.h"
 
+#include "base/error.h"
 #include "fusion/grouping/drafts.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

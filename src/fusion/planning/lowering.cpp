@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion/planning/lowering.h"
 
+#include "base/error.h"
 #include "ops/saturates.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tensor/rounding.h"
+#include "base/rounding.h"
 
 namespace mt {
 

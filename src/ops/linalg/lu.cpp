@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gaussian elimination with row exchanges, P a = L U, and what follows from it: solutions, inverses
 // and determinants.
+#include "base/error.h"
 #include "ops/linalg/matrices.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <vector>
 
+#include "base/error.h"
 #include "graph/trace_log.h"
 #include "ops/indexing.h"
-#include "tensor/error.h"
 
 namespace mt {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // a = Q R with orthonormal columns in Q, by Householder's reflections.
+#include "base/error.h"
 #include "ops/linalg/matrices.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -2,8 +2,8 @@
 // What singular values tell: rank, pseudo-inverse and norms; and powers of a matrix.
 #include <cstring>
 
+#include "base/error.h"
 #include "ops/linalg/matrices.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Systems of equations with a triangular matrix.
+#include "base/error.h"
 #include "ops/linalg/matrices.h"
-#include "tensor/error.h"
 
 namespace mt {
 namespace {

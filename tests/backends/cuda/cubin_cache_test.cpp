@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "backends/cuda/nvrtc.h"
-#include "tensor/error.h"
+#include "base/error.h"
 
 namespace mt::cuda {
 

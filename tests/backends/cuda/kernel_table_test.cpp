@@ -13,7 +13,7 @@
 #include "backends/cuda/contract_kernels.h"
 #include "backends/cuda/prepare_contract.h"
 #include "backends/cuda/tuning.h"
-#include "tensor/error.h"
+#include "base/error.h"
 
 namespace mt::cuda {
 namespace {

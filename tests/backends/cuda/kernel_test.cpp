@@ -7,7 +7,7 @@
 #include "api/support.h"
 #include "backends/cuda/nvrtc.h"
 #include "backends/cuda/simulated.h"
-#include "tensor/error.h"
+#include "base/error.h"
 
 namespace {
 

@@ -13,12 +13,12 @@
 
 #include "backends/backend.h"
 #include "backends/cuda/simulated.h"
+#include "base/error.h"
 #include "fusion/evaluator.h"
 #include "fusion/run_graph.h"
 #include "fusion/values.h"
 #include "ops/ops.h"
 #include "ops/precision.h"
-#include "tensor/error.h"
 
 namespace mt::testing {
 namespace {

@@ -2,9 +2,9 @@
 // Matrices that have no solution or decomposition, and what cannot be asked for.
 #include <cmath>
 
+#include "base/error.h"
 #include "ops/check.h"
 #include "ops/ops.h"
-#include "tensor/error.h"
 
 namespace mt::test {
 namespace {

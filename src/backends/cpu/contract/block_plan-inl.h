@@ -14,7 +14,7 @@
 #include "backends/cpu/contract/blocked.h"
 #include "backends/cpu/contract/micro_kernel-inl.h"
 #include "backends/cpu/contract/number.h"
-#include "tensor/rounding.h"
+#include "base/rounding.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {

@@ -11,7 +11,7 @@
 
 #include "backends/cpu/cache.h"
 #include "backends/cpu/elementwise/tables.h"
-#include "tensor/rounding.h"
+#include "base/rounding.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/contract/lanes.cpp"

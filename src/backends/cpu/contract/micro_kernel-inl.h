@@ -17,7 +17,7 @@
 
 #include "backends/cpu/contract/micro_tile.h"
 #include "backends/cpu/simd-inl.h"
-#include "tensor/rounding.h"
+#include "base/rounding.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {

@@ -9,8 +9,8 @@
 #include "backends/cpu/contract/operand.h"
 #include "backends/cpu/contract/windows/abreast.h"
 #include "backends/cpu/contract/windows/same_windows.h"
+#include "base/rounding.h"
 #include "plan/contraction.h"
-#include "tensor/rounding.h"
 
 namespace mt::cpu {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "backends/cpu/contract/blocked.h"
-#include "tensor/rounding.h"
+#include "base/rounding.h"
 
 namespace mt::cpu {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "backends/cpu/elementwise/bfloat16.h"
 #include "backends/cpu/elementwise/vector.h"
+#include "base/rounding.h"
 #include "hwy/cache_control.h"
-#include "tensor/rounding.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {

@@ -7,7 +7,7 @@
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/sort/sort_key.h"
-#include "tensor/rounding.h"
+#include "base/rounding.h"
 
 namespace mt::cpu {
 namespace {

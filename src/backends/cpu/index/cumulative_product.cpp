@@ -5,7 +5,7 @@
 
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
-#include "tensor/rounding.h"
+#include "base/rounding.h"
 
 namespace mt::cpu {
 namespace {

@@ -5,8 +5,8 @@
 #include "backends/cpu/cache.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "base/rounding.h"
 #include "ops/order.h"
-#include "tensor/rounding.h"
 
 namespace mt::cpu {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "backends/cpu/linalg/routines.h"
 #include "backends/cpu/parallel/parallel.h"
-#include "tensor/rounding.h"
+#include "base/rounding.h"
 
 namespace mt::cpu {
 namespace {

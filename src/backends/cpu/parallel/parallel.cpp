@@ -5,8 +5,8 @@
 #include <atomic>
 
 #include "backends/cpu/parallel/quota.h"
-#include "tensor/environment.h"
-#include "tensor/rounding.h"
+#include "base/environment.h"
+#include "base/rounding.h"
 
 namespace mt::cpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "tensor/rounding.h"
+#include "base/rounding.h"
 
 namespace mt::cpu {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "tensor/control_groups.h"
+#include "base/control_groups.h"
 
 namespace mt::cpu {
 namespace {

@@ -7,7 +7,7 @@
 #include "backends/cpu/program/stored.h"
 #include "backends/cpu/program/tile_size.h"
 #include "backends/cpu/program/totals.h"
-#include "tensor/rounding.h"
+#include "base/rounding.h"
 
 namespace mt::cpu {
 namespace {

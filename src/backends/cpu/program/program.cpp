@@ -7,7 +7,7 @@
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/program/totals.h"
 #include "backends/cpu/strided/strided.h"
-#include "tensor/rounding.h"
+#include "base/rounding.h"
 
 namespace mt::cpu {
 namespace {

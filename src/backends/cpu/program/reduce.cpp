@@ -9,8 +9,8 @@
 #include "backends/cpu/program/ahead.h"
 #include "backends/cpu/program/program.h"
 #include "backends/cpu/program/totals.h"
+#include "base/rounding.h"
 #include "ops/order.h"
-#include "tensor/rounding.h"
 #include "tensor/walker.h"
 
 namespace mt::cpu {

@@ -5,8 +5,8 @@
 #include <bit>
 
 #include "backends/cpu/parallel/parallel.h"
+#include "base/rounding.h"
 #include "ops/order.h"
-#include "tensor/rounding.h"
 
 namespace mt::cpu {
 namespace {

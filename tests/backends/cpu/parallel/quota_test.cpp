@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/parallel/quota.h"
 
-#include "tensor/groups_folder.h"
+#include "base/groups_folder.h"
 
 namespace mt::cpu {
 namespace {

@@ -17,7 +17,7 @@
 #include "backends/cuda/simulator/async.h"
 #include "backends/cuda/simulator/scheduler.h"
 #include "backends/cuda/simulator/stream.h"
-#include "tensor/error.h"
+#include "base/error.h"
 
 namespace mt::cuda {
 namespace {

@@ -8,7 +8,7 @@
 namespace mt {
 
 template <class T, int most>
-class SpareMemory {
+class FreeList {
  public:
   // Room for one object; throws std::bad_alloc.
   void* take() { return first_ ? pop() : ::operator new(sizeof(T), alignment); }

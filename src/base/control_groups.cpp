@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tensor/control_groups.h"
+#include "base/control_groups.h"
 
 #include <algorithm>
 #include <cmath>

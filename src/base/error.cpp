@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tensor/error.h"
+#include "base/error.h"
 
 #include <cstdarg>
 #include <cstdio>

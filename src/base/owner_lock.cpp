@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/owner_lock.h"
+#include "base/owner_lock.h"
 
-#include "tensor/before_work.h"
+#include "base/before_work.h"
 
 #if defined(__linux__)
 #include <linux/membarrier.h>

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "tensor/spare_memory.h"
+#include "base/free_list.h"
 
 struct mt_scope;
 struct mt_tensor;
@@ -26,8 +26,8 @@ struct Thread {
   Node* dying = nullptr;
   // Recording must be cheap: memory of dead nodes, and of small values, is kept. It is opened by
   // the thread's window.
-  SpareMemory<Node, 512> nodes;
-  SpareMemory<Storage, 256> storages;
+  FreeList<Node, 512> nodes;
+  FreeList<Storage, 256> storages;
 
   // Of the C boundary, whose types only it knows: the pending error, the innermost scope and those
   // to be used again, chained by `outer`, and memory of handles, which live about as long as the
@@ -35,7 +35,7 @@ struct Thread {
   int32_t error = 0;
   mt_scope* scope = nullptr;
   mt_scope* spare_scopes = nullptr;
-  SpareMemory<mt_tensor, 1024> handles;
+  FreeList<mt_tensor, 1024> handles;
 };
 
 // Trivially built and destroyed, so that reaching it costs no check.

@@ -9,9 +9,9 @@
 #include <mutex>
 #include <utility>
 
-#include "tensor/allocator.h"
-#include "tensor/control_groups.h"
-#include "tensor/rounding.h"
+#include "base/allocator.h"
+#include "base/control_groups.h"
+#include "base/rounding.h"
 
 namespace mt {
 namespace {

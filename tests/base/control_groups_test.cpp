@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tensor/control_groups.h"
+#include "base/control_groups.h"
 
 #include <cmath>
 
-#include "tensor/groups_folder.h"
+#include "base/groups_folder.h"
 
 namespace mt {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tensor/environment.h"
+#include "base/environment.h"
 
 #include <gtest/gtest.h>
 

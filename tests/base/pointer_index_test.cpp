@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/pointer_index.h"
+#include "base/pointer_index.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/owner_lock.h"
+#include "base/owner_lock.h"
 
 #include <atomic>
 #include <chrono>
