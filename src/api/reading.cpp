@@ -76,7 +76,7 @@ using namespace mt::api;
 
 mt_status mt_eval(mt_tensor* const* tensors, size_t n) {
   return run("eval", [&] {
-    if (n == 0) return settle();
+    if (n == 0) return evaluate_held();
     required(tensors, "the array of tensors");
     if (n != 1) return compute_all(tensors, n);
     compute(operand(tensors[0]));

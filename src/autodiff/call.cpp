@@ -34,8 +34,12 @@ const Op& operator_named(const char* name) {
   std::lock_guard lock(*mutex);
   auto [entry, is_new] = operators->emplace(name, Op{});
   if (is_new) {
-    entry->second = {entry->first.c_str(), OpKind::leaf, 0,         nullptr,
-                     call_gradient,        false,        call_again};
+    entry->second = {
+        .name = entry->first.c_str(),
+        .kind = OpKind::leaf,
+        .gradient = call_gradient,
+        .record_again = call_again,
+    };
   }
   return entry->second;
 }
@@ -59,7 +63,12 @@ Tensor result_again(const Node& node, const Tensor* inputs) {
   return call_result(inputs[0], call_of(*inputs[0].node()).values()[index], index, false);
 }
 
-const Op result_op{"result", OpKind::view, 0, nullptr, result_gradient, false, result_again};
+const Op result_op{
+    .name = "result",
+    .kind = OpKind::view,
+    .gradient = result_gradient,
+    .record_again = result_again,
+};
 
 }  // namespace
 

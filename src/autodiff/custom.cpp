@@ -86,7 +86,7 @@ std::vector<Tensor> apply_custom(const std::shared_ptr<CustomOperator>& operatio
   bool needs_gradient = false;
   for (const Tensor& input : inputs) needs_gradient |= input.requires_gradient();
   needs_gradient &= gradient_mode();
-  bool on_tape = !TraceLog::current() && Window::current().listening > 0;
+  bool on_tape = !TraceLog::current() && Window::current().recording_tapes > 0;
   if (values.empty() || inputs.empty() || !(needs_gradient || on_tape)) return values;
   Tensor call = record_custom(operation, inputs, values);
   std::vector<Tensor> results;

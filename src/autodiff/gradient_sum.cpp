@@ -46,7 +46,7 @@ Tensor in_order(const Tensor& x, const Dims& order) {
 // The value that a view shows part of, if it is not there yet and both have no history.
 Tensor base_of(const Tensor& view) {
   Thread& thread = current_thread();
-  bring_here(view, thread);
+  evaluate_if_foreign(view, thread);
   OwnerLock::Hold hold(Window::current(thread).lock, &thread);
   const bool apart = view->op->kind == OpKind::view && view->base && !view.requires_gradient() &&
                      !view->base.requires_gradient();

@@ -16,8 +16,12 @@ void to_device_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 Tensor to_device_again(const Node& node, const Tensor* inputs) {
   return to_device(inputs[0], *node.device);
 }
-const Op to_device_op{"to_device", OpKind::view,   0, nullptr, to_device_gradient,
-                      false,       to_device_again};
+const Op to_device_op{
+    .name = "to_device",
+    .kind = OpKind::view,
+    .gradient = to_device_gradient,
+    .record_again = to_device_again,
+};
 
 Ref<Storage> allocate(Device& device, size_t bytes) {
   Ref<Storage> storage = Storage::allocate(device, bytes);

@@ -263,7 +263,7 @@ class Trace::Recorder {
 
 std::unique_ptr<Trace::Recording> Trace::record(const std::vector<Tensor>& inputs,
                                                 Function function, TraceLog& log) {
-  settle();  // what the function finds is ready, and all pending nodes are its own
+  evaluate_held();  // what the function finds is ready, and all pending nodes are its own
   Recorder recorder(inputs, log);
   Window& window = Window::current();
   const Tracing tracing(window);

@@ -84,7 +84,7 @@ void flush() {
 
 namespace {
 
-void hold(Window& window, std::vector<Tensor>* held) {
+void collect_held(Window& window, std::vector<Tensor>* held) {
   held->reserve(static_cast<size_t>(window.count()));
   for (Node* node = window.first(); node; node = node->next) {
     if (node->references() <= node->pending_uses || !node->retain_if_alive()) continue;
@@ -94,13 +94,13 @@ void hold(Window& window, std::vector<Tensor>* held) {
 
 }  // namespace
 
-void settle() {
+void evaluate_held() {
   Thread& thread = current_thread();
   Window& window = Window::current(thread);
   std::vector<Tensor> held;
   {
     OwnerLock::Hold lock(window.lock, &thread);
-    hold(window, &held);
+    collect_held(window, &held);
   }
   evaluate(held.data(), held.size());
 }

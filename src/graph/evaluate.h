@@ -24,13 +24,14 @@ void evaluate(const Tensor* tensors, size_t count);
 void evaluate(const Tensor& tensor);
 // Copies the only element of a ready tensor to the host, from whichever device.
 void read_element(const Tensor& tensor, void* to);
-// Evaluates the calling thread's window without asking for anything: state and dear held values.
+// Evaluates the calling thread's window without asking for a value: what lasting state holds, and
+// held values that are dear to recompute.
 void flush();
 // Computes every pending value of the calling thread that something holds.
-void settle();
-// Makes sure that a tensor is ready or pending on the calling thread, so that its node may be read:
-// another thread may be giving it its value at this moment.
-inline void bring_here(const Tensor& tensor, const Thread& thread) {
+void evaluate_held();
+// Computes a tensor that is pending on another thread, which may be giving it its value at this
+// moment: afterwards the calling thread may read its node.
+inline void evaluate_if_foreign(const Tensor& tensor, const Thread& thread) {
   if (!tensor->ready() && tensor->window.load(std::memory_order_acquire) != thread.window) {
     evaluate(tensor);
   }

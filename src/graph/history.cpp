@@ -37,7 +37,7 @@ bool needs_no_inputs(const Node& node) {
          node.history_use.walks == 0;
 }
 
-void let_go(Node& node) {
+void release_inputs(Node& node) {
   Inputs released;  // destroyed without the locks
   const InputsLock lock(node);
   if (!needs_no_inputs(node)) return;
@@ -98,7 +98,7 @@ History::~History() {
     }
   }
   for (const Tensor& node : nodes_) {
-    if (!node->requires_gradient) let_go(*node.node());
+    if (!node->requires_gradient) release_inputs(*node.node());
   }
 }
 
@@ -109,12 +109,12 @@ void History::forget() {
   }
 }
 
-void end_showing(Node& node) {
+void release_from_tape(Node& node) {
   {
     std::lock_guard lock(history_mutex());
     --node.history_use.tapes;
   }
-  if (!node.requires_gradient) let_go(node);
+  if (!node.requires_gradient) release_inputs(node);
 }
 
 const Op* operator_without_gradient(const Tensor& output) {

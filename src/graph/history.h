@@ -30,7 +30,7 @@ class History {
 };
 
 // A tape that showed a node with its inputs is gone.
-void end_showing(Node& node);
+void release_from_tape(Node& node);
 
 // An operator without gradient among the pending ones that `output` came from and that a gradient
 // would have to pass; nullptr when there is none, or when it has been computed and forgotten.

@@ -102,10 +102,10 @@ class Node {
   // Made with one reference, which its maker adopts.
   Node(const Op& op, Dtype dtype, const Shape& shape, Device& device, Inputs&& inputs = {},
        Attributes&& attributes = {});
-  // The same with inputs that are put in place; for graph/record.cpp.
-  struct Reads {};
+  // The same, with the inputs built where they stay; for graph/record.cpp.
+  struct InputsInPlace {};
   template <class... Operands>
-  Node(const Op& op, Dtype dtype, const Shape& shape, Device& device, Reads,
+  Node(const Op& op, Dtype dtype, const Shape& shape, Device& device, InputsInPlace,
        Operands&&... operands);
   Node(const Node&) = delete;
   ~Node();

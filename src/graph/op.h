@@ -40,7 +40,7 @@ struct Op {
   bool keeps_broadcast = false;
   // Records the operator again on other inputs, where the node alone does not say how: a view's
   // layout depends on its input's. nullptr: dtype, shape and attributes say all.
-  Tensor (*again)(const Node& node, const Tensor* inputs) = nullptr;
+  Tensor (*record_again)(const Node& node, const Tensor* inputs) = nullptr;
 };
 
 // Cheap values are recomputed rather than kept; the others are dear.

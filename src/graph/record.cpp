@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "graph/evaluate.h"
 #include "graph/nan_check.h"
-#include "graph/record_alike.h"
 #include "graph/tape.h"
 #include "graph/trace_log.h"
 #include "graph/variable.h"
@@ -15,10 +14,9 @@
 
 namespace mt {
 
-// Builds the inputs in place: recording is the hottest path of the library, where moving them once
-// more can be measured.
+// Recording is the hottest path of the library: moving the inputs once more can be measured.
 template <class... Operands>
-inline Node::Node(const Op& op, Dtype dtype, const Shape& shape, Device& device, Reads,
+inline Node::Node(const Op& op, Dtype dtype, const Shape& shape, Device& device, InputsInPlace,
                   Operands&&... operands)
     : op(&op),
       device(&device),
@@ -61,36 +59,36 @@ bool is_broadcast(const Node& node) {
   return true;
 }
 
-// What a node has from its inputs.
+// What a node's inputs say of it. Those that are pending on another thread are computed first.
 struct FromInputs {
   bool pending = false, requires_gradient = false;
 
   void add(const Tensor& input, const Thread& thread) {
     if (!input->ready()) {
-      bring_here(input, thread);
+      evaluate_if_foreign(input, thread);
       pending = true;
     }
     requires_gradient |= input->requires_gradient;
   }
 };
 
-// Fills in what every node has in common.
-[[gnu::always_inline]] inline void prepare(Node* node, const FromInputs& inputs, Thread& thread) {
+// Says whether the node takes part in gradients, and what it keeps of its inputs for them.
+[[gnu::always_inline]] inline void connect(Node* node, const FromInputs& inputs, Thread& thread) {
   const Window& window = Window::current(thread);  // made for the thread's first node
   bool required = inputs.requires_gradient && thread.records_gradients && node->op->gradient &&
                   is_floating(node->dtype);
   node->requires_gradient = required;
-  node->keeps_inputs = required || node->keeps_operands || window.listening > 0;
+  node->keeps_inputs = required || node->keeps_operands || window.recording_tapes > 0;
   node->reads_pending = inputs.pending;
 }
-inline void prepare(Node* node, Thread& thread) {
+inline void connect(Node* node, Thread& thread) {
   FromInputs inputs;
   for (const Tensor& input : node->inputs) inputs.add(input, thread);
   node->keeps_operands = node->op->keeps_broadcast && is_broadcast(*node);
-  prepare(node, inputs, thread);
+  connect(node, inputs, thread);
 }
 
-void enter_eagerly(const Tensor& tensor, Thread& thread) {
+void append_and_evaluate(const Tensor& tensor, Thread& thread) {
   // What a check needs to see of the inputs is let go of by evaluating, which others may do.
   Inputs inputs = nan_check() ? tensor->inputs : Inputs();
   thread.window->append(tensor.node(), thread);
@@ -99,18 +97,19 @@ void enter_eagerly(const Tensor& tensor, Thread& thread) {
   if (nan_check()) check_nan(tensor, inputs);
 }
 
-[[gnu::always_inline]] inline void enter(const Tensor& tensor, Thread& thread) {
+// Puts a node on the tapes that record, and, if it is pending, into the thread's window.
+[[gnu::always_inline]] inline void append(const Tensor& tensor, Thread& thread) {
   Window& window = *thread.window;
-  if (window.listening > 0) Tape::append_to_all(window, tensor, thread);
+  if (window.recording_tapes > 0) Tape::append_to_all(window, tensor, thread);
   if (tensor->ready()) return;
   if (eager_mode()) [[unlikely]]
-    return enter_eagerly(tensor, thread);
+    return append_and_evaluate(tensor, thread);
   window.append(tensor.node(), thread);
   if (thread.trace) return;
   if (window.count() > node_budget || window.dear_bytes() > byte_budget) {
     flush();
     // Cheap values that are held keep their recipes; too many of them are computed after all.
-    if (window.count() > node_budget / 2) settle();
+    if (window.count() > node_budget / 2) evaluate_held();
   }
 }
 
@@ -120,8 +119,8 @@ inline Tensor record_node(const Op& op, Dtype dtype, const Shape& shape, Device&
   Tensor tensor = Tensor::adopt(
       new (thread) Node(op, dtype, shape, device, std::move(inputs), std::move(attributes)));
   tensor->immediates = immediates;
-  prepare(tensor.node(), thread);
-  enter(tensor, thread);
+  connect(tensor.node(), thread);
+  append(tensor, thread);
   return tensor;
 }
 
@@ -158,28 +157,27 @@ Tensor record(const Op& op, Dtype dtype, const Shape& shape, Inputs inputs, Attr
 
 namespace {
 
-// A node whose one or two inputs are built in place; the general record() moves them on the way.
 template <class... Operands>
-inline Tensor record_at_once(const Op& op, Dtype dtype, const Tensor& first,
-                             const Operands&... others) {
+inline Tensor record_like_first(const Op& op, Dtype dtype, const Tensor& first,
+                                const Operands&... others) {
   Thread& thread = current_thread();
   FromInputs inputs;
   inputs.add(first, thread);
   (inputs.add(others, thread), ...);
   Tensor tensor = Tensor::adopt(new (thread) Node(op, dtype, first.shape(), first.device(),
-                                                  Node::Reads{}, Tensor(first), Tensor(others)...));
-  prepare(tensor.node(), inputs, thread);
-  enter(tensor, thread);
+                                                  Node::InputsInPlace{}, Tensor(first), Tensor(others)...));
+  connect(tensor.node(), inputs, thread);
+  append(tensor, thread);
   return tensor;
 }
 
 }  // namespace
 
-Tensor record_alike(const Op& op, Dtype dtype, const Tensor& x) {
-  return record_at_once(op, dtype, x);
+Tensor record_same_shape(const Op& op, Dtype dtype, const Tensor& x) {
+  return record_like_first(op, dtype, x);
 }
-Tensor record_alike(const Op& op, Dtype dtype, const Tensor& a, const Tensor& b) {
-  return record_at_once(op, dtype, a, b);
+Tensor record_same_shape(const Op& op, Dtype dtype, const Tensor& a, const Tensor& b) {
+  return record_like_first(op, dtype, a, b);
 }
 
 Tensor record_source(const Op& op, Dtype dtype, const Shape& shape, Device& device,
@@ -191,7 +189,7 @@ Tensor record_source(const Op& op, Dtype dtype, const Shape& shape, Device& devi
 // Another thread may be computing `input` at this moment, which leaves the layout of a view as it
 // is.
 Layout view_layout(const Tensor& input) {
-  bring_here(input, current_thread());
+  evaluate_if_foreign(input, current_thread());
   if (input->ready() || input->op->kind == OpKind::view) return input->layout();
   return contiguous_layout(input.shape());
 }
@@ -207,14 +205,14 @@ Tensor base_of_view_of(const Tensor& input) {
 
 }  // namespace
 
-bool can_be_seen(const Tensor& input, Thread& thread) {
+bool is_untracked(const Tensor& input, Thread& thread) {
   return input->ready() && !thread.trace &&
          !(thread.records_gradients && input->requires_gradient) &&
-         Window::current(thread).listening == 0;
+         Window::current(thread).recording_tapes == 0;
 }
 
-Tensor see_value(const Op& op, const Tensor& value, const Layout& layout, Attributes&& attributes,
-                 Thread& thread) {
+Tensor untracked_view(const Op& op, const Tensor& value, const Layout& layout,
+                      Attributes&& attributes, Thread& thread) {
   Node* node =
       new (thread) Node(op, value.dtype(), layout.shape, value.device(), {}, std::move(attributes));
   node->set_ready(value->storage, layout.strides, layout.offset);
@@ -224,17 +222,17 @@ Tensor see_value(const Op& op, const Tensor& value, const Layout& layout, Attrib
 Tensor record_view(const Op& op, const Tensor& input, const Layout& layout, Attributes attributes) {
   check_shape(layout.shape, size_of(input.dtype()), op.name);
   Thread& thread = current_thread();
-  if (can_be_seen(input, thread)) {
-    return see_value(op, input, layout, std::move(attributes), thread);
+  if (is_untracked(input, thread)) {
+    return untracked_view(op, input, layout, std::move(attributes), thread);
   }
   Tensor tensor = Tensor::adopt(new (thread) Node(op, input.dtype(), layout.shape, input.device(),
                                                   {input}, std::move(attributes)));
   Node* node = tensor.node();
   node->strides = layout.strides;
   node->offset = layout.offset;
-  prepare(node, thread);
+  connect(node, thread);
   if (input->ready() && !thread.trace) {
-    // A value needs no plan to be seen in another layout. (prepare may just have made it ready; a
+    // A value needs no plan to be seen in another layout. (connect() may just have made it ready; a
     // layout within a base is then one within a contiguous storage.) A trace keeps the view, since
     // its input may be another value at each replay.
     node->set_ready(input->storage, layout.strides, layout.offset);
@@ -242,7 +240,7 @@ Tensor record_view(const Op& op, const Tensor& input, const Layout& layout, Attr
   } else {
     node->base = base_of_view_of(input);
   }
-  enter(tensor, thread);
+  append(tensor, thread);
   return tensor;
 }
 
@@ -251,15 +249,15 @@ Tensor record_value(const Op& op, Ref<Storage> storage, Dtype dtype, const Layou
   Thread& thread = current_thread();
   Tensor tensor = Tensor::adopt(new (thread) Node(op, dtype, layout.shape, storage->device(),
                                                   std::move(inputs), std::move(attributes)));
-  prepare(tensor.node(), thread);
+  connect(tensor.node(), thread);
   tensor->set_ready(std::move(storage), layout.strides, layout.offset);
-  enter(tensor, thread);
+  append(tensor, thread);
   if (!tensor->keeps_inputs) tensor->inputs.clear();
   return tensor;
 }
 
 Tensor make_leaf(Ref<Storage> storage, Dtype dtype, const Layout& layout) {
-  static const Op leaf{"leaf", OpKind::leaf};
+  static const Op leaf{.name = "leaf", .kind = OpKind::leaf};
   Tensor tensor = Tensor::adopt(new Node(leaf, dtype, layout.shape, storage->device()));
   tensor->set_ready(std::move(storage), layout.strides, layout.offset);
   return tensor;

@@ -17,13 +17,21 @@ Tensor record_source(const Op& op, Dtype dtype, const Shape& shape, Device& devi
 // Records a view. `layout` was made from view_layout(input).
 Tensor record_view(const Op& op, const Tensor& input, const Layout& layout,
                    Attributes attributes = {});
-// The same of a value in less time, where nobody will ask what it is a view of: no gradient is
-// taken, no trace or tape recorded.
-bool can_be_seen(const Tensor& input, Thread& thread);
-Tensor see_value(const Op& op, const Tensor& value, const Layout& layout, Attributes&& attributes,
-                 Thread& thread);
 // The layout that a view of `input` starts from: its elements within its storage or its base.
 Layout view_layout(const Tensor& input);
+
+// Fast paths. A small operator takes about as long to record as to compute, so the commonest ones
+// leave out the checks and moves that record() and record_view() need for the others.
+//
+// Element-wise: the operands lie on one device and need no conversion, and the result has the shape
+// of the first, with elements that are no larger.
+Tensor record_same_shape(const Op& op, Dtype dtype, const Tensor& x);
+Tensor record_same_shape(const Op& op, Dtype dtype, const Tensor& a, const Tensor& b);
+// Views: where the input is a value already, and neither a gradient nor a trace nor a tape will ask
+// where the view came from, it is a value at once and nothing is recorded.
+bool is_untracked(const Tensor& input, Thread& thread);
+Tensor untracked_view(const Op& op, const Tensor& value, const Layout& layout,
+                      Attributes&& attributes, Thread& thread);
 
 // Records an operator whose value exists already. The inputs may lie on other devices.
 Tensor record_value(const Op& op, Ref<Storage> storage, Dtype dtype, const Layout& layout,

@@ -9,7 +9,7 @@ namespace mt {
 
 Tensor record_again(const Node& node, const Inputs& inputs) {
   const Op& op = *node.op;
-  if (op.again) return op.again(node, inputs.data());
+  if (op.record_again) return op.record_again(node, inputs.data());
   if (op.kind == OpKind::view || op.kind == OpKind::leaf) {
     fail(Code::unsupported, "%s: cannot be recorded again on other values", op.name);
   }

@@ -17,10 +17,10 @@ std::string describe(const Tensor& tensor) {
 }
 
 // After a change of its tapes.
-void count_listening(Window& window) {
+void count_recording_tapes(Window& window) {
   const auto& tapes = window.tapes;
   const auto paused = std::find(tapes.rbegin(), tapes.rend(), nullptr);
-  window.listening = static_cast<size_t>(paused - tapes.rbegin());
+  window.recording_tapes = static_cast<size_t>(paused - tapes.rbegin());
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ void count_listening(Window& window) {
 Tape::~Tape() {
   end();
   for (const Entry& entry : entries_) {
-    if (!entry.outside) end_showing(*entry.node.node());
+    if (!entry.outside) release_from_tape(*entry.node.node());
   }
 }
 
@@ -38,7 +38,7 @@ void Tape::begin() {
   OwnerLock::Hold hold(window.lock, &current_thread());
   window.tapes.push_back(this);
   window_ = &window;
-  count_listening(window);
+  count_recording_tapes(window);
 }
 
 void Tape::end() {
@@ -48,7 +48,7 @@ void Tape::end() {
   if (!window_) return;  // the thread is gone meanwhile
   std::erase(window->tapes, this);
   window_ = nullptr;
-  count_listening(*window);
+  count_recording_tapes(*window);
 }
 
 void Tape::end_all(Window& window) {
@@ -57,12 +57,12 @@ void Tape::end_all(Window& window) {
     if (tape) tape->window_ = nullptr;  // else a pause, which a thread may end in
   }
   window.tapes.clear();
-  window.listening = 0;
+  window.recording_tapes = 0;
 }
 
 void Tape::append_to_all(Window& window, const Tensor& node, Thread& thread) {
   OwnerLock::Hold hold(window.lock, &thread);
-  for (size_t i = window.tapes.size() - window.listening; i < window.tapes.size(); ++i) {
+  for (size_t i = window.tapes.size() - window.recording_tapes; i < window.tapes.size(); ++i) {
     window.tapes[i]->append(node);
   }
 }
@@ -131,7 +131,7 @@ TapePause::TapePause() {
   OwnerLock::Hold hold(window.lock, &current_thread());
   window.tapes.push_back(nullptr);
   window_ = &window;
-  window.listening = 0;
+  window.recording_tapes = 0;
 }
 
 TapePause::~TapePause() {
@@ -139,7 +139,7 @@ TapePause::~TapePause() {
   OwnerLock::Hold hold(window_->lock, &current_thread());
   auto& tapes = window_->tapes;  // some may have ended, others begun
   tapes.erase(std::prev(std::find(tapes.rbegin(), tapes.rend(), nullptr).base()));
-  count_listening(*window_);
+  count_recording_tapes(*window_);
 }
 
 }  // namespace mt

@@ -40,8 +40,8 @@ class Window {
   // Tapes that record this thread's nodes, innermost last; nullptr: those before it are paused.
   // Guarded by the lock.
   std::vector<Tape*> tapes;
-  // How many record now.
-  Relaxed<size_t> listening = 0;
+  // How many of them record now.
+  Relaxed<size_t> recording_tapes = 0;
   // A trace is recording here, so nothing may be computed; guarded by the lock.
   bool tracing = false;
 

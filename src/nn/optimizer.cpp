@@ -48,7 +48,7 @@ Optimizer::Optimizer(Ref<Parameters> parameters, double rate, std::unique_ptr<Ru
 // trace cannot have.
 bool Optimizer::replay_pays(const std::vector<Part>& parts) {
   Thread& thread = current_thread();
-  if (thread.trace || Window::current(thread).listening > 0 || eager_mode()) return false;
+  if (thread.trace || Window::current(thread).recording_tapes > 0 || eager_mode()) return false;
   int64_t pending = 0, allowed = 0;
   const Device* device = nullptr;
   for (const Part& part : parts) {

@@ -33,8 +33,8 @@ void extreme_value(const NaiveCall& call) {
     y.set_integer(line, best);
   });
 }
-const Op argmax_op{"argmax", OpKind::call, 0, extreme_value<true>};
-const Op argmin_op{"argmin", OpKind::call, 0, extreme_value<false>};
+const Op argmax_op{.name = "argmax", .kind = OpKind::call, .value = extreme_value<true>};
+const Op argmin_op{.name = "argmin", .kind = OpKind::call, .value = extreme_value<false>};
 
 Shape kept_shape(const Shape& shape, const Dims& axes) {
   Shape kept = shape;

@@ -263,8 +263,12 @@ void attention_gradient_gradient(const Node& node, const Tensor& arrived, Tensor
   gradients[3] = matmul(p, at_dv) + matmul(at_dp, v);
   for (size_t i = 0; i < 4; ++i) gradients[i] = cast(gradients[i], node.inputs[i].dtype());
 }
-const Op attention_gradient_op{"attention_gradient", OpKind::call, 0, attention_gradient_value,
-                               attention_gradient_gradient};
+const Op attention_gradient_op{
+    .name = "attention_gradient",
+    .kind = OpKind::call,
+    .value = attention_gradient_value,
+    .gradient = attention_gradient_gradient,
+};
 
 void attention_gradient(const Node& node, const Tensor& arrived, Tensor* gradients) {
   const Tensor &q = node.inputs[0], &k = node.inputs[1], &v = node.inputs[2];
@@ -281,7 +285,12 @@ void attention_gradient(const Node& node, const Tensor& arrived, Tensor* gradien
   gradients[1] = cast(dk, k.dtype());
   gradients[2] = cast(dv, v.dtype());
 }
-const Op attention_op{"attention", OpKind::call, 0, attention_value, attention_gradient};
+const Op attention_op{
+    .name = "attention",
+    .kind = OpKind::call,
+    .value = attention_value,
+    .gradient = attention_gradient,
+};
 
 // -------------------------------------------------------------------------------------- Recording
 

@@ -29,7 +29,12 @@ void concat_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
     start += length;
   }
 }
-const Op concat_op{"concat", OpKind::call, 0, concat_value, concat_gradient};
+const Op concat_op{
+    .name = "concat",
+    .kind = OpKind::call,
+    .value = concat_value,
+    .gradient = concat_gradient,
+};
 
 }  // namespace
 

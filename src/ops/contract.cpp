@@ -62,7 +62,7 @@ void contract_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
                        : contract(dy_by_m, a_by_m, batch, n, k, m);
   }
 }
-const Op contract_op{"contract", OpKind::contract, 0, nullptr, contract_gradient};
+const Op contract_op{.name = "contract", .kind = OpKind::contract, .gradient = contract_gradient};
 
 Tensor contract_in(Precision precision, const Tensor& a, const Tensor& b, int batch, int m, int n,
                    int k) {

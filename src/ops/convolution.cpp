@@ -267,9 +267,13 @@ void correlate_gradient(const Node& node, const Tensor& dw, Tensor* gradients) {
   if (y.requires_gradient()) gradients[3] = convolve(x, whole, g);
 }
 
-const Op convolve_op{"convolve", OpKind::contract, 0, nullptr, convolve_gradient};
-const Op scatter_op{"scatter", OpKind::contract, 0, nullptr, scatter_gradient};
-const Op correlate_op{"correlate", OpKind::contract, 0, nullptr, correlate_gradient};
+const Op convolve_op{.name = "convolve", .kind = OpKind::contract, .gradient = convolve_gradient};
+const Op scatter_op{.name = "scatter", .kind = OpKind::contract, .gradient = scatter_gradient};
+const Op correlate_op{
+    .name = "correlate",
+    .kind = OpKind::contract,
+    .gradient = correlate_gradient,
+};
 
 // How far `count` steps reach. No axis is so long that a few of these could not be added up.
 int64_t reach(const char* name, int64_t count, int64_t step) {

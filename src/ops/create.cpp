@@ -7,8 +7,8 @@
 namespace mt {
 namespace {
 
-const Op constant_op{"constant", OpKind::constant};
-const Op iota_op{"iota", OpKind::iota};
+const Op constant_op{.name = "constant", .kind = OpKind::constant};
+const Op iota_op{.name = "iota", .kind = OpKind::iota};
 
 // A number as an integer of `dtype`, saturated; a uint64 as its bits.
 int64_t to_integer(double value, Dtype dtype) {

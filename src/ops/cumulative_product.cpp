@@ -52,7 +52,12 @@ void recurrence_gradient(const Node& node, const Tensor& dy, Tensor* gradients) 
   gradients[0] = db * shifted(y, axis, -1);
   gradients[1] = db;
 }
-const Op recurrence_op{"recurrence", OpKind::call, 0, recurrence_value, recurrence_gradient};
+const Op recurrence_op{
+    .name = "recurrence",
+    .kind = OpKind::call,
+    .value = recurrence_value,
+    .gradient = recurrence_gradient,
+};
 
 Tensor recurrence(const Tensor& a, const Tensor& b, int axis) {
   return record(recurrence_op, b.dtype(), b.shape(), {contiguous(a), contiguous(b)}, {axis});

@@ -30,8 +30,12 @@ void cumulative_sum_gradient(const Node& node, const Tensor& dy, Tensor* gradien
   Dims axis{node.attributes[0]};
   gradients[0] = flip(cumulative_sum(flip(dy, axis), axis[0]), axis);
 }
-const Op cumulative_sum_op{"cumulative_sum", OpKind::call, 0, cumulative_sum_value,
-                           cumulative_sum_gradient};
+const Op cumulative_sum_op{
+    .name = "cumulative_sum",
+    .kind = OpKind::call,
+    .value = cumulative_sum_value,
+    .gradient = cumulative_sum_gradient,
+};
 
 }  // namespace
 

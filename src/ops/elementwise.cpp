@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
-#include "graph/record_alike.h"
 #include "ops/extremes.h"
 #include "ops/ops.h"
 #include "ops/power.h"
@@ -119,13 +118,12 @@ void elementwise_gradient(const Node& node, const Tensor& dy, Tensor* gradients)
   }
 }
 
-#define ROW(name, differentiable)                   \
-  {#name,                                           \
-   OpKind::elementwise,                             \
-   static_cast<uint8_t>(Elementwise::name),         \
-   nullptr,                                         \
-   differentiable ? elementwise_gradient : nullptr, \
-   Elementwise::name == Elementwise::mul},
+#define ROW(row, differentiable)                                \
+  {.name = #row,                                                \
+   .kind = OpKind::elementwise,                                 \
+   .code = static_cast<uint8_t>(Elementwise::row),              \
+   .gradient = differentiable ? elementwise_gradient : nullptr, \
+   .keeps_broadcast = Elementwise::row == Elementwise::mul},
 const Op ops[] = {
 #define UNARY(name, domain, result, value, gradient) ROW(name, !is_none(#gradient))
 #define BINARY(name, domain, result, value, gradient_a, gradient_b) \
@@ -220,7 +218,7 @@ Tensor unary(Elementwise code, const Tensor& x) {
   const Op& op = ops[static_cast<int>(code)];
   Dtype dtype = working_dtype(row, x->weak && is_floating(x.dtype()) ? Dtype::float32 : x.dtype());
   Dtype result = row.boolean_result ? Dtype::boolean : dtype;
-  if (!x->weak && x.dtype() == dtype) return record_alike(op, result, x);
+  if (!x->weak && x.dtype() == dtype) return record_same_shape(op, result, x);
   return record(op, result, x.shape(), {as_dtype(x, dtype, x.device())});
 }
 
@@ -258,8 +256,8 @@ inline Tensor binary(Elementwise code, const Tensor& a, const Tensor& b) {
       !(a.shape() == b.shape()) || working_dtype(row, a.dtype()) != a.dtype()) {
     return mixed(code, a, b);
   }
-  return record_alike(ops[static_cast<int>(code)], row.boolean_result ? Dtype::boolean : a.dtype(),
-                      a, b);
+  return record_same_shape(ops[static_cast<int>(code)],
+                           row.boolean_result ? Dtype::boolean : a.dtype(), a, b);
 }
 
 }  // namespace
@@ -285,13 +283,13 @@ void where_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
     gradients[2] = sum_to(where(condition, 0.0, dy), node.inputs[2].shape());
   }
 }
-const Op where_op{"where", OpKind::select, 0, nullptr, where_gradient};
+const Op where_op{.name = "where", .kind = OpKind::select, .gradient = where_gradient};
 
 void cast_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   if (is_floating(node.inputs[0].dtype())) gradients[0] = cast(dy, node.inputs[0].dtype());
 }
-const Op cast_op{"cast", OpKind::cast, 0, nullptr, cast_gradient};
-const Op copy_op{"copy", OpKind::cast, 0, nullptr, cast_gradient};
+const Op cast_op{.name = "cast", .kind = OpKind::cast, .gradient = cast_gradient};
+const Op copy_op{.name = "copy", .kind = OpKind::cast, .gradient = cast_gradient};
 
 }  // namespace
 

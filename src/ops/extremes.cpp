@@ -56,7 +56,12 @@ void share_gradient(const Node& node, const Tensor& ddx, Tensor* gradients) {
   gradients[2] = sum(where(are_extremes(x, y, axes), ddx, zero(x)), axes) / how_many(x, y, axes);
 }
 
-const Op share_op{"share_among_extremes", OpKind::call, 0, share_value, share_gradient};
+const Op share_op{
+    .name = "share_among_extremes",
+    .kind = OpKind::call,
+    .value = share_value,
+    .gradient = share_gradient,
+};
 
 // Windows of a few elements in lines that follow each other, so that elements of one window lie
 // between those of others.
@@ -93,7 +98,7 @@ Tensor share_where_positive(const Tensor& x, const Tensor& shared) {
   if (whole->op != &share_op) return nullptr;
   {
     Thread& thread = current_thread();
-    bring_here(whole, thread);
+    evaluate_if_foreign(whole, thread);
     OwnerLock::Hold hold(Window::current(thread).lock, &thread);
     if (whole->inputs.empty()) return nullptr;
     elements = whole->inputs[0];

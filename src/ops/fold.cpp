@@ -29,7 +29,12 @@ void fold_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = window(dy, static_cast<int>(node.attributes[0]), node.inputs[0].shape().back(),
                         node.attributes[1], node.attributes[2]);
 }
-const Op fold_op{"fold", OpKind::call, 0, fold_value, fold_gradient};
+const Op fold_op{
+    .name = "fold",
+    .kind = OpKind::call,
+    .value = fold_value,
+    .gradient = fold_gradient,
+};
 
 }  // namespace
 

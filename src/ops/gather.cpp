@@ -49,7 +49,12 @@ void gather_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   Shape sizes(node.inputs[0].shape().data() + first, static_cast<int>(indices.size()));
   gradients[0] = scatter(dy, first, indices, sizes);
 }
-const Op gather_op{"gather", OpKind::call, 0, gather_value, gather_gradient};
+const Op gather_op{
+    .name = "gather",
+    .kind = OpKind::call,
+    .value = gather_value,
+    .gradient = gather_gradient,
+};
 
 // inputs: values [outer..., count, inner...], indices [count]; attributes: first, sizes
 void scatter_value(const NaiveCall& call) {
@@ -69,7 +74,12 @@ void scatter_value(const NaiveCall& call) {
 void scatter_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = gather(dy, static_cast<int>(node.attributes[0]), indices_of(node));
 }
-const Op scatter_op{"scatter", OpKind::call, 0, scatter_value, scatter_gradient};
+const Op scatter_op{
+    .name = "scatter",
+    .kind = OpKind::call,
+    .value = scatter_value,
+    .gradient = scatter_gradient,
+};
 
 // inputs: indices [count]; the output has the shape of the indexed axes
 void last_writer_value(const NaiveCall& call) {
@@ -81,7 +91,7 @@ void last_writer_value(const NaiveCall& call) {
         j);
   }
 }
-const Op last_writer_op{"last_writer", OpKind::call, 0, last_writer_value};
+const Op last_writer_op{.name = "last_writer", .kind = OpKind::call, .value = last_writer_value};
 
 }  // namespace
 

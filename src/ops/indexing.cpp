@@ -176,7 +176,7 @@ Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, cons
     fail(Code::dtype, "%s: indices must be integers, got %s", name, name_of(indices.dtype()));
   }
   Thread& thread = current_thread();
-  bring_here(indices, thread);
+  evaluate_if_foreign(indices, thread);
   int64_t size = shape[axis], bound;
   {
     OwnerLock::Hold hold(Window::current(thread).lock, &thread);  // others may be computing them

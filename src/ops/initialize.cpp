@@ -66,7 +66,7 @@ void orthonormal_value(const NaiveCall& call) {
     for (int64_t j = 0; j < length; ++j) v[j] = depends ? 0 : v[j] / after;
   }
 }
-const Op orthonormal_op{"orthonormal", OpKind::call, 0, orthonormal_value};
+const Op orthonormal_op{.name = "orthonormal", .kind = OpKind::call, .value = orthonormal_value};
 
 }  // namespace
 

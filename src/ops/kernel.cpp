@@ -38,7 +38,12 @@ void part_gradient(const Node& node, const Tensor& dy, Tensor*) {
 
 }  // namespace
 
-const Op kernel_part_op{"kernel_part", OpKind::call, 0, part_value, part_gradient};
+const Op kernel_part_op{
+    .name = "kernel_part",
+    .kind = OpKind::call,
+    .value = part_value,
+    .gradient = part_gradient,
+};
 
 // Nodes and plans refer to operators by address, so those made for users' names stay for good.
 const Op& kernel_op(const std::string& name) {
@@ -47,8 +52,13 @@ const Op& kernel_op(const std::string& name) {
   std::lock_guard lock(*mutex);
   auto [entry, is_new] = operators->emplace(name, Op{});
   if (is_new) {
-    entry->second = {entry->first.c_str(), OpKind::call, kernel_code, kernel_value,
-                     kernel_gradient};
+    entry->second = {
+        .name = entry->first.c_str(),
+        .kind = OpKind::call,
+        .code = kernel_code,
+        .value = kernel_value,
+        .gradient = kernel_gradient,
+    };
   }
   return entry->second;
 }

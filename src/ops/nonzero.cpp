@@ -27,7 +27,7 @@ void nonzero_value(const NaiveCall& call) {
     ++found;
   }
 }
-const Op nonzero_op{"nonzero", OpKind::call, 0, nonzero_value};
+const Op nonzero_op{.name = "nonzero", .kind = OpKind::call, .value = nonzero_value};
 
 // A few values that the host can read are counted here, which no plan is worth.
 constexpr int64_t counted_at_once = 1 << 16;

@@ -35,7 +35,7 @@ void pad_value(const NaiveCall& call) {
 void pad_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = take_block(dy, node.inputs[0].shape(), node.attributes);
 }
-const Op pad_op{"pad", OpKind::call, 0, pad_value, pad_gradient};
+const Op pad_op{.name = "pad", .kind = OpKind::call, .value = pad_value, .gradient = pad_gradient};
 
 // inputs: x and the value of the block
 void overlay_value(const NaiveCall& call) {
@@ -52,7 +52,12 @@ void overlay_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
     gradients[1] = take_block(dy, value.shape(), node.attributes);
   }
 }
-const Op overlay_op{"overlay", OpKind::call, 0, overlay_value, overlay_gradient};
+const Op overlay_op{
+    .name = "overlay",
+    .kind = OpKind::call,
+    .value = overlay_value,
+    .gradient = overlay_gradient,
+};
 
 }  // namespace
 
@@ -67,7 +72,7 @@ Tensor place_along(const Tensor& x, const Shape& shape, int axis, int64_t start,
 Tensor placed(const Tensor& x, const Shape& lengths, const Block& block) {
   if (x->op != &pad_op) return nullptr;
   Thread& thread = current_thread();
-  bring_here(x, thread);
+  evaluate_if_foreign(x, thread);
   OwnerLock::Hold hold(Window::current(thread).lock, &thread);
   if (x->inputs.empty()) return nullptr;
   for (size_t i = 0; i < block.size(); i += 2) {

@@ -12,7 +12,7 @@
 namespace mt {
 namespace {
 
-const Op random_op{"random", OpKind::random};
+const Op random_op{.name = "random", .kind = OpKind::random};
 
 // What a thread's own generator begins with.
 std::atomic<uint64_t> first_seed{0};

@@ -39,11 +39,17 @@ void extreme_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
       share_among_extremes(node.inputs[0], Tensor(const_cast<Node*>(&node)), dy, axes_of(node));
 }
 
+constexpr Op reduce_op(const char* name, Reduction reduction, decltype(Op::gradient) gradient) {
+  return {.name = name,
+          .kind = OpKind::reduce,
+          .code = static_cast<uint8_t>(reduction),
+          .gradient = gradient};
+}
 const Op ops[] = {
-    {"sum", OpKind::reduce, static_cast<uint8_t>(Reduction::sum), nullptr, sum_gradient},
-    {"prod", OpKind::reduce, static_cast<uint8_t>(Reduction::prod), nullptr, prod_gradient},
-    {"max", OpKind::reduce, static_cast<uint8_t>(Reduction::max), nullptr, extreme_gradient},
-    {"min", OpKind::reduce, static_cast<uint8_t>(Reduction::min), nullptr, extreme_gradient},
+    reduce_op("sum", Reduction::sum, sum_gradient),
+    reduce_op("prod", Reduction::prod, prod_gradient),
+    reduce_op("max", Reduction::max, extreme_gradient),
+    reduce_op("min", Reduction::min, extreme_gradient),
 };
 
 Tensor reduce(Reduction reduction, const Tensor& x, const Dims& axes, bool keep) {
@@ -73,7 +79,7 @@ Tensor widened(const Tensor& x) {
 // contraction: nothing of the product's size is ever stored. A node that is such a product keeps
 // its operands for this (Op::keeps_broadcast), so that eager and deferred runs agree.
 Tensor sum_of_product(const Tensor& x, const Dims& axes) {
-  bring_here(x, current_thread());
+  evaluate_if_foreign(x, current_thread());
   if (x->op->kind != OpKind::elementwise || x->op->code != static_cast<uint8_t>(Elementwise::mul) ||
       !x->keeps_operands || x->inputs.empty() || x->variable || !is_floating(x.dtype())) {
     return nullptr;

@@ -23,7 +23,7 @@ void searchsorted_value(const NaiveCall& call) {
     call.output.set_integer(i, low);
   }
 }
-const Op searchsorted_op{"searchsorted", OpKind::call, 0, searchsorted_value};
+const Op searchsorted_op{.name = "searchsorted", .kind = OpKind::call, .value = searchsorted_value};
 
 }  // namespace
 

@@ -35,7 +35,7 @@ void sort_rows(const NaiveCall& call, F&& set) {
 void argsort_value(const NaiveCall& call) {
   sort_rows(call, [&](int64_t i, int64_t, int64_t j) { call.output.set_integer(i, j); });
 }
-const Op argsort_op{"argsort", OpKind::call, 0, argsort_value};
+const Op argsort_op{.name = "argsort", .kind = OpKind::call, .value = argsort_value};
 
 void sort_value(const NaiveCall& call) {
   const NaiveArray& x = call.inputs[0];
@@ -49,7 +49,12 @@ void sort_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   Tensor zeros = full(x.shape(), 0, dy.dtype(), dy.device());
   gradients[0] = scatter_add(zeros, positions, dy, x.rank() - 1);
 }
-const Op sort_op{"sort", OpKind::call, 0, sort_value, sort_gradient};
+const Op sort_op{
+    .name = "sort",
+    .kind = OpKind::call,
+    .value = sort_value,
+    .gradient = sort_gradient,
+};
 
 // f of x's rows along the axis, which f is given as the last one.
 template <class F>

@@ -41,12 +41,22 @@ void take_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   int axis = static_cast<int>(node.attributes[0]);
   gradients[0] = add_along(dy, node.inputs[1], axis, node.inputs[0].shape()[axis]);
 }
-const Op take_op{"take_along_axis", OpKind::call, 0, take_value, take_gradient};
+const Op take_op{
+    .name = "take_along_axis",
+    .kind = OpKind::call,
+    .value = take_value,
+    .gradient = take_gradient,
+};
 
 void add_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = take(dy, node.inputs[1], static_cast<int>(node.attributes[0]));
 }
-const Op add_op{"add_along_axis", OpKind::call, 0, add_value, add_gradient};
+const Op add_op{
+    .name = "add_along_axis",
+    .kind = OpKind::call,
+    .value = add_value,
+    .gradient = add_gradient,
+};
 
 Tensor take(const Tensor& x, const Tensor& indices, int axis) {
   return record(take_op, x.dtype(), indices.shape(), {x, indices}, {axis});

@@ -15,7 +15,12 @@ void reshape_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 Tensor reshape_again(const Node& node, const Tensor* inputs) {
   return reshape(inputs[0], node.shape);
 }
-const Op reshape_op{"reshape", OpKind::view, 0, nullptr, reshape_gradient, false, reshape_again};
+const Op reshape_op{
+    .name = "reshape",
+    .kind = OpKind::view,
+    .gradient = reshape_gradient,
+    .record_again = reshape_again,
+};
 
 void permute_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   Dims inverse = Dims::filled(node.shape.rank(), 0);
@@ -27,7 +32,12 @@ void permute_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 Tensor permute_again(const Node& node, const Tensor* inputs) {
   return permute(inputs[0], Dims(node.attributes.data(), static_cast<int>(node.attributes.size())));
 }
-const Op permute_op{"permute", OpKind::view, 0, nullptr, permute_gradient, false, permute_again};
+const Op permute_op{
+    .name = "permute",
+    .kind = OpKind::view,
+    .gradient = permute_gradient,
+    .record_again = permute_again,
+};
 
 void expand_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = sum_to(dy, node.inputs[0].shape());
@@ -35,14 +45,24 @@ void expand_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 Tensor expand_again(const Node& node, const Tensor* inputs) {
   return expand(inputs[0], node.shape);
 }
-const Op expand_op{"expand", OpKind::view, 0, nullptr, expand_gradient, false, expand_again};
+const Op expand_op{
+    .name = "expand",
+    .kind = OpKind::view,
+    .gradient = expand_gradient,
+    .record_again = expand_again,
+};
 
 Tensor detach_again(const Node&, const Tensor* inputs) { return detach(inputs[0]); }
-const Op detach_op{"detach", OpKind::view, 0, nullptr, nullptr, false, detach_again};
+const Op detach_op{.name = "detach", .kind = OpKind::view, .record_again = detach_again};
 
 void alias_gradient(const Node&, const Tensor& dy, Tensor* gradients) { gradients[0] = dy; }
 Tensor alias_again(const Node&, const Tensor* inputs) { return alias(inputs[0]); }
-const Op alias_op{"alias", OpKind::view, 0, nullptr, alias_gradient, false, alias_again};
+const Op alias_op{
+    .name = "alias",
+    .kind = OpKind::view,
+    .gradient = alias_gradient,
+    .record_again = alias_again,
+};
 
 // attributes: start and step of each axis; one whose step is 0 gives a single position and is gone
 Shape slice_lengths(const Node& node) {
@@ -61,7 +81,12 @@ void slice_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 Tensor slice_again(const Node& node, const Tensor* inputs) {
   return take_block(inputs[0], slice_lengths(node), node.attributes);
 }
-const Op slice_op{"slice", OpKind::view, 0, nullptr, slice_gradient, false, slice_again};
+const Op slice_op{
+    .name = "slice",
+    .kind = OpKind::view,
+    .gradient = slice_gradient,
+    .record_again = slice_again,
+};
 
 // attributes: axis, step, dilation
 void window_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
@@ -72,7 +97,12 @@ Tensor window_again(const Node& node, const Tensor* inputs) {
   return window(inputs[0], static_cast<int>(node.attributes[0]), node.shape.back(),
                 node.attributes[1], node.attributes[2]);
 }
-const Op window_op{"window", OpKind::view, 0, nullptr, window_gradient, false, window_again};
+const Op window_op{
+    .name = "window",
+    .kind = OpKind::view,
+    .gradient = window_gradient,
+    .record_again = window_again,
+};
 
 // attributes: the two axes
 void diagonal_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
@@ -90,8 +120,12 @@ Tensor diagonal_again(const Node& node, const Tensor* inputs) {
   return diagonal(inputs[0], static_cast<int>(node.attributes[0]),
                   static_cast<int>(node.attributes[1]));
 }
-const Op diagonal_op{"diagonal", OpKind::view,  0, nullptr, diagonal_gradient,
-                     false,      diagonal_again};
+const Op diagonal_op{
+    .name = "diagonal",
+    .kind = OpKind::view,
+    .gradient = diagonal_gradient,
+    .record_again = diagonal_again,
+};
 
 Attributes to_attributes(const Dims& dims) {
   return Attributes(dims.data(), static_cast<size_t>(dims.rank()));
@@ -135,7 +169,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
 Tensor reshaped(const Tensor& x) {
   if (x->op != &reshape_op) return nullptr;
   Thread& thread = current_thread();
-  bring_here(x, thread);
+  evaluate_if_foreign(x, thread);
   OwnerLock::Hold hold(Window::current(thread).lock, &thread);
   return x->inputs.empty() ? nullptr : x->inputs[0];
 }

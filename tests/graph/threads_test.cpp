@@ -107,7 +107,7 @@ TEST_F(Threads, HandlesAreReleasedElsewhere) {
     delete box.exchange(new Tensor(y));
     y = nullptr;
     if (i % 3 == 0) flush();
-    if (i % 7 == 0) settle();
+    if (i % 7 == 0) evaluate_held();
   }
   done = true;
   releaser.join();

@@ -39,8 +39,8 @@ void cholesky_gradient(const Node& node, const Tensor& arrived, Tensor* gradient
   Tensor da = transpose(solve_triangular(transpose(l), transpose(half), true));
   gradients[0] = (da + transpose(da)) * 0.5;
 }
-const MatrixOp cholesky_op{
-    {name, OpKind::call, 0, matrix_value, cholesky_gradient}, 1, cholesky_sizes, cholesky_function};
+const MatrixOp cholesky_op =
+    matrix_op(name, cholesky_gradient, 1, cholesky_sizes, cholesky_function);
 
 }  // namespace
 

@@ -96,8 +96,7 @@ void eigh_gradient(const Node& node, const Tensor& arrived, Tensor* gradients) {
   Tensor da = matmul(matmul(of.v, turns) + of.v * given.w, transpose(of.v));
   gradients[0] = (da + transpose(da)) * 0.5;
 }
-const MatrixOp eigh_op{
-    {"eigh", OpKind::call, 0, matrix_value, eigh_gradient}, 1, eigh_sizes, eigh_function};
+const MatrixOp eigh_op = matrix_op("eigh", eigh_gradient, 1, eigh_sizes, eigh_function);
 
 // parts: w
 MatrixSizes values_sizes(int64_t n, int64_t, int64_t, const Attributes&) { return {{n}, n * n}; }
@@ -113,8 +112,7 @@ void values_gradient(const Node& node, const Tensor& arrived, Tensor* gradients)
   Tensor dw = take_part(arrived, &first, of.w.shape());
   gradients[0] = matmul(of.v * dw, transpose(of.v));
 }
-const MatrixOp values_op{
-    {"eigvalsh", OpKind::call, 0, matrix_value, values_gradient}, 1, values_sizes, values_function};
+const MatrixOp values_op = matrix_op("eigvalsh", values_gradient, 1, values_sizes, values_function);
 
 }  // namespace
 

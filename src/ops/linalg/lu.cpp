@@ -65,7 +65,7 @@ void lu_gradient(const Node& node, const Tensor& arrived, Tensor* gradients) {
   Tensor back = argsort(lu.permutation, -2, false);
   gradients[0] = take_along_axis(da, expand(back, a.shape()), -2);
 }
-const MatrixOp lu_op{{"lu", OpKind::call, 0, matrix_value, lu_gradient}, 1, lu_sizes, lu_function};
+const MatrixOp lu_op = matrix_op("lu", lu_gradient, 1, lu_sizes, lu_function);
 
 Lu lu_of(const Tensor& a) {
   MatrixSizes sizes = lu_sizes(rows_of(a), 0, 0, {});
@@ -126,8 +126,7 @@ void solve_gradient(const Node& node, const Tensor& dx, Tensor* gradients) {
   gradients[2] = db;
   gradients[3] = -(transposed ? matmul(x, transpose(db)) : matmul(db, transpose(x)));
 }
-const MatrixOp solve_op{
-    {"lu_solve", OpKind::call, 0, matrix_value, solve_gradient}, 3, solve_sizes, solve_function};
+const MatrixOp solve_op = matrix_op("lu_solve", solve_gradient, 3, solve_sizes, solve_function);
 
 Tensor record_solve(const Tensor& factors, const Tensor& permutation, const Tensor& b,
                     const Tensor& a, bool transposed) {

@@ -47,6 +47,14 @@ struct MatrixOp : Op {
 // The value of every MatrixOp: the batch, matrix by matrix, in float64.
 void matrix_value(const NaiveCall& call);
 
+constexpr MatrixOp matrix_op(const char* name, decltype(Op::gradient) gradient, size_t operands,
+                             decltype(MatrixOp::sizes) sizes, MatrixFunction<double> function) {
+  return {{.name = name, .kind = OpKind::call, .value = matrix_value, .gradient = gradient},
+          operands,
+          sizes,
+          function};
+}
+
 // A call of a MatrixOp, taken apart.
 struct MatrixCall {
   const NaiveCall& call;

@@ -88,7 +88,7 @@ void qr_gradient(const Node& node, const Tensor& arrived, Tensor* gradients) {
       square_gradient(q, columns(r, 0, k), dq + matmul(rest, transpose(dv)), columns(dr, 0, k));
   gradients[0] = concat({left, matmul(q, dv)}, -1);
 }
-const MatrixOp qr_op{{"qr", OpKind::call, 0, matrix_value, qr_gradient}, 1, qr_sizes, qr_function};
+const MatrixOp qr_op = matrix_op("qr", qr_gradient, 1, qr_sizes, qr_function);
 
 }  // namespace
 

@@ -42,8 +42,7 @@ void pinv_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[1] = by_rows - matmul(matmul(a, p), by_rows) + by_columns -
                  matmul(matmul(by_columns, p), a) - matmul(matmul(pt, dy), pt);
 }
-const MatrixOp pinv_op{
-    {"pinv", OpKind::call, 0, matrix_value, pinv_gradient}, 1, pinv_sizes, pinv_function};
+const MatrixOp pinv_op = matrix_op("pinv", pinv_gradient, 1, pinv_sizes, pinv_function);
 
 Tensor pinv_value(const Tensor& a, const Tensor& x, const Tensor& tolerance) {
   GradientMode none(false);

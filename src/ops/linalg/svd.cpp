@@ -178,8 +178,7 @@ void svd_gradient(const Node& node, const Tensor& arrived, Tensor* gradients) {
   }
   gradients[0] = da;
 }
-const MatrixOp svd_op{
-    {"svd", OpKind::call, 0, matrix_value, svd_gradient}, 1, svd_sizes, svd_function};
+const MatrixOp svd_op = matrix_op("svd", svd_gradient, 1, svd_sizes, svd_function);
 
 // parts: s
 MatrixSizes values_sizes(int64_t m, int64_t n, int64_t, const Attributes&) {
@@ -199,8 +198,7 @@ void values_gradient(const Node& node, const Tensor& arrived, Tensor* gradients)
   Tensor ds = take_part(arrived, &first, of.s.shape());
   gradients[0] = matmul(of.u * ds, of.vt);
 }
-const MatrixOp values_op{
-    {"svdvals", OpKind::call, 0, matrix_value, values_gradient}, 1, values_sizes, values_function};
+const MatrixOp values_op = matrix_op("svdvals", values_gradient, 1, values_sizes, values_function);
 
 }  // namespace
 

@@ -37,10 +37,8 @@ void triangular_gradient(const Node& node, const Tensor& dx, Tensor* gradients) 
   gradients[0] = -(upper ? triu(da, unit) : tril(da, -int64_t{unit}));
   gradients[1] = db;
 }
-const MatrixOp triangular_op{{name, OpKind::call, 0, matrix_value, triangular_gradient},
-                             2,
-                             triangular_sizes,
-                             triangular_function};
+const MatrixOp triangular_op =
+    matrix_op(name, triangular_gradient, 2, triangular_sizes, triangular_function);
 
 Tensor record_triangular(const Tensor& a, const Tensor& b, bool upper, bool unit) {
   return record(triangular_op, a.dtype(), b.shape(), {a, b}, {upper, unit});
