@@ -10,11 +10,11 @@
 
 namespace mt {
 
-inline int64_t argument_bytes(const Group& group) {
+inline int64_t argument_bytes(const CallGroup& group) {
   return static_cast<int64_t>(group.inputs.size() * sizeof(NaiveArray));
 }
 
-inline NaiveCall call_of(const Group& group, void* const* buffers, const Immediates* immediates,
+inline NaiveCall call_of(const CallGroup& group, void* const* buffers, const Immediates* immediates,
                          void* scratch) {
   NaiveArray* inputs = static_cast<NaiveArray*>(scratch);
   size_t count = 0;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "fusion/planning/place_buffers.h"
 #include "graph/op.h"
 
 namespace mt {
@@ -17,24 +16,23 @@ const char* name_of(Reduction reduction) {
 }
 
 // What an instruction computes; nullptr where it only moves or converts.
-const char* name_of(const Group& group, const Instruction& instruction) {
+const char* name_of(const FusedProgram& fused, const Instruction& instruction) {
   switch (instruction.code) {
     case Opcode::elementwise: return info(static_cast<Elementwise>(instruction.detail)).name;
     case Opcode::select: return "where";
     case Opcode::random: return "random";
     case Opcode::reduce: return name_of(static_cast<Reduction>(instruction.detail));
     case Opcode::total:
-      return name_of(group.totals[static_cast<size_t>(instruction.index)].reduction);
+      return name_of(fused.totals[static_cast<size_t>(instruction.index)].reduction);
     default: return nullptr;
   }
 }
 
-std::string operators(const Group& group) {
+std::string operators(const FusedProgram& fused) {
   std::vector<const char*> names;
-  for (const Instruction& instruction : group.program.instructions) {
-    if (const char* name = name_of(group, instruction)) names.push_back(name);
+  for (const Instruction& instruction : fused.program.instructions) {
+    if (const char* name = name_of(fused, instruction)) names.push_back(name);
   }
-  if (group.kind == GroupKind::reduce) names.push_back(name_of(group.reduction));
   if (names.empty()) names.push_back("copy");
   std::string text;
   for (size_t i = 0; i < std::min(names.size(), most_names); ++i) {
@@ -53,60 +51,63 @@ std::string times(std::initializer_list<int64_t> sizes) {
 }
 
 // Elements or rows of all segments, with how many segments there are.
-std::string extent(const Group& group) {
+std::string extent(const FusedProgram& fused) {
   int64_t rows = 0;
-  for (const Segment& segment : group.segments) rows += segment.rows;
-  const int64_t columns = group.segments[0].columns;
+  for (const Segment& segment : fused.segments) rows += segment.rows;
+  const int64_t columns = fused.segments[0].columns;
   std::string text = columns > 1 ? times({rows, columns}) : std::to_string(rows);
-  const size_t count = group.segments.size();
+  const size_t count = fused.segments.size();
   return count > 1 ? text + " in " + std::to_string(count) + " tensors" : text;
 }
 
-Dtype result_type(const Group& group) {
-  if (group.output.buffer >= 0) return group.output.dtype;
-  for (const Instruction& i : group.program.instructions) {
+Dtype result_type(const FusedProgram& fused) {
+  for (const Instruction& i : fused.program.instructions) {
     if (i.code == Opcode::store) return i.dtype;
   }
   // Values that lie where they are wanted are not stored by an instruction.
-  const std::vector<Memory>& memory = group.segments[0].memory;
+  const std::vector<Memory>& memory = fused.segments[0].memory;
   for (size_t m = 0; m < memory.size(); ++m) {
-    if (is_stored_to(group.program, m)) return memory[m].dtype;
+    if (is_stored_to(fused.program, m)) return memory[m].dtype;
   }
   return Dtype::float32;
 }
 
 // Nothing for float32, which is what most are.
-std::string of_type(const Group& group) {
-  const Dtype type = result_type(group);
+std::string in_type(Dtype type) {
   return type == Dtype::float32 ? "" : std::string(" ") + mt::name_of(type);
 }
 
-std::string describe_contraction(const Group& group) {
-  const Contraction& z = group.contraction;
-  std::string text = "contraction ";
-  const int64_t batch = size_of_group(z.batch);
-  if (batch > 1) text += std::to_string(batch) + " of ";
-  text += times({size_of_group(z.m), size_of_group(z.n), size_of_group(z.k)}) + of_type(group);
-  return group.has_epilogue ? text + ", then " + operators(group) : text;
+std::string describe_program(const char* kind, const FusedProgram& fused) {
+  return kind + extent(fused) + in_type(result_type(fused)) + ": " + operators(fused);
 }
+
+struct Description {
+  std::string operator()(const MapGroup& group) const {
+    return describe_program("element-wise ", group);
+  }
+  std::string operator()(const RowGroup& group) const { return describe_program("rows ", group); }
+  std::string operator()(const ReduceGroup& group) const {
+    return "reduction " + times({group.outer, group.reduced, group.inner}) +
+           in_type(group.output.dtype) + ": " + operators(group);
+  }
+  std::string operator()(const ContractGroup& group) const {
+    const Contraction& z = group.contraction;
+    std::string text = "contraction ";
+    const int64_t batch = size_of_group(z.batch);
+    if (batch > 1) text += std::to_string(batch) + " of ";
+    text += times({size_of_group(z.m), size_of_group(z.n), size_of_group(z.k)});
+    text += in_type(group.output.dtype);
+    return group.epilogue ? text + ", then " + operators(*group.epilogue) : text;
+  }
+  std::string operator()(const CallGroup& group) const {
+    return std::string(group.op->name) + " " + to_string(group.output.layout.shape) +
+           in_type(group.output.dtype);
+  }
+};
 
 }  // namespace
 
-std::string describe(const Group& group) {
-  switch (group.kind) {
-    case GroupKind::contract: return describe_contraction(group);
-    case GroupKind::call:
-      return std::string(group.op->name) + " " + to_string(group.output.layout.shape) +
-             of_type(group);
-    case GroupKind::reduce:
-      return "reduction " + times({group.outer, group.reduced, group.inner}) + of_type(group) +
-             ": " + operators(group);
-    case GroupKind::row: return "rows " + extent(group) + of_type(group) + ": " + operators(group);
-    case GroupKind::map:
-      return "element-wise " + extent(group) + of_type(group) + ": " + operators(group);
-  }
-  return "";
-}
+std::string describe(const Group& group) { return std::visit(Description(), group.work); }
 
 int64_t bytes_moved(const Plan& plan, const Group& group) {
   std::vector<int> buffers;
@@ -120,9 +121,10 @@ int64_t bytes_moved(const Plan& plan, const Group& group) {
 }
 
 double contraction_operations(const Group& group) {
-  if (group.kind != GroupKind::contract) return 0;
+  auto* contract = std::get_if<ContractGroup>(&group.work);
+  if (!contract) return 0;
   double operations = 2;
-  const Contraction& z = group.contraction;
+  const Contraction& z = contract->contraction;
   for (const auto* dims : {&z.batch, &z.m, &z.n, &z.k}) {
     operations *= static_cast<double>(size_of_group(*dims));
   }

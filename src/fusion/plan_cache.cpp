@@ -25,9 +25,14 @@ uint64_t hash_of(const std::vector<uint64_t>& key) {
 int64_t size_of_plan(const Plan& plan) {
   size_t bytes = sizeof(Plan) + plan.buffers.size() * sizeof(Buffer);
   for (const Group& group : plan.groups) {
-    bytes += sizeof(Group) + group.program.instructions.size() * sizeof(Instruction) +
-             group.inputs.size() * sizeof(Operand) + group.items.size() * sizeof(int);
-    for (const Segment& segment : group.segments) {
+    bytes += sizeof(Group) + group.items.size() * sizeof(int);
+    if (auto* call = std::get_if<CallGroup>(&group.work)) {
+      bytes += call->inputs.size() * sizeof(Operand);
+    }
+    const FusedProgram* fused = fused_program(group);
+    if (!fused) continue;
+    bytes += fused->program.instructions.size() * sizeof(Instruction);
+    for (const Segment& segment : fused->segments) {
       bytes += sizeof(Segment) + segment.memory.size() * sizeof(Memory);
     }
   }

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <variant>
 #include <vector>
 
 #include "graph/node.h"
@@ -13,15 +15,7 @@
 
 namespace mt {
 
-enum class GroupKind : uint8_t {
-  map,       // element by element; one or several segments
-  row,       // rows that fit in cache: element-wise, row reductions, and what follows from them
-  reduce,    // element-wise, then one reduction over long rows or over leading dimensions
-  contract,  // a contraction, then its epilogue, a map or row program over its finished rows
-  call,      // one operator by a kernel of its own
-};
-
-// An operand of a contraction or a call.
+// All of an operand of a contraction or a call, or of a result.
 struct Operand {
   int buffer = -1;
   Dtype dtype = Dtype::float32;
@@ -35,31 +29,61 @@ struct Total {
   Operand output;
 };
 
-struct Group {
-  GroupKind kind;
+struct FusedProgram {
   Program program;
   std::vector<Segment> segments;  // one, or several that run the same program
+  std::vector<Total> totals;      // of rows only
+};
 
-  // reduce: elements are [outer, reduced, inner] in iteration order; the reduced value is
-  // register `result`, of type `type`.
+// The kinds of groups. Element by element:
+struct MapGroup : FusedProgram {};
+
+// Rows that fit in cache: element-wise, row reductions, and what follows from them.
+struct RowGroup : FusedProgram {};
+
+// Element-wise, then one reduction over long rows or over leading dimensions. The elements are
+// [outer, reduced, inner] in iteration order. The program's last instruction stands for the
+// reduction: whoever runs the group knows how to do it over all of `reduced`.
+struct ReduceGroup : FusedProgram {
   Reduction reduction = Reduction::sum;
   Compute type = Compute::f32;
   int64_t outer = 1, reduced = 1, inner = 1;
   bool in_lanes = false;  // row order (ops/order.h), else column order
+  Operand output;
+};
 
-  std::vector<Total> totals;  // row
-
-  // contract and call
-  const Op* op = nullptr;
+// A contraction, then perhaps its epilogue: a map or row program over its finished rows.
+struct ContractGroup {
   Contraction contraction;
+  Operand a, b, output;
+  std::optional<FusedProgram> epilogue;
+};
+
+// One operator, by a kernel of its own.
+struct CallGroup {
+  const Op* op = nullptr;
   Attributes attributes;
+  int immediate = -1;  // whose immediates it takes: an item
   std::vector<Operand> inputs;
   Operand output;
-  int immediate = -1;
-  bool has_epilogue = false;
-
-  std::vector<int> items;  // the region's items computed here, for explain and for errors
 };
+
+enum class GroupKind : uint8_t { map, row, reduce, contract, call };
+
+struct Group {
+  std::variant<MapGroup, RowGroup, ReduceGroup, ContractGroup, CallGroup> work;  // as GroupKind
+  std::vector<int> items;  // the region's items computed here, for explain and for errors
+
+  GroupKind kind() const { return static_cast<GroupKind>(work.index()); }
+};
+
+// The program that a group runs; nullptr for a call, and for a contraction without an epilogue.
+const FusedProgram* fused_program(const Group& group);
+FusedProgram* fused_program(Group& group);
+
+// Append the buffers that a group reads and writes, each as often as it does.
+void buffers_read(const Group& group, std::vector<int>* buffers);
+void buffers_written(const Group& group, std::vector<int>* buffers);
 
 enum class BufferKind : uint8_t { leaf, output, arena };
 

@@ -12,7 +12,7 @@ struct CallKernel {
   void (*run)(const NaiveCall& call) = nullptr;
   // The same with working memory, of scratch(group, threads) bytes, aligned to 64.
   void (*run_within)(const NaiveCall& call, void* scratch, int threads) = nullptr;
-  int64_t (*scratch)(const Group& group, int threads) = nullptr;
+  int64_t (*scratch)(const CallGroup& group, int threads) = nullptr;
 };
 
 CallKernel find_call_kernel(const Op& op);

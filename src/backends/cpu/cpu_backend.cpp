@@ -20,8 +20,8 @@
 namespace mt::cpu {
 namespace {
 
-bool finishes_tiles(const Group& group) {
-  return group.has_epilogue && group.segments[0].columns <= 1;
+bool finishes_tiles(const ContractGroup& group) {
+  return group.epilogue && group.epilogue->segments[0].columns <= 1;
 }
 
 // An element-wise epilogue runs on each tile of the result while it is in cache; row by row where
@@ -106,66 +106,123 @@ struct PaddedEntries {
     return find_entry(self.plan, self.padding, self.buffers, offset);
   }
   double fill() const {
-    const Group& group = plan.groups[static_cast<size_t>(padding.group)];
-    return __builtin_bit_cast(double, immediates[group.immediate].value[0]);
+    const CallGroup& pad = padding_call(plan, padding);
+    return __builtin_bit_cast(double, immediates[pad.immediate].value[0]);
   }
 };
 
-void run_contraction(const Plan& plan, const Group& group, const PreparedGroup& prepared,
-                     void* const* buffers, const Immediates* immediates, char* scratch) {
-  const PaddedEntries entries{plan, prepared.padding, buffers, immediates};
-  EntrySource making{PaddedEntries::make, PaddedEntries::find, &entries};
-  const EntrySource* source = prepared.padding.group >= 0 ? &making : nullptr;
-  if (source) making.fill = entries.fill();
-  const void* a = element(buffers, group.inputs[0]);
-  const void* b = element(buffers, group.inputs[1]);
-  void* out = buffers[group.output.buffer];
-  if (!finishes_tiles(group)) {
-    prepared.contraction->run(a, b, out, scratch, nullptr, source);
-    if (group.has_epilogue) {
-      run_program(prepared.program, group.segments, buffers, immediates, scratch);
+int64_t arguments_end(const CallGroup& call) { return round_up(argument_bytes(call), cache_line); }
+
+// Runs a group of any kind.
+struct GroupRun {
+  const Plan& plan;
+  const PreparedGroup& prepared;
+  void* const* buffers;
+  const Immediates* immediates;
+  char* scratch;
+
+  void operator()(const FusedProgram& group) const {
+    run_program(prepared.program, group.segments, buffers, immediates, scratch);
+  }
+  void operator()(const ReduceGroup& group) const {
+    run_reduction(group, prepared.reduction, buffers, immediates, scratch);
+  }
+  void operator()(const ContractGroup& group) const {
+    const PaddedEntries entries{plan, prepared.padding, buffers, immediates};
+    EntrySource making{PaddedEntries::make, PaddedEntries::find, &entries};
+    const EntrySource* source = prepared.padding.group >= 0 ? &making : nullptr;
+    if (source) making.fill = entries.fill();
+    const void* a = element(buffers, group.a);
+    const void* b = element(buffers, group.b);
+    void* out = buffers[group.output.buffer];
+    if (!finishes_tiles(group)) {
+      prepared.contraction->run(a, b, out, scratch, nullptr, source);
+      if (group.epilogue) (*this)(*group.epilogue);
+      return;
     }
-    return;
+    const PreparedProgram& program = prepared.program;
+    TileEpilogue context{
+        program,
+        program.by_columns.empty() ? group.epilogue->segments[0] : program.by_columns[0],
+        buffers,
+        immediates,
+        size_of_group(group.contraction.m),
+        size_of_group(group.contraction.n)};
+    Epilogue epilogue{TileEpilogue::run, &context};
+    prepared.contraction->run(a, b, out, scratch, &epilogue, source);
   }
-  const PreparedProgram& program = prepared.program;
-  TileEpilogue context{program,
-                       program.by_columns.empty() ? group.segments[0] : program.by_columns[0],
-                       buffers,
-                       immediates,
-                       size_of_group(group.contraction.m),
-                       size_of_group(group.contraction.n)};
-  Epilogue epilogue{TileEpilogue::run, &context};
-  prepared.contraction->run(a, b, out, scratch, &epilogue, source);
-}
-
-int64_t arguments_end(const Group& group) { return round_up(argument_bytes(group), cache_line); }
-
-void run_call(const Group& group, const PreparedGroup& prepared, void* const* buffers,
-              const Immediates* immediates, char* scratch) {
-  NaiveCall call = call_of(group, buffers, immediates, scratch);
-  const CallKernel& kernel = prepared.call;
-  if (kernel.run_within) {
-    kernel.run_within(call, scratch + arguments_end(group), prepared.threads);
-  } else {
-    kernel.run ? kernel.run(call) : naive_value(call);
+  void operator()(const CallGroup& group) const {
+    NaiveCall call = call_of(group, buffers, immediates, scratch);
+    const CallKernel& kernel = prepared.call;
+    if (kernel.run_within) {
+      kernel.run_within(call, scratch + arguments_end(group), prepared.threads);
+    } else {
+      kernel.run ? kernel.run(call) : naive_value(call);
+    }
   }
-}
+};
 
-void run_group(const Plan& plan, const Group& group, const PreparedGroup& prepared,
-               void* const* buffers, const Immediates* immediates, char* scratch) {
-  switch (group.kind) {
-    case GroupKind::contract:
-      run_contraction(plan, group, prepared, buffers, immediates, scratch);
-      break;
-    case GroupKind::reduce:
-      run_reduction(group, prepared.reduction, buffers, immediates, scratch);
-      break;
-    case GroupKind::call: run_call(group, prepared, buffers, immediates, scratch); break;
-    case GroupKind::map:
-    case GroupKind::row:
-      run_program(prepared.program, group.segments, buffers, immediates, scratch);
+// Makes the groups of a plan ready, one after another.
+class Preparation {
+ public:
+  explicit Preparation(Plan* plan) : plan_(plan), prepared_(std::make_shared<PreparedPlan>()) {}
+
+  std::shared_ptr<const PreparedPlan> run() {
+    for (const Group& group : plan_->groups) {
+      PreparedGroup ready;
+      const int64_t scratch =
+          std::visit([&](const auto& work) { return prepare(work, &ready); }, group.work);
+      plan_->scratch_bytes = std::max(plan_->scratch_bytes, scratch);
+      plan_->prepared_bytes += static_cast<int64_t>(sizeof ready + bytes_beside(ready.program) +
+                                                    bytes_beside(ready.reduction.elements));
+      prepared_->groups.push_back(std::move(ready));
+    }
+    return prepared_;
   }
-}
+
+ private:
+  // Each returns the scratch that the group needs.
+  int64_t prepare(const FusedProgram& group, PreparedGroup* ready) const {
+    ready->program = prepare_program(group, plan_->buffers, false);
+    return scratch_of_rows(ready->program, group);
+  }
+  int64_t prepare(const ReduceGroup& group, PreparedGroup* ready) const {
+    ready->reduction = prepare_reduction(group, plan_->buffers);
+    return scratch_bytes(ready->reduction);
+  }
+  int64_t prepare(const ContractGroup& group, PreparedGroup* ready) const {
+    ready->padding = find_padding(*plan_, static_cast<int>(prepared_->groups.size()));
+    const bool pads = ready->padding.group >= 0;
+    EntryParts parts;
+    if (pads) {
+      parts = parts_of_entry(*plan_, ready->padding);
+      prepared_->groups[static_cast<size_t>(ready->padding.group)].skipped = true;
+    }
+    ready->contraction = std::make_unique<const PreparedContraction>(
+        of_entries(group.contraction, ready->padding), thread_count(), pads ? &parts : nullptr);
+    plan_->prepared_bytes += ready->contraction->bytes();
+    const auto scratch = static_cast<int64_t>(ready->contraction->scratch());
+    if (!group.epilogue) return scratch;
+    const bool in_tiles = finishes_tiles(group);
+    ready->program = prepare_program(*group.epilogue, plan_->buffers, in_tiles,
+                                     size_of_group(group.contraction.n));
+    return in_tiles ? scratch : std::max(scratch, scratch_of_rows(ready->program, *group.epilogue));
+  }
+  int64_t prepare(const CallGroup& group, PreparedGroup* ready) const {
+    ready->call = find_call_kernel(*group.op);
+    ready->threads = thread_count();
+    const int64_t arguments = arguments_end(group);
+    return ready->call.scratch ? arguments + ready->call.scratch(group, ready->threads) : arguments;
+  }
+
+  static int64_t scratch_of_rows(const PreparedProgram& prepared, const FusedProgram& group) {
+    if (!prepared.by_rows) return 0;
+    return prepared.scratch_bytes * prepared.threads + totals_bytes(prepared, group.segments[0]);
+  }
+
+  Plan* plan_;
+  std::shared_ptr<PreparedPlan> prepared_;
+};
 
 class CpuBackend final : public HostBackend {
  public:
@@ -174,52 +231,7 @@ class CpuBackend final : public HostBackend {
            reinterpret_cast<uint64_t>(instruction_set());
   }
 
-  void prepare(Plan* plan) override {
-    auto prepared = std::make_shared<PreparedPlan>();
-    for (size_t g = 0; g < plan->groups.size(); ++g) {
-      const Group& group = plan->groups[g];
-      PreparedGroup ready;
-      int64_t scratch = 0;
-      int64_t row_elements = 0;
-      if (group.kind == GroupKind::contract) {
-        ready.padding = find_padding(*plan, static_cast<int>(g));
-        const bool pads = ready.padding.group >= 0;
-        EntryParts parts;
-        if (pads) {
-          parts = parts_of_entry(*plan, ready.padding);
-          prepared->groups[static_cast<size_t>(ready.padding.group)].skipped = true;
-        }
-        ready.contraction = std::make_unique<const PreparedContraction>(
-            of_entries(group.contraction, ready.padding), thread_count(), pads ? &parts : nullptr);
-        plan->prepared_bytes += ready.contraction->bytes();
-        scratch = static_cast<int64_t>(ready.contraction->scratch());
-        row_elements = size_of_group(group.contraction.n);
-      }
-      if (group.kind == GroupKind::map || group.kind == GroupKind::row || group.has_epilogue) {
-        const bool in_tiles = finishes_tiles(group);
-        ready.program = prepare_program(group, plan->buffers, in_tiles, row_elements);
-        if (ready.program.by_rows && !in_tiles) {
-          int64_t needed = ready.program.scratch_bytes * ready.program.threads +
-                           totals_bytes(ready.program, group.segments[0]);
-          scratch = std::max(scratch, needed);
-        }
-      }
-      if (group.kind == GroupKind::reduce) {
-        ready.reduction = prepare_reduction(group, plan->buffers);
-        scratch = scratch_bytes(ready.reduction);
-      } else if (group.kind == GroupKind::call) {
-        ready.call = find_call_kernel(*group.op);
-        ready.threads = thread_count();
-        scratch = arguments_end(group);
-        if (ready.call.scratch) scratch += ready.call.scratch(group, ready.threads);
-      }
-      plan->scratch_bytes = std::max(plan->scratch_bytes, scratch);
-      plan->prepared_bytes += static_cast<int64_t>(sizeof ready + bytes_beside(ready.program) +
-                                                   bytes_beside(ready.reduction.elements));
-      prepared->groups.push_back(std::move(ready));
-    }
-    plan->prepared = prepared;
-  }
+  void prepare(Plan* plan) override { plan->prepared = Preparation(plan).run(); }
 
   void run(const Plan& plan, void* const* buffers, const Immediates* immediates, void* scratch,
            GroupWatch* watch) override {
@@ -228,8 +240,9 @@ class CpuBackend final : public HostBackend {
     for (size_t g = 0; g < plan.groups.size(); ++g) {
       if (prepared.groups[g].skipped) continue;
       if (watch) watch->begins(g);
-      run_group(plan, plan.groups[g], prepared.groups[g], buffers, immediates,
-                static_cast<char*>(scratch));
+      std::visit(
+          GroupRun{plan, prepared.groups[g], buffers, immediates, static_cast<char*>(scratch)},
+          plan.groups[g].work);
       if (watch) watch->ends(g);
     }
   }

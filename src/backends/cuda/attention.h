@@ -21,7 +21,7 @@ struct AttentionShape {
   int64_t batch, n, m, d, e;
   bool causal;
 };
-inline AttentionShape attention_shape(const Group& group) {
+inline AttentionShape attention_shape(const CallGroup& group) {
   const Shape &query = group.inputs[0].layout.shape, &value = group.inputs[2].layout.shape;
   int last = query.rank() - 1;
   AttentionShape shape{1,           query[last - 1], value[last - 1],

@@ -220,7 +220,7 @@ void launch_gradient(const Call& call, const AttentionShape& shape) {
 
 }  // namespace
 
-int64_t attention_gradient_scratch(const Group& group) {
+int64_t attention_gradient_scratch(const CallGroup& group) {
   AttentionShape shape = attention_shape(group);
   return 2 * shape.batch * shape.n * static_cast<int64_t>(size_of(group.output.dtype));
 }

@@ -26,7 +26,7 @@ struct HostOperand {
   }
 };
 
-void run_on_host(const Group& group, const Run& run) {
+void run_on_host(const CallGroup& group, const Run& run) {
   std::vector<NaiveArray> arrays;
   std::vector<HostOperand> inputs;
   inputs.reserve(group.inputs.size());
@@ -57,7 +57,7 @@ void copy_part(const Call& call) {
 struct Entry {
   const char* name;
   void (*launch)(const Call& call);
-  int64_t (*scratch)(const Group& group) = nullptr;
+  int64_t (*scratch)(const CallGroup& group) = nullptr;
   bool contiguous = false;  // it needs its first input to be that
 };
 
@@ -85,7 +85,7 @@ constexpr Entry entries[] = {
     {"take_along_axis", launch_take_along_axis},
 };
 
-const Entry* find(const Group& group) {
+const Entry* find(const CallGroup& group) {
   for (const Entry& entry : entries) {
     if (std::strcmp(entry.name, group.op->name) != 0) continue;
     return entry.contiguous && !is_contiguous(group.inputs[0].layout) ? nullptr : &entry;
@@ -100,7 +100,7 @@ char* first_element(const Operand& operand, const Run& run) {
   return static_cast<char*>(run.buffers[operand.buffer]) + first_byte(operand);
 }
 
-int64_t describe(const Group& group, Block* block) {
+int64_t describe(const CallGroup& group, Block* block) {
   std::vector<ArrayView> inputs;
   for (const Operand& input : group.inputs) {
     inputs.push_back({nullptr, layout_view(input.layout), input.dtype});
@@ -137,7 +137,7 @@ LayoutView layout_view(const Layout& layout) {
   return view;
 }
 
-std::function<void(const Run&)> prepare_call(const Group& group, const Properties& device,
+std::function<void(const Run&)> prepare_call(const CallGroup& group, const Properties& device,
                                              Block* block, int64_t* scratch) {
   if (is_kernel(*group.op)) return [&group](const Run& run) { launch_user_kernel(group, run); };
   const Entry* entry = find(group);

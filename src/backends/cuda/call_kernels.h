@@ -11,7 +11,7 @@
 namespace mt::cuda {
 
 struct Call {
-  const Group& group;
+  const CallGroup& group;
   const CallView* view;
   char *input, *output;  // where the first input and the output lie
   char* scratch;
@@ -23,7 +23,7 @@ struct Call {
 // attention.cu, attention_gradient.cu
 void launch_attention(const Call& call);
 void launch_attention_gradient(const Call& call);
-int64_t attention_gradient_scratch(const Group& group);
+int64_t attention_gradient_scratch(const CallGroup& group);
 // index/move.cu
 void launch_gather(const Call& call);
 void launch_take_along_axis(const Call& call);
@@ -34,9 +34,9 @@ void launch_overlay(const Call& call);
 void launch_scatter(const Call& call);
 void launch_add_along_axis(const Call& call);
 void launch_last_writer(const Call& call);
-int64_t scatter_scratch(const Group& group);
-int64_t add_along_axis_scratch(const Group& group);
-int64_t last_writer_scratch(const Group& group);
+int64_t scatter_scratch(const CallGroup& group);
+int64_t add_along_axis_scratch(const CallGroup& group);
+int64_t last_writer_scratch(const CallGroup& group);
 // index/fold.cu
 void launch_fold(const Call& call);
 // index/argmax.cu
@@ -45,13 +45,13 @@ void launch_argmin(const Call& call);
 // index/sort.cu
 void launch_argsort(const Call& call);
 void launch_sort(const Call& call);
-int64_t argsort_scratch(const Group& group);  // sort, too
+int64_t argsort_scratch(const CallGroup& group);  // sort, too
 void launch_searchsorted(const Call& call);
 // index/scan.cu
 void launch_cumulative_sum(const Call& call);
 void launch_recurrence(const Call& call);
 void launch_nonzero(const Call& call);
-int64_t nonzero_scratch(const Group& group);
+int64_t nonzero_scratch(const CallGroup& group);
 
 // Sorts rows of positions by the keys they show; stable. `positions` and `spare` hold rows * length
 // each; the result is in the one that is returned.

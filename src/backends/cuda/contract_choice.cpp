@@ -28,20 +28,19 @@ std::vector<std::string> names_of(const std::vector<ContractKernel>& kernels) {
 
 }  // namespace
 
-ContractChoice::ContractChoice(const Group& group, const ContractionShape& shape, int device,
-                               const Properties& properties)
+ContractChoice::ContractChoice(const ContractGroup& group, const ContractionShape& shape,
+                               int device, const Properties& properties)
     : device_(plain_name(properties.name)),
       facts_(contraction_facts(group.contraction, shape, properties.processors)),
       tuning_(Tuning::chosen()) {
   const Contraction& c = group.contraction;
   const std::vector<ContractKernel> plain = plain_kernels(shape);
-  kernels_ =
-      tensor_core_kernels(c, shape, group.inputs[0], group.inputs[1], properties.capability == 90);
+  kernels_ = tensor_core_kernels(c, shape, group.a, group.b, properties.capability == 90);
   // In a precision mode of bfloat16 the strict kernels make only what is refused.
   if (!is_split(c, shape)) kernels_.insert(kernels_.end(), plain.begin(), plain.end());
   BlasProduct product;
   const bool asks = tuning_ || built_in_table().names(name_of(ContractKernel::cublaslt));
-  if (asks && suits_blas(c, group.inputs[0], group.inputs[1], &product)) {
+  if (asks && suits_blas(c, group.a, group.b, &product)) {
     blas_ = plan_blas(device, product);
     if (blas_) kernels_.push_back(ContractKernel::cublaslt);
   }

@@ -13,7 +13,7 @@ namespace mt::cuda {
 
 class ContractChoice {
  public:
-  ContractChoice(const Group& group, const ContractionShape& shape, int device,
+  ContractChoice(const ContractGroup& group, const ContractionShape& shape, int device,
                  const Properties& properties);
 
   // What takes any operands.

@@ -26,13 +26,14 @@ bool captures() {
 
 // What the group is called where something in the stream has failed.
 const char* name_of(const Group& group) {
-  switch (group.kind) {
+  switch (group.kind()) {
     case GroupKind::map: return "element-wise operators";
     case GroupKind::row: return "operators along rows";
     case GroupKind::reduce: return "a reduction";
     case GroupKind::contract: return "a contraction";
-    default: return group.op->name;
+    case GroupKind::call: break;
   }
+  return std::get<CallGroup>(group.work).op->name;
 }
 
 void add_name(const char* name, std::vector<const char*>* names) {

@@ -39,16 +39,7 @@ class Preparation {
 
   std::shared_ptr<PreparedPlan> run() {
     for (const Group& group : plan_.groups) {
-      switch (group.kind) {
-        case GroupKind::map: add_program(group); break;
-        case GroupKind::row: add_program(group); break;
-        case GroupKind::reduce: add_reduction(group); break;
-        case GroupKind::contract: add_contraction(group); break;
-        case GroupKind::call:
-          prepared_->groups.push_back(
-              prepare_call(group, properties_, &block(), &prepared_->scratch));
-          break;
-      }
+      std::visit([&](const auto& work) { add_work(work); }, group.work);
       prepared_->ends.push_back(prepared_->groups.size());
     }
     return prepared_;
@@ -119,15 +110,15 @@ class Preparation {
     return result;
   }
 
-  // The kernel of its own that the group will have, of a text that is made where it is wanted;
+  // The kernel of its own that a program will have, of a text that is made where it is wanted;
   // nullptr if none.
   template <class MakeText>
-  const Generated* request(const Group& group, MakeText&& make_text) {
+  const Generated* request(const FusedProgram& group, MakeText&& make_text) {
     if (!generates()) return nullptr;
     return &request_kernel(device_, make_text(group.program, group.segments[0]));
   }
 
-  void add_program(const Group& group) {
+  void add_work(const FusedProgram& group) {
     if (group.program.registers > most_registers) {
       fail(Code::unsupported, "a group of %d values at once is too large for a GPU",
            group.program.registers);
@@ -162,7 +153,7 @@ class Preparation {
   }
 
   // Of the registers of a warp that interprets rows; and how many of them, for so many rows.
-  static int64_t row_bytes(const Group& group) {
+  static int64_t row_bytes(const FusedProgram& group) {
     return std::max(group.program.registers, 1) * row_stride(group.segments[0].columns) * 8;
   }
   int64_t row_slots(int64_t rows, int64_t bytes) const {
@@ -171,7 +162,7 @@ class Preparation {
   }
 
   // Rows that make totals, panel by panel; the program lies at `at`.
-  void add_totals(const Group& group, int64_t at) {
+  void add_totals(const FusedProgram& group, int64_t at) {
     const Segment& segment = group.segments[0];
     ReductionShape shape{};
     shape.outer = 1;
@@ -213,7 +204,7 @@ class Preparation {
     });
   }
 
-  void add_reduction(const Group& group) {
+  void add_work(const ReduceGroup& group) {
     int64_t tiles = 0, at = describe(group.program, group.segments, &tiles);
     ReductionShape shape{};
     shape.outer = group.outer;
@@ -256,11 +247,11 @@ class Preparation {
   }
 
   // Where the contraction's descriptions lie, without or with what follows.
-  PreparedContraction::Described describe_contraction(const Group& group,
+  PreparedContraction::Described describe_contraction(const ContractGroup& group,
                                                       const PreparedContraction& made,
                                                       bool finishes) {
     const ContractionView view = contraction_view(group.contraction, made.shape);
-    const Operand &a = group.inputs[0], &b = group.inputs[1];
+    const Operand &a = group.a, &b = group.b;
     auto show = [&](int64_t at) {
       block().show_buffer(at + offsetof(ContractionView, out), group.output.buffer, 0);
       block().show_scratch(at + offsetof(ContractionView, slabs), 0);
@@ -284,11 +275,12 @@ class Preparation {
   }
 
   // The kernels that finish Hopper's tiles as they come.
-  void request_finishing(const Group& group, PreparedContraction* made) {
+  void request_finishing(const FusedProgram& epilogue, PreparedContraction* made) {
     const ContractionShape& shape = made->shape;
     const bool countable = shape.batch * shape.m * shape.n <= INT32_MAX;
     if (!generates() || !made->follows || made->split || shape.panels > 1 || !countable) return;
-    const Segment& segment = group.segments[0];
+    const Program& program = epilogue.program;
+    const Segment& segment = epilogue.segments[0];
     for (bool wide : {false, true}) {
       auto kernel = wide ? ContractKernel::hopper_128x256 : ContractKernel::hopper_128x128;
       if (!made->choice.may_be(kernel)) continue;
@@ -296,22 +288,21 @@ class Preparation {
       HopperTileText tile{shape.factor, shape.a_along_k || tf32, shape.b_along_k || tf32,
                           wide ? 256 : 128};
       made->finishing[wide] = &request_kernel(
-          device_,
-          generate_within(group.program, segment, one_by_one(group.program, segment), tile));
+          device_, generate_within(program, segment, one_by_one(program, segment), tile));
     }
   }
 
-  void add_contraction(const Group& group) {
+  void add_work(const ContractGroup& group) {
     const Contraction& c = group.contraction;
     const ContractionShape shape = contraction_shape(c);
     auto made = std::make_shared<PreparedContraction>(
         PreparedContraction{shape, ContractChoice(group, shape, device_, properties_)});
     made->processors = processors_;
     made->out = group.output.buffer;
-    const Operand* operands = group.inputs.data();
+    const Operand* operands[] = {&group.a, &group.b};
     for (int i = 0; i < 2; ++i) {
-      made->buffers[i] = operands[i].buffer;
-      made->bytes[i] = first_byte(operands[i]);
+      made->buffers[i] = operands[i]->buffer;
+      made->bytes[i] = first_byte(*operands[i]);
     }
     made->split = is_split(c, shape);
     if (shape.panels > 1) {
@@ -330,13 +321,13 @@ class Preparation {
     // What follows element by element, if it is small enough, has a kernel of its own as soon as
     // that is compiled, and is interpreted within the contraction until then; on Hopper the other
     // way round.
-    const Program& program = group.program;
-    const bool within = made->follows = group.has_epilogue && group.segments[0].columns == 1 &&
-                                        program.registers <= epilogue_registers;
+    const FusedProgram* epilogue = group.epilogue ? &*group.epilogue : nullptr;
+    const bool within = made->follows = epilogue && epilogue->segments[0].columns == 1 &&
+                                        epilogue->program.registers <= epilogue_registers;
     if (within) {
       int64_t tiles = 0;
-      made->epilogue = describe(program, group.segments, &tiles);
-      made->rest = PreparedElements(group, device_, "epilogue", made->epilogue, tiles);
+      made->epilogue = describe(epilogue->program, epilogue->segments, &tiles);
+      made->rest = PreparedElements(*epilogue, device_, "epilogue", made->epilogue, tiles);
     }
     if (hopper) {
       auto arrays = [&](int columns) {
@@ -346,13 +337,17 @@ class Preparation {
       };
       made->narrow = arrays(128);
       made->wide = arrays(256);
-      request_finishing(group, made.get());
+      if (epilogue) request_finishing(*epilogue, made.get());
     }
     made->whole = describe_contraction(group, *made, within);
     const bool divides = within && (generates() || hopper || blas || made->choice.is_open());
     made->bare = divides ? describe_contraction(group, *made, false) : made->whole;
     add([made](const Run& run) { made->run(run); });
-    if (group.has_epilogue && !within) add_program(group);
+    if (epilogue && !within) add_work(*epilogue);
+  }
+
+  void add_work(const CallGroup& group) {
+    prepared_->groups.push_back(prepare_call(group, properties_, &block(), &prepared_->scratch));
   }
 
   const Plan& plan_;

@@ -3,10 +3,10 @@
 
 namespace mt::cuda {
 
-PreparedElements::PreparedElements(const Group& group, int device, const char* name, int64_t at,
-                                   int64_t tiles)
-    : name_(name), at_(at), tiles_(tiles), registers_(group.program.registers) {
-  if (tiles > 0) kernels_ = VectorKernels(group, device, generate_elements);
+PreparedElements::PreparedElements(const FusedProgram& fused, int device, const char* name,
+                                   int64_t at, int64_t tiles)
+    : name_(name), at_(at), tiles_(tiles), registers_(fused.program.registers) {
+  if (tiles > 0) kernels_ = VectorKernels(fused, device, generate_elements);
 }
 
 void PreparedElements::launch(const Run& run) const {

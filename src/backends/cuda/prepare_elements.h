@@ -9,8 +9,9 @@ namespace mt::cuda {
 class PreparedElements {
  public:
   PreparedElements() = default;
-  // The group's ProgramView lies at `at`; its segments have so many tiles.
-  PreparedElements(const Group& group, int device, const char* name, int64_t at, int64_t tiles);
+  // The program's ProgramView lies at `at`; its segments have so many tiles.
+  PreparedElements(const FusedProgram& fused, int device, const char* name, int64_t at,
+                   int64_t tiles);
 
   // Whether it has a kernel of its own by now.
   bool is_compiled(const Run& run) const { return kernels_.way(run).kernel(); }

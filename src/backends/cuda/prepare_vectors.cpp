@@ -83,14 +83,14 @@ Vectors vectors_of(const Program& program, const std::vector<Segment>& segments)
   return vectors;
 }
 
-VectorKernels::VectorKernels(const Group& group, int device, MakeText make_text)
-    : group_(&group), device_(device), make_text_(make_text) {
+VectorKernels::VectorKernels(const FusedProgram& fused, int device, MakeText make_text)
+    : fused_(&fused), device_(device), make_text_(make_text) {
   if (!generates()) return;
-  by_vectors_ = request(vectors_of(group.program, group.segments));
+  by_vectors_ = request(vectors_of(fused.program, fused.segments));
   const std::vector<Access>& memory = by_vectors_.vectors.memory;
   for (size_t m = 0; m < memory.size(); ++m) {
     if (memory[m] != Access::adjacent) continue;
-    for (const Segment& segment : group.segments) {
+    for (const Segment& segment : fused.segments) {
       if (segment.memory[m].buffer >= 0) buffers_.push_back(segment.memory[m].buffer);
     }
   }
@@ -99,8 +99,8 @@ VectorKernels::VectorKernels(const Group& group, int device, MakeText make_text)
 }
 
 VectorKernels::Way VectorKernels::request(const Vectors& vectors) const {
-  const Group& group = *group_;
-  return {vectors, &request_kernel(device_, make_text_(group.program, group.segments[0], vectors))};
+  return {vectors,
+          &request_kernel(device_, make_text_(fused_->program, fused_->segments[0], vectors))};
 }
 
 const VectorKernels::Way& VectorKernels::way(const Run& run) const {
@@ -108,7 +108,7 @@ const VectorKernels::Way& VectorKernels::way(const Run& run) const {
                                    [&](int buffer) { return run.buffers.aligned(buffer); });
   if (aligned) return by_vectors_;
   if (!one_by_one_.generated) {
-    one_by_one_ = request(one_by_one(group_->program, group_->segments[0]));
+    one_by_one_ = request(one_by_one(fused_->program, fused_->segments[0]));
   }
   return one_by_one_;
 }

@@ -23,14 +23,14 @@ class VectorKernels {
   };
 
   VectorKernels() = default;
-  VectorKernels(const Group& group, int device, MakeText make_text);
+  VectorKernels(const FusedProgram& fused, int device, MakeText make_text);
   // A leaf may begin anywhere.
   const Way& way(const Run& run) const;
 
  private:
   Way request(const Vectors& vectors) const;
 
-  const Group* group_ = nullptr;
+  const FusedProgram* fused_ = nullptr;
   int device_ = 0;
   MakeText make_text_ = nullptr;
   std::vector<int> buffers_;  // that are to be aligned

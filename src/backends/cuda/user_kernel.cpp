@@ -144,7 +144,7 @@ const Compiled& compile_once(int device, const mt::Kernel& kernel) {
       .first->second;
 }
 
-const Launch& launch_of(const Group& group, const Run& run) {
+const Launch& launch_of(const CallGroup& group, const Run& run) {
   return *static_cast<const Launch*>(run.buffers.launch(group.inputs.back().buffer));
 }
 
@@ -198,7 +198,7 @@ void prepare_user_kernel(Launch* launch, const std::vector<Dtype>& inputs, int d
   launch->prepared = prepared;
 }
 
-void launch_user_kernel(const Group& group, const Run& run) {
+void launch_user_kernel(const CallGroup& group, const Run& run) {
   const Launch& launch = launch_of(group, run);
   const auto& prepared = *static_cast<const PreparedLaunch*>(launch.prepared.get());
   auto address = [&](const Operand& operand) {

@@ -15,7 +15,7 @@ namespace mt::cuda {
 void prepare_user_kernel(Launch* launch, const std::vector<Dtype>& inputs, int device,
                          size_t shared_memory);
 
-void launch_user_kernel(const Group& group, const Run& run);
+void launch_user_kernel(const CallGroup& group, const Run& run);
 
 // The types of the parameters in a C++ type of a function, as demanglers write it:
 // "void (*)(float const*, int)".

@@ -10,12 +10,15 @@
 namespace mt::reference {
 namespace {
 
+// Where nothing is fused, every group is a call.
+const CallGroup& call_in(const Group& group) { return std::get<CallGroup>(group.work); }
+
 class ReferenceBackend final : public HostBackend {
  public:
   uint64_t configuration() const override { return 0; }
   void prepare(Plan* plan) override {
     for (const Group& group : plan->groups) {
-      plan->scratch_bytes = std::max(plan->scratch_bytes, argument_bytes(group));
+      plan->scratch_bytes = std::max(plan->scratch_bytes, argument_bytes(call_in(group)));
     }
   }
 
@@ -23,7 +26,7 @@ class ReferenceBackend final : public HostBackend {
            GroupWatch* watch) override {
     for (size_t g = 0; g < plan.groups.size(); ++g) {
       if (watch) watch->begins(g);
-      naive_value(call_of(plan.groups[g], buffers, immediates, scratch));
+      naive_value(call_of(call_in(plan.groups[g]), buffers, immediates, scratch));
       if (watch) watch->ends(g);
     }
   }

@@ -25,14 +25,19 @@ class Lowering {
   }
 
   Group run() {
-    Group group;
-    group.kind = draft_.kind;
-    for (int i : draft_.items) lower_item(i, &group);
-    group.program.instructions = std::move(instructions_);
-    group.program.registers = registers_;
-    group.segments.push_back(std::move(segment_));
-    group.items = draft_.items;
-    return group;
+    for (int i : draft_.items) lower_item(i);
+    FusedProgram fused;
+    fused.program.instructions = std::move(instructions_);
+    fused.program.registers = registers_;
+    fused.segments.push_back(std::move(segment_));
+    fused.totals = std::move(totals_);
+    switch (draft_.kind) {
+      case GroupKind::map: return {MapGroup{std::move(fused)}, draft_.items};
+      case GroupKind::reduce:
+        static_cast<FusedProgram&>(reduction_) = std::move(fused);
+        return {std::move(reduction_), draft_.items};
+      default: return {RowGroup{std::move(fused)}, draft_.items};
+    }
   }
 
  private:
@@ -135,10 +140,10 @@ class Lowering {
     return emit(instruction);
   }
 
-  void lower_item(int i, Group* group) {
+  void lower_item(int i) {
     const Node& n = node(i);
     const bool row = is_row(i);
-    int16_t value = n.op->kind == OpKind::reduce ? reduced(i, group) : computed(i, row);
+    int16_t value = n.op->kind == OpKind::reduce ? reduced(i) : computed(i, row);
     if (value < 0) return;  // the group's result, which is no value of its program
     if (needs_rounding(n.dtype) && !is_exact(i)) value = rounded(n, value, row);
     (row ? row_register_ : element_register_)[static_cast<size_t>(i)] = value;
@@ -211,14 +216,14 @@ class Lowering {
   }
 
   // A reduction: a row's value; or -1 when it is what the group is for, or one of its totals.
-  int16_t reduced(int i, Group* group) {
+  int16_t reduced(int i) {
     const Node& n = node(i);
     const Edge& edge = region_.edges_of(i)[0];
     // Its input is read over the whole iteration, in the input's own shape.
     const int16_t value = read(edge, edge_layout(region_, edge).shape, false);
     if (draft_.kind == GroupKind::reduce) {
-      set_reduction(n, edge, value, group);
-      group->output = stored(i);
+      set_reduction(n, edge, value);
+      reduction_.output = stored(i);
       return -1;
     }
     Instruction instruction{.code = Opcode::reduce, .type = compute_of(n.dtype)};
@@ -229,9 +234,9 @@ class Lowering {
     if (!grouping_.total[static_cast<size_t>(i)]) return emit(instruction);
     instruction.code = Opcode::total;
     instruction.row_input = instruction.row;
-    instruction.index = static_cast<int16_t>(group->totals.size());
+    instruction.index = static_cast<int16_t>(totals_.size());
     emit(instruction);
-    group->totals.push_back({static_cast<Reduction>(n.op->code), instruction.type, stored(i)});
+    totals_.push_back({static_cast<Reduction>(n.op->code), instruction.type, stored(i)});
     return -1;
   }
 
@@ -255,19 +260,18 @@ class Lowering {
     emit(store);
   }
 
-  void set_reduction(const Node& n, const Edge& edge, int16_t value, Group* group) {
+  void set_reduction(const Node& n, const Edge& edge, int16_t value) {
     Shape shape = edge_layout(region_, edge).shape;
     Dims axes(n.attributes.data(), static_cast<int>(n.attributes.size()));
     int64_t reduced = 1;
     for (int64_t axis : axes) reduced *= shape[static_cast<int>(axis)];
-    group->reduction = static_cast<Reduction>(n.op->code);
-    group->type = compute_of(n.dtype);
-    group->outer = draft_.rows();
-    group->reduced = reduced;
-    group->inner = draft_.inner;
-    group->in_lanes = group->inner == 1;
-    // The last instruction; what it means is up to whoever runs the group.
-    Instruction reduce{.code = Opcode::reduce, .type = group->type};
+    reduction_.reduction = static_cast<Reduction>(n.op->code);
+    reduction_.type = compute_of(n.dtype);
+    reduction_.outer = draft_.rows();
+    reduction_.reduced = reduced;
+    reduction_.inner = draft_.inner;
+    reduction_.in_lanes = reduction_.inner == 1;
+    Instruction reduce{.code = Opcode::reduce, .type = reduction_.type};
     reduce.detail = n.op->code;
     reduce.row = true;
     reduce.in[0] = value;
@@ -282,6 +286,8 @@ class Lowering {
   Shape iteration_;
   Segment segment_;
   std::vector<Instruction> instructions_;
+  std::vector<Total> totals_;
+  ReduceGroup reduction_;  // of a group of that kind, without its program
   int registers_ = 0;
   std::vector<int16_t> element_register_, row_register_;
 };
@@ -293,30 +299,49 @@ Group lower(const Region& region, const Grouping& grouping, const Draft& draft,
   return Lowering(region, grouping, draft, buffer_of_leaf, buffer_of_item).run();
 }
 
-Group lower_alone(const Region& region, int index, const BufferOf& buffer_of_leaf,
-                  const BufferOf& buffer_of_item) {
-  const Item& item = region.item(index);
-  const Node& node = *item.node;
-  Group group;
-  group.kind = node.op->kind == OpKind::contract ? GroupKind::contract : GroupKind::call;
-  group.op = node.op;
-  group.attributes = node.attributes;
-  group.immediate = index;
+namespace {
+
+// What an item reads, and where its value goes.
+std::vector<Operand> inputs_of(const Region& region, const Item& item,
+                               const BufferOf& buffer_of_leaf, const BufferOf& buffer_of_item) {
+  std::vector<Operand> inputs;
   for (const Edge& edge : region.edges_of(item)) {
     bool leaf = edge.value < 0;
     int buffer = leaf ? buffer_of_leaf[static_cast<size_t>(~edge.value)]
                       : buffer_of_item[static_cast<size_t>(edge.value)];
-    group.inputs.push_back({buffer, region.node_of(edge.value).dtype, edge_layout(region, edge)});
+    inputs.push_back({buffer, region.node_of(edge.value).dtype, edge_layout(region, edge)});
   }
-  group.output = {buffer_of_item[static_cast<size_t>(index)], node.dtype,
-                  contiguous_layout(node.shape)};
-  group.items = {index};
-  if (group.kind == GroupKind::contract) {
-    group.contraction =
-        canonical_contraction(node.attributes, group.inputs[0], group.inputs[1], node.dtype);
-    group.contraction.precision = precision_of(*node.op, node.attributes);
-  }
+  return inputs;
+}
+Operand output_of(const Region& region, int index, const BufferOf& buffer_of_item) {
+  const Node& node = *region.item(index).node;
+  return {buffer_of_item[static_cast<size_t>(index)], node.dtype, contiguous_layout(node.shape)};
+}
+
+}  // namespace
+
+ContractGroup lower_contraction(const Region& region, int index, const BufferOf& buffer_of_leaf,
+                                const BufferOf& buffer_of_item) {
+  const Item& item = region.item(index);
+  const Node& node = *item.node;
+  const std::vector<Operand> inputs = inputs_of(region, item, buffer_of_leaf, buffer_of_item);
+  ContractGroup group;
+  group.contraction = canonical_contraction(node.attributes, inputs[0], inputs[1], node.dtype);
+  group.contraction.precision = precision_of(*node.op, node.attributes);
+  group.a = inputs[0];
+  group.b = inputs[1];
+  group.output = output_of(region, index, buffer_of_item);
   return group;
+}
+
+CallGroup lower_call(const Region& region, int index, const BufferOf& buffer_of_leaf,
+                     const BufferOf& buffer_of_item) {
+  const Item& item = region.item(index);
+  return {.op = item.node->op,
+          .attributes = item.node->attributes,
+          .immediate = index,
+          .inputs = inputs_of(region, item, buffer_of_leaf, buffer_of_item),
+          .output = output_of(region, index, buffer_of_item)};
 }
 
 }  // namespace mt

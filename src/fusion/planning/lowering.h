@@ -9,13 +9,15 @@ namespace mt {
 // Where each item's value lies in the plan: an index into Plan::buffers, or -1.
 using BufferOf = std::vector<int>;
 
-// Fills in the group's kind, program, segment and operands. `buffer_of_leaf[l]` and
+// A group that runs a program: a map, rows or a reduction. `buffer_of_leaf[l]` and
 // `buffer_of_item[i]` are buffers; an item without one lives in registers only.
 Group lower(const Region& region, const Grouping& grouping, const Draft& draft,
             const BufferOf& buffer_of_leaf, const BufferOf& buffer_of_item);
 
-// A group of one item: a contraction, or an operator that runs alone.
-Group lower_alone(const Region& region, int item, const BufferOf& buffer_of_leaf,
-                  const BufferOf& buffer_of_item);
+// Groups of one item: a contraction, and an operator that runs alone.
+ContractGroup lower_contraction(const Region& region, int item, const BufferOf& buffer_of_leaf,
+                                const BufferOf& buffer_of_item);
+CallGroup lower_call(const Region& region, int item, const BufferOf& buffer_of_leaf,
+                     const BufferOf& buffer_of_item);
 
 }  // namespace mt

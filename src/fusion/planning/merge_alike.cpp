@@ -4,12 +4,10 @@
 
 #include <algorithm>
 
-#include "fusion/planning/place_buffers.h"
-
 namespace mt {
 namespace {
 
-bool alike(const Group& a, const Group& b) {
+bool alike(const MapGroup& a, const MapGroup& b) {
   if (a.program.instructions != b.program.instructions || a.program.once != b.program.once) {
     return false;
   }
@@ -45,17 +43,19 @@ void merge_alike(Plan* plan) {
   }
   std::vector<bool> gone(groups.size(), false);
   for (size_t g = 0; g < groups.size(); ++g) {
-    if (groups[g].kind != GroupKind::map || gone[g]) continue;
+    auto* earlier = std::get_if<MapGroup>(&groups[g].work);
+    if (!earlier || gone[g]) continue;
     // Wait for the next group alike, unless something until then reads what this one writes or
     // writes over what it reads.
     for (size_t later = g + 1; later < groups.size(); ++later) {
       if (intersects(reads[later], writes[g]) || intersects(spoils[later], reads[g])) break;
-      if (groups[later].kind != GroupKind::map || !alike(groups[g], groups[later])) continue;
-      Group& target = groups[later];
-      target.segments.insert(target.segments.begin(),
-                             std::make_move_iterator(groups[g].segments.begin()),
-                             std::make_move_iterator(groups[g].segments.end()));
-      target.items.insert(target.items.begin(), groups[g].items.begin(), groups[g].items.end());
+      auto* target = std::get_if<MapGroup>(&groups[later].work);
+      if (!target || !alike(*earlier, *target)) continue;
+      target->segments.insert(target->segments.begin(),
+                              std::make_move_iterator(earlier->segments.begin()),
+                              std::make_move_iterator(earlier->segments.end()));
+      groups[later].items.insert(groups[later].items.begin(), groups[g].items.begin(),
+                                 groups[g].items.end());
       reads[later].insert(reads[later].end(), reads[g].begin(), reads[g].end());
       writes[later].insert(writes[later].end(), writes[g].begin(), writes[g].end());
       spoils[later].insert(spoils[later].end(), spoils[g].begin(), spoils[g].end());

@@ -7,29 +7,6 @@
 
 namespace mt {
 
-void buffers_read(const Group& group, std::vector<int>* buffers) {
-  for (const Operand& input : group.inputs) buffers->push_back(input.buffer);
-  for (const Segment& segment : group.segments) {
-    for (size_t m = 0; m < segment.memory.size(); ++m) {
-      if (segment.memory[m].buffer >= 0 && !is_stored_to(group.program, m)) {
-        buffers->push_back(segment.memory[m].buffer);
-      }
-    }
-  }
-}
-
-void buffers_written(const Group& group, std::vector<int>* buffers) {
-  if (group.output.buffer >= 0) buffers->push_back(group.output.buffer);
-  for (const Total& total : group.totals) buffers->push_back(total.output.buffer);
-  for (const Segment& segment : group.segments) {
-    for (size_t m = 0; m < segment.memory.size(); ++m) {
-      if (segment.memory[m].buffer >= 0 && is_stored_to(group.program, m)) {
-        buffers->push_back(segment.memory[m].buffer);
-      }
-    }
-  }
-}
-
 void place_buffers(Plan* plan) {
   struct Life {
     int buffer, first, last;

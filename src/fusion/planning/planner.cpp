@@ -85,29 +85,36 @@ class Planner {
 
   void add(int d) {
     const Draft& draft = grouping_.drafts[static_cast<size_t>(d)];
-    if (draft.kind == GroupKind::contract || draft.kind == GroupKind::call) {
-      plan_.groups.push_back(
-          lower_alone(region_, draft.items[0], buffer_of_leaf_, buffer_of_item_));
+    if (draft.kind == GroupKind::contract) {
+      add(contraction(draft.items[0]), draft.items);
+      return;
+    }
+    if (draft.kind == GroupKind::call) {
+      add(lower_call(region_, draft.items[0], buffer_of_leaf_, buffer_of_item_), draft.items);
       return;
     }
     Group group = lower(region_, grouping_, draft, buffer_of_leaf_, buffer_of_item_);
-    if (draft.contraction >= 0) {
-      int z = draft.contraction;
-      donate(d, &group);
-      share_with_epilogue(z, &group);
-      Group whole = lower_alone(region_, z, buffer_of_leaf_, buffer_of_item_);
-      whole.has_epilogue = true;
-      whole.program = std::move(group.program);
-      whole.segments = std::move(group.segments);
-      whole.totals = std::move(group.totals);
-      whole.items.insert(whole.items.end(), group.items.begin(), group.items.end());
-      place_values(&whole.program, whole.segments[0]);
-      plan_.groups.push_back(std::move(whole));
+    FusedProgram* fused = fused_program(group);
+    if (draft.kind != GroupKind::reduce) donate(d, fused);
+    if (draft.contraction >= 0) share_with_epilogue(draft.contraction, fused);
+    place_values(&fused->program, fused->segments[0]);
+    if (draft.contraction < 0) {
+      plan_.groups.push_back(std::move(group));
       return;
     }
-    if (draft.kind != GroupKind::reduce) donate(d, &group);
-    place_values(&group.program, group.segments[0]);
-    plan_.groups.push_back(std::move(group));
+    ContractGroup whole = contraction(draft.contraction);
+    whole.epilogue = std::move(*fused);
+    std::vector<int> items{draft.contraction};
+    items.insert(items.end(), draft.items.begin(), draft.items.end());
+    add(std::move(whole), std::move(items));
+  }
+
+  template <class Work>
+  void add(Work&& work, std::vector<int> items) {
+    plan_.groups.push_back({std::forward<Work>(work), std::move(items)});
+  }
+  ContractGroup contraction(int item) const {
+    return lower_contraction(region_, item, buffer_of_leaf_, buffer_of_item_);
   }
 
   // The only load of `buffer` in the group, if it is one and reads element for element.
@@ -123,11 +130,11 @@ class Planner {
   }
 
   // Lets outputs take over the memory of leaves that nobody reads after this group.
-  void donate(int d, Group* group) {
-    Segment& segment = group->segments[0];
+  void donate(int d, FusedProgram* fused) {
+    Segment& segment = fused->segments[0];
     for (size_t s = 0; s < segment.memory.size(); ++s) {
       const Memory& store = segment.memory[s];
-      if (store.row || store.buffer < 0 || !is_stored_to(group->program, s)) continue;
+      if (store.row || store.buffer < 0 || !is_stored_to(fused->program, s)) continue;
       Buffer& output = plan_.buffers[static_cast<size_t>(store.buffer)];
       if (output.kind != BufferKind::output || output.donor >= 0) continue;
       for (size_t l = 0; l < region_.leaves.size(); ++l) {
@@ -141,7 +148,7 @@ class Planner {
           continue;
         }
         int load = single_load(segment, buffer_of_leaf_[l]);
-        if (load < 0 || !may_alias(group->program, static_cast<int>(s), load)) continue;
+        if (load < 0 || !may_alias(fused->program, static_cast<int>(s), load)) continue;
         output.donor = static_cast<int>(l);
         break;
       }
@@ -164,7 +171,7 @@ class Planner {
 
   // The contraction writes where its epilogue will store, when nothing else wants its value and
   // nothing lies there yet.
-  void share_with_epilogue(int z, Group* epilogue) {
+  void share_with_epilogue(int z, FusedProgram* epilogue) {
     if (region_.item(z).stored) return;
     Segment& segment = epilogue->segments[0];
     int from = buffer_of_item_[static_cast<size_t>(z)];
@@ -202,8 +209,8 @@ Plan plan_alone(const Region& region) {
     items.push_back(add_item(region, static_cast<int>(i), &plan));
   }
   for (size_t i = 0; i < region.items.size(); ++i) {
-    plan.groups.push_back(lower_alone(region, static_cast<int>(i), leaves, items));
-    plan.groups.back().kind = GroupKind::call;
+    const int item = static_cast<int>(i);
+    plan.groups.push_back({lower_call(region, item, leaves, items), {item}});
   }
   place_buffers(&plan);
   return plan;
@@ -218,9 +225,11 @@ void rename_items(const std::vector<int>& original, Plan* plan) {
     if (buffer.kind != BufferKind::leaf) rename(buffer.index);
   }
   for (Group& group : plan->groups) {
-    rename(group.immediate);
     for (int& item : group.items) rename(item);
-    for (Segment& segment : group.segments) {
+    if (auto* call = std::get_if<CallGroup>(&group.work)) rename(call->immediate);
+    FusedProgram* fused = fused_program(group);
+    if (!fused) continue;
+    for (Segment& segment : fused->segments) {
       for (int& item : segment.constants) rename(item);
     }
   }

@@ -155,7 +155,7 @@ int64_t worker_scratch(const AttentionSizes& sizes, Dtype dtype) {
 
 }  // namespace
 
-int64_t attention_scratch(const Group& group, int threads) {
+int64_t attention_scratch(const CallGroup& group, int threads) {
   AttentionSizes sizes(group.inputs[0].layout.shape, group.inputs[1].layout.shape,
                        group.inputs[2].layout.shape);
   return threads * worker_scratch(sizes, group.output.dtype);

@@ -15,8 +15,8 @@ namespace mt::cpu {
 
 // Each needs that many bytes of scratch for that many threads.
 void attention_kernel(const NaiveCall& call, void* scratch, int threads);
-int64_t attention_scratch(const Group& group, int threads);
+int64_t attention_scratch(const CallGroup& group, int threads);
 void attention_gradient_kernel(const NaiveCall& call, void* scratch, int threads);
-int64_t attention_gradient_scratch(const Group& group, int threads);
+int64_t attention_gradient_scratch(const CallGroup& group, int threads);
 
 }  // namespace mt::cpu

@@ -14,13 +14,13 @@ namespace mt::cpu {
 
 void gather_kernel(const NaiveCall& call);
 void scatter_kernel(const NaiveCall& call, void* scratch, int threads);
-int64_t scatter_scratch(const Group& group, int threads);
+int64_t scatter_scratch(const CallGroup& group, int threads);
 // For `count` rows of `width` elements added to `rows`.
 int64_t scatter_scratch_bytes(int64_t count, int64_t rows, int64_t width, Dtype dtype);
 void last_writer_kernel(const NaiveCall& call);
 void take_along_axis_kernel(const NaiveCall& call);
 void add_along_axis_kernel(const NaiveCall& call, void* scratch, int threads);
-int64_t add_along_axis_scratch(const Group& group, int threads);
+int64_t add_along_axis_scratch(const CallGroup& group, int threads);
 void nonzero_kernel(const NaiveCall& call);
 void concat_kernel(const NaiveCall& call);
 void pad_kernel(const NaiveCall& call);

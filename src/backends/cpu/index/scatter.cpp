@@ -229,7 +229,7 @@ int64_t scatter_scratch_bytes(int64_t count, int64_t rows, int64_t width, Dtype 
   return deal_of(count, rows, width, size_of(dtype)).bytes();
 }
 
-int64_t scatter_scratch(const Group& group, int) {
+int64_t scatter_scratch(const CallGroup& group, int) {
   const Layout& values = group.inputs[0].layout;
   int first = static_cast<int>(group.attributes[0]), rank = values.shape.rank();
   int64_t rows = 1;

@@ -107,7 +107,7 @@ void take_along_axis_kernel(const NaiveCall& call) {
   with_bits(size_of(call.output.dtype), [&](auto zero) { take<decltype(zero)>(call); });
 }
 
-int64_t add_along_axis_scratch(const Group& group, int) {
+int64_t add_along_axis_scratch(const CallGroup& group, int) {
   int axis = static_cast<int>(group.attributes[0]);
   const Shape& shape = group.inputs[0].layout.shape;
   if (!by_rows(group.inputs[1].layout, axis)) return 0;

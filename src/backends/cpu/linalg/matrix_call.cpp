@@ -51,7 +51,7 @@ int64_t bytes_of_worker(const MatrixCall& matrices, MatrixFunction<T>, int64_t w
 
 }  // namespace
 
-int64_t matrix_scratch(const Group& group, int threads) {
+int64_t matrix_scratch(const CallGroup& group, int threads) {
   std::vector<NaiveArray> inputs;
   for (const Operand& input : group.inputs) inputs.push_back({nullptr, input.dtype, input.layout});
   NaiveCall call{

@@ -11,6 +11,6 @@
 namespace mt::cpu {
 
 void matrix_kernel(const NaiveCall& call, void* scratch, int threads);
-int64_t matrix_scratch(const Group& group, int threads);
+int64_t matrix_scratch(const CallGroup& group, int threads);
 
 }  // namespace mt::cpu

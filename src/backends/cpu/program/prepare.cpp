@@ -328,14 +328,14 @@ int64_t whole_lines(const NarrowOperand& operand, int64_t rows) {
   return rows / together * together;
 }
 
-PreparedProgram prepare_rows(const Group& group, const Segment& segment,
+PreparedProgram prepare_rows(const FusedProgram& fused, const Segment& segment,
                              const std::vector<Buffer>& buffers, std::vector<int16_t> streamed,
                              bool whole_rows = true) {
-  const Program& program = group.program;
+  const Program& program = fused.program;
   std::vector<NarrowOperand> narrow;
-  if (group.totals.empty()) narrow = narrow_operands(program, segment);
+  if (fused.totals.empty()) narrow = narrow_operands(program, segment);
   PreparedProgram prepared = prepare_steps(program, segment, std::move(streamed), std::move(narrow),
-                                           group.totals, whole_rows);
+                                           fused.totals, whole_rows);
   int64_t columns = std::max<int64_t>(segment.columns, 1);
   int64_t elements = prepared.narrow.empty() ? most_tile_elements : 2 * most_tile_elements;
   int64_t rows = std::max<int64_t>(1, elements / columns);
@@ -359,16 +359,16 @@ PreparedProgram prepare_tiles(const Program& program, const Segment& segment, in
   return prepared;
 }
 
-PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& buffers,
+PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buffer>& buffers,
                                 bool in_tiles, int64_t row_elements) {
-  const Program& program = group.program;
-  const std::vector<Segment>& segments = group.segments;
+  const Program& program = fused.program;
+  const std::vector<Segment>& segments = fused.segments;
   const Segment& first = segments[0];
   std::vector<int16_t> streamed;
   // Beside totals the first cache has no room for what is to be copied.
-  if (!in_tiles && group.totals.empty()) streamed = streamed_by(program, segments, buffers);
-  if (segments.size() == 1 && (first.columns != 1 || !group.totals.empty())) {
-    return prepare_rows(group, first, buffers, std::move(streamed));
+  if (!in_tiles && fused.totals.empty()) streamed = streamed_by(program, segments, buffers);
+  if (segments.size() == 1 && (first.columns != 1 || !fused.totals.empty())) {
+    return prepare_rows(fused, first, buffers, std::move(streamed));
   }
   PanelOrder panels;
   if (segments.size() == 1 && (!in_tiles || row_elements > 0)) {
@@ -379,7 +379,7 @@ PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& b
       segment.columns = columns;
       segment.rows = first.rows / columns;
       PreparedProgram prepared =
-          prepare_rows(group, segment, buffers, std::move(streamed), !in_tiles);
+          prepare_rows(fused, segment, buffers, std::move(streamed), !in_tiles);
       if (!in_tiles || prepared.scratch_bytes <= stack_registers) {
         prepared.by_columns.push_back(std::move(segment));
         return prepared;

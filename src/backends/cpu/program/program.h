@@ -103,7 +103,7 @@ struct PreparedProgram {
 // `in_tiles`: it will be run over tiles of someone else's choice of a result whose rows have so
 // many elements, perhaps row by row. The plan's buffers tell which results take over an operand's
 // memory.
-PreparedProgram prepare_program(const Group& group, const std::vector<Buffer>& buffers,
+PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buffer>& buffers,
                                 bool in_tiles, int64_t row_elements = 0);
 // The same with tiles of `tile_rows` rows whose registers lie in scratch.
 PreparedProgram prepare_tiles(const Program& program, const Segment& segment, int64_t tile_rows);

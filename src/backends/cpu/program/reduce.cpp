@@ -43,7 +43,7 @@ bool lies_by_panels(const Segment& segment, int64_t reduced, int64_t panel) {
 // One run of a reduction. Workers share out its panels, each of which leaves a partial result.
 class ReductionRun {
  public:
-  ReductionRun(const Group& group, const PreparedReduction& prepared, void* const* buffers,
+  ReductionRun(const ReduceGroup& group, const PreparedReduction& prepared, void* const* buffers,
                const Immediates* immediates, char* scratch)
       : group_(group),
         prepared_(prepared),
@@ -208,7 +208,7 @@ class ReductionRun {
     return elementwise_operator(combiner(group_.reduction), group_.type);
   }
 
-  const Group& group_;
+  const ReduceGroup& group_;
   const PreparedReduction& prepared_;
   void* const* const buffers_;
   const Immediates* const immediates_;
@@ -220,7 +220,7 @@ class ReductionRun {
 constexpr int64_t shortest_run = 128;
 
 // Where nothing is computed and elements lie in runs of some length.
-void find_runs(const Group& group, PreparedReduction* prepared) {
+void find_runs(const ReduceGroup& group, PreparedReduction* prepared) {
   const std::vector<Instruction>& all = group.program.instructions;
   const std::vector<Memory>& memory = prepared->segment.memory;
   const bool loads = all.size() == 2 && all[0].code == Opcode::load && memory.size() == 1;
@@ -235,7 +235,7 @@ void find_runs(const Group& group, PreparedReduction* prepared) {
 
 }  // namespace
 
-PreparedReduction prepare_reduction(const Group& group, const std::vector<Buffer>& buffers) {
+PreparedReduction prepare_reduction(const ReduceGroup& group, const std::vector<Buffer>& buffers) {
   int64_t size = static_cast<int64_t>(size_of(group.type));
   PreparedReduction prepared;
   prepared.segment = flat(group.segments[0]);
@@ -270,8 +270,8 @@ int64_t scratch_bytes(const PreparedReduction& prepared) {
   return prepared.worker_bytes * prepared.elements.threads + prepared.partial_bytes;
 }
 
-void run_reduction(const Group& group, const PreparedReduction& prepared, void* const* buffers,
-                   const Immediates* immediates, char* scratch) {
+void run_reduction(const ReduceGroup& group, const PreparedReduction& prepared,
+                   void* const* buffers, const Immediates* immediates, char* scratch) {
   if (group.outer * group.inner == 0) return;
   ReductionRun(group, prepared, buffers, immediates, scratch).run();
 }

@@ -19,9 +19,9 @@ struct PreparedReduction {
   int64_t worker_bytes, partial_bytes;  // scratch of a worker; of all partial results
 };
 
-PreparedReduction prepare_reduction(const Group& group, const std::vector<Buffer>& buffers);
+PreparedReduction prepare_reduction(const ReduceGroup& group, const std::vector<Buffer>& buffers);
 int64_t scratch_bytes(const PreparedReduction& prepared);
-void run_reduction(const Group& group, const PreparedReduction& prepared, void* const* buffers,
-                   const Immediates* immediates, char* scratch);
+void run_reduction(const ReduceGroup& group, const PreparedReduction& prepared,
+                   void* const* buffers, const Immediates* immediates, char* scratch);
 
 }  // namespace mt::cpu

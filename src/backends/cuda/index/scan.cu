@@ -91,7 +91,7 @@ void launch_sums(const Call& call, const Lines& lines) {
          lines, count);
 }
 
-Lines lines_of(const Group& group) {
+Lines lines_of(const CallGroup& group) {
   const Shape& shape = group.output.layout.shape;
   int axis = static_cast<int>(group.attributes[0]);
   Lines lines{1, shape[axis], 1, (shape[axis] + panel - 1) / panel};
@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-int64_t mask_size(const Group& group) { return element_count(group.inputs[0].layout.shape); }
+int64_t mask_size(const CallGroup& group) { return element_count(group.inputs[0].layout.shape); }
 
 }  // namespace
 
@@ -213,7 +213,9 @@ void launch_recurrence(const Call& call) {
          call.stream, call.view, lines);
 }
 
-int64_t nonzero_scratch(const Group& group) { return (mask_size(group) + chunk - 1) / chunk * 8; }
+int64_t nonzero_scratch(const CallGroup& group) {
+  return (mask_size(group) + chunk - 1) / chunk * 8;
+}
 
 void launch_nonzero(const Call& call) {
   int64_t count = mask_size(call.group), chunks = (count + chunk - 1) / chunk;

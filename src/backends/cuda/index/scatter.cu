@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(threads) last_kernel(const int64_t* keys, cons
   store(out, row, last >= 0 && load(keys, last) == row ? last : -1);
 }
 
-int64_t size_of_input(const Group& group, size_t i) {
+int64_t size_of_input(const CallGroup& group, size_t i) {
   return element_count(group.inputs[i].layout.shape);
 }
 int64_t scratch_for(int64_t keys) { return 3 * 8 * keys; }
@@ -129,12 +129,14 @@ void launch_sum(const Call& call, int64_t rows, int64_t inner, int64_t count) {
 
 }  // namespace
 
-int64_t scatter_scratch(const Group& group) { return scratch_for(size_of_input(group, 1)); }
-int64_t add_along_axis_scratch(const Group& group) { return scratch_for(size_of_input(group, 0)); }
-int64_t last_writer_scratch(const Group& group) { return scratch_for(size_of_input(group, 0)); }
+int64_t scatter_scratch(const CallGroup& group) { return scratch_for(size_of_input(group, 1)); }
+int64_t add_along_axis_scratch(const CallGroup& group) {
+  return scratch_for(size_of_input(group, 0));
+}
+int64_t last_writer_scratch(const CallGroup& group) { return scratch_for(size_of_input(group, 0)); }
 
 void launch_scatter(const Call& call) {
-  const Group& group = call.group;
+  const CallGroup& group = call.group;
   if (element_count(group.output.layout.shape) == 0) return;
   const Shape& values = group.inputs[0].layout.shape;
   int first = static_cast<int>(group.attributes[0]);

@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(threads)
   store(reinterpret_cast<int64_t*>(c.output.data), i, low);
 }
 
-int64_t keys_of(const Group& group) { return element_count(group.inputs[0].layout.shape); }
+int64_t keys_of(const CallGroup& group) { return element_count(group.inputs[0].layout.shape); }
 
 int64_t* sort_operand(const Call& call) {
   const Operand& x = call.group.inputs[0];
@@ -135,7 +135,7 @@ int64_t* sort_positions(const char* keys, Dtype dtype, int64_t rows, int64_t len
   return positions;
 }
 
-int64_t argsort_scratch(const Group& group) { return 2 * 8 * keys_of(group); }
+int64_t argsort_scratch(const CallGroup& group) { return 2 * 8 * keys_of(group); }
 
 void launch_argsort(const Call& call) {
   const Operand &x = call.group.inputs[0], &y = call.group.output;

@@ -19,30 +19,27 @@ bool overlap(const Buffer& a, const Buffer& b) {
          a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
-// Calls f(buffer) for all that a group reads or writes.
-template <class F>
-void for_buffers(const Group& group, F&& f) {
-  for (const Operand& input : group.inputs) f(input.buffer);
-  if (group.output.buffer >= 0) f(group.output.buffer);
-  for (const Segment& segment : group.segments) {
-    for (const Memory& memory : segment.memory) {
-      if (memory.buffer >= 0) f(memory.buffer);
-    }
-  }
+// The buffers that a group reads or writes, each as often as it does.
+std::vector<int> buffers_of(const Group& group) {
+  std::vector<int> buffers;
+  buffers_read(group, &buffers);
+  buffers_written(group, &buffers);
+  return buffers;
 }
 
 // The group that pads `buffer`, which only operand 1 of group `contraction` reads, or -1.
 int padding_group(const Plan& plan, int contraction, int buffer) {
   int found = contraction - 1;
   auto pads = [&](const Group& group) {
-    return group.kind == GroupKind::call && group.output.buffer == buffer &&
-           std::strcmp(group.op->name, "pad") == 0;
+    auto* call = std::get_if<CallGroup>(&group.work);
+    return call && call->output.buffer == buffer && std::strcmp(call->op->name, "pad") == 0;
   };
   while (found >= 0 && !pads(plan.groups[static_cast<size_t>(found)])) --found;
   if (found < 0) return -1;
-  int uses = 0;
+  int64_t uses = 0;
   for (const Group& group : plan.groups) {
-    for_buffers(group, [&](int used) { uses += used == buffer; });
+    const std::vector<int> used = buffers_of(group);
+    uses += std::count(used.begin(), used.end(), buffer);
   }
   return uses == 2 ? found : -1;  // there and in the contraction
 }
@@ -55,9 +52,9 @@ bool stays(const Plan& plan, int padding, int contraction, int source) {
     if (kept.kind == BufferKind::leaf && buffer.donor == kept.index) result = false;
   }
   for (int g = padding + 1; g <= contraction; ++g) {
-    for_buffers(plan.groups[static_cast<size_t>(g)], [&](int used) {
+    for (int used : buffers_of(plan.groups[static_cast<size_t>(g)])) {
       if (used != source && overlap(kept, plan.buffers[static_cast<size_t>(used)])) result = false;
-    });
+    }
   }
   return result;
 }
@@ -86,8 +83,8 @@ int64_t entry_size(const Contraction& c, int64_t all, int64_t far) {
 }  // namespace
 
 Padding find_padding(const Plan& plan, int contraction) {
-  const Group& group = plan.groups[static_cast<size_t>(contraction)];
-  const Operand& operand = group.inputs[1];
+  const auto& group = std::get<ContractGroup>(plan.groups[static_cast<size_t>(contraction)].work);
+  const Operand& operand = group.b;
   if (plan.buffers[static_cast<size_t>(operand.buffer)].kind != BufferKind::arena ||
       operand.layout.offset != 0) {
     return {};
@@ -95,7 +92,7 @@ Padding find_padding(const Plan& plan, int contraction) {
   Padding padding;
   const int found = padding_group(plan, contraction, operand.buffer);
   if (found < 0) return {};
-  const Group& pad = plan.groups[static_cast<size_t>(found)];
+  const auto& pad = std::get<CallGroup>(plan.groups[static_cast<size_t>(found)].work);
   const Layout &x = pad.inputs[0].layout, &y = pad.output.layout;
   if (!stays(plan, found, contraction, pad.inputs[0].buffer)) return {};
   const int64_t all = element_count(y.shape);
@@ -137,6 +134,10 @@ Padding find_padding(const Plan& plan, int contraction) {
   return padding;
 }
 
+const CallGroup& padding_call(const Plan& plan, const Padding& padding) {
+  return std::get<CallGroup>(plan.groups[static_cast<size_t>(padding.group)].work);
+}
+
 Contraction of_entries(Contraction contraction, const Padding& padding) {
   for (ContractionDim& dim : contraction.k) {
     if (padding.far > 0 && dim.b_stride == padding.far) dim.b_stride = padding.near;
@@ -145,7 +146,7 @@ Contraction of_entries(Contraction contraction, const Padding& padding) {
 }
 
 EntryParts parts_of_entry(const Plan& plan, const Padding& padding) {
-  const Group& group = plan.groups[static_cast<size_t>(padding.group)];
+  const CallGroup& group = padding_call(plan, padding);
   EntryParts parts{padding.from, padding.to, element_count(padding.to.shape)};
   parts.from.offset = 0;
   for (int d = 0; d < padding.from.shape.rank(); ++d) {
@@ -158,14 +159,14 @@ EntryParts parts_of_entry(const Plan& plan, const Padding& padding) {
 
 const void* find_entry(const Plan& plan, const Padding& padding, void* const* buffers,
                        int64_t offset) {
-  const Operand& input = plan.groups[static_cast<size_t>(padding.group)].inputs[0];
+  const Operand& input = padding_call(plan, padding).inputs[0];
   const int64_t at = padding.from.offset + locate(padding.leading, offset / padding.inner);
   return static_cast<const char*>(buffers[input.buffer]) + at * int64_t(size_of(input.dtype));
 }
 
 void pad_entry(const Plan& plan, const Padding& padding, void* const* buffers,
                const Immediates* immediates, int64_t offset, void* to) {
-  const Group& group = plan.groups[static_cast<size_t>(padding.group)];
+  const CallGroup& group = padding_call(plan, padding);
   const Operand& input = group.inputs[0];
   NaiveArray x{buffers[input.buffer], input.dtype, padding.from};
   x.layout.offset += locate(padding.leading, offset / padding.inner);

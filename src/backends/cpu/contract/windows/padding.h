@@ -24,6 +24,8 @@ struct Padding {
 
 // The padding of the second operand of group `contraction`, if that can be.
 Padding find_padding(const Plan& plan, int contraction);
+// The call that pads, if one is found.
+const CallGroup& padding_call(const Plan& plan, const Padding& padding);
 // The contraction as it reads padded entries.
 Contraction of_entries(Contraction contraction, const Padding& padding);
 

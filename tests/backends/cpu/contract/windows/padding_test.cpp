@@ -31,7 +31,7 @@ Plan plan_of(std::vector<Tensor> tensors) {
 int found(const Plan& plan) {
   int count = 0;
   for (size_t g = 0; g < plan.groups.size(); ++g) {
-    if (plan.groups[g].kind != GroupKind::contract) continue;
+    if (plan.groups[g].kind() != GroupKind::contract) continue;
     count += cpu::find_padding(plan, static_cast<int>(g)).group >= 0;
   }
   return count;
