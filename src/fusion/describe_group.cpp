@@ -109,7 +109,7 @@ struct Description {
 
 std::string describe(const Group& group) { return std::visit(Description(), group.work); }
 
-int64_t bytes_moved(const Plan& plan, const Group& group) {
+int64_t bytes_used(const Plan& plan, const Group& group) {
   std::vector<int> buffers;
   buffers_read(group, &buffers);
   buffers_written(group, &buffers);

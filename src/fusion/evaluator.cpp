@@ -7,11 +7,11 @@
 #include "backends/backend.h"
 #include "base/before_work.h"
 #include "fusion/execute.h"
-#include "fusion/lone.h"
 #include "fusion/plan_cache.h"
 #include "fusion/planning/planner.h"
 #include "fusion/profile.h"
 #include "fusion/select.h"
+#include "fusion/single_contraction.h"
 #include "graph/evaluate.h"
 #include "graph/window.h"
 
@@ -145,19 +145,6 @@ bool run_small(Window& window, Node* node, Thread& thread) {
   return true;
 }
 
-// The same for one contraction, whose plan is known.
-void run_lone(Window& window, Node* node, const Plan& plan) {
-  Ref<Storage> output;
-  {
-    Execution execution(plan, node->device, 1);
-    for (const Tensor& input : node->inputs) execution.bind_leaf(*input.node());
-    execution.take_memory([](int) { return false; }, [&](int) { return node->op->name; });
-    execution.run(&node->immediates);
-    output = execution.take_output(0);
-  }
-  window.finish(node, std::move(output));
-}
-
 // Whatever an evaluation of the window stores, planned and run device by device. Returns the plan
 // that was run last, if any.
 [[gnu::noinline]] std::shared_ptr<const Plan> run_window(Window& window, const Tensor* tensors,
@@ -194,15 +181,15 @@ Node* only_node(const Window& window, const Tensor* tensors, size_t count) {
 // All that is not small.
 [[gnu::noinline]] void run(Window& window, Node* node, const Tensor* tensors, size_t count) {
   before_work();
-  LoneKey key;
+  ContractionKey key;
   if (!node || count != 1 || !key.write(*node)) {
     run_window(window, tensors, count);
-  } else if (const Plan* known = LonePlans::of_thread().find(key)) {
-    run_lone(window, node, *known);
+  } else if (const Plan* known = ContractionPlans::of_thread().find(key)) {
+    run_single_contraction(window, node, *known);
   } else {
     bool alone = window.first() == window.last();
     std::shared_ptr<const Plan> made = run_window(window, tensors, count);
-    if (alone && made) LonePlans::of_thread().insert(key, std::move(made));
+    if (alone && made) ContractionPlans::of_thread().insert(key, std::move(made));
   }
 }
 

@@ -118,7 +118,7 @@ const std::vector<size_t>& Profile::kinds_of(const Plan& plan) {
   named.kinds.clear();
   for (const Group& group : plan.groups) {
     named.kinds.push_back(kind_of({.name = describe(group),
-                                   .bytes = static_cast<double>(bytes_moved(plan, group)),
+                                   .bytes = static_cast<double>(bytes_used(plan, group)),
                                    .operations = contraction_operations(group)}));
   }
   return named.kinds;

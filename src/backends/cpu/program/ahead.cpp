@@ -20,7 +20,7 @@ int64_t bytes_of(const Segment& segment, const Memory& memory) {
 bool is_slow(const Step& step) {
   if (step.is_slow) return true;
   if (!step.operate || step.instruction->code != Opcode::elementwise || step.in[0].repeated ||
-      step.extent == Extent::row_values)
+      step.traversal == Traversal::row_values)
     return false;
   return info(static_cast<Elementwise>(step.instruction->detail)).domain == Domain::real;
 }

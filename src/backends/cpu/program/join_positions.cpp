@@ -73,7 +73,7 @@ class Joining {
     }
     select.operate = one_hot_operator(select.instruction->type);
     select.in[0] = sought;
-    select.extent = Extent::rows;
+    select.traversal = Traversal::rows;
     return true;
   }
 

@@ -39,7 +39,7 @@ bool join_sum(const Step& first, const Step& second, bool alone, Step* joined) {
     const bool is_one_hot = first.operate && first.operate == one_hot_operator(f.type);
     const bool others_are_one = first.in[2].repeated;
     if (is_one_hot && others_are_one && alone) joined->operate = row_sum_of_one_hot(f.type);
-    joined->extent = Extent::few;
+    joined->traversal = Traversal::few;
   } else if (first.is_pair) {
     const Operator exponentials =
         paired_operator(Elementwise::sub, Elementwise::exp, false, f.from);
@@ -83,7 +83,7 @@ bool join(const Step& first, const Step& second, bool alone, Step* joined) {
   bool right = second.in[0].place != first.out;
   joined->operate = paired_operator(code, static_cast<Elementwise>(s.detail), right, f.from);
   if (info(static_cast<Elementwise>(s.detail)).arity == 2) joined->in[2] = second.in[right ? 0 : 1];
-  if (first.extent != Extent::flat) joined->extent = first.extent;
+  if (first.traversal != Traversal::flat) joined->traversal = first.traversal;
   return joined->operate;
 }
 

@@ -127,7 +127,7 @@ class Preparation {
     Step step;
     step.instruction = &i;
     step.operate = elementwise_operator(combiner(total.reduction), i.type);
-    step.extent = Extent::total;
+    step.traversal = Traversal::total;
     step.out = static_cast<int16_t>(registers_ + 1 +
                                     static_cast<int16_t>(prepared_.streamed.size()) + i.index);
     step.in[0].place = step.out;
@@ -164,7 +164,7 @@ class Preparation {
       step.in[k] = read(at, k, size);
       const bool goes_on = step.in[k].pitch == pitch_of(size) && !step.in[k].repeated;
       if (read_instead(at, k) && !goes_on && (step.in[k].pitch != 0 || !step.in[k].repeated)) {
-        step.extent = turned() ? Extent::columns : Extent::rows;
+        step.traversal = turned() ? Traversal::columns : Traversal::rows;
       }
     }
     step.out = written_by(i);
@@ -189,7 +189,7 @@ class Preparation {
     const Instruction& i = code_[at];
     Step step;
     step.instruction = &i;
-    step.extent = i.row ? Extent::row_values : Extent::flat;
+    step.traversal = i.row ? Traversal::row_values : Traversal::flat;
     step.stored = stored_.find_kernel(at, &step);
     if (step.stored) return step;
     switch (i.code) {
@@ -208,7 +208,7 @@ class Preparation {
       case Opcode::reduce:
         step.operate =
             (turned() ? reduction_across : row_reduction)(static_cast<Reduction>(i.detail), i.type);
-        step.extent = Extent::rows;
+        step.traversal = Traversal::rows;
         break;
       case Opcode::expand: step.expand = row_expansion(size_of(i.type)); break;
       case Opcode::random:

@@ -34,18 +34,18 @@ struct Stretch {
 };
 
 void operate(const Step& step, Input* in, char* out, int64_t rows, int64_t columns) {
-  switch (step.extent) {
-    case Extent::row_values: step.operate(out, in, 1, rows); break;
-    case Extent::flat: step.operate(out, in, 1, rows * columns); break;
-    case Extent::rows:
-    case Extent::few: step.operate(out, in, rows, columns); break;
-    case Extent::total:
+  switch (step.traversal) {
+    case Traversal::row_values: step.operate(out, in, 1, rows); break;
+    case Traversal::flat: step.operate(out, in, 1, rows * columns); break;
+    case Traversal::rows:
+    case Traversal::few: step.operate(out, in, rows, columns); break;
+    case Traversal::total:
       for (int64_t r = 0; r < rows; ++r) {
         step.operate(out, in, 1, columns);
         for (int k = 0; k < 3; ++k) in[k].data = static_cast<const char*>(in[k].data) + in[k].pitch;
       }
       break;
-    case Extent::columns: step.operate(out, in, columns, rows); break;
+    case Traversal::columns: step.operate(out, in, columns, rows); break;
   }
 }
 

@@ -26,7 +26,7 @@ struct Source {
 };
 
 // How a step goes through a tile.
-enum class Extent : uint8_t {
+enum class Traversal : uint8_t {
   row_values,  // one number for each row
   flat,        // all elements, as if they were one row
   rows,        // row by row
@@ -56,7 +56,7 @@ struct Step {
   Kernel convert = nullptr;  // also loads and stores
   RowExpansion expand = nullptr;
   RandomSource draw = nullptr;
-  Extent extent = Extent::flat;
+  Traversal traversal = Traversal::flat;
   bool stored = false;   // whether its values are as they are stored (stored.h)
   bool is_pair = false;  // whether it does the instruction before as well
   bool is_slow = false;  // whether it has the time to fetch memory while it computes
@@ -65,7 +65,7 @@ struct Step {
   int16_t out = no_place;
 
   // Whether it takes the time that so many elements take.
-  bool is_long() const { return extent != Extent::row_values && extent != Extent::few; }
+  bool is_long() const { return traversal != Traversal::row_values && traversal != Traversal::few; }
   bool reads(int16_t place) const {
     return in[0].place == place || in[1].place == place || in[2].place == place;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A contraction that is evaluated alone a second time takes the plan of the first, and gives what
 // it gives among others; only one that differs in nothing a plan depends on does.
-#include "fusion/lone.h"
+#include "fusion/single_contraction.h"
 
 #include <gtest/gtest.h>
 
@@ -13,16 +13,16 @@
 namespace mt::testing {
 namespace {
 
-LoneKey key_of(const Tensor& tensor) {
-  LoneKey key;
+ContractionKey key_of(const Tensor& tensor) {
+  ContractionKey key;
   EXPECT_TRUE(key.write(*tensor.node()));
   return key;
 }
 
-TEST(Lone, KeysTellPlansApart) {
+TEST(SingleContraction, KeysTellPlansApart) {
   install_fusing_evaluator();
   Tensor a = random_leaf({6, 6}, 1), b = random_leaf({6, 6}, 2), thin = random_leaf({6, 5}, 3);
-  const LoneKey key = key_of(matmul(a, b));
+  const ContractionKey key = key_of(matmul(a, b));
   EXPECT_EQ(key_of(matmul(b, a)), key);
   EXPECT_FALSE(key_of(matmul(transpose(a), b)) == key);
   EXPECT_FALSE(key_of(matmul(a, thin)) == key);
@@ -36,16 +36,16 @@ TEST(Lone, KeysTellPlansApart) {
   cpu::set_thread_count(0);
 }
 
-TEST(Lone, OthersHaveNoKey) {
+TEST(SingleContraction, OthersHaveNoKey) {
   install_fusing_evaluator();
   Tensor a = random_leaf({6, 6}), pending = exp(a);
-  LoneKey key;
+  ContractionKey key;
   EXPECT_FALSE(key.write(*pending.node()));
   EXPECT_FALSE(key.write(*matmul(pending, a).node()));          // something else to compute
   EXPECT_FALSE(key.write(*contract(a, a, 0, 1, 1, 1).node()));  // one buffer, not two
 }
 
-TEST(Lone, TheSameBitsAsAmongOthers) {
+TEST(SingleContraction, TheSameBitsAsAmongOthers) {
   install_fusing_evaluator();
   for (int64_t n : {1, 7, 40, 130}) {
     Tensor a = random_leaf({n, 33}, 1), b = random_leaf({33, 9}, 2), c = random_leaf({n, 9}, 3);
@@ -61,7 +61,7 @@ TEST(Lone, TheSameBitsAsAmongOthers) {
   }
 }
 
-TEST(Lone, OutOfMemoryLeavesItPending) {
+TEST(SingleContraction, OutOfMemoryLeavesItPending) {
   install_fusing_evaluator();
   Tensor a = random_leaf({40, 33}, 1), b = random_leaf({33, 30}, 2);
   Value expected = value_of(matmul(a, b));

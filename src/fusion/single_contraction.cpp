@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fusion/lone.h"
+#include "fusion/single_contraction.h"
 
 #include <algorithm>
 
 #include "backends/backend.h"
+#include "fusion/execute.h"
+#include "graph/window.h"
 
 namespace mt {
 
-bool LoneKey::write(const Node& node) {
+bool ContractionKey::write(const Node& node) {
   count_ = 0;
   if (node.op->kind != OpKind::contract || node.inputs[0].node() == node.inputs[1].node()) {
     return false;
@@ -33,25 +35,37 @@ bool LoneKey::write(const Node& node) {
   return true;
 }
 
-bool LoneKey::operator==(const LoneKey& other) const {
+bool ContractionKey::operator==(const ContractionKey& other) const {
   return count_ == other.count_ && std::equal(words_, words_ + count_, other.words_);
 }
 
-LonePlans& LonePlans::of_thread() {
-  thread_local LonePlans plans;
+ContractionPlans& ContractionPlans::of_thread() {
+  thread_local ContractionPlans plans;
   return plans;
 }
 
-const Plan* LonePlans::find(const LoneKey& key) const {
+const Plan* ContractionPlans::find(const ContractionKey& key) const {
   for (const Entry& entry : entries_) {
     if (entry.key == key) return entry.plan.get();
   }
   return nullptr;
 }
 
-void LonePlans::insert(const LoneKey& key, std::shared_ptr<const Plan> plan) {
+void ContractionPlans::insert(const ContractionKey& key, std::shared_ptr<const Plan> plan) {
   entries_[next_] = {key, std::move(plan)};
   next_ = (next_ + 1) % entries_.size();
+}
+
+void run_single_contraction(Window& window, Node* node, const Plan& plan) {
+  Ref<Storage> output;
+  {
+    Execution execution(plan, node->device, 1);
+    for (const Tensor& input : node->inputs) execution.bind_leaf(*input.node());
+    execution.take_memory([](int) { return false; }, [&](int) { return node->op->name; });
+    execution.run(&node->immediates);
+    output = execution.take_output(0);
+  }
+  window.finish(node, std::move(output));
 }
 
 }  // namespace mt

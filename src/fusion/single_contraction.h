@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that looks at each of its products evaluates contractions one at a time, while nothing
+// else is pending. Their plans are found by the operator and its operands' layouts alone, without
+// asking what else might be stored, fused or donated.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "plan/plan.h"
+
+namespace mt {
+
+// What tells one such plan from another. Not every contraction has a key.
+class ContractionKey {
+ public:
+  bool write(const Node& node);
+  bool operator==(const ContractionKey& other) const;
+
+ private:
+  static constexpr size_t most_words = 40;
+  size_t count_ = 0;
+  uint64_t words_[most_words];
+};
+
+// A thread's latest plans; it keeps a few.
+class ContractionPlans {
+ public:
+  static ContractionPlans& of_thread();
+
+  const Plan* find(const ContractionKey& key) const;
+  void insert(const ContractionKey& key, std::shared_ptr<const Plan> plan);
+
+ private:
+  struct Entry {
+    ContractionKey key;
+    std::shared_ptr<const Plan> plan;
+  };
+  std::array<Entry, 8> entries_;
+  size_t next_ = 0;
+};
+
+// Computes the contraction `node` by its plan. The caller holds the window's lock.
+void run_single_contraction(Window& window, Node* node, const Plan& plan);
+
+}  // namespace mt
