@@ -7,7 +7,6 @@
 #include "api/guard.h"
 #include "api/strings.h"
 #include "backends/backend.h"
-#include "backends/cpu/description.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/parallel/quota.h"
 #include "base/before_work.h"
@@ -15,21 +14,6 @@
 
 using namespace mt;
 using namespace mt::api;
-
-namespace {
-
-std::string describe(const Device& device) {
-  std::string own = device.backend->description();
-  if (!own.empty()) return own;
-  if (device.name == "cpu") {
-    int threads = cpu::thread_count();
-    return cpu::model_name() + ", " + cpu::instruction_set_name() + ", " + std::to_string(threads) +
-           (threads == 1 ? " thread" : " threads");
-  }
-  return cpu::model_name() + ", one plain loop for each operator";
-}
-
-}  // namespace
 
 size_t mt_device_count(void) {
   return read<size_t>("device_count", 0, [] { return device_names().size(); });
@@ -44,7 +28,7 @@ const char* mt_device_name(size_t i) {
 
 char* mt_device_description(const char* device) {
   return read<char*>("device_description", nullptr,
-                     [&] { return give_text(describe(find_device(device))); });
+                     [&] { return give_text(find_device(device).backend->description()); });
 }
 
 bool mt_device_available(const char* device) {

@@ -5,7 +5,6 @@
 #include "api/guard.h"
 #include "api/options.h"
 #include "backends/backend.h"
-#include "backends/cpu/contract/matrix_unit/matrix_unit.h"
 #include "ops/ops.h"
 #include "ops/precision.h"
 
@@ -63,10 +62,8 @@ mt_status mt_set_matmul_precision(int precision) {
 bool mt_matmul_precision_available(int precision, const char* device) {
   if (precision <= MT_PRECISION_STRICT || precision >= mt::precision_count) return false;
   try {
-    const std::string name = mt::find_device(device).name;
-    if (name != "cpu") return name.starts_with("cuda:");
-    return mt::is_of_bfloat16(static_cast<mt::Precision>(precision)) &&
-           mt::cpu::matrix_unit_available();
+    const mt::Backend& backend = *mt::find_device(device).backend;
+    return backend.has_kernels_for(static_cast<mt::Precision>(precision));
   } catch (...) {
     return false;
   }

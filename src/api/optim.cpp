@@ -6,8 +6,10 @@
 
 #include "api/guard.h"
 #include "api/parameters.h"
+#include "graph/record.h"
 #include "nn/clip.h"
 #include "nn/optimizer.h"
+#include "nn/plain_step.h"
 #include "nn/schedule.h"
 
 using namespace mt;
@@ -38,6 +40,26 @@ mt_optimizer* make_adam(const char* name, mt_parameters* parameters, double rate
     mt_adam_options o = options(given, defaults);
     return AdamOptions{o.beta1, o.beta2, o.epsilon, o.weight_decay, decoupled};
   });
+}
+
+// All updates are recorded before any parameter changes: they fuse into few groups, and a step that
+// fails has changed nothing.
+void step_plainly(mt_tensor* const* params, size_t n, double lr) {
+  GradientMode no_history(false);
+  SmallVector<Tensor, 16> updated;
+  PlainStep step(lr);
+  for (size_t i = 0; i < n; ++i) {
+    mt_tensor* leaf = required(params[i], "a tensor");
+    Tensor w = value(leaf);
+    if (has_history(w)) {
+      fail(Code::invalid, "sgd: tensor %zu is no leaf: it came from %s", i, w->op->name);
+    }
+    Tensor g = leaf->variable && w.requires_gradient() ? leaf->variable->gradient.get() : Tensor();
+    updated.push_back(g ? step.updated(w, g) : Tensor());
+  }
+  for (size_t i = 0; i < n; ++i) {
+    if (updated[i]) rebind(params[i], std::move(updated[i]));
+  }
 }
 
 }  // namespace
@@ -136,4 +158,11 @@ double mt_schedule_warmup(double lr, int64_t step, int64_t warmup) {
 }
 double mt_schedule_one_cycle(double lr, int64_t step, int64_t steps) {
   return schedule_one_cycle(lr, step, steps);
+}
+
+mt_status mt_sgd(mt_tensor* const* params, size_t n, double lr) {
+  return change("sgd", [&] {
+    if (n) required(params, "the array of tensors");
+    step_plainly(params, n, lr);
+  });
 }

@@ -30,8 +30,10 @@ class GroupWatch {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // What it runs on, in words; empty for the CPU.
-  virtual std::string description() const { return ""; }
+  // What it runs on, in words.
+  virtual std::string description() const = 0;
+  // Whether it has kernels of their own for contractions in a mode other than strict.
+  virtual bool has_kernels_for(Precision) const { return false; }
   // A number that changes when plans made before no longer fit (the number of threads, say).
   virtual uint64_t configuration() const = 0;
   // Makes a new plan ready to run: sets its scratch_bytes, and what else the backend keeps with it.

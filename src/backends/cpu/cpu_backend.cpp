@@ -7,7 +7,9 @@
 
 #include "backends/cpu/call.h"
 #include "backends/cpu/contract/contract.h"
+#include "backends/cpu/contract/matrix_unit/matrix_unit.h"
 #include "backends/cpu/contract/windows/padding.h"
+#include "backends/cpu/description.h"
 #include "backends/cpu/parallel/float_mode.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/program/program.h"
@@ -226,6 +228,14 @@ class Preparation {
 
 class CpuBackend final : public HostBackend {
  public:
+  std::string description() const override {
+    const int threads = thread_count();
+    return model_name() + ", " + instruction_set_name() + ", " + std::to_string(threads) +
+           (threads == 1 ? " thread" : " threads");
+  }
+  bool has_kernels_for(Precision precision) const override {
+    return is_of_bfloat16(precision) && matrix_unit_available();
+  }
   uint64_t configuration() const override {
     return static_cast<uint64_t>(thread_count()) << 48 ^
            reinterpret_cast<uint64_t>(instruction_set());

@@ -18,6 +18,7 @@ class CudaBackend final : public Backend {
   explicit CudaBackend(int device);
 
   std::string description() const override { return description_; }
+  bool has_kernels_for(Precision) const override { return true; }
   uint64_t configuration() const override { return 0; }
   void prepare(Plan* plan) override;
   void run(const Plan& plan, void* const* buffers, const Immediates* immediates, void* scratch,

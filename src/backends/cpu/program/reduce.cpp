@@ -241,7 +241,8 @@ PreparedReduction prepare_reduction(const ReduceGroup& group, const std::vector<
   prepared.segment = flat(group.segments[0]);
   prepared.elements = prepare_tiles(group.program, prepared.segment, chunk);
   std::vector<Step>& steps = prepared.elements.steps;
-  const bool is_one = steps.size() == 2 && steps[0].traversal == Traversal::flat && !steps[0].is_pair;
+  const bool is_one =
+      steps.size() == 2 && steps[0].traversal == Traversal::flat && !steps[0].is_pair;
   if (group.in_lanes && is_one) {
     std::vector<Step> joined = steps;
     join_steps(&joined, true);
