@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a contraction by its schedule: shares the tiles of the result out to the threads, and joins
+// the panels of k.
+#pragma once
+
+#include "backends/cpu/contract/contract.h"
+
+namespace mt::cpu {
+
+// A contraction as its schedule has it: a and b are exchanged where that computes the transpose.
+struct TileWork {
+  const Schedule& schedule;
+  const MatrixOperand &a, &b;
+  const void *a_data, *b_data;
+  Dtype dtype;  // of the result
+  void *out, *scratch;
+  const Epilogue* epilogue;   // nullptr: none
+  const EntrySource* source;  // of what the caller knows as b; nullptr: it lies in memory
+};
+
+// Computes batch entries [first, end).
+void run_tiles(const TileWork& work, int64_t first, int64_t end);
+
+}  // namespace mt::cpu

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/program/make_steps.h"
+
+#include <algorithm>
+
+#include "backends/cpu/program/stored.h"
+#include "backends/cpu/program/totals.h"
+
+namespace mt::cpu {
+namespace {
+
+// Whether it can read what a load or an expansion would copy.
+bool reads_in_place(const Instruction& i) { return is_operator(i) || i.code == Opcode::total; }
+
+bool is_native(const Memory& memory) {
+  return memory.dtype != Dtype::boolean && !needs_rounding(memory.dtype);
+}
+
+class StepMaker {
+ public:
+  StepMaker(const Program& program, const Segment& segment, std::vector<int16_t> streamed,
+            PreparedProgram* prepared)
+      : code_(program.instructions),
+        registers_(static_cast<int16_t>(program.registers)),
+        once_(static_cast<size_t>(program.once)),
+        segment_(segment),
+        prepared_(*prepared),
+        stored_(program, !prepared->narrow.empty()),
+        instead_(static_cast<size_t>(program.registers)) {
+    prepared_.streamed = std::move(streamed);
+    prepared_.filled.assign(static_cast<size_t>(program.registers), false);
+  }
+
+  void run(bool whole_rows) {
+    for (size_t at = 0; at < once_; ++at) {
+      instead_[static_cast<size_t>(code_[at].out)] = {code_[at].out, true, 0};
+      if (!only_operators_read(at)) prepared_.filled[static_cast<size_t>(code_[at].out)] = true;
+    }
+    for (size_t at = once_; at < code_.size(); ++at) {
+      const Instruction& i = code_[at];
+      Source source = readable_instead(at);
+      if (vanishes(at)) continue;
+      if (source.place == no_place) add(at);
+      if (i.out >= 0) instead_[static_cast<size_t>(i.out)] = source;
+    }
+    if (whole_rows) join_positions(&prepared_.steps, segment_);
+    // A reduction that ends a flat program is no part of it, but run by run_reduction.
+    join_steps(&prepared_.steps, segment_.columns != 1 && !turned());
+  }
+
+ private:
+  bool turned() const { return !prepared_.narrow.empty(); }
+
+  // Whether all instructions after `at` that read what it has left in a register are such.
+  template <class Test>
+  bool all_read(size_t at, int16_t made, Test&& test) const {
+    for (size_t later = at + 1; later < code_.size(); ++later) {
+      const Instruction& i = code_[later];
+      bool reads = std::find(i.in, i.in + 3, made) != i.in + 3;
+      if (reads && !test(i)) return false;
+      if (i.out == made) break;
+    }
+    return true;
+  }
+  // Whether nothing but operators reads the register that instruction `at` writes.
+  bool only_operators_read(size_t at) const { return all_read(at, code_[at].out, reads_in_place); }
+  bool is_last_read(size_t at) const {
+    return all_read(at, code_[at].in[0], [](const Instruction&) { return false; });
+  }
+
+  // Rounding, in place, of what is stored next and so rounded anyway, or is rounded already.
+  bool vanishes(size_t at) const {
+    const Instruction& i = code_[at];
+    if (i.code != Opcode::round || i.out != i.in[0]) return false;
+    if (stored_.makes(at)) return true;
+    if (at + 1 == code_.size()) return false;
+    const Instruction& next = code_[at + 1];
+    return next.code == Opcode::store && next.in[0] == i.out && next.dtype == i.dtype &&
+           is_last_read(at + 1);
+  }
+
+  // What operators can read instead of the copy that a load or an expansion would make.
+  Source readable_instead(size_t at) const {
+    const Instruction& i = code_[at];
+    const bool stored = i.code == Opcode::load && stored_.makes(at);
+    if (stored && segment_.memory[static_cast<size_t>(i.index)].contiguous) {
+      return {static_cast<int16_t>(~i.index), false,
+              segment_.columns * static_cast<int64_t>(size_of(i.dtype))};
+    }
+    if (i.out < 0 || !only_operators_read(at)) return {};
+    if (i.code == Opcode::expand) {
+      if (turned()) return {i.in[0], false, 0};
+      return {i.in[0], true, static_cast<int64_t>(size_of(i.type))};
+    }
+    if (i.code != Opcode::load || i.row || turned()) return {};
+    const Memory& memory = segment_.memory[static_cast<size_t>(i.index)];
+    if (!is_regular(memory, segment_.columns) || !(stored || is_native(memory))) return {};
+    int64_t pitch = memory.layout.strides[0] * static_cast<int64_t>(size_of(memory.dtype));
+    return {static_cast<int16_t>(~i.index), memory.layout.strides[1] == 0, pitch};
+  }
+
+  // A step that adds to a total is an operator whose first operand and result are the total.
+  void add_total(size_t at) {
+    const Instruction& i = code_[at];
+    const Total& total = prepared_.totals[static_cast<size_t>(i.index)];
+    Step step;
+    step.instruction = &i;
+    step.operate = elementwise_operator(combiner(total.reduction), i.type);
+    step.traversal = Traversal::total;
+    step.out = static_cast<int16_t>(registers_ + 1 +
+                                    static_cast<int16_t>(prepared_.streamed.size()) + i.index);
+    step.in[0].place = step.out;
+    step.in[1] = read(at, 0, size_of(i.type));
+    prepared_.steps.push_back(step);
+  }
+
+  // What an instruction can read instead of its operand k's register, if anything.
+  const Source* read_instead(size_t at, int k) const {
+    const Instruction& i = code_[at];
+    if (!(reads_in_place(i) || stored_.reads(at, k)) || i.in[k] < 0) return nullptr;
+    const Source& instead = instead_[static_cast<size_t>(i.in[k])];
+    return instead.place == no_place ? nullptr : &instead;
+  }
+  Source read(size_t at, int k, size_t size) const {
+    if (const Source* instead = read_instead(at, k)) return *instead;
+    return {moved(code_[at].in[k]), false, pitch_of(size)};
+  }
+  // Bytes from one row of a register to the next.
+  int64_t pitch_of(size_t size) const {
+    return (turned() ? 1 : segment_.columns) * static_cast<int64_t>(size);
+  }
+
+  void add(size_t at) {
+    const Instruction& i = code_[at];
+    if (i.code == Opcode::total) return add_total(at);
+    if (i.code == Opcode::store && stored_.reads(at, 0) && ends_in(at)) return;
+    Step step = with_kernel(at);
+    for (int k = 0; k < 3 && i.in[k] != no_place; ++k) {
+      bool condition = i.code == Opcode::select && k == 0;
+      Compute type = condition ? Compute::i32 : i.code == Opcode::elementwise ? i.from : i.type;
+      size_t size = size_of(type);
+      if (stored_.reads(at, k)) size = size_of(code_[stored_.maker(at, k)].dtype);
+      step.in[k] = read(at, k, size);
+      const bool goes_on = step.in[k].pitch == pitch_of(size) && !step.in[k].repeated;
+      if (read_instead(at, k) && !goes_on && (step.in[k].pitch != 0 || !step.in[k].repeated)) {
+        step.traversal = turned() ? Traversal::columns : Traversal::rows;
+      }
+    }
+    step.out = written_by(i);
+    push(step);
+  }
+
+  // Lets the step that makes what a store only copies, and nobody reads thereafter, write it there.
+  bool ends_in(size_t store) const {
+    std::vector<Step>& steps = prepared_.steps;
+    const Instruction& maker = code_[stored_.maker(store, 0)];
+    const int16_t place = written_by(code_[store]);
+    if (steps.empty() || steps.back().instruction != &maker || maker.code == Opcode::load ||
+        !is_last_read(store) || moved(place) != place) {
+      return false;
+    }
+    steps.back().out = place;
+    return true;
+  }
+
+  // The step of an instruction, but for its places.
+  Step with_kernel(size_t at) const {
+    const Instruction& i = code_[at];
+    Step step;
+    step.instruction = &i;
+    step.traversal = i.row ? Traversal::row_values : Traversal::flat;
+    step.stored = stored_.find_kernel(at, &step);
+    if (step.stored) return step;
+    switch (i.code) {
+      case Opcode::elementwise:
+        step.operate = elementwise_operator(static_cast<Elementwise>(i.detail), i.from);
+        break;
+      case Opcode::select: step.operate = select_operator(i.type); break;
+      case Opcode::cast: step.convert = cast_kernel(i.from, i.dtype); break;
+      case Opcode::to_boolean: step.convert = to_boolean_kernel(i.from); break;
+      case Opcode::round: step.convert = round_kernel(i.dtype); break;
+      case Opcode::load: step.convert = load_kernel(i.dtype); break;
+      case Opcode::store: step.convert = store_kernel(i.dtype); break;
+      case Opcode::iota:
+        if (needs_rounding(i.dtype)) step.convert = round_kernel(i.dtype);
+        break;
+      case Opcode::reduce:
+        step.operate =
+            (turned() ? reduction_across : row_reduction)(static_cast<Reduction>(i.detail), i.type);
+        step.traversal = Traversal::rows;
+        break;
+      case Opcode::expand: step.expand = row_expansion(size_of(i.type)); break;
+      case Opcode::random:
+        step.draw = is_floating(i.dtype) ? uniform_source(i.type) : bits_source();
+        break;
+      case Opcode::constant:
+      case Opcode::total: break;
+    }
+    return step;
+  }
+
+  // A result that is written past the caches is made in a register, and read again there.
+  void push(Step step) {
+    const Instruction& i = *step.instruction;
+    const int16_t target = may_stream(i) ? moved(step.out) : step.out;
+    if (target == step.out) {
+      prepared_.steps.push_back(step);
+      return;
+    }
+    Step copy;
+    copy.instruction = &i;
+    const Memory& memory = segment_.memory[static_cast<size_t>(~step.out)];
+    copy.convert = streaming_kernel(size_of(memory.dtype));
+    copy.in[0].place = target;
+    copy.out = step.out;
+    const bool only_copies = i.code == Opcode::store &&
+                             (step.stored ? memory.dtype != Dtype::boolean : is_native(memory));
+    if (only_copies) {
+      copy.in[0] = step.in[0];
+    } else {
+      step.out = target;
+      prepared_.steps.push_back(step);
+    }
+    prepared_.steps.push_back(copy);
+  }
+
+  // The register that stands for memory that is written past the caches.
+  int16_t moved(int16_t place) const {
+    const std::vector<int16_t>& streamed = prepared_.streamed;
+    auto found = std::find(streamed.begin(), streamed.end(), static_cast<int16_t>(~place));
+    if (place >= 0 || found == streamed.end()) return place;
+    return static_cast<int16_t>(registers_ + 1 + (found - streamed.begin()));
+  }
+
+  const std::vector<Instruction>& code_;
+  int16_t registers_;
+  size_t once_;
+  const Segment& segment_;
+  PreparedProgram& prepared_;
+  StoredValues stored_;
+  std::vector<Source> instead_;  // for each register, what operators read instead of it
+};
+
+}  // namespace
+
+void make_steps(const Program& program, const Segment& segment, std::vector<int16_t> streamed,
+                bool whole_rows, PreparedProgram* prepared) {
+  StepMaker(program, segment, std::move(streamed), prepared).run(whole_rows);
+}
+
+bool is_regular(const Memory& memory, int64_t columns) {
+  const Layout& layout = memory.layout;
+  return !memory.row && !memory.contiguous && layout.shape.rank() == 2 &&
+         layout.shape[1] == columns && (layout.strides[1] == 1 || layout.strides[1] == 0);
+}
+
+}  // namespace mt::cpu
