@@ -12,6 +12,7 @@ from .._names import _explained
 from .._types import DTypeLike, Path
 from ..create import _target
 from ..dtypes import bfloat16, float16, float32, float64
+from ._summary import summary_of
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -371,29 +372,7 @@ class Module:
         0: Linear    [2, 3]          15
         1: Function  [2, 3]           0
         """
-        shapes = {}
-
-        def note(module, args, result):
-            first = result[0] if isinstance(result, tuple) else result
-            shapes[id(module)] = str(list(first.shape)) if isinstance(first, native.Tensor) else ""
-
-        if args or kwargs:
-            remove = [module.register_forward_hook(note) for module in self.modules()]
-            training, before = self.training, native.set_grad_mode(False)
-            try:
-                self.eval()(*args, **kwargs)
-            finally:
-                self.train(training)
-                native.set_grad_mode(before)
-                for undo in remove:
-                    undo()
-        rows = [("module", "result", "parameters")]
-        for name, module in self.named_modules():
-            count = sum(tensor.size for tensor in module.parameters())
-            label = f"{name}: {type(module).__name__}" if name else type(module).__name__
-            rows.append((label, shapes.get(id(module), ""), f"{count:,}"))
-        first, second, third = (max(map(len, column)) for column in zip(*rows))
-        return "\n".join(f"{a:{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in rows)
+        return summary_of(self, args, kwargs)
 
     @reprlib.recursive_repr()
     def __repr__(self) -> str:
