@@ -32,12 +32,12 @@ T* required(T* pointer, const char* what) {
 }
 
 Tensor snapshot(const mt_tensor* handle);
-// What operand() reads that does not lie in the handle itself.
+// operand() of a handle whose value lies in a cell or is memory that its owner keeps writing.
 const Tensor& read_operand(mt_tensor* handle, Tensor* read_now);
 Tensor settle_number(const Tensor& number);
 
-// A tensor's value as an element-wise operand: a plain number stays one (Node::weak). A reference
-// for the expression that it stands in; name it by value.
+// A tensor's value as an element-wise operand: a plain number stays one (Node::weak). The reference
+// holds for the expression that it stands in; who needs the value longer copies it.
 inline const Tensor& operand(mt_tensor* handle, Tensor&& read_now = Tensor()) {
   bool simple = handle && !handle->rewritten && !handle->cell;
   return simple ? handle->first_value : read_operand(handle, &read_now);
@@ -50,12 +50,12 @@ inline Tensor value(mt_tensor* handle) {
   if (&given != &result) result = given;
   return result;
 }
-// The same without a reference of its own, where it is read just once.
+// value() without a reference of its own, for a caller that reads it just once.
 inline const Tensor& borrowed_value(mt_tensor* handle, Tensor* read_now) {
   const Tensor& given = operand(handle, std::move(*read_now));
   return given->weak ? *read_now = settle_number(given) : given;
 }
-// The same where NULL stands for no tensor.
+// value() of an argument for which NULL stands for no tensor.
 inline Tensor optional_value(mt_tensor* handle) { return handle ? value(handle) : Tensor(); }
 
 std::vector<Tensor> values(mt_tensor* const* handles, size_t count);

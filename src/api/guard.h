@@ -31,8 +31,8 @@ namespace mt::api {
 
 // Keeps the error if it is the thread's first. Returns the code that is pending then.
 mt_status keep_error(mt_status code, const char* message) noexcept;
-// The same for the exception being handled. `names_all`: what operators say of arguments begins
-// with the function's name and not with theirs.
+// Keeps the exception being handled as an error. `names_all`: what operators say of arguments
+// begins with the function's name and not with theirs.
 mt_status keep_exception(const char* name, bool names_all = false) noexcept;
 
 inline bool error_pending() { return current_thread().error != MT_OK; }
@@ -115,7 +115,7 @@ mt_status give_all(const char* name, mt_tensor** results, size_t count, Body&& b
   }
 }
 
-// The same for a body that may change state, and so does not run while an error is pending.
+// give_all() for a body that may change state, and so does not run while an error is pending.
 template <class Body>
 mt_status change_all(const char* name, mt_tensor** results, size_t count, Body&& body) noexcept {
   if (!error_pending()) return give_all(name, results, count, body);

@@ -8,7 +8,7 @@
 
 namespace mt::api {
 
-// Of a convolution over that many axes.
+// The options of a convolution over that many axes.
 inline Convolution convolution_of(const mt_conv_options& o, int axes) {
   auto one_at_least = [](int64_t number) { return number ? number : 1; };
   Convolution how;

@@ -17,7 +17,7 @@ class HandleBinding final : public Binding {
   explicit HandleBinding(mt_tensor* handle) : handle_(handle) { make_state(handle); }
   mt_tensor* handle() const { return handle_.get(); }
 
-  // Of another handle from now on.
+  // Makes it a binding of another handle.
   void take(mt_tensor* handle) {
     make_state(handle);
     handle_ = HeldHandle(handle);

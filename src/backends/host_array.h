@@ -17,7 +17,7 @@ struct HostArray {
 
 // Computes x. Throws when a copy is needed and there is no memory for it.
 HostArray host_array(const Tensor& x);
-// The same, row-major and contiguous.
+// As host_array(), but row-major and contiguous.
 HostArray contiguous_host_array(const Tensor& x);
 // Into memory of x's size.
 void copy_to_host(const Tensor& x, void* buffer);

@@ -98,7 +98,7 @@ class HostAllocator final : public Allocator {
   void set_limit(int64_t bytes) override { counters_.limit = bytes; }
   void release_cached() override;
 
-  // Of a block that is no longer in use.
+  // Puts a block that is no longer in use into the shared lists.
   void give_shared(int size_class, void* data, size_t block);
 
  private:

@@ -29,7 +29,7 @@ struct Thread {
   FreeList<Node, 512> nodes;
   FreeList<Storage, 256> storages;
 
-  // Of the C boundary, whose types only it knows: the pending error, the innermost scope and those
+  // The C boundary's, whose types only it knows: the pending error, the innermost scope and those
   // to be used again, chained by `outer`, and memory of handles, which live about as long as the
   // call that follows.
   int32_t error = 0;

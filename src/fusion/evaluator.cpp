@@ -178,7 +178,7 @@ Node* only_node(const Window& window, const Tensor* tensors, size_t count) {
   return window.first() == window.last() ? window.first() : nullptr;
 }
 
-// All that is not small.
+// Evaluates what is not small: by the plan of a single contraction, or by the window's region.
 [[gnu::noinline]] void run(Window& window, Node* node, const Tensor* tensors, size_t count) {
   before_work();
   ContractionKey key;

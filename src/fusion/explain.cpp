@@ -40,7 +40,7 @@ const char* kind_name(const Draft& draft) {
   return "";
 }
 
-// Of what is arranged instead of the given region.
+// Explains the region that is run, which may be arranged differently from the given one.
 class Explanation {
  public:
   Explanation(const Region& given, const Arrangement& arrangement)
@@ -131,7 +131,7 @@ class Explanation {
     return result + ")  " + describe(*item.node);
   }
 
-  // Of which values there is only what somebody reads.
+  // Names the values of which only a part is computed: what somebody reads.
   std::string left_out() const {
     std::string result;
     for (size_t i = 0; i < region_.items.size(); ++i) {

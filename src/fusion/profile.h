@@ -48,7 +48,7 @@ class Profile {
   // Adds a run to the profile that measures. Never fails: what there is no memory for is not
   // counted.
   static void add(const std::string& name, Time begin, Time end) noexcept;
-  // The same for the groups of a plan.
+  // When one group of a plan ran.
   struct Span {
     size_t group;
     Time begin, end;
@@ -57,7 +57,7 @@ class Profile {
 
   // What was measured up to now: a table, the dearest first.
   std::string text() const;
-  // The same run by run, as far as that is kept: its first million.
+  // What ran, and each run of it, of which the first million are kept.
   std::vector<Kind> kinds() const;
   std::vector<Event> events() const;
 

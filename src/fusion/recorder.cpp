@@ -143,7 +143,7 @@ class Trace::Recorder {
            std::any_of(log_.touched.begin(), log_.touched.end(), holds);
   }
 
-  // Of a ready node.
+  // Where a ready node's value came from.
   Source source_of(const Node* node) const {
     Source source;
     for (size_t i = 0; i < placeholders_.size(); ++i) {

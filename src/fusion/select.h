@@ -26,7 +26,7 @@ inline bool is_computed(const Tensor& tensor) {
 // Stored are: what was asked for; all state; dear values that something still holds; and cheap
 // ones whose recipe has grown long.
 void select(Window& window, const Tensor* tensors, size_t count);
-// The same for a trace: exactly what was asked for.
+// Selects for a trace: exactly what was asked for.
 void select_exactly(Window& window, const Tensor* tensors, size_t count);
 
 // After selecting: the devices that have work.

@@ -48,7 +48,7 @@ class StateCell {
     replace(nullptr);
   }
 
-  // The same behind a trace's back.
+  // Reading and changing behind a trace's back.
   Tensor value() const {
     std::lock_guard lock(lock_);
     return value_;

@@ -34,7 +34,7 @@ class Window {
   Node* first() const { return first_; }
   Node* last() const { return last_; }
   int64_t count() const { return count_.load(std::memory_order_relaxed); }
-  // Of pending values that may be stored.
+  // The bytes of pending values that may be stored.
   int64_t dear_bytes() const { return dear_bytes_.load(std::memory_order_relaxed); }
 
   // Tapes that record this thread's nodes, innermost last; nullptr: those before it are paused.

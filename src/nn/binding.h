@@ -10,7 +10,7 @@ namespace mt {
 class Binding {
  public:
   virtual ~Binding() = default;
-  // The same for bindings of one thing.
+  // An address that bindings of the same thing share.
   virtual const void* place() const { return this; }
   virtual Tensor value() const = 0;
   // Binds to a value of the same shape; of another dtype or device when all of a collection is

@@ -182,7 +182,7 @@ Tensor swap_heads(const Tensor& x) {
   return permute(x, order);
 }
 
-// The same of elements that lie with their heads beside each other.
+// part() of elements that lie with their heads beside each other.
 Tensor part(const Tensor& all, int64_t first, Shape shape, int64_t heads) {
   if (heads == 1) return part(all, first, shape);
   std::swap(shape[shape.rank() - 3], shape[shape.rank() - 2]);

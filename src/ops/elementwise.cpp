@@ -222,7 +222,7 @@ Tensor unary(Elementwise code, const Tensor& x) {
   return record(op, result, x.shape(), {as_dtype(x, dtype, x.device())});
 }
 
-// Of operands that differ in shape or dtype, or are plain numbers.
+// A binary operator on operands that differ in shape or dtype, or are plain numbers.
 [[gnu::noinline]] Tensor mixed(Elementwise code, const Tensor& a, const Tensor& b) {
   const ElementwiseInfo& row = info(code);
   const Op& op = ops[static_cast<int>(code)];

@@ -9,7 +9,7 @@ namespace mt {
 // A reduction's shape with axes of size one where there are no more.
 Shape kept_shape(const Shape& shape, const Dims& axes);
 
-// Of windows that have a pass of their own.
+// The largest windows that have a pass of their own.
 constexpr int64_t most_window_elements = 16;
 constexpr int64_t most_window_width = 4;  // of them that lie side by side
 constexpr int64_t most_window_lines = most_window_elements / 2;

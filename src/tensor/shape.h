@@ -91,7 +91,7 @@ Shape broadcast(const Shape& a, const Shape& b, const char* operation);
 
 // An axis in [-rank, rank) as one in [0, rank).
 int normalize_axis(int64_t axis, int rank, const char* operation);
-// The same for a set; none means all. Sorted; a repeated axis fails.
+// Axes counted from the front and sorted; none means all, and a repeated one fails.
 Dims normalize_axes(const Dims& axes, int rank, const char* operation);
 
 }  // namespace mt

@@ -10,7 +10,7 @@ namespace mt::cpu {
 // One of two functions, or neither.
 struct CallKernel {
   void (*run)(const NaiveCall& call) = nullptr;
-  // The same with working memory, of scratch(group, threads) bytes, aligned to 64.
+  // A kernel that wants working memory: scratch(group, threads) bytes of it, aligned to 64.
   void (*run_within)(const NaiveCall& call, void* scratch, int threads) = nullptr;
   int64_t (*scratch)(const CallGroup& group, int threads) = nullptr;
 };

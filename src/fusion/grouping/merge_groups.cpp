@@ -114,7 +114,7 @@ bool merge_groups(Drafts& drafts, int a, int b) {
   Draft &into = drafts.draft(a), &from = drafts.draft(b);
   if (into.items.size() + from.items.size() >= most_items) return false;
   const int64_t elements = into.rows() * into.columns();
-  // Of none, one group's rows are not as many as the other's, and reduced all the same.
+  // Groups without elements may differ in how many rows they have, and rows are reduced even so.
   if (elements == 0 || elements != from.rows() * from.columns()) return false;
   std::optional<Iteration> common = common_iteration(drafts, a, b);
   if (!common) return false;

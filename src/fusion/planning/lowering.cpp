@@ -156,7 +156,7 @@ class Lowering {
     return {buffer_of(i), node(i).dtype, contiguous_layout(node(i).shape)};
   }
 
-  // Of item i's first operand.
+  // The type of item i's first operand.
   Dtype dtype_read(int i) const { return region_.node_of(region_.edges_of(i)[0].value).dtype; }
 
   // Whether the instruction itself gives numbers of the item's type.

@@ -9,7 +9,7 @@ namespace mt {
 
 // Fills in `plan`, which must stay where it is from then on. Returns what it is the plan of.
 Arrangement make_plan(const Region& region, Plan* plan);
-// The same for groups that have been chosen already.
+// Makes the plan of groups that have been chosen already.
 void make_plan(const Region& region, const Grouping& grouping, Plan* plan);
 
 // What is computed how often and in which groups, and the plan of that, for no backend yet: for

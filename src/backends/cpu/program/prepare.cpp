@@ -124,7 +124,7 @@ PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buf
   const std::vector<Segment>& segments = fused.segments;
   const Segment& first = segments[0];
   std::vector<int16_t> streamed;
-  // Beside totals the first cache has no room for what is to be copied.
+  // Totals leave no room in the first cache for what is copied from there to memory.
   if (!in_tiles && fused.totals.empty()) streamed = streamed_by(program, segments, buffers);
   if (segments.size() == 1 && (first.columns != 1 || !fused.totals.empty())) {
     return prepare_rows(fused, first, buffers, std::move(streamed));

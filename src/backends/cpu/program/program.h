@@ -71,11 +71,11 @@ struct Step {
   }
 };
 
-// A program made ready to run: kernels looked up, tile and grain chosen. Shared by all workers and
-// kept with the plan.
-// Of a register.
+// The bytes of a register's element.
 inline int64_t element_bytes(const Program& program) { return program.wide ? 8 : 4; }
 
+// A program made ready to run: kernels looked up, tile and grain chosen. Shared by all workers and
+// kept with the plan.
 struct PreparedProgram {
   const Program* program = nullptr;
   std::vector<Segment> by_columns;  // an element-wise segment that is gone through row by row
@@ -105,7 +105,7 @@ struct PreparedProgram {
 // memory.
 PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buffer>& buffers,
                                 bool in_tiles, int64_t row_elements = 0);
-// The same with tiles of `tile_rows` rows whose registers lie in scratch.
+// Prepares a program for tiles of `tile_rows` rows whose registers lie in scratch.
 PreparedProgram prepare_tiles(const Program& program, const Segment& segment, int64_t tile_rows);
 
 // Makes one step of two where there is a kernel for both; of an operator and the reduction of what
@@ -124,7 +124,7 @@ class ProgramRun {
              const Immediates* immediates, char* registers, int64_t tile_rows)
       : ProgramRun(prepared, segment, buffers, immediates, registers, tile_rows, 0,
                    segment.columns) {}
-  // The same for `columns` of an element-wise segment's columns, row by row unless that is all.
+  // A run over `columns` of an element-wise segment's columns, row by row unless that is all.
   ProgramRun(const PreparedProgram& prepared, const Segment& segment, void* const* buffers,
              const Immediates* immediates, char* registers, int64_t tile_rows, int64_t column_begin,
              int64_t columns);

@@ -16,7 +16,7 @@ int64_t panels_of(const Segment& segment) {
   return std::max<int64_t>(1, divide_up(segment.rows, panel));
 }
 
-// Of all chains of one total.
+// The bytes that all chains of one total take.
 int64_t chain_bytes(const Total& total, const Segment& segment) {
   int64_t bytes = panels_of(segment) * segment.columns * static_cast<int64_t>(size_of(total.type));
   return round_up(bytes, cache_line);
