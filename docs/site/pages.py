@@ -14,6 +14,7 @@ PAGES = [
         ("The same bits", "docs/determinism.md"),
     ]),
     ("Guides", [
+        ("Coming from PyTorch", "docs/pytorch.md"),
         ("Coming from MiniTorch", "docs/minitorch.md"),
         ("Kernels of your own", "docs/kernels.md"),
         ("Inside your program", "docs/program.md"),

@@ -24,8 +24,29 @@ FUNCTIONS = {
     "compile": "trace", "is_tensor": _Note("isinstance(x, mtorch.Tensor) asks that"),
     "device": _Note('devices are text, as "cpu" and "cuda:0"'),
     "utils": "data (utils.data)", "set_num_threads": "set_threads",
-    "jit": "trace", "func": "grad, vjp, jvp, hessian", "multinomial": _Note(
+    "jit": "trace", "func": "grad, vjp, jvp, hessian",
+    "multinomial": _Note(
         "argmax(log(p) - log(-log(random.uniform(p.shape, device=p.device))), axis=-1) draws by the probabilities p"),
+    "distributions": _Note("random has normal(), bernoulli() and others; log_softmax() has the logarithms of "
+                           "probabilities"),
+    "amp": _Note("a module's to(mtorch.bfloat16) has bfloat16 all through"),
+    "set_grad_enabled": "no_grad or enable_grad", "is_floating_point": _Note("x.dtype.is_floating says so"),
+    "numel": "Tensor.size", "movedim": "moveaxis", "unbind": "unstack", "ravel": "Tensor.flatten",
+    "swapaxes": "transpose", "mv": "matmul", "ger": "linalg.outer", "bitwise_not": "bitwise_invert",
+    "true_divide": "divide", "fmod": _Note("x - trunc(x / y) * y is that; remainder() has the sign of y"),
+    "addmm": _Note("c + a @ b is that"), "lerp": _Note("a + (b - a) * t is that"),
+    "diagonal": "linalg.diagonal", "logdet": "linalg.slogdet (the second of its results)",
+    "diag_embed": _Note("x[..., None] * eye(x.shape[-1]) is that"),
+    "kron": _Note('einsum("ij,kl->ikjl", a, b), reshaped, is that of matrices'),
+    "cdist": _Note("norm(a[:, None] - b[None], axis=-1) is that of rows"),
+    "dist": _Note("norm(a - b) is that"), "var_mean": "var, mean", "std_mean": "std, mean",
+    "erfc": _Note("1 - erf(x) is that"), "argwhere": _Note("stack(nonzero(x), axis=1) is that"),
+    "bucketize": "searchsorted (of the bounds, then the values)", "narrow": _Note("x[:, a:a + n] is that"),
+    "index_add": _Note("scatter_add(x, broadcast_to(indices[:, None], values.shape), values, axis=0) is that of rows"),
+    "scatter_reduce": "scatter_add (of sums)", "fft": _Note(
+        "there are no complex numbers; numpy.fft takes tensors and gives arrays"),
+    "vander": _Note("x[:, None] ** arange(n) is that"), "dstack": "stack (with axis=2)",
+    "column_stack": "stack (with axis=1)", "fliplr": "flip (with axis=1)", "flipud": "flip (with axis=0)",
     "bernoulli": "random.bernoulli", "randn_like": "random.normal(x.shape, dtype=x.dtype, device=x.device)",
     "rand_like": "random.uniform(x.shape, dtype=x.dtype, device=x.device)",
     "repeat_interleave": "repeat",
@@ -55,8 +76,8 @@ FUNCTIONS = {
     "binary_cross_entropy": "nn.bce_with_logits (of the logits)", "kl_div": _Note(
         "(p * (log(p) - log_q)).sum(axis=-1).mean() is that of rows"),
     "set_printoptions": _Note("print(x.numpy()) follows numpy.set_printoptions()")}
-for _name in """average bincount convolve corrcoef cov histogram interp median percentile polyfit
-        quantile""".split():
+for _name in """average bincount convolve corrcoef cov gradient histogram interp isin median nanmean nansum
+        percentile polyfit quantile rot90""".split():
     FUNCTIONS[_name] = _Note(f"NumPy's takes tensors: numpy.{_name}(...), which gives an array")
 RANDOM = {
     "rand": "uniform(shape)", "randn": "normal(shape)", "random": "uniform", "randint": "integers",
@@ -66,6 +87,13 @@ RANDOM = {
 FUNCTIONAL = {
     "binary_cross_entropy": "bce_with_logits (of the logits)",
     "adaptive_avg_pool2d": _Note("x.mean(axis=(2, 3), keepdims=True) is that of size 1"),
+    "interpolate": "mtorch.repeat (of whole factors, along each axis)", "unfold": "mtorch.window",
+    "cosine_similarity": _Note("(a * b).sum(axis=1) / (a.norm(axis=1) * b.norm(axis=1)) is that"),
+    "embedding_bag": _Note("embedding(indices, weight).mean(axis=1) is that"),
+    "instance_norm": "group_norm (with as many groups as channels)", "hardtanh": "mtorch.clip",
+    "relu6": "mtorch.clip (from 0 to 6)", "mish": _Note("x * tanh(softplus(x)) is that"),
+    "prelu": _Note("where(x > 0, x, x * weight) is that"),
+    "glu": _Note("a * sigmoid(b) of the two halves of x is that"),
     "binary_cross_entropy_with_logits": "bce_with_logits", "logsigmoid": "log_sigmoid",
     "nll_loss": "cross_entropy (of the logits)", "one_hot": "mtorch.one_hot", "pad": "mtorch.pad",
     "smooth_l1_loss": "huber_loss", "normalize": _Note(
@@ -73,19 +101,59 @@ FUNCTIONAL = {
     "kl_div": _Note("(p * (log(p) - log_q)).sum(axis=-1).mean() is that of rows")}
 MODULES = {
     "AdaptiveAvgPool2d": _Note("a Function of x.mean(axis=(2, 3), keepdims=True) is that of size 1"),
+    "Upsample": "Function (of mtorch.repeat along each axis)",
+    "EmbeddingBag": _Note("Embedding()(indices).mean(axis=1) is that"),
+    "InstanceNorm1d": "GroupNorm (with as many groups as channels)",
+    "InstanceNorm2d": "GroupNorm (with as many groups as channels)",
+    "LSTMCell": "LSTM (of sequences of one step, x[:, None])",
+    "GRUCell": "GRU (of sequences of one step, x[:, None])",
+    "RNNCell": "RNN (of sequences of one step, x[:, None])",
+    "PReLU": _Note("where(x > 0, x, x * weight) with a Parameter of your own is that"),
+    "Mish": _Note("a Function of x * tanh(softplus(x)) is that"),
+    "Hardtanh": "Function (of mtorch.clip)", "ReLU6": "Function (of mtorch.clip)",
+    "ParameterList": _Note("a module finds tensors in lists of its attributes"),
+    "Unflatten": "Function (of mtorch.reshape)", "TransformerEncoder": "Sequential (of TransformerBlock)",
+    "Dropout2d": "Dropout", "CosineSimilarity": _Note(
+        "(a * b).sum(axis=1) / (a.norm(axis=1) * b.norm(axis=1)) is that"),
     "BatchNorm1d": "BatchNorm", "BatchNorm2d": "BatchNorm", "BatchNorm3d": "BatchNorm",
     "BCELoss": "BCEWithLogitsLoss", "NLLLoss": "CrossEntropyLoss (of the logits)",
     "SmoothL1Loss": "HuberLoss", "KLDivLoss": _Note(
         "(p * (log(p) - log_q)).sum(axis=-1).mean() is that of rows"),
     "TransformerEncoderLayer": "TransformerBlock",
-    "utils": "optim.Optimizer.clip_grad_norm", "clip_grad_norm_": "optim.Optimizer.clip_grad_norm"}
+    "utils": "optim.Optimizer.clip_grad_norm (for clip_grad_norm_)", "clip_grad_norm_": "optim.Optimizer.clip_grad_norm"}
 OPTIMIZERS = {
     "lr_scheduler": "StepSchedule, CosineSchedule, OneCycleSchedule or Schedule",
     "StepLR": "StepSchedule", "CosineAnnealingLR": "CosineSchedule",
     "LambdaLR": "Schedule (of rates, not factors)",
-    "OneCycleLR": "OneCycleSchedule"}
+    "OneCycleLR": "OneCycleSchedule", "ExponentialLR": "StepSchedule (with every=1)",
+    "MultiStepLR": "Schedule", "LinearLR": "Schedule", "ReduceLROnPlateau": _Note(
+        "optimizer.lr *= 0.1 when the loss no longer falls is that"),
+    "LBFGS": _Note("scipy.optimize.minimize(..., jac=True) takes a function of NumPy's arrays that returns "
+                   "what mtorch.value_and_grad() gives"),
+    "NAdam": "Adam", "RAdam": "Adam", "Adamax": "Adam"}
+INITIALISERS = {
+    "constant_": _Note("x[...] = value under no_grad() is that"),
+    "trunc_normal_": _Note("x[...] = clip(random.normal(x.shape), -2, 2) * deviation under no_grad() is nearly "
+                           "that"),
+    "calculate_gain": _Note("xavier_uniform_() takes a gain, and kaiming_uniform_() the slope of leaky_relu")}
 METHODS = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "negative": "neg",
+    **dict.fromkeys(("index_add", "index_add_"), _Note(
+        "scatter_add(x, broadcast_to(indices[:, None], values.shape), values, axis=0) is that of rows")),
+    "scatter_add_": "scatter_add (a function)", "masked_fill_": "where", "mv": "matmul",
+    "index_put_": _Note("x[indices] = values is that"), "scatter_": _Note("mtorch.one_hot() or x[indices] = values"),
+    "uniform_": _Note("x[...] = mtorch.random.uniform(x.shape) is that"),
+    "normal_": _Note("x[...] = mtorch.random.normal(x.shape) is that"),
+    "new_tensor": "mtorch.tensor", "new_full": "mtorch.full", "type_as": "astype", "unfold": "mtorch.window",
+    "inverse": "linalg.inv", "det": "linalg.det", "cholesky": "linalg.cholesky", "svd": "linalg.svd",
+    "diagonal": "linalg.diagonal", "diag": "linalg.diagonal (of a matrix)", "trace": "linalg.trace",
+    "unique": "unique_values (a function)", "argwhere": _Note("mtorch.stack(mtorch.nonzero(x), axis=1) is that"),
+    "median": _Note("numpy.median(x) is that"), "is_contiguous": _Note("tensors show no strides"),
+    "narrow": _Note("x[:, a:a + n] is that"), "movedim": "moveaxis", "unflatten": "reshape",
+    "clamp_min": "maximum", "clamp_max": "minimum", "allclose": "allclose (a function)",
+    "where": "where (a function)", "equal": _Note("bool((x == y).all()) is that"),
+    "logical_and": "logical_and (a function, or x & y)", "logical_or": "logical_or (a function, or x | y)",
+    "detach_": "detach", "pin_memory": _Note("copies to a GPU need none"),
     "add_": "add (or x += y)", "amax": "max", "amin": "min", "bmm": "matmul",
     "clamp": "clip", "clamp_": "clip",
     "contiguous": _Note("no function asks for it; copy() gives memory of its own"),
@@ -114,7 +182,19 @@ METHODS = {
 # Of functions that were given more positional arguments than they take.
 POSITIONAL = {"repeat": "an axis goes by name; what PyTorch calls repeat() is tile() here"}
 OPTIONS = {  # by the first of these words that the function has
-    "alpha": "smoothing", "attn_mask": "mask",
+    "alpha": "smoothing", "attn_mask": "mask", "amsgrad": _Note("there is no such rule"),
+    "foreach": _Note("all parameters are updated together anyway"),
+    "fused": _Note("updates are fused anyway"), "capturable": _Note("steps are traces anyway"),
+    "maximize": _Note("the gradient of -loss does that"),
+    "affine": _Note("layers have a weight and a bias; the function takes None for them"),
+    "elementwise_affine": _Note("layers have a weight and a bias; the function takes None for them"),
+    "track_running_stats": _Note("the function batch_norm() takes None for them"),
+    "collate_fn": _Note("a Dataset's items are stacked by their structure"),
+    "generator": _Note("a `with` block of one draws from it, and a DataLoader takes a seed"),
+    "map_location": "device", "weights_only": _Note("files hold tensors and numbers alone"),
+    "pos_weight": _Note('reduction="none" gives the elements, to be weighted'),
+    "padding_mode": _Note("take() of the axis by mirrored or repeated indices pads so"),
+    "non_blocking": _Note("copies run when their values are needed"),
     "batch_first": _Note("the batch always comes first"),
     "bidirectional": _Note("concat() of a layer's result and another's over flip(x, 1), flipped back, is that"),
     "d_model": "width", "dim": "axis",

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import mtorch as mt
-from mtorch import _names, nn, optim
+from mtorch import _names, nn, optim, porting
 
 # ----------------------------------------------------------------------------------- Names
 
@@ -46,7 +46,8 @@ def test_methods_of_others_are_explained():
 
 def test_every_explained_name_exists():
     for module, names in ((mt, _names.FUNCTIONS), (nn, _names.MODULES), (optim, _names.OPTIMIZERS),
-                          (mt.random, _names.RANDOM), (nn, _names.FUNCTIONAL), (mt.Tensor, _names.METHODS)):
+                          (mt.random, _names.RANDOM), (nn, _names.FUNCTIONAL), (nn.init, _names.INITIALISERS),
+                          (mt.Tensor, _names.METHODS)):
         for name, here in names.items():
             assert module is mt.Tensor or name not in vars(module), name
             if isinstance(here, _names._Note):
@@ -56,6 +57,38 @@ def test_every_explained_name_exists():
                 found = module if hasattr(module, one) else mt
                 for part in one.split("."):
                     found = getattr(found, part)
+
+
+def test_a_script_is_read_as_a_whole(tmp_path, capsys):
+    script = tmp_path / "train.py"
+    script.write_text("""
+import torch, os
+import torch.nn.functional as F
+from torch import nn, optim as o
+from torch.utils.data import DataLoader, ConcatDataset
+from torch.optim.lr_scheduler import StepLR
+
+x = torch.cat([torch.ones(2)], dim=0).masked_fill(mask, 0)
+norm, sizes = nn.BatchNorm2d(3, eps=0.1), os.path.cat(x, dim=1)
+rnn = nn.GRU(3, 4, batch_first=True)
+F.relu(x, inplace=True)
+schedule = o.lr_scheduler.CosineAnnealingLR(o.SGD(p), T_max=3)
+torch.backends.cudnn.benchmark = True
+""")
+    assert porting._main([str(script)]) == 0
+    said = [line.removeprefix(f"{script}:") for line in capsys.readouterr().out.splitlines()]
+    assert said == [
+        "5: ConcatDataset: it is not here", "6: StepLR: it is called StepSchedule here",
+        "8: cat: it is called concat here", "8: dim: it is called 'axis' here",
+        "8: masked_fill: it is called where here",
+        "9: BatchNorm2d: it is called BatchNorm here", "9: dim: it is called 'axis' here",
+        "9: eps: it is called 'epsilon' here", "10: batch_first: the batch always comes first",
+        "11: inplace: values never change in place",
+        "12: CosineAnnealingLR: it is called CosineSchedule here", "12: T_max: it is called 'steps' here",
+        "13: backends: it is not here"]
+    assert porting._main([]) == 2
+    same = "import torch as t\nfrom torch import nn\nt.no_grad(); nn.Linear(2, bias=False); t.sum(x).item()"
+    assert porting.notes(same) == []
 
 
 def test_every_explained_option_exists():

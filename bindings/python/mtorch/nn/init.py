@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import native
-from .._names import _explained
+from .._names import INITIALISERS, _explained, _missing
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -117,3 +117,7 @@ def ones_(x: Tensor) -> Tensor:
     """
     native.init_uniform(x, 1, 1)
     return x
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _missing("mtorch.nn.init", INITIALISERS)
