@@ -31,7 +31,7 @@ def _shapes_of_results(net: Module, args: tuple[Any, ...],
     return shapes
 
 
-def summary_of(net: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+def _summary_of(net: Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
     shapes = _shapes_of_results(net, args, kwargs) if args or kwargs else {}
     rows = [("module", "result", "parameters")]
     for name, module in net.named_modules():

@@ -12,7 +12,7 @@ from .._names import _explained
 from .._types import DTypeLike, Path
 from ..create import _target
 from ..dtypes import bfloat16, float16, float32, float64
-from ._summary import summary_of
+from ._summary import _summary_of
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -372,7 +372,7 @@ class Module:
         0: Linear    [2, 3]          15
         1: Function  [2, 3]           0
         """
-        return summary_of(self, args, kwargs)
+        return _summary_of(self, args, kwargs)
 
     @reprlib.recursive_repr()
     def __repr__(self) -> str:
