@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gradient of the extremes of windows. Lines of windows are gone through a vector of windows at
 // a time, their elements picked apart and put together again in registers. Lines too short for that
-// are strung together first, and such that do not lie in one piece are copied.
+// are strung together first, unless masks serve, and such that do not lie in one piece are copied.
 #include "backends/cpu/elementwise/extremes.h"
 
 #include <algorithm>
@@ -76,6 +76,14 @@ HWY_INLINE void put_together(const Floats (&x)[4], float* to) {
   }
 }
 
+// dy / count. Up to four only by three is it not as exact to multiply, which does not wait for the
+// divider.
+HWY_INLINE Floats divide_among(Floats dy, Floats count, int64_t most) {
+  constexpr Tag<uint32_t> bits;
+  if (most > 4 || !hn::AllFalse(floats, hn::Eq(count, hn::Set(floats, 3.0f)))) return dy / count;
+  return dy * hn::BitCast(floats, hn::Set(bits, 0x7f000000) - hn::BitCast(bits, count));
+}
+
 // Windows [at, at + a vector).
 template <int W>
 HWY_INLINE void share_vector(const WindowLines& of, int64_t at, Floats y, Floats dy) {
@@ -87,7 +95,7 @@ HWY_INLINE void share_vector(const WindowLines& of, int64_t at, Floats y, Floats
     HWY_UNROLL(4)
     for (int e = 0; e < W; ++e) count = count + hn::IfThenElseZero(hn::Eq(x[e], y), one);
   }
-  const auto share = dy / count;
+  const auto share = divide_among(dy, count, W * of.lines);
   for (int64_t l = 0; l < of.lines; ++l) {
     pick_apart<W>(of.x[l] + at * W, x);
     HWY_UNROLL(4)
@@ -111,6 +119,62 @@ void share_lines(const WindowLines& of) {
     case 2: return share_windows<2>(of);
     case 3: return share_windows<3>(of);
     default: return share_windows<4>(of);
+  }
+}
+
+// The windows of a line of fewer than a vector has.
+#if HWY_TARGET == HWY_AVX3
+constexpr int64_t fewest_in_part = window_lanes / 2;
+void share_part(const WindowLines& of) {
+  constexpr size_t lanes = window_lanes;
+  const size_t windows = static_cast<size_t>(of.windows), low = std::min(2 * windows, lanes);
+  const auto first = hn::FirstN(floats, low), second = hn::FirstN(floats, 2 * windows - low);
+  const auto all = hn::FirstN(floats, windows);
+  const auto one = hn::Set(floats, 1.0f);
+  const auto y = hn::MaskedLoad(all, floats, of.y), dy = hn::MaskedLoad(all, floats, of.dy);
+  Floats x[2][2], count = hn::Zero(floats);
+  HWY_UNROLL(2)
+  for (int l = 0; l < 2; ++l) {
+    const auto from = hn::MaskedLoad(first, floats, of.x[l]);
+    const auto behind = hn::MaskedLoad(second, floats, of.x[l] + lanes);
+    x[l][0] = hn::ConcatEven(floats, behind, from);
+    x[l][1] = hn::ConcatOdd(floats, behind, from);
+    count = count + hn::IfThenElseZero(hn::Eq(x[l][0], y), one);
+    count = count + hn::IfThenElseZero(hn::Eq(x[l][1], y), one);
+  }
+  const auto share = divide_among(dy, count, 4);
+  const __m512i begin = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  const __m512i end = _mm512_add_epi32(begin, _mm512_set1_epi32(8));
+  HWY_UNROLL(2)
+  for (int l = 0; l < 2; ++l) {
+    const __m512 even = hn::IfThenElseZero(hn::Eq(x[l][0], y), share).raw;
+    const __m512 odd = hn::IfThenElseZero(hn::Eq(x[l][1], y), share).raw;
+    hn::BlendedStore(Floats{_mm512_permutex2var_ps(even, begin, odd)}, first, floats, of.dx[l]);
+    hn::BlendedStore(Floats{_mm512_permutex2var_ps(even, end, odd)}, second, floats,
+                     of.dx[l] + lanes);
+  }
+}
+#else
+constexpr int64_t fewest_in_part = window_lanes;
+void share_part(const WindowLines&) {}
+#endif
+
+// Whether lines of so many windows are gone through one by one.
+bool takes_each(const WindowLines& of, int64_t length) {
+  return length >= int64_t{window_lanes} ||
+         (of.width == 2 && of.lines == 2 && length >= fewest_in_part);
+}
+// These, of which the first begin where `of` says and the others so much further.
+void share_each(const WindowLines& of, const int64_t* in, const int64_t* out, int64_t count,
+                int64_t length) {
+  WindowLines line = of;
+  line.windows = length;
+  for (int64_t i = 0; i < count; ++i, line.y += length, line.dy += length) {
+    for (int64_t l = 0; l < of.lines; ++l) {
+      line.x[l] = of.x[l] + in[i];
+      line.dx[l] = of.dx[l] + out[i];
+    }
+    length < int64_t{window_lanes} ? share_part(line) : share_lines(line);
   }
 }
 
@@ -152,9 +216,11 @@ HWY_AFTER_NAMESPACE();
 namespace mt::cpu {
 namespace {
 
+HWY_EXPORT(share_each);
 HWY_EXPORT(share_lines);
 HWY_EXPORT(string_together);
 HWY_EXPORT(take_apart);
+HWY_EXPORT(takes_each);
 HWY_EXPORT(windows_at_once);
 
 constexpr int64_t strung_windows = 256;  // about so many at once
@@ -218,11 +284,25 @@ class Strip {
     const int64_t pitch = strung_windows * w_.width, from = first * w_.length + begin;
     const bool strung = count > 1 || windows < lanes;
     WindowLines of{std::max(windows, lanes), w_.width, w_.count, {}, {}, {}, {}};
-    of.y = read(y_, from, windows, windows >= lanes, y_values_);
-    of.dy = read(dy_, from, windows, windows >= lanes, dy_values_);
+    const bool each = w_.whole && HWY_DYNAMIC_DISPATCH(takes_each)(of, length);
+    if (windows < lanes && !each) {  // a whole vector of them is gone through
+      for (int64_t l = 0; l < w_.count; ++l)
+        std::fill_n(x_values_ + l * pitch, lanes * w_.width, 0.0f);
+      std::fill_n(y_values_, lanes, 0.0f);
+      std::fill_n(dy_values_, lanes, 0.0f);
+    }
+    of.y = read(y_, from, windows, each || windows >= lanes, y_values_);
+    of.dy = read(dy_, from, windows, each || windows >= lanes, dy_values_);
     int64_t in[strung_windows], out[strung_windows];
     find_places(w_.lines, first, count, in);
     find_places(w_.out_lines, first, count, out);
+    if (each) {
+      for (int64_t l = 0; l < w_.count; ++l) {
+        of.x[l] = x_ + w_.at[l] + skipped;
+        of.dx[l] = dx_ + w_.out_at[l] + skipped;
+      }
+      return HWY_DYNAMIC_DISPATCH(share_each)(of, in, out, count, length);
+    }
     for (int64_t l = 0; l < w_.count; ++l) {
       float *const x = x_ + w_.at[l], *const values = x_values_ + l * pitch;
       of.x[l] = values;
@@ -268,9 +348,9 @@ class Strip {
   float* const x_;  // only read
   const NaiveArray &y_, &dy_;
   float* const dx_;
-  alignas(64) float x_values_[most_window_elements * strung_windows] = {};
-  alignas(64) float dx_values_[most_window_elements * strung_windows] = {};
-  alignas(64) float y_values_[strung_windows] = {}, dy_values_[strung_windows] = {};
+  alignas(64) float x_values_[most_window_elements * strung_windows];
+  alignas(64) float dx_values_[most_window_elements * strung_windows];
+  alignas(64) float y_values_[strung_windows], dy_values_[strung_windows];
 };
 
 }  // namespace
