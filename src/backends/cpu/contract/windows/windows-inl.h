@@ -137,9 +137,10 @@ inline void run_windows(const MatrixOperand& a, const float* a_data, const Matri
       windows_kernel_for(rows, together, found)(window, steps, count, sums);
       count = 0;
     };
-    b.k.for_runs(k_begin, k_end - k_begin, [&](int64_t position, int64_t offset, int64_t length) {
-      a.k.for_runs(k_begin + position, length, [&](int64_t at, int64_t from, int64_t some) {
-        steps[count++] = {from, offset + at, some};
+    // Those of a are as a rule longer.
+    a.k.for_runs(k_begin, k_end - k_begin, [&](int64_t position, int64_t from, int64_t length) {
+      b.k.for_runs(k_begin + position, length, [&](int64_t at, int64_t offset, int64_t some) {
+        steps[count++] = {from + at, offset, some};
         if (count == most_steps) run();
       });
     });
