@@ -179,9 +179,10 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   const int64_t wanted = std::clamp<int64_t>(worth, threads, tiles_per_thread * threads);
   const bool a_in_place = reads_a_in_place(left, sum, rows, panel);
   const bool high = packs_b && a_in_place, packs_both = packs_b && !a_in_place;
-  // Packed columns last from one tile to the next if they are one block of terms; else every tile
-  // packs them anew, and those that are cut by columns alone pack nothing twice.
-  const int64_t highest = std::min(k, panel) > block_k ? 8 : 4;
+  // Packed columns last from one tile to the next if they are one block of terms, and then wide
+  // tiles read less of a; else every tile packs them anew, and those that are cut by columns alone
+  // pack nothing twice.
+  const int64_t highest = std::min(k, panel) > block_k ? 8 : 1;
   by_rows = !packs_b && k * n * int64_t(size_of(sum)) <= shared_bytes;
   const auto enough = [&] {
     const int64_t made = batch * panels * tiles();
