@@ -51,18 +51,20 @@ struct TileEpilogue {
     int64_t longest = width == self.n ? (tile.row_end - tile.row_begin) * width : width;
     int64_t most = std::min(longest, self.prepared.tile_rows);
     ProgramRun program(self.prepared, self.segment, self.buffers, self.immediates, registers, most);
-    auto span = [&](int64_t first, int64_t count) {
+    // A part of a row ends too soon for the processor to foresee the next row's, which is fetched.
+    auto span = [&](int64_t first, int64_t count, bool more_rows) {
       for (int64_t done = 0; done < count; done += most) {
-        program.run(first + done, std::min(most, count - done));
+        const int64_t piece = std::min(most, count - done), at = first + done;
+        program.run(at, piece, at + self.n, more_rows ? piece : 0);
       }
     };
     int64_t first_row = tile.batch * self.m;
     if (width == self.n) {
-      span((first_row + tile.row_begin) * self.n, (tile.row_end - tile.row_begin) * self.n);
+      span((first_row + tile.row_begin) * self.n, (tile.row_end - tile.row_begin) * self.n, false);
       return;
     }
     for (int64_t row = tile.row_begin; row < tile.row_end; ++row) {
-      span((first_row + row) * self.n + tile.column_begin, width);
+      span((first_row + row) * self.n + tile.column_begin, width, row + 1 < tile.row_end);
     }
   }
 };

@@ -225,7 +225,7 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
   }
 }
 
-void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
+void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {
   const int64_t columns = columns_;
   // Each step over all elements fetches a few lines while it computes.
   Stretch stretches[most_ahead];
@@ -234,7 +234,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
     int16_t m = prepared_.ahead[s];
     int64_t size = static_cast<int64_t>(size_of(segment_.memory[static_cast<size_t>(m)].dtype));
     int64_t bytes = ahead * columns * size, steps = prepared_.long_steps;
-    const char* at = address(static_cast<int16_t>(~m), first + rows);
+    const char* at = address(static_cast<int16_t>(~m), next);
     int64_t share = round_up(bytes / steps, cache_line);
     stretches[fetched++] = {at, at + bytes, share};
   }
@@ -253,8 +253,8 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t ahead) {
       in[k] = {address(source.place, first), source.pitch * pitches, source.repeated};
     }
     if (ahead > 0 && step.fetched >= 0) {
-      const char* next = address(static_cast<int16_t>(~step.fetched), first + rows);
-      in[0].ahead = reinterpret_cast<intptr_t>(next) - reinterpret_cast<intptr_t>(in[0].data);
+      const char* coming = address(static_cast<int16_t>(~step.fetched), next);
+      in[0].ahead = reinterpret_cast<intptr_t>(coming) - reinterpret_cast<intptr_t>(in[0].data);
     }
     operate(step, in, address(step.out, first), rows, columns);
   }

@@ -133,7 +133,11 @@ class ProgramRun {
   }
   ProgramRun(const ProgramRun&) = delete;
   // Computes rows [first, first + rows). Meanwhile memory for the next `ahead` rows is fetched.
-  void run(int64_t first, int64_t rows, int64_t ahead = 0);
+  void run(int64_t first, int64_t rows, int64_t ahead = 0) {
+    run(first, rows, first + rows, ahead);
+  }
+  // The same where the rows that come next begin at `next`.
+  void run(int64_t first, int64_t rows, int64_t next, int64_t ahead);
   // Reads `rows` rows of `columns` elements, from element `first` on, of the operand that the order
   // is about; the next runs are within them.
   void read_panel(void* panel, int64_t first, int64_t rows, int64_t columns);
