@@ -20,10 +20,13 @@ inline double sign(double x) { return x != x ? x : (x > 0) - (x < 0); }
 inline double round_even(double x) { return std::nearbyint(x); }
 inline double max(double a, double b) { return a != a ? a : b != b ? b : a > b ? a : b; }
 inline double min(double a, double b) { return a != a ? a : b != b ? b : a < b ? a : b; }
+inline double at_most(double x, double high) { return high < x ? high : x; }
+inline double at_least(double x, double low) { return low > x ? low : x; }
 inline double select(bool condition, double a, double b) { return condition ? a : b; }
 inline double sigmoid(double x) {
   return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
 }
+inline double normal_exp2(double x) { return std::exp2(x); }
 inline double floor_divide(double a, double b) { return std::floor(a / b); }
 inline double remainder(double a, double b) {
   double r = std::fmod(a, b);
@@ -36,10 +39,10 @@ inline double logaddexp(double a, double b) {
 }
 using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atan2, std::atanh, std::ceil,
     std::copysign, std::cos, std::cosh, std::erf, std::exp, std::exp2, std::expm1, std::floor,
-    std::hypot, std::log, std::log10, std::log1p, std::log2, std::nextafter, std::pow, std::sin,
-    std::sinh, std::sqrt, std::tan, std::tanh, std::trunc;
+    std::fma, std::hypot, std::log, std::log10, std::log1p, std::log2, std::nextafter, std::pow,
+    std::sin, std::sinh, std::sqrt, std::tan, std::tanh, std::trunc;
 #define MT_MATH inline
-#include "ops/math/slopes.h"
+#include "ops/math/activations.h"
 #undef MT_MATH
 
 // An integer of 64 bits that wraps, never traps, and is signed or not.

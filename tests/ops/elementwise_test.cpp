@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cfenv>
 #include <cmath>
 #include <cstdint>
@@ -38,6 +39,24 @@ TEST(Logaddexp, SlopesAreThoseOfTheDifference) {
   auto found = gradients({y}, {ones_like(y)}, {a, b});
   expect_near(found[0], {1 / (1 + std::exp(-0.25)), 1 / (1 + std::exp(3.5)), 1, 0});
   expect_near(found[1], {1 / (1 + std::exp(0.25)), 1 / (1 + std::exp(-3.5)), 0, 1});
+}
+
+// It is computed without a hyperbolic tangent.
+TEST(GeluTanh, IsWhatItsFormulaSays) {
+  for (Device* device : {&cpu(), &reference()}) {
+    for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+      const double error = dtype == Dtype::float32 ? 4e-7 : 1e-15;
+      const Tensor x = arange(-12, 12, 1.0 / 64, dtype, *device);
+      const std::vector<double> xs = read(x), ys = read(gelu_tanh(x)), dys = slopes(&gelu_tanh, x);
+      for (size_t i = 0; i < xs.size(); ++i) {
+        const double square = xs[i] * xs[i];
+        const double t = std::tanh(std::sqrt(2 / M_PI) * xs[i] * (1 + 0.044715 * square));
+        const double inner_slope = std::sqrt(2 / M_PI) * (1 + 3 * 0.044715 * square);
+        EXPECT_NEAR(ys[i], xs[i] * (1 + t) / 2, error * std::max(std::abs(xs[i]), 1.0));
+        EXPECT_NEAR(dys[i], (1 + t) / 2 + xs[i] * (1 - t * t) * inner_slope / 2, 4 * error);
+      }
+    }
+  }
 }
 
 TEST(Gelu, SlopesAreNeverDenormal) {

@@ -85,6 +85,13 @@ MT_MATH V exp2_of_parts(V r, Bits<V> power) {
   return from_bits<V>(bits(fma(p, r, V(1))) + shift_left<mantissa_bits<V>>(power));
 }
 
+// 2^x inside the normal numbers' range.
+template <class V>
+MT_MATH V normal_exp2(V x) {
+  V shifted = x + rounder<V>();
+  return exp2_of_parts(x - (shifted - rounder<V>()), bits(shifted));
+}
+
 // 2^(x + low), for a low that is small beside x.
 template <class V>
 MT_MATH V exp2_pair(V x, V low) {

@@ -10,5 +10,5 @@
 #include "ops/math/error_function.h"
 #include "ops/math/power.h"
 #include "ops/math/division.h"
-#include "ops/math/slopes.h"
+#include "ops/math/activations.h"
 // clang-format on
