@@ -25,8 +25,9 @@ class BlockOutput {
         block_(block),
         scores_(call, block, scratch),
         width_(scores_.width()),
+        pitch_(scores_.pitch()),
         weights_(scratch + scores_scratch(call.sizes)),
-        values_(weights_ + attention_panel * block_queries),
+        values_(weights_ + attention_panel * most_pitch),
         result_(result) {}
 
   void run() {
@@ -46,12 +47,14 @@ class BlockOutput {
       const Seen seen = scores_.seen(key, std::min(attention_panel, block_.key_end - key));
       scores_.take(key, seen, weights_, ahead);
       bool smaller = false;
-      for (int64_t lane = 0; lane < width_; lane += lanes) smaller |= compare(lane, seen);
-      for (int64_t lane = 0; lane < width_; lane += lanes) weigh(lane, seen);
+      for_queries<T>(width_, [&]<int vectors>(int64_t lane) HWY_ATTR {
+        smaller |= compare<vectors>(lane, seen);
+        weigh<vectors>(lane, seen);
+      });
       scores_.clear_before(seen, weights_);
       if (smaller && key > 0) multiply_rows(factor_, sums, result.row);
       const Right<T> right = right_operand(v, values + key * v.row, seen.keys, e, values_, false);
-      add_to_queries(weights_, width_, right, seen, sums, result.row, key == 0, ahead);
+      add_to_queries(weights_, pitch_, right, seen, sums, result.row, key == 0, ahead);
     }
     for (int64_t i = 0; i < block_.count; ++i) factor_[i] = T(1) / total_[i];
     multiply_rows(factor_, sums, result.row);
@@ -62,45 +65,44 @@ class BlockOutput {
  private:
   static constexpr int64_t lanes = lanes_of<T>;
 
-  // Finds the largest scores of a vector of queries; returns whether the sums of the panels before
-  // are to be made smaller, by factor_.
+  // Finds the largest scores of some vectors of queries; returns whether the sums of the panels
+  // before are to be made smaller, by factor_.
+  template <int vectors>
   bool compare(int64_t lane, const Seen& seen) {
-    const int64_t count = seen.keys_of(lane, score_step);
-    const T* const scores = weights_ + lane;
-    const Vector<T> before = load(largest_ + lane);
-    // Several, as one would wait for itself.
-    constexpr int together = 4;
-    Vector<T> largest[together];
-    MT_UNROLL for (int v = 0; v < together; ++v) largest[v] = before;
-    int64_t j = 0;
-    for (; j + together <= count; j += together) {
-      MT_UNROLL for (int v = 0; v < together; ++v) {
-        largest[v] = larger(load(scores + (j + v) * width_), largest[v]);
-      }
+    Vector<T> before[vectors], largest[vectors];
+    load_vectors(largest_ + lane, before);
+    MT_UNROLL for (int v = 0; v < vectors; ++v) largest[v] = before[v];
+    for_keys<T, vectors>(lane, seen, pitch_, [&](int v, int64_t at) HWY_ATTR {
+      largest[v] = Vector<T>(ordered_max(load(weights_ + at).raw, largest[v].raw));
+    });
+    bool smaller = false;
+    MT_UNROLL for (int v = 0; v < vectors; ++v, lane += lanes) {
+      store(largest[v], largest_ + lane);
+      // Nothing is taken off where all is hidden as yet: inf - inf is NaN.
+      const Vector<T> shift = select(largest[v] == Vector<T>(-infinity), Vector<T>(0), largest[v]);
+      const Vector<T> factor = weight_of(before[v] - shift);
+      store(shift, shift_ + lane);
+      store(factor, factor_ + lane);
+      smaller |= any(factor != Vector<T>(1));
     }
-    for (; j < count; ++j) largest[0] = larger(load(scores + j * width_), largest[0]);
-    MT_UNROLL for (int v = 1; v < together; ++v) largest[0] = larger(largest[v], largest[0]);
-    store(largest[0], largest_ + lane);
-    // Nothing is taken off where all is hidden as yet: inf - inf is NaN.
-    const Vector<T> shift = select(largest[0] == Vector<T>(-infinity), Vector<T>(0), largest[0]);
-    const Vector<T> factor = weight_of(before - shift);
-    store(shift, shift_ + lane);
-    store(factor, factor_ + lane);
-    return any(factor != Vector<T>(1));
+    return smaller;
   }
-  static Vector<T> larger(Vector<T> x, Vector<T> y) { return Vector<T>(ordered_max(x.raw, y.raw)); }
 
   // Makes weights of the scores, and adds them up.
+  template <int vectors>
   void weigh(int64_t lane, const Seen& seen) {
-    const Vector<T> shift = load(shift_ + lane);
-    Vector<T> total = load(total_ + lane) * load(factor_ + lane);
-    const int64_t end = seen.keys_of(lane, score_step) * width_;
-    HWY_UNROLL(4) for (int64_t at = lane; at < end; at += width_) {
-      const Vector<T> weight = weight_of(load(weights_ + at) - shift);
-      total = total + weight;
-      store(weight, weights_ + at);
+    Vector<T> shift[vectors], total[vectors];
+    load_vectors(shift_ + lane, shift);
+    load_vectors(total_ + lane, total);
+    MT_UNROLL for (int v = 0; v < vectors; ++v) {
+      total[v] = total[v] * load(factor_ + lane + v * lanes);
     }
-    store(total, total_ + lane);
+    for_keys<T, vectors>(lane, seen, pitch_, [&](int v, int64_t at) HWY_ATTR {
+      const Vector<T> weight = weight_of(load(weights_ + at) - shift[v]);
+      total[v] = total[v] + weight;
+      store(weight, weights_ + at);
+    });
+    MT_UNROLL for (int v = 0; v < vectors; ++v) store(total[v], total_ + lane + v * lanes);
   }
 
   // x[query][e] *= factors[query]
@@ -117,8 +119,8 @@ class BlockOutput {
   const AttentionCall& call_;
   const AttentionBlock& block_;
   const BlockScores<T> scores_;
-  const int64_t width_;
-  T *const weights_, *const values_;  // [keys][width]; panels of values, where they are packed
+  const int64_t width_, pitch_;
+  T *const weights_, *const values_;  // [keys][pitch]; panels of values, where they are packed
   T* const result_;
   T largest_[block_queries], shift_[block_queries], total_[block_queries], factor_[block_queries];
 };
@@ -148,7 +150,7 @@ HWY_EXPORT(run_output_float);
 HWY_EXPORT(run_output_double);
 
 int64_t worker_scratch(const AttentionSizes& sizes, Dtype dtype) {
-  int64_t numbers = scores_scratch(sizes) + attention_panel * block_queries +
+  int64_t numbers = scores_scratch(sizes) + attention_panel * most_pitch +
                     panels_scratch(attention_panel, sizes.e);
   return numbers * static_cast<int64_t>(size_of(dtype));
 }

@@ -72,9 +72,10 @@ class BlockGradient {
         wanted_(wanted),
         scores_(call, block, scratch),
         width_(scores_.width()),
+        pitch_(scores_.pitch()),
         weights_(scratch + scores_scratch(call.sizes)),
-        slopes_(weights_ + attention_panel * block_queries),
-        arrived_(slopes_ + attention_panel * block_queries),
+        slopes_(weights_ + attention_panel * most_pitch),
+        arrived_(slopes_ + attention_panel * most_pitch),
         key_rows_(arrived_ + call.sizes.e * block_queries),
         query_rows_(key_rows_ + panels_scratch(attention_panel, call.sizes.d)),
         arrived_rows_(query_rows_ + panels_scratch(block_queries, call.sizes.d)) {}
@@ -96,21 +97,22 @@ class BlockGradient {
     for (int64_t key = block_.key_begin; key < block_.key_end; key += attention_panel) {
       const Seen seen = scores_.seen(key, std::min(attention_panel, block_.key_end - key));
       scores_.take(key, seen, weights_, ahead);
-      multiply_by_queries({values + key * v.row, v.row, v.column}, arrived_, e, seen, slopes_,
-                          width_, ahead);
-      for (int64_t lane = 0; lane < width_; lane += lanes) weigh(lane, seen);
+      multiply_by_queries({values + key * v.row, v.row, v.column}, arrived_, e, seen, width_,
+                          slopes_, pitch_, ahead);
+      for_queries<T>(width_,
+                     [&]<int vectors>(int64_t lane) HWY_ATTR { weigh<vectors>(lane, seen); });
       scores_.clear_before(seen, weights_);
       scores_.clear_before(seen, slopes_);
       if (wanted_.queries) {
         const Right<T> right = right_operand(k, keys + key * k.row, seen.keys, d, key_rows_, false);
-        add_to_queries(slopes_, width_, right, seen,
+        add_to_queries(slopes_, pitch_, right, seen,
                        to_be_written<T>(dq, block_.entry, block_.first), dq.row,
                        key == block_.key_begin, ahead);
       }
       if (wanted_.keys) {
-        add_to_keys(slopes_, width_, queries, seen, to_be_written<T>(dk, block_.entry, key), dk.row,
+        add_to_keys(slopes_, pitch_, queries, seen, to_be_written<T>(dk, block_.entry, key), dk.row,
                     wanted_.fresh - key, ahead);
-        add_to_keys(weights_, width_, arrived, seen, to_be_written<T>(dv, block_.entry, key),
+        add_to_keys(weights_, pitch_, arrived, seen, to_be_written<T>(dv, block_.entry, key),
                     dv.row, wanted_.fresh - key, ahead);
       }
     }
@@ -166,24 +168,26 @@ class BlockGradient {
   }
 
   // Makes weights of scores, and the slopes of scores, times the scale, of those of the weights.
+  template <int vectors>
   void weigh(int64_t lane, const Seen& seen) {
-    const Vector<T> shift = load(shift_ + lane), share = load(share_ + lane);
-    const Vector<T> mean = load(mean_ + lane);
-    const int64_t end = seen.keys_of(lane, score_step) * width_;
-    HWY_UNROLL(2) for (int64_t at = lane; at < end; at += width_) {
-      const Vector<T> weight = weight_of(load(weights_ + at) - shift) * share;
+    Vector<T> shift[vectors], share[vectors], mean[vectors];
+    load_vectors(shift_ + lane, shift);
+    load_vectors(share_ + lane, share);
+    load_vectors(mean_ + lane, mean);
+    for_keys<T, vectors>(lane, seen, pitch_, [&](int v, int64_t at) HWY_ATTR {
+      const Vector<T> weight = weight_of(load(weights_ + at) - shift[v]) * share[v];
       store(weight, weights_ + at);
-      store(weight * (load(slopes_ + at) - mean), slopes_ + at);
-    }
+      store(weight * (load(slopes_ + at) - mean[v]), slopes_ + at);
+    });
   }
 
   const GradientCall& call_;
   const AttentionBlock& block_;
   const Wanted wanted_;
   const BlockScores<T> scores_;
-  const int64_t width_;
+  const int64_t width_, pitch_;
   T *const weights_,
-      *const slopes_;  // [keys][width], the slopes of the loss in them, then in scores
+      *const slopes_;  // [keys][pitch], the slopes of the loss in them, then in scores
   T* const arrived_;   // [e][width]
   T *const key_rows_, *const query_rows_, *const arrived_rows_;  // panels, where they are packed
   T shift_[block_queries], share_[block_queries], mean_[block_queries];
@@ -209,7 +213,8 @@ HWY_EXPORT(run_gradient_float);
 HWY_EXPORT(run_gradient_double);
 
 int64_t worker_scratch(const AttentionSizes& sizes, Dtype dtype) {
-  int64_t numbers = scores_scratch(sizes) + (2 * attention_panel + sizes.e) * block_queries +
+  int64_t numbers = scores_scratch(sizes) + 2 * attention_panel * most_pitch +
+                    sizes.e * block_queries +
                     panels_scratch(attention_panel + block_queries, sizes.d) +
                     panels_scratch(block_queries, sizes.e);
   return numbers * static_cast<int64_t>(size_of(dtype));

@@ -26,6 +26,11 @@ HWY_INLINE void store(Vector<T> x, T* to) {
   hn::StoreU(x.raw, Tag<T>(), to);
 }
 
+template <class T, int vectors>
+HWY_INLINE void load_vectors(const T* from, Vector<T> (&x)[vectors]) {
+  MT_UNROLL for (int v = 0; v < vectors; ++v) x[v] = load(from + v * lanes_of<T>);
+}
+
 template <class T>
 void multiply_by(T factor, T* x, int64_t count) {
   for (int64_t i = 0; i < count; i += lanes_of<T>) store(load(x + i) * Vector<T>(factor), x + i);
@@ -41,6 +46,36 @@ HWY_INLINE Vector<T> weight_of(Vector<T> x) {
   if constexpr (is_single<V>) r = fma(k, V(-0.6931471805599453), x);
   const V y = fma(r, fma(r, exp_polynomial(r), V(1)), V(1));
   return scale_where(not_less(x, choose<V>(-87, -708)), y, k);
+}
+
+// Calls run<vectors>(query) for some vectors of queries at a time, from `query` on: as many as
+// leave registers for what is computed.
+template <class T, class F>
+HWY_INLINE void for_queries(int64_t width, F&& run) {
+  constexpr int64_t lanes = lanes_of<T>;
+  constexpr int together = most_vectors;
+  int64_t query = 0;
+  for (; query + together * lanes <= width; query += together * lanes) {
+    run.template operator()<together>(query);
+  }
+  for (; query < width; query += lanes) run.template operator()<1>(query);
+}
+
+// Calls run(v, at) for where vector v of these queries lies in the scores of each key that it sees,
+// in ascending order. Those of a key are taken together, so that memory is read in order.
+template <class T, int vectors, class F>
+HWY_INLINE void for_keys(int64_t query, const Seen& seen, int64_t pitch, F&& run) {
+  constexpr int64_t lanes = lanes_of<T>;
+  const int64_t common = std::max<int64_t>(0, seen.keys_of(query, score_step));
+  int64_t at = query;
+  for (int64_t key = 0; key < common; ++key, at += pitch) {
+    MT_UNROLL for (int v = 0; v < vectors; ++v) run(v, at + v * lanes);
+  }
+  MT_UNROLL for (int v = 1; v < vectors; ++v) {
+    const int64_t end = seen.keys_of(query + v * lanes, score_step);
+    int64_t more = at + v * lanes;
+    for (int64_t key = common; key < end; ++key, more += pitch) run(v, more);
+  }
 }
 
 template <class T>
@@ -63,28 +98,30 @@ class BlockScores {
   // Makes zeros of the step before what was worked on.
   void clear_before(const Seen& seen, T* x) const {
     for (int64_t j = std::max<int64_t>(0, score_step - seen.ahead); j < seen.keys; ++j) {
-      T* const at = x + j * width_ + seen.first_query(j, score_step) - score_step;
+      T* const at = x + j * pitch() + seen.first_query(j, score_step) - score_step;
       for (int64_t i = 0; i < score_step; i += lanes) store(Vector<T>(0), at + i);
     }
   }
 
   // The number of queries, as whole vectors have them.
   int64_t width() const { return width_; }
+  // From one key's scores to the next one's.
+  int64_t pitch() const { return width_ + pitch_gap<T>; }
 
   // What there is of `count` keys from `key` on.
   Seen seen(int64_t key, int64_t count) const {
     return {call_.causal ? key - block_.first : -count, block_.count, count};
   }
 
-  // out[keys][width]: the scores of the keys from `key` on.
+  // out[keys][pitch]: the scores of the keys from `key` on.
   void take(int64_t key, const Seen& seen, T* out, RowsAhead& ahead) const {
     const Matrices& k = call_.key;
-    multiply_by_queries({key_ + key * k.row, k.row, k.column}, query_, call_.sizes.d, seen, out,
-                        width_, ahead);
+    multiply_by_queries({key_ + key * k.row, k.row, k.column}, query_, call_.sizes.d, seen, width_,
+                        out, pitch(), ahead);
     if (call_.mask.data) apply_mask(key, seen.keys, out);
     for (int64_t j = std::max<int64_t>(0, 1 - seen.ahead); j < seen.keys; ++j) {
       const int64_t first = seen.first_query(j, score_step);
-      hide(j * width_ + first, j + seen.ahead - first, out);
+      hide(j * pitch() + first, j + seen.ahead - first, out);
     }
   }
 
@@ -111,9 +148,12 @@ class BlockScores {
       pack(mask.dtype, mask.data, rows, block_.count, width_, columns, some, mask_ + done * width_);
     }
     const bool chooses = mask.dtype == Dtype::boolean;
-    for (int64_t i = 0; i < count * width_; i += lanes_of<T>) {
-      const Vector<T> x = load(out + i), y = load(mask_ + i);
-      store(chooses ? select(y == Vector<T>(0), Vector<T>(-infinity), x) : x + y, out + i);
+    const T* from = mask_;
+    for (int64_t j = 0; j < count; ++j, out += pitch()) {
+      for (int64_t i = 0; i < width_; i += lanes, from += lanes) {
+        const Vector<T> x = load(out + i), y = load(from);
+        store(chooses ? select(y == Vector<T>(0), Vector<T>(-infinity), x) : x + y, out + i);
+      }
     }
   }
 

@@ -64,6 +64,12 @@ AttentionBlock block_of(const AttentionCall& call, int64_t entry, int64_t index)
 // or the one after it; of no queries after the last.
 AttentionBlock block_after(const AttentionCall& call, const AttentionBlock& block, int64_t step);
 
+// Between the scores of one key and the next lies a line, as those of a few queries against all
+// keys, which are read together, would else have places in a quarter of the first-level cache.
+template <class T>
+constexpr int64_t pitch_gap = 64 / sizeof(T);
+constexpr int64_t most_pitch = block_queries + pitch_gap<float>;
+
 // How many numbers a block keeps in scratch for its scores.
 inline int64_t scores_scratch(const AttentionSizes& sizes) {
   return (sizes.d + attention_panel) * block_queries;

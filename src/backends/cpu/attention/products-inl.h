@@ -132,27 +132,27 @@ struct Seen {
 constexpr int64_t score_step = 16, term_step = most_rows;
 static_assert(term_step <= score_step);
 
-// x[key][query] = rows[key] queries[query], which are packed, [depth][width].
+// x[key][query] = rows[key] queries[query], which are packed, [depth][width]; x is [keys][pitch].
 template <class T>
-void multiply_by_queries(Left<T> rows, const T* queries, int64_t depth, const Seen& seen, T* x,
-                         int64_t width, RowsAhead& ahead) {
+void multiply_by_queries(Left<T> rows, const T* queries, int64_t depth, const Seen& seen,
+                         int64_t width, T* x, int64_t pitch, RowsAhead& ahead) {
   for (int64_t key = 0, end; key < seen.keys; key = end) {
     const int64_t first = seen.first_query(key, score_step);
     end = seen.keys_of(first, score_step);
     const Left<T> left{rows.data + key * rows.row, rows.row, rows.k};
     const Right<T> right{queries + first, width - first, width, 0};
-    multiply(left, right, depth, x + key * width + first, width, end - key, true, ahead);
+    multiply(left, right, depth, x + key * pitch + first, pitch, end - key, true, ahead);
   }
 }
 
 // to[query] += sum over the keys that it sees of x[key][query] rows[key]; `to_row` is its stride.
 template <class T>
-void add_to_queries(const T* x, int64_t width, const Right<T>& rows, const Seen& seen, T* to,
+void add_to_queries(const T* x, int64_t pitch, const Right<T>& rows, const Seen& seen, T* to,
                     int64_t to_row, bool fresh, RowsAhead& ahead) {
   for (int64_t query = 0, end; query < seen.queries; query = end) {
     const int64_t keys = seen.keys_of(query, term_step);
     end = keys == seen.keys ? seen.queries : query + term_step;
-    multiply({x + query, 1, width}, rows, keys, to + query * to_row, to_row, end - query, fresh,
+    multiply({x + query, 1, pitch}, rows, keys, to + query * to_row, to_row, end - query, fresh,
              ahead);
   }
 }
@@ -160,13 +160,13 @@ void add_to_queries(const T* x, int64_t width, const Right<T>& rows, const Seen&
 // to[key] += sum over the queries that see it of x[key][query] rows[query]; the keys from `fresh`
 // on have nothing as yet.
 template <class T>
-void add_to_keys(const T* x, int64_t width, const Right<T>& rows, const Seen& seen, T* to,
+void add_to_keys(const T* x, int64_t pitch, const Right<T>& rows, const Seen& seen, T* to,
                  int64_t to_row, int64_t fresh, RowsAhead& ahead) {
   for (int64_t key = 0, end; key < seen.keys; key = end) {
     const int64_t query = seen.first_query(key, term_step);
     end = seen.keys_of(query, term_step);
     if (key < fresh) end = std::min(end, fresh);
-    multiply({x + key * width + query, width, 1}, rows.from(query), seen.queries - query,
+    multiply({x + key * pitch + query, pitch, 1}, rows.from(query), seen.queries - query,
              to + key * to_row, to_row, end - key, key >= fresh, ahead);
   }
 }
