@@ -136,7 +136,8 @@ class BlockRun {
     } else if (plan_.line > 0) {
       lines_kernel_for<T>(rows / plan_.line, plan_.line)(tile);
     } else {
-      const Reads reads = plan_.indexed                      ? Reads::indexed
+      const Reads reads = plan_.indexed && !plan_.b_in_place ? Reads::a_indexed
+                          : plan_.indexed                    ? Reads::indexed
                           : plan_.b_stays_near && sliver > 0 ? Reads::b_near
                                                              : Reads::strided;
       micro_kernel_for<T>(static_cast<int>(rows), vectors, reads)(tile);

@@ -176,8 +176,9 @@ HWY_NOINLINE __attribute__((aligned(64))) void strided_kernel(const MicroTile<T>
   tile.streamed ? end_streamed_sums<T>(tile, sum) : end_sums<T>(tile, mask, sum);
 }
 
-// Both operands are looked up in tables of offsets; b may end within a vector and have gaps.
-template <class T, int R, int V>
+// What is looked up in tables of offsets: a, and b unless it is packed. Where it lies, b may end
+// within a vector and have gaps.
+template <class T, int R, int V, bool b_packed>
 HWY_NOINLINE void indexed_kernel(const MicroTile<T>& tile) {
   const Vectors<T> d;
   constexpr int lanes = lanes_of<T>;
@@ -188,14 +189,21 @@ HWY_NOINLINE void indexed_kernel(const MicroTile<T>& tile) {
   int64_t rows[R];
   MT_UNROLL for (int i = 0; i < R; ++i) rows[i] = tile.a_rows[i];
   const T *a = tile.a, *b = tile.b;
-  const int64_t *a_k = tile.a_ks, *b_k = tile.b_ks, *const end = a_k + tile.k;
+  const int64_t *a_k = tile.a_ks, *const end = a_k + tile.k;
+  [[maybe_unused]] const int64_t *b_k = tile.b_ks, b_row = tile.b_k, b_ahead = tile.b_ahead;
 
-  for (; a_k != end; ++a_k, ++b_k) {
-    const T *as = a + *a_k, *from = b + *b_k;
+  for (; a_k != end; ++a_k) {
+    const T *as = a + *a_k, *from = b;
+    if constexpr (b_packed) {
+      b += b_row;
+    } else {
+      from += *b_k++;
+    }
     forget(as);
     hn::Vec<Vectors<T>> bs[V];
     MT_UNROLL for (int v = 0; v < V; ++v) {
-      if (v < V - 1 || (!loads_part_at_once && whole)) {
+      if constexpr (b_packed) hwy::Prefetch(from + v * lanes + b_ahead);
+      if (b_packed || v < V - 1 || (!loads_part_at_once && whole)) {
         bs[v] = hn::LoadU(d, from + v * lanes);
       } else {
         bs[v] = load_part(d, mask, from + v * lanes);
@@ -254,12 +262,17 @@ MicroKernel<T> lines_kernel_for(int64_t lines, int64_t width) {
   return width == 3 ? threes[lines - 1] : fives[lines - 1];
 }
 
-// Operands are looked up in tables, or read by strides, b perhaps from the first-level cache.
-enum class Reads { indexed, strided, b_near };
+// Both operands are looked up in tables, or a alone, as b is packed; or they are read by strides, b
+// perhaps from the first-level cache.
+enum class Reads { indexed, a_indexed, strided, b_near };
 template <class T, int R, int V, Reads reads>
 constexpr MicroKernel<T> micro_kernel() {
   constexpr Distant distant = reads == Reads::b_near ? Distant::a : Distant::fetched;
-  return reads == Reads::indexed ? indexed_kernel<T, R, V> : strided_kernel<T, R, V, distant>;
+  if constexpr (reads == Reads::indexed || reads == Reads::a_indexed) {
+    return indexed_kernel<T, R, V, reads == Reads::a_indexed>;
+  } else {
+    return strided_kernel<T, R, V, distant>;
+  }
 }
 template <class T, int V, Reads reads, int... I>
 constexpr std::array<MicroKernel<T>, most_rows> micro_kernel_rows(
@@ -292,6 +305,7 @@ template <class T>
 MicroKernel<T> micro_kernel_for(int rows, int vectors, Reads reads) {
   using Widths = std::make_integer_sequence<int, most_vectors>;
   static constexpr std::array tables = {micro_kernel_table<T, Reads::indexed>(Widths()),
+                                        micro_kernel_table<T, Reads::a_indexed>(Widths()),
                                         micro_kernel_table<T, Reads::strided>(Widths()),
                                         micro_kernel_table<T, Reads::b_near>(Widths())};
   return tables[static_cast<size_t>(reads)][static_cast<size_t>(vectors - 1)]
