@@ -203,6 +203,9 @@ class Trace::Recorder {
     for (Leaf& leaf : region_.leaves) {
       Source source = source_of(leaf.node);
       leaf.donatable = !must_stay && source.cell >= 0 && may_be_replaced(leaf, source.cell);
+      if (leaf.donatable) {
+        leaf.successor = recording_->cells[static_cast<size_t>(source.cell)].after.item;
+      }
       recording_->leaves.push_back(std::move(source));
     }
   }

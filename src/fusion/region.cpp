@@ -94,7 +94,7 @@ void build_region(Window& window, Device& device, Region* region) {
       const Node* leaf = input->ready() ? input.node() : base;
       const auto next = static_cast<int64_t>(region->leaves.size());
       const auto [entry, is_new] = leaf_index.find_or_add(leaf, next);
-      if (is_new) region->leaves.push_back({leaf, false});
+      if (is_new) region->leaves.push_back({leaf, false, -1});
       region->edges.push_back({~static_cast<int>(entry->number), input.node()});
     }
     region->items.push_back(item);

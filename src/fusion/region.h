@@ -37,7 +37,8 @@ inline bool has_storage_alone(const Node& node) {
 
 struct Leaf {
   const Node* node;
-  bool donatable;  // nobody will read its memory after this evaluation
+  bool donatable;      // nobody will read its memory after this evaluation
+  int successor = -1;  // the item that takes its place in lasting state, if known
 };
 
 struct Region {

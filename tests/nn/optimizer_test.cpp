@@ -236,6 +236,22 @@ TEST_F(OptimizerTest, ReplayedStepsEqualRecordedOnes) {
   EXPECT_EQ(train(true), train(false));
 }
 
+TEST_F(OptimizerTest, ReplayedStepsLeaveWeightsInTheirMemory) {
+  Ref<Parameters> parameters = make_parameters();
+  Tensor start = from_doubles(numbers(100, 1), {100}, Dtype::float32, parameters->device);
+  Binding& binding = parameters->create("w", start * 1.0, false);
+  binding.set_gradient(start);
+  Optimizer optimizer(parameters, 0.1, make_rule(AdamOptions{0.9, 0.999, 1e-8, 0.01, true}));
+  auto place_after_a_step = [&] {
+    optimizer.step();
+    return binding.value()->data();
+  };
+  place_after_a_step();  // which takes memory of its own: others may have what it began with
+  const void* place = place_after_a_step();
+  EXPECT_EQ(place_after_a_step(), place);
+  EXPECT_EQ(place_after_a_step(), place);
+}
+
 // The plan of everything that is pending on this thread.
 std::unique_ptr<Plan> pending_plan(Device& device) {
   Window& window = Window::current();

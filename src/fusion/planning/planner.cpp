@@ -129,8 +129,15 @@ class Planner {
     return found;
   }
 
-  // Lets outputs take over the memory of leaves that nobody reads after this group.
+  // Lets outputs take over the memory of leaves that nobody reads after this group: first that of
+  // what they replace, so that state stays where it is from run to run.
   void donate(int d, FusedProgram* fused) {
+    donate(d, fused, [](const Leaf& leaf, int item) { return leaf.successor == item; });
+    donate(d, fused, [](const Leaf&, int) { return true; });
+  }
+
+  template <class Suits>
+  void donate(int d, FusedProgram* fused, Suits suits) {
     Segment& segment = fused->segments[0];
     for (size_t s = 0; s < segment.memory.size(); ++s) {
       const Memory& store = segment.memory[s];
@@ -138,7 +145,8 @@ class Planner {
       Buffer& output = plan_.buffers[static_cast<size_t>(store.buffer)];
       if (output.kind != BufferKind::output || output.donor >= 0) continue;
       for (size_t l = 0; l < region_.leaves.size(); ++l) {
-        if (!region_.leaves[l].donatable || last_use_[l] != d || donated(static_cast<int>(l)) ||
+        if (!region_.leaves[l].donatable || !suits(region_.leaves[l], output.index) ||
+            last_use_[l] != d || donated(static_cast<int>(l)) ||
             is_factor(d, static_cast<int>(l))) {
           continue;
         }
