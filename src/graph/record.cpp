@@ -164,8 +164,9 @@ inline Tensor record_like_first(const Op& op, Dtype dtype, const Tensor& first,
   FromInputs inputs;
   inputs.add(first, thread);
   (inputs.add(others, thread), ...);
-  Tensor tensor = Tensor::adopt(new (thread) Node(op, dtype, first.shape(), first.device(),
-                                                  Node::InputsInPlace{}, Tensor(first), Tensor(others)...));
+  Tensor tensor =
+      Tensor::adopt(new (thread) Node(op, dtype, first.shape(), first.device(),
+                                      Node::InputsInPlace{}, Tensor(first), Tensor(others)...));
   connect(tensor.node(), inputs, thread);
   append(tensor, thread);
   return tensor;
