@@ -120,15 +120,17 @@ def measure(row, sides, limits, seconds):
         clock = time.perf_counter
     times = {name: repetitions(side, clock) for name, side in opened.items()}
     limit = limits.prepare(row.limit, threads)
-    samples = {name: [] for name in opened} | ({"limit": []} if limit else {})
+    measured = {"limit": limit, "loading": limits.loading(row.limit)}
+    measured = {name: function for name, function in measured.items() if function}
+    samples = {name: [] for name in (*opened, *measured)}
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(samples["ours"]) < 5:
         for name, side in opened.items():
             samples[name].append(timed(side, times[name][0], clock, times[name][1]))
-        if limit:
+        for name, function in measured.items():
             rest()
-            limit()  # not counted, as what comes before the others
-            samples["limit"].append(limit())
+            function()  # not counted, as what comes before the others
+            samples[name].append(function())
     for side in opened.values():
         side.close()
     limits.close()
@@ -163,6 +165,9 @@ def result(row, samples, errors):
             _, read, written, size = row.limit
             amount = (read + written) * size  # bytes
         made["limit"] |= {"kind": kind, "rate": amount / made["limit"]["best"]}
+    if "loading" in samples:
+        made["loading"] = spread(samples["loading"])
+        made["loading_share"] = made["limit"]["best"] / made["loading"]["best"]
     return made
 
 

@@ -122,10 +122,11 @@ extern "C" {
 
 BENCH_API void limits_set_threads(int threads) { thread_count = threads; }
 
-// Operations per second of float32, on all threads.
-BENCH_API double limits_flops() {
+// Operations per second of float32, on all threads: on registers alone, or with operands that are
+// loaded, as a product's are; 0 where there is no loop for that.
+BENCH_API double limits_flops(bool loading) {
   std::atomic<double> done{0};
-  double time = seconds(burns, [&](int64_t) { done.fetch_add(burn()); });
+  double time = seconds(burns, [&](int64_t) { done.fetch_add(loading ? burn_loading() : burn()); });
   return done / time;
 }
 

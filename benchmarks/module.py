@@ -80,6 +80,7 @@ class Limits:
     def __init__(self, path):
         self._library = ctypes.CDLL(str(path))
         self._library.limits_flops.restype = ctypes.c_double
+        self._library.limits_flops.argtypes = [ctypes.c_bool]
         self._library.limits_open_stream.restype = ctypes.c_bool
         self._library.limits_stream.restype = ctypes.c_double
 
@@ -89,11 +90,17 @@ class Limits:
             return None
         self._library.limits_set_threads(threads)
         if limit[0] == "operations":
-            return lambda: limit[1] / self._library.limits_flops()
+            return lambda: limit[1] / self._library.limits_flops(False)
         _, read, written, size = limit
         if not self._library.limits_open_stream(read, written, ctypes.c_int64(size)):
             raise ValueError(f"limits.cpp has no pass that reads {read} and writes {written}")
         return lambda: min(self._library.limits_stream() for _ in range(2))
+
+    def loading(self, limit):
+        """After prepare(): the same with operands that are loaded from the nearest cache, or None."""
+        if limit is None or limit[0] != "operations" or not self._library.limits_flops(True):
+            return None
+        return lambda: limit[1] / self._library.limits_flops(True)
 
     def close(self):
         self._library.limits_close_stream()

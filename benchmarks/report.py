@@ -44,6 +44,13 @@ def misses_share(row):
     return wanted is not None and "share" in row and row["share"] < wanted
 
 
+def most_share(row):
+    """The share of the peak that multiply-adds have when their operands are loaded, as a product's must
+    be, where that misses the target."""
+    share = row.get("loading_share", 1)
+    return share if misses_share(row) and share < row["target_share"] else None
+
+
 def targets(row):
     """The peers that a target counts against."""
     return [peer for peer in row["peers"].values() if peer["target"] is not None]
@@ -57,7 +64,8 @@ def verdict(row):
     """met; missed; limit: missed, as a run at the machine's limit would have; free: no target."""
     missed = [peer for peer in targets(row) if not is_met(peer)]
     if missed or misses_share(row):
-        beyond = all(most(row, peer) for peer in missed) and not misses_share(row)
+        beyond = (all(most(row, peer) for peer in missed)
+                  and (not misses_share(row) or most_share(row) is not None))
         return "limit" if beyond else "missed"
     return "met" if targets(row) or row["target_share"] is not None else "free"
 

@@ -3,7 +3,7 @@
 import os
 import statistics
 
-from report import duration, fastest, groups, is_met, misses_share, most, named, verdict
+from report import duration, fastest, groups, is_met, misses_share, most, most_share, named, verdict
 
 BEGIN, END = "<!-- results: bench.py writes from here on -->", "<!-- results end -->"
 VERDICTS = ("met", "limit", "missed")
@@ -60,6 +60,8 @@ def cells(row):
     name, share = fastest(row), ""
     if "limit" in row:
         share = f"{100 * row['share']:.0f}{SPACE}%{SPACE + '✗' if misses_share(row) else ''}"
+        if highest := most_share(row):
+            share += f" at most {100 * highest:.0f}{SPACE}%"
     wanted = [target(row, other, peer) for other, peer in row["peers"].items()
               if peer["target"] is not None]
     others = [f"{named(other)}{SPACE}{times(peer)}" for other, peer in row["peers"].items() if other != name]
