@@ -201,7 +201,23 @@ void reduce_across(void* out, const Input* inputs, int64_t rows, int64_t columns
   const auto identity = hn::Set(d, Op::template identity<T>());
   const size_t count = static_cast<size_t>(rows), width = static_cast<size_t>(columns);
   T* to = static_cast<T*>(out);
-  for (size_t r = 0; r < count; r += lanes) {
+  size_t r = 0;
+  // Those of windows of two by two stay in registers.
+  for (; width == 4 && r + lanes <= count; r += lanes) {
+    const auto column = [&](int64_t c) HWY_ATTR {
+      const char* begin = static_cast<const char*>(inputs[0].data) + c * inputs[0].pitch;
+      return hn::LoadU(d, reinterpret_cast<const T*>(begin) + r);
+    };
+    const auto x0 = column(0), x1 = column(1), x2 = column(2), x3 = column(3);
+    auto result = Op::combine(identity, Op::combine(Op::combine(x0, x2), Op::combine(x1, x3)));
+    if constexpr (watches_nan<Op, T>) {
+      const auto numbers =
+          hn::And(hn::And(hn::Eq(x0, x0), hn::Eq(x1, x1)), hn::And(hn::Eq(x2, x2), hn::Eq(x3, x3)));
+      result = hn::IfThenElse(numbers, result, hn::Set(d, std::numeric_limits<T>::quiet_NaN()));
+    }
+    hn::StoreU(result, d, to + r);
+  }
+  for (; r < count; r += lanes) {
     const size_t some = std::min(lanes, count - r);
     hn::Vec<Tag<T>> terms[narrow_columns];
     auto numbers = hn::Eq(identity, identity);
