@@ -132,7 +132,7 @@ void run_abreast_here(const AbreastBlock& block) {
     for (int64_t l = 0; l < lines; ++l) {
       const int64_t line = b.rows.offset((first + l) * how.line);
       for (int64_t p = 0; p < how.parts; ++p) {
-        const int64_t begin = how.line * p / how.parts, end = how.line * (p + 1) / how.parts;
+        const int64_t begin = how.begin_of(p), end = how.begin_of(p + 1);
         const Abreast::Terms terms =
             block.leaves_out ? how.kept[static_cast<size_t>((first + l) * how.parts + p)]
                              : Abreast::Terms{0, k};
@@ -247,7 +247,7 @@ void leave_out_padding(const MatrixOperand& b, Abreast* how) {
   for (int64_t l = 0; l < how->lines; ++l) {
     const int64_t line = b.rows.offset(l * how->line);
     for (int64_t p = 0; p < how->parts; ++p) {
-      const int64_t begin = how->line * p / how->parts, end = how->line * (p + 1) / how->parts;
+      const int64_t begin = how->begin_of(p), end = how->begin_of(p + 1);
       found.clear();
       for (int64_t i = 0; i < k; ++i) {
         const Abreast::Term term = how->terms[static_cast<size_t>(i)];

@@ -5,6 +5,7 @@
 // finite they are zeros, which matter to no sum but one of -0.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -38,6 +39,12 @@ struct Abreast {
   std::vector<Terms> kept;  // of each part of each line, if there is padding
 
   explicit operator bool() const { return entries > 0; }
+  // Where a part of a line begins. Those in the middle are the longer ones, by one position: the
+  // outer ones leave out more.
+  int64_t begin_of(int64_t part) const {
+    const int64_t longer = line % parts, before = (parts - longer) / 2;
+    return line / parts * part + std::clamp<int64_t>(part - before, 0, longer);
+  }
   int64_t groups(int64_t batch) const { return (batch + entries - 1) / entries; }
   int64_t bytes() const {
     return static_cast<int64_t>(terms.size() * sizeof(Term) + kept.size() * sizeof(Terms) +
