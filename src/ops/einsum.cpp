@@ -147,16 +147,14 @@ std::string name_of(int label) {
 }
 
 // A label that an operand has twice takes its diagonal, for which nothing stretches.
-void check_diagonals(const Equation& equation, const Term& term, size_t operand) {
+void check_diagonals(const Equation& equation, const Term& term) {
   const Shape& shape = term.value.shape();
-  for (int d = 0; d < shape.rank(); ++d) {
-    const auto begin = term.labels.begin();
-    const int label = term.labels[static_cast<size_t>(d)];
-    const auto first = static_cast<int>(std::find(begin, term.labels.end(), label) - begin);
-    if (shape[first] == shape[d]) continue;
-    fail(Code::shape, "einsum: \"%s\": label %s has sizes %lld and %lld in operand %zu %s",
-         equation.text(), name_of(label).c_str(), static_cast<long long>(shape[first]),
-         static_cast<long long>(shape[d]), operand, to_string(shape).c_str());
+  for (size_t d = 0; d < term.labels.size(); ++d) {
+    const auto first = std::find(term.labels.begin(), term.labels.end(), term.labels[d]);
+    if (shape[static_cast<int>(first - term.labels.begin())] == shape[static_cast<int>(d)])
+      continue;
+    fail(Code::shape, "einsum: \"%s\": label %s stands for two sizes in %s", equation.text(),
+         name_of(*first).c_str(), to_string(shape).c_str());
   }
 }
 
@@ -165,7 +163,7 @@ Sizes find_sizes(const Equation& equation, const std::vector<Term>& terms) {
   Sizes sizes;
   sizes.fill(-1);
   for (size_t i = 0; i < terms.size(); ++i) {
-    check_diagonals(equation, terms[i], i);
+    check_diagonals(equation, terms[i]);
     for (int d = 0; d < terms[i].value.rank(); ++d) {
       int64_t& known = sizes[static_cast<size_t>(terms[i].labels[static_cast<size_t>(d)])];
       int64_t size = terms[i].value.shape()[d];
@@ -235,14 +233,8 @@ Tensor arranged(const Term& term, const Labels& order) {
     axes.push_back(found - term.labels.begin());
     shape.push_back(term.value.shape()[static_cast<int>(axes.back())]);
   }
-  Tensor result = term.value;
-  for (int i = 0; i < axes.rank(); ++i) {
-    if (axes[i] != i) {
-      result = permute(result, axes);
-      break;
-    }
-  }
-  return reshape(result, shape);
+  const bool in_order = std::is_sorted(axes.begin(), axes.end());
+  return reshape(in_order ? term.value : permute(term.value, axes), shape);
 }
 
 // One term from two, with the labels that are still wanted.

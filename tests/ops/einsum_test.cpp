@@ -138,7 +138,7 @@ TEST(Einsum, NamesFaults) {
   EXPECT_EQ(message("ij,jk->ik", {a, b}),
             "einsum: \"ij,jk->ik\": label 'j' has size 3, but 4 in operand 1 [4,2]");
   EXPECT_EQ(message("ii", {noise({1, 3}, 1)}),
-            "einsum: \"ii\": label 'i' has sizes 1 and 3 in operand 0 [1,3]");
+            "einsum: \"ii\": label 'i' stands for two sizes in [1,3]");
   EXPECT_EQ(message("ij,jk", {a}),
             "einsum: \"ij,jk\": the equation has 2 operands, but 1 tensors were given");
   EXPECT_EQ(message("ijk->i", {a}),
