@@ -102,20 +102,20 @@ mt_tensor* mt_cross_entropy_with(mt_tensor* logits, mt_tensor* targets, int64_t 
 }
 mt_tensor* mt_l1_loss(mt_tensor* x, mt_tensor* target, int32_t reduction) {
   return give("l1_loss",
-              [&] { return mt::l1_loss(value(x), value(target), loss_reduction(reduction)); });
+              [&] { return mt::l1_loss(operand(x), operand(target), loss_reduction(reduction)); });
 }
 mt_tensor* mt_huber_loss(mt_tensor* x, mt_tensor* target, double delta, int32_t reduction) {
   return give("huber_loss", [&] {
-    return mt::huber_loss(value(x), value(target), delta, loss_reduction(reduction));
+    return mt::huber_loss(operand(x), operand(target), delta, loss_reduction(reduction));
   });
 }
 mt_tensor* mt_mse_loss(mt_tensor* x, mt_tensor* target, int32_t reduction) {
   return give("mse_loss",
-              [&] { return mt::mse_loss(value(x), value(target), loss_reduction(reduction)); });
+              [&] { return mt::mse_loss(operand(x), operand(target), loss_reduction(reduction)); });
 }
 mt_tensor* mt_bce_with_logits(mt_tensor* x, mt_tensor* target, int32_t reduction) {
   return give("bce_with_logits", [&] {
-    return mt::bce_with_logits(value(x), value(target), loss_reduction(reduction));
+    return mt::bce_with_logits(operand(x), operand(target), loss_reduction(reduction));
   });
 }
 

@@ -166,10 +166,6 @@ Tensor as_dtype(const Tensor& x, Dtype dtype, Device& device) {
   return as_dtype(x, dtype, device, "assign");
 }
 
-namespace {
-
-// The common dtype of two operands. A plain number takes the other's, unless that cannot hold its
-// kind: a fraction with an integer gives float32, a number with a bool gives the number's kind.
 Dtype common_dtype(const Tensor& a, const Tensor& b, const char* name) {
   if (!a->weak && !b->weak && a.dtype() == b.dtype()) return a.dtype();
   if (a->weak == b->weak) {
@@ -182,6 +178,8 @@ Dtype common_dtype(const Tensor& a, const Tensor& b, const char* name) {
   if (is_floating(weak)) return Dtype::float32;
   return strong == Dtype::boolean ? Dtype::int64 : strong;
 }
+
+namespace {
 
 // Inlined, as nothing is left of it where the operator is known.
 [[gnu::always_inline]] inline Dtype working_dtype(const ElementwiseInfo& info, Dtype dtype) {

@@ -25,14 +25,24 @@ Tensor real(const char* name, const Tensor& x) {
   return cast(x, accumulator_of(x.dtype()));
 }
 
+// Operands in the type that a loss is computed in, and the type of its result.
+struct Widened {
+  Tensor x, target;
+  Dtype dtype;
+};
+Widened widened(const char* name, const Tensor& x, const Tensor& target) {
+  Dtype dtype = common_dtype(x, target, name), wide = accumulator_of(dtype);
+  if (!is_floating(dtype)) fail(Code::dtype, "%s: needs floats, got %s", name, name_of(dtype));
+  Device& device = x->weak ? target.device() : x.device();
+  return {as_dtype(x, wide, device), as_dtype(target, wide, device), dtype};
+}
+
 // f(x - target), reduced.
 template <class F>
 Tensor of_difference(const char* name, const Tensor& x, const Tensor& target,
                      LossReduction reduction, F&& f) {
-  Dtype dtype = promote(x.dtype(), target.dtype(), name);
-  if (!is_floating(dtype)) fail(Code::dtype, "%s: needs floats, got %s", name, name_of(dtype));
-  Tensor difference = cast(x, accumulator_of(dtype)) - cast(target, accumulator_of(dtype));
-  return cast(reduced(f(difference), reduction), dtype);
+  auto [wide, wide_target, dtype] = widened(name, x, target);
+  return cast(reduced(f(wide - wide_target), reduction), dtype);
 }
 
 // The weight of each class in the rows' type; null where there is none.
@@ -158,13 +168,8 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, LossReduc
 
 // max(x, 0) - x t + log(1 + e^-|x|) is softplus(x) - x t.
 Tensor bce_with_logits(const Tensor& x, const Tensor& target, LossReduction reduction) {
-  Dtype dtype = promote(x.dtype(), target.dtype(), "bce_with_logits");
-  if (!is_floating(dtype)) {
-    fail(Code::dtype, "bce_with_logits: needs floats, got %s", name_of(dtype));
-  }
-  Tensor wide = cast(x, accumulator_of(dtype));
-  Tensor loss = softplus(wide) - wide * cast(target, wide.dtype());
-  return cast(reduced(loss, reduction), dtype);
+  auto [wide, wide_target, dtype] = widened("bce_with_logits", x, target);
+  return cast(reduced(softplus(wide) - wide * wide_target, reduction), dtype);
 }
 
 }  // namespace mt

@@ -22,6 +22,9 @@ Tensor cast(const Tensor& x, Dtype dtype);
 Tensor clip(const Tensor& x, const Tensor& low, const Tensor& high);  // a bound may be null
 // An operand in the dtype that an operator works in; a plain number also where its tensor lies.
 Tensor as_dtype(const Tensor& x, Dtype dtype, Device& device);
+// The common dtype of two operands. A plain number takes the other's, unless that cannot hold its
+// kind: a fraction with an integer gives float32, a number with a bool gives the number's kind.
+Dtype common_dtype(const Tensor& a, const Tensor& b, const char* name);
 Tensor copy(const Tensor& x);  // the same values, contiguous and in memory of their own
 
 // Creation (ops/create.cpp).

@@ -62,6 +62,27 @@ TEST(Loss, GradientsAndDevices) {
   }
 }
 
+TEST(Loss, OfAPlainNumberKeepsTheTensorsType) {
+  using Loss = Tensor (*)(const Tensor&, const Tensor&);
+  const Loss losses[] = {
+      [](const Tensor& x, const Tensor& t) { return mse_loss(x, t, none); },
+      [](const Tensor& x, const Tensor& t) { return l1_loss(x, t, none); },
+      [](const Tensor& x, const Tensor& t) { return huber_loss(x, t, 1, none); },
+      [](const Tensor& x, const Tensor& t) { return bce_with_logits(x, t, none); },
+  };
+  for (Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
+    Tensor x = make({3}, {0.5, 1, -2}, dtype);
+    Tensor half = number(0.5, x.device()), one = integer_number(1, x.device());
+    for (Loss loss : losses) {
+      for (const Tensor& y : {loss(x, half), loss(half, x), loss(x, one), loss(one, x)}) {
+        EXPECT_EQ(y.dtype(), dtype);
+      }
+      EXPECT_EQ(read(loss(x, half)), read(loss(x, full({3}, 0.5, dtype, x.device()))));
+      EXPECT_EQ(loss(half, make({1}, {2}, Dtype::int32)).dtype(), Dtype::float32);
+    }
+  }
+}
+
 TEST(Loss, CrossEntropyWithOptions) {
   // Two rows of softmax (1/4, 3/4), of classes 1 and 0; and one that is left out.
   const double a = std::log(4.0), b = std::log(4.0 / 3);

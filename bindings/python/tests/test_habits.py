@@ -304,6 +304,14 @@ def test_a_loss_of_unlike_shapes_warns(loss):
         assert loss(mt.ones((3, 1)), mt.ones((3, 1))).shape == loss(mt.ones(3), 0.5).shape == ()
 
 
+@pytest.mark.parametrize("loss", [nn.mse_loss, nn.l1_loss, nn.huber_loss, nn.bce_with_logits])
+@pytest.mark.parametrize("dtype", [mt.float16, mt.bfloat16, mt.float64])
+def test_a_loss_against_a_number_keeps_its_type(loss, dtype):
+    x = mt.ones(3, dtype=dtype)
+    assert loss(x, 0.5).dtype == loss(0.5, x).dtype == loss(x, 1).dtype == dtype
+    assert loss(x, 0.5) == loss(x, mt.full(3, 0.5, dtype=dtype))
+
+
 def test_functions_without_gradients():
     x = mt.ones(2).requires_grad_()
 
