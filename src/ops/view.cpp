@@ -153,6 +153,7 @@ Shape complete(const Shape& shape, int64_t count, const Shape& from) {
     fail(Code::shape, "reshape: %s has %lld elements, which do not fill %s",
          to_string(from).c_str(), static_cast<long long>(count), to_string(shape).c_str());
   }
+  if (count == 0) check_shape(result, 1, "reshape");
   return result;
 }
 

@@ -36,16 +36,13 @@ std::string to_string(const Dims& dims) {
 
 void check_shape(const Shape& shape, size_t element_size, const char* operation) {
   int64_t count = static_cast<int64_t>(element_size);
-  bool has_zero = false;
   for (int64_t size : shape) {
     if (size < 0) {
       fail(Code::shape, "%s: negative size in shape %s", operation, to_string(shape).c_str());
     }
-    has_zero |= size == 0;
   }
-  if (has_zero) return;
   for (int64_t size : shape) {
-    if (__builtin_mul_overflow(count, size, &count)) {
+    if (size != 0 && __builtin_mul_overflow(count, size, &count)) {
       fail(Code::shape, "%s: shape %s is too large to address", operation,
            to_string(shape).c_str());
     }

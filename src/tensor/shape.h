@@ -83,7 +83,8 @@ inline int64_t element_count(const Shape& shape) {
 }
 std::string to_string(const Dims& dims);  // "[64,3]"
 
-// Checks a shape given by a user: rank, no negative size, and a byte size that fits in int64.
+// Checks a shape given by a user: no negative size, and a byte size that fits in int64, as if sizes
+// of 0 were 1: strides are computed where nothing is stored, too.
 void check_shape(const Shape& shape, size_t element_size, const char* operation);
 
 // The common shape by NumPy's broadcasting rule; fails naming both shapes.

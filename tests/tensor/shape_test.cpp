@@ -107,8 +107,7 @@ TEST(CheckShape, accepts_what_can_be_addressed) {
   EXPECT_NO_THROW(check_shape(Shape(), 8, "zeros"));
   EXPECT_NO_THROW(check_shape(Shape{most}, 1, "zeros"));
   EXPECT_NO_THROW(check_shape(Shape{most / 8}, 8, "zeros"));
-  // Nothing is stored where one size is zero, however large the others.
-  EXPECT_NO_THROW(check_shape(Shape{most, most, 0}, 8, "zeros"));
+  EXPECT_NO_THROW(check_shape(Shape{most / 8, 0}, 8, "zeros"));
 }
 
 TEST(CheckShape, refuses_negative_and_overflowing_sizes) {
@@ -117,6 +116,9 @@ TEST(CheckShape, refuses_negative_and_overflowing_sizes) {
   expect_error(Code::shape, {"zeros", "[0,-1]"}, [] { check_shape(Shape{0, -1}, 4, "zeros"); });
   expect_error(Code::shape, {"ones"}, [=] { check_shape(Shape{most / 8 + 1}, 8, "ones"); });
   expect_error(Code::shape, {"ones"}, [=] { check_shape(Shape{most, 2}, 1, "ones"); });
+  // Nothing is stored where one size is zero, but there are strides.
+  expect_error(Code::shape, {"zeros"}, [=] { check_shape(Shape{most, 2, 0}, 1, "zeros"); });
+  expect_error(Code::shape, {"zeros"}, [=] { check_shape(Shape{0, most, 2}, 1, "zeros"); });
   expect_error(Code::shape, {"ones"}, [] { check_shape(Shape{1LL << 32, 1LL << 32}, 1, "ones"); });
 }
 

@@ -28,6 +28,15 @@ def test_what_is_wrong_is_said(call, said):
         call(mt.ones((2, 3)).requires_grad_())
 
 
+@pytest.mark.parametrize("call", [
+    lambda xp, shape: xp.zeros(shape), lambda xp, shape: xp.zeros((0,)).reshape(shape),
+    lambda xp, shape: xp.broadcast_to(xp.zeros((0, 1, 1)), shape)])
+def test_shapes_beyond_all_addresses_are_refused_though_empty(call):
+    for xp in mt, np:
+        with pytest.raises(ValueError):
+            call(xp, (0, 2**62, 2**62))
+
+
 def test_widths_are_numpys():
     x = mt.arange(6).reshape(2, 3)
     for widths in 1, (1, 2), ((1, 2),), [(0, 1), (2, 0)], np.array([1, 2]):
