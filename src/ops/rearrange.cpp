@@ -92,10 +92,11 @@ Tensor tile(const Tensor& x, const Dims& counts) {
 
 Tensor repeat(const Tensor& x, int64_t count, int64_t axis) {
   int chosen = normalize_axis(axis, x.rank(), "repeat");
+  if (count < 0) fail(Code::invalid, "repeat: %lld times", static_cast<long long>(count));
   int64_t total = 0;
-  if (count < 0 || __builtin_mul_overflow(x.shape()[chosen], count, &total)) {
-    fail(Code::invalid, "repeat: %lld times axis %d of %s", static_cast<long long>(count), chosen,
-         to_string(x.shape()).c_str());
+  if (__builtin_mul_overflow(x.shape()[chosen], count, &total)) {
+    fail(Code::shape, "repeat: %lld times axis %d of %s is too large",
+         static_cast<long long>(count), chosen, to_string(x.shape()).c_str());
   }
   Shape result = x.shape();
   result[chosen] = total;

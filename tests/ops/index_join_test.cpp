@@ -34,6 +34,8 @@ TEST(tile, and_repeat) {
   EXPECT_EQ(repeat(x, 0, 1).shape(), (Shape{2, 0}));
   EXPECT_EQ(code_of([&] { tile(x, {-1}); }), Code::invalid);
   EXPECT_EQ(code_of([&] { repeat(x, -1, 0); }), Code::invalid);
+  EXPECT_EQ(code_of([&] { repeat(x, INT64_MAX, 0); }), Code::shape);
+  EXPECT_EQ(code_of([&] { repeat(x, INT64_MAX / 2, 0); }), Code::shape);
   // Where no dimension can be added.
   Shape most = Shape::filled(max_rank, 1);
   most[max_rank - 1] = 4;
