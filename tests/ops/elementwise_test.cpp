@@ -42,6 +42,18 @@ TEST(Logaddexp, SlopesAreThoseOfTheDifference) {
 }
 
 // It is computed without a hyperbolic tangent.
+// The slopes are about 1 / x, whose squares float32 does not hold.
+TEST(Slopes, OfInverseFunctionsAreThereFarOut) {
+  for (double at : {1e-30, 1e30}) {
+    Tensor x = leaf(make({1}, {at}, Dtype::float32)), y = make({1}, {at}, Dtype::float32);
+    auto slope = [&](const Tensor& of) { return read(gradients({of}, {}, {x})[0])[0] * at; };
+    EXPECT_NEAR(slope(asinh(x)), at / std::hypot(at, 1), 1e-6);
+    if (at > 1) EXPECT_NEAR(slope(acosh(x)), 1, 1e-6);
+    EXPECT_NEAR(slope(atan2(x, y)), 0.5, 1e-6);
+    EXPECT_NEAR(slope(atan2(y, x)), -0.5, 1e-6);
+  }
+}
+
 TEST(GeluTanh, IsWhatItsFormulaSays) {
   for (Device* device : {&cpu(), &reference()}) {
     for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
