@@ -244,13 +244,29 @@ class Trace::Recorder {
   void add_item(const Node& node) {
     recording_->items.push_back({node.shape, node.dtype, node.op->name});
     recording_->immediates.push_back(node.immediates);
-    int found = -1;
-    for (size_t d = 0; node.op->kind == OpKind::random && d < recording_->draws.size(); ++d) {
-      if (same_numbers(recording_->draws[d].immediates, node.immediates)) {
-        found = static_cast<int>(d);
-      }
+    recording_->draw_of_item.push_back(node.op->kind == OpKind::random ? draw_of(node) : -1);
+  }
+
+  // The draw whose numbers a node has: the one that it was recorded with, or, where a checkpoint
+  // records it again, that of the same numbers, which two generators may both have given.
+  int draw_of(const Node& node) const {
+    const std::vector<TraceLog::Draw>& draws = recording_->draws;
+    const TraceLog::Draw* own = nullptr;
+    for (const TraceLog::Draw& draw : draws) {
+      if (draw.node == &node && same_numbers(draw.immediates, node.immediates)) own = &draw;
     }
-    recording_->draw_of_item.push_back(found);
+    const TraceLog::Draw* found = nullptr;
+    for (const TraceLog::Draw& draw : draws) {
+      if (!same_numbers(draw.immediates, node.immediates)) continue;
+      if (own && draw.source != own->source) continue;
+      if (found && draw.source != found->source) {
+        fail(Code::trace,
+             "trace: two generators give a checkpoint the same numbers, which a replay could not "
+             "tell apart; seed them differently");
+      }
+      found = &draw;
+    }
+    return found ? static_cast<int>(found - draws.data()) : -1;
   }
 
   TraceLog& log_;

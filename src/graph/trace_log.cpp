@@ -52,8 +52,8 @@ void TraceLog::start_over() {
   late_state = false;
 }
 
-void TraceLog::note(StreamSource* source, const Immediates& drawn) {
-  draws.push_back({Ref<StreamSource>(source), drawn});
+void TraceLog::note(StreamSource* source, const Immediates& drawn, const Node* node) {
+  draws.push_back({Ref<StreamSource>(source), drawn, node});
 }
 
 }  // namespace mt

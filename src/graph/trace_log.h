@@ -51,11 +51,12 @@ class TraceLog {
   struct Draw {
     Ref<StreamSource> source;
     Immediates immediates;
+    const Node* node;  // what was recorded with it, which may be gone
   };
 
   Touched& touch(StateCell* cell);
   Touched* find(const StateCell* cell);  // nullptr: not touched
-  void note(StreamSource* source, const Immediates& drawn);
+  void note(StreamSource* source, const Immediates& drawn, const Node* node);
   void take_draws_back();
   // Forgets all that it heard.
   void start_over();

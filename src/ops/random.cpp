@@ -39,7 +39,9 @@ class Draws {
     check_shape(shape, size_of(dtype), "random");
     Immediates drawn = generator_.draw();
     if (count_++ == 0) first_ = drawn.value[1];
-    return record_source(random_op, dtype, shape, device, {}, drawn);
+    Tensor x = record_source(random_op, dtype, shape, device, {}, drawn);
+    if (TraceLog* log = TraceLog::current()) log->note(&generator_, drawn, x.node());
+    return x;
   }
 
  private:
@@ -91,19 +93,6 @@ Ref<Generator> Generator::use(Ref<Generator> generator) {
 void Generator::seed(uint64_t seed) {
   current().set_state({{seed, 0}});
   first_seed = seed;
-}
-
-Immediates Generator::draw() {
-  Immediates drawn{{seed_.load(), stream_.fetch_add(1)}};
-  if (TraceLog* log = TraceLog::current()) {
-    try {
-      log->note(this, drawn);
-    } catch (...) {
-      take_back(drawn.value[1], 1);
-      throw;
-    }
-  }
-  return drawn;
 }
 
 Tensor uniform(const Shape& shape, double low, double high, Dtype dtype, Device& device) {

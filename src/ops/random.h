@@ -21,7 +21,7 @@ class Generator final : public StreamSource {
   // nullptr: the thread's own. Gives back what was used before.
   static Ref<Generator> use(Ref<Generator> generator);
 
-  Immediates draw() override;
+  Immediates draw() override { return {{seed_.load(), stream_.fetch_add(1)}}; }
   void take_back(uint64_t first, uint64_t count) override {
     uint64_t expected = first + count;
     stream_.compare_exchange_strong(expected, first);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "fusion/support.h"
 #include "ops/indexing.h"
+#include "ops/random.h"
 
 namespace mt::testing {
 namespace {
@@ -215,6 +216,29 @@ TEST(Trace, ATargetThatIsNoClassIsRefusedAtReplay) {
   EXPECT_EQ(some.trace.count(), 1u);
   text = refusal([&] { some({integers({-7, 3})}); });
   EXPECT_NE(text.find("cross_entropy: index 3"), std::string::npos) << text;
+}
+
+// The numbers of both are the same when the function is recorded, and differ later.
+TEST(Trace, GeneratorsInOneStateAreToldApart) {
+  Ref<Generator> first(new Generator(5)), second(new Generator(5)), apart(new Generator(9));
+  auto drawn = [](const Ref<Generator>& generator) {
+    Ref<Generator> before = Generator::use(generator);
+    Tensor x = uniform({4}, 0, 1, Dtype::float32, find_device("cpu"));
+    Generator::use(before);
+    return x;
+  };
+  Traced both{[&](const std::vector<Tensor>&) {
+                Tensor a = drawn(first), b = drawn(second);
+                return std::vector<Tensor>{a - b * 2.0};
+              },
+              {}};
+  both({});
+  second->set_state({{9, 0}});
+  Ref<Generator> like_first(new Generator(5));
+  like_first->set_state(first->state());
+  Tensor a = drawn(like_first);
+  EXPECT_EQ(value_of(both({})[0]), value_of(a - drawn(apart) * 2.0));
+  EXPECT_EQ(both.trace.count(), 1u);
 }
 
 TEST(Trace, OutOfMemoryNamesTheOperator) {
