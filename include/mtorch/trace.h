@@ -21,10 +21,12 @@ typedef struct mt_trace mt_trace;
 /// gradients, optimizer state, running statistics, the random generator), is a hidden input or
 /// output: a whole training step can be one trace, and replaying gives the same bits as calling.
 /// Random numbers come from the generator that is current at the call, unless it uses another.
-/// Plain numbers are constants of the trace; give what changes as an input, or keep it in a tensor.
-/// Whether collections of parameters are in training is none: each mode has a recording of its own.
-/// Reading a value inside is MT_ETRACE. Indices that come from outside are checked at every call,
-/// as without a trace; those that the function computes itself are clamped to their axis.
+/// The inputs are its own tensors, not the caller's: one that it rebinds is another within it
+/// alone, in the recording as at replay. What the caller is to have is a result. Plain numbers are
+/// constants of the trace; give what changes as an input, or keep it in a tensor. Whether
+/// collections of parameters are in training is none: each mode has a recording of its own. Reading
+/// a value inside is MT_ETRACE. Indices that come from outside are checked at every call, as
+/// without a trace; those that the function computes itself are clamped to their axis.
 MT_API mt_trace* mt_trace_new(mt_function function, void* user);
 /// Runs the function on `inputs`, filling `results`: the first time by calling it, then by replay.
 /// It is called twice then if it rebinds a tensor that nothing has rebound before, and recorded

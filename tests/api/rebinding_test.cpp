@@ -55,6 +55,24 @@ TEST_F(Rebinding, ATraceTellsPlacesOfOneValueApart) {
   mt_trace_release(trace);
 }
 
+TEST_F(Rebinding, ATraceRebindsItsInputsForItselfAlone) {
+  auto function = [](void*, mt_tensor* const* x, size_t, mt_tensor** results, size_t) {
+    mt_assign(x[0], mt_add(x[0], mt_number(1)));
+    results[0] = mt_mul(x[0], mt_number(10));
+    return mt_error();
+  };
+  mt_trace* trace = mt_trace_new(function, nullptr);
+  mt_tensor* x = floats({1, 2});
+  for (int i = 0; i < 3; ++i) {
+    mt_tensor* result = nullptr;
+    ASSERT_EQ(mt_trace_call(trace, &x, 1, &result, 1), MT_OK) << mt_error_message();
+    EXPECT_EQ(numbers_of(result), Numbers({20, 30}));
+    EXPECT_EQ(numbers_of(x), Numbers({1, 2}));
+  }
+  EXPECT_EQ(mt_trace_count(trace), 1u);
+  mt_trace_release(trace);
+}
+
 TEST_F(Rebinding, WhatATraceReadsMayBeReboundLater) {
   mt_tensor* scale = floats({1, 2});
   auto function = [](void* user, mt_tensor* const* x, size_t, mt_tensor** results, size_t) {

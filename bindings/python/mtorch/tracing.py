@@ -196,7 +196,8 @@ def trace(function: Callable[..., Any] | None = None, *, static: Any = ()) -> An
     its Python reads, as numbers and attributes, is a constant: what it was when it was recorded.
 
     Tensors in arguments and results, also within tuples, lists and dictionaries, are inputs and
-    outputs; NumPy's arrays count as tensors. Whatever else is an argument is a constant of its
+    outputs; NumPy's arrays count as tensors. What the function gets for them are tensors of its own,
+    so `x += 1` of an argument changes nothing for the caller. Whatever else is an argument is a constant of its
     recording, must be hashable or a module, and with another value, or module, the function is
     recorded again. `static` names arguments, by place or keyword, that are constants whatever they
     are.

@@ -223,6 +223,18 @@ def test_trace_replays():
     assert "group 0" in f.explain() and f.explain(dot=True).startswith("digraph")
 
 
+def test_a_trace_rebinds_its_arguments_for_itself_alone():
+    @mt.trace
+    def f(x):
+        x += 1
+        return x * 10
+
+    x = mt.ones(2)
+    for _ in range(3):
+        assert f(x).tolist() == [20, 20] and x.tolist() == [1, 1]
+    assert f.count == 1
+
+
 def test_trace_of_a_training_step_has_the_same_bits():
     def fit(traced):
         mt.seed(3)
