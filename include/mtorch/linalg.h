@@ -11,6 +11,10 @@
 /// functions compute at the call; inside a trace they cannot, and the results of such a matrix are
 /// infinite or NaN.
 ///
+/// **Subnormal pivots.** Many LAPACKs multiply by the inverse of a pivot, which is infinite where
+/// the pivot is below 3e-39 in float32, or 6e-309 in float64: mt_solve(), mt_inv(), mt_det() and
+/// mt_slogdet() of such a matrix can be NaN. Scale it first.
+///
 /// **Signs.** Where a vector's sign is free, the first of its components that is nearly its largest
 /// is positive. All are differentiable, to any order, where the result is a smooth function: of
 /// singular and eigenvectors where the values are distinct.
