@@ -103,7 +103,12 @@
 
   static bool text_argument(PyObject* object, const char* function, const char* name,
                             const char** value) {
-    *value = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : NULL;
+    Py_ssize_t size = 0;
+    *value = PyUnicode_Check(object) ? PyUnicode_AsUTF8AndSize(object, &size) : NULL;
+    if (*value && strlen(*value) != (size_t)size) {
+      PyErr_Format(PyExc_ValueError, "%s: %s has a NUL in it: %R", function, name, object);
+      return false;
+    }
     return *value || (object == Py_None && !PyErr_Occurred()) ||
            refuse(object, function, name, "text");
   }

@@ -47,6 +47,14 @@ T* required(T* result) {
   return result;
 }
 
+// Text as C has it, where it ends at the first NUL.
+inline const char* text(const std::string& given) {
+  if (given.find('\0') != std::string::npos) {
+    throw Error(MT_EINVAL, std::string("\"") + given.c_str() + "\": the text goes on after a NUL");
+  }
+  return given.c_str();
+}
+
 inline std::string take_string(char* text) {
   std::string result = required(text);
   mt_free_string(text);

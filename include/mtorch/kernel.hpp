@@ -56,8 +56,8 @@ class Kernel {
     auto kept = std::make_unique<Definition>(std::move(definition));
     mt_kernel_definition c{};
     c.struct_size = sizeof c;
-    c.name = kept->name.c_str();
-    c.cuda = kept->cuda.empty() ? nullptr : kept->cuda.c_str();
+    c.name = detail::text(kept->name);
+    c.cuda = kept->cuda.empty() ? nullptr : detail::text(kept->cuda);
     if (kept->cell) c.cell = call_cell;
     c.serial = kept->serial;
     c.destroy = [](void* user) { delete static_cast<Definition*>(user); };
@@ -75,7 +75,7 @@ class Kernel {
       c.block[d] = d && launch.block[d] == 0 ? 1 : launch.block[d];
     }
     c.shared_bytes = launch.shared_bytes;
-    c.device = launch.device.empty() ? nullptr : launch.device.c_str();
+    c.device = launch.device.empty() ? nullptr : detail::text(launch.device);
     std::vector<mt_kernel_result> results;
     for (const Form& form : forms) {
       results.push_back({form.shape.data(), form.shape.size(), static_cast<mt_dtype>(form.dtype)});

@@ -224,89 +224,90 @@ class Parameters {
   }
 
   Layer linear(const std::string& name, int64_t in, int64_t out, bool bias = true) const {
-    return layer(mt_layer_linear(get(), name.c_str(), in, out, bias));
+    return layer(mt_layer_linear(get(), detail::text(name), in, out, bias));
   }
   Layer conv1d(const std::string& name, int64_t in, int64_t out, int64_t kernel,
                const ConvOptions& options = {}) const {
     mt_conv_options o = options.c();
-    return layer(mt_layer_conv1d(get(), name.c_str(), in, out, kernel, &o));
+    return layer(mt_layer_conv1d(get(), detail::text(name), in, out, kernel, &o));
   }
   Layer conv2d(const std::string& name, int64_t in, int64_t out, int64_t height, int64_t width,
                const ConvOptions& options = {}) const {
     mt_conv_options o = options.c();
-    return layer(mt_layer_conv2d(get(), name.c_str(), in, out, height, width, &o));
+    return layer(mt_layer_conv2d(get(), detail::text(name), in, out, height, width, &o));
   }
   Layer conv_transpose1d(const std::string& name, int64_t in, int64_t out, int64_t kernel,
                          const ConvOptions& options = {}) const {
     mt_conv_options o = options.c();
-    return layer(mt_layer_conv_transpose1d(get(), name.c_str(), in, out, kernel, &o));
+    return layer(mt_layer_conv_transpose1d(get(), detail::text(name), in, out, kernel, &o));
   }
   Layer conv_transpose2d(const std::string& name, int64_t in, int64_t out, int64_t height,
                          int64_t width, const ConvOptions& options = {}) const {
     mt_conv_options o = options.c();
-    return layer(mt_layer_conv_transpose2d(get(), name.c_str(), in, out, height, width, &o));
+    return layer(mt_layer_conv_transpose2d(get(), detail::text(name), in, out, height, width, &o));
   }
   Layer layer_norm(const std::string& name, Dims shape, double epsilon = 1e-5) const {
-    return layer(mt_layer_layer_norm(get(), name.c_str(), shape.data(), shape.size(), epsilon));
+    return layer(
+        mt_layer_layer_norm(get(), detail::text(name), shape.data(), shape.size(), epsilon));
   }
   Layer rms_norm(const std::string& name, Dims shape, double epsilon = 1e-6) const {
-    return layer(mt_layer_rms_norm(get(), name.c_str(), shape.data(), shape.size(), epsilon));
+    return layer(mt_layer_rms_norm(get(), detail::text(name), shape.data(), shape.size(), epsilon));
   }
   Layer group_norm(const std::string& name, int64_t groups, int64_t channels,
                    double epsilon = 1e-5) const {
-    return layer(mt_layer_group_norm(get(), name.c_str(), groups, channels, epsilon));
+    return layer(mt_layer_group_norm(get(), detail::text(name), groups, channels, epsilon));
   }
   Layer rnn(const std::string& name, int64_t in, int64_t hidden, int64_t layers = 1,
             bool bias = true) const {
-    return layer(mt_layer_rnn(get(), name.c_str(), in, hidden, layers, bias));
+    return layer(mt_layer_rnn(get(), detail::text(name), in, hidden, layers, bias));
   }
   Layer gru(const std::string& name, int64_t in, int64_t hidden, int64_t layers = 1,
             bool bias = true) const {
-    return layer(mt_layer_gru(get(), name.c_str(), in, hidden, layers, bias));
+    return layer(mt_layer_gru(get(), detail::text(name), in, hidden, layers, bias));
   }
   Layer lstm(const std::string& name, int64_t in, int64_t hidden, int64_t layers = 1,
              bool bias = true) const {
-    return layer(mt_layer_lstm(get(), name.c_str(), in, hidden, layers, bias));
+    return layer(mt_layer_lstm(get(), detail::text(name), in, hidden, layers, bias));
   }
   Layer batch_norm(const std::string& name, int64_t channels, double momentum = 0.1,
                    double epsilon = 1e-5) const {
-    return layer(mt_layer_batch_norm(get(), name.c_str(), channels, momentum, epsilon));
+    return layer(mt_layer_batch_norm(get(), detail::text(name), channels, momentum, epsilon));
   }
   Layer embedding(const std::string& name, int64_t count, int64_t size) const {
-    return layer(mt_layer_embedding(get(), name.c_str(), count, size));
+    return layer(mt_layer_embedding(get(), detail::text(name), count, size));
   }
   Layer dropout(double probability) const { return layer(mt_layer_dropout(get(), probability)); }
   Layer attention(const std::string& name, int64_t width, int64_t heads,
                   const AttentionOptions& options = {}) const {
     mt_attention_options o = options.c();
-    return layer(mt_layer_attention(get(), name.c_str(), width, heads, &o));
+    return layer(mt_layer_attention(get(), detail::text(name), width, heads, &o));
   }
   Layer transformer(const std::string& name, int64_t width, int64_t heads,
                     const TransformerOptions& options = {}) const {
     mt_transformer_options o{sizeof o,           options.hidden,     options.dropout,
                              options.activation, options.norm_first, options.causal,
                              options.epsilon};
-    return layer(mt_layer_transformer(get(), name.c_str(), width, heads, &o));
+    return layer(mt_layer_transformer(get(), detail::text(name), width, heads, &o));
   }
 
   void add(const std::string& name, const Tensor& tensor) const {
-    check(mt_parameters_add(get(), name.c_str(), tensor.get()));
+    check(mt_parameters_add(get(), detail::text(name), tensor.get()));
   }
   void add_buffer(const std::string& name, const Tensor& tensor) const {
-    check(mt_parameters_add_buffer(get(), name.c_str(), tensor.get()));
+    check(mt_parameters_add_buffer(get(), detail::text(name), tensor.get()));
   }
   /// mt_parameters_share(): a tensor in the place of the one with this name.
   void share(const std::string& name, const Tensor& tensor) const {
-    check(mt_parameters_share(get(), name.c_str(), tensor.get()));
+    check(mt_parameters_share(get(), detail::text(name), tensor.get()));
   }
   size_t size() const { return mt_parameters_count(get()); }
   std::string name(size_t i) const { return detail::required(mt_parameters_name(get(), i)); }
-  bool has(const std::string& name) const { return mt_parameters_has(get(), name.c_str()); }
+  bool has(const std::string& name) const { return mt_parameters_has(get(), detail::text(name)); }
   Tensor operator[](std::integral auto i) const {  // a literal 0 could be a name, too
     return Tensor::share(detail::required(mt_parameters_tensor(get(), static_cast<size_t>(i))));
   }
   Tensor operator[](const std::string& name) const {
-    return Tensor::share(detail::required(mt_parameters_get(get(), name.c_str())));
+    return Tensor::share(detail::required(mt_parameters_get(get(), detail::text(name))));
   }
   /// All of them: for (const auto& [name, tensor] : p.tensors()).
   std::vector<std::pair<std::string, Tensor>> tensors() const {
@@ -323,8 +324,8 @@ class Parameters {
   void to(DType dtype, const Device& device = {}) const {
     check(mt_parameters_to(get(), detail::code(dtype), device));
   }
-  void save(const std::string& path) const { check(mt_parameters_save(get(), path.c_str())); }
-  void load(const std::string& path) const { check(mt_parameters_load(get(), path.c_str())); }
+  void save(const std::string& path) const { check(mt_parameters_save(get(), detail::text(path))); }
+  void load(const std::string& path) const { check(mt_parameters_load(get(), detail::text(path))); }
   /// mt_clip_grad_norm(): the norm before.
   Tensor clip_grad_norm(double max_norm) const {
     return Tensor::own(mt_clip_grad_norm(get(), max_norm));

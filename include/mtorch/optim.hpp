@@ -80,8 +80,8 @@ class Optimizer {
   void set_state(const Parameters& state) const {
     check(mt_optimizer_set_state(get(), state.get()));
   }
-  void save(const std::string& path) const { check(mt_optimizer_save(get(), path.c_str())); }
-  void load(const std::string& path) const { check(mt_optimizer_load(get(), path.c_str())); }
+  void save(const std::string& path) const { check(mt_optimizer_save(get(), detail::text(path))); }
+  void load(const std::string& path) const { check(mt_optimizer_load(get(), detail::text(path))); }
   /// For C functions; still owned by this.
   mt_optimizer* get() const { return handle_.get(); }
 

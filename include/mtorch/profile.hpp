@@ -29,7 +29,9 @@ class Profile {
   /// What was measured, as a table.
   std::string text() const { return detail::take_string(mt_profile_text(handle_.get())); }
   /// Writes the single runs as Chrome's trace events, for ui.perfetto.dev.
-  void save(const std::string& path) const { check(mt_profile_save(handle_.get(), path.c_str())); }
+  void save(const std::string& path) const {
+    check(mt_profile_save(handle_.get(), detail::text(path)));
+  }
 
  private:
   std::unique_ptr<mt_profile, void (*)(mt_profile*)> handle_;

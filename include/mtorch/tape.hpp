@@ -148,7 +148,7 @@ inline Tensors custom(const Operator& operation, const Tensors& inputs, size_t n
   auto kept = std::make_unique<Operator>(operation);
   mt_operator c{};
   c.struct_size = sizeof c;
-  c.name = kept->name.c_str();
+  c.name = detail::text(kept->name);
   c.forward = [](void* user, mt_tensor* const* x, size_t nx, mt_tensor** y, size_t ny) {
     return detail::call_function(&static_cast<Operator*>(user)->forward, x, nx, y, ny);
   };

@@ -102,7 +102,7 @@ class Device {
     if (const char* text = name) name_ = text;
   }
   /// As C has it.
-  operator const char*() const { return name_.empty() ? nullptr : name_.c_str(); }
+  operator const char*() const { return name_.empty() ? nullptr : detail::text(name_); }
   /// Whether the names are the same; nothing is only like nothing.
   friend bool operator==(const Device& a, const Device& b) { return a.name_ == b.name_; }
   friend bool operator==(const Device& a, const char* b) { return a.name_ == (b ? b : ""); }

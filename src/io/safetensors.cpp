@@ -54,6 +54,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   bool key(string_t& text) override {
     if (place_ == Place::names) {
       name_ = text;
+      if (text.find('\0') != std::string::npos) malformed("a NUL in its name");
       if (!names_.insert(text).second) malformed("the name twice");
     } else if (place_ == Place::metadata) {
       metadata_->emplace_back(text, "");

@@ -59,6 +59,26 @@ TEST(Custom, HasItsOwnGradient) {
   EXPECT_TRUE(alive.expired());
 }
 
+// C would take what comes before it for all.
+TEST(Text, WithANulIsRefused) {
+  const std::string text("a\0b", 3);
+  auto refused = [](const auto& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      return error.code() == MT_EINVAL &&
+             std::string(error.what()).find("NUL") != std::string::npos;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused([&] { Parameters().add(text, ones({1})); }));
+  EXPECT_TRUE(refused([&] { Parameters().has(text); }));
+  EXPECT_TRUE(refused([&] { save_npy(ones({1}), text); }));
+  EXPECT_TRUE(refused([&] { load_npy(text); }));
+  EXPECT_TRUE(refused([&] { ones({1}, f32, text); }));
+  EXPECT_EQ(mt_error(), MT_OK);
+}
+
 TEST(Profile, CountsWhatRuns) {
   Profile profile;
   sum(matmul(ones({2, 3}), ones({3, 4}))).item();

@@ -102,6 +102,7 @@ TEST_F(SafetensorsTest, RefusesWhatIsWrong) {
   expect("{", 0, Code::io, "no JSON");
   expect("{\"a\":" + std::string(100000, '[') + "}", 0, Code::io, "list");
   expect(R"({"a":1})", 0, Code::io, "number");
+  expect(R"({"a\u0000b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4, Code::io, "a NUL");
   expect(R"({"a":{"dtype":"F32","shape":[1]}})", 4, Code::io, "no dtype");
   expect(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0]}})", 4, Code::io, "no dtype");
   expect(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4,8]}})", 4, Code::io, "two");

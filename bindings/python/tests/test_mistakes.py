@@ -29,6 +29,19 @@ def test_what_is_wrong_is_said(call, said):
 
 
 @pytest.mark.parametrize("call", [
+    lambda folder: mt.save({"a\0b": mt.ones(1)}, folder + "/x.safetensors"),
+    lambda folder: mt.save({"a\0b": mt.ones(1)}, folder + "/x.npz"),
+    lambda folder: mt.save({"a": {"b\0": mt.ones(1)}}, folder + "/x.npz"),
+    lambda folder: mt.save(mt.ones(1), folder + "/x\0.npy"),
+    lambda folder: mt.load(folder + "/x\0.npy"),
+    lambda folder: mt.ones(1, device="cpu\0")])
+def test_text_with_a_nul_is_refused(call, tmp_path):
+    with pytest.raises(ValueError, match="NUL|null"):  # Python's own says null
+        call(str(tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("call", [
     lambda xp, shape: xp.zeros(shape), lambda xp, shape: xp.zeros((0,)).reshape(shape),
     lambda xp, shape: xp.broadcast_to(xp.zeros((0, 1, 1)), shape)])
 def test_shapes_beyond_all_addresses_are_refused_though_empty(call):

@@ -8,7 +8,11 @@ final class NativeText {
   private NativeText() {}
 
   static byte[] bytes(String text) {
-    return text == null ? null : text.getBytes(StandardCharsets.UTF_8);
+    if (text == null) return null;
+    if (text.indexOf('\0') >= 0) { // where text ends in C
+      throw new MTorchException(ErrorCode.INVALID, "text has a NUL in it: " + text.replace("\0", "\\0"));
+    }
+    return text.getBytes(StandardCharsets.UTF_8);
   }
 
   static String of(byte[] text) {

@@ -132,6 +132,8 @@ class TensorTest {
     MTorchException path =
         fails(ErrorCode.IO, () -> TensorFiles.readNpy("/nowhere/a\u00e4\ud83d\ude00.npy"));
     assertTrue(path.getMessage().contains("a\u00e4\ud83d\ude00.npy"), path.getMessage());
+    fails(ErrorCode.INVALID, () -> TensorFiles.readNpy("a\0b"));
+    fails(ErrorCode.INVALID, () -> a.toDevice("cpu\0"));
     assertEquals(0, a.sum().item(), "nothing is left pending");
   }
 
