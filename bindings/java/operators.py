@@ -90,11 +90,12 @@ def javadoc(name, lines):
 DEFAULTS = {**dict.fromkeys(("bias", "mask", "options", "tolerance"), "null"),
             "reduction": "Reduction.MEAN", "step": "1", "k": "0", "correction": "0", "order": "2"}
 LAST = {"axis": "-1"}
-USUAL = {**dict.fromkeys(("softmax", "log_softmax", "vecdot", "cross"), LAST),
+USUAL = {**dict.fromkeys(("softmax", "log_softmax", "vecdot", "cross", "categorical"), LAST),
          **dict.fromkeys(("sort", "argsort"), {**LAST, "descending": "false"}),
          **dict.fromkeys(("layer_norm", "group_norm"), {"weight": "null", "epsilon": "1e-5"}),
          "rms_norm": {"weight": "null", "epsilon": "1e-6"}, "cross_entropy": LAST,
          "huber_loss": {"delta": "1"}, "dropout": {"training": "true"}, "pad": {"value": "0"},
+         "resize_linear": {"align_corners": "false"},
          "diff": {**LAST, "order": "1"}, "searchsorted": {"right": "false"},
          "cholesky": {"upper": "false"}, "solve_triangular": {"upper": "false"},
          "matrix_norm": {"order": '"fro"'}, "masked_select": {"mask": None},

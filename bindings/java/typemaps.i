@@ -167,7 +167,8 @@ MT_JAVA_INTEGERS((const int64_t* dims, size_t ndim))
   $1 = $2 ? values : NULL;
 }
 %apply (const int64_t* dims, size_t ndim) {
-  (const int64_t* axes, size_t naxes), (const int64_t* counts, size_t n)
+  (const int64_t* axes, size_t naxes), (const int64_t* sizes, size_t naxes),
+  (const int64_t* counts, size_t n)
 };
 // Two lists of one length, one after the other.
 MT_JAVA_INTEGERS((const int64_t* first, const int64_t* second, size_t n))

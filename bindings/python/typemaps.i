@@ -175,7 +175,8 @@
   $1 = $2 ? values : NULL;
 }
 %apply (const int64_t* dims, size_t ndim) {
-  (const int64_t* axes, size_t naxes), (const int64_t* counts, size_t n)
+  (const int64_t* axes, size_t naxes), (const int64_t* sizes, size_t naxes),
+  (const int64_t* counts, size_t n)
 };
 %typemap(in, fragment="integer_list")
     (const int64_t* before, const int64_t* after, size_t ndim)

@@ -145,6 +145,22 @@ MT_API mt_tensor* mt_avg_pool1d(mt_tensor* x, int64_t size, const mt_pool_option
 MT_API mt_tensor* mt_avg_pool2d(mt_tensor* x, int64_t height, int64_t width,
                                 const mt_pool_options* options);
 
+// ---------------------------------------------------------------------------------------- Resizing
+
+/// The last axes, one for each of `sizes`, at other sizes: element i of an axis of n that becomes
+/// one of m is element i n / m, rounded down, as PyTorch's "nearest" has it. (Its "nearest-exact",
+/// JAX and Pillow have (i + 1/2) n / m.) Any type. MT_ESHAPE for a size below 1, old or new.
+MT_API mt_tensor* mt_resize_nearest(mt_tensor* x, const int64_t* sizes, size_t naxes);
+/// The same with what lies at place p between two elements: a (1 - p + j) + b (p - j), where a and
+/// b are elements j and j + 1 and j is p rounded down. Element i lies at p = (i + 1/2) n / m - 1/2,
+/// as if elements were areas, or with `align_corners` at i (n - 1) / (m - 1), so that first and
+/// last elements stay; places outside are moved to the nearest element. Over two axes this is
+/// bilinear, PyTorch's of both conventions, and JAX's of the former without its antialiasing:
+/// nothing is averaged, so pool an image first that becomes much smaller. Floats, halves by way of
+/// float32.
+MT_API mt_tensor* mt_resize_linear(mt_tensor* x, const int64_t* sizes, size_t naxes,
+                                   bool align_corners);
+
 #ifdef __cplusplus
 }
 #endif

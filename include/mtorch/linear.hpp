@@ -132,6 +132,12 @@ inline Tensor avg_pool2d(const Tensor& x, int64_t height, int64_t width,
   mt_pool_options o = options.c();
   return Tensor::own(mt_avg_pool2d(x.get(), height, width, &o));
 }
+inline Tensor resize_nearest(const Tensor& x, Dims sizes) {
+  return Tensor::own(mt_resize_nearest(x.get(), sizes.data(), sizes.size()));
+}
+inline Tensor resize_linear(const Tensor& x, Dims sizes, bool align_corners = false) {
+  return Tensor::own(mt_resize_linear(x.get(), sizes.data(), sizes.size(), align_corners));
+}
 
 }  // namespace mtorch
 

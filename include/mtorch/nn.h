@@ -59,6 +59,14 @@ MT_API mt_tensor* mt_batch_norm(mt_tensor* x, mt_tensor* weight, mt_tensor* bias
 /// x. MT_EINVAL unless 0 <= probability <= 1. (Srivastava and others, 2014.)
 MT_API mt_tensor* mt_dropout(mt_tensor* x, double probability, bool training);
 
+/// Draws classes along `axis`, each with its probability in softmax(logits): int64, of logits'
+/// shape without that axis. log(p) are logits of probabilities p, known up to a factor, and
+/// -infinity is never drawn, unless all are; a NaN always is. Broadcast the logits for several
+/// draws of each, or divide them by a temperature. (The largest of logits with Gumbel's noise.)
+/// Halves are widened to float32, in which probabilities below 1e-9 come out less exactly than in
+/// float64. No gradient. MT_EINVAL for no classes.
+MT_API mt_tensor* mt_categorical(mt_tensor* logits, int64_t axis);
+
 /// Rows of `weight` [count, size] for integers [...]: [..., size]. As in every index, a negative
 /// number counts from the end; MT_EINDEX outside [-count, count).
 MT_API mt_tensor* mt_embedding(mt_tensor* indices, mt_tensor* weight);

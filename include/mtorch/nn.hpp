@@ -57,6 +57,9 @@ inline Tensor embedding(const Tensor& indices, const Tensor& weight) {
 inline Tensor dropout(const Tensor& x, double probability, bool training = true) {
   return Tensor::own(mt_dropout(x.get(), probability, training));
 }
+inline Tensor categorical(const Tensor& logits, int64_t axis = -1) {
+  return Tensor::own(mt_categorical(logits.get(), axis));
+}
 
 /// mt_attention_options.
 struct AttentionOptions {

@@ -140,3 +140,11 @@ mt_tensor* mt_avg_pool2d(mt_tensor* x, int64_t height, int64_t width,
                          const mt_pool_options* options) {
   return pool("avg_pool2d", mt::avg_pool, x, {height, width}, options);
 }
+
+mt_tensor* mt_resize_nearest(mt_tensor* x, const int64_t* sizes, size_t naxes) {
+  return give("resize_nearest", [&] { return mt::resize_nearest(value(x), dims(sizes, naxes)); });
+}
+mt_tensor* mt_resize_linear(mt_tensor* x, const int64_t* sizes, size_t naxes, bool align_corners) {
+  return give("resize_linear",
+              [&] { return mt::resize_linear(value(x), dims(sizes, naxes), align_corners); });
+}

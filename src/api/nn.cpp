@@ -57,6 +57,10 @@ mt_tensor* mt_dropout(mt_tensor* x, double probability, bool training) {
   return give("dropout", [&] { return mt::dropout(value(x), probability, training); });
 }
 
+mt_tensor* mt_categorical(mt_tensor* logits, int64_t axis) {
+  return give("categorical", [&] { return mt::categorical(value(logits), axis); });
+}
+
 mt_tensor* mt_embedding(mt_tensor* indices, mt_tensor* weight) {
   return give("embedding", [&] { return mt::embedding(value(indices), value(weight)); });
 }

@@ -98,6 +98,9 @@ struct Pooling {
 };
 Tensor max_pool(const Tensor& x, const Pooling& how);
 Tensor avg_pool(const Tensor& x, const Pooling& how);
+// The last axes at other sizes (ops/resize.cpp).
+Tensor resize_nearest(const Tensor& x, const Dims& sizes);
+Tensor resize_linear(const Tensor& x, const Dims& sizes, bool align_corners);
 // Statistics (ops/statistics.cpp, softmax.cpp). No axes: all of them.
 Tensor var(const Tensor& x, const Dims& axes, double correction, bool keep = false);
 Tensor standard_deviation(const Tensor& x, const Dims& axes, double correction, bool keep = false);

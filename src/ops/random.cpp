@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "ops/half.h"
 #include "ops/naive.h"
+#include "ops/ops.h"
 
 namespace mt {
 namespace {
@@ -182,6 +183,26 @@ Tensor permutation(int64_t n, Device& device) {
   Tensor lower = cast(draw({n}, Dtype::uint32, device), Dtype::int64);
   return argsort(bitwise_or(bitwise_left_shift(upper, integer_number(32, device)), lower), 0,
                  false);
+}
+
+// The largest of logits - log(e), where e are exponential numbers, is each class with its
+// probability (Gumbel's noise). The smallest e decide, so in float32 they come of 32 bits and not
+// of 24. None is 0 or infinite, either of which would outweigh every logit.
+Tensor categorical(const Tensor& logits, int64_t axis) {
+  check_floating("categorical", logits.dtype());
+  int chosen = normalize_axis(axis, logits.rank(), "categorical");
+  if (logits.shape()[chosen] == 0) {
+    fail(Code::invalid, "categorical: axis %d of %s has no classes", chosen,
+         to_string(logits.shape()).c_str());
+  }
+  GradientMode none(false);
+  const Dtype wide = accumulator_of(logits.dtype());
+  const bool single = wide == Dtype::float32;
+  Draws draw;
+  Tensor bits = draw(logits.shape(), single ? Dtype::uint32 : wide, logits.device());
+  Tensor u = (cast(bits, wide) + (single ? 0.5 : 0x1p-54)) * (single ? 0x1p-32 : 1.0);
+  u = minimum(u, number(single ? 1 - 0x1p-24 : 1 - 0x1p-53, logits.device()));
+  return argmax(cast(logits, wide) - log(-log1p(-u)), {chosen});
 }
 
 Tensor dropout(const Tensor& x, double probability, bool training) {

@@ -48,6 +48,7 @@ Tensor normal(const Shape& shape, double mean, double deviation, Dtype dtype, De
 Tensor integers(const Shape& shape, int64_t low, int64_t high, Dtype dtype, Device& device);
 Tensor bernoulli(const Shape& shape, double probability, Dtype dtype, Device& device);
 Tensor permutation(int64_t n, Device& device);
+Tensor categorical(const Tensor& logits, int64_t axis);
 Tensor dropout(const Tensor& x, double probability, bool training);
 
 }  // namespace mt

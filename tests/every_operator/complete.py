@@ -13,7 +13,7 @@ program, include, vectors = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path
 EXCEPTIONS = {
     'apply', 'apply_attention', 'apply_kept', 'kept_zeros', 'parameters_tensor',
     'parameters_get',  # layers and parameters
-    'uniform', 'normal', 'integers', 'bernoulli', 'permutation',  # random numbers
+    'uniform', 'normal', 'integers', 'bernoulli', 'permutation', 'categorical',  # random numbers
 }
 HEADERS = ['ops.h', 'reduce.h', 'view.h', 'linear.h', 'linalg.h', 'nn.h', 'random.h']
 

@@ -43,6 +43,8 @@ const std::vector<Case>& vectors_alone() {
       drawn(ALONE(integers, "", R"([[150], -5, 17, {"dtype": "int64"}, null])")),
       drawn(ALONE(bernoulli, "", R"([[150], 0.3, {"dtype": "bool"}, null])")),
       drawn(ALONE(permutation, "", R"([50, null])")),
+      drawn({"categorical", "", {}, CALL(categorical, R"([{"call": "linspace", "arguments": [-1.0,
+        3.0, 150, {"dtype": "float32"}, null]}, 0])")}),
       drawn({"dropout", "in training", {}, CALL(dropout, R"([{"call": "ones", "arguments": [[9, 9],
         {"dtype": "float32"}, null]}, 0.4, true])")}),
   };

@@ -82,6 +82,13 @@ void add_linear(std::vector<Case>* all) {
           {"max_pool2d", "", {{{2, 2, 6, 4}}}, CALL(max_pool2d, R"(["$0", 2, 2, null])"), 1},
           {"avg_pool1d", "", {{{2, 3, 8}}}, CALL(avg_pool1d, R"(["$0", 2, null])")},
           {"avg_pool2d", "", {{{2, 2, 6, 4}}}, CALL(avg_pool2d, R"(["$0", 3, 2, null])")},
+          {"resize_nearest", "", {{{2, 3, 4}}}, CALL(resize_nearest, R"(["$0", [5, 3]])")},
+          {"resize_nearest",
+           "by whole factors",
+           {{{3, 4}}},
+           CALL(resize_nearest, R"(["$0", [6, 2]])")},
+          {"resize_linear", "", {{{2, 3, 4}}}, CALL(resize_linear, R"(["$0", [5, 3], false])")},
+          {"resize_linear", "corners", {{{3, 4}}}, CALL(resize_linear, R"(["$0", [2, 7], true])")},
       });
 #undef STRIDED
 }

@@ -99,7 +99,7 @@ TEST(Random, Integers) {
 }
 
 TEST(Random, DevicesAgree) {
-  for (int which = 0; which < 4; ++which) {
+  for (int which = 0; which < 5; ++which) {
     std::vector<double> results[3];
     for (int way = 0; way < 3; ++way) {
       seed(9);
@@ -108,6 +108,7 @@ TEST(Random, DevicesAgree) {
       Tensor x = which == 0   ? uniform({1000}, 0, 1, Dtype::float64, device)
                  : which == 1 ? integers({1000}, 0, 1000003, Dtype::int32, device)
                  : which == 2 ? permutation(1000, device)
+                 : which == 3 ? categorical(uniform({1000, 7}, 0, 1, Dtype::float32, device), 1)
                               : bernoulli({1000}, 0.5, Dtype::uint8, device);
       results[way] = read(x);
       set_eager_mode(false);
@@ -139,6 +140,42 @@ TEST(Random, Dropout) {
   EXPECT_EQ(moments(dropout(x, 1, true)).greatest, 0);
   EXPECT_EQ(message_of([&] { dropout(x, 1.5, true); }),
             "dropout: probability 1.5 is not within 0 to 1");
+}
+
+TEST(Random, Categorical) {
+  seed(8);
+  Tensor p = make({4, 1}, {0, 1, 2, 5});
+  for (Dtype dtype : {Dtype::float64, Dtype::float32, Dtype::bfloat16}) {
+    std::vector<double> draws = read(categorical(expand(cast(log(p), dtype), {4, 80000}), 0));
+    ASSERT_EQ(draws.size(), 80000u);
+    for (int face = 0; face < 4; ++face) {
+      EXPECT_NEAR(static_cast<double>(std::count(draws.begin(), draws.end(), face)),
+                  read(p)[static_cast<size_t>(face)] * 10000, face == 0 ? 0 : 500);
+    }
+  }
+  EXPECT_EQ(message_of([&] { categorical(cast(p, Dtype::int32), 0); }),
+            "categorical: needs floats, got int32");
+  EXPECT_EQ(message_of([] {
+              categorical(make({2, 0}, {}), 1);
+            }),
+            "categorical: axis 1 of [2,0] has no classes");
+  EXPECT_TRUE(read(categorical(make({0, 3}, {}), 1)).empty());
+  EXPECT_FALSE(categorical(leaf(p), -2).requires_gradient());
+}
+
+// What weighs all or nothing is outweighed by no noise.
+TEST(Random, CategoricalOfExtremes) {
+  seed(10);
+  Tensor rows = make({4, 3}, {-INFINITY, -1e30, -INFINITY, 0, NAN, INFINITY, 5, 5, INFINITY,  //
+                              -INFINITY, -INFINITY, -INFINITY});
+  for (Dtype dtype : {Dtype::float64, Dtype::float32}) {
+    Tensor many = expand(reshape(cast(rows, dtype), {4, 3, 1}), {4, 3, 5000});
+    for (Tensor draws = categorical(many, 1); int row : {0, 1, 2, 3}) {
+      double only[] = {1, 1, 2, 0};
+      EXPECT_EQ(moments(slice(draws, 0, row, 1, 1)).least, only[row]);
+      EXPECT_EQ(moments(slice(draws, 0, row, 1, 1)).greatest, only[row]);
+    }
+  }
 }
 
 TEST(Random, Initialisers) {

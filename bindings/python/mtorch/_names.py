@@ -25,8 +25,7 @@ FUNCTIONS = {
     "device": _Note('devices are text, as "cpu" and "cuda:0"'),
     "utils": "data (utils.data)", "set_num_threads": "set_threads",
     "jit": "trace", "func": "grad, vjp, jvp, hessian",
-    "multinomial": _Note(
-        "argmax(log(p) - log(-log(random.uniform(p.shape, device=p.device))), axis=-1) draws by the probabilities p"),
+    "multinomial": "random.categorical (of logarithms)",
     "distributions": _Note("random has normal(), bernoulli() and others; log_softmax() has the logarithms of "
                            "probabilities"),
     "amp": _Note("a module's to(mtorch.bfloat16) has bfloat16 all through"),
@@ -87,7 +86,8 @@ RANDOM = {
 FUNCTIONAL = {
     "binary_cross_entropy": "bce_with_logits (of the logits)",
     "adaptive_avg_pool2d": _Note("x.mean(axis=(2, 3), keepdims=True) is that of size 1"),
-    "interpolate": "mtorch.repeat (of whole factors, along each axis)", "unfold": "mtorch.window",
+    "interpolate": "resize_nearest or resize_linear (bilinear is linear over two axes)",
+    "unfold": "mtorch.window",
     "cosine_similarity": _Note("(a * b).sum(axis=1) / (a.norm(axis=1) * b.norm(axis=1)) is that"),
     "embedding_bag": _Note("embedding(indices, weight).mean(axis=1) is that"),
     "instance_norm": "group_norm (with as many groups as channels)", "hardtanh": "mtorch.clip",
@@ -101,7 +101,7 @@ FUNCTIONAL = {
     "kl_div": _Note("(p * (log(p) - log_q)).sum(axis=-1).mean() is that of rows")}
 MODULES = {
     "AdaptiveAvgPool2d": _Note("a Function of x.mean(axis=(2, 3), keepdims=True) is that of size 1"),
-    "Upsample": "Function (of mtorch.repeat along each axis)",
+    "Upsample": "Function (of resize_nearest or resize_linear)",
     "EmbeddingBag": _Note("Embedding()(indices).mean(axis=1) is that"),
     "InstanceNorm1d": "GroupNorm (with as many groups as channels)",
     "InstanceNorm2d": "GroupNorm (with as many groups as channels)",
@@ -211,6 +211,7 @@ OPTIONS = {  # by the first of these words that the function has
     "num_layers": "layers", "p": "probability dropout ord",
     "padding_idx": _Note("where() of the padding's places and 0 is that"),
     "pin_memory": _Note("copies to a GPU need none"), "step_size": "every", "T_max": "steps",
+    "scale_factor": "sizes", "antialias": _Note("nothing is averaged; a larger image is pooled first"),
     "std": "deviation", "total_steps": "steps", "unbiased": "correction"}
 
 

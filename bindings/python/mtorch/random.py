@@ -140,6 +140,19 @@ def bernoulli(shape: Shape, probability: float, *, dtype: DTypeLike = bool_,
     return native.bernoulli(shape, probability, as_dtype(dtype), device)
 
 
+def categorical(logits: Tensor, axis: int = -1) -> Tensor:
+    """Classes along an axis, each drawn with its probability in softmax(logits); log(p) are the
+    logits of probabilities p. Broadcast them for several draws of each.
+
+    >>> import mtorch as mt
+    >>> logits = mt.log(mt.tensor([0.0, 1.0, 3.0]))
+    >>> draws = mt.random.categorical(mt.broadcast_to(logits, (1000, 3)))
+    >>> draws.shape, bool((draws > 0).all()), bool((draws == 2).sum() > 600)
+    ((1000,), True, True)
+    """
+    return native.categorical(logits, axis)
+
+
 def permutation(n: int, *, device: str | None = None) -> Tensor:
     """The numbers 0 to n - 1 in random order.
 

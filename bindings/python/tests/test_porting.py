@@ -121,6 +121,7 @@ def test_every_explained_option_exists():
     (lambda x: nn.ReLU(inplace=True), " 'inplace': values never change in place"),
     (lambda x: nn.MSELoss(weight=x), "MSELoss.. got an unexpected keyword argument 'weight'"),
     (lambda x: x.repeat(2, 1), r"repeat.. takes 2 .* given: an axis .* tile.. here"),
+    (lambda x: nn.resize_linear(x, scale_factor=2), " 'scale_factor': it is called 'sizes' here"),
     (lambda x: mt.triu(x, diagonal=1), "'diagonal': it is called 'k' here"),
     (lambda x: mt.sum(x, nonsense=1), "sum.. got an unexpected keyword argument 'nonsense'")])
 def test_options_of_others_are_explained(call, said):

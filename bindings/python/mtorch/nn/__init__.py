@@ -25,7 +25,8 @@ from .functional import (
     gelu as gelu, group_norm as group_norm, huber_loss as huber_loss, l1_loss as l1_loss,
     layer_norm as layer_norm, leaky_relu as leaky_relu, linear as linear,
     log_sigmoid as log_sigmoid, log_softmax as log_softmax, max_pool1d as max_pool1d,
-    max_pool2d as max_pool2d, mse_loss as mse_loss, relu as relu, rms_norm as rms_norm,
+    max_pool2d as max_pool2d, mse_loss as mse_loss, relu as relu, resize_linear as resize_linear,
+    resize_nearest as resize_nearest, rms_norm as rms_norm,
     scaled_dot_product_attention as scaled_dot_product_attention, sigmoid as sigmoid, silu as silu,
     softmax as softmax, softplus as softplus, tanh as tanh)
 from .layers import (

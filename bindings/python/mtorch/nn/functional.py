@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Sequence
 
 from .. import native
 from .._names import FUNCTIONAL, _explained, _missing
@@ -272,6 +272,34 @@ def avg_pool2d(x: Tensor, size: Any, stride: Any = None, padding: Any = 0,
     height, width = _pair(size)
     options = _pool_options(stride, padding, exclude_padding=exclude_padding)
     return native.avg_pool2d(x, height, width, options)
+
+
+@_explained
+def resize_nearest(x: Tensor, sizes: int | Sequence[int]) -> Tensor:
+    """The last axes at other sizes, one for each of `sizes`: element i of an axis of n that becomes
+    m is element i n // m.
+
+    >>> import mtorch as mt
+    >>> mt.nn.resize_nearest(mt.tensor([[1, 2], [3, 4]]), (2, 4))
+    tensor([[1, 1, 2, 2],
+            [3, 3, 4, 4]])
+    """
+    return native.resize_nearest(x, sizes)
+
+
+@_explained
+def resize_linear(x: Tensor, sizes: int | Sequence[int], align_corners: bool = False) -> Tensor:
+    """The last axes at other sizes, one for each of `sizes`, each new element between the two old
+    ones next to its place; over two axes this is bilinear. Elements are areas, or with
+    `align_corners` points, of which the first and the last stay. Nothing is averaged: an image that
+    becomes much smaller is pooled first.
+
+    >>> import mtorch as mt
+    >>> x = mt.tensor([0.0, 4.0])
+    >>> mt.nn.resize_linear(x, 4), mt.nn.resize_linear(x, 5, align_corners=True)
+    (tensor([0., 1., 3., 4.]), tensor([0., 1., 2., 3., 4.]))
+    """
+    return native.resize_linear(x, sizes, align_corners)
 
 
 def _pair(size: Any) -> Any:
