@@ -180,7 +180,8 @@ METHODS = {
     "view_as": "reshape", "zero_": _Note(
         "x[...] = 0 sets all elements; x.grad = None, or an optimizer's zero_grad(), removes a gradient")}
 # Of functions that were given more positional arguments than they take.
-POSITIONAL = {"repeat": "an axis goes by name; what PyTorch calls repeat() is tile() here"}
+POSITIONAL = {"repeat": "an axis goes by name; what PyTorch calls repeat() is tile() here",
+              "_Activation.__init__": "nothing is chosen here, and values never change in place"}
 OPTIONS = {  # by the first of these words that the function has
     "alpha": "smoothing", "attn_mask": "mask", "amsgrad": _Note("there is no such rule"),
     "foreach": _Note("all parameters are updated together anyway"),
@@ -285,7 +286,7 @@ def _explain(error: TypeError, function: Callable[..., Any], kwargs: Any) -> Non
     import inspect
     known, said = inspect.signature(function).parameters, str(error)
     if re.search(r"takes .* positional arguments? but \d+ were given$", said):
-        if note := POSITIONAL.get(function.__name__):
+        if note := POSITIONAL.get(function.__qualname__.removeprefix("Tensor.")):
             error.args = f"{said}: {note}",
         return
     for name in kwargs:

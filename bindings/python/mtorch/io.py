@@ -107,6 +107,8 @@ def save(tensors: Any, path: Path, compress: bool = False) -> None:
     >>> list(checkpoint["net"]), int(checkpoint["epoch"])
     (['weight', 'bias'], 3)
     """
+    if isinstance(tensors, (str, os.PathLike)):
+        raise TypeError("save: the tensors come first, then the path")
     path = os.fspath(path)
     if path.endswith(".npy"):
         native.save_npy(tensors, path)

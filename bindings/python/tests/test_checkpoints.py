@@ -140,6 +140,12 @@ def test_numbers_are_saved_with_all_their_digits(tmp_path):
     assert found["epoch"].dtype == mt.int64
 
 
+def test_the_path_of_a_file_comes_second(tmp_path):
+    for wrong in str(tmp_path / "x.npz"), tmp_path / "x.npz":
+        with pytest.raises(TypeError, match="^save: the tensors come first, then the path$"):
+            mt.save(wrong, {"x": mt.ones(2)})
+
+
 def test_an_optimizer_without_a_rule_is_said():
     class Mine(optim.Optimizer):
         pass

@@ -119,6 +119,7 @@ def test_every_explained_option_exists():
     (lambda x: nn.Embedding(3, 4, padding_idx=0), "Embedding.. got .* 'padding_idx': where.. of "),
     (lambda x: nn.Linear(3, 4, nonsense=1), "Linear.. got an unexpected keyword argument 'nonsense'$"),
     (lambda x: nn.ReLU(inplace=True), " 'inplace': values never change in place"),
+    (lambda x: nn.ReLU(True), " takes 1 .* given: .* values never change in place"),
     (lambda x: nn.MSELoss(weight=x), "MSELoss.. got an unexpected keyword argument 'weight'"),
     (lambda x: x.repeat(2, 1), r"repeat.. takes 2 .* given: an axis .* tile.. here"),
     (lambda x: nn.resize_linear(x, scale_factor=2), " 'scale_factor': it is called 'sizes' here"),
