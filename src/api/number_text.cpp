@@ -73,11 +73,11 @@ std::string positional(double value, Dtype dtype, bool exact = false) {
   }
   std::string whole, rest;
   for (int power = std::max(decimal.exponent, 0); power >= 0; --power) {
-    size_t i = static_cast<size_t>(decimal.exponent - power);
+    size_t i = decimal.exponent - power;
     whole += power <= decimal.exponent && i < decimal.digits.size() ? decimal.digits[i] : '0';
   }
   for (int power = -1; power >= -fraction; --power) {
-    size_t i = static_cast<size_t>(decimal.exponent - power);
+    size_t i = decimal.exponent - power;
     rest += power <= decimal.exponent ? decimal.digits[i] : '0';
   }
   while (!rest.empty() && rest.back() == '0') rest.pop_back();

@@ -62,7 +62,7 @@ std::vector<GradientSum> walk(const History& history, std::span<const Tensor> ou
   std::vector<GradientSum> arrived(nodes.size());
   auto at = [&](const Tensor& tensor) -> GradientSum* {
     int64_t position = history.position(tensor.node());
-    return position < 0 ? nullptr : &arrived[static_cast<size_t>(position)];
+    return position < 0 ? nullptr : &arrived[position];
   };
   for (const Tensor& tensor : keep) {
     if (GradientSum* there = at(tensor)) there->keep();
@@ -104,7 +104,7 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vec
   std::vector<Tensor> result;
   for (const Tensor& input : inputs) {
     int64_t position = history.position(input.node());
-    Tensor gradient = position < 0 ? nullptr : arrived[static_cast<size_t>(position)].total(input);
+    Tensor gradient = position < 0 ? nullptr : arrived[position].total(input);
     if (!gradient && input->keeps_operands && input.requires_gradient()) {
       // A sum of it was recorded as a contraction of its operands, which goes past it.
       fail(Code::no_gradient,
@@ -170,7 +170,7 @@ void backward(const Tensor& output, const Tensor& seed, bool retain, bool differ
       if (is_new) {
         sums.push_back({variable, std::move(gradient), nullptr, nullptr});
       } else {
-        Tensor& part = sums[static_cast<size_t>(entry->number)].part;
+        Tensor& part = sums[entry->number].part;
         part = add(part, gradient);
       }
     }

@@ -59,7 +59,7 @@ void result_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 
 Tensor result_again(const Node& node, const Tensor* inputs) {
   if (node.inputs.size() == 2) return alias(inputs[0]);
-  size_t index = static_cast<size_t>(node.attributes[0]);
+  size_t index = node.attributes[0];
   return call_result(inputs[0], call_of(*inputs[0].node()).values()[index], index, false);
 }
 

@@ -81,7 +81,7 @@ void compare(const char* what, const TensorFunction& function, const std::vector
     const std::vector<double> numbers = to_numbers(inputs[i]), slopes = to_numbers(found[i]);
     auto value_with = [&](int64_t element, double change) {
       std::vector<double> moved = numbers;
-      moved[static_cast<size_t>(element)] += change;
+      moved[element] += change;
       std::vector<Tensor> at = inputs;
       at[i] = from_numbers(moved, inputs[i].shape(), inputs[i].device());
       for (Tensor& input : at) {
@@ -92,7 +92,7 @@ void compare(const char* what, const TensorFunction& function, const std::vector
     for (int64_t element = 0; element < inputs[i].size(); ++element) {
       double quotient =
           (value_with(element, check.step) - value_with(element, -check.step)) / (2 * check.step);
-      double gradient = slopes[static_cast<size_t>(element)];
+      double gradient = slopes[element];
       double size = std::max(std::fabs(quotient), std::fabs(gradient));
       if (std::fabs(quotient - gradient) <= check.absolute + check.relative * size) continue;
       fail(Code::invalid,

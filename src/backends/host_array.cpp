@@ -14,7 +14,7 @@ namespace {
 
 // An array of x's elements in order, to be filled.
 HostArray contiguous_array(const Tensor& x) {
-  const size_t bytes = static_cast<size_t>(x->bytes());
+  const size_t bytes = x->bytes();
   Ref<Storage> storage = Storage::allocate(find_device("cpu"), bytes);
   if (!storage) fail(Code::memory, "copy to host: out of memory: %zu bytes on the host", bytes);
   void* data = storage->data();

@@ -54,7 +54,7 @@ Tensor to_device(const Tensor& x, Device& device) {
     GradientMode no_history(false);
     evaluate(source = copy(x));
   }
-  size_t bytes = static_cast<size_t>(x->bytes());
+  size_t bytes = x->bytes();
   Ref<Storage> storage = allocate(device, bytes);
   if (bytes) transfer(storage->data(), device, source->data(), x.device(), bytes);
   return record_value(to_device_op, std::move(storage), x.dtype(), contiguous_layout(x.shape()),

@@ -22,8 +22,7 @@ const char* name_of(const FusedProgram& fused, const Instruction& instruction) {
     case Opcode::select: return "where";
     case Opcode::random: return "random";
     case Opcode::reduce: return name_of(static_cast<Reduction>(instruction.detail));
-    case Opcode::total:
-      return name_of(fused.totals[static_cast<size_t>(instruction.index)].reduction);
+    case Opcode::total: return name_of(fused.totals[instruction.index].reduction);
     default: return nullptr;
   }
 }
@@ -116,7 +115,7 @@ int64_t bytes_used(const Plan& plan, const Group& group) {
   std::sort(buffers.begin(), buffers.end());
   buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
   int64_t bytes = 0;
-  for (int buffer : buffers) bytes += plan.buffers[static_cast<size_t>(buffer)].bytes;
+  for (int buffer : buffers) bytes += plan.buffers[buffer].bytes;
   return bytes;
 }
 

@@ -43,7 +43,7 @@ bool Execution::try_memory(int* failed, int64_t* bytes) {
   for (const Buffer& buffer : plan_.buffers) {
     void* data = nullptr;
     switch (buffer.kind) {
-      case BufferKind::leaf: data = leaves_[static_cast<size_t>(buffer.index)]->data(); break;
+      case BufferKind::leaf: data = leaves_[buffer.index]->data(); break;
       case BufferKind::arena: data = static_cast<char*>(arena_) + buffer.offset; break;
       case BufferKind::output: {
         Storage*& output = outputs_[buffer.index];

@@ -25,7 +25,7 @@ class Execution {
   void take_memory(MayTake&& may_take, Name&& name) {
     for (const Buffer& buffer : plan_.buffers) {
       if (buffer.kind == BufferKind::output && buffer.donor >= 0 && may_take(buffer.donor)) {
-        Ref<Storage> taken = leaves_[static_cast<size_t>(buffer.donor)]->storage;
+        Ref<Storage> taken = leaves_[buffer.donor]->storage;
         outputs_[buffer.index] = taken.disown();
       }
     }

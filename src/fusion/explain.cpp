@@ -105,9 +105,8 @@ class Explanation {
         result += "  " + (value < 0 ? "x" + std::to_string(~value) : "n" + std::to_string(value)) +
                   " -> n" + std::to_string(i);
         if (value >= 0 && group_of(value) != group_of(static_cast<int>(i)) &&
-            grouping_.refusal[static_cast<size_t>(value)]) {
-          result += std::string(" [style=dashed, tooltip=\"") +
-                    grouping_.refusal[static_cast<size_t>(value)] + "\"]";
+            grouping_.refusal[value]) {
+          result += std::string(" [style=dashed, tooltip=\"") + grouping_.refusal[value] + "\"]";
         }
         result += ";\n";
       }
@@ -116,7 +115,7 @@ class Explanation {
   }
 
  private:
-  int group_of(int i) const { return grouping_.group_of[static_cast<size_t>(i)]; }
+  int group_of(int i) const { return grouping_.group_of[i]; }
   bool is_inlined(int value) const { return value >= 0 && group_of(value) < 0; }
   std::string line(int i) const {
     const Item& item = region_.item(i);

@@ -204,14 +204,14 @@ class Trace::Recorder {
       Source source = source_of(leaf.node);
       leaf.donatable = !must_stay && source.cell >= 0 && may_be_replaced(leaf, source.cell);
       if (leaf.donatable) {
-        leaf.successor = recording_->cells[static_cast<size_t>(source.cell)].after.item;
+        leaf.successor = recording_->cells[source.cell].after.item;
       }
       recording_->leaves.push_back(std::move(source));
     }
   }
   // State that is replaced may give its memory to what replaces it, unless it is also handed out.
   bool may_be_replaced(const Leaf& leaf, int cell) const {
-    if (!recording_->cells[static_cast<size_t>(cell)].changed || leaf.node->offset != 0 ||
+    if (!recording_->cells[cell].changed || leaf.node->offset != 0 ||
         !is_contiguous(leaf.node->layout())) {
       return false;
     }

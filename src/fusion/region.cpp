@@ -21,7 +21,7 @@ void find_donatable(Region* region) {
     if (!item.releases) continue;
     for (const Edge& edge : region->edges_of(item)) {
       int value = edge.value;
-      if (value < 0) ++uses[static_cast<size_t>(~value)];
+      if (value < 0) ++uses[~value];
     }
   }
   for (size_t i = 0; i < region->leaves.size(); ++i) {
@@ -50,14 +50,14 @@ Readers::Readers(const Region& region) : first_(region.items.size() + 1, 0) {
     if (edge.value >= 0) ++first_[static_cast<size_t>(edge.value) + 1];
   }
   for (size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
-  uses_.resize(static_cast<size_t>(first_.back()));
+  uses_.resize(first_.back());
   std::vector<int> next = first_;
   for (size_t i = 0; i < region.items.size(); ++i) {
     const Item& item = region.items[i];
     for (const Edge& edge : region.edges_of(item)) {
       if (edge.value < 0) continue;
-      int& at = next[static_cast<size_t>(edge.value)];
-      uses_[static_cast<size_t>(at++)] = {static_cast<int>(i), &edge};
+      int& at = next[edge.value];
+      uses_[at++] = {static_cast<int>(i), &edge};
     }
   }
 }

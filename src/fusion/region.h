@@ -47,8 +47,8 @@ struct Region {
   std::vector<Edge> edges;
   std::vector<Leaf> leaves;
 
-  const Item& item(int i) const { return items[static_cast<size_t>(i)]; }
-  const Leaf& leaf(int value) const { return leaves[static_cast<size_t>(~value)]; }
+  const Item& item(int i) const { return items[i]; }
+  const Leaf& leaf(int value) const { return leaves[~value]; }
   // What an edge reads: an item's node, or a leaf's.
   const Node& node_of(int value) const { return value < 0 ? *leaf(value).node : *item(value).node; }
   std::span<const Edge> edges_of(const Item& item) const {
@@ -71,7 +71,7 @@ class Readers {
  public:
   explicit Readers(const Region& region);
   std::span<const Use> of(int item) const {
-    size_t at = static_cast<size_t>(item);
+    size_t at = item;
     return {uses_.data() + first_[at], uses_.data() + first_[at + 1]};
   }
 

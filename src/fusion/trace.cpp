@@ -56,8 +56,8 @@ Trace::Form Trace::form_of(const Tensor& tensor) {
 
 inline const Tensor& Trace::Source::value(const std::vector<Tensor>& inputs,
                                           const std::vector<Tensor>& held) const {
-  if (input >= 0) return inputs[static_cast<size_t>(input)];
-  return cell >= 0 ? held[static_cast<size_t>(cell)] : given;
+  if (input >= 0) return inputs[input];
+  return cell >= 0 ? held[cell] : given;
 }
 
 bool Trace::Form::is_of(const Tensor& tensor) const {
@@ -146,7 +146,7 @@ std::vector<Immediates> Trace::draw_streams(const Recording& recording,
   for (const TraceLog::Draw& draw : recording.draws) drawn.push_back(stream_of(draw).draw());
   for (size_t i = 0; i < immediates.size(); ++i) {
     int draw = recording.draw_of_item[i];
-    if (draw >= 0) immediates[i] = drawn[static_cast<size_t>(draw)];
+    if (draw >= 0) immediates[i] = drawn[draw];
   }
   return immediates;
 }
@@ -179,19 +179,19 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
   }
   // Only what nothing but its cell refers to may be overwritten: the cell, and `held` here.
   auto may_take = [&](int leaf) {
-    const int cell = recording.leaves[static_cast<size_t>(leaf)].cell;
-    const Node& node = *held[static_cast<size_t>(cell)].node();
+    const int cell = recording.leaves[leaf].cell;
+    const Node& node = *held[cell].node();
     return node.references() == 2 && has_storage_alone(node);
   };
   execution.take_memory(may_take, [&](int item) {
-    return item < 0 ? recording.items.back().name : recording.items[static_cast<size_t>(item)].name;
+    return item < 0 ? recording.items.back().name : recording.items[item].name;
   });
 
   // What is handed out is made before anything runs: a run may overwrite what the state holds, so
   // nothing may fail after it. Random streams are drawn last.
   auto value_of = [&](const Output& output) {
     if (output.item < 0) return given(output);
-    size_t item = static_cast<size_t>(output.item);
+    size_t item = output.item;
     return make_leaf(execution.output(output.item), recording.items[item].dtype, output.view);
   };
   std::vector<Tensor> results, after;

@@ -85,7 +85,7 @@ void flush() {
 namespace {
 
 void collect_held(Window& window, std::vector<Tensor>* held) {
-  held->reserve(static_cast<size_t>(window.count()));
+  held->reserve(window.count());
   for (Node* node = window.first(); node; node = node->next) {
     if (node->references() <= node->pending_uses || !node->retain_if_alive()) continue;
     held->push_back(Tensor::adopt(node));

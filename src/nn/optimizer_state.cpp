@@ -21,7 +21,7 @@ namespace {
 Tensor filled(const Tensor& like, double value) {
   Dtype dtype = accumulator_of(like.dtype());
   HostBuffer buffer("optimizer", dtype, like.shape(), like.device());
-  size_t count = static_cast<size_t>(like.size());
+  size_t count = like.size();
   if (dtype == Dtype::float64) {
     std::fill_n(static_cast<double*>(buffer.data()), count, value);
   } else {
@@ -37,7 +37,7 @@ void follow(StateSlot* slot, Dtype dtype, Device& device) {
   if (state.dtype() == dtype && &state.device() == &device) return;
   const HostArray before = contiguous_host_array(state);
   HostBuffer after("optimizer", dtype, state.shape(), device);
-  size_t count = static_cast<size_t>(state.size());
+  size_t count = state.size();
   if (state.dtype() == dtype) {
     std::memcpy(after.data(), before.data(), after.bytes());
   } else if (dtype == Dtype::float64) {

@@ -36,7 +36,7 @@ class RecurrentLayer final : public Layer {
 
  private:
   Recurrent run_one(int64_t layer, const Tensor& x, const Tensor& state, const Tensor& cell) const {
-    Binding* const* of = &weights_[static_cast<size_t>(layer * (bias_ ? 4 : 2))];
+    Binding* const* of = &weights_[layer * (bias_ ? 4 : 2)];
     return recurrent(kind_, x, state, cell,
                      {of[0]->value(), of[1]->value(), value_of(bias_ ? of[2] : nullptr),
                       value_of(bias_ ? of[3] : nullptr)});

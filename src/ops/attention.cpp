@@ -86,7 +86,7 @@ struct Naive {
       if ((mask && mask->dtype == Dtype::boolean && !mask->integer(at)) || (causal && j > i)) {
         score = hidden;
       }
-      row.weights[static_cast<size_t>(j)] = score;
+      row.weights[j] = score;
       row.shift = std::max(row.shift, score);
     }
     if (row.shift == hidden) row.shift = 0;  // all is hidden: 0 / 0
@@ -107,8 +107,7 @@ void attention_value(const NaiveCall& call) {
     for (int64_t c = 0; c < of.e; ++c) {
       double sum = 0;
       for (int64_t j = 0; j < of.m; ++j) {
-        sum +=
-            row.weights[static_cast<size_t>(j)] * of.value.number((r / of.n * of.m + j) * of.e + c);
+        sum += row.weights[j] * of.value.number((r / of.n * of.m + j) * of.e + c);
       }
       call.output.set_number(first + c, sum / row.sum);
     }
@@ -134,19 +133,18 @@ void attention_gradient_value(const NaiveCall& call) {
     Naive::Row row = of.row(r / n, r % n);
     double mean = 0;
     for (int64_t j = 0; j < m; ++j) {
-      double& weight = row.weights[static_cast<size_t>(j)];
+      double& weight = row.weights[j];
       weight /= row.sum;
       double slope = 0;
       for (int64_t c = 0; c < e; ++c) {
         slope += dy.number(r * e + c) * of.value.number((first + j) * e + c);
         dv[(first + j) * e + c] += weight * dy.number(r * e + c);
       }
-      slopes[static_cast<size_t>(j)] = slope;
+      slopes[j] = slope;
       mean += weight * slope;
     }
     for (int64_t j = 0; j < m; ++j) {
-      double slope =
-          row.weights[static_cast<size_t>(j)] * (slopes[static_cast<size_t>(j)] - mean) * of.scale;
+      double slope = row.weights[j] * (slopes[j] - mean) * of.scale;
       for (int64_t c = 0; c < d; ++c) {
         dq[r * d + c] += slope * of.key.number((first + j) * d + c);
         dk[(first + j) * d + c] += slope * of.query.number(r * d + c);

@@ -165,15 +165,14 @@ Sizes find_sizes(const Equation& equation, const std::vector<Term>& terms) {
   for (size_t i = 0; i < terms.size(); ++i) {
     check_diagonals(equation, terms[i]);
     for (int d = 0; d < terms[i].value.rank(); ++d) {
-      int64_t& known = sizes[static_cast<size_t>(terms[i].labels[static_cast<size_t>(d)])];
+      int64_t& known = sizes[terms[i].labels[d]];
       int64_t size = terms[i].value.shape()[d];
       if (known == -1 || known == 1) {
         known = size;
       } else if (size != 1 && size != known) {
         fail(Code::shape, "einsum: \"%s\": label %s has size %lld, but %lld in operand %zu %s",
-             equation.text(), name_of(terms[i].labels[static_cast<size_t>(d)]).c_str(),
-             static_cast<long long>(known), static_cast<long long>(size), i,
-             to_string(terms[i].value.shape()).c_str());
+             equation.text(), name_of(terms[i].labels[d]).c_str(), static_cast<long long>(known),
+             static_cast<long long>(size), i, to_string(terms[i].value.shape()).c_str());
       }
     }
   }
@@ -185,8 +184,8 @@ void simplify(Term* term, const Sizes& sizes) {
   Dims stretched;
   Labels kept;
   for (int d = 0; d < term->value.rank(); ++d) {
-    int label = term->labels[static_cast<size_t>(d)];
-    if (term->value.shape()[d] == 1 && sizes[static_cast<size_t>(label)] != 1) {
+    int label = term->labels[d];
+    if (term->value.shape()[d] == 1 && sizes[label] != 1) {
       stretched.push_back(d);
     } else {
       kept.push_back(label);
@@ -208,7 +207,7 @@ void sum_unwanted(Term* term, const std::vector<bool>& wanted) {
   Dims summed;
   Labels kept;
   for (size_t d = 0; d < term->labels.size(); ++d) {
-    if (wanted[static_cast<size_t>(term->labels[d])])
+    if (wanted[term->labels[d]])
       kept.push_back(term->labels[d]);
     else
       summed.push_back(static_cast<int64_t>(d));
@@ -241,7 +240,7 @@ Tensor arranged(const Term& term, const Labels& order) {
 Term contract_pair(const Term& a, const Term& b, const std::vector<bool>& wanted) {
   Labels batch, m, n, k;
   for (int label : a.labels) {
-    bool keep = wanted[static_cast<size_t>(label)];
+    bool keep = wanted[label];
     (!contains(b.labels, label) ? m : keep ? batch : k).push_back(label);
   }
   for (int label : b.labels) {
@@ -269,10 +268,10 @@ Term contract_pair(const Term& a, const Term& b, const std::vector<bool>& wanted
 std::vector<bool> wanted_outside(const std::vector<Term>& terms, const Labels& output,
                                  unsigned set) {
   std::vector<bool> wanted(label_count, false);
-  for (int label : output) wanted[static_cast<size_t>(label)] = true;
+  for (int label : output) wanted[label] = true;
   for (size_t i = 0; i < terms.size(); ++i) {
     if (i < 32 && (set >> i & 1)) continue;
-    for (int label : terms[i].labels) wanted[static_cast<size_t>(label)] = true;
+    for (int label : terms[i].labels) wanted[label] = true;
   }
   return wanted;
 }
@@ -280,9 +279,9 @@ std::vector<bool> wanted_outside(const std::vector<Term>& terms, const Labels& o
 // Multiplications when both sets of labels meet.
 double cost_of(const Labels& a, const Labels& b, const Sizes& sizes) {
   double cost = 1;
-  for (int label : a) cost *= static_cast<double>(sizes[static_cast<size_t>(label)]);
+  for (int label : a) cost *= static_cast<double>(sizes[label]);
   for (int label : b) {
-    if (!contains(a, label)) cost *= static_cast<double>(sizes[static_cast<size_t>(label)]);
+    if (!contains(a, label)) cost *= static_cast<double>(sizes[label]);
   }
   return cost;
 }
@@ -300,7 +299,7 @@ class BestOrder {
         if (!(set >> i & 1)) continue;
         for (int label : terms[i].labels) {
           bool whole = set == 1u << i;
-          if ((whole || wanted[static_cast<size_t>(label)]) && !contains(entry.labels, label)) {
+          if ((whole || wanted[label]) && !contains(entry.labels, label)) {
             entry.labels.push_back(label);
           }
         }
@@ -320,7 +319,7 @@ class BestOrder {
 
   Term run(unsigned set) const {
     const Entry& entry = entries_[set];
-    if (entry.part == 0) return terms_[static_cast<size_t>(__builtin_ctz(set))];
+    if (entry.part == 0) return terms_[__builtin_ctz(set)];
     return contract_pair(run(entry.part), run(set ^ entry.part),
                          wanted_outside(terms_, output_, set));
   }
@@ -378,10 +377,10 @@ Tensor einsum(const char* text, const std::vector<Tensor>& operands) {
   for (Term& term : terms) simplify(&term, sizes);
   for (size_t i = 0; i < terms.size(); ++i) {
     std::vector<bool> wanted(label_count, false);
-    for (int label : output) wanted[static_cast<size_t>(label)] = true;
+    for (int label : output) wanted[label] = true;
     for (size_t j = 0; j < terms.size(); ++j) {
       if (j == i) continue;
-      for (int label : terms[j].labels) wanted[static_cast<size_t>(label)] = true;
+      for (int label : terms[j].labels) wanted[label] = true;
     }
     sum_unwanted(&terms[i], wanted);
     terms[i].value = cast(terms[i].value, dtype);

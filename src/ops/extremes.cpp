@@ -29,11 +29,11 @@ void share_value(const NaiveCall& call) {
   std::vector<int64_t> counts(static_cast<size_t>(y.size()), 0);
   auto found = [&](int64_t i) { return x.number(i) == y.number(extremes.position(i)); };
   for (int64_t i = 0; i < x.size(); ++i) {
-    counts[static_cast<size_t>(extremes.position(i))] += found(i);
+    counts[extremes.position(i)] += found(i);
   }
   for (int64_t i = 0; i < x.size(); ++i) {
     const int64_t of = extremes.position(i);
-    const double count = static_cast<double>(counts[static_cast<size_t>(of)]);
+    const double count = static_cast<double>(counts[of]);
     call.output.set_number(i, found(i) ? dy.number(of) / count : 0);
   }
 }

@@ -18,10 +18,10 @@ void fold_value(const NaiveCall& call) {
   // Sums are kept in float64 for each element, so 16-bit results round once.
   std::vector<double> sums(static_cast<size_t>(y.size()), 0.0);
   for (int64_t i = 0; i < x.size(); ++i) {
-    sums[static_cast<size_t>(target.position(i))] += x.number(i);
+    sums[target.position(i)] += x.number(i);
   }
   for (int64_t i = 0; i < y.size(); ++i) {
-    y.set_number(i, sums[static_cast<size_t>(y.position(i))]);
+    y.set_number(i, sums[y.position(i)]);
   }
 }
 

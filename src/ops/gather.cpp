@@ -117,7 +117,7 @@ Tensor scatter(const Tensor& values, int first, const Inputs& indices, const Sha
   for (int k = 0; k < sizes.rank(); ++k) {
     shape.push_back(sizes[k]);
     attributes.push_back(sizes[k]);
-    inputs.push_back(indices[static_cast<size_t>(k)]);
+    inputs.push_back(indices[k]);
   }
   for (int d = first + 1; d < values.rank(); ++d) shape.push_back(values.shape()[d]);
   return record(scatter_op, values.dtype(), shape, std::move(inputs), std::move(attributes));

@@ -51,14 +51,14 @@ void add_up(const NaiveArray& from, const NaiveArray& to, F&& target) {
   for (int64_t i = 0; i < from.size(); ++i) {
     const int64_t at = target(i);
     if (is_floating(to.dtype)) {
-      sums[static_cast<size_t>(at)] += from.number(i);
+      sums[at] += from.number(i);
     } else {
       to.set_integer(at, static_cast<int64_t>(static_cast<uint64_t>(to.integer(at)) +
                                               static_cast<uint64_t>(from.integer(i))));
     }
   }
   if (!is_floating(to.dtype)) return;
-  for (int64_t i = 0; i < to.size(); ++i) to.set_number(i, sums[static_cast<size_t>(i)]);
+  for (int64_t i = 0; i < to.size(); ++i) to.set_number(i, sums[i]);
 }
 
 struct NaiveCall {

@@ -19,8 +19,7 @@ Tensor roll(const Tensor& x, const std::vector<int64_t>& shifts, const Dims& axe
     int axis = normalize_axis(axes[i], x.rank(), "roll");
     int64_t size = x.shape()[axis];
     if (size == 0) continue;
-    int64_t front =
-        ((shifts[static_cast<size_t>(i)] % size) + size) % size;  // come in at the front
+    int64_t front = ((shifts[i] % size) + size) % size;  // come in at the front
     if (front == 0) continue;
     result = concat(
         {slice(result, axis, size - front, front, 1), slice(result, axis, 0, size - front, 1)},

@@ -26,7 +26,7 @@ void sort_rows(const NaiveCall& call, F&& set) {
       return descending ? comes_before(x, j, x, i) : comes_before(x, i, x, j);
     });
     for (int64_t i = 0; i < kept; ++i) {
-      set(row * kept + i, row, order[static_cast<size_t>(i)] - row * length);
+      set(row * kept + i, row, order[i] - row * length);
     }
   }
 }

@@ -25,7 +25,7 @@ const Op reshape_op{
 void permute_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   Dims inverse = Dims::filled(node.shape.rank(), 0);
   for (int i = 0; i < node.shape.rank(); ++i) {
-    inverse[static_cast<int>(node.attributes[static_cast<size_t>(i)])] = i;
+    inverse[static_cast<int>(node.attributes[i])] = i;
   }
   gradients[0] = permute(dy, inverse);
 }

@@ -200,7 +200,7 @@ class Preparation {
     EntryParts parts;
     if (pads) {
       parts = parts_of_entry(*plan_, ready->padding);
-      prepared_->groups[static_cast<size_t>(ready->padding.group)].skipped = true;
+      prepared_->groups[ready->padding.group].skipped = true;
     }
     ready->contraction = std::make_unique<const PreparedContraction>(
         of_entries(group.contraction, ready->padding), thread_count(), pads ? &parts : nullptr);

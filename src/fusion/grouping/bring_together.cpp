@@ -37,11 +37,11 @@ std::vector<int>& reached(Drafts& drafts, std::vector<int>* found, int start,
                           Neighbours&& neighbours, Inside&& inside) {
   int search = ++drafts.searches;
   found->clear();
-  drafts.visited[static_cast<size_t>(start)] = search;
+  drafts.visited[start] = search;
   for (size_t next = 0, group = static_cast<size_t>(start);;
        group = static_cast<size_t>((*found)[next++])) {
     neighbours(drafts, static_cast<int>(group), [&](int neighbour) {
-      int& visited = drafts.visited[static_cast<size_t>(neighbour)];
+      int& visited = drafts.visited[neighbour];
       if (visited == search || !inside(neighbour)) return;
       visited = search;
       found->push_back(neighbour);
@@ -64,7 +64,7 @@ constexpr int farthest = 256;
 
 bool bring_together(Drafts& drafts, int a, int b) {
   auto& place = drafts.place;
-  auto at = [&](int group) -> int& { return place[static_cast<size_t>(group)]; };
+  auto at = [&](int group) -> int& { return place[group]; };
   if (at(a) > at(b)) std::swap(a, b);
   // With given parts there may be circles, which are found in the end.
   bool ordered = !drafts.part_of;

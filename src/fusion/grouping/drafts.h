@@ -32,9 +32,7 @@ struct Drafts {
   int64_t size(int i) const { return element_count(node(i).shape); }
   std::span<const Edge> edges(int i) const { return region.edges_of(i); }
   std::span<const Use> uses(int i) const { return readers.of(i); }
-  bool may_be_together(int i, int j) const {
-    return !part_of || (*part_of)[static_cast<size_t>(i)] == (*part_of)[static_cast<size_t>(j)];
-  }
+  bool may_be_together(int i, int j) const { return !part_of || (*part_of)[i] == (*part_of)[j]; }
   // Whether item i, as part of a group, is read from memory as well.
   bool goes_to_memory(int i, int group) const {
     if (item(i).stored) return true;
@@ -44,16 +42,16 @@ struct Drafts {
     return false;
   }
 
-  Draft& draft(int group) { return grouping.drafts[static_cast<size_t>(group)]; }
-  const Draft& draft(int group) const { return grouping.drafts[static_cast<size_t>(group)]; }
-  int& group_of(int i) { return grouping.group_of[static_cast<size_t>(i)]; }
-  int group_of(int i) const { return grouping.group_of[static_cast<size_t>(i)]; }
-  bool is_row(int i) const { return grouping.row_valued[static_cast<size_t>(i)]; }
-  void make_row(int i) { grouping.row_valued[static_cast<size_t>(i)] = true; }
-  bool is_total(int i) const { return grouping.total[static_cast<size_t>(i)]; }
+  Draft& draft(int group) { return grouping.drafts[group]; }
+  const Draft& draft(int group) const { return grouping.drafts[group]; }
+  int& group_of(int i) { return grouping.group_of[i]; }
+  int group_of(int i) const { return grouping.group_of[i]; }
+  bool is_row(int i) const { return grouping.row_valued[i]; }
+  void make_row(int i) { grouping.row_valued[i] = true; }
+  bool is_total(int i) const { return grouping.total[i]; }
   void make_total(int i) {
-    grouping.total[static_cast<size_t>(i)] = true;
-    grouping.row_valued[static_cast<size_t>(i)] = false;
+    grouping.total[i] = true;
+    grouping.row_valued[i] = false;
   }
 };
 

@@ -74,7 +74,7 @@ void attach_epilogues(Drafts& drafts) {
   for (int i = 0; i < drafts.count(); ++i) {
     bool contraction = drafts.node(i).op->kind == OpKind::contract;
     if (!contraction || drafts.uses(i).empty() || drafts.group_of(i) < 0) continue;
-    drafts.grouping.refusal[static_cast<size_t>(i)] = attach(drafts, i);
+    drafts.grouping.refusal[i] = attach(drafts, i);
   }
 }
 

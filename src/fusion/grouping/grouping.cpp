@@ -13,7 +13,7 @@ namespace {
 // Joins the group of the item's consumers, making theirs one first; false if the item must start
 // one of its own.
 bool join(Drafts& drafts, int i) {
-  const char*& refusal = drafts.grouping.refusal[static_cast<size_t>(i)];
+  const char*& refusal = drafts.grouping.refusal[i];
   int target = -1;
   for (const Use& use : drafts.uses(i)) {
     if (!drafts.may_be_together(i, use.consumer)) continue;
@@ -64,9 +64,7 @@ void place(Drafts& drafts, int i) {
 void merge_parts(Drafts& drafts) {
   int groups = static_cast<int>(drafts.grouping.drafts.size());
   auto part = [&](int group) {
-    return drafts.draft(group).items.empty()
-               ? -1
-               : (*drafts.part_of)[static_cast<size_t>(drafts.draft(group).items[0])];
+    return drafts.draft(group).items.empty() ? -1 : (*drafts.part_of)[drafts.draft(group).items[0]];
   };
   for (bool merged = true; merged;) {
     merged = false;
@@ -84,7 +82,7 @@ bool parts_are_whole(const Drafts& drafts) {
   for (int i = 0; i < drafts.count(); ++i) {
     int group = drafts.group_of(i);
     if (group < 0) continue;
-    int& known = group_of_part[static_cast<size_t>((*drafts.part_of)[static_cast<size_t>(i)])];
+    int& known = group_of_part[(*drafts.part_of)[i]];
     if (known >= 0 && known != group) return false;
     known = group;
   }
@@ -93,7 +91,7 @@ bool parts_are_whole(const Drafts& drafts) {
 
 bool form_parts(Drafts& drafts) {
   for (int i = drafts.count() - 1; i >= 0; --i) {
-    if ((*drafts.part_of)[static_cast<size_t>(i)] >= 0) place(drafts, i);
+    if ((*drafts.part_of)[i] >= 0) place(drafts, i);
   }
   merge_parts(drafts);
   attach_epilogues(drafts);
@@ -133,7 +131,7 @@ std::optional<Grouping> group_as_given(const Region& region, const std::vector<i
 
 bool may_be_group(const Region& region, const std::vector<int>& items) {
   std::vector<int> part_of(region.items.size(), -1);
-  for (int i : items) part_of[static_cast<size_t>(i)] = 0;
+  for (int i : items) part_of[i] = 0;
   Drafts drafts(region);
   drafts.part_of = &part_of;
   return form_parts(drafts);

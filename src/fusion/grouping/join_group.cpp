@@ -25,7 +25,7 @@ void shape_reduction(const Drafts& drafts, int i, Draft* group) {
 const char* join_pointwise(Drafts& drafts, int i, int target, Relation relation) {
   Draft* group = &drafts.draft(target);
   if (relation == Relation::element && group->kind != GroupKind::map && !drafts.part_of &&
-      drafts.finishes_rows[static_cast<size_t>(i)]) {
+      drafts.finishes_rows[i]) {
     return "it finishes rows of its own";
   }
   if (group->kind == GroupKind::reduce && !drafts.part_of && drafts.goes_to_memory(i, target) &&
@@ -127,7 +127,7 @@ void start_group(Drafts& drafts, int i) {
   group.items.push_back(i);
   int index = static_cast<int>(drafts.grouping.drafts.size());
   drafts.group_of(i) = index;
-  drafts.place[static_cast<size_t>(index)] = -index;  // items are placed last first
+  drafts.place[index] = -index;  // items are placed last first
   drafts.grouping.drafts.push_back(std::move(group));
 }
 

@@ -83,8 +83,7 @@ std::optional<Iteration> common_iteration(const Drafts& drafts, int group_a, int
       }
       // Values for each row of a reduction are about to make rows of their own.
       for (int i : split.items) {
-        if (drafts.size(i) == split.rows() && drafts.finishes_rows[static_cast<size_t>(i)])
-          return std::nullopt;
+        if (drafts.size(i) == split.rows() && drafts.finishes_rows[i]) return std::nullopt;
       }
     }
     if (can_iterate(drafts, split, of_whole)) return of_whole;
@@ -132,8 +131,8 @@ bool merge_groups(Drafts& drafts, int a, int b) {
     }
   }
   if (!bring_together(drafts, a, b)) return false;
-  int& place = drafts.place[static_cast<size_t>(a)];
-  place = std::max(place, drafts.place[static_cast<size_t>(b)]);
+  int& place = drafts.place[a];
+  place = std::max(place, drafts.place[b]);
   for (int group : {a, b}) {
     for (int i : drafts.draft(group).items) {
       if (makes_totals(drafts, drafts.draft(group), i)) drafts.make_total(i);

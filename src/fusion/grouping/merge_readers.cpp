@@ -47,7 +47,7 @@ void merge_readers_of_leaves(Drafts& drafts) {
   for (int i = 0; i < drafts.count(); ++i) {
     for (const Edge& edge : drafts.edges(i)) {
       int value = edge.value;
-      if (value < 0) groups[static_cast<size_t>(~value)].add(i);
+      if (value < 0) groups[~value].add(i);
     }
   }
 }

@@ -19,8 +19,8 @@ bool push_producers(const Drafts& drafts, int group, const std::vector<char>& st
       int value = edge.value;
       int from = value < 0 ? -1 : drafts.group_of(value);
       if (from < 0 || from == group) continue;
-      if (state[static_cast<size_t>(from)] == 1) return false;
-      if (state[static_cast<size_t>(from)] == 0) stack->push_back(from);
+      if (state[from] == 1) return false;
+      if (state[from] == 0) stack->push_back(from);
     }
     return true;
   };
@@ -64,24 +64,21 @@ void hasten(const Drafts& drafts, std::vector<int>* sorted) {
   std::vector<int> place(drafts.grouping.drafts.size(), -1), read(drafts.region.leaves.size(), -1);
   std::vector<std::pair<int, bool>> key(place.size());
   for (int at = 0; at < static_cast<int>(sorted->size()); ++at) {
-    int group = (*sorted)[static_cast<size_t>(at)];
+    int group = (*sorted)[at];
     bool early = kept_bytes(drafts, group) <= little;
     int after = early ? -1 : at;
     for_inputs(drafts, group, [&](int value) {
       int from = value < 0 ? -1 : drafts.group_of(value);
-      if (value < 0) after = std::max(after, read[static_cast<size_t>(~value)]);
-      if (from >= 0 && from != group) after = std::max(after, place[static_cast<size_t>(from)]);
+      if (value < 0) after = std::max(after, read[~value]);
+      if (from >= 0 && from != group) after = std::max(after, place[from]);
     });
     for_inputs(drafts, group, [&](int value) {
-      if (value < 0)
-        read[static_cast<size_t>(~value)] = std::max(read[static_cast<size_t>(~value)], after);
+      if (value < 0) read[~value] = std::max(read[~value], after);
     });
-    place[static_cast<size_t>(group)] = after;
-    key[static_cast<size_t>(group)] = {after, early};
+    place[group] = after;
+    key[group] = {after, early};
   }
-  std::stable_sort(sorted->begin(), sorted->end(), [&](int a, int b) {
-    return key[static_cast<size_t>(a)] < key[static_cast<size_t>(b)];
-  });
+  std::stable_sort(sorted->begin(), sorted->end(), [&](int a, int b) { return key[a] < key[b]; });
 }
 
 }  // namespace
@@ -103,7 +100,7 @@ bool order_groups(Drafts& drafts) {
     stack.push_back(root);
     while (!stack.empty()) {
       int g = stack.back();
-      char& now = state[static_cast<size_t>(g)];
+      char& now = state[g];
       if (now == 0) {
         now = 1;
         if (!push_producers(drafts, g, state, &stack)) return false;
@@ -119,12 +116,12 @@ bool order_groups(Drafts& drafts) {
   kept.reserve(sorted.size());
   std::vector<int> renamed(count, -1);
   for (int g : sorted) {
-    renamed[static_cast<size_t>(g)] = static_cast<int>(kept.size());
+    renamed[g] = static_cast<int>(kept.size());
     kept.push_back(std::move(drafts.draft(g)));
   }
   drafts.grouping.drafts = std::move(kept);
   for (int& group : drafts.grouping.group_of) {
-    if (group >= 0) group = renamed[static_cast<size_t>(group)];
+    if (group >= 0) group = renamed[group];
   }
   return true;
 }

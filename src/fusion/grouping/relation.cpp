@@ -163,13 +163,13 @@ std::vector<bool> finished_rows(const Drafts& drafts) {
       int input = edge.value;
       if (input < 0 || drafts.size(input) != drafts.size(i)) continue;
       const Op& op = *drafts.node(input).op;
-      bool from_rows = is_pointwise(op) && finishes[static_cast<size_t>(input)];
+      bool from_rows = is_pointwise(op) && finishes[input];
       if (op.kind == OpKind::reduce) {
         ReductionShape shape = reduction_shape(drafts, input);
         int64_t columns = element_count(shape.reduced);
         from_rows = shape.inner.empty() && columns > 1 && columns <= longest_row;
       }
-      if (from_rows) finishes[static_cast<size_t>(i)] = true;
+      if (from_rows) finishes[i] = true;
     }
   }
   return finishes;

@@ -38,29 +38,29 @@ class Search {
     Arrangement result = without_items(region_);
     std::vector<int> renamed(region_.items.size(), -1);
     std::vector<std::pair<int, int>> clone(region_.items.size(), {-1, -1});  // latest: group, item
-    auto as_before = [&](int value, int) { return renamed[static_cast<size_t>(value)]; };
+    auto as_before = [&](int value, int) { return renamed[value]; };
     for (int i = 0; i < static_cast<int>(region_.items.size()); ++i) {
       for (const Edge& edge : region_.edges_of(i)) {
         int value = edge.value;
-        if (value < 0 || !candidates[static_cast<size_t>(value)]) continue;
-        auto& known = clone[static_cast<size_t>(value)];
+        if (value < 0 || !candidates[value]) continue;
+        auto& known = clone[value];
         if (group_of(value) == group_of(i) || known.first == group_of(i)) continue;
         known = {group_of(i), add_copy(region_, value, as_before, &result)};
         result.region.items.back().releases = false;
       }
       auto own_or_before = [&](int value, int) {
-        const auto& own = clone[static_cast<size_t>(value)];
-        bool again = candidates[static_cast<size_t>(value)] && group_of(value) != group_of(i);
-        return again ? own.second : renamed[static_cast<size_t>(value)];
+        const auto& own = clone[value];
+        bool again = candidates[value] && group_of(value) != group_of(i);
+        return again ? own.second : renamed[value];
       };
-      renamed[static_cast<size_t>(i)] = add_copy(region_, i, own_or_before, &result);
+      renamed[i] = add_copy(region_, i, own_or_before, &result);
     }
     return result;
   }
 
  private:
   const Item& item(int i) const { return region_.item(i); }
-  int group_of(int i) const { return grouping_.group_of[static_cast<size_t>(i)]; }
+  int group_of(int i) const { return grouping_.group_of[i]; }
 
   // Whether at most one of the item's operands is large, and that one in memory until group `last`
   // for others.
@@ -70,7 +70,7 @@ class Search {
     for (const Edge& edge : region_.edges_of(i)) {
       int value = edge.value;
       if (region_.node_of(value).bytes() * small_share <= bytes) continue;
-      bool made_again = value >= 0 && candidates[static_cast<size_t>(value)];
+      bool made_again = value >= 0 && candidates[value];
       if (++large > 1 || made_again || !stays(value, i, last)) return false;
     }
     return true;
@@ -95,13 +95,12 @@ bool is_as_meant(const Arrangement& arrangement, size_t items) {
   Readers readers(arrangement.region);
   std::vector<int> last(items, -1);  // an item itself comes before the others that it is
   for (size_t i = 0; i < arrangement.original.size(); ++i) {
-    int& before = last[static_cast<size_t>(arrangement.original[i])];
+    int& before = last[arrangement.original[i]];
     bool again = before >= 0;
     before = static_cast<int>(i);
     if (!again) continue;
     for (const Use& use : readers.of(static_cast<int>(i))) {
-      if (arrangement.grouping.group_of[static_cast<size_t>(use.consumer)] !=
-          arrangement.grouping.group_of[i]) {
+      if (arrangement.grouping.group_of[use.consumer] != arrangement.grouping.group_of[i]) {
         return false;
       }
     }

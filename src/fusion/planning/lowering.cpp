@@ -44,11 +44,10 @@ class Lowering {
   const Node& node(int i) const { return *region_.item(i).node; }
   bool in_group(int value) const {
     if (value < 0) return false;
-    int group = grouping_.group_of[static_cast<size_t>(value)];
-    return group >= 0 && &grouping_.drafts[static_cast<size_t>(group)] == &draft_ &&
-           value != draft_.contraction;
+    int group = grouping_.group_of[value];
+    return group >= 0 && &grouping_.drafts[group] == &draft_ && value != draft_.contraction;
   }
-  bool is_row(int i) const { return grouping_.row_valued[static_cast<size_t>(i)]; }
+  bool is_row(int i) const { return grouping_.row_valued[i]; }
   bool is_permuted() const { return !draft_.permutation.empty(); }
 
   int16_t emit(Instruction instruction) {
@@ -60,12 +59,12 @@ class Lowering {
 
   // A value of the group as a register, repeated along the columns where an element is wanted.
   int16_t in_register(int i, bool row) {
-    int16_t& element = element_register_[static_cast<size_t>(i)];
-    if (row || !is_row(i)) return row ? row_register_[static_cast<size_t>(i)] : element;
+    int16_t& element = element_register_[i];
+    if (row || !is_row(i)) return row ? row_register_[i] : element;
     if (element < 0) {
       Instruction expand{.code = Opcode::expand, .type = compute_of(node(i).dtype)};
       expand.row_input = true;
-      expand.in[0] = row_register_[static_cast<size_t>(i)];
+      expand.in[0] = row_register_[i];
       element = emit(expand);
     }
     return element;
@@ -99,7 +98,7 @@ class Lowering {
   int16_t constant(const Node& source, int item, bool row) {
     for (const Instruction& known : instructions_) {
       if (known.code == Opcode::constant && known.row == row && known.dtype == source.dtype &&
-          segment_.constants[static_cast<size_t>(known.index)] == item) {
+          segment_.constants[known.index] == item) {
         return known.out;
       }
     }
@@ -122,8 +121,7 @@ class Lowering {
         return load(Opcode::iota, -1, source.dtype, over_iteration(layout, consumer, row), row);
       }
     }
-    int buffer = value < 0 ? buffer_of_leaf_[static_cast<size_t>(~value)]
-                           : buffer_of_item_[static_cast<size_t>(value)];
+    int buffer = value < 0 ? buffer_of_leaf_[~value] : buffer_of_item_[value];
     const Dtype dtype = region_.node_of(value).dtype;
     return load(Opcode::load, buffer, dtype, over_iteration(layout, consumer, row), row);
   }
@@ -146,11 +144,11 @@ class Lowering {
     int16_t value = n.op->kind == OpKind::reduce ? reduced(i) : computed(i, row);
     if (value < 0) return;  // the group's result, which is no value of its program
     if (needs_rounding(n.dtype) && !is_exact(i)) value = rounded(n, value, row);
-    (row ? row_register_ : element_register_)[static_cast<size_t>(i)] = value;
+    (row ? row_register_ : element_register_)[i] = value;
     if (buffer_of(i) >= 0) store(i, value, row);
   }
 
-  int buffer_of(int i) const { return buffer_of_item_[static_cast<size_t>(i)]; }
+  int buffer_of(int i) const { return buffer_of_item_[i]; }
   // Where all of item i's value goes.
   Operand stored(int i) const {
     return {buffer_of(i), node(i).dtype, contiguous_layout(node(i).shape)};
@@ -231,7 +229,7 @@ class Lowering {
     instruction.dtype = n.dtype;
     instruction.row = is_row(i);
     instruction.in[0] = value;
-    if (!grouping_.total[static_cast<size_t>(i)]) return emit(instruction);
+    if (!grouping_.total[i]) return emit(instruction);
     instruction.code = Opcode::total;
     instruction.row_input = instruction.row;
     instruction.index = static_cast<int16_t>(totals_.size());
@@ -307,15 +305,14 @@ std::vector<Operand> inputs_of(const Region& region, const Item& item,
   std::vector<Operand> inputs;
   for (const Edge& edge : region.edges_of(item)) {
     bool leaf = edge.value < 0;
-    int buffer = leaf ? buffer_of_leaf[static_cast<size_t>(~edge.value)]
-                      : buffer_of_item[static_cast<size_t>(edge.value)];
+    int buffer = leaf ? buffer_of_leaf[~edge.value] : buffer_of_item[edge.value];
     inputs.push_back({buffer, region.node_of(edge.value).dtype, edge_layout(region, edge)});
   }
   return inputs;
 }
 Operand output_of(const Region& region, int index, const BufferOf& buffer_of_item) {
   const Node& node = *region.item(index).node;
-  return {buffer_of_item[static_cast<size_t>(index)], node.dtype, contiguous_layout(node.shape)};
+  return {buffer_of_item[index], node.dtype, contiguous_layout(node.shape)};
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ void merge_alike(Plan* plan) {
     buffers_read(groups[g], &reads[g]);
     buffers_written(groups[g], &writes[g]);
     for (int buffer : writes[g]) {
-      int donor = plan->buffers[static_cast<size_t>(buffer)].donor;
+      int donor = plan->buffers[buffer].donor;
       if (donor >= 0) spoils[g].push_back(donor);
     }
   }

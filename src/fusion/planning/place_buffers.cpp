@@ -18,7 +18,7 @@ void place_buffers(Plan* plan) {
     buffers_read(plan->groups[g], &used);
     buffers_written(plan->groups[g], &used);
     for (int buffer : used) {
-      size_t b = static_cast<size_t>(buffer);
+      size_t b = buffer;
       if (first[b] < 0) first[b] = static_cast<int>(g);
       last[b] = static_cast<int>(g);
     }
@@ -30,7 +30,7 @@ void place_buffers(Plan* plan) {
     }
   }
   auto bytes_of = [&](const Life& life) {
-    return round_up(plan->buffers[static_cast<size_t>(life.buffer)].bytes, cache_line);
+    return round_up(plan->buffers[life.buffer].bytes, cache_line);
   };
   // Largest first, each at the lowest offset that is free for as long as it lives.
   std::stable_sort(lives.begin(), lives.end(),
@@ -40,16 +40,15 @@ void place_buffers(Plan* plan) {
     int64_t offset = 0;
     for (const Life& other : placed) {
       if (other.last < life.first || life.last < other.first) continue;
-      int64_t begin = plan->buffers[static_cast<size_t>(other.buffer)].offset;
+      int64_t begin = plan->buffers[other.buffer].offset;
       if (offset + bytes_of(life) <= begin) break;
       offset = std::max(offset, begin + bytes_of(other));
     }
-    plan->buffers[static_cast<size_t>(life.buffer)].offset = offset;
+    plan->buffers[life.buffer].offset = offset;
     plan->arena_bytes = std::max(plan->arena_bytes, offset + bytes_of(life));
-    auto position =
-        std::upper_bound(placed.begin(), placed.end(), offset, [&](int64_t at, const Life& other) {
-          return at < plan->buffers[static_cast<size_t>(other.buffer)].offset;
-        });
+    auto position = std::upper_bound(
+        placed.begin(), placed.end(), offset,
+        [&](int64_t at, const Life& other) { return at < plan->buffers[other.buffer].offset; });
     placed.insert(position, life);
   }
 }

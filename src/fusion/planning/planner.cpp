@@ -43,7 +43,7 @@ class Planner {
     buffer_of_leaf_ = add_leaves(region, &plan_);
     find_last_uses();
     for (int i = 0; i < static_cast<int>(region.items.size()); ++i) {
-      if (needs_memory(i)) buffer_of_item_[static_cast<size_t>(i)] = add_item(region, i, &plan_);
+      if (needs_memory(i)) buffer_of_item_[i] = add_item(region, i, &plan_);
     }
   }
 
@@ -55,7 +55,7 @@ class Planner {
 
  private:
   const Node& node(int i) const { return *region_.item(i).node; }
-  int group_of(int i) const { return grouping_.group_of[static_cast<size_t>(i)]; }
+  int group_of(int i) const { return grouping_.group_of[i]; }
 
   void find_last_uses() {
     last_use_.assign(region_.leaves.size(), -1);
@@ -64,10 +64,10 @@ class Planner {
       const int group = group_of(i);
       for (const Edge& edge : region_.edges_of(i)) {
         if (edge.value < 0) {
-          int& last = last_use_[static_cast<size_t>(~edge.value)];
+          int& last = last_use_[~edge.value];
           last = std::max(last, group);
         } else if (group_of(edge.value) != group) {
-          read_outside_[static_cast<size_t>(edge.value)] = true;
+          read_outside_[edge.value] = true;
         }
       }
     }
@@ -76,15 +76,14 @@ class Planner {
   bool needs_memory(int i) const {
     int group = group_of(i);
     if (group < 0) return false;
-    const Draft& draft = grouping_.drafts[static_cast<size_t>(group)];
-    return region_.item(i).stored || read_outside_[static_cast<size_t>(i)] ||
-           draft.contraction == i || draft.kind == GroupKind::contract ||
-           draft.kind == GroupKind::call || grouping_.total[static_cast<size_t>(i)] ||
-           (draft.kind == GroupKind::reduce && draft.items.back() == i);
+    const Draft& draft = grouping_.drafts[group];
+    return region_.item(i).stored || read_outside_[i] || draft.contraction == i ||
+           draft.kind == GroupKind::contract || draft.kind == GroupKind::call ||
+           grouping_.total[i] || (draft.kind == GroupKind::reduce && draft.items.back() == i);
   }
 
   void add(int d) {
-    const Draft& draft = grouping_.drafts[static_cast<size_t>(d)];
+    const Draft& draft = grouping_.drafts[d];
     if (draft.kind == GroupKind::contract) {
       add(contraction(draft.items[0]), draft.items);
       return;
@@ -142,7 +141,7 @@ class Planner {
     for (size_t s = 0; s < segment.memory.size(); ++s) {
       const Memory& store = segment.memory[s];
       if (store.row || store.buffer < 0 || !is_stored_to(fused->program, s)) continue;
-      Buffer& output = plan_.buffers[static_cast<size_t>(store.buffer)];
+      Buffer& output = plan_.buffers[store.buffer];
       if (output.kind != BufferKind::output || output.donor >= 0) continue;
       for (size_t l = 0; l < region_.leaves.size(); ++l) {
         if (!region_.leaves[l].donatable || !suits(region_.leaves[l], output.index) ||
@@ -165,7 +164,7 @@ class Planner {
 
   // Whether the group's contraction reads the leaf, of which its epilogue must leave all in place.
   bool is_factor(int d, int leaf) const {
-    int z = grouping_.drafts[static_cast<size_t>(d)].contraction;
+    int z = grouping_.drafts[d].contraction;
     if (z < 0) return false;
     auto edges = region_.edges_of(z);
     return std::any_of(edges.begin(), edges.end(),
@@ -182,20 +181,20 @@ class Planner {
   void share_with_epilogue(int z, FusedProgram* epilogue) {
     if (region_.item(z).stored) return;
     Segment& segment = epilogue->segments[0];
-    int from = buffer_of_item_[static_cast<size_t>(z)];
+    int from = buffer_of_item_[z];
     int load = single_load(segment, from);
     if (load < 0) return;
     for (size_t s = 0; s < segment.memory.size(); ++s) {
       const Memory& store = segment.memory[s];
       if (store.row || !is_stored_to(epilogue->program, s) ||
-          plan_.buffers[static_cast<size_t>(store.buffer)].donor >= 0 ||
+          plan_.buffers[store.buffer].donor >= 0 ||
           size_of(store.dtype) != size_of(node(z).dtype) ||
           !may_alias(epilogue->program, static_cast<int>(s), load)) {
         continue;
       }
-      plan_.buffers[static_cast<size_t>(from)].bytes = 0;  // never used
-      segment.memory[static_cast<size_t>(load)].buffer = store.buffer;
-      buffer_of_item_[static_cast<size_t>(z)] = store.buffer;
+      plan_.buffers[from].bytes = 0;  // never used
+      segment.memory[load].buffer = store.buffer;
+      buffer_of_item_[z] = store.buffer;
       return;
     }
   }
@@ -227,7 +226,7 @@ Plan plan_alone(const Region& region) {
 // Makes a plan for other items one for those that they stand for.
 void rename_items(const std::vector<int>& original, Plan* plan) {
   auto rename = [&](int& item) {
-    if (item >= 0) item = original[static_cast<size_t>(item)];
+    if (item >= 0) item = original[item];
   };
   for (Buffer& buffer : plan->buffers) {
     if (buffer.kind != BufferKind::leaf) rename(buffer.index);
@@ -266,7 +265,7 @@ Arrangement arranged(const Region& given, Plan* plan) {
   if (std::optional<Arrangement> again = rematerialized(result.region, result.grouping, *plan)) {
     Plan smaller = plan_of(again->region, again->grouping);
     if (smaller.arena_bytes <= plan->arena_bytes * worthwhile) {
-      for (int& i : again->original) i = result.original[static_cast<size_t>(i)];
+      for (int& i : again->original) i = result.original[i];
       result = std::move(*again);
       *plan = std::move(smaller);
     }

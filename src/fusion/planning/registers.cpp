@@ -19,8 +19,7 @@ bool is_scalar(const Memory& memory) {
 
 bool is_once(const Instruction& instruction, const Segment& segment) {
   if (instruction.code == Opcode::constant) return true;
-  return instruction.code == Opcode::load &&
-         is_scalar(segment.memory[static_cast<size_t>(instruction.index)]);
+  return instruction.code == Opcode::load && is_scalar(segment.memory[instruction.index]);
 }
 
 template <class F>
@@ -75,7 +74,7 @@ class Placement {
     for (size_t at = 0; at < code_.size(); ++at) {
       const Instruction& i = code_[at];
       if (i.code != Opcode::load && i.code != Opcode::store) continue;
-      const Memory& memory = segment_.memory[static_cast<size_t>(i.index)];
+      const Memory& memory = segment_.memory[i.index];
       if (!memory.contiguous || !in_compute_type(memory.dtype)) continue;
       const int16_t value = i.code == Opcode::load ? i.out : i.in[0];
       const bool direct = i.code == Opcode::load ? static_cast<int>(at) >= program_.once
@@ -89,7 +88,7 @@ class Placement {
   }
   bool is_computed(int16_t value) {
     const int at = made(value);
-    return at >= program_.once && code_[static_cast<size_t>(at)].code != Opcode::load;
+    return at >= program_.once && code_[at].code != Opcode::load;
   }
 
   void share_registers() {
@@ -123,7 +122,7 @@ class Placement {
       const int16_t in = i.in[k];
       if (in == no_place || last(in) != at || std::find(i.in, i.in + k, in) != i.in + k) continue;
       if (made(in) < program_.once || place(in) < 0) continue;
-      const Instruction& maker = code_[static_cast<size_t>(made(in))];
+      const Instruction& maker = code_[made(in)];
       if (bytes != 0 && (size_of(maker.type) != bytes || maker.row != i.row)) continue;
       free_.push_back(place(in));
       last(in) = -2;
@@ -142,9 +141,9 @@ class Placement {
     code_ = std::move(kept);
   }
 
-  int16_t& place(int16_t value) { return place_[static_cast<size_t>(value)]; }
-  int& made(int16_t value) { return made_[static_cast<size_t>(value)]; }
-  int& last(int16_t value) { return last_[static_cast<size_t>(value)]; }
+  int16_t& place(int16_t value) { return place_[value]; }
+  int& made(int16_t value) { return made_[value]; }
+  int& last(int16_t value) { return last_[value]; }
 
   Program& program_;
   std::vector<Instruction>& code_;

@@ -26,12 +26,12 @@ class PeakSearch {
     std::vector<int64_t> taken(grouping.drafts.size());
     for (const Buffer& buffer : plan.buffers) {
       if (buffer.kind != BufferKind::arena || buffer.bytes == 0) continue;
-      int& last = last_[static_cast<size_t>(buffer.index)];
+      int& last = last_[buffer.index];
       last = group_of(buffer.index);
       for (const Use& use : readers_.of(buffer.index))
         last = std::max(last, group_of(use.consumer));
       for (int group = group_of(buffer.index); group <= last; ++group) {
-        taken[static_cast<size_t>(group)] += buffer.bytes;
+        taken[group] += buffer.bytes;
       }
     }
     peak_ = static_cast<int>(std::max_element(taken.begin(), taken.end()) - taken.begin());
@@ -51,15 +51,15 @@ class PeakSearch {
     for (int i = 0; i < static_cast<int>(items); ++i) {
       for (const Edge& edge : region_.edges_of(i)) {
         const int value = edge.value;
-        if (!is_late(i, value) || late[static_cast<size_t>(value)] >= 0) continue;
+        if (!is_late(i, value) || late[value] >= 0) continue;
         Draft draft{GroupKind::map, item(value).node->shape, {}, {}, {}, {}};
-        late[static_cast<size_t>(value)] = add_again(value, &draft);
-        before[static_cast<size_t>(before_[static_cast<size_t>(value)])].push_back(draft);
+        late[value] = add_again(value, &draft);
+        before[before_[value]].push_back(draft);
       }
       auto new_or_before = [&](int value, int) {
-        return (is_late(i, value) ? late : renamed_)[static_cast<size_t>(value)];
+        return (is_late(i, value) ? late : renamed_)[value];
       };
-      renamed_[static_cast<size_t>(i)] = add_copy(region_, i, new_or_before, &result_);
+      renamed_[i] = add_copy(region_, i, new_or_before, &result_);
     }
     arrange(before);
     return std::move(result_);
@@ -67,12 +67,12 @@ class PeakSearch {
 
  private:
   const Item& item(int i) const { return region_.item(i); }
-  int group_of(int i) const { return grouping_.group_of[static_cast<size_t>(i)]; }
+  int group_of(int i) const { return grouping_.group_of[i]; }
 
   // The group after the peak before which item i had better be computed again, or -1: the first
   // that reads it then, or one before that while what it is made of is in memory.
   int again_before(int i) const {
-    const int last = last_[static_cast<size_t>(i)];
+    const int last = last_[i];
     if (last <= peak_ || group_of(i) >= peak_ || item(i).node->bytes() < least_bytes) return -1;
     int first = last;
     for (const Use& use : readers_.of(i)) {
@@ -101,7 +101,7 @@ class PeakSearch {
     if (region_.node_of(value).bytes() * small_share <= item(i).node->bytes()) return end;
     if (value < 0) return region_.leaf(value).donatable ? -1 : end;
     if (group_of(value) < 0 || item(value).stored) return end;
-    return before_[static_cast<size_t>(value)] < 0 ? last_[static_cast<size_t>(value)] : -1;
+    return before_[value] < 0 ? last_[value] : -1;
   }
   // Whether what an edge of item i reads is computed with it, element by element.
   bool is_part(int i, const Edge& edge) const {
@@ -110,7 +110,7 @@ class PeakSearch {
   }
 
   bool is_late(int reader, int value) const {
-    return value >= 0 && before_[static_cast<size_t>(value)] >= 0 && group_of(reader) > peak_;
+    return value >= 0 && before_[value] >= 0 && group_of(reader) > peak_;
   }
 
   // Item i once more, and what it is made of, as far as that does not stay.
@@ -122,7 +122,7 @@ class PeakSearch {
       ++next;
     }
     auto made_or_before = [&](int value, int edge) {
-      return made[edge] >= 0 ? made[edge] : renamed_[static_cast<size_t>(value)];
+      return made[edge] >= 0 ? made[edge] : renamed_[value];
     };
     const int added = add_copy(region_, i, made_or_before, &result_);
     result_.region.items.back().releases = false;
@@ -139,27 +139,26 @@ class PeakSearch {
     grouping.total.assign(items, false);
     grouping.refusal.assign(items, nullptr);
     for (size_t i = 0; i < renamed_.size(); ++i) {
-      const size_t to = static_cast<size_t>(renamed_[i]);
+      const size_t to = renamed_[i];
       grouping.row_valued[to] = grouping_.row_valued[i];
       grouping.total[to] = grouping_.total[i];
       grouping.refusal[to] = grouping_.refusal[i];
     }
     auto push = [&](Draft draft) {
       for (int i : draft.items) {
-        grouping.group_of[static_cast<size_t>(i)] = static_cast<int>(grouping.drafts.size());
+        grouping.group_of[i] = static_cast<int>(grouping.drafts.size());
       }
       if (draft.contraction >= 0) {
-        grouping.group_of[static_cast<size_t>(draft.contraction)] =
-            static_cast<int>(grouping.drafts.size());
+        grouping.group_of[draft.contraction] = static_cast<int>(grouping.drafts.size());
       }
       grouping.drafts.push_back(std::move(draft));
     };
     for (size_t group = 0; group < before.size(); ++group) {
       for (const Draft& draft : before[group]) push(draft);
       Draft draft = grouping_.drafts[group];
-      for (int& i : draft.items) i = renamed_[static_cast<size_t>(i)];
+      for (int& i : draft.items) i = renamed_[i];
       if (draft.contraction >= 0) {
-        draft.contraction = renamed_[static_cast<size_t>(draft.contraction)];
+        draft.contraction = renamed_[draft.contraction];
       }
       push(std::move(draft));
     }

@@ -43,12 +43,12 @@ std::optional<Walk> walk_of(const Layout& view, const Shape& shape) {
     if (stride > 0 && axis == shape.rank()) return std::nullopt;
     const int64_t step = stride > 0 ? stride / strides[axis] : 0;
     if (stride > 0 && step * strides[axis] != stride) return std::nullopt;
-    if (stride > 0) walk.ranges[static_cast<size_t>(axis)].end += (view.shape[d] - 1) * step;
+    if (stride > 0) walk.ranges[axis].end += (view.shape[d] - 1) * step;
     walk.axes.push_back(axis);
     walk.steps.push_back(step);
   }
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (walk.ranges[static_cast<size_t>(axis)].end > shape[axis]) return std::nullopt;
+    if (walk.ranges[axis].end > shape[axis]) return std::nullopt;
   }
   return walk;
 }
@@ -61,7 +61,7 @@ Layout within(const Ranges& kept, const Shape& kept_shape, const Walk& walk, con
     result.strides.push_back(walk.steps[d] ? walk.steps[d] * strides[int(walk.axes[d])] : 0);
   }
   for (int axis = 0; axis < kept_shape.rank(); ++axis) {
-    const size_t a = static_cast<size_t>(axis);
+    const size_t a = axis;
     result.offset += (walk.ranges[a].begin - kept[a].begin) * strides[axis];
   }
   return result;
@@ -167,9 +167,7 @@ class Trimming {
     replace(i, left);
   }
 
-  Edge& edge_of(const Use& use) {
-    return result_.region.edges[static_cast<size_t>(use.edge - given_.edges.data())];
-  }
+  Edge& edge_of(const Use& use) { return result_.region.edges[use.edge - given_.edges.data()]; }
 
   // Widens what is kept of a product until its sums are formed as all of it forms them.
   void keep_order(const Item& item, Ranges* kept) const {
@@ -177,7 +175,7 @@ class Trimming {
     const int m_begin = static_cast<int>(node.attributes[0]);
     const int m_end = m_begin + static_cast<int>(node.attributes[1]);
     for (int axis = m_end; axis < node.shape.rank(); ++axis) {
-      (*kept)[static_cast<size_t>(axis)] = {0, node.shape[axis]};
+      (*kept)[axis] = {0, node.shape[axis]};
     }
     const Shape a = edge_layout(given_, given_.edges_of(item)[0]).shape;
     auto size = [](const Shape& shape, int begin, int end) {
@@ -194,7 +192,7 @@ class Trimming {
     };
     // From some number of rows on the order is that of all of them.
     for (int axis = m_end - 1; axis >= m_begin && differs(); --axis) {
-      Range& range = (*kept)[static_cast<size_t>(axis)];
+      Range& range = (*kept)[axis];
       const Range read = range;
       auto widen = [&](int64_t size) {
         range.begin = std::max<int64_t>(read.end - size, 0);
@@ -214,11 +212,11 @@ class Trimming {
   void trim_inputs(int i, const Ranges& kept) {
     const Item& item = given_.item(i);
     for (int e = 0; e < item.edge_count; ++e) {
-      Edge& edge = result_.region.edges[static_cast<size_t>(item.first_edge + e)];
+      Edge& edge = result_.region.edges[item.first_edge + e];
       const Layout whole = edge_layout(given_, edge);
       Layout layout = whole;
       for (int axis = 0; axis < item.node->shape.rank(); ++axis) {
-        const Range& range = kept[static_cast<size_t>(axis)];
+        const Range& range = kept[axis];
         const int at = axis_of_input(*item.node, axis, e, whole);
         if (at >= 0) layout = slice(layout, at, range.begin, range.size(), 1);
       }
@@ -246,7 +244,7 @@ class Trimming {
     const Node& node = *given_.item(i).node;
     Tensor part = Tensor::adopt(
         new Node(*node.op, node.dtype, shape, *node.device, {}, Attributes(node.attributes)));
-    result_.region.items[static_cast<size_t>(i)].node = part.node();
+    result_.region.items[i].node = part.node();
     result_.nodes.push_back(std::move(part));
   }
 

@@ -132,7 +132,7 @@ class BlockScores {
   static void hide(int64_t at, int64_t count, T* x) {
     const Tag<T> d;
     for (int64_t i = 0; i < count; i += lanes) {
-      const Mask<T> mask{hn::FirstN(d, static_cast<size_t>(count - i))};
+      const Mask<T> mask{hn::FirstN(d, count - i)};
       store(select(mask, Vector<T>(-infinity), load(x + at + i)), x + at + i);
     }
   }

@@ -69,7 +69,7 @@ HWY_NOINLINE void lanes_kernel(const T* many, int64_t many_row, const T* few, in
   if (k < k_count) {
     MT_UNROLL for (int v = 0; v < V; ++v) {
       const int64_t left = std::max<int64_t>(0, std::min<int64_t>(width, k_count - k - v * width));
-      const auto mask = hn::FirstN(d, static_cast<size_t>(left));
+      const auto mask = hn::FirstN(d, left);
       const auto nothing = hn::Set(d, T(-0.0));
       MT_UNROLL for (int j = 0; j < Few; ++j) {
         const auto loaded = load_part(d, mask, few + j * few_row + k + v * width);

@@ -111,7 +111,7 @@ HWY_INLINE void end_kept_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> (&su
   MT_UNROLL for (int v = 0; v < V; ++v) {
     const KeptLanes& kept = tile.kept[v];
     const auto mask = hn::LoadMaskBits(d, kept.mask);
-    const auto front = hn::FirstN(d, static_cast<size_t>(kept.count));
+    const auto front = hn::FirstN(d, kept.count);
     MT_UNROLL for (int i = 0; i < R; ++i) {
       store_part(hn::Compress(sum[i][v], mask), d, front, c + i * c_row + kept.to);
     }
@@ -133,7 +133,7 @@ template <class T, int R, int V, Distant distant>
 HWY_NOINLINE __attribute__((aligned(64))) void strided_kernel(const MicroTile<T>& tile) {
   const Vectors<T> d;
   constexpr int lanes = lanes_of<T>;
-  const auto mask = hn::FirstN(d, static_cast<size_t>(tile.columns - (V - 1) * lanes));
+  const auto mask = hn::FirstN(d, tile.columns - (V - 1) * lanes);
   [[maybe_unused]] const bool whole = tile.columns == V * lanes;
   hn::Vec<Vectors<T>> sum[R][V];
   begin_sums<T>(tile, mask, sum);
@@ -182,7 +182,7 @@ template <class T, int R, int V, bool b_packed>
 HWY_NOINLINE void indexed_kernel(const MicroTile<T>& tile) {
   const Vectors<T> d;
   constexpr int lanes = lanes_of<T>;
-  const auto mask = hn::FirstN(d, static_cast<size_t>(tile.columns - (V - 1) * lanes));
+  const auto mask = hn::FirstN(d, tile.columns - (V - 1) * lanes);
   [[maybe_unused]] const bool whole = tile.columns == V * lanes;
   hn::Vec<Vectors<T>> sum[R][V];
   begin_sums<T>(tile, mask, sum);
@@ -224,7 +224,7 @@ template <class T, int L, int W>
 HWY_NOINLINE void lines_kernel(const MicroTile<T>& tile) {
   const Vectors<T> d;
   constexpr int R = L * W;
-  const auto mask = hn::FirstN(d, static_cast<size_t>(tile.columns));
+  const auto mask = hn::FirstN(d, tile.columns);
   [[maybe_unused]] const bool whole = tile.columns == lanes_of<T>;
   hn::Vec<Vectors<T>> sum[R][1];
   begin_sums<T>(tile, mask, sum);
@@ -308,8 +308,7 @@ MicroKernel<T> micro_kernel_for(int rows, int vectors, Reads reads) {
                                         micro_kernel_table<T, Reads::a_indexed>(Widths()),
                                         micro_kernel_table<T, Reads::strided>(Widths()),
                                         micro_kernel_table<T, Reads::b_near>(Widths())};
-  return tables[static_cast<size_t>(reads)][static_cast<size_t>(vectors - 1)]
-               [static_cast<size_t>(rows - 1)];
+  return tables[static_cast<size_t>(reads)][vectors - 1][rows - 1];
 }
 
 // The same where operands are read by strides and lie near by.

@@ -50,7 +50,7 @@ void pack_along_rows(const T* data, const int64_t* rows, const RowRun* runs, int
         hn::StoreU(hn::LoadU(d, from + r), d, out + r);
       }
       if (r < runs[i].end) {
-        const auto mask = hn::FirstN(d, static_cast<size_t>(runs[i].end - r));
+        const auto mask = hn::FirstN(d, runs[i].end - r);
         store_part(load_part(d, mask, from + r), d, mask, out + r);
       }
     }
@@ -74,7 +74,7 @@ void pack_groups(const T* from, int64_t stride, const int64_t* rows, int64_t gro
     T* group = out;
     for (int64_t i = 0; i < groups; ++i) {
       const int64_t size = rows[i], whole = size / lanes * lanes;
-      const auto mask = hn::FirstN(d, static_cast<size_t>(size - whole));
+      const auto mask = hn::FirstN(d, size - whole);
       const T* row = x;
       T* to = group + k * size;
       for (int64_t j = 0; j < count; ++j, row += stride, to += size) {

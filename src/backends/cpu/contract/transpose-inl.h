@@ -90,7 +90,7 @@ template <class D, class Rows, class T = hn::TFromD<D>>
 HWY_INLINE void pack_along_k(D d, const Rows& rows, int64_t used, const int64_t* ks,
                              int64_t k_count, int64_t width, T* out) {
   constexpr int64_t step = 16 / sizeof(T);
-  const auto mask = hn::FirstN(d, static_cast<size_t>(used));
+  const auto mask = hn::FirstN(d, used);
   int64_t k = 0;
   while (k < k_count) {
     if (k + step <= k_count && ks[k + step - 1] - ks[k] == step - 1 &&

@@ -188,7 +188,7 @@ HWY_INLINE void string_lines(float* lines, const int64_t* places, int64_t count,
     const float* const from = back ? strung : line;
     float* const to = back ? line : strung;
     if (length < lanes) {
-      const size_t some = static_cast<size_t>(length);
+      const size_t some = length;
       store_first(floats, load_first(floats, from, some), to, some);
       continue;
     }

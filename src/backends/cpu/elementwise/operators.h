@@ -61,7 +61,7 @@ HWY_INLINE void each_element(void* out, const Input* inputs, int64_t rows, int64
   char* y = static_cast<char*>(out);
   for (; rows > 0; --rows) {
     const char* at[arity] = {cursors[k].begin(blocks[k])...};
-    size_t left = static_cast<size_t>(columns);
+    size_t left = columns;
     if constexpr (cheap) {
       for (; left >= 2 * lanes; left -= 2 * lanes) {
         auto first = to_memory(Op::apply(load<T>(at[k])...));
@@ -147,7 +147,7 @@ void divide(void* out, const Input* inputs, int64_t rows, int64_t columns) {
     if (Divisor<T>::serves(value) && !row[0].repeated) {
       const Divisor<T> divisor(value);
       const char* p = static_cast<const char*>(row[0].data);
-      size_t left = static_cast<size_t>(columns);
+      size_t left = columns;
       for (; left >= lanes; left -= lanes, p += lanes * sizeof(T), y += lanes * sizeof(T)) {
         fetch(p, inputs[0].ahead);
         store(divisor.divide(load<T>(p)).raw, y);

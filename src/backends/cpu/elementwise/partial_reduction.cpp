@@ -31,7 +31,7 @@ void reduce_to_lanes(void* sums, int64_t lane, const void* values, int64_t count
     }
     from += some;
   };
-  size_t left = static_cast<size_t>(count);
+  size_t left = count;
   if (lane > 0) {
     const size_t some = std::min(static_cast<size_t>(row_lanes - lane), left);
     some_to(to + lane, some);

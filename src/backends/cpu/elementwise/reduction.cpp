@@ -152,7 +152,7 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
   constexpr Tag<T> d;
   constexpr size_t lanes = lane_count<T>;
   constexpr T nan = watches_nan<Op, T> ? std::numeric_limits<T>::quiet_NaN() : T(0);
-  const size_t count = static_cast<size_t>(columns);
+  const size_t count = columns;
   auto row = [&](int64_t r) {
     auto of = [&](const Input& input) {
       return reinterpret_cast<const T*>(static_cast<const char*>(input.data) + r * input.pitch);
@@ -282,7 +282,7 @@ void expand_rows(void* out, const void* input, int64_t rows, int64_t columns) {
   constexpr size_t lanes = lane_count<T>;
   const T* x = static_cast<const T*>(input);
   T* y = static_cast<T*>(out);
-  size_t count = static_cast<size_t>(columns);
+  size_t count = columns;
   for (int64_t r = 0; r < rows; ++r, y += count) {
     auto value = hn::Set(d, x[r]);
     size_t j = 0;

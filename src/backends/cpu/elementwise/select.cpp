@@ -72,7 +72,7 @@ void select_elements(void* out, const Input* inputs, int64_t rows, int64_t colum
   T* y = static_cast<T*>(out);
   for (; rows > 0; --rows) {
     const char *m = c.begin(conditions), *p = a.begin(blocks[0]), *q = b.begin(blocks[1]);
-    size_t left = static_cast<size_t>(columns);
+    size_t left = columns;
     for (; left >= lanes; left -= lanes, y += lanes) {
       auto mask = to_mask<T>(reinterpret_cast<const Condition*>(m), lanes);
       hn::StoreU(select(mask, load<T>(p), load<T>(q)).raw, d, y);
@@ -108,7 +108,7 @@ void one_hot_elements(void* out, const Input* inputs, int64_t rows, int64_t colu
     }
     const char* q = b.begin(block);
     T* row = y;
-    size_t left = static_cast<size_t>(columns);
+    size_t left = columns;
     for (; left >= lanes; left -= lanes, y += lanes, q += step) {
       hn::StoreU(load<T>(q).raw, Tag<T>(), y);
     }

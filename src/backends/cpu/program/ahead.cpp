@@ -33,8 +33,8 @@ std::vector<int16_t> streamed_by(const Program& program, const std::vector<Segme
   for (const Instruction& i : program.instructions) {
     const int16_t place = written_by(i);
     if (segments.size() > 1 || !may_stream(i) || i.row || place >= 0) continue;
-    const Memory& memory = segments[0].memory[static_cast<size_t>(~place)];
-    bool fresh = buffers[static_cast<size_t>(memory.buffer)].donor < 0;
+    const Memory& memory = segments[0].memory[~place];
+    bool fresh = buffers[memory.buffer].donor < 0;
     if (fresh && bytes_of(segments[0], memory) >= last_cache) {
       streamed.push_back(static_cast<int16_t>(~place));
     }
@@ -54,8 +54,7 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
       bytes += bytes_of(segment, memory);
       auto index = static_cast<int16_t>(m);
       if (std::find(streamed.begin(), streamed.end(), index) != streamed.end()) continue;
-      if (buffers[static_cast<size_t>(memory.buffer)].donor >= 0)
-        continue;  // the operand's, fetched
+      if (buffers[memory.buffer].donor >= 0) continue;  // the operand's, fetched
       if (&segment == &segments[0] && ahead.size() < most_ahead) ahead.push_back(index);
     }
   }

@@ -11,7 +11,7 @@ namespace {
 bool counts(const Step& step, const Segment& segment) {
   const Instruction& i = *step.instruction;
   if (i.code != Opcode::iota || i.row || i.type != Compute::i64 || step.out < 0) return false;
-  const Layout& layout = segment.memory[static_cast<size_t>(i.index)].layout;
+  const Layout& layout = segment.memory[i.index].layout;
   return layout.offset == 0 && layout.shape.rank() == 2 && layout.shape[1] == segment.columns &&
          layout.strides[0] == 0 && layout.strides[1] == 1;
 }

@@ -33,15 +33,15 @@ class StepMaker {
 
   void run(bool whole_rows) {
     for (size_t at = 0; at < once_; ++at) {
-      instead_[static_cast<size_t>(code_[at].out)] = {code_[at].out, true, 0};
-      if (!only_operators_read(at)) prepared_.filled[static_cast<size_t>(code_[at].out)] = true;
+      instead_[code_[at].out] = {code_[at].out, true, 0};
+      if (!only_operators_read(at)) prepared_.filled[code_[at].out] = true;
     }
     for (size_t at = once_; at < code_.size(); ++at) {
       const Instruction& i = code_[at];
       Source source = readable_instead(at);
       if (vanishes(at)) continue;
       if (source.place == no_place) add(at);
-      if (i.out >= 0) instead_[static_cast<size_t>(i.out)] = source;
+      if (i.out >= 0) instead_[i.out] = source;
     }
     if (whole_rows) join_positions(&prepared_.steps, segment_);
     // A reduction that ends a flat program is no part of it, but run by run_reduction.
@@ -83,7 +83,7 @@ class StepMaker {
   Source readable_instead(size_t at) const {
     const Instruction& i = code_[at];
     const bool stored = i.code == Opcode::load && stored_.makes(at);
-    if (stored && segment_.memory[static_cast<size_t>(i.index)].contiguous) {
+    if (stored && segment_.memory[i.index].contiguous) {
       return {static_cast<int16_t>(~i.index), false,
               segment_.columns * static_cast<int64_t>(size_of(i.dtype))};
     }
@@ -93,7 +93,7 @@ class StepMaker {
       return {i.in[0], true, static_cast<int64_t>(size_of(i.type))};
     }
     if (i.code != Opcode::load || i.row || turned()) return {};
-    const Memory& memory = segment_.memory[static_cast<size_t>(i.index)];
+    const Memory& memory = segment_.memory[i.index];
     if (!is_regular(memory, segment_.columns) || !(stored || is_native(memory))) return {};
     int64_t pitch = memory.layout.strides[0] * static_cast<int64_t>(size_of(memory.dtype));
     return {static_cast<int16_t>(~i.index), memory.layout.strides[1] == 0, pitch};
@@ -102,7 +102,7 @@ class StepMaker {
   // A step that adds to a total is an operator whose first operand and result are the total.
   void add_total(size_t at) {
     const Instruction& i = code_[at];
-    const Total& total = prepared_.totals[static_cast<size_t>(i.index)];
+    const Total& total = prepared_.totals[i.index];
     Step step;
     step.instruction = &i;
     step.operate = elementwise_operator(combiner(total.reduction), i.type);
@@ -118,7 +118,7 @@ class StepMaker {
   const Source* read_instead(size_t at, int k) const {
     const Instruction& i = code_[at];
     if (!(reads_in_place(i) || stored_.reads(at, k)) || i.in[k] < 0) return nullptr;
-    const Source& instead = instead_[static_cast<size_t>(i.in[k])];
+    const Source& instead = instead_[i.in[k]];
     return instead.place == no_place ? nullptr : &instead;
   }
   Source read(size_t at, int k, size_t size) const {
@@ -209,7 +209,7 @@ class StepMaker {
     }
     Step copy;
     copy.instruction = &i;
-    const Memory& memory = segment_.memory[static_cast<size_t>(~step.out)];
+    const Memory& memory = segment_.memory[~step.out];
     copy.convert = streaming_kernel(size_of(memory.dtype));
     copy.in[0].place = target;
     copy.out = step.out;

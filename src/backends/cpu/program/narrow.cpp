@@ -65,11 +65,11 @@ std::vector<NarrowOperand> narrow_operands(const Program& program, const Segment
   const int64_t columns = segment.columns;
   if (columns < 2 || columns > narrow_columns || segment.rows < narrow_columns) return {};
   bool scattered = false;
-  for (size_t at = static_cast<size_t>(program.once); at < program.instructions.size(); ++at) {
+  for (size_t at = program.once; at < program.instructions.size(); ++at) {
     const Instruction& i = program.instructions[at];
     if (!turns(i)) return {};
     if (i.code != Opcode::load || i.row) continue;
-    scattered |= is_scattered(segment.memory[static_cast<size_t>(i.index)], columns);
+    scattered |= is_scattered(segment.memory[i.index], columns);
   }
   if (!scattered) return {};
   std::vector<NarrowOperand> operands;

@@ -29,7 +29,7 @@ void place_registers(const Program& program, int64_t register_bytes, PreparedPro
   std::fill(slots.end() - static_cast<std::ptrdiff_t>(totals), slots.end(), 0);
   int64_t bytes = 0;
   for (int i = 0; i < program.once; ++i) {
-    size_t out = static_cast<size_t>(program.instructions[static_cast<size_t>(i)].out);
+    size_t out = program.instructions[i].out;
     if (prepared->filled[out]) continue;
     slots[out] = bytes;
     bytes += 8;

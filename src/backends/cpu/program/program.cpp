@@ -73,7 +73,7 @@ ProgramRun::ProgramRun(const PreparedProgram& prepared, const Segment& segment,
   }
   const Program& program = *prepared.program;
   for (int i = 0; i < program.once; ++i) {
-    fill(program.instructions[static_cast<size_t>(i)], tile_rows);
+    fill(program.instructions[i], tile_rows);
   }
 }
 
@@ -86,7 +86,7 @@ int64_t ProgramRun::column_bytes(const Memory& memory) const {
 }
 
 const char* ProgramRun::first_element(int16_t index) const {
-  const Memory& memory = segment_.memory[static_cast<size_t>(index)];
+  const Memory& memory = segment_.memory[index];
   return address(static_cast<int16_t>(~index), 0) - column_bytes(memory);
 }
 
@@ -94,9 +94,7 @@ const char* ProgramRun::first_element(int16_t index) const {
 // read no single numbers.
 void ProgramRun::fill(const Instruction& i, int64_t tile_rows) {
   char* out = places_[i.out].base;
-  int64_t count = !prepared_.filled[static_cast<size_t>(i.out)] ? 1
-                  : i.row                                       ? tile_rows
-                                                                : tile_rows * columns_;
+  int64_t count = !prepared_.filled[i.out] ? 1 : i.row ? tile_rows : tile_rows * columns_;
   if (i.code == Opcode::load) {
     const void* in[1] = {first_element(i.index)};
     alignas(8) char one[8];
@@ -108,7 +106,7 @@ void ProgramRun::fill(const Instruction& i, int64_t tile_rows) {
     }
     return;
   }
-  uint64_t bits = immediates_[segment_.constants[static_cast<size_t>(i.index)]].value[0];
+  uint64_t bits = immediates_[segment_.constants[i.index]].value[0];
   double number = __builtin_bit_cast(double, bits);
   switch (i.type) {
     case Compute::f32: fill_with(out, static_cast<float>(number), count); break;
@@ -124,7 +122,7 @@ void ProgramRun::fill(const Instruction& i, int64_t tile_rows) {
 
 void ProgramRun::load(const Step& step, int64_t first, int64_t count) {
   const Instruction& i = *step.instruction;
-  const Memory& memory = segment_.memory[static_cast<size_t>(i.index)];
+  const Memory& memory = segment_.memory[i.index];
   if (i.code == Opcode::iota) {
     // May be a stored value itself, and then lies in memory.
     char* out = address(i.out, i.row ? first : first / std::max<int64_t>(segment_.columns, 1));
@@ -161,13 +159,13 @@ void ProgramRun::load(const Step& step, int64_t first, int64_t count) {
 
 // Elements [first, first + count) of a memory, in the order of the tile's registers.
 void ProgramRun::gather(char* out, const char* base, int16_t index, int64_t first, int64_t count) {
-  const Memory& memory = segment_.memory[static_cast<size_t>(index)];
+  const Memory& memory = segment_.memory[index];
   const size_t size = size_of(memory.dtype);
   if (prepared_.narrow.empty() || memory.row) {
     gather_strided(out, base, size, memory.layout, first, count);
     return;
   }
-  const NarrowOperand& operand = prepared_.narrow[static_cast<size_t>(index)];
+  const NarrowOperand& operand = prepared_.narrow[index];
   const int64_t columns = segment_.columns, rows = count / columns;
   const size_t bytes = static_cast<size_t>(rows) * size;
   for (size_t c = 0; c < operand.columns.size(); ++c) {
@@ -190,7 +188,7 @@ void ProgramRun::gather(char* out, const char* base, int16_t index, int64_t firs
 }
 
 void ProgramRun::read_panel(void* panel, int64_t first, int64_t rows, int64_t columns) {
-  const Memory& memory = segment_.memory[static_cast<size_t>(prepared_.panels.memory)];
+  const Memory& memory = segment_.memory[prepared_.panels.memory];
   const char* base = places_[registers_ + prepared_.panels.memory].base;
   fill_panel(panel, base, size_of(memory.dtype), memory.layout, prepared_.panels, first, rows,
              columns);
@@ -209,7 +207,7 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
   }
   char* out = address(step.out, first);
   if (step.draw) {
-    const Immediates& key = immediates_[segment_.constants[static_cast<size_t>(i.index)]];
+    const Immediates& key = immediates_[segment_.constants[i.index]];
     step.draw(out, {key.value[0], key.value[1]}, static_cast<uint64_t>(first_value), count);
     return;
   }
@@ -232,7 +230,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {
   int fetched = 0;
   for (size_t s = 0; ahead > 0 && s < prepared_.ahead.size(); ++s) {
     int16_t m = prepared_.ahead[s];
-    int64_t size = static_cast<int64_t>(size_of(segment_.memory[static_cast<size_t>(m)].dtype));
+    int64_t size = static_cast<int64_t>(size_of(segment_.memory[m].dtype));
     int64_t bytes = ahead * columns * size, steps = prepared_.long_steps;
     const char* at = address(static_cast<int16_t>(~m), next);
     int64_t share = round_up(bytes / steps, cache_line);

@@ -35,16 +35,16 @@ StoredValues::StoredValues(const Program& program, bool none)
   for (size_t at = 0; at < count; ++at) {
     const Instruction& i = code_[at];
     for (int k = 0; k < 3; ++k) {
-      if (i.in[k] >= 0) makers_[at].of[k] = made[static_cast<size_t>(i.in[k])];
+      if (i.in[k] >= 0) makers_[at].of[k] = made[i.in[k]];
     }
-    if (i.out >= 0) made[static_cast<size_t>(i.out)] = static_cast<int>(at);
+    if (i.out >= 0) made[i.out] = static_cast<int>(at);
   }
   // All at first; then those no more that cannot be made or read so, until the others agree.
   stays_.assign(count, true);
   std::fill(stays_.begin(), stays_.begin() + once_, false);
   for (bool changed = true; changed;) {
     changed = false;
-    for (size_t at = static_cast<size_t>(once_); at < count; ++at) {
+    for (size_t at = once_; at < count; ++at) {
       auto drop = [&](size_t maker) {
         stays_[maker] = false;
         changed = true;
@@ -60,7 +60,7 @@ StoredValues::StoredValues(const Program& program, bool none)
 bool StoredValues::reads(size_t at, int k) const {
   if (stays_.empty()) return false;
   const int maker = makers_[at].of[k];
-  return maker >= 0 && stays_[static_cast<size_t>(maker)];
+  return maker >= 0 && stays_[maker];
 }
 
 // Whether the operands of an operator, or what a choice is between, are all such values of one
@@ -72,7 +72,7 @@ bool StoredValues::reads_only(size_t at) const {
   for (int k = first; k < 3 && i.in[k] != no_place; ++k) {
     const int maker = makers_[at].of[k];
     if (!reads(at, k) && !is_number(maker)) return false;
-    const Instruction& made = code_[static_cast<size_t>(maker)];
+    const Instruction& made = code_[maker];
     if (some && some->dtype != made.dtype) return false;
     some = &made;
     // A number in float32 is no bfloat16 yet.
@@ -89,8 +89,7 @@ bool StoredValues::can_make(size_t at) const {
     case Opcode::to_boolean: return true;
     case Opcode::round:
       // In place, it is nothing to do.
-      return reads(at, 0) && i.out == i.in[0] &&
-             code_[static_cast<size_t>(makers_[at].of[0])].dtype == i.dtype;
+      return reads(at, 0) && i.out == i.in[0] && code_[makers_[at].of[0]].dtype == i.dtype;
     case Opcode::elementwise: return operator_of(at) != nullptr;
     case Opcode::select: return reads_only(at) && operator_of(at) != nullptr;
     default: return false;
@@ -113,7 +112,7 @@ Operator StoredValues::operator_of(size_t at) const {
   for (int k = 0; k < 3; ++k) {
     if (reads(at, k)) {
       if (!reads_only(at)) return nullptr;
-      return stored_operator(code, code_[static_cast<size_t>(makers_[at].of[k])].dtype);
+      return stored_operator(code, code_[makers_[at].of[k]].dtype);
     }
   }
   return has_truth(i) ? truth_operator(code, i.from) : nullptr;

@@ -50,7 +50,7 @@ int64_t elements_in_cache(const PreparedProgram& prepared, const std::vector<Seg
     for (const Memory& memory : segment.memory) {
       if (memory.buffer < 0 || !memory.contiguous) continue;
       bytes += segment.rows * segment.columns * static_cast<int64_t>(size_of(memory.dtype));
-      const bool again = buffers[static_cast<size_t>(memory.buffer)].donor >= 0;
+      const bool again = buffers[memory.buffer].donor >= 0;
       if (&segment == &segments[0] && !again) {
         of_element += 2 * static_cast<int64_t>(size_of(memory.dtype));
       }

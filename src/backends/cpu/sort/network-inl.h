@@ -109,7 +109,7 @@ HWY_NOINLINE void sort_rows(T* numbers, int64_t count) {
   constexpr int lanes = lanes_of<T>;
   const Row<T> last = hn::Set(d, hwy::LimitsMax<T>());
   const auto within = [&](int i) HWY_ATTR {
-    return hn::FirstN(d, static_cast<size_t>(std::max<int64_t>(0, count - i * lanes)));
+    return hn::FirstN(d, std::max<int64_t>(0, count - i * lanes));
   };
   Row<T> v[R];
   MT_UNROLL for (int i = 0; i < R; ++i) {

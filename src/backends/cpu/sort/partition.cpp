@@ -117,7 +117,7 @@ void deal_in_vectors(const T* from, int64_t count, const KeyForm<T>& form, const
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
     const auto v = keys_of<floating>(from + i, form);
-    auto left = hn::FirstN(d, static_cast<size_t>(lanes));
+    auto left = hn::FirstN(d, lanes);
     for (int k = 0; k < last; ++k) {
       const auto below = hn::Lt(v, hn::Set(d, kinds.pivots[k]));
       to[k] = append(to[k], ends[k], v, hn::And(below, left));

@@ -99,7 +99,7 @@ HWY_NOINLINE int64_t split_in_place(T* numbers, int64_t count, T pivot) {
   MT_UNROLL for (int i = 0; i < together; ++i) put(first[i], limit, low, high);
   MT_UNROLL for (int i = 0; i < together; ++i) put(last[i], limit, low, high);
   for (int64_t i = 0; i < odd; i += lanes) {
-    const auto which = hn::FirstN(d, static_cast<size_t>(odd - i));
+    const auto which = hn::FirstN(d, odd - i);
     const Row<T> some = load_part(d, which, rest + step - odd + i);
     const auto is_low = hn::And(which, hn::Lt(some, limit));
     put(some, is_low, hn::AndNot(is_low, which), low, high);

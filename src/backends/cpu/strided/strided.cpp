@@ -134,10 +134,9 @@ HWY_INLINE void copy_every_second(const uint32_t* from, const Lines& lines, uint
   // What comes last is read by parts, as nothing may lie behind it.
   const int64_t whole = (lines.length - 1) / lanes * lanes, rest = lines.length - whole;
   const int64_t last = 2 * rest - 1;  // elements from the first to the last
-  const auto first_mask = hn::FirstN(singles, static_cast<size_t>(std::min(last, lanes)));
-  const auto second_mask =
-      hn::FirstN(singles, static_cast<size_t>(std::max<int64_t>(last - lanes, 0)));
-  const auto mask = hn::FirstN(singles, static_cast<size_t>(rest));
+  const auto first_mask = hn::FirstN(singles, std::min(last, lanes));
+  const auto second_mask = hn::FirstN(singles, std::max<int64_t>(last - lanes, 0));
+  const auto mask = hn::FirstN(singles, rest);
   for (int64_t l = 0; l < lines.count; ++l, from += lines.stride, out += lines.length) {
     for (int64_t i = 0; i < whole; i += lanes) {
       const auto x = hn::LoadU(singles, from + 2 * i);
@@ -155,10 +154,9 @@ HWY_INLINE void copy_pairs(const uint32_t* from, const Lines& lines, uint32_t* e
                            uint32_t* odd) {
   constexpr int64_t lanes = lane_count<uint32_t>;
   const int64_t whole = (lines.length - 1) / lanes * lanes, rest = lines.length - whole;
-  const auto low_mask = hn::FirstN(singles, static_cast<size_t>(std::min(2 * rest, lanes)));
-  const auto high_mask =
-      hn::FirstN(singles, static_cast<size_t>(std::max<int64_t>(2 * rest - lanes, 0)));
-  const auto mask = hn::FirstN(singles, static_cast<size_t>(rest));
+  const auto low_mask = hn::FirstN(singles, std::min(2 * rest, lanes));
+  const auto high_mask = hn::FirstN(singles, std::max<int64_t>(2 * rest - lanes, 0));
+  const auto mask = hn::FirstN(singles, rest);
   for (int64_t l = 0; l < lines.count; ++l, from += lines.stride) {
     for (int64_t i = 0; i < whole; i += lanes) {
       const auto x = hn::LoadU(singles, from + 2 * i);
@@ -184,10 +182,9 @@ HWY_INLINE void copy_twice(const uint32_t* from, const Lines& lines, uint32_t* o
   const auto low = hn::SetTableIndices(singles, order);
   const auto high = hn::SetTableIndices(singles, order + lanes);
   const int64_t whole = (lines.count - 1) / lanes * lanes, rest = lines.count - whole;
-  const auto mask = hn::FirstN(singles, static_cast<size_t>(rest));
-  const auto low_mask = hn::FirstN(singles, static_cast<size_t>(std::min(2 * rest, lanes)));
-  const auto high_mask =
-      hn::FirstN(singles, static_cast<size_t>(std::max<int64_t>(2 * rest - lanes, 0)));
+  const auto mask = hn::FirstN(singles, rest);
+  const auto low_mask = hn::FirstN(singles, std::min(2 * rest, lanes));
+  const auto high_mask = hn::FirstN(singles, std::max<int64_t>(2 * rest - lanes, 0));
   for (int64_t p = 0; p < lines.planes; ++p, from += lines.plane_stride) {
     for (int64_t t = 0; t < lines.times; ++t, out += 2 * lines.count) {
       for (int64_t i = 0; i < whole; i += lanes) {

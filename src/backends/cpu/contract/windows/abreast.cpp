@@ -70,7 +70,7 @@ void turn_entries(const AbreastBlock& block, bool* padded, float* turned) {
     const int64_t count = std::min<int64_t>(elements, 16);
     float* to[16];
     for (int64_t j = 0; j < count; ++j) {
-      const int64_t at = made ? how.places[static_cast<size_t>(first + j)] : first + j;
+      const int64_t at = made ? how.places[first + j] : first + j;
       to[j] = turned + at * lanes;
     }
     turn_elements(block, first, count, to);
@@ -134,8 +134,7 @@ void run_abreast_here(const AbreastBlock& block) {
       for (int64_t p = 0; p < how.parts; ++p) {
         const int64_t begin = how.begin_of(p), end = how.begin_of(p + 1);
         const Abreast::Terms terms =
-            block.leaves_out ? how.kept[static_cast<size_t>((first + l) * how.parts + p)]
-                             : Abreast::Terms{0, k};
+            block.leaves_out ? how.kept[(first + l) * how.parts + p] : Abreast::Terms{0, k};
         const int64_t at = l * how.parts + p, fetched = m * block.count;
         fetch_results(block, fetched * at / tiles, fetched * (at + 1) / tiles, positions,
                       first * how.line);
@@ -146,8 +145,7 @@ void run_abreast_here(const AbreastBlock& block) {
           tile.c = c + (row * positions + l * how.line + begin) * lanes;
           tile.terms = how.terms.data() + terms.first;
           tile.k = terms.count;
-          auto kernel =
-              kernels[static_cast<size_t>(end - begin - 1)][static_cast<size_t>(rows - 1)];
+          auto kernel = kernels[end - begin - 1][rows - 1];
           if (!kernel(tile) || terms.count == k) continue;
           tile.terms = how.terms.data();
           tile.k = k;
@@ -242,7 +240,7 @@ int64_t lines_at_once(const Abreast& how, const MatrixOperand& a) {
 void leave_out_padding(const MatrixOperand& b, Abreast* how) {
   const int64_t k = b.k.size, step = b.rows.stride();
   std::vector<bool> filled(static_cast<size_t>(how->elements), false);
-  for (int32_t place : how->places) filled[static_cast<size_t>(place)] = true;
+  for (int32_t place : how->places) filled[place] = true;
   std::vector<Abreast::Term> found;
   for (int64_t l = 0; l < how->lines; ++l) {
     const int64_t line = b.rows.offset(l * how->line);
@@ -250,10 +248,10 @@ void leave_out_padding(const MatrixOperand& b, Abreast* how) {
       const int64_t begin = how->begin_of(p), end = how->begin_of(p + 1);
       found.clear();
       for (int64_t i = 0; i < k; ++i) {
-        const Abreast::Term term = how->terms[static_cast<size_t>(i)];
+        const Abreast::Term term = how->terms[i];
         bool any = false;
         for (int64_t at = begin; at < end; ++at) {
-          any |= filled[static_cast<size_t>(line + at * step + term.b / how->entries)];
+          any |= filled[line + at * step + term.b / how->entries];
         }
         if (any) found.push_back(term);
       }
@@ -261,7 +259,7 @@ void leave_out_padding(const MatrixOperand& b, Abreast* how) {
       Abreast::Terms terms{static_cast<int64_t>(how->terms.size()),
                            static_cast<int64_t>(found.size())};
       if (l > 0) {
-        const Abreast::Terms above = how->kept[static_cast<size_t>((l - 1) * how->parts + p)];
+        const Abreast::Terms above = how->kept[(l - 1) * how->parts + p];
         const Abreast::Term* const list = how->terms.data() + above.first;
         if (above.count == terms.count &&
             std::equal(found.begin(), found.end(), list,
@@ -328,7 +326,7 @@ bool leaves_out_padding(const Abreast& how, const MatrixOperand& a, const float*
   for (int64_t row = 0; row < a.rows.size; ++row) {
     const float* const from = a_data + a.rows.offset(row);
     for (int64_t i = 0; i < a.k.size; ++i) {
-      if (!std::isfinite(from[how.terms[static_cast<size_t>(i)].a])) return false;
+      if (!std::isfinite(from[how.terms[i].a])) return false;
     }
   }
   return true;

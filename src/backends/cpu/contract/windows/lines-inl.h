@@ -35,7 +35,7 @@ HWY_NOINLINE void lines_kernel(const Lines<T>& lines, const int64_t* from, int64
                                int64_t c_line) {
   const Vectors<T> d;
   constexpr int lanes = lanes_of<T>;
-  const auto mask = hn::FirstN(d, static_cast<size_t>(columns - (V - 1) * lanes));
+  const auto mask = hn::FirstN(d, columns - (V - 1) * lanes);
   const bool whole = columns == V * lanes;
   hn::Vec<Vectors<T>> sum[L][V];
   const T* b[L];

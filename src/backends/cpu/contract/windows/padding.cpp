@@ -34,7 +34,7 @@ int padding_group(const Plan& plan, int contraction, int buffer) {
     auto* call = std::get_if<CallGroup>(&group.work);
     return call && call->output.buffer == buffer && std::strcmp(call->op->name, "pad") == 0;
   };
-  while (found >= 0 && !pads(plan.groups[static_cast<size_t>(found)])) --found;
+  while (found >= 0 && !pads(plan.groups[found])) --found;
   if (found < 0) return -1;
   int64_t uses = 0;
   for (const Group& group : plan.groups) {
@@ -46,14 +46,14 @@ int padding_group(const Plan& plan, int contraction, int buffer) {
 
 // Whether what the padding reads is still there when the contraction runs.
 bool stays(const Plan& plan, int padding, int contraction, int source) {
-  const Buffer& kept = plan.buffers[static_cast<size_t>(source)];
+  const Buffer& kept = plan.buffers[source];
   bool result = true;
   for (const Buffer& buffer : plan.buffers) {
     if (kept.kind == BufferKind::leaf && buffer.donor == kept.index) result = false;
   }
   for (int g = padding + 1; g <= contraction; ++g) {
-    for (int used : buffers_of(plan.groups[static_cast<size_t>(g)])) {
-      if (used != source && overlap(kept, plan.buffers[static_cast<size_t>(used)])) result = false;
+    for (int used : buffers_of(plan.groups[g])) {
+      if (used != source && overlap(kept, plan.buffers[used])) result = false;
     }
   }
   return result;
@@ -83,16 +83,15 @@ int64_t entry_size(const Contraction& c, int64_t all, int64_t far) {
 }  // namespace
 
 Padding find_padding(const Plan& plan, int contraction) {
-  const auto& group = std::get<ContractGroup>(plan.groups[static_cast<size_t>(contraction)].work);
+  const auto& group = std::get<ContractGroup>(plan.groups[contraction].work);
   const Operand& operand = group.b;
-  if (plan.buffers[static_cast<size_t>(operand.buffer)].kind != BufferKind::arena ||
-      operand.layout.offset != 0) {
+  if (plan.buffers[operand.buffer].kind != BufferKind::arena || operand.layout.offset != 0) {
     return {};
   }
   Padding padding;
   const int found = padding_group(plan, contraction, operand.buffer);
   if (found < 0) return {};
-  const auto& pad = std::get<CallGroup>(plan.groups[static_cast<size_t>(found)].work);
+  const auto& pad = std::get<CallGroup>(plan.groups[found].work);
   const Layout &x = pad.inputs[0].layout, &y = pad.output.layout;
   if (!stays(plan, found, contraction, pad.inputs[0].buffer)) return {};
   const int64_t all = element_count(y.shape);
@@ -135,7 +134,7 @@ Padding find_padding(const Plan& plan, int contraction) {
 }
 
 const CallGroup& padding_call(const Plan& plan, const Padding& padding) {
-  return std::get<CallGroup>(plan.groups[static_cast<size_t>(padding.group)].work);
+  return std::get<CallGroup>(plan.groups[padding.group].work);
 }
 
 Contraction of_entries(Contraction contraction, const Padding& padding) {

@@ -47,8 +47,8 @@ inline void find_steps(const Axis& k, int64_t first, int64_t count, LanesStep* s
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_joined(D d, int64_t low, int64_t end, const T* first, const T* second) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-  const auto lower = hn::FirstN(d, static_cast<size_t>(low));
-  const auto upper = hn::AndNot(lower, hn::FirstN(d, static_cast<size_t>(end)));
+  const auto lower = hn::FirstN(d, low);
+  const auto upper = hn::AndNot(lower, hn::FirstN(d, end));
   return hn::Or(hn::MaskedLoad(lower, d, first), hn::MaskedLoad(upper, d, second));
 #else
   HWY_ALIGN T lanes[hn::MaxLanes(D())] = {};
@@ -91,7 +91,7 @@ HWY_NOINLINE void stretches_kernel(const T* many, const int64_t* rows, const Lan
     MT_UNROLL for (int v = 0; v < V; ++v) {
       const int64_t end = std::clamp<int64_t>(left - v * width, 0, width);
       const int64_t low = std::clamp<int64_t>(count - v * width, 0, end);
-      const auto mask = hn::FirstN(d, static_cast<size_t>(end));
+      const auto mask = hn::FirstN(d, end);
       hn::Vec<Vectors<T>> ys[Few];
       MT_UNROLL for (int j = 0; j < Few; ++j) {
         const auto y = load_part(d, mask, few + j * few_row + v * width);
