@@ -19,6 +19,7 @@
 
 #include "hwy/foreach_target.h"
 
+#include "backends/cpu/contract/lane_terms-inl.h"
 #include "backends/cpu/contract/pack-inl.h"
 #include "backends/cpu/contract/windows/same_windows-inl.h"
 #include "backends/cpu/contract/windows/stretches-inl.h"
@@ -231,86 +232,6 @@ void run_rows(const LanesBlock& block) {
         to[j * block.c_few] = halved(sums + ((row - begin) * Few + j) * order_lanes);
       }
     }
-  }
-}
-
-// Terms of one lane, which are order_lanes apart, where the rows of `many` are neighbours in
-// memory.
-template <class T>
-struct LaneTerms {
-  const T* many;
-  int64_t many_step, ahead;  // from term to term, and to what is fetched meanwhile
-  const T* few;
-  int64_t few_row, count;
-  bool first;  // sums begin at zero
-};
-
-// sums[j][r] += many[r, k] * few[j][k] for such terms and r in [0, V vectors), or less by a mask.
-template <class T, int Few, int V, class... Mask>
-HWY_INLINE void add_terms(const LaneTerms<T>& terms, int64_t r, T* sums, int64_t strip,
-                          Mask... mask) {
-  const Vectors<T> d;
-  constexpr int64_t width = lanes_of<T>;
-  hn::Vec<Vectors<T>> sum[Few][V];
-  MT_UNROLL for (int j = 0; j < Few; ++j) {
-    MT_UNROLL for (int v = 0; v < V; ++v) {
-      sum[j][v] = terms.first ? hn::Zero(d) : hn::Load(d, sums + j * strip + r + v * width);
-    }
-  }
-  const T *many = terms.many + r, *few = terms.few;
-  for (int64_t k = 0; k < terms.count; ++k, many += terms.many_step, few += order_lanes) {
-    hn::Vec<Vectors<T>> ys[Few];
-    MT_UNROLL for (int j = 0; j < Few; ++j) ys[j] = hn::Set(d, few[j * terms.few_row]);
-    hn::Vec<Vectors<T>> xs[V];
-    MT_UNROLL for (int v = 0; v < V; ++v) {
-      if constexpr (sizeof...(Mask) > 0) {
-        xs[v] = load_part(d, mask..., many);
-      } else {
-        xs[v] = hn::LoadU(d, many + v * width);
-        // To the second-level cache, which has more lines under way at once than the first.
-        if (Few > 1) __builtin_prefetch(many + v * width + terms.ahead, 0, 2);
-      }
-    }
-    forget(many);  // lest each be loaded Few times
-    MT_UNROLL for (int v = 0; v < V; ++v) {
-      MT_UNROLL for (int j = 0; j < Few; ++j) sum[j][v] = fused(d, xs[v], ys[j], sum[j][v]);
-    }
-  }
-  MT_UNROLL for (int j = 0; j < Few; ++j) {
-    MT_UNROLL for (int v = 0; v < V; ++v) {
-      hn::Store(sum[j][v], d, sums + j * strip + r + v * width);
-    }
-  }
-}
-
-// The same for r in [begin, count), by so many vectors at a time and then by fewer.
-template <class T, int Few, int V>
-void add_terms_from(const LaneTerms<T>& terms, int64_t begin, int64_t count, T* sums,
-                    int64_t strip) {
-  constexpr int64_t width = lanes_of<T>;
-  int64_t r = begin;
-  for (; r + V * width <= count; r += V * width) add_terms<T, Few, V>(terms, r, sums, strip);
-  if (r == count) return;
-  if constexpr (V > 1) {
-    add_terms_from<T, Few, V / 2>(terms, r, count, sums, strip);
-  } else {
-    const auto mask = hn::FirstN(Vectors<T>(), static_cast<size_t>(count - r));
-    add_terms<T, Few, 1>(terms, r, sums, strip, mask);
-  }
-}
-
-// sums[0][i] = all lanes' sums[lane][i], combined by halving.
-template <class T>
-void halve_all(T* sums, int64_t lane, int64_t count) {
-  const Vectors<T> d;
-  for (int64_t i = 0; i < count; i += lanes_of<T>) {
-    hn::Vec<Vectors<T>> sum[order_lanes / 2];
-    MT_UNROLL for (int l = 0; l < 8; ++l) {
-      sum[l] = hn::Add(hn::Load(d, sums + l * lane + i), hn::Load(d, sums + (l + 8) * lane + i));
-    }
-    MT_UNROLL for (int l = 0; l < 4; ++l) sum[l] = hn::Add(sum[l], sum[l + 4]);
-    MT_UNROLL for (int l = 0; l < 2; ++l) sum[l] = hn::Add(sum[l], sum[l + 2]);
-    hn::Store(hn::Add(sum[0], sum[1]), d, sums + i);
   }
 }
 
