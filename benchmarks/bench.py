@@ -118,10 +118,12 @@ def measure(row, sides, limits, seconds):
     clock = time.thread_time if threads == 1 else time.perf_counter
     if row.by == "program":
         clock = time.perf_counter
+    limits.set_threads(threads)
+    kind, what = row.limit or (None, None)
+    if kind == "bytes":
+        opened["limit"] = limits.stream(what)
+    measured = limits.operations(what) if kind == "operations" else {}
     times = {name: repetitions(side, clock) for name, side in opened.items()}
-    limit = limits.prepare(row.limit, threads)
-    measured = {"limit": limit, "loading": limits.loading(row.limit)}
-    measured = {name: function for name, function in measured.items() if function}
     samples = {name: [] for name in (*opened, *measured)}
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(samples["ours"]) < 5:
@@ -133,7 +135,6 @@ def measure(row, sides, limits, seconds):
             samples[name].append(function())
     for side in opened.values():
         side.close()
-    limits.close()
     return result(row, samples, errors)
 
 
@@ -160,10 +161,9 @@ def result(row, samples, errors):
         made["limit"] = spread(samples["limit"])
         # What the machine can do is what it did in its best round, and so for us beside it.
         made["share"] = made["limit"]["best"] / made["ours"]["best"]
-        kind, amount = row.limit[0], row.limit[1]
-        if kind == "stream":
-            _, read, written, size = row.limit
-            amount = (read + written) * size  # bytes
+        kind, amount = row.limit
+        if kind == "bytes":
+            amount = sum(size * (2 if how == "updated" else 1) for how, size in amount)
         made["limit"] |= {"kind": kind, "rate": amount / made["limit"]["best"]}
     if "loading" in samples:
         made["loading"] = spread(samples["loading"])

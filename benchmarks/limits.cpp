@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine can do at most: arithmetic on registers, and arrays streamed through memory. A
-// module for the runner, which measures the limit of a row between the row's own rounds.
+// What the machine can do at most: arithmetic on registers, and arrays read and written. A module
+// for the runner, which measures the limit of a row between the row's own rounds.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <iterator>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #if defined(__linux__)
@@ -21,13 +19,20 @@
 
 namespace {
 
-typedef float Vector __attribute__((vector_size(16)));
-constexpr int most_arrays = 8;
-constexpr int64_t piece_floats = 32 << 10;
+typedef int32_t Line __attribute__((vector_size(64), may_alias));  // of memory
+constexpr int64_t places = 4;          // of an array that are gone through at once
+constexpr int64_t unit = places * 64;  // sizes are rounded up to it
+constexpr int64_t piece_bytes = 256 << 10;
+constexpr int64_t ahead = 4096;  // fetched, in bytes
 constexpr int64_t burns = 64;
 
-float* arrays[most_arrays];
-int64_t floats = 0;
+struct Array {
+  char* data;
+  int64_t units;
+  char how;  // 'r'ead, 'w'ritten, 'u'pdated
+};
+std::vector<Array> arrays;
+bool past_caches = false;  // what is written
 int thread_count = 1;
 
 // Of one thread its processor time, as for the rows.
@@ -37,83 +42,121 @@ double now() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// Seconds until pieces [0, count) are done by whichever threads get to run: on a busy machine
-// nobody waits for a thread that has not begun.
-template <class F>
-double seconds(int64_t count, F&& piece) {
-  std::atomic<int64_t> next{0};
-  std::vector<double> end(static_cast<size_t>(thread_count));
-  double begin = now();
-  auto work = [&](size_t t) {
-    bool any = false;
-    for (int64_t i; (i = next++) < count; any = true) piece(i);
-    end[t] = any ? now() : begin;
+// A loop over pieces, which threads take from parts of their own first: what one has read it reads
+// again, but on a busy machine nobody waits for a thread that has not begun.
+class Pieces {
+ public:
+  explicit Pieces(int64_t count) : parts_(static_cast<size_t>(thread_count)) {
+    for (int64_t t = 0; t < thread_count; ++t) {
+      Part& part = parts_[static_cast<size_t>(t)];
+      part.begin = count * t / thread_count;
+      part.count = count * (t + 1) / thread_count - part.begin;
+    }
+  }
+
+  // Seconds for all pieces so many times; threads do not wait for each other in between.
+  template <class F>
+  double run(int64_t times, F&& piece) {
+    const double begin = now();
+    std::vector<double> end(parts_.size(), begin);
+    auto work = [&](size_t t) {
+      for (size_t i = 0; i < parts_.size(); ++i) {
+        Part& part = parts_[(t + i) % parts_.size()];
+        for (int64_t k; (k = part.taken++) < part.count * times; end[t] = now()) {
+          piece(part.begin + k % part.count);
+        }
+      }
+    };
+    std::vector<std::thread> others;
+    for (size_t t = 1; t < parts_.size(); ++t) others.emplace_back(work, t);
+    work(0);
+    for (std::thread& other : others) other.join();
+    return *std::max_element(end.begin(), end.end()) - begin;
+  }
+
+ private:
+  struct alignas(64) Part {
+    int64_t begin, count;
+    std::atomic<int64_t> taken{0};
   };
-  std::vector<std::thread> others;
-  for (int t = 1; t < thread_count; ++t) others.emplace_back(work, static_cast<size_t>(t));
-  work(0);
-  for (std::thread& other : others) other.join();
-  return *std::max_element(end.begin(), end.end()) - begin;
-}
+  std::vector<Part> parts_;
+};
 
-inline Vector load(const float* from) {
-  Vector x;
-  std::memcpy(&x, from, sizeof x);
-  return x;
-}
-
-template <bool stream>
-inline void store(float* to, Vector value) {
 #if defined(__x86_64__)
-  if constexpr (stream) {
-    _mm_stream_ps(to, value);
-    return;
-  }
+#define ON_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define ON_EACH_PROCESSOR
 #endif
-  std::memcpy(to, &value, sizeof value);
-}
 
-// Elements [begin, end) of all arrays: sums what is read, writes the sum.
-template <int R, int W, bool stream>
-void pass(int64_t begin, int64_t end) {
-  float* array[most_arrays];
-  std::copy_n(arrays, most_arrays, array);
-  Vector total[4] = {};
-  for (int64_t i = begin; i < end; i += 16) {
+// The fastest that we know for one core, whose lines under way are few: several places at once,
+// each fetched ahead.
+ON_EACH_PROCESSOR void read(const char* from, int64_t part) {
+  Line total[places] = {};
+  for (int64_t i = 0; i < part; i += 64) {
 #pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) {
-      Vector sum = {};
-#pragma GCC unroll 8
-      for (int r = 0; r < R; ++r) sum += load(array[r] + i + 4 * k);
-      total[k] += sum;
-#pragma GCC unroll 8
-      for (int w = 0; w < W; ++w) store<stream>(array[(R == 4 ? 0 : R) + w] + i + 4 * k, sum);
+    for (int64_t p = 0; p < places; ++p) {
+      const char* line = from + p * part + i;
+      __builtin_prefetch(line + ahead);
+      total[p] += *reinterpret_cast<const Line*>(line);
     }
   }
-  asm volatile("" ::"x"(total[0]), "x"(total[1]), "x"(total[2]), "x"(total[3]) : "memory");
+  asm volatile("" ::"m"(total));
 }
 
-// Reading alone is fastest from several places at once.
-void read_pass(int64_t begin, int64_t end) {
-  const float* from = arrays[0] + begin;
-  int64_t quarter = (end - begin) / 4;
-  Vector total[4] = {};
-  for (int64_t i = 0; i < quarter; i += 16) {
+ON_EACH_PROCESSOR void update(char* at, int64_t part) {
+  for (int64_t i = 0; i < part; i += 64) {
 #pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) {
-      for (int s = 0; s < 4; ++s) total[s] += load(from + s * quarter + i + 4 * k);
+    for (int64_t p = 0; p < places; ++p) {
+      char* line = at + p * part + i;
+      __builtin_prefetch(line + ahead, 1);
+      *reinterpret_cast<Line*>(line) += 1;
     }
   }
-  asm volatile("" ::"x"(total[0]), "x"(total[1]), "x"(total[2]), "x"(total[3]) : "memory");
 }
 
-using Pass = void (*)(int64_t begin, int64_t end);
-Pass chosen = nullptr;
+ON_EACH_PROCESSOR void write(char* to, int64_t part) {
+  for (int64_t i = 0; i < part; i += 64) {
+#pragma GCC unroll 4
+    for (int64_t p = 0; p < places; ++p) {
+      *reinterpret_cast<Line*>(to + p * part + i) = Line{};
+    }
+    asm volatile("" ::: "memory");  // or it becomes memset, which is slower
+  }
+}
 
-double stream_once() {
-  return seconds((floats + piece_floats - 1) / piece_floats, [](int64_t i) {
-    chosen(i * piece_floats, std::min((i + 1) * piece_floats, floats));
-  });
+void write_past_caches(char* to, int64_t part) {
+#if defined(__x86_64__)
+  for (int64_t i = 0; i < places * part; i += 16) {
+    _mm_stream_ps(reinterpret_cast<float*>(to + i), _mm_setzero_ps());
+  }
+#else
+  write(to, part);
+#endif
+}
+
+// A piece of each array, in turn.
+void stream_piece(int64_t i, int64_t count) {
+  for (const Array& array : arrays) {
+    const int64_t begin = array.units * i / count, end = array.units * (i + 1) / count;
+    char* data = array.data + begin * unit;
+    const int64_t part = (end - begin) * unit / places;
+    if (array.how == 'r') {
+      read(data, part);
+    } else if (array.how == 'u') {
+      update(data, part);
+    } else if (past_caches) {
+      write_past_caches(data, part);
+    } else {
+      write(data, part);
+    }
+  }
+}
+
+double stream(int64_t times) {
+  int64_t units = 0;
+  for (const Array& array : arrays) units = std::max(units, array.units);
+  const int64_t count = std::max(units * unit / piece_bytes, int64_t{4} * thread_count);
+  return Pieces(count).run(times, [&](int64_t i) { stream_piece(i, count); });
 }
 
 }  // namespace
@@ -126,51 +169,39 @@ BENCH_API void limits_set_threads(int threads) { thread_count = threads; }
 // loaded, as a product's are; 0 where there is no loop for that.
 BENCH_API double limits_flops(bool loading) {
   std::atomic<double> done{0};
-  double time = seconds(burns, [&](int64_t) { done.fetch_add(loading ? burn_loading() : burn()); });
-  return done / time;
+  const double seconds =
+      Pieces(burns).run(1, [&](int64_t) { done.fetch_add(loading ? burn_loading() : burn()); });
+  return done / seconds;
 }
 
 BENCH_API void limits_close_stream() {
-  for (float*& array : arrays) std::free(std::exchange(array, nullptr));
+  for (const Array& array : arrays) std::free(array.data);
+  arrays.clear();
 }
 
-// Prepares a pass that reads and writes so many arrays of `bytes` each; with four to be read, the
-// first of them are written. Of two ways, ordinary and streaming stores, the faster is
-// taken. False for
-// numbers that nothing here has.
-BENCH_API bool limits_open_stream(int read, int written, int64_t bytes) {
-  struct Way {
-    int reads, writes;
-    Pass passes[2];
-  };
-  static const Way ways[] = {{1, 0, {pass<1, 0, false>, read_pass}},
-                             {0, 1, {pass<0, 1, false>, pass<0, 1, true>}},
-                             {1, 1, {pass<1, 1, false>, pass<1, 1, true>}},
-                             {2, 1, {pass<2, 1, false>, pass<2, 1, true>}},
-                             {4, 3, {pass<4, 3, false>, pass<4, 3, true>}}};
+// Prepares passes over arrays of so many bytes, each 'r'ead, 'w'ritten or 'u'pdated. What is
+// written goes past the caches where that is faster.
+BENCH_API void limits_open_stream(const int64_t* bytes, const char* how) {
   limits_close_stream();
-  const Way* way = std::find_if(std::begin(ways), std::end(ways), [&](const Way& w) {
-    return w.reads == read && w.writes == written;
-  });
-  if (way == std::end(ways)) return false;
-  floats = (bytes / 4 + 63) / 64 * 64;
-  size_t huge = 2 << 20, size = (static_cast<size_t>(floats) * 4 + huge - 1) / huge * huge;
-  for (int i = 0; i < (read == 4 ? 4 : read + written); ++i) {
-    arrays[i] = static_cast<float*>(std::aligned_alloc(huge, size));
+  for (; *how; ++how, ++bytes) {
+    const Array array{nullptr, (*bytes + unit - 1) / unit, *how};
+    const size_t huge = 2 << 20, needed = static_cast<size_t>(array.units * unit);
+    const size_t size = (needed + huge - 1) / huge * huge;
+    arrays.push_back(array);
+    char*& data = arrays.back().data = static_cast<char*>(std::aligned_alloc(huge, size));
 #if defined(__linux__)
-    madvise(arrays[i], size, MADV_HUGEPAGE);
+    madvise(data, size, MADV_HUGEPAGE);
 #endif
-    std::memset(arrays[i], 0, size);
+    std::memset(data, 0, size);
   }
   double best[2] = {1e9, 1e9};
-  for (int round = 0; round < 10; ++round) {
-    chosen = way->passes[round % 2];
-    best[round % 2] = std::min(best[round % 2], stream_once());
+  for (int round = 0; round < 6; ++round) {
+    past_caches = round % 2 == 1;
+    stream(4);  // brings the arrays to where they stay
+    best[round % 2] = std::min(best[round % 2], stream(4));
   }
-  chosen = way->passes[best[1] < best[0]];
-  return true;
+  past_caches = best[1] < best[0];
 }
 
-// Seconds for the pass.
-BENCH_API double limits_stream() { return stream_once(); }
+BENCH_API void limits_stream(int64_t times) { stream(times); }
 }

@@ -81,26 +81,32 @@ class Limits:
         self._library = ctypes.CDLL(str(path))
         self._library.limits_flops.restype = ctypes.c_double
         self._library.limits_flops.argtypes = [ctypes.c_bool]
-        self._library.limits_open_stream.restype = ctypes.c_bool
-        self._library.limits_stream.restype = ctypes.c_double
 
-    def prepare(self, limit, threads):
-        """A function that measures how many seconds the work takes at least, on so many threads."""
-        if limit is None:
-            return None
+    def set_threads(self, threads):
         self._library.limits_set_threads(threads)
-        if limit[0] == "operations":
-            return lambda: limit[1] / self._library.limits_flops(False)
-        _, read, written, size = limit
-        if not self._library.limits_open_stream(read, written, ctypes.c_int64(size)):
-            raise ValueError(f"limits.cpp has no pass that reads {read} and writes {written}")
-        return lambda: min(self._library.limits_stream() for _ in range(2))
 
-    def loading(self, limit):
-        """After prepare(): the same with operands that are loaded from the nearest cache, or None."""
-        if limit is None or limit[0] != "operations" or not self._library.limits_flops(True):
-            return None
-        return lambda: limit[1] / self._library.limits_flops(True)
+    def operations(self, count):
+        """Functions that measure how many seconds so many operations take at least, by name: of
+        operands on registers, and loaded from the nearest cache where there is a loop for that."""
+        made = {"limit": lambda: count / self._library.limits_flops(False)}
+        if self._library.limits_flops(True):
+            made["loading"] = lambda: count / self._library.limits_flops(True)
+        return made
+
+    def stream(self, arrays):
+        """A side that goes through arrays once: (how, bytes) of each, which is read, written or
+        updated."""
+        sizes = (ctypes.c_int64 * len(arrays))(*[size for _, size in arrays])
+        self._library.limits_open_stream(sizes, "".join(how[0] for how, _ in arrays).encode())
+        return _Stream(self._library)
+
+
+class _Stream:
+    def __init__(self, library):
+        self._library = library
+
+    def run(self, times):
+        self._library.limits_stream(ctypes.c_int64(times))
 
     def close(self):
         self._library.limits_close_stream()

@@ -2,6 +2,7 @@
 """The rows of the benchmark: a new one is an entry here, its work in rows/ and in the peers. dx, dw,
 da and db stand for gradients."""
 import dataclasses
+import math
 
 import numpy
 
@@ -20,7 +21,8 @@ class Row:
     # Their time over ours that we want: against the fastest of all, or {peer or peers: ratio}.
     target: float | dict = None
     target_share: float = None  # of the physical limit
-    limit: tuple = None  # ("operations", n), ("stream", arrays read, written, bytes each)
+    # ("operations", n), or ("bytes", [(how, size), ...]): arrays that are read, written or updated.
+    limit: tuple = None
     steps: int = 1              # run before results are compared
     tolerance: tuple = (1e-5, 1e-6)  # relative, absolute
     threads: int = None         # rather than all; 1: small work, told by processor time
@@ -39,6 +41,12 @@ _trained = dict(tolerance=(1e-4, 1e-5), steps=10)
 _big = 16 << 20  # floats in 64 MB
 _double = numpy.float64
 _two = uniform((4,), (4,))
+
+
+def _bytes(read=(), written=(), updated=()):
+    """The limit of a row that goes through arrays of these sizes."""
+    return "bytes", [*(("read", size) for size in read), *(("written", size) for size in written),
+                     *(("updated", size) for size in updated)]
 
 
 def _torch(row, *others):
@@ -105,7 +113,7 @@ _networks = [
                  tolerance=(1e-3, 1e-4)),
     Row("gpt_kept", "next character, with kept keys and values", "gpt_kept", _torch("gpt_kept"),
         transformer(1, targets=False, **_gpt), target=3, tolerance=(1e-3, 1e-4),
-        limit=("stream", 1, 0, 4 * 12 * 6 * 256 * 256)),
+        limit=_bytes(read=[4 * 12 * 6 * 256 * 256])),
 ]
 
 
@@ -115,7 +123,7 @@ def _adamw(name, count, shape, target):
     return Row(name, text, name, {"PyTorch": "adamw", "PyTorch foreach": "adamw_foreach",
                                   "PyTorch fused": "adamw_fused"},
                uniform(*[shape] * (2 * count)), target=target,
-               limit=("stream", 4, 3, 4 * count * size), **_trained)
+               limit=_bytes(read=[4 * count * size], updated=[4 * count * size] * 3), **_trained)
 
 
 _optimizers = [
@@ -126,9 +134,10 @@ _optimizers = [
 
 
 # ------------------------------------------------------------------------------- element-wise
-def _stream(name, text, inputs, target, read, written, size=4 * _big, **how):
+def _stream(name, text, inputs, target, read, written, **how):
+    """A row that goes through arrays of 16 M numbers, with so many bytes to each."""
     return Row(name, text, name, _fusing(name), inputs, target={_eager: target},
-               limit=("stream", read, written, size), **how)
+               limit=_bytes([_big * size for size in read], [_big * size for size in written]), **how)
 
 
 def _function(name, *ranges, tolerance=(1e-6, 1e-7)):
@@ -140,19 +149,16 @@ def _function(name, *ranges, tolerance=(1e-6, 1e-7)):
 
 
 _elementwise = [
-    _stream("relu_add", "relu(x + y), 64 MB", uniform(_big, _big), 8, 2, 1),
+    _stream("relu_add", "relu(x + y), 64 MB", uniform(_big, _big), 8, [4, 4], [4]),
     Row("gelu", "GELU in 9 operators, 16 M", "gelu", {"unfused": "gelu_unfused"} | _fusing("gelu"),
-        uniform(_big), target={"unfused": 3, _eager: 4}, limit=("stream", 1, 1, 4 * _big)),
+        uniform(_big), target={"unfused": 3, _eager: 4}, limit=_bytes([4 * _big], [4 * _big])),
     Row("cheap_chain", "8 cheap operators, 100,000", "cheap_chain", _fusing("cheap_chain"),
         uniform(100_000, 100_000), target={_eager: 2}),
-    _stream("sum", "sum, 64 MB", uniform(_big), 1, 1, 0, tolerance=(1e-4, 1e-1)),
-    _stream("transpose_copy", "copy of a transpose, 4096 × 4096", uniform((4096, 4096)), 1.5, 1, 1,
+    _stream("sum", "sum, 64 MB", uniform(_big), 1, [4], [], tolerance=(1e-4, 1e-1)),
+    _stream("transpose_copy", "copy of a transpose, 4096 × 4096", uniform((4096, 4096)), 1.5, [4], [4],
             tolerance=(0, 0)),
-    # 4 bytes read and 2 or 8 written: as if both were of the size between.
-    _stream("to_bfloat16", "cast to bfloat16, 16 M", uniform(_big), 1, 1, 1, 3 * _big,
-            tolerance=(0, 0)),
-    _stream("to_float64", "cast to float64, 16 M", uniform(_big), 1, 1, 1, 6 * _big,
-            tolerance=(0, 0)),
+    _stream("to_bfloat16", "cast to bfloat16, 16 M", uniform(_big), 1, [4], [2], tolerance=(0, 0)),
+    _stream("to_float64", "cast to float64, 16 M", uniform(_big), 1, [4], [8], tolerance=(0, 0)),
     _function("exp", (-10, 10)), _function("log", (0.01, 100)), _function("tanh", (-4, 4)),
     _function("erf", (-4, 4)), _function("sigmoid", (-10, 10)), _function("sin", (-10, 10)),
     _function("pow", (0.01, 10), (-5, 5)),
@@ -160,9 +166,11 @@ _elementwise = [
 
 
 # ----------------------------------------------------------------------- functions of whole rows
-def _rows(name, text, inputs, read, tolerance):
+def _rows(name, text, inputs, arrays, tolerance):
+    """arrays: how many of 4096 × 1024 are read and written."""
+    read, written = arrays
     return Row(name, text + " 4096 × 1024", name, _fusing(name), inputs, target={_eager: 2},
-               tolerance=tolerance, limit=("stream", *read, 16 << 20))
+               tolerance=tolerance, limit=_bytes([16 << 20] * read, [16 << 20] * written))
 
 
 _wide = (4096, 1024)
@@ -223,16 +231,18 @@ def _kernel(n):
                limit=("operations", 2 * n ** 3), tolerance=(1e-4, 1e-5), by="kernel", **_one_thread)
 
 
-def _skinny(name, text, row, shapes, target, absolute, read):
+def _skinny(name, text, row, shapes, target, absolute, result):
     """A product in both types."""
     made = []
     for dtype in (numpy.float32, _double):
         float64 = dtype is _double
+        size = 8 if float64 else 4
         peers = [*([] if float64 else ["oneDNN"]), "BLIS", "OpenBLAS", "PyTorch", "JAX"]
         made.append(Row(name + "_f64" * float64, text + ", float64" * float64, row,
                         dict.fromkeys(peers, row), uniform(*shapes, dtype=dtype), target=target,
                         tolerance=(1e-12, absolute * 1e-9) if float64 else (1e-4, absolute),
-                        limit=("stream", *read, 50_000 * 784 * (8 if float64 else 4)),
+                        limit=_bytes([size * math.prod(shape) for shape in shapes],
+                                     [size * math.prod(result)]),
                         target_share=0.75))
     return made
 
@@ -256,9 +266,9 @@ def _einsum(name, text, absolute, dtype=numpy.float32):
 
 _thin, _tall, _narrow = (50_000, 784), (784, 10), (50_000, 10)
 _skinny_products = [
-    *_skinny("skinny", "50,000 × 784 times 784 × 10", "matmul", [_thin, _tall], 2, 1e-3, (1, 0)),
-    *_skinny("skinny_db", "50,000 × 784: aᵀ dy", "matmul_at_b", [_thin, _narrow], 1.6, 1e-2, (1, 0)),
-    *_skinny("skinny_da", "50,000 × 784: dy bᵀ", "matmul_a_bt", [_narrow, _tall], 1.6, 1e-4, (0, 1)),
+    *_skinny("skinny", "50,000 × 784 times 784 × 10", "matmul", [_thin, _tall], 2, 1e-3, _narrow),
+    *_skinny("skinny_db", "50,000 × 784: aᵀ dy", "matmul_at_b", [_thin, _narrow], 1.6, 1e-2, _tall),
+    *_skinny("skinny_da", "50,000 × 784: dy bᵀ", "matmul_a_bt", [_narrow, _tall], 1.6, 1e-4, _thin),
 ]
 _products = [
     _small(32), _small(64), _kernel(32), _kernel(64),
@@ -271,7 +281,7 @@ _products = [
     Row("vector", "vector times 4096 × 4096", "matmul",
         dict.fromkeys(["oneDNN", "OpenBLAS", "PyTorch"], "matmul"),
         uniform((1, 4096), (4096, 4096)), target=1, tolerance=(1e-4, 1e-3),
-        limit=("stream", 1, 0, 4 * 4096 ** 2)),
+        limit=_bytes([4 * 4096 ** 2, 4 * 4096], [4 * 4096])),
     *_skinny_products,
 ]
 _einsums = [
@@ -335,6 +345,7 @@ _layers = [
 ]
 
 _sorted = _torch("sort", "NumPy")
+_table = 4 * 100_000 * 64  # bytes
 _index = [
     Row("sort", "sort, 1 M", "sort", _sorted, shuffled(1 << 20), target=1.5, tolerance=(0, 0)),
     Row("argsort", "argsort, 1 M", "argsort", dict.fromkeys(_sorted, "argsort"), shuffled(1 << 20),
@@ -343,13 +354,13 @@ _index = [
         target=1.5, tolerance=(0, 0)),
     Row("cumulative_sum", "cumulative sum, 16 M", "cumulative_sum",
         _torch("cumulative_sum", "NumPy"), uniform(_big, low=0), target=1.5, tolerance=(1e-2, 0),
-        limit=("stream", 1, 1, 4 * _big)),
+        limit=_bytes([4 * _big], [4 * _big])),
     Row("gather", "1 M rows of 64 picked from 100,000", "gather", _torch("gather"),
         table(100_000, 64, 1 << 20, False), target=1.5, tolerance=(0, 0),
-        limit=("stream", 0, 1, 256 << 20)),
+        limit=_bytes([_table, 8 << 20], [256 << 20])),
     Row("scatter_add", "1 M rows of 64 added to 100,000", "scatter_add", _torch("scatter_add"),
         table(100_000, 64, 1 << 20, True), target=1.5, tolerance=(1e-4, 1e-4),
-        limit=("stream", 1, 0, 256 << 20)),
+        limit=_bytes([256 << 20, 8 << 20], [_table])),
 ]
 
 # By kind of work, as tables and pictures show them.
