@@ -12,7 +12,7 @@
 #include <limits>
 
 #include "backends/cpu/attention/products-inl.h"
-#include "backends/cpu/elementwise/vector.h"
+#include "backends/cpu/elementwise/vector_math.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {

@@ -2,8 +2,8 @@
 // How kernels walk along their operands. Included once for each instruction set.
 #include <cstring>
 
+#include "backends/cpu/elementwise/first_lanes.h"
 #include "backends/cpu/elementwise/kernels.h"
-#include "backends/cpu/elementwise/vector.h"
 #include "hwy/cache_control.h"
 
 #if defined(MT_CPU_CURSOR_H) == defined(HWY_TARGET_TOGGLE)

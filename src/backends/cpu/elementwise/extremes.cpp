@@ -20,7 +20,7 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/extremes.cpp"
 #include "hwy/foreach_target.h"
 
-#include "backends/cpu/elementwise/vector.h"
+#include "backends/cpu/elementwise/first_lanes.h"
 
 #ifndef MT_EXTREMES_LINES
 #define MT_EXTREMES_LINES

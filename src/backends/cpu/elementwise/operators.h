@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/cpu/elementwise/cursor.h"
+#include "backends/cpu/elementwise/vector_math.h"
 
 #if defined(MT_CPU_OPERATORS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_CPU_OPERATORS_H

@@ -10,7 +10,7 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/random.cpp"
 #include "hwy/foreach_target.h"
 
-#include "backends/cpu/elementwise/vector.h"
+#include "backends/cpu/elementwise/vector_math.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {

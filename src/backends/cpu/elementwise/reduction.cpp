@@ -13,6 +13,7 @@
 
 #include "backends/cpu/elementwise/cursor.h"
 #include "backends/cpu/elementwise/reduction.h"
+#include "backends/cpu/elementwise/vector_math.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {

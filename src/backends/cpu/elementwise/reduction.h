@@ -4,8 +4,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "backends/cpu/elementwise/first_lanes.h"
 #include "backends/cpu/elementwise/kernels.h"
-#include "backends/cpu/elementwise/vector.h"
 
 #if defined(MT_CPU_REDUCTION_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_CPU_REDUCTION_H

@@ -18,7 +18,7 @@
 
 #include "hwy/foreach_target.h"
 
-#include "backends/cpu/elementwise/vector.h"
+#include "backends/cpu/elementwise/first_lanes.h"
 
 #ifndef MT_STRIDED_LINES
 #define MT_STRIDED_LINES
