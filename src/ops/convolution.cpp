@@ -10,19 +10,13 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ops/convolution_windows.h"
 #include "ops/ops.h"
 
 namespace mt {
 namespace {
 
-constexpr int most_axes = 3;
-
-struct Geometry {
-  int axes = 0;  // spatial ones
-  int64_t groups = 1;
-  int64_t stride[most_axes], padding[most_axes], dilation[most_axes];
-  int64_t kernel[most_axes], length[most_axes], positions[most_axes];  // of w, x and y
-};
+using Geometry = ConvolutionGeometry;
 
 // The counts that every contraction has, then the geometry.
 Attributes encode(std::initializer_list<int64_t> counts, const Geometry& g) {
@@ -52,20 +46,6 @@ Geometry decode(const Node& node) {
   return g;
 }
 
-// [a, b c, rest...] -> [a, b, c, rest...] at `axis`, with b groups.
-Tensor split_groups(const Tensor& x, int axis, int64_t groups) {
-  Shape shape = x.shape();
-  shape[axis] /= groups;
-  shape.insert(axis, groups);
-  return reshape(x, shape);
-}
-Tensor join_groups(const Tensor& x, int axis) {
-  Shape shape = x.shape();
-  shape[axis] *= shape[axis + 1];
-  shape.erase(axis + 1);
-  return reshape(x, shape);
-}
-
 // The order of axes that takes those in `parts`, each a first axis and a count, one after another.
 Tensor reorder(const Tensor& x, std::initializer_list<std::pair<int, int>> parts) {
   Dims order;
@@ -73,116 +53,6 @@ Tensor reorder(const Tensor& x, std::initializer_list<std::pair<int, int>> parts
     for (int i = 0; i < count; ++i) order.push_back(first + i);
   }
   return permute(x, order);
-}
-
-// x [n, c, length...], zeros around it, as windows
-// [n, groups, c / groups, positions..., kernel...].
-Tensor windows(const Tensor& x, const Geometry& g) {
-  int first = 3;
-  Shape shape = x.shape();
-  Dims starts = Dims::filled(x.rank(), 0), steps = Dims::filled(x.rank(), 1);
-  for (int i = 0; i < g.axes; ++i) {
-    starts[2 + i] = g.padding[i];
-    shape[2 + i] += 2 * g.padding[i];
-  }
-  Tensor result = split_groups(place(x, shape, starts, steps, 0), 1, g.groups);
-  for (int i = 0; i < g.axes; ++i) {
-    result = window(result, first + i, g.kernel[i], g.stride[i], g.dilation[i]);
-    result = slice(result, first + i, 0, g.positions[i], 1);
-  }
-  return result;
-}
-
-// How an axis of x is made from y: in padded x, position stride * q + r, of phase r, gets y[q - t]
-// times the kernel's element stride * t + r, for each tap t. So each phase is a convolution of y as
-// it is with every stride-th element of the kernel, and all phases are one, with as many times the
-// channels. The kernel is filled up with zeros to whole taps, of which infinities in y make NaN. A
-// dilated kernel has one phase, over y with zeros between its elements.
-struct Phases {
-  int64_t stride;  // how many there are
-  int64_t apart;   // the elements of y
-  int64_t taps, dilation;
-  int64_t first, count;  // positions q that reach x without its padding
-
-  Phases(const Geometry& g, int i) : dilation(g.dilation[i]) {
-    const bool dilated = dilation > 1;
-    const int64_t end = g.padding[i] + g.length[i];
-    // What would begin beyond x is no phase.
-    stride = dilated ? 1 : std::min(g.stride[i], std::max<int64_t>(end, 1));
-    apart = dilated ? g.stride[i] : 1;
-    taps = (g.kernel[i] + stride - 1) / stride;
-    first = g.padding[i] / stride;
-    count = (end - 1) / stride - first + 1;
-  }
-  int64_t reach() const { return dilation * (taps - 1); }
-};
-
-// y [n, o, positions...] as windows [n, groups, o / groups, count..., taps...], with zeros around
-// it, or elements cut away, as the positions that are to be made need it.
-Tensor transposed_windows(const Tensor& y, const Geometry& g) {
-  Tensor result = y;
-  Shape shape = y.shape();
-  Dims starts = Dims::filled(y.rank(), 0), steps = Dims::filled(y.rank(), 1);
-  for (int i = 0; i < g.axes; ++i) {
-    const Phases phases(g, i);
-    const int axis = 2 + i;
-    const int64_t positions = y.shape()[axis], apart = phases.apart;
-    shape[axis] = phases.count + phases.reach();
-    const int64_t origin = phases.reach() - phases.first;  // of y among the windows' elements
-    const int64_t skipped = origin < 0 ? std::min((-origin + apart - 1) / apart, positions) : 0;
-    starts[axis] = std::clamp<int64_t>(origin + skipped * apart, 0, shape[axis]);
-    steps[axis] = apart;
-    const int64_t fitting = (shape[axis] - starts[axis] + apart - 1) / apart;
-    const int64_t count = std::min(positions - skipped, fitting);
-    result = slice(result, axis, skipped, count, 1);
-    if (count == 0) starts[axis] = 0;
-  }
-  result = split_groups(place(result, shape, starts, steps, 0), 1, g.groups);
-  for (int i = 0; i < g.axes; ++i) {
-    const Phases phases(g, i);
-    result = window(result, 3 + i, phases.taps, 1, phases.dilation);
-  }
-  return result;
-}
-
-// w [o, c / groups, kernel...] as [groups, c / groups, phases..., o / groups, taps...], the taps
-// in the order in which the windows' elements come: the last first.
-Tensor transposed_kernel(const Tensor& w, const Geometry& g) {
-  Shape whole = w.shape(), parted(w.shape().data(), 2);
-  const Dims starts = Dims::filled(w.rank(), 0), steps = Dims::filled(w.rank(), 1);
-  for (int i = 0; i < g.axes; ++i) {
-    const Phases phases(g, i);
-    whole[2 + i] = phases.taps * phases.stride;
-    parted.push_back(phases.taps);
-    parted.push_back(phases.stride);
-  }
-  Tensor result = split_groups(reshape(place(w, whole, starts, steps, 0), parted), 0, g.groups);
-  Dims order{0, 2};
-  for (int i = 0; i < g.axes; ++i) {
-    result = flip(result, {3 + 2 * i});
-    order.push_back(4 + 2 * i);
-  }
-  order.push_back(1);
-  for (int i = 0; i < g.axes; ++i) order.push_back(3 + 2 * i);
-  return permute(result, order);
-}
-
-// [n, groups, c / groups, phases..., count...] -> x [n, c, length...]
-Tensor join_phases(const Tensor& phased, const Geometry& g) {
-  Dims order{0, 1, 2};
-  Shape shape{phased.shape()[0], phased.shape()[1] * phased.shape()[2]};
-  for (int i = 0; i < g.axes; ++i) {
-    order.push_back(3 + g.axes + i);
-    order.push_back(3 + i);
-    shape.push_back(phased.shape()[3 + i] * phased.shape()[3 + g.axes + i]);
-  }
-  Tensor result = reshape(permute(phased, order), shape);
-  for (int i = 0; i < g.axes; ++i) {
-    const Phases phases(g, i);
-    const int64_t start = g.padding[i] - phases.first * phases.stride;
-    result = slice(result, 2 + i, start, g.length[i], 1);
-  }
-  return result;
 }
 
 Tensor repeat_for_each(const Tensor& w, int64_t n) {
@@ -338,7 +208,7 @@ Tensor add_bias(const Call& call, const Tensor& y, const Tensor& bias) {
   return y + reshape(bias, shape);
 }
 
-constexpr const char* names[2][most_axes] = {
+constexpr const char* names[2][most_spatial_axes] = {
     {"conv1d", "conv2d", "conv3d"}, {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}};
 
 }  // namespace
