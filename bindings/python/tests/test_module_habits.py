@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users of PyTorch and NumPy do without a second thought."""
+"""What users of PyTorch do with modules, optimizers and files without a second thought."""
 import copy
 import pickle
-import re
 import warnings
 
 import numpy as np
@@ -77,77 +76,6 @@ def test_a_result_that_is_kept_is_no_parameter():
     assert len(network.parameters()) == 2
 
 
-def test_an_assignment_that_is_lost_is_said():
-    x, rows = mt.zeros((2, 2)), [mt.zeros(2)]
-    with pytest.warns(RuntimeWarning, match="lost"):
-        x[0][1] = 5
-    with pytest.warns(RuntimeWarning, match="lost"):
-        x.T[0] = 5
-    with pytest.warns(RuntimeWarning, match="lost"):
-        x[0][1] += 5
-    assert x.tolist() == [[0, 0], [0, 0]]
-    leaf = mt.ones(2).requires_grad_()
-    leaf.sum().backward()
-    with pytest.warns(RuntimeWarning, match="lost"):
-        leaf.grad[0] = 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        x[0, 1] = 5
-        row = x[1]
-        row[0] = 7
-        rows[0][1] = 3
-        layer = nn.Linear(2, 2)
-        with mt.no_grad():
-            layer.bias[...] = mt.zeros(2).copy_(mt.ones(2))
-        assert layer.bias.tolist() == [1, 1]
-    assert x.tolist() == [[0, 5], [0, 0]] and row.tolist() == [7, 0] and rows[0].tolist() == [0, 3]
-
-
-def test_numpy_makes_arrays_of_lists_of_tensors():
-    x = mt.asarray([[1.0, 2.0], [3.0, 4.0]])
-    assert np.array([x, x + 1]).tolist() == [x.tolist(), (x + 1).tolist()]
-    assert np.array([x[0, 0], x[1, 1]]).tolist() == [1.0, 4.0]
-    assert np.stack(list(x)).tolist() == np.vstack([x[0], x[1]]).tolist() == x.tolist()
-    assert [row.tolist() for row in reversed(x)] == [[3, 4], [1, 2]]
-
-
-def test_what_is_a_sequence_becomes_a_tensor():
-    assert mt.tensor(range(3)).tolist() == mt.asarray(range(3)).tolist() == [0, 1, 2]
-    for wrong in ({1, 2}, "text", None, (i for i in range(2))):
-        with pytest.raises(TypeError, match="no tensor can be made of"):
-            mt.tensor(wrong)
-    with pytest.raises(TypeError, match="complex128"):
-        mt.asarray(np.ones(2, complex))
-    with pytest.raises(TypeError, match="datetime64"):
-        mt.asarray(np.zeros(2, "datetime64[s]"))
-
-
-def test_many_elements_are_neither_true_nor_false():
-    with pytest.raises(ValueError, match="any"):
-        if mt.ones(3) > 0:
-            pass
-    with pytest.raises(ValueError, match="any"):
-        bool(mt.ones(0))
-    assert mt.ones((1, 1)) and not mt.zeros(())
-
-
-def test_types_have_methods():
-    x = mt.asarray([0.0, 1.5])
-    for name, dtype in (("double", mt.float64), ("half", mt.float16), ("bfloat16", mt.bfloat16),
-                        ("int", mt.int32), ("long", mt.int64), ("bool", mt.bool_)):
-        y = getattr(x, name)()
-        assert y.dtype == dtype and y.tolist() == x.astype(dtype).tolist()
-
-
-def test_closeness_is_numpys():
-    values = np.array([0, 1, 1 + 1e-6, 1.1, np.inf, -np.inf, np.nan, 1e-9])
-    a, b = np.meshgrid(values, values)
-    for equal_nan in False, True:
-        found = mt.isclose(mt.asarray(a), mt.asarray(b), equal_nan=equal_nan)
-        np.testing.assert_array_equal(found, np.isclose(a, b, equal_nan=equal_nan))
-    assert mt.allclose(mt.ones(3), 1) is True and mt.allclose(mt.ones(3), 2) is False
-
-
 def test_an_argument_of_the_wrong_kind_is_named():
     for call, message in (
             (lambda: nn.Linear("a", 2), "in_features must be an integer, not str"),
@@ -169,19 +97,6 @@ def test_an_argument_of_the_wrong_kind_is_named():
         mt.seed(-1)
     assert nn.Linear(np.int64(3), mt.asarray(2), bias=np.bool_(False)).weight.shape == (2, 3)
     assert optim.SGD([mt.ones(1).requires_grad_()], lr=np.float32(0.5)).lr == 0.5
-
-
-def test_truths_of_numpy_are_truths():
-    x = mt.asarray([True, False])
-    for found in (x & np.bool_(True), np.bool_(True) & x, x | np.bool_(False)):
-        assert found.dtype == mt.bool_ and found.tolist() == [True, False]
-
-
-def test_names_of_shapes():
-    x = mt.arange(6).reshape(2, 3)
-    assert x.view(3, -1).tolist() == x.reshape(3, 2).tolist() and x.numel() == 6 and x.dim() == 2
-    assert x.clone().tolist() == x.tolist() and mt.tensordot(x, x.T, 1).shape == (2, 2)
-    assert mt.pad(x, 1).tolist() == np.pad(x.numpy(), 1).tolist()
 
 
 def test_habits_with_optimizers():
@@ -283,18 +198,6 @@ def test_hooks_have_remove():
     assert seen == [(2,)]
 
 
-def test_axes_by_place():
-    x = mt.arange(6).reshape(2, 3)
-    a = x.numpy()
-    assert mt.concat([x, x], 1).tolist() == np.concatenate([a, a], 1).tolist()
-    assert mt.stack([x, x], 1).tolist() == np.stack([a, a], 1).tolist()
-    assert mt.flip(x, 1).tolist() == np.flip(a, 1).tolist()
-    assert mt.repeat(x, 2, 1).tolist() == np.repeat(a, 2, 1).tolist()
-    assert mt.take(x, [0, 2], 1).tolist() == np.take(a, [0, 2], 1).tolist()
-    assert mt.tril(x, 1).tolist() == np.tril(a, 1).tolist()
-    assert mt.sort(x, 0).tolist() == np.sort(a, 0).tolist()
-
-
 @pytest.mark.parametrize("loss", [nn.mse_loss, nn.l1_loss, nn.huber_loss, nn.bce_with_logits])
 def test_a_loss_of_unlike_shapes_warns(loss):
     with pytest.warns(UserWarning, match=r"\(3, 1\).*\(3,\)"):
@@ -334,27 +237,6 @@ def test_convolutions_and_pools_take_their_options_by_place():
     assert nn.AvgPool2d(2, 1)(x).shape == nn.conv2d(x, mt.ones((3, 2, 2, 2)))[:, :2].shape
 
 
-@pytest.mark.parametrize("call", [
-    lambda: mt.broadcast_arrays(mt.ones(2), [1]), lambda: mt.full_like([1], 2),
-    lambda: mt.take([1, 2], 0), lambda: mt.cumulative_sum([1, 2]), lambda: mt.moveaxis([1], 0, 0),
-    lambda: mt.roll([1, 2], 1)])
-def test_what_is_no_tensor_is_named(call):
-    with pytest.raises(TypeError, match="needs a tensor, not list"):
-        call()
-
-
-def test_moveaxis_wants_axes_that_are_there():
-    x = mt.zeros((2, 3, 4))
-    assert mt.moveaxis(x, (0, -1), (-1, 0)).shape == (4, 3, 2)
-    for axes in (3, 0), (0, -4), ((0, 5), (0, 1)):
-        with pytest.raises(IndexError, match="of 3 dimensions"):
-            mt.moveaxis(x, *axes)
-    with pytest.raises(IndexError, match="of 0 dimensions"):
-        mt.moveaxis(mt.tensor(1.0), 0, 0)
-    with pytest.raises(ValueError, match="as many places"):
-        mt.moveaxis(x, (0, 1), 0)
-
-
 class Scaled(nn.Linear):
     def __init__(self):
         super().__init__(2, 2)
@@ -379,12 +261,6 @@ def test_what_subclasses_and_buffers_hold_is_saved():
         assert copied.mean.tolist() == net.mean.tolist() and len(copied.parameters()) == 3
 
 
-def test_isclose_of_integers_does_not_wrap():
-    a, b = mt.tensor([0, 1], dtype=mt.uint8), mt.tensor([255, 2], dtype=mt.uint8)
-    assert mt.isclose(a, b, atol=1).tolist() == [False, True]
-    assert mt.isclose(mt.tensor([True]), mt.tensor([True])).tolist() == [True]
-
-
 def test_hooks_groups_and_out():
     net, seen = nn.Identity(), []
     handles = [net.register_forward_hook(seen_hook) for seen_hook in [lambda *a: seen.append(1)] * 2]
@@ -406,3 +282,94 @@ def test_hooks_groups_and_out():
         import ctypes
         ctypes.pythonapi.PyObject_GetBuffer.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_int]
         ctypes.pythonapi.PyObject_GetBuffer(mt.zeros((2, 3)), ctypes.create_string_buffer(200), 0x58)
+
+
+def test_parameters_are_a_list_and_an_iterator():
+    net = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm(2))
+    parameters = net.parameters()
+    assert len(parameters) == 4 and parameters[-1].shape == (2,) and parameters == list(parameters)
+    assert next(parameters) is net[0].weight and next(parameters) is net[0].bias
+    assert next(net.parameters()).device == "cpu" and next(net.buffers()) is net[1].running_mean
+    assert next(net.named_parameters())[0] == "0.weight" and next(net.children()) is net[0]
+    assert len(list(parameters)) == 4 and next(nn.ReLU().parameters(), None) is None
+    assert optim.SGD(net.parameters(), lr=1).parameters == parameters
+
+
+class Remembering(nn.Module):
+    def __init__(self):
+        self.first = nn.Linear(2, 2)
+        self.seen, self.last = mt.zeros(()), None
+
+    def forward(self, x):
+        self.seen = self.seen + 1
+        self.last = y = self.first(x)
+        self.helper(y)
+        return y
+
+    def helper(self, y):
+        self.shifted = y + 1
+        if "late" not in vars(self):
+            self.late = nn.Parameter(mt.ones(2))
+
+
+def test_what_forward_keeps_is_not_saved():
+    net, x = Remembering(), mt.ones((1, 2))
+    names = ["seen", "late", "first.weight", "first.bias"]
+    with mt.no_grad():
+        net(x)
+    assert sorted(net.state_dict()) == sorted(names) and net.shifted.shape == (1, 2)
+    net(x)
+    net.eval()
+    with mt.no_grad():
+        net(x)
+    assert sorted(net.state_dict()) == sorted(names) and net.seen.item() == 3
+    assert sorted(copy.deepcopy(net).state_dict()) == sorted(names)
+    net.register_buffer("last", mt.zeros(2))
+    assert "last" in net.state_dict()
+
+
+def test_what_is_set_outside_of_forward_is_part_of_the_module():
+    net, x = Remembering(), mt.ones((1, 2))
+    net(x)
+    assert "last" not in net.state_dict()
+    net.last = nn.Parameter(mt.ones(2))
+    net.shifted = mt.zeros(2)
+    assert "last" in dict(net.named_parameters()) and "shifted" in dict(net.named_buffers())
+    net.forward = lambda x: setattr(net, "shifted", nn.Parameter(x))
+    net(mt.ones(3))
+    assert {"last", "shifted"} <= dict(net.named_parameters()).keys()
+
+
+def test_containers_take_modules_and_functions():
+    assert nn.ModuleList([mt.relu]).append(mt.tanh)[1](mt.zeros(1)).tolist() == [0]
+    assert list(nn.ModuleDict({"a": mt.relu})) == ["a"]
+    for wrong, message in ((mt.ones(1), "not Tensor"), (nn.ReLU, r"ReLU\(\) is a module")):
+        for make in (lambda: nn.Sequential(wrong), lambda: nn.ModuleList([wrong]),
+                     lambda: nn.ModuleDict({"a": wrong})):
+            with pytest.raises(TypeError, match=message):
+                make()
+    with pytest.raises(TypeError, match="modules by name, not Tensor"):
+        nn.ModuleDict(mt.ones(2))
+    with pytest.raises(TypeError, match="list has no __dlpack__"):
+        mt.from_dlpack([1.0])
+
+
+def test_sequences_of_modules():
+    net = nn.Sequential({"first": nn.Linear(2, 3), "then": mt.relu}).append(nn.Linear(3, 1))
+    assert list(net.state_dict()) == ["first.weight", "first.bias", "2.weight", "2.bias"]
+    x = mt.ones((1, 2))
+    assert isinstance(net[:2], nn.Sequential) and net[:2][0] is net.first
+    assert net[2](net[:2](x)).tolist() == net(x).tolist() and len(net[1:]) == 2
+    layers = nn.ModuleList([nn.ReLU()]).extend([nn.Tanh(), mt.exp])
+    assert isinstance(layers[1:], nn.ModuleList) and layers[1:][0] is layers[1] and len(layers) == 3
+    net.add_module("last", nn.Identity())
+    net.register_parameter("scale", mt.ones(2))
+    net.register_parameter("none", None)
+    assert net[-1] is net.last and len(net.parameters()) == 5 and net.none is None
+    holder = nn.Module()
+    holder.heads, holder.list = {"a": nn.Linear(1, 1)}, [nn.Linear(1, 1, bias=False)]
+    assert list(holder.state_dict()) == ["heads.a.weight", "heads.a.bias", "list.0.weight"]
+    with pytest.raises(KeyError, match="name of a method"):
+        net.add_module("forward", nn.ReLU())
+    with pytest.raises(TypeError, match=r"normal: a shape is one tuple, as \(2, 3\); a mean of 3 is written 3.0"):
+        mt.random.normal(2, 3)  # which is another library's shape
