@@ -109,6 +109,10 @@ struct PaddedEntries {
     auto& self = *static_cast<const PaddedEntries*>(context);
     return find_entry(self.plan, self.padding, self.buffers, offset);
   }
+  static int64_t make_terms(const void* context, int64_t begin, int64_t end, void* to) {
+    auto& self = *static_cast<const PaddedEntries*>(context);
+    return pad_lines(self.plan, self.padding, self.buffers, self.immediates, begin, end, to);
+  }
   double fill() const {
     const CallGroup& pad = padding_call(plan, padding);
     return __builtin_bit_cast(double, immediates[pad.immediate].value[0]);
@@ -133,7 +137,8 @@ struct GroupRun {
   }
   void operator()(const ContractGroup& group) const {
     const PaddedEntries entries{plan, prepared.padding, buffers, immediates};
-    EntrySource making{PaddedEntries::make, PaddedEntries::find, &entries};
+    EntrySource making{PaddedEntries::make, PaddedEntries::find, PaddedEntries::make_terms,
+                       &entries, bool{prepared.padding.lines}};
     const EntrySource* source = prepared.padding.group >= 0 ? &making : nullptr;
     if (source) making.fill = entries.fill();
     const void* a = element(buffers, group.a);

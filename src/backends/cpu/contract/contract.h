@@ -28,13 +28,16 @@ struct Epilogue {
 
 class TiledProduct;
 
-// Where b has no memory but is made entry by entry, by whoever works on it.
+// Where b has no memory but is made entry by entry, by whoever works on it, or panel by panel.
 struct EntrySource {
   // Makes the entry that would begin at `offset`, in elements.
   void (*make)(const void* context, int64_t offset, void* to);
   // Where that of which it is made begins.
   const void* (*find)(const void* context, int64_t offset);
+  // Makes what terms [begin, end) read; returns the element of b that lies at `to`.
+  int64_t (*make_terms)(const void* context, int64_t begin, int64_t end, void* to);
   const void* context;
+  bool by_panels = false;
   double fill = 0;  // of padding
 };
 

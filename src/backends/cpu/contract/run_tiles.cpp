@@ -20,7 +20,8 @@ constexpr int64_t combine_elements = 4096;  // of a tile whose panels are added
 
 // What a thread's scratch holds from one tile to the next.
 struct Held {
-  int64_t made = -1;  // the offset of the entry that was made
+  int64_t made = -1;   // the offset of the entry that was made, or the panel's first term
+  int64_t origin = 0;  // which element of the operand lies there first
   PackedColumns packed;
 };
 static_assert(sizeof(Held) <= held_bytes);
@@ -73,24 +74,32 @@ class TileRun {
   int64_t group() const { return schedule_.panels > 1 ? schedule_.group : schedule_.batch; }
 
   Held& held_by(char* scratch) const { return *reinterpret_cast<Held*>(scratch + schedule_.held); }
-  const void* a_entry(int64_t batch, char* scratch) const {
-    return schedule_.transposed ? made_entry(a_, a_data_, batch, scratch)
+  // Where an entry of which terms [k_begin, k_end) are wanted begins.
+  const void* a_entry(int64_t batch, int64_t k_begin, int64_t k_end, char* scratch) const {
+    return schedule_.transposed ? made_entry(a_, a_data_, batch, k_begin, k_end, scratch)
                                 : a_.entry(a_data_, batch);
   }
-  const void* b_entry(int64_t batch, char* scratch) const {
+  const void* b_entry(int64_t batch, int64_t k_begin, int64_t k_end, char* scratch) const {
     return schedule_.transposed ? b_.entry(b_data_, batch)
-                                : made_entry(b_, b_data_, batch, scratch);
+                                : made_entry(b_, b_data_, batch, k_begin, k_end, scratch);
   }
   // Of the operand that the caller knows as b.
-  const void* made_entry(const MatrixOperand& x, const void* data, int64_t batch,
-                         char* scratch) const {
+  const void* made_entry(const MatrixOperand& x, const void* data, int64_t batch, int64_t k_begin,
+                         int64_t k_end, char* scratch) const {
     if (source_ == nullptr) return x.entry(data, batch);
-    void* const entry = scratch + schedule_.held + held_bytes;
+    char* const entry = scratch + schedule_.held + held_bytes;
     const int64_t offset = x.batch.offset(batch);
     Held& held = held_by(scratch);
+    if (source_->by_panels) {
+      if (held.made != k_begin) {
+        const int64_t origin = source_->make_terms(source_->context, k_begin, k_end, entry);
+        held = {k_begin, origin, {}};
+      }
+      return entry - held.origin * int64_t(size_of(x.dtype));
+    }
     if (held.made != offset) {
       source_->make(source_->context, offset, entry);
-      held = {offset, {}};
+      held = {offset, 0, {}};
     }
     return entry;
   }
@@ -115,8 +124,9 @@ class TileRun {
         (schedule_.by_rows ? at % column_tiles : at / row_tiles) * schedule_.columns;
     tile.column_end = std::min(tile.column_begin + schedule_.columns, schedule_.n);
     if (schedule_.exact) {
-      run_exact(a_, a_entry(tile.batch, scratch), b_, b_entry(tile.batch, scratch), dtype_, tile,
-                out_, scratch);
+      const int64_t k = schedule_.k;
+      run_exact(a_, a_entry(tile.batch, 0, k, scratch), b_, b_entry(tile.batch, 0, k, scratch),
+                dtype_, tile, out_, scratch);
       if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
     } else if (schedule_.sum == Dtype::float64) {
       compute_floating<double>(tile, entry, panel, scratch);
@@ -177,8 +187,8 @@ class TileRun {
     } else {
       Block block{&a_,
                   &b_,
-                  a_entry(tile.batch, scratch),
-                  b_entry(tile.batch, scratch),
+                  a_entry(tile.batch, k_begin, k_end, scratch),
+                  b_entry(tile.batch, k_begin, k_end, scratch),
                   k_begin,
                   k_end,
                   tile,
@@ -235,9 +245,9 @@ class TileRun {
   void run_along_k(const Tile& tile, int64_t k_begin, int64_t k_end, T* c, int64_t c_row,
                    char* scratch) {
     const bool by_rows = schedule_.m >= schedule_.n, same = reads_images();
-    const void* a = a_entry(tile.batch, scratch);
+    const void* a = a_entry(tile.batch, k_begin, k_end, scratch);
     const void* b = same ? source_->find(source_->context, b_.batch.offset(tile.batch))
-                         : b_entry(tile.batch, scratch);
+                         : b_entry(tile.batch, k_begin, k_end, scratch);
     LanesBlock block{by_rows ? &a_ : &b_,
                      by_rows ? &b_ : &a_,
                      by_rows ? a : b,

@@ -155,6 +155,7 @@ int64_t index_in_block(int64_t index, int64_t start, int64_t step, int64_t size)
 
 // Fills and copies row by row, while the row is in cache. Rows are lines of planes: what all lines
 // of a plane share is found out once, and what lies between one run and the next is filled at once.
+// Planes of y may lie apart.
 template <class T>
 void embed_rows(const NaiveCall& call, T fill) {
   const NaiveArray &x = call.inputs[0], &y = call.output;
@@ -171,13 +172,16 @@ void embed_rows(const NaiveCall& call, T fill) {
   const int64_t stride = axis < 0 ? 0 : x.layout.strides[axis];
   const int64_t further = runs.stride == 1 ? to_next_plane(x.layout, axis) : 0;
   constexpr int64_t line_elements = 64 / sizeof(T);
-  const Layout planes = contiguous_layout(Shape(y.layout.shape.data(), std::max(axis, 0)));
+  const int outer = std::max(axis, 0);
+  const Layout planes{Shape(y.layout.shape.data(), outer), Strides(y.layout.strides.data(), outer),
+                      0};
   parallel_for(y.size() / runs.row, grain_of(runs.row), [&](int64_t begin, int64_t end) {
     Walker walker(planes, begin / lines);
     for (int64_t row = begin; row < end; walker.next()) {
       int64_t line = row % lines;
       const int64_t end_line = std::min(lines, line + end - row);
-      T *target = to + row * runs.row, *const end_target = target + (end_line - line) * runs.row;
+      T* target = to + walker.position() + line * runs.row;
+      T* const end_target = target + (end_line - line) * runs.row;
       row += end_line - line;
       int64_t position = 0;
       bool inside = true;
@@ -248,11 +252,8 @@ void pad_kernel(const NaiveCall& call) {
     using T = decltype(zero);
     T value;
     std::memcpy(&value, &bits, sizeof(T));
-    if (x.size() > 0 && y.layout.shape.rank() > 0) return embed_rows<T>(call, value);
-    T* to = reinterpret_cast<T*>(first_element(y));
-    parallel_for(y.size(), elements_grain,
-                 [&](int64_t begin, int64_t end) { std::fill(to + begin, to + end, value); });
-    if (x.size() > 0) to[0] = *reinterpret_cast<const T*>(first_element(x));  // no dimensions
+    if (y.layout.shape.rank() > 0) return embed_rows<T>(call, value);
+    *reinterpret_cast<T*>(first_element(y)) = *reinterpret_cast<const T*>(first_element(x));
   });
 }
 

@@ -6,13 +6,14 @@
 
 #include "backends/cpu/cache.h"
 #include "backends/cpu/index/kernels.h"
+#include "base/rounding.h"
 #include "ops/naive.h"
 #include "tensor/walker.h"
 
 namespace mt::cpu {
 namespace {
 
-constexpr int64_t most_bytes = second_cache / 2;  // of an entry
+constexpr int64_t most_bytes = second_cache / 2;  // of an entry, or of a panel's lines
 
 bool overlap(const Buffer& a, const Buffer& b) {
   return a.kind == BufferKind::arena && b.kind == BufferKind::arena &&
@@ -101,20 +102,31 @@ Padding find_padding(const Plan& plan, int contraction) {
   for (const ContractionDim& dim : group.contraction.k) {
     if (images > 1 && dim.b_stride == image && dim.size == images) padding.far = image;
   }
+  const int rank = y.shape.rank();
+  auto whole = [&](int d) {
+    const size_t i = 2 * static_cast<size_t>(d);
+    return pad.attributes[i] == 0 && pad.attributes[i + 1] == 1 && x.shape[d] == y.shape[d];
+  };
+  const int64_t size = static_cast<int64_t>(size_of(operand.dtype));
+  // Lines that are themselves padded can be made one by one.
+  if (padding.far > 0 && rank >= 4 && whole(0) && whole(1) && !whole(rank - 1)) {
+    padding.lines = find_panel_lines(group.contraction, y.shape);
+    padding.bytes = padding.lines ? padding.lines.elements() * size : 0;
+    if (padding.lines && padding.bytes <= most_bytes) {
+      padding.group = found;
+      return padding;
+    }
+    padding.lines = {};
+  }
   const int64_t entry = entry_size(group.contraction, all, padding.far);
   if (entry == 0 || (padding.far > 0 && entry >= image)) return {};
   // The trailing dimensions that make up an entry; of the first of them perhaps only a part.
-  const int rank = y.shape.rank();
   int first = rank;
   int64_t inner = 1;
   while (first > 0 && inner < entry) inner *= y.shape[--first];
   if (inner < entry || first == rank) return {};
   inner /= y.shape[first];
   const int64_t part = entry / inner;
-  auto whole = [&](int d) {
-    const size_t i = 2 * static_cast<size_t>(d);
-    return pad.attributes[i] == 0 && pad.attributes[i + 1] == 1 && x.shape[d] == y.shape[d];
-  };
   if (part * inner != entry || y.shape[first] % part != 0) return {};
   for (int d = 0; d < (part == y.shape[first] ? first : first + 1); ++d) {
     if (!whole(d)) return {};
@@ -127,7 +139,7 @@ Padding find_padding(const Plan& plan, int contraction) {
   padding.leading = {Shape(y.shape.data(), first + 1), Strides(x.strides.data(), first + 1), 0};
   padding.inner = inner;
   padding.near = entry;
-  padding.bytes = element_count(padding.to.shape) * static_cast<int64_t>(size_of(operand.dtype));
+  padding.bytes = element_count(padding.to.shape) * size;
   if (padding.bytes > most_bytes) return {};
   padding.group = found;
   return padding;
@@ -138,6 +150,7 @@ const CallGroup& padding_call(const Plan& plan, const Padding& padding) {
 }
 
 Contraction of_entries(Contraction contraction, const Padding& padding) {
+  if (padding.lines) return of_lines(std::move(contraction), padding.lines);
   for (ContractionDim& dim : contraction.k) {
     if (padding.far > 0 && dim.b_stride == padding.far) dim.b_stride = padding.near;
   }
@@ -145,6 +158,7 @@ Contraction of_entries(Contraction contraction, const Padding& padding) {
 }
 
 EntryParts parts_of_entry(const Plan& plan, const Padding& padding) {
+  if (padding.lines) return {{}, {}, padding.lines.elements()};
   const CallGroup& group = padding_call(plan, padding);
   EntryParts parts{padding.from, padding.to, element_count(padding.to.shape)};
   parts.from.offset = 0;
@@ -174,6 +188,37 @@ void pad_entry(const Plan& plan, const Padding& padding, void* const* buffers,
               immediates[group.immediate],
               {&x, 1},
               {to, group.output.dtype, padding.to}});
+}
+
+int64_t pad_lines(const Plan& plan, const Padding& padding, void* const* buffers,
+                  const Immediates* immediates, int64_t begin, int64_t end, void* to) {
+  const CallGroup& group = padding_call(plan, padding);
+  const Operand& input = group.inputs[0];
+  const PanelLines& lines = padding.lines;
+  const PanelLines::Range range = lines.lines_of(begin, end);
+  constexpr int axis = 2;  // along which lines follow each other
+  const int64_t start = group.attributes[2 * axis], step = group.attributes[2 * axis + 1];
+  for (int64_t image = range.begin / lines.image_lines, before = image * lines.image_lines;
+       before < range.end; ++image, before += lines.image_lines) {
+    const int64_t first = std::max(range.begin - before, int64_t{0});
+    const int64_t last = std::min(range.end - before, lines.image_lines);
+    // Those of the image that go there.
+    const int64_t size = input.layout.shape[axis];
+    const int64_t from = std::clamp<int64_t>(divide_up(first - start, step), 0, size);
+    const int64_t count = std::clamp<int64_t>(divide_up(last - start, step), from, size) - from;
+    NaiveArray x{buffers[input.buffer], input.dtype, slice(input.layout, 0, image, 1, 1)};
+    x.layout = slice(x.layout, axis, from, count, 1);
+    Layout y = group.output.layout;
+    y.shape[0] = 1;
+    y.shape[axis] = last - first;
+    y.strides[1] = lines.most * lines.inner;
+    y.offset = (before + first - range.begin) * lines.inner;
+    Attributes attributes = group.attributes;
+    attributes[2 * axis] = start + from * step - first;
+    pad_kernel(
+        {*group.op, attributes, immediates[group.immediate], {&x, 1}, {to, group.output.dtype, y}});
+  }
+  return range.begin * lines.inner;
 }
 
 }  // namespace mt::cpu

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Padding that nothing but a contraction's second operand reads, as in convolutions: it is not made
-// beforehand for all images, but by whoever works on one, for that one, where it stays in cache.
+// beforehand for all images, but by whoever works on one, for that one, where it stays in cache;
+// or, where sums go over images and are cut into panels, by whoever works on a panel.
 #pragma once
 
 #include <cstdint>
 
 #include "backends/cpu/contract/windows/abreast.h"
+#include "backends/cpu/contract/windows/panel_lines.h"
 #include "plan/plan.h"
 
 namespace mt::cpu {
@@ -16,7 +18,8 @@ struct Padding {
   Layout from, to;
   // What the contraction's steps along k from image to image become in an entry; 0: there are none.
   int64_t far = 0, near = 0;
-  int64_t bytes = 0;  // of an entry
+  PanelLines lines;   // of a panel, which is made instead of an entry if there are any
+  int64_t bytes = 0;  // of an entry, or of such lines
   // The dimensions before: how many elements of the padded operand one step of the last of them is.
   Layout leading;  // with the strides of what is padded
   int64_t inner = 1;
@@ -37,5 +40,9 @@ const void* find_entry(const Plan& plan, const Padding& padding, void* const* bu
 // Pads the entry that begins at element `offset` of the padded operand.
 void pad_entry(const Plan& plan, const Padding& padding, void* const* buffers,
                const Immediates* immediates, int64_t offset, void* to);
+// Pads the lines that terms [begin, end) of a panel read; returns the element of the contraction's
+// second operand, as it reads lines, that lies at `to`.
+int64_t pad_lines(const Plan& plan, const Padding& padding, void* const* buffers,
+                  const Immediates* immediates, int64_t begin, int64_t end, void* to);
 
 }  // namespace mt::cpu

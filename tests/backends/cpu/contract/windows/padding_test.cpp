@@ -67,6 +67,17 @@ TEST_F(Padding, OfOneChannelOfAllImagesIsLeftToADepthwiseWeightsGradient) {
   }
 }
 
+TEST_F(Padding, OfAPanelIsLeftToALongWeightsGradient) {
+  Tensor images = noise({9, 4, 20, 24}, 1, Dtype::float32), parameter = leaf(w);
+  for (auto [border, expected] : {std::tuple{1, 1}, {2, 1}, {0, 0}}) {
+    const Convolution how{{1, 1}, {1, border}, {1, 1}, {0, 0}, 1};
+    Tensor y = convolution(images, parameter, nullptr, how);
+    Tensor dy = noise(y.shape(), 5, Dtype::float32);
+    evaluate(y);
+    EXPECT_EQ(found(plan_of(gradients({y}, {dy}, {parameter}))), expected) << border;
+  }
+}
+
 TEST_F(Padding, ThatOthersReadIsMade) {
   Tensor padded = pad(x, {0, 0, 1, 1}, {0, 0, 1, 1}, 0);
   const Convolution none{{1, 1}, {0, 0}, {1, 1}, {0, 0}, 1};
