@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs of operators that often follow one another, as one kernel: what the first computes stays in
 // a vector register.
+#include "backends/cpu/elementwise/products.h"
 #include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
 
@@ -52,6 +53,29 @@ Operator second_of(Elementwise second, bool right) {
   }
 }
 
+template <class Last, bool right, bool squared>
+struct Products {
+  template <class V>
+  static HWY_INLINE auto apply(V a, V b, V c, V d) {
+    V first = a * b, second = squared ? c * c * d : c * d;
+    return right ? Last::apply(second, first) : Last::apply(first, second);
+  }
+};
+
+template <class T>
+Operator products_for(Elementwise last, bool right, bool squared) {
+  if (last == Elementwise::add) {
+    return squared ? &elements<Products<add_operator, false, true>, T, true, 4>
+                   : &elements<Products<add_operator, false, false>, T, true, 4>;
+  }
+  if (last != Elementwise::sub || squared) return nullptr;
+  return right ? &elements<Products<sub_operator, true, false>, T, true, 4>
+               : &elements<Products<sub_operator, false, false>, T, true, 4>;
+}
+Operator products_of(Elementwise last, bool right, bool squared, Compute type) {
+  return type == Compute::f32 ? products_for<float>(last, right, squared) : nullptr;
+}
+
 template <class T>
 Operator pair_for(Elementwise first, Elementwise second, bool right) {
   switch (first) {
@@ -73,9 +97,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mt::cpu {
 HWY_EXPORT(pair_of);
+HWY_EXPORT(products_of);
 Operator paired_operator(Elementwise first, Elementwise second, bool right, Compute type) {
   choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(pair_of)(first, second, right, type);
+}
+Operator products_operator(Elementwise last, bool right, bool squared, Compute type) {
+  choose_instruction_set();
+  return HWY_DYNAMIC_DISPATCH(products_of)(last, right, squared, type);
 }
 }  // namespace mt::cpu
 #endif

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two steps in one, where nobody else reads what the first computes: it need not be stored.
 #include <algorithm>
+#include <iterator>
 
 #include "backends/cpu/elementwise/one_hot.h"
+#include "backends/cpu/elementwise/products.h"
 #include "backends/cpu/program/program.h"
 #include "backends/cpu/program/totals.h"
 
@@ -19,8 +21,9 @@ bool is_elementwise(const Step& step) {
 bool only_next_reads(const std::vector<Step>& steps, size_t at) {
   int16_t value = steps[at].out;
   if (value < 0) return false;
-  auto times = std::count_if(steps[at + 1].in, steps[at + 1].in + 3,
-                             [&](const Source& in) { return in.place == value; });
+  const auto& in = steps[at + 1].in;
+  auto times = std::count_if(std::begin(in), std::end(in),
+                             [&](const Source& source) { return source.place == value; });
   if (times != 1) return false;
   for (size_t later = at + 1; later < steps.size(); ++later) {
     if (later > at + 1 && steps[later].reads(value)) return false;
@@ -73,7 +76,7 @@ bool join(const Step& first, const Step& second, bool alone, Step* joined) {
   auto code = static_cast<Elementwise>(f.detail);
   *joined = second;
   joined->is_pair = true;
-  std::copy(first.in, first.in + 3, joined->in);
+  std::copy(std::begin(first.in), std::end(first.in), joined->in);
   if (s.code == Opcode::reduce) return join_sum(first, second, alone, joined);
   if (!alone || !is_elementwise(first)) return false;
   if (s.code == Opcode::total) return join_total(first, second, joined);
@@ -83,6 +86,28 @@ bool join(const Step& first, const Step& second, bool alone, Step* joined) {
   bool right = second.in[0].place != first.out;
   joined->operate = paired_operator(code, static_cast<Elementwise>(s.detail), right, f.from);
   if (info(static_cast<Elementwise>(s.detail)).arity == 2) joined->in[2] = second.in[right ? 0 : 1];
+  if (first.traversal != Traversal::flat) joined->traversal = first.traversal;
+  return joined->operate;
+}
+
+// One step for a product and another one that it is added to, subtracted from or less by.
+bool join_products(const Step& first, const Step& second, Step* joined) {
+  const Instruction &f = *first.instruction, &s = *second.instruction;
+  if (f.code != Opcode::elementwise || s.code != Opcode::elementwise || !second.is_pair ||
+      f.row != s.row || f.from != s.from || second.in[2].place != first.out) {
+    return false;
+  }
+  constexpr Elementwise mul = Elementwise::mul;
+  const auto last = static_cast<Elementwise>(s.detail);
+  const bool right = second.operate == paired_operator(mul, last, true, s.from);
+  if (!right && second.operate != paired_operator(mul, last, false, s.from)) return false;
+  const bool squared = first.operate == paired_operator(mul, mul, false, f.from) &&
+                       first.in[0].place == first.in[1].place;
+  if (!squared && first.operate != elementwise_operator(mul, f.from)) return false;
+  *joined = second;
+  joined->operate = products_operator(last, right, squared, s.from);
+  joined->in[2] = first.in[0];
+  joined->in[3] = first.in[squared ? 2 : 1];
   if (first.traversal != Traversal::flat) joined->traversal = first.traversal;
   return joined->operate;
 }
@@ -100,6 +125,12 @@ void join_steps(std::vector<Step>* steps, bool with_reductions) {
       if (!join(kept.back(), next, only_next_reads(*steps, at), &joined)) break;
       kept.back() = joined;
     }
+  }
+  for (size_t at = 1; at < kept.size(); ++at) {
+    Step joined;
+    if (!only_next_reads(kept, at - 1) || !join_products(kept[at - 1], kept[at], &joined)) continue;
+    kept[at] = joined;
+    kept.erase(kept.begin() + static_cast<ptrdiff_t>(--at));
   }
   *steps = std::move(kept);
 }

@@ -237,7 +237,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {
     stretches[fetched++] = {at, at + bytes, share};
   }
   const int64_t pitches = prepared_.narrow.empty() ? 1 : rows;
-  Input in[3];  // each step fills in those that it reads
+  Input in[4];  // each step fills in those that it reads
   for (const Step& step : prepared_.steps) {
     for (int s = 0; s < fetched && step.is_long(); ++s) {
       stretches[s].fetch(prepared_.far_ahead);
@@ -246,7 +246,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {
       execute(step, first, rows);
       continue;
     }
-    for (int k = 0; k < 3 && step.in[k].place != no_place; ++k) {
+    for (int k = 0; k < 4 && step.in[k].place != no_place; ++k) {
       const Source& source = step.in[k];
       in[k] = {address(source.place, first), source.pitch * pitches, source.repeated};
     }

@@ -3,6 +3,7 @@
 // second cache, and one kernel call for each instruction and tile.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -61,13 +62,13 @@ struct Step {
   bool is_pair = false;  // whether it does the instruction before as well
   bool is_slow = false;  // whether it has the time to fetch memory while it computes
   int16_t fetched = -1;  // memory whose next tile it fetches while it computes
-  Source in[3];
+  Source in[4];
   int16_t out = no_place;
 
   // Whether it takes the time that so many elements take.
   bool is_long() const { return traversal != Traversal::row_values && traversal != Traversal::few; }
   bool reads(int16_t place) const {
-    return in[0].place == place || in[1].place == place || in[2].place == place;
+    return std::any_of(in, in + 4, [&](const Source& source) { return source.place == place; });
   }
 };
 

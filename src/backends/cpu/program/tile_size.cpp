@@ -11,8 +11,8 @@ namespace {
 // From so many steps over rows' own values on, and up to so many rows.
 constexpr int64_t many_row_steps = 4, most_rows_together = 4;
 // What a tile may take of the first-level cache, in which memory's parts are placed by their
-// addresses: two thirds of it, as measured with AdamW.
-constexpr int64_t room_in_cache = first_cache * 2 / 3;
+// addresses: as measured with AdamW.
+constexpr int64_t room_in_cache = first_cache;
 // With fewer steps a tile is read and written as fast as can be anyway.
 constexpr size_t few_steps = 4;
 

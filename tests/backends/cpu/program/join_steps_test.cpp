@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that one kernel does together have the bits that they have one by one.
+#include <functional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backends/cpu/elementwise/instruction_sets.h"
+#include "graph/evaluate.h"
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace mt::test {
+namespace {
+
+using Numbers = const std::vector<Tensor>&;
+// Makes of a and b in t, and of t[2], t[3], ..., a value; `at` may compute each product at once.
+using Form = std::function<Tensor(Numbers t, const std::function<Tensor(Tensor)>& at)>;
+
+const std::vector<Form> forms = {
+    [](Numbers t, auto& at) { return at(t[2] * t[3]) + at(t[0] * t[1]); },
+    [](Numbers t, auto& at) { return at(t[2] * t[3]) - at(t[0] * t[1]); },
+    [](Numbers t, auto& at) {
+      Tensor less = at(t[2] * t[3]);
+      return at(t[0] * t[1]) - less;
+    },
+    [](Numbers t, auto& at) { return at(t[0] * t[1]) + at(at(t[2] * t[2]) * t[3]); },
+    [](Numbers t, auto& at) { return at(t[0] * t[1]) - at(at(t[2] * t[2]) * t[3]); },
+    [](Numbers t, auto& at) { return at(t[0] * t[1]) + at(at(t[2] * t[3]) * t[3]); },
+    // The product is read again, before or after it is added.
+    [](Numbers t, auto& at) {
+      Tensor product = at(t[2] * t[3]);
+      return at(at(t[0] * t[1]) + product) * product;
+    },
+    [](Numbers t, auto& at) {
+      Tensor product = at(t[2] * t[3]);
+      return at(product * t[1]) + product;
+    },
+};
+
+void check(Numbers t) {
+  for (size_t f = 0; f < forms.size(); ++f) {
+    Tensor together = forms[f](t, [](Tensor x) { return x; });
+    EXPECT_EQ(group_count(together), 1) << f;
+    Tensor apart = forms[f](t, [](Tensor x) {
+      evaluate(x);
+      return x;
+    });
+    EXPECT_EQ(read(together), read(apart)) << "form " << f << " of " << to_string(t[0].shape());
+  }
+}
+
+TEST(JoinSteps, ProductsAddUpToTheSameBits) {
+  cpu::for_each_instruction_set([] {
+    for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::int32}) {
+      auto numbers = [&](const Shape& shape, unsigned seed) {
+        Tensor x = noise(shape, seed) * 1000.0;
+        return cast(x, dtype);
+      };
+      for (int64_t n : {1, 15, 31, 32, 100, 2500}) {
+        Tensor a = numbers({3, n}, 1), b = numbers({3, n}, 2), c = numbers({3, n}, 3);
+        Tensor row = numbers({n}, 4), column = numbers({3, 1}, 5), one = numbers({}, 6);
+        std::vector<Tensor> all = {a, b, c, row, column, one};
+        evaluate(all.data(), all.size());
+        check({a, b, c, b});
+        check({a, one, c, one});
+        check({a, row, c, column});
+        check({a, column, c, a});
+        check({one, a, c, row});
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace mt::test
