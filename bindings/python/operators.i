@@ -10,10 +10,9 @@ typedef struct {
 
 static PyTypeObject* tensor_type;
 
-static PyObject* from_tensor(mt_tensor* tensor) {  // which is new
-  if (!tensor) Py_RETURN_NONE;
+// An object that owns one reference to the handle: the caller's.
+static PyObject* own_reference(mt_tensor* tensor) {
   tensor_object* object = PyObject_New(tensor_object, tensor_type);
-  mt_take(tensor);
   if (object) {
     object->handle = tensor;
     object->weak_references = NULL;
@@ -23,12 +22,21 @@ static PyObject* from_tensor(mt_tensor* tensor) {  // which is new
   return (PyObject*)object;
 }
 
+static PyObject* from_tensor(mt_tensor* tensor) {  // which is new
+  if (!tensor) Py_RETURN_NONE;
+  return own_reference(mt_take(tensor));
+}
+
 // What a function gave: a new tensor, or NULL with an error.
 static PyObject* given(mt_tensor* tensor) {
   return tensor ? from_tensor(tensor) : raise_error() ? NULL : Py_NewRef(Py_None);
 }
 
-static PyObject* from_borrowed(mt_tensor* tensor) { return from_tensor(mt_retain(tensor)); }
+// Somebody else's handle, as a callback is given it, whose scope keeps its own reference.
+static PyObject* from_borrowed(mt_tensor* tensor) {
+  if (!tensor) Py_RETURN_NONE;
+  return own_reference(mt_retain(tensor));
+}
 
 static bool is_tensor(PyObject* object, mt_tensor** tensor) {
   if (!Py_IS_TYPE(object, tensor_type)) return false;

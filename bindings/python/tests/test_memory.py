@@ -123,6 +123,43 @@ def test_tensors_are_freed():
     assert used() <= before + 4096
 
 
+class Doubled(mt.Function):
+    @staticmethod
+    def forward(context, x):
+        context.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(context, dy):
+        (x,) = context.saved_tensors
+        return dy * 2 + x * 0
+
+
+CALLBACKS = {
+    "forward": lambda x: Doubled.apply(x).sum().item(),
+    "backward": lambda x: Doubled.apply(x.requires_grad_()).sum().backward(),
+    "checkpoint": lambda x: mt.checkpoint(lambda x: x * 2, x.requires_grad_()).sum().backward(),
+    "trace": lambda x: mt.trace(mt.sum)(x).item(),
+    "gradcheck": lambda x: mt.gradcheck(mt.sum, x[:512].astype(mt.float64).requires_grad_()),
+}
+
+
+@pytest.mark.parametrize("call", CALLBACKS.values(), ids=CALLBACKS)
+def test_callbacks_free_their_arguments(call):
+    def use():
+        x = mt.ones(4096) + 1
+        mt.eval(x)
+        call(x)
+
+    use()
+    gc.collect()
+    before = mt.memory().used
+    for _ in range(5):
+        use()
+    gc.collect()
+    assert mt.memory().used <= before + 16384
+
+
 def test_weak_references():
     x = mt.ones((2,))
     reference = weakref.ref(x)
