@@ -44,14 +44,7 @@ static mt_status lenet_function(void* user, mt_tensor* const* batch, size_t nbat
   return mt_zero_grad(in, lenet_parameters);
 }
 static void lenet_open(mt_tensor** in) { differentiable(in, lenet_parameters); }
-static void lenet_step(mt_tensor** in) {
-  MT_SCOPE {
-    mt_tensor* wanted[lenet_parameters + 1];
-    for (int i = 0; i < lenet_parameters; i++) wanted[i] = in[i];
-    lenet_function(in, in + lenet_parameters, 2, wanted + lenet_parameters, 1);
-    mt_eval(wanted, lenet_parameters + 1);
-  }
-}
+static void lenet_step(mt_tensor** in) { step_recorded(lenet_function, in, lenet_parameters); }
 static void lenet_trace(mt_tensor** in) {
   lenet_open(in);
   trace = mt_trace_new(lenet_function, in);

@@ -37,6 +37,20 @@ static inline void gradients(mt_tensor* value, mt_tensor* of_value, mt_tensor** 
   mt_release(mt_take(value));  // or it would be computed, being held
 }
 
+// A training step that is recorded anew: `in` holds the parameters, a batch and its targets. What
+// the layers made is let go of before anything is computed, as at a replay; or it would be stored.
+static inline void step_recorded(mt_function step, mt_tensor** in, size_t parameters) {
+  mt_tensor* wanted[16];
+  for (size_t i = 0; i < parameters; i++) wanted[i] = in[i];
+  mt_tensor** loss = wanted + parameters;
+  MT_SCOPE {
+    step(in, in + parameters, 2, loss, 1);
+    mt_take(*loss);
+  }
+  mt_eval(wanted, parameters + 1);
+  mt_release(*loss);
+}
+
 static inline void differentiable(mt_tensor** in, size_t count) {
   for (size_t i = 0; i < count; i++) mt_require_grad(in[i]);
 }

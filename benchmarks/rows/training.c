@@ -35,13 +35,7 @@ static mt_status minitorch_function(void* user, mt_tensor* const* batch, size_t 
   return mt_error();
 }
 static void minitorch_open(mt_tensor** in) { differentiable(in, 6); }
-static void minitorch_step(mt_tensor** in) {
-  MT_SCOPE {
-    mt_tensor* wanted[7] = {in[0], in[1], in[2], in[3], in[4], in[5]};
-    minitorch_function(in, in + 6, 2, wanted + 6, 1);
-    mt_eval(wanted, 7);
-  }
-}
+static void minitorch_step(mt_tensor** in) { step_recorded(minitorch_function, in, 6); }
 static void minitorch_trace(mt_tensor** in) {
   minitorch_open(in);
   trace = mt_trace_new(minitorch_function, in);
@@ -68,13 +62,7 @@ static mt_status mnist_function(void* user, mt_tensor* const* batch, size_t nbat
   return mt_error();
 }
 static void mnist_open(mt_tensor** in) { differentiable(in, 4); }
-static void mnist_step(mt_tensor** in) {
-  MT_SCOPE {
-    mt_tensor* wanted[5] = {in[0], in[1], in[2], in[3]};
-    mnist_function(in, in + 4, 2, wanted + 4, 1);
-    mt_eval(wanted, 5);
-  }
-}
+static void mnist_step(mt_tensor** in) { step_recorded(mnist_function, in, 4); }
 static void mnist_trace(mt_tensor** in) {
   mnist_open(in);
   trace = mt_trace_new(mnist_function, in);
