@@ -54,6 +54,12 @@ Tensor number(double value, Device& device) {
   return result;
 }
 
+Tensor number(double value, const Tensor& beside) {
+  const bool has_type = !beside->weak && is_floating(beside.dtype());
+  return has_type ? full({}, value, beside.dtype(), beside.device())
+                  : number(value, beside.device());
+}
+
 Tensor integer_number(int64_t value, Device& device) {
   Tensor result = full_integer({}, value, Dtype::int64, device);
   result->weak = true;

@@ -20,21 +20,22 @@ constexpr ElementwiseInfo table[] = {
 };
 
 Tensor where(const Tensor& condition, const Tensor& a, double b) {
-  return where(condition, a, number(b, a.device()));
+  return where(condition, a, number(b, a));
 }
 Tensor where(const Tensor& condition, double a, const Tensor& b) {
-  return where(condition, number(a, b.device()), b);
+  return where(condition, number(a, b), b);
 }
 
 // The gradient of relu. Where dy was shared among pooled extremes, it is taken of what is shared,
 // which is fewer numbers.
 Tensor only_where_positive(const Tensor& y, const Tensor& dy) {
   if (Tensor shared = share_where_positive(y, dy)) return shared;
-  return where(greater(y, number(0.0, y.device())), dy, 0.0);
+  const Tensor zero = number(0.0, y);
+  return where(greater(y, zero), dy, zero);
 }
 
 // Slopes of slopes. Far from zero they vanish, and their factors may overflow.
-Tensor bounded(const Tensor& x) { return where(less(x * x, number(128.0, x.device())), x, 16.0); }
+Tensor bounded(const Tensor& x) { return where(less(x * x, number(128.0, x)), x, 16.0); }
 Tensor silu_curvature(const Tensor& x) {
   Tensor s = sigmoid(x);
   return s * (1.0 - s) * (x * (1.0 - s * 2.0) + 2.0);
@@ -55,7 +56,7 @@ Tensor gelu_tanh_curvature(const Tensor& x) {
 Tensor pow_slope_base(const Tensor& a, const Tensor& b) {
   const bool known = b->op->kind == OpKind::constant && !b->variable;
   if (known && __builtin_bit_cast(double, b->immediates.value[0]) != 0) return a;
-  return where(logical_or(b, greater(abs(a), number(0.0, a.device()))), a, 1.0);
+  return where(logical_or(b, greater(abs(a), number(0.0, a))), a, 1.0);
 }
 // The slope of atan2(a, b) by a, b / (a^2 + b^2), whose squares may overflow or vanish.
 Tensor angle_slope(const Tensor& a, const Tensor& b) {

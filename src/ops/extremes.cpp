@@ -44,7 +44,7 @@ Tensor are_extremes(const Tensor& x, const Tensor& y, const Dims& axes) {
 Tensor how_many(const Tensor& x, const Tensor& y, const Dims& axes) {
   return sum(cast(are_extremes(x, y, axes), x.dtype()), axes);
 }
-Tensor zero(const Tensor& like) { return number(0, like.device()); }
+Tensor zero(const Tensor& like) { return number(0, like); }
 
 Dims axes_of(const Node& node) {
   return Dims(node.attributes.data(), static_cast<int>(node.attributes.size()));
@@ -106,7 +106,7 @@ Tensor share_where_positive(const Tensor& x, const Tensor& shared) {
     dy = whole->inputs[2];
   }
   if (elements.node() != x.node() && reshaped(elements).node() != x.node()) return nullptr;
-  Tensor kept = where(greater(y, zero(y)), dy, zero(y));
+  const Tensor none = zero(y), kept = where(greater(y, none), dy, none);
   return reshape(share_among_extremes(elements, y, kept, axes_of(*whole.node())), shared.shape());
 }
 

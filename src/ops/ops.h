@@ -33,6 +33,7 @@ Tensor full_integer(const Shape& shape, int64_t value, Dtype dtype, Device& devi
 Tensor iota(const Shape& shape, Dtype dtype, Device& device);  // int64 or int32
 // A plain number: zero-dimensional, and takes the dtype of what it meets.
 Tensor number(double value, Device& device);
+Tensor number(double value, const Tensor& beside);  // and at once in that type, if it is a float
 Tensor integer_number(int64_t value, Device& device);
 Immediates constant_immediates(double value, Dtype dtype);  // how a constant holds its number
 Tensor zeros_like(const Tensor& x);
@@ -256,12 +257,12 @@ inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
 inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
-inline Tensor operator+(const Tensor& a, double b) { return add(a, number(b, a.device())); }
-inline Tensor operator-(const Tensor& a, double b) { return sub(a, number(b, a.device())); }
-inline Tensor operator-(double a, const Tensor& b) { return sub(number(a, b.device()), b); }
-inline Tensor operator*(const Tensor& a, double b) { return mul(a, number(b, a.device())); }
-inline Tensor operator/(const Tensor& a, double b) { return div(a, number(b, a.device())); }
-inline Tensor operator/(double a, const Tensor& b) { return div(number(a, b.device()), b); }
-inline Tensor operator>(const Tensor& a, double b) { return greater(a, number(b, a.device())); }
+inline Tensor operator+(const Tensor& a, double b) { return add(a, number(b, a)); }
+inline Tensor operator-(const Tensor& a, double b) { return sub(a, number(b, a)); }
+inline Tensor operator-(double a, const Tensor& b) { return sub(number(a, b), b); }
+inline Tensor operator*(const Tensor& a, double b) { return mul(a, number(b, a)); }
+inline Tensor operator/(const Tensor& a, double b) { return div(a, number(b, a)); }
+inline Tensor operator/(double a, const Tensor& b) { return div(number(a, b), b); }
+inline Tensor operator>(const Tensor& a, double b) { return greater(a, number(b, a)); }
 
 }  // namespace mt
