@@ -159,6 +159,8 @@ void backward(const Tensor& output, const Tensor& seed, bool retain, bool differ
     // All sums are recorded before any gradient changes: a call that fails has changed nothing.
     // A leaf bound anew in between has several values here, and one gradient.
     std::vector<Sum> sums;
+    constexpr size_t usual = 16;
+    sums.reserve(usual);
     PointerIndex index;
     for (size_t i = 0; i < arrived.size(); ++i) {
       const Tensor& leaf = history.nodes()[i];

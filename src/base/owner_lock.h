@@ -21,6 +21,9 @@ class OwnerLock {
   // is not inside may be replaced, and the new one must know that he left.
   void set_owner(const void* thread) { owner_.store(thread, std::memory_order_relaxed); }
 
+  // For the owner alone: whether he is inside.
+  bool is_inside() const { return holds_.load(std::memory_order_relaxed) > 0; }
+
   // Inside for the object's life. `self` belongs to the calling thread.
   class Hold {
    public:

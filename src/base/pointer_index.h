@@ -48,7 +48,7 @@ class PointerIndex {
   }
 
  private:
-  static constexpr size_t least = 16;
+  static constexpr size_t least = 64;
 
   // Where the object is, or would be.
   size_t place_of(const void* object) const {

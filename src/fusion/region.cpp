@@ -15,19 +15,16 @@ namespace {
 // A leaf's memory is free to take when only the releasing items of this region refer to it.
 void find_donatable(Region* region) {
   if (can_fail(*region)) return;
-  thread_local std::vector<int> uses;
-  uses.assign(region->leaves.size(), 0);
   for (const Item& item : region->items) {
     if (!item.releases) continue;
     for (const Edge& edge : region->edges_of(item)) {
-      int value = edge.value;
-      if (value < 0) ++uses[~value];
+      if (edge.value < 0) ++region->leaves[~edge.value].released;
     }
   }
-  for (size_t i = 0; i < region->leaves.size(); ++i) {
-    const Node& node = *region->leaves[i].node;
-    region->leaves[i].donatable = node.references() == uses[i] && has_storage_alone(node) &&
-                                  is_contiguous(node.shape, node.strides);
+  for (Leaf& leaf : region->leaves) {
+    const Node& node = *leaf.node;
+    leaf.donatable = node.references() == leaf.released && has_storage_alone(node) &&
+                     is_contiguous(node.shape, node.strides);
   }
 }
 
@@ -94,7 +91,7 @@ void build_region(Window& window, Device& device, Region* region) {
       const Node* leaf = input->ready() ? input.node() : base;
       const auto next = static_cast<int64_t>(region->leaves.size());
       const auto [entry, is_new] = leaf_index.find_or_add(leaf, next);
-      if (is_new) region->leaves.push_back({leaf, false, -1});
+      if (is_new) region->leaves.push_back({leaf, false});
       region->edges.push_back({~static_cast<int>(entry->number), input.node()});
     }
     region->items.push_back(item);

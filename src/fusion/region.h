@@ -39,6 +39,7 @@ struct Leaf {
   const Node* node;
   bool donatable;      // nobody will read its memory after this evaluation
   int successor = -1;  // the item that takes its place in lasting state, if known
+  int released = 0;    // references to it that the items let go of
 };
 
 struct Region {

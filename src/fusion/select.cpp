@@ -112,8 +112,10 @@ void select_exactly(Window& window, const Tensor* tensors, size_t count) {
 }
 
 void devices_with_work(Window& window, std::vector<Device*>* devices) {
+  const Device* last = nullptr;
   for (Node* node = window.first(); node; node = node->next) {
-    if (!(node->mark & mark::needed)) continue;
+    if (!(node->mark & mark::needed) || node->device == last) continue;
+    last = node->device;
     if (std::find(devices->begin(), devices->end(), node->device) == devices->end()) {
       devices->push_back(node->device);
     }

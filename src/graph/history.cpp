@@ -3,6 +3,7 @@
 
 #include <mutex>
 #include <optional>
+#include <span>
 
 #include "base/error.h"
 #include "graph/variable.h"
@@ -18,15 +19,25 @@ std::mutex& history_mutex() {
   return *mutex;
 }
 
-// The locks under which a node's inputs may be read and let go of.
+// The locks under which a node's inputs may be read and let go of. Neighbours in a history usually
+// share them.
 class InputsLock {
  public:
-  explicit InputsLock(const Node& node) {
-    if (Window* window = node.window.load()) in_window_.emplace(window->lock, &current_thread());
+  void take(const Node& node) {
+    Window* window = node.window.load();
+    if (lock_ && (!window || window == window_)) return;
+    release();
+    window_ = window;
+    if (window) in_window_.emplace(window->lock, &current_thread());
     lock_ = std::unique_lock(history_mutex());
+  }
+  void release() {
+    lock_ = {};
+    in_window_.reset();
   }
 
  private:
+  const Window* window_ = nullptr;
   std::optional<OwnerLock::Hold> in_window_;
   std::unique_lock<std::mutex> lock_;
 };
@@ -37,14 +48,19 @@ bool needs_no_inputs(const Node& node) {
          node.history_use.walks == 0;
 }
 
-void release_inputs(Node& node) {
-  Inputs released;  // destroyed without the locks
-  const InputsLock lock(node);
-  if (!needs_no_inputs(node)) return;
-  if (node.ready()) {
-    released = std::move(node.inputs);
-  } else {
-    node.keeps_inputs = false;  // its evaluation lets go of them
+// Lets go of the inputs that nobody needs.
+void release_inputs(std::span<const Tensor> nodes) {
+  InputsLock lock;
+  for (const Tensor& node : nodes) {
+    if (node.requires_gradient()) continue;
+    lock.take(*node.node());
+    if (!needs_no_inputs(*node.node())) continue;
+    if (node->ready()) {
+      const Inputs released = std::move(node->inputs);
+      lock.release();  // before they are destroyed
+    } else {
+      node->keeps_inputs = false;  // its evaluation lets go of them
+    }
   }
 }
 
@@ -97,9 +113,7 @@ History::~History() {
       if (--use.walks == 0 && use.forgotten) node->requires_gradient = false;
     }
   }
-  for (const Tensor& node : nodes_) {
-    if (!node->requires_gradient) release_inputs(*node.node());
-  }
+  release_inputs(nodes_);
 }
 
 void History::forget() {
@@ -114,7 +128,8 @@ void release_from_tape(Node& node) {
     std::lock_guard lock(history_mutex());
     --node.history_use.tapes;
   }
-  if (!node.requires_gradient) release_inputs(node);
+  const Tensor only(&node);
+  release_inputs({&only, 1});
 }
 
 const Op* operator_without_gradient(const Tensor& output) {
@@ -123,7 +138,8 @@ const Op* operator_without_gradient(const Tensor& output) {
     Tensor node = nodes[i];
     Inputs inputs;
     {
-      const InputsLock lock(*node.node());
+      InputsLock lock;
+      lock.take(*node.node());
       inputs = node->inputs;
     }
     for (const Tensor& input : inputs) {

@@ -33,13 +33,15 @@ void Node::release_last(Thread& thread) {
   dispose(thread);
 }
 
-// Whether the reference was the last.
+// Whether the reference was the last. While disposal pauses, an evaluation may be going through the
+// window, so the node stays in it until it is destroyed.
 [[gnu::noinline]] bool Node::drop_in_window(Window& home, Thread& thread) {
-  if (&home == thread.window && !thread.disposal_paused) {
+  const bool stays = thread.disposal_paused;
+  if (&home == thread.window && (!stays || home.lock.is_inside())) {
     OwnerLock::Hold hold(home.lock, &thread);
     if (references() == 1 && window.load(std::memory_order_relaxed)) {
       references_.store(0, std::memory_order_relaxed);
-      home.remove(this);
+      if (!stays) home.remove(this);
       return true;
     }
   }
