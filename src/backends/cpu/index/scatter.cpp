@@ -10,6 +10,7 @@
 #include "backends/cpu/cache.h"
 #include "backends/cpu/index/indices.h"
 #include "backends/cpu/index/kernels.h"
+#include "backends/cpu/index/listed_rows.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "base/rounding.h"
 
@@ -61,16 +62,26 @@ Operator row_addition(const Layout& inner) {
   return bytes >= 3 * cache_line && bytes <= 8 * cache_line ? vector_addition<T>() : nullptr;
 }
 
-// Rows come in no order that the processor could foresee, so they are asked for this early. The
-// second-level cache has more lines under way.
-constexpr int64_t ahead = 16, far_ahead = 32;
+// The kernel that adds whole lists, where rows lie in one piece.
+template <class T>
+ListedAddition list_addition(const Layout& inner) {
+  const int rank = inner.shape.rank();
+  if (sizeof(T) < 4 || rank > 1 || (rank == 1 && inner.strides[0] != 1)) return nullptr;
+  if (std::is_floating_point_v<T>) {
+    return listed_addition(sizeof(T) == 4 ? Compute::f32 : Compute::f64);
+  }
+  return listed_addition(sizeof(T) == 4 ? Compute::i32 : Compute::i64);
+}
+
+// Rows come in no order that the processor could foresee, so they are asked for this early.
+constexpr int64_t ahead = 16;
 
 // Inlined always: gcc 12 takes a function of nothing but prefetches for one without effect.
-template <int locality, class T>
+template <class T>
 [[gnu::always_inline]] inline void fetch_row(const T* row, int64_t width) {
   constexpr int64_t line = 64 / sizeof(T), most = 8;  // lines; longer rows follow by themselves
   for (int64_t c = 0; c < std::min(width, most * line); c += line) {
-    __builtin_prefetch(row + c, 0, locality);
+    __builtin_prefetch(row + c);
   }
 }
 
@@ -78,14 +89,9 @@ template <int locality, class T>
 struct Deal {
   int64_t count = 0, rows = 0, lists = 0, slices = 0;
   int shift = 0;
-
-  // An entry of a list.
-  struct Entry {
-    uint32_t row, from;
-  };
   bool pays() const { return lists > 0; }
   int64_t bytes() const {
-    return pays() ? count * static_cast<int64_t>(sizeof(Entry)) + slices * lists * 8 : 0;
+    return pays() ? count * static_cast<int64_t>(sizeof(ListedRow)) + slices * lists * 8 : 0;
   }
 };
 
@@ -111,17 +117,20 @@ Deal deal_of(int64_t count, int64_t rows, int64_t width, size_t element) {
 
 // The entries of all lists, one list after another, each in the order of the indices. Returns where
 // each list ends.
-int64_t* deal_out(const Deal& deal, const Indices& indices, Deal::Entry* entries, int64_t* ends) {
+int64_t* deal_out(const Deal& deal, const Indices& indices, ListedRow* entries, int64_t* ends) {
+  const int shift = deal.shift;
   auto slice = [&](int64_t s) { return deal.count * s / deal.slices; };
   auto each = [&](int64_t s, auto&& take) {
-    for (int64_t j = slice(s); j < slice(s + 1); ++j) take(indices.row(j), j);
+    const Indices own = indices;  // which no list can overlap, as the compiler sees
+    const int64_t end = slice(s + 1);
+    for (int64_t j = slice(s); j < end; ++j) take(own.row(j), j);
   };
   int64_t grain = std::max<int64_t>(1, deal.slices * elements_grain / deal.count);
   parallel_for(deal.slices, grain, [&](int64_t begin, int64_t end) {
     for (int64_t s = begin; s < end; ++s) {
       int64_t* counts = ends + s * deal.lists;
       std::fill_n(counts, deal.lists, 0);
-      each(s, [&](int64_t row, int64_t) { ++counts[row >> deal.shift]; });
+      each(s, [counts, shift](int64_t row, int64_t) { ++counts[row >> shift]; });
     }
   });
   int64_t total = 0;
@@ -133,8 +142,8 @@ int64_t* deal_out(const Deal& deal, const Indices& indices, Deal::Entry* entries
   parallel_for(deal.slices, grain, [&](int64_t begin, int64_t end) {
     for (int64_t s = begin; s < end; ++s) {
       int64_t* next = ends + s * deal.lists;
-      each(s, [&](int64_t row, int64_t j) {
-        entries[next[row >> deal.shift]++] = {static_cast<uint32_t>(row), static_cast<uint32_t>(j)};
+      each(s, [=](int64_t row, int64_t j) {
+        entries[next[row >> shift]++] = {static_cast<uint32_t>(row), static_cast<uint32_t>(j)};
       });
     }
   });
@@ -177,9 +186,7 @@ struct Scatter {
   void run(void* scratch) const {
     if (y.size() == 0) return;
     Deal deal = deal_of(count, rows, width, sizeof(T));
-    const bool far = add && values.size() * static_cast<int64_t>(sizeof(T)) > last_cache;
-    if (!deal.pays()) return add_in_order();
-    far ? add_lists<far_ahead, 2>(deal, scratch) : add_lists<ahead, 3>(deal, scratch);
+    deal.pays() ? add_lists(deal, scratch) : add_in_order();
   }
 
   void add_in_order() const {
@@ -194,8 +201,8 @@ struct Scatter {
           if (int64_t next = j + ahead; next < count) {
             int64_t row = base + indices.row(next);
             if (mine(row)) {
-              fetch_row<3>(sum(row), width);
-              fetch_row<3>(source + next * step, width);
+              fetch_row(sum(row), width);
+              fetch_row(source + next * step, width);
             }
           }
           int64_t row = base + indices.row(j);
@@ -205,18 +212,19 @@ struct Scatter {
     });
   }
 
-  template <int64_t early, int locality>
   void add_lists(const Deal& deal, void* scratch) const {
-    auto* entries = static_cast<Deal::Entry*>(scratch);
+    auto* entries = static_cast<ListedRow*>(scratch);
+    const ListedAddition whole = list_addition<T>(inner);
     const int64_t* ends =
         deal_out(deal, indices, entries, reinterpret_cast<int64_t*>(entries + count));
     parallel_items(outers * deal.lists, thread_count(), [&](int64_t item, int) {
       int64_t list = item % deal.lists, base = item / deal.lists * rows;
       clear(base + (list << deal.shift), base + std::min(rows, (list + 1) << deal.shift));
       const T* source = from + Walker(outer, item / deal.lists).position();
-      const int64_t end = ends[list];
-      for (int64_t e = list ? ends[list - 1] : 0; e < end; ++e) {
-        fetch_row<locality>(source + entries[std::min(e + early, end - 1)].from * step, width);
+      const int64_t begin = list ? ends[list - 1] : 0, end = ends[list];
+      if (whole) return whole(sum(base), source, step, width, entries + begin, end - begin);
+      for (int64_t e = begin; e < end; ++e) {
+        fetch_row(source + entries[std::min(e + ahead, end - 1)].from * step, width);
         add_row(sum(base + entries[e].row), source + entries[e].from * step, inner, width, add);
       }
     });
