@@ -82,7 +82,7 @@ class Pieces {
   std::vector<Part> parts_;
 };
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__GLIBC__)
 #define ON_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define ON_EACH_PROCESSOR
