@@ -12,7 +12,7 @@ from ._arguments import _place
 from ._conversions import _Converted
 from ._exchange import _on_the_native_type
 from ._names import METHODS, _Elsewhere, _explained
-from .dtypes import bool_, by_code, float32, int64, uint64
+from .dtypes import DType, bool_, by_code, float32, int64, uint64
 from ._types import DTypeLike, Operand
 
 _bool: TypeAlias = bool  # which methods of the class hide
@@ -310,6 +310,9 @@ class Tensor(_Converted):
         >>> mt.arange(4).view(2, 2).shape
         (2, 2)
         """
+        if isinstance(shape[0] if shape else None, DType):
+            raise TypeError("view: needs sizes; astype() converts to another type, and "
+                            "asarray(x.numpy().view(...)) has the same bits as one")
         return self.reshape(*shape)
 
     def numel(self) -> _int:

@@ -10,6 +10,9 @@ from mtorch import nn, optim
 
 
 @pytest.mark.parametrize("call, said", [
+    (lambda x: nn.LSTM(3, 4)(mt.ones((1, 2, 3)), mt.ones((1, 1, 4))), "LSTM: the state is a pair"),
+    (lambda x: nn.TransformerBlock(8, 2, activation=nn.GELU()), "the activation is GELU(): needs a function"),
+    (lambda x: x.view(mt.int32), "view: needs sizes; astype"),
     (lambda x: x.sum(0, 1), "1 is no element type; several axes are one tuple, as axis=(0, 1)"),
     (lambda x: x.sum(0, True), "True is no element type; several axes"),
     (lambda x: x.mean(0, 1), "mean: keepdims is True or False, not 1; several axes are one tuple"),

@@ -215,6 +215,30 @@ def test_a_loss_against_a_number_keeps_its_type(loss, dtype):
     assert loss(x, 0.5) == loss(x, mt.full(3, 0.5, dtype=dtype))
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_loss_of_shapes_that_do_not_fit_fails_alone():
+    with pytest.raises(ValueError, match=r"mse_loss: shapes \[3\] and \[4\] do not broadcast"):
+        nn.mse_loss(mt.ones(3), mt.ones(4))
+
+
+def test_a_linear_function_needs_no_bias():
+    x, weight = mt.ones((2, 3)), mt.ones((4, 3))
+    assert nn.linear(x, weight).tolist() == nn.linear(x, weight, mt.zeros(4)).tolist() == [[3.0] * 4] * 2
+
+
+def test_kept_keys_go_with_places():
+    with pytest.raises(TypeError, match="^kept and places go together"):
+        nn.TransformerBlock(8, 2, causal=True)(mt.ones((2, 8)), kept=mt.ones(1))
+
+
+def test_an_activation_goes_by_its_name():
+    results = []
+    for activation in "gelu", mt.gelu, "gelu(a)", "relu":
+        mt.seed(0)
+        results.append(nn.TransformerBlock(8, 2, activation=activation)(mt.ones((2, 8))).tolist())
+    assert results[0] == results[1] == results[2] != results[3]
+
+
 def test_functions_without_gradients():
     x = mt.ones(2).requires_grad_()
 

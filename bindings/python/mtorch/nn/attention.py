@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable
 
 from .. import native
+from .._names import _explained
 from .functional import _options
 from .layers import _Layer
 from .._types import Shape
@@ -52,6 +53,7 @@ class MultiheadAttention(_Keeping):
         options = _options(native.attention_options(), causal=causal, dropout=dropout, bias=bias)
         super().__init__(native.layer_attention, width, heads, options, **where)
 
+    @_explained
     def forward(self, query: Tensor, key: Tensor | None = None, value: Tensor | None = None,
                 mask: Tensor | None = None, *, kept: Tensor | None = None,
                 places: Tensor | None = None) -> Tensor:
@@ -63,7 +65,7 @@ class MultiheadAttention(_Keeping):
 class TransformerBlock(_Keeping):
     """Self-attention and a network of two layers, each added to what it reads, with layer norms
     before them (norm_first) or after. The names are those of PyTorch's TransformerEncoderLayer.
-    `activation` is a function of mtorch, or an expression of a, as "relu(a) ** 2".
+    `activation` is a function of mtorch or its name, or an expression of a, as "relu(a) ** 2".
 
     >>> import mtorch as mt
     >>> block = mt.nn.TransformerBlock(8, heads=2, activation="relu(a) ** 2")
@@ -85,10 +87,10 @@ class TransformerBlock(_Keeping):
                  activation: Callable[[Tensor], Tensor] | str = native.relu,
                  norm_first: bool = True, causal: bool = False, epsilon: float = 1e-5,
                  **where: Any) -> None:
-        text = activation if isinstance(activation, str) else f"{activation.__name__}(a)"
-        super().__init__(native.layer_transformer, width, heads, hidden or 0, dropout, text,
-                         norm_first, causal, epsilon, **where)
+        super().__init__(native.layer_transformer, width, heads, hidden or 0, dropout,
+                         _expression(activation), norm_first, causal, epsilon, **where)
 
+    @_explained
     def forward(self, x: Tensor, mask: Tensor | None = None, *, kept: Tensor | None = None,
                 places: Tensor | None = None) -> Tensor:
         if kept is not None or places is not None:
@@ -96,8 +98,20 @@ class TransformerBlock(_Keeping):
         return native.apply_attention(self._layer, x, None, None, mask)
 
 
+def _expression(activation: Any) -> str:
+    name = activation if isinstance(activation, str) else getattr(activation, "__name__", "")
+    if name.isidentifier() and name != "a":
+        return f"{name}(a)"
+    if isinstance(activation, str):
+        return activation
+    raise TypeError(f"TransformerBlock: the activation is {activation!r}: needs a function of mtorch, as mtorch.gelu, "
+                    'or an expression of a, as "leaky_relu(a, 0.1)"')
+
+
 def _go_on(layer: _Layer, x: Tensor, kept: Tensor | None, places: Tensor | None,
            *others: Any) -> Tensor:
+    if kept is None or places is None:
+        raise TypeError("kept and places go together: keys and values, and where the rows of x stand among them")
     if any(other is not None for other in others):
         raise ValueError("kept keys and values go with neither others nor a mask")
     return native.apply_kept(layer._layer, x, kept, places)

@@ -10,7 +10,6 @@ from .._names import FUNCTIONAL, _explained, _missing
 from ..elementwise import (
     elu as elu, gelu as gelu, leaky_relu as leaky_relu, log_sigmoid as log_sigmoid, relu as relu,
     sigmoid as sigmoid, silu as silu, softplus as softplus, tanh as tanh)
-from ..native import linear as linear
 from .._types import Operand
 
 if TYPE_CHECKING:
@@ -42,6 +41,17 @@ def dropout(x: Tensor, probability: float = 0.5, training: bool = True) -> Tenso
     tensor([1., 2.])
     """
     return native.dropout(x, probability, training)
+
+
+@_explained
+def linear(x: Tensor, weight: Tensor | None, bias: Tensor | None = None) -> Tensor:
+    """x weight^T + bias over the last axis, with `weight` [out, in]. ValueError unless they fit.
+
+    >>> import mtorch as mt
+    >>> mt.nn.linear(mt.tensor([1.0, 2.0]), mt.tensor([[3.0, 4.0]]), mt.tensor([5.0]))
+    tensor([16.])
+    """
+    return native.linear(x, weight, bias)
 
 
 @_explained
@@ -330,7 +340,8 @@ def cross_entropy(logits: Tensor, targets: Tensor, axis: int = -1, reduction: st
 
 def _warn_of_broadcasting(loss: str, x: Any, target: Any) -> None:
     a, b = getattr(x, "shape", ()), getattr(target, "shape", ())
-    if a and b and tuple(a) != tuple(b):  # most often [n, 1] and [n]: every pair of them
+    fits = all(m == n or 1 in (m, n) for m, n in zip(reversed(a), reversed(b)))
+    if a and b and tuple(a) != tuple(b) and fits:  # most often [n, 1] and [n]: every pair of them
         warnings.warn(f"{loss}: x of shape {tuple(a)} and a target of shape {tuple(b)} broadcast; "
                       "give both the same shape if that is not meant", UserWarning, stacklevel=3)
 

@@ -64,5 +64,7 @@ class LSTM(_Recurrent):
     def forward(self, x: Tensor, state: Any = None) -> Any:
         """All states of the last layer [batch, n, hidden], and the pair of the last states and
         cells of all [layers, batch, hidden], which `state` is too."""
+        if state is not None and not (isinstance(state, (tuple, list)) and len(state) == 2):
+            raise TypeError("LSTM: the state is a pair, of states and of cells, each [layers, batch, hidden]")
         y, *last = native.apply_recurrent(self._layer, x, *(state or (None, None)))
         return y, tuple(last)
