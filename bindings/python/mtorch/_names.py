@@ -18,17 +18,27 @@ class _Note(str):
     """What is said where there is no other name."""
 
 
+_LOWER = _Note("set_matmul_precision() makes products faster; a module's to(mtorch.bfloat16) has bfloat16 all "
+               "through, in its weights too, which small steps then leave as they are")
+_WHOLE_STEP = _Note("trace(step) is that, of a function that does the whole step: loss, backward() and update")
+_DIVERGENCE = _Note("(where(p > 0, p * log(p), 0) - p * log_q).sum(axis=-1).mean() is that of rows")
+_COSINE = _Note("(a * b).sum(axis=1) / maximum(a.norm(axis=1) * b.norm(axis=1), 1e-8) is that")
+
+
+
+def _in_place(sign: str) -> _Note:
+    return _Note(f"x {sign}= y is that, of the name x alone: for a gradient, p.grad {sign}= y")
+
+
 FUNCTIONS = {
-    "autocast": _Note("a module's to(mtorch.bfloat16) has bfloat16 all through, and "
-                      "set_matmul_precision() makes products faster"),
-    "compile": "trace", "is_tensor": _Note("isinstance(x, mtorch.Tensor) asks that"),
+    "autocast": _LOWER, "compile": _WHOLE_STEP, "is_tensor": _Note("isinstance(x, mtorch.Tensor) asks that"),
     "device": _Note('devices are text, as "cpu" and "cuda:0"'),
     "utils": "data (utils.data)", "set_num_threads": "set_threads",
-    "jit": "trace", "func": "grad, vjp, jvp, hessian",
+    "jit": _WHOLE_STEP, "func": "grad, vjp, jvp, hessian",
     "multinomial": "random.categorical (of logarithms)",
     "distributions": _Note("random has normal(), bernoulli() and others; log_softmax() has the logarithms of "
                            "probabilities"),
-    "amp": _Note("a module's to(mtorch.bfloat16) has bfloat16 all through"),
+    "amp": _LOWER,
     "set_grad_enabled": "no_grad or enable_grad", "is_floating_point": _Note("x.dtype.is_floating says so"),
     "numel": "Tensor.size", "movedim": "moveaxis", "unbind": "unstack", "ravel": "Tensor.flatten",
     "swapaxes": "transpose", "mv": "matmul", "ger": "linalg.outer", "bitwise_not": "bitwise_invert",
@@ -37,7 +47,8 @@ FUNCTIONS = {
     "diagonal": "linalg.diagonal", "logdet": "linalg.slogdet (the second of its results)",
     "diag_embed": _Note("x[..., None] * eye(x.shape[-1]) is that"),
     "kron": _Note('einsum("ij,kl->ikjl", a, b), reshaped, is that of matrices'),
-    "cdist": _Note("norm(a[:, None] - b[None], axis=-1) is that of rows"),
+    "cdist": _Note("norm(a[:, None] - b, axis=-1) is that of rows; of long ones sqrt(maximum(a2[:, None] + b2 - "
+                   "2 * a @ b.T, 0)) is faster, with a2 and b2 the sums of their squares"),
     "dist": _Note("norm(a - b) is that"), "var_mean": "var, mean", "std_mean": "std, mean",
     "erfc": _Note("1 - erf(x) is that"), "argwhere": _Note("stack(nonzero(x), axis=1) is that"),
     "bucketize": "searchsorted (of the bounds, then the values)", "narrow": _Note("x[:, a:a + n] is that"),
@@ -46,7 +57,8 @@ FUNCTIONS = {
         "there are no complex numbers; numpy.fft takes tensors and gives arrays"),
     "vander": _Note("x[:, None] ** arange(n) is that"), "dstack": "stack (with axis=2)",
     "column_stack": "stack (with axis=1)", "fliplr": "flip (with axis=1)", "flipud": "flip (with axis=0)",
-    "bernoulli": "random.bernoulli", "randn_like": "random.normal(x.shape, dtype=x.dtype, device=x.device)",
+    "bernoulli": _Note("random.uniform(p.shape) < p draws by a tensor of probabilities, random.bernoulli(shape, p) "
+                       "by one"), "randn_like": "random.normal(x.shape, dtype=x.dtype, device=x.device)",
     "rand_like": "random.uniform(x.shape, dtype=x.dtype, device=x.device)",
     "repeat_interleave": "repeat",
     "set_default_dtype": _Note("dtype=mtorch.float64 asks for another, and to() of a module"),
@@ -72,8 +84,7 @@ FUNCTIONS = {
     "half": "float16", "float": "float32", "int": "int32", "Parameter": "nn.Parameter",
     "unique": "unique_values", "cross": "linalg.cross", "sub": "subtract", "mul": "multiply",
     "div": "divide", "neg": "negative", "nll_loss": "nn.cross_entropy (of the logits)",
-    "binary_cross_entropy": "nn.bce_with_logits (of the logits)", "kl_div": _Note(
-        "(p * (log(p) - log_q)).sum(axis=-1).mean() is that of rows"),
+    "binary_cross_entropy": "nn.bce_with_logits (of the logits)", "kl_div": _DIVERGENCE,
     "set_printoptions": _Note("print(x.numpy()) follows numpy.set_printoptions()")}
 for _name in """average bincount convolve corrcoef cov gradient histogram interp isin median nanmean nansum
         percentile polyfit quantile rot90""".split():
@@ -88,17 +99,18 @@ FUNCTIONAL = {
     "adaptive_avg_pool2d": _Note("x.mean(axis=(2, 3), keepdims=True) is that of size 1"),
     "interpolate": "resize_nearest or resize_linear (bilinear is linear over two axes)",
     "unfold": "mtorch.window",
-    "cosine_similarity": _Note("(a * b).sum(axis=1) / (a.norm(axis=1) * b.norm(axis=1)) is that"),
+    "cosine_similarity": _COSINE,
     "embedding_bag": _Note("embedding(indices, weight).mean(axis=1) is that"),
     "instance_norm": "group_norm (with as many groups as channels)", "hardtanh": "mtorch.clip",
     "relu6": "mtorch.clip (from 0 to 6)", "mish": _Note("x * tanh(softplus(x)) is that"),
     "prelu": _Note("where(x > 0, x, x * weight) is that"),
     "glu": _Note("a * sigmoid(b) of the two halves of x is that"),
     "binary_cross_entropy_with_logits": "bce_with_logits", "logsigmoid": "log_sigmoid",
-    "nll_loss": "cross_entropy (of the logits)", "one_hot": "mtorch.one_hot", "pad": "mtorch.pad",
-    "smooth_l1_loss": "huber_loss", "normalize": _Note(
+    "nll_loss": "cross_entropy (of the logits)", "one_hot": "mtorch.one_hot",
+    "pad": _Note("mtorch.pad(x, [(before, after), ...]) is that, with a pair for each axis, from the first on"),
+    "smooth_l1_loss": _Note("huber_loss(..., delta=beta) / beta is that"), "normalize": _Note(
         "x / maximum(x.norm(axis=1, keepdims=True), 1e-12) is that"),
-    "kl_div": _Note("(p * (log(p) - log_q)).sum(axis=-1).mean() is that of rows")}
+    "kl_div": _DIVERGENCE}
 MODULES = {
     "AdaptiveAvgPool2d": _Note("a Function of x.mean(axis=(2, 3), keepdims=True) is that of size 1"),
     "Upsample": "Function (of resize_nearest or resize_linear)",
@@ -113,13 +125,12 @@ MODULES = {
     "Hardtanh": "Function (of mtorch.clip)", "ReLU6": "Function (of mtorch.clip)",
     "ParameterList": _Note("a module finds tensors in lists of its attributes"),
     "Unflatten": "Function (of mtorch.reshape)", "TransformerEncoder": "Sequential (of TransformerBlock)",
-    "Dropout2d": "Dropout", "CosineSimilarity": _Note(
-        "(a * b).sum(axis=1) / (a.norm(axis=1) * b.norm(axis=1)) is that"),
+    "Dropout2d": "Dropout", "CosineSimilarity": _COSINE,
     "BatchNorm1d": "BatchNorm", "BatchNorm2d": "BatchNorm", "BatchNorm3d": "BatchNorm",
     "BCELoss": "BCEWithLogitsLoss", "NLLLoss": "CrossEntropyLoss (of the logits)",
-    "SmoothL1Loss": "HuberLoss", "KLDivLoss": _Note(
-        "(p * (log(p) - log_q)).sum(axis=-1).mean() is that of rows"),
-    "TransformerEncoderLayer": "TransformerBlock",
+    "SmoothL1Loss": _Note("HuberLoss(delta=beta), divided by beta, is that"), "KLDivLoss": _DIVERGENCE,
+    "TransformerEncoderLayer": _Note("TransformerBlock(width, heads, 2048, 0.1, norm_first=False) is that with "
+                                     "PyTorch's defaults"),
     "utils": "optim.Optimizer.clip_grad_norm (for clip_grad_norm_)", "clip_grad_norm_": "optim.Optimizer.clip_grad_norm"}
 OPTIMIZERS = {
     "lr_scheduler": "StepSchedule, CosineSchedule, OneCycleSchedule or Schedule",
@@ -130,7 +141,7 @@ OPTIMIZERS = {
         "optimizer.lr *= 0.1 when the loss no longer falls is that"),
     "LBFGS": _Note("scipy.optimize.minimize(..., jac=True) takes a function of NumPy's arrays that returns "
                    "what mtorch.value_and_grad() gives"),
-    "NAdam": "Adam", "RAdam": "Adam", "Adamax": "Adam"}
+    "clip_grad_norm_": "optim.Optimizer.clip_grad_norm", "NAdam": "Adam", "RAdam": "Adam", "Adamax": "Adam"}
 INITIALISERS = {
     "constant_": _Note("x[...] = value under no_grad() is that"),
     "trunc_normal_": _Note("x[...] = clip(random.normal(x.shape), -2, 2) * deviation under no_grad() is nearly "
@@ -154,12 +165,12 @@ METHODS = {
     "where": "where (a function)", "equal": _Note("bool((x == y).all()) is that"),
     "logical_and": "logical_and (a function, or x & y)", "logical_or": "logical_or (a function, or x | y)",
     "detach_": "detach", "pin_memory": _Note("copies to a GPU need none"),
-    "add_": "add (or x += y)", "amax": "max", "amin": "min", "bmm": "matmul",
+    "add_": _in_place("+"), "amax": "max", "amin": "min", "bmm": "matmul",
     "clamp": "clip", "clamp_": "clip",
     "contiguous": _Note("no function asks for it; copy() gives memory of its own"),
     "cumprod": "cumulative_prod", "cumsum": "cumulative_sum",
     "data": _Note("detach() gives the value; under no_grad() a parameter can be changed"),
-    "div_": "div (or x /= y)", "dot": "matmul", "element_size": "itemsize", "eq": _Note("x == y"),
+    "div_": _in_place("/"), "dot": "matmul", "element_size": "itemsize", "eq": _Note("x == y"),
     "expand": "broadcast_to", "expand_as": "broadcast_to", "fill_": _Note("x[...] = value sets all elements"),
     "gather": "take_along_axis", "ge": _Note("x >= y"), "gt": _Note("x > y"),
     "le": _Note("x <= y"), "lt": _Note("x < y"), "ne": _Note("x != y"),
@@ -168,12 +179,12 @@ METHODS = {
     "is_floating_point": _Note("x.dtype.is_floating says so"), "log_softmax": "nn.log_softmax",
     "masked_fill": "where",
     "masked_select": "masked_select (a function, or x[mask])", "mm": "matmul",
-    "mul_": "mul (or x *= y)", "outer": "linalg.outer", "ravel": "flatten",
+    "mul_": _in_place("*"), "outer": "linalg.outer", "ravel": "flatten",
     "register_hook": _Note("mtorch.grad(loss, x) gives the gradient of any x on the way, and an "
                            "mtorch.Function of your own changes it"),
     "retain_grad": _Note("mtorch.grad(loss, x) gives the gradient of any x on the way to loss"),
     "scatter_add": "scatter_add (a function)", "softmax": "nn.softmax",
-    "stride": _Note("tensors show no strides"), "sub_": "sub (or x -= y)", "swapaxes": "transpose",
+    "stride": _Note("tensors show no strides"), "sub_": _in_place("-"), "swapaxes": "transpose",
     "t": "T", "type": "dtype or astype", "unbind": "unstack",
     "new_zeros": _Note("mtorch.zeros(shape, dtype=x.dtype, device=x.device) makes them"),
     "new_ones": _Note("mtorch.ones(shape, dtype=x.dtype, device=x.device) makes them"),
@@ -182,8 +193,30 @@ METHODS = {
 # Of functions that were given more positional arguments than they take.
 POSITIONAL = {"repeat": "an axis goes by name; what PyTorch calls repeat() is tile() here",
               "_Activation.__init__": "nothing is chosen here, and values never change in place"}
+# Of names that are here too: what else they mean, which only a whole script is told.
+MEANINGS = {
+    "max": "gives values alone, argmax() the indices; of two tensors it is maximum()",
+    "min": "gives values alone, argmin() the indices; of two tensors it is minimum()",
+    "sort": "gives values alone, argsort() the indices", "size": "x.shape has the sizes, x.size is how many elements",
+    "std": "is of what is there, of a sample with correction=1",
+    "var": "is of what is there, of a sample with correction=1",
+    "repeat": "repeats elements; what PyTorch calls repeat() is tile() here"}
 OPTIONS = {  # by the first of these words that the function has
-    "alpha": "smoothing", "attn_mask": "mask", "amsgrad": _Note("there is no such rule"),
+    "alpha": "smoothing", "dropout_p": "dropout",
+    "beta": _Note("huber_loss(..., delta=beta) / beta is smooth_l1_loss()"),
+    "attn_mask": _Note("it is called mask here; a MultiheadAttention's True hides in PyTorch and shows here: ~mask"),
+    **dict.fromkeys(("src_mask", "tgt_mask"), _Note("it is called mask here, and True shows: ~mask")),
+    **dict.fromkeys(("key_padding_mask", "src_key_padding_mask"), _Note(
+        "mask=~padding[:, None, None, :] is that, as True shows here")),
+    "dropout": _Note("layers of their own with a Dropout between them are that"),
+    "need_weights": _Note("attention gives its result alone"),
+    "mode": _Note("each has a function of its own, as resize_linear(); pad() fills with a number"),
+    "nonlinearity": _Note("RNN's is tanh; kaiming_uniform_() and kaiming_normal_() are relu's, or take a slope"),
+    "ceil_mode": _Note("what fills no window is left out; pad() before"),
+    "retain_graph": _Note("grad() forgets no history"),
+    "allow_unused": _Note("gradients to what has no part are zeros"),
+    "requires_grad": _Note("a tensor of which none is wanted is an attribute, or register_buffer()'s"),
+    "amsgrad": _Note("there is no such rule"),
     "foreach": _Note("all parameters are updated together anyway"),
     "fused": _Note("updates are fused anyway"), "capturable": _Note("steps are traces anyway"),
     "maximize": _Note("the gradient of -loss does that"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence, TypeGuard
 
 from . import native
 from ._arguments import _whole
+from ._names import _explained
 from .create import asarray
 
 if TYPE_CHECKING:
@@ -161,6 +162,7 @@ def _slopes(outputs: Sequence[Any], inputs: Sequence[Any], weights: Sequence[Any
                 [weights[i] for i in varying] if weights else [], create_graph)
 
 
+@_explained
 def grad(outputs: Any, inputs: Any = None, grad_outputs: Any = None,
          create_graph: bool = False) -> Any:
     """The gradients of sum(outputs * grad_outputs) to each input: a tensor for one input, else a

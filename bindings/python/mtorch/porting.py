@@ -75,7 +75,9 @@ def _notes(node: ast.AST, known: dict[str, str]) -> Iterator[str]:
         elif node.attr in _names.METHODS:
             yield node.attr + _names._said(_names.METHODS, node.attr)
     elif isinstance(node, ast.Call):
-        yield from _options(node, _dotted(node.func, known))
+        dotted = _dotted(node.func, known)
+        yield from _options(node, dotted)
+        yield from _meaning(node, dotted)
 
 
 def _missing(dotted: str) -> Iterator[str]:
@@ -91,6 +93,17 @@ def _missing(dotted: str) -> Iterator[str]:
     except AttributeError as error:
         said = str(error).partition(f"no attribute {name!r}")[2]
         yield name + (said or ": it is not here")
+
+
+def _meaning(node: ast.Call, dotted: str) -> Iterator[str]:
+    """What a name means here, if it is called as PyTorch's: its options are not those of lists."""
+    if not isinstance(node.func, ast.Attribute):
+        return
+    options = [option.arg for option in node.keywords]
+    chosen = len(node.args) > (dotted != "") or "dim" in options
+    said = _names.MEANINGS.get(node.func.attr)
+    if said and (chosen or node.func.attr in ("size", "std", "var")):
+        yield f"{node.func.attr}: {said}"
 
 
 def _options(node: ast.Call, dotted: str) -> Iterator[str]:

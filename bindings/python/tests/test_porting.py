@@ -87,6 +87,41 @@ torch.backends.cudnn.benchmark = True
     assert porting.notes(same) == []
 
 
+def test_what_means_something_else_is_said_of_a_script():
+    said = porting.notes("""import torch
+from torch import nn
+m = torch.compile(m)
+v, i = x.sort(dim=1)
+a.sort(key=f), a.std(), x.size(0), torch.max(x), torch.max(x, y), y.max(1)
+nn.MultiheadAttention(8, 2)(x, x, x, attn_mask=m, key_padding_mask=p)
+nn.TransformerEncoderLayer(8, 2)(x, src_mask=m)
+""")
+    assert [(line, text.partition(":")[0]) for line, text in said] == [
+        (3, "compile"), (4, "dim"), (4, "sort"), (5, "max"), (5, "size"), (5, "std"), (6, "attn_mask"),
+        (6, "key_padding_mask"), (7, "TransformerEncoderLayer"), (7, "src_mask")]
+    assert said[0][1].startswith("compile: trace(step) is that, of a function that does the whole step")
+    assert said[-1][1] == "src_mask: it is called mask here, and True shows: ~mask"
+
+
+def test_advice_gives_what_pytorch_does():
+    p, q = mt.tensor([[0.0, 1.0], [0.5, 0.5]]), mt.tensor([[0.5, 0.5], [0.25, 0.75]])
+    names = {"p": p, "log_q": mt.log(q), "a": p, "b": mt.zeros((2, 2)), "where": mt.where, "log": mt.log,
+             "sqrt": mt.sqrt, "norm": mt.linalg.norm, "maximum": mt.maximum, "a2": (p * p).sum(axis=1), "b2": 0.0}
+
+    def advised(note):
+        return eval(note.split(" is that")[0], {}, names)
+    kept = 0.5 * (float(mt.log(mt.tensor(2.0))) + 0.5 * float(mt.log(mt.tensor(4.0 / 3.0))))
+    assert abs(float(advised(_names.FUNCTIONAL["kl_div"])) - kept) < 1e-6
+    assert advised(_names.FUNCTIONAL["cosine_similarity"]).tolist() == [0.0, 0.0]
+    names["b"] = q
+    names["b2"] = (q * q).sum(axis=1)
+    short, long = _names.FUNCTIONS["cdist"].split(" is that of rows; of long ones ")
+    distances = eval(short, {}, names), eval(long.split(" is faster")[0], {}, names)
+    assert mt.allclose(*distances, atol=1e-6)
+    assert _names.FUNCTIONS["bernoulli"].startswith("random.uniform(p.shape) < p draws")
+    assert (mt.random.uniform(p.shape) < p).tolist()[0] == [False, True]
+
+
 def test_every_explained_option_exists():
     known = set()
     for module in map(importlib.import_module, ("mtorch", "mtorch.nn", "mtorch.nn.init", "mtorch.optim")):
@@ -113,6 +148,12 @@ def test_every_explained_option_exists():
     (lambda x: nn.LSTM(3, 4, batch_first=True), "LSTM.. got .* 'batch_first': the batch always comes first"),
     (lambda x: nn.GRU(3, 4, bidirectional=True), "GRU.. got .* 'bidirectional': concat.. of "),
     (lambda x: nn.Embedding(3, 4, padding_idx=0), "Embedding.. got .* 'padding_idx': where.. of "),
+    (lambda x: nn.LSTM(3, 4, dropout=0.1), "LSTM.. got .* 'dropout': layers of their own"),
+    (lambda x: nn.MaxPool2d(2, ceil_mode=True), "MaxPool2d.. got .* 'ceil_mode': what fills no window"),
+    (lambda x: nn.Parameter(x, requires_grad=False), "Parameter.. got .* 'requires_grad': a tensor of which"),
+    (lambda x: mt.grad(x, x, retain_graph=True), "grad.. got .* 'retain_graph': grad.. forgets no"),
+    (lambda x: nn.MultiheadAttention(2, 1)(x, attn_mask=x), "forward.. got .* 'attn_mask': .* shows here: ~mask"),
+    (lambda x: nn.TransformerBlock(2, 1)(x, src_key_padding_mask=x), "forward.. got .*: mask=~padding"),
     (lambda x: nn.Linear(3, 4, nonsense=1), "Linear.. got an unexpected keyword argument 'nonsense'$"),
     (lambda x: nn.ReLU(inplace=True), " 'inplace': values never change in place"),
     (lambda x: nn.ReLU(True), " takes 1 .* given: .* values never change in place"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .._tensor import Tensor
 
 
+@_explained
 def Parameter(x: Tensor) -> Tensor:
     """A tensor as a parameter: marked as one whose gradient is wanted.
 
