@@ -57,6 +57,7 @@ struct ContractGroup {
   Contraction contraction;
   Operand a, b, output;
   std::optional<FusedProgram> epilogue;
+  bool passes = false;  // the result: only the epilogue reads it, where nothing else writes
 };
 
 // One operator, by a kernel of its own.

@@ -42,6 +42,7 @@ constexpr Epilogue epilogues[] = {
     [](const Tensor& x, const Operands& o) { return mul(mul(x, o.bias), o.narrow_bias); },
     [](const Tensor& x, const Operands& o) { return add(mul(x, o.bias), o.wide_bias); },
     [](const Tensor& x, const Operands& o) { return cast(add(x, o.bias), Dtype::float16); },
+    [](const Tensor& x, const Operands& o) { return cast(add(x, o.residual), Dtype::float16); },
     [](const Tensor& x, const Operands& o) { return dropout(add(x, o.bias), 0.25, true); },
     [](const Tensor& x, const Operands& o) {
       Tensor places = arange(0, static_cast<double>(x.shape()[1]), 1, Dtype::float32, x.device());

@@ -26,6 +26,19 @@ bool finishes_tiles(const ContractGroup& group) {
   return group.epilogue && group.epilogue->segments[0].columns <= 1;
 }
 
+// Where the epilogue finds the result, if it reads it element by element and nobody else does.
+int memory_that_passes(const ContractGroup& group) {
+  if (!group.passes || !finishes_tiles(group)) return -1;
+  const std::vector<Memory>& memory = group.epilogue->segments[0].memory;
+  const auto is_result = [&](const Memory& m) { return m.buffer == group.output.buffer; };
+  if (group.epilogue->segments.size() > 1 ||
+      std::count_if(memory.begin(), memory.end(), is_result) != 1)
+    return -1;
+  const auto found = std::find_if(memory.begin(), memory.end(), is_result);
+  const bool in_order = found->contiguous && !found->row && found->layout.offset == 0;
+  return in_order ? static_cast<int>(found - memory.begin()) : -1;
+}
+
 // An element-wise epilogue runs on each tile of the result while it is in cache; row by row where
 // some operand is the same for all rows.
 struct TileEpilogue {
@@ -34,6 +47,7 @@ struct TileEpilogue {
   void* const* buffers;
   const Immediates* immediates;
   int64_t m, n;
+  int passing;  // the memory that stands for the result, if its rows pass by; else -1
 
   static void run(void* context, const Tile& tile) {
     auto& self = *static_cast<TileEpilogue*>(context);
@@ -45,12 +59,17 @@ struct TileEpilogue {
       const int64_t most = width == self.n ? std::min(end - at, self.prepared.tile_rows) : 1;
       ProgramRun program(self.prepared, self.segment, self.buffers, self.immediates, registers,
                          most, tile.column_begin, width);
+      if (tile.passing) program.move_memory(self.passing, tile.passing, at);
       for (; at < end; at += most) program.run(at, std::min(most, end - at));
       return;
     }
     int64_t longest = width == self.n ? (tile.row_end - tile.row_begin) * width : width;
     int64_t most = std::min(longest, self.prepared.tile_rows);
     ProgramRun program(self.prepared, self.segment, self.buffers, self.immediates, registers, most);
+    if (tile.passing) {
+      program.move_memory(self.passing, tile.passing,
+                          (tile.batch * self.m + tile.row_begin) * self.n);
+    }
     // A part of a row ends too soon for the processor to foresee the next row's, which is fetched.
     auto span = [&](int64_t first, int64_t count, bool more_rows) {
       for (int64_t done = 0; done < count; done += most) {
@@ -82,6 +101,7 @@ struct PreparedGroup {
   int threads = 1;       // of a call, for which there is scratch
   Padding padding;       // of a contraction's second operand
   bool skipped = false;  // the padding is made by who reads it
+  int passing = -1;      // of a contraction's epilogue: the memory whose rows may pass by
   std::unique_ptr<const PreparedContraction> contraction;
 };
 struct PreparedPlan {
@@ -156,7 +176,8 @@ struct GroupRun {
         buffers,
         immediates,
         size_of_group(group.contraction.m),
-        size_of_group(group.contraction.n)};
+        size_of_group(group.contraction.n),
+        prepared.passing};
     Epilogue epilogue{TileEpilogue::run, &context};
     prepared.contraction->run(a, b, out, scratch, &epilogue, source);
   }
@@ -207,8 +228,10 @@ class Preparation {
       parts = parts_of_entry(*plan_, ready->padding);
       prepared_->groups[ready->padding.group].skipped = true;
     }
+    ready->passing = memory_that_passes(group);
     ready->contraction = std::make_unique<const PreparedContraction>(
-        of_entries(group.contraction, ready->padding), thread_count(), pads ? &parts : nullptr);
+        of_entries(group.contraction, ready->padding), thread_count(), pads ? &parts : nullptr,
+        ready->passing >= 0);
     plan_->prepared_bytes += ready->contraction->bytes();
     const auto scratch = static_cast<int64_t>(ready->contraction->scratch());
     if (!group.epilogue) return scratch;

@@ -103,9 +103,16 @@ class Planner {
     }
     ContractGroup whole = contraction(draft.contraction);
     whole.epilogue = std::move(*fused);
+    whole.passes = passes(draft.contraction);
     std::vector<int> items{draft.contraction};
     items.insert(items.end(), draft.items.begin(), draft.items.end());
     add(std::move(whole), std::move(items));
+  }
+
+  // Whether a contraction's result has memory of its own that nobody but its epilogue reads.
+  bool passes(int z) const {
+    const Buffer& buffer = plan_.buffers[buffer_of_item_[z]];
+    return buffer.kind == BufferKind::arena && buffer.index == z && !read_outside_[z];
   }
 
   template <class Work>

@@ -24,7 +24,7 @@ namespace mt::cpu::HWY_NAMESPACE {
 constexpr int64_t distant_bytes = 3 * 1024 * 1024;
 // So much of it then passes at a time: enough to repay the tiles that begin and end with it, and
 // little enough to be there still when the next sliver reads it; half of it where there is none.
-constexpr int64_t passing_bytes = 256 * 1024, passing_once_bytes = 128 * 1024;
+constexpr int64_t far_bytes = 256 * 1024, far_once_bytes = 128 * 1024;
 constexpr int64_t fewest_passing = 16, most_passing = 128;  // terms
 
 // The rows of a tile, in as few slivers as kernels are high. They differ by a row at most, as low
@@ -75,6 +75,7 @@ struct BlockPlan {
   int64_t group;      // of slivers, which run together
   int64_t terms = 0;  // at most, in a block
   bool streamed;      // c is written past the caches
+  bool passes;        // each group of slivers is left where the first one is
 
   bool a_in_place = true, b_in_place = true;
   bool indexed = false;        // the kernel looks both operands up in tables of offsets
@@ -99,6 +100,11 @@ BlockPlan<T>::BlockPlan(const Block& block)
       slivers(rows, most, std::max<int64_t>(line, 1)),
       group(group_rows / most) {
   terms = most_terms(block);
+  passes = block.passes && block.k_end - block.k_begin <= terms;
+  if (passes) {
+    const int64_t rows_at_once = passing_bytes / (columns * int64_t(sizeof(T)));
+    group = std::clamp<int64_t>(rows_at_once / most, 1, group);
+  }
   // Sums of several blocks are read again, and what goes past the caches are whole aligned vectors.
   constexpr int64_t aligned = lanes * sizeof(T);
   streamed = block.streamed && block.k_end - block.k_begin <= terms && !gaps &&
@@ -113,7 +119,7 @@ int64_t BlockPlan<T>::most_terms(const Block& block) const {
   const int64_t k = block.k_end - block.k_begin;
   if (b_k.uniform() && k * std::abs(b_k.stride()) * int64_t(sizeof(T)) >= distant_bytes &&
       reads_b_in_place(*block.b, dtype_of<T>, rows, columns, k)) {
-    const int64_t bytes = slivers.count == 1 ? passing_once_bytes : passing_bytes;
+    const int64_t bytes = slivers.count == 1 ? far_once_bytes : far_bytes;
     return std::clamp<int64_t>(bytes / int64_t(sizeof(T)) / columns, fewest_passing, most_passing);
   }
   // Two panels of twice the terms fill no more of a cache than four do, and are packed once.

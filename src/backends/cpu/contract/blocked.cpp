@@ -92,6 +92,7 @@ class BlockRun {
     tile.c_row = block_.c_row;
     tile.from_row = plan_.gaps ? plan_.panel : block_.c_row;
     tile.kept = plan_.gaps ? operands_.gapped().kept() : nullptr;
+    if (plan_.passes) first_row_of_c_ = plan_.slivers.first_row(begin);
     operands_.take_group(tile, begin, end);
     if (plan_.along_slivers) {
       for (int64_t sliver = begin; sliver < end; ++sliver) {
@@ -112,13 +113,15 @@ class BlockRun {
       Tile done = block_.tile;
       done.row_begin = block_.tile.row_begin + plan_.slivers.first_row(begin);
       done.row_end = block_.tile.row_begin + plan_.slivers.first_row(end);
+      if (plan_.passes) done.passing = block_.c;
       block_.epilogue->run(block_.epilogue->context, done);
     }
   }
 
   // A sliver of the group and the panel that the tile is pointed at.
   void run_tile(MicroTile<T>& tile, int64_t sliver, int64_t column, int64_t columns) {
-    const int64_t row = plan_.slivers.first_row(sliver), rows = plan_.slivers.rows(sliver);
+    const int64_t rows = plan_.slivers.rows(sliver);
+    const int64_t row = plan_.slivers.first_row(sliver) - first_row_of_c_;
     const bool last_panel = column + columns == plan_.columns;
     const bool last_sliver = sliver + 1 == plan_.slivers.count;
     operands_.take_sliver(tile, sliver, last_panel && !last_sliver);
@@ -147,6 +150,7 @@ class BlockRun {
   const Block& block_;
   BlockPlan<T> plan_;
   BlockOperands<T> operands_;
+  int64_t first_row_of_c_ = 0;       // of the tile's
   int64_t k_count_ = 0;              // of the block of terms at hand
   bool first_ = true, last_ = true;  // whether it is
 };

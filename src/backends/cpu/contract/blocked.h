@@ -26,6 +26,7 @@ struct Block {
   int64_t c_row;             // c's row stride
   const Epilogue* epilogue;  // run as rows become final; nullptr when c is not the result itself
   bool streamed;             // c is large, written once, and not read again here
+  bool passes;               // each row of c is read by the epilogue alone, wherever it lies
   void* scratch;             // block_scratch bytes
   PackedColumns* packed;     // what of them the block before has left
 };
@@ -35,6 +36,9 @@ struct Block {
 constexpr int64_t block_k = 512, most_block_k = 1024;
 // Of the slivers that run together: a multiple of every kernel's height and of a line of memory.
 constexpr int64_t group_rows = 48;
+
+// Bytes of the rows that the epilogue takes while the first-level cache has them.
+constexpr int64_t passing_bytes = 16 * 1024;
 
 // What a tile may have at most, for sums of `size` bytes.
 constexpr int64_t most_block_columns(size_t size) { return size == 4 ? 512 : 256; }

@@ -12,8 +12,8 @@
 namespace mt::cpu {
 
 PreparedContraction::PreparedContraction(const Contraction& contraction, int threads,
-                                         const EntryParts* made)
-    : schedule_(contraction, threads, made),
+                                         const EntryParts* made, bool may_pass)
+    : schedule_(contraction, threads, made, may_pass),
       a_(schedule_.transposed ? operand_b(contraction) : operand_a(contraction)),
       b_(schedule_.transposed ? operand_a(contraction) : operand_b(contraction)),
       small_(schedule_, a_, b_),
@@ -67,8 +67,7 @@ void PreparedContraction::run_strictly(const void* a, const void* b, void* out, 
       const int64_t i = first + item;
       float* const entry = static_cast<float*>(out) + i * schedule_.m * schedule_.n;
       small_.run(static_cast<const float*>(a_.entry(a, i)),
-                 static_cast<const float*>(b_.entry(b, i)), entry);
-      if (epilogue) epilogue->run(epilogue->context, {i, 0, schedule_.m, 0, schedule_.n});
+                 static_cast<const float*>(b_.entry(b, i)), entry, epilogue, i);
     });
     return;
   }

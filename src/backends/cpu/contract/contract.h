@@ -20,6 +20,7 @@ namespace mt::cpu {
 // it is still in cache. Tiles are disjoint and cover the result; columns are often all of [0, n).
 struct Tile {
   int64_t batch, row_begin, row_end, column_begin, column_end;
+  const void* passing = nullptr;  // where its rows lie, if not in their place in the result
 };
 struct Epilogue {
   void (*run)(void* context, const Tile& tile);
@@ -44,9 +45,10 @@ struct EntrySource {
 // A contraction made ready to run any number of times on at most so many threads.
 class PreparedContraction {
  public:
-  // made: of the entries of b, if an EntrySource makes them.
+  // made: of the entries of b, if an EntrySource makes them. may_pass: nobody but the epilogue
+  // reads the result, where its rows may then lie anywhere.
   explicit PreparedContraction(const Contraction& contraction, int threads = thread_count(),
-                               const EntryParts* made = nullptr);
+                               const EntryParts* made = nullptr, bool may_pass = false);
   ~PreparedContraction();
 
   // Bytes of scratch that run() needs, 64-byte aligned. It never allocates and never fails.

@@ -196,6 +196,7 @@ class TileRun {
                   c_row,
                   direct ? epilogue_ : nullptr,
                   direct && schedule_.streamed && epilogue_ == nullptr,
+                  schedule_.passes && epilogue_ != nullptr,
                   kernel_scratch,
                   &held_by(scratch).packed};
       run_block(block, T());

@@ -73,7 +73,7 @@ bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype 
 
 }  // namespace
 
-Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* made) {
+Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* made, bool may_pass) {
   batch = size_of_group(c.batch);
   m = size_of_group(c.m);
   n = size_of_group(c.n);
@@ -85,7 +85,7 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
   panel = exact ? std::max<int64_t>(k, 1) : order.panel;
   panels = divide_up(k, panel);
   lanes = !exact && order.lanes > 1;
-  transposed = b_in_place = short_windows = by_rows = false;
+  transposed = b_in_place = short_windows = by_rows = passes = false;
   MatrixOperand left = operand_a(c), right = operand_b(c);
   double flops = 2.0 * static_cast<double>(batch) * static_cast<double>(m) *
                  static_cast<double>(n) * static_cast<double>(k);
@@ -130,6 +130,8 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
   }
   choose_tiles(left, right, flops);
   size_t size = size_of(sum);
+  passes =
+      may_pass && !exact && !lanes && !short_windows && panels <= 1 && !rounded && columns == n;
   size_t kernel = exact   ? exact_scratch()
                   : lanes ? lanes_scratch(m >= n ? left : right, std::min(m, n), sum)
                           : block_scratch(left, right, sum, rows, columns, panel);

@@ -28,6 +28,7 @@ struct Schedule {
   bool b_in_place;     // b's columns are windows that need no packing, so no scratch
   bool rounded;        // tiles go through scratch: narrower than the sums, or transposed
   bool streamed;       // the result is larger than caches
+  bool passes;         // of a tile's rows, few at a time lie where its first ones would
   int threads;
   int64_t rows, columns;                       // of a tile
   bool by_rows;                                // neighbouring tiles share rows, not columns
@@ -36,7 +37,7 @@ struct Schedule {
   size_t held;  // where in a thread's scratch lies what it keeps: held_bytes, then an entry it made
 
   // made: of the entries of b that are made in scratch, or nullptr.
-  Schedule(const Contraction& c, int most_threads, const EntryParts* made);
+  Schedule(const Contraction& c, int most_threads, const EntryParts* made, bool may_pass);
   int64_t tiles() const { return divide_up(m, rows) * divide_up(n, columns); }
   size_t scratch() const { return slabs + static_cast<size_t>(threads) * thread_scratch; }
 

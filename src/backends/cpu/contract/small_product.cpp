@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/cpu/contract/blocked.h"
+#include "backends/cpu/contract/contract.h"
 #include "base/rounding.h"
 
 namespace mt::cpu {
@@ -39,6 +40,11 @@ SmallProduct::SmallProduct(const Schedule& schedule, const MatrixOperand& a, con
   higher_slivers_ = rows_ - slivers_ * least_rows_;
   const int64_t last = columns_ - (columns_ - 1) / panel_ * panel_;
   const int last_vectors = static_cast<int>(divide_up(last, all.lanes));
+  passing_ = slivers_;
+  if (schedule.passes) {
+    const int64_t sliver_bytes = (least_rows_ + 1) * columns_ * int64_t(sizeof(float));
+    passing_ = std::clamp<int64_t>(passing_bytes / sliver_bytes, 1, slivers_);
+  }
   const bool near = stays_near(k_, b_k_, least_rows_, sizeof(float));
   for (int more = 0; more <= (higher_slivers_ > 0); ++more) {
     kernels_[more][0] = all.find(static_cast<int>(least_rows_) + more, vectors, near);
@@ -46,7 +52,8 @@ SmallProduct::SmallProduct(const Schedule& schedule, const MatrixOperand& a, con
   }
 }
 
-void SmallProduct::run(const float* a, const float* b, float* out) const {
+void SmallProduct::run(const float* a, const float* b, float* out, const Epilogue* epilogue,
+                       int64_t batch) const {
   MicroTile<float> tile{};
   tile.k = k_;
   tile.a = a;
@@ -56,17 +63,26 @@ void SmallProduct::run(const float* a, const float* b, float* out) const {
   tile.b_ahead = 16 * b_k_;
   tile.c_row = columns_;
   tile.first = true;
+  float* row = out;
+  Tile done{batch, 0, 0, 0, columns_};
+  if (passing_ < slivers_) done.passing = out;
   for (int64_t sliver = 0; sliver < slivers_; ++sliver) {
     const bool higher = sliver < higher_slivers_;
     for (int64_t column = 0; column < columns_; column += panel_) {
       tile.b = b + column;
-      tile.c = out + column;
+      tile.c = row + column;
       tile.columns = std::min(panel_, columns_ - column);
       kernels_[higher][column + panel_ >= columns_](tile);
     }
     const int64_t rows = least_rows_ + higher;
     tile.a += rows * a_row_;
-    out += rows * columns_;
+    row += rows * columns_;
+    done.row_end += rows;
+    if (epilogue && ((sliver + 1) % passing_ == 0 || sliver + 1 == slivers_)) {
+      epilogue->run(epilogue->context, done);
+      done.row_begin = done.row_end;
+      row = out;
+    }
   }
 }
 

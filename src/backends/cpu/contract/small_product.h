@@ -13,19 +13,23 @@
 
 namespace mt::cpu {
 
+struct Epilogue;
+
 class SmallProduct {
  public:
   SmallProduct(const Schedule& schedule, const MatrixOperand& a, const MatrixOperand& b);
 
   // Whether the contraction is one.
   explicit operator bool() const { return slivers_ > 0; }
-  // a, b, out: of one batch entry.
-  void run(const float* a, const float* b, float* out) const;
+  // a, b, out: of the batch entry.
+  void run(const float* a, const float* b, float* out, const Epilogue* epilogue,
+           int64_t batch) const;
 
  private:
   int64_t rows_, columns_, k_, a_row_, a_k_, b_k_;
   int64_t panel_;  // columns of a tile
   int64_t slivers_ = 0, least_rows_, higher_slivers_;
+  int64_t passing_;  // slivers that the epilogue takes together
   // For slivers of least_rows_ and of one row more: of whole panels, and of the last.
   MicroKernel<float> kernels_[2][2];
 };

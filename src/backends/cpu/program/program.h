@@ -146,6 +146,11 @@ class ProgramRun {
   void set_total(size_t index, char* at) {
     places_[registers_ - static_cast<int>(prepared_.totals.size() - index)] = {at, 0};
   }
+  // Where a memory's rows from `first` on lie, if not in their place.
+  void move_memory(int index, const void* at, int64_t first) {
+    Place& place = places_[registers_ + index];
+    place.base = static_cast<char*>(const_cast<void*>(at)) - first * place.step;
+  }
   // Where a value lies for the tile that begins at row `first`.
   char* address(int16_t place, int64_t first) const {
     const Place& at = place >= 0 ? places_[place] : places_[registers_ + ~place];
