@@ -116,27 +116,29 @@ HWY_INLINE void pack_along_k(D d, const Rows& rows, int64_t used, const int64_t*
 #endif  // HWY_SCALAR
 
 // out[j * pitch + i] = from[i * stride + j]. Several vectors of each row of `out` at a time, as
-// rows may all meet in a few sets of the first-level cache.
+// rows may all meet in a few sets of the first-level cache. The last vector and the last columns
+// begin early enough to be whole, and are partly written twice.
 template <class T>
 void turn_block(const T* from, int64_t stride, int64_t rows, int64_t columns, T* out,
                 int64_t pitch) {
-  int64_t begin = 0;
 #if HWY_TARGET != HWY_SCALAR
-  constexpr int64_t lanes = lanes_of<T>, step = 16 / sizeof(T), together = 4;
+  constexpr int64_t lanes = lanes_of<T>, step = 16 / sizeof(T), together = 4 * lanes;
   constexpr int64_t next[] = {0, 1, 2, 3};
-  while (begin + lanes <= rows) {
-    const int64_t end = begin + std::min((rows - begin) / lanes, together) * lanes;
-    for (int64_t j = 0; j < columns; j += step) {
-      for (int64_t i = begin; i < end; i += lanes) {
+  for (int64_t begin = 0; rows >= lanes && begin < rows; begin += together) {
+    const int64_t end = std::min(begin + together, rows);
+    for (int64_t column = 0; column < columns; column += step) {
+      const int64_t j = std::clamp<int64_t>(columns - step, 0, column);
+      for (int64_t row = begin; row < end; row += lanes) {
+        const int64_t i = std::min(row, rows - lanes);
         const EvenRows<T> lines(from + i * stride + j, stride);
         pack_along_k(Vectors<T>(), lines, lanes, next, std::min(step, columns - j), pitch,
                      out + j * pitch + i);
       }
     }
-    begin = end;
   }
+  if (rows >= lanes) return;
 #endif
-  copy_turned(out + begin, pitch, from + begin * stride, stride, columns, rows - begin);
+  copy_turned(out, pitch, from, stride, columns, rows);
 }
 
 }  // namespace mt::cpu::HWY_NAMESPACE
