@@ -156,12 +156,22 @@ class BlockRun {
 };
 
 bool joins_lines_here() { return joins_lines; }
+void pack_even(const float* from, int64_t step, int64_t rows, int64_t k, float* to) {
+  int64_t offsets[most_width], ks[block_k];
+  for (int64_t i = 0; i < rows; ++i) offsets[i] = i * step;
+  for (int64_t i = 0; i < k; ++i) ks[i] = i;
+  pack(Dtype::float32, from, offsets, rows, round_up(rows, lanes_of<float>), ks, k, to);
+}
 StridedKernels strided_kernels_here() {
-  return {lanes_of<float>, loads_part_at_once, vectors_for<float>, rows_for,
+  return {lanes_of<float>,
+          loads_part_at_once,
+          vectors_for<float>,
+          rows_for,
           [](int rows, int vectors, bool near) {
             return near ? near_kernel_for<float>(rows, vectors)
                         : micro_kernel_for<float>(rows, vectors, Reads::strided);
-          }};
+          },
+          pack_even};
 }
 void run_block_float(const Block& block) { BlockRun<float>(block).run(); }
 void run_block_double(const Block& block) { BlockRun<double>(block).run(); }

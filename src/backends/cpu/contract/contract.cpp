@@ -16,7 +16,7 @@ PreparedContraction::PreparedContraction(const Contraction& contraction, int thr
     : schedule_(contraction, threads, made, may_pass),
       a_(schedule_.transposed ? operand_b(contraction) : operand_a(contraction)),
       b_(schedule_.transposed ? operand_a(contraction) : operand_b(contraction)),
-      small_(schedule_, a_, b_),
+      small_(schedule_, a_, b_, contraction.out),
       makes_entries_(made != nullptr),
       out_(contraction.out) {
   if (made == nullptr && TiledProduct::serves(contraction)) {
@@ -31,8 +31,10 @@ int64_t PreparedContraction::bytes() const {
 }
 
 size_t PreparedContraction::scratch() const {
-  const bool small = small_ && !makes_entries_;  // which takes none
-  return (small ? 0 : schedule_.scratch()) + (tiled_ ? tiled_->scratch() : 0);
+  const bool small = small_ && !makes_entries_;
+  const size_t own =
+      small ? static_cast<size_t>(schedule_.threads) * small_.scratch() : schedule_.scratch();
+  return own + (tiled_ ? tiled_->scratch() : 0);
 }
 
 void PreparedContraction::run(const void* a, const void* b, void* out, void* scratch,
@@ -62,17 +64,19 @@ void PreparedContraction::run(const void* a, const void* b, void* out, void* scr
 void PreparedContraction::run_strictly(const void* a, const void* b, void* out, void* scratch,
                                        const Epilogue* epilogue, const EntrySource* b_source,
                                        int64_t first, int64_t count) const {
+  if (schedule_.transposed) std::swap(a, b);
   if (small_ && b_source == nullptr) {
-    parallel_items(count, schedule_.threads, [&](int64_t item, int) {
+    parallel_items(count, schedule_.threads, [&](int64_t item, int worker) {
       const int64_t i = first + item;
       float* const entry = static_cast<float*>(out) + i * schedule_.m * schedule_.n;
       small_.run(static_cast<const float*>(a_.entry(a, i)),
-                 static_cast<const float*>(b_.entry(b, i)), entry, epilogue, i);
+                 static_cast<const float*>(b_.entry(b, i)), entry,
+                 static_cast<char*>(scratch) + static_cast<size_t>(worker) * small_.scratch(),
+                 epilogue, i);
     });
     return;
   }
   choose_instruction_set();
-  if (schedule_.transposed) std::swap(a, b);
   run_tiles({schedule_, a_, b_, a, b, out_, out, scratch, epilogue, b_source}, first,
             first + count);
 }

@@ -45,6 +45,9 @@ using MicroKernel = void (*)(const MicroTile<T>&);
 
 // The kernels that read both operands by strides.
 struct StridedKernels {
+  // Leaves rows that begin `step` elements apart, of k neighbours each, as k rows of whole vectors.
+  using Pack = void (*)(const float* from, int64_t step, int64_t rows, int64_t k, float* to);
+
   int lanes;
   bool take_part;  // of a vector, where the last column is
   // As many vectors of columns as the registers hold for these rows: few rows leave room for more.
@@ -52,6 +55,7 @@ struct StridedKernels {
   int (*rows_for)(int vectors);
   // near: what they read is in the first-level cache.
   MicroKernel<float> (*find)(int rows, int vectors, bool near);
+  Pack pack;  // of a panel's columns and a block's terms at most
 };
 StridedKernels strided_kernels();
 

@@ -109,11 +109,17 @@ TEST(Contract, EveryLayoutAcrossBlockEdges) {
 // So many small ones that threads share them out.
 TEST(Contract, BatchesOfSmallProducts) {
   Random random(29);
-  for (auto [m, n, k] : {std::array<int64_t, 3>{24, 20, 30}, {130, 70, 64}}) {
-    Contraction c = matrices(m, n, k, true, false, Dtype::float32);
-    c.batch = {{40, m * k, n * k}};
-    check(c, random, {1, 2, 7});
-    if (HasFatalFailure()) return;
+  for (auto [m, n, k] : {std::array<int64_t, 3>{24, 20, 30},
+                         {130, 70, 64},
+                         {10, 100, 100},
+                         {10, 100, 2},
+                         {100, 2, 10}}) {
+    for (int layout = 0; layout < 4; ++layout) {
+      Contraction c = matrices(m, n, k, layout & 1, layout & 2, Dtype::float32);
+      c.batch = {{40, m * k, n * k}};
+      check(c, random, {1, 2, 7});
+      if (HasFatalFailure()) return;
+    }
   }
 }
 
