@@ -202,8 +202,13 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
     // Of few columns a unit more or less is much: 130 would be 128 and 2.
     const bool uneven = packs_both && columns < 4 * column_unit && columns % (2 * column_unit) != 0;
     const bool cuts_rows = rows > row_unit && (rows >= few || (uneven && rows > 2 * row_unit));
-    if (cuts_rows || columns <= column_unit) {
-      rows = round_up(divide_up(rows, 2), row_unit);
+    const int64_t half = round_up(divide_up(rows, 2), row_unit);
+    // So few rows would read b where it lies, as if there were no more of them to repay packing it.
+    const bool unpacks =
+        packs_b && columns > column_unit && reads_b_in_place(right, sum, half, columns, panel);
+    if (unpacks && batch * panels * tiles() >= 2 * threads) break;
+    if ((cuts_rows && !unpacks) || columns <= column_unit) {
+      rows = half;
     } else {
       columns = round_up(divide_up(columns, 2), column_unit);
     }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "backends/cpu/contract/blocked.h"
 #include "backends/cpu/contract/contract_check.h"
 
 namespace mt::cpu {
@@ -134,6 +135,20 @@ TEST(Contract, PacksWhatLiesFarApart) {
         check(c, random, {1, 2});
         if (HasFatalFailure()) return;
       }
+    }
+  }
+}
+
+// A product that repays packing b is not cut into tiles that do not.
+TEST(Contract, TilesPackWhatTheWholeWould) {
+  for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    for (int64_t m : {128, 192, 256, 1024}) {
+      const Contraction c = matrices(m, 512, 512, true, false, dtype);
+      const Schedule schedule(c, 2, nullptr, false);
+      EXPECT_GE(schedule.tiles(), 4) << m;
+      EXPECT_FALSE(reads_b_in_place(operand_b(c), schedule.sum, schedule.rows, schedule.columns,
+                                    schedule.panel))
+          << m;
     }
   }
 }
