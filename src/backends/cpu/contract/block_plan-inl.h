@@ -22,6 +22,8 @@ namespace mt::cpu::HWY_NAMESPACE {
 // Where a b read in place spans more than this, of each panel only few terms run before the next
 // one does, so that memory is read in order; near by, that would only begin and end more tiles.
 constexpr int64_t distant_bytes = 3 * 1024 * 1024;
+// Rows that are pages apart meet in few sets of the second-level cache, which keeps less of them.
+constexpr int64_t page = 4096, distant_page_bytes = 1536 * 1024;
 // So much of it then passes at a time: enough to repay the tiles that begin and end with it, and
 // little enough to be there still when the next sliver reads it; half of it where there is none.
 constexpr int64_t far_bytes = 256 * 1024, far_once_bytes = 128 * 1024;
@@ -117,7 +119,8 @@ int64_t BlockPlan<T>::most_terms(const Block& block) const {
   if (gaps) return most_block_k;
   const Axis& b_k = block.b->k;
   const int64_t k = block.k_end - block.k_begin;
-  if (b_k.uniform() && k * std::abs(b_k.stride()) * int64_t(sizeof(T)) >= distant_bytes &&
+  const int64_t step = std::abs(b_k.stride()) * int64_t(sizeof(T));
+  if (b_k.uniform() && k * step >= (step % page == 0 ? distant_page_bytes : distant_bytes) &&
       reads_b_in_place(*block.b, dtype_of<T>, rows, columns, k)) {
     const int64_t bytes = slivers.count == 1 ? far_once_bytes : far_bytes;
     return std::clamp<int64_t>(bytes / int64_t(sizeof(T)) / columns, fewest_passing, most_passing);

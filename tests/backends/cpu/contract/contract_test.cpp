@@ -139,6 +139,19 @@ TEST(Contract, PacksWhatLiesFarApart) {
   }
 }
 
+// Few rows read b where it lies, whose rows are pages apart.
+TEST(Contract, ReadsRowsThatArePagesApart) {
+  Random random(30);
+  for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    for (int64_t m : {7, 20}) {
+      Contraction c = matrices(m, 150, 400, true, false, dtype);
+      c.k[0].b_stride = 4096 / static_cast<int64_t>(size_of(dtype));
+      check(c, random, {1, 2});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // A product that repays packing b is not cut into tiles that do not.
 TEST(Contract, TilesPackWhatTheWholeWould) {
   for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
