@@ -95,7 +95,7 @@ class BlockOperands {
       tile.a_k = pair_rows(pair);
     } else {
       tile.a = group_a_ + (row - group_row) * tile.a_row;
-      tile.a_ahead = next_is_soon ? slivers.rows(sliver) * tile.a_row : 0;
+      tile.a_ahead = plan_.fetches_a && next_is_soon ? slivers.rows(sliver) * tile.a_row : 0;
     }
   }
 

@@ -29,6 +29,10 @@ constexpr int64_t page = 4096, distant_page_bytes = 1536 * 1024;
 constexpr int64_t far_bytes = 256 * 1024, far_once_bytes = 128 * 1024;
 constexpr int64_t fewest_passing = 16, most_passing = 128;  // terms
 
+// Rows of a that are at least so long the processor fetches ahead by itself, and better, unless b
+// comes from far away as well.
+constexpr int64_t long_row_bytes = 28 * 64;
+
 // The rows of a tile, in as few slivers as kernels are high. They differ by a row at most, as low
 // kernels leave multipliers idle, or by a line of windows where they are that.
 struct Slivers {
@@ -84,6 +88,7 @@ struct BlockPlan {
   bool along_slivers = false;  // each sliver meets all panels before the next one does
   bool packs_along = false;    // the first sliver packs b as it goes
   bool pairs_a = false;        // slivers are packed two by two
+  bool fetches_a = false;      // the next sliver, where it lies
   bool b_stays_near = false;   // what each sliver reads of b, it finds where the one before read it
 
  private:
@@ -134,6 +139,7 @@ void BlockPlan<T>::choose_packing(const Block& block, int64_t count) {
   const MatrixOperand &a = *block.a, &b = *block.b;
   b_in_place = gaps || reads_b_in_place(b, dtype_of<T>, rows, columns, count);
   a_in_place = reads_a_in_place(a, dtype_of<T>, rows, count);
+  fetches_a = b_in_place || count * int64_t(sizeof(T)) < long_row_bytes;
   // Kernels that read by strides load whole vectors, unless parts are as quick.
   const bool whole = loads_part_at_once || columns % lanes == 0;
   indexed = gaps || (b_in_place && !(whole && b.k.uniform())) ||

@@ -159,10 +159,7 @@ HWY_NOINLINE __attribute__((aligned(64))) void strided_kernel(const MicroTile<T>
         const bool part = loads_part_at_once && v == V - 1 && !whole;
         bs[v] = part ? load_part(d, mask, b + v * lanes) : hn::LoadU(d, b + v * lanes);
         if constexpr (fetches_b) hwy::Prefetch(b + v * lanes + b_ahead);
-        if constexpr (packs) {
-          __builtin_prefetch(b + v * lanes + 4 * b_ahead, 0, 2);  // to the second-level cache
-          hn::StoreU(bs[v], d, packed + v * lanes);
-        }
+        if constexpr (packs) hn::StoreU(bs[v], d, packed + v * lanes);
       }
       MT_UNROLL for (int i = 0; i < R; ++i) {
         const auto x = hn::Set(d, a[i / 3][i % 3 * a_row]);
