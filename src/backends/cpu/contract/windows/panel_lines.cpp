@@ -27,7 +27,8 @@ PanelLines find_panel_lines(const Contraction& c, const Shape& padded) {
   lines.channel_stride = lines.plane();
   lines.image_stride = lines.channels * lines.channel_stride;
   const int64_t terms = size_of_group(c.k), images = padded[0];
-  const ContractionOrder order = contraction_order(size_of_group(c.m), size_of_group(c.n), terms, c.out);
+  const ContractionOrder order =
+      contraction_order(size_of_group(c.m), size_of_group(c.n), terms, c.out);
   const ContractionDim &of_images = c.k[0], &of_lines = c.k[1];
   if (lines.channels < 2 || images < 2 || order.lanes > 1 || order.panel >= terms ||
       of_images.size != images || of_images.b_stride != lines.image_stride ||

@@ -12,12 +12,12 @@
 namespace mt::cpu {
 
 struct PanelLines {
-  int64_t most = 0;             // lines that a panel reads; 0: they are not made so
-  int64_t channels, inner;      // inner: elements of a line
-  int64_t image_lines;          // of an image
-  int64_t positions, in_line;   // terms of an image, and those that begin in one line
-  int64_t step, reach;          // from such a line to the next; how many more a window reads
-  int64_t channel_stride = 0;   // of the padded operand
+  int64_t most = 0;            // lines that a panel reads; 0: they are not made so
+  int64_t channels, inner;     // inner: elements of a line
+  int64_t image_lines;         // of an image
+  int64_t positions, in_line;  // terms of an image, and those that begin in one line
+  int64_t step, reach;         // from such a line to the next; how many more a window reads
+  int64_t channel_stride = 0;  // of the padded operand
   int64_t image_stride = 0;
 
   explicit operator bool() const { return most > 0; }
