@@ -41,6 +41,12 @@ bool same_numbers(const Immediates& a, const Immediates& b) {
   return a.value[0] == b.value[0] && a.value[1] == b.value[1];
 }
 
+// Whether a replay has to put something there: another value, or, where the recording never looked,
+// even the one that it had.
+bool is_changed(const TraceLog::Touched& touched) {
+  return touched.now.node() != touched.seen.node() || (touched.written && !touched.read);
+}
+
 }  // namespace
 
 class Trace::Recorder {
@@ -69,7 +75,7 @@ class Trace::Recorder {
   const Region& select(Window& window) {
     wanted_ = results_;
     for (const TraceLog::Touched& touched : log_.touched) {
-      if (touched.now && touched.now.node() != touched.seen.node()) wanted_.push_back(touched.now);
+      if (touched.now && is_changed(touched)) wanted_.push_back(touched.now);
     }
     std::vector<Tensor> pending;
     for (const Tensor& tensor : wanted_) {
@@ -183,7 +189,7 @@ class Trace::Recorder {
     cell.before = form_of(touched.before);
     const Tensor& after = touched.now;
     cell.read = touched.read;
-    cell.changed = after.node() != touched.seen.node() || (touched.written && !touched.read);
+    cell.changed = is_changed(touched);
     cell.cleared = cell.changed && !after;
     if (cell.changed && after) {
       cell.after = output_of(after);

@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <functional>
+#include <optional>
 
 #include "autodiff/backward.h"
 #include "base/allocator.h"
@@ -170,6 +171,28 @@ TEST(Trace, StateLivesOnInItsPlaceUnlessSomebodyKeepsIt) {
   EXPECT_NE(state.get().node(), place);
   EXPECT_EQ(value_of(kept), then);
   EXPECT_EQ(value_of(state.get()), by_hand);
+}
+
+// As `y[5:] = 0` binds a short y to what it is.
+TEST(Trace, StateThatItMadeMayBeSetToWhatItHolds) {
+  for (bool is_alone : {true, false}) {
+    std::optional<StateSlot> local;
+    Traced set{[&](const std::vector<Tensor>& in) {
+                 local.emplace();
+                 local->cell().replace(in[0] * 2.0);
+                 local->set(local->cell().peek());
+                 Tensor y = local->get() + 1.0;
+                 if (is_alone) local.reset();
+                 return std::vector<Tensor>{y};
+               },
+               {}};
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+      const Tensor x = random_leaf({3}, seed);
+      EXPECT_EQ(value_of(set({x})[0]), value_of(x * 2.0 + 1.0));
+      if (local) EXPECT_EQ(value_of(local->get()), value_of(x * 2.0));
+    }
+    EXPECT_EQ(set.trace.count(), 1u);
+  }
 }
 
 TEST(Trace, IndicesAreCheckedAtEachReplay) {

@@ -88,6 +88,43 @@ def test_arrays_are_inputs_of_a_trace():
     assert f.count == 1
 
 
+def selects_nothing(y):
+    y[5:] = 0.0
+
+
+def masks_nothing(y):
+    y[mt.zeros(y.shape, dtype="bool")] = 1.0
+
+
+def is_itself(y):
+    y[...] = y
+
+
+def goes_and_returns(y):
+    before = y.detach()
+    y._assign(y * 3)
+    y._assign(before)
+
+
+@pytest.mark.parametrize("change", [selects_nothing, masks_nothing, is_itself, goes_and_returns])
+@pytest.mark.parametrize("leaf", [False, True])
+def test_a_traced_function_may_bind_a_tensor_to_what_it_is(change, leaf):
+    kept = mt.tensor([5.0, 7.0])
+
+    def f(x):
+        y = x * 2
+        z = y.detach().requires_grad_() if leaf else y
+        with mt.no_grad():
+            for tensor in y, z, kept:
+                change(tensor)
+        return y + z, kept + x
+    traced = mt.trace(f)
+    for i in range(3):
+        x = mt.arange(2.0) + i
+        assert [y.tolist() for y in traced(x)] == [y.tolist() for y in f(x)]
+    assert kept.tolist() == [5, 7]
+
+
 def test_too_many_constants_give_a_warning():
     f = mt.trace(lambda x, rate: x * rate)
     with warnings.catch_warnings(record=True) as caught:
