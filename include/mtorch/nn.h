@@ -85,14 +85,14 @@ typedef struct mt_attention_options {
 
 /// softmax(query key^T scale + mask) value: query [..., n, d], key [..., m, d], value [..., m, e]
 /// give [..., n, e]. `mask` broadcasts to [..., n, m] or is NULL: bool says who may be seen, floats
-/// are added. `options` may be NULL. (Vaswani and others, 2017, arXiv 1706.03762.)
+/// are added. Who sees nothing, or scores of -infinity alone, gets 0, whose gradients are 0.
 ///
-/// This is one pass that never holds the weights, and so is its gradient (online softmax, arXiv
-/// 1805.02867; FlashAttention-2, arXiv 2307.08691): memory grows with n and m, not with n m. 16-bit
-/// floats are worked on in float32; a GPU rounds weights to them before it multiplies. Where
-/// weights are dropped, the mask requires a gradient, or gradients of gradients are taken, they are
-/// formed. Weights of 0 are not all multiplied: whether the infinite value of a key that `causal`
-/// hides makes the result a NaN is not promised.
+/// This is one pass that never holds the weights, and so is its gradient (Vaswani and others, arXiv
+/// 1706.03762; online softmax, arXiv 1805.02867; FlashAttention-2, arXiv 2307.08691): memory grows
+/// with n and m, not with n m. 16-bit floats are worked on in float32; a GPU rounds weights to them
+/// before it multiplies. Where weights are dropped, the mask requires a gradient, or gradients of
+/// gradients are taken, they are formed. `options` may be NULL. Weights of 0 are not all
+/// multiplied: whether the infinite value of a key that `causal` hides makes a NaN is not promised.
 MT_API mt_tensor* mt_scaled_dot_product_attention(mt_tensor* query, mt_tensor* key,
                                                   mt_tensor* value, mt_tensor* mask,
                                                   const mt_attention_options* options);

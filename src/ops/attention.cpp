@@ -21,6 +21,21 @@ namespace {
 constexpr char name[] = "scaled_dot_product_attention";
 constexpr double hidden = -std::numeric_limits<double>::infinity();
 
+// Of scores; of a query that sees nothing the weights are 0, and so is their gradient.
+Tensor softmax_or_zero(const Tensor& scores) {
+  Tensor wide = cast(scores, accumulator_of(scores.dtype()));
+  if (wide.shape().back() == 0) return scores;
+  Tensor largest;
+  {
+    GradientMode none(false);
+    largest = max(wide, {-1}, true);
+  }
+  Tensor nothing = equal(largest, number(hidden, wide.device()));
+  Tensor e = exp(wide - where(nothing, number(0, wide.device()), largest));
+  Tensor total = where(nothing, number(1, wide.device()), sum(e, {-1}, true));
+  return cast(e / total, scores.dtype());
+}
+
 // softmax(query key^T scale + mask), formed.
 Tensor weights_of(const Tensor& query, const Tensor& key, const Tensor& mask, bool causal,
                   double scale) {
@@ -38,7 +53,7 @@ Tensor weights_of(const Tensor& query, const Tensor& key, const Tensor& mask, bo
     Tensor column = expand(iota({m}, Dtype::int32, query.device()), shape);
     scores = where(less_equal(column, row), scores, number(hidden, query.device()));
   }
-  return softmax(scores, -1);
+  return softmax_or_zero(scores);
 }
 
 // ------------------------------------------------------------------------------- The naive values
@@ -68,7 +83,7 @@ struct Naive {
   }
 
   // Row b * n + i of the weights, before they are divided by their sum, which is returned with what
-  // was taken off the scores.
+  // was taken off the scores. Of a query that sees nothing the weights are 0, and the sum is 1.
   struct Row {
     std::vector<double> weights;
     double shift, sum;
@@ -89,8 +104,9 @@ struct Naive {
       row.weights[j] = score;
       row.shift = std::max(row.shift, score);
     }
-    if (row.shift == hidden) row.shift = 0;  // all is hidden: 0 / 0
+    if (row.shift == hidden) row.shift = 0;  // all is hidden: inf - inf is NaN
     for (double& weight : row.weights) row.sum += weight = std::exp(weight - row.shift);
+    if (row.sum == 0) row.sum = 1;  // ... and so is 0 / 0
     return row;
   }
 };
@@ -353,6 +369,11 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
   }
   Dtype dtype = promote(promote(query.dtype(), key.dtype(), name), value.dtype(), name);
   if (!is_floating(dtype)) fail(Code::dtype, "%s: needs floats", name);
+  if (mask && mask.dtype() != Dtype::boolean && !is_floating(mask.dtype())) {
+    fail(Code::dtype,
+         "%s: a mask of %s; it must be bool, which says who is seen, or floats, which are added",
+         name, name_of(mask.dtype()));
+  }
   Shape scores = broadcast(leading(query), leading(key), name);
   scores.push_back(query.shape()[query.rank() - 2]);
   scores.push_back(key.shape()[key.rank() - 2]);

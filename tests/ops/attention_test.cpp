@@ -16,7 +16,7 @@ namespace {
 
 constexpr double inf = INFINITY;
 
-// The weights formed, as the operator never does.
+// The weights formed, as the operator never does. A query that sees nothing gives 0.
 Tensor formula(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
                const Attention& how) {
   double scale = how.scale != 0 ? how.scale : 1 / std::sqrt(static_cast<double>(q.shape().back()));
@@ -33,7 +33,10 @@ Tensor formula(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
         less_equal(iota({m}, Dtype::int32, q.device()), iota({n, 1}, Dtype::int32, q.device())),
         scores, unseen);
   }
-  return matmul(softmax(scores, -1), v);
+  Tensor zero = number(0, q.device());
+  if (scores.size() == 0) return matmul(scores, v);
+  Tensor sees = greater(max(detach(scores), {-1}, true), unseen);
+  return matmul(where(sees, softmax(where(sees, scores, zero), -1), zero), v);
 }
 
 using Operands = std::vector<Tensor>;
@@ -209,8 +212,8 @@ TEST(Attention, SizesOfZero) {
   }
 }
 
-// A query that sees no key has no weights: NaN, like the softmax of -infinity alone. Others are
-// not affected, wherever their first visible key is.
+// A query that sees no key gives 0 and has no gradient. Others are not affected, wherever their
+// first visible key is.
 TEST(Attention, QueriesThatSeeNothing) {
   Operands x{noise({12, 4}, 1), noise({300, 4}, 2), noise({300, 2}, 3)};
   Tensor from = make({12, 1}, {0, 290, 300, 0, 1, 2, 3, 4, 5, 6, 7, 299}, Dtype::int32);
@@ -218,17 +221,62 @@ TEST(Attention, QueriesThatSeeNothing) {
   Tensor y = attention(x[0], x[1], x[2], visible, {});
   expect_near(y, read(formula(x[0], x[1], x[2], visible, {})));
   std::vector<double> numbers = read(y);
-  EXPECT_TRUE(std::isfinite(numbers[3]));
-  EXPECT_TRUE(std::isnan(numbers[4]));
+  EXPECT_NE(numbers[3], 0);
+  EXPECT_EQ(numbers[4], 0);
+  EXPECT_EQ(numbers[5], 0);
   Tensor wide = x[0] * 1e3;  // weights far apart
   expect_near(attention(wide, x[1], x[2], nullptr, {}),
               read(formula(wide, x[1], x[2], nullptr, {})));
 }
 
+// ... in each of the ways that it is computed: few queries, a block, several blocks.
+TEST(Attention, NothingSeenHasNoGradient) {
+  for (auto [n, m] : {std::pair<int64_t, int64_t>{5, 4}, {5, 100}, {70, 150}, {150, 70}}) {
+    Operands x{noise({2, n, 9}, 1), noise({2, m, 9}, 2), noise({2, m, 8}, 3)};
+    Tensor row = iota({n, 1}, Dtype::int32, cpu());
+    Tensor visible =
+        logical_and(noise({2, n, m}, 4) > -0.5, logical_not(equal(row, number(3, cpu()))));
+    // All queries of one entry, and with `causal` the first one, which sees one key at most.
+    Tensor entry = iota({2, 1, 1}, Dtype::int32, cpu());
+    Tensor few = logical_and(equal(entry, number(1, cpu())), noise({n, m}, 5) > 0);
+    few = logical_and(few, iota({m}, Dtype::int32, cpu()) > 0);
+    for (const Tensor& seen : {visible, few}) {
+      for (bool causal : {false, true}) {
+        expect_formula(x, seen, {causal});
+        expect_formula(x, where(seen, noise({m}, 6), number(-inf, cpu())), {causal});
+      }
+    }
+    Tensor none = make({1, 1}, {0}, Dtype::boolean);
+    for (const Tensor& result :
+         all_of([&](const Operands& t) { return attention(t[0], t[1], t[2], none, {}); }, x)) {
+      for (double number : read(result)) ASSERT_EQ(number, 0);
+    }
+    for (Dtype dtype : {Dtype::float32, Dtype::float16}) {
+      auto after_the_first = [&, m = m](const Operands& t) {
+        Device& d = t[0].device();
+        Tensor hidden = equal(iota({m}, Dtype::int32, d), number(0, d));
+        return attention(t[0], t[1], t[2], logical_not(hidden), {true});
+      };
+      check_devices(after_the_first, {{2, n, 9}, {2, m, 9}, {2, m, 8}}, dtype,
+                    dtype == Dtype::float16 ? 2e-3 : 1e-5);
+    }
+  }
+  Tensor mask = make({3, 2}, {0, 0, 1, 1, 0, 1}, Dtype::boolean);
+  Function masked = [&](const Operands& t) { return attention(t[0], t[1], t[2], mask, {}); };
+  check_gradients(masked, {noise({3, 2}, 1), noise({2, 2}, 2), noise({2, 2}, 3)}, 2);
+  // A mask that is learnt.
+  Operands x{noise({3, 2}, 1), noise({2, 2}, 2), noise({2, 2}, 3)};
+  x.push_back(where(mask, noise({3, 2}, 4), number(-inf, cpu())));
+  for (const Tensor& result :
+       all_of([](const Operands& t) { return attention(t[0], t[1], t[2], t[3], {}); }, x)) {
+    for (double number : read(result)) EXPECT_TRUE(std::isfinite(number));
+  }
+}
+
 TEST(Attention, TheSameBitsOnAnyMachine) {
   Operands x;
   for (unsigned i = 0; i < 3; ++i) x.push_back(noise({3, 150, 33}, i, Dtype::float32) * 2);
-  Tensor mask = noise({150, 150}, 4) > -0.8;
+  Tensor mask = logical_and(noise({150, 150}, 4) > -0.8, noise({150, 1}, 5) > -0.9);
   auto run = [&](bool causal) {
     std::string all;
     for (const Tensor& result : all_of(
@@ -331,6 +379,11 @@ TEST(Attention, NamesFaults) {
               attention(x, x, x, nullptr, {});
             }),
             "scaled_dot_product_attention: needs floats");
+  for (Dtype dtype : {Dtype::int64, Dtype::uint8}) {
+    EXPECT_EQ(message({3, 2}, {5, 2}, {5, 2}, cast(noise({3, 5}, 1), dtype)),
+              std::string("scaled_dot_product_attention: a mask of ") + name_of(dtype) +
+                  "; it must be bool, which says who is seen, or floats, which are added");
+  }
 }
 
 }  // namespace

@@ -129,6 +129,7 @@ class QueryBlock {
   // Divides by the totals, and writes the rows and what the gradient needs of them.
   __device__ void finish(T* out) {
     auto totals = shared<T>(At::factors);
+    total_ = divisor_of(total_);
     if (threadIdx.x < queries) totals[threadIdx.x] = total_;
     __syncthreads();
     int64_t rows = of_.shape.batch * of_.shape.n, at = of_.entry * of_.shape.n + first_;

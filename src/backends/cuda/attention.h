@@ -134,6 +134,12 @@ struct AttentionEntry {
         visible(call, inputs, of_call.causal, index) {}
 };
 
+// What a query's weights are divided by: the weights of one that sees nothing are 0, and stay so.
+template <class T>
+__device__ T divisor_of(T total) {
+  return total == T(0) ? T(1) : total;
+}
+
 // What the gradient keeps of a query: of `before`, attention's result, and in scratch.
 template <class T>
 struct AttentionRows {

@@ -124,7 +124,7 @@ class QueryBlock {
     MT_UNROLL for (int i = 0; i < rows; ++i) {
       MT_UNROLL for (int half = 0; half < 2; ++half) {
         float& total = total_[i][half];
-        total = of_four_lanes(total, [](float a, float b) { return a + b; });
+        total = divisor_of(of_four_lanes(total, [](float a, float b) { return a + b; }));
         int query = first_ + own_row_ + fragment_row(i, 2 * half);
         if (query >= shape.n || threadIdx.x % 4 != 0) continue;
         float most = largest_[i][half];

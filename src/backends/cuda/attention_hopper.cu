@@ -245,7 +245,8 @@ class OwnQueries {
     auto out = reinterpret_cast<float*>(call_.output.data);
     const int64_t all = int64_t{of_.batch} * of_.n, columns = of_.columns;
     MT_UNROLL for (int half = 0; half < 2; ++half) {
-      const float total = of_four_lanes(total_[half], [](float a, float b) { return a + b; });
+      const float total =
+          divisor_of(of_four_lanes(total_[half], [](float a, float b) { return a + b; }));
       const int query = first_ + own_row_ + 8 * half;
       if (query >= of_.n) continue;
       const int64_t row = int64_t{entry_} * of_.n + query;

@@ -29,11 +29,10 @@ class CudaAttention : public ::testing::Test {
     return source_value(tame, {shape, dtype, seed, false}, 0, device);
   }
 
-  // Some keys of each query, the first one always: whoever sees none has NaN, and which other rows
-  // then have depends on how many are worked on together.
+  // Some keys of each query, but none of one.
   static Tensor chosen(const Tensor& mask, Device& d) {
-    Tensor key = iota({mask.shape().back()}, Dtype::int32, d);
-    return logical_or(less(mask, number(0.5, d)), equal(key, number(0, d)));
+    Tensor query = iota({mask.shape()[mask.rank() - 2], 1}, Dtype::int32, d);
+    return logical_and(less(mask, number(0.5, d)), not_equal(query, number(65, d)));
   }
   static Tensor leaf(const Tensor& x) {
     Tensor result = detach(x);
@@ -132,6 +131,23 @@ TEST_F(CudaAttention, CrossesBlocksAndPanels) {
   }
 }
 
+TEST_F(CudaAttention, SeesNothing) {
+  for (bool adds : {false, true}) {
+    for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+      expect_exact(of_float32,
+                   [&](Device& d) {
+                     Tensor mask = chosen(numbers({2, 70, 150}, Dtype::float32, d, 4), d);
+                     const Tensor zero = cast(number(0, d), Dtype::float32);
+                     if (adds) mask = where(mask, zero, number(-INFINITY, d));
+                     return std::vector<Tensor>{numbers({2, 70, 20}, dtype, d, 1),
+                                                numbers({2, 150, 20}, dtype, d, 2),
+                                                numbers({2, 150, 24}, dtype, d, 3), mask};
+                   },
+                   {adds});
+    }
+  }
+}
+
 TEST_F(CudaAttention, HasManyColumns) {
   expect_exact(of_float64,
                [&](Device& d) {
@@ -199,6 +215,12 @@ TEST_F(CudaAttention, TakesMasksAndHeadsInHalf) {
         return x;
       };
       expect_rounded(of_bfloat16, masked, {chooses});
+      auto hidden = [&](Device& d) {
+        std::vector<Tensor> x = masked(d);
+        if (!chooses) x[3] = where(chosen(x[3], d), x[3], number(-INFINITY, d));
+        return x;
+      };
+      expect_rounded(of_bfloat16, hidden, {});
     }
     // A query that sees nothing, and heads that share their keys.
     expect_rounded(of_float16,

@@ -56,7 +56,10 @@ class BlockOutput {
       const Right<T> right = right_operand(v, values + key * v.row, seen.keys, e, values_, false);
       add_to_queries(weights_, pitch_, right, seen, sums, result.row, key == 0, ahead);
     }
-    for (int64_t i = 0; i < block_.count; ++i) factor_[i] = T(1) / total_[i];
+    for (int64_t i = 0; i < block_.count; ++i) {
+      if (total_[i] == T(0)) total_[i] = T(1);  // it sees nothing
+      factor_[i] = T(1) / total_[i];
+    }
     multiply_rows(factor_, sums, result.row);
     std::copy_n(shift_, block_.count, result_ + rows * e + first);
     std::copy_n(total_, block_.count, result_ + rows * (e + 1) + first);
