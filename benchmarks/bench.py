@@ -21,9 +21,9 @@ import chart
 import module
 import report
 import tables
-from rest import rest
+from idle import wait_for_idle
 from rows import ROWS
-from sides import Sides
+from runners import Runners
 
 SAMPLE = 0.01  # seconds of one sample, unless once takes longer
 MODULES = pathlib.Path(__file__).resolve().parent.parent / "build/benchmarks"
@@ -59,7 +59,7 @@ def cpu_name():
 def timed(side, times, clock, warming=0):
     """Seconds of one of so many repetitions, after others that are not counted: a core that was idle
     is slow at first, and so is memory that others have used since."""
-    rest()
+    wait_for_idle()
     if warming:
         side.run(warming)
     begin = clock()
@@ -107,10 +107,10 @@ def largest_error(ours, theirs, relative, absolute, part=1 << 22):
     return float(numpy.max(errors))  # NaN if there is one
 
 
-def measure(row, sides, limits, seconds):
-    threads = row.threads or sides.threads
-    sides.set_threads(threads)
-    opened = sides.open(row)
+def measure(row, runners, limits, seconds):
+    threads = row.threads or runners.threads
+    runners.set_threads(threads)
+    opened = runners.open(row)
     if not opened:
         return None
     errors = agree(row, opened)
@@ -130,7 +130,7 @@ def measure(row, sides, limits, seconds):
         for name, side in opened.items():
             samples[name].append(timed(side, times[name][0], clock, times[name][1]))
         for name, function in measured.items():
-            rest()
+            wait_for_idle()
             function()  # not counted, as what comes before the others
             samples[name].append(function())
     for side in opened.values():
@@ -172,15 +172,15 @@ def result(row, samples, errors):
 
 
 def measure_all(options):
-    sides = Sides(options.modules, options.threads)
+    runners = Runners(options.modules, options.threads)
     limits = module.Limits(options.modules / "liblimits.so")
     made = {"date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
             "cpu": cpu_name(), "threads": options.threads, "cores": os.cpu_count(),
-            "load": os.getloadavg()[0], "system": platform.platform(), "versions": sides.versions, "rows": []}
+            "load": os.getloadavg()[0], "system": platform.platform(), "versions": runners.versions, "rows": []}
     print(report.heading(made))
     for row in ROWS:
         if not options.row or row.name in options.row:
-            if measured := measure(row, sides, limits, options.seconds):
+            if measured := measure(row, runners, limits, options.seconds):
                 made["rows"].append(measured)
                 print(report.lines(measured), flush=True)
     return made

@@ -15,7 +15,7 @@
 #endif
 
 #include "burn.h"
-#include "row.h"
+#include "module.h"
 
 namespace {
 

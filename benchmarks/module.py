@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of rows (row.h) and the limits of the machine, loaded into this process."""
+"""Modules of rows (module.h) and the limits of the machine, loaded into this process."""
 import ctypes
 
 import numpy

@@ -6,7 +6,7 @@ import math
 
 import numpy
 
-import least
+import flops
 from inputs import (
     EINSUM_SHAPES, lenet, logits, network, shuffled, table, transformer, uniform)
 
@@ -95,18 +95,18 @@ _gpt = dict(context=128, width=256, blocks=6, symbols=65)
 def _transformer(name, text, batch, targets, target, **how):
     how_large = dict(batch=batch, targets=targets, **_gpt)
     return Row(name, text, name, _torch(name), transformer(**how_large), target=target,
-               limit=("operations", least.transformer(**how_large)), **how)
+               limit=("operations", flops.transformer(**how_large)), **how)
 
 
 _networks = [
     *_training("minitorch", "MiniTorch step 2-100-100-1, batch 10",
                {"libtorch": "minitorch", "PyTorch": "minitorch"}, _points, 5, 25,
-               least.perceptron(*_minitorch), **_one_thread),
+               flops.perceptron(*_minitorch), **_one_thread),
     *_training("mnist", "MNIST step 784-100-10, batch 128",
                {"libtorch": "mnist", "PyTorch": "mnist"}, _digits, 3, 3,
-               least.perceptron(*_mnist)),
+               flops.perceptron(*_mnist)),
     *_training("lenet", "LeNet-5 step, batch 64", _torch("lenet"), lenet(64), 4, 4,
-               least.lenet(64)),
+               flops.lenet(64)),
     _transformer("gpt_step", "transformer, 6 × 256, 16 × 128: step", 16, True, 1.5,
                  tolerance=(1e-3, 0), steps=2),
     _transformer("gpt_token", "transformer, 6 × 256: next character", 1, False, 3,
@@ -261,7 +261,7 @@ def _einsum(name, text, absolute, dtype=numpy.float32):
                dict.fromkeys(["PyTorch", "opt_einsum"], name),
                uniform(*EINSUM_SHAPES[name], dtype=dtype), target=1.2,
                tolerance=(1e-10, absolute * 1e-8) if float64 else (1e-3, absolute),
-               limit=("operations", least.einsum(name) * (2 if float64 else 1)))
+               limit=("operations", flops.einsum(name) * (2 if float64 else 1)))
 
 
 _thin, _tall, _narrow = (50_000, 784), (784, 10), (50_000, 10)

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "../row.h"
+#include "../module.h"
 
 struct bench {
   std::string name;

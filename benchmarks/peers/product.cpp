@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "../row.h"
+#include "../module.h"
 
 #define DNNL 1
 #define OPENBLAS 2

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "../row.h"
+#include "../module.h"
 
 #define WIDE __attribute__((target("avx512f")))
 #define NARROW __attribute__((target("avx2,fma")))

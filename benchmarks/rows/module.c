@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../row.h"
+#include "../module.h"
 #include "rows.h"
 
 struct bench {

@@ -31,7 +31,7 @@ PAGES = [
         ("Changes", "CHANGELOG.md"),
     ]),
     ("Inside", [
-        ("Fusion, step by step", "docs/fusion.md"),
+        ("Planning, step by step", "docs/planning.md"),
         ("Mathematics", "docs/math.md"),
         ("The CUDA backend", "docs/cuda.md"),
     ]),

@@ -20,7 +20,7 @@ IMPORTED = {"PyTorch": ("pytorch", "python3-torch, or torch of PyPI"),
             "opt_einsum": ("opt_einsum_rows", "opt_einsum of PyPI")}
 
 
-class Sides:
+class Runners:
     def __init__(self, folder, threads):
         self.threads = threads
         ours = module.Module(folder / "librows.so", threads)

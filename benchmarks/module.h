@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a module of rows exports, ours and each peer's alike, so that the runner can load both into
 // one process and time them in turn.
-#ifndef BENCHMARKS_ROW_H_
-#define BENCHMARKS_ROW_H_
+#ifndef BENCHMARKS_MODULE_H_
+#define BENCHMARKS_MODULE_H_
 
 #include <stdint.h>
 

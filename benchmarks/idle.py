@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Coming to rest between two samples."""
+"""Waiting between two samples until no other thread works."""
 import os
 import pathlib
 import threading
@@ -24,7 +24,7 @@ def _running():
     return False
 
 
-def rest():
+def wait_for_idle():
     """Until threads that the last sample left spinning have gone to sleep, which takes OpenMP's
     some 5 ms and OpenBLAS's 25: the next sample wants their cores. Whether they have: on a loaded
     machine it gives up at last."""
