@@ -2,7 +2,7 @@
 """mtorch: tensors, automatic differentiation and kernels that fuse by themselves."""
 from typing import TYPE_CHECKING
 
-from . import _names, native
+from . import _names, _porting_names, native
 # "as" tells type checkers that a name is this module's, too.
 from .autograd import (
     enable_grad as enable_grad, grad as grad, hessian as hessian,
@@ -89,6 +89,6 @@ __version__ = native.version_text()
 __array_api_version__ = "2024.12"
 bool = bool_  # the Array API's name
 if not TYPE_CHECKING:
-    __getattr__ = _names._missing("mtorch", _names.FUNCTIONS)
+    __getattr__ = _names._missing("mtorch", _porting_names.FUNCTIONS)
     __dir__ = _names._public(globals(), "autograd", "data", "dtypes", "linalg", "nn", "optim", "random")
 e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 3.141592653589793

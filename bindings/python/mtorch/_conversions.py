@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from . import create, native
-from ._exchange import _Exchanged, _on_the_native_type
 from .dtypes import bfloat16, bool_, float16, float32, float64, int32, int64
 from ._types import DTypeLike
 
 _bool: TypeAlias = bool  # which a method of the class hides
 
 
-@_on_the_native_type
-class _Converted(_Exchanged):
+class _Converted(native.Tensor):
     """What gives the same values in another form."""
 
     __slots__ = ()

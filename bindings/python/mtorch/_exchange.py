@@ -2,25 +2,13 @@
 """How a tensor goes to other libraries, to files of Python's, and into copies."""
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 from . import native
 from .dtypes import as_dtype
 from ._types import DTypeLike, Shape
 
-_Methods = TypeVar("_Methods")
 
-
-def _on_the_native_type(methods: type[_Methods]) -> type[_Methods]:
-    """Gives the extension's type what a class under it defines, and stands for the class: objects of
-    a class that Python made cost a third more."""
-    for name, value in vars(methods).items():
-        if name not in ("__slots__", "__dict__", "__weakref__"):
-            setattr(native.Tensor, name, value)
-    return native.Tensor  # type: ignore[return-value]
-
-
-@_on_the_native_type
 class _Exchanged(native.Tensor):
     """What a tensor offers to NumPy, DLPack, pickle and copy."""
 

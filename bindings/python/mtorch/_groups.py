@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections.abc
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping
 
-from . import _names, native
+from . import _porting_names, native
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -46,7 +46,7 @@ class Group(collections.abc.MutableMapping[str, Any]):
             raise TypeError(f"{name}: a group is a dict with \"params\", not {given!r:.60}")
         self._values: dict[str, Any] = {"params": _distinct(name, given["params"]), **defaults}
         if unknown := [key for key in given if key not in self._values]:
-            words = _names.OPTIONS.get(unknown[0], "").split()
+            words = _porting_names.OPTIONS.get(unknown[0], "").split()
             here = next((word for word in words if word in self._values), None)
             raise TypeError(f"{name}: a group has no {unknown[0]!r}: " + (
                 f"it is called {here!r} here" if here else f"it has {', '.join(map(repr, self._values))}"))

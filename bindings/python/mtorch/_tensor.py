@@ -3,82 +3,45 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeAlias
+from typing import Any, Callable, Iterator, TypeAlias, TypeVar
 
-from . import create, elementwise, native, reductions, searching, shapes
-from ._native import (  # type: ignore
-    SWIG_PyInstanceMethod_New as _method)
+from . import elementwise, native, reductions, searching, shapes
+from ._native import SWIG_PyInstanceMethod_New as _bound  # type: ignore
 from ._arguments import _place
 from ._conversions import _Converted
-from ._exchange import _on_the_native_type
-from ._names import METHODS, _Elsewhere, _explained
+from ._exchange import _Exchanged
+from ._names import _Elsewhere, _explained
+from ._porting_names import METHODS
 from .dtypes import DType, bool_, by_code, float32, int64, uint64
 from ._types import DTypeLike, Operand
 
 _bool: TypeAlias = bool  # which methods of the class hide
 _float: TypeAlias = float
 _int: TypeAlias = int
+_Methods = TypeVar("_Methods")
+
+
+def _on_the_native_type(methods: type[_Methods]) -> type[_Methods]:
+    """Gives the extension's type what a class under it and that class's parts define, and stands for the
+    class: objects of a class that Python made cost a third more."""
+    for part in reversed(methods.__mro__[:methods.__mro__.index(native.Tensor)]):
+        for name, value in vars(part).items():
+            if name not in ("__slots__", "__dict__", "__weakref__"):
+                setattr(native.Tensor, name, value)
+    return native.Tensor  # type: ignore[return-value]
+
+
+def _method(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The extension's function as a method, which binds without a Python frame."""
+    return _bound(function)
 
 
 @_on_the_native_type
-class Tensor(_Converted):
+class Tensor(_Converted, _Exchanged):
     """An array of numbers with one element type on one device. Its value never changes in place:
     `x += 1` and `x[i] = v` bind the tensor to a new value, which no other tensor sees."""
 
     __slots__ = ()
-
-    if TYPE_CHECKING:  # the extension's functions that are methods too, set below
-        abs: Callable[..., Tensor]
-        acos: Callable[..., Tensor]
-        acosh: Callable[..., Tensor]
-        asin: Callable[..., Tensor]
-        asinh: Callable[..., Tensor]
-        atan: Callable[..., Tensor]
-        atanh: Callable[..., Tensor]
-        ceil: Callable[..., Tensor]
-        cos: Callable[..., Tensor]
-        cosh: Callable[..., Tensor]
-        detach: Callable[..., Tensor]
-        erf: Callable[..., Tensor]
-        exp: Callable[..., Tensor]
-        exp2: Callable[..., Tensor]
-        expm1: Callable[..., Tensor]
-        floor: Callable[..., Tensor]
-        isfinite: Callable[..., Tensor]
-        isinf: Callable[..., Tensor]
-        isnan: Callable[..., Tensor]
-        log: Callable[..., Tensor]
-        log10: Callable[..., Tensor]
-        log1p: Callable[..., Tensor]
-        log2: Callable[..., Tensor]
-        logical_not: Callable[..., Tensor]
-        log_sigmoid: Callable[..., Tensor]
-        matmul: Callable[..., Tensor]
-        maximum: Callable[..., Tensor]
-        minimum: Callable[..., Tensor]
-        reciprocal: Callable[..., Tensor]
-        relu: Callable[..., Tensor]
-        rsqrt: Callable[..., Tensor]
-        sigmoid: Callable[..., Tensor]
-        sign: Callable[..., Tensor]
-        silu: Callable[..., Tensor]
-        sin: Callable[..., Tensor]
-        sinh: Callable[..., Tensor]
-        softplus: Callable[..., Tensor]
-        sqrt: Callable[..., Tensor]
-        square: Callable[..., Tensor]
-        tan: Callable[..., Tensor]
-        tanh: Callable[..., Tensor]
-        transpose: Callable[..., Tensor]
-        trunc: Callable[..., Tensor]
-        add: Callable[..., Tensor]
-        sub: Callable[..., Tensor]
-        mul: Callable[..., Tensor]
-        div: Callable[..., Tensor]
-        pow: Callable[..., Tensor]
-        neg: Callable[..., Tensor]
-        copy: Callable[..., Tensor]
-        clone: Callable[..., Tensor]
 
     device = property(native.device_of, doc='The device, as "cpu".')
     itemsize = property(lambda self: self.dtype.itemsize, doc="Bytes of one element.")
@@ -360,6 +323,57 @@ class Tensor(_Converted):
 
     # ------------------------------------------------------- Functions that are methods too
 
+    abs = _method(native.abs)
+    acos = _method(native.acos)
+    acosh = _method(native.acosh)
+    add = _method(native.add)
+    asin = _method(native.asin)
+    asinh = _method(native.asinh)
+    atan = _method(native.atan)
+    atanh = _method(native.atanh)
+    ceil = _method(native.ceil)
+    copy = clone = _method(native.copy)  # the second is PyTorch's name
+    cos = _method(native.cos)
+    cosh = _method(native.cosh)
+    detach = _method(native.detach)
+    div = _method(native.div)
+    erf = _method(native.erf)
+    exp = _method(native.exp)
+    exp2 = _method(native.exp2)
+    expm1 = _method(native.expm1)
+    floor = _method(native.floor)
+    isfinite = _method(native.isfinite)
+    isinf = _method(native.isinf)
+    isnan = _method(native.isnan)
+    log = _method(native.log)
+    log10 = _method(native.log10)
+    log1p = _method(native.log1p)
+    log2 = _method(native.log2)
+    log_sigmoid = _method(native.log_sigmoid)
+    logical_not = _method(native.logical_not)
+    matmul = _method(native.matmul)
+    maximum = _method(native.maximum)
+    minimum = _method(native.minimum)
+    mul = _method(native.mul)
+    neg = _method(native.neg)
+    pow = _method(native.pow)
+    reciprocal = _method(native.reciprocal)
+    relu = _method(native.relu)
+    rsqrt = _method(native.rsqrt)
+    sigmoid = _method(native.sigmoid)
+    sign = _method(native.sign)
+    silu = _method(native.silu)
+    sin = _method(native.sin)
+    sinh = _method(native.sinh)
+    softplus = _method(native.softplus)
+    sqrt = _method(native.sqrt)
+    square = _method(native.square)
+    sub = _method(native.sub)
+    tan = _method(native.tan)
+    tanh = _method(native.tanh)
+    transpose = _method(native.transpose)
+    trunc = _method(native.trunc)
+
     all, any, argmax, argmin = reductions.all, reductions.any, reductions.argmax, reductions.argmin
     count_nonzero, cumulative_prod = reductions.count_nonzero, reductions.cumulative_prod
     cumulative_sum, diff, logsumexp = reductions.cumulative_sum, reductions.diff, reductions.logsumexp
@@ -375,12 +389,5 @@ class Tensor(_Converted):
     clip, gelu, round = elementwise.clip, elementwise.gelu, elementwise.round
 
 
-# The extension's functions that are methods too bind without a Python frame.
-for _name in """abs acos acosh asin asinh atan atanh ceil cos cosh detach erf exp exp2 expm1 floor
-        isfinite isinf isnan log log10 log1p log2 logical_not log_sigmoid matmul maximum minimum
-        reciprocal relu rsqrt sigmoid sign silu sin sinh softplus sqrt square tan tanh
-        transpose trunc add sub mul div pow neg copy""".split():
-    setattr(Tensor, _name, _method(getattr(native, _name)))
-Tensor.clone = _method(native.copy)  # PyTorch's name
 for _name in METHODS:
     setattr(Tensor, _name, _Elsewhere(_name))

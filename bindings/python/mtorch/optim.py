@@ -6,7 +6,7 @@ import collections.abc
 import os
 from typing import TYPE_CHECKING, Any, Mapping
 
-from . import _names, io, native
+from . import _names, _porting_names, io, native
 from ._groups import Group, _add_parameters, _check_required
 from .schedules import (
     CosineSchedule as CosineSchedule, OneCycleSchedule as OneCycleSchedule, Schedule as Schedule,
@@ -253,5 +253,5 @@ class Adagrad(Optimizer):
 
 
 if not TYPE_CHECKING:
-    __getattr__ = _names._missing("mtorch.optim", _names.OPTIMIZERS)
+    __getattr__ = _names._missing("mtorch.optim", _porting_names.OPTIMIZERS)
     __dir__ = _names._public(globals())

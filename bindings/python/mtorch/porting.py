@@ -9,7 +9,7 @@ import inspect
 import sys
 from typing import Any, Iterator
 
-from . import _names
+from . import _names, _porting_names
 
 _MODULES = {"torch.utils.data": "mtorch.data", "torch.nn.functional": "mtorch.nn.functional",
             "torch.nn.init": "mtorch.nn.init", "torch.optim.lr_scheduler": "mtorch.optim"}
@@ -72,8 +72,8 @@ def _notes(node: ast.AST, known: dict[str, str]) -> Iterator[str]:
         dotted = _dotted(node, known)
         if dotted:
             yield from _missing(dotted)
-        elif node.attr in _names.METHODS:
-            yield node.attr + _names._said(_names.METHODS, node.attr)
+        elif node.attr in _porting_names.METHODS:
+            yield node.attr + _names._said(_porting_names.METHODS, node.attr)
     elif isinstance(node, ast.Call):
         dotted = _dotted(node.func, known)
         yield from _options(node, dotted)
@@ -101,7 +101,7 @@ def _meaning(node: ast.Call, dotted: str) -> Iterator[str]:
         return
     options = [option.arg for option in node.keywords]
     chosen = len(node.args) > (dotted != "") or "dim" in options
-    said = _names.MEANINGS.get(node.func.attr)
+    said = _porting_names.MEANINGS.get(node.func.attr)
     if said and (chosen or node.func.attr in ("size", "std", "var")):
         yield f"{node.func.attr}: {said}"
 
@@ -114,12 +114,12 @@ def _options(node: ast.Call, dotted: str) -> Iterator[str]:
         has = {}
     open_ended = any(one.kind == one.VAR_KEYWORD for one in has.values())
     for option in node.keywords:
-        here = _names.OPTIONS.get(option.arg or "")
+        here = _porting_names.OPTIONS.get(option.arg or "")
         if here is None or option.arg in has:
             continue
-        if isinstance(here, _names._Note):
+        if isinstance(here, _porting_names._Note):
             yield f"{option.arg}: {here}"
-        if open_ended or isinstance(here, _names._Note):
+        if open_ended or isinstance(here, _porting_names._Note):
             continue
         word = next((word for word in here.split() if word in has), here.split()[0])
         yield f"{option.arg}: it is called {word!r} here"

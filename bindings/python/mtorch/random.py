@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from . import _names, native
+from . import _names, _porting_names, native
 from ._names import _explained
 from .dtypes import as_dtype, bool_, float32, int64
 from ._types import DTypeLike, Shape
@@ -164,5 +164,5 @@ def permutation(n: int, *, device: str | None = None) -> Tensor:
 
 
 if not TYPE_CHECKING:
-    __getattr__ = _names._missing("mtorch.random", _names.RANDOM)
+    __getattr__ = _names._missing("mtorch.random", _porting_names.RANDOM)
     __dir__ = _names._public(globals())

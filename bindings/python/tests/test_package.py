@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import mtorch as mt
-from mtorch._names import METHODS
+from mtorch._porting_names import METHODS
 
 FOLDER = pathlib.Path(mt.__file__).parent
 MODULES = [mt, *(importlib.import_module(found.name)

@@ -11,7 +11,7 @@ import time
 import pytest
 
 import mtorch as mt
-from mtorch import _names, nn, optim, porting
+from mtorch import _porting_names, nn, optim, porting
 
 
 @pytest.mark.parametrize("module, name, here", [
@@ -41,12 +41,13 @@ def test_methods_of_others_are_explained():
 
 
 def test_every_explained_name_exists():
-    for module, names in ((mt, _names.FUNCTIONS), (nn, _names.MODULES), (optim, _names.OPTIMIZERS),
-                          (mt.random, _names.RANDOM), (nn, _names.FUNCTIONAL), (nn.init, _names.INITIALISERS),
-                          (mt.Tensor, _names.METHODS)):
+    for module, names in ((mt, _porting_names.FUNCTIONS), (nn, _porting_names.MODULES),
+                          (optim, _porting_names.OPTIMIZERS), (mt.random, _porting_names.RANDOM),
+                          (nn, _porting_names.FUNCTIONAL), (nn.init, _porting_names.INITIALISERS),
+                          (mt.Tensor, _porting_names.METHODS)):
         for name, here in names.items():
             assert module is mt.Tensor or name not in vars(module), name
-            if isinstance(here, _names._Note):
+            if isinstance(here, _porting_names._Note):
                 continue
             for one in re.sub(r" ?\([^)]*\)", "", here).replace(" or ", ", ").split(", "):
                 one = one.removeprefix("mtorch.")
@@ -111,14 +112,14 @@ def test_advice_gives_what_pytorch_does():
     def advised(note):
         return eval(note.split(" is that")[0], {}, names)
     kept = 0.5 * (float(mt.log(mt.tensor(2.0))) + 0.5 * float(mt.log(mt.tensor(4.0 / 3.0))))
-    assert abs(float(advised(_names.FUNCTIONAL["kl_div"])) - kept) < 1e-6
-    assert advised(_names.FUNCTIONAL["cosine_similarity"]).tolist() == [0.0, 0.0]
+    assert abs(float(advised(_porting_names.FUNCTIONAL["kl_div"])) - kept) < 1e-6
+    assert advised(_porting_names.FUNCTIONAL["cosine_similarity"]).tolist() == [0.0, 0.0]
     names["b"] = q
     names["b2"] = (q * q).sum(axis=1)
-    short, long = _names.FUNCTIONS["cdist"].split(" is that of rows; of long ones ")
+    short, long = _porting_names.FUNCTIONS["cdist"].split(" is that of rows; of long ones ")
     distances = eval(short, {}, names), eval(long.split(" is faster")[0], {}, names)
     assert mt.allclose(*distances, atol=1e-6)
-    assert _names.FUNCTIONS["bernoulli"].startswith("random.uniform(p.shape) < p draws")
+    assert _porting_names.FUNCTIONS["bernoulli"].startswith("random.uniform(p.shape) < p draws")
     assert (mt.random.uniform(p.shape) < p).tolist()[0] == [False, True]
 
 
@@ -131,8 +132,8 @@ def test_every_explained_option_exists():
                     known |= set(inspect.signature(value).parameters)
                 except ValueError:  # a class without
                     pass
-    for name, here in _names.OPTIONS.items():
-        assert isinstance(here, _names._Note) or set(here.split()) <= known, name
+    for name, here in _porting_names.OPTIONS.items():
+        assert isinstance(here, _porting_names._Note) or set(here.split()) <= known, name
 
 
 @pytest.mark.parametrize("call, said", [

@@ -3,7 +3,7 @@
 layers. Names and layouts of parameters are PyTorch's."""
 from typing import TYPE_CHECKING
 
-from .. import _names
+from .. import _names, _porting_names
 from . import functional, init  # noqa: F401
 from .activations import (
     ELU as ELU, GELU as GELU, LeakyReLU as LeakyReLU, LogSigmoid as LogSigmoid,
@@ -41,5 +41,5 @@ from .pooling import (
 from .recurrent import GRU as GRU, LSTM as LSTM, RNN as RNN
 
 if not TYPE_CHECKING:
-    __getattr__ = _names._missing("mtorch.nn", {**_names.FUNCTIONAL, **_names.MODULES})
+    __getattr__ = _names._missing("mtorch.nn", {**_porting_names.FUNCTIONAL, **_porting_names.MODULES})
     __dir__ = _names._public(globals(), "functional", "init")

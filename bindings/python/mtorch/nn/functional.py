@@ -6,7 +6,8 @@ import warnings
 from typing import TYPE_CHECKING, Any, Sequence
 
 from .. import native
-from .._names import FUNCTIONAL, _explained, _missing
+from .._names import _explained, _missing
+from .._porting_names import FUNCTIONAL
 from ..elementwise import (
     elu as elu, gelu as gelu, leaky_relu as leaky_relu, log_sigmoid as log_sigmoid, relu as relu,
     sigmoid as sigmoid, silu as silu, softplus as softplus, tanh as tanh)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import native
-from .._names import INITIALISERS, _explained, _missing
+from .._names import _explained, _missing
+from .._porting_names import INITIALISERS
 
 if TYPE_CHECKING:
     from .._tensor import Tensor

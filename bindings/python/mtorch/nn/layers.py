@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from .. import native
-from .._names import OPTIONS, _Note
+from .._porting_names import OPTIONS, _Note
 from ..dtypes import as_dtype, float32
 from .module import Module
 from .._types import DTypeLike, Shape
