@@ -168,7 +168,7 @@ class BlockOperands {
   // b pass.
   void pack_pairs() {
     const int64_t step = a_.k.stride(), row = first_row() + plan_.slivers.first_row(group_begin_);
-    int64_t rows[group_rows], pairs = 0;
+    int64_t rows[paired_rows], pairs = 0;
     for (int64_t i = group_begin_; i < group_end_; i += 2) rows[pairs++] = pair_rows(i);
     pack_groups(static_cast<const T*>(block_.a_data) + row + k_begin_ * step, step, rows, pairs,
                 k_count_, packed_a_);

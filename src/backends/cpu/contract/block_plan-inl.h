@@ -22,12 +22,14 @@ namespace mt::cpu::HWY_NAMESPACE {
 // Where a b read in place spans more than this, of each panel only few terms run before the next
 // one does, so that memory is read in order; near by, that would only begin and end more tiles.
 constexpr int64_t distant_bytes = 3 * 1024 * 1024;
-// Rows that are pages apart meet in few sets of the second-level cache, which keeps less of them.
-constexpr int64_t page = 4096, distant_page_bytes = 1536 * 1024;
+constexpr int64_t distant_page_bytes = 1536 * 1024;  // where its rows are pages apart
 // So much of it then passes at a time: enough to repay the tiles that begin and end with it, and
 // little enough to be there still when the next sliver reads it; half of it where there is none.
 constexpr int64_t far_bytes = 256 * 1024, far_once_bytes = 128 * 1024;
 constexpr int64_t fewest_passing = 16, most_passing = 128;  // terms
+// Of a packed b, where a is packed as well, from rows that are pages apart: the second-level cache
+// also holds the lines that they come from.
+constexpr int64_t packed_beside_a = 512 * 1024;
 
 // Rows of a that are at least so long the processor fetches ahead by itself, and better, unless b
 // comes from far away as well.
@@ -78,7 +80,7 @@ struct BlockPlan {
   int64_t line;   // of windows, of which slivers consist; 0: of rows
   int64_t most;   // rows of a sliver
   Slivers slivers;
-  int64_t group;      // of slivers, which run together
+  int64_t group = 1;  // of slivers, which run together
   int64_t terms = 0;  // at most, in a block
   bool streamed;      // c is written past the caches
   bool passes;        // each group of slivers is left where the first one is
@@ -104,14 +106,9 @@ BlockPlan<T>::BlockPlan(const Block& block)
       panel(lanes * vectors_for<T>(rows, gaps ? widest : columns)),
       line(gaps ? 0 : line_of_windows<T>(block, columns)),
       most(line > 0 ? line * lines_for(line) : rows_for(static_cast<int>(panel / lanes))),
-      slivers(rows, most, std::max<int64_t>(line, 1)),
-      group(group_rows / most) {
+      slivers(rows, most, std::max<int64_t>(line, 1)) {
   terms = most_terms(block);
   passes = block.passes && block.k_end - block.k_begin <= terms;
-  if (passes) {
-    const int64_t rows_at_once = passing_bytes / (columns * int64_t(sizeof(T)));
-    group = std::clamp<int64_t>(rows_at_once / most, 1, group);
-  }
   // Sums of several blocks are read again, and what goes past the caches are whole aligned vectors.
   constexpr int64_t aligned = lanes * sizeof(T);
   streamed = block.streamed && block.k_end - block.k_begin <= terms && !gaps &&
@@ -125,13 +122,17 @@ int64_t BlockPlan<T>::most_terms(const Block& block) const {
   const Axis& b_k = block.b->k;
   const int64_t k = block.k_end - block.k_begin;
   const int64_t step = std::abs(b_k.stride()) * int64_t(sizeof(T));
-  if (b_k.uniform() && k * step >= (step % page == 0 ? distant_page_bytes : distant_bytes) &&
+  if (b_k.uniform() && k * step >= (pages_apart(step) ? distant_page_bytes : distant_bytes) &&
       reads_b_in_place(*block.b, dtype_of<T>, rows, columns, k)) {
     const int64_t bytes = slivers.count == 1 ? far_once_bytes : far_bytes;
     return std::clamp<int64_t>(bytes / int64_t(sizeof(T)) / columns, fewest_passing, most_passing);
   }
   // Two panels of twice the terms fill no more of a cache than four do, and are packed once.
-  return columns <= 2 * panel ? most_block_k : block_k;
+  if (columns <= 2 * panel) return most_block_k;
+  const bool pages = block.a->k.uniform() && pages_apart(block.a->k.stride() * int64_t(sizeof(T)));
+  const bool packs_pages = pages && !reads_a_in_place(*block.a, dtype_of<T>, rows, k);
+  if (k <= block_k || !packs_pages) return block_k;
+  return std::min(block_k, packed_beside_a / int64_t(sizeof(T)) / columns);
 }
 
 template <class T>
@@ -148,6 +149,14 @@ void BlockPlan<T>::choose_packing(const Block& block, int64_t count) {
   const bool several = columns > panel;
   pairs_a = !a_in_place && !indexed && several && a.dtype == dtype_of<T> && a.k.uniform() &&
             a.rows.uniform() && a.rows.stride() == 1;
+  group = group_rows / most;
+  if (pairs_a && pages_apart(a.k.stride() * int64_t(sizeof(T)))) {
+    group = paired_rows * block_k / std::max(count, block_k) / (2 * most) * 2;
+  }
+  if (passes) {
+    const int64_t rows_at_once = passing_bytes / (columns * int64_t(sizeof(T)));
+    group = std::clamp<int64_t>(rows_at_once / most, 1, group);
+  }
   // Slivers whose lines interleave, as those packed side by side do, would not stay. Nor do they
   // where finding a panel takes time.
   along_slivers = pairs_a || (a_in_place && !gaps && several);

@@ -36,6 +36,13 @@ struct Block {
 constexpr int64_t block_k = 512, most_block_k = 1024;
 // Of the slivers that run together: a multiple of every kernel's height and of a line of memory.
 constexpr int64_t group_rows = 48;
+// The same of slivers that are packed in pairs, over block_k terms, from rows that are pages apart:
+// hardware foresees the next lines of so long a part of a row, and fetches them as fast as software
+// would.
+constexpr int64_t paired_rows = 192;
+
+// Rows that are pages apart meet in few sets of a cache, which keeps less of them.
+constexpr bool pages_apart(int64_t bytes) { return bytes % 4096 == 0; }
 
 // Bytes of the rows that the epilogue takes while the first-level cache has them.
 constexpr int64_t passing_bytes = 16 * 1024;

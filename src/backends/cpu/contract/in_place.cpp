@@ -40,8 +40,9 @@ bool reads_b_in_place(const MatrixOperand& b, Dtype sum, int64_t rows, int64_t c
   return b.dtype == sum && neighbours && (rows <= few_rows || (small && !stays) || b.slides());
 }
 
+static_assert(group_rows * most_block_k <= paired_rows * block_k);
 int64_t packed_a_size(const MatrixOperand& a, Dtype sum, int64_t rows, int64_t k) {
-  return reads_a_in_place(a, sum, rows, k) ? 0 : group_rows * std::min(k, most_block_k);
+  return reads_a_in_place(a, sum, rows, k) ? 0 : paired_rows * std::min(k, block_k);
 }
 
 size_t block_scratch(const MatrixOperand& a, const MatrixOperand& b, Dtype sum, int64_t rows,

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backends/cpu/contract/blocked.h"
 #include "backends/cpu/contract/gather.h"
 #include "backends/cpu/contract/transpose-inl.h"
 #include "backends/cpu/elementwise/kernels.h"
@@ -64,7 +65,8 @@ void pack_groups(const T* from, int64_t stride, const int64_t* rows, int64_t gro
                  int64_t k_count, T* out) {
   const Vectors<T> d;
   constexpr int64_t lanes = lanes_of<T>, line = 64 / sizeof(T), together = 8;
-  const int64_t width = std::accumulate(rows, rows + groups, int64_t{0});
+  const bool fetches = !pages_apart(stride * int64_t(sizeof(T)));
+  const int64_t width = fetches ? std::accumulate(rows, rows + groups, int64_t{0}) : 0;
   for (int64_t k = 0; k < k_count; k += together, from += together * stride) {
     const int64_t count = std::min(together, k_count - k);
     for (int64_t i = 0; i < together; ++i) {

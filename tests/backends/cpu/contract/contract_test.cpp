@@ -152,6 +152,19 @@ TEST(Contract, ReadsRowsThatArePagesApart) {
   }
 }
 
+// Both operands are packed, a from rows that are pages apart.
+TEST(Contract, PacksRowsThatArePagesApart) {
+  Random random(31);
+  for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    for (auto [n, k] : {std::array<int64_t, 2>{300, 530}, {100, 1030}}) {
+      Contraction c = matrices(210, n, k, false, false, dtype);
+      c.k[0].a_stride = 4096 / static_cast<int64_t>(size_of(dtype));
+      check(c, random, {1, 2});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // A product that repays packing b is not cut into tiles that do not.
 TEST(Contract, TilesPackWhatTheWholeWould) {
   for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
