@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "graph/evaluate.h"
 #include "graph/record.h"
-#include "graph/window.h"
 #include "ops/ops.h"
 
 namespace mt {
@@ -44,13 +42,9 @@ Tensor in_order(const Tensor& x, const Dims& order) {
 }
 
 // The value that a view shows part of, if it is not there yet and both have no history.
-Tensor base_of(const Tensor& view) {
-  Thread& thread = current_thread();
-  evaluate_if_foreign(view, thread);
-  OwnerLock::Hold hold(Window::current(thread).lock, &thread);
-  const bool apart = view->op->kind == OpKind::view && view->base && !view.requires_gradient() &&
-                     !view->base.requires_gradient();
-  return apart ? view->base : Tensor();
+Tensor base_without_history(const Tensor& view) {
+  const Tensor base = base_of_view(view);
+  return base && !view.requires_gradient() && !base.requires_gradient() ? base : Tensor();
 }
 
 // Whether x is elements [start, ...) of an axis of a contiguous tensor of `shape`.
@@ -90,12 +84,12 @@ bool GradientSum::slices_tile(int64_t size) {
 // it so.
 Tensor GradientSum::joined(const Shape& shape) const {
   const int axis = slices_[0].axis;
-  const Tensor base = base_of(slices_[0].gradient);
+  const Tensor base = base_without_history(slices_[0].gradient);
   bool whole = base && base.size() == element_count(shape);
   std::vector<Tensor> parts;
   for (const Slice& slice : slices_) {
     parts.push_back(slice.gradient);
-    whole = whole && base_of(slice.gradient).node() == base.node() &&
+    whole = whole && base_without_history(slice.gradient).node() == base.node() &&
             lies_in(shape, slice.gradient, axis, slice.start);
   }
   return whole ? reshape(base, shape) : concat(parts, axis);

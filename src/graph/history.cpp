@@ -132,18 +132,21 @@ void release_from_tape(Node& node) {
   release_inputs({&only, 1});
 }
 
+Inputs inputs_of(const Tensor& tensor) {
+  if (Window* window = tensor->window.load(std::memory_order_acquire)) {
+    OwnerLock::Hold hold(window->lock, &current_thread());
+    if (!tensor->ready()) return tensor->inputs;
+  }
+  std::lock_guard lock(history_mutex());
+  return tensor->inputs;
+}
+
 const Op* operator_without_gradient(const Tensor& output) {
   std::vector<Tensor> nodes{output};
   for (size_t i = 0; i < nodes.size() && nodes.size() < 1000; ++i) {
-    Tensor node = nodes[i];
-    Inputs inputs;
-    {
-      InputsLock lock;
-      lock.take(*node.node());
-      inputs = node->inputs;
-    }
-    for (const Tensor& input : inputs) {
-      if (input.requires_gradient()) return node->op;
+    const Op* op = nodes[i]->op;
+    for (const Tensor& input : inputs_of(nodes[i])) {
+      if (input.requires_gradient()) return op;
       nodes.push_back(input);
     }
   }

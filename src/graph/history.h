@@ -32,6 +32,10 @@ class History {
 // A tape that showed a node with its inputs is gone.
 void release_from_tape(Node& node);
 
+// What a node was computed from, whichever thread evaluates or walks it at this moment; nothing
+// where that has been let go of.
+Inputs inputs_of(const Tensor& tensor);
+
 // An operator without gradient among the pending ones that `output` came from and that a gradient
 // would have to pass; nullptr when there is none, or when it has been computed and forgotten.
 const Op* operator_without_gradient(const Tensor& output);

@@ -195,16 +195,13 @@ Layout view_layout(const Tensor& input) {
   return contiguous_layout(input.shape());
 }
 
-namespace {
-
-Tensor base_of_view_of(const Tensor& input) {
-  if (input->op->kind != OpKind::view) return input;
+Tensor base_of_view(const Tensor& tensor) {
+  if (tensor->op->kind != OpKind::view) return nullptr;
   Thread& thread = current_thread();
+  evaluate_if_foreign(tensor, thread);
   OwnerLock::Hold hold(Window::current(thread).lock, &thread);
-  return input->base ? input->base : input;
+  return tensor->base;
 }
-
-}  // namespace
 
 bool is_untracked(const Tensor& input, Thread& thread) {
   return input->ready() && !thread.trace &&
@@ -239,7 +236,8 @@ Tensor record_view(const Op& op, const Tensor& input, const Layout& layout, Attr
     node->set_ready(input->storage, layout.strides, layout.offset);
     if (!node->keeps_inputs) node->inputs.clear();
   } else {
-    node->base = base_of_view_of(input);
+    node->base = base_of_view(input);
+    if (!node->base) node->base = input;
   }
   append(tensor, thread);
   return tensor;

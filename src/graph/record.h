@@ -19,6 +19,8 @@ Tensor record_view(const Op& op, const Tensor& input, const Layout& layout,
                    Attributes attributes = {});
 // The layout that a view of `input` starts from: its elements within its storage or its base.
 Layout view_layout(const Tensor& input);
+// What a pending view shows elements of; null for a value and for what is no view.
+Tensor base_of_view(const Tensor& tensor);
 
 // Fast paths. A small operator takes about as long to record as to compute, so the commonest ones
 // leave out the checks and moves that record() and record_view() need for the others.

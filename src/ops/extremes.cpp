@@ -6,8 +6,7 @@
 
 #include <vector>
 
-#include "graph/evaluate.h"
-#include "graph/window.h"
+#include "graph/history.h"
 #include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
@@ -93,18 +92,12 @@ Tensor share_among_extremes(const Tensor& x, const Tensor& y, const Tensor& dy, 
 }
 
 Tensor share_where_positive(const Tensor& x, const Tensor& shared) {
-  Tensor whole = shared, elements, y, dy;
+  Tensor whole = shared;
   if (Tensor other = reshaped(whole)) whole = other;
   if (whole->op != &share_op) return nullptr;
-  {
-    Thread& thread = current_thread();
-    evaluate_if_foreign(whole, thread);
-    OwnerLock::Hold hold(Window::current(thread).lock, &thread);
-    if (whole->inputs.empty()) return nullptr;
-    elements = whole->inputs[0];
-    y = whole->inputs[1];
-    dy = whole->inputs[2];
-  }
+  const Inputs inputs = inputs_of(whole);
+  if (inputs.empty()) return nullptr;
+  const Tensor &elements = inputs[0], &y = inputs[1], &dy = inputs[2];
   if (elements.node() != x.node() && reshaped(elements).node() != x.node()) return nullptr;
   const Tensor none = zero(y), kept = where(greater(y, none), dy, none);
   return reshape(share_among_extremes(elements, y, kept, axes_of(*whole.node())), shared.shape());

@@ -9,8 +9,8 @@
 #include "base/before_work.h"
 #include "base/error.h"
 #include "graph/evaluate.h"
+#include "graph/history.h"
 #include "graph/trace_log.h"
-#include "graph/window.h"
 #include "ops/ops.h"
 
 namespace mt {
@@ -18,17 +18,18 @@ namespace {
 
 // The largest position that an operator's result can hold whatever its inputs; -1 when unknown.
 int64_t known_bound(const Tensor& indices) {
-  const Node& node = *indices.node();
-  if (node.ready()) return -1;
-  switch (node.op->kind) {
-    case OpKind::iota: return element_count(node.shape) - 1;
-    case OpKind::view: return node.inputs.empty() ? -1 : known_bound(node.inputs[0]);
-    case OpKind::cast:
-      return node.dtype == Dtype::int64 && !node.inputs.empty() ? known_bound(node.inputs[0]) : -1;
+  const Op& op = *indices->op;
+  if (indices->ready()) return -1;
+  if (op.kind == OpKind::iota) return indices.size() - 1;
+  const Inputs inputs = inputs_of(indices);
+  if (inputs.empty()) return -1;
+  switch (op.kind) {
+    case OpKind::view: return known_bound(inputs[0]);
+    case OpKind::cast: return indices.dtype() == Dtype::int64 ? known_bound(inputs[0]) : -1;
     case OpKind::call:
-      if (std::strcmp(node.op->name, "argsort") == 0) return node.inputs[0].shape().back() - 1;
-      if (std::strcmp(node.op->name, "argmax") == 0 || std::strcmp(node.op->name, "argmin") == 0) {
-        return node.inputs[0].shape()[1] - 1;
+      if (std::strcmp(op.name, "argsort") == 0) return inputs[0].shape().back() - 1;
+      if (std::strcmp(op.name, "argmax") == 0 || std::strcmp(op.name, "argmin") == 0) {
+        return inputs[0].shape()[1] - 1;
       }
       return -1;
     default: return -1;
@@ -175,13 +176,8 @@ Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, cons
   if (!is_integer(indices.dtype())) {
     fail(Code::dtype, "%s: indices must be integers, got %s", name, name_of(indices.dtype()));
   }
-  Thread& thread = current_thread();
-  evaluate_if_foreign(indices, thread);
-  int64_t size = shape[axis], bound;
-  {
-    OwnerLock::Hold hold(Window::current(thread).lock, &thread);  // others may be computing them
-    bound = known_bound(indices);
-  }
+  evaluate_if_foreign(indices, current_thread());
+  const int64_t size = shape[axis], bound = known_bound(indices);
   if (indices.size() > 0 && size == 0) {
     fail(Code::index, "%s: axis %d of %s is empty, so there is nothing to index", name, axis,
          to_string(shape).c_str());

@@ -2,8 +2,7 @@
 // Writing a block of a tensor: placed in one that is otherwise filled, as padding and the gradient
 // of a slice are, or laid over another, as an assignment to a range is.
 #include "base/error.h"
-#include "graph/evaluate.h"
-#include "graph/window.h"
+#include "graph/history.h"
 #include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
@@ -71,15 +70,12 @@ Tensor place_along(const Tensor& x, const Shape& shape, int axis, int64_t start,
 
 Tensor placed(const Tensor& x, const Shape& lengths, const Block& block) {
   if (x->op != &pad_op) return nullptr;
-  Thread& thread = current_thread();
-  evaluate_if_foreign(x, thread);
-  OwnerLock::Hold hold(Window::current(thread).lock, &thread);
-  if (x->inputs.empty()) return nullptr;
   for (size_t i = 0; i < block.size(); i += 2) {
     int64_t step = block[i + 1] + (block[i + 1] == 0);
     if (x->attributes[i] != block[i] || x->attributes[i + 1] != step) return nullptr;
   }
-  return x->inputs[0].shape() == lengths ? x->inputs[0] : nullptr;
+  const Inputs inputs = inputs_of(x);
+  return !inputs.empty() && inputs[0].shape() == lengths ? inputs[0] : nullptr;
 }
 
 Tensor place(const Tensor& x, const Shape& shape, const Dims& starts, const Dims& steps,

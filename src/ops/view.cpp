@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views: the same elements in another layout. None of them moves data, and none writes through.
 #include "base/error.h"
-#include "graph/evaluate.h"
-#include "graph/window.h"
+#include "graph/history.h"
 #include "ops/indexing.h"
 #include "ops/ops.h"
 
@@ -169,10 +168,8 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
 
 Tensor reshaped(const Tensor& x) {
   if (x->op != &reshape_op) return nullptr;
-  Thread& thread = current_thread();
-  evaluate_if_foreign(x, thread);
-  OwnerLock::Hold hold(Window::current(thread).lock, &thread);
-  return x->inputs.empty() ? nullptr : x->inputs[0];
+  const Inputs inputs = inputs_of(x);
+  return inputs.empty() ? nullptr : inputs[0];
 }
 
 Tensor permute(const Tensor& x, const Dims& order) {

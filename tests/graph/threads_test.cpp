@@ -93,6 +93,26 @@ TEST_F(Threads, ViewsAreRecordedWhileOthersCompute) {
   other.join();
 }
 
+// What padding has been computed from is seen through it for as long as its gradient needs it.
+TEST_F(Threads, InputsAreLookedAtWhileABackwardLetsGoOfThem) {
+  const Value expected = value_of(square(random_leaf({64})));
+  for (int round = 0; round < 30; ++round) {
+    const Tensor x = parameter({64});
+    const Tensor padded = pad(square(x), {1}, {1}, 0), loss = sum(padded);
+    evaluate(padded);
+    evaluate(loss);
+    std::atomic<bool> begun{false};
+    std::thread other([&] {
+      begun = true;
+      backward(loss, nullptr, false);
+    });
+    while (!begun) {
+    }
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(value_of(slice(padded, 0, 1, 64, 1)), expected);
+    other.join();
+  }
+}
+
 // One thread records and evaluates, another drops the handles as soon as it gets them.
 TEST_F(Threads, HandlesAreReleasedElsewhere) {
   constexpr int rounds = 3000;
