@@ -3,10 +3,10 @@
 // is ever stored, forward or backward.
 //
 // Three operators are closed under differentiation. With windows along x, y = convolve(x, w) is
-// linear in both; its transposes are dx = scatter(dy, w), which is also the transposed convolution,
-// and dw = correlate(x, dy); and the transposes of those are again among the three. Each node's
-// inputs are the two operands as the contraction reads them, which take no part in gradients, and
-// then the operands themselves, which do.
+// linear in both; its transposes are dx = convolve_transpose(dy, w), which is also the transposed
+// convolution, and dw = convolve_weight(x, dy); and the transposes of those are again among the
+// three. Each node's inputs are the two operands as the contraction reads them, which take no part
+// in gradients, and then the operands themselves, which do.
 #include <algorithm>
 
 #include "base/error.h"
@@ -67,7 +67,7 @@ Shape spatial(std::initializer_list<int64_t> leading, const int64_t* sizes, int 
   return shape;
 }
 
-extern const Op convolve_op, scatter_op, correlate_op;
+extern const Op convolve_op, convolve_transpose_op, convolve_weight_op;
 
 // x [n, c, length...], w [o, c / groups, kernel...] -> y [n, o, positions...]
 Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
@@ -85,7 +85,7 @@ Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
 }
 
 // y [n, o, positions...], w [o, c / groups, kernel...] -> x [n, c, length...]
-Tensor scatter(const Tensor& y, const Tensor& w, const Geometry& g) {
+Tensor convolve_transpose(const Tensor& y, const Tensor& w, const Geometry& g) {
   Tensor a, b;
   Shape shape{y.shape()[0], g.groups, w.shape()[1]};
   for (int i = 0; i < g.axes; ++i) shape.push_back(Phases(g, i).stride);
@@ -95,13 +95,13 @@ Tensor scatter(const Tensor& y, const Tensor& w, const Geometry& g) {
     a = repeat_for_each(transposed_kernel(w, g), y.shape()[0]);
     b = reorder(transposed_windows(y, g), {{0, 2}, {3, g.axes}, {2, 1}, {3 + g.axes, g.axes}});
   }
-  return join_phases(record(scatter_op, y.dtype(), shape, {a, b, y, w},
+  return join_phases(record(convolve_transpose_op, y.dtype(), shape, {a, b, y, w},
                             encode({2, 1 + g.axes, g.axes, 1 + g.axes}, g)),
                      g);
 }
 
 // x [n, c, length...], y [n, o, positions...] -> w [o, c / groups, kernel...]
-Tensor correlate(const Tensor& x, const Tensor& y, const Geometry& g) {
+Tensor convolve_weight(const Tensor& x, const Tensor& y, const Geometry& g) {
   Tensor a, b;
   int64_t c = x.shape()[1], o = y.shape()[1];
   {
@@ -110,7 +110,7 @@ Tensor correlate(const Tensor& x, const Tensor& y, const Geometry& g) {
     b = reorder(windows(x, g), {{1, 2}, {3 + g.axes, g.axes}, {0, 1}, {3, g.axes}});
   }
   Shape shape = spatial({g.groups, o / g.groups, c / g.groups}, g.kernel, g.axes);
-  return join_groups(record(correlate_op, x.dtype(), shape, {a, b, x, y},
+  return join_groups(record(convolve_weight_op, x.dtype(), shape, {a, b, x, y},
                             encode({1, 1, 1 + g.axes, 1 + g.axes}, g)),
                      0);
 }
@@ -119,30 +119,34 @@ void convolve_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   Geometry g = decode(node);
   const Tensor &x = node.inputs[2], &w = node.inputs[3];
   Tensor whole = join_groups(dy, 1);
-  if (x.requires_gradient()) gradients[2] = scatter(whole, w, g);
-  if (w.requires_gradient()) gradients[3] = correlate(x, whole, g);
+  if (x.requires_gradient()) gradients[2] = convolve_transpose(whole, w, g);
+  if (w.requires_gradient()) gradients[3] = convolve_weight(x, whole, g);
 }
-void scatter_gradient(const Node& node, const Tensor& dx, Tensor* gradients) {
+void convolve_transpose_gradient(const Node& node, const Tensor& dx, Tensor* gradients) {
   Geometry g = decode(node);
   const Tensor &y = node.inputs[2], &w = node.inputs[3];
   Tensor whole = join_phases(dx, g);
   if (y.requires_gradient()) gradients[2] = convolve(whole, w, g);
-  if (w.requires_gradient()) gradients[3] = correlate(whole, y, g);
+  if (w.requires_gradient()) gradients[3] = convolve_weight(whole, y, g);
 }
-void correlate_gradient(const Node& node, const Tensor& dw, Tensor* gradients) {
+void convolve_weight_gradient(const Node& node, const Tensor& dw, Tensor* gradients) {
   Geometry g = decode(node);
   const Tensor &x = node.inputs[2], &y = node.inputs[3];
   Tensor whole = join_groups(dw, 0);
-  if (x.requires_gradient()) gradients[2] = scatter(y, whole, g);
+  if (x.requires_gradient()) gradients[2] = convolve_transpose(y, whole, g);
   if (y.requires_gradient()) gradients[3] = convolve(x, whole, g);
 }
 
 const Op convolve_op{.name = "convolve", .kind = OpKind::contract, .gradient = convolve_gradient};
-const Op scatter_op{.name = "scatter", .kind = OpKind::contract, .gradient = scatter_gradient};
-const Op correlate_op{
-    .name = "correlate",
+const Op convolve_transpose_op{
+    .name = "convolve_transpose",
     .kind = OpKind::contract,
-    .gradient = correlate_gradient,
+    .gradient = convolve_transpose_gradient,
+};
+const Op convolve_weight_op{
+    .name = "convolve_weight",
+    .kind = OpKind::contract,
+    .gradient = convolve_weight_gradient,
 };
 
 // How far `count` steps reach. No axis is so long that a few of these could not be added up.
@@ -268,7 +272,7 @@ Tensor convolution_transpose(const Tensor& x, const Tensor& weight, const Tensor
            to_string(how.padding).c_str());
     }
   }
-  return add_bias(call, scatter(call.x, call.w, g), bias);
+  return add_bias(call, convolve_transpose(call.x, call.w, g), bias);
 }
 
 }  // namespace mt

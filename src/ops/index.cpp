@@ -217,8 +217,6 @@ Block with_all_axes(const Resolved& r) {
   return block;
 }
 
-const Op part_op{.name = "slice", .kind = OpKind::view};
-
 // What positions and ranges, the commonest items, see of a value. False for whatever needs more
 // thought, or refusal.
 bool find_part(const Tensor& x, const IndexItems& items, Layout* part) {
@@ -310,7 +308,7 @@ Tensor put_rows(const Tensor& x, int first, const Inputs& indices, const Tensor&
 Tensor index(const Tensor& x, const IndexItems& items) {
   if (Thread& thread = current_thread(); is_untracked(x, thread)) {
     Layout part;
-    if (find_part(x, items, &part)) return untracked_view(part_op, x, part, {}, thread);
+    if (find_part(x, items, &part)) return untracked_view(slice_op, x, part, {}, thread);
   }
   Resolver resolver(x, "index");
   resolver.run(items, true);

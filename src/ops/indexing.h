@@ -56,6 +56,7 @@ using Block = Attributes;
 Block block_along(int axis, int rank, int64_t start, int64_t step);  // whole along the others
 // A view of it; `lengths` has a size for each axis of x. A step of 0 drops its axis.
 Tensor take_block(const Tensor& x, const Shape& lengths, Block block);
+extern const Op slice_op;  // which records it
 // x with a block of it replaced by `value`.
 Tensor overlay(const Tensor& x, const Tensor& value, const Block& block);
 // x as a block in a tensor of `shape` that is `fill` elsewhere.

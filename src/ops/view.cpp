@@ -80,13 +80,6 @@ void slice_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 Tensor slice_again(const Node& node, const Tensor* inputs) {
   return take_block(inputs[0], slice_lengths(node), node.attributes);
 }
-const Op slice_op{
-    .name = "slice",
-    .kind = OpKind::view,
-    .gradient = slice_gradient,
-    .record_again = slice_again,
-};
-
 // attributes: axis, step, dilation
 void window_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = fold(dy, node.inputs[0].shape(), static_cast<int>(node.attributes[0]),
@@ -157,6 +150,13 @@ Shape complete(const Shape& shape, int64_t count, const Shape& from) {
 }
 
 }  // namespace
+
+const Op slice_op{
+    .name = "slice",
+    .kind = OpKind::view,
+    .gradient = slice_gradient,
+    .record_again = slice_again,
+};
 
 Tensor reshape(const Tensor& x, const Shape& shape) {
   Shape target = complete(shape, x.size(), x.shape());
