@@ -59,11 +59,7 @@ std::shared_ptr<const Plan> PlanCache::find(const std::vector<uint64_t>& key) {
   // Most often the plan that ran last, which takes no hash to find.
   const bool again = !entries_.empty() && entries_.front().key == key;
   Position found = again ? entries_.begin() : locate(key, hash_of(key));
-  if (found == entries_.end()) {
-    ++statistics_.misses;
-    return nullptr;
-  }
-  ++statistics_.hits;
+  if (found == entries_.end()) return nullptr;
   if (found != entries_.begin()) entries_.splice(entries_.begin(), entries_, found);
   return found->plan;
 }
@@ -80,8 +76,8 @@ void PlanCache::insert(const std::vector<uint64_t>& key, std::shared_ptr<const P
     entries_.pop_front();
     throw;
   }
-  statistics_.bytes += bytes;
-  while (statistics_.bytes > byte_cap && entries_.size() > 1) {
+  bytes_ += bytes;
+  while (bytes_ > byte_cap && entries_.size() > 1) {
     Position oldest = std::prev(entries_.end());
     auto [begin, end] = index_.equal_range(oldest->hash);
     for (auto it = begin; it != end; ++it) {
@@ -90,7 +86,7 @@ void PlanCache::insert(const std::vector<uint64_t>& key, std::shared_ptr<const P
         break;
       }
     }
-    statistics_.bytes -= oldest->bytes;
+    bytes_ -= oldest->bytes;
     entries_.erase(oldest);
   }
 }
@@ -99,13 +95,7 @@ void PlanCache::clear() {
   std::lock_guard lock(mutex_);
   entries_.clear();
   index_.clear();
-  statistics_.bytes = 0;
-}
-
-PlanCache::Statistics PlanCache::statistics() {
-  std::lock_guard lock(mutex_);
-  statistics_.plans = static_cast<int64_t>(entries_.size());
-  return statistics_;
+  bytes_ = 0;
 }
 
 }  // namespace mt

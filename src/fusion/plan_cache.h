@@ -21,11 +21,6 @@ class PlanCache {
   void insert(const std::vector<uint64_t>& key, std::shared_ptr<const Plan> plan);
   void clear();
 
-  struct Statistics {
-    int64_t plans = 0, bytes = 0, hits = 0, misses = 0;
-  };
-  Statistics statistics();
-
  private:
   struct Entry {
     std::vector<uint64_t> key;
@@ -40,7 +35,7 @@ class PlanCache {
   std::mutex mutex_;
   std::list<Entry> entries_;  // most recently used first
   std::unordered_multimap<uint64_t, Position> index_;
-  Statistics statistics_;
+  int64_t bytes_ = 0;
 };
 
 }  // namespace mt

@@ -249,14 +249,14 @@ void rename_items(const std::vector<int>& original, Plan* plan) {
   }
 }
 
+}  // namespace
+
 Plan plan_of(const Region& region, const Grouping& grouping) {
   Plan plan = Planner(region, grouping).run();
   merge_alike(&plan);
   place_buffers(&plan);
   return plan;
 }
-
-}  // namespace
 
 Arrangement arranged(const Region& given, Plan* plan) {
   if (!given.device->fuses) {
@@ -280,11 +280,6 @@ Arrangement arranged(const Region& given, Plan* plan) {
   rename_items(result.original, plan);
   if (less) result.nodes = std::move(less->nodes);
   return result;
-}
-
-void make_plan(const Region& region, const Grouping& grouping, Plan* plan) {
-  *plan = plan_of(region, grouping);
-  region.device->backend->prepare(plan);
 }
 
 Arrangement make_plan(const Region& region, Plan* plan) {

@@ -9,11 +9,10 @@ namespace mt {
 
 // Fills in `plan`, which must stay where it is from then on. Returns what it is the plan of.
 Arrangement make_plan(const Region& region, Plan* plan);
-// Makes the plan of groups that have been chosen already.
-void make_plan(const Region& region, const Grouping& grouping, Plan* plan);
-
 // What is computed how often and in which groups, and the plan of that, for no backend yet: for
 // who only wants to tell it.
 Arrangement arranged(const Region& region, Plan* plan);
+// The plan of groups that have been chosen already, for no backend yet.
+Plan plan_of(const Region& region, const Grouping& grouping);
 
 }  // namespace mt

@@ -94,8 +94,8 @@ TEST(GivenGroups, GiveTheSameBits) {
       size_t greedy = group_items(region).drafts.size();
       fewer += grouping.drafts.size() < greedy;
       more += grouping.drafts.size() > greedy;
-      Plan plan;
-      make_plan(region, grouping, &plan);
+      Plan plan = plan_of(region, grouping);
+      region.device->backend->prepare(&plan);
       given = values_by(region, plan);
       for (const Item& item : region.items) {
         if (item.stored) stored.push_back(Tensor(item.node));
