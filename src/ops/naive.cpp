@@ -2,7 +2,9 @@
 #include "ops/naive.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "base/error.h"
@@ -101,11 +103,10 @@ void NaiveArray::set_integer(int64_t element, int64_t value) const {
 }
 
 void move_element(const NaiveArray& to, int64_t i, const NaiveArray& from, int64_t j) {
-  if (is_floating(to.dtype)) {
-    to.set_number(i, from.number(j));
-  } else {
-    to.set_integer(i, from.integer(j));
-  }
+  assert(to.dtype == from.dtype);
+  const auto size = static_cast<int64_t>(size_of(to.dtype));
+  std::memcpy(static_cast<char*>(to.data) + to.position(i) * size,
+              static_cast<const char*>(from.data) + from.position(j) * size, size);
 }
 
 bool comes_before(const NaiveArray& x, int64_t i, const NaiveArray& y, int64_t j) {
@@ -183,7 +184,7 @@ void cast_value(const NaiveCall& call) {
     } else if (x.dtype == Dtype::uint64 && is_floating(y.dtype)) {
       y.set_number(i, static_cast<double>(static_cast<uint64_t>(x.integer(i))));
     } else {
-      move_element(y, i, x, i);
+      y.set_integer(i, x.integer(i));
     }
   }
 }

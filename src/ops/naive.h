@@ -25,7 +25,7 @@ struct NaiveArray {
   void set_integer(int64_t element, int64_t value) const;  // wraps
 };
 
-// Copies one element as it is, without a detour over another type.
+// Copies one element as it is, to an array of the same type.
 void move_element(const NaiveArray& to, int64_t i, const NaiveArray& from, int64_t j);
 // Whether element i of x comes before element j of y, of the same type, where both are sorted. A
 // NaN comes after everything.
