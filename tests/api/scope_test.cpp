@@ -99,16 +99,22 @@ TEST_F(Scope, AnotherThreadMayTakeAndRelease) {
 }
 
 TEST_F(Scope, ManyThreadsReleaseFromOneScope) {
+  int64_t before = used_bytes();
+  const std::vector<float> numbers(32, 1);  // as many bytes as show
   std::vector<mt_tensor*> handles;
-  for (int i = 0; i < 4000; ++i) handles.push_back(mt_number(i));
+  for (int i = 0; i < 4000; ++i) handles.push_back(floats(numbers));
   std::vector<std::thread> threads;
   for (size_t t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (size_t i = t; i < handles.size(); i += 4) mt_release(handles[i]);
+      EXPECT_EQ(mt_error(), MT_OK) << mt_error_message();
     });
   }
-  for (int i = 0; i < 1000; ++i) mt_number(i);
+  mt_tensor* sum = mt_number(0);
+  for (int i = 0; i < 1000; ++i) sum = mt_add(sum, mt_number(i));
   for (auto& thread : threads) thread.join();
+  EXPECT_EQ(mt_item(sum), 499500);
+  EXPECT_EQ(used_bytes(), before);
 }
 
 TEST_F(Scope, AnotherThreadsScopeCannotBeEnded) {

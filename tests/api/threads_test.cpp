@@ -207,21 +207,23 @@ TEST_F(ThreadsApi, PendingOperandsComeFromEveryThread) {
 }
 
 TEST_F(ThreadsApi, HandlesAndScopesEndElsewhere) {
+  const int64_t before = used_bytes();
   for (int round = 0; round < 20; ++round) {
     std::vector<mt_tensor*> kept[thread_count];
     on_threads([&](int i) {
       for (int k = 0; k < 50; ++k) {
-        mt_tensor* y = mt_mul(counted(8), mt_number(k));
+        mt_tensor* y = mt_mul(counted(32), mt_number(k));
         kept[i].push_back(k % 2 ? mt_retain(y) : mt_take(y));
         if (k % 10 == 0) mt_eval(&y, 1);
       }
     });
     on_threads([&](int i) {
       for (mt_tensor* handle : kept[(i + 1) % thread_count]) {
-        mt_dim(handle, 0);
+        EXPECT_EQ(mt_dim(handle, 0), 32);
         mt_release(handle);
       }
     });
+    EXPECT_EQ(used_bytes(), before);
   }
   // What one thread's scope owns, another takes out or releases an owner of, meanwhile.
   for (int round = 0; round < 50; ++round) {
@@ -230,11 +232,15 @@ TEST_F(ThreadsApi, HandlesAndScopesEndElsewhere) {
     for (mt_tensor*& handle : handles) handle = mt_retain(mt_sin(mt_number(round)));
     std::thread other([&] {
       for (int i = 0; i < 20; ++i) i % 2 ? mt_release(handles[i]) : (void)mt_take(handles[i]);
+      EXPECT_EQ(mt_error(), MT_OK) << mt_error_message();
     });
     for (int i = 0; i < 20; ++i) mt_cos(mt_number(i));
     other.join();
     mt_scope_end(scope);
-    for (int i = 0; i < 20; i += 2) mt_release(handles[i]), mt_release(handles[i]);
+    for (int i = 0; i < 20; i += 2) {
+      EXPECT_NEAR(mt_item(handles[i]), std::sin(round), 1e-6);
+      mt_release(handles[i]), mt_release(handles[i]);
+    }
   }
 }
 

@@ -19,12 +19,17 @@ TEST(OwnerLock, IsRecursiveForTheOwnerAndForVisitors) {
   lock.set_owner(&owner);
   for (const void* self : {&owner, &visitor}) {
     OwnerLock::Hold outer(lock, self);
-    OwnerLock::Hold inner(lock, self);
+    { OwnerLock::Hold inner(lock, self); }
+    EXPECT_EQ(lock.is_inside(), self == &owner);
   }
+  EXPECT_FALSE(lock.is_inside());
+  bool entered = false;
   std::thread([&] {
     int other = 0;
     OwnerLock::Hold hold(lock, &other);
+    entered = !lock.is_inside();
   }).join();
+  EXPECT_TRUE(entered);
 }
 
 // The counters are plain, so a lock that lets two in loses counts (and the thread sanitizer sees

@@ -171,11 +171,14 @@ TEST_F(LoaderTest, IsSoughtWhileOthersWait) {
   seeker.join();
 }
 
-TEST_F(LoaderTest, TakesItsThreadAlong) {
+TEST_F(LoaderTest, TakesItsThreadAlongAndWhatThatHasMade) {
+  auto used = [] { return cpu_device().allocator->statistics().in_use; };
+  const int64_t before = used();
   for (int i = 0; i < 50; ++i) {
-    Loader loader(tensors(30), 4, {.shuffle = true, .prefetch = 3});
-    for (int k = 0; k < i % 9; ++k) loader.next();
+    Loader loader(tensors(90), 12, {.shuffle = true, .prefetch = 3});
+    for (int k = 0; k < i % 9; ++k) EXPECT_EQ(loader.next()[1].shape(), (Shape{k < 7 ? 12 : 6, 2}));
   }
+  EXPECT_EQ(used(), before);
 }
 
 }  // namespace
