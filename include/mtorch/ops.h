@@ -94,7 +94,7 @@ MT_API mt_tensor* mt_remainder(mt_tensor* a, mt_tensor* b);
 MT_API mt_tensor* mt_maximum(mt_tensor* a, mt_tensor* b);
 /// The smaller; number. Where equal, each operand gets half the gradient.
 MT_API mt_tensor* mt_minimum(mt_tensor* a, mt_tensor* b);
-/// The angle of the point (b, a), in (-pi, pi]; real.
+/// The angle of the point (b, a), in (-pi, pi]; real. At (0, 0) its gradients are 0.
 MT_API mt_tensor* mt_atan2(mt_tensor* a, mt_tensor* b);
 /// sqrt(a^2 + b^2); real.
 MT_API mt_tensor* mt_hypot(mt_tensor* a, mt_tensor* b);

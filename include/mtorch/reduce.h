@@ -65,7 +65,7 @@ MT_API mt_tensor* mt_count_nonzero_keep(mt_tensor* x, const int64_t* axes, size_
 MT_API mt_tensor* mt_var(mt_tensor* x, const int64_t* axes, size_t naxes, double correction);
 MT_API mt_tensor* mt_var_keep(mt_tensor* x, const int64_t* axes, size_t naxes, double correction);
 
-/// The standard deviation, sqrt(mt_var()).
+/// The standard deviation, sqrt(mt_var()); its gradient is 0 where it is.
 MT_API mt_tensor* mt_std(mt_tensor* x, const int64_t* axes, size_t naxes, double correction);
 MT_API mt_tensor* mt_std_keep(mt_tensor* x, const int64_t* axes, size_t naxes, double correction);
 

@@ -58,9 +58,11 @@ Tensor pow_slope_base(const Tensor& a, const Tensor& b) {
   if (known && __builtin_bit_cast(double, b->immediates.value[0]) != 0) return a;
   return where(logical_or(b, greater(abs(a), number(0.0, a))), a, 1.0);
 }
-// The slope of atan2(a, b) by a, b / (a^2 + b^2), whose squares may overflow or vanish.
+// The slope of atan2(a, b) by a, b / (a^2 + b^2), whose squares may overflow or vanish. 0 at the
+// origin.
 Tensor angle_slope(const Tensor& a, const Tensor& b) {
   Tensor distance = hypot(a, b);
+  distance = where(equal(distance, number(0.0, distance)), 1.0, distance);
   return b / distance / distance;
 }
 // 1 where a > b, one half where they are equal, else 0: the slope of maximum.

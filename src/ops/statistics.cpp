@@ -25,7 +25,7 @@ Tensor where(const Tensor& condition, double a, const Tensor& b) {
 }
 Tensor is_zero(const Tensor& x) { return equal(x, number(0, x.device())); }
 
-// x^p with the gradient 0 where x is 0, which is what a norm wants there.
+// x^p with the gradient 0 where x is 0, which is what norms and deviations want there.
 Tensor root(const Tensor& x, double p) {
   Tensor zero = is_zero(x), safe = where(zero, 1, x);
   return where(zero, 0, p == 0.5 ? sqrt(safe) : pow(safe, number(p, x.device())));
@@ -46,7 +46,7 @@ Tensor var(const Tensor& x, const Dims& axes, double correction, bool keep) {
 Tensor standard_deviation(const Tensor& x, const Dims& axes, double correction, bool keep) {
   Dtype dtype = floating(x.dtype());
   Dims chosen = normalize_axes(axes, x.rank(), "std");
-  return cast(sqrt(var(widened(x), chosen, correction, keep)), dtype);
+  return cast(root(var(widened(x), chosen, correction, keep), 0.5), dtype);
 }
 
 Tensor count_nonzero(const Tensor& x, const Dims& axes, bool keep) {

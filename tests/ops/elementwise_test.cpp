@@ -56,6 +56,13 @@ TEST(Slopes, OfInverseFunctionsAreThereFarOut) {
   }
 }
 
+TEST(Slopes, OfTheAngleAreZeroAtTheOrigin) {
+  Tensor a = leaf(make({2}, {0, 3})), b = leaf(make({2}, {0, 4}));
+  std::vector<Tensor> found = gradients({sum(atan2(a, b))}, {}, {a, b});
+  expect_near(found[0], {0, 4 / 25.0});
+  expect_near(found[1], {0, -3 / 25.0});
+}
+
 TEST(GeluTanh, IsWhatItsFormulaSays) {
   for (Device* device : {&cpu(), &reference()}) {
     for (Dtype dtype : {Dtype::float32, Dtype::float64}) {

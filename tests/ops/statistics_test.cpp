@@ -45,6 +45,9 @@ TEST(Statistics, Norms) {
   // At 0 the gradient is 0.
   Tensor zero = leaf(make({2}, {0, 0}));
   expect_near(gradients({norm(zero, {}, 2)}, {}, {zero})[0], {0, 0});
+  Tensor alike = leaf(make({3}, {2, 2, 2}));
+  expect_near(gradients({standard_deviation(alike, {}, 1)}, {}, {alike})[0], {0, 0, 0});
+  EXPECT_TRUE(std::isnan(read(standard_deviation(make({1}, {2}), {}, 1))[0]));
 }
 
 TEST(Statistics, GradientsAndDevices) {
