@@ -315,14 +315,19 @@ Tensor cast(const Tensor& x, Dtype dtype) {
 
 Tensor clip(const Tensor& x, const Tensor& low, const Tensor& high) {
   if (x.dtype() == Dtype::boolean) fail(Code::dtype, "clip: needs numbers, got bool; cast first");
+  Dtype dtype = x.dtype();
+  for (const Tensor* bound : {&low, &high}) {
+    if (!is_integer(x.dtype()) || !*bound || !is_floating(bound->dtype())) continue;
+    dtype = promote(dtype, common_dtype(x, *bound, "clip"), "clip");
+  }
   // Chosen, rather than the larger or smaller, so that the gradient passes at the bounds too.
-  Tensor y = x;
+  Tensor y = dtype == x.dtype() ? x : cast(x, dtype);
   if (low) {
-    Tensor limit = as_dtype(low, x.dtype(), x.device(), "clip");
+    Tensor limit = as_dtype(low, dtype, x.device(), "clip");
     y = where(less(y, limit), limit, y);
   }
   if (high) {
-    Tensor limit = as_dtype(high, x.dtype(), x.device(), "clip");
+    Tensor limit = as_dtype(high, dtype, x.device(), "clip");
     y = where(greater(y, limit), limit, y);
   }
   return y;

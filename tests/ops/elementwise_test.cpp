@@ -63,6 +63,22 @@ TEST(Slopes, OfTheAngleAreZeroAtTheOrigin) {
   expect_near(found[1], {0, -3 / 25.0});
 }
 
+// As an operator on both makes them; floats of any type are not changed by their bounds.
+TEST(Clip, FractionsBoundIntegersAsFloats) {
+  Tensor x = make({3}, {-2, 0, 7}, Dtype::int32), half = number(0.5, cpu());
+  for (const Tensor& low :
+       {half, make({1}, {0.5}, Dtype::float64), make({1}, {0.5}, Dtype::float16)}) {
+    Tensor y = clip(x, low, integer_number(5, cpu()));
+    EXPECT_EQ(y.dtype(), maximum(x, low).dtype());
+    expect_near(y, {0.5, 0.5, 5});
+  }
+  expect_near(clip(x, nullptr, half), {-2, 0, 0.5});
+  expect_near(clip(x, half, make({1}, {0.75}, Dtype::float64)), {0.5, 0.5, 0.75});
+  EXPECT_EQ(clip(x, integer_number(0, cpu()), nullptr).dtype(), Dtype::int32);
+  EXPECT_EQ(clip(cast(x, Dtype::float16), make({1}, {1}, Dtype::float64), half).dtype(),
+            Dtype::float16);
+}
+
 TEST(GeluTanh, IsWhatItsFormulaSays) {
   for (Device* device : {&cpu(), &reference()}) {
     for (Dtype dtype : {Dtype::float32, Dtype::float64}) {

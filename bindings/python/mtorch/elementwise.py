@@ -48,7 +48,7 @@ def positive(x: Tensor, /) -> Tensor:
 
 def clip(x: Tensor, /, min: Operand | None = None, max: Operand | None = None) -> Tensor:
     """Each element no less than `min` and no more than `max`: numbers, or tensors that broadcast
-    to x; None is no bound. x keeps its type.
+    to x; None is no bound. x keeps its type, unless that is an integer and a bound is a float.
 
     >>> import mtorch as mt
     >>> mt.clip(mt.tensor([-2, 0, 7]), 0, 5)
