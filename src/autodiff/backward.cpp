@@ -18,9 +18,13 @@ namespace {
 
 Tensor seed_of(const Tensor& output, const Tensor& seed) {
   if (!output.requires_gradient()) {
-    if (const Op* op = operator_without_gradient(output)) {
-      fail(Code::no_gradient, "backward: %s%s came through %s, which has no gradient",
-           output->op->name, to_string(output.shape()).c_str(), op->name);
+    const HistoryEnd end = end_of_history(output);
+    if (end.op) {
+      fail(Code::no_gradient, "backward: %s%s came through %s, which %s", output->op->name,
+           to_string(output.shape()).c_str(), end.op->name,
+           end.unrecorded ? "was recorded without gradients: within no_grad, or by a grad that was "
+                            "not to create a graph"
+                          : "has no gradient");
     }
     fail(Code::no_gradient, "backward: %s%s does not depend on anything that requires a gradient",
          output->op->name, to_string(output.shape()).c_str());
@@ -68,7 +72,8 @@ std::vector<GradientSum> walk(const History& history, std::span<const Tensor> ou
     if (GradientSum* there = at(tensor)) there->keep();
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    at(outputs[i])->add(seed_of(outputs[i], i < seeds.size() ? seeds[i] : nullptr));
+    Tensor seed = seed_of(outputs[i], i < seeds.size() ? seeds[i] : nullptr);
+    at(outputs[i])->add(std::move(seed));
   }
   for (size_t position = nodes.size(); position-- > 0;) {
     const Node& node = *nodes[position].node();

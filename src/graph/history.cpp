@@ -141,16 +141,21 @@ Inputs inputs_of(const Tensor& tensor) {
   return tensor->inputs;
 }
 
-const Op* operator_without_gradient(const Tensor& output) {
+HistoryEnd end_of_history(const Tensor& output) {
+  HistoryEnd end;
   std::vector<Tensor> nodes{output};
   for (size_t i = 0; i < nodes.size() && nodes.size() < 1000; ++i) {
-    const Op* op = nodes[i]->op;
-    for (const Tensor& input : inputs_of(nodes[i])) {
-      if (input.requires_gradient()) return op;
+    const Tensor node = nodes[i];
+    for (const Tensor& input : inputs_of(node)) {
+      if (input.requires_gradient()) {
+        if (node->op->gradient && is_floating(node.dtype())) return {node->op, true};
+        if (!end.op) end.op = node->op;
+        continue;
+      }
       nodes.push_back(input);
     }
   }
-  return nullptr;
+  return end;
 }
 
 }  // namespace mt

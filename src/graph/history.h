@@ -36,8 +36,12 @@ void release_from_tape(Node& node);
 // where that has been let go of.
 Inputs inputs_of(const Tensor& tensor);
 
-// An operator without gradient among the pending ones that `output` came from and that a gradient
-// would have to pass; nullptr when there is none, or when it has been computed and forgotten.
-const Op* operator_without_gradient(const Tensor& output);
+// Among the pending operators that `output` came from, one at which what a gradient would go along
+// ends; no operator when there is none, or when it has been computed and forgotten.
+struct HistoryEnd {
+  const Op* op = nullptr;
+  bool unrecorded = false;  // it has a gradient, which was not to be recorded
+};
+HistoryEnd end_of_history(const Tensor& output);
 
 }  // namespace mt

@@ -108,6 +108,30 @@ TEST_F(Backward, RefusesWhatHasNoGradient) {
   EXPECT_EQ(code_of([&] { backward(x * 2.0, nullptr, false); }), Code::shape);
   EXPECT_EQ(code_of([&] { backward(sum(floor(detach(x))), nullptr, false); }), Code::no_gradient);
   EXPECT_EQ(code_of([&] { backward(sum(x), ones_like(x), false); }), Code::shape);
+  auto message_of = [](const Tensor& y) -> std::string {
+    try {
+      backward(y, nullptr, false);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  // Only an operator that has no gradient is to blame.
+  EXPECT_EQ(message_of(sum(floor(x) * 2.0)),
+            "backward: sum[] came through floor, which has no gradient");
+  EXPECT_EQ(message_of(sum(cast(cast(x, Dtype::int32), Dtype::float32))),
+            "backward: sum[] came through cast, which has no gradient");
+  const std::string unrecorded =
+      "which was recorded without gradients: within no_grad, or by a grad that was not to create a "
+      "graph";
+  // ... the first one: what lies before it was recorded.
+  EXPECT_EQ(message_of(sum(floor(exp(x * 2.0)))),
+            "backward: sum[] came through floor, which has no gradient");
+  const Tensor y = sum(x * x * floor(x));
+  GradientMode none(false);
+  EXPECT_EQ(message_of(sum(gradients({y}, {}, {x})[0])),
+            "backward: sum[] came through mul, " + unrecorded);
+  EXPECT_EQ(message_of(sum(exp(x))), "backward: sum[] came through exp, " + unrecorded);
   EXPECT_FALSE(x->variable->gradient.get());
 }
 
