@@ -19,7 +19,8 @@ MT_API mt_status mt_sgd(mt_tensor* const* params, size_t n, double lr);
 
 // -------------------------------------------------------------------------------------- Optimizers
 
-/// An update rule and its state, for the parameters of one collection, kept alive by it. Opaque.
+/// An update rule and its state, for the parameters of one collection, kept alive by it. It may
+/// step inside a trace, but is made before (MT_ETRACE). Opaque.
 typedef struct mt_optimizer mt_optimizer;
 
 /// Options of mt_optimizer_sgd().

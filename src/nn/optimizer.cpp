@@ -35,6 +35,9 @@ const Tensor& Numbers::operator()(double value) {
 
 Optimizer::Optimizer(Ref<Parameters> parameters, double rate, std::unique_ptr<Rule> rule)
     : parameters_(std::move(parameters)), rule_(std::move(rule)) {
+  // Whether a replay is to begin anew or to go on, nobody has said.
+  if (TraceLog::current())
+    fail(Code::trace, "optimizer: none is made inside a trace; make it before");
   GradientMode no_gradient(false);
   double zero = 0;
   step_.set(from_host(&zero, Dtype::float64, {}, parameters_->device));

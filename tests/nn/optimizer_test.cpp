@@ -372,6 +372,21 @@ TEST_F(OptimizerTest, GoesOnFromAFile) {
   EXPECT_EQ(c.steps(), 6);
 }
 
+TEST_F(OptimizerTest, NoneIsMadeInsideATrace) {
+  Ref<Parameters> parameters = make_parameters();
+  Binding& a = parameters->create("a", full({2}, 1, Dtype::float32, parameters->device), false);
+  a.set_gradient(full({2}, 1, Dtype::float32, parameters->device));
+  auto train = [](void* given, const std::vector<Tensor>&) {
+    auto* trained = static_cast<Ref<Parameters>*>(given);
+    Optimizer(*trained, 0.5, make_rule(SgdOptions{0.9, 0, 0, false})).step();
+    return std::vector<Tensor>();
+  };
+  Trace trace;
+  Error found = error_of([&] { trace.call({}, {train, &parameters, 0}); });
+  EXPECT_EQ(found.code(), Code::trace) << found.what();
+  EXPECT_EQ(to_doubles(a.value()), Vector({1, 1}));
+}
+
 TEST_F(OptimizerTest, FailingStepChangesNothing) {
   Ref<Parameters> parameters = make_parameters();
   Device& reference = find_device("cpu:reference");

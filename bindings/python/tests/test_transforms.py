@@ -125,6 +125,21 @@ def test_a_traced_function_may_bind_a_tensor_to_what_it_is(change, leaf):
     assert kept.tolist() == [5, 7]
 
 
+def makes_an_optimizer(x):
+    w = x.detach().requires_grad_()
+    optimizer = mt.optim.Adam([w], lr=0.1)
+    (w * w).sum().backward()
+    optimizer.step()
+    return w * 1
+
+
+@pytest.mark.parametrize("function", [makes_an_optimizer])
+def test_what_a_replay_could_not_repeat_is_an_error(function):
+    with pytest.raises(mt.Error, match="inside a trace"):
+        mt.trace(function)(mt.ones(2))
+    assert function(mt.ones(2)).shape == (2,)
+
+
 def test_too_many_constants_give_a_warning():
     f = mt.trace(lambda x, rate: x * rate)
     with warnings.catch_warnings(record=True) as caught:
