@@ -5,7 +5,9 @@
 ///
 /// The generator is Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy
 /// as 1, 2, 3", 2011): element i of a draw is a pure function of the generator's key, its counter
-/// when the draw was recorded, and i. Each draw moves the counter on. A replayed trace draws anew.
+/// when the draw was recorded, and i. Each draw moves the counter on. A replayed trace draws anew,
+/// and does nothing else to a generator: inside a trace none is made, seeded or set (MT_ETRACE),
+/// and one that is used there is given back.
 #ifndef MTORCH_RANDOM_H_
 #define MTORCH_RANDOM_H_
 

@@ -20,14 +20,25 @@ Generator& chosen(mt_generator* generator) {
   return generator ? *generator->generator : Generator::current();
 }
 
+// A replay draws from the generators that there are, and does nothing else to them.
+void refuse_in_trace(const char* name) {
+  if (!mt::TraceLog::current()) return;
+  mt::fail(mt::Code::trace,
+           "%s: not inside a trace, whose replays only draw from a generator; do it before", name);
+}
+
 }  // namespace
 
 mt_status mt_seed(uint64_t seed) {
-  return change("seed", [&] { Generator::seed(seed); });
+  return change("seed", [&] {
+    refuse_in_trace("seed");
+    Generator::seed(seed);
+  });
 }
 
 mt_generator* mt_generator_new(uint64_t seed) {
   return read<mt_generator*>("generator_new", nullptr, [&] {
+    refuse_in_trace("generator_new");
     return new mt_generator{mt::Ref<Generator>(new Generator(seed))};
   });
 }
@@ -46,7 +57,10 @@ mt_status mt_generator_state(mt_generator* generator, uint64_t* key, uint64_t* c
   });
 }
 mt_status mt_generator_set_state(mt_generator* generator, uint64_t key, uint64_t counter) {
-  return change("generator_set_state", [&] { chosen(generator).set_state({{key, counter}}); });
+  return change("generator_set_state", [&] {
+    refuse_in_trace("generator_set_state");
+    chosen(generator).set_state({{key, counter}});
+  });
 }
 
 mt_tensor* mt_uniform(const int64_t* dims, size_t ndim, double low, double high, mt_dtype type,

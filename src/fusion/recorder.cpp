@@ -115,8 +115,16 @@ class Trace::Recorder {
     tape_.emplace();
     tape_->begin();
     results_ = function.run(function.context, placeholders_);
+    check_generator();
     copy_parts();
     tape_->end();
+  }
+
+  // Which generator is current is nothing that a replay changes.
+  void check_generator() const {
+    if (&Generator::current() == generator_.get()) return;
+    Generator::use(generator_);
+    fail(Code::trace, "trace: the function has left another generator current than it found");
   }
 
   // Where what is handed out of a value is less than half of it, that is copied: it keeps no more
@@ -231,7 +239,7 @@ class Trace::Recorder {
   void add_draws() {
     recording_->draws = log_.draws;
     for (TraceLog::Draw& draw : recording_->draws) {
-      if (draw.source == generator_) draw.source = nullptr;
+      if (draw.source.get() == generator_.get()) draw.source = nullptr;
     }
   }
 
@@ -276,7 +284,7 @@ class Trace::Recorder {
   }
 
   TraceLog& log_;
-  const Ref<StreamSource> generator_{&Generator::current()};
+  const Ref<Generator> generator_{&Generator::current()};
   Switch::Log switches_;
   std::unique_ptr<Recording> recording_;
   std::vector<Tensor> placeholders_;  // what the function gets for its inputs

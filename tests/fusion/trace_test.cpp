@@ -264,6 +264,21 @@ TEST(Trace, GeneratorsInOneStateAreToldApart) {
   EXPECT_EQ(both.trace.count(), 1u);
 }
 
+TEST(Trace, TheFunctionGivesBackTheGeneratorThatItFound) {
+  Ref<Generator> found(new Generator(1)), other(new Generator(2));
+  const Ref<Generator> own = Generator::use(found);
+  Traced leaving{[&](const std::vector<Tensor>& in) {
+                   Generator::use(other);
+                   return std::vector<Tensor>{dropout(in[0], 0.5, true)};
+                 },
+                 {}};
+  const std::string said = refusal([&] { leaving({random_leaf({3}, 2)}); });
+  EXPECT_NE(said.find("left another generator current"), std::string::npos) << said;
+  EXPECT_EQ(&Generator::current(), found.get());
+  EXPECT_EQ(other->state().value[1], 0u);
+  Generator::use(own);
+}
+
 TEST(Trace, OutOfMemoryNamesTheOperator) {
   Traced function{[](const std::vector<Tensor>& in) { return std::vector<Tensor>{exp(in[0])}; },
                   {}};

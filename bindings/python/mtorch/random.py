@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def seed(seed: int) -> None:
     """Restarts this thread's generator. Those of threads that first draw later begin with the same seed;
-    threads that are to draw different numbers are each given one.
+    threads that are to draw different numbers are each given one. No generator is made, seeded or set
+    inside a trace, whose replays draw the numbers that follow.
 
     >>> import mtorch as mt
     >>> mt.seed(1)

@@ -133,11 +133,43 @@ def makes_an_optimizer(x):
     return w * 1
 
 
-@pytest.mark.parametrize("function", [makes_an_optimizer])
+def makes_a_generator(x):
+    with mt.random.Generator(3):
+        return x * mt.random.uniform(2)
+
+
+def seeds(x):
+    mt.seed(3)
+    return x * mt.random.uniform(2)
+
+
+def goes_back(x):
+    state = mt.random.get_state()
+    y = mt.random.uniform(2)
+    mt.random.set_state(state)
+    return x * (y - mt.random.uniform(2))
+
+
+@pytest.mark.parametrize("function", [makes_an_optimizer, makes_a_generator, seeds, goes_back])
 def test_what_a_replay_could_not_repeat_is_an_error(function):
     with pytest.raises(mt.Error, match="inside a trace"):
         mt.trace(function)(mt.ones(2))
     assert function(mt.ones(2)).shape == (2,)
+
+
+def test_a_traced_function_may_use_a_generator():
+    def f(x):
+        with generator:
+            x = x * mt.random.uniform(2)
+        return x + mt.random.uniform(2)
+
+    found = []
+    for g in f, mt.trace(f):
+        mt.seed(1)
+        generator = mt.random.Generator(2)
+        found.append([g(mt.ones(2)).tolist() for _ in range(3)])
+        found[-1] += [mt.random.get_state(), generator.get_state()]
+    assert found[0] == found[1] and found[0][-2:] == [(1, 3), (2, 3)]
 
 
 def test_too_many_constants_give_a_warning():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator
 from .. import native
 from .._porting_names import OPTIONS, _Note
 from ..dtypes import as_dtype, float32
+from ..random import Generator
 from .module import Module
 from .._types import DTypeLike, Shape
 
@@ -149,13 +150,13 @@ def _is_ours(layer: type) -> bool:
     return layer.__module__.startswith(__package__)
 
 
+_unheeded = Generator()
+
+
 def _made_again(layer: type[_Layer], args: Any, kwargs: Any) -> Any:
     """A layer for the values of another to be put in, which draws no random numbers for it."""
-    before = native.generator_get_state(None)
-    try:
+    with _unheeded:
         return layer(*args, **kwargs)
-    finally:
-        native.generator_set_state(None, *before)
 
 
 class Linear(_Layer):
