@@ -17,7 +17,7 @@ void name_wrong(const char* variable, const char* value, const std::string& poss
 
 }  // namespace
 
-int named_setting(const char* variable, std::initializer_list<const char*> names) {
+int named_setting(const char* variable, const std::vector<const char*>& names) {
   const char* value = std::getenv(variable);
   if (!value || !*value) return -1;
   std::string possible;

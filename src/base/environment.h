@@ -3,12 +3,12 @@
 // needed. No call is there that a wrong one could fail: standard error names it.
 #pragma once
 
-#include <initializer_list>
+#include <vector>
 
 namespace mt {
 
 // Which of `names` the variable is; -1 if it is not set, empty, or none of them.
-int named_setting(const char* variable, std::initializer_list<const char*> names);
+int named_setting(const char* variable, const std::vector<const char*>& names);
 // The whole number from 1 to `most` that the variable is; 0 if it is not set, empty, or none.
 int counted_setting(const char* variable, int most);
 

@@ -85,6 +85,14 @@ def run(program):
                           text=True, timeout=60, env=os.environ)
 
 
+def test_an_instruction_set_that_is_not_there_is_named_once(monkeypatch):
+    monkeypatch.setenv("MT_CPU_TARGET", "NOPE")
+    done = run("import mtorch as mt; x = mt.ones(9) * 2; print(x.sum().item(), (x @ x).item())")
+    assert done.stdout == "18.0 36.0\n"
+    (said,) = done.stderr.splitlines()
+    assert said.startswith("mtorch: MT_CPU_TARGET=NOPE is ignored: it is ")
+
+
 def test_forked_processes_compute():
     done = run("""
         import os

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which instruction set runs, and the table lookup.
-#include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "backends/cpu/elementwise/targets.h"
 
 #include "backends/cpu/elementwise/tables.h"
+#include "base/environment.h"
 #include "hwy/highway.h"
 
 namespace mt::cpu {
@@ -39,11 +40,18 @@ bool use_named(const char* name) {
   return false;
 }
 
+bool use_setting() {
+  std::vector<const char*> names;
+  for (int64_t left = available(); left != 0; left &= left - 1) {
+    names.push_back(hwy::TargetName(best_of(left)));
+  }
+  const int named = named_setting("MT_CPU_TARGET", names);
+  return use_named(named < 0 ? nullptr : names[named]);
+}
+
 }  // namespace
 
-void choose_instruction_set() {
-  [[maybe_unused]] static const bool chosen = use_named(getenv("MT_CPU_TARGET"));
-}
+void choose_instruction_set() { [[maybe_unused]] static const bool chosen = use_setting(); }
 
 bool set_instruction_set(const char* name) {
   choose_instruction_set();
