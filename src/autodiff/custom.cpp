@@ -36,9 +36,9 @@ class CustomCall final : public Call {
   std::vector<Tensor> gradient(const Node& call, const std::vector<Tensor>& results,
                                const std::vector<Tensor>& gradients) override {
     std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.end());
-    std::vector<Tensor> y = values_, dy;
+    std::vector<Tensor> y(values_.size()), dy;
     for (size_t i = 0; i < values_.size(); ++i) {
-      if (results[i]) y[i] = results[i];
+      y[i] = results[i] ? results[i] : with_history(call, i);
       dy.push_back(gradients[i] ? gradients[i] : zeros_like(values_[i]));
     }
     std::vector<Tensor> found = operation_->backward(inputs, y, dy);
@@ -53,6 +53,12 @@ class CustomCall final : public Call {
   const std::vector<Tensor>& values() const override { return values_; }
 
  private:
+  // A result that nobody has used, as what a gradient of the gradient passes through.
+  Tensor with_history(const Node& call, size_t i) const {
+    if (!gradient_mode() || !is_floating(values_[i].dtype())) return values_[i];
+    return call_result(Tensor(const_cast<Node*>(&call)), values_[i], i, false);
+  }
+
   void check(const Tensor& input, const Tensor& gradient, size_t i) const {
     const char* name = operation_->name.c_str();
     if (!gradient) return;

@@ -170,6 +170,33 @@ def test_an_exception_comes_back_as_itself():
     assert (x + 1).shape == (2,)
 
 
+def tanh_cubed(kept):
+    """An operator that keeps an input, a result, or a value that is neither."""
+    class TanhCubed(mt.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = mt.tanh(x)
+            ctx.save_for_backward(x if kept == "input" else y)
+            return (y * y * y, y) if kept == "result" else y * y * y
+
+        @staticmethod
+        def backward(ctx, dz, *dy):
+            (y,) = ctx.saved_tensors
+            y = mt.tanh(y) if kept == "input" else y
+            return (dz * 3 * y * y + sum(dy)) * (1 - y * y)
+
+    return lambda x: mt.sum(TanhCubed.apply(x)[0] if kept == "result" else TanhCubed.apply(x))
+
+
+def test_second_derivatives_of_a_custom_operator_pass_through_inputs_and_results_alone():
+    for kept in "input", "result":
+        assert mt.gradcheck(tanh_cubed(kept), [leaf(2)], order=2)
+    assert mt.gradcheck(tanh_cubed("value"), [leaf(2)])
+    assert mt.hessian(tanh_cubed("value"))(leaf(2)).tolist() == [[0, 0], [0, 0]]
+    with pytest.raises(ValueError, match="gradient"):
+        mt.gradcheck(tanh_cubed("value"), [leaf(2)], order=2)
+
+
 def test_custom_operators_are_freed():
     class Keeps(mt.Function):
         @staticmethod
