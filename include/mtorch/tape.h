@@ -166,7 +166,9 @@ typedef struct mt_operator {
   mt_function forward;
   /// Sets `input_gradients[i]`, or leaves it NULL for none, from the results' gradients; each has
   /// the shape and type of its tensor. Operators that it calls are recorded where a gradient of
-  /// the gradient is wanted. NULL: asking for a gradient is MT_ENOGRAD.
+  /// the gradient is wanted; such a gradient passes through inputs, results and their gradients,
+  /// while tensors that `forward` left in `user` are constants to it. NULL: asking for a gradient
+  /// is MT_ENOGRAD.
   mt_status (*backward)(void* user, mt_tensor* const* inputs, size_t ninputs,
                         mt_tensor* const* results, size_t nresults,
                         mt_tensor* const* result_gradients, mt_tensor** input_gradients);

@@ -138,7 +138,8 @@ inline void gradient_check(const Function& function, const Tensors& inputs, int 
 struct Operator {
   std::string name;
   Function forward;
-  /// The inputs' gradients, {} for none, from inputs, results and the results' gradients.
+  /// The inputs' gradients, {} for none, from inputs, results and the results' gradients. Tensors
+  /// that it has otherwise are constants to a gradient of the gradient.
   Several<const Tensors&, const Tensors&, const Tensors&> backward = nullptr;
   /// Applies it, for a single result: Tensor y = twice({x}).
   Tensor operator()(const Tensors& inputs) const;

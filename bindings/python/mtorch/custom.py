@@ -30,7 +30,7 @@ class Context:
 
     def save_for_backward(self, *tensors: Tensor) -> None:
         """Keeps tensors; inputs and results are kept by their place, so that nothing refers to
-        itself."""
+        itself. Any other is a constant to a gradient of the gradient: see Function."""
         self._kept = tensors
 
     @property
@@ -104,7 +104,11 @@ class Function:
     tensor([ 3., 12.])
 
     forward() gives a tensor or several; backward() gets the gradient of each, and gives one, or
-    None, for each argument of apply()."""
+    None, for each argument of apply().
+
+    Where backward() is differentiated again, that passes through inputs and results of forward()
+    and through dy. Another value that forward() kept is a constant to it: compute it again in
+    backward(), or make it a result. gradcheck(..., order=2) finds what is missing."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"{cls.__name__}: call {cls.__name__}.apply(...), it has no objects")

@@ -34,7 +34,7 @@ public interface Function {
 
   /**
    * The gradients of the inputs from those of the results. What it calls is recorded where a
-   * gradient of the gradient is wanted.
+   * gradient of the gradient is wanted, to which tensors that it has from elsewhere are constants.
    *
    * @param inputs the inputs
    * @param results what forward gave
