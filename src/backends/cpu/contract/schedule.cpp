@@ -32,6 +32,9 @@ constexpr int64_t window_results = 32 * 1024;
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;
 // A b of at most so many bytes may well be read whole by every thread.
 constexpr int64_t shared_bytes = 512 * 1024;
+// Of many rows and more than a block of terms, where b alone is packed: so many columns leave more
+// of the second-level cache to a.
+constexpr int64_t narrow_columns = 128;
 // A tile of whole rows has so many at least.
 constexpr int64_t fewest_whole_rows = 24;
 // A thread's tiles are at most so many, so that others can take some if it comes late.
@@ -184,7 +187,9 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   // Packed columns last from one tile to the next if they are one block of terms, and then wide
   // tiles read less of a; else every tile packs them anew, and those that are cut by columns alone
   // pack nothing twice.
-  const int64_t highest = std::min(k, panel) > block_k ? 8 : 1;
+  const bool blocks = std::min(k, panel) > block_k;
+  const int64_t highest = blocks ? 8 : 1;
+  if (high && blocks && rows >= 2 * narrow_columns) columns = std::min(columns, narrow_columns);
   by_rows = !packs_b && k * n * int64_t(size_of(sum)) <= shared_bytes;
   const auto enough = [&] {
     const int64_t made = batch * panels * tiles();

@@ -127,7 +127,8 @@ TEST(Contract, BatchesOfSmallProducts) {
 // Rows of b so far apart that the first rows of a pack it as they go.
 TEST(Contract, PacksWhatLiesFarApart) {
   Random random(14);
-  for (auto [m, n, k] : {std::array<int64_t, 3>{40, 300, 500}, {80, 300, 530}, {150, 280, 260}}) {
+  for (auto [m, n, k] :
+       {std::array<int64_t, 3>{40, 300, 500}, {80, 300, 530}, {150, 280, 260}, {260, 150, 530}}) {
     for (bool a_along_k : {true, false}) {
       for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
         Contraction c = matrices(m, n, k, a_along_k, false, dtype);
