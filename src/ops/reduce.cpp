@@ -4,6 +4,7 @@
 #include "graph/evaluate.h"
 #include "ops/contract_axes.h"
 #include "ops/extremes.h"
+#include "ops/history.h"
 #include "ops/ops.h"
 #include "ops/reduction.h"
 
@@ -19,11 +20,32 @@ void sum_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = expand(reshape(dy, kept_shape(shape, axes_of(node))), shape);
 }
 
-// The product of all other elements, without dividing, so that zeros do no harm: with one zero the
-// others' product reaches it alone, with two nothing does.
-void prod_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
-  const Tensor& x = node.inputs[0];
-  Dims axes = axes_of(node);
+// The products of what comes before each element of a row, times those of what comes after: a
+// polynomial like the product itself, so that gradients of any order are right at zeros too.
+Tensor products_of_others(const Tensor& x, const Dims& axes) {
+  if (x.size() == 0) return x;
+  Dims order, back = Dims::filled(x.rank(), 0);
+  for (int i = 0; i < x.rank(); ++i) {
+    if (!axes.contains(i)) order.push_back(i);
+  }
+  int64_t length = 1;
+  for (int64_t axis : axes) {
+    order.push_back(axis);
+    length *= x.shape()[static_cast<int>(axis)];
+  }
+  for (int i = 0; i < x.rank(); ++i) back[static_cast<int>(order[i])] = i;
+  Tensor last = permute(x, order);
+  Tensor rows = reshape(cast(last, accumulator_of(x.dtype())), {x.size() / length, length});
+  auto before = [&](const Tensor& of) {
+    return cumulative_prod(pad(slice(of, 1, 0, length - 1, 1), {0, 1}, {0, 0}, 1), 1);
+  };
+  Tensor others = before(rows) * flip(before(flip(rows, {1})), {1});
+  return permute(reshape(cast(others, x.dtype()), last.shape()), back);
+}
+
+// The same by dividing, in one pass over x, but for zeros: with one the others' product reaches it
+// alone, with two nothing does. This is no function of a zero, so its gradient would be wrong.
+Tensor quotients(const Tensor& x, const Dims& axes) {
   Tensor zero = equal(x, number(0, x.device()));
   Tensor filled = where(zero, number(1, x.device()), x);
   Tensor others = prod(filled, axes, true);
@@ -31,7 +53,14 @@ void prod_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   Tensor none = number(0, x.device());
   Tensor without = where(equal(zeros, none), others / filled, none);
   Tensor single = where(equal(zeros, number(1, x.device())), others, none);
-  gradients[0] = reshape(dy, kept_shape(x.shape(), axes)) * where(zero, single, without);
+  return where(zero, single, without);
+}
+
+void prod_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  const Tensor& x = node.inputs[0];
+  Dims axes = axes_of(node);
+  Tensor others = keeps_history() ? products_of_others(x, axes) : quotients(x, axes);
+  gradients[0] = reshape(dy, kept_shape(x.shape(), axes)) * others;
 }
 
 void extreme_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
