@@ -160,9 +160,10 @@ Tensor l1_loss(const Tensor& x, const Tensor& target, LossReduction reduction) {
 Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, LossReduction reduction) {
   if (!(delta > 0)) fail(Code::invalid, "huber_loss: delta %g must be above 0", delta);
   return of_difference("huber_loss", x, target, reduction, [&](const Tensor& d) {
-    // With the distance cut off at delta, the part within is squared and the rest is a line.
-    Tensor near = clip(abs(d), nullptr, number(delta, d.device()));
-    return near * (abs(d) - near * 0.5);
+    // With the difference cut off at delta, the part within is squared and the rest is a line: no
+    // distance, whose slope at 0 would be lost to the second derivative.
+    Tensor near = clip(d, number(-delta, d.device()), number(delta, d.device()));
+    return near * (d - near * 0.5);
   });
 }
 

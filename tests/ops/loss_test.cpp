@@ -62,6 +62,20 @@ TEST(Loss, GradientsAndDevices) {
   }
 }
 
+// A parabola up to delta and a line beyond: also where x is the target.
+TEST(Loss, HuberCurvesAtTheTarget) {
+  Tensor x = leaf(make({6}, {0, -0.5, 1, -1, 3, -2})), t = make({6}, {0, 0, 0, 0, 0, 0});
+  Tensor y = huber_loss(x, t, 1, none);
+  expect_near(y, {0, 0.125, 0.5, 0.5, 2.5, 1.5});
+  Tensor slope = gradients({y}, {ones_like(y)}, {x})[0];
+  expect_near(slope, {0, -0.5, 1, -1, 1, -1});
+  std::vector<double> curve = read(gradients({slope}, {ones_like(slope)}, {x})[0]);
+  EXPECT_EQ(curve[0], 1);
+  EXPECT_EQ(curve[1], 1);
+  EXPECT_EQ(curve[4], 0);
+  EXPECT_EQ(curve[5], 0);
+}
+
 TEST(Loss, OfAPlainNumberKeepsTheTensorsType) {
   using Loss = Tensor (*)(const Tensor&, const Tensor&);
   const Loss losses[] = {
