@@ -42,7 +42,8 @@ MT_API mt_tensor* mt_inv(mt_tensor* x);
 /// max(m, n) times the type's epsilon.
 MT_API mt_tensor* mt_pinv(mt_tensor* x, mt_tensor* tolerance);
 
-/// The determinant of [..., n, n].
+/// The determinant of [..., n, n]. Its gradient, the cofactors, is right for a singular matrix too;
+/// the derivatives of that gradient up to 8 x 8, while a larger singular matrix has NaN there.
 MT_API mt_tensor* mt_det(mt_tensor* x);
 /// Its sign and the logarithm of its magnitude, which neither overflow nor underflow: 0 and -inf
 /// for a singular matrix. Either may be NULL when it is not wanted.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gaussian elimination with row exchanges, P a = L U, and what follows from it: solutions, inverses
-// and determinants.
+#include "ops/linalg/lu.h"
+
 #include "base/error.h"
-#include "ops/linalg/matrices.h"
 
 namespace mt {
 namespace {
@@ -41,18 +40,6 @@ int64_t lu_function(const Matrices<double>& of) {
   return 0;
 }
 
-struct Lu {
-  Tensor factors, permutation, sign, missing;  // permutation: [..., n, 1]; sign, missing: [batch]
-
-  Lu(const Tensor& all, const Tensor& a) {
-    int64_t first = 0, batch = element_count(leading(a));
-    factors = take_part(all, &first, a.shape());
-    permutation = take_part(all, &first, with_matrix(leading(a), rows_of(a), 1));
-    sign = take_part(all, &first, {batch});
-    missing = take_part(all, &first, {batch});
-  }
-};
-
 // da = P^T L^-T (the lower triangle of L^T dL, and the upper one of dU U^T) U^-T.
 void lu_gradient(const Node& node, const Tensor& arrived, Tensor* gradients) {
   const Tensor& a = node.inputs[0];
@@ -67,12 +54,16 @@ void lu_gradient(const Node& node, const Tensor& arrived, Tensor* gradients) {
 }
 const MatrixOp lu_op = matrix_op("lu", lu_gradient, 1, lu_sizes, lu_function);
 
+}  // namespace
+
 Lu lu_of(const Tensor& a) {
   MatrixSizes sizes = lu_sizes(rows_of(a), 0, 0, {});
   int64_t batch = element_count(leading(a)), count = sizes.result();
   check_shape({batch, count}, size_of(a.dtype()), "lu");
   return Lu(record(lu_op, a.dtype(), {batch * count}, {a}), a);
 }
+
+namespace {
 
 // ------------------------------------------------------------------------------------- Solutions
 
@@ -115,23 +106,24 @@ int64_t solve_function(const Matrices<double>& of) {
   return 0;
 }
 
-Tensor record_solve(const Tensor& factors, const Tensor& permutation, const Tensor& b,
-                    const Tensor& a, bool transposed);
-
 // With db = a^-T dx: da = -db x^T; where a^T x = b was solved, db = a^-1 dx and da = -x db^T.
 void solve_gradient(const Node& node, const Tensor& dx, Tensor* gradients) {
   bool transposed = node.attributes[0];
   Tensor x = this_value(node);
-  Tensor db = record_solve(node.inputs[0], node.inputs[1], dx, node.inputs[3], !transposed);
+  Tensor db = lu_solve(node.inputs[0], node.inputs[1], dx, node.inputs[3], !transposed);
   gradients[2] = db;
   gradients[3] = -(transposed ? matmul(x, transpose(db)) : matmul(db, transpose(x)));
 }
 const MatrixOp solve_op = matrix_op("lu_solve", solve_gradient, 3, solve_sizes, solve_function);
 
-Tensor record_solve(const Tensor& factors, const Tensor& permutation, const Tensor& b,
-                    const Tensor& a, bool transposed) {
+}  // namespace
+
+Tensor lu_solve(const Tensor& factors, const Tensor& permutation, const Tensor& b, const Tensor& a,
+                bool transposed) {
   return record(solve_op, a.dtype(), b.shape(), {factors, permutation, b, a}, {transposed});
 }
+
+namespace {
 
 // a^-1 b, for an a and a b of the types and leading sizes of the result.
 Tensor solved(const Tensor& a, const Tensor& b, const Shape& lead, const char* name) {
@@ -142,8 +134,8 @@ Tensor solved(const Tensor& a, const Tensor& b, const Shape& lead, const char* n
     return lu_of(a);
   }();
   check_matrices(lu.missing, a, name, "is singular: elimination finds no pivot in column %lld");
-  return record_solve(expand(lu.factors, square), expand(lu.permutation, with_matrix(lead, n, 1)),
-                      expand(b, with_matrix(lead, n, columns_of(b))), expand(a, square), false);
+  return lu_solve(expand(lu.factors, square), expand(lu.permutation, with_matrix(lead, n, 1)),
+                  expand(b, with_matrix(lead, n, columns_of(b))), expand(a, square), false);
 }
 
 }  // namespace
@@ -166,21 +158,6 @@ Tensor solve(const Tensor& a, const Tensor& b) {
 Tensor inverse(const Tensor& x) {
   Tensor a = matrix_operand(x, "inv", true);
   return cast(solved(a, identity_like(a), leading(a), "inv"), x.dtype());
-}
-
-Slogdet slogdet(const Tensor& x) {
-  Tensor a = matrix_operand(x, "slogdet", true);
-  Lu lu = lu_of(a);
-  Tensor pivots = matrix_diagonal(lu.factors, 0);
-  Tensor signs = prod(sign(pivots), {-1}) * detach(reshape(lu.sign, leading(a)));
-  return {cast(signs, x.dtype()), cast(sum(log(abs(pivots)), {-1}), x.dtype())};
-}
-
-Tensor det(const Tensor& x) {
-  Tensor a = matrix_operand(x, "det", true);
-  Lu lu = lu_of(a);
-  Tensor product = prod(matrix_diagonal(lu.factors, 0), {-1});
-  return cast(product * detach(reshape(lu.sign, leading(a))), x.dtype());
 }
 
 }  // namespace mt

@@ -190,6 +190,46 @@ TEST(Decompositions, Gradients) {
   check_gradients(slogdet_of, {noise({2, 3, 3}, 8)}, 2, 1e-5);
 }
 
+// A determinant is a polynomial: its gradients are the cofactors, and theirs, also where the matrix
+// is singular, of any rank.
+TEST(Decompositions, DeterminantsOfSingularMatricesHaveGradients) {
+  Function f = [](const std::vector<Tensor>& in) { return det(in[0]); };
+  Tensor x = leaf(make({2, 2}, {1, 2, 2, 4}));
+  Tensor y = det(x);
+  expect_near(gradients({y}, {ones_like(y)}, {x})[0], {4, -2, -2, 1});
+  {
+    GradientMode none(false);
+    expect_near(gradients({y}, {ones_like(y)}, {x})[0], {4, -2, -2, 1});
+  }
+  check_gradients(f, {make({2, 1, 1}, {0, 3})}, 2);
+  check_gradients(f, {make({3, 2, 2}, {0, 1, 0, 0, 0, 0, 0, 0, 3, 4, 5, 6})}, 2);
+  Tensor a = noise({4, 2}, 1), b = noise({2, 4}, 2), thin = noise({4, 1}, 3);
+  for (const Tensor& singular : {matmul(a, b), matmul(a, b) + matmul(thin, transpose(thin)),
+                                 tril(noise({4, 4}, 4), -1), triu(noise({4, 4}, 5), 1)}) {
+    check_gradients(f, {singular}, 2);
+  }
+  check_gradients(f, {noise({2, 3, 3}, 6)}, 2);
+}
+
+// Too large for minors, the cofactors still come from the elimination.
+TEST(Decompositions, LargeDeterminantsHaveGradients) {
+  Function f = [](const std::vector<Tensor>& in) { return det(in[0]); };
+  Tensor x = noise({10, 10}, 1);
+  check_gradients(f, {x}, 2, 1e-5);
+  Tensor once = slice(x, 0, 0, 9, 1), twice = slice(x, 0, 0, 8, 1);
+  check_gradients(f, {concat({once, slice(x, 0, 3, 1, 1)}, 0)}, 1, 1e-5);
+  check_gradients(f, {concat({slice(x, 0, 3, 1, 1) * 2.0, twice, slice(x, 0, 3, 1, 1)}, 0)}, 1);
+  // Beyond the first derivative a singular one has no answer, rather than a wrong one.
+  Tensor none = slice(x, 0, 3, 1, 1) * 0.0, flat = concat({once, none}, 0);
+  check_gradients(f, {flat}, 1, 1e-5);
+  Tensor singular = leaf(flat), y = det(singular);
+  Tensor slope = gradients({y}, {ones_like(y)}, {singular})[0];
+  for (double curve : read(gradients({sum(slope, {})}, {ones_like(y)}, {singular})[0])) {
+    EXPECT_TRUE(std::isnan(curve));
+  }
+  for (int64_t n : {3, 12}) check_devices(f, {{2, n, n}});
+}
+
 // Of one vector too many each, the completed ones are the same on every device as well.
 TEST(Decompositions, Devices) {
   for (const Shape& shape : {Shape{4, 2}, Shape{2, 4}, Shape{2, 3, 3}}) {
