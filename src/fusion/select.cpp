@@ -19,6 +19,11 @@ void ask_for(Window& window, const Tensor* tensors, size_t count) {
   }
 }
 
+// A single number costs nothing to keep, and many are kept for long, such as a loss of every step.
+bool is_single_number(const Node& node) {
+  return node.op->kind == OpKind::elementwise && !node.base && element_count(node.shape) == 1;
+}
+
 // Which nodes something will still refer to after this evaluation, from consumers to inputs.
 void mark_survivors(Window& window) {
   for (Node* node = window.last(); node; node = node->previous) {
@@ -30,7 +35,7 @@ void mark_survivors(Window& window) {
     if (node->references() > node->pending_uses) node->mark |= mark::survives;
     if (!(node->mark & mark::survives)) continue;
     if (!base->ready()) base->mark |= mark::survives;
-    if (!is_cheap(*node->op)) node->mark |= mark::stored;
+    if (!is_cheap(*node->op) || is_single_number(*node)) node->mark |= mark::stored;
     if (node->keeps_inputs || !(node->mark & mark::stored)) {
       for (const Tensor& input : node->inputs) {
         if (!input->ready()) input->mark |= mark::survives;

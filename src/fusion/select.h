@@ -23,10 +23,10 @@ inline bool is_computed(const Tensor& tensor) {
   return tensor->ready() || base_of(tensor.node())->ready();
 }
 
-// Stored are: what was asked for; all state; dear values that something still holds; and cheap
-// ones whose recipe has grown long.
+// Stored are: what was asked for; all state; dear values and single numbers that something still
+// holds; and cheap ones whose recipe has grown long.
 void select(Window& window, const Tensor* tensors, size_t count);
-// Selects for a trace: exactly what was asked for.
+// Selects for a trace, or where memory is short: exactly what was asked for.
 void select_exactly(Window& window, const Tensor* tensors, size_t count);
 
 // After selecting: the devices that have work.

@@ -164,6 +164,16 @@ TEST_F(Memory, HeldCheapValuesKeepTheirRecipe) {
   EXPECT_EQ(value_of(again), value_of(eager));
 }
 
+// Such as a loss of every step, in a list: each evaluation would look at all of them.
+TEST_F(Memory, HeldSingleNumbersAreStored) {
+  Tensor x = random_leaf({1000});
+  Tensor held = sum(x) * 0.5;
+  Tensor through_view = reshape(sum(x) * 0.25, {1, 1});
+  value_of(sum(x * 2.0));
+  EXPECT_TRUE(held->ready());
+  EXPECT_TRUE(through_view->ready());
+}
+
 TEST_F(Memory, LongRecipesAreStored) {
   Tensor x = random_leaf({1000});
   auto chain = [&](int length) {
