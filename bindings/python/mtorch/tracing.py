@@ -65,15 +65,19 @@ def _unflatten(form: Any, tensors: Iterator[Tensor]) -> Any:
     return list(items) if kind == "list" else tuple(items)
 
 
+class _MoreResults(Exception):
+    """A first call gives more than there was room for, and is made again."""
+
+
 class _Recorded:
     """The recordings of a function for one form of its arguments, and one mode of each module whose
     mode it reads."""
 
-    most = 1 << 16  # results of a first call, whose number is not known before
+    usual = 512  # more results than most first calls have, whose number is not known before
 
     def __init__(self, function: Callable[..., Any], form: Any) -> None:
         self.function, self.form = function, form
-        self.result_form, self.count = None, self.most
+        self.result_form, self.count = None, self.usual
         self.modes: dict[int, Any] = {}  # by id, weak references to modules with their modes
         self.seen = _Mode.latest_change  # when its modes were last those of the modules
         self._callback = self.call  # the handle only borrows it
@@ -97,7 +101,9 @@ class _Recorded:
         self.result_form = form
         # The library wants one result at least.
         results = results or [native.zeros((), native.MT_F32, None)]
-        self.count = len(results)
+        room, self.count = self.count, len(results)
+        if self.count > room:
+            raise _MoreResults
         return results
 
     def fits(self) -> bool:
@@ -152,7 +158,10 @@ class Trace:
         elif recorded.seen is not _Mode.latest_change:
             recorded = self._of_the_modes(form, recorded)
         self._latest = recorded
-        results = native.trace_call(recorded.handle, tensors, recorded.count)
+        try:
+            results = native.trace_call(recorded.handle, tensors, recorded.count)
+        except _MoreResults:
+            results = native.trace_call(recorded.handle, tensors, recorded.count)
         return _unflatten(recorded.result_form, iter(results))
 
     def _of_the_modes(self, form: Any, recorded: _Recorded) -> _Recorded:

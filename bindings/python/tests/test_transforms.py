@@ -43,7 +43,7 @@ def test_jacobian_and_hessian():
     assert mt.hessian(lambda a, x: mt.sum(a * x * x), argnum=1)(x, x).shape == (2, 2)
 
 
-@pytest.mark.parametrize("count", [0, 1, 9, 300])
+@pytest.mark.parametrize("count", [0, 1, 9, 300, 600])
 def test_traces_of_any_number_of_results(count):
     calls = []
 
@@ -55,7 +55,7 @@ def test_traces_of_any_number_of_results(count):
     for start in (0, 1, 2):
         found = f(mt.full((2,), float(start)))
         assert [y.tolist()[0] for y in found] == [start + i for i in range(count)]
-    assert len(calls) == 1 and f.count == 1
+    assert len(calls) == (1 if count < 512 else 2) and f.count == 1
 
 
 def test_several_results_of_checkpoints():
