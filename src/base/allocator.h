@@ -32,7 +32,7 @@ class Allocator {
 // most kernels; blocks of 2 MiB and more ask for huge pages.
 Allocator& host_allocator();
 
-// For tests: the n-th allocation from now fails (0: the next one); negative: none does.
+// For tests: all allocations fail from the n-th on (0: the next one); negative: none does.
 void fail_allocation_after(int64_t n);
 // Whether the one that is about to be made does.
 bool allocation_fails();

@@ -236,7 +236,10 @@ void HostAllocator::release_cached() {
 Allocator& host_allocator() { return instance(); }
 void fail_allocation_after(int64_t n) { failure_countdown = n; }
 bool allocation_fails() {
-  return failure_countdown.load(std::memory_order_relaxed) >= 0 && failure_countdown-- == 0;
+  int64_t left = failure_countdown.load(std::memory_order_relaxed);
+  while (left > 0 && !failure_countdown.compare_exchange_weak(left, left - 1)) {
+  }
+  return left == 0;
 }
 
 }  // namespace mt

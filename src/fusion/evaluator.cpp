@@ -6,6 +6,7 @@
 
 #include "backends/backend.h"
 #include "base/before_work.h"
+#include "base/error.h"
 #include "fusion/execute.h"
 #include "fusion/plan_cache.h"
 #include "fusion/planning/planner.h"
@@ -145,10 +146,12 @@ bool run_small(Window& window, Node* node, Thread& thread) {
   return true;
 }
 
+using Select = void(Window& window, const Tensor* tensors, size_t count);
+
 // Whatever an evaluation of the window stores, planned and run device by device. Returns the plan
 // that was run last, if any.
-[[gnu::noinline]] std::shared_ptr<const Plan> run_window(Window& window, const Tensor* tensors,
-                                                         size_t count) {
+std::shared_ptr<const Plan> run_selected(Select& select, Window& window, const Tensor* tensors,
+                                         size_t count) {
   // An evaluation may start another on this thread (releasing borrowed memory calls its owner),
   // so the workspace is taken, not shared.
   thread_local std::unique_ptr<Workspace> spare;
@@ -169,6 +172,17 @@ bool run_small(Window& window, Node* node, Thread& thread) {
   work->outputs.clear();
   spare = std::move(work);
   return plan;
+}
+
+// What is held besides what was asked for is left for later where memory does not suffice for both.
+[[gnu::noinline]] std::shared_ptr<const Plan> run_window(Window& window, const Tensor* tensors,
+                                                         size_t count) {
+  try {
+    return run_selected(select, window, tensors, count);
+  } catch (const Error& error) {
+    if (error.code() != Code::memory || count == 0) throw;
+  }
+  return run_selected(select_exactly, window, tensors, count);
 }
 
 // The one node that an evaluation is about, if nothing that is pending reads it: what else is

@@ -97,6 +97,17 @@ void append_and_evaluate(const Tensor& tensor, Thread& thread) {
   if (nan_check()) check_nan(tensor, inputs);
 }
 
+// What there is no memory for stays pending: whoever asks for it hears of that.
+[[gnu::noinline]] void evaluate_pending(const Window& window) {
+  try {
+    flush();
+    // Cheap values that are held keep their recipes; too many of them are computed after all.
+    if (window.count() > node_budget / 2) evaluate_held();
+  } catch (const Error& error) {
+    if (error.code() != Code::memory) throw;
+  }
+}
+
 // Puts a node on the tapes that record, and, if it is pending, into the thread's window.
 [[gnu::always_inline]] inline void append(const Tensor& tensor, Thread& thread) {
   Window& window = *thread.window;
@@ -106,11 +117,7 @@ void append_and_evaluate(const Tensor& tensor, Thread& thread) {
     return append_and_evaluate(tensor, thread);
   window.append(tensor.node(), thread);
   if (thread.trace) return;
-  if (window.count() > node_budget || window.dear_bytes() > byte_budget) {
-    flush();
-    // Cheap values that are held keep their recipes; too many of them are computed after all.
-    if (window.count() > node_budget / 2) evaluate_held();
-  }
+  if (window.count() > node_budget || window.dear_bytes() > byte_budget) evaluate_pending(window);
 }
 
 inline Tensor record_node(const Op& op, Dtype dtype, const Shape& shape, Device& device,

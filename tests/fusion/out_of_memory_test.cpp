@@ -105,5 +105,16 @@ TEST(OutOfMemory, NamesTheOperatorAndKeepsThePendingValue) {
   EXPECT_EQ(value_of(y), value_of(expected));
 }
 
+// More than the window's budget of bytes, so that recording wants to compute it, as reading does.
+TEST(OutOfMemory, WhatCannotBeHadKeepsNobodyElseFromComputing) {
+  install_fusing_evaluator();
+  Tensor x = random_leaf({100}), large = random_leaf({1 << 20, 1});
+  Tensor impossible = cumulative_sum(large + reshape(large, {1, 1 << 20}) + large, 1);
+  Tensor expected = exp(x);
+  EXPECT_EQ(value_of(exp(x)), value_of(expected));
+  EXPECT_THROW(evaluate(impossible), Error);
+  EXPECT_FALSE(impossible->ready());
+}
+
 }  // namespace
 }  // namespace mt::testing
