@@ -27,6 +27,35 @@ int64_t position_of(hwy::uint128_t pair) { return static_cast<int64_t>(pair.lo);
 
 constexpr int64_t most_panels = 16;
 
+// Whether one element of a row comes before another.
+struct Before {
+  const void* row;
+  uint64_t (*key)(const void* row, int64_t i);
+  bool descending;
+
+  bool operator()(int64_t i, int64_t j) const {
+    uint64_t a = key(row, i), b = key(row, j);
+    if (a == b) return i < j;
+    return descending ? a > b : a < b;
+  }
+};
+// Without working memory: positions are sorted where they will stay, if all are wanted, or the next
+// best is looked for again and again.
+void sort_in_place(const Before& before, int64_t length, int64_t* out, int64_t kept) {
+  if (kept == length) {
+    std::iota(out, out + length, int64_t{0});
+    std::sort(out, out + length, before);
+    return;
+  }
+  for (int64_t k = 0; k < kept; ++k) {
+    int64_t best = -1;
+    for (int64_t i = 0; i < length; ++i) {
+      if ((k == 0 || before(out[k - 1], i)) && (best < 0 || before(i, best))) best = i;
+    }
+    out[k] = best;
+  }
+}
+
 template <class Element>
 struct Rows {
   using Memory = typename Element::Memory;
@@ -234,26 +263,11 @@ struct Rows {
     store(pairs, 0, 0, kept);
   }
 
-  // Without working memory: positions are sorted where they will stay, if all are wanted, or the
-  // next best is looked for again and again.
   void sort_in_place(int64_t row) const {
-    int64_t* out = y + row * kept;
-    auto before = [&](int64_t i, int64_t j) {
-      Key a = key(row, i), b = key(row, j);
-      return a < b || (a == b && i < j);
+    auto key_at = [](const void* elements, int64_t i) {
+      return uint64_t{Element::key(static_cast<const Memory*>(elements)[i])};
     };
-    if (kept == length) {
-      std::iota(out, out + length, int64_t{0});
-      std::sort(out, out + length, before);
-      return;
-    }
-    for (int64_t k = 0; k < kept; ++k) {
-      int64_t best = -1;
-      for (int64_t i = 0; i < length; ++i) {
-        if ((k == 0 || before(out[k - 1], i)) && (best < 0 || before(i, best))) best = i;
-      }
-      out[k] = best;
-    }
+    mt::cpu::sort_in_place({x + row * length, key_at, descending}, length, y + row * kept, kept);
   }
 };
 

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <type_traits>
 
 #include "backends/cpu/parallel/parallel.h"
 #include "hwy/base.h"
@@ -70,56 +72,15 @@ constexpr int64_t shortest_piece = 16 << 10;  // of a row whose pieces are sorte
 constexpr int most_pieces = 64;
 constexpr int most_parts = 64;  // of a row that are dealt out apart
 
-// Numbers that split a row in `pieces`, about evenly: some of its keys.
-template <class T, class KeyAt>
-void choose_pivots(int64_t count, int pieces, KeyAt&& key_at, T* pivots) {
-  constexpr int64_t some = 511;
-  T taken[some];
-  for (int64_t i = 0; i < some; ++i) taken[i] = key_at(count * i / some);
-  std::sort(taken, taken + some);
-  for (int p = 1; p < pieces; ++p) pivots[p - 1] = taken[some * p / pieces];
-}
-
 // Sorts the keys of one long row; calls finish(sorted, begin, end) for each stretch of it, whose
 // keys lie in `keys`. Key_at(i) is the key of element i.
-template <class T, class KeyAt, class Finish>
-void sort_in_pieces(const T* from, const KeyForm<T>& form, T* keys, int64_t count, KeyAt&& key_at,
-                    Finish&& finish) {
-  // Twice as many pieces as threads: a slow one leaves some to the others.
-  const int threads = thread_count();
-  const int64_t wanted = std::max<int64_t>(4, std::min(2 * threads, most_pieces));
-  const int pieces = static_cast<int>(std::min(wanted, count / shortest_piece + 1));
-  const int parts = std::min(8 * threads, most_parts);
-  T pivots[most_pieces];
-  choose_pivots(count, pieces, key_at, pivots);
-  const Kinds<T> kinds{pivots, pieces};
-  int64_t counts[most_parts][most_pieces], ends[most_pieces + 1] = {};
-  T* to[most_parts][most_pieces];
-  auto each_part = [&](auto&& body) {
-    parallel_items(parts, threads, [&](int64_t part, int) {
-      const int64_t begin = count * part / parts;
-      body(part, from + begin, count * (part + 1) / parts - begin);
-    });
-  };
-  each_part([&](int64_t part, const T* own, int64_t many) {
-    count_kinds(own, many, form, kinds, counts[part]);
-  });
-  int64_t at = 0;
-  for (int p = 0; p < pieces; ++p) {
-    for (int part = 0; part < parts; ++part) {
-      to[part][p] = keys + at;
-      at += counts[part][p];
-    }
-    ends[p + 1] = at;
-  }
-  each_part([&](int64_t part, const T* own, int64_t many) {
-    deal_kinds(own, many, form, kinds, counts[part], to[part]);
-  });
-  parallel_items(pieces, threads, [&](int64_t p, int) {
-    if (ends[p] == ends[p + 1]) return;
-    sort_numbers(keys + ends[p], ends[p + 1] - ends[p]);
-    finish(keys, ends[p], ends[p + 1]);
-  });
-}
+template <class T>
+using KeyAt = std::function<T(int64_t i)>;
+template <class T>
+using Finish = std::function<void(const T* sorted, int64_t begin, int64_t end)>;
+template <class T>
+void sort_in_pieces(const T* from, const KeyForm<T>& form, T* keys, int64_t count,
+                    const std::type_identity_t<KeyAt<T>>& key_at,
+                    const std::type_identity_t<Finish<T>>& finish);
 
 }  // namespace mt::cpu
