@@ -105,7 +105,7 @@ void multiply(Left<T> a, const Right<T>& b, int64_t k, T* c, int64_t c_row, int6
       tile.a = a.data + row * a.row;
       tile.c = c + row * c_row + column;
       tile.from = tile.c;
-      tile.c_next = more ? tile.c + count * c_row : tile.c;
+      tile.fetched = more && !fresh ? tile.c + count * c_row : tile.c;
       near_kernel_for<T>(static_cast<int>(count), vectors)(tile);
       ahead.fetch();
     }

@@ -127,10 +127,10 @@ class BlockRun {
     operands_.take_sliver(tile, sliver, last_panel && !last_sliver);
     T* const c = static_cast<T*>(block_.c) + row * block_.c_row + column;
     tile.c = c;
-    const int64_t right = last_panel ? 0 : columns, down = last_sliver ? 0 : rows * block_.c_row;
-    tile.c_next = c + (plan_.along_slivers ? right : down);
     tile.from = plan_.gaps ? operands_.gapped().sums() : c;
     if (plan_.gaps && !first_) operands_.gapped().spread(c, block_.c_row, rows);
+    const int64_t right = last_panel ? 0 : columns, down = last_sliver ? 0 : rows * block_.c_row;
+    tile.fetched = !first_ ? c + (plan_.along_slivers ? right : down) : tile.streamed ? nullptr : c;
     const int vectors = static_cast<int>(divide_up(tile.columns, lanes_of<T>));
     if (operands_.packs_along() && sliver == 0) {
       MicroTile<T> packing = tile;

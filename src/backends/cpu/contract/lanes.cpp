@@ -115,7 +115,7 @@ struct RowsAlongK {
   RowRun runs[lanes_block_k];  // of ks
   int64_t run_count = 0;
 
-  RowsAlongK(const MatrixOperand& operand, const void* entry, T* scratch)
+  HWY_NOINLINE RowsAlongK(const MatrixOperand& operand, const void* entry, T* scratch)
       : x(operand), from(entry), packed(scratch) {
     direct = x.dtype == dtype_of<T> && x.rows.uniform() && x.k.uniform() &&
              (x.k.stride() == 1 || x.k.size == 1);
@@ -123,15 +123,22 @@ struct RowsAlongK {
     stretches = !direct && x.dtype == dtype_of<T> && has_stretches(x);
   }
   void begin_block(int64_t k, int64_t k_count) {
-    if (direct || stretches) return;
-    x.k.offsets(k, k_count, ks);
-    run_count = x.dtype == dtype_of<T> ? find_runs(ks, k_count, runs) : k_count;
+    if (!direct && !stretches) find_all_runs(k, k_count);
   }
   void load(int64_t row, int64_t rows, int64_t k, int64_t k_count) {
     if (direct) {
       data = static_cast<const T*>(from) + row * stride + k;
-      return;
+    } else {
+      copy(row, rows, k, k_count);
     }
+  }
+
+ private:
+  HWY_NOINLINE void find_all_runs(int64_t k, int64_t k_count) {
+    x.k.offsets(k, k_count, ks);
+    run_count = x.dtype == dtype_of<T> ? find_runs(ks, k_count, runs) : k_count;
+  }
+  HWY_NOINLINE void copy(int64_t row, int64_t rows, int64_t k, int64_t k_count) {
     if (stretches) {
       for (int64_t i = 0; i < rows; ++i) load_stretches(x.rows.offset(row + i), i, k, k_count);
       return;
@@ -147,8 +154,6 @@ struct RowsAlongK {
     }
     data = packed;
   }
-
- private:
   // One row; where it lies if it is the only one.
   void load_stretches(int64_t offset, int64_t row, int64_t k, int64_t k_count) {
     const T* begin = static_cast<const T*>(from) + offset;

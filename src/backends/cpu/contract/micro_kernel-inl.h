@@ -50,8 +50,7 @@ HWY_INLINE void fetch_tile(const T* c, int64_t c_row) {
   }
 }
 
-// Where a tile begins: at zero, or with what there is already. Fetches meanwhile what will be
-// wanted next: the lines that are to be written, or those where the next tile begins.
+// Where a tile begins: at zero, or with what there is already.
 template <class T, int R, int V, class M>
 HWY_INLINE void begin_sums(const MicroTile<T>& tile, M mask, hn::Vec<Vectors<T>> (&sum)[R][V]) {
   const Vectors<T> d;
@@ -60,18 +59,17 @@ HWY_INLINE void begin_sums(const MicroTile<T>& tile, M mask, hn::Vec<Vectors<T>>
     MT_UNROLL for (int i = 0; i < R; ++i) {
       MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = hn::Zero(d);
     }
-    if (!tile.streamed) fetch_tile<T, R, V>(tile.c, tile.c_row);
-    return;
+  } else {
+    const bool whole = !loads_part_at_once && tile.columns == V * lanes;
+    const T* from = tile.from;
+    MT_UNROLL for (int i = 0; i < R; ++i, from += tile.from_row) {
+      forget(from);
+      MT_UNROLL for (int v = 0; v < V - 1; ++v) sum[i][v] = hn::LoadU(d, from + v * lanes);
+      const T* last = from + (V - 1) * lanes;
+      sum[i][V - 1] = whole ? hn::LoadU(d, last) : load_part(d, mask, last);
+    }
   }
-  const bool whole = tile.columns == V * lanes;
-  const T* from = tile.from;
-  MT_UNROLL for (int i = 0; i < R; ++i, from += tile.from_row) {
-    forget(from);
-    MT_UNROLL for (int v = 0; v < V - 1; ++v) sum[i][v] = hn::LoadU(d, from + v * lanes);
-    const T* last = from + (V - 1) * lanes;
-    sum[i][V - 1] = whole ? hn::LoadU(d, last) : load_part(d, mask, last);
-  }
-  fetch_tile<T, R, V>(tile.c_next, tile.c_row);
+  if (tile.fetched != nullptr) fetch_tile<T, R, V>(tile.fetched, tile.c_row);
 }
 
 template <class T, int R, int V, class M>
@@ -80,7 +78,7 @@ HWY_INLINE void end_sums(const MicroTile<T>& tile, M mask, hn::Vec<Vectors<T>> (
   constexpr int lanes = lanes_of<T>;
   T* c = tile.c;
   const int64_t c_row = tile.c_row;
-  const bool whole = tile.columns == V * lanes;
+  const bool whole = !loads_part_at_once && tile.columns == V * lanes;
   MT_UNROLL for (int i = 0; i < R; ++i, c += c_row) {
     forget(c);
     MT_UNROLL for (int v = 0; v < V - 1; ++v) hn::StoreU(sum[i][v], d, c + v * lanes);
@@ -211,7 +209,10 @@ HWY_NOINLINE void indexed_kernel(const MicroTile<T>& tile) {
       MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = fused(d, x, bs[v], sum[i][v]);
     }
   }
-  tile.kept != nullptr ? end_kept_sums<T>(tile, sum) : end_sums<T>(tile, mask, sum);
+  if constexpr (!b_packed) {
+    if (tile.kept != nullptr) return end_kept_sums<T>(tile, sum);
+  }
+  end_sums<T>(tile, mask, sum);
 }
 
 // Rows of a are L lines of sliding windows, W neighbours each, which one address reaches; one

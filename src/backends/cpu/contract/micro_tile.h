@@ -30,8 +30,8 @@ struct MicroTile {
   int64_t c_row;
   const T* from;  // where the sums so far are: c, unless there are gaps
   int64_t from_row;
-  const T* c_next;        // the tile that comes next, whose lines are fetched meanwhile
-  const KeptLanes* kept;  // for each vector, or nullptr: all columns
+  const KeptLanes* kept;  // for each vector, or nullptr: all columns; not where b is packed
+  const T* fetched;       // where lines will be wanted next, as many as the tile's, or nullptr
   int64_t columns;        // at most V vectors, more than V - 1
   bool first;             // c holds nothing yet: begin at zero
   bool streamed;          // c is written past the caches; whole aligned vectors only

@@ -104,7 +104,7 @@ void SmallProduct::run(const float* a, const float* b, float* out, char* scratch
       tile.b_k = packs_ ? round_up(tile.columns, lanes_) : b_k_;
       tile.b_ahead = (packs_ ? 4 : 16) * tile.b_k;
       tile.a_ahead = packs_ && last && sliver + 1 < slivers_ ? rows * a_row_ : 0;
-      tile.c = row + column;
+      tile.fetched = tile.c = row + column;
       kernels_[higher][last](tile);
     }
     tile.a += rows * a_row_;
