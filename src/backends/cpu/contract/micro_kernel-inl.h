@@ -25,6 +25,8 @@ namespace mt::cpu::HWY_NAMESPACE {
 // Registers for the tile: what is left after V vectors of b and the broadcast.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
 constexpr int tile_registers = 24, most_vectors = 4;
+#elif HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128  // small rather than fast
+constexpr int tile_registers = 6, most_vectors = 1;
 #else
 constexpr int tile_registers = 12, most_vectors = 2;
 #endif

@@ -73,6 +73,7 @@ Operator products_for(Elementwise last, bool right, bool squared) {
                : &elements<Products<sub_operator, false, false>, T, true, 4>;
 }
 Operator products_of(Elementwise last, bool right, bool squared, Compute type) {
+  if (is_baseline) return nullptr;  // small rather than fast
   return type == Compute::f32 ? products_for<float>(last, right, squared) : nullptr;
 }
 
@@ -86,6 +87,7 @@ Operator pair_for(Elementwise first, Elementwise second, bool right) {
   }
 }
 Operator pair_of(Elementwise first, Elementwise second, bool right, Compute type) {
+  if (is_baseline) return nullptr;  // small rather than fast
   if (type == Compute::f32) return pair_for<float>(first, second, right);
   return type == Compute::f64 ? pair_for<double>(first, second, right) : nullptr;
 }

@@ -91,6 +91,8 @@ HWY_INLINE hn::Mask<Tag<T>> both_numbers(hn::Vec<Tag<T>> a, hn::Vec<Tag<T>> b) {
   return hn::And(hn::Eq(a, a), hn::Eq(b, b));
 }
 
+constexpr int unrolled = is_baseline ? 1 : 16;  // turns of a loop over registers: all
+
 // `together` rows at once: the lanes of one row are too few chains to keep the adders busy.
 template <class Op, Term term, class T, size_t together>
 HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count) {
@@ -113,9 +115,9 @@ HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count) 
   };
   size_t j = 0;
   for (; j + row_lanes <= count; j += row_lanes) {
-    HWY_UNROLL(4)
+    HWY_UNROLL(unrolled)
     for (size_t r = 0; r < together; ++r) {
-      HWY_UNROLL(16)
+      HWY_UNROLL(unrolled)
       for (size_t k = 0; k < vectors; k += 2) {
         const auto a = term_at(rows[r], j + k * lanes);
         const auto b = term_at(rows[r], j + (k + 1) * lanes);
@@ -125,10 +127,10 @@ HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count) 
       }
     }
   }
-  HWY_UNROLL(4)
+  HWY_UNROLL(unrolled)
   for (size_t r = 0; r < together; ++r) {
     size_t at = j;
-    HWY_UNROLL(16)
+    HWY_UNROLL(unrolled)
     for (size_t k = 0; k < vectors; ++k) {
       if (at < count) {
         const bool whole = lanes == 1 || at + lanes <= count;
@@ -138,9 +140,9 @@ HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count) 
       }
       at += lanes;
     }
-    HWY_UNROLL(4)
+    HWY_UNROLL(unrolled)
     for (size_t half = vectors / 2; half >= 1; half /= 2) {
-      HWY_UNROLL(8)
+      HWY_UNROLL(unrolled)
       for (size_t k = 0; k < half; ++k) sums[r][k] = Op::combine(sums[r][k], sums[r][k + half]);
     }
     out[r] = halve<Op>(d, sums[r][0]);

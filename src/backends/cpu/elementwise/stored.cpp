@@ -121,9 +121,10 @@ enum class Stored { boolean, u8, i8, bf16 };
 template <class Op, Stored stored, Elementwise code, Domain domain, Domain result, size_t arity>
 constexpr Operator stored_kernel() {
   constexpr bool truth = result == Domain::boolean;
-  if constexpr (stored == Stored::bf16) {
-    if constexpr (!is_baseline &&
-                  (truth ? domain != Domain::boolean : is_cheap_in_bfloat16(code, domain))) {
+  if constexpr (is_baseline) {  // small rather than fast
+    return nullptr;
+  } else if constexpr (stored == Stored::bf16) {
+    if constexpr (truth ? domain != Domain::boolean : is_cheap_in_bfloat16(code, domain)) {
       return &elements<InBfloat16<Op>, uint16_t, true, arity>;
     }
   } else if constexpr (truth                       ? domain != Domain::real

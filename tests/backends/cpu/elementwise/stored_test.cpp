@@ -82,10 +82,10 @@ std::string with_kernel(Dtype operands) {
   const std::string compare = "equal not_equal less less_equal greater greater_equal";
   const std::string logic = "logical_not logical_and logical_or logical_xor";
   const std::string bits = "bitwise_and bitwise_or bitwise_xor";
+  if (instruction_set() == std::string("SCALAR")) return "";
   switch (operands) {
     case Dtype::boolean: return compare + " " + logic + " " + bits;
     case Dtype::bfloat16:
-      if (instruction_set() == std::string("SCALAR")) return "";
       return "neg abs sign square sqrt floor ceil trunc round relu add sub mul div maximum "
              "minimum " +
              compare + " isnan isinf isfinite signbit";
