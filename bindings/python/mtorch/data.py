@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import math
 import queue
 import threading
@@ -134,6 +135,10 @@ class DataLoader:
     `progress` shows a line by tqdm, when that is installed; `collate` puts items together, which a
     TensorDataset does not need: the library makes its batches, on `device` if that is given.
 
+    What items draw, to vary pictures say, comes from a generator for each batch alone. It is decided by
+    the epoch, the batch, and the `seed` or what was drawn in its place when the loader was made: other
+    numbers in each epoch, and the same ones for any `prefetch`.
+
     >>> import mtorch as mt
     >>> loader = mt.data.DataLoader(mt.data.TensorDataset(mt.arange(5)), batch_size=2)
     >>> [batch.tolist() for batch in loader], len(loader)
@@ -150,6 +155,10 @@ class DataLoader:
         self.seed = None if seed == -1 else seed
         self.drop_last, self.prefetch, self.progress = drop_last, prefetch, progress
         self.collate, self.device = collate, device
+        # What the items' numbers begin with; rows of tensors draw none.
+        self._key = seed
+        if self.seed is None and type(dataset) is not TensorDataset:
+            self._key = random.integers(0, 1 << 62).item()
         self._epoch = self._first = 0  # what the next iteration begins with
         self._place = 0, 0  # of the batch after the latest
 
@@ -203,9 +212,16 @@ class DataLoader:
             tensors = self.dataset.tensors
             rows = self._rows(tensors, self.prefetch)
             return map(tuple, rows) if len(tensors) > 1 else (batch for batch, in rows)
-        parts = [part.tolist() for part, in self._rows([arange(len(self.dataset))], 0)]
-        batches = (self.collate([self.dataset[i] for i in part]) for part in parts)
+        parts, epoch = self._rows([arange(len(self.dataset))], 0), self._epoch
+        batches = (self._made(part, epoch, batch)
+                   for batch, part in enumerate([part.tolist() for part, in parts], self._first))
         return _in_background(batches, self.prefetch) if self.prefetch else batches
+
+    def _made(self, part: list[int], epoch: int, batch: int) -> Any:
+        place = f"{self._key} {epoch} {batch}".encode()
+        seed = int.from_bytes(hashlib.blake2b(place, digest_size=7).digest(), "little")
+        with random.Generator(seed):
+            return self.collate([self.dataset[i] for i in part])
 
     def __iter__(self) -> Iterator[Any]:
         batches, epoch, first = self._batches(), self._epoch, self._first

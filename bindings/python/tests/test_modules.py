@@ -156,9 +156,38 @@ def test_two_loops_over_one_loader(prefetch):
 def test_the_order_of_the_current_generator():
     mt.seed(5)
     expected = mt.random.permutation(7).tolist()
-    mt.seed(5)
     loader = data.DataLoader(Squares(), batch_size=2, shuffle=True, prefetch=2)
+    mt.seed(5)
     assert [x for batch in loader for x in batch["x"].tolist()] == expected
+
+
+class Varied(Squares):
+    def __getitem__(self, i):
+        return i, mt.random.uniform((3,)), mt.random.integers(0, 1 << 30).item()
+
+
+@pytest.mark.parametrize("seed", [None, 4])
+def test_what_items_draw(seed):
+    def epochs(prefetch, skipped=0, **options):
+        mt.seed(6)
+        loader = data.DataLoader(Varied(), batch_size=3, seed=seed, prefetch=prefetch, **options)
+        if skipped:
+            loader.load_state_dict({"epoch": 0, "batch": skipped})
+        return [[[part.tolist() for part in batch] for batch in loader] for _ in range(2)]
+
+    first = epochs(0)
+    assert epochs(1) == epochs(5) == first
+    assert epochs(0, shuffle=True) == epochs(3, shuffle=True)
+    drawn = [n for epoch in first for _, rows, numbers in epoch for n in [*numbers, *map(tuple, rows)]]
+    assert len(set(drawn)) == len(drawn) == 28
+    for prefetch in 0, 2:  # a run that goes on draws what it would have
+        begun, following = epochs(prefetch, skipped=2)
+        assert begun == first[0][2:] and following == first[1]
+    mt.seed(6)
+    loaders = [data.DataLoader(Varied(), seed=seed, prefetch=2) for _ in range(2)]
+    state = mt.random.get_state()
+    one, other = ([numbers.tolist() for _, _, numbers in loader] for loader in loaders)
+    assert (one == other) == (seed is not None) and mt.random.get_state() == state
 
 
 def test_the_background_ends_with_the_loop():
