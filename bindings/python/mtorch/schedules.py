@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
+from . import native
+from ._modes import _log
 from ._names import _explained
 from .native import (
     schedule_cosine as schedule_cosine, schedule_one_cycle as schedule_one_cycle,
@@ -33,7 +35,11 @@ class Schedule:
         optimizer.lr = schedule(0)
 
     def step(self) -> float:
-        """Goes on by one step; the rate from now on."""
+        """Goes on by one step; the rate from now on. Error inside a trace, whose replays would not."""
+        if _log.met is not None:
+            raise native.Error("step: a schedule inside a trace would go on when that is recorded, and stand "
+                               "still when it is replayed; call it after the traced step, which follows the "
+                               "rate")
         self.optimizer.lr = lr = self.schedule(self.steps + 1)
         self.steps += 1
         return lr

@@ -9,7 +9,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from . import native
-from ._modes import _log, _Mode
+from ._modes import _log, _Mode, _Parts
 from .autograd import _is_tensor, _within
 from .create import asarray
 from ._types import Operand
@@ -70,8 +70,8 @@ class _MoreResults(Exception):
 
 
 class _Recorded:
-    """The recordings of a function for one form of its arguments, and one mode of each module whose
-    mode it reads."""
+    """The recordings of a function for one form of its arguments, one mode of each module whose mode it
+    reads, and the parts of those that it calls."""
 
     usual = 512  # more results than most first calls have, whose number is not known before
 
@@ -79,6 +79,7 @@ class _Recorded:
         self.function, self.form = function, form
         self.result_form, self.count = None, self.usual
         self.modes: dict[int, Any] = {}  # by id, weak references to modules with their modes
+        self.parts: dict[int, _Parts] = {}  # by the module's id
         self.seen = _Mode.latest_change  # when its modes were last those of the modules
         self._callback = self.call  # the handle only borrows it
         self.handle = native.trace_function(self._callback)
@@ -87,6 +88,7 @@ class _Recorded:
         args, kwargs = _unflatten(self.form, iter(tensors))
         results: list[Tensor] = []
         around, _log.met = _log.met, {}
+        around_called, _log.called = _log.called, {}
         try:
             form = _flatten(self.function(*args, **kwargs), results)
             for key, (module, mode) in _log.met.items():
@@ -94,8 +96,11 @@ class _Recorded:
                     self.modes[key] = weakref.ref(module), mode
                 if around is not None:
                     around.setdefault(key, (module, mode))
+            self.parts.update((key, _Parts(module)) for key, module in _log.called.items())
+            if around is not None:
+                around_called.update(_log.called)
         finally:
-            _log.met = around
+            _log.met, _log.called = around, around_called
         if self.result_form is not None and form != self.result_form:
             raise ValueError("trace: the function returns other things for other shapes")
         self.result_form = form
@@ -105,6 +110,10 @@ class _Recorded:
         if self.count > room:
             raise _MoreResults
         return results
+
+    def is_whole(self) -> bool:
+        """Whether the modules still have the layers and tensors with which it was recorded."""
+        return all(parts.are_there() for parts in self.parts.values())
 
     def fits(self) -> bool:
         """Whether the modules are in the modes in which it was recorded."""
@@ -156,7 +165,7 @@ class Trace:
                 warnings.warn(f"trace: {name} was recorded for {self.many} different constants; "
                               "give numbers that change as tensors", stacklevel=2)
         elif recorded.seen is not _Mode.latest_change:
-            recorded = self._of_the_modes(form, recorded)
+            recorded = self._of_the_modules(form, recorded)
         self._latest = recorded
         try:
             results = native.trace_call(recorded.handle, tensors, recorded.count)
@@ -164,11 +173,11 @@ class Trace:
             results = native.trace_call(recorded.handle, tensors, recorded.count)
         return _unflatten(recorded.result_form, iter(results))
 
-    def _of_the_modes(self, form: Any, recorded: _Recorded) -> _Recorded:
-        """What was recorded, or is to be, for the modes that modules are in now."""
+    def _of_the_modules(self, form: Any, recorded: _Recorded) -> _Recorded:
+        """What was recorded, or is to be, for the modules as they are now."""
         latest = _Mode.latest_change
-        if not recorded.fits():
-            known = [*self._others.get(form, ()), recorded]
+        if not recorded.fits() or not recorded.is_whole():
+            known = [other for other in (*self._others.get(form, ()), recorded) if other.is_whole()]
             fitting = [other for other in known if other.fits()] or [_Recorded(self._function, form)]
             recorded = self._recorded[form] = fitting[0]
             self._others[form] = [other for other in known if other is not recorded]
@@ -201,8 +210,9 @@ class Trace:
 
 def trace(function: Callable[..., Any] | None = None, *, static: Any = ()) -> Any:
     """A decorator: the function is recorded once for each form, shape and type of its arguments, and
-    each mode, train() or eval(), of the modules that it calls, and replayed after that. Whatever else
-    its Python reads, as numbers and attributes, is a constant: what it was when it was recorded.
+    each mode, train() or eval(), of the modules that it calls, and replayed after that; anew where
+    a layer or tensor of such a module has been replaced. Whatever else its Python reads, as numbers and
+    attributes, is a constant: what it was when it was recorded.
 
     Tensors in arguments and results, also within tuples, lists and dictionaries, are inputs and
     outputs; NumPy's arrays count as tensors. What the function gets for them are tensors of its own,

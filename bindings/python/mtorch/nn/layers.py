@@ -7,6 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from .. import native
+from .._modes import _changed
 from .._porting_names import OPTIONS, _Note
 from ..dtypes import as_dtype, float32
 from ..random import Generator
@@ -110,6 +111,11 @@ class _Layer(Module):
             if full_name.partition(".")[2] == name:
                 native.parameters_share(self._parameters, full_name, tensor)
         self._tensors[name] = tensor, False
+        _changed(None)
+
+    def _lasting_tensors(self) -> Iterator[Any]:
+        yield from ((name, tensor) for name, (tensor, _) in self._tensors.items())
+        yield from super()._lasting_tensors()
 
     def forward(self, x: Tensor) -> Tensor:
         return native.apply(self._layer, x)

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, TypeVar
 
 from .. import native
-from .._modes import _Mode
+from .._modes import _changed, _log, _Mode
 from .._names import _explained
 from .._types import DTypeLike, Path
 from ..create import _target
@@ -90,6 +90,8 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} defines no forward()")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _log.met is not None:
+            _log.called[id(self)] = self
         hooks = self.__dict__.get("_hooks")
         if not hooks:
             return self.forward(*args, **kwargs)
@@ -176,6 +178,14 @@ class Module:
             (trained.add if native.requires_grad(value) else trained.discard)(name)
             self._note_passing(name, value, isinstance(before, native.Tensor))
         super().__setattr__(name, value)
+        if value is not before and name not in vars(self).get("_passing", ()) and (
+                isinstance(value, (Module, native.Tensor)) or isinstance(before, (Module, native.Tensor))):
+            _changed(before)
+
+    def __delattr__(self, name: str) -> None:
+        before = vars(self).get(name)
+        super().__delattr__(name)
+        _changed(before)
 
     def _note_passing(self, name: str, value: Any, was_there: bool) -> None:
         """Keeps in mind which tensors forward() was the first to set, and is the last."""
@@ -204,6 +214,13 @@ class Module:
         self.__dict__.get("_passing", set()).discard(name)
         unsaved = self.__dict__.setdefault("_unsaved", set())
         (unsaved.discard if persistent else unsaved.add)(name)
+
+    def _lasting_tensors(self) -> Iterator[Any]:
+        """Names and tensors of this module alone, without those that forward() sets anew."""
+        passing = self.__dict__.get("_passing", ())
+        for name, value in vars(self).items():
+            if isinstance(value, native.Tensor) and name not in passing:
+                yield name, value
 
     def _own_tensors(self) -> Iterator[Any]:
         trained = self.__dict__.get("_trained", ())
