@@ -102,12 +102,14 @@ MT_WITH_MATRIX_UNIT void pack_along_rows(const float* data, int64_t rows, const 
   const __mmask16 mask = static_cast<__mmask16>(first_lanes(rows));
   char* const to = right ? out : turned;
   const int64_t to_part = right ? part_bytes : tile_bytes;
+  Watch seen = *watch;  // in registers
   for (int64_t i = 0; i < 16; ++i) {
     const bool one = 2 * i < terms, two = 2 * i + 1 < terms;
     const __m512 x0 = one ? _mm512_maskz_loadu_ps(mask, data + ks[2 * i]) : _mm512_setzero_ps();
     const __m512 x1 = two ? _mm512_maskz_loadu_ps(mask, data + ks[2 * i + 1]) : _mm512_setzero_ps();
-    split<parts, true>(x0, x1, to + 64 * i, to_part, watch);
+    split<parts, true>(x0, x1, to + 64 * i, to_part, &seen);
   }
+  *watch = seen;
   if (right) return;
   for (int p = 0; p < parts; ++p) transpose_tile(turned + p * tile_bytes, out + p * part_bytes);
 }
@@ -122,14 +124,16 @@ MT_WITH_MATRIX_UNIT void pack_along_k(const float* data, const int64_t* rows, in
   const __mmask16 mask1 = static_cast<__mmask16>(first_lanes(terms - 16));
   char* const to = right ? turned : out;
   const int64_t to_part = right ? tile_bytes : part_bytes;
+  Watch seen = *watch;
   for (int64_t i = 0; i < 16; ++i) {
     __m512 x0 = _mm512_setzero_ps(), x1 = x0;
     if (i < row_count) {
       x0 = _mm512_maskz_loadu_ps(mask0, data + rows[i]);
       x1 = _mm512_maskz_loadu_ps(mask1, data + rows[i] + 16);
     }
-    split<parts, false>(x0, x1, to + 64 * i, to_part, watch);
+    split<parts, false>(x0, x1, to + 64 * i, to_part, &seen);
   }
+  *watch = seen;
   if (!right) return;
   for (int p = 0; p < parts; ++p) transpose_tile(turned + p * tile_bytes, out + p * part_bytes);
 }
