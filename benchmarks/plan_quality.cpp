@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/backend.h"
+#include "backends/devices.h"
 #include "fusion/evaluator.h"
 #include "fusion/explain.h"
 #include "fusion/grouping/traffic.h"

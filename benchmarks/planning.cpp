@@ -4,7 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "autodiff/backward.h"
-#include "backends/backend.h"
+#include "backends/devices.h"
 #include "fusion/evaluator.h"
 #include "fusion/planning/planner.h"
 #include "fusion/select.h"

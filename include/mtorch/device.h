@@ -32,10 +32,10 @@ MT_API int mt_threads(void);
 /// Sets it, for the whole process. MT_EINVAL below 1.
 MT_API mt_status mt_set_threads(int threads);
 /// Adds a function that a thread calls, within a call of the library, before it computes more than
-/// a few hundred elements and before it waits for another thread; for good. For languages whose
-/// interpreter runs one thread at a time: it lets go of the interpreter there, and calls that are
-/// over in less time than that takes keep it. The function is called with locks of the library
-/// held, so it waits for nothing and calls nothing of the library.
+/// 512 elements or copies more than 64 KiB, and before it waits for another thread or a GPU; for
+/// good. For languages whose interpreter runs one thread at a time: it lets go of the interpreter
+/// there, and calls that are over in less time than that takes keep it. The function is called
+/// with locks of the library held, so it waits for nothing and calls nothing of the library.
 MT_API mt_status mt_before_work(void (*function)(void));
 
 /// Memory of one device, in bytes. Set `struct_size` before the call.
@@ -58,7 +58,7 @@ MT_API mt_status mt_reset_peak_memory(const char* device);
 /// Refuses with MT_ENOMEM, before anything runs, what would take `used` beyond so many bytes; 0
 /// lifts the limit.
 MT_API mt_status mt_set_memory_limit(const char* device, int64_t bytes);
-/// Gives cached memory back to the system, but for what other threads keep, a few MiB each.
+/// Gives cached memory back to the system, but for what other threads keep, less than 5 MiB each.
 MT_API mt_status mt_release_cached_memory(const char* device);
 
 /// The stream, a cudaStream_t, in which a GPU works for this library; NULL for other devices. Work

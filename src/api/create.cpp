@@ -2,6 +2,7 @@
 // The C functions of mtorch/tensor.h that make tensors.
 #include "api/guard.h"
 #include "backends/backend.h"
+#include "backends/devices.h"
 #include "base/before_work.h"
 #include "graph/trace_log.h"
 #include "ops/ops.h"

@@ -3,7 +3,7 @@
 #include "mtorch/data.h"
 
 #include "api/guard.h"
-#include "backends/backend.h"
+#include "backends/devices.h"
 #include "io/loader.h"
 
 using namespace mt;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C functions of mtorch/device.h.
 #include "mtorch/device.h"
+#include "backends/devices.h"
 
 #include <algorithm>
 
 #include "api/guard.h"
 #include "api/strings.h"
 #include "backends/backend.h"
-#include "backends/cpu/parallel/parallel.h"
-#include "backends/cpu/parallel/quota.h"
+#include "backends/host.h"
 #include "base/before_work.h"
 #include "graph/record.h"
 
@@ -46,14 +46,14 @@ mt_status mt_set_default_device(const char* device) {
   return change("set_default_device", [&] { set_default_device(required(device, "device")); });
 }
 
-int mt_threads(void) { return cpu::thread_count(); }
+int mt_threads(void) { return host::thread_count(); }
 
 mt_status mt_set_threads(int threads) {
   return change("set_threads", [&] {
-    if (threads < 1 || threads > cpu::most_threads) {
-      fail(Code::invalid, "set_threads: %d threads; 1 to %d can be", threads, cpu::most_threads);
+    if (threads < 1 || threads > host::most_threads) {
+      fail(Code::invalid, "set_threads: %d threads; 1 to %d can be", threads, host::most_threads);
     }
-    cpu::set_thread_count(threads);
+    host::set_thread_count(threads);
   });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C functions of mtorch/ops.h on expressions in text.
 #include "api/guard.h"
-#include "backends/backend.h"
+#include "backends/devices.h"
 #include "mtorch/ops.h"
 #include "ops/ops.h"
 

@@ -4,7 +4,7 @@
 
 #include "api/guard.h"
 #include "api/parameters.h"
-#include "backends/backend.h"
+#include "backends/devices.h"
 #include "io/dlpack.h"
 #include "io/idx.h"
 #include "io/npy.h"

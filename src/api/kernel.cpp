@@ -7,7 +7,7 @@
 #include <string>
 
 #include "api/guard.h"
-#include "backends/backend.h"
+#include "backends/devices.h"
 #include "backends/launch.h"
 #include "mtorch/error.h"
 

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "api/guard.h"
-#include "backends/cpu/linalg/lapack.h"
+#include "backends/host.h"
 #include "ops/ops.h"
 
 using namespace mt::api;
@@ -98,5 +98,5 @@ mt_tensor* mt_matrix_power(mt_tensor* x, int64_t n) {
 }
 
 const char* mt_lapack(void) {
-  return read("lapack", "", [] { return mt::cpu::lapack_name(); });
+  return read("lapack", "", [] { return mt::host::lapack_name(); });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C functions of mtorch/linear.h.
 #include "mtorch/linear.h"
+#include "backends/devices.h"
 
 #include "api/guard.h"
 #include "api/options.h"

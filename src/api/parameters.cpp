@@ -4,7 +4,7 @@
 
 #include "api/guard.h"
 #include "api/scope.h"
-#include "backends/backend.h"
+#include "backends/devices.h"
 
 namespace mt::api {
 

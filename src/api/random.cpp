@@ -3,7 +3,7 @@
 #include "mtorch/random.h"
 
 #include "api/guard.h"
-#include "backends/backend.h"
+#include "backends/devices.h"
 #include "ops/random.h"
 
 using namespace mt::api;

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "api/guard.h"
-#include "backends/backend.h"
+#include "backends/devices.h"
 #include "backends/transfer.h"
 #include "ops/ops.h"
 

@@ -73,10 +73,4 @@ class Backend {
   }
 };
 
-// The device of that name; fails when there is none.
-Device& find_device(const char* name);
-Device& default_device();
-void set_default_device(const char* name);
-std::vector<std::string> device_names();
-
 }  // namespace mt

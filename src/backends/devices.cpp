@@ -13,6 +13,7 @@
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cuda/build_version.h"
 #include "backends/cuda/module.h"
+#include "backends/devices.h"
 #include "backends/reference/reference_backend.h"
 #include "base/before_work.h"
 #include "base/error.h"

@@ -4,10 +4,12 @@
 #include <cstring>
 
 #include "backends/backend.h"
-#include "backends/cpu/strided/strided.h"
+#include "backends/devices.h"
+#include "backends/host.h"
 #include "base/error.h"
 #include "graph/evaluate.h"
 #include "ops/ops.h"
+#include "tensor/first_byte.h"
 
 namespace mt {
 namespace {
@@ -26,15 +28,14 @@ void gather(const HostArray& from, void* to) {
   if (is_contiguous(array.layout)) {
     if (from.bytes()) std::memcpy(to, from.data(), from.bytes());
   } else {
-    cpu::gather_strided(to, from.data(), size_of(array.dtype), array.layout, 0, array.size());
+    host::gather(to, from.data(), size_of(array.dtype), array.layout);
   }
 }
 
 }  // namespace
 
 const void* HostArray::data() const {
-  return static_cast<const char*>(array.data) +
-         array.layout.offset * static_cast<int64_t>(size_of(array.dtype));
+  return static_cast<const char*>(array.data) + first_byte(array);
 }
 size_t HostArray::bytes() const { return static_cast<size_t>(array.size()) * size_of(array.dtype); }
 

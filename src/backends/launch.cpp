@@ -31,12 +31,12 @@ void check_launch(const Launch& launch) {
     }
   };
   within(launch.grid, most_blocks, "grid");
-  within(launch.block, most_threads, "block");
+  within(launch.block, most_block_sizes, "block");
   int64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
-  if (threads > most_threads_of_block) {
+  if (threads > most_block_threads) {
     fail(Code::invalid, "%s: a block of %s has %lld threads; at most %lld", name,
          text(launch.block).c_str(), static_cast<long long>(threads),
-         static_cast<long long>(most_threads_of_block));
+         static_cast<long long>(most_block_threads));
   }
   if (launch.shared_bytes < 0) {
     fail(Code::invalid, "%s: %lld bytes of shared memory", name,

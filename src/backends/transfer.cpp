@@ -2,6 +2,7 @@
 #include "backends/transfer.h"
 
 #include "backends/backend.h"
+#include "backends/devices.h"
 #include "base/error.h"
 #include "graph/evaluate.h"
 #include "graph/record.h"

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "backends/backend.h"
+#include "backends/devices.h"
 #include "base/error.h"
 #include "graph/evaluate.h"
 #include "io/dlpack_abi.h"

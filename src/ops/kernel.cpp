@@ -6,13 +6,13 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "tensor/first_byte.h"
 
 namespace mt {
 namespace {
 
-char* first_byte(const NaiveArray& array) {
-  return static_cast<char*>(array.data) +
-         array.layout.offset * static_cast<int64_t>(size_of(array.dtype));
+char* data_of(const NaiveArray& array) {
+  return static_cast<char*>(array.data) + first_byte(array);
 }
 
 void kernel_value(const NaiveCall& call) {
@@ -29,7 +29,7 @@ void kernel_gradient(const Node& node, const Tensor&, Tensor*) {
 void part_value(const NaiveCall& call) {
   const NaiveArray& y = call.output;
   size_t bytes = static_cast<size_t>(y.size()) * size_of(y.dtype);
-  if (bytes) std::memcpy(first_byte(y), first_byte(call.inputs[0]) + call.attributes[0], bytes);
+  if (bytes) std::memcpy(data_of(y), data_of(call.inputs[0]) + call.attributes[0], bytes);
 }
 
 void part_gradient(const Node& node, const Tensor& dy, Tensor*) {
@@ -66,10 +66,10 @@ const Op& kernel_op(const std::string& name) {
 KernelCall::KernelCall(const NaiveCall& call)
     : launch(*static_cast<const Launch*>(call.inputs.back().data)) {
   for (const NaiveArray& input : call.inputs.first(call.inputs.size() - 1)) {
-    inputs.push_back(first_byte(input));
+    inputs.push_back(data_of(input));
   }
   for (const Launch::Result& result : launch.results) {
-    results.push_back(first_byte(call.output) + result.byte);
+    results.push_back(data_of(call.output) + result.byte);
   }
 }
 

@@ -51,7 +51,7 @@ struct Launch {
 // What every GPU that is served can run; the same for all devices, so that a call that works on one
 // works on another.
 constexpr int64_t most_blocks[3] = {0x7fffffff, 65535, 65535};
-constexpr int64_t most_threads[3] = {1024, 1024, 64}, most_threads_of_block = 1024;
+constexpr int64_t most_block_sizes[3] = {1024, 1024, 64}, most_block_threads = 1024;
 
 // The operator of calls of kernels with that name, whose inputs are those given, then the launch.
 // With one result it is that; with several it is their bytes, which kernel_part picks from:

@@ -74,7 +74,7 @@ Tensor sum_to(const Tensor& x, const Shape& shape);
 Tensor contract(const Tensor& a, const Tensor& b, int batch, int m, int n, int k);
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-// Linear algebra (ops/contract.cpp, einsum.cpp): weight is [out, in].
+// Made of it (ops/contract.cpp, einsum.cpp), with a weight of [out, in]; a view (ops/view.cpp).
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
 Tensor einsum(const char* equation, const std::vector<Tensor>& operands);
 Tensor diagonal(const Tensor& x, int a, int b);  // of axes a < b of one size: b goes, a stays

@@ -11,9 +11,9 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "backends/backend.h"
 #include "backends/cpu/elementwise/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "backends/devices.h"
 #include "fusion/evaluator.h"
 #include "fusion/run_graph.h"
 #include "fusion/trace.h"

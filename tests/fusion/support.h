@@ -2,7 +2,7 @@
 // What the tests of fusion are written with.
 #pragma once
 
-#include "backends/backend.h"
+#include "backends/devices.h"
 #include "fusion/evaluator.h"
 #include "fusion/run_graph.h"
 #include "fusion/values.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/backend.h"
+#include "backends/devices.h"
 #include "base/error.h"
 #include "fusion/evaluator.h"
 #include "io/host.h"

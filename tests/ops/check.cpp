@@ -6,7 +6,7 @@
 #include <random>
 
 #include "autodiff/backward.h"
-#include "backends/backend.h"
+#include "backends/devices.h"
 #include "base/error.h"
 #include "fusion/evaluator.h"
 #include "fusion/explain.h"

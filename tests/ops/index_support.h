@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "autodiff/backward.h"
-#include "backends/backend.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "backends/devices.h"
 #include "base/error.h"
 #include "fusion/evaluator.h"
 #include "graph/evaluate.h"

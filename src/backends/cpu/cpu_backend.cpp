@@ -18,6 +18,7 @@
 #include "backends/host_backend.h"
 #include "backends/naive_arguments.h"
 #include "base/rounding.h"
+#include "tensor/first_byte.h"
 
 namespace mt::cpu {
 namespace {
@@ -89,8 +90,7 @@ struct TileEpilogue {
 };
 
 char* element(void* const* buffers, const Operand& operand) {
-  return static_cast<char*>(buffers[operand.buffer]) +
-         operand.layout.offset * static_cast<int64_t>(size_of(operand.dtype));
+  return static_cast<char*>(buffers[operand.buffer]) + first_byte(operand);
 }
 
 // What the backend makes of a group beforehand.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "backends/cpu/description.h"
+#include "backends/host.h"
 #include "backends/host_backend.h"
 #include "backends/naive_arguments.h"
 
@@ -17,7 +17,7 @@ const CallGroup& call_in(const Group& group) { return std::get<CallGroup>(group.
 class ReferenceBackend final : public HostBackend {
  public:
   std::string description() const override {
-    return cpu::model_name() + ", one plain loop for each operator";
+    return host::processor_name() + ", one plain loop for each operator";
   }
   uint64_t configuration() const override { return 0; }
   void prepare(Plan* plan) override {

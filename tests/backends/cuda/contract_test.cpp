@@ -4,8 +4,8 @@
 // do not, so that it may have others.
 #include <gtest/gtest.h>
 
-#include "backends/backend.h"
 #include "backends/cuda/simulated.h"
+#include "backends/devices.h"
 #include "fusion/evaluator.h"
 #include "fusion/run_graph.h"
 #include "fusion/values.h"

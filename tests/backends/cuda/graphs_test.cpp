@@ -9,8 +9,8 @@
 
 #include <cstdlib>
 
-#include "backends/backend.h"
 #include "backends/cuda/simulated.h"
+#include "backends/devices.h"
 #include "fusion/evaluator.h"
 #include "fusion/run_graph.h"
 #include "fusion/values.h"

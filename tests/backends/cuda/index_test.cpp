@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "backends/backend.h"
+#include "backends/devices.h"
 #include "backends/transfer.h"
 #include "fusion/evaluator.h"
 #include "fusion/run_graph.h"

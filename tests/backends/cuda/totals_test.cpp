@@ -3,7 +3,7 @@
 // values of the rows and without.
 #include <gtest/gtest.h>
 
-#include "backends/backend.h"
+#include "backends/devices.h"
 #include "fusion/evaluator.h"
 #include "fusion/explain.h"
 #include "fusion/run_graph.h"

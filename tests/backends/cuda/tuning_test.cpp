@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "backends/backend.h"
 #include "backends/cuda/simulated.h"
+#include "backends/devices.h"
 #include "base/error.h"
 #include "fusion/evaluator.h"
 #include "fusion/run_graph.h"

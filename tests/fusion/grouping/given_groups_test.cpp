@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include "backends/backend.h"
 #include "fusion/execute.h"
 #include "fusion/grouping/traffic.h"
 #include "fusion/planning/planner.h"

@@ -8,6 +8,7 @@
 #include "backends/cpu/elementwise/kernels.h"
 #include "ops/naive.h"
 #include "plan/plan.h"
+#include "tensor/first_byte.h"
 #include "tensor/walker.h"
 
 namespace mt::cpu {
@@ -64,8 +65,7 @@ void with_bits(size_t size, F&& f) {
 }
 
 inline char* first_element(const NaiveArray& array) {
-  return static_cast<char*>(array.data) +
-         array.layout.offset * static_cast<int64_t>(size_of(array.dtype));
+  return static_cast<char*>(array.data) + first_byte(array);
 }
 
 inline int64_t product(const Shape& shape, int begin, int end) {

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "backends/cpu/parallel/quota.h"
+#include "backends/host.h"
 #include "base/environment.h"
 #include "base/rounding.h"
 
@@ -20,7 +21,7 @@ int thread_count() {
   int count = requested.load(std::memory_order_relaxed);
   if (count > 0) return count;
   static const int available = [] {
-    if (int given = counted_setting("MT_THREADS", most_threads)) return given;
+    if (int given = counted_setting("MT_THREADS", host::most_threads)) return given;
     int threads = detail::available_threads(), quota = processor_quota();
     return quota > 0 ? std::min(threads, quota) : threads;
   }();

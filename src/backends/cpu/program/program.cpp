@@ -8,6 +8,7 @@
 #include "backends/cpu/program/totals.h"
 #include "backends/cpu/strided/strided.h"
 #include "base/rounding.h"
+#include "tensor/first_byte.h"
 
 namespace mt::cpu {
 namespace {
@@ -66,7 +67,7 @@ ProgramRun::ProgramRun(const PreparedProgram& prepared, const Segment& segment,
     int64_t size = static_cast<int64_t>(size_of(memory.dtype));
     char* base = memory.buffer < 0
                      ? nullptr
-                     : static_cast<char*>(buffers[memory.buffer]) + memory.layout.offset * size;
+                     : static_cast<char*>(buffers[memory.buffer]) + first_byte(memory);
     bool pitched = !memory.row && !memory.contiguous && memory.layout.shape.rank() == 2;
     int64_t step = memory.row ? 1 : pitched ? memory.layout.strides[0] : segment.columns;
     *place++ = {base + column_bytes(memory), step * size};
