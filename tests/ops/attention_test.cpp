@@ -11,7 +11,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 constexpr double inf = INFINITY;
@@ -387,4 +387,4 @@ TEST(Attention, NamesFaults) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

@@ -6,16 +6,15 @@
 #include <random>
 
 #include "autodiff/backward.h"
+#include "backends/cpu/parallel/parallel.h"
 #include "backends/devices.h"
-#include "base/error.h"
 #include "fusion/evaluator.h"
 #include "fusion/explain.h"
 #include "graph/evaluate.h"
 #include "graph/record.h"
-#include "graph/variable.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 Device& device_named(const char* name) {
@@ -35,7 +34,7 @@ std::vector<char> bytes_of(const Tensor& x) {
 Device& cpu() { return device_named("cpu"); }
 Device& reference() { return device_named("cpu:reference"); }
 
-Tensor make(const Shape& shape, const std::vector<double>& numbers, Dtype dtype, Device& device) {
+Tensor make(const Shape& shape, const Numbers& numbers, Dtype dtype, Device& device) {
   EXPECT_EQ(static_cast<size_t>(element_count(shape)), numbers.size());
   Ref<Storage> storage = Storage::allocate(device, std::max<size_t>(numbers.size() * 8, 8));
   std::copy(numbers.begin(), numbers.end(), static_cast<double*>(storage->data()));
@@ -48,20 +47,44 @@ Tensor make(const Shape& shape, const std::vector<double>& numbers, Dtype dtype,
 
 Tensor noise(const Shape& shape, unsigned seed, Dtype dtype, Device& device) {
   std::mt19937 generator(seed);
-  std::vector<double> numbers(static_cast<size_t>(element_count(shape)));
+  Numbers numbers(static_cast<size_t>(element_count(shape)));
   for (double& number : numbers) number = generator() / 2147483648.0 - 1;
   return make(shape, numbers, dtype, device);
 }
 
-Tensor leaf(const Tensor& x) {
-  Tensor result = detach(x);
-  evaluate(result);
-  result->requires_gradient = true;
-  result->variable = Ref<Variable>(new Variable);
-  return result;
+Tensor integers(const Numbers& numbers, Device& device) {
+  return make({static_cast<int64_t>(numbers.size())}, numbers, Dtype::int64, device);
 }
 
-std::vector<double> read(const Tensor& x) {
+Numbers counting(int64_t count, double from) {
+  Numbers numbers;
+  for (int64_t i = 0; i < count; ++i) numbers.push_back(from + static_cast<double>(i));
+  return numbers;
+}
+
+Numbers scattered(int64_t count, int64_t range, uint64_t seed) {
+  Numbers numbers;
+  for (int64_t i = 0; i < count; ++i) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    numbers.push_back(static_cast<double>(static_cast<int64_t>(seed >> 33) % range));
+  }
+  return numbers;
+}
+
+Numbers special(int64_t count) {
+  const double denormal[] = {5e-324, 1e-310, 3e-42, 6e-8};  // of float64, float32 and float16
+  Numbers values = scattered(count, 200);
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] -= 100;
+    if (i % 37 == 5) values[i] = NAN;
+    if (i % 53 == 7) values[i] = i % 2 ? INFINITY : -INFINITY;
+    if (i % 11 == 3) values[i] = i % 2 ? -0.0 : 0.0;
+    if (i % 41 == 9) values[i] = (i % 2 ? -1 : 1) * denormal[i % 4];
+  }
+  return values;
+}
+
+Numbers read(const Tensor& x) {
   GradientMode none(false);
   Tensor wide = copy(cast(x, Dtype::float64));
   evaluate(wide);
@@ -69,8 +92,8 @@ std::vector<double> read(const Tensor& x) {
   return {data, data + wide.size()};
 }
 
-void expect_near(const Tensor& x, const std::vector<double>& expected, double tolerance) {
-  std::vector<double> found = read(x);
+void expect_near(const Tensor& x, const Numbers& expected, double tolerance) {
+  Numbers found = read(x);
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i) {
     if (std::isnan(expected[i]))
@@ -95,11 +118,11 @@ void check_gradients(const Function& f, const std::vector<Tensor>& inputs, int o
   for (size_t i = 0; i < inputs.size(); ++i) {
     ASSERT_TRUE(static_cast<bool>(found[i])) << "input " << i << " has no gradient";
     ASSERT_EQ(to_string(found[i].shape()), to_string(inputs[i].shape()));
-    std::vector<double> exact = read(found[i]), numbers = read(inputs[i]);
+    Numbers exact = read(found[i]), numbers = read(inputs[i]);
     for (size_t e = 0; e < numbers.size(); ++e) {
       double sides[2];
       for (int side = 0; side < 2; ++side) {
-        std::vector<double> moved = numbers;
+        Numbers moved = numbers;
         moved[e] += side ? h : -h;
         std::vector<Tensor> arguments = inputs;
         arguments[i] = make(inputs[i].shape(), moved);
@@ -113,7 +136,7 @@ void check_gradients(const Function& f, const std::vector<Tensor>& inputs, int o
           << "order " << order << ", input " << i << ", element " << e;
     }
   }
-  if (order != 2 || testing::Test::HasFailure()) return;
+  if (order != 2 || ::testing::Test::HasFailure()) return;
   for (size_t i = 0; i < inputs.size(); ++i) {
     // An input that enters linearly and alone has no second gradient.
     Function slope = [&](const std::vector<Tensor>& x) {
@@ -123,6 +146,10 @@ void check_gradients(const Function& f, const std::vector<Tensor>& inputs, int o
     };
     check_gradients(slope, inputs, -2, tolerance * 10);
   }
+}
+
+void check_gradient(const Tensor& x, const std::function<Tensor(const Tensor&)>& f) {
+  check_gradients([&](const std::vector<Tensor>& inputs) { return f(inputs[0]); }, {x});
 }
 
 void check_devices(const Function& f, const std::vector<Shape>& shapes, Dtype dtype,
@@ -147,7 +174,7 @@ void check_devices(const Function& f, const std::vector<Shape>& shapes, Dtype dt
   ASSERT_EQ(fast.size(), naive.size());
   for (size_t r = 0; r < fast.size(); ++r) {
     EXPECT_EQ(bytes_of(fast[r]), bytes_of(eager[r])) << "result " << r << " differs when eager";
-    std::vector<double> a = read(fast[r]), b = read(naive[r]);
+    Numbers a = read(fast[r]), b = read(naive[r]);
     ASSERT_EQ(a.size(), b.size());
     double largest = 1e-30;
     for (double number : b) largest = std::max(largest, std::fabs(number));
@@ -155,6 +182,32 @@ void check_devices(const Function& f, const std::vector<Shape>& shapes, Dtype dt
       ASSERT_NEAR(a[i], b[i], tolerance * largest) << "result " << r << ", element " << i;
     }
   }
+}
+
+Numbers everywhere(const std::function<Tensor(const Make&)>& f) {
+  auto run = [&](Device& device, bool eager, int threads) {
+    set_eager_mode(eager);
+    cpu::set_thread_count(threads);
+    Tensor y = f([&](const Shape& shape, const Numbers& numbers, Dtype dtype) {
+      return make(shape, numbers, dtype, device);
+    });
+    evaluate(y);
+    set_eager_mode(false);
+    cpu::set_thread_count(0);
+    return read(y);
+  };
+  auto same = [](const Numbers& a, const Numbers& b) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (a[i] != b[i] && (a[i] == a[i] || b[i] == b[i])) return false;
+    }
+    return true;
+  };
+  Numbers expected = run(reference(), false, 1);
+  EXPECT_TRUE(same(run(cpu(), false, 1), expected)) << "cpu, deferred, one thread";
+  EXPECT_TRUE(same(run(cpu(), false, 3), expected)) << "cpu, deferred, three threads";
+  EXPECT_TRUE(same(run(cpu(), true, 0), expected)) << "cpu, eager";
+  return expected;
 }
 
 int group_count(const Tensor& x) {
@@ -166,6 +219,15 @@ int group_count(const Tensor& x) {
   return count;
 }
 
+Code code_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return Code::ok;
+}
+
 std::string message_of(const std::function<void()>& body) {
   try {
     body();
@@ -175,4 +237,4 @@ std::string message_of(const std::function<void()>& body) {
   return "";
 }
 
-}  // namespace mt::test
+}  // namespace mt::testing

@@ -2,7 +2,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 Convolution how(Dims stride, Dims padding, Dims dilation, int64_t groups = 1,
@@ -224,4 +224,4 @@ TEST(Convolution, SizesThatOverflow) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

@@ -2,7 +2,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 // The definition: a sum over all labels, for equations of letters only.
@@ -155,4 +155,4 @@ TEST(Einsum, NamesFaults) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

@@ -10,7 +10,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 std::vector<double> slopes(Tensor (*activation)(const Tensor&), const Tensor& x) {
@@ -305,4 +305,4 @@ TEST(Power, OfAPlainNumberHasItsSlope) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

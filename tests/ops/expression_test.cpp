@@ -4,7 +4,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 const Tensor a = make({3}, {-2, 0.5, 3}), b = make({3}, {4, 2, -1});
@@ -72,4 +72,4 @@ TEST(Expression, NamesFaults) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

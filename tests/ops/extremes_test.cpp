@@ -12,7 +12,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 std::vector<uint32_t> bits(const Tensor& x) {
@@ -135,4 +135,4 @@ TEST(Extremes, GradientsAndDevices) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

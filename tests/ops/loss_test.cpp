@@ -6,7 +6,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 constexpr auto mean_of = LossReduction::mean, sum_of = LossReduction::sum,
@@ -203,4 +203,4 @@ TEST(Loss, NamesFaults) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

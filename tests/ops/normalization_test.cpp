@@ -4,7 +4,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 TEST(Normalization, Values) {
@@ -84,4 +84,4 @@ TEST(Normalization, NamesFaults) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

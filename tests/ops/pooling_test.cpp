@@ -5,7 +5,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 const Tensor square4 = make({1, 4, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16});
@@ -63,4 +63,4 @@ TEST(Pooling, NamesFaults) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

@@ -11,7 +11,7 @@
 #include "ops/initialize.h"
 #include "ops/philox.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 void seed(uint64_t value) { Generator::current().set_state({{value, 0}}); }
@@ -204,4 +204,4 @@ TEST(Random, Initialisers) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

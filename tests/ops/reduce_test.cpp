@@ -3,7 +3,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 // Of [rows, n], where a row has as many zeros as its number.
@@ -52,4 +52,4 @@ TEST(Reduce, ProductsOfHalves) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

@@ -3,7 +3,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 const Tensor row = make({4}, {1, 2, 4, 8});
@@ -67,4 +67,4 @@ TEST(Resize, Refuses) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

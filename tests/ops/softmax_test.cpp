@@ -4,7 +4,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 constexpr double inf = INFINITY;
@@ -56,4 +56,4 @@ TEST(Softmax, NamesFaults) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

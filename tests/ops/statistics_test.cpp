@@ -5,7 +5,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 TEST(Statistics, Variance) {
@@ -77,4 +77,4 @@ TEST(Statistics, ErrorsNameTheOperator) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

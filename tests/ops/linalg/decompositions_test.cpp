@@ -7,7 +7,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 Tensor flat(const std::vector<Tensor>& parts) {
@@ -53,12 +53,12 @@ void expect_same(const Tensor& a, const Tensor& b, double tolerance) {
 
 const Shape shapes[] = {{5, 3}, {3, 5}, {4, 4}, {2, 3, 6, 4}, {1, 7}, {7, 1}, {40, 33}};
 
-class OnDevices : public testing::TestWithParam<const char*> {
+class OnDevices : public ::testing::TestWithParam<const char*> {
  protected:
   Device& device() const { return GetParam() == std::string("cpu") ? cpu() : reference(); }
   static double tolerance(Dtype dtype) { return dtype == Dtype::float64 ? 1e-13 : 2e-5; }
 };
-INSTANTIATE_TEST_SUITE_P(Linalg, OnDevices, testing::Values("cpu", "reference"));
+INSTANTIATE_TEST_SUITE_P(Linalg, OnDevices, ::testing::Values("cpu", "reference"));
 
 TEST_P(OnDevices, QrMultipliesBack) {
   for (Dtype dtype : {Dtype::float64, Dtype::float32}) {
@@ -270,4 +270,4 @@ TEST(Decompositions, FullVectors) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

@@ -6,10 +6,10 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
-class Failures : public testing::TestWithParam<const char*> {
+class Failures : public ::testing::TestWithParam<const char*> {
  protected:
   Tensor of(const Shape& shape, const std::vector<double>& numbers) const {
     Device& device = GetParam() == std::string("cpu") ? cpu() : reference();
@@ -18,16 +18,8 @@ class Failures : public testing::TestWithParam<const char*> {
   Tensor zeros(const Shape& shape) const {
     return of(shape, std::vector<double>(static_cast<size_t>(element_count(shape))));
   }
-  static Code code_of(const std::function<void()>& body) {
-    try {
-      body();
-    } catch (const Error& error) {
-      return error.code();
-    }
-    return Code::ok;
-  }
 };
-INSTANTIATE_TEST_SUITE_P(Linalg, Failures, testing::Values("cpu", "reference"));
+INSTANTIATE_TEST_SUITE_P(Linalg, Failures, ::testing::Values("cpu", "reference"));
 
 TEST_P(Failures, NameTheMatrix) {
   Tensor pair = of({2, 2, 2}, {1, 0, 0, 1, 1, 2, 2, 4});
@@ -103,4 +95,4 @@ TEST_P(Failures, ShapesAndTypes) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

@@ -15,7 +15,7 @@
 #include "ops/ops.h"
 #include "ops/random.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 using Results = std::vector<Tensor>;
@@ -130,4 +130,4 @@ TEST(RunningSums, GoPastTheCaches) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

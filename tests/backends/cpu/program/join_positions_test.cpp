@@ -8,7 +8,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 const std::vector<int64_t> sizes = {2, 3, 8, 15, 16, 17, 33, 64, 100, 1025};
@@ -87,4 +87,4 @@ TEST(JoinPositions, EveryWayGivesTheSameBits) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

@@ -10,7 +10,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 using Numbers = const std::vector<Tensor>&;
@@ -73,4 +73,4 @@ TEST(JoinSteps, ProductsAddUpToTheSameBits) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

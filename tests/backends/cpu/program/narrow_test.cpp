@@ -11,7 +11,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 // The sign of a NaN is nobody's promise.
@@ -117,4 +117,4 @@ TEST(Narrow, MixesWithRowsInOrder) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

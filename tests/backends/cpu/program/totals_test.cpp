@@ -13,7 +13,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 std::vector<char> bits(const Tensor& x) {
@@ -97,4 +97,4 @@ TEST(Totals, KeepNaNToItsColumn) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

@@ -8,7 +8,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 template <class T>
@@ -85,4 +85,4 @@ TEST(Panels, AreOneOfSeveralOperands) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

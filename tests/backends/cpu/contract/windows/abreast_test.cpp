@@ -103,13 +103,13 @@ TEST(Abreast, PaddingIsMultipliedAsFarAsAnyoneCanTell) {
   const Convolution same{{1, 1}, {2, 2}, {1, 1}, {0, 0}, 1},
       none{{1, 1}, {0, 0}, {1, 1}, {0, 0}, 1};
   const double endless = std::numeric_limits<double>::infinity(), tiny = 1e-30;
-  Tensor weight = test::noise({5, 3, 5, 5}, 2, Dtype::float32);
-  const Tensor zero = test::make({}, {0}, Dtype::float32);
+  Tensor weight = testing::noise({5, 3, 5, 5}, 2, Dtype::float32);
+  const Tensor zero = testing::make({}, {0}, Dtype::float32);
   auto everywhere = [](const Tensor& x, double value) {
     return full(x.shape(), value, Dtype::float32, x.device());
   };
   Tensor signs = where(greater(weight, zero), everywhere(weight, tiny), everywhere(weight, -tiny));
-  Tensor infinite = where(greater(weight, test::make({}, {0.9}, Dtype::float32)),
+  Tensor infinite = where(greater(weight, testing::make({}, {0.9}, Dtype::float32)),
                           everywhere(weight, endless), weight);
   Tensor weights[] = {weight, signs, infinite, everywhere(weight, tiny)};
   for (const Tensor& w : weights) evaluate(w);
@@ -117,7 +117,7 @@ TEST(Abreast, PaddingIsMultipliedAsFarAsAnyoneCanTell) {
   for (int threads : {1, 2}) {
     set_thread_count(threads);
     const int64_t images = 32 * threads;
-    Tensor noisy = test::noise({images, 3, 9, 7}, 1, Dtype::float32);
+    Tensor noisy = testing::noise({images, 3, 9, 7}, 1, Dtype::float32);
     // All products are too small for a float: sums of -0, to which padding adds 0 or -0.
     Tensor minute = where(greater(noisy, zero), everywhere(noisy, -tiny), zero);
     on_every_target([&](const char* target) {
@@ -145,9 +145,9 @@ TEST(Abreast, PaddingIsMultipliedAsFarAsAnyoneCanTell) {
 TEST(Abreast, ImagesHaveTheBitsThatTheyHaveAlone) {
   const Convolution how{{1, 1}, {1, 1}, {1, 1}, {0, 0}, 1};
   const double endless = std::numeric_limits<double>::infinity();
-  Tensor x = test::noise({20, 5, 9, 7}, 1, Dtype::float32);
-  Tensor weight = test::noise({5, 3, 5, 5}, 2, Dtype::float32);
-  Tensor infinite = where(greater(weight, test::make({}, {0.95}, Dtype::float32)),
+  Tensor x = testing::noise({20, 5, 9, 7}, 1, Dtype::float32);
+  Tensor weight = testing::noise({5, 3, 5, 5}, 2, Dtype::float32);
+  Tensor infinite = where(greater(weight, testing::make({}, {0.95}, Dtype::float32)),
                           full(weight.shape(), endless, Dtype::float32, weight.device()), weight);
   evaluate(x);
   set_thread_count(1);

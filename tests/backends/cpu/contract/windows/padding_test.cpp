@@ -13,7 +13,7 @@
 #include "ops/check.h"
 #include "ops/ops.h"
 
-namespace mt::test {
+namespace mt::testing {
 namespace {
 
 Plan plan_of(std::vector<Tensor> tensors) {
@@ -91,4 +91,4 @@ TEST_F(Padding, TooLargeForTheCacheIsMade) {
 }
 
 }  // namespace
-}  // namespace mt::test
+}  // namespace mt::testing

@@ -41,15 +41,15 @@ TEST(PanelLines, HaveTheBitsOfAPaddedCopy) {
     const Convolution how{c.stride, c.padding, c.dilation, Dims::filled(axes, 0), 1};
     Convolution bare = how;
     bare.padding = Dims::filled(axes, 0);
-    Tensor x = test::noise(c.images, 1, c.dtype), weight = test::noise(c.weight, 2, c.dtype);
+    Tensor x = testing::noise(c.images, 1, c.dtype), weight = testing::noise(c.weight, 2, c.dtype);
     Dims border{0, 0};
     for (int64_t each : c.padding) border.push_back(each);
     const Tensor padded = pad(x, border, border, 0);
     for (const Tensor& t : {x, weight, padded}) evaluate(t);
     auto gradient = [&](const Tensor& of, const Convolution& convolves) {
-      Tensor parameter = test::leaf(weight);
+      Tensor parameter = testing::leaf(weight);
       Tensor y = convolution(of, parameter, nullptr, convolves);
-      return gradients({y}, {test::noise(y.shape(), 3, c.dtype)}, {parameter})[0];
+      return gradients({y}, {testing::noise(y.shape(), 3, c.dtype)}, {parameter})[0];
     };
     const auto expected = bits(gradient(padded, bare));
     for (int threads : {1, 3, 16}) {

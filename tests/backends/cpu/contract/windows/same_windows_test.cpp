@@ -51,7 +51,7 @@ TEST(SameWindows, AreThreeByThreeOverImagesOfWholeSteps) {
 }
 
 Tensor weight_gradient(const Tensor& x, int64_t padding, const Tensor& weight, const Tensor& dy) {
-  Tensor parameter = test::leaf(weight);
+  Tensor parameter = testing::leaf(weight);
   const Convolution how{{1, 1}, {padding, padding}, {1, 1}, {0, 0}, x.shape()[1]};
   Tensor y = convolution(x, parameter, nullptr, how);
   return gradients({y}, {dy}, {parameter})[0];
@@ -68,10 +68,10 @@ TEST(SameWindows, HaveTheBitsOfAPaddedCopy) {
                              {40, 2, 12, 12},
                              {2, 3, 7, 9},
                              {1, 2, 80, 64}}) {
-    Tensor x = test::noise(shape, 1, Dtype::float32);
-    Tensor weight = test::noise({shape[1], 1, 3, 3}, 2, Dtype::float32);
-    Tensor dy = test::noise(shape, 3, Dtype::float32);
-    Tensor infinite = where(greater(dy, test::make({}, {0.97}, Dtype::float32)),
+    Tensor x = testing::noise(shape, 1, Dtype::float32);
+    Tensor weight = testing::noise({shape[1], 1, 3, 3}, 2, Dtype::float32);
+    Tensor dy = testing::noise(shape, 3, Dtype::float32);
+    Tensor infinite = where(greater(dy, testing::make({}, {0.97}, Dtype::float32)),
                             full(shape, endless, Dtype::float32, x.device()), dy);
     Tensor padded = pad(x, {0, 0, 1, 1}, {0, 0, 1, 1}, 0);
     for (const Tensor& t : {x, weight, dy, infinite, padded}) evaluate(t);
@@ -91,8 +91,8 @@ TEST(SameWindows, HaveTheBitsOfAPaddedCopy) {
 
 TEST(SameWindows, OfImagesBetweenImagesOfZerosHaveTheirBits) {
   install_fusing_evaluator();
-  const Tensor x = test::noise({3, 16, 16}, 1, Dtype::float32);
-  const Tensor dy = test::noise({3, 16, 16}, 2, Dtype::float32);
+  const Tensor x = testing::noise({3, 16, 16}, 1, Dtype::float32);
+  const Tensor dy = testing::noise({3, 16, 16}, 2, Dtype::float32);
   for (const Dims& border : {Dims{1, 0}, {0, 1}, {2, 2}, {5, 0}}) {
     auto product = [&](bool stores) {
       const Tensor padded = pad(x, {border[0], 1, 1}, {border[1], 1, 1}, 0);

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows, and what adds them up again.
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace mt::testing {
+namespace {
+
+TEST(fold, every_way_of_running_agrees) {
+  for (Dtype dtype : {Dtype::float16, Dtype::float32, Dtype::float64}) {
+    for (int64_t step : {1, 2, 3}) {
+      for (int64_t dilation : {1, 2}) {
+        for (int axis : {0, 1, 2}) {
+          Shape shape{12, 13, 14};
+          everywhere([&](const Make& given) {
+            Shape windows = shape;
+            windows[axis] = (shape[axis] - 2 * dilation - 1) / step + 1;
+            windows.push_back(3);
+            Numbers values = scattered(element_count(windows), 9);
+            return fold(given(windows, values, dtype), shape, axis, step, dilation);
+          });
+        }
+      }
+    }
+    everywhere([&](const Make& given) {  // longer than one chunk of sums
+      return fold(given({2, 1500, 5}, scattered(2 * 1500 * 5, 9), dtype), {2, 3003}, 1, 2, 1);
+    });
+  }
+}
+
+TEST(window, gradients) {
+  const Numbers at_x = scattered(12, 9);
+  check_gradient(make({3, 4}, at_x), [](const Tensor& x) { return window(x, 1, 2, 2, 1); });
+  check_gradient(make({3, 4}, at_x),
+                 [](const Tensor& x) { return window(window(x, 1, 2, 1, 2), 0, 2, 1, 1); });
+}
+
+}  // namespace
+}  // namespace mt::testing

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace mt::testing {
+namespace {
+
+TEST(tile, and_repeat) {
+  Tensor x = make({2, 2}, counting(4, 1), Dtype::float32);
+  EXPECT_EQ(read(tile(x, {2, 2})), (Numbers{1, 2, 1, 2, 3, 4, 3, 4, 1, 2, 1, 2, 3, 4, 3, 4}));
+  EXPECT_EQ(read(tile(x, {2})), (Numbers{1, 2, 1, 2, 3, 4, 3, 4}));
+  EXPECT_EQ(tile(x, {3, 1, 0}).shape(), (Shape{3, 2, 0}));
+  EXPECT_EQ(read(repeat(x, 2, 0)), (Numbers{1, 2, 1, 2, 3, 4, 3, 4}));
+  EXPECT_EQ(read(repeat(x, 2, 1)), (Numbers{1, 1, 2, 2, 3, 3, 4, 4}));
+  EXPECT_EQ(repeat(x, 0, 1).shape(), (Shape{2, 0}));
+  EXPECT_EQ(code_of([&] { tile(x, {-1}); }), Code::invalid);
+  EXPECT_EQ(code_of([&] { repeat(x, -1, 0); }), Code::invalid);
+  EXPECT_EQ(code_of([&] { repeat(x, INT64_MAX, 0); }), Code::shape);
+  EXPECT_EQ(code_of([&] { repeat(x, INT64_MAX / 2, 0); }), Code::shape);
+  // Where no dimension can be added.
+  Shape most = Shape::filled(max_rank, 1);
+  most[max_rank - 1] = 4;
+  Tensor deep = reshape(x, most);
+  EXPECT_EQ(read(tile(deep, {2})), (Numbers{1, 2, 3, 4, 1, 2, 3, 4}));
+  EXPECT_EQ(read(repeat(deep, 2, -1)), (Numbers{1, 1, 2, 2, 3, 3, 4, 4}));
+  EXPECT_EQ(read(tile(reshape(x, {4}), Dims::filled(max_rank, 1))), (Numbers{1, 2, 3, 4}));
+}
+
+}  // namespace
+}  // namespace mt::testing
