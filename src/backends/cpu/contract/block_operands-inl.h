@@ -152,7 +152,7 @@ class BlockOperands {
       int64_t columns[most_width];
       b_.rows.offsets(first_column() + column, used, columns);
       pack(b_.dtype, block_.b_data, columns, used, width(used), b_ks_, k_count_,
-           packed_b_ + column * k_count_);
+           packed_b_ + column * k_count_, b_.k.uniform() && b_.k.stride() == 1);
     }
   }
 

@@ -160,7 +160,7 @@ void pack_even(const float* from, int64_t step, int64_t rows, int64_t k, float* 
   int64_t offsets[most_width], ks[block_k];
   for (int64_t i = 0; i < rows; ++i) offsets[i] = i * step;
   for (int64_t i = 0; i < k; ++i) ks[i] = i;
-  pack(Dtype::float32, from, offsets, rows, round_up(rows, lanes_of<float>), ks, k, to);
+  pack(Dtype::float32, from, offsets, rows, round_up(rows, lanes_of<float>), ks, k, to, true);
 }
 StridedKernels strided_kernels_here() {
   return {lanes_of<float>,

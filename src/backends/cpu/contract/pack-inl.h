@@ -100,23 +100,32 @@ void clear_last_vectors(int64_t k_count, int64_t width, T* out) {
   }
 }
 
+inline bool evenly_apart(const int64_t* rows, int64_t count) {
+  for (int64_t i = 2; i < count; ++i) {
+    if (rows[i] - rows[i - 1] != rows[1] - rows[0]) return false;
+  }
+  return true;
+}
+
 // Rows as runs along k: the rows of `data` in groups of one vector.
 template <class T>
 void pack_rows_along_k(const T* data, const int64_t* rows, int64_t used, const int64_t* ks,
-                       int64_t k_count, int64_t width, T* out) {
+                       int64_t k_count, int64_t width, T* out, [[maybe_unused]] bool unbroken) {
 #if HWY_TARGET == HWY_SCALAR
   gather(dtype_of<T>, data, rows, used, width, ks, k_count, out);
 #else
   constexpr int64_t lanes = lanes_of<T>;
+  int64_t turned = sizeof(T) == 4 ? used / lanes * lanes : 0;
+  if (turned > 0 && evenly_apart(rows, turned) && (unbroken || neighbours(ks, k_count))) {
+    turn_block(data + rows[0] + ks[0], rows[1] - rows[0], turned, k_count, out, width);
+  } else {
+    turned = 0;
+  }
   int64_t padded[lanes];
-  for (int64_t r = 0; r < used; r += lanes) {
+  for (int64_t r = turned; r < used; r += lanes) {
     const int64_t left = std::min(used - r, lanes);
     const int64_t stored = std::min(width - r, lanes);  // repeating a row is as good as zeros
-    bool even = left == lanes;
-    for (int64_t i = 2; even && i < lanes; ++i) {
-      even = rows[r + i] - rows[r + i - 1] == rows[r + 1] - rows[r];
-    }
-    if (even) {
+    if (left == lanes && evenly_apart(rows + r, lanes)) {
       const EvenRows<T> from(data + rows[r], rows[r + 1] - rows[r]);
       pack_along_k(Vectors<T>(), from, lanes, ks, k_count, width, out + r);
       continue;
@@ -155,15 +164,16 @@ inline void pack_widened(Dtype dtype, const void* data, const int64_t* rows, int
         gather(dtype, data, ks + k, count, count, rows + r, 1, block + r * most);
       }
     }
-    pack_rows_along_k(block, block_rows, used, block_ks, count, width, out + k * width);
+    pack_rows_along_k(block, block_rows, used, block_ks, count, width, out + k * width, true);
   }
 }
 
 // `used` rows of `width`, which may be more to make up whole vectors; what is there then does not
-// matter, but is not left as it was, lest it slow arithmetic down. rows and ks are offsets.
+// matter, but is not left as it was, lest it slow arithmetic down. rows and ks are offsets, and ks
+// are `unbroken` if they are known to follow each other.
 template <class T>
 void pack(Dtype dtype, const void* data, const int64_t* rows, int64_t used, int64_t width,
-          const int64_t* ks, int64_t k_count, T* out) {
+          const int64_t* ks, int64_t k_count, T* out, bool unbroken = false) {
   const bool along_k = k_count >= 4 && ks[1] == ks[0] + 1;
   if (dtype != dtype_of<T>) {
     if constexpr (sizeof(T) == 4) {
@@ -179,10 +189,16 @@ void pack(Dtype dtype, const void* data, const int64_t* rows, int64_t used, int6
   const int64_t run_count = find_runs(rows, used, runs);
   const bool by_runs = used > 1 && run_count * 2 <= used;
   if (along_k && !by_runs) {
-    pack_rows_along_k(values, rows, used, ks, k_count, width, out);
+    pack_rows_along_k(values, rows, used, ks, k_count, width, out, unbroken);
     return;
   }
   if (used < width) clear_last_vectors(k_count, width, out);
+#if HWY_TARGET != HWY_SCALAR
+  if (k_count == 2 && ks[1] == ks[0] + 1 && used > 1 && rows[1] == rows[0] + 2 &&
+      evenly_apart(rows, used)) {
+    return part_pairs(values + rows[0] + ks[0], used, out, width);
+  }
+#endif
   if (by_runs) {
     pack_along_rows(values, rows, runs, run_count, ks, k_count, width, out);
   } else {

@@ -113,30 +113,82 @@ HWY_INLINE void pack_along_k(D d, const Rows& rows, int64_t used, const int64_t*
   }
 }
 
+// A line of memory of as many rows as a vector has lanes: out[j * pitch + i] = rows(i)[j].
+constexpr int64_t line_floats = 16;
+template <class D>
+HWY_INLINE void turn_lines(D d, const EvenRows<float>& rows, float* out, int64_t pitch) {
+  MT_UNROLL for (int j = 0; j < line_floats; j += 4) {
+    hn::Vec<D> vectors[4];
+    transpose(d, rows.at(j), vectors, float());
+    MT_UNROLL for (int i = 0; i < 4; ++i) hn::StoreU(vectors[i], d, out + (j + i) * pitch);
+  }
+}
+
+// Two rows of the operand become pairs: out[2 * i + j] = from[j * stride + i].
+template <class T>
+HWY_INLINE void join_pairs(const T* from, int64_t stride, int64_t count, T* out) {
+  const Vectors<T> d;
+  int64_t i = 0;
+  for (; i + lanes_of<T> <= count; i += lanes_of<T>) {
+    hn::StoreInterleaved2(hn::LoadU(d, from + i), hn::LoadU(d, from + stride + i), d, out + 2 * i);
+  }
+  for (; i < count; ++i) {
+    out[2 * i] = from[i];
+    out[2 * i + 1] = from[stride + i];
+  }
+}
+// Pairs become two rows: out[j * pitch + i] = from[2 * i + j].
+template <class T>
+HWY_INLINE void part_pairs(const T* from, int64_t count, T* out, int64_t pitch) {
+  const Vectors<T> d;
+  int64_t i = 0;
+  for (; i + lanes_of<T> <= count; i += lanes_of<T>) {
+    hn::Vec<Vectors<T>> first, second;
+    hn::LoadInterleaved2(d, from + 2 * i, first, second);
+    hn::StoreU(first, d, out + i);
+    hn::StoreU(second, d, out + pitch + i);
+  }
+  for (; i < count; ++i) {
+    out[i] = from[2 * i];
+    out[pitch + i] = from[2 * i + 1];
+  }
+}
+
 #endif  // HWY_SCALAR
 
-// out[j * pitch + i] = from[i * stride + j]. Several vectors of each row of `out` at a time, as
-// rows may all meet in a few sets of the first-level cache. The last vector and the last columns
-// begin early enough to be whole, and are partly written twice.
+// out[j * pitch + i] = from[i * stride + j]; of floats, a line of memory of each row at a time.
+// Several vectors of each row of `out` follow each other, as rows may all meet in a few sets of the
+// first-level cache. The last vector and the last columns begin early enough to be whole, and are
+// partly written twice.
 template <class T>
 void turn_block(const T* from, int64_t stride, int64_t rows, int64_t columns, T* out,
                 int64_t pitch) {
 #if HWY_TARGET != HWY_SCALAR
   constexpr int64_t lanes = lanes_of<T>, step = 16 / sizeof(T), together = 4 * lanes;
   constexpr int64_t next[] = {0, 1, 2, 3};
+  const Vectors<T> d;
   for (int64_t begin = 0; rows >= lanes && begin < rows; begin += together) {
     const int64_t end = std::min(begin + together, rows);
-    for (int64_t column = 0; column < columns; column += step) {
-      const int64_t j = std::clamp<int64_t>(columns - step, 0, column);
+    for (int64_t column = 0; column < columns;) {
+      const bool whole = sizeof(T) == 4 && column + line_floats <= columns;
+      const int64_t j = whole ? column : std::clamp<int64_t>(columns - step, 0, column);
       for (int64_t row = begin; row < end; row += lanes) {
         const int64_t i = std::min(row, rows - lanes);
         const EvenRows<T> lines(from + i * stride + j, stride);
-        pack_along_k(Vectors<T>(), lines, lanes, next, std::min(step, columns - j), pitch,
-                     out + j * pitch + i);
+        T* const to = out + j * pitch + i;
+        if constexpr (sizeof(T) == 4) {
+          if (whole) {
+            turn_lines(d, lines, to, pitch);
+            continue;
+          }
+        }
+        pack_along_k(d, lines, lanes, next, std::min(step, columns - j), pitch, to);
       }
+      column += whole ? line_floats : step;
     }
   }
   if (rows >= lanes) return;
+  if (rows == 2 && pitch == 2) return join_pairs(from, stride, columns, out);
 #endif
   copy_turned(out, pitch, from, stride, columns, rows);
 }
