@@ -36,7 +36,7 @@ constexpr int64_t shared_bytes = 512 * 1024;
 // of the second-level cache to a.
 constexpr int64_t narrow_columns = 128;
 // A tile of whole rows has so many at least.
-constexpr int64_t fewest_whole_rows = 24;
+constexpr int64_t fewest_whole_rows = 48;
 // A thread's tiles are at most so many, so that others can take some if it comes late.
 constexpr int64_t tiles_per_thread = 4;
 // Of a tile of lanes: rows that its kernel takes together, the fewest that are worth handing out,
