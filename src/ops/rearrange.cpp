@@ -2,6 +2,7 @@
 // The same elements in other places, some of them several times; and their differences. Composed of
 // slices, joins, broadcasts and gathers.
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 #include "ops/indexing.h"
@@ -118,8 +119,15 @@ Tensor repeat(const Tensor& x, const Tensor& counts, int64_t axis) {
   if (size == 0) return x;
   Tensor wide = cast(counts, Dtype::int64);
   if (read_integer(min(wide)) < 0) fail(Code::invalid, "repeat: a count below 0");
+  if (int64_t most = read_integer(max(wide)); most > std::numeric_limits<int64_t>::max() / size) {
+    fail(Code::shape, "repeat: %lld times an element of axis %d of %s is too large",
+         static_cast<long long>(most), chosen, to_string(x.shape()).c_str());
+  }
   Tensor ends = cumulative_sum(wide, 0);
   int64_t total = read_integer(select(ends, 0, -1));
+  Shape result = x.shape();
+  result[chosen] = total;
+  check_shape(result, size_of(x.dtype()), "repeat");
   Tensor positions = searchsorted(ends, iota({total}, Dtype::int64, x.device()), true);
   return index_select(x, positions, chosen);
 }

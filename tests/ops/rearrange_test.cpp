@@ -17,6 +17,10 @@ TEST(tile, and_repeat) {
   EXPECT_EQ(code_of([&] { repeat(x, -1, 0); }), Code::invalid);
   EXPECT_EQ(code_of([&] { repeat(x, INT64_MAX, 0); }), Code::shape);
   EXPECT_EQ(code_of([&] { repeat(x, INT64_MAX / 2, 0); }), Code::shape);
+  for (double most : {0x1p62, 0x1p60}) {  // so many that their sum wraps round, or no memory has
+    Tensor counts = make({4}, Numbers(4, most), Dtype::int64);
+    EXPECT_EQ(code_of([&] { repeat(reshape(x, {4}), counts, 0); }), Code::shape);
+  }
   // Where no dimension can be added.
   Shape most = Shape::filled(max_rank, 1);
   most[max_rank - 1] = 4;
