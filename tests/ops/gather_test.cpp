@@ -54,6 +54,11 @@ void check_order(int64_t rows, int64_t count, int64_t width) {
 
 TEST(index_select, sums_have_one_order) { check_order(100, 3000, 40); }
 
+TEST(index_select, sums_of_single_elements_have_one_order) {
+  check_order(100, 3000, 1);
+  check_order(60000, 200000, 1);
+}
+
 TEST(index_select, sums_have_one_order_where_rows_are_dealt_out) { check_order(7000, 20000, 24); }
 
 TEST(index_select, gradients) {

@@ -196,6 +196,11 @@ struct Scatter {
       Walker walker(outer, begin / rows);
       for (int64_t base = begin / rows * rows; base < end; base += rows, walker.next()) {
         const T* source = from + walker.position();
+        if (width == 1) {
+          add_elements(base, std::max<int64_t>(begin - base, 0), std::min(end - base, rows),
+                       source);
+          continue;
+        }
         auto mine = [&](int64_t row) { return row >= begin && row < end; };
         for (int64_t j = 0; j < count; ++j) {
           if (int64_t next = j + ahead; next < count) {
@@ -210,6 +215,23 @@ struct Scatter {
         }
       }
     });
+  }
+
+  // Rows of one element from `low` to `high`, where every instruction counts.
+  void add_elements(int64_t base, int64_t low, int64_t high, const T* source) const {
+    T* __restrict sums = to + base + low;
+    const auto span = static_cast<uint64_t>(high - low);
+    const int64_t most = count, stride = step;
+    auto each = [&](auto&& row) {
+      for (int64_t j = 0; j < most; ++j) {
+        const auto at = static_cast<uint64_t>(row(j) - low);
+        if (at < span) sums[at] = static_cast<T>(sums[at] + source[j * stride]);
+      }
+    };
+    const Indices own = indices;  // which no sum can overlap, as the compiler sees
+    if (own.count > 1) return each([&](int64_t j) { return own.row(j); });
+    const int64_t *data = own.data[0], apart = own.stride[0], size = own.size[0];
+    each([=](int64_t j) { return wrapped_index(data[j * apart], size); });
   }
 
   void add_lists(const Deal& deal, void* scratch) const {
