@@ -153,7 +153,7 @@ typedef mt_status (*mt_function)(void* user, mt_tensor* const* inputs, size_t ni
 
 /// Calls `function` once, filling `results`, and keeps none of its intermediate values for
 /// backward, which computes them again from `inputs` (Chen and others, 2016, arXiv 1604.06174).
-/// Random draws come out the same. `user` is needed during the call only.
+/// Random draws come out the same. `user` is needed during the call only. MT_EINVAL for no results.
 MT_API mt_status mt_checkpoint(mt_function function, void* user, mt_tensor* const* inputs,
                                size_t ninputs, mt_tensor** results, size_t nresults);
 
@@ -179,7 +179,8 @@ typedef struct mt_operator {
 } mt_operator;
 
 /// Applies an operator of your own to `inputs`, filling `results`. What is pending is computed
-/// first. A callback that fails, or leaves its first result NULL, is MT_EUSER.
+/// first. A callback that fails, or leaves its first result NULL, is MT_EUSER; no results are
+/// MT_EINVAL.
 MT_API mt_status mt_custom(const mt_operator* operation, mt_tensor* const* inputs, size_t ninputs,
                            mt_tensor** results, size_t nresults);
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "api/arguments.h"
 #include "api/handle.h"
 #include "mtorch/tape.h"
 
@@ -30,5 +31,10 @@ class CallbackScope {
 // fails, sets no result or leaves an error pending is thrown as that error, after `name`.
 std::vector<Tensor> call_function(const char* name, mt_function function, void* user,
                                   const std::vector<Tensor>& inputs, size_t most);
+
+// What a function gives is all that its caller has of it, so no results are a mistake.
+inline void need_results(size_t count) {
+  if (count == 0) throw ArgumentError(Code::invalid, "a function without results does nothing");
+}
 
 }  // namespace mt::api

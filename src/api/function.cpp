@@ -72,6 +72,7 @@ mt_status mt_custom(const mt_operator* operation, mt_tensor* const* inputs, size
   mt_status status = change_all("custom", results, nresults, [&] {
     mt_operator given = options(required(operation, "the operator"), mt_operator{});
     required(reinterpret_cast<void*>(given.forward), "forward");
+    need_results(nresults);
     kept = std::make_shared<UserOperator>(given, nresults);
     return apply_custom(kept, values(inputs, ninputs));
   });
@@ -83,6 +84,7 @@ mt_status mt_checkpoint(mt_function function, void* user, mt_tensor* const* inpu
                         mt_tensor** results, size_t nresults) {
   return change_all("checkpoint", results, nresults, [&] {
     required(reinterpret_cast<void*>(function), "the function");
+    need_results(nresults);
     return checkpoint(
         [&](const std::vector<Tensor>& given) {
           return call_function("checkpoint", function, user, given, nresults);

@@ -120,6 +120,17 @@ TEST_F(CustomOperators, WithoutBackward) {
   EXPECT_EQ(mt_gradient(inputs[0]), nullptr);
 }
 
+TEST_F(CustomOperators, WithoutResultsAreRefused) {
+  Calls calls;
+  mt_operator both = {sizeof(mt_operator), "none", both_forward, nullptr, nullptr, &calls};
+  mt_tensor* inputs[] = {doubles({1}), doubles({3})};
+  EXPECT_EQ(mt_custom(&both, inputs, 2, nullptr, 0), MT_EINVAL);
+  EXPECT_TRUE(failed_with(MT_EINVAL, "custom: a function without results"));
+  EXPECT_EQ(mt_checkpoint(both_forward, &calls, inputs, 2, nullptr, 0), MT_EINVAL);
+  EXPECT_TRUE(failed_with(MT_EINVAL, "checkpoint: a function without results"));
+  EXPECT_EQ(calls.forward, 0);
+}
+
 mt_status wrong_backward(void*, mt_tensor* const*, size_t, mt_tensor* const*, size_t,
                          mt_tensor* const*, mt_tensor** dx) {
   dx[0] = mt_zeros(MT_DIMS(7), MT_F64, nullptr);
