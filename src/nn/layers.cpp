@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/layers.h"
 
+#include <algorithm>
+
 #include "nn/new_layer.h"
 
 namespace mt {
@@ -28,6 +30,16 @@ Layer& add_convolution(Parameters& parameters, const std::string& name, int64_t 
          name.c_str(), static_cast<long long>(how.groups), static_cast<long long>(in),
          static_cast<long long>(out));
   }
+  constexpr int64_t most = int64_t{1} << 31;  // of what is applied
+  for (int i = 0; i < kernel.rank(); ++i) {
+    const int64_t stride = how.stride[i], dilation = how.dilation[i];
+    const int64_t padding = how.padding[i], extra = how.output_padding[i];
+    check_whole(name, "stride", stride >= 1 && stride <= most, stride);
+    check_whole(name, "dilation", dilation >= 1 && dilation <= most, dilation);
+    check_whole(name, "padding", padding >= 0 && padding <= most, padding);
+    if (!transposed) continue;
+    check_whole(name, "output_padding", extra >= 0 && extra < std::max(stride, dilation), extra);
+  }
   for (int64_t step : how.stride) {
     if (how.same && (transposed || step != 1)) {
       fail(Code::invalid, "layer \"%s\": padding keeps the size of convolutions of stride 1 alone",
@@ -49,9 +61,19 @@ Layer& add_convolution(Parameters& parameters, const std::string& name, int64_t 
                      });
 }
 
+namespace {
+
+// Of the axes that a norm is over.
+void check_sizes(const std::string& name, const Shape& shape) {
+  check_positive(name, "the number of axes", shape.rank());
+  for (int64_t size : shape) check_positive(name, "a size", size);
+}
+
+}  // namespace
+
 Layer& add_layer_norm(Parameters& parameters, const std::string& name, const Shape& shape,
                       double epsilon) {
-  for (int64_t size : shape) check_positive(name, "a size", size);
+  check_sizes(name, shape);
   check_epsilon(name, epsilon);
   NewTensors tensors(parameters, name);
   tensors.add_full("weight", shape, 1);
@@ -65,7 +87,7 @@ Layer& add_layer_norm(Parameters& parameters, const std::string& name, const Sha
 
 Layer& add_rms_norm(Parameters& parameters, const std::string& name, const Shape& shape,
                     double epsilon) {
-  for (int64_t size : shape) check_positive(name, "a size", size);
+  check_sizes(name, shape);
   check_epsilon(name, epsilon);
   NewTensors tensors(parameters, name);
   tensors.add_full("weight", shape, 1);

@@ -10,12 +10,14 @@
 
 namespace mt {
 
+inline void check_whole(const std::string& layer, const char* what, bool possible, int64_t value) {
+  if (possible) return;
+  fail(Code::invalid, "layer \"%s\": %s cannot be %lld", layer.c_str(), what,
+       static_cast<long long>(value));
+}
 inline void check_positive(const std::string& layer, const char* what, int64_t value) {
   constexpr int64_t most = int64_t{1} << 56;  // more than fits, and a few times it is a number
-  if (value < 1 || value > most) {
-    fail(Code::invalid, "layer \"%s\": %s cannot be %lld", layer.c_str(), what,
-         static_cast<long long>(value));
-  }
+  check_whole(layer, what, value >= 1 && value <= most, value);
 }
 inline void check_number(const std::string& layer, const char* what, bool possible, double value) {
   if (!possible) fail(Code::invalid, "layer \"%s\": %s cannot be %g", layer.c_str(), what, value);

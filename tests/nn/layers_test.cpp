@@ -208,6 +208,24 @@ TEST_F(LayersTest, Attention) {
   EXPECT_EQ(parameters_->entries().size(), 6u);
 }
 
+// When they are made, not when they are applied.
+TEST_F(LayersTest, RefuseImpossibleNumbers) {
+  auto convolution = [&](const Convolution& how, bool transposed) {
+    return error_of([&] { add_convolution(*parameters_, "c", 1, 1, {1}, how, transposed, true); });
+  };
+  for (const Convolution& how : {Convolution{{-1}, {0}, {1}, {0}}, Convolution{{0}, {0}, {1}, {0}},
+                                 Convolution{{1}, {-1}, {1}, {0}}, Convolution{{1}, {0}, {0}, {0}},
+                                 Convolution{{int64_t{1} << 40}, {0}, {1}, {0}}}) {
+    EXPECT_EQ(convolution(how, false).code(), Code::invalid);
+    EXPECT_EQ(convolution(how, true).code(), Code::invalid);
+  }
+  EXPECT_EQ(convolution({{2}, {0}, {1}, {2}}, true).code(), Code::invalid);
+  EXPECT_EQ(convolution({{2}, {0}, {1}, {-1}}, true).code(), Code::invalid);
+  EXPECT_EQ(error_of([&] { add_layer_norm(*parameters_, "n", {}, 1e-5); }).code(), Code::invalid);
+  EXPECT_EQ(error_of([&] { add_rms_norm(*parameters_, "n", {}, 1e-5); }).code(), Code::invalid);
+  EXPECT_EQ(parameters_->entries().size(), 0u);
+}
+
 TEST_F(LayersTest, RefuseTakenNames) {
   parameters_->create("l.bias", random({1}, 1), true);
   EXPECT_EQ(error_of([&] { add_linear(*parameters_, "l", 2, 2, true); }).code(), Code::invalid);
