@@ -64,8 +64,9 @@ mt_status keep_exception(const char* name, bool names_all) noexcept {
   } catch (const ArgumentError& error) {
     return keep_named(static_cast<mt_status>(error.code()), name, error.what());
   } catch (const Error& error) {
-    if (names_all && blames_arguments(error.code())) {
-      return keep_named(static_cast<mt_status>(error.code()), name, without_name(error.what()));
+    const char* rest = without_name(error.what());
+    if (rest == error.what() || (names_all && blames_arguments(error.code()))) {
+      return keep_named(static_cast<mt_status>(error.code()), name, rest);
     }
     return keep_error(static_cast<mt_status>(error.code()), error.what());
   } catch (const NullArgument& argument) {

@@ -16,28 +16,28 @@
 namespace mt {
 namespace {
 
-Tensor seed_of(const Tensor& output, const Tensor& seed) {
+Tensor seed_of(const char* name, const Tensor& output, const Tensor& seed) {
   if (!output.requires_gradient()) {
     const HistoryEnd end = end_of_history(output);
     if (end.op) {
-      fail(Code::no_gradient, "backward: %s%s came through %s, which %s", output->op->name,
+      fail(Code::no_gradient, "%s: %s%s came through %s, which %s", name, output->op->name,
            to_string(output.shape()).c_str(), end.op->name,
            end.unrecorded ? "was recorded without gradients: within no_grad, or by a grad that was "
                             "not to create a graph"
                           : "has no gradient");
     }
-    fail(Code::no_gradient, "backward: %s%s does not depend on anything that requires a gradient",
+    fail(Code::no_gradient, "%s: %s%s does not depend on anything that requires a gradient", name,
          output->op->name, to_string(output.shape()).c_str());
   }
   if (!seed) {
     if (output.size() != 1) {
-      fail(Code::shape, "backward: a gradient must be given for a result of shape %s",
+      fail(Code::shape, "%s: a gradient must be given for a result of shape %s", name,
            to_string(output.shape()).c_str());
     }
     return ones_like(output);
   }
   if (seed.shape() != output.shape()) {
-    fail(Code::shape, "backward: the gradient given has shape %s, the result %s",
+    fail(Code::shape, "%s: the gradient given has shape %s, the result %s", name,
          to_string(seed.shape()).c_str(), to_string(output.shape()).c_str());
   }
   return cast(seed, output.dtype());
@@ -59,8 +59,9 @@ class CallsOfWalk {
 
 // Walks a history backwards and returns what has been collected for each of its nodes: for leaves,
 // and for those to `keep`.
-std::vector<GradientSum> walk(const History& history, std::span<const Tensor> outputs,
-                              std::span<const Tensor> seeds, std::span<const Tensor> keep) {
+std::vector<GradientSum> walk(const char* name, const History& history,
+                              std::span<const Tensor> outputs, std::span<const Tensor> seeds,
+                              std::span<const Tensor> keep) {
   CallsOfWalk calls;
   const std::vector<Tensor>& nodes = history.nodes();
   std::vector<GradientSum> arrived(nodes.size());
@@ -72,7 +73,7 @@ std::vector<GradientSum> walk(const History& history, std::span<const Tensor> ou
     if (GradientSum* there = at(tensor)) there->keep();
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    Tensor seed = seed_of(outputs[i], i < seeds.size() ? seeds[i] : nullptr);
+    Tensor seed = seed_of(name, outputs[i], i < seeds.size() ? seeds[i] : nullptr);
     at(outputs[i])->add(std::move(seed));
   }
   for (size_t position = nodes.size(); position-- > 0;) {
@@ -105,7 +106,7 @@ CallGradients& gradients_of_call(const Node* call) { return (*calls_in_progress)
 std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vector<Tensor>& seeds,
                               const std::vector<Tensor>& inputs) {
   History history(outputs);
-  std::vector<GradientSum> arrived = walk(history, outputs, seeds, inputs);
+  std::vector<GradientSum> arrived = walk("grad", history, outputs, seeds, inputs);
   std::vector<Tensor> result;
   for (const Tensor& input : inputs) {
     int64_t position = history.position(input.node());
@@ -113,7 +114,7 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vec
     if (!gradient && input->keeps_operands && input.requires_gradient()) {
       // A sum of it was recorded as a contraction of its operands, which goes past it.
       fail(Code::no_gradient,
-           "gradient: the product %s is summed without ever being formed; ask for the gradients of "
+           "grad: the product %s is summed without ever being formed; ask for the gradients of "
            "its factors, or copy it first",
            to_string(input.shape()).c_str());
     }
@@ -160,7 +161,7 @@ void backward(const Tensor& output, const Tensor& seed, bool retain, bool differ
   History history({output});
   {
     GradientMode mode(differentiable && gradient_mode());
-    std::vector<GradientSum> arrived = walk(history, {&output, 1}, {&seed, 1}, {});
+    std::vector<GradientSum> arrived = walk("backward", history, {&output, 1}, {&seed, 1}, {});
     // All sums are recorded before any gradient changes: a call that fails has changed nothing.
     // A leaf bound anew in between has several values here, and one gradient.
     std::vector<Sum> sums;

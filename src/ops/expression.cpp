@@ -92,8 +92,18 @@ class Parser {
     at_ = arrow + 2;
   }
 
+  // Of a long text, what lies about the fault.
   [[noreturn]] void fault(const std::string& what) const {
-    fail(Code::invalid, "expression: \"%s\": at %td: %s", text_, at_ - text_, what.c_str());
+    constexpr size_t most = 200, about = most / 2;
+    const size_t length = std::strlen(text_), at = static_cast<size_t>(at_ - text_);
+    size_t begin = 0, end = length;
+    if (length > most) {
+      begin = at > about ? at - about : 0;
+      end = std::min(length, begin + most);
+    }
+    fail(Code::invalid, "expression: \"%s%s%s\": at %zu: %s", begin ? "..." : "",
+         std::string(text_ + begin, end - begin).c_str(), end < length ? "..." : "", at,
+         what.size() > most ? (what.substr(0, most) + "...").c_str() : what.c_str());
   }
 
   void skip() {

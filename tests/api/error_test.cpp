@@ -23,6 +23,29 @@ TEST_F(Errors, TheFirstIsKept) {
   EXPECT_STREQ(mt_error_message(), "");
 }
 
+TEST_F(Errors, BeginWithTheFunctionsName) {
+  EXPECT_EQ(mt_parameters_new(MT_F32, "abacus"), nullptr);
+  EXPECT_TRUE(failed_with(MT_EDEVICE, "parameters_new: there is no device \"abacus\""));
+  EXPECT_EQ(mt_set_default_device("abacus"), MT_EDEVICE);
+  EXPECT_TRUE(failed_with(MT_EDEVICE, "set_default_device: there is no"));
+  EXPECT_EQ(mt_device_description("abacus"), nullptr);
+  EXPECT_TRUE(failed_with(MT_EDEVICE, "device_description: there is no"));
+  mt_parameters* parameters = mt_parameters_new(MT_F32, nullptr);
+  EXPECT_EQ(mt_parameters_to(parameters, MT_F32, "abacus"), MT_EDEVICE);
+  EXPECT_TRUE(failed_with(MT_EDEVICE, "parameters_to: there is no"));
+  mt_parameters_release(parameters);
+  mt_function nothing = [](void*, mt_tensor* const*, size_t, mt_tensor**, size_t) -> mt_status {
+    return MT_OK;
+  };
+  mt_trace* trace = mt_trace_new(nothing, nullptr);
+  EXPECT_EQ(mt_explain_trace(trace), nullptr);
+  EXPECT_TRUE(failed_with(MT_EINVAL, "explain_trace: the trace has recorded nothing"));
+  mt_trace_release(trace);
+  mt_tensor *plain = floats({1}), *found[1];
+  EXPECT_EQ(mt_grad(&plain, 1, &plain, 0, nullptr, found), MT_ENOGRAD);
+  EXPECT_TRUE(failed_with(MT_ENOGRAD, "grad: "));
+}
+
 TEST_F(Errors, NestedExpressionsPassNullOn) {
   mt_tensor* x = floats({1, 2, 3});
   mt_tensor* y = mt_mean(mt_square(mt_add(mt_matmul(x, floats({1, 2})), x)), nullptr, 0);

@@ -69,6 +69,12 @@ TEST(Expression, NamesFaults) {
   EXPECT_EQ(message("@"), "expression: \"@\": at 0: expected a value");
   EXPECT_NE(message(std::string(1000, '(').c_str()), "");
   EXPECT_NE(message((std::string(1000, '-') + "a").c_str()), "");
+  // Of a long one what lies about the fault.
+  const std::string sum(100, 'a'), many = sum + " ? " + std::string(100000, 'b');
+  EXPECT_EQ(message((std::string(100000, ' ') + "@" + std::string(100000, ' ')).c_str()),
+            "expression: \"..." + std::string(100, ' ') + "@" + std::string(99, ' ') +
+                "...\": at 100000: expected a value");
+  EXPECT_LT(message(many.c_str()).size(), 500u);
 }
 
 }  // namespace
