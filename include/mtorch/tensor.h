@@ -223,8 +223,9 @@ MT_API double mt_item(mt_tensor* tensor);
 /// that does not fit.
 MT_API int64_t mt_item_int(mt_tensor* tensor);
 /// All elements in host memory, row-major and contiguous, to be read until the matching
-/// mt_unmap(). Keeps the value alive whatever happens to the handle. NULL on an error; not NULL for
-/// an empty tensor.
+/// mt_unmap(). Keeps the value alive whatever happens to the handle, and the handle for mt_unmap(),
+/// which is valid, and still needed, after mt_release() or the end of the scope: without it both
+/// are leaked. NULL on an error; not NULL for an empty tensor.
 MT_API const void* mt_map(mt_tensor* tensor);
 /// The same where they lie, copied only from memory that is not the host's: element (i, j, ...) is
 /// i strides[0] + j strides[1] + ... elements from the address. Sets `strides`, mt_ndim() numbers,
