@@ -8,6 +8,7 @@
 #include "backends/backend.h"
 #include "fusion/step_runner.h"
 #include "graph/evaluate.h"
+#include "graph/leaf.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
 
@@ -47,8 +48,7 @@ std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& sources, 
     Tensor value = sources[i];
     if (graph.order > 0 && graph.sources[i].differentiable) {
       value = detach(value);
-      value->requires_gradient = true;
-      value->variable = Ref<Variable>(new Variable);
+      require_gradient(value);
       slots->variables.push_back(value->variable);
       leaves.push_back(value);
     }

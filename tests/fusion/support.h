@@ -7,7 +7,7 @@
 #include "fusion/run_graph.h"
 #include "fusion/values.h"
 #include "graph/evaluate.h"
-#include "graph/variable.h"
+#include "graph/leaf.h"
 #include "ops/ops.h"
 
 namespace mt::testing {
@@ -17,10 +17,6 @@ inline Tensor random_leaf(const Shape& shape, uint64_t seed = 1) {
   return source_value(graph, {shape, Dtype::float32, seed, false}, 0, find_device("cpu"));
 }
 
-inline void require_gradient(const Tensor& leaf) {
-  leaf->requires_gradient = true;
-  leaf->variable = Ref<Variable>(new Variable);
-}
 inline Tensor parameter(const Shape& shape, uint64_t seed = 1) {
   Tensor leaf = random_leaf(shape, seed);
   require_gradient(leaf);
