@@ -189,7 +189,9 @@ TEST(Trace, StateThatItMadeMayBeSetToWhatItHolds) {
     for (uint64_t seed = 0; seed < 3; ++seed) {
       const Tensor x = random_leaf({3}, seed);
       EXPECT_EQ(value_of(set({x})[0]), value_of(x * 2.0 + 1.0));
-      if (local) EXPECT_EQ(value_of(local->get()), value_of(x * 2.0));
+      if (local) {
+        EXPECT_EQ(value_of(local->get()), value_of(x * 2.0));
+      }
     }
     EXPECT_EQ(set.trace.count(), 1u);
   }
