@@ -8,6 +8,10 @@
 
 namespace mt {
 
-inline bool keeps_history() { return gradient_mode() || Window::current().recording_tapes > 0; }
+// A trace's own tape asks for none: what is recorded must be what plain calls compute.
+inline bool keeps_history() {
+  const Thread& thread = current_thread();
+  return thread.records_gradients || Window::current().recording_tapes > (thread.trace ? 1 : 0);
+}
 
 }  // namespace mt
