@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autodiff/call.h"
 
-#include <map>
-#include <mutex>
-#include <string>
-
 #include "autodiff/backward.h"
+#include "graph/named_operators.h"
 #include "graph/trace_log.h"
 #include "graph/window.h"
 #include "ops/ops.h"
@@ -27,21 +24,14 @@ Tensor call_again(const Node& node, const Tensor* inputs) {
   return call_of(node).again(node, std::vector<Tensor>(inputs, inputs + node.inputs.size()));
 }
 
-// Nodes and plans refer to operators by address, so those made for users' names stay for good.
-const Op& operator_named(const char* name) {
-  static auto* mutex = new std::mutex;
-  static auto* operators = new std::map<std::string, Op>;
-  std::lock_guard lock(*mutex);
-  auto [entry, is_new] = operators->emplace(name, Op{});
-  if (is_new) {
-    entry->second = {
-        .name = entry->first.c_str(),
-        .kind = OpKind::leaf,
-        .gradient = call_gradient,
-        .record_again = call_again,
-    };
-  }
-  return entry->second;
+const Op& call_op(const char* name) {
+  static auto* calls = new NamedOperators({
+      .name = nullptr,
+      .kind = OpKind::leaf,
+      .gradient = call_gradient,
+      .record_again = call_again,
+  });
+  return calls->find_or_add(name);
 }
 
 // attributes: which result. inputs: the call; before it the value, where that is part of the graph.
@@ -77,8 +67,8 @@ Tensor record_call(const char* name, std::unique_ptr<Call> call, Inputs inputs, 
   Ref<Storage> storage = Storage::borrow(
       device, kept, 0, [](void* user) { delete static_cast<Call*>(user); }, kept);
   call.release();
-  return record_value(operator_named(name), std::move(storage), Dtype::float32,
-                      contiguous_layout({0}), std::move(inputs));
+  return record_value(call_op(name), std::move(storage), Dtype::float32, contiguous_layout({0}),
+                      std::move(inputs));
 }
 
 Tensor call_result(const Tensor& call, const Tensor& value, size_t index, bool is_recorded) {

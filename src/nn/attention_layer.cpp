@@ -140,7 +140,7 @@ class Heads {
   }
   void check_kept(const Tensor& x, const Tensor& kept) const {
     check_causal("apply_kept");
-    Shape lead(x.shape().data(), x.rank() - 2);
+    Shape lead = leading(x);
     int64_t context = kept.rank() < 2 ? 0 : kept.shape()[kept.rank() - 2];
     if (kept.shape() != kept_shape(lead, context)) {
       std::string sizes = to_string(lead);

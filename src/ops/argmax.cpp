@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the extreme elements are, and whether any or all elements are other than 0.
 #include "base/error.h"
+#include "ops/extremes.h"
 #include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
@@ -35,12 +36,6 @@ void extreme_value(const NaiveCall& call) {
 }
 const Op argmax_op{.name = "argmax", .kind = OpKind::call, .value = extreme_value<true>};
 const Op argmin_op{.name = "argmin", .kind = OpKind::call, .value = extreme_value<false>};
-
-Shape kept_shape(const Shape& shape, const Dims& axes) {
-  Shape kept = shape;
-  for (int64_t axis : axes) kept[static_cast<int>(axis)] = 1;
-  return kept;
-}
 
 Tensor extreme(const Op& op, const Tensor& x, const Dims& axes, bool keep) {
   Dims chosen = normalize_axes(axes, x.rank(), op.name);

@@ -308,8 +308,6 @@ const Op attention_op{
 
 // -------------------------------------------------------------------------------------- Recording
 
-Shape leading(const Tensor& x) { return Shape(x.shape().data(), x.rank() - 2); }
-
 // `lead` and x's last two sizes.
 Tensor with_lead(const Tensor& x, Shape lead, Dtype dtype) {
   for (int i = 2; i > 0; --i) lead.push_back(x.shape()[x.rank() - i]);

@@ -122,8 +122,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.rank() == 2 && b.rank() == 2) return contract(a, transpose(b), 0, 1, 1, 1);
   Tensor x = a.rank() == 1 ? reshape(a, {1, a.shape()[0]}) : a;
   Tensor y = b.rank() == 1 ? reshape(b, {b.shape()[0], 1}) : b;
-  Shape shape = broadcast(Shape(x.shape().data(), x.rank() - 2),
-                          Shape(y.shape().data(), y.rank() - 2), "matmul");
+  Shape shape = broadcast(leading(x), leading(y), "matmul");
   const int lead = shape.rank(), row = lead, column = lead + 1, inner = lead + 2;
   Tensor product =
       contract_axes(numbered(x, lead, row, inner), numbered(y, lead, inner, column), {inner});

@@ -45,10 +45,6 @@ Tensor how_many(const Tensor& x, const Tensor& y, const Dims& axes) {
 }
 Tensor zero(const Tensor& like) { return number(0, like); }
 
-Dims axes_of(const Node& node) {
-  return Dims(node.attributes.data(), static_cast<int>(node.attributes.size()));
-}
-
 void share_gradient(const Node& node, const Tensor& ddx, Tensor* gradients) {
   const Tensor &x = node.inputs[0], &y = node.inputs[1];
   const Dims axes = axes_of(node);
@@ -83,8 +79,7 @@ Shape kept_shape(const Shape& shape, const Dims& axes) {
 
 Tensor share_among_extremes(const Tensor& x, const Tensor& y, const Tensor& dy, const Dims& axes) {
   if (is_worth_a_pass(x, axes)) {
-    return record(share_op, x.dtype(), x.shape(), {x, y, dy},
-                  Attributes(axes.data(), static_cast<size_t>(axes.rank())));
+    return record(share_op, x.dtype(), x.shape(), {x, y, dy}, to_attributes(axes));
   }
   // Compared once to count and once to choose, which takes less than storing what was found.
   Tensor share = dy / how_many(x, y, axes);

@@ -2,10 +2,9 @@
 #include "ops/kernel.h"
 
 #include <cstring>
-#include <map>
-#include <mutex>
 
 #include "base/error.h"
+#include "graph/named_operators.h"
 #include "tensor/first_byte.h"
 
 namespace mt {
@@ -45,22 +44,15 @@ const Op kernel_part_op{
     .gradient = part_gradient,
 };
 
-// Nodes and plans refer to operators by address, so those made for users' names stay for good.
 const Op& kernel_op(const std::string& name) {
-  static auto* mutex = new std::mutex;
-  static auto* operators = new std::map<std::string, Op>;
-  std::lock_guard lock(*mutex);
-  auto [entry, is_new] = operators->emplace(name, Op{});
-  if (is_new) {
-    entry->second = {
-        .name = entry->first.c_str(),
-        .kind = OpKind::call,
-        .code = kernel_code,
-        .value = kernel_value,
-        .gradient = kernel_gradient,
-    };
-  }
-  return entry->second;
+  static auto* kernels = new NamedOperators({
+      .name = nullptr,
+      .kind = OpKind::call,
+      .code = kernel_code,
+      .value = kernel_value,
+      .gradient = kernel_gradient,
+  });
+  return kernels->find_or_add(name);
 }
 
 KernelCall::KernelCall(const NaiveCall& call)

@@ -10,6 +10,16 @@
 
 namespace mt {
 
+// Axes as an operator's only attributes.
+inline Attributes to_attributes(const Dims& axes) {
+  return Attributes(axes.data(), static_cast<size_t>(axes.rank()));
+}
+inline Dims axes_of(const Node& node) {
+  return Dims(node.attributes.data(), static_cast<int>(node.attributes.size()));
+}
+// All sizes but the last two.
+inline Shape leading(const Tensor& x) { return Shape(x.shape().data(), x.rank() - 2); }
+
 // Element-wise operators: one function for each row of ops/elementwise.def.
 #define UNARY(name, domain, result, value, gradient) Tensor name(const Tensor& x);
 #define BINARY(name, domain, result, value, gradient_a, gradient_b) \

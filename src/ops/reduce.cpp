@@ -11,10 +11,6 @@
 namespace mt {
 namespace {
 
-Dims axes_of(const Node& node) {
-  return Dims(node.attributes.data(), static_cast<int>(node.attributes.size()));
-}
-
 void sum_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   const Shape& shape = node.inputs[0].shape();
   gradients[0] = expand(reshape(dy, kept_shape(shape, axes_of(node))), shape);
@@ -93,8 +89,7 @@ Tensor reduce(Reduction reduction, const Tensor& x, const Dims& axes, bool keep)
            to_string(x.shape()).c_str());
     }
   }
-  Tensor y = record(op, x.dtype(), dropped, {x},
-                    Attributes(chosen.data(), static_cast<size_t>(chosen.rank())));
+  Tensor y = record(op, x.dtype(), dropped, {x}, to_attributes(chosen));
   return keep ? reshape(y, kept) : y;
 }
 

@@ -29,7 +29,7 @@ void permute_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = permute(dy, inverse);
 }
 Tensor permute_again(const Node& node, const Tensor* inputs) {
-  return permute(inputs[0], Dims(node.attributes.data(), static_cast<int>(node.attributes.size())));
+  return permute(inputs[0], axes_of(node));
 }
 const Op permute_op{
     .name = "permute",
@@ -118,10 +118,6 @@ const Op diagonal_op{
     .gradient = diagonal_gradient,
     .record_again = diagonal_again,
 };
-
-Attributes to_attributes(const Dims& dims) {
-  return Attributes(dims.data(), static_cast<size_t>(dims.rank()));
-}
 
 // Replaces a -1 by the size that is left over.
 Shape complete(const Shape& shape, int64_t count, const Shape& from) {

@@ -71,8 +71,6 @@ void matrix_value(const NaiveCall& call) {
 
 // ------------------------------------------------------------------------------------- Recording
 
-Shape leading(const Tensor& x) { return Shape(x.shape().data(), x.rank() - 2); }
-
 Shape with_matrix(Shape lead, int64_t rows, int64_t columns) {
   lead.push_back(rows);
   lead.push_back(columns);

@@ -38,6 +38,11 @@ struct MatrixSizes {
   int64_t result() const { return parts[0] + parts[1] + parts[2] + parts[3]; }
 };
 
+// Of QR of an m x n matrix; its attribute: complete.
+inline int64_t columns_of_q(int64_t m, int64_t n, const Attributes& how) {
+  return how[0] ? m : std::min(m, n);
+}
+
 struct MatrixOp : Op {
   size_t operands;  // those that are read; others are there for the gradient
   MatrixSizes (*sizes)(int64_t m, int64_t n, int64_t k, const Attributes& how);
@@ -73,7 +78,6 @@ struct MatrixCall {
 
 // ------------------------------------------------------------------------------------- Recording
 
-Shape leading(const Tensor& x);                                // all sizes but the last two
 Shape with_matrix(Shape lead, int64_t rows, int64_t columns);  // lead and two more
 // Elements of a vector from *first on as [lead..., rows, columns]; moves on.
 Tensor take_part(const Tensor& all, int64_t* first, const Shape& shape);

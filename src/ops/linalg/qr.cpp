@@ -6,10 +6,6 @@
 namespace mt {
 namespace {
 
-int64_t columns_of_q(int64_t m, int64_t n, const Attributes& how) {
-  return how[0] ? m : std::min(m, n);
-}
-
 // parts: Q, R. attributes: complete
 MatrixSizes qr_sizes(int64_t m, int64_t n, int64_t, const Attributes& how) {
   int64_t q = columns_of_q(m, n, how);

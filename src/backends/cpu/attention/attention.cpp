@@ -161,9 +161,7 @@ int64_t worker_scratch(const AttentionSizes& sizes, Dtype dtype) {
 }  // namespace
 
 int64_t attention_scratch(const CallGroup& group, int threads) {
-  AttentionSizes sizes(group.inputs[0].layout.shape, group.inputs[1].layout.shape,
-                       group.inputs[2].layout.shape);
-  return threads * worker_scratch(sizes, group.output.dtype);
+  return threads * worker_scratch(AttentionSizes(group), group.output.dtype);
 }
 
 void attention_kernel(const NaiveCall& naive, void* scratch, int threads) {

@@ -301,9 +301,7 @@ class GradientRun {
 }  // namespace
 
 int64_t attention_gradient_scratch(const CallGroup& group, int threads) {
-  AttentionSizes sizes(group.inputs[0].layout.shape, group.inputs[1].layout.shape,
-                       group.inputs[2].layout.shape);
-  return threads * worker_scratch(sizes, group.output.dtype);
+  return threads * worker_scratch(AttentionSizes(group), group.output.dtype);
 }
 
 void attention_gradient_kernel(const NaiveCall& call, void* scratch, int threads) {

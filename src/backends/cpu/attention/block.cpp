@@ -30,7 +30,7 @@ int AttentionSizes::threads(int most) const {
 }
 
 AttentionCall::AttentionCall(const NaiveCall& call, size_t inputs)
-    : sizes(call.inputs[0].layout.shape, call.inputs[1].layout.shape, call.inputs[2].layout.shape),
+    : sizes(call),
       query(matrices(call.inputs[0])),
       key(matrices(call.inputs[1])),
       value(matrices(call.inputs[2])),

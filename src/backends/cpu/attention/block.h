@@ -30,6 +30,11 @@ Matrices matrices(const NaiveArray& array);
 struct AttentionSizes {
   int64_t batch, n, m, d, e;
   AttentionSizes(const Shape& query, const Shape& key, const Shape& value);
+  // Of a call whose first inputs they are.
+  template <class Call>
+  explicit AttentionSizes(const Call& call)
+      : AttentionSizes(call.inputs[0].layout.shape, call.inputs[1].layout.shape,
+                       call.inputs[2].layout.shape) {}
   int64_t blocks() const { return (n + block_queries - 1) / block_queries; }
   // Fewer where a parallel region would cost more than it saves.
   int threads(int most) const;

@@ -138,9 +138,6 @@ int64_t solve(const Matrices<T>& of) {
 // -------------------------------------------------------------------------------------------- QR
 
 // By columns it is the transpose's L Q.
-int64_t columns_of_q(int64_t m, int64_t n, const Attributes& how) {
-  return how[0] ? m : std::min(m, n);
-}
 template <class T>
 int64_t qr_work(int64_t m, int64_t n, int64_t, const Attributes& how) {
   int32_t rows = small(n), columns = small(m), lda = lead(n), info = 0, query = -1;
