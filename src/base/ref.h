@@ -19,6 +19,19 @@ inline bool drop_reference(std::atomic<int32_t>& count) {
   return count.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
+// What is made without references, and destroyed by the last that goes.
+template <class T>
+class Counted {
+ public:
+  void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (drop_reference(references_)) delete static_cast<T*>(this);
+  }
+
+ private:
+  std::atomic<int32_t> references_{0};
+};
+
 template <class T>
 class Ref {
  public:

@@ -16,7 +16,7 @@ namespace mt {
 // that no chain of steps can grow; and a trace that reads or changes the place does so again at
 // every replay. Any thread may use it at any time but while a replay changes it, perhaps in place.
 // While a trace records, what its thread changes is seen by that thread alone.
-class StateCell {
+class StateCell : public Counted<StateCell> {
  public:
   // Reading and changing as a program does it: a trace takes note.
   Tensor get() {
@@ -63,15 +63,10 @@ class StateCell {
     if (value && !value->ready()) value->state_slots.fetch_sub(1, std::memory_order_relaxed);
   }
 
-  void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
-  void release() {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-  }
-
  private:
+  friend Counted;
   ~StateCell() { replace(nullptr); }
 
-  std::atomic<int32_t> references_{0};
   mutable SpinLock lock_;
   Tensor value_;
 };

@@ -15,14 +15,12 @@ namespace mt {
 class StateCell;
 
 // Where random streams come from. One stream serves one random operator.
-class StreamSource {
+class StreamSource : public Counted<StreamSource> {
  public:
   virtual ~StreamSource() = default;
   virtual Immediates draw() = 0;  // {seed, stream}, and moves on
   // Gives the last `count` streams back, of which `first` was the first, unless others have drawn.
   virtual void take_back(uint64_t first, uint64_t count) = 0;
-  virtual void retain() = 0;
-  virtual void release() = 0;
 };
 
 class TraceLog {

@@ -9,7 +9,7 @@
 namespace mt {
 
 // Where a leaf's gradient is collected. Shared by the handle and by the leaf's value.
-class Variable {
+class Variable : public Counted<Variable> {
  public:
   StateSlot gradient;
 
@@ -22,13 +22,7 @@ class Variable {
   }
   bool abandoned() const { return abandoned_; }
 
-  void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
-  void release() {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-  }
-
  private:
-  std::atomic<int32_t> references_{0};
   std::atomic<bool> abandoned_{false};
 };
 

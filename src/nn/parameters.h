@@ -3,7 +3,6 @@
 // are only saved. Layers belong to the collection that holds their tensors.
 #pragma once
 
-#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -41,7 +40,7 @@ class Layer {
   virtual Tensor kept_zeros(const Shape& lead, int64_t context);
 };
 
-class Parameters {
+class Parameters : public Counted<Parameters> {
  public:
   using MakeBinding = std::unique_ptr<Binding> (*)(Tensor value);
 
@@ -81,12 +80,8 @@ class Parameters {
   // All values or, when names, shapes or dtypes differ, none.
   void load(const char* path);
 
-  void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
-  void release() {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-  }
-
  private:
+  friend Counted;
   ~Parameters() = default;
   bool is_bound_before(const Binding& binding, size_t count) const;
 
@@ -94,7 +89,6 @@ class Parameters {
   std::deque<Entry> entries_;  // they and their names never move
   std::unordered_map<std::string, size_t> index_;
   std::vector<std::unique_ptr<Layer>> layers_;
-  std::atomic<int32_t> references_{0};
 };
 
 }  // namespace mt

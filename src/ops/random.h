@@ -32,14 +32,8 @@ class Generator final : public StreamSource {
     stream_ = state.value[1];
   }
 
-  void retain() override { references_.fetch_add(1, std::memory_order_relaxed); }
-  void release() override {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-  }
-
  private:
   std::atomic<uint64_t> seed_, stream_{0};
-  std::atomic<int32_t> references_{0};
 };
 
 // Draws from the current generator.
