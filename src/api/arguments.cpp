@@ -22,7 +22,7 @@ const Tensor& read_operand(mt_tensor* handle, Tensor* read_now) {
   return *read_now = handle->rewritten ? snapshot(handle) : handle->cell->get();
 }
 
-Tensor settle_number(const Tensor& number) {
+Tensor tensor_of_number(const Tensor& number) {
   return cast(number, is_floating(number.dtype()) ? Dtype::float32 : number.dtype());
 }
 

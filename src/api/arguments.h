@@ -34,10 +34,10 @@ T* required(T* pointer, const char* what) {
 Tensor snapshot(const mt_tensor* handle);
 // operand() of a handle whose value lies in a cell or is memory that its owner keeps writing.
 const Tensor& read_operand(mt_tensor* handle, Tensor* read_now);
-Tensor settle_number(const Tensor& number);
+Tensor tensor_of_number(const Tensor& number);  // a plain one
 
-// A tensor's value as an element-wise operand: a plain number stays one (Node::weak). The reference
-// holds for the expression that it stands in; who needs the value longer copies it.
+// A tensor's value as an element-wise operand: a plain number stays one (Node::is_plain_number).
+// The reference holds for the expression that it stands in; who needs the value longer copies it.
 inline const Tensor& operand(mt_tensor* handle, Tensor&& read_now = Tensor()) {
   bool simple = handle && !handle->rewritten && !handle->cell;
   return simple ? handle->first_value : read_operand(handle, &read_now);
@@ -46,14 +46,14 @@ inline const Tensor& operand(mt_tensor* handle, Tensor&& read_now = Tensor()) {
 inline Tensor value(mt_tensor* handle) {
   Tensor result;
   const Tensor& given = operand(handle, std::move(result));
-  if (given->weak) return settle_number(given);
+  if (given->is_plain_number) return tensor_of_number(given);
   if (&given != &result) result = given;
   return result;
 }
 // value() without a reference of its own, for a caller that reads it just once.
 inline const Tensor& borrowed_value(mt_tensor* handle, Tensor* read_now) {
   const Tensor& given = operand(handle, std::move(*read_now));
-  return given->weak ? *read_now = settle_number(given) : given;
+  return given->is_plain_number ? *read_now = tensor_of_number(given) : given;
 }
 // value() of an argument for which NULL stands for no tensor.
 inline Tensor optional_value(mt_tensor* handle) { return handle ? value(handle) : Tensor(); }

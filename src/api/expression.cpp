@@ -15,7 +15,7 @@ mt_tensor* mt_expression(const char* text, mt_tensor* const* tensors, size_t n) 
     for (size_t i = 0; i < n; ++i) operands.push_back(operand(tensors[i]));
     mt::Device* device = &mt::default_device();
     for (size_t i = n; i-- > 0;) {
-      if (!operands[i]->weak) device = &operands[i].device();
+      if (!operands[i]->is_plain_number) device = &operands[i].device();
     }
     return mt::expression(text, operands, *device);
   };

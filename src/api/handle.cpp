@@ -129,7 +129,7 @@ void set_requires_gradient(mt_tensor* handle, bool require) {
   }
   if (require == is_leaf_variable(handle)) return;
   if (!require) return bind(handle, detach(value));
-  if (value->weak) value = settle_number(value);
+  if (value->is_plain_number) value = tensor_of_number(value);
   if (!is_floating(value.dtype())) {
     fail(Code::dtype, "require_grad: needs a float, got %s", name_of(value.dtype()));
   }

@@ -52,7 +52,7 @@ void unmap(mt_tensor* handle) {
 
 // A plain number has its value already.
 void compute(const Tensor& given) {
-  if (!given->weak) evaluate(given);
+  if (!given->is_plain_number) evaluate(given);
 }
 
 void check_single(const Tensor& x, const char* name) {

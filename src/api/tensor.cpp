@@ -18,7 +18,7 @@ namespace {
 Tensor described(mt_tensor* tensor) { return required(tensor, "the tensor")->peek(); }
 
 Dtype settled_dtype(const Tensor& x) {
-  return x->weak && is_floating(x.dtype()) ? Dtype::float32 : x.dtype();
+  return x->is_plain_number && is_floating(x.dtype()) ? Dtype::float32 : x.dtype();
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vec
   for (const Tensor& input : inputs) {
     int64_t position = history.position(input.node());
     Tensor gradient = position < 0 ? nullptr : arrived[position].total(input);
-    if (!gradient && input->keeps_operands && input.requires_gradient()) {
+    if (!gradient && input->is_broadcast_product && input.requires_gradient()) {
       // A sum of it was recorded as a contraction of its operands, which goes past it.
       fail(Code::no_gradient,
            "grad: the product %s is summed without ever being formed; ask for the gradients of "

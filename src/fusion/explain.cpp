@@ -158,7 +158,7 @@ std::string with_plan(const Tensor& tensor, F&& f) {
   region.device = &tensor.device();
   auto told = [&] {
     Plan plan;
-    const Arrangement arrangement = arranged(region, &plan);
+    const Arrangement arrangement = plan_region(region, &plan);
     return f(region, arrangement);
   };
   Window* window = tensor->window.load();

@@ -156,9 +156,9 @@ std::string Profile::text() const {
   lock.unlock();
   std::vector<std::vector<Clock::duration>> times(kinds.size());
   for (const Event& event : events) times[event.kind].push_back(event.time);
-  std::vector<size_t> dearest_first(kinds.size());
-  std::iota(dearest_first.begin(), dearest_first.end(), size_t{0});
-  std::stable_sort(dearest_first.begin(), dearest_first.end(),
+  std::vector<size_t> costliest_first(kinds.size());
+  std::iota(costliest_first.begin(), costliest_first.end(), size_t{0});
+  std::stable_sort(costliest_first.begin(), costliest_first.end(),
                    [&](size_t a, size_t b) { return kinds[a].time > kinds[b].time; });
   std::string result = " time ms  share    runs median us    GB/s  Gflop/s  what ran\n";
   auto rate = [](double amount, double time, int width) {
@@ -176,7 +176,7 @@ std::string Profile::text() const {
     return std::string(text);
   };
   double inside = 0;
-  for (size_t k : dearest_first) {
+  for (size_t k : costliest_first) {
     const Kind& kind = kinds[k];
     if (kind.runs == 0) continue;
     const double each = seconds(median(&times[k]));

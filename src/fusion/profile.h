@@ -55,7 +55,7 @@ class Profile {
   };
   static void add(const Plan& plan, const std::vector<Span>& spans) noexcept;
 
-  // What was measured up to now: a table, the dearest first.
+  // What was measured up to now: a table, the costliest first.
   std::string text() const;
   // What ran, and each run of it, of which the first million are kept.
   std::vector<Kind> kinds() const;

@@ -62,7 +62,7 @@ class Trace::Recorder {
 
   // Calls the function, and once more if it was the first to change some state.
   void run(const Function& function) {
-    TraceLog::Recording listening(&log_);
+    TraceLog::Current current(&log_);
     call(function);
     if (!log_.late_state) return;
     results_.clear();
@@ -246,7 +246,7 @@ class Trace::Recorder {
   // A plain number stays what it is.
   void add_fixed() {
     auto add = [&](const Source& source) {
-      if (!source.given || source.given->weak) return;
+      if (!source.given || source.given->is_plain_number) return;
       recording_->fixed.push_back({source.given, times_state(source.given)});
     };
     for (const Source& leaf : recording_->leaves) add(leaf);

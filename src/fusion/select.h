@@ -23,7 +23,7 @@ inline bool is_computed(const Tensor& tensor) {
   return tensor->ready() || base_of(tensor.node())->ready();
 }
 
-// Stored are: what was asked for; all state; dear values and single numbers that something still
+// Stored are: what was asked for; all state; costly values and single numbers that something still
 // holds; and cheap ones whose recipe has grown long.
 void select(Window& window, const Tensor* tensors, size_t count);
 // Selects for a trace, or where memory is short: exactly what was asked for.

@@ -25,7 +25,7 @@ void evaluate(const Tensor& tensor);
 // Copies the only element of a ready tensor to the host, from whichever device.
 void read_element(const Tensor& tensor, void* to);
 // Evaluates the calling thread's window without asking for a value: what lasting state holds, and
-// held values that are dear to recompute.
+// held values that are costly to recompute.
 void flush();
 // Computes every pending value of the calling thread that something holds.
 void evaluate_held();

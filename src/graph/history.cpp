@@ -44,7 +44,7 @@ class InputsLock {
 
 // Once true it stays so: nobody begins to walk or show such a node.
 bool needs_no_inputs(const Node& node) {
-  return !node.requires_gradient && !node.keeps_operands && node.history_use.tapes == 0 &&
+  return !node.requires_gradient && !node.is_broadcast_product && node.history_use.tapes == 0 &&
          node.history_use.walks == 0;
 }
 

@@ -77,8 +77,8 @@ class Node {
   Shape shape;
   Dtype dtype;
   Relaxed<bool> requires_gradient = false;
-  bool weak = false;            // a plain number: takes the other operand's dtype
-  bool keeps_operands = false;  // all its life, as Op::keeps_broadcast asks: a sum may want them
+  bool is_plain_number = false;       // takes the other operand's dtype
+  bool is_broadcast_product = false;  // keeps its operands all its life: a sum may want them
   // Guarded by the window's lock: also once ready, a gradient or a live tape needs its inputs.
   bool keeps_inputs = false;
   uint8_t times_computed = 0;  // within fused groups, and not stored; counts to 2

@@ -35,15 +35,15 @@ struct Op {
   // an entry for each input, null at first; those it leaves null receive nothing. nullptr: the
   // operator is not differentiable, and no gradient flows through it.
   void (*gradient)(const Node& node, const Tensor& dy, Tensor* gradients) = nullptr;
-  // A result larger than each of its operands keeps them, so that a later sum can be recorded as a
+  // A product larger than each of its operands keeps them, so that a later sum can be recorded as a
   // contraction of the operands whether or not the product has been computed meanwhile.
-  bool keeps_broadcast = false;
+  bool is_product = false;
   // Records the operator again on other inputs, where the node alone does not say how: a view's
   // layout depends on its input's. nullptr: dtype, shape and attributes say all.
   Tensor (*record_again)(const Node& node, const Tensor* inputs) = nullptr;
 };
 
-// Cheap values are recomputed rather than kept; the others are dear.
+// Cheap values are recomputed rather than kept; the others are costly.
 inline bool is_cheap(const Op& op) { return op.kind <= OpKind::view; }
 // Operators a fused program can compute element by element.
 inline bool is_pointwise(const Op& op) {

@@ -52,7 +52,7 @@ Debugging& debugging() {
 }();
 
 // Whether each operand of a product is smaller, so that a sum may be computed from them without it.
-bool is_broadcast(const Node& node) {
+bool outgrows_operands(const Node& node) {
   for (const Tensor& input : node.inputs) {
     if (input.size() >= element_count(node.shape)) return false;
   }
@@ -78,13 +78,13 @@ struct FromInputs {
   bool required = inputs.requires_gradient && thread.records_gradients && node->op->gradient &&
                   is_floating(node->dtype);
   node->requires_gradient = required;
-  node->keeps_inputs = required || node->keeps_operands || window.recording_tapes > 0;
+  node->keeps_inputs = required || node->is_broadcast_product || window.recording_tapes > 0;
   node->reads_pending = inputs.pending;
 }
 inline void connect(Node* node, Thread& thread) {
   FromInputs inputs;
   for (const Tensor& input : node->inputs) inputs.add(input, thread);
-  node->keeps_operands = node->op->keeps_broadcast && is_broadcast(*node);
+  node->is_broadcast_product = node->op->is_product && outgrows_operands(*node);
   connect(node, inputs, thread);
 }
 
@@ -117,7 +117,7 @@ void append_and_evaluate(const Tensor& tensor, Thread& thread) {
     return append_and_evaluate(tensor, thread);
   window.append(tensor.node(), thread);
   if (thread.trace) return;
-  if (window.count() > node_budget || window.dear_bytes() > byte_budget) evaluate_pending(window);
+  if (window.count() > node_budget || window.costly_bytes() > byte_budget) evaluate_pending(window);
 }
 
 inline Tensor record_node(const Op& op, Dtype dtype, const Shape& shape, Device& device,

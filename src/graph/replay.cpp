@@ -17,7 +17,7 @@ Tensor record_again(const Node& node, const Inputs& inputs) {
       inputs.empty() ? record_source(op, node.dtype, node.shape, *node.device, node.attributes,
                                      node.immediates)
                      : record(op, node.dtype, node.shape, inputs, node.attributes, node.immediates);
-  result->weak = node.weak;
+  result->is_plain_number = node.is_plain_number;
   return result;
 }
 
@@ -42,7 +42,7 @@ std::vector<Tensor> without_values(const std::vector<Tensor>& nodes) {
     Tensor copy = Tensor::adopt(new Node(*node->op, node.dtype(), node.shape(), node.device()));
     copy->attributes = node->attributes;
     copy->immediates = node->immediates;
-    copy->weak = node->weak;
+    copy->is_plain_number = node->is_plain_number;
     if (node->op->kind == OpKind::leaf) copy->storage = node->storage;  // a call, autodiff/call.h
     for (const Tensor& input : node->inputs) {
       auto found = bare.find(input.node());

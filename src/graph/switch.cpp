@@ -7,11 +7,11 @@
 namespace mt {
 namespace {
 
-thread_local Switch::Log* listening = nullptr;
+thread_local Switch::Log* current_log = nullptr;
 
 void note(const std::shared_ptr<std::atomic<bool>>& of, bool read) {
-  if (!listening) return;
-  std::vector<Switch::Stand>& known = listening->stands;
+  if (!current_log) return;
+  std::vector<Switch::Stand>& known = current_log->stands;
   auto same = [&](const Switch::Stand& stand) { return stand.of == of; };
   if (std::none_of(known.begin(), known.end(), same)) known.push_back({of, *of, read});
 }
@@ -28,7 +28,7 @@ void Switch::set(bool on) {
   *on_ = on;
 }
 
-Switch::Log::Log() : previous_(std::exchange(listening, this)) {}
-Switch::Log::~Log() { listening = previous_; }
+Switch::Log::Log() : previous_(std::exchange(current_log, this)) {}
+Switch::Log::~Log() { current_log = previous_; }
 
 }  // namespace mt

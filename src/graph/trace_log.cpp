@@ -13,7 +13,7 @@ namespace {
 Tensor stand_in(const Tensor& value) {
   if (!value || !value->ready() || (value.requires_gradient() && !value->variable)) return value;
   Tensor leaf = make_leaf(value->storage, value.dtype(), value->layout());
-  leaf->weak = value->weak;
+  leaf->is_plain_number = value->is_plain_number;
   leaf->variable = value->variable;
   leaf->requires_gradient = value.requires_gradient();
   return leaf;

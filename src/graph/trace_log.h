@@ -67,11 +67,11 @@ class TraceLog {
   bool late_state = false;
 
   // Makes this the current log for the object's life.
-  class Recording {
+  class Current {
    public:
-    explicit Recording(TraceLog* log) : previous_(std::exchange(current_thread().trace, log)) {}
-    ~Recording() { current_thread().trace = previous_; }
-    Recording(const Recording&) = delete;
+    explicit Current(TraceLog* log) : previous_(std::exchange(current_thread().trace, log)) {}
+    ~Current() { current_thread().trace = previous_; }
+    Current(const Current&) = delete;
 
    private:
     TraceLog* previous_;

@@ -35,7 +35,7 @@ class Window {
   Node* last() const { return last_; }
   int64_t count() const { return count_.load(std::memory_order_relaxed); }
   // The bytes of pending values that may be stored.
-  int64_t dear_bytes() const { return dear_bytes_.load(std::memory_order_relaxed); }
+  int64_t costly_bytes() const { return costly_bytes_.load(std::memory_order_relaxed); }
 
   // Tapes that record this thread's nodes, innermost last; nullptr: those before it are paused.
   // Guarded by the lock.
@@ -54,7 +54,7 @@ class Window {
   Node* last_ = nullptr;
   // Written under the lock, and read without it, to see whether a budget has been passed.
   std::atomic<int64_t> count_{0};
-  std::atomic<int64_t> dear_bytes_{0};
+  std::atomic<int64_t> costly_bytes_{0};
 };
 
 inline void Window::count(Node* node, int32_t change) {
@@ -62,7 +62,7 @@ inline void Window::count(Node* node, int32_t change) {
     sum->store(sum->load(std::memory_order_relaxed) + term, std::memory_order_relaxed);
   };
   add(&count_, change);
-  if (!is_cheap(*node->op)) add(&dear_bytes_, change * node->bytes());
+  if (!is_cheap(*node->op)) add(&costly_bytes_, change * node->bytes());
   if (!node->reads_pending) return;
   for (const Tensor& input : node->inputs) {
     if (!input->ready()) input->pending_uses += change;

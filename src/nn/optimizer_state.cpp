@@ -60,7 +60,7 @@ double read_scalar(const Tensor& value) {
 const Optimizer::Slots& Optimizer::slots_of(const Parameters::Entry& entry) {
   Slots& slots = slots_[entry.binding.get()];
   if (entry.is_buffer) return slots;
-  TraceLog::Recording unheard(nullptr);
+  TraceLog::Current none(nullptr);
   Tensor weight = entry.binding->value();
   std::vector<Rule::StateKind> kinds = rule_->states();
   for (size_t i = slots.size(); i < kinds.size(); ++i) {
@@ -72,7 +72,7 @@ const Optimizer::Slots& Optimizer::slots_of(const Parameters::Entry& entry) {
 }
 
 void Optimizer::follow_numbers(Device& device) {
-  TraceLog::Recording unheard(nullptr);
+  TraceLog::Current none(nullptr);
   follow(&step_, Dtype::float64, device);
   follow(&rate_, Dtype::float64, device);
 }
@@ -91,7 +91,7 @@ std::vector<Optimizer::NamedSlot> Optimizer::named_slots() {
     named.push_back({"learning_rate" + group, &all[i].optimizer->rate_});
     if (!all[i].group) continue;
     double proportion = all[i].lead->proportion_of(*all[i].group);
-    TraceLog::Recording unheard(nullptr);
+    TraceLog::Current none(nullptr);
     StateSlot& written = all[i].group->written;
     written.set(from_host(&proportion, Dtype::float64, {}, all[i].optimizer->parameters_->device));
     named.push_back({"proportion" + group, &written});

@@ -50,19 +50,19 @@ Tensor iota(const Shape& shape, Dtype dtype, Device& device) {
 
 Tensor number(double value, Device& device) {
   Tensor result = full({}, value, Dtype::float64, device);
-  result->weak = true;
+  result->is_plain_number = true;
   return result;
 }
 
 Tensor number(double value, const Tensor& beside) {
-  const bool has_type = !beside->weak && is_floating(beside.dtype());
+  const bool has_type = !beside->is_plain_number && is_floating(beside.dtype());
   return has_type ? full({}, value, beside.dtype(), beside.device())
                   : number(value, beside.device());
 }
 
 Tensor integer_number(int64_t value, Device& device) {
   Tensor result = full_integer({}, value, Dtype::int64, device);
-  result->weak = true;
+  result->is_plain_number = true;
   return result;
 }
 

@@ -131,7 +131,7 @@ void elementwise_gradient(const Node& node, const Tensor& dy, Tensor* gradients)
    .kind = OpKind::elementwise,                                 \
    .code = static_cast<uint8_t>(Elementwise::row),              \
    .gradient = differentiable ? elementwise_gradient : nullptr, \
-   .keeps_broadcast = Elementwise::row == Elementwise::mul},
+   .is_product = Elementwise::row == Elementwise::mul},
 const Op ops[] = {
 #define UNARY(name, domain, result, value, gradient) ROW(name, !is_none(#gradient))
 #define BINARY(name, domain, result, value, gradient_a, gradient_b) \
@@ -148,7 +148,7 @@ namespace {
 
 // Whether x is a whole plain number that integers of `dtype` do not reach.
 bool is_beyond(const Tensor& x, Dtype dtype) {
-  if (!x->weak || is_floating(x.dtype()) || !is_integer(dtype)) return false;
+  if (!x->is_plain_number || is_floating(x.dtype()) || !is_integer(dtype)) return false;
   auto value = static_cast<int64_t>(x->immediates.value[0]);
   int bits = 8 * static_cast<int>(size_of(dtype));
   if (is_unsigned(dtype)) return value < 0 || (bits < 64 && value >> bits != 0);
@@ -156,7 +156,7 @@ bool is_beyond(const Tensor& x, Dtype dtype) {
 }
 
 Tensor as_dtype(const Tensor& x, Dtype dtype, Device& device, const char* operation) {
-  if (!x->weak) return x.dtype() == dtype ? x : cast(x, dtype);
+  if (!x->is_plain_number) return x.dtype() == dtype ? x : cast(x, dtype);
   if (is_floating(x.dtype())) {
     return full({}, __builtin_bit_cast(double, x->immediates.value[0]), dtype, device);
   }
@@ -175,16 +175,17 @@ Tensor as_dtype(const Tensor& x, Dtype dtype, Device& device) {
 }
 
 Dtype common_dtype(const Tensor& a, const Tensor& b, const char* name) {
-  if (!a->weak && !b->weak && a.dtype() == b.dtype()) return a.dtype();
-  if (a->weak == b->weak) {
-    return a->weak && is_floating(promote(a.dtype(), b.dtype(), name))
+  if (!a->is_plain_number && !b->is_plain_number && a.dtype() == b.dtype()) return a.dtype();
+  if (a->is_plain_number == b->is_plain_number) {
+    return a->is_plain_number && is_floating(promote(a.dtype(), b.dtype(), name))
                ? Dtype::float32
                : promote(a.dtype(), b.dtype(), name);
   }
-  Dtype weak = a->weak ? a.dtype() : b.dtype(), strong = a->weak ? b.dtype() : a.dtype();
-  if (is_floating(strong)) return strong;
-  if (is_floating(weak)) return Dtype::float32;
-  return strong == Dtype::boolean ? Dtype::int64 : strong;
+  const bool first = a->is_plain_number;
+  const Dtype number = first ? a.dtype() : b.dtype(), other = first ? b.dtype() : a.dtype();
+  if (is_floating(other)) return other;
+  if (is_floating(number)) return Dtype::float32;
+  return other == Dtype::boolean ? Dtype::int64 : other;
 }
 
 namespace {
@@ -222,9 +223,10 @@ Tensor unary(Elementwise code, const Tensor& x) {
   }
   const ElementwiseInfo& row = info(code);
   const Op& op = ops[static_cast<int>(code)];
-  Dtype dtype = working_dtype(row, x->weak && is_floating(x.dtype()) ? Dtype::float32 : x.dtype());
+  Dtype dtype =
+      working_dtype(row, x->is_plain_number && is_floating(x.dtype()) ? Dtype::float32 : x.dtype());
   Dtype result = row.boolean_result ? Dtype::boolean : dtype;
-  if (!x->weak && x.dtype() == dtype) return record_same_shape(op, result, x);
+  if (!x->is_plain_number && x.dtype() == dtype) return record_same_shape(op, result, x);
   return record(op, result, x.shape(), {as_dtype(x, dtype, x.device())});
 }
 
@@ -237,15 +239,15 @@ Tensor unary(Elementwise code, const Tensor& x) {
   if (row.boolean_result && (is_beyond(a, dtype) || is_beyond(b, dtype))) {  // x < 300 of uint8
     dtype = dtype == Dtype::uint64 ? Dtype::float64 : Dtype::int64;
   }
-  if (code == Elementwise::pow && is_integer(dtype) && b->weak) {
+  if (code == Elementwise::pow && is_integer(dtype) && b->is_plain_number) {
     auto exponent = static_cast<int64_t>(b->immediates.value[0]);
     if (exponent < 0) {
       fail(Code::invalid, "pow: %s to the power of %lld gives fractions; cast to a float first",
            name_of(dtype), static_cast<long long>(exponent));
     }
   }
-  Device& device = a->weak ? b.device() : a.device();
-  if (code == Elementwise::pow && b->weak && !a->weak) {
+  Device& device = a->is_plain_number ? b.device() : a.device();
+  if (code == Elementwise::pow && b->is_plain_number && !a->is_plain_number) {
     const double exponent = is_floating(b.dtype())
                                 ? __builtin_bit_cast(double, b->immediates.value[0])
                                 : static_cast<double>(static_cast<int64_t>(b->immediates.value[0]));
@@ -258,8 +260,9 @@ Tensor unary(Elementwise code, const Tensor& x) {
 
 inline Tensor binary(Elementwise code, const Tensor& a, const Tensor& b) {
   const ElementwiseInfo& row = info(code);
-  if (a->weak || b->weak || a.dtype() != b.dtype() || &a.device() != &b.device() ||
-      !(a.shape() == b.shape()) || working_dtype(row, a.dtype()) != a.dtype()) {
+  if (a->is_plain_number || b->is_plain_number || a.dtype() != b.dtype() ||
+      &a.device() != &b.device() || !(a.shape() == b.shape()) ||
+      working_dtype(row, a.dtype()) != a.dtype()) {
     return mixed(code, a, b);
   }
   return record_same_shape(ops[static_cast<int>(code)],
@@ -309,7 +312,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
 }
 
 Tensor cast(const Tensor& x, Dtype dtype) {
-  if (x.dtype() == dtype && !x->weak) return x;
+  if (x.dtype() == dtype && !x->is_plain_number) return x;
   return record(cast_op, dtype, x.shape(), {x});
 }
 

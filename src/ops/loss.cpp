@@ -33,7 +33,7 @@ struct Widened {
 Widened widened(const char* name, const Tensor& x, const Tensor& target) {
   Dtype dtype = common_dtype(x, target, name), wide = accumulator_of(dtype);
   if (!is_floating(dtype)) fail(Code::dtype, "%s: needs floats, got %s", name, name_of(dtype));
-  Device& device = x->weak ? target.device() : x.device();
+  Device& device = x->is_plain_number ? target.device() : x.device();
   return {as_dtype(x, wide, device), as_dtype(target, wide, device), dtype};
 }
 

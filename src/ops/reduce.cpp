@@ -101,11 +101,10 @@ Tensor widened(const Tensor& x) {
 
 // A broadcast product that is summed, as one writes a matrix product without knowing matmul, is a
 // contraction: nothing of the product's size is ever stored. A node that is such a product keeps
-// its operands for this (Op::keeps_broadcast), so that eager and deferred runs agree.
+// its operands for this (Op::is_product), so that eager and deferred runs agree.
 Tensor sum_of_product(const Tensor& x, const Dims& axes) {
   evaluate_if_foreign(x, current_thread());
-  if (x->op->kind != OpKind::elementwise || x->op->code != static_cast<uint8_t>(Elementwise::mul) ||
-      !x->keeps_operands || x->inputs.empty() || x->variable || !is_floating(x.dtype())) {
+  if (!x->is_broadcast_product || x->inputs.empty() || x->variable || !is_floating(x.dtype())) {
     return nullptr;
   }
   Numbered operands[2];  // by the product's axes

@@ -153,8 +153,8 @@ TEST_F(Memory, AChainOfAMillionNodesIsBuiltAndReleased) {
 TEST_F(Memory, HeldCheapValuesKeepTheirRecipe) {
   Tensor x = random_leaf({1000}), y = random_leaf({1000}, 2);
   Tensor cheap = exp(x) * y + 1.0;
-  Tensor dear = sum(cheap);
-  value_of(dear);
+  Tensor costly = sum(cheap);
+  value_of(costly);
   EXPECT_FALSE(cheap->ready());
   Tensor again = exp(x) * y + 1.0;
   set_eager_mode(true);

@@ -258,7 +258,7 @@ Plan plan_of(const Region& region, const Grouping& grouping) {
   return plan;
 }
 
-Arrangement arranged(const Region& given, Plan* plan) {
+Arrangement plan_region(const Region& given, Plan* plan) {
   if (!given.device->fuses) {
     *plan = plan_alone(given);
     return one_by_one(given);
@@ -284,7 +284,7 @@ Arrangement arranged(const Region& given, Plan* plan) {
 
 Arrangement make_plan(const Region& region, Plan* plan) {
   const Measured measured("planning");
-  Arrangement result = arranged(region, plan);
+  Arrangement result = plan_region(region, plan);
   region.device->backend->prepare(plan);
   return result;
 }

@@ -11,7 +11,7 @@ namespace mt {
 Arrangement make_plan(const Region& region, Plan* plan);
 // What is computed how often and in which groups, and the plan of that, for no backend yet: for
 // who only wants to tell it.
-Arrangement arranged(const Region& region, Plan* plan);
+Arrangement plan_region(const Region& region, Plan* plan);
 // The plan of groups that have been chosen already, for no backend yet.
 Plan plan_of(const Region& region, const Grouping& grouping);
 

@@ -49,7 +49,7 @@ HWY_INLINE void store(Raw raw, char* out, size_t n) {
 }
 
 // All elements, two vectors at a time where that is cheap enough for the loop itself to matter.
-// What is dear has the time to fetch memory meanwhile.
+// What is costly has the time to fetch memory meanwhile.
 template <class Op, class T, bool cheap, size_t... k>
 HWY_INLINE void each_element(void* out, const Input* inputs, int64_t rows, int64_t columns,
                              std::index_sequence<k...>) {
