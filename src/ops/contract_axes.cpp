@@ -23,12 +23,13 @@ Tensor arranged(const Numbered& x, const Dims& batch, const Dims& own, const Dim
   for (int i = 0; i < x.axes.rank(); ++i) {
     if (x.axes[i] < 0) order.push_back(i);
   }
-  return reshape(permute(x.value, order), shape);
+  const bool in_order = std::is_sorted(order.begin(), order.end());
+  return reshape(in_order ? x.value : permute(x.value, order), shape);
 }
 
 }  // namespace
 
-Tensor contract_axes(const Numbered& a, const Numbered& b, const Dims& summed) {
+Numbered contract_parts(const Numbered& a, const Numbered& b, const Dims& summed) {
   int64_t end = 0;
   for (const Dims* axes : {&a.axes, &b.axes}) {
     for (int64_t number : *axes) end = std::max(end, number + 1);
@@ -45,18 +46,23 @@ Tensor contract_axes(const Numbered& a, const Numbered& b, const Dims& summed) {
       n.push_back(number);
     }
   }
-  Tensor product = contract(arranged(a, batch, m, summed), arranged(b, batch, n, summed),
-                            batch.rank(), m.rank(), n.rank(), summed.rank());
-  Dims numbers, order;
+  Numbered product;
+  product.value = contract(arranged(a, batch, m, summed), arranged(b, batch, n, summed),
+                           batch.rank(), m.rank(), n.rank(), summed.rank());
   for (const Dims* part : {&batch, &m, &n}) {
-    for (int64_t number : *part) numbers.push_back(number);
+    for (int64_t number : *part) product.axes.push_back(number);
   }
-  for (int i = 0; i < numbers.rank(); ++i) order.push_back(i);
-  std::sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
-    return numbers[static_cast<int>(i)] < numbers[static_cast<int>(j)];
-  });
-  const bool in_order = std::is_sorted(order.begin(), order.end());
-  return in_order ? product : permute(product, order);
+  return product;
+}
+
+Tensor contract_axes(const Numbered& a, const Numbered& b, const Dims& summed) {
+  const auto [product, numbers] = contract_parts(a, b, summed);
+  if (std::is_sorted(numbers.begin(), numbers.end())) return product;
+  Dims order = numbers;
+  std::sort(order.begin(), order.end());
+  for (int64_t& axis : order)
+    axis = std::find(numbers.begin(), numbers.end(), axis) - numbers.begin();
+  return permute(product, order);
 }
 
 }  // namespace mt

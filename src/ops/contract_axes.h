@@ -13,8 +13,10 @@ struct Numbered {
   Dims axes;
 };
 
-// Sums the products of a and b over the axes `summed`, which both have. The result has the others
-// in the order of their numbers.
+// Sums the products of a and b over the axes `summed`, which both have. The result has the others:
+// those of both, a's own and b's own, each in the order of their numbers.
+Numbered contract_parts(const Numbered& a, const Numbered& b, const Dims& summed);
+// The same with all of them in the order of their numbers.
 Tensor contract_axes(const Numbered& a, const Numbered& b, const Dims& summed);
 
 }  // namespace mt

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "ops/contract_axes.h"
 #include "ops/ops.h"
 
 namespace mt {
@@ -236,31 +237,31 @@ Tensor arranged(const Term& term, const Labels& order) {
   return reshape(in_order ? term.value : permute(term.value, axes), shape);
 }
 
-// One term from two, with the labels that are still wanted.
+// One term from two, with the labels that are still wanted: those of both, of a, of b.
 Term contract_pair(const Term& a, const Term& b, const std::vector<bool>& wanted) {
-  Labels batch, m, n, k;
-  for (int label : a.labels) {
-    bool keep = wanted[label];
-    (!contains(b.labels, label) ? m : keep ? batch : k).push_back(label);
-  }
+  Labels all = a.labels;
+  Dims summed;
   for (int label : b.labels) {
-    if (!contains(a.labels, label)) n.push_back(label);
+    if (!contains(a.labels, label)) all.push_back(label);
   }
-  auto joined = [](std::initializer_list<const Labels*> parts) {
-    Labels result;
-    for (const Labels* part : parts) result.insert(result.end(), part->begin(), part->end());
+  auto in_both = [&](int label) { return contains(a.labels, label) && contains(b.labels, label); };
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (in_both(all[i]) && !wanted[all[i]]) summed.push_back(static_cast<int64_t>(i));
+  }
+  if (summed.empty()) {  // a product, element by element
+    std::stable_partition(all.begin(), all.end(), in_both);
+    return {mul(arranged(a, all), arranged(b, all)), all};
+  }
+  auto numbered = [&](const Term& term) {
+    Numbered result{term.value, {}};
+    for (int label : term.labels) {
+      result.axes.push_back(std::find(all.begin(), all.end(), label) - all.begin());
+    }
     return result;
   };
-  Term result;
-  result.labels = joined({&batch, &m, &n});
-  if (k.empty()) {  // nothing is summed: a product, element by element
-    result.value = mul(arranged(a, result.labels), arranged(b, result.labels));
-  } else {
-    result.value =
-        contract(arranged(a, joined({&batch, &m, &k})), arranged(b, joined({&batch, &n, &k})),
-                 static_cast<int>(batch.size()), static_cast<int>(m.size()),
-                 static_cast<int>(n.size()), static_cast<int>(k.size()));
-  }
+  const Numbered product = contract_parts(numbered(a), numbered(b), summed);
+  Term result{product.value, {}};
+  for (int64_t number : product.axes) result.labels.push_back(all[number]);
   return result;
 }
 
