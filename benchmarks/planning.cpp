@@ -8,6 +8,7 @@
 #include "fusion/evaluator.h"
 #include "fusion/planning/planner.h"
 #include "fusion/select.h"
+#include "graph/modes.h"
 #include "graph/variable.h"
 #include "graph/window.h"
 #include "ops/ops.h"

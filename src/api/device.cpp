@@ -10,7 +10,7 @@
 #include "backends/backend.h"
 #include "backends/host.h"
 #include "base/before_work.h"
-#include "graph/record.h"
+#include "graph/modes.h"
 
 using namespace mt;
 using namespace mt::api;

@@ -4,6 +4,7 @@
 
 #include "api/guard.h"
 #include "autodiff/backward.h"
+#include "graph/modes.h"
 #include "ops/ops.h"
 
 using namespace mt;

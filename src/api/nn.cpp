@@ -3,6 +3,7 @@
 #include "mtorch/nn.h"
 
 #include "api/guard.h"
+#include "graph/modes.h"
 #include "ops/initialize.h"
 #include "ops/ops.h"
 #include "ops/random.h"

@@ -6,7 +6,7 @@
 
 #include "api/guard.h"
 #include "api/parameters.h"
-#include "graph/record.h"
+#include "graph/modes.h"
 #include "nn/clip.h"
 #include "nn/optimizer.h"
 #include "nn/plain_step.h"

@@ -6,6 +6,7 @@
 #include "api/guard.h"
 #include "api/strings.h"
 #include "autodiff/backward.h"
+#include "graph/modes.h"
 #include "graph/replay.h"
 #include "graph/tape.h"
 #include "mtorch/tape.h"

@@ -8,7 +8,7 @@
 #include "autodiff/gradient_sum.h"
 #include "base/error.h"
 #include "graph/history.h"
-#include "graph/record.h"
+#include "graph/modes.h"
 #include "graph/variable.h"
 #include "ops/indexing.h"
 #include "ops/ops.h"

@@ -4,6 +4,7 @@
 #include "autodiff/backward.h"
 #include "autodiff/call.h"
 #include "base/error.h"
+#include "graph/modes.h"
 #include "graph/replay.h"
 #include "graph/tape.h"
 #include "ops/ops.h"

@@ -4,6 +4,7 @@
 #include "autodiff/call.h"
 #include "base/error.h"
 #include "graph/evaluate.h"
+#include "graph/modes.h"
 #include "graph/tape.h"
 #include "graph/trace_log.h"
 #include "graph/window.h"

@@ -10,6 +10,7 @@
 #include "backends/host_array.h"
 #include "base/error.h"
 #include "graph/evaluate.h"
+#include "graph/modes.h"
 #include "ops/ops.h"
 #include "tensor/walker.h"
 

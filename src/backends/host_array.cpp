@@ -8,6 +8,7 @@
 #include "backends/host.h"
 #include "base/error.h"
 #include "graph/evaluate.h"
+#include "graph/modes.h"
 #include "ops/ops.h"
 #include "tensor/first_byte.h"
 

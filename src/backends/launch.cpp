@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/rounding.h"
 #include "graph/evaluate.h"
+#include "graph/modes.h"
 #include "graph/record.h"
 #include "graph/trace_log.h"
 #include "ops/ops.h"

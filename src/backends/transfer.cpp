@@ -5,6 +5,7 @@
 #include "backends/devices.h"
 #include "base/error.h"
 #include "graph/evaluate.h"
+#include "graph/modes.h"
 #include "graph/record.h"
 #include "ops/ops.h"
 

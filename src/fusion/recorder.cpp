@@ -12,6 +12,7 @@
 #include "fusion/select.h"
 #include "fusion/trace.h"
 #include "graph/evaluate.h"
+#include "graph/modes.h"
 #include "graph/record.h"
 #include "graph/tape.h"
 #include "graph/variable.h"

@@ -7,6 +7,7 @@
 #include "backends/backend.h"
 #include "fusion/execute.h"
 #include "graph/evaluate.h"
+#include "graph/modes.h"
 #include "graph/record.h"
 #include "graph/variable.h"
 #include "ops/indexing.h"

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/record.h"
 
-#include <atomic>
-
-#include "base/environment.h"
 #include "base/error.h"
 #include "graph/evaluate.h"
+#include "graph/modes.h"
 #include "graph/nan_check.h"
 #include "graph/tape.h"
 #include "graph/trace_log.h"
@@ -30,26 +28,6 @@ namespace {
 // the same program always makes the same plans.
 constexpr int64_t node_budget = 4096;
 constexpr int64_t byte_budget = int64_t{1} << 29;
-
-struct Debugging {
-  std::atomic<bool> eager{false}, nan{false};
-  std::atomic<bool> any{false};  // what recording looks at
-  void update() { any = eager || nan; }
-};
-Debugging& debugging() {
-  static constinit Debugging modes;
-  return modes;
-}
-
-// From the environment, before the first call.
-[[maybe_unused]] const bool modes_read = [] {
-  int named = named_setting("MT_EAGER", {"0", "1", "nan"});
-  Debugging& modes = debugging();
-  modes.eager = named >= 1;
-  modes.nan = named == 2;
-  modes.update();
-  return true;
-}();
 
 // Whether each operand of a product is smaller, so that a sum may be computed from them without it.
 bool outgrows_operands(const Node& node) {
@@ -132,19 +110,6 @@ inline Tensor record_node(const Op& op, Dtype dtype, const Shape& shape, Device&
 }
 
 }  // namespace
-
-bool gradient_mode() { return current_thread().records_gradients; }
-void set_gradient_mode(bool enabled) { current_thread().records_gradients = enabled; }
-bool eager_mode() { return debugging().any.load(std::memory_order_relaxed); }
-void set_eager_mode(bool enabled) {
-  debugging().eager = enabled;
-  debugging().update();
-}
-bool nan_check() { return debugging().nan.load(std::memory_order_relaxed); }
-void set_nan_check(bool enabled) {
-  debugging().nan = enabled;
-  debugging().update();
-}
 
 Tensor record(const Op& op, Dtype dtype, const Shape& shape, Inputs inputs, Attributes attributes,
               const Immediates& immediates) {

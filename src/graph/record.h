@@ -42,24 +42,4 @@ Tensor record_value(const Op& op, Ref<Storage> storage, Dtype dtype, const Layou
 // A value that exists already, and came from nowhere.
 Tensor make_leaf(Ref<Storage> storage, Dtype dtype, const Layout& layout);
 
-// Whether new nodes remember how to be differentiated; one flag a thread, true at first.
-bool gradient_mode();
-void set_gradient_mode(bool enabled);
-class GradientMode {
- public:
-  explicit GradientMode(bool enabled) : previous_(gradient_mode()) { set_gradient_mode(enabled); }
-  ~GradientMode() { set_gradient_mode(previous_); }
-  GradientMode(const GradientMode&) = delete;
-
- private:
-  bool previous_;
-};
-
-// Eager mode runs every operator at its call; from MT_EAGER at start, then as set.
-bool eager_mode();
-void set_eager_mode(bool enabled);
-// Eager, and fails at the first operator that makes a NaN; MT_EAGER=nan.
-bool nan_check();
-void set_nan_check(bool enabled);
-
 }  // namespace mt

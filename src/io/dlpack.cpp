@@ -7,6 +7,7 @@
 #include "backends/devices.h"
 #include "base/error.h"
 #include "graph/evaluate.h"
+#include "graph/modes.h"
 #include "io/dlpack_abi.h"
 #include "ops/ops.h"
 

@@ -2,6 +2,7 @@
 #include "nn/clip.h"
 
 #include "base/error.h"
+#include "graph/modes.h"
 #include "ops/ops.h"
 
 namespace mt {

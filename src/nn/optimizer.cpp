@@ -2,7 +2,7 @@
 #include "nn/optimizer.h"
 
 #include "base/error.h"
-#include "graph/record.h"
+#include "graph/modes.h"
 #include "graph/window.h"
 #include "io/host.h"
 #include "ops/ops.h"

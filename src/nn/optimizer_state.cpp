@@ -7,7 +7,7 @@
 #include "backends/transfer.h"
 #include "base/error.h"
 #include "graph/evaluate.h"
-#include "graph/record.h"
+#include "graph/modes.h"
 #include "io/host.h"
 #include "nn/match_names.h"
 #include "nn/optimizer.h"

@@ -4,7 +4,7 @@
 #include "backends/transfer.h"
 #include "base/error.h"
 #include "graph/evaluate.h"
-#include "graph/record.h"
+#include "graph/modes.h"
 #include "io/safetensors.h"
 #include "nn/match_names.h"
 #include "ops/ops.h"

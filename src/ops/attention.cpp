@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "graph/modes.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
 #include "ops/random.h"

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "graph/modes.h"
 #include "ops/convolution_windows.h"
 #include "ops/ops.h"
 

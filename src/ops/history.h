@@ -3,7 +3,7 @@
 // form whose value is right and whose derivative is not.
 #pragma once
 
-#include "graph/record.h"
+#include "graph/modes.h"
 #include "graph/window.h"
 
 namespace mt {

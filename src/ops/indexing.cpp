@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "graph/evaluate.h"
 #include "graph/history.h"
+#include "graph/modes.h"
 #include "graph/trace_log.h"
 #include "ops/ops.h"
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "graph/modes.h"
 #include "ops/indexing.h"
 #include "ops/ops.h"
 

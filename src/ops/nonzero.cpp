@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "graph/modes.h"
 #include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"

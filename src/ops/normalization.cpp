@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalisation by rows (layer norm, RMS norm), by channels (batch norm) and by groups of channels.
 #include "base/error.h"
+#include "graph/modes.h"
 #include "ops/ops.h"
 
 namespace mt {

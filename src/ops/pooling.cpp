@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "graph/modes.h"
 #include "ops/ops.h"
 
 namespace mt {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "graph/modes.h"
 #include "ops/half.h"
 #include "ops/naive.h"
 #include "ops/ops.h"

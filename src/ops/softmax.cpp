@@ -2,6 +2,7 @@
 // Softmax and its logarithm: compositions of element-wise operators and reductions of rows, which
 // fusion runs in one pass over each row.
 #include "base/error.h"
+#include "graph/modes.h"
 #include "ops/ops.h"
 
 namespace mt {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "fusion/explain.h"
 #include "fusion/support.h"
+#include "graph/modes.h"
 
 namespace mt::testing {
 namespace {

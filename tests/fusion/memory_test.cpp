@@ -4,6 +4,7 @@
 
 #include "base/allocator.h"
 #include "fusion/training.h"
+#include "graph/modes.h"
 #include "graph/tape.h"
 #include "graph/window.h"
 

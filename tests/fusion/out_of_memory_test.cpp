@@ -6,6 +6,7 @@
 #include "base/allocator.h"
 #include "base/error.h"
 #include "fusion/training.h"
+#include "graph/modes.h"
 
 namespace mt::testing {
 namespace {

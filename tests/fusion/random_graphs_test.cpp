@@ -19,7 +19,7 @@
 #include "fusion/trace.h"
 #include "fusion/values.h"
 #include "graph/evaluate.h"
-#include "graph/record.h"
+#include "graph/modes.h"
 
 namespace mt::testing {
 namespace {

@@ -9,6 +9,7 @@
 #include "fusion/step_runner.h"
 #include "graph/evaluate.h"
 #include "graph/leaf.h"
+#include "graph/modes.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
 

@@ -4,6 +4,7 @@
 
 #include "autodiff/backward.h"
 #include "fusion/support.h"
+#include "graph/modes.h"
 
 namespace mt::testing {
 

@@ -6,6 +6,7 @@
 
 #include "backends/backend.h"
 #include "graph/evaluate.h"
+#include "graph/modes.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
 

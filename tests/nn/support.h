@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/evaluate.h"
+#include "graph/modes.h"
 #include "graph/variable.h"
 #include "io/support.h"
 #include "nn/parameters.h"

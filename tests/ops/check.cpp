@@ -11,6 +11,7 @@
 #include "fusion/evaluator.h"
 #include "fusion/explain.h"
 #include "graph/evaluate.h"
+#include "graph/modes.h"
 #include "graph/record.h"
 #include "ops/ops.h"
 

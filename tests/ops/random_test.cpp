@@ -7,6 +7,7 @@
 
 #include "autodiff/backward.h"
 #include "graph/evaluate.h"
+#include "graph/modes.h"
 #include "ops/check.h"
 #include "ops/initialize.h"
 #include "ops/philox.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Determinants, from the pivots of P a = L U. Their gradient is the cofactors, which a singular
 // matrix has too.
+#include "graph/modes.h"
 #include "ops/history.h"
 #include "ops/indexing.h"
 #include "ops/linalg/lu.h"

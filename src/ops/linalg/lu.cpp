@@ -2,6 +2,7 @@
 #include "ops/linalg/lu.h"
 
 #include "base/error.h"
+#include "graph/modes.h"
 
 namespace mt {
 namespace {

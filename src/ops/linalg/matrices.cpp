@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "graph/modes.h"
 #include "graph/trace_log.h"
 #include "ops/indexing.h"
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "graph/modes.h"
 #include "ops/linalg/matrices.h"
 
 namespace mt {

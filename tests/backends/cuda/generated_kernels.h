@@ -14,6 +14,7 @@
 #include "fusion/run_graph.h"
 #include "fusion/values.h"
 #include "graph/evaluate.h"
+#include "graph/modes.h"
 #include "ops/random.h"
 
 namespace mt::testing {

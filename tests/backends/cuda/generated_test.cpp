@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "backends/cuda/nvrtc.h"
-#include "graph/record.h"
+#include "graph/modes.h"
 #include "ops/ops.h"
 #include "ops/precision.h"
 

@@ -5,7 +5,7 @@
 
 #include "backends/cuda/generated_kernels.h"
 #include "backends/cuda/nvrtc.h"
-#include "graph/record.h"
+#include "graph/modes.h"
 #include "io/dlpack.h"
 #include "ops/ops.h"
 

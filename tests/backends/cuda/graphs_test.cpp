@@ -14,7 +14,7 @@
 #include "fusion/evaluator.h"
 #include "fusion/run_graph.h"
 #include "fusion/values.h"
-#include "graph/record.h"
+#include "graph/modes.h"
 
 namespace mt::testing {
 namespace {

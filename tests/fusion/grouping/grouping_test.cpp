@@ -7,6 +7,7 @@
 #include "fusion/planning/planner.h"
 #include "fusion/select.h"
 #include "fusion/support.h"
+#include "graph/modes.h"
 #include "graph/window.h"
 
 namespace mt::testing {

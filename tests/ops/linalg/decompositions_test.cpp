@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "autodiff/backward.h"
+#include "graph/modes.h"
 #include "ops/check.h"
 #include "ops/ops.h"
 
