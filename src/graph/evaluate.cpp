@@ -7,7 +7,6 @@
 
 #include "base/before_work.h"
 #include "base/error.h"
-#include "graph/trace_log.h"
 #include "graph/window.h"
 
 namespace mt {

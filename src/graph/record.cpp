@@ -6,7 +6,6 @@
 #include "graph/modes.h"
 #include "graph/nan_check.h"
 #include "graph/tape.h"
-#include "graph/trace_log.h"
 #include "graph/variable.h"
 #include "graph/window.h"
 

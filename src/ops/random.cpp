@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "graph/modes.h"
 #include "ops/half.h"
-#include "ops/naive.h"
 #include "ops/ops.h"
 
 namespace mt {

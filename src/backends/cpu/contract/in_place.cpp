@@ -5,7 +5,6 @@
 
 #include "backends/cpu/cache.h"
 #include "backends/cpu/contract/blocked.h"
-#include "backends/cpu/contract/schedule.h"
 
 namespace mt::cpu {
 namespace {

@@ -11,7 +11,6 @@
 #include "backends/cpu/contract/exact.h"
 #include "backends/cpu/contract/gather.h"
 #include "backends/cpu/contract/lanes.h"
-#include "backends/cpu/elementwise/tables.h"
 
 namespace mt::cpu {
 namespace {

@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstring>
 
-#include "backends/cpu/cache.h"
 #include "backends/cpu/index/indices.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/index/listed_rows.h"

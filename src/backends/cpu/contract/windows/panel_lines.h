@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "plan/contraction.h"
-#include "tensor/layout.h"
 
 namespace mt::cpu {
 
