@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The exported symbols and the binary interface against what is committed here.
+# The library as its users see it: the exported symbols and the binary interface against what is
+# committed here, and its size.
 #   abi.sh symbols LIBRARY           only mt_*, and exactly those of symbols.txt
 #   abi.sh declared LIBRARY HEADERS  exported is what the public headers declare, and nothing else
 #   abi.sh diff LIBRARY HEADERS      abidiff against baseline.abi; LIBRARY has debug information
+#   abi.sh size LIBRARY BYTES        stripped, as it is installed, it has less
 #   abi.sh update LIBRARY HEADERS VERSION
 #                                    writes both anew; new symbols get this version
 set -eu
@@ -47,6 +49,17 @@ case $1 in
     ;;
   diff)
     abidiff --headers-dir2 "$3" --drop-private-types "$here/baseline.abi" "$library"
+    ;;
+  size)
+    temporary=$(mktemp)
+    trap 'rm -f "$temporary"' EXIT
+    strip -o "$temporary" "$library"
+    bytes=$(wc -c < "$temporary")
+    echo "$bytes bytes of at most $3"
+    if [ "$bytes" -gt "$3" ]; then
+      echo "too large: nm -C -S --size-sort $library shows what is; see seldom_sources" >&2
+      exit 1
+    fi
     ;;
   update)
     version=$4

@@ -13,9 +13,14 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
-// For loops over registers: unrolled completely, or the registers would be an array in memory.
+// For loops over registers: unrolled completely, or the registers would be an array in memory. The
+// baseline keeps them there anyway, across the calls that its multiply-adds are.
 #undef MT_UNROLL
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+#define MT_UNROLL HWY_UNROLL(1)
+#else
 #define MT_UNROLL HWY_UNROLL(32)
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
@@ -49,7 +54,7 @@ HWY_INLINE V fused(D d, V x, V y, V z) {
 #endif
 }
 
-// Whether load_part is as quick as a load.
+// Whether load_part and store_part are as quick as the whole.
 constexpr bool loads_part_at_once = HWY_TARGET == HWY_AVX3;
 
 // The first lanes of a vector, those in `mask`, without touching memory beyond them, which Highway

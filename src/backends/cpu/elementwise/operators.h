@@ -166,14 +166,43 @@ void divide(void* out, const Input* inputs, int64_t rows, int64_t columns) {
 // What is cheaper than the loop around it.
 constexpr bool is_cheap(Domain domain) { return domain != Domain::real; }
 
+// Whether it makes no difference if the highest bit of integers is a sign, so that one kernel
+// serves both kinds.
+constexpr bool ignores_sign(Elementwise code) {
+  switch (code) {
+    case Elementwise::neg:
+    case Elementwise::square:
+    case Elementwise::floor:
+    case Elementwise::ceil:
+    case Elementwise::trunc:
+    case Elementwise::round:
+    case Elementwise::add:
+    case Elementwise::sub:
+    case Elementwise::mul:
+    case Elementwise::equal:
+    case Elementwise::not_equal:
+    case Elementwise::logical_not:
+    case Elementwise::logical_and:
+    case Elementwise::logical_or:
+    case Elementwise::logical_xor:
+    case Elementwise::bitwise_invert:
+    case Elementwise::bitwise_and:
+    case Elementwise::bitwise_or:
+    case Elementwise::bitwise_xor: return true;
+    default: return false;
+  }
+}
+template <class T, Elementwise code>
+using LaneFor = std::conditional_t<std::is_same_v<T, uint64_t> && ignores_sign(code), int64_t, T>;
+
 using OperatorTable = std::array<Operator, static_cast<size_t>(Elementwise::count)>;
 
-template <class Op, class T, Domain domain, size_t arity>
+template <class Op, class T, Elementwise code, Domain domain, size_t arity>
 constexpr Operator operator_or_none() {
   if constexpr (std::is_same_v<Op, div_operator> && std::is_floating_point_v<T>) {
     return &divide<T>;
   } else if constexpr (has_values<T>(domain)) {
-    return &elements<Op, T, is_cheap(domain), arity>;
+    return &elements<Op, LaneFor<T, code>, is_cheap(domain), arity>;
   } else {
     return nullptr;
   }
@@ -183,9 +212,9 @@ template <class T>
 const Operator* kernel_table() {
   static constexpr OperatorTable table = {
 #define UNARY(name, domain, result, value, gradient) \
-  operator_or_none<name##_operator, T, Domain::domain, 1>(),
+  operator_or_none<name##_operator, T, Elementwise::name, Domain::domain, 1>(),
 #define BINARY(name, domain, result, value, gradient_a, gradient_b) \
-  operator_or_none<name##_operator, T, Domain::domain, 2>(),
+  operator_or_none<name##_operator, T, Elementwise::name, Domain::domain, 2>(),
 #include "ops/elementwise.def"
 #undef UNARY
 #undef BINARY

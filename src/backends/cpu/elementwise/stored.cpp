@@ -130,17 +130,18 @@ constexpr Operator stored_kernel() {
   } else if constexpr (truth                       ? domain != Domain::real
                        : stored == Stored::boolean ? is_of_booleans(code)
                                                    : is_cheap_in_bytes(code)) {
-    using T = std::conditional_t<stored == Stored::i8, int8_t, uint8_t>;
+    constexpr bool has_sign = stored == Stored::i8 && !ignores_sign(code);
+    using T = std::conditional_t<has_sign, int8_t, uint8_t>;
     // What takes its operands as booleans asks itself.
     constexpr bool of_booleans = stored == Stored::boolean && domain != Domain::boolean;
     return &elements<InBytes<Op, of_booleans>, T, true, arity>;
   }
   return nullptr;
 }
-template <class Op, class T, Domain domain, Domain result, size_t arity>
+template <class Op, class T, Elementwise code, Domain domain, Domain result, size_t arity>
 constexpr Operator truth_kernel_of() {
   if constexpr (result == Domain::boolean && has_values<T>(domain)) {
-    return &elements<InBytes<Op, false>, T, true, arity>;
+    return &elements<InBytes<Op, false>, LaneFor<T, code>, true, arity>;
   } else {
     return nullptr;
   }
@@ -164,9 +165,9 @@ template <class T>
 Operator truth_row(Elementwise code) {
   static constexpr OperatorTable table = {
 #define UNARY(name, domain, result, value, gradient) \
-  truth_kernel_of<name##_operator, T, Domain::domain, Domain::result, 1>(),
+  truth_kernel_of<name##_operator, T, Elementwise::name, Domain::domain, Domain::result, 1>(),
 #define BINARY(name, domain, result, value, gradient_a, gradient_b) \
-  truth_kernel_of<name##_operator, T, Domain::domain, Domain::result, 2>(),
+  truth_kernel_of<name##_operator, T, Elementwise::name, Domain::domain, Domain::result, 2>(),
 #include "ops/elementwise.def"
 #undef UNARY
 #undef BINARY

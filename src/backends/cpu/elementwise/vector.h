@@ -22,7 +22,11 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #undef MT_MATH
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+#define MT_MATH inline  // small rather than fast
+#else
 #define MT_MATH HWY_INLINE
+#endif
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
