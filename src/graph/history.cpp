@@ -31,7 +31,7 @@ class InputsLock {
     if (window) in_window_.emplace(window->lock, &current_thread());
     lock_ = std::unique_lock(history_mutex());
   }
-  void release() {
+  [[gnu::noinline]] void release() {  // else gcc warns of what an empty optional holds
     lock_ = {};
     in_window_.reset();
   }
