@@ -250,14 +250,16 @@ TEST_F(ThreadsApi, ThreadsBeginWithTheSeedGivenLast) {
     mt_seed(seed);
     const double expected = draw();
     double later = 0, own = 0;
-    std::thread([&] {
-      later = draw();
-      mt_generator* generator = mt_generator_new(seed + 1);
-      mt_generator_use(generator);
-      own = draw();
-      mt_generator_use(nullptr);
-      mt_generator_release(generator);
-    }).join();
+    on_threads(
+        [&](int) {
+          later = draw();
+          mt_generator* generator = mt_generator_new(seed + 1);
+          mt_generator_use(generator);
+          own = draw();
+          mt_generator_use(nullptr);
+          mt_generator_release(generator);
+        },
+        1);
     EXPECT_EQ(later, expected);
     EXPECT_NE(own, expected);
   }
@@ -304,11 +306,13 @@ TEST_F(ThreadsApi, ATraceDrawsFromTheGeneratorOfItsCall) {
   mt_trace *trace = mt_trace_new(draw, nullptr), *own = mt_trace_new(draw, generator);
   mt_seed(1);
   const double first = drawn(trace), second = drawn(trace);
-  std::thread([&] {
-    mt_seed(1);
-    EXPECT_EQ(drawn(trace), first);
-    EXPECT_EQ(drawn(trace), second);
-  }).join();
+  on_threads(
+      [&](int) {
+        mt_seed(1);
+        EXPECT_EQ(drawn(trace), first);
+        EXPECT_EQ(drawn(trace), second);
+      },
+      1);
   mt_generator_use(generator);
   mt_generator_set_state(generator, 1, 0);
   EXPECT_EQ(drawn(trace), first);
