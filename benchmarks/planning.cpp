@@ -93,7 +93,7 @@ void look_up(benchmark::State& state, std::vector<Tensor> (*make)(int64_t)) {
 void group(benchmark::State& state, std::vector<Tensor> (*make)(int64_t)) {
   Built built;
   build(&built, make, state.range(0));
-  for (auto _ : state) benchmark::DoNotOptimize(group_items(built.region).drafts.size());
+  for (auto _ : state) benchmark::DoNotOptimize(group_items(built.region).groups.size());
   report(state, built);
 }
 

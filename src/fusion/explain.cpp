@@ -28,9 +28,9 @@ std::string bytes_text(int64_t bytes) {
   return text;
 }
 
-const char* kind_name(const Draft& draft) {
-  if (draft.contraction >= 0) return "contraction with epilogue";
-  switch (draft.kind) {
+const char* kind_name(const ItemGroup& group) {
+  if (group.contraction >= 0) return "contraction with epilogue";
+  switch (group.kind) {
     case GroupKind::map: return "element-wise";
     case GroupKind::row: return "rows";
     case GroupKind::reduce: return "reduction";
@@ -53,15 +53,15 @@ class Explanation {
   std::string text() const {
     std::string result;
     if (region_.items.empty()) return "the value is there: nothing runs\n";
-    for (size_t g = 0; g < grouping_.drafts.size(); ++g) {
-      std::vector<int> items = members(grouping_.drafts[g]);
-      result += "group " + std::to_string(g) + ": " + kind_name(grouping_.drafts[g]) + ", " +
+    for (size_t g = 0; g < grouping_.groups.size(); ++g) {
+      std::vector<int> items = members(grouping_.groups[g]);
+      result += "group " + std::to_string(g) + ": " + kind_name(grouping_.groups[g]) + ", " +
                 bytes_text(bytes_moved(region_, readers_, items)) + "\n";
       for (int i : items) {
         result += "  " + line(i) + (is_written(region_, readers_, items, i) ? "  stored\n" : "\n");
       }
     }
-    size_t groups = grouping_.drafts.size();
+    size_t groups = grouping_.groups.size();
     result += std::to_string(groups) + (groups == 1 ? " group moves " : " groups move ") +
               bytes_text(bytes_of_groups(region_, grouping_)) +
               "; one operator at a time would move " + bytes_text(bytes_one_by_one(given_)) + "\n";
@@ -78,10 +78,10 @@ class Explanation {
     std::string result =
         "digraph plan {\n  rankdir=TB;\n  node [shape=box, style=rounded, "
         "fontname=\"sans-serif\"];\n";
-    for (size_t g = 0; g < grouping_.drafts.size(); ++g) {
+    for (size_t g = 0; g < grouping_.groups.size(); ++g) {
       std::string id = std::to_string(g);
-      std::vector<int> items = members(grouping_.drafts[g]);
-      result += "  subgraph cluster_" + id + " {\n    label=\"" + kind_name(grouping_.drafts[g]) +
+      std::vector<int> items = members(grouping_.groups[g]);
+      result += "  subgraph cluster_" + id + " {\n    label=\"" + kind_name(grouping_.groups[g]) +
                 ", " + bytes_text(bytes_moved(region_, readers_, items)) +
                 "\";\n    style=rounded;\n";
       for (int i : items) {

@@ -5,27 +5,27 @@
 // graphs", 2006.)
 #include <algorithm>
 
-#include "fusion/grouping/drafts.h"
+#include "fusion/grouping/grouping_state.h"
 
 namespace mt {
 namespace {
 
 template <class F>
-void for_readers(const Drafts& drafts, int group, F&& f) {
-  for (int i : drafts.draft(group).items) {
-    for (const Use& use : drafts.uses(i)) {
-      int reader = drafts.group_of(use.consumer);
+void for_readers(const GroupingState& state, int group, F&& f) {
+  for (int i : state.group(group).items) {
+    for (const Use& use : state.uses(i)) {
+      int reader = state.group_of(use.consumer);
       if (reader >= 0 && reader != group) f(reader);
     }
   }
 }
 
 template <class F>
-void for_producers(const Drafts& drafts, int group, F&& f) {
-  for (int i : drafts.draft(group).items) {
-    for (const Edge& edge : drafts.edges(i)) {
+void for_producers(const GroupingState& state, int group, F&& f) {
+  for (int i : state.group(group).items) {
+    for (const Edge& edge : state.edges(i)) {
       int value = edge.value;
-      int producer = value < 0 ? -1 : drafts.group_of(value);
+      int producer = value < 0 ? -1 : state.group_of(value);
       if (producer >= 0 && producer != group) f(producer);
     }
   }
@@ -33,15 +33,15 @@ void for_producers(const Drafts& drafts, int group, F&& f) {
 
 // All that is reached from `start` by `neighbours`, as far as `inside` holds; without `start`.
 template <class Neighbours, class Inside>
-std::vector<int>& reached(Drafts& drafts, std::vector<int>* found, int start,
+std::vector<int>& reached(GroupingState& state, std::vector<int>* found, int start,
                           Neighbours&& neighbours, Inside&& inside) {
-  int search = ++drafts.searches;
+  int search = ++state.searches;
   found->clear();
-  drafts.visited[start] = search;
+  state.visited[start] = search;
   for (size_t next = 0, group = static_cast<size_t>(start);;
        group = static_cast<size_t>((*found)[next++])) {
-    neighbours(drafts, static_cast<int>(group), [&](int neighbour) {
-      int& visited = drafts.visited[neighbour];
+    neighbours(state, static_cast<int>(group), [&](int neighbour) {
+      int& visited = state.visited[neighbour];
       if (visited == search || !inside(neighbour)) return;
       visited = search;
       found->push_back(neighbour);
@@ -50,9 +50,9 @@ std::vector<int>& reached(Drafts& drafts, std::vector<int>* found, int start,
   }
 }
 
-bool reads(const Drafts& drafts, int reader, int group) {
+bool reads(const GroupingState& state, int reader, int group) {
   bool found = false;
-  for_readers(drafts, group, [&](int other) { found |= other == reader; });
+  for_readers(state, group, [&](int other) { found |= other == reader; });
   return found;
 }
 
@@ -62,30 +62,30 @@ constexpr int farthest = 256;
 
 }  // namespace
 
-bool bring_together(Drafts& drafts, int a, int b) {
-  auto& place = drafts.place;
+bool bring_together(GroupingState& state, int a, int b) {
+  auto& place = state.place;
   auto at = [&](int group) -> int& { return place[group]; };
   if (at(a) > at(b)) std::swap(a, b);
   // With given parts there may be circles, which are found in the end.
-  bool ordered = !drafts.part_of;
+  bool ordered = !state.part_of;
   if (ordered && at(b) - at(a) > farthest) return false;
   auto readers = [](auto&&... arguments) { for_readers(arguments...); };
   auto producers = [](auto&&... arguments) { for_producers(arguments...); };
   auto between = [&](int group) {
     return group != a && group != b && (!ordered || (at(a) < at(group) && at(group) < at(b)));
   };
-  std::vector<int>& after = reached(drafts, &drafts.after, a, readers, between);
+  std::vector<int>& after = reached(state, &state.after, a, readers, between);
   for (int group : after) {
-    if (reads(drafts, b, group)) return false;
+    if (reads(state, b, group)) return false;
   }
   if (!ordered) {
-    for (int group : reached(drafts, &drafts.before, b, readers, between)) {
-      if (reads(drafts, a, group)) return false;
+    for (int group : reached(state, &state.before, b, readers, between)) {
+      if (reads(state, a, group)) return false;
     }
     return true;
   }
   if (after.empty()) return true;
-  std::vector<int>& before = reached(drafts, &drafts.before, b, producers, between);
+  std::vector<int>& before = reached(state, &state.before, b, producers, between);
   std::vector<int> places{at(a), at(b)};
   for (const std::vector<int>* groups : {&before, &after}) {
     for (int group : *groups) places.push_back(at(group));

@@ -10,8 +10,9 @@
 
 namespace mt {
 
-// A group while it is being formed. Its iteration is row_shape x column_shape.
-struct Draft {
+// Items that run together; lowering makes a group of the plan of it. Its iteration is row_shape x
+// column_shape.
+struct ItemGroup {
   GroupKind kind;
   Shape row_shape, column_shape;
   // Non-empty: element values are read in this order of dimensions, all having this shape.
@@ -26,7 +27,7 @@ struct Draft {
 };
 
 struct Grouping {
-  std::vector<Draft> drafts;         // in an order in which they can run
+  std::vector<ItemGroup> groups;     // in an order in which they can run
   std::vector<int> group_of;         // for each item; -1: inlined wherever it is read
   std::vector<bool> row_valued;      // for each item, within its group
   std::vector<bool> total;           // for each item: a row group's columns, reduced over its rows

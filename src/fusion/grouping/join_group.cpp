@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a group starts, and what may join it.
-#include "fusion/grouping/drafts.h"
+#include "fusion/grouping/grouping_state.h"
 #include "fusion/grouping/relation.h"
 
 namespace mt {
 namespace {
 
-Shape reduced_shape(const Drafts& drafts, int i) {
-  return edge_layout(drafts.region, drafts.edges(i)[0]).shape;
+Shape reduced_shape(const GroupingState& state, int i) {
+  return edge_layout(state.region, state.edges(i)[0]).shape;
 }
 
-void shape_reduction(const Drafts& drafts, int i, Draft* group) {
-  ReductionShape shape = reduction_shape(drafts, i);
+void shape_reduction(const GroupingState& state, int i, ItemGroup* group) {
+  ReductionShape shape = reduction_shape(state, i);
   bool in_rows = shape.inner.empty() && element_count(shape.reduced) <= longest_row;
   group->kind = in_rows ? GroupKind::row : GroupKind::reduce;
   group->row_shape = shape.outer;
@@ -19,51 +19,51 @@ void shape_reduction(const Drafts& drafts, int i, Draft* group) {
   for (int64_t size : shape.inner) group->column_shape.push_back(size);
   group->inner = element_count(shape.inner);
   group->permutation = shape.permutation;
-  if (!shape.permutation.empty()) group->permuted_shape = reduced_shape(drafts, i);
+  if (!shape.permutation.empty()) group->permuted_shape = reduced_shape(state, i);
 }
 
-const char* join_pointwise(Drafts& drafts, int i, int target, Relation relation) {
-  Draft* group = &drafts.draft(target);
-  if (relation == Relation::element && group->kind != GroupKind::map && !drafts.part_of &&
-      drafts.finishes_rows[i]) {
+const char* join_pointwise(GroupingState& state, int i, int target, Relation relation) {
+  ItemGroup* group = &state.group(target);
+  if (relation == Relation::element && group->kind != GroupKind::map && !state.part_of &&
+      state.finishes_rows[i]) {
     return "it finishes rows of its own";
   }
-  if (group->kind == GroupKind::reduce && !drafts.part_of && drafts.goes_to_memory(i, target) &&
-      completes_rows(drafts, i)) {
+  if (group->kind == GroupKind::reduce && !state.part_of && state.goes_to_memory(i, target) &&
+      completes_rows(state, i)) {
     return "it is read from memory too, and its rows are at hand elsewhere";
   }
   if (relation == Relation::row) {
     if (group->kind == GroupKind::map) {
-      int64_t columns = drafts.size(i) ? group->rows() / drafts.size(i) : 0;
-      if (!drafts.part_of && !comes_from_rows(drafts, i, columns)) {
+      int64_t columns = state.size(i) ? group->rows() / state.size(i) : 0;
+      if (!state.part_of && !comes_from_rows(state, i, columns)) {
         return "it is repeated along rows";
       }
-      if (!drafts.part_of && !spares_epilogue(drafts, target, columns)) {
+      if (!state.part_of && !spares_epilogue(state, target, columns)) {
         return "a contraction finishes other rows";
       }
       if (!split_rows(group, columns)) return "the rows do not follow the dimensions";
     }
-    if (group->kind != GroupKind::row || drafts.size(i) != group->rows()) {
+    if (group->kind != GroupKind::row || state.size(i) != group->rows()) {
       return "it is repeated along rows";
     }
-    if (!fits(drafts, i, group->row_shape)) return "its strides do not follow the rows";
-    drafts.make_row(i);
+    if (!fits(state, i, group->row_shape)) return "its strides do not follow the rows";
+    state.make_row(i);
     return nullptr;
   }
   if (!group->permutation.empty()) {
-    if (drafts.goes_to_memory(i, target)) return "it is stored in another order";
-    if (drafts.node(i).op->kind == OpKind::random) return "it is drawn in another order";
+    if (state.goes_to_memory(i, target)) return "it is stored in another order";
+    if (state.node(i).op->kind == OpKind::random) return "it is drawn in another order";
     return nullptr;
   }
   Shape iteration = group->row_shape;
   for (int64_t size : group->column_shape) iteration.push_back(size);
-  if (!fits(drafts, i, iteration)) return "its strides do not follow the group's dimensions";
+  if (!fits(state, i, iteration)) return "its strides do not follow the group's dimensions";
   return nullptr;
 }
 
-const char* join_reduction(Drafts& drafts, int i, int target, Relation relation) {
-  Draft* group = &drafts.draft(target);
-  ReductionShape shape = reduction_shape(drafts, i);
+const char* join_reduction(GroupingState& state, int i, int target, Relation relation) {
+  ItemGroup* group = &state.group(target);
+  ReductionShape shape = reduction_shape(state, i);
   int64_t columns = element_count(shape.reduced);
   if (!shape.inner.empty()) return "it reduces leading dimensions";
   if (columns > longest_row || columns == 0) return "its rows do not fit in cache";
@@ -77,7 +77,7 @@ const char* join_reduction(Drafts& drafts, int i, int target, Relation relation)
     bool splits = relation == Relation::row && group->kind == GroupKind::map;
     const Shape& rest = group->kind == GroupKind::map ? shape.reduced : group->column_shape;
     for (int d = 0; !splits && d < rest.rank(); ++d) iteration.push_back(rest[d]);
-    Layout layout = edge_layout(drafts.region, drafts.edges(i)[0]);
+    Layout layout = edge_layout(state.region, state.edges(i)[0]);
     if (element_count(iteration) != element_count(layout.shape) || !reshape(layout, iteration)) {
       return "its strides do not follow the group's dimensions";
     }
@@ -87,13 +87,13 @@ const char* join_reduction(Drafts& drafts, int i, int target, Relation relation)
     group->kind = GroupKind::row;
     group->column_shape = shape.reduced;
     group->permutation = shape.permutation;
-    if (!shape.permutation.empty()) group->permuted_shape = reduced_shape(drafts, i);
-    for (int member : group->items) drafts.make_row(member);
+    if (!shape.permutation.empty()) group->permuted_shape = reduced_shape(state, i);
+    for (int member : group->items) state.make_row(member);
   } else if (relation == Relation::row) {
     if (!shape.permutation.empty()) return "it reduces in another order";
-    if (!drafts.part_of && group->kind == GroupKind::map) {
-      if (!spares_epilogue(drafts, target, columns)) return "a contraction finishes other rows";
-      if (!shares_elements(drafts, i, target)) return "nothing else of its rows is read along";
+    if (!state.part_of && group->kind == GroupKind::map) {
+      if (!spares_epilogue(state, target, columns)) return "a contraction finishes other rows";
+      if (!shares_elements(state, i, target)) return "nothing else of its rows is read along";
     }
     if (group->kind == GroupKind::map && !split_rows(group, columns)) {
       return "the rows do not follow the dimensions";
@@ -102,36 +102,36 @@ const char* join_reduction(Drafts& drafts, int i, int target, Relation relation)
   } else {
     return "the group does not work on its rows";
   }
-  if (group->kind != GroupKind::row || group->rows() != drafts.size(i) ||
+  if (group->kind != GroupKind::row || group->rows() != state.size(i) ||
       group->columns() != columns) {
     return "its rows differ from the group's";
   }
-  drafts.make_row(i);
+  state.make_row(i);
   return nullptr;
 }
 
 }  // namespace
 
-void start_group(Drafts& drafts, int i) {
-  Draft group;
-  const Node& root = drafts.node(i);
+void start_group(GroupingState& state, int i) {
+  ItemGroup group;
+  const Node& root = state.node(i);
   if (is_pointwise(*root.op)) {
     group.kind = GroupKind::map;
     group.row_shape = root.shape;
   } else if (root.op->kind == OpKind::reduce) {
-    shape_reduction(drafts, i, &group);
-    drafts.make_row(i);
+    shape_reduction(state, i, &group);
+    state.make_row(i);
   } else {
     group.kind = root.op->kind == OpKind::contract ? GroupKind::contract : GroupKind::call;
   }
   group.items.push_back(i);
-  int index = static_cast<int>(drafts.grouping.drafts.size());
-  drafts.group_of(i) = index;
-  drafts.place[index] = -index;  // items are placed last first
-  drafts.grouping.drafts.push_back(std::move(group));
+  int index = static_cast<int>(state.grouping.groups.size());
+  state.group_of(i) = index;
+  state.place[index] = -index;  // items are placed last first
+  state.grouping.groups.push_back(std::move(group));
 }
 
-bool split_rows(Draft* group, int64_t columns) {
+bool split_rows(ItemGroup* group, int64_t columns) {
   const Shape& shape = group->row_shape;
   int split = shape.rank();
   int64_t count = 1;
@@ -144,25 +144,25 @@ bool split_rows(Draft* group, int64_t columns) {
   return true;
 }
 
-const char* join_group(Drafts& drafts, int i, int target) {
-  Draft& group = drafts.draft(target);
+const char* join_group(GroupingState& state, int i, int target) {
+  ItemGroup& group = state.group(target);
   if (group.kind == GroupKind::contract) return "a contraction reads it from memory";
   if (group.kind == GroupKind::call) return "an operator that runs alone reads it";
   if (group.items.size() >= most_items) return "the group is full";
   Relation common = Relation::none;
-  for (const Use& use : drafts.uses(i)) {
-    if (drafts.group_of(use.consumer) != target) continue;
-    Relation found = relation(drafts, group, i, use);
+  for (const Use& use : state.uses(i)) {
+    if (state.group_of(use.consumer) != target) continue;
+    Relation found = relation(state, group, i, use);
     if (found == Relation::none) return "it is read in another order or repeated";
     if (common != Relation::none && found != common) return "it is read both by element and by row";
     common = found;
   }
-  const char* refusal = drafts.node(i).op->kind == OpKind::reduce
-                            ? join_reduction(drafts, i, target, common)
-                            : join_pointwise(drafts, i, target, common);
+  const char* refusal = state.node(i).op->kind == OpKind::reduce
+                            ? join_reduction(state, i, target, common)
+                            : join_pointwise(state, i, target, common);
   if (refusal) return refusal;
   group.items.push_back(i);
-  drafts.group_of(i) = target;
+  state.group_of(i) = target;
   return nullptr;
 }
 

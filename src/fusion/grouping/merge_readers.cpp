@@ -3,7 +3,7 @@
 // is a contraction they can be its epilogue.
 #include <iterator>
 
-#include "fusion/grouping/drafts.h"
+#include "fusion/grouping/grouping_state.h"
 
 namespace mt {
 namespace {
@@ -12,19 +12,19 @@ namespace {
 // merged it remembers a reader each, the latest four: comparing all would take quadratic time.
 class ReaderGroups {
  public:
-  ReaderGroups(Drafts& drafts, int64_t size) : drafts_(drafts), size_(size) {}
+  ReaderGroups(GroupingState& state, int64_t size) : state_(state), size_(size) {}
 
   void add(int reader) {
-    int group = drafts_.group_of(reader);
-    if (group < 0 || drafts_.draft(group).rows() * drafts_.draft(group).columns() != size_) return;
+    int group = state_.group_of(reader);
+    if (group < 0 || state_.group(group).rows() * state_.group(group).columns() != size_) return;
     for (int known : known_) {
-      if (known >= 0 && merge_groups(drafts_, drafts_.group_of(known), group)) return;
+      if (known >= 0 && merge_groups(state_, state_.group_of(known), group)) return;
     }
     known_[next_++ % std::size(known_)] = reader;
   }
 
  private:
-  Drafts& drafts_;
+  GroupingState& state_;
   int64_t size_;
   int known_[4] = {-1, -1, -1, -1};
   size_t next_ = 0;
@@ -32,20 +32,20 @@ class ReaderGroups {
 
 }  // namespace
 
-void merge_readers(Drafts& drafts, int i) {
-  ReaderGroups groups(drafts, drafts.size(i));
-  for (const Use& use : drafts.uses(i)) groups.add(use.consumer);
+void merge_readers(GroupingState& state, int i) {
+  ReaderGroups groups(state, state.size(i));
+  for (const Use& use : state.uses(i)) groups.add(use.consumer);
 }
 
-void merge_readers_of_leaves(Drafts& drafts) {
-  const Region& region = drafts.region;
+void merge_readers_of_leaves(GroupingState& state) {
+  const Region& region = state.region;
   std::vector<ReaderGroups> groups;
   groups.reserve(region.leaves.size());
   for (const Leaf& leaf : region.leaves) {
-    groups.emplace_back(drafts, element_count(leaf.node->shape));
+    groups.emplace_back(state, element_count(leaf.node->shape));
   }
-  for (int i = 0; i < drafts.count(); ++i) {
-    for (const Edge& edge : drafts.edges(i)) {
+  for (int i = 0; i < state.count(); ++i) {
+    for (const Edge& edge : state.edges(i)) {
       int value = edge.value;
       if (value < 0) groups[~value].add(i);
     }

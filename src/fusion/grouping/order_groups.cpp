@@ -5,40 +5,40 @@
 // is let go of.
 #include <algorithm>
 
-#include "fusion/grouping/drafts.h"
+#include "fusion/grouping/grouping_state.h"
 
 namespace mt {
 namespace {
 
 // What the group reads of others, as far as it is not sorted yet; false if some of it waits for
 // this.
-bool push_producers(const Drafts& drafts, int group, const std::vector<char>& state,
+bool push_producers(const GroupingState& state, int g, const std::vector<char>& visits,
                     std::vector<int>* stack) {
   auto push_inputs = [&](int i) {
-    for (const Edge& edge : drafts.edges(i)) {
+    for (const Edge& edge : state.edges(i)) {
       int value = edge.value;
-      int from = value < 0 ? -1 : drafts.group_of(value);
-      if (from < 0 || from == group) continue;
-      if (state[from] == 1) return false;
-      if (state[from] == 0) stack->push_back(from);
+      int from = value < 0 ? -1 : state.group_of(value);
+      if (from < 0 || from == g) continue;
+      if (visits[from] == 1) return false;
+      if (visits[from] == 0) stack->push_back(from);
     }
     return true;
   };
-  const Draft& draft = drafts.draft(group);
-  for (int i : draft.items) {
+  const ItemGroup& group = state.group(g);
+  for (int i : group.items) {
     if (!push_inputs(i)) return false;
   }
-  return draft.contraction < 0 || push_inputs(draft.contraction);
+  return group.contraction < 0 || push_inputs(group.contraction);
 }
 
 // Bytes that a group keeps for others in memory of the plan's own.
-int64_t kept_bytes(const Drafts& drafts, int group) {
+int64_t kept_bytes(const GroupingState& state, int group) {
   int64_t bytes = 0;
-  for (int i : drafts.draft(group).items) {
-    if (drafts.item(i).stored) continue;
-    for (const Use& use : drafts.uses(i)) {
-      if (drafts.group_of(use.consumer) == group) continue;
-      bytes += drafts.node(i).bytes();
+  for (int i : state.group(group).items) {
+    if (state.item(i).stored) continue;
+    for (const Use& use : state.uses(i)) {
+      if (state.group_of(use.consumer) == group) continue;
+      bytes += state.node(i).bytes();
       break;
     }
   }
@@ -46,33 +46,33 @@ int64_t kept_bytes(const Drafts& drafts, int group) {
 }
 
 template <class F>
-void for_inputs(const Drafts& drafts, int group, F&& f) {
-  const Draft& draft = drafts.draft(group);
+void for_inputs(const GroupingState& state, int g, F&& f) {
+  const ItemGroup& group = state.group(g);
   auto of = [&](int i) {
-    for (const Edge& edge : drafts.edges(i)) f(edge.value);
+    for (const Edge& edge : state.edges(i)) f(edge.value);
   };
-  for (int i : draft.items) of(i);
-  if (draft.contraction >= 0) of(draft.contraction);
+  for (int i : group.items) of(i);
+  if (group.contraction >= 0) of(group.contraction);
 }
 
 // Brings groups in a possible order to where they can run as soon as what they read is there. They
 // stay behind others that read the same leaves, whose memory they may then take over.
-void hasten(const Drafts& drafts, std::vector<int>* sorted) {
+void hasten(const GroupingState& state, std::vector<int>* sorted) {
   constexpr int64_t little = 4096;
   // For each group and each leaf the place of the group that it, or its last reader so far,
   // follows.
-  std::vector<int> place(drafts.grouping.drafts.size(), -1), read(drafts.region.leaves.size(), -1);
+  std::vector<int> place(state.grouping.groups.size(), -1), read(state.region.leaves.size(), -1);
   std::vector<std::pair<int, bool>> key(place.size());
   for (int at = 0; at < static_cast<int>(sorted->size()); ++at) {
     int group = (*sorted)[at];
-    bool early = kept_bytes(drafts, group) <= little;
+    bool early = kept_bytes(state, group) <= little;
     int after = early ? -1 : at;
-    for_inputs(drafts, group, [&](int value) {
-      int from = value < 0 ? -1 : drafts.group_of(value);
+    for_inputs(state, group, [&](int value) {
+      int from = value < 0 ? -1 : state.group_of(value);
       if (value < 0) after = std::max(after, read[~value]);
       if (from >= 0 && from != group) after = std::max(after, place[from]);
     });
-    for_inputs(drafts, group, [&](int value) {
+    for_inputs(state, group, [&](int value) {
       if (value < 0) read[~value] = std::max(read[~value], after);
     });
     place[group] = after;
@@ -83,27 +83,27 @@ void hasten(const Drafts& drafts, std::vector<int>* sorted) {
 
 }  // namespace
 
-bool order_groups(Drafts& drafts) {
-  size_t count = drafts.grouping.drafts.size();
+bool order_groups(GroupingState& state) {
+  size_t count = state.grouping.groups.size();
   std::vector<int> order;
   for (size_t g = 0; g < count; ++g) {
-    std::vector<int>& items = drafts.grouping.drafts[g].items;
+    std::vector<int>& items = state.grouping.groups[g].items;
     std::reverse(items.begin(), items.end());
     if (!items.empty()) order.push_back(static_cast<int>(g));
   }
   std::sort(order.begin(), order.end(), [&](int a, int b) {
-    return drafts.draft(a).items.back() < drafts.draft(b).items.back();
+    return state.group(a).items.back() < state.group(b).items.back();
   });
   std::vector<int> sorted, stack;
-  std::vector<char> state(count, 0);  // 1: what it reads is on the stack, 2: sorted
+  std::vector<char> visits(count, 0);  // 1: what it reads is on the stack, 2: sorted
   for (int root : order) {
     stack.push_back(root);
     while (!stack.empty()) {
       int g = stack.back();
-      char& now = state[g];
+      char& now = visits[g];
       if (now == 0) {
         now = 1;
-        if (!push_producers(drafts, g, state, &stack)) return false;
+        if (!push_producers(state, g, visits, &stack)) return false;
         continue;
       }
       stack.pop_back();
@@ -111,16 +111,16 @@ bool order_groups(Drafts& drafts) {
       now = 2;
     }
   }
-  hasten(drafts, &sorted);
-  std::vector<Draft> kept;
+  hasten(state, &sorted);
+  std::vector<ItemGroup> kept;
   kept.reserve(sorted.size());
   std::vector<int> renamed(count, -1);
   for (int g : sorted) {
     renamed[g] = static_cast<int>(kept.size());
-    kept.push_back(std::move(drafts.draft(g)));
+    kept.push_back(std::move(state.group(g)));
   }
-  drafts.grouping.drafts = std::move(kept);
-  for (int& group : drafts.grouping.group_of) {
+  state.grouping.groups = std::move(kept);
+  for (int& group : state.grouping.group_of) {
     if (group >= 0) group = renamed[group];
   }
   return true;

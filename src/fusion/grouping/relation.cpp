@@ -12,20 +12,20 @@ static_assert(longest_row <= row_panel);
 constexpr int deepest_search = 8;
 
 // The reduction of rows of `columns` elements that item i is computed from; -1 if there is none.
-int row_reduction_of(const Drafts& drafts, int i, int64_t columns, int depth) {
+int row_reduction_of(const GroupingState& state, int i, int64_t columns, int depth) {
   if (columns <= 1 || depth > deepest_search) return -1;
-  for (const Edge& edge : drafts.edges(i)) {
+  for (const Edge& edge : state.edges(i)) {
     int input = edge.value;
-    if (input < 0 || drafts.size(input) != drafts.size(i)) continue;
-    const Op& op = *drafts.node(input).op;
+    if (input < 0 || state.size(input) != state.size(i)) continue;
+    const Op& op = *state.node(input).op;
     if (op.kind == OpKind::reduce) {
-      ReductionShape shape = reduction_shape(drafts, input);
+      ReductionShape shape = reduction_shape(state, input);
       if (shape.inner.empty() && shape.permutation.empty() && columns <= longest_row &&
           element_count(shape.reduced) == columns) {
         return input;
       }
     } else if (is_pointwise(op)) {
-      int found = row_reduction_of(drafts, input, columns, depth + 1);
+      int found = row_reduction_of(state, input, columns, depth + 1);
       if (found >= 0) return found;
     }
   }
@@ -33,28 +33,28 @@ int row_reduction_of(const Drafts& drafts, int i, int64_t columns, int depth) {
 }
 
 // What item i reads of as many elements as it has, and what that is computed from.
-void add_elements(const Drafts& drafts, int i, std::vector<int>* values, int depth) {
+void add_elements(const GroupingState& state, int i, std::vector<int>* values, int depth) {
   if (depth > deepest_search) return;
-  for (const Edge& edge : drafts.edges(i)) {
+  for (const Edge& edge : state.edges(i)) {
     int input = edge.value;
-    const Node& source = drafts.region.node_of(input);
-    if (element_count(source.shape) != drafts.size(i)) continue;
+    const Node& source = state.region.node_of(input);
+    if (element_count(source.shape) != state.size(i)) continue;
     values->push_back(input);
-    if (input >= 0 && is_pointwise(*source.op)) add_elements(drafts, input, values, depth + 1);
+    if (input >= 0 && is_pointwise(*source.op)) add_elements(state, input, values, depth + 1);
   }
 }
 
 // Whether what item i reads of `size` elements, or what that is computed from, is among `values`.
-bool comes_from(const Drafts& drafts, int i, int64_t size, const std::vector<int>& values,
+bool comes_from(const GroupingState& state, int i, int64_t size, const std::vector<int>& values,
                 int depth) {
   if (depth > deepest_search) return false;
-  for (const Edge& edge : drafts.edges(i)) {
+  for (const Edge& edge : state.edges(i)) {
     int input = edge.value;
-    const Node& source = drafts.region.node_of(input);
+    const Node& source = state.region.node_of(input);
     if (element_count(source.shape) != size) continue;
     if (std::find(values.begin(), values.end(), input) != values.end()) return true;
     if (input >= 0 && is_pointwise(*source.op) &&
-        comes_from(drafts, input, size, values, depth + 1)) {
+        comes_from(state, input, size, values, depth + 1)) {
       return true;
     }
   }
@@ -63,19 +63,19 @@ bool comes_from(const Drafts& drafts, int i, int64_t size, const std::vector<int
 
 }  // namespace
 
-Relation relation(const Drafts& drafts, const Draft& group, int i, const Use& use) {
-  Layout layout = edge_layout(drafts.region, *use.edge);
-  const Node& consumer = drafts.node(use.consumer);
+Relation relation(const GroupingState& state, const ItemGroup& group, int i, const Use& use) {
+  Layout layout = edge_layout(state.region, *use.edge);
+  const Node& consumer = state.node(use.consumer);
   bool reduces = consumer.op->kind == OpKind::reduce;
-  bool row_consumer = !reduces && drafts.is_row(use.consumer);
+  bool row_consumer = !reduces && state.is_row(use.consumer);
   if (!group.permutation.empty() && !row_consumer) {
     bool same = layout.shape == group.permuted_shape &&
-                drafts.node(i).shape == group.permuted_shape && is_contiguous(layout) &&
+                state.node(i).shape == group.permuted_shape && is_contiguous(layout) &&
                 layout.offset == 0;
     return same ? Relation::element : Relation::none;
   }
   if (!reduces) layout = expand(layout, consumer.shape);
-  int64_t count = element_count(layout.shape), rows = drafts.size(i);
+  int64_t count = element_count(layout.shape), rows = state.size(i);
   if (rows == count && is_contiguous(layout) && layout.offset == 0) {
     return row_consumer ? Relation::row : Relation::element;
   }
@@ -88,19 +88,19 @@ Relation relation(const Drafts& drafts, const Draft& group, int i, const Use& us
   return by_row ? Relation::row : Relation::none;
 }
 
-bool fits(const Drafts& drafts, int i, const Shape& iteration) {
-  const Node& n = drafts.node(i);
+bool fits(const GroupingState& state, int i, const Shape& iteration) {
+  const Node& n = state.node(i);
   if (n.shape == iteration) return true;
-  for (const Edge& edge : drafts.edges(i)) {
-    Layout layout = expand(edge_layout(drafts.region, edge), n.shape);
+  for (const Edge& edge : state.edges(i)) {
+    Layout layout = expand(edge_layout(state.region, edge), n.shape);
     if (!reshape(layout, iteration)) return false;
   }
   return true;
 }
 
-ReductionShape reduction_shape(const Drafts& drafts, int i) {
-  const Shape& shape = edge_layout(drafts.region, drafts.edges(i)[0]).shape;
-  const Attributes& axes = drafts.node(i).attributes;
+ReductionShape reduction_shape(const GroupingState& state, int i) {
+  const Shape& shape = edge_layout(state.region, state.edges(i)[0]).shape;
+  const Attributes& axes = state.node(i).attributes;
   auto is_reduced = [&](int d) { return std::find(axes.begin(), axes.end(), d) != axes.end(); };
   int inner_begin = shape.rank();
   while (inner_begin > 0 && !(is_reduced(inner_begin - 1) && shape[inner_begin - 1] != 1)) {
@@ -127,45 +127,45 @@ ReductionShape reduction_shape(const Drafts& drafts, int i) {
   return result;
 }
 
-bool shares_elements(const Drafts& drafts, int i, int group) {
-  const Draft& draft = drafts.draft(group);
-  std::vector<int> values = draft.items;
-  for (int member : draft.items) {
-    for (const Edge& edge : drafts.edges(member)) values.push_back(edge.value);
+bool shares_elements(const GroupingState& state, int i, int g) {
+  const ItemGroup& group = state.group(g);
+  std::vector<int> values = group.items;
+  for (int member : group.items) {
+    for (const Edge& edge : state.edges(member)) values.push_back(edge.value);
   }
-  return comes_from(drafts, i, draft.rows() * draft.columns(), values, 0);
+  return comes_from(state, i, group.rows() * group.columns(), values, 0);
 }
 
-bool comes_from_rows(const Drafts& drafts, int i, int64_t columns) {
-  return row_reduction_of(drafts, i, columns, 0) >= 0;
+bool comes_from_rows(const GroupingState& state, int i, int64_t columns) {
+  return row_reduction_of(state, i, columns, 0) >= 0;
 }
 
-bool completes_rows(const Drafts& drafts, int i) {
-  for (const Edge& edge : drafts.edges(i)) {
+bool completes_rows(const GroupingState& state, int i) {
+  for (const Edge& edge : state.edges(i)) {
     int input = edge.value;
-    if (input < 0 || !is_pointwise(*drafts.node(input).op) || drafts.size(input) == 0 ||
-        drafts.size(input) == drafts.size(i) || drafts.size(i) % drafts.size(input) != 0) {
+    if (input < 0 || !is_pointwise(*state.node(input).op) || state.size(input) == 0 ||
+        state.size(input) == state.size(i) || state.size(i) % state.size(input) != 0) {
       continue;
     }
-    int reduction = row_reduction_of(drafts, input, drafts.size(i) / drafts.size(input), 0);
+    int reduction = row_reduction_of(state, input, state.size(i) / state.size(input), 0);
     if (reduction < 0) continue;
     std::vector<int> elements;
-    add_elements(drafts, i, &elements, 0);
-    if (comes_from(drafts, reduction, drafts.size(i), elements, 0)) return true;
+    add_elements(state, i, &elements, 0);
+    if (comes_from(state, reduction, state.size(i), elements, 0)) return true;
   }
   return false;
 }
 
-std::vector<bool> finished_rows(const Drafts& drafts) {
-  std::vector<bool> finishes(drafts.region.items.size(), false);
-  for (int i = 0; i < drafts.count(); ++i) {
-    for (const Edge& edge : drafts.edges(i)) {
+std::vector<bool> finished_rows(const GroupingState& state) {
+  std::vector<bool> finishes(state.region.items.size(), false);
+  for (int i = 0; i < state.count(); ++i) {
+    for (const Edge& edge : state.edges(i)) {
       int input = edge.value;
-      if (input < 0 || drafts.size(input) != drafts.size(i)) continue;
-      const Op& op = *drafts.node(input).op;
+      if (input < 0 || state.size(input) != state.size(i)) continue;
+      const Op& op = *state.node(input).op;
       bool from_rows = is_pointwise(op) && finishes[input];
       if (op.kind == OpKind::reduce) {
-        ReductionShape shape = reduction_shape(drafts, input);
+        ReductionShape shape = reduction_shape(state, input);
         int64_t columns = element_count(shape.reduced);
         from_rows = shape.inner.empty() && columns > 1 && columns <= longest_row;
       }

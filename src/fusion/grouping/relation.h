@@ -3,16 +3,16 @@
 // the order in which a reduction goes through its input.
 #pragma once
 
-#include "fusion/grouping/drafts.h"
+#include "fusion/grouping/grouping_state.h"
 
 namespace mt {
 
 // How a consumer in a group reads an item.
 enum class Relation { none, element, row };
-Relation relation(const Drafts& drafts, const Draft& group, int i, const Use& use);
+Relation relation(const GroupingState& state, const ItemGroup& group, int i, const Use& use);
 
 // Whether everything item i reads can be addressed over `iteration`.
-bool fits(const Drafts& drafts, int i, const Shape& iteration);
+bool fits(const GroupingState& state, int i, const Shape& iteration);
 
 // The iteration of a reduction: kept dimensions, then reduced ones; but kept ones that come last
 // stay last, so that memory is read in order.
@@ -20,20 +20,20 @@ struct ReductionShape {
   Shape outer, reduced, inner;
   Dims permutation;  // empty when the input's own order serves
 };
-ReductionShape reduction_shape(const Drafts& drafts, int i);
+ReductionShape reduction_shape(const GroupingState& state, int i);
 
 // Whether item i is computed from reductions of rows of `columns` elements.
-bool comes_from_rows(const Drafts& drafts, int i, int64_t columns);
+bool comes_from_rows(const GroupingState& state, int i, int64_t columns);
 // Whether item i reads something like the sum of its own row, made of the very elements that i
 // reads (a softmax: exp(x) / sum(exp(x))): a group of rows then has all of it at hand.
-bool completes_rows(const Drafts& drafts, int i);
+bool completes_rows(const GroupingState& state, int i);
 // For each item whether it has one value for each row of something that is reduced to rows, as a
 // mean is and a deviation made of it: then it belongs with that, whoever reads it.
-std::vector<bool> finished_rows(const Drafts& drafts);
+std::vector<bool> finished_rows(const GroupingState& state);
 
 // Whether item i, or something that it is computed from element by element, is among the values
 // that a group goes through: then its rows are worth having in the group.
-bool shares_elements(const Drafts& drafts, int i, int group);
+bool shares_elements(const GroupingState& state, int i, int group);
 
 // Registers hold whole rows, so a row must leave room for several of them in cache.
 constexpr int64_t longest_row = 16384;

@@ -39,11 +39,11 @@ int64_t bytes_moved(const Region& region, const Readers& readers, const std::vec
   return bytes;
 }
 
-std::vector<int> members(const Draft& draft) {
-  std::vector<int> items = draft.items;
-  if (draft.contraction >= 0) {
-    items.insert(std::lower_bound(items.begin(), items.end(), draft.contraction),
-                 draft.contraction);
+std::vector<int> members(const ItemGroup& group) {
+  std::vector<int> items = group.items;
+  if (group.contraction >= 0) {
+    items.insert(std::lower_bound(items.begin(), items.end(), group.contraction),
+                 group.contraction);
   }
   return items;
 }
@@ -51,7 +51,8 @@ std::vector<int> members(const Draft& draft) {
 int64_t bytes_of_groups(const Region& region, const Grouping& grouping) {
   const Readers readers(region);
   int64_t bytes = 0;
-  for (const Draft& draft : grouping.drafts) bytes += bytes_moved(region, readers, members(draft));
+  for (const ItemGroup& group : grouping.groups)
+    bytes += bytes_moved(region, readers, members(group));
   return bytes;
 }
 

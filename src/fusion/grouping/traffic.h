@@ -16,7 +16,7 @@ bool is_written(const Region& region, const Readers& readers, const std::vector<
 int64_t bytes_moved(const Region& region, const Readers& readers, const std::vector<int>& items);
 
 // The items of a group, sorted, with the contraction whose epilogue it is.
-std::vector<int> members(const Draft& draft);
+std::vector<int> members(const ItemGroup& group);
 
 // Bytes moved by all groups of a region, and by one operator at a time.
 int64_t bytes_of_groups(const Region& region, const Grouping& grouping);

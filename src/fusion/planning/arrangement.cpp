@@ -16,7 +16,7 @@ Arrangement one_by_one(const Region& region) {
   Grouping grouping;
   for (size_t i = 0; i < items; ++i) {
     const int item = static_cast<int>(i);
-    grouping.drafts.push_back({GroupKind::call, region.item(item).node->shape, {}, {}, {}, {item}});
+    grouping.groups.push_back({GroupKind::call, region.item(item).node->shape, {}, {}, {}, {item}});
     grouping.group_of.push_back(item);
   }
   grouping.row_valued.assign(items, false);

@@ -124,7 +124,7 @@ std::optional<Arrangement> with_duplicate_producers(const Region& region,
   if (!any) return std::nullopt;
   Arrangement result = search.rewritten(candidates);
   result.grouping = group_items(result.region);
-  bool better = result.grouping.drafts.size() <= grouping.drafts.size() &&
+  bool better = result.grouping.groups.size() <= grouping.groups.size() &&
                 is_as_meant(result, region.items.size());
   return better ? std::optional(std::move(result)) : std::nullopt;
 }

@@ -9,34 +9,34 @@ namespace {
 
 class Lowering {
  public:
-  Lowering(const Region& region, const Grouping& grouping, const Draft& draft,
+  Lowering(const Region& region, const Grouping& grouping, const ItemGroup& group,
            const BufferOf& buffer_of_leaf, const BufferOf& buffer_of_item)
       : region_(region),
         grouping_(grouping),
-        draft_(draft),
+        group_(group),
         buffer_of_leaf_(buffer_of_leaf),
         buffer_of_item_(buffer_of_item),
-        iteration_(draft.row_shape) {
-    for (int64_t size : draft.column_shape) iteration_.push_back(size);
-    segment_.rows = draft.rows();
-    segment_.columns = draft.columns();
+        iteration_(group.row_shape) {
+    for (int64_t size : group.column_shape) iteration_.push_back(size);
+    segment_.rows = group.rows();
+    segment_.columns = group.columns();
     element_register_.assign(region.items.size(), -1);
     row_register_.assign(region.items.size(), -1);
   }
 
   Group run() {
-    for (int i : draft_.items) lower_item(i);
+    for (int i : group_.items) lower_item(i);
     FusedProgram fused;
     fused.program.instructions = std::move(instructions_);
     fused.program.registers = registers_;
     fused.segments.push_back(std::move(segment_));
     fused.totals = std::move(totals_);
-    switch (draft_.kind) {
-      case GroupKind::map: return {MapGroup{std::move(fused)}, draft_.items};
+    switch (group_.kind) {
+      case GroupKind::map: return {MapGroup{std::move(fused)}, group_.items};
       case GroupKind::reduce:
         static_cast<FusedProgram&>(reduction_) = std::move(fused);
-        return {std::move(reduction_), draft_.items};
-      default: return {RowGroup{std::move(fused)}, draft_.items};
+        return {std::move(reduction_), group_.items};
+      default: return {RowGroup{std::move(fused)}, group_.items};
     }
   }
 
@@ -45,10 +45,10 @@ class Lowering {
   bool in_group(int value) const {
     if (value < 0) return false;
     int group = grouping_.group_of[value];
-    return group >= 0 && &grouping_.drafts[group] == &draft_ && value != draft_.contraction;
+    return group >= 0 && &grouping_.groups[group] == &group_ && value != group_.contraction;
   }
   bool is_row(int i) const { return grouping_.row_valued[i]; }
-  bool is_permuted() const { return !draft_.permutation.empty(); }
+  bool is_permuted() const { return !group_.permutation.empty(); }
 
   int16_t emit(Instruction instruction) {
     bool makes_register = instruction.code != Opcode::store && instruction.code != Opcode::total;
@@ -74,10 +74,10 @@ class Lowering {
   Layout over_iteration(const Layout& layout, const Shape& consumer, bool row) {
     Layout broadcast = expand(layout, consumer);
     if (!row && is_permuted()) {
-      broadcast = permute(broadcast, draft_.permutation);
+      broadcast = permute(broadcast, group_.permutation);
       return broadcast;
     }
-    const Shape& target = row ? draft_.row_shape : iteration_;
+    const Shape& target = row ? group_.row_shape : iteration_;
     return *reshape(broadcast, target);  // grouping has checked that it can be done
   }
 
@@ -219,7 +219,7 @@ class Lowering {
     const Edge& edge = region_.edges_of(i)[0];
     // Its input is read over the whole iteration, in the input's own shape.
     const int16_t value = read(edge, edge_layout(region_, edge).shape, false);
-    if (draft_.kind == GroupKind::reduce) {
+    if (group_.kind == GroupKind::reduce) {
       set_reduction(n, edge, value);
       reduction_.output = stored(i);
       return -1;
@@ -254,7 +254,7 @@ class Lowering {
     store.row = store.row_input = row;
     store.in[0] = value;
     store.index = memory_index(buffer_of(i), dtype,
-                               contiguous_layout(row ? draft_.row_shape : iteration_), row);
+                               contiguous_layout(row ? group_.row_shape : iteration_), row);
     emit(store);
   }
 
@@ -265,9 +265,9 @@ class Lowering {
     for (int64_t axis : axes) reduced *= shape[static_cast<int>(axis)];
     reduction_.reduction = static_cast<Reduction>(n.op->code);
     reduction_.type = compute_of(n.dtype);
-    reduction_.outer = draft_.rows();
+    reduction_.outer = group_.rows();
     reduction_.reduced = reduced;
-    reduction_.inner = draft_.inner;
+    reduction_.inner = group_.inner;
     reduction_.in_lanes = reduction_.inner == 1;
     Instruction reduce{.code = Opcode::reduce, .type = reduction_.type};
     reduce.detail = n.op->code;
@@ -278,7 +278,7 @@ class Lowering {
 
   const Region& region_;
   const Grouping& grouping_;
-  const Draft& draft_;
+  const ItemGroup& group_;
   const BufferOf& buffer_of_leaf_;
   const BufferOf& buffer_of_item_;
   Shape iteration_;
@@ -292,9 +292,9 @@ class Lowering {
 
 }  // namespace
 
-Group lower(const Region& region, const Grouping& grouping, const Draft& draft,
+Group lower(const Region& region, const Grouping& grouping, const ItemGroup& group,
             const BufferOf& buffer_of_leaf, const BufferOf& buffer_of_item) {
-  return Lowering(region, grouping, draft, buffer_of_leaf, buffer_of_item).run();
+  return Lowering(region, grouping, group, buffer_of_leaf, buffer_of_item).run();
 }
 
 namespace {

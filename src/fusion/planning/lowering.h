@@ -11,7 +11,7 @@ using BufferOf = std::vector<int>;
 
 // A group that runs a program: a map, rows or a reduction. `buffer_of_leaf[l]` and
 // `buffer_of_item[i]` are buffers; an item without one lives in registers only.
-Group lower(const Region& region, const Grouping& grouping, const Draft& draft,
+Group lower(const Region& region, const Grouping& grouping, const ItemGroup& group,
             const BufferOf& buffer_of_leaf, const BufferOf& buffer_of_item);
 
 // Groups of one item: a contraction, and an operator that runs alone.

@@ -48,8 +48,8 @@ class Planner {
   }
 
   Plan run() {
-    plan_.groups.reserve(grouping_.drafts.size());
-    for (size_t d = 0; d < grouping_.drafts.size(); ++d) add(static_cast<int>(d));
+    plan_.groups.reserve(grouping_.groups.size());
+    for (size_t g = 0; g < grouping_.groups.size(); ++g) add(static_cast<int>(g));
     return std::move(plan_);
   }
 
@@ -74,38 +74,38 @@ class Planner {
   }
 
   bool needs_memory(int i) const {
-    int group = group_of(i);
-    if (group < 0) return false;
-    const Draft& draft = grouping_.drafts[group];
-    return region_.item(i).stored || read_outside_[i] || draft.contraction == i ||
-           draft.kind == GroupKind::contract || draft.kind == GroupKind::call ||
-           grouping_.total[i] || (draft.kind == GroupKind::reduce && draft.items.back() == i);
+    const int g = group_of(i);
+    if (g < 0) return false;
+    const ItemGroup& group = grouping_.groups[g];
+    return region_.item(i).stored || read_outside_[i] || group.contraction == i ||
+           group.kind == GroupKind::contract || group.kind == GroupKind::call ||
+           grouping_.total[i] || (group.kind == GroupKind::reduce && group.items.back() == i);
   }
 
-  void add(int d) {
-    const Draft& draft = grouping_.drafts[d];
-    if (draft.kind == GroupKind::contract) {
-      add(contraction(draft.items[0]), draft.items);
+  void add(int g) {
+    const ItemGroup& group = grouping_.groups[g];
+    if (group.kind == GroupKind::contract) {
+      add(contraction(group.items[0]), group.items);
       return;
     }
-    if (draft.kind == GroupKind::call) {
-      add(lower_call(region_, draft.items[0], buffer_of_leaf_, buffer_of_item_), draft.items);
+    if (group.kind == GroupKind::call) {
+      add(lower_call(region_, group.items[0], buffer_of_leaf_, buffer_of_item_), group.items);
       return;
     }
-    Group group = lower(region_, grouping_, draft, buffer_of_leaf_, buffer_of_item_);
-    FusedProgram* fused = fused_program(group);
-    if (draft.kind != GroupKind::reduce) donate(d, fused);
-    if (draft.contraction >= 0) share_with_epilogue(draft.contraction, fused);
+    Group lowered = lower(region_, grouping_, group, buffer_of_leaf_, buffer_of_item_);
+    FusedProgram* fused = fused_program(lowered);
+    if (group.kind != GroupKind::reduce) donate(g, fused);
+    if (group.contraction >= 0) share_with_epilogue(group.contraction, fused);
     place_values(&fused->program, fused->segments[0]);
-    if (draft.contraction < 0) {
-      plan_.groups.push_back(std::move(group));
+    if (group.contraction < 0) {
+      plan_.groups.push_back(std::move(lowered));
       return;
     }
-    ContractGroup whole = contraction(draft.contraction);
+    ContractGroup whole = contraction(group.contraction);
     whole.epilogue = std::move(*fused);
-    whole.passes = passes(draft.contraction);
-    std::vector<int> items{draft.contraction};
-    items.insert(items.end(), draft.items.begin(), draft.items.end());
+    whole.passes = passes(group.contraction);
+    std::vector<int> items{group.contraction};
+    items.insert(items.end(), group.items.begin(), group.items.end());
     add(std::move(whole), std::move(items));
   }
 
@@ -137,13 +137,13 @@ class Planner {
 
   // Lets outputs take over the memory of leaves that nobody reads after this group: first that of
   // what they replace, so that state stays where it is from run to run.
-  void donate(int d, FusedProgram* fused) {
-    donate(d, fused, [](const Leaf& leaf, int item) { return leaf.successor == item; });
-    donate(d, fused, [](const Leaf&, int) { return true; });
+  void donate(int g, FusedProgram* fused) {
+    donate(g, fused, [](const Leaf& leaf, int item) { return leaf.successor == item; });
+    donate(g, fused, [](const Leaf&, int) { return true; });
   }
 
   template <class Suits>
-  void donate(int d, FusedProgram* fused, Suits suits) {
+  void donate(int g, FusedProgram* fused, Suits suits) {
     Segment& segment = fused->segments[0];
     for (size_t s = 0; s < segment.memory.size(); ++s) {
       const Memory& store = segment.memory[s];
@@ -152,8 +152,8 @@ class Planner {
       if (output.kind != BufferKind::output || output.donor >= 0) continue;
       for (size_t l = 0; l < region_.leaves.size(); ++l) {
         if (!region_.leaves[l].donatable || !suits(region_.leaves[l], output.index) ||
-            last_use_[l] != d || donated(static_cast<int>(l)) ||
-            is_factor(d, static_cast<int>(l))) {
+            last_use_[l] != g || donated(static_cast<int>(l)) ||
+            is_factor(g, static_cast<int>(l))) {
           continue;
         }
         const Node& leaf = *region_.leaves[l].node;
@@ -170,8 +170,8 @@ class Planner {
   }
 
   // Whether the group's contraction reads the leaf, of which its epilogue must leave all in place.
-  bool is_factor(int d, int leaf) const {
-    int z = grouping_.drafts[d].contraction;
+  bool is_factor(int g, int leaf) const {
+    int z = grouping_.groups[g].contraction;
     if (z < 0) return false;
     auto edges = region_.edges_of(z);
     return std::any_of(edges.begin(), edges.end(),

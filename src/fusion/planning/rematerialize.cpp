@@ -23,7 +23,7 @@ class PeakSearch {
         readers_(region),
         last_(region.items.size(), -1),
         before_(region.items.size(), -1) {
-    std::vector<int64_t> taken(grouping.drafts.size());
+    std::vector<int64_t> taken(grouping.groups.size());
     for (const Buffer& buffer : plan.buffers) {
       if (buffer.kind != BufferKind::arena || buffer.bytes == 0) continue;
       int& last = last_[buffer.index];
@@ -47,14 +47,14 @@ class PeakSearch {
     const size_t items = region_.items.size();
     renamed_.assign(items, -1);
     std::vector<int> late(items, -1);
-    std::vector<std::vector<Draft>> before(grouping_.drafts.size());  // each group
+    std::vector<std::vector<ItemGroup>> before(grouping_.groups.size());  // each group
     for (int i = 0; i < static_cast<int>(items); ++i) {
       for (const Edge& edge : region_.edges_of(i)) {
         const int value = edge.value;
         if (!is_late(i, value) || late[value] >= 0) continue;
-        Draft draft{GroupKind::map, item(value).node->shape, {}, {}, {}, {}};
-        late[value] = add_again(value, &draft);
-        before[before_[value]].push_back(draft);
+        ItemGroup group{GroupKind::map, item(value).node->shape, {}, {}, {}, {}};
+        late[value] = add_again(value, &group);
+        before[before_[value]].push_back(group);
       }
       auto new_or_before = [&](int value, int) {
         return (is_late(i, value) ? late : renamed_)[value];
@@ -87,7 +87,7 @@ class PeakSearch {
   // The last group before which item i can be computed of what is in memory, or -1.
   int possible_until(int i, int chain) const {
     if (chain == 0 || !is_computed_again(*item(i).node->op)) return -1;
-    int result = static_cast<int>(grouping_.drafts.size());
+    int result = static_cast<int>(grouping_.groups.size());
     for (const Edge& edge : region_.edges_of(i)) {
       int until = stays_until(i, edge.value);
       if (until <= peak_ && is_part(i, edge)) until = possible_until(edge.value, chain - 1);
@@ -97,7 +97,7 @@ class PeakSearch {
   }
   // How long what item i reads is in memory.
   int stays_until(int i, int value) const {
-    const int end = static_cast<int>(grouping_.drafts.size());
+    const int end = static_cast<int>(grouping_.groups.size());
     if (region_.node_of(value).bytes() * small_share <= item(i).node->bytes()) return end;
     if (value < 0) return region_.leaf(value).donatable ? -1 : end;
     if (group_of(value) < 0 || item(value).stored) return end;
@@ -114,11 +114,11 @@ class PeakSearch {
   }
 
   // Item i once more, and what it is made of, as far as that does not stay.
-  int add_again(int i, Draft* draft) {
+  int add_again(int i, ItemGroup* group) {
     int made[3] = {-1, -1, -1};
     int* next = made;
     for (const Edge& edge : region_.edges_of(i)) {
-      if (stays_until(i, edge.value) <= peak_) *next = add_again(edge.value, draft);
+      if (stays_until(i, edge.value) <= peak_) *next = add_again(edge.value, group);
       ++next;
     }
     auto made_or_before = [&](int value, int edge) {
@@ -126,12 +126,12 @@ class PeakSearch {
     };
     const int added = add_copy(region_, i, made_or_before, &result_);
     result_.region.items.back().releases = false;
-    draft->items.push_back(added);
+    group->items.push_back(added);
     return added;
   }
 
   // The groups as they were, and the new ones before those that read them.
-  void arrange(const std::vector<std::vector<Draft>>& before) {
+  void arrange(const std::vector<std::vector<ItemGroup>>& before) {
     const size_t items = result_.region.items.size();
     Grouping& grouping = result_.grouping;
     grouping.group_of.assign(items, -1);
@@ -144,23 +144,23 @@ class PeakSearch {
       grouping.total[to] = grouping_.total[i];
       grouping.refusal[to] = grouping_.refusal[i];
     }
-    auto push = [&](Draft draft) {
-      for (int i : draft.items) {
-        grouping.group_of[i] = static_cast<int>(grouping.drafts.size());
+    auto push = [&](ItemGroup group) {
+      for (int i : group.items) {
+        grouping.group_of[i] = static_cast<int>(grouping.groups.size());
       }
-      if (draft.contraction >= 0) {
-        grouping.group_of[draft.contraction] = static_cast<int>(grouping.drafts.size());
+      if (group.contraction >= 0) {
+        grouping.group_of[group.contraction] = static_cast<int>(grouping.groups.size());
       }
-      grouping.drafts.push_back(std::move(draft));
+      grouping.groups.push_back(std::move(group));
     };
-    for (size_t group = 0; group < before.size(); ++group) {
-      for (const Draft& draft : before[group]) push(draft);
-      Draft draft = grouping_.drafts[group];
-      for (int& i : draft.items) i = renamed_[i];
-      if (draft.contraction >= 0) {
-        draft.contraction = renamed_[draft.contraction];
+    for (size_t g = 0; g < before.size(); ++g) {
+      for (const ItemGroup& group : before[g]) push(group);
+      ItemGroup group = grouping_.groups[g];
+      for (int& i : group.items) i = renamed_[i];
+      if (group.contraction >= 0) {
+        group.contraction = renamed_[group.contraction];
       }
-      push(std::move(draft));
+      push(std::move(group));
     }
   }
 

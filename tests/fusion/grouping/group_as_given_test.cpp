@@ -92,9 +92,9 @@ TEST(GivenGroups, GiveTheSameBits) {
       build_region(window, find_device("cpu"), &region);
       std::mt19937_64 random(seed);
       mt::Grouping grouping = random_grouping(region, &random);
-      size_t greedy = group_items(region).drafts.size();
-      fewer += grouping.drafts.size() < greedy;
-      more += grouping.drafts.size() > greedy;
+      size_t greedy = group_items(region).groups.size();
+      fewer += grouping.groups.size() < greedy;
+      more += grouping.groups.size() > greedy;
       Plan plan = plan_of(region, grouping);
       region.device->backend->prepare(&plan);
       given = values_by(region, plan);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fusion/grouping/drafts.h"
+#include "fusion/grouping/grouping_state.h"
 
 #include "backends/backend.h"
 #include "fusion/grouping/relation.h"
 
 namespace mt {
 
-Drafts::Drafts(const Region& given)
+GroupingState::GroupingState(const Region& given)
     : region(given), readers(given), panels_for_totals(given.device->backend->panels_for_totals()) {
   size_t items = region.items.size();
   grouping.group_of.assign(items, -1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups while they are being formed: what belongs to which so far, and the steps that grow them.
-// Each step that succeeds leaves groups that can run.
+// What belongs to which group so far, and the steps that form groups. Each step that succeeds
+// leaves groups that can run.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace mt {
 
-// The groups while they are being formed, with what the steps of grouping ask about items.
-struct Drafts {
+// A grouping while it is being made, with what the steps ask about items.
+struct GroupingState {
   const Region& region;
   Readers readers;
   Grouping grouping;
@@ -24,7 +24,7 @@ struct Drafts {
   std::vector<int> place, visited, before, after;
   int searches = 0;
 
-  explicit Drafts(const Region& region);
+  explicit GroupingState(const Region& region);
 
   int count() const { return static_cast<int>(region.items.size()); }
   const Item& item(int i) const { return region.item(i); }
@@ -42,8 +42,8 @@ struct Drafts {
     return false;
   }
 
-  Draft& draft(int group) { return grouping.drafts[group]; }
-  const Draft& draft(int group) const { return grouping.drafts[group]; }
+  ItemGroup& group(int g) { return grouping.groups[g]; }
+  const ItemGroup& group(int g) const { return grouping.groups[g]; }
   int& group_of(int i) { return grouping.group_of[i]; }
   int group_of(int i) const { return grouping.group_of[i]; }
   bool is_row(int i) const { return grouping.row_valued[i]; }
@@ -56,35 +56,35 @@ struct Drafts {
 };
 
 // A group of item i alone.
-void start_group(Drafts& drafts, int i);
+void start_group(GroupingState& state, int i);
 
 // Item i becomes part of `group`, in which consumers of it are. Returns why not, or nullptr when it
 // has.
-const char* join_group(Drafts& drafts, int i, int group);
+const char* join_group(GroupingState& state, int i, int group);
 
 // Makes groups a and b one, if they may be and are not.
-bool merge_groups(Drafts& drafts, int a, int b);
+bool merge_groups(GroupingState& state, int a, int b);
 
 // Makes groups that read item i, or the same leaf, one where that can be.
-void merge_readers(Drafts& drafts, int i);
-void merge_readers_of_leaves(Drafts& drafts);
+void merge_readers(GroupingState& state, int i);
+void merge_readers_of_leaves(GroupingState& state);
 
 // Whether nothing outside must run between groups a and b. If so, all that reads from either is in
 // the order after both.
-bool bring_together(Drafts& drafts, int a, int b);
+bool bring_together(GroupingState& state, int a, int b);
 
 // Contractions whose consumers all lie in one element-wise or row group take it as epilogue.
-void attach_epilogues(Drafts& drafts);
+void attach_epilogues(GroupingState& state);
 // Whether an element-wise group that turns to rows of so many elements can still be the epilogue of
 // each contraction whose epilogue it could be.
-bool spares_epilogue(const Drafts& drafts, int group, int64_t columns);
+bool spares_epilogue(const GroupingState& state, int group, int64_t columns);
 
 // Puts items in recorded order within groups, and groups in an order in which they can run; false
 // when there is none.
-bool order_groups(Drafts& drafts);
+bool order_groups(GroupingState& state);
 
 // Turns an element-wise group into one of rows of `columns` elements.
-bool split_rows(Draft* group, int64_t columns);
+bool split_rows(ItemGroup* group, int64_t columns);
 
 constexpr size_t most_items = 64;  // in one group
 
