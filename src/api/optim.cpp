@@ -9,7 +9,7 @@
 #include "graph/modes.h"
 #include "nn/clip.h"
 #include "nn/optimizer.h"
-#include "nn/plain_step.h"
+#include "nn/rules.h"
 #include "nn/schedule.h"
 
 using namespace mt;

@@ -20,19 +20,6 @@ bool is_trained(const Parameters::Entry& entry) {
 
 }  // namespace
 
-Numbers::Numbers(Dtype dtype, Device& device, const std::vector<Tensor>& shared)
-    : dtype_(dtype), device_(device) {
-  for (const Tensor& tensor : shared) shared_.push_back(cast(tensor, dtype));
-}
-
-const Tensor& Numbers::operator()(double value) {
-  for (const Constant& known : constants_) {
-    if (known.value == value) return known.tensor;
-  }
-  constants_.push_back({value, full({}, value, dtype_, device_)});
-  return constants_.back().tensor;
-}
-
 Optimizer::Optimizer(Ref<Parameters> parameters, double rate, std::unique_ptr<Rule> rule)
     : parameters_(std::move(parameters)), rule_(std::move(rule)) {
   // Whether a replay is to begin anew or to go on, nobody has said.

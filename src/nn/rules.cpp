@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The update rules, as include/mtorch/optim.h states them. There w is a weight, g its gradient, a
 // the learning rate and t the step.
+#include "nn/rules.h"
+
 #include "base/error.h"
-#include "nn/optimizer.h"
 #include "ops/ops.h"
 
 namespace mt {
@@ -149,6 +150,19 @@ class Adagrad final : public Rule {
 
 }  // namespace
 
+Numbers::Numbers(Dtype dtype, Device& device, const std::vector<Tensor>& shared)
+    : dtype_(dtype), device_(device) {
+  for (const Tensor& tensor : shared) shared_.push_back(cast(tensor, dtype));
+}
+
+const Tensor& Numbers::operator()(double value) {
+  for (const Constant& known : constants_) {
+    if (known.value == value) return known.tensor;
+  }
+  constants_.push_back({value, full({}, value, dtype_, device_)});
+  return constants_.back().tensor;
+}
+
 std::unique_ptr<Rule> make_rule(const SgdOptions& options) {
   return std::make_unique<Sgd>(options);
 }
@@ -160,6 +174,15 @@ std::unique_ptr<Rule> make_rule(const RmspropOptions& options) {
 }
 std::unique_ptr<Rule> make_rule(const AdagradOptions& options) {
   return std::make_unique<Adagrad>(options);
+}
+
+Tensor PlainStep::updated(const Tensor& w, const Tensor& gradient) {
+  const Dtype own = w.dtype(), working = accumulator_of(own);
+  if (!latest_ || latest_.dtype() != working || &latest_.device() != &w.device()) {
+    latest_ = full({}, rate_, working, w.device());
+  }
+  if (own == working) return w - gradient * latest_;
+  return cast(cast(w, working) - cast(gradient, working) * latest_, own);
 }
 
 }  // namespace mt
