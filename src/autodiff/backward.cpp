@@ -10,8 +10,8 @@
 #include "graph/history.h"
 #include "graph/modes.h"
 #include "graph/variable.h"
-#include "ops/indexing.h"
 #include "ops/ops.h"
+#include "ops/slice.h"
 
 namespace mt {
 namespace {

@@ -10,7 +10,7 @@
 #include "graph/modes.h"
 #include "graph/record.h"
 #include "graph/variable.h"
-#include "ops/indexing.h"
+#include "ops/checked_indices.h"
 #include "ops/ops.h"
 #include "ops/random.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention with several heads, and the block that transformers are made of.
 #include "nn/new_layer.h"
-#include "ops/indexing.h"
+#include "ops/checked_indices.h"
 
 namespace mt {
 namespace {

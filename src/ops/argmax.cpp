@@ -2,9 +2,9 @@
 // Where the extreme elements are, and whether any or all elements are other than 0.
 #include "base/error.h"
 #include "ops/extremes.h"
-#include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
+#include "ops/view.h"
 
 namespace mt {
 namespace {

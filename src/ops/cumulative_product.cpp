@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
+#include "ops/running.h"
+#include "ops/view.h"
 
 namespace mt {
 namespace {

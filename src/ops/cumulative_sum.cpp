@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running sums along an axis.
-#include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
+#include "ops/running.h"
+#include "ops/view.h"
 
 namespace mt {
 namespace {

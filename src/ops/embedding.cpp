@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
-#include "ops/indexing.h"
+#include "ops/checked_indices.h"
+#include "ops/gather.h"
 #include "ops/ops.h"
 
 namespace mt {

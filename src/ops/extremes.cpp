@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "graph/history.h"
-#include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
+#include "ops/view.h"
 
 namespace mt {
 namespace {

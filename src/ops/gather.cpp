@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows picked by index tensors, and their transpose: rows added up where indices say.
-#include "ops/indexing.h"
+#include "ops/gather.h"
+
+#include "ops/checked_indices.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
 
@@ -131,7 +133,8 @@ Tensor index_select(const Tensor& x, const Tensor& indices, int64_t axis) {
   int chosen = normalize_axis(axis, x.rank(), "index_select");
   Tensor checked = checked_indices(indices, chosen, x.shape(), "index_select");
   Tensor rows = gather(x, chosen, {reshape(checked, {indices.size()})});
-  Shape shape = without_axis(x.shape(), chosen);
+  Shape shape = x.shape();
+  shape.erase(chosen);
   for (int d = 0; d < indices.rank(); ++d) shape.insert(chosen + d, indices.shape()[d]);
   return reshape(rows, shape);
 }

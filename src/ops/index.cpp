@@ -5,8 +5,11 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "graph/record.h"
-#include "ops/indexing.h"
+#include "ops/checked_indices.h"
+#include "ops/gather.h"
+#include "ops/nonzero.h"
 #include "ops/ops.h"
+#include "ops/slice.h"
 
 namespace mt {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "graph/modes.h"
-#include "ops/indexing.h"
+#include "ops/checked_indices.h"
 #include "ops/ops.h"
 
 namespace mt {

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators whose result's shape depends on values: count, evaluate, then compact.
+#include "ops/nonzero.h"
+
 #include <cstring>
 
 #include "base/error.h"
+#include "graph/evaluate.h"
 #include "graph/modes.h"
-#include "ops/indexing.h"
+#include "graph/trace_log.h"
+#include "ops/gather.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
+#include "ops/view.h"
 
 namespace mt {
 namespace {
@@ -54,6 +59,20 @@ Tensor run_starts(const Tensor& sorted) {
 }
 
 }  // namespace
+
+void refuse_trace(const char* name) {
+  if (!TraceLog::current()) return;
+  fail(Code::trace, "%s: the shape of its result depends on values, which a trace does not have",
+       name);
+}
+
+int64_t read_integer(const Tensor& x) {
+  Tensor wide = cast(x, Dtype::int64);
+  evaluate(wide);
+  int64_t value;
+  read_element(wide, &value);
+  return value;
+}
 
 int64_t count_nonzero_bytes(const uint8_t* bytes, int64_t size) {
   constexpr uint64_t low = 0x7f7f7f7f7f7f7f7f;

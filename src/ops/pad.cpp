@@ -3,9 +3,9 @@
 // of a slice are, or laid over another, as an assignment to a range is.
 #include "base/error.h"
 #include "graph/history.h"
-#include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
+#include "ops/slice.h"
 
 namespace mt {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "ops/indexing.h"
+#include "ops/nonzero.h"
 #include "ops/ops.h"
 
 namespace mt {

@@ -7,6 +7,7 @@
 #include "ops/history.h"
 #include "ops/ops.h"
 #include "ops/reduction.h"
+#include "ops/running.h"
 
 namespace mt {
 namespace {
@@ -95,8 +96,7 @@ Tensor reduce(Reduction reduction, const Tensor& x, const Dims& axes, bool keep)
 
 // Integer sums and products are kept in 64 bits.
 Tensor widened(const Tensor& x) {
-  if (is_floating(x.dtype())) return x;
-  return cast(x, is_unsigned(x.dtype()) ? Dtype::uint64 : Dtype::int64);
+  return is_floating(x.dtype()) ? x : cast(x, running_dtype(x.dtype()));
 }
 
 // A broadcast product that is summed, as one writes a matrix product without knowing matmul, is a

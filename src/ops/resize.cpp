@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ops/indexing.h"
+#include "ops/gather.h"
 #include "ops/ops.h"
 
 namespace mt {

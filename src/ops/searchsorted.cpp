@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where values would stand in a sorted vector.
 #include "base/error.h"
-#include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
+#include "ops/view.h"
 
 namespace mt {
 namespace {

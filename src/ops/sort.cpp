@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ops/indexing.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
+#include "ops/view.h"
 
 namespace mt {
 namespace {

@@ -2,7 +2,7 @@
 // Elements picked along one axis, each by an index of its own, and the transpose: elements added
 // up where indices say.
 #include "base/error.h"
-#include "ops/indexing.h"
+#include "ops/checked_indices.h"
 #include "ops/naive.h"
 #include "ops/ops.h"
 

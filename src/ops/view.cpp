@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views: the same elements in another layout. None of them moves data, and none writes through.
+#include "ops/view.h"
+
 #include "base/error.h"
 #include "graph/history.h"
-#include "ops/indexing.h"
 #include "ops/ops.h"
 
 namespace mt {
@@ -63,23 +64,6 @@ const Op alias_op{
     .record_again = alias_again,
 };
 
-// attributes: start and step of each axis; one whose step is 0 gives a single position and is gone
-Shape slice_lengths(const Node& node) {
-  Shape lengths;
-  int kept = 0;
-  for (size_t i = 1; i < node.attributes.size(); i += 2) {
-    lengths.push_back(node.attributes[i] == 0 ? 1 : node.shape[kept++]);
-  }
-  return lengths;
-}
-void slice_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
-  Block block = node.attributes;
-  for (size_t i = 1; i < block.size(); i += 2) block[i] += block[i] == 0;
-  gradients[0] = place(reshape(dy, slice_lengths(node)), node.inputs[0].shape(), block, 0);
-}
-Tensor slice_again(const Node& node, const Tensor* inputs) {
-  return take_block(inputs[0], slice_lengths(node), node.attributes);
-}
 // attributes: axis, step, dilation
 void window_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = fold(dy, node.inputs[0].shape(), static_cast<int>(node.attributes[0]),
@@ -147,13 +131,6 @@ Shape complete(const Shape& shape, int64_t count, const Shape& from) {
 
 }  // namespace
 
-const Op slice_op{
-    .name = "slice",
-    .kind = OpKind::view,
-    .gradient = slice_gradient,
-    .record_again = slice_again,
-};
-
 Tensor reshape(const Tensor& x, const Shape& shape) {
   Shape target = complete(shape, x.size(), x.shape());
   if (target == x.shape()) return x;
@@ -161,6 +138,8 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   if (!layout) return reshape(copy(x), target);  // these strides cannot express it
   return record_view(reshape_op, x, *layout);
 }
+
+Tensor contiguous(const Tensor& x) { return is_contiguous(view_layout(x)) ? x : copy(x); }
 
 Tensor reshaped(const Tensor& x) {
   if (x->op != &reshape_op) return nullptr;
@@ -204,75 +183,6 @@ Tensor expand(const Tensor& x, const Shape& shape) {
 
 Tensor alias(const Tensor& x) { return record_view(alias_op, x, view_layout(x)); }
 Tensor detach(const Tensor& x) { return record_view(detach_op, x, view_layout(x)); }
-
-Tensor slice(const Tensor& x, int axis, int64_t start, int64_t length, int64_t step) {
-  int64_t size = x.shape()[axis];
-  int64_t last = start + (length - 1) * step;
-  if (length < 0 || (length > 0 && (start < 0 || start >= size || last < 0 || last >= size))) {
-    fail(Code::index, "slice: %lld elements from %lld by %lld leave axis %d of %s",
-         static_cast<long long>(length), static_cast<long long>(start),
-         static_cast<long long>(step), axis, to_string(x.shape()).c_str());
-  }
-  if (start == 0 && step == 1 && length == size) return x;
-  Shape lengths = x.shape();
-  lengths[axis] = length;
-  return take_block(x, lengths, block_along(axis, x.rank(), start, step));
-}
-
-Block block_along(int axis, int rank, int64_t start, int64_t step) {
-  Block block;
-  for (int d = 0; d < rank; ++d) {
-    block.push_back(d == axis ? start : 0);
-    block.push_back(d == axis ? step : 1);
-  }
-  return block;
-}
-
-Tensor take_block(const Tensor& x, const Shape& lengths, Block block) {
-  const Layout whole = view_layout(x);
-  Layout layout{{}, {}, whole.offset};
-  bool changes = false;
-  for (int d = 0; d < x.rank(); ++d) {
-    int64_t start = block[2 * static_cast<size_t>(d)], step = block[2 * static_cast<size_t>(d) + 1];
-    changes |= start != 0 || step != 1 || lengths[d] != x.shape()[d];
-    if (lengths[d] > 0) layout.offset += start * whole.strides[d];
-    if (step == 0) continue;
-    layout.shape.push_back(lengths[d]);
-    // A step may be as long as it likes where it is not taken.
-    layout.strides.push_back(lengths[d] > 1 ? whole.strides[d] * step : whole.strides[d]);
-  }
-  if (!changes) return x;
-  if (Tensor part = placed(x, lengths, block)) return reshape(part, layout.shape);
-  return record_view(slice_op, x, layout, std::move(block));
-}
-
-std::optional<SliceOf> slice_of(const Node& node) {
-  if (node.op != &slice_op) return std::nullopt;
-  SliceOf slice{-1, 0, 1, slice_lengths(node)};
-  const Shape& shape = node.inputs[0].shape();
-  for (int d = 0; d < shape.rank(); ++d) {
-    size_t i = 2 * static_cast<size_t>(d);
-    int64_t start = node.attributes[i], step = node.attributes[i + 1];
-    if (start == 0 && step == 1 && slice.lengths[d] == shape[d]) continue;
-    if (slice.axis >= 0) return std::nullopt;
-    slice.axis = d;
-    slice.start = start;
-    slice.step = step + (step == 0);
-  }
-  if (slice.axis < 0) return std::nullopt;
-  return slice;
-}
-
-Tensor flip(const Tensor& x, const Dims& axes) {
-  const Dims flipped = normalize_axes(axes, x.rank(), "flip");
-  Block block;
-  for (int d = 0; d < x.rank(); ++d) {
-    bool turns = x.shape()[d] > 1 && flipped.contains(d);
-    block.push_back(turns ? x.shape()[d] - 1 : 0);
-    block.push_back(turns ? -1 : 1);
-  }
-  return take_block(x, x.shape(), block);
-}
 
 Tensor squeeze(const Tensor& x, const Dims& axes) {
   Dims chosen = normalize_axes(axes, x.rank(), "squeeze");

@@ -12,7 +12,8 @@
 #include "base/allocator.h"
 #include "base/error.h"
 #include "fusion/support.h"
-#include "ops/indexing.h"
+#include "ops/checked_indices.h"
+#include "ops/gather.h"
 #include "ops/random.h"
 
 namespace mt::testing {

@@ -3,7 +3,6 @@
 // matrix has too.
 #include "graph/modes.h"
 #include "ops/history.h"
-#include "ops/indexing.h"
 #include "ops/linalg/lu.h"
 
 namespace mt {

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "graph/modes.h"
 #include "graph/trace_log.h"
-#include "ops/indexing.h"
+#include "ops/nonzero.h"
 
 namespace mt {
 

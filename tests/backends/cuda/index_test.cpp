@@ -11,7 +11,7 @@
 #include "fusion/run_graph.h"
 #include "fusion/values.h"
 #include "graph/evaluate.h"
-#include "ops/indexing.h"
+#include "ops/gather.h"
 #include "ops/ops.h"
 
 namespace mt::testing {

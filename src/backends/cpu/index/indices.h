@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backends/cpu/index/kernels.h"
-#include "ops/indexing.h"
+#include "ops/checked_indices.h"
 
 namespace mt::cpu {
 

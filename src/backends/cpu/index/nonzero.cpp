@@ -4,7 +4,7 @@
 
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
-#include "ops/indexing.h"
+#include "ops/nonzero.h"
 
 namespace mt::cpu {
 

@@ -6,7 +6,7 @@
 #include "backends/cuda/call_kernels.h"
 #include "backends/cuda/numbers.h"
 #include "backends/cuda/positions.h"
-#include "ops/indexing.h"
+#include "ops/checked_indices.h"
 
 namespace mt::cuda {
 namespace {

@@ -11,7 +11,7 @@
 #include "backends/cuda/call_kernels.h"
 #include "backends/cuda/operators.h"
 #include "backends/cuda/positions.h"
-#include "ops/indexing.h"
+#include "ops/checked_indices.h"
 
 namespace mt::cuda {
 namespace {

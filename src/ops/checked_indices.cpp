@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/indexing.h"
+#include "ops/checked_indices.h"
 
 #include <algorithm>
 #include <cstring>
@@ -197,65 +197,6 @@ Tensor checked_indices(const Tensor& indices, int axis, const Shape& shape, cons
     }
   }
   return cast(indices, Dtype::int64);
-}
-
-Tensor contiguous(const Tensor& x) { return is_contiguous(view_layout(x)) ? x : copy(x); }
-
-int64_t read_integer(const Tensor& x) {
-  Tensor wide = cast(x, Dtype::int64);
-  evaluate(wide);
-  int64_t value;
-  read_element(wide, &value);
-  return value;
-}
-
-void refuse_trace(const char* name) {
-  if (!TraceLog::current()) return;
-  fail(Code::trace, "%s: the shape of its result depends on values, which a trace does not have",
-       name);
-}
-
-Shape without_axis(const Shape& shape, int axis) {
-  Shape result = shape;
-  result.erase(axis);
-  return result;
-}
-
-Range clip_range(int64_t start, int64_t stop, int64_t step, int64_t size, const char* name) {
-  constexpr int64_t open = std::numeric_limits<int64_t>::min();
-  if (step == 0) fail(Code::invalid, "%s: a range needs a step other than 0", name);
-  if (step == open) step = -std::numeric_limits<int64_t>::max();
-  auto clip = [&](int64_t end, int64_t when_open, int64_t low, int64_t high) {
-    if (end == open) return when_open;
-    if (end < 0) end += size;
-    return std::clamp(end, low, high);
-  };
-  if (step > 0) {
-    start = clip(start, 0, 0, size);
-    stop = clip(stop, size, 0, size);
-    return {start, stop > start ? (stop - start - 1) / step + 1 : 0, step};
-  }
-  start = clip(start, size - 1, -1, size - 1);
-  stop = clip(stop, -1, -1, size - 1);
-  return {start, start > stop ? (start - stop - 1) / -step + 1 : 0, step};
-}
-
-Tensor slice_between(const Tensor& x, int64_t axis, int64_t start, int64_t stop, int64_t step) {
-  int chosen = normalize_axis(axis, x.rank(), "slice");
-  Range range = clip_range(start, stop, step, x.shape()[chosen], "slice");
-  return slice(x, chosen, range.length ? range.start : 0, range.length, range.step);
-}
-
-Tensor select(const Tensor& x, int64_t axis, int64_t index) {
-  int chosen = normalize_axis(axis, x.rank(), "select");
-  int64_t size = x.shape()[chosen];
-  if (index < -size || index >= size) {
-    fail(Code::index, "select: index %lld is outside axis %d of %s", static_cast<long long>(index),
-         chosen, to_string(x.shape()).c_str());
-  }
-  Shape lengths = x.shape();
-  lengths[chosen] = 1;
-  return take_block(x, lengths, block_along(chosen, x.rank(), index < 0 ? index + size : index, 0));
 }
 
 }  // namespace mt
