@@ -5,176 +5,19 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "graph/record.h"
-#include "ops/checked_indices.h"
 #include "ops/gather.h"
 #include "ops/nonzero.h"
 #include "ops/ops.h"
+#include "ops/resolve_items.h"
 #include "ops/slice.h"
 
 namespace mt {
 namespace {
 
-// What the items make of x, in two steps: a view of the block that they select, then a gather
-// along those axes of the view that have index tensors.
-struct Resolved {
-  Shape lengths;          // of the block, an axis of x each
-  Block block;            // start and step of each; one whose step is 0 is dropped
-  Shape view;             // the block without dropped axes and with new ones
-  bool reshaped = false;  // it has new ones
-  Dims indexed;           // axes of the view that have an index tensor
-  Inputs indices;         // those tensors, int64, one for each
-  Tensor mask;            // where one is the only index tensor: it, at axis indexed[0] of the view
-  bool whole = true;      // the block is all of x
-  bool in_front = false;  // the index tensors' shape goes in front, they are not adjacent
-  Shape common;           // the shape that the index tensors broadcast to
-
-  bool gathers() const { return !indexed.empty(); }
-};
-
-int axes_of(const IndexItem& item) {
-  switch (item.kind) {
-    case IndexItem::at:
-    case IndexItem::range: return 1;
-    case IndexItem::by: return item.tensor.dtype() == Dtype::boolean ? item.tensor.rank() : 1;
-    default: return 0;
-  }
-}
-
-class Resolver {
- public:
-  Resolver(const Tensor& x, const char* name) : x_(x), name_(name) {}
-
-  Resolved result;
-
-  void run(const IndexItems& items, bool mask_as_it_is) {
-    int named = 0, ellipses = 0, tensors = 0;
-    for (const IndexItem& item : items) {
-      named += axes_of(item);
-      ellipses += item.kind == IndexItem::ellipsis;
-      tensors += item.kind == IndexItem::by;
-    }
-    if (named > x_.rank()) {
-      fail(Code::index, "%s: %d axes are indexed, but the shape is %s", name_, named,
-           to_string(x_.shape()).c_str());
-    }
-    if (ellipses > 1) fail(Code::index, "%s: more than one ellipsis", name_);
-    mask_as_it_is_ = mask_as_it_is && tensors == 1;
-    has_tensors_ = tensors > 0;
-    for (const IndexItem& item : items) {
-      switch (item.kind) {
-        case IndexItem::at: at(item.start); break;
-        case IndexItem::range: range(item); break;
-        case IndexItem::new_axis:
-          separate();
-          new_axis();
-          break;
-        case IndexItem::ellipsis:
-          separate();
-          for (int i = named; i < x_.rank(); ++i) keep(0, x_.shape()[axis_], 1);
-          break;
-        case IndexItem::by: by(item.tensor); break;
-      }
-    }
-    while (axis_ < x_.rank()) keep(0, x_.shape()[axis_], 1);
-    for (const Tensor& index : result.indices) {
-      result.common = broadcast(result.common, index.shape(), name_);
-    }
-  }
-
- private:
-  // Positions and index tensors are adjacent until something else comes between them.
-  void separate() {
-    if (seen_ == 1) seen_ = 2;
-  }
-  void advanced() {
-    if (!has_tensors_) return;
-    if (seen_ == 2) result.in_front = true;
-    seen_ = seen_ == 0 ? 1 : seen_;
-  }
-
-  void new_axis() {
-    result.view.push_back(1);
-    result.reshaped = true;
-  }
-
-  void block(int64_t start, int64_t length, int64_t step) {
-    result.lengths.push_back(length);
-    result.block.push_back(start);
-    result.block.push_back(step);
-    result.whole &= start == 0 && step <= 1 && length == x_.shape()[axis_];
-    ++axis_;
-  }
-
-  void keep(int64_t start, int64_t length, int64_t step) {
-    result.view.push_back(length);
-    block(length ? start : 0, length, step);
-  }
-
-  void at(int64_t index) {
-    int64_t size = x_.shape()[axis_];
-    if (index < -size || index >= size) {
-      fail(Code::index, "%s: index %lld is outside axis %d of %s", name_,
-           static_cast<long long>(index), axis_, to_string(x_.shape()).c_str());
-    }
-    advanced();
-    block(index < 0 ? index + size : index, 1, 0);
-  }
-
-  void range(const IndexItem& item) {
-    separate();
-    Range r = clip_range(item.start, item.stop, item.step, x_.shape()[axis_], name_);
-    keep(r.start, r.length, r.step);
-  }
-
-  void by(const Tensor& tensor) {
-    advanced();
-    if (tensor.dtype() != Dtype::boolean) {
-      Tensor indices = checked_indices(tensor, axis_, x_.shape(), name_);
-      gathered(indices);
-      return;
-    }
-    for (int d = 0; d < tensor.rank(); ++d) {
-      // The Array API standard lets a size of 0, which picks nothing, stand beside any other.
-      if (tensor.shape()[d] != x_.shape()[axis_ + d] && tensor.shape()[d] != 0) {
-        fail(Code::index, "%s: a bool tensor of shape %s does not fit axis %d of %s", name_,
-             to_string(tensor.shape()).c_str(), axis_ + d, to_string(x_.shape()).c_str());
-      }
-    }
-    if (mask_as_it_is_ && tensor.size() != 0) {
-      result.mask = tensor;
-      result.indexed.push_back(result.view.rank());
-      for (int d = 0; d < tensor.rank(); ++d) keep(0, x_.shape()[axis_], 1);
-      return;
-    }
-    if (tensor.rank() == 0) {  // a new axis of size 1 or 0
-      result.indexed.push_back(result.view.rank());
-      new_axis();
-      result.indices.push_back(flat_nonzero(tensor, name_));
-      return;
-    }
-    Tensor positions = nonzero(tensor);
-    for (int d = 0; d < tensor.rank(); ++d) {
-      gathered(reshape(slice(positions, 1, d, 1, 1), {positions.shape()[0]}));
-    }
-  }
-
-  void gathered(const Tensor& indices) {
-    result.indexed.push_back(result.view.rank());
-    result.indices.push_back(indices);
-    keep(0, x_.shape()[axis_], 1);
-  }
-
-  const Tensor& x_;
-  const char* name_;
-  int axis_ = 0;
-  int seen_ = 0;  // 0: nothing advanced yet; 1: in the first run of it; 2: after that run
-  bool mask_as_it_is_ = false, has_tensors_ = false;
-};
-
 bool adjacent(const Dims& axes) { return axes.back() - axes[0] + 1 == axes.rank(); }
 
 // The view with its indexed axes next to each other: as they are, else all in front.
-Dims gather_order(const Resolved& r) {
+Dims gather_order(const ResolvedItems& r) {
   Dims order;
   if (!adjacent(r.indexed)) order = r.indexed;
   for (int d = 0; d < r.view.rank(); ++d) {
@@ -182,7 +25,7 @@ Dims gather_order(const Resolved& r) {
   }
   return order;
 }
-int first_indexed(const Resolved& r) {
+int first_indexed(const ResolvedItems& r) {
   return adjacent(r.indexed) ? static_cast<int>(r.indexed[0]) : 0;
 }
 
@@ -207,14 +50,14 @@ Dims moved(int rank, int from, int count, int to) {
   return order;
 }
 
-Tensor view_of(const Tensor& x, const Resolved& r) {
+Tensor view_of(const Tensor& x, const ResolvedItems& r) {
   Tensor taken = take_block(x, r.lengths, r.block);
   if (!r.reshaped) return taken;
   return reshape(taken, r.view);
 }
 
 // The block in x, with the axes that it drops.
-Block with_all_axes(const Resolved& r) {
+Block with_all_axes(const ResolvedItems& r) {
   Block block = r.block;
   for (size_t i = 1; i < block.size(); i += 2) block[i] += block[i] == 0;
   return block;
@@ -263,7 +106,7 @@ bool find_part(const Tensor& x, const IndexItems& items, Layout* part) {
   return true;
 }
 
-Inputs flat_indices(const Resolved& r) {
+Inputs flat_indices(const ResolvedItems& r) {
   Inputs flat;
   for (const Tensor& index : r.indices) {
     flat.push_back(reshape(expand(index, r.common), {element_count(r.common)}));
@@ -272,7 +115,7 @@ Inputs flat_indices(const Resolved& r) {
 }
 
 // The gathered view's axes, with the common shape where the indexed axes were.
-Shape gathered_shape(const Resolved& r, const Shape& ordered) {
+Shape gathered_shape(const ResolvedItems& r, const Shape& ordered) {
   int first = first_indexed(r);
   Shape shape(ordered.data(), first);
   for (int64_t size : r.common) shape.push_back(size);
@@ -281,7 +124,7 @@ Shape gathered_shape(const Resolved& r, const Shape& ordered) {
 }
 
 // What one mask picks of the view: its axes as one, from which one index picks.
-Tensor masked(const Tensor& view, const Resolved& r) {
+Tensor masked(const Tensor& view, const ResolvedItems& r) {
   int first = static_cast<int>(r.indexed[0]), after = first + r.mask.rank();
   Shape merged(view.shape().data(), first);
   merged.push_back(r.mask.size());
@@ -313,9 +156,7 @@ Tensor index(const Tensor& x, const IndexItems& items) {
     Layout part;
     if (find_part(x, items, &part)) return untracked_view(slice_op, x, part, {}, thread);
   }
-  Resolver resolver(x, "index");
-  resolver.run(items, true);
-  const Resolved& r = resolver.result;
+  const ResolvedItems r = resolve_items(x, items, "index", true);
   Tensor view = view_of(x, r);
   if (!r.gathers()) return view;
   if (r.mask) return masked(view, r);
@@ -328,9 +169,7 @@ Tensor index(const Tensor& x, const IndexItems& items) {
 
 Tensor index_put(const Tensor& x, const IndexItems& items, const Tensor& value) {
   const char* name = "index_put";
-  Resolver resolver(x, name);
-  resolver.run(items, value.rank() == 0);
-  const Resolved& r = resolver.result;
+  const ResolvedItems r = resolve_items(x, items, name, value.rank() == 0);
   Tensor source = as_dtype(value, x.dtype(), x.device());
   auto spread = [&](const Shape& shape) {
     // As in NumPy, leading sizes of 1 that the target lacks are dropped.
