@@ -10,6 +10,8 @@ TEST(pad, fills) {
   EXPECT_EQ(read(pad(x, {1, 0}, {0, 1}, 9)), (Numbers{9, 9, 9, 1, 2, 9, 3, 4, 9}));
   EXPECT_EQ(read(pad(cast(x, Dtype::uint8), {0, 1}, {0, 0}, 300)), (Numbers{255, 1, 2, 255, 3, 4}));
   EXPECT_EQ(read(pad(make({0}, {}, Dtype::float32), {1}, {1}, -1)), (Numbers{-1, -1}));
+  const Tensor nowhere = full({0}, 2, Dtype::float32, x.device());  // has no memory
+  EXPECT_EQ(read(pad(nowhere, {1}, {1}, -1)), (Numbers{-1, -1}));
   EXPECT_EQ(code_of([&] { pad(x, {1}, {1}, 0); }), Code::shape);
   EXPECT_EQ(code_of([&] { pad(x, {-1, 0}, {0, 0}, 0); }), Code::invalid);
 }

@@ -184,7 +184,7 @@ void embed_rows(const NaiveCall& call, T fill) {
       T* const end_target = target + (end_line - line) * runs.row;
       row += end_line - line;
       int64_t position = 0;
-      bool inside = true;
+      bool inside = x.size() > 0;
       for (int d = 0; d < axis; ++d) {
         size_t j = 2 * static_cast<size_t>(d);
         int64_t at = index_in_block(walker.index(d), block[j], block[j + 1], x.layout.shape[d]);
