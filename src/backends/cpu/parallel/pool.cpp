@@ -153,10 +153,14 @@ class Pool {
     const int members = members_.load(std::memory_order_relaxed);
     for (int i = 0; i < members; ++i) {
       Queue& queue = queues_[(member + i) % members];
-      for (int64_t share; (share = queue.take(member, i == 0)) >= 0;) {
-        const uint32_t all = static_cast<uint32_t>(job_.all_shares());
+      uint32_t done = 0, all = 0;
+      for (int64_t share; (share = queue.take(member, i == 0)) >= 0; ++done) {
+        all = static_cast<uint32_t>(job_.all_shares());
         job_.run_share(member, share);
-        if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == all) finished_.notify_one();
+      }
+      // Counted together: what all threads write comes from another core each time.
+      if (done && finished_.fetch_add(done, std::memory_order_acq_rel) + done == all) {
+        finished_.notify_one();
       }
     }
   }
