@@ -63,6 +63,16 @@ TEST(Extremes, OperandsMayLieAnyhow) {
   Tensor other = permute(noise({10, 4, 12, 4}, 4, Dtype::float32), {1, 2, 3, 0});
   EXPECT_EQ(bits(shared(windows, lines, {3, 5})), bits(shared(copy(windows), copy(lines), {3, 5})));
   EXPECT_EQ(bits(shared(turned, other, {3, 5})), bits(shared(copy(turned), copy(other), {3, 5})));
+  // Short lines that lie apart, and such of which only pairs do.
+  for (int64_t columns : {3, 10, 15}) {
+    Tensor far = slice(steps({3, 2, 8, 2 * columns + 3}, 8), 3, 1, 2 * columns, 1);
+    Tensor pairs = slice(steps({3, 2, 12, 2 * columns}, 9), 2, 2, 8, 1);
+    Tensor of = noise({3, 2, 4, columns}, 10, Dtype::float32);
+    for (Tensor some : {far, pairs}) {
+      Tensor at = reshape(some, {3, 2, 4, 2, columns, 2});
+      EXPECT_EQ(bits(shared(at, of, {3, 5})), bits(shared(copy(at), of, {3, 5}))) << columns;
+    }
+  }
   // Lines that are gone through in stretches, of more windows than divide evenly.
   Tensor wide = steps({2, 3, 2, 2, 963, 2}, 5);
   Tensor same = expand(make({}, {0.3}, Dtype::float32), {2, 3, 2, 963});

@@ -20,6 +20,7 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/extremes.cpp"
 #include "hwy/foreach_target.h"
 
+#include "backends/cpu/elementwise/extremes_blocks-inl.h"
 #include "backends/cpu/elementwise/first_lanes.h"
 
 #ifndef MT_EXTREMES_LINES
@@ -43,10 +44,6 @@ struct WindowLines {
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
-
-constexpr Tag<float> floats;
-constexpr size_t window_lanes = lane_count<float>;
-using Floats = hn::Vec<Tag<float>>;
 
 // Element e of each of a vector's windows, of W elements, to x[e], and back.
 template <int W>
@@ -74,14 +71,6 @@ HWY_INLINE void put_together(const Floats (&x)[4], float* to) {
   } else {
     hn::StoreInterleaved4(x[0], x[1], x[2], x[3], floats, to);
   }
-}
-
-// dy / count. Up to four only by three is it not as exact to multiply, which does not wait for the
-// divider.
-HWY_INLINE Floats divide_among(Floats dy, Floats count, int64_t most) {
-  constexpr Tag<uint32_t> bits;
-  if (most > 4 || !hn::AllFalse(floats, hn::Eq(count, hn::Set(floats, 3.0f)))) return dy / count;
-  return dy * hn::BitCast(floats, hn::Set(bits, 0x7f000000) - hn::BitCast(bits, count));
 }
 
 // Windows [at, at + a vector).
@@ -122,49 +111,8 @@ void share_lines(const WindowLines& of) {
   }
 }
 
-// The windows of a line of fewer than a vector has.
-#if HWY_TARGET == HWY_AVX3
-constexpr int64_t fewest_in_part = window_lanes / 2;
-void share_part(const WindowLines& of) {
-  constexpr size_t lanes = window_lanes;
-  const size_t windows = static_cast<size_t>(of.windows), low = std::min(2 * windows, lanes);
-  const auto first = hn::FirstN(floats, low), second = hn::FirstN(floats, 2 * windows - low);
-  const auto all = hn::FirstN(floats, windows);
-  const auto one = hn::Set(floats, 1.0f);
-  const auto y = hn::MaskedLoad(all, floats, of.y), dy = hn::MaskedLoad(all, floats, of.dy);
-  Floats x[2][2], count = hn::Zero(floats);
-  HWY_UNROLL(2)
-  for (int l = 0; l < 2; ++l) {
-    const auto from = hn::MaskedLoad(first, floats, of.x[l]);
-    const auto behind = hn::MaskedLoad(second, floats, of.x[l] + lanes);
-    x[l][0] = hn::ConcatEven(floats, behind, from);
-    x[l][1] = hn::ConcatOdd(floats, behind, from);
-    count = count + hn::IfThenElseZero(hn::Eq(x[l][0], y), one);
-    count = count + hn::IfThenElseZero(hn::Eq(x[l][1], y), one);
-  }
-  const auto share = divide_among(dy, count, 4);
-  const __m512i begin = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-  const __m512i end = _mm512_add_epi32(begin, _mm512_set1_epi32(8));
-  HWY_UNROLL(2)
-  for (int l = 0; l < 2; ++l) {
-    const __m512 even = hn::IfThenElseZero(hn::Eq(x[l][0], y), share).raw;
-    const __m512 odd = hn::IfThenElseZero(hn::Eq(x[l][1], y), share).raw;
-    hn::BlendedStore(Floats{_mm512_permutex2var_ps(even, begin, odd)}, first, floats, of.dx[l]);
-    hn::BlendedStore(Floats{_mm512_permutex2var_ps(even, end, odd)}, second, floats,
-                     of.dx[l] + lanes);
-  }
-}
-#else
-constexpr int64_t fewest_in_part = window_lanes;
-void share_part(const WindowLines&) {}
-#endif
-
-// Whether lines of so many windows are gone through one by one.
-bool takes_each(const WindowLines& of, int64_t length) {
-  return length >= int64_t{window_lanes} ||
-         (of.width == 2 && of.lines == 2 && length >= fewest_in_part);
-}
-// These, of which the first begin where `of` says and the others so much further.
+// Lines of at least a vector of windows, of which the first begin where `of` says and the others so
+// much further.
 void share_each(const WindowLines& of, const int64_t* in, const int64_t* out, int64_t count,
                 int64_t length) {
   WindowLines line = of;
@@ -174,7 +122,7 @@ void share_each(const WindowLines& of, const int64_t* in, const int64_t* out, in
       line.x[l] = of.x[l] + in[i];
       line.dx[l] = of.dx[l] + out[i];
     }
-    length < int64_t{window_lanes} ? share_part(line) : share_lines(line);
+    share_lines(line);
   }
 }
 
@@ -206,7 +154,13 @@ void take_apart(float* lines, const int64_t* places, int64_t count, int64_t leng
   string_lines<true>(lines, places, count, length, strung);
 }
 
+void share_pairs(const WindowBlocks& blocks, const WindowLines& of, const int64_t* in,
+                 const int64_t* out, int64_t count) {
+  share_blocks(blocks, of.x[0], of.y, of.dy, of.dx[0], in, out, count);
+}
+
 int64_t windows_at_once() { return window_lanes; }
+bool takes_pairs() { return goes_by_blocks; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mt::cpu
@@ -218,11 +172,13 @@ namespace {
 
 HWY_EXPORT(share_each);
 HWY_EXPORT(share_lines);
+HWY_EXPORT(share_pairs);
 HWY_EXPORT(string_together);
 HWY_EXPORT(take_apart);
-HWY_EXPORT(takes_each);
+HWY_EXPORT(takes_pairs);
 HWY_EXPORT(windows_at_once);
 
+constexpr int64_t fewest_in_pairs = 8;   // of a line, where lines lie apart
 constexpr int64_t strung_windows = 256;  // about so many at once
 constexpr int64_t longest_strung = 32;   // of a line; longer ones fill vectors well enough
 constexpr int64_t grain_windows = 4096;
@@ -274,7 +230,18 @@ class Strip {
         x_(reinterpret_cast<float*>(first_element(call.inputs[0]))),
         y_(call.inputs[1]),
         dy_(call.inputs[2]),
-        dx_(reinterpret_cast<float*>(first_element(call.output))) {}
+        dx_(reinterpret_cast<float*>(first_element(call.output))) {
+    const int64_t length = w_.length;
+    if (!w_.whole || w_.width != 2 || w_.count != 2 || length >= 16) return;
+    if (!HWY_DYNAMIC_DISPATCH(takes_pairs)()) return;
+    const auto in_order = [&](const Layout& lines, int64_t second) {
+      return second == 2 * length && is_contiguous_by(lines, 4 * length);
+    };
+    const bool apart = !in_order(w_.lines, w_.at[1]) || !in_order(w_.out_lines, w_.out_at[1]);
+    if (!apart || length >= fewest_in_pairs) {
+      blocks_ = WindowBlocks(length, apart, w_.at[1], w_.out_at[1]);
+    }
+  }
 
   // Windows [begin, begin + length) of lines [first, first + count), at most strung_windows in all;
   // of several lines all.
@@ -284,7 +251,7 @@ class Strip {
     const int64_t pitch = strung_windows * w_.width, from = first * w_.length + begin;
     const bool strung = count > 1 || windows < lanes;
     WindowLines of{std::max(windows, lanes), w_.width, w_.count, {}, {}, {}, {}};
-    const bool each = w_.whole && HWY_DYNAMIC_DISPATCH(takes_each)(of, length);
+    const bool pairs = blocks_.length > 0, each = pairs || (w_.whole && length >= lanes);
     if (windows < lanes && !each) {  // a whole vector of them is gone through
       for (int64_t l = 0; l < w_.count; ++l)
         std::fill_n(x_values_ + l * pitch, lanes * w_.width, 0.0f);
@@ -301,6 +268,7 @@ class Strip {
         of.x[l] = x_ + w_.at[l] + skipped;
         of.dx[l] = dx_ + w_.out_at[l] + skipped;
       }
+      if (pairs) return HWY_DYNAMIC_DISPATCH(share_pairs)(blocks_, of, in, out, count);
       return HWY_DYNAMIC_DISPATCH(share_each)(of, in, out, count, length);
     }
     for (int64_t l = 0; l < w_.count; ++l) {
@@ -325,6 +293,9 @@ class Strip {
   }
 
  private:
+  static bool is_contiguous_by(const Layout& lines, int64_t step) {
+    return lines.shape.rank() == 0 || (lines.shape.rank() == 1 && lines.strides[0] == step);
+  }
   static void find_places(const Layout& lines, int64_t first, int64_t count, int64_t* places) {
     if (lines.shape.rank() <= 1) {
       const int64_t step = lines.shape.rank() == 0 ? 0 : lines.strides[0];
@@ -345,6 +316,7 @@ class Strip {
   }
 
   const Windows& w_;
+  WindowBlocks blocks_;
   float* const x_;  // only read
   const NaiveArray &y_, &dy_;
   float* const dx_;
