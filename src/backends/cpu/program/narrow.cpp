@@ -81,4 +81,10 @@ std::vector<NarrowOperand> narrow_operands(const Program& program, const Segment
   return operands;
 }
 
+bool are_pairs(const NarrowOperand& windows) {
+  const std::vector<int64_t>& at = windows.columns;
+  return at.size() == 4 && at[1] == at[0] + 1 && at[3] == at[2] + 1 &&
+         windows.rows.shape.rank() > 0 && windows.rows.strides.back() == 2;
+}
+
 }  // namespace mt::cpu

@@ -6,6 +6,7 @@
 #include "backends/cpu/program/ahead.h"
 #include "backends/cpu/program/make_steps.h"
 #include "backends/cpu/program/tile_size.h"
+#include "backends/cpu/strided/pool.h"
 #include "base/rounding.h"
 
 namespace mt::cpu {
@@ -87,6 +88,17 @@ int64_t whole_lines(const NarrowOperand& operand, int64_t rows) {
   return rows / together * together;
 }
 
+// Whether windows of two by two are loaded and their largest elements stored, and nothing else.
+bool only_pools(const PreparedProgram& prepared) {
+  if (prepared.narrow.empty() || prepared.steps.size() != 2) return false;
+  const Step &load = prepared.steps[0], &reduce = prepared.steps[1];
+  const Instruction &from = *load.instruction, &to = *reduce.instruction;
+  return from.code == Opcode::load && !from.row && from.dtype == Dtype::float32 &&
+         from.type == Compute::f32 && are_pairs(prepared.narrow[from.index]) &&
+         to.code == Opcode::reduce && static_cast<Reduction>(to.detail) == Reduction::max &&
+         reduce.operate && reduce.in[0].place == load.out && reduce.out < 0 && pools_pairs();
+}
+
 PreparedProgram prepare_rows(const FusedProgram& fused, const Segment& segment,
                              const std::vector<Buffer>& buffers, std::vector<int16_t> streamed,
                              bool whole_rows = true) {
@@ -95,6 +107,7 @@ PreparedProgram prepare_rows(const FusedProgram& fused, const Segment& segment,
   if (fused.totals.empty()) narrow = narrow_operands(program, segment);
   PreparedProgram prepared = prepare_steps(program, segment, std::move(streamed), std::move(narrow),
                                            fused.totals, whole_rows);
+  prepared.pools = only_pools(prepared);
   int64_t columns = std::max<int64_t>(segment.columns, 1);
   int64_t elements = prepared.narrow.empty() ? most_tile_elements : 2 * most_tile_elements;
   int64_t rows = std::max<int64_t>(1, elements / columns);

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/program/totals.h"
+#include "backends/cpu/strided/pool.h"
 #include "backends/cpu/strided/strided.h"
 #include "base/rounding.h"
 #include "tensor/first_byte.h"
@@ -224,7 +225,17 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
   }
 }
 
+void ProgramRun::pool(int64_t first, int64_t rows) {
+  const Step &load = prepared_.steps[0], &reduce = prepared_.steps[1];
+  const int16_t index = load.instruction->index;
+  const NarrowOperand& windows = prepared_.narrow[index];
+  const auto* x = reinterpret_cast<const float*>(first_element(index)) + windows.columns[0];
+  pool_pairs(reinterpret_cast<float*>(address(reduce.out, first)), x, windows.rows,
+             windows.columns[2] - windows.columns[0], first, rows);
+}
+
 void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {
+  if (prepared_.pools) return pool(first, rows);
   const int64_t columns = columns_;
   // Each step over all elements fetches a few lines while it computes.
   Stretch stretches[most_ahead];

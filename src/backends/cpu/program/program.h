@@ -87,6 +87,7 @@ struct PreparedProgram {
   std::vector<int16_t> streamed;      // memory that is written past the caches
   std::vector<bool> filled;           // of the registers that hold one number: repeated over a tile
   std::vector<NarrowOperand> narrow;  // of each memory, if tiles are turned
+  bool pools = false;                 // all it does is find the largest of windows of two by two
   std::vector<int16_t> ahead;         // memory that is fetched ahead of its tile, between the steps
   bool far_ahead = false;             // to the second-level cache
   std::vector<Total> totals;
@@ -166,6 +167,7 @@ class ProgramRun {
   static constexpr int most_places = 768;
 
   void execute(const Step& step, int64_t first, int64_t rows);
+  void pool(int64_t first, int64_t rows);
   void fill(const Instruction& instruction, int64_t tile_rows);
   void load(const Step& step, int64_t first, int64_t count);
   void gather(char* out, const char* base, int16_t index, int64_t first, int64_t count);
