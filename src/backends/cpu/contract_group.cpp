@@ -114,7 +114,7 @@ PreparedContractGroup prepare_contract_group(const Plan& plan, const ContractGro
   EntryParts parts;
   if (pads) parts = parts_of_entry(plan, ready.padding);
   ready.passing = memory_that_passes(group);
-  ready.contraction = std::make_unique<const PreparedContraction>(
+  ready.contraction = std::make_unique<PreparedContraction>(
       of_entries(group.contraction, ready.padding), thread_count(), pads ? &parts : nullptr,
       ready.passing >= 0);
   ready.in_tiles = finishes_tiles(group);

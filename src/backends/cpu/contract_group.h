@@ -12,7 +12,7 @@
 namespace mt::cpu {
 
 struct PreparedContractGroup {
-  std::unique_ptr<const PreparedContraction> contraction;
+  std::unique_ptr<PreparedContraction> contraction;
   Padding padding;
   PreparedProgram epilogue;
   bool in_tiles = false;  // the epilogue finishes tiles; else it runs over the whole result

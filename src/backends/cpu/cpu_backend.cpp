@@ -87,6 +87,7 @@ class Preparation {
     for (const Group& group : plan_->groups) {
       std::visit([&](const auto& work) { prepare(work); }, group.work);
     }
+    share_scratch();
     return prepared_;
   }
 
@@ -124,6 +125,23 @@ class Preparation {
     plan_->prepared_bytes += static_cast<int64_t>(sizeof(PreparedGroup) + bytes_beside(ready));
     prepared_->groups.push_back(std::move(ready));
   }
+
+  // The same part for a thread in every contraction.
+  void share_scratch() {
+    size_t part = 0;
+    for (const PreparedGroup& group : prepared_->groups) {
+      const auto* ready = std::get_if<PreparedContractGroup>(&group);
+      if (ready) part = std::max(part, ready->contraction->thread_scratch());
+    }
+    for (const PreparedGroup& group : prepared_->groups) {
+      const auto* ready = std::get_if<PreparedContractGroup>(&group);
+      if (!ready) continue;
+      ready->contraction->extend_thread_scratch(part);
+      const auto scratch = static_cast<int64_t>(ready->contraction->scratch());
+      plan_->scratch_bytes = std::max(plan_->scratch_bytes, scratch);
+    }
+  }
+
   static int64_t scratch_of_rows(const PreparedProgram& prepared, const FusedProgram& group) {
     if (!prepared.by_rows) return 0;
     return prepared.scratch_bytes * prepared.threads + totals_bytes(prepared, group.segments[0]);

@@ -4,6 +4,7 @@
 // neither on threads nor on tiles, strides or instruction set.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,6 +54,12 @@ class PreparedContraction {
 
   // Bytes of scratch that run() needs, 64-byte aligned. It never allocates and never fails.
   size_t scratch() const;
+  // How much of it each of several threads has for itself. What shares the memory gives them equal
+  // parts, so that each finds its own in its cache.
+  size_t thread_scratch() const { return schedule_.threads > 1 ? schedule_.thread_scratch : 0; }
+  void extend_thread_scratch(size_t bytes) {
+    if (schedule_.threads > 1) schedule_.thread_scratch = std::max(schedule_.thread_scratch, bytes);
+  }
   // Of host memory that it holds.
   int64_t bytes() const;
 

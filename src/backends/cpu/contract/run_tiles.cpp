@@ -35,8 +35,8 @@ class TileRun {
         b_data_(work.b_data),
         dtype_(work.dtype),
         out_(static_cast<char*>(work.out)),
-        slabs_(static_cast<char*>(work.scratch)),
-        thread_scratch_(slabs_ + work.schedule.slabs),
+        thread_scratch_(static_cast<char*>(work.scratch)),
+        slabs_(thread_scratch_ + static_cast<size_t>(schedule_.threads) * schedule_.thread_scratch),
         epilogue_(work.epilogue),
         source_(work.source) {}
 
@@ -318,7 +318,7 @@ class TileRun {
   const MatrixOperand &a_, &b_;
   const void *const a_data_, *const b_data_;
   const Dtype dtype_;
-  char *const out_, *const slabs_, *const thread_scratch_;
+  char *const out_, *const thread_scratch_, *const slabs_;
   const Epilogue* const epilogue_;
   const EntrySource* const source_;
   bool leaves_out_ = false;        // products with padding

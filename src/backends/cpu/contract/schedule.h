@@ -33,7 +33,7 @@ struct Schedule {
   int64_t rows, columns;                       // of a tile
   bool by_rows;                                // neighbouring tiles share rows, not columns
   int64_t group;                               // batch entries whose slabs are in scratch together
-  size_t slabs, thread_scratch, tile_scratch;  // bytes
+  size_t slabs, thread_scratch, tile_scratch;  // bytes; slabs lie behind what threads have
   size_t held;  // where in a thread's scratch lies what it keeps: held_bytes, then an entry it made
 
   // made: of the entries of b that are made in scratch, or nullptr.
