@@ -1,166 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Einstein sum by NumPy's grammar. Labels that stand once are summed first; then operands are
-// contracted in pairs, in the order with the fewest multiplications.
+// The Einstein sum. Labels that stand once are summed first; then operands are contracted in pairs,
+// in the order with the fewest multiplications.
 #include <algorithm>
 #include <array>
-#include <string>
 
 #include "base/error.h"
 #include "ops/contract_axes.h"
+#include "ops/einsum_equation.h"
 #include "ops/ops.h"
 
 namespace mt {
 namespace {
 
-// A label is a letter's number, or `letters` + i for the i-th broadcast axis from the right.
-constexpr int letters = 52, label_count = letters + max_rank;
-constexpr char broadcast_mark = '.';
-using Labels = std::vector<int>;
 using Sizes = std::array<int64_t, label_count>;
-
-// Letters sort as in ASCII: upper case first.
-int label_of(char letter) { return letter <= 'Z' ? letter - 'A' : letter - 'a' + 26; }
-char letter_of(int label) { return static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26); }
-bool contains(const Labels& labels, int label) {
-  return std::find(labels.begin(), labels.end(), label) != labels.end();
-}
 
 struct Term {
   Tensor value;
   Labels labels;  // of its axes, each once
 };
 
-class Equation {
- public:
-  explicit Equation(const char* text) : text_(text) {
-    if (!text) fail(Code::null, "einsum: the equation is NULL");
-    bool output = false;
-    std::string part;
-    auto finish = [&] {
-      (output ? result_ : inputs_.emplace_back()) = part;
-      part.clear();
-    };
-    for (size_t at = 0; text[at]; ++at) {
-      char c = text[at];
-      if (c == ' ') continue;
-      if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
-        part += c;
-      } else if (c == '.') {
-        if (text[at + 1] != '.' || text[at + 2] != '.') fault(at, "expected \"...\"");
-        if (part.find(broadcast_mark) != std::string::npos) fault(at, "a second \"...\"");
-        part += broadcast_mark;
-        at += 2;
-      } else if (c == ',' && !output) {
-        finish();
-      } else if (c == '-' && text[at + 1] == '>' && !output) {
-        finish();
-        output = true;
-        ++at;
-      } else if (c == '-' || c == '>') {
-        fault(at, output ? "a second \"->\"" : "expected \"->\"");
-      } else {
-        fault(at, std::string("unexpected '") + c + "'");
-      }
-    }
-    finish();
-    explicit_ = output;
-  }
-
-  size_t operand_count() const { return inputs_.size(); }
-
-  // The labels of operand i, one for each of its axes.
-  Labels labels(size_t i, const Tensor& operand) {
-    const std::string& part = inputs_[i];
-    bool has_mark = part.find(broadcast_mark) != std::string::npos;
-    int named = static_cast<int>(part.size()) - has_mark;
-    int extra = operand.rank() - named;
-    if (extra < 0 || (extra > 0 && !has_mark)) {
-      fail(Code::shape, "einsum: \"%s\": operand %zu has %d labels, its tensor %s %d dimensions",
-           text_, i, named, to_string(operand.shape()).c_str(), operand.rank());
-    }
-    Labels result;
-    for (char c : part) {
-      if (c != broadcast_mark) {
-        result.push_back(label_of(c));
-        continue;
-      }
-      for (int d = extra - 1; d >= 0; --d) result.push_back(letters + d);
-    }
-    broadcast_rank_ = std::max(broadcast_rank_, has_mark ? extra : 0);
-    return result;
-  }
-
-  // After all operands' labels are known.
-  Labels output() const {
-    Labels result;
-    auto broadcast_axes = [&] {
-      for (int d = broadcast_rank_ - 1; d >= 0; --d) result.push_back(letters + d);
-    };
-    if (!explicit_) {
-      int count[letters] = {};
-      for (const std::string& part : inputs_) {
-        for (char c : part) count[c == broadcast_mark ? 0 : label_of(c)] += c != broadcast_mark;
-      }
-      broadcast_axes();
-      for (int label = 0; label < letters; ++label) {
-        if (count[label] == 1) result.push_back(label);
-      }
-      return result;
-    }
-    for (char c : result_) {
-      if (c == broadcast_mark) {
-        broadcast_axes();
-        continue;
-      }
-      bool known = false;
-      for (const std::string& part : inputs_) known |= part.find(c) != std::string::npos;
-      if (!known) invalid(std::string("no operand has the result's label '") + c + "'");
-      if (contains(result, label_of(c))) {
-        invalid(std::string("label '") + c + "' stands twice in the result");
-      }
-      result.push_back(label_of(c));
-    }
-    if (broadcast_rank_ > 0 && result_.find(broadcast_mark) == std::string::npos) {
-      invalid("the operands have broadcast axes, so the result needs \"...\"");
-    }
-    return result;
-  }
-
-  [[noreturn]] void invalid(const std::string& what) const {
-    fail(Code::invalid, "einsum: \"%s\": %s", text_, what.c_str());
-  }
-  const char* text() const { return text_; }
-
- private:
-  [[noreturn]] void fault(size_t at, const std::string& what) const {
-    fail(Code::invalid, "einsum: \"%s\": at %zu: %s", text_, at, what.c_str());
-  }
-
-  const char* text_;
-  std::vector<std::string> inputs_;
-  std::string result_;
-  bool explicit_ = false;
-  int broadcast_rank_ = 0;
-};
-
-std::string name_of(int label) {
-  return label < letters ? std::string("'") + letter_of(label) + "'" : "of \"...\"";
-}
-
 // A label that an operand has twice takes its diagonal, for which nothing stretches.
-void check_diagonals(const Equation& equation, const Term& term) {
+void check_diagonals(const EinsumEquation& equation, const Term& term) {
   const Shape& shape = term.value.shape();
   for (size_t d = 0; d < term.labels.size(); ++d) {
     const auto first = std::find(term.labels.begin(), term.labels.end(), term.labels[d]);
     if (shape[static_cast<int>(first - term.labels.begin())] == shape[static_cast<int>(d)])
       continue;
     fail(Code::shape, "einsum: \"%s\": label %s stands for two sizes in %s", equation.text(),
-         name_of(*first).c_str(), to_string(shape).c_str());
+         label_name(*first).c_str(), to_string(shape).c_str());
   }
 }
 
 // The size of every label; one stretches.
-Sizes find_sizes(const Equation& equation, const std::vector<Term>& terms) {
+Sizes find_sizes(const EinsumEquation& equation, const std::vector<Term>& terms) {
   Sizes sizes;
   sizes.fill(-1);
   for (size_t i = 0; i < terms.size(); ++i) {
@@ -172,7 +44,7 @@ Sizes find_sizes(const Equation& equation, const std::vector<Term>& terms) {
         known = size;
       } else if (size != 1 && size != known) {
         fail(Code::shape, "einsum: \"%s\": label %s has size %lld, but %lld in operand %zu %s",
-             equation.text(), name_of(terms[i].labels[d]).c_str(), static_cast<long long>(known),
+             equation.text(), label_name(terms[i].labels[d]).c_str(), static_cast<long long>(known),
              static_cast<long long>(size), i, to_string(terms[i].value.shape()).c_str());
       }
     }
@@ -362,7 +234,7 @@ void contract_cheapest_pair(std::vector<Term>* terms, const Labels& output, cons
 }  // namespace
 
 Tensor einsum(const char* text, const std::vector<Tensor>& operands) {
-  Equation equation(text);
+  EinsumEquation equation(text);
   if (operands.size() != equation.operand_count()) {
     fail(Code::invalid, "einsum: \"%s\": the equation has %zu operands, but %zu tensors were given",
          text, equation.operand_count(), operands.size());
