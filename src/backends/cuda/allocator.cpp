@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "backends/cuda/driver.h"
+#include "base/rounding.h"
 
 namespace mt::cuda {
 namespace {
@@ -15,7 +16,7 @@ constexpr size_t smallest = 256;  // which is also how blocks are aligned
 size_t rounded(size_t bytes) {
   if (bytes <= smallest) return smallest;
   size_t step = std::max(std::bit_floor(bytes - 1) / 8, smallest);
-  return (bytes + step - 1) / step * step;
+  return round_up(bytes, step);
 }
 
 }  // namespace

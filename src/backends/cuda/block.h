@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/rounding.h"
 #include "graph/node.h"
 
 namespace mt::cuda {
@@ -18,7 +19,7 @@ class Block {
   template <class T>
   int64_t add(const T* values, size_t count) {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 16);
-    bytes_.resize((bytes_.size() + 15) / 16 * 16);
+    bytes_.resize(round_up(bytes_.size(), 16));
     size_t at = bytes_.size();
     bytes_.resize(at + count * sizeof(T));
     if (count) std::memcpy(bytes_.data() + at, values, count * sizeof(T));

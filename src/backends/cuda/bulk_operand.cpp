@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/bulk_operand.h"
 
+#include "tensor/first_byte.h"
+
 namespace mt::cuda {
 namespace {
 
@@ -59,8 +61,7 @@ BulkOperand bulk_operand(const Operand& operand, int rows, void* buffer) {
   BoxedArray array{};
   describe(operand, &bulk.place, &array);
   array.box_lines = rows;
-  char* data = static_cast<char*>(buffer) +
-               operand.layout.offset * static_cast<int64_t>(size_of(operand.dtype));
+  char* data = static_cast<char*>(buffer) + first_byte(operand);
   bulk.map = tensor_map(array, data);
   return bulk;
 }

@@ -7,6 +7,7 @@
 #include "backends/cuda/call_kernels.h"
 #include "backends/cuda/user_kernel.h"
 #include "ops/naive.h"
+#include "tensor/first_byte.h"
 
 namespace mt::cuda {
 namespace {
@@ -93,9 +94,6 @@ const Entry* find(const CallGroup& group) {
   return nullptr;
 }
 
-int64_t first_byte(const Operand& operand) {
-  return operand.layout.offset * static_cast<int64_t>(size_of(operand.dtype));
-}
 char* first_element(const Operand& operand, const Run& run) {
   return static_cast<char*>(run.buffers[operand.buffer]) + first_byte(operand);
 }

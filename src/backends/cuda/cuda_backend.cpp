@@ -9,6 +9,7 @@
 #include "backends/cuda/prepare.h"
 #include "backends/cuda/user_kernel.h"
 #include "base/error.h"
+#include "base/rounding.h"
 
 namespace mt::cuda {
 namespace {
@@ -63,7 +64,7 @@ CudaBackend::CudaBackend(int device) : device_(device) {
 void CudaBackend::prepare(Plan* plan) {
   std::shared_ptr<PreparedPlan> prepared = prepare_plan(*plan, device_, properties_);
   int64_t block = static_cast<int64_t>(prepared->block.bytes());
-  plan->scratch_bytes = (block + alignment - 1) / alignment * alignment + prepared->scratch;
+  plan->scratch_bytes = round_up(block, alignment) + prepared->scratch;
   for (const Group& group : plan->groups) add_name(name_of(group), &prepared->names);
   plan->prepared = prepared;
 }
@@ -78,7 +79,7 @@ void CudaBackend::run(const Plan& plan, void* const* buffers, const Immediates* 
   int64_t bytes = static_cast<int64_t>(prepared.block.bytes());
   Run run;
   run.block = static_cast<char*>(memory);
-  run.scratch = run.block + (bytes + alignment - 1) / alignment * alignment;
+  run.scratch = run.block + round_up(bytes, alignment);
   run.immediates = immediates;
   std::vector<char> descriptions(prepared.block.bytes());
   prepared.block.write(descriptions.data(), run.block, buffers, run.scratch, immediates);
@@ -165,7 +166,7 @@ void CudaBackend::upload(void* target, const void* source, size_t bytes) {
   }
   std::memcpy(pinned_ + used_, source, bytes);
   copy_in(target, pinned_ + used_, bytes, stream_);
-  used_ += (bytes + 63) / 64 * 64;
+  used_ += round_up(bytes, 64);
 }
 
 void CudaBackend::copy_from_host(void* target, const void* source, size_t bytes) {

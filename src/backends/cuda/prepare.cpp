@@ -8,7 +8,9 @@
 #include "backends/cuda/generated.h"
 #include "backends/cuda/run_contract.h"
 #include "base/error.h"
+#include "base/rounding.h"
 #include "ops/order.h"
+#include "tensor/first_byte.h"
 
 namespace mt::cuda {
 namespace {
@@ -21,12 +23,6 @@ constexpr int64_t warps_per_processor = 32;
 constexpr int64_t least_generated_warps = 16, most_generated_warps = 64;
 constexpr int64_t first_level_bytes = 128 << 10;
 constexpr size_t most_kept_bytes = 48 << 10;  // of shared memory, without asking for it
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-int64_t first_byte(const Operand& operand) {
-  return operand.layout.offset * static_cast<int64_t>(size_of(operand.dtype));
-}
 
 class Preparation {
  public:
@@ -69,7 +65,7 @@ class Preparation {
       if (memory.buffer < 0) continue;
       block().show_buffer(
           at + static_cast<int64_t>(m * sizeof(MemoryView) + offsetof(MemoryView, data)),
-          memory.buffer, memory.layout.offset * static_cast<int64_t>(size_of(memory.dtype)));
+          memory.buffer, first_byte(memory));
     }
     return at;
   }
@@ -158,7 +154,7 @@ class Preparation {
   }
   int64_t row_slots(int64_t rows, int64_t bytes) const {
     int64_t slots = std::min(rows, processors_ * warps_per_processor);
-    return std::clamp<int64_t>(most_row_scratch / bytes, 4, divide_up(slots, 4) * 4) / 4 * 4;
+    return std::clamp<int64_t>(most_row_scratch / bytes, 4, round_up(slots, 4)) / 4 * 4;
   }
 
   // Rows that make totals, panel by panel; the program lies at `at`.
@@ -171,8 +167,7 @@ class Preparation {
     shape.panel = column_panel(segment.columns);
     shape.panels = std::max<int64_t>(1, divide_up(segment.rows, shape.panel));
     const int64_t count = shape.panels * shape.inner;  // of partial results, for each total
-    const int64_t partials =
-        divide_up(static_cast<int64_t>(group.totals.size()) * count * 8, 256) * 256;
+    const int64_t partials = round_up(static_cast<int64_t>(group.totals.size()) * count * 8, 256);
     int64_t bytes = row_bytes(group), slots = row_slots(shape.panels, bytes);
     need_scratch(partials + slots * bytes);
     show_panels(at, shape, 0);
@@ -182,7 +177,7 @@ class Preparation {
     const Generated* generated =
         shared_bytes <= most_kept_bytes ? request(group, generate_totals) : nullptr;
     const int64_t columns = std::max<int64_t>(shape.inner, 1);
-    const int64_t threads = std::min<int64_t>(divide_up(columns, 32) * 32, most_total_threads);
+    const int64_t threads = std::min<int64_t>(round_up(columns, 32), most_total_threads);
     const int64_t across = values > 0 ? 1 : divide_up(columns, threads);
     add([=, totals = &group.totals](const Run& run) {
       const auto* program = run.description<ProgramView>(at);
@@ -308,7 +303,7 @@ class Preparation {
     if (shape.panels > 1) {
       made->slabs =
           shape.batch * shape.panels * shape.m * shape.n * static_cast<int64_t>(size_of(shape.sum));
-      made->slabs = divide_up(made->slabs, 256) * 256;
+      made->slabs = round_up(made->slabs, 256);
     }
     if (made->split) made->beside = split_scratch(shape);
     const bool blas = made->choice.may_be(ContractKernel::cublaslt);

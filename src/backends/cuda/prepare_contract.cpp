@@ -3,13 +3,12 @@
 
 #include <algorithm>
 
+#include "base/rounding.h"
 #include "ops/bfloat16_split.h"
 #include "ops/order.h"
 
 namespace mt::cuda {
 namespace {
-
-int64_t round_up(int64_t number, int64_t to) { return (number + to - 1) / to * to; }
 
 int64_t extent_of(const std::vector<ContractionDim>& dims) {
   int64_t extent = 1;
@@ -124,7 +123,6 @@ bool suits_bulk_copies(const Contraction& c) {
 }
 
 int64_t hopper_blocks(const ContractionShape& shape, int columns, int64_t processors) {
-  auto divide_up = [](int64_t x, int64_t y) { return (x + y - 1) / y; };
   int64_t tiles = divide_up(shape.m, 128) * divide_up(shape.n, columns);
   return std::min(tiles * shape.batch * shape.panels, processors);
 }
@@ -202,7 +200,7 @@ SplitScratch split_scratch(const ContractionShape& shape) {
   auto split_bytes = [&](int64_t rows) {
     return round_up(shape.batch * shape.parts * rows * k * 2, 256);
   };
-  auto blocks = [&](int64_t rows) { return (rows + side - 1) / side * ((k + side - 1) / side); };
+  auto blocks = [&](int64_t rows) { return divide_up(rows, side) * divide_up(k, side); };
   SplitScratch scratch{};
   scratch.b = split_bytes(shape.m);
   scratch.seen = scratch.b + split_bytes(shape.n);

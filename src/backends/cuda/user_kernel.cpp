@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "tensor/first_byte.h"
 
 namespace mt::cuda {
 namespace {
@@ -202,8 +203,7 @@ void launch_user_kernel(const CallGroup& group, const Run& run) {
   const Launch& launch = launch_of(group, run);
   const auto& prepared = *static_cast<const PreparedLaunch*>(launch.prepared.get());
   auto address = [&](const Operand& operand) {
-    return static_cast<char*>(run.buffers[operand.buffer]) +
-           operand.layout.offset * static_cast<int64_t>(size_of(operand.dtype));
+    return static_cast<char*>(run.buffers[operand.buffer]) + first_byte(operand);
   };
   auto bytes = [](const Shape& shape, Dtype dtype) {
     return static_cast<size_t>(element_count(shape)) * size_of(dtype);
