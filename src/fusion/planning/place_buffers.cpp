@@ -8,6 +8,9 @@
 namespace mt {
 namespace {
 
+// Smaller ones gain more from lying where others have just been.
+constexpr int64_t fewest_in_middle = 256 * 1024;
+
 struct Life {
   int buffer, first, last;
 };
@@ -32,7 +35,7 @@ int64_t place(const std::vector<Life>& lives, bool in_middle, Plan* plan) {
       }
       offset = std::max(offset, begin + bytes_of(other));
     }
-    if (in_middle && offset + bytes < end) {
+    if (in_middle && bytes >= fewest_in_middle && offset + bytes < end) {
       offset += (end - offset - bytes) / 2 / cache_line * cache_line;
     }
     plan->buffers[life.buffer].offset = offset;
@@ -69,11 +72,11 @@ void place_buffers(Plan* plan) {
   std::stable_sort(lives.begin(), lives.end(), [&](const Life& a, const Life& b) {
     return plan->buffers[a.buffer].bytes > plan->buffers[b.buffer].bytes;
   });
+  plan->arena_bytes = place(lives, false, plan);
+  if (lives.empty() || plan->buffers[lives[0].buffer].bytes < fewest_in_middle) return;
   // In the middle of what a larger one leaves, halves lie where its halves did, and each thread
   // finds its half in its own cache.
-  const int64_t least = place(lives, false, plan);
-  plan->arena_bytes = place(lives, true, plan);
-  if (plan->arena_bytes > least) plan->arena_bytes = place(lives, false, plan);
+  if (place(lives, true, plan) > plan->arena_bytes) place(lives, false, plan);
 }
 
 }  // namespace mt
