@@ -25,8 +25,10 @@
 #define MT_ABREAST_SCRATCH
 namespace mt::cpu {
 namespace {
-// A thread's scratch: whether there is padding around the turned entries, these, and results.
+// A thread's scratch: which padding there is around the turned entries, these, and results.
 constexpr int64_t head_bytes = 64;
+// What those read that leave out padding, or what all terms read.
+enum class Padded : uint8_t { none, read, all };
 }  // namespace
 }  // namespace mt::cpu
 #endif
@@ -55,14 +57,24 @@ void turn_elements(const AbreastBlock& block, int64_t first, int64_t count, floa
 
 // What is in a lane of no entry does not matter, as long as arithmetic with it is not slow. Padding
 // stays from one group to the next.
-void turn_entries(const AbreastBlock& block, bool* padded, float* turned) {
+void turn_entries(const AbreastBlock& block, Padded wanted, Padded* padded, float* turned) {
   constexpr int64_t lanes = lanes_of<float>;
   const Abreast& how = *block.how;
   const bool made = !how.places.empty();
   const int64_t elements = made ? static_cast<int64_t>(how.places.size()) : how.elements;
-  if (made && !*padded) {
-    std::fill_n(turned, how.elements * lanes, static_cast<float>(block.fill));
-    *padded = true;
+  if (made && *padded < wanted) {
+    const auto fill = [&](int64_t first, int64_t count) {
+      std::fill_n(turned + first * lanes, count * lanes, static_cast<float>(block.fill));
+    };
+    if (wanted == Padded::all) {
+      fill(0, how.elements);
+    } else {
+      const Abreast::Terms ranges = how.kept.back();
+      for (int64_t i = 0; i < ranges.count; ++i) {
+        fill(how.terms[ranges.first + i].a, how.terms[ranges.first + i].b);
+      }
+    }
+    *padded = wanted;
   }
   for (int64_t i = 0; i < elements; i += 16) {
     // The last ones together with what comes before them.
@@ -118,7 +130,8 @@ void run_abreast_here(const AbreastBlock& block) {
   char* const scratch = static_cast<char*>(block.scratch);
   float* const turned = reinterpret_cast<float*>(scratch + head_bytes);
   float* const c = turned + how.elements * lanes;
-  turn_entries(block, reinterpret_cast<bool*>(scratch), turned);
+  auto* const padded = reinterpret_cast<Padded*>(scratch);
+  turn_entries(block, block.leaves_out ? Padded::read : Padded::all, padded, turned);
 
   int64_t a_rows[most_abreast_rows];
   AbreastTile tile{};
@@ -147,6 +160,7 @@ void run_abreast_here(const AbreastBlock& block) {
           tile.k = terms.count;
           auto kernel = kernels[end - begin - 1][rows - 1];
           if (!kernel(tile) || terms.count == k) continue;
+          if (*padded < Padded::all) turn_entries(block, Padded::all, padded, turned);
           tile.terms = how.terms.data();
           tile.k = k;
           kernel(tile);
@@ -236,10 +250,10 @@ int64_t lines_at_once(const Abreast& how, const MatrixOperand& a) {
 }
 
 // Lists, for each part of each line, the terms that some of its results have from more than
-// padding.
+// padding; at last, as pairs of a first element and a count, the padding that these read.
 void leave_out_padding(const MatrixOperand& b, Abreast* how) {
   const int64_t k = b.k.size, step = b.rows.stride();
-  std::vector<bool> filled(static_cast<size_t>(how->elements), false);
+  std::vector<bool> filled(static_cast<size_t>(how->elements), false), read = filled;
   for (int32_t place : how->places) filled[place] = true;
   std::vector<Abreast::Term> found;
   for (int64_t l = 0; l < how->lines; ++l) {
@@ -253,7 +267,11 @@ void leave_out_padding(const MatrixOperand& b, Abreast* how) {
         for (int64_t at = begin; at < end; ++at) {
           any |= filled[line + at * step + term.b / how->entries];
         }
-        if (any) found.push_back(term);
+        if (!any) continue;
+        found.push_back(term);
+        for (int64_t at = begin; at < end; ++at) {
+          read[line + at * step + term.b / how->entries] = true;
+        }
       }
       // Lines in the middle have the same ones.
       Abreast::Terms terms{static_cast<int64_t>(how->terms.size()),
@@ -271,6 +289,14 @@ void leave_out_padding(const MatrixOperand& b, Abreast* how) {
       how->terms.insert(how->terms.end(), found.begin(), found.end());
       how->kept.push_back(terms);
     }
+  }
+  const Abreast::Terms ranges{static_cast<int64_t>(how->terms.size()), 0};
+  how->kept.push_back(ranges);
+  for (int64_t i = 0, count; i < how->elements; i += std::max<int64_t>(count, 1)) {
+    for (count = 0; i + count < how->elements && read[i + count] && !filled[i + count];) ++count;
+    if (count == 0) continue;
+    how->terms.push_back({static_cast<int32_t>(i), static_cast<int32_t>(count)});
+    ++how->kept.back().count;
   }
 }
 
@@ -336,7 +362,7 @@ size_t abreast_scratch(const Abreast& how, const MatrixOperand& a) {
   return static_cast<size_t>(head_bytes + turned_bytes(how) + result_bytes(how, a, how.together));
 }
 
-void begin_abreast(void* scratch) { *static_cast<bool*>(scratch) = false; }
+void begin_abreast(void* scratch) { *static_cast<Padded*>(scratch) = Padded::none; }
 
 void run_abreast(const AbreastBlock& block) { HWY_DYNAMIC_DISPATCH(run_abreast_here)(block); }
 

@@ -36,7 +36,7 @@ struct Abreast {
   int64_t slivers = 1, parts = 1;  // into which rows and lines are cut
   std::vector<int32_t> places;  // where each element of what entries are made of goes, if they are
   std::vector<Term> terms;  // all; then those that some result of a part has from more than padding
-  std::vector<Terms> kept;  // of each part of each line, if there is padding
+  std::vector<Terms> kept;  // of each part of each line, if there is padding; last, what they read
 
   explicit operator bool() const { return entries > 0; }
   // Where a part of a line begins. Those in the middle are the longer ones, by one position: the
