@@ -202,6 +202,12 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
     rows = divide_up(m, parts * threads);
     return;
   }
+  // What a tile turns is turned by all that share its columns, so these are cut before rows.
+  const bool near_rows = m * k * int64_t(size_of(sum)) <= shared_bytes;
+  if (high && transposed && near_rows && !enough() && columns <= column_unit &&
+      columns > column_unit * 3 / 4) {
+    columns = column_unit / 2;
+  }
   while (!enough()) {
     const int64_t few = packs_both ? columns : high ? highest * columns : columns / 2;
     // Of few columns a unit more or less is much: 130 would be 128 and 2.
