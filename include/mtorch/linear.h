@@ -104,7 +104,7 @@ typedef struct mt_conv_options {
 MT_API mt_tensor* mt_conv1d(mt_tensor* x, mt_tensor* weight, mt_tensor* bias,
                             const mt_conv_options* options);
 /// The same over two axes: [batch, in, height, width], weight [out, in / groups, kernel height,
-/// kernel width].
+/// kernel width]. Those of 3 x 3 may be computed by minimal filtering (docs/determinism.md).
 MT_API mt_tensor* mt_conv2d(mt_tensor* x, mt_tensor* weight, mt_tensor* bias,
                             const mt_conv_options* options);
 /// The transpose, which is the gradient of mt_conv1d() to its input: [batch, in, length] with

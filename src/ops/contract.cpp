@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "ops/contract_axes.h"
+#include "ops/minimal_filtering.h"
 #include "ops/ops.h"
 #include "ops/precision.h"
 
@@ -78,7 +79,7 @@ Tensor contract_in(Precision precision, const Tensor& a, const Tensor& b, int ba
 }  // namespace
 
 Precision precision_of(const Op& op, const Attributes& attributes) {
-  if (&op != &contract_op) return Precision::strict;  // a convolution has other numbers there
+  if (&op != &contract_op) return convolution_precision(op, attributes);
   return static_cast<Precision>(attributes[precision_attribute]);
 }
 

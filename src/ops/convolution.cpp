@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "graph/modes.h"
 #include "ops/convolution_windows.h"
+#include "ops/minimal_filtering.h"
 #include "ops/ops.h"
 
 namespace mt {
@@ -19,8 +20,8 @@ namespace {
 
 using Geometry = ConvolutionGeometry;
 
-// The counts that every contraction has, then the geometry.
-Attributes encode(std::initializer_list<int64_t> counts, const Geometry& g) {
+// The counts that every contraction has, then the geometry, then whether it is minimally filtered.
+Attributes encode(std::initializer_list<int64_t> counts, const Geometry& g, bool filtered) {
   Attributes result;
   for (int64_t count : counts) result.push_back(count);
   result.push_back(g.axes);
@@ -31,6 +32,7 @@ Attributes encode(std::initializer_list<int64_t> counts, const Geometry& g) {
       result.push_back(value);
     }
   }
+  result.push_back(filtered);
   return result;
 }
 Geometry decode(const Node& node) {
@@ -70,6 +72,16 @@ Shape spatial(std::initializer_list<int64_t> leading, const int64_t* sizes, int 
 
 extern const Op convolve_op, convolve_transpose_op, convolve_weight_op;
 
+// Results have so many outputs and positions in each group, and sums so many channels.
+bool filters_minimally(const Geometry& g, Dtype dtype, int64_t outputs, int64_t channels,
+                       const int64_t* positions) {
+  if (dtype != Dtype::float32 || g.axes != 2) return false;
+  for (int i = 0; i < 2; ++i) {
+    if (g.kernel[i] != 3 || g.stride[i] != 1 || g.dilation[i] != 1) return false;
+  }
+  return pays_minimal_filtering(outputs, channels, positions[0], positions[1]);
+}
+
 // x [n, c, length...], w [o, c / groups, kernel...] -> y [n, o, positions...]
 Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
   Tensor a, b;
@@ -80,9 +92,10 @@ Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
     b = reorder(windows(x, g), {{0, 2}, {3, g.axes}, {2, 1}, {3 + g.axes, g.axes}});
   }
   Shape shape = spatial({n, g.groups, o / g.groups}, g.positions, g.axes);
-  return join_groups(
-      record(convolve_op, x.dtype(), shape, {a, b, x, w}, encode({2, 1, g.axes, 1 + g.axes}, g)),
-      1);
+  const bool filtered = filters_minimally(g, x.dtype(), o / g.groups, w.shape()[1], g.positions);
+  return join_groups(record(convolve_op, x.dtype(), shape, {a, b, x, w},
+                            encode({2, 1, g.axes, 1 + g.axes}, g, filtered)),
+                     1);
 }
 
 // y [n, o, positions...], w [o, c / groups, kernel...] -> x [n, c, length...]
@@ -96,8 +109,10 @@ Tensor convolve_transpose(const Tensor& y, const Tensor& w, const Geometry& g) {
     a = repeat_for_each(transposed_kernel(w, g), y.shape()[0]);
     b = reorder(transposed_windows(y, g), {{0, 2}, {3, g.axes}, {2, 1}, {3 + g.axes, g.axes}});
   }
+  const bool filtered =
+      filters_minimally(g, y.dtype(), w.shape()[1], w.shape()[0] / g.groups, g.length);
   return join_phases(record(convolve_transpose_op, y.dtype(), shape, {a, b, y, w},
-                            encode({2, 1 + g.axes, g.axes, 1 + g.axes}, g)),
+                            encode({2, 1 + g.axes, g.axes, 1 + g.axes}, g, filtered)),
                      g);
 }
 
@@ -112,7 +127,7 @@ Tensor convolve_weight(const Tensor& x, const Tensor& y, const Geometry& g) {
   }
   Shape shape = spatial({g.groups, o / g.groups, c / g.groups}, g.kernel, g.axes);
   return join_groups(record(convolve_weight_op, x.dtype(), shape, {a, b, x, y},
-                            encode({1, 1, 1 + g.axes, 1 + g.axes}, g)),
+                            encode({1, 1, 1 + g.axes, 1 + g.axes}, g, false)),
                      0);
 }
 
@@ -217,6 +232,11 @@ constexpr const char* names[2][most_spatial_axes] = {
     {"conv1d", "conv2d", "conv3d"}, {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}};
 
 }  // namespace
+
+Precision convolution_precision(const Op& op, const Attributes& attributes) {
+  const bool may = &op == &convolve_op || &op == &convolve_transpose_op;
+  return may && attributes[attributes.size() - 1] ? minimal_filtering : Precision::strict;
+}
 
 Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
                    const Convolution& how) {

@@ -73,7 +73,8 @@ std::vector<ContractKernel> tensor_core_kernels(const Contraction& c, const Cont
 ContractionFacts contraction_facts(const Contraction& c, const ContractionShape& shape,
                                    int64_t processors) {
   auto divide_up = [](int64_t x, int64_t y) { return (x + y - 1) / y; };
-  const bool own = c.a == Dtype::float32 && c.b == Dtype::float32;
+  const bool own = c.a == Dtype::float32 && c.b == Dtype::float32 &&
+                   static_cast<int>(c.precision) < precision_count;
   ContractionFacts facts;
   facts.own = {{"numbers", 0, mt::name_of(c.a)},
                {"result", 0, mt::name_of(c.out)},

@@ -2,6 +2,7 @@
 #include "fusion/planning/lowering.h"
 
 #include "base/error.h"
+#include "ops/minimal_filtering.h"
 #include "ops/saturates.h"
 
 namespace mt {
@@ -325,6 +326,12 @@ ContractGroup lower_contraction(const Region& region, int index, const BufferOf&
   ContractGroup group;
   group.contraction = canonical_contraction(node.attributes, inputs[0], inputs[1], node.dtype);
   group.contraction.precision = precision_of(*node.op, node.attributes);
+  if (group.contraction.precision == minimal_filtering) {
+    const Layout& b = inputs[1].layout;
+    const int lines = static_cast<int>(node.attributes[0]), positions = lines + 1;
+    group.contraction.n = {{b.shape[lines], 0, b.strides[lines]},
+                           {b.shape[positions], 0, b.strides[positions]}};
+  }
   group.a = inputs[0];
   group.b = inputs[1];
   group.output = output_of(region, index, buffer_of_item);

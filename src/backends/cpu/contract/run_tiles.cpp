@@ -15,6 +15,7 @@
 namespace mt::cpu {
 namespace {
 
+constexpr int64_t weight_outputs = 8;       // that are transformed at a time
 constexpr int64_t combine_elements = 4096;  // of a tile whose panels are added
 
 // What a thread's scratch holds from one tile to the next.
@@ -52,6 +53,9 @@ class TileRun {
       first_ = first;
       count_ = end - first;
       return share(schedule_.abreast.groups(count_), 1, &TileRun::compute_abreast);
+    }
+    if (schedule_.filtering) {
+      share(schedule_.filtering.weights * weight_parts(), 1, &TileRun::transform);
     }
     for (int t = 0; t < schedule_.threads; ++t) {
       held_by(thread_scratch_ + static_cast<size_t>(t) * schedule_.thread_scratch) = {};
@@ -127,11 +131,36 @@ class TileRun {
       run_exact(a_, a_entry(tile.batch, 0, k, scratch), b_, b_entry(tile.batch, 0, k, scratch),
                 dtype_, tile, out_, scratch);
       if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
+    } else if (schedule_.filtering && filter(tile, scratch)) {
+      if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
     } else if (schedule_.sum == Dtype::float64) {
       compute_floating<double>(tile, entry, panel, scratch);
     } else {
       compute_floating<float>(tile, entry, panel, scratch);
     }
+  }
+
+  // Some outputs of a weight.
+  void transform(int64_t item, char*) {
+    const Filtering& how = schedule_.filtering;
+    const int64_t index = item / weight_parts(), first = item % weight_parts() * weight_outputs;
+    transform_weight(how, a_, a_.entry(a_data_, index), first,
+                     std::min(first + weight_outputs, how.outputs), weight(index));
+  }
+  int64_t weight_parts() const { return divide_up(schedule_.m, weight_outputs); }
+  float* weight(int64_t index) const {
+    return reinterpret_cast<float*>(slabs_) + index * 16 * schedule_.filtering.weight_plane();
+  }
+
+  // Returns whether the tile's results are all finite.
+  bool filter(const Tile& tile, char* scratch) {
+    const Filtering& how = schedule_.filtering;
+    const void* const entry = b_entry(tile.batch, 0, schedule_.k, scratch);
+    held_by(scratch).packed = {};  // it takes that place
+    return run_filtering({&how, &b_, entry, weight(tile.batch % how.weights),
+                          tile.column_begin / how.positions, tile.column_end / how.positions,
+                          reinterpret_cast<float*>(out_) + tile.batch * schedule_.m * schedule_.n,
+                          scratch});
   }
 
   // A group of batch entries.

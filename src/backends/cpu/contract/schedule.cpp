@@ -96,7 +96,8 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
                        static_cast<double>(size_of(sum));
   const bool alone = flops == 0 || (flops < serial_flops && bytes < serial_bytes);
   threads = alone ? 1 : std::max(most_threads, 1);
-  if (!exact && !lanes && panels <= 1 && c.out == Dtype::float32) {
+  filtering = find_filtering(c);
+  if (!exact && !lanes && panels <= 1 && c.out == Dtype::float32 && !filtering) {
     abreast = choose_abreast(left, right, threads, made);
   }
   if (lanes && sum == Dtype::float32 && takes_same_windows()) {
@@ -104,7 +105,7 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
   }
   if (!exact && !lanes && !abreast) {
     short_windows = sum == c.out && takes_short_windows() && has_short_windows(left, right);
-    transposed = !short_windows && transposed_is_easier(left, right, sum);
+    transposed = !short_windows && !filtering && transposed_is_easier(left, right, sum);
     if (transposed) {
       std::swap(m, n);
       std::swap(left, right);
@@ -131,13 +132,20 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
         static_cast<size_t>(round_up(int64_t(abreast_scratch(abreast, left)), cache_line));
     return;
   }
-  choose_tiles(left, right, flops);
+  if (filtering) {
+    rows = m;
+    columns = std::min(filtering.band(), n);
+    slabs = filtering_weight_bytes(filtering);
+  } else {
+    choose_tiles(left, right, flops);
+  }
   size_t size = size_of(sum);
-  passes =
-      may_pass && !exact && !lanes && !short_windows && panels <= 1 && !rounded && columns == n;
+  passes = may_pass && !exact && !lanes && !short_windows && panels <= 1 && !rounded &&
+           columns == n && !filtering;
   size_t kernel = exact   ? exact_scratch()
                   : lanes ? lanes_scratch(m >= n ? left : right, std::min(m, n), sum)
                           : block_scratch(left, right, sum, rows, columns, panel);
+  if (filtering) kernel = std::max(kernel, filtering_scratch(filtering));
   tile_scratch = rounded ? static_cast<size_t>(round_up(rows * columns, 64)) * size : 0;
   held = static_cast<size_t>(round_up(static_cast<int64_t>(kernel), cache_line)) + tile_scratch;
   const int64_t made_bytes = made ? made->elements * int64_t(size_of(c.b)) : 0;

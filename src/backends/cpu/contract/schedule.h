@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/contract/filtering/filtering.h"
 #include "backends/cpu/contract/operand.h"
 #include "backends/cpu/contract/windows/abreast.h"
 #include "backends/cpu/contract/windows/same_windows.h"
@@ -22,13 +23,14 @@ struct Schedule {
   Dtype sum;  // float32 or float64; else the result's own integer type
   bool exact, lanes;
   bool transposed;  // the result's transpose is computed: m and n here, a and b in Run, exchanged
-  bool short_windows;  // of b, whose kernel takes all rows and columns (windows-inl.h)
-  Abreast abreast;     // batch entries are computed side by side
-  SameWindows same;    // of b, that need no padded copy
-  bool b_in_place;     // b's columns are windows that need no packing, so no scratch
-  bool rounded;        // tiles go through scratch: narrower than the sums, or transposed
-  bool streamed;       // the result is larger than caches
-  bool passes;         // of a tile's rows, few at a time lie where its first ones would
+  bool short_windows;   // of b, whose kernel takes all rows and columns (windows-inl.h)
+  Abreast abreast;      // batch entries are computed side by side
+  SameWindows same;     // of b, that need no padded copy
+  Filtering filtering;  // tiles are bands, whose results come from fewer products
+  bool b_in_place;      // b's columns are windows that need no packing, so no scratch
+  bool rounded;         // tiles go through scratch: narrower than the sums, or transposed
+  bool streamed;        // the result is larger than caches
+  bool passes;          // of a tile's rows, few at a time lie where its first ones would
   int threads;
   int64_t rows, columns;                       // of a tile
   bool by_rows;                                // neighbouring tiles share rows, not columns

@@ -18,7 +18,7 @@ bool turns(const MatrixOperand& b) {
 }
 
 bool is_small(const Schedule& s, const MatrixOperand& a, const MatrixOperand& b, Dtype out) {
-  const bool by_blocks = !s.exact && !s.lanes && !s.short_windows && !s.abreast;
+  const bool by_blocks = !s.exact && !s.lanes && !s.short_windows && !s.abreast && !s.filtering;
   const bool at_once = s.panels <= 1 && s.k <= block_k && s.tiles() == 1;
   if (!by_blocks || !at_once || s.streamed || out != Dtype::float32) return false;
   if (s.sum != Dtype::float32 || s.m * s.n * s.k > most_multiply_adds) return false;

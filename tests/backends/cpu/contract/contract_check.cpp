@@ -3,14 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "backends/cpu/contract/number.h"
+#include "ops/minimal_filtering.h"
 #include "ops/order.h"
 
 namespace mt::cpu {
@@ -109,6 +112,76 @@ void with_sum_type(const Contraction& c, F&& f) {
   }
 }
 
+// One tile's results as ops/minimal_filtering.h says: of windows [channels][9] and elements
+// [channels][4][4].
+std::array<float, 4> filtered_tile(const std::vector<float>& windows,
+                                   const std::vector<float>& elements) {
+  float m[4][4] = {};
+  for (size_t channel = 0; channel < windows.size() / 9; ++channel) {
+    const float *g = &windows[channel * 9], *x = &elements[channel * 16];
+    float weights[4][3], weight[4][4], lines[4][4], tile[4][4];
+    auto filter = [](float first, float second, float third, auto&& put) {
+      const float sum = first + third;
+      put(0, first), put(1, (sum + second) * 0.5f), put(2, (sum - second) * 0.5f), put(3, third);
+    };
+    auto turn = [](float first, float second, float third, float fourth, auto&& put) {
+      put(0, first - third), put(1, second + third), put(2, third - second),
+          put(3, second - fourth);
+    };
+    for (int j = 0; j < 3; ++j) {
+      filter(g[j], g[3 + j], g[6 + j], [&](int i, float value) { weights[i][j] = value; });
+    }
+    for (int j = 0; j < 4; ++j) {
+      turn(x[j], x[4 + j], x[8 + j], x[12 + j], [&](int i, float value) { lines[i][j] = value; });
+    }
+    for (int i = 0; i < 4; ++i) {
+      const float *w = weights[i], *l = lines[i];
+      filter(w[0], w[1], w[2], [&](int j, float value) { weight[i][j] = value; });
+      turn(l[0], l[1], l[2], l[3], [&](int j, float value) { tile[i][j] = value; });
+      for (int j = 0; j < 4; ++j) m[i][j] = std::fma(weight[i][j], tile[i][j], m[i][j]);
+    }
+  }
+  float y[2][4];
+  for (int j = 0; j < 4; ++j) {
+    y[0][j] = m[0][j] + m[1][j] + m[2][j];
+    y[1][j] = m[1][j] - m[2][j] - m[3][j];
+  }
+  return {y[0][0] + y[0][1] + y[0][2], y[0][1] - y[0][2] - y[0][3],  //
+          y[1][0] + y[1][1] + y[1][2], y[1][1] - y[1][2] - y[1][3]};
+}
+
+// All of a convolution. a_at and b_at load an operand's element of a batch entry, row and term.
+template <class A, class B>
+std::vector<char> filtered(const Contraction& c, A&& a_at, B&& b_at) {
+  const int64_t batch = total(c.batch), m = total(c.m), k = total(c.k);
+  const int64_t lines = c.n[0].size, positions = c.n[1].size;
+  std::vector<float> out(static_cast<size_t>(batch * m * lines * positions));
+  std::vector<float> windows(static_cast<size_t>(k)), elements(static_cast<size_t>(k / 9 * 16));
+  for (int64_t i = 0; i < batch * m; ++i) {
+    for (int64_t term = 0; term < k; ++term) windows[term] = a_at(i / m, i % m, term);
+    for (int64_t line = 0; line < lines; line += 2) {
+      for (int64_t position = 0; position < positions; position += 2) {
+        for (size_t e = 0; e < elements.size(); ++e) {
+          const int64_t channel = static_cast<int64_t>(e / 16), at = static_cast<int64_t>(e % 16);
+          const int64_t y = line + at / 4, x = position + at % 4;
+          const int64_t of = std::min(y, lines - 1), in = std::min(x, positions - 1);
+          elements[e] = y > lines + 1 || x > positions + 1
+                            ? 0
+                            : b_at(i / m, of * positions + in, channel * 9 + (y - of) * 3 + x - in);
+        }
+        const std::array<float, 4> tile = filtered_tile(windows, elements);
+        for (int64_t at = 0; at < 4; ++at) {
+          const int64_t y = line + at / 2, x = position + at % 2;
+          if (y < lines && x < positions) out[(i * lines + y) * positions + x] = tile[at];
+        }
+      }
+    }
+  }
+  std::vector<char> bytes(out.size() * sizeof(float));
+  std::memcpy(bytes.data(), out.data(), bytes.size());
+  return bytes;
+}
+
 std::vector<char> naive(const Contraction& c, const char* a, const char* b) {
   int64_t batch = total(c.batch), m = total(c.m), n = total(c.n), k = total(c.k);
   std::vector<char> out(static_cast<size_t>(batch * m * n) * size_of(c.out));
@@ -122,10 +195,24 @@ std::vector<char> naive(const Contraction& c, const char* a, const char* b) {
         return number<T>(value);
       });
     };
+    auto as = &ContractionDim::a_stride, bs = &ContractionDim::b_stride;
+    if constexpr (std::is_same_v<T, float>) {
+      auto element = [&](Dtype dtype, const char* data, auto rows, auto stride) {
+        return [&c, &load, dtype, data, rows, stride](int64_t i, int64_t in, int64_t term) {
+          return load(
+              dtype, data,
+              offset(c.batch, stride, i) + offset(c.*rows, stride, in) + offset(c.k, stride, term));
+        };
+      };
+      if (c.precision == minimal_filtering) {
+        out =
+            filtered(c, element(c.a, a, &Contraction::m, as), element(c.b, b, &Contraction::n, bs));
+        return;
+      }
+    }
     std::vector<T> row(static_cast<size_t>(k)), column(static_cast<size_t>(k));
     for (int64_t i = 0; i < batch * m * n; ++i) {
       int64_t in = i % n, im = i / n % m, ib = i / n / m;
-      auto as = &ContractionDim::a_stride, bs = &ContractionDim::b_stride;
       for (int64_t j = 0; j < k; ++j) {
         row[j] = load(c.a, a, offset(c.batch, as, ib) + offset(c.m, as, im) + offset(c.k, as, j));
         column[j] =

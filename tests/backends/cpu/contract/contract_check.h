@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges contractions by a scalar loop written from ops/order.h, bit for bit.
+// Judges contractions by a scalar loop written from ops/order.h and ops/minimal_filtering.h, bit
+// for bit.
 #pragma once
 
 #include <initializer_list>

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/contract/filtering/filtering.h"
+
+#include <algorithm>
+
+#include "backends/cpu/contract/filtering/transforms.h"
+#include "backends/cpu/contract/gather.h"
+#include "backends/cpu/contract/micro_tile.h"
+#include "base/rounding.h"
+#include "ops/minimal_filtering.h"
+
+namespace mt::cpu {
+namespace {
+
+constexpr int64_t window = 9;            // elements
+constexpr int64_t most_together = 256;   // tiles of a line
+constexpr int64_t block_channels = 512;  // that a panel of tiles has
+
+// The lines of elements that a band reads, each as neighbours.
+class Lines {
+ public:
+  Lines(const FilteredBand& band, float* copies) : band_(band), how_(*band.how), copies_(copies) {}
+
+  // Line `line` of a channel from element `first` on, of which `count` are wanted; the copy is one
+  // of four.
+  const float* find(int64_t channel, int64_t line, int64_t first, int64_t count, int copy) const {
+    // What is below the last line matters to no result.
+    line = std::min(line, how_.lines + 1);
+    const int64_t at = channel * how_.channel + line * how_.line + first * how_.step;
+    if (band_.b->dtype == Dtype::float32 && how_.step == 1) {
+      return static_cast<const float*>(band_.entry) + at;
+    }
+    float* const to = copies_ + copy * copy_elements;
+    int64_t offsets[copy_elements];
+    for (int64_t i = 0; i < count; ++i) offsets[i] = at + i * how_.step;
+    const int64_t none = 0;
+    gather(band_.b->dtype, band_.entry, offsets, count, count, &none, 1, to);
+    return to;
+  }
+
+  static constexpr int64_t copy_elements = 2 * most_together + 2;
+
+ private:
+  const FilteredBand& band_;
+  const Filtering& how_;
+  float* copies_;
+};
+constexpr int64_t copies_elements = round_up(4 * Lines::copy_elements, 16);
+
+// results[16][outputs][columns] = weight[16][outputs][channels] tiles[16][channels][columns]
+void multiply(const Filtering& how, const float* weight, const float* tiles, float* results,
+              int64_t columns) {
+  const StridedKernels kernels = strided_kernels();
+  const int64_t vectors = divide_up(columns, kernels.lanes), row = how.tile_row();
+  const int64_t panels = divide_up(vectors, kernels.vectors_for(how.outputs, columns));
+  for (int64_t plane = 0; plane < planes; ++plane) {
+    MicroTile<float> tile{};
+    tile.a_row = how.weight_row();
+    tile.a_k = 1;
+    tile.b_k = tile.c_row = tile.from_row = row;
+    for (int64_t channel = 0; channel < how.channels; channel += block_channels) {
+      tile.k = std::min(block_channels, how.channels - channel);
+      tile.first = channel == 0;
+      for (int64_t panel = 0; panel < panels; ++panel) {
+        const int64_t begin = vectors * panel / panels, end = vectors * (panel + 1) / panels;
+        const int width = static_cast<int>(end - begin);
+        const int64_t slivers = divide_up(how.outputs, kernels.rows_for(width));
+        tile.columns = width * kernels.lanes;
+        tile.b = tiles + plane * how.tile_plane() + channel * row + begin * kernels.lanes;
+        for (int64_t sliver = 0; sliver < slivers; ++sliver) {
+          const int64_t first = how.outputs * sliver / slivers;
+          const int64_t rows = how.outputs * (sliver + 1) / slivers - first;
+          tile.a = weight + plane * how.weight_plane() + first * tile.a_row + channel;
+          tile.c = results + plane * how.result_plane() + first * row + begin * kernels.lanes;
+          tile.from = tile.c;
+          kernels.find(static_cast<int>(rows), width, true)(tile);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Filtering find_filtering(const Contraction& c) {
+  if (c.precision != minimal_filtering) return {};
+  const MatrixOperand a = operand_a(c), b = operand_b(c);
+  Filtering how;
+  how.lines = c.n[0].size;
+  how.positions = c.n[1].size;
+  how.across = filtered_across(how.positions);
+  how.down = filtered_down(how.lines, how.positions);
+  how.together = divide_up(how.across, divide_up(how.across, most_together));
+  how.outputs = a.rows.size;
+  how.channels = a.k.size / window;
+  how.channel = b.k.offset(window);
+  how.line = b.k.offset(3);
+  how.step = b.k.offset(1);
+  // Images share their weight, as a rule.
+  for (int d = 0, differ = false; d < a.batch.rank; ++d) {
+    differ |= a.batch.strides[d] != 0;
+    if (differ) how.weights *= a.batch.sizes[d];
+  }
+  return how;
+}
+
+size_t filtering_weight_bytes(const Filtering& how) {
+  return static_cast<size_t>(how.weights * planes * how.weight_plane()) * sizeof(float);
+}
+
+size_t filtering_scratch(const Filtering& how) {
+  return static_cast<size_t>(copies_elements + planes * (how.tile_plane() + how.result_plane())) *
+         sizeof(float);
+}
+
+void transform_weight(const Filtering& how, const MatrixOperand& a, const void* entry,
+                      int64_t first, int64_t end, float* to) {
+  constexpr int64_t most = 64;
+  alignas(64) float elements[window * most];
+  int64_t rows[most], ks[window];
+  a.k.offsets(0, window, ks);
+  const int64_t channel_stride = a.k.offset(window);
+  for (int64_t output = first; output < end; ++output) {
+    for (int64_t channel = 0; channel < how.channels; channel += most) {
+      const int64_t count = std::min(most, how.channels - channel), width = round_up(count, 16);
+      for (int64_t i = 0; i < count; ++i) {
+        rows[i] = a.rows.offset(output) + (channel + i) * channel_stride;
+      }
+      gather(a.dtype, entry, rows, count, width, ks, window, elements);
+      for (int64_t i = 0; i < window; ++i) {
+        std::fill(elements + i * width + count, elements + (i + 1) * width, 0.0f);
+      }
+      transform_windows(elements, width, to + output * how.weight_row() + channel,
+                        how.weight_plane());
+    }
+  }
+}
+
+bool run_filtering(const FilteredBand& band) {
+  const Filtering& how = *band.how;
+  float* const copies = static_cast<float*>(band.scratch);
+  float* const tiles = copies + copies_elements;
+  float* const results = tiles + planes * how.tile_plane();
+  const Lines lines(band, copies);
+  const int64_t down = divide_up(band.end - band.first, 2), row = how.tile_row();
+  bool finite = true;
+  for (int64_t first = 0; first < how.across; first += how.together) {
+    const int64_t across = std::min(how.together, how.across - first);
+    const int64_t columns = std::min(2 * across + 2, how.positions + 2 - 2 * first);
+    for (int64_t channel = 0; channel < how.channels; ++channel) {
+      for (int64_t i = 0; i < down; ++i) {
+        TileLine line;
+        for (int j = 0; j < 4; ++j) {
+          line.lines[j] = lines.find(channel, band.first + 2 * i + j, 2 * first, columns, j);
+        }
+        line.columns = columns;
+        line.tiles = across;
+        line.to = tiles + channel * row + i * across;
+        line.plane = how.tile_plane();
+        transform_tiles(line);
+      }
+    }
+    multiply(how, band.weight, tiles, results, down * across);
+    for (int64_t output = 0; output < how.outputs; ++output) {
+      for (int64_t i = 0; i < down; ++i) {
+        const int64_t at = band.first + 2 * i;
+        ResultLine line;
+        line.from = results + output * row + i * across;
+        line.plane = how.result_plane();
+        line.first = band.out + (output * how.lines + at) * how.positions + 2 * first;
+        line.second = at + 1 < band.end ? line.first + how.positions : nullptr;
+        line.columns = std::min(2 * across, how.positions - 2 * first);
+        finite &= transform_results(line);
+      }
+    }
+  }
+  return finite;
+}
+
+}  // namespace mt::cpu

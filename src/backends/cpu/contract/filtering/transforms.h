@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transforms of minimal filtering (ops/minimal_filtering.h), by vectors of neighbouring tiles.
+// Each tile's sums are its own, whatever else is in its vector.
+#pragma once
+
+#include <cstdint>
+
+namespace mt::cpu {
+
+// The 16 elements of a tile lie in as many planes, `plane` apart.
+constexpr int64_t planes = 16;
+
+// A whole vector may be stored where the last tile goes: so many elements beyond it at most.
+constexpr int64_t beyond_tiles = 15;
+
+// A line of tiles: four lines of elements, of which `columns` can be read.
+struct TileLine {
+  const float* lines[4];
+  int64_t columns, tiles;
+  float* to;  // in the first plane
+  int64_t plane;
+};
+void transform_tiles(const TileLine& line);
+
+// Two lines of results, of `columns` each; one if `second` is null. Returns whether all are finite.
+struct ResultLine {
+  const float* from;  // in the first plane
+  int64_t plane;
+  float *first, *second;
+  int64_t columns;
+};
+bool transform_results(const ResultLine& line);
+
+// The same elements of 3 x 3 windows, `windows` of them, [9][windows], to as many in each plane. A
+// whole number of vectors may be read and stored.
+void transform_windows(const float* elements, int64_t windows, float* to, int64_t plane);
+
+}  // namespace mt::cpu

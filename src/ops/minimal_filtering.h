@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which convolutions are computed by minimal filtering, F(2 x 2, 3 x 3) (Winograd; Lavin and Gray
+// 2015), with 16 products for each 2 x 2 results of a channel instead of 36. Like an order of sums,
+// that is a property of the recorded operator alone.
+//
+// With B, G and A as there, and x a tile of 4 x 4 elements that begins at an even line and column
+// of the windows' elements, the results that it has are A' m A, where each of the 16 elements of m
+// is a chain of fused multiply-adds over the channels, beginning at zero, of those of G w G' and
+// B' x B. The latter are computed along columns first, then along rows, each sum from left to
+// right but that g0 + g2 comes first in (g0 +- g1 + g2) / 2. Nothing reaches a result but the
+// elements of its own window; its error is relative to the largest of them times the largest
+// weight. Bands of lines in which a result would not be finite are summed directly, so that
+// infinities give what they give there.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "ops/order.h"
+#include "ops/precision.h"
+
+namespace mt {
+
+// The mode of a contraction that is computed so, beside those that users choose from. Its n is
+// lines and positions, even where both are one stride apart; its k, channels, 3 and 3. Backends
+// that do without compute it as a strict one.
+inline constexpr Precision minimal_filtering{precision_count};
+// The mode of a recorded convolution.
+Precision convolution_precision(const Op& op, const Attributes& attributes);
+
+// Whether it pays, for convolutions with 3 x 3 windows at every position, so many channels and
+// outputs in a group. Where lines are short or channels few, transforms take what products save,
+// and where positions are few, the weight's.
+inline bool pays_minimal_filtering(int64_t outputs, int64_t channels, int64_t lines,
+                                   int64_t positions) {
+  constexpr int64_t fewest = 16, fewest_pairs = 512, shortest_line = 15, fewest_positions = 225;
+  if (std::min(outputs, channels) < fewest || outputs * channels < fewest_pairs) return false;
+  if (positions < shortest_line || lines * positions < fewest_positions) return false;
+  const ContractionOrder order =
+      contraction_order(outputs, lines * positions, 9 * channels, Dtype::float32);
+  return order.lanes == 1 && order.panel >= 9 * channels;
+}
+
+// Tiles across a line of results, and down a band of them: about 112 in all, which fill vectors
+// well and leave the second-level cache room for their products, in bands of nearly equal height.
+constexpr int64_t filtered_across(int64_t positions) { return (positions + 1) / 2; }
+constexpr int64_t filtered_down(int64_t lines, int64_t positions) {
+  constexpr int64_t tiles = 112;
+  const int64_t all = (lines + 1) / 2,
+                most = std::max<int64_t>(1, tiles / filtered_across(positions));
+  const int64_t bands = (all + most - 1) / most;
+  return (all + bands - 1) / bands;
+}
+
+}  // namespace mt
