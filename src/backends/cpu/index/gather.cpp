@@ -70,9 +70,10 @@ void gather_kernel(const NaiveCall& call) {
   const Kernel stream = streaming_kernel(element);
   parallel_for(y.size() / width, grain_of(width), [&](int64_t begin, int64_t end) {
     Walker walker(outer, begin / count);
-    for (int64_t row = begin; row < end; walker.next()) {
+    int64_t j = begin % count;
+    for (int64_t row = begin; row < end; walker.next(), j = 0) {
       const char* source = from + walker.position() * static_cast<int64_t>(element);
-      int64_t j = row % count, last = std::min(count, j + end - row);
+      const int64_t last = std::min(count, j + end - row);
       char* target = to + row * row_bytes;
       row += last - j;
       if (width == 1) {

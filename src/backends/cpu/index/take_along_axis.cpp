@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements picked, or added up, along one axis, each by an index of its own.
+#include <algorithm>
 #include <cstring>
 
 #include "backends/cpu/index/kernels.h"
@@ -73,29 +74,41 @@ template <class T>
 void add(const NaiveCall& call) {
   const NaiveArray &values = call.inputs[0], &indices = call.inputs[1], &y = call.output;
   if (y.size() == 0) return;
-  int axis = static_cast<int>(call.attributes[0]), rank = y.layout.shape.rank();
+  const int axis = static_cast<int>(call.attributes[0]), last = y.layout.shape.rank() - 1;
   const Shape& shape = indices.layout.shape;
-  int64_t size = y.layout.shape[axis], width = product(shape, axis + 1, rank);
-  int64_t outer = product(shape, 0, axis), count = shape[axis];
-  Layout value_layout = values.layout, index_layout = indices.layout;
-  value_layout.offset = index_layout.offset = 0;
+  const int64_t size = y.layout.shape[axis], width = product(shape, axis + 1, last + 1);
+  const int64_t outer = product(shape, 0, axis), length = shape[last];
+  const int64_t rows =
+      product(shape, axis, last + 1) / std::max<int64_t>(length, 1);  // of an outer
+  const Layout value_rows = dimensions(values.layout, 0, last);
+  const Layout index_rows = dimensions(indices.layout, 0, last);
+  const int64_t along = axis == last ? 0 : 1, step = values.layout.strides[last];
+  const int64_t index_step = indices.layout.strides[last];
   const T* from = reinterpret_cast<const T*>(first_element(values));
   const int64_t* index = reinterpret_cast<const int64_t*>(first_element(indices));
   T* to = reinterpret_cast<T*>(first_element(y));
   int64_t work = width + values.size() / (outer * size);
   parallel_shares(outer * size, grain_of(work), [&](int64_t begin, int64_t end) {
     std::memset(to + begin * width, 0, static_cast<size_t>((end - begin) * width) * sizeof(T));
-    if (count == 0) return;
-    int64_t start = begin / size, stop = (end - 1) / size + 1;
-    Walker value(value_layout, start * count * width), chosen(index_layout, start * count * width);
-    for (int64_t o = start; o < stop; ++o) {
-      for (int64_t j = 0; j < count; ++j) {
-        for (int64_t c = 0; c < width; ++c, value.next(), chosen.next()) {
-          int64_t row = o * size + wrapped_index(index[chosen.position()], size);
-          if (row < begin || row >= end) continue;
-          T& sum = to[row * width + c];
-          sum = static_cast<T>(sum + from[value.position()]);
+    if (values.size() == 0) return;
+    const int64_t first = begin / size;
+    Walker value(value_rows, first * rows), chosen(index_rows, first * rows);
+    const int64_t all = length, apart = index_step, stride = step, across = along;
+    for (int64_t base = first * size; base < end; base += size) {
+      const int64_t low = std::max(begin - base, int64_t{0});
+      const auto span = static_cast<uint64_t>(std::min(end - base, size) - low);
+      for (int64_t row = 0, column = 0; row < rows; ++row, value.next(), chosen.next()) {
+        T* __restrict sums = to + (base + low) * width + column;
+        const T* source = from + value.position();
+        const int64_t* at = index + chosen.position();
+        for (int64_t c = 0; c < all; ++c, at += apart, source += stride, sums += across) {
+          const auto place = static_cast<uint64_t>(wrapped_index(*at, size) - low);
+          if (place >= span) continue;
+          T& sum = sums[static_cast<int64_t>(place) * width];
+          sum = static_cast<T>(sum + *source);
         }
+        column += across * all;
+        if (column == width) column = 0;
       }
     }
   });
