@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace mt::cpu {
 
@@ -23,27 +24,40 @@ inline bool lies_far(int64_t stride, size_t element_size) {
   return bytes >= 64 || bytes <= -64;
 }
 
-// Four rows and columns, in registers.
+// Rows and columns that are turned in registers.
 template <class T>
-inline void turn(T* to, int64_t pitch, const T* from, int64_t stride) {
-  static_assert(sizeof(T) == 4);
-  typedef uint32_t Four __attribute__((vector_size(16)));
-  auto load = [&](int i) {
-    Four column;
-    std::memcpy(&column, from + i * stride, sizeof(Four));
-    return column;
-  };
-  const Four c[4] = {load(0), load(1), load(2), load(3)};
-  const Four low[2] = {__builtin_shufflevector(c[0], c[1], 0, 4, 1, 5),
-                       __builtin_shufflevector(c[2], c[3], 0, 4, 1, 5)};
-  const Four high[2] = {__builtin_shufflevector(c[0], c[1], 2, 6, 3, 7),
-                        __builtin_shufflevector(c[2], c[3], 2, 6, 3, 7)};
-  // Written out, because gcc leaves loops over four of them as they are, with arrays in memory.
-  auto store = [&](int i, Four row) { std::memcpy(to + i * pitch, &row, sizeof(Four)); };
-  store(0, __builtin_shufflevector(low[0], low[1], 0, 1, 4, 5));
-  store(1, __builtin_shufflevector(low[0], low[1], 2, 3, 6, 7));
-  store(2, __builtin_shufflevector(high[0], high[1], 0, 1, 4, 5));
-  store(3, __builtin_shufflevector(high[0], high[1], 2, 3, 6, 7));
+constexpr int64_t turned_side = 16 / static_cast<int64_t>(sizeof(T));
+
+template <class T>
+struct Square {
+  typedef T Vector __attribute__((vector_size(16)));
+  Vector of[turned_side<T>];
+};
+
+// The lower or upper halves of two vectors, an element of each in turn.
+template <bool upper, class V, size_t... I>
+[[gnu::always_inline]] inline V weave(V a, V b, std::index_sequence<I...>) {
+  constexpr int n = sizeof...(I);
+  return __builtin_shufflevector(a, b, (int(upper) * n / 2 + int(I / 2) + int(I % 2) * n)...);
+}
+// Of vectors half a square apart.
+template <class T, size_t... I>
+[[gnu::always_inline]] inline Square<T> weave_all(const Square<T>& c,
+                                                  std::index_sequence<I...> all) {
+  return {{weave<I % 2 == 1>(c.of[I / 2], c.of[I / 2 + sizeof...(I) / 2], all)...}};
+}
+
+// Without loops, because gcc leaves vectors that loops go over in memory.
+template <class T, size_t... I>
+[[gnu::always_inline]] inline void turn(T* to, int64_t pitch, const T* from, int64_t stride,
+                                        std::index_sequence<I...> all) {
+  Square<T> c;
+  (std::memcpy(&c.of[I], from + static_cast<int64_t>(I) * stride, 16), ...);
+  if constexpr (sizeof...(I) >= 16) c = weave_all(c, all);
+  if constexpr (sizeof...(I) >= 8) c = weave_all(c, all);
+  if constexpr (sizeof...(I) >= 4) c = weave_all(c, all);
+  c = weave_all(c, all);
+  (std::memcpy(to + static_cast<int64_t>(I) * pitch, &c.of[I], 16), ...);
 }
 
 // Begins to fetch `count` elements.
@@ -58,7 +72,7 @@ template <class T>
 template <class T>
 void copy_turned(T* out, int64_t pitch, const T* from, int64_t stride, int64_t rows,
                  int64_t columns) {
-  constexpr int64_t side = sizeof(T) == 4 ? 4 : 1, size = static_cast<int64_t>(sizeof(T));
+  constexpr int64_t side = turned_side<T>, size = static_cast<int64_t>(sizeof(T));
   constexpr int64_t together = turned_stretch / size;
   const bool far = lies_far(stride, sizeof(T));
   const int64_t ahead = turned_ahead * 64 / std::max<int64_t>(std::min(rows, together) * size, 64);
@@ -77,13 +91,8 @@ void copy_turned(T* out, int64_t pitch, const T* from, int64_t stride, int64_t r
         fetch_elements<T>(address + static_cast<uintptr_t>(later), end - begin);
       }
       for (int64_t row = begin; row < whole; row += side) {
-        T* to = out + row * pitch + column;
-        const T* first = from + column * stride + row;
-        if constexpr (side > 1) {
-          turn(to, pitch, first, stride);
-        } else {
-          *to = *first;
-        }
+        turn(out + row * pitch + column, pitch, from + column * stride + row, stride,
+             std::make_index_sequence<side>());
       }
       copy_one_by_one(whole, end, column, column + side);
     }
