@@ -198,6 +198,14 @@ void ProgramRun::read_panel(void* panel, int64_t first, int64_t rows, int64_t co
   panel_first_ = first;
 }
 
+void ProgramRun::read_block(void* block, int64_t first, int64_t count) {
+  const Memory& memory = segment_.memory[prepared_.panels.memory];
+  gather_strided(block, places_[registers_ + prepared_.panels.memory].base, size_of(memory.dtype),
+                 memory.layout, first, count);
+  panel_ = static_cast<const char*>(block);
+  panel_first_ = first;
+}
+
 void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
   const Instruction& i = *step.instruction;
   const int64_t columns = columns_;

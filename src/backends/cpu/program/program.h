@@ -134,6 +134,8 @@ class ProgramRun {
     if (!prepared_.streamed.empty()) finish_streaming();
   }
   ProgramRun(const ProgramRun&) = delete;
+  // Reads elements [first, first + count) of that operand in one go; the next runs are within them.
+  void read_block(void* block, int64_t first, int64_t count);
   // Computes rows [first, first + rows). Meanwhile memory for the next `ahead` rows is fetched.
   void run(int64_t first, int64_t rows, int64_t ahead = 0) {
     run(first, rows, first + rows, ahead);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/program/ahead.h"
@@ -61,6 +62,7 @@ class ReductionRun {
 
  private:
   char* scratch_of(int worker) const { return scratch_ + worker * prepared_.worker_bytes; }
+  char* held_by(int worker) const { return scratch_of(worker + 1) - prepared_.held_bytes; }
   ProgramRun elements(int worker) const {
     return ProgramRun(prepared_.elements, prepared_.segment, buffers_, immediates_,
                       scratch_of(worker), chunk);
@@ -73,19 +75,33 @@ class ReductionRun {
                      prepared_.elements.threads, [&](int worker, int64_t begin, int64_t end) {
                        ProgramRun run = elements(worker);
                        char* gathered = scratch_of(worker) + prepared_.elements.scratch_bytes;
+                       int64_t held = 0;  // the end of what has been read
                        for (int64_t task = begin; task < end; ++task) {
+                         const auto [first, count] = elements_of(task);
+                         if (prepared_.held > 0 && first + count > held) {
+                           const auto [last, rest] = elements_of(end - 1);
+                           held = std::min(first + prepared_.held, last + rest);
+                           run.read_block(held_by(worker), first, held - first);
+                         }
                          reduce_row_panel(run, task, gathered);
                        }
                      });
   }
+  int64_t row_of(int64_t task) const {
+    return prepared_.by_panels ? task % group_.outer : task / prepared_.panels;
+  }
+  int64_t panel_of(int64_t task) const {
+    return prepared_.by_panels ? task / group_.outer : task % prepared_.panels;
+  }
+  // The first, and how many.
+  std::pair<int64_t, int64_t> elements_of(int64_t task) const {
+    const int64_t first = panel_of(task) * prepared_.panel;
+    return {row_of(task) * group_.reduced + first,
+            std::clamp<int64_t>(group_.reduced - first, 0, prepared_.panel)};
+  }
   void reduce_row_panel(ProgramRun& run, int64_t task, char* gathered) {
-    const bool by_panels = prepared_.by_panels;
-    const int64_t row = by_panels ? task % group_.outer : task / prepared_.panels;
-    const int64_t panel = by_panels ? task / group_.outer : task % prepared_.panels;
-    const int64_t first = panel * prepared_.panel;
-    const int64_t count = std::clamp<int64_t>(group_.reduced - first, 0, prepared_.panel);
-    const int64_t at = row * group_.reduced + first;
-    char* result = partials_ + (row * prepared_.panels + panel) * size_;
+    const auto [at, count] = elements_of(task);
+    char* result = partials_ + (row_of(task) * prepared_.panels + panel_of(task)) * size_;
     const Step& whole = prepared_.whole;
     if (whole.operate) {
       Input in[2];
@@ -155,11 +171,13 @@ class ReductionRun {
                      prepared_.elements.threads, [&](int worker, int64_t begin, int64_t end) {
                        ProgramRun run = elements(worker);
                        for (int64_t task = begin; task < end; ++task) {
-                         reduce_column_panel(run, task / stretches, task % stretches, identities);
+                         reduce_column_panel(run, task / stretches, task % stretches, identities,
+                                             held_by(worker));
                        }
                      });
   }
-  void reduce_column_panel(ProgramRun& run, int64_t task, int64_t stretch, const char* identities) {
+  void reduce_column_panel(ProgramRun& run, int64_t task, int64_t stretch, const char* identities,
+                           char* held) {
     const int64_t outer = task / prepared_.panels, panel = task % prepared_.panels;
     const int64_t column = stretch * prepared_.stretch;
     const int64_t width = std::min(prepared_.stretch, group_.inner - column);
@@ -167,14 +185,23 @@ class ReductionRun {
     std::memcpy(result, identities, static_cast<size_t>(width * size_));
     const bool whole_rows = width == group_.inner;
     const int64_t most = in_memory() ? elements_in_cache : chunk;
-    const int64_t together = whole_rows ? std::max<int64_t>(1, most / group_.inner) : 1;
+    const bool held_apart = prepared_.held > 0 && !prepared_.elements.panels.dense();
+    const int64_t together =
+        whole_rows && !held_apart ? std::max<int64_t>(1, most / group_.inner) : 1;
     const ColumnReduction down =
         together > 1 ? reduction_down(group_.reduction, group_.type) : nullptr;
     const int64_t last = std::min(group_.reduced, (panel + 1) * prepared_.panel);
     const Operator operate = combining();
-    for (int64_t row = panel * prepared_.panel; row < last; row += together) {
-      const int64_t rows = std::min(together, last - row);
+    int64_t read = 0;  // the rows before are held
+    for (int64_t row = panel * prepared_.panel, rows; row < last; row += rows) {
       const int64_t at = (outer * group_.reduced + row) * group_.inner + column;
+      if (prepared_.held > 0 && row >= read) {
+        const PanelOrder& order = prepared_.elements.panels;
+        const int64_t within = (outer * group_.reduced + row) % order.rows;
+        read = std::min({row + order.together, row + order.rows - within, last});
+        run.read_panel(held, at, read - row, width);
+      }
+      rows = std::min(together, (prepared_.held > 0 ? read : last) - row);
       const int64_t next = whole_rows ? std::min(together, last - row - rows) : 0;
       if (!in_memory()) run.run(at, rows * width, next * width);
       const char* values = run.address(value_, at);
@@ -217,6 +244,27 @@ class ReductionRun {
   const int16_t value_;  // what is reduced
 };
 
+// Where an operand's rows lie side by side, some of them are read together, so that each line of
+// memory is used whole: panels of them for sums down columns, else as many elements as a cache
+// keeps.
+void hold_turned_rows(const ReduceGroup& group, PreparedReduction* prepared) {
+  constexpr int64_t most = 8 * row_panel;
+  PanelOrder order = panel_order(prepared->segment);
+  if (order.memory < 0) return;
+  if (!group.in_lanes && order.columns == group.inner) {
+    prepared->held = order.together * group.inner;
+    prepared->held_bytes = panel_bytes;
+  } else if (group.in_lanes && order.columns * turned_rows <= most) {
+    const Dtype dtype = prepared->segment.memory[static_cast<size_t>(order.memory)].dtype;
+    prepared->held = round_up(order.columns * turned_rows, row_panel);
+    prepared->held_bytes = prepared->held * static_cast<int64_t>(size_of(dtype));
+    order.columns = 1;  // elements lie there one after another
+  } else {
+    return;
+  }
+  prepared->elements.panels = order;
+}
+
 constexpr int64_t shortest_run = 128;
 
 // Where nothing is computed and elements lie in runs of some length.
@@ -253,16 +301,20 @@ PreparedReduction prepare_reduction(const ReduceGroup& group, const std::vector<
   if (group.in_lanes) find_runs(group, &prepared);
   prepared.panel = group.in_lanes ? row_panel : column_panel(group.outer * group.inner);
   prepared.panels = std::max<int64_t>(1, divide_up(group.reduced, prepared.panel));
-  prepared.by_panels =
-      group.in_lanes && lies_by_panels(prepared.segment, group.reduced, prepared.panel);
+  hold_turned_rows(group, &prepared);
+  prepared.by_panels = group.in_lanes && prepared.held == 0 &&
+                       lies_by_panels(prepared.segment, group.reduced, prepared.panel);
   // Narrower where there would not be one for each thread.
   int64_t others = std::max<int64_t>(1, group.outer * prepared.panels);
   int64_t wanted = divide_up<int64_t>(prepared.elements.threads, others);
   prepared.stretch =
       std::clamp(round_up(divide_up(group.inner, wanted), 64), fewest_columns, chunk);
+  if (prepared.held > 0)
+    prepared.stretch = std::min(prepared.stretch, prepared.elements.panels.width);
   const bool gathers = group.in_lanes && !reduction_to_lanes(group.reduction, group.type);
-  prepared.worker_bytes =
-      prepared.elements.scratch_bytes + (gathers ? round_up(row_panel * size, cache_line) : 0);
+  prepared.worker_bytes = prepared.elements.scratch_bytes +
+                          (gathers ? round_up(row_panel * size, cache_line) : 0) +
+                          prepared.held_bytes;
   prepared.partial_bytes = round_up(group.outer * prepared.panels * group.inner * size, cache_line);
   return prepared;
 }

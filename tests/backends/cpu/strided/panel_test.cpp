@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands that are read in panels have the values of a contiguous copy made element by element.
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -68,6 +69,34 @@ TEST(Panels, ReverseTheAxes) {
     }
     EXPECT_EQ(elements<float>(y), expected) << to_string(shape);
     EXPECT_EQ(elements<float>(y + 1.0), elements<float>(copy(y) + 1.0)) << to_string(shape);
+  }
+}
+
+// To the bits that a contiguous copy gives.
+TEST(Panels, AreReduced) {
+  for (const Shape& shape :
+       {Shape{200, 500}, Shape{700, 33}, Shape{16, 9000}, Shape{3, 200, 90}, Shape{2, 70, 300}}) {
+    for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::float16, Dtype::uint8}) {
+      Tensor x = cast(abs(noise(shape, 1, Dtype::float32)) * 9.0, dtype);
+      evaluate(x);
+      Tensor y = transpose(x), whole = copy(y);
+      evaluate(whole);
+      for (int first = 0; first < shape.rank(); ++first) {
+        Dims axes;
+        for (int last = first; last < shape.rank(); ++last) {
+          axes.push_back(last);
+          auto both_ways = [&](auto&& reduce) {
+            return std::pair(elements<float>(cast(reduce(y), Dtype::float32)),
+                             elements<float>(cast(reduce(whole), Dtype::float32)));
+          };
+          auto [sums, expected_sums] = both_ways([&](const Tensor& t) { return sum(t, axes); });
+          EXPECT_EQ(sums, expected_sums) << to_string(shape);
+          auto [more, expected_more] =
+              both_ways([&](const Tensor& t) { return sum(t * t + 1.0, axes); });
+          EXPECT_EQ(more, expected_more) << to_string(shape);
+        }
+      }
+    }
   }
 }
 
