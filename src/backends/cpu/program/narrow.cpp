@@ -52,11 +52,14 @@ NarrowOperand part(const Layout& layout, int64_t columns) {
   return result;
 }
 
-// Whether rows lie in memory in pieces, so that reading them in order is a jump for each.
+// Whether rows lie in memory in pieces, so that reading them in order is a jump for each, or
+// overlap.
 bool is_scattered(const Memory& memory, int64_t columns) {
   const Layout& layout = memory.layout;
   if (memory.contiguous || layout.shape.empty()) return false;
-  return layout.strides.back() != 1 || layout.shape.back() < columns;
+  const int last = layout.shape.rank() - 1;
+  const bool overlap = last > 0 && layout.strides[last - 1] < layout.shape[last];
+  return layout.strides[last] != 1 || layout.shape[last] < columns || overlap;
 }
 
 }  // namespace
