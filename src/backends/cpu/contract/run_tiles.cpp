@@ -118,13 +118,13 @@ class TileRun {
   void compute(int64_t item, char* scratch) {
     const int64_t row_tiles = divide_up(schedule_.m, schedule_.rows), tiles = schedule_.tiles();
     const int64_t entry = item / tiles, panels = std::max<int64_t>(schedule_.panels, 1);
-    const int64_t panel = entry % panels, at = item % tiles, column_tiles = tiles / row_tiles;
+    const int64_t panel = entry % panels, at = item % tiles;
+    const int64_t part = tiles / schedule_.row_parts, high = row_tiles / schedule_.row_parts;
     Tile tile;
     tile.batch = first_ + entry / panels;
-    tile.row_begin = (schedule_.by_rows ? at / column_tiles : at % row_tiles) * schedule_.rows;
+    tile.row_begin = (at / part * high + at % high) * schedule_.rows;
     tile.row_end = std::min(tile.row_begin + schedule_.rows, schedule_.m);
-    tile.column_begin =
-        (schedule_.by_rows ? at % column_tiles : at / row_tiles) * schedule_.columns;
+    tile.column_begin = at % part / high * schedule_.columns;
     tile.column_end = std::min(tile.column_begin + schedule_.columns, schedule_.n);
     if (schedule_.exact) {
       const int64_t k = schedule_.k;

@@ -35,6 +35,9 @@ constexpr int64_t shared_bytes = 512 * 1024;
 // Of many rows and more than a block of terms, where b alone is packed: so many columns leave more
 // of the second-level cache to a.
 constexpr int64_t narrow_columns = 128;
+// If each thread has so many rows of a tall a, it takes all columns of these and packs all of b:
+// whatever goes by rows before and after has left them, or looks for them, in that core's caches.
+constexpr int64_t repays_packing = 1024;
 // A tile of whole rows has so many at least.
 constexpr int64_t fewest_whole_rows = 48;
 // A thread's tiles are at most so many, so that others can take some if it comes late.
@@ -88,7 +91,8 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
   panel = exact ? std::max<int64_t>(k, 1) : order.panel;
   panels = divide_up(k, panel);
   lanes = !exact && order.lanes > 1;
-  transposed = b_in_place = short_windows = by_rows = passes = false;
+  transposed = b_in_place = short_windows = passes = false;
+  row_parts = 1;
   MatrixOperand left = operand_a(c), right = operand_b(c);
   double flops = 2.0 * static_cast<double>(batch) * static_cast<double>(m) *
                  static_cast<double>(n) * static_cast<double>(k);
@@ -198,7 +202,7 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   const bool blocks = std::min(k, panel) > block_k;
   const int64_t highest = blocks ? 8 : 1;
   if (high && blocks && rows >= 2 * narrow_columns) columns = std::min(columns, narrow_columns);
-  by_rows = !packs_b && k * n * int64_t(size_of(sum)) <= shared_bytes;
+  const bool by_rows = !packs_b && k * n * int64_t(size_of(sum)) <= shared_bytes;
   const auto enough = [&] {
     const int64_t made = batch * panels * tiles();
     if (packs_both && made >= threads && std::max(rows, columns) < repays_cutting) return true;
@@ -208,6 +212,7 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   const int64_t parts = std::min(tiles_per_thread, m / (threads * fewest_whole_rows));
   if (shared && by_rows && columns >= n && parts > 0 && !enough()) {
     rows = divide_up(m, parts * threads);
+    row_parts = divide_up(m, rows);
     return;
   }
   // What a tile turns is turned by all that share its columns, so these are cut before rows.
@@ -234,6 +239,13 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   }
   // Low tiles are better equal than of whole slivers.
   if (rows < 16 * row_unit) rows = divide_up(m, divide_up(m, rows));
+  const int64_t row_tiles = divide_up(m, rows);
+  const bool tall = high && batch * panels == 1 && m >= std::max(2 * n, repays_packing * threads);
+  if (by_rows) {
+    row_parts = row_tiles;
+  } else if (tall && row_tiles % threads == 0) {
+    row_parts = threads;
+  }
 }
 
 }  // namespace mt::cpu

@@ -32,9 +32,9 @@ struct Schedule {
   bool streamed;        // the result is larger than caches
   bool passes;          // of a tile's rows, few at a time lie where its first ones would
   int threads;
-  int64_t rows, columns;                       // of a tile
-  bool by_rows;                                // neighbouring tiles share rows, not columns
-  int64_t group;                               // batch entries whose slabs are in scratch together
+  int64_t rows, columns;  // of a tile
+  int64_t row_parts;      // whose tiles follow each other, those of a part column by column
+  int64_t group;          // batch entries whose slabs are in scratch together
   size_t slabs, thread_scratch, tile_scratch;  // bytes; slabs lie behind what threads have
   size_t held;  // where in a thread's scratch lies what it keeps: held_bytes, then an entry it made
 

@@ -180,6 +180,17 @@ TEST(Contract, TilesPackWhatTheWholeWould) {
   }
 }
 
+// Each thread takes all columns of its part of many rows.
+TEST(Contract, TallProductsAreSharedByRows) {
+  Random random(32);
+  const Contraction c = matrices(2050, 130, 514, true, true, Dtype::float32);
+  const Schedule schedule(c, 2, nullptr, false);
+  EXPECT_EQ(schedule.row_parts, 2);
+  EXPECT_GT(schedule.n, schedule.columns);
+  EXPECT_EQ(Schedule(c, 3, nullptr, false).row_parts, 1);
+  check(c, random, {2});
+}
+
 // Several tiles, and entries of the batch, with the same columns of b, which is packed once for
 // them, or with other columns at the same place; in one block of k and in two.
 TEST(Contract, PacksAnewWhatIsNotTheSame) {
