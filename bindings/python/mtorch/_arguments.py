@@ -35,6 +35,11 @@ def _several(axes: Any) -> tuple[int, ...]:
     return tuple(axes) if one is None else (one,)
 
 
+def _no_axes(axes: Any) -> bool:
+    """Whether these are axes, but none of them; None means all."""
+    return isinstance(axes, (tuple, list)) and not axes
+
+
 def _known_options(owner: Any, function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
     """Options that the function has; else TypeError."""
     for name in options:

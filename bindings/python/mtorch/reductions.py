@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import native
-from ._arguments import _checked, _into
+from ._arguments import _checked, _into, _no_axes
 from ._names import _explained
 from .dtypes import as_dtype
 from ._types import Axes, DTypeLike
@@ -20,7 +20,7 @@ def _reduce(name: str, x: Tensor, axis: Axes, keepdims: bool, *more: Any) -> Ten
     if type(keepdims) is int:
         raise TypeError(f"{name}: keepdims is True or False, not {keepdims}; several axes are one tuple, as "
                         "axis=(0, 1)")
-    if axis == ():  # over nothing: as over a new axis of size 1
+    if _no_axes(axis):  # over nothing: as over a new axis of size 1
         return getattr(native, name)(native.expand_dims(x, -1), -1, *more)
     return getattr(native, name + "_keep" if keepdims else name)(x, axis, *more)
 

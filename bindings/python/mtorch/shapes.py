@@ -6,7 +6,7 @@ import builtins
 from typing import TYPE_CHECKING, Any, Sequence
 
 from . import native
-from ._arguments import _checked, _place, _several, _whole
+from ._arguments import _checked, _no_axes, _place, _several, _whole
 from ._names import _explained
 from .create import asarray
 from ._types import Axes, Shape
@@ -110,7 +110,7 @@ def squeeze(x: Tensor, /, axis: Axes = None) -> Tensor:
     >>> mt.squeeze(mt.zeros((1, 3, 1)), axis=0).shape
     (3, 1)
     """
-    return x if axis == () else native.squeeze(x, axis)
+    return x if _no_axes(axis) else native.squeeze(x, axis)
 
 
 @_explained
@@ -122,7 +122,7 @@ def flip(x: Tensor, /, axis: Axes = None) -> Tensor:
     tensor([[3, 4],
             [1, 2]])
     """
-    return x if axis == () else native.flip(x, axis)
+    return x if _no_axes(axis) else native.flip(x, axis)
 
 
 @_explained

@@ -231,6 +231,9 @@ def test_whole_numbers_of_numpy_are_numbers():
             (mt.linalg.norm(x.double(), 1, axis=one), np.linalg.norm(a, 1, axis=1)),
             (mt.moveaxis(x, one, 0), a.T), (mt.roll(x, one, axis=(0, 1)), np.roll(a, 1, (0, 1))),
             (mt.pad(x, one), np.pad(a, 1)), (mt.split(x, one)[1], a[1:]),
+            (mt.sum(x, axis=one), a.sum(1)), (x.max(axis=np.int32(0), keepdims=np.True_), a.max(0, keepdims=True)),
+            (mt.flip(x, axis=one), np.flip(a, 1)), (mt.flip(x, axis=[]), a), (mt.sum(x, axis=[]), a),
+            (mt.squeeze(x[:, :1], axis=one), a[:, 0]),
             (mt.tensordot(x, x.T, one), a @ a.T), (mt.full(2, np.int64(2**62 + 1)), [2**62 + 1] * 2)):
         np.testing.assert_array_equal(found, expected)
     for number in 300, np.int64(300), np.uint16(300), mt.tensor(300):
