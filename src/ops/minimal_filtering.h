@@ -9,8 +9,8 @@
 // B' x B. The latter are computed along columns first, then along rows, each sum from left to
 // right but that g0 + g2 comes first in (g0 +- g1 + g2) / 2. Nothing reaches a result but the
 // elements of its own window; its error is relative to the largest of them times the largest
-// weight. Bands of lines in which a result would not be finite are summed directly, so that
-// infinities give what they give there.
+// weight. Where a band of lines of some outputs would have a result that is not finite, it is
+// summed directly, so that infinities give what they give there.
 #pragma once
 
 #include <algorithm>
@@ -51,5 +51,8 @@ constexpr int64_t filtered_down(int64_t lines, int64_t positions) {
   const int64_t bands = (all + most - 1) / most;
   return (all + bands - 1) / bands;
 }
+// Outputs of a band that are found to be finite together; few, as it is also what threads can share
+// of a single band.
+constexpr int64_t filtered_outputs = 128;
 
 }  // namespace mt

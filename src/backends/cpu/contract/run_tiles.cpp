@@ -131,8 +131,8 @@ class TileRun {
       run_exact(a_, a_entry(tile.batch, 0, k, scratch), b_, b_entry(tile.batch, 0, k, scratch),
                 dtype_, tile, out_, scratch);
       if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
-    } else if (schedule_.filtering && filter(tile, scratch)) {
-      if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
+    } else if (schedule_.filtering) {
+      filter(tile, scratch);
     } else if (schedule_.sum == Dtype::float64) {
       compute_floating<double>(tile, entry, panel, scratch);
     } else {
@@ -152,15 +152,33 @@ class TileRun {
     return reinterpret_cast<float*>(slabs_) + index * 16 * schedule_.filtering.weight_plane();
   }
 
-  // Returns whether the tile's results are all finite.
-  bool filter(const Tile& tile, char* scratch) {
+  void filter(const Tile& tile, char* scratch) {
     const Filtering& how = schedule_.filtering;
     const void* const entry = b_entry(tile.batch, 0, schedule_.k, scratch);
-    held_by(scratch).packed = {};  // it takes that place
-    return run_filtering({&how, &b_, entry, weight(tile.batch % how.weights),
-                          tile.column_begin / how.positions, tile.column_end / how.positions,
-                          reinterpret_cast<float*>(out_) + tile.batch * schedule_.m * schedule_.n,
-                          scratch});
+    float* const out = reinterpret_cast<float*>(out_) + tile.batch * schedule_.m * schedule_.n;
+    bool transformed = false;
+    Tile part = tile;
+    for (; part.row_begin < tile.row_end; part.row_begin = part.row_end) {
+      part.row_end = std::min(part.row_begin + filtered_outputs, tile.row_end);
+      held_by(scratch).packed = {};  // it takes that place
+      const FilteredBand band{&how,
+                              &b_,
+                              entry,
+                              weight(tile.batch % how.weights),
+                              tile.column_begin / how.positions,
+                              tile.column_end / how.positions,
+                              part.row_begin,
+                              part.row_end,
+                              transformed,
+                              out,
+                              scratch};
+      transformed = run_filtering(band);
+      if (!transformed) {
+        compute_floating<float>(part, tile.batch - first_, 0, scratch);
+      } else if (epilogue_ != nullptr) {
+        epilogue_->run(epilogue_->context, part);
+      }
+    }
   }
 
   // A group of batch entries.

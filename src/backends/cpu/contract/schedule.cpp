@@ -137,8 +137,14 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
     return;
   }
   if (filtering) {
-    rows = m;
     columns = std::min(filtering.band(), n);
+    // Where bands are fewer than threads, their outputs are shared out, though each share
+    // transforms the band anew.
+    const int64_t bands = std::max<int64_t>(batch * divide_up(n, columns), 1);
+    const int64_t blocks = divide_up(m, filtered_outputs);
+    const int64_t parts =
+        bands < threads ? std::min(blocks, divide_up(int64_t{2} * threads, bands)) : 1;
+    rows = divide_up(blocks, parts) * filtered_outputs;
     slabs = filtering_weight_bytes(filtering);
   } else {
     choose_tiles(left, right, flops);

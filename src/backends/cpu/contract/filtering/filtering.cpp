@@ -47,12 +47,35 @@ class Lines {
 };
 constexpr int64_t copies_elements = round_up(4 * Lines::copy_elements, 16);
 
+// The tiles of a band from tile `first` of each line on, `across` of them.
+void transform_band(const FilteredBand& band, const Lines& lines, int64_t first, int64_t across,
+                    float* tiles) {
+  const Filtering& how = *band.how;
+  const int64_t down = divide_up(band.end - band.first, 2);
+  const int64_t columns = std::min(2 * across + 2, how.positions + 2 - 2 * first);
+  for (int64_t channel = 0; channel < how.channels; ++channel) {
+    for (int64_t i = 0; i < down; ++i) {
+      TileLine line;
+      for (int j = 0; j < 4; ++j) {
+        line.lines[j] = lines.find(channel, band.first + 2 * i + j, 2 * first, columns, j);
+      }
+      line.columns = columns;
+      line.tiles = across;
+      line.to = tiles + channel * how.tile_row() + i * across;
+      line.plane = how.tile_plane();
+      transform_tiles(line);
+    }
+  }
+}
+
 // results[16][outputs][columns] = weight[16][outputs][channels] tiles[16][channels][columns]
-void multiply(const Filtering& how, const float* weight, const float* tiles, float* results,
-              int64_t columns) {
+void multiply(const FilteredBand& band, const float* tiles, float* results, int64_t columns) {
+  const Filtering& how = *band.how;
+  const int64_t outputs = band.end_output - band.first_output;
+  const float* const weight = band.weight + band.first_output * how.weight_row();
   const StridedKernels kernels = strided_kernels();
   const int64_t vectors = divide_up(columns, kernels.lanes), row = how.tile_row();
-  const int64_t panels = divide_up(vectors, kernels.vectors_for(how.outputs, columns));
+  const int64_t panels = divide_up(vectors, kernels.vectors_for(outputs, columns));
   for (int64_t plane = 0; plane < planes; ++plane) {
     MicroTile<float> tile{};
     tile.a_row = how.weight_row();
@@ -64,12 +87,12 @@ void multiply(const Filtering& how, const float* weight, const float* tiles, flo
       for (int64_t panel = 0; panel < panels; ++panel) {
         const int64_t begin = vectors * panel / panels, end = vectors * (panel + 1) / panels;
         const int width = static_cast<int>(end - begin);
-        const int64_t slivers = divide_up(how.outputs, kernels.rows_for(width));
+        const int64_t slivers = divide_up(outputs, kernels.rows_for(width));
         tile.columns = width * kernels.lanes;
         tile.b = tiles + plane * how.tile_plane() + channel * row + begin * kernels.lanes;
         for (int64_t sliver = 0; sliver < slivers; ++sliver) {
-          const int64_t first = how.outputs * sliver / slivers;
-          const int64_t rows = how.outputs * (sliver + 1) / slivers - first;
+          const int64_t first = outputs * sliver / slivers;
+          const int64_t rows = outputs * (sliver + 1) / slivers - first;
           tile.a = weight + plane * how.weight_plane() + first * tile.a_row + channel;
           tile.c = results + plane * how.result_plane() + first * row + begin * kernels.lanes;
           tile.from = tile.c;
@@ -146,26 +169,15 @@ bool run_filtering(const FilteredBand& band) {
   bool finite = true;
   for (int64_t first = 0; first < how.across; first += how.together) {
     const int64_t across = std::min(how.together, how.across - first);
-    const int64_t columns = std::min(2 * across + 2, how.positions + 2 - 2 * first);
-    for (int64_t channel = 0; channel < how.channels; ++channel) {
-      for (int64_t i = 0; i < down; ++i) {
-        TileLine line;
-        for (int j = 0; j < 4; ++j) {
-          line.lines[j] = lines.find(channel, band.first + 2 * i + j, 2 * first, columns, j);
-        }
-        line.columns = columns;
-        line.tiles = across;
-        line.to = tiles + channel * row + i * across;
-        line.plane = how.tile_plane();
-        transform_tiles(line);
-      }
+    if (!band.transformed || how.together < how.across) {
+      transform_band(band, lines, first, across, tiles);
     }
-    multiply(how, band.weight, tiles, results, down * across);
-    for (int64_t output = 0; output < how.outputs; ++output) {
+    multiply(band, tiles, results, down * across);
+    for (int64_t output = band.first_output; output < band.end_output; ++output) {
       for (int64_t i = 0; i < down; ++i) {
         const int64_t at = band.first + 2 * i;
         ResultLine line;
-        line.from = results + output * row + i * across;
+        line.from = results + (output - band.first_output) * row + i * across;
         line.plane = how.result_plane();
         line.first = band.out + (output * how.lines + at) * how.positions + 2 * first;
         line.second = at + 1 < band.end ? line.first + how.positions : nullptr;

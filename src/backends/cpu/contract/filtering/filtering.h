@@ -5,10 +5,12 @@
 // second-level cache.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "backends/cpu/contract/operand.h"
+#include "ops/minimal_filtering.h"
 #include "plan/contraction.h"
 
 namespace mt::cpu {
@@ -30,7 +32,7 @@ struct Filtering {
   int64_t weight_plane() const { return outputs * weight_row(); }
   int64_t tile_row() const { return (tiles() + 15) / 16 * 16; }
   int64_t tile_plane() const { return channels * tile_row() + 16; }
-  int64_t result_plane() const { return outputs * tile_row() + 16; }
+  int64_t result_plane() const { return std::min(outputs, filtered_outputs) * tile_row() + 16; }
 };
 
 Filtering find_filtering(const Contraction& contraction);
@@ -46,10 +48,12 @@ void transform_weight(const Filtering& how, const MatrixOperand& a, const void* 
 struct FilteredBand {
   const Filtering* how;
   const MatrixOperand* b;
-  const void* entry;    // of b
-  const float* weight;  // transformed
-  int64_t first, end;   // lines of the result
-  float* out;           // where the entry's result begins
+  const void* entry;                 // of b
+  const float* weight;               // transformed
+  int64_t first, end;                // lines of the result
+  int64_t first_output, end_output;  // at most filtered_outputs
+  bool transformed;  // the same scratch was last used for the same lines of the same entry
+  float* out;        // where the entry's result begins
   void* scratch;
 };
 // Returns whether all results are finite; if not, they are to be summed directly.

@@ -54,6 +54,8 @@ TEST(Filtering, HasTheBitsOfTheLoop) {
   // A line of more tiles than are computed together, and more channels than are multiplied at once.
   check(filtered(1, 1, 7, 2, 3, 1030, 1, false), random, {1, 2});
   check(filtered(1, 1, 5, 300, 5, 17, 1, true), random, {1, 2});
+  // Outputs that are shared out.
+  check(filtered(1, 1, 2 * filtered_outputs + 9, 2, 5, 17, 1, false), random, {1, 2, 5});
 }
 
 TEST(Filtering, DependsOnTheOperatorAlone) {
@@ -179,6 +181,33 @@ TEST(Filtering, BitsAreTheSameHoweverItRuns) {
     }
   }
   set_thread_count(0);
+}
+
+// Few bands' outputs are shared out, and summed directly where one of theirs is not finite.
+TEST(Filtering, OutputsAreSharedOut) {
+  const Convolution how{{1, 1}, {1, 1}, {1, 1}, {0, 0}, 1};
+  const int64_t outputs = 3 * filtered_outputs + 5, image = 16 * 16;
+  Tensor x = noise({1, 16, 16, 16}, 1, Dtype::float32);
+  Tensor plain = noise({outputs, 16, 3, 3}, 2, Dtype::float32);
+  Tensor odd = with(plain, {(filtered_outputs + 3) * 144}, std::numeric_limits<double>::infinity());
+  Tensor bias = noise({outputs}, 3, Dtype::float32);
+  std::vector<uint32_t> first[2];
+  for (int threads : {1, 2, 3, 8}) {
+    set_thread_count(threads);
+    for (int i = 0; i < 2; ++i) {
+      const std::vector<uint32_t> found = bits(relu(convolution(x, i ? odd : plain, bias, how)));
+      if (first[i].empty()) first[i] = found;
+      EXPECT_EQ(found, first[i]) << threads;
+    }
+  }
+  set_thread_count(0);
+  // The others' are what they were.
+  for (int64_t at = 0; at < outputs * image; ++at) {
+    const int64_t block = at / image / filtered_outputs;
+    if (block == 1) continue;
+    ASSERT_EQ(first[0][at], first[1][at]) << at;
+  }
+  EXPECT_NE(first[0], first[1]);
 }
 
 }  // namespace
