@@ -58,7 +58,8 @@ bool is_scattered(const Memory& memory, int64_t columns) {
   const Layout& layout = memory.layout;
   if (memory.contiguous || layout.shape.empty()) return false;
   const int last = layout.shape.rank() - 1;
-  const bool overlap = last > 0 && layout.strides[last - 1] < layout.shape[last];
+  const int64_t step = last > 0 ? layout.strides[last - 1] : 0;
+  const bool overlap = step > 0 && step < layout.shape[last];
   return layout.strides[last] != 1 || layout.shape[last] < columns || overlap;
 }
 
