@@ -63,16 +63,14 @@ void turn_entries(const AbreastBlock& block, Padded wanted, Padded* padded, floa
   const bool made = !how.places.empty();
   const int64_t elements = made ? static_cast<int64_t>(how.places.size()) : how.elements;
   if (made && *padded < wanted) {
-    const auto fill = [&](int64_t first, int64_t count) {
-      std::fill_n(turned + first * lanes, count * lanes, static_cast<float>(block.fill));
+    const auto fill = [&](const Abreast::Range& range) {
+      std::fill_n(turned + range.first * lanes, range.count * lanes,
+                  static_cast<float>(block.fill));
     };
     if (wanted == Padded::all) {
-      fill(0, how.elements);
+      fill({0, how.elements});
     } else {
-      const Abreast::Terms ranges = how.kept.back();
-      for (int64_t i = 0; i < ranges.count; ++i) {
-        fill(how.terms[ranges.first + i].a, how.terms[ranges.first + i].b);
-      }
+      for (const Abreast::Range& range : how.padding_read) fill(range);
     }
     *padded = wanted;
   }
@@ -250,7 +248,7 @@ int64_t lines_at_once(const Abreast& how, const MatrixOperand& a) {
 }
 
 // Lists, for each part of each line, the terms that some of its results have from more than
-// padding; at last, as pairs of a first element and a count, the padding that these read.
+// padding; and the padding that these read.
 void leave_out_padding(const MatrixOperand& b, Abreast* how) {
   const int64_t k = b.k.size, step = b.rows.stride();
   std::vector<bool> filled(static_cast<size_t>(how->elements), false), read = filled;
@@ -290,13 +288,9 @@ void leave_out_padding(const MatrixOperand& b, Abreast* how) {
       how->kept.push_back(terms);
     }
   }
-  const Abreast::Terms ranges{static_cast<int64_t>(how->terms.size()), 0};
-  how->kept.push_back(ranges);
   for (int64_t i = 0, count; i < how->elements; i += std::max<int64_t>(count, 1)) {
     for (count = 0; i + count < how->elements && read[i + count] && !filled[i + count];) ++count;
-    if (count == 0) continue;
-    how->terms.push_back({static_cast<int32_t>(i), static_cast<int32_t>(count)});
-    ++how->kept.back().count;
+    if (count > 0) how->padding_read.push_back({i, count});
   }
 }
 

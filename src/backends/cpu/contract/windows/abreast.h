@@ -29,6 +29,9 @@ struct Abreast {
   struct Terms {
     int64_t first, count;
   };
+  struct Range {
+    int64_t first, count;  // elements
+  };
   int64_t entries = 0;             // in a group; 0: not at all
   int64_t elements = 0;            // of an entry of b, from the first to the last
   int64_t line = 1, lines = 1;     // results in a line; lines of a row
@@ -36,7 +39,8 @@ struct Abreast {
   int64_t slivers = 1, parts = 1;  // into which rows and lines are cut
   std::vector<int32_t> places;  // where each element of what entries are made of goes, if they are
   std::vector<Term> terms;  // all; then those that some result of a part has from more than padding
-  std::vector<Terms> kept;  // of each part of each line, if there is padding; last, what they read
+  std::vector<Terms> kept;  // of each part of each line, if there is padding
+  std::vector<Range> padding_read;  // of the padding, by these
 
   explicit operator bool() const { return entries > 0; }
   // Where a part of a line begins. Those in the middle are the longer ones, by one position: the
@@ -48,6 +52,7 @@ struct Abreast {
   int64_t groups(int64_t batch) const { return (batch + entries - 1) / entries; }
   int64_t bytes() const {
     return static_cast<int64_t>(terms.size() * sizeof(Term) + kept.size() * sizeof(Terms) +
+                                padding_read.size() * sizeof(Range) +
                                 places.size() * sizeof(int32_t));
   }
 };
