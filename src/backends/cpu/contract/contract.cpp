@@ -31,9 +31,8 @@ int64_t PreparedContraction::bytes() const {
 }
 
 size_t PreparedContraction::scratch() const {
-  const bool small = small_ && !makes_entries_;
   const size_t own =
-      small ? static_cast<size_t>(schedule_.threads) * small_.scratch() : schedule_.scratch();
+      is_small() ? static_cast<size_t>(schedule_.threads) * small_.scratch() : schedule_.scratch();
   return own + (tiled_ ? tiled_->scratch() : 0);
 }
 

@@ -56,7 +56,9 @@ class PreparedContraction {
   size_t scratch() const;
   // How much of it each of several threads has for itself. What shares the memory gives them equal
   // parts, so that each finds its own in its cache.
-  size_t thread_scratch() const { return schedule_.threads > 1 ? schedule_.thread_scratch : 0; }
+  size_t thread_scratch() const {
+    return schedule_.threads > 1 && !is_small() ? schedule_.thread_scratch : 0;
+  }
   void extend_thread_scratch(size_t bytes) {
     if (schedule_.threads > 1) schedule_.thread_scratch = std::max(schedule_.thread_scratch, bytes);
   }
@@ -70,6 +72,7 @@ class PreparedContraction {
            const Epilogue* epilogue = nullptr, const EntrySource* b_source = nullptr) const;
 
  private:
+  bool is_small() const { return small_ && !makes_entries_; }
   void run_strictly(const void* a, const void* b, void* out, void* scratch,
                     const Epilogue* epilogue, const EntrySource* b_source, int64_t first,
                     int64_t count) const;

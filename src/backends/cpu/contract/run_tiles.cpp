@@ -149,7 +149,7 @@ class TileRun {
   }
   int64_t weight_parts() const { return divide_up(schedule_.m, weight_outputs); }
   float* weight(int64_t index) const {
-    return reinterpret_cast<float*>(slabs_) + index * 16 * schedule_.filtering.weight_plane();
+    return reinterpret_cast<float*>(slabs_) + index * schedule_.filtering.weight_elements();
   }
 
   void filter(const Tile& tile, char* scratch) {

@@ -128,7 +128,7 @@ Filtering find_filtering(const Contraction& c) {
 }
 
 size_t filtering_weight_bytes(const Filtering& how) {
-  return static_cast<size_t>(how.weights * planes * how.weight_plane()) * sizeof(float);
+  return static_cast<size_t>(how.weights * how.weight_elements()) * sizeof(float);
 }
 
 size_t filtering_scratch(const Filtering& how) {

@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/contract/filtering/transforms.h"
 #include "backends/cpu/contract/operand.h"
+#include "base/rounding.h"
 #include "ops/minimal_filtering.h"
 #include "plan/contraction.h"
 
@@ -23,16 +25,19 @@ struct Filtering {
   int64_t weights = 1;                // how many there are: batch entry i has weight i % weights
   int64_t channel = 0, line = 0, step = 0;  // strides of the images
 
+  static constexpr int64_t gap = round_up(beyond_tiles, 16);  // between planes
+
   explicit operator bool() const { return lines > 0; }
   int64_t band() const { return 2 * down * positions; }  // results of an output
   int64_t tiles() const { return down * together; }
   // Elements: of a weight transformed, of which outputs are rows, and from one of its planes to the
   // next; and of the transformed tiles' and results' rows and planes.
-  int64_t weight_row() const { return (channels + 15) / 16 * 16; }
+  int64_t weight_row() const { return round_up(channels, 16); }
   int64_t weight_plane() const { return outputs * weight_row(); }
-  int64_t tile_row() const { return (tiles() + 15) / 16 * 16; }
-  int64_t tile_plane() const { return channels * tile_row() + 16; }
-  int64_t result_plane() const { return std::min(outputs, filtered_outputs) * tile_row() + 16; }
+  int64_t weight_elements() const { return planes * weight_plane(); }
+  int64_t tile_row() const { return round_up(tiles(), 16); }
+  int64_t tile_plane() const { return channels * tile_row() + gap; }
+  int64_t result_plane() const { return std::min(outputs, filtered_outputs) * tile_row() + gap; }
 };
 
 Filtering find_filtering(const Contraction& contraction);
