@@ -49,7 +49,7 @@ Immediates constant_immediates(double value, Dtype dtype);  // how a constant ho
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 
-// Views (ops/view.cpp).
+// Views (ops/view.cpp, slice.cpp).
 Tensor reshape(const Tensor& x, const Shape& shape);  // one size may be -1
 Tensor permute(const Tensor& x, const Dims& order);
 Tensor transpose(const Tensor& x);  // exchanges the last two axes

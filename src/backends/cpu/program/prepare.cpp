@@ -6,7 +6,7 @@
 #include "backends/cpu/program/ahead.h"
 #include "backends/cpu/program/make_steps.h"
 #include "backends/cpu/program/tile_size.h"
-#include "backends/cpu/strided/pool.h"
+#include "backends/cpu/strided/pool_pairs.h"
 #include "base/rounding.h"
 
 namespace mt::cpu {

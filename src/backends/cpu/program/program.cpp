@@ -6,7 +6,7 @@
 
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/program/totals.h"
-#include "backends/cpu/strided/pool.h"
+#include "backends/cpu/strided/pool_pairs.h"
 #include "backends/cpu/strided/strided.h"
 #include "base/rounding.h"
 #include "tensor/first_byte.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/strided/pool.h"
+#include "backends/cpu/strided/pool_pairs.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,7 +8,7 @@
 #include "tensor/walker.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/strided/pool.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/strided/pool_pairs.cpp"
 #include "backends/cpu/elementwise/targets.h"
 
 #include "hwy/foreach_target.h"

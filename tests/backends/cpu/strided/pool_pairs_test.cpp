@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The largest elements of windows of two by two, which every instruction set finds.
-#include "backends/cpu/strided/pool.h"
+#include "backends/cpu/strided/pool_pairs.h"
 
 #include <cmath>
 #include <cstring>
