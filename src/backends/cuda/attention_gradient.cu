@@ -15,6 +15,7 @@
 // Limit: for each query and key 2 (3 d + 2 e) operations for keys, 2 (2 d + e) for queries, on
 // fused multiply-adds.
 #include "backends/cuda/attention.h"
+#include "base/rounding.h"
 
 namespace mt::cuda {
 namespace {
@@ -196,7 +197,6 @@ __global__ void __launch_bounds__(threads, sizeof(T) == 4 ? 2 : 1)
       .run(reinterpret_cast<T*>(c.output.data));
 }
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 Dim3 blocks(int64_t count) { return {static_cast<unsigned>(count)}; }
 
 template <class T>

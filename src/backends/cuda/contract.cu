@@ -17,6 +17,7 @@
 // Every sum is a chain of fused multiply-adds in the order of k: the order that the CPU keeps too.
 #include "backends/cuda/contract_finish.h"
 #include "backends/cuda/contract_tile.h"
+#include "base/rounding.h"
 
 namespace mt::cuda {
 namespace {
@@ -94,7 +95,6 @@ void launch_panels(const ContractionView* call, const ContractionShape& shape, S
 template <class Block, class T, bool tables, bool converts>
 void launch_tiles(const char* name, const ContractionView* call, const ContractionShape& shape,
                   Stream stream) {
-  auto divide_up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
   int64_t tiles = divide_up(shape.m, Block::rows) * divide_up(shape.n, Block::columns);
   launch(name, tile_kernel<Block, T, tables, converts>,
          {static_cast<unsigned>(tiles * shape.batch * shape.panels)}, {Block::threads},

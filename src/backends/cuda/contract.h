@@ -47,9 +47,9 @@ __device__ T load_converted(const char* data, Dtype dtype, int64_t i) {
   return with_compute(compute_of(dtype), [&](auto x) {
     x = unpack<decltype(x)>(value);
     if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(cpu::convert<int64_t>(x));
+      return static_cast<T>(convert<int64_t>(x));
     else
-      return cpu::convert<T>(x);
+      return convert<T>(x);
   });
 }
 

@@ -13,6 +13,7 @@
 // Limit: memory: 4 bytes are read and 2 or 6 written for each number, for as many multiply-adds as
 // the result has columns or rows.
 #include "backends/cuda/contract_finish.h"
+#include "base/rounding.h"
 #include "ops/bfloat16_split.h"
 
 namespace mt::cuda {
@@ -110,7 +111,6 @@ __global__ void __launch_bounds__(threads) judge_kernel(const SplitView* split, 
 template <int parts>
 void launch_split_of(const ContractionView* call, const SplitView* split,
                      const ContractionShape& shape, Stream stream) {
-  auto divide_up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
   size_t bytes = side * pitch * sizeof(float) + warps * sizeof(Magnitudes);
   for (bool of_b : {false, true}) {
     int64_t blocks =

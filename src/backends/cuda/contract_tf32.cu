@@ -15,6 +15,7 @@
 // steps. That is 8 bytes of memory for each of its numbers, for as many multiply-adds as the result
 // has rows or columns.
 #include "backends/cuda/matrix_tile.h"
+#include "base/rounding.h"
 
 namespace mt::cuda {
 namespace {
@@ -62,7 +63,6 @@ __global__ void __launch_bounds__(matrix_threads)
 
 void launch_turn(const ContractionView* call, const ContractionShape& shape, bool of_b,
                  int64_t entries, void* to, Stream stream) {
-  auto divide_up = [](int64_t x, int64_t y) { return (x + y - 1) / y; };
   int64_t blocks = entries * divide_up(of_b ? shape.n : shape.m, side) * divide_up(shape.k, side);
   launch("contract turn", of_b ? turn_kernel<true> : turn_kernel<false>,
          {static_cast<unsigned>(blocks)}, {matrix_threads}, side * pitch * sizeof(float), stream,

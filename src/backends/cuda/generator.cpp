@@ -158,7 +158,7 @@ std::string Generator::expression(size_t k) const {
       return input(k, 0, Compute::i32) + " != 0 ? " + input(k, 1, i.type) + " : " +
              input(k, 2, i.type);
     case Opcode::cast: {
-      std::string converted = "cpu::convert<" + type + ">(" + input(k, 0, i.from) + ")";
+      std::string converted = "convert<" + type + ">(" + input(k, 0, i.from) + ")";
       if (!saturates(i.from, i.dtype)) return converted;
       return "within_range(" + dtype_text(i.dtype) + ", " + converted + ")";
     }

@@ -2,10 +2,10 @@
 // Numbers of every dtype in memory, and in the compute types as 64 bits that hold any of them.
 #pragma once
 
-#include "backends/cpu/elementwise/conversion.h"
 #include "backends/cuda/grid.h"
 #include "ops/elementwise.h"
 #include "ops/half.h"
+#include "ops/math/conversion.h"
 
 namespace mt::cuda {
 
@@ -124,7 +124,7 @@ __device__ inline Value saturated(Dtype to, Value value) {
 __device__ inline Value convert_number(Compute from, Compute to, Value value) {
   return with_compute(from, [&](auto x) {
     x = unpack<decltype(x)>(value);
-    return with_compute(to, [&](auto y) { return pack(cpu::convert<decltype(y)>(x)); });
+    return with_compute(to, [&](auto y) { return pack(convert<decltype(y)>(x)); });
   });
 }
 __device__ inline Value is_true(Compute from, Value value) {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "backends/cpu/elementwise/conversion.h"
 #include "ops/half.h"
+#include "ops/math/conversion.h"
 #include "tensor/dtype.h"
 
 namespace mt::cpu {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions between the compute types.
-#include "backends/cpu/elementwise/conversion.h"
 #include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
+#include "ops/math/conversion.h"
 #include "ops/saturates.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -8,7 +8,7 @@
 
 #include "ops/math/host_device.h"
 
-namespace mt::cpu {
+namespace mt {
 
 // As C, but floats out of range saturate and NaN becomes 0.
 template <class To, class From>
@@ -25,4 +25,4 @@ MT_HOST_DEVICE constexpr To convert(From x) {
   }
 }
 
-}  // namespace mt::cpu
+}  // namespace mt
