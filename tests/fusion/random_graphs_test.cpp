@@ -11,7 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "backends/cpu/elementwise/kernels.h"
+#include "backends/cpu/instruction_set.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/devices.h"
 #include "fusion/evaluator.h"

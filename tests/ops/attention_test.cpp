@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "autodiff/backward.h"
-#include "backends/cpu/elementwise/kernels.h"
+#include "backends/cpu/instruction_set.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "base/allocator.h"
 #include "fusion/explain.h"

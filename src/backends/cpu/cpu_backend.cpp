@@ -10,6 +10,7 @@
 #include "backends/cpu/contract/matrix_unit/matrix_unit.h"
 #include "backends/cpu/contract_group.h"
 #include "backends/cpu/description.h"
+#include "backends/cpu/instruction_set.h"
 #include "backends/cpu/parallel/float_mode.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/program/program.h"
@@ -153,6 +154,7 @@ class Preparation {
 
 class CpuBackend final : public HostBackend {
  public:
+  CpuBackend() { choose_instruction_set(); }
   std::string description() const override {
     const int threads = thread_count();
     return model_name() + ", " + instruction_set_name() + ", " + std::to_string(threads) +

@@ -3,7 +3,6 @@
 // outer loop as in FlashAttention-2 (Dao, 2023, arXiv 2307.08691).
 #include "backends/cpu/attention/attention.h"
 
-#include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/parallel/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -165,7 +164,6 @@ int64_t attention_scratch(const CallGroup& group, int threads) {
 }
 
 void attention_kernel(const NaiveCall& naive, void* scratch, int threads) {
-  choose_instruction_set();
   const AttentionCall call(naive, 3);
   const int64_t blocks = call.sizes.blocks();
   const int64_t own = worker_scratch(call.sizes, naive.output.dtype);

@@ -6,7 +6,6 @@
 // finds the queries' gradient and another, shared out over keys, those of keys and values.
 #include "backends/cpu/attention/attention.h"
 
-#include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/parallel/parallel.h"
 
 #ifndef MT_ATTENTION_GRADIENT_CALL
@@ -305,7 +304,6 @@ int64_t attention_gradient_scratch(const CallGroup& group, int threads) {
 }
 
 void attention_gradient_kernel(const NaiveCall& call, void* scratch, int threads) {
-  choose_instruction_set();
   GradientRun(call, scratch, threads).run();
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions between the compute types.
-#include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
 #include "ops/math/conversion.h"
 #include "ops/saturates.h"
@@ -180,13 +179,7 @@ HWY_AFTER_NAMESPACE();
 namespace mt::cpu {
 HWY_EXPORT(cast_of);
 HWY_EXPORT(to_boolean_of);
-Kernel cast_kernel(Compute from, Dtype to) {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(cast_of)(from, to);
-}
-Kernel to_boolean_kernel(Compute from) {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(to_boolean_of)(from);
-}
+Kernel cast_kernel(Compute from, Dtype to) { return HWY_DYNAMIC_DISPATCH(cast_of)(from, to); }
+Kernel to_boolean_kernel(Compute from) { return HWY_DYNAMIC_DISPATCH(to_boolean_of)(from); }
 }  // namespace mt::cpu
 #endif

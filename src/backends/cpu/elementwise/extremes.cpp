@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
@@ -331,7 +330,6 @@ void share_among_extremes_kernel(const NaiveCall& call) {
   const Layout& x = call.inputs[0].layout;
   if (element_count(x.shape) == 0) return;
   const Windows windows = windows_of(call);
-  choose_instruction_set();
   const int64_t length = windows.length, all = element_count(windows.lines.shape);
   const int64_t at_once =
       length > longest_strung ? 1 : std::max<int64_t>(1, strung_windows / length);

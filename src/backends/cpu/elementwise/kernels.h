@@ -92,9 +92,4 @@ using RandomSource = void (*)(void* out, RandomKey key, uint64_t first, int64_t 
 RandomSource uniform_source(Compute type);  // f32 or f64
 RandomSource bits_source();
 
-// The instruction set in use: "AVX3", "AVX2", ... and a way to forbid the better ones, for tests
-// that compare bits (also by the environment variable MT_CPU_TARGET, read once).
-const char* instruction_set();
-bool set_instruction_set(const char* name);  // nullptr: the best; false when not available
-
 }  // namespace mt::cpu

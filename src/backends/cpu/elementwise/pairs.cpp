@@ -2,7 +2,6 @@
 // Pairs of operators that often follow one another, as one kernel: what the first computes stays in
 // a vector register.
 #include "backends/cpu/elementwise/products.h"
-#include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -101,11 +100,9 @@ namespace mt::cpu {
 HWY_EXPORT(pair_of);
 HWY_EXPORT(products_of);
 Operator paired_operator(Elementwise first, Elementwise second, bool right, Compute type) {
-  choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(pair_of)(first, second, right, type);
 }
 Operator products_operator(Elementwise last, bool right, bool squared, Compute type) {
-  choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(products_of)(last, right, squared, type);
 }
 }  // namespace mt::cpu

@@ -2,7 +2,6 @@
 // Reductions that go on from what they were before: of a row to its lanes, and down columns.
 #include <algorithm>
 
-#include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
 #include "ops/order.h"
 
@@ -112,11 +111,9 @@ namespace mt::cpu {
 HWY_EXPORT(reduction_down_of);
 HWY_EXPORT(reduction_to_lanes_of);
 ColumnReduction reduction_down(Reduction reduction, Compute type) {
-  choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(reduction_down_of)(reduction, type);
 }
 LaneReduction reduction_to_lanes(Reduction reduction, Compute type) {
-  choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(reduction_to_lanes_of)(reduction, type);
 }
 }  // namespace mt::cpu

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/elementwise/tables.h"
+#include "backends/cpu/elementwise/kernels.h"
 #include "backends/cpu/elementwise/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -147,13 +147,7 @@ HWY_AFTER_NAMESPACE();
 namespace mt::cpu {
 HWY_EXPORT(uniform_of);
 HWY_EXPORT(bits_of);
-RandomSource uniform_source(Compute type) {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(uniform_of)(type);
-}
-RandomSource bits_source() {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(bits_of)();
-}
+RandomSource uniform_source(Compute type) { return HWY_DYNAMIC_DISPATCH(uniform_of)(type); }
+RandomSource bits_source() { return HWY_DYNAMIC_DISPATCH(bits_of)(); }
 }  // namespace mt::cpu
 #endif

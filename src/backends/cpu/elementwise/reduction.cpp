@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
 #include "ops/order.h"
 
@@ -316,27 +315,17 @@ HWY_EXPORT(sum_of_products);
 HWY_EXPORT(sum_of_exponentials);
 HWY_EXPORT(expansion_of);
 Operator row_reduction(Reduction reduction, Compute type) {
-  choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(reduction_of)(reduction, type);
 }
 Operator reduction_across(Reduction reduction, Compute type) {
-  choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(reduction_across_of)(reduction, type);
 }
-Operator row_sum_of_squares(Compute type) {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(sum_of_squares)(type);
-}
-Operator row_sum_of_products(Compute type) {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(sum_of_products)(type);
-}
+Operator row_sum_of_squares(Compute type) { return HWY_DYNAMIC_DISPATCH(sum_of_squares)(type); }
+Operator row_sum_of_products(Compute type) { return HWY_DYNAMIC_DISPATCH(sum_of_products)(type); }
 Operator row_sum_of_exponentials(Compute type, bool kept) {
-  choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(sum_of_exponentials)(type, kept);
 }
 RowExpansion row_expansion(size_t element_size) {
-  choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(expansion_of)(element_size);
 }
 }  // namespace mt::cpu

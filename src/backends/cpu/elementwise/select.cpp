@@ -5,7 +5,6 @@
 
 #include "backends/cpu/elementwise/one_hot.h"
 #include "backends/cpu/elementwise/stored.h"
-#include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
 #include "ops/order.h"
 
@@ -220,19 +219,13 @@ HWY_EXPORT(stored_select_of);
 HWY_EXPORT(one_hot_of);
 HWY_EXPORT(one_hot_sum_of);
 Operator select_operator(Compute type) {
-  choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(select_of)(size_of(type) == 8);
 }
 Operator stored_select_operator(size_t element_size) {
-  choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(stored_select_of)(element_size);
 }
-Operator row_sum_of_one_hot(Compute type) {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(one_hot_sum_of)(type);
-}
+Operator row_sum_of_one_hot(Compute type) { return HWY_DYNAMIC_DISPATCH(one_hot_sum_of)(type); }
 Operator one_hot_operator(Compute type) {
-  choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(one_hot_of)(size_of(type) == 8);
 }
 }  // namespace mt::cpu

@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "backends/cpu/elementwise/tables.h"
+#include "backends/cpu/elementwise/kernels.h"
 #include "backends/cpu/elementwise/targets.h"
 #include "ops/half.h"
 
@@ -237,21 +237,11 @@ HWY_EXPORT(store_of);
 HWY_EXPORT(round_of);
 HWY_EXPORT(streaming_of);
 Kernel streaming_kernel(size_t element_size) {
-  choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(streaming_of)(element_size);
 }
 void finish_streaming() { hwy::FlushStream(); }
-Kernel load_kernel(Dtype dtype) {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(load_of)(dtype);
-}
-Kernel store_kernel(Dtype dtype) {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(store_of)(dtype);
-}
-Kernel round_kernel(Dtype dtype) {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(round_of)(dtype);
-}
+Kernel load_kernel(Dtype dtype) { return HWY_DYNAMIC_DISPATCH(load_of)(dtype); }
+Kernel store_kernel(Dtype dtype) { return HWY_DYNAMIC_DISPATCH(store_of)(dtype); }
+Kernel round_kernel(Dtype dtype) { return HWY_DYNAMIC_DISPATCH(round_of)(dtype); }
 }  // namespace mt::cpu
 #endif

@@ -3,7 +3,6 @@
 // boolean result, which they write as bytes.
 #include "backends/cpu/elementwise/stored.h"
 
-#include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -224,20 +223,12 @@ HWY_EXPORT(truth_of);
 HWY_EXPORT(truth_kernel_for);
 HWY_EXPORT(truth_of_bytes);
 Operator stored_operator(Elementwise code, Dtype operands) {
-  choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(stored_of)(code, operands);
 }
 Operator truth_operator(Elementwise code, Compute type) {
-  choose_instruction_set();
   return HWY_DYNAMIC_DISPATCH(truth_of)(code, type);
 }
-Kernel truth_kernel(Compute type) {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(truth_kernel_for)(type);
-}
-Kernel truth_of_bytes_kernel() {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(truth_of_bytes)();
-}
+Kernel truth_kernel(Compute type) { return HWY_DYNAMIC_DISPATCH(truth_kernel_for)(type); }
+Kernel truth_of_bytes_kernel() { return HWY_DYNAMIC_DISPATCH(truth_of_bytes)(); }
 }  // namespace mt::cpu
 #endif

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/cpu/elementwise/kernels.h"
+#include "backends/cpu/instruction_set.h"
 
 namespace mt::cpu {
 
@@ -11,8 +12,5 @@ const Operator* float64_operators();
 const Operator* int32_operators();
 const Operator* int64_operators();
 const Operator* uint64_operators();
-
-// Chooses the instruction set on first use; every lookup calls it before it dispatches.
-void choose_instruction_set();
 
 }  // namespace mt::cpu

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -60,9 +59,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mt::cpu {
 HWY_EXPORT(addition_of);
-ListedAddition listed_addition(Compute type) {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(addition_of)(type);
-}
+ListedAddition listed_addition(Compute type) { return HWY_DYNAMIC_DISPATCH(addition_of)(type); }
 }  // namespace mt::cpu
 #endif

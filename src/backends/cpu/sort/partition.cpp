@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements dealt out in vectors, as keys, to where those between two pivots go.
-#include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
 #include "backends/cpu/sort/sort_key.h"
 #include "backends/cpu/sort/sorting.h"
@@ -175,13 +174,11 @@ HWY_EXPORT(deal_64);
 #define MT_KINDS(bits)                                                                             \
   void count_kinds(const uint##bits##_t* from, int64_t count, const KeyForm<uint##bits##_t>& form, \
                    const Kinds<uint##bits##_t>& kinds, int64_t* counts) {                          \
-    choose_instruction_set();                                                                      \
     HWY_DYNAMIC_DISPATCH(count_##bits)(from, count, form, kinds, counts);                          \
   }                                                                                                \
   void deal_kinds(const uint##bits##_t* from, int64_t count, const KeyForm<uint##bits##_t>& form,  \
                   const Kinds<uint##bits##_t>& kinds, const int64_t* counts,                       \
                   uint##bits##_t** to) {                                                           \
-    choose_instruction_set();                                                                      \
     HWY_DYNAMIC_DISPATCH(deal_##bits)(from, count, form, kinds, counts, to);                       \
   }
 MT_KINDS(16)
@@ -191,11 +188,9 @@ MT_KINDS(64)
 
 #define MT_BLOCK(bits)                                                     \
   uint64_t which_below(const uint##bits##_t* from, uint##bits##_t pivot) { \
-    choose_instruction_set();                                              \
     return HWY_DYNAMIC_DISPATCH(which_##bits)(from, pivot);                \
   }                                                                        \
   void keep_lesser(uint##bits##_t* least, const uint##bits##_t* from) {    \
-    choose_instruction_set();                                              \
     HWY_DYNAMIC_DISPATCH(lesser_##bits)(least, from);                      \
   }
 MT_BLOCK(32)

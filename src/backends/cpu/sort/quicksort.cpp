@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers sorted in place: split at pivots, in vectors, until a network sorts a piece at once. On
 // AVX-512; elsewhere Highway's quicksort does it.
-#include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/elementwise/targets.h"
 #include "backends/cpu/sort/sorting.h"
 #include "hwy/contrib/sort/vqsort.h"
@@ -163,11 +162,9 @@ HWY_EXPORT(quicksort_32);
 HWY_EXPORT(quicksort_64);
 
 void sort_numbers(uint32_t* numbers, int64_t count, int splits) {
-  choose_instruction_set();
   HWY_DYNAMIC_DISPATCH(quicksort_32)(numbers, count, splits);
 }
 void sort_numbers(uint64_t* numbers, int64_t count, int splits) {
-  choose_instruction_set();
   HWY_DYNAMIC_DISPATCH(quicksort_64)(numbers, count, splits);
 }
 

@@ -2,7 +2,6 @@
 // Numbers for which there is no sort of our own: of bytes, of 16 bits and of 128.
 #include "backends/cpu/sort/sorting.h"
 
-#include "backends/cpu/elementwise/tables.h"
 #include "hwy/contrib/sort/vqsort.h"
 #include "hwy/targets.h"
 
@@ -14,7 +13,6 @@ constexpr int64_t few = 32;  // too few to repay the call, which asks the system
 template <class T>
 void sort_in_vectors(T* numbers, int64_t count) {
   if (count <= few) return std::sort(numbers, numbers + count);
-  choose_instruction_set();
   hwy::Sorter()(numbers, static_cast<size_t>(count), hwy::SortAscending());
 }
 
@@ -31,7 +29,6 @@ void sort_numbers(uint8_t* numbers, int64_t count) {
 void sort_numbers(uint16_t* numbers, int64_t count) { sort_in_vectors(numbers, count); }
 // Where there are no vectors, Highway has no sort of these, and ends the process.
 void sort_numbers(hwy::uint128_t* numbers, int64_t count) {
-  choose_instruction_set();
   if (hwy::SupportedTargets() == HWY_SCALAR) return std::sort(numbers, numbers + count);
   sort_in_vectors(numbers, count);
 }

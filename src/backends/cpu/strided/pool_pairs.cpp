@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "backends/cpu/elementwise/tables.h"
 #include "tensor/walker.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -91,10 +90,7 @@ HWY_EXPORT(pool_here);
 
 }  // namespace
 
-bool pools_pairs() {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(pools_here)();
-}
+bool pools_pairs() { return HWY_DYNAMIC_DISPATCH(pools_here)(); }
 
 void pool_pairs(float* out, const float* x, const Layout& windows, int64_t second, int64_t first,
                 int64_t count) {

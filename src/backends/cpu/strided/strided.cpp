@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/elementwise/tables.h"
 #include "backends/cpu/strided/turn.h"
 #include "tensor/walker.h"
 
@@ -354,13 +353,11 @@ HWY_EXPORT(positions);
 
 void gather_strided(void* out, const void* base, size_t element_size, const Layout& layout,
                     int64_t first, int64_t count) {
-  choose_instruction_set();
   HWY_DYNAMIC_DISPATCH(gather)(out, base, element_size, layout, first, count);
 }
 
 void gather_pairs(void* even, void* odd, const void* base, const Layout& layout, int64_t first,
                   int64_t count) {
-  choose_instruction_set();
   HWY_DYNAMIC_DISPATCH(gather_both)
   (static_cast<uint32_t*>(even), static_cast<uint32_t*>(odd), static_cast<const uint32_t*>(base),
    layout, first, count);
@@ -368,7 +365,6 @@ void gather_pairs(void* even, void* odd, const void* base, const Layout& layout,
 
 void strided_positions(void* out, size_t element_size, const Layout& layout, int64_t first,
                        int64_t count) {
-  choose_instruction_set();
   HWY_DYNAMIC_DISPATCH(positions)(out, element_size, layout, first, count);
 }
 

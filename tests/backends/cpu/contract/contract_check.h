@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/cpu/contract/contract.h"
-#include "backends/cpu/elementwise/kernels.h"
+#include "backends/cpu/instruction_set.h"
 
 namespace mt::cpu {
 

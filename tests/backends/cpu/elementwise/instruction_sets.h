@@ -2,7 +2,7 @@
 // Runs a check under every instruction set that this machine has.
 #pragma once
 
-#include "backends/cpu/elementwise/kernels.h"
+#include "backends/cpu/instruction_set.h"
 #include "gtest/gtest.h"
 
 namespace mt::cpu {

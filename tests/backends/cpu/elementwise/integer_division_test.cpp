@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "backends/cpu/elementwise/kernels.h"
 #include "instruction_sets.h"
 #include "ops/math/integer.h"
 

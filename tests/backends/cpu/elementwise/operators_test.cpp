@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "backends/cpu/elementwise/kernels.h"
 #include "instruction_sets.h"
 #include "ops/math/scalar.h"
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "backends/cpu/elementwise/kernels.h"
 #include "instruction_sets.h"
 
 namespace mt::cpu {

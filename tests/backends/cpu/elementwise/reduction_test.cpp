@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "backends/cpu/elementwise/kernels.h"
 #include "backends/cpu/elementwise/one_hot.h"
 #include "instruction_sets.h"
 #include "ops/math/scalar.h"

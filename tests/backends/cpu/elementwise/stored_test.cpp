@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/elementwise/kernels.h"
 #include "instruction_sets.h"
 
 namespace mt::cpu {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "backends/cpu/elementwise/tables.h"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/contract/filtering/transforms.cpp"
 #include "backends/cpu/elementwise/targets.h"

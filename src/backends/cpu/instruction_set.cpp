@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which instruction set runs, and the table lookup.
+#include "backends/cpu/instruction_set.h"
+
 #include <cstring>
 #include <vector>
 
 #include "backends/cpu/elementwise/targets.h"
 
-#include "backends/cpu/elementwise/tables.h"
 #include "base/environment.h"
 #include "hwy/highway.h"
 
@@ -61,19 +61,6 @@ bool set_instruction_set(const char* name) {
 const char* instruction_set() {
   choose_instruction_set();
   return hwy::TargetName(best_of(hwy::SupportedTargets() & kept_targets));
-}
-
-Operator elementwise_operator(Elementwise code, Compute type) {
-  choose_instruction_set();
-  size_t row = static_cast<size_t>(code);
-  switch (type) {
-    case Compute::f32: return float32_operators()[row];
-    case Compute::f64: return float64_operators()[row];
-    case Compute::i32: return int32_operators()[row];
-    case Compute::i64: return int64_operators()[row];
-    case Compute::u64: return uint64_operators()[row];
-  }
-  return nullptr;
 }
 
 }  // namespace mt::cpu
