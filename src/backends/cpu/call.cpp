@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "backends/cpu/attention/attention.h"
-#include "backends/cpu/elementwise/extremes.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/linalg/matrix_call.h"
 #include "backends/cpu/user_kernel.h"

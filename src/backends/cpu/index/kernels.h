@@ -27,6 +27,7 @@ void concat_kernel(const NaiveCall& call);
 void pad_kernel(const NaiveCall& call);
 void overlay_kernel(const NaiveCall& call);
 void fold_kernel(const NaiveCall& call);
+void share_among_extremes_kernel(const NaiveCall& call);
 void searchsorted_kernel(const NaiveCall& call);
 void argsort_kernel(const NaiveCall& call);
 void sort_kernel(const NaiveCall& call);

@@ -2,8 +2,6 @@
 // The gradient of the extremes of windows. Lines of windows are gone through a vector of windows at
 // a time, their elements picked apart and put together again in registers. Lines too short for that
 // are strung together first, unless masks serve, and such that do not lie in one piece are copied.
-#include "backends/cpu/elementwise/extremes.h"
-
 #include <algorithm>
 #include <cassert>
 
@@ -16,11 +14,11 @@
 #include "tensor/walker.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/elementwise/extremes.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/index/extremes.cpp"
 #include "hwy/foreach_target.h"
 
-#include "backends/cpu/elementwise/extremes_blocks-inl.h"
 #include "backends/cpu/elementwise/first_lanes.h"
+#include "backends/cpu/index/extremes_blocks-inl.h"
 
 #ifndef MT_EXTREMES_LINES
 #define MT_EXTREMES_LINES
