@@ -10,8 +10,6 @@
 
 #include <algorithm>
 
-#include "backends/cpu/elementwise/tables.h"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/contract/blocked.cpp"
 #include "backends/cpu/elementwise/targets.h"
@@ -197,15 +195,9 @@ HWY_EXPORT(run_block_double);
 HWY_EXPORT(turn_float);
 HWY_EXPORT(turn_double);
 
-bool takes_short_windows() {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(joins_lines_here)();
-}
+bool takes_short_windows() { return HWY_DYNAMIC_DISPATCH(joins_lines_here)(); }
 
-StridedKernels strided_kernels() {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(strided_kernels_here)();
-}
+StridedKernels strided_kernels() { return HWY_DYNAMIC_DISPATCH(strided_kernels_here)(); }
 
 void run_block(const Block& block, float) { HWY_DYNAMIC_DISPATCH(run_block_float)(block); }
 void run_block(const Block& block, double) { HWY_DYNAMIC_DISPATCH(run_block_double)(block); }

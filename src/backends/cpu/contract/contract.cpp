@@ -7,7 +7,6 @@
 
 #include "backends/cpu/contract/matrix_unit/tiled_product.h"
 #include "backends/cpu/contract/run_tiles.h"
-#include "backends/cpu/elementwise/tables.h"
 
 namespace mt::cpu {
 
@@ -75,7 +74,6 @@ void PreparedContraction::run_strictly(const void* a, const void* b, void* out, 
     });
     return;
   }
-  choose_instruction_set();
   run_tiles({schedule_, a_, b_, a, b, out_, out, scratch, epilogue, b_source}, first,
             first + count);
 }

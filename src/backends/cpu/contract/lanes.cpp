@@ -10,7 +10,6 @@
 #include <cstdlib>
 
 #include "backends/cpu/cache.h"
-#include "backends/cpu/elementwise/tables.h"
 #include "base/rounding.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -340,10 +339,7 @@ HWY_EXPORT(takes_same_windows_here);
 HWY_EXPORT(run_lanes_float);
 HWY_EXPORT(run_lanes_double);
 
-bool takes_same_windows() {
-  choose_instruction_set();
-  return HWY_DYNAMIC_DISPATCH(takes_same_windows_here)();
-}
+bool takes_same_windows() { return HWY_DYNAMIC_DISPATCH(takes_same_windows_here)(); }
 LaneStrips::LaneStrips(const MatrixOperand& many, Dtype sum) {
   const int64_t size = size_of(sum), step = many.k.stride();
   possible = many.dtype == sum && many.rows.uniform() && many.rows.stride() == 1 &&

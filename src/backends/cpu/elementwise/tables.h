@@ -3,7 +3,6 @@
 #pragma once
 
 #include "backends/cpu/elementwise/kernels.h"
-#include "backends/cpu/instruction_set.h"
 
 namespace mt::cpu {
 

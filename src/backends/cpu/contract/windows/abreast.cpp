@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "backends/cpu/contract/schedule.h"
-#include "backends/cpu/elementwise/tables.h"
 #include "tensor/walker.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -298,7 +297,6 @@ void leave_out_padding(const MatrixOperand& b, Abreast* how) {
 
 Abreast choose_abreast(const MatrixOperand& a, const MatrixOperand& b, int threads,
                        const EntryParts* made) {
-  choose_instruction_set();
   const bool floats = a.dtype == Dtype::float32 && b.dtype == Dtype::float32;
   const int64_t lanes = HWY_DYNAMIC_DISPATCH(abreast_lanes)(), batch = b.batch.size;
   if (!floats || lanes < fewest_lanes || !b.slides()) return {};
