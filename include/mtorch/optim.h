@@ -36,9 +36,10 @@ typedef struct mt_sgd_options {
 
 /// Gradient descent, with momentum if m > 0:
 ///
-///     g += c w,  v = m v + (1 - d) g (at t = 1: v = g),  w -= a v (Nesterov: w -= a (g + m v))
+///     g += c w,  v = m v + (1 - d) g (at first: v = g),  w -= a v (Nesterov: w -= a (g + m v))
 ///
-/// (Sutskever, Martens, Dahl and Hinton, 2013.) `options` may be NULL.
+/// (Sutskever, Martens, Dahl and Hinton, 2013.) The first step is that of each parameter. `options`
+/// may be NULL.
 MT_API mt_optimizer* mt_optimizer_sgd(mt_parameters* parameters, double lr,
                                       const mt_sgd_options* options);
 
@@ -139,11 +140,11 @@ MT_API mt_status mt_optimizer_set_learning_rate(mt_optimizer* optimizer, double 
 /// All that a later step depends on, as tensors by name, which later steps do not change: "step"
 /// and "learning_rate", float64 without dimensions (of the first group that was added "step.1",
 /// "learning_rate.1" and "proportion.1", in which its rate follows), and for each parameter what
-/// its rule keeps: momentum "velocity.NAME", Adam "mean.NAME" and "square.NAME", RMSProp
-/// "square.NAME", with momentum "velocity.NAME" too, Adagrad "square.NAME". The caller owns the
-/// collection, of buffers, and can write it with mt_save_npz() or mt_parameters_save(); such a file
-/// names no rule, so it goes back through mt_load_npz() or mt_load_safetensors() and
-/// mt_optimizer_set_state().
+/// its rule keeps: momentum "velocity.NAME", dampened "begun.NAME" too, 0 or 1, Adam "mean.NAME"
+/// and "square.NAME", RMSProp "square.NAME", with momentum "velocity.NAME" too, Adagrad
+/// "square.NAME". The caller owns the collection, of buffers, and can write it with mt_save_npz()
+/// or mt_parameters_save(); such a file names no rule, so it goes back through mt_load_npz() or
+/// mt_load_safetensors() and mt_optimizer_set_state().
 MT_API mt_parameters* mt_optimizer_state(mt_optimizer* optimizer);
 /// Takes such state back, from any device: training goes on bit for bit as where it was read. The
 /// same names (else MT_EINVAL), shapes and types (else MT_ESHAPE, MT_EDTYPE); nothing changes

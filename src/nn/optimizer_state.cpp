@@ -18,10 +18,10 @@ namespace {
 
 // State exists as memory from the start: the first step plans like all others, and a trace that
 // comes upon a parameter finds there what each replay has to read.
-Tensor filled(const Tensor& like, double value) {
+Tensor filled(const Tensor& like, const Shape& shape, double value) {
   Dtype dtype = accumulator_of(like.dtype());
-  HostBuffer buffer("optimizer", dtype, like.shape(), like.device());
-  size_t count = like.size();
+  HostBuffer buffer("optimizer", dtype, shape, like.device());
+  size_t count = element_count(shape);
   if (dtype == Dtype::float64) {
     std::fill_n(static_cast<double*>(buffer.data()), count, value);
   } else {
@@ -56,7 +56,7 @@ double read_scalar(const Tensor& value) {
 
 }  // namespace
 
-// What a parameter keeps, in the form of its value.
+// What a parameter keeps, in the type of its value at least.
 const Optimizer::Slots& Optimizer::slots_of(const Parameters::Entry& entry) {
   Slots& slots = slots_[entry.binding.get()];
   if (entry.is_buffer) return slots;
@@ -64,7 +64,8 @@ const Optimizer::Slots& Optimizer::slots_of(const Parameters::Entry& entry) {
   Tensor weight = entry.binding->value();
   std::vector<Rule::StateKind> kinds = rule_->states();
   for (size_t i = slots.size(); i < kinds.size(); ++i) {
-    slots.push_back(std::make_unique<StateSlot>(filled(weight, kinds[i].initial)));
+    const Shape shape = kinds[i].is_number ? Shape() : weight.shape();
+    slots.push_back(std::make_unique<StateSlot>(filled(weight, shape, kinds[i].initial)));
   }
   Dtype dtype = accumulator_of(weight.dtype());
   for (const auto& slot : slots) follow(slot.get(), dtype, weight.device());

@@ -44,20 +44,22 @@ class Sgd final : public Rule {
   const char* name() const override { return "sgd"; }
   std::vector<StateKind> states() const override {
     if (o_.momentum == 0) return {};
-    return {{"velocity", 0}};
+    if (o_.dampening == 0) return {{"velocity", 0}};
+    return {{"velocity", 0}, {"begun", 0, true}};
   }
-  std::vector<Tensor> shared(const Tensor& a, const Tensor& t) const override {
-    if (o_.dampening == 0) return {a};
-    // The first step is not dampened.
-    Device& device = t.device();
-    return {a, where(equal(t, number(1, device)), number(1, device),
-                     full({}, 1 - o_.dampening, t.dtype(), device))};
-  }
+  std::vector<Tensor> shared(const Tensor& a, const Tensor&) const override { return {a}; }
   Tensor update(Tensor w, Tensor g, Numbers& n, States* states) const override {
     g = decayed(g, w, o_.weight_decay, n);
     if (o_.momentum == 0) return w - n[0] * g;
     Tensor& v = (*states)[0];
-    v = v * n(o_.momentum) + (o_.dampening == 0 ? g : g * n[1]);
+    if (o_.dampening == 0) {
+      v = v * n(o_.momentum) + g;
+    } else {  // a parameter's first step is not dampened
+      Tensor& begun = (*states)[1];
+      Tensor first = equal(expand(begun, g.shape()), n(0));  // so that the update is one group
+      v = v * n(o_.momentum) + where(first, g, g * n(1 - o_.dampening));
+      begun = n(1);
+    }
     return w - n[0] * (o_.nesterov ? g + v * n(o_.momentum) : v);
   }
 

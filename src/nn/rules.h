@@ -51,6 +51,7 @@ class Rule {
   struct StateKind {
     const char* name;
     double initial;
+    bool is_number = false;  // without dimensions; else of the parameter's shape
   };
   virtual ~Rule() = default;
   virtual const char* name() const = 0;

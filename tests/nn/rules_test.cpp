@@ -123,6 +123,33 @@ TEST_F(RulesTest, Sgd) {
   expect_rule(SgdOptions{0.9, 0, 0.1, true});
 }
 
+// However late a parameter comes by its first gradient, that step of it is not dampened.
+TEST_F(RulesTest, EachParametersFirstStepIsNotDampened) {
+  const double momentum = 0.75, dampening = 0.5, rate = 0.25;
+  Ref<Parameters> parameters = make_parameters(Dtype::float32, "cpu");
+  Binding* bindings[3];
+  double weight[3], velocity[3] = {};
+  for (int p = 0; p < 3; ++p) {
+    weight[p] = 1 + p;
+    bindings[p] = &parameters->create(
+        "p" + std::to_string(p), from_doubles({weight[p]}, {1}, Dtype::float32, parameters->device),
+        false);
+  }
+  Optimizer optimizer(parameters, rate, make_rule(SgdOptions{momentum, dampening, 0, false}));
+  for (int t = 0; t < 6; ++t) {
+    for (int p = 0; p < 3 && 2 * p <= t; ++p) {  // one more at every second step
+      const double g = 1.0 / (1 << (t + p));
+      velocity[p] = t == 2 * p ? g : momentum * velocity[p] + (1 - dampening) * g;
+      weight[p] -= rate * velocity[p];
+      bindings[p]->set_gradient(from_doubles({g}, {1}, Dtype::float32, parameters->device));
+    }
+    optimizer.step();
+    for (int p = 0; p < 3; ++p) {
+      EXPECT_NEAR(to_doubles(bindings[p]->value())[0], weight[p], 1e-6) << t << ' ' << p;
+    }
+  }
+}
+
 TEST_F(RulesTest, Adam) {
   expect_rule(AdamOptions{});
   expect_rule(AdamOptions{0.8, 0.99, 1e-3, 0.1, false});
