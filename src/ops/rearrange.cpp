@@ -109,13 +109,14 @@ Tensor repeat(const Tensor& x, const Tensor& counts, int64_t axis) {
   if (!is_integer(counts.dtype())) {
     fail(Code::dtype, "repeat: counts are integers, not %s", name_of(counts.dtype()));
   }
-  if (counts.size() == 1) return repeat(x, read_integer(reshape(counts, {})), axis);
+  const bool one_for_all = counts.size() == 1;
   int64_t size = x.shape()[chosen];
-  if (counts.rank() != 1 || counts.shape()[0] != size) {
+  if (!one_for_all && (counts.rank() != 1 || counts.shape()[0] != size)) {
     fail(Code::shape, "repeat: counts %s for axis %d of %s", to_string(counts.shape()).c_str(),
          chosen, to_string(x.shape()).c_str());
   }
   refuse_trace("repeat");
+  if (one_for_all) return repeat(x, read_integer(reshape(counts, {})), axis);
   if (size == 0) return x;
   Tensor wide = cast(counts, Dtype::int64);
   if (read_integer(min(wide)) < 0) fail(Code::invalid, "repeat: a count below 0");

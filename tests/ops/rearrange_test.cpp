@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/error.h"
+#include "fusion/trace.h"
 #include "ops/check.h"
 #include "ops/ops.h"
 
@@ -28,6 +30,35 @@ TEST(tile, and_repeat) {
   EXPECT_EQ(read(tile(deep, {2})), (Numbers{1, 2, 3, 4, 1, 2, 3, 4}));
   EXPECT_EQ(read(repeat(deep, 2, -1)), (Numbers{1, 1, 2, 2, 3, 3, 4, 4}));
   EXPECT_EQ(read(tile(reshape(x, {4}), Dims::filled(max_rank, 1))), (Numbers{1, 2, 3, 4}));
+}
+
+// However many counts there are, and wherever they come from.
+TEST(repeat, by_counts_is_refused_in_a_trace) {
+  Tensor outside = make({1}, {2}, Dtype::int64);
+  Trace::Function by_outside{
+      [](void* counts, const std::vector<Tensor>& in) {
+        return std::vector<Tensor>{repeat(in[0], *static_cast<Tensor*>(counts), 0)};
+      },
+      &outside, 1};
+  Trace::Function by_input{[](void*, const std::vector<Tensor>& in) {
+                             return std::vector<Tensor>{repeat(in[0], in[1], 0)};
+                           },
+                           nullptr, 1};
+  const Tensor x = make({2}, {1, 2}, Dtype::float32);
+  auto message = [&](const Trace::Function& function, Numbers counts) {
+    Trace trace;
+    try {
+      trace.call({x, make({static_cast<int64_t>(counts.size())}, counts, Dtype::int64)}, function);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::trace);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string expected = message(by_input, {2, 1});
+  EXPECT_NE(expected.find("repeat: the shape of its result depends on values"), std::string::npos);
+  EXPECT_EQ(message(by_input, {2}), expected);
+  EXPECT_EQ(message(by_outside, {2}), expected);
 }
 
 }  // namespace
