@@ -247,6 +247,18 @@ abstract sealed class Layers extends NativeObject permits Parameters {
   }
 
   /**
+   * A plain recurrent layer, by Elman, with biases: [batch, n, in] gives [batch, n, hidden].
+   *
+   * @param name the prefix of its tensors' names
+   * @param in size of the input
+   * @param hidden size of the state
+   * @return a layer of this collection
+   */
+  public Layer rnn(String name, long in, long hidden) {
+    return rnn(name, in, hidden, 1, true);
+  }
+
+  /**
    * Gated recurrent layers, by Cho and others: [batch, n, in] gives [batch, n, hidden].
    *
    * @param name the prefix of their tensors' names
@@ -258,6 +270,19 @@ abstract sealed class Layers extends NativeObject permits Parameters {
    */
   public Layer gru(String name, long in, long hidden, long layers, boolean bias) {
     return layer(Native.layer_gru(self(), name, in, hidden, layers, bias));
+  }
+
+  /**
+   * A gated recurrent layer, by Cho and others, with biases:
+   * [batch, n, in] gives [batch, n, hidden].
+   *
+   * @param name the prefix of its tensors' names
+   * @param in size of the input
+   * @param hidden size of the state
+   * @return a layer of this collection
+   */
+  public Layer gru(String name, long in, long hidden) {
+    return gru(name, in, hidden, 1, true);
   }
 
   /**
@@ -273,5 +298,18 @@ abstract sealed class Layers extends NativeObject permits Parameters {
    */
   public Layer lstm(String name, long in, long hidden, long layers, boolean bias) {
     return layer(Native.layer_lstm(self(), name, in, hidden, layers, bias));
+  }
+
+  /**
+   * A layer with long short-term memory, by Hochreiter and Schmidhuber, with biases:
+   * [batch, n, in] gives [batch, n, hidden].
+   *
+   * @param name the prefix of its tensors' names
+   * @param in size of the input
+   * @param hidden size of the state
+   * @return a layer of this collection
+   */
+  public Layer lstm(String name, long in, long hidden) {
+    return lstm(name, in, hidden, 1, true);
   }
 }

@@ -213,6 +213,13 @@ class TrainingTest {
       assertArrayEquals(new long[] {2, 5, 4}, p.rnn("rnn", 6, 4, 1, true).apply(steps).shape());
       assertArrayEquals(new long[] {2, 5, 4}, p.gru("gru", 6, 4, 2, false).apply(steps).shape());
       assertArrayEquals(new long[] {2, 5, 4}, p.lstm("lstm", 6, 4, 1, true).apply(steps).shape());
+      for (Layer usual : List.of(p.rnn("a", 6, 4), p.gru("b", 6, 4), p.lstm("c", 6, 4))) {
+        assertArrayEquals(new long[] {2, 5, 4}, usual.apply(steps).shape());
+      }
+      for (String name : List.of("a", "b", "c")) {
+        assertTrue(p.has(name + ".bias_ih_l0"));
+        assertFalse(p.has(name + ".weight_ih_l1"));
+      }
       assertArrayEquals(
           new long[] {2, 6, 5}, p.groupNorm("groups", 3, 6).apply(Tensor.ones(2, 6, 5)).shape());
       Tensor twice = p.get("words.weight");
