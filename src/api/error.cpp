@@ -16,14 +16,22 @@ namespace {
 constexpr size_t message_size = 2048;
 thread_local char message[message_size];
 
-// Cuts at a whole UTF-8 character.
+// How many of the first `most` bytes are whole UTF-8 characters. Whoever wrote the text may have
+// cut its last one, too.
+size_t whole_characters(const char* text, size_t most) {
+  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const size_t length = strnlen(text, most);
+  size_t last = length;  // where the last one begins
+  while (last > 0 && (byte(last - 1) & 0xC0) == 0x80) --last;
+  if (last == 0) return length;
+  --last;
+  const size_t size = byte(last) < 0xC0 ? 1 : byte(last) < 0xE0 ? 2 : byte(last) < 0xF0 ? 3 : 4;
+  return last + size > length ? last : length;
+}
+
 void keep_message(const char* text) {
-  size_t length = std::strlen(text);
-  if (length >= message_size) {
-    length = message_size - 1;
-    while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) --length;
-  }
-  std::memcpy(message, text, length);
+  const size_t length = whole_characters(text, message_size - 1);
+  std::memmove(message, text, length);  // perhaps what an earlier error has left there
   message[length] = 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first error of a thread is kept, and protects what lasts.
 #include <cmath>
+#include <cstring>
 #include <thread>
 
 #include "api/support.h"
@@ -82,13 +83,37 @@ TEST_F(Errors, UsersMaySetThem) {
   EXPECT_TRUE(failed_with(MT_EUSER, "odd"));
   mt_set_error(MT_EIO, nullptr);
   EXPECT_TRUE(failed_with(MT_EIO));
+}
+
+// A message is cut where it gets too long for the library or for the operator that fails, and never
+// within a character.
+TEST_F(Errors, MessagesAreCutBetweenCharacters) {
   std::string euros;
   for (int i = 0; i < 2000; ++i) euros += "\u20ac";
-  mt_set_error(MT_EUSER, euros.c_str());
-  std::string kept = mt_error_message();
-  EXPECT_EQ(kept.size() % 3, 0u) << "cut within a character";
-  EXPECT_GT(kept.size(), 1000u);
+  for (std::string before : {"", "a", "ab"}) {
+    const std::string text = before + euros;
+    for (bool in_operator : {false, true}) {
+      if (in_operator) {
+        EXPECT_EQ(mt_load_npy(text.substr(0, before.size() + 1200).c_str(), nullptr), nullptr);
+      } else {
+        mt_set_error(MT_EUSER, text.c_str());
+      }
+      const std::string kept = mt_error_message();
+      const size_t first = kept.find("\u20ac"), last = kept.rfind("\u20ac");
+      EXPECT_EQ((last - first) % 3, 0u) << kept;
+      EXPECT_EQ(static_cast<unsigned char>(kept.back()) < 0x80 ? 0 : kept.size() - last - 3, 0u);
+      EXPECT_GT(kept.size(), 1000u);
+      mt_clear();
+    }
+  }
+}
+
+TEST_F(Errors, AKeptMessageMayBeSetAgain) {
+  mt_set_error(MT_EUSER, "callback: no such file");
+  const char* without_name = mt_error_message() + std::strlen("callback: ");
   mt_clear();
+  mt_set_error(MT_EIO, without_name);
+  EXPECT_TRUE(failed_with(MT_EIO, "no such file"));
 }
 
 TEST_F(Errors, CodesHaveNames) {
