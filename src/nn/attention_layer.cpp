@@ -2,6 +2,7 @@
 // Attention with several heads, and the block that transformers are made of.
 #include "nn/new_layer.h"
 #include "ops/checked_indices.h"
+#include "ops/gather.h"
 
 namespace mt {
 namespace {
@@ -155,6 +156,9 @@ class Heads {
   }
   // `kept` with what belongs at the places.
   static Tensor put(const Tensor& kept, const Tensor& own, const Tensor& places) {
+    if (kept.device().host_memory) {
+      return put_rows(kept, cast(own, kept.dtype()), kept.rank() - 2, {places});
+    }
     if (places.size() == 1) {
       int64_t context = kept.shape()[kept.rank() - 2];
       Tensor here = equal(iota({context, 1}, Dtype::int64, kept.device()), places);

@@ -24,8 +24,8 @@ int64_t extent_from(const Shape& shape, int first) {
   return extent;
 }
 
-Inputs indices_of(const Node& node) {
-  return Inputs(node.inputs.data() + 1, node.inputs.size() - 1);
+Inputs indices_of(const Node& node, size_t from = 1) {
+  return Inputs(node.inputs.data() + from, node.inputs.size() - from);
 }
 
 // inputs: x [outer..., sizes..., inner...], one index tensor [count] for each of the sizes.
@@ -95,7 +95,52 @@ void last_writer_value(const NaiveCall& call) {
 }
 const Op last_writer_op{.name = "last_writer", .kind = OpKind::call, .value = last_writer_value};
 
+// inputs: x, values, and an index tensor [count] for each axis from the first on, which is the
+// attribute
+void put_rows_value(const NaiveCall& call) {
+  const NaiveArray &values = call.inputs[1], &y = call.output;
+  const int first = static_cast<int>(call.attributes[0]);
+  const int indexed = static_cast<int>(call.inputs.size()) - 2;
+  const Shape& shape = y.layout.shape;
+  const int64_t inner = extent_from(shape, first + indexed), count = values.layout.shape[first];
+  const int64_t rows = inner ? extent_from(shape, first) / inner : 0;
+  for (int64_t i = 0; i < y.size(); ++i) move_element(y, i, call.inputs[0], i);
+  for (int64_t i = 0; i < values.size(); ++i) {
+    const int64_t j = i / inner % count, outer = i / (inner * count);
+    const int64_t row = row_of(&call.inputs[2], indexed, shape.data() + first, j);
+    move_element(y, (outer * rows + row) * inner + i % inner, values, i);
+  }
+}
+
+void put_rows_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  const Tensor &x = node.inputs[0], &values = node.inputs[1];
+  const int first = static_cast<int>(node.attributes[0]);
+  const Inputs indices = indices_of(node, 2);
+  if (x.requires_gradient()) gradients[0] = put_rows(dy, zeros_like(values), first, indices);
+  if (!values.requires_gradient()) return;
+  const Shape sizes(x.shape().data() + first, static_cast<int>(indices.size()));
+  const int64_t count = indices[0].size();
+  Tensor stays = equal(gather(last_writer(indices, sizes), 0, indices),
+                       iota({count}, Dtype::int64, dy.device()));
+  Shape beside{count};
+  while (beside.rank() < values.rank() - first) beside.push_back(1);
+  gradients[1] = where(reshape(stays, beside), gather(dy, first, indices), number(0.0, dy));
+}
+
 }  // namespace
+
+const Op put_rows_op{
+    .name = "put_rows",
+    .kind = OpKind::call,
+    .value = put_rows_value,
+    .gradient = put_rows_gradient,
+};
+
+Tensor put_rows(const Tensor& x, const Tensor& values, int first, const Inputs& indices) {
+  Inputs inputs{x, values};
+  for (const Tensor& index : indices) inputs.push_back(index);
+  return record(put_rows_op, x.dtype(), x.shape(), std::move(inputs), {first});
+}
 
 Tensor gather(const Tensor& x, int first, const Inputs& indices) {
   Shape shape(x.shape().data(), first);

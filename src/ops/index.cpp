@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // x[items] and x[items] = value, by NumPy's rules. Ranges, positions and new axes are views; what
-// index tensors pick is one gather. Assignment finds for each position the last row that goes
-// there and selects between that row and x, so its gradients are those of gather and where.
+// index tensors pick is one gather. Assignment puts rows there one after another; on a device it
+// finds for each position the last row that goes there and selects between that row and x.
 #include "base/error.h"
 #include "base/thread.h"
 #include "graph/record.h"
@@ -136,8 +136,9 @@ Tensor masked(const Tensor& view, const ResolvedItems& r) {
 
 // Rows of x, from axis `first` on as many as there are indices, replaced by those of `value`,
 // which has one axis in their place.
-Tensor put_rows(const Tensor& x, int first, const Inputs& indices, const Tensor& value) {
+Tensor put(const Tensor& x, int first, const Inputs& indices, const Tensor& value) {
   if (indices[0].size() == 0) return x;
+  if (x.device().host_memory) return put_rows(x, value, first, indices);
   int count = static_cast<int>(indices.size());
   Shape sizes(x.shape().data() + first, count);
   Tensor writer = last_writer(indices, sizes);
@@ -208,7 +209,7 @@ Tensor index_put(const Tensor& x, const IndexItems& items, const Tensor& value) 
     Shape flat(shape.data(), first);
     flat.push_back(element_count(r.common));
     for (int d = first + r.indexed.rank(); d < view.rank(); ++d) flat.push_back(view.shape()[d]);
-    changed = put_rows(view, first, flat_indices(r), reshape(rows, flat));
+    changed = put(view, first, flat_indices(r), reshape(rows, flat));
     if (!adjacent(r.indexed)) changed = permute(changed, inverse(order));
   }
   if (element_count(r.lengths) == 0) return x;

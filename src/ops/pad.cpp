@@ -51,14 +51,14 @@ void overlay_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
     gradients[1] = take_block(dy, value.shape(), node.attributes);
   }
 }
+}  // namespace
+
 const Op overlay_op{
     .name = "overlay",
     .kind = OpKind::call,
     .value = overlay_value,
     .gradient = overlay_gradient,
 };
-
-}  // namespace
 
 Tensor place(const Tensor& x, const Shape& shape, const Block& block, double fill) {
   return record(pad_op, x.dtype(), shape, {x}, block, constant_immediates(fill, x.dtype()));

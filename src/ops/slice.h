@@ -17,6 +17,7 @@ Tensor take_block(const Tensor& x, const Shape& lengths, Block block);
 extern const Op slice_op;  // which records it
 // x with a block of it replaced by `value`.
 Tensor overlay(const Tensor& x, const Tensor& value, const Block& block);
+extern const Op overlay_op;  // which records it
 // x as a block in a tensor of `shape` that is `fill` elsewhere.
 Tensor place(const Tensor& x, const Shape& shape, const Block& block, double fill);
 // What take_block(x, lengths, block) takes, with all axes, if x is just that in a tensor of

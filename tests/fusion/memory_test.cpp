@@ -244,5 +244,50 @@ TEST_F(Memory, MemoryIsReusedWhenAValueIsReplaced) {
   EXPECT_EQ(value_of(old), old_value);
 }
 
+// Assignments take over what they replace a part of, one after another and where others made it.
+TEST_F(Memory, AssignmentsAreMadeInPlace) {
+  constexpr int64_t rows = 500, width = 200;
+  const IndexItem third{IndexItem::at, 3}, some{IndexItem::range, 5, 490, 4};
+  StateSlot state(random_leaf({rows, width}));
+  Device& device = state.get().device();
+  IndexItem listed{IndexItem::by};
+  listed.tensor = remainder(iota({40}, Dtype::int64, device), integer_number(17, device));
+  evaluate(listed.tensor);
+  const Tensor line = random_leaf({width}), block = random_leaf({40, width});
+  auto assign = [&] {
+    state.set(index_put(state.get(), {third}, line));
+    state.set(index_put(state.get() * 0.5, {some}, line));
+    state.set(index_put(state.get(), {listed}, block));
+    Tensor row = slice(state.get(), 0, 7, 1, 1);
+    state.set(index_put(state.get(), {third}, reshape(row, {width})));  // which it reads as it was
+  };
+  set_eager_mode(true);
+  Tensor start = state.get();
+  assign();
+  Value expected = value_of(state.get());
+  set_eager_mode(false);
+  state.set(start);
+  assign();
+  EXPECT_EQ(value_of(state.get()), expected);
+
+  start = nullptr;
+  const void* place = state.get()->data();
+  int64_t before = in_use();
+  host_allocator().reset_peak();
+  for (int i = 0; i < 3; ++i) {
+    state.set(index_put(state.get(), {third}, line));
+    flush();
+    state.set(index_put(index_put(state.get(), {listed}, block), {some}, line));
+    flush();
+  }
+  EXPECT_EQ(state.get()->data(), place);
+  EXPECT_LT(host_allocator().statistics().peak - before, rows * width);
+  Tensor old = state.get();
+  Value old_value = value_of(old);
+  state.set(index_put(old, {third}, line * 2.0));
+  flush();
+  EXPECT_EQ(value_of(old), old_value);
+}
+
 }  // namespace
 }  // namespace mt::testing

@@ -34,6 +34,7 @@ constexpr Entry entries[] = {
     {"last_writer", {last_writer_kernel}},
     {"nonzero", {nonzero_kernel}},
     {"overlay", {overlay_kernel}},
+    {"put_rows", {put_rows_kernel}},
     {"recurrence", {recurrence_kernel}},
     {"scatter", {nullptr, scatter_kernel, scatter_scratch}},
     {"searchsorted", {searchsorted_kernel}},

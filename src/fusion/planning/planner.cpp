@@ -2,6 +2,7 @@
 #include "fusion/planning/planner.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "backends/backend.h"
 #include "fusion/planning/duplicate_producers.h"
@@ -12,6 +13,8 @@
 #include "fusion/planning/rematerialize.h"
 #include "fusion/planning/trim.h"
 #include "fusion/profile.h"
+#include "ops/gather.h"
+#include "ops/slice.h"
 
 namespace mt {
 namespace {
@@ -42,8 +45,16 @@ class Planner {
       : region_(region), grouping_(grouping), buffer_of_item_(region.items.size(), -1) {
     buffer_of_leaf_ = add_leaves(region, &plan_);
     find_last_uses();
+    std::vector<int> over(region.items.size(), -1);  // what is written over an item's value
     for (int i = 0; i < static_cast<int>(region.items.size()); ++i) {
-      if (needs_memory(i)) buffer_of_item_[i] = add_item(region, i, &plan_);
+      const std::optional<int> before = replaced(i);
+      if (before && *before >= 0 && may_be_written_over(*before)) over[*before] = i;
+    }
+    for (int i = 0; i < static_cast<int>(region.items.size()); ++i) {
+      if (over[i] < 0 && needs_memory(i)) buffer_of_item_[i] = add_item(region, i, &plan_);
+    }
+    for (int i = static_cast<int>(region.items.size()) - 1; i >= 0; --i) {
+      if (over[i] >= 0) buffer_of_item_[i] = buffer_of_item_[over[i]];
     }
   }
 
@@ -60,17 +71,37 @@ class Planner {
   void find_last_uses() {
     last_use_.assign(region_.leaves.size(), -1);
     read_outside_.assign(region_.items.size(), false);
+    reads_.assign(region_.items.size(), 0);
     for (int i = 0; i < static_cast<int>(region_.items.size()); ++i) {
       const int group = group_of(i);
       for (const Edge& edge : region_.edges_of(i)) {
         if (edge.value < 0) {
           int& last = last_use_[~edge.value];
           last = std::max(last, group);
-        } else if (group_of(edge.value) != group) {
-          read_outside_[edge.value] = true;
+          continue;
         }
+        ++reads_[edge.value];
+        if (group_of(edge.value) != group) read_outside_[edge.value] = true;
       }
     }
+  }
+
+  // What item i is a copy of but for some elements, if i may be written over it: an item or ~leaf.
+  std::optional<int> replaced(int i) const {
+    const Op* op = node(i).op;
+    if ((op != &overlay_op && op != &put_rows_op) || group_of(i) < 0) return std::nullopt;
+    const auto edges = region_.edges_of(i);
+    const Layout layout = edge_layout(region_, edges[0]);
+    const bool whole = layout.offset == 0 && is_contiguous(layout) &&
+                       region_.node_of(edges[0].value).bytes() == node(i).bytes();
+    const auto reads = std::count_if(
+        edges.begin(), edges.end(), [&](const Edge& edge) { return edge.value == edges[0].value; });
+    if (!whole || reads > 1) return std::nullopt;
+    return edges[0].value;
+  }
+  bool may_be_written_over(int i) const {
+    return reads_[i] == 1 && !region_.item(i).stored && needs_memory(i) &&
+           grouping_.groups[group_of(i)].contraction != i;
   }
 
   bool needs_memory(int i) const {
@@ -89,6 +120,7 @@ class Planner {
       return;
     }
     if (group.kind == GroupKind::call) {
+      donate_whole(g, group.items[0]);
       add(lower_call(region_, group.items[0], buffer_of_leaf_, buffer_of_item_), group.items);
       return;
     }
@@ -135,6 +167,20 @@ class Planner {
     return found;
   }
 
+  bool is_spare(int leaf, int g, const Buffer& output) const {
+    const Node& node = *region_.leaves[leaf].node;
+    return region_.leaves[leaf].donatable && last_use_[leaf] == g && !donated(leaf) &&
+           node.storage->bytes() == static_cast<size_t>(output.bytes) &&
+           node.bytes() == output.bytes;
+  }
+  // A call that replaces a part of a leaf takes over its memory.
+  void donate_whole(int g, int item) {
+    Buffer& output = plan_.buffers[buffer_of_item_[item]];
+    const std::optional<int> before = replaced(item);
+    if (!before || *before >= 0 || output.kind != BufferKind::output || output.donor >= 0) return;
+    if (is_spare(~*before, g, output)) output.donor = ~*before;
+  }
+
   // Lets outputs take over the memory of leaves that nobody reads after this group: first that of
   // what they replace, so that state stays where it is from run to run.
   void donate(int g, FusedProgram* fused) {
@@ -151,14 +197,9 @@ class Planner {
       Buffer& output = plan_.buffers[store.buffer];
       if (output.kind != BufferKind::output || output.donor >= 0) continue;
       for (size_t l = 0; l < region_.leaves.size(); ++l) {
-        if (!region_.leaves[l].donatable || !suits(region_.leaves[l], output.index) ||
-            last_use_[l] != g || donated(static_cast<int>(l)) ||
-            is_factor(g, static_cast<int>(l))) {
-          continue;
-        }
-        const Node& leaf = *region_.leaves[l].node;
-        if (leaf.storage->bytes() != static_cast<size_t>(output.bytes) ||
-            leaf.bytes() != output.bytes || size_of(leaf.dtype) != size_of(store.dtype)) {
+        if (!suits(region_.leaves[l], output.index) || !is_spare(static_cast<int>(l), g, output) ||
+            is_factor(g, static_cast<int>(l)) ||
+            size_of(region_.leaves[l].node->dtype) != size_of(store.dtype)) {
           continue;
         }
         int load = single_load(segment, buffer_of_leaf_[l]);
@@ -210,6 +251,7 @@ class Planner {
   const Grouping& grouping_;
   BufferOf buffer_of_leaf_, buffer_of_item_;
   std::vector<int> last_use_;       // the last group that reads each leaf
+  std::vector<int> reads_;          // how often items read each
   std::vector<bool> read_outside_;  // items read by a group other than their own
   Plan plan_;
 };

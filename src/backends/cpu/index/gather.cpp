@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows picked, parallel over the rows of the result.
+// Rows picked, and rows replaced, parallel over the rows of the result.
 #include <algorithm>
 #include <cstring>
 
@@ -104,6 +104,49 @@ void gather_kernel(const NaiveCall& call) {
       }
     }
     if (streams) finish_streaming();
+  });
+}
+
+// A thread goes through all indices and takes those that fall to it, so that of equal ones the last
+// stays.
+void put_rows_kernel(const NaiveCall& call) {
+  begin_as_first(call);
+  const NaiveArray &values = call.inputs[1], &y = call.output;
+  if (values.size() == 0) return;
+  const int first = static_cast<int>(call.attributes[0]), rank = values.layout.shape.rank();
+  const Indices indices(&call.inputs[2], call.inputs.size() - 2, y.layout.shape.data() + first);
+  const int64_t rows = product(y.layout.shape, first, first + indices.count);
+  const int64_t count = values.layout.shape[first], stride = values.layout.strides[first];
+  const Layout outer = dimensions(values.layout, 0, first);
+  const Layout inner = collapse(dimensions(values.layout, first + 1, rank));
+  const int64_t width = element_count(inner.shape);
+  const auto element = static_cast<int64_t>(size_of(y.dtype));
+  const bool in_row = is_contiguous(inner);
+  char* const to = first_element(y);
+  const char* const from = first_element(values);
+  // Of rows shorter than a line a thread takes all: asking which are its own takes longer.
+  const int64_t unit = width * element < cache_line ? rows : 1;
+  const int64_t grain = std::max<int64_t>(elements_grain * rows / (count * width * unit), 1);
+  parallel_shares(element_count(outer.shape) * rows / unit, grain, [&](int64_t begin, int64_t end) {
+    begin *= unit;
+    end *= unit;
+    Walker walker(outer, begin / rows);
+    for (int64_t at = begin; at < end; walker.next()) {
+      const int64_t begin_row = at % rows, end_row = std::min(rows, begin_row + end - at);
+      char* const target = to + (at - begin_row) * width * element;
+      const char* source = from + walker.position() * element;
+      at += end_row - begin_row;
+      for (int64_t j = 0; j < count; ++j, source += stride * element) {
+        const int64_t row = indices.row(j);
+        if (row < begin_row || row >= end_row) continue;
+        char* const place = target + row * width * element;
+        if (in_row) {
+          std::memcpy(place, source, static_cast<size_t>(width * element));
+        } else {
+          gather_strided(place, source, static_cast<size_t>(element), inner, 0, width);
+        }
+      }
+    }
   });
 }
 

@@ -26,6 +26,7 @@ void nonzero_kernel(const NaiveCall& call);
 void concat_kernel(const NaiveCall& call);
 void pad_kernel(const NaiveCall& call);
 void overlay_kernel(const NaiveCall& call);
+void put_rows_kernel(const NaiveCall& call);
 void fold_kernel(const NaiveCall& call);
 void share_among_extremes_kernel(const NaiveCall& call);
 void searchsorted_kernel(const NaiveCall& call);
@@ -35,6 +36,9 @@ void argmax_kernel(const NaiveCall& call);
 void argmin_kernel(const NaiveCall& call);
 void cumulative_sum_kernel(const NaiveCall& call);
 void recurrence_kernel(const NaiveCall& call);
+
+// The result as its first operand is, unless it lies there already: the rest replaces a part of it.
+void begin_as_first(const NaiveCall& call);
 
 // The kernel that adds vectors of T; nullptr for narrow integers.
 template <class T>
