@@ -76,7 +76,9 @@ MT_API mt_tensor* mt_matrix_diagonal(mt_tensor* x, int64_t k);
 MT_API mt_tensor* mt_matrix_trace(mt_tensor* x, int64_t k);
 
 // ------------------------------------------------------------------------------------ Convolution
-// Cross-correlation, as in other libraries: the kernel is not flipped.
+// Cross-correlation, as in other libraries: the kernel is not flipped. Padding is zeros, and so is
+// what stands between elements, or the kernel's, where the transpose and gradients take strides
+// apart. Whether such a zero times an infinity or a NaN makes a NaN is not promised.
 
 /// How a kernel moves: one number for each spatial axis, in order. In `stride`, `dilation` and
 /// `groups` 0 counts as 1.
