@@ -179,8 +179,8 @@ typedef struct mt_operator {
 } mt_operator;
 
 /// Applies an operator of your own to `inputs`, filling `results`. What is pending is computed
-/// first. A callback that fails, or leaves its first result NULL, is MT_EUSER; no results are
-/// MT_EINVAL.
+/// first. A callback that fails, or leaves its first result NULL, is MT_EUSER, or MT_ENOMEM where
+/// memory ran out; no results are MT_EINVAL.
 MT_API mt_status mt_custom(const mt_operator* operation, mt_tensor* const* inputs, size_t ninputs,
                            mt_tensor** results, size_t nresults);
 

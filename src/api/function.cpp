@@ -42,6 +42,7 @@ class UserOperator final : public CustomOperator {
     try {
       return body();
     } catch (const Error& error) {
+      if (error.code() == Code::memory) throw;  // it may go well another time
       throw Error(Code::user, error.what());
     }
   }

@@ -134,6 +134,7 @@ void set_requires_gradient(mt_tensor* handle, bool require) {
     fail(Code::dtype, "require_grad: needs a float, got %s", name_of(value.dtype()));
   }
   if (!handle->variable) handle->variable = Ref<Variable>(new Variable);
+  make_state(handle);  // what can fail comes before the value becomes a leaf
   bind(handle, as_leaf(handle, handle->peek().node(), std::move(value)));
 }
 

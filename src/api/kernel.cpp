@@ -48,8 +48,10 @@ class UserKernel final : public Kernel {
  private:
   // Whatever thread this is, its error goes along to the one that called.
   [[noreturn]] void fail_in(const mt_cell& cell, mt_status status) const {
+    struct Clear {  // also where memory for the message runs out
+      ~Clear() { mt_clear(); }
+    } clear;
     std::string said = error_pending() ? mt_error_message() : "";
-    mt_clear();
     if (said.empty()) said = "the function returned " + std::to_string(status);
     auto place = [](const int64_t at[3]) {
       return "(" + std::to_string(at[0]) + ", " + std::to_string(at[1]) + ", " +

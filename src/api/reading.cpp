@@ -43,7 +43,9 @@ void unmap(mt_tensor* handle) {
   std::unique_ptr<Maps> ended;  // let go of without the lock: wrapped memory's owner may call back
   {
     std::lock_guard lock(maps_mutex());
-    if (!handle->maps) throw ArgumentError(Code::invalid, "the tensor is not mapped");
+    // Without any where memory ran out before the first.
+    if (!handle->maps || handle->maps->count == 0)
+      throw ArgumentError(Code::invalid, "the tensor is not mapped");
     if (--handle->maps->count == 0) ended.reset(std::exchange(handle->maps, nullptr));
   }
   ended = nullptr;

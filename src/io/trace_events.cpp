@@ -12,8 +12,11 @@ double microseconds(Profile::Clock::duration time) {
   return std::chrono::duration<double, std::micro>(time).count();
 }
 
-// A user's kernel may be called anything.
-constexpr auto foreign_bytes = nlohmann::ordered_json::error_handler_t::replace;
+// A string or a number as JSON. An object of them takes memory when it is destroyed, of all times.
+std::string text_of(const nlohmann::json& value) {
+  // A user's kernel may be called anything.
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 }  // namespace
 
@@ -27,15 +30,17 @@ void save_trace_events(const Profile& profile, const char* path) {
   const char* separator = "\n";
   for (const Profile::Event& event : events) {
     const Profile::Kind& kind = kinds[event.kind];
-    nlohmann::ordered_json json = {{"name", kind.name},
-                                   {"ph", "X"},
-                                   {"pid", 1},
-                                   {"tid", event.thread + 1},
-                                   {"ts", microseconds(event.begin)},
-                                   {"dur", microseconds(event.time)}};
-    if (kind.bytes > 0) json["args"]["bytes"] = kind.bytes;
-    if (kind.operations > 0) json["args"]["operations"] = kind.operations;
-    text += separator + json.dump(-1, ' ', false, foreign_bytes);
+    std::string known;
+    auto add = [&](const char* name, double number) {
+      if (number > 0) known += (known.empty() ? "\"" : ",\"") + (name + ("\":" + text_of(number)));
+    };
+    add("bytes", kind.bytes);
+    add("operations", kind.operations);
+    text += separator + ("{\"name\":" + text_of(kind.name)) +
+            ",\"ph\":\"X\",\"pid\":1,\"tid\":" + text_of(event.thread + 1) +
+            ",\"ts\":" + text_of(microseconds(event.begin)) +
+            ",\"dur\":" + text_of(microseconds(event.time)) +
+            (known.empty() ? "}" : ",\"args\":{" + known + "}}");
     separator = ",\n";
     if (text.size() > 1 << 20) {
       file.write(text.data(), text.size());
