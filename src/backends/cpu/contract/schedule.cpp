@@ -15,7 +15,7 @@ namespace {
 
 // Below this much arithmetic, on so little memory, a parallel region costs more than it saves.
 constexpr int64_t serial_flops = 1000 * 1000;
-constexpr double serial_bytes = 512 * 1024;
+constexpr double serial_bytes = 128 * 1024;
 // The least arithmetic of a tile that is worth handing to a thread, and of one that packs its b.
 constexpr double tile_flops = 0.5e6, packing_flops = 5e6;
 // The kernel takes so many rows together at most. Where there are no more, b is read once and not
@@ -43,9 +43,11 @@ constexpr int64_t fewest_whole_rows = 48;
 // A thread's tiles are at most so many, so that others can take some if it comes late.
 constexpr int64_t tiles_per_thread = 4;
 // Of a tile of lanes: rows that its kernel takes together, the fewest that are worth handing out,
-// and the most that are rounded afterwards, whose sums lie in scratch.
+// and the most that are rounded afterwards, whose sums lie in scratch. Where rows are neighbours in
+// memory a tile has some vectors of them.
 constexpr int64_t lane_rows = 4, fewest_lane_rows = 16, rounded_lane_rows = 4096;
 constexpr int64_t vector_floats = 16;  // in the longest vectors
+constexpr int64_t fewest_strip_rows = 4 * vector_floats;
 // Of two operands that lie along k one is turned: a if it has at most so many rows, and only for
 // so many terms and more, below which turning takes longer than it spares. Turning a number takes
 // as long as 14 products, as measured, and as 24 where it comes from memory.
@@ -178,7 +180,8 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
       if (all < tiles_per_thread * threads) all = round_up(all, threads);
       many = round_up(divide_up(many, divide_up(all, entries)), order_lanes);
     } else if (threads > 1) {
-      many = std::max(fewest_lane_rows, round_up(divide_up(many, parts), lane_rows));
+      const int64_t fewest = strips.possible ? fewest_strip_rows : fewest_lane_rows;
+      many = std::max(fewest, round_up(divide_up(many, parts), lane_rows));
     }
     if (rounded) many = std::min(many, rounded_lane_rows);
     return;
