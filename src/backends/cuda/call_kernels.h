@@ -3,9 +3,9 @@
 // for its shapes, and the same group as the device sees it.
 #pragma once
 
-#include "backends/cuda/driver.h"
-#include "backends/cuda/launch_graphs.h"
-#include "backends/cuda/views.h"
+#include "backends/cuda/device/views.h"
+#include "backends/cuda/driver/driver.h"
+#include "backends/cuda/driver/launch_graphs.h"
 #include "plan/plan.h"
 
 namespace mt::cuda {

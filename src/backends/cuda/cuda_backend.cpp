@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backends/cuda/generated.h"
+#include "backends/cuda/generate/generated.h"
 #include "backends/cuda/prepare.h"
 #include "backends/cuda/user_kernel.h"
 #include "base/error.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backends/backend.h"
-#include "backends/cuda/driver.h"
+#include "backends/cuda/driver/driver.h"
 
 namespace mt::cuda {
 

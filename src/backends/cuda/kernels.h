@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "backends/cuda/driver.h"
-#include "backends/cuda/views.h"
+#include "backends/cuda/device/views.h"
+#include "backends/cuda/driver/driver.h"
 #include "ops/elementwise.h"
 #include "ops/reduction.h"
 

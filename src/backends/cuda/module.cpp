@@ -3,9 +3,9 @@
 
 #include <mutex>
 
-#include "backends/cuda/allocator.h"
 #include "backends/cuda/build_version.h"
 #include "backends/cuda/cuda_backend.h"
+#include "backends/cuda/driver/allocator.h"
 
 namespace mt::cuda {
 namespace {

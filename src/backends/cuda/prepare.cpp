@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "backends/cuda/call.h"
-#include "backends/cuda/generate.h"
-#include "backends/cuda/generated.h"
-#include "backends/cuda/run_contract.h"
+#include "backends/cuda/contract/run_contract.h"
+#include "backends/cuda/generate/generate.h"
+#include "backends/cuda/generate/generated.h"
 #include "base/error.h"
 #include "base/rounding.h"
 #include "ops/order.h"

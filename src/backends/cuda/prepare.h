@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "backends/cuda/block.h"
+#include "backends/cuda/driver/launch_graphs.h"
 #include "backends/cuda/kernels.h"
-#include "backends/cuda/launch_graphs.h"
 #include "plan/plan.h"
 
 namespace mt::cuda {

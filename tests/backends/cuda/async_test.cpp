@@ -8,8 +8,8 @@
 #include <numeric>
 #include <vector>
 
+#include "backends/cuda/device/warpgroup_unit.h"
 #include "backends/cuda/simulator/stream.h"
-#include "backends/cuda/warpgroup_unit.h"
 
 namespace {
 

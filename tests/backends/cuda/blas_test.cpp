@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What cuBLASLt is told of a product, by what a library in its place makes of it in host memory
 // (cublaslt_stand_in.cpp); MT_CUBLASLT names that.
-#include "backends/cuda/blas.h"
+#include "backends/cuda/driver/blas.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "backends/cuda/nvrtc.h"
+#include "backends/cuda/driver/nvrtc.h"
 #include "base/error.h"
 
 namespace mt::cuda {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <fstream>
 
-#include "backends/cuda/nvrtc.h"
+#include "backends/cuda/driver/nvrtc.h"
 #include "graph/modes.h"
 #include "ops/ops.h"
 #include "ops/precision.h"

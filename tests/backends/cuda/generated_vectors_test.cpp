@@ -3,8 +3,8 @@
 #include <fstream>
 #include <regex>
 
+#include "backends/cuda/driver/nvrtc.h"
 #include "backends/cuda/generated_kernels.h"
-#include "backends/cuda/nvrtc.h"
 #include "graph/modes.h"
 #include "io/dlpack.h"
 #include "ops/ops.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of kernels as text, and the file that measurements are saved to. Needs no GPU.
-#include "backends/cuda/kernel_table.h"
+#include "backends/cuda/contract/kernel_table.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "backends/cuda/contract_kernels.h"
-#include "backends/cuda/prepare_contract.h"
-#include "backends/cuda/tuning.h"
+#include "backends/cuda/contract/contract_kernels.h"
+#include "backends/cuda/contract/prepare_contract.h"
+#include "backends/cuda/contract/tuning.h"
 #include "base/error.h"
 
 namespace mt::cuda {

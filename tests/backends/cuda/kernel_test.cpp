@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "api/support.h"
-#include "backends/cuda/nvrtc.h"
+#include "backends/cuda/driver/nvrtc.h"
 #include "backends/cuda/simulated.h"
 #include "base/error.h"
 

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "backends/cuda/attention_hopper.h"
+#include "backends/cuda/attention/attention_hopper.h"
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <vector>
 
-#include "backends/cuda/copy.h"
-#include "backends/cuda/grid.h"
-#include "backends/cuda/vectors.h"
+#include "backends/cuda/device/copy.h"
+#include "backends/cuda/device/grid.h"
+#include "backends/cuda/device/vectors.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 //
 // Shapes: x is [outer, length, inner], the result [outer, inner].
 #include "backends/cuda/call_kernels.h"
-#include "backends/cuda/operators.h"
-#include "backends/cuda/positions.h"
+#include "backends/cuda/device/operators.h"
+#include "backends/cuda/device/positions.h"
 
 namespace mt::cuda {
 namespace {

@@ -6,8 +6,8 @@
 //
 // Shapes: y is [outer..., length, inner...] and x [outer..., windows, inner..., size].
 #include "backends/cuda/call_kernels.h"
-#include "backends/cuda/operators.h"
-#include "backends/cuda/positions.h"
+#include "backends/cuda/device/operators.h"
+#include "backends/cuda/device/positions.h"
 
 namespace mt::cuda {
 namespace {

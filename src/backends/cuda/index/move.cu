@@ -4,8 +4,8 @@
 // Idea: a thread makes one element of the result and works out where it comes from; so writes are
 // always in order, and nothing is written twice. Elements move as bits, whatever their type.
 #include "backends/cuda/call_kernels.h"
-#include "backends/cuda/numbers.h"
-#include "backends/cuda/positions.h"
+#include "backends/cuda/device/numbers.h"
+#include "backends/cuda/device/positions.h"
 #include "ops/checked_indices.h"
 
 namespace mt::cuda {

@@ -5,8 +5,8 @@
 // Idea: lines are cut into panels; first each panel by itself, then the panels' totals one after
 // another, then every element is given the total of the panels before its own.
 #include "backends/cuda/call_kernels.h"
-#include "backends/cuda/operators.h"
-#include "backends/cuda/positions.h"
+#include "backends/cuda/device/operators.h"
+#include "backends/cuda/device/positions.h"
 #include "ops/order.h"
 
 namespace mt::cuda {

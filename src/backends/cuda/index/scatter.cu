@@ -9,8 +9,8 @@
 // Shapes: scatter adds rows [outer..., count, inner...], so it sorts `count` keys; add_along_axis
 // has an index for every element, and sorts them all.
 #include "backends/cuda/call_kernels.h"
-#include "backends/cuda/operators.h"
-#include "backends/cuda/positions.h"
+#include "backends/cuda/device/operators.h"
+#include "backends/cuda/device/positions.h"
 #include "ops/checked_indices.h"
 
 namespace mt::cuda {

@@ -9,8 +9,8 @@
 //
 // Shapes: rows of `length` keys; two arrays of positions [rows, length] take turns.
 #include "backends/cuda/call_kernels.h"
-#include "backends/cuda/operators.h"
-#include "backends/cuda/positions.h"
+#include "backends/cuda/device/operators.h"
+#include "backends/cuda/device/positions.h"
 
 namespace mt::cuda {
 namespace {

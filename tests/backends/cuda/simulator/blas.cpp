@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In place of cuBLASLt: its products one number after another, in the simulated stream.
-#include "backends/cuda/blas.h"
+#include "backends/cuda/driver/blas.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulated GPU behind the backend's driver: every launch and copy has ended when it returns.
-#include "backends/cuda/driver.h"
+#include "backends/cuda/driver/driver.h"
 
 #include <cxxabi.h>
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's words for the host compiler: a kernel written with backends/cuda/grid.h runs here as it
-// does on a GPU, one fiber for each thread, and everything it touches is checked.
+// CUDA's words for the host compiler: a kernel written with backends/cuda/device/grid.h runs here
+// as it does on a GPU, one fiber for each thread, and everything it touches is checked.
 #pragma once
 
 #include <cstring>

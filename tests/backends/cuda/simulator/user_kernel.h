@@ -7,7 +7,7 @@
 #include <cmath>
 #include <typeinfo>
 
-#include "backends/cuda/grid.h"
+#include "backends/cuda/device/grid.h"
 
 #define __shared__ static
 
