@@ -10,8 +10,10 @@ constexpr int64_t least_bytes = 16 << 10;  // that are worth planning twice
 
 bool is_cheap_and_large(const Item& item) {
   const Op& op = *item.node->op;
-  return op.kind == OpKind::elementwise && !item.stored && item.node->bytes() >= least_bytes &&
-         info(static_cast<Elementwise>(op.code)).domain == Domain::number;
+  if (item.stored || item.node->bytes() < least_bytes) return false;
+  return op.kind == OpKind::cast ||
+         (op.kind == OpKind::elementwise &&
+          info(static_cast<Elementwise>(op.code)).domain == Domain::number);
 }
 
 class Search {
@@ -40,6 +42,7 @@ class Search {
     std::vector<std::pair<int, int>> clone(region_.items.size(), {-1, -1});  // latest: group, item
     auto as_before = [&](int value, int) { return renamed[value]; };
     for (int i = 0; i < static_cast<int>(region_.items.size()); ++i) {
+      if (candidates[i] && !is_read_in_its_group(i)) continue;
       for (const Edge& edge : region_.edges_of(i)) {
         int value = edge.value;
         if (value < 0 || !candidates[value]) continue;
@@ -62,6 +65,11 @@ class Search {
   const Item& item(int i) const { return region_.item(i); }
   int group_of(int i) const { return grouping_.group_of[i]; }
 
+  bool is_read_in_its_group(int i) const {
+    const auto uses = readers_.of(i);
+    return std::any_of(uses.begin(), uses.end(),
+                       [&](const Use& use) { return group_of(use.consumer) == group_of(i); });
+  }
   // Whether at most one of the item's operands is large, and that one in memory until group `last`
   // for others.
   bool is_made_of_what_stays(int i, int last, const std::vector<char>& candidates) const {
