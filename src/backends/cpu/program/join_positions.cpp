@@ -68,7 +68,8 @@ class Joining {
       bool stores = sought.place < 0 && steps_[between].out < 0 && between != chosen;
       if (stores || steps_[between].out == sought.place) return false;
     }
-    if (select.instruction->code != Opcode::select || !once || select.in[0].place != equal.out) {
+    if (select.instruction->code != Opcode::select || !once || select.in_pieces() ||
+        select.in[0].place != equal.out) {
       return false;
     }
     select.operate = one_hot_operator(select.instruction->type);

@@ -77,6 +77,8 @@ bool join(const Step& first, const Step& second, bool alone, Step* joined) {
   *joined = second;
   joined->is_pair = true;
   std::copy(std::begin(first.in), std::end(first.in), joined->in);
+  // What is reduced, is by whole rows.
+  if (first.in_pieces() && (s.code == Opcode::reduce || s.code == Opcode::total)) return false;
   if (s.code == Opcode::reduce) return join_sum(first, second, alone, joined);
   if (!alone || !is_elementwise(first)) return false;
   if (s.code == Opcode::total) return join_total(first, second, joined);

@@ -46,6 +46,9 @@ class StepMaker {
     if (whole_rows) join_positions(&prepared_.steps, segment_);
     // A reduction that ends a flat program is no part of it, but run by run_reduction.
     join_steps(&prepared_.steps, segment_.columns != 1 && !turned());
+    for (Step& step : prepared_.steps) {
+      if (step.in_pieces()) go_by_pieces(&step);
+    }
   }
 
  private:
@@ -94,9 +97,37 @@ class StepMaker {
     }
     if (i.code != Opcode::load || i.row || turned()) return {};
     const Memory& memory = segment_.memory[i.index];
-    if (!is_regular(memory, segment_.columns) || !(stored || is_native(memory))) return {};
+    if (!stored && !is_native(memory)) return {};
+    if (!is_regular(memory, segment_.columns)) return readable_in_pieces(at);
     int64_t pitch = memory.layout.strides[0] * static_cast<int64_t>(size_of(memory.dtype));
     return {static_cast<int16_t>(~i.index), memory.layout.strides[1] == 0, pitch};
+  }
+
+  // The same of an operand that is read piece by piece.
+  Source readable_in_pieces(size_t at) const {
+    const auto m = static_cast<size_t>(code_[at].index);
+    if (m >= prepared_.pieced.size() || !prepared_.pieced[m].serves) return {};
+    const bool several = prepared_.pieces > 1;
+    if (several && !all_read(at, code_[at].out, is_operator)) return {};
+    PiecedOperand& operand = prepared_.pieced[m];
+    operand.is_read = true;
+    return {static_cast<int16_t>(~code_[at].index), operand.repeated, operand.pitch, several};
+  }
+
+  // Makes a step go through the pieces of the one row that a tile is.
+  void go_by_pieces(Step* step) const {
+    step->traversal = Traversal::pieces;
+    for (Source& in : step->in) {
+      if (in.place == no_place || in.pieced) continue;
+      if (in.repeated) {
+        in.pitch = 0;
+      } else if (in.place >= 0) {
+        in.pitch /= prepared_.pieces;
+      } else {
+        const Dtype dtype = segment_.memory[static_cast<size_t>(~in.place)].dtype;
+        in.pitch = segment_.columns / prepared_.pieces * static_cast<int64_t>(size_of(dtype));
+      }
+    }
   }
 
   // A step that adds to a total is an operator whose first operand and result are the total.

@@ -61,6 +61,18 @@ int64_t columns_of(const Segment& segment) {
   return 0;
 }
 
+// Rows of a tile that are enough.
+int64_t fewest_rows(int64_t columns) { return std::max<int64_t>(1, most_tile_elements / columns); }
+
+// The same for operands that go on evenly over some rows only.
+int64_t uneven_columns_of(const Segment& segment) {
+  const int64_t columns = piece_length(segment, most_columns);
+  if (columns == 0) return 0;
+  int64_t rows = fewest_rows(columns);
+  const bool some = !pieced_operands(segment, columns, &rows).empty();
+  return some && rows * columns >= most_tile_elements / 2 ? columns : 0;
+}
+
 void set_tiles(const Segment& segment, int64_t rows, PreparedProgram* prepared) {
   const Program& program = *prepared->program;
   prepared->tile_rows = rows;
@@ -69,11 +81,8 @@ void set_tiles(const Segment& segment, int64_t rows, PreparedProgram* prepared) 
 }
 
 PreparedProgram prepare_steps(const Program& program, const Segment& segment,
-                              std::vector<int16_t> streamed, std::vector<NarrowOperand> narrow = {},
-                              const std::vector<Total>& totals = {}, bool whole_rows = true) {
-  PreparedProgram prepared;
-  prepared.narrow = std::move(narrow);
-  prepared.totals = totals;
+                              std::vector<int16_t> streamed, PreparedProgram prepared = {},
+                              bool whole_rows = true) {
   prepared.program = &program;
   prepared.threads = thread_count();
   make_steps(program, segment, std::move(streamed), whole_rows, &prepared);
@@ -99,19 +108,42 @@ bool only_pools(const PreparedProgram& prepared) {
          reduce.operate && reduce.in[0].place == load.out && reduce.out < 0 && pools_pairs();
 }
 
+// Finds what is read piece by piece, and of how many rows tiles are then; 0: nothing is.
+int64_t find_pieces(const Segment& segment, PreparedProgram* prepared) {
+  const int64_t columns = segment.columns, length = piece_length(segment, columns);
+  if (length == 0 || columns % length != 0 || has_turned_rows(segment)) return 0;
+  // A tile of several rows does not go through their pieces.
+  if (length < columns && columns < most_tile_elements) return 0;
+  prepared->pieces = columns / length;
+  int64_t pieces = prepared->pieces > 1 ? prepared->pieces : fewest_rows(columns);
+  prepared->pieced = pieced_operands(segment, length, &pieces);
+  if (prepared->pieced.empty() || pieces % prepared->pieces != 0) {
+    prepared->pieced.clear();
+    prepared->pieces = 1;
+    return 0;
+  }
+  return pieces / prepared->pieces;
+}
+
 PreparedProgram prepare_rows(const FusedProgram& fused, const Segment& segment,
                              const std::vector<Buffer>& buffers, std::vector<int16_t> streamed,
-                             bool whole_rows = true) {
+                             bool in_tiles, bool whole_rows = true) {
   const Program& program = fused.program;
-  std::vector<NarrowOperand> narrow;
-  if (fused.totals.empty()) narrow = narrow_operands(program, segment);
-  PreparedProgram prepared = prepare_steps(program, segment, std::move(streamed), std::move(narrow),
-                                           fused.totals, whole_rows);
+  PreparedProgram prepared;
+  prepared.totals = fused.totals;
+  if (fused.totals.empty()) prepared.narrow = narrow_operands(program, segment);
+  int64_t even = 0;
+  if (!in_tiles && prepared.narrow.empty()) even = find_pieces(segment, &prepared);
+  prepared = prepare_steps(program, segment, std::move(streamed), std::move(prepared), whole_rows);
   prepared.pools = only_pools(prepared);
   int64_t columns = std::max<int64_t>(segment.columns, 1);
   int64_t elements = prepared.narrow.empty() ? most_tile_elements : 2 * most_tile_elements;
   int64_t rows = std::max<int64_t>(1, elements / columns);
-  if (prepared.narrow.empty()) rows = std::max(rows, rows_together(prepared, segment, columns));
+  if (even > 0) {
+    rows = even;
+  } else if (prepared.narrow.empty()) {
+    rows = std::max(rows, rows_together(prepared, segment, columns));
+  }
   for (const NarrowOperand& operand : prepared.narrow) rows = whole_lines(operand, rows);
   if (has_turned_rows(segment)) {
     rows = std::max(rows, std::min(turned_rows, most_turned_elements / columns));
@@ -140,18 +172,19 @@ PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buf
   // Totals leave no room in the first cache for what is copied from there to memory.
   if (!in_tiles && fused.totals.empty()) streamed = streamed_by(program, segments, buffers);
   if (segments.size() == 1 && (first.columns != 1 || !fused.totals.empty())) {
-    return prepare_rows(fused, first, buffers, std::move(streamed));
+    return prepare_rows(fused, first, buffers, std::move(streamed), in_tiles);
   }
   PanelOrder panels;
   if (segments.size() == 1 && (!in_tiles || row_elements > 0)) {
     if (!in_tiles) panels = panel_order(first);
     int64_t columns = columns_of(first);
+    if (columns == 0 && !in_tiles && panels.memory < 0) columns = uneven_columns_of(first);
     if (panels.memory < 0 && columns > 0 && (!in_tiles || columns == row_elements)) {
       Segment segment = first;
       segment.columns = columns;
       segment.rows = first.rows / columns;
       PreparedProgram prepared =
-          prepare_rows(fused, segment, buffers, std::move(streamed), !in_tiles);
+          prepare_rows(fused, segment, buffers, std::move(streamed), in_tiles, !in_tiles);
       if (!in_tiles || prepared.scratch_bytes <= stack_registers) {
         prepared.by_columns.push_back(std::move(segment));
         return prepared;

@@ -10,6 +10,7 @@
 #include "backends/cpu/strided/strided.h"
 #include "base/rounding.h"
 #include "tensor/first_byte.h"
+#include "tensor/walker.h"
 
 namespace mt::cpu {
 namespace {
@@ -35,12 +36,14 @@ struct Stretch {
   }
 };
 
-void operate(const Step& step, Input* in, char* out, int64_t rows, int64_t columns) {
+void operate(const Step& step, Input* in, char* out, int64_t rows, int64_t columns,
+             int64_t pieces) {
   switch (step.traversal) {
     case Traversal::row_values: step.operate(out, in, 1, rows); break;
     case Traversal::flat: step.operate(out, in, 1, rows * columns); break;
     case Traversal::rows:
     case Traversal::few: step.operate(out, in, rows, columns); break;
+    case Traversal::pieces: step.operate(out, in, rows * pieces, columns / pieces); break;
     case Traversal::total:
       for (int64_t r = 0; r < rows; ++r) {
         step.operate(out, in, 1, columns);
@@ -58,6 +61,7 @@ ProgramRun::ProgramRun(const PreparedProgram& prepared, const Segment& segment,
                        int64_t tile_rows, int64_t column_begin, int64_t columns)
     : prepared_(prepared),
       segment_(segment),
+      buffers_(buffers),
       immediates_(immediates),
       column_begin_(column_begin),
       columns_(columns),
@@ -90,6 +94,19 @@ int64_t ProgramRun::column_bytes(const Memory& memory) const {
 const char* ProgramRun::first_element(int16_t index) const {
   const Memory& memory = segment_.memory[index];
   return address(static_cast<int16_t>(~index), 0) - column_bytes(memory);
+}
+
+void ProgramRun::find_pieces(int64_t first) {
+  for (size_t m = 0; m < prepared_.pieced.size(); ++m) {
+    const PiecedOperand& operand = prepared_.pieced[m];
+    if (!operand.is_read) continue;
+    const Memory& memory = segment_.memory[m];
+    const int64_t position = locate(operand.pieces, first * prepared_.pieces);
+    places_[registers_ + static_cast<int>(m)] = {
+        static_cast<char*>(buffers_[memory.buffer]) + first_byte(memory) +
+            position * static_cast<int64_t>(size_of(memory.dtype)),
+        0};
+  }
 }
 
 // A register that holds one number, for all tiles: just that, or repeated over a tile for those who
@@ -257,6 +274,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {
     stretches[fetched++] = {at, at + bytes, share};
   }
   const int64_t pitches = prepared_.narrow.empty() ? 1 : rows;
+  find_pieces(first);
   Input in[4];  // each step fills in those that it reads
   for (const Step& step : prepared_.steps) {
     for (int s = 0; s < fetched && step.is_long(); ++s) {
@@ -274,7 +292,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {
       const char* coming = address(static_cast<int16_t>(~step.fetched), next);
       in[0].ahead = reinterpret_cast<intptr_t>(coming) - reinterpret_cast<intptr_t>(in[0].data);
     }
-    operate(step, in, address(step.out, first), rows, columns);
+    operate(step, in, address(step.out, first), rows, columns, prepared_.pieces);
   }
 }
 
@@ -287,8 +305,9 @@ void run_rows(const PreparedProgram& prepared, const Segment& segment, void* con
       segment.rows, prepared.grain, prepared.threads, [&](int worker, int64_t begin, int64_t end) {
         ProgramRun run(prepared, segment, buffers, immediates,
                        scratch + worker * prepared.scratch_bytes, std::min(tile, end - begin));
-        for (int64_t row = begin; row < end; row += tile) {
-          int64_t rows = std::min(tile, end - row);
+        for (int64_t row = begin, rows; row < end; row += rows) {
+          // What is read in pieces goes on evenly within whole tiles.
+          rows = std::min(prepared.pieced.empty() ? tile : tile - row % tile, end - row);
           run.run(row, rows, std::min(tile, end - row - rows));
         }
       });

@@ -9,6 +9,7 @@
 
 #include "backends/cpu/elementwise/kernels.h"
 #include "backends/cpu/program/narrow.h"
+#include "backends/cpu/program/pieces.h"
 #include "backends/cpu/strided/panel.h"
 #include "plan/plan.h"
 
@@ -24,6 +25,7 @@ struct Source {
   int16_t place = no_place;
   bool repeated = false;  // one number for each row
   int64_t pitch = 0;      // bytes; in a turned tile for each of its rows
+  bool pieced = false;    // of each piece of a row (pieces.h)
 };
 
 // How a step goes through a tile.
@@ -31,6 +33,7 @@ enum class Traversal : uint8_t {
   row_values,  // one number for each row
   flat,        // all elements, as if they were one row
   rows,        // row by row
+  pieces,      // piece by piece of a row
   few,         // row by row, of which it reads next to nothing
   total,       // row by row, each added to the same result
   columns,     // of a turned tile (narrow.h), column by column
@@ -67,6 +70,9 @@ struct Step {
 
   // Whether it takes the time that so many elements take.
   bool is_long() const { return traversal != Traversal::row_values && traversal != Traversal::few; }
+  bool in_pieces() const {
+    return std::any_of(in, in + 4, [](const Source& source) { return source.pieced; });
+  }
   bool reads(int16_t place) const {
     return std::any_of(in, in + 4, [&](const Source& source) { return source.place == place; });
   }
@@ -87,6 +93,8 @@ struct PreparedProgram {
   std::vector<int16_t> streamed;      // memory that is written past the caches
   std::vector<bool> filled;           // of the registers that hold one number: repeated over a tile
   std::vector<NarrowOperand> narrow;  // of each memory, if tiles are turned
+  int64_t pieces = 1;                 // of a row
+  std::vector<PiecedOperand> pieced;  // of each memory, if some are
   bool pools = false;                 // all it does is find the largest of windows of two by two
   std::vector<int16_t> ahead;         // memory that is fetched ahead of its tile, between the steps
   bool far_ahead = false;             // to the second-level cache
@@ -177,9 +185,12 @@ class ProgramRun {
   int64_t column_bytes(const Memory& memory) const;
   // Where the first element of a memory lies.
   const char* first_element(int16_t index) const;
+  // Finds where operands that are read piece by piece lie for the tile that begins at row `first`.
+  void find_pieces(int64_t first);
 
   const PreparedProgram& prepared_;
   const Segment& segment_;
+  void* const* const buffers_;
   const Immediates* immediates_;
   const int64_t column_begin_, columns_;
   int registers_;

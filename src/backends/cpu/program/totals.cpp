@@ -66,8 +66,8 @@ void run_totals(const PreparedProgram& prepared, const Segment& segment, void* c
       own += chain_bytes(totals[t], segment);
     }
     int64_t end = std::min(segment.rows, (index + 1) * panel);
-    for (int64_t row = index * panel; row < end; row += tile) {
-      int64_t rows = std::min(tile, end - row);
+    for (int64_t row = index * panel, rows; row < end; row += rows) {
+      rows = std::min(prepared.pieced.empty() ? tile : tile - row % tile, end - row);
       run->run(row, rows, std::min(tile, segment.rows - row - rows));
     }
   };
