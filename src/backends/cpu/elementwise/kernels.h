@@ -61,7 +61,7 @@ Operator paired_operator(Elementwise first, Elementwise second, bool right, Comp
 Operator row_reduction(Reduction reduction, Compute type);
 // The same for at most narrow_columns columns that lie one after another, `pitch` bytes apart, each
 // with its element of every row.
-constexpr int64_t narrow_columns = 16;
+constexpr int64_t narrow_columns = 25;
 Operator reduction_across(Reduction reduction, Compute type);
 // out[c] = what out[c] was and then column c of so many contiguous rows, one after another. nullptr
 // for what has no such kernel.

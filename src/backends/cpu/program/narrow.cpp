@@ -11,16 +11,7 @@ namespace {
 
 // Whether an instruction works on a turned tile as on any other, or has a kernel for it.
 bool turns(const Instruction& i) {
-  auto in_memory = [](int16_t place) { return place != no_place && place < 0; };
-  if (i.row && !(i.code == Opcode::reduce)) return true;
-  switch (i.code) {
-    case Opcode::iota:
-    case Opcode::random:
-    case Opcode::store: return false;
-    case Opcode::expand: return true;
-    case Opcode::reduce: return !in_memory(i.in[0]);
-    default: return !in_memory(i.out) && std::none_of(i.in, i.in + 3, in_memory);
-  }
+  return i.row || (i.code != Opcode::iota && i.code != Opcode::random);
 }
 
 // Parts the dimensions of `layout` into those of the rows and those of the columns.
@@ -63,6 +54,11 @@ bool is_scattered(const Memory& memory, int64_t columns) {
   return layout.strides[last] != 1 || layout.shape[last] < columns || overlap;
 }
 
+// Whether rows are pairs of numbers that are picked apart in registers.
+bool is_paired(const Memory& memory, int64_t columns) {
+  return columns == 2 && memory.contiguous && !memory.row && size_of(memory.dtype) == 4;
+}
+
 }  // namespace
 
 std::vector<NarrowOperand> narrow_operands(const Program& program, const Segment& segment) {
@@ -72,6 +68,10 @@ std::vector<NarrowOperand> narrow_operands(const Program& program, const Segment
   for (size_t at = program.once; at < program.instructions.size(); ++at) {
     const Instruction& i = program.instructions[at];
     if (!turns(i)) return {};
+    for (int16_t in : i.in) {
+      if (in == no_place || in >= 0) continue;
+      scattered |= is_paired(segment.memory[static_cast<size_t>(~in)], columns);
+    }
     if (i.code != Opcode::load || i.row) continue;
     scattered |= is_scattered(segment.memory[i.index], columns);
   }
@@ -83,6 +83,44 @@ std::vector<NarrowOperand> narrow_operands(const Program& program, const Segment
     operands.push_back(parted ? part(memory.layout, columns) : NarrowOperand{});
   }
   return operands;
+}
+
+Program in_registers(const Program& program, const Segment& segment) {
+  Program result = program;
+  result.instructions.clear();
+  std::vector<int16_t> registers(segment.memory.size(), no_place);
+  auto is_element = [&](int16_t place) {
+    return place != no_place && place < 0 && !segment.memory[static_cast<size_t>(~place)].row;
+  };
+  auto add = [&](Opcode code, int16_t place) -> Instruction& {
+    const Dtype dtype = segment.memory[static_cast<size_t>(~place)].dtype;
+    Instruction added{.code = code, .type = compute_of(dtype)};
+    added.dtype = dtype;
+    added.index = static_cast<int16_t>(~place);
+    return result.instructions.emplace_back(added);
+  };
+  for (Instruction i : program.instructions) {
+    for (int16_t& in : i.in) {
+      if (!is_element(in)) continue;
+      int16_t& at = registers[static_cast<size_t>(~in)];
+      if (at == no_place) {
+        at = static_cast<int16_t>(result.registers++);
+        add(Opcode::load, in).out = at;
+      }
+      in = at;
+    }
+    const int16_t out = i.out;
+    if (!is_element(out)) {
+      result.instructions.push_back(i);
+      continue;
+    }
+    int16_t& at = registers[static_cast<size_t>(~out)];
+    if (at == no_place) at = static_cast<int16_t>(result.registers++);
+    i.out = at;
+    result.instructions.push_back(i);
+    add(Opcode::store, out).in[0] = at;
+  }
+  return result;
 }
 
 bool are_pairs(const NarrowOperand& windows) {

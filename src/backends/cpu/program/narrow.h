@@ -21,6 +21,10 @@ struct NarrowOperand {
 // The operands of a row program's segment, if its tiles are to be turned; else nothing.
 std::vector<NarrowOperand> narrow_operands(const Program& program, const Segment& segment);
 
+// The same program where elements that would be read or written where they lie are loaded and
+// stored, which turns them.
+Program in_registers(const Program& program, const Segment& segment);
+
 // Whether windows of two by two lie as pool_pairs takes them.
 bool are_pairs(const NarrowOperand& windows);
 

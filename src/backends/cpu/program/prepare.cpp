@@ -128,10 +128,14 @@ int64_t find_pieces(const Segment& segment, PreparedProgram* prepared) {
 PreparedProgram prepare_rows(const FusedProgram& fused, const Segment& segment,
                              const std::vector<Buffer>& buffers, std::vector<int16_t> streamed,
                              bool in_tiles, bool whole_rows = true) {
-  const Program& program = fused.program;
   PreparedProgram prepared;
   prepared.totals = fused.totals;
-  if (fused.totals.empty()) prepared.narrow = narrow_operands(program, segment);
+  if (fused.totals.empty() && !in_tiles) prepared.narrow = narrow_operands(fused.program, segment);
+  if (!prepared.narrow.empty()) {
+    prepared.turned = std::make_shared<Program>(in_registers(fused.program, segment));
+    streamed.clear();
+  }
+  const Program& program = prepared.turned ? *prepared.turned : fused.program;
   int64_t even = 0;
   if (!in_tiles && prepared.narrow.empty()) even = find_pieces(segment, &prepared);
   prepared = prepare_steps(program, segment, std::move(streamed), std::move(prepared), whole_rows);

@@ -232,6 +232,9 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
     load(step, first_value, count);
     return;
   }
+  if (i.code == Opcode::store && !i.row && !prepared_.narrow.empty()) {
+    return store_turned(step, first, rows);
+  }
   char* out = address(step.out, first);
   if (step.draw) {
     const Immediates& key = immediates_[segment_.constants[i.index]];
@@ -248,6 +251,20 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
   } else {
     step.convert(out, in, count);
   }
+}
+
+void ProgramRun::store_turned(const Step& step, int64_t first, int64_t rows) {
+  const Instruction& i = *step.instruction;
+  const size_t size = size_of(i.dtype);
+  const int64_t count = rows * columns_;
+  const void* from = address(step.in[0].place, first);
+  if (i.dtype == Dtype::boolean || needs_rounding(i.dtype) || size != size_of(i.type)) {
+    char* converted = places_[prepared_.program->registers].base;
+    step.convert(converted, &from, count);
+    from = converted;
+  }
+  const Layout turned{{rows, columns_}, {1, rows}, 0};
+  gather_strided(address(step.out, first), from, size, turned, 0, count);
 }
 
 void ProgramRun::pool(int64_t first, int64_t rows) {

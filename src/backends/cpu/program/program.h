@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "backends/cpu/elementwise/kernels.h"
@@ -85,7 +86,8 @@ inline int64_t element_bytes(const Program& program) { return program.wide ? 8 :
 // kept with the plan.
 struct PreparedProgram {
   const Program* program = nullptr;
-  std::vector<Segment> by_columns;  // an element-wise segment that is gone through row by row
+  std::shared_ptr<const Program> turned;  // which that is if tiles are turned
+  std::vector<Segment> by_columns;        // an element-wise segment that is gone through row by row
   std::vector<Step> steps;
   // Places in scratch: of each register; of one to convert in; of those of `streamed`. Then places
   // of the totals, which lie elsewhere.
@@ -180,6 +182,7 @@ class ProgramRun {
   void pool(int64_t first, int64_t rows);
   void fill(const Instruction& instruction, int64_t tile_rows);
   void load(const Step& step, int64_t first, int64_t count);
+  void store_turned(const Step& step, int64_t first, int64_t rows);
   void gather(char* out, const char* base, int16_t index, int64_t first, int64_t count);
   // Bytes from where a row of a memory begins to where the first of our columns lies.
   int64_t column_bytes(const Memory& memory) const;

@@ -55,6 +55,17 @@ const OfWindows functions[] = {
     [](const Tensor& v) {
       return sum(cast(v, Dtype::float64), {3, 4});
     },
+    // What is stored of every element is turned back.
+    [](const Tensor& v) {
+      return v - max(v, {3, 4}, true);
+    },
+    [](const Tensor& v) {
+      return equal(v, min(v, {3, 4}, true));
+    },
+    [](const Tensor& v) {
+      Tensor e = exp(cast(v, Dtype::float32) * 0.01), weights = e / sum(e, {3, 4}, true);
+      return cast(weights, Dtype::bfloat16);
+    },
 };
 
 void check(const Tensor& x, int64_t h, int64_t w) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands that go on evenly over some rows, or pieces of a row, give the bits that their copies do.
+// Operands that go on evenly over some rows, or pieces of a row, give the bits that their copies
+// do.
 #include <functional>
 #include <vector>
 
@@ -29,8 +30,12 @@ const Expression expressions[] = {
       Tensor deviation = x - mean(x, {2, 3, 4}, true);
       return deviation * rsqrt(mean(square(deviation), {2, 3, 4}, true)) * w + b;
     },
-    [](const Tensor& x, const Tensor& w, const Tensor&) { return sum(x * w, {2, 3, 4}); },
-    [](const Tensor& x, const Tensor& w, const Tensor&) { return sum(where(less(x, w), x, w), {4}); },
+    [](const Tensor& x, const Tensor& w, const Tensor&) {
+      return sum(x * w, {2, 3, 4});
+    },
+    [](const Tensor& x, const Tensor& w, const Tensor&) {
+      return sum(where(less(x, w), x, w), {4});
+    },
     [](const Tensor& x, const Tensor& w, const Tensor& b) {  // beside sums over all rows
       Tensor y = x - mean(x, {2, 3, 4}, true);
       return sum(y * w, {0}) + sum(y * b, {0});
