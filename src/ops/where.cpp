@@ -18,6 +18,26 @@ void where_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 }
 const Op where_op{.name = "where", .kind = OpKind::select, .gradient = where_gradient};
 
+// The larger or smaller of a bound and x, of which x is taken where they are equal: the gradient
+// passes there.
+void bounded_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+  const Tensor &bound = node.inputs[0], &x = node.inputs[1];
+  const bool is_low = node.op->code == static_cast<uint8_t>(Elementwise::maximum);
+  Tensor beyond = is_low ? less(x, bound) : greater(x, bound), none = number(0.0, dy);
+  if (bound.requires_gradient()) {
+    gradients[0] = sum_to(where(beyond, dy, none), bound.shape());
+  }
+  if (x.requires_gradient()) gradients[1] = sum_to(where(beyond, none, dy), x.shape());
+}
+const Op at_least_op{.name = "maximum",
+                     .kind = OpKind::elementwise,
+                     .code = static_cast<uint8_t>(Elementwise::maximum),
+                     .gradient = bounded_gradient};
+const Op at_most_op{.name = "minimum",
+                    .kind = OpKind::elementwise,
+                    .code = static_cast<uint8_t>(Elementwise::minimum),
+                    .gradient = bounded_gradient};
+
 }  // namespace
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
@@ -36,16 +56,14 @@ Tensor clip(const Tensor& x, const Tensor& low, const Tensor& high) {
     if (!is_integer(x.dtype()) || !*bound || !is_floating(bound->dtype())) continue;
     dtype = promote(dtype, common_dtype(x, *bound, "clip"), "clip");
   }
-  // Chosen, rather than the larger or smaller, so that the gradient passes at the bounds too.
   Tensor y = dtype == x.dtype() ? x : cast(x, dtype);
-  if (low) {
-    Tensor limit = as_dtype(low, dtype, x.device(), "clip");
-    y = where(less(y, limit), limit, y);
-  }
-  if (high) {
-    Tensor limit = as_dtype(high, dtype, x.device(), "clip");
-    y = where(greater(y, limit), limit, y);
-  }
+  auto bound = [&](const Op& op, const Tensor& at) {
+    Tensor limit = as_dtype(at, dtype, x.device(), "clip");
+    Shape shape = broadcast(limit.shape(), y.shape(), "clip");
+    y = record(op, dtype, shape, {limit, as_dtype(y, dtype, x.device(), "clip")});
+  };
+  if (low) bound(at_least_op, low);
+  if (high) bound(at_most_op, high);
   return y;
 }
 

@@ -70,9 +70,12 @@ def nan_to_num(x: Tensor, /, nan: float = 0.0, posinf: float | None = None,
     if not x.dtype.is_floating:
         return x
     most = finfo(x.dtype).max
-    y = native.where(native.isnan(x), nan, x)
-    y = native.where(native.equal(x, float("inf")), most if posinf is None else posinf, y)
-    return native.where(native.equal(x, -float("inf")), -most if neginf is None else neginf, y)
+    y = native.clip(x, -most if neginf is None else None, most if posinf is None else None)
+    if posinf is not None:
+        y = native.where(native.equal(x, float("inf")), posinf, y)
+    if neginf is not None:
+        y = native.where(native.equal(x, -float("inf")), neginf, y)
+    return native.where(native.isnan(x), nan, y)
 
 
 def round(x: Tensor, /, decimals: int = 0, *, out: Any = None) -> Tensor:
