@@ -48,6 +48,9 @@ mt_tensor* mt_batch_norm(mt_tensor* x, mt_tensor* weight, mt_tensor* bias, mt_te
     mt::BatchNorm result = mt::batch_norm(value(x), optional_value(weight), optional_value(bias),
                                           optional_value(running_mean), optional_value(running_var),
                                           o.training, o.momentum, o.epsilon);
+    for (mt_tensor* statistics : {running_mean, running_var}) {
+      if (o.training && statistics) make_state(statistics);  // both change, or none
+    }
     if (o.training && running_mean) rebind(running_mean, result.running_mean);
     if (o.training && running_var) rebind(running_var, result.running_var);
     return result.y;

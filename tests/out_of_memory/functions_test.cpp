@@ -41,6 +41,25 @@ TEST_P(FunctionsOutOfMemory, ALeafIsMadeOrStaysWhatItIs) {
   });
 }
 
+TEST_P(FunctionsOutOfMemory, StatisticsChangeTogether) {
+  fails_everywhere({
+      makes(0, [](Model&, mt_tensor**) { return mt_full(MT_DIMS(6), 2, MT_F32, nullptr); }),
+      makes(1, [](Model&, mt_tensor**) { return mt_full(MT_DIMS(6), 3, MT_F32, nullptr); }),
+      [](Model& m) {
+        mt_batch_norm_options options = MT_BATCH_NORM_OPTIONS_INIT;
+        options.training = true;
+        mt_tensor *mean = m.results[0], *variance = m.results[1];
+        m.results[2] = mt_batch_norm(m.x, nullptr, nullptr, mean, variance, &options);
+        if (m.results[2]) return true;
+        stop_failing();
+        EXPECT_EQ(numbers_of(mean), Numbers(6, 2));
+        EXPECT_EQ(numbers_of(variance), Numbers(6, 3));
+        return false;
+      },
+      changes([](Model& m) { return mt_eval(m.results.data(), 3); }),
+  });
+}
+
 struct Squares {
   int applied = 0, destroyed = 0;
 
