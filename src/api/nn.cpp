@@ -138,6 +138,7 @@ mt_status initialize(const char* name, mt_tensor* x, Make&& make) {
       mt::fail(mt::Code::dtype, "%s: needs floats, got %s", name, mt::name_of(old.dtype()));
     }
     mt::GradientMode none(false);
+    make_state(x);  // what can fail comes before random numbers are drawn
     rebind(x, make(old.shape(), old.dtype(), old.device()));
   });
 }

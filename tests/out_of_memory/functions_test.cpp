@@ -41,6 +41,17 @@ TEST_P(FunctionsOutOfMemory, ALeafIsMadeOrStaysWhatItIs) {
   });
 }
 
+TEST_P(FunctionsOutOfMemory, AValueIsDrawnOrNothingIs) {
+  fails_everywhere({
+      makes(0, [](Model&, mt_tensor**) { return mt_zeros(MT_DIMS(6), MT_F32, nullptr); }),
+      changes([](Model& m) { return mt_init_uniform(m.results[0], 0, 1); }),
+      makes(1, [](Model&, mt_tensor**) { return mt_zeros(MT_DIMS(3, 6), MT_F32, nullptr); }),
+      changes([](Model& m) { return mt_init_orthogonal(m.results[1], 1); }),
+      makes(2, [](Model&, mt_tensor** r) { return mt_matmul(r[1], r[0]); }),
+      changes([](Model& m) { return mt_eval(&m.results[2], 1); }),
+  });
+}
+
 TEST_P(FunctionsOutOfMemory, StatisticsChangeTogether) {
   fails_everywhere({
       makes(0, [](Model&, mt_tensor**) { return mt_full(MT_DIMS(6), 2, MT_F32, nullptr); }),
