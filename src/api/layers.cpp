@@ -6,6 +6,7 @@
 #include "api/options.h"
 #include "api/parameters.h"
 #include "mtorch/nn.h"
+#include "ops/random.h"
 
 using namespace mt;
 using namespace mt::api;
@@ -15,13 +16,36 @@ namespace {
 // A layer is handed out as it is: the collection owns it.
 Layer& get(mt_layer* layer) { return *reinterpret_cast<Layer*>(required(layer, "the layer")); }
 
+// A layer that cannot be made leaves none of its tensors, and its random numbers to who is next.
+class Addition {
+ public:
+  explicit Addition(Parameters& to) : to_(to) {}
+  ~Addition() {
+    if (done_) return;
+    to_.keep_first(entries_, layers_);
+    generator_.take_back(first_, Generator::draws() - draws_);
+  }
+  Addition(const Addition&) = delete;
+  void done() { done_ = true; }
+
+ private:
+  Parameters& to_;
+  const size_t entries_ = to_.entries().size(), layers_ = to_.layers();
+  Generator& generator_ = Generator::current();
+  const uint64_t first_ = generator_.state().value[1], draws_ = Generator::draws();
+  bool done_ = false;
+};
+
 // body(collection, name) -> Layer&
 template <class Body>
 mt_layer* make(const char* function, mt_parameters* parameters, const char* name, Body body) {
   if (error_pending()) return nullptr;
   return read<mt_layer*>(function, nullptr, [&] {
     Parameters& target = collection(parameters);
-    return reinterpret_cast<mt_layer*>(&body(target, std::string(required(name, "the name"))));
+    Addition addition(target);
+    Layer& layer = body(target, std::string(required(name, "the name")));
+    addition.done();
+    return reinterpret_cast<mt_layer*>(&layer);
   });
 }
 

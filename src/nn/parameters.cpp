@@ -75,6 +75,11 @@ Layer& Parameters::add_layer(std::unique_ptr<Layer> layer) {
   return *layers_.back();
 }
 
+void Parameters::keep_first(size_t entries, size_t layers) {
+  while (layers_.size() > layers) layers_.pop_back();
+  for (; entries_.size() > entries; entries_.pop_back()) index_.erase(entries_.back().name);
+}
+
 void Parameters::zero_gradients() {
   for (const Entry& entry : entries_) {
     if (!entry.is_buffer) entry.binding->set_gradient(nullptr);

@@ -68,9 +68,12 @@ class Parameters : public Counted<Parameters> {
   Binding& create(const std::string& name, Tensor value, bool is_buffer);
   // Fails unless `name` could be added now, so that a layer adds all of its tensors or none.
   void check_new(const std::string& name) const;
+  // Takes out again all but the first ones.
+  void keep_first(size_t entries, size_t layers);
   // To be called when an entry's binding is of another place than it was.
   void find_repeats();
   Layer& add_layer(std::unique_ptr<Layer> layer);
+  size_t layers() const { return layers_.size(); }
 
   std::vector<NamedTensor> tensors() const;
   void zero_gradients();

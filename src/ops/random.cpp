@@ -26,13 +26,17 @@ Current& current_of_thread() {
   return current;
 }
 
+thread_local uint64_t draws_of_thread = 0;
+
 // The draws of one function, which has drawn nothing if it fails.
 class Draws {
  public:
   Draws() = default;
   Draws(const Draws&) = delete;
   ~Draws() {
-    if (count_ && std::uncaught_exceptions() > failing_) generator_.take_back(first_, count_);
+    if (!count_ || std::uncaught_exceptions() == failing_) return;
+    generator_.take_back(first_, count_);
+    draws_of_thread -= count_;
   }
 
   // Uniform in [0, 1) for float32 and float64, 32 random bits for uint32.
@@ -40,6 +44,7 @@ class Draws {
     check_shape(shape, size_of(dtype), "random");
     Immediates drawn = generator_.draw();
     if (count_++ == 0) first_ = drawn.value[1];
+    ++draws_of_thread;
     Tensor x = record_source(random_op, dtype, shape, device, {}, drawn);
     if (TraceLog* log = TraceLog::current()) log->note(&generator_, drawn, x.node());
     return x;
@@ -90,6 +95,8 @@ Generator& Generator::current() {
 Ref<Generator> Generator::use(Ref<Generator> generator) {
   return std::exchange(current_of_thread().used, std::move(generator));
 }
+
+uint64_t Generator::draws() { return draws_of_thread; }
 
 void Generator::seed(uint64_t seed) {
   current().set_state({{seed, 0}});

@@ -20,6 +20,8 @@ class Generator final : public StreamSource {
   static void seed(uint64_t seed);
   // nullptr: the thread's own. Gives back what was used before.
   static Ref<Generator> use(Ref<Generator> generator);
+  // How often the calling thread has drawn, from whichever.
+  static uint64_t draws();
 
   Immediates draw() override { return {{seed_.load(), stream_.fetch_add(1)}}; }
   void take_back(uint64_t first, uint64_t count) override {

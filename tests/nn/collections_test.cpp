@@ -31,10 +31,14 @@ TEST_F(CollectionsTest, CollectionsRefuseWhatIsWrong) {
   expect_error(MT_EINVAL, "\"y\"");
   EXPECT_EQ(mt_parameters_new(MT_I32, NULL), nullptr);
   expect_error(MT_EDTYPE, "int32");
-  // A layer adds all of its tensors or none.
+  // A layer adds all of its tensors or none, and draws all of its numbers or none.
   mt_parameters_add_buffer(parameters, "layer.bias", i);
+  uint64_t key = 0, before = 0, after = 0;
+  mt_generator_state(NULL, &key, &before);
   EXPECT_EQ(mt_layer_linear(parameters, "layer", 2, 2, true), nullptr);
   expect_error(MT_EINVAL, "layer.bias");
+  mt_generator_state(NULL, &key, &after);
+  EXPECT_EQ(before, after);
   EXPECT_EQ(mt_parameters_count(parameters), 3u);
   EXPECT_EQ(mt_layer_linear(parameters, "l", 0, 2, true), nullptr);
   expect_error(MT_EINVAL, "in_features");

@@ -203,6 +203,31 @@ TEST_P(FunctionsOutOfMemory, ValuesAreMappedAndPrinted) {
   });
 }
 
+TEST_P(FunctionsOutOfMemory, ALayerIsMadeOrNothingIs) {
+  auto adds = [](std::function<mt_layer*(Model&)> make) {
+    return [=](Model& m) {
+      const size_t before = mt_parameters_count(m.kept);
+      const bool made = make(m) != nullptr;
+      if (!made) {
+        EXPECT_EQ(mt_parameters_count(m.kept), before);
+      }
+      return made;
+    };
+  };
+  fails_everywhere({
+      changes([](Model& m) {
+        mt_parameters_release(m.kept);
+        m.kept = mt_parameters_new(MT_F32, nullptr);
+        return m.kept ? MT_OK : mt_error();
+      }),
+      adds([](Model& m) { return mt_layer_lstm(m.kept, "layers of memory", 6, 4, 2, true); }),
+      adds([](Model& m) { return mt_layer_transformer(m.kept, "the block", 4, 2, nullptr); }),
+      adds([](Model& m) { return mt_layer_batch_norm(m.kept, "norm", 5, 0.1, 1e-5); }),
+      adds([](Model& m) { return mt_layer_embedding(m.kept, "the words", 9, 4); }),
+      changes([](Model&) { return mt_eval(nullptr, 0); }),
+  });
+}
+
 TEST_P(FunctionsOutOfMemory, LayersAreMadeAndTrained) {
   fails_everywhere(
       {[](Model& m) {
