@@ -54,12 +54,15 @@ void Parameters::find_repeats() {
 Binding& Parameters::add(const std::string& name, std::unique_ptr<Binding> binding,
                          bool is_buffer) {
   check_new(name);
-  index_.emplace(name, entries_.size());
+  const size_t before = entries_.size();
+  index_.emplace(name, before);
   try {
-    if (!is_buffer) binding->require_gradient();
-    bool repeats = is_bound_before(*binding, entries_.size());
-    entries_.push_back({name, std::move(binding), is_buffer, repeats});
+    entries_.push_back({name, std::move(binding), is_buffer});
+    Entry& added = entries_.back();
+    added.repeats = is_bound_before(*added.binding, before);
+    if (!is_buffer) added.binding->require_gradient();  // last: the tensor is somebody's
   } catch (...) {
+    if (entries_.size() > before) entries_.pop_back();
     index_.erase(name);
     throw;
   }

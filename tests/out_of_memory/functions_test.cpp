@@ -203,6 +203,27 @@ TEST_P(FunctionsOutOfMemory, ValuesAreMappedAndPrinted) {
   });
 }
 
+TEST_P(FunctionsOutOfMemory, AParameterIsAddedOrStaysWhatItIs) {
+  Program program = {changes([](Model& m) {
+    mt_parameters_release(m.kept);
+    m.kept = mt_parameters_new(MT_F32, nullptr);
+    return m.kept ? MT_OK : mt_error();
+  })};
+  for (size_t i = 0; i < 12; ++i) {
+    const std::string name = "a parameter that nobody calls by its name, " + std::to_string(i);
+    program.push_back(
+        makes(i, [](Model&, mt_tensor**) { return mt_zeros(MT_DIMS(2), MT_F32, nullptr); }));
+    program.push_back([=](Model& m) {
+      const bool added = mt_parameters_add(m.kept, name.c_str(), m.results[i]) == MT_OK;
+      EXPECT_EQ(mt_requires_grad(m.results[i]), added);
+      EXPECT_EQ(mt_parameters_count(m.kept), (i + added));
+      return added;
+    });
+  }
+  program.push_back(changes([](Model&) { return mt_eval(nullptr, 0); }));
+  fails_everywhere(program);
+}
+
 TEST_P(FunctionsOutOfMemory, ALayerIsMadeOrNothingIs) {
   auto adds = [](std::function<mt_layer*(Model&)> make) {
     return [=](Model& m) {
