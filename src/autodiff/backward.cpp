@@ -11,6 +11,7 @@
 #include "graph/modes.h"
 #include "graph/variable.h"
 #include "ops/ops.h"
+#include "ops/shared_numbers.h"
 #include "ops/slice.h"
 
 namespace mt {
@@ -63,6 +64,7 @@ std::vector<GradientSum> walk(const char* name, const History& history,
                               std::span<const Tensor> outputs, std::span<const Tensor> seeds,
                               std::span<const Tensor> keep) {
   CallsOfWalk calls;
+  SharedNumbers numbers;
   const std::vector<Tensor>& nodes = history.nodes();
   std::vector<GradientSum> arrived(nodes.size());
   auto at = [&](const Tensor& tensor) -> GradientSum* {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ops/ops.h"
+#include "ops/shared_numbers.h"
 
 namespace mt {
 namespace {
@@ -56,8 +57,32 @@ Tensor number(double value, Device& device) {
 
 Tensor number(double value, const Tensor& beside) {
   const bool has_type = !beside->is_plain_number && is_floating(beside.dtype());
-  return has_type ? full({}, value, beside.dtype(), beside.device())
-                  : number(value, beside.device());
+  return has_type ? SharedNumbers::number(value, beside) : number(value, beside.device());
+}
+
+namespace {
+thread_local SharedNumbers* shared_numbers = nullptr;
+}
+
+SharedNumbers::SharedNumbers() : outer_(shared_numbers) { shared_numbers = this; }
+SharedNumbers::~SharedNumbers() { shared_numbers = outer_; }
+
+Tensor SharedNumbers::number(double value, const Tensor& beside) {
+  const Dtype dtype = beside.dtype();
+  Device& device = beside.device();
+  SharedNumbers* shared = shared_numbers;
+  if (!shared) return full({}, value, dtype, device);
+  const auto bits = __builtin_bit_cast(uint64_t, value);
+  for (const Entry& entry : shared->entries_) {
+    if (__builtin_bit_cast(uint64_t, entry.value) == bits && entry.number.dtype() == dtype &&
+        &entry.number.device() == &device) {
+      return entry.number;
+    }
+  }
+  constexpr size_t most = 8;  // more take longer to look through
+  Tensor number = full({}, value, dtype, device);
+  if (shared->entries_.size() < most) shared->entries_.push_back({value, number});
+  return number;
 }
 
 Tensor integer_number(int64_t value, Device& device) {

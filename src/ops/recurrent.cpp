@@ -44,11 +44,17 @@ Recurrent recurrent(RecurrentKind kind, const Tensor& x, const Tensor& state, co
   int64_t batch = x.shape()[0], length = x.shape()[1], hidden = weights.hidden.shape()[1];
   Tensor h = state_of(how, state, {batch, hidden}, x);
   Tensor c = kind == RecurrentKind::lstm ? state_of(how, cell, {batch, hidden}, x) : nullptr;
-  Tensor inputs = linear(x, weights.input, weights.input_bias);
+  // One bias for all positions, where nothing comes between the two.
+  Tensor input_bias = weights.input_bias, hidden_bias = weights.hidden_bias;
+  if (kind != RecurrentKind::gru && hidden_bias) {
+    input_bias = input_bias ? input_bias + hidden_bias : hidden_bias;
+    hidden_bias = nullptr;
+  }
+  Tensor inputs = linear(x, weights.input, input_bias);
   std::vector<Tensor> states;
   for (int64_t t = 0; t < length; ++t) {
     Tensor from_x = select(inputs, 1, t);
-    Tensor from_h = linear(h, weights.hidden, weights.hidden_bias);
+    Tensor from_h = linear(h, weights.hidden, hidden_bias);
     auto part = [&](const Tensor& gates, int i) { return slice(gates, 1, i * hidden, hidden, 1); };
     switch (kind) {
       case RecurrentKind::rnn: h = tanh(from_x + from_h); break;
