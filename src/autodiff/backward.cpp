@@ -6,11 +6,13 @@
 #include <unordered_map>
 
 #include "autodiff/gradient_sum.h"
+#include "autodiff/shared_weights.h"
 #include "base/error.h"
 #include "graph/history.h"
 #include "graph/modes.h"
 #include "graph/variable.h"
 #include "ops/ops.h"
+#include "ops/rows_by_weight.h"
 #include "ops/shared_numbers.h"
 #include "ops/slice.h"
 
@@ -78,14 +80,23 @@ std::vector<GradientSum> walk(const char* name, const History& history,
     Tensor seed = seed_of(name, outputs[i], i < seeds.size() ? seeds[i] : nullptr);
     at(outputs[i])->add(std::move(seed));
   }
+  SharedWeights weights(nodes);
   for (size_t position = nodes.size(); position-- > 0;) {
     const Node& node = *nodes[position].node();
+    if (Tensor gradient = weights.gradient_of(node)) arrived[position].add(std::move(gradient));
     if (!node.op->gradient || node.variable || node.inputs.empty()) continue;
     const Tensor dy = arrived[position].pass_on(nodes[position]);
     if (!dy) continue;
     if (std::optional<SliceOf> slice = slice_of(node)) {
       if (GradientSum* input = at(node.inputs[0])) {
         input->add_slice(reshape(dy, slice->lengths), slice->axis, slice->start, slice->step);
+      }
+      continue;
+    }
+    if (weights.take(node, dy)) {
+      GradientSum* rows = at(node.inputs[0]);
+      if (Tensor gradient = gradient_of_rows(node, dy); gradient && rows) {
+        rows->add(std::move(gradient));
       }
       continue;
     }

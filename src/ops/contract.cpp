@@ -9,6 +9,7 @@
 #include "ops/minimal_filtering.h"
 #include "ops/ops.h"
 #include "ops/precision.h"
+#include "ops/rows_by_weight.h"
 
 namespace mt {
 namespace {
@@ -45,23 +46,27 @@ Tensor contract_in(Precision precision, const Tensor& a, const Tensor& b, int ba
 
 // dy is [batch, m, n]: da[b,m,k] = sum_n dy[b,m,n] b[b,n,k], and db[b,n,k] = sum_m dy a. Both in
 // the mode of the product they belong to.
-void contract_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
+Tensor gradient_of_a(const Node& node, const Tensor& dy) {
   auto [batch, m, n, k] = counts_of(node);
   const Precision precision = precision_of(*node.op, node.attributes);
-  auto contract = [precision](auto&&... arguments) { return contract_in(precision, arguments...); };
+  const Tensor &a = node.inputs[0], by_n = exchange(node.inputs[1], batch, n, k);
+  return lies_exchanged(a, batch, m, k)
+             ? exchange(contract_in(precision, by_n, dy, batch, k, m, n), batch, k, m)
+             : contract_in(precision, dy, by_n, batch, m, k, n);
+}
+// With `a` for the operand that the product has.
+Tensor gradient_of_b(const Node& node, const Tensor& a, const Tensor& dy) {
+  auto [batch, m, n, k] = counts_of(node);
+  const Precision precision = precision_of(*node.op, node.attributes);
+  Tensor dy_by_m = exchange(dy, batch, m, n), a_by_m = exchange(a, batch, m, k);
+  return lies_exchanged(node.inputs[1], batch, n, k)
+             ? exchange(contract_in(precision, a_by_m, dy_by_m, batch, k, n, m), batch, k, n)
+             : contract_in(precision, dy_by_m, a_by_m, batch, n, k, m);
+}
+void contract_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   const Tensor &a = node.inputs[0], &b = node.inputs[1];
-  if (a.requires_gradient()) {
-    Tensor by_n = exchange(b, batch, n, k);
-    gradients[0] = lies_exchanged(a, batch, m, k)
-                       ? exchange(contract(by_n, dy, batch, k, m, n), batch, k, m)
-                       : contract(dy, by_n, batch, m, k, n);
-  }
-  if (b.requires_gradient()) {
-    Tensor dy_by_m = exchange(dy, batch, m, n), a_by_m = exchange(a, batch, m, k);
-    gradients[1] = lies_exchanged(b, batch, n, k)
-                       ? exchange(contract(a_by_m, dy_by_m, batch, k, n, m), batch, k, n)
-                       : contract(dy_by_m, a_by_m, batch, n, k, m);
-  }
+  if (a.requires_gradient()) gradients[0] = gradient_of_a(node, dy);
+  if (b.requires_gradient()) gradients[1] = gradient_of_b(node, a, dy);
 }
 const Op contract_op{.name = "contract", .kind = OpKind::contract, .gradient = contract_gradient};
 
@@ -77,6 +82,23 @@ Tensor contract_in(Precision precision, const Tensor& a, const Tensor& b, int ba
 }
 
 }  // namespace
+
+bool is_rows_by_weight(const Node& node) {
+  if (node.op != &contract_op || node.inputs.empty() || !node.inputs[1].requires_gradient()) {
+    return false;
+  }
+  auto [batch, m, n, k] = counts_of(node);
+  if (batch != 0 || m != 1 || n != 1 || k != 1) return false;
+  const Shape &rows = node.inputs[0].shape(), &weight = node.inputs[1].shape();
+  return rows[0] * (weight[0] + weight[1]) <= element_count(weight);
+}
+Tensor gradient_of_rows(const Node& node, const Tensor& dy) {
+  return node.inputs[0].requires_gradient() ? gradient_of_a(node, dy) : Tensor();
+}
+Tensor gradient_of_weight(const Node& node, const std::vector<Tensor>& rows,
+                          const std::vector<Tensor>& dys) {
+  return gradient_of_b(node, concat(rows, 0), concat(dys, 0));
+}
 
 Precision precision_of(const Op& op, const Attributes& attributes) {
   if (&op != &contract_op) return convolution_precision(op, attributes);

@@ -57,6 +57,43 @@ TEST_F(Backward, GradientsOfGradients) {
   expect_same(third, full({4}, 6, third.dtype(), third.device()));
 }
 
+// What many products of few rows contribute to their weight's gradient is one product, of a leaf as
+// of what is made of one, and as it would be one by one; whole numbers make all sums exact.
+TEST_F(Backward, ProductsShareTheirWeightsGradient) {
+  constexpr int64_t steps = 6, rows = 2, in = 8, out = 12;
+  auto whole = [](const Shape& shape, uint64_t seed) {
+    Tensor x = floor(random_leaf(shape, seed) * 8.0);
+    evaluate(x);
+    return x;
+  };
+  Tensor w = parameter({out, in}, 1);
+  Tensor x = whole({steps, rows, in}, 2), seeds = whole({steps, rows, out}, 3);
+  auto loss = [&](const Tensor& weight, bool apart) {
+    Tensor total;
+    for (int64_t t = 0; t < steps; ++t) {
+      Tensor own = apart ? weight * 1.0 : weight;
+      Tensor y = linear(select(x, 0, t), own, nullptr) * select(seeds, 0, t);
+      total = total ? total + sum(y) : sum(y);
+    }
+    return total;
+  };
+  Tensor expected = gradients({loss(w, true)}, {}, {w})[0];
+  evaluate(expected);
+  Tensor found = gradients({loss(w, false)}, {}, {w})[0];
+  std::string plan = explain(found);
+  size_t first = plan.find("= contract(");
+  EXPECT_NE(first, std::string::npos);
+  EXPECT_EQ(plan.find("= contract(", first + 1), std::string::npos) << plan;
+  expect_same(found, expected);
+  expect_same(gradients({loss(w * 2.0, false)}, {}, {w})[0], expected * 2.0);
+  set_eager_mode(true);
+  Tensor eager = gradients({loss(w, false)}, {}, {w})[0];
+  set_eager_mode(false);
+  expect_same(eager, expected);
+  Tensor square = sum(gradients({loss(w * w, false)}, {}, {w})[0]);
+  expect_same(gradients({square}, {}, {w})[0], expected * 2.0);
+}
+
 // `row` for each row of x.
 Tensor repeated(const std::vector<double>& row, const Tensor& x) {
   std::vector<Tensor> numbers;
