@@ -9,6 +9,7 @@
 #endif
 
 #include <cmath>
+#include <type_traits>
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
@@ -37,21 +38,24 @@ HWY_INLINE void forget(T*& p) {
   asm("" : "+r"(p));
 }
 
-// x * y + z with one rounding.
+// x * y + z with one rounding, or wrapping if they are integers.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V fused(D d, V x, V y, V z) {
-#if !HWY_NATIVE_FMA
+HWY_INLINE V fused([[maybe_unused]] D d, V x, V y, V z) {
   using T = hn::TFromD<D>;
-  HWY_ALIGN T xs[hn::MaxLanes(D())], ys[hn::MaxLanes(D())], zs[hn::MaxLanes(D())];
-  hn::Store(x, d, xs);
-  hn::Store(y, d, ys);
-  hn::Store(z, d, zs);
-  for (size_t i = 0; i < hn::MaxLanes(d); ++i) zs[i] = std::fma(xs[i], ys[i], zs[i]);
-  return hn::Load(d, zs);
+  if constexpr (std::is_integral_v<T>) {
+    return hn::Add(hn::Mul(x, y), z);
+  } else {
+#if !HWY_NATIVE_FMA
+    HWY_ALIGN T xs[hn::MaxLanes(D())], ys[hn::MaxLanes(D())], zs[hn::MaxLanes(D())];
+    hn::Store(x, d, xs);
+    hn::Store(y, d, ys);
+    hn::Store(z, d, zs);
+    for (size_t i = 0; i < hn::MaxLanes(d); ++i) zs[i] = std::fma(xs[i], ys[i], zs[i]);
+    return hn::Load(d, zs);
 #else
-  (void)d;
-  return hn::MulAdd(x, y, z);
+    return hn::MulAdd(x, y, z);
 #endif
+  }
 }
 
 // Whether load_part and store_part are as quick as the whole.

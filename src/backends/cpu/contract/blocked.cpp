@@ -10,6 +10,8 @@
 
 #include <algorithm>
 
+#include "backends/cpu/contract/integer_kernels.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/contract/blocked.cpp"
 #include "backends/cpu/elementwise/targets.h"
@@ -154,23 +156,29 @@ class BlockRun {
 };
 
 bool joins_lines_here() { return joins_lines; }
-void pack_even(const float* from, int64_t step, int64_t rows, int64_t k, float* to) {
+template <class T>
+void pack_even(const void* from, int64_t step, int64_t rows, int64_t k, void* to) {
   int64_t offsets[most_width], ks[block_k];
   for (int64_t i = 0; i < rows; ++i) offsets[i] = i * step;
   for (int64_t i = 0; i < k; ++i) ks[i] = i;
-  pack(Dtype::float32, from, offsets, rows, round_up(rows, lanes_of<float>), ks, k, to, true);
+  pack(dtype_of<T>, from, offsets, rows, round_up(rows, lanes_of<T>), ks, k, static_cast<T*>(to),
+       true);
 }
-StridedKernels strided_kernels_here() {
-  return {lanes_of<float>,
+template <class T>
+StridedKernels floating_kernels() {
+  return {lanes_of<T>,
           loads_part_at_once,
-          vectors_for<float>,
+          vectors_for<T>,
           rows_for,
           [](int rows, int vectors, bool near) {
-            return near ? near_kernel_for<float>(rows, vectors)
-                        : micro_kernel_for<float>(rows, vectors, Reads::strided);
+            return reinterpret_cast<AnyKernel>(
+                near ? near_kernel_for<T>(rows, vectors)
+                     : micro_kernel_for<T>(rows, vectors, Reads::strided));
           },
-          pack_even};
+          pack_even<T>};
 }
+StridedKernels float_kernels() { return floating_kernels<float>(); }
+StridedKernels double_kernels() { return floating_kernels<double>(); }
 void run_block_float(const Block& block) { BlockRun<float>(block).run(); }
 void run_block_double(const Block& block) { BlockRun<double>(block).run(); }
 void turn_float(const float* from, int64_t stride, int64_t rows, int64_t columns, float* out,
@@ -189,7 +197,8 @@ HWY_AFTER_NAMESPACE();
 namespace mt::cpu {
 
 HWY_EXPORT(joins_lines_here);
-HWY_EXPORT(strided_kernels_here);
+HWY_EXPORT(float_kernels);
+HWY_EXPORT(double_kernels);
 HWY_EXPORT(run_block_float);
 HWY_EXPORT(run_block_double);
 HWY_EXPORT(turn_float);
@@ -197,7 +206,12 @@ HWY_EXPORT(turn_double);
 
 bool takes_short_windows() { return HWY_DYNAMIC_DISPATCH(joins_lines_here)(); }
 
-StridedKernels strided_kernels() { return HWY_DYNAMIC_DISPATCH(strided_kernels_here)(); }
+StridedKernels strided_kernels(Dtype sum) {
+  const bool floats = size_of(sum) == 4;
+  const StridedKernels kernels =
+      floats ? HWY_DYNAMIC_DISPATCH(float_kernels)() : HWY_DYNAMIC_DISPATCH(double_kernels)();
+  return is_floating(sum) ? kernels : integer_kernels(sum, kernels.pack);
+}
 
 void run_block(const Block& block, float) { HWY_DYNAMIC_DISPATCH(run_block_float)(block); }
 void run_block(const Block& block, double) { HWY_DYNAMIC_DISPATCH(run_block_double)(block); }

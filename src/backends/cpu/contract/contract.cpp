@@ -64,11 +64,10 @@ void PreparedContraction::run_strictly(const void* a, const void* b, void* out, 
                                        int64_t first, int64_t count) const {
   if (schedule_.transposed) std::swap(a, b);
   if (small_ && b_source == nullptr) {
+    const int64_t bytes = schedule_.m * schedule_.n * static_cast<int64_t>(size_of(out_));
     parallel_items(count, schedule_.threads, [&](int64_t item, int worker) {
       const int64_t i = first + item;
-      float* const entry = static_cast<float*>(out) + i * schedule_.m * schedule_.n;
-      small_.run(static_cast<const float*>(a_.entry(a, i)),
-                 static_cast<const float*>(b_.entry(b, i)), entry,
+      small_.run(a_.entry(a, i), b_.entry(b, i), static_cast<char*>(out) + i * bytes,
                  static_cast<char*>(scratch) + static_cast<size_t>(worker) * small_.scratch(),
                  epilogue, i);
     });

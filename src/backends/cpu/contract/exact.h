@@ -7,10 +7,12 @@
 
 namespace mt::cpu {
 
-// The rows and columns of `tile`, written to the contiguous result `out`. scratch: exact_scratch.
-// a_data, b_data: where the tile's batch entry begins.
+// Of matrices of `dtype`, summed as `sum`: the rows and columns of `tile`, written to the
+// contiguous result `out`. scratch: exact_scratch. a_data, b_data: where the tile's batch entry
+// begins.
 void run_exact(const MatrixOperand& a, const void* a_data, const MatrixOperand& b,
-               const void* b_data, Dtype out_dtype, const Tile& tile, void* out, void* scratch);
+               const void* b_data, Dtype dtype, Dtype sum, const Tile& tile, void* out,
+               void* scratch);
 size_t exact_scratch();
 
 }  // namespace mt::cpu

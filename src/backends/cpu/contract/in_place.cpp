@@ -5,6 +5,7 @@
 
 #include "backends/cpu/cache.h"
 #include "backends/cpu/contract/blocked.h"
+#include "backends/cpu/contract/number.h"
 
 namespace mt::cpu {
 namespace {
@@ -25,7 +26,7 @@ constexpr int64_t few_terms = 128, many_rows = 240;
 bool reads_a_in_place(const MatrixOperand& a, Dtype sum, int64_t rows, int64_t k) {
   const bool near = a.k.size == 1 || std::abs(a.k.stride()) == 1 || a.slides() ||
                     rows * k * int64_t(size_of(sum)) <= first_cache;
-  return a.dtype == sum && near;
+  return lies_as(a.dtype, sum) && near;
 }
 
 bool reads_b_in_place(const MatrixOperand& b, Dtype sum, int64_t rows, int64_t columns, int64_t k) {
@@ -36,7 +37,8 @@ bool reads_b_in_place(const MatrixOperand& b, Dtype sum, int64_t rows, int64_t c
       k * columns * size <= (aligned ? little : least) || (aligned && k * step <= spanning_little);
   const bool stays = b.k.uniform() && b.k.size <= few_terms && rows >= many_rows &&
                      columns * size > 256;  // more than a panel
-  return b.dtype == sum && neighbours && (rows <= few_rows || (small && !stays) || b.slides());
+  return lies_as(b.dtype, sum) && neighbours &&
+         (rows <= few_rows || (small && !stays) || b.slides());
 }
 
 static_assert(group_rows * most_block_k <= paired_rows * block_k);

@@ -19,7 +19,7 @@
 #include "hwy/foreach_target.h"
 
 #include "backends/cpu/contract/lane_terms-inl.h"
-#include "backends/cpu/contract/pack-inl.h"
+#include "backends/cpu/contract/rows_along_k-inl.h"
 #include "backends/cpu/contract/windows/same_windows-inl.h"
 #include "backends/cpu/contract/windows/stretches-inl.h"
 
@@ -99,73 +99,6 @@ HWY_INLINE T halved(const T* lanes) {
   MT_UNROLL for (int i = 0; i < 2; ++i) sums[i] += sums[i + 2];
   return sums[0] + sums[1];
 }
-
-// Rows of an operand over a block of k, as k-contiguous memory of type T: where they lie if they
-// are that already, else a copy in `packed`.
-template <class T>
-struct RowsAlongK {
-  const MatrixOperand& x;
-  const void* from;
-  T* packed;
-  bool direct, stretches;
-  const T* data = nullptr;
-  int64_t stride = lanes_block_k;
-  int64_t ks[lanes_block_k];
-  RowRun runs[lanes_block_k];  // of ks
-  int64_t run_count = 0;
-
-  HWY_NOINLINE RowsAlongK(const MatrixOperand& operand, const void* entry, T* scratch)
-      : x(operand), from(entry), packed(scratch) {
-    direct = x.dtype == dtype_of<T> && x.rows.uniform() && x.k.uniform() &&
-             (x.k.stride() == 1 || x.k.size == 1);
-    if (direct) stride = x.rows.stride();
-    stretches = !direct && x.dtype == dtype_of<T> && has_stretches(x);
-  }
-  void begin_block(int64_t k, int64_t k_count) {
-    if (!direct && !stretches) find_all_runs(k, k_count);
-  }
-  void load(int64_t row, int64_t rows, int64_t k, int64_t k_count) {
-    if (direct) {
-      data = static_cast<const T*>(from) + row * stride + k;
-    } else {
-      copy(row, rows, k, k_count);
-    }
-  }
-
- private:
-  HWY_NOINLINE void find_all_runs(int64_t k, int64_t k_count) {
-    x.k.offsets(k, k_count, ks);
-    run_count = x.dtype == dtype_of<T> ? find_runs(ks, k_count, runs) : k_count;
-  }
-  HWY_NOINLINE void copy(int64_t row, int64_t rows, int64_t k, int64_t k_count) {
-    if (stretches) {
-      for (int64_t i = 0; i < rows; ++i) load_stretches(x.rows.offset(row + i), i, k, k_count);
-      return;
-    }
-    for (int64_t i = 0; i < rows; ++i) {
-      int64_t offset = x.rows.offset(row + i);
-      T* to = packed + i * lanes_block_k;
-      if (run_count * 4 <= k_count) {
-        pack_along_rows(static_cast<const T*>(from), ks, runs, run_count, &offset, 1, k_count, to);
-      } else {
-        gather(x.dtype, from, ks, k_count, k_count, &offset, 1, to);
-      }
-    }
-    data = packed;
-  }
-  // One row; where it lies if it is the only one.
-  void load_stretches(int64_t offset, int64_t row, int64_t k, int64_t k_count) {
-    const T* begin = static_cast<const T*>(from) + offset;
-    x.k.for_runs(k, k_count, [&](int64_t position, int64_t first, int64_t length) {
-      if (length == k_count && x.rows.size == 1) {
-        data = begin + first;
-        return;
-      }
-      data = packed;
-      std::copy_n(begin + first, length, packed + row * lanes_block_k + position);
-    });
-  }
-};
 
 // The kernel for stretches of the first of so many rows, and how many it takes: all elements of a
 // window of 3 x 3 where they fit, so that what they share is read once.
@@ -250,24 +183,31 @@ void run_strips(const LanesBlock& block, const LaneStrips& strips) {
   T* packed = static_cast<T*>(block.scratch);
   T* sums = packed + (most_few + 4) * lanes_block_k;  // [lane][few][strip]
   RowsAlongK<T> few(*block.few, block.few_data, packed);
+  const Kernel widen = strips.widened ? load_kernel(block.many->dtype) : nullptr;
   const int64_t k_step = block.many->k.stride();
   const int64_t strip = strips.columns, lane = Few * strip;
   const int64_t together = strips.terms * order_lanes;
   for (int64_t begin = block.row_begin; begin < block.row_end; begin += strip) {
-    const int64_t count = std::min(strip, block.row_end - begin);
+    const int64_t count = std::min(strip, block.row_end - begin), step = widen ? count : k_step;
     if (block.k_end - block.k_begin < order_lanes) std::fill(sums, sums + order_lanes * lane, T(0));
     for (int64_t k = block.k_begin; k < block.k_end; k += lanes_block_k) {
       const int64_t k_count = std::min(lanes_block_k, block.k_end - k);
       few.begin_block(k, k_count);
       few.load(0, Few, k, k_count);
-      const T* const from = static_cast<const T*>(block.many_data) + begin + k * k_step;
       for (int64_t group = 0; group < k_count; group += together) {
         const int64_t end = std::min(group + together, k_count);
+        const int64_t offset = begin + (k + group) * k_step;
+        const T* from = static_cast<const T*>(block.many_data) + offset;
+        if (widen) {
+          from = sums + order_lanes * lane;
+          widen_rows(widen, static_cast<const uint16_t*>(block.many_data) + offset, k_step,
+                     end - group, count, sums + order_lanes * lane);
+        }
         for (int64_t l = 0; l < order_lanes && group + l < end; ++l) {
           const int64_t to_next = l + distance < order_lanes ? 0 : together - order_lanes;
-          const LaneTerms<T> terms{from + (group + l) * k_step,
-                                   order_lanes * k_step,
-                                   strips.near ? 0 : (distance + to_next) * k_step,
+          const LaneTerms<T> terms{from + l * step,
+                                   order_lanes * step,
+                                   strips.near ? 0 : (distance + to_next) * step,
                                    few.data + group + l,
                                    few.stride,
                                    divide_up(end - group - l, order_lanes),
@@ -293,12 +233,25 @@ void run_lanes_with(const LanesBlock& block) {
 
 template <class T>
 void run_lanes_of(const LanesBlock& block) {
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128  // small rather than fast
+  MatrixOperand row = *block.few;
+  row.rows = {};
+  LanesBlock one = block;
+  one.few = &row;
+  for (int64_t j = 0; j < block.few->rows.size; ++j) {
+    one.few_data = static_cast<const char*>(block.few_data) +
+                   block.few->rows.offset(j) * static_cast<int64_t>(size_of(row.dtype));
+    one.c = static_cast<T*>(block.c) + j * block.c_few;
+    run_lanes_with<T, 1>(one);
+  }
+#else
   switch (block.few->rows.size) {
     case 1: return run_lanes_with<T, 1>(block);
     case 2: return run_lanes_with<T, 2>(block);
     case 3: return run_lanes_with<T, 3>(block);
     default: return run_lanes_with<T, 4>(block);
   }
+#endif
 }
 
 #if HWY_TARGET == HWY_AVX3
@@ -342,12 +295,19 @@ HWY_EXPORT(run_lanes_double);
 bool takes_same_windows() { return HWY_DYNAMIC_DISPATCH(takes_same_windows_here)(); }
 LaneStrips::LaneStrips(const MatrixOperand& many, Dtype sum) {
   const int64_t size = size_of(sum), step = many.k.stride();
-  possible = many.dtype == sum && many.rows.uniform() && many.rows.stride() == 1 &&
+  widened = sum == Dtype::float32 && is_half(many.dtype);
+  possible = (many.dtype == sum || widened) && many.rows.uniform() && many.rows.stride() == 1 &&
              many.k.uniform() && step != 1;
   near = many.k.size * std::abs(step) * size <= second_cache / 2;
   columns = near ? 64 : page / size;
   // From afar come the rows of k that the terms lie in; of about four pages at once.
   const int64_t most_terms = lanes_block_k / order_lanes;
+  if (widened) {
+    near = true;
+    columns = widened_columns;
+    terms = widened_terms;
+    return;
+  }
   terms =
       near ? most_terms : std::clamp<int64_t>(4 * page / (std::abs(step) * size), 4, most_terms);
 }
@@ -355,7 +315,9 @@ size_t lanes_scratch(const MatrixOperand& many, int64_t few, Dtype sum) {
   const LaneStrips strips(many, sum);
   const int64_t size = size_of(sum);
   const int64_t sums = strips.possible ? order_lanes * few * strips.columns : group_bytes / size;
-  return static_cast<size_t>(((most_few + 4) * lanes_block_k + sums) * size);
+  const int64_t widened =
+      strips.possible && strips.widened ? widened_terms * order_lanes * strips.columns : 0;
+  return static_cast<size_t>(((most_few + 4) * lanes_block_k + sums + widened) * size);
 }
 void run_lanes(const LanesBlock& block, float) { HWY_DYNAMIC_DISPATCH(run_lanes_float)(block); }
 void run_lanes(const LanesBlock& block, double) { HWY_DYNAMIC_DISPATCH(run_lanes_double)(block); }

@@ -13,6 +13,7 @@ constexpr int64_t most_few = 4;             // the most that the smaller of m an
 constexpr int64_t lanes_block_k = 512;      // multiple of order_lanes
 constexpr int64_t group_bytes = 24 * 1024;  // of sums kept in the first-level cache
 constexpr int64_t page = 4096;              // of memory, in bytes
+constexpr int64_t widened_columns = 256, widened_terms = 4;  // of each lane, at a time
 
 struct LanesBlock {
   const MatrixOperand* many;          // the operand whose rows are the longer of m and n
@@ -31,7 +32,8 @@ struct LanesBlock {
 struct LaneStrips {
   LaneStrips(const MatrixOperand& many, Dtype sum);
   bool possible;
-  bool near;  // the second-level cache holds all of `many`
+  bool widened;  // 16-bit floats, some terms at a time
+  bool near;     // the second-level cache holds all of `many`, or what of it is widened
   int64_t columns, terms;
 };
 

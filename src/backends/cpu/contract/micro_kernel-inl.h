@@ -170,7 +170,10 @@ HWY_NOINLINE __attribute__((aligned(64))) void strided_kernel(const MicroTile<T>
       if constexpr (packs) packed += V * lanes;
     }
   }
-  tile.streamed ? end_streamed_sums<T>(tile, sum) : end_sums<T>(tile, mask, sum);
+  if constexpr (distant != Distant::none) {
+    if (tile.streamed) return end_streamed_sums<T>(tile, sum);
+  }
+  end_sums<T>(tile, mask, sum);
 }
 
 // What is looked up in tables of offsets: a, and b unless it is packed. Where it lies, b may end

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "tensor/dtype.h"
+
 namespace mt::cpu {
 
 // Whether the first-level cache keeps what is read of b, `terms` rows that begin `step` elements
@@ -42,11 +44,16 @@ struct MicroTile {
 
 template <class T>
 using MicroKernel = void (*)(const MicroTile<T>&);
+using AnyKernel = void (*)();  // a MicroKernel
+template <class T>
+void run_kernel(AnyKernel kernel, const MicroTile<T>& tile) {
+  reinterpret_cast<MicroKernel<T>>(kernel)(tile);
+}
 
 // The kernels that read both operands by strides.
 struct StridedKernels {
   // Leaves rows that begin `step` elements apart, of k neighbours each, as k rows of whole vectors.
-  using Pack = void (*)(const float* from, int64_t step, int64_t rows, int64_t k, float* to);
+  using Pack = void (*)(const void* from, int64_t step, int64_t rows, int64_t k, void* to);
 
   int lanes;
   bool take_part;  // of a vector, where the last column is
@@ -54,9 +61,10 @@ struct StridedKernels {
   int (*vectors_for)(int64_t rows, int64_t columns);
   int (*rows_for)(int vectors);
   // near: what they read is in the first-level cache.
-  MicroKernel<float> (*find)(int rows, int vectors, bool near);
-  Pack pack;  // of a panel's columns and a block's terms at most
+  AnyKernel (*find)(int rows, int vectors, bool near);
+  Pack pack;  // of a panel's columns and block_k terms at most
 };
-StridedKernels strided_kernels();
+// By the type of the sums: float32, float64, or int32 and int64, whose kernels' T is unsigned.
+StridedKernels strided_kernels(Dtype sum);
 
 }  // namespace mt::cpu

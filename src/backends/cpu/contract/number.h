@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "ops/elementwise.h"
 #include "ops/half.h"
 #include "ops/math/conversion.h"
 #include "tensor/dtype.h"
@@ -55,7 +56,32 @@ To number(From x) {
   }
 }
 
+// Calls f(T()) with the C++ type of sums of type `sum`: integers wrap.
+template <class F>
+decltype(auto) with_sum(Dtype sum, F&& f) {
+  switch (sum) {
+    case Dtype::int32: return f(uint32_t());
+    case Dtype::int64: return f(uint64_t());
+    case Dtype::float32: return f(float());
+    default: return f(double());
+  }
+}
+
+// The one of the types of sums that has the same patterns, if there is one.
+constexpr Dtype pattern_of(Dtype dtype) {
+  return dtype == Dtype::uint32 ? Dtype::int32 : dtype == Dtype::uint64 ? Dtype::int64 : dtype;
+}
+// Whether numbers of `dtype` are what sums of type `sum` are made of, as they lie.
+constexpr bool lies_as(Dtype dtype, Dtype sum) { return pattern_of(dtype) == sum; }
+// Whether load_kernel() and store_kernel() go between such numbers and sums of type `sum`.
+constexpr bool has_kernels(Dtype dtype, Dtype sum) {
+  return compute_of(pattern_of(dtype)) == compute_of(sum);
+}
+
 template <class T>
-constexpr Dtype dtype_of = std::is_same_v<T, double> ? Dtype::float64 : Dtype::float32;
+constexpr Dtype dtype_of = std::is_same_v<T, double>     ? Dtype::float64
+                           : std::is_same_v<T, uint32_t> ? Dtype::int32
+                           : std::is_same_v<T, uint64_t> ? Dtype::int64
+                                                         : Dtype::float32;
 
 }  // namespace mt::cpu

@@ -129,7 +129,7 @@ class TileRun {
     if (schedule_.exact) {
       const int64_t k = schedule_.k;
       run_exact(a_, a_entry(tile.batch, 0, k, scratch), b_, b_entry(tile.batch, 0, k, scratch),
-                dtype_, tile, out_, scratch);
+                dtype_, schedule_.sum, tile, out_, scratch);
       if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
     } else if (schedule_.filtering) {
       filter(tile, scratch);

@@ -34,7 +34,7 @@ constexpr int64_t slab_bytes = 16 * 1024 * 1024;
 constexpr int64_t shared_bytes = 512 * 1024;
 // Of many rows and more than a block of terms, where b alone is packed: so many columns leave more
 // of the second-level cache to a.
-constexpr int64_t narrow_columns = 128;
+constexpr int64_t columns_beside_rows = 128;
 // If each thread has so many rows of a tall a, it takes all columns of these and packs all of b:
 // whatever goes by rows before and after has left them, or looks for them, in that core's caches.
 constexpr int64_t repays_packing = 1024;
@@ -88,7 +88,11 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
   k = size_of_group(c.k);
   exact = !is_floating(c.out);
   bool wide = c.a == Dtype::float64 || c.b == Dtype::float64 || c.out == Dtype::float64;
-  sum = exact ? c.out : wide ? Dtype::float64 : Dtype::float32;
+  // How many of fewer than 2^32 products are true is known modulo 2^32.
+  const bool long_integers = size_of(c.out) == 8 || k >= int64_t{1} << 32;
+  sum = exact  ? (long_integers ? Dtype::int64 : Dtype::int32)
+        : wide ? Dtype::float64
+               : Dtype::float32;
   ContractionOrder order = contraction_order(m, n, k, c.out);
   panel = exact ? std::max<int64_t>(k, 1) : order.panel;
   panels = divide_up(k, panel);
@@ -210,7 +214,8 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   // pack nothing twice.
   const bool blocks = std::min(k, panel) > block_k;
   const int64_t highest = blocks ? 8 : 1;
-  if (high && blocks && rows >= 2 * narrow_columns) columns = std::min(columns, narrow_columns);
+  if (high && blocks && rows >= 2 * columns_beside_rows)
+    columns = std::min(columns, columns_beside_rows);
   const bool by_rows = !packs_b && k * n * int64_t(size_of(sum)) <= shared_bytes;
   const auto enough = [&] {
     const int64_t made = batch * panels * tiles();

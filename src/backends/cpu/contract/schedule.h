@@ -20,7 +20,7 @@ constexpr int64_t few_columns = 16;  // of a tall result, which is then transpos
 
 struct Schedule {
   int64_t batch, m, n, k, panel, panels;
-  Dtype sum;  // float32 or float64; else the result's own integer type
+  Dtype sum;  // float32 or float64; of integers, whose sums wrap, int32 or int64
   bool exact, lanes;
   bool transposed;  // the result's transpose is computed: m and n here, a and b in Run, exchanged
   bool short_windows;   // of b, whose kernel takes all rows and columns (windows-inl.h)

@@ -2,36 +2,36 @@
 #include "backends/cpu/contract/small_product.h"
 
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
 
 #include "backends/cpu/contract/blocked.h"
 #include "backends/cpu/contract/contract.h"
+#include "backends/cpu/contract/integer_kernels.h"
+#include "backends/cpu/contract/number.h"
 #include "base/rounding.h"
 
 namespace mt::cpu {
 namespace {
 
-constexpr int64_t most_multiply_adds = 1 << 21;  // beyond, the rest is a hundredth or two
+// Beyond so many multiply-adds the rest is a hundredth or two; and of long integers, blocks of
+// doubles (exact.cpp) are quicker.
+constexpr int64_t most_multiply_adds = 1 << 21, most_of_long_integers = 1 << 14;
+constexpr int64_t most_brought = 4096;  // elements of an operand
 
-// Other operands that are packed are so by the kernel that first reads them (blocked.cpp).
-bool turns(const MatrixOperand& b) {
-  return b.rows.uniform() && b.k.stride() == 1 && b.rows.stride() != 1;
-}
-
-bool is_small(const Schedule& s, const MatrixOperand& a, const MatrixOperand& b, Dtype out) {
-  const bool by_blocks = !s.exact && !s.lanes && !s.short_windows && !s.abreast && !s.filtering;
-  const bool at_once = s.panels <= 1 && s.k <= block_k && s.tiles() == 1;
-  if (!by_blocks || !at_once || s.streamed || out != Dtype::float32) return false;
-  if (s.sum != Dtype::float32 || s.m * s.n * s.k > most_multiply_adds) return false;
-  return a.rows.uniform() && a.k.uniform() && b.k.uniform() && b.dtype == s.sum &&
-         reads_a_in_place(a, s.sum, s.m, s.k) &&
-         (reads_b_in_place(b, s.sum, s.m, s.n, s.k) || turns(b));
+bool is_at_once(const Schedule& s) {
+  const bool other = s.lanes || s.short_windows || s.abreast || s.filtering;
+  const int64_t most = s.sum == Dtype::int64 ? most_of_long_integers : most_multiply_adds;
+  return !other && s.panels <= 1 && s.k <= block_k && s.tiles() == 1 && !s.streamed &&
+         s.m * s.n * s.k <= most;
 }
 
 }  // namespace
 
 SmallProduct::SmallProduct(const Schedule& schedule, const MatrixOperand& a, const MatrixOperand& b,
                            Dtype out)
-    : rows_(schedule.m),
+    : sum_(schedule.sum),
+      rows_(schedule.m),
       columns_(schedule.n),
       k_(schedule.k),
       a_row_(a.rows.stride()),
@@ -39,11 +39,82 @@ SmallProduct::SmallProduct(const Schedule& schedule, const MatrixOperand& a, con
       b_row_(b.rows.stride()),
       b_k_(b.k.stride()),
       turned_(schedule.transposed) {
-  if (rows_ == 0 || columns_ == 0 || k_ == 0 || !is_small(schedule, a, b, out)) return;
-  packs_ = !reads_b_in_place(b, schedule.sum, rows_, columns_, k_);
-  const StridedKernels all = strided_kernels();
-  if (columns_ % all.lanes != 0 && !all.take_part && !packs_) return;
+  if (rows_ == 0 || columns_ == 0 || k_ == 0 || !is_at_once(schedule)) return;
+  if (!a.rows.uniform() || !a.k.uniform() || !b.rows.uniform() || !b.k.uniform()) return;
+  if (!has_kernels(a.dtype, sum_) || !has_kernels(b.dtype, sum_) || !has_kernels(out, sum_)) return;
+  if (!lies_as(out, sum_)) {
+    if (turned_) return;
+    store_ = store_kernel(out);
+  }
+  if (!prepare(schedule, a, b)) return;
+  with_sum(sum_, [&](auto sum) { run_ = &SmallProduct::run_as<decltype(sum)>; });
+}
+
+// Lines of `length` neighbours, `step` apart.
+SmallProduct::Lines::Lines(Dtype dtype, int64_t all, int64_t elements, int64_t distance, int64_t to)
+    : load(load_kernel(pattern_of(dtype))), count(all), length(elements), pitch(to) {
+  step = distance * static_cast<int64_t>(size_of(dtype));
+  if (distance != length || pitch != length) return;
+  length *= count;
+  pitch = length;
+  count = 1;
+}
+
+// The lines as numbers of `size` bytes in scratch.
+char* SmallProduct::Lines::bring(const void* from, char** scratch, size_t size) const {
+  char* const begin = *scratch;
+  char* to = begin;
+  for (int64_t i = 0; i < count; ++i, to += static_cast<size_t>(pitch) * size) {
+    const void* line = static_cast<const char*>(from) + i * step;
+    load(to, &line, length);
+    std::memset(to + static_cast<size_t>(length) * size, 0,
+                static_cast<size_t>(pitch - length) * size);
+  }
+  *scratch += static_cast<size_t>(elements()) * size;
+  return begin;
+}
+
+bool SmallProduct::prepare(const Schedule& schedule, const MatrixOperand& a,
+                           const MatrixOperand& b) {
+  const StridedKernels all = strided_kernels(sum_);
   lanes_ = all.lanes;
+  const bool takes_columns = all.take_part || columns_ % lanes_ == 0;
+  if (!lies_as(a.dtype, sum_)) {
+    const bool along_k = a_k_ == 1 || (k_ == 1 && a_row_ != 1);
+    if ((!along_k && a_row_ != 1) || rows_ * k_ > most_brought) return false;
+    a_lines_ =
+        along_k ? Lines(a.dtype, rows_, k_, a_row_, k_) : Lines(a.dtype, k_, rows_, a_k_, rows_);
+    a_row_ = along_k ? k_ : 1;
+    a_k_ = along_k ? 1 : rows_;
+  } else if (!reads_a_in_place(a, sum_, rows_, k_)) {
+    return false;
+  }
+  const bool lies = lies_as(b.dtype, sum_);
+  dots_ = !is_floating(sum_) && columns_ == 1 && a_k_ == 1 && b_k_ == 1;
+  if (dots_) {
+    pitch_ = 1;
+    if (!lies) b_lines_ = Lines(b.dtype, 1, k_, k_, k_);
+    return true;
+  }
+  const bool in_place = lies && reads_b_in_place(b, sum_, rows_, columns_, k_);
+  if (!in_place || !takes_columns) {
+    const bool neighbours = columns_ == 1 ? b_k_ != 1 : b_row_ == 1;
+    const bool brings = columns_ * k_ <= most_brought;
+    if (neighbours && brings && (in_place || !lies)) {
+      const int64_t pitch = takes_columns ? columns_ : round_up(columns_, lanes_);
+      b_lines_ = Lines(b.dtype, k_, columns_, b_k_, pitch);
+      b_k_ = pitch;
+    } else if (!neighbours && b_k_ == 1) {
+      packs_ = true;
+      if (!lies) {
+        if (!brings) return false;
+        b_lines_ = Lines(b.dtype, columns_, k_, b_row_, k_);
+        b_row_ = k_;
+      }
+    } else {
+      return false;
+    }
+  }
   pack_ = all.pack;
   pitch_ = packs_ && turned_ ? round_up(columns_, lanes_) : columns_;
   const int vectors = all.vectors_for(rows_, columns_);
@@ -53,16 +124,18 @@ SmallProduct::SmallProduct(const Schedule& schedule, const MatrixOperand& a, con
   higher_slivers_ = rows_ - slivers_ * least_rows_;
   passing_ = slivers_;
   if (schedule.passes) {
-    const int64_t sliver_bytes = (least_rows_ + 1) * columns_ * int64_t(sizeof(float));
+    const int64_t sliver_bytes = (least_rows_ + 1) * columns_ * int64_t(size_of(sum_));
     passing_ = std::clamp<int64_t>(passing_bytes / sliver_bytes, 1, slivers_);
   }
   const int64_t last = columns_ - (columns_ - 1) / panel_ * panel_;
   const int last_vectors = static_cast<int>(divide_up(last, lanes_));
-  const bool near = stays_near(k_, packs_ ? panel_ : b_k_, least_rows_, sizeof(float));
+  const bool near = stays_near(k_, packs_ ? panel_ : b_k_, least_rows_, size_of(sum_));
   for (int more = 0; more <= (higher_slivers_ > 0); ++more) {
-    kernels_[more][0] = all.find(static_cast<int>(least_rows_) + more, vectors, near);
-    kernels_[more][1] = all.find(static_cast<int>(least_rows_) + more, last_vectors, near);
+    const int rows = static_cast<int>(least_rows_) + more;
+    kernels_[more][0] = all.find(rows, vectors, near);
+    kernels_[more][1] = all.find(rows, last_vectors, near);
   }
+  return true;
 }
 
 int64_t SmallProduct::packed_elements() const {
@@ -70,29 +143,43 @@ int64_t SmallProduct::packed_elements() const {
 }
 
 size_t SmallProduct::scratch() const {
-  const int64_t result = turned_ ? rows_ * pitch_ : 0;
-  return static_cast<size_t>(round_up((packed_elements() + result) * int64_t(sizeof(float)), 64));
+  const int64_t result = turned_ || store_ ? rows_ * pitch_ : 0;
+  const int64_t elements = a_lines_.elements() + b_lines_.elements() + packed_elements() + result;
+  return static_cast<size_t>(round_up(elements * static_cast<int64_t>(size_of(sum_)), 64));
 }
 
-void SmallProduct::run(const float* a, const float* b, float* out, char* scratch,
-                       const Epilogue* epilogue, int64_t batch) const {
-  float* const packed = reinterpret_cast<float*>(scratch);
+template <class T>
+void SmallProduct::run_as(const void* a_data, const void* b_data, void* out, char* scratch,
+                          const Epilogue* epilogue, int64_t batch) const {
+  if (a_lines_.load) a_data = a_lines_.bring(a_data, &scratch, sizeof(T));
+  if (b_lines_.load) b_data = b_lines_.bring(b_data, &scratch, sizeof(T));
+  const T *const a = static_cast<const T*>(a_data), *const b = static_cast<const T*>(b_data);
+  T* const packed = reinterpret_cast<T*>(scratch);
   if (packs_) {
     for (int64_t column = 0; column < columns_; column += panel_) {
       pack_(b + column * b_row_, b_row_, std::min(panel_, columns_ - column), k_,
             packed + column * k_);
     }
   }
-  MicroTile<float> tile{};
+  const bool direct = !turned_ && !store_;
+  T* const c = direct ? static_cast<T*>(out) : packed + packed_elements();
+  Tile done{batch, 0, 0, 0, columns_};
+  if constexpr (std::is_integral_v<T>) {
+    if (dots_) {
+      std::fill_n(c, rows_, 0);
+      add_dots(a, a_row_, rows_, b, k_, c);
+      done.row_end = rows_;
+      if (direct && epilogue) epilogue->run(epilogue->context, done);
+    }
+  }
+  MicroTile<T> tile{};
   tile.k = k_;
   tile.a = a;
   tile.a_row = a_row_;
   tile.a_k = a_k_;
   tile.c_row = pitch_;
   tile.first = true;
-  float* const c = turned_ ? packed + packed_elements() : out;
-  float* row = c;
-  Tile done{batch, 0, 0, 0, columns_};
+  T* row = c;
   if (passing_ < slivers_) done.passing = out;
   for (int64_t sliver = 0; sliver < slivers_; ++sliver) {
     const bool higher = sliver < higher_slivers_;
@@ -105,20 +192,26 @@ void SmallProduct::run(const float* a, const float* b, float* out, char* scratch
       tile.b_ahead = (packs_ ? 4 : 16) * tile.b_k;
       tile.a_ahead = packs_ && last && sliver + 1 < slivers_ ? rows * a_row_ : 0;
       tile.fetched = tile.c = row + column;
-      kernels_[higher][last](tile);
+      run_kernel(kernels_[higher][last], tile);
     }
     tile.a += rows * a_row_;
     row += rows * pitch_;
     done.row_end += rows;
-    if (epilogue && !turned_ && ((sliver + 1) % passing_ == 0 || sliver + 1 == slivers_)) {
+    if (epilogue && direct && ((sliver + 1) % passing_ == 0 || sliver + 1 == slivers_)) {
       epilogue->run(epilogue->context, done);
       done.row_begin = done.row_end;
-      row = out;
+      row = static_cast<T*>(out);
     }
   }
-  if (!turned_) return;
-  store_turned(c, pitch_, rows_, columns_, out, rows_);
-  if (epilogue) epilogue->run(epilogue->context, {batch, 0, columns_, 0, rows_});
+  if (direct) return;
+  if (store_) {
+    const void* const sums = c;
+    store_(out, &sums, rows_ * columns_);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    store_turned(c, pitch_, rows_, columns_, static_cast<T*>(out), rows_);
+    done = {batch, 0, columns_, 0, rows_};
+  }
+  if (epilogue) epilogue->run(epilogue->context, done);
 }
 
 }  // namespace mt::cpu

@@ -69,6 +69,29 @@ TEST(Contract, EveryTypeMatches) {
   }
 }
 
+TEST(Contract, SmallAndThinProductsOfEveryType) {
+  Random random(30);
+  for (int type = 0; type < dtype_count; ++type) {
+    for (auto [m, n, k] : {std::array<int64_t, 3>{3, 3, 3},
+                           {8, 8, 8},
+                           {20, 17, 9},
+                           {9, 32, 40},
+                           {8, 1, 8},
+                           {70, 1, 33},
+                           {1, 70, 33},
+                           {1, 130, 530},
+                           {130, 1, 530},
+                           {3, 300, 70}}) {
+      for (int layout = 0; layout < 4; ++layout) {
+        Contraction c = matrices(m, n, k, layout & 1, layout & 2, static_cast<Dtype>(type));
+        c.batch = {{3, m * k, n * k}};
+        check(c, random, {1, 2});
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(Contract, MixedFloatingTypesSumInTheWider) {
   Random random(3);
   Dtype types[] = {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64};

@@ -73,7 +73,7 @@ void multiply(const FilteredBand& band, const float* tiles, float* results, int6
   const Filtering& how = *band.how;
   const int64_t outputs = band.end_output - band.first_output;
   const float* const weight = band.weight + band.first_output * how.weight_row();
-  const StridedKernels kernels = strided_kernels();
+  const StridedKernels kernels = strided_kernels(Dtype::float32);
   const int64_t vectors = divide_up(columns, kernels.lanes), row = how.tile_row();
   const int64_t panels = divide_up(vectors, kernels.vectors_for(outputs, columns));
   for (int64_t plane = 0; plane < planes; ++plane) {
@@ -96,7 +96,7 @@ void multiply(const FilteredBand& band, const float* tiles, float* results, int6
           tile.a = weight + plane * how.weight_plane() + first * tile.a_row + channel;
           tile.c = results + plane * how.result_plane() + first * row + begin * kernels.lanes;
           tile.from = tile.c;
-          kernels.find(static_cast<int>(rows), width, true)(tile);
+          run_kernel(kernels.find(static_cast<int>(rows), width, true), tile);
         }
       }
     }
