@@ -98,6 +98,10 @@ class StepMaker {
     if (i.code != Opcode::load || i.row || turned()) return {};
     const Memory& memory = segment_.memory[i.index];
     if (!stored && !is_native(memory)) return {};
+    if (memory.contiguous) {  // in the order in which tiles are taken
+      return {static_cast<int16_t>(~i.index), false,
+              segment_.columns * static_cast<int64_t>(size_of(memory.dtype))};
+    }
     if (!is_regular(memory, segment_.columns)) return readable_in_pieces(at);
     int64_t pitch = memory.layout.strides[0] * static_cast<int64_t>(size_of(memory.dtype));
     return {static_cast<int16_t>(~i.index), memory.layout.strides[1] == 0, pitch};

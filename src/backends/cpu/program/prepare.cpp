@@ -80,6 +80,20 @@ void set_tiles(const Segment& segment, int64_t rows, PreparedProgram* prepared) 
   place_registers(program, round_up(rows * columns * element_bytes(program), cache_line), prepared);
 }
 
+// The one memory that an element-wise program writes, if it writes just one and none of its values
+// depends on the order of elements; else -1.
+int only_result(const Program& program) {
+  int result = -1;
+  for (const Instruction& i : program.instructions) {
+    if (i.code == Opcode::random) return -1;
+    const int16_t place = written_by(i);
+    if (place >= 0 || place == no_place || ~place == result) continue;
+    if (result >= 0) return -1;
+    result = ~place;
+  }
+  return result;
+}
+
 PreparedProgram prepare_steps(const Program& program, const Segment& segment,
                               std::vector<int16_t> streamed, PreparedProgram prepared = {},
                               bool whole_rows = true) {
@@ -195,7 +209,18 @@ PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buf
       }
     }
   }
-  PreparedProgram prepared = prepare_steps(program, first, std::move(streamed));
+  std::vector<Segment> in_order;
+  const int result = panels.memory >= 0 ? only_result(program) : -1;
+  if (result >= 0) {
+    Segment segment = first;
+    if (turn_result(result, &segment, &panels)) {
+      streamed.clear();
+      in_order.push_back(std::move(segment));
+    }
+  }
+  PreparedProgram prepared =
+      prepare_steps(program, in_order.empty() ? first : in_order[0], std::move(streamed));
+  prepared.by_columns = std::move(in_order);
   int64_t room = stack_registers /
                  static_cast<int64_t>(program.registers + 1 + prepared.streamed.size()) /
                  element_bytes(program);

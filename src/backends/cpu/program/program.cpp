@@ -333,6 +333,9 @@ void run_rows(const PreparedProgram& prepared, const Segment& segment, void* con
 void run_panels(const PreparedProgram& prepared, const Segment& segment, void* const* buffers,
                 const Immediates* immediates) {
   const PanelOrder& order = prepared.panels;
+  const Memory& memory = segment.memory[static_cast<size_t>(order.memory)];
+  const size_t size = size_of(memory.dtype);
+  char* result = static_cast<char*>(buffers[memory.buffer]) + first_byte(memory);
   const int64_t width = std::min(prepared.tile_rows, order.width);
   int64_t at_once = 1;  // rows
   if (order.dense()) at_once = std::clamp<int64_t>(prepared.tile_rows / width, 1, order.together);
@@ -349,9 +352,21 @@ void run_panels(const PreparedProgram& prepared, const Segment& segment, void* c
       const int64_t rows = std::min(order.together, order.rows - row);
       const int64_t columns = std::min(width, order.columns - column);
       const int64_t first = (block / blocks * order.rows + row) * order.columns + column;
-      run.read_panel(panel, first, rows, columns);
+      if (!order.of_result) run.read_panel(panel, first, rows, columns);
       for (int64_t r = 0; r < rows; r += at_once) {
-        run.run(first + r * order.columns, columns * std::min(at_once, rows - r));
+        const int64_t from = first + r * order.columns;
+        if (order.of_result) {
+          // As large a share of its lines as this is of the rows.
+          const int64_t done = r * columns / rows;
+          const int64_t share = std::min(r + at_once, rows) * columns / rows - done;
+          fetch_result(result, size, order, first + done, rows, share);
+          run.move_memory(order.memory, panel + r * order.pitch() * static_cast<int64_t>(size),
+                          from);
+        }
+        run.run(from, columns * std::min(at_once, rows - r));
+      }
+      if (order.of_result) {
+        write_panel(result, panel, size, order, first, rows, columns);
       }
     }
   });
@@ -382,13 +397,13 @@ void run_elements(const PreparedProgram& prepared, const std::vector<Segment>& s
 
 void run_program(const PreparedProgram& prepared, const std::vector<Segment>& segments,
                  void* const* buffers, const Immediates* immediates, char* scratch) {
+  const Segment& segment = prepared.by_columns.empty() ? segments[0] : prepared.by_columns[0];
   if (!prepared.totals.empty()) {
-    run_totals(prepared, segments[0], buffers, immediates, scratch);
+    run_totals(prepared, segment, buffers, immediates, scratch);
   } else if (prepared.by_rows) {
-    const Segment& segment = prepared.by_columns.empty() ? segments[0] : prepared.by_columns[0];
     run_rows(prepared, segment, buffers, immediates, scratch);
   } else if (prepared.panels.memory >= 0) {
-    run_panels(prepared, segments[0], buffers, immediates);
+    run_panels(prepared, segment, buffers, immediates);
   } else {
     run_elements(prepared, segments, buffers, immediates);
   }

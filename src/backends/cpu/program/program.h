@@ -87,7 +87,8 @@ inline int64_t element_bytes(const Program& program) { return program.wide ? 8 :
 struct PreparedProgram {
   const Program* program = nullptr;
   std::shared_ptr<const Program> turned;  // which that is if tiles are turned
-  std::vector<Segment> by_columns;        // an element-wise segment that is gone through row by row
+  // An element-wise segment that is gone through row by row, or in another order.
+  std::vector<Segment> by_columns;
   std::vector<Step> steps;
   // Places in scratch: of each register; of one to convert in; of those of `streamed`. Then places
   // of the totals, which lie elsewhere.

@@ -40,6 +40,12 @@ bool gains_by_stretches(int64_t bytes, int64_t element_size, int64_t stride) {
                                                     pitch % crowding_pitch == 0));
 }
 
+// Where an element of the order lies in a result that is turned.
+int64_t turned_place(const PanelOrder& order, int64_t element) {
+  const int64_t within = element % (order.rows * order.columns);
+  return element - within + within % order.columns * order.rows + within / order.columns;
+}
+
 }  // namespace
 
 PanelOrder panel_order(const Segment& segment) {
@@ -73,6 +79,45 @@ PanelOrder panel_order(const Segment& segment) {
   return {};
 }
 
+bool turn_result(int result, Segment* segment, PanelOrder* panels) {
+  const PanelOrder order = *panels;
+  const Layout read = segment->memory[static_cast<size_t>(order.memory)].layout;
+  const int last = read.shape.rank() - 1;
+  const int64_t area = order.rows * order.columns;
+  if (order.dimension != last - 1 || last > 2 || read.strides[last] != order.rows ||
+      (last == 2 && read.strides[0] != area)) {
+    return false;
+  }
+  std::vector<Memory> memory = segment->memory;
+  int alike = 0;
+  for (size_t m = 0; m < memory.size(); ++m) {
+    if (static_cast<int>(m) == result) continue;
+    std::optional<Layout> layout = reshape(memory[m].layout, read.shape);
+    if (!layout || memory[m].row || memory[m].contiguous) return false;
+    std::swap(layout->shape[last], layout->shape[last - 1]);
+    std::swap(layout->strides[last], layout->strides[last - 1]);
+    memory[m].layout = collapse(*layout);
+    memory[m].contiguous = is_contiguous(memory[m].layout);
+    const int64_t step = layout->strides[last];
+    if (memory[m].contiguous) {
+      ++alike;
+    } else if (step != 0 && step != 1) {
+      return false;
+    }
+  }
+  if (alike < 2) return false;
+  panels->memory = result;
+  panels->rows = order.columns;
+  panels->columns = order.rows;
+  panels->together = std::min(order.together, panels->rows);
+  const bool stretched = order.together > turned_rows;
+  const int64_t most = stretched ? stretched_panel_size(1).columns : panel_size.columns;
+  panels->width = std::min(most, panels->columns);
+  panels->of_result = true;
+  segment->memory = std::move(memory);
+  return true;
+}
+
 bool has_turned_rows(const Segment& segment) {
   return std::any_of(segment.memory.begin(), segment.memory.end(), [](const Memory& memory) {
     const Layout& layout = memory.layout;
@@ -94,6 +139,30 @@ void fill_panel(void* panel, const void* base, size_t element_size, const Layout
     case 2: return fill_as(uint16_t());
     case 4: return fill_as(uint32_t());
     default: return fill_as(uint64_t());
+  }
+}
+
+void fetch_result(void* result, size_t element_size, const PanelOrder& order, int64_t first,
+                  int64_t rows, int64_t columns) {
+  const auto size = static_cast<int64_t>(element_size), pitch = order.rows * size;
+  const char* at = static_cast<const char*>(result) + turned_place(order, first) * size;
+  for (; columns > 0; --columns, at += pitch) {
+    for (int64_t byte = 0; byte < rows * size; byte += 64) __builtin_prefetch(at + byte, 1);
+  }
+}
+
+void write_panel(void* result, const void* panel, size_t element_size, const PanelOrder& order,
+                 int64_t first, int64_t rows, int64_t columns) {
+  const int64_t to = turned_place(order, first);
+  auto write_as = [&]<class T>(T) {
+    copy_turned(static_cast<T*>(result) + to, order.rows, static_cast<const T*>(panel),
+                order.pitch(), columns, rows);
+  };
+  switch (element_size) {
+    case 1: return write_as(uint8_t());
+    case 2: return write_as(uint16_t());
+    case 4: return write_as(uint32_t());
+    default: return write_as(uint64_t());
   }
 }
 

@@ -39,6 +39,7 @@ struct PanelOrder {
   int dimension = 0;  // the rows
   int64_t outer = 1, rows = 1, columns = 1;
   int64_t together = 1, width = 1;
+  bool of_result = false;  // the memory is written in panels, in the order of all that is read
 
   bool dense() const { return columns <= panel_dense; }
   int64_t pitch() const { return dense() ? columns : width + panel_gap; }
@@ -48,6 +49,10 @@ struct PanelOrder {
 // The order for the first operand of an element-wise segment that is worth it, if one is.
 PanelOrder panel_order(const Segment& segment);
 
+// Where all large operands of an element-wise segment are the same transpose: makes it go through
+// the elements in their order instead, so that nothing is turned but `result`, as it is written.
+bool turn_result(int result, Segment* segment, PanelOrder* panels);
+
 // Whether a segment's rows lie side by side in memory, so that a few of them share its lines.
 bool has_turned_rows(const Segment& segment);
 
@@ -55,5 +60,14 @@ bool has_turned_rows(const Segment& segment);
 // panel.
 void fill_panel(void* panel, const void* base, size_t element_size, const Layout& layout,
                 const PanelOrder& order, int64_t first, int64_t rows, int64_t columns);
+
+// Begins to fetch what write_panel() will write.
+void fetch_result(void* result, size_t element_size, const PanelOrder& order, int64_t first,
+                  int64_t rows, int64_t columns);
+
+// Copies a panel to a result that is turned: `rows` rows of `columns` elements, from element
+// `first` of the order on.
+void write_panel(void* result, const void* panel, size_t element_size, const PanelOrder& order,
+                 int64_t first, int64_t rows, int64_t columns);
 
 }  // namespace mt::cpu

@@ -113,5 +113,35 @@ TEST(Panels, AreOneOfSeveralOperands) {
   }
 }
 
+// Where all large operands are the same transpose, the result is turned instead of them.
+TEST(Panels, AreWrittenWhereOperandsAreAlike) {
+  for (const Shape& shape : {Shape{16, 16}, Shape{40, 17}, Shape{530, 70}, Shape{70, 530},
+                             Shape{3, 33, 140}, Shape{5, 300, 21}, Shape{4100, 2100}}) {
+    Shape row = shape;
+    row[shape.rank() - 1] = 1;
+    for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::bfloat16, Dtype::uint8}) {
+      if (shape[0] > 4000 && dtype != Dtype::uint8) continue;  // large enough for bytes alone
+      auto operand = [&](const Shape& of, int seed) {
+        Tensor x = cast(noise(of, static_cast<uint64_t>(seed), Dtype::float32) * 20.0, dtype);
+        evaluate(x);
+        return x;
+      };
+      Tensor x = operand(shape, 1), y = operand(shape, 2), z = operand(row, 3);
+      auto of = [](const Tensor& a, const Tensor& b, const Tensor& c) { return a * b + c; };
+      Tensor sum = of(transpose(x), transpose(y), transpose(z));
+      Tensor smaller = less(transpose(x), transpose(y));
+      Tensor whole = of(x, y, z), truth = less(x, y);
+      for (const Tensor& t : {sum, smaller, whole, truth}) evaluate(t);
+      EXPECT_EQ(elements<uint8_t>(smaller), exchanged<uint8_t>(truth));
+      switch (size_of(dtype)) {
+        case 1: EXPECT_EQ(elements<uint8_t>(sum), exchanged<uint8_t>(whole)); break;
+        case 2: EXPECT_EQ(elements<uint16_t>(sum), exchanged<uint16_t>(whole)); break;
+        case 4: EXPECT_EQ(elements<uint32_t>(sum), exchanged<uint32_t>(whole)); break;
+        default: EXPECT_EQ(elements<uint64_t>(sum), exchanged<uint64_t>(whole)); break;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mt::testing
