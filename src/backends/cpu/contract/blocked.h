@@ -3,8 +3,8 @@
 // range of k. See blocked.cpp.
 #pragma once
 
-#include "backends/cpu/contract/contract.h"
 #include "backends/cpu/contract/operand.h"
+#include "backends/cpu/contract/tile.h"
 
 namespace mt::cpu {
 

@@ -12,21 +12,11 @@
 #include "backends/cpu/contract/operand.h"
 #include "backends/cpu/contract/schedule.h"
 #include "backends/cpu/contract/small_product.h"
+#include "backends/cpu/contract/tile.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "plan/contraction.h"
 
 namespace mt::cpu {
-
-// Called once for each tile of the result when it is final, on the thread that made it and while
-// it is still in cache. Tiles are disjoint and cover the result; columns are often all of [0, n).
-struct Tile {
-  int64_t batch, row_begin, row_end, column_begin, column_end;
-  const void* passing = nullptr;  // where its rows lie, if not in their place in the result
-};
-struct Epilogue {
-  void (*run)(void* context, const Tile& tile);
-  void* context;
-};
 
 class TiledProduct;
 

@@ -2,8 +2,8 @@
 // Contractions of integers and booleans. Integer sums wrap around, so their order does not matter.
 #pragma once
 
-#include "backends/cpu/contract/contract.h"
 #include "backends/cpu/contract/operand.h"
+#include "backends/cpu/contract/tile.h"
 
 namespace mt::cpu {
 

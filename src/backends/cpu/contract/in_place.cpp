@@ -6,6 +6,7 @@
 #include "backends/cpu/cache.h"
 #include "backends/cpu/contract/blocked.h"
 #include "backends/cpu/contract/number.h"
+#include "base/rounding.h"
 
 namespace mt::cpu {
 namespace {

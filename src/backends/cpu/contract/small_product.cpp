@@ -6,7 +6,6 @@
 #include <type_traits>
 
 #include "backends/cpu/contract/blocked.h"
-#include "backends/cpu/contract/contract.h"
 #include "backends/cpu/contract/integer_kernels.h"
 #include "backends/cpu/contract/number.h"
 #include "base/rounding.h"

@@ -11,11 +11,10 @@
 #include "backends/cpu/contract/micro_tile.h"
 #include "backends/cpu/contract/operand.h"
 #include "backends/cpu/contract/schedule.h"
+#include "backends/cpu/contract/tile.h"
 #include "backends/cpu/elementwise/kernels.h"
 
 namespace mt::cpu {
-
-struct Epilogue;
 
 class SmallProduct {
  public:

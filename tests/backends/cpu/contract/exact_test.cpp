@@ -2,6 +2,7 @@
 // Contractions of integers go one way for small numbers and another for others, block by block:
 // sums of either way, and of both, wrap like those of the loop.
 #include "backends/cpu/contract/exact.h"
+#include "backends/cpu/contract/contract.h"
 
 #include <array>
 #include <cstdlib>

@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/contract/contract.h"
 #include "backends/cpu/contract/matrix_unit/tiles.h"
 #include "backends/cpu/contract/operand.h"
+#include "backends/cpu/contract/tile.h"
 #include "plan/contraction.h"
 
 namespace mt::cpu {

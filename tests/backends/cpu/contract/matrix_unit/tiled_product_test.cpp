@@ -2,6 +2,7 @@
 // Products in precision modes: their error against float64, what is refused and computed strictly,
 // and that the bits depend on nothing else. Without a matrix unit they are strict, bit for bit.
 #include "backends/cpu/contract/matrix_unit/tiled_product.h"
+#include "backends/cpu/contract/contract.h"
 
 #include <gtest/gtest.h>
 
