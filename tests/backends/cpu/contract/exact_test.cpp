@@ -59,11 +59,12 @@ TEST(ExactProduct, WrapsForNumbersOfEverySize) {
 }
 
 // The largest sums of products that are made of doubles, and the first that are not.
+// Smaller products are not made of doubles at all.
 TEST(ExactProduct, HoldsItsLargestSums) {
   for_each_instruction_set([] {
     for (int64_t x : {-(int64_t{1} << 22), (int64_t{1} << 22) - 1, int64_t{1} << 22}) {
       for (int64_t y : {-(int64_t{1} << 22), (int64_t{1} << 22) - 1, -(int64_t{1} << 22) - 1}) {
-        expect_wrapping_sums(5, 6, 200, std::vector<int64_t>(1000, x),
+        expect_wrapping_sums(20, 6, 200, std::vector<int64_t>(4000, x),
                              std::vector<int64_t>(1200, y));
         if (testing::Test::HasFatalFailure()) return;
       }
