@@ -54,9 +54,13 @@ bool is_scattered(const Memory& memory, int64_t columns) {
   return layout.strides[last] != 1 || layout.shape[last] < columns || overlap;
 }
 
-// Whether rows are pairs of numbers that are picked apart in registers.
-bool is_paired(const Memory& memory, int64_t columns) {
-  return columns == 2 && memory.contiguous && !memory.row && size_of(memory.dtype) == 4;
+// The longest rows that are turned though they lie in order, as most of a vector would be empty:
+// it pays for longer ones where elements are computed, rather than only reduced.
+int64_t longest_in_order(const Program& program) {
+  const bool computes =
+      std::any_of(program.instructions.begin() + program.once, program.instructions.end(),
+                  [](const Instruction& i) { return !i.row && i.code != Opcode::load; });
+  return computes ? 8 : 4;
 }
 
 }  // namespace
@@ -64,16 +68,20 @@ bool is_paired(const Memory& memory, int64_t columns) {
 std::vector<NarrowOperand> narrow_operands(const Program& program, const Segment& segment) {
   const int64_t columns = segment.columns;
   if (columns < 2 || columns > narrow_columns || segment.rows < narrow_columns) return {};
+  const bool is_short = columns <= longest_in_order(program);
   bool scattered = false;
   for (size_t at = program.once; at < program.instructions.size(); ++at) {
     const Instruction& i = program.instructions[at];
     if (!turns(i)) return {};
+    auto reads = [&](int16_t index) {
+      const Memory& memory = segment.memory[static_cast<size_t>(index)];
+      const bool in_order = memory.contiguous && !memory.row;
+      scattered |= in_order ? is_short : is_scattered(memory, columns);
+    };
     for (int16_t in : i.in) {
-      if (in == no_place || in >= 0) continue;
-      scattered |= is_paired(segment.memory[static_cast<size_t>(~in)], columns);
+      if (in != no_place && in < 0) reads(static_cast<int16_t>(~in));
     }
-    if (i.code != Opcode::load || i.row) continue;
-    scattered |= is_scattered(segment.memory[i.index], columns);
+    if (i.code == Opcode::load && !i.row) reads(i.index);
   }
   if (!scattered) return {};
   std::vector<NarrowOperand> operands;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a few elements that are scattered over memory, such as the windows of pooling. A tile of
-// them is turned: its registers hold one column after another, each with its element of all rows,
-// so that vectors run over the rows.
+// Rows of a few elements, fewer than a vector has or scattered over memory, such as the windows of
+// pooling. A tile of them is turned: its registers hold one column after another, each with its
+// element of all rows, so that vectors run over the rows.
 #pragma once
 
 #include <cstdint>

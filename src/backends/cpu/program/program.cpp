@@ -187,6 +187,12 @@ void ProgramRun::gather(char* out, const char* base, int16_t index, int64_t firs
   const NarrowOperand& operand = prepared_.narrow[index];
   const int64_t columns = segment_.columns, rows = count / columns;
   const size_t bytes = static_cast<size_t>(rows) * size;
+  if (memory.contiguous && !(columns == 2 && size == 4)) {
+    const Layout turned{{columns, rows}, {1, columns}, 0};
+    const int64_t begin = first * static_cast<int64_t>(size);
+    gather_strided(out, base + begin, size, turned, 0, count);
+    return;
+  }
   for (size_t c = 0; c < operand.columns.size(); ++c) {
     char* column = out + c * bytes;
     if (c > 0 && operand.repeated) {

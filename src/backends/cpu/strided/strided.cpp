@@ -229,7 +229,8 @@ template <class T>
 HWY_INLINE void copy_plane(const T* from, const Lines& lines, T* out) {
   if (lines.stride == 1 && lines.step != 0 && lines.length >= 2) {
     if (lines.length <= most_interleaved) return interleave(from, lines, out);
-    if (lines.count > 1 && lies_far(lines.step, sizeof(T))) {
+    const bool squares = lines.count >= turned_side<T>;
+    if (squares || (lines.count > 1 && lies_far(lines.step, sizeof(T)))) {
       return copy_turned(out, lines.length, from, lines.step, lines.count, lines.length);
     }
   }

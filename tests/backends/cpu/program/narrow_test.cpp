@@ -127,5 +127,27 @@ TEST(Narrow, MixesWithRowsInOrder) {
   }
 }
 
+// A few rows are not turned.
+TEST(Narrow, ShortRowsHaveTheBitsOfAFew) {
+  cpu::for_each_instruction_set([] {
+    constexpr int64_t few = 20;
+    for (int64_t columns = 2; columns < 10; ++columns) {
+      for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::bfloat16, Dtype::int8}) {
+        Tensor x = cast(noise({1100, columns}, 1, Dtype::float32) * 4.0, dtype);
+        Tensor first = copy(slice(x, 0, 0, few, 1));
+        evaluate(x);
+        evaluate(first);
+        const auto sums = [](const Tensor& t) { return sum(t, {1}); };
+        const auto weights = [](const Tensor& t) {
+          return is_floating(t.dtype()) ? softmax(t, 1) : t - max(t, {1}, true);
+        };
+        auto of_few = [&](const Tensor& all) { return bits(copy(slice(all, 0, 0, few, 1))); };
+        EXPECT_EQ(of_few(sums(x)), bits(sums(first))) << columns << " " << name_of(dtype);
+        EXPECT_EQ(of_few(weights(x)), bits(weights(first))) << columns << " " << name_of(dtype);
+      }
+    }
+  });
+}
+
 }  // namespace
 }  // namespace mt::testing
