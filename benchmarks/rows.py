@@ -306,7 +306,7 @@ def _convolution(name, text, row, x, w, target):
     places = size if "same" in row else size - kernel + 1
     y = images, outputs, places, places
     operations = 2 * images * outputs * places ** 2 * w[1] * kernel ** 2
-    if kernel == 3 and w[1] >= 16 and not row.endswith("dw"):
+    if kernel == 3 and w[1] >= 16:
         operations = operations * 4 // 9  # of minimal filtering, F(2 x 2, 3 x 3)
     terms = images * places ** 2 if row.endswith("dw") else w[1] * kernel ** 2
     return Row(name, text, row, _torch(row), uniform(x, w, *([y] if "_d" in row else [])),

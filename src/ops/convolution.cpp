@@ -72,14 +72,18 @@ Shape spatial(std::initializer_list<int64_t> leading, const int64_t* sizes, int 
 
 extern const Op convolve_op, convolve_transpose_op, convolve_weight_op;
 
-// Results have so many outputs and positions in each group, and sums so many channels.
-bool filters_minimally(const Geometry& g, Dtype dtype, int64_t outputs, int64_t channels,
-                       const int64_t* positions) {
+bool can_be_filtered(const Geometry& g, Dtype dtype) {
   if (dtype != Dtype::float32 || g.axes != 2) return false;
   for (int i = 0; i < 2; ++i) {
     if (g.kernel[i] != 3 || g.stride[i] != 1 || g.dilation[i] != 1) return false;
   }
-  return pays_minimal_filtering(outputs, channels, positions[0], positions[1]);
+  return true;
+}
+// Results have so many outputs and positions in each group, and sums so many channels.
+bool filters_minimally(const Geometry& g, Dtype dtype, int64_t outputs, int64_t channels,
+                       const int64_t* positions) {
+  return can_be_filtered(g, dtype) &&
+         pays_minimal_filtering(outputs, channels, positions[0], positions[1]);
 }
 
 // x [n, c, length...], w [o, c / groups, kernel...] -> y [n, o, positions...]
@@ -126,8 +130,11 @@ Tensor convolve_weight(const Tensor& x, const Tensor& y, const Geometry& g) {
     b = reorder(windows(x, g), {{1, 2}, {3 + g.axes, g.axes}, {0, 1}, {3, g.axes}});
   }
   Shape shape = spatial({g.groups, o / g.groups, c / g.groups}, g.kernel, g.axes);
+  const bool filtered = can_be_filtered(g, x.dtype()) &&
+                        pays_filtering_of_weight(o / g.groups, c / g.groups, x.shape()[0],
+                                                 g.positions[0], g.positions[1]);
   return join_groups(record(convolve_weight_op, x.dtype(), shape, {a, b, x, y},
-                            encode({1, 1, 1 + g.axes, 1 + g.axes}, g, false)),
+                            encode({1, 1, 1 + g.axes, 1 + g.axes}, g, filtered)),
                      0);
 }
 
@@ -234,8 +241,10 @@ constexpr const char* names[2][most_spatial_axes] = {
 }  // namespace
 
 Precision convolution_precision(const Op& op, const Attributes& attributes) {
-  const bool may = &op == &convolve_op || &op == &convolve_transpose_op;
-  return may && attributes[attributes.size() - 1] ? minimal_filtering : Precision::strict;
+  const bool of_weight = &op == &convolve_weight_op;
+  const bool may = of_weight || &op == &convolve_op || &op == &convolve_transpose_op;
+  if (!may || !attributes[attributes.size() - 1]) return Precision::strict;
+  return of_weight ? minimal_filtering_of_weight : minimal_filtering;
 }
 
 Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,

@@ -55,4 +55,36 @@ constexpr int64_t filtered_down(int64_t lines, int64_t positions) {
 // of a single band.
 constexpr int64_t filtered_outputs = 128;
 
+// The weight's gradient, G' m G, takes as many products of a tile: each element of m is the sum
+// over all tiles of those of B' x B times A y A', where y are the tile's 2 x 2 results' gradients.
+// Lines of tiles are counted through all images, and cut into panels of so many; a panel's sums are
+// chains of fused multiply-adds, beginning at zero, tile by tile, then transformed to 3 x 3, and
+// combined pairwise as those of ops/order.h. What lies beyond an image's windows is zero. The last
+// row of A is taken without its sign, and the last of G with another. If any element of a group's
+// weight is not finite, all of it is summed directly.
+inline constexpr Precision minimal_filtering_of_weight{precision_count + 1};
+
+// Whether it pays. What transforms take is shared by few products where tiles, outputs or channels
+// are few; and of short lines many tiles are not whole.
+inline bool pays_filtering_of_weight(int64_t outputs, int64_t channels, int64_t images,
+                                     int64_t lines, int64_t positions) {
+  constexpr int64_t fewest_outputs = 16, fewest_channels = 32, shortest = 8, fewest_tiles = 192;
+  return outputs >= fewest_outputs && channels >= fewest_channels &&
+         std::min(lines, positions) >= shortest &&
+         images * ((lines + 1) / 2) * filtered_across(positions) >= fewest_tiles;
+}
+
+// Many panels occupy many threads, but what they leave behind takes memory.
+constexpr int64_t filtered_panel(int64_t outputs, int64_t channels, int64_t images, int64_t lines,
+                                 int64_t positions) {
+  constexpr int64_t most = 32, fewest_tiles = 256, most_sums = 1 << 19;
+  const int64_t all = images * ((lines + 1) / 2), tiles = all * filtered_across(positions);
+  int64_t panels = 1;
+  while (panels < most && 2 * panels * fewest_tiles <= tiles &&
+         2 * panels * outputs * channels <= most_sums) {
+    panels *= 2;
+  }
+  return (all + panels - 1) / panels;
+}
+
 }  // namespace mt

@@ -98,6 +98,10 @@ struct PaddedEntries {
     auto& self = *static_cast<const PaddedEntries*>(context);
     return pad_lines(self.plan, self.padding, self.buffers, self.immediates, begin, end, to);
   }
+  static void make_all(const void* context) {
+    auto& self = *static_cast<const PaddedEntries*>(context);
+    pad_all(self.plan, self.padding, self.buffers, self.immediates);
+  }
   double fill() const {
     const CallGroup& pad = padding_call(plan, padding);
     return __builtin_bit_cast(double, immediates[pad.immediate].value[0]);
@@ -110,7 +114,7 @@ PreparedContractGroup prepare_contract_group(const Plan& plan, const ContractGro
                                              int index) {
   PreparedContractGroup ready;
   ready.padding = find_padding(plan, index);
-  const bool pads = ready.padding.group >= 0;
+  const bool pads = ready.padding.group >= 0 && !ready.padding.read_around;
   EntryParts parts;
   if (pads) parts = parts_of_entry(plan, ready.padding);
   ready.passing = memory_that_passes(group);
@@ -133,6 +137,12 @@ void run_contract_group(const Plan& plan, const ContractGroup& group,
                      bool{prepared.padding.lines}};
   const EntrySource* source = prepared.padding.group >= 0 ? &making : nullptr;
   if (source) making.fill = entries.fill();
+  PaddedImages images;
+  if (prepared.padding.read_around) {
+    images = padded_images(plan, prepared.padding, buffers);
+    making.images = &images;
+    making.make_all = PaddedEntries::make_all;
+  }
   const void* a = element(buffers, group.a);
   const void* b = element(buffers, group.b);
   void* out = buffers[group.output.buffer];

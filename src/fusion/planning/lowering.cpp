@@ -331,6 +331,14 @@ ContractGroup lower_contraction(const Region& region, int index, const BufferOf&
     const int lines = static_cast<int>(node.attributes[0]), positions = lines + 1;
     group.contraction.n = {{b.shape[lines], 0, b.strides[lines]},
                            {b.shape[positions], 0, b.strides[positions]}};
+  } else if (group.contraction.precision == minimal_filtering_of_weight) {
+    const Layout &a = inputs[0].layout, &b = inputs[1].layout;
+    group.contraction.n.clear();
+    group.contraction.k.clear();
+    for (int i = 0; i < 3; ++i) {
+      group.contraction.n.push_back({b.shape[1 + i], 0, b.strides[1 + i]});
+      group.contraction.k.push_back({a.shape[2 + i], a.strides[2 + i], b.strides[4 + i]});
+    }
   }
   group.a = inputs[0];
   group.b = inputs[1];

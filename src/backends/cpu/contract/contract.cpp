@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/cpu/contract/filtering/filtered_weight.h"
 #include "backends/cpu/contract/matrix_unit/tiled_product.h"
 #include "backends/cpu/contract/run_tiles.h"
 
@@ -21,6 +22,9 @@ PreparedContraction::PreparedContraction(const Contraction& contraction, int thr
   if (made == nullptr && TiledProduct::serves(contraction)) {
     tiled_ = std::make_unique<const TiledProduct>(contraction, threads);
   }
+  if (FilteredWeight::serves(contraction)) {
+    filtered_ = std::make_unique<const FilteredWeight>(contraction, threads);
+  }
 }
 
 PreparedContraction::~PreparedContraction() = default;
@@ -32,6 +36,7 @@ int64_t PreparedContraction::bytes() const {
 size_t PreparedContraction::scratch() const {
   const size_t own =
       is_small() ? static_cast<size_t>(schedule_.threads) * small_.scratch() : schedule_.scratch();
+  if (filtered_) return std::max(filtered_->scratch(), filtered_->flags() + own);
   return own + (tiled_ ? tiled_->scratch() : 0);
 }
 
@@ -44,6 +49,21 @@ void PreparedContraction::run(const void* a, const void* b, void* out, void* scr
     const int64_t rows = s.transposed ? s.n : s.m, columns = s.transposed ? s.m : s.n;
     for (int64_t i = 0; epilogue != nullptr && i < s.batch; ++i) {
       epilogue->run(epilogue->context, {i, 0, rows, 0, columns});
+    }
+    return;
+  }
+  if (filtered_) {
+    const PaddedImages* const padded =
+        b_source != nullptr && b_source->fill == 0 ? b_source->images : nullptr;
+    bool made = padded == nullptr;
+    if (b_source != nullptr && made) b_source->make_all(b_source->context);
+    filtered_->run(a, b, out, scratch, epilogue, padded);
+    char* const rest = static_cast<char*>(scratch) + filtered_->flags();
+    for (int64_t i = 0; i < s.batch; ++i) {
+      if (!filtered_->refused(scratch, i)) continue;
+      if (!made) b_source->make_all(b_source->context);
+      made = true;
+      run_strictly(a, b, out, rest, epilogue, nullptr, i, 1);
     }
     return;
   }

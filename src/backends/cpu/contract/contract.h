@@ -18,6 +18,8 @@
 
 namespace mt::cpu {
 
+class FilteredWeight;
+struct PaddedImages;
 class TiledProduct;
 
 // Where b has no memory but is made entry by entry, by whoever works on it, or panel by panel.
@@ -31,6 +33,9 @@ struct EntrySource {
   const void* context;
   bool by_panels = false;
   double fill = 0;  // of padding
+  // Or b has memory, and is made there, whole, unless what it is made of will do.
+  const PaddedImages* images = nullptr;
+  void (*make_all)(const void* context) = nullptr;
 };
 
 // A contraction made ready to run any number of times on at most so many threads.
@@ -47,7 +52,7 @@ class PreparedContraction {
   // How much of it each of several threads has for itself. What shares the memory gives them equal
   // parts, so that each finds its own in its cache.
   size_t thread_scratch() const {
-    return schedule_.threads > 1 && !is_small() ? schedule_.thread_scratch : 0;
+    return schedule_.threads > 1 && !is_small() && !filtered_ ? schedule_.thread_scratch : 0;
   }
   void extend_thread_scratch(size_t bytes) {
     if (schedule_.threads > 1) schedule_.thread_scratch = std::max(schedule_.thread_scratch, bytes);
@@ -73,6 +78,7 @@ class PreparedContraction {
   bool makes_entries_;  // of b, in scratch
   Dtype out_;
   std::unique_ptr<const TiledProduct> tiled_;  // in a precision mode that it serves
+  std::unique_ptr<const FilteredWeight> filtered_;
 };
 
 }  // namespace mt::cpu

@@ -11,6 +11,7 @@
 #include "backends/cpu/contract/exact.h"
 #include "backends/cpu/contract/gather.h"
 #include "backends/cpu/contract/lanes.h"
+#include "backends/cpu/contract/pairwise.h"
 
 namespace mt::cpu {
 namespace {
@@ -342,23 +343,11 @@ class TileRun {
     // Whole rows, or part of one: either way the elements follow each other.
     const int64_t offset = tile.row_begin * schedule_.n + tile.column_begin;
     const int64_t end = (tile.row_end - 1) * schedule_.n + tile.column_end;
-    store(tile, pairwise<T>(entry, 0, schedule_.panels, offset, end - offset), schedule_.n);
+    const int64_t size = schedule_.m * schedule_.n;
+    T* const sums = reinterpret_cast<T*>(slabs_) + entry * schedule_.panels * size + offset;
+    add_pairwise(sums, size, schedule_.panels, end - offset);
+    store(tile, sums, schedule_.n);
     if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, outward(tile));
-  }
-
-  // Adds panels [first, first + panels) of elements [offset, offset + count) into the first of
-  // them.
-  template <class T>
-  T* pairwise(int64_t entry, int64_t first, int64_t panels, int64_t offset, int64_t count) {
-    T* left = reinterpret_cast<T*>(slabs_) +
-              (entry * schedule_.panels + first) * schedule_.m * schedule_.n + offset;
-    if (panels == 1) return left;
-    int64_t half = 1;
-    while (2 * half < panels) half *= 2;
-    pairwise<T>(entry, first, half, offset, count);
-    const T* right = pairwise<T>(entry, first + half, panels - half, offset, count);
-    for (int64_t i = 0; i < count; ++i) left[i] += right[i];
-    return left;
   }
 
   const Schedule& schedule_;

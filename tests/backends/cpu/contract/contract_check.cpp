@@ -182,6 +182,90 @@ std::vector<char> filtered(const Contraction& c, A&& a_at, B&& b_at) {
   return bytes;
 }
 
+// The sums of 3 x 3 elements of a panel of lines of tiles, of one output and channel. x_at and y_at
+// find an element of an image's line, or a result's.
+template <class X, class Y>
+std::array<float, 9> filtered_panel_sums(const Contraction& c, int64_t first, int64_t end, X&& x_at,
+                                         Y&& y_at) {
+  const int64_t lines = c.k[1].size, positions = c.k[2].size, down = (lines + 1) / 2;
+  float m[4][4] = {};
+  for (int64_t at = first; at < end; ++at) {
+    const int64_t image = at / down, line = at % down * 2;
+    for (int64_t position = 0; position < positions; position += 2) {
+      float x[4][4], y[4][4], columns[4][4], of_results[4][2];
+      for (int64_t i = 0; i < 4; ++i) {
+        for (int64_t j = 0; j < 4; ++j) {
+          const bool there = line + i < lines + 2 && position + j < positions + 2;
+          x[i][j] = there ? x_at(image, line + i, position + j) : 0;
+        }
+      }
+      for (int64_t j = 0; j < 2; ++j) {
+        auto result = [&](int64_t i) {
+          const bool there = line + i < lines && position + j < positions;
+          return there ? y_at(image, line + i, position + j) : 0;
+        };
+        const float y0 = result(0), y1 = result(1);
+        of_results[0][j] = y0, of_results[1][j] = y0 + y1;
+        of_results[2][j] = y0 - y1, of_results[3][j] = y1;
+      }
+      for (int j = 0; j < 4; ++j) {
+        columns[0][j] = x[0][j] - x[2][j], columns[1][j] = x[1][j] + x[2][j];
+        columns[2][j] = x[2][j] - x[1][j], columns[3][j] = x[1][j] - x[3][j];
+      }
+      for (int i = 0; i < 4; ++i) {
+        const float *l = columns[i], *r = of_results[i];
+        x[i][0] = l[0] - l[2], x[i][1] = l[1] + l[2], x[i][2] = l[2] - l[1], x[i][3] = l[1] - l[3];
+        y[i][0] = r[0], y[i][1] = r[0] + r[1], y[i][2] = r[0] - r[1], y[i][3] = r[1];
+        for (int j = 0; j < 4; ++j) m[i][j] = std::fma(y[i][j], x[i][j], m[i][j]);
+      }
+    }
+  }
+  auto gather = [](float first, float second, float third, float fourth, auto&& put) {
+    const float mean = (second + third) * 0.5f;
+    put(0, first + mean), put(1, (second - third) * 0.5f), put(2, mean - fourth);
+  };
+  float lines_of[3][4];
+  std::array<float, 9> result;
+  for (int j = 0; j < 4; ++j) {
+    gather(m[0][j], m[1][j], m[2][j], m[3][j], [&](int i, float value) { lines_of[i][j] = value; });
+  }
+  for (size_t i = 0; i < 3; ++i) {
+    const float* l = lines_of[i];
+    gather(l[0], l[1], l[2], l[3],
+           [&](int j, float value) { result[3 * i + static_cast<size_t>(j)] = value; });
+  }
+  return result;
+}
+
+// All of a weight's gradient.
+template <class A, class B>
+std::vector<char> filtered_weight(const Contraction& c, A&& a_at, B&& b_at) {
+  const int64_t outputs = total(c.m), channels = c.n[0].size, lines = c.k[1].size;
+  const int64_t positions = c.k[2].size, all = c.k[0].size * ((lines + 1) / 2);
+  const int64_t panel = filtered_panel(outputs, channels, c.k[0].size, lines, positions);
+  std::vector<float> out;
+  for (int64_t at = 0; at < total(c.batch) * outputs * channels; ++at) {
+    const int64_t i = at / channels / outputs, output = at / channels % outputs;
+    auto x_at = [&](int64_t image, int64_t line, int64_t position) {
+      const int64_t of = std::min(line, lines - 1), in = std::min(position, positions - 1);
+      return b_at(i, at % channels * 9 + (line - of) * 3 + position - in,
+                  (image * lines + of) * positions + in);
+    };
+    auto y_at = [&](int64_t image, int64_t line, int64_t position) {
+      return a_at(i, output, (image * lines + line) * positions + position);
+    };
+    std::array<std::vector<float>, 9> sums;
+    for (int64_t first = 0; first < all; first += panel) {
+      const auto made = filtered_panel_sums(c, first, std::min(first + panel, all), x_at, y_at);
+      for (size_t e = 0; e < 9; ++e) sums[e].push_back(made[e]);
+    }
+    for (const std::vector<float>& panels : sums) out.push_back(pairwise(panels, 0, panels.size()));
+  }
+  std::vector<char> bytes(out.size() * sizeof(float));
+  std::memcpy(bytes.data(), out.data(), bytes.size());
+  return bytes;
+}
+
 std::vector<char> naive(const Contraction& c, const char* a, const char* b) {
   int64_t batch = total(c.batch), m = total(c.m), n = total(c.n), k = total(c.k);
   std::vector<char> out(static_cast<size_t>(batch * m * n) * size_of(c.out));
@@ -207,6 +291,11 @@ std::vector<char> naive(const Contraction& c, const char* a, const char* b) {
       if (c.precision == minimal_filtering) {
         out =
             filtered(c, element(c.a, a, &Contraction::m, as), element(c.b, b, &Contraction::n, bs));
+        return;
+      }
+      if (c.precision == minimal_filtering_of_weight) {
+        out = filtered_weight(c, element(c.a, a, &Contraction::m, as),
+                              element(c.b, b, &Contraction::n, bs));
         return;
       }
     }

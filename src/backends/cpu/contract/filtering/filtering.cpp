@@ -3,18 +3,17 @@
 
 #include <algorithm>
 
+#include "backends/cpu/contract/filtering/multiply_planes.h"
 #include "backends/cpu/contract/filtering/transforms.h"
 #include "backends/cpu/contract/gather.h"
-#include "backends/cpu/contract/micro_tile.h"
 #include "base/rounding.h"
 #include "ops/minimal_filtering.h"
 
 namespace mt::cpu {
 namespace {
 
-constexpr int64_t window = 9;            // elements
-constexpr int64_t most_together = 256;   // tiles of a line
-constexpr int64_t block_channels = 512;  // that a panel of tiles has
+constexpr int64_t window = 9;           // elements
+constexpr int64_t most_together = 256;  // tiles of a line
 
 // The lines of elements that a band reads, each as neighbours.
 class Lines {
@@ -71,36 +70,20 @@ void transform_band(const FilteredBand& band, const Lines& lines, int64_t first,
 // results[16][outputs][columns] = weight[16][outputs][channels] tiles[16][channels][columns]
 void multiply(const FilteredBand& band, const float* tiles, float* results, int64_t columns) {
   const Filtering& how = *band.how;
-  const int64_t outputs = band.end_output - band.first_output;
-  const float* const weight = band.weight + band.first_output * how.weight_row();
-  const StridedKernels kernels = strided_kernels(Dtype::float32);
-  const int64_t vectors = divide_up(columns, kernels.lanes), row = how.tile_row();
-  const int64_t panels = divide_up(vectors, kernels.vectors_for(outputs, columns));
-  for (int64_t plane = 0; plane < planes; ++plane) {
-    MicroTile<float> tile{};
-    tile.a_row = how.weight_row();
-    tile.a_k = 1;
-    tile.b_k = tile.c_row = tile.from_row = row;
-    for (int64_t channel = 0; channel < how.channels; channel += block_channels) {
-      tile.k = std::min(block_channels, how.channels - channel);
-      tile.first = channel == 0;
-      for (int64_t panel = 0; panel < panels; ++panel) {
-        const int64_t begin = vectors * panel / panels, end = vectors * (panel + 1) / panels;
-        const int width = static_cast<int>(end - begin);
-        const int64_t slivers = divide_up(outputs, kernels.rows_for(width));
-        tile.columns = width * kernels.lanes;
-        tile.b = tiles + plane * how.tile_plane() + channel * row + begin * kernels.lanes;
-        for (int64_t sliver = 0; sliver < slivers; ++sliver) {
-          const int64_t first = outputs * sliver / slivers;
-          const int64_t rows = outputs * (sliver + 1) / slivers - first;
-          tile.a = weight + plane * how.weight_plane() + first * tile.a_row + channel;
-          tile.c = results + plane * how.result_plane() + first * row + begin * kernels.lanes;
-          tile.from = tile.c;
-          run_kernel(kernels.find(static_cast<int>(rows), width, true), tile);
-        }
-      }
-    }
-  }
+  PlaneProducts products;
+  products.a = band.weight + band.first_output * how.weight_row();
+  products.b = tiles;
+  products.c = results;
+  products.a_plane = how.weight_plane();
+  products.b_plane = how.tile_plane();
+  products.c_plane = how.result_plane();
+  products.a_row = how.weight_row();
+  products.row = how.tile_row();
+  products.rows = band.end_output - band.first_output;
+  products.columns = columns;
+  products.terms = how.channels;
+  products.begins = true;
+  multiply_planes(strided_kernels(Dtype::float32), products);
 }
 
 }  // namespace

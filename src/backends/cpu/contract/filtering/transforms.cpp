@@ -169,6 +169,100 @@ void transform_windows_here(const float* elements, int64_t windows, float* to, i
   }
 }
 
+// The next column of tiles, down which the elements are transformed.
+HWY_INLINE void transform_column(const TurnedLine& line, int64_t at, Vector (&x)[4]) {
+  const Floats d;
+  const Vector a = hn::LoadU(d, line.lines[0] + at), b = hn::LoadU(d, line.lines[1] + at),
+               c = hn::LoadU(d, line.lines[2] + at), e = hn::LoadU(d, line.lines[3] + at);
+  x[0] = hn::Sub(a, c);
+  x[1] = hn::Add(b, c);
+  x[2] = hn::Sub(c, b);
+  x[3] = hn::Sub(b, e);
+}
+
+void transform_turned_tiles_here(const TurnedLine& line) {
+  const Floats d;
+  const int64_t width = line.width;
+  for (int64_t at = 0; at < width; at += lanes) {
+    Vector x[4][4];
+    transform_column(line, at, x[0]);
+    transform_column(line, at + width, x[1]);
+    float* to = line.to + at;
+    for (int64_t tile = 0; tile < line.tiles; ++tile, to += width) {
+      const int64_t next = at + (2 * tile + 2) * width;
+      transform_column(line, next, x[2]);
+      transform_column(line, next + width, x[3]);
+      float* row = to;
+      MT_UNROLL for (int i = 0; i < 4; ++i, row += 4 * line.plane) {
+        forget(row);
+        hn::StoreU(hn::Sub(x[0][i], x[2][i]), d, row);
+        hn::StoreU(hn::Add(x[1][i], x[2][i]), d, row + line.plane);
+        hn::StoreU(hn::Sub(x[2][i], x[1][i]), d, row + 2 * line.plane);
+        hn::StoreU(hn::Sub(x[1][i], x[3][i]), d, row + 3 * line.plane);
+        x[0][i] = x[2][i];
+        x[1][i] = x[3][i];
+      }
+    }
+  }
+}
+
+void transform_result_tiles_here(const ResultTiles& line) {
+  const Floats d;
+  for (int64_t at = 0; at < line.tiles; at += lanes) {
+    const int64_t left = line.columns - 2 * at;
+    Vector y[4][2];
+    MT_UNROLL for (int i = 0; i < 2; ++i) {
+      const float* from = i == 0 ? line.first : line.second;
+      Vector low = hn::Zero(d), high = low;
+      if (from != nullptr && left >= 2 * lanes) {
+        low = hn::LoadU(d, from + 2 * at);
+        high = hn::LoadU(d, from + 2 * at + lanes);
+      } else if (from != nullptr) {
+        low = load_left(from + 2 * at, left);
+        high = load_left(from + 2 * at + lanes, left - lanes);
+      }
+      part_pairs(low, high, &y[3 * i][0], &y[3 * i][1]);
+    }
+    MT_UNROLL for (int j = 0; j < 2; ++j) {
+      y[1][j] = hn::Add(y[0][j], y[3][j]);
+      y[2][j] = hn::Sub(y[0][j], y[3][j]);
+    }
+    float* to = line.to + at;
+    MT_UNROLL for (int i = 0; i < 4; ++i, to += 4 * line.plane) {
+      forget(to);
+      hn::StoreU(y[i][0], d, to);
+      hn::StoreU(hn::Add(y[i][0], y[i][1]), d, to + line.plane);
+      hn::StoreU(hn::Sub(y[i][0], y[i][1]), d, to + 2 * line.plane);
+      hn::StoreU(y[i][1], d, to + 3 * line.plane);
+    }
+  }
+}
+
+void transform_sums_here(const float* from, int64_t plane, int64_t width, float* to, int64_t step) {
+  const Floats d;
+  const Vector half = hn::Set(d, 0.5f);
+  const auto combine = [half](const Vector(&x)[4], Vector(&y)[3]) {
+    const Vector mean = hn::Mul(hn::Add(x[1], x[2]), half);
+    y[0] = hn::Add(x[0], mean);
+    y[1] = hn::Mul(hn::Sub(x[1], x[2]), half);
+    y[2] = hn::Sub(mean, x[3]);
+  };
+  for (int64_t at = 0; at < width; at += lanes) {
+    Vector columns[4][3], rows[3][4];
+    MT_UNROLL for (int j = 0; j < 4; ++j) {
+      Vector x[4];
+      MT_UNROLL for (int i = 0; i < 4; ++i) x[i] = hn::LoadU(d, from + at + (4 * i + j) * plane);
+      combine(x, columns[j]);
+      MT_UNROLL for (int i = 0; i < 3; ++i) rows[i][j] = columns[j][i];
+    }
+    MT_UNROLL for (int i = 0; i < 3; ++i) {
+      Vector y[3];
+      combine(rows[i], y);
+      MT_UNROLL for (int j = 0; j < 3; ++j) hn::StoreU(y[j], d, to + at + (3 * i + j) * step);
+    }
+  }
+}
+
 }  // namespace mt::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -178,6 +272,9 @@ namespace mt::cpu {
 HWY_EXPORT(transform_tiles_here);
 HWY_EXPORT(transform_results_here);
 HWY_EXPORT(transform_windows_here);
+HWY_EXPORT(transform_turned_tiles_here);
+HWY_EXPORT(transform_result_tiles_here);
+HWY_EXPORT(transform_sums_here);
 
 void transform_tiles(const TileLine& line) { HWY_DYNAMIC_DISPATCH(transform_tiles_here)(line); }
 bool transform_results(const ResultLine& line) {
@@ -185,6 +282,15 @@ bool transform_results(const ResultLine& line) {
 }
 void transform_windows(const float* elements, int64_t windows, float* to, int64_t plane) {
   HWY_DYNAMIC_DISPATCH(transform_windows_here)(elements, windows, to, plane);
+}
+void transform_turned_tiles(const TurnedLine& line) {
+  HWY_DYNAMIC_DISPATCH(transform_turned_tiles_here)(line);
+}
+void transform_result_tiles(const ResultTiles& line) {
+  HWY_DYNAMIC_DISPATCH(transform_result_tiles_here)(line);
+}
+void transform_sums(const float* from, int64_t plane, int64_t width, float* to, int64_t step) {
+  HWY_DYNAMIC_DISPATCH(transform_sums_here)(from, plane, width, to, step);
 }
 
 }  // namespace mt::cpu

@@ -35,4 +35,27 @@ bool transform_results(const ResultLine& line);
 // whole number of vectors may be read and stored.
 void transform_windows(const float* elements, int64_t windows, float* to, int64_t plane);
 
+// What the weight's gradient takes. A line of tiles whose elements are those of `width` channels, a
+// whole number of vectors, next to each other: four lines of 2 tiles + 2 such elements. In a plane
+// each tile has `width` channels as well.
+struct TurnedLine {
+  const float* lines[4];
+  int64_t width, tiles;
+  float* to;  // in the first plane
+  int64_t plane;
+};
+void transform_turned_tiles(const TurnedLine& line);
+
+// A line of tiles of 2 x 2 results: two lines of `columns`, of which the second is zero if null.
+struct ResultTiles {
+  const float *first, *second;
+  int64_t columns, tiles;
+  float* to;  // in the first plane
+  int64_t plane;
+};
+void transform_result_tiles(const ResultTiles& line);
+
+// Sums of `width` channels in each plane, to the 9 elements of their windows, `step` apart.
+void transform_sums(const float* from, int64_t plane, int64_t width, float* to, int64_t step);
+
 }  // namespace mt::cpu

@@ -81,6 +81,13 @@ int64_t entry_size(const Contraction& c, int64_t all, int64_t far) {
   return entry;
 }
 
+// Whether the sums of a filtered weight read all of y [images, channels, lines, positions].
+bool reads_all(const Contraction& c, const Layout& y) {
+  return c.k[1].size + 2 == y.shape[2] && c.k[2].size + 2 == y.shape[3] &&
+         c.k[0].b_stride == y.strides[0] && c.n[0].b_stride == y.strides[1] &&
+         c.k[1].b_stride == y.strides[2] && c.k[2].b_stride == y.strides[3];
+}
+
 }  // namespace
 
 Padding find_padding(const Plan& plan, int contraction) {
@@ -97,16 +104,25 @@ Padding find_padding(const Plan& plan, int contraction) {
   if (!stays(plan, found, contraction, pad.inputs[0].buffer)) return {};
   const int64_t all = element_count(y.shape);
   if (all == 0 || element_count(x.shape) == 0) return {};
-  // Sums that go over images, as a weight's gradient does, take one channel of each.
-  const int64_t images = y.shape[0], image = all / images;
-  for (const ContractionDim& dim : group.contraction.k) {
-    if (images > 1 && dim.b_stride == image && dim.size == images) padding.far = image;
-  }
   const int rank = y.shape.rank();
   auto whole = [&](int d) {
     const size_t i = 2 * static_cast<size_t>(d);
     return pad.attributes[i] == 0 && pad.attributes[i + 1] == 1 && x.shape[d] == y.shape[d];
   };
+  if (FilteredWeight::serves(group.contraction)) {
+    const bool by_ones = rank == 4 && pad.attributes[5] == 1 && pad.attributes[7] == 1;
+    if (!by_ones || !whole(0) || !whole(1) || !reads_all(group.contraction, y)) {
+      return {};
+    }
+    padding.read_around = true;
+    padding.group = found;
+    return padding;
+  }
+  // Sums that go over images, as a weight's gradient does, take one channel of each.
+  const int64_t images = y.shape[0], image = all / images;
+  for (const ContractionDim& dim : group.contraction.k) {
+    if (images > 1 && dim.b_stride == image && dim.size == images) padding.far = image;
+  }
   const int64_t size = static_cast<int64_t>(size_of(operand.dtype));
   // Lines that are themselves padded can be made one by one.
   if (padding.far > 0 && rank >= 4 && whole(0) && whole(1) && !whole(rank - 1)) {
@@ -175,6 +191,28 @@ const void* find_entry(const Plan& plan, const Padding& padding, void* const* bu
   const Operand& input = padding_call(plan, padding).inputs[0];
   const int64_t at = padding.from.offset + locate(padding.leading, offset / padding.inner);
   return static_cast<const char*>(buffers[input.buffer]) + at * int64_t(size_of(input.dtype));
+}
+
+PaddedImages padded_images(const Plan& plan, const Padding& padding, void* const* buffers) {
+  const CallGroup& group = padding_call(plan, padding);
+  const Operand& input = group.inputs[0];
+  const Layout& x = input.layout;
+  const void* const data =
+      static_cast<const char*>(buffers[input.buffer]) + x.offset * int64_t(size_of(input.dtype));
+  return {data,       x.strides[0], x.strides[1],        x.strides[2],       x.strides[3],
+          x.shape[2], x.shape[3],   group.attributes[4], group.attributes[6]};
+}
+
+void pad_all(const Plan& plan, const Padding& padding, void* const* buffers,
+             const Immediates* immediates) {
+  const CallGroup& group = padding_call(plan, padding);
+  const Operand& input = group.inputs[0];
+  const NaiveArray x{buffers[input.buffer], input.dtype, input.layout};
+  pad_kernel({*group.op,
+              group.attributes,
+              immediates[group.immediate],
+              {&x, 1},
+              {buffers[group.output.buffer], group.output.dtype, group.output.layout}});
 }
 
 void pad_entry(const Plan& plan, const Padding& padding, void* const* buffers,

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "backends/cpu/contract/filtering/filtered_weight.h"
 #include "backends/cpu/contract/windows/abreast.h"
 #include "backends/cpu/contract/windows/panel_lines.h"
 #include "plan/plan.h"
@@ -18,8 +19,9 @@ struct Padding {
   Layout from, to;
   // What the contraction's steps along k from image to image become in an entry; 0: there are none.
   int64_t far = 0, near = 0;
-  PanelLines lines;   // of a panel, which is made instead of an entry if there are any
-  int64_t bytes = 0;  // of an entry, or of such lines
+  PanelLines lines;          // of a panel, which is made instead of an entry if there are any
+  int64_t bytes = 0;         // of an entry, or of such lines
+  bool read_around = false;  // nothing is made, unless that is wanted after all
   // The dimensions before: how many elements of the padded operand one step of the last of them is.
   Layout leading;  // with the strides of what is padded
   int64_t inner = 1;
@@ -36,6 +38,12 @@ Contraction of_entries(Contraction contraction, const Padding& padding);
 EntryParts parts_of_entry(const Plan& plan, const Padding& padding);
 const void* find_entry(const Plan& plan, const Padding& padding, void* const* buffers,
                        int64_t offset);
+
+// What is padded, where that is read around.
+PaddedImages padded_images(const Plan& plan, const Padding& padding, void* const* buffers);
+// Pads all, where the plan has room for it.
+void pad_all(const Plan& plan, const Padding& padding, void* const* buffers,
+             const Immediates* immediates);
 
 // Pads the entry that begins at element `offset` of the padded operand.
 void pad_entry(const Plan& plan, const Padding& padding, void* const* buffers,
