@@ -159,6 +159,12 @@ inline Tensor bce_with_logits(const Tensor& x, const Tensor& target,
                               Reduction reduction = Reduction::mean) {
   return Tensor::own(mt_bce_with_logits(x.get(), target.get(), static_cast<int32_t>(reduction)));
 }
+inline Tensor bce_with_logits_weighted(const Tensor& x, const Tensor& target,
+                                       const Tensor& positive_weight,
+                                       Reduction reduction = Reduction::mean) {
+  return Tensor::own(mt_bce_with_logits_weighted(x.get(), target.get(), positive_weight.get(),
+                                                 static_cast<int32_t>(reduction)));
+}
 
 // ------------------------------------------------------------------------- Parameters and layers
 

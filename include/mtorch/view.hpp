@@ -122,6 +122,18 @@ inline Tensor pad(const Tensor& x, Dims before, Dims after, double value = 0) {
   detail::same_length("pad", before, after);
   return Tensor::own(mt_pad(x.get(), before.data(), after.data(), before.size(), value));
 }
+inline Tensor pad_reflect(const Tensor& x, Dims before, Dims after) {
+  detail::same_length("pad_reflect", before, after);
+  return Tensor::own(mt_pad_reflect(x.get(), before.data(), after.data(), before.size()));
+}
+inline Tensor pad_edge(const Tensor& x, Dims before, Dims after) {
+  detail::same_length("pad_edge", before, after);
+  return Tensor::own(mt_pad_edge(x.get(), before.data(), after.data(), before.size()));
+}
+inline Tensor pad_wrap(const Tensor& x, Dims before, Dims after) {
+  detail::same_length("pad_wrap", before, after);
+  return Tensor::own(mt_pad_wrap(x.get(), before.data(), after.data(), before.size()));
+}
 inline Tensor tril(const Tensor& x, int64_t k = 0) { return Tensor::own(mt_tril(x.get(), k)); }
 inline Tensor triu(const Tensor& x, int64_t k = 0) { return Tensor::own(mt_triu(x.get(), k)); }
 

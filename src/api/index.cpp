@@ -107,6 +107,23 @@ mt_tensor* mt_pad(mt_tensor* x, const int64_t* before, const int64_t* after, siz
   return give("pad", [&] { return pad(value(x), dims(before, ndim), dims(after, ndim), fill); });
 }
 
+mt_tensor* mt_pad_reflect(mt_tensor* x, const int64_t* before, const int64_t* after,
+                          size_t ndim) {
+  return give("pad_reflect", [&] {
+    return pad(value(x), dims(before, ndim), dims(after, ndim), Border::reflect);
+  });
+}
+
+mt_tensor* mt_pad_edge(mt_tensor* x, const int64_t* before, const int64_t* after, size_t ndim) {
+  return give("pad_edge",
+              [&] { return pad(value(x), dims(before, ndim), dims(after, ndim), Border::edge); });
+}
+
+mt_tensor* mt_pad_wrap(mt_tensor* x, const int64_t* before, const int64_t* after, size_t ndim) {
+  return give("pad_wrap",
+              [&] { return pad(value(x), dims(before, ndim), dims(after, ndim), Border::wrap); });
+}
+
 mt_tensor* mt_roll(mt_tensor* x, const int64_t* shifts, const int64_t* axes, size_t naxes) {
   return give("roll", [&] {
     Dims along = dims(axes, naxes);

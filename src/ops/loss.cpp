@@ -174,4 +174,17 @@ Tensor bce_with_logits(const Tensor& x, const Tensor& target, LossReduction redu
   return cast(reduced(softplus(wide) - wide * wide_target, reduction), dtype);
 }
 
+Tensor bce_with_logits(const Tensor& x, const Tensor& target, const Tensor& positive_weight,
+                       LossReduction reduction) {
+  auto [wide, wide_target, dtype] = widened("bce_with_logits_weighted", x, target);
+  if (!is_floating(positive_weight.dtype())) {
+    fail(Code::dtype, "bce_with_logits_weighted: weights are floats, not %s",
+         name_of(positive_weight.dtype()));
+  }
+  const Shape shape = broadcast(x.shape(), target.shape(), "bce_with_logits_weighted");
+  broadcast(shape, positive_weight.shape(), "bce_with_logits_weighted");
+  Tensor positive = cast(positive_weight, wide.dtype()) * (wide_target * softplus(-wide));
+  return cast(reduced(positive + (1 - wide_target) * softplus(wide), reduction), dtype);
+}
+
 }  // namespace mt

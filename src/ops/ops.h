@@ -166,6 +166,8 @@ Tensor mse_loss(const Tensor& x, const Tensor& target, LossReduction reduction);
 Tensor l1_loss(const Tensor& x, const Tensor& target, LossReduction reduction);
 Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, LossReduction reduction);
 Tensor bce_with_logits(const Tensor& x, const Tensor& target, LossReduction reduction);
+Tensor bce_with_logits(const Tensor& x, const Tensor& target, const Tensor& positive_weight,
+                       LossReduction reduction);
 // Element-wise operators as text (ops/expression.cpp); numbers alone lie on `device`.
 Tensor expression(const char* text, const std::vector<Tensor>& tensors, Device& device);
 // Tensors that are functions of their positions (ops/range.cpp).
@@ -203,6 +205,8 @@ Tensor concat(const std::vector<Tensor>& tensors, int64_t axis);
 Tensor stack(const std::vector<Tensor>& tensors, int64_t axis);
 std::vector<Tensor> split(const Tensor& x, const std::vector<int64_t>& sizes, int64_t axis);
 Tensor pad(const Tensor& x, const Dims& before, const Dims& after, double value);
+enum class Border { reflect, edge, wrap };  // a tensor continued by its own elements
+Tensor pad(const Tensor& x, const Dims& before, const Dims& after, Border border);
 Tensor argsort(const Tensor& x, int64_t axis, bool descending);
 Tensor sort(const Tensor& x, int64_t axis, bool descending);
 struct TopK {

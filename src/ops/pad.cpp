@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing a block of a tensor: placed in one that is otherwise filled, as padding and the gradient
 // of a slice are, or laid over another, as an assignment to a range is.
+#include <algorithm>
+#include <limits>
+
 #include "base/error.h"
 #include "graph/history.h"
 #include "ops/naive.h"
@@ -94,24 +97,74 @@ Tensor overlay(const Tensor& x, const Tensor& value, const Block& block) {
   return record(overlay_op, x.dtype(), x.shape(), {x, value}, block);
 }
 
-Tensor pad(const Tensor& x, const Dims& before, const Dims& after, double value) {
+namespace {
+
+// The shape with its widths added, which are valid.
+Shape padded_shape(const char* name, const Tensor& x, const Dims& before, const Dims& after) {
   if (before.rank() != x.rank() || after.rank() != x.rank()) {
-    fail(Code::shape, "pad: %d and %d widths given for %s", before.rank(), after.rank(),
+    fail(Code::shape, "%s: %d and %d widths given for %s", name, before.rank(), after.rank(),
          to_string(x.shape()).c_str());
   }
   Shape shape = x.shape();
   for (int d = 0; d < x.rank(); ++d) {
     if (before[d] < 0 || after[d] < 0) {
-      fail(Code::invalid, "pad: widths %lld and %lld of axis %d: none may be negative",
+      fail(Code::invalid, "%s: widths %lld and %lld of axis %d: none may be negative", name,
            static_cast<long long>(before[d]), static_cast<long long>(after[d]), d);
     }
     if (__builtin_add_overflow(shape[d], before[d], &shape[d]) ||
         __builtin_add_overflow(shape[d], after[d], &shape[d])) {
-      fail(Code::shape, "pad: axis %d would be too large to address", d);
+      fail(Code::shape, "%s: axis %d would be too large to address", name, d);
     }
   }
-  check_shape(shape, size_of(x.dtype()), "pad");
+  check_shape(shape, size_of(x.dtype()), name);
+  return shape;
+}
+
+// What comes before (`front`) or after x along an axis: x mirrored at its end, its end again and
+// again, or its other end.
+Tensor border_of(const Tensor& x, int axis, int64_t width, bool front, Border border) {
+  const int64_t size = x.shape()[axis];
+  if (border == Border::wrap) return slice(x, axis, front ? size - width : 0, width, 1);
+  if (border == Border::reflect) {
+    return flip(slice(x, axis, front ? 1 : size - 1 - width, width, 1), Dims{axis});
+  }
+  Shape shape = x.shape();
+  shape[axis] = width;
+  return expand(slice(x, axis, front ? 0 : size - 1, 1, 1), shape);
+}
+
+}  // namespace
+
+Tensor pad(const Tensor& x, const Dims& before, const Dims& after, double value) {
+  const Shape shape = padded_shape("pad", x, before, after);
   return place(x, shape, before, Dims::filled(x.rank(), 1), value);
+}
+
+Tensor pad(const Tensor& x, const Dims& before, const Dims& after, Border border) {
+  const char* name = border == Border::reflect ? "pad_reflect"
+                     : border == Border::edge  ? "pad_edge"
+                                               : "pad_wrap";
+  padded_shape(name, x, before, after);
+  Tensor y = x;
+  // Later axes continue what earlier ones have added, too, so corners are filled.
+  for (int d = 0; d < x.rank(); ++d) {
+    const int64_t size = x.shape()[d], inner = std::max<int64_t>(size - 1, 0);
+    const int64_t most = border == Border::wrap      ? size
+                         : border == Border::reflect ? inner
+                         : size == 0                 ? 0
+                                                     : std::numeric_limits<int64_t>::max();
+    if (before[d] > most || after[d] > most) {
+      fail(Code::invalid, "%s: widths %lld and %lld of axis %d of %s: at most %lld", name,
+           static_cast<long long>(before[d]), static_cast<long long>(after[d]), d,
+           to_string(x.shape()).c_str(), static_cast<long long>(most));
+    }
+    std::vector<Tensor> parts;
+    if (before[d] > 0) parts.push_back(border_of(y, d, before[d], true, border));
+    parts.push_back(y);
+    if (after[d] > 0) parts.push_back(border_of(y, d, after[d], false, border));
+    if (parts.size() > 1) y = concat(parts, d);
+  }
+  return y;
 }
 
 }  // namespace mt

@@ -34,6 +34,9 @@ TEST(Loss, OthersAndTheirLimits) {
   Tensor x = make({3}, {0, 1000, -1000}), t = make({3}, {0.5, 1, 0});
   expect_near(bce_with_logits(x, t, none), {std::log(2.0), 0, 0});
   expect_near(bce_with_logits(x, 1.0 - t, none), {std::log(2.0), 1000, 1000});
+  Tensor w = make({3}, {3, 1, 5});
+  expect_near(bce_with_logits(x, t, w, none), {2 * std::log(2.0), 0, 0});
+  expect_near(bce_with_logits(x, 1.0 - t, w, none), {2 * std::log(2.0), 1000, 5000});
   expect_near(mse_loss(make({2, 2}, {1, 2, 3, 4}), make({2}, {0, 1}), mean_of),
               {(1 + 1 + 9 + 9) / 4.0});
   Tensor l = leaf(make({1}, {0}));  // the slope at 0 is sigmoid(0) - t

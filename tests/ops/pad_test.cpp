@@ -45,6 +45,28 @@ TEST(pad, every_way_of_running_agrees) {
   }
 }
 
+TEST(pad, continues_by_what_is_there) {
+  Tensor x = make({3}, {1, 2, 3}, Dtype::int32);
+  EXPECT_EQ(read(pad(x, {2}, {2}, Border::reflect)), (Numbers{3, 2, 1, 2, 3, 2, 1}));
+  EXPECT_EQ(read(pad(x, {1}, {4}, Border::edge)), (Numbers{1, 1, 2, 3, 3, 3, 3, 3}));
+  EXPECT_EQ(read(pad(x, {3}, {1}, Border::wrap)), (Numbers{1, 2, 3, 1, 2, 3, 1}));
+  Tensor corners = make({2, 2}, {1, 2, 3, 4}, Dtype::float32);
+  EXPECT_EQ(read(pad(corners, {1, 1}, {0, 0}, Border::reflect)),
+            (Numbers{4, 3, 4, 2, 1, 2, 4, 3, 4}));
+  Tensor none = make({0, 2}, {}, Dtype::float32);
+  for (Border border : {Border::reflect, Border::edge, Border::wrap}) {
+    EXPECT_EQ(read(pad(corners, {0, 0}, {0, 0}, border)), read(corners));
+    EXPECT_EQ(pad(none, {0, 1}, {0, 1}, border).shape(), (Shape{0, 4}));
+    EXPECT_EQ(code_of([&] { pad(none, {1, 0}, {0, 0}, border); }), Code::invalid);
+    EXPECT_EQ(code_of([&] { pad(x, {-1}, {0}, border); }), Code::invalid);
+    EXPECT_EQ(code_of([&] { pad(x, {1, 1}, {0, 0}, border); }), Code::shape);
+    check_gradient(make({3, 4}, scattered(12, 9)),
+                   [&](const Tensor& of) { return pad(of, {1, 0}, {2, 3}, border); });
+  }
+  EXPECT_EQ(code_of([&] { pad(x, {3}, {0}, Border::reflect); }), Code::invalid);
+  EXPECT_EQ(code_of([&] { pad(x, {0}, {4}, Border::wrap); }), Code::invalid);
+}
+
 TEST(pad, gradients) {
   const Numbers at_x = scattered(12, 9);
   check_gradient(make({3, 4}, at_x), [](const Tensor& x) { return pad(x, {1, 0}, {2, 1}, 5); });

@@ -193,7 +193,7 @@ const std::map<std::string, Function>& functions() {
   static const std::map<std::string, Function> all{
       F(abs), F(acos), F(acosh), F(add), F(all), F(any), F(arange), F(argmax), F(argmin),
       F(argsort), F(asin), F(asinh), F(astype), F(atan), F(atan2), F(atanh), F(avg_pool1d),
-      F(avg_pool2d), F(batch_norm), F(bce_with_logits), F(bernoulli), F(bitwise_and),
+      F(avg_pool2d), F(batch_norm), F(bce_with_logits), F(bce_with_logits_weighted), F(bernoulli), F(bitwise_and),
       F(bitwise_invert), F(bitwise_left_shift), F(bitwise_or), F(bitwise_right_shift),
       F(bitwise_xor), F(broadcast_to), F(categorical), F(ceil), F(cholesky), F(clip), F(concat), F(conv1d),
       F(conv2d), F(conv_transpose1d), F(conv_transpose2d), F(copy), F(copysign), F(cos), F(cosh),
@@ -209,7 +209,7 @@ const std::map<std::string, Function>& functions() {
       F(matrix_diagonal), F(matrix_norm), F(matrix_power), F(matrix_rank), F(matrix_trace),
       F(matrix_transpose), F(max), F(max_pool1d), F(max_pool2d), F(maximum), F(mean), F(min),
       F(minimum), F(mse_loss), F(mul), F(neg), F(nextafter), F(nonzero),
-      F(not_equal), F(one_hot), F(ones), F(ones_like), F(outer), F(pad), F(permutation),
+      F(not_equal), F(one_hot), F(ones), F(ones_like), F(outer), F(pad), F(pad_edge), F(pad_reflect), F(pad_wrap), F(permutation),
       F(permute_dims), F(pinv), F(pow), F(prod), F(qr), F(reciprocal), F(relu), F(remainder),
       F(repeat), F(repeat_by), F(reshape), F(resize_linear), F(resize_nearest), F(rms_norm), F(rnn), F(roll), F(round), F(rsqrt),
       F(scaled_dot_product_attention), F(scatter_add), F(searchsorted), F(select), F(sigmoid),

@@ -247,13 +247,20 @@ def chunk(x: Tensor, count: int, axis: int = 0) -> list[Tensor]:
     return split(x, builtins.max(-(-native.dim(x, axis) // count), 1), axis)
 
 
-def pad(x: Tensor, widths: int | Sequence[int] | Sequence[tuple[int, int]], value: float = 0.0) -> Tensor:
-    """With (before, after) elements of `value` added along each axis; one pair is for every axis, and
-    one number for every side.
+_BORDERS = {"reflect": native.pad_reflect, "edge": native.pad_edge, "wrap": native.pad_wrap}
+
+
+def pad(x: Tensor, widths: int | Sequence[int] | Sequence[tuple[int, int]], value: float = 0.0,
+        mode: str = "constant") -> Tensor:
+    """With (before, after) elements added along each axis; one pair is for every axis, and one number for
+    every side. They are `value`, or by NumPy's modes "reflect" (a mirror at the ends, which are not
+    repeated), "edge" (the ends again and again) and "wrap" (the other end) those of x.
 
     >>> import mtorch as mt
     >>> mt.pad(mt.tensor([1, 2]), [(1, 2)])
     tensor([0, 1, 2, 0, 0])
+    >>> [mt.pad(mt.tensor([1, 2, 3]), 2, mode=mode).tolist() for mode in ("reflect", "edge", "wrap")]
+    [[3, 2, 1, 2, 3, 2, 1], [1, 1, 1, 2, 3, 3, 3], [2, 3, 1, 2, 3, 1, 2]]
     """
     width = _whole(widths)
     pairs: Any = [(width, width)] if width is not None else widths
@@ -263,7 +270,15 @@ def pad(x: Tensor, widths: int | Sequence[int] | Sequence[tuple[int, int]], valu
         raise TypeError(f"pad: widths {widths!r} are neither a number, nor (before, after), nor such a pair "
                         "for each axis")
     pairs = pairs * x.ndim if len(pairs) == 1 else pairs
-    return native.pad(x, ([w[0] for w in pairs], [w[1] for w in pairs]), value)
+    both = [w[0] for w in pairs], [w[1] for w in pairs]
+    if mode == "constant":
+        return native.pad(x, both, value)
+    if mode not in _BORDERS:
+        known = {"replicate": ': PyTorch\'s "replicate" is "edge"', "circular": ': PyTorch\'s "circular" is "wrap"'}
+        raise ValueError(f"pad: mode {mode!r} is none of constant, {', '.join(_BORDERS)}{known.get(mode, '')}")
+    if value != 0:
+        raise ValueError(f"pad: value {value} in mode {mode!r}, which adds none")
+    return _BORDERS[mode](x, both)
 
 
 @_explained

@@ -20,6 +20,9 @@ from mtorch import nn, optim
     (lambda x: x.fill_(1), "x[...] = value sets all elements"),
     (lambda x: mt.pad(x, (1, 2, 3)), "pad: widths (1, 2, 3) are neither a number, nor (before, after), nor"),
     (lambda x: mt.pad(x, [(1, 2), (3,)]), "pad: widths [(1, 2), (3,)] are neither"),
+    (lambda x: mt.pad(x, 1, mode="replicate"), 'pad: mode \'replicate\' is none of constant, reflect, edge, wrap: '
+                                               'PyTorch\'s "replicate" is "edge"'),
+    (lambda x: mt.pad(x, 1, 2.0, "wrap"), "pad: value 2.0 in mode 'wrap', which adds none"),
     (lambda x: optim.Adam([x], betas=0.9), "Adam: betas are two numbers, as (0.9, 0.999), not 0.9"),
     (lambda x: optim.AdamW([{"params": x, "betas": (0.9,)}]), "AdamW: betas are two numbers"),
     (lambda x: optim.SGD(nn.Linear(2, 2), 0.1), "SGD: needs a sequence of parameters, not Linear (its parameters() are"),
@@ -27,7 +30,7 @@ from mtorch import nn, optim
     (lambda x: optim.SGD(nn.ModuleList([nn.ReLU()]), 0.1), "SGD: needs parameters, not modules"),
     (lambda x: optim.SGD(3, 0.1), "SGD: needs a sequence of parameters, not int")])
 def test_what_is_wrong_is_said(call, said):
-    with pytest.raises((TypeError, AttributeError), match=re.escape(said)):
+    with pytest.raises((TypeError, ValueError, AttributeError), match=re.escape(said)):
         call(mt.ones((2, 3)).requires_grad_())
 
 

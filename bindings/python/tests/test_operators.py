@@ -174,6 +174,8 @@ def test_manipulation():
     same(mt.stack([t, t], axis=-1), np.stack([x, x], axis=-1))
     same(mt.flip(t, axis=0), np.flip(x, 0))
     same(mt.pad(t, [(1, 0), (0, 2), (0, 0)]), np.pad(x, [(1, 0), (0, 2), (0, 0)]))
+    for mode in ("reflect", "edge", "wrap"):
+        same(mt.pad(t, [(1, 0), (0, 2), (3, 1)], mode=mode), np.pad(x, [(1, 0), (0, 2), (3, 1)], mode))
     same(t.T, x.T)
     same(mt.tril(t, k=-1), np.tril(x, -1))
     for found, expected in zip(mt.split(t, [1, 2], axis=1), np.split(x, [1], axis=1)):

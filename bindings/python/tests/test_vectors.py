@@ -114,6 +114,8 @@ OTHER_NAMES = {
     "masked_select": lambda x, mask: x[mask],
     "pad": lambda x, before, after, value: np.pad(x, tuple(zip(before, after)),
                                                   constant_values=value),
+    **{f"pad_{mode}": lambda x, before, after, mode=mode: np.pad(x, tuple(zip(before, after)), mode)
+       for mode in ("reflect", "edge", "wrap")},
     "einsum": lambda equation, tensors: np.einsum(equation, *tensors),
     "nonzero": np.argwhere, "unique_values": np.unique,
     "cumulative_sum": np.cumsum, "cumulative_prod": np.cumprod,

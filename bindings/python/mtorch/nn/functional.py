@@ -380,14 +380,17 @@ def huber_loss(x: Tensor, target: Tensor, delta: float = 1.0, reduction: str = "
     return native.huber_loss(x, target, delta, _reduction(reduction))
 
 
-def bce_with_logits(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """-(t log(sigmoid(x)) + (1 - t) log(1 - sigmoid(x))).
+def bce_with_logits(x: Tensor, target: Tensor, reduction: str = "mean", *,
+                    pos_weight: Tensor | None = None) -> Tensor:
+    """-(t log(sigmoid(x)) + (1 - t) log(1 - sigmoid(x))), the first t times `pos_weight`, if there is one.
 
     >>> import mtorch as mt
     >>> mt.nn.bce_with_logits(mt.tensor([100.0, -100.0]), mt.tensor([1.0, 1.0]), reduction="none")
     tensor([  0., 100.])
     """
     _warn_of_broadcasting("bce_with_logits", x, target)
+    if pos_weight is not None:
+        return native.bce_with_logits_weighted(x, target, pos_weight, _reduction(reduction))
     return native.bce_with_logits(x, target, _reduction(reduction))
 
 

@@ -54,7 +54,7 @@ class HuberLoss(_Loss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """bce_with_logits().
+    """bce_with_logits(). `pos_weight`, of the positives, is a buffer.
 
     >>> import mtorch as mt
     >>> mt.nn.BCEWithLogitsLoss()(mt.tensor([100.0, -100.0]), mt.tensor([1.0, 1.0]))
@@ -62,6 +62,15 @@ class BCEWithLogitsLoss(_Loss):
     """
 
     function = staticmethod(functional.bce_with_logits)
+
+    def __init__(self, pos_weight: Tensor | None = None, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        if pos_weight is not None:
+            self.register_buffer("pos_weight", asarray(pos_weight))
+
+    def forward(self, x: Tensor, target: Tensor) -> Tensor:
+        return functional.bce_with_logits(x, target, pos_weight=getattr(self, "pos_weight", None),
+                                          **self.options)
 
 
 class CrossEntropyLoss(_Loss):
