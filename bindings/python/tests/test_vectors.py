@@ -64,7 +64,7 @@ def call(operator, arguments, inputs, part=0):
     if operator == "slice":
         ends = [-2**63 if end is None else end for end in arguments[2:4]]
         arguments = [*arguments[:2], *ends, arguments[4]]
-    if operator in ("pad", "roll"):  # two lists are one argument
+    if operator == "roll" or operator.startswith("pad"):  # two lists are one argument
         x, first, second, *more = arguments
         return getattr(native, operator)(argument(x), (first, second), *more)
     if operator == "tensordot":
