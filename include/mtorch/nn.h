@@ -156,8 +156,8 @@ MT_API mt_tensor* mt_huber_loss(mt_tensor* x, mt_tensor* target, double delta, i
 /// -(t log(sigmoid(x)) + (1 - t) log(1 - sigmoid(x))) for target t, computed without overflow as
 /// max(x, 0) - x t + log(1 + e^-|x|). The two broadcast.
 MT_API mt_tensor* mt_bce_with_logits(mt_tensor* x, mt_tensor* target, int32_t reduction);
-/// The same with w t in the place of the first t, for positives that are rare: w are floats, say one
-/// for each class, and all three broadcast. PyTorch calls them `pos_weight`.
+/// The same with w t in the place of the first t, for positives that are rare: w are floats, say
+/// one for each class, and all three broadcast. PyTorch calls them `pos_weight`.
 MT_API mt_tensor* mt_bce_with_logits_weighted(mt_tensor* x, mt_tensor* target,
                                               mt_tensor* positive_weight, int32_t reduction);
 

@@ -141,13 +141,13 @@ MT_API mt_status mt_split(mt_tensor* x, const int64_t* sizes, size_t n, int64_t 
 /// With `before[i]` and `after[i]` elements of `value` added along axis i; ndim is x's.
 MT_API mt_tensor* mt_pad(mt_tensor* x, const int64_t* before, const int64_t* after, size_t ndim,
                          double value);
-/// With `before[i]` and `after[i]` elements added along axis i, as x is seen in a mirror at its first
-/// and last ones, which are not repeated: c b | a b c | b a. At most as many as there are beside
-/// those, or MT_EINVAL; ndim is x's. NumPy's pad() in mode "reflect".
+/// With `before[i]` and `after[i]` elements added along axis i, as x is seen in a mirror at its
+/// first and last ones, which are not repeated: c b | a b c | b a. At most as many as there are
+/// beside those, or MT_EINVAL; ndim is x's. NumPy's pad() in mode "reflect".
 MT_API mt_tensor* mt_pad_reflect(mt_tensor* x, const int64_t* before, const int64_t* after,
                                  size_t ndim);
-/// The same with the first and the last element again and again: a a | a b c | c c. PyTorch calls it
-/// "replicate". MT_EINVAL where an axis has none.
+/// The same with the first and the last element again and again: a a | a b c | c c. PyTorch calls
+/// it "replicate". MT_EINVAL where an axis has none.
 MT_API mt_tensor* mt_pad_edge(mt_tensor* x, const int64_t* before, const int64_t* after,
                               size_t ndim);
 /// The same as if x began again where it ends: b c | a b c | a b. At most as many as there are, or

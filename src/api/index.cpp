@@ -107,8 +107,7 @@ mt_tensor* mt_pad(mt_tensor* x, const int64_t* before, const int64_t* after, siz
   return give("pad", [&] { return pad(value(x), dims(before, ndim), dims(after, ndim), fill); });
 }
 
-mt_tensor* mt_pad_reflect(mt_tensor* x, const int64_t* before, const int64_t* after,
-                          size_t ndim) {
+mt_tensor* mt_pad_reflect(mt_tensor* x, const int64_t* before, const int64_t* after, size_t ndim) {
   return give("pad_reflect", [&] {
     return pad(value(x), dims(before, ndim), dims(after, ndim), Border::reflect);
   });

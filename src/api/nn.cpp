@@ -126,8 +126,8 @@ mt_tensor* mt_bce_with_logits(mt_tensor* x, mt_tensor* target, int32_t reduction
     return mt::bce_with_logits(operand(x), operand(target), loss_reduction(reduction));
   });
 }
-mt_tensor* mt_bce_with_logits_weighted(mt_tensor* x, mt_tensor* target,
-                                       mt_tensor* positive_weight, int32_t reduction) {
+mt_tensor* mt_bce_with_logits_weighted(mt_tensor* x, mt_tensor* target, mt_tensor* positive_weight,
+                                       int32_t reduction) {
   return give("bce_with_logits_weighted", [&] {
     return mt::bce_with_logits(operand(x), operand(target), operand(positive_weight),
                                loss_reduction(reduction));

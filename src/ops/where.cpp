@@ -29,11 +29,11 @@ void bounded_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   }
   if (x.requires_gradient()) gradients[1] = sum_to(where(beyond, none, dy), x.shape());
 }
-const Op at_least_op{.name = "maximum",
+const Op at_least_op{.name = "at_least",
                      .kind = OpKind::elementwise,
                      .code = static_cast<uint8_t>(Elementwise::maximum),
                      .gradient = bounded_gradient};
-const Op at_most_op{.name = "minimum",
+const Op at_most_op{.name = "at_most",
                     .kind = OpKind::elementwise,
                     .code = static_cast<uint8_t>(Elementwise::minimum),
                     .gradient = bounded_gradient};

@@ -60,8 +60,9 @@ TEST(pad, continues_by_what_is_there) {
     EXPECT_EQ(code_of([&] { pad(none, {1, 0}, {0, 0}, border); }), Code::invalid);
     EXPECT_EQ(code_of([&] { pad(x, {-1}, {0}, border); }), Code::invalid);
     EXPECT_EQ(code_of([&] { pad(x, {1, 1}, {0, 0}, border); }), Code::shape);
-    check_gradient(make({3, 4}, scattered(12, 9)),
-                   [&](const Tensor& of) { return pad(of, {1, 0}, {2, 3}, border); });
+    check_gradient(make({3, 4}, scattered(12, 9)), [&](const Tensor& of) {
+      return pad(of, {1, 0}, {2, 3}, border);
+    });
   }
   EXPECT_EQ(code_of([&] { pad(x, {3}, {0}, Border::reflect); }), Code::invalid);
   EXPECT_EQ(code_of([&] { pad(x, {0}, {4}, Border::wrap); }), Code::invalid);
