@@ -170,10 +170,12 @@ inline void pack_widened(Dtype dtype, const void* data, const int64_t* rows, int
 
 // `used` rows of `width`, which may be more to make up whole vectors; what is there then does not
 // matter, but is not left as it was, lest it slow arithmetic down. rows and ks are offsets, and ks
-// are `unbroken` if they are known to follow each other.
+// are `unbroken` if they are known to follow each other. `used`, lest gcc make a clone of it in
+// each file that includes this.
 template <class T>
-void pack(Dtype dtype, const void* data, const int64_t* rows, int64_t used, int64_t width,
-          const int64_t* ks, int64_t k_count, T* out, bool unbroken = false) {
+[[gnu::used]] void pack(Dtype dtype, const void* data, const int64_t* rows, int64_t used,
+                        int64_t width, const int64_t* ks, int64_t k_count, T* out,
+                        bool unbroken = false) {
   const bool along_k = k_count >= 4 && ks[1] == ks[0] + 1;
   if (dtype != dtype_of<T>) {
     if constexpr (sizeof(T) == 4) {
