@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/parallel/parallel.h"
-#include "backends/cpu/program/totals.h"
 #include "backends/cpu/strided/pool_pairs.h"
 #include "backends/cpu/strided/strided.h"
 #include "base/rounding.h"
@@ -316,102 +314,6 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {
       in[0].ahead = reinterpret_cast<intptr_t>(coming) - reinterpret_cast<intptr_t>(in[0].data);
     }
     operate(step, in, address(step.out, first), rows, columns, prepared_.pieces);
-  }
-}
-
-namespace {
-
-void run_rows(const PreparedProgram& prepared, const Segment& segment, void* const* buffers,
-              const Immediates* immediates, char* scratch) {
-  const int64_t tile = prepared.tile_rows;
-  parallel_workers(
-      segment.rows, prepared.grain, prepared.threads, [&](int worker, int64_t begin, int64_t end) {
-        ProgramRun run(prepared, segment, buffers, immediates,
-                       scratch + worker * prepared.scratch_bytes, std::min(tile, end - begin));
-        for (int64_t row = begin, rows; row < end; row += rows) {
-          // What is read in pieces goes on evenly within whole tiles.
-          rows = std::min(prepared.pieced.empty() ? tile : tile - row % tile, end - row);
-          run.run(row, rows, std::min(tile, end - row - rows));
-        }
-      });
-}
-
-void run_panels(const PreparedProgram& prepared, const Segment& segment, void* const* buffers,
-                const Immediates* immediates) {
-  const PanelOrder& order = prepared.panels;
-  const Memory& memory = segment.memory[static_cast<size_t>(order.memory)];
-  const size_t size = size_of(memory.dtype);
-  char* result = static_cast<char*>(buffers[memory.buffer]) + first_byte(memory);
-  const int64_t width = std::min(prepared.tile_rows, order.width);
-  int64_t at_once = 1;  // rows
-  if (order.dense()) at_once = std::clamp<int64_t>(prepared.tile_rows / width, 1, order.together);
-  const int64_t blocks = order.blocks_of_rows(), pieces = divide_up(order.columns, width);
-  const int64_t grain =
-      std::max<int64_t>(1, prepared.grain * prepared.tile_rows / (order.together * width));
-  parallel_for(order.outer * blocks * pieces, grain, [&](int64_t begin, int64_t end) {
-    alignas(64) char registers[stack_registers];
-    alignas(64) char panel[panel_bytes];
-    ProgramRun run(prepared, segment, buffers, immediates, registers, width * at_once);
-    for (int64_t item = begin; item < end; ++item) {
-      const int64_t block = item / pieces, column = item % pieces * width;
-      const int64_t row = block % blocks * order.together;
-      const int64_t rows = std::min(order.together, order.rows - row);
-      const int64_t columns = std::min(width, order.columns - column);
-      const int64_t first = (block / blocks * order.rows + row) * order.columns + column;
-      if (!order.of_result) run.read_panel(panel, first, rows, columns);
-      for (int64_t r = 0; r < rows; r += at_once) {
-        const int64_t from = first + r * order.columns;
-        if (order.of_result) {
-          // As large a share of its lines as this is of the rows.
-          const int64_t done = r * columns / rows;
-          const int64_t share = std::min(r + at_once, rows) * columns / rows - done;
-          fetch_result(result, size, order, first + done, rows, share);
-          run.move_memory(order.memory, panel + r * order.pitch() * static_cast<int64_t>(size),
-                          from);
-        }
-        run.run(from, columns * std::min(at_once, rows - r));
-      }
-      if (order.of_result) {
-        write_panel(result, panel, size, order, first, rows, columns);
-      }
-    }
-  });
-}
-
-// The segments' elements one after another, shared out in whole tiles.
-void run_elements(const PreparedProgram& prepared, const std::vector<Segment>& segments,
-                  void* const* buffers, const Immediates* immediates) {
-  const int64_t tile = prepared.tile_rows;
-  parallel_for(prepared.tiles, prepared.grain, [&](int64_t begin, int64_t end) {
-    alignas(64) char registers[stack_registers];
-    for (const Segment& segment : segments) {
-      int64_t count = segment.rows * segment.columns, own = divide_up(count, tile);
-      int64_t from = std::max<int64_t>(begin, 0), to = std::min(end, own);
-      begin -= own;
-      end -= own;
-      if (from >= to) continue;
-      ProgramRun run(prepared, segment, buffers, immediates, registers, std::min(tile, count));
-      for (int64_t t = from; t < to; ++t) {
-        int64_t first = t * tile, rows = std::min(tile, count - first);
-        run.run(first, rows, t + 1 < to ? std::min(tile, count - first - rows) : 0);
-      }
-    }
-  });
-}
-
-}  // namespace
-
-void run_program(const PreparedProgram& prepared, const std::vector<Segment>& segments,
-                 void* const* buffers, const Immediates* immediates, char* scratch) {
-  const Segment& segment = prepared.by_columns.empty() ? segments[0] : prepared.by_columns[0];
-  if (!prepared.totals.empty()) {
-    run_totals(prepared, segment, buffers, immediates, scratch);
-  } else if (prepared.by_rows) {
-    run_rows(prepared, segment, buffers, immediates, scratch);
-  } else if (prepared.panels.memory >= 0) {
-    run_panels(prepared, segment, buffers, immediates);
-  } else {
-    run_elements(prepared, segments, buffers, immediates);
   }
 }
 
