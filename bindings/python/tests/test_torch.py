@@ -140,6 +140,9 @@ def test_losses(reduction):
     close(nn.HuberLoss(delta=0.7, **how)(a, b), torch.nn.HuberLoss(delta=0.7, **how)(p, q))
     close(nn.BCEWithLogitsLoss(**how)(a, mt.sigmoid(b)),
           torch.nn.BCEWithLogitsLoss(**how)(p, torch.sigmoid(q)))
+    weight = np.array([0.5, 2, 7], np.float32)
+    close(nn.BCEWithLogitsLoss(**how, pos_weight=mt.asarray(weight))(a, mt.sigmoid(b)),
+          torch.nn.BCEWithLogitsLoss(**how, pos_weight=torch.tensor(weight))(p, torch.sigmoid(q)))
     close(nn.CrossEntropyLoss(**how)(a, mt.asarray([0, 2, 1, 1])),
           torch.nn.CrossEntropyLoss(**how)(p, torch.tensor([0, 2, 1, 1])))
 

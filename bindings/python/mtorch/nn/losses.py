@@ -63,7 +63,7 @@ class BCEWithLogitsLoss(_Loss):
 
     function = staticmethod(functional.bce_with_logits)
 
-    def __init__(self, pos_weight: Tensor | None = None, reduction: str = "mean") -> None:
+    def __init__(self, reduction: str = "mean", *, pos_weight: Tensor | None = None) -> None:
         super().__init__(reduction)
         if pos_weight is not None:
             self.register_buffer("pos_weight", asarray(pos_weight))
