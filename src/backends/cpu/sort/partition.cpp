@@ -11,12 +11,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "hwy/highway.h"
+#include "backends/cpu/sort/compress-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 template <bool floating, class T>
 HWY_INLINE hn::Vec<hn::ScalableTag<T>> keys_of(const T* from, const KeyForm<T>& form) {
@@ -98,10 +97,10 @@ HWY_INLINE T* append(T* to, const T* end, V v, M which) {
   const hn::ScalableTag<T> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   if (HWY_LIKELY(end - to >= lanes)) {
-    return to + hn::CompressStore(v, which, d, to);  // Compress() has a table that gcc copies
+    return to + compress_store(d, v, which, to);
   }
   HWY_ALIGN T last[HWY_LANES(T)];
-  const int64_t count = static_cast<int64_t>(hn::CompressStore(v, which, d, last));
+  const int64_t count = compress_store(d, v, which, last);
   return std::copy(last, last + count, to);
 }
 

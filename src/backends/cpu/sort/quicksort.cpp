@@ -9,6 +9,7 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/sort/quicksort.cpp"
 #include "hwy/foreach_target.h"
 
+#include "backends/cpu/sort/compress-inl.h"
 #include "backends/cpu/sort/network-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -56,9 +57,11 @@ HWY_NOINLINE T middle_of(const T* numbers, int64_t count) {
 template <class T, class Which>
 HWY_INLINE void put(Row<T> v, Which is_low, Which is_high, T*& low, T*& high) {
   constexpr Vectors<T> d;
-  high -= hn::CountTrue(d, is_high);
-  hn::CompressBlendedStore(v, is_high, d, high);
-  low += hn::CompressBlendedStore(v, is_low, d, low);
+  const size_t lows = hn::CountTrue(d, is_low), highs = hn::CountTrue(d, is_high);
+  high -= highs;
+  store_part(compress(d, v, is_high), d, hn::FirstN(d, highs), high);
+  store_part(compress(d, v, is_low), d, hn::FirstN(d, lows), low);
+  low += lows;
 }
 template <class T>
 HWY_INLINE void put(Row<T> v, Row<T> pivot, T*& low, T*& high) {
