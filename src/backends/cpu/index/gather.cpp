@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/cache.h"
+#include "backends/cpu/index/fetch_row.h"
 #include "backends/cpu/index/indices.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
@@ -31,13 +32,8 @@ void gather_elements(T* out, const T* x, const Indices& indices, const int64_t* 
   }
 }
 
-// Rows come in no order that the processor could foresee, so they are asked for this early.
-constexpr int64_t ahead = 8;
-
-// Inlined always: gcc 12 takes a function of nothing but prefetches for one without effect.
-[[gnu::always_inline]] inline void fetch_row(const char* row, int64_t bytes) {
-  constexpr int64_t most = 8 * cache_line;  // longer rows follow by themselves
-  for (int64_t at = 0; at < std::min(bytes, most); at += cache_line) __builtin_prefetch(row + at);
+void copy_row(void* to, const void* from, int64_t bytes) {
+  std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
 // Whether rows are written past the caches: lines that are written in part cost more than it saves.
@@ -68,6 +64,8 @@ void gather_kernel(const NaiveCall& call) {
   char* to = first_element(y);
   const bool streams = in_row && streams_rows(to, row_bytes, y.size() / width);
   const Kernel stream = streaming_kernel(element);
+  const bool fetches =
+      streams || (in_row && x.size() * static_cast<int64_t>(element) > second_cache);
   parallel_for(y.size() / width, grain_of(width), [&](int64_t begin, int64_t end) {
     Walker walker(outer, begin / count);
     int64_t j = begin % count;
@@ -89,18 +87,18 @@ void gather_kernel(const NaiveCall& call) {
         for (int k = 0; k < indices.count; ++k) position += indices.at(k, index) * strides[k];
         return source + position * static_cast<int64_t>(element);
       };
-      for (; streams && j < last; ++j, target += row_bytes) {
-        fetch_row(row_at(std::min(j + ahead, last - 1)), row_bytes);
-        const void* in[1] = {row_at(j)};
-        stream(target, in, width);
-      }
-      for (; j < last; ++j, target += row_bytes) {
-        const char* begin_of_row = row_at(j);
-        if (in_row) {
-          std::memcpy(target, begin_of_row, static_cast<size_t>(row_bytes));
-        } else {
-          gather_strided(target, begin_of_row, element, inner, 0, width);
-        }
+      auto each_row = [&](auto&& copy) {
+        for (; j < last; ++j, target += row_bytes) copy(row_at(j));
+      };
+      if (fetches) {
+        each_row([&](const void* own) {
+          fetch_row(row_at(std::min(j + rows_ahead, last - 1)), row_bytes);
+          streams ? stream(target, &own, width) : copy_row(target, own, row_bytes);
+        });
+      } else if (in_row) {
+        each_row([&](const void* own) { copy_row(target, own, row_bytes); });
+      } else {
+        each_row([&](const void* own) { gather_strided(target, own, element, inner, 0, width); });
       }
     }
     if (streams) finish_streaming();

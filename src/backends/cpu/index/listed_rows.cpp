@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/cpu/elementwise/targets.h"
+#include "backends/cpu/index/fetch_row.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/index/listed_rows.cpp"
@@ -16,23 +17,15 @@ namespace mt::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows come in no order that the processor could foresee, so they are asked for this early, from
-// the second-level cache, which has more lines under way.
-constexpr int64_t ahead = 64;
-constexpr int64_t most_bytes = 512;  // of a row; longer ones follow by themselves
-
 template <class T>
 void add_listed(void* sums, const void* values, int64_t step, int64_t width, const ListedRow* list,
                 int64_t count) {
   constexpr hn::ScalableTag<T> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const int64_t fetched = std::min<int64_t>(width * static_cast<int64_t>(sizeof(T)), most_bytes);
   for (int64_t e = 0; e < count; ++e) {
     const T* next =
-        static_cast<const T*>(values) + list[std::min(e + ahead, count - 1)].from * step;
-    for (int64_t at = 0; at < fetched; at += 64) {
-      __builtin_prefetch(reinterpret_cast<const char*>(next) + at, 0, 2);
-    }
+        static_cast<const T*>(values) + list[std::min(e + rows_ahead, count - 1)].from * step;
+    fetch_row(next, width * static_cast<int64_t>(sizeof(T)));
     T* sum = static_cast<T*>(sums) + list[e].row * width;
     const T* from = static_cast<const T*>(values) + list[e].from * step;
     int64_t c = 0;
