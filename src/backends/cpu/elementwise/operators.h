@@ -73,15 +73,15 @@ HWY_INLINE void each_element(void* out, const Input* inputs, int64_t rows, int64
         y += 2 * bytes;
       }
     }
-    for (; left >= lanes; left -= lanes) {
+    // A part of a vector shares the code of whole ones, which may be long.
+    while (left > 0) {
       if constexpr (!cheap) fetch(at[0], ahead);
-      store(to_memory(Op::apply(load<T>(at[k])...)), y);
+      const size_t n = left < lanes ? left : lanes;
+      auto result = to_memory(Op::apply((n == lanes ? load<T>(at[k]) : load<T>(at[k], n))...));
+      n == lanes ? store(result, y) : store(result, y, n);
       ((at[k] += cursors[k].step), ...);
-      y += bytes;
-    }
-    if (left > 0) {
-      store(to_memory(Op::apply(load<T>(at[k], left)...)), y, left);
-      y += left * sizeof(hn::TFromV<Result>);
+      y += n * sizeof(hn::TFromV<Result>);
+      left -= n;
     }
   }
 }
