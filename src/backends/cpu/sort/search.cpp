@@ -28,7 +28,8 @@ void search(const typename Element::Memory* sorted, int64_t length,
   }
   int64_t left = length;
   for (; left > 1; left -= left / 2) {
-    for (int64_t j = 0; j < count; ++j) low[j] += precedes(low[j][left / 2 - 1], j) ? left / 2 : 0;
+    const int64_t half = left / 2;  // or nothing, by its bits: compilers branch on a choice
+    for (int64_t j = 0; j < count; ++j) low[j] += half & -int64_t{precedes(low[j][half - 1], j)};
   }
   for (int64_t j = 0; j < count; ++j) found[j] = low[j] - sorted + (left && precedes(*low[j], j));
 }
