@@ -8,29 +8,41 @@
 namespace mt::cpu {
 namespace {
 
-constexpr int64_t few = 32;  // too few to repay the call, which asks the system for chance
-
 template <class T>
-void sort_in_vectors(T* numbers, int64_t count) {
-  if (count <= few) return std::sort(numbers, numbers + count);
+void sort_by_highway(T* numbers, int64_t count) {
   hwy::Sorter()(numbers, static_cast<size_t>(count), hwy::SortAscending());
+}
+
+// Up to this many narrow numbers are sorted as those of 32 bits are, in a network: counting and
+// Highway's sort, which asks the system for chance, are not repaid.
+constexpr int64_t few_narrow = 256;
+template <class T>
+void sort_widened(T* numbers, int64_t count) {
+  uint32_t wide[few_narrow];
+  std::copy(numbers, numbers + count, wide);
+  sort_numbers(wide, count);
+  std::transform(wide, wide + count, numbers, [](uint32_t x) { return static_cast<T>(x); });
 }
 
 }  // namespace
 
 // Of these there are so few that they are counted.
 void sort_numbers(uint8_t* numbers, int64_t count) {
+  if (count <= few_narrow) return sort_widened(numbers, count);
   int64_t counts[256] = {};
   for (int64_t i = 0; i < count; ++i) ++counts[numbers[i]];
   for (int number = 0; number < 256; ++number) {
     numbers = std::fill_n(numbers, counts[number], static_cast<uint8_t>(number));
   }
 }
-void sort_numbers(uint16_t* numbers, int64_t count) { sort_in_vectors(numbers, count); }
+void sort_numbers(uint16_t* numbers, int64_t count) {
+  count <= few_narrow ? sort_widened(numbers, count) : sort_by_highway(numbers, count);
+}
 // Where there are no vectors, Highway has no sort of these, and ends the process.
 void sort_numbers(hwy::uint128_t* numbers, int64_t count) {
-  if (hwy::SupportedTargets() == HWY_SCALAR) return std::sort(numbers, numbers + count);
-  sort_in_vectors(numbers, count);
+  constexpr int64_t few = 32;  // too few to repay Highway's call
+  const bool alone = count <= few || hwy::SupportedTargets() == HWY_SCALAR;
+  alone ? std::sort(numbers, numbers + count) : sort_by_highway(numbers, count);
 }
 
 }  // namespace mt::cpu
