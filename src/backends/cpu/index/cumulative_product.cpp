@@ -24,13 +24,24 @@ void go_on(const T* a, const T* b, T* y, int64_t length, int64_t pitch, int64_t 
     }
   }
 }
-template <class T, class Wide>
-void go_on_alone(const T* a, const T* b, T* y, int64_t length) {
-  Wide value = static_cast<Wide>(b[0]);
-  y[0] = static_cast<T>(value);
+// Lines of neighbours, abreast. In a single one each value waits for the last: what is to be added
+// is nothing in a running product, and is not waited for where that changes no bit.
+template <int64_t lines, class Wide, class T>
+void go_on_in_order(const T* a, const T* b, T* y, int64_t length) {
+  Wide values[lines];
+  for (int64_t k = 0; k < lines; ++k) {
+    values[k] = static_cast<Wide>(b[k * length]);
+    y[k * length] = b[k * length];
+  }
   for (int64_t i = 1; i < length; ++i) {
-    value = static_cast<Wide>(a[i]) * value + static_cast<Wide>(b[i]);
-    y[i] = static_cast<T>(value);
+#pragma GCC unroll 8
+    for (int64_t k = 0; k < lines; ++k) {
+      Wide value = static_cast<Wide>(a[k * length + i]) * values[k];
+      const Wide more = static_cast<Wide>(b[k * length + i]);
+      if (lines > 1 || __builtin_expect(more != 0 || value == 0, false)) value += more;
+      values[k] = value;
+      y[k * length + i] = static_cast<T>(value);
+    }
   }
 }
 
@@ -43,14 +54,25 @@ void recur(const NaiveCall& call) {
   const T* a = reinterpret_cast<const T*>(first_element(call.inputs[0]));
   const T* b = reinterpret_cast<const T*>(first_element(call.inputs[1]));
   T* y = reinterpret_cast<T*>(first_element(call.output));
+  if (inner == 1) {
+    constexpr int64_t abreast = 8;
+    return parallel_for(outer, grain_of(length), [&](int64_t line, int64_t end) {
+      for (; line + abreast <= end; line += abreast) {
+        go_on_in_order<abreast, Wide>(a + line * length, b + line * length, y + line * length,
+                                      length);
+      }
+      for (; line < end; ++line) {
+        go_on_in_order<1, Wide>(a + line * length, b + line * length, y + line * length, length);
+      }
+    });
+  }
   const int64_t work = length * std::min(inner, together);
   parallel_for(outer * groups, grain_of(work), [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t column = task % groups * together;
       const int64_t at = task / groups * length * inner + column;
       const int64_t lines = std::min(together, inner - column);
-      inner == 1 ? go_on_alone<T, Wide>(a + at, b + at, y + at, length)
-                 : go_on<T, Wide>(a + at, b + at, y + at, length, inner, lines);
+      go_on<T, Wide>(a + at, b + at, y + at, length, inner, lines);
     }
   });
 }
