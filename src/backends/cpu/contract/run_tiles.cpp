@@ -44,7 +44,7 @@ class TileRun {
 
   // Batch entries [first, end).
   void run(int64_t first, int64_t end) {
-    if (schedule_.abreast) {
+    if (schedule_.way == Way::abreast) {
       for (int t = 0; t < schedule_.threads; ++t) {
         begin_abreast(thread_scratch_ + static_cast<size_t>(t) * schedule_.thread_scratch);
       }
@@ -55,7 +55,7 @@ class TileRun {
       count_ = end - first;
       return share(schedule_.abreast.groups(count_), 1, &TileRun::compute_abreast);
     }
-    if (schedule_.filtering) {
+    if (schedule_.way == Way::filtering) {
       share(schedule_.filtering.weights * weight_parts(), 1, &TileRun::transform);
     }
     for (int t = 0; t < schedule_.threads; ++t) {
@@ -127,12 +127,12 @@ class TileRun {
     tile.row_end = std::min(tile.row_begin + schedule_.rows, schedule_.m);
     tile.column_begin = at % part / high * schedule_.columns;
     tile.column_end = std::min(tile.column_begin + schedule_.columns, schedule_.n);
-    if (schedule_.exact) {
+    if (schedule_.way == Way::exact) {
       const int64_t k = schedule_.k;
       run_exact(a_, a_entry(tile.batch, 0, k, scratch), b_, b_entry(tile.batch, 0, k, scratch),
                 dtype_, schedule_.sum, tile, out_, scratch);
       if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
-    } else if (schedule_.filtering) {
+    } else if (schedule_.way == Way::filtering) {
       filter(tile, scratch);
     } else if (schedule_.sum == Dtype::float64) {
       compute_floating<double>(tile, entry, panel, scratch);
@@ -228,7 +228,7 @@ class TileRun {
     const int64_t k_end = std::min(k_begin + schedule_.panel, schedule_.k);
     void* kernel_scratch = scratch + schedule_.tile_scratch;
     const bool direct = final && !schedule_.rounded;
-    if (schedule_.lanes) {
+    if (schedule_.way == Way::lanes) {
       run_along_k<T>(tile, k_begin, k_end, c, c_row, scratch);
       if (direct && epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
     } else {

@@ -56,6 +56,8 @@ constexpr int64_t turning = 14, turning_distant = 24;
 // An operand of so many elements is in no cache near by.
 constexpr int64_t distant = 1 << 20;
 
+constexpr int64_t few_columns = 16;  // of a tall result
+
 // Whether the transpose of the result is easier to compute, because
 // - a tall result's few columns would be columns of vectors, whose rows are neighbours in memory;
 // - both operands lie along k, so that one is packed, and a costs less, if it fills vectors and b
@@ -86,18 +88,17 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
   m = size_of_group(c.m);
   n = size_of_group(c.n);
   k = size_of_group(c.k);
-  exact = !is_floating(c.out);
   bool wide = c.a == Dtype::float64 || c.b == Dtype::float64 || c.out == Dtype::float64;
   // How many of fewer than 2^32 products are true is known modulo 2^32.
   const bool long_integers = size_of(c.out) == 8 || k >= int64_t{1} << 32;
-  sum = exact  ? (long_integers ? Dtype::int64 : Dtype::int32)
-        : wide ? Dtype::float64
-               : Dtype::float32;
+  const bool integers = !is_floating(c.out);
+  sum = integers ? (long_integers ? Dtype::int64 : Dtype::int32)
+        : wide   ? Dtype::float64
+                 : Dtype::float32;
   ContractionOrder order = contraction_order(m, n, k, c.out);
-  panel = exact ? std::max<int64_t>(k, 1) : order.panel;
+  panel = integers ? std::max<int64_t>(k, 1) : order.panel;
   panels = divide_up(k, panel);
-  lanes = !exact && order.lanes > 1;
-  transposed = b_in_place = short_windows = passes = false;
+  transposed = b_in_place = passes = false;
   row_parts = 1;
   MatrixOperand left = operand_a(c), right = operand_b(c);
   double flops = 2.0 * static_cast<double>(batch) * static_cast<double>(m) *
@@ -106,23 +107,16 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
                        static_cast<double>(size_of(sum));
   const bool alone = flops == 0 || (flops < serial_flops && bytes < serial_bytes);
   threads = alone ? 1 : std::max(most_threads, 1);
-  filtering = find_filtering(c);
-  if (!exact && !lanes && panels <= 1 && c.out == Dtype::float32 && !filtering) {
-    abreast = choose_abreast(left, right, threads, made);
+  way = choose_way(c, left, right, made);
+  if (way == Way::blocked && transposed_is_easier(left, right, sum)) {
+    transposed = true;
+    std::swap(m, n);
+    std::swap(left, right);
   }
-  if (lanes && sum == Dtype::float32 && takes_same_windows()) {
-    same = find_same_windows(left, right, made);
-  }
-  if (!exact && !lanes && !abreast) {
-    short_windows = sum == c.out && takes_short_windows() && has_short_windows(left, right);
-    transposed = !short_windows && !filtering && transposed_is_easier(left, right, sum);
-    if (transposed) {
-      std::swap(m, n);
-      std::swap(left, right);
-    }
+  if (way == Way::blocked || way == Way::short_windows) {
     b_in_place = right.dtype == sum && reads_columns_in_place(right, m);
   }
-  rounded = !exact && panels <= 1 && (sum != c.out || transposed);
+  rounded = way != Way::exact && panels <= 1 && (sum != c.out || transposed);
   streamed = static_cast<double>(batch) * static_cast<double>(m * n) *
                  static_cast<double>(size_of(c.out)) >
              static_cast<double>(last_cache);
@@ -134,7 +128,7 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
                                 std::max<int64_t>(batch, 1));
     slabs = static_cast<size_t>(round_up(group * entry, cache_line));
   }
-  if (abreast) {
+  if (way == Way::abreast) {
     rows = m;
     columns = n;
     tile_scratch = held = 0;
@@ -142,7 +136,7 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
         static_cast<size_t>(round_up(int64_t(abreast_scratch(abreast, left)), cache_line));
     return;
   }
-  if (filtering) {
+  if (way == Way::filtering) {
     columns = std::min(filtering.band(), n);
     // Where bands are fewer than threads, their outputs are shared out, though each share
     // transforms the band anew.
@@ -156,23 +150,39 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
     choose_tiles(left, right, flops);
   }
   size_t size = size_of(sum);
-  passes = may_pass && !exact && !lanes && !short_windows && panels <= 1 && !rounded &&
-           columns == n && !filtering;
-  size_t kernel = exact   ? exact_scratch()
-                  : lanes ? lanes_scratch(m >= n ? left : right, std::min(m, n), sum)
-                          : block_scratch(left, right, sum, rows, columns, panel);
-  if (filtering) kernel = std::max(kernel, filtering_scratch(filtering));
+  passes = may_pass && way == Way::blocked && panels <= 1 && !rounded && columns == n;
+  size_t kernel = way == Way::exact   ? exact_scratch()
+                  : way == Way::lanes ? lanes_scratch(m >= n ? left : right, std::min(m, n), sum)
+                                      : block_scratch(left, right, sum, rows, columns, panel);
+  if (way == Way::filtering) kernel = std::max(kernel, filtering_scratch(filtering));
   tile_scratch = rounded ? static_cast<size_t>(round_up(rows * columns, 64)) * size : 0;
   held = static_cast<size_t>(round_up(static_cast<int64_t>(kernel), cache_line)) + tile_scratch;
   const int64_t made_bytes = made ? made->elements * int64_t(size_of(c.b)) : 0;
   thread_scratch = held + held_bytes + static_cast<size_t>(round_up(made_bytes, cache_line));
 }
 
+Way Schedule::choose_way(const Contraction& c, const MatrixOperand& a, const MatrixOperand& b,
+                         const EntryParts* made) {
+  if (!is_floating(c.out)) return Way::exact;
+  if (contraction_order(m, n, k, c.out).lanes > 1) {
+    if (sum == Dtype::float32 && takes_same_windows()) same = find_same_windows(a, b, made);
+    return Way::lanes;
+  }
+  filtering = find_filtering(c);
+  if (filtering) return Way::filtering;
+  if (panels <= 1 && c.out == Dtype::float32) {
+    abreast = choose_abreast(a, b, threads, made);
+    if (abreast) return Way::abreast;
+  }
+  const bool short_windows = sum == c.out && takes_short_windows() && has_short_windows(a, b);
+  return short_windows ? Way::short_windows : Way::blocked;
+}
+
 void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& right, double flops) {
   const int64_t column_unit = sum == Dtype::float64 ? 32 : 64, row_unit = 6;
   rows = std::max<int64_t>(m, 1);
   columns = std::max<int64_t>(n, 1);
-  if (lanes) {
+  if (way == Way::lanes) {
     // Only the longer dimension is cut.
     int64_t& many = m >= n ? rows : columns;
     const int64_t entries = std::max<int64_t>(batch * panels, 1);
@@ -192,7 +202,8 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   }
   int64_t most = most_block_columns(size_of(sum));
   if (b_in_place) most = std::max(most, window_results / rows);
-  const bool in_place = !exact && reads_b_in_place(right, sum, m, n, panel);
+  const bool floating = way != Way::exact;
+  const bool in_place = floating && reads_b_in_place(right, sum, m, n, panel);
   const bool shared = in_place && !b_in_place && k * n * int64_t(size_of(sum)) <= shared_bytes;
   if ((in_place && m <= sliver_rows) || shared) most = read_columns;
   if (columns > most) columns = round_up(divide_up(columns, divide_up(columns, most)), column_unit);
@@ -200,11 +211,11 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   if (rounded && rows > most_rows) {
     rows = round_up(divide_up(rows, divide_up(rows, most_rows)), row_unit);
   }
-  if (threads == 1 || short_windows) return;
+  if (threads == 1 || way == Way::short_windows) return;
   // Several tiles for each thread, and each worth the handing out. Where every tile packs its
   // columns of b, which costs more than to read its rows of a again, tiles are higher than wide;
   // where it packs both, they are square, and only cut further while there are too few of them.
-  const bool packs_b = !exact && !reads_b_in_place(right, sum, rows, columns, panel);
+  const bool packs_b = floating && !reads_b_in_place(right, sum, rows, columns, panel);
   const int64_t worth = static_cast<int64_t>(flops / (packs_b ? packing_flops : tile_flops));
   const int64_t wanted = std::clamp<int64_t>(worth, threads, tiles_per_thread * threads);
   const bool a_in_place = reads_a_in_place(left, sum, rows, panel);

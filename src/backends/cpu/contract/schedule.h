@@ -16,21 +16,32 @@
 namespace mt::cpu {
 
 constexpr size_t held_bytes = 128;
-constexpr int64_t few_columns = 16;  // of a tall result, which is then transposed
+
+// The ways a product can go. Two more come first where its precision asks for them, and leave to
+// these the batch entries whose values they refuse: the matrix unit (matrix_unit/tiled_product.h),
+// and minimal filtering of a weight's gradient (filtering/filtered_weight.h). A small one that is
+// exact or blocked has its kernels looked up once (small_product.h).
+enum class Way : uint8_t {
+  exact,          // integers, whose sums wrap, in any order (exact.h)
+  lanes,          // along k: few rows or columns, many terms (lanes.h)
+  filtering,      // bands, by minimal filtering: fewer products (filtering/filtering.h)
+  abreast,        // small batch entries side by side (windows/abreast.h)
+  short_windows,  // of b, in one tile (windows/windows-inl.h)
+  blocked,        // all others, in tiles, for which is packed what vectors cannot read (blocked.h)
+};
 
 struct Schedule {
   int64_t batch, m, n, k, panel, panels;
-  Dtype sum;  // float32 or float64; of integers, whose sums wrap, int32 or int64
-  bool exact, lanes;
+  Dtype sum;  // float32 or float64; of integers int32 or int64
+  Way way;
+  Abreast abreast;      // how entries are, if they are
+  SameWindows same;     // of b, that need no padded copy, if there are lanes
+  Filtering filtering;  // if bands are filtered
   bool transposed;  // the result's transpose is computed: m and n here, a and b in Run, exchanged
-  bool short_windows;   // of b, whose kernel takes all rows and columns (windows-inl.h)
-  Abreast abreast;      // batch entries are computed side by side
-  SameWindows same;     // of b, that need no padded copy
-  Filtering filtering;  // tiles are bands, whose results come from fewer products
-  bool b_in_place;      // b's columns are windows that need no packing, so no scratch
-  bool rounded;         // tiles go through scratch: narrower than the sums, or transposed
-  bool streamed;        // the result is larger than caches
-  bool passes;          // of a tile's rows, few at a time lie where its first ones would
+  bool b_in_place;  // b's columns are windows that need no packing, so no scratch
+  bool rounded;     // tiles go through scratch: narrower than the sums, or transposed
+  bool streamed;    // the result is larger than caches
+  bool passes;      // of a tile's rows, few at a time lie where its first ones would
   int threads;
   int64_t rows, columns;  // of a tile
   int64_t row_parts;      // whose tiles follow each other, those of a part column by column
@@ -44,6 +55,8 @@ struct Schedule {
   size_t scratch() const { return slabs + static_cast<size_t>(threads) * thread_scratch; }
 
  private:
+  Way choose_way(const Contraction& c, const MatrixOperand& a, const MatrixOperand& b,
+                 const EntryParts* made);
   void choose_tiles(const MatrixOperand& left, const MatrixOperand& right, double flops);
 };
 

@@ -19,9 +19,9 @@ constexpr int64_t most_multiply_adds = 1 << 21, most_of_long_integers = 1 << 14;
 constexpr int64_t most_brought = 4096;  // elements of an operand
 
 bool is_at_once(const Schedule& s) {
-  const bool other = s.lanes || s.short_windows || s.abreast || s.filtering;
+  if (s.way != Way::exact && s.way != Way::blocked) return false;
   const int64_t most = s.sum == Dtype::int64 ? most_of_long_integers : most_multiply_adds;
-  return !other && s.panels <= 1 && s.k <= block_k && s.tiles() == 1 && !s.streamed &&
+  return s.panels <= 1 && s.k <= block_k && s.tiles() == 1 && !s.streamed &&
          s.m * s.n * s.k <= most;
 }
 

@@ -2,13 +2,13 @@
 // The entries of a group are turned, so that each element of all of them is one vector; results are
 // computed a few rows and neighbouring positions at a time, and turned back a few lines at a time.
 #include "backends/cpu/contract/windows/abreast.h"
-#include "backends/cpu/cache.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "backends/cpu/contract/schedule.h"
+#include "backends/cpu/cache.h"
+#include "base/rounding.h"
 #include "tensor/walker.h"
 
 #undef HWY_TARGET_INCLUDE
