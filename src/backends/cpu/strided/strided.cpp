@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements are taken line by line along the last dimension. Lines that run backwards, lines of two
-// to four elements that lie side by side (channels put last), every second element, and elements
-// that each come twice, as pooling and its gradient read them, are put in order in registers.
-// Longer lines that lie side by side are turned.
+// to four elements that lie side by side (channels put last) or are one, every second element, and
+// elements that each come twice, as pooling and its gradient read them, are put in order in
+// registers. Longer lines that lie side by side are turned.
 #include "backends/cpu/strided/strided.h"
 
 #include <algorithm>
@@ -100,13 +100,6 @@ void copy_line(const T* from, int64_t length, int64_t step, T* out) {
     } else {
       std::memcpy(out, from, sizeof(T) * static_cast<size_t>(length));
     }
-  } else if (step == 0) {
-    constexpr Tag<T> d;
-    constexpr int64_t lanes = lane_count<T>;
-    const auto value = hn::Set(d, *from);
-    int64_t i = 0;
-    for (; i + lanes <= length; i += lanes) hn::StoreU(value, d, out + i);
-    if (i < length) store_first(d, value, out + i, static_cast<size_t>(length - i));
   } else if (step == -1) {
     constexpr Tag<T> d;
     constexpr int64_t lanes = lane_count<T>;
@@ -199,7 +192,7 @@ HWY_INLINE void copy_twice(const uint32_t* from, const Lines& lines, uint32_t* o
 }
 #endif
 
-// out[length i + j] = from[i + step j], for two to four j.
+// out[length i + j] = from[i + step j], for two to four j; which all repeat from[i] if step is 0.
 template <class T>
 HWY_INLINE void interleave(const T* from, const Lines& lines, T* out) {
   constexpr Tag<T> d;
@@ -225,10 +218,29 @@ HWY_INLINE void interleave(const T* from, const Lines& lines, T* out) {
   }
 }
 
+// out[length i + j] = from[i], in whole vectors as long as what they write too much of is written
+// again.
+template <class T>
+HWY_INLINE void fill_lines(const T* from, const Lines& lines, T* out) {
+  constexpr Tag<T> d;
+  constexpr int64_t lanes = lane_count<T>;
+  T* const end = out + lines.count * lines.length;
+  for (int64_t i = 0; i < lines.count; ++i, from += lines.stride) {
+    const auto value = hn::Set(d, *from);
+    T* const line_end = out + lines.length;
+    for (; out < line_end && end - out >= lanes; out += lanes) hn::StoreU(value, d, out);
+    if (lanes > 1 && out < line_end) store_first(d, value, out, static_cast<size_t>(end - out));
+    out = line_end;
+  }
+}
+
 template <class T>
 HWY_INLINE void copy_plane(const T* from, const Lines& lines, T* out) {
-  if (lines.stride == 1 && lines.step != 0 && lines.length >= 2) {
-    if (lines.length <= most_interleaved) return interleave(from, lines, out);
+  if (lines.stride == 1 && lines.length >= 2 && lines.length <= most_interleaved) {
+    return interleave(from, lines, out);
+  }
+  if (lines.step == 0) return fill_lines(from, lines, out);
+  if (lines.stride == 1 && lines.length >= 2) {
     const bool squares = lines.count >= turned_side<T>;
     if (squares || (lines.count > 1 && lies_far(lines.step, sizeof(T)))) {
       return copy_turned(out, lines.length, from, lines.step, lines.count, lines.length);
