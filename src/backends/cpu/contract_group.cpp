@@ -40,7 +40,7 @@ struct TileEpilogue {
     auto& self = *static_cast<TileEpilogue*>(context);
     alignas(64) char registers[stack_registers];
     const int64_t width = tile.column_end - tile.column_begin;
-    if (self.prepared.by_rows) {
+    if (self.prepared.by_rows()) {
       int64_t at = tile.batch * self.m + tile.row_begin;
       const int64_t end = tile.batch * self.m + tile.row_end;
       const int64_t most = width == self.n ? std::min(end - at, self.prepared.tile_rows) : 1;
@@ -149,18 +149,14 @@ void run_contract_group(const Plan& plan, const ContractGroup& group,
   if (!prepared.in_tiles) {
     prepared.contraction->run(a, b, out, scratch, nullptr, source);
     if (group.epilogue) {
-      run_program(prepared.epilogue, group.epilogue->segments, buffers, immediates, scratch);
+      run_program(prepared.epilogue, *group.epilogue, buffers, immediates, scratch);
     }
     return;
   }
   const PreparedProgram& program = prepared.epilogue;
   TileEpilogue context{
-      program,
-      program.by_columns.empty() ? group.epilogue->segments[0] : program.by_columns[0],
-      buffers,
-      immediates,
-      size_of_group(group.contraction.m),
-      size_of_group(group.contraction.n),
+      program,         program.segment_of(*group.epilogue), buffers,
+      immediates,      size_of_group(group.contraction.m),  size_of_group(group.contraction.n),
       prepared.passing};
   Epilogue epilogue{TileEpilogue::run, &context};
   prepared.contraction->run(a, b, out, scratch, &epilogue, source);

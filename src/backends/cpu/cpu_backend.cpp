@@ -39,8 +39,7 @@ struct PreparedPlan {
 
 // What a group holds besides itself, of any size.
 size_t bytes_beside(const PreparedProgram& program) {
-  return program.steps.size() * sizeof(Step) + program.by_columns.size() * sizeof(Segment) +
-         program.slots.size() * sizeof(int64_t);
+  return program.steps.size() * sizeof(Step) + program.slots.size() * sizeof(int64_t);
 }
 size_t bytes_beside(const PreparedReduction& reduction) { return bytes_beside(reduction.elements); }
 size_t bytes_beside(const PreparedContractGroup& group) {
@@ -59,7 +58,7 @@ struct GroupRun {
   char* scratch;
 
   void operator()(const FusedProgram& group) const {
-    run_program(std::get<PreparedProgram>(prepared), group.segments, buffers, immediates, scratch);
+    run_program(std::get<PreparedProgram>(prepared), group, buffers, immediates, scratch);
   }
   void operator()(const ReduceGroup& group) const {
     run_reduction(group, std::get<PreparedReduction>(prepared), buffers, immediates, scratch);
@@ -144,7 +143,7 @@ class Preparation {
   }
 
   static int64_t scratch_of_rows(const PreparedProgram& prepared, const FusedProgram& group) {
-    if (!prepared.by_rows) return 0;
+    if (!prepared.by_rows()) return 0;
     return prepared.scratch_bytes * prepared.threads + totals_bytes(prepared, group.segments[0]);
   }
 

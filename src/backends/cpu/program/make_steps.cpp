@@ -25,7 +25,7 @@ class StepMaker {
         once_(static_cast<size_t>(program.once)),
         segment_(segment),
         prepared_(*prepared),
-        stored_(program, !prepared->narrow.empty()),
+        stored_(program, prepared->is_turned()),
         instead_(static_cast<size_t>(program.registers)) {
     prepared_.streamed = std::move(streamed);
     prepared_.filled.assign(static_cast<size_t>(program.registers), false);
@@ -52,7 +52,7 @@ class StepMaker {
   }
 
  private:
-  bool turned() const { return !prepared_.narrow.empty(); }
+  bool turned() const { return prepared_.is_turned(); }
 
   // Whether all instructions after `at` that read what it has left in a register are such.
   template <class Test>

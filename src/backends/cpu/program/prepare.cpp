@@ -113,7 +113,7 @@ int64_t whole_lines(const NarrowOperand& operand, int64_t rows) {
 
 // Whether windows of two by two are loaded and their largest elements stored, and nothing else.
 bool only_pools(const PreparedProgram& prepared) {
-  if (prepared.narrow.empty() || prepared.steps.size() != 2) return false;
+  if (!prepared.is_turned() || prepared.steps.size() != 2) return false;
   const Step &load = prepared.steps[0], &reduce = prepared.steps[1];
   const Instruction &from = *load.instruction, &to = *reduce.instruction;
   return from.code == Opcode::load && !from.row && from.dtype == Dtype::float32 &&
@@ -149,17 +149,17 @@ PreparedProgram prepare_rows(const FusedProgram& fused, const Segment& segment,
     prepared.turned = std::make_shared<Program>(in_registers(fused.program, segment));
     streamed.clear();
   }
-  const Program& program = prepared.turned ? *prepared.turned : fused.program;
+  const Program& program = prepared.is_turned() ? *prepared.turned : fused.program;
   int64_t even = 0;
-  if (!in_tiles && prepared.narrow.empty()) even = find_pieces(segment, &prepared);
+  if (!in_tiles && !prepared.is_turned()) even = find_pieces(segment, &prepared);
   prepared = prepare_steps(program, segment, std::move(streamed), std::move(prepared), whole_rows);
   prepared.pools = only_pools(prepared);
   int64_t columns = std::max<int64_t>(segment.columns, 1);
-  int64_t elements = prepared.narrow.empty() ? most_tile_elements : 2 * most_tile_elements;
+  int64_t elements = prepared.is_turned() ? 2 * most_tile_elements : most_tile_elements;
   int64_t rows = std::max<int64_t>(1, elements / columns);
   if (even > 0) {
     rows = even;
-  } else if (prepared.narrow.empty()) {
+  } else if (!prepared.is_turned()) {
     rows = std::max(rows, rows_together(prepared, segment, columns));
   }
   for (const NarrowOperand& operand : prepared.narrow) rows = whole_lines(operand, rows);
@@ -167,7 +167,7 @@ PreparedProgram prepare_rows(const FusedProgram& fused, const Segment& segment,
     rows = std::max(rows, std::min(turned_rows, most_turned_elements / columns));
   }
   set_tiles(segment, rows, &prepared);
-  prepared.by_rows = true;
+  prepared.walk = fused.totals.empty() ? Walk::rows : Walk::totals;
   prepared.grain = std::max(rows, grain_work / cost_of(program) / columns);
   fetch_ahead({segment}, buffers, &prepared);
   return prepared;
@@ -204,23 +204,23 @@ PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buf
       PreparedProgram prepared =
           prepare_rows(fused, segment, buffers, std::move(streamed), in_tiles, !in_tiles);
       if (!in_tiles || prepared.scratch_bytes <= stack_registers) {
-        prepared.by_columns.push_back(std::move(segment));
+        prepared.instead = std::move(segment);
         return prepared;
       }
     }
   }
-  std::vector<Segment> in_order;
+  std::optional<Segment> in_order;
   const int result = panels.memory >= 0 ? only_result(program) : -1;
   if (result >= 0) {
     Segment segment = first;
     if (turn_result(result, &segment, &panels)) {
       streamed.clear();
-      in_order.push_back(std::move(segment));
+      in_order = std::move(segment);
     }
   }
   PreparedProgram prepared =
-      prepare_steps(program, in_order.empty() ? first : in_order[0], std::move(streamed));
-  prepared.by_columns = std::move(in_order);
+      prepare_steps(program, in_order ? *in_order : first, std::move(streamed));
+  prepared.instead = std::move(in_order);
   int64_t room = stack_registers /
                  static_cast<int64_t>(program.registers + 1 + prepared.streamed.size()) /
                  element_bytes(program);
@@ -232,6 +232,7 @@ PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buf
   }
   prepared.grain = std::max<int64_t>(1, grain_work / cost_of(program) / prepared.tile_rows);
   prepared.panels = panels;
+  prepared.walk = panels.memory >= 0 ? Walk::panels : Walk::elements;
   fetch_ahead(segments, buffers, &prepared);
   return prepared;
 }

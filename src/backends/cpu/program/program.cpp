@@ -156,7 +156,7 @@ void ProgramRun::load(const Step& step, int64_t first, int64_t count) {
   // Without a conversion the value stays as it is stored.
   bool native =
       !step.convert || (memory.dtype != Dtype::boolean && size_of(memory.dtype) == size_of(i.type));
-  const bool turned = !prepared_.narrow.empty() && !memory.row;
+  const bool turned = prepared_.is_turned() && !memory.row;
   if (!memory.contiguous || turned) {
     // One register is for gathering what must still be converted.
     size_t size = size_of(memory.dtype);
@@ -178,7 +178,7 @@ void ProgramRun::load(const Step& step, int64_t first, int64_t count) {
 void ProgramRun::gather(char* out, const char* base, int16_t index, int64_t first, int64_t count) {
   const Memory& memory = segment_.memory[index];
   const size_t size = size_of(memory.dtype);
-  if (prepared_.narrow.empty() || memory.row) {
+  if (!prepared_.is_turned() || memory.row) {
     gather_strided(out, base, size, memory.layout, first, count);
     return;
   }
@@ -236,7 +236,7 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
     load(step, first_value, count);
     return;
   }
-  if (i.code == Opcode::store && !i.row && !prepared_.narrow.empty()) {
+  if (i.code == Opcode::store && !i.row && prepared_.is_turned()) {
     return store_turned(step, first, rows);
   }
   char* out = address(step.out, first);
@@ -246,7 +246,7 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
     return;
   }
   const void* in[1] = {address(step.in[0].place, first)};
-  if (step.expand && prepared_.narrow.empty()) {
+  if (step.expand && !prepared_.is_turned()) {
     step.expand(out, in[0], rows, columns);
   } else if (step.expand) {
     const size_t bytes = static_cast<size_t>(rows) * size_of(i.type);
@@ -294,7 +294,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {
     int64_t share = round_up(bytes / steps, cache_line);
     stretches[fetched++] = {at, at + bytes, share};
   }
-  const int64_t pitches = prepared_.narrow.empty() ? 1 : rows;
+  const int64_t pitches = prepared_.is_turned() ? rows : 1;
   find_pieces(first);
   Input in[4];  // each step fills in those that it reads
   for (const Step& step : prepared_.steps) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backends/cpu/elementwise/kernels.h"
@@ -82,35 +83,56 @@ struct Step {
 // The bytes of a register's element.
 inline int64_t element_bytes(const Program& program) { return program.wide ? 8 : 4; }
 
+// How a program goes through its elements; each way is shared out by a function of its own.
+enum class Walk : uint8_t {
+  elements,  // one after another, whatever their rows
+  panels,    // of which one memory is turned (strided/panel.h)
+  rows,      // of several columns, in tiles of whole rows
+  totals,    // by rows, whose values are added up meanwhile (totals.h)
+};
+
 // A program made ready to run: kernels looked up, tile and grain chosen. Shared by all workers and
 // kept with the plan.
 struct PreparedProgram {
   const Program* program = nullptr;
-  std::shared_ptr<const Program> turned;  // which that is if tiles are turned
-  // An element-wise segment that is gone through row by row, or in another order.
-  std::vector<Segment> by_columns;
   std::vector<Step> steps;
+  Walk walk = Walk::elements;
+  // An element-wise segment in rows, or in another order, instead of the plan's.
+  std::optional<Segment> instead;
+  PanelOrder panels;          // if it goes by panels
+  std::vector<Total> totals;  // if it adds these up
+
   // Places in scratch: of each register; of one to convert in; of those of `streamed`. Then places
   // of the totals, which lie elsewhere.
   std::vector<int64_t> slots;
-  std::vector<int16_t> streamed;      // memory that is written past the caches
-  std::vector<bool> filled;           // of the registers that hold one number: repeated over a tile
-  std::vector<NarrowOperand> narrow;  // of each memory, if tiles are turned
-  int64_t pieces = 1;                 // of a row
-  std::vector<PiecedOperand> pieced;  // of each memory, if some are
-  bool pools = false;                 // all it does is find the largest of windows of two by two
-  std::vector<int16_t> ahead;         // memory that is fetched ahead of its tile, between the steps
-  bool far_ahead = false;             // to the second-level cache
-  std::vector<Total> totals;
-  int64_t long_steps = 0;     // those over all elements
+  std::vector<bool> filled;   // of the registers that hold one number: repeated over a tile
   int64_t scratch_bytes = 0;  // for one worker
-  int threads = 1;            // most workers, for which there is scratch
-  int64_t tile_rows = 1;      // most rows of a tile
-  int64_t grain = 1;          // rows, or tiles of an element-wise program, below which one worker
-                              // does it all
-  int64_t tiles = 0;          // element-wise: of all segments
-  bool by_rows = false;       // rows of several columns; its registers lie in scratch
-  PanelOrder panels;          // element-wise, one segment: how to go through it, if in panels
+
+  // Rows of few columns lie turned in the registers (narrow.h).
+  std::shared_ptr<const Program> turned;  // which the program then is
+  std::vector<NarrowOperand> narrow;      // of each memory
+  bool pools = false;  // all it does is find the largest of windows of two by two
+  // Rows whose operands go on evenly over a piece of them only, or over some (pieces.h).
+  std::vector<PiecedOperand> pieced;  // of each memory, if there are such
+  int64_t pieces = 1;                 // of a row
+
+  std::vector<int16_t> streamed;  // memory that is written past the caches
+  std::vector<int16_t> ahead;     // memory that is fetched ahead of its tile, between the steps
+  bool far_ahead = false;         // to the second-level cache
+  int64_t long_steps = 0;         // those over all elements, which do so
+
+  int threads = 1;        // most workers, for which there is scratch
+  int64_t tile_rows = 1;  // most rows of a tile
+  int64_t tiles = 0;      // of all segments, if it goes by elements
+  int64_t grain = 1;      // of rows, else of tiles, below which one worker does it all
+
+  // Whether it goes by rows, with its registers in scratch; else they lie on the stack.
+  bool by_rows() const { return walk == Walk::rows || walk == Walk::totals; }
+  bool is_turned() const { return turned != nullptr; }
+  // The segment that it goes through, if there is one.
+  const Segment& segment_of(const FusedProgram& fused) const {
+    return instead ? *instead : fused.segments[0];
+  }
 };
 
 // `in_tiles`: it will be run over tiles of someone else's choice of a result whose rows have so
@@ -205,7 +227,7 @@ class ProgramRun {
 
 // Runs a whole element-wise or row group in parallel. `scratch` holds scratch_bytes for each
 // worker, then what its totals need.
-void run_program(const PreparedProgram& prepared, const std::vector<Segment>& segments,
-                 void* const* buffers, const Immediates* immediates, char* scratch);
+void run_program(const PreparedProgram& prepared, const FusedProgram& fused, void* const* buffers,
+                 const Immediates* immediates, char* scratch);
 
 }  // namespace mt::cpu

@@ -92,17 +92,14 @@ void run_elements(const PreparedProgram& prepared, const std::vector<Segment>& s
 
 }  // namespace
 
-void run_program(const PreparedProgram& prepared, const std::vector<Segment>& segments,
-                 void* const* buffers, const Immediates* immediates, char* scratch) {
-  const Segment& segment = prepared.by_columns.empty() ? segments[0] : prepared.by_columns[0];
-  if (!prepared.totals.empty()) {
-    run_totals(prepared, segment, buffers, immediates, scratch);
-  } else if (prepared.by_rows) {
-    run_rows(prepared, segment, buffers, immediates, scratch);
-  } else if (prepared.panels.memory >= 0) {
-    run_panels(prepared, segment, buffers, immediates);
-  } else {
-    run_elements(prepared, segments, buffers, immediates);
+void run_program(const PreparedProgram& prepared, const FusedProgram& fused, void* const* buffers,
+                 const Immediates* immediates, char* scratch) {
+  const Segment& segment = prepared.segment_of(fused);
+  switch (prepared.walk) {
+    case Walk::elements: return run_elements(prepared, fused.segments, buffers, immediates);
+    case Walk::panels: return run_panels(prepared, segment, buffers, immediates);
+    case Walk::rows: return run_rows(prepared, segment, buffers, immediates, scratch);
+    case Walk::totals: return run_totals(prepared, segment, buffers, immediates, scratch);
   }
 }
 
