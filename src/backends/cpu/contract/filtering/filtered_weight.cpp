@@ -5,8 +5,8 @@
 #include <atomic>
 
 #include "backends/cpu/contract/blocked.h"
-#include "backends/cpu/contract/contract.h"
 #include "backends/cpu/contract/pairwise.h"
+#include "backends/cpu/contract/tile.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "base/rounding.h"
 
