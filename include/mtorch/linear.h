@@ -36,11 +36,12 @@ enum {
 /// ("strict", "split", "bf16" or "tf32"), else MT_PRECISION_STRICT.
 MT_API int mt_matmul_precision(void);
 /// Sets it, for the whole process. What was recorded before, a trace too, keeps its mode, and
-/// gradients have that of their product. All are strict without a matrix unit (AMX on x86-64 Linux,
-/// a GPU's tensor cores) and for fewer than 32 rows, columns or terms; split and bfloat16 also for
-/// fewer than 2 million multiplications, for more than 1 GiB of bfloat16, and where numbers are not
-/// finite, not 0 but below 2^-103, or may have products beyond float32 or below 2^-102. The result
-/// depends neither on threads nor on the way of running, but on the machine.
+/// gradients have that of their product. All are strict without a matrix unit (on x86-64 Linux AMX,
+/// and AVX512_BF16 for MT_PRECISION_BF16; a GPU's tensor cores) and for fewer than 32 rows, columns
+/// or terms; split and bfloat16 also for fewer than 2 million multiplications, for more than 1 GiB
+/// of bfloat16, and where numbers are not finite, not 0 but below 2^-103, or may have products
+/// beyond float32 or below 2^-102. The result depends neither on threads nor on the way of running,
+/// but on the machine.
 MT_API mt_status mt_set_matmul_precision(int precision);
 /// Whether a device has something faster for the mode than strict float32. Records no error.
 MT_API bool mt_matmul_precision_available(int precision, const char* device);

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "backends/cpu/call.h"
-#include "backends/cpu/contract/matrix_unit/matrix_unit.h"
+#include "backends/cpu/contract/matrix_unit/tiled_product.h"
 #include "backends/cpu/contract_group.h"
 #include "backends/cpu/description.h"
 #include "backends/cpu/instruction_set.h"
@@ -160,7 +160,7 @@ class CpuBackend final : public HostBackend {
            (threads == 1 ? " thread" : " threads");
   }
   bool has_kernels_for(Precision precision) const override {
-    return is_of_bfloat16(precision) && matrix_unit_available();
+    return is_of_bfloat16(precision) && matrix_unit() >= TiledProduct::unit_for(precision);
   }
   uint64_t configuration() const override {
     return static_cast<uint64_t>(thread_count()) << 48 ^

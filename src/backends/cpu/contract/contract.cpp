@@ -20,7 +20,7 @@ PreparedContraction::PreparedContraction(const Contraction& contraction, int thr
       makes_entries_(made != nullptr),
       out_(contraction.out) {
   if (made == nullptr && TiledProduct::serves(contraction)) {
-    tiled_ = std::make_unique<const TiledProduct>(contraction, threads);
+    tiled_ = std::make_unique<const TiledProduct>(contraction, schedule_.threads);
   }
   if (FilteredWeight::serves(contraction)) {
     filtered_ = std::make_unique<const FilteredWeight>(contraction, threads);
@@ -68,6 +68,7 @@ void PreparedContraction::run(const void* a, const void* b, void* out, void* scr
     return;
   }
   if (!tiled_) return run_strictly(a, b, out, scratch, epilogue, b_source, 0, s.batch);
+  if (b_source != nullptr) b_source->make_all(b_source->context);
   char* const rest = static_cast<char*>(scratch) + tiled_->scratch();
   for (int64_t first = 0; first < s.batch; first += tiled_->group()) {
     const int64_t count = std::min(tiled_->group(), s.batch - first);

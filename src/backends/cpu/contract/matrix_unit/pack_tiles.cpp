@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packing for the matrix unit: float32 wherever it lies becomes tiles of bfloat16, rounded or split
-// into parts.
+// Packing for the matrix units: float32 wherever it lies becomes tiles of bfloat16, rounded or
+// split into parts; bfloat16 stays what it is, in pairs that are exchanged.
 //
 // Vectors are read along whichever of rows and k lies contiguous. Two vectors along the rows, of
 // neighbouring terms, make a line of the right operand's tile; 32 terms of one row make one of the
@@ -21,14 +21,22 @@
 namespace mt::cpu {
 namespace {
 
-#define MT_INLINE_TILES MT_WITH_MATRIX_UNIT __attribute__((always_inline)) inline
+#define MT_INLINE_TILES MT_WITH_PAIRS __attribute__((always_inline)) inline
 
 constexpr int most_parts = 3;
 constexpr int64_t half_rows = 16;  // of a tile
 
 struct Watch {
-  __m512i most, least;
+  __m512i most, least;  // lanes as wide as what is packed
 };
+
+// 16 numbers.
+MT_INLINE_TILES __m512 load(__mmask16 mask, const float* from) {
+  return _mm512_maskz_loadu_ps(mask, from);
+}
+MT_INLINE_TILES __m256i load(__mmask16 mask, const uint16_t* from) {
+  return _mm256_maskz_loadu_epi16(mask, from);
+}
 
 MT_INLINE_TILES void observe(__m512 x, Watch* watch) {
   const __m512i bits = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff));
@@ -55,6 +63,37 @@ MT_INLINE_TILES void split(__m512 x0, __m512 x1, char* out, int64_t part_bytes, 
     x0 = _mm512_sub_ps(x0, _mm512_castsi512_ps(low));
     x1 = _mm512_sub_ps(x1, _mm512_castsi512_ps(high));
   }
+}
+
+template <int parts, bool pairs>
+MT_INLINE_TILES void split(__m256i x0, __m256i x1, char* out, int64_t, Watch* watch) {
+  static_assert(parts == 1);
+  __m512i out_of_both;
+  if (pairs) {
+    const __m512i high = _mm512_slli_epi32(_mm512_cvtepu16_epi32(x0), 16);
+    out_of_both = _mm512_or_si512(high, _mm512_cvtepu16_epi32(x1));
+  } else {
+    out_of_both = _mm512_inserti64x4(_mm512_castsi256_si512(x0), x1, 1);
+    out_of_both = _mm512_rol_epi32(out_of_both, 16);
+  }
+  const __m512i bits = _mm512_and_si512(out_of_both, _mm512_set1_epi16(0x7fff));
+  watch->most = _mm512_max_epu16(watch->most, bits);
+  watch->least = _mm512_min_epu16(watch->least, _mm512_sub_epi16(bits, _mm512_set1_epi16(1)));
+  _mm512_store_si512(out, out_of_both);
+}
+
+// What was seen, as of float32.
+template <class T>
+MT_WITH_PAIRS Magnitudes seen(const Watch& watch) {
+  if (sizeof(T) == 4) {
+    return {_mm512_reduce_max_epu32(watch.most), _mm512_reduce_min_epu32(watch.least)};
+  }
+  const __m512i low = _mm512_set1_epi32(0xffff);
+  const uint32_t most = _mm512_reduce_max_epu32(
+      _mm512_max_epu32(_mm512_srli_epi32(watch.most, 16), _mm512_and_si512(watch.most, low)));
+  const uint32_t least = _mm512_reduce_min_epu32(
+      _mm512_min_epu32(_mm512_srli_epi32(watch.least, 16), _mm512_and_si512(watch.least, low)));
+  return {most << 16, ((least + 1) << 16) - 1};
 }
 
 // Transposes 16 x 16 words.
@@ -88,25 +127,20 @@ MT_INLINE_TILES void transpose_tile(const char* from, char* to) {
   }
 }
 
-constexpr uint32_t first_lanes(int64_t count) {
-  return count >= 16 ? 0xffff : count <= 0 ? 0 : (1u << count) - 1;
-}
-
 // A tile for each part, at out + part * part_bytes, from 16 rows that are neighbours in memory:
 // data[r + ks[k]].
-template <int parts>
-MT_WITH_MATRIX_UNIT void pack_along_rows(const float* data, int64_t rows, const int64_t* ks,
-                                         int64_t terms, bool right, char* out, int64_t part_bytes,
-                                         Watch* watch) {
+template <class T, int parts>
+MT_WITH_PAIRS void pack_along_rows(const T* data, int64_t rows, const int64_t* ks, int64_t terms,
+                                   bool right, char* out, int64_t part_bytes, Watch* watch) {
   alignas(64) char turned[most_parts * tile_bytes];
-  const __mmask16 mask = static_cast<__mmask16>(first_lanes(rows));
+  const __mmask16 mask = first_lanes(rows);
   char* const to = right ? out : turned;
   const int64_t to_part = right ? part_bytes : tile_bytes;
   Watch seen = *watch;  // in registers
   for (int64_t i = 0; i < 16; ++i) {
     const bool one = 2 * i < terms, two = 2 * i + 1 < terms;
-    const __m512 x0 = one ? _mm512_maskz_loadu_ps(mask, data + ks[2 * i]) : _mm512_setzero_ps();
-    const __m512 x1 = two ? _mm512_maskz_loadu_ps(mask, data + ks[2 * i + 1]) : _mm512_setzero_ps();
+    const auto x0 = one ? load(mask, data + ks[2 * i]) : load(0, data);
+    const auto x1 = two ? load(mask, data + ks[2 * i + 1]) : load(0, data);
     split<parts, true>(x0, x1, to + 64 * i, to_part, &seen);
   }
   *watch = seen;
@@ -115,21 +149,20 @@ MT_WITH_MATRIX_UNIT void pack_along_rows(const float* data, int64_t rows, const 
 }
 
 // The same from rows whose terms are neighbours: data[rows[r] + k].
-template <int parts>
-MT_WITH_MATRIX_UNIT void pack_along_k(const float* data, const int64_t* rows, int64_t row_count,
-                                      int64_t terms, bool right, char* out, int64_t part_bytes,
-                                      Watch* watch) {
+template <class T, int parts>
+MT_WITH_PAIRS void pack_along_k(const T* data, const int64_t* rows, int64_t row_count,
+                                int64_t terms, bool right, char* out, int64_t part_bytes,
+                                Watch* watch) {
   alignas(64) char turned[most_parts * tile_bytes];
-  const __mmask16 mask0 = static_cast<__mmask16>(first_lanes(terms));
-  const __mmask16 mask1 = static_cast<__mmask16>(first_lanes(terms - 16));
+  const __mmask16 mask0 = first_lanes(terms), mask1 = first_lanes(terms - 16);
   char* const to = right ? turned : out;
   const int64_t to_part = right ? tile_bytes : part_bytes;
   Watch seen = *watch;
   for (int64_t i = 0; i < 16; ++i) {
-    __m512 x0 = _mm512_setzero_ps(), x1 = x0;
+    auto x0 = load(0, data), x1 = x0;
     if (i < row_count) {
-      x0 = _mm512_maskz_loadu_ps(mask0, data + rows[i]);
-      x1 = _mm512_maskz_loadu_ps(mask1, data + rows[i] + 16);
+      x0 = load(mask0, data + rows[i]);
+      x1 = load(mask1, data + rows[i] + 16);
     }
     split<parts, false>(x0, x1, to + 64 * i, to_part, &seen);
   }
@@ -139,18 +172,19 @@ MT_WITH_MATRIX_UNIT void pack_along_k(const float* data, const int64_t* rows, in
 }
 
 // One step of one panel: both its tiles, in all parts.
-template <int parts>
+template <class T, int parts>
 class StepPacker {
  public:
   explicit StepPacker(const PackedBlock& block)
       : block_(block),
+        data_(static_cast<const T*>(block.data)),
         x_(*block.x),
         along_rows_(x_.rows.uniform() && x_.rows.stride() == 1),
         along_k_(x_.k.uniform() && x_.k.stride() == 1) {}
 
   bool along_rows() const { return along_rows_; }
 
-  MT_WITH_MATRIX_UNIT void pack(int64_t row, int64_t k, char* out, Watch* watch) const {
+  MT_WITH_PAIRS void pack(int64_t row, int64_t k, char* out, Watch* watch) const {
     constexpr int64_t part_bytes = 2 * tile_bytes;
     const int64_t terms = std::min(step_terms, block_.k_end - k);
     int64_t ks[step_terms], starts[half_rows];
@@ -158,36 +192,37 @@ class StepPacker {
     for (int64_t half = 0; half < 2; ++half, row += half_rows, out += tile_bytes) {
       const int64_t rows = std::clamp<int64_t>(block_.row_end - row, 0, half_rows);
       if (along_rows_) {
-        const float* from = block_.data + (rows > 0 ? x_.rows.offset(row) : 0);
-        pack_along_rows<parts>(from, rows, ks, terms, block_.right, out, part_bytes, watch);
+        const T* from = data_ + (rows > 0 ? x_.rows.offset(row) : 0);
+        pack_along_rows<T, parts>(from, rows, ks, terms, block_.right, out, part_bytes, watch);
         continue;
       }
       x_.rows.offsets(row, rows, starts);
       if (along_k_) {
-        pack_along_k<parts>(block_.data + ks[0], starts, rows, terms, block_.right, out, part_bytes,
-                            watch);
+        pack_along_k<T, parts>(data_ + ks[0], starts, rows, terms, block_.right, out, part_bytes,
+                               watch);
         continue;
       }
-      float gathered[half_rows * step_terms];
+      T gathered[half_rows * step_terms];
       for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = 0; j < terms; ++j) {
-          gathered[i * step_terms + j] = block_.data[starts[i] + ks[j]];
+          gathered[i * step_terms + j] = data_[starts[i] + ks[j]];
         }
         starts[i] = i * step_terms;
       }
-      pack_along_k<parts>(gathered, starts, rows, terms, block_.right, out, part_bytes, watch);
+      pack_along_k<T, parts>(gathered, starts, rows, terms, block_.right, out, part_bytes, watch);
     }
   }
 
  private:
   const PackedBlock& block_;
+  const T* const data_;
   const MatrixOperand& x_;
   const bool along_rows_, along_k_;
 };
 
-template <int parts>
-MT_WITH_MATRIX_UNIT Magnitudes pack_parts(const PackedBlock& block) {
-  const StepPacker<parts> packer(block);
+template <class T, int parts>
+MT_WITH_PAIRS Magnitudes pack_parts(const PackedBlock& block) {
+  const StepPacker<T, parts> packer(block);
   Watch watch{_mm512_setzero_si512(), _mm512_set1_epi32(-1)};
   const int64_t step_bytes = tile_panel_bytes(step_terms, parts);
   const int64_t panel = tile_panel_bytes(block.k_end - block.k_begin, parts);
@@ -200,13 +235,14 @@ MT_WITH_MATRIX_UNIT Magnitudes pack_parts(const PackedBlock& block) {
     packer.pack(block.row_begin + at * tile_panel_rows, block.k_begin + step * step_terms,
                 block.out + at * panel + step * step_bytes, &watch);
   }
-  return {_mm512_reduce_max_epu32(watch.most), _mm512_reduce_min_epu32(watch.least)};
+  return seen<T>(watch);
 }
 
 }  // namespace
 
 Magnitudes pack_tiles(const PackedBlock& block) {
-  return block.parts == 1 ? pack_parts<1>(block) : pack_parts<3>(block);
+  if (block.x->dtype == Dtype::bfloat16) return pack_parts<uint16_t, 1>(block);
+  return block.parts == 1 ? pack_parts<float, 1>(block) : pack_parts<float, 3>(block);
 }
 
 }  // namespace mt::cpu

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <atomic>
 
-#include "backends/cpu/contract/matrix_unit/matrix_unit.h"
+#include "backends/cpu/contract/gather.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "ops/order.h"
 
 namespace mt::cpu {
 namespace {
@@ -13,10 +14,13 @@ namespace {
 // Terms of a block: long, as results are read and written once for each; short enough for the
 // panels of a region to stay in the second-level cache with its results.
 constexpr int64_t rounded_block_k = 1024, split_block_k = 256;
-constexpr int64_t most_rows = 512, most_columns = 512;  // of a region
+constexpr int64_t most_tiled = 512, most_paired = 256;  // rows and columns of a region
 constexpr int64_t packed_rows = 256;                    // that one thread packs at a time
 constexpr int64_t group_bytes = 64 << 20;               // of packed entries, if one fits
 constexpr int64_t most_bytes = 1 << 30;                 // of one
+// Of bfloat16, which other kernels pack as well, as float32, packing pays from so many on.
+constexpr int64_t least_rows = 16, least_columns = 32, least_terms = 8;
+constexpr double least_flops = 4e5;
 
 void raise(uint32_t& target, uint32_t value) {
   std::atomic_ref<uint32_t> shared(target);
@@ -39,27 +43,42 @@ struct TiledProduct::Watched {
 };
 
 bool TiledProduct::serves(const Contraction& c) {
-  if (!is_of_bfloat16(c.precision)) return false;
-  if (c.a != Dtype::float32 || c.b != Dtype::float32 || c.out != Dtype::float32) return false;
   const int64_t m = size_of_group(c.m), n = size_of_group(c.n), k = size_of_group(c.k);
   const double rows = static_cast<double>(m), columns = static_cast<double>(n);
   const double terms = static_cast<double>(k);
-  if (!is_worth_splitting(m, n, k) || !matrix_unit_available()) return false;
-  return (rows + columns) * terms * 6 < static_cast<double>(most_bytes);
+  if ((rows + columns) * terms * 6 >= static_cast<double>(most_bytes)) return false;
+  if (c.a == Dtype::bfloat16 && c.b == Dtype::bfloat16) {
+    if (m < least_rows || n < least_columns || k < least_terms) return false;
+    if (2 * rows * columns * terms < least_flops) return false;
+    if (c.out != Dtype::bfloat16 && c.out != Dtype::float32) return false;
+    const ContractionOrder order = contraction_order(m, n, k, c.out);
+    if (order.lanes > 1 || order.panel < k) return false;
+    return matrix_unit() == MatrixUnit::pairs && !operand_a(c).slides() && !operand_b(c).slides();
+  }
+  if (c.a != Dtype::float32 || c.b != Dtype::float32 || c.out != Dtype::float32) return false;
+  return is_of_bfloat16(c.precision) && is_worth_splitting(m, n, k) &&
+         matrix_unit() >= unit_for(c.precision);
+}
+
+MatrixUnit TiledProduct::unit_for(Precision precision) {
+  return precision == Precision::split ? MatrixUnit::tiles : MatrixUnit::pairs;
 }
 
 TiledProduct::TiledProduct(const Contraction& c, int threads)
-    : a_(operand_a(c)),
+    : unit_(matrix_unit()),
+      a_(operand_a(c)),
       b_(operand_b(c)),
+      out_(c.out),
       batch_(size_of_group(c.batch)),
       m_(a_.rows.size),
       n_(b_.rows.size),
       k_(a_.k.size),
       block_k_(c.precision == Precision::split ? split_block_k : rounded_block_k),
-      rows_(std::min(most_rows, round_up(m_, tile_panel_rows))),
-      columns_(std::min(most_columns, round_up(n_, tile_panel_rows))),
       parts_(c.precision == Precision::split ? 3 : 1),
       threads_(threads) {
+  const int64_t most = unit_ == MatrixUnit::tiles ? most_tiled : most_paired;
+  rows_ = std::min(most, round_up(m_, tile_panel_rows));
+  columns_ = std::min(most, round_up(n_, tile_panel_rows));
   group_ =
       std::clamp<int64_t>(group_bytes / (packed_a() + packed_b()), 1, std::max<int64_t>(batch_, 1));
   // Several regions for each thread, so that one that is late holds nobody up for long.
@@ -77,9 +96,14 @@ int64_t TiledProduct::packed_b() const {
   return divide_up(n_, tile_panel_rows) * tile_panel_bytes(k_, parts_);
 }
 
+int64_t TiledProduct::region_bytes() const {
+  return out_ == Dtype::float32 ? 0 : rows_ * columns_ * static_cast<int64_t>(sizeof(float));
+}
+
 size_t TiledProduct::scratch() const {
   const int64_t watched = round_up(group_ * static_cast<int64_t>(sizeof(Watched)), 64);
-  return static_cast<size_t>(watched + group_ * (packed_a() + packed_b()));
+  return static_cast<size_t>(watched + group_ * (packed_a() + packed_b()) +
+                             threads_ * region_bytes());
 }
 
 bool TiledProduct::refused(const void* scratch, int64_t entry) const {
@@ -94,10 +118,11 @@ class TiledProduct::Run {
       : p_(product),
         a_data_(a),
         b_data_(b),
-        out_(static_cast<float*>(out)),
+        out_(static_cast<char*>(out)),
         watched_(static_cast<Watched*>(scratch)),
         packed_(static_cast<char*>(scratch) +
                 round_up(product.group_ * static_cast<int64_t>(sizeof(Watched)), 64)),
+        sums_(packed_ + product.group_ * (product.packed_a() + product.packed_b())),
         epilogue_(epilogue),
         first_(first) {}
 
@@ -112,10 +137,10 @@ class TiledProduct::Run {
     });
     const int64_t row_regions = divide_up(p_.m_, p_.rows_);
     const int64_t regions = row_regions * divide_up(p_.n_, p_.columns_);
-    parallel_items(count * regions, p_.threads_, [&](int64_t item, int) {
+    parallel_items(count * regions, p_.threads_, [&](int64_t item, int worker) {
       const int64_t entry = item / regions, at = item % regions;
       if (p_.refused(watched_, entry)) return;
-      compute(entry, at % row_regions * p_.rows_, at / row_regions * p_.columns_);
+      compute(entry, at % row_regions * p_.rows_, at / row_regions * p_.columns_, worker);
     });
   }
 
@@ -136,8 +161,7 @@ class TiledProduct::Run {
     const MatrixOperand& x = right ? p_.b_ : p_.a_;
     const int64_t parts = divide_up(x.rows.size, packed_rows);
     const int64_t k = item / parts * p_.block_k_, row = item % parts * packed_rows;
-    const auto* data =
-        static_cast<const float*>(x.entry(right ? b_data_ : a_data_, first_ + entry));
+    const void* const data = x.entry(right ? b_data_ : a_data_, first_ + entry);
     const Magnitudes seen =
         pack_tiles({&x, data, row, std::min(row + packed_rows, x.rows.size), k, k + terms(k), right,
                     p_.parts_, panel(entry, right, row, k)});
@@ -146,15 +170,24 @@ class TiledProduct::Run {
     lower(all.least, seen.least);
   }
 
-  void compute(int64_t entry, int64_t row, int64_t column) {
+  void compute(int64_t entry, int64_t row, int64_t column, int worker) {
     const int64_t batch = first_ + entry;
-    const int64_t row_end = std::min(row + p_.rows_, p_.m_);
-    const int64_t column_end = std::min(column + p_.columns_, p_.n_);
+    const int64_t row_end = std::min(row + p_.rows_, p_.m_), rows = row_end - row;
+    const int64_t column_end = std::min(column + p_.columns_, p_.n_), columns = column_end - column;
+    const bool direct = p_.out_ == Dtype::float32;
+    char* const out = out_ + ((batch * p_.m_ + row) * p_.n_ + column) * int64_t(size_of(p_.out_));
+    float* const c =
+        reinterpret_cast<float*>(direct ? out : sums_ + int64_t{worker} * p_.region_bytes());
+    const int64_t c_row = direct ? p_.n_ : columns;
+    const auto multiply = p_.unit_ == MatrixUnit::tiles ? multiply_by_tiles : multiply_by_pairs;
     for (int64_t k = 0; k < p_.k_; k += p_.block_k_) {
       const int64_t bytes = tile_panel_bytes(terms(k), p_.parts_);
-      multiply_tiles({panel(entry, false, row, k), panel(entry, true, column, k), bytes, bytes,
-                      steps_of(terms(k)), p_.parts_, out_ + (batch * p_.m_ + row) * p_.n_ + column,
-                      p_.n_, row_end - row, column_end - column, k == 0});
+      multiply({panel(entry, false, row, k), panel(entry, true, column, k), bytes, bytes, terms(k),
+                p_.parts_, c, c_row, rows, columns, k == 0});
+    }
+    for (int64_t i = 0; !direct && i < rows; ++i) {
+      const int64_t to = i * p_.n_ * static_cast<int64_t>(size_of(p_.out_));
+      store_rounded(p_.out_, c + i * c_row, columns, out + to);
     }
     if (epilogue_ != nullptr) {
       epilogue_->run(epilogue_->context, {batch, row, row_end, column, column_end});
@@ -163,9 +196,9 @@ class TiledProduct::Run {
 
   const TiledProduct& p_;
   const void *const a_data_, *const b_data_;
-  float* const out_;
+  char* const out_;
   Watched* const watched_;
-  char* const packed_;
+  char *const packed_, *const sums_;
   const Epilogue* const epilogue_;
   const int64_t first_;
 };

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A contraction of float32 in a precision mode, on the matrix unit. Both operands are packed whole,
-// a group of batch entries at a time, and looked at meanwhile: an entry with numbers that the unit
-// would treat otherwise than float32 arithmetic is refused, and computed strictly instead. Which
-// they are, and every sum's order, depends on shape and values alone, never on threads.
+// A contraction of float32 in a precision mode, or of bfloat16, on a matrix unit. Both operands are
+// packed whole, a group of batch entries at a time, and looked at meanwhile: an entry with numbers
+// that the unit would treat otherwise than float32 arithmetic is refused, and computed strictly
+// instead. Which they are, and every sum's order, depends on shape and values alone, never on
+// threads. Of bfloat16 the sums are those of strict arithmetic, bit for bit: products of two are
+// exact, pairs add them one after the other, and no sum of ordinary ones comes near a denormal.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/contract/matrix_unit/matrix_unit.h"
 #include "backends/cpu/contract/matrix_unit/tiles.h"
 #include "backends/cpu/contract/operand.h"
 #include "backends/cpu/contract/tile.h"
@@ -17,8 +20,10 @@ namespace mt::cpu {
 
 class TiledProduct {
  public:
-  // Whether the contraction's mode asks for the unit, it is there, and it pays.
+  // Whether the contraction may run on a unit, it is there, and it pays.
   static bool serves(const Contraction& contraction);
+  // The least unit on which a precision mode gains anything.
+  static MatrixUnit unit_for(Precision precision);
 
   TiledProduct(const Contraction& contraction, int threads);
 
@@ -39,8 +44,11 @@ class TiledProduct {
 
   int64_t packed_a() const;  // bytes of an entry
   int64_t packed_b() const;
+  int64_t region_bytes() const;  // of a thread's sums, if they are not the result
 
+  MatrixUnit unit_;
   MatrixOperand a_, b_;
+  Dtype out_;
   int64_t batch_, m_, n_, k_, group_;
   int64_t block_k_;         // terms of a block, a multiple of a step's
   int64_t rows_, columns_;  // of a region that one thread computes

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loop on the matrix unit: 32 x 32 results in four tiles, two tiles of each operand.
+// The inner loop on tiles: 32 x 32 results in four tiles, two tiles of each operand.
 #include "backends/cpu/contract/matrix_unit/tiles.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "backends/cpu/contract/matrix_unit/matrix_unit.h"
@@ -32,7 +31,7 @@ struct alignas(64) Configuration {
   _tile_dpbf16ps(2, 5, 6); \
   _tile_dpbf16ps(3, 5, 7)
 
-MT_WITH_MATRIX_UNIT void multiply_rounded(const char* a, const char* b, int64_t steps) {
+MT_WITH_TILES void multiply_rounded(const char* a, const char* b, int64_t steps) {
   for (int64_t s = 0; s < steps; ++s, a += 2 * tile_bytes, b += 2 * tile_bytes) {
     LOAD_LEFT(0);
     LOAD_RIGHT(0);
@@ -42,14 +41,14 @@ MT_WITH_MATRIX_UNIT void multiply_rounded(const char* a, const char* b, int64_t 
 
 // Two tiles that the next step loads come nearer, as loads of tiles that are farther away than the
 // first-level cache hold products up.
-MT_WITH_MATRIX_UNIT void fetch(const char* tiles) {
+MT_WITH_TILES void fetch(const char* tiles) {
 #pragma GCC unroll 32
   for (int64_t line = 0; line < 2 * tile_bytes; line += 64) _mm_prefetch(tiles + line, _MM_HINT_T0);
 }
 
 // Of the nine products of parts, the three that are left out weigh 2^-24 of the whole at most.
 // After the last step b's next panel comes, and a's from its beginning.
-MT_WITH_MATRIX_UNIT void multiply_split(const char* a, const char* b, int64_t steps) {
+MT_WITH_TILES void multiply_split(const char* a, const char* b, int64_t steps) {
   const char* const a_panel = a;
   for (int64_t s = 1; s <= steps; ++s) {
     const char *const a_next = s < steps ? a + 6 * tile_bytes : a_panel,
@@ -78,7 +77,7 @@ MT_WITH_MATRIX_UNIT void multiply_split(const char* a, const char* b, int64_t st
   }
 }
 
-MT_WITH_MATRIX_UNIT void begin(const float* c, size_t row_bytes, bool first) {
+MT_WITH_TILES void begin(const float* c, size_t row_bytes, bool first) {
   if (first) {
     _tile_zero(0);
     _tile_zero(1);
@@ -93,7 +92,7 @@ MT_WITH_MATRIX_UNIT void begin(const float* c, size_t row_bytes, bool first) {
   _tile_loadd(3, lower + 64, row_bytes);
 }
 
-MT_WITH_MATRIX_UNIT void end(float* c, size_t row_bytes) {
+MT_WITH_TILES void end(float* c, size_t row_bytes) {
   char* lower = reinterpret_cast<char*>(c) + 16 * row_bytes;
   _tile_stored(0, c, row_bytes);
   _tile_stored(1, c + 16, row_bytes);
@@ -101,17 +100,18 @@ MT_WITH_MATRIX_UNIT void end(float* c, size_t row_bytes) {
   _tile_stored(3, lower + 64, row_bytes);
 }
 
-MT_WITH_MATRIX_UNIT void multiply_panels(const TileRegion& region, const char* a, const char* b,
-                                         float* c, int64_t c_row, bool first) {
+MT_WITH_TILES void multiply_panels(const TileRegion& region, const char* a, const char* b, float* c,
+                                   int64_t c_row, bool first) {
   const size_t row_bytes = static_cast<size_t>(c_row) * sizeof(float);
   begin(c, row_bytes, first);
-  region.parts == 1 ? multiply_rounded(a, b, region.steps) : multiply_split(a, b, region.steps);
+  const int64_t steps = steps_of(region.terms);
+  region.parts == 1 ? multiply_rounded(a, b, steps) : multiply_split(a, b, steps);
   end(c, row_bytes);
 }
 
 // At an edge the result is too small for whole tiles.
-MT_WITH_MATRIX_UNIT void multiply_edge(const TileRegion& region, const char* a, const char* b,
-                                       float* c, int64_t rows, int64_t columns) {
+MT_WITH_TILES void multiply_edge(const TileRegion& region, const char* a, const char* b, float* c,
+                                 int64_t rows, int64_t columns) {
   alignas(64) float whole[tile_panel_rows * tile_panel_rows];
   const size_t bytes = static_cast<size_t>(columns) * sizeof(float);
   if (!region.first) {
@@ -126,26 +126,21 @@ MT_WITH_MATRIX_UNIT void multiply_edge(const TileRegion& region, const char* a, 
   }
 }
 
+MT_WITH_TILES void multiply(const TileRegion& region, const char* a, const char* b, float* c,
+                            int64_t rows, int64_t columns) {
+  if (rows == tile_panel_rows && columns == tile_panel_rows) {
+    multiply_panels(region, a, b, c, region.c_row, region.first);
+  } else {
+    multiply_edge(region, a, b, c, rows, columns);
+  }
+}
+
 }  // namespace
 
-MT_WITH_MATRIX_UNIT void multiply_tiles(const TileRegion& region) {
+MT_WITH_TILES void multiply_by_tiles(const TileRegion& region) {
   const Configuration configuration;
   _tile_loadconfig(&configuration);
-  const char* a = region.a;
-  for (int64_t row = 0; row < region.rows; row += tile_panel_rows, a += region.a_panel) {
-    const int64_t rows = std::min(tile_panel_rows, region.rows - row);
-    const char* b = region.b;
-    for (int64_t column = 0; column < region.columns;
-         column += tile_panel_rows, b += region.b_panel) {
-      const int64_t columns = std::min(tile_panel_rows, region.columns - column);
-      float* c = region.c + row * region.c_row + column;
-      if (rows == tile_panel_rows && columns == tile_panel_rows) {
-        multiply_panels(region, a, b, c, region.c_row, region.first);
-      } else {
-        multiply_edge(region, a, b, c, rows, columns);
-      }
-    }
-  }
+  for_panels(region, multiply);
   _tile_release();
 }
 
@@ -153,6 +148,6 @@ MT_WITH_MATRIX_UNIT void multiply_tiles(const TileRegion& region) {
 
 #else
 namespace mt::cpu {
-void multiply_tiles(const TileRegion&) {}  // nobody calls it where there is no unit
+void multiply_by_tiles(const TileRegion&) {}  // nobody calls it where there is no unit
 }  // namespace mt::cpu
 #endif

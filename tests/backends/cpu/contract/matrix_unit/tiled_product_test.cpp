@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products in precision modes: their error against float64, what is refused and computed strictly,
-// and that the bits depend on nothing else. Without a matrix unit they are strict, bit for bit.
+// Products in precision modes on each matrix unit that there is: their error against float64, what
+// is refused and computed strictly, and that the bits depend on nothing else. Without a unit they
+// are strict, bit for bit; those of bfloat16 always.
 #include "backends/cpu/contract/matrix_unit/tiled_product.h"
 #include "backends/cpu/contract/contract.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +16,7 @@
 #include <random>
 #include <vector>
 
+#include "backends/cpu/contract/contract_check.h"
 #include "backends/cpu/contract/matrix_unit/matrix_unit.h"
 
 namespace mt::cpu {
@@ -72,8 +75,9 @@ struct Squares {
   }
 };
 
-std::vector<float> product(const Contraction& c, const std::vector<float>& a,
-                           const std::vector<float>& b, int threads, bool squared = false) {
+template <class T>
+std::vector<float> product(const Contraction& c, const std::vector<T>& a, const std::vector<T>& b,
+                           int threads, bool squared = false) {
   const int64_t m = size_of_group(c.m), n = size_of_group(c.n);
   std::vector<float> out(static_cast<size_t>(size_of_group(c.batch) * m * n), NAN);
   const PreparedContraction prepared(c, threads);
@@ -124,26 +128,38 @@ constexpr Matrices shapes[] = {
 
 class TiledProduct : public testing::Test {
  protected:
-  void TearDown() override { hide_matrix_unit(false); }
+  void TearDown() override { limit_matrix_unit(MatrixUnit::tiles); }
+
+  // Calls f(precision) for the modes of each unit.
+  template <class F>
+  void in_every_mode(F&& f) {
+    if (matrix_unit() == MatrixUnit::none) GTEST_SKIP() << "this processor has no matrix unit";
+    for (MatrixUnit unit : {MatrixUnit::pairs, MatrixUnit::tiles}) {
+      limit_matrix_unit(unit);
+      if (matrix_unit() != unit) continue;
+      for (Precision precision : {Precision::split, Precision::bfloat16}) {
+        if (unit >= cpu::TiledProduct::unit_for(precision)) f(precision);
+      }
+    }
+  }
 };
 
 TEST_F(TiledProduct, ErrorsAreBelowWhatTheModesPromise) {
-  if (!matrix_unit_available()) GTEST_SKIP() << "this processor has no AMX";
-  for (const Matrices& s : shapes) {
-    const auto a = uniform(s.batch * s.a_size(), 1), b = uniform(s.batch * s.b_size(), 2);
-    for (auto [precision, bound] :
-         {std::pair{Precision::split, 2e-7}, {Precision::bfloat16, 4e-3}}) {
+  in_every_mode([&](Precision precision) {
+    for (const Matrices& s : shapes) {
+      const auto a = uniform(s.batch * s.a_size(), 1), b = uniform(s.batch * s.b_size(), 2);
       const Contraction c = s.contraction(precision);
       ASSERT_TRUE(cpu::TiledProduct::serves(c));
       const auto out = product(c, a, b, 1);
       const double found = error(s, a, b, out);
+      const double bound = precision == Precision::split ? 2e-7 : 4e-3;
       EXPECT_LT(found, bound) << s.m << " x " << s.n << " x " << s.k;
       // Rounding to bfloat16 is to be seen, or it is the wrong mode that ran.
       EXPECT_TRUE(precision == Precision::split || found > 1e-5);
       EXPECT_FALSE(same_bits(out, product(s.contraction(Precision::strict), a, b, 1)));
       for (int threads : {2, 3}) EXPECT_TRUE(same_bits(product(c, a, b, threads), out));
     }
-  }
+  });
 }
 
 TEST_F(TiledProduct, SplitIsExactForSmallIntegersAndKeepsAllBits) {
@@ -162,12 +178,14 @@ TEST_F(TiledProduct, SplitIsExactForSmallIntegersAndKeepsAllBits) {
 }
 
 TEST_F(TiledProduct, EpiloguesSeeEachElementOnce) {
-  for (const Matrices& s : shapes) {
-    const auto a = uniform(s.batch * s.a_size(), 6), b = uniform(s.batch * s.b_size(), 7);
-    auto expected = product(s.contraction(Precision::split), a, b, 2);
-    for (float& x : expected) x *= x;
-    EXPECT_TRUE(same_bits(product(s.contraction(Precision::split), a, b, 2, true), expected));
-  }
+  in_every_mode([&](Precision precision) {
+    for (const Matrices& s : shapes) {
+      const auto a = uniform(s.batch * s.a_size(), 6), b = uniform(s.batch * s.b_size(), 7);
+      auto expected = product(s.contraction(precision), a, b, 2);
+      for (float& x : expected) x *= x;
+      EXPECT_TRUE(same_bits(product(s.contraction(precision), a, b, 2, true), expected));
+    }
+  });
 }
 
 // Numbers that the unit would not treat as float32 does make their batch entry a strict one.
@@ -176,7 +194,7 @@ TEST_F(TiledProduct, UnusualNumbersAreComputedStrictly) {
   const auto ordinary_a = uniform(s.batch * s.a_size(), 8);
   const auto ordinary_b = uniform(s.batch * s.b_size(), 9);
   const size_t entry = static_cast<size_t>(s.m * s.n);
-  for (Precision precision : {Precision::split, Precision::bfloat16}) {
+  in_every_mode([&](Precision precision) {
     const Contraction c = s.contraction(precision), strict = s.contraction(Precision::strict);
     for (float odd : {infinity, -infinity, NAN, 1e-40f, -1e-44f, 1e-33f, 3.4e38f, -2e38f}) {
       for (bool in_a : {true, false}) {
@@ -192,7 +210,7 @@ TEST_F(TiledProduct, UnusualNumbersAreComputedStrictly) {
         }
       }
     }
-  }
+  });
 }
 
 // Each number is ordinary, but their products are not.
@@ -207,19 +225,19 @@ TEST_F(TiledProduct, ProductsOutOfRangeAreComputedStrictly) {
     for (float& x : a) x *= scale_a;
     for (float& x : b) x *= scale_b;
     const auto strict = product(s.contraction(Precision::strict), a, b, 1);
-    for (Precision precision : {Precision::split, Precision::bfloat16}) {
+    in_every_mode([&](Precision precision) {
       const auto out = product(s.contraction(precision), a, b, 1);
       for (size_t i = 0; i < out.size(); ++i) {
         ASSERT_EQ(std::isfinite(out[i]), std::isfinite(strict[i]));
         ASSERT_EQ(std::isnan(out[i]), std::isnan(strict[i]));
       }
       EXPECT_TRUE(scale_a * scale_b > 1 || same_bits(out, strict));
-    }
+    });
   }
 }
 
 TEST_F(TiledProduct, ZerosAndVeryDifferentNumbersArePartOfTheMode) {
-  if (!matrix_unit_available()) GTEST_SKIP() << "this processor has no AMX";
+  if (matrix_unit() < MatrixUnit::tiles) GTEST_SKIP() << "this processor has no AMX";
   const Matrices s{1, 130, 140, 500};
   auto a = uniform(s.a_size(), 12), b = uniform(s.b_size(), 13);
   for (size_t i = 0; i < a.size(); ++i) {
@@ -234,7 +252,7 @@ TEST_F(TiledProduct, ZerosAndVeryDifferentNumbersArePartOfTheMode) {
 }
 
 TEST_F(TiledProduct, WithoutAUnitTheModesAreStrict) {
-  hide_matrix_unit(true);
+  limit_matrix_unit(MatrixUnit::none);
   for (const Matrices& s : shapes) {
     const auto a = uniform(s.batch * s.a_size(), 14), b = uniform(s.batch * s.b_size(), 15);
     const auto strict = product(s.contraction(Precision::strict), a, b, 2);
@@ -255,6 +273,62 @@ TEST_F(TiledProduct, SmallThinAndOtherTypesAreStrict) {
   Contraction wide = Matrices{1, 512, 512, 512}.contraction(Precision::split);
   wide.a = wide.b = wide.out = Dtype::float64;
   EXPECT_FALSE(cpu::TiledProduct::serves(wide));
+}
+
+// Where sums of bfloat16 go by pairs.
+Contraction of_bfloat16(const Matrices& s, Dtype out) {
+  Contraction c = s.contraction(Precision::strict);
+  c.a = c.b = Dtype::bfloat16;
+  c.out = out;
+  return c;
+}
+
+TEST_F(TiledProduct, OfBfloat16TheBitsAreThoseOfOneChain) {
+  limit_matrix_unit(MatrixUnit::pairs);
+  Random random(16);
+  const auto expect_one_chain = [&](const Contraction& c) {
+    EXPECT_EQ(cpu::TiledProduct::serves(c), matrix_unit() == MatrixUnit::pairs);
+    check(c, random, {1, 2, 7});
+  };
+  for (int layout = 0; layout < 4; ++layout) {
+    const Matrices s{1, 130, 131, 133, bool(layout & 1), bool(layout & 2), layout == 3 ? 3 : 0};
+    expect_one_chain(of_bfloat16(s, Dtype::bfloat16));
+  }
+  expect_one_chain(of_bfloat16({3, 40, 290, 200}, Dtype::float32));
+  expect_one_chain(of_bfloat16({1, 290, 33, 225, false, true, 1}, Dtype::bfloat16));
+  expect_one_chain(of_bfloat16({1, 52, 40, 1100, false}, Dtype::float32));
+}
+
+// Numbers of very different size, that cancel, or that the unit does not know.
+TEST_F(TiledProduct, OfBfloat16AnyNumbersAreStrict) {
+  const Matrices s{2, 130, 120, 161};
+  const Contraction c = of_bfloat16(s, Dtype::float32);
+  std::mt19937 random(17);
+  const auto as_bfloat16 = [](float x) {
+    return static_cast<uint16_t>(std::bit_cast<uint32_t>(x) >> 16);
+  };
+  for (int range : {0, 6, 40, 49, 60, 90, 126}) {
+    for (float odd : {1.0f, infinity, NAN, 1e-40f, 1e-38f, -0.0f, 3e38f}) {
+      std::vector<uint16_t> a(static_cast<size_t>(s.batch * s.a_size()));
+      std::vector<uint16_t> b(static_cast<size_t>(s.batch * s.b_size()));
+      for (auto* x : {&a, &b}) {
+        for (uint16_t& value : *x) {
+          const int exponent = range == 0 ? 0 : static_cast<int>(random() % (2 * range)) - range;
+          value = as_bfloat16(std::ldexp(float(int(random() % 255) - 127) / 128, exponent));
+        }
+      }
+      a[static_cast<size_t>(s.a_at(1, 77, 40))] = as_bfloat16(odd);
+      limit_matrix_unit(MatrixUnit::pairs);
+      const auto out = product(c, a, b, 2);
+      limit_matrix_unit(MatrixUnit::none);
+      const auto strict = product(c, a, b, 2);
+      for (size_t i = 0; i < out.size(); ++i) {
+        ASSERT_TRUE(std::isnan(strict[i]) ? std::isnan(out[i])
+                                          : std::memcmp(&out[i], &strict[i], sizeof(float)) == 0)
+            << "range " << range << ", " << odd << ": " << out[i] << " and " << strict[i];
+      }
+    }
+  }
 }
 
 }  // namespace

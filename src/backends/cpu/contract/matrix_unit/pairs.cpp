@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner loop on vectors of pairs: 8 rows of the left operand, a pair broadcast at a time, times
+// 32 columns of the right one, whose sums stay in registers over a block of k.
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/contract/matrix_unit/matrix_unit.h"
+#include "backends/cpu/contract/matrix_unit/tiles.h"
+#include "base/rounding.h"
+
+#ifdef MT_MATRIX_UNIT
+#include <immintrin.h>
+
+namespace mt::cpu {
+namespace {
+
+constexpr int sliver_rows = 8, vectors = 2, lanes = 16;
+
+// Of the rows, whose terms are in the panel whether the result has them or not, `rows` are kept.
+MT_WITH_PAIRS void multiply_sliver(const char* a, const char* b, int64_t pairs, float* c,
+                                   int64_t c_row, int64_t rows, const __mmask16 (&masks)[vectors],
+                                   bool first) {
+  __m512 sum[sliver_rows][vectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < sliver_rows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      sum[r][v] = first || r >= rows ? _mm512_setzero_ps()
+                                     : _mm512_maskz_loadu_ps(masks[v], c + r * c_row + lanes * v);
+    }
+  }
+  for (int64_t step = 0; step < pairs; step += step_terms / 2) {
+    const int64_t end = std::min<int64_t>(pairs - step, step_terms / 2);
+    for (int64_t pair = 0; pair < end; ++pair) {
+      const auto* line = b + 64 * pair;
+      const auto b0 = reinterpret_cast<__m512bh>(_mm512_load_si512(line));
+      const auto b1 = reinterpret_cast<__m512bh>(_mm512_load_si512(line + tile_bytes));
+#pragma GCC unroll 8
+      for (int r = 0; r < sliver_rows; ++r) {
+        int two;
+        std::memcpy(&two, a + 64 * r + 4 * pair, sizeof two);
+        const auto both = reinterpret_cast<__m512bh>(_mm512_set1_epi32(two));
+        sum[r][0] = _mm512_dpbf16_ps(sum[r][0], both, b0);
+        sum[r][1] = _mm512_dpbf16_ps(sum[r][1], both, b1);
+      }
+    }
+    a += 2 * tile_bytes;
+    b += 2 * tile_bytes;
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < sliver_rows; ++r) {
+    if (r >= rows) break;
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      _mm512_mask_storeu_ps(c + r * c_row + lanes * v, masks[v], sum[r][v]);
+    }
+  }
+}
+
+MT_WITH_PAIRS void multiply_panels(const TileRegion& region, const char* a, const char* b, float* c,
+                                   int64_t rows, int64_t columns) {
+  const __mmask16 masks[vectors] = {first_lanes(columns), first_lanes(columns - lanes)};
+  for (int64_t row = 0; row < rows; row += sliver_rows) {
+    multiply_sliver(a + 64 * row, b, divide_up<int64_t>(region.terms, 2), c + row * region.c_row,
+                    region.c_row, rows - row, masks, region.first);
+  }
+}
+
+}  // namespace
+
+void multiply_by_pairs(const TileRegion& region) { for_panels(region, multiply_panels); }
+
+}  // namespace mt::cpu
+
+#else
+namespace mt::cpu {
+void multiply_by_pairs(const TileRegion&) {}  // nobody calls it where there is no unit
+}  // namespace mt::cpu
+#endif
