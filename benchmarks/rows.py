@@ -200,21 +200,37 @@ def _square(n, dtype=numpy.float32):
                tolerance=(1e-12, 1e-14 * n) if float64 else (1e-4, 1e-6 * n))
 
 
-def _in_precision(n, mode, text, target, tolerance, **rounded):
+def _processor_has(flag):
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return any(flag in line.split() for line in file if line.startswith("flags"))
+    except OSError:
+        return False
+
+
+_strict_products = ("oneDNN", "matmul")
+_tiles, _pairs = _processor_has("amx_bf16"), _processor_has("avx512_bf16")
+
+
+def _in_precision(n, mode, text, target, tolerance, limit=None, **rounded):
     """A square product in a precision mode, against those that keep float32 as written."""
-    strict = ["oneDNN", "matmul"]
     return Row(f"matmul{n}_{mode}", f"matmul {n} × {n}, {text}", f"matmul_{mode}",
-               dict.fromkeys(strict, "matmul") | rounded, uniform((n, n), (n, n)),
-               target={tuple(strict): target}, tolerance=tolerance)
+               dict.fromkeys(_strict_products, "matmul") | rounded, uniform((n, n), (n, n)),
+               target=target, tolerance=tolerance, limit=limit)
 
 
 def _split(n):
-    return _in_precision(n, "split", "split into bfloat16", 1.4, (1e-4, 1e-6 * n))
+    # Without tiles the mode is strict.
+    target = {_strict_products: 1.4} if _tiles else {"matmul": 0.97}
+    return _in_precision(n, "split", "split into bfloat16", target, (1e-4, 1e-6 * n))
 
 
 def _rounded(n):
-    # The errors of n products, each of some 2^-9 of it, add up like a random walk.
-    return _in_precision(n, "bf16", "bfloat16", 4, (0, 0.006 * n ** 0.5),
+    # Vectors of pairs do twice the multiply-adds of float32. The errors of n products, each of some
+    # 2^-9 of it, add up like a random walk.
+    target = {_strict_products: 4} if _tiles else {"matmul": 1.7 if _pairs else 0.97}
+    limit = ("operations", n ** 3) if _pairs and not _tiles else None
+    return _in_precision(n, "bf16", "bfloat16", target, (0, 0.006 * n ** 0.5), limit,
                          **{"oneDNN bf16": "matmul_bf16"})
 
 
