@@ -163,8 +163,13 @@ void divide(void* out, const Input* inputs, int64_t rows, int64_t columns) {
   }
 }
 
-// What is cheaper than the loop around it.
-constexpr bool is_cheap(Domain domain) { return domain != Domain::real; }
+// What is cheaper than the loop around it, or gains by two vectors at a time nevertheless, as
+// quotients of integers do.
+template <class T>
+constexpr bool is_cheap(Elementwise code, Domain domain) {
+  const bool divides = code == Elementwise::floor_divide || code == Elementwise::remainder;
+  return std::is_integral_v<T> || (domain != Domain::real && code != Elementwise::pow && !divides);
+}
 
 // Whether it makes no difference if the highest bit of integers is a sign, so that one kernel
 // serves both kinds.
@@ -202,7 +207,7 @@ constexpr Operator operator_or_none() {
   if constexpr (std::is_same_v<Op, div_operator> && std::is_floating_point_v<T>) {
     return &divide<T>;
   } else if constexpr (has_values<T>(domain)) {
-    return &elements<Op, LaneFor<T, code>, is_cheap(domain), arity>;
+    return &elements<Op, LaneFor<T, code>, is_cheap<T>(code, domain), arity>;
   } else {
     return nullptr;
   }

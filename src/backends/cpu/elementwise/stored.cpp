@@ -111,8 +111,7 @@ constexpr bool is_cheap_in_bytes(Elementwise code) {
 }
 constexpr bool is_cheap_in_bfloat16(Elementwise code, Domain domain) {
   if (code == Elementwise::div || code == Elementwise::sqrt) return true;
-  return domain == Domain::number && code != Elementwise::pow &&
-         code != Elementwise::floor_divide && code != Elementwise::remainder;
+  return domain == Domain::number && is_cheap<float>(code, domain);
 }
 
 enum class Stored { boolean, u8, i8, bf16 };
@@ -124,7 +123,8 @@ constexpr Operator stored_kernel() {
     return nullptr;
   } else if constexpr (stored == Stored::bf16) {
     if constexpr (truth ? domain != Domain::boolean : is_cheap_in_bfloat16(code, domain)) {
-      return &elements<InBfloat16<Op>, uint16_t, true, arity>;
+      // One vector at a time, as that is two of float32.
+      return &elements<InBfloat16<Op>, uint16_t, false, arity>;
     }
   } else if constexpr (truth                       ? domain != Domain::real
                        : stored == Stored::boolean ? is_of_booleans(code)
