@@ -52,21 +52,7 @@ void PreparedContraction::run(const void* a, const void* b, void* out, void* scr
     }
     return;
   }
-  if (filtered_) {
-    const PaddedImages* const padded =
-        b_source != nullptr && b_source->fill == 0 ? b_source->images : nullptr;
-    bool made = padded == nullptr;
-    if (b_source != nullptr && made) b_source->make_all(b_source->context);
-    filtered_->run(a, b, out, scratch, epilogue, padded);
-    char* const rest = static_cast<char*>(scratch) + filtered_->flags();
-    for (int64_t i = 0; i < s.batch; ++i) {
-      if (!filtered_->refused(scratch, i)) continue;
-      if (!made) b_source->make_all(b_source->context);
-      made = true;
-      run_strictly(a, b, out, rest, epilogue, nullptr, i, 1);
-    }
-    return;
-  }
+  if (filtered_) return run_filtered(a, b, out, scratch, epilogue, b_source);
   if (!tiled_) return run_strictly(a, b, out, scratch, epilogue, b_source, 0, s.batch);
   if (b_source != nullptr) b_source->make_all(b_source->context);
   char* const rest = static_cast<char*>(scratch) + tiled_->scratch();
@@ -77,6 +63,23 @@ void PreparedContraction::run(const void* a, const void* b, void* out, void* scr
       if (!tiled_->refused(scratch, i)) continue;
       run_strictly(a, b, out, rest, epilogue, nullptr, first + i, 1);
     }
+  }
+}
+
+void PreparedContraction::run_filtered(const void* a, const void* b, void* out, void* scratch,
+                                       const Epilogue* epilogue,
+                                       const EntrySource* b_source) const {
+  const PaddedImages* const padded =
+      b_source != nullptr && b_source->fill == 0 ? b_source->images : nullptr;
+  bool made = padded == nullptr;
+  if (b_source != nullptr && made) b_source->make_all(b_source->context);
+  filtered_->run(a, b, out, scratch, epilogue, padded);
+  char* const rest = static_cast<char*>(scratch) + filtered_->flags();
+  for (int64_t i = 0; i < schedule_.batch; ++i) {
+    if (!filtered_->refused(scratch, i)) continue;
+    if (!made) b_source->make_all(b_source->context);
+    made = true;
+    run_strictly(a, b, out, rest, epilogue, nullptr, i, 1);
   }
 }
 

@@ -68,6 +68,8 @@ class PreparedContraction {
 
  private:
   bool is_small() const { return small_ && !makes_entries_; }
+  void run_filtered(const void* a, const void* b, void* out, void* scratch,
+                    const Epilogue* epilogue, const EntrySource* b_source) const;
   void run_strictly(const void* a, const void* b, void* out, void* scratch,
                     const Epilogue* epilogue, const EntrySource* b_source, int64_t first,
                     int64_t count) const;
@@ -77,7 +79,8 @@ class PreparedContraction {
   SmallProduct small_;
   bool makes_entries_;  // of b, in scratch
   Dtype out_;
-  std::unique_ptr<const TiledProduct> tiled_;  // in a precision mode that it serves
+  // What comes before the schedule's way, if either serves.
+  std::unique_ptr<const TiledProduct> tiled_;
   std::unique_ptr<const FilteredWeight> filtered_;
 };
 

@@ -17,10 +17,11 @@ namespace mt::cpu {
 
 constexpr size_t held_bytes = 128;
 
-// The ways a product can go. Two more come first where its precision asks for them, and leave to
-// these the batch entries whose values they refuse: the matrix unit (matrix_unit/tiled_product.h),
-// and minimal filtering of a weight's gradient (filtering/filtered_weight.h). A small one that is
-// exact or blocked has its kernels looked up once (small_product.h).
+// The ways a product can go, which Schedule::choose_way() asks in this order. Two more come first
+// (contract.cpp), which leave to these the batch entries whose values they refuse: the matrix unit
+// (matrix_unit/tiled_product.h), and minimal filtering of a weight's gradient
+// (filtering/filtered_weight.h). A small one that is exact or blocked has its kernels looked up
+// once (small_product.h).
 enum class Way : uint8_t {
   exact,          // integers, whose sums wrap, in any order (exact.h)
   lanes,          // along k: few rows or columns, many terms (lanes.h)
