@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/elementwise/compact.h"
 #include "backends/cpu/elementwise/one_hot.h"
-#include "backends/cpu/elementwise/stored.h"
 #include "backends/cpu/elementwise/targets.h"
 #include "ops/order.h"
 
@@ -199,7 +199,7 @@ Operator one_hot_of(bool wide) {
 Operator select_of(bool wide) {
   return wide ? &select_elements<uint64_t, int32_t> : &select_elements<uint32_t, int32_t>;
 }
-Operator stored_select_of(size_t element_size) {
+Operator compact_select_of(size_t element_size) {
   switch (element_size) {
     case 1: return &select_elements<uint8_t, uint8_t>;
     case 2: return &select_elements<uint16_t, uint8_t>;
@@ -215,14 +215,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mt::cpu {
 HWY_EXPORT(select_of);
-HWY_EXPORT(stored_select_of);
+HWY_EXPORT(compact_select_of);
 HWY_EXPORT(one_hot_of);
 HWY_EXPORT(one_hot_sum_of);
 Operator select_operator(Compute type) {
   return HWY_DYNAMIC_DISPATCH(select_of)(size_of(type) == 8);
 }
-Operator stored_select_operator(size_t element_size) {
-  return HWY_DYNAMIC_DISPATCH(stored_select_of)(element_size);
+Operator compact_select_operator(size_t element_size) {
+  return HWY_DYNAMIC_DISPATCH(compact_select_of)(element_size);
 }
 Operator row_sum_of_one_hot(Compute type) { return HWY_DYNAMIC_DISPATCH(one_hot_sum_of)(type); }
 Operator one_hot_operator(Compute type) {

@@ -13,7 +13,7 @@ namespace {
 
 // Whether it does one operator and nothing else.
 bool is_elementwise(const Step& step) {
-  return step.operate && !step.stored && !step.is_pair &&
+  return step.operate && !step.compact && !step.is_pair &&
          step.instruction->code == Opcode::elementwise;
 }
 

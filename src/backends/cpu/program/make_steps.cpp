@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backends/cpu/program/stored.h"
+#include "backends/cpu/program/compact.h"
 #include "backends/cpu/program/totals.h"
 
 namespace mt::cpu {
@@ -25,7 +25,7 @@ class StepMaker {
         once_(static_cast<size_t>(program.once)),
         segment_(segment),
         prepared_(*prepared),
-        stored_(program, prepared->is_turned()),
+        compact_(program, prepared->is_turned()),
         instead_(static_cast<size_t>(program.registers)) {
     prepared_.streamed = std::move(streamed);
     prepared_.filled.assign(static_cast<size_t>(program.registers), false);
@@ -75,7 +75,7 @@ class StepMaker {
   bool vanishes(size_t at) const {
     const Instruction& i = code_[at];
     if (i.code != Opcode::round || i.out != i.in[0]) return false;
-    if (stored_.makes(at)) return true;
+    if (compact_.makes(at)) return true;
     if (at + 1 == code_.size()) return false;
     const Instruction& next = code_[at + 1];
     return next.code == Opcode::store && next.in[0] == i.out && next.dtype == i.dtype &&
@@ -85,8 +85,8 @@ class StepMaker {
   // What operators can read instead of the copy that a load or an expansion would make.
   Source readable_instead(size_t at) const {
     const Instruction& i = code_[at];
-    const bool stored = i.code == Opcode::load && stored_.makes(at);
-    if (stored && segment_.memory[i.index].contiguous) {
+    const bool compact = i.code == Opcode::load && compact_.makes(at);
+    if (compact && segment_.memory[i.index].contiguous) {
       return {static_cast<int16_t>(~i.index), false,
               segment_.columns * static_cast<int64_t>(size_of(i.dtype))};
     }
@@ -97,7 +97,7 @@ class StepMaker {
     }
     if (i.code != Opcode::load || i.row || turned()) return {};
     const Memory& memory = segment_.memory[i.index];
-    if (!stored && !is_native(memory)) return {};
+    if (!compact && !is_native(memory)) return {};
     if (memory.contiguous) {  // in the order in which tiles are taken
       return {static_cast<int16_t>(~i.index), false,
               segment_.columns * static_cast<int64_t>(size_of(memory.dtype))};
@@ -152,7 +152,7 @@ class StepMaker {
   // What an instruction can read instead of its operand k's register, if anything.
   const Source* read_instead(size_t at, int k) const {
     const Instruction& i = code_[at];
-    if (!(reads_in_place(i) || stored_.reads(at, k)) || i.in[k] < 0) return nullptr;
+    if (!(reads_in_place(i) || compact_.reads(at, k)) || i.in[k] < 0) return nullptr;
     const Source& instead = instead_[i.in[k]];
     return instead.place == no_place ? nullptr : &instead;
   }
@@ -168,13 +168,13 @@ class StepMaker {
   void add(size_t at) {
     const Instruction& i = code_[at];
     if (i.code == Opcode::total) return add_total(at);
-    if (i.code == Opcode::store && stored_.reads(at, 0) && ends_in(at)) return;
+    if (i.code == Opcode::store && compact_.reads(at, 0) && ends_in(at)) return;
     Step step = with_kernel(at);
     for (int k = 0; k < 3 && i.in[k] != no_place; ++k) {
       bool condition = i.code == Opcode::select && k == 0;
       Compute type = condition ? Compute::i32 : i.code == Opcode::elementwise ? i.from : i.type;
       size_t size = size_of(type);
-      if (stored_.reads(at, k)) size = size_of(code_[stored_.maker(at, k)].dtype);
+      if (compact_.reads(at, k)) size = size_of(code_[compact_.maker(at, k)].dtype);
       step.in[k] = read(at, k, size);
       const bool goes_on = step.in[k].pitch == pitch_of(size) && !step.in[k].repeated;
       if (read_instead(at, k) && !goes_on && (step.in[k].pitch != 0 || !step.in[k].repeated)) {
@@ -188,7 +188,7 @@ class StepMaker {
   // Lets the step that makes what a store only copies, and nobody reads thereafter, write it there.
   bool ends_in(size_t store) const {
     std::vector<Step>& steps = prepared_.steps;
-    const Instruction& maker = code_[stored_.maker(store, 0)];
+    const Instruction& maker = code_[compact_.maker(store, 0)];
     const int16_t place = written_by(code_[store]);
     if (steps.empty() || steps.back().instruction != &maker || maker.code == Opcode::load ||
         !is_last_read(store) || moved(place) != place) {
@@ -204,8 +204,8 @@ class StepMaker {
     Step step;
     step.instruction = &i;
     step.traversal = i.row ? Traversal::row_values : Traversal::flat;
-    step.stored = stored_.find_kernel(at, &step);
-    if (step.stored) return step;
+    step.compact = compact_.find_kernel(at, &step);
+    if (step.compact) return step;
     switch (i.code) {
       case Opcode::elementwise:
         step.operate = elementwise_operator(static_cast<Elementwise>(i.detail), i.from);
@@ -249,7 +249,7 @@ class StepMaker {
     copy.in[0].place = target;
     copy.out = step.out;
     const bool only_copies = i.code == Opcode::store &&
-                             (step.stored ? memory.dtype != Dtype::boolean : is_native(memory));
+                             (step.compact ? memory.dtype != Dtype::boolean : is_native(memory));
     if (only_copies) {
       copy.in[0] = step.in[0];
     } else {
@@ -272,7 +272,7 @@ class StepMaker {
   size_t once_;
   const Segment& segment_;
   PreparedProgram& prepared_;
-  StoredValues stored_;
+  CompactValues compact_;
   std::vector<Source> instead_;  // for each register, what operators read instead of it
 };
 

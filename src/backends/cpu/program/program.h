@@ -63,7 +63,7 @@ struct Step {
   RowExpansion expand = nullptr;
   RandomSource draw = nullptr;
   Traversal traversal = Traversal::flat;
-  bool stored = false;   // whether its values are as they are stored (stored.h)
+  bool compact = false;  // whether its values are as memory has them (compact.h)
   bool is_pair = false;  // whether it does the instruction before as well
   bool is_slow = false;  // whether it has the time to fetch memory while it computes
   int16_t fetched = -1;  // memory whose next tile it fetches while it computes

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/program/stored.h"
+#include "backends/cpu/program/compact.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/elementwise/stored.h"
+#include "backends/cpu/elementwise/compact.h"
 
 namespace mt::cpu {
 namespace {
@@ -22,7 +22,7 @@ bool has_truth(const Instruction& i) {
 
 }  // namespace
 
-StoredValues::StoredValues(const Program& program, bool none)
+CompactValues::CompactValues(const Program& program, bool none)
     : code_(program.instructions), once_(program.once) {
   const size_t count = code_.size();
   auto is_candidate = [&](const Instruction& i) {
@@ -57,7 +57,7 @@ StoredValues::StoredValues(const Program& program, bool none)
   }
 }
 
-bool StoredValues::reads(size_t at, int k) const {
+bool CompactValues::reads(size_t at, int k) const {
   if (stays_.empty()) return false;
   const int maker = makers_[at].of[k];
   return maker >= 0 && stays_[maker];
@@ -65,7 +65,7 @@ bool StoredValues::reads(size_t at, int k) const {
 
 // Whether the operands of an operator, or what a choice is between, are all such values of one
 // type, or numbers.
-bool StoredValues::reads_only(size_t at) const {
+bool CompactValues::reads_only(size_t at) const {
   const Instruction& i = code_[at];
   const int first = i.code == Opcode::select ? 1 : 0;
   const Instruction* some = nullptr;
@@ -81,7 +81,7 @@ bool StoredValues::reads_only(size_t at) const {
   return some != nullptr;
 }
 
-bool StoredValues::can_make(size_t at) const {
+bool CompactValues::can_make(size_t at) const {
   const Instruction& i = code_[at];
   if (i.row || i.out < 0 || !is_small(i.dtype)) return false;
   switch (i.code) {
@@ -96,7 +96,7 @@ bool StoredValues::can_make(size_t at) const {
   }
 }
 
-Operator StoredValues::operator_of(size_t at) const {
+Operator CompactValues::operator_of(size_t at) const {
   const Instruction& i = code_[at];
   if (stays_.empty() || i.row) return nullptr;
   if (i.code == Opcode::select) {
@@ -105,20 +105,20 @@ Operator StoredValues::operator_of(size_t at) const {
     // Booleans that memory holds may be other than 0 and 1.
     const bool chooses_booleans = small && i.dtype == Dtype::boolean;
     if (chooses_booleans || (small && !stays_[at])) return nullptr;
-    return stored_select_operator(small ? size_of(i.dtype) : size_of(i.type));
+    return compact_select_operator(small ? size_of(i.dtype) : size_of(i.type));
   }
   if (i.code != Opcode::elementwise || !stays_[at]) return nullptr;
   const auto code = static_cast<Elementwise>(i.detail);
   for (int k = 0; k < 3; ++k) {
     if (reads(at, k)) {
       if (!reads_only(at)) return nullptr;
-      return stored_operator(code, code_[makers_[at].of[k]].dtype);
+      return compact_operator(code, code_[makers_[at].of[k]].dtype);
     }
   }
   return has_truth(i) ? truth_operator(code, i.from) : nullptr;
 }
 
-bool StoredValues::can_read(size_t at, int k) const {
+bool CompactValues::can_read(size_t at, int k) const {
   const Instruction& i = code_[at];
   if (i.row) return false;
   const auto maker = static_cast<size_t>(makers_[at].of[k]);
@@ -135,12 +135,12 @@ bool StoredValues::can_read(size_t at, int k) const {
   }
 }
 
-size_t StoredValues::maker(size_t at, int k) const {
+size_t CompactValues::maker(size_t at, int k) const {
   auto maker = static_cast<size_t>(makers_[at].of[k]);
   return code_[maker].code == Opcode::round ? this->maker(maker, 0) : maker;
 }
 
-bool StoredValues::find_kernel(size_t at, Step* step) const {
+bool CompactValues::find_kernel(size_t at, Step* step) const {
   const Instruction& i = code_[at];
   step->operate = operator_of(at);
   if (step->operate) return true;

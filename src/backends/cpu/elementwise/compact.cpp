@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table's cheap rows for bool, uint8, int8 and bfloat16 as they are stored, and those with a
-// boolean result, which they write as bytes.
-#include "backends/cpu/elementwise/stored.h"
+// The table's cheap rows for compact bool, uint8, int8 and bfloat16, and those with a boolean
+// result, which they write as bytes.
+#include "backends/cpu/elementwise/compact.h"
 
 #include "backends/cpu/elementwise/targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/elementwise/stored.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/elementwise/compact.cpp"
 #include "hwy/foreach_target.h"
 
 #include "backends/cpu/elementwise/bfloat16.h"
@@ -77,16 +77,16 @@ struct InBfloat16 {
   static HWY_INLINE Vector<float> to_float(hn::Vec<Half> x) {
     return Vector<float>(Bfloat16::load(Tag<float>(), Half(), x));
   }
-  static HWY_INLINE auto to_stored(Vector<float> x) {
+  static HWY_INLINE auto to_half(Vector<float> x) {
     return Bfloat16::store(Tag<float>(), Half(), x.raw);
   }
-  static HWY_INLINE auto to_stored(Mask<float> mask) { return truth_bytes(mask); }
+  static HWY_INLINE auto to_half(Mask<float> mask) { return truth_bytes(mask); }
 #if HWY_TARGET != HWY_SCALAR
   template <class... V>
   static HWY_INLINE auto apply(V... x) {
     constexpr Half half;
-    auto low = to_stored(Op::apply(to_float(hn::LowerHalf(half, x.raw))...));
-    auto high = to_stored(Op::apply(to_float(hn::UpperHalf(half, x.raw))...));
+    auto low = to_half(Op::apply(to_float(hn::LowerHalf(half, x.raw))...));
+    auto high = to_half(Op::apply(to_float(hn::UpperHalf(half, x.raw))...));
     constexpr hn::Twice<hn::DFromV<decltype(low)>> whole;
     return finished(hn::Combine(whole, high, low));
   }
@@ -114,25 +114,25 @@ constexpr bool is_cheap_in_bfloat16(Elementwise code, Domain domain) {
   return domain == Domain::number && is_cheap<float>(code, domain);
 }
 
-enum class Stored { boolean, u8, i8, bf16 };
+enum class Compact { boolean, u8, i8, bf16 };
 
-template <class Op, Stored stored, Elementwise code, Domain domain, Domain result, size_t arity>
-constexpr Operator stored_kernel() {
+template <class Op, Compact compact, Elementwise code, Domain domain, Domain result, size_t arity>
+constexpr Operator compact_kernel() {
   constexpr bool truth = result == Domain::boolean;
   if constexpr (is_baseline) {  // small rather than fast
     return nullptr;
-  } else if constexpr (stored == Stored::bf16) {
+  } else if constexpr (compact == Compact::bf16) {
     if constexpr (truth ? domain != Domain::boolean : is_cheap_in_bfloat16(code, domain)) {
       // One vector at a time, as that is two of float32.
       return &elements<InBfloat16<Op>, uint16_t, false, arity>;
     }
-  } else if constexpr (truth                       ? domain != Domain::real
-                       : stored == Stored::boolean ? is_of_booleans(code)
-                                                   : is_cheap_in_bytes(code)) {
-    constexpr bool has_sign = stored == Stored::i8 && !ignores_sign(code);
+  } else if constexpr (truth                         ? domain != Domain::real
+                       : compact == Compact::boolean ? is_of_booleans(code)
+                                                     : is_cheap_in_bytes(code)) {
+    constexpr bool has_sign = compact == Compact::i8 && !ignores_sign(code);
     using T = std::conditional_t<has_sign, int8_t, uint8_t>;
     // What takes its operands as booleans asks itself.
-    constexpr bool of_booleans = stored == Stored::boolean && domain != Domain::boolean;
+    constexpr bool of_booleans = compact == Compact::boolean && domain != Domain::boolean;
     return &elements<InBytes<Op, of_booleans>, T, true, arity>;
   }
   return nullptr;
@@ -147,13 +147,13 @@ constexpr Operator truth_kernel_of() {
 }
 
 #define same any
-template <Stored stored>
-Operator stored_row(Elementwise code) {
+template <Compact compact>
+Operator compact_row(Elementwise code) {
   static constexpr OperatorTable table = {
 #define UNARY(name, domain, result, value, gradient) \
-  stored_kernel<name##_operator, stored, Elementwise::name, Domain::domain, Domain::result, 1>(),
+  compact_kernel<name##_operator, compact, Elementwise::name, Domain::domain, Domain::result, 1>(),
 #define BINARY(name, domain, result, value, gradient_a, gradient_b) \
-  stored_kernel<name##_operator, stored, Elementwise::name, Domain::domain, Domain::result, 2>(),
+  compact_kernel<name##_operator, compact, Elementwise::name, Domain::domain, Domain::result, 2>(),
 #include "ops/elementwise.def"
 #undef UNARY
 #undef BINARY
@@ -175,12 +175,12 @@ Operator truth_row(Elementwise code) {
 }
 #undef same
 
-Operator stored_of(Elementwise code, Dtype operands) {
+Operator compact_of(Elementwise code, Dtype operands) {
   switch (operands) {
-    case Dtype::boolean: return stored_row<Stored::boolean>(code);
-    case Dtype::uint8: return stored_row<Stored::u8>(code);
-    case Dtype::int8: return stored_row<Stored::i8>(code);
-    case Dtype::bfloat16: return stored_row<Stored::bf16>(code);
+    case Dtype::boolean: return compact_row<Compact::boolean>(code);
+    case Dtype::uint8: return compact_row<Compact::u8>(code);
+    case Dtype::int8: return compact_row<Compact::i8>(code);
+    case Dtype::bfloat16: return compact_row<Compact::bf16>(code);
     default: return nullptr;
   }
 }
@@ -218,12 +218,12 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace mt::cpu {
-HWY_EXPORT(stored_of);
+HWY_EXPORT(compact_of);
 HWY_EXPORT(truth_of);
 HWY_EXPORT(truth_kernel_for);
 HWY_EXPORT(truth_of_bytes);
-Operator stored_operator(Elementwise code, Dtype operands) {
-  return HWY_DYNAMIC_DISPATCH(stored_of)(code, operands);
+Operator compact_operator(Elementwise code, Dtype operands) {
+  return HWY_DYNAMIC_DISPATCH(compact_of)(code, operands);
 }
 Operator truth_operator(Elementwise code, Compute type) {
   return HWY_DYNAMIC_DISPATCH(truth_of)(code, type);

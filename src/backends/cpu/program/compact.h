@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values of a program stay as they are stored, in one or two bytes, in its registers: those
-// that kernels (elementwise/stored.h) make so and all who read them can read so.
+// Which values of a program are compact in its registers, in one or two bytes as in memory: those
+// that kernels (elementwise/compact.h) make so and all who read them can read so.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace mt::cpu {
 
-class StoredValues {
+class CompactValues {
  public:
   // `none`: the program's tiles are such that nothing does.
-  StoredValues(const Program& program, bool none);
+  CompactValues(const Program& program, bool none);
 
   // Whether the value that instruction `at` makes does.
   bool makes(size_t at) const { return !stays_.empty() && stays_[at]; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of values as they are stored: the bits of loading them, computing and storing the result,
+// Kernels of compact values: the bits of loading them, computing and storing the result,
 // under every instruction set and for every remainder of a vector.
-#include "backends/cpu/elementwise/stored.h"
+#include "backends/cpu/elementwise/compact.h"
 
 #include <random>
 #include <string>
@@ -61,7 +61,7 @@ Bytes got(Operator kernel, const Bytes& a, const Bytes& b, Dtype operands, Dtype
 }
 
 void agrees(Elementwise code, Dtype operands, size_t n) {
-  Operator kernel = stored_operator(code, operands);
+  Operator kernel = compact_operator(code, operands);
   const Dtype result = info(code).boolean_result ? Dtype::boolean : operands;
   const size_t row = n * size_of(operands);
   const Bytes a = random_bytes(2 * row, 1), b = random_bytes(2 * row, 2);
@@ -102,14 +102,14 @@ TEST(ElementwiseStored, OperatorsGiveTheBitsOfTheirComputeType) {
       for (int c = 0; c < static_cast<int>(Elementwise::count); ++c) {
         const auto code = static_cast<Elementwise>(c);
         SCOPED_TRACE(info(code).name);
-        if (!stored_operator(code, operands)) continue;
+        if (!compact_operator(code, operands)) continue;
         names += names.empty() ? info(code).name : std::string(" ") + info(code).name;
         for (size_t n = 1; n <= most; n += n < 70 ? 1 : 43) agrees(code, operands, n);
       }
       EXPECT_EQ(names, with_kernel(operands));
     }
-    EXPECT_FALSE(stored_operator(Elementwise::exp, Dtype::bfloat16));
-    EXPECT_FALSE(stored_operator(Elementwise::add, Dtype::float32));
+    EXPECT_FALSE(compact_operator(Elementwise::exp, Dtype::bfloat16));
+    EXPECT_FALSE(compact_operator(Elementwise::add, Dtype::float32));
   });
 }
 
@@ -151,7 +151,7 @@ void chooses() {
       a[i] = static_cast<T>(i + 1), b[i] = static_cast<T>(100 + i);
     }
     const Input inputs[] = {{condition.data()}, {a.data()}, {b.data()}};
-    stored_select_operator(sizeof(T))(out.data(), inputs, 1, static_cast<int64_t>(n));
+    compact_select_operator(sizeof(T))(out.data(), inputs, 1, static_cast<int64_t>(n));
     for (size_t i = 0; i < n; ++i) ASSERT_EQ(out[i], condition[i] ? a[i] : b[i]);
     ASSERT_EQ(out[n], T(77));
   }

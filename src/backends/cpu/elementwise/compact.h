@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels for values of one or two bytes that stay as they are stored, rather than in their compute
-// type: so many more lanes fit into a vector, and nothing need be loaded, rounded and stored around
+// Kernels for compact values: of one or two bytes, as memory has them, rather than in their compute
+// type. So many more lanes fit into a vector, and nothing need be loaded, rounded and stored around
 // an operator.
 #pragma once
 
@@ -8,15 +8,15 @@
 
 namespace mt::cpu {
 
-// Operands as `operands` is stored, the result so too or, if it is boolean, as bytes. A byte that
+// Operands compact, as `operands`, the result so too or, if it is boolean, as bytes. A byte that
 // is read as a boolean may be any number; 0 or 1 is written. nullptr where there is no kernel.
-Operator stored_operator(Elementwise code, Dtype operands);
+Operator compact_operator(Elementwise code, Dtype operands);
 // The boolean result of operands in their compute type, as bytes. nullptr for any other operator.
 Operator truth_operator(Elementwise code, Compute type);
 // x != 0 as bytes.
 Kernel truth_kernel(Compute type);
 Kernel truth_of_bytes_kernel();
 // select_operator() for elements of so many bytes and a condition of bytes.
-Operator stored_select_operator(size_t element_size);
+Operator compact_select_operator(size_t element_size);
 
 }  // namespace mt::cpu
