@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The precision of products: which mode a product has, in every way of running.
 #include "api/support.h"
+#include "backends/cpu/instruction_set.h"
 
 namespace {
 
@@ -19,6 +20,12 @@ mt_tensor* matrix(int seed) {
   return mt_copy(mt_sin(mt_mul(x, mt_number(0.37 + seed))));
 }
 
+Numbers in_mode(int mode, Numbers (*run)()) {
+  EXPECT_EQ(mt_set_matmul_precision(mode), MT_OK);
+  Numbers result = run();
+  mt_set_matmul_precision(MT_PRECISION_STRICT);
+  return result;
+}
 Numbers in_mode(int mode, mt_tensor* (*make)()) {
   EXPECT_EQ(mt_set_matmul_precision(mode), MT_OK);
   Numbers result = numbers_of(make());
@@ -160,6 +167,43 @@ TEST_F(Precision, ConvolutionsAndOtherTypesStayAsTheyAre) {
     return result;
   };
   EXPECT_EQ(run(MT_PRECISION_BF16), run(MT_PRECISION_STRICT));
+}
+
+// A layer of bfloat16 and its gradients.
+Numbers layer_of_bfloat16() {
+  mt_tensor* leaves[3];
+  for (int i = 0; i < 3; ++i) {
+    mt_tensor* x = i < 2 ? matrix(i) : mt_linspace(-1, 1, size, MT_F32, nullptr);
+    leaves[i] = mt_require_grad(mt_astype(x, MT_BF16));
+  }
+  mt_tensor* y = mt_gelu(mt_linear(leaves[0], leaves[1], leaves[2]));
+  mt_tensor* loss = mt_sum(mt_mul(y, mt_astype(matrix(3), MT_BF16)), nullptr, 0);
+  mt_tensor* found[3];
+  EXPECT_EQ(mt_grad(&loss, 1, leaves, 3, nullptr, found), MT_OK) << mt_error_message();
+  Numbers result = numbers_of(y);
+  for (mt_tensor* gradient : found) {
+    for (double x : numbers_of(gradient)) result.push_back(x);
+  }
+  return result;
+}
+
+TEST_F(Precision, OfBfloat16EveryMachineAndWayOfRunningGivesTheSameBits) {
+  const int threads = mt_threads();
+  const Numbers expected = layer_of_bfloat16();
+  for (const char* name : {"AVX3", "AVX2", "NEON", "EMU128", "SCALAR"}) {
+    if (!mt::cpu::set_instruction_set(name)) continue;
+    for (bool eager : {false, true}) {
+      mt_set_eager(eager);
+      for (int count : {1, 2, 3}) {
+        mt_set_threads(count);
+        EXPECT_EQ(layer_of_bfloat16(), expected) << name << ", eager: " << eager << ", " << count;
+      }
+    }
+    mt_set_eager(false);
+    mt_set_threads(threads);
+  }
+  mt::cpu::set_instruction_set(nullptr);
+  EXPECT_EQ(in_mode(MT_PRECISION_BF16, layer_of_bfloat16), expected) << "they know no mode";
 }
 
 }  // namespace

@@ -59,19 +59,21 @@ TEST(TileEpilogue, HasTheBitsOfAStoredProduct) {
   for (const auto& [rows, terms, columns] :
        {std::array<int64_t, 3>{70, 40, 600}, {300, 96, 600}, {130, 300, 1100}, {20, 30, 40}}) {
     const Operands with(rows, columns);
-    const Tensor a = random_leaf({rows, terms}, 9),
-                 b = transpose(random_leaf({columns, terms}, 10));
-    const Tensor product = stored(matmul(a, b));
-    for (size_t i = 0; i < std::size(epilogues); ++i) {
-      const Immediates state = Generator::current().state();
-      const Value expected = value_of(epilogues[i](product, with));
-      for (int threads : {1, 2, 3}) {
-        cpu::set_thread_count(threads);
-        Generator::current().set_state(state);
-        EXPECT_EQ(value_of(epilogues[i](matmul(a, b), with)), expected)
-            << "epilogue " << i << " of " << rows << " x " << columns << ", threads: " << threads;
+    for (Dtype dtype : {Dtype::float32, Dtype::bfloat16}) {
+      const Tensor a = stored(cast(random_leaf({rows, terms}, 9), dtype)),
+                   b = transpose(stored(cast(random_leaf({columns, terms}, 10), dtype)));
+      const Tensor product = stored(matmul(a, b));
+      for (size_t i = 0; i < std::size(epilogues); ++i) {
+        const Immediates state = Generator::current().state();
+        const Value expected = value_of(epilogues[i](product, with));
+        for (int threads : {1, 2, 3}) {
+          cpu::set_thread_count(threads);
+          Generator::current().set_state(state);
+          EXPECT_EQ(value_of(epilogues[i](matmul(a, b), with)), expected)
+              << "epilogue " << i << " of " << rows << " x " << columns << ", threads: " << threads;
+        }
+        cpu::set_thread_count(0);
       }
-      cpu::set_thread_count(0);
     }
   }
 }
