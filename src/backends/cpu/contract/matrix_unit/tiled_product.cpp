@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "backends/cpu/contract/gather.h"
+#include "backends/cpu/contract/pairwise.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "ops/order.h"
 
@@ -21,6 +22,7 @@ constexpr int64_t most_bytes = 1 << 30;                 // of one
 // Of bfloat16, which other kernels pack as well, as float32, packing pays from so many on.
 constexpr int64_t least_rows = 16, least_columns = 32, least_terms = 8;
 constexpr double least_flops = 4e5;
+constexpr int64_t least_panel_results = 8192;  // of long sums, of which few share what is packed
 
 void raise(uint32_t& target, uint32_t value) {
   std::atomic_ref<uint32_t> shared(target);
@@ -52,7 +54,7 @@ bool TiledProduct::serves(const Contraction& c) {
     if (2 * rows * columns * terms < least_flops) return false;
     if (c.out != Dtype::bfloat16 && c.out != Dtype::float32) return false;
     const ContractionOrder order = contraction_order(m, n, k, c.out);
-    if (order.lanes > 1 || order.panel < k) return false;
+    if (order.lanes > 1 || (order.panel < k && m * n < least_panel_results)) return false;
     return matrix_unit() == MatrixUnit::pairs && !operand_a(c).slides() && !operand_b(c).slides();
   }
   if (c.a != Dtype::float32 || c.b != Dtype::float32 || c.out != Dtype::float32) return false;
@@ -73,7 +75,11 @@ TiledProduct::TiledProduct(const Contraction& c, int threads)
       m_(a_.rows.size),
       n_(b_.rows.size),
       k_(a_.k.size),
-      block_k_(c.precision == Precision::split ? split_block_k : rounded_block_k),
+      panel_(a_.dtype == Dtype::bfloat16 ? contraction_order(m_, n_, k_, c.out).panel : k_),
+      panels_(divide_up(k_, panel_)),
+      block_k_(panels_ > 1                       ? panel_
+               : c.precision == Precision::split ? split_block_k
+                                                 : rounded_block_k),
       parts_(c.precision == Precision::split ? 3 : 1),
       threads_(threads) {
   const int64_t most = unit_ == MatrixUnit::tiles ? most_tiled : most_paired;
@@ -82,7 +88,8 @@ TiledProduct::TiledProduct(const Contraction& c, int threads)
   group_ =
       std::clamp<int64_t>(group_bytes / (packed_a() + packed_b()), 1, std::max<int64_t>(batch_, 1));
   // Several regions for each thread, so that one that is late holds nobody up for long.
-  while (threads > 1 && group_ * divide_up(m_, rows_) * divide_up(n_, columns_) < 4 * threads &&
+  const int64_t parts = group_ * panels_;
+  while (threads > 1 && parts * divide_up(m_, rows_) * divide_up(n_, columns_) < 4 * threads &&
          (rows_ > tile_panel_rows || columns_ > 2 * tile_panel_rows)) {
     int64_t& cut = 2 * rows_ >= columns_ && rows_ > tile_panel_rows ? rows_ : columns_;
     cut = round_up(cut / 2, tile_panel_rows);
@@ -96,14 +103,15 @@ int64_t TiledProduct::packed_b() const {
   return divide_up(n_, tile_panel_rows) * tile_panel_bytes(k_, parts_);
 }
 
-int64_t TiledProduct::region_bytes() const {
-  return out_ == Dtype::float32 ? 0 : rows_ * columns_ * static_cast<int64_t>(sizeof(float));
+int64_t TiledProduct::sums_bytes() const {
+  const int64_t of_threads = out_ == Dtype::float32 ? 0 : threads_ * rows_ * columns_;
+  return (panels_ > 1 ? group_ * panels_ * slab() : of_threads) * int64_t(sizeof(float));
 }
 
 size_t TiledProduct::scratch() const {
   const int64_t watched = round_up(group_ * static_cast<int64_t>(sizeof(Watched)), 64);
-  return static_cast<size_t>(watched + group_ * (packed_a() + packed_b()) +
-                             threads_ * region_bytes());
+  return static_cast<size_t>(
+      round_up(watched + group_ * (packed_a() + packed_b()) + sums_bytes(), 64));
 }
 
 bool TiledProduct::refused(const void* scratch, int64_t entry) const {
@@ -122,7 +130,8 @@ class TiledProduct::Run {
         watched_(static_cast<Watched*>(scratch)),
         packed_(static_cast<char*>(scratch) +
                 round_up(product.group_ * static_cast<int64_t>(sizeof(Watched)), 64)),
-        sums_(packed_ + product.group_ * (product.packed_a() + product.packed_b())),
+        sums_(reinterpret_cast<float*>(packed_ +
+                                       product.group_ * (product.packed_a() + product.packed_b()))),
         epilogue_(epilogue),
         first_(first) {}
 
@@ -135,12 +144,16 @@ class TiledProduct::Run {
       const int64_t entry = item / items, at = item % items;
       at < b_items ? pack(entry, at, true) : pack(entry, at - b_items, false);
     });
-    const int64_t row_regions = divide_up(p_.m_, p_.rows_);
-    const int64_t regions = row_regions * divide_up(p_.n_, p_.columns_);
-    parallel_items(count * regions, p_.threads_, [&](int64_t item, int worker) {
-      const int64_t entry = item / regions, at = item % regions;
+    const int64_t regions = divide_up(p_.m_, p_.rows_) * divide_up(p_.n_, p_.columns_);
+    parallel_items(count * p_.panels_ * regions, p_.threads_, [&](int64_t item, int worker) {
+      const int64_t part = item / regions, entry = part / p_.panels_;
       if (p_.refused(watched_, entry)) return;
-      compute(entry, at % row_regions * p_.rows_, at / row_regions * p_.columns_, worker);
+      compute(entry, part % p_.panels_, region(entry, item % regions), worker);
+    });
+    if (p_.panels_ == 1) return;
+    parallel_items(count * regions, p_.threads_, [&](int64_t item, int) {
+      const int64_t entry = item / regions;
+      if (!p_.refused(watched_, entry)) combine(entry, region(entry, item % regions));
     });
   }
 
@@ -170,35 +183,64 @@ class TiledProduct::Run {
     lower(all.least, seen.least);
   }
 
-  void compute(int64_t entry, int64_t row, int64_t column, int worker) {
-    const int64_t batch = first_ + entry;
-    const int64_t row_end = std::min(row + p_.rows_, p_.m_), rows = row_end - row;
-    const int64_t column_end = std::min(column + p_.columns_, p_.n_), columns = column_end - column;
-    const bool direct = p_.out_ == Dtype::float32;
-    char* const out = out_ + ((batch * p_.m_ + row) * p_.n_ + column) * int64_t(size_of(p_.out_));
-    float* const c =
-        reinterpret_cast<float*>(direct ? out : sums_ + int64_t{worker} * p_.region_bytes());
-    const int64_t c_row = direct ? p_.n_ : columns;
+  Tile region(int64_t entry, int64_t index) const {
+    const int64_t row_regions = divide_up(p_.m_, p_.rows_);
+    const int64_t row = index % row_regions * p_.rows_, column = index / row_regions * p_.columns_;
+    return {first_ + entry, row, std::min(row + p_.rows_, p_.m_), column,
+            std::min(column + p_.columns_, p_.n_)};
+  }
+  // Where a region's first element lies in the result, or in a slab.
+  int64_t element(const Tile& tile) const { return tile.row_begin * p_.n_ + tile.column_begin; }
+
+  void compute(int64_t entry, int64_t panel_index, const Tile& tile, int worker) {
+    const int64_t rows = tile.row_end - tile.row_begin;
+    const int64_t columns = tile.column_end - tile.column_begin;
+    float* c = sums_ + worker * p_.rows_ * p_.columns_;
+    int64_t c_row = columns;
+    if (p_.panels_ > 1) {
+      c = sums_ + (entry * p_.panels_ + panel_index) * p_.slab() + element(tile);
+      c_row = p_.n_;
+    } else if (p_.out_ == Dtype::float32) {
+      c = reinterpret_cast<float*>(out_) + tile.batch * p_.slab() + element(tile);
+      c_row = p_.n_;
+    }
     const auto multiply = p_.unit_ == MatrixUnit::tiles ? multiply_by_tiles : multiply_by_pairs;
-    for (int64_t k = 0; k < p_.k_; k += p_.block_k_) {
+    const int64_t k_begin = panel_index * p_.panel_, k_end = std::min(k_begin + p_.panel_, p_.k_);
+    for (int64_t k = k_begin; k < k_end; k += p_.block_k_) {
       const int64_t bytes = tile_panel_bytes(terms(k), p_.parts_);
-      multiply({panel(entry, false, row, k), panel(entry, true, column, k), bytes, bytes, terms(k),
-                p_.parts_, c, c_row, rows, columns, k == 0});
+      multiply({panel(entry, false, tile.row_begin, k), panel(entry, true, tile.column_begin, k),
+                bytes, bytes, terms(k), p_.parts_, c, c_row, rows, columns, k == k_begin});
     }
-    for (int64_t i = 0; !direct && i < rows; ++i) {
-      const int64_t to = i * p_.n_ * static_cast<int64_t>(size_of(p_.out_));
-      store_rounded(p_.out_, c + i * c_row, columns, out + to);
+    if (p_.panels_ == 1) finish(tile, c, c_row);
+  }
+
+  // The panels of a region.
+  void combine(int64_t entry, const Tile& tile) {
+    float* const c = sums_ + entry * p_.panels_ * p_.slab() + element(tile);
+    const int64_t columns = tile.column_end - tile.column_begin;
+    for (int64_t row = 0; row < tile.row_end - tile.row_begin; ++row) {
+      add_pairwise(c + row * p_.n_, p_.slab(), p_.panels_, columns);
     }
-    if (epilogue_ != nullptr) {
-      epilogue_->run(epilogue_->context, {batch, row, row_end, column, column_end});
+    finish(tile, c, p_.n_);
+  }
+
+  void finish(const Tile& tile, const float* c, int64_t c_row) {
+    const int64_t rows = tile.row_end - tile.row_begin;
+    const int64_t columns = tile.column_end - tile.column_begin;
+    const int64_t size = static_cast<int64_t>(size_of(p_.out_));
+    char* const out = out_ + (tile.batch * p_.slab() + element(tile)) * size;
+    for (int64_t i = 0; out != reinterpret_cast<const char*>(c) && i < rows; ++i) {
+      store_rounded(p_.out_, c + i * c_row, columns, out + i * p_.n_ * size);
     }
+    if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
   }
 
   const TiledProduct& p_;
   const void *const a_data_, *const b_data_;
   char* const out_;
   Watched* const watched_;
-  char *const packed_, *const sums_;
+  char* const packed_;
+  float* const sums_;
   const Epilogue* const epilogue_;
   const int64_t first_;
 };

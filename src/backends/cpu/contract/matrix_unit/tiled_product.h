@@ -44,12 +44,14 @@ class TiledProduct {
 
   int64_t packed_a() const;  // bytes of an entry
   int64_t packed_b() const;
-  int64_t region_bytes() const;  // of a thread's sums, if they are not the result
+  int64_t slab() const { return m_ * n_; }
+  int64_t sums_bytes() const;  // of sums that are not the result
 
   MatrixUnit unit_;
   MatrixOperand a_, b_;
   Dtype out_;
   int64_t batch_, m_, n_, k_, group_;
+  int64_t panel_, panels_;  // of terms, as in ops/order.h; their sums have a slab [m, n] each
   int64_t block_k_;         // terms of a block, a multiple of a step's
   int64_t rows_, columns_;  // of a region that one thread computes
   int parts_, threads_;

@@ -283,20 +283,23 @@ Contraction of_bfloat16(const Matrices& s, Dtype out) {
   return c;
 }
 
-TEST_F(TiledProduct, OfBfloat16TheBitsAreThoseOfOneChain) {
+TEST_F(TiledProduct, OfBfloat16TheBitsAreThoseOfItsOrder) {
   limit_matrix_unit(MatrixUnit::pairs);
   Random random(16);
-  const auto expect_one_chain = [&](const Contraction& c) {
+  const auto expect_in_order = [&](const Contraction& c) {
     EXPECT_EQ(cpu::TiledProduct::serves(c), matrix_unit() == MatrixUnit::pairs);
     check(c, random, {1, 2, 7});
   };
   for (int layout = 0; layout < 4; ++layout) {
     const Matrices s{1, 130, 131, 133, bool(layout & 1), bool(layout & 2), layout == 3 ? 3 : 0};
-    expect_one_chain(of_bfloat16(s, Dtype::bfloat16));
+    expect_in_order(of_bfloat16(s, Dtype::bfloat16));
   }
-  expect_one_chain(of_bfloat16({3, 40, 290, 200}, Dtype::float32));
-  expect_one_chain(of_bfloat16({1, 290, 33, 225, false, true, 1}, Dtype::bfloat16));
-  expect_one_chain(of_bfloat16({1, 52, 40, 1100, false}, Dtype::float32));
+  expect_in_order(of_bfloat16({3, 40, 290, 200}, Dtype::float32));
+  expect_in_order(of_bfloat16({1, 290, 33, 225, false, true, 1}, Dtype::bfloat16));
+  expect_in_order(of_bfloat16({1, 52, 40, 1100, false}, Dtype::float32));
+  // In panels.
+  expect_in_order(of_bfloat16({2, 17, 500, 4100, false}, Dtype::bfloat16));
+  expect_in_order(of_bfloat16({1, 91, 92, 5500}, Dtype::float32));
 }
 
 // Numbers of very different size, that cancel, or that the unit does not know.
