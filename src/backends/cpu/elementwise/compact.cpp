@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table's cheap rows for compact bool, uint8, int8 and bfloat16, and those with a boolean
-// result, which they write as bytes.
+// The table's cheap rows for compact bool, bfloat16 and integers of one or two bytes, and those
+// with a boolean result, which they write as bytes.
 #include "backends/cpu/elementwise/compact.h"
 
 #include "backends/cpu/elementwise/targets.h"
@@ -58,7 +58,7 @@ HWY_INLINE auto in_bytes(Mask<T> mask) {
 
 // Of operands in lanes of their own size. `of_booleans`: numbers of which all but 0 mean 1.
 template <class Op, bool of_booleans>
-struct InBytes {
+struct InOwnLanes {
   template <class... V>
   static HWY_INLINE auto apply(V... x) {
     if constexpr (of_booleans) {
@@ -105,55 +105,65 @@ constexpr bool is_of_booleans(Elementwise code) {
   return code == Elementwise::bitwise_and || code == Elementwise::bitwise_or ||
          code == Elementwise::bitwise_xor;
 }
-constexpr bool is_cheap_in_bytes(Elementwise code) {
-  return is_of_booleans(code) || code == Elementwise::bitwise_invert || code == Elementwise::add ||
-         code == Elementwise::sub || code == Elementwise::maximum || code == Elementwise::minimum;
+constexpr bool is_cheap_in_integers(Elementwise code) {
+  switch (code) {
+    case Elementwise::neg:
+    case Elementwise::abs:
+    case Elementwise::sign:
+    case Elementwise::square:
+    case Elementwise::relu:
+    case Elementwise::add:
+    case Elementwise::sub:
+    case Elementwise::mul:
+    case Elementwise::maximum:
+    case Elementwise::minimum:
+    case Elementwise::bitwise_invert: return true;
+    default: return is_of_booleans(code);
+  }
 }
 constexpr bool is_cheap_in_bfloat16(Elementwise code, Domain domain) {
   if (code == Elementwise::div || code == Elementwise::sqrt) return true;
   return domain == Domain::number && is_cheap<float>(code, domain);
 }
 
-enum class Compact { boolean, u8, i8, bf16 };
-
-template <class Op, Compact compact, Elementwise code, Domain domain, Domain result, size_t arity>
+template <class Op, class Compact, Elementwise code, Domain domain, Domain result, size_t arity>
 constexpr Operator compact_kernel() {
-  constexpr bool truth = result == Domain::boolean;
+  constexpr bool truth = result == Domain::boolean, booleans = std::is_same_v<Compact, bool>;
   if constexpr (is_baseline) {  // small rather than fast
     return nullptr;
-  } else if constexpr (compact == Compact::bf16) {
+  } else if constexpr (std::is_same_v<Compact, hwy::bfloat16_t>) {
     if constexpr (truth ? domain != Domain::boolean : is_cheap_in_bfloat16(code, domain)) {
       // One vector at a time, as that is two of float32.
       return &elements<InBfloat16<Op>, uint16_t, false, arity>;
     }
-  } else if constexpr (truth                         ? domain != Domain::real
-                       : compact == Compact::boolean ? is_of_booleans(code)
-                                                     : is_cheap_in_bytes(code)) {
-    constexpr bool has_sign = compact == Compact::i8 && !ignores_sign(code);
-    using T = std::conditional_t<has_sign, int8_t, uint8_t>;
+  } else if constexpr (truth      ? domain != Domain::real
+                       : booleans ? is_of_booleans(code)
+                                  : is_cheap_in_integers(code)) {
+    using Number = std::conditional_t<booleans, uint8_t, Compact>;
+    using T = std::conditional_t<ignores_sign(code), std::make_unsigned_t<Number>, Number>;
     // What takes its operands as booleans asks itself.
-    constexpr bool of_booleans = compact == Compact::boolean && domain != Domain::boolean;
-    return &elements<InBytes<Op, of_booleans>, T, true, arity>;
+    constexpr bool of_booleans = booleans && domain != Domain::boolean;
+    return &elements<InOwnLanes<Op, of_booleans>, T, true, arity>;
   }
   return nullptr;
 }
 template <class Op, class T, Elementwise code, Domain domain, Domain result, size_t arity>
 constexpr Operator truth_kernel_of() {
   if constexpr (result == Domain::boolean && has_values<T>(domain)) {
-    return &elements<InBytes<Op, false>, LaneFor<T, code>, true, arity>;
+    return &elements<InOwnLanes<Op, false>, LaneFor<T, code>, true, arity>;
   } else {
     return nullptr;
   }
 }
 
 #define same any
-template <Compact compact>
+template <class Compact>
 Operator compact_row(Elementwise code) {
   static constexpr OperatorTable table = {
 #define UNARY(name, domain, result, value, gradient) \
-  compact_kernel<name##_operator, compact, Elementwise::name, Domain::domain, Domain::result, 1>(),
+  compact_kernel<name##_operator, Compact, Elementwise::name, Domain::domain, Domain::result, 1>(),
 #define BINARY(name, domain, result, value, gradient_a, gradient_b) \
-  compact_kernel<name##_operator, compact, Elementwise::name, Domain::domain, Domain::result, 2>(),
+  compact_kernel<name##_operator, Compact, Elementwise::name, Domain::domain, Domain::result, 2>(),
 #include "ops/elementwise.def"
 #undef UNARY
 #undef BINARY
@@ -177,10 +187,12 @@ Operator truth_row(Elementwise code) {
 
 Operator compact_of(Elementwise code, Dtype operands) {
   switch (operands) {
-    case Dtype::boolean: return compact_row<Compact::boolean>(code);
-    case Dtype::uint8: return compact_row<Compact::u8>(code);
-    case Dtype::int8: return compact_row<Compact::i8>(code);
-    case Dtype::bfloat16: return compact_row<Compact::bf16>(code);
+    case Dtype::boolean: return compact_row<bool>(code);
+    case Dtype::uint8: return compact_row<uint8_t>(code);
+    case Dtype::int8: return compact_row<int8_t>(code);
+    case Dtype::uint16: return compact_row<uint16_t>(code);
+    case Dtype::int16: return compact_row<int16_t>(code);
+    case Dtype::bfloat16: return compact_row<hwy::bfloat16_t>(code);
     default: return nullptr;
   }
 }
@@ -198,7 +210,7 @@ Operator truth_of(Elementwise code, Compute type) {
 template <class T>
 void truth(void* out, const void* const* inputs, int64_t n) {
   const Input input{inputs[0]};
-  elements<InBytes<IsTrue, false>, T, true, 1>(out, &input, 1, n);
+  elements<InOwnLanes<IsTrue, false>, T, true, 1>(out, &input, 1, n);
 }
 Kernel truth_kernel_for(Compute type) {
   switch (type) {

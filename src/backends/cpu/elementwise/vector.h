@@ -62,9 +62,22 @@ struct Vector {
   }
 MT_OPERATOR(+)
 MT_OPERATOR(-)
-MT_OPERATOR(*)
 MT_OPERATOR(/)
 #undef MT_OPERATOR
+// Of bytes there are no products, but of each other byte as numbers of 16 bits.
+template <class T>
+HWY_INLINE Vector<T> operator*(Vector<T> a, Vector<T> b) {
+  if constexpr (sizeof(T) == 1 && !is_baseline) {
+    constexpr Tag<T> d;
+    constexpr hn::Repartition<uint16_t, Tag<T>> wide;
+    const auto x = hn::BitCast(wide, a.raw), y = hn::BitCast(wide, b.raw);
+    const auto odd = hn::Mul(hn::ShiftRight<8>(x), hn::ShiftRight<8>(y));
+    const auto even = hn::And(hn::Mul(x, y), hn::Set(wide, 0xff));
+    return Vector<T>(hn::BitCast(d, hn::Or(hn::ShiftLeft<8>(odd), even)));
+  } else {
+    return Vector<T>(a.raw * b.raw);
+  }
+}
 #define MT_BITWISE(op, function)                               \
   template <class T>                                           \
   HWY_INLINE Vector<T> operator op(Vector<T> a, Vector<T> b) { \

@@ -75,8 +75,8 @@ bool CompactValues::reads_only(size_t at) const {
     const Instruction& made = code_[maker];
     if (some && some->dtype != made.dtype) return false;
     some = &made;
-    // A number in float32 is no bfloat16 yet.
-    if (is_number(maker) && size_of(made.dtype) != 1) return false;
+    // A number in float32 is no bfloat16 yet; an integer begins with the narrow one.
+    if (is_number(maker) && is_floating(made.dtype)) return false;
   }
   return some != nullptr;
 }

@@ -90,13 +90,16 @@ std::string with_kernel(Dtype operands) {
       return "neg abs sign square sqrt floor ceil trunc round relu add sub mul div maximum "
              "minimum " +
              compare + " isnan isinf isfinite signbit";
-    default: return "add sub maximum minimum " + compare + " " + logic + " bitwise_invert " + bits;
+    default:
+      return "neg abs sign square relu add sub mul maximum minimum " + compare + " " + logic +
+             " bitwise_invert " + bits;
   }
 }
 
 TEST(ElementwiseStored, OperatorsGiveTheBitsOfTheirComputeType) {
   for_each_instruction_set([] {
-    for (Dtype operands : {Dtype::boolean, Dtype::uint8, Dtype::int8, Dtype::bfloat16}) {
+    for (Dtype operands : {Dtype::boolean, Dtype::uint8, Dtype::int8, Dtype::uint16, Dtype::int16,
+                           Dtype::bfloat16}) {
       SCOPED_TRACE(name_of(operands));
       std::string names;
       for (int c = 0; c < static_cast<int>(Elementwise::count); ++c) {
