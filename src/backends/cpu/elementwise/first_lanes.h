@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first lanes of a vector in memory. Included once for each instruction set.
+#include <cstring>
+
 #include "backends/cpu/elementwise/vector.h"
 
 #if defined(MT_CPU_FIRST_LANES_H) == defined(HWY_TARGET_TOGGLE)
@@ -15,31 +17,29 @@ namespace HWY_NAMESPACE {
 
 // The first n lanes in memory, without touching the rest. A single number goes as
 // such, as it is soon read again: what a mask has written must first reach the cache.
+template <class T>
+constexpr bool has_masks = HWY_TARGET == HWY_AVX3 || (HWY_TARGET == HWY_AVX2 && sizeof(T) >= 4);
 template <class D>
 HWY_INLINE hn::Vec<D> load_first(D d, const hn::TFromD<D>* from, size_t n) {
+  using T = hn::TFromD<D>;
   if (n == 1) return hn::Set(d, *from);
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-  if constexpr (sizeof(hn::TFromD<D>) >= 4) return hn::MaskedLoad(hn::FirstN(d, n), d, from);
-#endif
-  alignas(HWY_MAX_BYTES) hn::TFromD<D> buffer[HWY_MAX_BYTES / sizeof(hn::TFromD<D>)] = {};
-  for (size_t i = 0; i < n; ++i) buffer[i] = from[i];
+  if constexpr (has_masks<T>) return hn::MaskedLoad(hn::FirstN(d, n), d, from);
+  alignas(HWY_MAX_BYTES) T buffer[HWY_MAX_BYTES / sizeof(T)] = {};
+  memcpy(buffer, from, n * sizeof(T));
   return hn::Load(d, buffer);
 }
 template <class D>
 HWY_INLINE void store_first(D d, hn::Vec<D> v, hn::TFromD<D>* to, size_t n) {
+  using T = hn::TFromD<D>;
   if (n == 1) {
     *to = hn::GetLane(v);
-    return;
-  }
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-  if constexpr (sizeof(hn::TFromD<D>) >= 4) {
+  } else if constexpr (has_masks<T>) {
     hn::BlendedStore(v, hn::FirstN(d, n), d, to);
-    return;
+  } else {
+    alignas(HWY_MAX_BYTES) T buffer[HWY_MAX_BYTES / sizeof(T)];
+    hn::Store(v, d, buffer);
+    memcpy(to, buffer, n * sizeof(T));
   }
-#endif
-  alignas(HWY_MAX_BYTES) hn::TFromD<D> buffer[HWY_MAX_BYTES / sizeof(hn::TFromD<D>)];
-  hn::Store(v, d, buffer);
-  for (size_t i = 0; i < n; ++i) to[i] = buffer[i];
 }
 
 }  // namespace HWY_NAMESPACE
