@@ -117,7 +117,7 @@ class BlockOperands {
     if (!plan_.indexed) {
       tile.b_k = b_.k.stride();
       tile.b += k_begin_ * tile.b_k;
-      tile.b_ahead = 16 * tile.b_k;
+      tile.b_ahead = (plan_.far ? k_count_ : 16) * tile.b_k;
     }
     if (!plan_.gaps) {
       tile.b += b_.rows.offset(first_column() + column);

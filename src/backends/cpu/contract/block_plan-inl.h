@@ -23,10 +23,12 @@ namespace mt::cpu::HWY_NAMESPACE {
 // one does, so that memory is read in order; near by, that would only begin and end more tiles.
 constexpr int64_t distant_bytes = 3 * 1024 * 1024;
 constexpr int64_t distant_page_bytes = 1536 * 1024;  // where its rows are pages apart
-// So much of it then passes at a time: enough to repay the tiles that begin and end with it, and
-// little enough to be there still when the next sliver reads it; half of it where there is none.
-constexpr int64_t far_bytes = 256 * 1024, far_once_bytes = 128 * 1024;
-constexpr int64_t fewest_passing = 16, most_passing = 128;  // terms
+// So many then run at a time: few enough that processors foresee where each row goes on, and enough
+// to repay the tiles that begin and end with them.
+constexpr int64_t far_terms = 32;
+// Where rows are pages apart and slivers many, to which the first-level cache does not keep a panel
+// then, so much of b at a time stays in the second-level cache.
+constexpr int64_t far_page_bytes = 256 * 1024, fewest_page_terms = 16, most_page_terms = 128;
 // Of a packed b, where a is packed as well, from rows that are pages apart: the second-level cache
 // also holds the lines that they come from.
 constexpr int64_t packed_beside_a = 512 * 1024;
@@ -76,6 +78,7 @@ struct BlockPlan {
 
   int64_t rows, columns;
   bool gaps;      // between the columns of a panel of b, which is read where it lies
+  bool far;       // b is read in place, by panels, and lies in no cache
   int64_t panel;  // columns
   int64_t line;   // of windows, of which slivers consist; 0: of rows
   int64_t most;   // rows of a sliver
@@ -94,6 +97,9 @@ struct BlockPlan {
   bool b_stays_near = false;   // what each sliver reads of b, it finds where the one before read it
 
  private:
+  bool is_distant(const Block& block) const;
+  bool is_far(const Block& block) const;
+  int64_t most_panel() const;
   int64_t most_terms(const Block& block) const;
 };
 
@@ -103,7 +109,8 @@ BlockPlan<T>::BlockPlan(const Block& block)
       columns(block.tile.column_end - block.tile.column_begin),
       gaps(block.b->dtype == dtype_of<T> && block.b->rows.rank > 1 &&
            reads_columns_in_place(*block.b, rows)),
-      panel(lanes * vectors_for<T>(rows, gaps ? widest : columns)),
+      far(!gaps && is_far(block)),
+      panel(most_panel()),
       line(gaps ? 0 : line_of_windows<T>(block, columns)),
       most(line > 0 ? line * lines_for(line) : rows_for(static_cast<int>(panel / lanes))),
       slivers(rows, most, std::max<int64_t>(line, 1)) {
@@ -117,16 +124,36 @@ BlockPlan<T>::BlockPlan(const Block& block)
 }
 
 template <class T>
+bool BlockPlan<T>::is_distant(const Block& block) const {
+  const int64_t k = block.k_end - block.k_begin;
+  const int64_t step = std::abs(block.b->k.stride()) * int64_t(sizeof(T));
+  const int64_t least = pages_apart(step) ? distant_page_bytes : distant_bytes;
+  return block.b->k.uniform() && k * step >= least &&
+         reads_b_in_place(*block.b, dtype_of<T>, rows, columns, k);
+}
+
+template <class T>
+bool BlockPlan<T>::is_far(const Block& block) const {
+  const bool few = rows <= 2 * rows_for(most_vectors);
+  return (few || !pages_apart(block.b->k.stride() * int64_t(sizeof(T)))) && is_distant(block);
+}
+
+// What comes from afar is fetched by wide kernels, though higher ones would do for a few rows.
+template <class T>
+int64_t BlockPlan<T>::most_panel() const {
+  if (far) return std::min(widest, round_up(columns, lanes));
+  return lanes * vectors_for<T>(rows, gaps ? widest : columns);
+}
+
+template <class T>
 int64_t BlockPlan<T>::most_terms(const Block& block) const {
   if (gaps) return most_block_k;
-  const Axis& b_k = block.b->k;
-  const int64_t k = block.k_end - block.k_begin;
-  const int64_t step = std::abs(b_k.stride()) * int64_t(sizeof(T));
-  if (b_k.uniform() && k * step >= (pages_apart(step) ? distant_page_bytes : distant_bytes) &&
-      reads_b_in_place(*block.b, dtype_of<T>, rows, columns, k)) {
-    const int64_t bytes = slivers.count == 1 ? far_once_bytes : far_bytes;
-    return std::clamp<int64_t>(bytes / int64_t(sizeof(T)) / columns, fewest_passing, most_passing);
+  if (far) return far_terms;
+  if (is_distant(block)) {
+    return std::clamp(far_page_bytes / int64_t(sizeof(T)) / columns, fewest_page_terms,
+                      most_page_terms);
   }
+  const int64_t k = block.k_end - block.k_begin;
   // Two panels of twice the terms fill no more of a cache than four do, and are packed once.
   if (columns <= 2 * panel) return most_block_k;
   const bool pages = block.a->k.uniform() && pages_apart(block.a->k.stride() * int64_t(sizeof(T)));
@@ -158,14 +185,14 @@ void BlockPlan<T>::choose_packing(const Block& block, int64_t count) {
     group = std::clamp<int64_t>(rows_at_once / most, 1, group);
   }
   // Slivers whose lines interleave, as those packed side by side do, would not stay. Nor do they
-  // where finding a panel takes time.
-  along_slivers = pairs_a || (a_in_place && !gaps && several);
+  // where finding a panel takes time, or bringing it.
+  along_slivers = pairs_a || (a_in_place && !gaps && several && !far);
   packs_along = !b_in_place && !indexed && whole && b.dtype == dtype_of<T> && b.k.uniform() &&
                 b.rows.uniform() && b.rows.stride() == 1 && panel == widest &&
                 slivers.first_row(1) == packing_rows;
   const int64_t passing = along_slivers ? columns : std::min(panel, columns);
   const int64_t step = b_in_place ? b.k.stride() : passing;
-  b_stays_near = !indexed && stays_near(count, step, slivers.first_row(1), sizeof(T));
+  b_stays_near = !indexed && (far || stays_near(count, step, slivers.first_row(1), sizeof(T)));
 }
 
 }  // namespace mt::cpu::HWY_NAMESPACE

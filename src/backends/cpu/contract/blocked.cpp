@@ -143,7 +143,10 @@ class BlockRun {
                           : plan_.indexed                    ? Reads::indexed
                           : plan_.b_stays_near && sliver > 0 ? Reads::b_near
                                                              : Reads::strided;
-      micro_kernel_for<T>(static_cast<int>(rows), vectors, reads)(tile);
+      const int height = static_cast<int>(rows);
+      const bool from_afar = reads == Reads::strided && plan_.far;
+      (from_afar ? far_kernel_for<T>(height, vectors)
+                 : micro_kernel_for<T>(height, vectors, reads))(tile);
     }
   }
 

@@ -123,6 +123,7 @@ enum class Distant {
   fetched,  // ahead of time
   packed,   // b as well: it is left where the next rows read it near by, which takes no time of its
             // own, as the multiply-adds leave room for it
+  far,      // b as well, to the second-level cache, which has more lines under way at once
   a,        // a alone: what is read of b lies near by
   none,     // nothing: there are none, and fetching would only take the loads' time
 };
@@ -159,6 +160,7 @@ HWY_NOINLINE __attribute__((aligned(64))) void strided_kernel(const MicroTile<T>
         const bool part = loads_part_at_once && v == V - 1 && !whole;
         bs[v] = part ? load_part(d, mask, b + v * lanes) : hn::LoadU(d, b + v * lanes);
         if constexpr (fetches_b) hwy::Prefetch(b + v * lanes + b_ahead);
+        if constexpr (distant == Distant::far) __builtin_prefetch(b + v * lanes + b_ahead, 0, 2);
         if constexpr (packs) hn::StoreU(bs[v], d, packed + v * lanes);
       }
       MT_UNROLL for (int i = 0; i < R; ++i) {
@@ -326,6 +328,22 @@ MicroKernel<T> near_kernel_for(int rows, int vectors) {
       near_kernel_table<T>(std::make_integer_sequence<int, rows_for(most_vectors)>());
   return vectors == most_vectors ? table[rows - 1]
                                  : micro_kernel_for<T>(rows, vectors, Reads::b_near);
+}
+
+// The same where b comes from afar, for which high and wide tiles alone have kernels of their own.
+constexpr int fewest_far_rows = (rows_for(most_vectors) + 2) / 2;
+template <class T, int... I>
+constexpr std::array<MicroKernel<T>, sizeof...(I)> far_kernel_table(
+    std::integer_sequence<int, I...>) {
+  return {strided_kernel<T, fewest_far_rows + I, most_vectors, Distant::far>...};
+}
+template <class T>
+MicroKernel<T> far_kernel_for(int rows, int vectors) {
+  constexpr int heights = rows_for(most_vectors) - fewest_far_rows + 1;
+  static constexpr auto table = far_kernel_table<T>(std::make_integer_sequence<int, heights>());
+  return vectors == most_vectors && rows >= fewest_far_rows
+             ? table[rows - fewest_far_rows]
+             : micro_kernel_for<T>(rows, vectors, Reads::strided);
 }
 
 }  // namespace mt::cpu::HWY_NAMESPACE
