@@ -96,7 +96,7 @@ std::string with_kernel(Dtype operands) {
   }
 }
 
-TEST(ElementwiseStored, OperatorsGiveTheBitsOfTheirComputeType) {
+TEST(ElementwiseCompact, OperatorsGiveTheBitsOfTheirComputeType) {
   for_each_instruction_set([] {
     for (Dtype operands : {Dtype::boolean, Dtype::uint8, Dtype::int8, Dtype::uint16, Dtype::int16,
                            Dtype::bfloat16}) {
@@ -116,7 +116,7 @@ TEST(ElementwiseStored, OperatorsGiveTheBitsOfTheirComputeType) {
   });
 }
 
-TEST(ElementwiseStored, BooleanResultsAreBytes) {
+TEST(ElementwiseCompact, BooleanResultsAreBytes) {
   for_each_instruction_set([] {
     for (Compute type : {Compute::f32, Compute::f64, Compute::i32, Compute::i64, Compute::u64}) {
       for (int c = 0; c < static_cast<int>(Elementwise::count); ++c) {
@@ -159,7 +159,7 @@ void chooses() {
     ASSERT_EQ(out[n], T(77));
   }
 }
-TEST(ElementwiseStored, ConditionsAreBytes) {
+TEST(ElementwiseCompact, ConditionsAreBytes) {
   for_each_instruction_set([] {
     chooses<uint8_t>();
     chooses<uint16_t>();
