@@ -11,4 +11,8 @@ constexpr int64_t first_cache = 32 << 10;  // for what is read again, beside wha
 constexpr int64_t second_cache = 2 << 20;  // what is larger comes from further away each time
 constexpr int64_t last_cache = 32 << 20;   // larger results are written past the caches
 
+// Whether the first-level cache, as the system tells its size, has no room for what comes next
+// beside what is at work. Then the second-level cache is the place to fetch it to.
+extern const bool small_first_cache;
+
 }  // namespace mt::cpu

@@ -2,9 +2,9 @@
 // How kernels walk along their operands. Included once for each instruction set.
 #include <cstring>
 
+#include "backends/cpu/cache.h"
 #include "backends/cpu/elementwise/first_lanes.h"
 #include "backends/cpu/elementwise/kernels.h"
-#include "hwy/cache_control.h"
 
 #if defined(MT_CPU_CURSOR_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_CPU_CURSOR_H
@@ -49,7 +49,12 @@ HWY_INLINE Vector<T> load(const char* from, size_t n) {
 
 // Begins to fetch what lies `ahead` bytes further.
 HWY_INLINE void fetch(const char* from, int64_t ahead) {
-  hwy::Prefetch(reinterpret_cast<const char*>(reinterpret_cast<intptr_t>(from) + ahead));
+  const char* at = reinterpret_cast<const char*>(reinterpret_cast<intptr_t>(from) + ahead);
+  if (small_first_cache) {
+    __builtin_prefetch(at, 0, 2);
+  } else {
+    __builtin_prefetch(at);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

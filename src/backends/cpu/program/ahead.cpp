@@ -61,10 +61,13 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
   if (bytes <= second_cache) return;
   prepared->long_steps = std::count_if(prepared->steps.begin(), prepared->steps.end(),
                                        [](const Step& s) { return s.is_long(); });
-  // A single step reads on and on, as the processor itself foresees.
-  if (prepared->long_steps < 2) return;
+  // A single step reads on and on, as the processor itself foresees. So it does if a copy past the
+  // caches comes in between; for a roomy first-level cache the next tile is fetched even so.
+  const auto copies = static_cast<int64_t>(small_first_cache ? streamed.size() : 0);
+  if (prepared->long_steps - copies < 2) return;
   const int64_t tile = prepared->tile_rows * segments[0].columns;
-  prepared->far_ahead = tile * element_bytes(*prepared->program) >= large_tile;
+  const bool small_cache = small_first_cache && prepared->totals.empty();
+  prepared->far_ahead = small_cache || tile * element_bytes(*prepared->program) >= large_tile;
   for (Step& step : prepared->steps) {
     if (ahead.empty() || !is_slow(step)) continue;
     step.fetched = ahead.front();  // what the next tile needs first
