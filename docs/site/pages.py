@@ -37,6 +37,7 @@ PAGES = [
     ]),
     ("Speed", [
         ("Performance", "docs/performance.md"),
+        ("Performance on Zen 4", "docs/performance_zen4.md"),
         ("What limits what", "docs/limits.md"),
         ("Limits of calls", "docs/limits/calls.md"),
         ("Limits of programs", "docs/limits/programs.md"),
