@@ -1,7 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 // x[key] and x[key] = value.
-%fragment("index_list");
-%fragment("indexing", "header", fragment="index_list") {
+%fragment("indexing", "header") {
+  enum { most_items = 64 };
+
+  typedef struct {
+    mt_index_item items[most_items];
+    PyObject* of;    // the tensor that is indexed
+    PyObject* kept;  // what made arrays into tensors
+    size_t n;
+  } index_list;
+
+  static bool fill_bound(PyObject* object, int64_t* bound) {
+    *bound = MT_OPEN;
+    if (object == Py_None) return true;
+    if (!PyIndex_Check(object)) {
+      PyErr_SetString(PyExc_TypeError, "slice bounds are integers or None");
+      return false;
+    }
+    *bound = PyNumber_AsSsize_t(object, NULL);  // clips
+    if (*bound == MT_OPEN) ++*bound;
+    return !PyErr_Occurred();
+  }
+
+  static bool fill_by(PyObject* object, index_list* list, mt_index_item* item) {
+    item->kind = MT_INDEX_BY;
+    if (is_tensor(object, &item->tensor)) return true;
+    PyObject* made = made_tensor(object, list->of);
+    if (!made) return false;
+    if (!list->kept) list->kept = PyList_New(0);
+    bool fine = list->kept && PyList_Append(list->kept, made) == 0 &&
+                is_tensor(made, &item->tensor);
+    Py_DECREF(made);
+    return fine;
+  }
+
+  static bool fill_item(PyObject* object, index_list* list) {
+    mt_index_item* item = &list->items[list->n++];
+    memset(item, 0, sizeof *item);
+    if (object == Py_None) {
+      item->kind = MT_INDEX_NEW_AXIS;
+    } else if (object == Py_Ellipsis) {
+      item->kind = MT_INDEX_ELLIPSIS;
+    } else if (PySlice_Check(object)) {
+      PySliceObject* slice = (PySliceObject*)object;
+      item->kind = MT_INDEX_RANGE;
+      item->step = 1;
+      return fill_bound(slice->start, &item->start) && fill_bound(slice->stop, &item->stop) &&
+             (slice->step == Py_None || fill_bound(slice->step, &item->step));
+    } else if (PyLong_CheckExact(object) ||
+               (PyIndex_Check(object) && !PySequence_Check(object) && !PyBool_Check(object) &&
+                !PyObject_HasAttrString((PyObject*)Py_TYPE(object), "__dlpack__"))) {
+      item->kind = MT_INDEX_AT;
+      item->start = PyNumber_AsSsize_t(object, PyExc_IndexError);
+      return !PyErr_Occurred();
+    } else {
+      return fill_by(object, list, item);
+    }
+    return true;
+  }
+
+  static bool fill_index_list(PyObject* key, index_list* list) {
+    if (!PyTuple_Check(key)) return fill_item(key, list);
+    Py_ssize_t n = PyTuple_GET_SIZE(key);
+    if (n > most_items) {
+      PyErr_Format(PyExc_IndexError, "%zd indices, 16 dimensions at most", n);
+      return false;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+      if (!fill_item(PyTuple_GET_ITEM(key, i), list)) return false;
+    }
+    return true;
+  }
+
   // Whether only the interpreter's stack refers to an object, which is gone after this.
   static bool is_temporary(PyObject* object) {
 #if PY_VERSION_HEX >= 0x030E0000

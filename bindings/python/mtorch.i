@@ -70,6 +70,10 @@ PyMODINIT_FUNC PyInit__native(void) {
 // Structs of options refuse what they do not have.
 %pythonnondynamic;
 
+// x[key] is them.
+%ignore mt_index;
+%ignore mt_index_put;
+
 %include "docstrings.i"
 %include "../mtorch.i"
 %include "indexing.i"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mistakes that users make, and what they are told; what they may expect to work, and does."""
+import inspect
 import re
 
 import numpy as np
@@ -54,6 +55,18 @@ def test_shapes_beyond_all_addresses_are_refused_though_empty(call):
     for xp in mt, np:
         with pytest.raises(ValueError):
             call(xp, (0, 2**62, 2**62))
+
+
+def test_wrong_numbers_of_arguments_are_refused_by_all_that_c_defines():
+    x = mt.ones(3)
+    for name, function in vars(mt.native).items():
+        if inspect.isbuiltin(function):
+            for _ in range(3):  # what one call leaves on the stack, the next must not take for its own
+                with pytest.raises(TypeError):
+                    function(*[x] * 30)
+                if not name.endswith("_swigregister"):
+                    with pytest.raises(TypeError):
+                        function(x, no_such_argument=x)
 
 
 def test_widths_are_numpys():
