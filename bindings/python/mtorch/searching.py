@@ -44,7 +44,7 @@ class UniqueInverse(NamedTuple):
 
 @_explained
 def sort(x: Tensor, /, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The elements along `axis` in order; always stable, NaN last.
+    """The elements along `axis` in order; always stable, NaN last (first when `descending`).
 
     >>> import mtorch as mt
     >>> mt.sort(mt.tensor([[3, 1, 2], [0, 5, 4]]), descending=True)
