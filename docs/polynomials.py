@@ -96,9 +96,10 @@ FITS = {
     "exp": [(k, exp_tail, exp_share, -half, half, n) for k, n in (("f", 5), ("d", 11))],
     "exp2": [(k, exp2_ratio, lambda r: r / mpf(2) ** r, "-0.5005", "0.5005", n) for k, n in (("f", 6), ("d", 11))],
     "log": [("f", log_ratio, lambda f: f * f / m.log1p(nonzero(f)), log_low, log_high, 9)]
-           + [("d", log_tail, lambda z: z / 2, 0, log_end, n) for n in (7, 5)],
+           + [("d", log_tail, lambda z: z / 2, 0, log_end, 7)],
     "pow": [("d", pow_tail, lambda z: z * z, 0, log_end, 8)],
-    "pow_for_float": [("d", exp_tail, lambda r: r * r / m.exp(r), -half, half, 6)],
+    "pow_for_float": [("d", lambda z: log_tail(z) / m.log(2), lambda z: z / 2, 0, log_end, 5),
+                      ("d", exp2_ratio, lambda r: r / mpf(2) ** r, "-0.5005", "0.5005", 7)],
     "sin": [(k, *odd(m.sin), 0, sin_end, n) for k, n in (("f", 3), ("d", 6))],
     "cos": [(k, cos_tail, lambda z: z * z / m.cos(m.sqrt(z)), 0, sin_end, n) for k, n in (("f", 3), ("d", 6))],
     "atan": [(k, *odd(m.atan), 0, "1.0001", n) for k, n in (("f", 9), ("d", 20))],

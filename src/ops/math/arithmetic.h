@@ -93,15 +93,16 @@ MT_MATH V sign(V x) {
   return select(x > V(0), V(1), select(x < V(0), V(-1), select(x == V(0), V(0), x)));
 }
 
-// Adding 1.5 * 2^(mantissa bits) rounds to the nearest integer and leaves it in the low bits.
-template <class V>
-MT_MATH V rounder() {
-  return choose<V>(12582912.0, 6755399441055744.0);
-}
 template <class V>
 constexpr int mantissa_bits = is_single<V> ? 23 : 52;
 template <class V>
 constexpr int exponent_bias = is_single<V> ? 127 : 1023;
+// Adding 1.5 * 2^(mantissa bits) rounds to the nearest integer and leaves it in the low bits, and
+// `more` with it.
+template <class V>
+MT_MATH V rounder(int more = 0) {
+  return choose<V>(12582912.0 + more, 6755399441055744.0 + more);
+}
 template <class V>
 MT_MATH V smallest_normal() {
   return choose<V>(1.1754943508222875e-38, 2.2250738585072014e-308);
@@ -113,10 +114,16 @@ MT_MATH V power_of_two(Bits<V> k) {
   return from_bits<V>(shift_left<mantissa_bits<V>>(k + Bits<V>(exponent_bias<V>)));
 }
 
-// x * 2^k for an integer k, rounded once, in two steps so that neither power leaves the range.
+// x * 2^k for an integer k whose low bits are in `k`, where both are normal numbers.
 template <class V>
-MT_MATH V scale_in_two(V x, V k) {
-  Bits<V> shifted = bits(k + rounder<V>());
-  Bits<V> half = shift_right<1>(shifted);
-  return x * power_of_two<V>(half) * power_of_two<V>(shifted - half);
+MT_MATH V times_power(V x, Bits<V> k) {
+  return from_bits<V>(bits(x) + shift_left<mantissa_bits<V>>(k));
+}
+// x * 2^k for an integer k, rounded once, in two steps so that neither power leaves the range; the
+// low bits of `biased` hold k and twice the bias.
+template <class V>
+MT_MATH V scale_in_two(V x, Bits<V> biased) {
+  Bits<V> half = shift_right<1>(biased);
+  V first = from_bits<V>(shift_left<mantissa_bits<V>>(half));
+  return x * first * from_bits<V>(shift_left<mantissa_bits<V>>(biased - half));
 }

@@ -19,53 +19,61 @@ MT_MATH V exp_tail(V r) {
   return r * r * exp_polynomial(r);
 }
 
-// x = k ln(2) + r + low; `bits` holds k in its low bits.
+// x = k ln(2) + r + low; `biased` holds k and twice the bias in its low bits.
 template <class V>
 struct Reduced {
   V r, low, k;
-  Bits<V> bits;
+  Bits<V> biased;
 };
 template <class V>
 MT_MATH Reduced<V> reduce_exponent(V x) {
-  V shifted = fma(x, V(1.4426950408889634), rounder<V>());
-  V k = shifted - rounder<V>();
+  V round = rounder<V>(2 * exponent_bias<V>);
+  V shifted = fma(x, V(1.4426950408889634), round);
+  V k = shifted - round;
   V part = fma(k, choose<V>(-0.693145751953125, -0.693147180559663), x);
   V ln2_low = choose<V>(-1.428606765e-06, -2.8235290563031577e-13);
   V r = fma(k, ln2_low, part);
   return {r, fma(k, ln2_low, part - r), k, bits(shifted)};
 }
 
-// exp(x) = 2^k y; `bits` holds k in its low bits.
+// exp(x) = 2^k y.
 template <class V>
 struct ScaledExponential {
   V y, k;
-  Bits<V> bits;
+  Bits<V> biased;
 };
 template <class V>
 MT_MATH ScaledExponential<V> scaled_exponential(V x) {
-  auto [r, low, k, bits] = reduce_exponent(x);
-  return {fma(r, fma(r, exp_polynomial(r), V(1)), V(1)), k, bits};
+  auto [r, low, k, biased] = reduce_exponent(x);
+  return {fma(r, fma(r, exp_polynomial(r), V(1)), V(1)), k, biased};
 }
 // exp(x) = 2^k (1 + r + tail), for those who must not lose what the sum would.
 template <class V>
 struct Exponential {
   V r, tail, k;
-  Bits<V> bits;
+  Bits<V> biased;
 };
 template <class V>
 MT_MATH Exponential<V> exponential(V x) {
-  auto [r, low, k, bits] = reduce_exponent(x);
-  return {r, exp_tail(r) + low, k, bits};
+  auto [r, low, k, biased] = reduce_exponent(x);
+  return {r, exp_tail(r) + low, k, biased};
 }
 
 template <class V>
 MT_MATH V exp(V x) {
+  if constexpr (is_single<V> && !skips_lanes<V>) {
+    // Where all results are normal numbers, as a rule, nothing need be chosen.
+    if (all(abs(x) <= V(87))) {
+      auto e = scaled_exponential(x);
+      return times_power(e.y, e.biased - Bits<V>(2 * exponent_bias<V>));
+    }
+  }
   // Zeros are chosen, not computed: a result too small for its type takes a processor long, and
   // masks of -infinity ask for many.
   auto stays = not_less(x, choose<V>(-104, -746));
   x = at_most(x, choose<V>(89, 710));
-  auto e = scaled_exponential(skips_lanes<V> ? x : select(stays, x, V(0)));
-  return scale_where(stays, e.y, e.k);
+  auto e = scaled_exponential(skips_lanes<V> ? x : only_where(stays, x));
+  return scale_where(stays, e.y, e.k, e.biased);
 }
 
 // 2^(r + k) for |r| <= 1/2 and a k whose low bits are in `power`, inside the normal numbers' range.
@@ -82,7 +90,7 @@ MT_MATH V exp2_of_parts(V r, Bits<V> power) {
                         7.0738312623133e-09, 4.4367132789840363e-10);
     }
   }();
-  return from_bits<V>(bits(fma(p, r, V(1))) + shift_left<mantissa_bits<V>>(power));
+  return times_power(fma(p, r, V(1)), power);
 }
 
 // 2^x inside the normal numbers' range.
@@ -104,7 +112,8 @@ MT_MATH V exp2_pair(V x, V low) {
   V t_low = fma(r, ln2, -t) + fma(r, ln2_low, low * ln2);
   V tail = exp_tail(t);
   // exp(t + t_low) = exp(t) (1 + t_low)
-  return scale(V(1) + (t + (tail + fma(t_low, t + tail, t_low))), k);
+  return scale(V(1) + (t + (tail + fma(t_low, t + tail, t_low))), k,
+               bits(k + rounder<V>(2 * exponent_bias<V>)));
 }
 template <class V>
 MT_MATH V exp2(V x) {
@@ -115,24 +124,35 @@ template <class V>
 MT_MATH V expm1(V x) {
   // Half the power is used, as 2^k itself overflows before the result does.
   auto e = exponential(clamp(x, choose<V>(-20, -40), choose<V>(89, 710)));
-  V half_power = power_of_two<V>(e.bits - Bits<V>(1));
+  V half_power = power_of_two<V>(e.biased - Bits<V>(2 * exponent_bias<V> + 1));
   auto sum = fast_two_sum(half_power - V(0.5), half_power * e.r);
   V y = V(2) * (sum.hi + fma(half_power, e.tail, sum.lo));
   return select(abs(x) < choose<V>(1e-20, 1e-40), x, y);
 }
 
-// With e = exp(-|x|): 1 / (1 + e), and e / (1 + e) for negative x.
+// 1 / (1 + exp(x)), where sums are formed in units of 2^-unit.
+template <int unit, class V>
+MT_MATH V inverse_of_sum(V x) {
+  constexpr int bias = exponent_bias<V>;
+  const V one = choose<V>(unit == 0 ? 1 : 0x1p-30, unit == 0 ? 1 : 0x1p-60);
+  auto [r, low, k, biased] = reduce_exponent(x);
+  V tail = fma(r * r, exp_polynomial(r), r);
+  // All with the sign turned: the power's is the bit above its exponent.
+  V power = power_of_two<V>(biased - Bits<V>(2 * bias + unit - 2 * (bias + 1)));
+  V sum = fma(power, tail, power - one);
+  V rest = fma(power, tail, (power - sum) - one);
+  V inverse = V(-1) / sum;
+  // What the sum and the division have lost, as a share of the result.
+  V lost = fma(rest, inverse, fma(inverse, sum, V(1)));
+  V y = fma(lost, inverse, inverse);
+  return unit == 0 ? y : y * one;
+}
 template <class V>
 MT_MATH V sigmoid(V x) {
-  V lowest = choose<V>(-104, -746);
-  auto parts = scaled_exponential(at_least(-abs(x), lowest));
-  V e = scale(parts.y, parts.k);
-  // As quotient_of() of 1 + e in two parts, whose signs are turned here rather than the quotient's.
-  V minus_sum = V(-1) - e;
-  V minus_low = (V(-1) - minus_sum) - e;
-  V inverse = V(-1) / minus_sum;
-  V above = select(x < V(0), e, V(1));
-  V quotient = above * inverse;
-  V rest = fma(quotient, minus_low, fma(quotient, minus_sum, above));
-  return fma(rest, inverse, quotient);
+  if constexpr (is_single<V>) {
+    if (all(abs(x) <= V(87))) return inverse_of_sum<0>(-x);
+  }
+  // Units in which all sums and their reciprocals are normal numbers, unless the result is 0 or 1.
+  return inverse_of_sum < is_single<V> ? 30
+                                       : 60 > (clamp(-x, choose<V>(-18, -38), choose<V>(104, 746)));
 }

@@ -11,7 +11,7 @@ MT_MATH V half_exponentials(V x, double sign) {
   V inverse_power = power_of_two<V>(bits(rounder<V>() - V(2) * select(e.k > V(60), V(60), e.k)));
   V second = V(sign) * inverse_power / (one.hi + low);
   auto sum = fast_two_sum(one.hi, second);
-  return scale(sum.hi + (sum.lo + low), e.k - V(1));
+  return scale(sum.hi + (sum.lo + low), e.k - V(1), e.biased - Bits<V>(1));
 }
 
 template <class V>

@@ -31,36 +31,39 @@ MT_MATH Pair<V> log2_pair(V x) {
   return fast_two_sum(sum.hi, sum.lo + log2_f.lo);
 }
 
-// |x|^y for float, in doubles good to 2^-40: from the series of log.h and exp.h with fewer terms.
+// (2^k (1 + f))^y in doubles, good to 2^-34: from the series of log.h and exp.h with fewer terms.
 template <class V>
-MT_MATH V pow_for_float(V x, V y) {
-  auto [k, f] = split_exponent(x);
+MT_MATH V pow_in_double(V k, V f, V y) {
   V s = f / (V(2) + f);
   V z = s * s;
-  V p = polynomial(z, 0.6666666667584402, 0.3999999560537619, 0.28572111105888814,
-                   0.22176099552063153, 0.1958553585819611);
-  V log_f = fma(s, z * p, s + s);
-  V log2_x = log_special(x, fma(log_f, V(1.4426950408889634), k));
-  V power = clamp(y * log2_x, V(-200), V(200));
-  V n = round_even(power);
-  V r = (power - n) * V(0.6931471805599453);
-  V q = polynomial(r, 0.5000000067941084, 0.16666665857347202, 0.04166629377665423,
-                   0.008333498997249908, 0.0013944753752520667, 0.00019789647937483063);
-  V result = V(1) + fma(r * r, q, r);
-  return result * power_of_two<V>(bits(n + rounder<V>()));
+  V p = polynomial(z, 2.8853900817779268, 0.9617966940583769, 0.5770779529545617,
+                   0.41220843000242946, 0.3199334884759175, 0.2825595549614057);
+  V power = clamp(y * fma(s, p, k), V(-200), V(200));
+  V round = rounder<V>(exponent_bias<V>);
+  V shifted = power + round;
+  V r = power - (shifted - round);
+  V q = polynomial(r, 1, 0.6931471807053239, 0.2402265106866076, 0.05550410364377912,
+                   0.009618037783126834, 0.0013333935469567498, 0.00015466879051341108,
+                   1.5196283597304718e-05);
+  return q * from_bits<V>(shift_left<mantissa_bits<V>>(bits(shifted)));
 }
 
-// |x|^y
+// |x|^y for y that is neither infinite nor NaN, or |x| that is neither of these, 0 or 1.
 template <class V>
 MT_MATH V pow_positive(V x, V y) {
+  auto edge = (x == V(0)) | !(x < V(infinity));
   if constexpr (is_single<V>) {
-    return through_double([](auto a, auto b) { return pow_for_float(a, b); }, x, y);
+    auto [k, f] = split_exponent(x);
+    V result =
+        through_double([](auto a, auto b, auto c) { return pow_in_double(a, b, c); }, k, f, y);
+    if (!any(edge)) return result;
+    V at_edge = select((y > V(0)) == (x == V(0)), V(0), V(infinity));
+    result = select(edge, select(y == y, at_edge, y), result);
+    return select(x == x, result, x);
   } else {
     auto [hi, lo] = log2_pair(x);
-    auto edge = (x == V(0)) | (x == V(infinity));
     hi = select(edge, select(x == V(0), V(-infinity), x), hi);
     lo = select(edge, V(0), lo);
-    hi = select(x == x, hi, x);
     auto product = two_product(y, hi);
     V low = fma(y, lo, product.lo);
     return exp2_pair(product.hi, select(abs(product.hi) < V(4096), low, V(0)));
@@ -71,6 +74,8 @@ template <class V>
 MT_MATH V pow(V x, V y) {
   V ax = abs(x);
   V result = pow_positive(ax, y);
+  // As a rule.
+  if (all((x > V(0)) & (x < V(infinity)) & (abs(y) < V(infinity)))) return result;
   auto integral = trunc(y) == y;
   V half = V(0.5) * y;
   auto odd = integral & (trunc(half) != half);

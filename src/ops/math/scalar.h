@@ -58,6 +58,7 @@ MT_MATH bool is_odd(Bits<V> pattern) {
   return pattern & 1;
 }
 MT_MATH bool any(bool mask) { return mask; }
+MT_MATH bool all(bool mask) { return mask; }
 
 template <class V>
 MT_MATH V select(bool mask, V yes, V no) {
@@ -106,22 +107,26 @@ template <class F, class V>
 MT_MATH V map_lanes(bool mask, V otherwise, F f, V a, V b) {
   return mask ? f(a, b) : otherwise;
 }
-template <class F>
-MT_MATH float through_double(F f, float a, float b) {
-  return static_cast<float>(f(static_cast<double>(a), static_cast<double>(b)));
+template <class F, class... Floats>
+MT_MATH float through_double(F f, Floats... x) {
+  return static_cast<float>(f(static_cast<double>(x)...));
 }
 
 template <class V>
-MT_MATH V scale_in_two(V x, V k);
-// x * 2^k for an integer k, rounded once.
+MT_MATH V only_where(bool mask, V x) {
+  return mask ? x : V(0);
+}
 template <class V>
-MT_MATH V scale(V x, V k) {
-  return scale_in_two(x, k);
+MT_MATH V scale_in_two(V x, Bits<V> biased);
+// x * 2^k for an integer k, rounded once. The low bits of `biased` hold k and twice the bias.
+template <class V>
+MT_MATH V scale(V x, V, Bits<V> biased) {
+  return scale_in_two(x, biased);
 }
 // The same, or zero.
 template <class V>
-MT_MATH V scale_where(bool mask, V x, V k) {
-  return mask ? scale(x, k) : V(0);
+MT_MATH V scale_where(bool mask, V x, V k, Bits<V> biased) {
+  return only_where(mask, scale(x, k, biased));
 }
 // Whether that takes no longer where the mask is not set, whatever x and k are there.
 template <class V>

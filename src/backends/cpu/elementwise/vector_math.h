@@ -97,38 +97,41 @@ HWY_INLINE float exact_remainder(float a, float b) { return std::fmod(a, b); }
 HWY_INLINE double exact_remainder(double a, double b) { return std::fmod(a, b); }
 
 // f on vectors of doubles, half of the lanes at a time.
-template <class F>
-HWY_INLINE Vector<float> through_double(F f, Vector<float> a, Vector<float> b) {
+template <class F, class... Vectors>
+HWY_INLINE Vector<float> through_double(F f, Vectors... x) {
   constexpr Tag<double> wide;
+  constexpr Tag<float> d;
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
   constexpr size_t lanes = lane_count<double>;
-  alignas(HWY_MAX_BYTES) float x[lane_count<float>], y[lane_count<float>];
-  hn::Store(a.raw, Tag<float>(), x);
-  hn::Store(b.raw, Tag<float>(), y);
+  alignas(HWY_MAX_BYTES) float result[lane_count<float>];
+  auto promote = [&](Vector<float> v, size_t first) {
+    alignas(HWY_MAX_BYTES) float from[lane_count<float>];
+    alignas(HWY_MAX_BYTES) double to[lanes];
+    hn::Store(v.raw, d, from);
+    for (size_t k = 0; k < lanes; ++k) to[k] = from[first + k];
+    return Vector<double>(hn::Load(wide, to));
+  };
   for (size_t i = 0; i < lane_count<float>; i += lanes) {
-    alignas(HWY_MAX_BYTES) double p[lanes], q[lanes];
-    for (size_t k = 0; k < lanes; ++k) p[k] = x[i + k], q[k] = y[i + k];
-    auto result = f(Vector<double>(hn::Load(wide, p)), Vector<double>(hn::Load(wide, q)));
-    hn::Store(result.raw, wide, p);
-    for (size_t k = 0; k < lanes; ++k) x[i + k] = static_cast<float>(p[k]);
+    alignas(HWY_MAX_BYTES) double some[lanes];
+    hn::Store(f(promote(x, i)...).raw, wide, some);
+    for (size_t k = 0; k < lanes; ++k) result[i + k] = static_cast<float>(some[k]);
   }
-  return Vector<float>(hn::Load(Tag<float>(), x));
+  return Vector<float>(hn::Load(d, result));
 #else
-  constexpr Tag<float> d;
   constexpr hn::Half<Tag<float>> narrow;
-  auto promote = [&](auto x) HWY_ATTR { return Vector<double>(hn::PromoteTo(wide, x)); };
-  auto low = f(promote(hn::LowerHalf(narrow, a.raw)), promote(hn::LowerHalf(narrow, b.raw)));
-  auto high = f(promote(hn::UpperHalf(narrow, a.raw)), promote(hn::UpperHalf(narrow, b.raw)));
+  auto promote = [&](auto half) HWY_ATTR { return Vector<double>(hn::PromoteTo(wide, half)); };
+  auto low = f(promote(hn::LowerHalf(narrow, x.raw))...);
+  auto high = f(promote(hn::UpperHalf(narrow, x.raw))...);
   return Vector<float>(
       hn::Combine(d, hn::DemoteTo(narrow, high.raw), hn::DemoteTo(narrow, low.raw)));
 #endif
 }
 
 template <class V>
-HWY_INLINE V scale_in_two(V x, V k);
-// x * 2^k for an integer k, rounded once.
+MT_MATH V scale_in_two(V x, Bits<V> biased);
+// x * 2^k for an integer k, rounded once. The low bits of `biased` hold k and twice the bias.
 template <class V>
-HWY_INLINE V scale(V x, V k) {
+HWY_INLINE V scale(V x, [[maybe_unused]] V k, [[maybe_unused]] Bits<V> biased) {
 #if HWY_TARGET == HWY_AVX3
   if constexpr (is_single<V>) {
     return V(typename V::Raw{_mm512_scalef_ps(x.raw.raw, k.raw.raw)});
@@ -136,12 +139,12 @@ HWY_INLINE V scale(V x, V k) {
     return V(typename V::Raw{_mm512_scalef_pd(x.raw.raw, k.raw.raw)});
   }
 #else
-  return scale_in_two(x, k);
+  return scale_in_two(x, biased);
 #endif
 }
 // The same, or zero.
 template <class V>
-HWY_INLINE V scale_where(Mask<typename V::Lane> mask, V x, V k) {
+HWY_INLINE V scale_where(Mask<typename V::Lane> mask, V x, V k, [[maybe_unused]] Bits<V> biased) {
 #if HWY_TARGET == HWY_AVX3
   if constexpr (is_single<V>) {
     return V(typename V::Raw{_mm512_maskz_scalef_ps(mask.raw.raw, x.raw.raw, k.raw.raw)});
@@ -149,7 +152,7 @@ HWY_INLINE V scale_where(Mask<typename V::Lane> mask, V x, V k) {
     return V(typename V::Raw{_mm512_maskz_scalef_pd(mask.raw.raw, x.raw.raw, k.raw.raw)});
   }
 #else
-  return select(mask, scale(x, k), V(0));
+  return only_where(mask, scale(x, k, biased));
 #endif
 }
 // Whether that takes no longer where the mask is not set, whatever x and k are there.
@@ -162,6 +165,12 @@ HWY_INLINE Mask<T> not_less(Vector<T> a, Vector<T> b) {
     return {hn::Mask<Tag<T>>{_mm512_cmp_ps_mask(a.raw.raw, b.raw.raw, _CMP_NLT_UQ)}};
   } else {
     return {hn::Mask<Tag<T>>{_mm512_cmp_pd_mask(a.raw.raw, b.raw.raw, _CMP_NLT_UQ)}};
+  }
+#elif HWY_TARGET == HWY_AVX2
+  if constexpr (is_single<Vector<T>>) {
+    return {hn::Mask<Tag<T>>{_mm256_cmp_ps(a.raw.raw, b.raw.raw, _CMP_NLT_UQ)}};
+  } else {
+    return {hn::Mask<Tag<T>>{_mm256_cmp_pd(a.raw.raw, b.raw.raw, _CMP_NLT_UQ)}};
   }
 #else
   return !(a < b);
