@@ -33,12 +33,11 @@ constexpr size_t thread_bytes_per_class = size_t{256} << 10;
 // Under the address sanitizer nothing is cached, and blocks have the size that was asked for, so
 // that it sees every misuse.
 #ifdef __SANITIZE_ADDRESS__
-constexpr size_t thread_blocks_per_class = 0;
-constexpr bool caches = false;
+constexpr bool watched = true;
 #else
-constexpr size_t thread_blocks_per_class = 32;
-constexpr bool caches = true;
+constexpr bool watched = false;
 #endif
+constexpr size_t thread_blocks_per_class = watched ? 0 : 32;
 
 // Beyond this much idle memory, freed blocks go back to the system. A step frees about what the
 // next one takes, which is most of what a program uses; the rest of the machine, or of what its
@@ -153,11 +152,11 @@ ThreadCache::~ThreadCache() {
   }
 }
 
-void* system_allocate([[maybe_unused]] size_t bytes, size_t block) {
-#ifdef __SANITIZE_ADDRESS__
-  void* exact = nullptr;
-  return posix_memalign(&exact, alignment, bytes) == 0 ? exact : nullptr;
-#endif
+void* system_allocate(size_t bytes, size_t block) {
+  if (watched) {
+    void* exact = nullptr;
+    return posix_memalign(&exact, alignment, bytes) == 0 ? exact : nullptr;
+  }
   if (block < huge_page) return std::aligned_alloc(alignment, block);
   static std::atomic<size_t> count{0};
   const size_t place = count.fetch_add(1, std::memory_order_relaxed) % places * small_page;
@@ -168,8 +167,9 @@ void* system_allocate([[maybe_unused]] size_t bytes, size_t block) {
 }
 
 void system_free(void* data, size_t block) {
-  const size_t place = block < huge_page ? 0 : reinterpret_cast<uintptr_t>(data) % huge_page;
-  std::free(static_cast<char*>(data) - place);
+  const bool placed = !watched && block >= huge_page;
+  std::free(static_cast<char*>(data) -
+            (placed ? reinterpret_cast<uintptr_t>(data) % huge_page : 0));
 }
 
 void* HostAllocator::take_shared(int size_class) {
@@ -183,7 +183,7 @@ void HostAllocator::give_back(void* data, size_t block) {
 }
 
 void HostAllocator::give_shared(int size_class, void* data, size_t block) {
-  if (!caches || counters_.cached() > most_cached_) return give_back(data, block);
+  if (watched || counters_.cached() > most_cached_) return give_back(data, block);
   std::lock_guard lock(mutex_);
   shared_[size_class].push(data);
 }
