@@ -79,6 +79,17 @@ void add_doubles_here(const double* numbers, int64_t count, uint64_t* sums) {
 }
 
 template <class T>
+T sum_of_lanes(hn::Vec<Vectors<T>> v) {
+#if HWY_TARGET == HWY_AVX3
+  // Highway's own is gcc's here, whose last addition is one of int, which is not to overflow.
+  const hn::Half<Vectors<T>> half;
+  return hn::GetLane(hn::SumOfLanes(half, hn::LowerHalf(half, v) + hn::UpperHalf(half, v)));
+#else
+  return hn::GetLane(hn::SumOfLanes(Vectors<T>(), v));
+#endif
+}
+
+template <class T>
 void add_dots(const T* x, int64_t row, int64_t rows, const T* y, int64_t k, T* sums) {
   const Vectors<T> d;
   constexpr int64_t lanes = lanes_of<T>;
@@ -91,7 +102,7 @@ void add_dots(const T* x, int64_t row, int64_t rows, const T* y, int64_t k, T* s
     }
     if (whole < k)
       sum = fused(d, load_part(d, mask, x + whole), load_part(d, mask, y + whole), sum);
-    sums[i] += hn::GetLane(hn::SumOfLanes(d, sum));
+    sums[i] += sum_of_lanes<T>(sum);
   }
 }
 void add_dots32(const uint32_t* x, int64_t row, int64_t rows, const uint32_t* y, int64_t k,
