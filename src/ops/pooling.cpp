@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pooling: a reduction over each window. Windows that tile the input are a reshape of it, so that
 // their gradient has nothing to add up; others are sliding-window views.
+#include <algorithm>
 #include <limits>
 
 #include "base/error.h"
@@ -22,14 +23,15 @@ void check(const char* name, const Tensor& x, const Pooling& how) {
     fail(Code::dtype, "%s: needs floats, got %s", name, name_of(x.dtype()));
   }
   for (int i = 0; i < axes; ++i) {
+    constexpr int64_t most = int64_t{1} << 31;  // twice that and an axis fit
     if (how.size[i] < 1 || how.stride[i] < 1 || how.dilation[i] < 1 || how.padding[i] < 0 ||
-        2 * how.padding[i] > how.size[i]) {
+        how.padding[i] > std::min(how.size[i] / 2, most)) {
       fail(Code::invalid, "%s: size %s, stride %s, padding %s and dilation %s cannot be", name,
            to_string(how.size).c_str(), to_string(how.stride).c_str(),
            to_string(how.padding).c_str(), to_string(how.dilation).c_str());
     }
     int64_t length = x.shape()[x.rank() - axes + i] + 2 * how.padding[i];
-    if (how.dilation[i] * (how.size[i] - 1) + 1 > length) {
+    if (length < 1 || how.size[i] - 1 > (length - 1) / how.dilation[i]) {
       fail(Code::shape, "%s: %s: windows %s with padding %s are larger than the padded input", name,
            to_string(x.shape()).c_str(), to_string(how.size).c_str(),
            to_string(how.padding).c_str());

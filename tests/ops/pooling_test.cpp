@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include "autodiff/backward.h"
 #include "ops/check.h"
@@ -60,6 +62,13 @@ TEST(Pooling, NamesFaults) {
               avg_pool(noise({4}, 1), {{2}, {2}, {2}, {1}});
             }),
             "avg_pool1d: size [2], stride [2], padding [2] and dilation [1] cannot be");
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  for (const Pooling& beyond :
+       {Pooling{{2}, {1}, {most}, {1}}, Pooling{{2}, {1}, {most / 2 + 1}, {1}},
+        Pooling{{3}, {1}, {1}, {most / 2 + 1}}, Pooling{{most}, {1}, {0}, {1}},
+        Pooling{{most}, {1}, {most / 2}, {1}}, Pooling{{most}, {1}, {0}, {most}}}) {
+    EXPECT_NE(message_of([&] { max_pool(noise({1, 5}, 1), beyond); }), "");
+  }
 }
 
 }  // namespace
