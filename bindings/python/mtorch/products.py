@@ -34,6 +34,8 @@ def tensordot(x1: Tensor, x2: Tensor, /, axes: Any = 2) -> Tensor:
     """
     count = _whole(axes)
     if count is not None:
+        if not 0 <= count <= 16:
+            raise ValueError(f"tensordot: axes is {count}, neither a number from 0 to 16 nor two lists")
         axes = range(-count, 0), range(count)
     return native.tensordot(x1, x2, axes)
 

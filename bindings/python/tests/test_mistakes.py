@@ -24,6 +24,8 @@ from mtorch import nn, optim
     (lambda x: mt.pad(x, 1, mode="replicate"), 'pad: mode \'replicate\' is none of constant, reflect, edge, wrap: '
                                                'PyTorch\'s "replicate" is "edge"'),
     (lambda x: mt.pad(x, 1, 2.0, "wrap"), "pad: value 2.0 in mode 'wrap', which adds none"),
+    (lambda x: mt.tensordot(x, x, -1), "tensordot: axes is -1, neither a number from 0 to 16 nor"),
+    (lambda x: mt.tensordot(x, x, 10**15), "tensordot: axes is 1000000000000000, neither"),
     (lambda x: optim.Adam([x], betas=0.9), "Adam: betas are two numbers, as (0.9, 0.999), not 0.9"),
     (lambda x: optim.AdamW([{"params": x, "betas": (0.9,)}]), "AdamW: betas are two numbers"),
     (lambda x: optim.SGD(nn.Linear(2, 2), 0.1), "SGD: needs a sequence of parameters, not Linear (its parameters() are"),
