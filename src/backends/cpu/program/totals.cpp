@@ -36,7 +36,7 @@ Elementwise combiner(Reduction reduction) {
 
 void fill_identity(Reduction reduction, Compute type, void* chains, int64_t count) {
   alignas(8) char identity[8];
-  const Input nothing{nullptr};
+  const Input nothing{identity};  // a null pointer has not even no elements
   row_reduction(reduction, type)(identity, &nothing, 1, 0);
   row_expansion(size_of(type))(chains, identity, 1, count);
 }
