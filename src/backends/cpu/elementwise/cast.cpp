@@ -149,7 +149,10 @@ Kernel cast_of(Compute from, Dtype dtype) {
   if (saturates(from, dtype)) {
     return from == Compute::f32 ? saturation_from<float>(dtype) : saturation_from<double>(dtype);
   }
-  const Compute to = compute_of(dtype);
+  // Between integers, which wrap, it is all one whether those of 64 bits have a sign.
+  Compute to = compute_of(dtype);
+  if (from == Compute::i32 && to == Compute::u64) to = Compute::i64;
+  if (from == Compute::u64 && (to == Compute::i32 || to == Compute::i64)) from = Compute::i64;
   if (Kernel kernel = vector_cast(from, to)) return kernel;
   switch (from) {
     case Compute::f32: return cast_from<float>(to);

@@ -77,14 +77,20 @@ constexpr bool watches_nan = std::is_floating_point_v<T> &&
                              (std::is_same_v<Op, Maximum> || std::is_same_v<Op, Minimum>);
 
 // The kernel of a reduction and a type in such a table: Kernels<Sum, float>::kernel, and so on.
+// Sums and products of integers are of 64 bits, and the same with a sign and without.
 template <class Kernel, template <class, class> class Kernels, class Op>
 Kernel kernel_for(Compute type) {
+  constexpr bool adds_up = std::is_same_v<Op, Sum> || std::is_same_v<Op, Product>;
   switch (type) {
     case Compute::f32: return Kernels<Op, float>::kernel;
     case Compute::f64: return Kernels<Op, double>::kernel;
-    case Compute::i32: return Kernels<Op, int32_t>::kernel;
+    case Compute::i32:
+      if constexpr (adds_up)
+        return nullptr;
+      else
+        return Kernels<Op, int32_t>::kernel;
     case Compute::i64: return Kernels<Op, int64_t>::kernel;
-    case Compute::u64: return Kernels<Op, uint64_t>::kernel;
+    case Compute::u64: return Kernels<Op, std::conditional_t<adds_up, int64_t, uint64_t>>::kernel;
   }
   return nullptr;
 }

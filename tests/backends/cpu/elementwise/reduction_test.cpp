@@ -78,6 +78,7 @@ void check(Compute type) {
           for (T& v : x) v = static_cast<T>(random() % 2 ? -0.0 : random() % 3 ? 0.0 : -1.0);
         }
         for (Reduction r : {Reduction::sum, Reduction::prod, Reduction::max, Reduction::min}) {
+          if (!row_reduction(r, type)) continue;  // sums and products of short integers
           std::vector<T> out(rows + 1, T(99));
           const Input input{x.data(), static_cast<int64_t>(columns * sizeof(T))};
           row_reduction(r, type)(out.data(), &input, static_cast<int64_t>(rows),
