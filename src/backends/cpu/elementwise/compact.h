@@ -18,5 +18,8 @@ Kernel truth_kernel(Compute type);
 Kernel truth_of_bytes_kernel();
 // select_operator() for elements of so many bytes and a condition of bytes.
 Operator compact_select_operator(size_t element_size);
+// row_reduction() of integers of one or two bytes, or booleans, at most a panel of them: their sum
+// as an integer of 64 bits, the largest or smallest as one of 32. nullptr where there is no kernel.
+Operator compact_reduction(Reduction reduction, Dtype operand);
 
 }  // namespace mt::cpu

@@ -18,25 +18,6 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-// Halves a vector down to one lane.
-template <class Op, class D>
-HWY_INLINE hn::TFromD<D> halve(D d, hn::Vec<D> v) {
-  (void)d;
-#if HWY_TARGET != HWY_SCALAR
-  constexpr size_t bytes = hn::MaxLanes(D()) * sizeof(hn::TFromD<D>);
-  if constexpr (bytes > 16) {
-    constexpr hn::Half<D> half;
-    return halve<Op>(half, Op::combine(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
-  } else if constexpr (sizeof(hn::TFromD<D>) == 4) {
-    v = Op::combine(v, hn::Shuffle1032(v));
-    v = Op::combine(v, hn::Shuffle2301(v));
-  } else {
-    v = Op::combine(v, hn::Shuffle01(v));
-  }
-#endif
-  return hn::GetLane(v);
-}
-
 // What is reduced: x, x * x, x * y, or exp(x - y) of the same y for all of the row.
 enum class Term { itself, square, product, exponential, kept_exponential };
 constexpr bool is_exponential(Term term) { return term >= Term::exponential; }

@@ -76,6 +76,30 @@ template <class Op, class T>
 constexpr bool watches_nan = std::is_floating_point_v<T> &&
                              (std::is_same_v<Op, Maximum> || std::is_same_v<Op, Minimum>);
 
+// Halves a vector down to one lane.
+template <class Op, class D>
+HWY_INLINE hn::TFromD<D> halve(D d, hn::Vec<D> v) {
+  (void)d;
+#if HWY_TARGET != HWY_SCALAR
+  constexpr size_t size = sizeof(hn::TFromD<D>), bytes = hn::MaxLanes(D()) * size;
+  if constexpr (bytes > 16) {
+    constexpr hn::Half<D> half;
+    return halve<Op>(half, Op::combine(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  } else if constexpr (size < 4) {
+    v = Op::combine(v, hn::ShiftRightBytes<8>(d, v));
+    v = Op::combine(v, hn::ShiftRightBytes<4>(d, v));
+    v = Op::combine(v, hn::ShiftRightBytes<2>(d, v));
+    if constexpr (size == 1) v = Op::combine(v, hn::ShiftRightBytes<1>(d, v));
+  } else if constexpr (size == 4) {
+    v = Op::combine(v, hn::Shuffle1032(v));
+    v = Op::combine(v, hn::Shuffle2301(v));
+  } else {
+    v = Op::combine(v, hn::Shuffle01(v));
+  }
+#endif
+  return hn::GetLane(v);
+}
+
 // The kernel of a reduction and a type in such a table: Kernels<Sum, float>::kernel, and so on.
 // Sums and products of integers are of 64 bits, and the same with a sign and without.
 template <class Kernel, template <class, class> class Kernels, class Op>

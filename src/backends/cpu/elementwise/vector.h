@@ -165,16 +165,18 @@ HWY_INLINE bool all(Mask<T> mask) {
 template <class Raw>
 HWY_INLINE Raw ordered_max(Raw a, Raw b) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-  if constexpr (std::is_floating_point_v<hn::TFromV<Raw>>) return hn::Max(a, b);
-#endif
+  return hn::Max(a, b);
+#else
   return hn::IfThenElse(a > b, a, b);
+#endif
 }
 template <class Raw>
 HWY_INLINE Raw ordered_min(Raw a, Raw b) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-  if constexpr (std::is_floating_point_v<hn::TFromV<Raw>>) return hn::Min(a, b);
-#endif
+  return hn::Min(a, b);
+#else
   return hn::IfThenElse(a < b, a, b);
+#endif
 }
 // NaN if either is, b where they are equal.
 template <class T>

@@ -22,8 +22,8 @@ bool has_truth(const Instruction& i) {
 
 }  // namespace
 
-CompactValues::CompactValues(const Program& program, bool none)
-    : code_(program.instructions), once_(program.once) {
+CompactValues::CompactValues(const Program& program, int64_t columns, Reduced reduced, bool none)
+    : code_(program.instructions), once_(program.once), columns_(columns), reduced_(reduced) {
   const size_t count = code_.size();
   auto is_candidate = [&](const Instruction& i) {
     return !i.row && i.out >= 0 && is_small(i.dtype) &&
@@ -81,8 +81,26 @@ bool CompactValues::reads_only(size_t at) const {
   return some != nullptr;
 }
 
+// Whether a cast is to 64 bits and of what the next instruction adds up, and nothing else reads.
+bool CompactValues::is_summed(size_t at) const {
+  const Instruction& i = code_[at];
+  if (at + 1 == code_.size() || !reads(at, 0) || i.from != Compute::i32) return false;
+  const Instruction& next = code_[at + 1];
+  const bool wide = i.type == Compute::i64 || i.type == Compute::u64;
+  if (!wide || next.code != Opcode::reduce || next.in[0] != i.out) return false;
+  if (static_cast<Reduction>(next.detail) != Reduction::sum) return false;
+  for (size_t later = at + 2; later < code_.size(); ++later) {
+    for (int k = 0; k < 3; ++k) {
+      if (makers_[later].of[k] == static_cast<int>(at)) return false;
+    }
+  }
+  // The sum of a row must not be written over rows that are still to be read.
+  return reduced_ != Reduced::rows || next.out != i.in[0] || columns_ >= 8;
+}
+
 bool CompactValues::can_make(size_t at) const {
   const Instruction& i = code_[at];
+  if (i.code == Opcode::cast && is_summed(at)) return true;
   if (i.row || i.out < 0 || !is_small(i.dtype)) return false;
   switch (i.code) {
     case Opcode::load: return true;
@@ -120,7 +138,7 @@ Operator CompactValues::operator_of(size_t at) const {
 
 bool CompactValues::can_read(size_t at, int k) const {
   const Instruction& i = code_[at];
-  if (i.row) return false;
+  if (i.row && i.code != Opcode::reduce) return false;
   const auto maker = static_cast<size_t>(makers_[at].of[k]);
   switch (i.code) {
     case Opcode::elementwise: return stays_[at];
@@ -128,16 +146,23 @@ bool CompactValues::can_read(size_t at, int k) const {
       if (!operator_of(at)) return false;
       // What is wider would be written over conditions that are still to be read.
       return k > 0 ? stays_[at] : i.out != i.in[0] || (stays_[at] && size_of(i.dtype) == 1);
-    case Opcode::round: return stays_[at];
+    case Opcode::round:
+    case Opcode::cast: return stays_[at];
+    case Opcode::reduce: {
+      const Instruction& made = code_[this->maker(at, k)];
+      return reduced_ != Reduced::columns &&
+             compact_reduction(static_cast<Reduction>(i.detail), made.dtype);
+    }
     case Opcode::to_boolean: return stays_[at] && size_of(code_[maker].dtype) == 1;
-    case Opcode::store: return i.dtype == code_[maker].dtype;
+    case Opcode::store: return i.dtype == code_[maker].dtype && code_[maker].code != Opcode::cast;
     default: return false;
   }
 }
 
 size_t CompactValues::maker(size_t at, int k) const {
   auto maker = static_cast<size_t>(makers_[at].of[k]);
-  return code_[maker].code == Opcode::round ? this->maker(maker, 0) : maker;
+  const Opcode code = code_[maker].code;
+  return code == Opcode::round || code == Opcode::cast ? this->maker(maker, 0) : maker;
 }
 
 bool CompactValues::find_kernel(size_t at, Step* step) const {
@@ -145,6 +170,12 @@ bool CompactValues::find_kernel(size_t at, Step* step) const {
   step->operate = operator_of(at);
   if (step->operate) return true;
   if (i.code == Opcode::load) return makes(at);  // gathered as it is
+  if (i.code == Opcode::reduce && reads(at, 0)) {
+    const Dtype dtype = code_[maker(at, 0)].dtype;
+    step->operate = compact_reduction(static_cast<Reduction>(i.detail), dtype);
+    step->traversal = Traversal::rows;
+    return true;
+  }
   if (i.code == Opcode::to_boolean && makes(at)) {
     step->convert = reads(at, 0) ? truth_of_bytes_kernel() : truth_kernel(i.from);
   } else if (i.code == Opcode::store && reads(at, 0)) {

@@ -12,13 +12,13 @@ namespace mt::cpu {
 class CompactValues {
  public:
   // `none`: the program's tiles are such that nothing does.
-  CompactValues(const Program& program, bool none);
+  CompactValues(const Program& program, int64_t columns, Reduced reduced, bool none);
 
   // Whether the value that instruction `at` makes does.
   bool makes(size_t at) const { return !stays_.empty() && stays_[at]; }
   // Whether what it reads as operand k does.
   bool reads(size_t at, int k) const;
-  // The instruction that makes operand k, before it was rounded.
+  // The instruction that makes operand k, before it was rounded or cast.
   size_t maker(size_t at, int k) const;
   // Sets the step's kernel, if it reads or makes such values.
   bool find_kernel(size_t at, Step* step) const;
@@ -29,9 +29,12 @@ class CompactValues {
   bool reads_only(size_t at) const;
   bool can_make(size_t at) const;
   bool can_read(size_t at, int k) const;
+  bool is_summed(size_t at) const;
 
   const std::vector<Instruction>& code_;
   int once_;
+  int64_t columns_;
+  Reduced reduced_;
   struct Makers {
     int of[3] = {-1, -1, -1};
   };

@@ -25,7 +25,7 @@ class StepMaker {
         once_(static_cast<size_t>(program.once)),
         segment_(segment),
         prepared_(*prepared),
-        compact_(program, prepared->is_turned()),
+        compact_(program, segment.columns, prepared->reduced, prepared->is_turned()),
         instead_(static_cast<size_t>(program.registers)) {
     prepared_.streamed = std::move(streamed);
     prepared_.filled.assign(static_cast<size_t>(program.registers), false);
@@ -85,6 +85,11 @@ class StepMaker {
   // What operators can read instead of the copy that a load or an expansion would make.
   Source readable_instead(size_t at) const {
     const Instruction& i = code_[at];
+    if (i.code == Opcode::cast && compact_.makes(at)) {  // left as it is
+      const Source& made = instead_[i.in[0]];
+      const size_t size = size_of(code_[compact_.maker(at, 0)].dtype);
+      return made.place != no_place ? made : Source{i.in[0], false, pitch_of(size)};
+    }
     const bool compact = i.code == Opcode::load && compact_.makes(at);
     if (compact && segment_.memory[i.index].contiguous) {
       return {static_cast<int16_t>(~i.index), false,

@@ -175,8 +175,11 @@ PreparedProgram prepare_rows(const FusedProgram& fused, const Segment& segment,
 
 }  // namespace
 
-PreparedProgram prepare_tiles(const Program& program, const Segment& segment, int64_t tile_rows) {
-  PreparedProgram prepared = prepare_steps(program, segment, {});
+PreparedProgram prepare_tiles(const Program& program, const Segment& segment, int64_t tile_rows,
+                              Reduced reduced) {
+  PreparedProgram prepared;
+  prepared.reduced = reduced;
+  prepared = prepare_steps(program, segment, {}, std::move(prepared));
   set_tiles(segment, tile_rows, &prepared);
   return prepared;
 }

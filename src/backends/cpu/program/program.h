@@ -91,12 +91,17 @@ enum class Walk : uint8_t {
   totals,    // by rows, whose values are added up meanwhile (totals.h)
 };
 
+// What becomes of an instruction that reduces: a step that reduces rows; the last step, which is
+// run apart, of one long row or down columns.
+enum class Reduced : uint8_t { rows, long_row, columns };
+
 // A program made ready to run: kernels looked up, tile and grain chosen. Shared by all workers and
 // kept with the plan.
 struct PreparedProgram {
   const Program* program = nullptr;
   std::vector<Step> steps;
   Walk walk = Walk::elements;
+  Reduced reduced = Reduced::rows;
   // An element-wise segment in rows, or in another order, instead of the plan's.
   std::optional<Segment> instead;
   PanelOrder panels;          // if it goes by panels
@@ -141,7 +146,8 @@ struct PreparedProgram {
 PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buffer>& buffers,
                                 bool in_tiles, int64_t row_elements = 0);
 // Prepares a program for tiles of `tile_rows` rows whose registers lie in scratch.
-PreparedProgram prepare_tiles(const Program& program, const Segment& segment, int64_t tile_rows);
+PreparedProgram prepare_tiles(const Program& program, const Segment& segment, int64_t tile_rows,
+                              Reduced reduced);
 
 // Makes one step of two where there is a kernel for both; of an operator and the reduction of what
 // it computes only `with_reductions`.

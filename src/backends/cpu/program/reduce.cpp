@@ -112,6 +112,7 @@ class ReductionRun {
       return;
     }
     const Operator reduce = row_reduction(group_.reduction, group_.type);
+    if (prepared_.last.operate) return reduce_compact_tiles(reduce, result, run, at, count);
     if (in_memory()) {
       const Input one{run.address(value_, at)};
       return reduce(result, &one, 1, count);
@@ -127,6 +128,20 @@ class ReductionRun {
                       : add_tiles(to_lanes, lanes, run, at, count);
     const Input sums{lanes};
     reduce(result, &sums, 1, row_lanes);
+  }
+  // Of integers, which each tile may leave a result of its own of.
+  void reduce_compact_tiles(Operator reduce, char* result, ProgramRun& run, int64_t first,
+                            int64_t count) const {
+    alignas(8) char results[row_panel / chunk * 8];
+    int64_t tiles = 0;
+    for (int64_t done = 0; done < count; done += chunk, ++tiles) {
+      const int64_t some = std::min(chunk, count - done);
+      run.run(first + done, some, std::min(chunk, count - done - some));
+      const Input tile{run.address(prepared_.last.in[0].place, first + done)};
+      prepared_.last.operate(results + tiles * size_, &tile, 1, some);
+    }
+    const Input all{results};
+    reduce(result, &all, 1, tiles);
   }
   void add_tiles(LaneReduction to_lanes, char* lanes, ProgramRun& run, int64_t first,
                  int64_t count) const {
@@ -287,7 +302,8 @@ PreparedReduction prepare_reduction(const ReduceGroup& group, const std::vector<
   int64_t size = static_cast<int64_t>(size_of(group.type));
   PreparedReduction prepared;
   prepared.segment = flat(group.segments[0]);
-  prepared.elements = prepare_tiles(group.program, prepared.segment, chunk);
+  prepared.elements = prepare_tiles(group.program, prepared.segment, chunk,
+                                    group.in_lanes ? Reduced::long_row : Reduced::columns);
   std::vector<Step>& steps = prepared.elements.steps;
   const bool is_one =
       steps.size() == 2 && steps[0].traversal == Traversal::flat && !steps[0].is_pair;
@@ -296,6 +312,7 @@ PreparedReduction prepare_reduction(const ReduceGroup& group, const std::vector<
     join_steps(&joined, true);
     if (joined.size() == 1) prepared.whole = joined[0];
   }
+  if (steps.back().compact) (steps.size() == 1 ? prepared.whole : prepared.last) = steps.back();
   steps.pop_back();  // the reduction
   fetch_ahead({prepared.segment}, buffers, &prepared.elements);
   if (group.in_lanes) find_runs(group, &prepared);

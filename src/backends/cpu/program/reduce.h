@@ -10,6 +10,7 @@ namespace mt::cpu {
 struct PreparedReduction {
   PreparedProgram elements;             // the program without the reduction, which comes last
   Step whole;                           // the program with it, where one kernel over memory is all
+  Step last;                            // the reduction, if it is of compact values
   Segment segment;                      // its elements as one long row
   int64_t run = 0;                      // elements that lie next to each other, if all is read as
   Layout runs;                          // it lies, else 0; and where each such run begins

@@ -3,6 +3,7 @@
 // under every instruction set and for every remainder of a vector.
 #include "backends/cpu/elementwise/compact.h"
 
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -165,6 +166,42 @@ TEST(ElementwiseCompact, ConditionsAreBytes) {
     chooses<uint16_t>();
     chooses<uint32_t>();
     chooses<uint64_t>();
+  });
+}
+
+// Rows of every length, against the kernels of what they are loaded as.
+void reduces(Reduction reduction, Dtype operand, size_t n) {
+  const Operator kernel = compact_reduction(reduction, operand);
+  if (!kernel) return;  // the baseline has none
+  const bool sums = reduction == Reduction::sum;
+  const size_t row = n * size_of(operand);
+  const Bytes x = random_bytes(2 * row, n);
+  const Bytes wide = loaded(x, operand, 2 * n);
+  std::vector<int64_t> numbers(2 * n);
+  for (size_t i = 0; i < 2 * n; ++i) {
+    int32_t number;
+    std::memcpy(&number, wide.data() + 4 * i, 4);
+    numbers[i] = number;
+  }
+  const auto pitch = static_cast<int64_t>(row);
+  const Input in{x.data(), pitch}, of_numbers{numbers.data(), static_cast<int64_t>(8 * n)};
+  int64_t want[2], have[2] = {};
+  row_reduction(reduction, Compute::i64)(want, &of_numbers, 2, static_cast<int64_t>(n));
+  int32_t narrow[2];
+  kernel(sums ? static_cast<void*>(have) : narrow, &in, 2, static_cast<int64_t>(n));
+  for (int r = 0; r < 2; ++r) ASSERT_EQ(sums ? have[r] : narrow[r], want[r]) << n;
+}
+
+TEST(CompactReduction, IsThatOfTheNumbers) {
+  for_each_instruction_set([] {
+    for (Dtype operand : {Dtype::boolean, Dtype::uint8, Dtype::int8, Dtype::uint16, Dtype::int16}) {
+      for (Reduction reduction : {Reduction::sum, Reduction::max, Reduction::min}) {
+        SCOPED_TRACE(static_cast<int>(operand) * 10 + static_cast<int>(reduction));
+        for (size_t n = 1; n < most; ++n) reduces(reduction, operand, n);
+      }
+    }
+    EXPECT_FALSE(compact_reduction(Reduction::prod, Dtype::uint8));
+    EXPECT_FALSE(compact_reduction(Reduction::max, Dtype::float16));
   });
 }
 
