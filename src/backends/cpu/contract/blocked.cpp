@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "backends/cpu/contract/integer_kernels.h"
+#include "backends/cpu/contract/rows_in_lanes.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/contract/blocked.cpp"
@@ -216,8 +217,23 @@ StridedKernels strided_kernels(Dtype sum) {
   return is_floating(sum) ? kernels : integer_kernels(sum, kernels.pack);
 }
 
-void run_block(const Block& block, float) { HWY_DYNAMIC_DISPATCH(run_block_float)(block); }
-void run_block(const Block& block, double) { HWY_DYNAMIC_DISPATCH(run_block_double)(block); }
+// What rows in lanes leave of a tile.
+template <class T>
+bool remains(const Block& block, Block* rest) {
+  const int64_t rows = run_rows_in_lanes(block, T());
+  *rest = block;
+  rest->tile.row_begin += rows;
+  rest->c = static_cast<T*>(block.c) + rows * block.c_row;
+  return rest->tile.row_begin < rest->tile.row_end;
+}
+void run_block(const Block& block, float) {
+  Block rest;
+  if (remains<float>(block, &rest)) HWY_DYNAMIC_DISPATCH(run_block_float)(rest);
+}
+void run_block(const Block& block, double) {
+  Block rest;
+  if (remains<double>(block, &rest)) HWY_DYNAMIC_DISPATCH(run_block_double)(rest);
+}
 
 void store_turned(const float* from, int64_t stride, int64_t rows, int64_t columns, float* out,
                   int64_t pitch) {

@@ -56,6 +56,12 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const Rows& rows, int i) {
       x = _mm512_mask_broadcast_f32x4(x, 0x0f00, _mm_loadu_ps(rows(i + 2 * step)));
       return {_mm512_mask_broadcast_f32x4(x, 0xf000, _mm_loadu_ps(rows(i + 3 * step)))};
     }
+    if constexpr (sizeof(T) == 8 && hn::MaxLanes(D()) == 8) {
+      __m512d x = _mm512_castpd128_pd512(_mm_loadu_pd(rows(i)));
+      x = _mm512_mask_broadcast_f64x2(x, 0x0c, _mm_loadu_pd(rows(i + step)));
+      x = _mm512_mask_broadcast_f64x2(x, 0x30, _mm_loadu_pd(rows(i + 2 * step)));
+      return {_mm512_mask_broadcast_f64x2(x, 0xc0, _mm_loadu_pd(rows(i + 3 * step)))};
+    }
 #endif
     const hn::Half<D> half;
     return hn::Combine(d, load_blocks(half, rows, i + static_cast<int>(hn::MaxLanes(half))),

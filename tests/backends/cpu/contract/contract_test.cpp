@@ -216,6 +216,29 @@ TEST(Contract, TallProductsAreSharedByRows) {
 
 // Several tiles, and entries of the batch, with the same columns of b, which is packed once for
 // them, or with other columns at the same place; in one block of k and in two.
+// Rows in lanes: few columns of every layout, rows beyond whole vectors, terms beyond whole squares
+// and beyond a block of them.
+TEST(Contract, TallProductsOfFewColumns) {
+  Random random(31);
+  for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    for (int64_t n = 4; n <= 13; ++n) {
+      for (int64_t k : {47, 48, 49, 66, 1029, 3003}) {
+        const bool short_terms = k < 100;
+        Contraction c = matrices(short_terms ? 150 : 35, n, k, true, n % 2 == k % 2, dtype);
+        check(c, random, {1, 3});
+        if (HasFatalFailure()) return;
+        c.m[0].a_stride = k + 5;                    // gaps between rows,
+        c.k[0].b_stride = n % 3 == 0 ? -n : n + 2;  // and between terms of b,
+        c.n[0].b_stride = 1;
+        if (n % 3 == 2) c.n = {{n, 0, 2}}, c.k[0].b_stride = 2 * n;        // between its columns,
+        if (n % 4 == 1 && dtype == Dtype::float32) c.b = Dtype::bfloat16;  // of another type
+        check(c, random, {2});
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(Contract, PacksAnewWhatIsNotTheSame) {
   Random random(15);
   for (int64_t k : {300, 1100}) {

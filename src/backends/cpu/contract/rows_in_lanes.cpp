@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tall a whose rows lie along k, times a few columns, such as a layer's with ten outputs. Columns
+// in lanes would leave many of them empty, so rows lie there instead: they are turned in registers,
+// beside the multiply-adds, and each column's sums are one vector. Each sum is the same chain.
+#include "backends/cpu/contract/rows_in_lanes.h"
+
+#include <algorithm>
+
+#include "backends/cpu/contract/gather.h"
+#include "backends/cpu/contract/number.h"
+#include "backends/cpu/strided/turn.h"
+#include "base/rounding.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/contract/rows_in_lanes.cpp"
+#include "backends/cpu/elementwise/targets.h"
+
+#include "hwy/foreach_target.h"
+
+#include "backends/cpu/contract/transpose-inl.h"
+
+#ifndef MT_CONTRACT_ROWS_IN_LANES
+#define MT_CONTRACT_ROWS_IN_LANES
+namespace mt::cpu {
+namespace {
+
+constexpr int64_t most_columns = 12, most_lanes = 16;
+// sums[j][i] += a[i, k] * b[k, j] for all lanes i, and k in whole squares: of 16 bytes along k of
+// as many rows. `ahead` is where the rows begin that are fetched meanwhile, or 0.
+template <class T>
+using RowsKernel = void (*)(const T* a, int64_t a_row, int64_t ahead, const T* b, int64_t b_k,
+                            int64_t k_count, T* sums);
+template <class T>
+struct RowsInLanes {
+  int64_t lanes;
+  RowsKernel<T> kernel;  // for two columns, four, and so on, or nullptr
+};
+
+}  // namespace
+}  // namespace mt::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+
+// Where kernels with columns in lanes, which take whole vectors or eight at a time, compute four
+// columns more, turning rows takes no longer. Registers hold sums, a square and a number of b.
+template <class T>
+constexpr bool is_worth(int64_t columns) {
+  constexpr int64_t registers = HWY_TARGET == HWY_AVX3 ? 32 : 16;
+  return columns >= 5 && columns + 4 <= round_up(columns, std::max<int64_t>(lanes_of<T>, 8)) &&
+         columns + int64_t(16 / sizeof(T)) < registers;
+}
+
+template <class T, int N>
+HWY_NOINLINE __attribute__((aligned(64))) void rows_kernel(const T* a, int64_t a_row, int64_t ahead,
+                                                           const T* b, int64_t b_k, int64_t k_count,
+                                                           T* sums) {
+  const Vectors<T> d;
+  constexpr int lanes = lanes_of<T>, square = 16 / sizeof(T), line = 64 / sizeof(T);
+  EvenRows<T> rows(a, a_row);
+  hn::Vec<Vectors<T>> sum[N];
+  MT_UNROLL for (int j = 0; j < N; ++j) sum[j] = hn::Load(d, sums + j * lanes);
+  for (; k_count > 0; k_count -= line) {
+    const T* next = rows(0) + ahead;
+    HWY_UNROLL(1) for (int i = 0; ahead != 0 && i < lanes; ++i, next += a_row) {
+      __builtin_prefetch(next, 0, 2);  // many lines, for the second-level cache
+    }
+    for (int64_t k = std::min<int64_t>(k_count, line); k > 0; k -= square) {
+      hn::Vec<Vectors<T>> xs[square];
+      transpose(d, rows, xs, T());
+      MT_UNROLL for (int i = 0; i < square; ++i) {
+        MT_UNROLL for (int j = 0; j < N; ++j) sum[j] = fused(d, xs[i], hn::Set(d, b[j]), sum[j]);
+        b += b_k;
+        forget(b);
+      }
+      rows = rows.at(square);
+    }
+  }
+  MT_UNROLL for (int j = 0; j < N; ++j) hn::Store(sum[j], d, sums + j * lanes);
+}
+
+template <class T, int N>
+constexpr RowsKernel<T> kernel_or_none() {
+  if constexpr (is_worth<T>(N)) return rows_kernel<T, N>;
+  return nullptr;
+}
+template <class T>
+RowsInLanes<T> find_kernel(int64_t columns) {
+  static constexpr RowsKernel<T> kernels[] = {kernel_or_none<T, 6>(), kernel_or_none<T, 8>(),
+                                              kernel_or_none<T, 10>(), kernel_or_none<T, 12>()};
+  return {lanes_of<T>, kernels[(columns - 5) / 2]};
+}
+#else
+template <class T>
+RowsInLanes<T> find_kernel(int64_t) {
+  return {1, nullptr};
+}
+#endif
+RowsInLanes<float> find_float(int64_t columns) { return find_kernel<float>(columns); }
+RowsInLanes<double> find_double(int64_t columns) { return find_kernel<double>(columns); }
+
+}  // namespace mt::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mt::cpu {
+namespace {
+
+HWY_EXPORT(find_float);
+HWY_EXPORT(find_double);
+RowsInLanes<float> find(int64_t columns, float) {
+  return HWY_DYNAMIC_DISPATCH(find_float)(columns);
+}
+RowsInLanes<double> find(int64_t columns, double) {
+  return HWY_DYNAMIC_DISPATCH(find_double)(columns);
+}
+
+// Fewer terms do not repay the beginning and ending of sums.
+constexpr int64_t fewest_columns = 5, fewest_terms = 48;
+// Of b, which passes again for each vector of rows.
+constexpr int64_t passing_bytes_of_b = 256 * 1024;
+
+template <class T>
+class Run {
+ public:
+  explicit Run(const Block& block)
+      : block_(block),
+        columns_(block.tile.column_end - block.tile.column_begin),
+        width_(round_up(columns_, 2)),
+        k_(block.k_end - block.k_begin) {}
+
+  int64_t run() {
+    const MatrixOperand &a = *block_.a, &b = *block_.b;
+    const int64_t rows = block_.tile.row_end - block_.tile.row_begin;
+    if (columns_ < fewest_columns || columns_ > most_columns || k_ < fewest_terms) return 0;
+    if (a.dtype != dtype_of<T> || !a.rows.uniform() || !a.k.uniform() || a.k.stride() != 1)
+      return 0;
+    how_ = find(columns_, T());
+    rows_ = rows / how_.lanes * how_.lanes;
+    if (how_.kernel == nullptr || rows_ == 0) return 0;
+    const bool lies = b.dtype == dtype_of<T> && b.rows.uniform() && b.k.uniform();
+    b_in_place_ = lies && b.rows.stride() == 1 && b.k.stride() >= columns_;
+    // Else there is no scratch to pack it.
+    if (!b_in_place_ && reads_b_in_place(b, dtype_of<T>, rows, columns_, k_)) return 0;
+    const int64_t terms = passing_bytes_of_b / width_ / int64_t(sizeof(T));
+    most_terms_ = b_in_place_ ? terms / square * square : most_block_k;
+    for (int64_t begin = 0; begin < k_; begin += most_terms_) run_terms(begin);
+    return rows_;
+  }
+
+ private:
+  static constexpr int64_t square = 16 / sizeof(T);
+
+  void run_terms(int64_t begin) {
+    const int64_t count = std::min(most_terms_, k_ - begin);
+    const T* const b = take_b(block_.k_begin + begin, count);
+    // The kernel reads an even number of columns, perhaps one of the next term, so the last ones
+    // are copied. What is missing of a square is 0 * -0, which changes no sum.
+    const int64_t whole = (count - columns_ % 2) / square * square;
+    T last_b[square * most_columns], last_a[most_lanes * square];
+    std::fill_n(last_b, square * width_, T(-0.0));
+    for (int64_t k = whole; k < count; ++k) {
+      std::copy_n(b + k * b_k_, columns_, last_b + (k - whole) * width_);
+    }
+    std::fill_n(last_a, how_.lanes * square, T(0));
+
+    const int64_t lanes = how_.lanes, a_row = block_.a->rows.stride();
+    const bool passes = block_.passes && k_ <= most_terms_, last = begin + count == k_;
+    const T* a = static_cast<const T*>(block_.a_data) + block_.tile.row_begin * a_row +
+                 block_.k_begin + begin;
+    T* const c = static_cast<T*>(block_.c);
+    Tile done = block_.tile;
+    done.row_end = done.row_begin;
+    if (passes) done.passing = c;
+    for (int64_t row = 0; row < rows_; row += lanes, a += lanes * a_row) {
+      const int64_t first_row = passes ? done.row_begin : block_.tile.row_begin;
+      T* const to = c + (done.row_end - first_row) * block_.c_row;
+      alignas(64) T sums[most_columns * most_lanes];
+      if (begin == 0) {
+        std::fill_n(sums, width_ * lanes, T(0));
+      } else {
+        copy_turned(sums, lanes, to, block_.c_row, columns_, lanes);
+      }
+      how_.kernel(a, a_row, row + lanes < rows_ ? lanes * a_row : 0, b, b_k_, whole, sums);
+      if (whole < count) {
+        for (int64_t i = 0; i < lanes; ++i) {
+          std::copy_n(a + i * a_row + whole, count - whole, last_a + i * square);
+        }
+        how_.kernel(last_a, square, 0, last_b, width_, square, sums);
+      }
+      copy_turned(to, block_.c_row, sums, lanes, lanes, columns_);
+      done.row_end += lanes;
+      const bool enough =
+          row + lanes == rows_ || done.row_end - done.row_begin + lanes > group_rows;
+      if (last && enough && block_.epilogue != nullptr) {
+        block_.epilogue->run(block_.epilogue->context, done);
+        done.row_begin = done.row_end;
+      }
+    }
+  }
+
+  // Where these terms of b follow each other, b_k_ apart.
+  const T* take_b(int64_t k_begin, int64_t count) {
+    const MatrixOperand& b = *block_.b;
+    const int64_t first = block_.tile.column_begin;
+    const T* const data = static_cast<const T*>(block_.b_data);
+    if (b_in_place_) {
+      b_k_ = b.k.stride();
+      return data + k_begin * b_k_ + first;
+    }
+    *block_.packed = {};
+    T* const packed = static_cast<T*>(block_.scratch);
+    b_k_ = width_;
+    if (columns_ < width_) std::fill_n(packed, count * width_, T(0));
+    if (b.dtype == dtype_of<T> && b.rows.uniform() && b.k.uniform() && b.k.stride() == 1) {
+      const int64_t stride = b.rows.stride();
+      copy_turned(packed, width_, data + first * stride + k_begin, stride, count, columns_);
+    } else {
+      int64_t columns[most_columns], ks[most_block_k];
+      b.rows.offsets(first, columns_, columns);
+      b.k.offsets(k_begin, count, ks);
+      gather(b.dtype, block_.b_data, columns, columns_, width_, ks, count, packed);
+    }
+    return packed;
+  }
+
+  const Block& block_;
+  const int64_t columns_, width_, k_;
+  RowsInLanes<T> how_{};
+  int64_t rows_ = 0, most_terms_ = 0, b_k_ = 0;
+  bool b_in_place_ = false;
+};
+
+}  // namespace
+
+int64_t run_rows_in_lanes(const Block& block, float) { return Run<float>(block).run(); }
+int64_t run_rows_in_lanes(const Block& block, double) { return Run<double>(block).run(); }
+
+}  // namespace mt::cpu
+#endif
