@@ -21,9 +21,7 @@ class Addition {
  public:
   explicit Addition(Parameters& to) : to_(to) {}
   ~Addition() {
-    if (done_) return;
-    to_.keep_first(entries_, layers_);
-    generator_.take_back(first_, Generator::draws() - draws_);
+    if (!done_) to_.keep_first(entries_, layers_);
   }
   Addition(const Addition&) = delete;
   void done() { done_ = true; }
@@ -31,8 +29,7 @@ class Addition {
  private:
   Parameters& to_;
   const size_t entries_ = to_.entries().size(), layers_ = to_.layers();
-  Generator& generator_ = Generator::current();
-  const uint64_t first_ = generator_.state().value[1], draws_ = Generator::draws();
+  Draws draws_;
   bool done_ = false;
 };
 

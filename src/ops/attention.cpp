@@ -385,6 +385,7 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
   if (runs_whole(query, key, value, mask, how, dtype)) {
     return record_attention(query, key, value, mask, how.causal, scale, dtype);
   }
+  Draws draws;
   Tensor weights = weights_of(query, key, mask, how.causal, scale);
   return matmul(dropout(weights, how.dropout, how.training), value);
 }

@@ -88,6 +88,7 @@ Tensor orthogonal(const Shape& shape, double gain, Dtype dtype, Device& device) 
   int64_t rows = shape[0], rest = 1;
   for (int i = 1; i < shape.rank(); ++i) rest *= shape[i];
   const bool is_tall = rows > rest;
+  Draws draws;
   Tensor x = normal({rows, rest}, 0, 1, Dtype::float64, device);
   if (is_tall) x = transpose(x);
   Tensor q = record(orthonormal_op, Dtype::float64, x.shape(), {x});

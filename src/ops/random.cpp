@@ -2,7 +2,6 @@
 #include "ops/random.h"
 
 #include <cmath>
-#include <exception>
 #include <utility>
 
 #include "base/error.h"
@@ -27,34 +26,6 @@ Current& current_of_thread() {
 }
 
 thread_local uint64_t draws_of_thread = 0;
-
-// The draws of one function, which has drawn nothing if it fails.
-class Draws {
- public:
-  Draws() = default;
-  Draws(const Draws&) = delete;
-  ~Draws() {
-    if (!count_ || std::uncaught_exceptions() == failing_) return;
-    generator_.take_back(first_, count_);
-    draws_of_thread -= count_;
-  }
-
-  // Uniform in [0, 1) for float32 and float64, 32 random bits for uint32.
-  Tensor operator()(const Shape& shape, Dtype dtype, Device& device) {
-    check_shape(shape, size_of(dtype), "random");
-    Immediates drawn = generator_.draw();
-    if (count_++ == 0) first_ = drawn.value[1];
-    ++draws_of_thread;
-    Tensor x = record_source(random_op, dtype, shape, device, {}, drawn);
-    if (TraceLog* log = TraceLog::current()) log->note(&generator_, drawn, x.node());
-    return x;
-  }
-
- private:
-  Generator& generator_ = Generator::current();
-  int failing_ = std::uncaught_exceptions();
-  uint64_t first_ = 0, count_ = 0;
-};
 
 void check_floating(const char* name, Dtype dtype) {
   if (!is_floating(dtype)) fail(Code::dtype, "%s: needs floats, got %s", name, name_of(dtype));
@@ -86,6 +57,22 @@ double below(double high, Dtype dtype) {
 }
 
 }  // namespace
+
+Draws::~Draws() {
+  const uint64_t count = draws_of_thread - before_;
+  if (!count || std::uncaught_exceptions() == failing_) return;
+  generator_.take_back(first_, count);
+  draws_of_thread = before_;
+}
+
+Tensor Draws::operator()(const Shape& shape, Dtype dtype, Device& device) {
+  check_shape(shape, size_of(dtype), "random");
+  Immediates drawn = generator_.draw();
+  ++draws_of_thread;
+  Tensor x = record_source(random_op, dtype, shape, device, {}, drawn);
+  if (TraceLog* log = TraceLog::current()) log->note(&generator_, drawn, x.node());
+  return x;
+}
 
 Generator& Generator::current() {
   Current& current = current_of_thread();

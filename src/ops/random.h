@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 
 #include "graph/trace_log.h"
 #include "ops/ops.h"
@@ -38,7 +39,23 @@ class Generator final : public StreamSource {
   std::atomic<uint64_t> seed_, stream_{0};
 };
 
-// Draws from the current generator.
+// The draws from the current generator while this lives, whoever makes them: none, if that ends by
+// an error.
+class Draws {
+ public:
+  Draws() = default;
+  Draws(const Draws&) = delete;
+  ~Draws();
+  // Uniform in [0, 1) for float32 and float64, 32 random bits for uint32.
+  Tensor operator()(const Shape& shape, Dtype dtype, Device& device);
+
+ private:
+  Generator& generator_ = Generator::current();
+  const uint64_t first_ = generator_.state().value[1], before_ = Generator::draws();
+  const int failing_ = std::uncaught_exceptions();
+};
+
+// From the current generator.
 Tensor uniform(const Shape& shape, double low, double high, Dtype dtype, Device& device);
 Tensor normal(const Shape& shape, double mean, double deviation, Dtype dtype, Device& device);
 Tensor integers(const Shape& shape, int64_t low, int64_t high, Dtype dtype, Device& device);
