@@ -56,7 +56,9 @@ constexpr int64_t turning = 14, turning_distant = 24;
 // An operand of so many elements is in no cache near by.
 constexpr int64_t distant = 1 << 20;
 
-constexpr int64_t few_columns = 16;  // of a tall result
+// Of a tall result: few in any case, or of so many bytes in all, half of that where the lines of
+// memory that a's terms lie in meet in one or two sets of the first-level cache.
+constexpr int64_t few_columns = 16, few_columns_bytes = 192;
 
 // Whether the transpose of the result is easier to compute, because
 // - a tall result's few columns would be columns of vectors, whose rows are neighbours in memory;
@@ -66,7 +68,10 @@ constexpr int64_t few_columns = 16;  // of a tall result
 bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype sum) {
   const int64_t m = a.rows.size, n = b.rows.size;
   const bool a_along_k = a.k.stride() == 1, b_along_k = b.k.stride() == 1;
-  if (n <= few_columns && m > 4 * n && a.rows.stride() == 1 && !a_along_k) return true;
+  const int64_t size = size_of(sum);
+  const int64_t bytes = a.k.stride() * size % 2048 == 0 ? few_columns_bytes / 2 : few_columns_bytes;
+  const int64_t most_columns = std::max(few_columns, a.dtype == sum ? bytes / size : 0);
+  if (n <= most_columns && m > 4 * n && a.rows.stride() == 1 && !a_along_k) return true;
   // Fewer rows leave more lanes empty than turning a b takes that is at hand.
   const int64_t terms = a.k.size;
   const bool near = n * terms < distant;
