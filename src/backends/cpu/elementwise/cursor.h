@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-// An operand as a kernel walks along it: vectors that follow one another, or one that stays.
+// An operand as a kernel walks along it: vectors that follow one another, or some that stay.
 template <class T>
 struct Cursor {
   const char* row;
@@ -27,14 +27,16 @@ struct Cursor {
       : row(static_cast<const char*>(in.data)),
         pitch(in.pitch),
         step(in.repeated ? 0 : lane_count<T> * sizeof(T)) {}
-  // Where the next row begins; `block` is room for a vector.
+  // Where the next row begins; `block` is room for as many as are read at once.
+  template <size_t count = lane_count<T>>
   HWY_INLINE const char* begin(T* block) {
     const char* at = row;
     row += pitch;
     if (step != 0) return at;
     T value;
     memcpy(&value, at, sizeof(T));
-    hn::Store(hn::Set(Tag<T>(), value), Tag<T>(), block);
+    for (size_t i = 0; i < count; i += lane_count<T>)
+      hn::Store(hn::Set(Tag<T>(), value), Tag<T>(), block + i);
     return reinterpret_cast<const char*>(block);
   }
 };

@@ -54,34 +54,32 @@ template <class Op, class T, bool cheap, size_t... k>
 HWY_INLINE void each_element(void* out, const Input* inputs, int64_t rows, int64_t columns,
                              std::index_sequence<k...>) {
   constexpr size_t arity = sizeof...(k), lanes = lane_count<T>;
+  constexpr size_t together = cheap ? 2 * lanes : lanes;
   using Result = decltype(to_memory(Op::apply((void(k), Vector<T>())...)));
   constexpr size_t bytes = lanes * sizeof(hn::TFromV<Result>);
-  alignas(HWY_MAX_BYTES) T blocks[arity][lanes];
+  alignas(HWY_MAX_BYTES) T blocks[arity][together];
   Cursor<T> cursors[arity] = {Cursor<T>(inputs[k])...};
   const int64_t ahead = inputs[0].ahead;
   char* y = static_cast<char*>(out);
   for (; rows > 0; --rows) {
-    const char* at[arity] = {cursors[k].begin(blocks[k])...};
-    size_t left = columns;
-    if constexpr (cheap) {
-      for (; left >= 2 * lanes; left -= 2 * lanes) {
+    const char* at[arity] = {cursors[k].template begin<together>(blocks[k])...};
+    for (size_t left = columns, n; left > 0; left -= n) {
+      if (cheap && HWY_LIKELY(left >= together)) {
+        n = together;
         auto first = to_memory(Op::apply(load<T>(at[k])...));
-        auto second = to_memory(Op::apply(load<T>(at[k] + cursors[k].step)...));
+        auto second = to_memory(Op::apply(load<T>(at[k] + lanes * sizeof(T))...));
         store(first, y);
         store(second, y + bytes);
         ((at[k] += 2 * cursors[k].step), ...);
         y += 2 * bytes;
+      } else {  // a part of a vector shares the code of whole ones, which may be long
+        if constexpr (!cheap) fetch(at[0], ahead);
+        n = left < lanes ? left : lanes;
+        auto result = to_memory(Op::apply((n == lanes ? load<T>(at[k]) : load<T>(at[k], n))...));
+        n == lanes ? store(result, y) : store(result, y, n);
+        ((at[k] += cursors[k].step), ...);
+        y += n * sizeof(hn::TFromV<Result>);
       }
-    }
-    // A part of a vector shares the code of whole ones, which may be long.
-    while (left > 0) {
-      if constexpr (!cheap) fetch(at[0], ahead);
-      const size_t n = left < lanes ? left : lanes;
-      auto result = to_memory(Op::apply((n == lanes ? load<T>(at[k]) : load<T>(at[k], n))...));
-      n == lanes ? store(result, y) : store(result, y, n);
-      ((at[k] += cursors[k].step), ...);
-      y += n * sizeof(hn::TFromV<Result>);
-      left -= n;
     }
   }
 }
