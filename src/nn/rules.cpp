@@ -85,15 +85,13 @@ class Adam final : public Rule {
     return result;
   }
   Tensor update(Tensor w, Tensor g, Numbers& n, States* states) const override {
-    if (o_.decoupled) {
-      if (o_.weight_decay != 0) w = w * n[2];
-    } else {
-      g = decayed(g, w, o_.weight_decay, n);
-    }
+    if (!o_.decoupled) g = decayed(g, w, o_.weight_decay, n);
     Tensor &m = (*states)[0], &v = (*states)[1];
     m = m * n(o_.beta1) + g * n(1 - o_.beta1);
     v = v * n(o_.beta2) + g * g * n(1 - o_.beta2);
-    return w - n[0] * (m / (sqrt(v) / n[1] + n(o_.epsilon)));
+    Tensor change = n[0] * (m / (sqrt(v) / n[1] + n(o_.epsilon)));
+    if (o_.decoupled && o_.weight_decay != 0) w = w * n[2];
+    return w - change;
   }
 
  private:

@@ -49,9 +49,9 @@ void finish_streaming();
 // Compute type to compute type, as if stored to `dtype` and loaded again.
 Kernel round_kernel(Dtype dtype);
 
-// An operator on what another has computed: on operands a and b of the first and, if `second` has
-// two, another one, c. The value of the first is the right operand of the second if `right`.
-// nullptr where there is no kernel for the pair.
+// An operator on what another has computed: on the operands of the first, a and perhaps b, and, if
+// `second` has two, another one. The value of the first is the right operand of the second if
+// `right`. nullptr where there is no kernel for the pair.
 Operator paired_operator(Elementwise first, Elementwise second, bool right, Compute type);
 
 // Row reductions follow ops/order.h: element j of a panel goes to lane j % lanes, and lanes are

@@ -132,11 +132,25 @@ struct Divisor {
   }
 };
 
-template <class T>
+// What is divided is x or, for another operator than that, what it makes of x.
+struct as_it_is {
+  template <class V>
+  static HWY_INLINE V apply(V x) {
+    return x;
+  }
+};
+template <class First>
+struct Divided {
+  template <class V>
+  static HWY_INLINE V apply(V a, V b) {
+    return div_operator::apply(First::apply(a), b);
+  }
+};
+template <class T, class First = as_it_is>
 void divide(void* out, const Input* inputs, int64_t rows, int64_t columns) {
   constexpr size_t lanes = lane_count<T>;
   if (is_baseline || !inputs[1].repeated || columns < int64_t{4 * lanes}) {
-    return elements<div_operator, T, false, 2>(out, inputs, rows, columns);
+    return elements<Divided<First>, T, false, 2>(out, inputs, rows, columns);
   }
   Input row[2] = {inputs[0], inputs[1]};
   char* y = static_cast<char*>(out);
@@ -149,12 +163,12 @@ void divide(void* out, const Input* inputs, int64_t rows, int64_t columns) {
       size_t left = columns;
       for (; left >= lanes; left -= lanes, p += lanes * sizeof(T), y += lanes * sizeof(T)) {
         fetch(p, inputs[0].ahead);
-        store(divisor.divide(load<T>(p)).raw, y);
+        store(divisor.divide(First::apply(load<T>(p))).raw, y);
       }
-      if (left > 0) store(divisor.divide(load<T>(p, left)).raw, y, left);
+      if (left > 0) store(divisor.divide(First::apply(load<T>(p, left))).raw, y, left);
       y += left * sizeof(T);
     } else {
-      elements<div_operator, T, false, 2>(y, row, 1, columns);
+      elements<Divided<First>, T, false, 2>(y, row, 1, columns);
       y += static_cast<size_t>(columns) * sizeof(T);
     }
     for (Input& input : row) input.data = static_cast<const char*>(input.data) + input.pitch;

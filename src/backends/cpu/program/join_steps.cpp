@@ -82,12 +82,12 @@ bool join(const Step& first, const Step& second, bool alone, Step* joined) {
   if (s.code == Opcode::reduce) return join_sum(first, second, alone, joined);
   if (!alone || !is_elementwise(first)) return false;
   if (s.code == Opcode::total) return join_total(first, second, joined);
-  if (!is_elementwise(second) || f.row != s.row || f.from != s.from || info(code).arity != 2) {
-    return false;
-  }
+  if (!is_elementwise(second) || f.row != s.row || f.from != s.from) return false;
   bool right = second.in[0].place != first.out;
   joined->operate = paired_operator(code, static_cast<Elementwise>(s.detail), right, f.from);
-  if (info(static_cast<Elementwise>(s.detail)).arity == 2) joined->in[2] = second.in[right ? 0 : 1];
+  if (info(static_cast<Elementwise>(s.detail)).arity == 2) {
+    joined->in[info(code).arity] = second.in[right ? 0 : 1];
+  }
   if (first.traversal != Traversal::flat) joined->traversal = first.traversal;
   return joined->operate;
 }

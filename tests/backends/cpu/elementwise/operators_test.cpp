@@ -326,8 +326,9 @@ void pairs(Compute type) {
           Operator pair = paired_operator(first, second, right, type);
           if (!pair) continue;
           ++found;
-          const Input inputs[] = {{a.data()}, {b.data()}, {c.data()}};
+          Input inputs[] = {{a.data()}, {b.data()}, {c.data()}};
           elementwise_operator(first, type)(between.data(), inputs, 1, count);
+          if (info(first).arity == 1) inputs[1] = inputs[2];
           Input last[] = {{between.data()}, {c.data()}};
           if (right && info(second).arity == 2) std::swap(last[0], last[1]);
           elementwise_operator(second, type)(want.data(), last, 1, count);
