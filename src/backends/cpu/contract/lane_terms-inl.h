@@ -51,6 +51,10 @@ HWY_INLINE void add_terms(const LaneTerms<T>& terms, int64_t r, T* sums, int64_t
         if (Few > 1) __builtin_prefetch(many + v * width + terms.ahead, 0, 2);
       }
     }
+    if (Few == 1 && sizeof...(Mask) == 0 && terms.ahead != 0) {
+      MT_UNROLL for (int v = 0; v < V; ++v)
+          __builtin_prefetch(many + v * width + terms.ahead, 0, 2);
+    }
     forget(many);  // lest each be loaded Few times
     MT_UNROLL for (int v = 0; v < V; ++v) {
       MT_UNROLL for (int j = 0; j < Few; ++j) sum[j][v] = fused(d, xs[v], ys[j], sum[j][v]);

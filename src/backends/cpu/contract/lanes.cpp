@@ -187,6 +187,10 @@ void run_strips(const LanesBlock& block, const LaneStrips& strips) {
   const int64_t k_step = block.many->k.stride();
   const int64_t strip = strips.columns, lane = Few * strip;
   const int64_t together = strips.terms * order_lanes;
+  // Beside one row only what no cache holds is worth it, and where the first-level cache is small:
+  // processors with a larger one were measured to read as fast without.
+  const int64_t bytes = block.many->k.size * std::abs(k_step) * int64_t(sizeof(T));
+  const bool fetches = !strips.near && (Few > 1 || (small_first_cache && bytes >= last_cache));
   for (int64_t begin = block.row_begin; begin < block.row_end; begin += strip) {
     const int64_t count = std::min(strip, block.row_end - begin), step = widen ? count : k_step;
     if (block.k_end - block.k_begin < order_lanes) std::fill(sums, sums + order_lanes * lane, T(0));
@@ -207,7 +211,7 @@ void run_strips(const LanesBlock& block, const LaneStrips& strips) {
           const int64_t to_next = l + distance < order_lanes ? 0 : together - order_lanes;
           const LaneTerms<T> terms{from + l * step,
                                    order_lanes * step,
-                                   strips.near ? 0 : (distance + to_next) * step,
+                                   fetches ? (distance + to_next) * step : 0,
                                    few.data + group + l,
                                    few.stride,
                                    divide_up(end - group - l, order_lanes),
