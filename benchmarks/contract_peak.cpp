@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/cpu/contract/contract.h"
+#include "backends/cpu/instruction_set.h"
 #include "burn.h"
 
 namespace {
@@ -200,6 +201,7 @@ void run(const Case& c, int threads) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  cpu::choose_instruction_set();
   const int threads = argc > 1 ? std::atoi(argv[1]) : cpu::thread_count();
   const char* only = argc > 2 ? argv[2] : "";
   const Dtype f64 = Dtype::float64;
