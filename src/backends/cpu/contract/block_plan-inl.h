@@ -142,7 +142,9 @@ bool BlockPlan<T>::is_far(const Block& block) const {
 template <class T>
 int64_t BlockPlan<T>::most_panel() const {
   if (far) return std::min(widest, round_up(columns, lanes));
-  return lanes * vectors_for<T>(rows, gaps ? widest : columns);
+  // Where rows are looked up in tables, what many of them read for a single vector takes longer
+  // than to multiply.
+  return lanes * (gaps ? vectors_for<T>(rows, widest, 2) : vectors_for<T>(rows, columns));
 }
 
 template <class T>

@@ -172,7 +172,7 @@ template <class T>
 StridedKernels floating_kernels() {
   return {lanes_of<T>,
           loads_part_at_once,
-          vectors_for<T>,
+          [](int64_t rows, int64_t columns) { return vectors_for<T>(rows, columns); },
           rows_for,
           [](int rows, int vectors, bool near) {
             return reinterpret_cast<AnyKernel>(

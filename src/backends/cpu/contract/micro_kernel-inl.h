@@ -37,10 +37,10 @@ constexpr int rows_for(int vectors) {
 
 // As many vectors of columns as the registers hold for these rows: few rows leave room for more.
 template <class T>
-int vectors_for(int64_t rows, int64_t columns) {
+int vectors_for(int64_t rows, int64_t columns, int fewest = 1) {
   constexpr int64_t lanes = lanes_of<T>;
   int vectors = static_cast<int>(std::min<int64_t>(most_vectors, divide_up(columns, lanes)));
-  while (vectors > 1 && rows > rows_for(vectors) && rows <= rows_for(vectors - 1)) --vectors;
+  while (vectors > fewest && rows > rows_for(vectors) && rows <= rows_for(vectors - 1)) --vectors;
   return vectors;
 }
 
@@ -101,6 +101,10 @@ HWY_INLINE void end_streamed_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> 
   }
 }
 
+// Whether the kept lanes of a vector are put together by one instruction. Elsewhere Highway's
+// Compress() has tables, which gcc copies each time.
+constexpr bool compresses_at_once = HWY_TARGET == HWY_AVX3;
+
 // Without the lanes between the columns.
 template <class T, int R, int V>
 HWY_INLINE void end_kept_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> (&sum)[R][V]) {
@@ -110,10 +114,21 @@ HWY_INLINE void end_kept_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> (&su
   const int64_t c_row = tile.c_row;
   MT_UNROLL for (int v = 0; v < V; ++v) {
     const KeptLanes& kept = tile.kept[v];
-    const auto mask = hn::LoadMaskBits(d, kept.mask);
     const auto front = hn::FirstN(d, kept.count);
-    MT_UNROLL for (int i = 0; i < R; ++i) {
-      store_part(hn::Compress(sum[i][v], mask), d, front, c + i * c_row + kept.to);
+    if constexpr (compresses_at_once) {
+      const auto mask = hn::LoadMaskBits(d, kept.mask);
+      MT_UNROLL for (int i = 0; i < R; ++i) {
+        store_part(hn::Compress(sum[i][v], mask), d, front, c + i * c_row + kept.to);
+      }
+    } else {
+      const bool whole = kept.count == lanes_of<T>;
+      const auto from =
+          hn::SetTableIndices(d, reinterpret_cast<const hwy::MakeSigned<T>*>(kept.from));
+      MT_UNROLL for (int i = 0; i < R; ++i) {
+        T* const to = c + i * c_row + kept.to;
+        const auto x = hn::TableLookupLanes(sum[i][v], from);
+        whole ? hn::StoreU(x, d, to) : store_part(x, d, front, to);
+      }
     }
   }
 }

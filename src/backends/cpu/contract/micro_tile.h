@@ -19,6 +19,7 @@ inline bool stays_near(int64_t terms, int64_t step, int64_t rows, size_t size) {
 // The lanes of a vector that are results, and where they go, side by side, in a row of c.
 struct KeptLanes {
   uint8_t mask[8];
+  alignas(32) uint8_t from[32];  // the same as indices as long as lanes, for kernels that permute
   int64_t to, count;
 };
 

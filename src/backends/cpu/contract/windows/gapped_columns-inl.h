@@ -53,10 +53,18 @@ class GappedColumns {
     int64_t to = 0;
     for (int64_t v = 0; v < panel_ / lanes; ++v) {
       const uint64_t mask = lanes_kept >> (v * lanes) & (~uint64_t{0} >> (64 - lanes));
-      std::memcpy(kept_[v].mask, &mask, sizeof(mask));
-      kept_[v].to = to;
-      kept_[v].count = std::popcount(mask);
-      to += kept_[v].count;
+      KeptLanes& kept = kept_[v];
+      std::memcpy(kept.mask, &mask, sizeof(mask));
+      kept.to = to;
+      kept.count = std::popcount(mask);
+      if constexpr (!compresses_at_once) {
+        hwy::MakeSigned<T> from[lanes] = {};
+        for (int64_t lane = 0, at = 0; lane < lanes; ++lane) {
+          if (mask >> lane & 1) from[at++] = static_cast<hwy::MakeSigned<T>>(lane);
+        }
+        std::memcpy(kept.from, from, sizeof(from));
+      }
+      to += kept.count;
     }
     return at - column;
   }
