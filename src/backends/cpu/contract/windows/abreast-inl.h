@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loop of abreast.cpp, and what turns 16 vectors of 16 numbers.
+// The inner loop of abreast.cpp, and what turns as many vectors as one has lanes.
 #if defined(MT_WINDOWS_ABREAST_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_WINDOWS_ABREAST_INL_H
 #undef MT_WINDOWS_ABREAST_INL_H
@@ -11,6 +11,7 @@
 #include <array>
 #include <utility>
 
+#include "backends/cpu/contract/transpose-inl.h"
 #include "backends/cpu/contract/windows/abreast.h"
 #include "backends/cpu/simd-inl.h"
 
@@ -119,6 +120,24 @@ HWY_INLINE void turn_square(__m512 (&x)[16], __m512 (&y)[16]) {
     y[4 + r] = _mm512_shuffle_f32x4(odd01, odd23, 0x88);
     y[8 + r] = _mm512_shuffle_f32x4(even01, even23, 0xdd);
     y[12 + r] = _mm512_shuffle_f32x4(odd01, odd23, 0xdd);
+  }
+}
+
+// store(j, elements j of as many rows as a vector has lanes), for as many elements.
+template <class Rows, class Store>
+HWY_INLINE void turn_square(const Rows& rows, Store store) {
+  __m512 x[16], y[16];
+  MT_UNROLL for (int i = 0; i < 16; ++i) x[i] = _mm512_loadu_ps(rows(i));
+  turn_square(x, y);
+  MT_UNROLL for (int j = 0; j < 16; ++j) store(j, hn::Vec<Vectors<float>>{y[j]});
+}
+#elif HWY_TARGET != HWY_SCALAR
+template <class Rows, class Store>
+HWY_INLINE void turn_square(const Rows& rows, Store store) {
+  MT_UNROLL for (int j = 0; j < lanes_of<float>; j += 4) {
+    hn::Vec<Vectors<float>> four[4];
+    transpose(Vectors<float>(), rows.at(j), four, float());
+    MT_UNROLL for (int i = 0; i < 4; ++i) store(j + i, four[i]);
   }
 }
 #endif

@@ -35,19 +35,25 @@ enum class Padded : uint8_t { none, read, all };
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
-// Elements [first, first + count) of the entries, at most 16 of them, to vectors at to[i].
+// Where elements of the entries lie, from `first` on.
+struct EntryRows {
+  const float* const* entries;
+  int64_t first;
+  const float* operator()(int i) const { return entries[i] + first; }
+  EntryRows at(int64_t k) const { return {entries, first + k}; }
+};
+
+// Elements [first, first + count) of the entries, at most as many as there are lanes, to vectors at
+// to[i].
 void turn_elements(const AbreastBlock& block, int64_t first, int64_t count, float* const* to) {
   constexpr int64_t lanes = lanes_of<float>;
-#if HWY_TARGET == HWY_AVX3
-  if (count == 16 && block.count == 16) {
-    __m512 x[16], y[16];
-    MT_UNROLL for (int i = 0; i < 16; ++i) x[i] = _mm512_loadu_ps(block.entries[i] + first);
-    turn_square(x, y);
-    MT_UNROLL for (int j = 0; j < 16; ++j) _mm512_store_ps(to[j], y[j]);
-    return;
+#if HWY_TARGET != HWY_SCALAR
+  if (count == lanes && block.count == lanes) {
+    return turn_square(EntryRows{block.entries, first},
+                       [&](int j, auto x) HWY_ATTR { hn::Store(x, Vectors<float>(), to[j]); });
   }
 #endif
-  alignas(64) float turned[16 * lanes] = {};
+  alignas(64) float turned[lanes * lanes] = {};
   for (int64_t i = 0; i < block.count; ++i) {
     for (int64_t j = 0; j < count; ++j) turned[j * lanes + i] = block.entries[i][first + j];
   }
@@ -73,11 +79,11 @@ void turn_entries(const AbreastBlock& block, Padded wanted, Padded* padded, floa
     }
     *padded = wanted;
   }
-  for (int64_t i = 0; i < elements; i += 16) {
+  for (int64_t i = 0; i < elements; i += lanes) {
     // The last ones together with what comes before them.
-    const int64_t first = std::max<int64_t>(std::min(i, elements - 16), 0);
-    const int64_t count = std::min<int64_t>(elements, 16);
-    float* to[16];
+    const int64_t first = std::max<int64_t>(std::min(i, elements - lanes), 0);
+    const int64_t count = std::min<int64_t>(elements, lanes);
+    float* to[lanes];
     for (int64_t j = 0; j < count; ++j) {
       const int64_t at = made ? how.places[first + j] : first + j;
       to[j] = turned + at * lanes;
@@ -86,22 +92,31 @@ void turn_entries(const AbreastBlock& block, Padded wanted, Padded* padded, floa
   }
 }
 
+// Vectors one after the other.
+struct VectorRows {
+  const float* data;
+  const float* operator()(int i) const { return data + i * lanes_of<float>; }
+  VectorRows at(int64_t k) const { return {data + k}; }
+};
+
 // Results [first, first + positions) of each row, back to [count, rows, positions].
 void turn_results(const AbreastBlock& block, const float* c, int64_t positions, int64_t first) {
   constexpr int64_t lanes = lanes_of<float>;
   const int64_t rows = block.a->rows.size, row_size = block.b->rows.size, pitch = rows * row_size;
   for (int64_t row = 0; row < rows; ++row, c += positions * lanes) {
     float* const out = block.out + row * row_size + first;
-#if HWY_TARGET == HWY_AVX3
-    for (int64_t i = 0; block.count == 16 && positions >= 16 && i < positions; i += 16) {
-      const int64_t at = std::min(i, positions - 16);
-      __m512 x[16], y[16];
-      MT_UNROLL for (int j = 0; j < 16; ++j) x[j] = _mm512_load_ps(c + (at + j) * 16);
-      turn_square(x, y);
-      float* to = out + at;
-      MT_UNROLL for (int j = 0; j < 16; ++j, to += pitch) _mm512_storeu_ps(to, y[j]);
+#if HWY_TARGET != HWY_SCALAR
+    if (block.count == lanes && positions >= lanes) {
+      for (int64_t i = 0; i < positions; i += lanes) {
+        const int64_t at = std::min(i, positions - lanes);
+        float* to = out + at;
+        turn_square(VectorRows{c + at * lanes}, [&](int, auto x) HWY_ATTR {
+          hn::StoreU(x, Vectors<float>(), to);
+          to += pitch;
+        });
+      }
+      continue;
     }
-    if (block.count == 16 && positions >= 16) continue;
 #endif
     turn_block(c, lanes, positions, block.count, out, pitch);
   }
@@ -217,8 +232,10 @@ constexpr int64_t fewest_lanes = 4;
 constexpr int64_t most_entry_bytes = second_cache * 3 / 5;  // of all that are side by side
 constexpr int64_t most_result_bytes = first_cache;          // in scratch
 constexpr int64_t most_checks = 1 << 18;                    // for padding, when a plan is made
-// Longer lines fill vectors by themselves, or nearly.
-constexpr int64_t fewest_positions = 2, longest_line = 14;
+// Longer lines fill vectors by themselves, or nearly. Vectors of 8 leave out the gaps between more
+// of these, and squares of 8 are turned quickly.
+constexpr int64_t fewest_positions = 2;
+constexpr int64_t longest_line(int64_t lanes) { return lanes == 8 ? 28 : 14; }
 
 int64_t result_bytes(const Abreast& how, const MatrixOperand& a, int64_t lines) {
   return a.rows.size * lines * how.line * how.entries * int64_t{sizeof(float)};
@@ -234,11 +251,12 @@ bool ascends(const Axis& axis) {
 // How many lines are turned together, so that squares of results are filled best; less than one
 // takes a detour.
 int64_t lines_at_once(const Abreast& how, const MatrixOperand& a) {
-  int64_t best = 1, squares = how.line < 16 ? 16 : divide_up(how.line, 16);
+  const int64_t side = how.entries;
+  int64_t best = 1, squares = how.line < side ? side : divide_up(how.line, side);
   for (int64_t lines = 2; lines <= how.lines; ++lines) {
     if (result_bytes(how, a, lines) > most_result_bytes) break;
     const int64_t positions = lines * how.line;
-    const int64_t these = positions < 16 ? 16 : divide_up(positions, 16);
+    const int64_t these = positions < side ? side : divide_up(positions, side);
     if (these * best >= squares * lines) continue;
     best = lines;
     squares = these;
@@ -310,7 +328,7 @@ Abreast choose_abreast(const MatrixOperand& a, const MatrixOperand& b, int threa
   how.elements = made ? made->elements : b.rows.span() + b.k.span() - 1;
   how.line = b.rows.sizes[b.rows.rank - 1];
   how.lines = b.rows.size / how.line;
-  if (how.line < fewest_positions || how.line > longest_line) return {};
+  if (how.line < fewest_positions || how.line > longest_line(lanes)) return {};
   if (turned_bytes(how) > most_entry_bytes || result_bytes(how, a, 1) > 4 * most_result_bytes)
     return {};
   if (a.k.span() > INT32_MAX) return {};

@@ -28,7 +28,8 @@ TEST(Abreast, HasTheBitsOfTheLoop) {
     for (int64_t outputs : {1, 5, 6, 12, 16, 23}) {
       const int64_t channels = pick(random, {1, 3, 6}), kernel = pick(random, {2, 3, 5});
       const int64_t step = pick(random, {1, 1, 2}), dilation = pick(random, {1, 1, 2});
-      const int64_t rows = pick(random, {1, 3, 6, 11}), columns = pick(random, {2, 3, 7, 10, 14});
+      const int64_t rows = pick(random, {1, 3, 6, 11}),
+                    columns = pick(random, {2, 3, 7, 10, 14, 28});
       const int64_t width = (columns - 1) * step + (kernel - 1) * dilation + 1;
       const int64_t plane = ((rows - 1) * step + (kernel - 1) * dilation + 1) * width;
       const int64_t taps = channels * kernel * kernel, sign = random() % 2 ? 1 : -1;
