@@ -106,13 +106,14 @@ void elements(void* out, const Input* inputs, int64_t rows, int64_t columns) {
 #undef UNARY
 #undef BINARY
 
-// x / d for the same d all along, by its reciprocal r = 1 / d, rounded. Two steps of Newton's
-// method in fused multiply-adds end at the quotient that division rounds to (Markstein's theorem),
-// in less than half the time, as long as the rests can be told exactly: where the quotient is not
-// too small, and not a NaN, which it becomes where it overflows.
+// x / d for the same d all along, by its reciprocal in two parts: r = 1 / d, rounded, and what r
+// lacks. Their product with x is within a unit of the last place of the quotient, and one step of
+// Newton's method in fused multiply-adds then ends at the quotient that division rounds to
+// (Markstein's theorem), in less than half the time, as long as the rest can be told exactly: where
+// the quotient is not too small, and not a NaN, which it becomes where it overflows.
 template <class T>
 struct Divisor {
-  Vector<T> d, minus_d, r, least;
+  Vector<T> d, minus_d, r, r_low, least;
   static constexpr T tiny = sizeof(T) == 4 ? T(0x1p-100) : T(0x1p-960);
   static constexpr T least_quotient = sizeof(T) == 4 ? T(0x1p-124) : T(0x1p-1020);
   static bool serves(T value) { return std::abs(value) >= tiny && std::abs(value) <= 1 / tiny; }
@@ -120,15 +121,15 @@ struct Divisor {
       : d(value),
         minus_d(-value),
         r(1 / value),
+        r_low(std::fma(-value, 1 / value, T(1)) / value),
         least(std::max(least_quotient, 2 * tiny * std::abs(1 / value))) {}
   HWY_INLINE Vector<T> divide(Vector<T> x) const {
-    Vector<T> first = x * r;
+    Vector<T> first = fma(x, r, x * r_low);
     Vector<T> q = fma(fma(minus_d, first, x), r, first);
-    q = fma(fma(minus_d, q, x), r, q);
     Mask<T> exact = abs(q) >= least;
     if (HWY_LIKELY(all(exact))) return q;
     Mask<T> zero = x == Vector<T>(0);
-    return all(exact | zero) ? select(zero, first, q) : x / d;
+    return all(exact | zero) ? select(zero, x * r, q) : x / d;
   }
 };
 
