@@ -74,6 +74,9 @@ LaneReduction reduction_to_lanes(Reduction reduction, Compute type);
 // The sum of x * x, or of x * y; for floats.
 Operator row_sum_of_squares(Compute type);
 Operator row_sum_of_products(Compute type);
+// The sum of the squares of x - y, for one y of each row; x - y as well go to where the third input
+// lies. nullptr where there is no such kernel.
+Operator row_sum_of_deviations(Compute type);
 // The sum of exp(x - y), for one y of each row. If `kept`, the exponentials as well go to where the
 // third input lies.
 Operator row_sum_of_exponentials(Compute type, bool kept);

@@ -18,9 +18,10 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-// What is reduced: x, x * x, x * y, or exp(x - y) of the same y for all of the row.
-enum class Term { itself, square, product, exponential, kept_exponential };
-constexpr bool is_exponential(Term term) { return term >= Term::exponential; }
+// What is reduced: x, x * x, x * y, or of the same y for all of the row exp(x - y) or the square of
+// x - y, which is kept.
+enum class Term { itself, square, product, exponential, kept_exponential, kept_deviation };
+constexpr bool is_of_difference(Term term) { return term >= Term::exponential; }
 
 // Where they lie. No member more: rows that are reduced together are to stay in registers.
 template <Term term, class T>
@@ -28,25 +29,26 @@ struct Row {
   const T *x, *y;
 };
 template <Term term, class T>
-requires(is_exponential(term)) struct Row<term, T> {
+requires(is_of_difference(term)) struct Row<term, T> {
   const T *x, *y;
   T* kept;
   int64_t ahead;  // as an Input's
 };
 template <Term term, class T>
-HWY_INLINE hn::Vec<Tag<T>> exponential_of(hn::Vec<Tag<T>> x, Row<term, T> row) {
-  return exp(Vector<T>(x - hn::Set(Tag<T>(), *row.y))).raw;
+HWY_INLINE hn::Vec<Tag<T>> kept_of(hn::Vec<Tag<T>> x, Row<term, T> row) {
+  const Vector<T> difference(x - hn::Set(Tag<T>(), *row.y));
+  return (term == Term::kept_deviation ? difference : exp(difference)).raw;
 }
 template <Term term, class T>
 HWY_INLINE hn::Vec<Tag<T>> term_at(Row<term, T> row, size_t at) {
   constexpr Tag<T> d;
   auto x = hn::LoadU(d, row.x + at);
   if constexpr (term == Term::itself) return x;
-  if constexpr (is_exponential(term)) {
-    fetch(reinterpret_cast<const char*>(row.x + at), row.ahead);
-    x = exponential_of(x, row);
-    if constexpr (term == Term::kept_exponential) hn::StoreU(x, d, row.kept + at);
-    return x;
+  if constexpr (is_of_difference(term)) {
+    if (term != Term::kept_deviation) fetch(reinterpret_cast<const char*>(row.x + at), row.ahead);
+    x = kept_of(x, row);
+    if constexpr (term != Term::exponential) hn::StoreU(x, d, row.kept + at);
+    return term == Term::kept_deviation ? x * x : x;
   }
   return x * (term == Term::square ? x : hn::LoadU(d, row.y + at));
 }
@@ -57,8 +59,11 @@ HWY_INLINE hn::Vec<Tag<T>> last_terms(Row<term, T> row, size_t at, size_t n) {
   auto x = load_first(d, row.x + at, n);
   if constexpr (term == Term::square) x = x * x;
   if constexpr (term == Term::product) x = x * load_first(d, row.y + at, n);
-  if constexpr (is_exponential(term)) x = exponential_of(x, row);
-  if constexpr (term == Term::kept_exponential) store_first(d, x, row.kept + at, n);
+  if constexpr (is_of_difference(term)) {
+    x = kept_of(x, row);
+    if constexpr (term != Term::exponential) store_first(d, x, row.kept + at, n);
+    if constexpr (term == Term::kept_deviation) x = x * x;
+  }
   return hn::IfThenElse(hn::FirstN(d, n), x, hn::Set(d, Op::template identity<T>()));
 }
 
@@ -142,14 +147,15 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
     };
     Row<term, T> row{};
     row.x = of(inputs[0]);
-    if constexpr (term == Term::product || is_exponential(term)) row.y = of(inputs[1]);
-    if constexpr (is_exponential(term)) row.ahead = inputs[0].ahead;
-    if constexpr (term == Term::kept_exponential) row.kept = const_cast<T*>(of(inputs[2]));
+    if constexpr (term == Term::product || is_of_difference(term)) row.y = of(inputs[1]);
+    if constexpr (is_of_difference(term)) row.ahead = inputs[0].ahead;
+    if constexpr (term == Term::kept_exponential || term == Term::kept_deviation)
+      row.kept = const_cast<T*>(of(inputs[2]));
     return row;
   };
   T* to = static_cast<T*>(out);
   int64_t r = 0;
-  if (count <= lanes && !is_exponential(term)) {
+  if (count <= lanes && !is_of_difference(term)) {
     // All other lanes hold the identity, which changes nothing.
     const auto identity = hn::Set(d, Op::template identity<T>());
     for (; r < rows; ++r) {
@@ -161,7 +167,7 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
   }
   // Eight chains, unless something else takes longer.
   constexpr size_t together =
-      is_exponential(term) ? 1 : std::clamp<size_t>(8 * lanes / row_lanes, 1, 4);
+      is_of_difference(term) ? 1 : std::clamp<size_t>(8 * lanes / row_lanes, 1, 4);
   constexpr int64_t step = together;
   for (; r + step <= rows; r += step) {
     Row<term, T> some[together];
@@ -254,6 +260,10 @@ Operator exponentials_of(bool kept) {
   return kept ? &reduce_rows<Sum, Term::kept_exponential, T>
               : &reduce_rows<Sum, Term::exponential, T>;
 }
+Operator sum_of_deviations(Compute type) {
+  if (is_baseline || type != Compute::f32) return nullptr;  // small rather than fast
+  return &reduce_rows<Sum, Term::kept_deviation, float>;
+}
 Operator sum_of_exponentials(Compute type, bool kept) {
   if (type == Compute::f32) return exponentials_of<float>(kept);
   return type == Compute::f64 ? exponentials_of<double>(kept) : nullptr;
@@ -293,6 +303,7 @@ HWY_EXPORT(reduction_of);
 HWY_EXPORT(reduction_across_of);
 HWY_EXPORT(sum_of_squares);
 HWY_EXPORT(sum_of_products);
+HWY_EXPORT(sum_of_deviations);
 HWY_EXPORT(sum_of_exponentials);
 HWY_EXPORT(expansion_of);
 Operator row_reduction(Reduction reduction, Compute type) {
@@ -303,6 +314,9 @@ Operator reduction_across(Reduction reduction, Compute type) {
 }
 Operator row_sum_of_squares(Compute type) { return HWY_DYNAMIC_DISPATCH(sum_of_squares)(type); }
 Operator row_sum_of_products(Compute type) { return HWY_DYNAMIC_DISPATCH(sum_of_products)(type); }
+Operator row_sum_of_deviations(Compute type) {
+  return HWY_DYNAMIC_DISPATCH(sum_of_deviations)(type);
+}
 Operator row_sum_of_exponentials(Compute type, bool kept) {
   return HWY_DYNAMIC_DISPATCH(sum_of_exponentials)(type, kept);
 }

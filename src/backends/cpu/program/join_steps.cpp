@@ -60,6 +60,22 @@ bool join_sum(const Step& first, const Step& second, bool alone, Step* joined) {
   return joined->operate;
 }
 
+// One step for what is less by a row's value and the sum of its squares, as in a variance.
+bool join_deviation(const Step& first, const Step& second, Step* joined) {
+  const Instruction &f = *first.instruction, &s = *second.instruction;
+  if (!is_elementwise(first) || static_cast<Elementwise>(f.detail) != Elementwise::sub || f.row ||
+      first.in[0].repeated || !first.in[1].repeated || first.in_pieces() || !second.operate ||
+      s.code != Opcode::reduce || second.operate != row_sum_of_squares(s.type) ||
+      second.in[0].place != first.out) {
+    return false;
+  }
+  *joined = second;
+  joined->operate = row_sum_of_deviations(s.type);
+  std::copy(first.in, first.in + 2, joined->in);
+  joined->in[2] = second.in[0];
+  return joined->operate;
+}
+
 // One step for an operator and the total of what it computes, if there is a kernel.
 bool join_total(const Step& first, const Step& second, Step* joined) {
   const Instruction &f = *first.instruction, &s = *second.instruction;
@@ -130,7 +146,10 @@ void join_steps(std::vector<Step>* steps, bool with_reductions) {
   }
   for (size_t at = 1; at < kept.size(); ++at) {
     Step joined;
-    if (!only_next_reads(kept, at - 1) || !join_products(kept[at - 1], kept[at], &joined)) continue;
+    if (!join_deviation(kept[at - 1], kept[at], &joined) &&
+        (!only_next_reads(kept, at - 1) || !join_products(kept[at - 1], kept[at], &joined))) {
+      continue;
+    }
     kept[at] = joined;
     kept.erase(kept.begin() + static_cast<ptrdiff_t>(--at));
   }

@@ -72,5 +72,24 @@ TEST(JoinSteps, ProductsAddUpToTheSameBits) {
   });
 }
 
+TEST(JoinSteps, DeviationsAndTheirSquares) {
+  cpu::for_each_instruction_set([] {
+    for (int64_t n : {1, 7, 16, 31, 32, 33, 100, 1030}) {
+      Tensor x = noise({3, n}, 1), center = mean(x, {1}, true);
+      evaluate(x);
+      auto both = [&](auto at) {
+        Tensor deviation = at(x - center);
+        Tensor total = at(sum(at(square(deviation)), {1}, true));
+        return deviation * total;
+      };
+      Tensor apart = both([](Tensor value) {
+        evaluate(value);
+        return value;
+      });
+      EXPECT_EQ(read(both([](Tensor value) { return value; })), read(apart)) << n;
+    }
+  });
+}
+
 }  // namespace
 }  // namespace mt::testing
