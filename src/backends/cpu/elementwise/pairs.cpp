@@ -61,15 +61,37 @@ struct Products {
   }
 };
 
+// Where b and d are one number each, as they are for moving averages, they stay in registers.
+template <class Op, class T>
+void products(void* out, const Input* inputs, int64_t rows, int64_t columns) {
+  constexpr size_t lanes = lane_count<T>, bytes = lanes * sizeof(T);
+  Input in[4] = {inputs[0], inputs[1], inputs[2], inputs[3]};
+  char* y = static_cast<char*>(out);
+  if (rows == 1 && in[1].repeated && in[3].repeated && !in[0].repeated && !in[2].repeated) {
+    const Vector<T> b(*static_cast<const T*>(in[1].data)), d(*static_cast<const T*>(in[3].data));
+    const char *p = static_cast<const char*>(in[0].data), *q = static_cast<const char*>(in[2].data);
+    for (; columns >= int64_t{2 * lanes}; columns -= 2 * lanes) {
+      auto first = Op::apply(load<T>(p), b, load<T>(q), d);
+      auto second = Op::apply(load<T>(p + bytes), b, load<T>(q + bytes), d);
+      store(first.raw, y);
+      store(second.raw, y + bytes);
+      p += 2 * bytes, q += 2 * bytes, y += 2 * bytes;
+    }
+    in[0].data = p;
+    in[2].data = q;
+  }
+  if (columns > 0) elements<Op, T, true, 4>(y, in, rows, columns);
+}
+
 template <class T>
 Operator products_for(Elementwise last, bool right, bool squared) {
   if (last == Elementwise::add) {
-    return squared ? &elements<Products<add_operator, false, true>, T, true, 4>
-                   : &elements<Products<add_operator, false, false>, T, true, 4>;
+    return squared ? &products<Products<add_operator, false, true>, T>
+                   : &products<Products<add_operator, false, false>, T>;
   }
   if (last != Elementwise::sub || squared) return nullptr;
-  return right ? &elements<Products<sub_operator, true, false>, T, true, 4>
-               : &elements<Products<sub_operator, false, false>, T, true, 4>;
+  return right ? &products<Products<sub_operator, true, false>, T>
+               : &products<Products<sub_operator, false, false>, T>;
 }
 Operator products_of(Elementwise last, bool right, bool squared, Compute type) {
   if (is_baseline) return nullptr;  // small rather than fast
