@@ -25,6 +25,7 @@ PreparedContraction::PreparedContraction(const Contraction& contraction, int thr
   if (FilteredWeight::serves(contraction)) {
     filtered_ = std::make_unique<const FilteredWeight>(contraction, threads);
   }
+  alone_ = is_small() && !tiled_ && !filtered_ && schedule_.batch == 1;
 }
 
 PreparedContraction::~PreparedContraction() = default;
@@ -43,6 +44,10 @@ size_t PreparedContraction::scratch() const {
 void PreparedContraction::run(const void* a, const void* b, void* out, void* scratch,
                               const Epilogue* epilogue, const EntrySource* b_source) const {
   const Schedule& s = schedule_;
+  if (alone_ && b_source == nullptr) {
+    if (s.transposed) std::swap(a, b);
+    return small_.run(a, b, out, static_cast<char*>(scratch), epilogue, 0);
+  }
   if (s.batch == 0 || s.m == 0 || s.n == 0) return;
   if (s.k == 0) {
     std::memset(out, 0, static_cast<size_t>(s.batch * s.m * s.n) * size_of(out_));

@@ -82,6 +82,7 @@ class PreparedContraction {
   // What comes before the schedule's way, if either serves.
   std::unique_ptr<const TiledProduct> tiled_;
   std::unique_ptr<const FilteredWeight> filtered_;
+  bool alone_ = false;  // one small product is all there is
 };
 
 }  // namespace mt::cpu
