@@ -15,6 +15,7 @@
 #include <limits>
 #include <utility>
 
+#include "backends/cpu/compress-inl.h"
 #include "backends/cpu/contract/micro_tile.h"
 #include "backends/cpu/simd-inl.h"
 #include "base/rounding.h"
@@ -101,10 +102,6 @@ HWY_INLINE void end_streamed_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> 
   }
 }
 
-// Whether the kept lanes of a vector are put together by one instruction. Elsewhere Highway's
-// Compress() has tables, which gcc copies each time.
-constexpr bool compresses_at_once = HWY_TARGET == HWY_AVX3;
-
 // Without the lanes between the columns.
 template <class T, int R, int V>
 HWY_INLINE void end_kept_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> (&sum)[R][V]) {
@@ -118,7 +115,7 @@ HWY_INLINE void end_kept_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> (&su
     if constexpr (compresses_at_once) {
       const auto mask = hn::LoadMaskBits(d, kept.mask);
       MT_UNROLL for (int i = 0; i < R; ++i) {
-        store_part(hn::Compress(sum[i][v], mask), d, front, c + i * c_row + kept.to);
+        store_part(compress(d, sum[i][v], mask), d, front, c + i * c_row + kept.to);
       }
     } else {
       const bool whole = kept.count == lanes_of<T>;

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/sort/compress-inl.h"
+#include "backends/cpu/compress-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {

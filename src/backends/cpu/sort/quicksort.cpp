@@ -9,7 +9,7 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/sort/quicksort.cpp"
 #include "hwy/foreach_target.h"
 
-#include "backends/cpu/sort/compress-inl.h"
+#include "backends/cpu/compress-inl.h"
 #include "backends/cpu/sort/network-inl.h"
 
 HWY_BEFORE_NAMESPACE();
