@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table's cheap rows for compact bool, bfloat16 and integers of one or two bytes, and those
-// with a boolean result, which they write as bytes.
+// The table's cheap rows for compact bool, floats of 16 bits and integers of one or two bytes, and
+// those with a boolean result, which they write as bytes.
 #include "backends/cpu/elementwise/compact.h"
 
 #include "backends/cpu/elementwise/targets.h"
@@ -9,7 +9,7 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/compact.cpp"
 #include "hwy/foreach_target.h"
 
-#include "backends/cpu/elementwise/bfloat16.h"
+#include "backends/cpu/elementwise/half_floats.h"
 #include "backends/cpu/elementwise/operators.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -69,16 +69,16 @@ struct InOwnLanes {
   }
 };
 
-// Of bfloat16: both halves of a vector become float32, and what the operator makes of them half a
-// vector again.
-template <class Op>
-struct InBfloat16 {
+// Of floats of 16 bits: both halves of a vector become float32, and what the operator makes of them
+// half a vector again.
+template <class Op, class Format>
+struct InFloat32 {
   using Half = hn::Half<Tag<uint16_t>>;
   static HWY_INLINE Vector<float> to_float(hn::Vec<Half> x) {
-    return Vector<float>(Bfloat16::load(Tag<float>(), Half(), x));
+    return Vector<float>(Format::load(Tag<float>(), Half(), x));
   }
   static HWY_INLINE auto to_half(Vector<float> x) {
-    return Bfloat16::store(Tag<float>(), Half(), x.raw);
+    return Format::store(Tag<float>(), Half(), x.raw);
   }
   static HWY_INLINE auto to_half(Mask<float> mask) { return truth_bytes(mask); }
 #if HWY_TARGET != HWY_SCALAR
@@ -92,6 +92,21 @@ struct InBfloat16 {
   }
 #endif
 };
+
+// What changes but the sign of such floats, if not of float32: NaNs become quiet as there.
+template <Elementwise code, int16_t infinity, int16_t quiet>
+struct InSigns {
+  using V = Vector<int16_t>;
+  static HWY_INLINE auto with_sign(V x, V sign) {
+    const V size = x & V(0x7fff);
+    return finished((select(size > V(infinity), size | V(quiet), size) | (sign & V(-0x8000))).raw);
+  }
+  static HWY_INLINE auto apply(V x) { return with_sign(x, code == Elementwise::neg ? ~x : V(0)); }
+  static HWY_INLINE auto apply(V a, V b) { return with_sign(a, b); }
+};
+constexpr bool is_of_signs(Elementwise code) {
+  return code == Elementwise::neg || code == Elementwise::abs || code == Elementwise::copysign;
+}
 
 struct IsTrue {
   template <class V>
@@ -121,9 +136,39 @@ constexpr bool is_cheap_in_integers(Elementwise code) {
     default: return is_of_booleans(code);
   }
 }
-constexpr bool is_cheap_in_bfloat16(Elementwise code, Domain domain) {
+constexpr bool is_cheap_in_float32(Elementwise code, Domain domain) {
   if (code == Elementwise::div || code == Elementwise::sqrt) return true;
   return domain == Domain::number && is_cheap<float>(code, domain);
+}
+// What is worth a kernel of float16 too: arithmetic, rather than comparing and rounding.
+constexpr bool is_arithmetic(Elementwise code, bool truth) {
+  switch (code) {
+    case Elementwise::sign:
+    case Elementwise::floor:
+    case Elementwise::ceil:
+    case Elementwise::trunc:
+    case Elementwise::round: return false;
+    default: return !truth;
+  }
+}
+// Floats of 16 bits by the kernels' names of them, as they are no types that all compilers know.
+template <class Compact>
+constexpr bool is_half_float =
+    std::is_same_v<Compact, hwy::bfloat16_t> || std::is_same_v<Compact, hwy::float16_t>;
+template <class Op, class Compact, Elementwise code, Domain domain, bool truth, size_t arity>
+constexpr Operator half_float_kernel() {
+  constexpr bool wide_range = std::is_same_v<Compact, hwy::bfloat16_t>;
+  if constexpr (is_of_signs(code)) {
+    using Signs = InSigns<code, wide_range ? 0x7f80 : 0x7c00, wide_range ? 0x40 : 0x200>;
+    return &elements<Signs, int16_t, true, arity>;
+  } else if constexpr (!wide_range && !is_arithmetic(code, truth)) {
+    return nullptr;
+  } else if constexpr (truth ? domain != Domain::boolean : is_cheap_in_float32(code, domain)) {
+    using Format = std::conditional_t<wide_range, Bfloat16, Float16>;
+    // One vector at a time, as that is two of float32.
+    return &elements<InFloat32<Op, Format>, uint16_t, false, arity>;
+  }
+  return nullptr;
 }
 
 template <class Op, class Compact, Elementwise code, Domain domain, Domain result, size_t arity>
@@ -131,11 +176,8 @@ constexpr Operator compact_kernel() {
   constexpr bool truth = result == Domain::boolean, booleans = std::is_same_v<Compact, bool>;
   if constexpr (is_baseline) {  // small rather than fast
     return nullptr;
-  } else if constexpr (std::is_same_v<Compact, hwy::bfloat16_t>) {
-    if constexpr (truth ? domain != Domain::boolean : is_cheap_in_bfloat16(code, domain)) {
-      // One vector at a time, as that is two of float32.
-      return &elements<InBfloat16<Op>, uint16_t, false, arity>;
-    }
+  } else if constexpr (is_half_float<Compact>) {
+    return half_float_kernel<Op, Compact, code, domain, truth, arity>();
   } else if constexpr (truth      ? domain != Domain::real
                        : booleans ? is_of_booleans(code)
                                   : is_cheap_in_integers(code)) {
@@ -192,6 +234,7 @@ Operator compact_of(Elementwise code, Dtype operands) {
     case Dtype::int8: return compact_row<int8_t>(code);
     case Dtype::uint16: return compact_row<uint16_t>(code);
     case Dtype::int16: return compact_row<int16_t>(code);
+    case Dtype::float16: return compact_row<hwy::float16_t>(code);
     case Dtype::bfloat16: return compact_row<hwy::bfloat16_t>(code);
     default: return nullptr;
   }

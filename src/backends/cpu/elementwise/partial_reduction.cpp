@@ -84,12 +84,29 @@ void reduce_columns(void* out, const void* values, int64_t rows, int64_t columns
   }
 }
 
-// Where every pair is combined as in the table, NaNs as well.
+// Every pair is combined as in the table, NaNs as well.
+template <class Op>
+struct AsInTable : Op {};
+template <>
+struct AsInTable<Maximum> {
+  template <class Raw>
+  static HWY_INLINE Raw combine(Raw a, Raw b) {
+    return max(Vector<hn::TFromV<Raw>>(a), Vector<hn::TFromV<Raw>>(b)).raw;
+  }
+};
+template <>
+struct AsInTable<Minimum> {
+  template <class Raw>
+  static HWY_INLINE Raw combine(Raw a, Raw b) {
+    return min(Vector<hn::TFromV<Raw>>(a), Vector<hn::TFromV<Raw>>(b)).raw;
+  }
+};
 template <class Op, class T>
 struct Down {
-  static constexpr ColumnReduction kernel = watches_nan<Op, T> ? nullptr : &reduce_columns<Op, T>;
+  static constexpr ColumnReduction kernel = &reduce_columns<AsInTable<Op>, T>;
 };
 
+// Where no row with a NaN in it is found apart.
 template <class Op, class T>
 struct ToLanes {
   static constexpr LaneReduction kernel = watches_nan<Op, T> ? nullptr : &reduce_to_lanes<Op, T>;

@@ -7,13 +7,12 @@
 
 #include "backends/cpu/elementwise/kernels.h"
 #include "backends/cpu/elementwise/targets.h"
-#include "ops/half.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/storage.cpp"
 #include "hwy/foreach_target.h"
 
-#include "backends/cpu/elementwise/bfloat16.h"
+#include "backends/cpu/elementwise/half_floats.h"
 #include "backends/cpu/elementwise/vector.h"
 #include "base/rounding.h"
 #include "hwy/cache_control.h"
@@ -53,28 +52,7 @@ Kernel streaming_of(size_t element_size) {
 }
 
 // One dtype's memory form, its compute type, and both directions for a vector and for a number; so
-// is Bfloat16.
-struct Float16 {
-  using Stored = uint16_t;
-  using Computed = float;
-  static float load(uint16_t x) { return float16_to_float(x); }
-  static uint16_t store(float x) { return float_to_float16(x); }
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-  static constexpr bool vector = false;
-#else
-  static constexpr bool vector = true;
-  template <class D, class M, class V>
-  static HWY_INLINE auto load(D d, M, V x) {
-    constexpr hn::Rebind<hwy::float16_t, D> half;
-    return hn::PromoteTo(d, hn::BitCast(half, x));
-  }
-  template <class D, class M, class V>
-  static HWY_INLINE auto store(D, M memory, V x) {
-    constexpr hn::Rebind<hwy::float16_t, M> half;
-    return hn::BitCast(memory, hn::DemoteTo(half, x));
-  }
-#endif
-};
+// are Float16 and Bfloat16.
 template <class T>
 struct Narrow {
   using Stored = T;

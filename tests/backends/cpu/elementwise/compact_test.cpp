@@ -87,9 +87,10 @@ std::string with_kernel(Dtype operands) {
   if (instruction_set() == std::string("SCALAR")) return "";
   switch (operands) {
     case Dtype::boolean: return compare + " " + logic + " " + bits;
+    case Dtype::float16: return "neg abs square sqrt relu add sub mul div maximum minimum copysign";
     case Dtype::bfloat16:
       return "neg abs sign square sqrt floor ceil trunc round relu add sub mul div maximum "
-             "minimum " +
+             "minimum copysign " +
              compare + " isnan isinf isfinite signbit";
     default:
       return "neg abs sign square relu add sub mul maximum minimum " + compare + " " + logic +
@@ -100,7 +101,7 @@ std::string with_kernel(Dtype operands) {
 TEST(ElementwiseCompact, OperatorsGiveTheBitsOfTheirComputeType) {
   for_each_instruction_set([] {
     for (Dtype operands : {Dtype::boolean, Dtype::uint8, Dtype::int8, Dtype::uint16, Dtype::int16,
-                           Dtype::bfloat16}) {
+                           Dtype::float16, Dtype::bfloat16}) {
       SCOPED_TRACE(name_of(operands));
       std::string names;
       for (int c = 0; c < static_cast<int>(Elementwise::count); ++c) {

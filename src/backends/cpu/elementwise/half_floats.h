@@ -1,22 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfloat16 in memory and as float32, a vector or a number at a time. Included once for each
-// instruction set.
+// float16 and bfloat16 in memory and as float32, a vector or a number at a time. Included once for
+// each instruction set.
 #include <cstdint>
 
 #include "hwy/highway.h"
 #include "ops/half.h"
 
-#if defined(MT_CPU_BFLOAT16_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef MT_CPU_BFLOAT16_H
-#undef MT_CPU_BFLOAT16_H
+#if defined(MT_CPU_HALF_FLOATS_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MT_CPU_HALF_FLOATS_H
+#undef MT_CPU_HALF_FLOATS_H
 #else
-#define MT_CPU_BFLOAT16_H
+#define MT_CPU_HALF_FLOATS_H
 #endif
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+struct Float16 {
+  using Stored = uint16_t;
+  using Computed = float;
+  static float load(uint16_t x) { return float16_to_float(x); }
+  static uint16_t store(float x) { return float_to_float16(x); }
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  static constexpr bool vector = false;
+#else
+  static constexpr bool vector = true;
+  template <class D, class M, class V>
+  static HWY_INLINE auto load(D d, M, V x) {
+    constexpr hn::Rebind<hwy::float16_t, D> half;
+    return hn::PromoteTo(d, hn::BitCast(half, x));
+  }
+  template <class D, class M, class V>
+  static HWY_INLINE auto store(D, M memory, V x) {
+    constexpr hn::Rebind<hwy::float16_t, M> half;
+    return hn::BitCast(memory, hn::DemoteTo(half, x));
+  }
+#endif
+};
 
 struct Bfloat16 {
   using Stored = uint16_t;
