@@ -67,8 +67,7 @@ Operator reduction_across(Reduction reduction, Compute type);
 using ColumnReduction = void (*)(void* out, const void* values, int64_t rows, int64_t columns);
 ColumnReduction reduction_down(Reduction reduction, Compute type);
 // The lanes of a row in parts: `count` elements, the first of which goes to lane `lane`, are added
-// to row_lanes sums, which are then a row themselves. nullptr
-// for what has no such kernel.
+// to row_lanes sums, which are then a row themselves. nullptr for what has no such kernel.
 using LaneReduction = void (*)(void* sums, int64_t lane, const void* values, int64_t count);
 LaneReduction reduction_to_lanes(Reduction reduction, Compute type);
 // The sum of x * x, or of x * y; for floats.
