@@ -153,6 +153,6 @@ MT_MATH V sigmoid(V x) {
     if (all(abs(x) <= V(87))) return inverse_of_sum<0>(-x);
   }
   // Units in which all sums and their reciprocals are normal numbers, unless the result is 0 or 1.
-  return inverse_of_sum < is_single<V> ? 30
-                                       : 60 > (clamp(-x, choose<V>(-18, -38), choose<V>(104, 746)));
+  constexpr int unit = is_single<V> ? 30 : 60;
+  return inverse_of_sum<unit>(clamp(-x, choose<V>(-18, -38), choose<V>(104, 746)));
 }
