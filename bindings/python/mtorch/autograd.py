@@ -134,9 +134,9 @@ def _differentiated() -> Iterator[None]:
         native.set_grad_mode(before)
 
 
-def _is_nested(*args: Any) -> bool:
+def _is_nested(*args: Any, create_graph: bool = False) -> bool:
     """Whether the derivatives of a function of these are to be differentiated in turn."""
-    return native.grad_mode() and (_within.functions > 0 or any(
+    return native.grad_mode() and (create_graph or _within.functions > 0 or any(
         _is_tensor(x) and x.requires_grad for x in args))
 
 
@@ -168,8 +168,9 @@ def grad(outputs: Any, inputs: Any = None, grad_outputs: Any = None,
     """The gradients of sum(outputs * grad_outputs) to each input: a tensor for one input, else a
     tuple. With a function in place of tensors: the function that gives its gradient to its first
     argument, or to those at the places `inputs`: zeros, where it does not depend on one. What that
-    gives can be differentiated in turn if one of its arguments requires a gradient, and within a
-    function that is differentiated itself.
+    gives can be differentiated in turn with `create_graph`, which is the rule if one of its arguments
+    requires a gradient, and within a function that is differentiated itself; a function that takes
+    weights from elsewhere needs it.
 
     >>> import mtorch as mt
     >>> x = mt.tensor([1.0, 2.0]).requires_grad_()
@@ -179,7 +180,7 @@ def grad(outputs: Any, inputs: Any = None, grad_outputs: Any = None,
     tensor([ 3., 12.])
     """
     if callable(outputs):
-        with_value = value_and_grad(outputs, 0 if inputs is None else inputs)
+        with_value = value_and_grad(outputs, 0 if inputs is None else inputs, create_graph)
         return functools.wraps(outputs)(lambda *args, **kwargs: with_value(*args, **kwargs)[1])
     given = [] if grad_outputs is None else _listed(grad_outputs)
     with _GradMode(create_graph and native.grad_mode()):
@@ -187,10 +188,10 @@ def grad(outputs: Any, inputs: Any = None, grad_outputs: Any = None,
     return found[0] if _is_tensor(inputs) else tuple(found)
 
 
-def value_and_grad(function: Callable[..., Any],
-                   argnums: int | Sequence[int] = 0) -> Callable[..., tuple[Any, Any]]:
+def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0,
+                   create_graph: bool = False) -> Callable[..., tuple[Any, Any]]:
     """The function that gives the value of `function` and its gradient to the arguments at the
-    places `argnums`.
+    places `argnums`, as grad() does.
 
     >>> import mtorch as mt
     >>> mt.value_and_grad(lambda x: (x * x).sum())(mt.tensor([1.0, 2.0]))
@@ -201,7 +202,8 @@ def value_and_grad(function: Callable[..., Any],
 
     @functools.wraps(function)
     def both(*args, **kwargs):
-        args, nested = list(args), _is_nested(*args, *kwargs.values())
+        args = list(args)
+        nested = _is_nested(*args, *kwargs.values(), create_graph=create_graph)
         for i in places:
             args[i] = _leaf(args[i], nested)
         with _differentiated():
@@ -265,9 +267,10 @@ def jvp(function: Callable[..., Any], primals: Sequence[Tensor],
     return result if nested else native.detach(result), along
 
 
-def jacobian(function: Callable[..., Any], argnum: int | Sequence[int] = 0) -> Callable[..., Any]:
+def jacobian(function: Callable[..., Any], argnum: int | Sequence[int] = 0,
+             create_graph: bool = False) -> Callable[..., Any]:
     """The function that gives every slope of `function` to its argument at the place `argnum`:
-    the result's shape, then the argument's; a tuple for several places.
+    the result's shape, then the argument's; a tuple for several places. `create_graph`: as of grad().
 
     >>> import mtorch as mt
     >>> mt.jacobian(lambda x: x * x)(mt.tensor([1.0, 2.0]))
@@ -275,9 +278,9 @@ def jacobian(function: Callable[..., Any], argnum: int | Sequence[int] = 0) -> C
             [0., 4.]])
     """
     def slopes(*args):
-        place, nested = _whole(argnum), _is_nested(*args)
+        place, nested = _whole(argnum), _is_nested(*args, create_graph=create_graph)
         if place is None:
-            return tuple(jacobian(function, one)(*args) for one in argnum)
+            return tuple(jacobian(function, one, create_graph)(*args) for one in argnum)
         args = list(args)
         leaf = args[place] = _leaf(args[place], nested)
         with _differentiated():
@@ -292,10 +295,11 @@ def jacobian(function: Callable[..., Any], argnum: int | Sequence[int] = 0) -> C
     return functools.wraps(function)(slopes)
 
 
-def hessian(function: Callable[..., Any], argnum: int | Sequence[int] = 0) -> Callable[..., Any]:
+def hessian(function: Callable[..., Any], argnum: int | Sequence[int] = 0,
+            create_graph: bool = False) -> Callable[..., Any]:
     """The function that gives the second derivatives of `function`, whose result is one number (else
     ValueError), to its argument at the place `argnum`: that argument's shape twice. For several places
-    a tuple of tuples, one for each pair.
+    a tuple of tuples, one for each pair. `create_graph`: as of grad().
 
     >>> import mtorch as mt
     >>> mt.hessian(lambda x: (x ** 3).sum())(mt.tensor([1.0, 2.0]))
@@ -303,9 +307,10 @@ def hessian(function: Callable[..., Any], argnum: int | Sequence[int] = 0) -> Ca
             [ 0., 12.]])
     """
     def curvature(*args):
-        place, nested = _whole(argnum), _is_nested(*args)
+        place, nested = _whole(argnum), _is_nested(*args, create_graph=create_graph)
         if place is None:
-            return tuple(tuple(jacobian(grad(function, i), j)(*args) for j in argnum) for i in argnum)
+            return tuple(tuple(jacobian(grad(function, i), j, create_graph)(*args) for j in argnum)
+                         for i in argnum)
         args = list(args)
         leaf = args[place] = _leaf(args[place], nested)
         with _differentiated():

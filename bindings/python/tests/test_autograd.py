@@ -86,6 +86,21 @@ def test_functional_grad():
     np.testing.assert_allclose(second.numpy(), 2 * np.cos(x.numpy()) - x.numpy() * np.sin(x.numpy()))
 
 
+def test_functional_grad_reaches_weights_from_elsewhere():
+    w, x = leaf(3), mt.asarray([0.3, 0.7, -0.2], dtype=mt.float64)
+    f = lambda x: mt.sum(w * x ** 3)  # noqa: E731
+    assert not mt.grad(f)(x).requires_grad
+    cases = [(mt.grad(f, create_graph=True), 3 * x ** 2),
+             (lambda x: mt.value_and_grad(f, create_graph=True)(x)[1], 3 * x ** 2),
+             (lambda x: mt.value_and_grad(f, create_graph=True)(x)[0], x ** 3),
+             (mt.jacobian(lambda x: w * x ** 3, create_graph=True), 3 * x ** 2),
+             (mt.hessian(f, create_graph=True), 6 * x)]
+    for derivative, slope in cases:
+        np.testing.assert_allclose(mt.grad(derivative(x).sum(), w).numpy(), slope.numpy())
+    with mt.no_grad():
+        assert not mt.grad(f, create_graph=True)(x).requires_grad
+
+
 def test_no_grad():
     x = leaf(2)
     with mt.no_grad():
