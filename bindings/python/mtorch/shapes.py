@@ -262,14 +262,15 @@ def pad(x: Tensor, widths: int | Sequence[int] | Sequence[tuple[int, int]], valu
     >>> [mt.pad(mt.tensor([1, 2, 3]), 2, mode=mode).tolist() for mode in ("reflect", "edge", "wrap")]
     [[3, 2, 1, 2, 3, 2, 1], [1, 1, 1, 2, 3, 3, 3], [2, 3, 1, 2, 3, 1, 2]]
     """
-    width = _whole(widths)
-    pairs: Any = [(width, width)] if width is not None else widths
-    if width is None and len(pairs) == 2 and None not in map(_whole, pairs):
-        pairs = [pairs]
-    if any(_whole(w) is not None or len(w) != 2 for w in pairs):
+    sides: Any = widths if _whole(widths) is None else (widths, widths)
+    try:
+        pairs = [sides] if len(sides) == 2 and None not in map(_whole, sides) else list(sides)
+        if any(len(pair) != 2 for pair in pairs):
+            raise TypeError
+    except TypeError:  # also of what has no length
         raise TypeError(f"pad: widths {widths!r} are neither a number, nor (before, after), nor such a pair "
-                        "for each axis")
-    pairs = pairs * x.ndim if len(pairs) == 1 else pairs
+                        "for each axis") from None
+    pairs = pairs * _checked("pad", x).ndim if len(pairs) == 1 else pairs
     both = [w[0] for w in pairs], [w[1] for w in pairs]
     if mode == "constant":
         return native.pad(x, both, value)

@@ -21,6 +21,12 @@ from mtorch import nn, optim
     (lambda x: x.fill_(1), "x[...] = value sets all elements"),
     (lambda x: mt.pad(x, (1, 2, 3)), "pad: widths (1, 2, 3) are neither a number, nor (before, after), nor"),
     (lambda x: mt.pad(x, [(1, 2), (3,)]), "pad: widths [(1, 2), (3,)] are neither"),
+    (lambda x: mt.pad(x, 1.5), "pad: widths 1.5 are neither"),
+    (lambda x: mt.pad(x, (1.5, 2)), "pad: widths (1.5, 2) are neither"),
+    (lambda x: mt.pad([1, 2], 1), "pad: needs a tensor, not list"),
+    (lambda x: nn.layer_norm(x, axes=-1), "layer_norm: axes is -1, which is no number of the last ones"),
+    (lambda x: nn.rms_norm(x, axes=2**70), "rms_norm: axes is 1180591620717411303424, which is no"),
+    (lambda x: nn.rms_norm(x, axes=(1,)), "rms_norm: axes is how many of the last ones, not tuple"),
     (lambda x: mt.pad(x, 1, mode="replicate"), 'pad: mode \'replicate\' is none of constant, reflect, edge, wrap: '
                                                'PyTorch\'s "replicate" is "edge"'),
     (lambda x: mt.pad(x, 1, 2.0, "wrap"), "pad: value 2.0 in mode 'wrap', which adds none"),

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Sequence
 
 from .. import native
+from .._arguments import _whole
 from .._names import _explained, _missing
 from .._porting_names import FUNCTIONAL
 from ..elementwise import (
@@ -78,6 +79,16 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     return native.log_softmax(x, axis)
 
 
+def _last(name: str, axes: Any) -> int:
+    """How many of the last axes."""
+    count = _whole(axes)
+    if count is None:
+        raise TypeError(f"{name}: axes is how many of the last ones, not {type(axes).__name__}")
+    if not 1 <= count <= 16:
+        raise ValueError(f"{name}: axes is {count}, which is no number of the last ones")
+    return count
+
+
 @_explained
 def layer_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, axes: int = 1,
                epsilon: float = 1e-5) -> Tensor:
@@ -88,7 +99,7 @@ def layer_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = No
     tensor([[-1.,  1.],
             [-1.,  1.]])
     """
-    return native.layer_norm(x, axes, weight, bias, epsilon)
+    return native.layer_norm(x, _last("layer_norm", axes), weight, bias, epsilon)
 
 
 @_explained
@@ -101,7 +112,7 @@ def rms_norm(x: Tensor, weight: Tensor | None = None, axes: int = 1,
     tensor([[ 0.2,  1.4],
             [-1. ,  1. ]])
     """
-    return native.rms_norm(x, axes, weight, epsilon)
+    return native.rms_norm(x, _last("rms_norm", axes), weight, epsilon)
 
 
 @_explained
