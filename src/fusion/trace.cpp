@@ -113,9 +113,16 @@ std::vector<Tensor> Trace::call(std::vector<Tensor> inputs, Function function) {
     // Within another trace, the function is simply part of it.
     return function.run(function.context, inputs);
   }
+  // Let go of at the end: whoever gets memory back that they kept may call this again.
+  std::vector<std::unique_ptr<Recording>> gone;
   std::lock_guard lock(mutex_);
   for (Tensor& input : inputs) make_ready_and_contiguous(&input);
-  std::erase_if(recordings_, is_outdated);
+  for (std::unique_ptr<Recording>& recording : recordings_) {
+    if (!is_outdated(recording)) continue;
+    gone.reserve(recordings_.size());
+    gone.push_back(std::move(recording));
+  }
+  if (!gone.empty()) std::erase(recordings_, nullptr);
   for (size_t i = recordings_.size(); i-- > 0;) {
     std::vector<Tensor> held = values_of(recordings_[i]->cells);
     if (!fits(*recordings_[i], inputs, held, function.results)) continue;
@@ -124,13 +131,17 @@ std::vector<Tensor> Trace::call(std::vector<Tensor> inputs, Function function) {
     return run(*recordings_.back(), inputs, held, true);
   }
   recordings_.reserve(most_recordings);  // nothing may fail once it has run
+  gone.reserve(gone.size() + 1);
   TraceLog log;
   try {
     std::unique_ptr<Recording> recording = record(inputs, function, log);
     // The recording has drawn its random streams already.
     std::vector<Tensor> held = values_of(recording->cells);
     std::vector<Tensor> results = run(*recording, inputs, held, false);
-    if (recordings_.size() == most_recordings) recordings_.erase(recordings_.begin());
+    if (recordings_.size() == most_recordings) {
+      gone.push_back(std::move(recordings_.front()));
+      recordings_.erase(recordings_.begin());
+    }
     recordings_.push_back(std::move(recording));
     return results;
   } catch (...) {

@@ -243,6 +243,54 @@ TEST_F(Rebinding, WhoGetsMemoryBackFromAMapMayEndAnother) {
   EXPECT_TRUE(failed_with(MT_EINVAL, "not mapped"));
 }
 
+TEST_F(Rebinding, WhoGetsMemoryBackFromATraceMayCallIt) {
+  struct User {
+    mt_trace* trace = nullptr;
+    float data = 40;
+    mt_tensor *kept = nullptr, *x = mt_take(floats({1, 2}));
+    int calls = 0;
+
+    static void call(void* user) {
+      auto* own = static_cast<User*>(user);
+      mt_tensor* result = nullptr;
+      EXPECT_EQ(mt_trace_call(own->trace, &own->x, 1, &result, 1), MT_OK) << mt_error_message();
+      EXPECT_EQ(numbers_of(result), Numbers({2, 4}));
+      ++own->calls;
+    }
+    static mt_status apply(void* user, mt_tensor* const* x, size_t, mt_tensor** results, size_t) {
+      auto* own = static_cast<User*>(user);
+      mt_tensor* other = mt_size(x[0]) == 1 ? own->kept : x[0];
+      results[0] = mt_add(x[0], other);
+      return mt_error();
+    }
+  } user;
+  auto call_with = [&](int64_t size) {
+    mt_tensor *x = mt_full(MT_DIMS(size), 2, MT_F32, nullptr), *result = nullptr;
+    ASSERT_EQ(mt_trace_call(user.trace, &x, 1, &result, 1), MT_OK) << mt_error_message();
+    EXPECT_EQ(mt_item(mt_select(result, 0, 0)), size == 1 ? 42 : 4);
+  };
+  user.trace = mt_trace_new(User::apply, &user);
+  auto wrap = [&] {
+    return mt_take(mt_wrap(&user.data, MT_DIMS(1), MT_F32, nullptr, User::call, &user));
+  };
+  // A recording that makes room for another one.
+  user.kept = wrap();
+  MT_SCOPE call_with(1);
+  mt_release(user.kept);
+  for (int64_t size = 2; size <= 65; ++size) MT_SCOPE call_with(size);
+  EXPECT_EQ(user.calls, 1);
+  // One whose value has become state.
+  user.kept = wrap();
+  MT_SCOPE call_with(1);
+  MT_SCOPE mt_assign(user.kept, mt_zeros(MT_DIMS(1), MT_F32, nullptr));
+  EXPECT_EQ(user.calls, 1);
+  MT_SCOPE call_with(3);
+  EXPECT_EQ(user.calls, 2);
+  mt_release(user.kept);
+  mt_trace_release(user.trace);
+  mt_release(user.x);
+}
+
 TEST_F(Rebinding, WrappedMemoryIsNeverWritten) {
   float data[3] = {1, 2, 3};
   mt_tensor* x = mt_wrap(data, MT_DIMS(3), MT_F32, nullptr, nullptr, nullptr);
