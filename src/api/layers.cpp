@@ -64,6 +64,7 @@ mt_tensor* mt_apply(mt_layer* layer, mt_tensor* x) {
       "apply",
       [&] {
         Layer& applied = get(layer);
+        Draws none_if_it_fails;
         return applied.apply(value(x));
       },
       false);
@@ -75,6 +76,7 @@ mt_tensor* mt_apply_attention(mt_layer* layer, mt_tensor* query, mt_tensor* key,
       "apply_attention",
       [&] {
         Layer& applied = get(layer);
+        Draws none_if_it_fails;
         return applied.attend(value(query), optional_value(key), optional_value(seen),
                               optional_value(mask));
       },
@@ -94,6 +96,7 @@ mt_tensor* mt_apply_kept(mt_layer* layer, mt_tensor* x, mt_tensor* kept, mt_tens
       "apply_kept",
       [&] {
         Layer& applied = get(layer);
+        Draws none_if_it_fails;
         Layer::Continued result = applied.proceed(value(x), value(kept), value(places));
         rebind(kept, std::move(result.kept));
         return result.y;

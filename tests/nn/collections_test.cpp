@@ -49,6 +49,21 @@ TEST_F(CollectionsTest, CollectionsRefuseWhatIsWrong) {
   expect_error(MT_EINVAL, "width");
   EXPECT_EQ(mt_layer_gru(parameters, "many", 2, INT64_MAX, 1, true), nullptr);
   expect_error(MT_EINVAL, "hidden");
+  // Nor has it drawn any where it fails when it is applied: here after the attention was dropped.
+  mt_transformer_options how = MT_TRANSFORMER_OPTIONS_INIT;
+  how.dropout = 0.5;
+  how.activation = "a > 0";
+  mt_layer* block = mt_layer_transformer(parameters, "block", 2, 1, &how);
+  mt_generator_state(NULL, &key, &before);
+  MT_SCOPE {
+    mt_tensor* rows = mt_ones(MT_DIMS(3, 2), MT_F32, NULL);
+    EXPECT_EQ(mt_apply(block, rows), nullptr);
+    expect_error(MT_EDTYPE, "bool");
+    EXPECT_EQ(mt_apply_attention(block, rows, NULL, NULL, NULL), nullptr);
+    expect_error(MT_EDTYPE, "bool");
+  }
+  mt_generator_state(NULL, &key, &after);
+  EXPECT_EQ(before, after);
   mt_parameters_release(parameters);
   EXPECT_EQ(mt_dim(x, 0), 2);  // its handles live on
   mt_release(x);
