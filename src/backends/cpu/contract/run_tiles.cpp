@@ -134,6 +134,9 @@ class TileRun {
       if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
     } else if (schedule_.way == Way::filtering) {
       filter(tile, scratch);
+    } else if (schedule_.way == Way::image_lines) {
+      schedule_.sum == Dtype::float64 ? compute_lines<double>(tile, scratch)
+                                      : compute_lines<float>(tile, scratch);
     } else if (schedule_.sum == Dtype::float64) {
       compute_floating<double>(tile, entry, panel, scratch);
     } else {
@@ -180,6 +183,24 @@ class TileRun {
         epilogue_->run(epilogue_->context, part);
       }
     }
+  }
+
+  template <class T>
+  void compute_lines(const Tile& tile, char* scratch) {
+    constexpr int64_t terms = ImageLines::side * ImageLines::side;
+    const ImageLines& how = schedule_.lines;
+    int64_t row = 0, ks[terms];
+    T weights[terms];
+    a_.k.offsets(0, terms, ks);
+    gather(a_.dtype, a_.entry(a_data_, tile.batch), &row, 1, 1, ks, terms, weights);
+    const void* const image = source_ == nullptr
+                                  ? b_.entry(b_data_, tile.batch)
+                                  : source_->find(source_->context, b_.batch.offset(tile.batch));
+    run_image_lines(ImageLinesBlock<T>{
+        &how, weights, static_cast<const T*>(image), source_ ? static_cast<T>(source_->fill) : T(0),
+        tile.column_begin / how.width, tile.column_end / how.width,
+        reinterpret_cast<T*>(out_) + tile.batch * schedule_.n + tile.column_begin, scratch});
+    if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
   }
 
   // A group of batch entries.

@@ -141,6 +141,14 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
         static_cast<size_t>(round_up(int64_t(abreast_scratch(abreast, left)), cache_line));
     return;
   }
+  if (way == Way::image_lines) {
+    choose_lines(flops);
+    tile_scratch = 0;
+    held = static_cast<size_t>(
+        round_up(int64_t(image_lines_scratch(lines, size_of(sum))), cache_line));
+    thread_scratch = held + held_bytes;
+    return;
+  }
   if (way == Way::filtering) {
     columns = std::min(filtering.band(), n);
     // Where bands are fewer than threads, their outputs are shared out, though each share
@@ -175,12 +183,26 @@ Way Schedule::choose_way(const Contraction& c, const MatrixOperand& a, const Mat
   }
   filtering = find_filtering(c);
   if (filtering) return Way::filtering;
+  if (panels <= 1 && sum == c.out && sum == b.dtype) {
+    lines = find_image_lines(a, b, made);
+    if (lines) return Way::image_lines;
+  }
   if (panels <= 1 && c.out == Dtype::float32) {
     abreast = choose_abreast(a, b, threads, made);
     if (abreast) return Way::abreast;
   }
   const bool short_windows = sum == c.out && takes_short_windows() && has_short_windows(a, b);
   return short_windows ? Way::short_windows : Way::blocked;
+}
+
+// Whole lines; several tiles for each thread.
+void Schedule::choose_lines(double flops) {
+  const int64_t worth = static_cast<int64_t>(flops / tile_flops);
+  const int64_t wanted = std::clamp<int64_t>(worth, threads, tiles_per_thread * threads);
+  const int64_t parts =
+      std::max(divide_up(wanted, std::max<int64_t>(batch, 1)), divide_up(n, window_results));
+  rows = m;
+  columns = divide_up(lines.height, std::min(parts, lines.height)) * lines.width;
 }
 
 void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& right, double flops) {

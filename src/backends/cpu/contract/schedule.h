@@ -9,6 +9,7 @@
 #include "backends/cpu/contract/filtering/filtering.h"
 #include "backends/cpu/contract/operand.h"
 #include "backends/cpu/contract/windows/abreast.h"
+#include "backends/cpu/contract/windows/image_lines.h"
 #include "backends/cpu/contract/windows/same_windows.h"
 #include "base/rounding.h"
 #include "plan/contraction.h"
@@ -26,6 +27,7 @@ enum class Way : uint8_t {
   exact,          // integers, whose sums wrap, in any order (exact.h)
   lanes,          // along k: few rows or columns, many terms (lanes.h)
   filtering,      // bands, by minimal filtering: fewer products (filtering/filtering.h)
+  image_lines,    // one row of 3 x 3 weights over an image (windows/image_lines.h)
   abreast,        // small batch entries side by side (windows/abreast.h)
   short_windows,  // of b, in one tile (windows/windows-inl.h)
   blocked,        // all others, in tiles, for which is packed what vectors cannot read (blocked.h)
@@ -38,6 +40,7 @@ struct Schedule {
   Abreast abreast;      // how entries are, if they are
   SameWindows same;     // of b, that need no padded copy, if there are lanes
   Filtering filtering;  // if bands are filtered
+  ImageLines lines;     // of a row of weights, if that is the way
   bool transposed;  // the result's transpose is computed: m and n here, a and b in Run, exchanged
   bool b_in_place;  // b's columns are windows that need no packing, so no scratch
   bool rounded;     // tiles go through scratch: narrower than the sums, or transposed
@@ -58,6 +61,7 @@ struct Schedule {
  private:
   Way choose_way(const Contraction& c, const MatrixOperand& a, const MatrixOperand& b,
                  const EntryParts* made);
+  void choose_lines(double flops);
   void choose_tiles(const MatrixOperand& left, const MatrixOperand& right, double flops);
 };
 

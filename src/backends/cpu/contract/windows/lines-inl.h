@@ -12,7 +12,6 @@
 #include <algorithm>
 
 #include "backends/cpu/contract/operand.h"
-#include "backends/cpu/contract/windows/rolling_lines-inl.h"
 #include "backends/cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -97,26 +96,16 @@ void run_equal_lines(const Lines<T>& lines, int64_t* from, int64_t count, int64_
 // Columns [first, first + count) of b.
 template <class T>
 void run_lines(const Lines<T>& lines, const Axis& columns, int64_t first, int64_t count, T* c) {
-  const int64_t step = rolling_step(lines.ks, lines.k);
   int64_t from[line_vectors], found = 0, line = 0;
-  bool rolls = false;
   const auto run = [&] {
-    if (!rolls || found < least_rolling) {
-      run_equal_lines(lines, from, found, line, c);
-    } else if constexpr (has_rolling_lines) {
-      run_rolling_lines(lines.a, lines.b + from[0] + lines.ks[0], step, found, line, c);
-    }
+    run_equal_lines(lines, from, found, line, c);
     c += found * line;
     found = 0;
   };
   columns.for_runs(first, count, [&](int64_t, int64_t offset, int64_t length) {
-    bool goes_on = rolls && offset == from[0] + found * step;
-    if (found > 0 && (length != line || (found >= line_vectors && !goes_on))) run();
-    if (found == 0) goes_on = step != 0;
-    rolls = goes_on;
+    if (found > 0 && (length != line || found == line_vectors)) run();
     line = length;
-    if (found < line_vectors) from[found] = offset;
-    ++found;
+    from[found++] = offset;
   });
   run();
 }

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/contract/windows/image_lines.h"
+
+#include <algorithm>
+
+#include "base/rounding.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/contract/windows/image_lines.cpp"
+#include "backends/cpu/elementwise/targets.h"
+
+#include "hwy/foreach_target.h"
+
+#include "backends/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu::HWY_NAMESPACE {
+
+constexpr int side = ImageLines::side;
+
+// For each column of a window, the lanes of a vector whose element lies in the image, and what is
+// in the others.
+template <class D>
+struct Edge {
+  using T = hn::TFromD<D>;
+  static constexpr int64_t lanes = hn::MaxLanes(D());
+
+  // Where the window of lane 0 begins, in a line of so many elements.
+  Edge(D d, int64_t at, int64_t width, T fill) {
+    MT_UNROLL for (int j = 0; j < side; ++j) {
+      begin[j] = std::clamp<int64_t>(-at - j, 0, lanes);
+      end[j] = std::clamp(width - at - j, begin[j], lanes);
+      inside[j] = hn::AndNot(hn::FirstN(d, begin[j]), hn::FirstN(d, end[j]));
+      outside[j] = hn::IfThenZeroElse(inside[j], hn::Set(d, fill));
+      if (end[j] - begin[j] < lanes) columns |= 1u << j;
+    }
+  }
+  // Touches nothing else than those lanes.
+  HWY_INLINE hn::Vec<D> load(D d, int j, const T* x) const {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+    return hn::Or(hn::MaskedLoad(inside[j], d, x), outside[j]);
+#else
+    HWY_ALIGN T all[lanes];
+    hn::Store(outside[j], d, all);
+    for (int64_t i = begin[j]; i < end[j]; ++i) all[i] = x[i];
+    return hn::Load(d, all);
+#endif
+  }
+
+  unsigned columns = 0;  // a bit for each of a window's that some lane does not meet in the image
+  int64_t begin[side], end[side];
+  hn::Mask<D> inside[side];
+  hn::Vec<D> outside[side];
+};
+
+// Lest gcc read x from memory for each use.
+template <class V>
+HWY_INLINE void keep([[maybe_unused]] V& x) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  asm("" : "+v"(x.raw));
+#endif
+}
+
+// A vector of each of two lines of the result, whose windows begin at from[0] and from[1]; perhaps
+// at an edge.
+template <bool at_edge, class D, class T = hn::TFromD<D>>
+HWY_INLINE void two_vectors(D d, const hn::Vec<D> (&weights)[side * side],
+                            const T* const (&from)[side + 1], int64_t at, const Edge<D>& edge, T* c,
+                            int64_t c_line) {
+  hn::Vec<D> first = hn::Zero(d), second = first;
+  MT_UNROLL for (int i = 0; i < side + 1; ++i) {
+    MT_UNROLL for (int j = 0; j < side; ++j) {
+      const T* const place = from[i] + at + j;
+      auto x = at_edge && edge.columns >> j & 1 ? edge.load(d, j, place) : hn::LoadU(d, place);
+      keep(x);
+      if (i < side) first = fused(d, weights[i * side + j], x, first);
+      if (i > 0) second = fused(d, weights[(i - 1) * side + j], x, second);
+    }
+  }
+  // If there is one line alone, it is the first.
+  hn::StoreU(second, d, c + c_line);
+  hn::StoreU(first, d, c);
+}
+
+// With as many lanes as a line fills.
+template <class D, class T = hn::TFromD<D>>
+void run_lines_of(D d, const ImageLinesBlock<T>& block) {
+  constexpr int64_t lanes = hn::MaxLanes(D());
+  const ImageLines& how = *block.how;
+  hn::Vec<D> weights[side * side];
+  MT_UNROLL for (int i = 0; i < side * side; ++i) weights[i] = hn::Set(d, block.weights[i]);
+  T* const filling = static_cast<T*>(block.scratch);  // a line of it
+  std::fill_n(filling, how.width + side - 1, block.fill);
+  const int64_t last = how.width - lanes;
+  const int64_t last_inside = how.image_width + how.left - (side - 1) - lanes;
+  const Edge<D> edges[] = {{d, -how.left, how.image_width, block.fill},
+                           {d, last - how.left, how.image_width, block.fill}};
+  const int64_t c_line = block.end - block.begin > 1 ? how.width : 0;
+  // The last lines may overlap those before, as may the last vectors.
+  for (int64_t begin = block.begin; begin < block.end; begin += 2) {
+    const int64_t line = std::max(std::min(begin, block.end - 2), block.begin);
+    const T* from[side + 1];
+    MT_UNROLL for (int i = 0; i < side + 1; ++i) {
+      const int64_t of_image = line + i - how.above;
+      const bool outside = of_image < 0 || of_image >= how.image_height;
+      from[i] = outside ? filling : block.image + of_image * how.line - how.left;
+    }
+    T* const c = block.c + (line - block.begin) * how.width;
+    two_vectors<true>(d, weights, from, 0, edges[0], c, c_line);
+    for (int64_t next = lanes; next < last; next += lanes) {
+      const int64_t at = std::min(next, last_inside);
+      two_vectors<false>(d, weights, from, at, edges[0], c + at, c_line);
+    }
+    if (last > 0) two_vectors<true>(d, weights, from, last, edges[1], c + last, c_line);
+  }
+}
+
+// Where there are no vectors, code is to be small.
+constexpr bool has_vectors = HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
+constexpr int fewest_lanes = 4;
+
+template <class T, int lanes = lanes_of<T>>
+void run_lines_of(const ImageLinesBlock<T>& block) {
+  if constexpr (has_vectors && lanes > fewest_lanes) {
+    if (block.how->width < lanes) return run_lines_of<T, lanes / 2>(block);
+  }
+  if constexpr (has_vectors) run_lines_of(hn::CappedTag<T, lanes>(), block);
+}
+void run_float(const ImageLinesBlock<float>& block) { run_lines_of<float>(block); }
+void run_double(const ImageLinesBlock<double>& block) { run_lines_of<double>(block); }
+// Vectors between the first and the last one find a place within the image in any line of so many.
+int64_t fewest_columns() { return has_vectors ? 6 : INT64_MAX; }
+
+}  // namespace mt::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mt::cpu {
+
+HWY_EXPORT(fewest_columns);
+HWY_EXPORT(run_float);
+HWY_EXPORT(run_double);
+
+ImageLines find_image_lines(const MatrixOperand& a, const MatrixOperand& b,
+                            const EntryParts* made) {
+  constexpr int side = ImageLines::side;
+  const Axis &rows = b.rows, &k = b.k;
+  if (a.rows.size != 1 || rows.rank != 2) return {};
+  if (rows.sizes[1] < HWY_DYNAMIC_DISPATCH(fewest_columns)()) return {};
+  const int64_t line = rows.strides[0];
+  if (rows.strides[1] != 1 || k.rank != 2 || k.sizes[0] != side || k.sizes[1] != side ||
+      k.strides[0] != line || k.strides[1] != 1) {
+    return {};
+  }
+  ImageLines how{
+      rows.sizes[0], rows.sizes[1], rows.sizes[0] + side - 1, rows.sizes[1] + side - 1, line, 0, 0};
+  if (made == nullptr) return how;
+  const Layout &from = made->from, &to = made->to;
+  const int last = from.shape.rank() - 1;
+  if (last < 1 || from.strides[last] != 1 || to.strides[last] != 1 ||
+      to.strides[last - 1] != line) {
+    return {};
+  }
+  how.image_height = from.shape[last - 1];
+  how.image_width = from.shape[last];
+  how.line = from.strides[last - 1];
+  how.above = to.offset / line;
+  how.left = to.offset % line;
+  const bool one = element_count(from.shape) == how.image_height * how.image_width;
+  // A vector that is neither a line's first nor its last one lies within the image.
+  const int64_t right = how.width + side - 1 - how.left - how.image_width;
+  const bool within = how.left < side && right < side;
+  return one && within ? how : ImageLines();
+}
+
+size_t image_lines_scratch(const ImageLines& how, size_t size) {
+  return static_cast<size_t>(how.width + ImageLines::side - 1) * size;
+}
+void run_image_lines(const ImageLinesBlock<float>& block) {
+  HWY_DYNAMIC_DISPATCH(run_float)(block);
+}
+void run_image_lines(const ImageLinesBlock<double>& block) {
+  HWY_DYNAMIC_DISPATCH(run_double)(block);
+}
+
+}  // namespace mt::cpu
+#endif

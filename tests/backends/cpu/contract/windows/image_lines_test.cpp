@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Depthwise convolutions over windows of 3 x 3 have the bits of a loop's, and around an image those
+// that they have over a padded copy.
+#include "backends/cpu/contract/windows/image_lines.h"
+
+#include <gtest/gtest.h>
+
+#include "backends/cpu/contract/bits.h"
+#include "backends/cpu/contract/contract_check.h"
+#include "backends/cpu/parallel/parallel.h"
+#include "fusion/evaluator.h"
+#include "graph/evaluate.h"
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace mt::cpu {
+namespace {
+
+Contraction depthwise(int64_t images, int64_t channels, int64_t height, int64_t width, int64_t step,
+                      Dtype dtype) {
+  const int64_t line = width + 2, plane = (height + 2) * line;
+  return {{{images, 0, channels * plane}, {channels, 9, plane}},
+          {{1, 9, 0}},
+          {{height, 0, line}, {width, 0, 1}},
+          {{3, step * 3, line}, {3, step, 1}},
+          dtype,
+          dtype,
+          dtype};
+}
+
+bool found(const Contraction& c) {
+  return static_cast<bool>(find_image_lines(operand_a(c), operand_b(c), nullptr));
+}
+
+TEST(ImageLines, AreOfWindowsThatSlideByOne) {
+  Contraction c = depthwise(2, 3, 20, 20, 1, Dtype::float32);
+  EXPECT_TRUE(found(c));
+  EXPECT_TRUE(found(depthwise(2, 3, 20, 20, -1, Dtype::float32)));
+  EXPECT_FALSE(found(depthwise(2, 3, 20, 5, 1, Dtype::float32)));
+  c.k[1].b_stride = 2;
+  EXPECT_FALSE(found(c));
+  c = depthwise(2, 3, 20, 20, 1, Dtype::float32);
+  c.m[0].size = 2;
+  EXPECT_FALSE(found(c));
+}
+
+TEST(ImageLines, HaveTheBitsOfALoop) {
+  Random random(3);
+  for (int64_t width : {6, 7, 8, 9, 11, 15, 16, 17, 18, 31, 33, 34, 56, 70}) {
+    for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+      const int64_t height = pick(random, {1, 2, 3, 5, 14});
+      check(depthwise(2, 3, height, width, random() % 2 ? 1 : -1, dtype), random, {1, 3});
+      if (HasFatalFailure()) return;
+    }
+  }
+  check(depthwise(1, 2, 500, 150, 1, Dtype::float32), random, {1, 3});
+}
+
+// relu(y + bias), so that there is an epilogue.
+Tensor layer(const Tensor& x, const Tensor& weight, const Dims& before, const Dims& after,
+             double fill) {
+  const Tensor padded = pad(x, before, after, fill);
+  const Convolution how{{1, 1}, {0, 0}, {1, 1}, {0, 0}, x.shape()[1]};
+  const Tensor bias = slice(reshape(weight, {x.shape()[1], 9, 1}), 1, 0, 1, 1);
+  return relu(add(convolution(padded, weight, nullptr, how), bias));
+}
+
+TEST(ImageLines, AroundAnImageHaveTheBitsOfAPaddedCopy) {
+  install_fusing_evaluator();
+  for (const Shape& shape : {Shape{2, 3, 14, 6},
+                             {1, 2, 5, 7},
+                             {3, 2, 2, 8},
+                             {1, 3, 9, 12},
+                             {2, 2, 7, 17},
+                             {20, 3, 16, 56}}) {
+    for (const Dims& border :
+         {Dims{1, 1, 1, 1}, {0, 2, 2, 1}, {2, 1, 0, 2}, {2, 2, 2, 2}, {3, 0, 0, 3}}) {
+      const Dims before{0, 0, border[0], border[1]}, after{0, 0, border[2], border[3]};
+      const Tensor x = testing::noise(shape, 1, Dtype::float32);
+      const Tensor weight = testing::noise({shape[1], 1, 3, 3}, 2, Dtype::float32);
+      for (double fill : {0.0, -0.0, 0.75}) {
+        const Tensor padded = pad(x, before, after, fill);
+        evaluate(padded);
+        const auto expected = bits(layer(padded, weight, {0, 0, 0, 0}, {0, 0, 0, 0}, 0));
+        for (int threads : {1, 3}) {
+          set_thread_count(threads);
+          on_every_target([&](const char* target) {
+            EXPECT_EQ(bits(layer(x, weight, before, after, fill)), expected)
+                << target << " " << to_string(shape) << " " << border[1] << " " << border[3];
+          });
+        }
+        set_thread_count(0);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mt::cpu
