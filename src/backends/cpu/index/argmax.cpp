@@ -16,17 +16,15 @@ constexpr int64_t block = 1024;  // searched again while it is in cache
 constexpr int64_t most_panels = 256;
 
 // Keys of which the largest is wanted. A NaN has the largest key; for the smallest element, keys
-// are reversed but for a NaN's, which stays.
+// are reversed, and one less, so that a NaN's 0 becomes the largest again.
 template <class Element, bool largest>
-typename Element::Key wanted(typename Element::Memory x, Dtype dtype) {
+typename Element::Key wanted(typename Element::Memory x) {
   using Key = typename Element::Key;
   Key key = Element::key(x);
   if constexpr (largest) return key;
-  if (!is_floating(dtype)) return static_cast<Key>(~key);
-  constexpr Key nan = std::is_same_v<Element, HalfElement> || std::is_same_v<Element, BfloatElement>
-                          ? Key(0xffff)
-                          : static_cast<Key>(~Key(0));
-  return key == nan ? static_cast<Key>(~Key(0)) : static_cast<Key>(nan - key);
+  if constexpr (!requires { Element::infinite; }) return static_cast<Key>(~key);
+  constexpr Key nan = static_cast<Key>(static_cast<typename Element::Memory>(-1));
+  return static_cast<Key>(nan - key - 1);
 }
 
 template <class Key>
@@ -51,10 +49,10 @@ typename Element::Key best_key(const typename Element::Memory* x, int64_t count,
     typename Element::Memory extreme;
     const Input row{x};
     reduce(&extreme, &row, 1, count);
-    return wanted<Element, largest>(extreme, dtype);
+    return wanted<Element, largest>(extreme);
   } else {
     Key key = 0;
-    for (int64_t i = 0; i < count; ++i) key = std::max(key, wanted<Element, largest>(x[i], dtype));
+    for (int64_t i = 0; i < count; ++i) key = std::max(key, wanted<Element, largest>(x[i]));
     return key;
   }
 }
@@ -63,12 +61,12 @@ template <class Element, bool largest>
 Best<typename Element::Key> best_of(const typename Element::Memory* x, int64_t begin, int64_t end,
                                     Dtype dtype) {
   using Key = typename Element::Key;
-  Best<Key> best{wanted<Element, largest>(x[begin], dtype), begin};
+  Best<Key> best{wanted<Element, largest>(x[begin]), begin};
   for (int64_t at = begin; at < end; at += block) {
     Key key = best_key<Element, largest>(x + at, std::min(end - at, block), dtype);
     if (key <= best.key) continue;
     int64_t place = at;
-    while (wanted<Element, largest>(x[place], dtype) != key) ++place;
+    while (wanted<Element, largest>(x[place]) != key) ++place;
     best = {key, place};
   }
   return best;
@@ -77,14 +75,14 @@ Best<typename Element::Key> best_of(const typename Element::Memory* x, int64_t b
 // `width` lines next to each other, whose elements are `stride` apart.
 template <class Element, bool largest>
 void best_of_columns(const typename Element::Memory* x, int64_t length, int64_t stride,
-                     int64_t width, Dtype dtype, int64_t* places) {
+                     int64_t width, int64_t* places) {
   typename Element::Key keys[block];
-  for (int64_t c = 0; c < width; ++c) keys[c] = wanted<Element, largest>(x[c], dtype);
+  for (int64_t c = 0; c < width; ++c) keys[c] = wanted<Element, largest>(x[c]);
   std::fill(places, places + width, int64_t{0});
   for (int64_t i = 1; i < length; ++i) {
     const typename Element::Memory* row = x + i * stride;
     for (int64_t c = 0; c < width; ++c) {
-      typename Element::Key key = wanted<Element, largest>(row[c], dtype);
+      typename Element::Key key = wanted<Element, largest>(row[c]);
       bool better = key > keys[c];
       keys[c] = better ? key : keys[c];
       places[c] = better ? i : places[c];
@@ -108,7 +106,7 @@ void extreme(const NaiveCall& call) {
                      int64_t o = task / stretches, column = task % stretches * width;
                      best_of_columns<Element, largest>(from + o * length * inner + column, length,
                                                        inner, std::min(width, inner - column),
-                                                       x.dtype, to + o * inner + column);
+                                                       to + o * inner + column);
                    }
                  });
     return;
