@@ -34,7 +34,7 @@ auto with_function(const MatrixCall& matrices, F&& f) {
   auto as = [&](auto zero, auto&& otherwise) {
     using T = decltype(zero);
     Routine<T> routine = find_routine<T>(op);
-    if (!routine.function) return otherwise();
+    if (!routine.function || std::max(matrices.m, matrices.n) < routine.least) return otherwise();
     int64_t work = routine.work(matrices.m, matrices.n, matrices.k, matrices.call.attributes);
     if (!is_countable(matrices, work)) return otherwise();
     return f(routine.function, work);

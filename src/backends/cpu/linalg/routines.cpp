@@ -275,11 +275,11 @@ struct Entry {
 };
 template <class T>
 constexpr Entry<T> entries[] = {
-    {"cholesky", {cholesky<T>, no_work}},           {"eigh", {eigh<T>, eigh_work<T>}},
-    {"eigvalsh", {eigvalsh<T>, eigvalsh_work<T>}},  {"lu", {lu<T>, lu_work<T>}},
-    {"lu_solve", {solve<T>, solve_work}},           {"qr", {qr<T>, qr_work<T>}},
-    {"solve_triangular", {triangular<T>, no_work}}, {"svd", {svd<T>, svd_work<T>}},
-    {"svdvals", {svdvals<T>, svdvals_work<T>}},
+    {"cholesky", {cholesky<T>, no_work, 20}},          {"eigh", {eigh<T>, eigh_work<T>, 5}},
+    {"eigvalsh", {eigvalsh<T>, eigvalsh_work<T>, 5}},  {"lu", {lu<T>, lu_work<T>, 17}},
+    {"lu_solve", {solve<T>, solve_work, 10}},          {"qr", {qr<T>, qr_work<T>, 17}},
+    {"solve_triangular", {triangular<T>, no_work, 9}}, {"svd", {svd<T>, svd_work<T>, 5}},
+    {"svdvals", {svdvals<T>, svdvals_work<T>, 5}},
 };
 
 }  // namespace

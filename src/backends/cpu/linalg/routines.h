@@ -11,6 +11,9 @@ struct Routine {
   MatrixFunction<T> function = nullptr;
   // How many elements it needs as working memory for one matrix.
   int64_t (*work)(int64_t m, int64_t n, int64_t k, const Attributes& how) = nullptr;
+  // The larger of m and n from which on it is faster than the operator's own function: a call takes
+  // LAPACK about a hundred times as long as a multiplication.
+  int64_t least = 0;
 };
 
 // That for an operator; none where there is no such routine, or no LAPACK.
