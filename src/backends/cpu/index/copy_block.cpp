@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/index/fetch_row.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "backends/cpu/strided/strided.h"
 
 namespace mt::cpu {
 namespace {
@@ -40,26 +42,28 @@ Pair collapse_together(const Layout& to, const Layout& from) {
   return pair;
 }
 
-// Short rows are copied in pieces that overlap: a call takes longer than they do.
-void copy_bytes(char* to, const char* from, size_t bytes) {
-  constexpr size_t piece = 16, most = 4 * piece;
-  if (bytes < piece || bytes > most) {
-    std::memcpy(to, from, bytes);
-    return;
-  }
-  for (size_t at = 0; at + piece < bytes; at += piece) std::memcpy(to + at, from + at, piece);
-  std::memcpy(to + bytes - piece, from + bytes - piece, piece);
-}
-
 template <class T>
 void copy_row(T* to, int64_t to_stride, const T* from, int64_t from_stride, int64_t count) {
   if (to_stride == 1 && from_stride == 1) {
-    copy_bytes(reinterpret_cast<char*>(to), reinterpret_cast<const char*>(from),
-               static_cast<size_t>(count) * sizeof(T));
+    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
   } else if (to_stride == 1 && from_stride == 0) {
     std::fill(to, to + count, *from);
   } else {
     for (int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
+  }
+}
+
+// Rows that begin so many elements apart.
+template <class T>
+void copy_rows(T* to, int64_t to_step, int64_t to_stride, const T* from, int64_t from_step,
+               int64_t from_stride, int64_t rows, int64_t count) {
+  constexpr int64_t size = sizeof(T);
+  if (to_stride == 1 && from_stride == 1) {
+    return cpu::copy_rows(to, to_step * size, from, from_step * size, rows,
+                          static_cast<size_t>(count * size));
+  }
+  for (; rows > 0; --rows, to += to_step, from += from_step) {
+    copy_row(to, to_stride, from, from_stride, count);
   }
 }
 
@@ -77,12 +81,19 @@ void copy_elements(T* to, const Layout& to_layout, const T* from, const Layout& 
     });
     return;
   }
-  Layout to_rows{Shape(pair.shape.data(), last), Strides(pair.to.data(), last), 0};
-  Layout from_rows{Shape(pair.shape.data(), last), Strides(pair.from.data(), last), 0};
-  parallel_for(element_count(to_rows.shape), grain_of(width), [&](int64_t begin, int64_t end) {
-    Walker target(to_rows, begin), source(from_rows, begin);
-    for (int64_t row = begin; row < end; ++row, target.next(), source.next()) {
-      copy_row(to + target.position(), to_stride, from + source.position(), from_stride, width);
+  const int64_t height = pair.shape[last - 1];
+  const int64_t to_step = pair.to[last - 1], from_step = pair.from[last - 1];
+  Layout to_planes{Shape(pair.shape.data(), last - 1), Strides(pair.to.data(), last - 1), 0};
+  Layout from_planes{Shape(pair.shape.data(), last - 1), Strides(pair.from.data(), last - 1), 0};
+  const int64_t rows = element_count(to_planes.shape) * height;
+  parallel_for(rows, grain_of(width), [&](int64_t begin, int64_t end) {
+    Walker target(to_planes, begin / height), source(from_planes, begin / height);
+    for (int64_t row = begin; row < end; target.next(), source.next()) {
+      const int64_t in_plane = row % height, count = std::min(height - in_plane, end - row);
+      copy_rows(to + target.position() + in_plane * to_step, to_step, to_stride,
+                from + source.position() + in_plane * from_step, from_step, from_stride, count,
+                width);
+      row += count;
     }
   });
 }
@@ -144,18 +155,34 @@ int64_t to_next_plane(const Layout& layout, int axis) {
   return 0;
 }
 
-constexpr size_t cached_bytes = 16 << 10;
+constexpr int64_t cached_bytes = 16 << 10;
 
 // The index in a block of what is at `index` along an axis, or -1 where the block has nothing.
 int64_t index_in_block(int64_t index, int64_t start, int64_t step, int64_t size) {
   int64_t offset = index - start;
-  int64_t at = step == 1 ? offset : offset / step;  // short rows notice divisions
+  int64_t at = offset / step;
   return at * step == offset && at >= 0 && at < size ? at : -1;
 }
 
-// Fills and copies row by row, while the row is in cache. Rows are lines of planes: what all lines
-// of a plane share is found out once, and what lies between one run and the next is filled at once.
-// Planes of y may lie apart.
+template <class T>
+void fill_elements(T* begin, T* end, T fill) {
+  const auto bytes = static_cast<size_t>(end - begin) * sizeof(T);
+  if (fill == 0) {
+    std::memset(begin, 0, bytes);
+    return;
+  }
+  // Copies of what is there already are faster than a loop.
+  constexpr size_t first = 64;
+  std::fill(begin, std::min(end, begin + first / sizeof(T)), fill);
+  char* const to = reinterpret_cast<char*>(begin);
+  for (size_t done = first; done < bytes; done *= 2) {
+    std::memcpy(to + done, to, std::min(done, bytes - done));
+  }
+}
+
+// Rows are lines of planes: what all lines of a plane share is found out once. As many lines as
+// stay in the cache are filled and then written to, as that is faster than to fill what lies
+// between. Planes of y may lie apart.
 template <class T>
 void embed_rows(const NaiveCall& call, T fill) {
   const NaiveArray &x = call.inputs[0], &y = call.output;
@@ -167,11 +194,18 @@ void embed_rows(const NaiveCall& call, T fill) {
   const int axis = runs.axis - 1;
   const size_t i = 2 * static_cast<size_t>(std::max(axis, 0));
   const int64_t lines = axis < 0 ? 1 : y.layout.shape[axis];
-  const int64_t start = axis < 0 ? 0 : block[i], step = axis < 0 ? 1 : block[i + 1];
+  int64_t start = axis < 0 ? 0 : block[i], step = axis < 0 ? 1 : block[i + 1];
   const int64_t size = axis < 0 ? 1 : x.layout.shape[axis];
-  const int64_t stride = axis < 0 ? 0 : x.layout.strides[axis];
+  int64_t stride = axis < 0 ? 0 : x.layout.strides[axis];
+  if (step < 0) {  // the same lines, the last one first
+    start += (size - 1) * step;
+    from += (size - 1) * stride;
+    step = -step;
+    stride = -stride;
+  }
   const int64_t further = runs.stride == 1 ? to_next_plane(x.layout, axis) : 0;
-  constexpr int64_t line_elements = 64 / sizeof(T);
+  constexpr int64_t cached = cached_bytes / sizeof(T);
+  const int64_t together = std::max<int64_t>(cached / runs.row, 1);
   const int outer = std::max(axis, 0);
   const Layout planes{Shape(y.layout.shape.data(), outer), Strides(y.layout.strides.data(), outer),
                       0};
@@ -181,7 +215,6 @@ void embed_rows(const NaiveCall& call, T fill) {
       int64_t line = row % lines;
       const int64_t end_line = std::min(lines, line + end - row);
       T* target = to + walker.position() + line * runs.row;
-      T* const end_target = target + (end_line - line) * runs.row;
       row += end_line - line;
       int64_t position = 0;
       bool inside = x.size() > 0;
@@ -191,35 +224,33 @@ void embed_rows(const NaiveCall& call, T fill) {
         inside &= at >= 0;
         position += at * x.layout.strides[d];
       }
-      T* filled = target;
-      // Zeros come fastest all at once, if the lines are written while they are in cache.
-      const size_t bytes = static_cast<size_t>(end_target - target) * sizeof(T);
-      const bool zeros = inside && fill == 0 && bytes <= cached_bytes;
-      if (zeros) {
-        std::memset(target, 0, bytes);
-        filled = end_target;
-      }
-      for (; inside && line < end_line; ++line, target += runs.row) {
-        const int64_t at = index_in_block(line, start, step, size);
-        if (at < 0) continue;
-        T* const run = target + runs.start;
-        if (!zeros && runs.step == 1) {
-          std::fill(filled, run, fill);
-          filled = run + runs.run;
-        } else if (!zeros) {
-          std::fill(filled, target + runs.row, fill);
-          filled = target + runs.row;
+      while (line < end_line) {
+        const int64_t below = std::min(line + together, end_line);
+        T* const end = target + (below - line) * runs.row;
+        // Of these lines, those of the block's indices [at, past) have a run.
+        const int64_t at = std::max<int64_t>(divide_up(line - start, step), 0);
+        const int64_t past = inside ? std::min(divide_up(below - start, step), size) : 0;
+        T* const run = target + (start + at * step - line) * runs.row + runs.start;
+        if (at >= past || together > 1 || runs.step != 1) {
+          fill_elements(target, end, fill);
+        } else {
+          fill_elements(target, run, fill);
+          fill_elements(run + runs.run, end, fill);
         }
-        const T* const line_from = from + position + at * stride;
+        const T* const run_from = from + position + at * stride;
         // Where planes lie apart, hardware does not foresee the next one.
-        for (int64_t i = 0; further != 0 && i < runs.run; i += line_elements) {
-          const intptr_t ahead = (further + i) * int64_t{sizeof(T)};
-          __builtin_prefetch(
-              reinterpret_cast<const char*>(reinterpret_cast<intptr_t>(line_from) + ahead), 0, 2);
+        for (int64_t l = at; further != 0 && l < past; ++l) {
+          const intptr_t ahead = (further + (l - at) * stride) * int64_t{sizeof(T)};
+          fetch_row(reinterpret_cast<const void*>(reinterpret_cast<intptr_t>(run_from) + ahead),
+                    runs.run * int64_t{sizeof(T)});
         }
-        copy_row(run, runs.step, line_from, runs.stride, runs.run);
+        if (at < past) {
+          copy_rows(run, step * runs.row, runs.step, run_from, stride, runs.stride, past - at,
+                    runs.run);
+        }
+        target = end;
+        line = below;
       }
-      std::fill(filled, end_target, fill);
     }
   });
 }

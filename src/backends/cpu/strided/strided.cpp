@@ -92,15 +92,41 @@ HWY_INLINE hn::Vec<D> reversed(D d, hn::Vec<D> x) {
   }
 }
 
+// Rows of at least `piece` bytes, in pieces of so many of which the last two overlap.
+template <size_t piece>
+HWY_INLINE void copy_pieces(char* to, int64_t to_step, const char* from, int64_t from_step,
+                            int64_t rows, size_t bytes) {
+  const size_t last = bytes - piece;
+  for (; rows > 0; --rows, to += to_step, from += from_step) {
+    for (size_t at = 0; at < last; at += piece) std::memcpy(to + at, from + at, piece);
+    std::memcpy(to + last, from + last, piece);
+  }
+}
+// A call takes longer than a short row does.
+void rows_of_bytes(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t rows,
+                   size_t bytes) {
+  constexpr size_t longest = 1024, most = HWY_TARGET == HWY_AVX3 ? 64 : 32;
+  if (bytes > longest) {
+    for (int64_t i = 0; i < rows; ++i) std::memcpy(to + i * to_step, from + i * from_step, bytes);
+  } else if (bytes >= most) {
+    copy_pieces<most>(to, to_step, from, from_step, rows, bytes);
+  } else if (bytes >= 16) {
+    copy_pieces<16>(to, to_step, from, from_step, rows, bytes);
+  } else if (bytes >= 8) {
+    copy_pieces<8>(to, to_step, from, from_step, rows, bytes);
+  } else if (bytes >= 4) {
+    copy_pieces<4>(to, to_step, from, from_step, rows, bytes);
+  } else if (bytes >= 2) {
+    copy_pieces<2>(to, to_step, from, from_step, rows, bytes);
+  } else if (bytes == 1) {
+    copy_pieces<1>(to, to_step, from, from_step, rows, bytes);
+  }
+}
+
+// Not inlined, so that no byte that is written could be part of a size.
 template <class T>
-void copy_line(const T* from, int64_t length, int64_t step, T* out) {
-  if (step == 1) {
-    if (length < 16) {
-      for (int64_t i = 0; i < length; ++i) out[i] = from[i];
-    } else {
-      std::memcpy(out, from, sizeof(T) * static_cast<size_t>(length));
-    }
-  } else if (step == -1) {
+HWY_NOINLINE void copy_line(const T* from, int64_t length, int64_t step, T* out) {
+  if (step == -1) {
     constexpr Tag<T> d;
     constexpr int64_t lanes = lane_count<T>;
     int64_t i = 0;
@@ -251,6 +277,12 @@ HWY_INLINE void copy_plane(const T* from, const Lines& lines, T* out) {
     if (lines.step == 2) return copy_every_second(from, lines, out);
   }
 #endif
+  if (lines.step == 1) {
+    constexpr int64_t size = sizeof(T);
+    return rows_of_bytes(reinterpret_cast<char*>(out), lines.length * size,
+                         reinterpret_cast<const char*>(from), lines.stride * size, lines.count,
+                         static_cast<size_t>(lines.length * size));
+  }
   for (int64_t i = 0; i < lines.count; ++i) {
     copy_line(from + i * lines.stride, lines.length, lines.step, out + i * lines.length);
   }
@@ -363,10 +395,17 @@ namespace mt::cpu {
 HWY_EXPORT(gather);
 HWY_EXPORT(gather_both);
 HWY_EXPORT(positions);
+HWY_EXPORT(rows_of_bytes);
 
 void gather_strided(void* out, const void* base, size_t element_size, const Layout& layout,
                     int64_t first, int64_t count) {
   HWY_DYNAMIC_DISPATCH(gather)(out, base, element_size, layout, first, count);
+}
+
+void copy_rows(void* to, int64_t to_step, const void* from, int64_t from_step, int64_t rows,
+               size_t bytes) {
+  HWY_DYNAMIC_DISPATCH(rows_of_bytes)
+  (static_cast<char*>(to), to_step, static_cast<const char*>(from), from_step, rows, bytes);
 }
 
 void gather_pairs(void* even, void* odd, const void* base, const Layout& layout, int64_t first,

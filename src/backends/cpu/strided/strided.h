@@ -22,4 +22,8 @@ void gather_pairs(void* even, void* odd, const void* base, const Layout& layout,
 void strided_positions(void* out, size_t element_size, const Layout& layout, int64_t first,
                        int64_t count);
 
+// Copies rows of so many bytes, which begin `to_step` and `from_step` bytes apart.
+void copy_rows(void* to, int64_t to_step, const void* from, int64_t from_step, int64_t rows,
+               size_t bytes);
+
 }  // namespace mt::cpu
