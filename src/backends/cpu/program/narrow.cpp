@@ -14,6 +14,9 @@ bool turns(const Instruction& i) {
   return i.row || (i.code != Opcode::iota && i.code != Opcode::random);
 }
 
+// Columns of rows that are turned, though they lie in order, where elements are computed.
+constexpr int64_t most_computed = 8;
+
 // Parts the dimensions of `layout` into those of the rows and those of the columns.
 NarrowOperand part(const Layout& layout, int64_t columns) {
   NarrowOperand result;
@@ -51,6 +54,8 @@ bool is_scattered(const Memory& memory, int64_t columns) {
   const int last = layout.shape.rank() - 1;
   const int64_t step = last > 0 ? layout.strides[last - 1] : 0;
   const bool overlap = step > 0 && step < layout.shape[last];
+  // What is one number all along a row fills vectors where the row does.
+  if (layout.strides[last] == 0 && layout.shape[last] == columns) return columns <= most_computed;
   return layout.strides[last] != 1 || layout.shape[last] < columns || overlap;
 }
 
@@ -60,7 +65,7 @@ int64_t longest_in_order(const Program& program) {
   const bool computes =
       std::any_of(program.instructions.begin() + program.once, program.instructions.end(),
                   [](const Instruction& i) { return !i.row && i.code != Opcode::load; });
-  return computes ? 8 : 4;
+  return computes ? most_computed : 4;
 }
 
 }  // namespace
