@@ -104,6 +104,10 @@ Operator pair_for(Elementwise first, Elementwise second, bool right) {
     case Elementwise::add: return second_of<add_operator, T>(second, right);
     case Elementwise::sub: return second_of<sub_operator, T>(second, right);
     case Elementwise::mul: return second_of<mul_operator, T>(second, right);
+    case Elementwise::maximum:  // clip
+      return second == Elementwise::minimum && right
+                 ? &elements<Joined<maximum_operator, minimum_operator, true>, T, true, 3>
+                 : nullptr;
     case Elementwise::sqrt:  // the divisor is often one number
       return second == Elementwise::div && !right ? &divide<T, sqrt_operator> : nullptr;
     default: return nullptr;
