@@ -103,8 +103,8 @@ HWY_INLINE void copy_pieces(char* to, int64_t to_step, const char* from, int64_t
   }
 }
 // A call takes longer than a short row does.
-void rows_of_bytes(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t rows,
-                   size_t bytes) {
+HWY_NOINLINE void rows_of_bytes(char* to, int64_t to_step, const char* from, int64_t from_step,
+                                int64_t rows, size_t bytes) {
   constexpr size_t longest = 1024, most = HWY_TARGET == HWY_AVX3 ? 64 : 32;
   if (bytes > longest) {
     for (int64_t i = 0; i < rows; ++i) std::memcpy(to + i * to_step, from + i * from_step, bytes);
@@ -139,7 +139,12 @@ HWY_NOINLINE void copy_line(const T* from, int64_t length, int64_t step, T* out)
     }
     for (; i < length; ++i) out[i] = from[-i];
   } else {
-    for (int64_t i = 0; i < length; ++i) out[i] = from[i * step];
+    int64_t i = 0;
+    for (; i + 4 <= length; i += 4, from += 4 * step) {
+      const T a = from[0], b = from[step], c = from[2 * step], d = from[3 * step];
+      out[i] = a, out[i + 1] = b, out[i + 2] = c, out[i + 3] = d;
+    }
+    for (; i < length; ++i, from += step) out[i] = *from;
   }
 }
 
