@@ -22,23 +22,29 @@ int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, i
   auto of_rows = [](const Step& step) { return !step.is_long(); };
   const std::vector<Step>& steps = prepared.steps;
   if (std::count_if(steps.begin(), steps.end(), of_rows) < many_row_steps) return 1;
-  std::vector<int16_t> places;
+  std::vector<int16_t> own, shared;  // each row's, and those that are the same for all
   for (const Step& step : steps) {
     if (of_rows(step)) continue;
     for (const Source& in : step.in) {
-      if (!in.repeated && in.place != no_place) places.push_back(in.place);
+      if (!in.repeated && in.place != no_place) (in.pitch == 0 ? shared : own).push_back(in.place);
     }
-    if (step.out < 0) places.push_back(step.out);
+    if (step.out < 0) own.push_back(step.out);
   }
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  int64_t bytes = 0;
-  for (int16_t place : places) {
-    const bool in_memory = place < 0;
-    bytes += in_memory ? 2 * static_cast<int64_t>(size_of(segment.memory[~place].dtype))
-                       : element_bytes(*prepared.program);
-  }
-  return std::min(most_rows_together, first_cache / std::max<int64_t>(bytes * columns, 1));
+  // A small cache holds no part of the next tile (ahead.cpp).
+  const int64_t parts = small_first_cache ? 1 : 2;
+  auto bytes_of = [&](std::vector<int16_t>& places) {
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    int64_t bytes = 0;
+    for (int16_t place : places) {
+      const bool in_memory = place < 0;
+      bytes += in_memory ? parts * static_cast<int64_t>(size_of(segment.memory[~place].dtype))
+                         : element_bytes(*prepared.program);
+    }
+    return bytes * columns;
+  };
+  const int64_t room = first_cache - bytes_of(shared);
+  return std::min(most_rows_together, room / std::max<int64_t>(bytes_of(own), 1));
 }
 
 int64_t elements_in_cache(const PreparedProgram& prepared, const std::vector<Segment>& segments,
