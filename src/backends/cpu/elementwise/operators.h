@@ -123,13 +123,15 @@ struct Divisor {
         r(1 / value),
         r_low(std::fma(-value, 1 / value, T(1)) / value),
         least(std::max(least_quotient, 2 * tiny * std::abs(1 / value))) {}
-  HWY_INLINE Vector<T> divide(Vector<T> x) const {
+  HWY_INLINE Vector<T> quotient(Vector<T> x) const {
     Vector<T> first = fma(x, r, x * r_low);
-    Vector<T> q = fma(fma(minus_d, first, x), r, first);
-    Mask<T> exact = abs(q) >= least;
-    if (HWY_LIKELY(all(exact))) return q;
+    return fma(fma(minus_d, first, x), r, first);
+  }
+  HWY_INLINE Mask<T> is_exact(Vector<T> q) const { return abs(q) >= least; }
+  // x / d where the quotient q perhaps is not.
+  HWY_INLINE Vector<T> otherwise(Vector<T> x, Vector<T> q) const {
     Mask<T> zero = x == Vector<T>(0);
-    return all(exact | zero) ? select(zero, x * r, q) : x / d;
+    return all(is_exact(q) | zero) ? select(zero, x * r, q) : x / d;
   }
 };
 
@@ -162,12 +164,25 @@ void divide(void* out, const Input* inputs, int64_t rows, int64_t columns) {
       const Divisor<T> divisor(value);
       const char* p = static_cast<const char*>(row[0].data);
       size_t left = columns;
-      for (; left >= lanes; left -= lanes, p += lanes * sizeof(T), y += lanes * sizeof(T)) {
+      constexpr size_t bytes = lanes * sizeof(T);
+      for (; left >= 2 * lanes; left -= 2 * lanes, p += 2 * bytes, y += 2 * bytes) {
         fetch(p, inputs[0].ahead);
-        store(divisor.divide(First::apply(load<T>(p))).raw, y);
+        fetch(p + bytes, inputs[0].ahead);
+        const Vector<T> a = First::apply(load<T>(p)), b = First::apply(load<T>(p + bytes));
+        Vector<T> x = divisor.quotient(a), z = divisor.quotient(b);
+        if (HWY_UNLIKELY(!all(divisor.is_exact(x) & divisor.is_exact(z)))) {
+          x = divisor.otherwise(a, x);
+          z = divisor.otherwise(b, z);
+        }
+        store(x.raw, y);
+        store(z.raw, y + bytes);
       }
-      if (left > 0) store(divisor.divide(First::apply(load<T>(p, left))).raw, y, left);
-      y += left * sizeof(T);
+      for (size_t n; left > 0; left -= n, p += n * sizeof(T), y += n * sizeof(T)) {
+        n = std::min(left, lanes);
+        const Vector<T> a = First::apply(n == lanes ? load<T>(p) : load<T>(p, n));
+        const Vector<T> x = divisor.otherwise(a, divisor.quotient(a));
+        n == lanes ? store(x.raw, y) : store(x.raw, y, n);
+      }
     } else {
       elements<Divided<First>, T, false, 2>(y, row, 1, columns);
       y += static_cast<size_t>(columns) * sizeof(T);
