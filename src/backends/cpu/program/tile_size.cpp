@@ -8,8 +8,10 @@
 namespace mt::cpu {
 namespace {
 
-// From so many steps over rows' own values on, and up to so many rows.
-constexpr int64_t many_row_steps = 4, most_rows_together = 4;
+// From so many steps over rows' own values on, or of so many that make some and so many over all
+// elements, between which memory is fetched; and up to so many rows.
+constexpr int64_t many_row_steps = 4, many_results = 2, many_long_steps = 3;
+constexpr int64_t most_rows_together = 4;
 // What a tile may take of the first-level cache, in which memory's parts are placed by their
 // addresses: as measured with AdamW.
 constexpr int64_t room_in_cache = first_cache;
@@ -20,8 +22,13 @@ constexpr size_t few_steps = 4;
 
 int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, int64_t columns) {
   auto of_rows = [](const Step& step) { return !step.is_long(); };
+  auto is_result = [](const Step& step) { return step.instruction->code == Opcode::reduce; };
   const std::vector<Step>& steps = prepared.steps;
-  if (std::count_if(steps.begin(), steps.end(), of_rows) < many_row_steps) return 1;
+  const auto row_steps = std::count_if(steps.begin(), steps.end(), of_rows);
+  const auto results = std::count_if(steps.begin(), steps.end(), is_result);
+  const auto long_steps = static_cast<int64_t>(steps.size()) - row_steps;
+  const bool waits = results >= many_results && long_steps >= many_long_steps;
+  if (row_steps < many_row_steps && !waits) return 1;
   std::vector<int16_t> own, shared;  // each row's, and those that are the same for all
   for (const Step& step : steps) {
     if (of_rows(step)) continue;
@@ -43,8 +50,10 @@ int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, i
     }
     return bytes * columns;
   };
-  const int64_t room = first_cache - bytes_of(shared);
-  return std::min(most_rows_together, room / std::max<int64_t>(bytes_of(own), 1));
+  const int64_t all = bytes_of(shared), row = std::max<int64_t>(bytes_of(own), 1);
+  // Two pay even if they take the next level.
+  const bool two = small_first_cache && all + 2 * row <= 2 * first_cache;
+  return std::clamp<int64_t>((first_cache - all) / row, two ? 2 : 1, most_rows_together);
 }
 
 int64_t elements_in_cache(const PreparedProgram& prepared, const std::vector<Segment>& segments,
