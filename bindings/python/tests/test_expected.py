@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What users of other libraries look for: memory, generators, parts of data, a few functions."""
+import os
 import threading
 
 import numpy as np
@@ -17,7 +18,8 @@ def test_memory_of_a_device():
     held = mt.memory()
     assert held.used - before.used >= 4_000_000 and held.peak >= held.used and held.limit == 0
     del x
-    assert mt.memory().used < held.used and mt.memory().peak == held.peak and mt.memory().cached > 0
+    assert mt.memory().used < held.used and mt.memory().peak == held.peak
+    assert mt.memory().cached > 0 or "ASAN_OPTIONS" in os.environ  # the address sanitizer's build keeps none
     mt.release_cached_memory("cpu")
     assert mt.memory("cpu").cached == 0
     with pytest.raises(mt.Error, match="nowhere"):

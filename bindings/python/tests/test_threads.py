@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads: they run during each other's work, wait for each other, and never for good."""
 import faulthandler
+import os
 import sys
 import threading
 import time
@@ -14,7 +15,8 @@ import mtorch as mt
 
 @pytest.fixture(autouse=True)
 def says_where_it_hangs():
-    faulthandler.dump_traceback_later(120, exit=True)
+    # Unoptimized, for a sanitizer, all takes longer.
+    faulthandler.dump_traceback_later(1200 if "ASAN_OPTIONS" in os.environ else 120, exit=True)
     before = sys.getswitchinterval()
     yield
     sys.setswitchinterval(before)
