@@ -23,9 +23,10 @@ namespace mt::cpu::HWY_NAMESPACE {
 // one does, so that memory is read in order; near by, that would only begin and end more tiles.
 constexpr int64_t distant_bytes = 3 * 1024 * 1024;
 constexpr int64_t distant_page_bytes = 1536 * 1024;  // where its rows are pages apart
-// So many then run at a time: few enough that processors foresee where each row goes on, and enough
-// to repay the tiles that begin and end with them.
-constexpr int64_t far_terms = 32;
+// So much of it then passes at a time: enough to repay the tiles that begin and end with it, and
+// little enough that the second-level cache holds it beside what is fetched for the next terms; the
+// fewest where several slivers read it and its rows are pages apart, whose lines meet in few sets.
+constexpr int64_t far_bytes = 384 * 1024, fewest_far_terms = 32, most_far_terms = 96;
 // Where rows are pages apart and slivers many, to which the first-level cache does not keep a panel
 // then, so much of b at a time stays in the second-level cache.
 constexpr int64_t far_page_bytes = 256 * 1024, fewest_page_terms = 16, most_page_terms = 128;
@@ -118,7 +119,7 @@ BlockPlan<T>::BlockPlan(const Block& block)
   passes = block.passes && block.k_end - block.k_begin <= terms;
   // Sums of several blocks are read again, and what goes past the caches are whole aligned vectors.
   constexpr int64_t aligned = lanes * sizeof(T);
-  streamed = block.streamed && block.k_end - block.k_begin <= terms && !gaps &&
+  streamed = block.streamed && block.k_end - block.k_begin <= terms && !gaps && !far &&
              columns % lanes == 0 && block.c_row % lanes == 0 &&
              reinterpret_cast<uintptr_t>(block.c) % aligned == 0;
 }
@@ -138,10 +139,9 @@ bool BlockPlan<T>::is_far(const Block& block) const {
   return (few || !pages_apart(block.b->k.stride() * int64_t(sizeof(T)))) && is_distant(block);
 }
 
-// What comes from afar is fetched by wide kernels, though higher ones would do for a few rows.
 template <class T>
 int64_t BlockPlan<T>::most_panel() const {
-  if (far) return std::min(widest, round_up(columns, lanes));
+  if (far) return std::min(far_vectors * lanes, round_up(columns, lanes));
   // Where rows are looked up in tables, what many of them read for a single vector takes longer
   // than to multiply.
   return lanes * (gaps ? vectors_for<T>(rows, widest, 2) : vectors_for<T>(rows, columns));
@@ -150,7 +150,11 @@ int64_t BlockPlan<T>::most_panel() const {
 template <class T>
 int64_t BlockPlan<T>::most_terms(const Block& block) const {
   if (gaps) return most_block_k;
-  if (far) return far_terms;
+  if (far) {
+    const bool pages = pages_apart(block.b->k.stride() * int64_t(sizeof(T)));
+    if (pages && slivers.count > 1) return fewest_far_terms;
+    return std::clamp(far_bytes / int64_t(sizeof(T)) / columns, fewest_far_terms, most_far_terms);
+  }
   if (is_distant(block)) {
     return std::clamp(far_page_bytes / int64_t(sizeof(T)) / columns, fewest_page_terms,
                       most_page_terms);

@@ -135,7 +135,7 @@ enum class Distant {
   fetched,  // ahead of time
   packed,   // b as well: it is left where the next rows read it near by, which takes no time of its
             // own, as the multiply-adds leave room for it
-  far,      // b as well, to the second-level cache, which has more lines under way at once
+  far,      // b alone, to the second-level cache, which has more lines under way at once
   a,        // a alone: what is read of b lies near by
   none,     // nothing: there are none, and fetching would only take the loads' time
 };
@@ -157,7 +157,8 @@ HWY_NOINLINE __attribute__((aligned(64))) void strided_kernel(const MicroTile<T>
   const T* b = tile.b;
   [[maybe_unused]] T* packed = tile.packed;
   [[maybe_unused]] const int64_t a_ahead = tile.a_ahead, b_ahead = tile.b_ahead;
-  constexpr bool packs = distant == Distant::packed, fetches_a = distant != Distant::none;
+  constexpr bool packs = distant == Distant::packed;
+  constexpr bool fetches_a = distant != Distant::none && distant != Distant::far;
   constexpr bool fetches_b = packs || distant == Distant::fetched;
   // To begin and end a loop for each line takes some ten cycles, so only where one is fetched.
   constexpr int64_t all = std::numeric_limits<int64_t>::max();
@@ -184,7 +185,7 @@ HWY_NOINLINE __attribute__((aligned(64))) void strided_kernel(const MicroTile<T>
       if constexpr (packs) packed += V * lanes;
     }
   }
-  if constexpr (distant != Distant::none) {
+  if constexpr (fetches_a) {
     if (tile.streamed) return end_streamed_sums<T>(tile, sum);
   }
   end_sums<T>(tile, mask, sum);
@@ -342,20 +343,22 @@ MicroKernel<T> near_kernel_for(int rows, int vectors) {
                                  : micro_kernel_for<T>(rows, vectors, Reads::b_near);
 }
 
-// The same where b comes from afar, for which high and wide tiles alone have kernels of their own.
-constexpr int fewest_far_rows = (rows_for(most_vectors) + 2) / 2;
+// The same where b comes from afar: of two vectors, beside which the most rows go together, so that
+// lines of memory are asked for at an even pace.
+constexpr int far_vectors = std::min(most_vectors, 2), fewest_far_rows = 4;
 template <class T, int... I>
 constexpr std::array<MicroKernel<T>, sizeof...(I)> far_kernel_table(
     std::integer_sequence<int, I...>) {
-  return {strided_kernel<T, fewest_far_rows + I, most_vectors, Distant::far>...};
+  return {strided_kernel<T, fewest_far_rows + I, far_vectors, Distant::far>...};
 }
 template <class T>
 MicroKernel<T> far_kernel_for(int rows, int vectors) {
-  constexpr int heights = rows_for(most_vectors) - fewest_far_rows + 1;
-  static constexpr auto table = far_kernel_table<T>(std::make_integer_sequence<int, heights>());
-  return vectors == most_vectors && rows >= fewest_far_rows
-             ? table[rows - fewest_far_rows]
-             : micro_kernel_for<T>(rows, vectors, Reads::strided);
+  constexpr int heights = far_vectors == 2 ? rows_for(far_vectors) - fewest_far_rows + 1 : 0;
+  if constexpr (heights > 0) {
+    static constexpr auto table = far_kernel_table<T>(std::make_integer_sequence<int, heights>());
+    if (vectors == far_vectors && rows >= fewest_far_rows) return table[rows - fewest_far_rows];
+  }
+  return micro_kernel_for<T>(rows, vectors, Reads::strided);
 }
 
 }  // namespace mt::cpu::HWY_NAMESPACE
