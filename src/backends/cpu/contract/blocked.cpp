@@ -96,12 +96,7 @@ class BlockRun {
     if (plan_.passes) first_row_of_c_ = plan_.slivers.first_row(begin);
     operands_.take_group(tile, begin, end);
     if (plan_.along_slivers) {
-      for (int64_t sliver = begin; sliver < end; ++sliver) {
-        for (int64_t column = 0, columns; column < plan_.columns; column += columns) {
-          columns = operands_.take_panel(tile, column);
-          run_tile(tile, sliver, column, columns);
-        }
-      }
+      for (int64_t sliver = begin; sliver < end; ++sliver) run_along(tile, sliver);
     } else {
       for (int64_t column = 0, columns; column < plan_.columns; column += columns) {
         columns = operands_.take_panel(tile, column);
@@ -119,8 +114,25 @@ class BlockRun {
     }
   }
 
-  // A sliver of the group and the panel that the tile is pointed at.
-  void run_tile(MicroTile<T>& tile, int64_t sliver, int64_t column, int64_t columns) {
+  // A sliver of the group and all panels. What the first of them has found out holds for those of
+  // its width but the last, which are many where terms are few.
+  void run_along(MicroTile<T>& tile, int64_t sliver) {
+    const int64_t b_step = plan_.panel * (plan_.b_in_place ? 1 : k_count_);
+    for (int64_t column = 0, columns; column < plan_.columns; column += columns) {
+      columns = operands_.take_panel(tile, column);
+      const MicroKernel<T> kernel = run_tile(tile, sliver, column, columns);
+      for (; kernel != nullptr && column + 2 * columns < plan_.columns; column += columns) {
+        tile.b += b_step;
+        tile.from = tile.c += columns;
+        if (tile.fetched != nullptr) tile.fetched += columns;
+        kernel(tile);
+      }
+    }
+  }
+
+  // A sliver of the group and the panel that the tile is pointed at. Returns the kernel, if both
+  // operands are read by strides.
+  MicroKernel<T> run_tile(MicroTile<T>& tile, int64_t sliver, int64_t column, int64_t columns) {
     const int64_t rows = plan_.slivers.rows(sliver);
     const int64_t row = plan_.slivers.first_row(sliver) - first_row_of_c_;
     const bool last_panel = column + columns == plan_.columns;
@@ -137,8 +149,11 @@ class BlockRun {
       MicroTile<T> packing = tile;
       operands_.take_panel_to_pack(packing, column);
       packing_kernel_for<T>(vectors)(packing);
-    } else if (plan_.line > 0) {
-      lines_kernel_for<T>(rows / plan_.line, plan_.line)(tile);
+      return nullptr;
+    }
+    MicroKernel<T> kernel;
+    if (plan_.line > 0) {
+      kernel = lines_kernel_for<T>(rows / plan_.line, plan_.line);
     } else {
       const Reads reads = plan_.indexed && !plan_.b_in_place ? Reads::a_indexed
                           : plan_.indexed                    ? Reads::indexed
@@ -146,9 +161,11 @@ class BlockRun {
                                                              : Reads::strided;
       const int height = static_cast<int>(rows);
       const bool from_afar = reads == Reads::strided && plan_.far;
-      (from_afar ? far_kernel_for<T>(height, vectors)
-                 : micro_kernel_for<T>(height, vectors, reads))(tile);
+      kernel = from_afar ? far_kernel_for<T>(height, vectors)
+                         : micro_kernel_for<T>(height, vectors, reads);
     }
+    kernel(tile);
+    return plan_.indexed ? nullptr : kernel;
   }
 
   const Block& block_;
