@@ -47,13 +47,13 @@ HWY_INLINE void add_terms(const LaneTerms<T>& terms, int64_t r, T* sums, int64_t
         xs[v] = load_part(d, mask..., many);
       } else {
         xs[v] = hn::LoadU(d, many + v * width);
-        // To the second-level cache, which has more lines under way at once than the first.
-        if (Few > 1) __builtin_prefetch(many + v * width + terms.ahead, 0, 2);
       }
     }
-    if (Few == 1 && sizeof...(Mask) == 0 && terms.ahead != 0) {
-      MT_UNROLL for (int v = 0; v < V; ++v)
-          __builtin_prefetch(many + v * width + terms.ahead, 0, 2);
+    // To the second-level cache, which has more lines under way at once than the first.
+    if (sizeof...(Mask) == 0 && terms.ahead != 0) {
+      MT_UNROLL for (int v = 0; v < V; ++v) {
+        __builtin_prefetch(many + v * width + terms.ahead, 0, 2);
+      }
     }
     forget(many);  // lest each be loaded Few times
     MT_UNROLL for (int v = 0; v < V; ++v) {
