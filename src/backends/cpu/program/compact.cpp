@@ -94,8 +94,10 @@ bool CompactValues::is_summed(size_t at) const {
       if (makers_[later].of[k] == static_cast<int>(at)) return false;
     }
   }
-  // The sum of a row must not be written over rows that are still to be read.
-  return reduced_ != Reduced::rows || next.out != i.in[0] || columns_ >= 8;
+  // The sum of a row must not be written over rows that are still to be read: it is no longer than
+  // a row of as many elements as it has bytes, as each has at least one.
+  constexpr int64_t sum_bytes = sizeof(int64_t);
+  return reduced_ != Reduced::rows || next.out != i.in[0] || columns_ >= sum_bytes;
 }
 
 bool CompactValues::can_make(size_t at) const {
