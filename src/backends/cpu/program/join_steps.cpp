@@ -2,6 +2,7 @@
 // Two steps in one, where nobody else reads what the first computes: it need not be stored.
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "backends/cpu/elementwise/one_hot.h"
 #include "backends/cpu/elementwise/products.h"
@@ -126,6 +127,9 @@ bool join_products(const Step& first, const Step& second, Step* joined) {
   joined->operate = products_operator(last, right, squared, s.from);
   joined->in[2] = first.in[0];
   joined->in[3] = first.in[squared ? 2 : 1];
+  // Numbers last, where the kernel looks for them.
+  if (joined->in[0].repeated) std::swap(joined->in[0], joined->in[1]);
+  if (joined->in[2].repeated && !squared) std::swap(joined->in[2], joined->in[3]);
   if (first.traversal != Traversal::flat) joined->traversal = first.traversal;
   return joined->operate;
 }
