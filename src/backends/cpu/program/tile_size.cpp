@@ -15,6 +15,8 @@ constexpr int64_t most_rows_together = 4;
 // What a tile may take of the first-level cache, in which memory's parts are placed by their
 // addresses: as measured with AdamW.
 constexpr int64_t room_in_cache = first_cache;
+// Of each memory the tile's part and, where there is room for it (ahead.cpp), the next one's.
+int64_t held_tiles() { return small_first_cache ? 1 : 2; }
 // With fewer steps a tile is read and written as fast as can be anyway.
 constexpr size_t few_steps = 4;
 
@@ -37,16 +39,15 @@ int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, i
     }
     if (step.out < 0) own.push_back(step.out);
   }
-  // A small cache holds no part of the next tile (ahead.cpp).
-  const int64_t parts = small_first_cache ? 1 : 2;
   auto bytes_of = [&](std::vector<int16_t>& places) {
     std::sort(places.begin(), places.end());
     places.erase(std::unique(places.begin(), places.end()), places.end());
     int64_t bytes = 0;
     for (int16_t place : places) {
       const bool in_memory = place < 0;
-      bytes += in_memory ? parts * static_cast<int64_t>(size_of(segment.memory[~place].dtype))
-                         : element_bytes(*prepared.program);
+      bytes += in_memory
+                   ? held_tiles() * static_cast<int64_t>(size_of(segment.memory[~place].dtype))
+                   : element_bytes(*prepared.program);
     }
     return bytes * columns;
   };
@@ -67,7 +68,7 @@ int64_t elements_in_cache(const PreparedProgram& prepared, const std::vector<Seg
       bytes += segment.rows * segment.columns * static_cast<int64_t>(size_of(memory.dtype));
       const bool again = buffers[memory.buffer].donor >= 0;
       if (&segment == &segments[0] && !again) {
-        of_element += 2 * static_cast<int64_t>(size_of(memory.dtype));
+        of_element += held_tiles() * static_cast<int64_t>(size_of(memory.dtype));
       }
     }
   }

@@ -13,8 +13,8 @@ namespace mt::cpu {
 int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, int64_t columns);
 
 // How many elements a tile should have, at most `most`, where memory is more than the last-level
-// cache keeps: as many as stay in the first one, in registers and, the next tile's as well, of
-// memory.
+// cache keeps: as many as stay in the first one, in registers and of memory, of which it
+// may hold the next tile's as well.
 int64_t elements_in_cache(const PreparedProgram& prepared, const std::vector<Segment>& segments,
                           const std::vector<Buffer>& buffers, int64_t most);
 
