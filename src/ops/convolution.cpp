@@ -104,6 +104,10 @@ Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
 
 // y [n, o, positions...], w [o, c / groups, kernel...] -> x [n, c, length...]
 Tensor convolve_transpose(const Tensor& y, const Tensor& w, const Geometry& g) {
+  if (std::count(g.length, g.length + g.axes, 0) > 0) {  // y came from padding alone
+    return full(spatial({y.shape()[0], w.shape()[1] * g.groups}, g.length, g.axes), 0, y.dtype(),
+                y.device());
+  }
   Tensor a, b;
   Shape shape{y.shape()[0], g.groups, w.shape()[1]};
   for (int i = 0; i < g.axes; ++i) shape.push_back(Phases(g, i).stride);

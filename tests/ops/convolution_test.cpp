@@ -185,6 +185,11 @@ TEST(Convolution, StridedAndEmptyInputs) {
   Tensor none = convolution(noise({0, 3, 4, 4}, 1), noise({2, 3, 3, 3}, 2), nullptr, c);
   EXPECT_EQ(to_string(none.shape()), "[0,2,4,4]");
   EXPECT_TRUE(read(none).empty());
+  // All there is of an axis is padding.
+  for (const Shape& shape : {Shape{1, 2, 0, 4}, {1, 2, 3, 0}, {0, 2, 0, 3}, {1, 2, 0, 0}}) {
+    check_gradients([&](const std::vector<Tensor>& t) { return convolution(t[0], t[1], t[2], c); },
+                    {noise(shape, 1), noise({2, 2, 2, 2}, 2), noise({2}, 3)});
+  }
 }
 
 TEST(Convolution, NamesFaults) {
