@@ -73,6 +73,9 @@ Tensor along(const Tensor& x, int axis, F&& f) {
 // The first `count` positions of x in order along the axis.
 Tensor sorted_positions(const Tensor& x, int axis, bool descending, int64_t count) {
   if (x.rank() == 0) return full({}, 0, Dtype::int64, x.device());
+  // A NaN is the largest and, for argmin, the smallest element.
+  if (count == 1 && descending) return argmax(x, {axis}, true);
+  if (count == 1 && is_integer(x.dtype())) return argmin(x, {axis}, true);
   return along(x, axis, [&](const Tensor& rows) {
     Shape shape = rows.shape();
     shape[x.rank() - 1] = count;

@@ -91,7 +91,18 @@ struct Rows {
   // Of a whole block.
   void fill_keys(Key* keys, const Memory* from) const {
     const Key turn = descending ? static_cast<Key>(~Key(0)) : Key(0);
-    for (int64_t i = 0; i < block; ++i) keys[i] = Element::key(from[i]) ^ turn;
+    if constexpr (sizeof(Memory) < sizeof(Key)) {
+      for (int64_t i = 0; i < block; ++i) keys[i] = Element::key(from[i]) ^ turn;
+    } else {
+      KeyForm<Key> form{.turned = turn};
+      if constexpr (requires { Element::infinite; }) {
+        form.floating = true;
+        form.infinity = Element::infinite;
+      } else {
+        form.turned ^= Element::key(0);
+      }
+      block_keys(keys, reinterpret_cast<const Key*>(from), form);
+    }
   }
 
   // A key that at least `kept` of a block's or more elements do not exceed: so many of the best of

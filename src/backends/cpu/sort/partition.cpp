@@ -90,6 +90,20 @@ void keep_lesser_in_vectors(T* least, const T* from) {
   }
 }
 
+template <bool floating, class T>
+void keys_in_vectors(T* keys, const T* from, const KeyForm<T>& form) {
+  const hn::ScalableTag<T> d;
+  const auto sign = hn::Set(d, static_cast<T>(T{1} << (8 * sizeof(T) - 1)));
+  for (int64_t i = 0; i < block; i += static_cast<int64_t>(hn::Lanes(d))) {
+    auto key = keys_of<floating>(from + i, form);
+    if constexpr (floating) {  // zeros are equal
+      const auto zero = hn::Xor(sign, hn::Set(d, form.turned));
+      key = hn::IfThenElse(hn::Eq(hn::LoadU(d, from + i), sign), zero, key);
+    }
+    hn::StoreU(key, d, keys + i);
+  }
+}
+
 // The chosen numbers, next to each other. Whole vectors are written as long as what they write too
 // much of will be written again, but nothing from `end` on, where others write.
 template <class T, class V, class M>
@@ -133,6 +147,14 @@ uint64_t which_32(const uint32_t* from, uint32_t pivot) { return which_in_vector
 uint64_t which_64(const uint64_t* from, uint64_t pivot) { return which_in_vectors(from, pivot); }
 void lesser_32(uint32_t* least, const uint32_t* from) { keep_lesser_in_vectors(least, from); }
 void lesser_64(uint64_t* least, const uint64_t* from) { keep_lesser_in_vectors(least, from); }
+void keys_32(uint32_t* keys, const uint32_t* from, const KeyForm<uint32_t>& form) {
+  form.floating ? keys_in_vectors<true>(keys, from, form)
+                : keys_in_vectors<false>(keys, from, form);
+}
+void keys_64(uint64_t* keys, const uint64_t* from, const KeyForm<uint64_t>& form) {
+  form.floating ? keys_in_vectors<true>(keys, from, form)
+                : keys_in_vectors<false>(keys, from, form);
+}
 
 #define MT_KINDS(bits)                                                                             \
   void count_##bits(const uint##bits##_t* from, int64_t count,                                     \
@@ -166,6 +188,8 @@ HWY_EXPORT(which_32);
 HWY_EXPORT(which_64);
 HWY_EXPORT(lesser_32);
 HWY_EXPORT(lesser_64);
+HWY_EXPORT(keys_32);
+HWY_EXPORT(keys_64);
 HWY_EXPORT(deal_16);
 HWY_EXPORT(deal_32);
 HWY_EXPORT(deal_64);
@@ -191,6 +215,10 @@ MT_KINDS(64)
   }                                                                        \
   void keep_lesser(uint##bits##_t* least, const uint##bits##_t* from) {    \
     HWY_DYNAMIC_DISPATCH(lesser_##bits)(least, from);                      \
+  }                                                                        \
+  void block_keys(uint##bits##_t* keys, const uint##bits##_t* from,        \
+                  const KeyForm<uint##bits##_t>& form) {                   \
+    HWY_DYNAMIC_DISPATCH(keys_##bits)(keys, from, form);                   \
   }
 MT_BLOCK(32)
 MT_BLOCK(64)

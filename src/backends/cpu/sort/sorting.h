@@ -46,6 +46,9 @@ struct KeyForm {
   bool floating = false;
   T infinity = {}, turned = {};
 };
+// Those of a block of elements, in which zeros of both signs are equal.
+void block_keys(uint32_t* keys, const uint32_t* from, const KeyForm<uint32_t>& form);
+void block_keys(uint64_t* keys, const uint64_t* from, const KeyForm<uint64_t>& form);
 
 // Kinds of numbers: those below the first of `kinds - 1` ascending pivots, those below the next
 // one, and so on. How many elements' keys there are of each; and the keys, each kind where it
