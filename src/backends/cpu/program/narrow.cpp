@@ -80,8 +80,7 @@ std::vector<NarrowOperand> narrow_operands(const Program& program, const Segment
     if (!turns(i)) return {};
     auto reads = [&](int16_t index) {
       const Memory& memory = segment.memory[static_cast<size_t>(index)];
-      const bool in_order = memory.contiguous && !memory.row;
-      scattered |= in_order ? is_short : is_scattered(memory, columns);
+      scattered |= (is_short && !memory.row) || is_scattered(memory, columns);
     };
     for (int16_t in : i.in) {
       if (in != no_place && in < 0) reads(static_cast<int16_t>(~in));

@@ -249,6 +249,33 @@ HWY_INLINE void interleave(const T* from, const Lines& lines, T* out) {
   }
 }
 
+// out[length j + i] = from[count i + j], for two to four j.
+template <class T>
+HWY_INLINE void pick_apart(const T* from, const Lines& lines, T* out) {
+  constexpr Tag<T> d;
+  constexpr int64_t lanes = lane_count<T>;
+  const int64_t length = lines.length;
+  int64_t i = 0;
+  for (; i + lanes <= length; i += lanes, from += lanes * lines.count) {
+    hn::Vec<Tag<T>> x, y, z, w;
+    if (lines.count == 2) {
+      hn::LoadInterleaved2(d, from, x, y);
+    } else if (lines.count == 3) {
+      hn::LoadInterleaved3(d, from, x, y, z);
+      hn::StoreU(z, d, out + 2 * length + i);
+    } else {
+      hn::LoadInterleaved4(d, from, x, y, z, w);
+      hn::StoreU(z, d, out + 2 * length + i);
+      hn::StoreU(w, d, out + 3 * length + i);
+    }
+    hn::StoreU(x, d, out + i);
+    hn::StoreU(y, d, out + length + i);
+  }
+  for (; i < length; ++i) {
+    for (int64_t j = 0; j < lines.count; ++j) out[length * j + i] = *from++;
+  }
+}
+
 // out[length i + j] = from[i], in whole vectors as long as what they write too much of is written
 // again.
 template <class T>
@@ -271,6 +298,10 @@ HWY_INLINE void copy_plane(const T* from, const Lines& lines, T* out) {
     return interleave(from, lines, out);
   }
   if (lines.step == 0) return fill_lines(from, lines, out);
+  if (lines.stride == 1 && lines.step == lines.count && lines.count >= 2 &&
+      lines.count <= most_interleaved) {
+    return pick_apart(from, lines, out);
+  }
   if (lines.stride == 1 && lines.length >= 2) {
     const bool squares = lines.count >= turned_side<T>;
     if (squares || (lines.count > 1 && lies_far(lines.step, sizeof(T)))) {
