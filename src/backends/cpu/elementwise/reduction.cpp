@@ -191,10 +191,12 @@ void reduce_across(void* out, const Input* inputs, int64_t rows, int64_t columns
   const size_t count = static_cast<size_t>(rows), width = static_cast<size_t>(columns);
   T* to = static_cast<T*>(out);
   size_t r = 0;
-  // Those of windows of two by two stay in registers.
-  for (; width == 4 && r + lanes <= count; r += lanes) {
-    const auto column = [&](int64_t c) HWY_ATTR {
-      const char* begin = static_cast<const char*>(inputs[0].data) + c * inputs[0].pitch;
+  // Two to four stay in registers; for those that are not there the identity stands.
+  for (; width >= 2 && width <= 4 && r + lanes <= count; r += lanes) {
+    const auto column = [&](size_t c) HWY_ATTR {
+      if (c >= width) return identity;
+      const char* begin =
+          static_cast<const char*>(inputs[0].data) + static_cast<int64_t>(c) * inputs[0].pitch;
       return hn::LoadU(d, reinterpret_cast<const T*>(begin) + r);
     };
     const auto x0 = column(0), x1 = column(1), x2 = column(2), x3 = column(3);

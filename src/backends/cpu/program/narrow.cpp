@@ -141,4 +141,15 @@ bool are_pairs(const NarrowOperand& windows) {
          windows.rows.shape.rank() > 0 && windows.rows.strides.back() == 2;
 }
 
+bool are_sliding(const NarrowOperand& windows) {
+  const std::vector<int64_t>& at = windows.columns;
+  if (at.size() < 2 || windows.rows.shape.rank() == 0 || windows.rows.strides.back() != 1) {
+    return false;
+  }
+  for (size_t c = 2; c < at.size(); ++c) {
+    if (at[c] - at[c - 1] != at[1] - at[0]) return false;
+  }
+  return true;
+}
+
 }  // namespace mt::cpu

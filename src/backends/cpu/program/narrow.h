@@ -28,4 +28,7 @@ Program in_registers(const Program& program, const Segment& segment);
 // Whether windows of two by two lie as pool_pairs takes them.
 bool are_pairs(const NarrowOperand& windows);
 
+// Whether each row begins an element after the one before, and its elements lie at even distances.
+bool are_sliding(const NarrowOperand& windows);
+
 }  // namespace mt::cpu

@@ -122,6 +122,17 @@ bool only_pools(const PreparedProgram& prepared) {
          reduce.operate && reduce.in[0].place == load.out && reduce.out < 0 && pools_pairs();
 }
 
+// Whether windows that move by one element are loaded as they are and reduced, and nothing else.
+bool only_slides(const PreparedProgram& prepared) {
+  if (!prepared.is_turned() || prepared.steps.size() != 2) return false;
+  const Step &load = prepared.steps[0], &reduce = prepared.steps[1];
+  const Instruction& from = *load.instruction;
+  if (from.code != Opcode::load || from.row || from.dtype == Dtype::boolean) return false;
+  if (size_of(from.dtype) != size_of(from.type)) return false;
+  return reduce.instruction->code == Opcode::reduce && reduce.operate && !reduce.is_pair &&
+         reduce.in[0].place == load.out && are_sliding(prepared.narrow[from.index]);
+}
+
 // Finds what is read piece by piece, and of how many rows tiles are then; 0: nothing is.
 int64_t find_pieces(const Segment& segment, PreparedProgram* prepared) {
   const int64_t columns = segment.columns, length = piece_length(segment, columns);
@@ -154,6 +165,7 @@ PreparedProgram prepare_rows(const FusedProgram& fused, const Segment& segment,
   if (!in_tiles && !prepared.is_turned()) even = find_pieces(segment, &prepared);
   prepared = prepare_steps(program, segment, std::move(streamed), std::move(prepared), whole_rows);
   prepared.pools = only_pools(prepared);
+  prepared.slides = only_slides(prepared);
   int64_t columns = std::max<int64_t>(segment.columns, 1);
   int64_t elements = prepared.is_turned() ? 2 * most_tile_elements : most_tile_elements;
   int64_t rows = std::max<int64_t>(1, elements / columns);

@@ -280,8 +280,29 @@ void ProgramRun::pool(int64_t first, int64_t rows) {
              windows.columns[2] - windows.columns[0], first, rows);
 }
 
+// Nothing is copied: a column of all windows is a line of memory, an element after the one before.
+void ProgramRun::slide(int64_t first, int64_t rows) {
+  const Step &load = prepared_.steps[0], &reduce = prepared_.steps[1];
+  const int16_t index = load.instruction->index;
+  const NarrowOperand& windows = prepared_.narrow[index];
+  const auto size = static_cast<int64_t>(size_of(load.instruction->type));
+  const char* x = first_element(index) + windows.columns[0] * size;
+  const int last = windows.rows.shape.rank() - 1;
+  const int64_t length = windows.rows.shape[last];
+  int64_t at[max_rank], position = locate(windows.rows, first, at);
+  for (int64_t row = first, some; row < first + rows; row += some) {
+    some = std::min(length - at[last], first + rows - row);
+    const Input in{x + position * size, (windows.columns[1] - windows.columns[0]) * size};
+    reduce.operate(address(reduce.out, row), &in, some, columns_);
+    position -= at[last];
+    at[last] = 0;
+    position += step_on(windows.rows, 0, last - 1, at);
+  }
+}
+
 void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {
   if (prepared_.pools) return pool(first, rows);
+  if (prepared_.slides) return slide(first, rows);
   const int64_t columns = columns_;
   // Each step over all elements fetches a few lines while it computes.
   Stretch stretches[most_ahead];

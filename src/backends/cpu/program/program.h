@@ -116,7 +116,8 @@ struct PreparedProgram {
   // Rows of few columns lie turned in the registers (narrow.h).
   std::shared_ptr<const Program> turned;  // which the program then is
   std::vector<NarrowOperand> narrow;      // of each memory
-  bool pools = false;  // all it does is find the largest of windows of two by two
+  bool pools = false;   // all it does is find the largest of windows of two by two
+  bool slides = false;  // all it does is reduce windows that move by an element and lie as it reads
   // Rows whose operands go on evenly over a piece of them only, or over some (pieces.h).
   std::vector<PiecedOperand> pieced;  // of each memory, if there are such
   int64_t pieces = 1;                 // of a row
@@ -209,6 +210,7 @@ class ProgramRun {
 
   void execute(const Step& step, int64_t first, int64_t rows);
   void pool(int64_t first, int64_t rows);
+  void slide(int64_t first, int64_t rows);
   void fill(const Instruction& instruction, int64_t tile_rows);
   void load(const Step& step, int64_t first, int64_t count);
   void store_turned(const Step& step, int64_t first, int64_t rows);
