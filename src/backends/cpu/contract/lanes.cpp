@@ -303,8 +303,9 @@ LaneStrips::LaneStrips(const MatrixOperand& many, Dtype sum) {
   possible = (many.dtype == sum || widened) && many.rows.uniform() && many.rows.stride() == 1 &&
              many.k.uniform() && step != 1;
   near = many.k.size * std::abs(step) * size <= second_cache / 2;
-  columns = near ? 64 : page / size;
-  // From afar come the rows of k that the terms lie in; of about four pages at once.
+  columns = near ? 64 : 2 * page / size;
+  // From afar come the rows of k that the terms lie in: of about four pages at once, but eight rows
+  // at least, as sums that so many columns have come from the second-level cache each time.
   const int64_t most_terms = lanes_block_k / order_lanes;
   if (widened) {
     near = true;
@@ -313,7 +314,7 @@ LaneStrips::LaneStrips(const MatrixOperand& many, Dtype sum) {
     return;
   }
   terms =
-      near ? most_terms : std::clamp<int64_t>(4 * page / (std::abs(step) * size), 4, most_terms);
+      near ? most_terms : std::clamp<int64_t>(4 * page / (std::abs(step) * size), 8, most_terms);
 }
 size_t lanes_scratch(const MatrixOperand& many, int64_t few, Dtype sum) {
   const LaneStrips strips(many, sum);
