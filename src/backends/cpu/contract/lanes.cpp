@@ -258,9 +258,8 @@ void run_lanes_of(const LanesBlock& block) {
 #endif
 }
 
-#if HWY_TARGET == HWY_AVX3
-bool takes_same_windows_here() { return true; }
-void run_same_windows(const LanesBlock& block) {
+bool takes_same_windows_here() { return has_same_windows; }
+inline void run_same_windows(const LanesBlock& block) {
   const SameWindows& how = *block.same;
   const int64_t size = how.size();
   constexpr int64_t places = SameWindows::side * SameWindows::side;
@@ -277,12 +276,11 @@ void run_same_windows(const LanesBlock& block) {
     static_cast<float*>(block.c)[i * block.c_many] = halved(sums + i * order_lanes);
   }
 }
-#else
-bool takes_same_windows_here() { return false; }
-void run_same_windows(const LanesBlock&) {}
-#endif
 void run_lanes_float(const LanesBlock& block) {
-  block.same != nullptr ? run_same_windows(block) : run_lanes_of<float>(block);
+  if constexpr (has_same_windows) {
+    if (block.same != nullptr) return run_same_windows(block);
+  }
+  run_lanes_of<float>(block);
 }
 void run_lanes_double(const LanesBlock& block) { run_lanes_of<double>(block); }
 

@@ -21,6 +21,7 @@ std::vector<uint16_t> lanes_inside(const SameWindows& how, int64_t steps) {
       result.push_back(static_cast<uint16_t>(mask));
     }
   }
+  result.resize(result.size() + SameWindows::spare);
   return result;
 }
 
