@@ -224,9 +224,43 @@ struct Rows {
     });
   }
 
+  // Whether keys are of so few bits that elements are dealt out by them, byte by byte.
+  bool counts() const {
+    constexpr int64_t repaid = sizeof(Memory) == 1 ? few_narrow : 4096;
+    return sizeof(Memory) <= 2 && !few() && length > repaid;
+  }
+  void deal_out(uint64_t* dealt, int64_t row) const {
+    ByteKinds lower, upper;
+    for (int64_t i = 0; i < length; ++i) {
+      const auto own = static_cast<uint32_t>(key(row, i));
+      ++lower[own];
+      ++upper[own >> 8];
+    }
+    lower.begin();
+    upper.begin();
+    int64_t* const to = y + row * kept;
+    if (sizeof(Memory) == 1) {
+      for (int64_t i = 0; i < length; ++i) {
+        const int64_t at = lower[static_cast<uint32_t>(key(row, i))]++;
+        if (at < kept) to[at] = i;
+      }
+      return;
+    }
+    for (int64_t i = 0; i < length; ++i) {
+      const auto own = static_cast<uint32_t>(key(row, i));
+      dealt[lower[own]++] = pair_of(own, i);
+    }
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t at = upper[key_of(dealt[i]) >> 8]++;
+      if (at < kept) to[at] = position_of(dealt[i]);
+    }
+  }
+
   void sort_row(void* memory, int64_t row) const {
     Pair* const pairs = static_cast<Pair*>(memory);
-    if (few()) {
+    if (counts()) {
+      deal_out(static_cast<uint64_t*>(memory), row);
+    } else if (few()) {
       select(pairs, row, 0, length);
       sort_numbers(pairs, kept);
       store(pairs, row, 0, kept);
@@ -293,7 +327,7 @@ void argsort(const NaiveCall& call) {
   auto allocate = [&](int64_t bytes) {
     return rows.fits() ? std::malloc(static_cast<size_t>(bytes)) : nullptr;
   };
-  if (count == 1 && length >= 2 * piece) {
+  if (count == 1 && length >= 2 * piece && !rows.counts()) {
     bool select = rows.few() && rows.panels() > 1;
     void* memory = nullptr;
     if (select) memory = allocate(rows.panels() * rows.bytes());

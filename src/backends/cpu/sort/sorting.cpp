@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers for which there is no sort of our own: of bytes, of 16 bits and of 128.
+// Numbers that are counted, which have few bits, and those of 128, which Highway sorts.
 #include "backends/cpu/sort/sorting.h"
+
+#include <cstdlib>
 
 #include "hwy/contrib/sort/vqsort.h"
 #include "hwy/targets.h"
@@ -13,9 +15,6 @@ void sort_by_highway(T* numbers, int64_t count) {
   hwy::Sorter()(numbers, static_cast<size_t>(count), hwy::SortAscending());
 }
 
-// Up to this many narrow numbers are sorted as those of 32 bits are, in a network: counting and
-// Highway's sort, which asks the system for chance, are not repaid.
-constexpr int64_t few_narrow = 256;
 template <class T>
 void sort_widened(T* numbers, int64_t count) {
   uint32_t wide[few_narrow];
@@ -35,8 +34,21 @@ void sort_numbers(uint8_t* numbers, int64_t count) {
     numbers = std::fill_n(numbers, counts[number], static_cast<uint8_t>(number));
   }
 }
+// Dealt out by their lower bytes, and then, in that order, by their upper ones.
 void sort_numbers(uint16_t* numbers, int64_t count) {
-  count <= few_narrow ? sort_widened(numbers, count) : sort_by_highway(numbers, count);
+  if (count <= few_narrow) return sort_widened(numbers, count);
+  auto* const dealt = static_cast<uint16_t*>(std::malloc(2 * static_cast<size_t>(count)));
+  if (!dealt) return sort_by_highway(numbers, count);
+  ByteKinds lower, upper;
+  for (int64_t i = 0; i < count; ++i) {
+    ++lower[numbers[i]];
+    ++upper[numbers[i] >> 8];
+  }
+  lower.begin();
+  upper.begin();
+  for (int64_t i = 0; i < count; ++i) dealt[lower[numbers[i]]++] = numbers[i];
+  for (int64_t i = 0; i < count; ++i) numbers[upper[dealt[i] >> 8]++] = dealt[i];
+  std::free(dealt);
 }
 // Where there are no vectors, Highway has no sort of these, and ends the process.
 void sort_numbers(hwy::uint128_t* numbers, int64_t count) {

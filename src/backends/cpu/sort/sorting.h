@@ -8,6 +8,7 @@
 #include <bit>
 #include <functional>
 #include <type_traits>
+#include <utility>
 
 #include "backends/cpu/parallel/parallel.h"
 #include "hwy/base.h"
@@ -25,6 +26,23 @@ template <class T>
 void sort_numbers(T* numbers, int64_t count) {
   sort_numbers(numbers, count, 2 * std::bit_width(static_cast<uint64_t>(count)));
 }
+
+// Up to this many narrow numbers are sorted as those of 32 bits are, in a network: counting is not
+// repaid.
+constexpr int64_t few_narrow = 256;
+
+// How many numbers have each byte; then where the next one with it goes.
+class ByteKinds {
+ public:
+  int64_t& operator[](uint32_t number) { return places_[number & 0xff]; }
+  void begin() {
+    int64_t before = 0;
+    for (int64_t& place : places_) before += std::exchange(place, before);
+  }
+
+ private:
+  int64_t places_[256] = {};
+};
 
 // Of longer rows positions do not fit in 32 bits. Tests set less.
 inline int64_t longest_of_32_bits = int64_t{1} << 32;
