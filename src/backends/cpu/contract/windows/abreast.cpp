@@ -232,13 +232,17 @@ constexpr int64_t fewest_lanes = 4;
 constexpr int64_t most_entry_bytes = second_cache * 3 / 5;  // of all that are side by side
 constexpr int64_t most_result_bytes = first_cache;          // in scratch
 constexpr int64_t most_checks = 1 << 18;                    // for padding, when a plan is made
-// Longer lines fill vectors by themselves, or nearly. Vectors of 8 leave out the gaps between more
-// of these, and squares of 8 are turned quickly.
 constexpr int64_t fewest_positions = 2;
-constexpr int64_t longest_line(int64_t lanes) { return lanes == 8 ? 28 : 14; }
 
 int64_t result_bytes(const Abreast& how, const MatrixOperand& a, int64_t lines) {
   return a.rows.size * lines * how.line * how.entries * int64_t{sizeof(float)};
+}
+// Lines that are longer than 14 fill vectors by themselves, or nearly. Vectors of 8 leave out the
+// gaps between more of these, and squares of 8 are turned quickly; of 16, where a line's results
+// are near by.
+int64_t longest_line(const Abreast& how, const MatrixOperand& a) {
+  const bool near = how.entries == 16 && result_bytes(how, a, 1) <= first_cache / 2;
+  return how.entries == 8 || near ? 28 : 14;
 }
 int64_t turned_bytes(const Abreast& how) {
   return how.elements * how.entries * int64_t{sizeof(float)};
@@ -328,7 +332,7 @@ Abreast choose_abreast(const MatrixOperand& a, const MatrixOperand& b, int threa
   how.elements = made ? made->elements : b.rows.span() + b.k.span() - 1;
   how.line = b.rows.sizes[b.rows.rank - 1];
   how.lines = b.rows.size / how.line;
-  if (how.line < fewest_positions || how.line > longest_line(lanes)) return {};
+  if (how.line < fewest_positions || how.line > longest_line(how, a)) return {};
   if (turned_bytes(how) > most_entry_bytes || result_bytes(how, a, 1) > 4 * most_result_bytes)
     return {};
   if (a.k.span() > INT32_MAX) return {};
