@@ -14,13 +14,13 @@
 namespace mt::cpu {
 
 struct SameWindows {
-  static constexpr int64_t side = 3, lanes = 16, spare = 3;
+  static constexpr int64_t side = 3, lanes = 16, spare = 4;
   int64_t height = 0, width = 0;  // of an image; 0: none
   int64_t image = 0;              // elements from an image to the next
   int64_t above = 0, left = 0;    // of zeros
   // For each step of 16 positions, until they begin with a line again, and each column of a window:
   // the lanes whose element lies in the line; and some to spare, as eight bytes of them are read at
-  // once.
+  // once, also from the second half of the last one on.
   std::vector<uint16_t> inside;
 
   explicit operator bool() const { return height > 0; }
