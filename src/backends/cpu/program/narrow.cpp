@@ -54,8 +54,10 @@ bool is_scattered(const Memory& memory, int64_t columns) {
   const int last = layout.shape.rank() - 1;
   const int64_t step = last > 0 ? layout.strides[last - 1] : 0;
   const bool overlap = step > 0 && step < layout.shape[last];
-  // What is one number all along a row fills vectors where the row does.
-  if (layout.strides[last] == 0 && layout.shape[last] == columns) return columns <= most_computed;
+  // What is one number all along a row fills vectors where the row does. (AVX2 has no masks for the
+  // ends of rows of narrower elements.)
+  const bool repeats = layout.strides[last] == 0 && layout.shape[last] == columns;
+  if (repeats && size_of(memory.dtype) >= 4) return columns <= most_computed;
   return layout.strides[last] != 1 || layout.shape[last] < columns || overlap;
 }
 
