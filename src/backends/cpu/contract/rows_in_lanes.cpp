@@ -24,16 +24,26 @@
 namespace mt::cpu {
 namespace {
 
-constexpr int64_t most_columns = 12, most_lanes = 16;
-// sums[j][i] += a[i, k] * b[k, j] for all lanes i, and k in whole squares: of 16 bytes along k of
-// as many rows. `ahead` is where the rows begin that are fetched meanwhile, or 0.
+constexpr int64_t most_columns = 12, most_lanes = 32;
+// The rows that are fetched meanwhile: for each line of memory along k as many lines as there are
+// rows, `step` apart, which begin `line` after those before.
 template <class T>
-using RowsKernel = void (*)(const T* a, int64_t a_row, int64_t ahead, const T* b, int64_t b_k,
+struct RowsToCome {
+  const T* at;
+  int64_t step, line;
+};
+// sums[j][i] += a[i, k] * b[k, j] for all lanes i, and k in whole squares: of 16 bytes along k of
+// as many rows.
+template <class T>
+using RowsKernel = void (*)(const T* a, int64_t a_row, RowsToCome<T> ahead, const T* b, int64_t b_k,
                             int64_t k_count, T* sums);
+// The kernels for so many columns, or nullptr.
 template <class T>
 struct RowsInLanes {
-  int64_t lanes;
-  RowsKernel<T> kernel;  // for two columns, four, and so on, or nullptr
+  int64_t lanes;          // of a vector
+  RowsKernel<T> one;      // vector of rows
+  RowsKernel<T> several;  // for `vectors` of them, beside which a number of b is read once
+  int64_t vectors;
 };
 
 }  // namespace
@@ -54,53 +64,70 @@ constexpr bool is_worth(int64_t columns) {
          columns + int64_t(16 / sizeof(T)) < registers;
 }
 
-template <class T, int N>
-HWY_NOINLINE __attribute__((aligned(64))) void rows_kernel(const T* a, int64_t a_row, int64_t ahead,
-                                                           const T* b, int64_t b_k, int64_t k_count,
-                                                           T* sums) {
+template <class T, int N, int V>
+HWY_NOINLINE __attribute__((aligned(64))) void rows_kernel(const T* a, int64_t a_row,
+                                                           RowsToCome<T> ahead, const T* b,
+                                                           int64_t b_k, int64_t k_count, T* sums) {
   const Vectors<T> d;
   constexpr int lanes = lanes_of<T>, square = 16 / sizeof(T), line = 64 / sizeof(T);
   EvenRows<T> rows(a, a_row);
-  hn::Vec<Vectors<T>> sum[N];
-  MT_UNROLL for (int j = 0; j < N; ++j) sum[j] = hn::Load(d, sums + j * lanes);
-  for (; k_count > 0; k_count -= line) {
-    const T* next = rows(0) + ahead;
-    HWY_UNROLL(1) for (int i = 0; ahead != 0 && i < lanes; ++i, next += a_row) {
-      __builtin_prefetch(next, 0, 2);  // many lines, for the second-level cache
-    }
+  const int64_t other = lanes * a_row;
+  hn::Vec<Vectors<T>> sum[N][V];
+  MT_UNROLL for (int j = 0; j < N; ++j) {
+    MT_UNROLL for (int v = 0; v < V; ++v) sum[j][v] = hn::Load(d, sums + (j * V + v) * lanes);
+  }
+  for (; k_count > 0; k_count -= line, ahead.at += ahead.line) {
+    const T* next = ahead.at;
     for (int64_t k = std::min<int64_t>(k_count, line); k > 0; k -= square) {
-      hn::Vec<Vectors<T>> xs[square];
-      transpose(d, rows, xs, T());
+      // Some for each square: a core that asks for all at once waits for the first of them.
+      MT_UNROLL for (int i = 0; i < V * lanes * square / line; ++i, next += ahead.step) {
+        hwy::Prefetch(next);
+      }
+      hn::Vec<Vectors<T>> xs[V][square];
+      MT_UNROLL for (int v = 0; v < V; ++v) transpose(d, rows.at(v * other), xs[v], T());
       MT_UNROLL for (int i = 0; i < square; ++i) {
-        MT_UNROLL for (int j = 0; j < N; ++j) sum[j] = fused(d, xs[i], hn::Set(d, b[j]), sum[j]);
+        MT_UNROLL for (int j = 0; j < N; ++j) {
+          const auto y = hn::Set(d, b[j]);
+          MT_UNROLL for (int v = 0; v < V; ++v) sum[j][v] = fused(d, xs[v][i], y, sum[j][v]);
+        }
         b += b_k;
         forget(b);
       }
       rows = rows.at(square);
     }
   }
-  MT_UNROLL for (int j = 0; j < N; ++j) hn::Store(sum[j], d, sums + j * lanes);
+  MT_UNROLL for (int j = 0; j < N; ++j) {
+    MT_UNROLL for (int v = 0; v < V; ++v) hn::Store(sum[j][v], d, sums + (j * V + v) * lanes);
+  }
 }
 
-template <class T, int N>
+template <class T, int N, int V>
 constexpr RowsKernel<T> kernel_or_none() {
-  if constexpr (is_worth<T>(N)) return rows_kernel<T, N>;
+  constexpr int square = 16 / sizeof(T), registers = HWY_TARGET == HWY_AVX3 ? 32 : 16;
+  if constexpr (is_worth<T>(N) && (V == 1 || V * (N + square) < registers)) {
+    return rows_kernel<T, N, V>;
+  }
   return nullptr;
 }
+template <class T, int V>
+RowsKernel<T> kernel_for(int64_t columns) {
+  static constexpr RowsKernel<T> kernels[] = {kernel_or_none<T, 6, V>(), kernel_or_none<T, 8, V>(),
+                                              kernel_or_none<T, 10, V>(),
+                                              kernel_or_none<T, 12, V>()};
+  return kernels[(columns - 5) / 2];
+}
 template <class T>
-RowsInLanes<T> find_kernel(int64_t columns) {
-  static constexpr RowsKernel<T> kernels[] = {kernel_or_none<T, 6>(), kernel_or_none<T, 8>(),
-                                              kernel_or_none<T, 10>(), kernel_or_none<T, 12>()};
-  return {lanes_of<T>, kernels[(columns - 5) / 2]};
+RowsInLanes<T> find_kernels(int64_t columns) {
+  return {lanes_of<T>, kernel_for<T, 1>(columns), kernel_for<T, 2>(columns), 2};
 }
 #else
 template <class T>
-RowsInLanes<T> find_kernel(int64_t) {
-  return {1, nullptr};
+RowsInLanes<T> find_kernels(int64_t) {
+  return {1, nullptr, nullptr, 1};
 }
 #endif
-RowsInLanes<float> find_float(int64_t columns) { return find_kernel<float>(columns); }
-RowsInLanes<double> find_double(int64_t columns) { return find_kernel<double>(columns); }
+RowsInLanes<float> find_float(int64_t columns) { return find_kernels<float>(columns); }
+RowsInLanes<double> find_double(int64_t columns) { return find_kernels<double>(columns); }
 
 }  // namespace mt::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -140,7 +167,7 @@ class Run {
       return 0;
     how_ = find(columns_, T());
     rows_ = rows / how_.lanes * how_.lanes;
-    if (how_.kernel == nullptr || rows_ == 0) return 0;
+    if (how_.one == nullptr || rows_ == 0) return 0;
     const bool lies = b.dtype == dtype_of<T> && b.rows.uniform() && b.k.uniform();
     b_in_place_ = lies && b.rows.stride() == 1 && b.k.stride() >= columns_;
     // Else there is no scratch to pack it.
@@ -152,7 +179,7 @@ class Run {
   }
 
  private:
-  static constexpr int64_t square = 16 / sizeof(T);
+  static constexpr int64_t square = 16 / sizeof(T), line = 64 / sizeof(T);
 
   void run_terms(int64_t begin) {
     const int64_t count = std::min(most_terms_, k_ - begin);
@@ -165,9 +192,11 @@ class Run {
     for (int64_t k = whole; k < count; ++k) {
       std::copy_n(b + k * b_k_, columns_, last_b + (k - whole) * width_);
     }
-    std::fill_n(last_a, how_.lanes * square, T(0));
+    std::fill_n(last_a, how_.vectors * how_.lanes * square, T(0));
 
-    const int64_t lanes = how_.lanes, a_row = block_.a->rows.stride();
+    const int64_t a_row = block_.a->rows.stride();
+    // Memory is read fastest in its order.
+    const bool in_order = a_row < count + line;
     const bool passes = block_.passes && k_ <= most_terms_, last = begin + count == k_;
     const T* a = static_cast<const T*>(block_.a_data) + block_.tile.row_begin * a_row +
                  block_.k_begin + begin;
@@ -175,7 +204,12 @@ class Run {
     Tile done = block_.tile;
     done.row_end = done.row_begin;
     if (passes) done.passing = c;
-    for (int64_t row = 0; row < rows_; row += lanes, a += lanes * a_row) {
+    for (int64_t row = 0, lanes; row < rows_; row += lanes, a += lanes * a_row) {
+      const bool alone = how_.several == nullptr || row + how_.vectors * how_.lanes > rows_;
+      const RowsKernel<T> kernel = alone ? how_.one : how_.several;
+      lanes = alone ? how_.lanes : how_.vectors * how_.lanes;
+      const RowsToCome<T> ahead = in_order ? RowsToCome<T>{a + lanes * a_row, line, lanes * line}
+                                           : RowsToCome<T>{a + lanes * a_row, a_row, line};
       const int64_t first_row = passes ? done.row_begin : block_.tile.row_begin;
       T* const to = c + (done.row_end - first_row) * block_.c_row;
       alignas(64) T sums[most_columns * most_lanes];
@@ -184,12 +218,12 @@ class Run {
       } else {
         copy_turned(sums, lanes, to, block_.c_row, columns_, lanes);
       }
-      how_.kernel(a, a_row, row + lanes < rows_ ? lanes * a_row : 0, b, b_k_, whole, sums);
+      kernel(a, a_row, ahead, b, b_k_, whole, sums);
       if (whole < count) {
         for (int64_t i = 0; i < lanes; ++i) {
           std::copy_n(a + i * a_row + whole, count - whole, last_a + i * square);
         }
-        how_.kernel(last_a, square, 0, last_b, width_, square, sums);
+        kernel(last_a, square, {last_a, 0, 0}, last_b, width_, square, sums);
       }
       copy_turned(to, block_.c_row, sums, lanes, lanes, columns_);
       done.row_end += lanes;

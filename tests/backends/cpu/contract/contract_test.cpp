@@ -214,8 +214,6 @@ TEST(Contract, TallProductsAreSharedByRows) {
   check(c, random, {2});
 }
 
-// Several tiles, and entries of the batch, with the same columns of b, which is packed once for
-// them, or with other columns at the same place; in one block of k and in two.
 // Rows in lanes: few columns of every layout, rows beyond whole vectors, terms beyond whole squares
 // and beyond a block of them.
 TEST(Contract, TallProductsOfFewColumns) {
@@ -249,6 +247,8 @@ TEST(Contract, TallProductsOfATranspose) {
   }
 }
 
+// Several tiles, and entries of the batch, with the same columns of b, which is packed once for
+// them, or with other columns at the same place; in one block of k and in two.
 TEST(Contract, PacksAnewWhatIsNotTheSame) {
   Random random(15);
   for (int64_t k : {300, 1100}) {
