@@ -117,7 +117,8 @@ class BlockOperands {
     if (!plan_.indexed) {
       tile.b_k = b_.k.stride();
       tile.b += k_begin_ * tile.b_k;
-      tile.b_ahead = (plan_.far ? k_count_ : 16) * tile.b_k;
+      tile.b_ahead = 16 * tile.b_k;
+      if (plan_.far) fetch_next_terms(tile, column, columns);
     }
     if (!plan_.gaps) {
       tile.b += b_.rows.offset(first_column() + column);
@@ -145,6 +146,17 @@ class BlockOperands {
 
   int64_t first_row() const { return block_.tile.row_begin; }
   int64_t first_column() const { return block_.tile.column_begin; }
+
+  // A share of the next terms of b, as large as this panel's of those at hand: as they lie, if they
+  // follow each other, in which order memory is fastest beside a large first-level cache; else
+  // those of this panel.
+  void fetch_next_terms(MicroTile<T>& tile, int64_t column, int64_t columns) const {
+    const int64_t whole = width(plan_.columns);
+    const bool in_order = !small_first_cache && tile.b_k >= plan_.columns && tile.b_k <= whole;
+    tile.coming = static_cast<const T*>(block_.b_data) + (k_begin_ + k_count_) * tile.b_k +
+                  first_column() + column * (in_order ? k_count_ : 1);
+    tile.coming_step = in_order ? columns : tile.b_k;
+  }
 
   void pack_b() {
     for (int64_t column = 0; column < plan_.columns; column += plan_.panel) {

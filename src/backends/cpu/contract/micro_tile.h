@@ -41,6 +41,10 @@ struct MicroTile {
   int64_t a_ahead;        // how far ahead to prefetch a, each 64 bytes along k, and b, each k
   int64_t b_ahead;
   T* packed;  // where a packing kernel leaves its vectors of b, one after the other
+  // Of a distant b instead of b_ahead: the lines of memory to fetch each k, the tile's columns, and
+  // how far those of the next k are from them.
+  const T* coming;
+  int64_t coming_step;
 };
 
 template <class T>
