@@ -59,21 +59,36 @@ constexpr int64_t distant = 1 << 20;
 // Of a tall result: few in any case, or of so many bytes in all, half of that where the lines of
 // memory that a's terms lie in meet in one or two sets of the first-level cache.
 constexpr int64_t few_columns = 16, few_columns_bytes = 192;
+// Of more columns the transpose pays where it is estimated to take less than a share of the time.
+// Packing a number that no vector can read takes as long as so many products.
+constexpr int64_t packing = 8;
+constexpr double worth_turning = 0.95, worth_turning_doubles = 0.9;
 
 // Whether the transpose of the result is easier to compute, because
 // - a tall result's few columns would be columns of vectors, whose rows are neighbours in memory;
+// - neither operand lies along k, and columns fill vectors badly, or rows are more to pack;
 // - both operands lie along k, so that one is packed, and a costs less, if it fills vectors and b
 //   need not be widened, which packs it as well;
 // - the columns are sliding windows that vectors cannot read where they lie, and broadcasts can.
 bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype sum) {
   const int64_t m = a.rows.size, n = b.rows.size;
   const bool a_along_k = a.k.stride() == 1, b_along_k = b.k.stride() == 1;
-  const int64_t size = size_of(sum);
-  const int64_t bytes = a.k.stride() * size % 2048 == 0 ? few_columns_bytes / 2 : few_columns_bytes;
+  const int64_t size = size_of(sum), terms = a.k.size;
+  const bool across = a.rows.stride() == 1 && !a_along_k;
+  const bool few_sets = a.k.stride() * size % 2048 == 0;
+  const int64_t bytes = few_sets ? few_columns_bytes / 2 : few_columns_bytes;
   const int64_t most_columns = std::max(few_columns, a.dtype == sum ? bytes / size : 0);
-  if (n <= most_columns && m > 4 * n && a.rows.stride() == 1 && !a_along_k) return true;
+  if (across && n <= most_columns && m > 4 * n) return true;
+  const bool even = a.rows.uniform() && a.k.uniform() && b.rows.uniform() && b.k.uniform();
+  if (across && even && !few_sets && b.rows.stride() == 1 && !b_along_k && a.dtype == sum &&
+      b.dtype == sum) {
+    const int64_t lanes = vector_floats * 4 / size;
+    const int64_t turned = (round_up(m, lanes) + packing) * n * terms + turning * m * n;
+    const int64_t straight = (round_up(n, lanes) + packing) * m * terms;
+    const double share = size == 8 ? worth_turning_doubles : worth_turning;
+    return static_cast<double>(turned) < share * static_cast<double>(straight);
+  }
   // Fewer rows leave more lanes empty than turning a b takes that is at hand.
-  const int64_t terms = a.k.size;
   const bool near = n * terms < distant;
   const int64_t fewest = near ? vector_floats / 2 : 5;
   if (m >= fewest && m <= most_turned_rows && terms >= fewest_turned_terms && a_along_k &&

@@ -240,7 +240,7 @@ TEST(Contract, TallProductsOfFewColumns) {
 TEST(Contract, TallProductsOfATranspose) {
   Random random(32);
   for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::bfloat16}) {
-    for (int64_t n : {16, 17, 24, 33, 48, 49}) {
+    for (int64_t n : {16, 17, 24, 33, 48, 49, 72, 100}) {
       check(matrices(n % 2 == 0 ? 256 : 210, n, 70, false, n % 3 == 0, dtype), random, {1, 3});
       if (HasFatalFailure()) return;
     }
