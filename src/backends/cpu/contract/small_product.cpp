@@ -171,7 +171,8 @@ void SmallProduct::run_as(const void* a_data, const void* b_data, void* out, cha
       if (direct && epilogue) epilogue->run(epilogue->context, done);
     }
   }
-  MicroTile<T> tile{};
+  MicroTile<T> tile;  // clearing what these kernels do not read takes as long as a tile of 4 x 4
+  tile.streamed = false;
   tile.k = k_;
   tile.a = a;
   tile.a_row = a_row_;
