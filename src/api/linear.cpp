@@ -71,7 +71,10 @@ bool mt_matmul_precision_available(int precision, const char* device) {
 }
 
 mt_tensor* mt_matmul(mt_tensor* a, mt_tensor* b) {
-  return give("matmul", [&] { return mt::matmul(value(a), value(b)); });
+  return give("matmul", [&] {
+    Tensor read_a, read_b;
+    return mt::matmul(borrowed_value(a, &read_a), borrowed_value(b, &read_b));
+  });
 }
 
 mt_tensor* mt_linear(mt_tensor* x, mt_tensor* weight, mt_tensor* bias) {

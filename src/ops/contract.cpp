@@ -3,6 +3,7 @@
 // gradients are two contractions with exchanged roles: transposes are stride swaps, and nothing is
 // broadcast into memory.
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "ops/contract_axes.h"
@@ -41,8 +42,7 @@ bool lies_exchanged(const Tensor& tensor, int batch, int x, int y) {
   return layout.strides[batch + x - 1] < layout.strides[batch + x + y - 1];
 }
 
-Tensor contract_in(Precision precision, const Tensor& a, const Tensor& b, int batch, int m, int n,
-                   int k);
+Tensor contract_in(Precision precision, Tensor a, Tensor b, int batch, int m, int n, int k);
 
 // dy is [batch, m, n]: da[b,m,k] = sum_n dy[b,m,n] b[b,n,k], and db[b,n,k] = sum_m dy a. Both in
 // the mode of the product they belong to.
@@ -70,14 +70,19 @@ void contract_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 }
 const Op contract_op{.name = "contract", .kind = OpKind::contract, .gradient = contract_gradient};
 
-Tensor contract_in(Precision precision, const Tensor& a, const Tensor& b, int batch, int m, int n,
-                   int k) {
+// x in that type; moved, as each reference that is counted takes as long as twenty instructions.
+Tensor as_type(Tensor&& x, Dtype dtype) {
+  if (x.dtype() == dtype && !x->is_plain_number) return std::move(x);
+  return cast(x, dtype);
+}
+
+Tensor contract_in(Precision precision, Tensor a, Tensor b, int batch, int m, int n, int k) {
   Dtype dtype = promote(a.dtype(), b.dtype(), "contract");
-  Shape shape;
-  for (int i = 0; i < batch + m; ++i) shape.push_back(a.shape()[i]);
+  Shape shape(a.shape().data(), batch + m);
   for (int i = 0; i < n; ++i) shape.push_back(b.shape()[batch + i]);
   check_shape(shape, size_of(dtype), "contract");
-  return record(contract_op, dtype, shape, {cast(a, dtype), cast(b, dtype)},
+  return record(contract_op, dtype, shape,
+                {as_type(std::move(a), dtype), as_type(std::move(b), dtype)},
                 {batch, m, n, k, static_cast<int64_t>(precision)});
 }
 
@@ -136,13 +141,9 @@ Numbered numbered(const Tensor& matrices, int lead, int64_t row, int64_t column)
   return result;
 }
 
-}  // namespace
-
 // NumPy's rule: vectors gain a dimension that the result loses again; leading dimensions
 // broadcast. One that only one operand has joins its rows or columns, so that nothing is repeated.
-Tensor matmul(const Tensor& a, const Tensor& b) {
-  check_matmul(a, b);
-  if (a.rank() == 2 && b.rank() == 2) return contract(a, transpose(b), 0, 1, 1, 1);
+Tensor matmul_of_any_rank(Tensor a, Tensor b) {
   Tensor x = a.rank() == 1 ? reshape(a, {1, a.shape()[0]}) : a;
   Tensor y = b.rank() == 1 ? reshape(b, {b.shape()[0], 1}) : b;
   Shape shape = broadcast(leading(x), leading(y), "matmul");
@@ -152,6 +153,16 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.rank() > 1) shape.push_back(a.shape()[a.rank() - 2]);
   if (b.rank() > 1) shape.push_back(b.shape().back());
   return reshape(product, shape);
+}
+
+}  // namespace
+
+// Nothing reads the operands once something has been recorded: they may be borrowed.
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  check_matmul(a, b);
+  if (a.rank() != 2 || b.rank() != 2) return matmul_of_any_rank(a, b);
+  Tensor left = a;
+  return contract_in(matmul_precision(), std::move(left), transpose(b), 0, 1, 1, 1);
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {

@@ -163,13 +163,22 @@ Tensor permute(const Tensor& x, const Dims& order) {
 }
 
 Tensor transpose(const Tensor& x) {
-  if (x.rank() < 2) {
+  const int last = x.rank() - 1;
+  if (last < 1) {
     fail(Code::shape, "transpose: needs two dimensions, got %s", to_string(x.shape()).c_str());
   }
-  Dims order;
-  for (int i = 0; i < x.rank(); ++i) order.push_back(i);
-  std::swap(order[x.rank() - 1], order[x.rank() - 2]);
-  return permute(x, order);
+  if (Thread& thread = current_thread(); is_untracked(x, thread)) {  // every product has one
+    Layout layout = x->layout();
+    layout.shape[last - 1] = x.shape()[last];
+    layout.shape[last] = x.shape()[last - 1];
+    layout.strides[last - 1] = x->strides[last];
+    layout.strides[last] = x->strides[last - 1];
+    return untracked_view(permute_op, x, layout, {}, thread);
+  }
+  Dims order = Dims::filled(x.rank(), last);
+  for (int i = 0; i + 1 < last; ++i) order[i] = i;
+  order[last] = last - 1;
+  return record_view(permute_op, x, permute(view_layout(x), order), to_attributes(order));
 }
 
 Tensor expand(const Tensor& x, const Shape& shape) {
