@@ -126,13 +126,13 @@ Node* only_node(const Window& window, const Tensor* tensors, size_t count) {
 // Evaluates what is not small: by the plan of a single contraction, or by the window's region.
 [[gnu::noinline]] void run(Window& window, Node* node, const Tensor* tensors, size_t count) {
   before_work();
-  ContractionKey key;
-  if (!node || count != 1 || !key.write(*node)) {
+  if (!node || count != 1 || !is_single_contraction(*node)) {
     run_window(window, tensors, count);
-  } else if (const Plan* known = ContractionPlans::of_thread().find(key)) {
+  } else if (const Plan* known = ContractionPlans::of_thread().find(*node)) {
     run_single_contraction(window, node, *known);
   } else {
     bool alone = window.first() == window.last();
+    const ContractionKey key(*node);  // while it has its inputs
     std::shared_ptr<const Plan> made = run_window(window, tensors, count);
     if (alone && made) ContractionPlans::of_thread().insert(key, std::move(made));
   }

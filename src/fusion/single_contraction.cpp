@@ -9,34 +9,54 @@
 
 namespace mt {
 
-bool ContractionKey::write(const Node& node) {
-  count_ = 0;
-  if (node.op->kind != OpKind::contract || node.inputs[0].node() == node.inputs[1].node()) {
-    return false;
-  }
-  size_t size = 3 + node.attributes.size();
+namespace {
+
+// Hands out a key's words, some at a time, while `take` takes them; whether it has taken all.
+template <class Take>
+inline bool take_words(const Node& node, Take take) {
+  auto form = [](Dtype dtype, size_t words) {
+    return static_cast<int64_t>(words << 8 | static_cast<size_t>(dtype));
+  };
+  const int64_t head[] = {reinterpret_cast<int64_t>(node.device),
+                          static_cast<int64_t>(node.device->backend->configuration()),
+                          form(node.dtype, node.attributes.size())};
+  if (!take(head, head + 3) || !take(node.attributes.begin(), node.attributes.end())) return false;
   for (const Tensor& input : node.inputs) {
-    if (!input->ready()) return false;
-    size += 1 + 2 * static_cast<size_t>(input.rank());
+    const int64_t operand[] = {form(input.dtype(), static_cast<size_t>(input.rank()))};
+    const Shape& shape = input.shape();
+    const Strides& strides = input->strides;
+    if (!take(operand, operand + 1) || !take(shape.begin(), shape.end()) ||
+        !take(strides.begin(), strides.end())) {
+      return false;
+    }
   }
-  if (size > most_words) return false;
-  uint64_t* to = words_;
-  auto put = [&](auto word) { *to++ = static_cast<uint64_t>(word); };
-  put(reinterpret_cast<uint64_t>(node.device));
-  put(node.device->backend->configuration());
-  put(node.dtype);
-  for (int64_t attribute : node.attributes) put(attribute);
-  for (const Tensor& input : node.inputs) {
-    put(static_cast<int>(input.dtype()) << 8 | input.rank());
-    for (int64_t length : input.shape()) put(length);
-    for (int64_t stride : input->strides) put(stride);
-  }
-  count_ = size;
   return true;
 }
 
-bool ContractionKey::operator==(const ContractionKey& other) const {
-  return count_ == other.count_ && std::equal(words_, words_ + count_, other.words_);
+}  // namespace
+
+bool is_single_contraction(const Node& node) {
+  return node.op->kind == OpKind::contract && node.inputs[0].node() != node.inputs[1].node() &&
+         node.inputs[0]->ready() && node.inputs[1]->ready();
+}
+
+ContractionKey::ContractionKey(const Node& node) {
+  int64_t* to = words_;
+  complete_ = take_words(node, [&](const int64_t* begin, const int64_t* end) {
+    if (end - begin > words_ + most_words - to) return false;
+    to = std::copy(begin, end, to);
+    return true;
+  });
+}
+
+bool ContractionKey::is_of(const Node& node) const {
+  const int64_t* known = words_;
+  return complete_ && take_words(node, [&](const int64_t* begin, const int64_t* end) {
+           for (; begin != end; ++begin, ++known) {
+             if (*begin != *known) return false;
+           }
+           return true;
+         });
 }
 
 ContractionPlans& ContractionPlans::of_thread() {
@@ -44,9 +64,9 @@ ContractionPlans& ContractionPlans::of_thread() {
   return plans;
 }
 
-const Plan* ContractionPlans::find(const ContractionKey& key) const {
+const Plan* ContractionPlans::find(const Node& node) const {
   for (const Entry& entry : entries_) {
-    if (entry.key == key) return entry.plan.get();
+    if (entry.key.is_of(node)) return entry.plan.get();
   }
   return nullptr;
 }

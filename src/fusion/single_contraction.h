@@ -11,24 +11,29 @@
 
 namespace mt {
 
-// What tells one such plan from another. Not every contraction has a key.
+// Whether the node is a contraction that can be evaluated so.
+bool is_single_contraction(const Node& node);
+
+// What tells one such plan from another.
 class ContractionKey {
  public:
-  bool write(const Node& node);
-  bool operator==(const ContractionKey& other) const;
+  ContractionKey() = default;  // no contraction's
+  explicit ContractionKey(const Node& node);
+  // Whether it is the node's; nothing is written for one that is not.
+  bool is_of(const Node& node) const;
 
  private:
   static constexpr size_t most_words = 40;
-  size_t count_ = 0;
-  uint64_t words_[most_words];
+  bool complete_ = false;  // all words had room
+  int64_t words_[most_words];
 };
 
-// A thread's latest plans; it keeps a few.
+// A thread's latest plans; it keeps a few. All nodes are such contractions.
 class ContractionPlans {
  public:
   static ContractionPlans& of_thread();
 
-  const Plan* find(const ContractionKey& key) const;
+  const Plan* find(const Node& node) const;
   void insert(const ContractionKey& key, std::shared_ptr<const Plan> plan);
 
  private:

@@ -13,36 +13,43 @@
 namespace mt::testing {
 namespace {
 
-ContractionKey key_of(const Tensor& tensor) {
-  ContractionKey key;
-  EXPECT_TRUE(key.write(*tensor.node()));
-  return key;
-}
-
 TEST(SingleContraction, KeysTellPlansApart) {
   install_fusing_evaluator();
   Tensor a = random_leaf({6, 6}, 1), b = random_leaf({6, 6}, 2), thin = random_leaf({6, 5}, 3);
-  const ContractionKey key = key_of(matmul(a, b));
-  EXPECT_EQ(key_of(matmul(b, a)), key);
-  EXPECT_FALSE(key_of(matmul(transpose(a), b)) == key);
-  EXPECT_FALSE(key_of(matmul(a, thin)) == key);
-  EXPECT_FALSE(key_of(contract(a, b, 1, 0, 0, 1)) == key);
+  const ContractionKey key(*matmul(a, b).node());
+  auto is_key_of = [&](const Tensor& tensor) {
+    EXPECT_TRUE(is_single_contraction(*tensor.node()));
+    return key.is_of(*tensor.node());
+  };
+  EXPECT_TRUE(is_key_of(matmul(b, a)));
+  EXPECT_FALSE(is_key_of(matmul(transpose(a), b)));
+  EXPECT_FALSE(is_key_of(matmul(a, thin)));
+  EXPECT_FALSE(is_key_of(contract(a, b, 1, 0, 0, 1)));
   Tensor wide_a = cast(a, Dtype::float64), wide_b = cast(b, Dtype::float64);
   evaluated({wide_a, wide_b});
-  EXPECT_FALSE(key_of(matmul(wide_a, wide_b)) == key);
+  EXPECT_FALSE(is_key_of(matmul(wide_a, wide_b)));
   const int threads = cpu::thread_count();
   cpu::set_thread_count(threads + 1);
-  EXPECT_FALSE(key_of(matmul(a, b)) == key);
+  EXPECT_FALSE(is_key_of(matmul(a, b)));
   cpu::set_thread_count(0);
+  EXPECT_FALSE(ContractionKey().is_of(*matmul(a, b).node()));
 }
 
-TEST(SingleContraction, OthersHaveNoKey) {
+TEST(SingleContraction, TooManyWordsAreNobodysKey) {
+  install_fusing_evaluator();
+  const Shape shape{1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 6};
+  Tensor a = random_leaf(shape, 1), b = random_leaf(shape, 2), y = contract(a, b, 10, 0, 0, 1);
+  EXPECT_FALSE(ContractionKey(*y.node()).is_of(*y.node()));
+  Value first = value_of(y);
+  EXPECT_EQ(difference({first}, {value_of(contract(a, b, 10, 0, 0, 1))}), "");
+}
+
+TEST(SingleContraction, OthersAreNone) {
   install_fusing_evaluator();
   Tensor a = random_leaf({6, 6}), pending = exp(a);
-  ContractionKey key;
-  EXPECT_FALSE(key.write(*pending.node()));
-  EXPECT_FALSE(key.write(*matmul(pending, a).node()));          // something else to compute
-  EXPECT_FALSE(key.write(*contract(a, a, 0, 1, 1, 1).node()));  // one buffer, not two
+  EXPECT_FALSE(is_single_contraction(*pending.node()));
+  EXPECT_FALSE(is_single_contraction(*matmul(pending, a).node()));  // something else to compute
+  EXPECT_FALSE(is_single_contraction(*contract(a, a, 0, 1, 1, 1).node()));  // one buffer, not two
 }
 
 TEST(SingleContraction, TheSameBitsAsAmongOthers) {
