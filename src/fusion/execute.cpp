@@ -11,7 +11,10 @@ namespace mt {
 
 Execution::Execution(const Plan& plan, Device* device, size_t items)
     : plan_(plan), device_(device) {
-  buffers_.reserve(plan.buffers.size());
+  if (plan.buffers.size() > few) {
+    many_buffers_.reset(new void*[plan.buffers.size()]);
+    buffers_ = many_buffers_.get();
+  }
   if (items > few) {
     many_outputs_.reset(new Storage*[items]);
     outputs_ = many_outputs_.get();
@@ -28,8 +31,6 @@ Execution::~Execution() {
   if (scratch_) device_->allocator->release(scratch_, static_cast<size_t>(plan_.scratch_bytes));
 }
 
-void Execution::bind_leaf(const Node& node) { leaves_.push_back(&node); }
-
 bool Execution::try_memory(int* failed, int64_t* bytes) {
   *bytes = plan_.arena_bytes + plan_.scratch_bytes;
   if (plan_.arena_bytes) {
@@ -40,6 +41,7 @@ bool Execution::try_memory(int* failed, int64_t* bytes) {
     scratch_ = device_->allocator->allocate(static_cast<size_t>(plan_.scratch_bytes));
     if (!scratch_) return false;
   }
+  void** place = buffers_;
   for (const Buffer& buffer : plan_.buffers) {
     void* data = nullptr;
     switch (buffer.kind) {
@@ -58,7 +60,7 @@ bool Execution::try_memory(int* failed, int64_t* bytes) {
         data = output->data();
       }
     }
-    buffers_.push_back(data);
+    *place++ = data;
   }
   return true;
 }
@@ -71,9 +73,9 @@ void Execution::out_of_memory(const char* name, int64_t bytes) const {
 void Execution::run(const Immediates* immediates) {
   if (plan_.groups.empty()) return;
   if (Profile::measures()) {
-    run_measured(*device_->backend, plan_, buffers_.data(), immediates, scratch_);
+    run_measured(*device_->backend, plan_, buffers_, immediates, scratch_);
   } else {
-    device_->backend->run(plan_, buffers_.data(), immediates, scratch_, nullptr);
+    device_->backend->run(plan_, buffers_, immediates, scratch_, nullptr);
   }
 }
 

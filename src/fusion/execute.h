@@ -17,7 +17,7 @@ class Execution {
   Execution(const Execution&) = delete;
 
   // Leaves in the region's order.
-  void bind_leaf(const Node& node);
+  void bind_leaf(const Node& node) { leaves_.push_back(&node); }
 
   // Takes every byte the run will need, or throws Code::memory and holds nothing. may_take(leaf)
   // says whether an output may take over that leaf's memory; name(item) is for the message.
@@ -48,10 +48,12 @@ class Execution {
 
   const Plan& plan_;
   Device* device_;
-  SmallVector<void*, 64> buffers_;
   SmallVector<const Node*, 32> leaves_;
   // For each item what it leaves, or nullptr, as most do; the references are ours.
   static constexpr size_t few = 64;
+  void* few_buffers_[few];
+  std::unique_ptr<void*[]> many_buffers_;
+  void** buffers_ = few_buffers_;
   Storage* few_outputs_[few];
   std::unique_ptr<Storage*[]> many_outputs_;
   Storage** outputs_ = few_outputs_;

@@ -218,7 +218,12 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
   bool draws = fresh_streams && !recording.draws.empty();
   std::vector<Immediates> drawn;
   try {
-    execution.run((draws ? draw_streams(recording, &drawn) : recording.immediates).data());
+    // Not in one expression, which would copy the recording's.
+    if (draws) {
+      execution.run(draw_streams(recording, &drawn).data());
+    } else {
+      execution.run(recording.immediates.data());
+    }
   } catch (...) {
     for (size_t d = drawn.size(); d-- > 0;) {
       stream_of(recording.draws[d]).take_back(drawn[d].value[1], 1);
