@@ -129,29 +129,27 @@ void check_matmul(const Tensor& a, const Tensor& b) {
   }
 }
 
-// The leading axes by their places among the result's `lead`, unless they only stretch.
-Numbered numbered(const Tensor& matrices, int lead, int64_t row, int64_t column) {
-  Numbered result{matrices, {}};
-  const int own = matrices.rank() - 2;
-  for (int i = 0; i < own; ++i) {
-    result.axes.push_back(matrices.shape()[i] == 1 ? -1 : lead - own + i);
-  }
-  result.axes.push_back(row);
-  result.axes.push_back(column);
+// The axes before `last`, which are numbered so, by their places among the result's `lead`, unless
+// they only stretch.
+Numbered numbered(const Tensor& x, int lead, const Dims& last) {
+  Numbered result{x, {}};
+  const int own = x.rank() - last.rank();
+  for (int i = 0; i < own; ++i) result.axes.push_back(x.shape()[i] == 1 ? -1 : lead - own + i);
+  for (int64_t axis : last) result.axes.push_back(axis);
   return result;
 }
 
-// NumPy's rule: vectors gain a dimension that the result loses again; leading dimensions
-// broadcast. One that only one operand has joins its rows or columns, so that nothing is repeated.
+// NumPy's rule: a vector has neither rows nor columns; leading dimensions broadcast. One that only
+// one operand has joins its rows or columns, so that nothing is repeated.
 Tensor matmul_of_any_rank(Tensor a, Tensor b) {
-  Tensor x = a.rank() == 1 ? reshape(a, {1, a.shape()[0]}) : a;
-  Tensor y = b.rank() == 1 ? reshape(b, {b.shape()[0], 1}) : b;
-  Shape shape = broadcast(leading(x), leading(y), "matmul");
+  const bool rows = a.rank() > 1, columns = b.rank() > 1;
+  Shape shape = broadcast(rows ? leading(a) : Shape(), columns ? leading(b) : Shape(), "matmul");
   const int lead = shape.rank(), row = lead, column = lead + 1, inner = lead + 2;
   Tensor product =
-      contract_axes(numbered(x, lead, row, inner), numbered(y, lead, inner, column), {inner});
-  if (a.rank() > 1) shape.push_back(a.shape()[a.rank() - 2]);
-  if (b.rank() > 1) shape.push_back(b.shape().back());
+      contract_axes(numbered(a, lead, rows ? Dims{row, inner} : Dims{inner}),
+                    numbered(b, lead, columns ? Dims{inner, column} : Dims{inner}), {inner});
+  if (rows) shape.push_back(a.shape()[a.rank() - 2]);
+  if (columns) shape.push_back(b.shape().back());
   return reshape(product, shape);
 }
 
