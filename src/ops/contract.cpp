@@ -131,10 +131,11 @@ void check_matmul(const Tensor& a, const Tensor& b) {
 
 // The axes before `last`, which are numbered so, by their places among the result's `lead`, unless
 // they only stretch.
-Numbered numbered(const Tensor& x, int lead, const Dims& last) {
-  Numbered result{x, {}};
-  const int own = x.rank() - last.rank();
-  for (int i = 0; i < own; ++i) result.axes.push_back(x.shape()[i] == 1 ? -1 : lead - own + i);
+Numbered numbered(Tensor&& x, int lead, const Dims& last) {
+  Numbered result{std::move(x), {}};
+  const Shape& shape = result.value.shape();
+  const int own = shape.rank() - last.rank();
+  for (int i = 0; i < own; ++i) result.axes.push_back(shape[i] == 1 ? -1 : lead - own + i);
   for (int64_t axis : last) result.axes.push_back(axis);
   return result;
 }
@@ -145,12 +146,13 @@ Tensor matmul_of_any_rank(Tensor a, Tensor b) {
   const bool rows = a.rank() > 1, columns = b.rank() > 1;
   Shape shape = broadcast(rows ? leading(a) : Shape(), columns ? leading(b) : Shape(), "matmul");
   const int lead = shape.rank(), row = lead, column = lead + 1, inner = lead + 2;
-  Tensor product =
-      contract_axes(numbered(a, lead, rows ? Dims{row, inner} : Dims{inner}),
-                    numbered(b, lead, columns ? Dims{inner, column} : Dims{inner}), {inner});
   if (rows) shape.push_back(a.shape()[a.rank() - 2]);
   if (columns) shape.push_back(b.shape().back());
-  return reshape(product, shape);
+  Tensor product = contract_axes(
+      numbered(std::move(a), lead, rows ? Dims{row, inner} : Dims{inner}),
+      numbered(std::move(b), lead, columns ? Dims{inner, column} : Dims{inner}), {inner});
+  if (shape == product.shape()) return product;
+  return reshape(product, shape);  // a size of 1 that only stretched
 }
 
 }  // namespace

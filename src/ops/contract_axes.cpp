@@ -2,6 +2,7 @@
 #include "ops/contract_axes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ops/ops.h"
 
@@ -23,8 +24,8 @@ Tensor arranged(const Numbered& x, const Dims& batch, const Dims& own, const Dim
   for (int i = 0; i < x.axes.rank(); ++i) {
     if (x.axes[i] < 0) order.push_back(i);
   }
-  const bool in_order = std::is_sorted(order.begin(), order.end());
-  return reshape(in_order ? x.value : permute(x.value, order), shape);
+  if (!std::is_sorted(order.begin(), order.end())) return reshape(permute(x.value, order), shape);
+  return shape == x.value.shape() ? x.value : reshape(x.value, shape);
 }
 
 }  // namespace
@@ -56,13 +57,14 @@ Numbered contract_parts(const Numbered& a, const Numbered& b, const Dims& summed
 }
 
 Tensor contract_axes(const Numbered& a, const Numbered& b, const Dims& summed) {
-  const auto [product, numbers] = contract_parts(a, b, summed);
-  if (std::is_sorted(numbers.begin(), numbers.end())) return product;
+  Numbered product = contract_parts(a, b, summed);
+  const Dims& numbers = product.axes;
+  if (std::is_sorted(numbers.begin(), numbers.end())) return std::move(product.value);
   Dims order = numbers;
   std::sort(order.begin(), order.end());
   for (int64_t& axis : order)
     axis = std::find(numbers.begin(), numbers.end(), axis) - numbers.begin();
-  return permute(product, order);
+  return permute(product.value, order);
 }
 
 }  // namespace mt
