@@ -80,7 +80,7 @@ void finish_views(Window& window) {
 using Select = void(Window& window, const Tensor* tensors, size_t count);
 
 // Whatever an evaluation of the window stores, planned and run device by device. Returns the plan
-// that was run last, if any.
+// if it was one, and computed one node.
 std::shared_ptr<const Plan> run_selected(Select& select, Window& window, const Tensor* tensors,
                                          size_t count) {
   // An evaluation may start another on this thread (releasing borrowed memory calls its owner),
@@ -88,6 +88,7 @@ std::shared_ptr<const Plan> run_selected(Select& select, Window& window, const T
   thread_local std::unique_ptr<Workspace> spare;
   std::unique_ptr<Workspace> work = spare ? std::move(spare) : std::make_unique<Workspace>();
   std::shared_ptr<const Plan> plan;
+  size_t computed = 0;
   work->devices.clear();
   select(window, tensors, count);
   devices_with_work(window, &work->devices);
@@ -96,12 +97,14 @@ std::shared_ptr<const Plan> run_selected(Select& select, Window& window, const T
     build_region(window, *work->devices[d], &work->region);
     if (work->region.items.empty()) continue;
     plan = run_region(work.get());
+    computed += work->region.items.size();
     finish(window, work.get());
   }
   finish_views(window);
   work->region.clear();
   work->outputs.clear();
   spare = std::move(work);
+  if (computed != 1) plan = nullptr;
   return plan;
 }
 
@@ -131,10 +134,9 @@ Node* only_node(const Window& window, const Tensor* tensors, size_t count) {
   } else if (const Plan* known = ContractionPlans::of_thread().find(*node)) {
     run_single_contraction(window, node, *known);
   } else {
-    bool alone = window.first() == window.last();
     const ContractionKey key(*node);  // while it has its inputs
     std::shared_ptr<const Plan> made = run_window(window, tensors, count);
-    if (alone && made) ContractionPlans::of_thread().insert(key, std::move(made));
+    if (made) ContractionPlans::of_thread().insert(key, std::move(made));
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that looks at each of its products evaluates contractions one at a time, while nothing
-// else is pending. Their plans are found by the operator and its operands' layouts alone, without
-// asking what else might be stored, fused or donated.
+// A program that looks at each of its products evaluates contractions one at a time, and what else
+// is pending stays so. Their plans are found by the operator and its operands' layouts alone,
+// without asking what else might be stored, fused or donated.
 #pragma once
 
 #include <array>

@@ -68,6 +68,19 @@ TEST(SingleContraction, TheSameBitsAsAmongOthers) {
   }
 }
 
+TEST(SingleContraction, IsFoundBesideWhatStaysPending) {
+  install_fusing_evaluator();
+  Tensor a = random_leaf({6, 11}, 1), b = random_leaf({11, 5}, 2), held = exp(a);
+  evaluate(matmul(a, b));
+  EXPECT_FALSE(held->ready());
+  Tensor again = matmul(a, b), beside = matmul(transpose(b), transpose(a));
+  EXPECT_NE(ContractionPlans::of_thread().find(*again.node()), nullptr);
+  evaluate(beside);  // with what is dear and held
+  EXPECT_TRUE(again->ready());
+  EXPECT_EQ(ContractionPlans::of_thread().find(*matmul(transpose(b), transpose(a)).node()),
+            nullptr);
+}
+
 TEST(SingleContraction, OutOfMemoryLeavesItPending) {
   install_fusing_evaluator();
   Tensor a = random_leaf({40, 33}, 1), b = random_leaf({33, 30}, 2);
