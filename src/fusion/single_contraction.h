@@ -19,13 +19,26 @@ class ContractionKey {
  public:
   ContractionKey() = default;  // no contraction's
   explicit ContractionKey(const Node& node);
-  // Whether it is the node's; nothing is written for one that is not.
   bool is_of(const Node& node) const;
 
  private:
-  static constexpr size_t most_words = 40;
-  bool complete_ = false;  // all words had room
-  int64_t words_[most_words];
+  struct Operand {
+    Operand() = default;
+    Operand(const Tensor& x) : dtype(x.dtype()), shape(x.shape()), strides(x->strides) {}
+    bool is(const Tensor& x) const {
+      return dtype == x.dtype() && shape == x.shape() && strides == x->strides;
+    }
+
+    Dtype dtype;
+    Shape shape;
+    Strides strides;
+  };
+
+  const Device* device_ = nullptr;
+  uint64_t configuration_;  // of the device's backend
+  Dtype dtype_;
+  Attributes attributes_;
+  Operand operands_[2];
 };
 
 // A thread's latest plans; it keeps a few. All nodes are such contractions.

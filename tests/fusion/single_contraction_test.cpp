@@ -35,15 +35,6 @@ TEST(SingleContraction, KeysTellPlansApart) {
   EXPECT_FALSE(ContractionKey().is_of(*matmul(a, b).node()));
 }
 
-TEST(SingleContraction, TooManyWordsAreNobodysKey) {
-  install_fusing_evaluator();
-  const Shape shape{1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 6};
-  Tensor a = random_leaf(shape, 1), b = random_leaf(shape, 2), y = contract(a, b, 10, 0, 0, 1);
-  EXPECT_FALSE(ContractionKey(*y.node()).is_of(*y.node()));
-  Value first = value_of(y);
-  EXPECT_EQ(difference({first}, {value_of(contract(a, b, 10, 0, 0, 1))}), "");
-}
-
 TEST(SingleContraction, OthersAreNone) {
   install_fusing_evaluator();
   Tensor a = random_leaf({6, 6}), pending = exp(a);
