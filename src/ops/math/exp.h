@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fragment (see arithmetic.h): exp, exp2, expm1, sigmoid.
 
-// (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2.
-template <class V>
+// (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2, or what -r has for that, with the sign turned.
+template <int even = 1, class V>
 MT_MATH V exp_polynomial(V r) {
   if constexpr (is_single<V>) {
-    return polynomial(r, 0.49999997, 0.166665375, 0.0416677408, 0.00836725812, 0.00138390088);
+    return polynomial(r, even * 0.49999997, 0.166665375, even * 0.0416677408, 0.00836725812,
+                      even * 0.00138390088);
   } else {
-    return polynomial(r, 0.5, 0.16666666666666677, 0.041666666666666685, 0.008333333333320897,
-                      0.0013888888888881406, 0.00019841269888026987, 2.4801587314379515e-05,
-                      2.755724270144066e-06, 2.755729706398445e-07, 2.510937684110775e-08,
-                      2.090344036537872e-09);
+    return polynomial(r, even * 0.5, 0.16666666666666677, even * 0.041666666666666685,
+                      0.008333333333320897, even * 0.0013888888888881406, 0.00019841269888026987,
+                      even * 2.4801587314379515e-05, 2.755724270144066e-06,
+                      even * 2.755729706398445e-07, 2.510937684110775e-08,
+                      even * 2.090344036537872e-09);
   }
 }
 // exp(r) - 1 - r
@@ -130,29 +132,31 @@ MT_MATH V expm1(V x) {
   return select(abs(x) < choose<V>(1e-20, 1e-40), x, y);
 }
 
-// 1 / (1 + exp(x)), where sums are formed in units of 2^-unit.
+// 1 / (1 + exp(-x)), where sums are formed in units of 2^-unit.
 template <int unit, class V>
 MT_MATH V inverse_of_sum(V x) {
-  constexpr int bias = exponent_bias<V>;
+  using B = Bits<V>;
+  constexpr int bias = exponent_bias<V>, mantissa = mantissa_bits<V>;
   const V one = choose<V>(unit == 0 ? 1 : 0x1p-30, unit == 0 ? 1 : 0x1p-60);
+  // exp(-x) = power (1 - tail)
   auto [r, low, k, biased] = reduce_exponent(x);
-  V tail = fma(r * r, exp_polynomial(r), r);
-  // All with the sign turned: the power's is the bit above its exponent.
-  V power = power_of_two<V>(biased - Bits<V>(2 * bias + unit - 2 * (bias + 1)));
-  V sum = fma(power, tail, power - one);
-  V rest = fma(power, tail, (power - sum) - one);
-  V inverse = V(-1) / sum;
+  V tail = fma(r * r, exp_polynomial<-1>(r), r);
+  B times = shift_left<mantissa>(B(2 * bias - unit) - biased);
+  V power = from_bits<V>(times + shift_left<mantissa>(B(bias)));
+  V most = -one - power;
+  V y = V(-1) / fma(power, tail, most);
   // What the sum and the division have lost, as a share of the result.
-  V lost = fma(rest, inverse, fma(inverse, sum, V(1)));
-  V y = fma(lost, inverse, inverse);
+  V part = from_bits<V>(bits(y) + times);
+  V lost = fma(part, tail, fma(y, most, V(1)));
+  y = fma(lost, y, y);
   return unit == 0 ? y : y * one;
 }
 template <class V>
 MT_MATH V sigmoid(V x) {
   if constexpr (is_single<V>) {
-    if (all(abs(x) <= V(87))) return inverse_of_sum<0>(-x);
+    if (all(abs(x) <= V(87))) return inverse_of_sum<0>(x);
   }
   // Units in which all sums and their reciprocals are normal numbers, unless the result is 0 or 1.
   constexpr int unit = is_single<V> ? 30 : 60;
-  return inverse_of_sum<unit>(clamp(-x, choose<V>(-18, -38), choose<V>(104, 746)));
+  return inverse_of_sum<unit>(clamp(x, choose<V>(-104, -746), choose<V>(18, 38)));
 }

@@ -64,7 +64,7 @@ const Function functions[] = {
     MT_FUNCTION(acosh, 1, 4, 1.0),
     MT_FUNCTION(atanh, -1, 1, 1.0),
     MT_FUNCTION(erf, -4, 4, 1.3),
-    {"sigmoid", scalar::sigmoid<float>, scalar::sigmoid<double>, sigmoid_reference, -20, 20, 1.1},
+    {"sigmoid", scalar::sigmoid<float>, scalar::sigmoid<double>, sigmoid_reference, -20, 20, 1.7},
 };
 #undef MT_FUNCTION
 
