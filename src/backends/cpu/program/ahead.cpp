@@ -59,6 +59,11 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
     }
   }
   if (bytes <= second_cache) return;
+  for (const Step& step : prepared->steps) {  // these fetch what they read themselves
+    if (!step.update) continue;
+    auto is_read = [&](int16_t index) { return step.reads(static_cast<int16_t>(~index)); };
+    ahead.erase(std::remove_if(ahead.begin(), ahead.end(), is_read), ahead.end());
+  }
   prepared->long_steps = std::count_if(prepared->steps.begin(), prepared->steps.end(),
                                        [](const Step& s) { return s.is_long(); });
   // A single step reads on and on, as the processor itself foresees. So it does if a copy past the

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/elementwise/moments.h"
 #include "backends/cpu/strided/pool_pairs.h"
 #include "backends/cpu/strided/strided.h"
 #include "base/rounding.h"
@@ -257,6 +258,12 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
   }
 }
 
+void ProgramRun::update(const Step& step, int64_t first, int64_t rows) {
+  Input in[moments::count];
+  for (size_t k = 0; k < moments::count; ++k) in[k].data = address(step.all[k].place, first);
+  step.update(address(step.out, first), in, 1, rows * columns_);
+}
+
 void ProgramRun::store_turned(const Step& step, int64_t first, int64_t rows) {
   const Instruction& i = *step.instruction;
   const size_t size = size_of(i.dtype);
@@ -323,7 +330,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {
       stretches[s].fetch(prepared_.far_ahead);
     }
     if (!step.operate) {
-      execute(step, first, rows);
+      step.update ? update(step, first, rows) : execute(step, first, rows);
       continue;
     }
     for (int k = 0; k < 4 && step.in[k].place != no_place; ++k) {

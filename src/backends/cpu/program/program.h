@@ -69,6 +69,8 @@ struct Step {
   int16_t fetched = -1;  // memory whose next tile it fetches while it computes
   Source in[4];
   int16_t out = no_place;
+  Operator update = nullptr;  // instead of `operate`, for more operands (elementwise/moments.h):
+  std::vector<Source> all;    // these
 
   // Whether it takes the time that so many elements take.
   bool is_long() const { return traversal != Traversal::row_values && traversal != Traversal::few; }
@@ -76,7 +78,8 @@ struct Step {
     return std::any_of(in, in + 4, [](const Source& source) { return source.pieced; });
   }
   bool reads(int16_t place) const {
-    return std::any_of(in, in + 4, [&](const Source& source) { return source.place == place; });
+    auto is_it = [&](const Source& source) { return source.place == place; };
+    return std::any_of(in, in + 4, is_it) || std::any_of(all.begin(), all.end(), is_it);
   }
 };
 
@@ -209,6 +212,7 @@ class ProgramRun {
   static constexpr int most_places = 768;
 
   void execute(const Step& step, int64_t first, int64_t rows);
+  void update(const Step& step, int64_t first, int64_t rows);
   void pool(int64_t first, int64_t rows);
   void slide(int64_t first, int64_t rows);
   void fill(const Instruction& instruction, int64_t tile_rows);

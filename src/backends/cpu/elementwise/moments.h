@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole update of AdamW as one kernel.
+#pragma once
+
+#include "backends/cpu/elementwise/kernels.h"
+
+namespace mt::cpu {
+
+// What the kernel reads, which it does not ask for rows: arrays, numbers that stay, and the two
+// averages' results, which it writes.
+namespace moments {
+enum Operand : int {
+  mean_before,
+  mean_kept,
+  gradient,
+  mean_new,
+  square_before,
+  square_kept,
+  square_new,
+  correction,
+  epsilon,
+  weight_before,
+  weight_kept,
+  rate,
+  mean_after,
+  square_after,
+  count
+};
+}  // namespace moments
+
+// Of each element of one row:
+// mean_after = mean_before * mean_kept + gradient * mean_new
+// square_after = square_before * square_kept + gradient * gradient * square_new
+// out = weight_before * weight_kept
+//       - mean_after / (sqrt(square_after) / correction + epsilon) * rate
+// nullptr where there is no kernel.
+Operator moments_operator(Compute type);
+
+}  // namespace mt::cpu
