@@ -98,6 +98,16 @@ Operator products_of(Elementwise last, bool right, bool squared, Compute type) {
   return type == Compute::f32 ? products_for<float>(last, right, squared) : nullptr;
 }
 
+struct scaled_sum {
+  template <class V>
+  static HWY_INLINE auto apply(V a, V b, V c, V d) {
+    return a * b * c + d;
+  }
+};
+Operator scaled_sum_of(Compute type) {
+  return type == Compute::f32 && !is_baseline ? &elements<scaled_sum, float, true, 4> : nullptr;
+}
+
 template <class T>
 Operator pair_for(Elementwise first, Elementwise second, bool right) {
   switch (first) {
@@ -127,11 +137,13 @@ HWY_AFTER_NAMESPACE();
 namespace mt::cpu {
 HWY_EXPORT(pair_of);
 HWY_EXPORT(products_of);
+HWY_EXPORT(scaled_sum_of);
 Operator paired_operator(Elementwise first, Elementwise second, bool right, Compute type) {
   return HWY_DYNAMIC_DISPATCH(pair_of)(first, second, right, type);
 }
 Operator products_operator(Elementwise last, bool right, bool squared, Compute type) {
   return HWY_DYNAMIC_DISPATCH(products_of)(last, right, squared, type);
 }
+Operator scaled_sum_operator(Compute type) { return HWY_DYNAMIC_DISPATCH(scaled_sum_of)(type); }
 }  // namespace mt::cpu
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two products and their sum or difference as one kernel.
+// Products and what is added to them, or subtracted, as one kernel.
 #pragma once
 
 #include "backends/cpu/elementwise/kernels.h"
@@ -9,5 +9,7 @@ namespace mt::cpu {
 // a * b and c * d, or c * c * d if `squared`, added, or the second subtracted from the first or, if
 // `right`, the first from the second. nullptr where there is no kernel.
 Operator products_operator(Elementwise last, bool right, bool squared, Compute type);
+// a * b * c + d, as normalized rows end; nullptr where there is no kernel.
+Operator scaled_sum_operator(Compute type);
 
 }  // namespace mt::cpu

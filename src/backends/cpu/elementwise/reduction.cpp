@@ -45,7 +45,7 @@ HWY_INLINE hn::Vec<Tag<T>> term_at(Row<term, T> row, size_t at) {
   auto x = hn::LoadU(d, row.x + at);
   if constexpr (term == Term::itself) return x;
   if constexpr (is_of_difference(term)) {
-    if (term != Term::kept_deviation) fetch(reinterpret_cast<const char*>(row.x + at), row.ahead);
+    fetch(reinterpret_cast<const char*>(row.x + at), row.ahead);
     x = kept_of(x, row);
     if constexpr (term != Term::exponential) hn::StoreU(x, d, row.kept + at);
     return term == Term::kept_deviation ? x * x : x;

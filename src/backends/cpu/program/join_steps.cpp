@@ -73,6 +73,7 @@ bool join_deviation(const Step& first, const Step& second, Step* joined) {
   }
   *joined = second;
   joined->operate = row_sum_of_deviations(s.type);
+  joined->is_slow = true;
   std::copy(first.in, first.in + 2, joined->in);
   joined->in[2] = second.in[0];
   return joined->operate;
@@ -182,6 +183,24 @@ bool join_moments(const Step* five, Step* joined) {
   return true;
 }
 
+// One step for a product of three and what is added to it.
+bool join_scaled_sum(const Step& first, const Step& second, Step* joined) {
+  const Instruction &f = *first.instruction, &s = *second.instruction;
+  if (!first.is_pair || f.code != Opcode::elementwise || !is_elementwise(second) ||
+      static_cast<Elementwise>(s.detail) != Elementwise::add || f.row != s.row ||
+      f.from != s.from ||
+      first.operate != paired_operator(Elementwise::mul, Elementwise::mul, false, f.from)) {
+    return false;
+  }
+  *joined = second;
+  joined->operate = scaled_sum_operator(s.from);
+  joined->is_pair = true;
+  std::copy(first.in, first.in + 3, joined->in);
+  joined->in[3] = second.in[second.in[0].place == first.out ? 1 : 0];
+  if (first.traversal != Traversal::flat) joined->traversal = first.traversal;
+  return joined->operate;
+}
+
 }  // namespace
 
 void join_steps(std::vector<Step>* steps, bool with_reductions) {
@@ -197,9 +216,11 @@ void join_steps(std::vector<Step>* steps, bool with_reductions) {
     }
   }
   for (size_t at = 1; at < kept.size(); ++at) {
+    const Step &first = kept[at - 1], &second = kept[at];
     Step joined;
-    if (!join_deviation(kept[at - 1], kept[at], &joined) &&
-        (!only_next_reads(kept, at - 1) || !join_products(kept[at - 1], kept[at], &joined))) {
+    if (!join_deviation(first, second, &joined) &&
+        (!only_next_reads(kept, at - 1) ||
+         (!join_products(first, second, &joined) && !join_scaled_sum(first, second, &joined)))) {
       continue;
     }
     kept[at] = joined;

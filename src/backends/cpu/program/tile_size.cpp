@@ -53,7 +53,7 @@ int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, i
   };
   const int64_t all = bytes_of(shared), row = std::max<int64_t>(bytes_of(own), 1);
   // Two pay even if they take the next level.
-  const bool two = small_first_cache && all + 2 * row <= 2 * first_cache;
+  const bool two = all + 2 * row <= 2 * first_cache;
   return std::clamp<int64_t>((first_cache - all) / row, two ? 2 : 1, most_rows_together);
 }
 
