@@ -157,7 +157,9 @@ bool join_moments(const Step* five, Step* joined) {
   const bool flat = std::all_of(five, five + 5, [](const Step& step) {
     return step.traversal == Traversal::flat && !step.in_pieces();
   });
-  if (!flows || !flat) return false;
+  // In memory, whole: registers have room for a tile, and whoever runs this may go on beyond.
+  const bool stored = mean.out < 0 && square.out < 0 && weight.out < 0;
+  if (!flows || !flat || !stored) return false;
   *joined = weight;
   joined->operate = nullptr;
   joined->update = update;
