@@ -38,6 +38,7 @@ PAGES = [
     ("Speed", [
         ("Performance", "docs/performance.md"),
         ("Performance on Zen 4", "docs/performance_zen4.md"),
+        ("Performance on Zen 5", "docs/performance_zen5.md"),
         ("What limits what", "docs/limits.md"),
         ("Limits of calls", "docs/limits/calls.md"),
         ("Limits of programs", "docs/limits/programs.md"),
