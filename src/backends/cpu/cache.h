@@ -15,4 +15,14 @@ constexpr int64_t last_cache = 32 << 20;   // larger results are written past th
 // beside what is at work. Then the second-level cache is the place to fetch it to.
 extern const bool small_first_cache;
 
+// Begins to fetch what comes next. Inlined always: gcc 12 takes a function of nothing but
+// prefetches for one without effect.
+[[gnu::always_inline]] inline void fetch_line(const void* at) {
+  if (small_first_cache) {
+    __builtin_prefetch(at, 0, 2);
+  } else {
+    __builtin_prefetch(at);
+  }
+}
+
 }  // namespace mt::cpu

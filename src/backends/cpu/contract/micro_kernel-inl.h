@@ -136,8 +136,7 @@ enum class Distant {
   fetched,  // ahead of time
   packed,   // b as well: it is left where the next rows read it near by, which takes no time of its
             // own, as the multiply-adds leave room for it
-  far,      // b alone, in an order of its own, to the first-level cache,
-  farther,  // or to the second-level cache, where the first has no room for it
+  far,      // b alone, in an order of its own
   a,        // a alone: what is read of b lies near by
   none,     // nothing: there are none, and fetching would only take the loads' time
 };
@@ -161,9 +160,7 @@ HWY_NOINLINE __attribute__((aligned(64))) void strided_kernel(const MicroTile<T>
   [[maybe_unused]] const int64_t a_ahead = tile.a_ahead, b_ahead = tile.b_ahead;
   [[maybe_unused]] const T* coming = tile.coming;
   constexpr bool packs = distant == Distant::packed;
-  constexpr bool fetches_far = distant == Distant::far || distant == Distant::farther;
-  [[maybe_unused]] constexpr int far_level = distant == Distant::far ? 3 : 2;
-  constexpr bool fetches_a = distant != Distant::none && !fetches_far;
+  constexpr bool fetches_a = distant != Distant::none && distant != Distant::far;
   constexpr bool fetches_b = packs || distant == Distant::fetched;
   // To begin and end a loop for each line takes some ten cycles, so only where one is fetched.
   constexpr int64_t all = std::numeric_limits<int64_t>::max();
@@ -178,7 +175,7 @@ HWY_NOINLINE __attribute__((aligned(64))) void strided_kernel(const MicroTile<T>
         const bool part = loads_part_at_once && v == V - 1 && !whole;
         bs[v] = part ? load_part(d, mask, b + v * lanes) : hn::LoadU(d, b + v * lanes);
         if constexpr (fetches_b) hwy::Prefetch(b + v * lanes + b_ahead);
-        if constexpr (fetches_far) __builtin_prefetch(coming + v * lanes, 0, far_level);
+        if constexpr (distant == Distant::far) fetch_line(coming + v * lanes);
         if constexpr (packs) hn::StoreU(bs[v], d, packed + v * lanes);
       }
       MT_UNROLL for (int i = 0; i < R; ++i) {
@@ -187,7 +184,7 @@ HWY_NOINLINE __attribute__((aligned(64))) void strided_kernel(const MicroTile<T>
       }
       MT_UNROLL for (int i = 0; i < (R + 2) / 3; ++i) a[i] += a_k;
       b += b_k;
-      if constexpr (fetches_far) coming += tile.coming_step;
+      if constexpr (distant == Distant::far) coming += tile.coming_step;
       if constexpr (packs) packed += V * lanes;
     }
   }
@@ -352,21 +349,17 @@ MicroKernel<T> near_kernel_for(int rows, int vectors) {
 // The same where b comes from afar: of two vectors, beside which the most rows go together, so that
 // lines of memory are asked for at an even pace.
 constexpr int far_vectors = std::min(most_vectors, 2), fewest_far_rows = 4;
-template <class T, Distant distant, int... I>
+template <class T, int... I>
 constexpr std::array<MicroKernel<T>, sizeof...(I)> far_kernel_table(
     std::integer_sequence<int, I...>) {
-  return {strided_kernel<T, fewest_far_rows + I, far_vectors, distant>...};
+  return {strided_kernel<T, fewest_far_rows + I, far_vectors, Distant::far>...};
 }
 template <class T>
 MicroKernel<T> far_kernel_for(int rows, int vectors) {
   constexpr int heights = far_vectors == 2 ? rows_for(far_vectors) - fewest_far_rows + 1 : 0;
   if constexpr (heights > 0) {
-    using Heights = std::make_integer_sequence<int, heights>;
-    static constexpr std::array tables = {far_kernel_table<T, Distant::far>(Heights()),
-                                          far_kernel_table<T, Distant::farther>(Heights())};
-    if (vectors == far_vectors && rows >= fewest_far_rows) {
-      return tables[small_first_cache][rows - fewest_far_rows];
-    }
+    static constexpr auto table = far_kernel_table<T>(std::make_integer_sequence<int, heights>());
+    if (vectors == far_vectors && rows >= fewest_far_rows) return table[rows - fewest_far_rows];
   }
   return micro_kernel_for<T>(rows, vectors, Reads::strided);
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/cache.h"
 #include "backends/cpu/contract/gather.h"
 #include "backends/cpu/contract/number.h"
 #include "backends/cpu/strided/turn.h"
@@ -40,10 +41,9 @@ using RowsKernel = void (*)(const T* a, int64_t a_row, RowsToCome<T> ahead, cons
 // The kernels for so many columns, or nullptr.
 template <class T>
 struct RowsInLanes {
-  int64_t lanes;          // of a vector
-  RowsKernel<T> one;      // vector of rows
-  RowsKernel<T> several;  // for `vectors` of them, beside which a number of b is read once
-  int64_t vectors;
+  int64_t lanes;      // of a vector
+  RowsKernel<T> one;  // vector of rows
+  RowsKernel<T> two;  // vectors, beside which a number of b is read once
 };
 
 }  // namespace
@@ -81,7 +81,7 @@ HWY_NOINLINE __attribute__((aligned(64))) void rows_kernel(const T* a, int64_t a
     for (int64_t k = std::min<int64_t>(k_count, line); k > 0; k -= square) {
       // Some for each square: a core that asks for all at once waits for the first of them.
       MT_UNROLL for (int i = 0; i < V * lanes * square / line; ++i, next += ahead.step) {
-        hwy::Prefetch(next);
+        fetch_line(next);
       }
       hn::Vec<Vectors<T>> xs[V][square];
       MT_UNROLL for (int v = 0; v < V; ++v) transpose(d, rows.at(v * other), xs[v], T());
@@ -118,12 +118,12 @@ RowsKernel<T> kernel_for(int64_t columns) {
 }
 template <class T>
 RowsInLanes<T> find_kernels(int64_t columns) {
-  return {lanes_of<T>, kernel_for<T, 1>(columns), kernel_for<T, 2>(columns), 2};
+  return {lanes_of<T>, kernel_for<T, 1>(columns), kernel_for<T, 2>(columns)};
 }
 #else
 template <class T>
 RowsInLanes<T> find_kernels(int64_t) {
-  return {1, nullptr, nullptr, 1};
+  return {1, nullptr, nullptr};
 }
 #endif
 RowsInLanes<float> find_float(int64_t columns) { return find_kernels<float>(columns); }
@@ -192,7 +192,7 @@ class Run {
     for (int64_t k = whole; k < count; ++k) {
       std::copy_n(b + k * b_k_, columns_, last_b + (k - whole) * width_);
     }
-    std::fill_n(last_a, how_.vectors * how_.lanes * square, T(0));
+    std::fill_n(last_a, 2 * how_.lanes * square, T(0));
 
     const int64_t a_row = block_.a->rows.stride();
     // Memory is read fastest in its order.
@@ -205,9 +205,9 @@ class Run {
     done.row_end = done.row_begin;
     if (passes) done.passing = c;
     for (int64_t row = 0, lanes; row < rows_; row += lanes, a += lanes * a_row) {
-      const bool alone = how_.several == nullptr || row + how_.vectors * how_.lanes > rows_;
-      const RowsKernel<T> kernel = alone ? how_.one : how_.several;
-      lanes = alone ? how_.lanes : how_.vectors * how_.lanes;
+      const bool alone = how_.two == nullptr || row + 2 * how_.lanes > rows_;
+      const RowsKernel<T> kernel = alone ? how_.one : how_.two;
+      lanes = alone ? how_.lanes : 2 * how_.lanes;
       const RowsToCome<T> ahead = in_order ? RowsToCome<T>{a + lanes * a_row, line, lanes * line}
                                            : RowsToCome<T>{a + lanes * a_row, a_row, line};
       const int64_t first_row = passes ? done.row_begin : block_.tile.row_begin;

@@ -51,12 +51,7 @@ HWY_INLINE Vector<T> load(const char* from, size_t n) {
 
 // Begins to fetch what lies `ahead` bytes further.
 HWY_INLINE void fetch(const char* from, int64_t ahead) {
-  const char* at = reinterpret_cast<const char*>(reinterpret_cast<intptr_t>(from) + ahead);
-  if (small_first_cache) {
-    __builtin_prefetch(at, 0, 2);
-  } else {
-    __builtin_prefetch(at);
-  }
+  fetch_line(reinterpret_cast<const char*>(reinterpret_cast<intptr_t>(from) + ahead));
 }
 
 }  // namespace HWY_NAMESPACE
