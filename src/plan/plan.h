@@ -107,4 +107,7 @@ struct Plan {
   int64_t prepared_bytes = 0;
 };
 
+// Whether an output takes over the memory of a leaf: of a weight that the plan updates.
+bool is_replaced(const Plan& plan, int leaf);
+
 }  // namespace mt

@@ -26,6 +26,15 @@ int memory_that_passes(const ContractGroup& group) {
   return in_order ? static_cast<int>(found - memory.begin()) : -1;
 }
 
+// Whether b is a weight that only this group reads before its update.
+bool replaces_b(const Plan& plan, const ContractGroup& group) {
+  const Buffer& b = plan.buffers[group.b.buffer];
+  if (b.kind != BufferKind::leaf || !is_replaced(plan, b.index)) return false;
+  std::vector<int> read;
+  for (const Group& each : plan.groups) buffers_read(each, &read);
+  return std::count(read.begin(), read.end(), group.b.buffer) == 2;
+}
+
 // An element-wise epilogue runs on each tile of the result while it is in cache; row by row where
 // some operand is the same for all rows.
 struct TileEpilogue {
@@ -119,8 +128,8 @@ PreparedContractGroup prepare_contract_group(const Plan& plan, const ContractGro
   if (pads) parts = parts_of_entry(plan, ready.padding);
   ready.passing = memory_that_passes(group);
   ready.contraction = std::make_unique<PreparedContraction>(
-      of_entries(group.contraction, ready.padding), thread_count(), pads ? &parts : nullptr,
-      ready.passing >= 0);
+      of_entries(group.contraction, ready.padding), thread_count(),
+      Surroundings{pads ? &parts : nullptr, ready.passing >= 0, replaces_b(plan, group)});
   ready.in_tiles = finishes_tiles(group);
   if (group.epilogue) {
     ready.epilogue = prepare_program(*group.epilogue, plan.buffers, ready.in_tiles,

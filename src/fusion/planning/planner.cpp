@@ -169,7 +169,7 @@ class Planner {
 
   bool is_spare(int leaf, int g, const Buffer& output) const {
     const Node& node = *region_.leaves[leaf].node;
-    return region_.leaves[leaf].donatable && last_use_[leaf] == g && !donated(leaf) &&
+    return region_.leaves[leaf].donatable && last_use_[leaf] == g && !is_replaced(plan_, leaf) &&
            node.storage->bytes() == static_cast<size_t>(output.bytes) &&
            node.bytes() == output.bytes;
   }
@@ -217,11 +217,6 @@ class Planner {
     auto edges = region_.edges_of(z);
     return std::any_of(edges.begin(), edges.end(),
                        [&](const Edge& edge) { return edge.value == ~leaf; });
-  }
-
-  bool donated(int leaf) const {
-    return std::any_of(plan_.buffers.begin(), plan_.buffers.end(),
-                       [&](const Buffer& buffer) { return buffer.donor == leaf; });
   }
 
   // The contraction writes where its epilogue will store, when nothing else wants its value and

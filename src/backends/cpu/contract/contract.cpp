@@ -12,14 +12,14 @@
 namespace mt::cpu {
 
 PreparedContraction::PreparedContraction(const Contraction& contraction, int threads,
-                                         const EntryParts* made, bool may_pass)
-    : schedule_(contraction, threads, made, may_pass),
+                                         const Surroundings& around)
+    : schedule_(contraction, threads, around),
       a_(schedule_.transposed ? operand_b(contraction) : operand_a(contraction)),
       b_(schedule_.transposed ? operand_a(contraction) : operand_b(contraction)),
       small_(schedule_, a_, b_, contraction.out),
-      makes_entries_(made != nullptr),
+      makes_entries_(around.made != nullptr),
       out_(contraction.out) {
-  if (made == nullptr && TiledProduct::serves(contraction)) {
+  if (around.made == nullptr && TiledProduct::serves(contraction)) {
     tiled_ = std::make_unique<const TiledProduct>(contraction, schedule_.threads);
   }
   if (FilteredWeight::serves(contraction)) {

@@ -41,10 +41,8 @@ struct EntrySource {
 // A contraction made ready to run any number of times on at most so many threads.
 class PreparedContraction {
  public:
-  // made: of the entries of b, if an EntrySource makes them. may_pass: nobody but the epilogue
-  // reads the result, where its rows may then lie anywhere.
   explicit PreparedContraction(const Contraction& contraction, int threads = thread_count(),
-                               const EntryParts* made = nullptr, bool may_pass = false);
+                               const Surroundings& around = {});
   ~PreparedContraction();
 
   // Bytes of scratch that run() needs, 64-byte aligned. It never allocates and never fails.

@@ -103,7 +103,8 @@ bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype 
 
 }  // namespace
 
-Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* made, bool may_pass) {
+Schedule::Schedule(const Contraction& c, int most_threads, const Surroundings& around) {
+  const EntryParts* const made = around.made;
   batch = size_of_group(c.batch);
   m = size_of_group(c.m);
   n = size_of_group(c.n);
@@ -175,10 +176,10 @@ Schedule::Schedule(const Contraction& c, int most_threads, const EntryParts* mad
     rows = divide_up(blocks, parts) * filtered_outputs;
     slabs = filtering_weight_bytes(filtering);
   } else {
-    choose_tiles(left, right, flops);
+    choose_tiles(left, right, flops, around.replaces_b);
   }
   size_t size = size_of(sum);
-  passes = may_pass && way == Way::blocked && panels <= 1 && !rounded && columns == n;
+  passes = around.may_pass && way == Way::blocked && panels <= 1 && !rounded && columns == n;
   size_t kernel = way == Way::exact   ? exact_scratch()
                   : way == Way::lanes ? lanes_scratch(m >= n ? left : right, std::min(m, n), sum)
                                       : block_scratch(left, right, sum, rows, columns, panel);
@@ -220,7 +221,8 @@ void Schedule::choose_lines(double flops) {
   columns = divide_up(lines.height, std::min(parts, lines.height)) * lines.width;
 }
 
-void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& right, double flops) {
+void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& right, double flops,
+                            bool replaces_b) {
   const int64_t column_unit = sum == Dtype::float64 ? 32 : 64, row_unit = 6;
   rows = std::max<int64_t>(m, 1);
   columns = std::max<int64_t>(n, 1);
@@ -284,8 +286,16 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   }
   // What a tile turns is turned by all that share its columns, so these are cut before rows.
   const bool near_rows = m * k * int64_t(size_of(sum)) <= shared_bytes;
-  if (high && transposed && near_rows && !enough() && columns <= column_unit &&
-      columns > column_unit * 3 / 4) {
+  const bool turns = high && transposed && near_rows && !enough();
+  // Unless the rows are updated later: those that only one core has read are written several times
+  // as fast, so each thread has its own, and turns all columns, where that takes little beside.
+  if (turns && replaces_b && m >= 2 * turning * threads) {
+    rows = divide_up(m, threads);
+    columns = std::min(columns, column_unit);
+    row_parts = divide_up(m, rows);
+    return;
+  }
+  if (turns && columns <= column_unit && columns > column_unit * 3 / 4) {
     columns = column_unit / 2;
   }
   while (!enough()) {

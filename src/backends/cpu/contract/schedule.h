@@ -33,6 +33,13 @@ enum class Way : uint8_t {
   blocked,        // all others, in tiles, for which is packed what vectors cannot read (blocked.h)
 };
 
+// What the plan around a contraction says of it.
+struct Surroundings {
+  const EntryParts* made = nullptr;  // of the entries of b, if an EntrySource makes them
+  bool may_pass = false;    // nobody but the epilogue reads the result, whose rows may lie anywhere
+  bool replaces_b = false;  // nobody else reads b, before its update by rows takes its place
+};
+
 struct Schedule {
   int64_t batch, m, n, k, panel, panels;
   Dtype sum;  // float32 or float64; of integers int32 or int64
@@ -53,8 +60,7 @@ struct Schedule {
   size_t slabs, thread_scratch, tile_scratch;  // bytes; slabs lie behind what threads have
   size_t held;  // where in a thread's scratch lies what it keeps: held_bytes, then an entry it made
 
-  // made: of the entries of b that are made in scratch, or nullptr.
-  Schedule(const Contraction& c, int most_threads, const EntryParts* made, bool may_pass);
+  Schedule(const Contraction& c, int most_threads, const Surroundings& around = {});
   int64_t tiles() const { return divide_up(m, rows) * divide_up(n, columns); }
   size_t scratch() const { return slabs + static_cast<size_t>(threads) * thread_scratch; }
 
@@ -62,7 +68,8 @@ struct Schedule {
   Way choose_way(const Contraction& c, const MatrixOperand& a, const MatrixOperand& b,
                  const EntryParts* made);
   void choose_lines(double flops);
-  void choose_tiles(const MatrixOperand& left, const MatrixOperand& right, double flops);
+  void choose_tiles(const MatrixOperand& left, const MatrixOperand& right, double flops,
+                    bool replaces_b);
 };
 
 }  // namespace mt::cpu

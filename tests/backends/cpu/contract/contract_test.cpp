@@ -194,7 +194,7 @@ TEST(Contract, TilesPackWhatTheWholeWould) {
   for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
     for (int64_t m : {128, 192, 256, 1024}) {
       const Contraction c = matrices(m, 512, 512, true, false, dtype);
-      const Schedule schedule(c, 2, nullptr, false);
+      const Schedule schedule(c, 2);
       EXPECT_GE(schedule.tiles(), 4) << m;
       EXPECT_FALSE(reads_b_in_place(operand_b(c), schedule.sum, schedule.rows, schedule.columns,
                                     schedule.panel))
@@ -207,11 +207,25 @@ TEST(Contract, TilesPackWhatTheWholeWould) {
 TEST(Contract, TallProductsAreSharedByRows) {
   Random random(32);
   const Contraction c = matrices(2050, 130, 514, true, true, Dtype::float32);
-  const Schedule schedule(c, 2, nullptr, false);
+  const Schedule schedule(c, 2);
   EXPECT_EQ(schedule.row_parts, 2);
   EXPECT_GT(schedule.n, schedule.columns);
-  EXPECT_EQ(Schedule(c, 3, nullptr, false).row_parts, 1);
+  EXPECT_EQ(Schedule(c, 3).row_parts, 1);
   check(c, random, {2});
+}
+
+// A weight's rows that are updated later are not read by two threads, unless each had too few.
+TEST(Contract, RowsThatAreReplacedStayWithTheirThread) {
+  Random random(33);
+  const Contraction c = matrices(128, 100, 784, true, true, Dtype::float32);
+  const Surroundings around{nullptr, false, true};
+  const Schedule schedule(c, 2, around);
+  EXPECT_TRUE(schedule.transposed);
+  EXPECT_EQ(schedule.rows, 50);
+  EXPECT_EQ(schedule.row_parts, 2);
+  EXPECT_EQ(Schedule(c, 2).row_parts, 1);
+  EXPECT_EQ(Schedule(c, 8, around).row_parts, 1);
+  check(c, random, {2, 3});
 }
 
 // Rows in lanes: few columns of every layout, rows beyond whole vectors, terms beyond whole squares
