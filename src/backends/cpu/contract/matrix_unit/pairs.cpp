@@ -16,10 +16,16 @@ namespace {
 
 constexpr int sliver_rows = 8, vectors = 2, lanes = 16;
 
+// Lines of memory that are fetched to the second-level cache: so many a step.
+struct LinesToCome {
+  const char* at;
+  int64_t lines;
+};
+
 // Of the rows, whose terms are in the panel whether the result has them or not, `rows` are kept.
 MT_WITH_PAIRS void multiply_sliver(const char* a, const char* b, int64_t pairs, float* c,
                                    int64_t c_row, int64_t rows, const __mmask16 (&masks)[vectors],
-                                   bool first) {
+                                   bool first, LinesToCome coming) {
   __m512 sum[sliver_rows][vectors];
 #pragma GCC unroll 8
   for (int r = 0; r < sliver_rows; ++r) {
@@ -31,6 +37,8 @@ MT_WITH_PAIRS void multiply_sliver(const char* a, const char* b, int64_t pairs, 
   }
   for (int64_t step = 0; step < pairs; step += step_terms / 2) {
     const int64_t end = std::min<int64_t>(pairs - step, step_terms / 2);
+    for (int64_t i = 0; i < coming.lines; ++i, coming.at += 64)
+      _mm_prefetch(coming.at, _MM_HINT_T1);
     for (int64_t pair = 0; pair < end; ++pair) {
       const auto* line = b + 64 * pair;
       const auto b0 = reinterpret_cast<__m512bh>(_mm512_load_si512(line));
@@ -57,12 +65,26 @@ MT_WITH_PAIRS void multiply_sliver(const char* a, const char* b, int64_t pairs, 
   }
 }
 
+// The panel of a after the one at hand, of which each sliver fetches a part beside each panel of b.
+LinesToCome next_of_a(const TileRegion& region, const char* a, const char* b) {
+  const int64_t row_panels = divide_up(region.rows, tile_panel_rows);
+  const char* const next = a + region.a_panel;
+  if (next == region.a + row_panels * region.a_panel) return {next, 0};
+  const int64_t slivers = tile_panel_rows / sliver_rows;
+  const int64_t parts = divide_up(region.columns, tile_panel_rows) * slivers;
+  const int64_t lines = divide_up(2 * tile_bytes / 64, parts);
+  const int64_t done = (b - region.b) / region.b_panel * slivers;
+  return {next + done * lines * 64 * steps_of(region.terms), lines};
+}
+
 MT_WITH_PAIRS void multiply_panels(const TileRegion& region, const char* a, const char* b, float* c,
                                    int64_t rows, int64_t columns) {
   const __mmask16 masks[vectors] = {first_lanes(columns), first_lanes(columns - lanes)};
-  for (int64_t row = 0; row < rows; row += sliver_rows) {
+  LinesToCome coming = next_of_a(region, a, b);
+  const int64_t part = coming.lines * 64 * steps_of(region.terms);
+  for (int64_t row = 0; row < rows; row += sliver_rows, coming.at += part) {
     multiply_sliver(a + 64 * row, b, divide_up<int64_t>(region.terms, 2), c + row * region.c_row,
-                    region.c_row, rows - row, masks, region.first);
+                    region.c_row, rows - row, masks, region.first, coming);
   }
 }
 
