@@ -125,6 +125,7 @@ def measure(row, runners, limits, seconds):
     measured = limits.operations(what) if kind == "operations" else {}
     times = {name: repetitions(side, clock) for name, side in opened.items()}
     samples = {name: [] for name in (*opened, *measured)}
+    trips = []
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(samples["ours"]) < 5:
         for name, side in opened.items():
@@ -133,9 +134,11 @@ def measure(row, runners, limits, seconds):
             wait_for_idle()
             function()  # not counted, as what comes before the others
             samples[name].append(function())
+        if threads > 1:
+            trips.append(limits.round_trip())
     for side in opened.values():
         side.close()
-    return result(row, samples, errors)
+    return result(row, samples, errors) | ({"round_trip": spread(trips)} if trips else {})
 
 
 def spread(values):

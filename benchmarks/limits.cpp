@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine can do at most: arithmetic on registers, and arrays read and written. A module
-// for the runner, which measures the limit of a row between the row's own rounds.
+// What the machine can do at most: arithmetic on registers, arrays read and written, and lines of
+// memory handed from core to core. A module for the runner, which measures the limit of a row between the row's own rounds.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +26,7 @@ constexpr int64_t places = 4;          // of an array that are gone through at o
 constexpr int64_t unit = places * 64;  // sizes are rounded up to it
 constexpr int64_t piece_bytes = 256 << 10;
 constexpr int64_t burns = 64;
+constexpr int64_t round_trips = 2000;
 
 struct Array {
   char* data;
@@ -198,6 +200,32 @@ BENCH_API double limits_flops(bool loading) {
   const double seconds =
       Pieces(burns).run(1, [&](int64_t) { done.fetch_add(loading ? burn_loading() : burn()); });
   return done / seconds;
+}
+
+// Seconds for a line of memory to go from one core to another and back, as two threads hand it to
+// each other. Where a host moves a machine's processors it may change fourfold from one second to
+// the next, and whatever two threads share with it.
+BENCH_API double limits_round_trip() {
+  alignas(64) std::atomic<int64_t> turn{0};
+  auto play = [&](int64_t first) {
+    for (int64_t i = first; i < 2 * round_trips; i += 2) {
+      while (turn.load(std::memory_order_acquire) != i) {
+      }
+      turn.store(i + 1, std::memory_order_release);
+    }
+  };
+  std::atomic<bool> there{false};
+  std::thread other([&] {
+    there = true;
+    play(1);
+  });
+  while (!there) {
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  play(0);
+  other.join();
+  const std::chrono::duration<double> all = std::chrono::steady_clock::now() - begin;
+  return all.count() / round_trips;
 }
 
 BENCH_API void limits_close_stream() {

@@ -81,6 +81,7 @@ class Limits:
         self._library = ctypes.CDLL(str(path))
         self._library.limits_flops.restype = ctypes.c_double
         self._library.limits_flops.argtypes = [ctypes.c_bool]
+        self._library.limits_round_trip.restype = ctypes.c_double
 
     def set_threads(self, threads):
         self._library.limits_set_threads(threads)
@@ -92,6 +93,10 @@ class Limits:
         if self._library.limits_flops(True):
             made["loading"] = lambda: count / self._library.limits_flops(True)
         return made
+
+    def round_trip(self):
+        """Seconds for a line of memory to go to another core and back."""
+        return self._library.limits_round_trip()
 
     def stream(self, arrays):
         """A side that goes through arrays once: (how, bytes) of each, which is read, written or

@@ -29,11 +29,22 @@ def counts(rows):
     return [found.count(kind) for kind in VERDICTS]
 
 
+def distance(made):
+    """How far the cores are from each other, which on a virtual machine may change meanwhile."""
+    trips = [row["round_trip"]["median"] for row in made["rows"] if "round_trip" in row]
+    if not trips:
+        return []
+    far = sum(trip > 2 * min(trips) for trip in trips)
+    return ["", f"A line of memory went to the other core and back in {short(min(trips))} to "
+            f"{short(max(trips))}, the median of a row's rounds; in {far} of {len(trips)} rows it took "
+            "twice the shortest time and more."]
+
+
 def summary(made):
     met, limit, missed = counts(made["rows"])
     out = [f"Of {len(made['rows'])} workloads, measured on {made['date'][:10]} with {made['threads']} "
            f"threads, {met} meet their target, {limit} miss it as a run at the machine's limit would, "
-           f"and {missed} miss it.", ""]
+           f"and {missed} miss it.", *distance(made), ""]
     rows = []
     for heading, measured in groups(made):
         ratios = [row["peers"][name]["ratio"] for row in measured if (name := fastest(row))]
