@@ -123,11 +123,39 @@ HWY_INLINE void pack_along_k(D d, const Rows& rows, int64_t used, const int64_t*
 constexpr int64_t line_floats = 16;
 template <class D>
 HWY_INLINE void turn_lines(D d, const EvenRows<float>& rows, float* out, int64_t pitch) {
+#if HWY_TARGET == HWY_AVX3
+  // Each line is read once, as rows a page apart all meet in one set of the first-level cache. Of
+  // four rows, block b of vector j has their elements 4 b + j.
+  __m512 blocks[4][4];
+  MT_UNROLL for (int i = 0; i < 4; ++i) {
+    const __m512 x0 = _mm512_loadu_ps(rows(4 * i)), x1 = _mm512_loadu_ps(rows(4 * i + 1));
+    const __m512 x2 = _mm512_loadu_ps(rows(4 * i + 2)), x3 = _mm512_loadu_ps(rows(4 * i + 3));
+    const __m512d low01 = _mm512_castps_pd(_mm512_unpacklo_ps(x0, x1));
+    const __m512d low23 = _mm512_castps_pd(_mm512_unpacklo_ps(x2, x3));
+    const __m512d high01 = _mm512_castps_pd(_mm512_unpackhi_ps(x0, x1));
+    const __m512d high23 = _mm512_castps_pd(_mm512_unpackhi_ps(x2, x3));
+    blocks[i][0] = _mm512_castpd_ps(_mm512_unpacklo_pd(low01, low23));
+    blocks[i][1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low01, low23));
+    blocks[i][2] = _mm512_castpd_ps(_mm512_unpacklo_pd(high01, high23));
+    blocks[i][3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high01, high23));
+  }
+  MT_UNROLL for (int j = 0; j < 4; ++j, out += pitch) {
+    const __m512 first01 = _mm512_shuffle_f32x4(blocks[0][j], blocks[1][j], 0x44);
+    const __m512 first23 = _mm512_shuffle_f32x4(blocks[2][j], blocks[3][j], 0x44);
+    const __m512 last01 = _mm512_shuffle_f32x4(blocks[0][j], blocks[1][j], 0xee);
+    const __m512 last23 = _mm512_shuffle_f32x4(blocks[2][j], blocks[3][j], 0xee);
+    _mm512_storeu_ps(out, _mm512_shuffle_f32x4(first01, first23, 0x88));
+    _mm512_storeu_ps(out + 4 * pitch, _mm512_shuffle_f32x4(first01, first23, 0xdd));
+    _mm512_storeu_ps(out + 8 * pitch, _mm512_shuffle_f32x4(last01, last23, 0x88));
+    _mm512_storeu_ps(out + 12 * pitch, _mm512_shuffle_f32x4(last01, last23, 0xdd));
+  }
+#else
   MT_UNROLL for (int j = 0; j < line_floats; j += 4) {
     hn::Vec<D> vectors[4];
     transpose(d, rows.at(j), vectors, float());
     MT_UNROLL for (int i = 0; i < 4; ++i) hn::StoreU(vectors[i], d, out + (j + i) * pitch);
   }
+#endif
 }
 
 // Two rows of the operand become pairs: out[2 * i + j] = from[j * stride + i].
