@@ -25,7 +25,7 @@
 namespace mt::cpu {
 namespace {
 
-constexpr int64_t most_columns = 12, most_lanes = 32;
+constexpr int64_t most_columns = 12, most_lanes = 16;
 // The rows that are fetched meanwhile: for each line of memory along k as many lines as there are
 // rows, `step` apart, which begin `line` after those before.
 template <class T>
@@ -38,12 +38,11 @@ struct RowsToCome {
 template <class T>
 using RowsKernel = void (*)(const T* a, int64_t a_row, RowsToCome<T> ahead, const T* b, int64_t b_k,
                             int64_t k_count, T* sums);
-// The kernels for so many columns, or nullptr.
+// The kernel for so many columns, or nullptr.
 template <class T>
 struct RowsInLanes {
-  int64_t lanes;      // of a vector
-  RowsKernel<T> one;  // vector of rows
-  RowsKernel<T> two;  // vectors, beside which a number of b is read once
+  int64_t lanes = 1;  // of a vector
+  RowsKernel<T> kernel = nullptr;
 };
 
 }  // namespace
@@ -64,66 +63,54 @@ constexpr bool is_worth(int64_t columns) {
          columns + int64_t(16 / sizeof(T)) < registers;
 }
 
-template <class T, int N, int V>
+template <class T, int N>
 HWY_NOINLINE __attribute__((aligned(64))) void rows_kernel(const T* a, int64_t a_row,
                                                            RowsToCome<T> ahead, const T* b,
                                                            int64_t b_k, int64_t k_count, T* sums) {
   const Vectors<T> d;
-  constexpr int lanes = lanes_of<T>, square = 16 / sizeof(T), line = 64 / sizeof(T);
+  constexpr int lanes = lanes_of<T>, square = 16 / sizeof(T), line = elements_of_line<T>;
   EvenRows<T> rows(a, a_row);
-  const int64_t other = lanes * a_row;
-  hn::Vec<Vectors<T>> sum[N][V];
-  MT_UNROLL for (int j = 0; j < N; ++j) {
-    MT_UNROLL for (int v = 0; v < V; ++v) sum[j][v] = hn::Load(d, sums + (j * V + v) * lanes);
-  }
-  for (; k_count > 0; k_count -= line, ahead.at += ahead.line) {
-    const T* next = ahead.at;
-    for (int64_t k = std::min<int64_t>(k_count, line); k > 0; k -= square) {
-      // Some for each square: a core that asks for all at once waits for the first of them.
-      MT_UNROLL for (int i = 0; i < V * lanes * square / line; ++i, next += ahead.step) {
-        fetch_line(next);
-      }
-      hn::Vec<Vectors<T>> xs[V][square];
-      MT_UNROLL for (int v = 0; v < V; ++v) transpose(d, rows.at(v * other), xs[v], T());
-      MT_UNROLL for (int i = 0; i < square; ++i) {
-        MT_UNROLL for (int j = 0; j < N; ++j) {
-          const auto y = hn::Set(d, b[j]);
-          MT_UNROLL for (int v = 0; v < V; ++v) sum[j][v] = fused(d, xs[v][i], y, sum[j][v]);
-        }
-        b += b_k;
-        forget(b);
-      }
-      rows = rows.at(square);
+  hn::Vec<Vectors<T>> sum[N];
+  MT_UNROLL for (int j = 0; j < N; ++j) sum[j] = hn::Load(d, sums + j * lanes);
+  const T* next;
+  const auto add = [&](int k, hn::Vec<Vectors<T>> x) __attribute__((always_inline)) {
+    // One at a time: a core that asks for several at once waits for the first of them.
+    if (k % (line / lanes) == 0) {
+      fetch_line(next);
+      next += ahead.step;
     }
+    MT_UNROLL for (int j = 0; j < N; ++j) sum[j] = fused(d, x, hn::Set(d, b[j]), sum[j]);
+    b += b_k;
+    forget(b);
+  };
+  for (; k_count >= line; k_count -= line, rows = rows.at(line), ahead.at += ahead.line) {
+    next = ahead.at;
+    turn_line(rows, add);
   }
-  MT_UNROLL for (int j = 0; j < N; ++j) {
-    MT_UNROLL for (int v = 0; v < V; ++v) hn::Store(sum[j][v], d, sums + (j * V + v) * lanes);
+  next = ahead.at;
+  for (; k_count > 0; k_count -= square, rows = rows.at(square)) {
+    hn::Vec<Vectors<T>> xs[square];
+    transpose(d, rows, xs);
+    MT_UNROLL for (int i = 0; i < square; ++i) add(i, xs[i]);
   }
+  MT_UNROLL for (int j = 0; j < N; ++j) hn::Store(sum[j], d, sums + j * lanes);
 }
 
-template <class T, int N, int V>
+template <class T, int N>
 constexpr RowsKernel<T> kernel_or_none() {
-  constexpr int square = 16 / sizeof(T), registers = HWY_TARGET == HWY_AVX3 ? 32 : 16;
-  if constexpr (is_worth<T>(N) && (V == 1 || V * (N + square) < registers)) {
-    return rows_kernel<T, N, V>;
-  }
+  if constexpr (is_worth<T>(N)) return rows_kernel<T, N>;
   return nullptr;
-}
-template <class T, int V>
-RowsKernel<T> kernel_for(int64_t columns) {
-  static constexpr RowsKernel<T> kernels[] = {kernel_or_none<T, 6, V>(), kernel_or_none<T, 8, V>(),
-                                              kernel_or_none<T, 10, V>(),
-                                              kernel_or_none<T, 12, V>()};
-  return kernels[(columns - 5) / 2];
 }
 template <class T>
 RowsInLanes<T> find_kernels(int64_t columns) {
-  return {lanes_of<T>, kernel_for<T, 1>(columns), kernel_for<T, 2>(columns)};
+  static constexpr RowsKernel<T> kernels[] = {kernel_or_none<T, 6>(), kernel_or_none<T, 8>(),
+                                              kernel_or_none<T, 10>(), kernel_or_none<T, 12>()};
+  return {lanes_of<T>, kernels[(columns - 5) / 2]};
 }
 #else
 template <class T>
 RowsInLanes<T> find_kernels(int64_t) {
-  return {1, nullptr, nullptr};
+  return {};
 }
 #endif
 RowsInLanes<float> find_float(int64_t columns) { return find_kernels<float>(columns); }
@@ -147,8 +134,29 @@ RowsInLanes<double> find(int64_t columns, double) {
 
 // Fewer terms do not repay the beginning and ending of sums.
 constexpr int64_t fewest_columns = 5, fewest_terms = 48;
+constexpr int64_t least_multiply_adds = 1 << 18;
 // Of b, which passes again for each vector of rows.
 constexpr int64_t passing_bytes_of_b = 256 * 1024;
+
+template <class T>
+bool lies_by_columns(const MatrixOperand& b, int64_t columns) {
+  return b.dtype == dtype_of<T> && b.rows.uniform() && b.k.uniform() && b.rows.stride() == 1 &&
+         b.k.stride() >= columns;
+}
+
+// The kernel, or none.
+template <class T>
+RowsInLanes<T> kernel_for(const MatrixOperand& a, const MatrixOperand& b, int64_t rows,
+                          int64_t columns, int64_t terms) {
+  if (columns < fewest_columns || columns > most_columns || terms < fewest_terms) return {};
+  if (a.dtype != dtype_of<T> || !a.rows.uniform() || !a.k.uniform() || a.k.stride() != 1) return {};
+  // Else there is no scratch to pack b.
+  if (!lies_by_columns<T>(b, columns) && reads_b_in_place(b, dtype_of<T>, rows, columns, terms)) {
+    return {};
+  }
+  const RowsInLanes<T> found = find(columns, T());
+  return rows < found.lanes ? RowsInLanes<T>{} : found;
+}
 
 template <class T>
 class Run {
@@ -162,16 +170,10 @@ class Run {
   int64_t run() {
     const MatrixOperand &a = *block_.a, &b = *block_.b;
     const int64_t rows = block_.tile.row_end - block_.tile.row_begin;
-    if (columns_ < fewest_columns || columns_ > most_columns || k_ < fewest_terms) return 0;
-    if (a.dtype != dtype_of<T> || !a.rows.uniform() || !a.k.uniform() || a.k.stride() != 1)
-      return 0;
-    how_ = find(columns_, T());
+    how_ = kernel_for<T>(a, b, rows, columns_, k_);
+    if (how_.kernel == nullptr) return 0;
     rows_ = rows / how_.lanes * how_.lanes;
-    if (how_.one == nullptr || rows_ == 0) return 0;
-    const bool lies = b.dtype == dtype_of<T> && b.rows.uniform() && b.k.uniform();
-    b_in_place_ = lies && b.rows.stride() == 1 && b.k.stride() >= columns_;
-    // Else there is no scratch to pack it.
-    if (!b_in_place_ && reads_b_in_place(b, dtype_of<T>, rows, columns_, k_)) return 0;
+    b_in_place_ = lies_by_columns<T>(b, columns_);
     const int64_t terms = passing_bytes_of_b / width_ / int64_t(sizeof(T));
     most_terms_ = b_in_place_ ? terms / square * square : most_block_k;
     for (int64_t begin = 0; begin < k_; begin += most_terms_) run_terms(begin);
@@ -192,7 +194,7 @@ class Run {
     for (int64_t k = whole; k < count; ++k) {
       std::copy_n(b + k * b_k_, columns_, last_b + (k - whole) * width_);
     }
-    std::fill_n(last_a, 2 * how_.lanes * square, T(0));
+    std::fill_n(last_a, how_.lanes * square, T(0));
 
     const int64_t a_row = block_.a->rows.stride();
     // Memory is read fastest in its order.
@@ -204,10 +206,8 @@ class Run {
     Tile done = block_.tile;
     done.row_end = done.row_begin;
     if (passes) done.passing = c;
-    for (int64_t row = 0, lanes; row < rows_; row += lanes, a += lanes * a_row) {
-      const bool alone = how_.two == nullptr || row + 2 * how_.lanes > rows_;
-      const RowsKernel<T> kernel = alone ? how_.one : how_.two;
-      lanes = alone ? how_.lanes : 2 * how_.lanes;
+    const int64_t lanes = how_.lanes;
+    for (int64_t row = 0; row < rows_; row += lanes, a += lanes * a_row) {
       const RowsToCome<T> ahead = in_order ? RowsToCome<T>{a + lanes * a_row, line, lanes * line}
                                            : RowsToCome<T>{a + lanes * a_row, a_row, line};
       const int64_t first_row = passes ? done.row_begin : block_.tile.row_begin;
@@ -218,12 +218,12 @@ class Run {
       } else {
         copy_turned(sums, lanes, to, block_.c_row, columns_, lanes);
       }
-      kernel(a, a_row, ahead, b, b_k_, whole, sums);
+      how_.kernel(a, a_row, ahead, b, b_k_, whole, sums);
       if (whole < count) {
         for (int64_t i = 0; i < lanes; ++i) {
           std::copy_n(a + i * a_row + whole, count - whole, last_a + i * square);
         }
-        kernel(last_a, square, {last_a, 0, 0}, last_b, width_, square, sums);
+        how_.kernel(last_a, square, {last_a, 0, 0}, last_b, width_, square, sums);
       }
       copy_turned(to, block_.c_row, sums, lanes, lanes, columns_);
       done.row_end += lanes;
@@ -270,6 +270,14 @@ class Run {
 
 }  // namespace
 
+bool puts_rows_in_lanes(const MatrixOperand& a, const MatrixOperand& b, Dtype sum, int64_t rows,
+                        int64_t columns, int64_t terms) {
+  const bool wide = sum == Dtype::float64;
+  if (!wide && sum != Dtype::float32) return false;
+  if (rows * columns * terms < least_multiply_adds) return false;
+  return wide ? kernel_for<double>(a, b, rows, columns, terms).kernel != nullptr
+              : kernel_for<float>(a, b, rows, columns, terms).kernel != nullptr;
+}
 int64_t run_rows_in_lanes(const Block& block, float) { return Run<float>(block).run(); }
 int64_t run_rows_in_lanes(const Block& block, double) { return Run<double>(block).run(); }
 

@@ -8,6 +8,7 @@
 #include "backends/cpu/contract/blocked.h"
 #include "backends/cpu/contract/exact.h"
 #include "backends/cpu/contract/lanes.h"
+#include "backends/cpu/contract/rows_in_lanes.h"
 #include "ops/order.h"
 
 namespace mt::cpu {
@@ -90,7 +91,8 @@ bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype 
   }
   // Fewer rows leave more lanes empty than turning a b takes that is at hand.
   const bool near = n * terms < distant;
-  const int64_t fewest = near ? vector_floats / 2 : 5;
+  const bool in_lanes = puts_rows_in_lanes(b, a, sum, n, m, terms);
+  const int64_t fewest = near && !in_lanes ? vector_floats / 2 : 5;
   if (m >= fewest && m <= most_turned_rows && terms >= fewest_turned_terms && a_along_k &&
       b_along_k && b.rows.stride() != 1 && b.dtype == sum) {
     const int64_t turned = n * round_up(m, vector_floats) * terms + turning * m * (terms + n);

@@ -8,6 +8,7 @@
 #include "backends/cpu/contract/blocked.h"
 #include "backends/cpu/contract/integer_kernels.h"
 #include "backends/cpu/contract/number.h"
+#include "backends/cpu/contract/rows_in_lanes.h"
 #include "base/rounding.h"
 
 namespace mt::cpu {
@@ -45,6 +46,7 @@ SmallProduct::SmallProduct(const Schedule& schedule, const MatrixOperand& a, con
     if (turned_) return;
     store_ = store_kernel(out);
   }
+  if (puts_rows_in_lanes(a, b, sum_, rows_, columns_, k_)) return;
   if (!prepare(schedule, a, b)) return;
   with_sum(sum_, [&](auto sum) { run_ = &SmallProduct::run_as<decltype(sum)>; });
 }

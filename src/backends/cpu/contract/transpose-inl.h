@@ -69,26 +69,31 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const Rows& rows, int i) {
   }
 }
 
-// Transposes 16 bytes along k of as many rows as a vector has lanes.
-template <class D, class Rows, class V = hn::Vec<D>>
-HWY_INLINE void transpose(D d, const Rows& rows, V (&ks)[4], float) {
+// Transposes each 128-bit block of as many vectors as it has elements.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void transpose_blocks(D d, const V (&x)[4], V (&ks)[4]) {
   const hn::Repartition<double, D> wide;
-  const V x0 = load_blocks(d, rows, 0), x1 = load_blocks(d, rows, 1);
-  const V x2 = load_blocks(d, rows, 2), x3 = load_blocks(d, rows, 3);
-  const auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, x0, x1));
-  const auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, x2, x3));
-  const auto high01 = hn::BitCast(wide, hn::InterleaveUpper(d, x0, x1));
-  const auto high23 = hn::BitCast(wide, hn::InterleaveUpper(d, x2, x3));
+  const auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, x[0], x[1]));
+  const auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, x[2], x[3]));
+  const auto high01 = hn::BitCast(wide, hn::InterleaveUpper(d, x[0], x[1]));
+  const auto high23 = hn::BitCast(wide, hn::InterleaveUpper(d, x[2], x[3]));
   ks[0] = hn::BitCast(d, hn::InterleaveLower(wide, low01, low23));
   ks[1] = hn::BitCast(d, hn::InterleaveUpper(wide, low01, low23));
   ks[2] = hn::BitCast(d, hn::InterleaveLower(wide, high01, high23));
   ks[3] = hn::BitCast(d, hn::InterleaveUpper(wide, high01, high23));
 }
-template <class D, class Rows, class V = hn::Vec<D>>
-HWY_INLINE void transpose(D d, const Rows& rows, V (&ks)[2], double) {
-  const V x0 = load_blocks(d, rows, 0), x1 = load_blocks(d, rows, 1);
-  ks[0] = hn::InterleaveLower(d, x0, x1);
-  ks[1] = hn::InterleaveUpper(d, x0, x1);
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void transpose_blocks(D d, const V (&x)[2], V (&ks)[2]) {
+  ks[0] = hn::InterleaveLower(d, x[0], x[1]);
+  ks[1] = hn::InterleaveUpper(d, x[0], x[1]);
+}
+
+// Transposes 16 bytes along k of as many rows as a vector has lanes.
+template <class D, class Rows, size_t N>
+HWY_INLINE void transpose(D d, const Rows& rows, hn::Vec<D> (&ks)[N]) {
+  hn::Vec<D> x[N];
+  MT_UNROLL for (int i = 0; i < static_cast<int>(N); ++i) x[i] = load_blocks(d, rows, i);
+  transpose_blocks(d, x, ks);
 }
 
 // Up to one vector of rows, of which `used` are stored, whichever there are to read.
@@ -102,7 +107,7 @@ HWY_INLINE void pack_along_k(D d, const Rows& rows, int64_t used, const int64_t*
     if (k + step <= k_count && ks[k + step - 1] - ks[k] == step - 1 &&
         ks[k + step / 2] - ks[k] == step / 2 && ks[k + 1] - ks[k] == 1) {
       hn::Vec<D> vectors[step];
-      transpose(d, rows.at(ks[k]), vectors, T());
+      transpose(d, rows.at(ks[k]), vectors);
       if (used >= static_cast<int64_t>(hn::MaxLanes(d))) {
         MT_UNROLL for (int i = 0; i < step; ++i) hn::StoreU(vectors[i], d, out + (k + i) * width);
       } else {
@@ -119,41 +124,48 @@ HWY_INLINE void pack_along_k(D d, const Rows& rows, int64_t used, const int64_t*
   }
 }
 
-// A line of memory of as many rows as a vector has lanes: out[j * pitch + i] = rows(i)[j].
-constexpr int64_t line_floats = 16;
-template <class D>
-HWY_INLINE void turn_lines(D d, const EvenRows<float>& rows, float* out, int64_t pitch) {
+// Calls take(j, element j of all rows) for a line of memory of as many rows as a vector has lanes.
+template <class T>
+constexpr int64_t elements_of_line = 64 / sizeof(T);
+template <class T, class F>
+HWY_INLINE void turn_line(const EvenRows<T>& rows, F&& take) {
+  const Vectors<T> d;
+  constexpr int step = 16 / sizeof(T);
 #if HWY_TARGET == HWY_AVX3
-  // Each line is read once, as rows a page apart all meet in one set of the first-level cache. Of
-  // four rows, block b of vector j has their elements 4 b + j.
-  __m512 blocks[4][4];
+  // Each line is read once, as rows a page apart all meet in one set of the first-level cache.
+  const hn::Repartition<float, Vectors<T>> floats;
+  __m512 blocks[4][step];  // of `step` rows: block b of vector j has their elements b * step + j
   MT_UNROLL for (int i = 0; i < 4; ++i) {
-    const __m512 x0 = _mm512_loadu_ps(rows(4 * i)), x1 = _mm512_loadu_ps(rows(4 * i + 1));
-    const __m512 x2 = _mm512_loadu_ps(rows(4 * i + 2)), x3 = _mm512_loadu_ps(rows(4 * i + 3));
-    const __m512d low01 = _mm512_castps_pd(_mm512_unpacklo_ps(x0, x1));
-    const __m512d low23 = _mm512_castps_pd(_mm512_unpacklo_ps(x2, x3));
-    const __m512d high01 = _mm512_castps_pd(_mm512_unpackhi_ps(x0, x1));
-    const __m512d high23 = _mm512_castps_pd(_mm512_unpackhi_ps(x2, x3));
-    blocks[i][0] = _mm512_castpd_ps(_mm512_unpacklo_pd(low01, low23));
-    blocks[i][1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low01, low23));
-    blocks[i][2] = _mm512_castpd_ps(_mm512_unpacklo_pd(high01, high23));
-    blocks[i][3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high01, high23));
+    hn::Vec<Vectors<T>> x[step], turned[step];
+    MT_UNROLL for (int j = 0; j < step; ++j) x[j] = hn::LoadU(d, rows(i * step + j));
+    transpose_blocks(d, x, turned);
+    MT_UNROLL for (int j = 0; j < step; ++j) blocks[i][j] = hn::BitCast(floats, turned[j]).raw;
   }
-  MT_UNROLL for (int j = 0; j < 4; ++j, out += pitch) {
-    const __m512 first01 = _mm512_shuffle_f32x4(blocks[0][j], blocks[1][j], 0x44);
-    const __m512 first23 = _mm512_shuffle_f32x4(blocks[2][j], blocks[3][j], 0x44);
-    const __m512 last01 = _mm512_shuffle_f32x4(blocks[0][j], blocks[1][j], 0xee);
-    const __m512 last23 = _mm512_shuffle_f32x4(blocks[2][j], blocks[3][j], 0xee);
-    _mm512_storeu_ps(out, _mm512_shuffle_f32x4(first01, first23, 0x88));
-    _mm512_storeu_ps(out + 4 * pitch, _mm512_shuffle_f32x4(first01, first23, 0xdd));
-    _mm512_storeu_ps(out + 8 * pitch, _mm512_shuffle_f32x4(last01, last23, 0x88));
-    _mm512_storeu_ps(out + 12 * pitch, _mm512_shuffle_f32x4(last01, last23, 0xdd));
+  __m512 halves[2][step][2];  // of the line, by vector, of half the rows
+  MT_UNROLL for (int j = 0; j < step; ++j) {
+    MT_UNROLL for (int i = 0; i < 2; ++i) {
+      halves[0][j][i] = _mm512_shuffle_f32x4(blocks[2 * i][j], blocks[2 * i + 1][j], 0x44);
+      halves[1][j][i] = _mm512_shuffle_f32x4(blocks[2 * i][j], blocks[2 * i + 1][j], 0xee);
+    }
+  }
+  const auto give = [&](int at, __m512 x) __attribute__((always_inline)) {
+    take(at, hn::BitCast(d, hn::Vec<decltype(floats)>{x}));
+  };
+  MT_UNROLL for (int h = 0; h < 2; ++h) {
+    const auto& half = halves[h];
+    const int even = 2 * h * step, odd = even + step;
+    MT_UNROLL for (int j = 0; j < step; ++j) {
+      give(even + j, _mm512_shuffle_f32x4(half[j][0], half[j][1], 0x88));
+    }
+    MT_UNROLL for (int j = 0; j < step; ++j) {
+      give(odd + j, _mm512_shuffle_f32x4(half[j][0], half[j][1], 0xdd));
+    }
   }
 #else
-  MT_UNROLL for (int j = 0; j < line_floats; j += 4) {
-    hn::Vec<D> vectors[4];
-    transpose(d, rows.at(j), vectors, float());
-    MT_UNROLL for (int i = 0; i < 4; ++i) hn::StoreU(vectors[i], d, out + (j + i) * pitch);
+  MT_UNROLL for (int k = 0; k < elements_of_line<T>; k += step) {
+    hn::Vec<Vectors<T>> turned[step];
+    transpose(d, rows.at(k), turned);
+    MT_UNROLL for (int j = 0; j < step; ++j) take(k + j, turned[j]);
   }
 #endif
 }
@@ -190,7 +202,7 @@ HWY_INLINE void part_pairs(const T* from, int64_t count, T* out, int64_t pitch) 
 
 #endif  // HWY_SCALAR
 
-// out[j * pitch + i] = from[i * stride + j]; of floats, a line of memory of each row at a time.
+// out[j * pitch + i] = from[i * stride + j], a line of memory of each row at a time.
 // Several vectors of each row of `out` follow each other, as rows may all meet in a few sets of the
 // first-level cache. The last vector and the last columns begin early enough to be whole, and are
 // partly written twice.
@@ -199,26 +211,25 @@ void turn_block(const T* from, int64_t stride, int64_t rows, int64_t columns, T*
                 int64_t pitch) {
 #if HWY_TARGET != HWY_SCALAR
   constexpr int64_t lanes = lanes_of<T>, step = 16 / sizeof(T), together = 4 * lanes;
+  constexpr int64_t line = elements_of_line<T>;
   constexpr int64_t next[] = {0, 1, 2, 3};
   const Vectors<T> d;
   for (int64_t begin = 0; rows >= lanes && begin < rows; begin += together) {
     const int64_t end = std::min(begin + together, rows);
     for (int64_t column = 0; column < columns;) {
-      const bool whole = sizeof(T) == 4 && column + line_floats <= columns;
+      const bool whole = column + line <= columns;
       const int64_t j = whole ? column : std::clamp<int64_t>(columns - step, 0, column);
       for (int64_t row = begin; row < end; row += lanes) {
         const int64_t i = std::min(row, rows - lanes);
         const EvenRows<T> lines(from + i * stride + j, stride);
         T* const to = out + j * pitch + i;
-        if constexpr (sizeof(T) == 4) {
-          if (whole) {
-            turn_lines(d, lines, to, pitch);
-            continue;
-          }
+        if (whole) {
+          turn_line(lines, [&](int k, auto x) { hn::StoreU(x, d, to + k * pitch); });
+        } else {
+          pack_along_k(d, lines, lanes, next, std::min(step, columns - j), pitch, to);
         }
-        pack_along_k(d, lines, lanes, next, std::min(step, columns - j), pitch, to);
       }
-      column += whole ? line_floats : step;
+      column += whole ? line : step;
     }
   }
   if (rows >= lanes) return;

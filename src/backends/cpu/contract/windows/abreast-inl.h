@@ -136,7 +136,7 @@ template <class Rows, class Store>
 HWY_INLINE void turn_square(const Rows& rows, Store store) {
   MT_UNROLL for (int j = 0; j < lanes_of<float>; j += 4) {
     hn::Vec<Vectors<float>> four[4];
-    transpose(Vectors<float>(), rows.at(j), four, float());
+    transpose(Vectors<float>(), rows.at(j), four);
     MT_UNROLL for (int i = 0; i < 4; ++i) store(j + i, four[i]);
   }
 }
