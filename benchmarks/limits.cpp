@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the machine can do at most: arithmetic on registers, arrays read and written, and lines of
-// memory handed from core to core. A module for the runner, which measures the limit of a row between the row's own rounds.
+// memory handed from core to core. A module for the runner, which measures the limit of a row
+// between the row's own rounds.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -26,7 +27,7 @@ constexpr int64_t places = 4;          // of an array that are gone through at o
 constexpr int64_t unit = places * 64;  // sizes are rounded up to it
 constexpr int64_t piece_bytes = 256 << 10;
 constexpr int64_t burns = 64;
-constexpr int64_t round_trips = 2000;
+constexpr int64_t round_trips = 200, batches = 10;
 
 struct Array {
   char* data;
@@ -208,7 +209,7 @@ BENCH_API double limits_flops(bool loading) {
 BENCH_API double limits_round_trip() {
   alignas(64) std::atomic<int64_t> turn{0};
   auto play = [&](int64_t first) {
-    for (int64_t i = first; i < 2 * round_trips; i += 2) {
+    for (int64_t i = first; i < first + 2 * round_trips; i += 2) {
       while (turn.load(std::memory_order_acquire) != i) {
       }
       turn.store(i + 1, std::memory_order_release);
@@ -217,15 +218,19 @@ BENCH_API double limits_round_trip() {
   std::atomic<bool> there{false};
   std::thread other([&] {
     there = true;
-    play(1);
+    for (int64_t b = 0; b < batches; ++b) play(2 * b * round_trips + 1);
   });
   while (!there) {
   }
-  const auto begin = std::chrono::steady_clock::now();
-  play(0);
+  double best = 1e9;  // both may begin on one core
+  for (int64_t b = 0; b < batches; ++b) {
+    const auto begin = std::chrono::steady_clock::now();
+    play(2 * b * round_trips);
+    const std::chrono::duration<double> all = std::chrono::steady_clock::now() - begin;
+    best = std::min(best, all.count() / round_trips);
+  }
   other.join();
-  const std::chrono::duration<double> all = std::chrono::steady_clock::now() - begin;
-  return all.count() / round_trips;
+  return best;
 }
 
 BENCH_API void limits_close_stream() {

@@ -31,12 +31,12 @@ def counts(rows):
 
 def distance(made):
     """How far the cores are from each other, which on a virtual machine may change meanwhile."""
-    trips = [row["round_trip"]["median"] for row in made["rows"] if "round_trip" in row]
+    trips = [row["round_trip"]["best"] for row in made["rows"] if "round_trip" in row]
     if not trips:
         return []
     far = sum(trip > 2 * min(trips) for trip in trips)
     return ["", f"A line of memory went to the other core and back in {short(min(trips))} to "
-            f"{short(max(trips))}, the median of a row's rounds; in {far} of {len(trips)} rows it took "
+            f"{short(max(trips))}, the shortest of a row's rounds; in {far} of {len(trips)} rows it took "
             "twice the shortest time and more."]
 
 
