@@ -251,6 +251,19 @@ TEST(Contract, TallProductsOfFewColumns) {
   }
 }
 
+// A layer's few rows, which are turned beside its weights' rows in lanes.
+TEST(Contract, FewRowsOfALayer) {
+  Random random(34);
+  for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    for (int64_t m : {5, 8, 11, 12}) {
+      const Contraction c = matrices(m, 259, 260, true, true, dtype);
+      EXPECT_TRUE(Schedule(c, 1).transposed || dtype == Dtype::float64 || m < 8) << m;
+      check(c, random, {1, 2});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST(Contract, TallProductsOfATranspose) {
   Random random(32);
   for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::bfloat16}) {
