@@ -4,136 +4,16 @@
 #include <bit>
 
 #include "backends/cpu/elementwise/targets.h"
-#include "ops/order.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/reduction.cpp"
 #include "hwy/foreach_target.h"
 
-#include "backends/cpu/elementwise/cursor.h"
-#include "backends/cpu/elementwise/reduction.h"
-#include "backends/cpu/elementwise/vector_math.h"
+#include "backends/cpu/elementwise/reduce_together.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
-
-// What is reduced: x, x * x, x * y, or of the same y for all of the row exp(x - y) or the square of
-// x - y, which is kept.
-enum class Term { itself, square, product, exponential, kept_exponential, kept_deviation };
-constexpr bool is_of_difference(Term term) { return term >= Term::exponential; }
-
-// Where they lie. No member more: rows that are reduced together are to stay in registers.
-template <Term term, class T>
-struct Row {
-  const T *x, *y;
-};
-template <Term term, class T>
-requires(is_of_difference(term)) struct Row<term, T> {
-  const T *x, *y;
-  T* kept;
-  int64_t ahead;  // as an Input's
-};
-template <Term term, class T>
-HWY_INLINE hn::Vec<Tag<T>> kept_of(hn::Vec<Tag<T>> x, Row<term, T> row) {
-  const Vector<T> difference(x - hn::Set(Tag<T>(), *row.y));
-  return (term == Term::kept_deviation ? difference : exp(difference)).raw;
-}
-template <Term term, class T>
-HWY_INLINE hn::Vec<Tag<T>> term_at(Row<term, T> row, size_t at) {
-  constexpr Tag<T> d;
-  auto x = hn::LoadU(d, row.x + at);
-  if constexpr (term == Term::itself) return x;
-  if constexpr (is_of_difference(term)) {
-    fetch(reinterpret_cast<const char*>(row.x + at), row.ahead);
-    x = kept_of(x, row);
-    if constexpr (term != Term::exponential) hn::StoreU(x, d, row.kept + at);
-    return term == Term::kept_deviation ? x * x : x;
-  }
-  return x * (term == Term::square ? x : hn::LoadU(d, row.y + at));
-}
-// The last n, which are less than a vector; the other lanes hold the identity.
-template <class Op, Term term, class T>
-HWY_INLINE hn::Vec<Tag<T>> last_terms(Row<term, T> row, size_t at, size_t n) {
-  constexpr Tag<T> d;
-  auto x = load_first(d, row.x + at, n);
-  if constexpr (term == Term::square) x = x * x;
-  if constexpr (term == Term::product) x = x * load_first(d, row.y + at, n);
-  if constexpr (is_of_difference(term)) {
-    x = kept_of(x, row);
-    if constexpr (term != Term::exponential) store_first(d, x, row.kept + at, n);
-    if constexpr (term == Term::kept_deviation) x = x * x;
-  }
-  return hn::IfThenElse(hn::FirstN(d, n), x, hn::Set(d, Op::template identity<T>()));
-}
-
-// The lanes where neither is NaN.
-template <class T>
-HWY_INLINE hn::Mask<Tag<T>> both_numbers(hn::Vec<Tag<T>> a, hn::Vec<Tag<T>> b) {
-#if HWY_TARGET == HWY_AVX3  // in one instruction
-  if constexpr (std::is_same_v<T, float>) return {_mm512_cmp_ps_mask(a.raw, b.raw, _CMP_ORD_Q)};
-#endif
-  return hn::And(hn::Eq(a, a), hn::Eq(b, b));
-}
-
-constexpr int unrolled = is_baseline ? 1 : 16;  // turns of a loop over registers: all
-
-// `together` rows at once: the lanes of one row are too few chains to keep the adders busy.
-template <class Op, Term term, class T, size_t together>
-HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count) {
-  constexpr Tag<T> d;
-  constexpr size_t lanes = lane_count<T>;
-  constexpr size_t vectors = row_lanes / lanes;
-  constexpr T nan = watches_nan<Op, T> ? std::numeric_limits<T>::quiet_NaN() : T(0);
-  const auto identity = hn::Set(d, Op::template identity<T>());
-  using Numbers = decltype(hn::Eq(identity, identity));
-  hn::Vec<Tag<T>> sums[together][vectors];
-  Numbers numbers[together];  // lanes that have seen no NaN
-  for (size_t r = 0; r < together; ++r) {
-    for (size_t k = 0; k < vectors; ++k) sums[r][k] = identity;
-    numbers[r] = hn::Eq(identity, identity);
-  }
-  auto take = [&](size_t r, size_t k, hn::Vec<Tag<T>> v)
-                  HWY_ATTR { sums[r][k] = Op::combine(sums[r][k], v); };
-  auto watch = [&](size_t r, hn::Vec<Tag<T>> a, hn::Vec<Tag<T>> b) HWY_ATTR {
-    if constexpr (watches_nan<Op, T>) numbers[r] = hn::And(numbers[r], both_numbers<T>(a, b));
-  };
-  size_t j = 0;
-  for (; j + row_lanes <= count; j += row_lanes) {
-    HWY_UNROLL(unrolled)
-    for (size_t r = 0; r < together; ++r) {
-      HWY_UNROLL(unrolled)
-      for (size_t k = 0; k < vectors; k += 2) {
-        const auto a = term_at(rows[r], j + k * lanes);
-        const auto b = term_at(rows[r], j + (k + 1) * lanes);
-        take(r, k, a);
-        take(r, k + 1, b);
-        watch(r, a, b);
-      }
-    }
-  }
-  HWY_UNROLL(unrolled)
-  for (size_t r = 0; r < together; ++r) {
-    size_t at = j;
-    HWY_UNROLL(unrolled)
-    for (size_t k = 0; k < vectors; ++k) {
-      if (at < count) {
-        const bool whole = lanes == 1 || at + lanes <= count;
-        const auto v = whole ? term_at(rows[r], at) : last_terms<Op>(rows[r], at, count - at);
-        take(r, k, v);
-        watch(r, v, v);
-      }
-      at += lanes;
-    }
-    HWY_UNROLL(unrolled)
-    for (size_t half = vectors / 2; half >= 1; half /= 2) {
-      HWY_UNROLL(unrolled)
-      for (size_t k = 0; k < half; ++k) sums[r][k] = Op::combine(sums[r][k], sums[r][k + half]);
-    }
-    out[r] = halve<Op>(d, sums[r][0]);
-    if (watches_nan<Op, T> && !hn::AllTrue(d, numbers[r])) out[r] = nan;
-  }
-}
 
 template <class Op, Term term, class T>
 void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) {
@@ -148,11 +28,11 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
     Row<term, T> row{};
     row.x = of(inputs[0]);
     if constexpr (term == Term::product || is_of_difference(term)) row.y = of(inputs[1]);
-    if constexpr (is_of_difference(term)) row.ahead = inputs[0].ahead;
     if constexpr (term == Term::kept_exponential || term == Term::kept_deviation)
       row.kept = const_cast<T*>(of(inputs[2]));
     return row;
   };
+  const int64_t ahead = inputs[0].ahead;
   T* to = static_cast<T*>(out);
   int64_t r = 0;
   if (count <= lanes && !is_of_difference(term)) {
@@ -172,11 +52,11 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
   for (; r + step <= rows; r += step) {
     Row<term, T> some[together];
     for (size_t k = 0; k < together; ++k) some[k] = row(r + static_cast<int64_t>(k));
-    reduce_together<Op, term, T, together>(to + r, some, count);
+    reduce_together<Op, term, T, together>(to + r, some, count, ahead);
   }
   for (; r < rows; ++r) {
     Row<term, T> one = row(r);
-    reduce_together<Op, term, T, 1>(to + r, &one, count);
+    reduce_together<Op, term, T, 1>(to + r, &one, count, ahead);
   }
 }
 

@@ -60,7 +60,7 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
   }
   if (bytes <= second_cache) return;
   for (const Step& step : prepared->steps) {  // these fetch what they read themselves
-    if (!step.update) continue;
+    if (!step.operate_all) continue;
     auto is_read = [&](int16_t index) { return step.reads(static_cast<int16_t>(~index)); };
     ahead.erase(std::remove_if(ahead.begin(), ahead.end(), is_read), ahead.end());
   }

@@ -2,7 +2,7 @@
 // What is chosen where a row's number is the element's own position, as a loss chooses the logit of
 // its class: that is one element of the row, to which no other need be compared.
 #include "backends/cpu/elementwise/one_hot.h"
-#include "backends/cpu/program/program.h"
+#include "backends/cpu/program/join_steps.h"
 
 namespace mt::cpu {
 namespace {

@@ -1,38 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two steps in one, where nobody else reads what the first computes: it need not be stored.
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
-#include "backends/cpu/elementwise/moments.h"
 #include "backends/cpu/elementwise/one_hot.h"
 #include "backends/cpu/elementwise/products.h"
-#include "backends/cpu/program/program.h"
+#include "backends/cpu/program/join_steps.h"
 #include "backends/cpu/program/totals.h"
 
 namespace mt::cpu {
 namespace {
-
-// Whether it does one operator and nothing else.
-bool is_elementwise(const Step& step) {
-  return step.operate && !step.compact && !step.is_pair &&
-         step.instruction->code == Opcode::elementwise;
-}
-
-// Whether of the steps after `at` only the next one reads the register that it writes, and once.
-bool only_next_reads(const std::vector<Step>& steps, size_t at) {
-  int16_t value = steps[at].out;
-  if (value < 0) return false;
-  const auto& in = steps[at + 1].in;
-  auto times = std::count_if(std::begin(in), std::end(in),
-                             [&](const Source& source) { return source.place == value; });
-  if (times != 1) return false;
-  for (size_t later = at + 1; later < steps.size(); ++later) {
-    if (later > at + 1 && steps[later].reads(value)) return false;
-    if (steps[later].out == value) return true;
-  }
-  return true;
-}
 
 // One step for a sum of rows and what it sums, which others read too unless `alone`.
 bool join_sum(const Step& first, const Step& second, bool alone, Step* joined) {
@@ -136,55 +113,6 @@ bool join_products(const Step& first, const Step& second, Step* joined) {
   return joined->operate;
 }
 
-// One step for AdamW's five: two moving averages, a root by a number, a quotient by a sum with a
-// number, and two products less by one another.
-bool join_moments(const Step* five, Step* joined) {
-  constexpr Elementwise add = Elementwise::add, div = Elementwise::div;
-  const Step &mean = five[0], &square = five[1], &root = five[2], &quotient = five[3];
-  const Step& weight = five[4];
-  const Compute type = weight.instruction->type;
-  const Operator update = moments_operator(type);
-  if (!update || mean.operate != products_operator(add, false, false, type) ||
-      square.operate != products_operator(add, false, true, type) ||
-      root.operate != paired_operator(Elementwise::sqrt, div, false, type) ||
-      quotient.operate != paired_operator(add, div, true, type) ||
-      weight.operate != products_operator(Elementwise::sub, false, false, type)) {
-    return false;
-  }
-  const bool flows = square.in[2].place == mean.in[2].place && root.in[0].place == square.out &&
-                     quotient.in[0].place == root.out && quotient.in[2].place == mean.out &&
-                     weight.in[2].place == quotient.out;
-  const bool flat = std::all_of(five, five + 5, [](const Step& step) {
-    return step.traversal == Traversal::flat && !step.in_pieces();
-  });
-  // In memory, whole: registers have room for a tile, and whoever runs this may go on beyond.
-  const bool stored = mean.out < 0 && square.out < 0 && weight.out < 0;
-  if (!flows || !flat || !stored) return false;
-  *joined = weight;
-  joined->operate = nullptr;
-  joined->update = update;
-  std::vector<Source>& all = joined->all;
-  all.resize(moments::count);
-  std::copy(mean.in, mean.in + 4, &all[moments::mean_before]);
-  all[moments::square_before] = square.in[0];
-  all[moments::square_kept] = square.in[1];
-  all[moments::square_new] = square.in[3];
-  all[moments::correction] = root.in[1];
-  all[moments::epsilon] = quotient.in[1];
-  all[moments::weight_before] = weight.in[0];
-  all[moments::weight_kept] = weight.in[1];
-  all[moments::rate] = weight.in[3];
-  all[moments::mean_after].place = mean.out;
-  all[moments::square_after].place = square.out;
-  for (int k = 0; k < moments::count; ++k) {
-    const bool is_array = k == moments::mean_before || k == moments::gradient ||
-                          k == moments::square_before || k == moments::weight_before ||
-                          k >= moments::mean_after;
-    if (all[k].repeated == is_array) return false;
-  }
-  return true;
-}
-
 // One step for a product of three and what is added to it.
 bool join_scaled_sum(const Step& first, const Step& second, Step* joined) {
   const Instruction &f = *first.instruction, &s = *second.instruction;
@@ -204,6 +132,25 @@ bool join_scaled_sum(const Step& first, const Step& second, Step* joined) {
 }
 
 }  // namespace
+
+bool is_elementwise(const Step& step) {
+  return step.operate && !step.compact && !step.is_pair &&
+         step.instruction->code == Opcode::elementwise;
+}
+
+bool only_next_reads(const std::vector<Step>& steps, size_t at) {
+  int16_t value = steps[at].out;
+  if (value < 0) return false;
+  const auto& in = steps[at + 1].in;
+  auto times = std::count_if(std::begin(in), std::end(in),
+                             [&](const Source& source) { return source.place == value; });
+  if (times != 1) return false;
+  for (size_t later = at + 1; later < steps.size(); ++later) {
+    if (later > at + 1 && steps[later].reads(value)) return false;
+    if (steps[later].out == value) return true;
+  }
+  return true;
+}
 
 void join_steps(std::vector<Step>* steps, bool with_reductions) {
   std::vector<Step> kept;
@@ -228,16 +175,7 @@ void join_steps(std::vector<Step>* steps, bool with_reductions) {
     kept[at] = joined;
     kept.erase(kept.begin() + static_cast<ptrdiff_t>(--at));
   }
-  for (size_t at = 0; at + 5 <= kept.size(); ++at) {
-    Step joined;
-    if (!only_next_reads(kept, at + 2) || !only_next_reads(kept, at + 3) ||
-        !join_moments(&kept[at], &joined)) {
-      continue;
-    }
-    kept[at] = joined;
-    const auto next = kept.begin() + static_cast<ptrdiff_t>(at) + 1;
-    kept.erase(next, next + 4);
-  }
+  join_many(&kept);
   *steps = std::move(kept);
 }
 

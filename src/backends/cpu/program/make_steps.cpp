@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/cpu/program/compact.h"
+#include "backends/cpu/program/join_steps.h"
 #include "backends/cpu/program/totals.h"
 
 namespace mt::cpu {

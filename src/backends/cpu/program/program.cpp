@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backends/cpu/elementwise/moments.h"
+#include "backends/cpu/elementwise/normalize.h"
 #include "backends/cpu/strided/pool_pairs.h"
 #include "backends/cpu/strided/strided.h"
 #include "base/rounding.h"
@@ -18,6 +19,9 @@ template <class T>
 void fill_with(void* out, T value, int64_t count) {
   std::fill_n(static_cast<T*>(out), count, value);
 }
+
+// Of a step of many.
+constexpr int most_operands = std::max<int>(moments::count, normalization::count);
 
 // Of what the next tile lies in: what is still to be fetched, and how much at a time.
 struct Stretch {
@@ -258,10 +262,19 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
   }
 }
 
-void ProgramRun::update(const Step& step, int64_t first, int64_t rows) {
-  Input in[moments::count];
-  for (size_t k = 0; k < moments::count; ++k) in[k].data = address(step.all[k].place, first);
-  step.update(address(step.out, first), in, 1, rows * columns_);
+void ProgramRun::operate_all(const Step& step, int64_t first, int64_t rows) {
+  Input in[most_operands];
+  for (size_t k = 0; k < step.all.size(); ++k) {
+    const Source& source = step.all[k];
+    const bool is_there = source.place != no_place;
+    in[k] = {is_there ? address(source.place, first) : nullptr, source.pitch};
+  }
+  char* out = address(step.out, first);
+  if (step.traversal == Traversal::flat) {
+    step.operate_all(out, in, 1, rows * columns_);
+  } else {
+    step.operate_all(out, in, rows, columns_);
+  }
 }
 
 void ProgramRun::store_turned(const Step& step, int64_t first, int64_t rows) {
@@ -330,7 +343,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {
       stretches[s].fetch(prepared_.far_ahead);
     }
     if (!step.operate) {
-      step.update ? update(step, first, rows) : execute(step, first, rows);
+      step.operate_all ? operate_all(step, first, rows) : execute(step, first, rows);
       continue;
     }
     for (int k = 0; k < 4 && step.in[k].place != no_place; ++k) {

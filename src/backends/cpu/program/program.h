@@ -69,8 +69,8 @@ struct Step {
   int16_t fetched = -1;  // memory whose next tile it fetches while it computes
   Source in[4];
   int16_t out = no_place;
-  Operator update = nullptr;  // instead of `operate`, for more operands (elementwise/moments.h):
-  std::vector<Source> all;    // these
+  Operator operate_all = nullptr;  // instead of `operate`, for more operands, which it also fetches
+  std::vector<Source> all;         // these (elementwise/moments.h, normalize.h)
 
   // Whether it takes the time that so many elements take.
   bool is_long() const { return traversal != Traversal::row_values && traversal != Traversal::few; }
@@ -153,14 +153,6 @@ PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buf
 PreparedProgram prepare_tiles(const Program& program, const Segment& segment, int64_t tile_rows,
                               Reduced reduced);
 
-// Makes one step of two where there is a kernel for both; of an operator and the reduction of what
-// it computes only `with_reductions`.
-void join_steps(std::vector<Step>* steps, bool with_reductions);
-
-// Where elements are chosen by comparing their positions in the row with one number, chooses that
-// one without comparing.
-void join_positions(std::vector<Step>* steps, const Segment& segment);
-
 // One worker's run over one segment.
 class ProgramRun {
  public:
@@ -212,7 +204,7 @@ class ProgramRun {
   static constexpr int most_places = 768;
 
   void execute(const Step& step, int64_t first, int64_t rows);
-  void update(const Step& step, int64_t first, int64_t rows);
+  void operate_all(const Step& step, int64_t first, int64_t rows);
   void pool(int64_t first, int64_t rows);
   void slide(int64_t first, int64_t rows);
   void fill(const Instruction& instruction, int64_t tile_rows);

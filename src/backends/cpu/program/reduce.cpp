@@ -8,7 +8,7 @@
 
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/program/ahead.h"
-#include "backends/cpu/program/program.h"
+#include "backends/cpu/program/join_steps.h"
 #include "backends/cpu/program/totals.h"
 #include "base/rounding.h"
 #include "ops/order.h"

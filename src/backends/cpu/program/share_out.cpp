@@ -75,7 +75,7 @@ void run_elements(const PreparedProgram& prepared, const std::vector<Segment>& s
   const int64_t tile = prepared.tile_rows;
   // What leaves nothing in registers need not go tile by tile: one array is read on and on.
   const bool at_once = std::all_of(prepared.steps.begin(), prepared.steps.end(),
-                                   [](const Step& step) { return step.update; });
+                                   [](const Step& step) { return step.operate_all; });
   parallel_for(prepared.tiles, prepared.grain, [&](int64_t begin, int64_t end) {
     alignas(64) char registers[stack_registers];
     for (const Segment& segment : segments) {

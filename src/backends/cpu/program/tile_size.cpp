@@ -12,6 +12,8 @@ namespace {
 // elements, between which memory is fetched; and up to so many rows.
 constexpr int64_t many_row_steps = 4, many_results = 2, many_long_steps = 3;
 constexpr int64_t most_rows_together = 4;
+// Of one step that goes row by row itself.
+constexpr int64_t rows_one_by_one = 16;
 // What a tile may take of the first-level cache, in which memory's parts are placed by their
 // addresses: as measured with AdamW.
 constexpr int64_t room_in_cache = first_cache;
@@ -26,6 +28,7 @@ int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, i
   auto of_rows = [](const Step& step) { return !step.is_long(); };
   auto is_result = [](const Step& step) { return step.instruction->code == Opcode::reduce; };
   const std::vector<Step>& steps = prepared.steps;
+  if (steps.size() == 1 && steps[0].operate_all) return rows_one_by_one;
   const auto row_steps = std::count_if(steps.begin(), steps.end(), of_rows);
   const auto results = std::count_if(steps.begin(), steps.end(), is_result);
   const auto long_steps = static_cast<int64_t>(steps.size()) - row_steps;

@@ -77,7 +77,7 @@ TEST(JoinSteps, ProductsAddUpToTheSameBits) {
 TEST(JoinSteps, DeviationsAndTheirSquares) {
   cpu::for_each_instruction_set([] {
     for (int64_t n : {1, 7, 16, 31, 32, 33, 100, 1030}) {
-      Tensor x = noise({3, n}, 1), center = mean(x, {1}, true);
+      Tensor x = noise({3, n}, 1, Dtype::float32), center = mean(x, {1}, true);
       evaluate(x);
       auto both = [&](auto at) {
         Tensor deviation = at(x - center);
@@ -89,6 +89,69 @@ TEST(JoinSteps, DeviationsAndTheirSquares) {
         return value;
       });
       EXPECT_EQ(read(both([](Tensor value) { return value; })), read(apart)) << n;
+    }
+  });
+}
+
+// As src/ops/normalization.cpp writes them; `at` may compute each value at once.
+std::vector<Tensor> normalize(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                              const std::function<Tensor(Tensor)>& at) {
+  const double n = static_cast<double>(x.shape()[1]);
+  const Tensor center = at(at(sum(x, {1}, true)) / n), deviations = at(x - center);
+  const Tensor squares = at(sum(at(square(deviations)), {1}, true));
+  const Tensor scale = at(rsqrt(at(at(squares / n) + 1e-5)));
+  return {at(at(at(deviations * scale) * weight) + bias), center, scale, deviations};
+}
+std::vector<Tensor> by_mean_square(const Tensor& x, const Tensor& weight,
+                                   const std::function<Tensor(Tensor)>& at) {
+  const double n = static_cast<double>(x.shape()[1]);
+  const Tensor scale = at(rsqrt(at(at(at(sum(at(square(x)), {1}, true)) / n) + 1e-5)));
+  return {at(at(x * scale) * weight), scale};
+}
+
+TEST(JoinSteps, NormalizedRows) {
+  constexpr Dtype f32 = Dtype::float32;
+  const auto later = [](Tensor value) { return value; };
+  const auto now = [](Tensor value) {
+    evaluate(value);
+    return value;
+  };
+  cpu::for_each_instruction_set([&] {
+    for (int64_t n : {1, 7, 16, 31, 33, 100, 256, 1030, 3000}) {
+      const Tensor weight = noise({n}, 1, f32), bias = noise({n}, 2, f32);
+      Tensor x = noise({37, n}, 3, f32) * 3.0 + 1.0;
+      x = where(x > 3.9, x * 1e19, x);  // of some rows the squares overflow
+      Tensor given[] = {weight, bias, x};
+      evaluate(given, 3);
+      const std::vector<Tensor> apart = normalize(x, weight, bias, now);
+      const std::vector<Tensor> plain = by_mean_square(x, weight, now);
+      // Wanted by others are: nothing, the mean and the scale, the deviations too.
+      for (size_t wanted : {1, 3, 4}) {
+        std::vector<Tensor> together = normalize(x, weight, bias, later);
+        together.resize(wanted);  // what is left may be read, and so is stored
+        evaluate(together.data(), wanted);
+        for (size_t k = 0; k < wanted; ++k) {
+          EXPECT_EQ(read(together[k]), read(apart[k])) << k << " of " << n << ", " << wanted;
+        }
+        wanted = std::min<size_t>(wanted, 2);
+        together = by_mean_square(x, weight, later);
+        together.resize(wanted);
+        evaluate(together.data(), wanted);
+        for (size_t k = 0; k < wanted; ++k) {
+          EXPECT_EQ(read(together[k]), read(plain[k])) << k << " of " << n << ", " << wanted;
+        }
+      }
+      // Beside others' steps, in the place of what nobody wants any more.
+      auto beside = [&](auto& at) {
+        const std::vector<Tensor> all = normalize(at(x + x), weight, bias, at);
+        return at(abs(all[0])) + all[3];
+      };
+      EXPECT_EQ(read(beside(later)), read(beside(now))) << n;
+      Tensor own = noise({37, n}, 4, f32);
+      evaluate(own);
+      Tensor copy = now(own * 1.0);
+      Tensor replaced = normalize(std::move(own), weight, bias, later)[0];
+      EXPECT_EQ(read(replaced), read(normalize(copy, weight, bias, now)[0])) << n;
     }
   });
 }

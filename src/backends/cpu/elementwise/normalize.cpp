@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/elementwise/normalize.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cpu/elementwise/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/elementwise/normalize.cpp"
+#include "hwy/foreach_target.h"
+
+#include "backends/cpu/elementwise/reduce_together.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu {
+namespace HWY_NAMESPACE {
+
+template <Term term>
+HWY_INLINE float sum_of(Row<term, float> row, size_t count, int64_t ahead) {
+  constexpr bool fetches = term != Term::itself;
+  float sum;
+  reduce_together<Sum, term, float, 1, fetches>(&sum, &row, count, ahead);
+  return sum;
+}
+
+// Writes what f makes of vectors that it loads from where they are to be had.
+template <class F>
+HWY_INLINE void each_vector(size_t count, float* out, F&& f) {
+  constexpr Tag<float> d;
+  constexpr size_t lanes = lane_count<float>;
+  size_t at = 0;
+  auto load = [&](const float* from) HWY_ATTR { return Vector<float>(hn::LoadU(d, from + at)); };
+  auto load_last = [&](const float* from)
+                       HWY_ATTR { return Vector<float>(load_first(d, from + at, count - at)); };
+  for (; at + lanes <= count; at += lanes) hn::StoreU(f(load).raw, d, out + at);
+  if (at < count) store_first(d, f(load_last).raw, out + at, count - at);
+}
+
+template <bool centred>
+void normalize(void* out, const Input* in, int64_t rows, int64_t columns) {
+  // While a row's squares are added up the row after the next is fetched.
+  constexpr int64_t most_ahead = 8 << 10;
+  const int64_t ahead = std::min(2 * in[normalization::x].pitch, most_ahead);
+  auto row_of = [&](int k, int64_t r) {
+    char* begin = static_cast<char*>(const_cast<void*>(in[k].data));
+    return reinterpret_cast<float*>(begin + r * in[k].pitch);
+  };
+  auto number = [&](int k) { return *static_cast<const float*>(in[k].data); };
+  const float square_of = number(normalization::square_of);
+  const float epsilon = number(normalization::epsilon);
+  const bool keeps = in[normalization::deviations].data;
+  const size_t count = static_cast<size_t>(columns);
+  float* y = static_cast<float*>(out);
+  for (int64_t r = 0; r < rows; ++r, y += columns) {
+    const float* x = row_of(normalization::x, r);
+    float mean = 0, squares;
+    if constexpr (centred) {
+      mean = sum_of<Term::itself>({x, nullptr}, count, 0) / number(normalization::mean_of);
+      row_of(normalization::mean, 0)[r] = mean;
+      float* const kept = keeps ? row_of(normalization::deviations, r) : nullptr;
+      squares = keeps ? sum_of<Term::kept_deviation>({x, &mean, kept}, count, ahead)
+                      : sum_of<Term::deviation>({x, &mean, nullptr}, count, ahead);
+      if (keeps) x = kept, mean = 0;  // they may have taken x's place
+    } else {
+      squares = sum_of<Term::square>({x, nullptr}, count, ahead);
+    }
+    const float scale = 1 / std::sqrt(squares / square_of + epsilon);
+    row_of(normalization::scale, 0)[r] = scale;
+    const float* weight = row_of(normalization::weight, r);
+    const float* bias = centred ? row_of(normalization::bias, r) : nullptr;
+    const Vector<float> center(mean), factor(scale);
+    each_vector(count, y, [&](auto&& load) HWY_ATTR {
+      if constexpr (!centred) return load(x) * factor * load(weight);
+      return (load(x) - center) * factor * load(weight) + load(bias);
+    });
+  }
+}
+
+Operator normalize_of(bool centred, Compute type) {
+  if (is_baseline || type != Compute::f32) return nullptr;  // small rather than fast
+  return centred ? &normalize<true> : &normalize<false>;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mt::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mt::cpu {
+HWY_EXPORT(normalize_of);
+Operator normalize_operator(bool centred, Compute type) {
+  return HWY_DYNAMIC_DISPATCH(normalize_of)(centred, type);
+}
+}  // namespace mt::cpu
+#endif

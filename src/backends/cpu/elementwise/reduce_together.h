@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Some rows that are reduced in the order of ops/order.h. Included once for each instruction set.
+#include "backends/cpu/elementwise/cursor.h"
+#include "backends/cpu/elementwise/reduction.h"
+#include "backends/cpu/elementwise/vector_math.h"
+#include "base/rounding.h"
+#include "ops/order.h"
+
+#if defined(MT_CPU_REDUCE_TOGETHER_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MT_CPU_REDUCE_TOGETHER_H
+#undef MT_CPU_REDUCE_TOGETHER_H
+#else
+#define MT_CPU_REDUCE_TOGETHER_H
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu {
+namespace HWY_NAMESPACE {
+
+// What is reduced: x, x * x, x * y, or of the same y for all of the row exp(x - y) or the square of
+// x - y, which may be kept.
+enum class Term {
+  itself,
+  square,
+  product,
+  exponential,
+  kept_exponential,
+  deviation,
+  kept_deviation
+};
+constexpr bool is_of_difference(Term term) { return term >= Term::exponential; }
+constexpr bool is_deviation(Term term) { return term >= Term::deviation; }
+constexpr bool is_kept(Term term) {
+  return term == Term::kept_exponential || term == Term::kept_deviation;
+}
+
+// Where they lie. No member more: rows that are reduced together are to stay in registers.
+template <Term term, class T>
+struct Row {
+  const T *x, *y;
+};
+template <Term term, class T>
+requires(is_of_difference(term)) struct Row<term, T> {
+  const T *x, *y;
+  T* kept;
+};
+template <Term term, class T>
+HWY_INLINE hn::Vec<Tag<T>> kept_of(hn::Vec<Tag<T>> x, Row<term, T> row) {
+  const Vector<T> difference(x - hn::Set(Tag<T>(), *row.y));
+  return (is_deviation(term) ? difference : exp(difference)).raw;
+}
+template <Term term, class T>
+HWY_INLINE hn::Vec<Tag<T>> term_at(Row<term, T> row, size_t at) {
+  constexpr Tag<T> d;
+  auto x = hn::LoadU(d, row.x + at);
+  if constexpr (term == Term::itself) return x;
+  if constexpr (is_of_difference(term)) {
+    x = kept_of(x, row);
+    if constexpr (is_kept(term)) hn::StoreU(x, d, row.kept + at);
+    return is_deviation(term) ? x * x : x;
+  }
+  return x * (term == Term::square ? x : hn::LoadU(d, row.y + at));
+}
+// The last n, which are less than a vector; the other lanes hold the identity.
+template <class Op, Term term, class T>
+HWY_INLINE hn::Vec<Tag<T>> last_terms(Row<term, T> row, size_t at, size_t n) {
+  constexpr Tag<T> d;
+  auto x = load_first(d, row.x + at, n);
+  if constexpr (term == Term::square) x = x * x;
+  if constexpr (term == Term::product) x = x * load_first(d, row.y + at, n);
+  if constexpr (is_of_difference(term)) {
+    x = kept_of(x, row);
+    if constexpr (is_kept(term)) store_first(d, x, row.kept + at, n);
+    if constexpr (is_deviation(term)) x = x * x;
+  }
+  return hn::IfThenElse(hn::FirstN(d, n), x, hn::Set(d, Op::template identity<T>()));
+}
+
+// The lanes where neither is NaN.
+template <class T>
+HWY_INLINE hn::Mask<Tag<T>> both_numbers(hn::Vec<Tag<T>> a, hn::Vec<Tag<T>> b) {
+#if HWY_TARGET == HWY_AVX3  // in one instruction
+  if constexpr (std::is_same_v<T, float>) return {_mm512_cmp_ps_mask(a.raw, b.raw, _CMP_ORD_Q)};
+#endif
+  return hn::And(hn::Eq(a, a), hn::Eq(b, b));
+}
+
+constexpr int unrolled = is_baseline ? 1 : 16;  // turns of a loop over registers: all
+
+// Asks for what lies `ahead` bytes after a panel's next elements.
+template <class T>
+HWY_INLINE void fetch_lines(const T* from, int64_t ahead) {
+  HWY_UNROLL(unrolled)
+  for (size_t at = 0; at < row_lanes * sizeof(T); at += cache_line) {
+    fetch(reinterpret_cast<const char*>(from) + at, ahead);
+  }
+}
+
+// `together` rows at once: the lanes of one row are too few chains to keep the adders busy. Those
+// that `fetch` ask for the memory that lies `ahead` bytes after x as they go.
+template <class Op, Term term, class T, size_t together, bool fetches = is_of_difference(term)>
+HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count, int64_t ahead) {
+  constexpr Tag<T> d;
+  constexpr size_t lanes = lane_count<T>;
+  constexpr size_t vectors = row_lanes / lanes;
+  constexpr T nan = watches_nan<Op, T> ? std::numeric_limits<T>::quiet_NaN() : T(0);
+  const auto identity = hn::Set(d, Op::template identity<T>());
+  using Numbers = decltype(hn::Eq(identity, identity));
+  hn::Vec<Tag<T>> sums[together][vectors];
+  Numbers numbers[together];  // lanes that have seen no NaN
+  for (size_t r = 0; r < together; ++r) {
+    for (size_t k = 0; k < vectors; ++k) sums[r][k] = identity;
+    numbers[r] = hn::Eq(identity, identity);
+  }
+  auto take = [&](size_t r, size_t k, hn::Vec<Tag<T>> v)
+                  HWY_ATTR { sums[r][k] = Op::combine(sums[r][k], v); };
+  auto watch = [&](size_t r, hn::Vec<Tag<T>> a, hn::Vec<Tag<T>> b) HWY_ATTR {
+    if constexpr (watches_nan<Op, T>) numbers[r] = hn::And(numbers[r], both_numbers<T>(a, b));
+  };
+  size_t j = 0;
+  for (; j + row_lanes <= count; j += row_lanes) {
+    HWY_UNROLL(unrolled)
+    for (size_t r = 0; r < together; ++r) {
+      if constexpr (fetches) fetch_lines(rows[r].x + j, ahead);
+      HWY_UNROLL(unrolled)
+      for (size_t k = 0; k < vectors; k += 2) {
+        const auto a = term_at(rows[r], j + k * lanes);
+        const auto b = term_at(rows[r], j + (k + 1) * lanes);
+        take(r, k, a);
+        take(r, k + 1, b);
+        watch(r, a, b);
+      }
+    }
+  }
+  HWY_UNROLL(unrolled)
+  for (size_t r = 0; r < together; ++r) {
+    size_t at = j;
+    HWY_UNROLL(unrolled)
+    for (size_t k = 0; k < vectors; ++k) {
+      if (at < count) {
+        const bool whole = lanes == 1 || at + lanes <= count;
+        const auto v = whole ? term_at(rows[r], at) : last_terms<Op>(rows[r], at, count - at);
+        take(r, k, v);
+        watch(r, v, v);
+      }
+      at += lanes;
+    }
+    HWY_UNROLL(unrolled)
+    for (size_t half = vectors / 2; half >= 1; half /= 2) {
+      HWY_UNROLL(unrolled)
+      for (size_t k = 0; k < half; ++k) sums[r][k] = Op::combine(sums[r][k], sums[r][k + half]);
+    }
+    out[r] = halve<Op>(d, sums[r][0]);
+    if (watches_nan<Op, T> && !hn::AllTrue(d, numbers[r])) out[r] = nan;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mt::cpu
+HWY_AFTER_NAMESPACE();
+#endif
