@@ -8,6 +8,7 @@
 #include "backends/cpu/contract/blocked.h"
 #include "backends/cpu/contract/exact.h"
 #include "backends/cpu/contract/lanes.h"
+#include "backends/cpu/contract/packing_costs.h"
 #include "backends/cpu/contract/rows_in_lanes.h"
 #include "ops/order.h"
 
@@ -47,13 +48,10 @@ constexpr int64_t tiles_per_thread = 4;
 // and the most that are rounded afterwards, whose sums lie in scratch. Where rows are neighbours in
 // memory a tile has some vectors of them.
 constexpr int64_t lane_rows = 4, fewest_lane_rows = 16, rounded_lane_rows = 4096;
-constexpr int64_t vector_floats = 16;  // in the longest vectors
 constexpr int64_t fewest_strip_rows = 4 * vector_floats;
 // Of two operands that lie along k one is turned: a if it has at most so many rows, and only for
-// so many terms and more, below which turning takes longer than it spares. Turning a number takes
-// as long as 14 products, as measured, and as 24 where it comes from memory.
+// so many terms and more, below which turning takes longer than it spares.
 constexpr int64_t most_turned_rows = 8 * vector_floats, fewest_turned_terms = 32;
-constexpr int64_t turning = 14, turning_distant = 24;
 // An operand of so many elements is in no cache near by.
 constexpr int64_t distant = 1 << 20;
 
@@ -61,8 +59,6 @@ constexpr int64_t distant = 1 << 20;
 // memory that a's terms lie in meet in one or two sets of the first-level cache.
 constexpr int64_t few_columns = 16, few_columns_bytes = 192;
 // Of more columns the transpose pays where it is estimated to take less than a share of the time.
-// Packing a number that no vector can read takes as long as so many products.
-constexpr int64_t packing = 8;
 constexpr double worth_turning = 0.95, worth_turning_doubles = 0.9;
 
 // Whether the transpose of the result is easier to compute, because
@@ -258,6 +254,7 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
     rows = round_up(divide_up(rows, divide_up(rows, most_rows)), row_unit);
   }
   if (threads == 1 || way == Way::short_windows) return;
+  const int64_t rows_at_most = rows, columns_at_most = columns;
   // Several tiles for each thread, and each worth the handing out. Where every tile packs its
   // columns of b, which costs more than to read its rows of a again, tiles are higher than wide;
   // where it packs both, they are square, and only cut further while there are too few of them.
@@ -318,11 +315,14 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   }
   // Low tiles are better equal than of whole slivers.
   if (rows < 16 * row_unit) rows = divide_up(m, divide_up(m, rows));
-  const int64_t row_tiles = divide_up(m, rows);
-  const bool tall = high && batch * panels == 1 && m >= std::max(2 * n, repays_packing * threads);
+  const bool tall = high && batch * panels == 1 && divide_up(m, rows) % threads == 0 &&
+                    m >= std::max(2 * n, repays_packing * threads);
+  if (floating && batch * panels == 1 && !tall) {
+    even_out(left, right, by_rows, rows_at_most, columns_at_most);
+  }
   if (by_rows) {
-    row_parts = row_tiles;
-  } else if (tall && row_tiles % threads == 0) {
+    row_parts = divide_up(m, rows);
+  } else if (tall) {
     row_parts = threads;
   }
 }

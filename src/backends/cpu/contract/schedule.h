@@ -70,6 +70,11 @@ struct Schedule {
   void choose_lines(double flops);
   void choose_tiles(const MatrixOperand& left, const MatrixOperand& right, double flops,
                     bool replaces_b);
+  // Cuts tiles otherwise, of at most so many rows and columns, if threads are estimated to be busy
+  // unequally, or with packing the same again and again (even_out.cpp). `by_rows`: tiles follow
+  // each other row by row.
+  void even_out(const MatrixOperand& left, const MatrixOperand& right, bool by_rows,
+                int64_t most_rows, int64_t most_columns);
 };
 
 }  // namespace mt::cpu

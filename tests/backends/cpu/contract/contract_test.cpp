@@ -203,6 +203,30 @@ TEST(Contract, TilesPackWhatTheWholeWould) {
   }
 }
 
+// Threads have as much to do, and what a tile packs is packed once.
+TEST(Contract, FewTilesAreEven) {
+  Random random(35);
+  struct Case {
+    int64_t m, n, k;
+    bool a_along_k, b_along_k;
+    int64_t rows, columns;
+  };
+  for (const Case& given : {
+           Case{256, 160, 128, true, false, 128, 160},  // not 128 columns and 32
+           Case{128, 96, 784, true, true, 128, 48},     // nor 64 and 32
+           Case{48, 256, 1024, false, false, 24, 256},  // of whose rows none is packed again
+           Case{32, 256, 256, true, true, 132, 32},     // a vector of columns is too narrow
+       }) {
+    const Contraction c =
+        matrices(given.m, given.n, given.k, given.a_along_k, given.b_along_k, Dtype::float32);
+    const Schedule schedule(c, 2);
+    EXPECT_EQ(schedule.rows, given.rows) << given.m << " x " << given.n;
+    EXPECT_EQ(schedule.columns, given.columns) << given.m << " x " << given.n;
+    check(c, random, {2, 3});
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Each thread takes all columns of its part of many rows.
 TEST(Contract, TallProductsAreSharedByRows) {
   Random random(32);
