@@ -56,8 +56,14 @@ constexpr Epilogue epilogues[] = {
 
 TEST(TileEpilogue, HasTheBitsOfAStoredProduct) {
   install_fusing_evaluator();
-  for (const auto& [rows, terms, columns] :
-       {std::array<int64_t, 3>{70, 40, 600}, {300, 96, 600}, {130, 300, 1100}, {20, 30, 40}}) {
+  for (const auto& [rows, terms, columns] : {std::array<int64_t, 3>{70, 40, 600},
+                                             {300, 96, 600},
+                                             {130, 300, 1100},
+                                             {20, 30, 40},
+                                             // whose transpose is computed:
+                                             {64, 300, 600},
+                                             {48, 300, 100},
+                                             {128, 700, 40}}) {
     const Operands with(rows, columns);
     for (Dtype dtype : {Dtype::float32, Dtype::bfloat16}) {
       const Tensor a = stored(cast(random_leaf({rows, terms}, 9), dtype)),
@@ -71,6 +77,10 @@ TEST(TileEpilogue, HasTheBitsOfAStoredProduct) {
           Generator::current().set_state(state);
           EXPECT_EQ(value_of(epilogues[i](matmul(a, b), with)), expected)
               << "epilogue " << i << " of " << rows << " x " << columns << ", threads: " << threads;
+          Generator::current().set_state(state);
+          const Tensor alone = epilogues[i](matmul(a, b), with);  // nobody holds the product
+          EXPECT_EQ(value_of(alone), expected) << "epilogue " << i << " alone of " << rows << " x "
+                                               << columns << ", threads: " << threads;
         }
         cpu::set_thread_count(0);
       }

@@ -44,6 +44,19 @@ struct TileEpilogue {
   const Immediates* immediates;
   int64_t m, n;
   int passing;  // as in PreparedContractGroup
+  const TurnedEpilogue* turned;
+
+  static void run_turned(void* context, const Tile& tile, void* values) {
+    auto& self = *static_cast<TileEpilogue*>(context);
+    alignas(64) char registers[stack_registers];
+    const PreparedProgram& program = self.turned->program;
+    const int64_t first = tile.column_begin, end = tile.column_end;
+    const int64_t most = std::min(program.tile_rows, end - first);
+    ProgramRun run(program, *program.instead, self.buffers, self.immediates, registers, most);
+    run.move_memory(self.turned->product, values, first);
+    run.move_memory(self.turned->result, values, first);
+    for (int64_t at = first; at < end; at += most) run.run(at, std::min(most, end - at));
+  }
 
   static void run(void* context, const Tile& tile) {
     auto& self = *static_cast<TileEpilogue*>(context);
@@ -135,6 +148,10 @@ PreparedContractGroup prepare_contract_group(const Plan& plan, const ContractGro
     ready.epilogue = prepare_program(*group.epilogue, plan.buffers, ready.in_tiles,
                                      size_of_group(group.contraction.n));
   }
+  const int64_t columns = ready.contraction->turned_columns();
+  if (columns > 0 && ready.in_tiles && ready.padding.group < 0) {
+    ready.turned = turned_epilogue(group, columns);
+  }
   return ready;
 }
 
@@ -163,11 +180,16 @@ void run_contract_group(const Plan& plan, const ContractGroup& group,
     return;
   }
   const PreparedProgram& program = prepared.epilogue;
-  TileEpilogue context{
-      program,         program.segment_of(*group.epilogue), buffers,
-      immediates,      size_of_group(group.contraction.m),  size_of_group(group.contraction.n),
-      prepared.passing};
+  TileEpilogue context{program,
+                       program.segment_of(*group.epilogue),
+                       buffers,
+                       immediates,
+                       size_of_group(group.contraction.m),
+                       size_of_group(group.contraction.n),
+                       prepared.passing,
+                       prepared.turned ? &*prepared.turned : nullptr};
   Epilogue epilogue{TileEpilogue::run, &context};
+  if (prepared.turned) epilogue.run_turned = TileEpilogue::run_turned;
   prepared.contraction->run(a, b, out, scratch, &epilogue, source);
 }
 

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "backends/cpu/contract/contract.h"
 #include "backends/cpu/contract/windows/padding.h"
 #include "backends/cpu/program/program.h"
+#include "backends/cpu/turned_epilogue.h"
 
 namespace mt::cpu {
 
@@ -17,6 +19,7 @@ struct PreparedContractGroup {
   PreparedProgram epilogue;
   bool in_tiles = false;  // the epilogue finishes tiles; else it runs over the whole result
   int passing = -1;  // the epilogue's memory that stands for the result, whose rows may pass by
+  std::optional<TurnedEpilogue> turned;  // instead of the epilogue
 };
 
 // Of group `index` of the plan.

@@ -43,7 +43,8 @@ size_t bytes_beside(const PreparedProgram& program) {
 }
 size_t bytes_beside(const PreparedReduction& reduction) { return bytes_beside(reduction.elements); }
 size_t bytes_beside(const PreparedContractGroup& group) {
-  return bytes_beside(group.epilogue) + static_cast<size_t>(group.contraction->bytes());
+  return bytes_beside(group.epilogue) + (group.turned ? bytes_beside(group.turned->program) : 0) +
+         static_cast<size_t>(group.contraction->bytes());
 }
 size_t bytes_beside(const PreparedCall&) { return 0; }
 

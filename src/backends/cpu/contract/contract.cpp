@@ -34,6 +34,13 @@ int64_t PreparedContraction::bytes() const {
   return static_cast<int64_t>(sizeof *this) + schedule_.abreast.bytes() + schedule_.same.bytes();
 }
 
+int64_t PreparedContraction::turned_columns() const {
+  const Schedule& s = schedule_;
+  const bool turns = s.transposed && s.way == Way::blocked && s.rounded && s.sum == out_;
+  const bool all = s.batch == 1 && s.m > 0 && s.n > 0 && s.k > 0 && s.n % s.columns == 0;
+  return turns && all && !is_small() && !tiled_ && !filtered_ ? s.columns : 0;
+}
+
 size_t PreparedContraction::scratch() const {
   const size_t own =
       is_small() ? static_cast<size_t>(schedule_.threads) * small_.scratch() : schedule_.scratch();

@@ -55,6 +55,9 @@ class PreparedContraction {
   void extend_thread_scratch(size_t bytes) {
     if (schedule_.threads > 1) schedule_.thread_scratch = std::max(schedule_.thread_scratch, bytes);
   }
+  // If the result's transpose is computed, in tiles that lie in scratch: how many of the result's
+  // rows each has. 0 otherwise.
+  int64_t turned_columns() const;
   // Of host memory that it holds.
   int64_t bytes() const;
 

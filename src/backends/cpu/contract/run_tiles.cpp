@@ -270,8 +270,10 @@ class TileRun {
       run_block(block, T());
     }
     if (!schedule_.rounded) return;
+    const bool turned = epilogue_ != nullptr && epilogue_->run_turned != nullptr;
+    if (turned) epilogue_->run_turned(epilogue_->context, outward(tile), c);
     store(tile, c, c_row);
-    if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, outward(tile));
+    if (epilogue_ != nullptr && !turned) epilogue_->run(epilogue_->context, outward(tile));
   }
 
   // A tile as the caller sees it.

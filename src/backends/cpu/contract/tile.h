@@ -16,6 +16,9 @@ struct Tile {
 struct Epilogue {
   void (*run)(void* context, const Tile& tile);
   void* context;
+  // Instead, where a tile's transpose is made (PreparedContraction::turned_columns()): works on its
+  // values, [columns, rows] of the tile, before they are turned to the result.
+  void (*run_turned)(void* context, const Tile& tile, void* values) = nullptr;
 };
 
 }  // namespace mt::cpu

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// An epilogue on tiles of a result's transpose, as the product makes them, before they are turned:
+// a tile is then done in few calls, and written to memory once.
+#pragma once
+
+#include <optional>
+
+#include "backends/cpu/program/program.h"
+
+namespace mt::cpu {
+
+struct TurnedEpilogue {
+  PreparedProgram program;  // over rows of a tile, which are columns of the result
+  int product, result;      // the memory that it reads and writes, in whose place the tile lies
+};
+
+// Of a group whose product is computed in tiles of so many `columns`, which are rows of the result.
+// Nothing if the epilogue needs elements in their order or tells rows of the result apart, or its
+// result does not take the product's place.
+std::optional<TurnedEpilogue> turned_epilogue(const ContractGroup& group, int64_t columns);
+
+}  // namespace mt::cpu
