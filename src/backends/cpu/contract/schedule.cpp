@@ -64,6 +64,7 @@ constexpr double worth_turning = 0.95, worth_turning_doubles = 0.9;
 // Whether the transpose of the result is easier to compute, because
 // - a tall result's few columns would be columns of vectors, whose rows are neighbours in memory;
 // - neither operand lies along k, and columns fill vectors badly, or rows are more to pack;
+// - b alone does, so that of its transpose neither is packed, nor turned but for the result;
 // - both operands lie along k, so that one is packed, and a costs less, if it fills vectors and b
 //   need not be widened, which packs it as well;
 // - the columns are sliding windows that vectors cannot read where they lie, and broadcasts can.
@@ -84,6 +85,12 @@ bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype 
     const int64_t straight = (round_up(n, lanes) + packing) * m * terms;
     const double share = size == 8 ? worth_turning_doubles : worth_turning;
     return static_cast<double>(turned) < share * static_cast<double>(straight);
+  }
+  if (across && even && b_along_k && a.dtype == sum && b.dtype == sum) {
+    const int64_t lanes = vector_floats * 4 / size;
+    const int64_t turned = n * round_up(m, lanes) * terms + turning * m * n;
+    const int64_t straight = m * round_up(n, lanes) * terms + (packing * m + turning * n) * terms;
+    return static_cast<double>(turned) < worth_turning * static_cast<double>(straight);
   }
   // Fewer rows leave more lanes empty than turning a b takes that is at hand.
   const bool near = n * terms < distant;

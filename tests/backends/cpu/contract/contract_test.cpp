@@ -3,6 +3,7 @@
 // set.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <vector>
@@ -199,6 +200,19 @@ TEST(Contract, TilesPackWhatTheWholeWould) {
       EXPECT_FALSE(reads_b_in_place(operand_b(c), schedule.sum, schedule.rows, schedule.columns,
                                     schedule.panel))
           << m;
+    }
+  }
+}
+
+// Where a's rows are neighbours and b lies along the sum, only the result's transpose is turned.
+TEST(Contract, NeitherIsPackedOfTwoTransposes) {
+  Random random(36);
+  for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    for (const auto& [m, n, k] : {std::array<int64_t, 3>{48, 100, 300}, {130, 70, 520}}) {
+      const Contraction c = matrices(m, n, k, false, true, dtype);
+      EXPECT_TRUE(Schedule(c, 1).transposed) << m;
+      check(c, random, {1, 2, 3});
+      if (HasFatalFailure()) return;
     }
   }
 }
