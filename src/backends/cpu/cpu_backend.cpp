@@ -16,6 +16,7 @@
 #include "backends/cpu/program/program.h"
 #include "backends/cpu/program/reduce.h"
 #include "backends/cpu/program/totals.h"
+#include "backends/cpu/turn_hidden.h"
 #include "backends/host_backend.h"
 #include "backends/naive_arguments.h"
 #include "base/rounding.h"
@@ -168,7 +169,10 @@ class CpuBackend final : public HostBackend {
            reinterpret_cast<uint64_t>(instruction_set());
   }
 
-  void prepare(Plan* plan) override { plan->prepared = Preparation(plan).run(); }
+  void prepare(Plan* plan) override {
+    turn_hidden(plan, thread_count());
+    plan->prepared = Preparation(plan).run();
+  }
 
   void run(const Plan& plan, void* const* buffers, const Immediates* immediates, void* scratch,
            GroupWatch* watch) override {

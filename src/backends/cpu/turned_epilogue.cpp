@@ -10,16 +10,26 @@ namespace {
 // Of a tile that is gone through at once.
 constexpr int64_t most_elements = 1024;
 
-// Whether what it computes depends on the values alone, and not on where they are.
-bool goes_anywhere(const Instruction& i) {
-  return i.code == Opcode::load || i.code == Opcode::constant || i.code == Opcode::elementwise ||
-         i.code == Opcode::select || i.code == Opcode::cast || i.code == Opcode::to_boolean ||
-         i.code == Opcode::round || i.code == Opcode::store;
+}  // namespace
+
+bool goes_anywhere(const Program& program) {
+  return std::all_of(program.instructions.begin(), program.instructions.end(),
+                     [](const Instruction& i) {
+                       switch (i.code) {
+                         case Opcode::load:
+                         case Opcode::constant:
+                         case Opcode::elementwise:
+                         case Opcode::select:
+                         case Opcode::cast:
+                         case Opcode::to_boolean:
+                         case Opcode::round:
+                         case Opcode::store: return true;
+                         default: return false;
+                       }
+                     });
 }
 
-// The same memory for an iteration over [n, columns]; false if it differs from row to row of the
-// result.
-bool turn(Memory* memory, int64_t n, int64_t columns) {
+bool turn(Memory* memory, int64_t m, int64_t n) {
   const Layout& layout = memory->layout;
   const auto zero = [](int64_t stride) { return stride == 0; };
   const int rank = layout.shape.rank();
@@ -27,17 +37,14 @@ bool turn(Memory* memory, int64_t n, int64_t columns) {
   const bool by_columns = rank == 2 && layout.shape[1] == n && layout.strides[0] == 0;
   if (memory->buffer < 0 || memory->row || (!one && !by_columns)) return false;
   const int64_t stride = one ? 0 : layout.strides[1];
-  memory->layout = {{n, columns}, {stride, 0}, layout.offset};
+  memory->layout = {{n, m}, {stride, 0}, layout.offset};
   memory->contiguous = false;
   return true;
 }
 
-}  // namespace
-
 std::optional<TurnedEpilogue> turned_epilogue(const ContractGroup& group, int64_t columns) {
   const Program& program = group.epilogue->program;
-  if (group.epilogue->segments.size() != 1 || columns < 2 ||
-      !std::all_of(program.instructions.begin(), program.instructions.end(), goes_anywhere)) {
+  if (group.epilogue->segments.size() != 1 || columns < 2 || !goes_anywhere(program)) {
     return std::nullopt;
   }
   const int64_t n = size_of_group(group.contraction.n);
@@ -49,7 +56,7 @@ std::optional<TurnedEpilogue> turned_epilogue(const ContractGroup& group, int64_
     Memory& memory = segment.memory[m];
     const bool is_result = is_stored_to(program, m);
     if (!is_result && memory.buffer != group.output.buffer) {
-      if (!turn(&memory, n, columns)) return std::nullopt;
+      if (!turn(&memory, columns, n)) return std::nullopt;
       continue;
     }
     int& which = is_result ? result : product;

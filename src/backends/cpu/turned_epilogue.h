@@ -19,4 +19,9 @@ struct TurnedEpilogue {
 // result does not take the product's place.
 std::optional<TurnedEpilogue> turned_epilogue(const ContractGroup& group, int64_t columns);
 
+// Whether what a program computes depends on the values alone, and not on where they are.
+bool goes_anywhere(const Program& program);
+// Makes of a memory of [m, n] the same of [n, m]; false if it differs from row to row of m.
+bool turn(Memory* memory, int64_t m, int64_t n);
+
 }  // namespace mt::cpu
