@@ -12,6 +12,9 @@ namespace {
 constexpr int64_t few_tiles = 8;
 // Reading b once for a tile takes as long as so many of its rows.
 constexpr int64_t reading_rows = 2;
+// A thread's tile is cut again, so that others can take some if it comes late, but not to less
+// arithmetic than this, nor to fewer rows.
+constexpr int64_t most_parts = 4, part_products = 2500 * 1000, fewest_part_rows = 48;
 // The longest share must take so much less than before.
 constexpr double worth_recutting = 0.93;
 
@@ -65,7 +68,12 @@ void Schedule::even_out(const MatrixOperand& left, const MatrixOperand& right, b
     best_rows = tile_rows;
     best_columns = tile_columns;
   }
-  rows = best_rows;
+  if (best_rows == rows && best_columns == columns) return;
+  // Where each would pack b anew, that costs more.
+  const bool packs_b = !reads_b_in_place(right, sum, best_rows, best_columns, panel);
+  const int64_t worth =
+      std::min(best_rows * best_columns * k / part_products, best_rows / fewest_part_rows);
+  rows = divide_up(best_rows, std::clamp<int64_t>(packs_b ? 1 : worth, 1, most_parts));
   columns = best_columns;
 }
 
