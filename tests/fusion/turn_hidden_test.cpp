@@ -18,11 +18,12 @@ namespace {
 constexpr int64_t inputs = 96, hidden = 256, outputs = 160;
 
 struct Network {
-  Tensor x, first, bias, second, third, per_row, residual;
+  Tensor x, first, bias, middle, second, third, per_row, residual;
   explicit Network(int64_t rows)
       : x(random_leaf({rows, inputs}, 1)),
         first(random_leaf({hidden, inputs}, 2)),
         bias(random_leaf({hidden}, 3)),
+        middle(random_leaf({hidden, hidden}, 8)),
         second(random_leaf({outputs, hidden}, 4)),
         third(random_leaf({outputs, hidden}, 7)),
         per_row(random_leaf({rows, 1}, 5)),
@@ -42,6 +43,11 @@ const std::vector<Form> forms = {
     {true, [](auto& w, auto& at) { return w.last(w.product(at)); }},
     {true, [](auto& w, auto& at) { return w.last(at(relu(at(w.product(at) + w.bias)))); }},
     {true, [](auto& w, auto& at) { return w.last(at(gelu_tanh(at(w.product(at) * 0.5)))); }},
+    // Of three layers both hidden ones.
+    {true,
+     [](auto& w, auto& at) {
+       return w.last(at(relu(at(matmul(at(relu(w.product(at))), transpose(w.middle))))));
+     }},
     // Elements that differ from row to row lie in their order.
     {false, [](auto& w, auto& at) { return w.last(at(w.product(at) * w.per_row)); }},
     {false, [](auto& w, auto& at) { return w.last(at(w.product(at) + w.residual)); }},

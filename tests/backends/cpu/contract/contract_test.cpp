@@ -8,22 +8,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "backends/cpu/contract/blocked.h"
 #include "backends/cpu/contract/contract_check.h"
 
 namespace mt::cpu {
 namespace {
-
-// a[m, k] * b[n, k] with given layouts: each operand contiguous along k or along its rows.
-Contraction matrices(int64_t m, int64_t n, int64_t k, bool a_along_k, bool b_along_k, Dtype dtype) {
-  return {{},
-          {{m, a_along_k ? k : 1, 0}},
-          {{n, 0, b_along_k ? k : 1}},
-          {{k, a_along_k ? 1 : m, b_along_k ? 1 : n}},
-          dtype,
-          dtype,
-          dtype};
-}
 
 std::vector<ContractionDim> random_group(Random& random, int64_t most, bool has_a, bool has_b) {
   std::vector<ContractionDim> dims(random() % 3 + (most > 8));
@@ -188,82 +176,6 @@ TEST(Contract, PacksRowsThatArePagesApart) {
       if (HasFatalFailure()) return;
     }
   }
-}
-
-// A product that repays packing b is not cut into tiles that do not.
-TEST(Contract, TilesPackWhatTheWholeWould) {
-  for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
-    for (int64_t m : {128, 192, 256, 1024}) {
-      const Contraction c = matrices(m, 512, 512, true, false, dtype);
-      const Schedule schedule(c, 2);
-      EXPECT_GE(schedule.tiles(), 4) << m;
-      EXPECT_FALSE(reads_b_in_place(operand_b(c), schedule.sum, schedule.rows, schedule.columns,
-                                    schedule.panel))
-          << m;
-    }
-  }
-}
-
-// Where a's rows are neighbours and b lies along the sum, only the result's transpose is turned.
-TEST(Contract, NeitherIsPackedOfTwoTransposes) {
-  Random random(36);
-  for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
-    for (const auto& [m, n, k] : {std::array<int64_t, 3>{48, 100, 300}, {130, 70, 520}}) {
-      const Contraction c = matrices(m, n, k, false, true, dtype);
-      EXPECT_TRUE(Schedule(c, 1).transposed) << m;
-      check(c, random, {1, 2, 3});
-      if (HasFatalFailure()) return;
-    }
-  }
-}
-
-// Threads have as much to do, and what a tile packs is packed once.
-TEST(Contract, FewTilesAreEven) {
-  Random random(35);
-  struct Case {
-    int64_t m, n, k;
-    bool a_along_k, b_along_k;
-    int64_t rows, columns;
-  };
-  for (const Case& given : {
-           Case{256, 160, 128, true, false, 128, 160},  // not 128 columns and 32
-           Case{128, 96, 784, true, true, 128, 48},     // nor 64 and 32
-           Case{48, 256, 1024, false, false, 24, 256},  // of whose rows none is packed again
-           Case{32, 256, 256, true, true, 132, 32},     // a vector of columns is too narrow
-       }) {
-    const Contraction c =
-        matrices(given.m, given.n, given.k, given.a_along_k, given.b_along_k, Dtype::float32);
-    const Schedule schedule(c, 2);
-    EXPECT_EQ(schedule.rows, given.rows) << given.m << " x " << given.n;
-    EXPECT_EQ(schedule.columns, given.columns) << given.m << " x " << given.n;
-    check(c, random, {2, 3});
-    if (HasFatalFailure()) return;
-  }
-}
-
-// Each thread takes all columns of its part of many rows.
-TEST(Contract, TallProductsAreSharedByRows) {
-  Random random(32);
-  const Contraction c = matrices(2050, 130, 514, true, true, Dtype::float32);
-  const Schedule schedule(c, 2);
-  EXPECT_EQ(schedule.row_parts, 2);
-  EXPECT_GT(schedule.n, schedule.columns);
-  EXPECT_EQ(Schedule(c, 3).row_parts, 1);
-  check(c, random, {2});
-}
-
-// A weight's rows that are updated later are not read by two threads, unless each had too few.
-TEST(Contract, RowsThatAreReplacedStayWithTheirThread) {
-  Random random(33);
-  const Contraction c = matrices(128, 100, 784, true, true, Dtype::float32);
-  const Surroundings around{nullptr, false, true};
-  const Schedule schedule(c, 2, around);
-  EXPECT_TRUE(schedule.transposed);
-  EXPECT_EQ(schedule.rows, 50);
-  EXPECT_EQ(schedule.row_parts, 2);
-  EXPECT_EQ(Schedule(c, 2).row_parts, 1);
-  EXPECT_EQ(Schedule(c, 8, around).row_parts, 1);
-  check(c, random, {2, 3});
 }
 
 // Rows in lanes: few columns of every layout, rows beyond whole vectors, terms beyond whole squares

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// How products are cut into tiles and shared out, which changes no bit of their results.
+#include "backends/cpu/contract/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "backends/cpu/contract/blocked.h"
+#include "backends/cpu/contract/contract_check.h"
+
+namespace mt::cpu {
+namespace {
+
+// A product that repays packing b is not cut into tiles that do not.
+TEST(ProductSchedule, TilesPackWhatTheWholeWould) {
+  for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    for (int64_t m : {128, 192, 256, 1024}) {
+      const Contraction c = matrices(m, 512, 512, true, false, dtype);
+      const Schedule schedule(c, 2);
+      EXPECT_GE(schedule.tiles(), 4) << m;
+      EXPECT_FALSE(reads_b_in_place(operand_b(c), schedule.sum, schedule.rows, schedule.columns,
+                                    schedule.panel))
+          << m;
+    }
+  }
+}
+
+// Where a's rows are neighbours and b lies along the sum, only the result's transpose is turned.
+TEST(ProductSchedule, NeitherIsPackedOfTwoTransposes) {
+  Random random(36);
+  for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    for (const auto& [m, n, k] : {std::array<int64_t, 3>{48, 100, 300}, {130, 70, 520}}) {
+      const Contraction c = matrices(m, n, k, false, true, dtype);
+      EXPECT_TRUE(Schedule(c, 1).transposed) << m;
+      check(c, random, {1, 2, 3});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Threads have as much to do, and what a tile packs is packed once.
+TEST(ProductSchedule, FewTilesAreEven) {
+  Random random(35);
+  struct Case {
+    int64_t m, n, k;
+    bool a_along_k, b_along_k;
+    int64_t rows, columns;
+  };
+  for (const Case& given : {
+           Case{256, 160, 128, true, false, 128, 160},  // not 128 columns and 32
+           Case{128, 96, 784, true, true, 128, 48},     // nor 64 and 32
+           Case{48, 256, 1024, false, false, 24, 256},  // of whose rows none is packed again
+           Case{32, 256, 256, true, true, 132, 32},     // a vector of columns is too narrow
+       }) {
+    const Contraction c =
+        matrices(given.m, given.n, given.k, given.a_along_k, given.b_along_k, Dtype::float32);
+    const Schedule schedule(c, 2);
+    EXPECT_EQ(schedule.rows, given.rows) << given.m << " x " << given.n;
+    EXPECT_EQ(schedule.columns, given.columns) << given.m << " x " << given.n;
+    check(c, random, {2, 3});
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Each thread takes all columns of its part of many rows.
+TEST(ProductSchedule, TallProductsAreSharedByRows) {
+  Random random(32);
+  const Contraction c = matrices(2050, 130, 514, true, true, Dtype::float32);
+  const Schedule schedule(c, 2);
+  EXPECT_EQ(schedule.row_parts, 2);
+  EXPECT_GT(schedule.n, schedule.columns);
+  EXPECT_EQ(Schedule(c, 3).row_parts, 1);
+  check(c, random, {2});
+}
+
+// A weight's rows that are updated later are not read by two threads, unless each had too few.
+TEST(ProductSchedule, RowsThatAreReplacedStayWithTheirThread) {
+  Random random(33);
+  const Contraction c = matrices(128, 100, 784, true, true, Dtype::float32);
+  const Surroundings around{nullptr, false, true};
+  const Schedule schedule(c, 2, around);
+  EXPECT_TRUE(schedule.transposed);
+  EXPECT_EQ(schedule.rows, 50);
+  EXPECT_EQ(schedule.row_parts, 2);
+  EXPECT_EQ(Schedule(c, 2).row_parts, 1);
+  EXPECT_EQ(Schedule(c, 8, around).row_parts, 1);
+  check(c, random, {2, 3});
+}
+
+}  // namespace
+}  // namespace mt::cpu
