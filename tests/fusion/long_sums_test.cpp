@@ -3,8 +3,12 @@
 // products that were stored before.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "backends/cpu/parallel/parallel.h"
 #include "fusion/support.h"
+#include "ops/order.h"
 
 namespace mt::testing {
 namespace {
@@ -122,6 +126,37 @@ TEST_P(LongSums, GoDownNarrowColumns) {
     EXPECT_EQ(value_of(sum(part, {0})), value_of(columns(sums))) << width;
     EXPECT_EQ(value_of(prod(part, {0})), value_of(columns(products))) << width;
     EXPECT_EQ(value_of(sum(square(part), {0})), value_of(columns(squares))) << width;
+  }
+}
+
+// Panels that are read together are combined as those that are summed one by one.
+TEST(LongSumsOfPanels, HaveTheBitsOfEachPanelAlone) {
+  install_fusing_evaluator();
+  constexpr int64_t panels = 8, length = (panels - 1) * row_panel + 100;
+  for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::int32}) {
+    Tensor x = cast(random_leaf({2, length}, 1) * 9.0, dtype);
+    Tensor y = cast(random_leaf({2, length}, 2) * 9.0, dtype);
+    evaluated({x, y});
+    for (auto terms : {+[](const Tensor&a, const Tensor&) { return a; },
+                       +[](const Tensor&a, const Tensor&) { return square(a); },
+                       +[](const Tensor&a, const Tensor&b) { return mul(a, b); }}) {
+      std::vector<Tensor> sums;
+      for (int64_t begin = 0; begin < length; begin += row_panel) {
+        const int64_t count = std::min(row_panel, length - begin);
+        Tensor alone = sum(terms(slice(x, 1, begin, count, 1), slice(y, 1, begin, count, 1)), {1});
+        evaluate(alone);
+        sums.push_back(alone);
+      }
+      for (size_t half = 1; half < sums.size(); half *= 2) {
+        for (size_t i = 0; i < sums.size(); i += 2 * half) sums[i] = sums[i] + sums[i + half];
+      }
+      const Value expected = value_of(sums[0]);
+      for (int threads : {1, 2, 3}) {
+        cpu::set_thread_count(threads);
+        EXPECT_EQ(value_of(sum(terms(x, y), {1})), expected) << threads << " threads";
+      }
+      cpu::set_thread_count(0);
+    }
   }
 }
 

@@ -76,7 +76,9 @@ class ReductionRun {
                        ProgramRun run = elements(worker);
                        char* gathered = scratch_of(worker) + prepared_.elements.scratch_bytes;
                        int64_t held = 0;  // the end of what has been read
-                       for (int64_t task = begin; task < end; ++task) {
+                       for (int64_t task = begin, some; task < end; task += some) {
+                         if ((some = reduce_where_they_lie(run, task, end)) > 0) continue;
+                         some = 1;
                          const auto [first, count] = elements_of(task);
                          if (prepared_.held > 0 && first + count > held) {
                            const auto [last, rest] = elements_of(end - 1);
@@ -99,24 +101,39 @@ class ReductionRun {
     return {row_of(task) * group_.reduced + first,
             std::clamp<int64_t>(group_.reduced - first, 0, prepared_.panel)};
   }
-  void reduce_row_panel(ProgramRun& run, int64_t task, char* gathered) {
-    const auto [at, count] = elements_of(task);
-    char* result = partials_ + (row_of(task) * prepared_.panels + panel_of(task)) * size_;
+  char* result_of(int64_t task) const {
+    return partials_ + (row_of(task) * prepared_.panels + panel_of(task)) * size_;
+  }
+  // Reduces panels from `task` on, if their kernel reads memory itself: as many at once as lie one
+  // after another, since one panel is too few chains, and too few places of memory, to be read as
+  // fast as can be. Returns how many.
+  int64_t reduce_where_they_lie(const ProgramRun& run, int64_t task, int64_t end) const {
     const Step& whole = prepared_.whole;
+    if (!whole.operate && !in_memory()) return 0;
+    const auto [at, count] = elements_of(task);
+    const int64_t full = group_.reduced / prepared_.panel - panel_of(task);
+    const int64_t panels = prepared_.by_panels ? 1 : std::clamp<int64_t>(full, 1, end - task);
+    auto operand = [&](int16_t place) -> Input {
+      const char* const begin = run.address(place, at);
+      return {begin, run.address(place, at + prepared_.panel) - begin};
+    };
     if (whole.operate) {
       Input in[2];
       for (int k = 0; k < 2 && whole.in[k].place != no_place; ++k) {
-        in[k] = {run.address(whole.in[k].place, at)};
+        in[k] = operand(whole.in[k].place);
       }
-      whole.operate(result, in, 1, count);
-      return;
+      whole.operate(result_of(task), in, panels, count);
+    } else {
+      const Input one = operand(value_);
+      row_reduction(group_.reduction, group_.type)(result_of(task), &one, panels, count);
     }
+    return panels;
+  }
+  void reduce_row_panel(ProgramRun& run, int64_t task, char* gathered) {
+    const auto [at, count] = elements_of(task);
+    char* result = result_of(task);
     const Operator reduce = row_reduction(group_.reduction, group_.type);
     if (prepared_.last.operate) return reduce_compact_tiles(reduce, result, run, at, count);
-    if (in_memory()) {
-      const Input one{run.address(value_, at)};
-      return reduce(result, &one, 1, count);
-    }
     const LaneReduction to_lanes = reduction_to_lanes(group_.reduction, group_.type);
     if (!to_lanes) {
       const Input one{gather(run, at, count, gathered)};
