@@ -204,8 +204,8 @@ HWY_INLINE void part_pairs(const T* from, int64_t count, T* out, int64_t pitch) 
 
 // out[j * pitch + i] = from[i * stride + j], a line of memory of each row at a time.
 // Several vectors of each row of `out` follow each other, as rows may all meet in a few sets of the
-// first-level cache. The last vector and the last columns begin early enough to be whole, and are
-// partly written twice.
+// first-level cache. Hardware does not foresee so many rows, so each asks for its next line. The
+// last vector and the last columns begin early enough to be whole, and are partly written twice.
 template <class T>
 void turn_block(const T* from, int64_t stride, int64_t rows, int64_t columns, T* out,
                 int64_t pitch) {
@@ -224,6 +224,7 @@ void turn_block(const T* from, int64_t stride, int64_t rows, int64_t columns, T*
         const EvenRows<T> lines(from + i * stride + j, stride);
         T* const to = out + j * pitch + i;
         if (whole) {
+          MT_UNROLL for (int r = 0; r < int{lanes}; ++r) hwy::Prefetch(lines(r) + line);
           turn_line(lines, [&](int k, auto x) { hn::StoreU(x, d, to + k * pitch); });
         } else {
           pack_along_k(d, lines, lanes, next, std::min(step, columns - j), pitch, to);
