@@ -18,6 +18,8 @@ namespace {
 // doubles (exact.cpp) are quicker.
 constexpr int64_t most_multiply_adds = 1 << 21, most_of_long_integers = 1 << 14;
 constexpr int64_t most_brought = 4096;  // elements of an operand
+// A lone result of so many bytes is written to what has just been used, as a rule.
+constexpr int64_t near_bytes = 16 << 10;
 
 bool is_at_once(const Schedule& s) {
   if (s.way != Way::exact && s.way != Way::blocked) return false;
@@ -128,8 +130,16 @@ bool SmallProduct::prepare(const Schedule& schedule, const MatrixOperand& a,
     const int64_t sliver_bytes = (least_rows_ + 1) * columns_ * int64_t(size_of(sum_));
     passing_ = std::clamp<int64_t>(passing_bytes / sliver_bytes, 1, slivers_);
   }
-  const int64_t last = columns_ - (columns_ - 1) / panel_ * panel_;
-  const int last_vectors = static_cast<int>(divide_up(last, lanes_));
+  whole_panels_ = (columns_ - 1) / panel_;
+  for (int last = 0; last < 2; ++last) {
+    Panel& panel = panels_[last];
+    panel.columns = last ? pitch_ - whole_panels_ * panel_ : panel_;
+    panel.step = packs_ ? round_up(panel.columns, lanes_) : b_k_;
+    panel.ahead = (packs_ ? 4 : 16) * panel.step;
+    panel.size = packs_ ? panel_ * k_ : panel_;
+  }
+  fetches_ = schedule.batch > 1 || rows_ * columns_ * int64_t(size_of(sum_)) > near_bytes;
+  const int last_vectors = static_cast<int>(divide_up(panels_[1].columns, lanes_));
   const bool near = stays_near(k_, packs_ ? panel_ : b_k_, least_rows_, size_of(sum_));
   for (int more = 0; more <= (higher_slivers_ > 0); ++more) {
     const int rows = static_cast<int>(least_rows_) + more;
@@ -183,19 +193,27 @@ void SmallProduct::run_as(const void* a_data, const void* b_data, void* out, cha
   tile.first = true;
   T* row = c;
   if (passing_ < slivers_) done.passing = out;
+  const T* const first_panel = packs_ ? packed : b;
   for (int64_t sliver = 0; sliver < slivers_; ++sliver) {
     const bool higher = sliver < higher_slivers_;
     const int64_t rows = least_rows_ + higher;
-    for (int64_t column = 0; column < columns_; column += panel_) {
-      const bool last = column + panel_ >= columns_;
-      tile.columns = last ? pitch_ - column : panel_;
-      tile.b = packs_ ? packed + column * k_ : b + column;
-      tile.b_k = packs_ ? round_up(tile.columns, lanes_) : b_k_;
-      tile.b_ahead = (packs_ ? 4 : 16) * tile.b_k;
-      tile.a_ahead = packs_ && last && sliver + 1 < slivers_ ? rows * a_row_ : 0;
-      tile.fetched = tile.c = row + column;
+    auto run_panel = [&](const Panel& panel, int last) {
+      tile.columns = panel.columns;
+      tile.b_k = panel.step;
+      tile.b_ahead = panel.ahead;
+      tile.fetched = fetches_ ? tile.c : nullptr;
       run_kernel(kernels_[higher][last], tile);
+    };
+    tile.c = row;
+    tile.b = first_panel;
+    tile.a_ahead = 0;
+    for (int64_t left = whole_panels_; left > 0; --left) {
+      run_panel(panels_[0], 0);
+      tile.b += panels_[0].size;
+      tile.c += panels_[0].columns;
     }
+    if (packs_ && sliver + 1 < slivers_) tile.a_ahead = rows * a_row_;
+    run_panel(panels_[1], 1);
     tile.a += rows * a_row_;
     row += rows * pitch_;
     done.row_end += rows;

@@ -58,7 +58,15 @@ class SmallProduct {
   bool dots_ = false;            // a vector of integers, and rows that lie along it
   Kernel store_ = nullptr;       // to the result, unless that has the type of the sums
   int64_t lanes_, panel_;        // columns of a tile
-  int64_t pitch_;                // of the rows that a tile writes: whole vectors where that may be
+  // The columns of a tile, and what its kernel is told of b: how far its rows are from each other,
+  // how far ahead to fetch them, and where the next panel is.
+  struct Panel {
+    int64_t columns, step, ahead, size;
+  };
+  Panel panels_[2];  // whole ones, and the last
+  int64_t whole_panels_;
+  bool fetches_;   // the result's lines, before they are written
+  int64_t pitch_;  // of the rows that a tile writes: whole vectors where that may be
   int64_t slivers_ = 0, least_rows_, higher_slivers_;
   int64_t passing_ = 0;  // slivers that the epilogue takes together
   StridedKernels::Pack pack_;
