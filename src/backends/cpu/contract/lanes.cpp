@@ -174,12 +174,16 @@ void run_rows(const LanesBlock& block) {
 
 // Where the rows of `many` are neighbours in memory, as the columns of a row-major matrix, vectors
 // run along them instead: one accumulator for each lane, row of few and element of a strip. What
-// comes from afar is read a few terms of each lane at a time, in strips as wide as a page, since
-// memory is fetched by pages; else many terms follow each other, while sums stay in registers.
+// comes from afar is read a few terms of each lane at a time, so much of each row at once that
+// memory is read in order for a while; else many terms follow each other, while sums stay in
+// registers.
 template <class T, int Few>
 void run_strips(const LanesBlock& block, const LaneStrips& strips) {
   constexpr int64_t distance = 4;  // lanes ahead
-  constexpr int vectors = Few == 1 ? 8 : sum_registers / Few >= 4 ? 4 : 2;
+  constexpr int vectors = Few == 1                   ? std::max(8, sum_registers)
+                          : Few == 2                 ? sum_registers / 2
+                          : sum_registers / Few >= 4 ? 4
+                                                     : 2;
   T* packed = static_cast<T*>(block.scratch);
   T* sums = packed + (most_few + 4) * lanes_block_k;  // [lane][few][strip]
   RowsAlongK<T> few(*block.few, block.few_data, packed);
@@ -301,9 +305,10 @@ LaneStrips::LaneStrips(const MatrixOperand& many, Dtype sum) {
   possible = (many.dtype == sum || widened) && many.rows.uniform() && many.rows.stride() == 1 &&
              many.k.uniform() && step != 1;
   near = many.k.size * std::abs(step) * size <= second_cache / 2;
-  columns = near ? 64 : 2 * page / size;
+  // The sums of one row of `few`, of 16 lanes, stay in a first-level cache that has room for them.
+  columns = near ? 64 : (small_first_cache ? 2 * page : page / 2) / size;
   // From afar come the rows of k that the terms lie in: of about four pages at once, but eight rows
-  // at least, as sums that so many columns have come from the second-level cache each time.
+  // at least, as sums are loaded and stored each time.
   const int64_t most_terms = lanes_block_k / order_lanes;
   if (widened) {
     near = true;
