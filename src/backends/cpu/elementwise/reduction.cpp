@@ -15,6 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
+constexpr size_t most_alone = 256;  // columns of rows that are reduced one by one
+
 template <class Op, Term term, class T>
 void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) {
   constexpr Tag<T> d;
@@ -45,11 +47,12 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
     }
     return;
   }
-  // Eight chains, unless something else takes longer.
+  // Eight chains, unless something else takes longer; short rows overlap even so, and are read in
+  // memory's order one by one.
   constexpr size_t together =
       is_of_difference(term) ? 1 : std::clamp<size_t>(8 * lanes / row_lanes, 1, 4);
   constexpr int64_t step = together;
-  for (; r + step <= rows; r += step) {
+  for (; count > most_alone && r + step <= rows; r += step) {
     Row<term, T> some[together];
     for (size_t k = 0; k < together; ++k) some[k] = row(r + static_cast<int64_t>(k));
     reduce_together<Op, term, T, together>(to + r, some, count, ahead);
