@@ -5,10 +5,13 @@
 
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "base/rounding.h"
 #include "ops/checked_indices.h"
 
 namespace mt::cpu {
 namespace {
+
+constexpr int64_t most_of_row = 4096;  // elements of a row that a thread takes at once
 
 // The layout with the axis held still: what remains is stepped through.
 Layout still(const Layout& layout, int axis, const Shape& shape) {
@@ -19,36 +22,49 @@ Layout still(const Layout& layout, int axis, const Shape& shape) {
   return result;
 }
 
-// Row by row along the last dimension: y[c] = x[base + c * along + index[c] * by_index].
+// The last dimension that has more than one element; those after it need no loop.
+int last_dimension(const Shape& shape) {
+  int last = shape.rank() - 1;
+  while (last > 0 && shape[last] == 1) --last;
+  return last;
+}
+
+// Row by row along that dimension: y[c] = x[base + c * along + index[c] * by_index].
 template <class T>
 void take(const NaiveCall& call) {
   const NaiveArray &x = call.inputs[0], &indices = call.inputs[1], &y = call.output;
   if (y.size() == 0) return;
-  int axis = static_cast<int>(call.attributes[0]), last = y.layout.shape.rank() - 1;
   const Shape& shape = y.layout.shape;
-  int64_t width = shape[last], size = x.layout.shape[axis];
-  Layout x_rows = dimensions(still(x.layout, axis, shape), 0, last);
-  Layout index_rows = dimensions(indices.layout, 0, last);
-  int64_t along = axis == last ? 0 : x.layout.strides[last];
-  int64_t by_index = x.layout.strides[axis], index_step = indices.layout.strides[last];
+  const int axis = static_cast<int>(call.attributes[0]), last = last_dimension(shape);
+  const int64_t width = shape[last], size = x.layout.shape[axis];
+  const Layout x_rows = dimensions(still(x.layout, axis, shape), 0, last);
+  const Layout index_rows = dimensions(indices.layout, 0, last);
+  const int64_t along = axis == last ? 0 : x.layout.strides[last];
+  const int64_t by_index = x.layout.strides[axis], index_step = indices.layout.strides[last];
   const T* from = reinterpret_cast<const T*>(first_element(x));
   const int64_t* index = reinterpret_cast<const int64_t*>(first_element(indices));
   T* to = reinterpret_cast<T*>(first_element(y));
-  parallel_for(y.size() / width, grain_of(width), [&](int64_t begin, int64_t end) {
-    Walker x_walker(x_rows, begin), index_walker(index_rows, begin);
-    for (int64_t row = begin; row < end; ++row, x_walker.next(), index_walker.next()) {
-      const T* source = from + x_walker.position();
-      const int64_t* chosen = index + index_walker.position();
-      T* target = to + row * width;
+  // Long rows are shared out in parts.
+  const int64_t part = std::min(width, most_of_row), parts = divide_up(width, part);
+  parallel_for(y.size() / width * parts, grain_of(part), [&](int64_t begin, int64_t end) {
+    Walker x_walker(x_rows, begin / parts), index_walker(index_rows, begin / parts);
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t first = item % parts * part, count = std::min(part, width - first);
+      const T* source = from + x_walker.position() + first * along;
+      const int64_t* chosen = index + index_walker.position() + first * index_step;
+      T* target = to + item / parts * width + first;
       if (along == 0 && index_step == 1) {
-        for (int64_t c = 0; c < width; ++c) {
+        for (int64_t c = 0; c < count; ++c) {
           target[c] = source[wrapped_index(chosen[c], size) * by_index];
         }
-        continue;
+      } else {
+        for (int64_t c = 0; c < count; ++c) {
+          target[c] = source[c * along + wrapped_index(chosen[c * index_step], size) * by_index];
+        }
       }
-      for (int64_t c = 0; c < width; ++c) {
-        target[c] = source[c * along + wrapped_index(chosen[c * index_step], size) * by_index];
-      }
+      if (first + count < width) continue;
+      x_walker.next();
+      index_walker.next();
     }
   });
 }
