@@ -97,7 +97,7 @@ HWY_INLINE void fetch_lines(const T* from, int64_t ahead) {
 }
 
 // `together` rows at once: the lanes of one row are too few chains to keep the adders busy. Those
-// that `fetch` ask for the memory that lies `ahead` bytes after x as they go.
+// that `fetch` ask for the memory that lies `ahead` bytes after the operands as they go.
 template <class Op, Term term, class T, size_t together, bool fetches = is_of_difference(term)>
 HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count, int64_t ahead) {
   constexpr Tag<T> d;
@@ -122,6 +122,7 @@ HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count, 
     HWY_UNROLL(unrolled)
     for (size_t r = 0; r < together; ++r) {
       if constexpr (fetches) fetch_lines(rows[r].x + j, ahead);
+      if constexpr (fetches && term == Term::product) fetch_lines(rows[r].y + j, ahead);
       HWY_UNROLL(unrolled)
       for (size_t k = 0; k < vectors; k += 2) {
         const auto a = term_at(rows[r], j + k * lanes);

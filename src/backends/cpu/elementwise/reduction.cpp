@@ -51,15 +51,19 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
   // memory's order one by one.
   constexpr size_t together =
       is_of_difference(term) ? 1 : std::clamp<size_t>(8 * lanes / row_lanes, 1, 4);
-  constexpr int64_t step = together;
-  for (; count > most_alone && r + step <= rows; r += step) {
-    Row<term, T> some[together];
-    for (size_t k = 0; k < together; ++k) some[k] = row(r + static_cast<int64_t>(k));
-    reduce_together<Op, term, T, together>(to + r, some, count, ahead);
+  constexpr bool fetches =  // elsewhere small rather than fast
+      is_of_difference(term) || (!is_baseline && std::is_floating_point_v<T>);
+  if constexpr (together > 1) {
+    constexpr int64_t step = together;
+    for (; count > most_alone && r + step <= rows; r += step) {
+      Row<term, T> some[together];
+      for (size_t k = 0; k < together; ++k) some[k] = row(r + static_cast<int64_t>(k));
+      reduce_together<Op, term, T, together>(to + r, some, count, ahead);
+    }
   }
   for (; r < rows; ++r) {
     Row<term, T> one = row(r);
-    reduce_together<Op, term, T, 1>(to + r, &one, count, ahead);
+    reduce_together<Op, term, T, 1, fetches>(to + r, &one, count, ahead);
   }
 }
 

@@ -11,6 +11,9 @@ namespace {
 // A tile of so many bytes leaves the first-level cache no room for the next one, which is then
 // fetched to the second-level cache.
 constexpr int64_t large_tile = first_cache / 4;
+// Bytes by which a step that only reduces asks for memory ahead. Zen 5 reads up to three times as
+// fast so as by itself; 4 KB gain half of that, and 16 KB cost what lies near by a tenth.
+constexpr int64_t reading_ahead = 12 << 10;
 
 int64_t bytes_of(const Segment& segment, const Memory& memory) {
   return segment.rows * segment.columns * static_cast<int64_t>(size_of(memory.dtype));
@@ -66,8 +69,15 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
   }
   prepared->long_steps = std::count_if(prepared->steps.begin(), prepared->steps.end(),
                                        [](const Step& s) { return s.is_long(); });
-  // A single step reads on and on, as the processor itself foresees. So it does if a copy past the
-  // caches comes in between; for a roomy first-level cache the next tile is fetched even so.
+  // Rows that are only reduced are read faster than the processor foresees.
+  if (prepared->long_steps == 1 && !ahead.empty()) {
+    for (Step& step : prepared->steps) {
+      if (step.is_long() && step.instruction->code == Opcode::reduce) step.further = reading_ahead;
+    }
+  }
+  // Another single step reads on and on, as the processor itself foresees. So it does if a copy
+  // past the caches comes in between; for a roomy first-level cache the next tile is fetched even
+  // so.
   const auto copies = static_cast<int64_t>(small_first_cache ? streamed.size() : 0);
   if (prepared->long_steps - copies < 2) return;
   const int64_t tile = prepared->tile_rows * segments[0].columns;

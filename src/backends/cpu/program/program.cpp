@@ -350,6 +350,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {
       const Source& source = step.in[k];
       in[k] = {address(source.place, first), source.pitch * pitches, source.repeated};
     }
+    in[0].ahead = step.further;
     if (ahead > 0 && step.fetched >= 0) {
       const char* coming = address(static_cast<int16_t>(~step.fetched), next);
       in[0].ahead = reinterpret_cast<intptr_t>(coming) - reinterpret_cast<intptr_t>(in[0].data);

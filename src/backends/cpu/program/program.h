@@ -67,6 +67,7 @@ struct Step {
   bool is_pair = false;  // whether it does the instruction before as well
   bool is_slow = false;  // whether it has the time to fetch memory while it computes
   int16_t fetched = -1;  // memory whose next tile it fetches while it computes
+  int64_t further = 0;   // or how many bytes after what it reads it fetches memory
   Source in[4];
   int16_t out = no_place;
   Operator operate_all = nullptr;  // instead of `operate`, for more operands, which it also fetches
