@@ -87,12 +87,29 @@ HWY_INLINE hn::Mask<Tag<T>> both_numbers(hn::Vec<Tag<T>> a, hn::Vec<Tag<T>> b) {
 
 constexpr int unrolled = is_baseline ? 1 : 16;  // turns of a loop over registers: all
 
-// Asks for what lies `ahead` bytes after a panel's next elements.
-template <class T>
+// Asks for what lies `ahead` bytes after a panel's next elements; if `alone`, with nothing else at
+// work that would need the first-level cache.
+template <bool alone, class T>
 HWY_INLINE void fetch_lines(const T* from, int64_t ahead) {
   HWY_UNROLL(unrolled)
   for (size_t at = 0; at < row_lanes * sizeof(T); at += cache_line) {
-    fetch(reinterpret_cast<const char*>(from) + at, ahead);
+    const intptr_t line = reinterpret_cast<intptr_t>(from) + static_cast<intptr_t>(at) + ahead;
+    if constexpr (alone) {
+      __builtin_prefetch(reinterpret_cast<const char*>(line));
+    } else {
+      fetch_line(reinterpret_cast<const char*>(line));
+    }
+  }
+}
+
+// Combines vector k with k + half, for ever smaller halves: a recursion, as compilers keep what a
+// loop of such steps indexes in memory.
+template <class Op, size_t half, class V, size_t vectors>
+HWY_INLINE void halve_vectors(V (&sums)[vectors]) {
+  if constexpr (half >= 1) {
+    HWY_UNROLL(unrolled)
+    for (size_t k = 0; k < half; ++k) sums[k] = Op::combine(sums[k], sums[k + half]);
+    halve_vectors<Op, half / 2>(sums);
   }
 }
 
@@ -108,7 +125,9 @@ HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count, 
   using Numbers = decltype(hn::Eq(identity, identity));
   hn::Vec<Tag<T>> sums[together][vectors];
   Numbers numbers[together];  // lanes that have seen no NaN
+  HWY_UNROLL(unrolled)
   for (size_t r = 0; r < together; ++r) {
+    HWY_UNROLL(unrolled)
     for (size_t k = 0; k < vectors; ++k) sums[r][k] = identity;
     numbers[r] = hn::Eq(identity, identity);
   }
@@ -121,8 +140,8 @@ HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count, 
   for (; j + row_lanes <= count; j += row_lanes) {
     HWY_UNROLL(unrolled)
     for (size_t r = 0; r < together; ++r) {
-      if constexpr (fetches) fetch_lines(rows[r].x + j, ahead);
-      if constexpr (fetches && term == Term::product) fetch_lines(rows[r].y + j, ahead);
+      if constexpr (fetches) fetch_lines<!is_of_difference(term)>(rows[r].x + j, ahead);
+      if constexpr (fetches && term == Term::product) fetch_lines<true>(rows[r].y + j, ahead);
       HWY_UNROLL(unrolled)
       for (size_t k = 0; k < vectors; k += 2) {
         const auto a = term_at(rows[r], j + k * lanes);
@@ -146,11 +165,7 @@ HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count, 
       }
       at += lanes;
     }
-    HWY_UNROLL(unrolled)
-    for (size_t half = vectors / 2; half >= 1; half /= 2) {
-      HWY_UNROLL(unrolled)
-      for (size_t k = 0; k < half; ++k) sums[r][k] = Op::combine(sums[r][k], sums[r][k + half]);
-    }
+    halve_vectors<Op, vectors / 2>(sums[r]);
     out[r] = halve<Op>(d, sums[r][0]);
     if (watches_nan<Op, T> && !hn::AllTrue(d, numbers[r])) out[r] = nan;
   }
