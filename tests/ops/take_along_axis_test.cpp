@@ -31,6 +31,27 @@ TEST(scatter_add, adds_equal_positions) {
             Code::dtype);
 }
 
+// Long lines are gone through in parts, and what follows them has one element.
+TEST(take_along_axis, long_lines_with_one_element_after_them) {
+  const int64_t rows = 3, length = 9001, choices = 5;
+  for (bool within : {true, false}) {  // the line itself is picked from, or what follows it
+    const Shape shape = within ? Shape{rows, length, 1} : Shape{rows, length, choices};
+    const int64_t size = within ? length : choices;
+    const int axis = within ? 1 : 2;
+    const Numbers values = scattered(element_count(shape), 1000);
+    const Numbers picks = scattered(rows * length, size, 3);
+    Numbers expected;
+    for (int64_t i = 0; i < rows * length; ++i) {
+      const auto pick = static_cast<int64_t>(picks[static_cast<size_t>(i)]);
+      const int64_t at = within ? i / length * length + pick : i * choices + pick;
+      expected.push_back(values[static_cast<size_t>(at)]);
+    }
+    Tensor x = make(shape, values, Dtype::float32);
+    Tensor i = make({rows, length, 1}, picks, Dtype::int64);
+    EXPECT_EQ(read(take_along_axis(x, i, axis)), expected) << axis;
+  }
+}
+
 TEST(take_along_axis, every_way_of_running_agrees) {
   for (Dtype dtype : {Dtype::uint8, Dtype::int32, Dtype::float16, Dtype::float32, Dtype::float64}) {
     SCOPED_TRACE(name_of(dtype));
