@@ -77,10 +77,10 @@ class Adam final : public Rule {
   }
   const char* name() const override { return o_.decoupled ? "adamw" : "adam"; }
   std::vector<StateKind> states() const override { return {{"mean", 0}, {"square", 0}}; }
-  // What the step size and the second moment are corrected by, and what remains after decay.
+  // What corrects the step size and the second moment's root, and what remains after decay.
   std::vector<Tensor> shared(const Tensor& a, const Tensor& t) const override {
     auto correction = [&](double beta) { return 1.0 - pow(number(beta, t.device()), t); };
-    std::vector<Tensor> result{a / correction(o_.beta1), sqrt(correction(o_.beta2))};
+    std::vector<Tensor> result{a / correction(o_.beta1), 1.0 / sqrt(correction(o_.beta2))};
     if (o_.decoupled) result.push_back(1.0 - a * o_.weight_decay);
     return result;
   }
@@ -89,7 +89,7 @@ class Adam final : public Rule {
     Tensor &m = (*states)[0], &v = (*states)[1];
     m = m * n(o_.beta1) + g * n(1 - o_.beta1);
     v = v * n(o_.beta2) + g * g * n(1 - o_.beta2);
-    Tensor change = n[0] * (m / (sqrt(v) / n[1] + n(o_.epsilon)));
+    Tensor change = n[0] * (m / (sqrt(v) * n[1] + n(o_.epsilon)));
     if (o_.decoupled && o_.weight_decay != 0) w = w * n[2];
     return w - change;
   }

@@ -16,9 +16,7 @@ namespace HWY_NAMESPACE {
 template <class T>
 struct Update {
   using V = Vector<T>;
-  V mean_kept, mean_new, square_kept, square_new, epsilon, weight_kept, rate;
-  Divisor<T> divisor;
-  bool serves;
+  V mean_kept, mean_new, square_kept, square_new, correction, epsilon, weight_kept, rate;
 
   static HWY_INLINE T number(const Input& in) { return *static_cast<const T*>(in.data); }
   explicit HWY_INLINE Update(const Input* in)
@@ -26,22 +24,16 @@ struct Update {
         mean_new(number(in[moments::mean_new])),
         square_kept(number(in[moments::square_kept])),
         square_new(number(in[moments::square_new])),
+        correction(number(in[moments::correction])),
         epsilon(number(in[moments::epsilon])),
         weight_kept(number(in[moments::weight_kept])),
-        rate(number(in[moments::rate])),
-        divisor(number(in[moments::correction])),
-        serves(Divisor<T>::serves(number(in[moments::correction]))) {}
+        rate(number(in[moments::rate])) {}
 
   // Of a vector; takes the averages along.
   HWY_INLINE V weight(V old, V gradient, V& mean, V& square) const {
     mean = mean * mean_kept + gradient * mean_new;
     square = square * square_kept + gradient * gradient * square_new;
-    const V root = sqrt(square);
-    V corrected = divisor.quotient(root);
-    if (HWY_UNLIKELY(!all(divisor.is_exact(corrected)) || !serves)) {
-      corrected = serves ? divisor.otherwise(root, corrected) : root / divisor.d;
-    }
-    return old * weight_kept - mean / (corrected + epsilon) * rate;
+    return old * weight_kept - mean / (sqrt(square) * correction + epsilon) * rate;
   }
 };
 

@@ -32,7 +32,7 @@ enum Operand : int {
 // mean_after = mean_before * mean_kept + gradient * mean_new
 // square_after = square_before * square_kept + gradient * gradient * square_new
 // out = weight_before * weight_kept
-//       - mean_after / (sqrt(square_after) / correction + epsilon) * rate
+//       - mean_after / (sqrt(square_after) * correction + epsilon) * rate
 // nullptr where there is no kernel.
 Operator moments_operator(Compute type);
 

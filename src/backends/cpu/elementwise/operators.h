@@ -135,25 +135,11 @@ struct Divisor {
   }
 };
 
-// What is divided is x or, for another operator than that, what it makes of x.
-struct as_it_is {
-  template <class V>
-  static HWY_INLINE V apply(V x) {
-    return x;
-  }
-};
-template <class First>
-struct Divided {
-  template <class V>
-  static HWY_INLINE V apply(V a, V b) {
-    return div_operator::apply(First::apply(a), b);
-  }
-};
-template <class T, class First = as_it_is>
+template <class T>
 void divide(void* out, const Input* inputs, int64_t rows, int64_t columns) {
   constexpr size_t lanes = lane_count<T>;
   if (is_baseline || !inputs[1].repeated || columns < int64_t{4 * lanes}) {
-    return elements<Divided<First>, T, false, 2>(out, inputs, rows, columns);
+    return elements<div_operator, T, false, 2>(out, inputs, rows, columns);
   }
   Input row[2] = {inputs[0], inputs[1]};
   char* y = static_cast<char*>(out);
@@ -168,7 +154,7 @@ void divide(void* out, const Input* inputs, int64_t rows, int64_t columns) {
       for (; left >= 2 * lanes; left -= 2 * lanes, p += 2 * bytes, y += 2 * bytes) {
         fetch(p, inputs[0].ahead);
         fetch(p + bytes, inputs[0].ahead);
-        const Vector<T> a = First::apply(load<T>(p)), b = First::apply(load<T>(p + bytes));
+        const Vector<T> a = load<T>(p), b = load<T>(p + bytes);
         Vector<T> x = divisor.quotient(a), z = divisor.quotient(b);
         if (HWY_UNLIKELY(!all(divisor.is_exact(x) & divisor.is_exact(z)))) {
           x = divisor.otherwise(a, x);
@@ -179,12 +165,12 @@ void divide(void* out, const Input* inputs, int64_t rows, int64_t columns) {
       }
       for (size_t n; left > 0; left -= n, p += n * sizeof(T), y += n * sizeof(T)) {
         n = std::min(left, lanes);
-        const Vector<T> a = First::apply(n == lanes ? load<T>(p) : load<T>(p, n));
+        const Vector<T> a = n == lanes ? load<T>(p) : load<T>(p, n);
         const Vector<T> x = divisor.otherwise(a, divisor.quotient(a));
         n == lanes ? store(x.raw, y) : store(x.raw, y, n);
       }
     } else {
-      elements<Divided<First>, T, false, 2>(y, row, 1, columns);
+      elements<div_operator, T, false, 2>(y, row, 1, columns);
       y += static_cast<size_t>(columns) * sizeof(T);
     }
     for (Input& input : row) input.data = static_cast<const char*>(input.data) + input.pitch;

@@ -21,6 +21,13 @@ struct Then {
     return Second::apply(First::apply(a, b));
   }
 };
+template <class First, class Second>
+struct Before {
+  template <class V>
+  static HWY_INLINE auto apply(V a, V b) {
+    return Second::apply(First::apply(a), b);
+  }
+};
 template <class First, class Second, bool right>
 struct Joined {
   template <class V>
@@ -118,8 +125,10 @@ Operator pair_for(Elementwise first, Elementwise second, bool right) {
       return second == Elementwise::minimum && right
                  ? &elements<Joined<maximum_operator, minimum_operator, true>, T, true, 3>
                  : nullptr;
-    case Elementwise::sqrt:  // the divisor is often one number
-      return second == Elementwise::div && !right ? &divide<T, sqrt_operator> : nullptr;
+    case Elementwise::sqrt:
+      return second == Elementwise::mul && !right
+                 ? &elements<Before<sqrt_operator, mul_operator>, T, false, 2>
+                 : nullptr;
     default: return nullptr;
   }
 }

@@ -14,14 +14,14 @@ namespace {
 // One step for AdamW's five: two moving averages, a root by a number, a quotient by a sum with a
 // number, and two products less by one another.
 bool join_moments(const Step* five, Step* joined) {
-  constexpr Elementwise add = Elementwise::add, div = Elementwise::div;
+  constexpr Elementwise add = Elementwise::add, div = Elementwise::div, mul = Elementwise::mul;
   const Step &mean = five[0], &square = five[1], &root = five[2], &quotient = five[3];
   const Step& weight = five[4];
   const Compute type = weight.instruction->type;
   const Operator update = moments_operator(type);
   if (!update || mean.operate != products_operator(add, false, false, type) ||
       square.operate != products_operator(add, false, true, type) ||
-      root.operate != paired_operator(Elementwise::sqrt, div, false, type) ||
+      root.operate != paired_operator(Elementwise::sqrt, mul, false, type) ||
       quotient.operate != paired_operator(add, div, true, type) ||
       weight.operate != products_operator(Elementwise::sub, false, false, type)) {
     return false;
