@@ -23,6 +23,11 @@ constexpr size_t smallest = 64;
 // find lines of the first-level cache by a hash of the address, which is the same for all lines of
 // two arrays a multiple of 256 MB apart: they then push each other out wherever they lie.
 constexpr size_t small_page = 4096, places = 16;
+// A load that is like a store before it in the last 12 bits of its address waits for it. Blocks
+// whose size is a multiple of a page would follow one another at 128 bytes' distance in them, so
+// that a loop over some arrays loads from one where it is about to store to another. So much more
+// makes it half a page, where the C library puts blocks behind each other (glibc).
+constexpr size_t apart_from = size_t{16} << 10, apart = 2048 - 128;
 // Four classes to a power of two bound the waste at a quarter of a block.
 constexpr int class_count = 4 * 58;
 // Blocks up to this size are cached by the thread that frees them, without a lock: some of each
@@ -157,7 +162,9 @@ void* system_allocate(size_t bytes, size_t block) {
     void* exact = nullptr;
     return posix_memalign(&exact, alignment, bytes) == 0 ? exact : nullptr;
   }
-  if (block < huge_page) return std::aligned_alloc(alignment, block);
+  if (block < huge_page) {
+    return std::aligned_alloc(alignment, block >= apart_from ? block + apart : block);
+  }
   static std::atomic<size_t> count{0};
   const size_t place = count.fetch_add(1, std::memory_order_relaxed) % places * small_page;
   void* data = std::aligned_alloc(huge_page, round_up(place + block, huge_page));
