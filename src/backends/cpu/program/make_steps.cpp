@@ -39,8 +39,11 @@ class StepMaker {
     }
     for (size_t at = once_; at < code_.size(); ++at) {
       const Instruction& i = code_[at];
+      if (vanishes(at)) {
+        if (i.out != i.in[0]) instead_[i.out] = {i.in[0], false, pitch_of(size_of(i.type))};
+        continue;
+      }
       Source source = readable_instead(at);
-      if (vanishes(at)) continue;
       if (source.place == no_place) add(at);
       if (i.out >= 0) instead_[i.out] = source;
     }
@@ -72,11 +75,12 @@ class StepMaker {
     return all_read(at, code_[at].in[0], [](const Instruction&) { return false; });
   }
 
-  // Rounding, in place, of what is stored next and so rounded anyway, or is rounded already.
+  // Rounding of what is stored next and so rounded anyway, or, in place, is rounded already.
   bool vanishes(size_t at) const {
     const Instruction& i = code_[at];
-    if (i.code != Opcode::round || i.out != i.in[0]) return false;
-    if (compact_.makes(at)) return true;
+    if (i.code != Opcode::round) return false;
+    if (i.out != i.in[0] && (i.out < 0 || turned() || compact_.reads(at, 0))) return false;
+    if (i.out == i.in[0] && compact_.makes(at)) return true;
     if (at + 1 == code_.size()) return false;
     const Instruction& next = code_[at + 1];
     return next.code == Opcode::store && next.in[0] == i.out && next.dtype == i.dtype &&
@@ -158,7 +162,8 @@ class StepMaker {
   // What an instruction can read instead of its operand k's register, if anything.
   const Source* read_instead(size_t at, int k) const {
     const Instruction& i = code_[at];
-    if (!(reads_in_place(i) || compact_.reads(at, k)) || i.in[k] < 0) return nullptr;
+    const bool in_place = reads_in_place(i) || i.code == Opcode::store || compact_.reads(at, k);
+    if (!in_place || i.in[k] < 0) return nullptr;
     const Source& instead = instead_[i.in[k]];
     return instead.place == no_place ? nullptr : &instead;
   }
