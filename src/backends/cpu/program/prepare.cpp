@@ -94,6 +94,21 @@ int only_result(const Program& program) {
   return result;
 }
 
+// Whether nothing passes from one step to the next in registers that have room for a tile only: one
+// array may then be read on and on.
+bool leaves_nothing(const PreparedProgram& prepared) {
+  const std::vector<Step>& steps = prepared.steps;
+  if (std::all_of(steps.begin(), steps.end(), [](const Step& s) { return s.operate_all; })) {
+    return true;
+  }
+  const Opcode code = steps[0].instruction->code;
+  if (steps.size() > 1 || steps[0].out >= 0 || code == Opcode::iota || code == Opcode::random) {
+    return false;
+  }
+  return std::none_of(steps[0].in, steps[0].in + 4,
+                      [&](const Source& in) { return in.place >= 0 && prepared.filled[in.place]; });
+}
+
 PreparedProgram prepare_steps(const Program& program, const Segment& segment,
                               std::vector<int16_t> streamed, PreparedProgram prepared = {},
                               bool whole_rows = true) {
@@ -245,6 +260,7 @@ PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buf
   for (const Segment& segment : segments) {
     prepared.tiles += divide_up(segment.rows * segment.columns, prepared.tile_rows);
   }
+  prepared.at_once = leaves_nothing(prepared);
   prepared.grain = std::max<int64_t>(1, grain_work / cost_of(program) / prepared.tile_rows);
   prepared.panels = panels;
   prepared.walk = panels.memory >= 0 ? Walk::panels : Walk::elements;

@@ -134,6 +134,7 @@ struct PreparedProgram {
   int threads = 1;        // most workers, for which there is scratch
   int64_t tile_rows = 1;  // most rows of a tile
   int64_t tiles = 0;      // of all segments, if it goes by elements
+  bool at_once = false;   // and all tiles of a share are run as one
   int64_t grain = 1;      // of rows, else of tiles, below which one worker does it all
 
   // Whether it goes by rows, with its registers in scratch; else they lie on the stack.

@@ -73,9 +73,6 @@ void run_panels(const PreparedProgram& prepared, const Segment& segment, void* c
 void run_elements(const PreparedProgram& prepared, const std::vector<Segment>& segments,
                   void* const* buffers, const Immediates* immediates) {
   const int64_t tile = prepared.tile_rows;
-  // What leaves nothing in registers need not go tile by tile: one array is read on and on.
-  const bool at_once = std::all_of(prepared.steps.begin(), prepared.steps.end(),
-                                   [](const Step& step) { return step.operate_all; });
   parallel_for(prepared.tiles, prepared.grain, [&](int64_t begin, int64_t end) {
     alignas(64) char registers[stack_registers];
     for (const Segment& segment : segments) {
@@ -85,8 +82,8 @@ void run_elements(const PreparedProgram& prepared, const std::vector<Segment>& s
       end -= own;
       if (from >= to) continue;
       ProgramRun run(prepared, segment, buffers, immediates, registers, std::min(tile, count));
-      if (at_once) run.run(from * tile, std::min(to * tile, count) - from * tile);
-      for (int64_t t = from; t < to && !at_once; ++t) {
+      if (prepared.at_once) run.run(from * tile, std::min(to * tile, count) - from * tile);
+      for (int64_t t = from; t < to && !prepared.at_once; ++t) {
         int64_t first = t * tile, rows = std::min(tile, count - first);
         run.run(first, rows, t + 1 < to ? std::min(tile, count - first - rows) : 0);
       }
