@@ -55,7 +55,7 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
       is_of_difference(term) || (!is_baseline && std::is_floating_point_v<T>);
   if constexpr (together > 1) {
     constexpr int64_t step = together;
-    for (; count > most_alone && r + step <= rows; r += step) {
+    for (; count > most_alone && ahead == 0 && r + step <= rows; r += step) {
       Row<term, T> some[together];
       for (size_t k = 0; k < together; ++k) some[k] = row(r + static_cast<int64_t>(k));
       reduce_together<Op, term, T, together>(to + r, some, count, ahead);

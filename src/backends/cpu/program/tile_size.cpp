@@ -14,6 +14,8 @@ constexpr int64_t many_row_steps = 4, many_results = 2, many_long_steps = 3;
 constexpr int64_t most_rows_together = 4;
 // Of one step that goes row by row itself.
 constexpr int64_t rows_one_by_one = 16;
+// ... and of a step that passes over memory once: elements.
+constexpr int64_t most_of_pass = 16 << 10;
 // What a tile may take of the first-level cache, in which memory's parts are placed by their
 // addresses: as measured with AdamW.
 constexpr int64_t room_in_cache = first_cache;
@@ -22,6 +24,17 @@ int64_t held_tiles() { return small_first_cache ? 1 : 2; }
 // With fewer steps a tile is read and written as fast as can be anyway.
 constexpr size_t few_steps = 4;
 
+// Whether one step alone goes over all elements, none of which it finds or leaves in a register.
+bool is_one_pass(const std::vector<Step>& steps) {
+  const auto is_long = [](const Step& step) { return step.is_long(); };
+  if (std::count_if(steps.begin(), steps.end(), is_long) != 1) return false;
+  const Step& step = *std::find_if(steps.begin(), steps.end(), is_long);
+  const bool reduces = step.instruction->code == Opcode::reduce;
+  return step.operate && (reduces || step.out < 0) &&
+         std::all_of(step.in, step.in + 4,
+                     [](const Source& in) { return in.place < 0 || in.repeated; });
+}
+
 }  // namespace
 
 int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, int64_t columns) {
@@ -29,6 +42,7 @@ int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, i
   auto is_result = [](const Step& step) { return step.instruction->code == Opcode::reduce; };
   const std::vector<Step>& steps = prepared.steps;
   if (steps.size() == 1 && steps[0].operate_all) return rows_one_by_one;
+  if (is_one_pass(steps)) return std::clamp<int64_t>(most_of_pass / columns, 1, rows_one_by_one);
   const auto row_steps = std::count_if(steps.begin(), steps.end(), of_rows);
   const auto results = std::count_if(steps.begin(), steps.end(), is_result);
   const auto long_steps = static_cast<int64_t>(steps.size()) - row_steps;
