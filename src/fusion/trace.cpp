@@ -63,9 +63,12 @@ inline const Tensor& Trace::Source::value(const std::vector<Tensor>& inputs,
 
 bool Trace::Form::is_of(const Tensor& tensor) const {
   if (!tensor || !present) return static_cast<bool>(tensor) == present;
-  return requires_gradient == tensor.requires_gradient() && dtype == tensor.dtype() &&
-         device == &tensor.device() && shape == tensor.shape() &&
-         strides == (tensor->ready() ? tensor->strides : contiguous_strides(tensor.shape()));
+  if (requires_gradient != tensor.requires_gradient() || dtype != tensor.dtype() ||
+      device != &tensor.device() || shape != tensor.shape()) {
+    return false;
+  }
+  return tensor->ready() ? strides == tensor->strides
+                         : strides == contiguous_strides(tensor.shape());
 }
 
 // Whether a value that it takes for one that stays has become state since, which changes.
