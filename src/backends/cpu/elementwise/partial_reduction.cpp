@@ -47,40 +47,58 @@ void reduce_to_lanes(void* sums, int64_t lane, const void* values, int64_t count
   some_to(to, left);
 }
 
-// V vectors of columns, the last of which has `last` lanes: each column is one chain, which goes on
-// from what `out` has.
-template <class Op, class T, int V>
+// V vectors of columns of P panels, where the last vector has `last` lanes: each column is one
+// chain, which goes on from what `out` has.
+template <class Op, class T, int V, int P>
 HWY_INLINE void reduce_vectors(T* out, const T* from, int64_t rows, int64_t pitch, size_t last) {
   constexpr Tag<T> d;
   constexpr size_t lanes = lane_count<T>;
-  hn::Vec<Tag<T>> chains[V];
+  const int64_t next = rows * pitch;  // panel
+  hn::Vec<Tag<T>> chains[P][V];
   auto at = [&](const T* row, int v) HWY_ATTR {
     const T* some = row + static_cast<size_t>(v) * lanes;
     return v + 1 < V || last == lanes ? hn::LoadU(d, some) : load_first(d, some, last);
   };
-  HWY_UNROLL(4) for (int v = 0; v < V; ++v) chains[v] = at(out, v);
+  HWY_UNROLL(4) for (int p = 0; p < P; ++p) {
+    HWY_UNROLL(4) for (int v = 0; v < V; ++v) chains[p][v] = at(out + p * pitch, v);
+  }
   for (int64_t r = 0; r < rows; ++r, from += pitch) {
-    HWY_UNROLL(4) for (int v = 0; v < V; ++v) chains[v] = Op::combine(chains[v], at(from, v));
-  }
-  HWY_UNROLL(4) for (int v = 0; v + 1 < V; ++v) {
-    hn::StoreU(chains[v], d, out + static_cast<size_t>(v) * lanes);
-  }
-  store_first(d, chains[V - 1], out + (V - 1) * lanes, last);
-}
-template <class Op, class T>
-void reduce_columns(void* out, const void* values, int64_t rows, int64_t columns) {
-  constexpr int64_t lanes = static_cast<int64_t>(lane_count<T>);
-  for (int64_t c = 0; c < columns;) {
-    T* to = static_cast<T*>(out) + c;
-    const T* from = static_cast<const T*>(values) + c;
-    if (columns - c >= 4 * lanes) {
-      reduce_vectors<Op, T, 4>(to, from, rows, columns, lane_count<T>);
-      c += 4 * lanes;
-    } else {
-      const int64_t some = std::min(lanes, columns - c);
-      reduce_vectors<Op, T, 1>(to, from, rows, columns, static_cast<size_t>(some));
-      c += some;
+    HWY_UNROLL(4) for (int p = 0; p < P; ++p) {
+      HWY_UNROLL(4) for (int v = 0; v < V; ++v) {
+        chains[p][v] = Op::combine(chains[p][v], at(from + p * next, v));
+      }
     }
+  }
+  HWY_UNROLL(4) for (int p = 0; p < P; ++p, out += pitch) {
+    HWY_UNROLL(4) for (int v = 0; v + 1 < V; ++v) {
+      hn::StoreU(chains[p][v], d, out + static_cast<size_t>(v) * lanes);
+    }
+    store_first(d, chains[p][V - 1], out + (V - 1) * lanes, last);
+  }
+}
+// Four vectors at a time, for one chain would have to wait for itself: of a row, or of as many
+// panels where rows are too short.
+template <class Op, class T>
+void reduce_columns(void* out, const void* values, int64_t rows, int64_t columns, int64_t panels) {
+  constexpr int64_t lanes = static_cast<int64_t>(lane_count<T>), together = 4;
+  T* to = static_cast<T*>(out);
+  const T* from = static_cast<const T*>(values);
+  while (panels > 0) {
+    const bool several = columns < together * lanes && panels >= together;
+    for (int64_t c = 0, some; c < columns; c += some) {
+      some = columns - c >= together * lanes ? together * lanes : std::min(lanes, columns - c);
+      if (some > lanes) {
+        reduce_vectors<Op, T, together, 1>(to + c, from + c, rows, columns, lane_count<T>);
+      } else if (several) {
+        reduce_vectors<Op, T, 1, together>(to + c, from + c, rows, columns, size_t(some));
+      } else {
+        reduce_vectors<Op, T, 1, 1>(to + c, from + c, rows, columns, size_t(some));
+      }
+    }
+    const int64_t done = several ? together : 1;
+    panels -= done;
+    to += done * columns;
+    from += done * rows * columns;
   }
 }
 
