@@ -13,6 +13,7 @@ namespace mt::cpu {
 namespace {
 
 constexpr int64_t block = 1024;  // searched again while it is in cache
+constexpr int64_t few = 16;      // that are compared one by one
 constexpr int64_t most_panels = 256;
 
 // Keys of which the largest is wanted. A NaN has the largest key; for the smallest element, keys
@@ -62,6 +63,14 @@ Best<typename Element::Key> best_of(const typename Element::Memory* x, int64_t b
                                     Dtype dtype) {
   using Key = typename Element::Key;
   Best<Key> best{wanted<Element, largest>(x[begin]), begin};
+  if (end - begin <= few) {
+    for (int64_t i = begin + 1; i < end; ++i) {
+      const Key key = wanted<Element, largest>(x[i]);
+      const bool better = key > best.key;
+      best = {better ? key : best.key, better ? i : best.place};
+    }
+    return best;
+  }
   for (int64_t at = begin; at < end; at += block) {
     Key key = best_key<Element, largest>(x + at, std::min(end - at, block), dtype);
     if (key <= best.key) continue;

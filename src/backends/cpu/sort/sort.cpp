@@ -11,6 +11,8 @@
 namespace mt::cpu {
 namespace {
 
+constexpr int64_t few = 8;  // that are neither worth a network nor restoring
+
 template <class Element>
 struct Row {
   using Memory = typename Element::Memory;
@@ -70,7 +72,25 @@ struct Row {
     }
   }
 
+  // Each element goes after as many as are less or came first; no branch depends on that.
+  void sort_few() const {
+    Bits keys[few];
+    int places[few];
+    for (int i = 0; i < length; ++i) {
+      const Bits key = static_cast<Bits>(Element::key(x[i])) ^ turn();
+      int place = 0;
+      for (int before = 0; before < i; ++before) {
+        const bool greater = keys[before] > key;
+        places[before] += greater;
+        place += !greater;
+      }
+      keys[i] = key;
+      places[i] = place;
+    }
+    for (int i = 0; i < length; ++i) y[places[i]] = x[i];
+  }
   void sort() const {
+    if (length <= few) return sort_few();
     fill(0, length);
     sort_numbers(keys(), length);
     store(keys(), 0, length);
