@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host_array.h"
 
-#include <cstring>
-
 #include "backends/backend.h"
 #include "backends/devices.h"
 #include "backends/host.h"
@@ -26,11 +24,7 @@ HostArray contiguous_array(const Tensor& x) {
 
 void gather(const HostArray& from, void* to) {
   const NaiveArray& array = from.array;
-  if (is_contiguous(array.layout)) {
-    if (from.bytes()) std::memcpy(to, from.data(), from.bytes());
-  } else {
-    host::gather(to, from.data(), size_of(array.dtype), array.layout);
-  }
+  host::gather(to, from.data(), size_of(array.dtype), array.layout);
 }
 
 }  // namespace

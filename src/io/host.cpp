@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/host.h"
 
-#include <cstring>
 #include <new>
 
 #include "backends/backend.h"
+#include "backends/host.h"
 #include "base/error.h"
 #include "graph/evaluate.h"
 #include "graph/record.h"
@@ -40,7 +40,7 @@ Tensor HostBuffer::take() {
 
 Tensor from_host(const void* data, Dtype dtype, const Shape& shape, Device& device) {
   HostBuffer buffer("from_data", dtype, shape, device);
-  if (buffer.bytes()) std::memcpy(buffer.data(), data, buffer.bytes());
+  host::gather(buffer.data(), data, size_of(dtype), contiguous_layout(shape));
   return buffer.take();
 }
 

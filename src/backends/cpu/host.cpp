@@ -15,7 +15,7 @@ std::string host::processor_name() { return cpu::model_name(); }
 const char* host::lapack_name() { return cpu::lapack_name(); }
 
 void host::gather(void* out, const void* base, size_t size, const Layout& layout) {
-  cpu::gather_strided(out, base, size, layout, 0, element_count(layout.shape));
+  cpu::gather_strided(out, base, size, collapse(layout), 0, element_count(layout.shape));
 }
 
 }  // namespace mt

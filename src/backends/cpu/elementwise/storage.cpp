@@ -7,6 +7,7 @@
 
 #include "backends/cpu/elementwise/kernels.h"
 #include "backends/cpu/elementwise/targets.h"
+#include "backends/cpu/strided/strided.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/storage.cpp"
@@ -23,7 +24,7 @@ namespace HWY_NAMESPACE {
 
 template <size_t size>
 void copy(void* out, const void* const* inputs, int64_t n) {
-  if (out != inputs[0] && n > 0) memmove(out, inputs[0], static_cast<size_t>(n) * size);
+  if (out != inputs[0]) copy_bytes(out, inputs[0], static_cast<size_t>(n) * size);
 }
 
 template <size_t size>

@@ -45,7 +45,7 @@ Pair collapse_together(const Layout& to, const Layout& from) {
 template <class T>
 void copy_row(T* to, int64_t to_stride, const T* from, int64_t from_stride, int64_t count) {
   if (to_stride == 1 && from_stride == 1) {
-    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
+    copy_bytes(to, from, static_cast<size_t>(count) * sizeof(T));
   } else if (to_stride == 1 && from_stride == 0) {
     std::fill(to, to + count, *from);
   } else {
@@ -176,7 +176,7 @@ void fill_elements(T* begin, T* end, T fill) {
   std::fill(begin, std::min(end, begin + first / sizeof(T)), fill);
   char* const to = reinterpret_cast<char*>(begin);
   for (size_t done = first; done < bytes; done *= 2) {
-    std::memcpy(to + done, to, std::min(done, bytes - done));
+    copy_bytes(to + done, to, std::min(done, bytes - done));
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows picked, and rows replaced, parallel over the rows of the result.
 #include <algorithm>
-#include <cstring>
 
 #include "backends/cpu/cache.h"
 #include "backends/cpu/index/fetch_row.h"
@@ -33,7 +32,7 @@ void gather_elements(T* out, const T* x, const Indices& indices, const int64_t* 
 }
 
 void copy_row(void* to, const void* from, int64_t bytes) {
-  std::memcpy(to, from, static_cast<size_t>(bytes));
+  copy_bytes(to, from, static_cast<size_t>(bytes));
 }
 
 // Whether rows are written past the caches: lines that are written in part cost more than it saves.
@@ -139,7 +138,7 @@ void put_rows_kernel(const NaiveCall& call) {
         if (row < begin_row || row >= end_row) continue;
         char* const place = target + row * width * element;
         if (in_row) {
-          std::memcpy(place, source, static_cast<size_t>(width * element));
+          copy_bytes(place, source, static_cast<size_t>(width * element));
         } else {
           gather_strided(place, source, static_cast<size_t>(element), inner, 0, width);
         }

@@ -2,9 +2,9 @@
 #include "backends/cpu/program/compact.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "backends/cpu/elementwise/compact.h"
+#include "backends/cpu/strided/strided.h"
 
 namespace mt::cpu {
 namespace {
@@ -13,7 +13,7 @@ bool is_small(Dtype dtype) { return size_of(dtype) < 4; }
 
 template <size_t size>
 void copy(void* out, const void* const* inputs, int64_t n) {
-  std::memcpy(out, inputs[0], size * static_cast<size_t>(n));
+  copy_bytes(out, inputs[0], size * static_cast<size_t>(n));
 }
 
 bool has_truth(const Instruction& i) {

@@ -39,6 +39,7 @@ class StepMaker {
     }
     for (size_t at = once_; at < code_.size(); ++at) {
       const Instruction& i = code_[at];
+      if (at > once_ && is_gathered_there(at - 1)) continue;  // a store
       if (vanishes(at)) {
         if (i.out != i.in[0]) instead_[i.out] = {i.in[0], false, pitch_of(size_of(i.type))};
         continue;
@@ -85,6 +86,16 @@ class StepMaker {
     const Instruction& next = code_[at + 1];
     return next.code == Opcode::store && next.in[0] == i.out && next.dtype == i.dtype &&
            is_last_read(at + 1);
+  }
+
+  // Whether the next instruction only stores what a load gathers, so that it may go there at once.
+  bool is_gathered_there(size_t load) const {
+    const Instruction& i = code_[load];
+    if (i.code != Opcode::load || i.row || turned() || load + 1 == code_.size()) return false;
+    const Instruction& next = code_[load + 1];
+    const int16_t place = written_by(next);
+    return next.code == Opcode::store && next.in[0] == i.out && next.dtype == i.dtype &&
+           is_native(segment_.memory[i.index]) && is_last_read(load + 1) && moved(place) == place;
   }
 
   // What operators can read instead of the copy that a load or an expansion would make.
@@ -192,7 +203,7 @@ class StepMaker {
         step.traversal = turned() ? Traversal::columns : Traversal::rows;
       }
     }
-    step.out = written_by(i);
+    step.out = written_by(is_gathered_there(at) ? code_[at + 1] : i);
     push(step);
   }
 

@@ -142,12 +142,11 @@ void ProgramRun::fill(const Instruction& i, int64_t tile_rows) {
   }
 }
 
-void ProgramRun::load(const Step& step, int64_t first, int64_t count) {
+void ProgramRun::load(const Step& step, char* out, int64_t first, int64_t count) {
   const Instruction& i = *step.instruction;
   const Memory& memory = segment_.memory[i.index];
   if (i.code == Opcode::iota) {
     // May be a stored value itself, and then lies in memory.
-    char* out = address(i.out, i.row ? first : first / std::max<int64_t>(segment_.columns, 1));
     strided_positions(out, size_of(i.type), memory.layout, first, count);
     if (step.convert) {
       const void* in[1] = {out};
@@ -155,7 +154,6 @@ void ProgramRun::load(const Step& step, int64_t first, int64_t count) {
     }
     return;
   }
-  char* out = places_[i.out].base;
   const char* base = first_element(i.index);
   const void* in[1] = {base + first * static_cast<int64_t>(size_of(memory.dtype))};
   // Without a conversion the value stays as it is stored.
@@ -169,7 +167,7 @@ void ProgramRun::load(const Step& step, int64_t first, int64_t count) {
     if (panel_ && i.index == prepared_.panels.memory) {
       int64_t row = (first - panel_first_) / prepared_.panels.columns;
       const char* from = panel_ + row * prepared_.panels.pitch() * static_cast<int64_t>(size);
-      std::memcpy(gathered, from, size * static_cast<size_t>(count));
+      copy_bytes(gathered, from, size * static_cast<size_t>(count));
     } else {
       gather(gathered, base, i.index, first, count);
     }
@@ -199,7 +197,7 @@ void ProgramRun::gather(char* out, const char* base, int16_t index, int64_t firs
   for (size_t c = 0; c < operand.columns.size(); ++c) {
     char* column = out + c * bytes;
     if (c > 0 && operand.repeated) {
-      std::memcpy(column, out, bytes);
+      copy_bytes(column, out, bytes);
       continue;
     }
     const char* from = base + operand.columns[c] * static_cast<int64_t>(size);
@@ -238,7 +236,7 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
   const int64_t count = i.row ? rows : rows * columns;
   const int64_t first_value = i.row ? first : first * segment_.columns + column_begin_;
   if (i.code == Opcode::load || i.code == Opcode::iota) {
-    load(step, first_value, count);
+    load(step, address(step.out, first), first_value, count);
     return;
   }
   if (i.code == Opcode::store && !i.row && prepared_.is_turned()) {
@@ -256,7 +254,7 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
   } else if (step.expand) {
     const size_t bytes = static_cast<size_t>(rows) * size_of(i.type);
     for (int64_t c = 0; c < columns; ++c)
-      std::memcpy(out + c * static_cast<int64_t>(bytes), in[0], bytes);
+      copy_bytes(out + c * static_cast<int64_t>(bytes), in[0], bytes);
   } else {
     step.convert(out, in, count);
   }

@@ -210,7 +210,7 @@ class ProgramRun {
   void pool(int64_t first, int64_t rows);
   void slide(int64_t first, int64_t rows);
   void fill(const Instruction& instruction, int64_t tile_rows);
-  void load(const Step& step, int64_t first, int64_t count);
+  void load(const Step& step, char* out, int64_t first, int64_t count);
   void store_turned(const Step& step, int64_t first, int64_t rows);
   void gather(char* out, const char* base, int16_t index, int64_t first, int64_t count);
   // Bytes from where a row of a memory begins to where the first of our columns lies.

@@ -11,6 +11,7 @@
 #include "backends/cpu/program/ahead.h"
 #include "backends/cpu/program/join_steps.h"
 #include "backends/cpu/program/totals.h"
+#include "backends/cpu/strided/strided.h"
 #include "base/rounding.h"
 #include "ops/order.h"
 #include "tensor/walker.h"
@@ -190,8 +191,8 @@ class ReductionRun {
     for (int64_t done = 0; done < count; done += chunk) {
       const int64_t some = std::min(chunk, count - done);
       run.run(first + done, some);
-      std::memcpy(gathered + done * size_, run.address(value_, first + done),
-                  static_cast<size_t>(some * size_));
+      copy_bytes(gathered + done * size_, run.address(value_, first + done),
+                 static_cast<size_t>(some * size_));
     }
     return gathered;
   }

@@ -25,5 +25,9 @@ void strided_positions(void* out, size_t element_size, const Layout& layout, int
 // Copies rows of so many bytes, which begin `to_step` and `from_step` bytes apart.
 void copy_rows(void* to, int64_t to_step, const void* from, int64_t from_step, int64_t rows,
                size_t bytes);
+// One of them, or none.
+inline void copy_bytes(void* to, const void* from, size_t bytes) {
+  copy_rows(to, 0, from, 0, 1, bytes);
+}
 
 }  // namespace mt::cpu
