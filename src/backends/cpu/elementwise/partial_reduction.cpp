@@ -77,25 +77,26 @@ HWY_INLINE void reduce_vectors(T* out, const T* from, int64_t rows, int64_t pitc
   }
 }
 // Four vectors at a time, for one chain would have to wait for itself: of a row, or of as many
-// panels where rows are too short.
+// panels where rows are too short (elsewhere small rather than fast).
 template <class Op, class T>
 void reduce_columns(void* out, const void* values, int64_t rows, int64_t columns, int64_t panels) {
   constexpr int64_t lanes = static_cast<int64_t>(lane_count<T>), together = 4;
+  constexpr int most = !is_baseline && std::is_floating_point_v<T> ? 4 : 1;  // panels
   T* to = static_cast<T*>(out);
   const T* from = static_cast<const T*>(values);
   while (panels > 0) {
-    const bool several = columns < together * lanes && panels >= together;
+    const bool several = columns < together * lanes && panels >= most;
     for (int64_t c = 0, some; c < columns; c += some) {
       some = columns - c >= together * lanes ? together * lanes : std::min(lanes, columns - c);
       if (some > lanes) {
         reduce_vectors<Op, T, together, 1>(to + c, from + c, rows, columns, lane_count<T>);
       } else if (several) {
-        reduce_vectors<Op, T, 1, together>(to + c, from + c, rows, columns, size_t(some));
+        reduce_vectors<Op, T, 1, most>(to + c, from + c, rows, columns, size_t(some));
       } else {
         reduce_vectors<Op, T, 1, 1>(to + c, from + c, rows, columns, size_t(some));
       }
     }
-    const int64_t done = several ? together : 1;
+    const int64_t done = several ? most : 1;
     panels -= done;
     to += done * columns;
     from += done * rows * columns;
