@@ -14,6 +14,7 @@ namespace {
 constexpr int64_t panel = running_panel, chain = running_chain;
 constexpr int64_t together = 8;    // chains
 constexpr int64_t stretch = 4096;  // neighbouring lines that are summed together
+constexpr int64_t few = 32;        // of which so many are not worth a call for each row
 
 template <class T>
 void add_rows(T* to, const T* a, const T* b, int64_t width) {
@@ -37,18 +38,25 @@ void sum_chains(T* to, const T* from, int64_t stride, int64_t count, T* totals) 
   std::copy(sums, sums + together, totals);
 }
 
+// Adds what comes before a chain in its panel, and then what comes before that.
+template <class T>
+void finish(T* sums, int64_t count, T in_panel, T before) {
+  constexpr int64_t block = 8;  // for which compilers have vectors
+  for (; count >= block; count -= block, sums += block) {
+    for (int64_t i = 0; i < block; ++i) sums[i] = before + (in_panel + sums[i]);
+  }
+  for (int64_t i = 0; i < count; ++i) sums[i] = before + (in_panel + sums[i]);
+}
+
 // A panel or less of a line, after all that adds up to `before`. Returns the sum with it.
 template <bool store, class T>
 T sum_panel(T* to, const T* from, int64_t count, T before) {
   T sum = 0, totals[together];
-  auto finish = [before](T* sums, int64_t elements, T sum) {
-    for (int64_t i = 0; i < elements; ++i) sums[i] = before + (sum + sums[i]);
-  };
   int64_t i = 0;
   for (; i + together * chain <= count; i += together * chain) {
     sum_chains<store>(to + i, from + i, chain, chain, totals);
     for (int64_t c = 0; c < together; ++c) {
-      if (store) finish(to + i + c * chain, chain, sum);
+      if (store) finish(to + i + c * chain, chain, sum, before);
       sum += totals[c];
     }
   }
@@ -59,7 +67,7 @@ T sum_panel(T* to, const T* from, int64_t count, T before) {
       total += from[j];
       if (store) to[j] = total;
     }
-    if (store) finish(to + i, stop - i, sum);
+    if (store) finish(to + i, stop - i, sum, before);
     sum += total;
   }
   return before + sum;
@@ -115,6 +123,20 @@ void share_line(T* to, const T* from, int64_t length) {
   }
 }
 
+// Some lines of up to a few chains, each line's chain beside the others'.
+template <class T>
+void sum_abreast(T* to, const T* from, int64_t length) {
+  T before[together] = {}, totals[together];
+  for (int64_t i = 0; i < length; i += chain) {
+    const int64_t count = std::min(chain, length - i);
+    sum_chains<true>(to + i, from + i, length, count, totals);
+    for (int64_t c = 0; c < together; ++c) {
+      if (i > 0) finish(to + c * length + i, count, before[c], T(0));
+      before[c] += totals[c];
+    }
+  }
+}
+
 // x and y are [lines, length].
 template <class T>
 void sum_lines(T* to, const T* from, int64_t lines, int64_t length) {
@@ -125,12 +147,53 @@ void sum_lines(T* to, const T* from, int64_t lines, int64_t length) {
     return;
   }
   parallel_for(lines, grain_of(length), [&](int64_t line, int64_t end) {
-    T totals[together];
-    for (; length <= chain && line + together <= end; line += together) {
-      sum_chains<true>(to + line * length, from + line * length, length, length, totals);
+    for (; length < together * chain && line + together <= end; line += together) {
+      sum_abreast(to + line * length, from + line * length, length);
     }
     for (; line < end; ++line) sum_line(to + line * length, from + line * length, length);
   });
+}
+
+// Rows of `columns`, of which W are summed up.
+template <int W, class T>
+void sum_columns(T* to, const T* from, int64_t rows, int64_t columns) {
+  T sums[W];
+  std::copy(from, from + W, sums);
+  std::copy(sums, sums + W, to);
+  for (int64_t at = columns; at < rows * columns; at += columns) {
+    for (int c = 0; c < W; ++c) sums[c] += from[at + c];
+    std::copy(sums, sums + W, to + at);
+  }
+}
+template <class T>
+void sum_rows(T* to, const T* from, int64_t rows, int64_t columns, int64_t width) {
+  if (columns > few) {
+    std::copy(from, from + width, to);
+    for (int64_t i = 1; i < rows; ++i, to += columns) {
+      from += columns;
+      add_rows(to + columns, to, from, width);
+    }
+    return;
+  }
+  int64_t c = 0;
+  for (; c + 8 <= columns; c += 8) sum_columns<8>(to + c, from + c, rows, columns);
+  if (columns & 4) sum_columns<4>(to + c, from + c, rows, columns), c += 4;
+  if (columns & 2) sum_columns<2>(to + c, from + c, rows, columns), c += 2;
+  if (columns & 1) sum_columns<1>(to + c, from + c, rows, columns);
+}
+// Adds what comes before to rows of `columns`, several of few at once.
+template <class T>
+void add_to_rows(T* to, const T* before, int64_t rows, int64_t columns) {
+  constexpr int64_t most = 16 * few;
+  T repeated[most];
+  const int64_t some = std::min(rows, most / columns);
+  if (some > 1) {
+    for (int64_t i = 0; i < some; ++i) std::copy(before, before + columns, repeated + i * columns);
+    for (; rows >= some; rows -= some, to += some * columns) {
+      add_rows(to, repeated, to, some * columns);
+    }
+  }
+  for (; rows > 0; --rows, to += columns) add_rows(to, before, to, columns);
 }
 
 // x and y are [outer, length, inner].
@@ -152,11 +215,7 @@ void cumulative_sum(const NaiveCall& call) {
       int64_t width = std::min(stretch, inner - column), o = task / stretches / panels;
       int64_t first = (o * length + p * panel) * inner + column;
       int64_t count = std::min(panel, length - p * panel);
-      std::copy(from + first, from + first + width, to + first);
-      for (int64_t i = 1; i < count; ++i) {
-        int64_t at = first + i * inner;
-        add_rows(to + at, to + at - inner, from + at, width);
-      }
+      sum_rows(to + first, from + first, count, inner, width);
     }
   });
   if (panels == 1) return;
@@ -172,11 +231,8 @@ void cumulative_sum(const NaiveCall& call) {
   parallel_for(outer * (panels - 1), grain_of(panel * inner), [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       int64_t o = task / (panels - 1), p = task % (panels - 1) + 1;
-      const T* before = last_row(o, p - 1);
-      T* stop = last_row(o, p);
-      for (T* row = to + (o * length + p * panel) * inner; row < stop; row += inner) {
-        add_rows(row, before, row, inner);
-      }
+      T* const first = to + (o * length + p * panel) * inner;
+      add_to_rows(first, last_row(o, p - 1), (last_row(o, p) - first) / inner, inner);
     }
   });
 }
