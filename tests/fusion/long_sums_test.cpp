@@ -111,7 +111,7 @@ TEST_P(LongSums, FindTheGreatestOfTermsThatWereWider) {
 // Narrow columns, of which several rows fill a tile, have the bits of wide ones; one is a row.
 TEST_P(LongSums, GoDownNarrowColumns) {
   install_fusing_evaluator();
-  Tensor wide = cast(random_leaf({300, 1500}, 1) * 9.0, GetParam());
+  Tensor wide = cast(random_leaf({700, 1500}, 1) * 9.0, GetParam());
   evaluate(wide);
   Tensor sums = sum(wide, {0}), products = prod(wide, {0}), squares = sum(square(wide), {0});
   evaluated({sums, products, squares});

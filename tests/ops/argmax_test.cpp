@@ -31,6 +31,12 @@ TEST(argmax, every_dtype_agrees) {
         return stack({argmax(x, axes), argmin(x, axes)}, 0);
       });
     }
+    for (int64_t length : {1, 5, 16, 17}) {
+      everywhere([&](const Make& given) {
+        Tensor x = given({60, length}, special(60 * length), dtype);
+        return stack({argmax(x, {1}), argmin(x, {1})}, 0);
+      });
+    }
     everywhere([&](const Make& given) {
       Numbers values = scattered(100000, 90);
       return stack({argmax(given({100000}, values, dtype)), argmin(given({100000}, values, dtype))},

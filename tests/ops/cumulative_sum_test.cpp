@@ -24,11 +24,14 @@ TEST(cumulative_sum, values_types_and_gradient) {
     everywhere([&](const Make& given) {
       return cumulative_sum(given({3, 10000}, scattered(30000, 7), dtype), 1);
     });
-    everywhere([&](const Make& given) {
-      return cumulative_sum(given({9000, 5}, scattered(45000, 7), dtype), 0);
-    });
+    for (int64_t columns : {1, 5, 31, 32, 33}) {
+      everywhere([&](const Make& given) {
+        return cumulative_sum(given({9000, columns}, scattered(9000 * columns, 7), dtype), 0);
+      });
+    }
     // Several lines at once, chains that end early, and panels in more than one helping.
-    for (const Shape& shape : {Shape{2001, 30}, Shape{70, 700}, Shape{1, 1100000}}) {
+    for (const Shape& shape :
+         {Shape{2001, 30}, Shape{105, 100}, Shape{16, 511}, Shape{70, 700}, Shape{1, 1100000}}) {
       everywhere([&](const Make& given) {
         return cumulative_sum(given(shape, scattered(element_count(shape), 7), dtype), 1);
       });

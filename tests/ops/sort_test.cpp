@@ -99,7 +99,7 @@ TEST(sort, every_length_and_order) {
 TEST(sort, zeros_and_nans_stay_in_order) {
   for (Dtype dtype : {Dtype::float16, Dtype::bfloat16, Dtype::float32, Dtype::float64}) {
     for (bool descending : {false, true}) {
-      for (int64_t length : {1, 30, 4000, 300001}) {
+      for (int64_t length : {1, 3, 8, 9, 30, 4000, 300001}) {
         Numbers values = special(length);
         for (size_t i = 0; i < values.size(); i += 5) values[i] = std::copysign(values[i], -1);
         Tensor x = make({length}, values, dtype);

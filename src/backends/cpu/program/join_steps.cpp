@@ -131,6 +131,61 @@ bool join_scaled_sum(const Step& first, const Step& second, Step* joined) {
   return joined->operate;
 }
 
+// Whether only step `reader` reads what step `made` computes, and could compute it itself: what
+// that is computed from is still there.
+bool could_compute(const std::vector<Step>& steps, size_t made, size_t reader) {
+  const Step& first = steps[made];
+  for (size_t at = made + 1; at < steps.size(); ++at) {
+    if (at != reader && steps[at].reads(first.out)) return false;
+    if (steps[at].out == first.out) break;
+  }
+  for (size_t at = made + 1; at < reader; ++at) {
+    const Step& step = steps[at];
+    // A reduction may leave its terms, too.
+    const bool reduces = step.instruction->code == Opcode::reduce;
+    for (const Source& in : first.in) {
+      if (in.place == no_place) continue;
+      if (step.out == in.place || (reduces && step.reads(in.place))) return false;
+    }
+    if (step.out == first.out) return false;
+  }
+  return true;
+}
+
+// One step for a product and the total of its product with something else.
+bool join_scaled_total(const Step& product, const Step& total, Step* joined) {
+  const Instruction &p = *product.instruction, &t = *total.instruction;
+  constexpr Elementwise mul = Elementwise::mul;
+  if (t.code != Opcode::total || !total.is_pair || !is_elementwise(product) || p.row ||
+      product.out < 0 || static_cast<Elementwise>(p.detail) != mul || p.from != t.type ||
+      product.in_pieces() ||
+      total.operate != paired_operator(mul, Elementwise::add, true, t.type)) {
+    return false;
+  }
+  const int k = total.in[0].place == product.out ? 0 : 1;
+  if (total.in[k].place != product.out || total.in[1 - k].place == product.out) return false;
+  *joined = total;
+  joined->operate = scaled_sum_operator(t.type);
+  std::copy(product.in, product.in + 2, joined->in);
+  joined->in[2] = total.in[1 - k];
+  joined->in[3] = total.in[2];  // in its place for all rows
+  return joined->operate;
+}
+void join_scaled_totals(std::vector<Step>* steps) {
+  for (size_t at = 1; at < steps->size(); ++at) {
+    for (size_t made = at; made-- > 0;) {
+      Step joined;
+      if (!join_scaled_total((*steps)[made], (*steps)[at], &joined)) continue;
+      if (could_compute(*steps, made, at)) {
+        (*steps)[at] = joined;
+        steps->erase(steps->begin() + static_cast<ptrdiff_t>(made));
+        --at;
+      }
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 bool is_elementwise(const Step& step) {
@@ -175,6 +230,7 @@ void join_steps(std::vector<Step>* steps, bool with_reductions) {
     kept[at] = joined;
     kept.erase(kept.begin() + static_cast<ptrdiff_t>(--at));
   }
+  join_scaled_totals(&kept);
   join_many(&kept);
   *steps = std::move(kept);
 }

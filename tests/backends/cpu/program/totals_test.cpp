@@ -29,6 +29,7 @@ std::vector<Tensor> rows_and_totals(const Tensor& x, const Tensor& dy) {
           sum(dy, {0}),
           sum(dy * y, {0}),
           sum(dy * scale, {0}),
+          sum(dy * (y * scale), {0}),
           max(y, {0}),
           min(x, {0}, true),
           prod(cast(y, Dtype::float64) + 1.0, {0}),
@@ -38,19 +39,24 @@ std::vector<Tensor> rows_and_totals(const Tensor& x, const Tensor& dy) {
 // The same, one at a time, of operands that are there.
 std::vector<Tensor> one_by_one(const Tensor& x, const Tensor& dy) {
   std::vector<Tensor> results;
-  for (size_t i = 0; i < 8; ++i) {
+  for (size_t i = 0; i < 9; ++i) {
     Tensor y = x - mean(x, {1}, true), scale = sum(square(y), {1}, true);
     evaluate(y);
     evaluate(scale);
-    Tensor product = dy * (i == 2 ? y : scale), wide = cast(y, Dtype::float64) + 1.0;
+    Tensor scaled = y * scale;
+    evaluate(scaled);
+    Tensor product = dy * (i == 2   ? y
+                           : i == 4 ? scaled
+                                    : scale),
+           wide = cast(y, Dtype::float64) + 1.0;
     Tensor whole = cast(dy * 100.0, Dtype::int32);
     for (const Tensor& value : {product, wide, whole}) evaluate(value);
     Tensor result = i == 0             ? product - y
                     : i == 1           ? sum(dy, {0})
-                    : i == 2 || i == 3 ? sum(product, {0})
-                    : i == 4           ? max(y, {0})
-                    : i == 5           ? min(x, {0}, true)
-                    : i == 6           ? prod(wide, {0})
+                    : i >= 2 && i <= 4 ? sum(product, {0})
+                    : i == 5           ? max(y, {0})
+                    : i == 6           ? min(x, {0}, true)
+                    : i == 7           ? prod(wide, {0})
                                        : sum(whole, {0});
     evaluate(result);
     results.push_back(result);
