@@ -47,8 +47,8 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
     }
     return;
   }
-  // Eight chains, unless something else takes longer; short rows overlap even so, and are read in
-  // memory's order one by one.
+  // Eight chains, unless something else takes longer. Short rows overlap even so, and rows that
+  // are fetched ahead are read faster in memory's order: these go one by one.
   constexpr size_t together =
       is_of_difference(term) ? 1 : std::clamp<size_t>(8 * lanes / row_lanes, 1, 4);
   constexpr bool fetches =  // elsewhere small rather than fast

@@ -24,7 +24,7 @@ constexpr int64_t elements_in_cache = 8 * chunk;  // of rows that are read colum
 constexpr int64_t fewest_columns = 256;
 constexpr int64_t narrow_rows = 64;  // columns
 // Bytes up to which stretches of rows that lie apart are foreseen well enough: what the last-level
-// cache holds takes a tenth longer if it is fetched by hand.
+// cache holds takes up to a fifth longer if it is fetched by hand.
 constexpr int64_t foreseen = 8 << 20;
 constexpr int64_t grain_elements = 32 << 10;
 
