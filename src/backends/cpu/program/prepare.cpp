@@ -109,6 +109,21 @@ bool leaves_nothing(const PreparedProgram& prepared) {
                       [&](const Source& in) { return in.place >= 0 && prepared.filled[in.place]; });
 }
 
+// Whether the registers that are filled once have the same numbers in both.
+bool same_numbers(const Program& program, const Segment& a, const Segment& b) {
+  for (int i = 0; i < program.once; ++i) {
+    const Instruction& instruction = program.instructions[i];
+    const int16_t index = instruction.index;
+    if (instruction.code == Opcode::constant) {
+      if (a.constants[index] != b.constants[index]) return false;
+    } else {
+      const Memory &one = a.memory[index], &other = b.memory[index];
+      if (one.buffer != other.buffer || one.layout.offset != other.layout.offset) return false;
+    }
+  }
+  return true;
+}
+
 PreparedProgram prepare_steps(const Program& program, const Segment& segment,
                               std::vector<int16_t> streamed, PreparedProgram prepared = {},
                               bool whole_rows = true) {
@@ -257,8 +272,9 @@ PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buf
   room = room / (room < 64 ? 16 : 64) * (room < 64 ? 16 : 64);  // whole cache lines
   const int64_t most = elements_in_cache(prepared, segments, buffers, most_tile_elements);
   set_tiles(first, std::clamp<int64_t>(room, 16, most), &prepared);
-  for (const Segment& segment : segments) {
-    prepared.tiles += divide_up(segment.rows * segment.columns, prepared.tile_rows);
+  for (size_t s = 0; s < segments.size(); ++s) {
+    prepared.tiles += divide_up(segments[s].rows * segments[s].columns, prepared.tile_rows);
+    prepared.same_numbers.push_back(s > 0 && same_numbers(program, segments[s - 1], segments[s]));
   }
   prepared.at_once = leaves_nothing(prepared);
   prepared.grain = std::max<int64_t>(1, grain_work / cost_of(program) / prepared.tile_rows);

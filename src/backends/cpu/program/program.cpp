@@ -63,7 +63,7 @@ ProgramRun::ProgramRun(const PreparedProgram& prepared, const Segment& segment,
                        void* const* buffers, const Immediates* immediates, char* registers,
                        int64_t tile_rows, int64_t column_begin, int64_t columns)
     : prepared_(prepared),
-      segment_(segment),
+      segment_(&segment),
       buffers_(buffers),
       immediates_(immediates),
       column_begin_(column_begin),
@@ -71,31 +71,38 @@ ProgramRun::ProgramRun(const PreparedProgram& prepared, const Segment& segment,
       registers_(static_cast<int>(prepared.slots.size())) {
   Place* place = places_;
   for (int64_t slot : prepared.slots) *place++ = {registers + slot, 0};
-  for (const Memory& memory : segment.memory) {
+  place_memory();
+  fill_numbers(tile_rows);
+}
+
+void ProgramRun::place_memory() {
+  Place* place = places_ + registers_;
+  for (const Memory& memory : segment_->memory) {
     int64_t size = static_cast<int64_t>(size_of(memory.dtype));
     char* base = memory.buffer < 0
                      ? nullptr
-                     : static_cast<char*>(buffers[memory.buffer]) + first_byte(memory);
+                     : static_cast<char*>(buffers_[memory.buffer]) + first_byte(memory);
     bool pitched = !memory.row && !memory.contiguous && memory.layout.shape.rank() == 2;
-    int64_t step = memory.row ? 1 : pitched ? memory.layout.strides[0] : segment.columns;
+    int64_t step = memory.row ? 1 : pitched ? memory.layout.strides[0] : segment_->columns;
     *place++ = {base + column_bytes(memory), step * size};
   }
-  const Program& program = *prepared.program;
-  for (int i = 0; i < program.once; ++i) {
-    fill(program.instructions[i], tile_rows);
-  }
+}
+
+void ProgramRun::fill_numbers(int64_t tile_rows) {
+  const Program& program = *prepared_.program;
+  for (int i = 0; i < program.once; ++i) fill(program.instructions[i], tile_rows);
 }
 
 int64_t ProgramRun::column_bytes(const Memory& memory) const {
   if (column_begin_ == 0 || memory.row) return 0;
   const Layout& layout = memory.layout;
-  const bool even = layout.shape.rank() == 2 && layout.shape[1] == segment_.columns;
+  const bool even = layout.shape.rank() == 2 && layout.shape[1] == segment_->columns;
   const int64_t stride = memory.contiguous ? 1 : even ? layout.strides[1] : 0;
   return column_begin_ * stride * static_cast<int64_t>(size_of(memory.dtype));
 }
 
 const char* ProgramRun::first_element(int16_t index) const {
-  const Memory& memory = segment_.memory[index];
+  const Memory& memory = segment_->memory[index];
   return address(static_cast<int16_t>(~index), 0) - column_bytes(memory);
 }
 
@@ -103,7 +110,7 @@ void ProgramRun::find_pieces(int64_t first) {
   for (size_t m = 0; m < prepared_.pieced.size(); ++m) {
     const PiecedOperand& operand = prepared_.pieced[m];
     if (!operand.is_read) continue;
-    const Memory& memory = segment_.memory[m];
+    const Memory& memory = segment_->memory[m];
     const int64_t position = locate(operand.pieces, first * prepared_.pieces);
     places_[registers_ + static_cast<int>(m)] = {
         static_cast<char*>(buffers_[memory.buffer]) + first_byte(memory) +
@@ -128,7 +135,7 @@ void ProgramRun::fill(const Instruction& i, int64_t tile_rows) {
     }
     return;
   }
-  uint64_t bits = immediates_[segment_.constants[i.index]].value[0];
+  uint64_t bits = immediates_[segment_->constants[i.index]].value[0];
   double number = __builtin_bit_cast(double, bits);
   switch (i.type) {
     case Compute::f32: fill_with(out, static_cast<float>(number), count); break;
@@ -144,7 +151,7 @@ void ProgramRun::fill(const Instruction& i, int64_t tile_rows) {
 
 void ProgramRun::load(const Step& step, char* out, int64_t first, int64_t count) {
   const Instruction& i = *step.instruction;
-  const Memory& memory = segment_.memory[i.index];
+  const Memory& memory = segment_->memory[i.index];
   if (i.code == Opcode::iota) {
     // May be a stored value itself, and then lies in memory.
     strided_positions(out, size_of(i.type), memory.layout, first, count);
@@ -179,14 +186,14 @@ void ProgramRun::load(const Step& step, char* out, int64_t first, int64_t count)
 
 // Elements [first, first + count) of a memory, in the order of the tile's registers.
 void ProgramRun::gather(char* out, const char* base, int16_t index, int64_t first, int64_t count) {
-  const Memory& memory = segment_.memory[index];
+  const Memory& memory = segment_->memory[index];
   const size_t size = size_of(memory.dtype);
   if (!prepared_.is_turned() || memory.row) {
     gather_strided(out, base, size, memory.layout, first, count);
     return;
   }
   const NarrowOperand& operand = prepared_.narrow[index];
-  const int64_t columns = segment_.columns, rows = count / columns;
+  const int64_t columns = segment_->columns, rows = count / columns;
   const size_t bytes = static_cast<size_t>(rows) * size;
   if (memory.contiguous && !(columns == 2 && size == 4)) {
     const Layout turned{{columns, rows}, {1, columns}, 0};
@@ -214,7 +221,7 @@ void ProgramRun::gather(char* out, const char* base, int16_t index, int64_t firs
 }
 
 void ProgramRun::read_panel(void* panel, int64_t first, int64_t rows, int64_t columns) {
-  const Memory& memory = segment_.memory[prepared_.panels.memory];
+  const Memory& memory = segment_->memory[prepared_.panels.memory];
   const char* base = places_[registers_ + prepared_.panels.memory].base;
   fill_panel(panel, base, size_of(memory.dtype), memory.layout, prepared_.panels, first, rows,
              columns);
@@ -223,7 +230,7 @@ void ProgramRun::read_panel(void* panel, int64_t first, int64_t rows, int64_t co
 }
 
 void ProgramRun::read_block(void* block, int64_t first, int64_t count) {
-  const Memory& memory = segment_.memory[prepared_.panels.memory];
+  const Memory& memory = segment_->memory[prepared_.panels.memory];
   gather_strided(block, places_[registers_ + prepared_.panels.memory].base, size_of(memory.dtype),
                  memory.layout, first, count);
   panel_ = static_cast<const char*>(block);
@@ -234,7 +241,7 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
   const Instruction& i = *step.instruction;
   const int64_t columns = columns_;
   const int64_t count = i.row ? rows : rows * columns;
-  const int64_t first_value = i.row ? first : first * segment_.columns + column_begin_;
+  const int64_t first_value = i.row ? first : first * segment_->columns + column_begin_;
   if (i.code == Opcode::load || i.code == Opcode::iota) {
     load(step, address(step.out, first), first_value, count);
     return;
@@ -244,7 +251,7 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
   }
   char* out = address(step.out, first);
   if (step.draw) {
-    const Immediates& key = immediates_[segment_.constants[i.index]];
+    const Immediates& key = immediates_[segment_->constants[i.index]];
     step.draw(out, {key.value[0], key.value[1]}, static_cast<uint64_t>(first_value), count);
     return;
   }
@@ -327,7 +334,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {
   int fetched = 0;
   for (size_t s = 0; ahead > 0 && s < prepared_.ahead.size(); ++s) {
     int16_t m = prepared_.ahead[s];
-    int64_t size = static_cast<int64_t>(size_of(segment_.memory[m].dtype));
+    int64_t size = static_cast<int64_t>(size_of(segment_->memory[m].dtype));
     int64_t bytes = ahead * columns * size, steps = prepared_.long_steps;
     const char* at = address(static_cast<int16_t>(~m), next);
     int64_t share = round_up(bytes / steps, cache_line);

@@ -131,11 +131,12 @@ struct PreparedProgram {
   bool far_ahead = false;         // to the second-level cache
   int64_t long_steps = 0;         // those over all elements, which do so
 
-  int threads = 1;        // most workers, for which there is scratch
-  int64_t tile_rows = 1;  // most rows of a tile
-  int64_t tiles = 0;      // of all segments, if it goes by elements
-  bool at_once = false;   // and all tiles of a share are run as one
-  int64_t grain = 1;      // of rows, else of tiles, below which one worker does it all
+  int threads = 1;                 // most workers, for which there is scratch
+  int64_t tile_rows = 1;           // most rows of a tile
+  int64_t tiles = 0;               // of all segments, if it goes by elements
+  bool at_once = false;            // and all tiles of a share are run as one
+  std::vector<bool> same_numbers;  // of each segment: as in the one before
+  int64_t grain = 1;               // of rows, else of tiles, below which one worker does it all
 
   // Whether it goes by rows, with its registers in scratch; else they lie on the stack.
   bool by_rows() const { return walk == Walk::rows || walk == Walk::totals; }
@@ -171,6 +172,12 @@ class ProgramRun {
     if (!prepared_.streamed.empty()) finish_streaming();
   }
   ProgramRun(const ProgramRun&) = delete;
+  // Goes on with another segment; its numbers are filled in unless they are the same.
+  void go_on(const Segment& segment, bool same_numbers, int64_t tile_rows) {
+    segment_ = &segment;
+    place_memory();
+    if (!same_numbers) fill_numbers(tile_rows);
+  }
   // Reads elements [first, first + count) of that operand in one go; the next runs are within them.
   void read_block(void* block, int64_t first, int64_t count);
   // Computes rows [first, first + rows). Meanwhile memory for the next `ahead` rows is fetched.
@@ -209,6 +216,8 @@ class ProgramRun {
   void operate_all(const Step& step, int64_t first, int64_t rows);
   void pool(int64_t first, int64_t rows);
   void slide(int64_t first, int64_t rows);
+  void place_memory();
+  void fill_numbers(int64_t tile_rows);
   void fill(const Instruction& instruction, int64_t tile_rows);
   void load(const Step& step, char* out, int64_t first, int64_t count);
   void store_turned(const Step& step, int64_t first, int64_t rows);
@@ -221,7 +230,7 @@ class ProgramRun {
   void find_pieces(int64_t first);
 
   const PreparedProgram& prepared_;
-  const Segment& segment_;
+  const Segment* segment_;
   void* const* const buffers_;
   const Immediates* immediates_;
   const int64_t column_begin_, columns_;
