@@ -31,7 +31,17 @@ TEST(argmax, every_dtype_agrees) {
         return stack({argmax(x, axes), argmin(x, axes)}, 0);
       });
     }
-    for (int64_t length : {1, 5, 16, 17}) {
+    // Rows taken several at once, cut into panels, and as they are.
+    for (const Shape& shape : {Shape{5000, 3}, Shape{40000, 2}, Shape{333, 130}, Shape{9, 300}}) {
+      for (const Numbers& values :
+           {special(element_count(shape)), scattered(element_count(shape), 90)}) {
+        everywhere([&](const Make& given) {
+          Tensor x = given(shape, values, dtype);
+          return stack({argmax(x, {0}), argmin(x, {0})}, 0);
+        });
+      }
+    }
+    for (int64_t length : {1, 5, 16, 17, 128, 129}) {
       everywhere([&](const Make& given) {
         Tensor x = given({60, length}, special(60 * length), dtype);
         return stack({argmax(x, {1}), argmin(x, {1})}, 0);

@@ -3,10 +3,14 @@
 // block by block: first the block's extreme, in vectors, then its first place; a single long one is
 // cut into panels. Lines that lie next to each other are taken together, row by row.
 #include <algorithm>
+#include <limits>
+#include <type_traits>
 
+#include "backends/cpu/index/argmax_rows.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/sort/sort_key.h"
+#include "backends/cpu/strided/strided.h"
 #include "base/rounding.h"
 
 namespace mt::cpu {
@@ -15,6 +19,9 @@ namespace {
 constexpr int64_t block = 1024;  // searched again while it is in cache
 constexpr int64_t few = 16;      // that are compared one by one
 constexpr int64_t most_panels = 256;
+constexpr int64_t most_width = 256;  // lines that are taken together
+constexpr int64_t longest_turned = 128, fewest_turned = 16, most_turned = 4096;
+constexpr int64_t most_parts = 1024;  // lines, times the panels that each is cut into
 
 // Keys of which the largest is wanted. A NaN has the largest key; for the smallest element, keys
 // are reversed, and one less, so that a NaN's 0 becomes the largest again.
@@ -28,9 +35,8 @@ typename Element::Key wanted(typename Element::Memory x) {
   return static_cast<Key>(nan - key - 1);
 }
 
-template <class Key>
 struct Best {
-  Key key;
+  uint64_t key;
   int64_t place;
 };
 
@@ -58,88 +64,193 @@ typename Element::Key best_key(const typename Element::Memory* x, int64_t count,
   }
 }
 
+// Of elements [begin, end) of a line.
 template <class Element, bool largest>
-Best<typename Element::Key> best_of(const typename Element::Memory* x, int64_t begin, int64_t end,
-                                    Dtype dtype) {
+Best best_of(const void* line, int64_t begin, int64_t end, Dtype dtype) {
   using Key = typename Element::Key;
-  Best<Key> best{wanted<Element, largest>(x[begin]), begin};
+  const auto* x = static_cast<const typename Element::Memory*>(line);
+  Key best = wanted<Element, largest>(x[begin]);
+  int64_t place = begin;
   if (end - begin <= few) {
     for (int64_t i = begin + 1; i < end; ++i) {
       const Key key = wanted<Element, largest>(x[i]);
-      const bool better = key > best.key;
-      best = {better ? key : best.key, better ? i : best.place};
+      const bool better = key > best;
+      best = better ? key : best;
+      place = better ? i : place;
     }
-    return best;
+    return {best, place};
   }
   for (int64_t at = begin; at < end; at += block) {
-    Key key = best_key<Element, largest>(x + at, std::min(end - at, block), dtype);
-    if (key <= best.key) continue;
-    int64_t place = at;
+    const Key key = best_key<Element, largest>(x + at, std::min(end - at, block), dtype);
+    if (key <= best) continue;
+    best = key;
+    place = at;
     while (wanted<Element, largest>(x[place]) != key) ++place;
-    best = {key, place};
   }
-  return best;
+  return {best, place};
 }
 
-// `width` lines next to each other, whose elements are `stride` apart.
+// `width` lines next to each other, of which elements [begin, end) lie `stride` apart.
+struct Columns {
+  const void* data;
+  int64_t begin, end, stride, width;
+  Dtype dtype;
+};
+
+// nullptr: there is none.
 template <class Element, bool largest>
-void best_of_columns(const typename Element::Memory* x, int64_t length, int64_t stride,
-                     int64_t width, int64_t* places) {
-  typename Element::Key keys[block];
-  for (int64_t c = 0; c < width; ++c) keys[c] = wanted<Element, largest>(x[c]);
-  std::fill(places, places + width, int64_t{0});
-  for (int64_t i = 1; i < length; ++i) {
-    const typename Element::Memory* row = x + i * stride;
-    for (int64_t c = 0; c < width; ++c) {
-      typename Element::Key key = wanted<Element, largest>(row[c]);
-      bool better = key > keys[c];
-      keys[c] = better ? key : keys[c];
+ArgmaxRows kernel_of_rows(Dtype dtype) {
+  if constexpr (!has_vectors<Element>) return nullptr;
+  static const ArgmaxRows kernel = argmax_rows(largest, compute_of(dtype));
+  return kernel;
+}
+
+// By the kernel of rows, if there is one. Leaves each column's place, and its key if `keys` are
+// asked for.
+template <class Element, bool largest>
+bool follow_rows(const Columns& of, int64_t* places, uint64_t* keys) {
+  using Memory = typename Element::Memory;
+  using Key = typename Element::Key;
+  using Place = std::conditional_t<sizeof(Memory) == 8, int64_t, int32_t>;
+  const ArgmaxRows rows = kernel_of_rows<Element, largest>(of.dtype);
+  const int64_t count = of.end - of.begin, width = of.width;
+  if (!rows || count > std::numeric_limits<Place>::max()) return false;
+  const Memory* x = static_cast<const Memory*>(of.data) + of.begin * of.stride;
+  // Rows that lie one after another are taken as fewer ones of several times the width.
+  const int64_t folds = of.stride == width ? std::min(most_width / width, count / 8) : 1;
+  const int64_t fold = std::max<int64_t>(1, folds), full = count / fold, rest = count % fold;
+  Memory extremes[most_width];
+  Place found[most_width];
+  rows(x, fold * of.stride, 0, full, fold * width, extremes, found);
+  if (rest > 0) rows(x, fold * of.stride, full, full + 1, rest * width, extremes, found);
+  for (int64_t c = 0; c < width; ++c) {
+    places[c] = of.begin + found[c] * fold;
+    if (fold == 1 && !keys) continue;
+    Key best = wanted<Element, largest>(extremes[c]);
+    for (int64_t r = 1; r < fold; ++r) {
+      const Key key = wanted<Element, largest>(extremes[r * width + c]);
+      const int64_t place = of.begin + found[r * width + c] * fold + r;
+      if (key < best || (key == best && place > places[c])) continue;
+      best = key;
+      places[c] = place;
+    }
+    if (keys) keys[c] = best;
+  }
+  return true;
+}
+
+template <class Element, bool largest>
+void best_of_columns(const Columns& of, int64_t* places, uint64_t* keys) {
+  using Key = typename Element::Key;
+  if (follow_rows<Element, largest>(of, places, keys)) return;
+  const auto* row = static_cast<const typename Element::Memory*>(of.data) + of.begin * of.stride;
+  Key best[most_width];
+  for (int64_t c = 0; c < of.width; ++c) best[c] = wanted<Element, largest>(row[c]);
+  std::fill(places, places + of.width, of.begin);
+  for (int64_t i = of.begin + 1; i < of.end; ++i) {
+    row += of.stride;
+    for (int64_t c = 0; c < of.width; ++c) {
+      const Key key = wanted<Element, largest>(row[c]);
+      const bool better = key > best[c];
+      best[c] = better ? key : best[c];
       places[c] = better ? i : places[c];
     }
   }
+  if (keys) std::copy(best, best + of.width, keys);
 }
 
+// Lines one after another. Short ones are turned, to be gone through next to each other.
 template <class Element, bool largest>
-void extreme(const NaiveCall& call) {
-  using Key = typename Element::Key;
-  const NaiveArray &x = call.inputs[0], &y = call.output;
-  const auto* from = reinterpret_cast<const typename Element::Memory*>(first_element(x));
-  int64_t* to = reinterpret_cast<int64_t*>(first_element(y));
-  int64_t length = x.layout.shape[1], inner = x.layout.shape[2], lines = y.size();
-  if (inner > 1) {
-    int64_t width = std::min(inner, std::max<int64_t>(64, block / 8));
-    int64_t stretches = divide_up(inner, width);
-    parallel_for(lines / inner * stretches, grain_of(length * width),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t task = begin; task < end; ++task) {
-                     int64_t o = task / stretches, column = task % stretches * width;
-                     best_of_columns<Element, largest>(from + o * length * inner + column, length,
-                                                       inner, std::min(width, inner - column),
-                                                       to + o * inner + column);
-                   }
-                 });
-    return;
+void best_of_lines(const void* data, int64_t lines, int64_t length, Dtype dtype, int64_t* places) {
+  using Memory = typename Element::Memory;
+  const auto* line = static_cast<const Memory*>(data);
+  const bool turns = length <= longest_turned && kernel_of_rows<Element, largest>(dtype);
+  Memory turned[most_turned];
+  while (turns && lines >= fewest_turned) {
+    const int64_t some = std::min({lines, most_width, most_turned / length});
+    const Layout across{{length, some}, {1, length}, 0};
+    gather_strided(turned, line, sizeof(Memory), across, 0, length * some);
+    best_of_columns<Element, largest>({turned, 0, length, some, some, dtype}, places, nullptr);
+    line += some * length, lines -= some, places += some;
   }
-  if (lines == 1 && length > 2 * elements_grain) {
-    int64_t panels = std::min(most_panels, length / elements_grain);
-    Best<Key> best[most_panels];
-    parallel_for(panels, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t p = begin; p < end; ++p) {
-        best[p] = best_of<Element, largest>(from, length / panels * p,
-                                            p + 1 == panels ? length : length / panels * (p + 1),
-                                            x.dtype);
+  for (; lines > 0; --lines, line += length) {
+    *places++ = best_of<Element, largest>(line, 0, length, dtype).place;
+  }
+}
+
+// How lines of a type are gone through.
+struct Search {
+  Best (*line)(const void* line, int64_t begin, int64_t end, Dtype dtype);
+  void (*lines)(const void* data, int64_t lines, int64_t length, Dtype dtype, int64_t* places);
+  void (*columns)(const Columns& of, int64_t* places, uint64_t* keys);
+};
+
+// Lines that lie next to each other: x is [outer, length, inner].
+void search_columns(const Search& search, const char* x, int64_t outer, int64_t length,
+                    int64_t inner, Dtype dtype, int64_t* to) {
+  const int64_t lines = outer * inner, size = static_cast<int64_t>(size_of(dtype));
+  const int64_t stretches = divide_up(inner, most_width), tasks = outer * stretches;
+  int64_t panels = 1;
+  if (tasks < thread_count() && lines <= most_parts) {
+    panels = std::clamp<int64_t>(length * inner / elements_grain, 1, most_parts / lines);
+  }
+  int64_t places[most_parts];
+  uint64_t keys[most_parts];
+  const int64_t work = divide_up(length, panels) * std::min(inner, most_width);
+  parallel_for(tasks * panels, grain_of(work), [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t p = task % panels, o = task / panels / stretches;
+      const int64_t column = task / panels % stretches * most_width, line = o * inner + column;
+      const Columns of{x + (o * length * inner + column) * size,
+                       length * p / panels,
+                       length * (p + 1) / panels,
+                       inner,
+                       std::min(most_width, inner - column),
+                       dtype};
+      if (panels == 1) {
+        search.columns(of, to + line, nullptr);
+      } else {
+        search.columns(of, places + p * lines + line, keys + p * lines + line);
       }
-    });
-    for (int64_t p = 1; p < panels; ++p) {
-      if (best[p].key > best[0].key) best[0] = best[p];
     }
-    to[0] = best[0].place;
+  });
+  for (int64_t line = 0; panels > 1 && line < lines; ++line) {
+    int64_t best = line;
+    for (int64_t part = line + lines; part < panels * lines; part += lines) {
+      if (keys[part] > keys[best]) best = part;
+    }
+    to[line] = places[best];
+  }
+}
+
+// One line, by all threads.
+int64_t search_line(const Search& search, const char* x, int64_t length, Dtype dtype) {
+  const int64_t panels = std::clamp<int64_t>(length / elements_grain, 1, most_panels);
+  Best best[most_panels];
+  parallel_for(panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      best[p] = search.line(x, length * p / panels, length * (p + 1) / panels, dtype);
+    }
+  });
+  for (int64_t p = 1; p < panels; ++p) {
+    if (best[p].key > best[0].key) best[0] = best[p];
+  }
+  return best[0].place;
+}
+
+void extreme(const NaiveCall& call, const Search& search) {
+  const NaiveArray &x = call.inputs[0], &y = call.output;
+  const char* from = first_element(x);
+  int64_t* to = reinterpret_cast<int64_t*>(first_element(y));
+  const int64_t length = x.layout.shape[1], inner = x.layout.shape[2], lines = y.size();
+  if (inner > 1) return search_columns(search, from, lines / inner, length, inner, x.dtype, to);
+  if (lines == 1) {
+    to[0] = search_line(search, from, length, x.dtype);
     return;
   }
+  const int64_t bytes = length * static_cast<int64_t>(size_of(x.dtype));
   parallel_for(lines, grain_of(length), [&](int64_t begin, int64_t end) {
-    for (int64_t line = begin; line < end; ++line) {
-      to[line] = best_of<Element, largest>(from + line * length, 0, length, x.dtype).place;
-    }
+    search.lines(from + begin * bytes, end - begin, length, x.dtype, to + begin);
   });
 }
 
@@ -147,8 +258,10 @@ template <bool largest>
 void run(const NaiveCall& call) {
   if (call.output.size() == 0) return;
   if (!is_contiguous(call.inputs[0].layout)) return naive_value(call);
-  with_element(call.inputs[0].dtype,
-               [&](auto element) { extreme<decltype(element), largest>(call); });
+  with_element(call.inputs[0].dtype, [&]<class Element>(Element) {
+    extreme(call, {best_of<Element, largest>, best_of_lines<Element, largest>,
+                   best_of_columns<Element, largest>});
+  });
 }
 
 }  // namespace
