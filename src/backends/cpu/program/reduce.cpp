@@ -57,7 +57,9 @@ class ReductionRun {
         buffers_(buffers),
         immediates_(immediates),
         scratch_(scratch),
-        partials_(scratch + prepared.worker_bytes * prepared.elements.threads),
+        partials_(prepared.partial_bytes > 0
+                      ? scratch + prepared.worker_bytes * prepared.elements.threads
+                      : static_cast<char*>(buffers[group.output.buffer])),
         size_(static_cast<int64_t>(size_of(group.type))),
         value_(group.program.instructions.back().in[0]) {}
 
@@ -288,6 +290,7 @@ class ReductionRun {
 
   // Joins the panels' results.
   void combine() {
+    if (prepared_.partial_bytes == 0) return;
     const Operator operate = combining();
     const Kernel store = store_kernel(group_.output.dtype);
     char* out = static_cast<char*>(buffers_[group_.output.buffer]);
@@ -388,7 +391,13 @@ PreparedReduction prepare_reduction(const ReduceGroup& group, const std::vector<
   prepared.worker_bytes = prepared.elements.scratch_bytes +
                           (gathers ? round_up(row_panel * size, cache_line) : 0) +
                           prepared.held_bytes;
-  prepared.partial_bytes = round_up(group.outer * prepared.panels * group.inner * size, cache_line);
+  // A single panel's result is the reduction's, and no operand lies where that is written.
+  const Dtype stored = group.output.dtype;
+  const bool as_stored = compute_of(stored) == group.type && size_of(stored) == size_of(group.type);
+  if (prepared.panels > 1 || !as_stored) {
+    prepared.partial_bytes =
+        round_up(group.outer * prepared.panels * group.inner * size, cache_line);
+  }
   return prepared;
 }
 

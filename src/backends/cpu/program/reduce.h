@@ -8,18 +8,19 @@
 namespace mt::cpu {
 
 struct PreparedReduction {
-  PreparedProgram elements;             // the program without the reduction, which comes last
-  Step whole;                           // the program with it, where one kernel over memory is all
-  Step last;                            // the reduction, if it is of compact values
-  Segment segment;                      // its elements as one long row
-  int64_t run = 0;                      // elements that lie next to each other, if all is read as
-  Layout runs;                          // it lies, else 0; and where each such run begins
-  int64_t panel, panels;                // elements in a panel; panels of one reduction
-  int64_t stretch;                      // columns of a task
-  bool by_panels = false;               // neighbouring tasks of long rows share a panel, not a row
-  int64_t held = 0, held_bytes = 0;     // elements that are read in one go of the operand that
-                                        // elements.panels is about, if rows of it are turned
-  int64_t worker_bytes, partial_bytes;  // scratch of a worker; of all partial results
+  PreparedProgram elements;          // the program without the reduction, which comes last
+  Step whole;                        // the program with it, where one kernel over memory is all
+  Step last;                         // the reduction, if it is of compact values
+  Segment segment;                   // its elements as one long row
+  int64_t run = 0;                   // elements that lie next to each other, if all is read as
+  Layout runs;                       // it lies, else 0; and where each such run begins
+  int64_t panel, panels;             // elements in a panel; panels of one reduction
+  int64_t stretch;                   // columns of a task
+  bool by_panels = false;            // neighbouring tasks of long rows share a panel, not a row
+  int64_t held = 0, held_bytes = 0;  // elements that are read in one go of the operand that
+                                     // elements.panels is about, if rows of it are turned
+  int64_t worker_bytes;              // scratch of a worker
+  int64_t partial_bytes = 0;         // of all partial results, unless they lie in the output
 };
 
 PreparedReduction prepare_reduction(const ReduceGroup& group, const std::vector<Buffer>& buffers);
