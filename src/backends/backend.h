@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/order.h"
 #include "plan/plan.h"
 #include "tensor/device.h"
 
@@ -53,6 +54,8 @@ class Backend {
   // How many panels of rows (ops/order.h) it takes for totals to be worth making beside what the
   // rows are for, each panel by itself; 0: row groups have no totals.
   virtual int64_t panels_for_totals() const { return 0; }
+  // How many elements the rows of a row group of so many may have: registers hold whole rows.
+  virtual int64_t longest_row(int64_t /*rows*/) const { return row_panel; }
   // Makes a kernel of the user's own ready for a launch on tensors of these types; fails when it
   // does not fit. Where there is nothing to compile it needs a function.
   virtual void prepare_kernel(Launch* launch, const std::vector<Dtype>& inputs);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autodiff/backward.h"
+#include "backends/cpu/parallel/parallel.h"
 #include "ops/check.h"
 #include "ops/ops.h"
 
@@ -49,6 +50,51 @@ TEST(Reduce, ProductsOfHalves) {
   EXPECT_EQ(read(slope), (std::vector<double>{15, 0, 0}));
   Tensor curve = gradients({slope}, {make({3}, {0, 1, 0}, Dtype::float16)}, {x})[0];
   EXPECT_EQ(read(curve), (std::vector<double>{5, 0, 0}));
+}
+
+// With fewer threads than rows these are gone through with what else is done with them, with more
+// panel by panel.
+TEST(Reduce, RowsLongerThanAPanel) {
+  const Shape shape{2, 120000};
+  for (Dtype dtype : every_dtype) {
+    SCOPED_TRACE(name_of(dtype));
+    everywhere([&](const Make& given) {
+      Tensor x = given(shape, scattered(240000, 100), dtype);
+      Tensor y = given(shape, special(240000), dtype);
+      std::vector<Tensor> results;
+      for (const Tensor& of : {sum(x, {1}), max(x, {1}), min(y, {1}), max(y, {1}), sum(y, {1})}) {
+        results.push_back(cast(of, Dtype::float64));
+      }
+      return stack(results, 0);
+    });
+  }
+  for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    auto sums = [&](int threads) {
+      cpu::set_thread_count(threads);
+      Numbers numbers = read(sum(noise(shape, 1, dtype), {1}));
+      cpu::set_thread_count(0);
+      return numbers;
+    };
+    EXPECT_EQ(sums(1), sums(3));
+  }
+  Function soft = [](const std::vector<Tensor>& t) { return softmax(t[0], 1); };
+  Function log_soft = [](const std::vector<Tensor>& t) { return log_softmax(t[0], 1); };
+  Function norm = [](const std::vector<Tensor>& t) {
+    return layer_norm(t[0], 1, t[1], t[2], 1e-5);
+  };
+  Function root = [](const std::vector<Tensor>& t) { return rms_norm(t[0], 1, t[1], 1e-5); };
+  Function loss = [](const std::vector<Tensor>& t) {
+    Tensor targets = make({4}, {0, 16384, 59999, 7}, Dtype::int64, t[0].device());
+    return cross_entropy(t[0], targets, 1, LossReduction::none);
+  };
+  for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::bfloat16}) {
+    SCOPED_TRACE(name_of(dtype));
+    const double tolerance = dtype == Dtype::bfloat16 ? 2e-2 : 1e-5;
+    for (const Function& f : {soft, log_soft, loss})
+      check_devices(f, {{4, 60000}}, dtype, tolerance);
+    check_devices(norm, {{4, 60000}, {60000}, {60000}}, dtype, tolerance);
+    check_devices(root, {{4, 60000}, {60000}}, dtype, tolerance);
+  }
 }
 
 }  // namespace

@@ -189,6 +189,10 @@ class CpuBackend final : public HostBackend {
   }
 
   int64_t panels_for_totals() const override { return 4; }
+  // One row is one thread's; panels of long ones keep more threads busy.
+  int64_t longest_row(int64_t rows) const override {
+    return rows >= thread_count() ? cpu::longest_row : row_panel;
+  }
 
   bool run_small(const Op& op, Dtype dtype, const SmallOperand* operands, void* output,
                  int64_t count) override {

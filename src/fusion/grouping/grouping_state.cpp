@@ -18,4 +18,8 @@ GroupingState::GroupingState(const Region& given)
   finishes_rows = finished_rows(*this);
 }
 
+bool GroupingState::has_room_for(int64_t rows, int64_t columns) const {
+  return columns <= region.device->backend->longest_row(rows);
+}
+
 }  // namespace mt

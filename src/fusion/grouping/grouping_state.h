@@ -33,6 +33,8 @@ struct GroupingState {
   std::span<const Edge> edges(int i) const { return region.edges_of(i); }
   std::span<const Use> uses(int i) const { return readers.of(i); }
   bool may_be_together(int i, int j) const { return !part_of || (*part_of)[i] == (*part_of)[j]; }
+  // Whether a row group may have so many rows of so many columns.
+  bool has_room_for(int64_t rows, int64_t columns) const;
   // Whether item i, as part of a group, is read from memory as well.
   bool goes_to_memory(int i, int group) const {
     if (item(i).stored) return true;

@@ -12,7 +12,8 @@ Shape reduced_shape(const GroupingState& state, int i) {
 
 void shape_reduction(const GroupingState& state, int i, ItemGroup* group) {
   ReductionShape shape = reduction_shape(state, i);
-  bool in_rows = shape.inner.empty() && element_count(shape.reduced) <= longest_row;
+  const int64_t rows = element_count(shape.outer), columns = element_count(shape.reduced);
+  bool in_rows = shape.inner.empty() && state.has_room_for(rows, columns);
   group->kind = in_rows ? GroupKind::row : GroupKind::reduce;
   group->row_shape = shape.outer;
   group->column_shape = shape.reduced;
@@ -66,7 +67,8 @@ const char* join_reduction(GroupingState& state, int i, int target, Relation rel
   ReductionShape shape = reduction_shape(state, i);
   int64_t columns = element_count(shape.reduced);
   if (!shape.inner.empty()) return "it reduces leading dimensions";
-  if (columns > longest_row || columns == 0) return "its rows do not fit in cache";
+  if (columns == 0 || !state.has_room_for(element_count(shape.outer), columns))
+    return "its rows do not fit in cache";
   if (group->row_shape.rank() + shape.reduced.rank() > max_rank) {
     return "the group would have too many dimensions";
   }

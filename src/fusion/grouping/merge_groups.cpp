@@ -25,7 +25,8 @@ std::optional<Iteration> iteration_of(const GroupingState& state, const ItemGrou
     return Iteration{group.kind, group.row_shape, group.column_shape};
   }
   if (group.kind != GroupKind::reduce || state.panels_for_totals == 0 || group.rows() != 1 ||
-      group.inner <= 1 || group.inner > longest_row) {
+      group.inner <= 1 ||
+      !state.has_room_for(element_count(group.column_shape) / group.inner, group.inner)) {
     return std::nullopt;
   }
   ItemGroup rows{GroupKind::map, group.column_shape, {}, {}, {}, {}};

@@ -8,7 +8,6 @@
 namespace mt {
 namespace {
 
-static_assert(longest_row <= row_panel);
 constexpr int deepest_search = 8;
 
 // The reduction of rows of `columns` elements that item i is computed from; -1 if there is none.
@@ -20,8 +19,9 @@ int row_reduction_of(const GroupingState& state, int i, int64_t columns, int dep
     const Op& op = *state.node(input).op;
     if (op.kind == OpKind::reduce) {
       ReductionShape shape = reduction_shape(state, input);
-      if (shape.inner.empty() && shape.permutation.empty() && columns <= longest_row &&
-          element_count(shape.reduced) == columns) {
+      if (shape.inner.empty() && shape.permutation.empty() &&
+          element_count(shape.reduced) == columns &&
+          state.has_room_for(state.size(input), columns)) {
         return input;
       }
     } else if (is_pointwise(op)) {
@@ -167,7 +167,8 @@ std::vector<bool> finished_rows(const GroupingState& state) {
       if (op.kind == OpKind::reduce) {
         ReductionShape shape = reduction_shape(state, input);
         int64_t columns = element_count(shape.reduced);
-        from_rows = shape.inner.empty() && columns > 1 && columns <= longest_row;
+        from_rows =
+            shape.inner.empty() && columns > 1 && state.has_room_for(state.size(input), columns);
       }
       if (from_rows) finishes[i] = true;
     }

@@ -35,7 +35,4 @@ std::vector<bool> finished_rows(const GroupingState& state);
 // that a group goes through: then its rows are worth having in the group.
 bool shares_elements(const GroupingState& state, int i, int group);
 
-// Registers hold whole rows, so a row must leave room for several of them in cache.
-constexpr int64_t longest_row = 16384;
-
 }  // namespace mt

@@ -6,6 +6,7 @@
 #include "backends/cpu/program/compact.h"
 #include "backends/cpu/program/join_steps.h"
 #include "backends/cpu/program/totals.h"
+#include "ops/order.h"
 
 namespace mt::cpu {
 namespace {
@@ -53,6 +54,7 @@ class StepMaker {
     join_steps(&prepared_.steps, segment_.columns != 1 && !turned());
     for (Step& step : prepared_.steps) {
       if (step.in_pieces()) go_by_pieces(&step);
+      if (step.traversal == Traversal::panels) go_by_panels(&step);
     }
   }
 
@@ -155,6 +157,16 @@ class StepMaker {
     }
   }
 
+  void go_by_panels(Step* step) const {
+    for (Source& in : step->in) {
+      if (in.place == no_place || in.repeated) continue;
+      const int64_t size = in.place < 0
+                               ? static_cast<int64_t>(size_of(segment_.memory[~in.place].dtype))
+                               : in.pitch / segment_.columns;
+      in.panel = row_panel * size;
+    }
+  }
+
   // A step that adds to a total is an operator whose first operand and result are the total.
   void add_total(size_t at) {
     const Instruction& i = code_[at];
@@ -203,6 +215,8 @@ class StepMaker {
         step.traversal = turned() ? Traversal::columns : Traversal::rows;
       }
     }
+    const bool is_long = segment_.columns > row_panel && step.traversal == Traversal::rows;
+    if (i.code == Opcode::reduce && is_long) step.traversal = Traversal::panels;
     step.out = written_by(is_gathered_there(at) ? code_[at + 1] : i);
     push(step);
   }

@@ -6,9 +6,11 @@
 
 #include "backends/cpu/elementwise/moments.h"
 #include "backends/cpu/elementwise/normalize.h"
+#include "backends/cpu/program/totals.h"
 #include "backends/cpu/strided/pool_pairs.h"
 #include "backends/cpu/strided/strided.h"
 #include "base/rounding.h"
+#include "ops/order.h"
 #include "tensor/first_byte.h"
 #include "tensor/walker.h"
 
@@ -39,6 +41,29 @@ struct Stretch {
   }
 };
 
+// In the order of ops/order.h.
+void reduce_by_panels(const Step& step, const Input* in, char* out, int64_t rows, int64_t columns) {
+  constexpr int64_t most = longest_row / row_panel;
+  const Instruction& i = *step.instruction;
+  const auto size = static_cast<int64_t>(size_of(i.type));
+  const Operator combine = elementwise_operator(combiner(static_cast<Reduction>(i.detail)), i.type);
+  for (int64_t r = 0; r < rows; ++r, out += size) {
+    alignas(8) char results[most * 8];
+    int64_t panels = 0;
+    for (int64_t first = 0; first < columns; first += row_panel, ++panels) {
+      Input part[4];
+      for (int k = 0; k < 4 && step.in[k].place != no_place; ++k) {
+        part[k] = in[k];
+        part[k].data =
+            static_cast<const char*>(in[k].data) + r * in[k].pitch + panels * step.in[k].panel;
+      }
+      step.operate(results + panels * size, part, 1, std::min(row_panel, columns - first));
+    }
+    combine_panels(combine, results, panels, 1, size);
+    std::memcpy(out, results, static_cast<size_t>(size));
+  }
+}
+
 void operate(const Step& step, Input* in, char* out, int64_t rows, int64_t columns,
              int64_t pieces) {
   switch (step.traversal) {
@@ -54,6 +79,7 @@ void operate(const Step& step, Input* in, char* out, int64_t rows, int64_t colum
       }
       break;
     case Traversal::columns: step.operate(out, in, columns, rows); break;
+    case Traversal::panels: reduce_by_panels(step, in, out, rows, columns); break;
   }
 }
 

@@ -21,6 +21,8 @@ namespace mt::cpu {
 constexpr int64_t stack_registers = 64 << 10;
 // Operands that are fetched ahead.
 constexpr size_t most_ahead = 8;
+// Elements of a row of which some registers still lie in a second-level cache of 1 or 2 MB.
+constexpr int64_t longest_row = 131072;
 
 // An operand of a step: where it lies, and how it goes on from one row of the tile to the next.
 struct Source {
@@ -28,6 +30,7 @@ struct Source {
   bool repeated = false;  // one number for each row
   int64_t pitch = 0;      // bytes; in a turned tile for each of its rows
   bool pieced = false;    // of each piece of a row (pieces.h)
+  int64_t panel = 0;      // bytes from one panel of a row (ops/order.h) to the next
 };
 
 // How a step goes through a tile.
@@ -39,6 +42,7 @@ enum class Traversal : uint8_t {
   few,         // row by row, of which it reads next to nothing
   total,       // row by row, each added to the same result
   columns,     // of a turned tile (narrow.h), column by column
+  panels,      // panel by panel of each row, whose results are then combined
 };
 
 inline bool is_operator(const Instruction& i) {
