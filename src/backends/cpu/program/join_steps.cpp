@@ -79,6 +79,10 @@ bool join(const Step& first, const Step& second, bool alone, Step* joined) {
   if (!alone || !is_elementwise(first)) return false;
   if (s.code == Opcode::total) return join_total(first, second, joined);
   if (!is_elementwise(second) || f.row != s.row || f.from != s.from) return false;
+  if (code == Elementwise::square) {  // a product like any other
+    code = Elementwise::mul;
+    joined->in[1] = joined->in[0];
+  }
   bool right = second.in[0].place != first.out;
   joined->operate = paired_operator(code, static_cast<Elementwise>(s.detail), right, f.from);
   if (info(static_cast<Elementwise>(s.detail)).arity == 2) {
