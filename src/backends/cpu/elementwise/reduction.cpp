@@ -155,7 +155,8 @@ Operator sum_of_deviations(Compute type) {
 }
 Operator sum_of_exponentials(Compute type, bool kept) {
   if (type == Compute::f32) return exponentials_of<float>(kept);
-  return type == Compute::f64 ? exponentials_of<double>(kept) : nullptr;
+  if (HWY_TARGET == HWY_AVX2 || type != Compute::f64) return nullptr;  // too few registers
+  return exponentials_of<double>(kept);
 }
 
 template <class T>
