@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalisation by rows (layer norm, RMS norm), by channels (batch norm) and by groups of channels.
+#include <algorithm>
+
 #include "base/error.h"
 #include "graph/modes.h"
+#include "graph/record.h"
 #include "ops/ops.h"
 
 namespace mt {
@@ -39,6 +42,65 @@ Tensor scaled(const Tensor& y, const Tensor& weight, const Tensor& bias) {
   if (weight) result = result * cast(weight, y.dtype());
   if (bias) result = result + cast(bias, y.dtype());
   return result;
+}
+
+// A batch norm's gradient is one formula (Ioffe and Szegedy 2015), which passes over memory less
+// often than those of the operators that it is made of:
+//
+// y = (x - mean) * scale, where scale = rsqrt(variance + epsilon) * weight:
+// dx = scale * (dy - mean(dy) - (x - mean) * mean(dy * (x - mean)) / (variance + epsilon)).
+//
+// Its operators are like any others, but for where their gradients go: all of it from y to x, none
+// by way of the mean or the variance. A gradient is made of ordinary ones, and so has gradients.
+constexpr Op like(const char* name, Elementwise code,
+                  void (*gradient)(const Node&, const Tensor&, Tensor*)) {
+  return {.name = name,
+          .kind = OpKind::elementwise,
+          .code = static_cast<uint8_t>(code),
+          .gradient = gradient};
+}
+const Op deviation_op =
+    like("sub", Elementwise::sub, [](const Node&, const Tensor& dy, Tensor* to) { to[0] = dy; });
+Tensor deviation_from(const Tensor& mean, const Tensor& x) {
+  return record(deviation_op, x.dtype(), x.shape(), {x, mean});
+}
+// Recorded again by an ordinary operator; what has no gradient may have forgotten its inputs.
+Tensor ordinary(const Tensor& deviation) {
+  if (!deviation.requires_gradient()) return deviation;
+  return deviation->inputs[0] - deviation->inputs[1];
+}
+
+// Deviations add up to 0, and so does what the mean would receive of the sum of their squares.
+const Op square_op =
+    like("square", Elementwise::square, [](const Node& node, const Tensor& dy, Tensor* to) {
+      to[0] = dy * (ordinary(node.inputs[0]) * 2.0);
+    });
+Tensor square_of(const Tensor& deviation) {
+  return record(square_op, deviation.dtype(), deviation.shape(), {deviation});
+}
+
+const Op scale_op =
+    like("mul", Elementwise::mul, [](const Node& node, const Tensor& dy, Tensor* to) {
+      to[1] = sum_to(dy * node.inputs[0], node.inputs[1].shape());
+    });
+Tensor scale_of(const Tensor& root, const Tensor& weight) {
+  return weight ? record(scale_op, root.dtype(), root.shape(), {root, weight}) : root;
+}
+
+const Op normalize_op =
+    like("mul", Elementwise::mul, [](const Node& node, const Tensor& dy, Tensor* to) {
+      const Tensor deviation = ordinary(node.inputs[0]), &scale = node.inputs[1];
+      const bool weighted = scale->op == &scale_op;
+      const Tensor root = weighted ? scale->inputs[0] : scale;
+      const auto count = static_cast<double>(dy.size() / std::max<int64_t>(scale.size(), 1));
+      const Tensor sum = sum_to(dy, scale.shape()), along = sum_to(dy * deviation, scale.shape());
+      const Tensor rest = dy - sum / count - deviation * (along * root * root / count);
+      to[0] = (weighted ? root * scale->inputs[1] : root) * rest;
+      if (weighted) to[1] = along;
+    });
+// `scale` has the axes that are not normalized over.
+Tensor normalize(const Tensor& deviation, const Tensor& scale) {
+  return record(normalize_op, deviation.dtype(), deviation.shape(), {deviation, scale});
 }
 
 }  // namespace
@@ -114,12 +176,13 @@ BatchNorm batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   auto spread = [&](const Tensor& t) { return reshape(cast(t, wide.dtype()), by_channel); };
 
   BatchNorm result{nullptr, running_mean, running_var};
-  Tensor center, variance;  // [channels, 1...]
+  Tensor y;
   if (training) {
     Tensor channel_mean = mean(wide, axes);
-    center = reshape(channel_mean, by_channel);
-    Tensor channel_variance = mean(square(wide - center), axes);
-    variance = reshape(channel_variance, by_channel);
+    Tensor deviation = deviation_from(reshape(channel_mean, by_channel), wide);
+    Tensor channel_variance = mean(square_of(deviation), axes);
+    Tensor root = rsqrt(reshape(channel_variance, by_channel) + epsilon);
+    y = normalize(deviation, scale_of(root, weight ? spread(weight) : nullptr));
     GradientMode none(false);
     double count = channels ? static_cast<double>(x.size() / channels) : 2;
     if (running_var && count < 2) {
@@ -134,12 +197,10 @@ BatchNorm batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
       result.running_var = moved(running_var, channel_variance * (count / (count - 1)));
     }
   } else {
-    center = spread(running_mean);
-    variance = spread(running_var);
+    Tensor scale = rsqrt(spread(running_var) + epsilon);
+    if (weight) scale = scale * spread(weight);
+    y = (wide - spread(running_mean)) * scale;
   }
-  Tensor scale = rsqrt(variance + epsilon);
-  if (weight) scale = scale * spread(weight);
-  Tensor y = (wide - center) * scale;
   if (bias) y = y + spread(bias);
   result.y = cast(y, x.dtype());
   return result;

@@ -55,11 +55,23 @@ TEST(Normalization, BatchNormGradients) {
   };
   check_gradients(train, {noise({3, 2, 2}, 1), noise({2}, 2), noise({2}, 3)}, 2, 1e-5);
   check_devices(train, {{4, 3, 5, 2}, {3}, {3}});
-  Function evaluate = [](const std::vector<Tensor>& t) {
+  // What no gradient goes to may be gone.
+  Function of_data = [](const std::vector<Tensor>& t) {
+    Tensor x = noise({4, 3, 5}, 1, t[0].dtype(), t[0].device());
+    return batch_norm(x, t[0], t[1], nullptr, nullptr, true, 0.1, 1e-5).y;
+  };
+  check_gradients(of_data, {noise({3}, 2), noise({3}, 3)});
+  check_devices(of_data, {{3}, {3}});
+  Function without_weight = [](const std::vector<Tensor>& t) {
+    return batch_norm(t[0], nullptr, nullptr, nullptr, nullptr, true, 0.1, 1e-5).y;
+  };
+  check_gradients(without_weight, {noise({3, 2, 2}, 1)}, 2, 1e-5);
+  check_devices(without_weight, {{4, 1, 5}});
+  Function fixed = [](const std::vector<Tensor>& t) {
     return batch_norm(t[0], t[1], t[2], t[3], square(t[4]), false, 0.1, 1e-2).y;
   };
   check_gradients(
-      evaluate, {noise({3, 2, 2}, 1), noise({2}, 2), noise({2}, 3), noise({2}, 4), noise({2}, 5)});
+      fixed, {noise({3, 2, 2}, 1), noise({2}, 2), noise({2}, 3), noise({2}, 4), noise({2}, 5)});
 }
 
 TEST(Normalization, IsOnePass) {

@@ -59,9 +59,24 @@ bool can_iterate(const GroupingState& state, const ItemGroup& group, const Itera
   return true;
 }
 
+// Whether both go through rows in the same order other than memory's, as channels of images.
+bool goes_alike(const ItemGroup& a, const ItemGroup& b) {
+  auto sizes = [](const Shape& shape) {
+    Shape result;
+    for (int64_t size : shape) {
+      if (size != 1) result.push_back(size);
+    }
+    return result;
+  };
+  return !a.permutation.empty() && a.permutation == b.permutation && a.kind == GroupKind::row &&
+         b.kind == GroupKind::row && a.permuted_shape == b.permuted_shape &&
+         sizes(a.row_shape) == sizes(b.row_shape) && a.column_shape == b.column_shape;
+}
+
 // How two groups of as many elements can go through them together.
 std::optional<Iteration> common_iteration(const GroupingState& state, int group_a, int group_b) {
   const ItemGroup &a = state.group(group_a), &b = state.group(group_b);
+  if (goes_alike(a, b)) return Iteration{a.kind, a.row_shape, a.column_shape};
   std::optional<Iteration> of_a = iteration_of(state, a), of_b = iteration_of(state, b);
   if (!of_a || !of_b) return std::nullopt;
   bool reduces = a.kind == GroupKind::reduce || b.kind == GroupKind::reduce;
@@ -119,6 +134,7 @@ bool merge_groups(GroupingState& state, int a, int b) {
   std::optional<Iteration> common = common_iteration(state, a, b);
   if (!common) return false;
   ItemGroup merged{common->kind, common->rows, common->columns, {}, {}, {}};
+  merged.permutation = into.permutation;
   // What one makes and the other reads must be read in the group's own order.
   for (int producer : {a, b}) {
     int consumer = producer == a ? b : a;
