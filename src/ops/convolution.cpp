@@ -14,6 +14,7 @@
 #include "ops/convolution_windows.h"
 #include "ops/minimal_filtering.h"
 #include "ops/ops.h"
+#include "ops/order.h"
 
 namespace mt {
 namespace {
@@ -86,20 +87,44 @@ bool filters_minimally(const Geometry& g, Dtype dtype, int64_t outputs, int64_t 
          pays_minimal_filtering(outputs, channels, positions[0], positions[1]);
 }
 
+// Sums of few outputs would be in lanes (ops/order.h), along which windows do not lie: as if there
+// were more outputs, whose weights are 0, they are chains, many positions at a time.
+constexpr int64_t fewest_outputs = 6;
+int64_t outputs_beside(const Geometry& g, int64_t outputs, int64_t phases, int64_t positions,
+                       int64_t terms) {
+  auto in_lanes = [&](int64_t count) {
+    return contraction_order(count * phases, positions, terms, Dtype::float32).lanes > 1;
+  };
+  return g.groups == 1 && in_lanes(outputs) && !in_lanes(fewest_outputs) ? fewest_outputs : outputs;
+}
+Tensor with_outputs(const Tensor& w, int axis, int64_t outputs) {
+  if (w.shape()[axis] == outputs) return w;
+  Dims after = Dims::filled(w.rank(), 0);
+  after[axis] = outputs - w.shape()[axis];
+  return pad(w, Dims::filled(w.rank(), 0), after, 0);
+}
+Tensor first_outputs(const Tensor& y, int64_t outputs) {
+  return y.shape()[1] == outputs ? y : slice(y, 1, 0, outputs, 1);
+}
+
 // x [n, c, length...], w [o, c / groups, kernel...] -> y [n, o, positions...]
 Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
   Tensor a, b;
-  int64_t n = x.shape()[0], o = w.shape()[0];
+  const int64_t n = x.shape()[0], o = w.shape()[0];
+  const int64_t positions = element_count(spatial({}, g.positions, g.axes));
+  const int64_t kernel = element_count(spatial({}, g.kernel, g.axes));
+  const int64_t outputs = outputs_beside(g, o, 1, positions, w.shape()[1] * kernel);
   {
     GradientMode none(false);
-    a = repeat_for_each(split_groups(w, 0, g.groups), n);
+    a = repeat_for_each(split_groups(with_outputs(w, 0, outputs), 0, g.groups), n);
     b = reorder(windows(x, g), {{0, 2}, {3, g.axes}, {2, 1}, {3 + g.axes, g.axes}});
   }
-  Shape shape = spatial({n, g.groups, o / g.groups}, g.positions, g.axes);
+  Shape shape = spatial({n, g.groups, outputs / g.groups}, g.positions, g.axes);
   const bool filtered = filters_minimally(g, x.dtype(), o / g.groups, w.shape()[1], g.positions);
-  return join_groups(record(convolve_op, x.dtype(), shape, {a, b, x, w},
-                            encode({2, 1, g.axes, 1 + g.axes}, g, filtered)),
-                     1);
+  return first_outputs(join_groups(record(convolve_op, x.dtype(), shape, {a, b, x, w},
+                                          encode({2, 1, g.axes, 1 + g.axes}, g, filtered)),
+                                   1),
+                       o);
 }
 
 // y [n, o, positions...], w [o, c / groups, kernel...] -> x [n, c, length...]
@@ -109,19 +134,29 @@ Tensor convolve_transpose(const Tensor& y, const Tensor& w, const Geometry& g) {
                 y.device());
   }
   Tensor a, b;
-  Shape shape{y.shape()[0], g.groups, w.shape()[1]};
+  const int64_t c = w.shape()[1];
+  int64_t phases = 1, positions = 1, terms = w.shape()[0];
+  for (int i = 0; i < g.axes; ++i) {
+    const Phases of(g, i);
+    phases *= of.stride;
+    positions *= of.count;
+    terms *= of.taps;
+  }
+  const int64_t outputs = outputs_beside(g, c, phases, positions, terms);
+  Shape shape{y.shape()[0], g.groups, outputs};
   for (int i = 0; i < g.axes; ++i) shape.push_back(Phases(g, i).stride);
   for (int i = 0; i < g.axes; ++i) shape.push_back(Phases(g, i).count);
   {
     GradientMode none(false);
-    a = repeat_for_each(transposed_kernel(w, g), y.shape()[0]);
+    a = repeat_for_each(transposed_kernel(with_outputs(w, 1, outputs), g), y.shape()[0]);
     b = reorder(transposed_windows(y, g), {{0, 2}, {3, g.axes}, {2, 1}, {3 + g.axes, g.axes}});
   }
   const bool filtered =
       filters_minimally(g, y.dtype(), w.shape()[1], w.shape()[0] / g.groups, g.length);
-  return join_phases(record(convolve_transpose_op, y.dtype(), shape, {a, b, y, w},
-                            encode({2, 1 + g.axes, g.axes, 1 + g.axes}, g, filtered)),
-                     g);
+  return first_outputs(join_phases(record(convolve_transpose_op, y.dtype(), shape, {a, b, y, w},
+                                          encode({2, 1 + g.axes, g.axes, 1 + g.axes}, g, filtered)),
+                                   g),
+                       c * g.groups);
 }
 
 // x [n, c, length...], y [n, o, positions...] -> w [o, c / groups, kernel...]
@@ -145,14 +180,14 @@ Tensor convolve_weight(const Tensor& x, const Tensor& y, const Geometry& g) {
 void convolve_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   Geometry g = decode(node);
   const Tensor &x = node.inputs[2], &w = node.inputs[3];
-  Tensor whole = join_groups(dy, 1);
+  Tensor whole = first_outputs(join_groups(dy, 1), w.shape()[0]);
   if (x.requires_gradient()) gradients[2] = convolve_transpose(whole, w, g);
   if (w.requires_gradient()) gradients[3] = convolve_weight(x, whole, g);
 }
 void convolve_transpose_gradient(const Node& node, const Tensor& dx, Tensor* gradients) {
   Geometry g = decode(node);
   const Tensor &y = node.inputs[2], &w = node.inputs[3];
-  Tensor whole = join_phases(dx, g);
+  Tensor whole = first_outputs(join_phases(dx, g), w.shape()[1] * g.groups);
   if (y.requires_gradient()) gradients[2] = convolve(whole, w, g);
   if (w.requires_gradient()) gradients[3] = convolve_weight(whole, y, g);
 }

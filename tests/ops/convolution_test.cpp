@@ -57,6 +57,10 @@ const Case cases[] = {
     {{1, 2, 9, 8}, {2, 2, 3, 3}, how({3, 2}, {4, 5}, {2, 3})},
     {{1, 1, 5, 6}, {2, 1, 3, 4}, how({1 << 30, 9}, {2, 0}, {1, 1})},
     {{2, 1, 9, 8}, {2, 1, 7, 4}, how({2, 2}, {3, 1}, {1, 2})},
+    // Sums of so many terms that few outputs, or channels of x, are not computed alone.
+    {{2, 8, 4, 3}, {3, 8, 3, 3}, how({1, 1}, {1, 1}, {1, 1})},
+    {{1, 2, 4, 5}, {9, 2, 3, 3}, how({1, 1}, {1, 1}, {1, 1})},
+    {{1, 1, 7, 6}, {18, 1, 4, 4}, how({2, 2}, {1, 2}, {1, 1})},
 };
 
 TEST(Convolution, EqualsItsDefinition) {
