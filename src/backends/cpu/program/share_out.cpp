@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a program's tiles are shared out: by rows, through panels, or as elements one after another.
 #include <algorithm>
-#include <optional>
 
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/program/program.h"
@@ -76,25 +75,24 @@ void run_elements(const PreparedProgram& prepared, const std::vector<Segment>& s
   const int64_t tile = prepared.tile_rows;
   parallel_for(prepared.tiles, prepared.grain, [&](int64_t begin, int64_t end) {
     alignas(64) char registers[stack_registers];
-    std::optional<ProgramRun> run;
-    for (size_t s = 0; s < segments.size() && end > 0; ++s) {
-      const Segment& segment = segments[s];
-      int64_t count = segment.rows * segment.columns, own = divide_up(count, tile);
-      int64_t from = std::max<int64_t>(begin, 0), to = std::min(end, own);
-      begin -= own;
-      end -= own;
-      if (from >= to) continue;
-      if (run) {
-        run->go_on(segment, prepared.same_numbers[s], tile);
-      } else {
-        const int64_t most = segments.size() > 1 ? tile : std::min(tile, count);
-        run.emplace(prepared, segment, buffers, immediates, registers, most);
-      }
-      if (prepared.at_once) run->run(from * tile, std::min(to * tile, count) - from * tile);
-      for (int64_t t = from; t < to && !prepared.at_once; ++t) {
+    auto elements = [&](size_t s) { return segments[s].rows * segments[s].columns; };
+    size_t s = 0;
+    for (int64_t own; begin >= (own = divide_up(elements(s), tile)); ++s) begin -= own, end -= own;
+    const int64_t most = segments.size() > 1 ? tile : std::min(tile, elements(s));
+    ProgramRun run(prepared, segments[s], buffers, immediates, registers, most);
+    while (true) {
+      const int64_t count = elements(s), own = divide_up(count, tile), to = std::min(end, own);
+      if (prepared.at_once) run.run(begin * tile, std::min(to * tile, count) - begin * tile);
+      for (int64_t t = begin; t < to && !prepared.at_once; ++t) {
         int64_t first = t * tile, rows = std::min(tile, count - first);
-        run->run(first, rows, t + 1 < to ? std::min(tile, count - first - rows) : 0);
+        run.run(first, rows, t + 1 < to ? std::min(tile, count - first - rows) : 0);
       }
+      begin = 0;
+      end -= own;
+      if (end <= 0) return;
+      do ++s;
+      while (elements(s) == 0);
+      run.go_on(segments[s], prepared.same_numbers[s], tile);
     }
   });
 }
