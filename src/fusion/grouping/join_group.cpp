@@ -68,7 +68,7 @@ const char* join_reduction(GroupingState& state, int i, int target, Relation rel
   int64_t columns = element_count(shape.reduced);
   if (!shape.inner.empty()) return "it reduces leading dimensions";
   if (columns == 0 || !state.has_room_for(element_count(shape.outer), columns))
-    return "its rows do not fit in cache";
+    return "its rows are too long";
   if (group->row_shape.rank() + shape.reduced.rank() > max_rank) {
     return "the group would have too many dimensions";
   }

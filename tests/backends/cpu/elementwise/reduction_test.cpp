@@ -149,8 +149,10 @@ void sums_exponentials(Compute type) {
       const int64_t size = sizeof(T), pitch = static_cast<int64_t>(columns) * size;
       const Input inputs[] = {{x.data(), pitch}, {shift.data(), size, true}, {kept.data(), pitch}};
       for (bool keeps : {false, true}) {
-        row_sum_of_exponentials(type, keeps)(out.data(), inputs, rows,
-                                             static_cast<int64_t>(columns));
+        const Operator sum = row_sum_of_exponentials(type, keeps);
+        ASSERT_TRUE(sum || type == Compute::f64);  // which not every instruction set has
+        if (!sum) return;
+        sum(out.data(), inputs, rows, static_cast<int64_t>(columns));
         for (size_t r = 0; r < rows; ++r) {
           ASSERT_EQ(out[r], reduce(Reduction::sum, exponentials.data() + r * columns, columns));
         }
