@@ -106,6 +106,10 @@ Tensor with_outputs(const Tensor& w, int axis, int64_t outputs) {
 Tensor first_outputs(const Tensor& y, int64_t outputs) {
   return y.shape()[1] == outputs ? y : slice(y, 1, 0, outputs, 1);
 }
+// In memory of their own, so that a result does not keep what was computed beside it.
+Tensor only_outputs(const Tensor& y, int64_t outputs) {
+  return y.shape()[1] == outputs ? y : copy(first_outputs(y, outputs));
+}
 
 // x [n, c, length...], w [o, c / groups, kernel...] -> y [n, o, positions...]
 Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
@@ -121,10 +125,10 @@ Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
   }
   Shape shape = spatial({n, g.groups, outputs / g.groups}, g.positions, g.axes);
   const bool filtered = filters_minimally(g, x.dtype(), o / g.groups, w.shape()[1], g.positions);
-  return first_outputs(join_groups(record(convolve_op, x.dtype(), shape, {a, b, x, w},
-                                          encode({2, 1, g.axes, 1 + g.axes}, g, filtered)),
-                                   1),
-                       o);
+  return only_outputs(join_groups(record(convolve_op, x.dtype(), shape, {a, b, x, w},
+                                         encode({2, 1, g.axes, 1 + g.axes}, g, filtered)),
+                                  1),
+                      o);
 }
 
 // y [n, o, positions...], w [o, c / groups, kernel...] -> x [n, c, length...]
@@ -153,10 +157,10 @@ Tensor convolve_transpose(const Tensor& y, const Tensor& w, const Geometry& g) {
   }
   const bool filtered =
       filters_minimally(g, y.dtype(), w.shape()[1], w.shape()[0] / g.groups, g.length);
-  return first_outputs(join_phases(record(convolve_transpose_op, y.dtype(), shape, {a, b, y, w},
-                                          encode({2, 1 + g.axes, g.axes, 1 + g.axes}, g, filtered)),
-                                   g),
-                       c * g.groups);
+  return only_outputs(join_phases(record(convolve_transpose_op, y.dtype(), shape, {a, b, y, w},
+                                         encode({2, 1 + g.axes, g.axes, 1 + g.axes}, g, filtered)),
+                                  g),
+                      c * g.groups);
 }
 
 // x [n, c, length...], y [n, o, positions...] -> w [o, c / groups, kernel...]

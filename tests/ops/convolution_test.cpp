@@ -121,6 +121,17 @@ TEST(Convolution, DevicesAgree) {
   }
 }
 
+// Though there are others beside them that are computed.
+TEST(Convolution, FewOutputsKeepNoOthers) {
+  Tensor x = noise({2, 8, 6, 7}, 1), w = noise({3, 8, 3, 3}, 2), back = noise({9, 2, 3, 3}, 3);
+  const Convolution same = how({1, 1}, {1, 1}, {1, 1});
+  for (const Tensor& y : {convolution(x, w, nullptr, same),
+                          convolution_transpose(noise({2, 9, 6, 7}, 4), back, nullptr, same)}) {
+    evaluate(y);
+    EXPECT_EQ(y->storage->bytes(), static_cast<size_t>(y->bytes()));
+  }
+}
+
 TEST(Convolution, OneAxis) {
   Tensor x = make({1, 1, 5}, {1, 2, 3, 4, 5}), w = make({1, 1, 2}, {1, 10});
   Convolution c{{1}, {1}, {1}, {0}, 1};
