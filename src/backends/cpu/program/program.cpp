@@ -42,7 +42,8 @@ struct Stretch {
 };
 
 // In the order of ops/order.h.
-[[gnu::noinline]] void reduce_by_panels(const Step& step, const Input* in, char* out, int64_t rows, int64_t columns) {
+[[gnu::noinline]] void reduce_by_panels(const Step& step, const Input* in, char* out, int64_t rows,
+                                        int64_t columns) {
   constexpr int64_t most = longest_row / row_panel;
   const Instruction& i = *step.instruction;
   const auto size = static_cast<int64_t>(size_of(i.type));
