@@ -2,14 +2,11 @@
 #include "backends/cpu/program/reduce.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "backends/cpu/cache.h"
 #include "backends/cpu/parallel/parallel.h"
-#include "backends/cpu/program/ahead.h"
-#include "backends/cpu/program/join_steps.h"
 #include "backends/cpu/program/totals.h"
 #include "backends/cpu/strided/strided.h"
 #include "base/rounding.h"
@@ -19,33 +16,12 @@
 namespace mt::cpu {
 namespace {
 
-constexpr int64_t chunk = 1024;  // elements of a tile, and outputs of a column task
-constexpr int64_t elements_in_cache = 8 * chunk;  // of rows that are read column by column
-constexpr int64_t fewest_columns = 256;
-constexpr int64_t narrow_rows = 64;  // columns
+constexpr int64_t elements_in_cache = 8 * reduced_tile;  // of rows that are read column by column
+constexpr int64_t narrow_rows = 64;                      // columns
 // Bytes up to which stretches of rows that lie apart are foreseen well enough: what the last-level
 // cache holds takes up to a fifth longer if it is fetched by hand.
 constexpr int64_t foreseen = 8 << 20;
 constexpr int64_t grain_elements = 32 << 10;
-
-// The elements are one long row to the program, whatever they mean to the reduction.
-Segment flat(const Segment& segment) {
-  Segment result = segment;
-  result.rows = segment.rows * segment.columns;
-  result.columns = 1;
-  return result;
-}
-
-// Whether the same panel of all rows lies closer together than the panels of a row, as channels of
-// images do: who made some of the images finds them in its cache.
-bool lies_by_panels(const Segment& segment, int64_t reduced, int64_t panel) {
-  for (const Memory& memory : segment.memory) {
-    if (memory.contiguous || reduced <= panel || segment.rows <= reduced) continue;
-    const int64_t row = locate(memory.layout, reduced), next = locate(memory.layout, panel);
-    if (row != 0) return std::abs(row) < std::abs(next);
-  }
-  return false;
-}
 
 // One run of a reduction. Workers share out its panels, each of which leaves a partial result.
 class ReductionRun {
@@ -73,7 +49,7 @@ class ReductionRun {
   char* held_by(int worker) const { return scratch_of(worker + 1) - prepared_.held_bytes; }
   ProgramRun elements(int worker) const {
     return ProgramRun(prepared_.elements, prepared_.segment, buffers_, immediates_,
-                      scratch_of(worker), chunk);
+                      scratch_of(worker), reduced_tile);
   }
 
   // One panel of one long row: element j of the panel goes to lane j % row_lanes.
@@ -157,11 +133,11 @@ class ReductionRun {
   // Of integers, which each tile may leave a result of its own of.
   void reduce_compact_tiles(Operator reduce, char* result, ProgramRun& run, int64_t first,
                             int64_t count) const {
-    alignas(8) char results[row_panel / chunk * 8];
+    alignas(8) char results[row_panel / reduced_tile * 8];
     int64_t tiles = 0;
-    for (int64_t done = 0; done < count; done += chunk, ++tiles) {
-      const int64_t some = std::min(chunk, count - done);
-      run.run(first + done, some, std::min(chunk, count - done - some));
+    for (int64_t done = 0; done < count; done += reduced_tile, ++tiles) {
+      const int64_t some = std::min(reduced_tile, count - done);
+      run.run(first + done, some, std::min(reduced_tile, count - done - some));
       const Input tile{run.address(prepared_.last.in[0].place, first + done)};
       prepared_.last.operate(results + tiles * size_, &tile, 1, some);
     }
@@ -170,9 +146,9 @@ class ReductionRun {
   }
   void add_tiles(LaneReduction to_lanes, char* lanes, ProgramRun& run, int64_t first,
                  int64_t count) const {
-    for (int64_t done = 0; done < count; done += chunk) {
-      const int64_t some = std::min(chunk, count - done);
-      run.run(first + done, some, std::min(chunk, count - done - some));
+    for (int64_t done = 0; done < count; done += reduced_tile) {
+      const int64_t some = std::min(reduced_tile, count - done);
+      run.run(first + done, some, std::min(reduced_tile, count - done - some));
       to_lanes(lanes, 0, run.address(value_, first + done), some);
     }
   }
@@ -190,8 +166,8 @@ class ReductionRun {
   }
   // Computes elements [first, first + count), one tile after another.
   const char* gather(ProgramRun& run, int64_t first, int64_t count, char* gathered) {
-    for (int64_t done = 0; done < count; done += chunk) {
-      const int64_t some = std::min(chunk, count - done);
+    for (int64_t done = 0; done < count; done += reduced_tile) {
+      const int64_t some = std::min(reduced_tile, count - done);
       run.run(first + done, some);
       copy_bytes(gathered + done * size_, run.address(value_, first + done),
                  static_cast<size_t>(some * size_));
@@ -201,8 +177,8 @@ class ReductionRun {
 
   // One panel of rows for a stretch of columns: each output is one chain, row after row.
   void reduce_in_columns() {
-    alignas(64) char identities[chunk * 8];  // what each chain begins with
-    fill_identity(group_.reduction, group_.type, identities, std::min(chunk, group_.inner));
+    alignas(64) char identities[reduced_tile * 8];  // what each chain begins with
+    fill_identity(group_.reduction, group_.type, identities, std::min(reduced_tile, group_.inner));
     const int64_t stretches = divide_up(group_.inner, prepared_.stretch);
     const int64_t work =
         std::min(prepared_.panel, group_.reduced) * std::min(group_.inner, prepared_.stretch);
@@ -247,7 +223,7 @@ class ReductionRun {
     char* result = partials_ + (task * group_.inner + column) * size_;
     std::memcpy(result, identities, static_cast<size_t>(width * size_));
     const bool whole_rows = width == group_.inner;
-    const int64_t most = in_memory() ? elements_in_cache : chunk;
+    const int64_t most = in_memory() ? elements_in_cache : reduced_tile;
     const bool held_apart = prepared_.held > 0 && !prepared_.elements.panels.dense();
     const int64_t together =
         whole_rows && !held_apart ? std::max<int64_t>(1, most / group_.inner) : 1;
@@ -318,88 +294,7 @@ class ReductionRun {
   const int16_t value_;  // what is reduced
 };
 
-// Where an operand's rows lie side by side, some of them are read together, so that each line of
-// memory is used whole: panels of them for sums down columns, else as many elements as a cache
-// keeps.
-void hold_turned_rows(const ReduceGroup& group, PreparedReduction* prepared) {
-  constexpr int64_t most = 8 * row_panel;
-  PanelOrder order = panel_order(prepared->segment);
-  if (order.memory < 0) return;
-  if (!group.in_lanes && order.columns == group.inner) {
-    prepared->held = order.together * group.inner;
-    prepared->held_bytes = panel_bytes;
-  } else if (group.in_lanes && order.columns * turned_rows <= most) {
-    const Dtype dtype = prepared->segment.memory[static_cast<size_t>(order.memory)].dtype;
-    prepared->held = round_up(order.columns * turned_rows, row_panel);
-    prepared->held_bytes = prepared->held * static_cast<int64_t>(size_of(dtype));
-    order.columns = 1;  // elements lie there one after another
-  } else {
-    return;
-  }
-  prepared->elements.panels = order;
-}
-
-constexpr int64_t shortest_run = 128;
-
-// Where nothing is computed and elements lie in runs of some length.
-void find_runs(const ReduceGroup& group, PreparedReduction* prepared) {
-  const std::vector<Instruction>& all = group.program.instructions;
-  const std::vector<Memory>& memory = prepared->segment.memory;
-  const bool loads = all.size() == 2 && all[0].code == Opcode::load && memory.size() == 1;
-  if (!loads || memory[0].row || size_of(memory[0].dtype) != size_of(group.type)) return;
-  Layout layout = collapse(memory[0].layout);
-  const int last = layout.shape.rank() - 1;
-  if (last < 0 || layout.strides[last] != 1 || layout.shape[last] < shortest_run) return;
-  prepared->run = layout.shape[last];
-  prepared->runs = {Shape(layout.shape.data(), last), Strides(layout.strides.data(), last),
-                    layout.offset};
-}
-
 }  // namespace
-
-PreparedReduction prepare_reduction(const ReduceGroup& group, const std::vector<Buffer>& buffers) {
-  int64_t size = static_cast<int64_t>(size_of(group.type));
-  PreparedReduction prepared;
-  prepared.segment = flat(group.segments[0]);
-  prepared.elements = prepare_tiles(group.program, prepared.segment, chunk,
-                                    group.in_lanes ? Reduced::long_row : Reduced::columns);
-  std::vector<Step>& steps = prepared.elements.steps;
-  const bool is_one =
-      steps.size() == 2 && steps[0].traversal == Traversal::flat && !steps[0].is_pair;
-  if (group.in_lanes && is_one) {
-    std::vector<Step> joined = steps;
-    join_steps(&joined, true);
-    if (joined.size() == 1) prepared.whole = joined[0];
-  }
-  if (steps.back().compact) (steps.size() == 1 ? prepared.whole : prepared.last) = steps.back();
-  steps.pop_back();  // the reduction
-  fetch_ahead({prepared.segment}, buffers, &prepared.elements);
-  if (group.in_lanes) find_runs(group, &prepared);
-  prepared.panel = group.in_lanes ? row_panel : column_panel(group.outer * group.inner);
-  prepared.panels = std::max<int64_t>(1, divide_up(group.reduced, prepared.panel));
-  hold_turned_rows(group, &prepared);
-  prepared.by_panels = group.in_lanes && prepared.held == 0 &&
-                       lies_by_panels(prepared.segment, group.reduced, prepared.panel);
-  // Narrower where there would not be one for each thread.
-  int64_t others = std::max<int64_t>(1, group.outer * prepared.panels);
-  int64_t wanted = divide_up<int64_t>(prepared.elements.threads, others);
-  prepared.stretch =
-      std::clamp(round_up(divide_up(group.inner, wanted), 64), fewest_columns, chunk);
-  if (prepared.held > 0)
-    prepared.stretch = std::min(prepared.stretch, prepared.elements.panels.width);
-  const bool gathers = group.in_lanes && !reduction_to_lanes(group.reduction, group.type);
-  prepared.worker_bytes = prepared.elements.scratch_bytes +
-                          (gathers ? round_up(row_panel * size, cache_line) : 0) +
-                          prepared.held_bytes;
-  // A single panel's result is the reduction's, and no operand lies where that is written.
-  const Dtype stored = group.output.dtype;
-  const bool as_stored = compute_of(stored) == group.type && size_of(stored) == size_of(group.type);
-  if (prepared.panels > 1 || !as_stored) {
-    prepared.partial_bytes =
-        round_up(group.outer * prepared.panels * group.inner * size, cache_line);
-  }
-  return prepared;
-}
 
 int64_t scratch_bytes(const PreparedReduction& prepared) {
   return prepared.worker_bytes * prepared.elements.threads + prepared.partial_bytes;

@@ -7,6 +7,9 @@
 
 namespace mt::cpu {
 
+// Elements of a tile, and most outputs of a task down columns.
+constexpr int64_t reduced_tile = 1024;
+
 struct PreparedReduction {
   PreparedProgram elements;          // the program without the reduction, which comes last
   Step whole;                        // the program with it, where one kernel over memory is all

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes a reduction ready: its panels, the columns of a task, and what is read in one go.
+#include <algorithm>
+#include <cstdlib>
+
+#include "backends/cpu/cache.h"
+#include "backends/cpu/program/ahead.h"
+#include "backends/cpu/program/join_steps.h"
+#include "backends/cpu/program/reduce.h"
+#include "backends/cpu/strided/panel.h"
+#include "base/rounding.h"
+#include "ops/order.h"
+#include "tensor/walker.h"
+
+namespace mt::cpu {
+namespace {
+
+constexpr int64_t fewest_columns = 256;
+
+// The elements are one long row to the program, whatever they mean to the reduction.
+Segment flat(const Segment& segment) {
+  Segment result = segment;
+  result.rows = segment.rows * segment.columns;
+  result.columns = 1;
+  return result;
+}
+
+// Whether the same panel of all rows lies closer together than the panels of a row, as channels of
+// images do: who made some of the images finds them in its cache.
+bool lies_by_panels(const Segment& segment, int64_t reduced, int64_t panel) {
+  for (const Memory& memory : segment.memory) {
+    if (memory.contiguous || reduced <= panel || segment.rows <= reduced) continue;
+    const int64_t row = locate(memory.layout, reduced), next = locate(memory.layout, panel);
+    if (row != 0) return std::abs(row) < std::abs(next);
+  }
+  return false;
+}
+
+// Where an operand's rows lie side by side, some of them are read together, so that each line of
+// memory is used whole: panels of them for sums down columns, else as many elements as a cache
+// keeps.
+void hold_turned_rows(const ReduceGroup& group, PreparedReduction* prepared) {
+  constexpr int64_t most = 8 * row_panel;
+  PanelOrder order = panel_order(prepared->segment);
+  if (order.memory < 0) return;
+  if (!group.in_lanes && order.columns == group.inner) {
+    prepared->held = order.together * group.inner;
+    prepared->held_bytes = panel_bytes;
+  } else if (group.in_lanes && order.columns * turned_rows <= most) {
+    const Dtype dtype = prepared->segment.memory[static_cast<size_t>(order.memory)].dtype;
+    prepared->held = round_up(order.columns * turned_rows, row_panel);
+    prepared->held_bytes = prepared->held * static_cast<int64_t>(size_of(dtype));
+    order.columns = 1;  // elements lie there one after another
+  } else {
+    return;
+  }
+  prepared->elements.panels = order;
+}
+
+constexpr int64_t shortest_run = 128;
+
+// Where nothing is computed and elements lie in runs of some length.
+void find_runs(const ReduceGroup& group, PreparedReduction* prepared) {
+  const std::vector<Instruction>& all = group.program.instructions;
+  const std::vector<Memory>& memory = prepared->segment.memory;
+  const bool loads = all.size() == 2 && all[0].code == Opcode::load && memory.size() == 1;
+  if (!loads || memory[0].row || size_of(memory[0].dtype) != size_of(group.type)) return;
+  Layout layout = collapse(memory[0].layout);
+  const int last = layout.shape.rank() - 1;
+  if (last < 0 || layout.strides[last] != 1 || layout.shape[last] < shortest_run) return;
+  prepared->run = layout.shape[last];
+  prepared->runs = {Shape(layout.shape.data(), last), Strides(layout.strides.data(), last),
+                    layout.offset};
+}
+
+}  // namespace
+
+PreparedReduction prepare_reduction(const ReduceGroup& group, const std::vector<Buffer>& buffers) {
+  int64_t size = static_cast<int64_t>(size_of(group.type));
+  PreparedReduction prepared;
+  prepared.segment = flat(group.segments[0]);
+  prepared.elements = prepare_tiles(group.program, prepared.segment, reduced_tile,
+                                    group.in_lanes ? Reduced::long_row : Reduced::columns);
+  std::vector<Step>& steps = prepared.elements.steps;
+  const bool is_one =
+      steps.size() == 2 && steps[0].traversal == Traversal::flat && !steps[0].is_pair;
+  if (group.in_lanes && is_one) {
+    std::vector<Step> joined = steps;
+    join_steps(&joined, true);
+    if (joined.size() == 1) prepared.whole = joined[0];
+  }
+  if (steps.back().compact) (steps.size() == 1 ? prepared.whole : prepared.last) = steps.back();
+  steps.pop_back();  // the reduction
+  fetch_ahead({prepared.segment}, buffers, &prepared.elements);
+  if (group.in_lanes) find_runs(group, &prepared);
+  prepared.panel = group.in_lanes ? row_panel : column_panel(group.outer * group.inner);
+  prepared.panels = std::max<int64_t>(1, divide_up(group.reduced, prepared.panel));
+  hold_turned_rows(group, &prepared);
+  prepared.by_panels = group.in_lanes && prepared.held == 0 &&
+                       lies_by_panels(prepared.segment, group.reduced, prepared.panel);
+  // Narrower where there would not be one for each thread.
+  int64_t others = std::max<int64_t>(1, group.outer * prepared.panels);
+  int64_t wanted = divide_up<int64_t>(prepared.elements.threads, others);
+  prepared.stretch =
+      std::clamp(round_up(divide_up(group.inner, wanted), 64), fewest_columns, reduced_tile);
+  if (prepared.held > 0)
+    prepared.stretch = std::min(prepared.stretch, prepared.elements.panels.width);
+  const bool gathers = group.in_lanes && !reduction_to_lanes(group.reduction, group.type);
+  prepared.worker_bytes = prepared.elements.scratch_bytes +
+                          (gathers ? round_up(row_panel * size, cache_line) : 0) +
+                          prepared.held_bytes;
+  // A single panel's result is the reduction's, and no operand lies where that is written.
+  const Dtype stored = group.output.dtype;
+  const bool as_stored = compute_of(stored) == group.type && size_of(stored) == size_of(group.type);
+  if (prepared.panels > 1 || !as_stored) {
+    prepared.partial_bytes =
+        round_up(group.outer * prepared.panels * group.inner * size, cache_line);
+  }
+  return prepared;
+}
+
+}  // namespace mt::cpu
