@@ -44,14 +44,15 @@ Tensor scaled(const Tensor& y, const Tensor& weight, const Tensor& bias) {
   return result;
 }
 
-// A batch norm's gradient is one formula (Ioffe and Szegedy 2015), which passes over memory less
-// often than those of the operators that it is made of:
+// The gradient of a batch norm and of a group norm is one formula (Ioffe and Szegedy 2015), which
+// passes over memory less often than those of the operators that it is made of:
 //
-// y = (x - mean) * scale, where scale = rsqrt(variance + epsilon) * weight:
-// dx = scale * (dy - mean(dy) - (x - mean) * mean(dy * (x - mean)) / (variance + epsilon)).
+// y = (x - mean) * root * weight, where root = rsqrt(variance + epsilon):
+// dx = root * (g - mean(g) - (x - mean) * mean(g * (x - mean)) * root^2), where g = dy * weight.
 //
-// Its operators are like any others, but for where their gradients go: all of it from y to x, none
-// by way of the mean or the variance. A gradient is made of ordinary ones, and so has gradients.
+// A weight is one number for many of dy, so sums over these come first. Its operators are like any
+// others, but for where their gradients go: all of it from y to x, none by way of the mean or the
+// variance. A gradient is made of ordinary ones, and so has gradients.
 constexpr Op like(const char* name, Elementwise code,
                   void (*gradient)(const Node&, const Tensor&, Tensor*)) {
   return {.name = name,
@@ -79,29 +80,58 @@ Tensor square_of(const Tensor& deviation) {
   return record(square_op, deviation.dtype(), deviation.shape(), {deviation});
 }
 
-const Op scale_op =
-    like("mul", Elementwise::mul, [](const Node& node, const Tensor& dy, Tensor* to) {
-      to[1] = sum_to(dy * node.inputs[0], node.inputs[1].shape());
-    });
-Tensor scale_of(const Tensor& root, const Tensor& weight) {
-  return weight ? record(scale_op, root.dtype(), root.shape(), {root, weight}) : root;
+// Of what normalize() makes: what the deviation receives, and the weight, if there is one.
+void normalized_gradient(const Tensor& deviation, const Tensor& root, const Tensor& weight,
+                         const Tensor& dy, Tensor* to_deviation, Tensor* to_weight) {
+  Tensor plain = dy, along = dy * deviation;
+  if (weight) {
+    const Shape shape = broadcast(root.shape(), weight.shape(), "mul");
+    plain = sum_to(plain, shape);
+    along = sum_to(along, shape);
+    *to_weight = sum_to(along * root, weight.shape());
+    plain = plain * weight;
+    along = along * weight;
+  }
+  const auto count = static_cast<double>(dy.size() / std::max<int64_t>(root.size(), 1));
+  const Tensor shift = sum_to(plain, root.shape()) * root / count;
+  const Tensor slope = sum_to(along, root.shape()) * root * root * root / count;
+  *to_deviation = dy * (weight ? root * weight : root) - shift - deviation * slope;
 }
 
+// The product within another one, which gives its first operand what that receives of it.
+const Op inner_op =
+    like("mul", Elementwise::mul, [](const Node&, const Tensor& dy, Tensor* to) { to[0] = dy; });
 const Op normalize_op =
     like("mul", Elementwise::mul, [](const Node& node, const Tensor& dy, Tensor* to) {
-      const Tensor deviation = ordinary(node.inputs[0]), &scale = node.inputs[1];
-      const bool weighted = scale->op == &scale_op;
-      const Tensor root = weighted ? scale->inputs[0] : scale;
-      const auto count = static_cast<double>(dy.size() / std::max<int64_t>(scale.size(), 1));
-      const Tensor sum = sum_to(dy, scale.shape()), along = sum_to(dy * deviation, scale.shape());
-      const Tensor rest = dy - sum / count - deviation * (along * root * root / count);
-      to[0] = (weighted ? root * scale->inputs[1] : root) * rest;
-      if (weighted) to[1] = along;
+      const Tensor &a = node.inputs[0], &b = node.inputs[1];
+      if (a->op == &inner_op && a.requires_gradient()) {
+        normalized_gradient(ordinary(a->inputs[0]), a->inputs[1], b, dy, &to[0], &to[1]);
+      } else if (a->op == &inner_op) {
+        to[1] = sum_to(dy * a, b.shape());
+      } else if (b->op == &inner_op) {
+        normalized_gradient(ordinary(a), b->inputs[1], b->inputs[0], dy, &to[0], &to[1]);
+      } else {
+        normalized_gradient(ordinary(a), b, nullptr, dy, &to[0], nullptr);
+      }
     });
-// `scale` has the axes that are not normalized over.
-Tensor normalize(const Tensor& deviation, const Tensor& scale) {
-  return record(normalize_op, deviation.dtype(), deviation.shape(), {deviation, scale});
+// (x - mean) * root * weight, of which the smaller product comes first.
+Tensor normalize(const Tensor& deviation, const Tensor& root, const Tensor& weight) {
+  auto product = [](const Op& op, const Tensor& a, const Tensor& b) {
+    return record(op, a.dtype(), a.shape(), {a, b});
+  };
+  if (!weight) return product(normalize_op, deviation, root);
+  if (weight.shape() == root.shape()) {
+    return product(normalize_op, deviation, product(inner_op, weight, root));
+  }
+  return product(normalize_op, product(inner_op, deviation, root), weight);
 }
+
+// A bias of each channel: its gradient is summed over places first, as the weight's is, beside it.
+const Op shift_op =
+    like("add", Elementwise::add, [](const Node& node, const Tensor& dy, Tensor* to) {
+      to[0] = dy;
+      to[1] = sum_to(sum(dy, {-1}, true), node.inputs[1].shape());
+    });
 
 }  // namespace
 
@@ -140,10 +170,15 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
   int64_t places = 1;
   for (int d = 2; d < x.rank(); ++d) places *= x.shape()[d];
   const Shape by_channel{groups, channels / groups, 1};
-  auto beside = [&](const Tensor& t) { return t ? reshape(t, by_channel) : t; };
+  auto beside = [&](const Tensor& t) {
+    return t ? reshape(cast(t, accumulator_of(x.dtype())), by_channel) : t;
+  };
   Tensor wide = reshape(cast(x, accumulator_of(x.dtype())),
                         {x.shape()[0], groups, channels / groups, places});
-  Tensor y = scaled(normalized(wide, {2, 3}, epsilon), beside(weight), beside(bias));
+  const Tensor deviation = deviation_from(mean(wide, {2, 3}, true), wide);
+  const Tensor root = rsqrt(mean(square_of(deviation), {2, 3}, true) + epsilon);
+  Tensor y = normalize(deviation, root, beside(weight));
+  if (bias) y = record(shift_op, y.dtype(), y.shape(), {y, beside(bias)});
   return reshape(cast(y, x.dtype()), x.shape());
 }
 
@@ -182,7 +217,7 @@ BatchNorm batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
     Tensor deviation = deviation_from(reshape(channel_mean, by_channel), wide);
     Tensor channel_variance = mean(square_of(deviation), axes);
     Tensor root = rsqrt(reshape(channel_variance, by_channel) + epsilon);
-    y = normalize(deviation, scale_of(root, weight ? spread(weight) : nullptr));
+    y = normalize(deviation, root, weight ? spread(weight) : nullptr);
     GradientMode none(false);
     double count = channels ? static_cast<double>(x.size() / channels) : 2;
     if (running_var && count < 2) {

@@ -74,6 +74,37 @@ TEST(Normalization, BatchNormGradients) {
       fixed, {noise({3, 2, 2}, 1), noise({2}, 2), noise({2}, 3), noise({2}, 4), noise({2}, 5)});
 }
 
+TEST(Normalization, GroupNormGradients) {
+  Function norm = [](const std::vector<Tensor>& t) {
+    return group_norm(t[0], 2, t[1], t[2], 1e-5);
+  };
+  check_gradients(norm, {noise({2, 4, 3}, 1), noise({4}, 2), noise({4}, 3)}, 2, 1e-5);
+  check_gradients(norm, {noise({3, 6}, 1), noise({6}, 2), noise({6}, 3)}, 2, 1e-5);
+  check_devices(norm, {{3, 4, 5, 2}, {4}, {4}});
+  Function without_weight = [](const std::vector<Tensor>& t) {
+    return group_norm(t[0], 2, nullptr, nullptr, 1e-5);
+  };
+  check_gradients(without_weight, {noise({2, 4, 3}, 1)}, 2, 1e-5);
+  // One weight for each group; and one group.
+  check_gradients(norm, {noise({3, 2, 4}, 1), noise({2}, 2), noise({2}, 3)}, 2, 1e-5);
+  Function layer = [](const std::vector<Tensor>& t) {
+    return group_norm(t[0], 1, t[1], t[2], 1e-5);
+  };
+  check_gradients(layer, {noise({1, 3, 4}, 1), noise({3}, 2), noise({3}, 3)}, 2, 1e-5);
+  // What no gradient goes to may be gone.
+  Function of_data = [](const std::vector<Tensor>& t) {
+    Tensor x = noise({2, 4, 5}, 1, t[0].dtype(), t[0].device());
+    return group_norm(x, 2, t[0], t[1], 1e-5);
+  };
+  check_gradients(of_data, {noise({4}, 2), noise({4}, 3)});
+  check_devices(of_data, {{4}, {4}});
+  Function of_elements = [](const std::vector<Tensor>& t) {
+    Tensor weight = noise({4}, 1, t[0].dtype(), t[0].device());
+    return group_norm(t[0], 2, weight, weight, 1e-5);
+  };
+  check_gradients(of_elements, {noise({2, 4, 3}, 2)}, 2, 1e-5);
+}
+
 TEST(Normalization, IsOnePass) {
   Tensor x = noise({64, 100}, 1, Dtype::float32), w = noise({100}, 2, Dtype::float32);
   EXPECT_EQ(group_count(layer_norm(x, 1, w, w, 1e-5)), 1);
