@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/cpu/cache.h"
+#include "base/rounding.h"
 
 namespace mt::cpu {
 namespace {
@@ -67,8 +68,9 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
     auto is_read = [&](int16_t index) { return step.reads(static_cast<int16_t>(~index)); };
     ahead.erase(std::remove_if(ahead.begin(), ahead.end(), is_read), ahead.end());
   }
-  prepared->long_steps = std::count_if(prepared->steps.begin(), prepared->steps.end(),
-                                       [](const Step& s) { return s.is_long(); });
+  const auto is_long = [](const Step& step) { return step.is_long(); };
+  const std::vector<Step>& steps = prepared->steps;
+  prepared->long_steps = std::count_if(steps.begin(), steps.end(), is_long);
   // Rows that are only reduced are read faster than the processor foresees.
   if (prepared->long_steps == 1 && !ahead.empty()) {
     for (Step& step : prepared->steps) {
@@ -89,6 +91,10 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
     ahead.erase(ahead.begin());
   }
   prepared->ahead = std::move(ahead);
+  if (prepared->part > 0) {  // whose steps are run once for each
+    const int64_t again = divide_up(segments[0].columns, prepared->part) - 1;
+    prepared->long_steps += again * static_cast<int64_t>(steps.size() - prepared->first_in_parts);
+  }
 }
 
 }  // namespace mt::cpu

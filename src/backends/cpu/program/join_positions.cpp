@@ -75,6 +75,7 @@ class Joining {
     select.operate = one_hot_operator(select.instruction->type);
     select.in[0] = sought;
     select.traversal = Traversal::rows;
+    select.whole_rows = true;
     return true;
   }
 

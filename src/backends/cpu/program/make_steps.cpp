@@ -206,7 +206,9 @@ class StepMaker {
     Step step = with_kernel(at);
     for (int k = 0; k < 3 && i.in[k] != no_place; ++k) {
       bool condition = i.code == Opcode::select && k == 0;
-      Compute type = condition ? Compute::i32 : i.code == Opcode::elementwise ? i.from : i.type;
+      const bool changes_type =
+          i.code == Opcode::elementwise || i.code == Opcode::cast || i.code == Opcode::to_boolean;
+      Compute type = condition ? Compute::i32 : changes_type ? i.from : i.type;
       size_t size = size_of(type);
       if (compact_.reads(at, k)) size = size_of(code_[compact_.maker(at, k)].dtype);
       step.in[k] = read(at, k, size);

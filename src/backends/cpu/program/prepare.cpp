@@ -5,6 +5,7 @@
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/program/ahead.h"
 #include "backends/cpu/program/make_steps.h"
+#include "backends/cpu/program/parts.h"
 #include "backends/cpu/program/tile_size.h"
 #include "backends/cpu/strided/pool_pairs.h"
 #include "base/rounding.h"
@@ -211,6 +212,7 @@ PreparedProgram prepare_rows(const FusedProgram& fused, const Segment& segment,
   set_tiles(segment, rows, &prepared);
   prepared.walk = fused.totals.empty() ? Walk::rows : Walk::totals;
   prepared.grain = std::max(rows, grain_work / cost_of(program) / columns);
+  if (!in_tiles) find_parts(segment, &prepared);
   fetch_ahead({segment}, buffers, &prepared);
   return prepared;
 }

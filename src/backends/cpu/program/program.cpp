@@ -138,7 +138,8 @@ void ProgramRun::find_pieces(int64_t first) {
     const PiecedOperand& operand = prepared_.pieced[m];
     if (!operand.is_read) continue;
     const Memory& memory = segment_->memory[m];
-    const int64_t position = locate(operand.pieces, first * prepared_.pieces);
+    const int64_t within = column_begin_ * prepared_.pieces / segment_->columns;
+    const int64_t position = locate(operand.pieces, first * prepared_.pieces + within);
     places_[registers_ + static_cast<int>(m)] = {
         static_cast<char*>(buffers_[memory.buffer]) + first_byte(memory) +
             position * static_cast<int64_t>(size_of(memory.dtype)),
@@ -370,25 +371,50 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {
   const int64_t pitches = prepared_.is_turned() ? rows : 1;
   find_pieces(first);
   Input in[4];  // each step fills in those that it reads
-  for (const Step& step : prepared_.steps) {
-    for (int s = 0; s < fetched && step.is_long(); ++s) {
-      stretches[s].fetch(prepared_.far_ahead);
+  const Step *step = prepared_.steps.data(), *end = step + prepared_.steps.size();
+  const bool in_parts = prepared_.part > 0;
+  const Step* until = in_parts ? step + prepared_.first_in_parts : end;
+  int64_t pieces = prepared_.pieces;
+  while (true) {
+    for (; step != until; ++step) {
+      for (int s = 0; s < fetched && step->is_long(); ++s) {
+        stretches[s].fetch(prepared_.far_ahead);
+      }
+      if (!step->operate) {
+        step->operate_all ? operate_all(*step, first, rows) : execute(*step, first, rows);
+        continue;
+      }
+      for (int k = 0; k < 4 && step->in[k].place != no_place; ++k) {
+        const Source& source = step->in[k];
+        in[k] = {address(source.place, first), source.pitch * pitches, source.repeated};
+      }
+      in[0].ahead = step->further;
+      if (ahead > 0 && step->fetched >= 0) {
+        const char* coming = address(static_cast<int16_t>(~step->fetched), next);
+        in[0].ahead = reinterpret_cast<intptr_t>(coming) - reinterpret_cast<intptr_t>(in[0].data);
+      }
+      operate(*step, in, address(step->out, first), rows, columns_, pieces);
     }
-    if (!step.operate) {
-      step.operate_all ? operate_all(step, first, rows) : execute(step, first, rows);
-      continue;
-    }
-    for (int k = 0; k < 4 && step.in[k].place != no_place; ++k) {
-      const Source& source = step.in[k];
-      in[k] = {address(source.place, first), source.pitch * pitches, source.repeated};
-    }
-    in[0].ahead = step.further;
-    if (ahead > 0 && step.fetched >= 0) {
-      const char* coming = address(static_cast<int16_t>(~step.fetched), next);
-      in[0].ahead = reinterpret_cast<intptr_t>(coming) - reinterpret_cast<intptr_t>(in[0].data);
-    }
-    operate(step, in, address(step.out, first), rows, columns, prepared_.pieces);
+    if (!in_parts || !next_part(first)) return;
+    step = prepared_.steps.data() + prepared_.first_in_parts;
+    until = end;
+    pieces = columns_ * prepared_.pieces / segment_->columns;
   }
+}
+
+bool ProgramRun::next_part(int64_t row) {
+  const int64_t all = segment_->columns;
+  const bool begins = columns_ == all;
+  const int64_t begin = begins ? 0 : column_begin_ + columns_;
+  const bool ends = begin == all;
+  for (const PreparedProgram::Carried& carried : prepared_.carried) {
+    places_[carried.place].base += ((ends ? 0 : begin) - column_begin_) * carried.element;
+  }
+  column_begin_ = ends ? 0 : begin;
+  columns_ = ends ? all : std::min(prepared_.part, all - begin);
+  place_memory();
+  if (!ends) find_pieces(row);
+  return !ends;
 }
 
 }  // namespace mt::cpu

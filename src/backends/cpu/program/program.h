@@ -67,11 +67,12 @@ struct Step {
   RowExpansion expand = nullptr;
   RandomSource draw = nullptr;
   Traversal traversal = Traversal::flat;
-  bool compact = false;  // whether its values are as memory has them (compact.h)
-  bool is_pair = false;  // whether it does the instruction before as well
-  bool is_slow = false;  // whether it has the time to fetch memory while it computes
-  int16_t fetched = -1;  // memory whose next tile it fetches while it computes
-  int64_t further = 0;   // or how many bytes after what it reads it fetches memory
+  bool compact = false;     // whether its values are as memory has them (compact.h)
+  bool is_pair = false;     // whether it does the instruction before as well
+  bool is_slow = false;     // whether it has the time to fetch memory while it computes
+  bool whole_rows = false;  // whether it can do no part of a row
+  int16_t fetched = -1;     // memory whose next tile it fetches while it computes
+  int64_t further = 0;      // or how many bytes after what it reads it fetches memory
   Source in[4];
   int16_t out = no_place;
   Operator operate_all = nullptr;  // instead of `operate`, for more operands, which it also fetches
@@ -129,6 +130,16 @@ struct PreparedProgram {
   // Rows whose operands go on evenly over a piece of them only, or over some (pieces.h).
   std::vector<PiecedOperand> pieced;  // of each memory, if there are such
   int64_t pieces = 1;                 // of a row
+
+  // Elements of a part of a row, if steps from `first_in_parts` on go through one after another
+  // (parts.h); and registers that steps before them have filled for all of a row.
+  struct Carried {
+    int16_t place;
+    int64_t element;  // bytes
+  };
+  int64_t part = 0;
+  size_t first_in_parts = 0;
+  std::vector<Carried> carried;
 
   std::vector<int16_t> streamed;  // memory that is written past the caches
   std::vector<int16_t> ahead;     // memory that is fetched ahead of its tile, between the steps
@@ -232,12 +243,14 @@ class ProgramRun {
   const char* first_element(int16_t index) const;
   // Finds where operands that are read piece by piece lie for the tile that begins at row `first`.
   void find_pieces(int64_t first);
+  // Goes on to the next part of the row; false after the last, when all is as before the first.
+  bool next_part(int64_t row);
 
   const PreparedProgram& prepared_;
   const Segment* segment_;
   void* const* const buffers_;
   const Immediates* immediates_;
-  const int64_t column_begin_, columns_;
+  int64_t column_begin_, columns_;
   int registers_;
   const char* panel_ = nullptr;
   int64_t panel_first_ = 0;

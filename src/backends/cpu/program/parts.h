@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last steps of a program by long rows, behind all reductions, go through one part of a row
+// after another: what they leave each other then stays in the first-level cache.
+#pragma once
+
+#include "backends/cpu/program/program.h"
+
+namespace mt::cpu {
+
+// Finds these steps, if there are several, in a program whose tiles are single rows.
+void find_parts(const Segment& segment, PreparedProgram* prepared);
+
+}  // namespace mt::cpu
