@@ -81,10 +81,10 @@ bool can_be_filtered(const Geometry& g, Dtype dtype) {
   return true;
 }
 // Results have so many outputs and positions in each group, and sums so many channels.
-bool filters_minimally(const Geometry& g, Dtype dtype, int64_t outputs, int64_t channels,
+bool filters_minimally(const Geometry& g, const Tensor& images, int64_t outputs, int64_t channels,
                        const int64_t* positions) {
-  return can_be_filtered(g, dtype) &&
-         pays_minimal_filtering(outputs, channels, positions[0], positions[1]);
+  return can_be_filtered(g, images.dtype()) &&
+         pays_minimal_filtering(outputs, channels, images.shape()[0], positions[0], positions[1]);
 }
 
 // Sums of few outputs would be in lanes (ops/order.h), along which windows do not lie: as if there
@@ -124,7 +124,7 @@ Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
     b = reorder(windows(x, g), {{0, 2}, {3, g.axes}, {2, 1}, {3 + g.axes, g.axes}});
   }
   Shape shape = spatial({n, g.groups, outputs / g.groups}, g.positions, g.axes);
-  const bool filtered = filters_minimally(g, x.dtype(), o / g.groups, w.shape()[1], g.positions);
+  const bool filtered = filters_minimally(g, x, o / g.groups, w.shape()[1], g.positions);
   return only_outputs(join_groups(record(convolve_op, x.dtype(), shape, {a, b, x, w},
                                          encode({2, 1, g.axes, 1 + g.axes}, g, filtered)),
                                   1),
@@ -155,8 +155,7 @@ Tensor convolve_transpose(const Tensor& y, const Tensor& w, const Geometry& g) {
     a = repeat_for_each(transposed_kernel(with_outputs(w, 1, outputs), g), y.shape()[0]);
     b = reorder(transposed_windows(y, g), {{0, 2}, {3, g.axes}, {2, 1}, {3 + g.axes, g.axes}});
   }
-  const bool filtered =
-      filters_minimally(g, y.dtype(), w.shape()[1], w.shape()[0] / g.groups, g.length);
+  const bool filtered = filters_minimally(g, y, w.shape()[1], w.shape()[0] / g.groups, g.length);
   return only_outputs(join_phases(record(convolve_transpose_op, y.dtype(), shape, {a, b, y, w},
                                          encode({2, 1 + g.axes, g.axes, 1 + g.axes}, g, filtered)),
                                   g),

@@ -28,26 +28,35 @@ inline constexpr Precision minimal_filtering{precision_count};
 // The mode of a recorded convolution.
 Precision convolution_precision(const Op& op, const Attributes& attributes);
 
+// Tiles across a line of results.
+constexpr int64_t filtered_across(int64_t positions) { return (positions + 1) / 2; }
+
 // Whether it pays, for convolutions with 3 x 3 windows at every position, so many channels and
 // outputs in a group. Where lines are short or channels few, transforms take what products save,
 // and where positions are few, the weight's.
-inline bool pays_minimal_filtering(int64_t outputs, int64_t channels, int64_t lines,
+inline bool pays_minimal_filtering(int64_t outputs, int64_t channels, int64_t images, int64_t lines,
                                    int64_t positions) {
   constexpr int64_t fewest = 16, fewest_pairs = 512, shortest_line = 15, fewest_positions = 225;
-  if (std::min(outputs, channels) < fewest || outputs * channels < fewest_pairs) return false;
-  if (positions < shortest_line || lines * positions < fewest_positions) return false;
-  const ContractionOrder order =
-      contraction_order(outputs, lines * positions, 9 * channels, Dtype::float32);
-  return order.lanes == 1 && order.panel >= 9 * channels;
+  constexpr int64_t fewest_small = 64, many = 256, shortest = 8, shortest_of_many = 7;
+  constexpr int64_t fewest_tiles = 64;
+  const int64_t few = std::min(outputs, channels);
+  if (few < fewest || outputs * channels < fewest_pairs) return false;
+  if (positions < shortest_line || lines * positions < fewest_positions) {
+    const int64_t tiles = images * ((lines + 1) / 2) * filtered_across(positions);
+    const int64_t side = few >= many ? shortest_of_many : shortest;
+    if (few < fewest_small || std::min(lines, positions) < side || tiles < fewest_tiles) {
+      return false;
+    }
+  }
+  return contraction_order(outputs, lines * positions, 9 * channels, Dtype::float32).lanes == 1;
 }
 
-// Tiles across a line of results, and down a band of them: about 112 in all, which fill vectors
-// well and leave the second-level cache room for their products, in bands of nearly equal height.
-constexpr int64_t filtered_across(int64_t positions) { return (positions + 1) / 2; }
+// Tiles of a band, about: they fill vectors well and leave the second-level cache room for their
+// products. And tiles down a band, all bands being of nearly equal height.
+constexpr int64_t filtered_tiles = 112;
 constexpr int64_t filtered_down(int64_t lines, int64_t positions) {
-  constexpr int64_t tiles = 112;
   const int64_t all = (lines + 1) / 2,
-                most = std::max<int64_t>(1, tiles / filtered_across(positions));
+                most = std::max<int64_t>(1, filtered_tiles / filtered_across(positions));
   const int64_t bands = (all + most - 1) / most;
   return (all + bands - 1) / bands;
 }

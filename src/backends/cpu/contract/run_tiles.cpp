@@ -61,6 +61,12 @@ class TileRun {
     for (int t = 0; t < schedule_.threads; ++t) {
       held_by(thread_scratch_ + static_cast<size_t>(t) * schedule_.thread_scratch) = {};
     }
+    if (schedule_.way == Way::filtering && schedule_.filtering.images > 1) {
+      first_ = first;
+      count_ = end - first;
+      const int64_t bands = divide_up(count_, schedule_.filtering.images);
+      return share(bands * schedule_.tiles(), 1, &TileRun::filter_images);
+    }
     for (first_ = first; first_ < end; first_ += count_) {
       count_ = std::min(group(), end - first_);
       const int64_t items = std::max<int64_t>(schedule_.panels, 1) * schedule_.tiles();
@@ -133,7 +139,7 @@ class TileRun {
                 dtype_, schedule_.sum, tile, out_, scratch);
       if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
     } else if (schedule_.way == Way::filtering) {
-      filter(tile, scratch);
+      filter(tile, 1, scratch);
     } else if (schedule_.way == Way::image_lines) {
       schedule_.sum == Dtype::float64 ? compute_lines<double>(tile, scratch)
                                       : compute_lines<float>(tile, scratch);
@@ -156,10 +162,18 @@ class TileRun {
     return reinterpret_cast<float*>(slabs_) + index * schedule_.filtering.weight_elements();
   }
 
-  void filter(const Tile& tile, char* scratch) {
+  // Some outputs of a band of images.
+  void filter_images(int64_t item, char* scratch) {
+    const int64_t band = item / schedule_.tiles(), images = schedule_.filtering.images;
+    Tile tile{first_ + band * images, 0, 0, 0, schedule_.n};
+    tile.row_begin = item % schedule_.tiles() * schedule_.rows;
+    tile.row_end = std::min(tile.row_begin + schedule_.rows, schedule_.m);
+    filter(tile, std::min(images, first_ + count_ - tile.batch), scratch);
+  }
+
+  // The tile of this and the next images.
+  void filter(const Tile& tile, int64_t images, char* scratch) {
     const Filtering& how = schedule_.filtering;
-    const void* const entry = b_entry(tile.batch, 0, schedule_.k, scratch);
-    float* const out = reinterpret_cast<float*>(out_) + tile.batch * schedule_.m * schedule_.n;
     bool transformed = false;
     Tile part = tile;
     for (; part.row_begin < tile.row_end; part.row_begin = part.row_end) {
@@ -167,20 +181,34 @@ class TileRun {
       held_by(scratch).packed = {};  // it takes that place
       const FilteredBand band{&how,
                               &b_,
-                              entry,
                               weight(tile.batch % how.weights),
+                              images,
                               tile.column_begin / how.positions,
                               tile.column_end / how.positions,
                               part.row_begin,
                               part.row_end,
-                              transformed,
-                              out,
                               scratch};
-      transformed = run_filtering(band);
-      if (!transformed) {
-        compute_floating<float>(part, tile.batch - first_, 0, scratch);
-      } else if (epilogue_ != nullptr) {
-        epilogue_->run(epilogue_->context, part);
+      bool finite[most_band_images];
+      std::fill_n(finite, images, true);
+      for (int64_t at = 0; at < how.across; at += how.together) {
+        for (int64_t i = 0; i < images && (!transformed || how.together < how.across); ++i) {
+          transform_image(band, at, i, b_entry(tile.batch + i, 0, schedule_.k, scratch));
+        }
+        multiply_tiles(band, at);
+        for (int64_t i = 0; i < images; ++i) {
+          float* const out =
+              reinterpret_cast<float*>(out_) + (tile.batch + i) * schedule_.m * schedule_.n;
+          finite[i] &= transform_back(band, at, i, out);
+        }
+      }
+      transformed = true;
+      for (part.batch = tile.batch; part.batch < tile.batch + images; ++part.batch) {
+        if (!finite[part.batch - tile.batch]) {
+          compute_floating<float>(part, part.batch - first_, 0, scratch);
+          transformed = false;
+        } else if (epilogue_ != nullptr) {
+          epilogue_->run(epilogue_->context, part);
+        }
       }
     }
   }

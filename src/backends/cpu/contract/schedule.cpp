@@ -122,7 +122,8 @@ Schedule::Schedule(const Contraction& c, int most_threads, const Surroundings& a
         : wide   ? Dtype::float64
                  : Dtype::float32;
   ContractionOrder order = contraction_order(m, n, k, c.out);
-  panel = integers ? std::max<int64_t>(k, 1) : order.panel;
+  const bool one_panel = integers || c.precision == minimal_filtering;
+  panel = one_panel ? std::max<int64_t>(k, 1) : order.panel;
   panels = divide_up(k, panel);
   transposed = b_in_place = passes = false;
   row_parts = 1;
@@ -172,9 +173,11 @@ Schedule::Schedule(const Contraction& c, int most_threads, const Surroundings& a
   }
   if (way == Way::filtering) {
     columns = std::min(filtering.band(), n);
+    join_images(batch, threads, &filtering);
     // Where bands are fewer than threads, their outputs are shared out, though each share
     // transforms the band anew.
-    const int64_t bands = std::max<int64_t>(batch * divide_up(n, columns), 1);
+    const int64_t bands =
+        std::max<int64_t>(divide_up(batch, filtering.images) * divide_up(n, columns), 1);
     const int64_t blocks = divide_up(m, filtered_outputs);
     const int64_t parts =
         bands < threads ? std::min(blocks, divide_up(int64_t{2} * threads, bands)) : 1;

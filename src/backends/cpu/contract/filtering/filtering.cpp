@@ -15,10 +15,11 @@ namespace {
 constexpr int64_t window = 9;           // elements
 constexpr int64_t most_together = 256;  // tiles of a line
 
-// The lines of elements that a band reads, each as neighbours.
+// The lines of an image's elements that a band reads, each as neighbours.
 class Lines {
  public:
-  Lines(const FilteredBand& band, float* copies) : band_(band), how_(*band.how), copies_(copies) {}
+  Lines(const FilteredBand& band, const void* entry)
+      : band_(band), how_(*band.how), entry_(entry), copies_(static_cast<float*>(band.scratch)) {}
 
   // Line `line` of a channel from element `first` on, of which `count` are wanted; the copy is one
   // of four.
@@ -27,13 +28,13 @@ class Lines {
     line = std::min(line, how_.lines + 1);
     const int64_t at = channel * how_.channel + line * how_.line + first * how_.step;
     if (band_.b->dtype == Dtype::float32 && how_.step == 1) {
-      return static_cast<const float*>(band_.entry) + at;
+      return static_cast<const float*>(entry_) + at;
     }
     float* const to = copies_ + copy * copy_elements;
     int64_t offsets[copy_elements];
     for (int64_t i = 0; i < count; ++i) offsets[i] = at + i * how_.step;
     const int64_t none = 0;
-    gather(band_.b->dtype, band_.entry, offsets, count, count, &none, 1, to);
+    gather(band_.b->dtype, entry_, offsets, count, count, &none, 1, to);
     return to;
   }
 
@@ -42,25 +43,38 @@ class Lines {
  private:
   const FilteredBand& band_;
   const Filtering& how_;
+  const void* entry_;
   float* copies_;
 };
+// A thread's scratch: copied lines, then tiles, then results.
 constexpr int64_t copies_elements = round_up(4 * Lines::copy_elements, 16);
+float* tiles_of(const FilteredBand& band) {
+  return static_cast<float*>(band.scratch) + copies_elements;
+}
+float* results_of(const FilteredBand& band) {
+  return tiles_of(band) + planes * band.how->tile_plane();
+}
 
-// The tiles of a band from tile `first` of each line on, `across` of them.
-void transform_band(const FilteredBand& band, const Lines& lines, int64_t first, int64_t across,
-                    float* tiles) {
+// Lines of tiles of a band's image.
+int64_t lines_of_tiles(const FilteredBand& band) { return divide_up(band.end - band.first, 2); }
+
+}  // namespace
+
+void transform_image(const FilteredBand& band, int64_t first_tile, int64_t image,
+                     const void* entry) {
   const Filtering& how = *band.how;
-  const int64_t down = divide_up(band.end - band.first, 2);
-  const int64_t columns = std::min(2 * across + 2, how.positions + 2 - 2 * first);
+  const Lines lines(band, entry);
+  const int64_t down = lines_of_tiles(band), across = band.across(first_tile);
+  const int64_t columns = std::min(2 * across + 2, how.positions + 2 - 2 * first_tile);
   for (int64_t channel = 0; channel < how.channels; ++channel) {
     for (int64_t i = 0; i < down; ++i) {
       TileLine line;
       for (int j = 0; j < 4; ++j) {
-        line.lines[j] = lines.find(channel, band.first + 2 * i + j, 2 * first, columns, j);
+        line.lines[j] = lines.find(channel, band.first + 2 * i + j, 2 * first_tile, columns, j);
       }
       line.columns = columns;
       line.tiles = across;
-      line.to = tiles + channel * how.tile_row() + i * across;
+      line.to = tiles_of(band) + channel * how.tile_row() + (image * down + i) * across;
       line.plane = how.tile_plane();
       transform_tiles(line);
     }
@@ -68,25 +82,44 @@ void transform_band(const FilteredBand& band, const Lines& lines, int64_t first,
 }
 
 // results[16][outputs][columns] = weight[16][outputs][channels] tiles[16][channels][columns]
-void multiply(const FilteredBand& band, const float* tiles, float* results, int64_t columns) {
+void multiply_tiles(const FilteredBand& band, int64_t first_tile) {
   const Filtering& how = *band.how;
   PlaneProducts products;
   products.a = band.weight + band.first_output * how.weight_row();
-  products.b = tiles;
-  products.c = results;
+  products.b = tiles_of(band);
+  products.c = results_of(band);
   products.a_plane = how.weight_plane();
   products.b_plane = how.tile_plane();
   products.c_plane = how.result_plane();
   products.a_row = how.weight_row();
   products.row = how.tile_row();
   products.rows = band.end_output - band.first_output;
-  products.columns = columns;
+  products.columns = band.images * lines_of_tiles(band) * band.across(first_tile);
   products.terms = how.channels;
   products.begins = true;
   multiply_planes(strided_kernels(Dtype::float32), products);
 }
 
-}  // namespace
+bool transform_back(const FilteredBand& band, int64_t first_tile, int64_t image, float* out) {
+  const Filtering& how = *band.how;
+  const int64_t down = lines_of_tiles(band), across = band.across(first_tile);
+  bool finite = true;
+  for (int64_t output = band.first_output; output < band.end_output; ++output) {
+    const float* const row =
+        results_of(band) + (output - band.first_output) * how.tile_row() + image * down * across;
+    for (int64_t i = 0; i < down; ++i) {
+      const int64_t at = band.first + 2 * i;
+      ResultLine line;
+      line.from = row + i * across;
+      line.plane = how.result_plane();
+      line.first = out + (output * how.lines + at) * how.positions + 2 * first_tile;
+      line.second = at + 1 < band.end ? line.first + how.positions : nullptr;
+      line.columns = std::min(2 * across, how.positions - 2 * first_tile);
+      finite &= transform_results(line);
+    }
+  }
+  return finite;
+}
 
 Filtering find_filtering(const Contraction& c) {
   if (c.precision != minimal_filtering) return {};
@@ -108,6 +141,14 @@ Filtering find_filtering(const Contraction& c) {
     if (differ) how.weights *= a.batch.sizes[d];
   }
   return how;
+}
+
+void join_images(int64_t batch, int threads, Filtering* how) {
+  const bool whole = how->together == how->across && 2 * how->down >= how->lines;
+  if (!whole || how->weights > 1 || batch <= 1) return;
+  const int64_t most = std::clamp<int64_t>(filtered_tiles / how->tiles(), 1, most_band_images);
+  const int64_t bands = std::min(round_up(divide_up(batch, most), threads), batch);
+  how->images = divide_up(batch, bands);
 }
 
 size_t filtering_weight_bytes(const Filtering& how) {
@@ -140,36 +181,6 @@ void transform_weight(const Filtering& how, const MatrixOperand& a, const void* 
                         how.weight_plane());
     }
   }
-}
-
-bool run_filtering(const FilteredBand& band) {
-  const Filtering& how = *band.how;
-  float* const copies = static_cast<float*>(band.scratch);
-  float* const tiles = copies + copies_elements;
-  float* const results = tiles + planes * how.tile_plane();
-  const Lines lines(band, copies);
-  const int64_t down = divide_up(band.end - band.first, 2), row = how.tile_row();
-  bool finite = true;
-  for (int64_t first = 0; first < how.across; first += how.together) {
-    const int64_t across = std::min(how.together, how.across - first);
-    if (!band.transformed || how.together < how.across) {
-      transform_band(band, lines, first, across, tiles);
-    }
-    multiply(band, tiles, results, down * across);
-    for (int64_t output = band.first_output; output < band.end_output; ++output) {
-      for (int64_t i = 0; i < down; ++i) {
-        const int64_t at = band.first + 2 * i;
-        ResultLine line;
-        line.from = results + (output - band.first_output) * row + i * across;
-        line.plane = how.result_plane();
-        line.first = band.out + (output * how.lines + at) * how.positions + 2 * first;
-        line.second = at + 1 < band.end ? line.first + how.positions : nullptr;
-        line.columns = std::min(2 * across, how.positions - 2 * first);
-        finite &= transform_results(line);
-      }
-    }
-  }
-  return finite;
 }
 
 }  // namespace mt::cpu

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions by minimal filtering (ops/minimal_filtering.h). The weight is transformed once a
-// run. Then for each band of an image's lines: its tiles are transformed, 16 products over the
-// channels are made of them and the weight, and their results transformed back, all in the
-// second-level cache.
+// run. Then for each band of an image's lines, or of several small images: its tiles are
+// transformed, 16 products over the channels are made of them and the weight, and their results
+// transformed back, all in the second-level cache.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +21,7 @@ struct Filtering {
   int64_t lines = 0, positions = 0;   // of a result; 0: no filtering
   int64_t across = 0, down = 0;       // tiles of a band
   int64_t together = 0;               // tiles across that are computed at a time
+  int64_t images = 1;                 // that a band has, all of each if they are several
   int64_t channels = 0, outputs = 0;  // of a group
   int64_t weights = 1;                // how many there are: batch entry i has weight i % weights
   int64_t channel = 0, line = 0, step = 0;  // strides of the images
@@ -29,18 +30,28 @@ struct Filtering {
 
   explicit operator bool() const { return lines > 0; }
   int64_t band() const { return 2 * down * positions; }  // results of an output
-  int64_t tiles() const { return down * together; }
+  int64_t tiles() const { return images * down * together; }
   // Elements: of a weight transformed, of which outputs are rows, and from one of its planes to the
   // next; and of the transformed tiles' and results' rows and planes.
   int64_t weight_row() const { return round_up(channels, 16); }
   int64_t weight_plane() const { return outputs * weight_row(); }
   int64_t weight_elements() const { return planes * weight_plane(); }
-  int64_t tile_row() const { return round_up(tiles(), 16); }
+  // Several images are transformed one by one, so what one line leaves behind its tiles must not
+  // lie in the next row; rows that are a power of two apart meet in few sets of a cache.
+  int64_t tile_row() const {
+    const int64_t row = round_up(tiles() + (images > 1 ? beyond_tiles : 0), 16);
+    return images > 1 && row % 128 == 0 ? row + 16 : row;
+  }
   int64_t tile_plane() const { return channels * tile_row() + gap; }
   int64_t result_plane() const { return std::min(outputs, filtered_outputs) * tile_row() + gap; }
 };
 
+// Small images at most that make a band.
+constexpr int64_t most_band_images = 16;
+
 Filtering find_filtering(const Contraction& contraction);
+// Lets bands have several of `batch` images, if these are small.
+void join_images(int64_t batch, int threads, Filtering* how);
 
 // Bytes of all transformed weights, and of a thread's scratch.
 size_t filtering_weight_bytes(const Filtering& how);
@@ -53,15 +64,24 @@ void transform_weight(const Filtering& how, const MatrixOperand& a, const void* 
 struct FilteredBand {
   const Filtering* how;
   const MatrixOperand* b;
-  const void* entry;                 // of b
   const float* weight;               // transformed
+  int64_t images;                    // at most how->images
   int64_t first, end;                // lines of the result
   int64_t first_output, end_output;  // at most filtered_outputs
-  bool transformed;  // the same scratch was last used for the same lines of the same entry
-  float* out;        // where the entry's result begins
   void* scratch;
+
+  int64_t across(int64_t first_tile) const {
+    return std::min(how->together, how->across - first_tile);
+  }
 };
-// Returns whether all results are finite; if not, they are to be summed directly.
-bool run_filtering(const FilteredBand& band);
+// Transforms an image's tiles from one of each line on, as many as are computed together. `entry`
+// is that of b; images come in order.
+void transform_image(const FilteredBand& band, int64_t first_tile, int64_t image,
+                     const void* entry);
+// Makes the products of all images' tiles.
+void multiply_tiles(const FilteredBand& band, int64_t first_tile);
+// Transforms an image's results to where they belong. Returns whether all are finite; if not, they
+// are to be summed directly.
+bool transform_back(const FilteredBand& band, int64_t first_tile, int64_t image, float* out);
 
 }  // namespace mt::cpu

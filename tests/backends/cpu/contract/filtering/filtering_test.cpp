@@ -67,6 +67,13 @@ TEST(Filtering, DependsOnTheOperatorAlone) {
   const Convolution same{{1, 1}, {1, 1}, {1, 1}, {0, 0}, 1};
   EXPECT_TRUE(chosen({1, 16, 16, 16}, {32, 16, 3, 3}, same));
   EXPECT_TRUE(chosen({1, 32, 16, 16}, {64, 16, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {0, 0}, 2}));
+  // Small images, if there are enough of them.
+  EXPECT_TRUE(chosen({4, 64, 8, 8}, {64, 64, 3, 3}, same));
+  EXPECT_FALSE(chosen({3, 64, 8, 8}, {64, 64, 3, 3}, same));
+  EXPECT_FALSE(chosen({8, 63, 8, 8}, {64, 63, 3, 3}, same));
+  EXPECT_FALSE(chosen({8, 64, 7, 8}, {64, 64, 3, 3}, same));
+  EXPECT_TRUE(chosen({4, 256, 7, 7}, {256, 256, 3, 3}, same));
+  EXPECT_FALSE(chosen({4, 256, 7, 6}, {256, 256, 3, 3}, same));
   EXPECT_FALSE(chosen({1, 16, 16, 16}, {32, 16, 3, 3}, same, Dtype::float64));
   EXPECT_FALSE(chosen({1, 15, 16, 16}, {48, 15, 3, 3}, same));
   EXPECT_FALSE(chosen({1, 48, 16, 16}, {15, 48, 3, 3}, same));
@@ -85,7 +92,7 @@ struct Case {
 const Case cases[] = {
     {{3, 16, 17, 15}, {32, 16, 3, 3}, 1, 1}, {{1, 23, 18, 18}, {25, 23, 3, 3}, 0, 1},
     {{2, 36, 18, 19}, {58, 18, 3, 3}, 2, 2}, {{2, 16, 20, 40}, {32, 16, 3, 3}, 1, 1},
-    {{1, 16, 4, 70}, {32, 16, 3, 3}, 1, 1},
+    {{1, 16, 4, 70}, {32, 16, 3, 3}, 1, 1},  {{7, 64, 9, 8}, {70, 64, 3, 3}, 1, 1},
 };
 
 // Forwards, to both operands, and of second order: fused and eager, against the reference device.
@@ -181,6 +188,41 @@ TEST(Filtering, BitsAreTheSameHoweverItRuns) {
     }
   }
   set_thread_count(0);
+}
+
+// Bands of several images: each has the bits that it has beside others, finite or not.
+TEST(Filtering, SmallImagesShareBands) {
+  const Convolution how{{1, 1}, {1, 1}, {1, 1}, {0, 0}, 1};
+  const int64_t images = 9, outputs = filtered_outputs + 2, image = outputs * 9 * 10;
+  Tensor w = noise({outputs, 64, 3, 3}, 2, Dtype::float32);
+  Tensor bias = noise({outputs}, 3, Dtype::float32);
+  Tensor plain = noise({images, 64, 9, 10}, 1, Dtype::float32);
+  Tensor odd = with(plain, {4 * 64 * 9 * 10 + 7}, std::nan(""));
+  std::vector<uint32_t> first[2];
+  for (int threads : {1, 2, 3, 5, 16}) {
+    set_thread_count(threads);
+    on_every_target([&](const char* target) {
+      for (int i = 0; i < 2; ++i) {
+        const Tensor& x = i ? odd : plain;
+        Tensor y = convolution(x, w, nullptr, how);
+        evaluate(y);
+        const std::vector<uint32_t> by_steps = bits(relu(y + reshape(bias, {outputs, 1, 1})));
+        const std::vector<uint32_t> fused = bits(relu(convolution(x, w, bias, how)));
+        if (first[i].empty()) first[i] = fused;
+        EXPECT_EQ(by_steps, first[i]) << target << threads;
+        EXPECT_EQ(fused, first[i]) << target << threads;
+        Tensor some = convolution(slice(x, 0, 3, 5, 1), w, bias, how);
+        EXPECT_EQ(bits(relu(some)), std::vector<uint32_t>(first[i].begin() + 3 * image,
+                                                          first[i].begin() + 8 * image));
+      }
+    });
+  }
+  set_thread_count(0);
+  EXPECT_NE(first[0], first[1]);
+  for (int64_t at = 0; at < images * image; ++at) {
+    if (at / image == 4) continue;
+    ASSERT_EQ(first[0][at], first[1][at]) << at;
+  }
 }
 
 // Few bands' outputs are shared out, and summed directly where one of theirs is not finite.
