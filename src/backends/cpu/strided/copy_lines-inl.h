@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copying lines of elements. Lines that run backwards, lines of two to four elements that lie side
+// by side (channels put last) or are one, every second element, and elements that each come twice,
+// as pooling and its gradient read them, are put in order in registers. Longer lines that lie side
+// by side are turned. Included once for each instruction set.
+#if defined(MT_STRIDED_COPY_LINES_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MT_STRIDED_COPY_LINES_INL_H
+#undef MT_STRIDED_COPY_LINES_INL_H
+#else
+#define MT_STRIDED_COPY_LINES_INL_H
+#endif
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/elementwise/first_lanes.h"
+#include "backends/cpu/strided/lines.h"
+#include "backends/cpu/strided/strided.h"
+#include "backends/cpu/strided/turn.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu::HWY_NAMESPACE {
+
+// Highway reverses no bytes, but pairs of them.
+template <class D>
+HWY_INLINE hn::Vec<D> reversed(D d, hn::Vec<D> x) {
+  if constexpr (sizeof(hn::TFromD<D>) > 1 || HWY_TARGET == HWY_SCALAR) {
+    return hn::Reverse(d, x);
+  } else {
+    constexpr hn::Repartition<uint16_t, D> pairs;
+    const auto swapped = hn::Reverse(pairs, hn::BitCast(pairs, x));
+    return hn::BitCast(d, hn::Or(hn::ShiftLeft<8>(swapped), hn::ShiftRight<8>(swapped)));
+  }
+}
+
+// Rows of at least `piece` bytes, in pieces of so many of which the last two overlap.
+template <size_t piece>
+HWY_INLINE void copy_pieces(char* to, int64_t to_step, const char* from, int64_t from_step,
+                            int64_t rows, size_t bytes) {
+  const size_t last = bytes - piece;
+  for (; rows > 0; --rows, to += to_step, from += from_step) {
+    for (size_t at = 0; at < last; at += piece) std::memcpy(to + at, from + at, piece);
+    std::memcpy(to + last, from + last, piece);
+  }
+}
+// Not by the C library: a call takes longer than a short row does, and glibc copies 2 KB and more
+// by "rep movsb", which takes 13 times as long on Zen 4 where both begin nearly alike in their
+// pages.
+HWY_NOINLINE void rows_of_bytes(char* to, int64_t to_step, const char* from, int64_t from_step,
+                                int64_t rows, size_t bytes) {
+  constexpr size_t most = HWY_TARGET == HWY_AVX3 ? 64 : 32;
+  if (bytes >= most) {
+    copy_pieces<most>(to, to_step, from, from_step, rows, bytes);
+  } else if (bytes >= 16) {
+    copy_pieces<16>(to, to_step, from, from_step, rows, bytes);
+  } else if (bytes >= 8) {
+    copy_pieces<8>(to, to_step, from, from_step, rows, bytes);
+  } else if (bytes >= 4) {
+    copy_pieces<4>(to, to_step, from, from_step, rows, bytes);
+  } else if (bytes >= 2) {
+    copy_pieces<2>(to, to_step, from, from_step, rows, bytes);
+  } else if (bytes == 1) {
+    copy_pieces<1>(to, to_step, from, from_step, rows, bytes);
+  }
+}
+
+// Not inlined, so that no byte that is written could be part of a size.
+template <class T>
+HWY_NOINLINE void copy_line(const T* from, int64_t length, int64_t step, T* out) {
+  if (step == -1) {
+    constexpr Tag<T> d;
+    constexpr int64_t lanes = lane_count<T>;
+    int64_t i = 0;
+    for (; i + lanes <= length; i += lanes) {
+      hn::StoreU(reversed(d, hn::LoadU(d, from - i - lanes + 1)), d, out + i);
+    }
+    if (i > 0 && i < length) {  // the last vector once more, in part
+      i = length;
+      hn::StoreU(reversed(d, hn::LoadU(d, from - length + 1)), d, out + length - lanes);
+    }
+    for (; i < length; ++i) out[i] = from[-i];
+  } else {
+    int64_t i = 0;
+    for (; i + 4 <= length; i += 4, from += 4 * step) {
+      const T a = from[0], b = from[step], c = from[2 * step], d = from[3 * step];
+      out[i] = a, out[i + 1] = b, out[i + 2] = c, out[i + 3] = d;
+    }
+    for (; i < length; ++i, from += step) out[i] = *from;
+  }
+}
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+constexpr Tag<uint32_t> singles;
+
+// out[i] = from[2 i], line by line.
+HWY_INLINE void copy_every_second(const uint32_t* from, const Lines& lines, uint32_t* out) {
+  constexpr int64_t lanes = lane_count<uint32_t>;
+  // What comes last is read by parts, as nothing may lie behind it.
+  const int64_t whole = (lines.length - 1) / lanes * lanes, rest = lines.length - whole;
+  const int64_t last = 2 * rest - 1;  // elements from the first to the last
+  const auto first_mask = hn::FirstN(singles, std::min(last, lanes));
+  const auto second_mask = hn::FirstN(singles, std::max<int64_t>(last - lanes, 0));
+  const auto mask = hn::FirstN(singles, rest);
+  for (int64_t l = 0; l < lines.count; ++l, from += lines.stride, out += lines.length) {
+    for (int64_t i = 0; i < whole; i += lanes) {
+      const auto x = hn::LoadU(singles, from + 2 * i);
+      const auto y = hn::LoadU(singles, from + 2 * i + lanes);
+      hn::StoreU(hn::ConcatEven(singles, y, x), singles, out + i);
+    }
+    const auto x = hn::MaskedLoad(first_mask, singles, from + 2 * whole);
+    const auto y = hn::MaskedLoad(second_mask, singles, from + 2 * whole + lanes);
+    hn::BlendedStore(hn::ConcatEven(singles, y, x), mask, singles, out + whole);
+  }
+}
+
+// even[i] = from[2 i] and odd[i] = from[2 i + 1], line by line.
+HWY_INLINE void copy_pairs(const uint32_t* from, const Lines& lines, uint32_t* even,
+                           uint32_t* odd) {
+  constexpr int64_t lanes = lane_count<uint32_t>;
+  const int64_t whole = (lines.length - 1) / lanes * lanes, rest = lines.length - whole;
+  const auto low_mask = hn::FirstN(singles, std::min(2 * rest, lanes));
+  const auto high_mask = hn::FirstN(singles, std::max<int64_t>(2 * rest - lanes, 0));
+  const auto mask = hn::FirstN(singles, rest);
+  for (int64_t l = 0; l < lines.count; ++l, from += lines.stride) {
+    for (int64_t i = 0; i < whole; i += lanes) {
+      const auto x = hn::LoadU(singles, from + 2 * i);
+      const auto y = hn::LoadU(singles, from + 2 * i + lanes);
+      hn::StoreU(hn::ConcatEven(singles, y, x), singles, even + i);
+      hn::StoreU(hn::ConcatOdd(singles, y, x), singles, odd + i);
+    }
+    const auto x = hn::MaskedLoad(low_mask, singles, from + 2 * whole);
+    const auto y = hn::MaskedLoad(high_mask, singles, from + 2 * whole + lanes);
+    hn::BlendedStore(hn::ConcatEven(singles, y, x), mask, singles, even + whole);
+    hn::BlendedStore(hn::ConcatOdd(singles, y, x), mask, singles, odd + whole);
+    even += lines.length;
+    odd += lines.length;
+  }
+}
+
+// out[2 i] = out[2 i + 1] = from[i], plane by plane.
+HWY_INLINE void copy_twice(const uint32_t* from, const Lines& lines, uint32_t* out) {
+  constexpr int64_t lanes = lane_count<uint32_t>;
+  alignas(64) static constexpr int32_t order[] = {0,  0,  1,  1,  2,  2,  3,  3,  4,  4,  5,
+                                                  5,  6,  6,  7,  7,  8,  8,  9,  9,  10, 10,
+                                                  11, 11, 12, 12, 13, 13, 14, 14, 15, 15};
+  const auto low = hn::SetTableIndices(singles, order);
+  const auto high = hn::SetTableIndices(singles, order + lanes);
+  const int64_t whole = (lines.count - 1) / lanes * lanes, rest = lines.count - whole;
+  const auto mask = hn::FirstN(singles, rest);
+  const auto low_mask = hn::FirstN(singles, std::min(2 * rest, lanes));
+  const auto high_mask = hn::FirstN(singles, std::max<int64_t>(2 * rest - lanes, 0));
+  for (int64_t p = 0; p < lines.planes; ++p, from += lines.plane_stride) {
+    for (int64_t t = 0; t < lines.times; ++t, out += 2 * lines.count) {
+      for (int64_t i = 0; i < whole; i += lanes) {
+        const auto x = hn::LoadU(singles, from + i);
+        hn::StoreU(hn::TableLookupLanes(x, low), singles, out + 2 * i);
+        hn::StoreU(hn::TableLookupLanes(x, high), singles, out + 2 * i + lanes);
+      }
+      const auto x = hn::MaskedLoad(mask, singles, from + whole);
+      hn::BlendedStore(hn::TableLookupLanes(x, low), low_mask, singles, out + 2 * whole);
+      hn::BlendedStore(hn::TableLookupLanes(x, high), high_mask, singles, out + 2 * whole + lanes);
+    }
+  }
+}
+#endif
+
+// out[length i + j] = from[i + step j], for two to four j; which all repeat from[i] if step is 0.
+template <class T>
+HWY_INLINE void interleave(const T* from, const Lines& lines, T* out) {
+  constexpr Tag<T> d;
+  constexpr int64_t lanes = lane_count<T>;
+  const T *second = from + lines.step, *last = from + (lines.length - 1) * lines.step;
+  int64_t i = 0;
+  for (; i + lanes <= lines.count; i += lanes) {
+    const auto x = hn::LoadU(d, from + i), y = hn::LoadU(d, second + i);
+    const auto z = hn::LoadU(d, last + i);
+    T* to = out + i * lines.length;
+    if (lines.length == 2) {
+      hn::StoreInterleaved2(x, y, d, to);
+    } else if (lines.length == 3) {
+      hn::StoreInterleaved3(x, y, z, d, to);
+    } else {
+      hn::StoreInterleaved4(x, y, hn::LoadU(d, second + lines.step + i), z, d, to);
+    }
+  }
+  for (; i < lines.count; ++i) {
+    for (int64_t j = 0; j < lines.length; ++j) {
+      out[i * lines.length + j] = from[i + j * lines.step];
+    }
+  }
+}
+
+// out[length j + i] = from[count i + j], for two to four j.
+template <class T>
+HWY_INLINE void pick_apart(const T* from, const Lines& lines, T* out) {
+  constexpr Tag<T> d;
+  constexpr int64_t lanes = lane_count<T>;
+  const int64_t length = lines.length;
+  int64_t i = 0;
+  for (; i + lanes <= length; i += lanes, from += lanes * lines.count) {
+    hn::Vec<Tag<T>> x, y, z, w;
+    if (lines.count == 2) {
+      hn::LoadInterleaved2(d, from, x, y);
+    } else if (lines.count == 3) {
+      hn::LoadInterleaved3(d, from, x, y, z);
+      hn::StoreU(z, d, out + 2 * length + i);
+    } else {
+      hn::LoadInterleaved4(d, from, x, y, z, w);
+      hn::StoreU(z, d, out + 2 * length + i);
+      hn::StoreU(w, d, out + 3 * length + i);
+    }
+    hn::StoreU(x, d, out + i);
+    hn::StoreU(y, d, out + length + i);
+  }
+  for (; i < length; ++i) {
+    for (int64_t j = 0; j < lines.count; ++j) out[length * j + i] = *from++;
+  }
+}
+
+// out[length i + j] = from[i], in whole vectors as long as what they write too much of is written
+// again.
+template <class T>
+HWY_INLINE void fill_lines(const T* from, const Lines& lines, T* out) {
+  constexpr Tag<T> d;
+  constexpr int64_t lanes = lane_count<T>;
+  T* const end = out + lines.count * lines.length;
+  for (int64_t i = 0; i < lines.count; ++i, from += lines.stride) {
+    const auto value = hn::Set(d, *from);
+    T* const line_end = out + lines.length;
+    for (; out < line_end && end - out >= lanes; out += lanes) hn::StoreU(value, d, out);
+    if (lanes > 1 && out < line_end) store_first(d, value, out, static_cast<size_t>(end - out));
+    out = line_end;
+  }
+}
+
+template <class T>
+HWY_INLINE void copy_plane(const T* from, const Lines& lines, T* out) {
+  if (lines.stride == 1 && lines.length >= 2 && lines.length <= most_interleaved) {
+    return interleave(from, lines, out);
+  }
+  if (lines.step == 0) return fill_lines(from, lines, out);
+  if (lines.stride == 1 && lines.step == lines.count && lines.count >= 2 &&
+      lines.count <= most_interleaved) {
+    return pick_apart(from, lines, out);
+  }
+  if (lines.stride == 1 && lines.length >= 2) {
+    const bool squares = lines.count >= turned_side<T>;
+    if (squares || (lines.count > 1 && lies_far(lines.step, sizeof(T)))) {
+      return copy_turned(out, lines.length, from, lines.step, lines.count, lines.length);
+    }
+  }
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  if constexpr (sizeof(T) == 4) {
+    if (lines.step == 2) return copy_every_second(from, lines, out);
+  }
+#endif
+  if (lines.step == 1) {
+    constexpr int64_t size = sizeof(T);
+    return rows_of_bytes(reinterpret_cast<char*>(out), lines.length * size,
+                         reinterpret_cast<const char*>(from), lines.stride * size, lines.count,
+                         static_cast<size_t>(lines.length * size));
+  }
+  for (int64_t i = 0; i < lines.count; ++i) {
+    copy_line(from + i * lines.stride, lines.length, lines.step, out + i * lines.length);
+  }
+}
+template <class T>
+HWY_INLINE void copy_lines(const T* from, const Lines& lines, T* out) {
+  const int64_t count = lines.count * lines.length;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  if constexpr (sizeof(T) == 4) {
+    if (lines.step == 0 && lines.length == 2 && lines.stride == 1) {
+      return copy_twice(from, lines, out);
+    }
+  }
+#endif
+  for (int64_t p = 0; p < lines.planes; ++p, from += lines.plane_stride) {
+    copy_plane(from, lines, out);
+    for (int64_t t = 1; t < lines.times; ++t) {
+      copy_bytes(out + t * count, out, sizeof(T) * static_cast<size_t>(count));
+    }
+    out += lines.times * count;
+  }
+}
+
+}  // namespace mt::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
