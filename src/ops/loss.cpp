@@ -4,11 +4,21 @@
 
 #include "base/error.h"
 #include "graph/modes.h"
+#include "graph/record.h"
 #include "ops/checked_indices.h"
 #include "ops/ops.h"
+#include "ops/own_gradient.h"
 
 namespace mt {
 namespace {
+
+// near * (d - near / 2), where `near` is d cut off, has the slope `near`, all of which goes through
+// the difference.
+const Op huber_rest_op = with_own_gradient(
+    "sub", Elementwise::sub, [](const Node&, const Tensor& dy, Tensor* to) { to[0] = dy; });
+const Op huber_op = with_own_gradient(
+    "mul", Elementwise::mul,
+    [](const Node& node, const Tensor& dy, Tensor* to) { to[1] = dy * node.inputs[0]; });
 
 Tensor reduced(const Tensor& loss, LossReduction reduction) {
   switch (reduction) {
@@ -164,7 +174,9 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, LossReduc
     // With the difference cut off at delta, the part within is squared and the rest is a line: no
     // distance, whose slope at 0 would be lost to the second derivative.
     Tensor near = clip(d, number(-delta, d.device()), number(delta, d.device()));
-    return near * (d - near * 0.5);
+    Tensor half = near * 0.5;
+    Tensor rest = record(huber_rest_op, d.dtype(), d.shape(), {d, half});
+    return record(huber_op, d.dtype(), d.shape(), {near, rest});
   });
 }
 

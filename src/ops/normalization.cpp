@@ -6,6 +6,7 @@
 #include "graph/modes.h"
 #include "graph/record.h"
 #include "ops/ops.h"
+#include "ops/own_gradient.h"
 
 namespace mt {
 namespace {
@@ -52,16 +53,9 @@ Tensor scaled(const Tensor& y, const Tensor& weight, const Tensor& bias) {
 //
 // A weight is one number for many of dy, so sums over these come first. Its operators are like any
 // others, but for where their gradients go: all of it from y to x, none by way of the mean or the
-// variance. A gradient is made of ordinary ones, and so has gradients.
-constexpr Op like(const char* name, Elementwise code,
-                  void (*gradient)(const Node&, const Tensor&, Tensor*)) {
-  return {.name = name,
-          .kind = OpKind::elementwise,
-          .code = static_cast<uint8_t>(code),
-          .gradient = gradient};
-}
-const Op deviation_op =
-    like("sub", Elementwise::sub, [](const Node&, const Tensor& dy, Tensor* to) { to[0] = dy; });
+// variance.
+const Op deviation_op = with_own_gradient(
+    "sub", Elementwise::sub, [](const Node&, const Tensor& dy, Tensor* to) { to[0] = dy; });
 Tensor deviation_from(const Tensor& mean, const Tensor& x) {
   return record(deviation_op, x.dtype(), x.shape(), {x, mean});
 }
@@ -72,10 +66,10 @@ Tensor ordinary(const Tensor& deviation) {
 }
 
 // Deviations add up to 0, and so does what the mean would receive of the sum of their squares.
-const Op square_op =
-    like("square", Elementwise::square, [](const Node& node, const Tensor& dy, Tensor* to) {
-      to[0] = dy * (ordinary(node.inputs[0]) * 2.0);
-    });
+const Op square_op = with_own_gradient("square", Elementwise::square,
+                                       [](const Node& node, const Tensor& dy, Tensor* to) {
+                                         to[0] = dy * (ordinary(node.inputs[0]) * 2.0);
+                                       });
 Tensor square_of(const Tensor& deviation) {
   return record(square_op, deviation.dtype(), deviation.shape(), {deviation});
 }
@@ -99,10 +93,10 @@ void normalized_gradient(const Tensor& deviation, const Tensor& root, const Tens
 }
 
 // The product within another one, which gives its first operand what that receives of it.
-const Op inner_op =
-    like("mul", Elementwise::mul, [](const Node&, const Tensor& dy, Tensor* to) { to[0] = dy; });
+const Op inner_op = with_own_gradient(
+    "mul", Elementwise::mul, [](const Node&, const Tensor& dy, Tensor* to) { to[0] = dy; });
 const Op normalize_op =
-    like("mul", Elementwise::mul, [](const Node& node, const Tensor& dy, Tensor* to) {
+    with_own_gradient("mul", Elementwise::mul, [](const Node& node, const Tensor& dy, Tensor* to) {
       const Tensor &a = node.inputs[0], &b = node.inputs[1];
       if (a->op == &inner_op && a.requires_gradient()) {
         normalized_gradient(ordinary(a->inputs[0]), a->inputs[1], b, dy, &to[0], &to[1]);
@@ -128,7 +122,7 @@ Tensor normalize(const Tensor& deviation, const Tensor& root, const Tensor& weig
 
 // A bias of each channel: its gradient is summed over places first, as the weight's is, beside it.
 const Op shift_op =
-    like("add", Elementwise::add, [](const Node& node, const Tensor& dy, Tensor* to) {
+    with_own_gradient("add", Elementwise::add, [](const Node& node, const Tensor& dy, Tensor* to) {
       to[0] = dy;
       to[1] = sum_to(sum(dy, {-1}, true), node.inputs[1].shape());
     });
