@@ -32,8 +32,9 @@ Precision convolution_precision(const Op& op, const Attributes& attributes);
 constexpr int64_t filtered_across(int64_t positions) { return (positions + 1) / 2; }
 
 // Whether it pays, for convolutions with 3 x 3 windows at every position, so many channels and
-// outputs in a group. Where lines are short or channels few, transforms take what products save,
-// and where positions are few, the weight's.
+// outputs in a group. Where channels are few, transforms take what products save. Short lines fill
+// vectors with several images, which need more channels; where tiles are few in all of them, the
+// weight's transform takes it.
 inline bool pays_minimal_filtering(int64_t outputs, int64_t channels, int64_t images, int64_t lines,
                                    int64_t positions) {
   constexpr int64_t fewest = 16, fewest_pairs = 512, shortest_line = 15, fewest_positions = 225;
@@ -52,7 +53,7 @@ inline bool pays_minimal_filtering(int64_t outputs, int64_t channels, int64_t im
 }
 
 // Tiles of a band, about: they fill vectors well and leave the second-level cache room for their
-// products. And tiles down a band, all bands being of nearly equal height.
+// products. Then how many of its lines a band has, all bands being of nearly equal height.
 constexpr int64_t filtered_tiles = 112;
 constexpr int64_t filtered_down(int64_t lines, int64_t positions) {
   const int64_t all = (lines + 1) / 2,
