@@ -61,26 +61,23 @@ class TileRun {
     for (int t = 0; t < schedule_.threads; ++t) {
       held_by(thread_scratch_ + static_cast<size_t>(t) * schedule_.thread_scratch) = {};
     }
-    if (schedule_.way == Way::filtering && schedule_.filtering.images > 1) {
-      first_ = first;
-      count_ = end - first;
-      const int64_t bands = divide_up(count_, schedule_.filtering.images);
-      return share(bands * schedule_.tiles(), 1, &TileRun::filter_images);
-    }
     for (first_ = first; first_ < end; first_ += count_) {
       count_ = std::min(group(), end - first_);
       const int64_t items = std::max<int64_t>(schedule_.panels, 1) * schedule_.tiles();
-      if (source_ != nullptr && count_ >= 4 * schedule_.threads) {
+      const int64_t bands = divide_up(count_, together());
+      if (source_ != nullptr && bands >= 4 * schedule_.threads) {
         // Whoever makes an entry works on all of it.
-        share(count_, items, &TileRun::compute);
+        share(bands, items, &TileRun::compute);
       } else {
-        share(count_ * items, 1, &TileRun::compute);
+        share(bands * items, 1, &TileRun::compute);
       }
       if (schedule_.panels > 1) share(count_ * combine_tiles(), 1, &TileRun::combine);
     }
   }
 
  private:
+  // Batch entries whose tiles are computed together.
+  int64_t together() const { return schedule_.filtering.images; }
   int64_t group() const { return schedule_.panels > 1 ? schedule_.group : schedule_.batch; }
 
   Held& held_by(char* scratch) const { return *reinterpret_cast<Held*>(scratch + schedule_.held); }
@@ -128,7 +125,7 @@ class TileRun {
     const int64_t panel = entry % panels, at = item % tiles;
     const int64_t part = tiles / schedule_.row_parts, high = row_tiles / schedule_.row_parts;
     Tile tile;
-    tile.batch = first_ + entry / panels;
+    tile.batch = first_ + entry / panels * together();
     tile.row_begin = (at / part * high + at % high) * schedule_.rows;
     tile.row_end = std::min(tile.row_begin + schedule_.rows, schedule_.m);
     tile.column_begin = at % part / high * schedule_.columns;
@@ -139,7 +136,7 @@ class TileRun {
                 dtype_, schedule_.sum, tile, out_, scratch);
       if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
     } else if (schedule_.way == Way::filtering) {
-      filter(tile, 1, scratch);
+      filter(tile, scratch);
     } else if (schedule_.way == Way::image_lines) {
       schedule_.sum == Dtype::float64 ? compute_lines<double>(tile, scratch)
                                       : compute_lines<float>(tile, scratch);
@@ -162,18 +159,10 @@ class TileRun {
     return reinterpret_cast<float*>(slabs_) + index * schedule_.filtering.weight_elements();
   }
 
-  // Some outputs of a band of images.
-  void filter_images(int64_t item, char* scratch) {
-    const int64_t band = item / schedule_.tiles(), images = schedule_.filtering.images;
-    Tile tile{first_ + band * images, 0, 0, 0, schedule_.n};
-    tile.row_begin = item % schedule_.tiles() * schedule_.rows;
-    tile.row_end = std::min(tile.row_begin + schedule_.rows, schedule_.m);
-    filter(tile, std::min(images, first_ + count_ - tile.batch), scratch);
-  }
-
-  // The tile of this and the next images.
-  void filter(const Tile& tile, int64_t images, char* scratch) {
+  // The tile of this image and of those that are computed with it.
+  void filter(const Tile& tile, char* scratch) {
     const Filtering& how = schedule_.filtering;
+    const int64_t images = std::min(how.images, first_ + count_ - tile.batch);
     bool transformed = false;
     Tile part = tile;
     for (; part.row_begin < tile.row_end; part.row_begin = part.row_end) {
