@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// One contraction under way: its tiles, and where their sums go. Straight to the result; or, where
+// that is of a narrower type or turned, to a tile of scratch and from there to the result; or,
+// where k has panels, to one slab [m, n] of scratch for each panel, which are then added pairwise.
+#pragma once
+
+#include <algorithm>
+
+#include "backends/cpu/contract/blocked.h"
+#include "backends/cpu/contract/run_tiles.h"
+
+namespace mt::cpu {
+
+class TileRun {
+ public:
+  explicit TileRun(const TileWork& work)
+      : schedule_(work.schedule),
+        a_(work.a),
+        b_(work.b),
+        a_data_(work.a_data),
+        b_data_(work.b_data),
+        dtype_(work.dtype),
+        out_(static_cast<char*>(work.out)),
+        thread_scratch_(static_cast<char*>(work.scratch)),
+        slabs_(thread_scratch_ + static_cast<size_t>(schedule_.threads) * schedule_.thread_scratch),
+        epilogue_(work.epilogue),
+        source_(work.source) {}
+
+  // Batch entries [first, end).
+  void run(int64_t first, int64_t end);
+
+ private:
+  // What a thread's scratch holds from one tile to the next.
+  struct Held {
+    int64_t made = -1;   // the offset of the entry that was made, or the panel's first term
+    int64_t origin = 0;  // which element of the operand lies there first
+    PackedColumns packed;
+  };
+  static_assert(sizeof(Held) <= held_bytes);
+
+  // ------------------------------------------------------------------ run_tiles.cpp: any product
+  // Each thread takes so many items at a time.
+  void share(int64_t takes, int64_t items, void (TileRun::*work)(int64_t item, char* scratch));
+  void compute(int64_t item, char* scratch);
+  template <class T>
+  void compute_floating(const Tile& tile, int64_t entry, int64_t panel, char* scratch);
+  template <class T>
+  void run_along_k(const Tile& tile, int64_t k_begin, int64_t k_end, T* c, int64_t c_row,
+                   char* scratch);
+
+  // Batch entries whose tiles are computed together.
+  int64_t together() const { return schedule_.filtering.images; }
+  int64_t group() const { return schedule_.panels > 1 ? schedule_.group : schedule_.batch; }
+  Held& held_by(char* scratch) const { return *reinterpret_cast<Held*>(scratch + schedule_.held); }
+  // Where an entry of which terms [k_begin, k_end) are wanted begins.
+  const void* a_entry(int64_t batch, int64_t k_begin, int64_t k_end, char* scratch) const;
+  const void* b_entry(int64_t batch, int64_t k_begin, int64_t k_end, char* scratch) const;
+  // Of the operand that the caller knows as b.
+  const void* made_entry(const MatrixOperand& x, const void* data, int64_t batch, int64_t k_begin,
+                         int64_t k_end, char* scratch) const;
+  // Whether the padding that b's windows have is what their kernel takes it for.
+  bool reads_images() const;
+
+  // ------------------------------------------------------- windows/run_windows.cpp: convolutions
+  // Some outputs of a weight, for filtering.
+  void transform(int64_t item, char* scratch);
+  // The tile of this image and of those that are computed with it.
+  void filter(const Tile& tile, char* scratch);
+  template <class T>
+  void compute_lines(const Tile& tile, char* scratch);
+  // A group of batch entries.
+  void compute_abreast(int64_t item, char* scratch);
+
+  static constexpr int64_t weight_outputs = 8;  // that are transformed at a time
+  int64_t weight_parts() const { return divide_up(schedule_.m, weight_outputs); }
+  float* weight(int64_t index) const {
+    return reinterpret_cast<float*>(slabs_) + index * schedule_.filtering.weight_elements();
+  }
+  // What b's windows read of an entry.
+  const void* image(int64_t batch) const {
+    return source_ == nullptr ? b_.entry(b_data_, batch)
+                              : source_->find(source_->context, b_.batch.offset(batch));
+  }
+
+  // ----------------------------------------------------------- store_tiles.cpp: what becomes of
+  // sums Rounds a tile of sums to the result.
+  template <class T>
+  void store(const Tile& tile, const T* sums, int64_t row) const;
+  // Adds the panels of a part of an entry.
+  void combine(int64_t item, char* scratch);
+  template <class T>
+  void combine_floating(int64_t item) const;
+
+  // A tile as the caller sees it.
+  Tile outward(const Tile& tile) const {
+    if (!schedule_.transposed) return tile;
+    return {tile.batch, tile.column_begin, tile.column_end, tile.row_begin, tile.row_end};
+  }
+  static constexpr int64_t combine_elements = 4096;  // of a tile whose panels are added
+  int64_t combine_columns() const { return std::min(schedule_.n, combine_elements); }
+  int64_t combine_rows() const { return std::max<int64_t>(1, combine_elements / schedule_.n); }
+  int64_t combine_tiles() const {
+    return divide_up(schedule_.m, combine_rows()) * divide_up(schedule_.n, combine_columns());
+  }
+
+  const Schedule& schedule_;
+  const MatrixOperand &a_, &b_;
+  const void *const a_data_, *const b_data_;
+  const Dtype dtype_;
+  char *const out_, *const thread_scratch_, *const slabs_;
+  const Epilogue* const epilogue_;
+  const EntrySource* const source_;
+  bool leaves_out_ = false;        // products with padding
+  int64_t first_ = 0, count_ = 0;  // the batch entries under way
+};
+
+}  // namespace mt::cpu

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products with windows of images that have kernels of their own: minimal filtering, whole lines of
+// an image, entries abreast.
+#include "backends/cpu/contract/gather.h"
+#include "backends/cpu/contract/tile_run.h"
+
+namespace mt::cpu {
+
+void TileRun::transform(int64_t item, char* /*scratch*/) {
+  const Filtering& how = schedule_.filtering;
+  const int64_t index = item / weight_parts(), first = item % weight_parts() * weight_outputs;
+  transform_weight(how, a_, a_.entry(a_data_, index), first,
+                   std::min(first + weight_outputs, how.outputs), weight(index));
+}
+
+void TileRun::filter(const Tile& tile, char* scratch) {
+  const Filtering& how = schedule_.filtering;
+  const int64_t images = std::min(how.images, first_ + count_ - tile.batch);
+  bool transformed = false;
+  Tile part = tile;
+  for (; part.row_begin < tile.row_end; part.row_begin = part.row_end) {
+    part.row_end = std::min(part.row_begin + filtered_outputs, tile.row_end);
+    held_by(scratch).packed = {};  // it takes that place
+    const FilteredBand band{&how,
+                            &b_,
+                            weight(tile.batch % how.weights),
+                            images,
+                            tile.column_begin / how.positions,
+                            tile.column_end / how.positions,
+                            part.row_begin,
+                            part.row_end,
+                            scratch};
+    bool finite[most_band_images];
+    std::fill_n(finite, images, true);
+    for (int64_t at = 0; at < how.across; at += how.together) {
+      for (int64_t i = 0; i < images && (!transformed || how.together < how.across); ++i) {
+        transform_image(band, at, i, b_entry(tile.batch + i, 0, schedule_.k, scratch));
+      }
+      multiply_tiles(band, at);
+      for (int64_t i = 0; i < images; ++i) {
+        float* const out =
+            reinterpret_cast<float*>(out_) + (tile.batch + i) * schedule_.m * schedule_.n;
+        finite[i] &= transform_back(band, at, i, out);
+      }
+    }
+    transformed = true;
+    for (part.batch = tile.batch; part.batch < tile.batch + images; ++part.batch) {
+      if (!finite[part.batch - tile.batch]) {
+        compute_floating<float>(part, part.batch - first_, 0, scratch);
+        transformed = false;
+      } else if (epilogue_ != nullptr) {
+        epilogue_->run(epilogue_->context, part);
+      }
+    }
+  }
+}
+
+template <class T>
+void TileRun::compute_lines(const Tile& tile, char* scratch) {
+  constexpr int64_t terms = ImageLines::side * ImageLines::side;
+  const ImageLines& how = schedule_.lines;
+  int64_t row = 0, ks[terms];
+  T weights[terms];
+  a_.k.offsets(0, terms, ks);
+  gather(a_.dtype, a_.entry(a_data_, tile.batch), &row, 1, 1, ks, terms, weights);
+  run_image_lines(ImageLinesBlock<T>{
+      &how, weights, static_cast<const T*>(image(tile.batch)),
+      source_ ? static_cast<T>(source_->fill) : T(0), tile.column_begin / how.width,
+      tile.column_end / how.width,
+      reinterpret_cast<T*>(out_) + tile.batch * schedule_.n + tile.column_begin, scratch});
+  if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
+}
+
+void TileRun::compute_abreast(int64_t item, char* scratch) {
+  const Abreast& how = schedule_.abreast;
+  const int64_t first = first_ + item * how.entries;
+  const int64_t count = std::min(how.entries, first_ + count_ - first);
+  const int64_t size = schedule_.m * schedule_.n;
+  AbreastBlock block{};
+  block.how = &how;
+  block.a = &a_;
+  block.b = &b_;
+  block.a_data = static_cast<const float*>(a_data_);
+  for (int64_t i = 0; i < count; ++i) {
+    block.entries[i] = static_cast<const float*>(image(first + i));
+  }
+  block.count = count;
+  block.fill = source_ ? source_->fill : 0;
+  block.leaves_out = leaves_out_;
+  block.out = reinterpret_cast<float*>(out_) + first * size;
+  block.scratch = scratch;
+  run_abreast(block);
+  for (int64_t i = first; epilogue_ != nullptr && i < first + count; ++i) {
+    epilogue_->run(epilogue_->context, {i, 0, schedule_.m, 0, schedule_.n});
+  }
+}
+
+template void TileRun::compute_lines<float>(const Tile&, char*);
+template void TileRun::compute_lines<double>(const Tile&, char*);
+
+}  // namespace mt::cpu
