@@ -50,7 +50,13 @@ SmallProduct::SmallProduct(const Schedule& schedule, const MatrixOperand& a, con
   }
   if (puts_rows_in_lanes(a, b, sum_, rows_, columns_, k_)) return;
   if (!prepare(schedule, a, b)) return;
-  with_sum(sum_, [&](auto sum) { run_ = &SmallProduct::run_as<decltype(sum)>; });
+  const bool brings = a_lines_.load || b_lines_.load || packs_, stores = turned_ || store_;
+  const bool in_one_panel = !dots_ && whole_panels_ == 0 && passing_ == slivers_;
+  with_sum(sum_, [&](auto sum) {
+    using T = decltype(sum);
+    run_ = in_one_panel && !brings && !stores ? &SmallProduct::run_in_place<T>
+                                              : &SmallProduct::run_as<T>;
+  });
 }
 
 // Lines of `length` neighbours, `step` apart.
@@ -157,6 +163,42 @@ size_t SmallProduct::scratch() const {
   const int64_t result = turned_ || store_ ? rows_ * pitch_ : 0;
   const int64_t elements = a_lines_.elements() + b_lines_.elements() + packed_elements() + result;
   return static_cast<size_t>(round_up(elements * static_cast<int64_t>(size_of(sum_)), 64));
+}
+
+// Of one panel of columns, read and written where they lie. What is done between two kernels is
+// time in which nothing is multiplied, so this does the least.
+template <class T>
+void SmallProduct::run_in_place(const void* a, const void* b, void* out, char* /*scratch*/,
+                                const Epilogue* epilogue, int64_t batch) const {
+  const Panel& panel = panels_[1];
+  // A vector of two numbers would be stored behind the multiply-adds of the product before.
+  int64_t a_row = a_row_, a_k = a_k_;
+  asm("" : "+r"(a_row), "+r"(a_k));
+  MicroTile<T> tile;
+  tile.streamed = false;
+  tile.k = k_;
+  tile.a = static_cast<const T*>(a);
+  tile.b = static_cast<const T*>(b);
+  tile.a_row = a_row;
+  tile.a_k = a_k;
+  tile.b_k = panel.step;
+  tile.c = static_cast<T*>(out);
+  tile.c_row = pitch_;
+  tile.columns = panel.columns;
+  tile.first = true;
+  tile.a_ahead = 0;
+  tile.b_ahead = panel.ahead;
+  auto run_slivers = [&](AnyKernel kernel, int64_t count, int64_t rows) {
+    for (const int64_t a_step = rows * a_row_, c_step = rows * pitch_; count > 0; --count) {
+      tile.fetched = fetches_ ? tile.c : nullptr;
+      run_kernel(kernel, tile);
+      tile.a += a_step;
+      tile.c += c_step;
+    }
+  };
+  run_slivers(kernels_[1][1], higher_slivers_, least_rows_ + 1);
+  run_slivers(kernels_[0][1], slivers_ - higher_slivers_, least_rows_);
+  if (epilogue) epilogue->run(epilogue->context, {batch, 0, rows_, 0, columns_});
 }
 
 template <class T>

@@ -47,6 +47,9 @@ class SmallProduct {
   template <class T>
   void run_as(const void* a, const void* b, void* out, char* scratch, const Epilogue* epilogue,
               int64_t batch) const;
+  template <class T>
+  void run_in_place(const void* a, const void* b, void* out, char* scratch,
+                    const Epilogue* epilogue, int64_t batch) const;
   int64_t packed_elements() const;
 
   void (SmallProduct::*run_)(const void* a, const void* b, void* out, char* scratch,
