@@ -8,9 +8,9 @@
 #include <cstring>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include "../module.h"
+#include "lines.h"
 
 #define DNNL 1
 #define OPENBLAS 2
@@ -189,8 +189,8 @@ namespace {
 
 template <class T>
 struct Typed final : bench {
-  std::array<std::vector<T>, 2> inputs;
-  std::vector<T> made;
+  std::array<Lines<T>, 2> inputs;
+  Lines<T> made;
   Product<T> product;
 
   bool open(const char* name, const bench_array* arrays) {

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "../module.h"
+#include "lines.h"
 
 #define WIDE __attribute__((target("avx512f")))
 #define NARROW __attribute__((target("avx2,fma")))
@@ -80,7 +80,7 @@ const Function functions[] = {
 
 struct bench {
   Function::Pass pass;
-  std::vector<float> x, z, y;
+  Lines<float> x, z, y;
 };
 
 #define TEXT_OF(x) #x
@@ -98,7 +98,7 @@ bench* bench_open(const char* name, const bench_array* arrays, int64_t count) {
   if (found == std::end(functions) || arrays[0].dims[0] % 16) return nullptr;
   auto array = [&](int64_t i) {
     const auto* data = static_cast<const float*>(arrays[i].data);
-    return std::vector<float>(data, data + arrays[i].dims[0]);
+    return Lines<float>(data, data + arrays[i].dims[0]);
   };
   const char* target = std::getenv("MT_CPU_TARGET");
   const bool held = (target && !std::strcmp(target, "AVX2")) || !__builtin_cpu_supports("avx512f");
