@@ -153,8 +153,7 @@ void TileRun::run_along_k(const Tile& tile, int64_t k_begin, int64_t k_end, T* c
                           char* scratch) {
   const bool by_rows = schedule_.m >= schedule_.n, same = reads_images();
   const void* a = a_entry(tile.batch, k_begin, k_end, scratch);
-  const void* b = same ? source_->find(source_->context, b_.batch.offset(tile.batch))
-                       : b_entry(tile.batch, k_begin, k_end, scratch);
+  const void* b = same ? image(tile.batch) : b_entry(tile.batch, k_begin, k_end, scratch);
   LanesBlock block{by_rows ? &a_ : &b_,
                    by_rows ? &b_ : &a_,
                    by_rows ? a : b,

@@ -165,28 +165,35 @@ size_t SmallProduct::scratch() const {
   return static_cast<size_t>(round_up(elements * static_cast<int64_t>(size_of(sum_)), 64));
 }
 
-// Of one panel of columns, read and written where they lie. What is done between two kernels is
-// time in which nothing is multiplied, so this does the least.
+// Clearing what these kernels do not read takes as long as a tile of 4 x 4.
 template <class T>
-void SmallProduct::run_in_place(const void* a, const void* b, void* out, char* /*scratch*/,
-                                const Epilogue* epilogue, int64_t batch) const {
-  const Panel& panel = panels_[1];
+MicroTile<T> SmallProduct::first_tile(const T* a) const {
   // A vector of two numbers would be stored behind the multiply-adds of the product before.
   int64_t a_row = a_row_, a_k = a_k_;
   asm("" : "+r"(a_row), "+r"(a_k));
   MicroTile<T> tile;
   tile.streamed = false;
   tile.k = k_;
-  tile.a = static_cast<const T*>(a);
-  tile.b = static_cast<const T*>(b);
+  tile.a = a;
   tile.a_row = a_row;
   tile.a_k = a_k;
-  tile.b_k = panel.step;
-  tile.c = static_cast<T*>(out);
   tile.c_row = pitch_;
-  tile.columns = panel.columns;
   tile.first = true;
   tile.a_ahead = 0;
+  return tile;
+}
+
+// Of one panel of columns, read and written where they lie. What is done between two kernels is
+// time in which nothing is multiplied, so this does the least.
+template <class T>
+void SmallProduct::run_in_place(const void* a, const void* b, void* out, char* /*scratch*/,
+                                const Epilogue* epilogue, int64_t batch) const {
+  const Panel& panel = panels_[1];
+  MicroTile<T> tile = first_tile(static_cast<const T*>(a));
+  tile.b = static_cast<const T*>(b);
+  tile.b_k = panel.step;
+  tile.c = static_cast<T*>(out);
+  tile.columns = panel.columns;
   tile.b_ahead = panel.ahead;
   auto run_slivers = [&](AnyKernel kernel, int64_t count, int64_t rows) {
     for (const int64_t a_step = rows * a_row_, c_step = rows * pitch_; count > 0; --count) {
@@ -225,14 +232,7 @@ void SmallProduct::run_as(const void* a_data, const void* b_data, void* out, cha
       if (direct && epilogue) epilogue->run(epilogue->context, done);
     }
   }
-  MicroTile<T> tile;  // clearing what these kernels do not read takes as long as a tile of 4 x 4
-  tile.streamed = false;
-  tile.k = k_;
-  tile.a = a;
-  tile.a_row = a_row_;
-  tile.a_k = a_k_;
-  tile.c_row = pitch_;
-  tile.first = true;
+  MicroTile<T> tile = first_tile(a);
   T* row = c;
   if (passing_ < slivers_) done.passing = out;
   const T* const first_panel = packs_ ? packed : b;

@@ -44,6 +44,9 @@ class SmallProduct {
   };
 
   bool prepare(const Schedule& schedule, const MatrixOperand& a, const MatrixOperand& b);
+  // What all tiles are told, and where the first sliver of a lies.
+  template <class T>
+  MicroTile<T> first_tile(const T* a) const;
   template <class T>
   void run_as(const void* a, const void* b, void* out, char* scratch, const Epilogue* epilogue,
               int64_t batch) const;

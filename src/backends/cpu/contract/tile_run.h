@@ -85,7 +85,7 @@ class TileRun {
   // ----------------------------------------------------------- store_tiles.cpp: what becomes of
   // sums Rounds a tile of sums to the result.
   template <class T>
-  void store(const Tile& tile, const T* sums, int64_t row) const;
+  void store(const Tile& tile, const T* c, int64_t c_row) const;
   // Adds the panels of a part of an entry.
   void combine(int64_t item, char* scratch);
   template <class T>
