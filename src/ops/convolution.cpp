@@ -11,10 +11,12 @@
 
 #include "base/error.h"
 #include "graph/modes.h"
+#include "ops/convolution_phases.h"
 #include "ops/convolution_windows.h"
 #include "ops/minimal_filtering.h"
 #include "ops/ops.h"
 #include "ops/order.h"
+#include "ops/view.h"
 
 namespace mt {
 namespace {
@@ -131,31 +133,38 @@ Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
                       o);
 }
 
+// Of a kernel that is read backwards and across, each tile would pick the elements one by one. Of
+// so many channels it is put in order before.
+constexpr int64_t fewest_copied = 16;
+
 // y [n, o, positions...], w [o, c / groups, kernel...] -> x [n, c, length...]
 Tensor convolve_transpose(const Tensor& y, const Tensor& w, const Geometry& g) {
   if (std::count(g.length, g.length + g.axes, 0) > 0) {  // y came from padding alone
     return full(spatial({y.shape()[0], w.shape()[1] * g.groups}, g.length, g.axes), 0, y.dtype(),
                 y.device());
   }
+  if (pays_phases(g, w.shape()[1])) return transpose_by_phases(y, w, g, convolve_transpose);
   Tensor a, b;
   const int64_t c = w.shape()[1];
-  int64_t phases = 1, positions = 1, terms = w.shape()[0];
+  int64_t phases = 1, positions = 1, taps = 1;
   for (int i = 0; i < g.axes; ++i) {
     const Phases of(g, i);
     phases *= of.stride;
     positions *= of.count;
-    terms *= of.taps;
+    taps *= of.taps;
   }
-  const int64_t outputs = outputs_beside(g, c, phases, positions, terms);
+  const int64_t outputs = outputs_beside(g, c, phases, positions, w.shape()[0] * taps);
+  const bool filtered = filters_minimally(g, y, c, w.shape()[0] / g.groups, g.length);
   Shape shape{y.shape()[0], g.groups, outputs};
   for (int i = 0; i < g.axes; ++i) shape.push_back(Phases(g, i).stride);
   for (int i = 0; i < g.axes; ++i) shape.push_back(Phases(g, i).count);
   {
     GradientMode none(false);
-    a = repeat_for_each(transposed_kernel(with_outputs(w, 1, outputs), g), y.shape()[0]);
+    Tensor kernel = transposed_kernel(with_outputs(w, 1, outputs), g);
+    if (!filtered && taps > 1 && c >= fewest_copied) kernel = contiguous(kernel);
+    a = repeat_for_each(kernel, y.shape()[0]);
     b = reorder(transposed_windows(y, g), {{0, 2}, {3, g.axes}, {2, 1}, {3 + g.axes, g.axes}});
   }
-  const bool filtered = filters_minimally(g, y, w.shape()[1], w.shape()[0] / g.groups, g.length);
   return only_outputs(join_phases(record(convolve_transpose_op, y.dtype(), shape, {a, b, y, w},
                                          encode({2, 1 + g.axes, g.axes, 1 + g.axes}, g, filtered)),
                                   g),

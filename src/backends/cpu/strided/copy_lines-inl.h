@@ -233,6 +233,21 @@ HWY_INLINE void fill_lines(const T* from, const Lines& lines, T* out) {
   }
 }
 
+// Of planes so small that finding out how to copy one takes longer: one element after another.
+constexpr int64_t few_elements = 16;
+template <class T>
+HWY_INLINE void copy_few(const T* from, const Lines& plane, int64_t planes, int64_t plane_stride,
+                         T* out) {
+  int64_t places[few_elements];
+  const int64_t count = plane.count * plane.length;
+  for (int64_t i = 0; i < count; ++i) {
+    places[i] = i / plane.length * plane.stride + i % plane.length * plane.step;
+  }
+  for (int64_t p = 0; p < planes; ++p, from += plane_stride) {
+    for (int64_t i = 0; i < count; ++i) *out++ = from[places[i]];
+  }
+}
+
 template <class T>
 HWY_INLINE void copy_plane(const T* from, const Lines& lines, T* out) {
   if (lines.stride == 1 && lines.length >= 2 && lines.length <= most_interleaved) {
@@ -260,6 +275,9 @@ HWY_INLINE void copy_plane(const T* from, const Lines& lines, T* out) {
                          reinterpret_cast<const char*>(from), lines.stride * size, lines.count,
                          static_cast<size_t>(lines.length * size));
   }
+  if (lines.length <= few_elements && lines.count > 1) {
+    return copy_few(from, Lines{lines.length, lines.step}, lines.count, lines.stride, out);
+  }
   for (int64_t i = 0; i < lines.count; ++i) {
     copy_line(from + i * lines.stride, lines.length, lines.step, out + i * lines.length);
   }
@@ -274,6 +292,9 @@ HWY_INLINE void copy_lines(const T* from, const Lines& lines, T* out) {
     }
   }
 #endif
+  if (count <= few_elements && lines.planes > 1 && lines.times == 1 && lines.step != 0) {
+    return copy_few(from, lines, lines.planes, lines.plane_stride, out);
+  }
   for (int64_t p = 0; p < lines.planes; ++p, from += lines.plane_stride) {
     copy_plane(from, lines, out);
     for (int64_t t = 1; t < lines.times; ++t) {
