@@ -120,6 +120,38 @@ TEST(Convolution, PaddingOfIntermediateValues) {
       {{3, 8, 12, 12}, {8, 5, 3, 3}});
 }
 
+// A row of weights for each channel: windows of any size and steps, of which lines have few
+// elements or many, with as much around the image as a window has, or nothing, or more.
+TEST(Convolution, ChannelByChannel) {
+  struct Windows {
+    Dims image, kernel, stride, padding;
+  };
+  for (const Windows& w : {Windows{{28, 28}, {3, 3}, {2, 2}, {1, 1}},
+                           {{9, 7}, {5, 5}, {1, 1}, {2, 2}},
+                           {{14, 14}, {7, 7}, {1, 1}, {3, 3}},
+                           {{7, 41}, {3, 5}, {2, 2}, {1, 2}},
+                           {{13, 33}, {5, 3}, {1, 2}, {0, 0}},
+                           {{12, 70}, {4, 6}, {3, 3}, {2, 5}},
+                           {{5, 5}, {3, 3}, {1, 1}, {1, 1}},
+                           {{4, 3}, {3, 3}, {1, 1}, {4, 3}},
+                           {{2, 2}, {2, 2}, {2, 1}, {0, 1}},
+                           {{40, 2}, {7, 2}, {7, 1}, {3, 0}},
+                           {{1, 90}, {3, 21}, {1, 4}, {1, 9}}}) {
+    const Convolution c{w.stride, w.padding, {1, 1}, {0, 0}, 6};
+    for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+      check_devices(
+          [&](const std::vector<Tensor>& t) { return relu(convolution(t[0], t[1], t[2], c)); },
+          {{3, 6, w.image[0], w.image[1]}, {6, 1, w.kernel[0], w.kernel[1]}, {6}}, dtype,
+          dtype == Dtype::float32 ? 1e-4 : 1e-12);
+    }
+    Tensor x = noise({2, 6, w.image[0], w.image[1]}, 1);
+    Tensor k = noise({6, 1, w.kernel[0], w.kernel[1]}, 2);
+    Tensor y = convolution(cast(x, Dtype::float32), cast(k, Dtype::float32), nullptr, c);
+    expect_near(cast(y, Dtype::float64), by_loops(x, k, c), 1e-4);
+    if (HasFailure()) return;
+  }
+}
+
 TEST(Convolution, DevicesAgree) {
   for (const Case& c : cases) {
     check_devices(

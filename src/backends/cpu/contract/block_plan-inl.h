@@ -63,7 +63,7 @@ int64_t line_of_windows(const Block& block, int64_t columns) {
   if (rows.rank < 2 || rows.stride() != 1 || columns > lanes_of<T>) return 0;
   const int64_t width = rows.sizes[rows.rank - 1], begin = block.tile.row_begin,
                 end = block.tile.row_end;
-  const bool whole = has_lines_kernel(width) && begin % width == 0 && end % width == 0;
+  const bool whole = has_lines_kernel<T>(width) && begin % width == 0 && end % width == 0;
   const bool in_place =
       reads_a_in_place(*block.a, dtype_of<T>, end - begin, block.k_end - block.k_begin);
   return whole && in_place ? width : 0;

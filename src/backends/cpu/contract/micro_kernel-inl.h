@@ -267,8 +267,14 @@ HWY_NOINLINE void lines_kernel(const MicroTile<T>& tile) {
   end_sums<T>(tile, mask, sum);
 }
 
-// The kernels for lines of so many elements, or none; and how many rows one takes at most.
-constexpr bool has_lines_kernel(int64_t width) { return width == 3 || width == 5; }
+// The kernels for lines of so many elements, or none, as others than vectors of float are rare; and
+// how many rows one takes at most.
+template <class T>
+constexpr bool has_lines_kernels = sizeof(T) == 4 && HWY_TARGET != HWY_SCALAR;
+template <class T>
+constexpr bool has_lines_kernel(int64_t width) {
+  return has_lines_kernels<T> && (width == 3 || width == 5);
+}
 constexpr int lines_for(int64_t width) { return (tile_registers + 1) / static_cast<int>(width); }
 template <class T, int W, int... I>
 constexpr std::array<MicroKernel<T>, sizeof...(I)> lines_kernels(std::integer_sequence<int, I...>) {
@@ -276,11 +282,14 @@ constexpr std::array<MicroKernel<T>, sizeof...(I)> lines_kernels(std::integer_se
 }
 template <class T>
 MicroKernel<T> lines_kernel_for(int64_t lines, int64_t width) {
-  static constexpr auto threes =
-      lines_kernels<T, 3>(std::make_integer_sequence<int, lines_for(3)>());
-  static constexpr auto fives =
-      lines_kernels<T, 5>(std::make_integer_sequence<int, lines_for(5)>());
-  return width == 3 ? threes[lines - 1] : fives[lines - 1];
+  if constexpr (has_lines_kernels<T>) {
+    static constexpr auto threes =
+        lines_kernels<T, 3>(std::make_integer_sequence<int, lines_for(3)>());
+    static constexpr auto fives =
+        lines_kernels<T, 5>(std::make_integer_sequence<int, lines_for(5)>());
+    return width == 3 ? threes[lines - 1] : fives[lines - 1];
+  }
+  return nullptr;
 }
 
 // Both operands are looked up in tables, or a alone, as b is packed; or they are read by strides, b

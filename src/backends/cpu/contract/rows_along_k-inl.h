@@ -12,6 +12,7 @@
 #include "backends/cpu/contract/lanes.h"
 #include "backends/cpu/contract/pack-inl.h"
 #include "backends/cpu/contract/windows/stretches-inl.h"
+#include "backends/cpu/strided/strided.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
@@ -45,9 +46,8 @@ struct RowsAlongK {
   Kernel widen = nullptr;  // of 16-bit floats along k
   const T* data = nullptr;
   int64_t stride = lanes_block_k;
+  Layout along;  // k
   int64_t ks[lanes_block_k];
-  RowRun runs[lanes_block_k];  // of ks
-  int64_t run_count = 0;
 
   HWY_NOINLINE RowsAlongK(const MatrixOperand& operand, const void* entry, T* scratch)
       : x(operand), from(entry), packed(scratch) {
@@ -55,11 +55,12 @@ struct RowsAlongK {
              (x.k.stride() == 1 || x.k.size == 1);
     if (direct) stride = x.rows.stride();
     stretches = !direct && x.dtype == dtype_of<T> && has_stretches(x);
+    along = {Shape(x.k.sizes, x.k.rank), Strides(x.k.strides, x.k.rank), 0};
     const bool along_k = x.rows.uniform() && x.k.uniform() && x.k.stride() == 1;
     if (along_k && widens<T>(x.dtype)) widen = load_kernel(x.dtype);
   }
   void begin_block(int64_t k, int64_t k_count) {
-    if (!direct && !stretches && !widen) find_all_runs(k, k_count);
+    if (x.dtype != dtype_of<T> && !widen) x.k.offsets(k, k_count, ks);
   }
   void load(int64_t row, int64_t rows, int64_t k, int64_t k_count) {
     if (direct) {
@@ -70,10 +71,6 @@ struct RowsAlongK {
   }
 
  private:
-  HWY_NOINLINE void find_all_runs(int64_t k, int64_t k_count) {
-    x.k.offsets(k, k_count, ks);
-    run_count = x.dtype == dtype_of<T> ? find_runs(ks, k_count, runs) : k_count;
-  }
   HWY_NOINLINE void copy(int64_t row, int64_t rows, int64_t k, int64_t k_count) {
     if (stretches) {
       for (int64_t i = 0; i < rows; ++i) load_stretches(x.rows.offset(row + i), i, k, k_count);
@@ -88,8 +85,8 @@ struct RowsAlongK {
     for (int64_t i = 0; i < rows; ++i) {
       int64_t offset = x.rows.offset(row + i);
       T* to = packed + i * lanes_block_k;
-      if (run_count * 4 <= k_count) {
-        pack_along_rows(static_cast<const T*>(from), ks, runs, run_count, &offset, 1, k_count, to);
+      if (x.dtype == dtype_of<T>) {
+        gather_strided(to, static_cast<const T*>(from) + offset, sizeof(T), along, k, k_count);
       } else {
         gather(x.dtype, from, ks, k_count, k_count, &offset, 1, to);
       }

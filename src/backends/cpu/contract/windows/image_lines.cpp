@@ -11,6 +11,7 @@
 
 #include "hwy/foreach_target.h"
 
+#include "backends/cpu/contract/windows/line_ring-inl.h"
 #include "backends/cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -120,16 +121,26 @@ constexpr bool has_vectors = HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU12
 constexpr int fewest_lanes = 4;
 
 template <class T, int lanes = lanes_of<T>>
-void run_lines_of(const ImageLinesBlock<T>& block) {
+void run_in_place(const ImageLinesBlock<T>& block) {
   if constexpr (has_vectors && lanes > fewest_lanes) {
-    if (block.how->width < lanes) return run_lines_of<T, lanes / 2>(block);
+    if (block.how->width < lanes) return run_in_place<T, lanes / 2>(block);
   }
   if constexpr (has_vectors) run_lines_of(hn::CappedTag<T, lanes>(), block);
 }
-void run_float(const ImageLinesBlock<float>& block) { run_lines_of<float>(block); }
-void run_double(const ImageLinesBlock<double>& block) { run_lines_of<double>(block); }
-// Vectors between the first and the last one find a place within the image in any line of so many.
-int64_t fewest_columns() { return has_vectors ? 6 : INT64_MAX; }
+#if HWY_TARGET != HWY_SCALAR
+void run_in_order(const ImageLinesBlock<float>& block) {
+  constexpr int lanes = lanes_of<float>, half = std::max(lanes / 2, 8);
+  if (block.how->width <= half) return LineRing(hn::CappedTag<float, half>(), block).run();
+  LineRing(hn::CappedTag<float, lanes>(), block).run();
+}
+#else
+void run_in_order(const ImageLinesBlock<float>&) {}
+#endif
+void run_float(const ImageLinesBlock<float>& block) {
+  block.how->in_place ? run_in_place(block) : run_in_order(block);
+}
+void run_double(const ImageLinesBlock<double>& block) { run_in_place(block); }
+bool runs_here() { return has_vectors; }
 
 }  // namespace mt::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -137,7 +148,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mt::cpu {
 
-HWY_EXPORT(fewest_columns);
+// Of lines that are put in order: they stay in the second-level cache.
+constexpr size_t most_scratch = 256 * 1024;
+// Vectors between the first and the last one find a place within the image in any line of so many.
+constexpr int64_t fewest_columns = 6;
+
+HWY_EXPORT(runs_here);
 HWY_EXPORT(run_float);
 HWY_EXPORT(run_double);
 
@@ -145,36 +161,53 @@ ImageLines find_image_lines(const MatrixOperand& a, const MatrixOperand& b,
                             const EntryParts* made) {
   constexpr int side = ImageLines::side;
   const Axis &rows = b.rows, &k = b.k;
-  if (a.rows.size != 1 || rows.rank != 2) return {};
-  if (rows.sizes[1] < HWY_DYNAMIC_DISPATCH(fewest_columns)()) return {};
-  const int64_t line = rows.strides[0];
-  if (rows.strides[1] != 1 || k.rank != 2 || k.sizes[0] != side || k.sizes[1] != side ||
-      k.strides[0] != line || k.strides[1] != 1) {
-    return {};
+  if (!HWY_DYNAMIC_DISPATCH(runs_here)()) return {};
+  if (a.rows.size != 1 || rows.rank != 2 || k.rank != 2 || k.strides[1] != 1) return {};
+  const int64_t line = k.strides[0], down = rows.strides[0] / line, right = rows.strides[1];
+  if (line < k.sizes[1] || down < 1 || rows.strides[0] != down * line || right < 1) return {};
+  ImageLines how{.height = rows.sizes[0],
+                 .width = rows.sizes[1],
+                 .image_height = (rows.sizes[0] - 1) * down + k.sizes[0],
+                 .image_width = (rows.sizes[1] - 1) * right + k.sizes[1],
+                 .line = line,
+                 .above = 0,
+                 .left = 0,
+                 .kernel_height = k.sizes[0],
+                 .kernel_width = k.sizes[1],
+                 .down = down,
+                 .right = right,
+                 .in_place = false};
+  if (k.size > ImageLines::most_terms || how.lines_read() > ImageLines::most_lines) return {};
+  const int64_t whole_width = how.image_width;
+  if (made != nullptr) {
+    const Layout &from = made->from, &to = made->to;
+    const int last = from.shape.rank() - 1;
+    if (last < 1 || from.strides[last] != 1 || to.strides[last] != 1 ||
+        to.strides[last - 1] != line) {
+      return {};
+    }
+    how.image_height = from.shape[last - 1];
+    how.image_width = from.shape[last];
+    how.line = from.strides[last - 1];
+    how.above = to.offset / line;
+    how.left = to.offset % line;
+    if (element_count(from.shape) != how.image_height * how.image_width) return {};
   }
-  ImageLines how{
-      rows.sizes[0], rows.sizes[1], rows.sizes[0] + side - 1, rows.sizes[1] + side - 1, line, 0, 0};
-  if (made == nullptr) return how;
-  const Layout &from = made->from, &to = made->to;
-  const int last = from.shape.rank() - 1;
-  if (last < 1 || from.strides[last] != 1 || to.strides[last] != 1 ||
-      to.strides[last - 1] != line) {
-    return {};
-  }
-  how.image_height = from.shape[last - 1];
-  how.image_width = from.shape[last];
-  how.line = from.strides[last - 1];
-  how.above = to.offset / line;
-  how.left = to.offset % line;
-  const bool one = element_count(from.shape) == how.image_height * how.image_width;
   // A vector that is neither a line's first nor its last one lies within the image.
-  const int64_t right = how.width + side - 1 - how.left - how.image_width;
-  const bool within = how.left < side && right < side;
-  return one && within ? how : ImageLines();
+  const bool within = how.left < side && whole_width - how.left - how.image_width < side;
+  const bool slides = k.sizes[0] == side && k.sizes[1] == side && down == 1 && right == 1;
+  how.in_place = slides && within && how.width >= fewest_columns;
+  if (how.in_place) return how;
+  const bool fits = image_lines_scratch(how, sizeof(float)) <= most_scratch;
+  return b.dtype == Dtype::float32 && fits ? how : ImageLines();
 }
 
 size_t image_lines_scratch(const ImageLines& how, size_t size) {
-  return static_cast<size_t>(how.width + ImageLines::side - 1) * size;
+  constexpr int64_t lanes = 16;  // at most
+  const int64_t in_order =
+      how.ring_lines() * round_up(how.right * how.phase_elements(lanes), lanes);
+  const int64_t elements = how.in_place ? how.width + ImageLines::side - 1 : in_order;
+  return static_cast<size_t>(elements) * size;
 }
 void run_image_lines(const ImageLinesBlock<float>& block) {
   HWY_DYNAMIC_DISPATCH(run_float)(block);

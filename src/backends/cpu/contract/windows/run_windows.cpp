@@ -57,12 +57,18 @@ void TileRun::filter(const Tile& tile, char* scratch) {
 
 template <class T>
 void TileRun::compute_lines(const Tile& tile, char* scratch) {
-  constexpr int64_t terms = ImageLines::side * ImageLines::side;
   const ImageLines& how = schedule_.lines;
-  int64_t row = 0, ks[terms];
-  T weights[terms];
-  a_.k.offsets(0, terms, ks);
-  gather(a_.dtype, a_.entry(a_data_, tile.batch), &row, 1, 1, ks, terms, weights);
+  const int64_t terms = schedule_.k;
+  T weights[ImageLines::most_terms];
+  const void* const a = a_.entry(a_data_, tile.batch);
+  if (a_.dtype == schedule_.sum && a_.k.uniform()) {
+    const int64_t step = a_.k.stride();
+    for (int64_t k = 0; k < terms; ++k) weights[k] = static_cast<const T*>(a)[k * step];
+  } else {
+    int64_t row = 0, ks[ImageLines::most_terms];
+    a_.k.offsets(0, terms, ks);
+    gather(a_.dtype, a, &row, 1, 1, ks, terms, weights);
+  }
   run_image_lines(ImageLinesBlock<T>{
       &how, weights, static_cast<const T*>(image(tile.batch)),
       source_ ? static_cast<T>(source_->fill) : T(0), tile.column_begin / how.width,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise convolutions over windows of 3 x 3 have the bits of a loop's, and around an image those
-// that they have over a padded copy.
+// Depthwise convolutions have the bits of a loop's, and around an image those that they have over a
+// padded copy.
 #include "backends/cpu/contract/windows/image_lines.h"
 
 #include <gtest/gtest.h>
@@ -16,13 +16,19 @@
 namespace mt::cpu {
 namespace {
 
+struct Windows {
+  int64_t height = 3, width = 3, down = 1, right = 1;
+};
+
+// A result of so many lines and columns. `step`: from a weight to the next.
 Contraction depthwise(int64_t images, int64_t channels, int64_t height, int64_t width, int64_t step,
-                      Dtype dtype) {
-  const int64_t line = width + 2, plane = (height + 2) * line;
-  return {{{images, 0, channels * plane}, {channels, 9, plane}},
-          {{1, 9, 0}},
-          {{height, 0, line}, {width, 0, 1}},
-          {{3, step * 3, line}, {3, step, 1}},
+                      Dtype dtype, const Windows& of = {}) {
+  const int64_t line = (width - 1) * of.right + of.width;
+  const int64_t plane = ((height - 1) * of.down + of.height) * line, terms = of.height * of.width;
+  return {{{images, 0, channels * plane}, {channels, terms, plane}},
+          {{1, terms, 0}},
+          {{height, 0, of.down * line}, {width, 0, of.right}},
+          {{of.height, step * of.width, line}, {of.width, step, 1}},
           dtype,
           dtype,
           dtype};
@@ -32,11 +38,15 @@ bool found(const Contraction& c) {
   return static_cast<bool>(find_image_lines(operand_a(c), operand_b(c), nullptr));
 }
 
-TEST(ImageLines, AreOfWindowsThatSlideByOne) {
+TEST(ImageLines, AreOfOneRowOfWeights) {
   Contraction c = depthwise(2, 3, 20, 20, 1, Dtype::float32);
   EXPECT_TRUE(found(c));
   EXPECT_TRUE(found(depthwise(2, 3, 20, 20, -1, Dtype::float32)));
-  EXPECT_FALSE(found(depthwise(2, 3, 20, 5, 1, Dtype::float32)));
+  EXPECT_TRUE(found(depthwise(2, 3, 20, 20, 1, Dtype::float64)));
+  EXPECT_TRUE(found(depthwise(2, 3, 20, 5, 1, Dtype::float32)));
+  EXPECT_TRUE(found(depthwise(2, 3, 20, 20, 1, Dtype::float32, {5, 4, 3, 2})));
+  EXPECT_FALSE(found(depthwise(2, 3, 20, 20, 1, Dtype::float64, {5, 4, 3, 2})));
+  EXPECT_FALSE(found(depthwise(2, 3, 20, 20, 1, Dtype::float32, {3, 3, 100, 1})));
   c.k[1].b_stride = 2;
   EXPECT_FALSE(found(c));
   c = depthwise(2, 3, 20, 20, 1, Dtype::float32);
@@ -56,12 +66,31 @@ TEST(ImageLines, HaveTheBitsOfALoop) {
   check(depthwise(1, 2, 500, 150, 1, Dtype::float32), random, {1, 3});
 }
 
+TEST(ImageLines, OfAnyWindowsHaveTheBitsOfALoop) {
+  Random random(4);
+  for (const Windows& of : {Windows{3, 3, 2, 2},
+                            {5, 5, 1, 1},
+                            {7, 7, 1, 1},
+                            {2, 2, 2, 2},
+                            {3, 7, 1, 3},
+                            {6, 4, 5, 1},
+                            {2, 3, 4, 4},
+                            {4, 15, 1, 2}}) {
+    for (int64_t width : {2, 3, 5, 8, 9, 14, 16, 17, 31, 32, 33, 70}) {
+      const int64_t height = pick(random, {2, 3, 4, 5, 11});
+      check(depthwise(2, 3, height, width, random() % 2 ? 1 : -1, Dtype::float32, of), random,
+            {1, 3});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // relu(y + bias), so that there is an epilogue.
-Tensor layer(const Tensor& x, const Tensor& weight, const Dims& before, const Dims& after,
-             double fill) {
+Tensor layer(const Tensor& x, const Tensor& weight, const Dims& stride, const Dims& before,
+             const Dims& after, double fill) {
   const Tensor padded = pad(x, before, after, fill);
-  const Convolution how{{1, 1}, {0, 0}, {1, 1}, {0, 0}, x.shape()[1]};
-  const Tensor bias = slice(reshape(weight, {x.shape()[1], 9, 1}), 1, 0, 1, 1);
+  const Convolution how{stride, {0, 0}, {1, 1}, {0, 0}, x.shape()[1]};
+  const Tensor bias = slice(reshape(weight, {x.shape()[1], -1, 1}), 1, 0, 1, 1);
   return relu(add(convolution(padded, weight, nullptr, how), bias));
 }
 
@@ -77,19 +106,22 @@ TEST(ImageLines, AroundAnImageHaveTheBitsOfAPaddedCopy) {
          {Dims{1, 1, 1, 1}, {0, 2, 2, 1}, {2, 1, 0, 2}, {2, 2, 2, 2}, {3, 0, 0, 3}}) {
       const Dims before{0, 0, border[0], border[1]}, after{0, 0, border[2], border[3]};
       const Tensor x = testing::noise(shape, 1, Dtype::float32);
-      const Tensor weight = testing::noise({shape[1], 1, 3, 3}, 2, Dtype::float32);
-      for (double fill : {0.0, -0.0, 0.75}) {
-        const Tensor padded = pad(x, before, after, fill);
-        evaluate(padded);
-        const auto expected = bits(layer(padded, weight, {0, 0, 0, 0}, {0, 0, 0, 0}, 0));
-        for (int threads : {1, 3}) {
-          set_thread_count(threads);
-          on_every_target([&](const char* target) {
-            EXPECT_EQ(bits(layer(x, weight, before, after, fill)), expected)
-                << target << " " << to_string(shape) << " " << border[1] << " " << border[3];
-          });
+      for (const Windows& of : {Windows{}, {3, 3, 2, 2}, {2, 5, 1, 1}, {4, 2, 2, 3}}) {
+        const Dims stride{of.down, of.right};
+        const Tensor weight = testing::noise({shape[1], 1, of.height, of.width}, 2, Dtype::float32);
+        for (double fill : {0.0, -0.0, 0.75}) {
+          const Tensor padded = pad(x, before, after, fill);
+          evaluate(padded);
+          const auto expected = bits(layer(padded, weight, stride, {0, 0, 0, 0}, {0, 0, 0, 0}, 0));
+          for (int threads : {1, 3}) {
+            set_thread_count(threads);
+            on_every_target([&](const char* target) {
+              EXPECT_EQ(bits(layer(x, weight, stride, before, after, fill)), expected)
+                  << target << " " << to_string(shape) << " " << border[1] << " " << border[3];
+            });
+          }
+          set_thread_count(0);
         }
-        set_thread_count(0);
       }
     }
   }
