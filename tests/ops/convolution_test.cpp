@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "autodiff/backward.h"
 #include "ops/check.h"
 #include "ops/ops.h"
 
@@ -118,6 +119,42 @@ TEST(Convolution, PaddingOfIntermediateValues) {
         return convolution_transpose(t[0], t[1], nullptr, how({2, 2}, {1, 1}, {1, 1}, 1, {1, 1}));
       },
       {{3, 8, 12, 12}, {8, 5, 3, 3}});
+}
+
+// With so large a weight all images are columns of one product. A gradient times any direction is
+// what the direction alone, taken for its operand, gives.
+TEST(Convolution, SmallImagesTogether) {
+  for (const Convolution& c :
+       {how({1, 1}, {1, 1}, {1, 1}), how({2, 2}, {1, 0}, {1, 1}), how({1, 2}, {2, 2}, {2, 1}, 2)}) {
+    const Tensor x = noise({3, 64 * c.groups, 5, 4}, 1), w = noise({256, 64, 3, 3}, 2);
+    const Tensor y = convolution(x, w, nullptr, c);
+    expect_near(y, by_loops(x, w, c), 1e-11);
+    const Tensor dy = noise(y.shape(), 3), dx = noise(x.shape(), 4), dw = noise(w.shape(), 5);
+    const Tensor leaves[] = {leaf(x), leaf(w)};
+    const auto found =
+        gradients({convolution(leaves[0], leaves[1], nullptr, c)}, {dy}, {leaves[0], leaves[1]});
+    const double along_x = read(sum(convolution(dx, w, nullptr, c) * dy))[0];
+    const double along_w = read(sum(convolution(x, dw, nullptr, c) * dy))[0];
+    EXPECT_NEAR(read(sum(found[0] * dx))[0], along_x, 1e-9);
+    EXPECT_NEAR(read(sum(found[1] * dw))[0], along_w, 1e-9);
+    check_devices(
+        [&](const std::vector<Tensor>& t) { return relu(convolution(t[0], t[1], t[2], c)); },
+        {x.shape(), w.shape(), {256}}, Dtype::float32, 1e-4);
+  }
+  const Convolution c = how({2, 1}, {1, 1}, {1, 1}, 1, {1, 0});
+  const Tensor y = noise({4, 128, 3, 4}, 1), w = noise({128, 64, 3, 3}, 2);
+  const Tensor leaves[] = {leaf(y), leaf(w)};
+  const Tensor x = convolution_transpose(leaves[0], leaves[1], nullptr, c);
+  const Tensor dx = noise(x.shape(), 3), dy = noise(y.shape(), 4), dw = noise(w.shape(), 5);
+  const auto found = gradients({x}, {dx}, {leaves[0], leaves[1]});
+  for (int64_t i = 0; i < 4; ++i) {  // one image is not
+    const Tensor one = convolution_transpose(slice(y, 0, i, 1, 1), w, nullptr, c);
+    expect_near(slice(x, 0, i, 1, 1), read(one), 1e-11);
+  }
+  EXPECT_NEAR(read(sum(found[0] * dy))[0],
+              read(sum(convolution_transpose(dy, w, nullptr, c) * dx))[0], 1e-9);
+  EXPECT_NEAR(read(sum(found[1] * dw))[0],
+              read(sum(convolution_transpose(y, dw, nullptr, c) * dx))[0], 1e-9);
 }
 
 // A row of weights for each channel: windows of any size and steps, of which lines have few
