@@ -165,12 +165,11 @@ HWY_INLINE void copy_twice(const uint32_t* from, const Lines& lines, uint32_t* o
 #endif
 
 // out[length i + j] = from[i + step j], for two to four j; which all repeat from[i] if step is 0.
-template <class T>
-HWY_INLINE void interleave(const T* from, const Lines& lines, T* out) {
-  constexpr Tag<T> d;
-  constexpr int64_t lanes = lane_count<T>;
+// From i on, by whole vectors; returns where they end.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE int64_t interleave_vectors(D d, const T* from, const Lines& lines, int64_t i, T* out) {
+  constexpr int64_t lanes = hn::MaxLanes(D());
   const T *second = from + lines.step, *last = from + (lines.length - 1) * lines.step;
-  int64_t i = 0;
   for (; i + lanes <= lines.count; i += lanes) {
     const auto x = hn::LoadU(d, from + i), y = hn::LoadU(d, second + i);
     const auto z = hn::LoadU(d, last + i);
@@ -182,6 +181,16 @@ HWY_INLINE void interleave(const T* from, const Lines& lines, T* out) {
     } else {
       hn::StoreInterleaved4(x, y, hn::LoadU(d, second + lines.step + i), z, d, to);
     }
+  }
+  return i;
+}
+template <class T>
+HWY_INLINE void interleave(const T* from, const Lines& lines, T* out) {
+  int64_t i = interleave_vectors(Tag<T>(), from, lines, 0, out);
+  // What is left may be all there is, as in a line of a small image.
+  if constexpr (sizeof(T) == 4 && lane_count < T >> 4) {
+    if (lane_count < T >> 8) i = interleave_vectors(hn::CappedTag<T, 8>(), from, lines, i, out);
+    i = interleave_vectors(hn::CappedTag<T, 4>(), from, lines, i, out);
   }
   for (; i < lines.count; ++i) {
     for (int64_t j = 0; j < lines.length; ++j) {
