@@ -97,7 +97,7 @@ class ReductionRun {
     const auto [at, count] = elements_of(task);
     const int64_t full = group_.reduced / prepared_.panel - panel_of(task);
     const int64_t panels = prepared_.by_panels ? 1 : std::clamp<int64_t>(full, 1, end - task);
-    auto operand = [&](int16_t place) -> Input {
+    auto operand = [&run, this, at = at](int16_t place) -> Input {
       const char* const begin = run.address(place, at);
       return {begin, run.address(place, at + prepared_.panel) - begin};
     };
