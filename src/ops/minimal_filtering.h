@@ -33,18 +33,19 @@ constexpr int64_t filtered_across(int64_t positions) { return (positions + 1) / 
 
 // Whether it pays, for convolutions with 3 x 3 windows at every position, so many channels and
 // outputs in a group. Where channels are few, transforms take what products save. Short lines fill
-// vectors with several images, which need more channels; where tiles are few in all of them, the
-// weight's transform takes it.
+// vectors with several images, which need more channels, and the more, the larger a part of their
+// tiles lies beyond them; where tiles are few in all of them, the weight's transform takes it.
 inline bool pays_minimal_filtering(int64_t outputs, int64_t channels, int64_t images, int64_t lines,
                                    int64_t positions) {
   constexpr int64_t fewest = 16, fewest_pairs = 512, shortest_line = 15, fewest_positions = 225;
   constexpr int64_t fewest_small = 64, many = 256, shortest = 8, shortest_of_many = 7;
-  constexpr int64_t fewest_tiles = 64;
+  constexpr int64_t fewest_whole = 128, shortest_whole = 4, fewest_tiles = 64;
   const int64_t few = std::min(outputs, channels);
   if (few < fewest || outputs * channels < fewest_pairs) return false;
   if (positions < shortest_line || lines * positions < fewest_positions) {
     const int64_t tiles = images * ((lines + 1) / 2) * filtered_across(positions);
-    const int64_t side = few >= many ? shortest_of_many : shortest;
+    const bool whole = few >= fewest_whole && lines % 2 == 0 && positions % 2 == 0;
+    const int64_t side = whole ? shortest_whole : few >= many ? shortest_of_many : shortest;
     if (few < fewest_small || std::min(lines, positions) < side || tiles < fewest_tiles) {
       return false;
     }

@@ -74,6 +74,13 @@ TEST(Filtering, DependsOnTheOperatorAlone) {
   EXPECT_FALSE(chosen({8, 64, 7, 8}, {64, 64, 3, 3}, same));
   EXPECT_TRUE(chosen({4, 256, 7, 7}, {256, 256, 3, 3}, same));
   EXPECT_FALSE(chosen({4, 256, 7, 6}, {256, 256, 3, 3}, same));
+  // Smaller ones of whole tiles.
+  EXPECT_TRUE(chosen({16, 128, 4, 4}, {128, 128, 3, 3}, same));
+  EXPECT_TRUE(chosen({11, 128, 6, 4}, {128, 128, 3, 3}, same));
+  EXPECT_FALSE(chosen({10, 128, 6, 4}, {128, 128, 3, 3}, same));
+  EXPECT_FALSE(chosen({16, 127, 4, 4}, {128, 127, 3, 3}, same));
+  EXPECT_FALSE(chosen({32, 128, 5, 4}, {128, 128, 3, 3}, same));
+  EXPECT_FALSE(chosen({64, 128, 2, 4}, {128, 128, 3, 3}, same));
   EXPECT_FALSE(chosen({1, 16, 16, 16}, {32, 16, 3, 3}, same, Dtype::float64));
   EXPECT_FALSE(chosen({1, 15, 16, 16}, {48, 15, 3, 3}, same));
   EXPECT_FALSE(chosen({1, 48, 16, 16}, {15, 48, 3, 3}, same));
@@ -90,9 +97,10 @@ struct Case {
   int64_t padding, groups;
 };
 const Case cases[] = {
-    {{3, 16, 17, 15}, {32, 16, 3, 3}, 1, 1}, {{1, 23, 18, 18}, {25, 23, 3, 3}, 0, 1},
-    {{2, 36, 18, 19}, {58, 18, 3, 3}, 2, 2}, {{2, 16, 20, 40}, {32, 16, 3, 3}, 1, 1},
-    {{1, 16, 4, 70}, {32, 16, 3, 3}, 1, 1},  {{7, 64, 9, 8}, {70, 64, 3, 3}, 1, 1},
+    {{3, 16, 17, 15}, {32, 16, 3, 3}, 1, 1},   {{1, 23, 18, 18}, {25, 23, 3, 3}, 0, 1},
+    {{2, 36, 18, 19}, {58, 18, 3, 3}, 2, 2},   {{2, 16, 20, 40}, {32, 16, 3, 3}, 1, 1},
+    {{1, 16, 4, 70}, {32, 16, 3, 3}, 1, 1},    {{7, 64, 9, 8}, {70, 64, 3, 3}, 1, 1},
+    {{17, 128, 4, 4}, {130, 128, 3, 3}, 1, 1},
 };
 
 // Forwards, to both operands, and of second order: fused and eager, against the reference device.
