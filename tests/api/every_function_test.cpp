@@ -86,7 +86,7 @@ class EveryFunction : public Api {
   template <class Make>
   void call_every(Make&& make) {
 #define FUNCTION(function) \
-  MT_SCOPE { call(#function + std::strlen("mt_"), function, make()); }
+  MT_SCOPE { call(&#function[std::strlen("mt_")], function, make()); }
 #include "functions.inc"
 #undef FUNCTION
   }

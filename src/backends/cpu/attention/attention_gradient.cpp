@@ -23,18 +23,17 @@ struct GradientCall : AttentionCall {
     const NaiveArray &all = call.inputs[4], &to = call.output;
     const int64_t size = static_cast<int64_t>(size_of(all.dtype));
     result = result_at(static_cast<const char*>(all.data) + all.layout.offset * size, all.dtype);
-    const auto& [batch, n, m, d, e] = sizes;
     const bool joined = call.attributes[2] != 0;
     char* next = static_cast<char*>(to.data);
     auto gradient = [&](int64_t rows, int64_t columns) {
       const int64_t row = heads * columns;
       const Matrices at = beside(next, to.dtype, rows, columns, joined ? 3 * row : row);
-      next += (joined ? row : batch * rows * columns) * size;
+      next += (joined ? row : sizes.batch * rows * columns) * size;
       return at;
     };
-    query_gradient = gradient(n, d);
-    key_gradient = gradient(m, d);
-    value_gradient = gradient(m, e);
+    query_gradient = gradient(sizes.n, sizes.d);
+    key_gradient = gradient(sizes.m, sizes.d);
+    value_gradient = gradient(sizes.m, sizes.e);
   }
 };
 template <class T>
