@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/rounding.h"
+#include "ops/convolve.h"
 
 namespace mt {
 namespace {
@@ -33,8 +34,8 @@ int64_t first_element(const ConvolutionGeometry& g, int i, int64_t offset) {
 }
 
 // Positions from `offset` on, [n, c, positions along each axis...].
-Tensor one_phase(const Tensor& y, const Tensor& w, const ConvolutionGeometry& g, const Dims& offset,
-                 ConvolutionTranspose transpose) {
+Tensor one_phase(const Tensor& y, const Tensor& w, const ConvolutionGeometry& g,
+                 const Dims& offset) {
   ConvolutionGeometry own = g;
   Tensor kernel = w;
   for (int i = 0; i < g.axes; ++i) {
@@ -48,23 +49,20 @@ Tensor one_phase(const Tensor& y, const Tensor& w, const ConvolutionGeometry& g,
     own.length[i] = std::max(positions_along(g, i), reached);
     kernel = slice(kernel, 2 + i, first, own.kernel[i], g.stride[i]);
   }
-  Tensor x = transpose(y, kernel, own);
+  Tensor x = convolve_transpose(y, kernel, own);
   for (int i = 0; i < g.axes; ++i) x = slice(x, 2 + i, 0, positions_along(g, i), 1);
   return x;
 }
 
 // [phases, n, c, positions...] -> x
-Tensor interleave(const Tensor& phases, const ConvolutionGeometry& g) {
-  Shape parted, shape(phases.shape().data() + 1, 2);
+Tensor join(const Tensor& phases, const ConvolutionGeometry& g) {
+  Shape parted;
   Dims order{g.axes, g.axes + 1};
-  for (int i = 0; i < g.axes; ++i) {
-    parted.push_back(phases_along(g, i));
-    shape.push_back(positions_along(g, i) * phases_along(g, i));
-    order.push_back(g.axes + 2 + i);
-    order.push_back(i);
-  }
+  for (int i = 0; i < g.axes; ++i) parted.push_back(phases_along(g, i));
   for (int i = 1; i < phases.rank(); ++i) parted.push_back(phases.shape()[i]);
-  Tensor x = reshape(permute(reshape(phases, parted), order), shape);
+  for (int i = 0; i < g.axes; ++i) order.push_back(i);
+  for (int i = 0; i < g.axes; ++i) order.push_back(g.axes + 2 + i);
+  Tensor x = interleave(permute(reshape(phases, parted), order), g.axes);
   for (int i = 0; i < g.axes; ++i) x = slice(x, 2 + i, 0, g.length[i], 1);
   return x;
 }
@@ -85,8 +83,7 @@ bool pays_phases(const ConvolutionGeometry& g, int64_t channels) {
   return phases <= most_phases && channels >= fewest_channels && !few;
 }
 
-Tensor transpose_by_phases(const Tensor& y, const Tensor& w, const ConvolutionGeometry& g,
-                           ConvolutionTranspose transpose) {
+Tensor transpose_by_phases(const Tensor& y, const Tensor& w, const ConvolutionGeometry& g) {
   Shape shape{y.shape()[0], w.shape()[1] * g.groups}, part = shape;
   for (int i = 0; i < g.axes; ++i) {
     shape.push_back(g.length[i]);
@@ -101,7 +98,7 @@ Tensor transpose_by_phases(const Tensor& y, const Tensor& w, const ConvolutionGe
       starts.push_back(offset[i]);
       steps.push_back(g.stride[i]);
     }
-    Tensor x = one_phase(y, w, g, offset, transpose);
+    Tensor x = one_phase(y, w, g, offset);
     for (int i = 0; i < g.axes; ++i) {
       x = slice(x, 2 + i, 0, divide_up(g.length[i] - offset[i], g.stride[i]), 1);
     }
@@ -111,13 +108,12 @@ Tensor transpose_by_phases(const Tensor& y, const Tensor& w, const ConvolutionGe
   for (int axis = 0; axis >= 0;) {
     bool is_reached = true;
     for (int i = 0; i < g.axes; ++i) is_reached &= first_element(g, i, offset[i]) < g.kernel[i];
-    parts.push_back(is_reached ? one_phase(y, w, g, offset, transpose)
-                               : full(part, 0, y.dtype(), y.device()));
+    parts.push_back(is_reached ? one_phase(y, w, g, offset) : full(part, 0, y.dtype(), y.device()));
     for (axis = g.axes - 1; axis >= 0 && ++offset[axis] == phases_along(g, axis); --axis) {
       offset[axis] = 0;
     }
   }
-  return interleave(stack(parts, 0), g);
+  return join(stack(parts, 0), g);
 }
 
 }  // namespace mt

@@ -16,11 +16,7 @@ namespace mt {
 // Whether x is made faster so. `channels` are those of a group of x.
 bool pays_phases(const ConvolutionGeometry& g, int64_t channels);
 
-// [n, o, positions...] and w [o, c / groups, kernel...] -> x [n, c, length...]
-using ConvolutionTranspose = Tensor (*)(const Tensor& y, const Tensor& w,
-                                        const ConvolutionGeometry& g);
-// The same, of phases each of which is made by `transpose`.
-Tensor transpose_by_phases(const Tensor& y, const Tensor& w, const ConvolutionGeometry& g,
-                           ConvolutionTranspose transpose);
+// y [n, o, positions...], w [o, c / groups, kernel...] -> x [n, c, length...]
+Tensor transpose_by_phases(const Tensor& y, const Tensor& w, const ConvolutionGeometry& g);
 
 }  // namespace mt

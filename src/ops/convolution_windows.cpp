@@ -91,15 +91,20 @@ Tensor transposed_kernel(const Tensor& w, const ConvolutionGeometry& g) {
   return permute(result, order);
 }
 
-Tensor join_phases(const Tensor& phased, const ConvolutionGeometry& g) {
-  Dims order{0, 1, 2};
-  Shape shape{phased.shape()[0], phased.shape()[1] * phased.shape()[2]};
-  for (int i = 0; i < g.axes; ++i) {
-    order.push_back(3 + g.axes + i);
-    order.push_back(3 + i);
-    shape.push_back(phased.shape()[3 + i] * phased.shape()[3 + g.axes + i]);
+Tensor interleave(const Tensor& phased, int axes) {
+  const Shape& sizes = phased.shape();
+  Shape shape{sizes[0], sizes[1]};
+  Dims order{0, 1};
+  for (int i = 0; i < axes; ++i) {
+    order.push_back(2 + axes + i);
+    order.push_back(2 + i);
+    shape.push_back(sizes[2 + i] * sizes[2 + axes + i]);
   }
-  Tensor result = reshape(permute(phased, order), shape);
+  return reshape(permute(phased, order), shape);
+}
+
+Tensor join_phases(const Tensor& phased, const ConvolutionGeometry& g) {
+  Tensor result = interleave(join_groups(phased, 1), g.axes);
   for (int i = 0; i < g.axes; ++i) {
     const Phases phases(g, i);
     const int64_t start = g.padding[i] - phases.first * phases.stride;

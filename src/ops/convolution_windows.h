@@ -46,6 +46,8 @@ Tensor transposed_windows(const Tensor& y, const ConvolutionGeometry& g);
 // w [o, c / groups, kernel...] as [groups, c / groups, phases..., o / groups, taps...], the taps
 // in the order in which the windows' elements come: the last first.
 Tensor transposed_kernel(const Tensor& w, const ConvolutionGeometry& g);
+// [n, c, phases..., count...] -> [n, c, phases * count...], so many axes of each
+Tensor interleave(const Tensor& phased, int axes);
 // [n, groups, c / groups, phases..., count...] -> x [n, c, length...]
 Tensor join_phases(const Tensor& phased, const ConvolutionGeometry& g);
 

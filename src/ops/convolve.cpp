@@ -168,7 +168,7 @@ Tensor convolve_transpose(const Tensor& y, const Tensor& w, const Geometry& g) {
     return full(spatial({y.shape()[0], w.shape()[1] * g.groups}, g.length, g.axes), 0, y.dtype(),
                 y.device());
   }
-  if (pays_phases(g, w.shape()[1])) return transpose_by_phases(y, w, g, convolve_transpose);
+  if (pays_phases(g, w.shape()[1])) return transpose_by_phases(y, w, g);
   Tensor a, b;
   const int64_t c = w.shape()[1];
   int64_t phases = 1, positions = 1, taps = 1;

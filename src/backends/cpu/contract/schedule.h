@@ -27,7 +27,7 @@ enum class Way : uint8_t {
   exact,          // integers, whose sums wrap, in any order (exact.h)
   lanes,          // along k: few rows or columns, many terms (lanes.h)
   filtering,      // bands, by minimal filtering: fewer products (filtering/filtering.h)
-  image_lines,    // one row of 3 x 3 weights over an image (windows/image_lines.h)
+  image_lines,    // one row of weights over an image (windows/image_lines.h)
   abreast,        // small batch entries side by side (windows/abreast.h)
   short_windows,  // of b, in one tile (windows/windows-inl.h)
   blocked,        // all others, in tiles, for which is packed what vectors cannot read (blocked.h)

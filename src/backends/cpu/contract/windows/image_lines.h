@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows that slide over an image, with one row of weights, as in depthwise convolutions: two
-// lines of the result at a time. Those of 3 x 3 that slide by one element come from four lines of
-// the image, which are read where they lie, and what surrounds it is made in registers, not in
-// memory. For others lines are put in order first (line_ring-inl.h).
+// Windows that slide over an image, with one row of weights, as in depthwise convolutions. Of 3 x 3
+// that slide by one element two lines of the result at a time come from four of the image, which
+// are read where they lie, and what surrounds it is made in registers, not in memory. For others
+// lines are put in order first, and four of the result come from them (line_ring-inl.h).
 #pragma once
 
 #include <bit>
