@@ -118,7 +118,7 @@ Tensor only_outputs(const Tensor& y, int64_t outputs) {
 
 // Small images are columns of one product, or all of a large weight would be read for each of them.
 bool joins_images(int64_t images, int64_t positions, int64_t outputs, int64_t terms) {
-  constexpr int64_t most_positions = 64, fewest_weights = 64 * 1024;
+  constexpr int64_t most_positions = 64, fewest_weights = 256 * 1024;
   return images > 1 && positions <= most_positions &&
          outputs >= divide_up(fewest_weights, std::max<int64_t>(terms, 1));
 }

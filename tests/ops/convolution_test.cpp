@@ -126,7 +126,8 @@ TEST(Convolution, PaddingOfIntermediateValues) {
 TEST(Convolution, SmallImagesTogether) {
   for (const Convolution& c :
        {how({1, 1}, {1, 1}, {1, 1}), how({2, 2}, {1, 0}, {1, 1}), how({1, 2}, {2, 2}, {2, 1}, 2)}) {
-    const Tensor x = noise({3, 64 * c.groups, 5, 4}, 1), w = noise({256, 64, 3, 3}, 2);
+    const Tensor x = noise({3, 128 * c.groups, 5, 4}, 1);
+    const Tensor w = noise({256 * c.groups, 128, 3, 3}, 2);
     const Tensor y = convolution(x, w, nullptr, c);
     expect_near(y, by_loops(x, w, c), 1e-11);
     const Tensor dy = noise(y.shape(), 3), dx = noise(x.shape(), 4), dw = noise(w.shape(), 5);
@@ -139,10 +140,10 @@ TEST(Convolution, SmallImagesTogether) {
     EXPECT_NEAR(read(sum(found[1] * dw))[0], along_w, 1e-9);
     check_devices(
         [&](const std::vector<Tensor>& t) { return relu(convolution(t[0], t[1], t[2], c)); },
-        {x.shape(), w.shape(), {256}}, Dtype::float32, 1e-4);
+        {x.shape(), w.shape(), {w.shape()[0]}}, Dtype::float32, 1e-4);
   }
   const Convolution c = how({2, 1}, {1, 1}, {1, 1}, 1, {1, 0});
-  const Tensor y = noise({4, 128, 3, 4}, 1), w = noise({128, 64, 3, 3}, 2);
+  const Tensor y = noise({4, 256, 3, 4}, 1), w = noise({256, 256, 3, 3}, 2);
   const Tensor leaves[] = {leaf(y), leaf(w)};
   const Tensor x = convolution_transpose(leaves[0], leaves[1], nullptr, c);
   const Tensor dx = noise(x.shape(), 3), dy = noise(y.shape(), 4), dw = noise(w.shape(), 5);
