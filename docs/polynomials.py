@@ -79,6 +79,7 @@ def odd(function, sign=1):
 
 
 half = m.log(2) / 2 * mpf("1.002")
+sixteenth = mpf("1.001") / 32
 nonzero = lambda x: x if abs(x) > TINY else TINY
 exp_tail = lambda r: (m.exp(nonzero(r)) - 1 - nonzero(r)) / nonzero(r) ** 2
 exp_share = lambda r: r * r / m.expm1(nonzero(r))
@@ -93,6 +94,8 @@ cos_tail = lambda z: (m.cos(m.sqrt(z)) - 1 + z / 2) / z**2 if z > mpf("1e-10") e
 erf_ratio = lambda z: m.erf(m.sqrt(max(z, TINY))) / m.sqrt(max(z, TINY))
 
 FITS = {
+    "exp_of_sixteenths": [("f", exp_tail, exp_share, -half / 16, half / 16, 2)],
+    "exp2_of_sixteenths": [("f", exp2_ratio, lambda r: r / mpf(2) ** r, -sixteenth, sixteenth, 3)],
     "exp": [(k, exp_tail, exp_share, -half, half, n) for k, n in (("f", 5), ("d", 11))],
     "exp2": [(k, exp2_ratio, lambda r: r / mpf(2) ** r, "-0.5005", "0.5005", n) for k, n in (("f", 6), ("d", 11))],
     "log": [("f", log_ratio, lambda f: f * f / m.log1p(nonzero(f)), log_low, log_high, 9)]

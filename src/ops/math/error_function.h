@@ -25,7 +25,5 @@ MT_MATH V erf(V x) {
                    -3.714914718870806e-08, 3.7563264561804045e-09, -2.81512475008324e-10,
                    1.473243321277975e-11, -4.804320288273588e-13, 7.34568792553198e-15);
   }
-  V shifted = g + rounder<V>();
-  V tail = exp2_of_parts(g - (shifted - rounder<V>()), bits(shifted));
-  return copysign(select(ax > V(1), V(1) - tail, fma(p, x, x)), x);
+  return copysign(select(ax > V(1), V(1) - normal_exp2(g), fma(p, x, x)), x);
 }

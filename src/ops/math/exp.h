@@ -38,16 +38,31 @@ MT_MATH Reduced<V> reduce_exponent(V x) {
   return {r, fma(k, ln2_low, part - r), k, bits(shifted)};
 }
 
-// exp(x) = 2^k y.
+// exp(x) = 2^floor(k) y; `biased` holds floor(k) and twice the bias in its low bits.
 template <class V>
 struct ScaledExponential {
   V y, k;
   Bits<V> biased;
 };
-template <class V>
+// By sixteenths ln(2) may be of one part where k is small.
+template <int parts = 2, class V>
 MT_MATH ScaledExponential<V> scaled_exponential(V x) {
-  auto [r, low, k, biased] = reduce_exponent(x);
-  return {fma(r, fma(r, exp_polynomial(r), V(1)), V(1)), k, biased};
+  if constexpr (by_sixteenths<V>) {
+    V shifted = fma(x, V(1.4426950408889634), sixteenth_rounder<V>());
+    V k = shifted - sixteenth_rounder<V>();
+    V r = fma(k, V(parts == 2 ? -0.693145751953125 : -0.693147180559663), x);
+    if constexpr (parts == 2) r = fma(k, V(-1.428606765e-06), r);
+    V y = times_root(r, horner(r, 1, 0.500014722, 0.166668132), bits(shifted));
+    return {y, k, shift_right<4>(bits(shifted)) + Bits<V>(2 * exponent_bias<V>)};
+  } else {
+    auto [r, low, k, biased] = reduce_exponent(x);
+    return {fma(r, fma(r, exp_polynomial(r), V(1)), V(1)), k, biased};
+  }
+}
+// The same as a number, where it is normal.
+template <class V>
+MT_MATH V normal_value(const ScaledExponential<V>& e) {
+  return times_power(e.y, e.biased - Bits<V>(2 * exponent_bias<V>));
 }
 // exp(x) = 2^k (1 + r + tail), for those who must not lose what the sum would.
 template <class V>
@@ -63,43 +78,47 @@ MT_MATH Exponential<V> exponential(V x) {
 
 template <class V>
 MT_MATH V exp(V x) {
-  if constexpr (is_single<V> && !skips_lanes<V>) {
-    // Where all results are normal numbers, as a rule, nothing need be chosen.
-    if (all(abs(x) <= V(87))) {
-      auto e = scaled_exponential(x);
-      return times_power(e.y, e.biased - Bits<V>(2 * exponent_bias<V>));
-    }
-  }
+  constexpr bool chooses = !skips_lanes<V>;
+  auto stays = not_less(x, choose<V>(-104, -746));
+  auto e = scaled_exponential(chooses ? x : at_most(x, choose<V>(89, 710)));
+  if constexpr (!chooses) return scale_where(stays, e.y, e.k, e.biased);
+  // Where all results are normal numbers, as a rule, nothing need be chosen.
+  if (is_single<V> && all(abs(x) <= V(87))) return normal_value(e);
   // Zeros are chosen, not computed: a result too small for its type takes a processor long, and
   // masks of -infinity ask for many.
-  auto stays = not_less(x, choose<V>(-104, -746));
-  x = at_most(x, choose<V>(89, 710));
-  auto e = scaled_exponential(skips_lanes<V> ? x : only_where(stays, x));
-  return scale_where(stays, e.y, e.k, e.biased);
+  auto power = bits(only_where(stays, from_bits<V>(e.biased)));
+  return select(x > choose<V>(89, 710), V(infinity), scale_where(stays, e.y, e.k, power));
 }
 
-// 2^(r + k) for |r| <= 1/2 and a k whose low bits are in `power`, inside the normal numbers' range.
+// Adding it rounds to an integer, or a sixteenth, and leaves that in the low bits (rounder()).
+template <class V>
+MT_MATH V exp2_rounder() {
+  return by_sixteenths<V> ? sixteenth_rounder<V>() : rounder<V>();
+}
+// 2^(r + k), for a k that was rounded so and what r is left, inside the normal numbers' range.
 template <class V>
 MT_MATH V exp2_of_parts(V r, Bits<V> power) {
-  V p = [&] {
-    if constexpr (is_single<V>) {
-      return polynomial(r, 0.693147182, 0.240226477, 0.0555033199, 0.00961843878, 0.00133990031,
-                        0.000153532499);
-    } else {
-      return polynomial(r, 0.6931471805599453, 0.2402265069591013, 0.055504108664820306,
-                        0.009618129107593798, 0.0013333558146730055, 0.0001540353045758675,
-                        1.525273353055341e-05, 1.321543502179275e-06, 1.0178185545858477e-07,
-                        7.0738312623133e-09, 4.4367132789840363e-10);
-    }
-  }();
-  return times_power(fma(p, r, V(1)), power);
+  if constexpr (by_sixteenths<V>) {
+    V p = horner(r, 0.693147182, 0.2402343, 0.0555021949);
+    return times_power(times_root(r, p, power), shift_right<4>(power));
+  } else if constexpr (is_single<V>) {
+    V p = horner(r, 0.693147182, 0.240226477, 0.0555033199, 0.00961843878, 0.00133990031,
+                 0.000153532499);
+    return times_power(fma(p, r, V(1)), power);
+  } else {
+    V p = polynomial(r, 0.6931471805599453, 0.2402265069591013, 0.055504108664820306,
+                     0.009618129107593798, 0.0013333558146730055, 0.0001540353045758675,
+                     1.525273353055341e-05, 1.321543502179275e-06, 1.0178185545858477e-07,
+                     7.0738312623133e-09, 4.4367132789840363e-10);
+    return times_power(fma(p, r, V(1)), power);
+  }
 }
 
 // 2^x inside the normal numbers' range.
 template <class V>
 MT_MATH V normal_exp2(V x) {
-  V shifted = x + rounder<V>();
-  return exp2_of_parts(x - (shifted - rounder<V>()), bits(shifted));
+  V shifted = x + exp2_rounder<V>();
+  return exp2_of_parts(x - (shifted - exp2_rounder<V>()), bits(shifted));
 }
 
 // 2^(x + low), for a low that is small beside x.

@@ -2,6 +2,7 @@
 // A fragment: every function of a real V, in the order in which they need one another.
 // clang-format off
 #include "ops/math/arithmetic.h"
+#include "ops/math/sixteenths.h"
 #include "ops/math/exp.h"
 #include "ops/math/log.h"
 #include "ops/math/trigonometric.h"

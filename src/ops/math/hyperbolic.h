@@ -54,8 +54,8 @@ MT_MATH V tanh(V x) {
   V near = fma(x * z, p, x);
   V bounded = at_most(ax, choose<V>(10, 20));
   V two_over_ln2 = V(2.8853900817779268);
-  V shifted = fma(bounded, two_over_ln2, rounder<V>());
-  V r = fma(bounded, two_over_ln2, rounder<V>() - shifted);
+  V shifted = fma(bounded, two_over_ln2, exp2_rounder<V>());
+  V r = fma(bounded, two_over_ln2, exp2_rounder<V>() - shifted);
   V far = V(1) - V(2) / (V(1) + exp2_of_parts(r, bits(shifted)));
   return copysign(select(ax > V(0.625), far, near), x);
 }

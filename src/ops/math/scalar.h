@@ -136,6 +136,14 @@ MT_MATH bool not_less(V a, V b) {
   return !(a < b);
 }
 
+// table[k % 16]. A GPU would do so one thread after the other.
+#ifdef __CUDA_ARCH__
+constexpr bool looks_up = false;
+#else
+constexpr bool looks_up = true;
+#endif
+MT_MATH float look_up(const float (&table)[16], uint32_t k) { return table[k & 15]; }
+
 #include "ops/math/functions.h"
 
 // An integer whose operators wrap.

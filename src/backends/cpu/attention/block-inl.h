@@ -40,12 +40,11 @@ void multiply_by(T factor, T* x, int64_t count) {
 template <class T>
 HWY_INLINE Vector<T> weight_of(Vector<T> x) {
   using V = Vector<T>;
-  auto [r, low, k, biased] = reduce_exponent(x);
-  // In one multiply-add, which is exact enough: k times the error of ln(2) is below a unit in the
-  // last place of weights of 1e-9 and more, and below five of any.
-  if constexpr (is_single<V>) r = fma(k, V(-0.6931471805599453), x);
-  const V y = fma(r, fma(r, exp_polynomial(r), V(1)), V(1));
-  return scale_where(not_less(x, choose<V>(-87, -708)), y, k, biased);
+  // With ln(2) of one part, which is exact enough: k times its error is below a unit in the last
+  // place of weights of 1e-9 and more, and below five of any.
+  const auto e = scaled_exponential<1>(x);
+  const auto stays = not_less(x, choose<V>(-87, -708));
+  return only_where(stays, normal_value(e));
 }
 
 // Calls run<vectors>(query) for some vectors of queries at a time, from `query` on: as many as

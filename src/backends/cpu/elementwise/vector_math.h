@@ -177,6 +177,28 @@ HWY_INLINE Mask<T> not_less(Vector<T> a, Vector<T> b) {
 #endif
 }
 
+// table[k % 16]
+constexpr bool looks_up = true;
+HWY_INLINE Vector<float> look_up(const float (&table)[16], Vector<uint32_t> k) {
+  constexpr Tag<float> d;
+  [[maybe_unused]] auto load = [&](size_t at) HWY_ATTR { return hn::LoadU(d, table + at); };
+#if HWY_TARGET == HWY_AVX3
+  return Vector<float>(hn::Vec<Tag<float>>{_mm512_permutexvar_ps(k.raw.raw, load(0).raw)});
+#elif HWY_TARGET == HWY_AVX2
+  const __m256 low = _mm256_permutevar8x32_ps(load(0).raw, k.raw.raw);
+  const __m256 high = _mm256_permutevar8x32_ps(load(8).raw, k.raw.raw);
+  const __m256 from_high = _mm256_castsi256_ps(_mm256_slli_epi32(k.raw.raw, 28));
+  return Vector<float>(hn::Vec<Tag<float>>{_mm256_blendv_ps(low, high, from_high)});
+#else
+  constexpr Tag<uint32_t> bits;
+  alignas(HWY_MAX_BYTES) float y[lane_count<float>];
+  alignas(HWY_MAX_BYTES) uint32_t at[lane_count<float>];
+  hn::Store(k.raw, bits, at);
+  for (size_t i = 0; i < lane_count<float>; ++i) y[i] = table[at[i] & 15];
+  return Vector<float>(hn::Load(d, y));
+#endif
+}
+
 #include "ops/math/functions.h"
 
 // Integers: what has no vector instruction goes lane by lane.
