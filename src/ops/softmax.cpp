@@ -3,7 +3,9 @@
 // fusion runs in one pass over each row.
 #include "base/error.h"
 #include "graph/modes.h"
+#include "graph/record.h"
 #include "ops/ops.h"
+#include "ops/own_gradient.h"
 
 namespace mt {
 namespace {
@@ -22,14 +24,27 @@ Tensor shift_of(const Tensor& rows, const Dims& axes) {
   return max(rows, axes, true);
 }
 
+// The gradient of y = exp(x) / sum(exp(x)) needs nothing but y: dx = y * (dy - sum(dy * y)), all of
+// which goes through the exponentials, none by way of their sum.
+const Op exponential_op = with_own_gradient(
+    "exp", Elementwise::exp, [](const Node&, const Tensor& dy, Tensor* to) { to[0] = dy; });
+const Op share_op =
+    with_own_gradient("mul", Elementwise::mul, [](const Node& node, const Tensor& dy, Tensor* to) {
+      Tensor y(const_cast<Node*>(&node));
+      to[0] = y * (dy - sum(dy * y, {-1}, true));
+    });
+
 }  // namespace
 
 Tensor softmax(const Tensor& x, int64_t axis) {
   int at = normalize_axis(axis, x.rank(), "softmax");
   Tensor rows = rows_of(x, at, "softmax");
   if (x.shape()[at] == 0) return copy(x);
-  Tensor e = exp(rows - shift_of(rows, {-1}));
-  return move_axis(cast(e / sum(e, {-1}, true), x.dtype()), -1, at);
+  Tensor shifted = rows - shift_of(rows, {-1});
+  Tensor e = record(exponential_op, shifted.dtype(), shifted.shape(), {shifted});
+  // One division for each row: the sum is at least 1, so its reciprocal is a normal number.
+  Tensor y = record(share_op, e.dtype(), e.shape(), {e, reciprocal(sum(e, {-1}, true))});
+  return move_axis(cast(y, x.dtype()), -1, at);
 }
 
 Tensor log_softmax(const Tensor& x, int64_t axis) {

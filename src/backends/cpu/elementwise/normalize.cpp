@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/elementwise/normalize.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "backends/cpu/elementwise/targets.h"
@@ -10,38 +9,15 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/normalize.cpp"
 #include "hwy/foreach_target.h"
 
-#include "backends/cpu/elementwise/reduce_together.h"
+#include "backends/cpu/elementwise/row_passes.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-template <Term term>
-HWY_INLINE float sum_of(Row<term, float> row, size_t count, int64_t ahead) {
-  constexpr bool fetches = term != Term::itself;
-  float sum;
-  reduce_together<Sum, term, float, 1, fetches>(&sum, &row, count, ahead);
-  return sum;
-}
-
-// Writes what f makes of vectors that it loads from where they are to be had.
-template <class F>
-HWY_INLINE void each_vector(size_t count, float* out, F&& f) {
-  constexpr Tag<float> d;
-  constexpr size_t lanes = lane_count<float>;
-  size_t at = 0;
-  auto load = [&](const float* from) HWY_ATTR { return Vector<float>(hn::LoadU(d, from + at)); };
-  auto load_last = [&](const float* from)
-                       HWY_ATTR { return Vector<float>(load_first(d, from + at, count - at)); };
-  for (; at + lanes <= count; at += lanes) hn::StoreU(f(load).raw, d, out + at);
-  if (at < count) store_first(d, f(load_last).raw, out + at, count - at);
-}
-
 template <bool centred>
 void normalize(void* out, const Input* in, int64_t rows, int64_t columns) {
-  // While a row's squares are added up the row after the next is fetched.
-  constexpr int64_t most_ahead = 8 << 10;
-  const int64_t ahead = std::min(2 * in[normalization::x].pitch, most_ahead);
+  const int64_t ahead = ahead_of_row(in[normalization::x]);
   auto row_of = [&](int k, int64_t r) {
     char* begin = static_cast<char*>(const_cast<void*>(in[k].data));
     return reinterpret_cast<float*>(begin + r * in[k].pitch);
@@ -70,7 +46,7 @@ void normalize(void* out, const Input* in, int64_t rows, int64_t columns) {
     const float* weight = row_of(normalization::weight, r);
     const float* bias = centred ? row_of(normalization::bias, r) : nullptr;
     const Vector<float> center(mean), factor(scale);
-    each_vector(count, y, [&](auto&& load) HWY_ATTR {
+    each_vector(count, y, ahead, [&](auto&& load) HWY_ATTR {
       if constexpr (!centred) return load(x) * factor * load(weight);
       return (load(x) - center) * factor * load(weight) + load(bias);
     });

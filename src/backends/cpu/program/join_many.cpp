@@ -6,6 +6,7 @@
 #include "backends/cpu/elementwise/moments.h"
 #include "backends/cpu/elementwise/normalize.h"
 #include "backends/cpu/elementwise/products.h"
+#include "backends/cpu/elementwise/softmax.h"
 #include "backends/cpu/program/join_steps.h"
 
 namespace mt::cpu {
@@ -132,6 +133,48 @@ size_t join_normalization(const std::vector<Step>& steps, size_t at, Step* joine
   return 7;
 }
 
+// One step for those from `at` on that make a row's exponentials shares of their sum; returns how
+// many, or 0. Each row's numbers are written for whoever reads them, the exponentials if somebody
+// does.
+size_t join_softmax(const std::vector<Step>& steps, size_t at, Step* joined) {
+  constexpr size_t count = 4;
+  if (at + count > steps.size()) return 0;
+  const Step &largest = steps[at], &sum = steps[at + 1], &inverse = steps[at + 2];
+  const Step& share = steps[at + 3];
+  const Compute type = largest.instruction->type;
+  const Operator kernel = softmax_operator(type);
+  auto is_operator = [](const Step& step, Elementwise code) {
+    return is_elementwise(step) && static_cast<Elementwise>(step.instruction->detail) == code;
+  };
+  if (!kernel || !reduces_rows(largest, row_reduction(Reduction::max, type)) ||
+      !reduces_rows(sum, row_sum_of_exponentials(type, true)) ||
+      !is_operator(inverse, Elementwise::reciprocal) || !inverse.instruction->row ||
+      !is_operator(share, Elementwise::mul) || share.instruction->row || share.in_pieces()) {
+    return 0;
+  }
+  const Source &x = largest.in[0], &exponentials = sum.in[2];
+  const bool flows = sum.in[0].place == x.place && sum.in[1].place == largest.out &&
+                     inverse.in[0].place == sum.out && share.in[0].place == exponentials.place &&
+                     !share.in[0].repeated && share.in[1].place == inverse.out &&
+                     share.in[1].repeated;
+  if (!flows) return 0;
+  *joined = share;
+  joined->traversal = Traversal::rows;
+  joined->operate = nullptr;
+  joined->operate_all = kernel;
+  std::fill(joined->in, joined->in + 4, Source{});
+  std::vector<Source>& all = joined->all;
+  all.resize(shares::count);
+  all[shares::x] = x;
+  all[shares::largest] = {largest.out, true};
+  all[shares::sum] = {sum.out, true};
+  all[shares::inverse] = {inverse.out, true};
+  const bool kept = exponentials.place < 0 || (share.out != exponentials.place &&
+                                               is_read_later(steps, at + 3, exponentials.place));
+  if (kept) all[shares::exponentials] = exponentials;
+  return count;
+}
+
 // Replaces `count` steps from `at` on.
 void replace(std::vector<Step>* steps, size_t at, size_t count, const Step& joined) {
   (*steps)[at] = joined;
@@ -147,7 +190,9 @@ void join_many(std::vector<Step>* steps) {
     if (at + 5 <= steps->size() && only_next_reads(*steps, at + 2) &&
         only_next_reads(*steps, at + 3) && join_moments(&(*steps)[at], &joined)) {
       replace(steps, at, 5, joined);
-    } else if (const size_t count = join_normalization(*steps, at, &joined)) {
+    } else if (size_t count = join_normalization(*steps, at, &joined)) {
+      replace(steps, at, count, joined);
+    } else if (count = join_softmax(*steps, at, &joined); count > 0) {
       replace(steps, at, count, joined);
     }
   }

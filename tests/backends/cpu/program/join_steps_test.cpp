@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that one kernel does together have the bits that they have one by one.
+#include <cmath>
 #include <functional>
 #include <vector>
 
@@ -152,6 +153,57 @@ TEST(JoinSteps, NormalizedRows) {
       Tensor copy = now(own * 1.0);
       Tensor replaced = normalize(std::move(own), weight, bias, later)[0];
       EXPECT_EQ(read(replaced), read(normalize(copy, weight, bias, now)[0])) << n;
+    }
+  });
+}
+
+// As src/ops/softmax.cpp writes it.
+std::vector<Tensor> shares(const Tensor& x, const std::function<Tensor(Tensor)>& at) {
+  const Tensor largest = at(max(x, {1}, true)), exponentials = at(exp(at(x - largest)));
+  const Tensor sums = at(sum(exponentials, {1}, true)), inverse = at(reciprocal(sums));
+  return {at(exponentials * inverse), largest, sums, inverse, exponentials};
+}
+// What is NaN as a number, to be compared.
+std::vector<double> read_all(const Tensor& x) {
+  std::vector<double> values = read(x);
+  for (double& value : values) value = std::isnan(value) ? 1e300 : value;
+  return values;
+}
+
+TEST(JoinSteps, SharesOfExponentials) {
+  const auto later = [](Tensor value) { return value; };
+  const auto now = [](Tensor value) {
+    evaluate(value);
+    return value;
+  };
+  cpu::for_each_instruction_set([&] {
+    for (int64_t n : {1, 7, 16, 31, 33, 100, 256, 1030, 3000}) {
+      // Some exponentials are denormal numbers, some vanish; some rows have infinities.
+      Tensor x = noise({37, n}, 1, Dtype::float32) * 70.0;
+      x = where(x > 69.9, x * 1e38, where(x > -69.0, x, x * 1e38));
+      evaluate(x);
+      const std::vector<Tensor> apart = shares(x, now);
+      // Wanted by others are: nothing, the rows' numbers, the exponentials too.
+      for (size_t wanted : {1, 3, 5}) {
+        std::vector<Tensor> together = shares(x, later);
+        together.resize(wanted);
+        evaluate(together.data(), wanted);
+        for (size_t k = 0; k < wanted; ++k) {
+          EXPECT_EQ(read_all(together[k]), read_all(apart[k]))
+              << k << " of " << n << ", " << wanted;
+        }
+      }
+      // Beside others' steps, in the place of what nobody wants any more.
+      auto beside = [&](auto& at) {
+        const std::vector<Tensor> all = shares(at(x + x), at);
+        return at(at(abs(all[0])) + at(all[4] * all[2])) + all[1];
+      };
+      EXPECT_EQ(read_all(beside(later)), read_all(beside(now))) << n;
+      Tensor own = noise({37, n}, 2, Dtype::float32);
+      evaluate(own);
+      Tensor copy = now(own * 1.0);
+      Tensor replaced = shares(std::move(own), later)[0];
+      EXPECT_EQ(read(replaced), read(shares(copy, now)[0])) << n;
     }
   });
 }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kernels do that go over a row several times while it is near. Included once for each
+// instruction set.
+#include <algorithm>
+
+#include "backends/cpu/elementwise/reduce_together.h"
+
+#if defined(MT_CPU_ROW_PASSES_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MT_CPU_ROW_PASSES_H
+#undef MT_CPU_ROW_PASSES_H
+#else
+#define MT_CPU_ROW_PASSES_H
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace mt::cpu {
+namespace HWY_NAMESPACE {
+
+// Bytes ahead, to fetch with slow sums: the row after the next.
+inline int64_t ahead_of_row(const Input& x) {
+  constexpr int64_t most = 8 << 10;
+  return std::min(2 * x.pitch, most);
+}
+
+template <Term term>
+HWY_INLINE float sum_of(Row<term, float> row, size_t count, int64_t ahead) {
+  constexpr bool fetches = term != Term::itself;
+  float sum;
+  reduce_together<Sum, term, float, 1, fetches>(&sum, &row, count, ahead);
+  return sum;
+}
+
+// Writes what f makes of vectors that it loads from where they are to be had, and fetches what lies
+// `ahead` bytes after them.
+template <class F>
+HWY_INLINE void each_vector(size_t count, float* out, int64_t ahead, F&& f) {
+  constexpr Tag<float> d;
+  constexpr size_t lanes = lane_count<float>, together = 4;
+  size_t at = 0;
+  auto load = [&](const float* from) HWY_ATTR { return Vector<float>(hn::LoadU(d, from + at)); };
+  auto load_last = [&](const float* from)
+                       HWY_ATTR { return Vector<float>(load_first(d, from + at, count - at)); };
+  while (at + together * lanes <= count) {
+    HWY_UNROLL(unrolled)
+    for (size_t k = 0; k < together; ++k, at += lanes) {
+      if (k * lanes * sizeof(float) % cache_line == 0)
+        fetch(reinterpret_cast<const char*>(out + at), ahead);
+      hn::StoreU(f(load).raw, d, out + at);
+    }
+  }
+  for (; at + lanes <= count; at += lanes) hn::StoreU(f(load).raw, d, out + at);
+  if (at < count) store_first(d, f(load_last).raw, out + at, count - at);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mt::cpu
+HWY_AFTER_NAMESPACE();
+#endif
