@@ -18,23 +18,21 @@ namespace HWY_NAMESPACE {
 template <bool centred>
 void normalize(void* out, const Input* in, int64_t rows, int64_t columns) {
   const int64_t ahead = ahead_of_row(in[normalization::x]);
-  auto row_of = [&](int k, int64_t r) {
-    char* begin = static_cast<char*>(const_cast<void*>(in[k].data));
-    return reinterpret_cast<float*>(begin + r * in[k].pitch);
-  };
   auto number = [&](int k) { return *static_cast<const float*>(in[k].data); };
   const float square_of = number(normalization::square_of);
   const float epsilon = number(normalization::epsilon);
+  // Where there is time to, and another cache to fetch them to.
+  const bool fetches_results = centred && small_first_cache;
   const bool keeps = in[normalization::deviations].data;
   const size_t count = static_cast<size_t>(columns);
   float* y = static_cast<float*>(out);
   for (int64_t r = 0; r < rows; ++r, y += columns) {
-    const float* x = row_of(normalization::x, r);
+    const float* x = row_of(in[normalization::x], r);
     float mean = 0, squares;
     if constexpr (centred) {
       mean = sum_of<Term::itself>({x, nullptr}, count, 0) / number(normalization::mean_of);
-      row_of(normalization::mean, 0)[r] = mean;
-      float* const kept = keeps ? row_of(normalization::deviations, r) : nullptr;
+      row_of(in[normalization::mean], 0)[r] = mean;
+      float* const kept = keeps ? row_of(in[normalization::deviations], r) : nullptr;
       squares = keeps ? sum_of<Term::kept_deviation>({x, &mean, kept}, count, ahead)
                       : sum_of<Term::deviation>({x, &mean, nullptr}, count, ahead);
       if (keeps) x = kept, mean = 0;  // they may have taken x's place
@@ -42,11 +40,11 @@ void normalize(void* out, const Input* in, int64_t rows, int64_t columns) {
       squares = sum_of<Term::square>({x, nullptr}, count, ahead);
     }
     const float scale = 1 / std::sqrt(squares / square_of + epsilon);
-    row_of(normalization::scale, 0)[r] = scale;
-    const float* weight = row_of(normalization::weight, r);
-    const float* bias = centred ? row_of(normalization::bias, r) : nullptr;
+    row_of(in[normalization::scale], 0)[r] = scale;
+    const float* weight = row_of(in[normalization::weight], r);
+    const float* bias = centred ? row_of(in[normalization::bias], r) : nullptr;
     const Vector<float> center(mean), factor(scale);
-    each_vector(count, y, ahead, [&](auto&& load) HWY_ATTR {
+    each_vector(count, y, fetches_results ? ahead : 0, [&](auto&& load) HWY_ATTR {
       if constexpr (!centred) return load(x) * factor * load(weight);
       return (load(x) - center) * factor * load(weight) + load(bias);
     });

@@ -18,7 +18,7 @@ namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
 // What is reduced: x, x * x, x * y, or of the same y for all of the row exp(x - y) or the square of
-// x - y, which may be kept.
+// x - y, which may be kept; and what the gradients of norms add up (normalize_gradient.h).
 enum class Term {
   itself,
   square,
@@ -26,10 +26,20 @@ enum class Term {
   exponential,
   kept_exponential,
   deviation,
-  kept_deviation
+  kept_deviation,
+  weighted_product,
+  kept_slope
 };
-constexpr bool is_of_difference(Term term) { return term >= Term::exponential; }
-constexpr bool is_deviation(Term term) { return term >= Term::deviation; }
+constexpr bool is_of_difference(Term term) {
+  return term >= Term::exponential && term <= Term::kept_deviation;
+}
+constexpr bool is_deviation(Term term) {
+  return term == Term::deviation || term == Term::kept_deviation;
+}
+constexpr bool is_cheap(Term term) { return term <= Term::product; }
+constexpr bool reads_two(Term term) {
+  return term == Term::product || term == Term::weighted_product;
+}
 constexpr bool is_kept(Term term) {
   return term == Term::kept_exponential || term == Term::kept_deviation;
 }
@@ -44,36 +54,43 @@ requires(is_of_difference(term)) struct Row<term, T> {
   const T *x, *y;
   T* kept;
 };
-template <Term term, class T>
-HWY_INLINE hn::Vec<Tag<T>> kept_of(hn::Vec<Tag<T>> x, Row<term, T> row) {
-  const Vector<T> difference(x - hn::Set(Tag<T>(), *row.y));
-  return (is_deviation(term) ? difference : exp(difference)).raw;
-}
-template <Term term, class T>
-HWY_INLINE hn::Vec<Tag<T>> term_at(Row<term, T> row, size_t at) {
-  constexpr Tag<T> d;
-  auto x = hn::LoadU(d, row.x + at);
+
+// A row's vector `at` an element, or its last one, of which the first n lanes are there.
+template <class T>
+struct Whole {
+  size_t at;
+  HWY_INLINE hn::Vec<Tag<T>> load(const T* row) const { return hn::LoadU(Tag<T>(), row + at); }
+  HWY_INLINE void store(hn::Vec<Tag<T>> x, T* row) const { hn::StoreU(x, Tag<T>(), row + at); }
+};
+template <class T>
+struct First {
+  size_t at, n;
+  HWY_INLINE hn::Vec<Tag<T>> load(const T* row) const { return load_first(Tag<T>(), row + at, n); }
+  HWY_INLINE void store(hn::Vec<Tag<T>> x, T* row) const { store_first(Tag<T>(), x, row + at, n); }
+};
+
+template <Term term, class T, class Lanes>
+HWY_INLINE hn::Vec<Tag<T>> term_of(const Row<term, T>& row, Lanes lanes) {
+  const auto x = lanes.load(row.x);
   if constexpr (term == Term::itself) return x;
   if constexpr (is_of_difference(term)) {
-    x = kept_of(x, row);
-    if constexpr (is_kept(term)) hn::StoreU(x, d, row.kept + at);
-    return is_deviation(term) ? x * x : x;
+    const Vector<T> difference(x - hn::Set(Tag<T>(), *row.y));
+    const auto value = (is_deviation(term) ? difference : exp(difference)).raw;
+    if constexpr (is_kept(term)) lanes.store(value, row.kept);
+    return is_deviation(term) ? value * value : value;
   }
-  return x * (term == Term::square ? x : hn::LoadU(d, row.y + at));
+  return x * (term == Term::square ? x : lanes.load(row.y));
+}
+template <Term term, class T>
+HWY_INLINE hn::Vec<Tag<T>> term_at(const Row<term, T>& row, size_t at) {
+  return term_of(row, Whole<T>{at});
 }
 // The last n, which are less than a vector; the other lanes hold the identity.
 template <class Op, Term term, class T>
-HWY_INLINE hn::Vec<Tag<T>> last_terms(Row<term, T> row, size_t at, size_t n) {
+HWY_INLINE hn::Vec<Tag<T>> last_terms(const Row<term, T>& row, size_t at, size_t n) {
   constexpr Tag<T> d;
-  auto x = load_first(d, row.x + at, n);
-  if constexpr (term == Term::square) x = x * x;
-  if constexpr (term == Term::product) x = x * load_first(d, row.y + at, n);
-  if constexpr (is_of_difference(term)) {
-    x = kept_of(x, row);
-    if constexpr (is_kept(term)) store_first(d, x, row.kept + at, n);
-    if constexpr (is_deviation(term)) x = x * x;
-  }
-  return hn::IfThenElse(hn::FirstN(d, n), x, hn::Set(d, Op::template identity<T>()));
+  const auto identity = hn::Set(d, Op::template identity<T>());
+  return hn::IfThenElse(hn::FirstN(d, n), term_of(row, First<T>{at, n}), identity);
 }
 
 // The lanes where neither is NaN.
@@ -140,8 +157,8 @@ HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count, 
   for (; j + row_lanes <= count; j += row_lanes) {
     HWY_UNROLL(unrolled)
     for (size_t r = 0; r < together; ++r) {
-      if constexpr (fetches) fetch_lines<!is_of_difference(term)>(rows[r].x + j, ahead);
-      if constexpr (fetches && term == Term::product) fetch_lines<true>(rows[r].y + j, ahead);
+      if constexpr (fetches) fetch_lines<is_cheap(term)>(rows[r].x + j, ahead);
+      if constexpr (fetches && reads_two(term)) fetch_lines<is_cheap(term)>(rows[r].y + j, ahead);
       HWY_UNROLL(unrolled)
       for (size_t k = 0; k < vectors; k += 2) {
         const auto a = term_at(rows[r], j + k * lanes);

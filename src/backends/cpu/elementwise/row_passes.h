@@ -22,16 +22,21 @@ inline int64_t ahead_of_row(const Input& x) {
   return std::min(2 * x.pitch, most);
 }
 
-template <Term term>
-HWY_INLINE float sum_of(Row<term, float> row, size_t count, int64_t ahead) {
-  constexpr bool fetches = term != Term::itself;
+// Row r of a kernel's operand.
+inline float* row_of(const Input& in, int64_t r) {
+  char* begin = static_cast<char*>(const_cast<void*>(in.data));
+  return reinterpret_cast<float*>(begin + r * in.pitch);
+}
+
+template <Term term, bool fetches = term != Term::itself>
+HWY_INLINE float sum_of(const Row<term, float>& row, size_t count, int64_t ahead) {
   float sum;
   reduce_together<Sum, term, float, 1, fetches>(&sum, &row, count, ahead);
   return sum;
 }
 
 // Writes what f makes of vectors that it loads from where they are to be had, and fetches what lies
-// `ahead` bytes after them.
+// `ahead` bytes after them, unless that is 0.
 template <class F>
 HWY_INLINE void each_vector(size_t count, float* out, int64_t ahead, F&& f) {
   constexpr Tag<float> d;
@@ -40,11 +45,11 @@ HWY_INLINE void each_vector(size_t count, float* out, int64_t ahead, F&& f) {
   auto load = [&](const float* from) HWY_ATTR { return Vector<float>(hn::LoadU(d, from + at)); };
   auto load_last = [&](const float* from)
                        HWY_ATTR { return Vector<float>(load_first(d, from + at, count - at)); };
-  while (at + together * lanes <= count) {
+  while (ahead != 0 && at + together * lanes <= count) {
     HWY_UNROLL(unrolled)
     for (size_t k = 0; k < together; ++k, at += lanes) {
-      if (k * lanes * sizeof(float) % cache_line == 0)
-        fetch(reinterpret_cast<const char*>(out + at), ahead);
+      const bool begins_line = k * lanes * sizeof(float) % cache_line == 0;
+      if (begins_line) fetch(reinterpret_cast<const char*>(out + at), ahead);
       hn::StoreU(f(load).raw, d, out + at);
     }
   }

@@ -13,25 +13,22 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
+template <class T>
 void softmax(void* out, const Input* in, int64_t rows, int64_t columns) {
   const int64_t ahead = ahead_of_row(in[shares::x]);
-  auto row_of = [&](int k, int64_t r) {
-    char* begin = static_cast<char*>(const_cast<void*>(in[k].data));
-    return reinterpret_cast<float*>(begin + r * in[k].pitch);
-  };
   const size_t count = static_cast<size_t>(columns);
   float* y = static_cast<float*>(out);
   for (int64_t r = 0; r < rows; ++r, y += columns) {
-    const Row<Term::itself, float> x{row_of(shares::x, r), nullptr};
+    const Row<Term::itself, float> x{row_of(in[shares::x], r), nullptr};
     float largest;
     reduce_together<Maximum, Term::itself, float, 1>(&largest, &x, count, 0);
     // They may take x's place, and their shares theirs.
-    float* const kept = in[shares::exponentials].data ? row_of(shares::exponentials, r) : y;
+    float* const kept = in[shares::exponentials].data ? row_of(in[shares::exponentials], r) : y;
     const float sum = sum_of<Term::kept_exponential>({x.x, &largest, kept}, count, ahead);
     const float inverse = 1 / sum;
-    row_of(shares::largest, 0)[r] = largest;
-    row_of(shares::sum, 0)[r] = sum;
-    row_of(shares::inverse, 0)[r] = inverse;
+    row_of(in[shares::largest], 0)[r] = largest;
+    row_of(in[shares::sum], 0)[r] = sum;
+    row_of(in[shares::inverse], 0)[r] = inverse;
     const Vector<float> factor(inverse);
     each_vector(count, y, ahead, [&](auto&& load) HWY_ATTR { return load(kept) * factor; });
   }
@@ -39,7 +36,7 @@ void softmax(void* out, const Input* in, int64_t rows, int64_t columns) {
 
 Operator softmax_of(Compute type) {
   if (is_baseline || type != Compute::f32) return nullptr;  // small rather than fast
-  return &softmax;
+  return &softmax<float>;
 }
 
 }  // namespace HWY_NAMESPACE

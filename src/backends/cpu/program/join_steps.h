@@ -15,12 +15,22 @@ void join_steps(std::vector<Step>* steps, bool with_reductions);
 // one without comparing.
 void join_positions(std::vector<Step>* steps, const Segment& segment);
 
-// Makes one step of AdamW's five, and of those that normalize rows.
+// Makes one step of AdamW's five, and what join_rows() and join_norm_gradients() do.
 void join_many(std::vector<Step>* steps);
+// One step for those from `at` on that normalize rows, or make their exponentials shares of a sum;
+// returns how many they are, or 0.
+size_t join_rows(const std::vector<Step>& steps, size_t at, Step* joined);
+// Makes two steps of those of a layer norm's gradient, beside what they do with rows' numbers.
+void join_norm_gradients(std::vector<Step>* steps);
 
 // Whether it does one operator and nothing else.
 bool is_elementwise(const Step& step);
 // Whether of the steps after `at` only the next one reads the register that it writes, and once.
 bool only_next_reads(const std::vector<Step>& steps, size_t at);
+
+// Whether a step after `at` reads what that place holds.
+bool is_read_later(const std::vector<Step>& steps, size_t at, int16_t place);
+// Whether it reduces rows of elements by that kernel.
+bool reduces_rows(const Step& step, Operator kernel);
 
 }  // namespace mt::cpu

@@ -51,9 +51,11 @@ int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, i
   std::vector<int16_t> own, shared;  // each row's, and those that are the same for all
   for (const Step& step : steps) {
     if (of_rows(step)) continue;
-    for (const Source& in : step.in) {
+    auto add = [&](const Source& in) {
       if (!in.repeated && in.place != no_place) (in.pitch == 0 ? shared : own).push_back(in.place);
-    }
+    };
+    std::for_each(std::begin(step.in), std::end(step.in), add);
+    std::for_each(step.all.begin(), step.all.end(), add);
     if (step.out < 0) own.push_back(step.out);
   }
   auto bytes_of = [&](std::vector<int16_t>& places) {

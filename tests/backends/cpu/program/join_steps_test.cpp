@@ -6,8 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include "autodiff/backward.h"
 #include "backends/cpu/elementwise/instruction_sets.h"
 #include "graph/evaluate.h"
+#include "graph/modes.h"
 #include "ops/check.h"
 #include "ops/ops.h"
 
@@ -204,6 +206,50 @@ TEST(JoinSteps, SharesOfExponentials) {
       Tensor copy = now(own * 1.0);
       Tensor replaced = shares(std::move(own), later)[0];
       EXPECT_EQ(read(replaced), read(shares(copy, now)[0])) << n;
+    }
+  });
+}
+
+// A layer norm's gradients, of it alone, of one of two in a row, beside a residual path, with what
+// arrives in a register; with the forward pass or after it.
+TEST(JoinSteps, GradientsOfNorms) {
+  const auto run = [](int64_t rows, int64_t n, int way) {
+    auto leaf = [&](const Shape& shape, unsigned seed) {
+      Tensor x = noise(shape, seed, Dtype::float32);
+      evaluate(x);
+      require_gradient(x);
+      return x;
+    };
+    Tensor x = leaf({rows, n}, 1), weight = leaf({n}, 2), bias = leaf({n}, 3);
+    Tensor dy = noise({rows, n}, 4, Dtype::float32);
+    evaluate(dy);
+    Tensor y = layer_norm(x * 3.0, 1, weight, bias, 1e-5);
+    if (way & 1) y = layer_norm(y, 1, weight, bias, 1e-5);
+    if (way & 2) y = y + x;
+    if (way & 4) y = y * 0.7;
+    if (way & 8) evaluate(y);
+    std::vector<Tensor> results;
+    {
+      GradientMode none(false);  // else all that they are made of is held, and so stored
+      results = gradients({y}, {dy}, {x, weight, bias});
+      y = nullptr;
+    }
+    evaluate(results.data(), results.size());
+    std::vector<std::vector<double>> values;
+    for (const Tensor& result : results) values.push_back(read(result));
+    return values;
+  };
+  cpu::for_each_instruction_set([&] {
+    for (int64_t n : {31, 33, 100, 256, 1030}) {
+      for (int64_t rows : {3, 1100}) {  // sums over so many are part of what goes through rows
+        for (int way = 0; way < 16; ++way) {
+          const auto together = run(rows, n, way);
+          set_eager_mode(true);
+          const auto apart = run(rows, n, way);
+          set_eager_mode(false);
+          EXPECT_EQ(together, apart) << rows << " of " << n << ", " << way;
+        }
+      }
     }
   });
 }

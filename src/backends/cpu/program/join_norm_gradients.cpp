@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a layer norm's gradient, in two.
+#include <algorithm>
+#include <optional>
+
+#include "backends/cpu/elementwise/normalize_gradient.h"
+#include "backends/cpu/elementwise/products.h"
+#include "backends/cpu/program/join_steps.h"
+#include "backends/cpu/program/totals.h"
+
+namespace mt::cpu {
+namespace {
+
+// Where the steps are, in their order: those that add to the totals of bias and weight; dy *
+// weight; that times the scale; the sum of its products with deviations; after steps over rows'
+// numbers the slope of each element, and the sum of these.
+struct NormGradient {
+  size_t begin, weighted, scaled, products, slopes, end;
+  Source dy, weight, deviations, scale, weight_total, bias_total;
+};
+
+bool is_product(const Step& step, const Source& a) {
+  return is_elementwise(step) && !step.instruction->row && !step.in_pieces() &&
+         static_cast<Elementwise>(step.instruction->detail) == Elementwise::mul &&
+         step.in[0].place == a.place && !step.in[0].repeated;
+}
+bool adds_total(const Step& step, Operator kernel) {
+  return step.instruction->code == Opcode::total && step.operate == kernel;
+}
+
+// The steps that begin at `at`, if they are those.
+std::optional<NormGradient> find_gradient(const std::vector<Step>& steps, size_t at) {
+  constexpr Elementwise add = Elementwise::add, mul = Elementwise::mul;
+  constexpr size_t least = 7;
+  const Step& bias = steps[at];
+  const Compute type = bias.instruction->type;
+  if (at + least > steps.size() || !norm_products_operator(type) ||
+      !adds_total(bias, elementwise_operator(add, type))) {
+    return {};
+  }
+  NormGradient g{.begin = at, .weighted = at + 1};
+  g.bias_total = bias.in[0];
+  g.dy = bias.in[1];
+  const Step& weighted = steps[g.weighted];
+  if (g.dy.repeated || bias.out != g.bias_total.place || !is_product(weighted, g.dy) ||
+      weighted.in[1].repeated) {
+    return {};
+  }
+  g.weight = weighted.in[1];
+  // deviations * scale * dy, added up in the same step or in the next one.
+  const Step *normal = &steps[at + 2], *total = normal;
+  if (normal->is_pair && normal->operate == paired_operator(mul, mul, false, type)) {
+    total = &steps[at + 3];
+    if (!adds_total(*total, elementwise_operator(add, type)) || total->in[1].place != normal->out ||
+        is_read_later(steps, at + 3, normal->out)) {
+      return {};
+    }
+    g.weight_total = total->in[0];
+    g.scaled = at + 4;
+  } else if (adds_total(*normal, scaled_sum_operator(type))) {
+    g.weight_total = normal->in[3];
+    g.scaled = at + 3;
+  } else {
+    return {};
+  }
+  g.deviations = normal->in[0];
+  g.scale = normal->in[1];
+  if (g.deviations.repeated || !g.scale.repeated || normal->in[2].place != g.dy.place ||
+      normal->in_pieces() || total->out != g.weight_total.place) {
+    return {};
+  }
+  g.products = g.scaled + 1;
+  if (g.products + 2 > steps.size()) return {};
+  const Step &scaled = steps[g.scaled], &products = steps[g.products];
+  if (!is_product(scaled, {.place = weighted.out}) || scaled.in[1].place != g.scale.place ||
+      !reduces_rows(products, row_sum_of_products(type)) || products.in[0].place != weighted.out ||
+      products.in[1].place != g.deviations.place ||
+      is_read_later(steps, g.products, weighted.out)) {
+    return {};
+  }
+  g.slopes = g.products + 1;
+  while (g.slopes < steps.size() && !steps[g.slopes].is_long()) ++g.slopes;
+  g.end = g.slopes + 2;
+  if (g.end > steps.size()) return {};
+  const Step &slopes = steps[g.slopes], &sum = steps[g.slopes + 1];
+  if (slopes.operate != scaled_sum_operator(type) ||
+      slopes.instruction->code != Opcode::elementwise || slopes.instruction->row ||
+      slopes.in_pieces() || !slopes.in[0].repeated || slopes.in[1].place != g.deviations.place ||
+      !slopes.in[2].repeated || slopes.in[3].place != scaled.out ||
+      is_read_later(steps, g.slopes, scaled.out) ||
+      !reduces_rows(sum, row_reduction(Reduction::sum, type)) || sum.in[0].place != slopes.out) {
+    return {};
+  }
+  // What the second step reads again must still be there.
+  for (size_t k = g.products; k < g.slopes; ++k) {
+    for (const Source& read : {g.dy, g.weight, g.scale}) {
+      if (steps[k].out == read.place) return {};
+    }
+  }
+  return g;
+}
+
+Step first_of(const NormGradient& g, const Step& products) {
+  using namespace norm_products;
+  Step step = products;
+  step.operate = nullptr;
+  step.operate_all = norm_products_operator(products.instruction->type);
+  step.is_pair = false;
+  std::fill(step.in, step.in + 4, Source{});
+  step.all.resize(count);
+  step.all[dy] = g.dy;
+  step.all[deviations] = g.deviations;
+  step.all[weight] = g.weight;
+  step.all[scale] = g.scale;
+  step.all[weight_total] = {.place = g.weight_total.place};  // for all rows
+  step.all[bias_total] = {.place = g.bias_total.place};
+  return step;
+}
+Step second_of(const NormGradient& g, const Step& slopes, const Step& total) {
+  using namespace norm_slopes;
+  Step step = slopes;
+  step.traversal = Traversal::rows;
+  step.operate = nullptr;
+  step.operate_all = norm_slopes_operator(slopes.instruction->type);
+  std::fill(step.in, step.in + 4, Source{});
+  step.all.resize(count);
+  step.all[dy] = g.dy;
+  step.all[deviations] = g.deviations;
+  step.all[weight] = g.weight;
+  step.all[scale] = g.scale;
+  step.all[factor] = slopes.in[0];
+  step.all[number] = slopes.in[2];
+  step.all[sum] = {total.out, true};
+  return step;
+}
+
+}  // namespace
+
+void join_norm_gradients(std::vector<Step>* steps) {
+  for (size_t at = 0; at < steps->size(); ++at) {
+    const std::optional<NormGradient> g = find_gradient(*steps, at);
+    if (!g) continue;
+    std::vector<Step> joined(steps->begin(), steps->begin() + static_cast<ptrdiff_t>(at));
+    joined.push_back(first_of(*g, (*steps)[g->products]));
+    for (size_t k = g->products + 1; k < g->slopes; ++k) joined.push_back((*steps)[k]);
+    joined.push_back(second_of(*g, (*steps)[g->slopes], (*steps)[g->slopes + 1]));
+    at = joined.size() - 1;
+    for (size_t k = g->end; k < steps->size(); ++k) joined.push_back((*steps)[k]);
+    *steps = std::move(joined);
+  }
+}
+
+}  // namespace mt::cpu
