@@ -50,7 +50,8 @@ constexpr int64_t tiles_per_thread = 4;
 constexpr int64_t lane_rows = 4, fewest_lane_rows = 16, rounded_lane_rows = 4096;
 constexpr int64_t fewest_strip_rows = 4 * vector_floats;
 // Of two operands that lie along k one is turned: a if it has at most so many rows, and only for
-// so many terms and more, below which turning takes longer than it spares.
+// so many terms and more, below which turning takes longer than it spares. Of float32 so it is if
+// its rows are twice as many, or nearly; any number between leaves tiles of uneven widths.
 constexpr int64_t most_turned_rows = 8 * vector_floats, fewest_turned_terms = 32;
 // An operand of so many elements is in no cache near by.
 constexpr int64_t distant = 1 << 20;
@@ -96,8 +97,10 @@ bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype 
   const bool near = n * terms < distant;
   const bool in_lanes = puts_rows_in_lanes(b, a, sum, n, m, terms);
   const int64_t fewest = near && !in_lanes ? vector_floats / 2 : 5;
-  if (m >= fewest && m <= most_turned_rows && terms >= fewest_turned_terms && a_along_k &&
-      b_along_k && b.rows.stride() != 1 && b.dtype == sum) {
+  const bool even_tiles =
+      m <= most_turned_rows || (size == 4 && round_up(m, vector_floats) == 2 * most_turned_rows);
+  if (m >= fewest && even_tiles && terms >= fewest_turned_terms && a_along_k && b_along_k &&
+      b.rows.stride() != 1 && b.dtype == sum) {
     const int64_t turned = n * round_up(m, vector_floats) * terms + turning * m * (terms + n);
     const int64_t straight =
         m * round_up(n, vector_floats) * terms + (near ? turning : turning_distant) * n * terms;
