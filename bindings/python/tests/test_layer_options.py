@@ -94,3 +94,16 @@ def test_options_of_losses_and_pools_can_be_set():
     assert loss(mt.ones(2), mt.zeros(2)).shape == (2,)
     pool.stride = 2
     assert pool(mt.ones((1, 1, 4))).shape == (1, 1, 2)
+
+
+@pytest.mark.parametrize("wrong", [{"stride": 0}, {"stride": (1, 0)}, {"dilation": [0, 1]},
+                                   {"groups": 0}])
+def test_zeros_are_not_taken_for_the_defaults(wrong):
+    name = next(iter(wrong))
+    with pytest.raises(ValueError, match=f"{name} .*: must be at least 1"):
+        nn.Conv2d(4, 4, 3, **wrong)
+    with pytest.raises(ValueError, match=name):
+        nn.conv2d(mt.ones((1, 4, 8, 8)), mt.ones((4, 4, 3, 3)), **wrong)
+    if name != "groups":
+        with pytest.raises(ValueError, match=name):
+            nn.MaxPool2d(2, **wrong)(mt.ones((1, 4, 8, 8)))

@@ -173,11 +173,19 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor | None, value: Opera
     return native.scaled_dot_product_attention(query, key, value, mask, options)
 
 
+def _refuse_zeros(**values: Any) -> None:
+    """In C they stand for the defaults; here they are mistakes."""
+    for name, value in values.items():
+        if 0 in (value if isinstance(value, (list, tuple)) else (value,)):
+            raise ValueError(f"{name} {value}: must be at least 1")
+
+
 def _conv_options(stride: Any, padding: Any, dilation: Any, groups: int, output_padding: Any = 0,
                   bias: bool = True) -> Any:
     same = isinstance(padding, str)
     if same and padding not in ("same", "valid"):
         raise ValueError(f"padding {padding!r}: numbers, 'same' or 'valid'")
+    _refuse_zeros(stride=stride, dilation=dilation, groups=groups)
     return _options(native.conv_options(), stride=stride, padding=0 if same else padding,
                     dilation=dilation, output_padding=output_padding, groups=groups, bias=bias,
                     same=same and padding == "same")
@@ -238,6 +246,7 @@ def conv_transpose2d(x: Tensor, weight: Tensor | None, bias: Tensor | None = Non
 
 def _pool_options(stride: Any, padding: Any, dilation: Any = 1,
                   exclude_padding: bool = False) -> Any:
+    _refuse_zeros(stride=stride, dilation=dilation)
     return _options(native.pool_options(), stride=stride or 0, padding=padding, dilation=dilation,
                     exclude_padding=exclude_padding)
 
