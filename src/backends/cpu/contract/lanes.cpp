@@ -271,10 +271,12 @@ inline void run_same_windows(const LanesBlock& block) {
   for (int64_t k = block.k_begin, count; k < block.k_end; k += count) {
     const int64_t image = k / size, first = k % size, begin = k - first;
     count = std::min(size - first, block.k_end - k);
+    const int64_t lane = (k - block.k_begin) % order_lanes, end = first + count;
     const int64_t y = block.few->k.offset(begin);
     const int64_t next = begin + size < block.few->k.size ? block.few->k.offset(begin + size) : y;
     add_same_windows(how, static_cast<const float*>(block.many_data) + image * how.image,
-                     static_cast<const float*>(block.few_data) + y, next - y, first, count, sums);
+                     static_cast<const float*>(block.few_data) + y, next - y, first, end, lane,
+                     sums);
   }
   for (int64_t i = 0; i < places; ++i) {
     static_cast<float*>(block.c)[i * block.c_many] = halved(sums + i * order_lanes);

@@ -26,53 +26,65 @@ HWY_INLINE const float* address(const float* data, int64_t offset) {
                                         static_cast<uintptr_t>(offset) * sizeof(float));
 }
 
-// sums[place in a window][lane] go on over `count` positions of `image` from `first` on, both whole
-// steps; y holds what belongs to each position. Fetches as much of the next image, and of its y,
-// which hardware does not foresee. Registers hold the sums of one vector of the lanes.
+// sums[place in a window][lane] go on over the positions of `image` from `first` to `end`, of which
+// the first goes to `lane`; y holds what belongs to each position. Fetches as much of the next
+// image, and of its y, which hardware does not foresee. Registers hold the sums of one vector of
+// the lanes.
 inline void add_same_windows(const SameWindows& how, const float* image, const float* y,
-                             int64_t to_next_y, int64_t first, int64_t count, float* sums) {
+                             int64_t to_next_y, int64_t first, int64_t end, int64_t lane,
+                             float* sums) {
   constexpr int64_t side = SameWindows::side, step = SameWindows::lanes;
   const Vectors<float> d;
   constexpr int64_t lanes = lanes_of<float>;
   const int64_t width = how.width, size = how.size();
-  const uint16_t* const begin = how.inside.data();
-  const uint16_t* const end = begin + how.masks();
   for (int64_t v = 0; v < step; v += lanes) {
-    const uint16_t* inside = begin + first / step * side % how.masks();
     hn::Vec<Vectors<float>> sum[side][side];
     MT_UNROLL for (int i = 0; i < side; ++i) {
       MT_UNROLL for (int j = 0; j < side; ++j) sum[i][j] =
           hn::LoadU(d, sums + (i * 3 + j) * step + v);
     }
-    for (int64_t at = first + v; at < first + count; at += step) {
-      const auto dy = hn::LoadU(d, y + at);
+    int64_t column = ((first - lane) % width + width) % width;  // of the vector's first position
+    for (int64_t at = first - lane + v; at < end; at += step) {
       if (v == 0) {
         __builtin_prefetch(address(image, how.image + at), 0, 2);
         __builtin_prefetch(address(y, to_next_y + at), 0, 2);
       }
+      const auto among = [&](int64_t from, int64_t to) HWY_ATTR {  // lanes of positions up to `to`
+        const int64_t before = std::clamp<int64_t>(from, 0, lanes);
+        const int64_t last = std::clamp<int64_t>(to, before, lanes);
+        return hn::AndNot(hn::FirstN(d, before), hn::FirstN(d, last));
+      };
+      const uint16_t* const inside = how.inside.data() + column * side;
       hn::Mask<Vectors<float>> columns[side];
       MT_UNROLL for (int j = 0; j < side; ++j) {
         columns[j] = hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(inside + j) + v / 8);
       }
       const int64_t above = at - how.above * width, below = above + (side - 1) * width;
-      const bool all = above >= 0 && below + lanes <= size;
-      MT_UNROLL for (int i = 0; i < side; ++i) {
-        // Lanes whose line is one of the image's.
-        const int64_t from = above + i * width;
-        auto lines = columns[0];
-        if (!all) {
-          const int64_t before = std::clamp<int64_t>(-from, 0, lanes);
-          const int64_t last = std::clamp<int64_t>(size - from, before, lanes);
-          lines = hn::AndNot(hn::FirstN(d, before), hn::FirstN(d, last));
+      const bool whole = at >= first && at + lanes <= end;
+      const auto load = [&](hn::Mask<Vectors<float>> mask, int i, int j) HWY_ATTR {
+        return hn::MaskedLoad(mask, d, address(image, above + i * width - how.left + j));
+      };
+      if (whole && above >= 0 && below + lanes <= size) {
+        const auto dy = hn::LoadU(d, y + at);
+        MT_UNROLL for (int i = 0; i < side; ++i) {
+          MT_UNROLL for (int j = 0; j < side; ++j) sum[i][j] =
+              fused(d, load(columns[j], i, j), dy, sum[i][j]);
         }
-        MT_UNROLL for (int j = 0; j < side; ++j) {
-          const auto mask = all ? columns[j] : hn::And(lines, columns[j]);
-          const auto x = hn::MaskedLoad(mask, d, address(image, from - how.left + j));
-          sum[i][j] = fused(d, x, dy, sum[i][j]);
+      } else {
+        const auto there = among(first - at, end - at);
+        const auto dy = hn::MaskedLoad(there, d, address(y, at));
+        MT_UNROLL for (int i = 0; i < side; ++i) {
+          // Lanes whose line is one of the image's.
+          const int64_t from = above + i * width;
+          const auto lines = hn::And(there, among(-from, size - from));
+          MT_UNROLL for (int j = 0; j < side; ++j) {
+            const auto x = load(hn::And(lines, columns[j]), i, j);
+            sum[i][j] = hn::IfThenElse(there, fused(d, x, dy, sum[i][j]), sum[i][j]);
+          }
         }
       }
-      inside += side;
-      if (inside == end) inside = begin;
+      column += step;
+      while (column >= width) column -= width;
     }
     MT_UNROLL for (int i = 0; i < side; ++i) {
       MT_UNROLL for (int j = 0; j < side; ++j)

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/contract/windows/same_windows.h"
 
-#include <numeric>
-
 namespace mt::cpu {
 namespace {
 
 constexpr int64_t side = SameWindows::side, lanes = SameWindows::lanes;
-constexpr int64_t most_steps = 64;  // until positions begin with a line again
+constexpr int64_t widest = 1024;  // whose masks take 6 KB
 
-std::vector<uint16_t> lanes_inside(const SameWindows& how, int64_t steps) {
+std::vector<uint16_t> lanes_inside(const SameWindows& how) {
   std::vector<uint16_t> result;
-  for (int64_t step = 0; step < steps; ++step) {
+  for (int64_t first = 0; first < how.width; ++first) {
     for (int64_t column = 0; column < side; ++column) {
       unsigned mask = 0;
       for (int64_t lane = 0; lane < lanes; ++lane) {
-        const int64_t at = (step * lanes + lane) % how.width + column - how.left;
+        const int64_t at = (first + lane) % how.width + column - how.left;
         mask |= static_cast<unsigned>(at >= 0 && at < how.width) << lane;
       }
       result.push_back(static_cast<uint16_t>(mask));
@@ -44,10 +42,9 @@ SameWindows find_same_windows(const MatrixOperand& few, const MatrixOperand& man
   // The entry is its images with what surrounds each: no padded image goes before the first.
   const int64_t plane = images > 1 ? to.strides[0] : made->elements;
   if (made->elements != images * plane || to.offset >= plane) return {};
-  // Images whose lines follow each other, in whole steps.
-  const int64_t steps = how.width / std::gcd(how.width, lanes);
-  if (size % lanes != 0 || steps > most_steps || element_count(from.shape) != images * size ||
-      from.strides[last] != 1 || from.strides[last - 1] != how.width || to.strides[last] != 1) {
+  // Images whose lines follow each other.
+  if (how.width > widest || element_count(from.shape) != images * size || from.strides[last] != 1 ||
+      from.strides[last - 1] != how.width || to.strides[last] != 1) {
     return {};
   }
   // Windows at every position.
@@ -62,7 +59,7 @@ SameWindows find_same_windows(const MatrixOperand& few, const MatrixOperand& man
   }
   const int few_inner = few.k.rank - 1;
   if (few_inner < 0 || few.k.stride() != 1 || few.k.sizes[few_inner] % size != 0) return {};
-  how.inside = lanes_inside(how, steps);
+  how.inside = lanes_inside(how);
   return how;
 }
 

@@ -18,14 +18,13 @@ struct SameWindows {
   int64_t height = 0, width = 0;  // of an image; 0: none
   int64_t image = 0;              // elements from an image to the next
   int64_t above = 0, left = 0;    // of zeros
-  // For each step of 16 positions, until they begin with a line again, and each column of a window:
-  // the lanes whose element lies in the line; and some to spare, as eight bytes of them are read at
-  // once, also from the second half of the last one on.
+  // For 16 positions from each of a line on, and each column of a window: the lanes whose element
+  // lies in the line; and some to spare, as eight bytes of them are read at once, also from the
+  // second half of the last one on.
   std::vector<uint16_t> inside;
 
   explicit operator bool() const { return height > 0; }
   int64_t size() const { return height * width; }
-  int64_t masks() const { return static_cast<int64_t>(inside.size()) - spare; }
   int64_t bytes() const { return static_cast<int64_t>(inside.size() * sizeof(uint16_t)); }
 };
 

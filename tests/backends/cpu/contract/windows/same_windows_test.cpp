@@ -40,12 +40,14 @@ bool found(int64_t images, int64_t height, int64_t width, int64_t side, int64_t 
   return static_cast<bool>(find_same_windows(operand_a(c), operand_b(c), &parts));
 }
 
-TEST(SameWindows, AreThreeByThreeOverImagesOfWholeSteps) {
+TEST(SameWindows, AreThreeByThreeOverImages) {
   EXPECT_TRUE(found(32, 56, 56, 3));
   EXPECT_TRUE(found(1, 16, 5, 3));
-  EXPECT_FALSE(found(32, 14, 14, 3));
+  EXPECT_TRUE(found(32, 14, 14, 3));
+  EXPECT_TRUE(found(8, 7, 7, 3));
   EXPECT_FALSE(found(32, 56, 56, 5));
-  EXPECT_FALSE(found(32, 16, 65, 3));  // too long until they begin with a line again
+  EXPECT_TRUE(found(32, 16, 65, 3));
+  EXPECT_FALSE(found(2, 16, 1025, 3));  // too many masks
   EXPECT_FALSE(found(3, 16, 16, 3, 1));
   EXPECT_FALSE(found(3, 16, 16, 3, 1, 1));
 }
@@ -67,6 +69,11 @@ TEST(SameWindows, HaveTheBitsOfAPaddedCopy) {
                              {3, 3, 16, 1},
                              {40, 2, 12, 12},
                              {2, 3, 7, 9},
+                             {9, 3, 7, 7},
+                             {50, 2, 14, 14},
+                             {70, 2, 1, 1},
+                             {30, 2, 2, 3},
+                             {3, 2, 41, 43},
                              {1, 2, 80, 64}}) {
     Tensor x = testing::noise(shape, 1, Dtype::float32);
     Tensor weight = testing::noise({shape[1], 1, 3, 3}, 2, Dtype::float32);
