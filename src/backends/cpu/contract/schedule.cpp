@@ -210,14 +210,13 @@ Way Schedule::choose_way(const Contraction& c, const MatrixOperand& a, const Mat
   }
   filtering = find_filtering(c);
   if (filtering) return Way::filtering;
+  if (panels <= 1 && c.out == Dtype::float32) abreast = choose_abreast(a, b, threads, made);
   if (panels <= 1 && sum == c.out && sum == b.dtype) {
     lines = find_image_lines(a, b, made);
-    if (lines) return Way::image_lines;
+    const bool fills_vectors = lines.in_place && 4 * lines.width >= 3 * vector_floats;
+    if (lines && (fills_vectors || !abreast.own_weights)) return Way::image_lines;
   }
-  if (panels <= 1 && c.out == Dtype::float32) {
-    abreast = choose_abreast(a, b, threads, made);
-    if (abreast) return Way::abreast;
-  }
+  if (abreast) return Way::abreast;
   const bool short_windows = sum == c.out && takes_short_windows() && has_short_windows(a, b);
   return short_windows ? Way::short_windows : Way::blocked;
 }

@@ -185,8 +185,47 @@ HWY_INLINE int64_t interleave_vectors(D d, const T* from, const Lines& lines, in
   return i;
 }
 template <class T>
+constexpr bool takes_last_pairs = sizeof(T) == 4 &&
+                                  (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2);
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+// The last pairs, which are less than a vector of each.
+HWY_NOINLINE void interleave_last(const uint32_t* from, int64_t step, int64_t count, uint32_t* out) {
+  constexpr int64_t lanes = lane_count<uint32_t>;
+  const auto mask = hn::FirstN(singles, count);
+  const auto x = hn::MaskedLoad(mask, singles, from);
+  const auto y = hn::MaskedLoad(mask, singles, from + step);
+  decltype(hn::Zero(singles)) low, high;
+#if HWY_TARGET == HWY_AVX3
+  alignas(64) static constexpr int32_t order[] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
+                                                  21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
+                                                  11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  low.raw = _mm512_permutex2var_epi32(x.raw, _mm512_load_si512(order), y.raw);
+  high.raw = _mm512_permutex2var_epi32(x.raw, _mm512_load_si512(order + lanes), y.raw);
+#else
+  const __m256i begins = _mm256_unpacklo_epi32(x.raw, y.raw);
+  const __m256i ends = _mm256_unpackhi_epi32(x.raw, y.raw);
+  low.raw = _mm256_permute2x128_si256(begins, ends, 0x20);
+  high.raw = _mm256_permute2x128_si256(begins, ends, 0x31);
+#endif
+  if (const int64_t rest = 2 * count - lanes; rest >= 0) {
+    hn::StoreU(low, singles, out);
+    hn::BlendedStore(high, hn::FirstN(singles, rest), singles, out + lanes);
+  } else {
+    hn::BlendedStore(low, hn::FirstN(singles, 2 * count), singles, out);
+  }
+}
+#endif
+template <class T>
 HWY_INLINE void interleave(const T* from, const Lines& lines, T* out) {
   int64_t i = interleave_vectors(Tag<T>(), from, lines, 0, out);
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  if constexpr (takes_last_pairs<T>) {
+    if (lines.length == 2) {
+      if (i < lines.count) interleave_last(from + i, lines.step, lines.count - i, out + 2 * i);
+      return;
+    }
+  }
+#endif
   // What is left may be all there is, as in a line of a small image.
   if constexpr (sizeof(T) == 4 && lane_count < T >> 4) {
     if (lane_count < T >> 8) i = interleave_vectors(hn::CappedTag<T, 8>(), from, lines, i, out);
@@ -248,9 +287,9 @@ template <class T>
 HWY_INLINE void copy_few(const T* from, const Lines& plane, int64_t planes, int64_t plane_stride,
                          T* out) {
   int64_t places[few_elements];
-  const int64_t count = plane.count * plane.length;
-  for (int64_t i = 0; i < count; ++i) {
-    places[i] = i / plane.length * plane.stride + i % plane.length * plane.step;
+  int64_t count = 0;
+  for (int64_t l = 0; l < plane.count; ++l) {
+    for (int64_t i = 0; i < plane.length; ++i) places[count++] = l * plane.stride + i * plane.step;
   }
   for (int64_t p = 0; p < planes; ++p, from += plane_stride) {
     for (int64_t i = 0; i < count; ++i) *out++ = from[places[i]];
@@ -301,7 +340,10 @@ HWY_INLINE void copy_lines(const T* from, const Lines& lines, T* out) {
     }
   }
 #endif
-  if (count <= few_elements && lines.planes > 1 && lines.times == 1 && lines.step != 0) {
+  // Pairs of a few lines are put in order in a register.
+  const bool pairs =
+      takes_last_pairs<T> && lines.length == 2 && lines.stride == 1 && lines.count >= 4;
+  if (count <= few_elements && lines.planes > 1 && lines.times == 1 && lines.step != 0 && !pairs) {
     return copy_few(from, lines, lines.planes, lines.plane_stride, out);
   }
   for (int64_t p = 0; p < lines.planes; ++p, from += lines.plane_stride) {

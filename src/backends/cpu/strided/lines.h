@@ -49,9 +49,17 @@ HWY_INLINE void for_lines(const Layout& layout, int64_t first, int64_t count, F&
         index[outer] += lines.planes - 1;
       }
     }
-    run(position, lines);
-    count -= lines.planes * lines.times * lines.count * lines.length;
-    if (count == 0) return;
+    // The same planes again and again along one dimension more.
+    const int64_t some = lines.planes * lines.times * lines.count * lines.length;
+    const bool all = outer > 0 && lines.planes == layout.shape[outer];
+    while (true) {
+      run(position, lines);
+      count -= some;
+      if (count == 0) return;
+      if (!all || count < some || index[outer - 1] + 1 == layout.shape[outer - 1]) break;
+      ++index[outer - 1];
+      position += layout.strides[outer - 1];
+    }
     position += (lines.planes - 1) * lines.plane_stride + (lines.count - 1) * lines.stride -
                 index[last] * step;
     if (rank > 1) index[last - 1] += lines.count - 1;

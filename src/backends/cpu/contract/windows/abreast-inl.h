@@ -24,6 +24,7 @@ constexpr int abreast_registers = 24, most_positions = 4;
 constexpr int abreast_registers = 12, most_positions = 2;
 #endif
 constexpr int most_abreast_rows = 8;
+constexpr int most_own_positions = HWY_TARGET == HWY_SCALAR ? 1 : 8;
 constexpr int abreast_rows_for(int positions) {
   return std::min(abreast_registers / positions, most_abreast_rows);
 }
@@ -39,9 +40,9 @@ struct AbreastTile {
   int64_t c_row;
 };
 
-// c[row][position] = sum over k of a[row, k] * b[position, k], each position a vector. Returns
-// whether a sum is -0.
-template <int R, int V>
+// c[row][position] = sum over k of a[row, k] * b[position, k], each position a vector, and if `own`
+// so is each element of a. Returns whether a sum is -0.
+template <int R, int V, bool own = false>
 HWY_NOINLINE bool abreast_kernel(const AbreastTile& tile) {
   const Vectors<float> d;
   const Vectors<int32_t> bits;
@@ -60,7 +61,7 @@ HWY_NOINLINE bool abreast_kernel(const AbreastTile& tile) {
     hn::Vec<Vectors<float>> bs[V];
     MT_UNROLL for (int v = 0; v < V; ++v) bs[v] = hn::Load(d, from + v * step);
     MT_UNROLL for (int i = 0; i < R; ++i) {
-      const auto x = hn::Set(d, as[rows[i]]);
+      const auto x = own ? hn::Load(d, as + rows[i]) : hn::Set(d, as[rows[i]]);
       MT_UNROLL for (int v = 0; v < V; ++v) sum[i][v] = fused(d, x, bs[v], sum[i][v]);
     }
   }
@@ -82,6 +83,10 @@ template <int V, int... I>
 constexpr std::array<AbreastKernel, most_abreast_rows> abreast_kernels_of(
     std::integer_sequence<int, I...>) {
   return {abreast_kernel<I + 1, V>...};
+}
+template <int... V>
+constexpr std::array<AbreastKernel, sizeof...(V)> own_kernels_of(std::integer_sequence<int, V...>) {
+  return {abreast_kernel<1, V + 1, true>...};
 }
 template <int... V>
 constexpr std::array<std::array<AbreastKernel, most_abreast_rows>, most_positions> abreast_table(

@@ -92,6 +92,18 @@ void turn_entries(const AbreastBlock& block, Padded wanted, Padded* padded, floa
   }
 }
 
+// Puts the entries' own weights side by side, too.
+void turn_weights(const AbreastBlock& block, float* turned) {
+  constexpr int64_t lanes = lanes_of<float>;
+  const MatrixOperand& a = *block.a;
+  for (int64_t row = 0; row < a.rows.size; ++row) {
+    for (int64_t i = 0; i < a.k.size; ++i, turned += lanes) {
+      const int64_t at = a.rows.offset(row) + a.k.offset(i);
+      for (int64_t e = 0; e < lanes; ++e) turned[e] = e < block.count ? block.weights[e][at] : 0;
+    }
+  }
+}
+
 // Vectors one after the other.
 struct VectorRows {
   const float* data;
@@ -135,19 +147,23 @@ void fetch_results(const AbreastBlock& block, int64_t begin, int64_t end, int64_
 
 void run_abreast_here(const AbreastBlock& block) {
   static constexpr auto kernels = abreast_table(std::make_integer_sequence<int, most_positions>());
+  static constexpr auto own_kernels =
+      own_kernels_of(std::make_integer_sequence<int, most_own_positions>());
   constexpr int64_t lanes = lanes_of<float>;
   const Abreast& how = *block.how;
   const MatrixOperand &a = *block.a, &b = *block.b;
   const int64_t m = a.rows.size, k = a.k.size;
   char* const scratch = static_cast<char*>(block.scratch);
-  float* const turned = reinterpret_cast<float*>(scratch + head_bytes);
+  float* const weights = reinterpret_cast<float*>(scratch + head_bytes);
+  float* const turned = weights + (how.own_weights ? m * k * lanes : 0);
   float* const c = turned + how.elements * lanes;
   auto* const padded = reinterpret_cast<Padded*>(scratch);
   turn_entries(block, block.leaves_out ? Padded::read : Padded::all, padded, turned);
 
   int64_t a_rows[most_abreast_rows];
   AbreastTile tile{};
-  tile.a = block.a_data;
+  if (how.own_weights) turn_weights(block, weights);
+  tile.a = how.own_weights ? weights : block.a_data;
   tile.a_rows = a_rows;
   tile.step = b.rows.stride() * lanes;
   for (int64_t first = 0; first < how.lines; first += how.together) {
@@ -166,11 +182,12 @@ void run_abreast_here(const AbreastBlock& block) {
         tile.b = turned + (line + begin * b.rows.stride()) * lanes;
         for (int64_t s = 0; s < how.slivers; ++s) {
           const int64_t row = m * s / how.slivers, rows = m * (s + 1) / how.slivers - row;
-          a.rows.offsets(row, rows, a_rows);
+          how.own_weights ? void(a_rows[0] = row * k * lanes) : a.rows.offsets(row, rows, a_rows);
           tile.c = c + (row * positions + l * how.line + begin) * lanes;
           tile.terms = how.terms.data() + terms.first;
           tile.k = terms.count;
-          auto kernel = kernels[end - begin - 1][rows - 1];
+          auto kernel =
+              how.own_weights ? own_kernels[end - begin - 1] : kernels[end - begin - 1][rows - 1];
           if (!kernel(tile) || terms.count == k) continue;
           if (*padded < Padded::all) turn_entries(block, Padded::all, padded, turned);
           tile.terms = how.terms.data();
@@ -186,6 +203,11 @@ void run_abreast_here(const AbreastBlock& block) {
 // Into how many slivers and parts to cut rows and lines, so that a term takes least: multiply-adds
 // go two at a time, as do loads, and a chain's next one has to wait for four steps.
 void cut_abreast(int64_t rows, Abreast* how) {
+  if (how->own_weights) {
+    how->slivers = rows;
+    how->parts = divide_up(how->line, most_own_positions);
+    return;
+  }
   int64_t least = INT64_MAX;
   for (int positions = most_positions; positions > 0; --positions) {
     const int64_t slivers = divide_up(rows, abreast_rows_for(positions));
@@ -233,6 +255,7 @@ constexpr int64_t most_entry_bytes = second_cache * 3 / 5;  // of all that are s
 constexpr int64_t most_result_bytes = first_cache;          // in scratch
 constexpr int64_t most_checks = 1 << 18;                    // for padding, when a plan is made
 constexpr int64_t fewest_positions = 2;
+constexpr int64_t most_own_rows = 4, most_own_terms = 64;  // of each entry's weights
 
 int64_t result_bytes(const Abreast& how, const MatrixOperand& a, int64_t lines) {
   return a.rows.size * lines * how.line * how.entries * int64_t{sizeof(float)};
@@ -242,7 +265,10 @@ int64_t result_bytes(const Abreast& how, const MatrixOperand& a, int64_t lines) 
 // are near by.
 int64_t longest_line(const Abreast& how, const MatrixOperand& a) {
   const bool near = how.entries == 16 && result_bytes(how, a, 1) <= first_cache / 2;
-  return how.entries == 8 || near ? 28 : 14;
+  return how.entries == 8 || near || how.own_weights ? 28 : 14;
+}
+int64_t weight_bytes(const Abreast& how, const MatrixOperand& a) {
+  return how.own_weights ? a.rows.size * a.k.size * how.entries * int64_t{sizeof(float)} : 0;
 }
 int64_t turned_bytes(const Abreast& how) {
   return how.elements * how.entries * int64_t{sizeof(float)};
@@ -250,6 +276,13 @@ int64_t turned_bytes(const Abreast& how) {
 
 bool ascends(const Axis& axis) {
   return std::all_of(axis.strides, axis.strides + axis.rank, [](int64_t s) { return s >= 0; });
+}
+
+// Whether windows meet elements again, though with steps of two perhaps too few to be of use to
+// others.
+bool meets_again(const MatrixOperand& b) {
+  const int64_t spanned = b.rows.span() + b.k.span() - 1;
+  return b.rows.size > 1 && b.k.size > 1 && 2 * b.rows.size * b.k.size >= 3 * spanned;
 }
 
 // How many lines are turned together, so that squares of results are filled best; less than one
@@ -321,11 +354,13 @@ Abreast choose_abreast(const MatrixOperand& a, const MatrixOperand& b, int threa
                        const EntryParts* made) {
   const bool floats = a.dtype == Dtype::float32 && b.dtype == Dtype::float32;
   const int64_t lanes = HWY_DYNAMIC_DISPATCH(abreast_lanes)(), batch = b.batch.size;
-  if (!floats || lanes < fewest_lanes || !b.slides()) return {};
-  // One left operand for all, and lanes that are not too many for the entries.
-  if (a.batch.rank > 1 || a.batch.stride() != 0 || b.batch.rank != 1) return {};
+  if (!floats || lanes < fewest_lanes || b.batch.rank != 1) return {};
   Abreast how;
   how.entries = lanes;
+  how.own_weights = a.batch.rank > 1 || a.batch.stride() != 0;
+  if (how.own_weights ? !meets_again(b) : !b.slides()) return {};
+  if (how.own_weights && (a.rows.size > most_own_rows || a.k.size > most_own_terms)) return {};
+  // Lanes that are not too many for the entries.
   if (4 * batch < 3 * lanes * how.groups(batch) || how.groups(batch) < threads) return {};
   if (!ascends(b.rows) || !ascends(b.k)) return {};
   if (made != nullptr && !is_contiguous(made->from)) return {};
@@ -339,13 +374,14 @@ Abreast choose_abreast(const MatrixOperand& a, const MatrixOperand& b, int threa
   how.together = lines_at_once(how, a);
   HWY_DYNAMIC_DISPATCH(cut_abreast)(a.rows.size, &how);
   for (int64_t i = 0; i < a.k.size; ++i) {
-    how.terms.push_back(
-        {static_cast<int32_t>(a.k.offset(i)), static_cast<int32_t>(b.k.offset(i) * how.entries)});
+    how.terms.push_back({static_cast<int32_t>(how.own_weights ? i * how.entries : a.k.offset(i)),
+                         static_cast<int32_t>(b.k.offset(i) * how.entries)});
   }
   for (int64_t i = 0; made != nullptr && i < element_count(made->to.shape); ++i) {
     how.places.push_back(static_cast<int32_t>(made->to.offset + locate(made->to, i)));
   }
-  if (made != nullptr && b.rows.size * b.k.size <= most_checks) leave_out_padding(b, &how);
+  const bool checks = b.rows.size * b.k.size <= most_checks && !how.own_weights;
+  if (made != nullptr && checks) leave_out_padding(b, &how);
   return how;
 }
 
@@ -373,7 +409,8 @@ bool leaves_out_padding(const Abreast& how, const MatrixOperand& a, const float*
 }
 
 size_t abreast_scratch(const Abreast& how, const MatrixOperand& a) {
-  return static_cast<size_t>(head_bytes + turned_bytes(how) + result_bytes(how, a, how.together));
+  return static_cast<size_t>(head_bytes + weight_bytes(how, a) + turned_bytes(how) +
+                             result_bytes(how, a, how.together));
 }
 
 void begin_abreast(void* scratch) { *static_cast<Padded*>(scratch) = Padded::none; }

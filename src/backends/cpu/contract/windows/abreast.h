@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small batch entries side by side, each in a lane of its own: as the images of a convolution share
 // its weight, lines of a few positions then waste no lanes, and no load straddles two lines of
-// memory. Products with padding are left out, as long as that changes no bit of a sum: where a is
-// finite they are zeros, which matter to no sum but one of -0.
+// memory. So are channels whose weights are few, as those of a depthwise convolution are. Products
+// with padding are left out, as long as that changes no bit of a sum: where a is finite they are
+// zeros, which matter to no sum but one of -0.
 #pragma once
 
 #include <algorithm>
@@ -37,6 +38,7 @@ struct Abreast {
   int64_t line = 1, lines = 1;     // results in a line; lines of a row
   int64_t together = 1;            // lines in scratch
   int64_t slivers = 1, parts = 1;  // into which rows and lines are cut
+  bool own_weights = false;        // an entry of b has an entry of a of its own
   std::vector<int32_t> places;  // where each element of what entries are made of goes, if they are
   std::vector<Term> terms;  // all; then those that some result of a part has from more than padding
   std::vector<Terms> kept;  // of each part of each line, if there is padding
@@ -70,6 +72,7 @@ struct AbreastBlock {
   const MatrixOperand *a, *b;
   const float* a_data;
   const float* entries[16];  // the entries of b, or what they are made of
+  const float* weights[16];  // the entries of a, if each has its own
   int64_t count;             // at most how->entries
   double fill;               // of what is made
   bool leaves_out;           // products with padding

@@ -89,6 +89,9 @@ void TileRun::compute_abreast(int64_t item, char* scratch) {
   block.a_data = static_cast<const float*>(a_data_);
   for (int64_t i = 0; i < count; ++i) {
     block.entries[i] = static_cast<const float*>(image(first + i));
+    if (how.own_weights) {
+      block.weights[i] = static_cast<const float*>(a_.entry(a_data_, first + i));
+    }
   }
   block.count = count;
   block.fill = source_ ? source_->fill : 0;

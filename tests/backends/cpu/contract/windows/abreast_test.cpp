@@ -51,6 +51,63 @@ TEST(Abreast, HasTheBitsOfTheLoop) {
   EXPECT_GT(chosen, of / 4);
 }
 
+// Each entry has weights of its own, as channels of a depthwise convolution have.
+TEST(Abreast, HasTheBitsOfTheLoopWithOwnWeights) {
+  Random random(2);
+  int chosen = 0, of = 0;
+  for (int64_t entries : {6, 8, 13, 16, 20, 28, 32, 45}) {
+    for (int64_t outputs : {1, 2, 4}) {
+      for (int64_t step : {1, 2}) {
+        const int64_t channels = pick(random, {1, 1, 3}), kernel = pick(random, {2, 3, 5});
+        const int64_t rows = pick(random, {1, 3, 6, 11}),
+                      columns = pick(random, {2, 3, 7, 10, 14, 28});
+        const int64_t width = (columns - 1) * step + kernel;
+        const int64_t plane = ((rows - 1) * step + kernel) * width;
+        const int64_t taps = channels * kernel * kernel, sign = random() % 2 ? 1 : -1;
+        const Contraction c{
+            {{entries, outputs * taps, channels * plane}},
+            {{outputs, taps, 0}},
+            {{rows, 0, step * width}, {columns, 0, step}},
+            {{channels, kernel * kernel, plane}, {kernel, sign * kernel, width}, {kernel, sign, 1}},
+            Dtype::float32,
+            Dtype::float32,
+            Dtype::float32};
+        check(c, random, {1, 2});
+        if (HasFatalFailure()) return;
+        chosen += abreast(c, 1);  // on the best instruction set
+        ++of;
+      }
+    }
+  }
+  EXPECT_GT(chosen, of / 4);
+}
+
+TEST(Abreast, DepthwiseConvolutionsHaveTheBitsOfAPaddedCopy) {
+  for (int64_t channels : {6, 16, 40}) {
+    for (int64_t step : {1, 2}) {
+      for (int64_t side : {5, 7, 14, 17}) {
+        const Convolution how{{step, step}, {1, 1}, {1, 1}, {0, 0}, channels};
+        const Convolution none{{step, step}, {0, 0}, {1, 1}, {0, 0}, channels};
+        Tensor x = testing::noise({3, channels, side, side}, 1, Dtype::float32);
+        Tensor weight = testing::noise({channels, 1, 3, 3}, 2, Dtype::float32);
+        Tensor wide = pad(x, {0, 0, 1, 1}, {0, 0, 1, 1}, 0);
+        for (const Tensor& t : {x, weight, wide}) evaluate(t);
+        ASSERT_TRUE(set_instruction_set("SCALAR"));
+        const auto expected = bits(convolution(wide, weight, nullptr, none));
+        set_instruction_set(nullptr);
+        for (int threads : {1, 3}) {
+          set_thread_count(threads);
+          on_every_target([&](const char* target) {
+            EXPECT_EQ(bits(convolution(x, weight, nullptr, how)), expected)
+                << target << " " << channels << " " << step << " " << side;
+          });
+        }
+        set_thread_count(0);
+      }
+    }
+  }
+}
+
 TEST(Abreast, IsLeftToEntriesThatFillLanesAndThreads) {
   auto images = [](int64_t count, int64_t of_a = 0) {
     return Contraction{{{count, of_a, 6 * 14 * 14}},
