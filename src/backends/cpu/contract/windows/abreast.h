@@ -33,6 +33,9 @@ struct Abreast {
   struct Range {
     int64_t first, count;  // elements
   };
+  // A thread's scratch: which padding there is around the turned entries, the weights, if each has
+  // its own, the entries, and results.
+  static constexpr int64_t head_bytes = 64;
   int64_t entries = 0;             // in a group; 0: not at all
   int64_t elements = 0;            // of an entry of b, from the first to the last
   int64_t line = 1, lines = 1;     // results in a line; lines of a row
@@ -79,6 +82,12 @@ struct AbreastBlock {
   float* out;                // [count, rows, columns]
   void* scratch;             // abreast_scratch bytes; begin_abreast has been called
 };
+// Vectors' lanes; into how many slivers and parts to cut so many rows, and lines; whether all of
+// `count` numbers are finite.
+int64_t abreast_lanes();
+void cut_abreast(int64_t rows, Abreast* how);
+bool are_finite(const float* x, int64_t count);
+
 size_t abreast_scratch(const Abreast& how, const MatrixOperand& a);
 void begin_abreast(void* scratch);
 void run_abreast(const AbreastBlock& block);
