@@ -230,6 +230,20 @@ TEST(Attention, QueriesThatSeeNothing) {
 }
 
 // ... in each of the ways that it is computed: few queries, a block, several blocks.
+TEST(Attention, AQueryThatIsNaNGivesNaN) {
+  Numbers rows(40, 0);
+  rows[5] = 1;
+  const Tensor is_one = make({40, 1}, rows, Dtype::boolean);
+  for (Dtype dtype : {Dtype::float32, Dtype::float64}) {
+    const Tensor query = noise({2, 40, 8}, 1, dtype), key = noise({2, 40, 8}, 2, dtype);
+    const Tensor broken = where(is_one, full({}, std::nan(""), dtype, query.device()), query);
+    const Numbers values = read(attention(broken, key, noise({2, 40, 8}, 3, dtype), nullptr, {}));
+    for (size_t i = 0; i < values.size(); ++i) {
+      EXPECT_EQ(std::isnan(values[i]), i / 8 % 40 == 5) << name_of(dtype) << " " << i;
+    }
+  }
+}
+
 TEST(Attention, NothingSeenHasNoGradient) {
   for (auto [n, m] : {std::pair<int64_t, int64_t>{5, 4}, {5, 100}, {70, 150}, {150, 70}}) {
     Operands x{noise({2, n, 9}, 1), noise({2, m, 9}, 2), noise({2, m, 8}, 3)};

@@ -43,8 +43,7 @@ HWY_INLINE Vector<T> weight_of(Vector<T> x) {
   // With ln(2) of one part, which is exact enough: k times its error is below a unit in the last
   // place of weights of 1e-9 and more, and below five of any.
   const auto e = scaled_exponential<1>(x);
-  const auto stays = not_less(x, choose<V>(-87, -708));
-  return only_where(stays, normal_value(e));
+  return scale_where(not_less(x, choose<V>(-87, -708)), e.y, e.k, e.biased);
 }
 
 // Calls run<vectors>(query) for some vectors of queries at a time, from `query` on: as many as

@@ -43,7 +43,7 @@ std::optional<NormGradient> find_gradient(const std::vector<Step>& steps, size_t
   g.dy = bias.in[1];
   const Step& weighted = steps[g.weighted];
   if (g.dy.repeated || bias.out != g.bias_total.place || !is_product(weighted, g.dy) ||
-      weighted.in[1].repeated) {
+      weighted.in[1].repeated || weighted.out < 0 || weighted.out == g.dy.place) {
     return {};
   }
   g.weight = weighted.in[1];
@@ -51,8 +51,8 @@ std::optional<NormGradient> find_gradient(const std::vector<Step>& steps, size_t
   const Step *normal = &steps[at + 2], *total = normal;
   if (normal->is_pair && normal->operate == paired_operator(mul, mul, false, type)) {
     total = &steps[at + 3];
-    if (!adds_total(*total, elementwise_operator(add, type)) || total->in[1].place != normal->out ||
-        is_read_later(steps, at + 3, normal->out)) {
+    if (!adds_total(*total, elementwise_operator(add, type)) || normal->out < 0 ||
+        total->in[1].place != normal->out || is_read_later(steps, at + 3, normal->out)) {
       return {};
     }
     g.weight_total = total->in[0];
@@ -72,14 +72,14 @@ std::optional<NormGradient> find_gradient(const std::vector<Step>& steps, size_t
   g.products = g.scaled + 1;
   if (g.products + 2 > steps.size()) return {};
   const Step &scaled = steps[g.scaled], &products = steps[g.products];
-  if (!is_product(scaled, {.place = weighted.out}) || scaled.in[1].place != g.scale.place ||
-      !reduces_rows(products, row_sum_of_products(type)) || products.in[0].place != weighted.out ||
-      products.in[1].place != g.deviations.place ||
+  if (!is_product(scaled, {.place = weighted.out}) || scaled.out < 0 ||
+      scaled.in[1].place != g.scale.place || !reduces_rows(products, row_sum_of_products(type)) ||
+      products.in[0].place != weighted.out || products.in[1].place != g.deviations.place ||
       is_read_later(steps, g.products, weighted.out)) {
     return {};
   }
   g.slopes = g.products + 1;
-  while (g.slopes < steps.size() && !steps[g.slopes].is_long()) ++g.slopes;
+  while (g.slopes < steps.size() && steps[g.slopes].traversal == Traversal::row_values) ++g.slopes;
   g.end = g.slopes + 2;
   if (g.end > steps.size()) return {};
   const Step &slopes = steps[g.slopes], &sum = steps[g.slopes + 1];
@@ -91,10 +91,10 @@ std::optional<NormGradient> find_gradient(const std::vector<Step>& steps, size_t
       !reduces_rows(sum, row_reduction(Reduction::sum, type)) || sum.in[0].place != slopes.out) {
     return {};
   }
-  // What the second step reads again must still be there.
-  for (size_t k = g.products; k < g.slopes; ++k) {
-    for (const Source& read : {g.dy, g.weight, g.scale}) {
-      if (steps[k].out == read.place) return {};
+  // What the second step reads must still be there, also as it writes its sums.
+  for (size_t k = g.products; k < g.end; ++k) {
+    for (const Source& read : {g.dy, g.weight, g.scale, g.deviations}) {
+      if (k != g.slopes && steps[k].out == read.place) return {};
     }
   }
   return g;

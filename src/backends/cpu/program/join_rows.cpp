@@ -42,6 +42,8 @@ size_t join_normalization(const std::vector<Step>& steps, size_t at, Step* joine
       end.in[2].repeated || (centred && end.in[3].repeated)) {
     return 0;
   }
+  // Rows' numbers are written before all elements are: they need places of their own.
+  if (scale.out == end.out || (centred && steps[at + 1].out == end.out)) return 0;
   if (centred && (!goes_on(steps, at + 1, div) || sum.in[0].place != steps[at].in[0].place ||
                   sum.in[1].place != steps[at + 1].out)) {
     return 0;
@@ -91,7 +93,12 @@ size_t join_softmax(const std::vector<Step>& steps, size_t at, Step* joined) {
                      inverse.in[0].place == sum.out && share.in[0].place == exponentials.place &&
                      !share.in[0].repeated && share.in[1].place == inverse.out &&
                      share.in[1].repeated;
-  if (!flows) return 0;
+  // Rows' numbers are written before all elements are: they need places of their own.
+  bool apart = true;
+  for (const Step* number : {&largest, &sum, &inverse}) {
+    apart &= number->out != share.out && number->out != exponentials.place;
+  }
+  if (!flows || !apart) return 0;
   *joined = share;
   joined->traversal = Traversal::rows;
   joined->operate = nullptr;

@@ -61,9 +61,10 @@ std::vector<PreparedProgram::Carried> carried_registers(const Segment& segment,
       if (std::any_of(begin, step, writes) || std::any_of(carried.begin(), carried.end(), known)) {
         continue;
       }
-      // Some reductions leave the elements that they reduce, too, where others would read them.
+      // Some leave elements that they work with, too, where others would read them.
       auto touches = [&](const Step& s) {
-        return writes(s) || (s.instruction->code == Opcode::reduce && s.reads(in.place));
+        const bool may_leave = s.instruction->code == Opcode::reduce || s.operate_all;
+        return writes(s) || (may_leave && s.reads(in.place));
       };
       const auto maker = std::find_if(std::make_reverse_iterator(begin), steps.rend(), touches);
       if (maker == steps.rend() || !maker->is_long()) continue;

@@ -32,6 +32,7 @@ HWY_INLINE void for_lines(const Layout& layout, int64_t first, int64_t count, F&
   const int outer = last - (repeats ? 3 : 2);
   while (count > 0) {
     Lines lines{std::min(whole - index[last], count), step};
+    bool all_planes = false;
     if (rank > 1 && lines.length == whole) {
       const int64_t height = layout.shape[last - 1];
       lines.stride = layout.strides[last - 1];
@@ -47,16 +48,16 @@ HWY_INLINE void for_lines(const Layout& layout, int64_t first, int64_t count, F&
         lines.planes = std::min(layout.shape[outer] - index[outer], count / plane);
         lines.plane_stride = layout.strides[outer];
         index[outer] += lines.planes - 1;
+        all_planes = outer > 0 && lines.planes == layout.shape[outer];
       }
     }
     // The same planes again and again along one dimension more.
     const int64_t some = lines.planes * lines.times * lines.count * lines.length;
-    const bool all = outer > 0 && lines.planes == layout.shape[outer];
     while (true) {
       run(position, lines);
       count -= some;
       if (count == 0) return;
-      if (!all || count < some || index[outer - 1] + 1 == layout.shape[outer - 1]) break;
+      if (!all_planes || count < some || index[outer - 1] + 1 == layout.shape[outer - 1]) break;
       ++index[outer - 1];
       position += layout.strides[outer - 1];
     }

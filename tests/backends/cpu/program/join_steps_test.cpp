@@ -210,6 +210,50 @@ TEST(JoinSteps, SharesOfExponentials) {
   });
 }
 
+// What somebody else wants, or reads in parts of a row, is still written.
+TEST(JoinSteps, LeaveWhatOthersRead) {
+  const auto values_of = [](std::vector<Tensor> results) {
+    evaluate(results.data(), results.size());
+    set_eager_mode(false);
+    std::vector<std::vector<double>> values;
+    for (const Tensor& result : results) values.push_back(read(result));
+    return values;
+  };
+  const auto shared = [&](const Tensor& x, bool eager, bool both) {
+    set_eager_mode(eager);
+    const Tensor e = exp(x - max(x, {1}, true)), inverse = reciprocal(sum(e, {1}, true));
+    const Tensor y = e * inverse;
+    if (both) return values_of({sin(y) * e});
+    return values_of({sin(y) * y, inverse});
+  };
+  const auto norm = [&](const Tensor& x, const Tensor& w, const Tensor& dy, bool eager) {
+    set_eager_mode(eager);
+    const double n = static_cast<double>(x.shape()[1]);
+    const Tensor deviation = x - sum(x, {1}, true) / n;
+    const Tensor scale = rsqrt(sum(square(deviation), {1}, true) / n + 1e-5);
+    const Tensor bias = sum(dy, {0}, false), g = dy * w;
+    const Tensor weight = sum(dy * (deviation * scale), {0}, false);
+    const Tensor factor = sum(g * deviation, {1}, true) * -0.5 * scale * scale * scale / n;
+    const Tensor slope = g * scale + factor * deviation * 2.0;
+    return values_of({slope + -sum(slope, {1}, true) / n, weight, bias, g});
+  };
+  cpu::for_each_instruction_set([&] {
+    for (int64_t rows : {4, 37}) {
+      for (int64_t n : {100, 5000, 9000}) {
+        Tensor x = noise({rows, n}, 1, Dtype::float32);
+        evaluate(x);
+        for (bool both : {false, true}) {
+          EXPECT_EQ(shared(x, false, both), shared(x, true, both)) << rows << " of " << n;
+        }
+      }
+    }
+    Tensor given[] = {noise({1100, 256}, 1, Dtype::float32), noise({256}, 2, Dtype::float32),
+                      noise({1100, 256}, 3, Dtype::float32)};
+    evaluate(given, 3);
+    EXPECT_EQ(norm(given[0], given[1], given[2], false), norm(given[0], given[1], given[2], true));
+  });
+}
+
 // A layer norm's gradients, of it alone, of one of two in a row, beside a residual path, with what
 // arrives in a register; with the forward pass or after it.
 TEST(JoinSteps, GradientsOfNorms) {
