@@ -17,6 +17,13 @@ namespace mt::testing {
 namespace {
 
 using Numbers = const std::vector<Tensor>&;
+// What is to be fused, and what is computed by itself.
+Tensor later(Tensor value) { return value; }
+Tensor now(Tensor value) {
+  evaluate(value);
+  return value;
+}
+
 // Makes of a and b in t, and of t[2], t[3], ..., a value; `at` may compute each product at once.
 using Form = std::function<Tensor(Numbers t, const std::function<Tensor(Tensor)>& at)>;
 
@@ -114,11 +121,6 @@ std::vector<Tensor> by_mean_square(const Tensor& x, const Tensor& weight,
 
 TEST(JoinSteps, NormalizedRows) {
   constexpr Dtype f32 = Dtype::float32;
-  const auto later = [](Tensor value) { return value; };
-  const auto now = [](Tensor value) {
-    evaluate(value);
-    return value;
-  };
   cpu::for_each_instruction_set([&] {
     for (int64_t n : {1, 7, 16, 31, 33, 100, 256, 1030, 3000}) {
       const Tensor weight = noise({n}, 1, f32), bias = noise({n}, 2, f32);
@@ -173,11 +175,6 @@ std::vector<double> read_all(const Tensor& x) {
 }
 
 TEST(JoinSteps, SharesOfExponentials) {
-  const auto later = [](Tensor value) { return value; };
-  const auto now = [](Tensor value) {
-    evaluate(value);
-    return value;
-  };
   cpu::for_each_instruction_set([&] {
     for (int64_t n : {1, 7, 16, 31, 33, 100, 256, 1030, 3000}) {
       // Some exponentials are denormal numbers, some vanish; some rows have infinities.
