@@ -214,7 +214,10 @@ Way Schedule::choose_way(const Contraction& c, const MatrixOperand& a, const Mat
   if (panels <= 1 && sum == c.out && sum == b.dtype) {
     lines = find_image_lines(a, b, made);
     const bool fills_vectors = lines.in_place && 4 * lines.width >= 3 * vector_floats;
-    if (lines && (fills_vectors || !abreast.own_weights)) return Way::image_lines;
+    if (lines && (fills_vectors || !abreast.own_weights)) {
+      abreast = {};
+      return Way::image_lines;
+    }
   }
   if (abreast) return Way::abreast;
   const bool short_windows = sum == c.out && takes_short_windows() && has_short_windows(a, b);
