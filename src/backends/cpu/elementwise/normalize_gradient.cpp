@@ -50,9 +50,9 @@ void norm_products(void* out, const Input* in, int64_t rows, int64_t columns) {
   for (int64_t r = 0; r < rows; ++r) {
     auto row = [&](int k) { return row_of(in[k], r); };
     static_cast<float*>(out)[r] = sum_of<Term::weighted_product>(
-        {row(of::dy), row(of::deviations), row(of::weight), *row(of::scale), row(of::weight_total),
-         row(of::bias_total)},
-        static_cast<size_t>(columns), ahead_of_row(in[of::dy]));
+        {row(norm_operands::dy), row(norm_operands::deviations), row(norm_operands::weight),
+         *row(norm_operands::scale), row(of::weight_total), row(of::bias_total)},
+        static_cast<size_t>(columns), ahead_of_row(in[norm_operands::dy]));
   }
 }
 template <class T>
@@ -61,10 +61,10 @@ void norm_slopes(void* out, const Input* in, int64_t rows, int64_t columns) {
   float* y = static_cast<float*>(out);
   for (int64_t r = 0; r < rows; ++r, y += columns) {
     auto row = [&](int k) { return row_of(in[k], r); };
-    row_of(in[of::sum], 0)[r] =
-        sum_of<Term::kept_slope, false>({row(of::dy), row(of::deviations), row(of::weight),
-                                         *row(of::scale), *row(of::factor), *row(of::number), y},
-                                        static_cast<size_t>(columns), 0);
+    row_of(in[of::sum], 0)[r] = sum_of<Term::kept_slope, false>(
+        {row(norm_operands::dy), row(norm_operands::deviations), row(norm_operands::weight),
+         *row(norm_operands::scale), *row(of::factor), *row(of::number), y},
+        static_cast<size_t>(columns), 0);
   }
 }
 

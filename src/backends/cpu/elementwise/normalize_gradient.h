@@ -6,13 +6,17 @@
 
 namespace mt::cpu {
 
-// What the first reads, and the totals that it adds to.
-namespace norm_products {
-enum Operand : int { dy, deviations, weight, scale, weight_total, bias_total, count };
+// What both read first.
+namespace norm_operands {
+enum Operand : int { dy, deviations, weight, scale, count };
 }
-// What the second reads, and, last, the sum that it writes beside its result.
+// The totals that the first adds to.
+namespace norm_products {
+enum Operand : int { weight_total = norm_operands::count, bias_total, count };
+}
+// What else the second reads, and the sum that it writes beside its result.
 namespace norm_slopes {
-enum Operand : int { dy, deviations, weight, scale, factor, number, sum, count };
+enum Operand : int { factor = norm_operands::count, number, sum, count };
 }
 
 // Of each row, where scale, factor and number are numbers:

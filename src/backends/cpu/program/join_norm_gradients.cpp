@@ -11,11 +11,11 @@
 namespace mt::cpu {
 namespace {
 
-// Where the steps are, in their order: those that add to the totals of bias and weight; dy *
-// weight; that times the scale; the sum of its products with deviations; after steps over rows'
-// numbers the slope of each element, and the sum of these.
+// Where the steps are: of dy * weight; of that times the scale; of the sum of its products with
+// deviations; behind steps over rows' numbers of the slope of each element; and behind the sum of
+// these. The first step of all adds to the total of the bias, another to that of the weight.
 struct NormGradient {
-  size_t begin, weighted, scaled, products, slopes, end;
+  size_t weighted, scaled, products, slopes, end;
   Source dy, weight, deviations, scale, weight_total, bias_total;
 };
 
@@ -38,7 +38,7 @@ std::optional<NormGradient> find_gradient(const std::vector<Step>& steps, size_t
       !adds_total(bias, elementwise_operator(add, type))) {
     return {};
   }
-  NormGradient g{.begin = at, .weighted = at + 1};
+  NormGradient g{.weighted = at + 1};
   g.bias_total = bias.in[0];
   g.dy = bias.in[1];
   const Step& weighted = steps[g.weighted];
@@ -100,34 +100,33 @@ std::optional<NormGradient> find_gradient(const std::vector<Step>& steps, size_t
   return g;
 }
 
-Step first_of(const NormGradient& g, const Step& products) {
-  using namespace norm_products;
-  Step step = products;
+// A step that goes over rows by a kernel of normalize_gradient.h, and what either kernel reads.
+Step over_rows(const NormGradient& g, const Step& instead_of, Operator kernel, int operands) {
+  Step step = instead_of;
+  step.traversal = Traversal::rows;
   step.operate = nullptr;
-  step.operate_all = norm_products_operator(products.instruction->type);
+  step.operate_all = kernel;
   step.is_pair = false;
   std::fill(step.in, step.in + 4, Source{});
-  step.all.resize(count);
-  step.all[dy] = g.dy;
-  step.all[deviations] = g.deviations;
-  step.all[weight] = g.weight;
-  step.all[scale] = g.scale;
+  step.all.resize(static_cast<size_t>(operands));
+  step.all[norm_operands::dy] = g.dy;
+  step.all[norm_operands::deviations] = g.deviations;
+  step.all[norm_operands::weight] = g.weight;
+  step.all[norm_operands::scale] = g.scale;
+  return step;
+}
+Step first_of(const NormGradient& g, const Step& products) {
+  using namespace norm_products;
+  const Operator kernel = norm_products_operator(products.instruction->type);
+  Step step = over_rows(g, products, kernel, count);
   step.all[weight_total] = {.place = g.weight_total.place};  // for all rows
   step.all[bias_total] = {.place = g.bias_total.place};
   return step;
 }
 Step second_of(const NormGradient& g, const Step& slopes, const Step& total) {
   using namespace norm_slopes;
-  Step step = slopes;
-  step.traversal = Traversal::rows;
-  step.operate = nullptr;
-  step.operate_all = norm_slopes_operator(slopes.instruction->type);
-  std::fill(step.in, step.in + 4, Source{});
-  step.all.resize(count);
-  step.all[dy] = g.dy;
-  step.all[deviations] = g.deviations;
-  step.all[weight] = g.weight;
-  step.all[scale] = g.scale;
+  const Operator kernel = norm_slopes_operator(slopes.instruction->type);
+  Step step = over_rows(g, slopes, kernel, count);
   step.all[factor] = slopes.in[0];
   step.all[number] = slopes.in[2];
   step.all[sum] = {total.out, true};
