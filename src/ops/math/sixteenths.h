@@ -5,7 +5,7 @@
 
 // Single numbers alone, and not where looking up takes long.
 template <class V>
-constexpr bool by_sixteenths = looks_up && is_single<V>;
+constexpr bool by_sixteenths = looks_up ? is_single<V> : false;
 alignas(64) constexpr float roots_of_two[16] = {
     1,          1.04427373, 1.09050775, 1.13878858, 1.18920708, 1.24185777, 1.29683959, 1.35425556,
     1.41421354, 1.47682619, 1.54221082, 1.61049032, 1.68179286, 1.75625217, 1.8340081,  1.91520655};
