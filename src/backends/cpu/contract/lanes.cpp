@@ -20,8 +20,8 @@
 
 #include "backends/cpu/contract/lane_terms-inl.h"
 #include "backends/cpu/contract/rows_along_k-inl.h"
-#include "backends/cpu/contract/windows/same_windows-inl.h"
 #include "backends/cpu/contract/windows/stretches-inl.h"
+#include "backends/cpu/contract/windows/taken_windows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
@@ -266,20 +266,26 @@ bool takes_same_windows_here() { return has_same_windows; }
 inline void run_same_windows(const LanesBlock& block) {
   const SameWindows& how = *block.same;
   const int64_t size = how.size();
-  constexpr int64_t places = SameWindows::side * SameWindows::side;
-  alignas(64) float sums[places * order_lanes] = {};
+  float* const phases = static_cast<float*>(block.scratch);
+  alignas(64) float sums[SameWindows::most * SameWindows::most * order_lanes];
+  std::fill_n(sums, how.lines.size() * how.columns.size() * order_lanes, 0.0f);
   for (int64_t k = block.k_begin, count; k < block.k_end; k += count) {
     const int64_t image = k / size, first = k % size, begin = k - first;
     count = std::min(size - first, block.k_end - k);
-    const int64_t lane = (k - block.k_begin) % order_lanes, end = first + count;
+    const int64_t end = first + count, lane = (k - block.k_begin) % order_lanes;
     const int64_t y = block.few->k.offset(begin);
     const int64_t next = begin + size < block.few->k.size ? block.few->k.offset(begin + size) : y;
-    add_same_windows(how, static_cast<const float*>(block.many_data) + image * how.image,
-                     static_cast<const float*>(block.few_data) + y, next - y, first, end, lane,
-                     sums);
+    const SamePositions over{static_cast<const float*>(block.many_data) + image * how.image,
+                             static_cast<const float*>(block.few_data) + y,
+                             next - y,
+                             first,
+                             end,
+                             lane};
+    add_same_windows(how, over, phases, sums);
   }
-  for (int64_t i = 0; i < places; ++i) {
-    static_cast<float*>(block.c)[i * block.c_many] = halved(sums + i * order_lanes);
+  for (int64_t row = block.row_begin; row < block.row_end; ++row) {
+    float* to = static_cast<float*>(block.c) + (row - block.row_begin) * block.c_many;
+    *to = halved(sums + row * order_lanes);
   }
 }
 void run_lanes_float(const LanesBlock& block) {

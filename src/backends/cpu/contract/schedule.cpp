@@ -194,6 +194,7 @@ Schedule::Schedule(const Contraction& c, int most_threads, const Surroundings& a
   size_t kernel = way == Way::exact   ? exact_scratch()
                   : way == Way::lanes ? lanes_scratch(m >= n ? left : right, std::min(m, n), sum)
                                       : block_scratch(left, right, sum, rows, columns, panel);
+  if (same) kernel = std::max(kernel, static_cast<size_t>(same.scratch()));
   if (way == Way::filtering) kernel = std::max(kernel, filtering_scratch(filtering));
   tile_scratch = rounded ? static_cast<size_t>(round_up(rows * columns, 64)) * size : 0;
   held = static_cast<size_t>(round_up(static_cast<int64_t>(kernel), cache_line)) + tile_scratch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of same_windows.h.
+// The kernel of same_windows.h for windows of 3 x 3, which reads images where they lie.
 #if defined(MT_WINDOWS_SAME_WINDOWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_WINDOWS_SAME_WINDOWS_INL_H
 #undef MT_WINDOWS_SAME_WINDOWS_INL_H
@@ -16,8 +16,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
+// Positions of an image, of which the first goes to `lane`, and what belongs to each; how far that
+// of the next image is, which hardware does not foresee.
+struct SamePositions {
+  const float *image, *y;
+  int64_t to_next_y;
+  int64_t first, end, lane;
+};
+
 // To leave out lanes takes loads that the hardware masks.
-constexpr bool has_same_windows = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+constexpr bool has_same_windows = true;
 
 // Elements that lie `offset` behind `data`, though perhaps outside of what a pointer into that can
 // reach.
@@ -26,14 +35,13 @@ HWY_INLINE const float* address(const float* data, int64_t offset) {
                                         static_cast<uintptr_t>(offset) * sizeof(float));
 }
 
-// sums[place in a window][lane] go on over the positions of `image` from `first` to `end`, of which
-// the first goes to `lane`; y holds what belongs to each position. Fetches as much of the next
-// image, and of its y, which hardware does not foresee. Registers hold the sums of one vector of
-// the lanes.
-inline void add_same_windows(const SameWindows& how, const float* image, const float* y,
-                             int64_t to_next_y, int64_t first, int64_t end, int64_t lane,
-                             float* sums) {
-  constexpr int64_t side = SameWindows::side, step = SameWindows::lanes;
+// sums[place in a window][lane] go on over the positions, of windows of 3 x 3 over an image that is
+// read where it lies. Fetches as much of the next image, and of its y, which hardware does not
+// foresee. Registers hold the sums of one vector of the lanes.
+inline void add_windows_in_place(const SameWindows& how, const SamePositions& over, float* sums) {
+  constexpr int64_t side = 3, step = SameWindows::lanes;
+  const auto [image, y, to_next_y, first, end, lane] = over;
+  const int64_t to_above = -how.lines[0].shift, to_left = -how.columns[0].shift;
   const Vectors<float> d;
   constexpr int64_t lanes = lanes_of<float>;
   const int64_t width = how.width, size = how.size();
@@ -59,10 +67,10 @@ inline void add_same_windows(const SameWindows& how, const float* image, const f
       MT_UNROLL for (int j = 0; j < side; ++j) {
         columns[j] = hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(inside + j) + v / 8);
       }
-      const int64_t above = at - how.above * width, below = above + (side - 1) * width;
+      const int64_t above = at - to_above * width, below = above + (side - 1) * width;
       const bool whole = at >= first && at + lanes <= end;
       const auto load = [&](hn::Mask<Vectors<float>> mask, int i, int j) HWY_ATTR {
-        return hn::MaskedLoad(mask, d, address(image, above + i * width - how.left + j));
+        return hn::MaskedLoad(mask, d, address(image, above + i * width - to_left + j));
       };
       if (whole && above >= 0 && below + lanes <= size) {
         const auto dy = hn::LoadU(d, y + at);
@@ -92,6 +100,12 @@ inline void add_same_windows(const SameWindows& how, const float* image, const f
     }
   }
 }
+
+#else
+
+constexpr bool has_same_windows = false;
+
+#endif
 
 }  // namespace mt::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
