@@ -21,11 +21,10 @@ import chart
 import module
 import report
 import tables
-from idle import wait_for_idle
+from rounds import ENOUGH, by_side, counted, repetitions, take_rounds
 from rows import ROWS
 from runners import Runners
 
-SAMPLE = 0.01  # seconds of one sample, unless once takes longer
 MODULES = pathlib.Path(__file__).resolve().parent.parent / "build/benchmarks"
 
 
@@ -54,28 +53,6 @@ def cpu_name():
             return next(line.split(":", 1)[1].strip() for line in file if "model name" in line)
     except (OSError, StopIteration):
         return platform.machine()
-
-
-def timed(side, times, clock, warming=0):
-    """Seconds of one of so many repetitions, after others that are not counted: a core that was idle
-    is slow at first, and so is memory that others have used since."""
-    wait_for_idle()
-    if warming:
-        side.run(warming)
-    begin = clock()
-    side.run(times)
-    return (clock() - begin) / times
-
-
-def repetitions(side, clock):
-    """How often to run a side for a sample to be long enough, and how often before: for a third of a
-    sample, and until arrays that the last-level cache can hold are there, which takes three passes
-    and more. What is much longer than a sample needs no warming."""
-    times = 1
-    while (once := timed(side, times, clock, 1 + times // 3)) * times < SAMPLE / 2:
-        times *= 2
-    times = max(times, round(SAMPLE / once))
-    return times, max(4, times // 3) if once < SAMPLE else int(once < 5 * SAMPLE)
 
 
 def agree(row, opened):
@@ -124,21 +101,10 @@ def measure(row, runners, limits, seconds):
         opened["limit"] = limits.stream(what)
     measured = limits.operations(what) if kind == "operations" else {}
     times = {name: repetitions(side, clock) for name, side in opened.items()}
-    samples = {name: [] for name in (*opened, *measured)}
-    trips = []
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(samples["ours"]) < 5:
-        for name, side in opened.items():
-            samples[name].append(timed(side, times[name][0], clock, times[name][1]))
-        for name, function in measured.items():
-            wait_for_idle()
-            function()  # not counted, as what comes before the others
-            samples[name].append(function())
-        if threads > 1:
-            trips.append(limits.round_trip())
+    rounds = take_rounds(opened, measured, times, clock, seconds, limits if threads > 1 else None)
     for side in opened.values():
         side.close()
-    return result(row, samples, errors) | ({"round_trip": spread(trips)} if trips else {})
+    return result(row, rounds, errors)
 
 
 def spread(values):
@@ -146,9 +112,11 @@ def spread(values):
     return {"median": quartiles[1], "low": quartiles[0], "high": quartiles[2], "best": min(values)}
 
 
-def result(row, samples, errors):
+def result(row, rounds, errors):
+    near, apart = counted(rounds)
+    samples = by_side(near)
     made = {"name": row.name, "workload": row.workload, "threads": row.threads,
-            "rounds": len(samples["ours"]), "load": os.getloadavg()[0],
+            "rounds": len(near), "load": os.getloadavg()[0],
             "target_share": row.target_share, "ours": spread(samples["ours"]), "peers": {}}
     for name, error in errors.items():
         ratios = [theirs / ours for theirs, ours in zip(samples[name], samples["ours"])]
@@ -171,6 +139,12 @@ def result(row, samples, errors):
     if "loading" in samples:
         made["loading"] = spread(samples["loading"])
         made["loading_share"] = made["limit"]["best"] / made["loading"]["best"]
+    if trips := [trip for trip, _ in near if trip]:
+        made["round_trip"] = spread(trips)
+        made["apart"] = {"rounds": len(apart)}
+        if len(apart) >= ENOUGH:
+            made["apart"] |= {name: statistics.median(values)
+                              for name, values in by_side(apart).items()}
     return made
 
 

@@ -30,7 +30,7 @@ def duration(seconds):
     return f"{seconds / 1e-9:.3g} ns"
 
 
-NOISE = 0.01  # of a limit that was measured
+NOISE = 0.03  # of a limit, from one measurement to the next
 
 
 def most(row, peer):
@@ -38,7 +38,7 @@ def most(row, peer):
     measured is no limit if we were faster."""
     if peer["target"] is None or "limit" not in row or row["share"] > 1 + NOISE:
         return None
-    ratio = peer["best"] / row["limit"]["best"]
+    ratio = peer["best"] / min(row["limit"]["best"], row["ours"]["best"])
     return ratio if ratio < peer["target"] else None
 
 

@@ -4,9 +4,11 @@ import os
 import statistics
 
 from report import duration, fastest, groups, is_met, misses_share, most, most_share, named, verdict
+from rounds import APART
 
 BEGIN, END = "<!-- results: bench.py writes from here on -->", "<!-- results end -->"
 VERDICTS = ("met", "limit", "missed")
+WORTH_TELLING = 1.1  # times another ratio
 
 
 SPACE = "\u00a0"  # at which no line breaks
@@ -30,14 +32,34 @@ def counts(rows):
 
 
 def distance(made):
-    """How far the cores are from each other, which on a virtual machine may change meanwhile."""
-    trips = [row["round_trip"]["best"] for row in made["rows"] if "round_trip" in row]
-    if not trips:
+    """How far the cores were from each other, which on a virtual machine may change meanwhile."""
+    rows = [row for row in made["rows"] if "round_trip" in row]
+    if not rows:
         return []
-    far = sum(trip > 2 * min(trips) for trip in trips)
-    return ["", f"A line of memory went to the other core and back in {short(min(trips))} to "
-            f"{short(max(trips))}, the shortest of a row's rounds; in {far} of {len(trips)} rows it took "
-            "twice the shortest time and more."]
+    trips = [row["round_trip"]["median"] for row in rows]
+    out = (f"A line of memory went to the other core and back in {short(min(trips))} to {short(max(trips))}, "
+           "the median of a row's rounds.")
+    if left_out := sum(row["apart"]["rounds"] for row in rows if "apart" in row):
+        out += (f" {left_out} of {left_out + sum(row['rounds'] for row in rows)} rounds in which it took "
+                f"more than {short(APART)}, as between two chips, [do not count](#cores-apart).")
+    if always := sum(trip > APART for trip in trips):
+        out += f" In {always} rows it took longer in most of the rounds that count."
+    return ["", out]
+
+
+def apart(made):
+    """What the ratios were while the cores were apart, where that makes a difference."""
+    rows = []
+    for row in made["rows"]:
+        name = fastest(row)
+        if not name or "ours" not in row.get("apart", {}):
+            continue
+        ratio, other = row["peers"][name]["ratio"], row["apart"][name] / row["apart"]["ours"]
+        if max(ratio / other, other / ratio) > WORTH_TELLING:
+            rows.append([workload(row), short(row["apart"]["ours"]),
+                         f"{named(name)}, {short(row['apart'][name])}", f"{other:.2f}", f"{ratio:.2f}"])
+    heads = ["workload", "ours", "fastest peer", "ratio", "that counts"]
+    return ["", "### Cores apart", "", *table(heads, rows)] if rows else []
 
 
 def summary(made):
@@ -67,6 +89,10 @@ def times(peer):
     return f"{peer['ratio']:.2f}" if peer["agrees"] else "differs"
 
 
+def workload(row):
+    return row["workload"].replace(" × ", f"{SPACE}×{SPACE}")
+
+
 def cells(row):
     name, share = fastest(row), ""
     if "limit" in row:
@@ -80,7 +106,7 @@ def cells(row):
     if name:
         peer = row["peers"][name]
         beside, ratio = f"{named(name)}, {short(peer['median'])}", times(peer)
-    return [row["workload"].replace(" × ", f"{SPACE}×{SPACE}"), short(row["ours"]["median"]), beside,
+    return [workload(row), short(row["ours"]["median"]), beside,
             ratio, "; ".join(wanted), share, ", ".join(others)]
 
 
@@ -100,6 +126,7 @@ def markdown(made, picture):
         out += ["", f"![How many times as fast as the fastest peer]({picture})"]
     for heading, rows in groups(made):
         out += ["", f"### {heading}", "", *kind(rows)]
+    out += apart(made)
     return "\n".join(out) + "\n"
 
 
