@@ -75,6 +75,8 @@ LaneReduction reduction_to_lanes(Reduction reduction, Compute type);
 // The sum of x * x, or of x * y; for floats.
 Operator row_sum_of_squares(Compute type);
 Operator row_sum_of_products(Compute type);
+// The sum of x, which memory has in 16 bits. nullptr where there is no such kernel.
+Operator row_sum_of_halves(Dtype dtype);
 // The sum of the squares of x - y, for one y of each row; x - y as well go to where the third input
 // lies. nullptr where there is no such kernel.
 Operator row_sum_of_deviations(Compute type);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Some rows that are reduced in the order of ops/order.h. Included once for each instruction set.
 #include "backends/cpu/elementwise/cursor.h"
+#include "backends/cpu/elementwise/half_floats.h"
 #include "backends/cpu/elementwise/reduction.h"
 #include "backends/cpu/elementwise/vector_math.h"
 #include "base/rounding.h"
@@ -17,12 +18,15 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-// What is reduced: x, x * x, x * y, or of the same y for all of the row exp(x - y) or the square of
-// x - y, which may be kept; and what the gradients of norms add up (normalize_gradient.h).
+// What is reduced: x, x * x, x * y, x as memory has it in 16 bits, or of the same y for all of the
+// row exp(x - y) or the square of x - y, which may be kept; and what the gradients of norms add up
+// (normalize_gradient.h).
 enum class Term {
   itself,
   square,
   product,
+  float16,
+  bfloat16,
   exponential,
   kept_exponential,
   deviation,
@@ -36,7 +40,8 @@ constexpr bool is_of_difference(Term term) {
 constexpr bool is_deviation(Term term) {
   return term == Term::deviation || term == Term::kept_deviation;
 }
-constexpr bool is_cheap(Term term) { return term <= Term::product; }
+constexpr bool is_cheap(Term term) { return term <= Term::bfloat16; }
+constexpr bool is_half(Term term) { return term == Term::float16 || term == Term::bfloat16; }
 constexpr bool reads_two(Term term) {
   return term == Term::product || term == Term::weighted_product;
 }
@@ -54,17 +59,27 @@ requires(is_of_difference(term)) struct Row<term, T> {
   const T *x, *y;
   T* kept;
 };
+template <Term term>
+requires(is_half(term)) struct Row<term, float> {
+  const uint16_t* x;
+};
 
 // A row's vector `at` an element, or its last one, of which the first n lanes are there.
 template <class T>
 struct Whole {
   size_t at;
+  HWY_INLINE auto load(const uint16_t* row) const {
+    return hn::LoadU(hn::Rebind<uint16_t, Tag<T>>(), row + at);
+  }
   HWY_INLINE hn::Vec<Tag<T>> load(const T* row) const { return hn::LoadU(Tag<T>(), row + at); }
   HWY_INLINE void store(hn::Vec<Tag<T>> x, T* row) const { hn::StoreU(x, Tag<T>(), row + at); }
 };
 template <class T>
 struct First {
   size_t at, n;
+  HWY_INLINE auto load(const uint16_t* row) const {
+    return load_first(hn::Rebind<uint16_t, Tag<T>>(), row + at, n);
+  }
   HWY_INLINE hn::Vec<Tag<T>> load(const T* row) const { return load_first(Tag<T>(), row + at, n); }
   HWY_INLINE void store(hn::Vec<Tag<T>> x, T* row) const { store_first(Tag<T>(), x, row + at, n); }
 };
@@ -72,14 +87,19 @@ struct First {
 template <Term term, class T, class Lanes>
 HWY_INLINE hn::Vec<Tag<T>> term_of(const Row<term, T>& row, Lanes lanes) {
   const auto x = lanes.load(row.x);
-  if constexpr (term == Term::itself) return x;
-  if constexpr (is_of_difference(term)) {
+  if constexpr (term == Term::itself) {
+    return x;
+  } else if constexpr (is_half(term)) {
+    using F = std::conditional_t<term == Term::float16, Float16, Bfloat16>;
+    return F::load(Tag<T>(), hn::Rebind<uint16_t, Tag<T>>(), x);
+  } else if constexpr (is_of_difference(term)) {
     const Vector<T> difference(x - hn::Set(Tag<T>(), *row.y));
     const auto value = (is_deviation(term) ? difference : exp(difference)).raw;
     if constexpr (is_kept(term)) lanes.store(value, row.kept);
     return is_deviation(term) ? value * value : value;
+  } else {
+    return x * (term == Term::square ? x : lanes.load(row.y));
   }
-  return x * (term == Term::square ? x : lanes.load(row.y));
 }
 template <Term term, class T>
 HWY_INLINE hn::Vec<Tag<T>> term_at(const Row<term, T>& row, size_t at) {

@@ -24,11 +24,12 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
   constexpr T nan = watches_nan<Op, T> ? std::numeric_limits<T>::quiet_NaN() : T(0);
   const size_t count = columns;
   auto row = [&](int64_t r) {
-    auto of = [&](const Input& input) {
-      return reinterpret_cast<const T*>(static_cast<const char*>(input.data) + r * input.pitch);
+    auto at = [&](const Input& input) {
+      return static_cast<const char*>(input.data) + r * input.pitch;
     };
+    auto of = [&](const Input& input) { return reinterpret_cast<const T*>(at(input)); };
     Row<term, T> row{};
-    row.x = of(inputs[0]);
+    row.x = reinterpret_cast<decltype(row.x)>(at(inputs[0]));
     if constexpr (term == Term::product || is_of_difference(term)) row.y = of(inputs[1]);
     if constexpr (term == Term::kept_exponential || term == Term::kept_deviation)
       row.kept = const_cast<T*>(of(inputs[2]));
@@ -37,7 +38,7 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
   const int64_t ahead = inputs[0].ahead;
   T* to = static_cast<T*>(out);
   int64_t r = 0;
-  if (count <= lanes && !is_of_difference(term)) {
+  if (count <= lanes && !is_of_difference(term) && !is_half(term)) {
     // All other lanes hold the identity, which changes nothing.
     const auto identity = hn::Set(d, Op::template identity<T>());
     for (; r < rows; ++r) {
@@ -50,7 +51,7 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
   // Eight chains, unless something else takes longer. Short rows overlap even so, and rows that
   // are fetched ahead are read faster in memory's order: these go one by one.
   constexpr size_t together =
-      is_of_difference(term) ? 1 : std::clamp<size_t>(8 * lanes / row_lanes, 1, 4);
+      is_of_difference(term) || is_half(term) ? 1 : std::clamp<size_t>(8 * lanes / row_lanes, 1, 4);
   constexpr bool fetches =  // elsewhere small rather than fast
       is_of_difference(term) || (!is_baseline && std::is_floating_point_v<T>);
   if constexpr (together > 1) {
@@ -145,6 +146,16 @@ Operator sum_of_products(Compute type) {
 }
 
 template <class T>
+Operator halves_of(Dtype dtype) {
+  if constexpr (!is_baseline) {  // there small rather than fast
+    if (dtype == Dtype::float16) return &reduce_rows<Sum, Term::float16, T>;
+    if (dtype == Dtype::bfloat16) return &reduce_rows<Sum, Term::bfloat16, T>;
+  }
+  return nullptr;
+}
+Operator sum_of_halves(Dtype dtype) { return halves_of<float>(dtype); }
+
+template <class T>
 Operator exponentials_of(bool kept) {
   return kept ? &reduce_rows<Sum, Term::kept_exponential, T>
               : &reduce_rows<Sum, Term::exponential, T>;
@@ -193,6 +204,7 @@ HWY_EXPORT(reduction_of);
 HWY_EXPORT(reduction_across_of);
 HWY_EXPORT(sum_of_squares);
 HWY_EXPORT(sum_of_products);
+HWY_EXPORT(sum_of_halves);
 HWY_EXPORT(sum_of_deviations);
 HWY_EXPORT(sum_of_exponentials);
 HWY_EXPORT(expansion_of);
@@ -204,6 +216,7 @@ Operator reduction_across(Reduction reduction, Compute type) {
 }
 Operator row_sum_of_squares(Compute type) { return HWY_DYNAMIC_DISPATCH(sum_of_squares)(type); }
 Operator row_sum_of_products(Compute type) { return HWY_DYNAMIC_DISPATCH(sum_of_products)(type); }
+Operator row_sum_of_halves(Dtype dtype) { return HWY_DYNAMIC_DISPATCH(sum_of_halves)(dtype); }
 Operator row_sum_of_deviations(Compute type) {
   return HWY_DYNAMIC_DISPATCH(sum_of_deviations)(type);
 }

@@ -17,7 +17,9 @@ bool join_sum(const Step& first, const Step& second, bool alone, Step* joined) {
   if (static_cast<Reduction>(s.detail) != Reduction::sum || f.row) return false;
   const Source &a = first.in[0], &b = first.in[1];
   joined->operate = nullptr;
-  if (f.code == Opcode::select) {
+  if (f.code == Opcode::load) {
+    if (alone && a.place != no_place) joined->operate = row_sum_of_halves(f.dtype);
+  } else if (f.code == Opcode::select) {
     const bool is_one_hot = first.operate && first.operate == one_hot_operator(f.type);
     const bool others_are_one = first.in[2].repeated;
     if (is_one_hot && others_are_one && alone) joined->operate = row_sum_of_one_hot(f.type);

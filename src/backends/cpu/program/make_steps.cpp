@@ -100,6 +100,21 @@ class StepMaker {
            is_native(segment_.memory[i.index]) && is_last_read(load + 1) && moved(place) == place;
   }
 
+  // What a load copies, in the order in which tiles are taken.
+  Source in_memory(const Instruction& load) const {
+    return {static_cast<int16_t>(~load.index), false,
+            segment_.columns * static_cast<int64_t>(size_of(load.dtype))};
+  }
+
+  // Whether a step that reduces rows could load them itself (join_steps.h): of one that is short,
+  // its last elements take longer than all take by themselves.
+  bool could_be_reduced(const Instruction& load) const {
+    constexpr int64_t shortest = 256;
+    const int64_t columns = segment_.columns;
+    return !load.row && !turned() && segment_.memory[load.index].contiguous &&
+           (columns >= shortest || prepared_.reduced == Reduced::long_row);
+  }
+
   // What operators can read instead of the copy that a load or an expansion would make.
   Source readable_instead(size_t at) const {
     const Instruction& i = code_[at];
@@ -109,10 +124,7 @@ class StepMaker {
       return made.place != no_place ? made : Source{i.in[0], false, pitch_of(size)};
     }
     const bool compact = i.code == Opcode::load && compact_.makes(at);
-    if (compact && segment_.memory[i.index].contiguous) {
-      return {static_cast<int16_t>(~i.index), false,
-              segment_.columns * static_cast<int64_t>(size_of(i.dtype))};
-    }
+    if (compact && segment_.memory[i.index].contiguous) return in_memory(i);
     if (i.out < 0 || !only_operators_read(at)) return {};
     if (i.code == Opcode::expand) {
       if (turned()) return {i.in[0], false, 0};
@@ -121,10 +133,7 @@ class StepMaker {
     if (i.code != Opcode::load || i.row || turned()) return {};
     const Memory& memory = segment_.memory[i.index];
     if (!compact && !is_native(memory)) return {};
-    if (memory.contiguous) {  // in the order in which tiles are taken
-      return {static_cast<int16_t>(~i.index), false,
-              segment_.columns * static_cast<int64_t>(size_of(memory.dtype))};
-    }
+    if (memory.contiguous) return in_memory(i);
     if (!is_regular(memory, segment_.columns)) return readable_in_pieces(at);
     int64_t pitch = memory.layout.strides[0] * static_cast<int64_t>(size_of(memory.dtype));
     return {static_cast<int16_t>(~i.index), memory.layout.strides[1] == 0, pitch};
@@ -217,6 +226,7 @@ class StepMaker {
         step.traversal = turned() ? Traversal::columns : Traversal::rows;
       }
     }
+    if (i.code == Opcode::load && could_be_reduced(i)) step.in[0] = in_memory(i);
     const bool is_long = segment_.columns > row_panel && step.traversal == Traversal::rows;
     if (i.code == Opcode::reduce && is_long) step.traversal = Traversal::panels;
     step.out = written_by(is_gathered_there(at) ? code_[at + 1] : i);

@@ -119,6 +119,25 @@ std::vector<Tensor> by_mean_square(const Tensor& x, const Tensor& weight,
   return {at(at(x * scale) * weight), scale};
 }
 
+TEST(JoinSteps, RowsOfHalvesAndTheirSums) {
+  cpu::for_each_instruction_set([] {
+    for (Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+      for (int64_t n : {5, 40, 256, 301, 4096, 16389, 70000}) {
+        Tensor x = now(cast(noise({3, n + 4}, 1, Dtype::float32), dtype));
+        // Rows that follow each other, rows apart, and what has no sum but a sign.
+        Tensor whole = now(slice(x, 1, 0, n, 1) * 1.0), apart = slice(x, 1, 2, n, 1);
+        Tensor zeros = now(full({3, n}, -0.0, dtype, x.device()));
+        for (const Tensor& rows : {whole, apart, zeros}) {
+          const Tensor wide = now(cast(rows, Dtype::float32));
+          const Tensor expected = now(cast(sum(wide, {1}, true), dtype));
+          EXPECT_EQ(read(sum(rows, {1}, true)), read(expected)) << n;
+          EXPECT_EQ(read(sum(rows, {1}, true) * rows), read(expected * rows)) << n;
+        }
+      }
+    }
+  });
+}
+
 TEST(JoinSteps, NormalizedRows) {
   constexpr Dtype f32 = Dtype::float32;
   cpu::for_each_instruction_set([&] {
