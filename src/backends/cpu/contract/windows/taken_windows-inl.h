@@ -98,16 +98,18 @@ HWY_NOINLINE void add_taken_windows(const SameWindows& how, const SamePositions&
     int64_t column = ((first - over.lane) % width + width) % width;
     for (int64_t at = first - over.lane + v; at < end; at += step) {
       const uint16_t* const inside = how.inside.data() + column * C;
-      const auto load = [&](int i, int j) HWY_ATTR {
-        const auto there =
-            hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(inside + j) + v / 8);
-        return hn::MaskedLoad(there, d, address(elements[i][j % Step], at + j / Step));
+      const auto there = [&](int j) HWY_ATTR {
+        return hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(inside + j) + v / 8);
+      };
+      const auto load = [&](hn::Mask<Vectors<float>> mask, int i, int j) HWY_ATTR {
+        return hn::MaskedLoad(mask, d, address(elements[i][j % Step], at + j / Step));
       };
       if (at >= first && at + lanes <= end) {
         __builtin_prefetch(address(over.y, over.to_next_y + at), 0, 2);
         const auto dy = hn::LoadU(d, over.y + at);
         MT_UNROLL for (int i = 0; i < R; ++i) {
-          MT_UNROLL for (int j = 0; j < C; ++j) sum[i][j] = fused(d, load(i, j), dy, sum[i][j]);
+          MT_UNROLL for (int j = 0; j < C; ++j) sum[i][j] =
+              fused(d, load(there(j), i, j), dy, sum[i][j]);
         }
       } else {
         const int64_t before = std::clamp<int64_t>(first - at, 0, lanes);
@@ -115,8 +117,10 @@ HWY_NOINLINE void add_taken_windows(const SameWindows& how, const SamePositions&
         const auto taken = hn::AndNot(hn::FirstN(d, before), hn::FirstN(d, last));
         const auto dy = hn::MaskedLoad(taken, d, address(over.y, at));
         MT_UNROLL for (int i = 0; i < R; ++i) {
-          MT_UNROLL for (int j = 0; j < C; ++j) sum[i][j] =
-              hn::IfThenElse(taken, fused(d, load(i, j), dy, sum[i][j]), sum[i][j]);
+          MT_UNROLL for (int j = 0; j < C; ++j) {
+            const auto x = load(hn::And(taken, there(j)), i, j);
+            sum[i][j] = hn::IfThenElse(taken, fused(d, x, dy, sum[i][j]), sum[i][j]);
+          }
         }
       }
       column += step;
