@@ -38,7 +38,7 @@ def most(row, peer):
     measured is no limit if we were faster."""
     if peer["target"] is None or "limit" not in row or row["share"] > 1 + NOISE:
         return None
-    ratio = peer["best"] / min(row["limit"]["best"], row["ours"]["best"])
+    ratio = max(peer["best"] / min(row["limit"]["best"], row["ours"]["best"]), peer["ratio"])
     return ratio if ratio < peer["target"] else None
 
 

@@ -40,10 +40,11 @@ def distance(made):
     out = (f"A line of memory went to the other core and back in {short(min(trips))} to {short(max(trips))}, "
            "the median of a row's rounds.")
     if left_out := sum(row["apart"]["rounds"] for row in rows if "apart" in row):
+        told = "[do not count](#cores-apart)" if apart(made) else "do not count"
         out += (f" {left_out} of {left_out + sum(row['rounds'] for row in rows)} rounds in which it took "
-                f"more than {short(APART)}, as between two chips, [do not count](#cores-apart).")
+                f"more than {short(APART)}, as between two chips, {told}.")
     if always := sum(trip > APART for trip in trips):
-        out += f" In {always} rows it took longer in most of the rounds that count."
+        out += f" In {always} rows it took more than {short(APART)} in most of the rounds that count."
     return ["", out]
 
 

@@ -7,7 +7,7 @@ Loops and quiet take turns of a few samples, told by the clock on the wall. A co
 gives each a half, so 2 is as good as it gets; and less if what we left in the caches is gone when it
 is our turn again, as on a host whose other machines use the last one too. That is measured: loops
 and we take turns of 4 ms, as long as the kernel lets each run. Twice our time in such turns is the
-limit."""
+limit; of what takes longer than a turn, which is then interrupted, 2."""
 import argparse
 import os
 import pathlib
@@ -76,7 +76,7 @@ def measure(side, loops, seconds):
         for busy, taken in (False, quiet), (True, beside):
             loops.run(busy)
             taken += [timed(side, times, time.perf_counter, warming) for _ in range(TURN)]
-        turns += [in_turns(side, once, loops) for _ in range(2 * TURN)]
+        turns += [in_turns(side, once, loops) if once < SLICE else 0 for _ in range(2 * TURN)]
     return [statistics.median(taken) for taken in (quiet, turns, beside)]
 
 

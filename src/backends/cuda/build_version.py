@@ -17,5 +17,6 @@ output.write_text(f"""// SPDX-License-Identifier: Apache-2.0
 
 #define MT_BUILD_VERSION "{version}-{checksum.hexdigest()[:12]}"
 """, encoding="utf-8")
-paths = [str(file).replace(" ", "\\ ") for file in files]
+# The folders, too, which change when a file is added.
+paths = [str(path).replace(" ", "\\ ") for path in (*files, *sorted({file.parent for file in files}))]
 pathlib.Path(depfile).write_text(f"{output}: {' '.join(paths)}\n", encoding="utf-8")

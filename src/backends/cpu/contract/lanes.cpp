@@ -281,7 +281,7 @@ inline void run_same_windows(const LanesBlock& block) {
                              first,
                              end,
                              lane};
-    add_same_windows(how, over, phases, sums);
+    add_same_windows(how, over, block.row_begin, block.row_end, phases, sums);
   }
   for (int64_t row = block.row_begin; row < block.row_end; ++row) {
     float* to = static_cast<float*>(block.c) + (row - block.row_begin) * block.c_many;

@@ -106,12 +106,13 @@ class StepMaker {
             segment_.columns * static_cast<int64_t>(size_of(load.dtype))};
   }
 
-  // Whether a step that reduces rows could load them itself (join_steps.h): of one that is short,
+  // Whether a step that adds up rows could load them itself (join_steps.h): of one that is short,
   // its last elements take longer than all take by themselves.
-  bool could_be_reduced(const Instruction& load) const {
+  bool could_be_summed(const Instruction& load) const {
     constexpr int64_t shortest = 256;
     const int64_t columns = segment_.columns;
-    return !load.row && !turned() && segment_.memory[load.index].contiguous &&
+    return is_half(load.dtype) && !load.row && !turned() &&
+           segment_.memory[load.index].contiguous &&
            (columns >= shortest || prepared_.reduced == Reduced::long_row);
   }
 
@@ -226,7 +227,7 @@ class StepMaker {
         step.traversal = turned() ? Traversal::columns : Traversal::rows;
       }
     }
-    if (i.code == Opcode::load && could_be_reduced(i)) step.in[0] = in_memory(i);
+    if (i.code == Opcode::load && could_be_summed(i)) step.in[0] = in_memory(i);
     const bool is_long = segment_.columns > row_panel && step.traversal == Traversal::rows;
     if (i.code == Opcode::reduce && is_long) step.traversal = Traversal::panels;
     step.out = written_by(is_gathered_there(at) ? code_[at + 1] : i);

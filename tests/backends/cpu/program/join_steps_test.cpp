@@ -124,14 +124,17 @@ TEST(JoinSteps, RowsOfHalvesAndTheirSums) {
     for (Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
       for (int64_t n : {5, 40, 256, 301, 4096, 16389, 70000}) {
         Tensor x = now(cast(noise({3, n + 4}, 1, Dtype::float32), dtype));
-        // Rows that follow each other, rows apart, and what has no sum but a sign.
+        // Rows that follow each other, rows apart, what has no sum but a sign, and no finite one.
         Tensor whole = now(slice(x, 1, 0, n, 1) * 1.0), apart = slice(x, 1, 2, n, 1);
         Tensor zeros = now(full({3, n}, -0.0, dtype, x.device()));
-        for (const Tensor& rows : {whole, apart, zeros}) {
+        Tensor endless = now(where(greater(whole, full({}, 0.9, dtype, x.device())),
+                                   full({}, INFINITY, dtype, x.device()), whole));
+        for (const Tensor& rows : {whole, apart, zeros, endless}) {
           const Tensor wide = now(cast(rows, Dtype::float32));
           const Tensor expected = now(cast(sum(wide, {1}, true), dtype));
           EXPECT_EQ(read(sum(rows, {1}, true)), read(expected)) << n;
-          EXPECT_EQ(read(sum(rows, {1}, true) * rows), read(expected * rows)) << n;
+          EXPECT_EQ(read(1.0 / sum(rows, {1}, true)), read(1.0 / expected)) << n;  // the sign
+          EXPECT_EQ(read(sum(rows, {1}, true) + rows), read(expected + rows)) << n;
         }
       }
     }

@@ -94,7 +94,7 @@ HWY_NOINLINE void add_taken_windows(const SameWindows& how, const SamePositions&
     MT_UNROLL for (int i = 0; i < R; ++i) {
       MT_UNROLL for (int j = 0; j < C; ++j) sum[i][j] = hn::LoadU(d, kept + (i * C + j) * step);
     }
-    // Of the vector's first position.
+    // Of the first of 16 positions.
     int64_t column = ((first - over.lane) % width + width) % width;
     for (int64_t at = first - over.lane + v; at < end; at += step) {
       const uint16_t* const inside = how.inside.data() + column * C;
@@ -132,31 +132,35 @@ HWY_NOINLINE void add_taken_windows(const SameWindows& how, const SamePositions&
   }
 }
 
-// ... of all lines of the window. `phases`: scratch() bytes.
+// ... of lines [begin, end) of the window. `phases`: scratch() bytes.
 template <int R, int C, int Step>
-void add_taken_windows(const SameWindows& how, const SamePositions& over, float* phases,
-                       float* sums) {
+void add_taken_windows(const SameWindows& how, const SamePositions& over, int64_t begin,
+                       int64_t end, float* phases, float* sums) {
   const int64_t first = over.first / how.width, last = (over.end - 1) / how.width;
   take_lines<Step>(how, over.image, first, last + 1, phases);
-  for (int64_t line = 0; line < static_cast<int64_t>(how.lines.size()); line += R) {
+  for (int64_t line = begin; line < end; line += R) {
     add_taken_windows<R, C, Step>(how, over, phases, line, sums);
   }
 }
 
-inline void add_same_windows(const SameWindows& how, const SamePositions& over, float* phases,
-                             float* sums) {
+// ... of places [begin, end) of the window at least.
+inline void add_same_windows(const SameWindows& how, const SamePositions& over, int64_t begin,
+                             int64_t end, float* phases, float* sums) {
   if (how.in_place()) return add_windows_in_place(how, over, sums);
-  switch (how.columns.size() * how.step) {
-    case 6: return add_taken_windows<3, 3, 2>(how, over, phases, sums);
-    case 5: return add_taken_windows<1, 5, 1>(how, over, phases, sums);
-    case 10: return add_taken_windows<1, 5, 2>(how, over, phases, sums);
-    default: return add_taken_windows<1, 7, 1>(how, over, phases, sums);
+  const auto columns = static_cast<int64_t>(how.columns.size());
+  const int64_t first = begin / columns, last = (end - 1) / columns + 1;
+  switch (columns * how.step) {
+    case 6: return add_taken_windows<3, 3, 2>(how, over, 0, 3, phases, sums);
+    case 5: return add_taken_windows<1, 5, 1>(how, over, first, last, phases, sums);
+    case 10: return add_taken_windows<1, 5, 2>(how, over, first, last, phases, sums);
+    default: return add_taken_windows<1, 7, 1>(how, over, first, last, phases, sums);
   }
 }
 
 #else
 
-inline void add_same_windows(const SameWindows&, const SamePositions&, float*, float*) {}
+inline void add_same_windows(const SameWindows&, const SamePositions&, int64_t, int64_t, float*,
+                             float*) {}
 
 #endif
 
