@@ -55,6 +55,14 @@ def cpu_name():
         return platform.machine()
 
 
+def is_virtual():
+    """Whether a host may move the cores."""
+    try:
+        return "hypervisor" in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return False
+
+
 def agree(row, opened):
     """For each peer the largest error, in units of the tolerance: at most 1 is agreement. Drops the
     peers that fail."""
@@ -101,7 +109,8 @@ def measure(row, runners, limits, seconds):
         opened["limit"] = limits.stream(what)
     measured = limits.operations(what) if kind == "operations" else {}
     times = {name: repetitions(side, clock) for name, side in opened.items()}
-    rounds = take_rounds(opened, measured, times, clock, seconds, limits if threads > 1 else None)
+    moves = threads > 1 and is_virtual()
+    rounds = take_rounds(opened, measured, times, clock, seconds, limits if moves else None)
     for side in opened.values():
         side.close()
     return result(row, rounds, errors)
@@ -139,8 +148,9 @@ def result(row, rounds, errors):
     if "loading" in samples:
         made["loading"] = spread(samples["loading"])
         made["loading_share"] = made["limit"]["best"] / made["loading"]["best"]
-    if trips := [trip for trip, _ in near if trip]:
+    if trips := [max(trips) for trips, _ in near if max(trips)]:
         made["round_trip"] = spread(trips)
+        made["rounds_left_out"] = len(rounds) - len(near)
         made["apart"] = {"rounds": len(apart)}
         if len(apart) >= ENOUGH:
             made["apart"] |= {name: statistics.median(values)

@@ -4,7 +4,7 @@ import os
 import statistics
 
 from report import duration, fastest, groups, is_met, misses_share, most, most_share, named, verdict
-from rounds import APART
+from rounds import APART, ONE_CORE
 
 BEGIN, END = "<!-- results: bench.py writes from here on -->", "<!-- results end -->"
 VERDICTS = ("met", "limit", "missed")
@@ -39,10 +39,11 @@ def distance(made):
     trips = [row["round_trip"]["median"] for row in rows]
     out = (f"A line of memory went to the other core and back in {short(min(trips))} to {short(max(trips))}, "
            "the median of a row's rounds.")
-    if left_out := sum(row["apart"]["rounds"] for row in rows if "apart" in row):
+    if left_out := sum(row.get("rounds_left_out", 0) for row in rows):
         told = "[do not count](#cores-apart)" if apart(made) else "do not count"
         out += (f" {left_out} of {left_out + sum(row['rounds'] for row in rows)} rounds in which it took "
-                f"more than {short(APART)}, as between two chips, {told}.")
+                f"more than {short(APART)}, as between two chips, or less than {short(ONE_CORE)}, as between two "
+                f"threads of one core, {told}.")
     if always := sum(trip > APART for trip in trips):
         out += f" In {always} rows it took more than {short(APART)} in most of the rounds that count."
     return ["", out]
