@@ -151,10 +151,8 @@ def result(row, rounds, errors):
     if trips := [max(trips) for trips, _ in near if max(trips)]:
         made["round_trip"] = spread(trips)
         made["rounds_left_out"] = len(rounds) - len(near)
-        made["apart"] = {"rounds": len(apart)}
         if len(apart) >= ENOUGH:
-            made["apart"] |= {name: statistics.median(values)
-                              for name, values in by_side(apart).items()}
+            made["apart"] = {name: statistics.median(values) for name, values in by_side(apart).items()}
     return made
 
 

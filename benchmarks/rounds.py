@@ -41,8 +41,10 @@ def repetitions(side, clock):
 def take_rounds(opened, measured, times, clock, seconds, limits):
     """[(the round trips before and after, {side: its sample}), ...]; no limits, no trips."""
     def round_trip():
+        if not limits:
+            return 0
         wait_for_idle()
-        return limits.round_trip() if limits else 0
+        return limits.round_trip()
 
     rounds, near, trip = [], 0, round_trip()
     begin = time.perf_counter()
@@ -57,21 +59,21 @@ def take_rounds(opened, measured, times, clock, seconds, limits):
             samples[name] = function()
         trip = round_trip()
         rounds.append(((before, trip), samples))
-        if is_near(rounds[-1]):
+        if is_near((before, trip)):
             near += time.perf_counter() - started
     return rounds
 
 
-def is_near(one):
-    return max(one[0]) == 0 or (min(one[0]) >= ONE_CORE and max(one[0]) <= APART)
+def is_near(trips):
+    return not any(trips) or ONE_CORE <= min(trips) <= max(trips) <= APART
 
 
 def counted(rounds):
     """(the rounds that count, those while the cores were apart)"""
-    near = [one for one in rounds if is_near(one)]
+    near = [(trips, samples) for trips, samples in rounds if is_near(trips)]
     if len(near) < ENOUGH:  # what there is counts
         return rounds, []
-    return near, [one for one in rounds if max(one[0]) > APART]
+    return near, [(trips, samples) for trips, samples in rounds if max(trips) > APART]
 
 
 def by_side(rounds):

@@ -66,7 +66,7 @@ def in_turns(side, once, loops):
 
 
 def measure(side, loops, seconds):
-    """Medians in quiet, in turns and beside the loops."""
+    """Seconds in quiet and beside the loops, as medians, and the limit of their ratio."""
     times, warming = repetitions(side, time.perf_counter)
     once = timed(side, times, time.perf_counter, warming)
     times = max(1, round(SAMPLE / once))
@@ -76,8 +76,12 @@ def measure(side, loops, seconds):
         for busy, taken in (False, quiet), (True, beside):
             loops.run(busy)
             taken += [timed(side, times, time.perf_counter, warming) for _ in range(TURN)]
-        turns += [in_turns(side, once, loops) if once < SLICE else 0 for _ in range(2 * TURN)]
-    return [statistics.median(taken) for taken in (quiet, turns, beside)]
+        if once < SLICE:
+            turns += [in_turns(side, once, loops) for _ in range(2 * TURN)]
+    loops.run(False)
+    alone = statistics.median(quiet)
+    limit = max(2.0, 2 * statistics.median(turns) / alone) if turns else 2.0
+    return alone, statistics.median(beside), limit
 
 
 def idle(side):
@@ -107,8 +111,8 @@ def main():
                 continue
             ours.set_threads(row.threads or threads)
             side = ours.open(row.ours, row.inputs())
-            quiet, turns, beside = measure(side, loops, options.seconds)
-            ratios[row.name], limits[row.name] = beside / quiet, max(2.0, 2 * turns / quiet)
+            quiet, beside, limits[row.name] = measure(side, loops, options.seconds)
+            ratios[row.name] = beside / quiet
             share = idle(side)
             side.close()
             print(f"{row.name:28}{duration(quiet):>10}{duration(beside):>10}"
