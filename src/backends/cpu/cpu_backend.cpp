@@ -10,6 +10,7 @@
 #include "backends/cpu/contract/matrix_unit/tiled_product.h"
 #include "backends/cpu/contract_group.h"
 #include "backends/cpu/description.h"
+#include "backends/cpu/elementwise/work.h"
 #include "backends/cpu/instruction_set.h"
 #include "backends/cpu/parallel/float_mode.h"
 #include "backends/cpu/parallel/parallel.h"
@@ -197,10 +198,11 @@ class CpuBackend final : public HostBackend {
   bool run_small(const Op& op, Dtype dtype, const SmallOperand* operands, void* output,
                  int64_t count) override {
     if (dtype == Dtype::boolean || needs_rounding(dtype)) return false;
+    const auto code = static_cast<Elementwise>(op.code);
+    if (work_of(code) * count >= 2 * grain_work && thread_count() > 1) return false;
     StandardFloatMode mode;
     const Input inputs[2] = {{operands[0].data, 0, operands[0].repeated},
                              {operands[1].data, 0, operands[1].repeated}};
-    const auto code = static_cast<Elementwise>(op.code);
     elementwise_operator(code, compute_of(dtype))(output, inputs, 1, count);
     return true;
   }

@@ -2,6 +2,7 @@
 // Makes a program ready: how it goes through its elements, in tiles of which size.
 #include <algorithm>
 
+#include "backends/cpu/elementwise/work.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "backends/cpu/program/ahead.h"
 #include "backends/cpu/program/make_steps.h"
@@ -17,8 +18,6 @@ namespace {
 // to stay in the first cache.
 constexpr int64_t most_tile_elements = 1024;
 constexpr int64_t most_turned_elements = 32 << 10;  // of rows that are read together
-// Instructions times elements below which a second worker costs more than it brings.
-constexpr int64_t grain_work = 64 << 10;
 // Columns for which an element-wise program goes row by row, to read broadcast operands as they
 // are.
 constexpr int64_t fewest_columns = 16, most_columns = 4096;
@@ -45,8 +44,13 @@ void place_registers(const Program& program, int64_t register_bytes, PreparedPro
   prepared->scratch_bytes = bytes;
 }
 
-int64_t cost_of(const Program& program) {
-  return static_cast<int64_t>(program.instructions.size()) + 1;
+// Of one element.
+int64_t all_work_of(const Program& program) {
+  int64_t work = 1;
+  for (const Instruction& i : program.instructions) {
+    work += i.code == Opcode::elementwise ? work_of(static_cast<Elementwise>(i.detail)) : 1;
+  }
+  return work;
 }
 
 // The columns to go through an element-wise segment by, if some operand is broadcast to its rows or
@@ -211,7 +215,7 @@ PreparedProgram prepare_rows(const FusedProgram& fused, const Segment& segment,
   }
   set_tiles(segment, rows, &prepared);
   prepared.walk = fused.totals.empty() ? Walk::rows : Walk::totals;
-  prepared.grain = std::max(rows, grain_work / cost_of(program) / columns);
+  prepared.grain = std::max(rows, grain_work / all_work_of(program) / columns);
   if (!in_tiles) find_parts(segment, &prepared);
   fetch_ahead({segment}, buffers, &prepared);
   return prepared;
@@ -279,7 +283,7 @@ PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buf
     prepared.same_numbers.push_back(s > 0 && same_numbers(program, segments[s - 1], segments[s]));
   }
   prepared.at_once = leaves_nothing(prepared);
-  prepared.grain = std::max<int64_t>(1, grain_work / cost_of(program) / prepared.tile_rows);
+  prepared.grain = std::max<int64_t>(1, grain_work / all_work_of(program) / prepared.tile_rows);
   prepared.panels = panels;
   prepared.walk = panels.memory >= 0 ? Walk::panels : Walk::elements;
   fetch_ahead(segments, buffers, &prepared);

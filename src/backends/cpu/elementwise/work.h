@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much work element-wise operators are, for whether another thread pays.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/elementwise.h"
+
+namespace mt::cpu {
+
+// Sums of two numbers below which a second worker costs more than it brings.
+constexpr int64_t grain_work = 64 << 10;
+
+// Of one element, in sums of two: exponentials, logarithms and the like are several, as measured.
+inline int64_t work_of(Elementwise code) {
+  constexpr int64_t of_real_function = 8;
+  return info(code).domain == Domain::real ? of_real_function : 1;
+}
+
+}  // namespace mt::cpu
