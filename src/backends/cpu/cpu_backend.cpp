@@ -18,6 +18,7 @@
 #include "backends/cpu/program/reduce.h"
 #include "backends/cpu/program/totals.h"
 #include "backends/cpu/turn_hidden.h"
+#include "backends/cpu/turn_shared_weights.h"
 #include "backends/host_backend.h"
 #include "backends/naive_arguments.h"
 #include "base/rounding.h"
@@ -171,6 +172,7 @@ class CpuBackend final : public HostBackend {
   }
 
   void prepare(Plan* plan) override {
+    turn_shared_weights(plan, thread_count());
     turn_hidden(plan, thread_count());
     plan->prepared = Preparation(plan).run();
   }

@@ -6,17 +6,11 @@
 
 #include "backends/cpu/contract/schedule.h"
 #include "backends/cpu/contract/windows/padding.h"
+#include "backends/cpu/plain_product.h"
 #include "backends/cpu/turned_epilogue.h"
 
 namespace mt::cpu {
 namespace {
-
-// Whether it is one product of matrices, of float32 as they are stored.
-bool is_plain(const Contraction& c) {
-  const bool of_floats = c.a == Dtype::float32 && c.b == Dtype::float32 && c.out == Dtype::float32;
-  return of_floats && c.precision == Precision::strict && c.batch.empty() && c.m.size() == 1 &&
-         c.n.size() == 1 && c.k.size() == 1;
-}
 
 bool computes_transpose(const Contraction& c, int threads) {
   const Schedule schedule(c, threads);
