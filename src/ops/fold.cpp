@@ -40,7 +40,16 @@ const Op fold_op{
 
 Tensor fold(const Tensor& x, const Shape& shape, int axis, int64_t step, int64_t dilation) {
   if (!is_floating(x.dtype())) fail(Code::dtype, "fold: needs floats, got %s", name_of(x.dtype()));
-  return record(fold_op, x.dtype(), shape, {x}, {axis, step, dilation});
+  // What repeats along another axis, as the gradient of a mean over windows does, is folded once.
+  Tensor windows = x;
+  Shape once = shape;
+  const Layout layout = view_layout(x);
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (d == axis || shape[d] < 2 || layout.strides[d] != 0) continue;
+    windows = slice(windows, d, 0, 1, 1);
+    once[d] = 1;
+  }
+  return expand(record(fold_op, x.dtype(), once, {windows}, {axis, step, dilation}), shape);
 }
 
 }  // namespace mt

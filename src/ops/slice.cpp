@@ -23,7 +23,10 @@ Shape slice_lengths(const Node& node) {
 void slice_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   Block block = node.attributes;
   for (size_t i = 1; i < block.size(); i += 2) block[i] += block[i] == 0;
-  gradients[0] = place(reshape(dy, slice_lengths(node)), node.inputs[0].shape(), block, 0);
+  const Shape &shape = node.inputs[0].shape(), lengths = slice_lengths(node);
+  const Tensor part = reshape(dy, lengths);
+  // All of x, some of it turned round: so it is turned back.
+  gradients[0] = lengths == shape ? take_block(part, shape, block) : place(part, shape, block, 0);
 }
 Tensor slice_again(const Node& node, const Tensor* inputs) {
   return take_block(inputs[0], slice_lengths(node), node.attributes);
@@ -91,7 +94,7 @@ std::optional<SliceOf> slice_of(const Node& node) {
     slice.start = start;
     slice.step = step + (step == 0);
   }
-  if (slice.axis < 0) return std::nullopt;
+  if (slice.axis < 0 || slice.lengths == shape) return std::nullopt;  // all of it
   return slice;
 }
 

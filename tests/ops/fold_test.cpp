@@ -28,6 +28,19 @@ TEST(fold, every_way_of_running_agrees) {
   }
 }
 
+TEST(fold, of_what_repeats_is_as_if_it_did_not) {
+  const Numbers values = scattered(2 * 5 * 3, 9);
+  const auto folded = [](const Tensor& windows) { return fold(windows, {2, 4, 11}, 2, 2, 1); };
+  everywhere([&](const Make& given) {
+    return folded(expand(given({2, 1, 5, 3}, values, Dtype::float32), {2, 4, 5, 3}));
+  });
+  const Tensor repeated = expand(make({2, 1, 5, 3}, values), {2, 4, 5, 3});
+  EXPECT_EQ(read(folded(repeated)), read(folded(copy(repeated))));
+  check_gradient(make({2, 1, 5, 3}, values), [&](const Tensor& x) {
+    return folded(expand(x, {2, 4, 5, 3}));
+  });
+}
+
 TEST(window, gradients) {
   const Numbers at_x = scattered(12, 9);
   check_gradient(make({3, 4}, at_x), [](const Tensor& x) { return window(x, 1, 2, 2, 1); });

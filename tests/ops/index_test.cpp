@@ -230,5 +230,11 @@ TEST(select, select_and_slice) {
                  [](const Tensor& x) { return slice(x, 1, 3, 2, -2); });
 }
 
+TEST(flip, gradients_are_turned_back) {
+  const Numbers at_x = scattered(12, 9);
+  check_gradient(make({3, 4}, at_x), [](const Tensor& x) { return flip(x, {1}) * x; });
+  check_gradient(make({3, 4}, at_x), [](const Tensor& x) { return flip(flip(x, {0, 1}), {0}); });
+}
+
 }  // namespace
 }  // namespace mt::testing
