@@ -88,5 +88,53 @@ TEST(TileEpilogue, HasTheBitsOfAStoredProduct) {
   }
 }
 
+// For images [batch, outputs, lines, positions].
+struct ImageOperands {
+  Tensor bias, per_image, per_position, residual, one;
+  explicit ImageOperands(const Shape& y)
+      : bias(random_leaf({y[1], 1, 1}, 1)),
+        per_image(random_leaf({y[0], 1, 1, 1}, 2)),
+        per_position(random_leaf({y[2], y[3]}, 3)),
+        residual(random_leaf(y, 4)),
+        one(random_leaf({}, 5)) {}
+};
+
+using ImageEpilogue = Tensor (*)(const Tensor& y, const ImageOperands& with);
+constexpr ImageEpilogue image_epilogues[] = {
+    [](const Tensor& y, const ImageOperands& o) { return relu(add(y, o.bias)); },
+    [](const Tensor& y, const ImageOperands& o) { return mul(add(y, o.bias), o.per_image); },
+    [](const Tensor& y, const ImageOperands& o) { return mul(add(y, o.bias), o.per_position); },
+    [](const Tensor& y, const ImageOperands& o) { return add(add(y, o.bias), o.residual); },
+    [](const Tensor& y, const ImageOperands& o) { return sub(mul(y, o.one), o.bias); },
+};
+
+// With strides, windows are broadcast, and the tiles are those of the transpose.
+TEST(TileEpilogue, HasTheBitsOfAStoredConvolution) {
+  install_fusing_evaluator();
+  const Tensor x = random_leaf({3, 3, 41, 47}, 9);
+  for (int64_t outputs : {24, 64, 100, 160}) {
+    const Tensor weight = random_leaf({outputs, 3, 5, 5}, 10);
+    for (int64_t padding : {0, 1}) {
+      const auto convolved = [&] {
+        const Dims around{padding, padding};
+        return convolution(x, weight, {}, {{2, 2}, around, {1, 1}, {}, 1, false});
+      };
+      const Tensor product = stored(convolved());
+      const ImageOperands with(product.shape());
+      for (size_t i = 0; i < std::size(image_epilogues); ++i) {
+        const Value expected = value_of(image_epilogues[i](product, with));
+        for (int threads : {1, 2, 3}) {
+          cpu::set_thread_count(threads);
+          const Tensor alone = image_epilogues[i](convolved(), with);  // nobody holds the product
+          EXPECT_EQ(value_of(alone), expected)
+              << "epilogue " << i << ", " << outputs << " outputs, padding " << padding
+              << ", threads: " << threads;
+        }
+        cpu::set_thread_count(0);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mt::testing

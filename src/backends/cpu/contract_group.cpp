@@ -149,7 +149,7 @@ PreparedContractGroup prepare_contract_group(const Plan& plan, const ContractGro
                                      size_of_group(group.contraction.n));
   }
   const int64_t columns = ready.contraction->turned_columns();
-  if (columns > 0 && ready.in_tiles && ready.padding.group < 0) {
+  if (columns > 0 && ready.in_tiles) {
     ready.turned = turned_epilogue(group, columns);
   }
   return ready;

@@ -35,9 +35,13 @@ bool turn(Memory* memory, int64_t m, int64_t n) {
   const int rank = layout.shape.rank();
   const bool one = std::all_of(layout.strides.begin(), layout.strides.begin() + rank, zero);
   const bool by_columns = rank == 2 && layout.shape[1] == n && layout.strides[0] == 0;
-  if (memory->buffer < 0 || memory->row || (!one && !by_columns)) return false;
-  const int64_t stride = one ? 0 : layout.strides[1];
-  memory->layout = {{n, m}, {stride, 0}, layout.offset};
+  const bool by_rows = rank >= 2 && layout.shape[rank - 1] == n && layout.strides[rank - 1] == 0 &&
+                       layout.shape[rank - 2] == m &&
+                       std::all_of(layout.strides.begin(), layout.strides.begin() + rank - 2, zero);
+  if (memory->buffer < 0 || memory->row || !(one || by_columns || by_rows)) return false;
+  const int64_t down = by_columns && !one ? layout.strides[1] : 0;
+  const int64_t along = by_rows && !one ? layout.strides[rank - 2] : 0;
+  memory->layout = {{n, m}, {down, along}, layout.offset};
   memory->contiguous = false;
   return true;
 }

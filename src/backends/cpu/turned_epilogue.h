@@ -15,13 +15,14 @@ struct TurnedEpilogue {
 };
 
 // Of a group whose product is computed in tiles of so many `columns`, which are rows of the result.
-// Nothing if the epilogue needs elements in their order or tells rows of the result apart, or its
-// result does not take the product's place.
+// Nothing if the epilogue needs elements in their order, its operands differ along both axes of the
+// result, or between batch entries, or its result does not take the product's place.
 std::optional<TurnedEpilogue> turned_epilogue(const ContractGroup& group, int64_t columns);
 
 // Whether what a program computes depends on the values alone, and not on where they are.
 bool goes_anywhere(const Program& program);
-// Makes of a memory of [m, n] the same of [n, m]; false if it differs from row to row of m.
+// Makes of a memory of [m, n], the same for all batch entries, one of [n, m]; false if it differs
+// along both.
 bool turn(Memory* memory, int64_t m, int64_t n);
 
 }  // namespace mt::cpu

@@ -37,7 +37,7 @@ int64_t PreparedContraction::bytes() const {
 int64_t PreparedContraction::turned_columns() const {
   const Schedule& s = schedule_;
   const bool turns = s.transposed && s.way == Way::blocked && s.rounded && s.sum == out_;
-  const bool all = s.batch == 1 && s.m > 0 && s.n > 0 && s.k > 0 && s.n % s.columns == 0;
+  const bool all = s.m > 0 && s.n > 0 && s.k > 0 && s.n % s.columns == 0;
   return turns && all && !is_small() && !tiled_ && !filtered_ ? s.columns : 0;
 }
 
