@@ -56,3 +56,9 @@ def _into(out: Any, result: Any) -> Any:
         raise ValueError(f"out is {tuple(out.shape)}, not {result.shape}")
     out[...] = result
     return out
+
+
+def _options(options: Any, **values: Any) -> Any:
+    for name, value in values.items():
+        setattr(options, name, value)
+    return options

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from .. import native
 from .._names import _explained
-from .functional import _options
+from .._arguments import _options
 from .layers import _Layer
 from .._types import Shape
 

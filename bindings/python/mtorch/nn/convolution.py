@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import native
-from .functional import _conv_options, _pair
+from ._windows import _conv_options, _pair
 from .layers import _Layer
 from .._types import DTypeLike
 
