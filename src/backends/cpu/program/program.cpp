@@ -137,8 +137,10 @@ void ProgramRun::find_pieces(int64_t first) {
     const PiecedOperand& operand = prepared_.pieced[m];
     if (!operand.is_read) continue;
     const Memory& memory = segment_->memory[m];
-    const int64_t within = column_begin_ * prepared_.pieces / segment_->columns;
-    const int64_t position = locate(operand.pieces, first * prepared_.pieces + within);
+    const int64_t length = segment_->columns / prepared_.pieces;
+    int64_t position = locate(operand.pieces, first * prepared_.pieces + column_begin_ / length);
+    // A part of a row may begin within a piece.
+    if (!operand.repeated) position += column_begin_ % length;
     places_[registers_ + static_cast<int>(m)] = {
         static_cast<char*>(buffers_[memory.buffer]) + first_byte(memory) +
             position * static_cast<int64_t>(size_of(memory.dtype)),

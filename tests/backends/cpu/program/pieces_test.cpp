@@ -48,7 +48,7 @@ Tensor evaluated(const Tensor& x) {
 }
 
 // Of images in groups of channels: a number for each channel, for each place, or for each row of
-// each image, and a part of another image.
+// each image, a part of another image, and one image for all.
 void check(int64_t height, int64_t width) {
   const Shape shape{3, 2, 6, height, width};
   const Tensor x = evaluated(noise(shape, 1, Dtype::float32));
@@ -58,6 +58,7 @@ void check(int64_t height, int64_t width) {
       expand(evaluated(noise({height, width}, 3, Dtype::float32)), shape),
       expand(evaluated(noise({3, 1, 6, height, 1}, 4, Dtype::float32)), shape),
       slice(larger, 3, 1, height, 1),
+      expand(evaluated(noise({2, 6, height, width}, 6, Dtype::float32)), shape),
   };
   for (const Tensor& w : operands) {
     for (const Tensor& b : operands) {
