@@ -40,11 +40,12 @@ const Op fold_op{
 
 Tensor fold(const Tensor& x, const Shape& shape, int axis, int64_t step, int64_t dilation) {
   if (!is_floating(x.dtype())) fail(Code::dtype, "fold: needs floats, got %s", name_of(x.dtype()));
-  // What repeats along another axis, as the gradient of a mean over windows does, is folded once.
+  // What repeats along another axis, as the gradient of a mean over windows does, is folded once,
+  // unless it has a gradient itself, which each repetition has to get.
   Tensor windows = x;
   Shape once = shape;
   const Layout layout = view_layout(x);
-  for (int d = 0; d < shape.rank(); ++d) {
+  for (int d = 0; d < shape.rank() && !x.requires_gradient(); ++d) {
     if (d == axis || shape[d] < 2 || layout.strides[d] != 0) continue;
     windows = slice(windows, d, 0, 1, 1);
     once[d] = 1;

@@ -25,8 +25,14 @@ void slice_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   for (size_t i = 1; i < block.size(); i += 2) block[i] += block[i] == 0;
   const Shape &shape = node.inputs[0].shape(), lengths = slice_lengths(node);
   const Tensor part = reshape(dy, lengths);
-  // All of x, some of it turned round: so it is turned back.
-  gradients[0] = lengths == shape ? take_block(part, shape, block) : place(part, shape, block, 0);
+  if (lengths != shape) {
+    gradients[0] = place(part, shape, block, 0);
+    return;
+  }
+  // All of x: what was turned round is turned back, to memory in order, as other libraries refuse
+  // what lies backwards.
+  const Tensor whole = take_block(part, shape, block);
+  gradients[0] = whole.node() == part.node() ? part : copy(whole);
 }
 Tensor slice_again(const Node& node, const Tensor* inputs) {
   return take_block(inputs[0], slice_lengths(node), node.attributes);

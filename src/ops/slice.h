@@ -24,7 +24,7 @@ Tensor place(const Tensor& x, const Shape& shape, const Block& block, double fil
 // something else that is not formed yet (ops/pad.cpp); else nothing.
 Tensor placed(const Tensor& x, const Shape& lengths, const Block& block);
 // Where a node that is a slice along one axis begins in its input, and its lengths with all axes;
-// nullopt for others.
+// nullopt for others, and for one that is all of its input.
 struct SliceOf {
   int axis;
   int64_t start, step;

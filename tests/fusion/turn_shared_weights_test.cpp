@@ -23,6 +23,7 @@ struct Weights {
   Tensor both = random_leaf({2 * outputs, size}, 3), large = random_leaf({8200, size}, 4);
   Tensor across = transpose(random_leaf({size, outputs}, 5));
   Tensor upper = slice(both, 0, 0, outputs, 1), lower = slice(both, 0, outputs, outputs, 1);
+  Tensor part = slice(random_leaf({outputs, size + 9}, 7), 1, 5, size, 1);
 };
 
 // `at` may compute each value at once.
@@ -46,6 +47,7 @@ const std::vector<Form> forms = {
      [](auto& w, auto& x, auto& at) {
        return at(at(product(x, w.upper)) + at(product(x, w.lower)));
      }},
+    {1, 4, [](auto& w, auto& x, auto& at) { return at(product(x, w.part)); }},
     // Too few, too large, computed here, or as vectors want it.
     {0, 3, [](auto& w, auto& x, auto& at) { return at(product(x, w.first)); }},
     {0, 4, [](auto& w, auto& x, auto& at) { return at(product(x, w.large)); }},

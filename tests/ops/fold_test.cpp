@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows, and what adds them up again.
+#include "autodiff/backward.h"
 #include "ops/check.h"
 #include "ops/ops.h"
 
@@ -39,6 +40,12 @@ TEST(fold, of_what_repeats_is_as_if_it_did_not) {
   check_gradient(make({2, 1, 5, 3}, values), [&](const Tensor& x) {
     return folded(expand(x, {2, 4, 5, 3}));
   });
+  // Each repetition has a gradient of its own.
+  const auto gradient = [&](const Tensor& at) {
+    const Tensor x = leaf(at);
+    return read(gradients({sum(folded(x) * noise({2, 4, 11}, 3))}, {}, {x})[0]);
+  };
+  EXPECT_EQ(gradient(repeated), gradient(copy(repeated)));
 }
 
 TEST(window, gradients) {

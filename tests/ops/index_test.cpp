@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "autodiff/backward.h"
 #include "fusion/trace.h"
+#include "graph/record.h"
 #include "ops/check.h"
 #include "ops/ops.h"
 
@@ -234,6 +236,11 @@ TEST(flip, gradients_are_turned_back) {
   const Numbers at_x = scattered(12, 9);
   check_gradient(make({3, 4}, at_x), [](const Tensor& x) { return flip(x, {1}) * x; });
   check_gradient(make({3, 4}, at_x), [](const Tensor& x) { return flip(flip(x, {0, 1}), {0}); });
+  // To memory in order.
+  const Tensor x = leaf(make({3, 4}, at_x)), weights = make({3, 4}, scattered(12, 7));
+  const Tensor gradient = gradients({sum(flip(x, {1}) * weights)}, {}, {x})[0];
+  EXPECT_EQ(read(gradient), read(flip(weights, {1})));
+  EXPECT_TRUE(is_contiguous(view_layout(gradient)));
 }
 
 }  // namespace

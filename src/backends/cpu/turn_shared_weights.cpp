@@ -35,8 +35,8 @@ struct Weight {
   }
 };
 
-// Those that an evaluation is given, and that lie along the sum.
-std::vector<Weight> find_weights(const Plan& plan) {
+// Those that an evaluation is given and that lie along the sum, with the products in tiles.
+std::vector<Weight> find_weights(const Plan& plan, int threads) {
   std::vector<Weight> weights;
   for (size_t g = 0; g < plan.groups.size(); ++g) {
     const auto* const product = std::get_if<ContractGroup>(&plan.groups[g].work);
@@ -56,6 +56,13 @@ std::vector<Weight> find_weights(const Plan& plan) {
       found = weights.end() - 1;
     }
     found->products.push_back(g);
+  }
+  for (Weight& weight : weights) {
+    if (weight.products.size() < fewest_products) continue;
+    std::erase_if(weight.products, [&](size_t g) {
+      const Contraction& c = std::get<ContractGroup>(plan.groups[g].work).contraction;
+      return Schedule(c, threads).way != Way::blocked;
+    });
   }
   return weights;
 }
@@ -84,21 +91,18 @@ Group copy(const Weight& weight, const Operand& turned) {
 void turn_shared_weights(Plan* plan, int threads) {
   if (plan->groups.size() < fewest_products) return;
   std::vector<Group> copies;
-  for (const Weight& weight : find_weights(*plan)) {
+  for (const Weight& weight : find_weights(*plan, threads)) {
     if (!weight.repays(*plan)) continue;
     const Operand turned{static_cast<int>(plan->buffers.size()), Dtype::float32,
                          contiguous_layout({weight.k, weight.n})};
-    bool any = false;
     for (size_t g : weight.products) {
       auto& product = std::get<ContractGroup>(plan->groups[g].work);
-      if (Schedule(product.contraction, threads).way != Way::blocked) continue;
       product.contraction.n[0].b_stride = 1;
       product.contraction.k[0].b_stride = weight.n;
       product.b = turned;
       product.b.layout = {{weight.n, weight.k}, {1, weight.n}, 0};
-      any = true;
     }
-    if (!any) continue;
+    // Behind all others, for as long as the plan runs.
     Buffer buffer{.kind = BufferKind::arena, .bytes = weight.bytes()};
     buffer.offset = plan->arena_bytes;
     plan->arena_bytes += round_up(buffer.bytes, cache_line);

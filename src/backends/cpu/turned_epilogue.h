@@ -16,7 +16,8 @@ struct TurnedEpilogue {
 
 // Of a group whose product is computed in tiles of so many `columns`, which are rows of the result.
 // Nothing if the epilogue needs elements in their order, its operands differ along both axes of the
-// result, or between batch entries, or its result does not take the product's place.
+// result, between batch entries, or by rows of which a tile has a part, or its result does not take
+// the product's place.
 std::optional<TurnedEpilogue> turned_epilogue(const ContractGroup& group, int64_t columns);
 
 // Whether what a program computes depends on the values alone, and not on where they are.

@@ -13,8 +13,21 @@ constexpr int64_t grain_work = 64 << 10;
 
 // Of one element, in sums of two: exponentials, logarithms and the like are several, as measured.
 inline int64_t work_of(Elementwise code) {
-  constexpr int64_t of_real_function = 8;
-  return info(code).domain == Domain::real ? of_real_function : 1;
+  constexpr int64_t of_function = 8;
+  switch (code) {
+    case Elementwise::reciprocal:
+    case Elementwise::sqrt:
+    case Elementwise::rsqrt:
+    case Elementwise::div:
+    case Elementwise::leaky_relu:
+    case Elementwise::copysign:
+    case Elementwise::nextafter:
+    case Elementwise::isnan:
+    case Elementwise::isinf:
+    case Elementwise::isfinite:
+    case Elementwise::signbit: return 1;
+    default: return info(code).domain == Domain::real ? of_function : 1;
+  }
 }
 
 }  // namespace mt::cpu
