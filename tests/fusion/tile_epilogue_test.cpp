@@ -5,8 +5,12 @@
 
 #include <array>
 
+#include "backends/cpu/contract_group.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "fusion/planning/planner.h"
+#include "fusion/select.h"
 #include "fusion/support.h"
+#include "graph/window.h"
 #include "ops/random.h"
 
 namespace mt::testing {
@@ -99,14 +103,39 @@ struct ImageOperands {
         one(random_leaf({}, 5)) {}
 };
 
-using ImageEpilogue = Tensor (*)(const Tensor& y, const ImageOperands& with);
-constexpr ImageEpilogue image_epilogues[] = {
-    [](const Tensor& y, const ImageOperands& o) { return relu(add(y, o.bias)); },
-    [](const Tensor& y, const ImageOperands& o) { return mul(add(y, o.bias), o.per_image); },
-    [](const Tensor& y, const ImageOperands& o) { return mul(add(y, o.bias), o.per_position); },
-    [](const Tensor& y, const ImageOperands& o) { return add(add(y, o.bias), o.residual); },
-    [](const Tensor& y, const ImageOperands& o) { return sub(mul(y, o.one), o.bias); },
+struct ImageEpilogue {
+  bool turned;  // whether it works on tiles of the transpose
+  Tensor (*make)(const Tensor& y, const ImageOperands& with);
 };
+constexpr ImageEpilogue image_epilogues[] = {
+    {true, [](const Tensor& y, const ImageOperands& o) { return relu(add(y, o.bias)); }},
+    {false,
+     [](const Tensor& y, const ImageOperands& o) { return mul(add(y, o.bias), o.per_image); }},
+    {true,
+     [](const Tensor& y, const ImageOperands& o) { return mul(add(y, o.bias), o.per_position); }},
+    {false,
+     [](const Tensor& y, const ImageOperands& o) { return add(add(y, o.bias), o.residual); }},
+    {true, [](const Tensor& y, const ImageOperands& o) { return sub(mul(y, o.one), o.bias); }},
+};
+
+// Whether the plan of such a tensor has a product whose epilogue is turned.
+bool is_turned(const Tensor& y) {
+  Region region;
+  Plan plan;
+  Window& window = Window::current();
+  OwnerLock::Hold hold(window.lock, &current_thread());
+  Tensor root = y;
+  select(window, &root, 1);
+  build_region(window, root.device(), &region);
+  make_plan(region, &plan);
+  for (size_t g = 0; g < plan.groups.size(); ++g) {
+    const auto* product = std::get_if<ContractGroup>(&plan.groups[g].work);
+    if (product && cpu::prepare_contract_group(plan, *product, static_cast<int>(g)).turned) {
+      return true;
+    }
+  }
+  return false;
+}
 
 // With strides, windows are broadcast, and the tiles are those of the transpose.
 TEST(TileEpilogue, HasTheBitsOfAStoredConvolution) {
@@ -122,14 +151,20 @@ TEST(TileEpilogue, HasTheBitsOfAStoredConvolution) {
       const Tensor product = stored(convolved());
       const ImageOperands with(product.shape());
       for (size_t i = 0; i < std::size(image_epilogues); ++i) {
-        const Value expected = value_of(image_epilogues[i](product, with));
+        const Value expected = value_of(image_epilogues[i].make(product, with));
         for (int threads : {1, 2, 3}) {
           cpu::set_thread_count(threads);
-          const Tensor alone = image_epilogues[i](convolved(), with);  // nobody holds the product
+          const Tensor alone =
+              image_epilogues[i].make(convolved(), with);  // nobody holds the product
           EXPECT_EQ(value_of(alone), expected)
               << "epilogue " << i << ", " << outputs << " outputs, padding " << padding
               << ", threads: " << threads;
         }
+        cpu::set_thread_count(2);  // more would cut the outputs
+        flush();
+        const Tensor alone = image_epilogues[i].make(convolved(), with);
+        EXPECT_EQ(is_turned(alone), image_epilogues[i].turned)
+            << "epilogue " << i << ", " << outputs << " outputs";
         cpu::set_thread_count(0);
       }
     }
