@@ -7,10 +7,8 @@
 
 #include "backends/cpu/contract_group.h"
 #include "backends/cpu/parallel/parallel.h"
-#include "fusion/planning/planner.h"
-#include "fusion/select.h"
+#include "fusion/planned.h"
 #include "fusion/support.h"
-#include "graph/window.h"
 #include "ops/random.h"
 
 namespace mt::testing {
@@ -120,14 +118,7 @@ constexpr ImageEpilogue image_epilogues[] = {
 
 // Whether the plan of such a tensor has a product whose epilogue is turned.
 bool is_turned(const Tensor& y) {
-  Region region;
-  Plan plan;
-  Window& window = Window::current();
-  OwnerLock::Hold hold(window.lock, &current_thread());
-  Tensor root = y;
-  select(window, &root, 1);
-  build_region(window, root.device(), &region);
-  make_plan(region, &plan);
+  const Plan plan = planned(y);
   for (size_t g = 0; g < plan.groups.size(); ++g) {
     const auto* product = std::get_if<ContractGroup>(&plan.groups[g].work);
     if (product && cpu::prepare_contract_group(plan, *product, static_cast<int>(g)).turned) {

@@ -7,10 +7,8 @@
 #include <functional>
 
 #include "backends/cpu/parallel/parallel.h"
-#include "fusion/planning/planner.h"
-#include "fusion/select.h"
+#include "fusion/planned.h"
 #include "fusion/support.h"
-#include "graph/window.h"
 
 namespace mt::testing {
 namespace {
@@ -67,14 +65,7 @@ const std::vector<Form> forms = {
 // Whether the plan of such a tensor has a product that is turned. (Rows that fill vectors badly are
 // not worth it.)
 bool turns(const Tensor& y) {
-  Region region;
-  Plan plan;
-  Window& window = Window::current();
-  OwnerLock::Hold hold(window.lock, &current_thread());
-  Tensor root = y;
-  select(window, &root, 1);
-  build_region(window, root.device(), &region);
-  make_plan(region, &plan);
+  Plan plan = planned(y);
   cpu::turn_hidden(&plan, 2);
   for (const Group& group : plan.groups) {
     const auto* product = std::get_if<ContractGroup>(&group.work);

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A weight that is turned once for several products leaves them their bits.
-#include "backends/cpu/turn_shared_weights.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
 
 #include "backends/cpu/parallel/parallel.h"
-#include "fusion/planning/planner.h"
-#include "fusion/select.h"
+#include "fusion/planned.h"
 #include "fusion/support.h"
-#include "graph/window.h"
 
 namespace mt::testing {
 namespace {
@@ -66,15 +62,7 @@ Tensor positions(const Form& form, const Weights& weights, const Tensor& x, cons
 }
 
 int copies_in_plan(const Tensor& y) {
-  Region region;
-  Plan plan;
-  Window& window = Window::current();
-  OwnerLock::Hold hold(window.lock, &current_thread());
-  Tensor root = y;
-  select(window, &root, 1);
-  build_region(window, root.device(), &region);
-  make_plan(region, &plan);
-  cpu::turn_shared_weights(&plan, 2);
+  const Plan plan = planned(y);
   return static_cast<int>(std::count_if(plan.groups.begin(), plan.groups.end(),
                                         [](const Group& group) { return group.items.empty(); }));
 }

@@ -39,8 +39,8 @@ bool turn(Memory* memory, int64_t m, int64_t n) {
                        layout.shape[rank - 2] == m &&
                        std::all_of(layout.strides.begin(), layout.strides.begin() + rank - 2, zero);
   if (memory->buffer < 0 || memory->row || !(one || by_columns || by_rows)) return false;
-  const int64_t down = by_columns && !one ? layout.strides[1] : 0;
-  const int64_t along = by_rows && !one ? layout.strides[rank - 2] : 0;
+  const int64_t down = by_columns ? layout.strides[1] : 0;
+  const int64_t along = by_rows ? layout.strides[rank - 2] : 0;
   memory->layout = {{n, m}, {down, along}, layout.offset};
   memory->contiguous = false;
   return true;
