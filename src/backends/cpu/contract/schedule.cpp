@@ -34,9 +34,9 @@ constexpr int64_t window_results = 32 * 1024;
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;
 // A b of at most so many bytes may well be read whole by every thread.
 constexpr int64_t shared_bytes = 512 * 1024;
-// Of many rows and more than a block of terms, where b alone is packed: so many columns leave more
-// of the second-level cache to a.
-constexpr int64_t columns_beside_rows = 128;
+// Of many rows, where b alone is packed: so many columns leave more of the second-level cache to a,
+// if there is more than a block of terms, or on one thread so many bytes would be packed.
+constexpr int64_t columns_beside_rows = 128, fills_cache = 1024 * 1024;
 // If each thread has so many rows of a tall a, it takes all columns of these and packs all of b:
 // whatever goes by rows before and after has left them, or looks for them, in that core's caches.
 constexpr int64_t repays_packing = 1024;
@@ -269,23 +269,27 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   if (rounded && rows > most_rows) {
     rows = round_up(divide_up(rows, divide_up(rows, most_rows)), row_unit);
   }
-  if (threads == 1 || way == Way::short_windows) return;
+  if (way == Way::short_windows) return;
   const int64_t rows_at_most = rows, columns_at_most = columns;
+  const bool packs_b = floating && !reads_b_in_place(right, sum, rows, columns, panel);
+  const bool a_in_place = reads_a_in_place(left, sum, rows, panel);
+  const bool high = packs_b && a_in_place, packs_both = packs_b && !a_in_place;
+  const bool blocks = std::min(k, panel) > block_k;
+  const bool fills = columns * std::min(block_k, k) * int64_t(size_of(sum)) >= fills_cache;
+  if (high && (threads == 1 ? fills : blocks) &&
+      std::min(rows, columns) >= 2 * columns_beside_rows) {
+    columns = columns_beside_rows;
+  }
+  if (threads == 1) return;
   // Several tiles for each thread, and each worth the handing out. Where every tile packs its
   // columns of b, which costs more than to read its rows of a again, tiles are higher than wide;
   // where it packs both, they are square, and only cut further while there are too few of them.
-  const bool packs_b = floating && !reads_b_in_place(right, sum, rows, columns, panel);
   const int64_t worth = static_cast<int64_t>(flops / (packs_b ? packing_flops : tile_flops));
   const int64_t wanted = std::clamp<int64_t>(worth, threads, tiles_per_thread * threads);
-  const bool a_in_place = reads_a_in_place(left, sum, rows, panel);
-  const bool high = packs_b && a_in_place, packs_both = packs_b && !a_in_place;
   // Packed columns last from one tile to the next if they are one block of terms, and then wide
   // tiles read less of a; else every tile packs them anew, and those that are cut by columns alone
   // pack nothing twice.
-  const bool blocks = std::min(k, panel) > block_k;
   const int64_t highest = blocks ? 8 : 1;
-  if (high && blocks && rows >= 2 * columns_beside_rows)
-    columns = std::min(columns, columns_beside_rows);
   const bool by_rows = !packs_b && k * n * int64_t(size_of(sum)) <= shared_bytes;
   const auto enough = [&] {
     const int64_t made = batch * panels * tiles();
