@@ -49,12 +49,15 @@ void update(void* out, const Input* in, int64_t, int64_t columns) {
   char *to_m = result(moments::mean_after), *to_s = result(moments::square_after);
   char* to_w = static_cast<char*>(out);
   const size_t all = static_cast<size_t>(columns) * sizeof(T), whole = all / bytes * bytes;
+  const bool fetches = all > (64 << 10);  // others are in a cache, or end before what is fetched
   size_t i = 0;
   for (; i < whole; i += bytes) {
-    fetch(g + i, ahead);
-    fetch(m + i, ahead);
-    fetch(s + i, ahead);
-    fetch(w + i, ahead);
+    if (fetches) {
+      fetch(g + i, ahead);
+      fetch(m + i, ahead);
+      fetch(s + i, ahead);
+      fetch(w + i, ahead);
+    }
     Vector<T> mean = load<T>(m + i), square = load<T>(s + i);
     const Vector<T> weight = update.weight(load<T>(w + i), load<T>(g + i), mean, square);
     store(mean.raw, to_m + i);
