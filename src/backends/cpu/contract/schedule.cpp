@@ -278,7 +278,8 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   const bool fills = columns * std::min(block_k, k) * int64_t(size_of(sum)) >= fills_cache;
   if (high && (threads == 1 ? fills : blocks) &&
       std::min(rows, columns) >= 2 * columns_beside_rows) {
-    columns = columns_beside_rows;
+    // Two panels go by in one block of twice the terms.
+    columns = k <= most_block_k ? 2 * column_unit : columns_beside_rows;
   }
   if (threads == 1) return;
   // Several tiles for each thread, and each worth the handing out. Where every tile packs its

@@ -50,7 +50,8 @@ TEST(ProductSchedule, PackedColumnsLeaveRoom) {
     return Schedule(matrices(260, n, k, a_along_k, false, dtype), 1).columns;
   };
   EXPECT_EQ(columns(512, 512, true, Dtype::float32), 128);
-  EXPECT_EQ(columns(512, 512, true, Dtype::float64), 128);
+  EXPECT_EQ(columns(512, 512, true, Dtype::float64), 64);
+  EXPECT_EQ(columns(512, 1030, true, Dtype::float64), 128);
   EXPECT_EQ(columns(384, 1030, true, Dtype::float32), 384);
   EXPECT_EQ(columns(512, 256, true, Dtype::float32), 512);
   EXPECT_EQ(columns(512, 1030, false, Dtype::float32), 512);
