@@ -8,6 +8,7 @@
 #include "backends/cpu/contract/blocked.h"
 #include "backends/cpu/contract/exact.h"
 #include "backends/cpu/contract/lanes.h"
+#include "backends/cpu/contract/micro_tile.h"
 #include "backends/cpu/contract/packing_costs.h"
 #include "backends/cpu/contract/rows_in_lanes.h"
 #include "ops/order.h"
@@ -107,6 +108,12 @@ bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype 
     if (turned < straight) return true;
   }
   return m >= 4 && b.slides() && !reads_columns_in_place(b, m) && !a.slides();
+}
+
+// Whether a vector is a line of memory. With shorter ones multiply-adds take twice as long, beside
+// which what is packed comes in time from further away.
+bool fills_lines(Dtype sum) {
+  return strided_kernels(sum).lanes * int64_t(size_of(sum)) == cache_line;
 }
 
 }  // namespace
@@ -274,12 +281,14 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   const bool packs_b = floating && !reads_b_in_place(right, sum, rows, columns, panel);
   const bool a_in_place = reads_a_in_place(left, sum, rows, panel);
   const bool high = packs_b && a_in_place, packs_both = packs_b && !a_in_place;
-  const bool blocks = std::min(k, panel) > block_k;
-  const bool fills = columns * std::min(block_k, k) * int64_t(size_of(sum)) >= fills_cache;
+  const int64_t terms = std::min(k, panel);
+  const bool blocks = terms > block_k;
+  const int64_t packed = columns * std::min(block_k, terms) * int64_t(size_of(sum));
+  const bool fills = packed >= fills_cache && fills_lines(sum);
   if (high && (threads == 1 ? fills : blocks) &&
       std::min(rows, columns) >= 2 * columns_beside_rows) {
     // Two panels go by in one block of twice the terms.
-    columns = k <= most_block_k ? 2 * column_unit : columns_beside_rows;
+    columns = terms <= most_block_k ? 2 * column_unit : columns_beside_rows;
   }
   if (threads == 1) return;
   // Several tiles for each thread, and each worth the handing out. Where every tile packs its
