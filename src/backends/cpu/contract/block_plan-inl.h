@@ -140,8 +140,8 @@ bool BlockPlan<T>::is_far(const Block& block) const {
   return (few || !pages_apart(block.b->k.stride() * int64_t(sizeof(T)))) && is_distant(block);
 }
 
-// Whether of a b that is read where it lies panels of two vectors pass, beside twice the rows of
-// four, and so half as often. Where lines of its rows meet in few sets of the first-level cache,
+// Whether of a b that is read where it lies narrow panels pass, beside twice the rows of wide ones,
+// and so half as often. Where lines of its rows meet in few sets of the first-level cache,
 // and push each other out, a pass takes as long for half the rows. Not measured where that cache
 // has less room for the rows of a.
 template <class T>
@@ -149,21 +149,20 @@ bool BlockPlan<T>::repays_high_slivers(const Block& block) const {
   const MatrixOperand& b = *block.b;
   const int64_t k = block.k_end - block.k_begin;
   if (HWY_TARGET != HWY_AVX3 || small_first_cache || columns <= widest) return false;
-  if (rows <= rows_for(2) || b.rows.rank > 1 || !b.k.uniform() ||
+  if (rows <= rows_for(narrow_vectors) || b.rows.rank > 1 || !b.k.uniform() ||
       !reads_b_in_place(b, dtype_of<T>, rows, columns, k)) {
     return false;
   }
   const int64_t step = b.k.stride() * int64_t(sizeof(T));
-  const int64_t low = divide_up(rows, rows_for(4)), high = divide_up(rows, rows_for(2));
+  const int64_t low = divide_up(rows, rows_for(most_vectors));
+  const int64_t high = divide_up(rows, rows_for(narrow_vectors));
   return pages_apart(step) ? low == 2 * high : step % 2048 != 0 || 2 * low > 3 * high;
 }
 
 template <class T>
 int64_t BlockPlan<T>::most_panel(const Block& block) const {
-  if (far) return std::min(far_vectors * lanes, round_up(columns, lanes));
-  if (!gaps && repays_high_slivers(block)) {
-    return lanes * 2;
-  }
+  if (far) return std::min(narrow_vectors * lanes, round_up(columns, lanes));
+  if (repays_high_slivers(block)) return lanes * narrow_vectors;
   // Where rows are looked up in tables, what many of them read for a single vector takes longer
   // than to multiply.
   return lanes * (gaps ? vectors_for<T>(rows, widest, 2) : vectors_for<T>(rows, columns));

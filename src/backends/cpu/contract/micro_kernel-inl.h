@@ -33,6 +33,7 @@ constexpr int tile_registers = 6, most_vectors = 1;
 constexpr int tile_registers = 12, most_vectors = 2;
 #endif
 constexpr int most_rows = 12;
+constexpr int narrow_vectors = std::min(most_vectors, 2);  // beside which the most rows go together
 constexpr int rows_for(int vectors) {
   return tile_registers / vectors < most_rows ? tile_registers / vectors : most_rows;
 }
@@ -355,20 +356,20 @@ MicroKernel<T> near_kernel_for(int rows, int vectors) {
                                  : micro_kernel_for<T>(rows, vectors, Reads::b_near);
 }
 
-// The same where b comes from afar: of two vectors, beside which the most rows go together, so that
-// lines of memory are asked for at an even pace.
-constexpr int far_vectors = std::min(most_vectors, 2), fewest_far_rows = 4;
+// The same where b comes from afar: of narrow panels, so that lines of memory are asked for at an
+// even pace.
+constexpr int fewest_far_rows = 4;
 template <class T, int... I>
 constexpr std::array<MicroKernel<T>, sizeof...(I)> far_kernel_table(
     std::integer_sequence<int, I...>) {
-  return {strided_kernel<T, fewest_far_rows + I, far_vectors, Distant::far>...};
+  return {strided_kernel<T, fewest_far_rows + I, narrow_vectors, Distant::far>...};
 }
 template <class T>
 MicroKernel<T> far_kernel_for(int rows, int vectors) {
-  constexpr int heights = far_vectors == 2 ? rows_for(far_vectors) - fewest_far_rows + 1 : 0;
+  constexpr int heights = narrow_vectors == 2 ? rows_for(narrow_vectors) - fewest_far_rows + 1 : 0;
   if constexpr (heights > 0) {
     static constexpr auto table = far_kernel_table<T>(std::make_integer_sequence<int, heights>());
-    if (vectors == far_vectors && rows >= fewest_far_rows) return table[rows - fewest_far_rows];
+    if (vectors == narrow_vectors && rows >= fewest_far_rows) return table[rows - fewest_far_rows];
   }
   return micro_kernel_for<T>(rows, vectors, Reads::strided);
 }
