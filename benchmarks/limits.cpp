@@ -44,6 +44,7 @@ struct Way {
 constexpr Way ways[] = {
     {piece_bytes, 4096, false}, {piece_bytes, 4096, true}, {piece_bytes, 0, false},
     {piece_bytes, 0, true},     {4096, 0, false},          {2048, 0, true},
+    {1024, 4096, true},
 };
 Way way = ways[0];
 int thread_count = 1;
