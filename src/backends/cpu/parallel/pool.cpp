@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/cpu/parallel/float_mode.h"
+#include "backends/cpu/parallel/other_core.h"
 #include "backends/cpu/parallel/parallel.h"
 
 namespace mt::cpu {
@@ -30,18 +31,16 @@ void pause() {
 #endif
 }
 
-// Waits until `value` differs from `old`; returns what it is then.
-uint32_t wait_for_change(std::atomic<uint32_t>& value, uint32_t old) {
+// Whether `value` soon differs from `old`.
+bool changes_soon(const std::atomic<uint32_t>& value, uint32_t old) {
   const auto end = std::chrono::steady_clock::now() + patience;
   do {
     for (int round = 0; round < rounds; ++round) {
-      uint32_t now = value.load(std::memory_order_acquire);
-      if (now != old) return now;
+      if (value.load(std::memory_order_acquire) != old) return true;
       pause();
     }
   } while (std::chrono::steady_clock::now() < end);
-  value.wait(old, std::memory_order_acquire);
-  return value.load(std::memory_order_acquire);
+  return false;
 }
 
 struct Job {
@@ -62,11 +61,18 @@ struct Job {
 class Queue {
  public:
   uint32_t calls() const { return calls_.load(std::memory_order_relaxed); }
-  void call() {
+  // `thread` is the member's, `core` the caller's.
+  void call(pthread_t thread, int core) {
+    if (asleep_.load(std::memory_order_relaxed) && asleep_.exchange(false)) {
+      other_core_.keep_off(thread, core);
+    }
     calls_.fetch_add(1, std::memory_order_release);
     calls_.notify_one();
   }
-  uint32_t wait_for_call(uint32_t seen) { return wait_for_change(calls_, seen); }
+  uint32_t wait_for_call(uint32_t seen) {
+    if (!changes_soon(calls_, seen)) sleep_until_call(seen);
+    return calls_.load(std::memory_order_acquire);
+  }
 
   void fill(int64_t next, int64_t end, int team) {
     word_.store(static_cast<uint64_t>(team) << 48 | static_cast<uint64_t>(end) << 24 |
@@ -88,9 +94,18 @@ class Queue {
   }
 
  private:
+  void sleep_until_call(uint32_t seen) {
+    asleep_ = true;
+    calls_.wait(seen, std::memory_order_acquire);
+    asleep_ = false;
+    other_core_.allow_all();
+  }
+
   static constexpr uint64_t last = (1 << 24) - 1;
   alignas(64) std::atomic<uint64_t> word_{0};
   std::atomic<uint32_t> calls_{0};
+  std::atomic<bool> asleep_{false};  // and not called since
+  OtherCore other_core_;
 };
 
 constexpr int most_members = 1024;
@@ -128,13 +143,14 @@ class Pool {
     for (int m = 0; m < job.team; ++m) {
       queues_[m].fill(int64_t{m} * job.shares, int64_t{m + 1} * job.shares, job.team);
     }
-    for (int m = 1; m < job.team; ++m) queues_[m].call();
+    const int core = sched_getcpu();
+    for (int m = 1; m < job.team; ++m) queues_[m].call(workers_[m - 1].native_handle(), core);
     inside = true;
     take_shares(0);
     inside = false;
     uint32_t all = static_cast<uint32_t>(job.all_shares());
-    for (uint32_t done = finished_.load(std::memory_order_acquire); done != all;) {
-      done = wait_for_change(finished_, done);
+    for (uint32_t done; (done = finished_.load(std::memory_order_acquire)) != all;) {
+      if (!changes_soon(finished_, done)) finished_.wait(done, std::memory_order_acquire);
     }
   }
 
