@@ -212,7 +212,7 @@ class StepMaker {
   void add(size_t at) {
     const Instruction& i = code_[at];
     if (i.code == Opcode::total) return add_total(at);
-    if (i.code == Opcode::store && compact_.reads(at, 0) && ends_in(at)) return;
+    if (i.code == Opcode::store && (compact_.reads(at, 0) ? ends_in(at) : loads_there(at))) return;
     Step step = with_kernel(at);
     for (int k = 0; k < 3 && i.in[k] != no_place; ++k) {
       bool condition = i.code == Opcode::select && k == 0;
@@ -241,6 +241,23 @@ class StepMaker {
     const int16_t place = written_by(code_[store]);
     if (steps.empty() || steps.back().instruction != &maker || maker.code == Opcode::load ||
         !is_last_read(store) || moved(place) != place) {
+      return false;
+    }
+    steps.back().out = place;
+    return true;
+  }
+
+  // The same for the load before a store that would only copy what it has made; one that is
+  // gathered first needs a register for that.
+  bool loads_there(size_t store) const {
+    std::vector<Step>& steps = prepared_.steps;
+    const Instruction& i = code_[store];
+    const int16_t place = written_by(i);
+    if (steps.empty() || i.row || turned() || !is_native(segment_.memory[i.index])) return false;
+    const Instruction& maker = *steps.back().instruction;
+    if (maker.code != Opcode::load || maker.row || !segment_.memory[maker.index].contiguous ||
+        maker.out != i.in[0] || steps.back().out != i.in[0] || !is_last_read(store) ||
+        moved(place) != place) {
       return false;
     }
     steps.back().out = place;

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is only widened goes from memory to memory in one step.
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backends/cpu/elementwise/instruction_sets.h"
+#include "backends/cpu/parallel/parallel.h"
+#include "graph/evaluate.h"
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace mt::testing {
+namespace {
+
+Tensor now(Tensor value) {
+  evaluate(value);
+  return value;
+}
+
+const std::vector<std::pair<Dtype, Dtype>> widened = {
+    {Dtype::float16, Dtype::float32}, {Dtype::bfloat16, Dtype::float32},
+    {Dtype::uint8, Dtype::int32},     {Dtype::int8, Dtype::int32},
+    {Dtype::uint16, Dtype::int32},    {Dtype::int16, Dtype::int32},
+    {Dtype::boolean, Dtype::int32},   {Dtype::uint32, Dtype::int64}};
+
+TEST(Loads, WidenedNumbersAreThoseThatWereStored) {
+  cpu::set_thread_count(1);  // whose share is all
+  cpu::for_each_instruction_set([] {
+    for (auto [narrow, wide] : widened) {
+      for (int64_t n : {1, 15, 1000, 3001, 250000}) {
+        const Tensor numbers = noise({2, n}, 1, Dtype::float32) * 100.0;
+        const Tensor x = now(cast(numbers, narrow));
+        const auto stored = read(x);
+        const Tensor all = cast(x, wide);
+        EXPECT_EQ(group_count(all), 1);
+        EXPECT_EQ(read(all), stored) << name_of(narrow) << " " << n;
+        // Read again, in another order, repeated, and beside what else is made of it.
+        const Tensor again = cast(x, wide), sum = again + again;
+        const Tensor both[] = {again, sum};
+        evaluate(both, 2);
+        EXPECT_EQ(read(again), stored) << name_of(narrow) << " " << n;
+        EXPECT_EQ(read(sum), read(now(cast(x, wide)) + now(cast(x, wide))));
+        EXPECT_EQ(read(cast(transpose(x), wide)), read(transpose(x))) << name_of(narrow);
+        EXPECT_EQ(read(cast(flip(x, {1}), wide)), read(flip(x, {1}))) << name_of(narrow);
+        const Tensor thirds = slice(reshape(x, {2 * n}), 0, 0, (2 * n + 2) / 3, 3);
+        EXPECT_EQ(read(cast(thirds, wide)), read(thirds)) << name_of(narrow);
+        const Tensor row = slice(x, 0, 1, 1, 1);
+        EXPECT_EQ(read(cast(expand(row, {3, n}), wide)), read(expand(row, {3, n})));
+      }
+    }
+  });
+  cpu::set_thread_count(0);
+}
+
+}  // namespace
+}  // namespace mt::testing
