@@ -20,8 +20,8 @@ struct Input {
                       // is time for it
 };
 // out[r * columns + j] = f(inputs[0](r, j), inputs[1](r, j), ...). Touches exactly these elements;
-// `out` may be the same pointer as any input of the same element size that is laid out like it, and
-// needs no alignment.
+// `out` may be the same pointer as any input of the same element size that is laid out like it, or
+// whose rows are further apart, as rows are computed in order; and needs no alignment.
 using Operator = void (*)(void* out, const Input* inputs, int64_t rows, int64_t columns);
 
 // nullptr where the operator has no meaning for the type. Comparisons and logical operators write

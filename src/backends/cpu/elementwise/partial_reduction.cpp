@@ -47,14 +47,32 @@ void reduce_to_lanes(void* sums, int64_t lane, const void* values, int64_t count
   some_to(to, left);
 }
 
+// Every pair is combined as in the table, NaNs as well.
+template <class Op>
+struct AsInTable : Op {};
+template <>
+struct AsInTable<Maximum> {
+  template <class Raw>
+  static HWY_INLINE Raw combine(Raw a, Raw b) {
+    return max(Vector<hn::TFromV<Raw>>(a), Vector<hn::TFromV<Raw>>(b)).raw;
+  }
+};
+template <>
+struct AsInTable<Minimum> {
+  template <class Raw>
+  static HWY_INLINE Raw combine(Raw a, Raw b) {
+    return min(Vector<hn::TFromV<Raw>>(a), Vector<hn::TFromV<Raw>>(b)).raw;
+  }
+};
+
 // V vectors of columns of P panels, where the last vector has `last` lanes: each column is one
 // chain, which goes on from what `out` has.
-template <class Op, class T, int V, int P>
-HWY_INLINE void reduce_vectors(T* out, const T* from, int64_t rows, int64_t pitch, size_t last) {
-  constexpr Tag<T> d;
-  constexpr size_t lanes = lane_count<T>;
+template <class Op, int V, int P, class D, class T = hn::TFromD<D>>
+HWY_INLINE void reduce_vectors(D d, T* out, const T* from, int64_t rows, int64_t pitch,
+                               size_t last) {
+  constexpr size_t lanes = hn::MaxLanes(D());
   const int64_t next = rows * pitch;  // panel
-  hn::Vec<Tag<T>> chains[P][V];
+  hn::Vec<D> chains[P][V];
   auto at = [&](const T* row, int v) HWY_ATTR {
     const T* some = row + static_cast<size_t>(v) * lanes;
     return v + 1 < V || last == lanes ? hn::LoadU(d, some) : load_first(d, some, last);
@@ -76,12 +94,29 @@ HWY_INLINE void reduce_vectors(T* out, const T* from, int64_t rows, int64_t pitc
     store_first(d, chains[p][V - 1], out + (V - 1) * lanes, last);
   }
 }
+
+// A vector or less of P panels. A whole one would be read across lines of memory where rows are
+// short.
+template <class Op, class T, int P>
+HWY_INLINE void reduce_several(T* out, const T* from, int64_t rows, int64_t pitch, size_t columns) {
+  if constexpr (HWY_TARGET == HWY_AVX3 && std::is_same_v<Op, AsInTable<Sum>> && sizeof(T) == 4) {
+    constexpr hn::CappedTag<T, 4> quarter;
+    constexpr hn::CappedTag<T, 8> half;
+    if (columns <= 4) return reduce_vectors<Op, 1, P>(quarter, out, from, rows, pitch, columns);
+    if (columns <= 8) return reduce_vectors<Op, 1, P>(half, out, from, rows, pitch, columns);
+  }
+  reduce_vectors<Op, 1, P>(Tag<T>(), out, from, rows, pitch, columns);
+}
+
 // Four vectors at a time, for one chain would have to wait for itself: of a row, or of as many
 // panels where rows are too short (elsewhere small rather than fast).
 template <class Op, class T>
 void reduce_columns(void* out, const void* values, int64_t rows, int64_t columns, int64_t panels) {
+  constexpr Tag<T> d;
   constexpr int64_t lanes = static_cast<int64_t>(lane_count<T>), together = 4;
-  constexpr int most = !is_baseline && std::is_floating_point_v<T> ? 4 : 1;  // panels
+  constexpr bool often =
+      !is_baseline && std::is_floating_point_v<T> && !std::is_same_v<Op, AsInTable<Product>>;
+  constexpr int most = often ? 4 : 1;  // panels
   T* to = static_cast<T*>(out);
   const T* from = static_cast<const T*>(values);
   while (panels > 0) {
@@ -89,11 +124,11 @@ void reduce_columns(void* out, const void* values, int64_t rows, int64_t columns
     for (int64_t c = 0, some; c < columns; c += some) {
       some = columns - c >= together * lanes ? together * lanes : std::min(lanes, columns - c);
       if (some > lanes) {
-        reduce_vectors<Op, T, together, 1>(to + c, from + c, rows, columns, lane_count<T>);
+        reduce_vectors<Op, together, 1>(d, to + c, from + c, rows, columns, lane_count<T>);
       } else if (several) {
-        reduce_vectors<Op, T, 1, most>(to + c, from + c, rows, columns, size_t(some));
+        reduce_several<Op, T, most>(to + c, from + c, rows, columns, size_t(some));
       } else {
-        reduce_vectors<Op, T, 1, 1>(to + c, from + c, rows, columns, size_t(some));
+        reduce_vectors<Op, 1, 1>(d, to + c, from + c, rows, columns, size_t(some));
       }
     }
     const int64_t done = several ? most : 1;
@@ -103,23 +138,6 @@ void reduce_columns(void* out, const void* values, int64_t rows, int64_t columns
   }
 }
 
-// Every pair is combined as in the table, NaNs as well.
-template <class Op>
-struct AsInTable : Op {};
-template <>
-struct AsInTable<Maximum> {
-  template <class Raw>
-  static HWY_INLINE Raw combine(Raw a, Raw b) {
-    return max(Vector<hn::TFromV<Raw>>(a), Vector<hn::TFromV<Raw>>(b)).raw;
-  }
-};
-template <>
-struct AsInTable<Minimum> {
-  template <class Raw>
-  static HWY_INLINE Raw combine(Raw a, Raw b) {
-    return min(Vector<hn::TFromV<Raw>>(a), Vector<hn::TFromV<Raw>>(b)).raw;
-  }
-};
 template <class Op, class T>
 struct Down {
   static constexpr ColumnReduction kernel = &reduce_columns<AsInTable<Op>, T>;

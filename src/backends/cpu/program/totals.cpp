@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "backends/cpu/cache.h"
 #include "backends/cpu/parallel/parallel.h"
+#include "backends/cpu/strided/strided.h"
 #include "base/rounding.h"
 #include "ops/order.h"
 
@@ -42,6 +44,15 @@ void fill_identity(Reduction reduction, Compute type, void* chains, int64_t coun
 }
 
 void combine_panels(Operator operate, char* panels, int64_t count, int64_t width, int64_t size) {
+  const int64_t bytes = width * size;
+  // Level by level, each in one call, while a cache keeps them.
+  for (; count > 1 && count * bytes <= first_cache; count = divide_up<int64_t>(count, 2)) {
+    const Input in[2] = {{panels, 2 * bytes}, {panels + bytes, 2 * bytes}};
+    operate(panels, in, count / 2, width);
+    if (count % 2 == 1) {
+      copy_bytes(panels + count / 2 * bytes, panels + (count - 1) * bytes, size_t(bytes));
+    }
+  }
   if (count <= 1) return;
   int64_t half = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count))) / 2;
   char* right = panels + half * width * size;
