@@ -92,6 +92,8 @@ pow_tail = lambda z: (m.atanh(m.sqrt(z)) / m.sqrt(z) - 1 - z / 3) / z**2 if z > 
 sin_end = (m.pi / 4 * mpf("1.01")) ** 2
 cos_tail = lambda z: (m.cos(m.sqrt(z)) - 1 + z / 2) / z**2 if z > mpf("1e-10") else mpf(1) / 24 - z / 720
 erf_ratio = lambda z: m.erf(m.sqrt(max(z, TINY))) / m.sqrt(max(z, TINY))
+interval = mpf(7) / 16
+tail_from = lambda k: lambda r: m.erfc((k * interval + r) / m.sqrt(2)) / 2
 
 FITS = {
     "exp_of_sixteenths": [("f", exp_tail, exp_share, -half / 16, half / 16, 2)],
@@ -112,6 +114,8 @@ FITS = {
     "erf_near": [(k, lambda z: erf_ratio(z) - 1, lambda z: 1 / erf_ratio(z), 0, 1, n) for k, n in (("f", 7), ("d", 12))],
     "erf_far": [(k, lambda x: m.log(m.erfc(x), 2), lambda x: m.log(2) * m.erfc(x), 1, end, n)
                 for k, end, n in (("f", "3.95", 7), ("d", 6, 21))],
+    "normal_tail": [("f", tail_from(k), lambda r, k=k: 1 / tail_from(k)(r), -interval / 2, interval / 2, 6)
+                    for k in range(15)],
 }
 
 for name in sys.argv[1:] or FITS:

@@ -27,6 +27,7 @@ inline double sigmoid(double x) {
   return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
 }
 inline double normal_exp2(double x) { return std::exp2(x); }
+inline double normal_cdf(double x) { return 0.5 * std::erfc(x * -0.7071067811865476); }
 inline double floor_divide(double a, double b) { return std::floor(a / b); }
 inline double remainder(double a, double b) {
   double r = std::fmod(a, b);

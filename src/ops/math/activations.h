@@ -10,13 +10,17 @@ MT_MATH V silu_slope(V x) {
   return s * (near * (V(1) - s) + V(1));
 }
 
+// Below, where x may be infinite, nothing is left.
+template <class V>
+MT_MATH V gelu(V x) {
+  return at_least(x, V(-8.5)) * normal_cdf(x);
+}
 template <class V>
 MT_MATH V gelu_slope(V x) {
-  V normal_cdf = erf(x * V(0.7071067811865476)) * V(0.5) + V(0.5);
   // Beyond, less than 1e-27: nothing beside the errors of the cdf, but further on denormal numbers,
   // which processors compute, and multiply by, a hundred times more slowly.
   V near = select(x * x < V(128), x, V(0));
-  return normal_cdf + near * exp(near * near * V(-0.5)) * V(0.3989422804014327);
+  return normal_cdf(x) + near * exp(near * near * V(-0.5)) * V(0.3989422804014327);
 }
 
 // What gelu_tanh leaves of x, (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3), is

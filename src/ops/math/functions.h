@@ -9,6 +9,7 @@
 #include "ops/math/inverse_trigonometric.h"
 #include "ops/math/hyperbolic.h"
 #include "ops/math/error_function.h"
+#include "ops/math/normal_cdf.h"
 #include "ops/math/power.h"
 #include "ops/math/division.h"
 #include "ops/math/activations.h"
