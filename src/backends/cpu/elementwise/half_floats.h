@@ -51,17 +51,29 @@ struct Bfloat16 {
     constexpr hn::RebindToUnsigned<D> pattern;
     return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(pattern, x)));
   }
-  template <class D, class M, class V>
-  static HWY_INLINE auto store(D d, M memory, V x) {
+  // The bits of float32 of which the upper halves are stored.
+  template <class D, class V>
+  static HWY_INLINE auto rounded(D, V x) {
     constexpr hn::RebindToUnsigned<D> pattern;
     auto p = hn::BitCast(pattern, x);
     auto even = hn::And(hn::ShiftRight<16>(p), hn::Set(pattern, 1u));
-    auto rounded = hn::Add(hn::Add(p, hn::Set(pattern, 0x7fffu)), even);
+    auto sum = hn::Add(hn::Add(p, hn::Set(pattern, 0x7fffu)), even);
     auto is_nan = hn::RebindMask(pattern, hn::Not(hn::Eq(x, x)));
-    auto value = hn::IfThenElse(is_nan, hn::Or(p, hn::Set(pattern, 0x400000u)), rounded);
-    (void)d;
-    return hn::TruncateTo(memory, hn::ShiftRight<16>(value));
+    return hn::IfThenElse(is_nan, hn::Or(p, hn::Set(pattern, 0x400000u)), sum);
   }
+  template <class D, class M, class V>
+  static HWY_INLINE auto store(D d, M memory, V x) {
+    return hn::TruncateTo(memory, hn::ShiftRight<16>(rounded(d, x)));
+  }
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  // Of two vectors, one after the other.
+  template <class D, class V>
+  static HWY_INLINE auto store_both(D d, V x0, V x1) {
+    constexpr hn::Repartition<uint16_t, D> memory;
+    return hn::ConcatOdd(memory, hn::BitCast(memory, rounded(d, x1)),
+                         hn::BitCast(memory, rounded(d, x0)));
+  }
+#endif
 };
 
 }  // namespace HWY_NAMESPACE

@@ -143,6 +143,12 @@ void store_elements(void* out, const void* const* inputs, int64_t n) {
     constexpr Tag<Computed> d;
     constexpr hn::Rebind<Stored, Tag<Computed>> memory;
     constexpr size_t lanes = lane_count<Computed>;
+    const auto at = [&](size_t j) HWY_ATTR { return hn::LoadU(d, x + j); };
+    if constexpr (requires { F::store_both(d, at(0), at(0)); }) {
+      for (; i + 2 * lanes <= count; i += 2 * lanes) {
+        hn::StoreU(F::store_both(d, at(i), at(i + lanes)), Tag<Stored>(), y + i);
+      }
+    }
     for (; i + lanes <= count; i += lanes) {
       hn::StoreU(F::store(d, memory, hn::LoadU(d, x + i)), memory, y + i);
     }
