@@ -149,7 +149,7 @@ def gelu(x: Tensor, approximate: str = "none") -> Tensor:
 
     >>> import mtorch as mt
     >>> mt.gelu(mt.tensor([-1.0, 0.0, 1.0]))
-    tensor([-0.15865526,  0.        ,  0.8413447 ])
+    tensor([-0.15865524,  0.        ,  0.8413448 ])
     """
     return native.gelu_tanh(x) if approximate == "tanh" else native.gelu(x)
 
