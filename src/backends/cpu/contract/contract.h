@@ -18,6 +18,7 @@
 
 namespace mt::cpu {
 
+class FewRows;
 class FilteredWeight;
 struct PaddedImages;
 class TiledProduct;
@@ -50,7 +51,8 @@ class PreparedContraction {
   // How much of it each of several threads has for itself. What shares the memory gives them equal
   // parts, so that each finds its own in its cache.
   size_t thread_scratch() const {
-    return schedule_.threads > 1 && !is_small() && !filtered_ ? schedule_.thread_scratch : 0;
+    const bool own_way = is_small() || filtered_ || few_rows_;
+    return schedule_.threads > 1 && !own_way ? schedule_.thread_scratch : 0;
   }
   void extend_thread_scratch(size_t bytes) {
     if (schedule_.threads > 1) schedule_.thread_scratch = std::max(schedule_.thread_scratch, bytes);
@@ -80,7 +82,8 @@ class PreparedContraction {
   SmallProduct small_;
   bool makes_entries_;  // of b, in scratch
   Dtype out_;
-  // What comes before the schedule's way, if either serves.
+  // What comes before the schedule's way, if any serves.
+  std::unique_ptr<const FewRows> few_rows_;
   std::unique_ptr<const TiledProduct> tiled_;
   std::unique_ptr<const FilteredWeight> filtered_;
   bool alone_ = false;  // one small product is all there is

@@ -44,6 +44,12 @@ MT_INLINE_TILES void observe(__m512 x, Watch* watch) {
   watch->least = _mm512_min_epu32(watch->least, _mm512_sub_epi32(bits, _mm512_set1_epi32(1)));
 }
 
+MT_INLINE_TILES void observe(__m512i x, Watch* watch) {  // bfloat16
+  const __m512i bits = _mm512_and_si512(x, _mm512_set1_epi16(0x7fff));
+  watch->most = _mm512_max_epu16(watch->most, bits);
+  watch->least = _mm512_min_epu16(watch->least, _mm512_sub_epi16(bits, _mm512_set1_epi16(1)));
+}
+
 // 32 numbers as bfloat16, part by part, each rounding what those before have left. Stored by pairs
 // (x0[i], x1[i]), or all of x0 and then all of x1.
 template <int parts, bool pairs>
@@ -76,9 +82,7 @@ MT_INLINE_TILES void split(__m256i x0, __m256i x1, char* out, int64_t, Watch* wa
     out_of_both = _mm512_inserti64x4(_mm512_castsi256_si512(x0), x1, 1);
     out_of_both = _mm512_rol_epi32(out_of_both, 16);
   }
-  const __m512i bits = _mm512_and_si512(out_of_both, _mm512_set1_epi16(0x7fff));
-  watch->most = _mm512_max_epu16(watch->most, bits);
-  watch->least = _mm512_min_epu16(watch->least, _mm512_sub_epi16(bits, _mm512_set1_epi16(1)));
+  observe(out_of_both, watch);
   _mm512_store_si512(out, out_of_both);
 }
 
@@ -97,10 +101,8 @@ MT_WITH_PAIRS Magnitudes seen(const Watch& watch) {
 }
 
 // Transposes 16 x 16 words.
-MT_INLINE_TILES void transpose_tile(const char* from, char* to) {
-  __m512i x[16], y[16];
-#pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) x[i] = _mm512_load_si512(from + 64 * i);
+MT_INLINE_TILES void transpose_tile(__m512i (&x)[16], char* to) {
+  __m512i y[16];
 #pragma GCC unroll 8
   for (int i = 0; i < 16; i += 2) {
     y[i] = _mm512_unpacklo_epi32(x[i], x[i + 1]);
@@ -125,6 +127,13 @@ MT_INLINE_TILES void transpose_tile(const char* from, char* to) {
     _mm512_store_si512(to + 64 * (8 + r), _mm512_shuffle_i32x4(low01, low23, 0xdd));
     _mm512_store_si512(to + 64 * (12 + r), _mm512_shuffle_i32x4(high01, high23, 0xdd));
   }
+}
+
+MT_WITH_PAIRS [[gnu::noinline]] void transpose_tile(const char* from, char* to) {
+  __m512i x[16];
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) x[i] = _mm512_load_si512(from + 64 * i);
+  transpose_tile(x, to);
 }
 
 // A tile for each part, at out + part * part_bytes, from 16 rows that are neighbours in memory:
@@ -171,6 +180,51 @@ MT_WITH_PAIRS void pack_along_k(const T* data, const int64_t* rows, int64_t row_
   for (int p = 0; p < parts; ++p) transpose_tile(turned + p * tile_bytes, out + p * part_bytes);
 }
 
+// A tile of the right operand from 16 rows of bfloat16, `stride` apart, whose terms are neighbours.
+MT_INLINE_TILES void pack_whole_rows(const uint16_t* data, int64_t stride, char* out,
+                                     Watch* watch) {
+  __m512i x[16];
+  Watch seen = *watch;
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) {
+    x[i] = _mm512_rol_epi32(_mm512_loadu_si512(data + i * stride), 16);
+    observe(x[i], &seen);
+  }
+  *watch = seen;
+  transpose_tile(x, out);
+}
+
+// Both tiles of the left operand from 32 such rows.
+MT_INLINE_TILES void pack_left_rows(const uint16_t* data, int64_t stride, char* out, Watch* watch) {
+  Watch seen = *watch;
+  for (int64_t i = 0; i < tile_panel_rows; ++i, data += stride) {
+    const __m512i x = _mm512_rol_epi32(_mm512_loadu_si512(data), 16);
+    observe(x, &seen);
+    _mm512_store_si512(out + 64 * i, x);
+  }
+  *watch = seen;
+}
+
+// Both tiles of the right operand from 32 terms of bfloat16, `stride` apart, of 32 neighbours.
+MT_INLINE_TILES void pack_whole_lines(const uint16_t* data, int64_t stride, char* out,
+                                      Watch* watch) {
+  alignas(64) static constexpr uint16_t pairs[2][32] = {
+      {32, 0, 33, 1, 34, 2,  35, 3,  36, 4,  37, 5,  38, 6,  39, 7,
+       40, 8, 41, 9, 42, 10, 43, 11, 44, 12, 45, 13, 46, 14, 47, 15},
+      {48, 16, 49, 17, 50, 18, 51, 19, 52, 20, 53, 21, 54, 22, 55, 23,
+       56, 24, 57, 25, 58, 26, 59, 27, 60, 28, 61, 29, 62, 30, 63, 31}};
+  const __m512i first = _mm512_load_si512(pairs[0]), second = _mm512_load_si512(pairs[1]);
+  Watch seen = *watch;
+  for (int64_t i = 0; i < 16; ++i, data += 2 * stride) {
+    const __m512i x0 = _mm512_loadu_si512(data), x1 = _mm512_loadu_si512(data + stride);
+    observe(x0, &seen);
+    observe(x1, &seen);
+    _mm512_store_si512(out + 64 * i, _mm512_permutex2var_epi16(x0, first, x1));
+    _mm512_store_si512(out + tile_bytes + 64 * i, _mm512_permutex2var_epi16(x0, second, x1));
+  }
+  *watch = seen;
+}
+
 // One step of one panel: both its tiles, in all parts.
 template <class T, int parts>
 class StepPacker {
@@ -187,6 +241,26 @@ class StepPacker {
   MT_WITH_PAIRS void pack(int64_t row, int64_t k, char* out, Watch* watch) const {
     constexpr int64_t part_bytes = 2 * tile_bytes;
     const int64_t terms = std::min(step_terms, block_.k_end - k);
+    if constexpr (sizeof(T) == 2) {
+      const bool whole = terms == step_terms && row + tile_panel_rows <= block_.row_end;
+      if (whole && !block_.right && along_k_ && x_.rows.uniform()) {
+        return pack_left_rows(data_ + x_.rows.offset(row) + x_.k.offset(k), x_.rows.stride(), out,
+                              watch);
+      }
+      if (whole && block_.right && along_rows_ && x_.k.uniform()) {
+        return pack_whole_lines(data_ + x_.rows.offset(row) + x_.k.offset(k), x_.k.stride(), out,
+                                watch);
+      }
+      if (whole && block_.right && along_k_ && x_.rows.uniform()) {
+        const int64_t stride = x_.rows.stride();
+        const T* const from = data_ + x_.rows.offset(row) + x_.k.offset(k);
+#pragma GCC unroll 1
+        for (int64_t half = 0; half < 2; ++half) {
+          pack_whole_rows(from + half * half_rows * stride, stride, out + half * tile_bytes, watch);
+        }
+        return;
+      }
+    }
     int64_t ks[step_terms], starts[half_rows];
     x_.k.offsets(k, terms, ks);
     for (int64_t half = 0; half < 2; ++half, row += half_rows, out += tile_bytes) {
