@@ -82,6 +82,7 @@ class Limits:
         self._library.limits_flops.restype = ctypes.c_double
         self._library.limits_flops.argtypes = [ctypes.c_bool]
         self._library.limits_round_trip.restype = ctypes.c_double
+        self._library.limits_stream.restype = ctypes.c_double
 
     def set_threads(self, threads):
         self._library.limits_set_threads(threads)
@@ -111,7 +112,11 @@ class _Stream:
         self._library = library
 
     def run(self, times):
-        self._library.limits_stream(ctypes.c_int64(times))
+        self.seconds(times)
+
+    def seconds(self, times):
+        """From when its threads, which are new each time, all run."""
+        return self._library.limits_stream(ctypes.c_int64(times))
 
     def close(self):
         self._library.limits_close_stream()

@@ -22,6 +22,8 @@ def timed(side, times, clock, warming=0):
     wait_for_idle()
     if warming:
         side.run(warming)
+    if hasattr(side, "seconds"):  # it measures itself
+        return side.seconds(times) / times
     begin = clock()
     side.run(times)
     return (clock() - begin) / times
