@@ -71,8 +71,12 @@ int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, i
     return bytes * columns;
   };
   const int64_t all = bytes_of(shared), row = std::max<int64_t>(bytes_of(own), 1);
-  // Two pay even if they take the next level.
-  const bool two = all + 2 * row <= 2 * first_cache;
+  // Two pay even if they take the next level, and more of it beside kernels that go over rows by
+  // themselves, as those of a layer norm's gradient do.
+  const bool joined = std::any_of(steps.begin(), steps.end(),
+                                  [](const Step& step) { return step.operate_all != nullptr; });
+  const int64_t room = joined && !small_first_cache ? 3 * first_cache : 2 * first_cache;
+  const bool two = all + 2 * row <= room;
   return std::clamp<int64_t>((first_cache - all) / row, two ? 2 : 1, most_rows_together);
 }
 
