@@ -31,6 +31,20 @@ TEST(Activations, SlopesEndInZeroAndOne) {
   }
 }
 
+TEST(Activations, GeluEndsInZeroAndKeepsSmallTails) {
+  for (Device* device : {&cpu(), &reference()}) {
+    const auto gelu_at = [&](double x) {
+      return read(gelu(make({1}, {x}, Dtype::float32, *device)))[0];
+    };
+    for (double x : {double{-INFINITY}, -1e30, -1e3}) EXPECT_EQ(gelu_at(x), 0);
+    for (double x : {-4.5, -3.0, -2.0, -0.75, 0.5, 2.0, 7.0}) {
+      const double expected = x * std::erfc(-x * std::sqrt(0.5)) / 2;
+      EXPECT_NEAR(gelu_at(x) / expected, 1, x < -4 ? 1e-4 : 1e-6) << x;
+    }
+    EXPECT_TRUE(std::isnan(gelu_at(NAN)));
+  }
+}
+
 // The larger the operands, the less of the slopes is in the value.
 TEST(Logaddexp, SlopesAreThoseOfTheDifference) {
   constexpr float inf = INFINITY;
