@@ -9,16 +9,52 @@
 #endif
 
 #include "backends/cpu/contract/lanes.h"
+#include "backends/cpu/elementwise/half_floats.h"
 #include "backends/cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
+// Elements of memory, of which sums are T: E is T, or Float16 or Bfloat16, which are widened as
+// they are read.
+template <class T, class E>
+struct ElementsOf {
+  using Stored = typename E::Stored;
+};
+template <class T>
+struct ElementsOf<T, T> {
+  using Stored = T;
+};
+template <class T, class E>
+using Stored = typename ElementsOf<T, E>::Stored;
+
+template <class E, class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_as(D d, const Stored<T, E>* from) {
+  if constexpr (std::is_same_v<E, T>) {
+    return hn::LoadU(d, from);
+  } else {
+    constexpr hn::Rebind<uint16_t, D> memory;
+    return E::load(d, memory, hn::LoadU(memory, from));
+  }
+}
+// The first lanes, those in `mask`; the others are zero.
+template <class E, class D, class M, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_part_as(D d, M mask, const Stored<T, E>* from) {
+  if constexpr (std::is_same_v<E, T>) {
+    return load_part(d, mask, from);
+  } else {
+    HWY_ALIGN uint16_t lanes[hn::MaxLanes(D())] = {};
+    const size_t count = hn::CountTrue(d, mask);
+    for (size_t i = 0; i < count; ++i) lanes[i] = from[i];
+    return load_as<E>(d, lanes);
+  }
+}
+
 // Terms of one lane, which are order_lanes apart, where the rows of `many` are neighbours in
 // memory.
-template <class T>
+template <class T, class E = T>
 struct LaneTerms {
-  const T* many;
+  const Stored<T, E>* many;
   int64_t many_step, ahead;  // from term to term, and to what is fetched meanwhile
   const T* few;
   int64_t few_row, count;
@@ -26,8 +62,8 @@ struct LaneTerms {
 };
 
 // sums[j][r] += many[r, k] * few[j][k] for such terms and r in [0, V vectors), or less by a mask.
-template <class T, int Few, int V, class... Mask>
-HWY_INLINE void add_terms(const LaneTerms<T>& terms, int64_t r, T* sums, int64_t strip,
+template <class T, int Few, int V, class E, class... Mask>
+HWY_INLINE void add_terms(const LaneTerms<T, E>& terms, int64_t r, T* sums, int64_t strip,
                           Mask... mask) {
   const Vectors<T> d;
   constexpr int64_t width = lanes_of<T>;
@@ -37,16 +73,17 @@ HWY_INLINE void add_terms(const LaneTerms<T>& terms, int64_t r, T* sums, int64_t
       sum[j][v] = terms.first ? hn::Zero(d) : hn::Load(d, sums + j * strip + r + v * width);
     }
   }
-  const T *many = terms.many + r, *few = terms.few;
+  const Stored<T, E>* many = terms.many + r;
+  const T* few = terms.few;
   for (int64_t k = 0; k < terms.count; ++k, many += terms.many_step, few += order_lanes) {
     hn::Vec<Vectors<T>> ys[Few];
     MT_UNROLL for (int j = 0; j < Few; ++j) ys[j] = hn::Set(d, few[j * terms.few_row]);
     hn::Vec<Vectors<T>> xs[V];
     MT_UNROLL for (int v = 0; v < V; ++v) {
       if constexpr (sizeof...(Mask) > 0) {
-        xs[v] = load_part(d, mask..., many);
+        xs[v] = load_part_as<E>(d, mask..., many);
       } else {
-        xs[v] = hn::LoadU(d, many + v * width);
+        xs[v] = load_as<E>(d, many + v * width);
       }
     }
     // To the second-level cache, which has more lines under way at once than the first.
@@ -68,8 +105,8 @@ HWY_INLINE void add_terms(const LaneTerms<T>& terms, int64_t r, T* sums, int64_t
 }
 
 // The same for r in [begin, count), by so many vectors at a time and then by fewer.
-template <class T, int Few, int V>
-void add_terms_from(const LaneTerms<T>& terms, int64_t begin, int64_t count, T* sums,
+template <class T, int Few, int V, class E>
+void add_terms_from(const LaneTerms<T, E>& terms, int64_t begin, int64_t count, T* sums,
                     int64_t strip) {
   constexpr int64_t width = lanes_of<T>;
   int64_t r = begin;

@@ -34,11 +34,18 @@ constexpr int sum_registers = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ?
 template <class T, int Few>
 constexpr int rows_together = std::max(1, std::min(4, sum_registers / (Few * lane_vectors<T>)));
 
+// Whether 16-bit floats are widened as they are read, rather than some rows of them before: where
+// each is read once.
+template <class T, int Few>
+constexpr bool widens_rows_as_read =
+    sizeof(T) == 4 && Few == 1 && HWY_TARGET != HWY_SCALAR&& HWY_TARGET != HWY_EMU128;
+
 // sums[i][j][lane] += many[i][k] * few[j][k] for k in [0, k_count), which begins at lane 0. Missing
-// lanes of the last 16 are given 0 * -0, which changes no sum, not even the sign of zero.
-template <class T, int R, int Few>
-HWY_NOINLINE void lanes_kernel(const T* many, int64_t many_row, const T* few, int64_t few_row,
-                               int64_t k_count, T* sums) {
+// lanes of the last 16 are given 0 * -0, which changes no sum, not even the sign of zero. Meanwhile
+// rows are fetched that many elements ahead, if any.
+template <class T, int R, int Few, class E>
+HWY_NOINLINE void lanes_kernel(const Stored<T, E>* many, int64_t many_row, int64_t ahead,
+                               const T* few, int64_t few_row, int64_t k_count, T* sums) {
   const Vectors<T> d;
   constexpr int width = lanes_of<T>, V = lane_vectors<T>;
   hn::Vec<Vectors<T>> sum[R][Few][V];
@@ -51,14 +58,18 @@ HWY_NOINLINE void lanes_kernel(const T* many, int64_t many_row, const T* few, in
   }
   int64_t k = 0;
   for (; k + order_lanes <= k_count; k += order_lanes) {
+    if (Few == 1 && ahead != 0) {
+      const auto* from = many + k + ahead;
+      MT_UNROLL for (int i = 0; i < R; ++i) __builtin_prefetch(from + i * many_row, 0, 2);
+    }
     MT_UNROLL for (int v = 0; v < V; ++v) {
       hn::Vec<Vectors<T>> xs[R], ys[Few];
       MT_UNROLL for (int j = 0; j < Few; ++j) ys[j] =
           hn::LoadU(d, few + j * few_row + k + v * width);
-      const T* from = many + k + v * width;
+      const Stored<T, E>* from = many + k + v * width;
       MT_UNROLL for (int i = 0; i < R; ++i) {
-        xs[i] = hn::LoadU(d, from + i * many_row);
-        if (Few > 1) hwy::Prefetch(from + (i + R) * many_row);
+        xs[i] = load_as<E>(d, from + i * many_row);
+        if (Few > 1) hwy::Prefetch(from + i * many_row + ahead);
       }
       forget(from);  // lest each be loaded Few times
       MT_UNROLL for (int i = 0; i < R; ++i) {
@@ -75,7 +86,7 @@ HWY_NOINLINE void lanes_kernel(const T* many, int64_t many_row, const T* few, in
         const auto loaded = load_part(d, mask, few + j * few_row + k + v * width);
         const auto y = hn::IfThenElse(mask, loaded, nothing);
         MT_UNROLL for (int i = 0; i < R; ++i) {
-          const auto x = load_part(d, mask, many + i * many_row + k + v * width);
+          const auto x = load_part_as<E>(d, mask, many + i * many_row + k + v * width);
           sum[i][j][v] = fused(d, x, y, sum[i][j][v]);
         }
       }
@@ -118,6 +129,19 @@ StretchesKernel<T> stretches_kernel_for(int64_t rows) {
   return {stretches_kernel<T, 1, Few>, 1};
 }
 
+// The same for so many rows, R at a time.
+template <class T, int R, int Few, class E>
+HWY_INLINE void add_rows(const Stored<T, E>* many, int64_t many_row, int64_t ahead, int64_t rows,
+                         const RowsAlongK<T>& few, int64_t k_count, T* sums) {
+  if (rows == R) {
+    return lanes_kernel<T, R, Few, E>(many, many_row, ahead, few.data, few.stride, k_count, sums);
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    lanes_kernel<T, 1, Few, E>(many + i * many_row, 0, 0, few.data, few.stride, k_count,
+                               sums + i * Few * order_lanes);
+  }
+}
+
 template <class T, int Few>
 void run_rows(const LanesBlock& block) {
   constexpr int R = rows_together<T, Few>;
@@ -125,11 +149,19 @@ void run_rows(const LanesBlock& block) {
   T* sums = packed + (most_few + 4) * lanes_block_k;
   RowsAlongK<T> few(*block.few, block.few_data, packed);
   RowsAlongK<T> many(*block.many, block.many_data, packed + most_few * lanes_block_k);
+  const bool widening = widens_rows_as_read<T, Few> && many.widen;
+  // Two tiles ahead where no cache of a core's own holds the rows, as each is some pages from the
+  // next one and those that fetch by themselves begin anew with every page.
+  const int64_t bytes =
+      block.many->rows.size * block.many->k.size * static_cast<int64_t>(size_of(block.many->dtype));
+  const int64_t rows_ahead = Few > 1 ? R : bytes > second_cache ? 2 * R : 0;
   // Rows in groups whose sums stay in the first-level cache; within, k in blocks.
   constexpr int64_t group = group_bytes / (most_few * order_lanes * sizeof(T));
   int64_t offsets[group];  // of the rows, if k lies in stretches
   LanesStep steps[lanes_block_k / order_lanes];
-  const int64_t most_k = few.direct && many.direct ? page / int64_t(sizeof(T)) : lanes_block_k;
+  const int64_t most_k = few.direct && many.direct ? page / int64_t(sizeof(T))
+                         : widening && few.widen   ? most_widened_k
+                                                   : lanes_block_k;
   for (int64_t begin = block.row_begin; begin < block.row_end; begin += group) {
     const int64_t end = std::min(begin + group, block.row_end);
     std::fill(sums, sums + (end - begin) * Few * order_lanes, T(0));
@@ -151,16 +183,22 @@ void run_rows(const LanesBlock& block) {
       many.begin_block(k, k_count);
       for (int64_t row = begin; row < end; row += R) {
         const int64_t rows = std::min<int64_t>(R, end - row);
-        many.load(row, rows, k, k_count);
         T* to = sums + (row - begin) * Few * order_lanes;
-        if (rows == R) {
-          lanes_kernel<T, R, Few>(many.data, many.stride, few.data, few.stride, k_count, to);
-        } else {
-          for (int64_t i = 0; i < rows; ++i) {
-            lanes_kernel<T, 1, Few>(many.data + i * many.stride, 0, few.data, few.stride, k_count,
-                                    to + i * Few * order_lanes);
+        if constexpr (widens_rows_as_read<T, Few>) {
+          if (widening) {
+            const uint16_t* halves = many.halves(row, k);
+            const int64_t stride = many.x.rows.stride();
+            many.x.dtype == Dtype::bfloat16
+                ? add_rows<T, R, Few, Bfloat16>(halves, stride, rows_ahead * stride, rows, few,
+                                                k_count, to)
+                : add_rows<T, R, Few, Float16>(halves, stride, rows_ahead * stride, rows, few,
+                                               k_count, to);
+            continue;
           }
         }
+        many.load(row, rows, k, k_count);
+        add_rows<T, R, Few, T>(many.data, many.stride, rows_ahead * many.stride, rows, few, k_count,
+                               to);
       }
     }
     for (int64_t row = begin; row < end; ++row) {
@@ -187,13 +225,15 @@ void run_strips(const LanesBlock& block, const LaneStrips& strips) {
   T* packed = static_cast<T*>(block.scratch);
   T* sums = packed + (most_few + 4) * lanes_block_k;  // [lane][few][strip]
   RowsAlongK<T> few(*block.few, block.few_data, packed);
+  const bool widening = !strips.widened && block.many->dtype != dtype_of<T>;
   const Kernel widen = strips.widened ? load_kernel(block.many->dtype) : nullptr;
   const int64_t k_step = block.many->k.stride();
   const int64_t strip = strips.columns, lane = Few * strip;
   const int64_t together = strips.terms * order_lanes;
   // Beside one row only what no cache holds is worth it, and where the first-level cache is small:
   // processors with a larger one were measured to read as fast without.
-  const int64_t bytes = block.many->k.size * std::abs(k_step) * int64_t(sizeof(T));
+  const int64_t bytes =
+      block.many->k.size * std::abs(k_step) * static_cast<int64_t>(size_of(block.many->dtype));
   const bool fetches = !strips.near && (Few > 1 || (small_first_cache && bytes >= last_cache));
   for (int64_t begin = block.row_begin; begin < block.row_end; begin += strip) {
     const int64_t count = std::min(strip, block.row_end - begin), step = widen ? count : k_step;
@@ -211,17 +251,27 @@ void run_strips(const LanesBlock& block, const LaneStrips& strips) {
           widen_rows(widen, static_cast<const uint16_t*>(block.many_data) + offset, k_step,
                      end - group, count, sums + order_lanes * lane);
         }
-        for (int64_t l = 0; l < order_lanes && group + l < end; ++l) {
-          const int64_t to_next = l + distance < order_lanes ? 0 : together - order_lanes;
-          const LaneTerms<T> terms{from + l * step,
-                                   order_lanes * step,
-                                   fetches ? (distance + to_next) * step : 0,
-                                   few.data + group + l,
-                                   few.stride,
-                                   divide_up(end - group - l, order_lanes),
-                                   k + group == block.k_begin};
-          add_terms_from<T, Few, vectors>(terms, 0, count, sums + l * lane, strip);
+        auto add = [&]<class E>(E, const Stored<T, E>* from_here) {
+          for (int64_t l = 0; l < order_lanes && group + l < end; ++l) {
+            const int64_t to_next = l + distance < order_lanes ? 0 : together - order_lanes;
+            const LaneTerms<T, E> terms{from_here + l * step,
+                                        order_lanes * step,
+                                        fetches ? (distance + to_next) * step : 0,
+                                        few.data + group + l,
+                                        few.stride,
+                                        divide_up(end - group - l, order_lanes),
+                                        k + group == block.k_begin};
+            add_terms_from<T, Few, vectors>(terms, 0, count, sums + l * lane, strip);
+          }
+        };
+        if constexpr (widens_rows_as_read<T, Few>) {
+          if (widening) {
+            const auto* halves = static_cast<const uint16_t*>(block.many_data) + offset;
+            block.many->dtype == Dtype::bfloat16 ? add(Bfloat16(), halves) : add(Float16(), halves);
+            continue;
+          }
         }
+        add(T(), from);
       }
     }
     halve_all(sums, lane, lane);
@@ -235,7 +285,7 @@ void run_strips(const LanesBlock& block, const LaneStrips& strips) {
 
 template <class T, int Few>
 void run_lanes_with(const LanesBlock& block) {
-  const LaneStrips strips(*block.many, dtype_of<T>);
+  const LaneStrips strips(*block.many, Few, dtype_of<T>);
   strips.possible ? run_strips<T, Few>(block, strips) : run_rows<T, Few>(block);
 }
 
@@ -262,6 +312,7 @@ void run_lanes_of(const LanesBlock& block) {
 #endif
 }
 
+bool widens_as_read_here() { return widens_rows_as_read<float, 1>; }
 bool takes_same_windows_here() { return has_same_windows; }
 inline void run_same_windows(const LanesBlock& block) {
   const SameWindows& how = *block.same;
@@ -303,18 +354,22 @@ HWY_AFTER_NAMESPACE();
 namespace mt::cpu {
 
 HWY_EXPORT(takes_same_windows_here);
+HWY_EXPORT(widens_as_read_here);
 HWY_EXPORT(run_lanes_float);
 HWY_EXPORT(run_lanes_double);
 
 bool takes_same_windows() { return HWY_DYNAMIC_DISPATCH(takes_same_windows_here)(); }
-LaneStrips::LaneStrips(const MatrixOperand& many, Dtype sum) {
-  const int64_t size = size_of(sum), step = many.k.stride();
-  widened = sum == Dtype::float32 && is_half(many.dtype);
-  possible = (many.dtype == sum || widened) && many.rows.uniform() && many.rows.stride() == 1 &&
+bool widens_as_read() { return HWY_DYNAMIC_DISPATCH(widens_as_read_here)(); }
+LaneStrips::LaneStrips(const MatrixOperand& many, int64_t few, Dtype sum) {
+  const int64_t step = many.k.stride();
+  const int64_t size = size_of(many.dtype), sum_size = size_of(sum);
+  const bool half = sum == Dtype::float32 && is_half(many.dtype);
+  widened = half && (few > 1 || !widens_as_read());
+  possible = (many.dtype == sum || half) && many.rows.uniform() && many.rows.stride() == 1 &&
              many.k.uniform() && step != 1;
   near = many.k.size * std::abs(step) * size <= second_cache / 2;
   // The sums of one row of `few`, of 16 lanes, stay in a first-level cache that has room for them.
-  columns = near ? 64 : (small_first_cache ? 2 * page : page / 2) / size;
+  columns = near ? 64 : (small_first_cache ? 2 * page : page / 2) / sum_size;
   // From afar come the rows of k that the terms lie in: of about four pages at once, but eight rows
   // at least, as sums are loaded and stored each time.
   const int64_t most_terms = lanes_block_k / order_lanes;
@@ -328,7 +383,7 @@ LaneStrips::LaneStrips(const MatrixOperand& many, Dtype sum) {
       near ? most_terms : std::clamp<int64_t>(4 * page / (std::abs(step) * size), 8, most_terms);
 }
 size_t lanes_scratch(const MatrixOperand& many, int64_t few, Dtype sum) {
-  const LaneStrips strips(many, sum);
+  const LaneStrips strips(many, few, sum);
   const int64_t size = size_of(sum);
   const int64_t sums = strips.possible ? order_lanes * few * strips.columns : group_bytes / size;
   const int64_t widened =

@@ -8,9 +8,11 @@
 
 namespace mt::cpu {
 
-constexpr int order_lanes = 16;             // the lanes that contraction_order knows besides 1
-constexpr int64_t most_few = 4;             // the most that the smaller of m and n is then
-constexpr int64_t lanes_block_k = 512;      // multiple of order_lanes
+constexpr int order_lanes = 16;         // the lanes that contraction_order knows besides 1
+constexpr int64_t most_few = 4;         // the most that the smaller of m and n is then
+constexpr int64_t lanes_block_k = 512;  // multiple of order_lanes
+constexpr int64_t most_widened_k =
+    most_few * lanes_block_k;               // of one row, beside others as they are
 constexpr int64_t group_bytes = 24 * 1024;  // of sums kept in the first-level cache
 constexpr int64_t page = 4096;              // of memory, in bytes
 constexpr int64_t widened_columns = 256, widened_terms = 4;  // of each lane, at a time
@@ -30,17 +32,19 @@ struct LanesBlock {
 // Where the rows of `many` are neighbours in memory: how many of them run together, and how many
 // terms of a lane.
 struct LaneStrips {
-  LaneStrips(const MatrixOperand& many, Dtype sum);
+  LaneStrips(const MatrixOperand& many, int64_t few, Dtype sum);
   bool possible;
-  bool widened;  // 16-bit floats, some terms at a time
+  bool widened;  // 16-bit floats, some terms at a time, before they are read
   bool near;     // the second-level cache holds all of `many`, or what of it is widened
   int64_t columns, terms;
 };
 
 size_t lanes_scratch(const MatrixOperand& many, int64_t few, Dtype sum);
 
-// Whether this machine has a kernel for them.
+// Whether this machine has kernels for them; and for 16-bit floats that are widened as they are
+// read, beside one row of `few`.
 bool takes_same_windows();
+bool widens_as_read();
 
 void run_lanes(const LanesBlock& block, float);
 void run_lanes(const LanesBlock& block, double);

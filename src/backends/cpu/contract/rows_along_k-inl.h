@@ -62,6 +62,10 @@ struct RowsAlongK {
   void begin_block(int64_t k, int64_t k_count) {
     if (x.dtype != dtype_of<T> && !widen) x.k.offsets(k, k_count, ks);
   }
+  // Where the 16-bit floats lie that widen is for.
+  const uint16_t* halves(int64_t row, int64_t k) const {
+    return static_cast<const uint16_t*>(from) + x.rows.offset(row) + k;
+  }
   void load(int64_t row, int64_t rows, int64_t k, int64_t k_count) {
     if (direct) {
       data = static_cast<const T*>(from) + row * stride + k;
@@ -78,9 +82,8 @@ struct RowsAlongK {
     }
     data = packed;
     if (widen) {
-      const void* first = static_cast<const uint16_t*>(from) + x.rows.offset(row) + k;
       stride = k_count;
-      return widen_rows(widen, first, x.rows.stride(), rows, k_count, packed);
+      return widen_rows(widen, halves(row, k), x.rows.stride(), rows, k_count, packed);
     }
     for (int64_t i = 0; i < rows; ++i) {
       int64_t offset = x.rows.offset(row + i);

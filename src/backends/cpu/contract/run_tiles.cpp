@@ -77,11 +77,14 @@ void TileRun::share(int64_t takes, int64_t items,
 
 void TileRun::compute(int64_t item, char* scratch) {
   const int64_t row_tiles = divide_up(schedule_.m, schedule_.rows), tiles = schedule_.tiles();
-  const int64_t entry = item / tiles, panels = std::max<int64_t>(schedule_.panels, 1);
-  const int64_t panel = entry % panels, at = item % tiles;
+  const int64_t panels = std::max<int64_t>(schedule_.panels, 1);
+  const int64_t first = item / (tiles * panels), rest = item % (tiles * panels);
+  const bool inside = schedule_.panels_inside;
+  const int64_t panel = inside ? rest % panels : rest / tiles;
+  const int64_t at = inside ? rest / panels : rest % tiles, entry = first * panels + panel;
   const int64_t part = tiles / schedule_.row_parts, high = row_tiles / schedule_.row_parts;
   Tile tile;
-  tile.batch = first_ + entry / panels * together();
+  tile.batch = first_ + first * together();
   tile.row_begin = (at / part * high + at % high) * schedule_.rows;
   tile.row_end = std::min(tile.row_begin + schedule_.rows, schedule_.m);
   tile.column_begin = at % part / high * schedule_.columns;

@@ -49,6 +49,7 @@ constexpr int64_t tiles_per_thread = 4;
 // and the most that are rounded afterwards, whose sums lie in scratch. Where rows are neighbours in
 // memory a tile has some vectors of them.
 constexpr int64_t lane_rows = 4, fewest_lane_rows = 16, rounded_lane_rows = 4096;
+constexpr int64_t far_lane_rows = 64;  // whose pages are known, as the next panels are read
 constexpr int64_t fewest_strip_rows = 4 * vector_floats;
 // Of two operands that lie along k one is turned: a if it has at most so many rows, and only for
 // so many terms and more, below which turning takes longer than it spares. Of float32 so it is if
@@ -135,7 +136,7 @@ Schedule::Schedule(const Contraction& c, int most_threads, const Surroundings& a
   const bool one_panel = integers || c.precision == minimal_filtering;
   panel = one_panel ? std::max<int64_t>(k, 1) : order.panel;
   panels = divide_up(k, panel);
-  transposed = b_in_place = passes = false;
+  transposed = b_in_place = passes = panels_inside = false;
   row_parts = 1;
   MatrixOperand left = operand_a(c), right = operand_b(c);
   double flops = 2.0 * static_cast<double>(batch) * static_cast<double>(m) *
@@ -252,7 +253,7 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
     int64_t& many = m >= n ? rows : columns;
     const int64_t entries = std::max<int64_t>(batch * panels, 1);
     const int64_t parts = std::max<int64_t>(1, tiles_per_thread * threads / entries);
-    const LaneStrips strips(m >= n ? left : right, sum);
+    const LaneStrips strips(m >= n ? left : right, std::min(m, n), sum);
     if (threads > 1 && strips.possible && !strips.near) {
       // Strips as wide as can be, but of a few as many for each thread.
       int64_t all = divide_up(many, strips.columns) * entries;
@@ -262,6 +263,11 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
       const int64_t fewest = strips.possible ? fewest_strip_rows : fewest_lane_rows;
       many = std::max(fewest, round_up(divide_up(many, parts), lane_rows));
     }
+    const MatrixOperand& from = m >= n ? left : right;
+    const int64_t bytes = std::max(m, n) * k * static_cast<int64_t>(size_of(from.dtype));
+    const bool even = from.rows.uniform() && from.k.uniform();
+    panels_inside = panels > 1 && even && !strips.possible && bytes > second_cache;
+    if (panels_inside) many = std::min(many, far_lane_rows);
     if (rounded) many = std::min(many, rounded_lane_rows);
     return;
   }

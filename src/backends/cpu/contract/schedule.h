@@ -52,7 +52,8 @@ struct Schedule {
   bool b_in_place;  // b's columns are windows that need no packing, so no scratch
   bool rounded;     // tiles go through scratch: narrower than the sums, or transposed
   bool streamed;    // the result is larger than caches
-  bool passes;      // of a tile's rows, few at a time lie where its first ones would
+  bool panels_inside;  // of a tile all panels follow each other, rather than all tiles of a panel
+  bool passes;         // of a tile's rows, few at a time lie where its first ones would
   int threads;
   int64_t rows, columns;  // of a tile
   int64_t row_parts;      // whose tiles follow each other, those of a part column by column
