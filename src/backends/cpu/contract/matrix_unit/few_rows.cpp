@@ -15,8 +15,9 @@
 namespace mt::cpu {
 namespace {
 
-// Fewer rows leave most of the kernel's eight idle; more repay packing the right operand whole.
-constexpr int64_t least_rows = 5, most_rows = 64;
+// Fewer rows leave most of the kernel's eight idle; more repay packing the right operand whole,
+// unless entries are many, and each is one thread's.
+constexpr int64_t least_rows = 5, most_rows = 64, most_entry_rows = 256, many_entries = 16;
 constexpr int64_t least_columns = 32, least_terms = 8;
 constexpr double least_flops = 4e5, most_packed = 64 << 20;  // bytes of the left operands
 // Columns of a strip, and terms that are packed at a time: of rows that lie along the terms as many
@@ -29,13 +30,15 @@ bool FewRows::serves(const Contraction& c) {
   const int64_t m = size_of_group(c.m), n = size_of_group(c.n), k = size_of_group(c.k);
   if (c.a != Dtype::bfloat16 || c.b != Dtype::bfloat16) return false;
   if (c.out != Dtype::bfloat16 && c.out != Dtype::float32) return false;
-  if (m < least_rows || m > most_rows || n < least_columns || k < least_terms) return false;
+  const int64_t entries = size_of_group(c.batch);
+  const int64_t most = entries >= many_entries ? most_entry_rows : most_rows;
+  if (m < least_rows || m > most || n < least_columns || k < least_terms) return false;
   if (2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) <
       least_flops) {
     return false;
   }
-  const double packed = static_cast<double>(size_of_group(c.batch)) *
-                        static_cast<double>(round_up(m, tile_panel_rows) * k) * 2;
+  const double packed =
+      static_cast<double>(entries) * static_cast<double>(round_up(m, tile_panel_rows) * k) * 2;
   if (packed > most_packed) return false;
   return contraction_order(m, n, k, c.out).lanes == 1 && matrix_unit() == MatrixUnit::pairs &&
          !operand_a(c).slides() && !operand_b(c).slides();
@@ -55,6 +58,7 @@ FewRows::FewRows(const Contraction& c, int threads)
   const bool along_rows = b_.rows.uniform() && b_.rows.stride() == 1;
   block_k_ = std::min(along_rows ? along_rows_block : along_k_block, panel_);
   // Several strips for each thread, so that one that is late holds nobody up for long.
+  by_entries_ = batch_ >= 4 * threads;
   const int64_t strips = divide_up<int64_t>(4 * threads, std::max<int64_t>(batch_, 1));
   columns_ =
       std::clamp(round_up(divide_up(n_, strips), tile_panel_rows), tile_panel_rows, most_columns);
@@ -69,12 +73,14 @@ int64_t FewRows::of_thread() const {
   const int64_t packed = divide_up(columns_, tile_panel_rows) * tile_panel_bytes(block_k_, 1);
   const auto strict =
       static_cast<int64_t>(block_scratch(a_, b_, Dtype::float32, m_, columns_, panel_));
-  return round_up(sums() * int64_t(sizeof(float)), 64) + round_up(std::max(packed, strict), 64);
+  return round_up(sums() * int64_t(sizeof(float)), 64) + round_up(std::max(packed, strict), 64) +
+         (by_entries_ ? packed_a() : 0);
 }
 
 size_t FewRows::scratch() const {
   const int64_t seen = round_up(batch_ * static_cast<int64_t>(sizeof(Magnitudes)), 64);
-  return static_cast<size_t>(seen + batch_ * packed_a() + threads_ * of_thread());
+  const int64_t shared = by_entries_ ? 0 : seen + batch_ * packed_a();
+  return static_cast<size_t>(shared + threads_ * of_thread());
 }
 
 class FewRows::Run {
@@ -85,19 +91,32 @@ class FewRows::Run {
         a_data_(a),
         b_data_(b),
         out_(static_cast<char*>(out)),
-        seen_of_a_(static_cast<Magnitudes*>(scratch)),
-        packed_a_(static_cast<char*>(scratch) +
-                  round_up(p_.batch_ * static_cast<int64_t>(sizeof(Magnitudes)), 64)),
-        threads_(packed_a_ + p_.batch_ * p_.packed_a()),
+        scratch_(static_cast<char*>(scratch)),
         epilogue_(epilogue) {}
 
   void run() {
-    parallel_items(p_.batch_, p_.threads_, [&](int64_t entry, int) { pack_a(entry); });
     const int64_t strips = divide_up(p_.n_, p_.columns_);
+    if (p_.by_entries_) {
+      parallel_items(p_.batch_, p_.threads_, [&](int64_t entry, int worker) {
+        char* const own = scratch_ + worker * p_.of_thread();
+        char* const rest = own + p_.packed_a();
+        const Magnitudes seen = pack_a(entry, own);
+        for (int64_t strip = 0; strip < strips; ++strip)
+          compute(tile(entry, strip), own, seen, rest);
+      });
+      return;
+    }
+    auto* const seen = reinterpret_cast<Magnitudes*>(scratch_);
+    char* const packed =
+        scratch_ + round_up(p_.batch_ * static_cast<int64_t>(sizeof(Magnitudes)), 64);
+    char* const threads = packed + p_.batch_ * p_.packed_a();
+    parallel_items(p_.batch_, p_.threads_, [&](int64_t entry, int) {
+      seen[entry] = pack_a(entry, packed + entry * p_.packed_a());
+    });
     parallel_items(p_.batch_ * strips, p_.threads_, [&](int64_t item, int worker) {
-      const int64_t entry = item / strips, column = item % strips * p_.columns_;
-      compute({entry, 0, p_.m_, column, std::min(column + p_.columns_, p_.n_)},
-              threads_ + worker * p_.of_thread());
+      const int64_t entry = item / strips;
+      compute(tile(entry, item % strips), packed + entry * p_.packed_a(), seen[entry],
+              threads + worker * p_.of_thread());
     });
   }
 
@@ -117,38 +136,46 @@ class FewRows::Run {
     all->least = std::min(all->least, seen.least);
   }
 
-  void pack_a(int64_t entry) {
+  Tile tile(int64_t entry, int64_t strip) const {
+    const int64_t column = strip * p_.columns_;
+    return {entry, 0, p_.m_, column, std::min(column + p_.columns_, p_.n_)};
+  }
+
+  Magnitudes pack_a(int64_t entry, char* to) const {
     const void* const data = p_.a_.entry(a_data_, entry);
-    char* to = packed_a_ + entry * p_.packed_a();
     Magnitudes seen;
     for_blocks([&](int64_t, int64_t begin, int64_t end, bool) {
       raise(&seen, pack_tiles({&p_.a_, data, 0, p_.m_, begin, end, false, 1, to}));
       to += divide_up(p_.m_, tile_panel_rows) * tile_panel_bytes(end - begin, 1);
     });
-    seen_of_a_[entry] = seen;
+    return seen;
   }
 
-  void compute(const Tile& tile, char* scratch) {
+  void compute(const Tile& tile, const char* a, const Magnitudes& seen_of_a, char* scratch) const {
     const int64_t columns = tile.column_end - tile.column_begin, slab = p_.m_ * p_.columns_;
     auto* c = reinterpret_cast<float*>(scratch);
     char* const packed = scratch + round_up(p_.sums() * int64_t(sizeof(float)), 64);
     const void* const data = p_.b_.entry(b_data_, tile.batch);
-    const char* a = packed_a_ + tile.batch * p_.packed_a();
+    const auto size = static_cast<int64_t>(size_of(p_.out_));
+    char* out = out_ + (tile.batch * p_.m_ * p_.n_ + tile.column_begin) * size;
+    const bool rounds = p_.panels_ == 1 && p_.out_ == Dtype::bfloat16;  // as sums leave registers
     Magnitudes seen;
     for_blocks([&](int64_t panel, int64_t begin, int64_t end, bool first) {
       raise(&seen, pack_tiles({&p_.b_, data, tile.column_begin, tile.column_end, begin, end, true,
                                1, packed}));
       const int64_t bytes = tile_panel_bytes(end - begin, 1);
+      auto* const rounded = rounds && end == p_.k_ ? reinterpret_cast<uint16_t*>(out) : nullptr;
       multiply_by_pairs({a, packed, bytes, bytes, end - begin, 1, c + panel * slab, p_.columns_,
-                         p_.m_, columns, first});
+                         p_.m_, columns, first, rounded, p_.n_});
       a += divide_up(p_.m_, tile_panel_rows) * bytes;
     });
-    if (!suits_bfloat16(seen_of_a_[tile.batch], seen, p_.k_)) compute_strictly(tile, c, packed);
-    const auto size = static_cast<int64_t>(size_of(p_.out_));
-    char* out = out_ + (tile.batch * p_.m_ * p_.n_ + tile.column_begin) * size;
-    for (int64_t row = 0; row < p_.m_; ++row, c += p_.columns_, out += p_.n_ * size) {
+    const bool refused = !suits_bfloat16(seen_of_a, seen, p_.k_);
+    if (refused) compute_strictly(tile, c, packed);
+    for (int64_t row = 0; (refused || !rounds) && row < p_.m_; ++row) {
       add_pairwise(c, slab, p_.panels_, columns);
       store_rounded(p_.out_, c, columns, out);
+      c += p_.columns_;
+      out += p_.n_ * size;
     }
     if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
   }
@@ -168,8 +195,7 @@ class FewRows::Run {
   const FewRows& p_;
   const void *const a_data_, *const b_data_;
   char* const out_;
-  Magnitudes* const seen_of_a_;
-  char *const packed_a_, *const threads_;
+  char* const scratch_;
   const Epilogue* const epilogue_;
 };
 

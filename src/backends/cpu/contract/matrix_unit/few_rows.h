@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A contraction of bfloat16 of few rows with a wide right operand, such as a layer's weights, on
-// vectors of pairs. Whoever computes some columns of the result packs these and meets all rows with
-// them at once: the operand is read once, and nothing of it is written but to the nearest caches.
-// Columns with numbers that pairs would treat otherwise are computed as without them (blocked.h);
-// the bits are the same either way, for the reasons told in tiled_product.h.
+// A contraction of bfloat16 of few rows with a wide right operand, such as a layer's weights, or of
+// many batch entries, on vectors of pairs. Whoever computes some columns of the result packs these
+// and meets all rows with them at once: the operand is read once, and nothing of it is written but
+// to the nearest caches. Columns with numbers that pairs would treat otherwise are computed as
+// without them (blocked.h); the bits are the same either way, for the reasons told in
+// tiled_product.h.
 #pragma once
 
 #include <cstddef>
@@ -39,6 +40,7 @@ class FewRows {
   int64_t panel_, panels_;  // of terms, as in ops/order.h
   int64_t block_k_;         // terms that are packed at a time
   int64_t columns_;         // of a strip
+  bool by_entries_;         // which are taken whole, rather than packed before strips of them are
   int threads_;
 };
 

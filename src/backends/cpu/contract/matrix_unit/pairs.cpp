@@ -22,17 +22,26 @@ struct LinesToCome {
   int64_t lines;
 };
 
-// Of the rows, whose terms are in the panel whether the result has them or not, `rows` are kept.
-MT_WITH_PAIRS void multiply_sliver(const char* a, const char* b, int64_t pairs, float* c,
-                                   int64_t c_row, int64_t rows, const __mmask16 (&masks)[vectors],
-                                   bool first, LinesToCome coming) {
+// Where the sums of some rows are and go.
+struct Sums {
+  float* c;
+  uint16_t* rounded;  // nullptr: they go where they are
+  int64_t rows, columns;
+};
+
+// Of the rows, whose terms are in the panel whether the result has them or not, some are kept.
+MT_WITH_PAIRS void multiply_sliver(const char* a, const char* b, const TileRegion& region,
+                                   const Sums& sums, LinesToCome coming) {
+  const int64_t pairs = divide_up<int64_t>(region.terms, 2), c_row = region.c_row;
+  const __mmask16 masks[vectors] = {first_lanes(sums.columns), first_lanes(sums.columns - lanes)};
   __m512 sum[sliver_rows][vectors];
 #pragma GCC unroll 8
   for (int r = 0; r < sliver_rows; ++r) {
 #pragma GCC unroll 2
     for (int v = 0; v < vectors; ++v) {
-      sum[r][v] = first || r >= rows ? _mm512_setzero_ps()
-                                     : _mm512_maskz_loadu_ps(masks[v], c + r * c_row + lanes * v);
+      sum[r][v] = region.first || r >= sums.rows
+                      ? _mm512_setzero_ps()
+                      : _mm512_maskz_loadu_ps(masks[v], sums.c + r * c_row + lanes * v);
     }
   }
   for (int64_t step = 0; step < pairs; step += step_terms / 2) {
@@ -55,12 +64,18 @@ MT_WITH_PAIRS void multiply_sliver(const char* a, const char* b, int64_t pairs, 
     a += 2 * tile_bytes;
     b += 2 * tile_bytes;
   }
+  const __mmask32 both = masks[0] | __mmask32{masks[1]} << lanes;
 #pragma GCC unroll 8
   for (int r = 0; r < sliver_rows; ++r) {
-    if (r >= rows) break;
+    if (r >= sums.rows) break;
+    if (sums.rounded != nullptr) {
+      const auto numbers = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(sum[r][1], sum[r][0]));
+      _mm512_mask_storeu_epi16(sums.rounded + r * region.rounded_row, both, numbers);
+      continue;
+    }
 #pragma GCC unroll 2
     for (int v = 0; v < vectors; ++v) {
-      _mm512_mask_storeu_ps(c + r * c_row + lanes * v, masks[v], sum[r][v]);
+      _mm512_mask_storeu_ps(sums.c + r * c_row + lanes * v, masks[v], sum[r][v]);
     }
   }
 }
@@ -77,14 +92,16 @@ LinesToCome next_of_a(const TileRegion& region, const char* a, const char* b) {
   return {next + done * lines * 64 * steps_of(region.terms), lines};
 }
 
-MT_WITH_PAIRS void multiply_panels(const TileRegion& region, const char* a, const char* b, float* c,
-                                   int64_t rows, int64_t columns) {
-  const __mmask16 masks[vectors] = {first_lanes(columns), first_lanes(columns - lanes)};
+MT_WITH_PAIRS void multiply_panels(const TileRegion& region, const char* a, const char* b,
+                                   int64_t row, int64_t column, int64_t rows, int64_t columns) {
   LinesToCome coming = next_of_a(region, a, b);
   const int64_t part = coming.lines * 64 * steps_of(region.terms);
-  for (int64_t row = 0; row < rows; row += sliver_rows, coming.at += part) {
-    multiply_sliver(a + 64 * row, b, divide_up<int64_t>(region.terms, 2), c + row * region.c_row,
-                    region.c_row, rows - row, masks, region.first, coming);
+  for (int64_t r = 0; r < rows; r += sliver_rows, coming.at += part) {
+    uint16_t* const rounded =
+        region.rounded ? region.rounded + (row + r) * region.rounded_row + column : nullptr;
+    multiply_sliver(a + 64 * r, b, region,
+                    {region.c + (row + r) * region.c_row + column, rounded, rows - r, columns},
+                    coming);
   }
 }
 

@@ -104,7 +104,8 @@ int64_t TiledProduct::packed_b() const {
 }
 
 int64_t TiledProduct::sums_bytes() const {
-  const int64_t of_threads = out_ == Dtype::float32 ? 0 : threads_ * rows_ * columns_;
+  const bool stay = out_ == Dtype::float32 || k_ <= block_k_;  // in registers, or in the result
+  const int64_t of_threads = stay ? 0 : threads_ * rows_ * columns_;
   return (panels_ > 1 ? group_ * panels_ * slab() : of_threads) * int64_t(sizeof(float));
 }
 
@@ -201,38 +202,37 @@ class TiledProduct::Run {
       c = sums_ + (entry * p_.panels_ + panel_index) * p_.slab() + element(tile);
       c_row = p_.n_;
     } else if (p_.out_ == Dtype::float32) {
-      c = reinterpret_cast<float*>(out_) + tile.batch * p_.slab() + element(tile);
+      c = reinterpret_cast<float*>(result(tile));
       c_row = p_.n_;
     }
     const auto multiply = p_.unit_ == MatrixUnit::tiles ? multiply_by_tiles : multiply_by_pairs;
+    uint16_t* const rounded = p_.panels_ == 1 && p_.out_ == Dtype::bfloat16
+                                  ? reinterpret_cast<uint16_t*>(result(tile))
+                                  : nullptr;
     const int64_t k_begin = panel_index * p_.panel_, k_end = std::min(k_begin + p_.panel_, p_.k_);
     for (int64_t k = k_begin; k < k_end; k += p_.block_k_) {
       const int64_t bytes = tile_panel_bytes(terms(k), p_.parts_);
       multiply({panel(entry, false, tile.row_begin, k), panel(entry, true, tile.column_begin, k),
-                bytes, bytes, terms(k), p_.parts_, c, c_row, rows, columns, k == k_begin});
+                bytes, bytes, terms(k), p_.parts_, c, c_row, rows, columns, k == k_begin,
+                k + terms(k) == k_end ? rounded : nullptr, p_.n_});
     }
-    if (p_.panels_ == 1) finish(tile, c, c_row);
+    if (p_.panels_ == 1 && epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
   }
 
   // The panels of a region.
   void combine(int64_t entry, const Tile& tile) {
     float* const c = sums_ + entry * p_.panels_ * p_.slab() + element(tile);
     const int64_t columns = tile.column_end - tile.column_begin;
+    const int64_t row_bytes = p_.n_ * static_cast<int64_t>(size_of(p_.out_));
     for (int64_t row = 0; row < tile.row_end - tile.row_begin; ++row) {
       add_pairwise(c + row * p_.n_, p_.slab(), p_.panels_, columns);
-    }
-    finish(tile, c, p_.n_);
-  }
-
-  void finish(const Tile& tile, const float* c, int64_t c_row) {
-    const int64_t rows = tile.row_end - tile.row_begin;
-    const int64_t columns = tile.column_end - tile.column_begin;
-    const int64_t size = static_cast<int64_t>(size_of(p_.out_));
-    char* const out = out_ + (tile.batch * p_.slab() + element(tile)) * size;
-    for (int64_t i = 0; out != reinterpret_cast<const char*>(c) && i < rows; ++i) {
-      store_rounded(p_.out_, c + i * c_row, columns, out + i * p_.n_ * size);
+      store_rounded(p_.out_, c + row * p_.n_, columns, result(tile) + row * row_bytes);
     }
     if (epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
+  }
+
+  char* result(const Tile& tile) const {
+    return out_ + (tile.batch * p_.slab() + element(tile)) * static_cast<int64_t>(size_of(p_.out_));
   }
 
   const TiledProduct& p_;

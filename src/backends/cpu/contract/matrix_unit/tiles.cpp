@@ -126,8 +126,9 @@ MT_WITH_TILES void multiply_edge(const TileRegion& region, const char* a, const 
   }
 }
 
-MT_WITH_TILES void multiply(const TileRegion& region, const char* a, const char* b, float* c,
-                            int64_t rows, int64_t columns) {
+MT_WITH_TILES void multiply(const TileRegion& region, const char* a, const char* b, int64_t row,
+                            int64_t column, int64_t rows, int64_t columns) {
+  float* const c = region.c + row * region.c_row + column;
   if (rows == tile_panel_rows && columns == tile_panel_rows) {
     multiply_panels(region, a, b, c, region.c_row, region.first);
   } else {

@@ -51,11 +51,14 @@ struct TileRegion {
   float* c;
   int64_t c_row, rows, columns;
   bool first;  // the block: c is written, and not added to
+  // Where the sums go as bfloat16, and not to c, if the block is the last; by pairs only.
+  uint16_t* rounded = nullptr;
+  int64_t rounded_row = 0;
 };
 void multiply_by_tiles(const TileRegion& region);
 void multiply_by_pairs(const TileRegion& region);  // in one part
 
-// Calls multiply(region, a, b, c, rows, columns) for all pairs of panels.
+// Calls multiply(region, a, b, row, column, rows, columns) for all pairs of panels.
 template <class F>
 void for_panels(const TileRegion& region, F&& multiply) {
   const char* a = region.a;
@@ -64,7 +67,7 @@ void for_panels(const TileRegion& region, F&& multiply) {
     const char* b = region.b;
     for (int64_t column = 0; column < region.columns; column += tile_panel_rows) {
       const int64_t columns = std::min(tile_panel_rows, region.columns - column);
-      multiply(region, a, b, region.c + row * region.c_row + column, rows, columns);
+      multiply(region, a, b, row, column, rows, columns);
       b += region.b_panel;
     }
   }

@@ -39,6 +39,13 @@ TEST_F(FewRows, TheBitsAreThoseOfTheirOrder) {
     expect_in_order(of_bfloat16({3, 33, 64, 160, bool(layout & 1), true}, Dtype::float32));
   }
   expect_in_order(of_bfloat16({1, 6, 5000, 8}, Dtype::bfloat16));
+  // Many entries, of which each is one thread's.
+  for (int layout = 0; layout < 4; ++layout) {
+    const Matrices s{17, 70, 65, 71, bool(layout & 1), bool(layout & 2)};
+    expect_in_order(of_bfloat16(s, layout % 2 ? Dtype::float32 : Dtype::bfloat16));
+  }
+  expect_in_order(of_bfloat16({40, 7, 300, 130}, Dtype::bfloat16));
+  expect_in_order(of_bfloat16({33, 66, 64, 64, true, true}, Dtype::bfloat16));
   // In panels.
   expect_in_order(of_bfloat16({2, 17, 500, 4100, false}, Dtype::bfloat16));
   expect_in_order(of_bfloat16({1, 5, 33, 9000, true, true}, Dtype::float32));
@@ -47,6 +54,8 @@ TEST_F(FewRows, TheBitsAreThoseOfTheirOrder) {
 TEST_F(FewRows, OthersAreNotServed) {
   for (const Matrices& s : {Matrices{1, 4, 512, 512},
                             {1, 65, 512, 512},
+                            {15, 65, 512, 512},
+                            {16, 257, 512, 512},
                             {1, 8, 31, 4000},
                             {1, 8, 4000, 7},
                             {1, 8, 100, 100}}) {
@@ -70,8 +79,8 @@ TEST_F(FewRows, EpiloguesSeeEachElementOnce) {
 TEST_F(FewRows, AnyNumbersAreStrict) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   for (bool along_k : {false, true}) {
-    const Matrices s{2, 12, 300, 161, true, along_k};
-    const Contraction c = of_bfloat16(s, Dtype::float32);
+    const Matrices s{along_k ? 2 : 28, 12, 300, 161, true, along_k};
+    const Contraction c = of_bfloat16(s, along_k ? Dtype::float32 : Dtype::bfloat16);
     std::mt19937 random(4);
     for (int range : {0, 6, 49, 60, 126}) {
       for (float odd : {1.0f, infinity, NAN, 1e-40f, 1e-38f, -0.0f, 3e38f}) {

@@ -82,6 +82,12 @@ std::vector<float> product(const Contraction& c, const std::vector<T>& a, const 
   prepared.run(a.data(), b.data(), out.data(), scratch, squared ? &epilogue : nullptr);
   std::free(scratch);
   for (auto& times : squares.times) EXPECT_EQ(times, squared ? 1 : 0);
+  if (c.out == Dtype::bfloat16) {
+    std::vector<uint16_t> halves(out.size());
+    std::memcpy(halves.data(), out.data(), halves.size() * sizeof(uint16_t));
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = std::bit_cast<float>(uint32_t{halves[i]} << 16);
+  }
   return out;
 }
 

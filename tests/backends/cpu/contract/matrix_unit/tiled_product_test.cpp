@@ -226,7 +226,6 @@ TEST_F(TiledProduct, OfBfloat16TheBitsAreThoseOfItsOrder) {
 // Numbers of very different size, that cancel, or that the unit does not know.
 TEST_F(TiledProduct, OfBfloat16AnyNumbersAreStrict) {
   const Matrices s{2, 130, 120, 161};
-  const Contraction c = of_bfloat16(s, Dtype::float32);
   std::mt19937 random(17);
   const auto as_bfloat16 = [](float x) {
     return static_cast<uint16_t>(std::bit_cast<uint32_t>(x) >> 16);
@@ -242,14 +241,17 @@ TEST_F(TiledProduct, OfBfloat16AnyNumbersAreStrict) {
         }
       }
       a[static_cast<size_t>(s.a_at(1, 77, 40))] = as_bfloat16(odd);
-      limit_matrix_unit(MatrixUnit::pairs);
-      const auto out = product(c, a, b, 2);
-      limit_matrix_unit(MatrixUnit::none);
-      const auto strict = product(c, a, b, 2);
-      for (size_t i = 0; i < out.size(); ++i) {
-        ASSERT_TRUE(std::isnan(strict[i]) ? std::isnan(out[i])
-                                          : std::memcmp(&out[i], &strict[i], sizeof(float)) == 0)
-            << "range " << range << ", " << odd << ": " << out[i] << " and " << strict[i];
+      for (Dtype type : {Dtype::float32, Dtype::bfloat16}) {
+        const Contraction c = of_bfloat16(s, type);
+        limit_matrix_unit(MatrixUnit::pairs);
+        const auto out = product(c, a, b, 2);
+        limit_matrix_unit(MatrixUnit::none);
+        const auto strict = product(c, a, b, 2);
+        for (size_t i = 0; i < out.size(); ++i) {
+          ASSERT_TRUE(std::isnan(strict[i]) ? std::isnan(out[i])
+                                            : std::memcmp(&out[i], &strict[i], sizeof(float)) == 0)
+              << "range " << range << ", " << odd << ": " << out[i] << " and " << strict[i];
+        }
       }
     }
   }
