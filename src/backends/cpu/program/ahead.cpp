@@ -15,6 +15,7 @@ constexpr int64_t large_tile = first_cache / 4;
 // Bytes by which a step that only reduces asks for memory ahead. Zen 5 reads up to three times as
 // fast so as by itself; 4 KB gain half of that, and 16 KB cost what lies near by a tenth.
 constexpr int64_t reading_ahead = 12 << 10;
+constexpr int64_t short_row = 256;  // columns
 
 int64_t bytes_of(const Segment& segment, const Memory& memory) {
   return segment.rows * segment.columns * static_cast<int64_t>(size_of(memory.dtype));
@@ -71,8 +72,10 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
   const auto is_long = [](const Step& step) { return step.is_long(); };
   const std::vector<Step>& steps = prepared->steps;
   prepared->long_steps = std::count_if(steps.begin(), steps.end(), is_long);
-  // Rows that are only reduced are read faster than the processor foresees.
-  if (prepared->long_steps == 1 && !ahead.empty()) {
+  // Rows that are only reduced are read faster than the processor foresees; but where the first-level
+  // cache is small short ones, which are reduced one by one, are slowed down by that.
+  const bool foreseen = small_first_cache && segments[0].columns <= short_row;
+  if (prepared->long_steps == 1 && !ahead.empty() && !foreseen) {
     for (Step& step : prepared->steps) {
       if (step.is_long() && step.instruction->code == Opcode::reduce) step.further = reading_ahead;
     }
