@@ -64,9 +64,10 @@ Operator row_reduction(Reduction reduction, Compute type);
 constexpr int64_t narrow_columns = 25;
 Operator reduction_across(Reduction reduction, Compute type);
 // out[c] = what out[c] was and then column c of so many contiguous rows, one after another; so of
-// each of `panels` such panels in a row, which have results of their own.
+// each of `panels` such panels in a row, which have results of their own. What is `far` is fetched
+// ahead where that pays.
 using ColumnReduction = void (*)(void* out, const void* values, int64_t rows, int64_t columns,
-                                 int64_t panels);
+                                 int64_t panels, bool far);
 ColumnReduction reduction_down(Reduction reduction, Compute type);
 // The lanes of a row in parts: `count` elements, the first of which goes to lane `lane`, are added
 // to row_lanes sums, which are then a row themselves. nullptr for what has no such kernel.

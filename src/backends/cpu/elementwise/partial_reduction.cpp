@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cpu/elementwise/targets.h"
+#include "base/rounding.h"
 #include "ops/order.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -66,10 +67,11 @@ struct AsInTable<Minimum> {
 };
 
 // V vectors of columns of P panels, where the last vector has `last` lanes: each column is one
-// chain, which goes on from what `out` has.
+// chain, which goes on from what `out` has. If it `fetches`, it asks for the next P panels
+// meanwhile: each is a stream of memory that ends before the processor has foreseen much of it.
 template <class Op, int V, int P, class D, class T = hn::TFromD<D>>
-HWY_INLINE void reduce_vectors(D d, T* out, const T* from, int64_t rows, int64_t pitch,
-                               size_t last) {
+HWY_INLINE void reduce_vectors(D d, T* out, const T* from, int64_t rows, int64_t pitch, size_t last,
+                               bool fetches = false) {
   constexpr size_t lanes = hn::MaxLanes(D());
   const int64_t next = rows * pitch;  // panel
   hn::Vec<D> chains[P][V];
@@ -80,7 +82,14 @@ HWY_INLINE void reduce_vectors(D d, T* out, const T* from, int64_t rows, int64_t
   HWY_UNROLL(4) for (int p = 0; p < P; ++p) {
     HWY_UNROLL(4) for (int v = 0; v < V; ++v) chains[p][v] = at(out + p * pitch, v);
   }
+  const char* ahead = reinterpret_cast<const char*>(from + P * next);
   for (int64_t r = 0; r < rows; ++r, from += pitch) {
+    if (P > 1 && fetches) {
+      for (size_t line = 0; line < P * lanes * sizeof(T); line += cache_line) {
+        __builtin_prefetch(ahead + line);
+      }
+      ahead += P * pitch * static_cast<int64_t>(sizeof(T));
+    }
     HWY_UNROLL(4) for (int p = 0; p < P; ++p) {
       HWY_UNROLL(4) for (int v = 0; v < V; ++v) {
         chains[p][v] = Op::combine(chains[p][v], at(from + p * next, v));
@@ -98,12 +107,15 @@ HWY_INLINE void reduce_vectors(D d, T* out, const T* from, int64_t rows, int64_t
 // A vector or less of P panels. A whole one would be read across lines of memory where rows are
 // short.
 template <class Op, class T, int P>
-HWY_INLINE void reduce_several(T* out, const T* from, int64_t rows, int64_t pitch, size_t columns) {
+HWY_INLINE void reduce_several(T* out, const T* from, int64_t rows, int64_t pitch, size_t columns,
+                               bool far) {
   if constexpr (HWY_TARGET == HWY_AVX3 && std::is_same_v<Op, AsInTable<Sum>> && sizeof(T) == 4) {
     constexpr hn::CappedTag<T, 4> quarter;
     constexpr hn::CappedTag<T, 8> half;
-    if (columns <= 4) return reduce_vectors<Op, 1, P>(quarter, out, from, rows, pitch, columns);
-    if (columns <= 8) return reduce_vectors<Op, 1, P>(half, out, from, rows, pitch, columns);
+    if (columns <= 4) {
+      return reduce_vectors<Op, 1, P>(quarter, out, from, rows, pitch, columns, far);
+    }
+    if (columns <= 8) return reduce_vectors<Op, 1, P>(half, out, from, rows, pitch, columns, far);
   }
   reduce_vectors<Op, 1, P>(Tag<T>(), out, from, rows, pitch, columns);
 }
@@ -111,7 +123,8 @@ HWY_INLINE void reduce_several(T* out, const T* from, int64_t rows, int64_t pitc
 // Four vectors at a time, for one chain would have to wait for itself: of a row, or of as many
 // panels where rows are too short (elsewhere small rather than fast).
 template <class Op, class T>
-void reduce_columns(void* out, const void* values, int64_t rows, int64_t columns, int64_t panels) {
+void reduce_columns(void* out, const void* values, int64_t rows, int64_t columns, int64_t panels,
+                    bool far) {
   constexpr Tag<T> d;
   constexpr int64_t lanes = static_cast<int64_t>(lane_count<T>), together = 4;
   constexpr bool often =
@@ -126,7 +139,7 @@ void reduce_columns(void* out, const void* values, int64_t rows, int64_t columns
       if (some > lanes) {
         reduce_vectors<Op, together, 1>(d, to + c, from + c, rows, columns, lane_count<T>);
       } else if (several) {
-        reduce_several<Op, T, most>(to + c, from + c, rows, columns, size_t(some));
+        reduce_several<Op, T, most>(to + c, from + c, rows, columns, size_t(some), far);
       } else {
         reduce_vectors<Op, 1, 1>(d, to + c, from + c, rows, columns, size_t(some));
       }

@@ -212,7 +212,8 @@ class ReductionRun {
       std::memcpy(result + p * bytes, identities, static_cast<size_t>(bytes));
     }
     const int64_t at = (outer * group_.reduced + panel * prepared_.panel) * group_.inner;
-    down(result, run.address(value_, at), rows, group_.inner, panels);
+    const bool far = bytes_read() > prepared_.elements.threads * second_cache;
+    down(result, run.address(value_, at), rows, group_.inner, panels, far);
     return panels;
   }
   void reduce_column_panel(ProgramRun& run, int64_t task, int64_t stretch, const char* identities,
@@ -247,7 +248,7 @@ class ReductionRun {
       if (!in_memory()) run.run(at, rows * width, next * width);
       const char* values = run.address(value_, at);
       if (down) {
-        down(result, values, rows, width, 1);
+        down(result, values, rows, width, 1, false);
         continue;
       }
       if (fetches) {  // the next row's stretch, or the next stretch of the first row
