@@ -41,6 +41,8 @@ Kernel cast_kernel(Compute from, Dtype to);
 Kernel to_boolean_kernel(Compute from);
 // Memory of `dtype` to its compute type and back; storing rounds to nearest even or wraps.
 Kernel load_kernel(Dtype dtype);
+// The same of narrow integers and booleans, and a cast to float32. nullptr for other types.
+Kernel load_floats_kernel(Dtype dtype);
 Kernel store_kernel(Dtype dtype);
 // A copy past the caches, which spares fetching the lines it overwrites; finish_streaming() before
 // another thread reads it.

@@ -132,6 +132,21 @@ void load_elements(void* out, const void* const* inputs, int64_t n) {
   }
   for (; i < count; ++i) y[i] = F::load(x[i]);
 }
+// The same, and then to float, which has all numbers that are so narrow.
+template <class F>
+void load_floats(void* out, const void* const* inputs, int64_t n) {
+  constexpr Tag<int32_t> d;
+  constexpr hn::Rebind<typename F::Stored, Tag<int32_t>> memory;
+  constexpr size_t lanes = lane_count<int32_t>;
+  const auto* x = static_cast<const typename F::Stored*>(inputs[0]);
+  float* y = static_cast<float*>(out);
+  size_t i = 0, count = static_cast<size_t>(n);
+  for (; i + lanes <= count; i += lanes) {
+    const auto integers = F::load(d, memory, hn::LoadU(memory, x + i));
+    hn::StoreU(hn::ConvertTo(Tag<float>(), integers), Tag<float>(), y + i);
+  }
+  for (; i < count; ++i) y[i] = static_cast<float>(F::load(x[i]));
+}
 template <class F>
 void store_elements(void* out, const void* const* inputs, int64_t n) {
   using Stored = typename F::Stored;
@@ -207,6 +222,16 @@ Kernel storage_of(Direction direction, Dtype dtype) {
   return nullptr;
 }
 
+Kernel load_floats_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::boolean: return &load_floats<Boolean>;
+    case Dtype::uint8: return &load_floats<Narrow<uint8_t>>;
+    case Dtype::uint16: return &load_floats<Narrow<uint16_t>>;
+    case Dtype::int8: return &load_floats<Narrow<int8_t>>;
+    case Dtype::int16: return &load_floats<Narrow<int16_t>>;
+    default: return nullptr;
+  }
+}
 Kernel load_of(Dtype dtype) { return storage_of(Direction::load, dtype); }
 Kernel store_of(Dtype dtype) { return storage_of(Direction::store, dtype); }
 Kernel round_of(Dtype dtype) { return storage_of(Direction::round, dtype); }
@@ -217,6 +242,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace mt::cpu {
+HWY_EXPORT(load_floats_of);
 HWY_EXPORT(load_of);
 HWY_EXPORT(store_of);
 HWY_EXPORT(round_of);
@@ -225,6 +251,7 @@ Kernel streaming_kernel(size_t element_size) {
   return HWY_DYNAMIC_DISPATCH(streaming_of)(element_size);
 }
 void finish_streaming() { hwy::FlushStream(); }
+Kernel load_floats_kernel(Dtype dtype) { return HWY_DYNAMIC_DISPATCH(load_floats_of)(dtype); }
 Kernel load_kernel(Dtype dtype) { return HWY_DYNAMIC_DISPATCH(load_of)(dtype); }
 Kernel store_kernel(Dtype dtype) { return HWY_DYNAMIC_DISPATCH(store_of)(dtype); }
 Kernel round_kernel(Dtype dtype) { return HWY_DYNAMIC_DISPATCH(round_of)(dtype); }

@@ -213,6 +213,7 @@ class StepMaker {
     const Instruction& i = code_[at];
     if (i.code == Opcode::total) return add_total(at);
     if (i.code == Opcode::store && (compact_.reads(at, 0) ? ends_in(at) : loads_there(at))) return;
+    if (i.code == Opcode::cast && casts_as_loaded(at)) return;
     Step step = with_kernel(at);
     for (int k = 0; k < 3 && i.in[k] != no_place; ++k) {
       bool condition = i.code == Opcode::select && k == 0;
@@ -261,6 +262,23 @@ class StepMaker {
       return false;
     }
     steps.back().out = place;
+    return true;
+  }
+
+  // Lets the load before a cast to float32 make that of narrow integers, which nobody else reads.
+  bool casts_as_loaded(size_t cast) const {
+    const Instruction& i = code_[cast];
+    if (prepared_.steps.empty() || i.type != Compute::f32) return false;
+    Step& load = prepared_.steps.back();
+    const Instruction& maker = *load.instruction;
+    if (maker.code != Opcode::load || maker.row != i.row || load.compact || load.out != i.in[0] ||
+        maker.out != i.in[0] || !is_last_read(cast)) {
+      return false;
+    }
+    const Kernel kernel = load_floats_kernel(maker.dtype);
+    if (!kernel) return false;
+    load.convert = kernel;
+    load.out = i.out;
     return true;
   }
 

@@ -23,7 +23,10 @@ const std::vector<std::pair<Dtype, Dtype>> widened = {
     {Dtype::float16, Dtype::float32}, {Dtype::bfloat16, Dtype::float32},
     {Dtype::uint8, Dtype::int32},     {Dtype::int8, Dtype::int32},
     {Dtype::uint16, Dtype::int32},    {Dtype::int16, Dtype::int32},
-    {Dtype::boolean, Dtype::int32},   {Dtype::uint32, Dtype::int64}};
+    {Dtype::boolean, Dtype::int32},   {Dtype::uint32, Dtype::int64},
+    {Dtype::uint8, Dtype::float32},   {Dtype::int8, Dtype::float32},
+    {Dtype::uint16, Dtype::float32},  {Dtype::int16, Dtype::float32},
+    {Dtype::boolean, Dtype::float32}, {Dtype::uint8, Dtype::float64}};
 
 TEST(Loads, WidenedNumbersAreThoseThatWereStored) {
   cpu::set_thread_count(1);  // whose share is all
