@@ -43,10 +43,15 @@ HWY_INLINE hn::Vec<D> load_part_as(D d, M mask, const Stored<T, E>* from) {
   if constexpr (std::is_same_v<E, T>) {
     return load_part(d, mask, from);
   } else {
-    HWY_ALIGN uint16_t lanes[hn::MaxLanes(D())] = {};
     const size_t count = hn::CountTrue(d, mask);
+#if HWY_TARGET == HWY_AVX3
+    constexpr hn::Rebind<uint16_t, D> memory;
+    return E::load(d, memory, hn::MaskedLoad(hn::FirstN(memory, count), memory, from));
+#else
+    HWY_ALIGN uint16_t lanes[hn::MaxLanes(D())] = {};
     for (size_t i = 0; i < count; ++i) lanes[i] = from[i];
     return load_as<E>(d, lanes);
+#endif
   }
 }
 

@@ -37,8 +37,9 @@ constexpr int rows_together = std::max(1, std::min(4, sum_registers / (Few * lan
 // Whether 16-bit floats are widened as they are read, rather than some rows of them before: where
 // each is read once.
 template <class T, int Few>
-constexpr bool widens_rows_as_read =
-    sizeof(T) == 4 && Few == 1 && HWY_TARGET != HWY_SCALAR&& HWY_TARGET != HWY_EMU128;
+constexpr bool widens_rows_as_read = sizeof(T) == 4 && (HWY_TARGET == HWY_AVX3 ||
+                                                        (Few == 1 && !(HWY_TARGET == HWY_SCALAR ||
+                                                                       HWY_TARGET == HWY_EMU128)));
 
 // sums[i][j][lane] += many[i][k] * few[j][k] for k in [0, k_count), which begins at lane 0. Missing
 // lanes of the last 16 are given 0 * -0, which changes no sum, not even the sign of zero. Meanwhile
@@ -160,8 +161,8 @@ void run_rows(const LanesBlock& block) {
   int64_t offsets[group];  // of the rows, if k lies in stretches
   LanesStep steps[lanes_block_k / order_lanes];
   const int64_t most_k = few.direct && many.direct ? page / int64_t(sizeof(T))
-                         : widening && few.widen   ? most_widened_k
-                                                   : lanes_block_k;
+                         : widening && few.widen ? most_widened_k / Few / order_lanes * order_lanes
+                                                 : lanes_block_k;
   for (int64_t begin = block.row_begin; begin < block.row_end; begin += group) {
     const int64_t end = std::min(begin + group, block.row_end);
     std::fill(sums, sums + (end - begin) * Few * order_lanes, T(0));
@@ -261,7 +262,8 @@ void run_strips(const LanesBlock& block, const LaneStrips& strips) {
                                         few.stride,
                                         divide_up(end - group - l, order_lanes),
                                         k + group == block.k_begin};
-            add_terms_from<T, Few, vectors>(terms, 0, count, sums + l * lane, strip);
+            constexpr int most = std::is_same_v<E, T> ? vectors : std::min(vectors, 8);  // small
+            add_terms_from<T, Few, most>(terms, 0, count, sums + l * lane, strip);
           }
         };
         if constexpr (widens_rows_as_read<T, Few>) {
@@ -312,7 +314,9 @@ void run_lanes_of(const LanesBlock& block) {
 #endif
 }
 
-bool widens_as_read_here() { return widens_rows_as_read<float, 1>; }
+bool widens_as_read_here(int64_t few) {
+  return few == 1 ? widens_rows_as_read<float, 1> : widens_rows_as_read<float, 2>;
+}
 bool takes_same_windows_here() { return has_same_windows; }
 inline void run_same_windows(const LanesBlock& block) {
   const SameWindows& how = *block.same;
@@ -359,12 +363,12 @@ HWY_EXPORT(run_lanes_float);
 HWY_EXPORT(run_lanes_double);
 
 bool takes_same_windows() { return HWY_DYNAMIC_DISPATCH(takes_same_windows_here)(); }
-bool widens_as_read() { return HWY_DYNAMIC_DISPATCH(widens_as_read_here)(); }
+bool widens_as_read(int64_t few) { return HWY_DYNAMIC_DISPATCH(widens_as_read_here)(few); }
 LaneStrips::LaneStrips(const MatrixOperand& many, int64_t few, Dtype sum) {
   const int64_t step = many.k.stride();
   const int64_t size = size_of(many.dtype), sum_size = size_of(sum);
   const bool half = sum == Dtype::float32 && is_half(many.dtype);
-  widened = half && (few > 1 || !widens_as_read());
+  widened = half && !widens_as_read(few);
   possible = (many.dtype == sum || half) && many.rows.uniform() && many.rows.stride() == 1 &&
              many.k.uniform() && step != 1;
   near = many.k.size * std::abs(step) * size <= second_cache / 2;

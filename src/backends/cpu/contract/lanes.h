@@ -8,11 +8,10 @@
 
 namespace mt::cpu {
 
-constexpr int order_lanes = 16;         // the lanes that contraction_order knows besides 1
-constexpr int64_t most_few = 4;         // the most that the smaller of m and n is then
-constexpr int64_t lanes_block_k = 512;  // multiple of order_lanes
-constexpr int64_t most_widened_k =
-    most_few * lanes_block_k;               // of one row, beside others as they are
+constexpr int order_lanes = 16;             // the lanes that contraction_order knows besides 1
+constexpr int64_t most_few = 4;             // the most that the smaller of m and n is then
+constexpr int64_t lanes_block_k = 512;      // multiple of order_lanes
+constexpr int64_t most_widened_k = 2048;    // of one row of few, beside others as they are
 constexpr int64_t group_bytes = 24 * 1024;  // of sums kept in the first-level cache
 constexpr int64_t page = 4096;              // of memory, in bytes
 constexpr int64_t widened_columns = 256, widened_terms = 4;  // of each lane, at a time
@@ -42,9 +41,9 @@ struct LaneStrips {
 size_t lanes_scratch(const MatrixOperand& many, int64_t few, Dtype sum);
 
 // Whether this machine has kernels for them; and for 16-bit floats that are widened as they are
-// read, beside one row of `few`.
+// read, beside so many rows of `few`.
 bool takes_same_windows();
-bool widens_as_read();
+bool widens_as_read(int64_t few);
 
 void run_lanes(const LanesBlock& block, float);
 void run_lanes(const LanesBlock& block, double);
