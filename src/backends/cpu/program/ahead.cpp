@@ -72,8 +72,8 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
   const auto is_long = [](const Step& step) { return step.is_long(); };
   const std::vector<Step>& steps = prepared->steps;
   prepared->long_steps = std::count_if(steps.begin(), steps.end(), is_long);
-  // Rows that are only reduced are read faster than the processor foresees; but where the first-level
-  // cache is small short ones, which are reduced one by one, are slowed down by that.
+  // Rows that are only reduced are read faster than the processor foresees; but where the
+  // first-level cache is small short ones, which are reduced one by one, are slowed down by that.
   const bool foreseen = small_first_cache && segments[0].columns <= short_row;
   if (prepared->long_steps == 1 && !ahead.empty() && !foreseen) {
     for (Step& step : prepared->steps) {

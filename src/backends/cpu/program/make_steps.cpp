@@ -214,6 +214,7 @@ class StepMaker {
     if (i.code == Opcode::total) return add_total(at);
     if (i.code == Opcode::store && (compact_.reads(at, 0) ? ends_in(at) : loads_there(at))) return;
     if (i.code == Opcode::cast && casts_as_loaded(at)) return;
+    if (i.code == Opcode::reduce && reduces_runs(at)) return;
     Step step = with_kernel(at);
     for (int k = 0; k < 3 && i.in[k] != no_place; ++k) {
       bool condition = i.code == Opcode::select && k == 0;
@@ -265,20 +266,50 @@ class StepMaker {
     return true;
   }
 
-  // Lets the load before a cast to float32 make that of narrow integers, which nobody else reads.
-  bool casts_as_loaded(size_t cast) const {
-    const Instruction& i = code_[cast];
-    if (prepared_.steps.empty() || i.type != Compute::f32) return false;
+  // The last step, if it loads what instruction `at` reads, and nobody thereafter.
+  Step* load_for(size_t at) const {
+    if (prepared_.steps.empty()) return nullptr;
     Step& load = prepared_.steps.back();
     const Instruction& maker = *load.instruction;
-    if (maker.code != Opcode::load || maker.row != i.row || load.compact || load.out != i.in[0] ||
-        maker.out != i.in[0] || !is_last_read(cast)) {
+    const bool loads = maker.code == Opcode::load && !load.compact;
+    const bool for_it = load.out == code_[at].in[0] && maker.out == load.out;
+    return loads && for_it && is_last_read(at) ? &load : nullptr;
+  }
+
+  // Lets the load before a cast to float32 make that of narrow integers.
+  bool casts_as_loaded(size_t cast) const {
+    const Instruction& i = code_[cast];
+    Step* const load = i.type == Compute::f32 ? load_for(cast) : nullptr;
+    const Kernel kernel = load && load->instruction->row == i.row
+                              ? load_floats_kernel(load->instruction->dtype)
+                              : nullptr;
+    if (!kernel) return false;
+    load->convert = kernel;
+    load->out = i.out;
+    return true;
+  }
+
+  // Lets a reduction of rows read what lies in runs itself, rather than have it gathered.
+  bool reduces_runs(size_t reduce) const {
+    const Instruction& i = code_[reduce];
+    const Step* const load = load_for(reduce);
+    if (!load || load->instruction->row || turned() || prepared_.reduced != Reduced::rows) {
       return false;
     }
-    const Kernel kernel = load_floats_kernel(maker.dtype);
-    if (!kernel) return false;
-    load.convert = kernel;
-    load.out = i.out;
+    const auto m = static_cast<size_t>(load->instruction->index);
+    const Memory& memory = segment_.memory[m];
+    if (memory.contiguous || !is_native(memory)) return false;
+    if (!reduction_to_lanes(static_cast<Reduction>(i.detail), i.type)) return false;
+    Runs runs = runs_of(memory.layout);
+    if (!runs) return false;
+    prepared_.runs.resize(segment_.memory.size());
+    prepared_.runs[m] = std::move(runs);
+    Step step;
+    step.instruction = &i;
+    step.traversal = Traversal::rows;
+    step.in[0].place = static_cast<int16_t>(~load->instruction->index);
+    step.out = i.out;
+    prepared_.steps.back() = step;
     return true;
   }
 

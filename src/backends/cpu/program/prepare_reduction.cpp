@@ -57,20 +57,13 @@ void hold_turned_rows(const ReduceGroup& group, PreparedReduction* prepared) {
   prepared->elements.panels = order;
 }
 
-constexpr int64_t shortest_run = 128;
-
-// Where nothing is computed and elements lie in runs of some length.
-void find_runs(const ReduceGroup& group, PreparedReduction* prepared) {
+// Where nothing is computed and elements lie in runs.
+Runs find_runs(const ReduceGroup& group, const Segment& segment) {
   const std::vector<Instruction>& all = group.program.instructions;
-  const std::vector<Memory>& memory = prepared->segment.memory;
+  const std::vector<Memory>& memory = segment.memory;
   const bool loads = all.size() == 2 && all[0].code == Opcode::load && memory.size() == 1;
-  if (!loads || memory[0].row || size_of(memory[0].dtype) != size_of(group.type)) return;
-  Layout layout = collapse(memory[0].layout);
-  const int last = layout.shape.rank() - 1;
-  if (last < 0 || layout.strides[last] != 1 || layout.shape[last] < shortest_run) return;
-  prepared->run = layout.shape[last];
-  prepared->runs = {Shape(layout.shape.data(), last), Strides(layout.strides.data(), last),
-                    layout.offset};
+  if (!loads || memory[0].row || size_of(memory[0].dtype) != size_of(group.type)) return {};
+  return reduction_to_lanes(group.reduction, group.type) ? runs_of(memory[0].layout) : Runs();
 }
 
 }  // namespace
@@ -92,7 +85,7 @@ PreparedReduction prepare_reduction(const ReduceGroup& group, const std::vector<
   if (steps.back().compact) (steps.size() == 1 ? prepared.whole : prepared.last) = steps.back();
   steps.pop_back();  // the reduction
   fetch_ahead({prepared.segment}, buffers, &prepared.elements);
-  if (group.in_lanes) find_runs(group, &prepared);
+  if (group.in_lanes) prepared.runs = find_runs(group, prepared.segment);
   prepared.panel = group.in_lanes ? row_panel : column_panel(group.outer * group.inner);
   prepared.panels = std::max<int64_t>(1, divide_up(group.reduced, prepared.panel));
   hold_turned_rows(group, &prepared);

@@ -279,6 +279,15 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
     return store_turned(step, first, rows);
   }
   char* out = address(step.out, first);
+  if (i.code == Opcode::reduce) {  // of what lies in runs
+    const int16_t m = static_cast<int16_t>(~step.in[0].place);
+    const auto size = static_cast<int64_t>(size_of(i.type));
+    for (int64_t r = 0; r < rows; ++r) {
+      reduce_runs(prepared_.runs[m], static_cast<Reduction>(i.detail), i.type, first_element(m),
+                  (first + r) * columns, columns, out + r * size);
+    }
+    return;
+  }
   if (step.draw) {
     const Immediates& key = immediates_[segment_->constants[i.index]];
     step.draw(out, {key.value[0], key.value[1]}, static_cast<uint64_t>(first_value), count);

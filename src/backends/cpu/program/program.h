@@ -12,6 +12,7 @@
 #include "backends/cpu/elementwise/kernels.h"
 #include "backends/cpu/program/narrow.h"
 #include "backends/cpu/program/pieces.h"
+#include "backends/cpu/program/runs.h"
 #include "backends/cpu/strided/panel.h"
 #include "plan/plan.h"
 
@@ -130,6 +131,7 @@ struct PreparedProgram {
   // Rows whose operands go on evenly over a piece of them only, or over some (pieces.h).
   std::vector<PiecedOperand> pieced;  // of each memory, if there are such
   int64_t pieces = 1;                 // of a row
+  std::vector<Runs> runs;  // of each memory whose rows are only reduced, if there are such
 
   // Elements of a part of a row, if steps from `first_in_parts` on go through one after another
   // (parts.h); and registers that steps before them have filled for all of a row.

@@ -11,6 +11,7 @@
 #include "backends/cpu/strided/strided.h"
 #include "base/rounding.h"
 #include "ops/order.h"
+#include "tensor/first_byte.h"
 #include "tensor/walker.h"
 
 namespace mt::cpu {
@@ -118,6 +119,11 @@ class ReductionRun {
     char* result = result_of(task);
     const Operator reduce = row_reduction(group_.reduction, group_.type);
     if (prepared_.last.operate) return reduce_compact_tiles(reduce, result, run, at, count);
+    if (prepared_.runs) {  // read where they lie
+      const Memory& memory = prepared_.segment.memory[0];
+      const char* base = static_cast<const char*>(buffers_[memory.buffer]) + first_byte(memory);
+      return reduce_runs(prepared_.runs, group_.reduction, group_.type, base, at, count, result);
+    }
     const LaneReduction to_lanes = reduction_to_lanes(group_.reduction, group_.type);
     if (!to_lanes) {
       const Input one{gather(run, at, count, gathered)};
@@ -125,8 +131,7 @@ class ReductionRun {
     }
     alignas(64) char lanes[row_lanes * 8];
     fill_identity(group_.reduction, group_.type, lanes, row_lanes);
-    prepared_.run > 0 ? add_runs(to_lanes, lanes, at, count)
-                      : add_tiles(to_lanes, lanes, run, at, count);
+    add_tiles(to_lanes, lanes, run, at, count);
     const Input sums{lanes};
     reduce(result, &sums, 1, row_lanes);
   }
@@ -150,18 +155,6 @@ class ReductionRun {
       const int64_t some = std::min(reduced_tile, count - done);
       run.run(first + done, some, std::min(reduced_tile, count - done - some));
       to_lanes(lanes, 0, run.address(value_, first + done), some);
-    }
-  }
-  // Elements read where they lie.
-  void add_runs(LaneReduction to_lanes, char* lanes, int64_t first, int64_t count) const {
-    const Memory& memory = prepared_.segment.memory[0];
-    const char* base = static_cast<const char*>(buffers_[memory.buffer]);
-    Walker walker(prepared_.runs, first / prepared_.run);
-    int64_t within = first % prepared_.run;
-    for (int64_t done = 0; done < count; within = 0, walker.next()) {
-      const int64_t some = std::min(prepared_.run - within, count - done);
-      to_lanes(lanes, done % row_lanes, base + (walker.position() + within) * size_, some);
-      done += some;
     }
   }
   // Computes elements [first, first + count), one tile after another.

@@ -15,8 +15,7 @@ struct PreparedReduction {
   Step whole;                        // the program with it, where one kernel over memory is all
   Step last;                         // the reduction, if it is of compact values
   Segment segment;                   // its elements as one long row
-  int64_t run = 0;                   // elements that lie next to each other, if all is read as
-  Layout runs;                       // it lies, else 0; and where each such run begins
+  Runs runs;                         // if all is read as it lies
   int64_t panel, panels;             // elements in a panel; panels of one reduction
   int64_t stretch;                   // columns of a task
   bool by_panels = false;            // neighbouring tasks of long rows share a panel, not a row
