@@ -111,8 +111,15 @@ struct scaled_sum {
     return a * b * c + d;
   }
 };
-Operator scaled_sum_of(Compute type) {
-  return type == Compute::f32 && !is_baseline ? &elements<scaled_sum, float, true, 4> : nullptr;
+struct centred_sum {
+  template <class V>
+  static HWY_INLINE auto apply(V a, V b, V c, V d) {
+    return (a - b) * c + d;
+  }
+};
+Operator scaled_sum_of(bool centred, Compute type) {
+  if (type != Compute::f32 || is_baseline) return nullptr;
+  return centred ? &elements<centred_sum, float, true, 4> : &elements<scaled_sum, float, true, 4>;
 }
 
 template <class T>
@@ -153,6 +160,11 @@ Operator paired_operator(Elementwise first, Elementwise second, bool right, Comp
 Operator products_operator(Elementwise last, bool right, bool squared, Compute type) {
   return HWY_DYNAMIC_DISPATCH(products_of)(last, right, squared, type);
 }
-Operator scaled_sum_operator(Compute type) { return HWY_DYNAMIC_DISPATCH(scaled_sum_of)(type); }
+Operator scaled_sum_operator(Compute type) {
+  return HWY_DYNAMIC_DISPATCH(scaled_sum_of)(false, type);
+}
+Operator centred_sum_operator(Compute type) {
+  return HWY_DYNAMIC_DISPATCH(scaled_sum_of)(true, type);
+}
 }  // namespace mt::cpu
 #endif

@@ -119,17 +119,19 @@ bool join_products(const Step& first, const Step& second, Step* joined) {
   return joined->operate;
 }
 
-// One step for a product of three and what is added to it.
+// One step for a product of three, or of a difference, and what is added to it.
 bool join_scaled_sum(const Step& first, const Step& second, Step* joined) {
   const Instruction &f = *first.instruction, &s = *second.instruction;
+  constexpr Elementwise mul = Elementwise::mul;
   if (!first.is_pair || f.code != Opcode::elementwise || !is_elementwise(second) ||
       static_cast<Elementwise>(s.detail) != Elementwise::add || f.row != s.row ||
-      f.from != s.from ||
-      first.operate != paired_operator(Elementwise::mul, Elementwise::mul, false, f.from)) {
+      f.from != s.from) {
     return false;
   }
+  const bool centred = first.operate == paired_operator(Elementwise::sub, mul, false, f.from);
+  if (!centred && first.operate != paired_operator(mul, mul, false, f.from)) return false;
   *joined = second;
-  joined->operate = scaled_sum_operator(s.from);
+  joined->operate = (centred ? centred_sum_operator : scaled_sum_operator)(s.from);
   joined->is_pair = true;
   std::copy(first.in, first.in + 3, joined->in);
   joined->in[3] = second.in[second.in[0].place == first.out ? 1 : 0];

@@ -39,6 +39,8 @@ const std::vector<Form> forms = {
     [](Numbers t, auto& at) { return at(t[0] * t[1]) + at(at(t[2] * t[3]) * t[3]); },
     [](Numbers t, auto& at) { return at(at(t[0] * t[1]) * t[2]) + t[3]; },
     [](Numbers t, auto& at) { return t[3] + at(at(t[0] * t[1]) * t[2]); },
+    [](Numbers t, auto& at) { return at(at(t[0] - t[1]) * t[2]) + t[3]; },
+    [](Numbers t, auto& at) { return t[3] + at(t[2] * at(t[0] - t[1])); },
     // The product is read again, before or after it is added.
     [](Numbers t, auto& at) {
       Tensor product = at(t[2] * t[3]);
