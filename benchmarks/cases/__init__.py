@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What against_pytorch.py times, by kinds."""
+from . import convolutions, elementwise, gradients, moving, norms, products, reductions
+
+KINDS = [elementwise, reductions, norms, products, convolutions, moving, gradients]
+
+
+def cases():
+    for kind in KINDS:
+        yield from kind.cases()
