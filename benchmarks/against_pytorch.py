@@ -11,10 +11,12 @@ import statistics
 import sys
 import time
 
-import numpy
-import tqdm
-
-import cases
+try:
+    import numpy
+    import tqdm
+    import cases
+except ImportError as missing:
+    sys.exit(f"It takes mtorch's Python package, PyTorch, NumPy and tqdm: {missing}")
 import rounds
 
 BUILT = pathlib.Path(__file__).resolve().parent.parent / "build" / "bindings" / "python"
@@ -139,7 +141,7 @@ def main():
     try:
         libraries = Ours(options.threads), PyTorch(options.threads)
     except ImportError as error:
-        sys.exit(f"It takes mtorch's Python package and PyTorch: {error}")
+        sys.exit(f"It takes mtorch's Python package, PyTorch, NumPy and tqdm: {error}")
     chosen = [case for case in cases.cases() if re.search(options.only, case.name)]
     if not chosen:
         sys.exit(f"No case has a name that matches {options.only!r}")
