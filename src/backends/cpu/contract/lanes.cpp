@@ -246,12 +246,6 @@ void run_strips(const LanesBlock& block, const LaneStrips& strips) {
       for (int64_t group = 0; group < k_count; group += together) {
         const int64_t end = std::min(group + together, k_count);
         const int64_t offset = begin + (k + group) * k_step;
-        const T* from = static_cast<const T*>(block.many_data) + offset;
-        if (widen) {
-          from = sums + order_lanes * lane;
-          widen_rows(widen, static_cast<const uint16_t*>(block.many_data) + offset, k_step,
-                     end - group, count, sums + order_lanes * lane);
-        }
         auto add = [&]<class E>(E, const Stored<T, E>* from_here) {
           for (int64_t l = 0; l < order_lanes && group + l < end; ++l) {
             const int64_t to_next = l + distance < order_lanes ? 0 : together - order_lanes;
@@ -273,7 +267,14 @@ void run_strips(const LanesBlock& block, const LaneStrips& strips) {
             continue;
           }
         }
-        add(T(), from);
+        if (widen) {
+          T* const widened = sums + order_lanes * lane;
+          widen_rows(widen, static_cast<const uint16_t*>(block.many_data) + offset, k_step,
+                     end - group, count, widened);
+          add(T(), widened);
+          continue;
+        }
+        add(T(), static_cast<const T*>(block.many_data) + offset);
       }
     }
     halve_all(sums, lane, lane);

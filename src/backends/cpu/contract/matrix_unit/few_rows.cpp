@@ -5,7 +5,7 @@
 
 #include "backends/cpu/contract/blocked.h"
 #include "backends/cpu/contract/gather.h"
-#include "backends/cpu/contract/matrix_unit/matrix_unit.h"
+#include "backends/cpu/contract/matrix_unit/suits_pairs.h"
 #include "backends/cpu/contract/matrix_unit/tiles.h"
 #include "backends/cpu/contract/pairwise.h"
 #include "backends/cpu/parallel/parallel.h"
@@ -18,8 +18,7 @@ namespace {
 // Fewer rows leave most of the kernel's eight idle; more repay packing the right operand whole,
 // unless entries are many, and each is one thread's.
 constexpr int64_t least_rows = 5, most_rows = 64, most_entry_rows = 256, many_entries = 16;
-constexpr int64_t least_columns = 32, least_terms = 8;
-constexpr double least_flops = 4e5, most_packed = 64 << 20;  // bytes of the left operands
+constexpr double most_packed = 64 << 20;  // bytes of the left operands
 // Columns of a strip, and terms that are packed at a time: of rows that lie along the terms as many
 // as keep memory's order for long, of others no more than the second-level cache has room for.
 constexpr int64_t most_columns = 128, along_k_block = 1024, along_rows_block = 256;
@@ -27,21 +26,11 @@ constexpr int64_t most_columns = 128, along_k_block = 1024, along_rows_block = 2
 }  // namespace
 
 bool FewRows::serves(const Contraction& c) {
-  const int64_t m = size_of_group(c.m), n = size_of_group(c.n), k = size_of_group(c.k);
-  if (c.a != Dtype::bfloat16 || c.b != Dtype::bfloat16) return false;
-  if (c.out != Dtype::bfloat16 && c.out != Dtype::float32) return false;
-  const int64_t entries = size_of_group(c.batch);
+  const int64_t m = size_of_group(c.m), k = size_of_group(c.k), entries = size_of_group(c.batch);
   const int64_t most = entries >= many_entries ? most_entry_rows : most_rows;
-  if (m < least_rows || m > most || n < least_columns || k < least_terms) return false;
-  if (2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) <
-      least_flops) {
-    return false;
-  }
   const double packed =
       static_cast<double>(entries) * static_cast<double>(round_up(m, tile_panel_rows) * k) * 2;
-  if (packed > most_packed) return false;
-  return contraction_order(m, n, k, c.out).lanes == 1 && matrix_unit() == MatrixUnit::pairs &&
-         !operand_a(c).slides() && !operand_b(c).slides();
+  return m >= least_rows && m <= most && packed <= most_packed && suits_pairs(c);
 }
 
 FewRows::FewRows(const Contraction& c, int threads)

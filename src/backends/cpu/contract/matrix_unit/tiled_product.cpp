@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "backends/cpu/contract/gather.h"
+#include "backends/cpu/contract/matrix_unit/suits_pairs.h"
 #include "backends/cpu/contract/pairwise.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "ops/order.h"
@@ -19,10 +20,9 @@ constexpr int64_t most_tiled = 512, most_paired = 256;  // rows and columns of a
 constexpr int64_t packed_rows = 256;                    // that one thread packs at a time
 constexpr int64_t group_bytes = 64 << 20;               // of packed entries, if one fits
 constexpr int64_t most_bytes = 1 << 30;                 // of one
-// Of bfloat16, which other kernels pack as well, as float32, packing pays from so many on.
-constexpr int64_t least_rows = 16, least_columns = 32, least_terms = 8;
-constexpr double least_flops = 4e5;
-constexpr int64_t least_panel_results = 8192;  // of long sums, of which few share what is packed
+// Of bfloat16: packing whole operands pays from so many rows on, and of long sums, of which few
+// share what is packed, from so many results on.
+constexpr int64_t least_rows = 16, least_panel_results = 8192;
 
 void raise(uint32_t& target, uint32_t value) {
   std::atomic_ref<uint32_t> shared(target);
@@ -49,13 +49,9 @@ bool TiledProduct::serves(const Contraction& c) {
   const double rows = static_cast<double>(m), columns = static_cast<double>(n);
   const double terms = static_cast<double>(k);
   if ((rows + columns) * terms * 6 >= static_cast<double>(most_bytes)) return false;
-  if (c.a == Dtype::bfloat16 && c.b == Dtype::bfloat16) {
-    if (m < least_rows || n < least_columns || k < least_terms) return false;
-    if (2 * rows * columns * terms < least_flops) return false;
-    if (c.out != Dtype::bfloat16 && c.out != Dtype::float32) return false;
-    const ContractionOrder order = contraction_order(m, n, k, c.out);
-    if (order.lanes > 1 || (order.panel < k && m * n < least_panel_results)) return false;
-    return matrix_unit() == MatrixUnit::pairs && !operand_a(c).slides() && !operand_b(c).slides();
+  if (c.a == Dtype::bfloat16) {
+    const bool in_panels = contraction_order(m, n, k, c.out).panel < k;
+    return m >= least_rows && (!in_panels || m * n >= least_panel_results) && suits_pairs(c);
   }
   if (c.a != Dtype::float32 || c.b != Dtype::float32 || c.out != Dtype::float32) return false;
   return is_of_bfloat16(c.precision) && is_worth_splitting(m, n, k) &&
