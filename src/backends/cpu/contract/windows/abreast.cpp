@@ -196,27 +196,6 @@ void run_abreast_here(const AbreastBlock& block) {
   }
 }
 
-// Into how many slivers and parts to cut rows and lines, so that a term takes least: multiply-adds
-// go two at a time, as do loads, and a chain's next one has to wait for four steps.
-void cut_abreast(int64_t rows, Abreast* how) {
-  if (how->own_weights) {
-    how->slivers = rows;
-    how->parts = divide_up(how->line, most_own_positions);
-    return;
-  }
-  int64_t least = INT64_MAX;
-  for (int positions = most_positions; positions > 0; --positions) {
-    const int64_t slivers = divide_up(rows, abreast_rows_for(positions));
-    const int64_t parts = divide_up(how->line, positions);
-    const int64_t loads = slivers * how->line + parts * rows + 2 * slivers * parts;
-    const int64_t cost = std::max({rows * how->line, loads, 8 * slivers * parts});
-    if (cost >= least) continue;
-    least = cost;
-    how->slivers = slivers;
-    how->parts = parts;
-  }
-}
-
 // Whether all of `count` numbers are finite.
 bool are_finite(const float* x, int64_t count) {
   const Vectors<float> d;
@@ -236,17 +215,23 @@ int64_t abreast_lanes() { return lanes_of<float>; }
 
 }  // namespace mt::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+int64_t abreast_rows(int64_t positions) {
+  return positions <= most_positions ? abreast_rows_for(static_cast<int>(positions)) : 0;
+}
+int64_t own_positions() { return most_own_positions; }
 
 #if HWY_ONCE
 namespace mt::cpu {
 
 HWY_EXPORT(abreast_lanes);
 HWY_EXPORT(are_finite);
-HWY_EXPORT(cut_abreast);
+HWY_EXPORT(abreast_rows);
+HWY_EXPORT(own_positions);
 HWY_EXPORT(run_abreast_here);
 
 int64_t abreast_lanes() { return HWY_DYNAMIC_DISPATCH(abreast_lanes)(); }
-void cut_abreast(int64_t rows, Abreast* how) { HWY_DYNAMIC_DISPATCH(cut_abreast)(rows, how); }
+int64_t abreast_rows(int64_t positions) { return HWY_DYNAMIC_DISPATCH(abreast_rows)(positions); }
+int64_t own_positions() { return HWY_DYNAMIC_DISPATCH(own_positions)(); }
 bool are_finite(const float* x, int64_t count) {
   return HWY_DYNAMIC_DISPATCH(are_finite)(x, count);
 }

@@ -85,7 +85,8 @@ struct AbreastBlock {
 // Vectors' lanes; into how many slivers and parts to cut so many rows, and lines; whether all of
 // `count` numbers are finite.
 int64_t abreast_lanes();
-void cut_abreast(int64_t rows, Abreast* how);
+int64_t abreast_rows(int64_t positions);
+int64_t own_positions();
 bool are_finite(const float* x, int64_t count);
 
 size_t abreast_scratch(const Abreast& how, const MatrixOperand& a);

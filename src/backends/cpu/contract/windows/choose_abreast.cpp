@@ -5,6 +5,7 @@
 
 #include "backends/cpu/cache.h"
 #include "backends/cpu/contract/windows/abreast.h"
+#include "backends/cpu/contract/windows/needed_terms.h"
 #include "base/rounding.h"
 #include "tensor/walker.h"
 
@@ -62,25 +63,57 @@ int64_t lines_at_once(const Abreast& how, const MatrixOperand& a) {
   return best;
 }
 
-// Lists, for each part of each line, the terms that some of its results have from more than
-// padding; and the padding that these read.
-void leave_out_padding(const MatrixOperand& b, Abreast* how) {
+// Into how many slivers and parts to cut rows and lines, so that all terms that any result of a
+// part needs take least: multiply-adds go two at a time, as do loads, and a chain's next one has to
+// wait for four steps. Without `needed` that are all terms.
+void cut(const MatrixOperand& a, const NeededTerms* needed, Abreast* how) {
+  constexpr int64_t beginning = 4;  // in terms, what else a part takes
+  const int64_t rows = a.rows.size, line = how->line;
+  if (how->own_weights) {
+    how->slivers = rows;
+    how->parts = divide_up(line, own_positions());
+    return;
+  }
+  Abreast tried = *how;
+  int64_t least = INT64_MAX;
+  for (tried.parts = 1; tried.parts <= line; ++tried.parts) {
+    const int64_t rows_at_once = abreast_rows(divide_up(line, tried.parts));
+    if (rows_at_once == 0) continue;
+    tried.slivers = divide_up(rows, rows_at_once);
+    int64_t cost = 0;
+    for (int64_t p = 0; p < tried.parts; ++p) {
+      const int64_t begin = tried.begin_of(p), end = tried.begin_of(p + 1), positions = end - begin;
+      const int64_t loads = tried.slivers * (positions + 2) + rows;
+      const int64_t term = std::max({rows * positions, loads, 8 * tried.slivers});
+      for (int64_t l = 0; l < (needed ? how->lines : 1); ++l) {
+        const int64_t first = l * line;
+        const int64_t terms = needed ? needed->count(first + begin, first + end) : a.k.size;
+        cost += (terms + beginning) * term;
+      }
+    }
+    if (cost >= least) continue;
+    least = cost;
+    how->slivers = tried.slivers;
+    how->parts = tried.parts;
+  }
+}
+
+// Lists, for each part of each line, the terms that some of its results need; and the padding that
+// these read.
+void leave_out_padding(const MatrixOperand& b, const NeededTerms& needed,
+                       const std::vector<bool>& filled, Abreast* how) {
   const int64_t k = b.k.size, step = b.rows.stride();
-  std::vector<bool> filled(static_cast<size_t>(how->elements), false), read = filled;
-  for (int32_t place : how->places) filled[place] = true;
+  std::vector<bool> read = filled;
   std::vector<Abreast::Term> found;
   for (int64_t l = 0; l < how->lines; ++l) {
-    const int64_t line = b.rows.offset(l * how->line);
+    const int64_t first = l * how->line, line = b.rows.offset(first);
     for (int64_t p = 0; p < how->parts; ++p) {
       const int64_t begin = how->begin_of(p), end = how->begin_of(p + 1);
+      const NeededTerms::Words any = needed.of(first + begin, first + end);
       found.clear();
       for (int64_t i = 0; i < k; ++i) {
+        if ((any[static_cast<size_t>(i) / 64] >> i % 64 & 1) == 0) continue;
         const Abreast::Term term = how->terms[i];
-        bool any = false;
-        for (int64_t at = begin; at < end; ++at) {
-          any |= filled[line + at * step + term.b / how->entries];
-        }
-        if (!any) continue;
         found.push_back(term);
         for (int64_t at = begin; at < end; ++at) {
           read[line + at * step + term.b / how->entries] = true;
@@ -133,7 +166,6 @@ Abreast choose_abreast(const MatrixOperand& a, const MatrixOperand& b, int threa
     return {};
   if (a.k.span() > INT32_MAX) return {};
   how.together = lines_at_once(how, a);
-  cut_abreast(a.rows.size, &how);
   for (int64_t i = 0; i < a.k.size; ++i) {
     how.terms.push_back({static_cast<int32_t>(how.own_weights ? i * how.entries : a.k.offset(i)),
                          static_cast<int32_t>(b.k.offset(i) * how.entries)});
@@ -142,7 +174,15 @@ Abreast choose_abreast(const MatrixOperand& a, const MatrixOperand& b, int threa
     how.places.push_back(static_cast<int32_t>(made->to.offset + locate(made->to, i)));
   }
   const bool checks = b.rows.size * b.k.size <= most_checks && !how.own_weights;
-  if (made != nullptr && checks) leave_out_padding(b, &how);
+  if (made == nullptr || !checks) {
+    cut(a, nullptr, &how);
+    return how;
+  }
+  std::vector<bool> filled(static_cast<size_t>(how.elements), false);
+  for (int32_t place : how.places) filled[place] = true;
+  const NeededTerms needed(b, how, filled);
+  cut(a, &needed, &how);
+  leave_out_padding(b, needed, filled, &how);
   return how;
 }
 

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which terms each result of a padded convolution has from more than padding, as bits: how many a
+// few neighbours need together decides how lines are cut.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "backends/cpu/contract/windows/abreast.h"
+#include "base/rounding.h"
+
+namespace mt::cpu {
+
+class NeededTerms {
+ public:
+  using Words = std::vector<uint64_t>;
+
+  // `filled` has the elements of an entry of b that are no padding.
+  NeededTerms(const MatrixOperand& b, const Abreast& how, const std::vector<bool>& filled)
+      : words_(static_cast<size_t>(divide_up(b.k.size, 64))) {
+    const auto terms = static_cast<size_t>(b.k.size);
+    for (int64_t row = 0; row < b.rows.size; ++row) {
+      const int64_t at = b.rows.offset(row);
+      bits_.resize(bits_.size() + words_);
+      uint64_t* const bits = &bits_[bits_.size() - words_];
+      for (size_t i = 0; i < terms; ++i) {
+        const bool needed = filled[static_cast<size_t>(at + how.terms[i].b / how.entries)];
+        bits[i / 64] |= uint64_t{needed} << i % 64;
+      }
+    }
+  }
+
+  // Those that any of the results [begin, end) has.
+  Words of(int64_t begin, int64_t end) const {
+    Words any(words_);
+    for (int64_t row = begin; row < end; ++row) {
+      for (size_t w = 0; w < words_; ++w) any[w] |= bits_[static_cast<size_t>(row) * words_ + w];
+    }
+    return any;
+  }
+  int64_t count(int64_t begin, int64_t end) const {
+    int64_t sum = 0;
+    for (const uint64_t word : of(begin, end)) sum += std::popcount(word);
+    return sum;
+  }
+
+ private:
+  size_t words_;
+  Words bits_;
+};
+
+}  // namespace mt::cpu
