@@ -41,11 +41,10 @@ struct AbreastTile {
 };
 
 // c[row][position] = sum over k of a[row, k] * b[position, k], each position a vector, and if `own`
-// so is each element of a. Returns whether a sum is -0.
+// so is each element of a.
 template <int R, int V, bool own = false>
-HWY_NOINLINE bool abreast_kernel(const AbreastTile& tile) {
+HWY_NOINLINE void abreast_kernel(const AbreastTile& tile) {
   const Vectors<float> d;
-  const Vectors<int32_t> bits;
   hn::Vec<Vectors<float>> sum[R][V];
   int64_t rows[R];
   MT_UNROLL for (int i = 0; i < R; ++i) {
@@ -66,18 +65,26 @@ HWY_NOINLINE bool abreast_kernel(const AbreastTile& tile) {
     }
   }
   float* c = tile.c;
-  auto least = hn::Zero(bits);
   MT_UNROLL for (int i = 0; i < R; ++i, c += tile.c_row) {
     forget(c);
-    MT_UNROLL for (int v = 0; v < V; ++v) {
-      hn::Store(sum[i][v], d, c + v * lanes_of<float>);
-      least = hn::Min(least, hn::BitCast(bits, sum[i][v]));
-    }
+    MT_UNROLL for (int v = 0; v < V; ++v) hn::Store(sum[i][v], d, c + v * lanes_of<float>);
   }
-  return !hn::AllFalse(bits, hn::Eq(least, hn::Set(bits, INT32_MIN)));
 }
 
-using AbreastKernel = bool (*)(const AbreastTile&);
+// Whether one of a tile's results is -0.
+HWY_NOINLINE bool has_negative_zero(const AbreastTile& tile, int64_t rows, int64_t positions) {
+  const Vectors<int32_t> d;
+  auto least = hn::Zero(d);
+  const auto* c = reinterpret_cast<const int32_t*>(tile.c);
+  for (int64_t i = 0; i < rows; ++i, c += tile.c_row) {
+    for (int64_t p = 0; p < positions; ++p) {
+      least = hn::Min(least, hn::Load(d, c + p * lanes_of<float>));
+    }
+  }
+  return !hn::AllFalse(d, hn::Eq(least, hn::Set(d, INT32_MIN)));
+}
+
+using AbreastKernel = void (*)(const AbreastTile&);
 
 template <int V, int... I>
 constexpr std::array<AbreastKernel, most_abreast_rows> abreast_kernels_of(

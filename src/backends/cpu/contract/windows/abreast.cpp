@@ -184,7 +184,8 @@ void run_abreast_here(const AbreastBlock& block) {
           tile.k = terms.count;
           auto kernel =
               how.own_weights ? own_kernels[end - begin - 1] : kernels[end - begin - 1][rows - 1];
-          if (!kernel(tile) || terms.count == k) continue;
+          kernel(tile);
+          if (terms.count == k || !has_negative_zero(tile, rows, end - begin)) continue;
           if (*padded < Padded::all) turn_entries(block, Padded::all, padded, turned);
           tile.terms = how.terms.data();
           tile.k = k;
