@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
 
+#include "backends/cpu/contract/windows/abreast.h"
 #include "backends/cpu/contract_group.h"
 #include "backends/cpu/parallel/parallel.h"
 #include "fusion/planned.h"
@@ -102,18 +104,19 @@ struct ImageOperands {
 };
 
 struct ImageEpilogue {
-  bool turned;  // whether it works on tiles of the transpose
+  bool transposed, abreast;  // whether it works on tiles of the transpose, and of images abreast
   Tensor (*make)(const Tensor& y, const ImageOperands& with);
 };
 constexpr ImageEpilogue image_epilogues[] = {
-    {true, [](const Tensor& y, const ImageOperands& o) { return relu(add(y, o.bias)); }},
-    {false,
+    {true, true, [](const Tensor& y, const ImageOperands& o) { return relu(add(y, o.bias)); }},
+    {false, false,
      [](const Tensor& y, const ImageOperands& o) { return mul(add(y, o.bias), o.per_image); }},
-    {true,
+    {true, false,
      [](const Tensor& y, const ImageOperands& o) { return mul(add(y, o.bias), o.per_position); }},
-    {false,
+    {false, false,
      [](const Tensor& y, const ImageOperands& o) { return add(add(y, o.bias), o.residual); }},
-    {true, [](const Tensor& y, const ImageOperands& o) { return sub(mul(y, o.one), o.bias); }},
+    {true, true,
+     [](const Tensor& y, const ImageOperands& o) { return sub(mul(y, o.one), o.bias); }},
 };
 
 // Whether the plan of such a tensor has a product whose epilogue is turned.
@@ -128,6 +131,29 @@ bool is_turned(const Tensor& y) {
   return false;
 }
 
+// `convolved` makes a convolution anew, of which each epilogue is turned if it is `turned`, on so
+// many threads.
+template <class Convolved>
+void expect_bits_of_stored(const Convolved& convolved, bool ImageEpilogue::*turned, int threads) {
+  const Tensor product = stored(convolved());
+  const ImageOperands with(product.shape());
+  for (size_t i = 0; i < std::size(image_epilogues); ++i) {
+    SCOPED_TRACE("epilogue " + std::to_string(i));
+    const ImageEpilogue& epilogue = image_epilogues[i];
+    const Value expected = value_of(epilogue.make(product, with));
+    for (int count : {1, 2, 3}) {
+      cpu::set_thread_count(count);
+      const Tensor alone = epilogue.make(convolved(), with);  // nobody holds the product
+      EXPECT_EQ(value_of(alone), expected) << "threads: " << count;
+    }
+    cpu::set_thread_count(threads);
+    flush();
+    const Tensor alone = epilogue.make(convolved(), with);
+    EXPECT_EQ(is_turned(alone), epilogue.*turned);
+    cpu::set_thread_count(0);
+  }
+}
+
 // With strides, windows are broadcast, and the tiles are those of the transpose.
 TEST(TileEpilogue, HasTheBitsOfAStoredConvolution) {
   install_fusing_evaluator();
@@ -135,29 +161,30 @@ TEST(TileEpilogue, HasTheBitsOfAStoredConvolution) {
   for (int64_t outputs : {24, 64, 100, 160}) {
     const Tensor weight = random_leaf({outputs, 3, 5, 5}, 10);
     for (int64_t padding : {0, 1}) {
+      SCOPED_TRACE(std::to_string(outputs) + " outputs, padding " + std::to_string(padding));
+      const Dims around{padding, padding};
       const auto convolved = [&] {
-        const Dims around{padding, padding};
         return convolution(x, weight, {}, {{2, 2}, around, {1, 1}, {}, 1, false});
       };
-      const Tensor product = stored(convolved());
-      const ImageOperands with(product.shape());
-      for (size_t i = 0; i < std::size(image_epilogues); ++i) {
-        const Value expected = value_of(image_epilogues[i].make(product, with));
-        for (int threads : {1, 2, 3}) {
-          cpu::set_thread_count(threads);
-          const Tensor alone =
-              image_epilogues[i].make(convolved(), with);  // nobody holds the product
-          EXPECT_EQ(value_of(alone), expected)
-              << "epilogue " << i << ", " << outputs << " outputs, padding " << padding
-              << ", threads: " << threads;
-        }
-        cpu::set_thread_count(2);  // more would cut the outputs
-        flush();
-        const Tensor alone = image_epilogues[i].make(convolved(), with);
-        EXPECT_EQ(is_turned(alone), image_epilogues[i].turned)
-            << "epilogue " << i << ", " << outputs << " outputs";
-        cpu::set_thread_count(0);
-      }
+      expect_bits_of_stored(convolved, &ImageEpilogue::transposed, 2);  // more would cut outputs
+    }
+  }
+}
+
+// Of small images some lines of all that lie abreast are finished at a time, and fewer in the end.
+TEST(TileEpilogue, HasTheBitsOfStoredImages) {
+  if (cpu::abreast_lanes() < 4) GTEST_SKIP() << "for vectors";
+  install_fusing_evaluator();
+  const Tensor x = random_leaf({40, 3, 13, 11}, 9);  // of which some lanes have none
+  for (int64_t outputs : {5, 12, 16}) {
+    const Tensor weight = random_leaf({outputs, 3, 5, 5}, 10);
+    for (int64_t padding : {0, 2}) {
+      SCOPED_TRACE(std::to_string(outputs) + " outputs, padding " + std::to_string(padding));
+      const Dims around{padding, padding};
+      const auto convolved = [&] {
+        return convolution(x, weight, {}, {{1, 1}, around, {1, 1}, {}, 1, false});
+      };
+      expect_bits_of_stored(convolved, &ImageEpilogue::abreast, 2);
     }
   }
 }

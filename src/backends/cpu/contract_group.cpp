@@ -148,10 +148,8 @@ PreparedContractGroup prepare_contract_group(const Plan& plan, const ContractGro
     ready.epilogue = prepare_program(*group.epilogue, plan.buffers, ready.in_tiles,
                                      size_of_group(group.contraction.n));
   }
-  const int64_t columns = ready.contraction->turned_columns();
-  if (columns > 0 && ready.in_tiles) {
-    ready.turned = turned_epilogue(group, columns);
-  }
+  const TurnedTiles tiles = ready.contraction->turned_tiles();
+  if (tiles && ready.in_tiles) ready.turned = turned_epilogue(group, tiles);
   return ready;
 }
 

@@ -10,6 +10,15 @@ namespace {
 // Of a tile that is gone through at once.
 constexpr int64_t most_elements = 1024;
 
+// Makes of a memory of [m, n], the same for all batch entries, one of [m, columns]; false if it
+// differs along n.
+bool spread(Memory* memory, int64_t m, int64_t n, int64_t columns) {
+  if (!turn(memory, m, n)) return false;
+  const Strides strides = memory->layout.strides;
+  memory->layout = {{m, columns}, {strides[1], 0}, memory->layout.offset};
+  return strides[0] == 0;
+}
+
 }  // namespace
 
 bool goes_anywhere(const Program& program) {
@@ -46,28 +55,32 @@ bool turn(Memory* memory, int64_t m, int64_t n) {
   return true;
 }
 
-std::optional<TurnedEpilogue> turned_epilogue(const ContractGroup& group, int64_t columns) {
+std::optional<TurnedEpilogue> turned_epilogue(const ContractGroup& group,
+                                              const TurnedTiles& tiles) {
   const Program& program = group.epilogue->program;
+  const int64_t columns = tiles.columns;
   if (group.epilogue->segments.size() != 1 || columns < 2 || !goes_anywhere(program)) {
     return std::nullopt;
   }
-  const int64_t n = size_of_group(group.contraction.n);
+  const int64_t m = size_of_group(group.contraction.m), n = size_of_group(group.contraction.n);
   Segment segment = group.epilogue->segments[0];
-  segment.rows = n;
+  segment.rows = tiles.abreast ? m : n;
   segment.columns = columns;
   int product = -1, result = -1;
-  for (size_t m = 0; m < segment.memory.size(); ++m) {
-    Memory& memory = segment.memory[m];
-    const bool is_result = is_stored_to(program, m);
+  for (size_t at = 0; at < segment.memory.size(); ++at) {
+    Memory& memory = segment.memory[at];
+    const bool is_result = is_stored_to(program, at);
     if (!is_result && memory.buffer != group.output.buffer) {
-      if (!turn(&memory, columns, n)) return std::nullopt;
+      const bool serves =
+          tiles.abreast ? spread(&memory, m, n, columns) : turn(&memory, columns, n);
+      if (!serves) return std::nullopt;
       continue;
     }
     int& which = is_result ? result : product;
     const bool in_order = memory.contiguous && !memory.row && memory.layout.offset == 0;
     if (which >= 0 || !in_order || memory.dtype != group.contraction.out) return std::nullopt;
-    which = static_cast<int>(m);
-    memory.layout = {{n, columns}, {columns, 1}, 0};
+    which = static_cast<int>(at);
+    memory.layout = {{segment.rows, columns}, {columns, 1}, 0};
   }
   if (product < 0 || result < 0) return std::nullopt;
   // The plan lets the result take the product's place only if nobody else reads that.

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// An epilogue on tiles of a result's transpose, as the product makes them, before they are turned:
-// a tile is then done in few calls, and written to memory once.
+// An epilogue on tiles as a product makes them, before they are turned to the result: a tile is
+// then done in few calls, and written to memory once.
 #pragma once
 
 #include <optional>
 
+#include "backends/cpu/contract/tile.h"
 #include "backends/cpu/program/program.h"
 
 namespace mt::cpu {
 
 struct TurnedEpilogue {
-  PreparedProgram program;  // over rows of a tile, which are columns of the result
+  PreparedProgram program;  // over rows of a tile
   int product, result;      // the memory that it reads and writes, in whose place the tile lies
 };
 
-// Of a group whose product is computed in tiles of so many `columns`, which are rows of the result.
-// Nothing if the epilogue needs elements in their order, its operands differ along both axes of the
-// result, between batch entries, or by rows of which a tile has a part, or its result does not take
-// the product's place.
-std::optional<TurnedEpilogue> turned_epilogue(const ContractGroup& group, int64_t columns);
+// Of a group whose product is computed in such tiles. Nothing if the epilogue needs elements in
+// their order, its operands differ along both axes of the result, between batch entries, or by rows
+// of which a tile has a part, or by columns where it has entries abreast, or its result does not
+// take the product's place.
+std::optional<TurnedEpilogue> turned_epilogue(const ContractGroup& group, const TurnedTiles& tiles);
 
 // Whether what a program computes depends on the values alone, and not on where they are.
 bool goes_anywhere(const Program& program);

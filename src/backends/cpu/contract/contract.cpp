@@ -37,11 +37,12 @@ int64_t PreparedContraction::bytes() const {
   return static_cast<int64_t>(sizeof *this) + schedule_.abreast.bytes() + schedule_.same.bytes();
 }
 
-int64_t PreparedContraction::turned_columns() const {
+TurnedTiles PreparedContraction::turned_tiles() const {
   const Schedule& s = schedule_;
+  if (s.m == 0 || s.n == 0 || s.k == 0 || is_small() || few_rows_ || tiled_ || filtered_) return {};
+  if (s.way == Way::abreast && !s.transposed) return {s.abreast.columns(), true};
   const bool turns = s.transposed && s.way == Way::blocked && s.rounded && s.sum == out_;
-  const bool all = s.m > 0 && s.n > 0 && s.k > 0 && s.n % s.columns == 0;
-  return turns && all && !is_small() && !few_rows_ && !tiled_ && !filtered_ ? s.columns : 0;
+  return {turns && s.n % s.columns == 0 ? s.columns : 0};
 }
 
 size_t PreparedContraction::scratch() const {

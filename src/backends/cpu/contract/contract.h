@@ -57,9 +57,8 @@ class PreparedContraction {
   void extend_thread_scratch(size_t bytes) {
     if (schedule_.threads > 1) schedule_.thread_scratch = std::max(schedule_.thread_scratch, bytes);
   }
-  // If the result's transpose is computed, in tiles that lie in scratch: how many of the result's
-  // rows each has. 0 otherwise.
-  int64_t turned_columns() const;
+  // If the result is computed in tiles that lie in scratch and are then turned to it.
+  TurnedTiles turned_tiles() const;
   // Of host memory that it holds.
   int64_t bytes() const;
 

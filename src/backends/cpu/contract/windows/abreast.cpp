@@ -111,7 +111,7 @@ struct VectorRows {
 void turn_results(const AbreastBlock& block, const float* c, int64_t positions, int64_t first) {
   constexpr int64_t lanes = lanes_of<float>;
   const int64_t rows = block.a->rows.size, row_size = block.b->rows.size, pitch = rows * row_size;
-  for (int64_t row = 0; row < rows; ++row, c += positions * lanes) {
+  for (int64_t row = 0; row < rows; ++row, c += block.how->columns()) {
     float* const out = block.out + row * row_size + first;
 #if HWY_TARGET != HWY_SCALAR
     if (block.count == lanes && positions >= lanes) {
@@ -162,10 +162,10 @@ void run_abreast_here(const AbreastBlock& block) {
   tile.a = how.own_weights ? weights : block.a_data;
   tile.a_rows = a_rows;
   tile.step = b.rows.stride() * lanes;
+  tile.c_row = how.columns();
   for (int64_t first = 0; first < how.lines; first += how.together) {
     const int64_t lines = std::min(how.together, how.lines - first);
     const int64_t positions = lines * how.line, tiles = lines * how.parts;
-    tile.c_row = positions * lanes;
     for (int64_t l = 0; l < lines; ++l) {
       const int64_t line = b.rows.offset((first + l) * how.line);
       for (int64_t p = 0; p < how.parts; ++p) {
@@ -179,7 +179,7 @@ void run_abreast_here(const AbreastBlock& block) {
         for (int64_t s = 0; s < how.slivers; ++s) {
           const int64_t row = m * s / how.slivers, rows = m * (s + 1) / how.slivers - row;
           how.own_weights ? void(a_rows[0] = row * k * lanes) : a.rows.offsets(row, rows, a_rows);
-          tile.c = c + (row * positions + l * how.line + begin) * lanes;
+          tile.c = c + row * tile.c_row + (l * how.line + begin) * lanes;
           tile.terms = how.terms.data() + terms.first;
           tile.k = terms.count;
           auto kernel =
@@ -193,6 +193,8 @@ void run_abreast_here(const AbreastBlock& block) {
         }
       }
     }
+    // Where lines are fewer in the end, it goes over what the lines before have left, too.
+    if (block.epilogue) block.epilogue->run_turned(block.epilogue->context, {0, 0, 0, 0, m}, c);
     turn_results(block, c, positions, first * how.line);
   }
 }
@@ -213,13 +215,13 @@ bool are_finite(const float* x, int64_t count) {
 }
 
 int64_t abreast_lanes() { return lanes_of<float>; }
-
-}  // namespace mt::cpu::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
 int64_t abreast_rows(int64_t positions) {
   return positions <= most_positions ? abreast_rows_for(static_cast<int>(positions)) : 0;
 }
 int64_t own_positions() { return most_own_positions; }
+
+}  // namespace mt::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace mt::cpu {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/cpu/contract/operand.h"
+#include "backends/cpu/contract/tile.h"
 #include "tensor/layout.h"
 
 namespace mt::cpu {
@@ -54,6 +55,8 @@ struct Abreast {
     const int64_t longer = line % parts, before = (parts - longer) / 2;
     return line / parts * part + std::clamp<int64_t>(part - before, 0, longer);
   }
+  // Results of a row that are in scratch, of all entries.
+  int64_t columns() const { return together * line * entries; }
   int64_t groups(int64_t batch) const { return (batch + entries - 1) / entries; }
   int64_t bytes() const {
     return static_cast<int64_t>(terms.size() * sizeof(Term) + kept.size() * sizeof(Terms) +
@@ -79,11 +82,12 @@ struct AbreastBlock {
   int64_t count;             // at most how->entries
   double fill;               // of what is made
   bool leaves_out;           // products with padding
+  const Epilogue* epilogue;  // of results in scratch, if any
   float* out;                // [count, rows, columns]
   void* scratch;             // abreast_scratch bytes; begin_abreast has been called
 };
-// Vectors' lanes; into how many slivers and parts to cut so many rows, and lines; whether all of
-// `count` numbers are finite.
+// Vectors' lanes; the most rows of a kernel beside so many positions, or 0 if there is none; the
+// most positions of one beside an entry's own weights; whether all of `count` numbers are finite.
 int64_t abreast_lanes();
 int64_t abreast_rows(int64_t positions);
 int64_t own_positions();
