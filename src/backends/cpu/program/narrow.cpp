@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/cache.h"
 #include "backends/cpu/elementwise/kernels.h"
 #include "tensor/walker.h"
 
@@ -91,10 +92,17 @@ std::vector<NarrowOperand> narrow_operands(const Program& program, const Segment
   }
   if (!scattered) return {};
   std::vector<NarrowOperand> operands;
+  size_t bytes = 0;
   for (const Memory& memory : segment.memory) {
-    const bool parted = !memory.row && memory.buffer >= 0 &&
-                        element_count(memory.layout.shape) == segment.rows * columns;
+    const int64_t elements = element_count(memory.layout.shape);
+    const bool parted = !memory.row && memory.buffer >= 0 && elements == segment.rows * columns;
     operands.push_back(parted ? part(memory.layout, columns) : NarrowOperand{});
+    if (parted) bytes += static_cast<size_t>(elements) * size_of(memory.dtype);
+  }
+  for (NarrowOperand& operand : operands) {
+    const Layout& rows = operand.rows;
+    const bool runs = rows.shape.rank() > 0 && rows.strides.back() == 1 && !operand.repeated;
+    operand.ahead = runs && bytes > second_cache;
   }
   return operands;
 }

@@ -16,6 +16,7 @@ struct NarrowOperand {
   Layout rows;
   std::vector<int64_t> columns;  // empty for row values
   bool repeated = false;         // the same for all columns
+  bool ahead = false;            // whether each column's part of the next tile is fetched
 };
 
 // The operands of a row program's segment, if its tiles are to be turned; else nothing.

@@ -18,6 +18,8 @@ namespace {
 // to stay in the first cache.
 constexpr int64_t most_tile_elements = 1024;
 constexpr int64_t most_turned_elements = 32 << 10;  // of rows that are read together
+// Of a turned tile (narrow.h), each of whose columns costs a call.
+constexpr int64_t fewest_narrow_rows = 512;
 // Columns for which an element-wise program goes row by row, to read broadcast operands as they
 // are.
 constexpr int64_t fewest_columns = 16, most_columns = 4096;
@@ -202,11 +204,12 @@ PreparedProgram prepare_rows(const FusedProgram& fused, const Segment& segment,
   prepared.pools = only_pools(prepared);
   prepared.slides = only_slides(prepared);
   int64_t columns = std::max<int64_t>(segment.columns, 1);
-  int64_t elements = prepared.is_turned() ? 2 * most_tile_elements : most_tile_elements;
-  int64_t rows = std::max<int64_t>(1, elements / columns);
+  int64_t rows = std::max<int64_t>(1, most_tile_elements / columns);
   if (even > 0) {
     rows = even;
-  } else if (!prepared.is_turned()) {
+  } else if (prepared.is_turned()) {
+    rows = std::max(2 * rows, fewest_narrow_rows);
+  } else {
     rows = std::max(rows, rows_together(prepared, segment, columns));
   }
   for (const NarrowOperand& operand : prepared.narrow) rows = whole_lines(operand, rows);

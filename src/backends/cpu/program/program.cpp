@@ -204,49 +204,15 @@ void ProgramRun::load(const Step& step, char* out, int64_t first, int64_t count)
       int64_t row = (first - panel_first_) / prepared_.panels.columns;
       const char* from = panel_ + row * prepared_.panels.pitch() * static_cast<int64_t>(size);
       copy_bytes(gathered, from, size * static_cast<size_t>(count));
+    } else if (turned) {
+      gather_turned(gathered, base, i.index, first, count);
     } else {
-      gather(gathered, base, i.index, first, count);
+      gather_strided(gathered, base, size, memory.layout, first, count);
     }
     if (native) return;
     in[0] = gathered;
   }
   step.convert(out, in, count);
-}
-
-// Elements [first, first + count) of a memory, in the order of the tile's registers.
-void ProgramRun::gather(char* out, const char* base, int16_t index, int64_t first, int64_t count) {
-  const Memory& memory = segment_->memory[index];
-  const size_t size = size_of(memory.dtype);
-  if (!prepared_.is_turned() || memory.row) {
-    gather_strided(out, base, size, memory.layout, first, count);
-    return;
-  }
-  const NarrowOperand& operand = prepared_.narrow[index];
-  const int64_t columns = segment_->columns, rows = count / columns;
-  const size_t bytes = static_cast<size_t>(rows) * size;
-  if (memory.contiguous && !(columns == 2 && size == 4)) {
-    const Layout turned{{columns, rows}, {1, columns}, 0};
-    const int64_t begin = first * static_cast<int64_t>(size);
-    gather_strided(out, base + begin, size, turned, 0, count);
-    return;
-  }
-  for (size_t c = 0; c < operand.columns.size(); ++c) {
-    char* column = out + c * bytes;
-    if (c > 0 && operand.repeated) {
-      copy_bytes(column, out, bytes);
-      continue;
-    }
-    const char* from = base + operand.columns[c] * static_cast<int64_t>(size);
-    // Neighbours of a window are picked apart together.
-    if (size == 4 && c + 1 < operand.columns.size() &&
-        operand.columns[c + 1] == operand.columns[c] + 1 && operand.rows.shape.rank() > 0 &&
-        operand.rows.strides.back() == 2) {
-      gather_pairs(column, column + bytes, from, operand.rows, first / columns, rows);
-      ++c;
-      continue;
-    }
-    gather_strided(column, from, size, operand.rows, first / columns, rows);
-  }
 }
 
 void ProgramRun::read_panel(void* panel, int64_t first, int64_t rows, int64_t columns) {
@@ -318,20 +284,6 @@ void ProgramRun::operate_all(const Step& step, int64_t first, int64_t rows) {
   } else {
     step.operate_all(out, in, rows, columns_);
   }
-}
-
-void ProgramRun::store_turned(const Step& step, int64_t first, int64_t rows) {
-  const Instruction& i = *step.instruction;
-  const size_t size = size_of(i.dtype);
-  const int64_t count = rows * columns_;
-  const void* from = address(step.in[0].place, first);
-  if (i.dtype == Dtype::boolean || needs_rounding(i.dtype) || size != size_of(i.type)) {
-    char* converted = places_[prepared_.program->registers].base;
-    step.convert(converted, &from, count);
-    from = converted;
-  }
-  const Layout turned{{rows, columns_}, {1, rows}, 0};
-  gather_strided(address(step.out, first), from, size, turned, 0, count);
 }
 
 void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {

@@ -237,8 +237,9 @@ class ProgramRun {
   void fill_numbers(int64_t tile_rows);
   void fill(const Instruction& instruction, int64_t tile_rows);
   void load(const Step& step, char* out, int64_t first, int64_t count);
+  // turned_tiles.cpp: elements [first, first + count) of an operand, and a tile of a result.
+  void gather_turned(char* out, const char* base, int16_t index, int64_t first, int64_t count);
   void store_turned(const Step& step, int64_t first, int64_t rows);
-  void gather(char* out, const char* base, int16_t index, int64_t first, int64_t count);
   // Bytes from where a row of a memory begins to where the first of our columns lies.
   int64_t column_bytes(const Memory& memory) const;
   // Where the first element of a memory lies.

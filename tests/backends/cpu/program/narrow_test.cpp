@@ -127,6 +127,22 @@ TEST(Narrow, MixesWithRowsInOrder) {
   }
 }
 
+// The next tile of what no cache holds is fetched while one is computed.
+TEST(Narrow, LargeRowsHaveTheBitsOfRowsInOrder) {
+  cpu::for_each_instruction_set([] {
+    for (const Shape& shape : {Shape{3, 21, 150, 121}, Shape{1, 12, 50, 1500}}) {
+      const Tensor x = noise(shape, 1, Dtype::float32), inner = slice(x, 3, 1, shape[3] - 1, 1);
+      evaluate(x);
+      for (const Tensor& v : {x, inner}) {
+        const Tensor ordered = copy(move_axis(v, 1, -1));
+        evaluate(ordered);
+        const Tensor weights = move_axis(softmax(v, 1), 1, -1);
+        EXPECT_EQ(bits(copy(weights)), bits(softmax(ordered, -1)));
+      }
+    }
+  });
+}
+
 // A few rows are not turned.
 TEST(Narrow, ShortRowsHaveTheBitsOfAFew) {
   cpu::for_each_instruction_set([] {
