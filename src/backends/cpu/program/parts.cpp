@@ -10,7 +10,7 @@ namespace mt::cpu {
 namespace {
 
 // Elements of a part, unless pieces (pieces.h) are longer; of rows that are longer than some.
-constexpr int64_t part_elements = 2048, fewest_parts = 2;
+constexpr int64_t part_elements = 1024, fewest_parts = 2;
 
 // Whether it does the same to a part of a row as to all of it.
 bool takes_parts(const Step& step) {
