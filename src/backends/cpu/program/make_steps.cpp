@@ -5,6 +5,7 @@
 
 #include "backends/cpu/program/compact.h"
 #include "backends/cpu/program/join_steps.h"
+#include "backends/cpu/program/take_over.h"
 #include "backends/cpu/program/totals.h"
 #include "ops/order.h"
 
@@ -13,10 +14,6 @@ namespace {
 
 // Whether it can read what a load or an expansion would copy.
 bool reads_in_place(const Instruction& i) { return is_operator(i) || i.code == Opcode::total; }
-
-bool is_native(const Memory& memory) {
-  return memory.dtype != Dtype::boolean && !needs_rounding(memory.dtype);
-}
 
 class StepMaker {
  public:
@@ -61,21 +58,9 @@ class StepMaker {
  private:
   bool turned() const { return prepared_.is_turned(); }
 
-  // Whether all instructions after `at` that read what it has left in a register are such.
-  template <class Test>
-  bool all_read(size_t at, int16_t made, Test&& test) const {
-    for (size_t later = at + 1; later < code_.size(); ++later) {
-      const Instruction& i = code_[later];
-      bool reads = std::find(i.in, i.in + 3, made) != i.in + 3;
-      if (reads && !test(i)) return false;
-      if (i.out == made) break;
-    }
-    return true;
-  }
   // Whether nothing but operators reads the register that instruction `at` writes.
-  bool only_operators_read(size_t at) const { return all_read(at, code_[at].out, reads_in_place); }
-  bool is_last_read(size_t at) const {
-    return all_read(at, code_[at].in[0], [](const Instruction&) { return false; });
+  bool only_operators_read(size_t at) const {
+    return all_read(code_, at, code_[at].out, reads_in_place);
   }
 
   // Rounding of what is stored next and so rounded anyway, or, in place, is rounded already.
@@ -87,7 +72,7 @@ class StepMaker {
     if (at + 1 == code_.size()) return false;
     const Instruction& next = code_[at + 1];
     return next.code == Opcode::store && next.in[0] == i.out && next.dtype == i.dtype &&
-           is_last_read(at + 1);
+           is_last_read(code_, at + 1);
   }
 
   // Whether the next instruction only stores what a load gathers, so that it may go there at once.
@@ -97,7 +82,8 @@ class StepMaker {
     const Instruction& next = code_[load + 1];
     const int16_t place = written_by(next);
     return next.code == Opcode::store && next.in[0] == i.out && next.dtype == i.dtype &&
-           is_native(segment_.memory[i.index]) && is_last_read(load + 1) && moved(place) == place;
+           is_native(segment_.memory[i.index]) && is_last_read(code_, load + 1) &&
+           !prepared_.is_streamed(place);
   }
 
   // What a load copies, in the order in which tiles are taken.
@@ -145,7 +131,7 @@ class StepMaker {
     const auto m = static_cast<size_t>(code_[at].index);
     if (m >= prepared_.pieced.size() || !prepared_.pieced[m].serves) return {};
     const bool several = prepared_.pieces > 1;
-    if (several && !all_read(at, code_[at].out, is_operator)) return {};
+    if (several && !all_read(code_, at, code_[at].out, is_operator)) return {};
     PiecedOperand& operand = prepared_.pieced[m];
     operand.is_read = true;
     return {static_cast<int16_t>(~code_[at].index), operand.repeated, operand.pitch, several};
@@ -212,9 +198,7 @@ class StepMaker {
   void add(size_t at) {
     const Instruction& i = code_[at];
     if (i.code == Opcode::total) return add_total(at);
-    if (i.code == Opcode::store && (compact_.reads(at, 0) ? ends_in(at) : loads_there(at))) return;
-    if (i.code == Opcode::cast && casts_as_loaded(at)) return;
-    if (i.code == Opcode::reduce && reduces_runs(at)) return;
+    if (last_step_does(code_, at, segment_, compact_, &prepared_)) return;
     Step step = with_kernel(at);
     for (int k = 0; k < 3 && i.in[k] != no_place; ++k) {
       bool condition = i.code == Opcode::select && k == 0;
@@ -234,83 +218,6 @@ class StepMaker {
     if (i.code == Opcode::reduce && is_long) step.traversal = Traversal::panels;
     step.out = written_by(is_gathered_there(at) ? code_[at + 1] : i);
     push(step);
-  }
-
-  // Lets the step that makes what a store only copies, and nobody reads thereafter, write it there.
-  bool ends_in(size_t store) const {
-    std::vector<Step>& steps = prepared_.steps;
-    const Instruction& maker = code_[compact_.maker(store, 0)];
-    const int16_t place = written_by(code_[store]);
-    if (steps.empty() || steps.back().instruction != &maker || maker.code == Opcode::load ||
-        !is_last_read(store) || moved(place) != place) {
-      return false;
-    }
-    steps.back().out = place;
-    return true;
-  }
-
-  // The same for the load before a store that would only copy what it has made; one that is
-  // gathered first needs a register for that.
-  bool loads_there(size_t store) const {
-    std::vector<Step>& steps = prepared_.steps;
-    const Instruction& i = code_[store];
-    const int16_t place = written_by(i);
-    if (steps.empty() || i.row || turned() || !is_native(segment_.memory[i.index])) return false;
-    const Instruction& maker = *steps.back().instruction;
-    if (maker.code != Opcode::load || maker.row || !segment_.memory[maker.index].contiguous ||
-        maker.out != i.in[0] || steps.back().out != i.in[0] || !is_last_read(store) ||
-        moved(place) != place) {
-      return false;
-    }
-    steps.back().out = place;
-    return true;
-  }
-
-  // The last step, if it loads what instruction `at` reads, and nobody thereafter.
-  Step* load_for(size_t at) const {
-    if (prepared_.steps.empty()) return nullptr;
-    Step& load = prepared_.steps.back();
-    const Instruction& maker = *load.instruction;
-    const bool loads = maker.code == Opcode::load && !load.compact;
-    const bool for_it = load.out == code_[at].in[0] && maker.out == load.out;
-    return loads && for_it && is_last_read(at) ? &load : nullptr;
-  }
-
-  // Lets the load before a cast to float32 make that of narrow integers.
-  bool casts_as_loaded(size_t cast) const {
-    const Instruction& i = code_[cast];
-    Step* const load = i.type == Compute::f32 ? load_for(cast) : nullptr;
-    const Kernel kernel = load && load->instruction->row == i.row
-                              ? load_floats_kernel(load->instruction->dtype)
-                              : nullptr;
-    if (!kernel) return false;
-    load->convert = kernel;
-    load->out = i.out;
-    return true;
-  }
-
-  // Lets a reduction of rows read what lies in runs itself, rather than have it gathered.
-  bool reduces_runs(size_t reduce) const {
-    const Instruction& i = code_[reduce];
-    const Step* const load = load_for(reduce);
-    if (!load || load->instruction->row || turned() || prepared_.reduced != Reduced::rows) {
-      return false;
-    }
-    const auto m = static_cast<size_t>(load->instruction->index);
-    const Memory& memory = segment_.memory[m];
-    if (memory.contiguous || !is_native(memory)) return false;
-    if (!reduction_to_lanes(static_cast<Reduction>(i.detail), i.type)) return false;
-    Runs runs = runs_of(memory.layout);
-    if (!runs) return false;
-    prepared_.runs.resize(segment_.memory.size());
-    prepared_.runs[m] = std::move(runs);
-    Step step;
-    step.instruction = &i;
-    step.traversal = Traversal::rows;
-    step.in[0].place = static_cast<int16_t>(~load->instruction->index);
-    step.out = i.out;
-    prepared_.steps.back() = step;
-    return true;
   }
 
   // The step of an instruction, but for its places.
@@ -376,9 +283,9 @@ class StepMaker {
 
   // The register that stands for memory that is written past the caches.
   int16_t moved(int16_t place) const {
+    if (!prepared_.is_streamed(place)) return place;
     const std::vector<int16_t>& streamed = prepared_.streamed;
-    auto found = std::find(streamed.begin(), streamed.end(), static_cast<int16_t>(~place));
-    if (place >= 0 || found == streamed.end()) return place;
+    const auto found = std::find(streamed.begin(), streamed.end(), static_cast<int16_t>(~place));
     return static_cast<int16_t>(registers_ + 1 + (found - streamed.begin()));
   }
 
@@ -396,6 +303,10 @@ class StepMaker {
 void make_steps(const Program& program, const Segment& segment, std::vector<int16_t> streamed,
                 bool whole_rows, PreparedProgram* prepared) {
   StepMaker(program, segment, std::move(streamed), prepared).run(whole_rows);
+}
+
+bool is_native(const Memory& memory) {
+  return memory.dtype != Dtype::boolean && !needs_rounding(memory.dtype);
 }
 
 bool is_regular(const Memory& memory, int64_t columns) {

@@ -15,6 +15,8 @@ namespace mt::cpu {
 void make_steps(const Program& program, const Segment& segment, std::vector<int16_t> streamed,
                 bool whole_rows, PreparedProgram* prepared);
 
+// Whether what is stored is what registers hold.
+bool is_native(const Memory& memory);
 // Whether each row of `columns` elements is one stretch of memory, or one number repeated.
 bool is_regular(const Memory& memory, int64_t columns);
 

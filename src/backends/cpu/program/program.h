@@ -158,6 +158,11 @@ struct PreparedProgram {
   // Whether it goes by rows, with its registers in scratch; else they lie on the stack.
   bool by_rows() const { return walk == Walk::rows || walk == Walk::totals; }
   bool is_turned() const { return turned != nullptr; }
+  // Whether that place is memory that is written past the caches.
+  bool is_streamed(int16_t place) const {
+    const auto memory = static_cast<int16_t>(~place);
+    return place < 0 && std::find(streamed.begin(), streamed.end(), memory) != streamed.end();
+  }
   // The segment that it goes through, if there is one.
   const Segment& segment_of(const FusedProgram& fused) const {
     return instead ? *instead : fused.segments[0];
