@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "backends/cpu/contract/filtering/filtered_weight.h"
-#include "backends/cpu/contract/matrix_unit/few_rows.h"
+#include "backends/cpu/contract/matrix_unit/strip_product.h"
 #include "backends/cpu/contract/matrix_unit/tiled_product.h"
 #include "backends/cpu/contract/run_tiles.h"
 
@@ -20,15 +20,15 @@ PreparedContraction::PreparedContraction(const Contraction& contraction, int thr
       small_(schedule_, a_, b_, contraction.out),
       makes_entries_(around.made != nullptr),
       out_(contraction.out) {
-  if (around.made == nullptr && FewRows::serves(contraction)) {
-    few_rows_ = std::make_unique<const FewRows>(contraction, schedule_.threads);
+  if (around.made == nullptr && StripProduct::serves(contraction)) {
+    strips_ = std::make_unique<const StripProduct>(contraction, schedule_.threads);
   } else if (around.made == nullptr && TiledProduct::serves(contraction)) {
     tiled_ = std::make_unique<const TiledProduct>(contraction, schedule_.threads);
   }
   if (FilteredWeight::serves(contraction)) {
     filtered_ = std::make_unique<const FilteredWeight>(contraction, threads);
   }
-  alone_ = is_small() && !few_rows_ && !tiled_ && !filtered_ && schedule_.batch == 1;
+  alone_ = is_small() && !strips_ && !tiled_ && !filtered_ && schedule_.batch == 1;
 }
 
 PreparedContraction::~PreparedContraction() = default;
@@ -39,14 +39,14 @@ int64_t PreparedContraction::bytes() const {
 
 TurnedTiles PreparedContraction::turned_tiles() const {
   const Schedule& s = schedule_;
-  if (s.m == 0 || s.n == 0 || s.k == 0 || is_small() || few_rows_ || tiled_ || filtered_) return {};
+  if (s.m == 0 || s.n == 0 || s.k == 0 || is_small() || strips_ || tiled_ || filtered_) return {};
   if (s.way == Way::abreast && !s.transposed) return {s.abreast.columns(), true};
   const bool turns = s.transposed && s.way == Way::blocked && s.rounded && s.sum == out_;
   return {turns && s.n % s.columns == 0 ? s.columns : 0};
 }
 
 size_t PreparedContraction::scratch() const {
-  if (few_rows_) return few_rows_->scratch();
+  if (strips_) return strips_->scratch();
   const size_t own =
       is_small() ? static_cast<size_t>(schedule_.threads) * small_.scratch() : schedule_.scratch();
   if (filtered_) return std::max(filtered_->scratch(), filtered_->flags() + own);
@@ -70,9 +70,9 @@ void PreparedContraction::run(const void* a, const void* b, void* out, void* scr
     return;
   }
   if (filtered_) return run_filtered(a, b, out, scratch, epilogue, b_source);
-  if (few_rows_) {
+  if (strips_) {
     if (b_source != nullptr) b_source->make_all(b_source->context);
-    return few_rows_->run(a, b, out, scratch, epilogue);
+    return strips_->run(a, b, out, scratch, epilogue);
   }
   if (!tiled_) return run_strictly(a, b, out, scratch, epilogue, b_source, 0, s.batch);
   if (b_source != nullptr) b_source->make_all(b_source->context);

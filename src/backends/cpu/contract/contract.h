@@ -18,7 +18,7 @@
 
 namespace mt::cpu {
 
-class FewRows;
+class StripProduct;
 class FilteredWeight;
 struct PaddedImages;
 class TiledProduct;
@@ -51,7 +51,7 @@ class PreparedContraction {
   // How much of it each of several threads has for itself. What shares the memory gives them equal
   // parts, so that each finds its own in its cache.
   size_t thread_scratch() const {
-    const bool own_way = is_small() || filtered_ || few_rows_;
+    const bool own_way = is_small() || filtered_ || strips_;
     return schedule_.threads > 1 && !own_way ? schedule_.thread_scratch : 0;
   }
   void extend_thread_scratch(size_t bytes) {
@@ -82,7 +82,7 @@ class PreparedContraction {
   bool makes_entries_;  // of b, in scratch
   Dtype out_;
   // What comes before the schedule's way, if any serves.
-  std::unique_ptr<const FewRows> few_rows_;
+  std::unique_ptr<const StripProduct> strips_;
   std::unique_ptr<const TiledProduct> tiled_;
   std::unique_ptr<const FilteredWeight> filtered_;
   bool alone_ = false;  // one small product is all there is

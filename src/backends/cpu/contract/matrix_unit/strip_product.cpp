@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/contract/matrix_unit/few_rows.h"
+#include "backends/cpu/contract/matrix_unit/strip_product.h"
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ constexpr int64_t most_columns = 128, along_k_block = 1024, along_rows_block = 2
 
 }  // namespace
 
-bool FewRows::serves(const Contraction& c) {
+bool StripProduct::serves(const Contraction& c) {
   const int64_t m = size_of_group(c.m), k = size_of_group(c.k), entries = size_of_group(c.batch);
   const int64_t most = entries >= many_entries ? most_entry_rows : most_rows;
   const double packed =
@@ -33,7 +33,7 @@ bool FewRows::serves(const Contraction& c) {
   return m >= least_rows && m <= most && packed <= most_packed && suits_pairs(c);
 }
 
-FewRows::FewRows(const Contraction& c, int threads)
+StripProduct::StripProduct(const Contraction& c, int threads)
     : a_(operand_a(c)),
       b_(operand_b(c)),
       out_(c.out),
@@ -53,12 +53,12 @@ FewRows::FewRows(const Contraction& c, int threads)
       std::clamp(round_up(divide_up(n_, strips), tile_panel_rows), tile_panel_rows, most_columns);
 }
 
-int64_t FewRows::packed_a() const {
+int64_t StripProduct::packed_a() const {
   return divide_up(m_, tile_panel_rows) * panels_ * divide_up(panel_, block_k_) *
          tile_panel_bytes(block_k_, 1);
 }
-int64_t FewRows::sums() const { return panels_ * m_ * columns_; }
-int64_t FewRows::of_thread() const {
+int64_t StripProduct::sums() const { return panels_ * m_ * columns_; }
+int64_t StripProduct::of_thread() const {
   const int64_t packed = divide_up(columns_, tile_panel_rows) * tile_panel_bytes(block_k_, 1);
   const auto strict =
       static_cast<int64_t>(block_scratch(a_, b_, Dtype::float32, m_, columns_, panel_));
@@ -66,15 +66,15 @@ int64_t FewRows::of_thread() const {
          (by_entries_ ? packed_a() : 0);
 }
 
-size_t FewRows::scratch() const {
+size_t StripProduct::scratch() const {
   const int64_t seen = round_up(batch_ * static_cast<int64_t>(sizeof(Magnitudes)), 64);
   const int64_t shared = by_entries_ ? 0 : seen + batch_ * packed_a();
   return static_cast<size_t>(shared + threads_ * of_thread());
 }
 
-class FewRows::Run {
+class StripProduct::Run {
  public:
-  Run(const FewRows& product, const void* a, const void* b, void* out, void* scratch,
+  Run(const StripProduct& product, const void* a, const void* b, void* out, void* scratch,
       const Epilogue* epilogue)
       : p_(product),
         a_data_(a),
@@ -181,15 +181,15 @@ class FewRows::Run {
     }
   }
 
-  const FewRows& p_;
+  const StripProduct& p_;
   const void *const a_data_, *const b_data_;
   char* const out_;
   char* const scratch_;
   const Epilogue* const epilogue_;
 };
 
-void FewRows::run(const void* a, const void* b, void* out, void* scratch,
-                  const Epilogue* epilogue) const {
+void StripProduct::run(const void* a, const void* b, void* out, void* scratch,
+                       const Epilogue* epilogue) const {
   Run(*this, a, b, out, scratch, epilogue).run();
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A contraction of bfloat16 of few rows with a wide right operand, such as a layer's weights, or of
-// many batch entries, on vectors of pairs. Whoever computes some columns of the result packs these
-// and meets all rows with them at once: the operand is read once, and nothing of it is written but
-// to the nearest caches. Columns with numbers that pairs would treat otherwise are computed as
-// without them (blocked.h); the bits are the same either way, for the reasons told in
-// tiled_product.h.
+// A contraction of bfloat16 strip by strip, on vectors of pairs: of few rows with a wide right
+// operand, such as a layer's weights, or of many batch entries. Whoever computes a strip, some
+// columns of the result, packs these and meets all rows with them at once: the operand is read
+// once, and nothing of it is written but to the nearest caches. Columns with numbers that pairs
+// would treat otherwise are computed as without them (blocked.h); the bits are the same either way,
+// for the reasons told in tiled_product.h.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@
 
 namespace mt::cpu {
 
-class FewRows {
+class StripProduct {
  public:
   // Whether pairs are there, and it pays.
   static bool serves(const Contraction& contraction);
 
-  FewRows(const Contraction& contraction, int threads);
+  StripProduct(const Contraction& contraction, int threads);
 
   // Bytes; 64-byte aligned.
   size_t scratch() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of bfloat16 with few rows have the bits of their order, whatever the numbers.
-#include "backends/cpu/contract/matrix_unit/few_rows.h"
+#include "backends/cpu/contract/matrix_unit/strip_product.h"
 
 #include <gtest/gtest.h>
 
@@ -17,16 +17,16 @@
 namespace mt::cpu {
 namespace {
 
-class FewRows : public testing::Test {
+class StripProduct : public testing::Test {
  protected:
-  FewRows() { limit_matrix_unit(MatrixUnit::pairs); }
-  ~FewRows() override { limit_matrix_unit(MatrixUnit::tiles); }
+  StripProduct() { limit_matrix_unit(MatrixUnit::pairs); }
+  ~StripProduct() override { limit_matrix_unit(MatrixUnit::tiles); }
 };
 
-TEST_F(FewRows, TheBitsAreThoseOfTheirOrder) {
+TEST_F(StripProduct, TheBitsAreThoseOfTheirOrder) {
   Random random(1);
   const auto expect_in_order = [&](const Contraction& c) {
-    EXPECT_EQ(cpu::FewRows::serves(c), matrix_unit() == MatrixUnit::pairs);
+    EXPECT_EQ(cpu::StripProduct::serves(c), matrix_unit() == MatrixUnit::pairs);
     check(c, random, {1, 2, 7});
   };
   for (int layout = 0; layout < 4; ++layout) {
@@ -51,7 +51,7 @@ TEST_F(FewRows, TheBitsAreThoseOfTheirOrder) {
   expect_in_order(of_bfloat16({1, 5, 33, 9000, true, true}, Dtype::float32));
 }
 
-TEST_F(FewRows, OthersAreNotServed) {
+TEST_F(StripProduct, OthersAreNotServed) {
   for (const Matrices& s : {Matrices{1, 4, 512, 512},
                             {1, 65, 512, 512},
                             {15, 65, 512, 512},
@@ -59,12 +59,13 @@ TEST_F(FewRows, OthersAreNotServed) {
                             {1, 8, 31, 4000},
                             {1, 8, 4000, 7},
                             {1, 8, 100, 100}}) {
-    EXPECT_FALSE(cpu::FewRows::serves(of_bfloat16(s, Dtype::bfloat16)));
+    EXPECT_FALSE(cpu::StripProduct::serves(of_bfloat16(s, Dtype::bfloat16)));
   }
-  EXPECT_FALSE(cpu::FewRows::serves(Matrices{1, 8, 512, 512}.contraction(Precision::bfloat16)));
+  EXPECT_FALSE(
+      cpu::StripProduct::serves(Matrices{1, 8, 512, 512}.contraction(Precision::bfloat16)));
 }
 
-TEST_F(FewRows, EpiloguesSeeEachElementOnce) {
+TEST_F(StripProduct, EpiloguesSeeEachElementOnce) {
   for (const Matrices& s : {Matrices{1, 8, 700, 90}, {3, 33, 64, 160, true, true}}) {
     const Contraction c = of_bfloat16(s, Dtype::float32);
     const auto a = rounded(uniform(s.batch * s.a_size(), 2));
@@ -76,7 +77,7 @@ TEST_F(FewRows, EpiloguesSeeEachElementOnce) {
 }
 
 // Numbers of very different size, that cancel, or that pairs treat otherwise, in some columns.
-TEST_F(FewRows, AnyNumbersAreStrict) {
+TEST_F(StripProduct, AnyNumbersAreStrict) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   for (bool along_k : {false, true}) {
     const Matrices s{along_k ? 2 : 28, 12, 300, 161, true, along_k};
