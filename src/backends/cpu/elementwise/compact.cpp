@@ -93,7 +93,8 @@ struct InFloat32 {
 #endif
 };
 
-// What changes but the sign of such floats, if not of float32: NaNs become quiet as there.
+// What changes but the sign of such floats, or asks for it alone, if not of float32: NaNs become
+// quiet as there.
 template <Elementwise code, int16_t infinity, int16_t quiet>
 struct InSigns {
   using V = Vector<int16_t>;
@@ -101,11 +102,19 @@ struct InSigns {
     const V size = x & V(0x7fff);
     return finished((select(size > V(infinity), size | V(quiet), size) | (sign & V(-0x8000))).raw);
   }
-  static HWY_INLINE auto apply(V x) { return with_sign(x, code == Elementwise::neg ? ~x : V(0)); }
+  static HWY_INLINE auto apply(V x) {
+    if constexpr (code == Elementwise::relu) {
+      const V kept = select(x > V(0), x, V(0));
+      return finished(select((x & V(0x7fff)) > V(infinity), x | V(quiet), kept).raw);
+    } else {
+      return with_sign(x, code == Elementwise::neg ? ~x : V(0));
+    }
+  }
   static HWY_INLINE auto apply(V a, V b) { return with_sign(a, b); }
 };
 constexpr bool is_of_signs(Elementwise code) {
-  return code == Elementwise::neg || code == Elementwise::abs || code == Elementwise::copysign;
+  return code == Elementwise::neg || code == Elementwise::abs || code == Elementwise::copysign ||
+         code == Elementwise::relu;
 }
 
 struct IsTrue {
