@@ -71,6 +71,31 @@ HWY_NOINLINE void abreast_kernel(const AbreastTile& tile) {
   }
 }
 
+// The same with an entry's own weights where terms are lines of W neighbours, which positions have
+// in common: each element of b is read once for a line.
+template <int V, int W>
+HWY_NOINLINE void abreast_lines_kernel(const AbreastTile& tile) {
+  const Vectors<float> d;
+  constexpr int lanes = lanes_of<float>;
+  hn::Vec<Vectors<float>> sum[V];
+  MT_UNROLL for (int v = 0; v < V; ++v) sum[v] = hn::Zero(d);
+  const float *a = tile.a + tile.a_rows[0], *b = tile.b;
+  const int64_t step = tile.step;
+  for (const Abreast::Term *term = tile.terms, *end = term + tile.k; term != end; term += W) {
+    const float *as = a + term->a, *from = b + int64_t{term->b};
+    hn::Vec<Vectors<float>> weights[W];
+    MT_UNROLL for (int w = 0; w < W; ++w) weights[w] = hn::Load(d, as + w * lanes);
+    MT_UNROLL for (int i = 0; i < V + W - 1; ++i, from += step) {
+      forget(from);
+      const auto x = hn::Load(d, from);
+      MT_UNROLL for (int w = 0; w < W; ++w) {
+        if (i >= w && i - w < V) sum[i - w] = fused(d, weights[w], x, sum[i - w]);
+      }
+    }
+  }
+  MT_UNROLL for (int v = 0; v < V; ++v) hn::Store(sum[v], d, tile.c + v * lanes);
+}
+
 // Whether one of a tile's results is -0.
 HWY_NOINLINE bool has_negative_zero(const AbreastTile& tile, int64_t rows, int64_t positions) {
   const Vectors<int32_t> d;
@@ -94,6 +119,13 @@ constexpr std::array<AbreastKernel, most_abreast_rows> abreast_kernels_of(
 template <int... V>
 constexpr std::array<AbreastKernel, sizeof...(V)> own_kernels_of(std::integer_sequence<int, V...>) {
   return {abreast_kernel<1, V + 1, true>...};
+}
+// Of lines of so many terms, for fewest_line_positions positions and more.
+constexpr int fewest_line_positions = 5;
+template <int W, int... I>
+constexpr std::array<AbreastKernel, sizeof...(I)> line_kernels_of(
+    std::integer_sequence<int, I...>) {
+  return {abreast_lines_kernel<fewest_line_positions + I, W>...};
 }
 template <int... V>
 constexpr std::array<std::array<AbreastKernel, most_abreast_rows>, most_positions> abreast_table(

@@ -141,10 +141,24 @@ void fetch_results(const AbreastBlock& block, int64_t begin, int64_t end, int64_
   }
 }
 
-void run_abreast_here(const AbreastBlock& block) {
+AbreastKernel kernel_for(const Abreast& how, int64_t rows, int64_t positions) {
   static constexpr auto kernels = abreast_table(std::make_integer_sequence<int, most_positions>());
   static constexpr auto own_kernels =
       own_kernels_of(std::make_integer_sequence<int, most_own_positions>());
+  if (!how.own_weights) return kernels[positions - 1][rows - 1];
+#if HWY_TARGET != HWY_SCALAR
+  constexpr int counts = most_own_positions - fewest_line_positions + 1;
+  using Counts = std::make_integer_sequence<int, counts>;
+  static constexpr std::array kernels_of_lines = {
+      line_kernels_of<3>(Counts()), line_kernels_of<5>(Counts()), line_kernels_of<7>(Counts())};
+  if (how.line_terms > 0 && positions >= fewest_line_positions) {
+    return kernels_of_lines[how.line_terms / 2 - 1][positions - fewest_line_positions];
+  }
+#endif
+  return own_kernels[positions - 1];
+}
+
+void run_abreast_here(const AbreastBlock& block) {
   constexpr int64_t lanes = lanes_of<float>;
   const Abreast& how = *block.how;
   const MatrixOperand &a = *block.a, &b = *block.b;
@@ -182,8 +196,7 @@ void run_abreast_here(const AbreastBlock& block) {
           tile.c = c + row * tile.c_row + (l * how.line + begin) * lanes;
           tile.terms = how.terms.data() + terms.first;
           tile.k = terms.count;
-          auto kernel =
-              how.own_weights ? own_kernels[end - begin - 1] : kernels[end - begin - 1][rows - 1];
+          const AbreastKernel kernel = kernel_for(how, rows, end - begin);
           kernel(tile);
           if (terms.count == k || !has_negative_zero(tile, rows, end - begin)) continue;
           if (*padded < Padded::all) turn_entries(block, Padded::all, padded, turned);
@@ -215,10 +228,10 @@ bool are_finite(const float* x, int64_t count) {
 }
 
 int64_t abreast_lanes() { return lanes_of<float>; }
-int64_t abreast_rows(int64_t positions) {
+int64_t abreast_rows(int64_t positions, bool own_weights) {
+  if (own_weights) return positions <= most_own_positions ? 1 : 0;
   return positions <= most_positions ? abreast_rows_for(static_cast<int>(positions)) : 0;
 }
-int64_t own_positions() { return most_own_positions; }
 
 }  // namespace mt::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -229,12 +242,12 @@ namespace mt::cpu {
 HWY_EXPORT(abreast_lanes);
 HWY_EXPORT(are_finite);
 HWY_EXPORT(abreast_rows);
-HWY_EXPORT(own_positions);
 HWY_EXPORT(run_abreast_here);
 
 int64_t abreast_lanes() { return HWY_DYNAMIC_DISPATCH(abreast_lanes)(); }
-int64_t abreast_rows(int64_t positions) { return HWY_DYNAMIC_DISPATCH(abreast_rows)(positions); }
-int64_t own_positions() { return HWY_DYNAMIC_DISPATCH(own_positions)(); }
+int64_t abreast_rows(int64_t positions, bool own_weights) {
+  return HWY_DYNAMIC_DISPATCH(abreast_rows)(positions, own_weights);
+}
 bool are_finite(const float* x, int64_t count) {
   return HWY_DYNAMIC_DISPATCH(are_finite)(x, count);
 }

@@ -43,6 +43,7 @@ struct Abreast {
   int64_t together = 1;            // lines in scratch
   int64_t slivers = 1, parts = 1;  // into which rows and lines are cut
   bool own_weights = false;        // an entry of b has an entry of a of its own
+  int64_t line_terms = 0;          // terms are lines of 3, 5 or 7 neighbours
   std::vector<int32_t> places;  // where each element of what entries are made of goes, if they are
   std::vector<Term> terms;  // all; then those that some result of a part has from more than padding
   std::vector<Terms> kept;  // of each part of each line, if there is padding
@@ -86,11 +87,10 @@ struct AbreastBlock {
   float* out;                // [count, rows, columns]
   void* scratch;             // abreast_scratch bytes; begin_abreast has been called
 };
-// Vectors' lanes; the most rows of a kernel beside so many positions, or 0 if there is none; the
-// most positions of one beside an entry's own weights; whether all of `count` numbers are finite.
+// Vectors' lanes; the most rows of a kernel beside so many positions, or 0 if there is none;
+// whether all of `count` numbers are finite.
 int64_t abreast_lanes();
-int64_t abreast_rows(int64_t positions);
-int64_t own_positions();
+int64_t abreast_rows(int64_t positions, bool own_weights);
 bool are_finite(const float* x, int64_t count);
 
 size_t abreast_scratch(const Abreast& how, const MatrixOperand& a);

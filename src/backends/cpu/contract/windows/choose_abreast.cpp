@@ -69,21 +69,17 @@ int64_t lines_at_once(const Abreast& how, const MatrixOperand& a) {
 void cut(const MatrixOperand& a, const NeededTerms* needed, Abreast* how) {
   constexpr int64_t beginning = 4;  // in terms, what else a part takes
   const int64_t rows = a.rows.size, line = how->line;
-  if (how->own_weights) {
-    how->slivers = rows;
-    how->parts = divide_up(line, own_positions());
-    return;
-  }
   Abreast tried = *how;
   int64_t least = INT64_MAX;
   for (tried.parts = 1; tried.parts <= line; ++tried.parts) {
-    const int64_t rows_at_once = abreast_rows(divide_up(line, tried.parts));
+    const int64_t rows_at_once = abreast_rows(divide_up(line, tried.parts), how->own_weights);
     if (rows_at_once == 0) continue;
     tried.slivers = divide_up(rows, rows_at_once);
     int64_t cost = 0;
     for (int64_t p = 0; p < tried.parts; ++p) {
       const int64_t begin = tried.begin_of(p), end = tried.begin_of(p + 1), positions = end - begin;
-      const int64_t loads = tried.slivers * (positions + 2) + rows;
+      // Lines of terms are multiplied with what has been loaded.
+      const int64_t loads = how->line_terms > 0 ? 0 : tried.slivers * (positions + 2) + rows;
       const int64_t term = std::max({rows * positions, loads, 8 * tried.slivers});
       for (int64_t l = 0; l < (needed ? how->lines : 1); ++l) {
         const int64_t first = l * line;
@@ -173,8 +169,11 @@ Abreast choose_abreast(const MatrixOperand& a, const MatrixOperand& b, int threa
   for (int64_t i = 0; made != nullptr && i < element_count(made->to.shape); ++i) {
     how.places.push_back(static_cast<int32_t>(made->to.offset + locate(made->to, i)));
   }
-  const bool checks = b.rows.size * b.k.size <= most_checks && !how.own_weights;
-  if (made == nullptr || !checks) {
+  const int64_t width = b.k.sizes[b.k.rank - 1];
+  const bool together = b.k.strides[b.k.rank - 1] == b.rows.stride();
+  const bool has_kernels = width == 3 || width == 5 || width == 7;
+  if (how.own_weights && together && has_kernels) how.line_terms = width;
+  if (made == nullptr || b.rows.size * b.k.size > most_checks) {
     cut(a, nullptr, &how);
     return how;
   }
@@ -189,21 +188,21 @@ Abreast choose_abreast(const MatrixOperand& a, const MatrixOperand& b, int threa
 bool leaves_out_padding(const Abreast& how, const MatrixOperand& a, const float* a_data,
                         double fill) {
   if (how.kept.empty() || fill != 0) return false;
-  // As a rule a fills what it spans.
-  int64_t first = 0;
-  for (const Axis* axis : {&a.rows, &a.k}) {
+  // As a rule a fills what it spans, once or again and again.
+  int64_t first = 0, span = 1;
+  for (const Axis* axis : {&a.batch, &a.rows, &a.k}) {
+    span += axis->span() - 1;
     for (int d = 0; d < axis->rank; ++d) {
       first += std::min<int64_t>(axis->strides[d], 0) * (axis->sizes[d] - 1);
     }
   }
-  const int64_t span = a.rows.span() + a.k.span() - 1;
-  if (span <= a.rows.size * a.k.size) {
-    return are_finite(a_data + first, span);
-  }
-  for (int64_t row = 0; row < a.rows.size; ++row) {
-    const float* const from = a_data + a.rows.offset(row);
-    for (int64_t i = 0; i < a.k.size; ++i) {
-      if (!std::isfinite(from[how.terms[i].a])) return false;
+  if (span <= a.batch.size * a.rows.size * a.k.size) return are_finite(a_data + first, span);
+  for (int64_t entry = 0; entry < (how.own_weights ? a.batch.size : 1); ++entry) {
+    for (int64_t row = 0; row < a.rows.size; ++row) {
+      const float* const from = a_data + a.batch.offset(entry) + a.rows.offset(row);
+      for (int64_t i = 0; i < a.k.size; ++i) {
+        if (!std::isfinite(from[a.k.offset(i)])) return false;
+      }
     }
   }
   return true;

@@ -3,6 +3,7 @@
 // few neighbours need together decides how lines are cut.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -16,7 +17,8 @@ class NeededTerms {
  public:
   using Words = std::vector<uint64_t>;
 
-  // `filled` has the elements of an entry of b that are no padding.
+  // `filled` has the elements of an entry of b that are no padding. Of lines of terms all are
+  // needed if one is.
   NeededTerms(const MatrixOperand& b, const Abreast& how, const std::vector<bool>& filled)
       : words_(static_cast<size_t>(divide_up(b.k.size, 64))) {
     const auto terms = static_cast<size_t>(b.k.size);
@@ -24,9 +26,13 @@ class NeededTerms {
       const int64_t at = b.rows.offset(row);
       bits_.resize(bits_.size() + words_);
       uint64_t* const bits = &bits_[bits_.size() - words_];
-      for (size_t i = 0; i < terms; ++i) {
-        const bool needed = filled[static_cast<size_t>(at + how.terms[i].b / how.entries)];
-        bits[i / 64] |= uint64_t{needed} << i % 64;
+      const auto line = static_cast<size_t>(std::max<int64_t>(how.line_terms, 1));
+      for (size_t i = 0; i < terms; i += line) {
+        bool needed = false;
+        for (size_t j = i; j < i + line; ++j) {
+          needed |= filled[static_cast<size_t>(at + how.terms[j].b / how.entries)];
+        }
+        for (size_t j = i; j < i + line; ++j) bits[j / 64] |= uint64_t{needed} << j % 64;
       }
     }
   }

@@ -57,27 +57,43 @@ void check_bits(bool own) {
 TEST(Abreast, HasTheBitsOfTheLoop) { check_bits(false); }
 TEST(Abreast, HasTheBitsOfTheLoopWithOwnWeights) { check_bits(true); }
 
+// Products with padding show where a weight is infinite, and where a sum is -0 without them.
 TEST(Abreast, DepthwiseConvolutionsHaveTheBitsOfAPaddedCopy) {
+  const double endless = std::numeric_limits<double>::infinity(), tiny = 1e-30;
+  const Tensor zero = testing::make({}, {0}, Dtype::float32);
+  const auto minute = [&](const Tensor& x) {
+    return where(greater(x, zero), full(x.shape(), -tiny, Dtype::float32, x.device()), zero);
+  };
   for (int64_t channels : {6, 16, 40}) {
-    for (int64_t step : {1, 2}) {
-      for (int64_t side : {5, 7, 14, 17}) {
-        const Convolution how{{step, step}, {1, 1}, {1, 1}, {0, 0}, channels};
-        const Convolution none{{step, step}, {0, 0}, {1, 1}, {0, 0}, channels};
-        Tensor x = testing::noise({3, channels, side, side}, 1, Dtype::float32);
-        Tensor weight = testing::noise({channels, 1, 3, 3}, 2, Dtype::float32);
-        Tensor wide = pad(x, {0, 0, 1, 1}, {0, 0, 1, 1}, 0);
-        for (const Tensor& t : {x, weight, wide}) evaluate(t);
-        ASSERT_TRUE(set_instruction_set("SCALAR"));
-        const auto expected = bits(convolution(wide, weight, nullptr, none));
-        set_instruction_set(nullptr);
-        for (int threads : {1, 3}) {
-          set_thread_count(threads);
-          on_every_target([&](const char* target) {
-            EXPECT_EQ(bits(convolution(x, weight, nullptr, how)), expected)
-                << target << " " << channels << " " << step << " " << side;
-          });
+    for (int64_t kernel : {3, 5, 7}) {
+      for (int64_t step : {1, 2}) {
+        for (int64_t side : {5, 7, 14, 17}) {
+          const int64_t around = kernel / 2;
+          const Convolution how{{step, step}, {around, around}, {1, 1}, {0, 0}, channels};
+          const Convolution none{{step, step}, {0, 0}, {1, 1}, {0, 0}, channels};
+          const Tensor noisy = testing::noise({3, channels, side, side}, 1, Dtype::float32);
+          const Tensor some = testing::noise({channels, 1, kernel, kernel}, 2, Dtype::float32);
+          const Tensor limit = testing::make({}, {0.95}, Dtype::float32);
+          const Tensor infinite = full(some.shape(), endless, Dtype::float32, some.device());
+          const Tensor pairs[][2] = {{noisy, some},
+                                     {noisy, where(greater(some, limit), infinite, some)},
+                                     {minute(noisy), abs(minute(some))}};
+          for (const auto& [x, weight] : pairs) {
+            const Tensor wide = pad(x, {0, 0, around, around}, {0, 0, around, around}, 0);
+            for (const Tensor& t : {x, weight, wide}) evaluate(t);
+            ASSERT_TRUE(set_instruction_set("SCALAR"));
+            const auto expected = bits(convolution(wide, weight, nullptr, none));
+            set_instruction_set(nullptr);
+            for (int threads : {1, 3}) {
+              set_thread_count(threads);
+              on_every_target([&](const char* target) {
+                EXPECT_EQ(bits(convolution(x, weight, nullptr, how)), expected)
+                    << target << " " << channels << " " << kernel << " " << step << " " << side;
+              });
+            }
+            set_thread_count(0);
+          }
         }
-        set_thread_count(0);
       }
     }
   }
