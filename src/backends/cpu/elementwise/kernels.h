@@ -71,6 +71,11 @@ Operator reduction_across(Reduction reduction, Compute type);
 using ColumnReduction = void (*)(void* out, const void* values, int64_t rows, int64_t columns,
                                  int64_t panels, bool far);
 ColumnReduction reduction_down(Reduction reduction, Compute type);
+// sums[c] += column c of so many rows that memory has in 16 bits, `pitch` elements apart, one after
+// another. nullptr where there is no such kernel.
+using HalfColumnSum = void (*)(float* sums, const uint16_t* from, int64_t pitch, int64_t rows,
+                               int64_t columns);
+HalfColumnSum column_sum_of_halves(Dtype dtype);
 // The lanes of a row in parts: `count` elements, the first of which goes to lane `lane`, are added
 // to row_lanes sums, which are then a row themselves. nullptr for what has no such kernel.
 using LaneReduction = void (*)(void* sums, int64_t lane, const void* values, int64_t count);

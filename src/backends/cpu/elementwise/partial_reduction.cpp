@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions that go on from what they were before: of a row to its lanes, and down columns.
 #include <algorithm>
+#include <type_traits>
 
 #include "backends/cpu/elementwise/targets.h"
 #include "base/rounding.h"
@@ -10,6 +11,7 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/partial_reduction.cpp"
 #include "hwy/foreach_target.h"
 
+#include "backends/cpu/elementwise/half_floats.h"
 #include "backends/cpu/elementwise/reduction.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -156,6 +158,37 @@ struct Down {
   static constexpr ColumnReduction kernel = &reduce_columns<AsInTable<Op>, T>;
 };
 
+// Rows of 16-bit floats are added to sums of float32, four at a time, so that sums are read and
+// written less often, and memory in order.
+template <class E>
+void add_halves(float* sums, const uint16_t* from, int64_t pitch, int64_t rows, int64_t columns) {
+  constexpr Tag<float> d;
+  constexpr hn::Rebind<uint16_t, Tag<float>> memory;
+  constexpr int64_t lanes = static_cast<int64_t>(lane_count<float>);
+  const auto add = [&]<int R>(std::integral_constant<int, R>, const uint16_t* row) HWY_ATTR {
+    int64_t c = 0;
+    for (; c + lanes <= columns; c += lanes) {
+      auto sum = hn::LoadU(d, sums + c);
+      HWY_UNROLL(4) for (int r = 0; r < R; ++r) {
+        sum = hn::Add(sum, E::load(d, memory, hn::LoadU(memory, row + r * pitch + c)));
+      }
+      hn::StoreU(sum, d, sums + c);
+    }
+    for (; c < columns; ++c) {
+      for (int r = 0; r < R; ++r) sums[c] += E::load(row[r * pitch + c]);
+    }
+  };
+  for (; rows >= 4; rows -= 4, from += 4 * pitch) add(std::integral_constant<int, 4>(), from);
+  for (; rows > 0; --rows, from += pitch) add(std::integral_constant<int, 1>(), from);
+}
+HalfColumnSum sum_of_half_columns(Dtype dtype) {
+  if constexpr (!is_baseline) {  // there small rather than fast
+    if (dtype == Dtype::float16) return &add_halves<Float16>;
+    if (dtype == Dtype::bfloat16) return &add_halves<Bfloat16>;
+  }
+  return nullptr;
+}
+
 // Where no row with a NaN in it is found apart.
 template <class Op, class T>
 struct ToLanes {
@@ -177,6 +210,10 @@ HWY_AFTER_NAMESPACE();
 namespace mt::cpu {
 HWY_EXPORT(reduction_down_of);
 HWY_EXPORT(reduction_to_lanes_of);
+HWY_EXPORT(sum_of_half_columns);
+HalfColumnSum column_sum_of_halves(Dtype dtype) {
+  return HWY_DYNAMIC_DISPATCH(sum_of_half_columns)(dtype);
+}
 ColumnReduction reduction_down(Reduction reduction, Compute type) {
   return HWY_DYNAMIC_DISPATCH(reduction_down_of)(reduction, type);
 }

@@ -57,12 +57,17 @@ void hold_turned_rows(const ReduceGroup& group, PreparedReduction* prepared) {
   prepared->elements.panels = order;
 }
 
-// Where nothing is computed and elements lie in runs.
-Runs find_runs(const ReduceGroup& group, const Segment& segment) {
+// Whether elements of one memory are loaded and reduced, and nothing is computed.
+bool only_loads(const ReduceGroup& group, const Segment& segment) {
   const std::vector<Instruction>& all = group.program.instructions;
   const std::vector<Memory>& memory = segment.memory;
-  const bool loads = all.size() == 2 && all[0].code == Opcode::load && memory.size() == 1;
-  if (!loads || memory[0].row || size_of(memory[0].dtype) != size_of(group.type)) return {};
+  return all.size() == 2 && all[0].code == Opcode::load && memory.size() == 1 && !memory[0].row;
+}
+
+// Where elements lie in runs.
+Runs find_runs(const ReduceGroup& group, const Segment& segment) {
+  const std::vector<Memory>& memory = segment.memory;
+  if (!only_loads(group, segment) || size_of(memory[0].dtype) != size_of(group.type)) return {};
   return reduction_to_lanes(group.reduction, group.type) ? runs_of(memory[0].layout) : Runs();
 }
 
@@ -85,7 +90,12 @@ PreparedReduction prepare_reduction(const ReduceGroup& group, const std::vector<
   if (steps.back().compact) (steps.size() == 1 ? prepared.whole : prepared.last) = steps.back();
   steps.pop_back();  // the reduction
   fetch_ahead({prepared.segment}, buffers, &prepared.elements);
-  if (group.in_lanes) prepared.runs = find_runs(group, prepared.segment);
+  if (group.in_lanes) {
+    prepared.runs = find_runs(group, prepared.segment);
+  } else if (only_loads(group, prepared.segment) && group.reduction == Reduction::sum &&
+             group.type == Compute::f32 && prepared.segment.memory[0].contiguous) {
+    prepared.halves = column_sum_of_halves(prepared.segment.memory[0].dtype);
+  }
   prepared.panel = group.in_lanes ? row_panel : column_panel(group.outer * group.inner);
   prepared.panels = std::max<int64_t>(1, divide_up(group.reduced, prepared.panel));
   hold_turned_rows(group, &prepared);

@@ -216,6 +216,14 @@ class ReductionRun {
     const int64_t width = std::min(prepared_.stretch, group_.inner - column);
     char* result = partials_ + (task * group_.inner + column) * size_;
     std::memcpy(result, identities, static_cast<size_t>(width * size_));
+    const int64_t begin = panel * prepared_.panel;
+    const int64_t last = std::min(group_.reduced, begin + prepared_.panel);
+    if (prepared_.halves) {
+      const int64_t at = (outer * group_.reduced + begin) * group_.inner + column;
+      const void* const first = run.address(static_cast<int16_t>(~0), at);
+      return prepared_.halves(reinterpret_cast<float*>(result), static_cast<const uint16_t*>(first),
+                              group_.inner, last - begin, width);
+    }
     const bool whole_rows = width == group_.inner;
     const int64_t most = in_memory() ? elements_in_cache : reduced_tile;
     const bool held_apart = prepared_.held > 0 && !prepared_.elements.panels.dense();
@@ -223,10 +231,8 @@ class ReductionRun {
         whole_rows && !held_apart ? std::max<int64_t>(1, most / group_.inner) : 1;
     const ColumnReduction down =
         together > 1 ? reduction_down(group_.reduction, group_.type) : nullptr;
-    const int64_t last = std::min(group_.reduced, (panel + 1) * prepared_.panel);
     const Operator operate = combining();
     int64_t read = 0;  // the rows before are held
-    const int64_t begin = panel * prepared_.panel;
     const bool fetches = in_memory() && together == 1 && bytes_read() > foreseen;
     for (int64_t row = begin, rows; row < last; row += rows) {
       const int64_t at = (outer * group_.reduced + row) * group_.inner + column;

@@ -16,6 +16,7 @@ struct PreparedReduction {
   Step last;                         // the reduction, if it is of compact values
   Segment segment;                   // its elements as one long row
   Runs runs;                         // if all is read as it lies
+  HalfColumnSum halves = nullptr;    // if all are sums down columns of one memory in 16 bits
   int64_t panel, panels;             // elements in a panel; panels of one reduction
   int64_t stretch;                   // columns of a task
   bool by_panels = false;            // neighbouring tasks of long rows share a panel, not a row

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is only widened goes from memory to memory in one step.
+// What is only widened goes from memory to memory in one step, or straight to its sums.
 #include <utility>
 #include <vector>
 
@@ -54,6 +54,26 @@ TEST(Loads, WidenedNumbersAreThoseThatWereStored) {
       }
     }
   });
+  cpu::set_thread_count(0);
+}
+
+// Shapes [outer, rows, columns]: of few and of many rows, panels of them, and stretches of columns.
+TEST(Loads, SumsDownColumnsOfHalvesAreThoseOfWidenedNumbers) {
+  for (int threads : {1, 3}) {
+    cpu::set_thread_count(threads);
+    cpu::for_each_instruction_set([] {
+      for (Dtype dtype : {Dtype::float16, Dtype::bfloat16}) {
+        for (const Shape& shape : {Shape{1, 5, 70}, Shape{1, 1000, 1000}, Shape{3, 131, 33},
+                                   Shape{1, 9, 2500}, Shape{1, 40000, 3}, Shape{2, 4, 1}}) {
+          const Tensor x = now(cast(noise(shape, 1, Dtype::float32) * 9.0, dtype));
+          const Tensor wide = now(cast(x, Dtype::float32));
+          EXPECT_EQ(read(sum(x, {1})), read(cast(now(sum(wide, {1})), dtype))) << to_string(shape);
+          EXPECT_EQ(read(sum(cast(x, Dtype::float32), {1})), read(sum(wide, {1})))
+              << to_string(shape);
+        }
+      }
+    });
+  }
   cpu::set_thread_count(0);
 }
 
