@@ -21,6 +21,25 @@ TEST(concat, joins_and_promotes) {
   EXPECT_EQ(code_of([&] { concat({}, 0); }), Code::invalid);
 }
 
+// Of any size in memory, of as many as fill vectors and a rest, and of one tensor twice.
+TEST(concat, stacks_pairs_by_turns) {
+  for (Dtype dtype :
+       {Dtype::float32, Dtype::float64, Dtype::bfloat16, Dtype::int8, Dtype::boolean}) {
+    for (int64_t n : {1, 7, 64, 1003, 40000}) {
+      const Tensor a = cast(noise({n}, 1, Dtype::float32) * 9.0, dtype);
+      const Tensor b = cast(noise({n}, 2, Dtype::float32) * 9.0, dtype);
+      for (const auto& [first, second] : {std::pair{a, b}, std::pair{b, a}, std::pair{a, a}}) {
+        const Numbers x = read(first), y = read(second), both = read(stack({first, second}, -1));
+        ASSERT_EQ(both.size(), 2 * x.size());
+        for (size_t i = 0; i < x.size(); ++i) {
+          ASSERT_EQ(both[2 * i], x[i]) << name_of(dtype) << " " << n;
+          ASSERT_EQ(both[2 * i + 1], y[i]) << name_of(dtype) << " " << n;
+        }
+      }
+    }
+  }
+}
+
 TEST(split, cuts) {
   Tensor x = make({2, 5}, counting(10), Dtype::float32);
   std::vector<Tensor> parts = split(x, {2, 0, 3}, 1);
