@@ -2,6 +2,8 @@
 #include "fusion/planning/place_buffers.h"
 
 #include <algorithm>
+#include <cstring>
+#include <variant>
 
 #include "base/rounding.h"
 
@@ -48,11 +50,27 @@ int64_t place(const std::vector<Life>& lives, bool in_middle, Plan* plan) {
   return arena;
 }
 
+// What is padded stays for the contraction that reads the padding and nobody else does: it may
+// then read that instead, and pad it as it goes.
+void keep_padded(const Plan& plan, const std::vector<int>& uses, std::vector<int>* last) {
+  for (const Group& group : plan.groups) {
+    const auto* call = std::get_if<CallGroup>(&group.work);
+    if (!call || std::strcmp(call->op->name, "pad") != 0) continue;
+    const size_t padding = static_cast<size_t>(call->output.buffer);
+    const int reader = (*last)[padding];
+    const auto* contraction = std::get_if<ContractGroup>(&plan.groups[reader].work);
+    if (!contraction || contraction->b.buffer != call->output.buffer || uses[padding] != 2)
+      continue;
+    int& kept = (*last)[static_cast<size_t>(call->inputs[0].buffer)];
+    kept = std::max(kept, reader);
+  }
+}
+
 }  // namespace
 
 void place_buffers(Plan* plan) {
   size_t count = plan->buffers.size();
-  std::vector<int> first(count, -1), last(count, -1), used;
+  std::vector<int> first(count, -1), last(count, -1), uses(count, 0), used;
   for (size_t g = 0; g < plan->groups.size(); ++g) {
     used.clear();
     buffers_read(plan->groups[g], &used);
@@ -61,8 +79,10 @@ void place_buffers(Plan* plan) {
       size_t b = buffer;
       if (first[b] < 0) first[b] = static_cast<int>(g);
       last[b] = static_cast<int>(g);
+      ++uses[b];
     }
   }
+  keep_padded(*plan, uses, &last);
   std::vector<Life> lives;
   for (size_t b = 0; b < count; ++b) {
     if (plan->buffers[b].kind == BufferKind::arena && first[b] >= 0 && plan->buffers[b].bytes > 0) {

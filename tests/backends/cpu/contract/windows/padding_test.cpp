@@ -55,6 +55,14 @@ TEST_F(Padding, IsLeftToConvolutionsAndTheirGradients) {
   Tensor next = noise({2, 6, 3, 3}, 4, Dtype::float32);
   Tensor z = convolution(relu(convolution(x, w, nullptr, same)), next, nullptr, same);
   EXPECT_EQ(found(plan_of({z})), 2);
+  // Whose result would fit the place of what is padded.
+  Tensor square = noise({4, 4, 3, 3}, 5, Dtype::float32),
+         point = noise({6, 4, 1, 1}, 6, Dtype::float32);
+  const Convolution none{{1, 1}, {0, 0}, {1, 1}, {0, 0}, 1};
+  Tensor y = convolution(
+      convolution(relu(convolution(x, square, nullptr, same)), each, nullptr, depthwise), point,
+      nullptr, none);
+  EXPECT_EQ(found(plan_of({y})), 2);
 }
 
 TEST_F(Padding, OfOneChannelOfAllImagesIsLeftToADepthwiseWeightsGradient) {
