@@ -40,9 +40,14 @@ int64_t PreparedContraction::bytes() const {
 TurnedTiles PreparedContraction::turned_tiles() const {
   const Schedule& s = schedule_;
   if (s.m == 0 || s.n == 0 || s.k == 0 || is_small() || strips_ || tiled_ || filtered_) return {};
-  if (s.way == Way::abreast && !s.transposed) return {s.abreast.columns(), true};
+  if (s.way == Way::abreast && !s.transposed) {
+    const Abreast& how = s.abreast;
+    if (how.by_entries(s.m)) return {TurnedTiles::entries, how.positions(), how.entries};
+    return {TurnedTiles::rows, s.m, how.columns()};
+  }
   const bool turns = s.transposed && s.way == Way::blocked && s.rounded && s.sum == out_;
-  return {turns && s.n % s.columns == 0 ? s.columns : 0};
+  if (!turns || s.n % s.columns != 0) return {};
+  return {TurnedTiles::transposed, s.m, s.columns};
 }
 
 size_t PreparedContraction::scratch() const {

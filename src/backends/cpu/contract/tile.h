@@ -11,13 +11,16 @@ struct Tile {
   const void* passing = nullptr;  // where its rows lie, if not in their place in the result
 };
 
-// Tiles that are turned to the result when they are done: of its transpose, or of the results of
-// several entries abreast.
+// Tiles that are turned to the result when they are done.
 struct TurnedTiles {
-  int64_t columns = 0;   // of the result's rows, or of all elements that share one; 0: none
-  bool abreast = false;  // whether a tile's rows are the result's rows, not its columns
-
-  explicit operator bool() const { return columns > 0; }
+  enum Kind : uint8_t {
+    none,
+    transposed,  // [columns of the result, rows]
+    rows,        // of several batch entries: [rows of their results, all elements of these]
+    entries,     // of several batch entries whose results have one row: [its elements, entries]
+  };
+  Kind kind = none;
+  int64_t row_count = 0, columns = 0;
 };
 
 // Called once for each tile of the result when it is final, on the thread that made it and while
@@ -26,7 +29,8 @@ struct Epilogue {
   void (*run)(void* context, const Tile& tile);
   void* context;
   // Instead, where tiles are turned to the result (PreparedContraction::turned_tiles()): works on
-  // their values before that. The tile's columns are the rows of what it works on.
+  // their values before that. The tile's columns are the rows of what it works on; its batch entry
+  // is the first of them.
   void (*run_turned)(void* context, const Tile& tile, void* values) = nullptr;
 };
 

@@ -207,7 +207,10 @@ void run_abreast_here(const AbreastBlock& block) {
       }
     }
     // Where lines are fewer in the end, it goes over what the lines before have left, too.
-    if (block.epilogue) block.epilogue->run_turned(block.epilogue->context, {0, 0, 0, 0, m}, c);
+    if (block.epilogue) {
+      const int64_t rows = how.by_entries(m) ? how.positions() : m;
+      block.epilogue->run_turned(block.epilogue->context, {block.first, 0, 0, 0, rows}, c);
+    }
     turn_results(block, c, positions, first * how.line);
   }
 }

@@ -56,8 +56,11 @@ struct Abreast {
     const int64_t longer = line % parts, before = (parts - longer) / 2;
     return line / parts * part + std::clamp<int64_t>(part - before, 0, longer);
   }
-  // Results of a row that are in scratch, of all entries.
-  int64_t columns() const { return together * line * entries; }
+  // Results of a row that are in scratch, of an entry and of all.
+  int64_t positions() const { return together * line; }
+  int64_t columns() const { return positions() * entries; }
+  // Whether what goes by entries, as channels do, goes by the columns of such results.
+  bool by_entries(int64_t rows) const { return own_weights && rows == 1; }
   int64_t groups(int64_t batch) const { return (batch + entries - 1) / entries; }
   int64_t bytes() const {
     return static_cast<int64_t>(terms.size() * sizeof(Term) + kept.size() * sizeof(Terms) +
@@ -84,6 +87,7 @@ struct AbreastBlock {
   double fill;               // of what is made
   bool leaves_out;           // products with padding
   const Epilogue* epilogue;  // of results in scratch, if any
+  int64_t first;             // entry
   float* out;                // [count, rows, columns]
   void* scratch;             // abreast_scratch bytes; begin_abreast has been called
 };

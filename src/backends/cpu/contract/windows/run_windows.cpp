@@ -98,8 +98,10 @@ void TileRun::compute_abreast(int64_t item, char* scratch) {
   block.leaves_out = leaves_out_;
   block.out = reinterpret_cast<float*>(out_) + first * size;
   block.scratch = scratch;
-  const bool turned = epilogue_ != nullptr && epilogue_->run_turned != nullptr;
+  const bool whole = !how.by_entries(schedule_.m) || first % how.entries == 0;
+  const bool turned = epilogue_ != nullptr && epilogue_->run_turned != nullptr && whole;
   if (turned) block.epilogue = epilogue_;
+  block.first = first;
   run_abreast(block);
   for (int64_t i = first; epilogue_ != nullptr && !turned && i < first + count; ++i) {
     epilogue_->run(epilogue_->context, {i, 0, schedule_.m, 0, schedule_.n});
