@@ -117,10 +117,19 @@ Tensor only_outputs(const Tensor& y, int64_t outputs) {
 }
 
 // Small images are columns of one product, or all of a large weight would be read for each of them.
-bool joins_images(int64_t images, int64_t positions, int64_t outputs, int64_t terms) {
-  constexpr int64_t most_positions = 64, fewest_weights = 256 * 1024;
+constexpr int64_t large_weight = 256 * 1024;
+bool joins_images(int64_t images, int64_t positions, int64_t outputs, int64_t terms,
+                  int64_t fewest_weights = large_weight) {
+  constexpr int64_t most_positions = 64;
   return images > 1 && positions <= most_positions &&
          outputs >= divide_up(fewest_weights, std::max<int64_t>(terms, 1));
+}
+// From so many weights on of a kernel of one element, where positions leave a fifth of vectors
+// empty.
+int64_t fewest_joined(int64_t kernel, int64_t positions) {
+  constexpr int64_t vector = 16;
+  const bool fills = 4 * round_up(positions, vector) < 5 * positions;
+  return kernel > 1 || fills ? large_weight : large_weight / 4;
 }
 // [n, groups, c / groups, positions..., kernel...] as the second operand of a contraction: for each
 // image and group the positions, or for each group those of all images.
@@ -149,7 +158,8 @@ Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
   const int64_t terms = w.shape()[1] * kernel;
   const int64_t outputs = outputs_beside(g, o, 1, positions, terms);
   const bool filtered = filters_minimally(g, x, o / g.groups, w.shape()[1], g.positions);
-  const bool joined = !filtered && joins_images(n, positions, outputs / g.groups, terms);
+  const bool joined = !filtered && joins_images(n, positions, outputs / g.groups, terms,
+                                                fewest_joined(kernel, positions));
   {
     GradientMode none(false);
     a = split_groups(with_outputs(w, 0, outputs), 0, g.groups);

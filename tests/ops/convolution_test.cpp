@@ -158,6 +158,26 @@ TEST(Convolution, SmallImagesTogether) {
               read(sum(convolution_transpose(y, dw, nullptr, c) * dx))[0], 1e-9);
 }
 
+// Of kernels of one element smaller weights do, if positions leave much of vectors empty.
+TEST(Convolution, SmallImagesOfPointsTogether) {
+  for (const Convolution& c : {how({1, 1}, {0, 0}, {1, 1}), how({2, 2}, {0, 0}, {1, 1})}) {
+    const Tensor x = noise({5, 256, 7, 7}, 1), w = noise({320, 256, 1, 1}, 2);
+    const Tensor y = convolution(x, w, nullptr, c);
+    expect_near(y, by_loops(x, w, c), 1e-11);
+    const Tensor dy = noise(y.shape(), 3), dx = noise(x.shape(), 4), dw = noise(w.shape(), 5);
+    const Tensor leaves[] = {leaf(x), leaf(w)};
+    const auto found =
+        gradients({convolution(leaves[0], leaves[1], nullptr, c)}, {dy}, {leaves[0], leaves[1]});
+    EXPECT_NEAR(read(sum(found[0] * dx))[0], read(sum(convolution(dx, w, nullptr, c) * dy))[0],
+                1e-9);
+    EXPECT_NEAR(read(sum(found[1] * dw))[0], read(sum(convolution(x, dw, nullptr, c) * dy))[0],
+                1e-9);
+    check_devices(
+        [&](const std::vector<Tensor>& t) { return relu(convolution(t[0], t[1], t[2], c)); },
+        {x.shape(), w.shape(), {w.shape()[0]}}, Dtype::float32, 1e-4);
+  }
+}
+
 // A row of weights for each channel: windows of any size and steps, of which lines have few
 // elements or many, with as much around the image as a window has, or nothing, or more.
 TEST(Convolution, ChannelByChannel) {
