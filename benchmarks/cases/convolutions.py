@@ -36,6 +36,34 @@ def cases():
                 w=(channels, 1, window, window),
                 grads=grads,
             )
+    for channels, size, window in [(960, 7, 3), (576, 14, 3), (192, 28, 3), (384, 14, 7)]:
+        yield case(
+            f"m.relu(F.conv2d(x, w, b, padding={window // 2}, groups={channels}))",
+            x=(8, channels, size, size),
+            w=(channels, 1, window, window),
+            b=(channels,),
+        )
+    for channels, size in [(32, 28), (96, 14), (160, 7)]:  # a block of MobileNet
+        wide = 6 * channels
+        yield case(
+            "x + F.conv2d(m.relu(F.conv2d(m.relu(F.conv2d(x, u, a)), v, b, padding=1, "
+            f"groups={wide})), w, c)",
+            x=(8, channels, size, size),
+            u=(wide, channels, 1, 1),
+            a=(wide,),
+            v=(wide, 1, 3, 3),
+            b=(wide,),
+            w=(channels, wide, 1, 1),
+            c=(channels,),
+            label="a block of MobileNet",
+        )
+    for batch, channels, size, filters in [(8, 256, 7, 512), (8, 512, 7, 2048), (1, 512, 7, 512)]:
+        yield case(
+            "F.conv2d(x, w, b)",
+            x=(batch, channels, size, size),
+            w=(filters, channels, 1, 1),
+            b=(filters,),
+        )
     for grads in ["", "xw"]:
         yield case("F.conv1d(x, w, None, padding=1)", x=(16, 64, 256), w=(64, 64, 3), grads=grads)
         yield case("F.conv_transpose2d(x, w, None, 2, 1)", x=(4, 64, 16, 16), w=(64, 32, 4, 4), grads=grads)

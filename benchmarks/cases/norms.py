@@ -11,7 +11,8 @@ def cases():
         yield case("F.log_softmax(x, -1)", x=shape)
         yield case("F.log_softmax(x, -1)", x=shape, grads="x")
     yield case("F.softmax(x, 0)", x=(1000, 1000))
-    yield case("F.softmax(x, 1)", x=(4, 21, 256, 256))
+    for grads in ["", "x"]:
+        yield case("F.softmax(x, 1)", x=(4, 21, 256, 256), grads=grads)
     for rows, columns in [(4096, 256), (1024, 768), (64, 8192), (10_000, 64)]:
         for dtype in FLOATS:
             # PyTorch adds up thousands of rows in bfloat16, for weights and biases.
