@@ -56,6 +56,9 @@ class Backend {
   virtual int64_t panels_for_totals() const { return 0; }
   // How many elements the rows of a row group of so many may have: registers hold whole rows.
   virtual int64_t longest_row(int64_t /*rows*/) const { return row_panel; }
+  // Of how many bytes an entry of a contraction's second operand may be for its padding, which
+  // nobody else reads, to be made as it is read; 0: never.
+  virtual int64_t most_padding_made() const { return 0; }
   // Makes a kernel of the user's own ready for a launch on tensors of these types; fails when it
   // does not fit. Where there is nothing to compile it needs a function.
   virtual void prepare_kernel(Launch* launch, const std::vector<Dtype>& inputs);

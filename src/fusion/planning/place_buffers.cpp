@@ -50,9 +50,9 @@ int64_t place(const std::vector<Life>& lives, bool in_middle, Plan* plan) {
   return arena;
 }
 
-// What is padded stays for the contraction that reads the padding and nobody else does: it may
-// then read that instead, and pad it as it goes.
-void keep_padded(const Plan& plan, const std::vector<int>& uses, std::vector<int>* last) {
+// What is padded stays for the contraction that reads the padding, if nobody else does.
+void keep_padded(const Plan& plan, const std::vector<int>& uses, int64_t most_bytes,
+                 std::vector<int>* last) {
   for (const Group& group : plan.groups) {
     const auto* call = std::get_if<CallGroup>(&group.work);
     if (!call || std::strcmp(call->op->name, "pad") != 0) continue;
@@ -61,6 +61,8 @@ void keep_padded(const Plan& plan, const std::vector<int>& uses, std::vector<int
     const auto* contraction = std::get_if<ContractGroup>(&plan.groups[reader].work);
     if (!contraction || contraction->b.buffer != call->output.buffer || uses[padding] != 2)
       continue;
+    const int64_t entries = std::max<int64_t>(size_of_group(contraction->contraction.batch), 1);
+    if (plan.buffers[padding].bytes / entries > most_bytes) continue;
     int& kept = (*last)[static_cast<size_t>(call->inputs[0].buffer)];
     kept = std::max(kept, reader);
   }
@@ -68,7 +70,7 @@ void keep_padded(const Plan& plan, const std::vector<int>& uses, std::vector<int
 
 }  // namespace
 
-void place_buffers(Plan* plan) {
+void place_buffers(Plan* plan, int64_t most_padding_made) {
   size_t count = plan->buffers.size();
   std::vector<int> first(count, -1), last(count, -1), uses(count, 0), used;
   for (size_t g = 0; g < plan->groups.size(); ++g) {
@@ -82,7 +84,7 @@ void place_buffers(Plan* plan) {
       ++uses[b];
     }
   }
-  keep_padded(*plan, uses, &last);
+  keep_padded(*plan, uses, most_padding_made, &last);
   std::vector<Life> lives;
   for (size_t b = 0; b < count; ++b) {
     if (plan->buffers[b].kind == BufferKind::arena && first[b] >= 0 && plan->buffers[b].bytes > 0) {

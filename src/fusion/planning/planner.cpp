@@ -263,7 +263,7 @@ Plan plan_alone(const Region& region) {
     const int item = static_cast<int>(i);
     plan.groups.push_back({lower_call(region, item, leaves, items), {item}});
   }
-  place_buffers(&plan);
+  place_buffers(&plan, region.device->backend->most_padding_made());
   return plan;
 }
 
@@ -291,7 +291,7 @@ void rename_items(const std::vector<int>& original, Plan* plan) {
 Plan plan_of(const Region& region, const Grouping& grouping) {
   Plan plan = Planner(region, grouping).run();
   merge_alike(&plan);
-  place_buffers(&plan);
+  place_buffers(&plan, region.device->backend->most_padding_made());
   return plan;
 }
 

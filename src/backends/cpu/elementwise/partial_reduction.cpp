@@ -174,8 +174,12 @@ void add_halves(float* sums, const uint16_t* from, int64_t pitch, int64_t rows, 
       }
       hn::StoreU(sum, d, sums + c);
     }
-    for (; c < columns; ++c) {
-      for (int r = 0; r < R; ++r) sums[c] += E::load(row[r * pitch + c]);
+    if (const auto n = static_cast<size_t>(columns - c); n > 0) {
+      auto sum = load_first(d, sums + c, n);
+      HWY_UNROLL(4) for (int r = 0; r < R; ++r) {
+        sum = hn::Add(sum, E::load(d, memory, load_first(memory, row + r * pitch + c, n)));
+      }
+      store_first(d, sum, sums + c, n);
     }
   };
   for (; rows >= 4; rows -= 4, from += 4 * pitch) add(std::integral_constant<int, 4>(), from);

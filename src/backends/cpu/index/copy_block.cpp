@@ -163,7 +163,9 @@ bool take_turns(const NaiveCall& call, int axis) {
     return false;
   }
   const NaiveArray &a = call.inputs[0], &b = call.inputs[1];
-  if (a.size() != b.size() || !is_contiguous(a.layout) || !is_contiguous(b.layout)) return false;
+  const bool in_order =
+      is_contiguous(a.layout) && is_contiguous(b.layout) && is_contiguous(y.layout);
+  if (a.size() != b.size() || !in_order) return false;
   const auto size = static_cast<int64_t>(size_of(y.dtype));
   const auto* const from = reinterpret_cast<const char*>(first_element(a));
   const intptr_t apart =

@@ -18,7 +18,7 @@ namespace {
 // to stay in the first cache.
 constexpr int64_t most_tile_elements = 1024;
 constexpr int64_t most_turned_elements = 32 << 10;  // of rows that are read together
-// Of a turned tile (narrow.h), each of whose columns costs a call.
+// Of a turned tile (narrow.h), each of whose columns costs a call, where there are more.
 constexpr int64_t fewest_narrow_rows = 512;
 // Columns for which an element-wise program goes row by row, to read broadcast operands as they
 // are.
@@ -208,7 +208,8 @@ PreparedProgram prepare_rows(const FusedProgram& fused, const Segment& segment,
   if (even > 0) {
     rows = even;
   } else if (prepared.is_turned()) {
-    rows = std::max(2 * rows, fewest_narrow_rows);
+    const int64_t share = divide_up<int64_t>(segment.rows, 4 * thread_count());
+    rows = std::max(2 * rows, std::min(fewest_narrow_rows, share));
   } else {
     rows = std::max(rows, rows_together(prepared, segment, columns));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loop of abreast.cpp, and what turns as many vectors as one has lanes.
+// The inner loops of abreast.cpp, and what turns as many vectors as one has lanes.
 #if defined(MT_WINDOWS_ABREAST_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_WINDOWS_ABREAST_INL_H
 #undef MT_WINDOWS_ABREAST_INL_H
@@ -121,7 +121,6 @@ constexpr std::array<AbreastKernel, sizeof...(V)> own_kernels_of(std::integer_se
   return {abreast_kernel<1, V + 1, true>...};
 }
 // Of lines of so many terms, for fewest_line_positions positions and more.
-constexpr int fewest_line_positions = 5;
 template <int W, int... I>
 constexpr std::array<AbreastKernel, sizeof...(I)> line_kernels_of(
     std::integer_sequence<int, I...>) {

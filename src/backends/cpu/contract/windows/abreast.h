@@ -45,8 +45,8 @@ struct Abreast {
   bool own_weights = false;        // an entry of b has an entry of a of its own
   int64_t line_terms = 0;          // terms are lines of 3, 5 or 7 neighbours
   std::vector<int32_t> places;  // where each element of what entries are made of goes, if they are
-  std::vector<Term> terms;  // all; then those that some result of a part has from more than padding
-  std::vector<Terms> kept;  // of each part of each line, if there is padding
+  std::vector<Term> terms;      // all; then those of each part (needed_terms.h)
+  std::vector<Terms> kept;      // of each part of each line, if there is padding
   std::vector<Range> padding_read;  // of the padding, by these
 
   explicit operator bool() const { return entries > 0; }
@@ -91,6 +91,8 @@ struct AbreastBlock {
   float* out;                // [count, rows, columns]
   void* scratch;             // abreast_scratch bytes; begin_abreast has been called
 };
+// Fewer positions have no kernel for lines of terms.
+constexpr int fewest_line_positions = 5;
 // Vectors' lanes; the most rows of a kernel beside so many positions, or 0 if there is none;
 // whether all of `count` numbers are finite.
 int64_t abreast_lanes();

@@ -79,7 +79,8 @@ void cut(const MatrixOperand& a, const NeededTerms* needed, Abreast* how) {
     for (int64_t p = 0; p < tried.parts; ++p) {
       const int64_t begin = tried.begin_of(p), end = tried.begin_of(p + 1), positions = end - begin;
       // Lines of terms are multiplied with what has been loaded.
-      const int64_t loads = how->line_terms > 0 ? 0 : tried.slivers * (positions + 2) + rows;
+      const bool by_lines = how->line_terms > 0 && positions >= fewest_line_positions;
+      const int64_t loads = by_lines ? 0 : tried.slivers * (positions + 2) + rows;
       const int64_t term = std::max({rows * positions, loads, 8 * tried.slivers});
       for (int64_t l = 0; l < (needed ? how->lines : 1); ++l) {
         const int64_t first = l * line;

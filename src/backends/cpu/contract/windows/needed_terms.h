@@ -47,7 +47,13 @@ class NeededTerms {
   }
   int64_t count(int64_t begin, int64_t end) const {
     int64_t sum = 0;
-    for (const uint64_t word : of(begin, end)) sum += std::popcount(word);
+    for (size_t w = 0; w < words_; ++w) {
+      uint64_t any = 0;
+      for (int64_t row = begin; row < end; ++row) {
+        any |= bits_[static_cast<size_t>(row) * words_ + w];
+      }
+      sum += std::popcount(any);
+    }
     return sum;
   }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/cache.h"
 #include "backends/cpu/index/kernels.h"
 #include "base/rounding.h"
 #include "ops/naive.h"
@@ -12,8 +11,6 @@
 
 namespace mt::cpu {
 namespace {
-
-constexpr int64_t most_bytes = second_cache / 2;  // of an entry, or of a panel's lines
 
 bool overlap(const Buffer& a, const Buffer& b) {
   return a.kind == BufferKind::arena && b.kind == BufferKind::arena &&
@@ -125,7 +122,7 @@ Padding find_padding(const Plan& plan, int contraction) {
   if (padding.far > 0 && rank >= 4 && whole(0) && whole(1) && !whole(rank - 1)) {
     padding.lines = find_panel_lines(group.contraction, y.shape);
     padding.bytes = padding.lines ? padding.lines.elements() * size : 0;
-    if (padding.lines && padding.bytes <= most_bytes) {
+    if (padding.lines && padding.bytes <= most_padding) {
       padding.group = found;
       return padding;
     }
@@ -153,7 +150,7 @@ Padding find_padding(const Plan& plan, int contraction) {
   padding.inner = inner;
   padding.near = entry;
   padding.bytes = element_count(padding.to.shape) * size;
-  if (padding.bytes > most_bytes) return {};
+  if (padding.bytes > most_padding) return {};
   padding.group = found;
   return padding;
 }

@@ -6,12 +6,15 @@
 
 #include <cstdint>
 
+#include "backends/cpu/cache.h"
 #include "backends/cpu/contract/filtering/filtered_weight.h"
 #include "backends/cpu/contract/windows/abreast.h"
 #include "backends/cpu/contract/windows/panel_lines.h"
 #include "plan/plan.h"
 
 namespace mt::cpu {
+
+constexpr int64_t most_padding = second_cache / 2;  // bytes of an entry, or of a panel's lines
 
 struct Padding {
   int group = -1;  // the plan's group that pads, which then need not run; -1: there is none

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of bfloat16 with few rows have the bits of their order, whatever the numbers.
+// Products of bfloat16 strip by strip have the bits of their order, whatever the numbers.
 #include "backends/cpu/contract/matrix_unit/strip_product.h"
 
 #include <gtest/gtest.h>
