@@ -189,7 +189,8 @@ constexpr bool takes_last_pairs = sizeof(T) == 4 &&
                                   (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2);
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 // The last pairs, which are less than a vector of each.
-HWY_NOINLINE void interleave_last(const uint32_t* from, int64_t step, int64_t count, uint32_t* out) {
+HWY_NOINLINE void interleave_last(const uint32_t* from, int64_t step, int64_t count,
+                                  uint32_t* out) {
   constexpr int64_t lanes = lane_count<uint32_t>;
   const auto mask = hn::FirstN(singles, count);
   const auto x = hn::MaskedLoad(mask, singles, from);
