@@ -121,26 +121,31 @@ TEST(Convolution, PaddingOfIntermediateValues) {
       {{3, 8, 12, 12}, {8, 5, 3, 3}});
 }
 
-// With so large a weight all images are columns of one product. A gradient times any direction is
-// what the direction alone, taken for its operand, gives.
+// Against the definition, and on each device. A gradient times any direction is what the direction
+// alone, taken for its operand, gives.
+void check_images(const Tensor& x, const Tensor& w, const Convolution& c) {
+  const Tensor y = convolution(x, w, nullptr, c);
+  expect_near(y, by_loops(x, w, c), 1e-11);
+  const Tensor dy = noise(y.shape(), 3), dx = noise(x.shape(), 4), dw = noise(w.shape(), 5);
+  const Tensor leaves[] = {leaf(x), leaf(w)};
+  const auto found =
+      gradients({convolution(leaves[0], leaves[1], nullptr, c)}, {dy}, {leaves[0], leaves[1]});
+  const double along_x = read(sum(convolution(dx, w, nullptr, c) * dy))[0];
+  const double along_w = read(sum(convolution(x, dw, nullptr, c) * dy))[0];
+  EXPECT_NEAR(read(sum(found[0] * dx))[0], along_x, 1e-9);
+  EXPECT_NEAR(read(sum(found[1] * dw))[0], along_w, 1e-9);
+  check_devices(
+      [&](const std::vector<Tensor>& t) { return relu(convolution(t[0], t[1], t[2], c)); },
+      {x.shape(), w.shape(), {w.shape()[0]}}, Dtype::float32, 1e-4);
+}
+
+// With so large a weight all images are columns of one product.
 TEST(Convolution, SmallImagesTogether) {
   for (const Convolution& c :
        {how({1, 1}, {1, 1}, {1, 1}), how({2, 2}, {1, 0}, {1, 1}), how({1, 2}, {2, 2}, {2, 1}, 2)}) {
     const Tensor x = noise({3, 128 * c.groups, 5, 4}, 1);
     const Tensor w = noise({256 * c.groups, 128, 3, 3}, 2);
-    const Tensor y = convolution(x, w, nullptr, c);
-    expect_near(y, by_loops(x, w, c), 1e-11);
-    const Tensor dy = noise(y.shape(), 3), dx = noise(x.shape(), 4), dw = noise(w.shape(), 5);
-    const Tensor leaves[] = {leaf(x), leaf(w)};
-    const auto found =
-        gradients({convolution(leaves[0], leaves[1], nullptr, c)}, {dy}, {leaves[0], leaves[1]});
-    const double along_x = read(sum(convolution(dx, w, nullptr, c) * dy))[0];
-    const double along_w = read(sum(convolution(x, dw, nullptr, c) * dy))[0];
-    EXPECT_NEAR(read(sum(found[0] * dx))[0], along_x, 1e-9);
-    EXPECT_NEAR(read(sum(found[1] * dw))[0], along_w, 1e-9);
-    check_devices(
-        [&](const std::vector<Tensor>& t) { return relu(convolution(t[0], t[1], t[2], c)); },
-        {x.shape(), w.shape(), {w.shape()[0]}}, Dtype::float32, 1e-4);
+    check_images(x, w, c);
   }
   const Convolution c = how({2, 1}, {1, 1}, {1, 1}, 1, {1, 0});
   const Tensor y = noise({4, 256, 3, 4}, 1), w = noise({256, 256, 3, 3}, 2);
@@ -161,20 +166,7 @@ TEST(Convolution, SmallImagesTogether) {
 // Of kernels of one element smaller weights do, if positions leave much of vectors empty.
 TEST(Convolution, SmallImagesOfPointsTogether) {
   for (const Convolution& c : {how({1, 1}, {0, 0}, {1, 1}), how({2, 2}, {0, 0}, {1, 1})}) {
-    const Tensor x = noise({5, 256, 7, 7}, 1), w = noise({320, 256, 1, 1}, 2);
-    const Tensor y = convolution(x, w, nullptr, c);
-    expect_near(y, by_loops(x, w, c), 1e-11);
-    const Tensor dy = noise(y.shape(), 3), dx = noise(x.shape(), 4), dw = noise(w.shape(), 5);
-    const Tensor leaves[] = {leaf(x), leaf(w)};
-    const auto found =
-        gradients({convolution(leaves[0], leaves[1], nullptr, c)}, {dy}, {leaves[0], leaves[1]});
-    EXPECT_NEAR(read(sum(found[0] * dx))[0], read(sum(convolution(dx, w, nullptr, c) * dy))[0],
-                1e-9);
-    EXPECT_NEAR(read(sum(found[1] * dw))[0], read(sum(convolution(x, dw, nullptr, c) * dy))[0],
-                1e-9);
-    check_devices(
-        [&](const std::vector<Tensor>& t) { return relu(convolution(t[0], t[1], t[2], c)); },
-        {x.shape(), w.shape(), {w.shape()[0]}}, Dtype::float32, 1e-4);
+    check_images(noise({5, 256, 7, 7}, 1), noise({320, 256, 1, 1}, 2), c);
   }
 }
 
