@@ -222,9 +222,9 @@ Way Schedule::choose_way(const Contraction& c, const MatrixOperand& a, const Mat
   if (panels <= 1 && c.out == Dtype::float32) abreast = choose_abreast(a, b, threads, made);
   if (panels <= 1 && sum == c.out && sum == b.dtype) {
     lines = find_image_lines(a, b, made);
+    // Lines that nearly fill a vector of 16, or some shorter ones.
     const int64_t fewest = abreast_lanes() == vector_floats ? vector_floats - 1 : 12;
-    const bool fills_vectors =
-        lines.in_place && lines.width >= fewest;  // of 16, or some of fewer lanes
+    const bool fills_vectors = lines.in_place && lines.width >= fewest;
     if (lines && (fills_vectors || !abreast.own_weights)) {
       abreast = {};
       return Way::image_lines;
