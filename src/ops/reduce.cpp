@@ -99,6 +99,25 @@ Tensor widened(const Tensor& x) {
   return is_floating(x.dtype()) ? x : cast(x, running_dtype(x.dtype()));
 }
 
+// Over the last axes first, if others are summed as well and some between them stay, as channels of
+// images do: what they hold lies together in memory, each image's with who made it.
+Tensor sum_last_first(const Tensor& x, const Dims& axes) {
+  Dims last, others;
+  int first_last = x.rank();
+  int64_t count = 1;
+  for (; first_last > 0 && axes.contains(first_last - 1); --first_last) {
+    last.push_back(first_last - 1);
+    count *= x.shape()[first_last - 1];
+  }
+  for (int64_t axis : axes) {
+    if (axis < first_last) others.push_back(axis);
+  }
+  if (count <= 1 || others.empty()) return reduce(Reduction::sum, x, axes, false);
+  const Tensor wide = cast(x, accumulator_of(x.dtype()));
+  const Tensor sums = reduce(Reduction::sum, wide, last, false);
+  return cast(reduce(Reduction::sum, sums, others, false), x.dtype());
+}
+
 // A broadcast product that is summed, as one writes a matrix product without knowing matmul, is a
 // contraction: nothing of the product's size is ever stored. A node that is such a product keeps
 // its operands for this (Op::is_product), so that eager and deferred runs agree.
@@ -139,10 +158,9 @@ Tensor sum_of_product(const Tensor& x, const Dims& axes) {
 Tensor sum(const Tensor& x, const Dims& axes, bool keep) {
   Dims chosen = normalize_axes(axes, x.rank(), "sum");
   if (axes.empty() && x.rank() == 0) return widened(x);
-  if (Tensor y = sum_of_product(x, chosen)) {
-    return keep ? reshape(y, kept_shape(x.shape(), chosen)) : y;
-  }
-  return reduce(Reduction::sum, widened(x), chosen, keep);
+  Tensor y = sum_of_product(x, chosen);
+  if (!y) y = sum_last_first(widened(x), chosen);
+  return keep ? reshape(y, kept_shape(x.shape(), chosen)) : y;
 }
 
 Tensor prod(const Tensor& x, const Dims& axes, bool keep) {

@@ -47,7 +47,8 @@ TEST_P(LongSums, ReadStridedOperands) {
   EXPECT_EQ(value_of(sum(mul(turned, turned))), value_of(sum(stored)));
 }
 
-// Each channel's sum reads a stretch of every image.
+// Each channel's sum reads a stretch of every image: of channels that come first, one after
+// another; of images that do, each image's by itself.
 TEST_P(LongSums, GoOverImages) {
   install_fusing_evaluator();
   Tensor x = cast(random_leaf({60, 3, 30, 30}, 1) * 9.0, GetParam());
@@ -57,9 +58,18 @@ TEST_P(LongSums, GoOverImages) {
     stored = terms(stored);
     evaluate(stored);
     const Value expected = sum_of(stored);
+    Tensor by_images = cast(terms(x), GetParam() == Dtype::float16 ? Dtype::float32 : GetParam());
+    by_images = sum(reshape(by_images, {60, 3, 900}), {2});
+    evaluate(by_images);
+    Tensor of_images = sum(by_images, {0});
+    if (GetParam() == Dtype::float16) of_images = cast(of_images, GetParam());  // rounded once
+    const Value expected_of_images = value_of(of_images);
     for (int threads : {1, 2, 3}) {
       cpu::set_thread_count(threads);
-      EXPECT_EQ(value_of(sum(terms(x), {0, 2, 3})), expected) << threads << " threads";
+      Tensor turned = permute(terms(x), {1, 0, 2, 3});
+      EXPECT_EQ(value_of(sum(turned, {1, 2, 3})), expected) << threads << " threads";
+      EXPECT_EQ(value_of(sum(terms(x), {0, 2, 3})), expected_of_images) << threads << " threads";
+      EXPECT_EQ(value_of(reshape(sum(terms(x), {0, 2, 3}, true), {3})), expected_of_images);
     }
     cpu::set_thread_count(0);
   }
@@ -82,8 +92,9 @@ TEST_P(LongSums, ReadRuns) {
     Tensor x = slice(all, 0, 1, shape[0] - 1, 1), turned = permute(x, {1, 0, 2});
     Tensor stored = add(turned, zeros_like(turned));
     evaluate(stored);
-    EXPECT_EQ(value_of(sum(x, {0, 2})), value_of(sum(stored, {1, 2}))) << to_string(shape);
-    EXPECT_EQ(value_of(sum(mul(x, x), {0, 2})), value_of(sum(mul(stored, stored), {1, 2})));
+    Tensor squares = mul(turned, turned);
+    EXPECT_EQ(value_of(sum(turned, {1, 2})), value_of(sum(stored, {1, 2}))) << to_string(shape);
+    EXPECT_EQ(value_of(sum(squares, {1, 2})), value_of(sum(mul(stored, stored), {1, 2})));
     EXPECT_EQ(value_of(prod(x, {0, 2})), value_of(prod(stored, {1, 2})));
     EXPECT_EQ(value_of(max(x, {0, 2})), value_of(max(stored, {1, 2})));
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes a reduction ready: its panels, the columns of a task, and what is read in one go.
 #include <algorithm>
-#include <cstdlib>
 
 #include "backends/cpu/cache.h"
 #include "backends/cpu/program/ahead.h"
@@ -10,7 +9,6 @@
 #include "backends/cpu/strided/panel.h"
 #include "base/rounding.h"
 #include "ops/order.h"
-#include "tensor/walker.h"
 
 namespace mt::cpu {
 namespace {
@@ -23,17 +21,6 @@ Segment flat(const Segment& segment) {
   result.rows = segment.rows * segment.columns;
   result.columns = 1;
   return result;
-}
-
-// Whether the same panel of all rows lies closer together than the panels of a row, as channels of
-// images do: who made some of the images finds them in its cache.
-bool lies_by_panels(const Segment& segment, int64_t reduced, int64_t panel) {
-  for (const Memory& memory : segment.memory) {
-    if (memory.contiguous || reduced <= panel || segment.rows <= reduced) continue;
-    const int64_t row = locate(memory.layout, reduced), next = locate(memory.layout, panel);
-    if (row != 0) return std::abs(row) < std::abs(next);
-  }
-  return false;
 }
 
 // Where an operand's rows lie side by side, some of them are read together, so that each line of
@@ -99,8 +86,6 @@ PreparedReduction prepare_reduction(const ReduceGroup& group, const std::vector<
   prepared.panel = group.in_lanes ? row_panel : column_panel(group.outer * group.inner);
   prepared.panels = std::max<int64_t>(1, divide_up(group.reduced, prepared.panel));
   hold_turned_rows(group, &prepared);
-  prepared.by_panels = group.in_lanes && prepared.held == 0 &&
-                       lies_by_panels(prepared.segment, group.reduced, prepared.panel);
   // Narrower where there would not be one for each thread.
   int64_t others = std::max<int64_t>(1, group.outer * prepared.panels);
   int64_t wanted = divide_up<int64_t>(prepared.elements.threads, others);

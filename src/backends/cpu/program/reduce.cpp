@@ -74,20 +74,11 @@ class ReductionRun {
                        }
                      });
   }
-  int64_t row_of(int64_t task) const {
-    return prepared_.by_panels ? task % group_.outer : task / prepared_.panels;
-  }
-  int64_t panel_of(int64_t task) const {
-    return prepared_.by_panels ? task / group_.outer : task % prepared_.panels;
-  }
   // The first, and how many.
   std::pair<int64_t, int64_t> elements_of(int64_t task) const {
-    const int64_t first = panel_of(task) * prepared_.panel;
-    return {row_of(task) * group_.reduced + first,
+    const int64_t first = task % prepared_.panels * prepared_.panel;
+    return {task / prepared_.panels * group_.reduced + first,
             std::clamp<int64_t>(group_.reduced - first, 0, prepared_.panel)};
-  }
-  char* result_of(int64_t task) const {
-    return partials_ + (row_of(task) * prepared_.panels + panel_of(task)) * size_;
   }
   // Reduces panels from `task` on, if their kernel reads memory itself: as many at once as lie one
   // after another, since one panel is too few chains, and too few places of memory, to be read as
@@ -96,8 +87,8 @@ class ReductionRun {
     const Step& whole = prepared_.whole;
     if (!whole.operate && !in_memory()) return 0;
     const auto [at, count] = elements_of(task);
-    const int64_t full = group_.reduced / prepared_.panel - panel_of(task);
-    const int64_t panels = prepared_.by_panels ? 1 : std::clamp<int64_t>(full, 1, end - task);
+    const int64_t full = group_.reduced / prepared_.panel - task % prepared_.panels;
+    const int64_t panels = std::clamp<int64_t>(full, 1, end - task);
     auto operand = [&run, this, at = at](int16_t place) -> Input {
       const char* const begin = run.address(place, at);
       return {begin, run.address(place, at + prepared_.panel) - begin};
@@ -107,16 +98,16 @@ class ReductionRun {
       for (int k = 0; k < 2 && whole.in[k].place != no_place; ++k) {
         in[k] = operand(whole.in[k].place);
       }
-      whole.operate(result_of(task), in, panels, count);
+      whole.operate(partials_ + task * size_, in, panels, count);
     } else {
       const Input one = operand(value_);
-      row_reduction(group_.reduction, group_.type)(result_of(task), &one, panels, count);
+      row_reduction(group_.reduction, group_.type)(partials_ + task * size_, &one, panels, count);
     }
     return panels;
   }
   void reduce_row_panel(ProgramRun& run, int64_t task, char* gathered) {
     const auto [at, count] = elements_of(task);
-    char* result = result_of(task);
+    char* result = partials_ + task * size_;
     const Operator reduce = row_reduction(group_.reduction, group_.type);
     if (prepared_.last.operate) return reduce_compact_tiles(reduce, result, run, at, count);
     if (prepared_.runs) {  // read where they lie

@@ -19,7 +19,6 @@ struct PreparedReduction {
   HalfColumnSum halves = nullptr;    // if all are sums down columns of one memory in 16 bits
   int64_t panel, panels;             // elements in a panel; panels of one reduction
   int64_t stretch;                   // columns of a task
-  bool by_panels = false;            // neighbouring tasks of long rows share a panel, not a row
   int64_t held = 0, held_bytes = 0;  // elements that are read in one go of the operand that
                                      // elements.panels is about, if rows of it are turned
   int64_t worker_bytes;              // scratch of a worker
