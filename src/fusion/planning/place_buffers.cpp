@@ -38,7 +38,16 @@ int64_t place(const std::vector<Life>& lives, bool in_middle, Plan* plan) {
       offset = std::max(offset, begin + bytes_of(other));
     }
     if (in_middle && bytes >= fewest_in_middle && offset + bytes < end) {
-      offset += (end - offset - bytes) / 2 / cache_line * cache_line;
+      // Of the largest that lies there at other times, whose halves are the same threads', or else
+      // of the gap.
+      int64_t largest = 0, middle = offset + (end - offset) / 2;
+      for (const Life& other : placed) {
+        const int64_t begin = plan->buffers[other.buffer].offset, own = bytes_of(other);
+        if (begin < offset || begin + own > end || own <= largest) continue;
+        largest = own;
+        middle = begin + own / 2;
+      }
+      offset = std::clamp(middle - bytes / 2, offset, end - bytes) / cache_line * cache_line;
     }
     plan->buffers[life.buffer].offset = offset;
     arena = std::max(arena, offset + bytes);
