@@ -38,9 +38,9 @@ class BlockRun {
     const MatrixOperand &a = *block_.a, &b = *block_.b;
     const int64_t k = block_.k_end - block_.k_begin;
     if (plan_.gaps && plan_.rows == 1 && k <= most_line_k) return run_by_lines();
-    if constexpr (joins_lines && sizeof(T) == 4) {
+    if constexpr (short_windows.rows > 0 && sizeof(T) == 4) {
       const bool whole = plan_.rows == a.rows.size && plan_.columns == b.rows.size;
-      if (whole && has_short_windows(a, b)) return run_by_windows();
+      if (whole && has_short_windows(a, b, short_windows)) return run_by_windows();
     }
     const int64_t blocks = divide_up(k, plan_.terms);
     for (int64_t i = 0; i < blocks; ++i) {
@@ -72,7 +72,7 @@ class BlockRun {
     if (block_.epilogue != nullptr) block_.epilogue->run(block_.epilogue->context, block_.tile);
   }
 
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   void run_by_windows() {
     run_windows(*block_.a, static_cast<const float*>(block_.a_data), *block_.b,
                 static_cast<const float*>(block_.b_data), block_.k_begin, block_.k_end,
@@ -176,7 +176,7 @@ class BlockRun {
   bool first_ = true, last_ = true;  // whether it is
 };
 
-bool joins_lines_here() { return joins_lines; }
+ShortWindows short_windows_here() { return short_windows; }
 template <class T>
 void pack_even(const void* from, int64_t step, int64_t rows, int64_t k, void* to) {
   int64_t offsets[most_width], ks[block_k];
@@ -217,7 +217,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mt::cpu {
 
-HWY_EXPORT(joins_lines_here);
+HWY_EXPORT(short_windows_here);
 HWY_EXPORT(float_kernels);
 HWY_EXPORT(double_kernels);
 HWY_EXPORT(run_block_float);
@@ -225,7 +225,7 @@ HWY_EXPORT(run_block_double);
 HWY_EXPORT(turn_float);
 HWY_EXPORT(turn_double);
 
-bool takes_short_windows() { return HWY_DYNAMIC_DISPATCH(joins_lines_here)(); }
+ShortWindows most_short_windows() { return HWY_DYNAMIC_DISPATCH(short_windows_here)(); }
 
 StridedKernels strided_kernels(Dtype sum) {
   const bool floats = size_of(sum) == 4;

@@ -58,8 +58,8 @@ int64_t packed_a_size(const MatrixOperand& a, Dtype sum, int64_t rows, int64_t k
 size_t block_scratch(const MatrixOperand& a, const MatrixOperand& b, Dtype sum, int64_t rows,
                      int64_t columns, int64_t k);
 
-// Whether this machine is quicker with a few rows over short windows than with its transpose.
-bool takes_short_windows();
+// Up to which this machine is quicker with a few rows over short windows than with its transpose.
+ShortWindows most_short_windows();
 
 void run_block(const Block& block, float);
 void run_block(const Block& block, double);

@@ -60,15 +60,16 @@ bool reads_columns_in_place(const MatrixOperand& x, int64_t many) {
   return x.slides() && x.rows.ascends() && (x.rows.span() - x.rows.size) * many <= 12 * x.rows.size;
 }
 
-bool has_short_windows(const MatrixOperand& a, const MatrixOperand& b) {
+bool has_short_windows(const MatrixOperand& a, const MatrixOperand& b, ShortWindows most) {
   const bool floats = a.dtype == Dtype::float32 && b.dtype == Dtype::float32;
-  if (!floats || a.rows.size < 5 || a.rows.size > 8 || b.rows.rank == 0 || b.k.rank == 0) {
+  if (!floats || a.rows.size < 5 || a.rows.size > most.rows || b.rows.rank == 0 || b.k.rank == 0) {
     return false;
   }
   const int64_t width = b.rows.sizes[b.rows.rank - 1];
-  const bool fits = width >= 3 && width <= 8 && b.rows.stride() == 1;
-  const bool follows = a.k.stride() == 1 && b.k.stride() == 1 && b.rows.size <= 512;
-  return fits && follows && b.slides() && b.k.sizes[b.k.rank - 1] >= 16;
+  const bool fits = width >= 3 && width <= most_window_width && b.rows.stride() == 1;
+  const bool follows = a.k.stride() == 1 && b.k.stride() == 1;
+  return fits && follows && b.rows.size <= most.lines * width && b.slides() &&
+         b.k.sizes[b.k.rank - 1] >= 16;
 }
 
 MatrixOperand operand_a(const Contraction& c) {

@@ -90,10 +90,13 @@ MatrixOperand operand_b(const Contraction& contraction);
 // the end of each line, and computing what lies in between costs less than packing.
 bool reads_columns_in_place(const MatrixOperand& x, int64_t many);
 
-// Lines of `width` elements that one vector of floats takes at once.
-constexpr int64_t lines_together(int64_t width) { return width == 3 ? 5 : width <= 5 ? 3 : 2; }
 // Whether a has a few rows and the columns of b are the elements of short sliding windows, both of
-// floats along k; windows-inl.h has kernels for that.
-bool has_short_windows(const MatrixOperand& a, const MatrixOperand& b);
+// floats along k, with no more rows of a and lines of a window than that; windows-inl.h has
+// kernels.
+struct ShortWindows {
+  int64_t rows = 0, lines = 0;
+};
+constexpr int64_t most_window_width = 8;
+bool has_short_windows(const MatrixOperand& a, const MatrixOperand& b, ShortWindows most);
 
 }  // namespace mt::cpu

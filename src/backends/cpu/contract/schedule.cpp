@@ -231,7 +231,7 @@ Way Schedule::choose_way(const Contraction& c, const MatrixOperand& a, const Mat
     }
   }
   if (abreast) return Way::abreast;
-  const bool short_windows = sum == c.out && takes_short_windows() && has_short_windows(a, b);
+  const bool short_windows = sum == c.out && has_short_windows(a, b, most_short_windows());
   return short_windows ? Way::short_windows : Way::blocked;
 }
 

@@ -62,23 +62,38 @@ TEST(Contract, ConvolutionsReadWindowsInPlace) {
   }
 }
 
-TEST(Contract, AFewOutputsOverShortWindows) {
-  Random random(8);
-  for (int64_t outputs : {5, 6, 7, 8, 13, 16}) {
-    for (int64_t wide : {3, 4, 5, 6, 7, 8}) {
-      const int64_t channels = pick(random, {1, 2, 3}), high = pick(random, {1, 3, 5});
-      const int64_t images = wide == 5 ? 12 : 2, rows = 20, columns = pick(random, {16, 19, 28});
-      const int64_t width = columns + wide - 1, plane = (rows + high - 1) * width;
-      const int64_t places = rows * columns;
-      Contraction weights{
-          {},
+// The gradient of a weight whose outputs are few and whose windows are short.
+Contraction few_outputs(int64_t outputs, int64_t channels, int64_t high, int64_t wide,
+                        int64_t images, int64_t rows, int64_t columns) {
+  const int64_t width = columns + wide - 1, plane = (rows + high - 1) * width;
+  const int64_t places = rows * columns;
+  return {{},
           {{outputs, places, 0}},
           {{channels, 0, plane}, {high, 0, width}, {wide, 0, 1}},
           {{images, outputs * places, channels * plane}, {rows, columns, width}, {columns, 1, 1}},
           Dtype::float32,
           Dtype::float32,
           Dtype::float32};
-      check(weights, random, {1, 3});
+}
+
+TEST(Contract, AFewOutputsOverShortWindows) {
+  Random random(8);
+  for (int64_t outputs : {5, 6, 7, 8, 13, 16}) {
+    for (int64_t wide : {3, 4, 5, 6, 7, 8}) {
+      const int64_t channels = pick(random, {1, 2, 3}), high = pick(random, {1, 3, 5});
+      const int64_t images = wide == 5 ? 12 : 2, columns = pick(random, {16, 19, 28});
+      check(few_outputs(outputs, channels, high, wide, images, 20, columns), random, {1, 3});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Lines of positions that take more than one strip of windows' lines, and panels that begin in one.
+TEST(Contract, AFewOutputsOverLongLinesOfShortWindows) {
+  Random random(18);
+  for (int64_t channels : {1, 3, 7}) {
+    for (int64_t columns : {500, 1500, 6000}) {
+      check(few_outputs(6, channels, 3, 5, 2, 3, columns), random, {1, 2});
       if (HasFatalFailure()) return;
     }
   }
