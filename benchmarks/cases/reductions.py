@@ -15,6 +15,22 @@ def cases():
             yield case(
                 f"m.sum(x, axis={axis})", f"m.sum(x, dim={axis})", x=(1000, 1000), dtype=dtype, below=9
             )
+    for shape, axes in [  # of images: channels, places, all but channels; and others that lie apart
+        ((8, 256, 14, 14), (1,)),
+        ((8, 256, 14, 14), (2, 3)),
+        ((8, 256, 14, 14), (0, 2, 3)),
+        ((32, 64, 56, 56), (0, 2, 3)),
+        ((8, 512, 7, 7), (0, 2, 3)),
+        ((100, 3, 1000), (0, 2)),
+        ((20, 30, 40, 5), (0, 2)),
+        ((64, 100, 100), (1,)),
+    ]:
+        for grads in ["", "x"]:
+            yield case(f"m.sum(x * x, axis={axes})", f"m.sum(x * x, dim={axes})", x=shape, grads=grads)
+            yield case(f"m.max(x, axis={axes})", f"m.amax(x, dim={axes})", x=shape, grads=grads)
+            yield case(
+                f"m.var(x, axis={axes})", f"m.var(x, dim={axes}, correction=0)", x=shape, grads=grads
+            )
     yield case("m.sum(x)", x=(1_000_000,))
     yield case("m.prod(x)", x=(1_000_000,))
     yield case("m.max(x)", x=(1_000_000,))
