@@ -6,9 +6,9 @@
 /// forms, documented together: mt_sum() drops the reduced axes, mt_sum_keep() keeps them as size 1.
 ///
 /// **Order.** The order of every sum is a property of shape and axes alone (panels added pairwise
-/// in row-major order; where axes stay between the last ones and others that are summed, over the
-/// last ones first), so results are the same bits for any thread count, fused or not. 16-bit floats
-/// accumulate in float32 and round once.
+/// in row-major order; where axes longer than 1 stay between the last ones and others that are
+/// summed, over the last ones first), so results are the same bits for any thread count, fused or
+/// not. 16-bit floats accumulate in float32 and round once.
 #ifndef MTORCH_REDUCE_H_
 #define MTORCH_REDUCE_H_
 

@@ -71,7 +71,7 @@ Tensor place_along(const Tensor& x, const Shape& shape, int axis, int64_t start,
 Tensor fold(const Tensor& x, const Shape& shape, int axis, int64_t step, int64_t dilation);
 
 // Reductions (ops/reduce.cpp). No axes: all of them. A sum is two, over the last axes first, where
-// axes stay between these and others that are summed.
+// elements stay apart between these and others that are summed.
 Tensor sum(const Tensor& x, const Dims& axes = {}, bool keep = false);
 Tensor prod(const Tensor& x, const Dims& axes = {}, bool keep = false);
 Tensor max(const Tensor& x, const Dims& axes = {}, bool keep = false);

@@ -99,20 +99,23 @@ Tensor widened(const Tensor& x) {
   return is_floating(x.dtype()) ? x : cast(x, running_dtype(x.dtype()));
 }
 
-// Over the last axes first, if others are summed as well and some between them stay, as channels of
-// images do: what they hold lies together in memory, each image's with who made it.
+// Over the last axes first, if others are summed as well and elements between them stay apart, as
+// channels of images do: what they hold lies together in memory, each image's with who made it.
 Tensor sum_last_first(const Tensor& x, const Dims& axes) {
   Dims last, others;
-  int first_last = x.rank();
-  int64_t count = 1;
-  for (; first_last > 0 && axes.contains(first_last - 1); --first_last) {
-    last.push_back(first_last - 1);
-    count *= x.shape()[first_last - 1];
+  int64_t inner = 1, between = 1, outer = 1;  // elements
+  int d = x.rank();
+  for (; d > 0 && axes.contains(d - 1); --d) {
+    last.push_back(d - 1);
+    inner *= x.shape()[d - 1];
   }
   for (int64_t axis : axes) {
-    if (axis < first_last) others.push_back(axis);
+    if (axis < d) others.push_back(axis);
   }
-  if (count <= 1 || others.empty()) return reduce(Reduction::sum, x, axes, false);
+  for (int axis = others.empty() ? d : static_cast<int>(others[0]); axis < d; ++axis) {
+    (others.contains(axis) ? outer : between) *= x.shape()[axis];
+  }
+  if (inner <= 1 || between <= 1 || outer <= 1) return reduce(Reduction::sum, x, axes, false);
   const Tensor wide = cast(x, accumulator_of(x.dtype()));
   const Tensor sums = reduce(Reduction::sum, wide, last, false);
   return cast(reduce(Reduction::sum, sums, others, false), x.dtype());

@@ -75,6 +75,16 @@ TEST_P(LongSums, GoOverImages) {
   }
 }
 
+// A single image, or a single channel, is one row.
+TEST_P(LongSums, OfOneImageOrChannelAreRows) {
+  install_fusing_evaluator();
+  Tensor x = cast(random_leaf({54000}, 1) * 9.0, GetParam());
+  evaluate(x);
+  const Tensor channel = reshape(x, {60, 1, 900}), image = reshape(x, {1, 3, 18000});
+  EXPECT_EQ(value_of(sum(channel, {0, 2})), value_of(reshape(sum(x, {0}), {1})));
+  EXPECT_EQ(value_of(sum(image, {0, 2})), sum_of(reshape(x, {3, 18000})));
+}
+
 TEST_P(LongSums, ReadOneNumberAgainAndAgain) {
   install_fusing_evaluator();
   Tensor x = cast(random_leaf({3, 40000}, 1), GetParam()), ones = ones_like(x);

@@ -18,7 +18,7 @@ struct Life {
 };
 
 // Largest first, each in the lowest gap that is free for as long as it lives: at its beginning, or
-// in its middle. Returns the arena's bytes.
+// in the middle of what was there. Returns the arena's bytes.
 int64_t place(const std::vector<Life>& lives, bool in_middle, Plan* plan) {
   auto bytes_of = [&](const Life& life) {
     return round_up(plan->buffers[life.buffer].bytes, cache_line);
@@ -38,8 +38,8 @@ int64_t place(const std::vector<Life>& lives, bool in_middle, Plan* plan) {
       offset = std::max(offset, begin + bytes_of(other));
     }
     if (in_middle && bytes >= fewest_in_middle && offset + bytes < end) {
-      // Of the largest that lies there at other times, whose halves are the same threads', or else
-      // of the gap.
+      // The middle of the largest buffer that is there at other times, as each thread has the same
+      // half of either; else that of the gap.
       int64_t largest = 0, middle = offset + (end - offset) / 2;
       for (const Life& other : placed) {
         const int64_t begin = plan->buffers[other.buffer].offset, own = bytes_of(other);

@@ -29,7 +29,7 @@ struct EntrySource {
   void (*make)(const void* context, int64_t offset, void* to);
   // Where that of which it is made begins.
   const void* (*find)(const void* context, int64_t offset);
-  // Makes what terms [begin, end) read; returns the element of b that lies at `to`.
+  // Makes the whole lines that terms [begin, end) read; returns the element of b that lies at `to`.
   int64_t (*make_terms)(const void* context, int64_t begin, int64_t end, void* to);
   const void* context;
   bool by_panels = false;

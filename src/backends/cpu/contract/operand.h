@@ -90,13 +90,13 @@ MatrixOperand operand_b(const Contraction& contraction);
 // the end of each line, and computing what lies in between costs less than packing.
 bool reads_columns_in_place(const MatrixOperand& x, int64_t many);
 
-// Whether a has a few rows and the columns of b are the elements of short sliding windows, both of
-// floats along k, with no more rows of a and lines of a window than that; windows-inl.h has
-// kernels.
+// At most so many rows of a, and lines of all channels of a window of b.
 struct ShortWindows {
   int64_t rows = 0, lines = 0;
 };
 constexpr int64_t most_window_width = 8;
+// Whether a has a few rows and the columns of b are the elements of short sliding windows, both of
+// floats along k, no more of either than that; windows-inl.h has kernels.
 bool has_short_windows(const MatrixOperand& a, const MatrixOperand& b, ShortWindows most);
 
 }  // namespace mt::cpu

@@ -231,7 +231,8 @@ Way Schedule::choose_way(const Contraction& c, const MatrixOperand& a, const Mat
     }
   }
   if (abreast) return Way::abreast;
-  const bool short_windows = sum == c.out && has_short_windows(a, b, most_short_windows());
+  const bool short_windows =
+      sum == c.out && sum == b.dtype && has_short_windows(a, b, most_short_windows());
   return short_windows ? Way::short_windows : Way::blocked;
 }
 

@@ -51,8 +51,8 @@ void pad_all(const Plan& plan, const Padding& padding, void* const* buffers,
 // Pads the entry that begins at element `offset` of the padded operand.
 void pad_entry(const Plan& plan, const Padding& padding, void* const* buffers,
                const Immediates* immediates, int64_t offset, void* to);
-// Pads the lines that terms [begin, end) of a panel read; returns the element of the contraction's
-// second operand, as it reads lines, that lies at `to`.
+// Pads the whole lines that terms [begin, end) of a panel read; returns the element of the
+// contraction's second operand, as it reads lines, that lies at `to`.
 int64_t pad_lines(const Plan& plan, const Padding& padding, void* const* buffers,
                   const Immediates* immediates, int64_t begin, int64_t end, void* to);
 

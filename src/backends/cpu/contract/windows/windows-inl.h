@@ -29,7 +29,8 @@ constexpr ShortWindows short_windows =
 constexpr int64_t most_window_columns = 192, most_strips = 8;
 constexpr int64_t all_strips = 8192;  // elements, in the first-level cache
 constexpr int window_vectors = 2;     // of a window, that run together
-static_assert(short_windows.lines * most_window_width <= most_window_columns);
+static_assert(round_up(short_windows.lines * most_window_width, window_vectors* lanes_of<float>) <=
+              most_window_columns);
 
 // All elements but the first one of x, then the first one of y. To load them would wait for what
 // has just been stored, in two vectors.
@@ -89,7 +90,8 @@ class WindowStrips {
  private:
   float* strip(int64_t index) { return strips_ + index * longest_ * lines_; }
 
-  // Puts that line of the windows, of each channel, behind those that were there.
+  // Moves `from` by an element, which drops each channel's first line, and puts that line of the
+  // windows in as its last.
   void add_line(const float* from, int64_t offset, int64_t line, int64_t columns) {
     const Vectors<float> d;
     float* to = strip(at_);
@@ -135,7 +137,7 @@ class WindowStrips {
   // Of each lane of as many vectors as there are lines, after which they repeat.
   HWY_ALIGN int32_t line_[short_windows.lines * lanes];
   HWY_ALIGN int32_t column_[short_windows.lines * lanes];
-  HWY_ALIGN float strips_[all_strips + (window_vectors + 1) * lanes];
+  HWY_ALIGN float strips_[all_strips + lanes];  // the last one is read a little beyond its end
 };
 
 // A line of positions: where their windows and a's rows begin.
@@ -144,7 +146,8 @@ struct WindowSteps {
   int64_t a, count;
 };
 
-// sums[row][vector] go on over `count` steps. Windows are `lines` elements behind one another.
+// sums[row][vector], rows `pitch` apart, go on over `count` steps: of the elements of windows from
+// `first` on. Windows are `lines` elements behind one another.
 template <int R, int V>
 HWY_NOINLINE void windows_kernel(const float* a, const int64_t* row_offsets,
                                  const WindowSteps* steps, int64_t count, int64_t lines,
@@ -210,7 +213,8 @@ inline void run_windows(const MatrixOperand& a, const float* a_data, const Matri
   // Those of a are as a rule longer.
   a.k.for_runs(k_begin, k_end - k_begin, [&](int64_t position, int64_t from, int64_t length) {
     b.k.for_runs(k_begin + position, length, [&](int64_t at, int64_t offset, int64_t some) {
-      // Strips of all of a line, even if it is begun within it: the next one follows more easily.
+      // Strips of all of a line, even if it is begun or left within it: the next one follows more
+      // easily. Whoever makes b makes whole lines.
       const int64_t behind = (k_begin + position + at) % line;
       for (int64_t done = 0, part; done < some; done += part) {
         const int64_t skipped = (behind + done) % most, begin = behind + done - skipped;
