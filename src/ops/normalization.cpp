@@ -120,13 +120,6 @@ Tensor normalize(const Tensor& deviation, const Tensor& root, const Tensor& weig
   return product(normalize_op, product(inner_op, deviation, root), weight);
 }
 
-// A bias of each channel: its gradient is summed over places first, as the weight's is, beside it.
-const Op shift_op =
-    with_own_gradient("add", Elementwise::add, [](const Node& node, const Tensor& dy, Tensor* to) {
-      to[0] = dy;
-      to[1] = sum_to(sum(dy, {-1}, true), node.inputs[1].shape());
-    });
-
 }  // namespace
 
 Tensor layer_norm(const Tensor& x, int naxes, const Tensor& weight, const Tensor& bias,
@@ -172,7 +165,7 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
   const Tensor deviation = deviation_from(mean(wide, {2, 3}, true), wide);
   const Tensor root = rsqrt(mean(square_of(deviation), {2, 3}, true) + epsilon);
   Tensor y = normalize(deviation, root, beside(weight));
-  if (bias) y = record(shift_op, y.dtype(), y.shape(), {y, beside(bias)});
+  if (bias) y = y + beside(bias);
   return reshape(cast(y, x.dtype()), x.shape());
 }
 

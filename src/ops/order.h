@@ -14,7 +14,7 @@ namespace mt {
 // j % row_lanes and combines the lanes by halving. Any other ("column") keeps one chain for each
 // output. Both work in panels of fixed length along the reduced elements, in logical row-major
 // order; the panels' results are combined pairwise: result(0, n) = result(0, n/2) + result(n/2, n),
-// n/2 rounded up to a power of two.
+// n/2 rounded up to a power of two. What ops/reduce.cpp records as two sums is ordered by each.
 constexpr int row_lanes = 32;
 constexpr int64_t row_panel = 16384;
 // Short panels occupy a machine where the outputs alone do not.
