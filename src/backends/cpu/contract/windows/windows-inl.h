@@ -197,7 +197,7 @@ inline void run_windows(const MatrixOperand& a, const float* a_data, const Matri
   HWY_ALIGN float sums[most_rows * most_window_columns];
   std::fill_n(sums, most_rows * pitch, 0.0f);
   WindowSteps steps[most_strips];
-  const int64_t length = b.k.sizes[b.k.rank - 1], most = strips.most_positions();
+  const int64_t line_length = b.k.sizes[b.k.rank - 1], most = strips.most_positions();
   int64_t count = 0;
   const auto run = [&] {
     for (int64_t first = 0; first < columns; first += together) {
@@ -215,12 +215,12 @@ inline void run_windows(const MatrixOperand& a, const float* a_data, const Matri
     b.k.for_runs(k_begin + position, length, [&](int64_t at, int64_t offset, int64_t some) {
       // Strips of all of a line, even if it is begun or left within it: the next one follows more
       // easily. Whoever makes b makes whole lines.
-      const int64_t behind = (k_begin + position + at) % length;
+      const int64_t behind = (k_begin + position + at) % line_length;
       for (int64_t done = 0, part; done < some; done += part) {
         const int64_t skipped = (behind + done) % most, begin = behind + done - skipped;
         part = std::min(some - done, most - skipped);
         const float* const strip =
-            strips.make(offset + done - skipped, std::min(most, length - begin));
+            strips.make(offset + done - skipped, std::min(most, line_length - begin));
         steps[count++] = {strip + skipped * strips.lines(), from + at + done, part};
         if (count == strips.count()) run();
       }
