@@ -88,6 +88,19 @@ TEST(Contract, AFewOutputsOverShortWindows) {
   }
 }
 
+// As many elements as leave every number of columns beside whole vectors.
+TEST(Contract, AFewOutputsOverWindowsOfEverySize) {
+  Random random(28);
+  for (int64_t outputs : {6, 8}) {
+    for (int64_t wide = 3; wide <= 8; ++wide) {
+      for (int64_t high = 1; high <= 7; ++high) {
+        check(few_outputs(outputs, 1, high, wide, 1, 3, 17), random, {1});
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // Lines of positions that take more than one strip of windows' lines, and panels that begin in one.
 TEST(Contract, AFewOutputsOverLongLinesOfShortWindows) {
   Random random(18);
