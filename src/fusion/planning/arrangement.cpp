@@ -32,4 +32,10 @@ Arrangement without_items(const Region& region) {
   return result;
 }
 
+void rename_successors(const std::vector<int>& renamed, Region* region) {
+  for (Leaf& leaf : region->leaves) {
+    if (leaf.successor >= 0) leaf.successor = renamed[leaf.successor];
+  }
+}
+
 }  // namespace mt

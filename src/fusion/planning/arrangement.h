@@ -26,6 +26,9 @@ Arrangement one_by_one(const Region& region);
 // The given region's device and leaves, and no items yet.
 Arrangement without_items(const Region& region);
 
+// Makes the region's leaves name their successors as they are called in it.
+void rename_successors(const std::vector<int>& renamed, Region* region);
+
 // Adds a copy of item i of `region`, and returns its index: value_of(value, e) is what the copy's
 // edge e reads where the item's own reads item `value`.
 template <class F>

@@ -58,6 +58,7 @@ class Search {
       };
       renamed[i] = add_copy(region_, i, own_or_before, &result);
     }
+    rename_successors(renamed, &result.region);
     return result;
   }
 

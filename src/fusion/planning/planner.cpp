@@ -11,6 +11,7 @@
 #include "fusion/planning/place_buffers.h"
 #include "fusion/planning/registers.h"
 #include "fusion/planning/rematerialize.h"
+#include "fusion/planning/share_reductions.h"
 #include "fusion/planning/trim.h"
 #include "fusion/profile.h"
 #include "ops/gather.h"
@@ -300,8 +301,10 @@ Arrangement plan_region(const Region& given, Plan* plan) {
     *plan = plan_alone(given);
     return one_by_one(given);
   }
-  std::optional<Trimmed> less = trimmed(given);
-  const Region& region = less ? less->region : given;
+  const std::optional<Arrangement> shared = with_shared_reductions(given);
+  const Region& once = shared ? shared->region : given;
+  std::optional<Trimmed> less = trimmed(once);
+  const Region& region = less ? less->region : once;
   Grouping grouping = group_items(region);
   std::optional<Arrangement> duplicated = with_duplicate_producers(region, grouping);
   Arrangement result = duplicated ? std::move(*duplicated) : as_it_is(region, std::move(grouping));
@@ -313,6 +316,9 @@ Arrangement plan_region(const Region& given, Plan* plan) {
       result = std::move(*again);
       *plan = std::move(smaller);
     }
+  }
+  if (shared) {
+    for (int& i : result.original) i = shared->original[i];
   }
   rename_items(result.original, plan);
   if (less) result.nodes = std::move(less->nodes);

@@ -61,6 +61,7 @@ class PeakSearch {
       };
       renamed_[i] = add_copy(region_, i, new_or_before, &result_);
     }
+    rename_successors(renamed_, &result_.region);
     arrange(before);
     return std::move(result_);
   }
