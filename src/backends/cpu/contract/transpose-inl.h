@@ -203,15 +203,19 @@ HWY_INLINE void part_pairs(const T* from, int64_t count, T* out, int64_t pitch) 
 #endif  // HWY_SCALAR
 
 // out[j * pitch + i] = from[i * stride + j], a line of memory of each row at a time.
-// Several vectors of each row of `out` follow each other, as rows may all meet in a few sets of the
-// first-level cache. Hardware does not foresee so many rows, so each asks for its next line. The
-// last vector and the last columns begin early enough to be whole, and are partly written twice.
+// One vector of each row of `out` at a time, if that is a line, so that no more rows are read side
+// by side than hardware foresees, and each asks for what it will read after some lines. Several of
+// a long row follow each other, as rows may all meet in a few sets of the first-level cache; then
+// each asks for its next line. The last vector and the last columns begin early enough to be whole,
+// and are partly written twice.
 template <class T>
 void turn_block(const T* from, int64_t stride, int64_t rows, int64_t columns, T* out,
                 int64_t pitch) {
 #if HWY_TARGET != HWY_SCALAR
-  constexpr int64_t lanes = lanes_of<T>, step = 16 / sizeof(T), together = 4 * lanes;
+  constexpr int64_t lanes = lanes_of<T>, step = 16 / sizeof(T);
   constexpr int64_t line = elements_of_line<T>;
+  const bool one = lanes == line && pitch <= 4 * lanes;
+  const int64_t together = one ? lanes : 4 * lanes, ahead = one ? 4 * line : line;
   constexpr int64_t next[] = {0, 1, 2, 3};
   const Vectors<T> d;
   for (int64_t begin = 0; rows >= lanes && begin < rows; begin += together) {
@@ -224,7 +228,7 @@ void turn_block(const T* from, int64_t stride, int64_t rows, int64_t columns, T*
         const EvenRows<T> lines(from + i * stride + j, stride);
         T* const to = out + j * pitch + i;
         if (whole) {
-          MT_UNROLL for (int r = 0; r < int{lanes}; ++r) hwy::Prefetch(lines(r) + line);
+          MT_UNROLL for (int r = 0; r < int{lanes}; ++r) hwy::Prefetch(lines(r) + ahead);
           turn_line(lines, [&](int k, auto x) { hn::StoreU(x, d, to + k * pitch); });
         } else {
           pack_along_k(d, lines, lanes, next, std::min(step, columns - j), pitch, to);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "backends/cpu/cache.h"
+#include "backends/cpu/contract/blocked.h"
 #include "backends/cpu/contract/filtering/multiply_planes.h"
 #include "backends/cpu/contract/filtering/transforms.h"
 #include "backends/cpu/contract/gather.h"
@@ -167,13 +169,27 @@ void transform_weight(const Filtering& how, const MatrixOperand& a, const void* 
   int64_t rows[most], ks[window];
   a.k.offsets(0, window, ks);
   const int64_t channel_stride = a.k.offset(window);
+  // A window's elements are neighbours, forwards, or backwards for the gradient to the input.
+  bool follow = a.dtype == Dtype::float32 && (ks[1] == 1 || ks[1] == -1);
+  for (int64_t i = 2; i < window; ++i) follow &= ks[i] == i * ks[1];
+  const int64_t ahead = channel_stride == window ? 2 * most * window : 2 * a.rows.offset(1);
   for (int64_t output = first; output < end; ++output) {
     for (int64_t channel = 0; channel < how.channels; channel += most) {
       const int64_t count = std::min(most, how.channels - channel), width = round_up(count, 16);
-      for (int64_t i = 0; i < count; ++i) {
-        rows[i] = a.rows.offset(output) + (channel + i) * channel_stride;
+      const int64_t begin = a.rows.offset(output) + channel * channel_stride;
+      if (follow) {
+        const float* const from = static_cast<const float*>(entry) + begin;
+        for (int64_t i = 0; i < count; ++i) fetch_line(from + ahead + i * channel_stride);
+        if (ks[1] > 0) {
+          store_turned(from, channel_stride, count, window, elements, width);
+        } else {
+          store_turned(from + ks[window - 1], channel_stride, count, window,
+                       elements + (window - 1) * width, -width);
+        }
+      } else {
+        for (int64_t i = 0; i < count; ++i) rows[i] = begin + i * channel_stride;
+        gather(a.dtype, entry, rows, count, width, ks, window, elements);
       }
-      gather(a.dtype, entry, rows, count, width, ks, window, elements);
       for (int64_t i = 0; i < window; ++i) {
         std::fill(elements + i * width + count, elements + (i + 1) * width, 0.0f);
       }
