@@ -35,8 +35,8 @@ constexpr int64_t window_results = 32 * 1024;
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;
 // A b of at most so many bytes may well be read whole by every thread.
 constexpr int64_t shared_bytes = 512 * 1024;
-// Of many rows, where b alone is packed: so many columns leave more of the second-level cache to a,
-// if there is more than a block of terms, or on one thread so many bytes would be packed.
+// Where b alone is packed so many columns leave more of the second-level cache to a, if there is
+// more than a block of terms, or on one thread so many bytes would be packed.
 constexpr int64_t columns_beside_rows = 128, fills_cache = 1024 * 1024;
 // If each thread has so many rows of a tall a, it takes all columns of these and packs all of b:
 // whatever goes by rows before and after has left them, or looks for them, in that core's caches.
@@ -294,8 +294,7 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   const bool blocks = terms > block_k;
   const int64_t packed = columns * std::min(block_k, terms) * int64_t(size_of(sum));
   const bool fills = packed >= fills_cache && fills_lines(sum);
-  if (high && (threads == 1 ? fills : blocks) &&
-      std::min(rows, columns) >= 2 * columns_beside_rows) {
+  if (high && (threads == 1 ? fills : blocks) && columns >= 2 * columns_beside_rows) {
     // Two panels go by in one block of twice the terms.
     columns = terms <= most_block_k ? 2 * column_unit : columns_beside_rows;
   }
