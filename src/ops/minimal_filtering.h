@@ -39,14 +39,16 @@ inline bool pays_minimal_filtering(int64_t outputs, int64_t channels, int64_t im
                                    int64_t positions) {
   constexpr int64_t fewest = 16, fewest_pairs = 512, shortest_line = 15, fewest_positions = 225;
   constexpr int64_t fewest_small = 64, many = 256, shortest = 8, shortest_of_many = 7;
-  constexpr int64_t fewest_whole = 128, shortest_whole = 4, fewest_tiles = 64;
+  constexpr int64_t fewest_whole = 128, shortest_whole = 4, fewest_tiles = 64, fewest_of_many = 25;
   const int64_t few = std::min(outputs, channels);
   if (few < fewest || outputs * channels < fewest_pairs) return false;
   if (positions < shortest_line || lines * positions < fewest_positions) {
     const int64_t tiles = images * ((lines + 1) / 2) * filtered_across(positions);
     const bool whole = few >= fewest_whole && lines % 2 == 0 && positions % 2 == 0;
     const int64_t side = whole ? shortest_whole : few >= many ? shortest_of_many : shortest;
-    if (few < fewest_small || std::min(lines, positions) < side || tiles < fewest_tiles) {
+    const int64_t shorter = std::min(lines, positions);
+    const bool repays = shorter >= shortest ? few >= fewest_whole : whole && few >= many;
+    if (few < fewest_small || shorter < side || tiles < (repays ? fewest_of_many : fewest_tiles)) {
       return false;
     }
   }
@@ -64,7 +66,7 @@ constexpr int64_t filtered_down(int64_t lines, int64_t positions) {
 }
 // Outputs of a band that are found to be finite together; few, as it is also what threads can share
 // of a single band.
-constexpr int64_t filtered_outputs = 128;
+constexpr int64_t filtered_outputs = 64;
 
 // The weight's gradient, G' m G, takes as many products of a tile: each element of m is the sum
 // over all tiles of those of B' x B times A y A', where y are the tile's 2 x 2 results' gradients.

@@ -78,6 +78,10 @@ void TileRun::share(int64_t takes, int64_t items,
 void TileRun::compute(int64_t item, char* scratch) {
   const int64_t row_tiles = divide_up(schedule_.m, schedule_.rows), tiles = schedule_.tiles();
   const int64_t panels = std::max<int64_t>(schedule_.panels, 1);
+  if (schedule_.parts_first) {
+    const int64_t own = tiles / schedule_.row_parts, all = divide_up(count_, together()) * own;
+    item = item % all / own * tiles + item / all * own + item % own;
+  }
   const int64_t first = item / (tiles * panels), rest = item % (tiles * panels);
   const bool inside = schedule_.panels_inside;
   const int64_t panel = inside ? rest % panels : rest / tiles;

@@ -136,7 +136,7 @@ Schedule::Schedule(const Contraction& c, int most_threads, const Surroundings& a
   const bool one_panel = integers || c.precision == minimal_filtering;
   panel = one_panel ? std::max<int64_t>(k, 1) : order.panel;
   panels = divide_up(k, panel);
-  transposed = b_in_place = passes = panels_inside = false;
+  transposed = b_in_place = passes = panels_inside = parts_first = false;
   row_parts = 1;
   MatrixOperand left = operand_a(c), right = operand_b(c);
   double flops = 2.0 * static_cast<double>(batch) * static_cast<double>(m) *
@@ -184,15 +184,18 @@ Schedule::Schedule(const Contraction& c, int most_threads, const Surroundings& a
   }
   if (way == Way::filtering) {
     columns = std::min(filtering.band(), n);
-    join_images(batch, threads, &filtering);
-    // Where bands are fewer than threads, their outputs are shared out, though each share
-    // transforms the band anew.
+    // A thread keeps to its outputs, whose weights the others need not read then, where the weight
+    // is more than the tiles, which each transforms anew; and so where bands are fewer than
+    // threads.
+    const int64_t blocks = divide_up(m, filtered_outputs);
+    const int64_t all_tiles = batch * divide_up(filtering.lines, 2) * filtering.across;
+    parts_first = threads > 1 && filtering.outputs > all_tiles && blocks >= threads;
+    join_images(batch, parts_first ? 1 : threads, &filtering);
     const int64_t bands =
         std::max<int64_t>(divide_up(batch, filtering.images) * divide_up(n, columns), 1);
-    const int64_t blocks = divide_up(m, filtered_outputs);
-    const int64_t parts =
-        bands < threads ? std::min(blocks, divide_up(int64_t{2} * threads, bands)) : 1;
-    rows = divide_up(blocks, parts) * filtered_outputs;
+    const int64_t wanted = parts_first ? threads : divide_up(int64_t{threads}, bands);
+    rows = divide_up(blocks, std::min(blocks, wanted)) * filtered_outputs;
+    if (parts_first) row_parts = divide_up(m, rows);
     slabs = filtering_weight_bytes(filtering);
   } else {
     choose_tiles(left, right, flops, around.replaces_b);

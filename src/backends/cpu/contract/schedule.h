@@ -57,6 +57,7 @@ struct Schedule {
   int threads;
   int64_t rows, columns;  // of a tile
   int64_t row_parts;      // whose tiles follow each other, those of a part column by column
+  bool parts_first;       // those of all batch entries, too
   int64_t group;          // batch entries whose slabs are in scratch together
   size_t slabs, thread_scratch, tile_scratch;  // bytes; slabs lie behind what threads have
   size_t held;  // where in a thread's scratch lies what it keeps: held_bytes, then an entry it made

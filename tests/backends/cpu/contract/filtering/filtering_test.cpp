@@ -54,8 +54,10 @@ TEST(Filtering, HasTheBitsOfTheLoop) {
   // A line of more tiles than are computed together, and more channels than are multiplied at once.
   check(filtered(1, 1, 7, 2, 3, 1030, 1, false), random, {1, 2});
   check(filtered(1, 1, 5, 300, 5, 17, 1, true), random, {1, 2});
-  // Outputs that are shared out.
+  // Outputs that are shared out, of one band and of several.
   check(filtered(1, 1, 2 * filtered_outputs + 9, 2, 5, 17, 1, false), random, {1, 2, 5});
+  check(filtered(1, 1, 3 * filtered_outputs + 9, 2, 31, 15, 1, false), random, {1, 2, 3, 5});
+  check(filtered(19, 1, 5 * filtered_outputs, 3, 7, 7, 1, true), random, {1, 2, 3, 5});
 }
 
 TEST(Filtering, DependsOnTheOperatorAlone) {
@@ -74,6 +76,13 @@ TEST(Filtering, DependsOnTheOperatorAlone) {
   EXPECT_FALSE(chosen({8, 64, 7, 8}, {64, 64, 3, 3}, same));
   EXPECT_TRUE(chosen({4, 256, 7, 7}, {256, 256, 3, 3}, same));
   EXPECT_FALSE(chosen({4, 256, 7, 6}, {256, 256, 3, 3}, same));
+  EXPECT_FALSE(chosen({3, 256, 7, 7}, {256, 256, 3, 3}, same));
+  // Fewer of them, if the weight is large.
+  EXPECT_TRUE(chosen({1, 128, 10, 9}, {128, 128, 3, 3}, same));
+  EXPECT_FALSE(chosen({1, 128, 10, 8}, {128, 128, 3, 3}, same));
+  EXPECT_FALSE(chosen({1, 127, 10, 10}, {128, 127, 3, 3}, same));
+  EXPECT_TRUE(chosen({7, 256, 4, 4}, {256, 256, 3, 3}, same));
+  EXPECT_FALSE(chosen({6, 256, 4, 4}, {256, 256, 3, 3}, same));
   // Smaller ones of whole tiles.
   EXPECT_TRUE(chosen({16, 128, 4, 4}, {128, 128, 3, 3}, same));
   EXPECT_TRUE(chosen({11, 128, 6, 4}, {128, 128, 3, 3}, same));
