@@ -129,19 +129,28 @@ bool lie_within(const Tensor& indices, int64_t low, int64_t high) {
   if (indices.dtype() != Dtype::int64 || !indices.device().host_memory ||
       !is_contiguous({indices.shape(), indices->strides, 0}))
     return false;
-  const int64_t* data = static_cast<const int64_t*>(indices->data());
-  constexpr int64_t block = 8;
-  uint64_t signs[block] = {};
-  auto note = [&](int64_t k, int64_t index) {
-    const uint64_t i = static_cast<uint64_t>(index);
-    signs[k] |= (i - static_cast<uint64_t>(low)) | (static_cast<uint64_t>(high) - i);
+  using Vector [[gnu::vector_size(16)]] = uint64_t;
+  const char* data = static_cast<const char*>(indices->data());
+  const auto least = static_cast<uint64_t>(low), most = static_cast<uint64_t>(high);
+  const auto signs_of = [&](auto index) {
+    std::memcpy(&index, data, sizeof index);
+    data += sizeof index;
+    return (index - least) | (most - index);
   };
+  // One after the other in the source, or gcc would keep them in memory.
+  Vector a = {}, b = {}, c = {}, d = {};
+  constexpr int64_t together = 8;
   int64_t at = 0;
-  for (; at + block <= indices.size(); at += block) {
-    for (int64_t k = 0; k < block; ++k) note(k, data[at + k]);
+  for (; at + together <= indices.size(); at += together) {
+    a |= signs_of(a);
+    b |= signs_of(b);
+    c |= signs_of(c);
+    d |= signs_of(d);
   }
-  for (; at < indices.size(); ++at) note(0, data[at]);
-  return std::none_of(signs, signs + block, [](uint64_t sign) { return sign >> 63; });
+  const Vector all = a | b | c | d;
+  uint64_t sign = all[0] | all[1];
+  for (; at < indices.size(); ++at) sign |= signs_of(sign);
+  return sign >> 63 == 0;
 }
 
 // The value from outside a trace that `indices` are or see, perhaps as other integers; null when
