@@ -42,7 +42,7 @@ bool Axis::ascends() const {
 }
 
 bool MatrixOperand::slides() const {
-  return rows.size > 1 && k.size > 1 && rows.size * k.size >= 2 * (rows.span() + k.span() - 1);
+  return rows.size > 1 && k.size > 1 && 2 * rows.size * k.size >= 3 * (rows.span() + k.span() - 1);
 }
 
 void Axis::offsets(int64_t first, int64_t count, int64_t* out) const {

@@ -58,6 +58,9 @@ constexpr int64_t most_turned_rows = 8 * vector_floats, fewest_turned_terms = 32
 // An operand of so many elements is in no cache near by.
 constexpr int64_t distant = 1 << 20;
 
+// So many results are turned at a distance, which takes longer than multiplying so few terms.
+constexpr int64_t far_results = 1 << 18, few_terms = 128;
+
 // Of a tall result: few in any case, or of so many bytes in all, half of that where the lines of
 // memory that a's terms lie in meet in one or two sets of the first-level cache.
 constexpr int64_t few_columns = 16, few_columns_bytes = 192;
@@ -70,7 +73,8 @@ constexpr double worth_turning = 0.95, worth_turning_doubles = 0.9;
 // - b alone does, so that of its transpose neither is packed, nor turned but for the result;
 // - both operands lie along k, so that one is packed, and a costs less, if it fills vectors and b
 //   need not be widened, which packs it as well;
-// - the columns are sliding windows that vectors cannot read where they lie, and broadcasts can.
+// - the columns are sliding windows that vectors cannot read where they lie, and broadcasts can,
+//   unless a large result of few terms is to be turned.
 bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype sum) {
   const int64_t m = a.rows.size, n = b.rows.size;
   const bool a_along_k = a.k.stride() == 1, b_along_k = b.k.stride() == 1;
@@ -108,7 +112,8 @@ bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype 
         m * round_up(n, vector_floats) * terms + (near ? turning : turning_distant) * n * terms;
     if (turned < straight) return true;
   }
-  return m >= 4 && b.slides() && !reads_columns_in_place(b, m) && !a.slides();
+  const bool mostly_result = terms < few_terms && m * n > far_results;
+  return m >= 4 && !mostly_result && b.slides() && !reads_columns_in_place(b, m) && !a.slides();
 }
 
 // Whether a vector is a line of memory. With shorter ones multiply-adds take twice as long, beside
