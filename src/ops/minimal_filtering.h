@@ -38,7 +38,7 @@ constexpr int64_t filtered_across(int64_t positions) { return (positions + 1) / 
 inline bool pays_minimal_filtering(int64_t outputs, int64_t channels, int64_t images, int64_t lines,
                                    int64_t positions) {
   constexpr int64_t fewest = 16, fewest_pairs = 512, shortest_line = 15, fewest_positions = 225;
-  constexpr int64_t fewest_small = 64, many = 256, shortest = 8, shortest_of_many = 7;
+  constexpr int64_t fewest_small = 32, many = 256, shortest = 8, shortest_of_many = 7;
   constexpr int64_t fewest_whole = 128, shortest_whole = 4, fewest_tiles = 64, fewest_of_many = 25;
   const int64_t few = std::min(outputs, channels);
   if (few < fewest || outputs * channels < fewest_pairs) return false;

@@ -70,10 +70,10 @@ TEST(Filtering, DependsOnTheOperatorAlone) {
   EXPECT_TRUE(chosen({1, 16, 16, 16}, {32, 16, 3, 3}, same));
   EXPECT_TRUE(chosen({1, 32, 16, 16}, {64, 16, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {0, 0}, 2}));
   // Small images, if there are enough of them.
-  EXPECT_TRUE(chosen({4, 64, 8, 8}, {64, 64, 3, 3}, same));
-  EXPECT_FALSE(chosen({3, 64, 8, 8}, {64, 64, 3, 3}, same));
-  EXPECT_FALSE(chosen({8, 63, 8, 8}, {64, 63, 3, 3}, same));
-  EXPECT_FALSE(chosen({8, 64, 7, 8}, {64, 64, 3, 3}, same));
+  EXPECT_TRUE(chosen({4, 32, 8, 8}, {32, 32, 3, 3}, same));
+  EXPECT_FALSE(chosen({3, 32, 8, 8}, {32, 32, 3, 3}, same));
+  EXPECT_FALSE(chosen({8, 31, 8, 8}, {64, 31, 3, 3}, same));
+  EXPECT_FALSE(chosen({8, 32, 7, 8}, {32, 32, 3, 3}, same));
   EXPECT_TRUE(chosen({4, 256, 7, 7}, {256, 256, 3, 3}, same));
   EXPECT_FALSE(chosen({4, 256, 7, 6}, {256, 256, 3, 3}, same));
   EXPECT_FALSE(chosen({3, 256, 7, 7}, {256, 256, 3, 3}, same));
