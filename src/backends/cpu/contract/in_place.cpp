@@ -25,7 +25,7 @@ constexpr int64_t few_terms = 128, many_rows = 240;
 }  // namespace
 
 bool reads_a_in_place(const MatrixOperand& a, Dtype sum, int64_t rows, int64_t k) {
-  const bool near = a.k.size == 1 || std::abs(a.k.stride()) == 1 || a.slides() ||
+  const bool near = a.k.size == 1 || std::abs(a.k.stride()) == 1 || a.slides(gathered_often) ||
                     rows * k * int64_t(size_of(sum)) <= first_cache;
   return lies_as(a.dtype, sum) && near;
 }

@@ -41,8 +41,10 @@ bool Axis::ascends() const {
   return true;
 }
 
-bool MatrixOperand::slides() const {
-  return rows.size > 1 && k.size > 1 && 2 * rows.size * k.size >= 3 * (rows.span() + k.span() - 1);
+bool MatrixOperand::slides(double often) const {
+  return rows.size > 1 && k.size > 1 &&
+         static_cast<double>(rows.size * k.size) >=
+             often * static_cast<double>(rows.span() + k.span() - 1);
 }
 
 void Axis::offsets(int64_t first, int64_t count, int64_t* out) const {

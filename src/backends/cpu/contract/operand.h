@@ -69,6 +69,10 @@ void Axis::for_runs(int64_t first, int64_t count, F&& run) const {
   }
 }
 
+// Windows that meet their elements so often are better broadcast where they lie than gathered;
+// vectors want them to meet more often. Of small images the edges are a large part.
+constexpr double gathered_often = 1.5;
+
 struct MatrixOperand {
   Dtype dtype;
   Axis batch, rows, k;
@@ -78,8 +82,8 @@ struct MatrixOperand {
     return static_cast<const char*>(data) + batch.offset(index) * int64_t(size_of(dtype));
   }
 
-  // Whether rows and k meet the same elements again and again, as sliding windows do.
-  bool slides() const;
+  // Whether rows and k meet the same elements so often, as sliding windows do.
+  bool slides(double often = 2) const;
 };
 
 MatrixOperand operand_a(const Contraction& contraction);

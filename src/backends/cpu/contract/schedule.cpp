@@ -113,7 +113,8 @@ bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype 
     if (turned < straight) return true;
   }
   const bool mostly_result = terms < few_terms && m * n > far_results;
-  return m >= 4 && !mostly_result && b.slides() && !reads_columns_in_place(b, m) && !a.slides();
+  return m >= 4 && !mostly_result && b.slides(gathered_often) && !reads_columns_in_place(b, m) &&
+         !a.slides();
 }
 
 // Whether a vector is a line of memory. With shorter ones multiply-adds take twice as long, beside
