@@ -18,6 +18,16 @@ bool is_equal(const Region& region, int i, int j) {
                   edge_layout(region, region.edges_of(j)[0]));
 }
 
+// Whether any two reductions read the same value, in whatever way.
+bool any_read_the_same(const Region& region) {
+  std::vector<int> read;
+  for (const Item& item : region.items) {
+    if (item.node->op->kind == OpKind::reduce) read.push_back(region.edges_of(item)[0].value);
+  }
+  std::sort(read.begin(), read.end());
+  return std::adjacent_find(read.begin(), read.end()) != read.end();
+}
+
 // For each item the first one that equals it, which is mostly itself. What is stored stays.
 std::vector<int> first_equals(const Region& region) {
   std::vector<int> first(region.items.size());
@@ -43,6 +53,7 @@ std::vector<int> first_equals(const Region& region) {
 }  // namespace
 
 std::optional<Arrangement> with_shared_reductions(const Region& region) {
+  if (!any_read_the_same(region)) return std::nullopt;
   const std::vector<int> first = first_equals(region);
   const int items = static_cast<int>(first.size());
   int same = 0;
