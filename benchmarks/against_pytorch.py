@@ -3,6 +3,7 @@
 """Our operators beside PyTorch's, many shapes and types of each, from Python: how many times as fast
 we are, in turn, as medians. It finds what is behind; rows with targets are bench.py's."""
 import argparse
+import functools
 import math
 import os
 import pathlib
@@ -20,8 +21,6 @@ except ImportError as missing:
 import rounds
 
 BUILT = pathlib.Path(__file__).resolve().parent.parent / "build" / "bindings" / "python"
-# Of the largest number, by the type of a case's first array.
-TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "bfloat16": 5e-2, "float16": 1e-2}
 
 
 class Side:
@@ -46,8 +45,7 @@ class Library:
 
     def function(self, expression, tensors, grads):
         """What computes the expression, or its gradients."""
-        value = eval("lambda: " + expression,  # pylint: disable=eval-used
-                     {**self.names, **tensors})
+        value = self.value(expression, {**self.names, **tensors})
         if not grads:
             return self.without_gradients(value)
         sources = [tensors[name].requires_grad_() for name in grads]
@@ -55,6 +53,11 @@ class Library:
         numbers = numpy.random.default_rng(1).random(tuple(result.shape))
         dy = self.module.asarray(numbers).to(result.dtype)
         return lambda: self.evaluated(self.module.autograd.grad(value(), sources, dy))
+
+    def value(self, expression, names):
+        if callable(expression):
+            return functools.partial(expression, **names)
+        return eval("lambda: " + expression, names)  # pylint: disable=eval-used
 
     def without_gradients(self, value):
         def computed():
@@ -92,7 +95,6 @@ class PyTorch(Library):
 
 def check(case, answers, libraries):
     """Raises ValueError if results differ."""
-    tolerance = TOLERANCE.get(next(iter(case.inputs.values()))[1], 0)
     for results in zip(*answers):
         ours, theirs = (library.numbers(x[0] if isinstance(x, tuple) else x)
                         for library, x in zip(libraries, results))
@@ -100,11 +102,9 @@ def check(case, answers, libraries):
             raise ValueError(f"shapes differ: {ours.shape} and PyTorch's {theirs.shape}")
         if ours.size == 0:
             continue
-        with numpy.errstate(invalid="ignore"):  # of infinities
-            apart = numpy.where(ours == theirs, 0, numpy.abs(ours - theirs))
-        off = numpy.max(apart) / max(numpy.max(numpy.abs(theirs)), 1e-30)
-        if not off <= tolerance:
-            raise ValueError(f"results differ by {off:.2g} of the largest")
+        off = case.difference(ours, theirs)
+        if not off <= case.tolerance():
+            raise ValueError(f"results differ by {off:.2g}")
 
 
 def compared(case, libraries, seconds):

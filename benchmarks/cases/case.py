@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """One thing that against_pytorch.py times, and how it is written down."""
 import dataclasses
+from collections.abc import Callable, Collection
 
 import numpy
+
+TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "bfloat16": 5e-2, "float16": 1e-2}
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """An expression names m (the library), F (its functions of layers) and the arrays; where
-    PyTorch's differs it is given, too."""
+    """An expression names m (the library), F (its functions of layers) and the arrays, and a
+    function takes them; where PyTorch's differs it is given, too."""
     name: str
-    ours: str
-    theirs: str
+    ours: str | Callable
+    theirs: str | Callable
     inputs: dict  # {name: (shape, dtype, the numbers that integers stay below)}
-    grads: str = ""  # of which inputs, each by its one letter
+    grads: Collection[str] = ""  # the names of inputs
 
     def arrays(self):
         random = numpy.random.default_rng(0)
@@ -24,9 +27,25 @@ class Case:
             elif dtype == "bool":
                 array = random.random(shape) < 0.5
             else:
-                array = random.uniform(0.05, 0.95, shape)
+                array = self.floats(random, shape)
             made[name] = array, dtype
         return made
+
+    def floats(self, random, shape):
+        return random.uniform(0.05, 0.95, shape)
+
+    def tolerance(self):
+        """Of the difference, by the type of the first array."""
+        return TOLERANCE.get(next(iter(self.inputs.values()))[1], 0)
+
+    def difference(self, ours, theirs):
+        """The largest one, as a part of the largest number."""
+        return numpy.max(apart(ours, theirs)) / max(numpy.max(numpy.abs(theirs)), 1e-30)
+
+
+def apart(ours, theirs):
+    with numpy.errstate(invalid="ignore"):  # of infinities
+        return numpy.where(ours == theirs, 0, numpy.abs(ours - theirs))
 
 
 def text(shape):

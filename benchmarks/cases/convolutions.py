@@ -43,20 +43,6 @@ def cases():
             w=(channels, 1, window, window),
             b=(channels,),
         )
-    for channels, size in [(32, 28), (96, 14), (160, 7)]:  # a block of MobileNet
-        wide = 6 * channels
-        yield case(
-            "x + F.conv2d(m.relu(F.conv2d(m.relu(F.conv2d(x, u, a)), v, b, padding=1, "
-            f"groups={wide})), w, c)",
-            x=(8, channels, size, size),
-            u=(wide, channels, 1, 1),
-            a=(wide,),
-            v=(wide, 1, 3, 3),
-            b=(wide,),
-            w=(channels, wide, 1, 1),
-            c=(channels,),
-            label="a block of MobileNet",
-        )
     for batch, channels, size, filters in [(8, 256, 7, 512), (8, 512, 7, 2048), (1, 512, 7, 512)]:
         yield case(
             "F.conv2d(x, w, b)",
