@@ -92,6 +92,32 @@ TEST(TileEpilogue, HasTheBitsOfAStoredProduct) {
   }
 }
 
+// Small entries of a batch are finished together, and fewer in the end.
+TEST(TileEpilogue, HasTheBitsOfStoredEntries) {
+  install_fusing_evaluator();
+  for (const auto& [batch, rows, terms, columns] :
+       {std::array<int64_t, 4>{70, 4, 5, 6}, {33, 16, 20, 40}, {301, 1, 30, 7}, {9, 30, 700, 20}}) {
+    const Tensor bias = random_leaf({columns}, 1), per_entry = random_leaf({batch, 1, 1}, 2);
+    const Tensor residual = random_leaf({batch, rows, columns}, 3);
+    for (Dtype dtype : {Dtype::float32, Dtype::float64, Dtype::bfloat16, Dtype::int32}) {
+      SCOPED_TRACE(name_of(dtype) + (" " + std::to_string(batch)));
+      const Tensor a = stored(cast(random_leaf({batch, rows, terms}, 4) * 9.0, dtype));
+      const Tensor b = stored(cast(random_leaf({batch, terms, columns}, 5) * 9.0, dtype));
+      const auto finished = [&](const Tensor& x) {
+        return relu(add(mul(add(x, bias), per_entry), residual));
+      };
+      const Value expected = value_of(finished(stored(matmul(a, b))));
+      for (int threads : {1, 2, 3}) {
+        cpu::set_thread_count(threads);
+        EXPECT_EQ(value_of(finished(matmul(a, b))), expected) << "threads: " << threads;
+        const Tensor held = matmul(a, b);
+        EXPECT_EQ(value_of(finished(held)), expected) << "held, threads: " << threads;
+      }
+      cpu::set_thread_count(0);
+    }
+  }
+}
+
 // For images [batch, outputs, lines, positions].
 struct ImageOperands {
   Tensor bias, per_image, per_position, residual, one;
@@ -145,6 +171,9 @@ void expect_bits_of_stored(const Convolved& convolved, bool ImageEpilogue::*turn
       cpu::set_thread_count(count);
       const Tensor alone = epilogue.make(convolved(), with);  // nobody holds the product
       EXPECT_EQ(value_of(alone), expected) << "threads: " << count;
+      const Tensor held = convolved();
+      EXPECT_EQ(value_of(epilogue.make(held, with)), expected) << "held, threads: " << count;
+      EXPECT_EQ(value_of(held), value_of(product)) << "threads: " << count;
     }
     cpu::set_thread_count(threads);
     flush();

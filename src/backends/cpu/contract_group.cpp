@@ -70,7 +70,7 @@ struct TileEpilogue {
     const int64_t width = tile.column_end - tile.column_begin;
     if (self.prepared.by_rows()) {
       int64_t at = tile.batch * self.m + tile.row_begin;
-      const int64_t end = tile.batch * self.m + tile.row_end;
+      const int64_t end = (tile.batch + tile.entries - 1) * self.m + tile.row_end;
       const int64_t most = width == self.n ? std::min(end - at, self.prepared.tile_rows) : 1;
       ProgramRun program(self.prepared, self.segment, self.buffers, self.immediates, registers,
                          most, tile.column_begin, width);
@@ -78,7 +78,8 @@ struct TileEpilogue {
       for (; at < end; at += most) program.run(at, std::min(most, end - at));
       return;
     }
-    int64_t longest = width == self.n ? (tile.row_end - tile.row_begin) * width : width;
+    const int64_t rows = (tile.entries - 1) * self.m + tile.row_end - tile.row_begin;
+    int64_t longest = width == self.n ? rows * width : width;
     int64_t most = std::min(longest, self.prepared.tile_rows);
     ProgramRun program(self.prepared, self.segment, self.buffers, self.immediates, registers, most);
     if (tile.passing) {
@@ -94,7 +95,7 @@ struct TileEpilogue {
     };
     int64_t first_row = tile.batch * self.m;
     if (width == self.n) {
-      span((first_row + tile.row_begin) * self.n, (tile.row_end - tile.row_begin) * self.n, false);
+      span((first_row + tile.row_begin) * self.n, rows * self.n, false);
       return;
     }
     for (int64_t row = tile.row_begin; row < tile.row_end; ++row) {

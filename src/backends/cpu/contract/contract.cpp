@@ -68,10 +68,7 @@ void PreparedContraction::run(const void* a, const void* b, void* out, void* scr
   if (s.batch == 0 || s.m == 0 || s.n == 0) return;
   if (s.k == 0) {
     std::memset(out, 0, static_cast<size_t>(s.batch * s.m * s.n) * size_of(out_));
-    const int64_t rows = s.transposed ? s.n : s.m, columns = s.transposed ? s.m : s.n;
-    for (int64_t i = 0; epilogue != nullptr && i < s.batch; ++i) {
-      epilogue->run(epilogue->context, {i, 0, rows, 0, columns});
-    }
+    if (epilogue != nullptr) epilogue->run(epilogue->context, s.whole_entries(0, s.batch));
     return;
   }
   if (filtered_) return run_filtered(a, b, out, scratch, epilogue, b_source);
@@ -112,19 +109,26 @@ void PreparedContraction::run_filtered(const void* a, const void* b, void* out, 
 void PreparedContraction::run_strictly(const void* a, const void* b, void* out, void* scratch,
                                        const Epilogue* epilogue, const EntrySource* b_source,
                                        int64_t first, int64_t count) const {
-  if (schedule_.transposed) std::swap(a, b);
+  const Schedule& s = schedule_;
+  if (s.transposed) std::swap(a, b);
   if (small_ && b_source == nullptr) {
-    const int64_t bytes = schedule_.m * schedule_.n * static_cast<int64_t>(size_of(out_));
-    parallel_items(count, schedule_.threads, [&](int64_t item, int worker) {
-      const int64_t i = first + item;
-      small_.run(a_.entry(a, i), b_.entry(b, i), static_cast<char*>(out) + i * bytes,
-                 static_cast<char*>(scratch) + static_cast<size_t>(worker) * small_.scratch(),
-                 epilogue, i);
+    const int64_t bytes = s.m * s.n * static_cast<int64_t>(size_of(out_));
+    const int64_t together = epilogue != nullptr ? s.finished_together() : 1;
+    const Epilogue* const each = together == 1 ? epilogue : nullptr;
+    parallel_items(divide_up(count, together), s.threads, [&](int64_t item, int worker) {
+      char* const own =
+          static_cast<char*>(scratch) + static_cast<size_t>(worker) * small_.scratch();
+      const int64_t begin = first + item * together,
+                    end = std::min(begin + together, first + count);
+      for (int64_t i = begin; i < end; ++i) {
+        small_.run(a_.entry(a, i), b_.entry(b, i), static_cast<char*>(out) + i * bytes, own, each,
+                   i);
+      }
+      if (each != epilogue) epilogue->run(epilogue->context, s.whole_entries(begin, end));
     });
     return;
   }
-  run_tiles({schedule_, a_, b_, a, b, out_, out, scratch, epilogue, b_source}, first,
-            first + count);
+  run_tiles({s, a_, b_, a, b, out_, out, scratch, epilogue, b_source}, first, first + count);
 }
 
 }  // namespace mt::cpu

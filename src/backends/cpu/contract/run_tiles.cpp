@@ -26,6 +26,10 @@ void TileRun::run(int64_t first, int64_t end) {
   }
   for (first_ = first; first_ < end; first_ += count_) {
     count_ = std::min(group(), end - first_);
+    if (epilogue_of_entries_ != nullptr) {
+      share(divide_up(count_, finished_together_), 1, &TileRun::compute_entries);
+      continue;
+    }
     const int64_t items = std::max<int64_t>(schedule_.panels, 1) * schedule_.tiles();
     const int64_t bands = divide_up(count_, together());
     if (source_ != nullptr && bands >= 4 * schedule_.threads) {
@@ -108,6 +112,14 @@ void TileRun::compute(int64_t item, char* scratch) {
   } else {
     compute_floating<float>(tile, entry, panel, scratch);
   }
+}
+
+void TileRun::compute_entries(int64_t item, char* scratch) {
+  const int64_t begin = item * finished_together_;
+  const int64_t end = std::min(begin + finished_together_, count_);
+  for (int64_t i = begin; i < end; ++i) compute(i, scratch);
+  epilogue_of_entries_->run(epilogue_of_entries_->context,
+                            schedule_.whole_entries(first_ + begin, first_ + end));
 }
 
 template <class T>

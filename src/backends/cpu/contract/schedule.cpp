@@ -24,6 +24,8 @@ constexpr double tile_flops = 0.5e6, packing_flops = 5e6;
 // The kernel takes so many rows together at most. Where there are no more, b is read once and not
 // packed, and a tile has so many columns.
 constexpr int64_t sliver_rows = 12, read_columns = 1024;
+// An epilogue goes over about so many results of small batch entries at a time.
+constexpr int64_t finished_results = 8192;
 // A tile that packs both operands is not cut to fewer rows or columns than these.
 constexpr int64_t repays_cutting = 384;
 // A tile that is rounded afterwards has at most so many rows, if it is wide: its sums lie in
@@ -217,6 +219,13 @@ Schedule::Schedule(const Contraction& c, int most_threads, const Surroundings& a
   held = static_cast<size_t>(round_up(static_cast<int64_t>(kernel), cache_line)) + tile_scratch;
   const int64_t made_bytes = made ? made->elements * int64_t(size_of(c.b)) : 0;
   thread_scratch = held + held_bytes + static_cast<size_t>(round_up(made_bytes, cache_line));
+}
+
+int64_t Schedule::finished_together() const {
+  const int64_t wanted = finished_results / std::max<int64_t>(m * n, 1);
+  const int64_t most = batch / (threads > 1 ? threads * tiles_per_thread : 1);
+  return panels <= 1 && tiles() == 1 ? std::clamp<int64_t>(wanted, 1, std::max<int64_t>(most, 1))
+                                     : 1;
 }
 
 Way Schedule::choose_way(const Contraction& c, const MatrixOperand& a, const MatrixOperand& b,

@@ -8,6 +8,7 @@
 
 #include "backends/cpu/contract/filtering/filtering.h"
 #include "backends/cpu/contract/operand.h"
+#include "backends/cpu/contract/tile.h"
 #include "backends/cpu/contract/windows/abreast.h"
 #include "backends/cpu/contract/windows/image_lines.h"
 #include "backends/cpu/contract/windows/same_windows.h"
@@ -65,6 +66,13 @@ struct Schedule {
   Schedule(const Contraction& c, int most_threads, const Surroundings& around = {});
   int64_t tiles() const { return divide_up(m, rows) * divide_up(n, columns); }
   size_t scratch() const { return slabs + static_cast<size_t>(threads) * thread_scratch; }
+  // Batch entries that are one tile each and have so few results that an epilogue had better go
+  // over several of them at a time.
+  int64_t finished_together() const;
+  // All of some batch entries, as the caller sees them.
+  Tile whole_entries(int64_t begin, int64_t end) const {
+    return {begin, 0, transposed ? n : m, 0, transposed ? m : n, end - begin};
+  }
 
  private:
   Way choose_way(const Contraction& c, const MatrixOperand& a, const MatrixOperand& b,

@@ -8,6 +8,7 @@ namespace mt::cpu {
 
 struct Tile {
   int64_t batch, row_begin, row_end, column_begin, column_end;
+  int64_t entries = 1;            // from there on; if several, all rows and columns of each
   const void* passing = nullptr;  // where its rows lie, if not in their place in the result
 };
 

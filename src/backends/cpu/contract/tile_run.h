@@ -23,7 +23,9 @@ class TileRun {
         out_(static_cast<char*>(work.out)),
         thread_scratch_(static_cast<char*>(work.scratch)),
         slabs_(thread_scratch_ + static_cast<size_t>(schedule_.threads) * schedule_.thread_scratch),
-        epilogue_(work.epilogue),
+        finished_together_(finishes(work) ? work.schedule.finished_together() : 1),
+        epilogue_(finished_together_ == 1 ? work.epilogue : nullptr),
+        epilogue_of_entries_(finished_together_ == 1 ? nullptr : work.epilogue),
         source_(work.source) {}
 
   // Batch entries [first, end).
@@ -42,12 +44,19 @@ class TileRun {
   // Each thread takes so many items at a time.
   void share(int64_t takes, int64_t items, void (TileRun::*work)(int64_t item, char* scratch));
   void compute(int64_t item, char* scratch);
+  // Some batch entries of one tile each.
+  void compute_entries(int64_t item, char* scratch);
   template <class T>
   void compute_floating(const Tile& tile, int64_t entry, int64_t panel, char* scratch);
   template <class T>
   void run_along_k(const Tile& tile, int64_t k_begin, int64_t k_end, T* c, int64_t c_row,
                    char* scratch);
 
+  // Whether the epilogue finds results in their place.
+  static bool finishes(const TileWork& work) {
+    return work.epilogue != nullptr && work.epilogue->run_turned == nullptr &&
+           work.schedule.way != Way::abreast && work.schedule.filtering.images <= 1;
+  }
   // Batch entries whose tiles are computed together.
   int64_t together() const { return schedule_.filtering.images; }
   int64_t group() const { return schedule_.panels > 1 ? schedule_.group : schedule_.batch; }
@@ -77,9 +86,10 @@ class TileRun {
     return reinterpret_cast<float*>(slabs_) + index * schedule_.filtering.weight_elements();
   }
   // What b's windows read of an entry.
-  const void* image(int64_t batch) const {
-    return source_ == nullptr ? b_.entry(b_data_, batch)
-                              : source_->find(source_->context, b_.batch.offset(batch));
+  const void* image(int64_t batch) const { return image_at(b_.batch.offset(batch)); }
+  const void* image_at(int64_t offset) const {
+    if (source_ != nullptr) return source_->find(source_->context, offset);
+    return static_cast<const char*>(b_data_) + offset * int64_t(size_of(b_.dtype));
   }
 
   // ----------------------------------------------------------- store_tiles.cpp: what becomes of
@@ -108,7 +118,9 @@ class TileRun {
   const void *const a_data_, *const b_data_;
   const Dtype dtype_;
   char *const out_, *const thread_scratch_, *const slabs_;
-  const Epilogue* const epilogue_;
+  const int64_t finished_together_;            // batch entries
+  const Epilogue* const epilogue_;             // of tiles
+  const Epilogue* const epilogue_of_entries_;  // of so many together, instead
   const EntrySource* const source_;
   bool leaves_out_ = false;        // products with padding
   int64_t first_ = 0, count_ = 0;  // the batch entries under way

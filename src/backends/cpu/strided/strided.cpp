@@ -21,6 +21,10 @@ namespace HWY_NAMESPACE {
 
 template <class T>
 void gather_of(T* out, const T* base, const Layout& layout, int64_t first, int64_t count) {
+  if (count == 1) {
+    *out = base[locate(layout, first)];
+    return;
+  }
   for_lines(layout, first, count, [&](int64_t position, const Lines& lines) HWY_ATTR {
     copy_lines(base + position, lines, out);
     out += lines.planes * lines.times * lines.count * lines.length;

@@ -165,20 +165,21 @@ struct Seen {
 
   static void run(void* context, const Tile& tile) {
     Seen& seen = *static_cast<Seen*>(context);
-    int64_t m = total(seen.c->m), n = total(seen.c->n);
-    int64_t size = static_cast<int64_t>(size_of(seen.c->out));
+    for (int64_t i = 0; i < tile.entries; ++i) seen.look(tile, tile.batch + i);
+  }
+
+  void look(const Tile& tile, int64_t batch) {
+    int64_t m = total(c->m), n = total(c->n), size = static_cast<int64_t>(size_of(c->out));
     for (int64_t row = tile.row_begin; row < tile.row_end; ++row) {
       for (int64_t column = tile.column_begin; column < tile.column_end; ++column) {
-        int64_t at = (tile.batch * m + row) * n + column;
-        seen.times[static_cast<size_t>(at)]++;
-        const char* value = seen.out + at * size;
+        int64_t at = (batch * m + row) * n + column;
+        times[static_cast<size_t>(at)]++;
+        const char* value = out + at * size;
         if (tile.passing) {
           value =
               static_cast<const char*>(tile.passing) + ((row - tile.row_begin) * n + column) * size;
         }
-        if (std::memcmp(value, seen.expected + at * size, size_t(size)) != 0) {
-          seen.early = true;
-        }
+        if (std::memcmp(value, expected + at * size, size_t(size)) != 0) early = true;
       }
     }
   }

@@ -174,6 +174,18 @@ HWY_INLINE void turn_square(const Rows& rows, Store store) {
   turn_square(x, y);
   MT_UNROLL for (int j = 0; j < 16; ++j) store(j, hn::Vec<Vectors<float>>{y[j]});
 }
+
+// The same for the first `count` elements, beyond which nothing is read.
+template <class Rows, class Store>
+HWY_INLINE void turn_columns(const Rows& rows, int count, Store store) {
+  const auto mask = static_cast<__mmask16>((1 << count) - 1);
+  __m512 x[16], y[16];
+  MT_UNROLL for (int i = 0; i < 16; ++i) x[i] = _mm512_maskz_loadu_ps(mask, rows(i));
+  turn_square(x, y);
+  MT_UNROLL for (int j = 0; j < 16; ++j) {
+    if (j < count) store(j, hn::Vec<Vectors<float>>{y[j]});
+  }
+}
 #elif HWY_TARGET != HWY_SCALAR
 template <class Rows, class Store>
 HWY_INLINE void turn_square(const Rows& rows, Store store) {

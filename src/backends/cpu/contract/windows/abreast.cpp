@@ -31,29 +31,42 @@ enum class Padded : uint8_t { none, read, all };
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
-// Where elements of the entries lie, from `first` on.
-struct EntryRows {
-  const float* const* entries;
+// Where each row begins.
+struct RowsAt {
+  const float* const* rows;
   int64_t first;
-  const float* operator()(int i) const { return entries[i] + first; }
-  EntryRows at(int64_t k) const { return {entries, first + k}; }
+  const float* operator()(int i) const { return rows[i] + first; }
+  RowsAt at(int64_t k) const { return {rows, first + k}; }
 };
 
-// Elements [first, first + count) of the entries, at most as many as there are lanes, to vectors at
-// to[i].
-void turn_elements(const AbreastBlock& block, int64_t first, int64_t count, float* const* to) {
+// Elements [first, first + count) of `present` rows, of either at most as many as there are lanes,
+// to vectors at to(i).
+template <class To>
+void turn_elements(const float* const* rows, int64_t present, int64_t first, int64_t count, To to) {
   constexpr int64_t lanes = lanes_of<float>;
 #if HWY_TARGET != HWY_SCALAR
-  if (count == lanes && block.count == lanes) {
-    return turn_square(EntryRows{block.entries, first},
-                       [&](int j, auto x) HWY_ATTR { hn::Store(x, Vectors<float>(), to[j]); });
-  }
+  const auto store = [&](int j, auto x) HWY_ATTR { hn::Store(x, Vectors<float>(), to(first + j)); };
+  if (count == lanes && present == lanes) return turn_square(RowsAt{rows, first}, store);
+#endif
+#if HWY_TARGET == HWY_AVX3
+  if (present == lanes) return turn_columns(RowsAt{rows, first}, static_cast<int>(count), store);
 #endif
   alignas(64) float turned[lanes * lanes] = {};
-  for (int64_t i = 0; i < block.count; ++i) {
-    for (int64_t j = 0; j < count; ++j) turned[j * lanes + i] = block.entries[i][first + j];
+  for (int64_t i = 0; i < present; ++i) {
+    for (int64_t j = 0; j < count; ++j) turned[j * lanes + i] = rows[i][first + j];
   }
-  for (int64_t j = 0; j < count; ++j) std::copy_n(turned + j * lanes, lanes, to[j]);
+  for (int64_t j = 0; j < count; ++j) std::copy_n(turned + j * lanes, lanes, to(first + j));
+}
+
+// The same of any number of elements.
+template <class To>
+void turn_rows(const float* const* rows, int64_t present, int64_t elements, To to) {
+  constexpr int64_t lanes = lanes_of<float>;
+  for (int64_t i = 0; i < elements; i += lanes) {
+    // The last ones together with what comes before them.
+    const int64_t first = std::max<int64_t>(std::min(i, elements - lanes), 0);
+    turn_elements(rows, present, first, std::min(elements, lanes), to);
+  }
 }
 
 // What is in a lane of no entry does not matter, as long as arithmetic with it is not slow. Padding
@@ -75,27 +88,24 @@ void turn_entries(const AbreastBlock& block, Padded wanted, Padded* padded, floa
     }
     *padded = wanted;
   }
-  for (int64_t i = 0; i < elements; i += lanes) {
-    // The last ones together with what comes before them.
-    const int64_t first = std::max<int64_t>(std::min(i, elements - lanes), 0);
-    const int64_t count = std::min<int64_t>(elements, lanes);
-    float* to[lanes];
-    for (int64_t j = 0; j < count; ++j) {
-      const int64_t at = made ? how.places[first + j] : first + j;
-      to[j] = turned + at * lanes;
-    }
-    turn_elements(block, first, count, to);
-  }
+  turn_rows(block.entries, block.count, elements,
+            [&](int64_t i) { return turned + (made ? how.places[i] : i) * lanes; });
 }
 
 // Puts the entries' own weights side by side, too.
 void turn_weights(const AbreastBlock& block, float* turned) {
   constexpr int64_t lanes = lanes_of<float>;
   const MatrixOperand& a = *block.a;
-  for (int64_t row = 0; row < a.rows.size; ++row) {
-    for (int64_t i = 0; i < a.k.size; ++i, turned += lanes) {
-      const int64_t at = a.rows.offset(row) + a.k.offset(i);
-      for (int64_t e = 0; e < lanes; ++e) turned[e] = e < block.count ? block.weights[e][at] : 0;
+  for (int64_t row = 0; row < a.rows.size; ++row, turned += a.k.size * lanes) {
+    const float* rows[lanes] = {};
+    for (int64_t e = 0; e < block.count; ++e) rows[e] = block.weights[e] + a.rows.offset(row);
+    if (a.k.uniform() && a.k.stride() == 1) {
+      turn_rows(rows, block.count, a.k.size, [&](int64_t i) { return turned + i * lanes; });
+      continue;
+    }
+    for (int64_t i = 0; i < a.k.size; ++i) {
+      const int64_t at = a.k.offset(i);
+      for (int64_t e = 0; e < lanes; ++e) turned[i * lanes + e] = e < block.count ? rows[e][at] : 0;
     }
   }
 }

@@ -77,19 +77,21 @@ Abreast choose_abreast(const MatrixOperand& a, const MatrixOperand& b, int threa
 bool leaves_out_padding(const Abreast& how, const MatrixOperand& a, const float* a_data,
                         double fill);
 
+constexpr int most_abreast = 16;
+
 struct AbreastBlock {
   const Abreast* how;
   const MatrixOperand *a, *b;
   const float* a_data;
-  const float* entries[16];  // the entries of b, or what they are made of
-  const float* weights[16];  // the entries of a, if each has its own
-  int64_t count;             // at most how->entries
-  double fill;               // of what is made
-  bool leaves_out;           // products with padding
-  const Epilogue* epilogue;  // of results in scratch, if any
-  int64_t first;             // entry
-  float* out;                // [count, rows, columns]
-  void* scratch;             // abreast_scratch bytes; begin_abreast has been called
+  const float* entries[most_abreast];  // the entries of b, or what they are made of
+  const float* weights[most_abreast];  // the entries of a, if each has its own
+  int64_t count;                       // at most how->entries
+  double fill;                         // of what is made
+  bool leaves_out;                     // products with padding
+  const Epilogue* epilogue;            // of results in scratch, if any
+  int64_t first;                       // entry
+  float* out;                          // [count, rows, columns]
+  void* scratch;                       // abreast_scratch bytes; begin_abreast has been called
 };
 // Fewer positions have no kernel for lines of terms.
 constexpr int fewest_line_positions = 5;

@@ -146,7 +146,7 @@ Padding find_padding(const Plan& plan, int contraction) {
   for (int d = padding.far > 0; d < first; ++d) padding.from.shape[d] = padding.to.shape[d] = 1;
   if (part < y.shape[first]) padding.from.shape[first] = padding.to.shape[first] = part;
   padding.to = contiguous_layout(padding.to.shape);
-  padding.leading = {Shape(y.shape.data(), first + 1), Strides(x.strides.data(), first + 1), 0};
+  for (int d = 0; d <= first; ++d) padding.leading.append(y.shape[d], x.strides[d]);
   padding.inner = inner;
   padding.near = entry;
   padding.bytes = element_count(padding.to.shape) * size;
@@ -183,7 +183,7 @@ EntryParts parts_of_entry(const Plan& plan, const Padding& padding) {
 const void* find_entry(const Plan& plan, const Padding& padding, void* const* buffers,
                        int64_t offset) {
   const Operand& input = padding_call(plan, padding).inputs[0];
-  const int64_t at = padding.from.offset + locate(padding.leading, offset / padding.inner);
+  const int64_t at = padding.from.offset + padding.leading.offset(offset / padding.inner);
   return static_cast<const char*>(buffers[input.buffer]) + at * int64_t(size_of(input.dtype));
 }
 
@@ -214,7 +214,7 @@ void pad_entry(const Plan& plan, const Padding& padding, void* const* buffers,
   const CallGroup& group = padding_call(plan, padding);
   const Operand& input = group.inputs[0];
   NaiveArray x{buffers[input.buffer], input.dtype, padding.from};
-  x.layout.offset += locate(padding.leading, offset / padding.inner);
+  x.layout.offset += padding.leading.offset(offset / padding.inner);
   pad_kernel({*group.op,
               group.attributes,
               immediates[group.immediate],

@@ -25,8 +25,9 @@ struct Padding {
   PanelLines lines;          // of a panel, which is made instead of an entry if there are any
   int64_t bytes = 0;         // of an entry, or of such lines
   bool read_around = false;  // nothing is made, unless that is wanted after all
-  // The dimensions before: how many elements of the padded operand one step of the last of them is.
-  Layout leading;  // with the strides of what is padded
+  // The dimensions before, in what is padded; how many elements of the padded operand one step of
+  // the last of them is.
+  Axis leading;
   int64_t inner = 1;
 };
 

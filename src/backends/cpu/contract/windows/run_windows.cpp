@@ -87,11 +87,12 @@ void TileRun::compute_abreast(int64_t item, char* scratch) {
   block.a = &a_;
   block.b = &b_;
   block.a_data = static_cast<const float*>(a_data_);
-  for (int64_t i = 0; i < count; ++i) {
-    block.entries[i] = static_cast<const float*>(image(first + i));
-    if (how.own_weights) {
-      block.weights[i] = static_cast<const float*>(a_.entry(a_data_, first + i));
-    }
+  int64_t at[most_abreast];
+  b_.batch.offsets(first, count, at);
+  for (int64_t i = 0; i < count; ++i) block.entries[i] = static_cast<const float*>(image_at(at[i]));
+  if (how.own_weights) {
+    a_.batch.offsets(first, count, at);
+    for (int64_t i = 0; i < count; ++i) block.weights[i] = block.a_data + at[i];
   }
   block.count = count;
   block.fill = source_ ? source_->fill : 0;
@@ -103,9 +104,8 @@ void TileRun::compute_abreast(int64_t item, char* scratch) {
   if (turned) block.epilogue = epilogue_;
   block.first = first;
   run_abreast(block);
-  for (int64_t i = first; epilogue_ != nullptr && !turned && i < first + count; ++i) {
-    epilogue_->run(epilogue_->context, {i, 0, schedule_.m, 0, schedule_.n});
-  }
+  if (epilogue_ == nullptr || turned) return;
+  epilogue_->run(epilogue_->context, schedule_.whole_entries(first, first + count));
 }
 
 template void TileRun::compute_lines<float>(const Tile&, char*);
