@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What against_pytorch.py times, by kinds."""
-from . import blocks, convolutions, elementwise, gradients, moving, norms, products, reductions
+from . import blocks, convolutions, elementwise, formulas, gradients, moving, norms, products, reductions
 
-KINDS = [elementwise, reductions, norms, products, convolutions, moving, gradients, blocks]
+KINDS = [elementwise, reductions, norms, products, convolutions, moving, gradients, blocks, formulas]
 
 
 def cases():

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# pylint: disable=unused-argument
 """Blocks of networks: what shows how operators work together."""
 import math
 
@@ -80,12 +81,12 @@ def dense(m, F, x, w1, w2, w3):
     return m.relu(F.conv2d(x, w3, None, padding=1))
 
 
-def convnext(m, F, x, w1, g, b, w2, b2, w3, b3):  # pylint: disable=unused-argument
+def convnext(m, F, x, w1, g, b, w2, b2, w3, b3):
     y = layer_norm(F, F.conv2d(x, w1, None, padding=3, groups=len(g)).permute(0, 2, 3, 1), g, b)
     return x + F.linear(F.gelu(F.linear(y, w2, b2)), w3, b3).permute(0, 3, 1, 2)
 
 
-def unet(m, F, x, g1, c1, w1, b1, g2, c2, w2, b2):  # pylint: disable=unused-argument
+def unet(m, F, x, g1, c1, w1, b1, g2, c2, w2, b2):
     y = F.conv2d(F.silu(F.group_norm(x, 32, g1, c1)), w1, b1, padding=1)
     return x + F.conv2d(F.silu(F.group_norm(y, 32, g2, c2)), w2, b2, padding=1)
 
@@ -96,7 +97,7 @@ def autoencoder(m, F, x, w1, b1, w2, b2, w3, b3, w4, b4):
     return F.conv_transpose2d(m.relu(F.conv_transpose2d(y, w3, b3, 2, 1)), w4, b4, 2, 1)
 
 
-def sequences(m, F, x, w1, b1, w2, b2):  # pylint: disable=unused-argument
+def sequences(m, F, x, w1, b1, w2, b2):
     return F.conv1d(F.gelu(F.conv1d(x, w1, b1, padding=1)), w2, b2, padding=1, stride=2)
 
 
@@ -106,7 +107,7 @@ def perceptron(m, F, x, w1, b1, w2, b2, w3, b3):
 
 
 def transformer(heads):
-    def layer(m, F, x, g1, c1, w1, b1, w2, b2, g2, c2, w3, b3, w4, b4):  # pylint: disable=unused-argument
+    def layer(m, F, x, g1, c1, w1, b1, w2, b2, g2, c2, w3, b3, w4, b4):
         batch, positions, width = x.shape
         rows = F.linear(layer_norm(F, x, g1, c1), w1, b1)
         rows = rows.reshape(batch, positions, 3, heads, width // heads).permute(2, 0, 3, 1, 4)
