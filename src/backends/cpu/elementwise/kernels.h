@@ -77,7 +77,7 @@ using HalfColumnSum = void (*)(float* sums, const uint16_t* from, int64_t pitch,
                                int64_t columns);
 HalfColumnSum column_sum_of_halves(Dtype dtype);
 // The lanes of a row in parts: `count` elements, the first of which goes to lane `lane`, are added
-// to row_lanes sums, which are then a row themselves. nullptr for what has no such kernel.
+// to row_lanes sums, which are then a row themselves.
 using LaneReduction = void (*)(void* sums, int64_t lane, const void* values, int64_t count);
 LaneReduction reduction_to_lanes(Reduction reduction, Compute type);
 // The sum of x * x, or of x * y; for floats.

@@ -193,10 +193,9 @@ HalfColumnSum sum_of_half_columns(Dtype dtype) {
   return nullptr;
 }
 
-// Where no row with a NaN in it is found apart.
 template <class Op, class T>
 struct ToLanes {
-  static constexpr LaneReduction kernel = watches_nan<Op, T> ? nullptr : &reduce_to_lanes<Op, T>;
+  static constexpr LaneReduction kernel = &reduce_to_lanes<AsInTable<Op>, T>;
 };
 
 ColumnReduction reduction_down_of(Reduction reduction, Compute type) {

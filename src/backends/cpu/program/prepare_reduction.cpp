@@ -55,7 +55,7 @@ bool only_loads(const ReduceGroup& group, const Segment& segment) {
 Runs find_runs(const ReduceGroup& group, const Segment& segment) {
   const std::vector<Memory>& memory = segment.memory;
   if (!only_loads(group, segment) || size_of(memory[0].dtype) != size_of(group.type)) return {};
-  return reduction_to_lanes(group.reduction, group.type) ? runs_of(memory[0].layout) : Runs();
+  return runs_of(memory[0].layout, group.reduction);
 }
 
 }  // namespace
@@ -93,10 +93,7 @@ PreparedReduction prepare_reduction(const ReduceGroup& group, const std::vector<
       std::clamp(round_up(divide_up(group.inner, wanted), 64), fewest_columns, reduced_tile);
   if (prepared.held > 0)
     prepared.stretch = std::min(prepared.stretch, prepared.elements.panels.width);
-  const bool gathers = group.in_lanes && !reduction_to_lanes(group.reduction, group.type);
-  prepared.worker_bytes = prepared.elements.scratch_bytes +
-                          (gathers ? round_up(row_panel * size, cache_line) : 0) +
-                          prepared.held_bytes;
+  prepared.worker_bytes = prepared.elements.scratch_bytes + prepared.held_bytes;
   // A single panel's result is the reduction's, and no operand lies where that is written.
   const Dtype stored = group.output.dtype;
   const bool as_stored = compute_of(stored) == group.type && size_of(stored) == size_of(group.type);

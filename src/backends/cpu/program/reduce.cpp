@@ -59,7 +59,6 @@ class ReductionRun {
     parallel_workers(group_.outer * prepared_.panels, std::max<int64_t>(1, grain_elements / work),
                      prepared_.elements.threads, [&](int worker, int64_t begin, int64_t end) {
                        ProgramRun run = elements(worker);
-                       char* gathered = scratch_of(worker) + prepared_.elements.scratch_bytes;
                        int64_t held = 0;  // the end of what has been read
                        for (int64_t task = begin, some; task < end; task += some) {
                          if ((some = reduce_where_they_lie(run, task, end)) > 0) continue;
@@ -70,7 +69,7 @@ class ReductionRun {
                            held = std::min(first + prepared_.held, last + rest);
                            run.read_block(held_by(worker), first, held - first);
                          }
-                         reduce_row_panel(run, task, gathered);
+                         reduce_row_panel(run, task);
                        }
                      });
   }
@@ -105,7 +104,7 @@ class ReductionRun {
     }
     return panels;
   }
-  void reduce_row_panel(ProgramRun& run, int64_t task, char* gathered) {
+  void reduce_row_panel(ProgramRun& run, int64_t task) {
     const auto [at, count] = elements_of(task);
     char* result = partials_ + task * size_;
     const Operator reduce = row_reduction(group_.reduction, group_.type);
@@ -116,10 +115,6 @@ class ReductionRun {
       return reduce_runs(prepared_.runs, group_.reduction, group_.type, base, at, count, result);
     }
     const LaneReduction to_lanes = reduction_to_lanes(group_.reduction, group_.type);
-    if (!to_lanes) {
-      const Input one{gather(run, at, count, gathered)};
-      return reduce(result, &one, 1, count);
-    }
     alignas(64) char lanes[row_lanes * 8];
     fill_identity(group_.reduction, group_.type, lanes, row_lanes);
     add_tiles(to_lanes, lanes, run, at, count);
@@ -147,16 +142,6 @@ class ReductionRun {
       run.run(first + done, some, std::min(reduced_tile, count - done - some));
       to_lanes(lanes, 0, run.address(value_, first + done), some);
     }
-  }
-  // Computes elements [first, first + count), one tile after another.
-  const char* gather(ProgramRun& run, int64_t first, int64_t count, char* gathered) {
-    for (int64_t done = 0; done < count; done += reduced_tile) {
-      const int64_t some = std::min(reduced_tile, count - done);
-      run.run(first + done, some);
-      copy_bytes(gathered + done * size_, run.address(value_, first + done),
-                 static_cast<size_t>(some * size_));
-    }
-    return gathered;
   }
 
   // One panel of rows for a stretch of columns: each output is one chain, row after row.

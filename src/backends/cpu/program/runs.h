@@ -11,14 +11,14 @@
 namespace mt::cpu {
 
 struct Runs {
-  int64_t length = 0;  // 0: they do not, or are too short
+  int64_t length = 0;  // 0: they do not, or are too short for that reduction
   Layout starts;       // in elements from the first one
   explicit operator bool() const { return length > 0; }
 };
-Runs runs_of(const Layout& layout);
+Runs runs_of(const Layout& layout, Reduction reduction);
 
 // out = the reduction of elements [first, first + count), in memory's order, of an array of `type`
-// that begins at `base`. There must be a kernel for lanes.
+// that begins at `base`.
 void reduce_runs(const Runs& runs, Reduction reduction, Compute type, const char* base,
                  int64_t first, int64_t count, void* out);
 

@@ -82,8 +82,7 @@ class TakeOver {
     const auto m = static_cast<size_t>(load.index);
     const Memory& memory = segment_.memory[m];
     if (load.row || memory.contiguous || !is_native(memory)) return false;
-    if (!reduction_to_lanes(static_cast<Reduction>(i_.detail), i_.type)) return false;
-    Runs runs = runs_of(memory.layout);
+    Runs runs = runs_of(memory.layout, static_cast<Reduction>(i_.detail));
     if (!runs) return false;
     prepared_.runs.resize(segment_.memory.size());
     prepared_.runs[m] = std::move(runs);

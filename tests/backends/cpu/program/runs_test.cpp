@@ -39,6 +39,9 @@ const Reduce reductions[] = {
       return max(x, {1, 2});
     },
     [](const Tensor& x) {
+      return min(x, {1, 2});
+    },
+    [](const Tensor& x) {
       return mean(x, {1, 2}) * 3.0;
     },
 };
@@ -72,21 +75,39 @@ TEST(Runs, RowsInRunsHaveTheBitsOfCopies) {
 
 TEST(Runs, AreFoundWhereTheyAreLong) {
   const Layout images{{6, 64, 784}, {784, 6 * 784, 1}, 0};
-  EXPECT_EQ(cpu::runs_of(images).length, 784);
-  EXPECT_EQ(cpu::runs_of({{6, 64, 28, 28}, {784, 6 * 784, 28, 1}, 0}).length, 784);
-  EXPECT_FALSE(cpu::runs_of({{6, 64, 100}, {100, 600, 1}, 0}));
-  EXPECT_FALSE(cpu::runs_of({{6, 784}, {1, 6}, 0}));
-  EXPECT_FALSE(cpu::runs_of({{6, 784}, {1568, 2}, 0}));
+  const auto length = [](const Layout& layout, Reduction reduction = Reduction::sum) {
+    return cpu::runs_of(layout, reduction).length;
+  };
+  EXPECT_EQ(length(images), 784);
+  EXPECT_EQ(length({{6, 64, 28, 28}, {784, 6 * 784, 28, 1}, 0}), 784);
+  EXPECT_EQ(length({{6, 64, 28, 28}, {784, 6 * 784, 28, 1}, 0}, Reduction::max), 784);
+  EXPECT_EQ(length({{6, 64, 100}, {100, 600, 1}, 0}), 0);
+  EXPECT_EQ(length({{6, 64, 200}, {200, 1200, 1}, 0}), 200);
+  EXPECT_EQ(length({{6, 64, 200}, {200, 1200, 1}, 0}, Reduction::min), 0);
+  EXPECT_EQ(length({{6, 784}, {1, 6}, 0}), 0);
+  EXPECT_EQ(length({{6, 784}, {1568, 2}, 0}), 0);
+}
+
+// An extreme that is zero has the sign that it has in order.
+TEST(Runs, ZerosOfEitherSignHaveTheBitsOfCopies) {
+  cpu::for_each_instruction_set([] {
+    for (int64_t elements : {300, 784, 20000}) {
+      const Tensor signs = noise({5, 4, elements}, 1, Dtype::float32);
+      check(now(signs * 0.0));
+    }
+  });
 }
 
 TEST(Runs, NanIsTheLargest) {
-  Tensor x = now(noise({4, 3, 200}, 1, Dtype::float32));
-  static_cast<float*>(x->data())[3 * 200 + 200 + 77] = NAN;  // of image 1, channel 1
-  const Tensor largest = now(max(permute(x, {1, 0, 2}), {1, 2}));
-  auto* values = static_cast<const float*>(largest->data());
-  EXPECT_FALSE(std::isnan(values[0]));
-  EXPECT_TRUE(std::isnan(values[1]));
-  EXPECT_FALSE(std::isnan(values[2]));
+  for (int64_t elements : {200, 300}) {
+    Tensor x = now(noise({4, 3, elements}, 1, Dtype::float32));
+    static_cast<float*>(x->data())[3 * elements + elements + 77] = NAN;  // of image 1, channel 1
+    const Tensor largest = now(max(permute(x, {1, 0, 2}), {1, 2}));
+    auto* values = static_cast<const float*>(largest->data());
+    EXPECT_FALSE(std::isnan(values[0]));
+    EXPECT_TRUE(std::isnan(values[1]));
+    EXPECT_FALSE(std::isnan(values[2]));
+  }
 }
 
 }  // namespace
