@@ -59,6 +59,8 @@ class Backend {
   // Of how many bytes an entry of a contraction's second operand may be for its padding, which
   // nobody else reads, to be made as it is read; 0: never.
   virtual int64_t most_padding_made() const { return 0; }
+  // Whether element-wise groups may read padded operands (Memory::margins).
+  virtual bool reads_padded() const { return false; }
   // Makes a kernel of the user's own ready for a launch on tensors of these types; fails when it
   // does not fit. Where there is nothing to compile it needs a function.
   virtual void prepare_kernel(Launch* launch, const std::vector<Dtype>& inputs);

@@ -33,7 +33,8 @@ int64_t size_of_plan(const Plan& plan) {
     if (!fused) continue;
     bytes += fused->program.instructions.size() * sizeof(Instruction);
     for (const Segment& segment : fused->segments) {
-      bytes += sizeof(Segment) + segment.memory.size() * sizeof(Memory);
+      bytes += sizeof(Segment) + segment.memory.size() * sizeof(Memory) +
+               segment.margins.size() * sizeof(Margins);
     }
   }
   return static_cast<int64_t>(bytes) + plan.prepared_bytes;

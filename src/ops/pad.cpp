@@ -37,7 +37,6 @@ void pad_value(const NaiveCall& call) {
 void pad_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   gradients[0] = take_block(dy, node.inputs[0].shape(), node.attributes);
 }
-const Op pad_op{.name = "pad", .kind = OpKind::call, .value = pad_value, .gradient = pad_gradient};
 
 // inputs: x and the value of the block
 void overlay_value(const NaiveCall& call) {
@@ -56,6 +55,7 @@ void overlay_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 }
 }  // namespace
 
+const Op pad_op{.name = "pad", .kind = OpKind::call, .value = pad_value, .gradient = pad_gradient};
 const Op overlay_op{
     .name = "overlay",
     .kind = OpKind::call,

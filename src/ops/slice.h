@@ -20,6 +20,7 @@ Tensor overlay(const Tensor& x, const Tensor& value, const Block& block);
 extern const Op overlay_op;  // which records it
 // x as a block in a tensor of `shape` that is `fill` elsewhere.
 Tensor place(const Tensor& x, const Shape& shape, const Block& block, double fill);
+extern const Op pad_op;  // which records it
 // What take_block(x, lengths, block) takes, with all axes, if x is just that in a tensor of
 // something else that is not formed yet (ops/pad.cpp); else nothing.
 Tensor placed(const Tensor& x, const Shape& lengths, const Block& block);

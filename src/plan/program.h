@@ -57,8 +57,20 @@ struct Memory {
   int buffer;  // index into Plan::buffers; -1 for iota
   Dtype dtype;
   Layout layout;
-  bool row;         // over rows only
-  bool contiguous;  // element i lies at offset + i
+  bool row;          // over rows only
+  bool contiguous;   // element i lies at offset + i
+  int margins = -1;  // index into the segment's, if it is padded as it is read
+
+  bool is_padded() const { return margins >= 0; }
+};
+
+// Of a padded operand: which indices along each dimension of its layout there are elements for,
+// counted by the strides from the first one on; elsewhere is a constant.
+struct Margins {
+  Dims begin, end;
+  int constant;  // index into the segment's
+
+  bool operator==(const Margins&) const = default;
 };
 
 // What differs between the parts of a group that run the same instructions.
@@ -66,6 +78,7 @@ struct Segment {
   int64_t rows = 1, columns = 1;
   std::vector<Memory> memory;
   std::vector<int> constants;  // indices into the evaluation's immediates
+  std::vector<Margins> margins;
 };
 
 struct Program {

@@ -193,6 +193,7 @@ class CpuBackend final : public HostBackend {
 
   int64_t panels_for_totals() const override { return 4; }
   int64_t most_padding_made() const override { return most_padding; }
+  bool reads_padded() const override { return true; }
   // One row is one thread's; panels of long ones keep more threads busy.
   int64_t longest_row(int64_t rows) const override {
     return rows >= thread_count() ? cpu::longest_row : row_panel;

@@ -95,6 +95,7 @@ bool form_parts(GroupingState& state) {
   }
   merge_parts(state);
   attach_epilogues(state);
+  attach_padding(state);
   return parts_are_whole(state);
 }
 
@@ -118,6 +119,7 @@ Grouping group_items(const Region& region) {
   }
   merge_readers_of_leaves(state);
   attach_epilogues(state);
+  attach_padding(state);
   if (!order_groups(state)) fail(Code::unsupported, "fusion: groups that wait for each other");
   return std::move(state.grouping);
 }

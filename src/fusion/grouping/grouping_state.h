@@ -77,6 +77,9 @@ bool bring_together(GroupingState& state, int a, int b);
 
 // Contractions whose consumers all lie in one element-wise or row group take it as epilogue.
 void attach_epilogues(GroupingState& state);
+// Padding whose consumers all lie in one element-wise group is made as they read it, once all
+// groups are formed.
+void attach_padding(GroupingState& state);
 // Whether an element-wise group that turns to rows of so many elements can still be the epilogue of
 // each contraction whose epilogue it could be.
 bool spares_epilogue(const GroupingState& state, int group, int64_t columns);

@@ -2,8 +2,10 @@
 #include "fusion/planning/lowering.h"
 
 #include "base/error.h"
+#include "fusion/planning/padded_layout.h"
 #include "ops/minimal_filtering.h"
 #include "ops/saturates.h"
+#include "ops/slice.h"
 
 namespace mt {
 namespace {
@@ -21,6 +23,7 @@ class Lowering {
     for (int64_t size : group.column_shape) iteration_.push_back(size);
     segment_.rows = group.rows();
     segment_.columns = group.columns();
+    segment_.memory.reserve(group.items.size() + 2);
     element_register_.assign(region.items.size(), -1);
     row_register_.assign(region.items.size(), -1);
   }
@@ -87,8 +90,8 @@ class Lowering {
     for (size_t m = 0; m < segment_.memory.size(); ++m) {
       const Memory& known = segment_.memory[m];
       if (known.buffer == buffer && known.row == row && known.dtype == dtype &&
-          known.layout.shape == layout.shape && known.layout.strides == layout.strides &&
-          known.layout.offset == layout.offset) {
+          !known.is_padded() && known.layout.shape == layout.shape &&
+          known.layout.strides == layout.strides && known.layout.offset == layout.offset) {
         return static_cast<int16_t>(m);
       }
     }
@@ -139,12 +142,36 @@ class Lowering {
     return emit(instruction);
   }
 
+  // The value of item i, which pads, in the order of the group's elements.
+  int16_t load_padded(int i) {
+    const Node& pad = node(i);
+    const Edge& edge = region_.edges_of(i)[0];
+    const int buffer = edge.value < 0 ? buffer_of_leaf_[~edge.value] : buffer_of_item_[edge.value];
+    auto [layout, margins] = padded_layout(pad, edge_layout(region_, edge));
+    margins.constant = static_cast<int>(segment_.constants.size());
+    segment_.constants.push_back(i);
+    segment_.memory.push_back({.buffer = buffer,
+                               .dtype = pad.dtype,
+                               .layout = layout,
+                               .row = false,
+                               .contiguous = false,
+                               .margins = static_cast<int>(segment_.margins.size())});
+    segment_.margins.push_back(margins);
+    Instruction load{.code = Opcode::load, .type = compute_of(pad.dtype)};
+    load.dtype = pad.dtype;
+    load.index = static_cast<int16_t>(segment_.memory.size() - 1);
+    return emit(load);
+  }
+
   void lower_item(int i) {
     const Node& n = node(i);
     const bool row = is_row(i);
-    int16_t value = n.op->kind == OpKind::reduce ? reduced(i) : computed(i, row);
+    const bool pads = n.op == &pad_op;
+    int16_t value = n.op->kind == OpKind::reduce ? reduced(i)
+                    : pads                       ? load_padded(i)
+                                                 : computed(i, row);
     if (value < 0) return;  // the group's result, which is no value of its program
-    if (needs_rounding(n.dtype) && !is_exact(i)) value = rounded(n, value, row);
+    if (!pads && needs_rounding(n.dtype) && !is_exact(i)) value = rounded(n, value, row);
     (row ? row_register_ : element_register_)[i] = value;
     if (buffer_of(i) >= 0) store(i, value, row);
   }

@@ -15,7 +15,8 @@ bool alike(const MapGroup& a, const MapGroup& b) {
   if (x.memory.size() != y.memory.size() || x.constants.size() != y.constants.size()) return false;
   for (size_t m = 0; m < x.memory.size(); ++m) {
     if (x.memory[m].dtype != y.memory[m].dtype || x.memory[m].row != y.memory[m].row ||
-        x.memory[m].contiguous != y.memory[m].contiguous) {
+        x.memory[m].contiguous != y.memory[m].contiguous ||
+        x.memory[m].is_padded() != y.memory[m].is_padded()) {
       return false;
     }
   }

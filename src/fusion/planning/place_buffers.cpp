@@ -2,10 +2,10 @@
 #include "fusion/planning/place_buffers.h"
 
 #include <algorithm>
-#include <cstring>
 #include <variant>
 
 #include "base/rounding.h"
+#include "ops/slice.h"
 
 namespace mt {
 namespace {
@@ -64,7 +64,7 @@ void keep_padded(const Plan& plan, const std::vector<int>& uses, int64_t most_by
                  std::vector<int>* last) {
   for (const Group& group : plan.groups) {
     const auto* call = std::get_if<CallGroup>(&group.work);
-    if (!call || std::strcmp(call->op->name, "pad") != 0) continue;
+    if (!call || call->op != &pad_op) continue;
     const size_t padding = static_cast<size_t>(call->output.buffer);
     const int reader = (*last)[padding];
     const auto* contraction = std::get_if<ContractGroup>(&plan.groups[reader].work);

@@ -39,14 +39,18 @@ void reduce_to_lanes(void* sums, int64_t lane, const void* values, int64_t count
     some_to(to + lane, some);
     left -= some;
   }
-  hn::Vec<Tag<T>> chains[vectors];
-  HWY_UNROLL(16) for (size_t k = 0; k < vectors; ++k) chains[k] = hn::LoadU(d, to + k * lanes);
-  for (; left >= row_lanes; left -= row_lanes, from += row_lanes) {
-    HWY_UNROLL(16) for (size_t k = 0; k < vectors; ++k) {
-      chains[k] = Op::combine(chains[k], hn::LoadU(d, from + k * lanes));
+  if constexpr (is_baseline) {  // there small rather than fast
+    for (; left >= row_lanes; left -= row_lanes) some_to(to, row_lanes);
+  } else {
+    hn::Vec<Tag<T>> chains[vectors];
+    HWY_UNROLL(16) for (size_t k = 0; k < vectors; ++k) chains[k] = hn::LoadU(d, to + k * lanes);
+    for (; left >= row_lanes; left -= row_lanes, from += row_lanes) {
+      HWY_UNROLL(16) for (size_t k = 0; k < vectors; ++k) {
+        chains[k] = Op::combine(chains[k], hn::LoadU(d, from + k * lanes));
+      }
     }
+    HWY_UNROLL(16) for (size_t k = 0; k < vectors; ++k) hn::StoreU(chains[k], d, to + k * lanes);
   }
-  HWY_UNROLL(16) for (size_t k = 0; k < vectors; ++k) hn::StoreU(chains[k], d, to + k * lanes);
   some_to(to, left);
 }
 

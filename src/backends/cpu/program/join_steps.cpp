@@ -217,6 +217,7 @@ bool only_next_reads(const std::vector<Step>& steps, size_t at) {
 
 void join_steps(std::vector<Step>* steps, bool with_reductions) {
   std::vector<Step> kept;
+  kept.reserve(steps->size());
   for (size_t at = 0; at < steps->size(); ++at) {
     kept.push_back((*steps)[at]);
     for (Step joined; at + 1 < steps->size(); ++at) {

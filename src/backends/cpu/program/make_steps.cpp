@@ -35,6 +35,7 @@ class StepMaker {
       instead_[code_[at].out] = {code_[at].out, true, 0};
       if (!only_operators_read(at)) prepared_.filled[code_[at].out] = true;
     }
+    prepared_.steps.reserve(code_.size() - once_);
     for (size_t at = once_; at < code_.size(); ++at) {
       const Instruction& i = code_[at];
       if (at > once_ && is_gathered_there(at - 1)) continue;  // a store
@@ -311,7 +312,7 @@ bool is_native(const Memory& memory) {
 
 bool is_regular(const Memory& memory, int64_t columns) {
   const Layout& layout = memory.layout;
-  return !memory.row && !memory.contiguous && layout.shape.rank() == 2 &&
+  return !memory.row && !memory.contiguous && !memory.is_padded() && layout.shape.rank() == 2 &&
          layout.shape[1] == columns && (layout.strides[1] == 1 || layout.strides[1] == 0);
 }
 

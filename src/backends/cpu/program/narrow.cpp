@@ -76,6 +76,7 @@ int64_t longest_in_order(const Program& program) {
 std::vector<NarrowOperand> narrow_operands(const Program& program, const Segment& segment) {
   const int64_t columns = segment.columns;
   if (columns < 2 || columns > narrow_columns || segment.rows < narrow_columns) return {};
+  if (!segment.margins.empty()) return {};
   const bool is_short = columns <= longest_in_order(program);
   bool scattered = false;
   for (size_t at = program.once; at < program.instructions.size(); ++at) {

@@ -11,7 +11,8 @@ namespace {
 // Whether an operand is no whole array, and its last dimension is one that kernels read.
 bool may_be_pieced(const Memory& memory) {
   const Layout& layout = memory.layout;
-  if (memory.row || memory.contiguous || memory.buffer < 0 || layout.shape.rank() < 2) return false;
+  if (memory.row || memory.contiguous || memory.is_padded() || memory.buffer < 0) return false;
+  if (layout.shape.rank() < 2) return false;
   const int64_t step = layout.strides.back();
   return step == 0 || step == 1;
 }

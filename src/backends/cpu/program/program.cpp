@@ -7,8 +7,10 @@
 #include "backends/cpu/elementwise/moments.h"
 #include "backends/cpu/elementwise/normalize.h"
 #include "backends/cpu/program/totals.h"
+#include "backends/cpu/strided/padded.h"
 #include "backends/cpu/strided/strided.h"
 #include "base/rounding.h"
+#include "ops/naive.h"
 #include "ops/order.h"
 #include "tensor/first_byte.h"
 #include "tensor/walker.h"
@@ -206,6 +208,8 @@ void ProgramRun::load(const Step& step, char* out, int64_t first, int64_t count)
       copy_bytes(gathered, from, size * static_cast<size_t>(count));
     } else if (turned) {
       gather_turned(gathered, base, i.index, first, count);
+    } else if (memory.is_padded()) {
+      load_padded(gathered, base, memory, first, count);
     } else {
       gather_strided(gathered, base, size, memory.layout, first, count);
     }
@@ -213,6 +217,20 @@ void ProgramRun::load(const Step& step, char* out, int64_t first, int64_t count)
     in[0] = gathered;
   }
   step.convert(out, in, count);
+}
+
+void ProgramRun::load_padded(char* out, const char* base, const Memory& memory, int64_t first,
+                             int64_t count) const {
+  const Margins& margins = segment_->margins[memory.margins];
+  const uint64_t constant = immediates_[segment_->constants[margins.constant]].value[0];
+  uint64_t fill = 0;
+  const NaiveArray number{&fill, memory.dtype, {}};
+  if (is_floating(memory.dtype)) {
+    number.set_number(0, __builtin_bit_cast(double, constant));
+  } else {
+    number.set_integer(0, static_cast<int64_t>(constant));
+  }
+  gather_padded(out, base, size_of(memory.dtype), memory.layout, margins, &fill, first, count);
 }
 
 void ProgramRun::read_panel(void* panel, int64_t first, int64_t rows, int64_t columns) {

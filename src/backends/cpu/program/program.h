@@ -242,6 +242,8 @@ class ProgramRun {
   void fill_numbers(int64_t tile_rows);
   void fill(const Instruction& instruction, int64_t tile_rows);
   void load(const Step& step, char* out, int64_t first, int64_t count);
+  void load_padded(char* out, const char* base, const Memory& memory, int64_t first,
+                   int64_t count) const;
   // turned_tiles.cpp: elements [first, first + count) of an operand, and a tile of a result.
   void gather_turned(char* out, const char* base, int16_t index, int64_t first, int64_t count);
   void store_turned(const Step& step, int64_t first, int64_t rows);

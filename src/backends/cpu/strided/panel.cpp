@@ -53,7 +53,8 @@ PanelOrder panel_order(const Segment& segment) {
     const Memory& memory = segment.memory[m];
     const Layout& layout = memory.layout;
     const int rank = layout.shape.rank();
-    if (memory.buffer < 0 || memory.contiguous || memory.row || rank < 2) continue;
+    if (memory.buffer < 0 || memory.contiguous || memory.row || memory.is_padded() || rank < 2)
+      continue;
     int64_t count = element_count(layout.shape);
     bool far = lies_far(layout.strides[rank - 1], size_of(memory.dtype));
     if (!far || count != segment.rows * segment.columns) continue;
@@ -93,7 +94,7 @@ bool turn_result(int result, Segment* segment, PanelOrder* panels) {
   for (size_t m = 0; m < memory.size(); ++m) {
     if (static_cast<int>(m) == result) continue;
     std::optional<Layout> layout = reshape(memory[m].layout, read.shape);
-    if (!layout || memory[m].row || memory[m].contiguous) return false;
+    if (!layout || memory[m].row || memory[m].contiguous || memory[m].is_padded()) return false;
     std::swap(layout->shape[last], layout->shape[last - 1]);
     std::swap(layout->strides[last], layout->strides[last - 1]);
     memory[m].layout = collapse(*layout);
@@ -122,8 +123,8 @@ bool has_turned_rows(const Segment& segment) {
   return std::any_of(segment.memory.begin(), segment.memory.end(), [](const Memory& memory) {
     const Layout& layout = memory.layout;
     const int rank = layout.shape.rank();
-    return memory.buffer >= 0 && !memory.contiguous && !memory.row && rank >= 2 &&
-           layout.strides[rank - 2] == 1 &&
+    return memory.buffer >= 0 && !memory.contiguous && !memory.row && !memory.is_padded() &&
+           rank >= 2 && layout.strides[rank - 2] == 1 &&
            lies_far(layout.strides[rank - 1], size_of(memory.dtype));
   });
 }

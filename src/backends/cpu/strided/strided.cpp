@@ -21,10 +21,6 @@ namespace HWY_NAMESPACE {
 
 template <class T>
 void gather_of(T* out, const T* base, const Layout& layout, int64_t first, int64_t count) {
-  if (count == 1) {
-    *out = base[locate(layout, first)];
-    return;
-  }
   for_lines(layout, first, count, [&](int64_t position, const Lines& lines) HWY_ATTR {
     copy_lines(base + position, lines, out);
     out += lines.planes * lines.times * lines.count * lines.length;
@@ -117,6 +113,11 @@ HWY_EXPORT(rows_of_bytes);
 
 void gather_strided(void* out, const void* base, size_t element_size, const Layout& layout,
                     int64_t first, int64_t count) {
+  if (count == 1) {
+    const int64_t at = locate(layout, first) * static_cast<int64_t>(element_size);
+    std::memcpy(out, static_cast<const char*>(base) + at, element_size);
+    return;
+  }
   HWY_DYNAMIC_DISPATCH(gather)(out, base, element_size, layout, first, count);
 }
 

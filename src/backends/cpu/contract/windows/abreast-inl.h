@@ -175,7 +175,9 @@ HWY_INLINE void turn_square(const Rows& rows, Store store) {
   MT_UNROLL for (int j = 0; j < 16; ++j) store(j, hn::Vec<Vectors<float>>{y[j]});
 }
 
-// The same for the first `count` elements, beyond which nothing is read.
+// The same for the first `count` elements, beyond which nothing is read; for all of them where that
+// is not possible.
+constexpr bool turns_columns = true;
 template <class Rows, class Store>
 HWY_INLINE void turn_columns(const Rows& rows, int count, Store store) {
   const auto mask = static_cast<__mmask16>((1 << count) - 1);
@@ -194,6 +196,11 @@ HWY_INLINE void turn_square(const Rows& rows, Store store) {
     transpose(Vectors<float>(), rows.at(j), four);
     MT_UNROLL for (int i = 0; i < 4; ++i) store(j + i, four[i]);
   }
+}
+constexpr bool turns_columns = false;
+template <class Rows, class Store>
+HWY_INLINE void turn_columns(const Rows& rows, int /*count*/, Store store) {
+  turn_square(rows, store);
 }
 #endif
 

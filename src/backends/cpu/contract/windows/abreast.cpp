@@ -40,32 +40,36 @@ struct RowsAt {
 };
 
 // Elements [first, first + count) of `present` rows, of either at most as many as there are lanes,
-// to vectors at to(i).
-template <class To>
-void turn_elements(const float* const* rows, int64_t present, int64_t first, int64_t count, To to) {
+// to vectors at to[i].
+HWY_NOINLINE void turn_elements(const float* const* rows, int64_t present, int64_t first,
+                                int64_t count, float* const* to) {
   constexpr int64_t lanes = lanes_of<float>;
 #if HWY_TARGET != HWY_SCALAR
-  const auto store = [&](int j, auto x) HWY_ATTR { hn::Store(x, Vectors<float>(), to(first + j)); };
-  if (count == lanes && present == lanes) return turn_square(RowsAt{rows, first}, store);
-#endif
-#if HWY_TARGET == HWY_AVX3
-  if (present == lanes) return turn_columns(RowsAt{rows, first}, static_cast<int>(count), store);
+  if (present == lanes && (count == lanes || turns_columns)) {
+    return turn_columns(RowsAt{rows, first}, static_cast<int>(count),
+                        [&](int j, auto x) HWY_ATTR { hn::Store(x, Vectors<float>(), to[j]); });
+  }
 #endif
   alignas(64) float turned[lanes * lanes] = {};
   for (int64_t i = 0; i < present; ++i) {
     for (int64_t j = 0; j < count; ++j) turned[j * lanes + i] = rows[i][first + j];
   }
-  for (int64_t j = 0; j < count; ++j) std::copy_n(turned + j * lanes, lanes, to(first + j));
+  for (int64_t j = 0; j < count; ++j) std::copy_n(turned + j * lanes, lanes, to[j]);
 }
 
-// The same of any number of elements.
-template <class To>
-void turn_rows(const float* const* rows, int64_t present, int64_t elements, To to) {
+// The same of any number of elements, to vectors one after the other, or in these places.
+void turn_rows(const float* const* rows, int64_t present, int64_t elements, float* turned,
+               const int32_t* places = nullptr) {
   constexpr int64_t lanes = lanes_of<float>;
   for (int64_t i = 0; i < elements; i += lanes) {
     // The last ones together with what comes before them.
     const int64_t first = std::max<int64_t>(std::min(i, elements - lanes), 0);
-    turn_elements(rows, present, first, std::min(elements, lanes), to);
+    const int64_t count = std::min(elements, lanes);
+    float* to[lanes];
+    for (int64_t j = 0; j < count; ++j) {
+      to[j] = turned + (places ? places[first + j] : first + j) * lanes;
+    }
+    turn_elements(rows, present, first, count, to);
   }
 }
 
@@ -88,8 +92,7 @@ void turn_entries(const AbreastBlock& block, Padded wanted, Padded* padded, floa
     }
     *padded = wanted;
   }
-  turn_rows(block.entries, block.count, elements,
-            [&](int64_t i) { return turned + (made ? how.places[i] : i) * lanes; });
+  turn_rows(block.entries, block.count, elements, turned, made ? how.places.data() : nullptr);
 }
 
 // Puts the entries' own weights side by side, too.
@@ -100,7 +103,7 @@ void turn_weights(const AbreastBlock& block, float* turned) {
     const float* rows[lanes] = {};
     for (int64_t e = 0; e < block.count; ++e) rows[e] = block.weights[e] + a.rows.offset(row);
     if (a.k.uniform() && a.k.stride() == 1) {
-      turn_rows(rows, block.count, a.k.size, [&](int64_t i) { return turned + i * lanes; });
+      turn_rows(rows, block.count, a.k.size, turned);
       continue;
     }
     for (int64_t i = 0; i < a.k.size; ++i) {

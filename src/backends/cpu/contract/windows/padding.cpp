@@ -2,11 +2,11 @@
 #include "backends/cpu/contract/windows/padding.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "backends/cpu/index/kernels.h"
 #include "base/rounding.h"
 #include "ops/naive.h"
+#include "ops/slice.h"
 #include "tensor/walker.h"
 
 namespace mt::cpu {
@@ -30,7 +30,7 @@ int padding_group(const Plan& plan, int contraction, int buffer) {
   int found = contraction - 1;
   auto pads = [&](const Group& group) {
     auto* call = std::get_if<CallGroup>(&group.work);
-    return call && call->output.buffer == buffer && std::strcmp(call->op->name, "pad") == 0;
+    return call && call->output.buffer == buffer && call->op == &pad_op;
   };
   while (found >= 0 && !pads(plan.groups[found])) --found;
   if (found < 0) return -1;
