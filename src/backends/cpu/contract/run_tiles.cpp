@@ -30,13 +30,12 @@ void TileRun::run(int64_t first, int64_t end) {
       share(divide_up(count_, finished_together_), 1, &TileRun::compute_entries);
       continue;
     }
-    const int64_t items = std::max<int64_t>(schedule_.panels, 1) * schedule_.tiles();
-    const int64_t bands = divide_up(count_, together());
-    if (source_ != nullptr && bands >= 4 * schedule_.threads) {
+    const TileGrid grid = this->grid();
+    if (source_ != nullptr && grid.entries >= 4 * schedule_.threads) {
       // Whoever makes an entry works on all of it.
-      share(bands, items, &TileRun::compute);
+      share(grid.entries, grid.tiles() * grid.panels, &TileRun::compute);
     } else {
-      share(bands * items, 1, &TileRun::compute);
+      share(grid.items(), 1, &TileRun::compute);
     }
     if (schedule_.panels > 1) share(count_ * combine_tiles(), 1, &TileRun::combine);
   }
@@ -80,22 +79,14 @@ void TileRun::share(int64_t takes, int64_t items,
 }
 
 void TileRun::compute(int64_t item, char* scratch) {
-  const int64_t row_tiles = divide_up(schedule_.m, schedule_.rows), tiles = schedule_.tiles();
-  const int64_t panels = std::max<int64_t>(schedule_.panels, 1);
-  if (schedule_.parts_first) {
-    const int64_t own = tiles / schedule_.row_parts, all = divide_up(count_, together()) * own;
-    item = item % all / own * tiles + item / all * own + item % own;
-  }
-  const int64_t first = item / (tiles * panels), rest = item % (tiles * panels);
-  const bool inside = schedule_.panels_inside;
-  const int64_t panel = inside ? rest % panels : rest / tiles;
-  const int64_t at = inside ? rest / panels : rest % tiles, entry = first * panels + panel;
-  const int64_t part = tiles / schedule_.row_parts, high = row_tiles / schedule_.row_parts;
+  const TileGrid grid = this->grid();
+  const TileIndex at = schedule_.order.at(item, grid);
+  const int64_t panel = at.panel, entry = at.entry * grid.panels + panel;
   Tile tile;
-  tile.batch = first_ + first * together();
-  tile.row_begin = (at / part * high + at % high) * schedule_.rows;
+  tile.batch = first_ + at.entry * together();
+  tile.row_begin = at.row * schedule_.rows;
   tile.row_end = std::min(tile.row_begin + schedule_.rows, schedule_.m);
-  tile.column_begin = at % part / high * schedule_.columns;
+  tile.column_begin = at.column * schedule_.columns;
   tile.column_end = std::min(tile.column_begin + schedule_.columns, schedule_.n);
   if (schedule_.way == Way::exact) {
     const int64_t k = schedule_.k;

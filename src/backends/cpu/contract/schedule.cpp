@@ -140,12 +140,11 @@ Schedule::Schedule(const Contraction& c, int most_threads, const Surroundings& a
   sum = integers ? (long_integers ? Dtype::int64 : Dtype::int32)
         : wide   ? Dtype::float64
                  : Dtype::float32;
-  ContractionOrder order = contraction_order(m, n, k, c.out);
+  const ContractionOrder sums = contraction_order(m, n, k, c.out);
   const bool one_panel = integers || c.precision == minimal_filtering;
-  panel = one_panel ? std::max<int64_t>(k, 1) : order.panel;
+  panel = one_panel ? std::max<int64_t>(k, 1) : sums.panel;
   panels = divide_up(k, panel);
-  transposed = b_in_place = passes = panels_inside = parts_first = false;
-  row_parts = 1;
+  transposed = b_in_place = passes = false;
   MatrixOperand left = operand_a(c), right = operand_b(c);
   double flops = 2.0 * static_cast<double>(batch) * static_cast<double>(m) *
                  static_cast<double>(n) * static_cast<double>(k);
@@ -197,13 +196,13 @@ Schedule::Schedule(const Contraction& c, int most_threads, const Surroundings& a
     // threads.
     const int64_t blocks = divide_up(m, filtered_outputs);
     const int64_t all_tiles = batch * divide_up(filtering.lines, 2) * filtering.across;
-    parts_first = threads > 1 && filtering.outputs > all_tiles && blocks >= threads;
-    join_images(batch, parts_first ? 1 : threads, &filtering);
+    order.parts_outermost = threads > 1 && filtering.outputs > all_tiles && blocks >= threads;
+    join_images(batch, order.parts_outermost ? 1 : threads, &filtering);
     const int64_t bands =
         std::max<int64_t>(divide_up(batch, filtering.images) * divide_up(n, columns), 1);
-    const int64_t wanted = parts_first ? threads : divide_up(int64_t{threads}, bands);
+    const int64_t wanted = order.parts_outermost ? threads : divide_up(int64_t{threads}, bands);
     rows = divide_up(blocks, std::min(blocks, wanted)) * filtered_outputs;
-    if (parts_first) row_parts = divide_up(m, rows);
+    if (order.parts_outermost) order.parts = divide_up(m, rows);
     slabs = filtering_weight_bytes(filtering);
   } else {
     choose_tiles(left, right, flops, around.replaces_b);
@@ -287,8 +286,8 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
     const MatrixOperand& from = m >= n ? left : right;
     const int64_t bytes = std::max(m, n) * k * static_cast<int64_t>(size_of(from.dtype));
     const bool even = from.rows.uniform() && from.k.uniform();
-    panels_inside = panels > 1 && even && !strips.possible && bytes > second_cache;
-    if (panels_inside) many = std::min(many, far_lane_rows);
+    order.panels_innermost = panels > 1 && even && !strips.possible && bytes > second_cache;
+    if (order.panels_innermost) many = std::min(many, far_lane_rows);
     if (rounded) many = std::min(many, rounded_lane_rows);
     return;
   }
@@ -336,7 +335,7 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   const int64_t parts = std::min(tiles_per_thread, m / (threads * fewest_whole_rows));
   if (shared && by_rows && columns >= n && parts > 0 && !enough()) {
     rows = divide_up(m, parts * threads);
-    row_parts = divide_up(m, rows);
+    order.parts = divide_up(m, rows);
     return;
   }
   // What a tile turns is turned by all that share its columns, so these are cut before rows.
@@ -347,7 +346,7 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   if (turns && replaces_b && m >= 2 * turning * threads) {
     rows = divide_up(m, threads);
     columns = std::min(columns, column_unit);
-    row_parts = divide_up(m, rows);
+    order.parts = divide_up(m, rows);
     return;
   }
   if (turns && columns <= column_unit && columns > column_unit * 3 / 4) {
@@ -377,9 +376,9 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
     even_out(left, right, by_rows, rows_at_most, columns_at_most);
   }
   if (by_rows) {
-    row_parts = divide_up(m, rows);
+    order.parts = divide_up(m, rows);
   } else if (tall) {
-    row_parts = threads;
+    order.parts = threads;
   }
 }
 

@@ -3,12 +3,14 @@
 // scratch that takes. All of it says who computes what; no value depends on it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "backends/cpu/contract/filtering/filtering.h"
 #include "backends/cpu/contract/operand.h"
 #include "backends/cpu/contract/tile.h"
+#include "backends/cpu/contract/tile_order.h"
 #include "backends/cpu/contract/windows/abreast.h"
 #include "backends/cpu/contract/windows/image_lines.h"
 #include "backends/cpu/contract/windows/same_windows.h"
@@ -53,18 +55,19 @@ struct Schedule {
   bool b_in_place;  // b's columns are windows that need no packing, so no scratch
   bool rounded;     // tiles go through scratch: narrower than the sums, or transposed
   bool streamed;    // the result is larger than caches
-  bool panels_inside;  // of a tile all panels follow each other, rather than all tiles of a panel
-  bool passes;         // of a tile's rows, few at a time lie where its first ones would
+  bool passes;      // of a tile's rows, few at a time lie where its first ones would
   int threads;
   int64_t rows, columns;  // of a tile
-  int64_t row_parts;      // whose tiles follow each other, those of a part column by column
-  bool parts_first;       // those of all batch entries, too
-  int64_t group;          // batch entries whose slabs are in scratch together
+  TileOrder order;
+  int64_t group;                               // batch entries whose slabs are in scratch together
   size_t slabs, thread_scratch, tile_scratch;  // bytes; slabs lie behind what threads have
   size_t held;  // where in a thread's scratch lies what it keeps: held_bytes, then an entry it made
 
   Schedule(const Contraction& c, int most_threads, const Surroundings& around = {});
-  int64_t tiles() const { return divide_up(m, rows) * divide_up(n, columns); }
+  int64_t tiles() const { return grid(1).tiles(); }
+  TileGrid grid(int64_t entries) const {
+    return {entries, divide_up(m, rows), divide_up(n, columns), std::max<int64_t>(panels, 1)};
+  }
   size_t scratch() const { return slabs + static_cast<size_t>(threads) * thread_scratch; }
   // Batch entries that are one tile each and have so few results that an epilogue had better go
   // over several of them at a time.

@@ -59,6 +59,8 @@ class TileRun {
   }
   // Batch entries whose tiles are computed together.
   int64_t together() const { return schedule_.filtering.images; }
+  // The tiles of the entries under way.
+  TileGrid grid() const { return schedule_.grid(divide_up(count_, together())); }
   int64_t group() const { return schedule_.panels > 1 ? schedule_.group : schedule_.batch; }
   Held& held_by(char* scratch) const { return *reinterpret_cast<Held*>(scratch + schedule_.held); }
   // Where an entry of which terms [k_begin, k_end) are wanted begins.

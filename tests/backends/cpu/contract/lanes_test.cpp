@@ -48,8 +48,8 @@ TEST(Lanes, PanelsOfFarRowsFollowEachOther) {
     for (int64_t few : {1, 3}) {
       Contraction c = matrices(few, 290, 4100, true, true, dtype);
 
-      EXPECT_TRUE(Schedule(c, 1).panels_inside);
-      EXPECT_TRUE(Schedule(c, 3).panels_inside);
+      EXPECT_TRUE(Schedule(c, 1).order.panels_innermost);
+      EXPECT_TRUE(Schedule(c, 3).order.panels_innermost);
       check(c, random, {1, 3});
       c.batch = {{2, few * 4100, 290 * 4100}};
       check(c, random, {2});

@@ -87,9 +87,9 @@ TEST(ProductSchedule, TallProductsAreSharedByRows) {
   Random random(32);
   const Contraction c = matrices(2050, 130, 514, true, true, Dtype::float32);
   const Schedule schedule(c, 2);
-  EXPECT_EQ(schedule.row_parts, 2);
+  EXPECT_EQ(schedule.order.parts, 2);
   EXPECT_GT(schedule.n, schedule.columns);
-  EXPECT_EQ(Schedule(c, 3).row_parts, 1);
+  EXPECT_EQ(Schedule(c, 3).order.parts, 1);
   check(c, random, {2});
 }
 
@@ -101,9 +101,9 @@ TEST(ProductSchedule, RowsThatAreReplacedStayWithTheirThread) {
   const Schedule schedule(c, 2, around);
   EXPECT_TRUE(schedule.transposed);
   EXPECT_EQ(schedule.rows, 50);
-  EXPECT_EQ(schedule.row_parts, 2);
-  EXPECT_EQ(Schedule(c, 2).row_parts, 1);
-  EXPECT_EQ(Schedule(c, 8, around).row_parts, 1);
+  EXPECT_EQ(schedule.order.parts, 2);
+  EXPECT_EQ(Schedule(c, 2).order.parts, 1);
+  EXPECT_EQ(Schedule(c, 8, around).order.parts, 1);
   check(c, random, {2, 3});
 }
 

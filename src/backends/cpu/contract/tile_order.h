@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which order the tiles of a contraction are shared out: a thread takes items that follow each
+// other, and finds in its caches what they have in common.
+#pragma once
+
+#include <cstdint>
+
+namespace mt::cpu {
+
+// What there is to share out: for each batch entry so many tiles above and beside each other, and
+// so many panels of each.
+struct TileGrid {
+  int64_t entries, rows, columns, panels;
+  int64_t tiles() const { return rows * columns; }
+  int64_t items() const { return entries * tiles() * panels; }
+};
+
+struct TileIndex {
+  int64_t entry, row, column, panel;
+};
+
+// Entries follow each other; in each all tiles of a panel, column by column from top to bottom.
+// But for:
+struct TileOrder {
+  int64_t parts = 1;  // of an entry's rows of tiles, which these are a multiple of: one part's
+                      // tiles come before the next one's
+  bool parts_outermost = false;   // each part of all entries, too; there is one panel then
+  bool panels_innermost = false;  // all panels of a tile follow each other
+
+  TileIndex at(int64_t item, const TileGrid& grid) const {
+    const int64_t tiles = grid.tiles(), of_part = tiles / parts;
+    if (parts_outermost) {
+      const int64_t of_all = grid.entries * of_part;
+      item = item % of_all / of_part * tiles + item / of_all * of_part + item % of_part;
+    }
+    const int64_t entry = item / (tiles * grid.panels), rest = item % (tiles * grid.panels);
+    const int64_t panel = panels_innermost ? rest % grid.panels : rest / tiles;
+    const int64_t tile = panels_innermost ? rest / grid.panels : rest % tiles;
+    const int64_t high = grid.rows / parts, within = tile % of_part;
+    return {entry, tile / of_part * high + within % high, within / high, panel};
+  }
+};
+
+}  // namespace mt::cpu
