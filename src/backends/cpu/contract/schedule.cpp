@@ -68,6 +68,20 @@ constexpr int64_t far_results = 1 << 18, few_terms = 128;
 constexpr int64_t few_columns = 16, few_columns_bytes = 192;
 // Of more columns the transpose pays where it is estimated to take less than a share of the time.
 constexpr double worth_turning = 0.95, worth_turning_doubles = 0.9;
+// The same of windows that are broadcast instead of read in place, and what turning costs there.
+constexpr double worth_broadcasting = 0.955, turning_windows = 6;
+
+// Whether windows that vectors can read where they lie are better broadcast: what vectors compute
+// between lines costs more than rows that do not fill them, and than turning the result and a.
+bool broadcasts_better(const MatrixOperand& a, const MatrixOperand& b, Dtype sum) {
+  if (a.dtype != sum || b.dtype != sum) return false;
+  const auto m = static_cast<double>(a.rows.size), n = static_cast<double>(b.rows.size);
+  const auto terms = static_cast<double>(a.k.size);
+  const auto filled = static_cast<double>(round_up(a.rows.size, vector_floats * 4 / size_of(sum)));
+  const double broadcast = filled * n * terms + turning_windows * m * (n + terms);
+  const double in_place = static_cast<double>(b.rows.span()) * m * terms;
+  return broadcast < worth_broadcasting * in_place;
+}
 
 // Whether the transpose of the result is easier to compute, because
 // - a tall result's few columns would be columns of vectors, whose rows are neighbours in memory;
@@ -76,7 +90,8 @@ constexpr double worth_turning = 0.95, worth_turning_doubles = 0.9;
 // - both operands lie along k, so that one is packed, and a costs less, if it fills vectors and b
 //   need not be widened, which packs it as well;
 // - the columns are sliding windows that vectors cannot read where they lie, and broadcasts can,
-//   unless a large result of few terms is to be turned.
+//   unless a large result of few terms is to be turned; or vectors can, but would compute what lies
+//   between lines as well, and the rows fill them.
 bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype sum) {
   const int64_t m = a.rows.size, n = b.rows.size;
   const bool a_along_k = a.k.stride() == 1, b_along_k = b.k.stride() == 1;
@@ -115,8 +130,8 @@ bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype 
     if (turned < straight) return true;
   }
   const bool mostly_result = terms < few_terms && m * n > far_results;
-  return m >= 4 && !mostly_result && b.slides(gathered_often) && !reads_columns_in_place(b, m) &&
-         !a.slides();
+  if (m < 4 || mostly_result || !b.slides(gathered_often) || a.slides()) return false;
+  return !reads_columns_in_place(b, m) || broadcasts_better(a, b, sum);
 }
 
 // Whether a vector is a line of memory. With shorter ones multiply-adds take twice as long, beside

@@ -58,6 +58,40 @@ TEST(ProductSchedule, PackedColumnsLeaveRoom) {
   EXPECT_EQ(columns(512, 1030, false, Dtype::float32), 512);
 }
 
+// Square images of so many channels and outputs, with windows of `kernel` squared.
+Contraction windows(int64_t channels, int64_t outputs, int64_t size, int64_t kernel) {
+  const int64_t width = size + kernel - 1, terms = channels * kernel * kernel;
+  return {{{2, 0, channels * width * width}},
+          {{outputs, terms, 0}},
+          {{size, 0, width}, {size, 0, 1}},
+          {{channels, kernel * kernel, width * width}, {kernel, kernel, width}, {kernel, 1, 1}},
+          Dtype::float32,
+          Dtype::float32,
+          Dtype::float32};
+}
+
+// Vectors over positions compute what lies between lines as well; over outputs they do not, but
+// these have to fill them, and results are turned.
+TEST(ProductSchedule, WindowsAreBroadcastWhereOutputsFillVectors) {
+  Random random(38);
+  struct Case {
+    int64_t channels, outputs, size, kernel;
+    bool transposed;
+  };
+  for (const Case& given : {
+           Case{8, 32, 28, 5, true}, Case{8, 48, 28, 5, true},
+           Case{8, 20, 28, 5, false},   // fills one vector of two and a quarter of the other
+           Case{1, 32, 28, 5, false},   // few terms for as many results to turn
+           Case{8, 32, 112, 3, false},  // little lies between long lines
+       }) {
+    const Contraction c = windows(given.channels, given.outputs, given.size, given.kernel);
+    EXPECT_EQ(Schedule(c, 1).transposed, given.transposed)
+        << given.channels << ", " << given.outputs << ", " << given.size;
+    if (given.size < 100) check(c, random, {1, 2, 3});
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Threads have as much to do, and what a tile packs is packed once.
 TEST(ProductSchedule, FewTilesAreEven) {
   Random random(35);
