@@ -23,10 +23,13 @@ bool pads(const GroupingState& state, int i) {
   return true;
 }
 
+// Why it does not become part of an element-wise group that reads it, or nullptr.
 const char* attach(GroupingState& state, int i) {
   const Shape& shape = state.node(i).shape;
   int target = -1;
   for (const Use& use : state.uses(i)) {
+    const OpKind kind = state.node(use.consumer).op->kind;
+    if (kind == OpKind::contract || kind == OpKind::call) return nullptr;  // reads it as ever
     const int group = state.group_of(use.consumer);
     if (group < 0 || (target >= 0 && group != target) || !state.may_be_together(i, use.consumer)) {
       return "its consumers are in different groups";
@@ -41,7 +44,7 @@ const char* attach(GroupingState& state, int i) {
   if (target < 0) return nullptr;
   ItemGroup& group = state.group(target);
   if (group.kind != GroupKind::map || group.contraction >= 0 || !group.permutation.empty()) {
-    return "another operator reads it from memory";
+    return "it is padded for more than element-wise work";
   }
   if (group.items.size() >= most_items) return "the group is full";
   state.group(state.group_of(i)).items.clear();

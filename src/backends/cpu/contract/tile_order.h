@@ -22,9 +22,9 @@ struct TileIndex {
 // Entries follow each other; in each all tiles of a panel, column by column from top to bottom.
 // But for:
 struct TileOrder {
-  int64_t parts = 1;  // of an entry's rows of tiles, which these are a multiple of: one part's
-                      // tiles come before the next one's
-  bool parts_outermost = false;   // each part of all entries, too; there is one panel then
+  int64_t parts = 1;  // into which an entry's rows of tiles are divided evenly: the tiles of one
+                      // come before those of the next
+  bool parts_outermost = false;   // the same part of all entries, too; there is one panel then
   bool panels_innermost = false;  // all panels of a tile follow each other
 
   TileIndex at(int64_t item, const TileGrid& grid) const {
