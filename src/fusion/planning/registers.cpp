@@ -11,6 +11,7 @@ bool in_compute_type(Dtype dtype) {
 }
 
 bool is_scalar(const Memory& memory) {
+  if (memory.is_padded()) return false;
   for (int d = 0; d < memory.layout.shape.rank(); ++d) {
     if (memory.layout.strides[d] != 0 && memory.layout.shape[d] != 1) return false;
   }

@@ -89,6 +89,7 @@ TEST(PaddingInGroups, ReadsWhatLiesInAnyOrder) {
   expect_bits_of_stored(transpose(whole), widths, 0, used);
   expect_bits_of_stored(flip(transpose(whole), {0, 1}), widths, 0, used);
   expect_bits_of_stored(expand(reshape(row, {40, 1}), {40, 50}), widths, 2, used);
+  expect_bits_of_stored(expand(random_leaf({}, 6), {40, 50}), widths, 2, used);
   expect_bits_of_stored(slice(random_leaf({40, 100}, 5), 1, 0, 50, 2), widths, 0, used);
 }
 
@@ -114,6 +115,19 @@ TEST(PaddingInGroups, ServesTheGradientsOfSlices) {
   };
   const Tensor y = gradient();
   EXPECT_EQ(calls(planned(y)), 0) << explain(y);
+  EXPECT_EQ(value_of(y), eager_value(gradient));
+}
+
+// Each of which is one number.
+TEST(PaddingInGroups, ServesTheGradientsOfSums) {
+  install_fusing_evaluator();
+  const Tensor x = parameter({6, 5}, 1), scale = random_leaf({}, 2);
+  const auto gradient = [&] {
+    const Tensor loss = sum(slice(x, 0, 1, 3, 1)) * scale + sum(slice(x, 0, 2, 4, 1));
+    GradientMode mode(false);
+    return gradients({loss}, {}, {x})[0];
+  };
+  const Tensor y = gradient();
   EXPECT_EQ(value_of(y), eager_value(gradient));
 }
 
