@@ -102,8 +102,9 @@ bool CompactValues::is_summed(size_t at) const {
 
 bool CompactValues::can_make(size_t at) const {
   const Instruction& i = code_[at];
+  if (i.row || i.out < 0) return false;  // written to memory, as it has to be there
   if (i.code == Opcode::cast && is_summed(at)) return true;
-  if (i.row || i.out < 0 || !is_small(i.dtype)) return false;
+  if (!is_small(i.dtype)) return false;
   switch (i.code) {
     case Opcode::load: return true;
     case Opcode::to_boolean: return true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is only widened goes from memory to memory in one step, or straight to its sums.
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -55,6 +56,38 @@ TEST(Loads, WidenedNumbersAreThoseThatWereStored) {
     }
   });
   cpu::set_thread_count(0);
+}
+
+// A cast that is kept has to be in memory, whatever its reduction could read instead.
+TEST(Loads, CastNumbersAreKeptBesideTheirReductions) {
+  cpu::for_each_instruction_set([] {
+    for (int from = 0; from < dtype_count; ++from) {
+      for (int to = 0; to < dtype_count; ++to) {
+        for (const Shape& shape : {Shape{8}, Shape{100}, Shape{3, 70}}) {
+          const Tensor numbers = abs(noise(shape, 1, Dtype::float32)) * 9.0;
+          const Tensor x = now(cast(numbers, static_cast<Dtype>(from)));
+          const Tensor kept = now(cast(x, static_cast<Dtype>(to)));
+          for (const bool rows : {false, true}) {
+            const Dims axes = rows ? Dims{-1} : Dims{};
+            const Tensor all = cast(x, static_cast<Dtype>(to));
+            const Tensor results[] = {all, sum(all, axes), max(all, axes), min(all, axes)};
+            evaluate(results, 4);
+            SCOPED_TRACE(std::string(name_of(x.dtype())) + " to " + name_of(all.dtype()));
+            EXPECT_EQ(read(all), read(kept));
+            EXPECT_EQ(read(results[1]), read(sum(kept, axes)));
+            EXPECT_EQ(read(results[2]), read(max(kept, axes)));
+            EXPECT_EQ(read(results[3]), read(min(kept, axes)));
+            // The sum alone.
+            const Tensor again = cast(x, static_cast<Dtype>(to));
+            const Tensor both[] = {again, sum(again, axes)};
+            evaluate(both, 2);
+            EXPECT_EQ(read(again), read(kept));
+            EXPECT_EQ(read(both[1]), read(sum(kept, axes)));
+          }
+        }
+      }
+    }
+  });
 }
 
 // Shapes [outer, rows, columns]: of few and of many rows, panels of them, and stretches of columns.
