@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion/single_contraction.h"
 
+#include <algorithm>
+
 #include "backends/backend.h"
 #include "fusion/execute.h"
 #include "graph/window.h"
@@ -8,21 +10,23 @@
 namespace mt {
 
 bool is_single_contraction(const Node& node) {
+  const auto ready = [](const Tensor& input) { return input->ready(); };
   return node.op->kind == OpKind::contract && node.inputs[0].node() != node.inputs[1].node() &&
-         node.inputs[0]->ready() && node.inputs[1]->ready();
+         std::all_of(node.inputs.begin(), node.inputs.end(), ready);
 }
 
 ContractionKey::ContractionKey(const Node& node)
-    : device_(node.device),
+    : op_(node.op),
+      device_(node.device),
       configuration_(node.device->backend->configuration()),
       dtype_(node.dtype),
       attributes_(node.attributes),
       operands_{node.inputs[0], node.inputs[1]} {}
 
 bool ContractionKey::is_of(const Node& node) const {
-  return device_ == node.device && dtype_ == node.dtype && operands_[0].is(node.inputs[0]) &&
-         operands_[1].is(node.inputs[1]) && attributes_ == node.attributes &&
-         configuration_ == node.device->backend->configuration();
+  return op_ == node.op && device_ == node.device && dtype_ == node.dtype &&
+         operands_[0].is(node.inputs[0]) && operands_[1].is(node.inputs[1]) &&
+         attributes_ == node.attributes && configuration_ == node.device->backend->configuration();
 }
 
 ContractionPlans& ContractionPlans::of_thread() {

@@ -34,6 +34,7 @@ class ContractionKey {
     Strides strides;
   };
 
+  const Op* op_ = nullptr;
   const Device* device_ = nullptr;
   uint64_t configuration_;  // of the device's backend
   Dtype dtype_;
