@@ -98,7 +98,7 @@ class Preparation {
  private:
   void prepare(const FusedProgram& group) {
     PreparedProgram ready = prepare_program(group, plan_->buffers, false);
-    const int64_t scratch = scratch_of_rows(ready, group);
+    const int64_t scratch = scratch_of(ready, group);
     add(std::move(ready), scratch);
   }
   void prepare(const ReduceGroup& group) {
@@ -112,7 +112,7 @@ class Preparation {
     if (ready.padding.group >= 0) prepared_->groups[ready.padding.group] = MadeByReader();
     auto scratch = static_cast<int64_t>(ready.contraction->scratch());
     if (group.epilogue && !ready.in_tiles) {
-      scratch = std::max(scratch, scratch_of_rows(ready.epilogue, *group.epilogue));
+      scratch = std::max(scratch, scratch_of(ready.epilogue, *group.epilogue));
     }
     add(std::move(ready), scratch);
   }
@@ -146,8 +146,8 @@ class Preparation {
     }
   }
 
-  static int64_t scratch_of_rows(const PreparedProgram& prepared, const FusedProgram& group) {
-    if (!prepared.by_rows()) return 0;
+  static int64_t scratch_of(const PreparedProgram& prepared, const FusedProgram& group) {
+    if (prepared.walk == Walk::elements) return 0;  // on the stack
     return prepared.scratch_bytes * prepared.threads + totals_bytes(prepared, group.segments[0]);
   }
 

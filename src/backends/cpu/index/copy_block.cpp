@@ -299,12 +299,7 @@ void pad_kernel(const NaiveCall& call) {
   if (y.size() == 0) return;
   // The fill's bits in y's type, by way of a one-element array.
   uint64_t bits = 0;
-  NaiveArray fill{&bits, y.dtype, contiguous_layout({})};
-  if (is_floating(y.dtype)) {
-    fill.set_number(0, __builtin_bit_cast(double, call.immediates.value[0]));
-  } else {
-    fill.set_integer(0, static_cast<int64_t>(call.immediates.value[0]));
-  }
+  fill({&bits, y.dtype, {}}, call.immediates);
   with_bits(size_of(y.dtype), [&](auto zero) {
     using T = decltype(zero);
     T value;

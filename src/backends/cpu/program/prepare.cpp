@@ -290,6 +290,10 @@ PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buf
   prepared.grain = std::max<int64_t>(1, grain_work / all_work_of(program) / prepared.tile_rows);
   prepared.panels = panels;
   prepared.walk = panels.memory >= 0 ? Walk::panels : Walk::elements;
+  if (prepared.walk == Walk::panels) {
+    prepared.threads = thread_count();
+    prepared.scratch_bytes += round_up(panel_bytes, cache_line);
+  }
   fetch_ahead(segments, buffers, &prepared);
   return prepared;
 }

@@ -222,15 +222,9 @@ void ProgramRun::load(const Step& step, char* out, int64_t first, int64_t count)
 void ProgramRun::load_padded(char* out, const char* base, const Memory& memory, int64_t first,
                              int64_t count) const {
   const Margins& margins = segment_->margins[memory.margins];
-  const uint64_t constant = immediates_[segment_->constants[margins.constant]].value[0];
-  uint64_t fill = 0;
-  const NaiveArray number{&fill, memory.dtype, {}};
-  if (is_floating(memory.dtype)) {
-    number.set_number(0, __builtin_bit_cast(double, constant));
-  } else {
-    number.set_integer(0, static_cast<int64_t>(constant));
-  }
-  gather_padded(out, base, size_of(memory.dtype), memory.layout, margins, &fill, first, count);
+  uint64_t constant = 0;
+  mt::fill({&constant, memory.dtype, {}}, immediates_[segment_->constants[margins.constant]]);
+  gather_padded(out, base, size_of(memory.dtype), memory.layout, margins, &constant, first, count);
 }
 
 void ProgramRun::read_panel(void* panel, int64_t first, int64_t rows, int64_t columns) {

@@ -28,7 +28,7 @@ void run_rows(const PreparedProgram& prepared, const Segment& segment, void* con
 }
 
 void run_panels(const PreparedProgram& prepared, const Segment& segment, void* const* buffers,
-                const Immediates* immediates) {
+                const Immediates* immediates, char* scratch) {
   const PanelOrder& order = prepared.panels;
   const Memory& memory = segment.memory[static_cast<size_t>(order.memory)];
   const size_t size = size_of(memory.dtype);
@@ -39,9 +39,10 @@ void run_panels(const PreparedProgram& prepared, const Segment& segment, void* c
   const int64_t blocks = order.blocks_of_rows(), pieces = divide_up(order.columns, width);
   const int64_t grain =
       std::max<int64_t>(1, prepared.grain * prepared.tile_rows / (order.together * width));
-  parallel_for(order.outer * blocks * pieces, grain, [&](int64_t begin, int64_t end) {
-    alignas(64) char registers[stack_registers];
-    alignas(64) char panel[panel_bytes];
+  const int64_t items = order.outer * blocks * pieces;
+  parallel_workers(items, grain, prepared.threads, [&](int worker, int64_t begin, int64_t end) {
+    char* const panel = scratch + worker * prepared.scratch_bytes;
+    char* const registers = panel + round_up(panel_bytes, cache_line);
     ProgramRun run(prepared, segment, buffers, immediates, registers, width * at_once);
     for (int64_t item = begin; item < end; ++item) {
       const int64_t block = item / pieces, column = item % pieces * width;
@@ -104,7 +105,7 @@ void run_program(const PreparedProgram& prepared, const FusedProgram& fused, voi
   const Segment& segment = prepared.segment_of(fused);
   switch (prepared.walk) {
     case Walk::elements: return run_elements(prepared, fused.segments, buffers, immediates);
-    case Walk::panels: return run_panels(prepared, segment, buffers, immediates);
+    case Walk::panels: return run_panels(prepared, segment, buffers, immediates, scratch);
     case Walk::rows: return run_rows(prepared, segment, buffers, immediates, scratch);
     case Walk::totals: return run_totals(prepared, segment, buffers, immediates, scratch);
   }
