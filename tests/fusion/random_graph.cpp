@@ -9,11 +9,11 @@ namespace mt::testing {
 namespace {
 
 const char* const names[] = {
-    "unary",   "unary",  "unary",  "binary",   "binary",      "binary",  "binary", "scalar",
-    "select",  "cast",   "copy",   "reshape",  "permute",     "expand",  "slice",  "flip",
-    "squeeze", "window", "detach", "sum",      "sum",         "extreme", "prod",   "mean",
-    "softmax", "normal", "matmul", "contract", "product_sum", "pad",     "fold",   "constant",
-    "iota",    "random", "slot",   "slot",     "chain"};
+    "unary",   "unary",    "unary",  "binary",   "binary",      "binary",  "binary", "scalar",
+    "select",  "cast",     "copy",   "reshape",  "permute",     "expand",  "slice",  "flip",
+    "squeeze", "window",   "detach", "sum",      "sum",         "extreme", "prod",   "mean",
+    "softmax", "normal",   "matmul", "contract", "product_sum", "pad",     "shift",  "shift",
+    "fold",    "constant", "iota",   "random",   "slot",        "slot",    "chain"};
 static_assert(std::size(names) == code_count);
 
 constexpr Dtype narrow_types[] = {Dtype::boolean,  Dtype::uint8,   Dtype::int8,

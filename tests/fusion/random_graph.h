@@ -49,6 +49,8 @@ enum StepCode {
   contract_step,
   product_sum_step,
   embed_step,
+  shift_step,
+  shift_step_,
   fold_step,
   constant_step,
   iota_step,

@@ -261,6 +261,24 @@ Tensor StepRunner::attempt(const Step& step, const Tensor& x) {
                     static_cast<int64_t>(take(2));
       return place_along(x, shape, axis, start, move);
     }
+    case shift_step:
+    case shift_step_: {
+      // Of what is repeated, too, a row or a number.
+      if (x.rank() == 0 || x.dtype() == Dtype::boolean) return x;
+      const int axis = static_cast<int>(take(static_cast<uint64_t>(x.rank())));
+      const int64_t size = x.shape()[axis], by = static_cast<int64_t>(take(3)) + 1;
+      if (size <= by) return x;
+      const Tensor y = find(step.b, x, [&](const Tensor& t) {
+        return t.dtype() == x.dtype() && fit(x.shape(), t.shape()) &&
+               broadcast(x.shape(), t.shape(), "") == x.shape();
+      });
+      const Tensor repeated = expand(y, x.shape());
+      const bool forward = take(2);
+      const Tensor part = slice(repeated, axis, forward ? 0 : by, size - by, 1);
+      const Tensor moved = place_along(part, x.shape(), axis, forward ? by : 0, 1);
+      const Tensor z = take(2) ? x + moved : x * moved;
+      return tame() && is_floating(z.dtype()) ? z * 0.5 : z;
+    }
     case fold_step: {
       if (x.rank() == 0 || x.rank() > 3 || x.size() > 1 << 15 || !is_floating(x.dtype())) return x;
       int axis = static_cast<int>(take(static_cast<uint64_t>(x.rank())));
