@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recurrent networks: the inputs of all positions in one contraction, then position by position.
 #include "base/error.h"
+#include "ops/lstm.h"
 #include "ops/ops.h"
 
 namespace mt {
@@ -35,6 +36,16 @@ Tensor state_of(const Cell& cell, const Tensor& given, const Shape& shape, const
        to_string(given.shape()).c_str(), to_string(shape).c_str());
 }
 
+// Whether an operator of its own goes through all positions (ops/lstm.h).
+bool runs_whole(const Tensor& gates, const Tensor& weight, const Tensor& state,
+                const Tensor& cell) {
+  const Device& device = gates.device();
+  for (const Tensor* x : {&gates, &weight, &state, &cell}) {
+    if (x->dtype() != Dtype::float32) return false;
+  }
+  return device.fuses && device.host_memory && gates.size() > 0;
+}
+
 }  // namespace
 
 Recurrent recurrent(RecurrentKind kind, const Tensor& x, const Tensor& state, const Tensor& cell,
@@ -51,6 +62,10 @@ Recurrent recurrent(RecurrentKind kind, const Tensor& x, const Tensor& state, co
     hidden_bias = nullptr;
   }
   Tensor inputs = linear(x, weights.input, input_bias);
+  if (kind == RecurrentKind::lstm && runs_whole(inputs, weights.hidden, h, c)) {
+    const LstmStates all = lstm_states(inputs, weights.hidden, h, c);
+    return {all.states, select(all.states, 1, length - 1), all.cell};
+  }
   std::vector<Tensor> states;
   for (int64_t t = 0; t < length; ++t) {
     Tensor from_x = select(inputs, 1, t);

@@ -6,6 +6,7 @@
 #include "backends/cpu/attention/attention.h"
 #include "backends/cpu/index/kernels.h"
 #include "backends/cpu/linalg/matrix_call.h"
+#include "backends/cpu/recurrent/lstm.h"
 #include "backends/cpu/user_kernel.h"
 #include "ops/kernel.h"
 #include "ops/linalg/matrices.h"
@@ -32,6 +33,8 @@ constexpr Entry entries[] = {
     {"fold", {fold_kernel}},
     {"gather", {gather_kernel}},
     {"last_writer", {last_writer_kernel}},
+    {"lstm", {nullptr, lstm_kernel, lstm_scratch}},
+    {"lstm_gradient", {nullptr, lstm_gradient_kernel, lstm_gradient_scratch}},
     {"nonzero", {nonzero_kernel}},
     {"overlay", {overlay_kernel}},
     {"put_rows", {put_rows_kernel}},
