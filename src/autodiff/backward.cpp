@@ -48,7 +48,7 @@ Tensor seed_of(const char* name, const Tensor& output, const Tensor& seed) {
 
 thread_local std::unordered_map<const Node*, CallGradients>* calls_in_progress = nullptr;
 
-// What arrives at the results of calls, for as long as one walk lasts; walks nest.
+// The gradients that arrive at the results of calls during one walk; walks nest.
 class CallsOfWalk {
  public:
   CallsOfWalk() : outer_(calls_in_progress) { calls_in_progress = &calls_; }
@@ -60,8 +60,8 @@ class CallsOfWalk {
   std::unordered_map<const Node*, CallGradients>* outer_;
 };
 
-// Walks a history backwards and returns what has been collected for each of its nodes: for leaves,
-// and for those to `keep`.
+// Walks a history backwards and returns a gradient sum for each of its nodes. Only those of leaves
+// and of `keep` still hold their sum afterwards.
 std::vector<GradientSum> walk(const char* name, const History& history,
                               std::span<const Tensor> outputs, std::span<const Tensor> seeds,
                               std::span<const Tensor> keep) {
@@ -125,7 +125,7 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vec
     int64_t position = history.position(input.node());
     Tensor gradient = position < 0 ? nullptr : arrived[position].total(input);
     if (!gradient && input->is_broadcast_product && input.requires_gradient()) {
-      // A sum of it was recorded as a contraction of its operands, which goes past it.
+      // The product's sum was recorded as a contraction of its factors, which bypasses the product.
       fail(Code::no_gradient,
            "grad: the product %s is summed without ever being formed; ask for the gradients of "
            "its factors, or copy it first",
@@ -138,7 +138,7 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vec
 
 namespace {
 
-// What one walk adds to a leaf's gradient, with the gradient that it found.
+// One walk's contribution to a leaf's gradient, the gradient found there, and their total.
 struct Sum {
   Variable* variable;
   Tensor part, found, total;
@@ -153,7 +153,7 @@ void add_up(std::vector<Sum>* sums) {
   }
 }
 
-// Whether all gradients were still those that the sums were made from; only then they change.
+// Sets the gradients to the totals; false, and changes none, if one is no longer the one found.
 bool hand_over(std::vector<Sum>* sums) {
   static auto* mutex = new std::mutex;  // outlives every thread
   DisposalPause pause;
@@ -175,8 +175,8 @@ void backward(const Tensor& output, const Tensor& seed, bool retain, bool differ
   {
     GradientMode mode(differentiable && gradient_mode());
     std::vector<GradientSum> arrived = walk("backward", history, {&output, 1}, {&seed, 1}, {});
-    // All sums are recorded before any gradient changes: a call that fails has changed nothing.
-    // A leaf bound anew in between has several values here, and one gradient.
+    // All sums are recorded before any gradient changes: a call that fails has changed nothing. A
+    // leaf that was rebound in between has several values in the history, but one gradient.
     std::vector<Sum> sums;
     constexpr size_t usual = 16;
     sums.reserve(usual);

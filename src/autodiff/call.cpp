@@ -34,7 +34,8 @@ const Op& call_op(const char* name) {
   return calls->find_or_add(name);
 }
 
-// attributes: which result. inputs: the call; before it the value, where that is part of the graph.
+// Attribute: which result. Inputs: the call; or the value, if it is part of the graph, followed by
+// the call if a gradient passes.
 void result_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   const size_t last = node.inputs.size() - 1, index = static_cast<size_t>(node.attributes[0]);
   const Tensor& call = node.inputs[last];
@@ -44,7 +45,7 @@ void result_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
   arrived.gradients.resize(count);
   arrived.results[index] = Tensor(const_cast<Node*>(&node));
   arrived.gradients[index] = dy;
-  gradients[last] = zeros_like(call);  // so that the walk comes by the call
+  gradients[last] = zeros_like(call);  // so that the walk visits the call
 }
 
 Tensor result_again(const Node& node, const Tensor* inputs) {
@@ -79,7 +80,7 @@ Tensor call_result(const Tensor& call, const Tensor& value, size_t index, bool i
   }
   Tensor result = record_view(result_op, value, view_layout(value), attributes);
   if (call.requires_gradient() && is_floating(value.dtype())) {
-    Thread& thread = current_thread();  // others may be computing what is in the window
+    Thread& thread = current_thread();  // other threads may be evaluating the window
     OwnerLock::Hold hold(Window::current(thread).lock, &thread);
     result->inputs.push_back(call);
     result->requires_gradient = result->keeps_inputs = true;

@@ -15,16 +15,16 @@ namespace mt {
 class Call {
  public:
   virtual ~Call() = default;
-  // The gradients of the call's inputs, null for none, given the results and their gradients.
-  // Where none has arrived, both are null.
+  // The gradients of the call's inputs, null for none, given the results and their gradients. Both
+  // are null for a result that no gradient has reached.
   virtual std::vector<Tensor> gradient(const Node& call, const std::vector<Tensor>& results,
                                        const std::vector<Tensor>& gradients) = 0;
-  // Makes the call again on other inputs; the node of the new call.
+  // Repeats the call on other inputs; returns the new call's node.
   virtual Tensor again(const Node& call, const std::vector<Tensor>& inputs) = 0;
   virtual const std::vector<Tensor>& values() const = 0;  // of the results, without history
 };
 
-// The node of a call; `name` is the operator's.
+// Records a call and returns its node; `name` is the operator's.
 Tensor record_call(const char* name, std::unique_ptr<Call> call, Inputs inputs, Device& device);
 // A result as a node: the value with the call's history. `is_recorded`: the operators that made the
 // value are part of the graph, so a tape shows those.

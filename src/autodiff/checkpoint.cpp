@@ -22,8 +22,8 @@ Tensor stand_in(const Tensor& input, bool differentiable) {
 
 class Segment final : public Call {
  public:
-  // `steps` are the segment's operators, without values; `ends` the results among them, or where
-  // they come from outside.
+  // `steps`: the segment's operators, without values. `ends`: for each result, the step that makes
+  // it, or the result itself if it comes from outside.
   Segment(std::vector<Tensor> steps, std::vector<Tensor> ends, std::vector<Tensor> values)
       : steps_(std::move(steps)), ends_(std::move(ends)), values_(std::move(values)) {}
 
@@ -76,8 +76,8 @@ std::vector<Tensor> checkpoint(
     tape.end();
   }
 
-  // Everything from outside that requires a gradient is an input of the call, whether it was given
-  // or found by the function itself.
+  // Everything from outside that requires a gradient is an input of the call, whether it was passed
+  // in or captured by the function.
   Inputs outside;
   std::vector<Tensor> nodes, ends;
   for (const Tape::Entry& entry : tape.entries()) {
@@ -104,7 +104,7 @@ std::vector<Tensor> checkpoint(
   }
   Tensor call;
   {
-    TapePause no_tape;  // what the function recorded is on it
+    TapePause no_tape;  // tapes already show what the function recorded
     call = record_call("checkpoint", std::make_unique<Segment>(steps, ends, values),
                        std::move(outside), results[0].device());
   }

@@ -54,7 +54,7 @@ class CustomCall final : public Call {
   const std::vector<Tensor>& values() const override { return values_; }
 
  private:
-  // A result that nobody has used, as what a gradient of the gradient passes through.
+  // A result that no gradient has reached, with a history for gradients of the gradient.
   Tensor with_history(const Node& call, size_t i) const {
     if (!gradient_mode() || !is_floating(values_[i].dtype())) return values_[i];
     return call_result(Tensor(const_cast<Node*>(&call)), values_[i], i, false);

@@ -23,8 +23,8 @@ class CustomOperator {
                                        const std::vector<Tensor>& result_gradients) = 0;
 };
 
-// Computes the inputs, runs forward with nothing recorded, and gives its results a history that
-// asks backward. Inside a trace nothing is computed, and what forward records is part of it.
+// Evaluates the inputs, runs forward without history or tapes, and gives its results a history with
+// gradient `backward`. Inside a trace, evaluates nothing; what forward records is part of it.
 std::vector<Tensor> apply_custom(const std::shared_ptr<CustomOperator>& operation,
                                  const std::vector<Tensor>& inputs);
 

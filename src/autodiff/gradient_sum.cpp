@@ -10,8 +10,8 @@
 namespace mt {
 namespace {
 
-// The axes of x as they lie in memory, from the outermost in; in their own order where some are
-// repeated.
+// The axes of x by decreasing stride, that is, from the outermost in memory inwards; in their own
+// order if any is repeated (stride 0).
 Dims order_in_memory(const Tensor& x) {
   const Layout layout = view_layout(x);
   Dims order;
@@ -41,13 +41,13 @@ Tensor in_order(const Tensor& x, const Dims& order) {
   return same ? x : permute(x, order);
 }
 
-// The value that a view shows part of, if it is not there yet and both have no history.
+// The base of a pending view, if neither of them has a history; else null.
 Tensor base_without_history(const Tensor& view) {
   const Tensor base = base_of_view(view);
   return base && !view.requires_gradient() && !base.requires_gradient() ? base : Tensor();
 }
 
-// Whether x is elements [start, ...) of an axis of a contiguous tensor of `shape`.
+// Whether x is laid out as the slice from `start` along `axis` of a contiguous tensor of `shape`.
 bool lies_in(const Shape& shape, const Tensor& x, int axis, int64_t start) {
   const Layout whole = contiguous_layout(shape), part = view_layout(x);
   bool same = part.offset == start * whole.strides[axis];
@@ -67,7 +67,7 @@ void GradientSum::add_slice(const Tensor& gradient, int axis, int64_t start, int
   slices_.push_back({gradient, axis, start, step});
 }
 
-// Whether the slices are all of one axis, each element in one of them; puts them in order.
+// Sorts the slices; returns whether all are of one axis and cover each of its elements once.
 bool GradientSum::slices_tile(int64_t size) {
   int64_t end = 0;
   const int axis = slices_[0].axis;
@@ -80,8 +80,8 @@ bool GradientSum::slices_tile(int64_t size) {
   return end == size;
 }
 
-// The slices, which tile `shape`, side by side: the value that they are views of, where they lie in
-// it so.
+// Joins the slices, which tile `shape`. If they are views of one value that lie in it in just that
+// way, this is that value, without a copy.
 Tensor GradientSum::joined(const Shape& shape) const {
   const int axis = slices_[0].axis;
   const Tensor base = base_without_history(slices_[0].gradient);
@@ -97,7 +97,7 @@ Tensor GradientSum::joined(const Shape& shape) const {
 
 const Tensor& GradientSum::total(const Tensor& x) {
   if (slices_.empty()) return sum_;
-  // The gradient lies as x does, so that views which led to x can be taken back without a copy.
+  // The gradient gets x's order in memory, so that undoing the views that led to x needs no copy.
   const Dims order = order_in_memory(x), back = inverse(order);
   Shape shape;
   for (int64_t d : order) shape.push_back(x.shape()[static_cast<int>(d)]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What arrives at one value while a history is walked backwards: gradients of all of it, and those
-// of slices of it, which are put together once instead of being added up in zeros one by one.
+// The gradients that arrive at one value during a backward walk. Gradients of slices are joined
+// once if they tile the value, instead of each being padded with zeros and added.
 #pragma once
 
 #include <utility>
@@ -14,10 +14,10 @@ class GradientSum {
  public:
   void add(Tensor gradient);
   void add_slice(const Tensor& gradient, int axis, int64_t start, int64_t step);
-  // The sum, or nothing if nothing has arrived; x is what it arrives at.
+  // The sum, or null if nothing has arrived; x is the value that it is the gradient of.
   const Tensor& total(const Tensor& x);
-  // The total, for what came before. Its memory may be used again then, unless somebody asked for
-  // it.
+  // The total, handed to the operator that made x. It is moved out, so that its memory can be
+  // reused, unless keep() was called.
   Tensor pass_on(const Tensor& x) {
     const Tensor& sum = total(x);
     if (kept_) return sum;

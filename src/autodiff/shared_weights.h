@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights that many small products of a history share: what these contribute to the gradient is put
-// side by side and made one product, rather than added up as weights. Which they are depends on the
-// history alone, so that every way of running gives the same bits.
+// Weights that many small products of a history share: their gradient is one product of all the
+// rows and gradients, instead of a sum of weight-sized gradients. Which weights these are depends
+// on the history alone, so that every way of running gives the same bits.
 #pragma once
 
 #include <vector>
@@ -15,9 +15,9 @@ class SharedWeights {
  public:
   explicit SharedWeights(const std::vector<Tensor>& nodes);
 
-  // Takes what arrives at a product of such a weight, whose gradient then leaves that out.
+  // If `product` has such a weight, keeps dy for gradient_of() and returns true.
   bool take(const Node& product, const Tensor& dy);
-  // What its products contribute to the gradient of a weight; nothing for other values.
+  // What the products taken so far contribute to the gradient of `weight`; null if nothing.
   Tensor gradient_of(const Node& weight);
 
  private:

@@ -34,7 +34,7 @@ Allocator& host_allocator();
 
 // For tests: all allocations fail from the n-th on (0: the next one); negative: none does.
 void fail_allocation_after(int64_t n);
-// Whether the one that is about to be made does.
+// Counts an allocation that is about to be made; returns whether it must fail.
 bool allocation_fails();
 
 }  // namespace mt

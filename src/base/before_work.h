@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a thread does before it works for long or waits for another one: see mt_before_work().
+// What a thread calls before it works for long or waits for another one: see mt_before_work().
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ struct BeforeWork {
   BeforeWork* next;
 };
 
-inline constinit std::atomic<BeforeWork*> first_before_work{nullptr};  // of those that were added
+inline constinit std::atomic<BeforeWork*> first_before_work{nullptr};  // a list of those added
 
 inline void before_work() {
   const BeforeWork* each = first_before_work.load(std::memory_order_acquire);

@@ -33,7 +33,7 @@ double least_limit(const GroupLimit& limit, const std::string& membership,
   const std::string controller = limit.controller;
   std::ifstream file(membership);
   // Lines "number:controllers:/group"; without controllers it is version 2. A container may see
-  // only its own group, as the root of what is mounted.
+  // only its own group, mounted as the root.
   for (std::string line; std::getline(file, line);) {
     size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
@@ -49,7 +49,7 @@ double least_limit(const GroupLimit& limit, const std::string& membership,
 }
 
 double memory_limit_of_groups(const std::string& membership, const std::string& groups) {
-  // Version 2 says "max" where there is none, version 1 more than any machine has.
+  // Without a limit, version 2 reads "max" and version 1 more than any machine has.
   constexpr GroupLimit limit{
       "memory", [](const std::string& folder) { return number_in(folder + "/memory.max"); },
       [](const std::string& folder) { return number_in(folder + "/memory.limit_in_bytes"); }};

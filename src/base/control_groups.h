@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control groups of Linux let this process use: containers are often given less than the
-// machine has.
+// The limits that Linux control groups set for this process: containers are often given less than
+// the machine has.
 #pragma once
 
 #include <string>
 
 namespace mt {
 
-// What the files in a group's folder grant, for each version of control groups; 0: no limit.
+// Reads a limit from the files in a group's folder, for each version of control groups; 0: none.
 struct GroupLimit {
   const char* controller;
   double (*unified)(const std::string& folder);  // version 2
   double (*single)(const std::string& folder);   // version 1
 };
 
-// The least of the groups that this process is in and all that they lie in; infinite: none is
-// known. The paths are where Linux says which groups those are, and where they lie.
+// The lowest limit of the groups that this process is in and of their ancestors; infinite if none
+// is known. `membership` lists the process's groups; `groups` is where they are mounted.
 double least_limit(const GroupLimit& limit, const std::string& membership,
                    const std::string& groups);
 

@@ -22,8 +22,8 @@ class FreeList {
     ++count_;
   }
 
-  // Nothing is kept until somebody has seen to it that close() is called when the thread ends, nor
-  // after that.
+  // Nothing is kept before open() or after close(). Whoever opens the list ensures that close()
+  // is called when the thread ends.
   bool unopened() const { return limit_ < 0; }
   void open() { limit_ = kept; }
   void close() {
@@ -34,7 +34,7 @@ class FreeList {
  private:
   static constexpr std::align_val_t alignment{alignof(T)};
 #ifdef __SANITIZE_ADDRESS__
-  static constexpr int kept = 0;  // it is to see uses after release
+  static constexpr int kept = 0;  // so that it sees uses after release
 #else
   static constexpr int kept = most;
 #endif

@@ -19,19 +19,18 @@ namespace {
 constexpr size_t alignment = 64;
 constexpr size_t huge_page = size_t{2} << 20;
 constexpr size_t smallest = 64;
-// Blocks of huge pages begin at one of so many small pages of their first. Some processors (Zen)
-// find lines of the first-level cache by a hash of the address, which is the same for all lines of
-// two arrays a multiple of 256 MB apart: they then push each other out wherever they lie.
+// Blocks of huge pages start at one of the first `places` small pages of their first huge page.
+// Some processors (Zen) index the first-level cache by a hash of the address that is the same for
+// arrays a multiple of 256 MB apart, whose lines would then all evict each other.
 constexpr size_t small_page = 4096, places = 16;
-// A load that is like a store before it in the last 12 bits of its address waits for it. Blocks
-// whose size is a multiple of a page would follow one another at 128 bytes' distance in them, so
-// that a loop over some arrays loads from one where it is about to store to another. So much more
-// makes it half a page, where the C library puts blocks behind each other (glibc).
+// A load waits for an earlier store whose address has the same last 12 bits. Blocks of whole pages
+// would follow each other at a distance of 128 bytes modulo the page (glibc), so that a loop over
+// several arrays loads where it is about to store. `apart` more bytes make that half a page.
 constexpr size_t apart_from = size_t{16} << 10, apart = 2048 - 128;
-// Four classes to a power of two bound the waste at a quarter of a block.
+// Four size classes per power of two bound the waste at a quarter of a block.
 constexpr int class_count = 4 * 58;
-// Blocks up to this size are cached by the thread that frees them, without a lock: some of each
-// class, which is less than 5 MiB a thread in all.
+// Blocks up to this size are cached by the thread that frees them, without a lock: a few of each
+// class, less than 5 MiB per thread in all.
 constexpr size_t thread_cached = size_t{64} << 10;
 constexpr int thread_classes = 64;
 constexpr size_t thread_bytes_per_class = size_t{256} << 10;
@@ -45,8 +44,8 @@ constexpr bool watched = false;
 constexpr size_t thread_blocks_per_class = watched ? 0 : 32;
 
 // Beyond this much idle memory, freed blocks go back to the system. A step frees about what the
-// next one takes, which is most of what a program uses; the rest of the machine, or of what its
-// control group may use, is for others.
+// next one takes, which is most of what a program uses; the rest of the machine, or of its control
+// group's limit, is left to others.
 int64_t most_cached() {
   const double machine =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
@@ -70,12 +69,12 @@ int class_of(size_t block) {
 }
 
 struct Counters {
-  // `held` is what the system has given and not got back. What is not in use of it is cached.
+  // `held`: what the system has given and not got back; the part not in use is cached.
   std::atomic<int64_t> in_use{0}, held{0}, peak{0}, allocations{0}, limit{0};
   int64_t cached() const { return std::max<int64_t>(held - in_use, 0); }
 };
 
-// Blocks of one class, chained through their own first bytes, so that to keep one takes no memory.
+// Blocks of one class, chained through their own first bytes, so that keeping one takes no memory.
 class FreeBlocks {
  public:
   size_t count() const { return count_; }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recursive lock for what one thread, its owner, uses all the time and others hardly ever: a
-// thread's window, its scopes. The owner enters with plain loads and stores. A visitor pays for
-// both: it makes every running thread of the process pass a memory barrier (membarrier(2)), so that
-// either it sees that the owner is inside, or the owner sees the visitor. Where the system has no
-// such call, and under the thread sanitizer, which cannot see it, the owner says sequentially
-// consistently that he is inside, on a way that is otherwise taken for visitors alone.
+// A recursive lock for data that one thread, its owner, uses all the time and others (visitors)
+// hardly ever: a thread's window, its scopes. The owner enters with plain loads and stores. A
+// visitor makes every running thread of the process execute a memory barrier (membarrier(2)), so
+// that either it sees the owner inside or the owner sees it. Without that system call, and under
+// the thread sanitizer, which cannot see it, the owner instead always enters with sequentially
+// consistent stores, on the slow path otherwise taken only when there are visitors.
 #pragma once
 
 #include <atomic>
@@ -15,16 +15,16 @@ namespace mt {
 
 class OwnerLock {
  public:
-  // `barriers`: visitors can interrupt the owner; by default where the system lets them.
+  // `barriers`: visitors can force a barrier on the owner; by default if the system supports it.
   explicit OwnerLock(bool barriers = can_interrupt());
-  // `thread` is any address that belongs to the thread; nullptr: nobody owns it. Only an owner who
-  // is not inside may be replaced, and the new one must know that he left.
+  // `thread` is any address that identifies the thread; nullptr: no owner. An owner may be replaced
+  // only while it is outside, and its leaving must happen before the new one enters.
   void set_owner(const void* thread) { owner_.store(thread, std::memory_order_relaxed); }
 
-  // For the owner alone: whether he is inside.
+  // Whether the owner is inside; only the owner may ask.
   bool is_inside() const { return holds_.load(std::memory_order_relaxed) > 0; }
 
-  // Inside for the object's life. `self` belongs to the calling thread.
+  // Holds the lock for the object's lifetime. `self` identifies the calling thread.
   class Hold {
    public:
     Hold(OwnerLock& lock, const void* self) : lock_(lock), outer_holds_(lock.enter(self)) {}
@@ -39,14 +39,13 @@ class OwnerLock {
  private:
   static bool can_interrupt();
 
-  // What the owner must pay attention to: bits of `attention_`.
+  // Bits of `attention_`: why the owner must take the slow path.
   enum : int32_t {
     visited = 1,     // a visitor is inside, or wants to be
-    no_barriers = 2  // and visitors cannot interrupt the owner, ever
+    no_barriers = 2  // visitors can never force a barrier on the owner
   };
 
-  // The owner gets the number of his holds that were there already, for leaving; a visitor
-  // `visitor`.
+  // What enter() returns for leave(): how many holds the owner had already, or `visitor`.
   static constexpr int32_t visitor = -1;
   int32_t enter(const void* self) {
     if (owner_.load(std::memory_order_relaxed) != self) [[unlikely]]
@@ -73,10 +72,10 @@ class OwnerLock {
   void leave_as_visitor();
 
   std::atomic<const void*> owner_{nullptr};
-  std::atomic<int32_t> holds_{0};  // of the owner, who is inside while there are any
+  std::atomic<int32_t> holds_{0};  // the owner's; it is inside while there are any
   std::atomic<int32_t> attention_;
   std::recursive_mutex visitors_;  // one at a time
-  int32_t visits_ = 0;             // of that one's holds
+  int32_t visits_ = 0;             // that one's holds
 };
 
 }  // namespace mt

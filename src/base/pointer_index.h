@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of objects, found by their addresses: for passes over nodes that cannot be marked, as
-// several threads may read them at once. All entries lie in one piece of memory, which is kept from
-// one pass to the next.
+// A hash map from objects' addresses to numbers, for passes over nodes that cannot be marked
+// because several threads may read them at once. All entries lie in one block of memory, which is
+// kept from one pass to the next.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +18,12 @@ class PointerIndex {
     int64_t number;
   };
   struct Place {
-    Entry* entry;  // until the next one is added
+    Entry* entry;  // valid until the next one is added
     bool is_new;
   };
 
   void clear() {
-    // A pass over few objects pays less and less for one over many.
+    // Shrink after small passes, so that they soon stop paying for a large one.
     if (8 * count_ < entries_.size() && entries_.size() > least)
       entries_.resize(entries_.size() / 2);
     std::fill(entries_.begin(), entries_.end(), Entry());

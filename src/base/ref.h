@@ -9,8 +9,8 @@
 
 namespace mt {
 
-// Takes one reference off a count; whether it was the last. Who holds the only one needs no atomic
-// subtraction, since nobody is there to make another: most objects die like that.
+// Drops one reference; returns whether it was the last. The holder of the only reference needs no
+// atomic subtraction, since nobody else can add one: most objects die like that.
 inline bool drop_reference(std::atomic<int32_t>& count) {
   if (count.load(std::memory_order_acquire) == 1) {
     count.store(0, std::memory_order_relaxed);
@@ -19,7 +19,7 @@ inline bool drop_reference(std::atomic<int32_t>& count) {
   return count.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
-// What is made without references, and destroyed by the last that goes.
+// Base of an object that starts without references and is deleted when the last one is dropped.
 template <class T>
 class Counted {
  public:

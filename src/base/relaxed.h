@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value that some threads read while another writes it, and that orders nothing else.
+// A value that some threads read while another writes it, without ordering any other access.
 #pragma once
 
 #include <atomic>

@@ -20,7 +20,7 @@ template <class T, size_t N>
 class SmallVector {
  public:
   SmallVector() = default;
-  // {a, b, c}: each moved or copied in once, which std::initializer_list cannot.
+  // {a, b, c}: each moved or copied in just once; std::initializer_list cannot move.
   template <class... Values>
   requires(sizeof...(Values) > 0 && (std::convertible_to<Values, T> && ...))
       SmallVector(Values&&... values) {
@@ -106,7 +106,7 @@ class SmallVector {
     size_ = std::exchange(other.size_, 0);
     capacity_ = std::exchange(other.capacity_, N);
     if (heap_ || size_ == 0) return;
-    // A size known beforehand makes this a few moves instead of a call.
+    // A size known at compile time makes this a few moves instead of a call.
     if constexpr (sizeof inline_ <= 64) {
       std::memcpy(inline_, other.inline_, sizeof inline_);
     } else {

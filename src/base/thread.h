@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library keeps for each thread, in one place: a shared library looks a thread's variable
-// up by a call, which recording an operator should make once.
+// All that the library keeps per thread, in one place: in a shared library, finding a thread_local
+// variable takes a call, which recording an operator should make only once.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ struct Thread {
   Window* window = nullptr;  // Window::current(), once it has been asked for
   TraceLog* trace = nullptr;
   bool records_gradients = true;
-  // Nodes that wait to be destroyed, chained, and whether they must: see DisposalPause.
+  // Whether dead nodes must wait to be destroyed, and the list of those that do: see DisposalPause.
   bool disposal_paused = false;
   Node* dying = nullptr;
-  // Recording must be cheap: memory of dead nodes, and of small values, is kept. It is opened by
-  // the thread's window.
+  // Memory of dead nodes and storages, kept because recording must be cheap; small values lie
+  // inside their storage. The thread's window opens the lists.
   FreeList<Node, 512> nodes;
   FreeList<Storage, 256> storages;
 
-  // The C boundary's, whose types only it knows: the pending error, the innermost scope and those
-  // to be used again, chained by `outer`, and memory of handles, which live about as long as the
+  // For the C boundary, which alone knows these types: the pending error, the innermost scope,
+  // spare scopes (chained by `outer`), and memory of handles, which live hardly longer than the
   // call that follows.
   int32_t error = 0;
   mt_scope* scope = nullptr;
@@ -43,7 +43,7 @@ inline constinit thread_local Thread this_thread;
 
 inline Thread& current_thread() {
   Thread* thread = &this_thread;
-  __asm__("" : "+r"(thread));  // or the compiler looks it up again rather than keep it
+  __asm__("" : "+r"(thread));  // keeps the compiler from looking it up again
   return *thread;
 }
 

@@ -63,7 +63,7 @@ Dtype result_type(const FusedProgram& fused) {
   for (const Instruction& i : fused.program.instructions) {
     if (i.code == Opcode::store) return i.dtype;
   }
-  // Values that lie where they are wanted are not stored by an instruction.
+  // Values placed directly in memory have no store instruction.
   const std::vector<Memory>& memory = fused.segments[0].memory;
   for (size_t m = 0; m < memory.size(); ++m) {
     if (is_stored_to(fused.program, m)) return memory[m].dtype;
@@ -71,7 +71,7 @@ Dtype result_type(const FusedProgram& fused) {
   return Dtype::float32;
 }
 
-// Nothing for float32, which is what most are.
+// Empty for float32, the usual type.
 std::string in_type(Dtype type) {
   return type == Dtype::float32 ? "" : std::string(" ") + mt::name_of(type);
 }

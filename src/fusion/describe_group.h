@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan's group in a line, and what it costs by its sizes.
+// A group of a plan described in one line, and its costs by its sizes.
 #pragma once
 
 #include <string>

@@ -39,7 +39,7 @@ std::shared_ptr<const Plan> run_region(Workspace* work) {
   }
   Execution execution(*plan, region.device, region.items.size());
   for (const Leaf& leaf : region.leaves) execution.bind_leaf(*leaf.node);
-  // All memory before the first kernel: when any of it cannot be had, nothing has happened.
+  // All memory is taken before the first kernel: if some cannot be had, nothing has happened.
   execution.take_memory([](int) { return true; },
                         [&](int item) {
                           const Item& named = item >= 0 ? region.item(item) : region.items.back();
@@ -67,8 +67,8 @@ void finish(Window& window, Workspace* work) {
   }
 }
 
-// Hands values to the views of them: of those computed now, and of those that were ready before
-// their views were recorded, in a trace or while another thread computed them.
+// Gives values to views of ready bases: those computed now, and those that were ready before the
+// view was recorded (in a trace, or computed by another thread).
 void finish_views(Window& window) {
   for (Node *node = window.first(), *next; node; node = next) {
     next = node->next;
@@ -79,8 +79,8 @@ void finish_views(Window& window) {
 
 using Select = void(Window& window, const Tensor* tensors, size_t count);
 
-// Whatever an evaluation of the window stores, planned and run device by device. Returns the plan
-// if it was one, and computed one node.
+// Plans and runs, device by device, whatever an evaluation of the window stores. Returns the plan
+// if it computed just one node, else null.
 std::shared_ptr<const Plan> run_selected(Select& select, Window& window, const Tensor* tensors,
                                          size_t count) {
   // An evaluation may start another on this thread (releasing borrowed memory calls its owner),
@@ -108,7 +108,7 @@ std::shared_ptr<const Plan> run_selected(Select& select, Window& window, const T
   return plan;
 }
 
-// What is held besides what was asked for is left for later where memory does not suffice for both.
+// If memory does not suffice, evaluates what was asked for and leaves other held values pending.
 [[gnu::noinline]] std::shared_ptr<const Plan> run_window(Window& window, const Tensor* tensors,
                                                          size_t count) {
   try {
@@ -119,8 +119,8 @@ std::shared_ptr<const Plan> run_selected(Select& select, Window& window, const T
   return run_selected(select_exactly, window, tensors, count);
 }
 
-// The one node that an evaluation is about, if nothing that is pending reads it: what else is
-// pending then stays so. Null when there are several.
+// The one node that an evaluation has to compute, if no pending node reads it: everything else can
+// then stay pending. Null otherwise.
 Node* only_node(const Window& window, const Tensor* tensors, size_t count) {
   if (count == 1) return tensors[0]->pending_uses == 0 ? tensors[0].node() : nullptr;
   return window.first() == window.last() ? window.first() : nullptr;

@@ -36,7 +36,7 @@ class Execution {
 
   void run(const Immediates* immediates);
   Ref<Storage> output(int item) const { return Ref<Storage>(outputs_[item]); }
-  // The same, once.
+  // The same, but hands over the reference; once per item.
   Ref<Storage> take_output(int item) {
     return Ref<Storage>::adopt(std::exchange(outputs_[item], nullptr));
   }
@@ -49,7 +49,7 @@ class Execution {
   const Plan& plan_;
   Device* device_;
   SmallVector<const Node*, 32> leaves_;
-  // For each item what it leaves, or nullptr, as most do; the references are ours.
+  // Each buffer's memory. Each item's output, nullptr for most; we own these references.
   static constexpr size_t few = 64;
   void* few_buffers_[few];
   std::unique_ptr<void*[]> many_buffers_;

@@ -130,7 +130,7 @@ class Explanation {
     return result + ")  " + describe(*item.node);
   }
 
-  // Names the values of which only a part is computed: what somebody reads.
+  // Names the values of which only the part that is read is computed.
   std::string left_out() const {
     std::string result;
     for (size_t i = 0; i < region_.items.size(); ++i) {
@@ -150,8 +150,8 @@ class Explanation {
   const std::vector<int>& original_;
 };
 
-// What f says of the region that a read of the tensor would run, which is empty when its value is
-// there already, and of how it would be arranged.
+// f(region, arrangement) for what a read of the tensor would run; the region is empty if the value
+// is there already.
 template <class F>
 std::string with_plan(const Tensor& tensor, F&& f) {
   Region region;

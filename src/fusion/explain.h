@@ -9,7 +9,7 @@
 
 namespace mt {
 
-// What is arranged instead of a region.
+// Explain the arrangement that runs in place of a region.
 std::string explain_region(const Region& region, const Arrangement& arrangement);
 std::string explain_region_dot(const Region& region, const Arrangement& arrangement);
 

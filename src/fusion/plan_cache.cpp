@@ -11,7 +11,7 @@ uint64_t mixed(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 29;
 }
 
-// In four chains, since each step waits for the one before.
+// In four independent chains, since each step waits for the one before it.
 uint64_t hash_of(const std::vector<uint64_t>& key) {
   uint64_t chains[4] = {key.size(), 1, 2, 3};
   size_t i = 0;
@@ -43,7 +43,7 @@ int64_t size_of_plan(const Plan& plan) {
 }  // namespace
 
 PlanCache& PlanCache::instance() {
-  static PlanCache* cache = new PlanCache;  // threads may evaluate until the very end
+  static PlanCache* cache = new PlanCache;  // never destroyed: threads may evaluate until the end
   return *cache;
 }
 

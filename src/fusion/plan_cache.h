@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans made before, by the structure they serve. Keys are always compared in full.
+// A cache of plans by the structure of their regions. Keys are always compared in full.
 #pragma once
 
 #include <cstdint>

@@ -13,9 +13,9 @@
 namespace mt {
 namespace {
 
-// Runs that are kept one by one; later ones are still counted in their kind. 32 MiB.
+// Runs that are kept one by one (32 MiB); later ones are only counted in their kind.
 constexpr size_t most_events = 1 << 20;
-// Plans that are held, so that their names need not be made anew.
+// Plans that are held, so that their groups need not be named again.
 constexpr size_t most_plans = 1024;
 
 double seconds(Profile::Clock::duration time) {
@@ -63,7 +63,7 @@ Profile::Profile() {
 Profile::~Profile() { stop(); }
 
 void Profile::stop() {
-  std::unordered_map<const void*, Named> plans;  // let go of without the lock
+  std::unordered_map<const void*, Named> plans;  // released without the lock
   std::lock_guard lock(mutex_);
   if (current_ != this) return;
   end_ = Clock::now();
@@ -112,7 +112,7 @@ size_t Profile::kind_of(const Kind& kind) {
 const std::vector<size_t>& Profile::kinds_of(const Plan& plan) {
   if (plans_.size() >= most_plans) plans_.clear();
   Named& named = plans_[plan.prepared.get()];
-  // Backends that prepare nothing leave nothing to know a plan by.
+  // If the backend prepares nothing, there is nothing to recognize a plan by.
   if (plan.prepared && named.kinds.size() == plan.groups.size()) return named.kinds;
   named.plan = plan.prepared;
   named.kinds.clear();
@@ -125,7 +125,7 @@ const std::vector<size_t>& Profile::kinds_of(const Plan& plan) {
 }
 
 void Profile::count(size_t kind, Time begin, Time end) {
-  if (begin < begin_) return;  // it was under way
+  if (begin < begin_) return;  // it began before the profile
   ++kinds_[kind].runs;
   kinds_[kind].time += end - begin;
   const uint64_t id = std::hash<std::thread::id>{}(std::this_thread::get_id());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measuring where time goes: what each group of each evaluation takes, in all threads.
+// Measures where time goes: how long each group of each evaluation takes, in all threads.
 #pragma once
 
 #include <atomic>
@@ -36,16 +36,16 @@ class Profile {
     Clock::duration time;
   };
 
-  // Begins. Fails while another one measures.
+  // Begins to measure. Fails while another profile measures.
   Profile();
   ~Profile();
   Profile(const Profile&) = delete;
-  // Ends; what comes later is not counted. Harmless when it has ended.
+  // Ends; later runs are not counted. A second call does nothing.
   void stop();
 
-  // Whether any profile measures: the only price of everything here while none does.
+  // Whether any profile measures. While none does, this check is all that profiling costs.
   static bool measures() { return measures_.load(std::memory_order_relaxed); }
-  // Adds a run to the profile that measures. Never fails: what there is no memory for is not
+  // Adds a run to the profile that measures. Never fails: a run that there is no memory for is not
   // counted.
   static void add(const std::string& name, Time begin, Time end) noexcept;
   // When one group of a plan ran.
@@ -57,20 +57,20 @@ class Profile {
 
   // What was measured up to now: a table, the costliest first.
   std::string text() const;
-  // What ran, and each run of it, of which the first million are kept.
+  // The kinds of work that ran, and the single runs, of which the first million are kept.
   std::vector<Kind> kinds() const;
   std::vector<Event> events() const;
 
  private:
-  // What the groups of a plan are called, which is found out once.
+  // The kinds of a plan's groups, determined once.
   struct Named {
-    std::shared_ptr<const void> plan;  // held, so that no other comes to lie where it is
+    std::shared_ptr<const void> plan;  // held, so that no other plan gets its address
     std::vector<size_t> kinds;
   };
   size_t kind_of(const Kind& kind);
   const std::vector<size_t>& kinds_of(const Plan& plan);
   void count(size_t kind, Time begin, Time end);
-  // f(the profile that measures), its time not counted.
+  // Calls f with the profile that measures; f's own time is not counted.
   template <class F>
   static void change(F&& f) noexcept;
 
@@ -87,7 +87,7 @@ class Profile {
   std::vector<uint64_t> threads_;  // as they appeared
 };
 
-// Measures the scope it stands in as one run, while a profile measures.
+// Measures the scope that it is in as one run, while a profile measures.
 class Measured {
  public:
   explicit Measured(const char* name) : name_(Profile::measures() ? name : nullptr) {

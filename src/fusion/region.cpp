@@ -79,7 +79,7 @@ void build_region(Window& window, Device& device, Region* region) {
     bool is_stored = node->mark & mark::stored;
     Item item{node, static_cast<int>(region->edges.size()), static_cast<int>(node->inputs.size()),
               is_stored, is_stored ? !node->keeps_inputs : !(node->mark & mark::survives)};
-    // From here on the mark is the index; later nodes of this device read it so.
+    // From here on the upper bits of the mark are the index, for later nodes of this device.
     node->mark = (node->mark & mark::all) | static_cast<int32_t>(region->items.size())
                                                 << mark::bits;
     for (const Tensor& input : node->inputs) {
@@ -101,7 +101,7 @@ void build_region(Window& window, Device& device, Region* region) {
 
 namespace {
 
-// Writes words over what a vector holds, and asks for room once for several.
+// Overwrites a vector with words; need() makes room for several at once.
 class Words {
  public:
   explicit Words(std::vector<uint64_t>* words)

@@ -13,11 +13,11 @@ namespace mt {
 
 class Window;
 
-// How an item reads one of its inputs. `view` holds the layout: relative to the item's contiguous
-// value, or, for a leaf, to its storage. The leaf's own offset is part of the bound pointer.
+// How an item reads one of its inputs. `view` has the layout: within the read item's contiguous
+// value or the leaf's storage. A leaf's own offset is part of the bound pointer.
 struct Edge {
   int value;         // an item; or ~leaf
-  const Node* view;  // nullptr: the item's whole value as it is; the leaf itself: all of that
+  const Node* view;  // nullptr: the whole item; the leaf's own node: the whole leaf
 };
 
 struct Item {
@@ -28,7 +28,7 @@ struct Item {
   bool releases;  // lets go of its inputs once the evaluation is done
 };
 
-// Whether the node is all of memory that is ours, and that no other node has.
+// Whether the node covers all of a storage that is ours and that no other node uses.
 inline bool has_storage_alone(const Node& node) {
   const Storage& storage = *node.storage;
   return storage.unique() && !storage.borrowed() && !storage.pinned() && node.offset == 0 &&
@@ -59,8 +59,8 @@ struct Region {
   void clear();
 };
 
-// Whether running it may fail: then nothing may be overwritten that has to be as it was. A function
-// of the user's own may; all else has its memory before it begins.
+// Whether running the region may fail, so that it must overwrite nothing that has to survive a
+// failure. Only a user's own function can; everything else has its memory before it begins.
 bool can_fail(const Region& region);
 
 // Who reads each item of a region, in recorded order.
@@ -84,7 +84,7 @@ class Readers {
 // The layout by which an item reads its input through `edge`, in the input's own shape.
 Layout edge_layout(const Region& region, const Edge& edge);
 
-// After selecting: the region of one device.
+// Builds the region of one device from the nodes that selecting has marked.
 void build_region(Window& window, Device& device, Region* region);
 
 // A region's structure as words, equal exactly when the same plan serves: everything but the

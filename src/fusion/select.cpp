@@ -24,7 +24,7 @@ bool is_single_number(const Node& node) {
   return node.op->kind == OpKind::elementwise && !node.base && element_count(node.shape) == 1;
 }
 
-// Which nodes something will still refer to after this evaluation, from consumers to inputs.
+// Marks the nodes that something will still refer to after this evaluation, consumers first.
 void mark_survivors(Window& window) {
   for (Node* node = window.last(); node; node = node->previous) {
     Node* base = base_of(node);
@@ -79,10 +79,10 @@ void mark_needed(Window& window) {
   }
 }
 
-// Whether a value that is held, by a handle or a history, and computed again now, is kept from now
-// on. A second time may be the gradient's, and the last; a third is a loop's, as over data that was
-// prepared before it. What lies within its storage's own object costs nothing to keep. Numbers
-// repeated over a shape and positions cost less to make than to read.
+// Whether a value that is held, by a handle or a history, and recomputed now is kept from now on. A
+// second time may be the last, for the gradient; a third suggests a loop, as over data prepared
+// before it. What fits in the Storage object costs nothing to keep. Constants and positions cost
+// less to make than to read.
 bool is_worth_keeping(const Node& node) {
   const bool is_made = node.op->kind == OpKind::constant || node.op->kind == OpKind::iota;
   if (node.bytes() <= int64_t{Storage::inline_bytes}) {

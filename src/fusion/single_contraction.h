@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that looks at each of its products evaluates contractions one at a time, and what else
-// is pending stays so. Their plans are found by the operator and its operands' layouts alone,
-// without asking what else might be stored, fused or donated.
+// For programs that look at each of their products: contractions are evaluated one at a time, and
+// everything else stays pending. Their plans are found by the operator and the operands' layouts
+// alone, without asking what else might be stored, fused or donated.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@
 
 namespace mt {
 
-// Whether the node is a contraction that can be evaluated so.
+// Whether the node is a contraction that can be evaluated this way.
 bool is_single_contraction(const Node& node);
 
-// What tells one such plan from another.
+// The key of such a plan.
 class ContractionKey {
  public:
   ContractionKey() = default;  // no contraction's
@@ -42,7 +42,7 @@ class ContractionKey {
   Operand operands_[2];
 };
 
-// A thread's latest plans; it keeps a few. All nodes are such contractions.
+// The thread's latest plans, a few of them. All nodes passed in must be such contractions.
 class ContractionPlans {
  public:
   static ContractionPlans& of_thread();

@@ -12,7 +12,7 @@
 namespace mt {
 namespace {
 
-// Whether the elements of a ready node follow each other and are of this shape.
+// Whether a ready node is contiguous and has this shape.
 bool lies_as(const Node& node, const Shape& shape) {
   if (node.shape.rank() != shape.rank()) return false;
   int64_t stride = 1;
@@ -23,7 +23,7 @@ bool lies_as(const Node& node, const Shape& shape) {
   return true;
 }
 
-// Where the operand of a small evaluation lies, with room for a number that lies nowhere.
+// Finds an operand of a small evaluation; `number` is room for a constant, which is not in memory.
 bool find_operand(const Node& input, const Node& node, SmallOperand* operand, uint64_t* number) {
   if (input.dtype != node.dtype) return false;
   if (input.ready()) {
@@ -42,7 +42,7 @@ bool find_operand(const Node& input, const Node& node, SmallOperand* operand, ui
   return true;
 }
 
-// Elements that are computed before anybody who waits for this thread would have noticed.
+// So few elements are computed before anybody who waits for this thread would notice.
 constexpr int64_t at_once_count = 512;
 
 [[gnu::noinline]] void add_to_profile(const Node& node, int64_t count, Profile::Time begin) {

@@ -71,7 +71,7 @@ bool Trace::Form::is_of(const Tensor& tensor) const {
                          : strides == contiguous_strides(tensor.shape());
 }
 
-// Whether a value that it takes for one that stays has become state since, which changes.
+// Whether a value that the recording treats as fixed has since become state, which changes.
 bool Trace::is_outdated(const std::unique_ptr<Recording>& recording) {
   auto changed = [](const Recording::Fixed& fixed) {
     return times_state(fixed.value) != fixed.times_state;
@@ -116,7 +116,7 @@ std::vector<Tensor> Trace::call(std::vector<Tensor> inputs, Function function) {
     // Within another trace, the function is simply part of it.
     return function.run(function.context, inputs);
   }
-  // Let go of at the end: whoever gets memory back that they kept may call this again.
+  // Destroyed after unlocking: owners of borrowed memory are told, and may call this trace again.
   std::vector<std::unique_ptr<Recording>> gone;
   std::lock_guard lock(mutex_);
   for (Tensor& input : inputs) make_ready_and_contiguous(&input);
@@ -166,8 +166,8 @@ std::vector<Immediates> Trace::draw_streams(const Recording& recording,
   return immediates;
 }
 
-// Whether the value of a cell, whose memory its next one takes over, is as good a tensor for that:
-// nobody else has it (may_take below), and it is a leaf of the same form.
+// Whether the tensor in a cell can stay, since the cell's next value takes over its memory: nobody
+// else has it (may_take below), and it is a leaf of the same form.
 bool Trace::stays(const Cell& cell, const Tensor& held, const Execution& execution) {
   const Output& after = cell.after;
   return after.item >= 0 && cell.keeps_form && held->op->kind == OpKind::leaf &&
@@ -192,7 +192,7 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
   for (const Source& leaf : recording.leaves) {
     execution.bind_leaf(*leaf.value(inputs, held).node());
   }
-  // Only what nothing but its cell refers to may be overwritten: the cell, and `held` here.
+  // Only what nothing but its cell refers to may be overwritten; the second reference is in `held`.
   auto may_take = [&](int leaf) {
     const int cell = recording.leaves[leaf].cell;
     const Node& node = *held[cell].node();
@@ -221,7 +221,7 @@ std::vector<Tensor> Trace::run(Recording& recording, const std::vector<Tensor>& 
   bool draws = fresh_streams && !recording.draws.empty();
   std::vector<Immediates> drawn;
   try {
-    // Not in one expression, which would copy the recording's.
+    // Not one expression, which would copy the recording's immediates.
     if (draws) {
       execution.run(draw_streams(recording, &drawn).data());
     } else {

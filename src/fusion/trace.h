@@ -20,7 +20,7 @@ class Variable;
 
 class Trace {
  public:
-  // Calls the function on `inputs` and returns its results, at most `results`; called to record.
+  // The traced function: called to record, on `inputs`; returns at most `results` results.
   struct Function {
     std::vector<Tensor> (*run)(void* context, const std::vector<Tensor>& inputs);
     void* context;
@@ -63,7 +63,7 @@ class Trace {
   struct Cell {
     Ref<StateCell> cell;
     Form before;
-    bool read = false;  // what it held counts
+    bool read = false;  // its old value matters
     bool changed = false;
     Output after;
     bool cleared = false;  // it holds nothing afterwards
@@ -77,7 +77,7 @@ class Trace {
     std::vector<Cell> cells;
     std::vector<Output> results;
     std::vector<Source> leaves;
-    struct Fixed {  // a value that has no other source, and how often it had become state then
+    struct Fixed {  // a value that has no other source, and its times_state() at recording
       Tensor value;
       int32_t times_state;
     };
@@ -94,7 +94,7 @@ class Trace {
       bool from_end;
       int64_t ignored;
     };
-    std::vector<Check> checks;  // before anything runs
+    std::vector<Check> checks;  // made before anything runs
     struct Value {
       Shape shape;
       Dtype dtype;

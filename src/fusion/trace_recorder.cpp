@@ -23,7 +23,7 @@
 namespace mt {
 namespace {
 
-// Other threads that were given what the function makes cannot have it computed.
+// While one exists, other threads cannot evaluate what the traced function makes.
 class Tracing {
  public:
   explicit Tracing(Window& window) : window_(window) { mark(true); }
@@ -42,8 +42,8 @@ bool same_numbers(const Immediates& a, const Immediates& b) {
   return a.value[0] == b.value[0] && a.value[1] == b.value[1];
 }
 
-// Whether a replay has to put something there: another value, or, where the recording never looked,
-// even the one that it had.
+// Whether a replay has to set the cell: to another value or, if the recording never read it, even
+// to the value that it had.
 bool is_changed(const TraceLog::Touched& touched) {
   return touched.now.node() != touched.seen.node() || (touched.written && !touched.read);
 }
@@ -61,7 +61,7 @@ class Trace::Recorder {
     }
   }
 
-  // Calls the function, and once more if it was the first to change some state.
+  // Calls the function, and again if the first call turned a plain value into state.
   void run(const Function& function) {
     TraceLog::Current current(&log_);
     call(function);
@@ -72,7 +72,7 @@ class Trace::Recorder {
     call(function);
   }
 
-  // The operators that it recorded. The caller holds the window's lock.
+  // The region of the recorded operators. The caller holds the window's lock.
   const Region& select(Window& window) {
     wanted_ = results_;
     for (const TraceLog::Touched& touched : log_.touched) {
@@ -121,17 +121,16 @@ class Trace::Recorder {
     tape_->end();
   }
 
-  // Which generator is current is nothing that a replay changes.
+  // A replay does not change which generator is current.
   void check_generator() const {
     if (&Generator::current() == generator_.get()) return;
     Generator::use(generator_);
     fail(Code::trace, "trace: the function has left another generator current than it found");
   }
 
-  // Where what is handed out of a value is less than half of it, that is copied: it keeps no more
-  // than itself alive, and what nobody reads of the rest is not computed (planning/trim.h). Not
-  // where the value is kept anyway. All of a call's is computed, and copying would be one more
-  // group.
+  // Copies results that are less than half of a value: a copy does not keep the rest alive, and
+  // what nobody reads of that is not computed (planning/trim.h). Not if the value is kept anyway,
+  // nor from calls, which are computed whole, so that a copy would just be one more group.
   void copy_parts() {
     auto base_of_part = [](const Tensor& x) -> const Node* {
       const bool is_part = x && !x->ready() && x->base && !x->base->ready();
@@ -147,8 +146,8 @@ class Trace::Recorder {
     }
   }
 
-  // Whether a value is handed out whole, or what state becomes: as a part of it, too, since state
-  // may be a variable, which no copy is.
+  // Whether a value is handed out whole or becomes state, even only a part of it, since state may
+  // be a variable, which a copy is not.
   bool is_kept(const Node* value) const {
     auto is_value = [&](const Tensor& x) { return x.node() == value; };
     auto holds = [&](const TraceLog::Touched& touched) {
@@ -235,8 +234,8 @@ class Trace::Recorder {
     });
   }
 
-  // What came from the generator that was current before the call will do so again, from the one
-  // that is current then.
+  // Draws from the generator that was current at the recording come, at a replay, from the one that
+  // is current then.
   void add_draws() {
     recording_->draws = log_.draws;
     for (TraceLog::Draw& draw : recording_->draws) {
@@ -262,8 +261,8 @@ class Trace::Recorder {
     recording_->draw_of_item.push_back(node.op->kind == OpKind::random ? draw_of(node) : -1);
   }
 
-  // The draw whose numbers a node has: the one that it was recorded with, or, where a checkpoint
-  // records it again, that of the same numbers, which two generators may both have given.
+  // The draw that gave a node its numbers: the one it was recorded with or, if a checkpoint records
+  // it again, one with the same numbers, which two generators may both have given.
   int draw_of(const Node& node) const {
     const std::vector<TraceLog::Draw>& draws = recording_->draws;
     const TraceLog::Draw* own = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turning pending nodes into values: the one door between the graph and what executes it.
+// Turning pending nodes into values: the only interface between the graph and what executes it.
 #pragma once
 
 #include "base/thread.h"
@@ -29,8 +29,8 @@ void read_element(const Tensor& tensor, void* to);
 void flush();
 // Computes every pending value of the calling thread that something holds.
 void evaluate_held();
-// Computes a tensor that is pending on another thread, which may be giving it its value at this
-// moment: afterwards the calling thread may read its node.
+// Computes a tensor that is pending on another thread, which may be finishing it at this moment.
+// Afterwards the calling thread may read its node.
 inline void evaluate_if_foreign(const Tensor& tensor, const Thread& thread) {
   if (!tensor->ready() && tensor->window.load(std::memory_order_acquire) != thread.window) {
     evaluate(tensor);

@@ -42,7 +42,7 @@ class InputsLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-// Once true it stays so: nobody begins to walk or show such a node.
+// Once true it stays true: no new walk or tape can begin to use such a node.
 bool needs_no_inputs(const Node& node) {
   return !node.requires_gradient && !node.is_broadcast_product && node.history_use.tapes == 0 &&
          node.history_use.walks == 0;

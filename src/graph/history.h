@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histories: what gradients are found along. Several threads may walk one at once while others
-// forget it, so a walk holds on to the inputs of its nodes, and the last one to need them lets go.
+// Histories: the parts of the graph that gradients follow. Several threads may walk one at once
+// while others forget it, so a walk keeps the inputs of its nodes, and the last user releases them.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace mt {
 
-// The nodes between some outputs and what requires a gradient, inputs before consumers. For the
-// object's life they stay as they are, whoever forgets them.
+// The nodes that some outputs depend on and that require a gradient, inputs before consumers. They
+// stay as they are during the object's lifetime, even if they are forgotten meanwhile.
 class History {
  public:
   explicit History(const std::vector<Tensor>& outputs);
@@ -19,9 +19,9 @@ class History {
   History(const History&) = delete;
 
   const std::vector<Tensor>& nodes() const { return nodes_; }
-  // Where a node stands among them; -1 if it does not.
+  // The node's index in nodes(); -1 if it is not one of them.
   int64_t position(const Node* node) const { return positions_.find(node); }
-  // From now on no other walk may begin here, and what only gradients need goes when this ends.
+  // From now on no walk may begin here; what only gradients need is released after the last walk.
   void forget();
 
  private:
@@ -29,18 +29,18 @@ class History {
   PointerIndex positions_;
 };
 
-// A tape that showed a node with its inputs is gone.
+// To be called when a tape that showed a node with its inputs is gone.
 void release_from_tape(Node& node);
 
-// What a node was computed from, whichever thread evaluates or walks it at this moment; nothing
-// where that has been let go of.
+// A node's inputs, even if another thread is evaluating or walking it; empty if they have been
+// released.
 Inputs inputs_of(const Tensor& tensor);
 
-// Among the pending operators that `output` came from, one at which what a gradient would go along
-// ends; no operator when there is none, or when it has been computed and forgotten.
+// For error messages: an operator behind `output`, its inputs not yet released, at which the path
+// of a gradient ends; no operator if none is found.
 struct HistoryEnd {
   const Op* op = nullptr;
-  bool unrecorded = false;  // it has a gradient, which was not to be recorded
+  bool unrecorded = false;  // the operator has a gradient, but recording was off
 };
 HistoryEnd end_of_history(const Tensor& output);
 

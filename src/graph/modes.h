@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recording an operator does besides: remember how to differentiate it, and, for debugging,
-// run it at once.
+// Modes of recording an operator: whether to remember how to differentiate it and, for debugging,
+// whether to run it at once.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ class GradientMode {
 namespace detail {
 inline constinit std::atomic<bool> runs_at_once{false};
 }
-// Eager mode runs every operator at its call; from MT_EAGER at start, then as set.
+// Eager mode runs every operator at its call; initially as MT_EAGER says, then as set.
 inline bool eager_mode() { return detail::runs_at_once.load(std::memory_order_relaxed); }
 void set_eager_mode(bool enabled);
 // Eager, and fails at the first operator that makes a NaN; MT_EAGER=nan.

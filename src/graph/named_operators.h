@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that differ in the names alone that users gave them.
+// Operators that differ only in the names that users gave them.
 #pragma once
 
 #include <map>

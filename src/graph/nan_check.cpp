@@ -39,7 +39,7 @@ void check_nan(const Tensor& tensor, const Inputs& inputs) {
   for (const Tensor& input : inputs) {
     if (contains_nan(input)) return;
   }
-  // The operator stays named where the function that was called is another, and is named first.
+  // No colon after the operator: the C boundary then puts the called function's name before it.
   fail(Code::invalid, "%s made a NaN in %s%s, and no operand holds one", tensor->op->name,
        name_of(tensor.dtype()), to_string(tensor.shape()).c_str());
 }

@@ -22,8 +22,8 @@ void* Node::operator new(size_t) { return current_thread().nodes.take(); }
 void Node::operator delete(void* memory) { current_thread().nodes.keep(memory); }
 void Node::operator delete(void* memory, Thread& thread) { thread.nodes.keep(memory); }
 
-// Whoever holds the only reference needs no atomic subtraction, unless a window's lock lets another
-// thread find the node there. That lock is ours to take, without nesting, if the window is.
+// The holder of the only reference needs no atomic subtraction, unless another thread may find the
+// node in a window. We then take the window's lock if it is ours and not nested in another's.
 void Node::release_last(Thread& thread) {
   if (Window* home = window.load(std::memory_order_acquire)) {
     if (!drop_in_window(*home, thread)) return;
@@ -33,8 +33,8 @@ void Node::release_last(Thread& thread) {
   dispose(thread);
 }
 
-// Whether the reference was the last. While disposal pauses, an evaluation may be going through the
-// window, so the node stays in it until it is destroyed.
+// Drops a reference to a node in a window; returns whether it was the last. While disposal is
+// paused, an evaluation may be walking the window, so the node stays in it until it is destroyed.
 [[gnu::noinline]] bool Node::drop_in_window(Window& home, Thread& thread) {
   const bool stays = thread.disposal_paused;
   if (&home == thread.window && (!stays || home.lock.is_inside())) {

@@ -63,7 +63,7 @@ struct Immediates {
 
 enum class State : uint8_t { pending, ready };
 
-// Who needs a node's inputs besides its own evaluation; graph/history.h guards it.
+// Who needs a node's inputs besides its own evaluation; guarded by a mutex in graph/history.cpp.
 struct HistoryUse {
   bool forgotten = false;  // after a backward: no gradient passes here any more
   int32_t tapes = 0;       // tapes still alive that show it with its inputs
@@ -79,9 +79,9 @@ class Node {
   Relaxed<bool> requires_gradient = false;
   bool is_plain_number = false;       // takes the other operand's dtype
   bool is_broadcast_product = false;  // keeps its operands all its life: a sum may want them
-  // Guarded by the window's lock: also once ready, a gradient or a live tape needs its inputs.
+  // Keeps its inputs once ready, for gradients, live tapes or sums; guarded by the window's lock.
   bool keeps_inputs = false;
-  uint8_t times_computed = 0;  // within fused groups, and not stored; counts to 2
+  uint8_t times_computed = 0;  // in evaluations that did not store it; counts to 2
   bool reads_pending = false;  // it had an input that was pending when it was recorded
   HistoryUse history_use;
   Inputs inputs;
@@ -102,7 +102,7 @@ class Node {
   // Made with one reference, which its maker adopts.
   Node(const Op& op, Dtype dtype, const Shape& shape, Device& device, Inputs&& inputs = {},
        Attributes&& attributes = {});
-  // The same, with the inputs built where they stay; for graph/record.cpp.
+  // The same, with the inputs constructed in place; for graph/record.cpp.
   struct InputsInPlace {};
   template <class... Operands>
   Node(const Op& op, Dtype dtype, const Shape& shape, Device& device, InputsInPlace,
@@ -155,10 +155,10 @@ class Node {
     }
     return count > 0;
   }
-  // Acquire: what others have done with a reference that is gone, they have done.
+  // Acquire: whatever was done through references that are gone is visible.
   int32_t references() const { return references_.load(std::memory_order_acquire); }
 
-  // Guarded by the window's lock, and meaningful only while pending.
+  // Guarded by the window's lock and meaningful only while pending, except next_dying (dispose()).
   std::atomic<Window*> window{nullptr};
   Node* previous = nullptr;
   Node* next = nullptr;
@@ -166,7 +166,8 @@ class Node {
   int32_t pending_uses = 0;  // references held by pending nodes
   int32_t mark = 0;          // scratch for passes over the window
 
-  std::atomic<int32_t> state_slots{0};  // places of lasting state that hold this value
+  // While pending: how many StateCells hold this value. Once ready, only note_state() changes it.
+  std::atomic<int32_t> state_slots{0};
 
  private:
   void release_last();
@@ -181,8 +182,8 @@ class Node {
   std::atomic<State> state_{State::pending};
 };
 
-// While one lives, nodes that die on this thread wait for its end. It stands around a window's
-// lock, because destroying a node may take another window's, or call the owner of borrowed memory.
+// While one exists, nodes that die on this thread are destroyed only at its end. It goes around a
+// window's lock, because destroying a node may take another's or call the owner of borrowed memory.
 class DisposalPause {
  public:
   explicit DisposalPause(Thread& thread = current_thread())

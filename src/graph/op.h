@@ -29,7 +29,7 @@ struct Op {
   OpKind kind;
   uint8_t code = 0;
   // The naive value, written as a student would, in float64 where it sums. Only `call` operators
-  // need one; the other kinds have theirs in common (ops/naive.cpp).
+  // need one; the other kinds share theirs (ops/naive.cpp).
   void (*value)(const NaiveCall& call) = nullptr;
   // Records the gradients of `node`'s inputs given the gradient dy of its result. `gradients` has
   // an entry for each input, null at first; those it leaves null receive nothing. nullptr: the
@@ -38,8 +38,8 @@ struct Op {
   // A product larger than each of its operands keeps them, so that a later sum can be recorded as a
   // contraction of the operands whether or not the product has been computed meanwhile.
   bool is_product = false;
-  // Records the operator again on other inputs, where the node alone does not say how: a view's
-  // layout depends on its input's. nullptr: dtype, shape and attributes say all.
+  // Records the operator again on other inputs, if the node alone does not say how: a view's layout
+  // depends on its input's. nullptr: dtype, shape and attributes suffice.
   Tensor (*record_again)(const Node& node, const Tensor* inputs) = nullptr;
 };
 

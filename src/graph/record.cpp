@@ -28,7 +28,7 @@ namespace {
 constexpr int64_t node_budget = 4096;
 constexpr int64_t byte_budget = int64_t{1} << 29;
 
-// Whether each operand of a product is smaller, so that a sum may be computed from them without it.
+// Whether a product is larger than each operand, so that a sum may be computed without forming it.
 bool outgrows_operands(const Node& node) {
   for (const Tensor& input : node.inputs) {
     if (input.size() >= element_count(node.shape)) return false;
@@ -36,7 +36,7 @@ bool outgrows_operands(const Node& node) {
   return true;
 }
 
-// What a node's inputs say of it. Those that are pending on another thread are computed first.
+// What a node inherits from its inputs. Inputs pending on another thread are computed first.
 struct FromInputs {
   bool pending = false, requires_gradient = false;
 
@@ -49,9 +49,9 @@ struct FromInputs {
   }
 };
 
-// Says whether the node takes part in gradients, and what it keeps of its inputs for them.
+// Sets whether the node takes part in gradients, and whether it keeps its inputs.
 [[gnu::always_inline]] inline void connect(Node* node, const FromInputs& inputs, Thread& thread) {
-  const Window& window = Window::current(thread);  // made for the thread's first node
+  const Window& window = Window::current(thread);  // created with the thread's first node
   bool required = inputs.requires_gradient && thread.records_gradients && node->op->gradient &&
                   is_floating(node->dtype);
   node->requires_gradient = required;
@@ -66,7 +66,7 @@ inline void connect(Node* node, Thread& thread) {
 }
 
 void append_and_evaluate(const Tensor& tensor, Thread& thread) {
-  // What a check needs to see of the inputs is let go of by evaluating, which others may do.
+  // The NaN check needs the inputs, which an evaluation, perhaps by another thread, releases.
   Inputs inputs = nan_check() ? tensor->inputs : Inputs();
   thread.window->append(tensor.node(), thread);
   if (thread.trace) return;
@@ -74,7 +74,7 @@ void append_and_evaluate(const Tensor& tensor, Thread& thread) {
   if (nan_check()) check_nan(tensor, inputs);
 }
 
-// What there is no memory for stays pending: whoever asks for it hears of that.
+// What does not fit in memory stays pending: whoever asks for it gets the error.
 [[gnu::noinline]] void evaluate_pending(const Window& window) {
   try {
     flush();
@@ -158,8 +158,7 @@ Tensor record_source(const Op& op, Dtype dtype, const Shape& shape, Device& devi
   return record_node(op, dtype, shape, device, {}, std::move(attributes), immediates);
 }
 
-// Another thread may be computing `input` at this moment, which leaves the layout of a view as it
-// is.
+// Another thread may be finishing `input` at this moment, which does not change a view's layout.
 Layout view_layout(const Tensor& input) {
   evaluate_if_foreign(input, current_thread());
   if (input->ready() || input->op->kind == OpKind::view) return input->layout();
@@ -201,9 +200,9 @@ Tensor record_view(const Op& op, const Tensor& input, const Layout& layout, Attr
   node->offset = layout.offset;
   connect(node, thread);
   if (input->ready() && !thread.trace) {
-    // A value needs no plan to be seen in another layout. (connect() may just have made it ready; a
-    // layout within a base is then one within a contiguous storage.) A trace keeps the view, since
-    // its input may be another value at each replay.
+    // A view of a ready value needs no plan. (connect() may just have made it ready; a layout
+    // within a base is then one within a contiguous storage.) A trace keeps the view, since its
+    // input may be another value at each replay.
     node->set_ready(input->storage, layout.strides, layout.offset);
     if (!node->keeps_inputs) node->inputs.clear();
   } else {

@@ -9,7 +9,7 @@ namespace mt {
 struct Thread;
 
 // Records an operator whose shapes and dtypes have been checked. The inputs lie on one device,
-// which is the result's; operators without inputs name it.
+// which is also the result's; operators without inputs are given it.
 Tensor record(const Op& op, Dtype dtype, const Shape& shape, Inputs inputs,
               Attributes attributes = {}, const Immediates& immediates = {});
 Tensor record_source(const Op& op, Dtype dtype, const Shape& shape, Device& device,
@@ -19,7 +19,7 @@ Tensor record_view(const Op& op, const Tensor& input, const Layout& layout,
                    Attributes attributes = {});
 // The layout that a view of `input` starts from: its elements within its storage or its base.
 Layout view_layout(const Tensor& input);
-// What a pending view shows elements of; null for a value and for what is no view.
+// The base of a pending view; null for a view that is ready and for what is not a view.
 Tensor base_of_view(const Tensor& tensor);
 
 // Fast paths. A small operator takes about as long to record as to compute, so the commonest ones
@@ -29,8 +29,8 @@ Tensor base_of_view(const Tensor& tensor);
 // of the first, with elements that are no larger.
 Tensor record_same_shape(const Op& op, Dtype dtype, const Tensor& x);
 Tensor record_same_shape(const Op& op, Dtype dtype, const Tensor& a, const Tensor& b);
-// Views: where the input is a value already, and neither a gradient nor a trace nor a tape will ask
-// where the view came from, it is a value at once and nothing is recorded.
+// Views: if the input is ready, and no gradient, trace or tape will ask where the view came from,
+// the view is ready at once and nothing is recorded.
 bool is_untracked(const Tensor& input, Thread& thread);
 Tensor untracked_view(const Op& op, const Tensor& value, const Layout& layout,
                       Attributes&& attributes, Thread& thread);
@@ -39,7 +39,7 @@ Tensor untracked_view(const Op& op, const Tensor& value, const Layout& layout,
 Tensor record_value(const Op& op, Ref<Storage> storage, Dtype dtype, const Layout& layout,
                     Inputs inputs, Attributes attributes = {});
 
-// A value that exists already, and came from nowhere.
+// A node for a value that exists already and was not computed from anything.
 Tensor make_leaf(Ref<Storage> storage, Dtype dtype, const Layout& layout);
 
 }  // namespace mt

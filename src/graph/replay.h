@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recording what was recorded before once more, on other values.
+// Recording operators again on other values.
 #pragma once
 
 #include <unordered_map>
@@ -14,12 +14,12 @@ Tensor record_again(const Node& node, const Inputs& inputs);
 
 using Replacements = std::unordered_map<const Node*, Tensor>;
 
-// Records again those of `nodes`, which are in recorded order, that depend on a replaced one, or
-// all of them, and adds them to `replacements`.
+// Records again those of `nodes` (in recorded order) that depend on a replaced node, or all of
+// them, and adds the new ones to `replacements`.
 void replay(const std::vector<Tensor>& nodes, Replacements* replacements, bool all = false);
 
-// The same nodes as a graph without values: it keeps what is needed to record all of them again,
-// and of the tensors made elsewhere everything.
+// A copy of the nodes without values, which keeps just what is needed to record all of them again;
+// tensors made elsewhere are kept as they are.
 std::vector<Tensor> without_values(const std::vector<Tensor>& nodes);
 
 }  // namespace mt

@@ -11,14 +11,14 @@
 
 namespace mt {
 
-// A place that holds a value which can be exchanged for another: a parameter, its gradient, an
-// optimizer's moment. A value that is pending in such a place is stored by every evaluation, so
-// that no chain of steps can grow; and a trace that reads or changes the place does so again at
-// every replay. Any thread may use it at any time but while a replay changes it, perhaps in place.
-// While a trace records, what its thread changes is seen by that thread alone.
+// A place for a value that can be replaced: a parameter, its gradient, an optimizer's moment. Every
+// evaluation stores pending values in such places, so that no chain of steps can grow; and a trace
+// that reads or changes the place does so again at every replay. Any thread may use it at any time,
+// except while a replay changes it, perhaps in place. While a trace records, only its own thread
+// sees what it changes.
 class StateCell : public Counted<StateCell> {
  public:
-  // Reading and changing as a program does it: a trace takes note.
+  // Reads and changes by the program, which a trace notes.
   Tensor get() {
     TraceLog* log = TraceLog::current();
     if (!log) return value();
@@ -35,26 +35,26 @@ class StateCell : public Counted<StateCell> {
       replace(std::move(value));
     }
   }
-  // What a program would read; no trace takes note.
+  // What get() would return, without a trace noting it.
   Tensor peek() const {
     TraceLog* log = TraceLog::current();
     const TraceLog::Touched* known = log ? log->find(this) : nullptr;
     return known ? known->now : value();
   }
-  // Holds nothing from now on, also where a trace is recording.
+  // Empties the cell, even while a trace records.
   void drop() {
     TraceLog* log = TraceLog::current();
     if (TraceLog::Touched* known = log ? log->find(this) : nullptr) known->now = nullptr;
     replace(nullptr);
   }
 
-  // Reading and changing behind a trace's back.
+  // Reads and changes that no trace notes.
   Tensor value() const {
     std::lock_guard lock(lock_);
     return value_;
   }
   void replace(Tensor value) {
-    // Only what is pending is asked for its places.
+    // Node::state_slots counts the cells only of pending values.
     if (value && !value->ready()) value->state_slots.fetch_add(1, std::memory_order_relaxed);
     {
       std::lock_guard lock(lock_);
@@ -71,13 +71,12 @@ class StateCell : public Counted<StateCell> {
   Tensor value_;
 };
 
-// Takes note that `value`, which is ready, has become lasting state of somebody who had it as a
-// plain value until then: a trace that takes it for a value that always stays is to be recorded
-// anew.
+// Notes that `value`, which is ready and was a plain value until now, has become lasting state: a
+// trace that recorded it as a fixed value must be recorded again.
 inline void note_state(const Tensor& value) {
   value->state_slots.fetch_add(1, std::memory_order_relaxed);
 }
-// How often that has happened.
+// Grows with each note_state(); its start depends on the value's past.
 inline int32_t times_state(const Tensor& value) {
   return value->state_slots.load(std::memory_order_relaxed);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A choice that is no tensor, as whether layers are in training: what a trace records holds for one
-// of the two.
+// A choice that is not a tensor, such as whether layers are training: a trace's recording is valid
+// for one setting only.
 #pragma once
 
 #include <atomic>
@@ -13,19 +13,19 @@ class Switch {
  public:
   explicit Switch(bool on) : on_(std::make_shared<std::atomic<bool>>(on)) {}
 
-  // Noted where a trace records, unless what it records has set it itself.
+  // A trace that records notes the setting read, unless the traced function has set it itself.
   bool on() const;
   void set(bool on);
 
-  // How a switch stood when it was first met.
+  // A switch's setting when it was first read or set.
   struct Stand {
     std::shared_ptr<const std::atomic<bool>> of;
     bool on;
-    bool read;  // else it was set
+    bool read;  // it was read first; else it was set
     bool is_so() const { return !read || *of == on; }
   };
 
-  // Notes what this thread meets, for the object's life.
+  // Notes the switches that this thread reads or sets, for the object's life.
   class Log {
    public:
     Log();

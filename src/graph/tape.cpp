@@ -12,7 +12,7 @@
 namespace mt {
 namespace {
 
-// After a change of its tapes.
+// To be called after the window's tapes have changed.
 void count_recording_tapes(Window& window) {
   const auto& tapes = window.tapes;
   const auto paused = std::find(tapes.rbegin(), tapes.rend(), nullptr);
@@ -41,7 +41,7 @@ void Tape::end() {
   Window* window = window_;
   if (!window) return;
   OwnerLock::Hold hold(window->lock, &current_thread());
-  if (!window_) return;  // the thread is gone meanwhile
+  if (!window_) return;  // the thread has ended meanwhile
   std::erase(window->tapes, this);
   window_ = nullptr;
   count_recording_tapes(*window);
@@ -50,7 +50,7 @@ void Tape::end() {
 void Tape::end_all(Window& window) {
   OwnerLock::Hold hold(window.lock, &current_thread());
   for (Tape* tape : window.tapes) {
-    if (tape) tape->window_ = nullptr;  // else a pause, which a thread may end in
+    if (tape) tape->window_ = nullptr;  // nullptr marks a pause, in which a thread may end
   }
   window.tapes.clear();
   window.recording_tapes = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tape: what was recorded while it listened, in order, kept whole with its inputs.
+// A tape: the operators recorded while it listened, in order, each kept with its inputs.
 #pragma once
 
 #include <atomic>
@@ -24,12 +24,12 @@ class Tape {
   Tape(const Tape&) = delete;
   ~Tape();
 
-  // Starts to listen on the calling thread, and stops, on any; tapes nest.
+  // begin() starts listening on the calling thread; end() stops, on any thread. Tapes nest.
   void begin();
   void end();
-  // Ends those that listen to a thread, which is gone.
+  // Ends all tapes that listen to the window's thread, which is ending.
   static void end_all(Window& window);
-  // Puts a new node on those that listen to the calling thread, whose window it is.
+  // Appends a new node to all tapes that record the calling thread; `window` is that thread's.
   static void append_to_all(Window& window, const Tensor& node, Thread& thread);
 
   const std::vector<Entry>& entries() const { return entries_; }
@@ -47,7 +47,7 @@ class Tape {
   std::atomic<Window*> window_{nullptr};  // changed under its lock
 };
 
-// Keeps the calling thread's tapes from recording, for the object's life; a trace's goes on.
+// Pauses the calling thread's tapes for the object's life; has no effect inside a trace.
 class TapePause {
  public:
   TapePause();

@@ -8,8 +8,8 @@ namespace mt {
 
 namespace {
 
-// A value may be in several places, which a replay may find to differ: each place has a node of its
-// own, so that the trace can tell from which one a value was read. One with a history keeps it.
+// Several cells may hold this value now but different ones at a replay: each gets a node of its
+// own, by which the trace can tell where a value was read. A value with a history keeps its node.
 Tensor stand_in(const Tensor& value) {
   if (!value || !value->ready() || (value.requires_gradient() && !value->variable)) return value;
   Tensor leaf = make_leaf(value->storage, value.dtype(), value->layout());

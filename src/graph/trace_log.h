@@ -19,7 +19,7 @@ class StreamSource : public Counted<StreamSource> {
  public:
   virtual ~StreamSource() = default;
   virtual Immediates draw() = 0;  // {seed, stream}, and moves on
-  // Gives the last `count` streams back, of which `first` was the first, unless others have drawn.
+  // Gives back the last `count` streams, the first of them `first`, unless others have drawn since.
   virtual void take_back(uint64_t first, uint64_t count) = 0;
 };
 
@@ -32,12 +32,12 @@ class TraceLog {
     Ref<StateCell> cell;
     Tensor before;      // its value when it was first touched
     Tensor seen;        // what stands for it in the trace
-    Tensor now;         // what the traced function has put there; at first what stands for it
-    bool read = false;  // before it was written: what it held counts
+    Tensor now;         // what the traced function has put there; at first `seen`
+    bool read = false;  // before it was written: its old value matters
     bool written = false;
   };
-  // Index tensors whose values must lie in [-size, size), or from 0 on where they do not count from
-  // the end, or be the one that is ignored, which a recording cannot look at.
+  // Index tensors whose values a recording cannot see: each replay checks that they lie in
+  // [0, size), or [-size, size) if `from_end`, or equal `ignored`.
   struct Check {
     Tensor indices;
     int axis;
@@ -49,21 +49,21 @@ class TraceLog {
   struct Draw {
     Ref<StreamSource> source;
     Immediates immediates;
-    const Node* node;  // what was recorded with it, which may be gone
+    const Node* node;  // the node recorded with it, which may be gone
   };
 
   Touched& touch(StateCell* cell);
   Touched* find(const StateCell* cell);  // nullptr: not touched
   void note(StreamSource* source, const Immediates& drawn, const Node* node);
   void take_draws_back();
-  // Forgets all that it heard.
+  // Gives back the draws and forgets everything noted.
   void start_over();
 
   std::vector<Touched> touched;
   std::vector<Draw> draws;
   std::vector<Check> checks;
-  // Something from outside has become state only now that it was changed: what was read of it
-  // before would stay as it was.
+  // A tensor from outside became state only when the function changed it. Earlier reads of it were
+  // recorded as a fixed value, so the function has to be recorded once more.
   bool late_state = false;
 
   // Makes this the current log for the object's life.

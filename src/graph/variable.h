@@ -13,9 +13,9 @@ class Variable : public Counted<Variable> {
  public:
   StateSlot gradient;
 
-  // The handle is gone, so nobody can ask for the gradient any more. A gradient that is not
-  // computed yet refers to the leaf's value, and that to this: without a word the three would stay
-  // for good.
+  // The handle is gone, so nobody can ask for the gradient any more. A pending gradient refers to
+  // the leaf's value, and that to this object: unless the gradient is dropped, the cycle is never
+  // freed.
   void abandon() {
     abandoned_ = true;
     gradient.drop();

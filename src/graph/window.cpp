@@ -16,7 +16,7 @@ std::vector<Window*>& pool() {
   static auto* windows = new std::vector<Window*>;
   return *windows;
 }
-size_t made = 0;  // windows in all
+size_t made = 0;  // windows made so far
 
 }  // namespace
 
@@ -27,7 +27,7 @@ Window& Window::lease(Thread& thread) {
       {
         std::lock_guard lock(pool_mutex());
         if (pool().empty()) {
-          pool().reserve(made + 1);  // a thread that ends cannot fail
+          pool().reserve(made + 1);  // so that returning it when the thread ends cannot fail
           window = new Window;
           ++made;
         } else {
@@ -44,7 +44,7 @@ Window& Window::lease(Thread& thread) {
       Thread& thread = current_thread();
       thread.nodes.close();
       thread.storages.close();
-      Tape::end_all(*window);  // they do not record the next thread
+      Tape::end_all(*window);  // so that they do not record the next thread
       window->lock.set_owner(nullptr);
       std::lock_guard lock(pool_mutex());
       pool().push_back(window);

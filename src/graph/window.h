@@ -98,7 +98,7 @@ inline void Window::finish(Node* node, Ref<Storage>&& storage) {
     node->base = nullptr;
     node->set_ready(std::move(storage));
   } else {
-    // In place; values are finished all the time.
+    // Contiguous; written out because values are finished all the time.
     node->strides = node->shape;
     int64_t stride = 1;
     for (int i = node->shape.rank() - 1; i >= 0; --i) {
@@ -108,7 +108,7 @@ inline void Window::finish(Node* node, Ref<Storage>&& storage) {
     node->offset = 0;
     node->set_ready(std::move(storage));
   }
-  // Last, because a thread that drops the last handle waits for the lock only until then.
+  // Last, because a thread that drops the last handle takes the lock only while this is set.
   node->window.store(nullptr, std::memory_order_release);
 }
 

@@ -6,7 +6,7 @@
 namespace mt {
 namespace {
 
-// Neighbouring dimensions that both operands step through evenly are one dimension.
+// Appends a dimension; one that both operands step evenly through with the last is merged into it.
 void push(std::vector<ContractionDim>& dims, ContractionDim dim) {
   if (dim.size == 1) return;
   if (!dims.empty()) {

@@ -10,8 +10,8 @@
 
 namespace mt {
 
-// One dimension with the stride, in elements, that each operand moves by along it; 0 where the
-// operand lacks it. The result is contiguous in the order batch, m, n.
+// One dimension and the stride, in elements, of each operand along it; 0 if the operand lacks it.
+// The result is contiguous in the order batch, m, n.
 struct ContractionDim {
   int64_t size;
   int64_t a_stride;
@@ -28,8 +28,8 @@ struct Contraction {
 
 struct Operand;
 
-// The canonical form of a contraction of operands that are laid out so; `counts` says how many
-// dimensions are batch, m, n and k. a is [batch, m, k], b is [batch, n, k].
+// The canonical form of a contraction of a [batch, m, k] and b [batch, n, k]; `counts` has the
+// number of batch, m, n and k dimensions.
 Contraction canonical_contraction(const Attributes& counts, const Operand& a, const Operand& b,
                                   Dtype out);
 

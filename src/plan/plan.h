@@ -15,14 +15,14 @@
 
 namespace mt {
 
-// All of an operand of a contraction or a call, or of a result.
+// A whole operand of a contraction or a call, or a whole result.
 struct Operand {
   int buffer = -1;
   Dtype dtype = Dtype::float32;
   Layout layout;
 };
 
-// What each column of a row group's elements is reduced to, in column order (ops/order.h).
+// A reduction of each column of a row group over its rows, in column order (ops/order.h).
 struct Total {
   Reduction reduction = Reduction::sum;
   Compute type = Compute::f32;
@@ -32,7 +32,7 @@ struct Total {
 struct FusedProgram {
   Program program;
   std::vector<Segment> segments;  // one, or several that run the same program
-  std::vector<Total> totals;      // of rows only
+  std::vector<Total> totals;      // of row programs only
 };
 
 // The kinds of groups. Element by element:
@@ -43,7 +43,7 @@ struct RowGroup : FusedProgram {};
 
 // Element-wise, then one reduction over long rows or over leading dimensions. The elements are
 // [outer, reduced, inner] in iteration order. The program's last instruction stands for the
-// reduction: whoever runs the group knows how to do it over all of `reduced`.
+// reduction, which the backend carries out over all of `reduced`.
 struct ReduceGroup : FusedProgram {
   Reduction reduction = Reduction::sum;
   Compute type = Compute::f32;
@@ -57,14 +57,14 @@ struct ContractGroup {
   Contraction contraction;
   Operand a, b, output;
   std::optional<FusedProgram> epilogue;
-  bool passes = false;  // the result: only the epilogue reads it, where nothing else writes
+  bool passes = false;  // only the epilogue reads the result, in a buffer private to the group
 };
 
 // One operator, by a kernel of its own.
 struct CallGroup {
   const Op* op = nullptr;
   Attributes attributes;
-  int immediate = -1;  // whose immediates it takes: an item
+  int immediate = -1;  // the item whose immediates it takes
   std::vector<Operand> inputs;
   Operand output;
 };
@@ -82,7 +82,7 @@ struct Group {
 const FusedProgram* fused_program(const Group& group);
 FusedProgram* fused_program(Group& group);
 
-// Append the buffers that a group reads and writes, each as often as it does.
+// Append the buffers that a group reads or writes, once for each read or write.
 void buffers_read(const Group& group, std::vector<int>* buffers);
 void buffers_written(const Group& group, std::vector<int>* buffers);
 
@@ -90,7 +90,7 @@ enum class BufferKind : uint8_t { leaf, output, arena };
 
 struct Buffer {
   BufferKind kind;
-  int index = -1;  // of the leaf, or of the item that is stored
+  int index = -1;  // of the leaf, or of the item
   int64_t bytes = 0;
   int64_t offset = 0;  // in the arena
   int donor = -1;      // output: the leaf whose memory it takes over; -1 for fresh memory
@@ -101,13 +101,13 @@ struct Plan {
   std::vector<Group> groups;
   int64_t arena_bytes = 0;
 
-  // Set by the backend: its working memory, and what it prepared, with the host memory that takes.
+  // Set by the backend: its working memory; what it prepared, and the host memory that takes.
   int64_t scratch_bytes = 0;
   std::shared_ptr<const void> prepared;
   int64_t prepared_bytes = 0;
 };
 
-// Whether an output takes over the memory of a leaf: of a weight that the plan updates.
+// Whether an output takes over the leaf's memory, as the new value of an updated weight does.
 bool is_replaced(const Plan& plan, int leaf);
 
 }  // namespace mt

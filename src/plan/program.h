@@ -32,8 +32,8 @@ enum class Opcode : uint8_t {
   store,        // to memory[index], converting to its dtype
 };
 
-// Where a value lies: a register, or, as ~m, the tile's own part of memory m, which is contiguous
-// and of the compute type, so that it needs no loading or storing.
+// A value's place is a register, or ~m: its tile of memory m itself, which is contiguous and of the
+// compute type, so that no load or store is needed.
 constexpr int16_t no_place = INT16_MIN;
 
 struct Instruction {
@@ -59,16 +59,16 @@ struct Memory {
   Layout layout;
   bool row;          // over rows only
   bool contiguous;   // element i lies at offset + i
-  int margins = -1;  // index into the segment's, if it is padded as it is read
+  int margins = -1;  // index into the segment's margins, if it is padded as it is read
 
   bool is_padded() const { return margins >= 0; }
 };
 
-// Of a padded operand: which indices along each dimension of its layout there are elements for,
-// counted by the strides from the first one on; elsewhere is a constant.
+// For a padded operand: per dimension of its layout, the range [begin, end) of indices that has
+// elements, the first of them at the layout's offset. All other indices read `constant`.
 struct Margins {
   Dims begin, end;
-  int constant;  // index into the segment's
+  int constant;  // index into the segment's constants
 
   bool operator==(const Margins&) const = default;
 };
@@ -83,7 +83,7 @@ struct Segment {
 
 struct Program {
   std::vector<Instruction> instructions;
-  int once = 0;  // the first ones fill registers with one number each, once for all tiles
+  int once = 0;  // leading instructions that fill a register each with one number, for all tiles
   int registers = 0;
   bool wide = false;  // some register holds 8-byte numbers
 };

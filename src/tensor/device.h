@@ -14,8 +14,8 @@ struct Device {
   std::string name;      // "cpu", "cpu:reference", "cuda:0"
   Allocator* allocator;  // of the device's own memory
   Backend* backend;
-  bool host_memory;  // its memory can be read by the host as it is
-  bool fuses;        // false: every node runs by itself, by its naive value
+  bool host_memory;  // the host can read its memory directly
+  bool fuses;        // false: every node runs alone, by its naive implementation
 };
 
 }  // namespace mt

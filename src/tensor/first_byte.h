@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many bytes into its storage a layout's first element lies.
+// The offset in bytes of a layout's first element in its storage.
 #pragma once
 
 #include "tensor/dtype.h"
@@ -10,7 +10,7 @@ namespace mt {
 inline int64_t first_byte(const Layout& layout, Dtype dtype) {
   return layout.offset * static_cast<int64_t>(size_of(dtype));
 }
-// Of whatever has both.
+// Of anything that has a layout and a dtype.
 template <class Array>
 int64_t first_byte(const Array& array) {
   return first_byte(array.layout, array.dtype);

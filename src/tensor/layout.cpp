@@ -52,7 +52,7 @@ std::optional<Layout> reshape(const Layout& layout, const Shape& shape) {
   if (element_count(shape) == 0 || is_contiguous(layout)) {
     return Layout{shape, contiguous_strides(shape), layout.offset};
   }
-  // Match runs of old dimensions that lie evenly in memory with runs of new ones.
+  // Match runs of old dimensions that could be merged into one with runs of new ones of equal size.
   Layout result{shape, Dims::filled(shape.rank(), 0), layout.offset};
   Dims sizes, strides;  // the old layout without its unit dimensions
   for (int i = 0; i < layout.shape.rank(); ++i) {

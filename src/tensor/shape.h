@@ -83,8 +83,8 @@ inline int64_t element_count(const Shape& shape) {
 }
 std::string to_string(const Dims& dims);  // "[64,3]"
 
-// Checks a shape given by a user: no negative size, and a byte size that fits in int64, as if sizes
-// of 0 were 1: strides are computed where nothing is stored, too.
+// Checks a shape given by a user: no negative size, and a byte size that fits in int64. For this,
+// sizes of 0 count as 1, since strides are computed even where nothing is stored.
 void check_shape(const Shape& shape, size_t element_size, const char* operation);
 
 // The common shape by NumPy's broadcasting rule; fails naming both shapes.
@@ -92,7 +92,7 @@ Shape broadcast(const Shape& a, const Shape& b, const char* operation);
 
 // An axis in [-rank, rank) as one in [0, rank).
 int normalize_axis(int64_t axis, int rank, const char* operation);
-// Axes counted from the front and sorted; none means all, and a repeated one fails.
+// Axes counted from the front and sorted; an empty list means all, and a repeated one fails.
 Dims normalize_axes(const Dims& axes, int rank, const char* operation);
 
 }  // namespace mt

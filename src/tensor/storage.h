@@ -25,7 +25,7 @@ class Storage {
   static Ref<Storage> borrow(Device& device, void* data, size_t bytes, void (*done)(void*),
                              void* user);
 
-  // Its owner has it back already, and is not told: what was to use the memory has failed.
+  // Forgets `done`: the call that borrowed the memory failed, so its owner has it back already.
   void disown() { done_ = nullptr; }
 
   void* data() const { return data_; }

@@ -21,8 +21,8 @@ inline int64_t locate(const Layout& layout, int64_t element, int64_t* index = nu
   return position;
 }
 
-// One further along dimension `last`, carrying into those before it down to `first`: by how much
-// the position changes.
+// Advances `index` by one along dimension `last`, carrying into those before it down to `first`;
+// returns the change of position.
 inline int64_t step_on(const Layout& layout, int first, int last, int64_t* index) {
   int64_t change = 0;
   for (int d = last; d >= first; --d) {
@@ -34,7 +34,7 @@ inline int64_t step_on(const Layout& layout, int first, int last, int64_t* index
   return change;
 }
 
-// From `element` on, one after another. The layout must outlive it.
+// Visits the elements from `element` on, one by one. The layout must outlive the walker.
 class Walker {
  public:
   Walker(const Layout& layout, int64_t element)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of groups while they are formed: each group's place in it is before its readers'. So a
-// path from one to another is searched only among the groups between them, and putting two together
+// Keeps groups in topological order while they are formed: each comes before its readers. A path
+// between two groups is then searched only among the groups between them, and bringing two together
 // moves only those. (Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic
 // graphs", 2006.)
 #include <algorithm>
@@ -31,7 +31,7 @@ void for_producers(const GroupingState& state, int group, F&& f) {
   }
 }
 
-// All that is reached from `start` by `neighbours`, as far as `inside` holds; without `start`.
+// All groups reached from `start` through `neighbours` that are `inside`, without `start`.
 template <class Neighbours, class Inside>
 std::vector<int>& reached(GroupingState& state, std::vector<int>* found, int start,
                           Neighbours&& neighbours, Inside&& inside) {
@@ -56,8 +56,8 @@ bool reads(const GroupingState& state, int reader, int group) {
   return found;
 }
 
-// Groups further apart stay so: the search would cost more than a read saves, and what either makes
-// would have to wait in memory.
+// Groups further apart are not merged: the search would cost more than a read saves, and the
+// results of either would have to wait in memory.
 constexpr int farthest = 256;
 
 }  // namespace
@@ -66,7 +66,7 @@ bool bring_together(GroupingState& state, int a, int b) {
   auto& place = state.place;
   auto at = [&](int group) -> int& { return place[group]; };
   if (at(a) > at(b)) std::swap(a, b);
-  // With given parts there may be circles, which are found in the end.
+  // With given parts there may be cycles, which order_groups() finds.
   bool ordered = !state.part_of;
   if (ordered && at(b) - at(a) > farthest) return false;
   auto readers = [](auto&&... arguments) { for_readers(arguments...); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows a contraction on its finished rows, while they are in cache.
+// Epilogues: what follows a contraction on its finished rows, while they are in cache.
 #include <algorithm>
 
 #include "fusion/grouping/grouping_state.h"
@@ -8,7 +8,7 @@
 namespace mt {
 namespace {
 
-// Whether contraction i finishes whole rows of so many elements.
+// Whether contraction i finishes whole rows of `columns` elements.
 bool finishes_whole_rows(const GroupingState& state, int i, int64_t columns) {
   const Attributes& counts = state.node(i).attributes;
   const Shape& shape = state.node(i).shape;

@@ -10,8 +10,8 @@
 namespace mt {
 namespace {
 
-// Joins the group of the item's consumers, making theirs one first; false if the item must start
-// one of its own.
+// Joins the item to its consumers' group, merging their groups first; false if it must start a
+// group of its own.
 bool join(GroupingState& state, int i) {
   const char*& refusal = state.grouping.refusal[i];
   int target = -1;
@@ -29,8 +29,8 @@ bool join(GroupingState& state, int i) {
   return !refusal;
 }
 
-// An element-wise item that is read from memory too and is alone so far may be computed along with
-// a long reduction of it.
+// An element-wise item that is also read from memory, and is alone in its group so far, may be
+// computed along with a long reduction of it.
 void join_reduction_of(GroupingState& state, int i) {
   int own = state.group_of(i);
   for (const Use& use : state.uses(i)) {
@@ -60,7 +60,7 @@ void place(GroupingState& state, int i) {
   if (!source && is_pointwise(op)) join_reduction_of(state, i);
 }
 
-// Groups that are to be one but have no edge between them.
+// Merges groups of the same part that have no edge between them.
 void merge_parts(GroupingState& state) {
   int groups = static_cast<int>(state.grouping.groups.size());
   auto part = [&](int group) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What belongs to which group so far, and the steps that form groups. Each step that succeeds
+// Which item belongs to which group so far, and the steps that form groups. Each step that succeeds
 // leaves groups that can run.
 #pragma once
 
@@ -14,13 +14,13 @@ struct GroupingState {
   const Region& region;
   Readers readers;
   Grouping grouping;
-  // Which items shall run together, where that is given.
+  // If set, the part of each item; only items of the same part may run together.
   const std::vector<int>* part_of = nullptr;
 
   int64_t panels_for_totals;        // see Backend
   std::vector<bool> finishes_rows;  // for each item, see finished_rows()
   // For each group, of which there are no more than items: its place in an order in which groups
-  // can run. Then scratch of searches over groups.
+  // can run. The others are scratch for searches over groups.
   std::vector<int> place, visited, before, after;
   int searches = 0;
 
@@ -33,7 +33,7 @@ struct GroupingState {
   std::span<const Edge> edges(int i) const { return region.edges_of(i); }
   std::span<const Use> uses(int i) const { return readers.of(i); }
   bool may_be_together(int i, int j) const { return !part_of || (*part_of)[i] == (*part_of)[j]; }
-  // Whether a row group may have so many rows of so many columns.
+  // Whether a row group may have `rows` rows of `columns` elements.
   bool has_room_for(int64_t rows, int64_t columns) const;
   // Whether item i, as part of a group, is read from memory as well.
   bool goes_to_memory(int i, int group) const {
@@ -57,31 +57,30 @@ struct GroupingState {
   }
 };
 
-// A group of item i alone.
+// Starts a group with item i alone.
 void start_group(GroupingState& state, int i);
 
-// Item i becomes part of `group`, in which consumers of it are. Returns why not, or nullptr when it
-// has.
+// Adds item i to `group`, which has consumers of it. Returns the reason if it cannot, else nullptr.
 const char* join_group(GroupingState& state, int i, int group);
 
-// Makes groups a and b one, if they may be and are not.
+// Merges groups a and b if possible; returns whether they are one group now.
 bool merge_groups(GroupingState& state, int a, int b);
 
-// Makes groups that read item i, or the same leaf, one where that can be.
+// Merge the groups that read item i, or the same leaf, where possible.
 void merge_readers(GroupingState& state, int i);
 void merge_readers_of_leaves(GroupingState& state);
 
-// Whether nothing outside must run between groups a and b. If so, all that reads from either is in
-// the order after both.
+// Whether no other group has to run between a and b. If so, moves everything that reads from either
+// after both in the order.
 bool bring_together(GroupingState& state, int a, int b);
 
 // Contractions whose consumers all lie in one element-wise or row group take it as epilogue.
 void attach_epilogues(GroupingState& state);
-// Padding whose consumers all lie in one element-wise group is made as they read it, once all
-// groups are formed.
+// Padding whose consumers all lie in one element-wise group joins it, to be generated as they read
+// it; once all groups are formed.
 void attach_padding(GroupingState& state);
-// Whether an element-wise group that turns to rows of so many elements can still be the epilogue of
-// each contraction whose epilogue it could be.
+// Whether an element-wise group, split into rows of `columns` elements, can still be the epilogue
+// of each contraction whose epilogue it could be.
 bool spares_epilogue(const GroupingState& state, int group, int64_t columns);
 
 // Puts items in recorded order within groups, and groups in an order in which they can run; false

@@ -73,8 +73,8 @@ const char* join_reduction(GroupingState& state, int i, int target, Relation rel
     return "the group would have too many dimensions";
   }
   if (shape.permutation.empty()) {
-    // What it reads must be addressable over the group's dimensions, which may differ from its own:
-    // its results may have been reshaped.
+    // Its input must be addressable over the group's dimensions, which may differ from its own,
+    // since its results may have been reshaped.
     Shape iteration = group->row_shape;
     bool splits = relation == Relation::row && group->kind == GroupKind::map;
     const Shape& rest = group->kind == GroupKind::map ? shape.reduced : group->column_shape;
@@ -85,7 +85,7 @@ const char* join_reduction(GroupingState& state, int i, int target, Relation rel
     }
   }
   if (group->kind == GroupKind::map && relation == Relation::element) {
-    // The group works on the reduction's results alone: they become its row values.
+    // The group works only on the reduction's results, so its items become row values.
     group->kind = GroupKind::row;
     group->column_shape = shape.reduced;
     group->permutation = shape.permutation;

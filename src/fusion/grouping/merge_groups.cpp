@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two groups that go through the same elements become one, unless something outside must run
-// between them.
+// Merges two groups that iterate over the same elements, unless another group must run between
+// them.
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -17,8 +17,8 @@ struct Iteration {
   Shape rows, columns;
 };
 
-// How a group goes through its elements. A reduction of leading dimensions goes through rows, whose
-// totals it makes. nullopt if it must stay by itself.
+// How a group iterates over its elements. A reduction of leading dimensions iterates over rows and
+// makes totals of them. nullopt if the group must stay by itself.
 std::optional<Iteration> iteration_of(const GroupingState& state, const ItemGroup& group) {
   if (!group.permutation.empty()) return std::nullopt;
   if (group.kind == GroupKind::map || group.kind == GroupKind::row) {
@@ -34,8 +34,8 @@ std::optional<Iteration> iteration_of(const GroupingState& state, const ItemGrou
   return Iteration{GroupKind::row, rows.row_shape, rows.column_shape};
 }
 
-// Whether a row group is better for having totals. Very short rows are gone through across
-// otherwise, and few panels of rows leave threads without work.
+// Whether totals pay off in a row group. Very short rows are otherwise processed across rows, and
+// few panels of rows leave threads without work.
 bool rewards_totals(const GroupingState& state, const Iteration& iteration) {
   constexpr int64_t short_row = 16, little = 32 << 10;
   int64_t rows = element_count(iteration.rows), columns = element_count(iteration.columns);
@@ -43,7 +43,7 @@ bool rewards_totals(const GroupingState& state, const Iteration& iteration) {
          (rows >= state.panels_for_totals * column_panel(columns) || rows * columns <= little);
 }
 
-// Whether all that a group computes can be addressed over an iteration of as many rows and columns.
+// Whether all that a group computes can be addressed over another iteration of as many elements.
 bool can_iterate(const GroupingState& state, const ItemGroup& group, const Iteration& other) {
   if (group.row_shape == other.rows && group.column_shape == other.columns) return true;
   Shape whole = other.rows;
@@ -59,7 +59,7 @@ bool can_iterate(const GroupingState& state, const ItemGroup& group, const Itera
   return true;
 }
 
-// Whether both go through rows in the same order other than memory's, as channels of images.
+// Whether both iterate over rows in the same permuted order, such as the channels of images.
 bool goes_alike(const ItemGroup& a, const ItemGroup& b) {
   auto sizes = [](const Shape& shape) {
     Shape result;
@@ -73,7 +73,7 @@ bool goes_alike(const ItemGroup& a, const ItemGroup& b) {
          sizes(a.row_shape) == sizes(b.row_shape) && a.column_shape == b.column_shape;
 }
 
-// How two groups of as many elements can go through them together.
+// An iteration that two groups of equally many elements can share.
 std::optional<Iteration> common_iteration(const GroupingState& state, int group_a, int group_b) {
   const ItemGroup &a = state.group(group_a), &b = state.group(group_b);
   if (goes_alike(a, b)) return Iteration{a.kind, a.row_shape, a.column_shape};
@@ -92,12 +92,12 @@ std::optional<Iteration> common_iteration(const GroupingState& state, int group_
     if (!state.part_of) {
       int map = a.kind == GroupKind::map ? group_a : group_b;
       auto shares = [&](int i) { return shares_elements(state, i, map); };
-      // Rows with totals are no epilogue on tiles that a contraction finishes.
+      // Rows with totals cannot be an epilogue on the tiles that a contraction finishes.
       if (!spares_epilogue(state, map, reduces ? 0 : columns) ||
           std::none_of(whole.items.begin(), whole.items.end(), shares)) {
         return std::nullopt;
       }
-      // Values for each row of a reduction are about to make rows of their own.
+      // An item with one value per row of a reduction is about to form rows of its own.
       for (int i : split.items) {
         if (state.size(i) == split.rows() && state.finishes_rows[i]) return std::nullopt;
       }
@@ -115,7 +115,7 @@ std::optional<Iteration> common_iteration(const GroupingState& state, int group_
   return std::nullopt;
 }
 
-// Whether item i, of a group that goes through rows, makes totals of them.
+// Whether item i, in a group that iterates over rows, makes totals of them.
 bool makes_totals(const GroupingState& state, const ItemGroup& group, int i) {
   return state.is_total(i) ||
          (group.kind == GroupKind::reduce && state.node(i).op->kind == OpKind::reduce);
@@ -129,19 +129,19 @@ bool merge_groups(GroupingState& state, int a, int b) {
   ItemGroup &into = state.group(a), &from = state.group(b);
   if (into.items.size() + from.items.size() >= most_items) return false;
   const int64_t elements = into.rows() * into.columns();
-  // Groups without elements may differ in how many rows they have, and rows are reduced even so.
+  // Groups without elements may differ in their number of rows, over which they still reduce.
   if (elements == 0 || elements != from.rows() * from.columns()) return false;
   std::optional<Iteration> common = common_iteration(state, a, b);
   if (!common) return false;
   ItemGroup merged{common->kind, common->rows, common->columns, {}, {}, {}};
   merged.permutation = into.permutation;
-  // What one makes and the other reads must be read in the group's own order.
+  // What one makes and the other reads must be read in the merged group's own order.
   for (int producer : {a, b}) {
     int consumer = producer == a ? b : a;
     for (int i : state.group(producer).items) {
       for (const Use& use : state.uses(i)) {
         if (state.group_of(use.consumer) != consumer) continue;
-        if (makes_totals(state, state.group(producer), i)) return false;  // not there yet
+        if (makes_totals(state, state.group(producer), i)) return false;  // not complete yet
         Relation found = relation(state, merged, i, use);
         if (found != (state.is_row(i) ? Relation::row : Relation::element)) return false;
       }

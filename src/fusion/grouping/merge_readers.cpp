@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups that read the same value, whole, become one where that can be: it is read once, and if it
-// is a contraction they can be its epilogue.
+// Merges groups that read the same whole value, where possible: it is then read once, and if it is
+// a contraction they can be its epilogue.
 #include <iterator>
 
 #include "fusion/grouping/grouping_state.h"
@@ -8,8 +8,8 @@
 namespace mt {
 namespace {
 
-// The groups that read a value element by element or otherwise whole. Of those that could not be
-// merged it remembers a reader each, the latest four: comparing all would take quadratic time.
+// The groups that read all of a value, element by element or otherwise. Remembers a reader of each
+// of the latest four that could not be merged: comparing all would take quadratic time.
 class ReaderGroups {
  public:
   ReaderGroups(GroupingState& state, int64_t size) : state_(state), size_(size) {}

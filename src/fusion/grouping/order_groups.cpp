@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups in an order in which they can run: by their last items, and where that does not do, what
-// is read first. A group that takes no memory until the end, as it writes results alone, runs as
-// soon as it can: an update of weights does not wait for the whole backward pass, and what it reads
-// is let go of.
+// Puts groups in an order in which they can run: by their last items, but producers first. A group
+// that leaves next to nothing in working memory, since it writes only results, runs as soon as it
+// can: a weight update does not wait for the whole backward pass, and its inputs are released.
 #include <algorithm>
 
 #include "fusion/grouping/grouping_state.h"
@@ -10,8 +9,8 @@
 namespace mt {
 namespace {
 
-// What the group reads of others, as far as it is not sorted yet; false if some of it waits for
-// this.
+// Pushes the groups that `g` reads from and that are not sorted yet; false if one of them waits for
+// `g` itself.
 bool push_producers(const GroupingState& state, int g, const std::vector<char>& visits,
                     std::vector<int>* stack) {
   auto push_inputs = [&](int i) {
@@ -31,7 +30,7 @@ bool push_producers(const GroupingState& state, int g, const std::vector<char>& 
   return group.contraction < 0 || push_inputs(group.contraction);
 }
 
-// Bytes that a group keeps for others in memory of the plan's own.
+// Bytes that a group leaves in the plan's working memory for other groups.
 int64_t kept_bytes(const GroupingState& state, int group) {
   int64_t bytes = 0;
   for (int i : state.group(group).items) {
@@ -55,12 +54,11 @@ void for_inputs(const GroupingState& state, int g, F&& f) {
   if (group.contraction >= 0) of(group.contraction);
 }
 
-// Brings groups in a possible order to where they can run as soon as what they read is there. They
-// stay behind others that read the same leaves, whose memory they may then take over.
+// In a valid order, moves groups that leave little in memory up to where their inputs are ready.
+// They stay behind other readers of the same leaves, whose memory they may then take over.
 void hasten(const GroupingState& state, std::vector<int>* sorted) {
   constexpr int64_t little = 4096;
-  // For each group and each leaf the place of the group that it, or its last reader so far,
-  // follows.
+  // For each group, the position that it goes after; for each leaf, that of its last reader so far.
   std::vector<int> place(state.grouping.groups.size(), -1), read(state.region.leaves.size(), -1);
   std::vector<std::pair<int, bool>> key(place.size());
   for (int at = 0; at < static_cast<int>(sorted->size()); ++at) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Padding that only an element-wise group reads is made in its registers, tile by tile, from what
-// is padded. So are the gradients of slices, which are padded and added up.
+// Padding that only an element-wise group reads is generated in its registers, tile by tile, from
+// the padded source. Gradients of slices, which are padded and added up, are made this way.
 #include <algorithm>
 #include <functional>
 
@@ -11,7 +11,7 @@
 namespace mt {
 namespace {
 
-// Whether an item pads by whole lines and columns around, of elements that a register holds.
+// Whether an item pads around its input but not between its elements, which fit a register.
 bool pads(const GroupingState& state, int i) {
   const Node& node = state.node(i);
   if (node.op != &pad_op || state.item(i).stored || size_of(node.dtype) > 8) return false;
@@ -23,13 +23,13 @@ bool pads(const GroupingState& state, int i) {
   return true;
 }
 
-// Why it does not become part of an element-wise group that reads it, or nullptr.
+// Adds padding to the element-wise group that reads it; returns the refusal to report or nullptr.
 const char* attach(GroupingState& state, int i) {
   const Shape& shape = state.node(i).shape;
   int target = -1;
   for (const Use& use : state.uses(i)) {
     const OpKind kind = state.node(use.consumer).op->kind;
-    if (kind == OpKind::contract || kind == OpKind::call) return nullptr;  // reads it as ever
+    if (kind == OpKind::contract || kind == OpKind::call) return nullptr;  // read as before
     const int group = state.group_of(use.consumer);
     if (group < 0 || (target >= 0 && group != target) || !state.may_be_together(i, use.consumer)) {
       return "its consumers are in different groups";
@@ -61,7 +61,7 @@ const char* attach(GroupingState& state, int i) {
 
 void attach_padding(GroupingState& state) {
   if (!state.region.device->backend->reads_padded()) return;
-  // What is padded by one that is attached itself has to be in memory.
+  // The source of padding that has been attached must be in memory.
   for (int i = state.count() - 1; i >= 0; --i) {
     if (state.group_of(i) >= 0 && pads(state, i)) state.grouping.refusal[i] = attach(state, i);
   }

@@ -32,7 +32,7 @@ int row_reduction_of(const GroupingState& state, int i, int64_t columns, int dep
   return -1;
 }
 
-// What item i reads of as many elements as it has, and what that is computed from.
+// The values of item i's size that it reads, and those that these are computed from in turn.
 void add_elements(const GroupingState& state, int i, std::vector<int>* values, int depth) {
   if (depth > deepest_search) return;
   for (const Edge& edge : state.edges(i)) {
@@ -44,7 +44,7 @@ void add_elements(const GroupingState& state, int i, std::vector<int>* values, i
   }
 }
 
-// Whether what item i reads of `size` elements, or what that is computed from, is among `values`.
+// Whether a value of `size` elements that item i reads, or one it is computed from, is in `values`.
 bool comes_from(const GroupingState& state, int i, int64_t size, const std::vector<int>& values,
                 int depth) {
   if (depth > deepest_search) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How values lie to each other: what a group's members read element for element or row for row, and
-// the order in which a reduction goes through its input.
+// How values relate: whether a group's members read one element for element or row for row, and in
+// which order a reduction reads its input.
 #pragma once
 
 #include "fusion/grouping/grouping_state.h"
@@ -24,15 +24,15 @@ ReductionShape reduction_shape(const GroupingState& state, int i);
 
 // Whether item i is computed from reductions of rows of `columns` elements.
 bool comes_from_rows(const GroupingState& state, int i, int64_t columns);
-// Whether item i reads something like the sum of its own row, made of the very elements that i
-// reads (a softmax: exp(x) / sum(exp(x))): a group of rows then has all of it at hand.
+// Whether item i reads something like the sum of its own row, made of the same elements that i
+// reads (a softmax: exp(x) / sum(exp(x))): a group of rows then has everything at hand.
 bool completes_rows(const GroupingState& state, int i);
-// For each item whether it has one value for each row of something that is reduced to rows, as a
-// mean is and a deviation made of it: then it belongs with that, whoever reads it.
+// For each item: whether it has one value for each row of something reduced by rows, such as a mean
+// or a deviation made from it. It then belongs with that reduction, whoever reads it.
 std::vector<bool> finished_rows(const GroupingState& state);
 
-// Whether item i, or something that it is computed from element by element, is among the values
-// that a group goes through: then its rows are worth having in the group.
+// Whether item i reads, perhaps through element-wise operators, a value that the group iterates
+// over: its rows are then worth having in the group.
 bool shares_elements(const GroupingState& state, int i, int group);
 
 }  // namespace mt

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes that groups move: what grouping is there to save, and what plans are compared by.
+// Bytes that groups move: what grouping reduces, and what plans are compared by.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ bool is_written(const Region& region, const Readers& readers, const std::vector<
 // What a group of these items reads from memory and writes to it, each value once.
 int64_t bytes_moved(const Region& region, const Readers& readers, const std::vector<int>& items);
 
-// The items of a group, sorted, with the contraction whose epilogue it is.
+// The items of a group, sorted, including the contraction whose epilogue it is.
 std::vector<int> members(const ItemGroup& group);
 
 // Bytes moved by all groups of a region, and by one operator at a time.

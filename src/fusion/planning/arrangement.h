@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A region rewritten so that some of its items are computed more than once, or not as a whole.
+// A region and its groups, rewritten so that some items are repeated, shared, or computed in part.
 #pragma once
 
 #include "fusion/grouping/grouping.h"
@@ -9,28 +9,28 @@ namespace mt {
 struct Arrangement {
   Region region;
   Grouping grouping;
-  std::vector<int> original;  // for each item the one of the given region
-  std::vector<Tensor> nodes;  // of items and views that are only in this one
+  std::vector<int> original;  // for each item, the item of the given region that it stands for
+  std::vector<Tensor> nodes;  // of items and views that exist only here
 };
 
-// An operand so much smaller than the value made of it does not matter to whether that is computed
-// again: reading it costs next to nothing.
+// An operand this many times smaller than the result does not count when deciding whether to
+// recompute the result: reading it costs next to nothing.
 constexpr int64_t small_share = 16;
 
 // The region with nothing changed.
 Arrangement as_it_is(const Region& region, Grouping grouping);
 
-// The region as devices run it that do not fuse: each item is a group by itself.
+// The region for devices that do not fuse: each item is a group by itself.
 Arrangement one_by_one(const Region& region);
 
 // The given region's device and leaves, and no items yet.
 Arrangement without_items(const Region& region);
 
-// Makes the region's leaves name their successors as they are called in it.
+// Replaces the leaves' successors by the items that they have become in `region`.
 void rename_successors(const std::vector<int>& renamed, Region* region);
 
-// Adds a copy of item i of `region`, and returns its index: value_of(value, e) is what the copy's
-// edge e reads where the item's own reads item `value`.
+// Adds a copy of item i of `region`, and returns its index. Where edge e of the item reads item
+// `value`, that of the copy reads value_of(value, e).
 template <class F>
 int add_copy(const Region& region, int i, F&& value_of, Arrangement* arrangement) {
   Region& result = arrangement->region;

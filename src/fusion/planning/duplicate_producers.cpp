@@ -6,7 +6,7 @@
 namespace mt {
 namespace {
 
-constexpr int64_t least_bytes = 16 << 10;  // that are worth planning twice
+constexpr int64_t least_bytes = 16 << 10;  // smaller values are not worth planning twice
 
 bool is_cheap_and_large(const Item& item) {
   const Op& op = *item.node->op;
@@ -21,8 +21,8 @@ class Search {
   Search(const Region& region, const Grouping& grouping)
       : region_(region), grouping_(grouping), readers_(region) {}
 
-  // Whether item i had better be computed again in each other group that reads it, given which of
-  // those before it are.
+  // Whether item i should be recomputed in each other group that reads it; `candidates` has the
+  // answers for the items before it.
   bool is_candidate(int i, const std::vector<char>& candidates) const {
     if (!is_cheap_and_large(item(i)) || group_of(i) < 0) return false;
     int last = -1;
@@ -71,8 +71,8 @@ class Search {
     return std::any_of(uses.begin(), uses.end(),
                        [&](const Use& use) { return group_of(use.consumer) == group_of(i); });
   }
-  // Whether at most one of the item's operands is large, and that one in memory until group `last`
-  // for others.
+  // Whether at most one of the item's operands is large, and that one is in memory until group
+  // `last` anyway.
   bool is_made_of_what_stays(int i, int last, const std::vector<char>& candidates) const {
     const int64_t bytes = item(i).node->bytes();
     int large = 0;
@@ -99,10 +99,10 @@ class Search {
   Readers readers_;
 };
 
-// Whether every item that is there twice is part of the group of who reads it.
+// Whether every copy of an item is in the same group as its readers.
 bool is_as_meant(const Arrangement& arrangement, size_t items) {
   Readers readers(arrangement.region);
-  std::vector<int> last(items, -1);  // an item itself comes before the others that it is
+  std::vector<int> last(items, -1);  // the latest so far; an original comes before its copies
   for (size_t i = 0; i < arrangement.original.size(); ++i) {
     int& before = last[arrangement.original[i]];
     bool again = before >= 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cheap value that several groups read is computed in each of them, instead of being stored,
-// where what it is made of is in memory anyway: a normalized row, say, from the deviation and the
-// row's scale, which the gradient reads too.
+// A cheap value that several groups read is computed in each of them instead of stored, if its
+// operands are in memory anyway: a normalized row, say, from the deviation and the row's scale,
+// which the gradient reads too.
 #pragma once
 
 #include <optional>

@@ -142,7 +142,7 @@ class Lowering {
     return emit(instruction);
   }
 
-  // The value of item i, which pads, in the order of the group's elements.
+  // Loads the value of item i, a padding, in the order of the group's elements.
   int16_t load_padded(int i) {
     const Node& pad = node(i);
     const Edge& edge = region_.edges_of(i)[0];
@@ -170,7 +170,7 @@ class Lowering {
     int16_t value = n.op->kind == OpKind::reduce ? reduced(i)
                     : pads                       ? load_padded(i)
                                                  : computed(i, row);
-    if (value < 0) return;  // the group's result, which is no value of its program
+    if (value < 0) return;  // the reduce group's result or a total: no value of the program
     if (!pads && needs_rounding(n.dtype) && !is_exact(i)) value = rounded(n, value, row);
     (row ? row_register_ : element_register_)[i] = value;
     if (buffer_of(i) >= 0) store(i, value, row);
@@ -241,7 +241,7 @@ class Lowering {
     }
   }
 
-  // A reduction: a row's value; or -1 when it is what the group is for, or one of its totals.
+  // A reduction: a row value, or -1 if it is the reduce group's result or a total.
   int16_t reduced(int i) {
     const Node& n = node(i);
     const Edge& edge = region_.edges_of(i)[0];
@@ -313,7 +313,7 @@ class Lowering {
   Segment segment_;
   std::vector<Instruction> instructions_;
   std::vector<Total> totals_;
-  ReduceGroup reduction_;  // of a group of that kind, without its program
+  ReduceGroup reduction_;  // for a reduce group, without its program
   int registers_ = 0;
   std::vector<int16_t> element_register_, row_register_;
 };

@@ -46,8 +46,8 @@ void merge_alike(Plan* plan) {
   for (size_t g = 0; g < groups.size(); ++g) {
     auto* earlier = std::get_if<MapGroup>(&groups[g].work);
     if (!earlier || gone[g]) continue;
-    // Wait for the next group alike, unless something until then reads what this one writes or
-    // writes over what it reads.
+    // Merge into the next group alike, unless a group up to there reads what this one writes
+    // or overwrites what it reads.
     for (size_t later = g + 1; later < groups.size(); ++later) {
       if (intersects(reads[later], writes[g]) || intersects(spoils[later], reads[g])) break;
       auto* target = std::get_if<MapGroup>(&groups[later].work);

@@ -12,7 +12,7 @@ PaddedLayout padded_layout(const Node& pad, const Layout& x) {
     const int64_t end = begin + x.shape[d];
     const bool whole = begin == 0 && end == size;
     if (whole && size == 1) continue;
-    // A dimension without margins goes on where the one before left off.
+    // A dimension without margins merges into the one before it if their strides allow.
     if (whole && !layout.shape.empty() && layout.strides.back() == size * x.strides[d]) {
       const int last = layout.shape.rank() - 1;
       layout.shape[last] *= size;

@@ -6,8 +6,8 @@
 
 namespace mt {
 
-// Padding over its elements, with as few dimensions as it has margins along; the margins' constant
-// is left out.
+// How padding reads its input x. Dimensions without margins are merged where possible; the margins'
+// constant is not set.
 struct PaddedLayout {
   Layout layout;
   Margins margins;

@@ -10,15 +10,15 @@
 namespace mt {
 namespace {
 
-// Smaller ones gain more from lying where others have just been.
+// Smaller ones gain more from reusing memory that has just been used.
 constexpr int64_t fewest_in_middle = 256 * 1024;
 
 struct Life {
   int buffer, first, last;
 };
 
-// Largest first, each in the lowest gap that is free for as long as it lives: at its beginning, or
-// in the middle of what was there. Returns the arena's bytes.
+// Places the largest first, each in the lowest gap that is free during its life: at its start or,
+// if `in_middle`, centred on what was there. Returns the arena's bytes.
 int64_t place(const std::vector<Life>& lives, bool in_middle, Plan* plan) {
   auto bytes_of = [&](const Life& life) {
     return round_up(plan->buffers[life.buffer].bytes, cache_line);
@@ -38,8 +38,8 @@ int64_t place(const std::vector<Life>& lives, bool in_middle, Plan* plan) {
       offset = std::max(offset, begin + bytes_of(other));
     }
     if (in_middle && bytes >= fewest_in_middle && offset + bytes < end) {
-      // The middle of the largest buffer that is there at other times, as each thread has the same
-      // half of either; else that of the gap.
+      // Centre on the largest buffer that is there at other times, so that each thread has the same
+      // half of both; else in the gap.
       int64_t largest = 0, middle = offset + (end - offset) / 2;
       for (const Life& other : placed) {
         const int64_t begin = plan->buffers[other.buffer].offset, own = bytes_of(other);
@@ -59,7 +59,7 @@ int64_t place(const std::vector<Life>& lives, bool in_middle, Plan* plan) {
   return arena;
 }
 
-// What is padded stays for the contraction that reads the padding, if nobody else does.
+// The source of padding lives until the contraction that reads the padding, if nothing else does.
 void keep_padded(const Plan& plan, const std::vector<int>& uses, int64_t most_bytes,
                  std::vector<int>* last) {
   for (const Group& group : plan.groups) {
@@ -105,7 +105,7 @@ void place_buffers(Plan* plan, int64_t most_padding_made) {
   });
   plan->arena_bytes = place(lives, false, plan);
   if (lives.empty() || plan->buffers[lives[0].buffer].bytes < fewest_in_middle) return;
-  // In the middle of what a larger one leaves, halves lie where its halves did, and each thread
+  // Centred on a larger buffer's memory, its halves lie where the larger one's did, and each thread
   // finds its half in its own cache.
   if (place(lives, true, plan) > plan->arena_bytes) place(lives, false, plan);
 }

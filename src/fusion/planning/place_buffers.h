@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the memory that a plan's groups use lies.
+// Where a plan's working memory lies: offsets in the arena.
 #pragma once
 
 #include "plan/plan.h"
 
 namespace mt {
 
-// Gives the arena's buffers offsets, sharing memory between those that are not alive together. What
-// is padded for a contraction stays for it, if an entry has at most so many bytes: it may then read
-// that, and make the padding as it goes (Backend::most_padding_made()).
+// Assigns arena offsets; buffers share memory if they are not alive at the same time. The source of
+// a contraction's padding lives until the contraction if one batch entry has at most
+// `most_padding_made` bytes, so that it can be padded as it is read (Backend::most_padding_made()).
 void place_buffers(Plan* plan, int64_t most_padding_made);
 
 }  // namespace mt

@@ -23,7 +23,7 @@ namespace {
 // Memory must shrink to this share to be worth computing values twice.
 constexpr double worthwhile = 0.9;
 
-// Give a region's leaves, and one of its items, memory in the plan.
+// Add buffers to the plan for a region's leaves, and for one of its items.
 BufferOf add_leaves(const Region& region, Plan* plan) {
   BufferOf buffers;
   for (const Leaf& leaf : region.leaves) {
@@ -46,7 +46,7 @@ class Planner {
       : region_(region), grouping_(grouping), buffer_of_item_(region.items.size(), -1) {
     buffer_of_leaf_ = add_leaves(region, &plan_);
     find_last_uses();
-    std::vector<int> over(region.items.size(), -1);  // what is written over an item's value
+    std::vector<int> over(region.items.size(), -1);  // the item that overwrites each item's value
     for (int i = 0; i < static_cast<int>(region.items.size()); ++i) {
       const std::optional<int> before = replaced(i);
       if (before && *before >= 0 && may_be_written_over(*before)) over[*before] = i;
@@ -87,7 +87,7 @@ class Planner {
     }
   }
 
-  // What item i is a copy of but for some elements, if i may be written over it: an item or ~leaf.
+  // The value (an item or ~leaf) that item i equals but for some elements, if i may overwrite it.
   std::optional<int> replaced(int i) const {
     const Op* op = node(i).op;
     if ((op != &overlay_op && op != &put_rows_op) || group_of(i) < 0) return std::nullopt;
@@ -142,7 +142,7 @@ class Planner {
     add(std::move(whole), std::move(items));
   }
 
-  // Whether a contraction's result has memory of its own that nobody but its epilogue reads.
+  // Whether a contraction's result has a buffer of its own that only its epilogue reads.
   bool passes(int z) const {
     const Buffer& buffer = plan_.buffers[buffer_of_item_[z]];
     return buffer.kind == BufferKind::arena && buffer.index == z && !read_outside_[z];
@@ -174,7 +174,7 @@ class Planner {
            node.storage->bytes() == static_cast<size_t>(output.bytes) &&
            node.bytes() == output.bytes;
   }
-  // A call that replaces a part of a leaf takes over its memory.
+  // Lets a call that replaces part of a leaf take over the leaf's memory.
   void donate_whole(int g, int item) {
     Buffer& output = plan_.buffers[buffer_of_item_[item]];
     const std::optional<int> before = replaced(item);
@@ -182,8 +182,8 @@ class Planner {
     if (is_spare(~*before, g, output)) output.donor = ~*before;
   }
 
-  // Lets outputs take over the memory of leaves that nobody reads after this group: first that of
-  // what they replace, so that state stays where it is from run to run.
+  // Lets outputs take over the memory of leaves that nobody reads after this group: first of the
+  // leaves that they replace, so that state stays where it is from run to run.
   void donate(int g, FusedProgram* fused) {
     donate(g, fused, [](const Leaf& leaf, int item) { return leaf.successor == item; });
     donate(g, fused, [](const Leaf&, int) { return true; });
@@ -211,7 +211,7 @@ class Planner {
     }
   }
 
-  // Whether the group's contraction reads the leaf, of which its epilogue must leave all in place.
+  // Whether the group's contraction reads the leaf, which its epilogue must then not overwrite.
   bool is_factor(int g, int leaf) const {
     int z = grouping_.groups[g].contraction;
     if (z < 0) return false;
@@ -220,8 +220,8 @@ class Planner {
                        [&](const Edge& edge) { return edge.value == ~leaf; });
   }
 
-  // The contraction writes where its epilogue will store, when nothing else wants its value and
-  // nothing lies there yet.
+  // Lets the contraction write where its epilogue will store, if nothing else needs its value and
+  // no leaf's value is there.
   void share_with_epilogue(int z, FusedProgram* epilogue) {
     if (region_.item(z).stored) return;
     Segment& segment = epilogue->segments[0];
@@ -247,7 +247,7 @@ class Planner {
   const Grouping& grouping_;
   BufferOf buffer_of_leaf_, buffer_of_item_;
   std::vector<int> last_use_;       // the last group that reads each leaf
-  std::vector<int> reads_;          // how often items read each
+  std::vector<int> reads_;          // how often each item is read
   std::vector<bool> read_outside_;  // items read by a group other than their own
   Plan plan_;
 };
@@ -268,7 +268,7 @@ Plan plan_alone(const Region& region) {
   return plan;
 }
 
-// Makes a plan for other items one for those that they stand for.
+// Makes a plan for rewritten items refer to the original items that they stand for.
 void rename_items(const std::vector<int>& original, Plan* plan) {
   auto rename = [&](int& item) {
     if (item >= 0) item = original[item];

@@ -7,12 +7,12 @@
 
 namespace mt {
 
-// Fills in `plan`, which must stay where it is from then on. Returns what it is the plan of.
+// Makes and prepares `plan`, which must not move afterwards. Returns the arrangement that it runs.
 Arrangement make_plan(const Region& region, Plan* plan);
-// What is computed how often and in which groups, and the plan of that, for no backend yet: for
-// who only wants to tell it.
+// Chooses groups and recomputation and makes the plan, without preparing it for a backend;
+// explain() uses it.
 Arrangement plan_region(const Region& region, Plan* plan);
-// The plan of groups that have been chosen already, for no backend yet.
+// The plan for a given grouping, not prepared for a backend either.
 Plan plan_of(const Region& region, const Grouping& grouping);
 
 }  // namespace mt

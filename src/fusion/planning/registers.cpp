@@ -62,14 +62,14 @@ class Placement {
       if (code_[at].out != no_place) made(code_[at].out) = here;
       for_inputs(code_[at], [&](int16_t in) { last(in) = here; });
     }
-    // A row value stays, as backends may read it instead of its expansion.
+    // An expanded row value stays to the end, as backends may read it instead of its expansion.
     for (const Instruction& i : code_) {
       if (i.code == Opcode::expand) last(i.in[0]) = static_cast<int>(code_.size());
     }
   }
 
-  // Loads of contiguous memory in the compute type need no copy; nor do stores of it, unless the
-  // value itself lies in memory already or the store must come after a load from the same memory.
+  // Loads of contiguous memory in the compute type need no copy; nor do stores of computed values
+  // to it, unless the value has another place in memory already.
   void leave_in_memory() {
     dropped_.assign(code_.size(), false);
     for (size_t at = 0; at < code_.size(); ++at) {
@@ -80,8 +80,8 @@ class Placement {
       const int16_t value = i.code == Opcode::load ? i.out : i.in[0];
       const bool direct = i.code == Opcode::load ? static_cast<int>(at) >= program_.once
                                                  : is_computed(value) && place(value) == no_place;
-      // Where a store goes to the memory of something loaded, may_alias() has been asked: the
-      // load's last use comes no later than this value is made.
+      // If a store shares memory with a load, may_alias() has ensured that the load's last use
+      // comes no later than the instruction that makes this value.
       if (!direct) continue;
       place(value) = static_cast<int16_t>(~i.index);
       dropped_[at] = true;
@@ -116,8 +116,8 @@ class Placement {
     }
     if (last(i.out) < 0 && !is_once) free_.push_back(place(i.out));  // never read
   }
-  // Gives back the registers of inputs that are read for the last time. Before the result is placed
-  // only those that it may overwrite: of `bytes` an element, and rows as it is; 0: all.
+  // Frees the registers of inputs that are read for the last time. With `bytes`, before the result
+  // is placed, only those that it may overwrite: elements of that size, and `row` as in the result.
   void release_inputs(const Instruction& i, int at, size_t bytes) {
     for (int k = 0; k < 3; ++k) {
       const int16_t in = i.in[k];
@@ -151,7 +151,7 @@ class Placement {
   const Segment& segment_;
   std::vector<int16_t> place_;    // of each value
   std::vector<int> made_, last_;  // the instructions that make each value, and read it last
-  std::vector<bool> dropped_;     // loads and stores that need not be
+  std::vector<bool> dropped_;     // loads and stores that are not needed
   std::vector<int16_t> free_;
   int16_t registers_ = 0;
 };

@@ -6,8 +6,8 @@
 namespace mt {
 namespace {
 
-// Planning once more must be worth it: for plans beyond the caches, and of their values those that
-// matter.
+// Planning again must pay off: only for plans larger than the caches, and only for values large
+// enough to matter.
 constexpr int64_t large_plan = 32 << 20, least_bytes = 256 << 10;
 constexpr int longest_chain = 4;  // of operators that are computed again for one value
 
@@ -70,8 +70,8 @@ class PeakSearch {
   const Item& item(int i) const { return region_.item(i); }
   int group_of(int i) const { return grouping_.group_of[i]; }
 
-  // The group after the peak before which item i had better be computed again, or -1: the first
-  // that reads it then, or one before that while what it is made of is in memory.
+  // The group after the peak before which to recompute item i, or -1: the first one that reads it,
+  // or an earlier one if its operands do not stay in memory that long.
   int again_before(int i) const {
     const int last = last_[i];
     if (last <= peak_ || group_of(i) >= peak_ || item(i).node->bytes() < least_bytes) return -1;
@@ -85,7 +85,7 @@ class PeakSearch {
     return first > peak_ ? first : -1;
   }
 
-  // The last group before which item i can be computed of what is in memory, or -1.
+  // The last group before which item i can be recomputed from what is in memory, or -1.
   int possible_until(int i, int chain) const {
     if (chain == 0 || !is_computed_again(*item(i).node->op)) return -1;
     int result = static_cast<int>(grouping_.groups.size());
@@ -96,7 +96,7 @@ class PeakSearch {
     }
     return result;
   }
-  // How long what item i reads is in memory.
+  // The last group during which `value`, which item i reads, is in memory.
   int stays_until(int i, int value) const {
     const int end = static_cast<int>(grouping_.groups.size());
     if (region_.node_of(value).bytes() * small_share <= item(i).node->bytes()) return end;
@@ -104,7 +104,7 @@ class PeakSearch {
     if (group_of(value) < 0 || item(value).stored) return end;
     return before_[value] < 0 ? last_[value] : -1;
   }
-  // Whether what an edge of item i reads is computed with it, element by element.
+  // Whether what an edge of item i reads can be recomputed along with i, element by element.
   bool is_part(int i, const Edge& edge) const {
     return edge.value >= 0 && edge.view == nullptr &&
            item(edge.value).node->shape == item(i).node->shape;
@@ -114,7 +114,7 @@ class PeakSearch {
     return value >= 0 && before_[value] >= 0 && group_of(reader) > peak_;
   }
 
-  // Item i once more, and what it is made of, as far as that does not stay.
+  // Adds copies of item i and of those of its operands that do not stay in memory.
   int add_again(int i, ItemGroup* group) {
     int made[3] = {-1, -1, -1};
     int* next = made;
@@ -168,11 +168,11 @@ class PeakSearch {
   const Region& region_;
   const Grouping& grouping_;
   const Readers readers_;
-  std::vector<int> last_;    // for each item in the plan's memory the last group that reads it
-  std::vector<int> before_;  // for each item that is computed again the group before which that is
+  std::vector<int> last_;    // for each item in working memory, the last group that reads it
+  std::vector<int> before_;  // for each recomputed item, the group before which it is made; else -1
   int peak_ = 0;             // the group that runs while most memory is taken
   Arrangement result_;
-  std::vector<int> renamed_;  // for each item where it is in the result
+  std::vector<int> renamed_;  // for each item, its index in the result
 };
 
 }  // namespace

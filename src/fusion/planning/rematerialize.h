@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rematerialization: in a large plan, values that wait in memory while most of it is taken, such as
-// activations for their layer's gradient, are dropped and computed again before they are read,
-// where what they are made of is in memory anyway.
+// activations for their layer's gradient, are dropped and recomputed before they are read, if their
+// operands are in memory anyway.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace mt {
 
-// `plan` is that of the groups. nullopt if it is not large or nothing can be computed again.
+// `plan` is the plan of `grouping`. nullopt if it is not large or nothing can be recomputed.
 std::optional<Arrangement> rematerialized(const Region& region, const Grouping& grouping,
                                           const Plan& plan);
 

@@ -10,7 +10,7 @@ namespace {
 bool is_equal(const Layout& x, const Layout& y) {
   return x.shape == y.shape && x.strides == y.strides && x.offset == y.offset;
 }
-// Of two that reduce the same value.
+// Whether two reductions of the same value are equal.
 bool is_equal(const Region& region, int i, int j) {
   const Node &a = *region.item(i).node, &b = *region.item(j).node;
   return a.op == b.op && a.dtype == b.dtype && a.attributes == b.attributes &&
@@ -28,7 +28,7 @@ bool any_read_the_same(const Region& region) {
   return std::adjacent_find(read.begin(), read.end()) != read.end();
 }
 
-// For each item the first one that equals it, which is mostly itself. What is stored stays.
+// For each item, the first that equals it, mostly itself. Stored items always stay.
 std::vector<int> first_equals(const Region& region) {
   std::vector<int> first(region.items.size());
   std::multimap<int, int> reductions;  // by what they read

@@ -10,7 +10,7 @@
 namespace mt {
 namespace {
 
-// What is read must be at most this share of a value: another shape may fuse in other ways.
+// At most 1/share of a value may be kept for trimming to pay: another shape may fuse differently.
 constexpr int64_t share = 2;
 
 struct Range {
@@ -19,13 +19,13 @@ struct Range {
 };
 using Ranges = SmallVector<Range, 6>;  // one for each axis of a value
 
-// How a view goes through a contiguous value.
+// How a view steps through a contiguous value.
 struct Walk {
   Ranges ranges;     // what it touches
-  Dims axes, steps;  // for each dimension of the view the axis that it goes along, and how far
+  Dims axes, steps;  // for each dimension of the view: the axis it runs along, and its step there
 };
 
-// nullopt where a dimension of the view goes over several axes, backwards or nowhere.
+// nullopt if a dimension of the view spans several axes, runs backwards, or is empty.
 std::optional<Walk> walk_of(const Layout& view, const Shape& shape) {
   const Strides strides = contiguous_strides(shape);
   Walk walk;
@@ -53,7 +53,7 @@ std::optional<Walk> walk_of(const Layout& view, const Shape& shape) {
   return walk;
 }
 
-// The same view of a value of which no more than `kept` is there.
+// The layout of the same view in a value of which only `kept` is computed.
 Layout within(const Ranges& kept, const Shape& kept_shape, const Walk& walk, const Shape& view) {
   const Strides strides = contiguous_strides(kept_shape);
   Layout result{view, {}, 0};
@@ -95,7 +95,7 @@ bool has_parts(const Region& region, const Item& item) {
   }
 }
 
-// Which axis of an input, laid out so, is the item's axis; -1 if it has none or repeats along it.
+// The axis of an input with this layout that is the item's; -1 if it has none or repeats along it.
 int axis_of_input(const Node& node, int axis, int input, const Layout& layout) {
   int64_t at = axis;
   if (node.op->kind == OpKind::reduce) {
@@ -110,7 +110,7 @@ int axis_of_input(const Node& node, int axis, int input, const Layout& layout) {
   return at >= 0 && layout.shape[int(at)] > 1 ? int(at) : -1;
 }
 
-// Whether an edge passes over some of an item's elements.
+// Whether an edge skips some elements of the item that it reads.
 bool picks(const Region& region, const Edge& edge) {
   if (edge.value < 0 || !edge.view) return false;
   int64_t read = 1;
@@ -126,7 +126,7 @@ class Trimming {
     result_.region = region;
   }
 
-  // Readers come after what they read, so theirs is known when it is a value's turn.
+  // Last to first: when a value's turn comes, what its readers read of it is known.
   std::optional<Trimmed> run() {
     for (int i = static_cast<int>(given_.items.size()) - 1; i >= 0; --i) {
       const Item& item = given_.item(i);
@@ -169,7 +169,7 @@ class Trimming {
 
   Edge& edge_of(const Use& use) { return result_.region.edges[use.edge - given_.edges.data()]; }
 
-  // Widens what is kept of a product until its sums are formed as all of it forms them.
+  // Widens what is kept of a product until its sums have the same order as in the whole product.
   void keep_order(const Item& item, Ranges* kept) const {
     const Node& node = *item.node;
     const int m_begin = static_cast<int>(node.attributes[0]);
@@ -190,7 +190,7 @@ class Trimming {
       const ContractionOrder now = order(shape_of(*kept));
       return now.lanes != wanted.lanes || now.panel != wanted.panel;
     };
-    // From some number of rows on the order is that of all of them.
+    // From some number of rows on, the order is that of all rows; bisect for it.
     for (int axis = m_end - 1; axis >= m_begin && differs(); --axis) {
       Range& range = (*kept)[axis];
       const Range read = range;
@@ -208,7 +208,7 @@ class Trimming {
     }
   }
 
-  // The item reads what it needs for the part of it that is kept.
+  // Makes the item read only what its kept part needs.
   void trim_inputs(int i, const Ranges& kept) {
     const Item& item = given_.item(i);
     for (int e = 0; e < item.edge_count; ++e) {
@@ -225,7 +225,7 @@ class Trimming {
     }
   }
 
-  // Makes an edge read a value of that shape so.
+  // Makes an edge read a value of `shape` with this layout.
   void set_layout(Edge* edge, const Layout& layout, const Shape& shape) {
     const Node& value = given_.node_of(edge->value);
     const bool is_item = edge->value >= 0;
@@ -251,7 +251,7 @@ class Trimming {
   const Region& given_;
   const Readers readers_;
   Trimmed result_;
-  bool spares_products_ = false;  // else it is not worth another fusion
+  bool spares_products_ = false;  // whether any product shrinks: only then it pays
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nobody reads of a value is not computed: where only some rows of a product are picked, or of
-// what is made of it row by row, the others are left out, with all that only they need. So it is in
-// a transformer's last block when its last position alone is asked for.
+// Parts of values that nobody reads are not computed: if only some rows of a product, or of what is
+// made from it row by row, are read, the others are left out with everything that only they need.
+// An example is a transformer's last block when only its last position is wanted.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace mt {
 // The given region, item by item, with shapes and views that leave out what is not read.
 struct Trimmed {
   Region region;
-  std::vector<Tensor> nodes;  // which it has instead of the given region's
+  std::vector<Tensor> nodes;  // new ones that replace the given region's
 };
 
 // nullopt if no product becomes smaller.
