@@ -32,7 +32,7 @@ Devices& devices() {
   return *all;
 }
 
-// MT_CUDA_LIBRARY names the file; else it lies beside this library, or where the system looks.
+// MT_CUDA_LIBRARY names the file; otherwise it lies beside this library or where the system looks.
 std::string cuda_library() {
   constexpr char name[] = "libmtorch_cuda.so";
   if (const char* chosen = std::getenv("MT_CUDA_LIBRARY")) return chosen;
@@ -65,7 +65,7 @@ const cuda::Module& cuda_module(const char* device) {
   return *(loaded = module);
 }
 
-// "cuda:3"; "cuda" is the first.
+// The GPU of a name such as "cuda:3"; "cuda" is the first.
 Device& find_cuda(const char* name) {
   char* end = nullptr;
   long index = name[4] == ':' ? std::strtol(name + 5, &end, 10) : 0;

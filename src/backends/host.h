@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What others than the CPU backend ask of it: the C boundary, and whoever handles memory of the
-// host.
+// What the C API and code that handles host memory use of the CPU backend.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +9,12 @@
 
 namespace mt::host {
 
-constexpr int most_threads = 1024;  // that may be asked for
+constexpr int most_threads = 1024;  // that may be requested
 int thread_count();
 void set_thread_count(int count);  // 0: all cores that this process may use
 
 std::string processor_name();  // "AMD EPYC 9654 96-Core Processor"
-// Of the LAPACK that was loaded; "" where there is none.
+// The name of the LAPACK library that was loaded; "" if there is none.
 const char* lapack_name();
 
 // Copies a layout's elements, of `size` bytes each, in row-major order to contiguous `out`. `base`

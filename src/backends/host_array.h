@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of any device as the host reads them.
+// Gives the host access to values on any device.
 #pragma once
 
 #include "graph/node.h"
@@ -8,7 +8,7 @@
 namespace mt {
 
 struct HostArray {
-  Ref<Storage> storage;  // holds the elements: the value's own, where the host can read it
+  Ref<Storage> storage;  // holds the elements; the value's own if the host can read it
   NaiveArray array;
 
   const void* data() const;  // the first element
@@ -19,7 +19,7 @@ struct HostArray {
 HostArray host_array(const Tensor& x);
 // As host_array(), but row-major and contiguous.
 HostArray contiguous_host_array(const Tensor& x);
-// Into memory of x's size.
+// Copies x's elements in row-major order to `buffer`, which has x's size.
 void copy_to_host(const Tensor& x, void* buffer);
 
 }  // namespace mt

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What backends have in common whose memory is the host's.
+// What backends whose memory is the host's have in common.
 #pragma once
 
 #include <cstring>

@@ -15,9 +15,9 @@
 namespace mt {
 namespace {
 
-constexpr int64_t alignment = 256;  // of a result among several
+constexpr int64_t alignment = 256;  // of each result if there are several
 
-// Not a GPU's answer to what it cannot launch, but the same on every device.
+// Reports what cannot be launched the same way on every device, rather than with a GPU's own error.
 void check_launch(const Launch& launch) {
   const char* name = launch.kernel->name.c_str();
   auto text = [](const int64_t sizes[3]) {
@@ -45,7 +45,7 @@ void check_launch(const Launch& launch) {
   }
 }
 
-// Where each result begins in the value of the call; returns the bytes of all.
+// Sets where each result begins in the value of the call; returns the bytes of all.
 int64_t place_results(Launch* launch) {
   int64_t bytes = 0;
   for (Launch::Result& result : launch->results) {
@@ -62,7 +62,7 @@ int64_t place_results(Launch* launch) {
   return bytes;
 }
 
-// A tensor without elements, which keeps the launch.
+// A tensor without elements that keeps the launch alive.
 Tensor carrier_of(std::shared_ptr<Launch> launch, Device& device) {
   static std::atomic<uint64_t> next_id{1};
   launch->id = next_id.fetch_add(1, std::memory_order_relaxed);
@@ -107,7 +107,7 @@ std::vector<Tensor> launch_kernel(std::shared_ptr<Launch> launch, Device& device
   if (results.size() == 1) {
     found.push_back(record(op, results[0].dtype, results[0].shape, std::move(all)));
   } else {
-    // Only a float can say that a gradient does not pass here.
+    // Only a floating-point value can report that no gradient passes through it.
     Dtype dtype = needs_gradient ? Dtype::float32 : Dtype::uint8;
     Tensor call = record(op, dtype, {bytes / static_cast<int64_t>(size_of(dtype))}, std::move(all));
     for (const Launch::Result& result : results) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arguments of an operator that runs as a whole. They lie in the plan's working memory, because
-// nothing can be had once a plan runs.
+// a running plan cannot allocate.
 #pragma once
 
 #include <memory>

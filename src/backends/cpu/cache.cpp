@@ -6,7 +6,7 @@
 namespace mt::cpu {
 namespace {
 
-// 48 KB keep both, 32 KB do not. 0: nobody knows.
+// 0: unknown. 48 KB hold both current and upcoming data, 32 KB do not.
 long first_cache_size() {
 #ifdef _SC_LEVEL1_DCACHE_SIZE
   return sysconf(_SC_LEVEL1_DCACHE_SIZE);

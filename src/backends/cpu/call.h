@@ -7,10 +7,10 @@
 
 namespace mt::cpu {
 
-// One of two functions, or neither.
+// At most one of `run` and `run_within` is set.
 struct CallKernel {
   void (*run)(const NaiveCall& call) = nullptr;
-  // A kernel that wants working memory: scratch(group, threads) bytes of it, aligned to 64.
+  // A kernel that needs working memory: scratch(group, threads) bytes of it, 64-byte aligned.
   void (*run_within)(const NaiveCall& call, void* scratch, int threads) = nullptr;
   int64_t (*scratch)(const CallGroup& group, int threads) = nullptr;
 };

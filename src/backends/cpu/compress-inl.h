@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chosen lanes of a vector next to each other, put together in a register. Highway's Compress()
+// Packs the selected lanes of a vector next to each other within a register. Highway's Compress()
 // has tables that gcc copies each time, and compressing straight into memory takes Zen 4 more than
 // a hundred cycles.
 #if defined(MT_COMPRESS_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -20,7 +20,7 @@ namespace mt::cpu::HWY_NAMESPACE {
 constexpr bool compresses_at_once = HWY_TARGET == HWY_AVX3;
 
 #if HWY_TARGET == HWY_AVX3
-// Of four or eight bytes.
+// For lanes of four or eight bytes.
 template <class D, class V, class M>
 HWY_INLINE V compress(D, V v, M which) {
   using T = hn::TFromD<D>;
@@ -34,7 +34,7 @@ HWY_INLINE V compress(D, V v, M which) {
   }
 }
 #elif HWY_TARGET == HWY_AVX2
-// For each choice of eight lanes their indices, then zeros; four bits each, from the lowest.
+// For each selection of eight lanes its indices, then zeros: four bits each, lowest first.
 constexpr auto chosen_lanes = [] {
   std::array<uint32_t, 256> indices{};
   for (uint32_t choice = 0; choice < 256; ++choice) {
@@ -45,7 +45,7 @@ constexpr auto chosen_lanes = [] {
   return indices;
 }();
 
-// A lane of eight bytes is two of four.
+// An eight-byte lane counts as two of four bytes.
 template <class D, class V, class M>
 HWY_INLINE V compress(D d, V v, M which) {
   const hn::Repartition<uint32_t, D> lanes;
@@ -59,7 +59,7 @@ HWY_INLINE V compress(D d, V v, M which) {
 }
 #endif
 
-// Writes a whole vector, the chosen lanes first; returns how many these are.
+// Writes a whole vector, the selected lanes first; returns how many are selected.
 template <class D, class V, class M, class T = hn::TFromD<D>>
 HWY_INLINE int64_t compress_store(D d, V v, M which, T* to) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2

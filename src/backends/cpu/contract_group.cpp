@@ -13,7 +13,7 @@ bool finishes_tiles(const ContractGroup& group) {
   return group.epilogue && group.epilogue->segments[0].columns <= 1;
 }
 
-// Where the epilogue finds the result, if it reads it element by element and nobody else does.
+// The epilogue's memory for the product, if only this reads it, and element by element; else -1.
 int memory_that_passes(const ContractGroup& group) {
   if (!group.passes || !finishes_tiles(group)) return -1;
   const std::vector<Memory>& memory = group.epilogue->segments[0].memory;
@@ -86,7 +86,7 @@ struct TileEpilogue {
       program.move_memory(self.passing, tile.passing,
                           (tile.batch * self.m + tile.row_begin) * self.n);
     }
-    // A part of a row ends too soon for the processor to foresee the next row's, which is fetched.
+    // Parts of rows are too short for the hardware to prefetch the next row's, so this does.
     auto span = [&](int64_t first, int64_t count, bool more_rows) {
       for (int64_t done = 0; done < count; done += most) {
         const int64_t piece = std::min(most, count - done), at = first + done;
@@ -108,7 +108,7 @@ char* element(void* const* buffers, const Operand& operand) {
   return static_cast<char*>(buffers[operand.buffer]) + first_byte(operand);
 }
 
-// Makes the padding of one entry when it is wanted.
+// Callbacks of an EntrySource, which generate padded entries of b when they are read.
 struct PaddedEntries {
   const Plan& plan;
   const Padding& padding;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A contraction as a backend runs it: with the padding of its second operand, where that is made by
-// who reads it, and with its epilogue, on each tile of the result while it is in cache.
+// Runs a contraction with the padding of its second operand, if that is generated as it is read,
+// and with its epilogue, applied to each tile of the result while it is in cache.
 #pragma once
 
 #include <memory>
@@ -17,15 +17,15 @@ struct PreparedContractGroup {
   std::unique_ptr<PreparedContraction> contraction;
   Padding padding;
   PreparedProgram epilogue;
-  bool in_tiles = false;  // the epilogue finishes tiles; else it runs over the whole result
-  int passing = -1;  // the epilogue's memory that stands for the result, whose rows may pass by
-  std::optional<TurnedEpilogue> turned;  // instead of the epilogue
+  bool in_tiles = false;  // the epilogue runs on each tile; else over the whole result
+  int passing = -1;  // the epilogue's memory for the product, whose rows may lie anywhere; -1: none
+  std::optional<TurnedEpilogue> turned;  // runs instead of the epilogue
 };
 
-// Of group `index` of the plan.
+// Prepares `group`, which is group `index` of the plan.
 PreparedContractGroup prepare_contract_group(const Plan& plan, const ContractGroup& group,
                                              int index);
-// `scratch` has room for the contraction's and, unless it is run in tiles, for the epilogue's.
+// `scratch` has room for the contraction, and for an epilogue that does not run in tiles.
 void run_contract_group(const Plan& plan, const ContractGroup& group,
                         const PreparedContractGroup& prepared, void* const* buffers,
                         const Immediates* immediates, char* scratch);

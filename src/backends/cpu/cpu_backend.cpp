@@ -28,19 +28,19 @@ namespace {
 
 struct PreparedCall {
   CallKernel kernel;
-  int threads = 1;  // for which there is scratch
+  int threads = 1;  // that scratch has room for
 };
-// Nothing runs: whoever reads the result makes what he needs of it.
+// Nothing runs: the group that reads the result generates the parts that it needs.
 struct MadeByReader {};
 
-// What the backend makes of a group beforehand.
+// What the backend prepares for a group.
 using PreparedGroup = std::variant<PreparedProgram, PreparedReduction, PreparedContractGroup,
                                    PreparedCall, MadeByReader>;
 struct PreparedPlan {
   std::vector<PreparedGroup> groups;
 };
 
-// What a group holds besides itself, of any size.
+// Bytes of variable size that a prepared group holds besides the object itself.
 size_t bytes_beside(const PreparedProgram& program) {
   return program.steps.size() * sizeof(Step) + program.slots.size() * sizeof(int64_t);
 }
@@ -130,7 +130,7 @@ class Preparation {
     prepared_->groups.push_back(std::move(ready));
   }
 
-  // The same part for a thread in every contraction.
+  // Gives each thread the same part of the scratch in every contraction.
   void share_scratch() {
     size_t part = 0;
     for (const PreparedGroup& group : prepared_->groups) {
@@ -194,7 +194,7 @@ class CpuBackend final : public HostBackend {
   int64_t panels_for_totals() const override { return 4; }
   int64_t most_padding_made() const override { return most_padding; }
   bool reads_padded() const override { return true; }
-  // One row is one thread's; panels of long ones keep more threads busy.
+  // A row belongs to one thread; where rows are few, panels of long ones keep more threads busy.
   int64_t longest_row(int64_t rows) const override {
     return rows >= thread_count() ? cpu::longest_row : row_panel;
   }

@@ -5,13 +5,13 @@
 
 namespace mt::cpu {
 
-// Once; whoever comes later changes nothing.
+// Takes effect once; later calls change nothing.
 void choose_instruction_set();
 
 // The one in use: "AVX3", "AVX2", ...
 const char* instruction_set();
-// Forbids the better ones, for tests that compare bits. nullptr: the best; false when not
-// available.
+// Disables better instruction sets than `name`, for tests that compare bits. nullptr: the best one;
+// returns false if `name` is not available.
 bool set_instruction_set(const char* name);
 
 }  // namespace mt::cpu

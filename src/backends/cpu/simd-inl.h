@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What files share whose vectors are Highway's own: parts of vectors, and a multiply-add that is
-// fused on all instruction sets. Included once for each of them.
+// Helpers for files that use Highway's own vectors: loads and stores of part of a vector, and a
+// multiply-add that is fused on all instruction sets. Included once for each of them.
 #if defined(MT_SIMD_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_SIMD_INL_H
 #undef MT_SIMD_INL_H
@@ -14,8 +14,8 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
-// For loops over registers: unrolled completely, or the registers would be an array in memory. The
-// baseline keeps them there anyway, across the calls that its multiply-adds are.
+// For loops over arrays of registers: fully unrolled, since the arrays would be in memory
+// otherwise. The baseline keeps them in memory anyway, across the calls that its multiply-adds are.
 #undef MT_UNROLL
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 #define MT_UNROLL HWY_UNROLL(1)
@@ -32,7 +32,7 @@ using Vectors = hn::ScalableTag<T>;
 template <class T>
 constexpr int lanes_of = static_cast<int>(hn::MaxLanes(Vectors<T>()));
 
-// Makes the compiler compute addresses from p anew instead of keeping them all from an earlier use.
+// Makes the compiler recompute addresses from p instead of keeping them all from an earlier use.
 template <class T>
 HWY_INLINE void forget(T*& p) {
   asm("" : "+r"(p));
@@ -58,11 +58,11 @@ HWY_INLINE V fused([[maybe_unused]] D d, V x, V y, V z) {
   }
 }
 
-// Whether load_part and store_part are as quick as the whole.
+// Whether load_part and store_part are as fast as loads and stores of whole vectors.
 constexpr bool loads_part_at_once = HWY_TARGET == HWY_AVX3;
 
-// The first lanes of a vector, those in `mask`, without touching memory beyond them, which Highway
-// promises only where the hardware masks. The others load as zero.
+// Load and store the first lanes of a vector, those in `mask`, without touching memory beyond them,
+// which Highway guarantees only with hardware masks. The other lanes load as zero.
 template <class D, class M, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_part(D d, M mask, const T* from) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2

@@ -17,7 +17,7 @@ bool computes_transpose(const Contraction& c, int threads) {
   return schedule.transposed && schedule.way == Way::blocked;
 }
 
-// The epilogue over the transpose of the result, which it replaces; nothing if it cannot be.
+// The epilogue, which replaces the result in place, on the transposed result; nothing if it cannot.
 std::optional<FusedProgram> turned(const FusedProgram& epilogue, int buffer, int64_t m, int64_t n) {
   if (epilogue.segments.size() != 1 || epilogue.segments[0].columns > 1 ||
       !goes_anywhere(epilogue.program)) {
@@ -36,7 +36,7 @@ class Hidden {
  public:
   Hidden(Plan* plan, int threads) : plan_(*plan), threads_(threads) {}
 
-  // Of the product that is group `index`, and whoever reads its result.
+  // Changes the product that is group `index` and the one that reads its result, if they qualify.
   void turn(size_t index) {
     auto* const maker = product(index);
     if (!maker || !computes_transpose(maker->contraction, threads_)) return;
@@ -72,7 +72,7 @@ class Hidden {
     return group && !pads && is_plain(group->contraction) ? group : nullptr;
   }
 
-  // The product whose left operand it is, if nobody else reads or writes it.
+  // The product that has `buffer` as its left operand, if only it and `maker` access that.
   ContractGroup* only_reader(size_t maker, int buffer) {
     ContractGroup* found = nullptr;
     for (size_t g = 0; g < plan_.groups.size(); ++g) {
@@ -90,7 +90,7 @@ class Hidden {
     return found;
   }
 
-  // The same product with its operands, and so its result's rows and columns, exchanged.
+  // Exchanges the operands of a product, and so the rows and columns of its result.
   static void exchange(Contraction* c) {
     const auto exchanged = [](std::vector<ContractionDim> dims) {
       for (ContractionDim& dim : dims) std::swap(dim.a_stride, dim.b_stride);

@@ -12,19 +12,19 @@ namespace mt::cpu {
 namespace {
 
 constexpr size_t fewest_products = 4;
-// Larger ones are read from where they lie, a line of each row: 2048 x 512 once turned took up to
-// 1.2 times as long.
+// Larger weights are read in place, a cache line of each row: with 2048 x 512 transposed once,
+// products took up to 1.2 times as long.
 constexpr int64_t most_bytes = 1 << 20;
 
-// A weight [n, k], and the groups whose second operand it is.
+// A weight [n, k], and the groups that have it as their second operand.
 struct Weight {
   Operand operand;
   int64_t n, k, pitch;
   std::vector<size_t> products;
 
   int64_t bytes() const { return n * k * static_cast<int64_t>(sizeof(float)); }
-  // Turning it moves as many numbers as its products would turn, of their rows and results or of
-  // it, if these are twice as many.
+  // Transposing it pays if its products would transpose at least twice as many numbers themselves:
+  // of their rows and results or of the weight, whichever are fewer.
   bool repays(const Plan& plan) const {
     int64_t turned = 0;
     for (size_t g : products) {
@@ -35,7 +35,7 @@ struct Weight {
   }
 };
 
-// Those that an evaluation is given and that lie along the sum, with the products in tiles.
+// Weights that an evaluation is given and that are contiguous along k, with the products in tiles.
 std::vector<Weight> find_weights(const Plan& plan, int threads) {
   std::vector<Weight> weights;
   for (size_t g = 0; g < plan.groups.size(); ++g) {
@@ -102,7 +102,7 @@ void turn_shared_weights(Plan* plan, int threads) {
       product.b = turned;
       product.b.layout = {{weight.n, weight.k}, {1, weight.n}, 0};
     }
-    // Behind all others, for as long as the plan runs.
+    // Behind all other buffers, for the whole run of the plan.
     Buffer buffer{.kind = BufferKind::arena, .bytes = weight.bytes()};
     buffer.offset = plan->arena_bytes;
     plan->arena_bytes += round_up(buffer.bytes, cache_line);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A weight by which several products multiply, as each position of a recurrent network does: none
-// of them can read it in vectors as it lies, so it is turned once for all.
+// Transposes once a weight that several products share, as the positions of a recurrent network do:
+// none of them can read it with vector loads as it is stored.
 #pragma once
 
 #include "plan/plan.h"
 
 namespace mt::cpu {
 
-// Adds to the plan what turns such weights, and has their products read that.
+// Adds groups that transpose such weights to the plan, and makes the products read the transposes.
 void turn_shared_weights(Plan* plan, int threads);
 
 }  // namespace mt::cpu

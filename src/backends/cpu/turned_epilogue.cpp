@@ -7,11 +7,11 @@
 namespace mt::cpu {
 namespace {
 
-// Of a tile that is gone through at once.
+// Most elements of a tile that are computed at once.
 constexpr int64_t most_elements = 1024;
 
-// Makes of a memory of [m, n], the same for all batch entries, one of [m, columns]; false if it
-// differs along n.
+// Changes the layout of a memory from [m, n], the same for all batch entries, to [m, columns];
+// false if it varies along n.
 bool spread(Memory* memory, int64_t m, int64_t n, int64_t columns) {
   if (!turn(memory, m, n)) return false;
   const Strides strides = memory->layout.strides;
@@ -19,12 +19,12 @@ bool spread(Memory* memory, int64_t m, int64_t n, int64_t columns) {
   return strides[0] == 0;
 }
 
-// Makes of a memory that is the same for each entry's n elements one of [rows, columns], whose
-// columns are entries; returns how many entries it has, 0 if it is the same for all, or -1.
+// Changes the layout of a memory that is constant over each entry's n elements to [rows, columns],
+// whose columns are entries. Returns its number of entries, 0 if all have the same value, or -1.
 int64_t part_by_entries(Memory* memory, int64_t n, const TurnedTiles& tiles) {
   const Layout& layout = memory->layout;
   const int last = layout.shape.rank() - 1;
-  int varies = last;  // the only dimension that does
+  int varies = last;  // the only dimension along which it does
   while (varies >= 0 && layout.strides[varies] == 0) --varies;
   for (int d = 0; d < varies; ++d) {
     if (layout.strides[d] != 0) return -1;
@@ -111,7 +111,7 @@ std::optional<TurnedEpilogue> turned_epilogue(const ContractGroup& group,
     memory.layout = {{segment.rows, columns}, {columns, 1}, 0};
   }
   if (product < 0 || result < 0) return std::nullopt;
-  // The plan lets the result take the product's place only if nobody else reads that.
+  // The plan lets the result take the product's place only if nothing else reads the product.
   if (segment.memory[result].buffer != group.output.buffer) return std::nullopt;
   const int64_t rows = std::max<int64_t>(1, most_elements / columns);
   TurnedEpilogue turned{prepare_tiles(program, segment, rows, Reduced::rows), product, result,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An epilogue on tiles as a product makes them, before they are turned to the result: a tile is
-// then done in few calls, and written to memory once.
+// Applies an epilogue to transposed tiles of a product, before they are transposed to the result: a
+// tile then takes few calls, and is written to memory once.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@ namespace mt::cpu {
 
 struct TurnedEpilogue {
   PreparedProgram program;  // over rows of a tile
-  int product, result;      // the memory that it reads and writes, in whose place the tile lies
-  // Memory of which a tile's columns read as many elements, from its first entry on; of so many
-  // entries, which then begin anew.
+  int product, result;      // indices of the memory it reads and writes; the tile replaces both
+  // Memory from which each column of a tile reads one element, from the tile's first entry on; it
+  // repeats after `period` entries.
   struct ByEntries {
     int memory;
     int64_t period;
@@ -23,16 +23,17 @@ struct TurnedEpilogue {
   std::vector<ByEntries> by_entries;
 };
 
-// Of a group whose product is computed in such tiles. Nothing if the epilogue needs elements in
-// their order, its operands differ along both axes of the result, between batch entries that no
-// column stands for, by rows of which a tile has a part, or by columns where it has entries
-// abreast, or its result does not take the product's place.
+// For a group whose product is computed in such tiles. Returns nothing if
+//  - the epilogue depends on the order of elements;
+//  - an operand varies along both axes of the result, between batch entries that no column stands
+//    for, along rows if a tile has only part of them, or along columns if it has several entries;
+//  - the result does not take the product's place.
 std::optional<TurnedEpilogue> turned_epilogue(const ContractGroup& group, const TurnedTiles& tiles);
 
-// Whether what a program computes depends on the values alone, and not on where they are.
+// Whether what a program computes depends only on values, not on their positions.
 bool goes_anywhere(const Program& program);
-// Makes of a memory of [m, n], the same for all batch entries, one of [n, m]; false if it differs
-// along both.
+// Changes the layout of a memory from [m, n], the same for all batch entries, to [n, m]; false if
+// it varies along both.
 bool turn(Memory* memory, int64_t m, int64_t n);
 
 }  // namespace mt::cpu

@@ -10,7 +10,7 @@
 
 namespace mt::cpu {
 
-// Blocks in parallel, each by one thread. Of the failures it is the first block's that is told.
+// Runs blocks in parallel, each on one thread. Of several failures, the first block's is rethrown.
 void run_kernel(const NaiveCall& call) {
   const KernelCall kernel(call);
   const int64_t blocks = kernel.launch.blocks();

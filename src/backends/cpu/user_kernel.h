@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The user's own kernels: a function for every cell of a grid.
+// User-defined kernels: a function that runs for every cell of a grid.
 #pragma once
 
 #include "ops/naive.h"

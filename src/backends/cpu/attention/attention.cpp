@@ -67,8 +67,8 @@ class BlockOutput {
  private:
   static constexpr int64_t lanes = lanes_of<T>;
 
-  // Finds the largest scores of some vectors of queries; returns whether the sums of the panels
-  // before are to be made smaller, by factor_.
+  // Finds the largest scores of some vectors of queries; returns whether the sums of earlier panels
+  // must be scaled down, by factor_.
   template <int vectors>
   bool compare(int64_t lane, const Seen& seen) {
     Vector<T> before[vectors], largest[vectors];
@@ -80,7 +80,7 @@ class BlockOutput {
     bool smaller = false;
     MT_UNROLL for (int v = 0; v < vectors; ++v, lane += lanes) {
       store(largest[v], largest_ + lane);
-      // Nothing is taken off where all is hidden as yet: inf - inf is NaN.
+      // Nothing is subtracted while all scores are hidden: inf - inf is NaN.
       const Vector<T> shift = select(largest[v] == Vector<T>(-infinity), Vector<T>(0), largest[v]);
       const Vector<T> factor = weight_of(before[v] - shift);
       store(shift, shift_ + lane);
@@ -90,7 +90,7 @@ class BlockOutput {
     return smaller;
   }
 
-  // Makes weights of the scores, and adds them up.
+  // Turns scores into weights, and adds them up.
   template <int vectors>
   void weigh(int64_t lane, const Seen& seen) {
     Vector<T> shift[vectors], total[vectors];
@@ -170,7 +170,7 @@ void attention_kernel(const NaiveCall& naive, void* scratch, int threads) {
   const bool wide = naive.output.dtype == Dtype::float64;
   parallel_items(
       call.sizes.batch * blocks, call.sizes.threads(threads), [&](int64_t item, int worker) {
-        // The last queries see the most keys where they see only those before them.
+        // If queries see only the keys before them, the last queries see the most.
         const AttentionBlock block = block_of(call, item / blocks, blocks - 1 - item % blocks);
         void *const result = naive.output.data, *const memory =
                                                     static_cast<char*>(scratch) + worker * own;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of attention by making its weights again, as FlashAttention-2 does (Dao, 2023, arXiv
-// 2307.08691). Every sum is one chain, over keys for a query and over queries for a key, in
-// ascending order, whoever computes it. So either one walk over all pairs of blocks finds all three
-// gradients of a batch entry, or, where there are too few entries to occupy the threads, one walk
-// finds the queries' gradient and another, shared out over keys, those of keys and values.
+// The gradient of attention, which recomputes its weights, as FlashAttention-2 does (Dao, 2023,
+// arXiv 2307.08691). Every sum is one chain, over keys for a query and over queries for a key, in
+// ascending order, whichever thread computes it. So either one pass over all pairs of blocks finds
+// all three gradients of a batch entry, or, if there are too few entries to occupy the threads, one
+// pass finds the queries' gradient and another, divided over keys, those of keys and values.
 #include "backends/cpu/attention/attention.h"
 
 #include "backends/cpu/parallel/parallel.h"
@@ -15,8 +15,8 @@
 namespace mt::cpu {
 
 struct GradientCall : AttentionCall {
-  Matrices arrived;  // at the result, [batch, n, e]
-  Matrices result;   // what attention gave; behind it is each row's shift, and then its total
+  Matrices arrived;  // the gradient at the result, [batch, n, e]
+  Matrices result;   // of attention; after it come each row's shift and then its total
   Matrices query_gradient, key_gradient, value_gradient;  // to be written
   explicit GradientCall(const NaiveCall& call)
       : AttentionCall(call, 5), arrived(matrices(call.inputs[3])) {
@@ -43,8 +43,8 @@ T* to_be_written(const Matrices& of, int64_t entry, int64_t row) {
 
 struct Wanted {
   bool queries, keys;
-  int64_t fresh;  // the keys from here on have no sums as yet
-  bool last;      // of the entry's keys: the next entry's come after these
+  int64_t fresh;  // the keys from here on have no sums yet
+  bool last;      // they are the entry's last keys: the next entry's come after these
 };
 
 }  // namespace mt::cpu
@@ -137,8 +137,8 @@ class BlockGradient {
     return ahead;
   }
 
-  // Packs what arrived, times the scale, and sums up its products with the result: what the softmax
-  // takes off the slope of each score.
+  // Packs the gradient that arrived, times the scale, and sums its products with the result: what
+  // softmax subtracts from the slope of each score.
   void prepare() {
     const Matrices& dy = call_.arrived;
     const auto& [batch, n, m, d, e] = call_.sizes;
@@ -165,7 +165,7 @@ class BlockGradient {
     }
   }
 
-  // Makes weights of scores, and the slopes of scores, times the scale, of those of the weights.
+  // Turns scores into weights, and slopes of weights into slopes of scores, times the scale.
   template <int vectors>
   void weigh(int64_t lane, const Seen& seen) {
     Vector<T> shift[vectors], share[vectors], mean[vectors];
@@ -185,7 +185,7 @@ class BlockGradient {
   const BlockScores<T> scores_;
   const int64_t width_, pitch_;
   T *const weights_,
-      *const slopes_;  // [keys][pitch], the slopes of the loss in them, then in scores
+      *const slopes_;  // [keys][pitch]; slopes of the loss in weights, then in scores
   T* const arrived_;   // [e][width]
   T *const key_rows_, *const query_rows_, *const arrived_rows_;  // panels, where they are packed
   T shift_[block_queries], share_[block_queries], mean_[block_queries];
@@ -227,8 +227,8 @@ class GradientRun {
         own_(worker_scratch(call_.sizes, dtype_)),
         threads_(call_.sizes.threads(threads)) {}
 
-  // A pair of blocks costs five products where all gradients are found at once, three for the
-  // queries' alone and four for the others.
+  // A pair of blocks costs five products if all gradients are found at once; three for the queries'
+  // alone and four for the others.
   void run() {
     const AttentionSizes& sizes = call_.sizes;
     const int64_t rounds = (sizes.batch + threads_ - 1) / threads_;
@@ -240,11 +240,11 @@ class GradientRun {
     }
     const int64_t blocks = sizes.blocks();
     parallel_items(sizes.batch * blocks, threads_, [&](int64_t item, int worker) {
-      // The last queries see the most keys where they see only those before them.
+      // If queries see only the keys before them, the last queries see the most.
       run_block(block_of(call_, item / blocks, blocks - 1 - item % blocks), {true, false, 0, true},
                 worker);
     });
-    // Not too few, as each share of the keys packs all queries again.
+    // Shares of keys are not too small, because each one packs all queries again.
     const int64_t even = sizes.batch * sizes.m / (4 * threads_ * attention_panel);
     const int64_t share = std::clamp<int64_t>(even, 1, 4) * attention_panel;
     const int64_t shares = (sizes.m + share - 1) / share;
@@ -262,7 +262,7 @@ class GradientRun {
         : HWY_DYNAMIC_DISPATCH(run_gradient_float)(call_, block, wanted, scratch);
   }
 
-  // Rows [begin, end) of an entry.
+  // Zeroes rows [begin, end) of an entry.
   void clear(const Matrices& of, int64_t entry, int64_t begin, int64_t end, int64_t columns) {
     const size_t bytes = static_cast<size_t>(columns) * size_of(dtype_);
     for (int64_t row = begin; row < end; ++row) {
@@ -273,7 +273,7 @@ class GradientRun {
     }
   }
 
-  // What all queries add to keys [begin, end), and those to them.
+  // Finds what all queries add to keys [begin, end) and, if `queries`, what these add to queries.
   void find_for_keys(int64_t entry, int64_t begin, int64_t end, bool queries, int worker) {
     int64_t fresh = begin;
     for (int64_t i = 0; i < call_.sizes.blocks(); ++i) {
@@ -284,7 +284,7 @@ class GradientRun {
       run_block(block, {queries, true, fresh, end == call_.sizes.m}, worker);
       fresh = block.key_end;
     }
-    // Nobody sees these.
+    // No query sees these keys.
     clear(call_.key_gradient, entry, fresh, end, call_.sizes.d);
     clear(call_.value_gradient, entry, fresh, end, call_.sizes.e);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block's queries packed, [d][queries], and the scores of a panel of keys against them,
+// A block's packed queries, [d][queries], and the scores of a panel of keys against them,
 // [keys][queries]. Included once for each instruction set.
 #if defined(MT_ATTENTION_BLOCK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_ATTENTION_BLOCK_INL_H
@@ -36,18 +36,18 @@ void multiply_by(T factor, T* x, int64_t count) {
   for (int64_t i = 0; i < count; i += lanes_of<T>) store(load(x + i) * Vector<T>(factor), x + i);
 }
 
-// exp(x) of what is not positive. Weights so small that they are not normal numbers are 0.
+// exp(x) for x that is not positive. Weights too small to be normal numbers are 0.
 template <class T>
 HWY_INLINE Vector<T> weight_of(Vector<T> x) {
   using V = Vector<T>;
-  // With ln(2) of one part, which is exact enough: k times its error is below a unit in the last
-  // place of weights of 1e-9 and more, and below five of any.
+  // With ln(2) in one part, which is exact enough: k times its error is below one unit in the last
+  // place for weights of 1e-9 and more, and below five for any.
   const auto e = scaled_exponential<1>(x);
   return scale_where(not_less(x, choose<V>(-87, -708)), e.y, e.k, e.biased);
 }
 
-// Calls run<vectors>(query) for some vectors of queries at a time, from `query` on: as many as
-// leave registers for what is computed.
+// Calls run<vectors>(query) for several vectors of queries at a time, from `query` on: as many as
+// leave registers for the computation.
 template <class T, class F>
 HWY_INLINE void for_queries(int64_t width, F&& run) {
   constexpr int64_t lanes = lanes_of<T>;
@@ -59,8 +59,8 @@ HWY_INLINE void for_queries(int64_t width, F&& run) {
   for (; query < width; query += lanes) run.template operator()<1>(query);
 }
 
-// Calls run(v, at) for where vector v of these queries lies in the scores of each key that it sees,
-// in ascending order. Those of a key are taken together, so that memory is read in order.
+// Calls run(v, at) for each key that vector v of these queries sees, in ascending order; `at` is
+// its place in the scores. A key's vectors are taken together, so that memory is read in order.
 template <class T, int vectors, class F>
 HWY_INLINE void for_keys(int64_t query, const Seen& seen, int64_t pitch, F&& run) {
   constexpr int64_t lanes = lanes_of<T>;
@@ -93,7 +93,7 @@ class BlockScores {
     multiply_by(static_cast<T>(call.scale), query_, call.sizes.d * width_);
   }
 
-  // Makes zeros of the step before what was worked on.
+  // Zeroes the step before the ones that were computed.
   void clear_before(const Seen& seen, T* x) const {
     for (int64_t j = std::max<int64_t>(0, score_step - seen.ahead); j < seen.keys; ++j) {
       T* const at = x + j * pitch() + seen.first_query(j, score_step) - score_step;
@@ -101,17 +101,17 @@ class BlockScores {
     }
   }
 
-  // The number of queries, as whole vectors have them.
+  // The number of queries, rounded up to whole vectors.
   int64_t width() const { return width_; }
-  // From one key's scores to the next one's.
+  // The distance from one key's scores to the next one's.
   int64_t pitch() const { return width_ + pitch_gap<T>; }
 
-  // What there is of `count` keys from `key` on.
+  // Which of `count` keys from `key` on the queries see.
   Seen seen(int64_t key, int64_t count) const {
     return {call_.causal ? key - block_.first : -count, block_.count, count};
   }
 
-  // out[keys][pitch]: the scores of the keys from `key` on.
+  // Writes the scores of the keys from `key` on to out[keys][pitch].
   void take(int64_t key, const Seen& seen, T* out, RowsAhead& ahead) const {
     const Matrices& k = call_.key;
     multiply_by_queries({key_ + key * k.row, k.row, k.column}, query_, call_.sizes.d, seen, width_,
@@ -126,7 +126,7 @@ class BlockScores {
  private:
   static constexpr int64_t lanes = lanes_of<T>;
 
-  // The first `count` numbers of a step, of which there are whole vectors.
+  // Hides the first `count` scores of a step, which has whole vectors.
   static void hide(int64_t at, int64_t count, T* x) {
     const Tag<T> d;
     for (int64_t i = 0; i < count; i += lanes) {

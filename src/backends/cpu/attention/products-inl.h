@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention's products, of matrices that stay in cache and are read where they lie if they can be,
-// and which parts of them there are where a query sees only the keys before it. Included once for
-// each instruction set.
+// Attention's products of matrices that stay in cache and are read in place if possible, and which
+// parts of them are computed where a query sees only the keys before it. Included once for each
+// instruction set.
 #if defined(MT_ATTENTION_PRODUCTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_ATTENTION_PRODUCTS_INL_H
 #undef MT_ATTENTION_PRODUCTS_INL_H
@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
 // out[j][i] = from[i * row + j * column], for i in [0, rows), at most 64, and j in [0, columns). A
-// row of `out` has `width`, of which whole vectors are written.
+// row of `out` has `width` elements, and is written in whole vectors.
 template <class T>
 void pack_transposed(const T* from, int64_t row, int64_t column, int64_t rows, int64_t columns,
                      int64_t width, T* out) {
@@ -40,7 +40,7 @@ struct Left {
   int64_t row, k;  // strides
 };
 
-// A right operand, which is read by vectors: rows of neighbours, or panels of up to 64 columns.
+// A right operand, which is read by vectors: contiguous rows, or panels of up to 64 columns.
 template <class T>
 struct Right {
   const T* data;
@@ -50,7 +50,7 @@ struct Right {
   int64_t begin{0};  // the first row
 
   static constexpr int64_t lanes = lanes_of<T>;
-  // A panel's columns in whole vectors.
+  // A panel's columns, rounded up to whole vectors.
   static int64_t panel_width(int64_t left) {
     return (std::min(left, most_width) + lanes - 1) / lanes * lanes;
   }
@@ -63,9 +63,9 @@ struct Right {
   }
 };
 
-// Some rows of an operand, from `first` on. Packed into `scratch`, of panels_scratch(), where
-// vectors cannot read them, or where they are read `often` and lie apart: at the distances that
-// heads beside each other make, their lines have few places in the first-level cache.
+// Some rows of an operand, from `first` on. Packed into `scratch`, of panels_scratch(), if vectors
+// cannot read them, or if they are read `often` and lie apart: with the strides of heads that are
+// side by side, their lines map to few sets of the first-level cache.
 template <class T>
 Right<T> right_operand(const Matrices& of, const T* first, int64_t rows, int64_t columns,
                        T* scratch, bool often) {
@@ -96,7 +96,7 @@ void multiply(Left<T> a, const Right<T>& b, int64_t k, T* c, int64_t c_row, int6
     b.at(column, tile);
     const int vectors = static_cast<int>((tile.columns + lanes - 1) / lanes);
     const int64_t most = rows_for(vectors), slivers = (rows + most - 1) / most;
-    // Some have one row more than the others.
+    // Some slivers have one row more than the others.
     const int64_t fewest = rows / slivers;
     int64_t longer = rows % slivers;
     for (int64_t row = 0, count; row < rows; row += count) {
@@ -112,23 +112,23 @@ void multiply(Left<T> a, const Right<T>& b, int64_t k, T* c, int64_t c_row, int6
   }
 }
 
-// Which of a block's queries see which keys of a panel: query i sees key j if i >= j + ahead. What
-// is worked on are whole steps of queries, the same ones on all machines: a weight of 0 times
-// infinity is NaN.
+// Which of a block's queries see which keys of a panel: query i sees key j if i >= j + ahead. Whole
+// steps of queries are computed, the same ones on all machines: a weight of 0 times infinity is
+// NaN.
 struct Seen {
   int64_t ahead, queries, keys;
 
-  // Where the step begins that is the first to see the key.
+  // The beginning of the first step that sees the key.
   int64_t first_query(int64_t key, int64_t step) const {
     return key + ahead < step ? 0 : (key + ahead) / step * step;
   }
-  // Where the keys end that the query's step sees.
+  // The end of the keys that the query's step sees.
   int64_t keys_of(int64_t query, int64_t step) const {
     return std::min(keys, query / step * step + step - ahead);
   }
 };
-// Of scores, so that whole vectors are formed, and of the products' terms: a tile's rows. Before a
-// score's step there are zeros for the terms' steps that begin there.
+// Steps of scores, so that whole vectors are formed, and of the products' terms: a tile's rows.
+// Before a step of scores there are zeros, for steps of terms that begin there.
 constexpr int64_t score_step = 16, term_step = most_rows;
 static_assert(term_step <= score_step);
 
@@ -158,7 +158,7 @@ void add_to_queries(const T* x, int64_t pitch, const Right<T>& rows, const Seen&
 }
 
 // to[key] += sum over the queries that see it of x[key][query] rows[query]; the keys from `fresh`
-// on have nothing as yet.
+// on have no sums yet.
 template <class T>
 void add_to_keys(const T* x, int64_t pitch, const Right<T>& rows, const Seen& seen, T* to,
                  int64_t to_row, int64_t fresh, RowsAhead& ahead) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that are read after a block, fetched to the second-level cache while the block is worked on:
-// a few lines at a time, as many at once would hold up what is read meanwhile.
+// Prefetches rows that are read after a block to the second-level cache while the block is
+// computed: a few lines at a time, since many at once would hold up other reads.
 #pragma once
 
 #include "backends/cpu/attention/block.h"
@@ -10,17 +10,17 @@ namespace mt::cpu {
 
 class RowsAhead {
  public:
-  // Nothing where all operands together stay in that cache anyway.
+  // Prefetches nothing if all operands together stay in that cache anyway.
   explicit RowsAhead(const AttentionCall& call) {
     const auto& [batch, n, m, d, e] = call.sizes;
     const int64_t size = static_cast<int64_t>(size_of(call.key.dtype));
     beyond_cache_ = batch * (n * d + m * (d + e)) * size > second_cache;
   }
-  // Those of a block of queries in an operand of so many columns.
+  // Adds the rows of a block of queries in an operand of `columns` columns.
   void add(const Matrices& of, const AttentionBlock& block, int64_t columns) {
     add(of, block.entry, block.first, block.first + block.count, columns);
   }
-  // Of the next entry's keys and values a share, as large as the block's of its queries.
+  // Adds a share of the next entry's keys and values, as large as the block's share of its queries.
   void add_keys_after(const AttentionCall& call, const AttentionBlock& block) {
     const auto& [batch, n, m, d, e] = call.sizes;
     constexpr int64_t room = second_cache / 4;

@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-// Number is To, or a narrower type to the range of which floats are brought.
+// Number is To, or a narrower type to whose range floats saturate.
 template <class From, class To, class Number = To>
 void cast(void* out, const void* const* inputs, int64_t n) {
   const From* x = static_cast<const From*>(inputs[0]);
@@ -38,7 +38,7 @@ HWY_INLINE void cast_vectors(void* out, const void* const* inputs, int64_t n, Fu
   }
   for (; i < count; ++i) y[i] = convert<Number>(x[i]);
 }
-// Conversions to integers saturate; what becomes of a NaN each instruction set says for itself.
+// Conversions to integers saturate; NaN becomes 0 first, as instruction sets differ on it.
 template <class D, class V>
 HWY_INLINE auto to_integers(D d, V v) {
   using From = hn::TFromV<V>;
@@ -50,7 +50,7 @@ HWY_INLINE auto to_integers(D d, V v) {
     return hn::ConvertTo(d, hn::PromoteTo(Tag<double>(), number));
   }
 }
-// Whether it does so in vectors. Highway's baselines neither overflow to infinity nor saturate.
+// Whether to_integers() has vectors. Highway's baselines neither overflow to infinity nor saturate.
 template <class To>
 constexpr bool has_integers = !is_baseline && (sizeof(To) == 4 || HWY_TARGET == HWY_AVX3);
 
@@ -77,7 +77,7 @@ MT_CAST(double_to_int64, double, int64_t, to_integers(d, v))
 #endif
 #undef MT_CAST
 
-// To the range of Number, in its compute type.
+// Converts floats to the range of Number, in its compute type.
 template <class From, class Number>
 void saturate(void* out, const void* const* inputs, int64_t n) {
   using To = std::conditional_t<sizeof(Number) == 4, int64_t, int32_t>;
@@ -149,7 +149,7 @@ Kernel cast_of(Compute from, Dtype dtype) {
   if (saturates(from, dtype)) {
     return from == Compute::f32 ? saturation_from<float>(dtype) : saturation_from<double>(dtype);
   }
-  // Between integers, which wrap, it is all one whether those of 64 bits have a sign.
+  // Between integers, which wrap, it makes no difference whether those of 64 bits are signed.
   Compute to = compute_of(dtype);
   if (from == Compute::i32 && to == Compute::u64) to = Compute::i64;
   if (from == Compute::u64 && (to == Compute::i32 || to == Compute::i64)) from = Compute::i64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table's cheap rows for compact bool, floats of 16 bits and integers of one or two bytes, and
+// The table's cheap operators for compact bool, 16-bit floats and integers of one or two bytes, and
 // those with a boolean result, which they write as bytes.
 #include "backends/cpu/elementwise/compact.h"
 
@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-// A vector as it goes to memory.
+// A vector that is ready to be stored.
 template <class Raw>
 struct Finished {
   Raw raw;
@@ -56,7 +56,7 @@ HWY_INLINE auto in_bytes(Mask<T> mask) {
   return finished(truth_bytes(mask));
 }
 
-// Of operands in lanes of their own size. `of_booleans`: numbers of which all but 0 mean 1.
+// For operands in lanes of their own size. `of_booleans`: numbers of which all but 0 mean 1.
 template <class Op, bool of_booleans>
 struct InOwnLanes {
   template <class... V>
@@ -69,8 +69,8 @@ struct InOwnLanes {
   }
 };
 
-// Of floats of 16 bits: both halves of a vector become float32, and what the operator makes of them
-// half a vector again.
+// For 16-bit floats: each half of a vector becomes float32, and the operator's result half a vector
+// again.
 template <class Op, class Format>
 struct InFloat32 {
   using Half = hn::Half<Tag<uint16_t>>;
@@ -93,8 +93,8 @@ struct InFloat32 {
 #endif
 };
 
-// What changes but the sign of such floats, or asks for it alone, if not of float32: NaNs become
-// quiet as there.
+// Operators that only change or test the sign of 16-bit floats, without float32: NaNs become quiet
+// as they do there.
 template <Elementwise code, int16_t infinity, int16_t quiet>
 struct InSigns {
   using V = Vector<int16_t>;
@@ -124,7 +124,7 @@ struct IsTrue {
   }
 };
 
-// What keeps booleans 0 or 1.
+// Operators that keep booleans 0 or 1.
 constexpr bool is_of_booleans(Elementwise code) {
   return code == Elementwise::bitwise_and || code == Elementwise::bitwise_or ||
          code == Elementwise::bitwise_xor;
@@ -149,7 +149,7 @@ constexpr bool is_cheap_in_float32(Elementwise code, Domain domain) {
   if (code == Elementwise::div || code == Elementwise::sqrt) return true;
   return domain == Domain::number && is_cheap<float>(code, domain);
 }
-// What is worth a kernel of float16 too: arithmetic, rather than comparing and rounding.
+// Operators worth a kernel for float16 too: arithmetic, rather than comparing and rounding.
 constexpr bool is_arithmetic(Elementwise code, bool truth) {
   switch (code) {
     case Elementwise::sign:
@@ -160,7 +160,7 @@ constexpr bool is_arithmetic(Elementwise code, bool truth) {
     default: return !truth;
   }
 }
-// Floats of 16 bits by the kernels' names of them, as they are no types that all compilers know.
+// 16-bit floats go by Highway's names, as not all compilers have types for them.
 template <class Compact>
 constexpr bool is_half_float =
     std::is_same_v<Compact, hwy::bfloat16_t> || std::is_same_v<Compact, hwy::float16_t>;
@@ -192,7 +192,7 @@ constexpr Operator compact_kernel() {
                                   : is_cheap_in_integers(code)) {
     using Number = std::conditional_t<booleans, uint8_t, Compact>;
     using T = std::conditional_t<ignores_sign(code), std::make_unsigned_t<Number>, Number>;
-    // What takes its operands as booleans asks itself.
+    // Operators on booleans test their operands for 0 themselves.
     constexpr bool of_booleans = booleans && domain != Domain::boolean;
     return &elements<InOwnLanes<Op, of_booleans>, T, true, arity>;
   }

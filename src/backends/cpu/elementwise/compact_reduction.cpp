@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of integers of one or two bytes as memory has them. Order makes no difference to them,
-// so that they take as many lanes at a time as there are.
+// Reductions of integers of one or two bytes, as they are in memory. Order makes no difference to
+// them, so they use all lanes of a vector.
 #include <algorithm>
 #include <array>
 
@@ -18,8 +18,8 @@ namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
-// Each says what becomes of a vector of elements as it is loaded, how it is taken into a result of
-// as many bytes, and what the last vector of a row is, of which only the last n lanes are new.
+// Each defines how a vector of elements is loaded, how it is combined into a result of as many
+// bytes, and how the last vector of a row is loaded, of which only the last n lanes are new.
 
 template <class Op, class T>
 struct Extreme {
@@ -40,7 +40,7 @@ struct Extreme {
   static HWY_INLINE auto load(D d, const T* x) {
     return hn::LoadU(d, x);
   }
-  // What is taken twice changes nothing.
+  // Elements that are taken twice change nothing.
   template <class D>
   static HWY_INLINE auto last(D d, const T* x, size_t) {
     return hn::LoadU(d, x);
@@ -61,8 +61,8 @@ constexpr auto zeros_then_ones = [] {
   return result;
 }();
 
-// Bytes are added as if they had no sign, eight to a lane; numbers of two bytes, two to a lane,
-// which holds the sum of a panel (ops/order.h).
+// Bytes are added as unsigned numbers, eight to a lane; two-byte numbers two to a lane, which holds
+// the sum of a panel (ops/order.h).
 template <class T, bool booleans = false>
 struct Total {
   using Result = int64_t;
@@ -114,7 +114,7 @@ struct Total {
   }
 };
 
-// Of a row that has at least one vector.
+// Reduces a row of at least one vector.
 template <class Kind, class D, class T>
 HWY_INLINE typename Kind::Result reduce_row(D d, const T* x, size_t count) {
   constexpr size_t lanes = hn::MaxLanes(D());

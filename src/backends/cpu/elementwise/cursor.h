@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-// An operand as a kernel walks along it: vectors that follow one another, or some that stay.
+// A kernel's position in an operand: vectors that follow one another, or the same ones repeated.
 template <class T>
 struct Cursor {
   const char* row;
@@ -27,7 +27,7 @@ struct Cursor {
       : row(static_cast<const char*>(in.data)),
         pitch(in.pitch),
         step(in.repeated ? 0 : lane_count<T> * sizeof(T)) {}
-  // Where the next row begins; `block` is room for as many as are read at once.
+  // Returns where the next row begins; `block` has room for as many elements as are read at once.
   template <size_t count = lane_count<T>>
   HWY_INLINE const char* begin(T* block) {
     const char* at = row;
@@ -49,7 +49,7 @@ HWY_INLINE Vector<T> load(const char* from, size_t n) {
   return Vector<T>(load_first(Tag<T>(), reinterpret_cast<const T*>(from), n));
 }
 
-// Begins to fetch what lies `ahead` bytes further.
+// Prefetches memory `ahead` bytes further.
 HWY_INLINE void fetch(const char* from, int64_t ahead) {
   fetch_line(reinterpret_cast<const char*>(reinterpret_cast<intptr_t>(from) + ahead));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first lanes of a vector in memory. Included once for each instruction set.
+// Loads and stores the first lanes of a vector. Included once for each instruction set.
 #include <cstring>
 
 #include "backends/cpu/elementwise/vector.h"
@@ -15,8 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-// The first n lanes in memory, without touching the rest. A single number goes as
-// such, as it is soon read again: what a mask has written must first reach the cache.
+// Load and store the first n lanes, without touching memory beyond them. A single number is
+// accessed as a scalar, since it is soon read again: a masked store must reach the cache first.
 template <class T>
 constexpr bool has_masks = HWY_TARGET == HWY_AVX3 || (HWY_TARGET == HWY_AVX2 && sizeof(T) >= 4);
 template <class D>

@@ -51,7 +51,7 @@ struct Bfloat16 {
     constexpr hn::RebindToUnsigned<D> pattern;
     return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(pattern, x)));
   }
-  // The bits of float32 of which the upper halves are stored.
+  // The rounded float32 bits, whose upper halves are stored.
   template <class D, class V>
   static HWY_INLINE auto rounded(D, V x) {
     constexpr hn::RebindToUnsigned<D> pattern;
@@ -66,7 +66,7 @@ struct Bfloat16 {
     return hn::TruncateTo(memory, hn::ShiftRight<16>(rounded(d, x)));
   }
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-  // Of two vectors, one after the other.
+  // Stores two vectors, one after the other.
   template <class D, class V>
   static HWY_INLINE auto store_both(D d, V x0, V x1) {
     constexpr hn::Repartition<uint16_t, D> memory;

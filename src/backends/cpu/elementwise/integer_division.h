@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fragment of vector.h: floor_divide and remainder of integers. No instruction set here divides
-// vectors of them, and numbers one by one take ten times as long as floats.
+// A fragment of vector_math.h: floor_divide and remainder of integers. No instruction set here
+// divides vectors of integers, and dividing them one by one takes ten times as long as floats.
 
-// Integers that are small beside what a float of their width holds without gaps are divided as
-// floats. A quotient that is no integer is further from one than division rounds, so its floor is
-// exact, and so is what the product with it leaves.
+// Divides integers as floats, if they are small compared with those that a float of their width
+// holds exactly. A quotient that is no integer is further from one than the rounding error of the
+// division, so its floor is exact, and so is the remainder.
 template <class T>
 struct AsFloat {
   using V = Vector<std::conditional_t<sizeof(T) == 4, float, double>>;

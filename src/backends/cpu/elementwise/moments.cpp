@@ -29,7 +29,7 @@ struct Update {
         weight_kept(number(in[moments::weight_kept])),
         rate(number(in[moments::rate])) {}
 
-  // Of a vector; takes the averages along.
+  // Updates a vector of weights, and the averages with it.
   HWY_INLINE V weight(V old, V gradient, V& mean, V& square) const {
     mean = mean * mean_kept + gradient * mean_new;
     square = square * square_kept + gradient * gradient * square_new;
@@ -49,7 +49,7 @@ void update(void* out, const Input* in, int64_t, int64_t columns) {
   char *to_m = result(moments::mean_after), *to_s = result(moments::square_after);
   char* to_w = static_cast<char*>(out);
   const size_t all = static_cast<size_t>(columns) * sizeof(T), whole = all / bytes * bytes;
-  const bool fetches = all > (64 << 10);  // others are in a cache, or end before what is fetched
+  const bool fetches = all > (64 << 10);  // others are in a cache, or end before what is prefetched
   size_t i = 0;
   for (; i < whole; i += bytes) {
     if (fetches) {

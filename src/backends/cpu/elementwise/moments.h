@@ -6,8 +6,8 @@
 
 namespace mt::cpu {
 
-// What the kernel reads, which it does not ask for rows: arrays, numbers that stay, and the two
-// averages' results, which it writes.
+// The kernel's operands, over one row only: arrays, constant numbers, and the results of the two
+// averages, which it writes.
 namespace moments {
 enum Operand : int {
   mean_before,
@@ -28,7 +28,7 @@ enum Operand : int {
 };
 }  // namespace moments
 
-// Of each element of one row:
+// For each element of one row:
 // mean_after = mean_before * mean_kept + gradient * mean_new
 // square_after = square_before * square_kept + gradient * gradient * square_new
 // out = weight_before * weight_kept

@@ -21,7 +21,7 @@ void normalize(void* out, const Input* in, int64_t rows, int64_t columns) {
   auto number = [&](int k) { return *static_cast<const float*>(in[k].data); };
   const float square_of = number(normalization::square_of);
   const float epsilon = number(normalization::epsilon);
-  // Where there is time to, and another cache to fetch them to.
+  // Only if there is time for it, and another cache to prefetch them to.
   const bool fetches_results = centred && small_first_cache;
   const bool keeps = in[normalization::deviations].data;
   const size_t count = static_cast<size_t>(columns);
@@ -35,7 +35,7 @@ void normalize(void* out, const Input* in, int64_t rows, int64_t columns) {
       float* const kept = keeps ? row_of(in[normalization::deviations], r) : nullptr;
       squares = keeps ? sum_of<Term::kept_deviation>({x, &mean, kept}, count, ahead)
                       : sum_of<Term::deviation>({x, &mean, nullptr}, count, ahead);
-      if (keeps) x = kept, mean = 0;  // they may have taken x's place
+      if (keeps) x = kept, mean = 0;  // the deviations may overwrite x
     } else {
       squares = sum_of<Term::square>({x, nullptr}, count, ahead);
     }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows over their standard deviation, less their mean, or over their root mean square, as one
-// kernel.
+// Normalizes rows in one kernel: centred and divided by their standard deviation, or divided by
+// their root mean square.
 #pragma once
 
 #include "backends/cpu/elementwise/kernels.h"
 
 namespace mt::cpu {
 
-// What the kernel reads, and, after it, what it writes beside its result. Those with a star serve
-// centred rows only.
+// What the kernel reads and, from `mean` on, what it writes besides its result. Operands with a
+// star are for centred rows only.
 namespace normalization {
 enum Operand : int {
   x,
@@ -24,12 +24,12 @@ enum Operand : int {
 };
 }  // namespace normalization
 
-// Of each row, where it is to be centred:
+// For each row, if it is to be centred:
 // mean = sum(x) / mean_of
 // deviations = x - mean
 // scale = 1 / sqrt(sum(deviations * deviations) / square_of + epsilon)
 // out = deviations * scale * weight + bias
-// and else:
+// and otherwise:
 // scale = 1 / sqrt(sum(x * x) / square_of + epsilon)
 // out = x * scale * weight
 // nullptr where there is no kernel.

@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-// Those of dy (x) and deviations (y).
+// x is dy, y the deviations.
 template <>
 struct Row<Term::weighted_product, float> {
   const float *x, *y, *weight;

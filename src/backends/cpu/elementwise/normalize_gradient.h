@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a layer norm's gradient goes over rows for, as two kernels.
+// The passes over rows in a layer norm's gradient, as two kernels.
 #pragma once
 
 #include "backends/cpu/elementwise/kernels.h"
 
 namespace mt::cpu {
 
-// What both read first.
+// The operands that both kernels read, which come first.
 namespace norm_operands {
 enum Operand : int { dy, deviations, weight, scale, count };
 }
-// The totals that the first adds to.
+// The totals that the first kernel adds to.
 namespace norm_products {
 enum Operand : int { weight_total = norm_operands::count, bias_total, count };
 }
-// What else the second reads, and the sum that it writes beside its result.
+// What else the second kernel reads, and the sum that it writes besides its result.
 namespace norm_slopes {
 enum Operand : int { factor = norm_operands::count, number, sum, count };
 }
 
-// Of each row, where scale, factor and number are numbers:
+// For each row, where scale, factor and number are single numbers:
 // bias_total += dy
 // weight_total += deviations * scale * dy
 // out = sum(dy * weight * deviations)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table's rows as loops over vectors, for one compute type T at a time. Included once for each
-// instruction set; a file that includes it and asks for kernel_table<T>() makes T's kernels.
+// Rows of ops/elementwise.def as loops over vectors, for one compute type T at a time. Included
+// once for each instruction set; a file that asks for kernel_table<T>() makes T's kernels.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -48,8 +48,8 @@ HWY_INLINE void store(Raw raw, char* out, size_t n) {
   store_first(d, raw, reinterpret_cast<hn::TFromV<Raw>*>(out), n);
 }
 
-// All elements, two vectors at a time where that is cheap enough for the loop itself to matter.
-// What is costly has the time to fetch memory meanwhile.
+// All elements, two vectors at a time if the operator is cheap enough for the loop itself to
+// matter. Costly operators have the time to prefetch memory meanwhile.
 template <class Op, class T, bool cheap, size_t... k>
 HWY_INLINE void each_element(void* out, const Input* inputs, int64_t rows, int64_t columns,
                              std::index_sequence<k...>) {
@@ -72,7 +72,7 @@ HWY_INLINE void each_element(void* out, const Input* inputs, int64_t rows, int64
         store(second, y + bytes);
         ((at[k] += 2 * cursors[k].step), ...);
         y += 2 * bytes;
-      } else {  // a part of a vector shares the code of whole ones, which may be long
+      } else {  // the remainder shares the code of whole vectors, which may be long
         if constexpr (!cheap) fetch(at[0], ahead);
         n = left < lanes ? left : lanes;
         auto result = to_memory(Op::apply((n == lanes ? load<T>(at[k]) : load<T>(at[k], n))...));
@@ -106,11 +106,11 @@ void elements(void* out, const Input* inputs, int64_t rows, int64_t columns) {
 #undef UNARY
 #undef BINARY
 
-// x / d for the same d all along, by its reciprocal in two parts: r = 1 / d, rounded, and what r
-// lacks. Their product with x is within a unit of the last place of the quotient, and one step of
-// Newton's method in fused multiply-adds then ends at the quotient that division rounds to
-// (Markstein's theorem), in less than half the time, as long as the rest can be told exactly: where
-// the quotient is not too small, and not a NaN, which it becomes where it overflows.
+// x / d for a constant d, by its reciprocal in two parts: r = 1 / d, rounded, and the error of r.
+// Their product with x is within a unit in the last place of the quotient, and one Newton step in
+// fused multiply-adds then gives the correctly rounded quotient (Markstein's theorem), in less than
+// half the time, as long as the remainder is exact: where the quotient is not too small, and not a
+// NaN, which it becomes if it overflows.
 template <class T>
 struct Divisor {
   Vector<T> d, minus_d, r, r_low, least;
@@ -128,7 +128,7 @@ struct Divisor {
     return fma(fma(minus_d, first, x), r, first);
   }
   HWY_INLINE Mask<T> is_exact(Vector<T> q) const { return abs(q) >= least; }
-  // x / d where the quotient q perhaps is not.
+  // x / d where the quotient q may not be exact.
   HWY_INLINE Vector<T> otherwise(Vector<T> x, Vector<T> q) const {
     Mask<T> zero = x == Vector<T>(0);
     return all(is_exact(q) | zero) ? select(zero, x * r, q) : x / d;
@@ -177,16 +177,15 @@ void divide(void* out, const Input* inputs, int64_t rows, int64_t columns) {
   }
 }
 
-// What is cheaper than the loop around it, or gains by two vectors at a time nevertheless, as
-// quotients of integers do.
+// Whether an operator is cheaper than the loop around it, or gains from two vectors at a time
+// nevertheless, as quotients of integers do.
 template <class T>
 constexpr bool is_cheap(Elementwise code, Domain domain) {
   const bool divides = code == Elementwise::floor_divide || code == Elementwise::remainder;
   return std::is_integral_v<T> || (domain != Domain::real && code != Elementwise::pow && !divides);
 }
 
-// Whether it makes no difference if the highest bit of integers is a sign, so that one kernel
-// serves both kinds.
+// Whether it makes no difference if integers are signed, so that one kernel serves both kinds.
 constexpr bool ignores_sign(Elementwise code) {
   switch (code) {
     case Elementwise::neg:

@@ -45,7 +45,7 @@ Operator second_of(Elementwise second, bool right) {
     case Elementwise::sub:
       return right ? &elements<Joined<First, sub_operator, true>, T, true, 3>
                    : &elements<Joined<First, sub_operator, false>, T, true, 3>;
-    case Elementwise::div:  // by the same number all along it has a faster way of its own
+    case Elementwise::div:  // division by a constant number has a faster kernel
       return right ? &elements<Joined<First, div_operator, true>, T, false, 3> : nullptr;
     case Elementwise::maximum:
       return right ? &elements<Joined<First, maximum_operator, true>, T, true, 3>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions that go on from what they were before: of a row to its lanes, and down columns.
+// Reductions that continue from earlier results: of a row to its lanes, and down columns.
 #include <algorithm>
 #include <type_traits>
 
@@ -73,8 +73,8 @@ struct AsInTable<Minimum> {
 };
 
 // V vectors of columns of P panels, where the last vector has `last` lanes: each column is one
-// chain, which goes on from what `out` has. If it `fetches`, it asks for the next P panels
-// meanwhile: each is a stream of memory that ends before the processor has foreseen much of it.
+// chain, which continues from `out`. If it `fetches`, it prefetches the next P panels meanwhile:
+// each is a stream of memory that ends before the hardware prefetches much of it.
 template <class Op, int V, int P, class D, class T = hn::TFromD<D>>
 HWY_INLINE void reduce_vectors(D d, T* out, const T* from, int64_t rows, int64_t pitch, size_t last,
                                bool fetches = false) {
@@ -110,8 +110,8 @@ HWY_INLINE void reduce_vectors(D d, T* out, const T* from, int64_t rows, int64_t
   }
 }
 
-// A vector or less of P panels. A whole one would be read across lines of memory where rows are
-// short.
+// At most a vector of columns of P panels. Short rows take part of a vector: a whole one would be
+// read across cache lines.
 template <class Op, class T, int P>
 HWY_INLINE void reduce_several(T* out, const T* from, int64_t rows, int64_t pitch, size_t columns,
                                bool far) {
@@ -126,8 +126,8 @@ HWY_INLINE void reduce_several(T* out, const T* from, int64_t rows, int64_t pitc
   reduce_vectors<Op, 1, P>(Tag<T>(), out, from, rows, pitch, columns);
 }
 
-// Four vectors at a time, for one chain would have to wait for itself: of a row, or of as many
-// panels where rows are too short (elsewhere small rather than fast).
+// Four vectors at a time, since a single chain would have to wait for itself: of one row, or of
+// four panels where rows are too short (otherwise small rather than fast).
 template <class Op, class T>
 void reduce_columns(void* out, const void* values, int64_t rows, int64_t columns, int64_t panels,
                     bool far) {
@@ -162,7 +162,7 @@ struct Down {
   static constexpr ColumnReduction kernel = &reduce_columns<AsInTable<Op>, T>;
 };
 
-// Rows of 16-bit floats are added to sums of float32, four at a time, so that sums are read and
+// Adds rows of 16-bit floats to float32 sums, four rows at a time, so that sums are read and
 // written less often, and memory in order.
 template <class E>
 void add_halves(float* sums, const uint16_t* from, int64_t pitch, int64_t rows, int64_t columns) {

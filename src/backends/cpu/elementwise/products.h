@@ -6,10 +6,10 @@
 
 namespace mt::cpu {
 
-// a * b and c * d, or c * c * d if `squared`, added, or the second subtracted from the first or, if
-// `right`, the first from the second. nullptr where there is no kernel.
+// a * b + e, a * b - e or, if `right`, e - a * b, where e is c * d or, if `squared`, c * c * d;
+// `last` is add or sub. nullptr where there is no kernel.
 Operator products_operator(Elementwise last, bool right, bool squared, Compute type);
-// a * b * c + d, as normalized rows end, and (a - b) * c + d, as they do by means that are known;
+// a * b * c + d, the last step of normalizing rows, and (a - b) * c + d, the same with known means;
 // nullptr where there is no kernel.
 Operator scaled_sum_operator(Compute type);
 Operator centred_sum_operator(Compute type);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some rows that are reduced in the order of ops/order.h. Included once for each instruction set.
+// Reduces rows together, in the order of ops/order.h. Included once for each instruction set.
 #include "backends/cpu/elementwise/cursor.h"
 #include "backends/cpu/elementwise/half_floats.h"
 #include "backends/cpu/elementwise/reduction.h"
@@ -18,8 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-// What is reduced: x, x * x, x * y, x as memory has it in 16 bits, or of the same y for all of the
-// row exp(x - y) or the square of x - y, which may be kept; and what the gradients of norms add up
+// What is reduced: x, x * x, x * y, x stored in 16 bits or, with one y for the whole row, the
+// square of x - y or exp(x - y), which may be kept; and the terms of norms' gradients
 // (normalize_gradient.h).
 enum class Term {
   itself,
@@ -49,7 +49,7 @@ constexpr bool is_kept(Term term) {
   return term == Term::kept_exponential || term == Term::kept_deviation;
 }
 
-// Where they lie. No member more: rows that are reduced together are to stay in registers.
+// A row's operands. No other members, so that rows that are reduced together stay in registers.
 template <Term term, class T>
 struct Row {
   const T *x, *y;
@@ -64,7 +64,7 @@ requires(is_half(term)) struct Row<term, float> {
   const uint16_t* x;
 };
 
-// A row's vector `at` an element, or its last one, of which the first n lanes are there.
+// Access to a row's vector at element `at`: a whole one, or the last one, which has only n lanes.
 template <class T>
 struct Whole {
   size_t at;
@@ -105,7 +105,7 @@ template <Term term, class T>
 HWY_INLINE hn::Vec<Tag<T>> term_at(const Row<term, T>& row, size_t at) {
   return term_of(row, Whole<T>{at});
 }
-// The last n, which are less than a vector; the other lanes hold the identity.
+// The last n terms, which are less than a vector; the other lanes hold the identity.
 template <class Op, Term term, class T>
 HWY_INLINE hn::Vec<Tag<T>> last_terms(const Row<term, T>& row, size_t at, size_t n) {
   constexpr Tag<T> d;
@@ -122,10 +122,10 @@ HWY_INLINE hn::Mask<Tag<T>> both_numbers(hn::Vec<Tag<T>> a, hn::Vec<Tag<T>> b) {
   return hn::And(hn::Eq(a, a), hn::Eq(b, b));
 }
 
-constexpr int unrolled = is_baseline ? 1 : 16;  // turns of a loop over registers: all
+constexpr int unrolled = is_baseline ? 1 : 16;  // iterations of a loop over registers: all
 
-// Asks for what lies `ahead` bytes after a panel's next elements; if `alone`, with nothing else at
-// work that would need the first-level cache.
+// Prefetches memory `ahead` bytes after a panel's next elements. `alone`: nothing else at work
+// needs the first-level cache.
 template <bool alone, class T>
 HWY_INLINE void fetch_lines(const T* from, int64_t ahead) {
   HWY_UNROLL(unrolled)
@@ -139,8 +139,8 @@ HWY_INLINE void fetch_lines(const T* from, int64_t ahead) {
   }
 }
 
-// Combines vector k with k + half, for ever smaller halves: a recursion, as compilers keep what a
-// loop of such steps indexes in memory.
+// Combines vector k with k + half, for ever smaller halves. A recursion, because compilers keep
+// vectors that a loop indexes in memory.
 template <class Op, size_t half, class V, size_t vectors>
 HWY_INLINE void halve_vectors(V (&sums)[vectors]) {
   if constexpr (half >= 1) {
@@ -150,8 +150,8 @@ HWY_INLINE void halve_vectors(V (&sums)[vectors]) {
   }
 }
 
-// `together` rows at once: the lanes of one row are too few chains to keep the adders busy. Those
-// that `fetch` ask for the memory that lies `ahead` bytes after the operands as they go.
+// Reduces `together` rows at once: the lanes of one row are too few chains to keep the adders busy.
+// If it `fetches`, it prefetches memory `ahead` bytes after the operands as it goes.
 template <class Op, Term term, class T, size_t together, bool fetches = is_of_difference(term)>
 HWY_INLINE void reduce_together(T* out, const Row<term, T>* rows, size_t count, int64_t ahead) {
   constexpr Tag<T> d;

@@ -48,8 +48,8 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
     }
     return;
   }
-  // Eight chains, unless something else takes longer. Short rows overlap even so, and rows that
-  // are fetched ahead are read faster in memory's order: these go one by one.
+  // Eight chains, unless something else takes longer. Short rows overlap anyway, and prefetched
+  // rows are read faster in memory order: both are reduced one by one.
   constexpr size_t together =
       is_of_difference(term) || is_half(term) ? 1 : std::clamp<size_t>(8 * lanes / row_lanes, 1, 4);
   constexpr bool fetches =  // elsewhere small rather than fast
@@ -68,9 +68,9 @@ void reduce_rows(void* out, const Input* inputs, int64_t rows, int64_t columns) 
   }
 }
 
-// Rows that lie across: element c of row r is r elements after where column c begins, and `pitch`
-// says how far columns are apart. The lanes that no column fills hold the identity, which changes
-// nothing but a negative zero's sign.
+// Transposed rows: element c of row r lies r elements after the beginning of column c, and columns
+// are `pitch` bytes apart. Lanes without a column hold the identity, which changes nothing but a
+// negative zero's sign.
 template <class Op, class T>
 void reduce_across(void* out, const Input* inputs, int64_t rows, int64_t columns) {
   constexpr Tag<T> d;
@@ -79,7 +79,7 @@ void reduce_across(void* out, const Input* inputs, int64_t rows, int64_t columns
   const size_t count = static_cast<size_t>(rows), width = static_cast<size_t>(columns);
   T* to = static_cast<T*>(out);
   size_t r = 0;
-  // Two to four stay in registers; for those that are not there the identity stands.
+  // Two to four columns stay in registers; the identity stands in for missing ones.
   for (; width >= 2 && width <= 4 && r + lanes <= count; r += lanes) {
     const auto column = [&](size_t c) HWY_ATTR {
       if (c >= width) return identity;

@@ -29,7 +29,7 @@ constexpr T lowest() {
   return limits::has_infinity ? -limits::infinity() : limits::lowest();
 }
 
-// Each combines Highway vectors of any width, as halving meets them.
+// Each combines Highway vectors of any width, as halving needs.
 struct Sum {
   template <class T>
   static constexpr T identity() {
@@ -50,8 +50,8 @@ struct Product {
     return a * b;
   }
 };
-// The same choices as max and min in the table make, for numbers; a row with a NaN in it is found
-// apart, which costs less than a test in every step.
+// For numbers, these make the same choices as max and min in the table. A row with a NaN is
+// detected separately, which costs less than a test in every step.
 struct Maximum {
   template <class T>
   static constexpr T identity() {
@@ -100,8 +100,8 @@ HWY_INLINE hn::TFromD<D> halve(D d, hn::Vec<D> v) {
   return hn::GetLane(v);
 }
 
-// The kernel of a reduction and a type in such a table: Kernels<Sum, float>::kernel, and so on.
-// Sums and products of integers are of 64 bits, and the same with a sign and without.
+// The kernel of a reduction and a type: Kernels<Sum, float>::kernel, and so on. Sums and products
+// of integers have 64 bits, and are the same for signed and unsigned ones.
 template <class Kernel, template <class, class> class Kernels, class Op>
 Kernel kernel_for(Compute type) {
   constexpr bool adds_up = std::is_same_v<Op, Sum> || std::is_same_v<Op, Product>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels do that go over a row several times while it is near. Included once for each
-// instruction set.
+// Helpers for kernels that make several passes over a row while it is in cache. Included once for
+// each instruction set.
 #include <algorithm>
 
 #include "backends/cpu/elementwise/reduce_together.h"
@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-// Bytes ahead, to fetch with slow sums: the row after the next.
+// How many bytes ahead slow sums prefetch: the row after the next.
 inline int64_t ahead_of_row(const Input& x) {
   constexpr int64_t most = 8 << 10;
   return std::min(2 * x.pitch, most);
@@ -35,8 +35,8 @@ HWY_INLINE float sum_of(const Row<term, float>& row, size_t count, int64_t ahead
   return sum;
 }
 
-// Writes what f makes of vectors that it loads from where they are to be had, and fetches what lies
-// `ahead` bytes after them, unless that is 0.
+// Writes to `out` what f makes of the vectors that its argument loads, and prefetches `out` by
+// `ahead` bytes further, unless that is 0.
 template <class F>
 HWY_INLINE void each_vector(size_t count, float* out, int64_t ahead, F&& f) {
   constexpr Tag<float> d;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// select: out = condition ? a : b, on 4 and 8 byte elements of whatever type.
+// select: out = condition ? a : b, on elements of 1, 2, 4 or 8 bytes of whatever type.
 #include <algorithm>
 #include <cstring>
 
@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-// The condition as a mask over T: it is i32, so one of 8 bytes has to be widened.
+// The i32 condition as a mask over T, widened for elements of 8 bytes.
 template <class T>
 HWY_INLINE Mask<T> to_mask(const int32_t* condition, size_t n) {
   if constexpr (sizeof(T) == 4) {
@@ -33,7 +33,7 @@ HWY_INLINE Mask<T> to_mask(const int32_t* condition, size_t n) {
   }
 }
 
-// The same of bytes.
+// The same for a condition of bytes.
 template <class T>
 HWY_INLINE Mask<T> to_mask(const uint8_t* condition, size_t n) {
   constexpr hn::Rebind<uint8_t, Tag<T>> bytes;
@@ -62,7 +62,7 @@ template <class T, class Condition>
 void select_elements(void* out, const Input* inputs, int64_t rows, int64_t columns) {
   constexpr size_t lanes = lane_count<T>;
   constexpr Tag<T> d;
-  // As many conditions as elements, in a vector of which they may be a part.
+  // As many conditions as elements, which may be part of a vector of conditions.
   alignas(HWY_MAX_BYTES) Condition conditions[lane_count<Condition>];
   alignas(HWY_MAX_BYTES) T blocks[2][lanes];
   Cursor<Condition> c(inputs[0]);
@@ -87,7 +87,7 @@ void select_elements(void* out, const Input* inputs, int64_t rows, int64_t colum
   }
 }
 
-// One element of each row from a, where it lies in the row at all, the others from b.
+// One element of each row comes from a, if it is within the row, the others from b.
 template <class T>
 void one_hot_elements(void* out, const Input* inputs, int64_t rows, int64_t columns) {
   constexpr size_t lanes = lane_count<T>;
@@ -100,7 +100,7 @@ void one_hot_elements(void* out, const Input* inputs, int64_t rows, int64_t colu
     int64_t at;
     memcpy(&at, static_cast<const char*>(sought.data) + r * sought.pitch, sizeof(at));
     bool within = at >= 0 && at < columns;
-    T element{};  // read first, as b may take its place
+    T element{};  // read first, as the row may overwrite it
     if (within) {
       const char* from = static_cast<const char*>(a.data) + r * a.pitch;
       memcpy(&element, from + (a.repeated ? 0 : at * int64_t{sizeof(T)}), sizeof(T));
@@ -117,7 +117,7 @@ void one_hot_elements(void* out, const Input* inputs, int64_t rows, int64_t colu
   }
 }
 
-// What such rows are made of where b is one number for each.
+// Such rows, where b is one number for each.
 template <class T>
 struct OneHotRows {
   const Input &sought, &a, &b;
@@ -139,8 +139,8 @@ struct OneHotRows {
   }
 };
 
-// The lanes that a row's sum is halved from, in the order of ops/order.h; `alike`: without the
-// element from a.
+// The lanes that are halved to a row's sum, in the order of ops/order.h; `alike`: the lanes without
+// the element from a.
 template <class T>
 void fill_lanes(const OneHotRows<T>& rows, int64_t r, const T* alike, T* lanes) {
   memcpy(lanes, alike, row_lanes * sizeof(T));

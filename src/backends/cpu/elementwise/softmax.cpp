@@ -22,7 +22,7 @@ void softmax(void* out, const Input* in, int64_t rows, int64_t columns) {
     const Row<Term::itself, float> x{row_of(in[shares::x], r), nullptr};
     float largest;
     reduce_together<Maximum, Term::itself, float, 1>(&largest, &x, count, 0);
-    // They may take x's place, and their shares theirs.
+    // The exponentials may overwrite x, and their shares may overwrite them.
     float* const kept = in[shares::exponentials].data ? row_of(in[shares::exponentials], r) : y;
     const float sum = sum_of<Term::kept_exponential>({x.x, &largest, kept}, count, ahead);
     const float inverse = 1 / sum;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shares of exponentials in their sums by rows, as one kernel.
+// Softmax of rows, as one kernel.
 #pragma once
 
 #include "backends/cpu/elementwise/kernels.h"
 
 namespace mt::cpu {
 
-// What the kernel reads, and, after it, what it writes beside its result.
+// What the kernel reads and, from `largest` on, what it writes besides its result.
 namespace shares {
 enum Operand : int {
   x,
@@ -18,7 +18,7 @@ enum Operand : int {
 };
 }  // namespace shares
 
-// Of each row:
+// For each row:
 // largest = max(x)
 // exponentials = exp(x - largest)
 // sum = sum(exponentials)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of each dtype to its compute type and back.
+// Converts memory of each dtype to its compute type and back.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -34,7 +34,7 @@ void stream(void* out, const void* const* inputs, int64_t n) {
   const uint8_t* x = static_cast<const uint8_t*>(inputs[0]);
   uint8_t* y = static_cast<uint8_t*>(out);
   const size_t count = static_cast<size_t>(n) * size;
-  // Whole lines: one that is written partly past the caches, partly through them, takes both ways.
+  // Whole lines: one written partly past the caches and partly through them takes both paths.
   constexpr size_t line = std::max<size_t>(cache_line, lanes);
   size_t i = std::min(count, -reinterpret_cast<uintptr_t>(out) % line);
   if (i > 0) memcpy(y, x, i);
@@ -52,8 +52,8 @@ Kernel streaming_of(size_t element_size) {
   }
 }
 
-// One dtype's memory form, its compute type, and both directions for a vector and for a number; so
-// are Float16 and Bfloat16.
+// A dtype's stored form, its compute type, and conversions both ways, of vectors and numbers;
+// Float16 and Bfloat16 are such types as well.
 template <class T>
 struct Narrow {
   using Stored = T;
@@ -71,7 +71,7 @@ struct Narrow {
     constexpr hn::RebindToUnsigned<M> unsigned_memory;
     return hn::BitCast(memory, hn::TruncateTo(unsigned_memory, hn::BitCast(pattern, x)));
   }
-  // What storing and loading again makes of x.
+  // The value of x after it is stored and loaded again.
   template <class V>
   static HWY_INLINE V round(V x) {
     constexpr int above = 32 - 8 * static_cast<int>(sizeof(T));
@@ -132,7 +132,7 @@ void load_elements(void* out, const void* const* inputs, int64_t n) {
   }
   for (; i < count; ++i) y[i] = F::load(x[i]);
 }
-// The same, and then to float, which has all numbers that are so narrow.
+// The same, then converted to float, which holds all such narrow numbers exactly.
 template <class F>
 void load_floats(void* out, const void* const* inputs, int64_t n) {
   constexpr Tag<int32_t> d;

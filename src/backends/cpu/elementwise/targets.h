@@ -9,7 +9,7 @@
 
 #include "hwy/detect_targets.h"
 
-// Which only newer Highways have.
+// Targets that only newer versions of Highway have.
 #ifdef HWY_AVX3_ZEN4
 #define MT_AVX3_ZEN4 HWY_AVX3_ZEN4
 #else

@@ -64,7 +64,7 @@ MT_OPERATOR(+)
 MT_OPERATOR(-)
 MT_OPERATOR(/)
 #undef MT_OPERATOR
-// Of bytes there are no products, but of each other byte as numbers of 16 bits.
+// Bytes have no products of their own: even and odd bytes are multiplied as 16-bit numbers.
 template <class T>
 HWY_INLINE Vector<T> operator*(Vector<T> a, Vector<T> b) {
   if constexpr (sizeof(T) == 1 && !is_baseline) {
@@ -148,7 +148,7 @@ template <class T>
 HWY_INLINE Vector<T> select(Mask<T> mask, Vector<T> yes, Vector<T> no) {
   return Vector<T>(hn::IfThenElse(mask.raw, yes.raw, no.raw));
 }
-// The same with zeros for `no`, which takes less.
+// The same with zeros for `no`, which is cheaper.
 template <class T>
 HWY_INLINE Vector<T> only_where(Mask<T> mask, Vector<T> yes) {
   return Vector<T>(hn::IfThenElseZero(mask.raw, yes.raw));
@@ -199,7 +199,7 @@ HWY_INLINE Vector<T> at_least(Vector<T> x, Vector<T> low) {
   return Vector<T>(ordered_max(low.raw, x.raw));
 }
 
-// f lane by lane, for what has no vector form.
+// Applies f lane by lane, if it has no vector form.
 template <class F, class T>
 HWY_INLINE Vector<T> each_lane(F f, Vector<T> a, Vector<T> b) {
   alignas(HWY_MAX_BYTES) T x[lane_count<T>], y[lane_count<T>];

@@ -96,7 +96,7 @@ MT_ROUNDING(round_even, Round, rint)
 HWY_INLINE float exact_remainder(float a, float b) { return std::fmod(a, b); }
 HWY_INLINE double exact_remainder(double a, double b) { return std::fmod(a, b); }
 
-// f on vectors of doubles, half of the lanes at a time.
+// Applies f to vectors of doubles, half of the lanes at a time.
 template <class F, class... Vectors>
 HWY_INLINE Vector<float> through_double(F f, Vectors... x) {
   constexpr Tag<double> wide;
@@ -142,7 +142,7 @@ HWY_INLINE V scale(V x, [[maybe_unused]] V k, [[maybe_unused]] Bits<V> biased) {
   return scale_in_two(x, biased);
 #endif
 }
-// The same, or zero.
+// The same where the mask is set, else zero.
 template <class V>
 HWY_INLINE V scale_where(Mask<typename V::Lane> mask, V x, V k, [[maybe_unused]] Bits<V> biased) {
 #if HWY_TARGET == HWY_AVX3
@@ -155,7 +155,7 @@ HWY_INLINE V scale_where(Mask<typename V::Lane> mask, V x, V k, [[maybe_unused]]
   return only_where(mask, scale(x, k, biased));
 #endif
 }
-// Whether that takes no longer where the mask is not set, whatever x and k are there.
+// Whether scale_where() takes no longer where the mask is not set, whatever x and k are there.
 template <class V>
 constexpr bool skips_lanes = HWY_TARGET == HWY_AVX3;
 template <class T>

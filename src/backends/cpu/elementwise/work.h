@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much work element-wise operators are, for whether another thread pays.
+// The work of element-wise operators, by which to decide whether another thread pays.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace mt::cpu {
 
-// Sums of two numbers below which a second worker costs more than it brings.
+// Work, in additions, below which a second worker costs more than it brings.
 constexpr int64_t grain_work = 64 << 10;
 
-// Of one element, in sums of two: exponentials, logarithms and the like are several, as measured.
+// Work per element, in additions: exponentials, logarithms and the like are several, as measured.
 inline int64_t work_of(Elementwise code) {
   constexpr int64_t of_function = 8;
   switch (code) {

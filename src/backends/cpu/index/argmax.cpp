@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the extreme element of each line is. A line whose elements lie next to each other is taken
-// block by block: first the block's extreme, in vectors, then its first place; a single long one is
-// cut into panels. Lines that lie next to each other are taken together, row by row.
+// Finds where each line's extreme is. A contiguous line is searched block by block: first for the
+// block's extreme, in vectors, then for its first place; a single long one is cut into panels.
+// Lines that lie side by side are searched together, row by row.
 #include <algorithm>
 #include <limits>
 #include <type_traits>
@@ -17,14 +17,14 @@ namespace mt::cpu {
 namespace {
 
 constexpr int64_t block = 1024;  // searched again while it is in cache
-constexpr int64_t few = 16;      // that are compared one by one
+constexpr int64_t few = 16;      // elements that are compared one by one
 constexpr int64_t most_panels = 256;
 constexpr int64_t most_width = 256;  // lines that are taken together
 constexpr int64_t longest_turned = 128, fewest_turned = 16, most_turned = 4096;
 constexpr int64_t most_parts = 1024;  // lines, times the panels that each is cut into
 
-// Keys of which the largest is wanted. A NaN has the largest key; for the smallest element, keys
-// are reversed, and one less, so that a NaN's 0 becomes the largest again.
+// The key whose largest value is wanted. A NaN has the largest key; for the smallest element, keys
+// are reversed and decremented, so that a NaN's 0 becomes the largest again.
 template <class Element, bool largest>
 typename Element::Key wanted(typename Element::Memory x) {
   using Key = typename Element::Key;
@@ -64,7 +64,7 @@ typename Element::Key best_key(const typename Element::Memory* x, int64_t count,
   }
 }
 
-// Of elements [begin, end) of a line.
+// The best of elements [begin, end) of a line.
 template <class Element, bool largest>
 Best best_of(const void* line, int64_t begin, int64_t end, Dtype dtype) {
   using Key = typename Element::Key;
@@ -97,7 +97,7 @@ struct Columns {
   Dtype dtype;
 };
 
-// nullptr: there is none.
+// The kernel that compares row by row; nullptr if there is none.
 template <class Element, bool largest>
 ArgmaxRows kernel_of_rows(Dtype dtype) {
   if constexpr (!has_vectors<Element>) return nullptr;
@@ -105,8 +105,8 @@ ArgmaxRows kernel_of_rows(Dtype dtype) {
   return kernel;
 }
 
-// By the kernel of rows, if there is one. Leaves each column's place, and its key if `keys` are
-// asked for.
+// Uses the kernel of rows; returns false if there is none. Writes each column's place, and its key
+// if `keys` are asked for.
 template <class Element, bool largest>
 bool follow_rows(const Columns& of, int64_t* places, uint64_t* keys) {
   using Memory = typename Element::Memory;
@@ -116,7 +116,7 @@ bool follow_rows(const Columns& of, int64_t* places, uint64_t* keys) {
   const int64_t count = of.end - of.begin, width = of.width;
   if (!rows || count > std::numeric_limits<Place>::max()) return false;
   const Memory* x = static_cast<const Memory*>(of.data) + of.begin * of.stride;
-  // Rows that lie one after another are taken as fewer ones of several times the width.
+  // Adjacent rows are taken as fewer rows of several times the width.
   const int64_t folds = of.stride == width ? std::min(most_width / width, count / 8) : 1;
   const int64_t fold = std::max<int64_t>(1, folds), full = count / fold, rest = count % fold;
   Memory extremes[most_width];
@@ -159,7 +159,7 @@ void best_of_columns(const Columns& of, int64_t* places, uint64_t* keys) {
   if (keys) std::copy(best, best + of.width, keys);
 }
 
-// Lines one after another. Short ones are turned, to be gone through next to each other.
+// Lines one after another. Short ones are transposed, to be searched side by side.
 template <class Element, bool largest>
 void best_of_lines(const void* data, int64_t lines, int64_t length, Dtype dtype, int64_t* places) {
   using Memory = typename Element::Memory;
@@ -178,14 +178,14 @@ void best_of_lines(const void* data, int64_t lines, int64_t length, Dtype dtype,
   }
 }
 
-// How lines of a type are gone through.
+// The functions that search lines of one type.
 struct Search {
   Best (*line)(const void* line, int64_t begin, int64_t end, Dtype dtype);
   void (*lines)(const void* data, int64_t lines, int64_t length, Dtype dtype, int64_t* places);
   void (*columns)(const Columns& of, int64_t* places, uint64_t* keys);
 };
 
-// Lines that lie next to each other: x is [outer, length, inner].
+// Lines that lie side by side: x is [outer, length, inner].
 void search_columns(const Search& search, const char* x, int64_t outer, int64_t length,
                     int64_t inner, Dtype dtype, int64_t* to) {
   const int64_t lines = outer * inner, size = static_cast<int64_t>(size_of(dtype));

@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-// Whether x comes before y, which keeps its place if they are equal.
+// Whether x is better than y, which stays if they are equal.
 template <bool largest, class T>
 HWY_INLINE Mask<T> is_better(Vector<T> x, Vector<T> y) {
   const Mask<T> better = largest ? x > y : x < y;
@@ -23,7 +23,7 @@ HWY_INLINE Mask<T> is_better(Vector<T> x, Vector<T> y) {
   return better;
 }
 
-// A vector of a row, or its first n elements.
+// Takes a vector of a row, or its first n elements.
 template <class T, class Place, bool largest, class... N>
 HWY_INLINE void follow(const char* row, Vector<Place> here, char* best, char* places, N... n) {
   const Vector<T> x = load<T>(row, n...), y = load<T>(best, n...);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extremes of columns and where they are, row after row.
+// Finds the extremes of columns and the rows they are in, row after row.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace mt::cpu {
 
-// Of rows [begin, end), `stride` elements apart, of `width` elements each: `best` takes each
-// column's extreme, of the elements' type, and `places` the first row it is in, an integer of the
-// same size. Rows from 0 on begin both, later ones go on with them.
+// Over rows [begin, end) of `width` elements, `stride` elements apart: writes each column's extreme
+// to `best`, and to `places` the first row that has it, as an integer of the elements' size. If
+// `begin` is 0 both start anew; later rows continue them.
 using ArgmaxRows = void (*)(const void* rows, int64_t stride, int64_t begin, int64_t end,
                             int64_t width, void* best, void* places);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks written into tensors: joining, padding, and assignment to ranges. All are
-// copies of contiguous runs wherever there are any.
+// Writes blocks into tensors: joining, padding, and assignment to ranges. All copy contiguous runs
+// wherever there are any.
 #include <algorithm>
 #include <cstring>
 
@@ -53,7 +53,7 @@ void copy_row(T* to, int64_t to_stride, const T* from, int64_t from_stride, int6
   }
 }
 
-// Rows that begin so many elements apart.
+// Copies rows that begin `to_step` and `from_step` elements apart.
 template <class T>
 void copy_rows(T* to, int64_t to_step, int64_t to_stride, const T* from, int64_t from_step,
                int64_t from_stride, int64_t rows, int64_t count) {
@@ -119,7 +119,7 @@ Layout block_of(const NaiveArray& y, const Attributes& block, const Shape& shape
 }
 
 // How x lies in the rows of y. A row is y's last dimension, together with those before it as long
-// as x fills what is inside them; in each row x is one run of elements at even distances.
+// as x fills what is inside them; in each row, x is one run of evenly spaced elements.
 struct Runs {
   int axis;  // the first dimension of a row
   int64_t row, start, run, step, stride;
@@ -147,7 +147,7 @@ Runs runs_of(const NaiveArray& y, const NaiveArray& x, const Attributes& block) 
   return runs;
 }
 
-// How far the plane after this one is, planes being what follows dimension `axis`.
+// The distance to the next plane; a plane is dimension `axis` and those after it.
 int64_t to_next_plane(const Layout& layout, int axis) {
   for (int d = axis - 1; d >= 0; --d) {
     if (layout.shape[d] > 1) return layout.strides[d];
@@ -155,8 +155,8 @@ int64_t to_next_plane(const Layout& layout, int axis) {
   return 0;
 }
 
-// Of two arrays whose elements take turns, as those of stack along the last axis, both are read at
-// once: to a walk they are lines of two elements, as far apart as the arrays.
+// Joins two arrays whose elements alternate, as in stack along the last axis, reading both at once:
+// as lines of two elements that are as far apart as the arrays. Returns whether it did.
 bool take_turns(const NaiveCall& call, int axis) {
   const NaiveArray& y = call.output;
   if (call.inputs.size() != 2 || product(y.layout.shape, axis, y.layout.shape.rank()) != 2) {
@@ -182,7 +182,7 @@ bool take_turns(const NaiveCall& call, int axis) {
 
 constexpr int64_t cached_bytes = 16 << 10;
 
-// The index in a block of what is at `index` along an axis, or -1 where the block has nothing.
+// The index in a block of position `index` along an axis, or -1 if the block has nothing there.
 int64_t index_in_block(int64_t index, int64_t start, int64_t step, int64_t size) {
   int64_t offset = index - start;
   int64_t at = offset / step;
@@ -196,7 +196,7 @@ void fill_elements(T* begin, T* end, T fill) {
     std::memset(begin, 0, bytes);
     return;
   }
-  // Copies of what is there already are faster than a loop.
+  // Copying what is already filled is faster than a loop.
   constexpr size_t first = 64;
   std::fill(begin, std::min(end, begin + first / sizeof(T)), fill);
   char* const to = reinterpret_cast<char*>(begin);
@@ -205,9 +205,9 @@ void fill_elements(T* begin, T* end, T fill) {
   }
 }
 
-// Rows are lines of planes: what all lines of a plane share is found out once. As many lines as
-// stay in the cache are filled and then written to, as that is faster than to fill what lies
-// between. Planes of y may lie apart.
+// Rows are lines of planes: what all lines of a plane share is computed once. As many lines as stay
+// in the cache are filled and then written to, which is faster than filling only the gaps. Planes
+// of y may lie apart.
 template <class T>
 void embed_rows(const NaiveCall& call, T fill) {
   const NaiveArray &x = call.inputs[0], &y = call.output;
@@ -252,7 +252,7 @@ void embed_rows(const NaiveCall& call, T fill) {
       while (line < end_line) {
         const int64_t below = std::min(line + together, end_line);
         T* const end = target + (below - line) * runs.row;
-        // Of these lines, those of the block's indices [at, past) have a run.
+        // Of these lines, those at the block's indices [at, past) have a run.
         const int64_t at = std::max<int64_t>(divide_up(line - start, step), 0);
         const int64_t past = inside ? std::min(divide_up(below - start, step), size) : 0;
         T* const run = target + (start + at * step - line) * runs.row + runs.start;
@@ -263,7 +263,7 @@ void embed_rows(const NaiveCall& call, T fill) {
           fill_elements(run + runs.run, end, fill);
         }
         const T* const run_from = from + position + at * stride;
-        // Where planes lie apart, hardware does not foresee the next one.
+        // Where planes lie apart, the hardware does not prefetch the next one.
         for (int64_t l = at; further != 0 && l < past; ++l) {
           const intptr_t ahead = (further + (l - at) * stride) * int64_t{sizeof(T)};
           fetch_row(reinterpret_cast<const void*>(reinterpret_cast<intptr_t>(run_from) + ahead),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recurrence of running products, as the naive value has it: lines next to each other go on
-// together.
+// The recurrence of running products, as the naive value defines it: lines that lie side by side
+// advance together.
 #include <algorithm>
 
 #include "backends/cpu/index/kernels.h"
@@ -24,8 +24,8 @@ void go_on(const T* a, const T* b, T* y, int64_t length, int64_t pitch, int64_t 
     }
   }
 }
-// Lines of neighbours, abreast. In a single one each value waits for the last: what is to be added
-// is nothing in a running product, and is not waited for where that changes no bit.
+// Contiguous lines, several side by side. In a single line each value waits for the previous one:
+// the term to add, which is zero in a running product, is skipped where that changes no bit.
 template <int64_t lines, class Wide, class T>
 void go_on_in_order(const T* a, const T* b, T* y, int64_t length) {
   Wide values[lines];

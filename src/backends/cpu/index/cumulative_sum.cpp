@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t panel = running_panel, chain = running_chain;
 constexpr int64_t together = 8;    // chains
-constexpr int64_t stretch = 4096;  // neighbouring lines that are summed together
-constexpr int64_t few = 32;        // of which so many are not worth a call for each row
+constexpr int64_t stretch = 4096;  // adjacent lines that are summed together
+constexpr int64_t few = 32;        // lines; so few are not worth a call for each row
 
 template <class T>
 void add_rows(T* to, const T* a, const T* b, int64_t width) {
@@ -23,8 +23,8 @@ void add_rows(T* to, const T* a, const T* b, int64_t width) {
   add_vectors(to, in, 1, width);
 }
 
-// Sums within chains of `count` elements that begin `stride` apart, several at once as they do not
-// wait for each other. Without `store` only their totals.
+// Sums within chains of `count` elements that begin `stride` apart, several at once because they do
+// not wait for each other. Without `store`, only their totals.
 template <bool store, class T>
 void sum_chains(T* to, const T* from, int64_t stride, int64_t count, T* totals) {
   T sums[together] = {};
@@ -38,17 +38,17 @@ void sum_chains(T* to, const T* from, int64_t stride, int64_t count, T* totals) 
   std::copy(sums, sums + together, totals);
 }
 
-// Adds what comes before a chain in its panel, and then what comes before that.
+// Adds what precedes a chain in its panel, and then what precedes the panel.
 template <class T>
 void finish(T* sums, int64_t count, T in_panel, T before) {
-  constexpr int64_t block = 8;  // for which compilers have vectors
+  constexpr int64_t block = 8;  // which compilers vectorize
   for (; count >= block; count -= block, sums += block) {
     for (int64_t i = 0; i < block; ++i) sums[i] = before + (in_panel + sums[i]);
   }
   for (int64_t i = 0; i < count; ++i) sums[i] = before + (in_panel + sums[i]);
 }
 
-// A panel or less of a line, after all that adds up to `before`. Returns the sum with it.
+// Sums up to a panel of a line, after elements that sum to `before`. Returns the sum with these.
 template <bool store, class T>
 T sum_panel(T* to, const T* from, int64_t count, T before) {
   T sum = 0, totals[together];
@@ -94,8 +94,8 @@ void write_panel(T* to, const T* from, int64_t count, T before, bool streams) {
   streaming_kernel(sizeof(T))(to, in, count);
 }
 
-// One line with all threads: as many panels at a time as caches keep from their totals to their
-// sums.
+// One line on all threads: as many panels at a time as caches keep from computing their totals to
+// computing their sums.
 template <class T>
 void share_line(T* to, const T* from, int64_t length) {
   constexpr int64_t panels = 256;
@@ -123,7 +123,7 @@ void share_line(T* to, const T* from, int64_t length) {
   }
 }
 
-// Some lines of up to a few chains, each line's chain beside the others'.
+// Several lines of up to a few chains, each line's chain beside the others'.
 template <class T>
 void sum_abreast(T* to, const T* from, int64_t length) {
   T before[together] = {}, totals[together];
@@ -154,7 +154,7 @@ void sum_lines(T* to, const T* from, int64_t lines, int64_t length) {
   });
 }
 
-// Rows of `columns`, of which W are summed up.
+// Sums W columns of rows that have `columns`.
 template <int W, class T>
 void sum_columns(T* to, const T* from, int64_t rows, int64_t columns) {
   T sums[W];
@@ -181,7 +181,7 @@ void sum_rows(T* to, const T* from, int64_t rows, int64_t columns, int64_t width
   if (columns & 2) sum_columns<2>(to + c, from + c, rows, columns), c += 2;
   if (columns & 1) sum_columns<1>(to + c, from + c, rows, columns);
 }
-// Adds what comes before to rows of `columns`, several of few at once.
+// Adds what precedes them to rows of `columns` elements, several at once if they are short.
 template <class T>
 void add_to_rows(T* to, const T* before, int64_t rows, int64_t columns) {
   constexpr int64_t most = 16 * few;

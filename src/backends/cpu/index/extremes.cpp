@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of the extremes of windows. Lines of windows are gone through a vector of windows at
-// a time, their elements picked apart and put together again in registers. Lines too short for that
-// are strung together first, unless masks serve, and such that do not lie in one piece are copied.
+// The gradient of the extremes of windows. Lines are processed a vector of windows at a time, whose
+// elements are deinterleaved and interleaved again in registers. Lines too short for that are first
+// strung together, unless masks serve, and lines that are not contiguous are copied.
 #include <algorithm>
 #include <cassert>
 
@@ -25,8 +25,8 @@
 namespace mt::cpu {
 namespace {
 
-// Windows one after the other: a line of x for each element along the other axes, the extremes and
-// what they share.
+// Windows one after the other: a line of x for each element along the other axes, the extremes, and
+// the gradients that these share.
 struct WindowLines {
   int64_t windows, width, lines;  // width: of a window in a line
   const float* x[most_window_lines];
@@ -42,7 +42,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu {
 namespace HWY_NAMESPACE {
 
-// Element e of each of a vector's windows, of W elements, to x[e], and back.
+// Deinterleaves a vector of windows of W elements: element e of each goes to x[e]; and back.
 template <int W>
 HWY_INLINE void pick_apart(const float* from, Floats (&x)[4]) {
   if constexpr (W == 2) {
@@ -70,7 +70,7 @@ HWY_INLINE void put_together(const Floats (&x)[4], float* to) {
   }
 }
 
-// Windows [at, at + a vector).
+// A vector of windows from `at` on.
 template <int W>
 HWY_INLINE void share_vector(const WindowLines& of, int64_t at, Floats y, Floats dy) {
   const auto one = hn::Set(floats, 1.0f);
@@ -90,7 +90,7 @@ HWY_INLINE void share_vector(const WindowLines& of, int64_t at, Floats y, Floats
   }
 }
 
-// All of at least a vector of windows; the last ones together with those before them.
+// All windows, which are at least a vector; the last vector overlaps the one before.
 template <int W>
 void share_windows(const WindowLines& of) {
   constexpr int64_t lanes = window_lanes;
@@ -108,8 +108,8 @@ void share_lines(const WindowLines& of) {
   }
 }
 
-// Lines of at least a vector of windows, of which the first begin where `of` says and the others so
-// much further.
+// Lines of at least a vector of windows: line i begins in[i] and out[i] elements after where `of`
+// says.
 void share_each(const WindowLines& of, const int64_t* in, const int64_t* out, int64_t count,
                 int64_t length) {
   WindowLines line = of;
@@ -123,7 +123,7 @@ void share_each(const WindowLines& of, const int64_t* in, const int64_t* out, in
   }
 }
 
-// Lines of `length` numbers, which begin at from + places[i], one after the other to `to`; or back.
+// Copies lines of `length` numbers, at lines + places[i], one after another to `strung`; or back.
 template <bool back>
 HWY_INLINE void string_lines(float* lines, const int64_t* places, int64_t count, int64_t length,
                              float* strung) {
@@ -184,8 +184,8 @@ constexpr int64_t grain_windows = 4096;
 struct Windows {
   int64_t length, width;    // windows in a line, elements of one there
   Layout line;              // in x
-  bool whole;               // windows are neighbours in it, as their elements are
-  Layout lines, out_lines;  // the first of each that belong together, in x and in dx
+  bool whole;               // windows adjoin in it, as their elements do
+  Layout lines, out_lines;  // the first of the lines that belong together, in x and dx
   int64_t count;            // lines that belong together
   int64_t at[most_window_lines], out_at[most_window_lines];
 };
@@ -241,7 +241,7 @@ class Strip {
   }
 
   // Windows [begin, begin + length) of lines [first, first + count), at most strung_windows in all;
-  // of several lines all.
+  // of several lines, all windows.
   void run(int64_t first, int64_t count, int64_t begin, int64_t length) {
     const int64_t windows = count * length, lanes = HWY_DYNAMIC_DISPATCH(windows_at_once)();
     const int64_t line = length * w_.width, skipped = begin * w_.width;
@@ -249,7 +249,7 @@ class Strip {
     const bool strung = count > 1 || windows < lanes;
     WindowLines of{std::max(windows, lanes), w_.width, w_.count, {}, {}, {}, {}};
     const bool pairs = blocks_.length > 0, each = pairs || (w_.whole && length >= lanes);
-    if (windows < lanes && !each) {  // a whole vector of them is gone through
+    if (windows < lanes && !each) {  // a whole vector of them is processed
       for (int64_t l = 0; l < w_.count; ++l)
         std::fill_n(x_values_ + l * pitch, lanes * w_.width, 0.0f);
       std::fill_n(y_values_, lanes, 0.0f);
@@ -303,7 +303,7 @@ class Strip {
     for (int64_t i = 0; i < count; ++i, walker.next()) places[i] = walker.position();
   }
 
-  // Elements of y or dy, where they lie if they are neighbours there and whole vectors are read.
+  // Elements of y or dy: in place, if they are contiguous there and whole vectors may be read.
   static const float* read(const NaiveArray& from, int64_t first, int64_t count, bool whole,
                            float* values) {
     const float* base = reinterpret_cast<const float*>(first_element(from));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of the extremes of windows of two by two, from lines of less than a vector of them:
-// the elements of some pairs of lines, at most 64, stay where they lie, and each window's extreme
-// and what its elements share are brought to them. Which elements are extremes is a word of bits.
+// The gradient of the extremes of two-by-two windows, for lines of less than a vector of windows:
+// the elements of some pairs of lines, at most 64, stay in place, and each window's extreme and its
+// elements' share are permuted to them. A word of bits says which elements are extremes.
 #if defined(MT_EXTREMES_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_EXTREMES_BLOCKS_INL_H
 #undef MT_EXTREMES_BLOCKS_INL_H
@@ -20,14 +20,14 @@ namespace mt::cpu {
 namespace {
 
 struct WindowBlocks {
-  int64_t length = 0;                   // windows in a line; 0: not so
-  int64_t pairs = 0;                    // of lines in a block
-  int64_t half = 0, out_half = 0;       // where the block's latter 32 elements lie, from the first
-  uint64_t all = 0, firsts = 0;         // its elements, and the first one of each window
-  int second_line = 0;                  // from a window's first element to that below it
-  alignas(64) int32_t window[64] = {};  // that an element belongs to
+  int64_t length = 0;                   // windows in a line; 0: blocks do not serve
+  int64_t pairs = 0;                    // pairs of lines in a block
+  int64_t half = 0, out_half = 0;       // from the block's first element to its latter 32
+  uint64_t all = 0, firsts = 0;         // bits of its elements, and of the first in each window
+  int second_line = 0;                  // from a window's first element to the one below it
+  alignas(64) int32_t window[64] = {};  // the window that an element belongs to
 
-  // of so many windows a line: `apart` if the lines of a pair are, or one pair from the next.
+  // `windows` in a line; `apart`: the lines of a pair, or the pairs, are not adjacent.
   WindowBlocks() = default;
   WindowBlocks(int64_t windows, bool apart, int64_t to_second, int64_t out_to_second)
       : length(windows), pairs(apart ? 1 : 16 / windows) {
@@ -60,8 +60,8 @@ constexpr Tag<float> floats;
 constexpr size_t window_lanes = lane_count<float>;
 using Floats = hn::Vec<Tag<float>>;
 
-// dy / count. Up to four only by three is it not as exact to multiply, which does not wait for the
-// divider.
+// dy / count. For counts up to four except three, multiplying is as exact, and does not wait for
+// the divider.
 HWY_INLINE Floats divide_among(Floats dy, Floats count, int64_t most) {
   constexpr Tag<uint32_t> bits;
   if (most > 4 || !hn::AllFalse(floats, hn::Eq(count, hn::Set(floats, 3.0f)))) return dy / count;

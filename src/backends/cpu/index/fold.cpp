@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transpose of a sliding window: each element of the result gathers the windows it was in, in
-// the windows' order, so that the sums do not depend on how the elements are shared out.
+// The transpose of a sliding window: each element of the result sums the windows it was in, in the
+// windows' order, so that sums do not depend on how elements are divided among threads.
 #include <algorithm>
 #include <type_traits>
 
@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t chunk = 1024;  // elements whose sums are kept at a time
 constexpr int64_t few_elements = 16;
 
-// What elements stored as T are added up in.
+// The type in which elements stored as T are summed.
 template <class T>
 using SumOf = std::conditional_t<sizeof(T) == 2, float, T>;
 
@@ -62,7 +62,7 @@ struct Folding {
   }
 };
 
-// The sums are made for stretches of y's last dimension.
+// Computes the sums for stretches of y's last dimension.
 template <class T>
 void fold_rows(const Folding<T>& f, int64_t count_of_y) {
   // Rows of y, in x's terms; the axis itself is worked out from the row's index.
@@ -89,7 +89,7 @@ void fold_rows(const Folding<T>& f, int64_t count_of_y) {
   });
 }
 
-// The sums are made for stretches of the axis, with the few elements of the dimension that follows
+// Computes the sums for stretches of the axis, with the few elements of the dimension that follows
 // it, if one does.
 template <class T>
 void fold_stretches(const Folding<T>& f, int64_t count_of_y) {

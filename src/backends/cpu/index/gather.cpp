@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows picked, and rows replaced, parallel over the rows of the result.
+// Gathers rows and replaces rows, in parallel over the rows of the result.
 #include <algorithm>
 
 #include "backends/cpu/cache.h"
@@ -16,7 +16,7 @@ template <class T>
 void gather_elements(T* out, const T* x, const Indices& indices, const int64_t* strides,
                      int64_t begin, int64_t end) {
   if (indices.count == 1) {
-    // Kept in registers, which bytes that are written could otherwise be part of.
+    // Locals stay in registers; bytes that are written could be part of the members.
     const int64_t size = indices.size[0], step = indices.stride[0], stride = strides[0];
     const int64_t* index = indices.data[0] + begin * step;
     for (int64_t j = begin; j < end; ++j, index += step) {
@@ -35,7 +35,7 @@ void copy_row(void* to, const void* from, int64_t bytes) {
   copy_bytes(to, from, static_cast<size_t>(bytes));
 }
 
-// Whether rows are written past the caches: lines that are written in part cost more than it saves.
+// Whether rows are written past the caches: lines written in part cost more than that saves.
 bool streams_rows(const void* to, int64_t row_bytes, int64_t rows) {
   constexpr int64_t long_row = 6 * cache_line;
   const bool whole_lines = (reinterpret_cast<uintptr_t>(to) | static_cast<uintptr_t>(row_bytes)) %
@@ -104,8 +104,8 @@ void gather_kernel(const NaiveCall& call) {
   });
 }
 
-// A thread goes through all indices and takes those that fall to it, so that of equal ones the last
-// stays.
+// Each thread goes through all indices and takes those of its own rows, so that of equal indices
+// the last one stays.
 void put_rows_kernel(const NaiveCall& call) {
   begin_as_first(call);
   const NaiveArray &values = call.inputs[1], &y = call.output;
@@ -121,7 +121,7 @@ void put_rows_kernel(const NaiveCall& call) {
   const bool in_row = is_contiguous(inner);
   char* const to = first_element(y);
   const char* const from = first_element(values);
-  // Of rows shorter than a line a thread takes all: asking which are its own takes longer.
+  // If rows are shorter than a line, a thread takes all: testing which are its own takes longer.
   const int64_t unit = width * element < cache_line ? rows : 1;
   const int64_t grain = std::max<int64_t>(elements_grain * rows / (count * width * unit), 1);
   parallel_shares(element_count(outer.shape) * rows / unit, grain, [&](int64_t begin, int64_t end) {

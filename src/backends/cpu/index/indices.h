@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index tensors of one call, which together name rows.
+// The index tensors of one call, which together select rows.
 #pragma once
 
 #include "backends/cpu/index/kernels.h"

@@ -16,7 +16,7 @@ namespace mt::cpu {
 void gather_kernel(const NaiveCall& call);
 void scatter_kernel(const NaiveCall& call, void* scratch, int threads);
 int64_t scatter_scratch(const CallGroup& group, int threads);
-// For `count` rows of `width` elements added to `rows`.
+// For adding `count` rows of `width` elements to `rows` rows.
 int64_t scatter_scratch_bytes(int64_t count, int64_t rows, int64_t width, Dtype dtype);
 void last_writer_kernel(const NaiveCall& call);
 void take_along_axis_kernel(const NaiveCall& call);
@@ -37,7 +37,7 @@ void argmin_kernel(const NaiveCall& call);
 void cumulative_sum_kernel(const NaiveCall& call);
 void recurrence_kernel(const NaiveCall& call);
 
-// The result as its first operand is, unless it lies there already: the rest replaces a part of it.
+// Copies the first operand to the result, if it is not there yet; the rest replaces a part of it.
 void begin_as_first(const NaiveCall& call);
 
 // The kernel that adds vectors of T; nullptr for narrow integers.

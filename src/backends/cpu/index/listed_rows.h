@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows added to the rows of a result that a list names.
+// Adds rows to the rows of a result that a list names.
 #pragma once
 
 #include <cstdint>

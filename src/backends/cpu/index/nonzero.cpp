@@ -29,7 +29,7 @@ void nonzero_kernel(const NaiveCall& call) {
     for (int64_t p = begin; p < end; ++p) {
       int64_t at = start[p], stop = first(p + 1);
       if (y.layout.shape.rank() == 1) {
-        // Written whether or not it stays, which no branch can guess.
+        // Written whether or not it is kept: a branch on that would be unpredictable.
         for (int64_t i = first(p), last = start[p + 1]; i < stop && at < last; ++i) {
           to[at] = i;
           at += mask[i] != 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows added up where indices say, each sum in the order of the indices. Wide rows in great number
-// are first dealt out to lists, each of a few rows of the result that stay in cache while one
-// thread adds to them. Otherwise each thread goes through all indices and takes those that fall to
-// it.
+// Adds rows to those that indices name, each sum in the order of the indices. Wide rows in great
+// number are first distributed to lists, each for a few rows of the result that stay in cache while
+// one thread adds to them. Otherwise each thread goes through all indices and takes those of its
+// own rows.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -16,7 +16,7 @@
 namespace mt::cpu {
 namespace {
 
-// Whole blocks at a time, for which every compiler has vectors.
+// Whole blocks at a time, which every compiler vectorizes.
 template <class T>
 void add_blocks(T* __restrict sum, const T* __restrict values, int64_t count) {
   constexpr int64_t block = 64 / sizeof(T);
@@ -27,8 +27,8 @@ void add_blocks(T* __restrict sum, const T* __restrict values, int64_t count) {
   for (; c < count; ++c) sum[c] = static_cast<T>(sum[c] + values[c]);
 }
 
-// One row of values onto a row of sums; `inner` are the values' dimensions. `add_vectors` may be
-// absent.
+// Adds a row of values to a row of sums; `inner` are the values' dimensions. `add_vectors` may be
+// nullptr.
 template <class T>
 void add_row(T* sum, const T* values, const Layout& inner, int64_t count, Operator add_vectors) {
   int last = inner.shape.rank() - 1;
@@ -52,8 +52,8 @@ void add_row(T* sum, const T* values, const Layout& inner, int64_t count, Operat
   }
 }
 
-// The kernel of long vectors pays for rows of some lines. Shorter ones take less than its call, and
-// longer ones wait for memory in either way.
+// The kernel for vectors pays for rows of some cache lines. Shorter rows take less time than its
+// call, and longer ones wait for memory either way.
 template <class T>
 Operator row_addition(const Layout& inner) {
   const int last = inner.shape.rank() - 1;
@@ -61,7 +61,7 @@ Operator row_addition(const Layout& inner) {
   return bytes >= 3 * cache_line && bytes <= 8 * cache_line ? vector_addition<T>() : nullptr;
 }
 
-// The kernel that adds whole lists, where rows lie in one piece.
+// The kernel that adds whole lists, if rows are contiguous.
 template <class T>
 ListedAddition list_addition(const Layout& inner) {
   const int rank = inner.shape.rank();
@@ -72,19 +72,19 @@ ListedAddition list_addition(const Layout& inner) {
   return listed_addition(sizeof(T) == 4 ? Compute::i32 : Compute::i64);
 }
 
-// Rows come in no order that the processor could foresee, so they are asked for this early.
+// How many rows ahead to prefetch: they come in no order that the hardware could foresee.
 constexpr int64_t ahead = 16;
 
-// Inlined always: gcc 12 takes a function of nothing but prefetches for one without effect.
+// Always inlined: gcc 12 treats a function that only prefetches as one without effect.
 template <class T>
 [[gnu::always_inline]] inline void fetch_row(const T* row, int64_t width) {
-  constexpr int64_t line = 64 / sizeof(T), most = 8;  // lines; longer rows follow by themselves
+  constexpr int64_t line = 64 / sizeof(T), most = 8;  // lines; hardware prefetches the rest
   for (int64_t c = 0; c < std::min(width, most * line); c += line) {
     __builtin_prefetch(row + c);
   }
 }
 
-// How rows are dealt out: `lists` of 2^shift rows of the result each, from `slices` of the indices.
+// How rows are distributed to `lists`, each of 2^shift rows of the result, by `slices` of indices.
 struct Deal {
   int64_t count = 0, rows = 0, lists = 0, slices = 0;
   int shift = 0;
@@ -96,9 +96,9 @@ struct Deal {
 
 constexpr int64_t sums_in_cache = 256 << 10;  // bytes
 constexpr int64_t most_lists = 1024;
-// Fewer rows are added up sooner than they are dealt out.
+// Fewer rows are added faster than they are distributed.
 constexpr int64_t fewest_rows = 4096;
-// Slices of the indices: one for each thread that may come, and each long beside its lists' ends.
+// Slices of the indices: one for each thread that may run, each long compared with its lists' ends.
 constexpr int64_t most_slices = 64, slice_rows = 1024;
 
 Deal deal_of(int64_t count, int64_t rows, int64_t width, size_t element) {
@@ -114,13 +114,13 @@ Deal deal_of(int64_t count, int64_t rows, int64_t width, size_t element) {
   return deal;
 }
 
-// The entries of all lists, one list after another, each in the order of the indices. Returns where
-// each list ends.
+// Writes the entries of all lists, one list after another, each in the order of the indices.
+// Returns where each list ends.
 int64_t* deal_out(const Deal& deal, const Indices& indices, ListedRow* entries, int64_t* ends) {
   const int shift = deal.shift;
   auto slice = [&](int64_t s) { return deal.count * s / deal.slices; };
   auto each = [&](int64_t s, auto&& take) {
-    const Indices own = indices;  // which no list can overlap, as the compiler sees
+    const Indices own = indices;  // a copy: the compiler sees that no list overlaps it
     const int64_t end = slice(s + 1);
     for (int64_t j = slice(s); j < end; ++j) take(own.row(j), j);
   };
@@ -227,7 +227,7 @@ struct Scatter {
         if (at < span) sums[at] = static_cast<T>(sums[at] + source[j * stride]);
       }
     };
-    const Indices own = indices;  // which no sum can overlap, as the compiler sees
+    const Indices own = indices;  // a copy: the compiler sees that no sum overlaps it
     if (own.count > 1) return each([&](int64_t j) { return own.row(j); });
     const int64_t *data = own.data[0], apart = own.stride[0], size = own.size[0];
     each([=](int64_t j) { return wrapped_index(data[j * apart], size); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements picked, or added up, along one axis, each by an index of its own.
+// Takes elements, or adds them up, along one axis, each by an index of its own.
 #include <algorithm>
 #include <cstring>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t most_of_row = 4096;  // elements of a row that a thread takes at once
 
-// The layout with the axis held still: what remains is stepped through.
+// The layout with the axis held still, to step through the rest.
 Layout still(const Layout& layout, int axis, const Shape& shape) {
   Layout result = layout;
   result.shape = shape;
@@ -29,7 +29,7 @@ int last_dimension(const Shape& shape) {
   return last;
 }
 
-// Row by row along that dimension: y[c] = x[base + c * along + index[c] * by_index].
+// Row by row along the last dimension: y[c] = x[base + c * along + index[c] * by_index].
 template <class T>
 void take(const NaiveCall& call) {
   const NaiveArray &x = call.inputs[0], &indices = call.inputs[1], &y = call.output;
@@ -44,7 +44,7 @@ void take(const NaiveCall& call) {
   const T* from = reinterpret_cast<const T*>(first_element(x));
   const int64_t* index = reinterpret_cast<const int64_t*>(first_element(indices));
   T* to = reinterpret_cast<T*>(first_element(y));
-  // Long rows are shared out in parts.
+  // Long rows are divided into parts.
   const int64_t part = std::min(width, most_of_row), parts = divide_up(width, part);
   parallel_for(y.size() / width * parts, grain_of(part), [&](int64_t begin, int64_t end) {
     Walker x_walker(x_rows, begin / parts), index_walker(index_rows, begin / parts);
@@ -85,7 +85,7 @@ void add_rows(const NaiveCall& call, int axis, void* scratch, int threads) {
   scatter_kernel({call.op, attributes, call.immediates, inputs, call.output}, scratch, threads);
 }
 
-// Parallel over rows of the result, as in scatter: each thread takes the indices that fall to it.
+// Parallel over rows of the result, as in scatter: each thread takes the indices of its own rows.
 template <class T>
 void add(const NaiveCall& call) {
   const NaiveArray &values = call.inputs[0], &indices = call.inputs[1], &y = call.output;

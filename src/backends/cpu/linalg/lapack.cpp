@@ -10,7 +10,7 @@
 namespace mt::cpu {
 namespace {
 
-// Where distributions have it: what the system chose first, then libraries that hold it all.
+// Where distributions install it: first the system's choice, then libraries that contain it all.
 constexpr const char* usual[] = {"liblapack.so.3", "libopenblas.so.0", "libflexiblas.so.3",
                                  "libmkl_rt.so.2"};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LAPACK as it is found when it is first needed: loaded, not linked, so that the library depends on
-// none, a program that needs no decompositions loads none, and users choose it where they run.
+// Finds LAPACK when it is first needed. It is loaded, not linked, so that the library depends on
+// none, programs that need no decompositions load none, and users choose it where they run.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace mt::cpu {
 
-// The routines that are used, as Fortran has them: everything by reference, 32-bit integers,
-// matrices column by column, and at the end the lengths of the texts.
+// The routines that are used, by Fortran's conventions: everything by reference, 32-bit integers,
+// column-major matrices, and the lengths of strings at the end.
 template <class T>
 struct Lapack {
   using Integer = const int32_t*;
@@ -28,10 +28,10 @@ struct Lapack {
                 Integer ldvt, T* work, Integer lwork, int32_t* iwork, int32_t* info, size_t);
 };
 
-// The name of the library that was loaded; "" where there is none. MT_LAPACK in the environment
-// names another one, or with "none" says to use none.
+// The name of the library that was loaded; "" if there is none. The environment variable MT_LAPACK
+// names another one, or is "none" to use none.
 const char* lapack_name();
-// Its routines; only where there is one.
+// Its routines; valid only if there is one.
 template <class T>
 const Lapack<T>& lapack();
 

@@ -43,7 +43,7 @@ auto with_function(const MatrixCall& matrices, F&& f) {
   return matrices.call.output.dtype == Dtype::float32 ? as(float{}, naive) : as(double{}, naive);
 }
 
-// What each worker has, in whole cache lines.
+// Working memory of each worker, in whole cache lines.
 template <class T>
 int64_t bytes_of_worker(const MatrixCall& matrices, MatrixFunction<T>, int64_t work) {
   return round_up(matrices.memory(work) * static_cast<int64_t>(sizeof(T)), cache_line);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the operators on matrices (ops/linalg): on LAPACK, or on their naive functions where there
-// is none. Threads share the matrices of a batch; one large one is LAPACK's own to share.
+// is none. Threads divide the matrices of a batch; a single large one is left to LAPACK's threads.
 #pragma once
 
 #include <cstdint>

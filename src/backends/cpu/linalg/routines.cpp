@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each is written for one matrix of contiguous rows, which LAPACK takes for its transpose's
-// columns: where that is as good, nothing is transposed.
+// Each takes one row-major matrix, which LAPACK sees as its transpose in column-major order: where
+// that serves as well, nothing is transposed.
 #include "backends/cpu/linalg/routines.h"
 
 #include <algorithm>
@@ -13,10 +13,10 @@ namespace mt::cpu {
 namespace {
 
 int32_t small(int64_t size) { return static_cast<int32_t>(size); }
-// A leading size, which is at least 1.
+// A leading dimension, which is at least 1.
 int32_t lead(int64_t size) { return static_cast<int32_t>(std::max<int64_t>(size, 1)); }
 
-// How much working memory a routine has answered to want. A float rounds its answer.
+// The working memory that a routine asks for. A float rounds its answer.
 template <class T>
 int64_t answered(T size) {
   return static_cast<int64_t>(static_cast<double>(size) * 1.000001) + 1;
@@ -54,7 +54,7 @@ int64_t no_work(int64_t, int64_t, int64_t, const Attributes&) { return 0; }
 
 // -------------------------------------------------------------------------------------- Cholesky
 
-// The lower triangle by rows is the upper one by columns.
+// The lower triangle in row-major order is the upper one in column-major order.
 template <class T>
 int64_t cholesky(const Matrices<T>& of) {
   const int64_t n = of.n;
@@ -63,7 +63,7 @@ int64_t cholesky(const Matrices<T>& of) {
   int32_t size = small(n), leading = lead(n), info = 0;
   lapack<T>().potrf("U", &size, l, &leading, &info, 1);
   for (int64_t i = 0; i < n; ++i) std::fill(l + i * n + i + 1, l + (i + 1) * n, T(0));
-  // Some take a NaN for positive.
+  // Some LAPACKs take a NaN for positive.
   for (int64_t i = 0; info == 0 && i < n; ++i) {
     if (!(l[i * n + i] > 0)) info = small(i + 1);
   }
@@ -72,8 +72,8 @@ int64_t cholesky(const Matrices<T>& of) {
 
 // -------------------------------------------------------------------------- Systems of equations
 
-// x [n, k] in place becomes a^-1 x, or a^-T x, for a triangle of a: by columns these are x^T a^-T
-// and x^T a^-1, of which LAPACK sees a^T.
+// Replaces x [n, k] by a^-1 x, or a^-T x, for a triangle of a: in column-major order by x^T a^-T or
+// x^T a^-1, and LAPACK sees a^T.
 template <class T>
 void substitute(const T* a, T* x, int64_t n, int64_t k, bool upper, bool unit, bool transposed) {
   int32_t rows = small(k), columns = small(n), lda = lead(n), ldx = lead(k);
@@ -137,7 +137,7 @@ int64_t solve(const Matrices<T>& of) {
 
 // -------------------------------------------------------------------------------------------- QR
 
-// By columns it is the transpose's L Q.
+// In column-major order it is the transpose's L Q.
 template <class T>
 int64_t qr_work(int64_t m, int64_t n, int64_t, const Attributes& how) {
   int32_t rows = small(n), columns = small(m), lda = lead(n), info = 0, query = -1;
@@ -212,7 +212,7 @@ int64_t eigvalsh(const Matrices<T>& of) {
 
 // ------------------------------------------------------------------------------- Singular values
 
-// By columns it is the transpose, whose U is V.
+// In column-major order it is the transpose, whose U is V.
 template <class T>
 void singular(const char* job, int64_t m, int64_t n, int64_t u_count, T* a, T* s, T* u, T* vt,
               T* work, int64_t work_size, int32_t* integers, int32_t* info) {

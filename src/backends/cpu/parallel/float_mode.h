@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floating-point control register. Hosts change it, audio programs to flush denormals above
-// all; kernels run with rounding to nearest and denormals kept, whichever thread they run on.
+// The floating-point control register. Host programs change it, audio programs above all to flush
+// denormals; kernels run with rounding to nearest and denormals kept, on whichever thread.
 #pragma once
 
 #include <cstdint>

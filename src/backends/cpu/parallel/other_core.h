@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waking a thread on another core than the one that wakes it. A virtual machine's kernel takes
-// cores that sleep for some that the host has given to others (vcpu_is_preempted() in Linux), so it
-// wakes a thread where its caller runs, and leaves the two there together until cores are balanced,
-// some milliseconds later, though another one does nothing.
+// Wakes a thread on another core than its caller's. A virtual machine's kernel takes sleeping cores
+// for ones that the host has given to others (vcpu_is_preempted() in Linux), so it wakes the thread
+// on its caller's core and leaves both there until cores are balanced, some milliseconds later,
+// although another core is idle.
 #pragma once
 
 #include <pthread.h>
@@ -14,7 +14,7 @@ namespace mt::cpu {
 
 class OtherCore {
  public:
-  // While the thread sleeps: keeps it off that core, if it may use others.
+  // Called while the thread sleeps: keeps it off that core, if it may use others.
   void keep_off(pthread_t thread, int core) {
     cpu_set_t cores;
     if (core < 0 || pthread_getaffinity_np(thread, sizeof cores, &cores) != 0) return;
@@ -23,7 +23,7 @@ class OtherCore {
     if (pthread_setaffinity_np(thread, sizeof cores, &cores) == 0) kept_off_ = core;
   }
 
-  // By the thread itself, once it has woken: it may use all cores as before.
+  // Called by the thread itself once it has woken: it may use all cores as before.
   void allow_all() {
     const int core = kept_off_.exchange(-1);
     cpu_set_t cores;

@@ -12,8 +12,8 @@
 namespace mt::cpu {
 namespace {
 std::atomic<int> requested{0};
-// That a thread's part is split in: as many as keep a thread that does not run from holding up the
-// others for long, and still cost nothing.
+// Shares of a thread's part: enough that a thread that does not run holds up the others only
+// briefly, and so few that they cost nothing.
 constexpr int64_t range_shares = 4;
 }  // namespace
 

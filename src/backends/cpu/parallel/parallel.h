@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place that knows threads.
+// Parallel loops: the one place that knows about threads.
 #pragma once
 
 #include <algorithm>
@@ -16,18 +16,18 @@ namespace detail {
 using Body = void (*)(void* context, int worker, int64_t begin, int64_t end);
 void parallel(int64_t count, int64_t grain, int threads, Body body, void* context);
 
-// What a build chooses one of: pool.cpp or openmp.cpp. run_team splits [0, count)
-// evenly between at most `team` threads, the caller among them, and each thread's part in at most
-// `shares`, no more than most_shares, of which others may take some; it runs serially when called
-// from within one of them, or when no threads can be had.
+// Defined by pool.cpp or openmp.cpp, of which a build chooses one. run_team splits [0, count)
+// evenly between at most `team` threads, including the caller, and each thread's part into at most
+// `shares`, no more than most_shares, some of which others may take. It runs serially when called
+// from within one of these threads, or if there are none.
 constexpr int64_t most_shares = 1 << 12;
 int available_threads();
 void run_team(int64_t count, int team, int shares, Body body, void* context);
 }  // namespace detail
 
 // Calls body(worker, begin, end) over disjoint ranges that cover [0, count), each on one of at most
-// `threads` workers, numbered from 0. A worker gets a few ranges, one after another, so that the
-// others can help it out. Runs serially, on this thread, when count is at most grain or when called
+// `threads` workers, numbered from 0. A worker gets a few ranges, one after another, so that others
+// can take some of them. Runs serially, on this thread, when count is at most grain or when called
 // from within a parallel region. Which range a worker gets must never influence a value. The body
 // must not throw.
 template <class F>
@@ -52,8 +52,8 @@ void parallel_for(int64_t count, int64_t grain, F&& body) {
                    [&](int, int64_t begin, int64_t end) { body(begin, end); });
 }
 
-// The same over no more ranges than there are threads, for bodies that do something for all of the
-// range before they begin.
+// The same over at most as many ranges as there are threads, for bodies that do something for the
+// whole range before they begin.
 template <class F>
 void parallel_shares(int64_t count, int64_t grain, F&& body) {
   const int64_t most = count / std::max<int64_t>(grain, 1) + 1;
@@ -66,9 +66,9 @@ void parallel_shares(int64_t count, int64_t grain, F&& body) {
 }
 
 // Calls body(item, worker) for every item, on one of at most `threads` workers, numbered from 0.
-// Each has neighbouring items of its own, which are the same ones each time where the threads are
-// the library's, so that it finds what it left in its caches, and takes them one by one, so that a
-// slow core holds up the others for one of them.
+// Each worker has adjacent items of its own, the same ones each time if the threads are the
+// library's, so that it finds its data in its caches. It takes them one by one, so that a slow core
+// holds up the others for one item only.
 template <class F>
 void parallel_items(int64_t items, int threads, F&& body) {
   auto run = [&](int worker, int64_t begin, int64_t end) {

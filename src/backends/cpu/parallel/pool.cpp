@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads of our own. Against an OpenMP runtime they wait briefly and then sleep, so that they do
-// not burn the cores which other programs want; they survive fork; and sanitizers understand them.
+// The library's own threads. Unlike an OpenMP runtime's they wait briefly and then sleep, so as not
+// to burn cores that other programs want; they survive fork; and sanitizers understand them.
 #include <pthread.h>
 #include <sched.h>
 
@@ -18,8 +18,8 @@
 namespace mt::cpu {
 namespace {
 
-// How long a thread waits before it sleeps: longer than what small models do between two regions,
-// as waking a thread takes as long as such a region, and on busy cores until the next time slice.
+// How long a thread waits before it sleeps: longer than small models take between two regions, as
+// waking a thread takes as long as a region, and on busy cores until the next time slice.
 constexpr std::chrono::microseconds patience{250};
 constexpr int rounds = 16;  // of waiting between two looks at the clock
 
@@ -56,8 +56,8 @@ struct Job {
   }
 };
 
-// The shares of one member that nobody has begun: the next one, their end and the size of the team,
-// in one word. Beside it, what the member waits for.
+// The shares of one member that no thread has begun: the next one, their end and the size of the
+// team, in one word. Beside it, what the member waits for.
 class Queue {
  public:
   uint32_t calls() const { return calls_.load(std::memory_order_relaxed); }
@@ -79,8 +79,8 @@ class Queue {
                     static_cast<uint64_t>(next),
                 std::memory_order_release);
   }
-  // From the front, or from the back, where its owner comes to it last. -1 if there are none, or
-  // none for those beyond the team.
+  // Takes a share from the front, or from the back, which its owner reaches last. -1 if none is
+  // left, or if the member is beyond the team.
   int64_t take(int member, bool front) {
     uint64_t word = word_.load(std::memory_order_acquire);
     while ((word & last) < (word >> 24 & last) && static_cast<uint64_t>(member) < word >> 48) {
@@ -112,16 +112,15 @@ constexpr int most_members = 1024;
 
 thread_local bool inside = false;
 
-// The caller and the workers take shares of a job one after another, first their own, which lie
-// next to each other and where they were the last time, then those of others. A worker that the
-// system does not run in time takes none, and nobody waits for it: on busy cores the caller does
-// the work.
+// The caller and the workers take shares of a job one after another: first their own, which are
+// adjacent and the same as the last time, then those of others. A worker that the system does not
+// run in time takes none, and nothing waits for it: on busy cores the caller does the work.
 class Pool {
  public:
   // Only one caller at a time has the workers; another runs its work by itself.
   std::mutex busy;
 
-  // Returns how many of the team there are.
+  // Starts the workers that are missing; returns how many of the team there are.
   int grow(int team) {
     while (static_cast<int>(workers_.size()) < std::min(team, most_members) - 1) {
       const int member = static_cast<int>(workers_.size()) + 1;
@@ -164,7 +163,7 @@ class Pool {
     }
   }
 
-  // Whoever has taken a share keeps the job from ending, so that it may read it.
+  // A thread that has taken a share keeps the job from ending, so it may read the job.
   void take_shares(int member) {
     const int members = members_.load(std::memory_order_relaxed);
     for (int i = 0; i < members; ++i) {
@@ -174,7 +173,7 @@ class Pool {
         all = static_cast<uint32_t>(job_.all_shares());
         job_.run_share(member, share);
       }
-      // Counted together: what all threads write comes from another core each time.
+      // Counted together: what all threads write has to come from another core each time.
       if (done && finished_.fetch_add(done, std::memory_order_acq_rel) + done == all) {
         finished_.notify_one();
       }

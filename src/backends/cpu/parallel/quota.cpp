@@ -11,7 +11,7 @@
 namespace mt::cpu {
 namespace {
 
-// The processors that `quota` microseconds in each `period` are; 0 when that says nothing.
+// How many processors `quota` microseconds in each `period` amount to; 0: no limit.
 double share(double quota, double period) { return quota > 0 && period > 0 ? quota / period : 0; }
 
 // Version 2: one file, "50000 100000" or "max 100000".

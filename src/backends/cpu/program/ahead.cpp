@@ -9,11 +9,11 @@
 namespace mt::cpu {
 namespace {
 
-// A tile of so many bytes leaves the first-level cache no room for the next one, which is then
-// fetched to the second-level cache.
+// A tile this large leaves the first-level cache no room for the next one, which is then prefetched
+// to the second-level cache.
 constexpr int64_t large_tile = first_cache / 4;
-// Bytes by which a step that only reduces asks for memory ahead. Zen 5 reads up to three times as
-// fast so as by itself; 4 KB gain half of that, and 16 KB cost what lies near by a tenth.
+// How many bytes ahead a step that only reduces prefetches. With it, Zen 5 reads up to three times
+// as fast; 4 KB gain half of that, and 16 KB slow down nearby memory by a tenth.
 constexpr int64_t reading_ahead = 12 << 10;
 constexpr int64_t short_row = 256;  // columns
 
@@ -21,7 +21,7 @@ int64_t bytes_of(const Segment& segment, const Memory& memory) {
   return segment.rows * segment.columns * static_cast<int64_t>(size_of(memory.dtype));
 }
 
-// Whether a step has the time to fetch memory while it computes.
+// Whether a step computes long enough to prefetch memory meanwhile.
 bool is_slow(const Step& step) {
   if (step.is_slow) return true;
   if (!step.operate || step.instruction->code != Opcode::elementwise || step.in[0].repeated ||
@@ -59,12 +59,12 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
       bytes += bytes_of(segment, memory);
       auto index = static_cast<int16_t>(m);
       if (std::find(streamed.begin(), streamed.end(), index) != streamed.end()) continue;
-      if (buffers[memory.buffer].donor >= 0) continue;  // the operand's, fetched
+      if (buffers[memory.buffer].donor >= 0) continue;  // prefetched as an operand
       if (&segment == &segments[0] && ahead.size() < most_ahead) ahead.push_back(index);
     }
   }
   if (bytes <= second_cache) return;
-  for (const Step& step : prepared->steps) {  // these fetch what they read themselves
+  for (const Step& step : prepared->steps) {  // these prefetch what they read themselves
     if (!step.operate_all) continue;
     auto is_read = [&](int16_t index) { return step.reads(static_cast<int16_t>(~index)); };
     ahead.erase(std::remove_if(ahead.begin(), ahead.end(), is_read), ahead.end());
@@ -72,17 +72,16 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
   const auto is_long = [](const Step& step) { return step.is_long(); };
   const std::vector<Step>& steps = prepared->steps;
   prepared->long_steps = std::count_if(steps.begin(), steps.end(), is_long);
-  // Rows that are only reduced are read faster than the processor foresees; but where the
-  // first-level cache is small short ones, which are reduced one by one, are slowed down by that.
+  // Rows that are only reduced are read faster than the hardware prefetches. But with a small
+  // first-level cache, prefetching slows down short rows, which are reduced one by one.
   const bool foreseen = small_first_cache && segments[0].columns <= short_row;
   if (prepared->long_steps == 1 && !ahead.empty() && !foreseen) {
     for (Step& step : prepared->steps) {
       if (step.is_long() && step.instruction->code == Opcode::reduce) step.further = reading_ahead;
     }
   }
-  // Another single step reads on and on, as the processor itself foresees. So it does if a copy
-  // past the caches comes in between; for a roomy first-level cache the next tile is fetched even
-  // so.
+  // Any other single step reads sequentially, which the hardware prefetches, also if a copy past
+  // the caches comes in between; a large first-level cache gets the next tile prefetched even then.
   const auto copies = static_cast<int64_t>(small_first_cache ? streamed.size() : 0);
   if (prepared->long_steps - copies < 2) return;
   const int64_t tile = prepared->tile_rows * segments[0].columns;
@@ -94,7 +93,7 @@ void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>
     ahead.erase(ahead.begin());
   }
   prepared->ahead = std::move(ahead);
-  if (prepared->part > 0) {  // whose steps are run once for each
+  if (prepared->part > 0) {  // whose steps run once for each part
     const int64_t again = divide_up(segments[0].columns, prepared->part) - 1;
     prepared->long_steps += again * static_cast<int64_t>(steps.size() - prepared->first_in_parts);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a program's memory is fetched before it is read, and what is written past the caches.
+// Chooses which of a program's memory is prefetched and which is written past the caches.
 #pragma once
 
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace mt::cpu {
 
-// Fresh memory, more of it than the last cache keeps, that operators, conversions and copies write.
+// Fresh memory, larger than the last-level cache, that operators, conversions and copies write.
 std::vector<int16_t> streamed_by(const Program& program, const std::vector<Segment>& segments,
                                  const std::vector<Buffer>& buffers);
 
-// Chooses what is fetched ahead of the tile that reads or writes it: what goes on from tile to
-// tile, if it is more than the second-level cache keeps.
+// Chooses the memory to prefetch ahead of the tile that reads or writes it: what continues from
+// tile to tile, if that is more than the second-level cache holds.
 void fetch_ahead(const std::vector<Segment>& segments, const std::vector<Buffer>& buffers,
                  PreparedProgram* prepared);
 

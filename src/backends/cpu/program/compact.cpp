@@ -39,7 +39,7 @@ CompactValues::CompactValues(const Program& program, int64_t columns, Reduced re
     }
     if (i.out >= 0) made[i.out] = static_cast<int>(at);
   }
-  // All at first; then those no more that cannot be made or read so, until the others agree.
+  // Begins with all; drops those that cannot be produced or read compact until nothing changes.
   stays_.assign(count, true);
   std::fill(stays_.begin(), stays_.begin() + once_, false);
   for (bool changed = true; changed;) {
@@ -50,7 +50,7 @@ CompactValues::CompactValues(const Program& program, int64_t columns, Reduced re
         changed = true;
       };
       if (stays_[at] && !can_make(at)) drop(at);
-      for (int k = 2; k >= 0; --k) {  // what is chosen before by what
+      for (int k = 2; k >= 0; --k) {  // the alternatives of a select before its condition
         if (reads(at, k) && !can_read(at, k)) drop(static_cast<size_t>(makers_[at].of[k]));
       }
     }
@@ -63,8 +63,8 @@ bool CompactValues::reads(size_t at, int k) const {
   return maker >= 0 && stays_[maker];
 }
 
-// Whether the operands of an operator, or what a choice is between, are all such values of one
-// type, or numbers.
+// Whether the operands of an operator, or the alternatives of a select, are all compact values of
+// one type, or numbers.
 bool CompactValues::reads_only(size_t at) const {
   const Instruction& i = code_[at];
   const int first = i.code == Opcode::select ? 1 : 0;
@@ -75,13 +75,13 @@ bool CompactValues::reads_only(size_t at) const {
     const Instruction& made = code_[maker];
     if (some && some->dtype != made.dtype) return false;
     some = &made;
-    // A number in float32 is no bfloat16 yet; an integer begins with the narrow one.
+    // A float32 number is not a bfloat16 yet; an integer's first bytes are the narrow one.
     if (is_number(maker) && is_floating(made.dtype)) return false;
   }
   return some != nullptr;
 }
 
-// Whether a cast is to 64 bits and of what the next instruction adds up, and nothing else reads.
+// Whether a cast is to 64 bits, and only the next instruction reads its result and sums it.
 bool CompactValues::is_summed(size_t at) const {
   const Instruction& i = code_[at];
   if (at + 1 == code_.size() || !reads(at, 0) || i.from != Compute::i32) return false;
@@ -94,22 +94,22 @@ bool CompactValues::is_summed(size_t at) const {
       if (makers_[later].of[k] == static_cast<int>(at)) return false;
     }
   }
-  // The sum of a row must not be written over rows that are still to be read: it is no longer than
-  // a row of as many elements as it has bytes, as each has at least one.
+  // A row's sum must not overwrite rows that are still to be read: it is no longer than a row with
+  // as many elements as the sum has bytes, since each has at least one.
   constexpr int64_t sum_bytes = sizeof(int64_t);
   return reduced_ != Reduced::rows || next.out != i.in[0] || columns_ >= sum_bytes;
 }
 
 bool CompactValues::can_make(size_t at) const {
   const Instruction& i = code_[at];
-  if (i.row || i.out < 0) return false;  // written to memory, as it has to be there
+  if (i.row || i.out < 0) return false;  // written directly to memory, in its stored form
   if (i.code == Opcode::cast && is_summed(at)) return true;
   if (!is_small(i.dtype)) return false;
   switch (i.code) {
     case Opcode::load: return true;
     case Opcode::to_boolean: return true;
     case Opcode::round:
-      // In place, it is nothing to do.
+      // In place there is nothing to do.
       return reads(at, 0) && i.out == i.in[0] && code_[makers_[at].of[0]].dtype == i.dtype;
     case Opcode::elementwise: return operator_of(at) != nullptr;
     case Opcode::select: return reads_only(at) && operator_of(at) != nullptr;
@@ -123,7 +123,7 @@ Operator CompactValues::operator_of(size_t at) const {
   if (i.code == Opcode::select) {
     if (!reads(at, 0)) return nullptr;
     const bool small = is_small(i.dtype) && reads_only(at);
-    // Booleans that memory holds may be other than 0 and 1.
+    // Booleans in memory may have values other than 0 and 1.
     const bool chooses_booleans = small && i.dtype == Dtype::boolean;
     if (chooses_booleans || (small && !stays_[at])) return nullptr;
     return compact_select_operator(small ? size_of(i.dtype) : size_of(i.type));
@@ -147,7 +147,7 @@ bool CompactValues::can_read(size_t at, int k) const {
     case Opcode::elementwise: return stays_[at];
     case Opcode::select:
       if (!operator_of(at)) return false;
-      // What is wider would be written over conditions that are still to be read.
+      // A wider result would overwrite conditions that are still to be read.
       return k > 0 ? stays_[at] : i.out != i.in[0] || (stays_[at] && size_of(i.dtype) == 1);
     case Opcode::round:
     case Opcode::cast: return stays_[at];
@@ -172,7 +172,7 @@ bool CompactValues::find_kernel(size_t at, Step* step) const {
   const Instruction& i = code_[at];
   step->operate = operator_of(at);
   if (step->operate) return true;
-  if (i.code == Opcode::load) return makes(at);  // gathered as it is
+  if (i.code == Opcode::load) return makes(at);  // gathered without conversion
   if (i.code == Opcode::reduce && reads(at, 0)) {
     const Dtype dtype = code_[maker(at, 0)].dtype;
     step->operate = compact_reduction(static_cast<Reduction>(i.detail), dtype);
@@ -182,7 +182,7 @@ bool CompactValues::find_kernel(size_t at, Step* step) const {
   if (i.code == Opcode::to_boolean && makes(at)) {
     step->convert = reads(at, 0) ? truth_of_bytes_kernel() : truth_kernel(i.from);
   } else if (i.code == Opcode::store && reads(at, 0)) {
-    // What memory holds of booleans may be other than 0 and 1.
+    // Booleans in memory may have values other than 0 and 1.
     const bool is_loaded = code_[maker(at, 0)].code == Opcode::load;
     step->convert = i.dtype == Dtype::boolean && is_loaded ? truth_of_bytes_kernel()
                     : size_of(i.dtype) == 1                ? copy<1>

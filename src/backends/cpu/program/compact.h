@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values of a program are compact in its registers, in one or two bytes as in memory: those
-// that kernels (elementwise/compact.h) make so and all who read them can read so.
+// Decides which values of a program are compact in registers, in one or two bytes as in memory:
+// those that kernels (elementwise/compact.h) can produce so and all their readers can read so.
 #pragma once
 
 #include <vector>
@@ -11,16 +11,16 @@ namespace mt::cpu {
 
 class CompactValues {
  public:
-  // `none`: the program's tiles are such that nothing does.
+  // `none`: the program's tiles allow no compact values.
   CompactValues(const Program& program, int64_t columns, Reduced reduced, bool none);
 
-  // Whether the value that instruction `at` makes does.
+  // Whether the result of instruction `at` is compact.
   bool makes(size_t at) const { return !stays_.empty() && stays_[at]; }
-  // Whether what it reads as operand k does.
+  // Whether operand k of instruction `at` is compact.
   bool reads(size_t at, int k) const;
-  // The instruction that makes operand k, before it was rounded or cast.
+  // The instruction that computes operand k, before roundings and casts.
   size_t maker(size_t at, int k) const;
-  // Sets the step's kernel, if it reads or makes such values.
+  // Sets the step's kernel if it reads or produces compact values; returns whether it does.
   bool find_kernel(size_t at, Step* step) const;
 
  private:
@@ -39,7 +39,7 @@ class CompactValues {
     int of[3] = {-1, -1, -1};
   };
   std::vector<Makers> makers_;  // of the operands of each instruction; -1: no register
-  std::vector<bool> stays_;     // empty: nothing does
+  std::vector<bool> stays_;     // whether a value is compact; empty: none is
 };
 
 }  // namespace mt::cpu

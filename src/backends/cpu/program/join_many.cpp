@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that follow one another wherever networks are trained, as one, which keeps in registers
-// what they compute.
+// Joins sequences of steps that occur wherever networks are trained, keeping in registers what they
+// compute.
 #include <algorithm>
 
 #include "backends/cpu/elementwise/moments.h"
@@ -10,8 +10,8 @@
 namespace mt::cpu {
 namespace {
 
-// One step for AdamW's five: two moving averages, a root by a number, a quotient by a sum with a
-// number, and two products less by one another.
+// Joins AdamW's five steps: two moving averages, a square root times a number, a quotient by a sum
+// with a number, and the difference of two products.
 bool join_moments(const Step* five, Step* joined) {
   constexpr Elementwise add = Elementwise::add, div = Elementwise::div, mul = Elementwise::mul;
   const Step &mean = five[0], &square = five[1], &root = five[2], &quotient = five[3];
@@ -31,7 +31,7 @@ bool join_moments(const Step* five, Step* joined) {
   const bool flat = std::all_of(five, five + 5, [](const Step& step) {
     return step.traversal == Traversal::flat && !step.in_pieces();
   });
-  // In memory, whole: registers have room for a tile, and whoever runs this may go on beyond.
+  // Stored in memory: registers have room for one tile, and this step may run beyond one.
   const bool stored = mean.out < 0 && square.out < 0 && weight.out < 0;
   if (!flows || !flat || !stored) return false;
   *joined = weight;
@@ -59,7 +59,7 @@ bool join_moments(const Step* five, Step* joined) {
   return true;
 }
 
-// Replaces `count` steps from `at` on.
+// Replaces `count` steps from `at` on by `joined`.
 void replace(std::vector<Step>* steps, size_t at, size_t count, const Step& joined) {
   (*steps)[at] = joined;
   const auto next = steps->begin() + static_cast<ptrdiff_t>(at) + 1;

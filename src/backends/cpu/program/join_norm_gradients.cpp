@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of a layer norm's gradient, in two.
+// Joins the steps of a layer norm's gradient into two.
 #include <algorithm>
 #include <optional>
 
@@ -11,9 +11,9 @@
 namespace mt::cpu {
 namespace {
 
-// Where the steps are: of dy * weight; of that times the scale; of the sum of its products with
-// deviations; behind steps over rows' numbers of the slope of each element; and behind the sum of
-// these. The first step of all adds to the total of the bias, another to that of the weight.
+// Where the steps are: `weighted` is dy * weight, `scaled` is that times the scale, `products` the
+// sum of its products with deviations; `slopes`, after steps on row values, makes each element's
+// slope; `end` follows their sum. The first step adds to the bias's total, another to the weight's.
 struct NormGradient {
   size_t weighted, scaled, products, slopes, end;
   Source dy, weight, deviations, scale, weight_total, bias_total;
@@ -28,7 +28,7 @@ bool adds_total(const Step& step, Operator kernel) {
   return step.instruction->code == Opcode::total && step.operate == kernel;
 }
 
-// The steps that begin at `at`, if they are those.
+// The steps that begin at `at`, if they are these.
 std::optional<NormGradient> find_gradient(const std::vector<Step>& steps, size_t at) {
   constexpr Elementwise add = Elementwise::add, mul = Elementwise::mul;
   constexpr size_t least = 7;
@@ -91,7 +91,7 @@ std::optional<NormGradient> find_gradient(const std::vector<Step>& steps, size_t
       !reduces_rows(sum, row_reduction(Reduction::sum, type)) || sum.in[0].place != slopes.out) {
     return {};
   }
-  // What the second step reads must still be there, also as it writes its sums.
+  // What the second step reads must still be there, also while it writes its sums.
   for (size_t k = g.products; k < g.end; ++k) {
     for (const Source& read : {g.dy, g.weight, g.scale, g.deviations}) {
       if (k != g.slopes && steps[k].out == read.place) return {};
@@ -100,7 +100,7 @@ std::optional<NormGradient> find_gradient(const std::vector<Step>& steps, size_t
   return g;
 }
 
-// A step that goes over rows by a kernel of normalize_gradient.h, and what either kernel reads.
+// A step that runs a kernel of normalize_gradient.h over rows, with what both kernels read.
 Step over_rows(const NormGradient& g, const Step& instead_of, Operator kernel, int operands) {
   Step step = instead_of;
   step.traversal = Traversal::rows;
@@ -119,7 +119,7 @@ Step first_of(const NormGradient& g, const Step& products) {
   using namespace norm_products;
   const Operator kernel = norm_products_operator(products.instruction->type);
   Step step = over_rows(g, products, kernel, count);
-  step.all[weight_total] = {.place = g.weight_total.place};  // for all rows
+  step.all[weight_total] = {.place = g.weight_total.place};  // one for all rows
   step.all[bias_total] = {.place = g.bias_total.place};
   return step;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is chosen where a row's number is the element's own position, as a loss chooses the logit of
-// its class: that is one element of the row, to which no other need be compared.
+// Replaces select(position == index, x, y) over a row, as a loss has it, by access to that one
+// element, without comparing positions.
 #include "backends/cpu/elementwise/one_hot.h"
 #include "backends/cpu/program/join_steps.h"
 
@@ -49,7 +49,7 @@ class Joining {
     return false;
   }
 
-  // Makes the comparison `at` part of the choice that alone reads it.
+  // Merges the comparison `at` into the select that alone reads it.
   bool join(size_t at) {
     const Step& equal = steps_[at];
     const Instruction& i = *equal.instruction;
@@ -64,7 +64,7 @@ class Joining {
     Step& select = steps_[chosen];
     bool once = select.out == equal.out || reader_of(equal.out, chosen) == steps_.size();
     for (size_t between = at + 1; between <= chosen; ++between) {
-      // What is stored meanwhile may take over the memory that the number lies in.
+      // A store in between may take over the memory that holds the number.
       bool stores = sought.place < 0 && steps_[between].out < 0 && between != chosen;
       if (stores || steps_[between].out == sought.place) return false;
     }

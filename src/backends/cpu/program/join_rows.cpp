@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that make rows a softmax or a norm of them, as one.
+// Joins the steps that compute a softmax or a norm of rows.
 #include <algorithm>
 
 #include "backends/cpu/elementwise/normalize.h"
@@ -10,7 +10,7 @@
 namespace mt::cpu {
 namespace {
 
-// Whether it is that operator on a row's number, which only it reads, and on one that stays.
+// Whether step `at` applies `code` to the previous row value, read only here, and to constants.
 bool goes_on(const std::vector<Step>& steps, size_t at, Elementwise code) {
   const Step &before = steps[at - 1], &step = steps[at];
   const bool is_it = is_elementwise(step) && step.instruction->row &&
@@ -19,8 +19,8 @@ bool goes_on(const std::vector<Step>& steps, size_t at, Elementwise code) {
          (step.in[1].place == no_place || step.in[1].repeated);
 }
 
-// One step for those from `at` on that normalize rows; returns how many, or 0. The mean and the
-// scale are written for whoever reads them, the deviations if somebody does.
+// Joins the steps from `at` on that normalize rows; returns how many, or 0. The mean and the scale
+// are always written, the deviations if they are stored or read later.
 size_t join_normalization(const std::vector<Step>& steps, size_t at, Step* joined) {
   constexpr Elementwise add = Elementwise::add, div = Elementwise::div, mul = Elementwise::mul;
   const Compute type = steps[at].instruction->type;
@@ -42,7 +42,7 @@ size_t join_normalization(const std::vector<Step>& steps, size_t at, Step* joine
       end.in[2].repeated || (centred && end.in[3].repeated)) {
     return 0;
   }
-  // Rows' numbers are written before all elements are: they need places of their own.
+  // Row values are written before all elements are, so they need places of their own.
   if (scale.out == end.out || (centred && steps[at + 1].out == end.out)) return 0;
   if (centred && (!goes_on(steps, at + 1, div) || sum.in[0].place != steps[at].in[0].place ||
                   sum.in[1].place != steps[at + 1].out)) {
@@ -69,9 +69,8 @@ size_t join_normalization(const std::vector<Step>& steps, size_t at, Step* joine
   return 7;
 }
 
-// One step for those from `at` on that make a row's exponentials shares of their sum; returns how
-// many, or 0. Each row's numbers are written for whoever reads them, the exponentials if somebody
-// does.
+// Joins the steps from `at` on that compute a softmax; returns how many, or 0. Each row's values
+// are always written, the exponentials if they are stored or read later.
 size_t join_softmax(const std::vector<Step>& steps, size_t at, Step* joined) {
   constexpr size_t count = 4;
   if (at + count > steps.size()) return 0;
@@ -93,7 +92,7 @@ size_t join_softmax(const std::vector<Step>& steps, size_t at, Step* joined) {
                      inverse.in[0].place == sum.out && share.in[0].place == exponentials.place &&
                      !share.in[0].repeated && share.in[1].place == inverse.out &&
                      share.in[1].repeated;
-  // Rows' numbers are written before all elements are: they need places of their own.
+  // Row values are written before all elements are, so they need places of their own.
   bool apart = true;
   for (const Step* number : {&largest, &sum, &inverse}) {
     apart &= number->out != share.out && number->out != exponentials.place;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two steps in one, where nobody else reads what the first computes: it need not be stored.
+// Joins two steps where nothing else reads what the first computes, so that it need not be stored.
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +11,7 @@
 namespace mt::cpu {
 namespace {
 
-// One step for a sum of rows and what it sums, which others read too unless `alone`.
+// Joins a sum of rows and the step that makes what it sums, which others read too unless `alone`.
 bool join_sum(const Step& first, const Step& second, bool alone, Step* joined) {
   const Instruction &f = *first.instruction, &s = *second.instruction;
   if (static_cast<Reduction>(s.detail) != Reduction::sum || f.row) return false;
@@ -41,7 +41,7 @@ bool join_sum(const Step& first, const Step& second, bool alone, Step* joined) {
   return joined->operate;
 }
 
-// One step for what is less by a row's value and the sum of its squares, as in a variance.
+// Joins the subtraction of a row value and the sum of the squared differences, as in a variance.
 bool join_deviation(const Step& first, const Step& second, Step* joined) {
   const Instruction &f = *first.instruction, &s = *second.instruction;
   if (!is_elementwise(first) || static_cast<Elementwise>(f.detail) != Elementwise::sub || f.row ||
@@ -58,7 +58,7 @@ bool join_deviation(const Step& first, const Step& second, Step* joined) {
   return joined->operate;
 }
 
-// One step for an operator and the total of what it computes, if there is a kernel.
+// Joins an operator and the total of its results, if there is a kernel.
 bool join_total(const Step& first, const Step& second, Step* joined) {
   const Instruction &f = *first.instruction, &s = *second.instruction;
   auto code = static_cast<Elementwise>(f.detail);
@@ -68,14 +68,14 @@ bool join_total(const Step& first, const Step& second, Step* joined) {
   return joined->operate;
 }
 
-// One step for `first` and the `second`, which reads what it computes, if there is a kernel.
+// Joins `first` and `second`, which reads its result, if there is a kernel.
 bool join(const Step& first, const Step& second, bool alone, Step* joined) {
   const Instruction &f = *first.instruction, &s = *second.instruction;
   auto code = static_cast<Elementwise>(f.detail);
   *joined = second;
   joined->is_pair = true;
   std::copy(std::begin(first.in), std::end(first.in), joined->in);
-  // What is reduced, is by whole rows.
+  // Reductions need whole rows.
   if (first.in_pieces() && (s.code == Opcode::reduce || s.code == Opcode::total)) return false;
   if (s.code == Opcode::reduce) return join_sum(first, second, alone, joined);
   if (!alone || !is_elementwise(first)) return false;
@@ -94,7 +94,7 @@ bool join(const Step& first, const Step& second, bool alone, Step* joined) {
   return joined->operate;
 }
 
-// One step for a product and another one that it is added to, subtracted from or less by.
+// Joins two products that are added, or one of which is subtracted from the other.
 bool join_products(const Step& first, const Step& second, Step* joined) {
   const Instruction &f = *first.instruction, &s = *second.instruction;
   if (f.code != Opcode::elementwise || s.code != Opcode::elementwise || !second.is_pair ||
@@ -112,14 +112,14 @@ bool join_products(const Step& first, const Step& second, Step* joined) {
   joined->operate = products_operator(last, right, squared, s.from);
   joined->in[2] = first.in[0];
   joined->in[3] = first.in[squared ? 2 : 1];
-  // Numbers last, where the kernel looks for them.
+  // Repeated numbers come last, where the kernel expects them.
   if (joined->in[0].repeated) std::swap(joined->in[0], joined->in[1]);
   if (joined->in[2].repeated && !squared) std::swap(joined->in[2], joined->in[3]);
   if (first.traversal != Traversal::flat) joined->traversal = first.traversal;
   return joined->operate;
 }
 
-// One step for a product of three, or of a difference, and what is added to it.
+// Joins a product of three factors, or of a difference and a factor, and what is added to it.
 bool join_scaled_sum(const Step& first, const Step& second, Step* joined) {
   const Instruction &f = *first.instruction, &s = *second.instruction;
   constexpr Elementwise mul = Elementwise::mul;
@@ -139,8 +139,8 @@ bool join_scaled_sum(const Step& first, const Step& second, Step* joined) {
   return joined->operate;
 }
 
-// Whether only step `reader` reads what step `made` computes, and could compute it itself: what
-// that is computed from is still there.
+// Whether only step `reader` reads the result of step `made`, and could compute it itself: the
+// operands are still there.
 bool could_compute(const std::vector<Step>& steps, size_t made, size_t reader) {
   const Step& first = steps[made];
   for (size_t at = made + 1; at < steps.size(); ++at) {
@@ -149,7 +149,7 @@ bool could_compute(const std::vector<Step>& steps, size_t made, size_t reader) {
   }
   for (size_t at = made + 1; at < reader; ++at) {
     const Step& step = steps[at];
-    // A reduction may leave its terms, too.
+    // A reduction may also write its terms.
     const bool reduces = step.instruction->code == Opcode::reduce;
     for (const Source& in : first.in) {
       if (in.place == no_place) continue;
@@ -160,7 +160,7 @@ bool could_compute(const std::vector<Step>& steps, size_t made, size_t reader) {
   return true;
 }
 
-// One step for a product and the total of its product with something else.
+// Joins a product and the total of its product with another value.
 bool join_scaled_total(const Step& product, const Step& total, Step* joined) {
   const Instruction &p = *product.instruction, &t = *total.instruction;
   constexpr Elementwise mul = Elementwise::mul;
@@ -176,7 +176,7 @@ bool join_scaled_total(const Step& product, const Step& total, Step* joined) {
   joined->operate = scaled_sum_operator(t.type);
   std::copy(product.in, product.in + 2, joined->in);
   joined->in[2] = total.in[1 - k];
-  joined->in[3] = total.in[2];  // in its place for all rows
+  joined->in[3] = total.in[2];  // the total, the same for all rows
   return joined->operate;
 }
 void join_scaled_totals(std::vector<Step>* steps) {

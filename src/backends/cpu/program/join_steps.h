@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that become one, where nobody else reads what the first ones compute: it need not be
+// Joins steps into one where nothing else reads what the first ones compute, so that it need not be
 // stored.
 #pragma once
 
@@ -7,30 +7,30 @@
 
 namespace mt::cpu {
 
-// Makes one step of two where there is a kernel for both; of an operator and the reduction of what
-// it computes only `with_reductions`. Then what join_many() does.
+// Joins two steps into one where there is a kernel for both; an operator and the reduction of its
+// result only if `with_reductions`. Then does join_many().
 void join_steps(std::vector<Step>* steps, bool with_reductions);
 
-// Where elements are chosen by comparing their positions in the row with one number, chooses that
-// one without comparing.
+// Where elements are selected by comparing their positions in the row with one number, accesses the
+// one element without comparing.
 void join_positions(std::vector<Step>* steps, const Segment& segment);
 
-// Makes one step of AdamW's five, and what join_rows() and join_norm_gradients() do.
+// Joins AdamW's five steps into one, and does join_rows() and join_norm_gradients().
 void join_many(std::vector<Step>* steps);
-// One step for those from `at` on that normalize rows, or make their exponentials shares of a sum;
-// returns how many they are, or 0.
+// Joins the steps from `at` on that normalize rows, or make a softmax of them, into one; returns
+// how many there are, or 0.
 size_t join_rows(const std::vector<Step>& steps, size_t at, Step* joined);
-// Makes two steps of those of a layer norm's gradient, beside what they do with rows' numbers.
+// Joins the steps of a layer norm's gradient into two, besides those on row values.
 void join_norm_gradients(std::vector<Step>* steps);
 
-// Whether it does one operator and nothing else.
+// Whether the step runs one operator and nothing else.
 bool is_elementwise(const Step& step);
-// Whether of the steps after `at` only the next one reads the register that it writes, and once.
+// Whether only the next step reads the register that step `at` writes, and only once.
 bool only_next_reads(const std::vector<Step>& steps, size_t at);
 
-// Whether a step after `at` reads what that place holds.
+// Whether a step after `at` reads the value that `place` holds.
 bool is_read_later(const std::vector<Step>& steps, size_t at, int16_t place);
-// Whether it reduces rows of elements by that kernel.
+// Whether the step reduces rows of elements with this kernel.
 bool reduces_rows(const Step& step, Operator kernel);
 
 }  // namespace mt::cpu

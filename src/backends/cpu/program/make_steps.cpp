@@ -12,7 +12,7 @@
 namespace mt::cpu {
 namespace {
 
-// Whether it can read what a load or an expansion would copy.
+// Whether the instruction can read in place what a load or an expansion would copy.
 bool reads_in_place(const Instruction& i) { return is_operator(i) || i.code == Opcode::total; }
 
 class StepMaker {
@@ -48,7 +48,7 @@ class StepMaker {
       if (i.out >= 0) instead_[i.out] = source;
     }
     if (whole_rows) join_positions(&prepared_.steps, segment_);
-    // A reduction that ends a flat program is no part of it, but run by run_reduction.
+    // A reduction at the end of a flat program is not part of it: run_reduction() runs it.
     join_steps(&prepared_.steps, segment_.columns != 1 && !turned());
     for (Step& step : prepared_.steps) {
       if (step.in_pieces()) go_by_pieces(&step);
@@ -64,7 +64,7 @@ class StepMaker {
     return all_read(code_, at, code_[at].out, reads_in_place);
   }
 
-  // Rounding of what is stored next and so rounded anyway, or, in place, is rounded already.
+  // Whether a rounding is redundant: a store rounds next anyway, or it is compact in place already.
   bool vanishes(size_t at) const {
     const Instruction& i = code_[at];
     if (i.code != Opcode::round) return false;
@@ -76,7 +76,7 @@ class StepMaker {
            is_last_read(code_, at + 1);
   }
 
-  // Whether the next instruction only stores what a load gathers, so that it may go there at once.
+  // Whether the next instruction only stores what a load gathers, so that the load can write there.
   bool is_gathered_there(size_t load) const {
     const Instruction& i = code_[load];
     if (i.code != Opcode::load || i.row || turned() || load + 1 == code_.size()) return false;
@@ -87,14 +87,14 @@ class StepMaker {
            !prepared_.is_streamed(place);
   }
 
-  // What a load copies, in the order in which tiles are taken.
+  // The memory that a load copies, in the order of the tiles.
   Source in_memory(const Instruction& load) const {
     return {static_cast<int16_t>(~load.index), false,
             segment_.columns * static_cast<int64_t>(size_of(load.dtype))};
   }
 
-  // Whether a step that adds up rows could load them itself (join_steps.h): of one that is short,
-  // its last elements take longer than all take by themselves.
+  // Whether a step that sums rows could load them itself (join_steps.h): in short rows, the
+  // remainder takes longer than a separate load of the whole row.
   bool could_be_summed(const Instruction& load) const {
     constexpr int64_t shortest = 256;
     const int64_t columns = segment_.columns;
@@ -106,7 +106,7 @@ class StepMaker {
   // What operators can read instead of the copy that a load or an expansion would make.
   Source readable_instead(size_t at) const {
     const Instruction& i = code_[at];
-    if (i.code == Opcode::cast && compact_.makes(at)) {  // left as it is
+    if (i.code == Opcode::cast && compact_.makes(at)) {  // left unconverted
       const Source& made = instead_[i.in[0]];
       const size_t size = size_of(code_[compact_.maker(at, 0)].dtype);
       return made.place != no_place ? made : Source{i.in[0], false, pitch_of(size)};
@@ -127,7 +127,7 @@ class StepMaker {
     return {static_cast<int16_t>(~i.index), memory.layout.strides[1] == 0, pitch};
   }
 
-  // The same of an operand that is read piece by piece.
+  // The same for an operand that is read piece by piece.
   Source readable_in_pieces(size_t at) const {
     const auto m = static_cast<size_t>(code_[at].index);
     if (m >= prepared_.pieced.size() || !prepared_.pieced[m].serves) return {};
@@ -138,7 +138,7 @@ class StepMaker {
     return {static_cast<int16_t>(~code_[at].index), operand.repeated, operand.pitch, several};
   }
 
-  // Makes a step go through the pieces of the one row that a tile is.
+  // Makes a step go piece by piece through the tile, which is one row.
   void go_by_pieces(Step* step) const {
     step->traversal = Traversal::pieces;
     for (Source& in : step->in) {
@@ -221,7 +221,7 @@ class StepMaker {
     push(step);
   }
 
-  // The step of an instruction, but for its places.
+  // The step of an instruction, without the places it reads and writes.
   Step with_kernel(size_t at) const {
     const Instruction& i = code_[at];
     Step step;
@@ -257,7 +257,7 @@ class StepMaker {
     return step;
   }
 
-  // A result that is written past the caches is made in a register, and read again there.
+  // A result that is written past the caches is computed in a register, where later steps read it.
   void push(Step step) {
     const Instruction& i = *step.instruction;
     const int16_t target = may_stream(i) ? moved(step.out) : step.out;

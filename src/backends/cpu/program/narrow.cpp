@@ -10,21 +10,21 @@
 namespace mt::cpu {
 namespace {
 
-// Whether an instruction works on a turned tile as on any other, or has a kernel for it.
+// Whether an instruction works on a transposed tile as on any other, or has a kernel for it.
 bool turns(const Instruction& i) {
   return i.row || (i.code != Opcode::iota && i.code != Opcode::random);
 }
 
-// Columns of rows that are turned, though they lie in order, where elements are computed.
+// Most columns of rows that are transposed though they lie in order, where elements are computed.
 constexpr int64_t most_computed = 8;
 
-// Parts the dimensions of `layout` into those of the rows and those of the columns.
+// Splits the dimensions of `layout` into those of the rows and those of the columns.
 NarrowOperand part(const Layout& layout, int64_t columns) {
   NarrowOperand result;
   int last = layout.shape.rank();
   int64_t inner = 1;
   while (inner < columns) inner *= layout.shape[--last];
-  // A dimension that has both is contiguous over them.
+  // A dimension that rows and columns share is contiguous over both.
   const int64_t shared = inner / columns;
   Layout within{{}, {}, 0};
   result.rows = {Shape(layout.shape.data(), last), Strides(layout.strides.data(), last), 0};
@@ -47,23 +47,22 @@ NarrowOperand part(const Layout& layout, int64_t columns) {
   return result;
 }
 
-// Whether rows lie in memory in pieces, so that reading them in order is a jump for each, or
-// overlap.
+// Whether rows lie in pieces, so that reading them in order takes a jump for each, or overlap.
 bool is_scattered(const Memory& memory, int64_t columns) {
   const Layout& layout = memory.layout;
   if (memory.contiguous || layout.shape.empty()) return false;
   const int last = layout.shape.rank() - 1;
   const int64_t step = last > 0 ? layout.strides[last - 1] : 0;
   const bool overlap = step > 0 && step < layout.shape[last];
-  // What is one number all along a row fills vectors where the row does. (AVX2 has no masks for the
-  // ends of rows of narrower elements.)
+  // One number repeated along a row fills vectors wherever the row does. (AVX2 has no masks for the
+  // remainders of rows of narrower elements.)
   const bool repeats = layout.strides[last] == 0 && layout.shape[last] == columns;
   if (repeats && size_of(memory.dtype) >= 4) return columns <= most_computed;
   return layout.strides[last] != 1 || layout.shape[last] < columns || overlap;
 }
 
-// The longest rows that are turned though they lie in order, as most of a vector would be empty:
-// it pays for longer ones where elements are computed, rather than only reduced.
+// The longest rows that are transposed though they lie in order, since they would leave most of a
+// vector empty: longer ones pay where elements are computed rather than only reduced.
 int64_t longest_in_order(const Program& program) {
   const bool computes =
       std::any_of(program.instructions.begin() + program.once, program.instructions.end(),

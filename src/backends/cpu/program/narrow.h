@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a few elements, fewer than a vector has or scattered over memory, such as the windows of
-// pooling. A tile of them is turned: its registers hold one column after another, each with its
-// element of all rows, so that vectors run over the rows.
+// Rows of few elements, fewer than a vector has or scattered over memory, such as pooling windows.
+// A tile of them is transposed: its registers hold one column after another, each with one element
+// of every row, so that vectors run over the rows.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,25 @@
 
 namespace mt::cpu {
 
-// How a tile's columns lie in an operand: each has the rows' layout from a place of its own.
+// How a tile's columns lie in an operand: each has the layout `rows`, at its own offset.
 struct NarrowOperand {
   Layout rows;
   std::vector<int64_t> columns;  // empty for row values
   bool repeated = false;         // the same for all columns
-  bool ahead = false;            // whether each column's part of the next tile is fetched
+  bool ahead = false;            // whether each column's part of the next tile is prefetched
 };
 
-// The operands of a row program's segment, if its tiles are to be turned; else nothing.
+// The operands of a row program's segment, if its tiles are to be transposed; else nothing.
 std::vector<NarrowOperand> narrow_operands(const Program& program, const Segment& segment);
 
-// The same program where elements that would be read or written where they lie are loaded and
-// stored, which turns them.
+// The same program, except that it loads and stores the elements it would access in place: loads
+// and stores transpose them.
 Program in_registers(const Program& program, const Segment& segment);
 
-// Whether windows of two by two lie as pool_pairs takes them.
+// Whether two-by-two windows lie as pool_pairs() expects them.
 bool are_pairs(const NarrowOperand& windows);
 
-// Whether each row begins an element after the one before, and its elements lie at even distances.
+// Whether each row begins one element after the previous one, and its elements are evenly spaced.
 bool are_sliding(const NarrowOperand& windows);
 
 }  // namespace mt::cpu

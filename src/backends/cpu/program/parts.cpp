@@ -9,10 +9,10 @@
 namespace mt::cpu {
 namespace {
 
-// Elements of a part, unless pieces (pieces.h) are longer; of rows that are longer than some.
+// Elements of a part, rounded up to whole pieces (pieces.h); fewest parts of a row.
 constexpr int64_t part_elements = 1024, fewest_parts = 2;
 
-// Whether it does the same to a part of a row as to all of it.
+// Whether the step can run on part of a row just as on all of it.
 bool takes_parts(const Step& step) {
   if (step.operate_all || step.instruction->code == Opcode::reduce || step.whole_rows) return false;
   switch (step.traversal) {
@@ -27,7 +27,7 @@ bool touches(const Step& step, const Step& other) {
   return step.reads(other.out) || other.reads(step.out) || step.out == other.out;
 }
 
-// Brings the row's own numbers before what goes through parts, which begins there.
+// Moves steps on row values before those that run in parts; returns where the latter begin.
 size_t order_steps(std::vector<Step>& steps) {
   size_t first = steps.size();
   while (first > 0 && (takes_parts(steps[first - 1]) || !steps[first - 1].is_long())) --first;
@@ -45,7 +45,7 @@ size_t order_steps(std::vector<Step>& steps) {
   return first;
 }
 
-// Registers of a row's elements that steps before `first` have filled for those after it.
+// Registers of a row's elements that steps before `first` fill and later steps read.
 std::vector<PreparedProgram::Carried> carried_registers(const Segment& segment,
                                                         const PreparedProgram& prepared,
                                                         size_t first) {
@@ -61,7 +61,7 @@ std::vector<PreparedProgram::Carried> carried_registers(const Segment& segment,
       if (std::any_of(begin, step, writes) || std::any_of(carried.begin(), carried.end(), known)) {
         continue;
       }
-      // Some leave elements that they work with, too, where others would read them.
+      // Some steps also write elements they work with to a place among their operands, for others.
       auto touches = [&](const Step& s) {
         const bool may_leave = s.instruction->code == Opcode::reduce || s.operate_all;
         return writes(s) || (may_leave && s.reads(in.place));
@@ -88,7 +88,7 @@ void find_parts(const Segment& segment, PreparedProgram* prepared) {
   const size_t first = order_steps(steps);
   if (steps.size() - first < 2) return;
   auto carried = carried_registers(segment, *prepared, first);
-  // Wider elements would lie over those of the next part.
+  // Wider elements would overwrite those of the next part.
   for (const PreparedProgram::Carried& c : carried) {
     auto writes = [&](const Step& step) { return step.out == c.place; };
     const bool written =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last steps of a program by long rows, behind all reductions, go through one part of a row
-// after another: what they leave each other then stays in the first-level cache.
+// Runs the last steps of a program over long rows, those after all reductions, on one part of a row
+// after another: what they pass to each other then stays in the first-level cache.
 #pragma once
 
 #include "backends/cpu/program/program.h"

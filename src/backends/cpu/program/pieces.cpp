@@ -8,7 +8,7 @@
 namespace mt::cpu {
 namespace {
 
-// Whether an operand is no whole array, and its last dimension is one that kernels read.
+// Whether an operand is not contiguous, but kernels can read along its last dimension.
 bool may_be_pieced(const Memory& memory) {
   const Layout& layout = memory.layout;
   if (memory.row || memory.contiguous || memory.is_padded() || memory.buffer < 0) return false;
@@ -28,7 +28,7 @@ std::vector<PiecedOperand> pieced_operands(const Segment& segment, int64_t lengt
                                            int64_t* together) {
   const int64_t count = segment.rows * segment.columns;
   std::vector<PiecedOperand> operands(segment.memory.size());
-  int64_t even = count / length;  // pieces over which all go on evenly
+  int64_t even = count / length;  // pieces over which all operands are evenly spaced
   bool any = false;
   for (size_t m = 0; m < operands.size(); ++m) {
     const Memory& memory = segment.memory[m];

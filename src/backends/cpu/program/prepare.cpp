@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a program ready: how it goes through its elements, in tiles of which size.
+// Prepares a program: chooses how it goes through its elements, and the size of its tiles.
 #include <algorithm>
 
 #include "backends/cpu/elementwise/work.h"
@@ -14,17 +14,16 @@
 namespace mt::cpu {
 namespace {
 
-// A tile; large enough to hide the dispatch of an instruction, small enough for a handful of them
-// to stay in the first cache.
+// Elements of a tile: enough to hide the dispatch of an instruction, few enough for a handful of
+// tiles to stay in the first-level cache.
 constexpr int64_t most_tile_elements = 1024;
 constexpr int64_t most_turned_elements = 32 << 10;  // of rows that are read together
-// Of a turned tile (narrow.h), each of whose columns costs a call, where there are more.
+// Fewest rows of a transposed tile (narrow.h), if there are more: each column costs a call.
 constexpr int64_t fewest_narrow_rows = 512;
-// Columns for which an element-wise program goes row by row, to read broadcast operands as they
-// are.
+// Columns for which an element-wise program goes row by row, to read broadcast operands in place.
 constexpr int64_t fewest_columns = 16, most_columns = 4096;
 
-// Where the registers lie: the numbers next to each other, then tiles.
+// Places the registers: the single numbers next to each other, then tiles.
 void place_registers(const Program& program, int64_t register_bytes, PreparedProgram* prepared) {
   std::vector<int64_t>& slots = prepared->slots;
   const size_t totals = prepared->totals.size();
@@ -46,7 +45,7 @@ void place_registers(const Program& program, int64_t register_bytes, PreparedPro
   prepared->scratch_bytes = bytes;
 }
 
-// Of one element.
+// The work of one element.
 int64_t all_work_of(const Program& program) {
   int64_t work = 1;
   for (const Instruction& i : program.instructions) {
@@ -55,8 +54,8 @@ int64_t all_work_of(const Program& program) {
   return work;
 }
 
-// The columns to go through an element-wise segment by, if some operand is broadcast to its rows or
-// along them; else 0.
+// The row length for going through an element-wise segment row by row, if some operand is broadcast
+// over its rows or along them; else 0.
 int64_t columns_of(const Segment& segment) {
   for (const Memory& memory : segment.memory) {
     if (memory.layout.shape.rank() != 2) continue;
@@ -68,10 +67,10 @@ int64_t columns_of(const Segment& segment) {
   return 0;
 }
 
-// Rows of a tile that are enough.
+// Rows that are enough for a tile.
 int64_t fewest_rows(int64_t columns) { return std::max<int64_t>(1, most_tile_elements / columns); }
 
-// The same for operands that go on evenly over some rows only.
+// As columns_of(), for operands that are evenly spaced over some rows only.
 int64_t uneven_columns_of(const Segment& segment) {
   const int64_t columns = piece_length(segment, most_columns);
   if (columns == 0) return 0;
@@ -83,7 +82,7 @@ int64_t uneven_columns_of(const Segment& segment) {
 void set_tiles(const Segment& segment, int64_t rows, PreparedProgram* prepared) {
   const Program& program = *prepared->program;
   prepared->tile_rows = rows;
-  int64_t columns = std::max<int64_t>(segment.columns, 1);  // of no columns there are row values
+  int64_t columns = std::max<int64_t>(segment.columns, 1);  // without columns there are row values
   place_registers(program, round_up(rows * columns * element_bytes(program), cache_line), prepared);
 }
 
@@ -101,8 +100,8 @@ int only_result(const Program& program) {
   return result;
 }
 
-// Whether nothing passes from one step to the next in registers that have room for a tile only: one
-// array may then be read on and on.
+// Whether steps pass nothing on in registers, which have room for one tile only: a run may then
+// cover any number of elements.
 bool leaves_nothing(const PreparedProgram& prepared) {
   const std::vector<Step>& steps = prepared.steps;
   if (std::all_of(steps.begin(), steps.end(), [](const Step& s) { return s.operate_all; })) {
@@ -116,7 +115,7 @@ bool leaves_nothing(const PreparedProgram& prepared) {
                       [&](const Source& in) { return in.place >= 0 && prepared.filled[in.place]; });
 }
 
-// Whether the registers that are filled once have the same numbers in both.
+// Whether the registers that are filled once hold the same numbers for both segments.
 bool same_numbers(const Program& program, const Segment& a, const Segment& b) {
   for (int i = 0; i < program.once; ++i) {
     const Instruction& instruction = program.instructions[i];
@@ -140,7 +139,7 @@ PreparedProgram prepare_steps(const Program& program, const Segment& segment,
   return prepared;
 }
 
-// At most `rows` rows, so that tiles begin and end with as much of what they read as they can hold.
+// Rounds `rows` down so that tiles begin and end with whole inner dimensions of the operand.
 int64_t whole_lines(const NarrowOperand& operand, int64_t rows) {
   const Shape& shape = operand.rows.shape;
   int64_t together = 1;
@@ -148,7 +147,7 @@ int64_t whole_lines(const NarrowOperand& operand, int64_t rows) {
   return rows / together * together;
 }
 
-// Whether windows of two by two are loaded and their largest elements stored, and nothing else.
+// Whether the program only loads two-by-two windows and stores their largest elements.
 bool only_pools(const PreparedProgram& prepared) {
   if (!prepared.is_turned() || prepared.steps.size() != 2) return false;
   const Step &load = prepared.steps[0], &reduce = prepared.steps[1];
@@ -159,7 +158,7 @@ bool only_pools(const PreparedProgram& prepared) {
          reduce.operate && reduce.in[0].place == load.out && reduce.out < 0 && pools_pairs();
 }
 
-// Whether windows that move by one element are loaded as they are and reduced, and nothing else.
+// Whether the program only loads windows that move by one element, unconverted, and reduces them.
 bool only_slides(const PreparedProgram& prepared) {
   if (!prepared.is_turned() || prepared.steps.size() != 2) return false;
   const Step &load = prepared.steps[0], &reduce = prepared.steps[1];
@@ -170,11 +169,11 @@ bool only_slides(const PreparedProgram& prepared) {
          reduce.in[0].place == load.out && are_sliding(prepared.narrow[from.index]);
 }
 
-// Finds what is read piece by piece, and of how many rows tiles are then; 0: nothing is.
+// Finds operands to read piece by piece; returns how many rows tiles then have, or 0 if none.
 int64_t find_pieces(const Segment& segment, PreparedProgram* prepared) {
   const int64_t columns = segment.columns, length = piece_length(segment, columns);
   if (length == 0 || columns % length != 0 || has_turned_rows(segment)) return 0;
-  // A tile of several rows does not go through their pieces.
+  // Tiles of several rows cannot go piece by piece.
   if (length < columns && columns < most_tile_elements) return 0;
   prepared->pieces = columns / length;
   int64_t pieces = prepared->pieces > 1 ? prepared->pieces : fewest_rows(columns);
@@ -242,7 +241,7 @@ PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buf
   const std::vector<Segment>& segments = fused.segments;
   const Segment& first = segments[0];
   std::vector<int16_t> streamed;
-  // Totals leave no room in the first cache for what is copied from there to memory.
+  // Totals leave no room in the first-level cache for what is copied from there to memory.
   if (!in_tiles && fused.totals.empty()) streamed = streamed_by(program, segments, buffers);
   if (segments.size() == 1 && (first.columns != 1 || !fused.totals.empty())) {
     return prepare_rows(fused, first, buffers, std::move(streamed), in_tiles);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a reduction ready: its panels, the columns of a task, and what is read in one go.
+// Prepares a reduction: its panels, the columns of a task, and how much is read at once.
 #include <algorithm>
 
 #include "backends/cpu/cache.h"
@@ -23,9 +23,8 @@ Segment flat(const Segment& segment) {
   return result;
 }
 
-// Where an operand's rows lie side by side, some of them are read together, so that each line of
-// memory is used whole: panels of them for sums down columns, else as many elements as a cache
-// keeps.
+// Where an operand's rows lie side by side, several are read together, so that each cache line is
+// used whole: panels of rows for sums down columns, else as many elements as a cache holds.
 void hold_turned_rows(const ReduceGroup& group, PreparedReduction* prepared) {
   constexpr int64_t most = 8 * row_panel;
   PanelOrder order = panel_order(prepared->segment);
@@ -51,7 +50,7 @@ bool only_loads(const ReduceGroup& group, const Segment& segment) {
   return all.size() == 2 && all[0].code == Opcode::load && memory.size() == 1 && !memory[0].row;
 }
 
-// Where elements lie in runs.
+// The runs in which elements lie, if they are only reduced.
 Runs find_runs(const ReduceGroup& group, const Segment& segment) {
   const std::vector<Memory>& memory = segment.memory;
   if (!only_loads(group, segment) || size_of(memory[0].dtype) != size_of(group.type)) return {};
@@ -86,7 +85,7 @@ PreparedReduction prepare_reduction(const ReduceGroup& group, const std::vector<
   prepared.panel = group.in_lanes ? row_panel : column_panel(group.outer * group.inner);
   prepared.panels = std::max<int64_t>(1, divide_up(group.reduced, prepared.panel));
   hold_turned_rows(group, &prepared);
-  // Narrower where there would not be one for each thread.
+  // Narrower if there would otherwise not be one for each thread.
   int64_t others = std::max<int64_t>(1, group.outer * prepared.panels);
   int64_t wanted = divide_up<int64_t>(prepared.elements.threads, others);
   prepared.stretch =

@@ -23,15 +23,15 @@ void fill_with(void* out, T value, int64_t count) {
   std::fill_n(static_cast<T*>(out), count, value);
 }
 
-// Of a step of many.
+// Of a step with operate_all.
 constexpr int most_operands = std::max<int>(moments::count, normalization::count);
 
-// Of what the next tile lies in: what is still to be fetched, and how much at a time.
+// A stretch of the next tile's memory: what is still to be prefetched, and how much at a time.
 struct Stretch {
   const char *at, *end;
   int64_t share;
 
-  // Inlined always: gcc 12 takes a function of nothing but prefetches for one without effect.
+  // Always inlined: gcc 12 treats a function that only prefetches as one without effect.
   [[gnu::always_inline]] void fetch(bool far) {
     const char* until = std::min(at + share, end);
     if (far) {
@@ -42,7 +42,7 @@ struct Stretch {
   }
 };
 
-// In the order of ops/order.h.
+// Reduces each row panel by panel, in the order of ops/order.h.
 [[gnu::noinline]] void reduce_by_panels(const Step& step, const Input* in, char* out, int64_t rows,
                                         int64_t columns) {
   constexpr int64_t most = longest_row / row_panel;
@@ -150,8 +150,8 @@ void ProgramRun::find_pieces(int64_t first) {
   }
 }
 
-// A register that holds one number, for all tiles: just that, or repeated over a tile for those who
-// read no single numbers.
+// Fills a register that holds one number for all tiles: the number alone, or repeated over a tile
+// for steps that cannot read a single number.
 void ProgramRun::fill(const Instruction& i, int64_t tile_rows) {
   char* out = places_[i.out].base;
   int64_t count = !prepared_.filled[i.out] ? 1 : i.row ? tile_rows : tile_rows * columns_;
@@ -184,7 +184,7 @@ void ProgramRun::load(const Step& step, char* out, int64_t first, int64_t count)
   const Instruction& i = *step.instruction;
   const Memory& memory = segment_->memory[i.index];
   if (i.code == Opcode::iota) {
-    // May be a stored value itself, and then lies in memory.
+    // Positions may themselves be a stored result; `out` then lies in memory.
     strided_positions(out, size_of(i.type), memory.layout, first, count);
     if (step.convert) {
       const void* in[1] = {out};
@@ -199,7 +199,7 @@ void ProgramRun::load(const Step& step, char* out, int64_t first, int64_t count)
       !step.convert || (memory.dtype != Dtype::boolean && size_of(memory.dtype) == size_of(i.type));
   const bool turned = prepared_.is_turned() && !memory.row;
   if (!memory.contiguous || turned) {
-    // One register is for gathering what must still be converted.
+    // An extra register holds gathered elements that must still be converted.
     size_t size = size_of(memory.dtype);
     char* gathered = native ? out : places_[prepared_.program->registers].base;
     if (panel_ && i.index == prepared_.panels.memory) {
@@ -257,7 +257,7 @@ void ProgramRun::execute(const Step& step, int64_t first, int64_t rows) {
     return store_turned(step, first, rows);
   }
   char* out = address(step.out, first);
-  if (i.code == Opcode::reduce) {  // of what lies in runs
+  if (i.code == Opcode::reduce) {  // of rows that lie in runs
     const int16_t m = static_cast<int16_t>(~step.in[0].place);
     const auto size = static_cast<int64_t>(size_of(i.type));
     for (int64_t r = 0; r < rows; ++r) {
@@ -302,7 +302,7 @@ void ProgramRun::run(int64_t first, int64_t rows, int64_t next, int64_t ahead) {
   if (prepared_.pools) return pool(first, rows);
   if (prepared_.slides) return slide(first, rows);
   const int64_t columns = columns_;
-  // Each step over all elements fetches a few lines while it computes.
+  // Each step over all elements prefetches a few lines while it computes.
   Stretch stretches[most_ahead];
   int fetched = 0;
   for (size_t s = 0; ahead > 0 && s < prepared_.ahead.size(); ++s) {

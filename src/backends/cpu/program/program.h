@@ -20,17 +20,17 @@ namespace mt::cpu {
 
 // Bytes on the stack for the registers of element-wise programs.
 constexpr int64_t stack_registers = 64 << 10;
-// Operands that are fetched ahead.
+// Most operands that are prefetched.
 constexpr size_t most_ahead = 8;
-// Elements of a row of which some registers still lie in a second-level cache of 1 or 2 MB.
+// Longest row, in elements, of which some registers still fit in a second-level cache of 1 or 2 MB.
 constexpr int64_t longest_row = 131072;
 
-// An operand of a step: where it lies, and how it goes on from one row of the tile to the next.
+// An operand of a step: where it lies, and how far apart its rows are.
 struct Source {
   int16_t place = no_place;
   bool repeated = false;  // one number for each row
-  int64_t pitch = 0;      // bytes; in a turned tile for each of its rows
-  bool pieced = false;    // of each piece of a row (pieces.h)
+  int64_t pitch = 0;      // bytes between rows; in a transposed tile, between columns, per row
+  bool pieced = false;    // the pitch is from piece to piece of a row (pieces.h)
   int64_t panel = 0;      // bytes from one panel of a row (ops/order.h) to the next
 };
 
@@ -40,9 +40,9 @@ enum class Traversal : uint8_t {
   flat,        // all elements, as if they were one row
   rows,        // row by row
   pieces,      // piece by piece of a row
-  few,         // row by row, of which it reads next to nothing
+  few,         // row by row, reading next to nothing of each
   total,       // row by row, each added to the same result
-  columns,     // of a turned tile (narrow.h), column by column
+  columns,     // column by column of a transposed tile (narrow.h)
   panels,      // panel by panel of each row, whose results are then combined
 };
 
@@ -50,17 +50,17 @@ inline bool is_operator(const Instruction& i) {
   return i.code == Opcode::elementwise || i.code == Opcode::select;
 }
 
-// Whether what it writes may be made in a register and then copied to memory past the caches.
+// Whether its result may be computed in a register and then copied to memory past the caches.
 inline bool may_stream(const Instruction& i) {
   return is_operator(i) || i.code == Opcode::cast || i.code == Opcode::store;
 }
 
-// Where its result lies.
+// The place it writes.
 inline int16_t written_by(const Instruction& i) {
   return i.code == Opcode::store ? static_cast<int16_t>(~i.index) : i.out;
 }
 
-// An instruction made ready, or several in one: a kernel, what it reads and where it writes.
+// An instruction ready to run, or several joined: a kernel, what it reads and where it writes.
 struct Step {
   const Instruction* instruction = nullptr;
   Operator operate = nullptr;
@@ -68,18 +68,18 @@ struct Step {
   RowExpansion expand = nullptr;
   RandomSource draw = nullptr;
   Traversal traversal = Traversal::flat;
-  bool compact = false;     // whether its values are as memory has them (compact.h)
-  bool is_pair = false;     // whether it does the instruction before as well
-  bool is_slow = false;     // whether it has the time to fetch memory while it computes
-  bool whole_rows = false;  // whether it can do no part of a row
-  int16_t fetched = -1;     // memory whose next tile it fetches while it computes
-  int64_t further = 0;      // or how many bytes after what it reads it fetches memory
+  bool compact = false;     // whether its values are compact, as in memory (compact.h)
+  bool is_pair = false;     // whether it does the previous instruction as well
+  bool is_slow = false;     // whether it computes long enough to prefetch memory meanwhile
+  bool whole_rows = false;  // whether it cannot run on part of a row
+  int16_t fetched = -1;     // memory whose next tile it prefetches while it computes
+  int64_t further = 0;      // or how many bytes ahead of its reads it prefetches
   Source in[4];
   int16_t out = no_place;
-  Operator operate_all = nullptr;  // instead of `operate`, for more operands, which it also fetches
-  std::vector<Source> all;         // these (elementwise/moments.h, normalize.h)
+  Operator operate_all = nullptr;  // instead of `operate`: takes more operands and prefetches them
+  std::vector<Source> all;         // its operands (elementwise/moments.h, normalize.h)
 
-  // Whether it takes the time that so many elements take.
+  // Whether its run time grows with the number of elements, not only of rows.
   bool is_long() const { return traversal != Traversal::row_values && traversal != Traversal::few; }
   bool in_pieces() const {
     return std::any_of(in, in + 4, [](const Source& source) { return source.pieced; });
@@ -93,48 +93,48 @@ struct Step {
 // The bytes of a register's element.
 inline int64_t element_bytes(const Program& program) { return program.wide ? 8 : 4; }
 
-// How a program goes through its elements; each way is shared out by a function of its own.
+// How a program goes through its elements; each way is divided among workers by its own function.
 enum class Walk : uint8_t {
   elements,  // one after another, whatever their rows
-  panels,    // of which one memory is turned (strided/panel.h)
+  panels,    // panel by panel, one memory transposed (strided/panel.h)
   rows,      // of several columns, in tiles of whole rows
-  totals,    // by rows, whose values are added up meanwhile (totals.h)
+  totals,    // rows, accumulating their column totals (totals.h)
 };
 
-// What becomes of an instruction that reduces: a step that reduces rows; the last step, which is
-// run apart, of one long row or down columns.
+// What an instruction that reduces becomes: a step that reduces rows, or the last step, which runs
+// separately, over one long row or down columns.
 enum class Reduced : uint8_t { rows, long_row, columns };
 
-// A program made ready to run: kernels looked up, tile and grain chosen. Shared by all workers and
-// kept with the plan.
+// A program ready to run: kernels looked up, tile and grain chosen. Shared by all workers and kept
+// with the plan.
 struct PreparedProgram {
   const Program* program = nullptr;
   std::vector<Step> steps;
   Walk walk = Walk::elements;
   Reduced reduced = Reduced::rows;
-  // An element-wise segment in rows, or in another order, instead of the plan's.
+  // Replaces the plan's segment: an element-wise one in rows or in another order.
   std::optional<Segment> instead;
   PanelOrder panels;          // if it goes by panels
-  std::vector<Total> totals;  // if it adds these up
+  std::vector<Total> totals;  // if it accumulates any
 
-  // Places in scratch: of each register; of one to convert in; of those of `streamed`. Then places
-  // of the totals, which lie elsewhere.
+  // Offsets in scratch: of each register, of one for conversions, and of one for each of
+  // `streamed`. Then entries for the totals, which lie elsewhere.
   std::vector<int64_t> slots;
-  std::vector<bool> filled;   // of the registers that hold one number: repeated over a tile
+  std::vector<bool> filled;   // whether a register of one number has it repeated over a tile
   int64_t scratch_bytes = 0;  // for one worker
 
-  // Rows of few columns lie turned in the registers (narrow.h).
-  std::shared_ptr<const Program> turned;  // which the program then is
+  // Rows of few columns are transposed in the registers (narrow.h).
+  std::shared_ptr<const Program> turned;  // the program that then runs
   std::vector<NarrowOperand> narrow;      // of each memory
-  bool pools = false;   // all it does is find the largest of windows of two by two
-  bool slides = false;  // all it does is reduce windows that move by an element and lie as it reads
-  // Rows whose operands go on evenly over a piece of them only, or over some (pieces.h).
-  std::vector<PiecedOperand> pieced;  // of each memory, if there are such
+  bool pools = false;   // it only finds the largest element of each two-by-two window
+  bool slides = false;  // it only reduces windows that move by one element, in place
+  // Rows with operands that are evenly spaced only over a piece of them, or over some (pieces.h).
+  std::vector<PiecedOperand> pieced;  // of each memory, if any is read so
   int64_t pieces = 1;                 // of a row
-  std::vector<Runs> runs;  // of each memory whose rows are only reduced, if there are such
+  std::vector<Runs> runs;  // of each memory, if rows are only reduced and some of them lie in runs
 
-  // Elements of a part of a row, if steps from `first_in_parts` on go through one after another
-  // (parts.h); and registers that steps before them have filled for all of a row.
+  // Elements of a part of a row, if steps from `first_in_parts` on run part by part (parts.h); and
+  // the registers that earlier steps fill for the whole row.
   struct Carried {
     int16_t place;
     int64_t element;  // bytes
@@ -144,16 +144,16 @@ struct PreparedProgram {
   std::vector<Carried> carried;
 
   std::vector<int16_t> streamed;  // memory that is written past the caches
-  std::vector<int16_t> ahead;     // memory that is fetched ahead of its tile, between the steps
-  bool far_ahead = false;         // to the second-level cache
-  int64_t long_steps = 0;         // those over all elements, which do so
+  std::vector<int16_t> ahead;     // memory that is prefetched ahead of its tile, between steps
+  bool far_ahead = false;         // whether it goes to the second-level cache
+  int64_t long_steps = 0;         // steps over all elements, which share the prefetching
 
-  int threads = 1;                 // most workers, for which there is scratch
+  int threads = 1;                 // most workers, as many as scratch has room for
   int64_t tile_rows = 1;           // most rows of a tile
   int64_t tiles = 0;               // of all segments, if it goes by elements
-  bool at_once = false;            // and all tiles of a share are run as one
-  std::vector<bool> same_numbers;  // of each segment: as in the one before
-  int64_t grain = 1;               // of rows, else of tiles, below which one worker does it all
+  bool at_once = false;            // and a worker's tiles all run as one
+  std::vector<bool> same_numbers;  // of each segment: as in the previous one
+  int64_t grain = 1;               // rows, else tiles, below which one worker does everything
 
   // Whether it goes by rows, with its registers in scratch; else they lie on the stack.
   bool by_rows() const { return walk == Walk::rows || walk == Walk::totals; }
@@ -163,15 +163,14 @@ struct PreparedProgram {
     const auto memory = static_cast<int16_t>(~place);
     return place < 0 && std::find(streamed.begin(), streamed.end(), memory) != streamed.end();
   }
-  // The segment that it goes through, if there is one.
+  // The segment it runs over, if there is only one.
   const Segment& segment_of(const FusedProgram& fused) const {
     return instead ? *instead : fused.segments[0];
   }
 };
 
-// `in_tiles`: it will be run over tiles of someone else's choice of a result whose rows have so
-// many elements, perhaps row by row. The plan's buffers tell which results take over an operand's
-// memory.
+// `in_tiles`: it runs, perhaps row by row, over tiles that the caller chooses, of a result whose
+// rows have `row_elements` elements. `buffers` tell which results take over an operand's memory.
 PreparedProgram prepare_program(const FusedProgram& fused, const std::vector<Buffer>& buffers,
                                 bool in_tiles, int64_t row_elements = 0);
 // Prepares a program for tiles of `tile_rows` rows whose registers lie in scratch.
@@ -186,7 +185,7 @@ class ProgramRun {
              const Immediates* immediates, char* registers, int64_t tile_rows)
       : ProgramRun(prepared, segment, buffers, immediates, registers, tile_rows, 0,
                    segment.columns) {}
-  // A run over `columns` of an element-wise segment's columns, row by row unless that is all.
+  // A run over `columns` of an element-wise segment's columns, row by row unless these are all.
   ProgramRun(const PreparedProgram& prepared, const Segment& segment, void* const* buffers,
              const Immediates* immediates, char* registers, int64_t tile_rows, int64_t column_begin,
              int64_t columns);
@@ -194,28 +193,28 @@ class ProgramRun {
     if (!prepared_.streamed.empty()) finish_streaming();
   }
   ProgramRun(const ProgramRun&) = delete;
-  // Goes on with another segment; its numbers are filled in unless they are the same.
+  // Continues with another segment; refills the registers of numbers unless they are the same.
   void go_on(const Segment& segment, bool same_numbers, int64_t tile_rows) {
     segment_ = &segment;
     place_memory();
     if (!same_numbers) fill_numbers(tile_rows);
   }
-  // Reads elements [first, first + count) of that operand in one go; the next runs are within them.
+  // Reads elements [first, first + count) of operand panels.memory; the next runs stay within them.
   void read_block(void* block, int64_t first, int64_t count);
-  // Computes rows [first, first + rows). Meanwhile memory for the next `ahead` rows is fetched.
+  // Computes rows [first, first + rows) and meanwhile prefetches memory for the next `ahead` rows.
   void run(int64_t first, int64_t rows, int64_t ahead = 0) {
     run(first, rows, first + rows, ahead);
   }
-  // The same where the rows that come next begin at `next`.
+  // The same, where the next rows begin at `next`.
   void run(int64_t first, int64_t rows, int64_t next, int64_t ahead);
-  // Reads `rows` rows of `columns` elements, from element `first` on, of the operand that the order
-  // is about; the next runs are within them.
+  // Reads `rows` rows of `columns` elements of operand panels.memory, from element `first` on; the
+  // next runs stay within them.
   void read_panel(void* panel, int64_t first, int64_t rows, int64_t columns);
-  // Where the next runs add to a total.
+  // Sets where the next runs accumulate a total.
   void set_total(size_t index, char* at) {
     places_[registers_ - static_cast<int>(prepared_.totals.size() - index)] = {at, 0};
   }
-  // Where a memory's rows from `first` on lie, if not in their place.
+  // Sets where a memory's rows from `first` on lie, if not in their place.
   void move_memory(int index, const void* at, int64_t first) {
     Place& place = places_[registers_ + index];
     place.base = static_cast<char*>(const_cast<void*>(at)) - first * place.step;
@@ -244,16 +243,16 @@ class ProgramRun {
   void load(const Step& step, char* out, int64_t first, int64_t count);
   void load_padded(char* out, const char* base, const Memory& memory, int64_t first,
                    int64_t count) const;
-  // turned_tiles.cpp: elements [first, first + count) of an operand, and a tile of a result.
+  // turned_tiles.cpp: read elements [first, first + count) of an operand, write a tile of a result.
   void gather_turned(char* out, const char* base, int16_t index, int64_t first, int64_t count);
   void store_turned(const Step& step, int64_t first, int64_t rows);
-  // Bytes from where a row of a memory begins to where the first of our columns lies.
+  // Bytes from the beginning of a memory's row to the first column of this run.
   int64_t column_bytes(const Memory& memory) const;
   // Where the first element of a memory lies.
   const char* first_element(int16_t index) const;
-  // Finds where operands that are read piece by piece lie for the tile that begins at row `first`.
+  // Locates the operands read piece by piece, for the tile that begins at row `first`.
   void find_pieces(int64_t first);
-  // Goes on to the next part of the row; false after the last, when all is as before the first.
+  // Moves on to the next part of the row; false after the last, with the initial state restored.
   bool next_part(int64_t row);
 
   const PreparedProgram& prepared_;

@@ -19,12 +19,12 @@ namespace {
 
 constexpr int64_t elements_in_cache = 8 * reduced_tile;  // of rows that are read column by column
 constexpr int64_t narrow_rows = 64;                      // columns
-// Bytes up to which stretches of rows that lie apart are foreseen well enough: what the last-level
-// cache holds takes up to a fifth longer if it is fetched by hand.
+// Bytes up to which the hardware prefetches separate stretches of rows well enough: from the
+// last-level cache, software prefetches take up to a fifth longer.
 constexpr int64_t foreseen = 8 << 20;
 constexpr int64_t grain_elements = 32 << 10;
 
-// One run of a reduction. Workers share out its panels, each of which leaves a partial result.
+// One run of a reduction. Workers divide its panels; each panel leaves a partial result.
 class ReductionRun {
  public:
   ReductionRun(const ReduceGroup& group, const PreparedReduction& prepared, void* const* buffers,
@@ -73,15 +73,14 @@ class ReductionRun {
                        }
                      });
   }
-  // The first, and how many.
+  // The first element of a task, and how many it has.
   std::pair<int64_t, int64_t> elements_of(int64_t task) const {
     const int64_t first = task % prepared_.panels * prepared_.panel;
     return {task / prepared_.panels * group_.reduced + first,
             std::clamp<int64_t>(group_.reduced - first, 0, prepared_.panel)};
   }
-  // Reduces panels from `task` on, if their kernel reads memory itself: as many at once as lie one
-  // after another, since one panel is too few chains, and too few places of memory, to be read as
-  // fast as can be. Returns how many.
+  // Reduces panels from `task` on, if their kernel reads memory itself: adjacent panels at once,
+  // since one has too few chains, and too few streams of memory, for full speed. Returns how many.
   int64_t reduce_where_they_lie(const ProgramRun& run, int64_t task, int64_t end) const {
     const Step& whole = prepared_.whole;
     if (!whole.operate && !in_memory()) return 0;
@@ -109,7 +108,7 @@ class ReductionRun {
     char* result = partials_ + task * size_;
     const Operator reduce = row_reduction(group_.reduction, group_.type);
     if (prepared_.last.operate) return reduce_compact_tiles(reduce, result, run, at, count);
-    if (prepared_.runs) {  // read where they lie
+    if (prepared_.runs) {  // read in place
       const Memory& memory = prepared_.segment.memory[0];
       const char* base = static_cast<const char*>(buffers_[memory.buffer]) + first_byte(memory);
       return reduce_runs(prepared_.runs, group_.reduction, group_.type, base, at, count, result);
@@ -121,7 +120,7 @@ class ReductionRun {
     const Input sums{lanes};
     reduce(result, &sums, 1, row_lanes);
   }
-  // Of integers, which each tile may leave a result of its own of.
+  // Reduces integers, for which each tile may leave a result of its own.
   void reduce_compact_tiles(Operator reduce, char* result, ProgramRun& run, int64_t first,
                             int64_t count) const {
     alignas(8) char results[row_panel / reduced_tile * 8];
@@ -164,8 +163,8 @@ class ReductionRun {
                        }
                      });
   }
-  // Reduces panels of short rows from `task` on, if they lie in memory, at once: each alone would
-  // be one chain. Returns how many.
+  // Reduces panels of short rows from `task` on at once, if they lie in memory: one alone would be
+  // a single chain. Returns how many.
   int64_t reduce_narrow_panels(const ProgramRun& run, int64_t task, int64_t end,
                                const char* identities) const {
     if (!in_memory() || prepared_.held > 0 || group_.inner > narrow_rows) return 0;
@@ -208,7 +207,7 @@ class ReductionRun {
     const ColumnReduction down =
         together > 1 ? reduction_down(group_.reduction, group_.type) : nullptr;
     const Operator operate = combining();
-    int64_t read = 0;  // the rows before are held
+    int64_t read = 0;  // rows before this one are held
     const bool fetches = in_memory() && together == 1 && bytes_read() > foreseen;
     for (int64_t row = begin, rows; row < last; row += rows) {
       const int64_t at = (outer * group_.reduced + row) * group_.inner + column;
@@ -255,7 +254,7 @@ class ReductionRun {
     }
   }
   int64_t bytes_read() const { return group_.outer * group_.reduced * group_.inner * size_; }
-  // Whether nothing is computed.
+  // Whether elements are reduced as they lie in memory, and nothing is computed.
   bool in_memory() const { return group_.program.instructions.size() == 1 && value_ < 0; }
   Operator combining() const {
     return elementwise_operator(combiner(group_.reduction), group_.type);

@@ -12,15 +12,15 @@ constexpr int64_t reduced_tile = 1024;
 
 struct PreparedReduction {
   PreparedProgram elements;          // the program without the reduction, which comes last
-  Step whole;                        // the program with it, where one kernel over memory is all
+  Step whole;                        // the program with its reduction, if one kernel does it all
   Step last;                         // the reduction, if it is of compact values
   Segment segment;                   // its elements as one long row
-  Runs runs;                         // if all is read as it lies
-  HalfColumnSum halves = nullptr;    // if all are sums down columns of one memory in 16 bits
+  Runs runs;                         // the runs of the elements, if these are read in place
+  HalfColumnSum halves = nullptr;    // if it only sums columns of one 16-bit memory
   int64_t panel, panels;             // elements in a panel; panels of one reduction
   int64_t stretch;                   // columns of a task
-  int64_t held = 0, held_bytes = 0;  // elements that are read in one go of the operand that
-                                     // elements.panels is about, if rows of it are turned
+  int64_t held = 0, held_bytes = 0;  // elements read at once of operand
+                                     // elements.panels.memory, if its rows are transposed
   int64_t worker_bytes;              // scratch of a worker
   int64_t partial_bytes = 0;         // of all partial results, unless they lie in the output
 };

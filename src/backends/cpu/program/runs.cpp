@@ -12,14 +12,14 @@
 namespace mt::cpu {
 namespace {
 
-// Of runs that are shorter copies are reduced as fast; of extremes NaNs are looked for in each.
+// Copies of shorter runs are reduced as fast; for extremes, each run is searched for NaNs.
 constexpr int64_t shortest_run = 128, shortest_extreme_run = 256;
 
 bool is_extreme(Reduction reduction) {
   return reduction == Reduction::max || reduction == Reduction::min;
 }
 
-// Calls use(data, count) for what runs have of elements [first, first + count).
+// Calls use(data, count) for each run's part of elements [first, first + count).
 template <class F>
 void for_stretches(const Runs& runs, const char* base, int64_t size, int64_t first, int64_t count,
                    F use) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An array whose elements lie in runs of some length, as images of one channel do, and rows of it
-// that are only reduced: lane by lane, where they lie, as in ops/order.h.
+// Arrays whose elements lie in runs of some length, as images of one channel do. Rows of them that
+// are only reduced are reduced in place: lane by lane, as in ops/order.h.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace mt::cpu {
 
 struct Runs {
-  int64_t length = 0;  // 0: they do not, or are too short for that reduction
+  int64_t length = 0;  // 0: no runs, or too short for the reduction
   Layout starts;       // in elements from the first one
   explicit operator bool() const { return length > 0; }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a program's tiles are shared out: by rows, through panels, or as elements one after another.
+// Divides a program's tiles among workers: by rows, by panels, or as elements one after another.
 #include <algorithm>
 
 #include "backends/cpu/parallel/parallel.h"
@@ -20,7 +20,7 @@ void run_rows(const PreparedProgram& prepared, const Segment& segment, void* con
         ProgramRun run(prepared, segment, buffers, immediates,
                        scratch + worker * prepared.scratch_bytes, std::min(tile, end - begin));
         for (int64_t row = begin, rows; row < end; row += rows) {
-          // What is read in pieces goes on evenly within whole tiles.
+          // Operands read in pieces are evenly spaced only within whole tiles.
           rows = std::min(prepared.pieced.empty() ? tile : tile - row % tile, end - row);
           run.run(row, rows, std::min(tile, end - row - rows));
         }
@@ -54,7 +54,7 @@ void run_panels(const PreparedProgram& prepared, const Segment& segment, void* c
       for (int64_t r = 0; r < rows; r += at_once) {
         const int64_t from = first + r * order.columns;
         if (order.of_result) {
-          // As large a share of its lines as this is of the rows.
+          // As large a share of the result's lines as these rows are of all rows.
           const int64_t done = r * columns / rows;
           const int64_t share = std::min(r + at_once, rows) * columns / rows - done;
           fetch_result(result, size, order, first + done, rows, share);
@@ -70,7 +70,7 @@ void run_panels(const PreparedProgram& prepared, const Segment& segment, void* c
   });
 }
 
-// The segments' elements one after another, shared out in whole tiles.
+// The segments' elements one after another, divided in whole tiles.
 void run_elements(const PreparedProgram& prepared, const std::vector<Segment>& segments,
                   void* const* buffers, const Immediates* immediates) {
   const int64_t tile = prepared.tile_rows;

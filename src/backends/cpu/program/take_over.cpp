@@ -32,14 +32,14 @@ class TakeOver {
   }
 
  private:
-  // Writes what a store would only copy where that puts it.
+  // Writes a value straight to where a store would only copy it.
   bool ends_there() {
     const Instruction& maker = code_[compact_.maker(at_, 0)];
     if (last_.instruction != &maker || maker.code == Opcode::load) return false;
     return writes_there();
   }
 
-  // The same of a load; of what is gathered first a register has to be.
+  // The same for a load; what has to be gathered first needs a register.
   bool loads_there() {
     if (i_.row || prepared_.is_turned() || !is_native(segment_.memory[i_.index])) return false;
     const Instruction& maker = *last_.instruction;
@@ -57,14 +57,14 @@ class TakeOver {
     return true;
   }
 
-  // Whether it loads what the instruction reads, and nobody thereafter.
+  // Whether the last step loads the instruction's operand, which no later instruction reads.
   bool is_its_load() const {
     const Instruction& maker = *last_.instruction;
     return maker.code == Opcode::load && !last_.compact && last_.out == i_.in[0] &&
            maker.out == last_.out && is_last_read(code_, at_);
   }
 
-  // Loads narrow integers as the float32 that a cast would make of them.
+  // Loads narrow integers directly as the float32 that the cast would make of them.
   bool casts_as_loaded() {
     if (i_.type != Compute::f32 || !is_its_load()) return false;
     const Instruction& load = *last_.instruction;
@@ -75,7 +75,7 @@ class TakeOver {
     return true;
   }
 
-  // Reduces rows that lie in runs where these are, rather than gather them.
+  // Reduces rows that lie in runs in place instead of gathering them.
   bool reduces_runs() {
     if (!is_its_load() || prepared_.is_turned() || prepared_.reduced != Reduced::rows) return false;
     const Instruction& load = *last_.instruction;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the step before an instruction can do as well, so that it needs none of its own: storing,
-// converting or reducing what that step makes for nobody else.
+// Lets the previous step do an instruction as well, which then needs no step of its own: it stores,
+// converts or reduces what that step makes for nothing else.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 
 namespace mt::cpu {
 
-// Makes the last step do instruction `at`, too, if it can.
+// Makes the last step do instruction `at` as well, if it can; returns whether it does.
 bool last_step_does(const std::vector<Instruction>& code, size_t at, const Segment& segment,
                     const CompactValues& compact, PreparedProgram* prepared);
 
-// Whether all instructions after `at` that read what has been left in register `made` are such.
+// Whether all instructions after `at` that read the value in register `made` pass the test.
 template <class Test>
 bool all_read(const std::vector<Instruction>& code, size_t at, int16_t made, Test&& test) {
   for (size_t later = at + 1; later < code.size(); ++later) {
@@ -26,7 +26,7 @@ bool all_read(const std::vector<Instruction>& code, size_t at, int16_t made, Tes
   }
   return true;
 }
-// Whether nobody reads the first operand of instruction `at` thereafter.
+// Whether no later instruction reads the first operand of instruction `at`.
 inline bool is_last_read(const std::vector<Instruction>& code, size_t at) {
   return all_read(code, at, code[at].in[0], [](const Instruction&) { return false; });
 }

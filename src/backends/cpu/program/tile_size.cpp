@@ -8,23 +8,23 @@
 namespace mt::cpu {
 namespace {
 
-// From so many steps over rows' own values on, or of so many that make some and so many over all
-// elements, between which memory is fetched; and up to so many rows.
+// Rows, up to most_rows_together, share a tile from many_row_steps steps over row values on, or
+// from many_results reductions and many_long_steps long steps, between which memory is prefetched.
 constexpr int64_t many_row_steps = 4, many_results = 2, many_long_steps = 3;
 constexpr int64_t most_rows_together = 4;
-// Of one step that goes row by row itself.
+// Rows of a tile for a single step that itself goes row by row.
 constexpr int64_t rows_one_by_one = 16;
-// ... and of a step that passes over memory once: elements.
+// Elements of a tile for a step that passes over memory once.
 constexpr int64_t most_of_pass = 16 << 10;
-// What a tile may take of the first-level cache, in which memory's parts are placed by their
-// addresses: as measured with AdamW.
+// How much of the first-level cache, where addresses decide the place of data, a tile may take:
+// measured with AdamW.
 constexpr int64_t room_in_cache = first_cache;
-// Of each memory the tile's part and, where there is room for it (ahead.cpp), the next one's.
+// Tiles of each memory in the cache: the current one and, if there is room (ahead.cpp), the next.
 int64_t held_tiles() { return small_first_cache ? 1 : 2; }
-// With fewer steps a tile is read and written as fast as can be anyway.
+// With fewer steps a tile is read and written as fast as possible anyway.
 constexpr size_t few_steps = 4;
 
-// Whether one step alone goes over all elements, none of which it finds or leaves in a register.
+// Whether a single step goes over all elements, and reads and writes none of them in registers.
 bool is_one_pass(const std::vector<Step>& steps) {
   const auto is_long = [](const Step& step) { return step.is_long(); };
   if (std::count_if(steps.begin(), steps.end(), is_long) != 1) return false;
@@ -71,8 +71,8 @@ int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, i
     return bytes * columns;
   };
   const int64_t all = bytes_of(shared), row = std::max<int64_t>(bytes_of(own), 1);
-  // Two pay even if they take the next level, and more of it beside kernels that go over rows by
-  // themselves, as those of a layer norm's gradient do.
+  // Two rows pay even if they need the second-level cache, and more of it beside kernels that go
+  // over rows by themselves, as those of a layer norm's gradient do.
   const bool joined = std::any_of(steps.begin(), steps.end(),
                                   [](const Step& step) { return step.operate_all != nullptr; });
   const int64_t room = joined && !small_first_cache ? 3 * first_cache : 2 * first_cache;

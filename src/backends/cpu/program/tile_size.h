@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large the tiles of a program are, so that they stay in the first-level cache.
+// Chooses how large a program's tiles are, so that they stay in the first-level cache.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace mt::cpu {
 
-// How many rows share the steps over their own values, if there are many of these: as long as what
-// a tile goes through, and of memory the next one's part, stays in the cache.
+// How many rows share the steps over row values, if there are many such steps: as long as a tile's
+// working set, with the next tile's part of memory, stays in the cache.
 int64_t rows_together(const PreparedProgram& prepared, const Segment& segment, int64_t columns);
 
-// How many elements a tile should have, at most `most`, where memory is more than the last-level
-// cache keeps: as many as stay in the first one, in registers and of memory, of which it
-// may hold the next tile's as well.
+// How many elements a tile should have, at most `most`, where memory exceeds the last-level cache:
+// as many as fit in the first-level cache with their registers and memory, perhaps also the next
+// tile's memory.
 int64_t elements_in_cache(const PreparedProgram& prepared, const std::vector<Segment>& segments,
                           const std::vector<Buffer>& buffers, int64_t most);
 

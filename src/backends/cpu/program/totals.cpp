@@ -38,14 +38,14 @@ Elementwise combiner(Reduction reduction) {
 
 void fill_identity(Reduction reduction, Compute type, void* chains, int64_t count) {
   alignas(8) char identity[8];
-  const Input nothing{identity};  // a null pointer has not even no elements
+  const Input nothing{identity};  // even zero elements need a non-null pointer
   row_reduction(reduction, type)(identity, &nothing, 1, 0);
   row_expansion(size_of(type))(chains, identity, 1, count);
 }
 
 void combine_panels(Operator operate, char* panels, int64_t count, int64_t width, int64_t size) {
   const int64_t bytes = width * size;
-  // Level by level, each in one call, while a cache keeps them.
+  // Level by level, each in one call, as long as the cache holds the results.
   for (; count > 1 && count * bytes <= first_cache; count = divide_up<int64_t>(count, 2)) {
     const Input in[2] = {{panels, 2 * bytes}, {panels + bytes, 2 * bytes}};
     operate(panels, in, count / 2, width);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What turned tiles (narrow.h) are read from and written to.
+// Reads and writes transposed tiles (narrow.h).
 #include <algorithm>
 
 #include "backends/cpu/program/program.h"
@@ -29,7 +29,7 @@ void ProgramRun::gather_turned(char* out, const char* base, int16_t index, int64
       continue;
     }
     const char* from = base + operand.columns[c] * static_cast<int64_t>(size);
-    // Neighbours of a window are picked apart together.
+    // Adjacent columns of a window are deinterleaved together.
     if (size == 4 && c + 1 < operand.columns.size() &&
         operand.columns[c + 1] == operand.columns[c] + 1 && operand.rows.shape.rank() > 0 &&
         operand.rows.strides.back() == 2) {
@@ -40,7 +40,7 @@ void ProgramRun::gather_turned(char* out, const char* base, int16_t index, int64
     gather_strided(column, from, size, operand.rows, first / columns, rows);
     const int64_t next = first / columns + rows;
     if (!operand.ahead || next >= segment_->rows) continue;
-    // A short run of each of many columns is nothing that hardware foresees.
+    // The hardware does not prefetch a short run of each of many columns.
     const char* const coming = from + locate(operand.rows, next) * static_cast<int64_t>(size);
     for (size_t at = 0; at < bytes; at += cache_line) __builtin_prefetch(coming + at, 0, 2);
   }

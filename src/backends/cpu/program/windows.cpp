@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that do nothing but reduce windows read these where they lie.
+// Programs that only reduce windows, which are read in place.
 #include <algorithm>
 
 #include "backends/cpu/program/program.h"
@@ -17,7 +17,7 @@ void ProgramRun::pool(int64_t first, int64_t rows) {
              windows.columns[2] - windows.columns[0], first, rows);
 }
 
-// Nothing is copied: a column of all windows is a line of memory, an element after the one before.
+// Nothing is copied: a column of all windows is contiguous in memory, one element per window.
 void ProgramRun::slide(int64_t first, int64_t rows) {
   const Step &load = prepared_.steps[0], &reduce = prepared_.steps[1];
   const int16_t index = load.instruction->index;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The positions that sort each row. A key and a position make one number, so no two are equal and
-// every correct way of sorting gives the same result: numbers are sorted in vectors; and where few
-// are wanted, all but a few are passed by.
+// every correct way of sorting gives the same result: numbers are sorted in vectors; and if few are
+// wanted, most elements are skipped.
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -39,8 +39,8 @@ struct Before {
     return descending ? a > b : a < b;
   }
 };
-// Without working memory: positions are sorted where they will stay, if all are wanted, or the next
-// best is looked for again and again.
+// Without working memory: sorts positions in place if all are wanted, else searches for the next
+// best again and again.
 void sort_in_place(const Before& before, int64_t length, int64_t* out, int64_t kept) {
   if (kept == length) {
     std::iota(out, out + length, int64_t{0});
@@ -79,16 +79,16 @@ struct Rows {
   }
 
   bool few() const { return kept < length / 8; }
-  // Pairs of working memory for the few of a row, or of a panel of one.
+  // Pairs of working memory to select the few of a row, or of a panel of one.
   int64_t needed() const { return 2 * kept + 2 * block; }
   // Bytes of working memory for a row.
   int64_t bytes() const {
     return few() ? needed() * int64_t{sizeof(Pair)} : length * int64_t{sizeof(uint64_t)};
   }
-  // Whether a position fits in 32 bits, or has 64: one of the few, beside a key of 64 bits.
+  // Whether positions fit in 32 bits, or have 64: if few are wanted, beside 64-bit keys.
   bool fits() const { return length <= longest_of_32_bits || (few() && sizeof(Key) == 8); }
 
-  // Of a whole block.
+  // The keys of a whole block.
   void fill_keys(Key* keys, const Memory* from) const {
     const Key turn = descending ? static_cast<Key>(~Key(0)) : Key(0);
     if constexpr (sizeof(Memory) < sizeof(Key)) {
@@ -105,8 +105,8 @@ struct Rows {
     }
   }
 
-  // A key that at least `kept` of a block's or more elements do not exceed: so many of the best of
-  // 64 groups are no worse. The highest there is if there is none to tell so cheaply.
+  // A key that at least `kept` of the elements, a block or more, do not exceed: `kept` of the least
+  // of 64 groups do not. The highest key if no bound can be found so cheaply.
   Key bound(const Memory* from, int64_t count) const {
     constexpr int64_t most = 64 * block;
     Key least[block], keys[block];
@@ -120,11 +120,11 @@ struct Rows {
     return least[kept - 1];
   }
 
-  // The first `kept` of a row's elements [begin, end), in no order. Returns how many there are.
+  // Selects the first `kept` of a row's elements [begin, end), unordered; returns how many.
   int64_t select(Pair* pairs, int64_t row, int64_t begin, int64_t end) const {
     const Memory* from = x + row * length;
     int64_t found = 0;
-    Key last = bound(from + begin, end - begin);  // what is not below it is passed by
+    Key last = bound(from + begin, end - begin);  // elements not below it are skipped
     bool full = last != static_cast<Key>(~Key(0));
     if (full) ++last;
     auto drop = [&] {
@@ -146,7 +146,7 @@ struct Rows {
       } else {
         for (int64_t j = i; j < stop; ++j) {
           Key own = key(row, j);
-          pairs[found] = pair_of(own, j);  // without a branch, which none foresees
+          pairs[found] = pair_of(own, j);  // without a branch, which would be unpredictable
           found += !full || own < last;
         }
       }
@@ -156,8 +156,8 @@ struct Rows {
     return found;
   }
 
-  // Keys of 64 bits: as many of their upper bits as fit beside a position, less the least key, are
-  // sorted with it; then those that agree in these by their other bits. Nothing agrees as a rule.
+  // For 64-bit keys: as many of their upper bits as fit beside a position, less the least key, are
+  // sorted with it; then keys that agree in these by their other bits. As a rule, none agree.
   struct Packing {
     Key least;
     int unpacked, position_bits;
@@ -224,7 +224,7 @@ struct Rows {
     });
   }
 
-  // Whether keys are of so few bits that elements are dealt out by them, byte by byte.
+  // Whether keys have so few bits that elements are distributed by them, byte by byte (radix sort).
   bool counts() const {
     constexpr int64_t repaid = sizeof(Memory) == 1 ? few_narrow : 4096;
     return sizeof(Memory) <= 2 && !few() && length > repaid;
@@ -273,7 +273,7 @@ struct Rows {
     }
   }
 
-  // One long row with all threads, with memory for two of them.
+  // One long row on all threads, with memory for two of them.
   void sort_alone(uint64_t* numbers) const {
     if constexpr (sizeof(Key) == 8) {
       sort_packed_alone(numbers);
@@ -287,7 +287,7 @@ struct Rows {
           });
     }
   }
-  // Each of a few panels offers its first ones.
+  // How many panels to select from, each of which offers its first ones.
   int64_t panels() const {
     const int64_t wanted = std::min<int64_t>(most_panels, 2 * thread_count());
     return std::min(wanted, length / std::max(piece, 16 * kept));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Up to 16 vectors of numbers sorted by a network, without a branch: the columns first, then two
-// halves of each group of 2, 4, ... columns as one, whose numbers lie row by row.
+// Sorts up to 16 vectors of numbers by a network, without branches: first the columns, then the two
+// halves of each group of 2, 4, ... columns are merged, so that its numbers are in row-major order.
 #if defined(MT_SORT_NETWORK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_SORT_NETWORK_INL_H
 #undef MT_SORT_NETWORK_INL_H
@@ -25,8 +25,7 @@ HWY_INLINE void put_in_order(V& low, V& high) {
   low = lesser;
 }
 
-// Each column of R rows, by Batcher's merges of odd and even rows: of runs of P, at a distance of
-// K.
+// Sorts each column of R rows by Batcher's odd-even merges: of runs of P, at a distance of K.
 template <int R, int P = 1, int K = P, int I = 0, class V>
 HWY_INLINE void sort_columns(V* v) {
   if constexpr (P >= R) {
@@ -42,7 +41,7 @@ HWY_INLINE void sort_columns(V* v) {
   }
 }
 
-// Lane c is what lane c ^ bits was.
+// Lane c of the result is lane c ^ bits of v.
 template <class T, int bits>
 HWY_INLINE Row<T> exchange(Row<T> v) {
   constexpr Vectors<T> d;
@@ -58,7 +57,7 @@ HWY_INLINE Row<T> exchange(Row<T> v) {
   return hn::TableLookupLanes(v, hn::SetTableIndices(d, table.lane));
 }
 
-// Of each two lanes that are exchanged the one with that bit gets the greater number.
+// Of each pair of exchanged lanes, the one with that bit gets the greater number.
 template <class T, int bits, int bit>
 HWY_INLINE Row<T> order_lanes(Row<T> v) {
   constexpr Vectors<T> d;
@@ -74,8 +73,8 @@ HWY_INLINE Row<T> clean_lanes(Row<T> v) {
   }
 }
 
-// Rows of groups of `width` lanes, both halves of which are in order: the lesser numbers of each K
-// rows go to the first half of them, K being R, R / 2, ... 2.
+// Rows of groups of `width` lanes, both halves of which are sorted: moves the lesser numbers of
+// each K rows to the first half of these rows, for K = R, R / 2, ... 2.
 template <class T, int R, int width, int K = R, int I = 0>
 HWY_INLINE void clean_rows(Row<T>* v) {
   if constexpr (K < 2) {
@@ -102,7 +101,7 @@ HWY_INLINE void merge_columns(Row<T>* v) {
   }
 }
 
-// Up to R vectors of numbers.
+// Sorts up to R vectors of numbers.
 template <class T, int R>
 HWY_NOINLINE void sort_rows(T* numbers, int64_t count) {
   constexpr Vectors<T> d;

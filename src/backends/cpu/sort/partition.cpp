@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements dealt out in vectors, as keys, to where those between two pivots go.
+// Distributes elements in vectors, as keys, to where those between two pivots go.
 #include "backends/cpu/elementwise/targets.h"
 #include "backends/cpu/sort/sort_key.h"
 #include "backends/cpu/sort/sorting.h"
@@ -61,7 +61,7 @@ void count_in_vectors(const T* from, int64_t count, const KeyForm<T>& form, cons
                    hn::CountTrue(d, hn::Lt(c, pivot)) + hn::CountTrue(d, hn::Lt(e, pivot));
     }
   }
-  // Those below each pivot so far; then those between it and the last one.
+  // So far those below each pivot; now those between the previous one and it.
   counts[kinds.kinds - 1] = i;
   for (int k = kinds.kinds - 1; k > 0; --k) counts[k] -= counts[k - 1];
   for (; i < count; ++i) ++counts[kind_of(key_of(from[i], form), kinds)];
@@ -104,8 +104,8 @@ void keys_in_vectors(T* keys, const T* from, const KeyForm<T>& form) {
   }
 }
 
-// The chosen numbers, next to each other. Whole vectors are written as long as what they write too
-// much of will be written again, but nothing from `end` on, where others write.
+// Appends the selected numbers. Whole vectors are written as long as the excess is overwritten
+// later, but nothing from `end` on, where others write.
 template <class T, class V, class M>
 HWY_INLINE T* append(T* to, const T* end, V v, M which) {
   const hn::ScalableTag<T> d;

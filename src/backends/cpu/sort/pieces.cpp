@@ -5,7 +5,7 @@
 namespace mt::cpu {
 namespace {
 
-// Numbers that split a row in `pieces`, about evenly: some of its keys.
+// Chooses keys of a row that split it about evenly into `pieces`.
 template <class T>
 void choose_pivots(int64_t count, int pieces, const KeyAt<T>& key_at, T* pivots) {
   constexpr int64_t some = 511;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers sorted in place: split at pivots, in vectors, until a network sorts a piece at once. On
-// AVX-512; elsewhere Highway's quicksort does it.
+// Sorts numbers in place: splits them at pivots, in vectors, until a network sorts a piece at once.
+// On AVX-512; elsewhere Highway's quicksort does it.
 #include "backends/cpu/elementwise/targets.h"
 #include "backends/cpu/sort/sorting.h"
 #include "hwy/contrib/sort/vqsort.h"
@@ -28,7 +28,7 @@ HWY_INLINE V middle(V a, V b, V c) {
   return hn::Max(hn::Min(a, b), hn::Min(hn::Max(a, b), c));
 }
 
-// The middle lane of the middle ones of three or nine vectors.
+// The median lane of the lane-wise median of three or nine vectors.
 template <class T>
 HWY_NOINLINE T middle_of(const T* numbers, int64_t count) {
   constexpr Vectors<T> d;
@@ -52,8 +52,8 @@ HWY_NOINLINE T middle_of(const T* numbers, int64_t count) {
   return best;
 }
 
-// Puts the numbers below the pivot where `low` is, and the others in front of `high`. Not a lane
-// beside them: numbers that are still to be read lie there.
+// Writes the numbers below the pivot at `low`, and the others in front of `high`. Not a lane more:
+// numbers that are still to be read lie beside them.
 template <class T, class Which>
 HWY_INLINE void put(Row<T> v, Which is_low, Which is_high, T*& low, T*& high) {
   constexpr Vectors<T> d;
@@ -69,9 +69,9 @@ HWY_INLINE void put(Row<T> v, Row<T> pivot, T*& low, T*& high) {
   put(v, is_low, hn::Not(is_low), low, high);
 }
 
-// Splits more numbers than two times `together` vectors; returns how many are below the pivot.
-// The first and last vectors, and what is left of a whole number of `together`, are kept apart, so
-// that on either side there is room for those that are read next.
+// Splits more numbers than two times `together` vectors; returns how many are below the pivot. The
+// first and last vectors, and the remainder of `together` vectors, are set aside, so that on either
+// side there is room for those that are read next.
 template <class T>
 HWY_NOINLINE int64_t split_in_place(T* numbers, int64_t count, T pivot) {
   constexpr Vectors<T> d;
@@ -109,7 +109,7 @@ HWY_NOINLINE int64_t split_in_place(T* numbers, int64_t count, T pivot) {
   return low - numbers;
 }
 
-// With so many splits left before they seem to be chosen badly.
+// `splits`: how many are left before pivots count as badly chosen.
 template <class T>
 void sort_with_pivots(T* numbers, int64_t count, int splits) {
   constexpr int lanes = lanes_of<T>;
@@ -141,7 +141,7 @@ void quicksort(T* numbers, int64_t count, int splits) {
 
 template <class T>
 void quicksort(T* numbers, int64_t count, int) {
-  constexpr int64_t few = 32;  // too few to repay the call, which asks the system for chance
+  constexpr int64_t few = 32;  // too few to repay the call, which asks the system for randomness
   count <= few ? std::sort(numbers, numbers + count) : sort_by_highway(numbers, count);
 }
 

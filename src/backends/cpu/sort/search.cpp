@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binary searches of a sorted vector, several values side by side, so that one waits for memory
-// while others do; none branches on what it finds.
+// Binary searches of a sorted vector for several values side by side, so that their waits for
+// memory overlap; none branches on what it finds.
 #include <algorithm>
 
 #include "backends/cpu/index/kernels.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t together = 16;
 
-// How many elements of `sorted` are before each of `count` values, or not after it.
+// How many elements of `sorted` are before each of `count` values or, if `not_after`, not after it.
 template <class Element, bool not_after>
 void search(const typename Element::Memory* sorted, int64_t length,
             const typename Element::Memory* values, int64_t count, int64_t* found) {
@@ -28,7 +28,7 @@ void search(const typename Element::Memory* sorted, int64_t length,
   }
   int64_t left = length;
   for (; left > 1; left -= left / 2) {
-    const int64_t half = left / 2;  // or nothing, by its bits: compilers branch on a choice
+    const int64_t half = left / 2;  // masked to this or 0: compilers branch on a choice
     for (int64_t j = 0; j < count; ++j) low[j] += half & -int64_t{precedes(low[j][half - 1], j)};
   }
   for (int64_t j = 0; j < count; ++j) found[j] = low[j] - sorted + (left && precedes(*low[j], j));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each row in order, without positions: keys are sorted and become elements again. Zeros of both
-// signs stay in their order, and so do NaNs, whose keys are all one: they are taken from the row
-// anew.
+// Sorts each row, without positions: keys are sorted and become elements again. Zeros of both signs
+// stay in their order, and so do NaNs, which share one key: these are taken from the row again.
 #include <algorithm>
 
 #include "backends/cpu/index/kernels.h"
@@ -11,12 +10,12 @@
 namespace mt::cpu {
 namespace {
 
-constexpr int64_t few = 8;  // that are neither worth a network nor restoring
+constexpr int64_t few = 8;  // elements: worth neither a network nor restoring
 
 template <class Element>
 struct Row {
   using Memory = typename Element::Memory;
-  using Bits = std::make_unsigned_t<Memory>;  // as wide as an element, so keys lie where those will
+  using Bits = std::make_unsigned_t<Memory>;  // as wide as an element, so that keys fit in y
   const Memory* x;
   Memory* y;
   int64_t length;
@@ -37,7 +36,7 @@ struct Row {
     each(sorted + begin, y + begin, end - begin,
          [=](Bits key) { return Element::from_key(static_cast<Bits>(key ^ turn)); });
   }
-  // Whole blocks at a time, for which compilers have vectors; in place or elsewhere.
+  // Whole blocks at a time, which compilers vectorize; in place or elsewhere.
   template <class From, class To, class F>
   static void each(const From* from, To* to, int64_t count, F&& f) {
     constexpr int64_t block = 64 / sizeof(To);
@@ -50,13 +49,13 @@ struct Row {
     for (; i < count; ++i) to[i] = static_cast<To>(f(from[i]));
   }
 
-  // Where, in the row when it is sorted, elements of that key begin; the length if there are none.
+  // Where elements with that key begin in the sorted row; the length if there are none.
   int64_t run_of(Bits wanted) const {
     const Memory* first = std::lower_bound(
         y, y + length, wanted, [&](Memory element, Bits bits) { return key(element) < bits; });
     return first != y + length && key(*first) == wanted ? first - y : length;
   }
-  // The elements that are not told by their keys, or not as they should be, in their order.
+  // Restores the original order of elements that keys do not tell apart, or order wrongly.
   void restore() const {
     if (!floating) return;
     const Bits zeros[2] = {key(0), key(Memory(Memory(1) << (8 * sizeof(Memory) - 1)))};
@@ -72,7 +71,7 @@ struct Row {
     }
   }
 
-  // Each element goes after as many as are less or came first; no branch depends on that.
+  // Each element goes after all that are less, or equal and earlier; no branch depends on that.
   void sort_few() const {
     Bits keys[few];
     int places[few];
@@ -96,7 +95,7 @@ struct Row {
     store(keys(), 0, length);
     restore();
   }
-  // With all threads: keys are made as they are dealt out.
+  // On all threads: keys are made as they are distributed.
   void sort_alone() const {
     KeyForm<Bits> form{floating, {}, turn()};
     if constexpr (requires { Element::infinite; }) form.infinity = Element::infinite;

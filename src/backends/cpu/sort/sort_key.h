@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements as unsigned keys of the same order, in which a NaN comes last.
+// Unsigned keys that have the order of their elements, with NaN last.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace mt::cpu {
 
-// In which -0 comes before +0.
+// The key of a float; -0 comes before +0.
 template <class Bits>
 Bits float_key(Bits bits, Bits infinity) {
   constexpr Bits sign = Bits(Bits(1) << (8 * sizeof(Bits) - 1));
@@ -17,15 +17,15 @@ Bits float_key(Bits bits, Bits infinity) {
   return Bits(bits & Bits(~sign)) > infinity ? Bits(~Bits(0)) : key;
 }
 
-// The float of a key; one of the NaNs.
+// The float of a key; for NaNs, one of them.
 template <class Bits>
 Bits float_of(Bits key) {
   constexpr Bits sign = Bits(Bits(1) << (8 * sizeof(Bits) - 1));
   return key & sign ? Bits(key ^ sign) : Bits(~key);
 }
 
-// An element type: how it lies in memory, and the key it is sorted by: key(), in which equal
-// elements are equal, or exact_key(), in which the two zeros differ.
+// An element type: its type in memory, and the key it is sorted by: key(), which is equal for equal
+// elements, or exact_key(), in which the two zeros differ.
 template <class M, class K, M infinity>
 struct FloatingElement {
   using Memory = M;

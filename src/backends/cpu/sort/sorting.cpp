@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that are counted, which have few bits, and those of 128, which Highway sorts.
+// Sorts numbers of few bits by counting, and those of 128 bits by Highway.
 #include "backends/cpu/sort/sorting.h"
 
 #include <cstdlib>
@@ -25,7 +25,7 @@ void sort_widened(T* numbers, int64_t count) {
 
 }  // namespace
 
-// Of these there are so few that they are counted.
+// There are so few different ones that they are counted.
 void sort_numbers(uint8_t* numbers, int64_t count) {
   if (count <= few_narrow) return sort_widened(numbers, count);
   int64_t counts[256] = {};
@@ -34,7 +34,7 @@ void sort_numbers(uint8_t* numbers, int64_t count) {
     numbers = std::fill_n(numbers, counts[number], static_cast<uint8_t>(number));
   }
 }
-// Dealt out by their lower bytes, and then, in that order, by their upper ones.
+// A radix sort: by the lower bytes and then, keeping that order, by the upper ones.
 void sort_numbers(uint16_t* numbers, int64_t count) {
   if (count <= few_narrow) return sort_widened(numbers, count);
   auto* const dealt = static_cast<uint16_t*>(std::malloc(2 * static_cast<size_t>(count)));
@@ -50,7 +50,7 @@ void sort_numbers(uint16_t* numbers, int64_t count) {
   for (int64_t i = 0; i < count; ++i) numbers[upper[dealt[i] >> 8]++] = dealt[i];
   std::free(dealt);
 }
-// Where there are no vectors, Highway has no sort of these, and ends the process.
+// Without vectors, Highway has no sort of these, and ends the process.
 void sort_numbers(hwy::uint128_t* numbers, int64_t count) {
   constexpr int64_t few = 32;  // too few to repay Highway's call
   const bool alone = count <= few || hwy::SupportedTargets() == HWY_SCALAR;

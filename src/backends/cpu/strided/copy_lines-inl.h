@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copying lines of elements. Lines that run backwards, lines of two to four elements that lie side
-// by side (channels put last) or are one, every second element, and elements that each come twice,
-// as pooling and its gradient read them, are put in order in registers. Longer lines that lie side
-// by side are turned. Included once for each instruction set.
+// Copies lines of elements. Reversed lines, lines of two to four elements that are interleaved
+// (channels put last) or all one, every second element, and elements that each come twice, as
+// pooling and its gradient read them, are rearranged in registers. Longer lines that lie side by
+// side are transposed. Included once for each instruction set.
 #if defined(MT_STRIDED_COPY_LINES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_STRIDED_COPY_LINES_INL_H
 #undef MT_STRIDED_COPY_LINES_INL_H
@@ -21,7 +21,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
-// Highway reverses no bytes, but pairs of them.
+// Highway cannot reverse bytes, only pairs of them.
 template <class D>
 HWY_INLINE hn::Vec<D> reversed(D d, hn::Vec<D> x) {
   if constexpr (sizeof(hn::TFromD<D>) > 1 || HWY_TARGET == HWY_SCALAR) {
@@ -33,7 +33,7 @@ HWY_INLINE hn::Vec<D> reversed(D d, hn::Vec<D> x) {
   }
 }
 
-// Rows of at least `piece` bytes, in pieces of so many of which the last two overlap.
+// Copies rows of at least `piece` bytes in pieces of that size, of which the last two overlap.
 template <size_t piece>
 HWY_INLINE void copy_pieces(char* to, int64_t to_step, const char* from, int64_t from_step,
                             int64_t rows, size_t bytes) {
@@ -43,9 +43,9 @@ HWY_INLINE void copy_pieces(char* to, int64_t to_step, const char* from, int64_t
     std::memcpy(to + last, from + last, piece);
   }
 }
-// Not by the C library: a call takes longer than a short row does, and glibc copies 2 KB and more
-// by "rep movsb", which takes 13 times as long on Zen 4 where both begin nearly alike in their
-// pages.
+// Does not call the C library: a call takes longer than a short row, and glibc copies 2 KB and more
+// by "rep movsb", which takes 13 times as long on Zen 4 if source and target begin at nearly the
+// same place in their pages.
 HWY_NOINLINE void rows_of_bytes(char* to, int64_t to_step, const char* from, int64_t from_step,
                                 int64_t rows, size_t bytes) {
   constexpr size_t most = HWY_TARGET == HWY_AVX3 ? 64 : 32;
@@ -64,7 +64,7 @@ HWY_NOINLINE void rows_of_bytes(char* to, int64_t to_step, const char* from, int
   }
 }
 
-// Not inlined, so that no byte that is written could be part of a size.
+// Not inlined: the compiler would have to assume that written bytes may be part of a size.
 template <class T>
 HWY_NOINLINE void copy_line(const T* from, int64_t length, int64_t step, T* out) {
   if (step == -1) {
@@ -74,7 +74,7 @@ HWY_NOINLINE void copy_line(const T* from, int64_t length, int64_t step, T* out)
     for (; i + lanes <= length; i += lanes) {
       hn::StoreU(reversed(d, hn::LoadU(d, from - i - lanes + 1)), d, out + i);
     }
-    if (i > 0 && i < length) {  // the last vector once more, in part
+    if (i > 0 && i < length) {  // the last vector overlaps the one before
       i = length;
       hn::StoreU(reversed(d, hn::LoadU(d, from - length + 1)), d, out + length - lanes);
     }
@@ -95,7 +95,7 @@ constexpr Tag<uint32_t> singles;
 // out[i] = from[2 i], line by line.
 HWY_INLINE void copy_every_second(const uint32_t* from, const Lines& lines, uint32_t* out) {
   constexpr int64_t lanes = lane_count<uint32_t>;
-  // What comes last is read by parts, as nothing may lie behind it.
+  // The remainder is loaded with masks, as there may be no memory after it.
   const int64_t whole = (lines.length - 1) / lanes * lanes, rest = lines.length - whole;
   const int64_t last = 2 * rest - 1;  // elements from the first to the last
   const auto first_mask = hn::FirstN(singles, std::min(last, lanes));
@@ -164,8 +164,8 @@ HWY_INLINE void copy_twice(const uint32_t* from, const Lines& lines, uint32_t* o
 }
 #endif
 
-// out[length i + j] = from[i + step j], for two to four j; which all repeat from[i] if step is 0.
-// From i on, by whole vectors; returns where they end.
+// out[length i + j] = from[i + step j] for two to four j, which all repeat from[i] if step is 0.
+// Copies whole vectors, from i on; returns where they end.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE int64_t interleave_vectors(D d, const T* from, const Lines& lines, int64_t i, T* out) {
   constexpr int64_t lanes = hn::MaxLanes(D());
@@ -188,7 +188,7 @@ template <class T>
 constexpr bool takes_last_pairs = sizeof(T) == 4 &&
                                   (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2);
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-// The last pairs, which are less than a vector of each.
+// The last pairs, fewer than a vector of each element.
 HWY_NOINLINE void interleave_last(const uint32_t* from, int64_t step, int64_t count,
                                   uint32_t* out) {
   constexpr int64_t lanes = lane_count<uint32_t>;
@@ -227,7 +227,7 @@ HWY_INLINE void interleave(const T* from, const Lines& lines, T* out) {
     }
   }
 #endif
-  // What is left may be all there is, as in a line of a small image.
+  // The remainder may be everything, as in a line of a small image.
   if constexpr (sizeof(T) == 4 && lane_count < T >> 4) {
     if (lane_count < T >> 8) i = interleave_vectors(hn::CappedTag<T, 8>(), from, lines, i, out);
     i = interleave_vectors(hn::CappedTag<T, 4>(), from, lines, i, out);
@@ -266,8 +266,8 @@ HWY_INLINE void pick_apart(const T* from, const Lines& lines, T* out) {
   }
 }
 
-// out[length i + j] = from[i], in whole vectors as long as what they write too much of is written
-// again.
+// out[length i + j] = from[stride i], in whole vectors as long as what they write beyond a line is
+// overwritten later.
 template <class T>
 HWY_INLINE void fill_lines(const T* from, const Lines& lines, T* out) {
   constexpr Tag<T> d;
@@ -282,7 +282,7 @@ HWY_INLINE void fill_lines(const T* from, const Lines& lines, T* out) {
   }
 }
 
-// Of planes so small that finding out how to copy one takes longer: one element after another.
+// Planes so small that choosing how to copy one takes longer: copied one element after another.
 constexpr int64_t few_elements = 16;
 template <class T>
 HWY_INLINE void copy_few(const T* from, const Lines& plane, int64_t planes, int64_t plane_stride,
@@ -341,7 +341,7 @@ HWY_INLINE void copy_lines(const T* from, const Lines& lines, T* out) {
     }
   }
 #endif
-  // Pairs of a few lines are put in order in a register.
+  // Pairs of a few lines are interleaved in a register.
   const bool pairs =
       takes_last_pairs<T> && lines.length == 2 && lines.stride == 1 && lines.count >= 4;
   if (count <= few_elements && lines.planes > 1 && lines.times == 1 && lines.step != 0 && !pairs) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements line by line along the last dimension of a layout.
+// Goes through elements line by line along the last dimension of a layout.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace mt::cpu {
 
-// `planes` times `times` times the same `count` lines of `length` elements.
+// `planes` planes, each repeated `times` times, of `count` lines of `length` elements.
 struct Lines {
   int64_t length, step, count = 1, stride = 0, times = 1, planes = 1, plane_stride = 0;
 };
@@ -51,7 +51,7 @@ HWY_INLINE void for_lines(const Layout& layout, int64_t first, int64_t count, F&
         all_planes = outer > 0 && lines.planes == layout.shape[outer];
       }
     }
-    // The same planes again and again along one dimension more.
+    // Repeats the same planes along one more dimension.
     const int64_t some = lines.planes * lines.times * lines.count * lines.length;
     while (true) {
       run(position, lines);

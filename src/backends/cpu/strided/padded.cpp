@@ -10,7 +10,7 @@
 namespace mt::cpu {
 namespace {
 
-// Calls f with a number of so many bytes.
+// Calls f with an unsigned integer of that size.
 template <class F>
 void with_size(size_t bytes, F&& f) {
   switch (bytes) {

@@ -11,7 +11,7 @@
 namespace mt::cpu {
 namespace {
 
-// Copies columns that are of several dimensions, line by line.
+// Copies columns that span several dimensions, line by line.
 template <class T>
 void fill_lines(T* panel, const T* base, const Layout& layout, const PanelOrder& order,
                 int64_t first, int64_t rows, int64_t columns) {
@@ -30,9 +30,9 @@ void fill_lines(T* panel, const T* base, const Layout& layout, const PanelOrder&
   }
 }
 
-// Whether memory gives lines that lie next to each other sooner than as many apart: what no cache
-// keeps, and of what only the last one does that of rows which share pages or meet in few sets of a
-// cache, and narrow elements, of which a line has many rows.
+// Whether to read adjacent lines together: if the data exceeds the last-level cache, or if only
+// that holds it and its pitch makes rows share pages or few cache sets, or elements are narrow, so
+// that a line has many rows.
 bool gains_by_stretches(int64_t bytes, int64_t element_size, int64_t stride) {
   constexpr int64_t near_by = 8 << 20, short_pitch = 1536, crowding_pitch = 2048;
   const int64_t pitch = std::abs(stride) * element_size;
@@ -40,7 +40,7 @@ bool gains_by_stretches(int64_t bytes, int64_t element_size, int64_t stride) {
                                                     pitch % crowding_pitch == 0));
 }
 
-// Where an element of the order lies in a result that is turned.
+// Where an element of the order lies in a transposed result.
 int64_t turned_place(const PanelOrder& order, int64_t element) {
   const int64_t within = element % (order.rows * order.columns);
   return element - within + within % order.columns * order.rows + within / order.columns;

@@ -30,7 +30,7 @@ HWY_INLINE Floats larger(Floats a, Floats b) {
                         hn::Set(floats, std::numeric_limits<float>::quiet_NaN()));
 }
 
-// `count` windows of one line, of which x and `below` are the two lines of elements.
+// `count` windows side by side; x and `below` are their two lines of elements.
 void pool_line(float* out, const float* x, const float* below, int64_t count) {
   constexpr int64_t lanes = lane_count<float>;
   for (int64_t i = 0; i < count; i += lanes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The largest elements of windows of two by two, straight from memory.
+// The largest elements of two-by-two windows, straight from memory.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace mt::cpu {
 
-// Whether this instruction set has a kernel for that.
+// Whether this instruction set has a kernel for them.
 bool pools_pairs();
 
 // out[i] is the largest of x[at], x[at + 1], x[at + second] and x[at + second + 1], or NaN if one
-// of them is, where at is the place of element first + i of `windows`, whose last dimension goes in
-// steps of two. Of two that are equal it is the one that a reduction across four columns finds.
+// of them is, where at is the place of element first + i of `windows`, whose last dimension has a
+// stride of two. Of equal ones it is the one that a reduction across four columns finds.
 void pool_pairs(float* out, const float* x, const Layout& windows, int64_t second, int64_t first,
                 int64_t count);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading elements that do not lie next to each other.
+// Reads elements that do not lie next to each other.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace mt::cpu {
 void gather_strided(void* out, const void* base, size_t element_size, const Layout& layout,
                     int64_t first, int64_t count);
 
-// The same for elements of four bytes that lie two apart along the last dimension, to `even`, and
-// those behind each of them to `odd`.
+// The same for four-byte elements that lie two apart along the last dimension: these go to `even`,
+// and the element after each of them to `odd`.
 void gather_pairs(void* even, void* odd, const void* base, const Layout& layout, int64_t first,
                   int64_t count);
 
@@ -22,10 +22,10 @@ void gather_pairs(void* even, void* odd, const void* base, const Layout& layout,
 void strided_positions(void* out, size_t element_size, const Layout& layout, int64_t first,
                        int64_t count);
 
-// Copies rows of so many bytes, which begin `to_step` and `from_step` bytes apart.
+// Copies rows of `bytes` bytes, which begin `to_step` and `from_step` bytes apart.
 void copy_rows(void* to, int64_t to_step, const void* from, int64_t from_step, int64_t rows,
                size_t bytes);
-// One of them, or none.
+// Copies one such row, which may be empty.
 inline void copy_bytes(void* to, const void* from, size_t bytes) {
   copy_rows(to, 0, from, 0, 1, bytes);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copying elements that lie next to each other along another dimension than the one they are wanted
-// along.
+// Transposes: copies elements that are contiguous along another dimension than the one they are
+// wanted along.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace mt::cpu {
 constexpr int64_t turned_rows = 16;
 // Bytes of neighbouring rows' elements that are read together.
 constexpr int64_t turned_stretch = 256;
-// How many lines ahead memory is asked for: strides this far are nothing that hardware foresees.
+// How many lines ahead to prefetch: the hardware does not prefetch strides this long.
 constexpr int64_t turned_ahead = 32;
-// Up to so many columns are interleaved instead (strided.cpp).
+// Up to this many columns are interleaved instead (copy_lines-inl.h).
 constexpr int64_t most_interleaved = 4;
 
 // Whether elements this far apart lie in different lines of memory.
@@ -24,7 +24,7 @@ inline bool lies_far(int64_t stride, size_t element_size) {
   return bytes >= 64 || bytes <= -64;
 }
 
-// Rows and columns that are turned in registers.
+// Rows and columns of a square that is transposed in registers.
 template <class T>
 constexpr int64_t turned_side = 16 / static_cast<int64_t>(sizeof(T));
 
@@ -34,20 +34,20 @@ struct Square {
   Vector of[turned_side<T>];
 };
 
-// The lower or upper halves of two vectors, an element of each in turn.
+// Interleaves the lower or the upper halves of two vectors.
 template <bool upper, class V, size_t... I>
 [[gnu::always_inline]] inline V weave(V a, V b, std::index_sequence<I...>) {
   constexpr int n = sizeof...(I);
   return __builtin_shufflevector(a, b, (int(upper) * n / 2 + int(I / 2) + int(I % 2) * n)...);
 }
-// Of vectors half a square apart.
+// Interleaves vectors that are half a square apart.
 template <class T, size_t... I>
 [[gnu::always_inline]] inline Square<T> weave_all(const Square<T>& c,
                                                   std::index_sequence<I...> all) {
   return {{weave<I % 2 == 1>(c.of[I / 2], c.of[I / 2 + sizeof...(I) / 2], all)...}};
 }
 
-// Without loops, because gcc leaves vectors that loops go over in memory.
+// Transposes a square, without loops, because gcc leaves vectors that loops go over in memory.
 template <class T, size_t... I>
 [[gnu::always_inline]] inline void turn(T* to, int64_t pitch, const T* from, int64_t stride,
                                         std::index_sequence<I...> all) {
@@ -60,7 +60,7 @@ template <class T, size_t... I>
   (std::memcpy(to + static_cast<int64_t>(I) * pitch, &c.of[I], 16), ...);
 }
 
-// Begins to fetch `count` elements.
+// Prefetches `count` elements.
 template <class T>
 [[gnu::always_inline]] inline void fetch_elements(uintptr_t address, int64_t count) {
   const uintptr_t last = address + static_cast<uintptr_t>(count) * sizeof(T) - 1;
@@ -68,7 +68,7 @@ template <class T>
   __builtin_prefetch(reinterpret_cast<const void*>(last));
 }
 
-// out[row * pitch + column] = from[column * stride + row], some lines of memory at a time.
+// out[row * pitch + column] = from[column * stride + row], several cache lines at a time.
 template <class T>
 void copy_turned(T* out, int64_t pitch, const T* from, int64_t stride, int64_t rows,
                  int64_t columns) {
