@@ -29,8 +29,8 @@ class BlockOperands {
                   packed_a_size(a_, dtype_of<T>, plan.rows, block.k_end - block.k_begin)),
         gapped_(b_.rows, block.tile.column_begin, plan.columns, plan.panel) {}
 
-  // Terms [k_begin, k_begin + k_count), whose packing is planned. Packs b, unless the first sliver
-  // does or the tile before has left it.
+  // Begins terms [k_begin, k_begin + k_count), for which the plan has chosen the packing. Packs b,
+  // unless the first sliver will do so or the previous tile has left it packed.
   void begin_terms(int64_t k_begin, int64_t k_count) {
     k_begin_ = k_begin;
     k_count_ = k_count;
@@ -53,7 +53,7 @@ class BlockOperands {
   // Whether the first sliver still has to pack b.
   bool packs_along() const { return packs_along_; }
 
-  // Slivers [begin, end), of which a group consists.
+  // Points `tile` at a group, slivers [begin, end), which is packed first if need be.
   void take_group(MicroTile<T>& tile, int64_t begin, int64_t end) {
     group_begin_ = begin;
     group_end_ = end;
@@ -82,7 +82,7 @@ class BlockOperands {
     }
   }
 
-  // A sliver of the group, while which the next one is fetched if that comes soon.
+  // Points `tile` at a sliver of the group; meanwhile the next one is fetched if it comes soon.
   void take_sliver(MicroTile<T>& tile, int64_t sliver, bool next_is_soon) const {
     const Slivers& slivers = plan_.slivers;
     const int64_t group_row = slivers.first_row(group_begin_), row = slivers.first_row(sliver);
@@ -99,8 +99,8 @@ class BlockOperands {
     }
   }
 
-  // The panel of b that begins at `column`; returns how many columns it has. What is packed comes
-  // from the second-level cache, and needs less of a lead than what lies farther away.
+  // Points `tile` at the panel of b that begins at `column`; returns how many columns it has. A
+  // packed panel comes from the second-level cache and is fetched less far ahead than others.
   int64_t take_panel(MicroTile<T>& tile, int64_t column) {
     int64_t columns = std::min(plan_.panel, plan_.columns - column);
     tile.columns = columns;
@@ -130,7 +130,7 @@ class BlockOperands {
     return columns;
   }
 
-  // The same where it lies, for a kernel that leaves it packed.
+  // The same for a panel in place, for a kernel that packs it.
   void take_panel_to_pack(MicroTile<T>& tile, int64_t column) const {
     tile.b_k = b_.k.stride();
     tile.b = static_cast<const T*>(block_.b_data) + k_begin_ * tile.b_k +
@@ -147,9 +147,9 @@ class BlockOperands {
   int64_t first_row() const { return block_.tile.row_begin; }
   int64_t first_column() const { return block_.tile.column_begin; }
 
-  // A share of the next terms of b, as large as this panel's of those at hand: as they lie, if they
-  // follow each other, in which order memory is fastest beside a large first-level cache; else
-  // those of this panel.
+  // Chooses what of b's next terms to fetch, as much as this panel has of the current ones: in
+  // memory order if rows follow each other, which is fastest with a large first-level cache; else
+  // the next terms of this panel.
   void fetch_next_terms(MicroTile<T>& tile, int64_t column, int64_t columns) const {
     const int64_t whole = width(plan_.columns);
     const bool in_order = !small_first_cache && tile.b_k >= plan_.columns && tile.b_k <= whole;
@@ -168,16 +168,15 @@ class BlockOperands {
     }
   }
 
-  // Slivers of the group side by side, [k_count, their rows], so that whole vectors are read at a
-  // time.
+  // Packs the group's slivers side by side, [k_count, their rows], so that whole vectors are read.
   void pack_a(int64_t row, int64_t rows) {
     int64_t offsets[group_rows];
     a_.rows.offsets(first_row() + row, rows, offsets);
     pack(a_.dtype, block_.a_data, offsets, rows, rows, a_ks_, k_count_, packed_a_);
   }
 
-  // Two by two, each pair [k_count, its rows], which stays in the first-level cache while panels of
-  // b pass.
+  // Packs slivers two by two, each pair as [k_count, its rows], which stays in the first-level
+  // cache while panels of b pass.
   void pack_pairs() {
     const int64_t step = a_.k.stride(), row = first_row() + plan_.slivers.first_row(group_begin_);
     int64_t rows[paired_rows], pairs = 0;

@@ -19,27 +19,27 @@
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
-// Where a b read in place spans more than this, of each panel only few terms run before the next
-// one does, so that memory is read in order; near by, that would only begin and end more tiles.
+// If a b that is read in place spans at least this much, only few terms of each panel run before
+// the next one, so that memory is read in order; nearby, that would only begin and end more tiles.
 constexpr int64_t distant_bytes = 3 * 1024 * 1024;
 constexpr int64_t distant_page_bytes = 1536 * 1024;  // where its rows are pages apart
-// So much of it then passes at a time: enough to repay the tiles that begin and end with it, and
-// little enough that the second-level cache holds it beside what is fetched for the next terms; the
-// fewest where several slivers read it and its rows are pages apart, whose lines meet in few sets.
+// This much of such a b passes at a time: enough to repay beginning and ending its tiles, and
+// little enough that the second-level cache holds it beside what is fetched for the next terms. The
+// fewest pass where several slivers read b and its rows are pages apart, as lines share few sets.
 constexpr int64_t far_bytes = 384 * 1024, fewest_far_terms = 32, most_far_terms = 96;
-// Where rows are pages apart and slivers many, to which the first-level cache does not keep a panel
-// then, so much of b at a time stays in the second-level cache.
+// Where rows of b are pages apart and slivers are many, the first-level cache does not keep a panel
+// for all of them; then this much of b passes at a time and stays in the second-level cache.
 constexpr int64_t far_page_bytes = 256 * 1024, fewest_page_terms = 16, most_page_terms = 128;
-// Of a packed b, where a is packed as well, from rows that are pages apart: the second-level cache
-// also holds the lines that they come from.
+// Bytes of a packed b where a is packed as well, from rows that are pages apart: the second-level
+// cache also has to hold the lines that a comes from.
 constexpr int64_t packed_beside_a = 512 * 1024;
 
-// Rows of a that are at least so long the processor fetches ahead by itself, and better, unless b
-// comes from far away as well.
+// Rows of a that are at least this long are fetched ahead by the processor itself, which does it
+// better, unless b comes from far away as well.
 constexpr int64_t long_row_bytes = 28 * 64;
 
-// The rows of a tile, in as few slivers as kernels are high. They differ by a row at most, as low
-// kernels leave multipliers idle, or by a line of windows where they are that.
+// The rows of a tile, cut into as few slivers as the kernels' height allows. They differ by at most
+// a row, or a line of windows if they consist of these, as low kernels leave multipliers idle.
 struct Slivers {
   Slivers(int64_t rows, int64_t most, int64_t line)
       : count(divide_up(rows, most)),
@@ -52,11 +52,11 @@ struct Slivers {
   int64_t rows(int64_t sliver) const { return first_row(sliver + 1) - first_row(sliver); }
 
   int64_t count;
-  int64_t least, higher;  // lines, and how many slivers, the first ones, have one more
-  int64_t line;           // rows
+  int64_t least, higher;  // lines of a sliver, and how many slivers (the first ones) have one more
+  int64_t line;           // rows of a line
 };
 
-// The length of the lines that the rows of a tile are, if there is a kernel for these; else 0.
+// The length of the lines of windows that a tile's rows form, if these have a kernel; else 0.
 template <class T>
 int64_t line_of_windows(const Block& block, int64_t columns) {
   const Axis& rows = block.a->rows;
@@ -74,28 +74,28 @@ struct BlockPlan {
   static constexpr int64_t lanes = lanes_of<T>, widest = most_vectors * lanes;
 
   explicit BlockPlan(const Block& block);
-  // What becomes of the operands where `count` terms run.
+  // Chooses how the operands are read or packed for `count` terms.
   void choose_packing(const Block& block, int64_t count);
 
   int64_t rows, columns;
   bool gaps;      // between the columns of a panel of b, which is read where it lies
   bool far;       // b is read in place, by panels, and lies in no cache
   int64_t panel;  // columns
-  int64_t line;   // of windows, of which slivers consist; 0: of rows
+  int64_t line;   // length of the lines of windows that slivers consist of; 0: of single rows
   int64_t most;   // rows of a sliver
   Slivers slivers;
-  int64_t group = 1;  // of slivers, which run together
-  int64_t terms = 0;  // at most, in a block
+  int64_t group = 1;  // slivers that run together
+  int64_t terms = 0;  // the most of a block
   bool streamed;      // c is written past the caches
-  bool passes;        // each group of slivers is left where the first one is
+  bool passes;        // each group of slivers writes c where the first one did
 
   bool a_in_place = true, b_in_place = true;
-  bool indexed = false;        // the kernel looks both operands up in tables of offsets
+  bool indexed = false;        // the kernel looks up a, and b unless it is packed, in tables
   bool along_slivers = false;  // each sliver meets all panels before the next one does
   bool packs_along = false;    // the first sliver packs b as it goes
   bool pairs_a = false;        // slivers are packed two by two
-  bool fetches_a = false;      // the next sliver, where it lies
-  bool b_stays_near = false;   // what each sliver reads of b, it finds where the one before read it
+  bool fetches_a = false;      // the next sliver is fetched from where it lies
+  bool b_stays_near = false;   // a sliver finds what it reads of b where the previous one read it
 
  private:
   bool is_distant(const Block& block) const;
@@ -118,7 +118,7 @@ BlockPlan<T>::BlockPlan(const Block& block)
       slivers(rows, most, std::max<int64_t>(line, 1)) {
   terms = most_terms(block);
   passes = block.passes && block.k_end - block.k_begin <= terms;
-  // Sums of several blocks are read again, and what goes past the caches are whole aligned vectors.
+  // Only sums that no later block reads again go past the caches, and only whole aligned vectors.
   constexpr int64_t aligned = lanes * sizeof(T);
   streamed = block.streamed && block.k_end - block.k_begin <= terms && !gaps && !far &&
              columns % lanes == 0 && block.c_row % lanes == 0 &&
@@ -140,10 +140,10 @@ bool BlockPlan<T>::is_far(const Block& block) const {
   return (few || !pages_apart(block.b->k.stride() * int64_t(sizeof(T)))) && is_distant(block);
 }
 
-// Whether of a b that is read where it lies narrow panels pass, beside twice the rows of wide ones,
-// and so half as often. Where lines of its rows meet in few sets of the first-level cache,
-// and push each other out, a pass takes as long for half the rows. Not measured where that cache
-// has less room for the rows of a.
+// Whether a b that is read in place passes in narrow panels: beside twice as many rows as with wide
+// ones, and so half as often. Where lines of b's rows share few sets of the first-level cache and
+// evict each other, a pass takes as long for half the rows. Not measured where that cache has less
+// room for the rows of a.
 template <class T>
 bool BlockPlan<T>::repays_high_slivers(const Block& block) const {
   const MatrixOperand& b = *block.b;
@@ -163,8 +163,7 @@ template <class T>
 int64_t BlockPlan<T>::most_panel(const Block& block) const {
   if (far) return std::min(narrow_vectors * lanes, round_up(columns, lanes));
   if (repays_high_slivers(block)) return lanes * narrow_vectors;
-  // Where rows are looked up in tables, what many of them read for a single vector takes longer
-  // than to multiply.
+  // Looking up many rows in tables takes longer than multiplying them with a single vector.
   return lanes * (gaps ? vectors_for<T>(rows, widest, 2) : vectors_for<T>(rows, columns));
 }
 
@@ -181,7 +180,7 @@ int64_t BlockPlan<T>::most_terms(const Block& block) const {
                       most_page_terms);
   }
   const int64_t k = block.k_end - block.k_begin;
-  // Two panels of twice the terms fill no more of a cache than four do, and are packed once.
+  // Two panels of twice the terms take no more of a cache than four panels, and are packed once.
   if (columns <= 2 * panel) return most_block_k;
   const bool pages = block.a->k.uniform() && pages_apart(block.a->k.stride() * int64_t(sizeof(T)));
   const bool packs_pages = pages && !reads_a_in_place(*block.a, dtype_of<T>, rows, k);
@@ -199,7 +198,7 @@ void BlockPlan<T>::choose_packing(const Block& block, int64_t count) {
   const bool whole = loads_part_at_once || columns % lanes == 0;
   indexed = gaps || (b_in_place && !(whole && b.k.uniform())) ||
             (a_in_place && !(a.rows.uniform() && a.k.uniform()));
-  // One panel meets a sliver once, which need not stay in a cache for another.
+  // With one panel each sliver is used once and need not stay in a cache for another panel.
   const bool several = columns > panel;
   pairs_a = !a_in_place && !indexed && several && a.dtype == dtype_of<T> && a.k.uniform() &&
             a.rows.uniform() && a.rows.stride() == 1;
@@ -211,8 +210,8 @@ void BlockPlan<T>::choose_packing(const Block& block, int64_t count) {
     const int64_t rows_at_once = passing_bytes / (columns * int64_t(sizeof(T)));
     group = std::clamp<int64_t>(rows_at_once / most, 1, group);
   }
-  // Slivers whose lines interleave, as those packed side by side do, would not stay. Nor do they
-  // where finding a panel takes time, or bringing it.
+  // Slivers that are packed side by side would not stay, as their lines interleave. Nor are they to
+  // stay where finding a panel (gaps) or bringing it (far) takes time: there the panel stays.
   along_slivers = pairs_a || (a_in_place && !gaps && several && !far);
   packs_along = !b_in_place && !indexed && whole && b.dtype == dtype_of<T> && b.k.uniform() &&
                 b.rows.uniform() && b.rows.stride() == 1 && panel == widest &&

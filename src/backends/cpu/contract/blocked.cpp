@@ -3,9 +3,9 @@
 // wide as the micro-kernel, which stay in the second-level cache; then for each sliver of a few
 // rows of a, which stays in the first-level cache, the micro-kernel runs over all panels. Where
 // vectors can read b, the first sliver packs it as it goes. What needs no packing is read where it
-// lies: a whose k is contiguous, a b that is small, close together or used by few rows, and sliding
-// windows, whose packing would repeat each element. block_plan-inl.h chooses, block_operands-inl.h
-// packs.
+// lies: an a whose k is contiguous, a b that is small, close together or used by few rows, and
+// sliding windows, whose packing would repeat each element. block_plan-inl.h chooses,
+// block_operands-inl.h packs.
 #include "backends/cpu/contract/blocked.h"
 
 #include <algorithm>
@@ -83,8 +83,8 @@ class BlockRun {
   void run_by_windows() {}
 #endif
 
-  // Slivers [begin, end). Either each stays in the first-level cache while panels of b pass, or
-  // panels do.
+  // Runs slivers [begin, end). Either each sliver stays in the first-level cache while the panels
+  // of b pass, or each panel does while the slivers pass.
   void run_group(int64_t begin, int64_t end) {
     MicroTile<T> tile;
     tile.k = k_count_;
@@ -114,8 +114,8 @@ class BlockRun {
     }
   }
 
-  // A sliver of the group and all panels. What the first of them has found out holds for those of
-  // its width but the last, which are many where terms are few.
+  // Runs one sliver over all panels. The kernel found for the first panel also serves the others of
+  // its width but the last; where terms are few, these are many.
   void run_along(MicroTile<T>& tile, int64_t sliver) {
     const int64_t b_step = plan_.panel * (plan_.b_in_place ? 1 : k_count_);
     for (int64_t column = 0, columns; column < plan_.columns; column += columns) {
@@ -130,8 +130,8 @@ class BlockRun {
     }
   }
 
-  // A sliver of the group and the panel that the tile is pointed at. Returns the kernel, if both
-  // operands are read by strides.
+  // Runs one sliver over the panel that `tile` points at. Returns the kernel if it can serve
+  // further panels, as both operands are read by strides; else null.
   MicroKernel<T> run_tile(MicroTile<T>& tile, int64_t sliver, int64_t column, int64_t columns) {
     const int64_t rows = plan_.slivers.rows(sliver);
     const int64_t row = plan_.slivers.first_row(sliver) - first_row_of_c_;
@@ -171,9 +171,9 @@ class BlockRun {
   const Block& block_;
   BlockPlan<T> plan_;
   BlockOperands<T> operands_;
-  int64_t first_row_of_c_ = 0;       // of the tile's
-  int64_t k_count_ = 0;              // of the block of terms at hand
-  bool first_ = true, last_ = true;  // whether it is
+  int64_t first_row_of_c_ = 0;       // the tile's row where c begins
+  int64_t k_count_ = 0;              // terms of the current block
+  bool first_ = true, last_ = true;  // whether the current block is
 };
 
 ShortWindows short_windows_here() { return short_windows; }
@@ -234,7 +234,7 @@ StridedKernels strided_kernels(Dtype sum) {
   return is_floating(sum) ? kernels : integer_kernels(sum, kernels.pack);
 }
 
-// What rows in lanes leave of a tile.
+// Finds what run_rows_in_lanes() leaves of a tile; false if nothing.
 template <class T>
 bool remains(const Block& block, Block* rest) {
   const int64_t rows = run_rows_in_lanes(block, T());

@@ -8,18 +8,18 @@
 namespace mt::cpu {
 namespace {
 
-// Of more tiles for each thread none is long enough to wait for.
+// With more tiles than this for each thread, none takes long enough for others to wait for it.
 constexpr int64_t few_tiles = 8;
-// Reading b once for a tile takes as long as so many of its rows.
+// Reading b once for a tile takes as long as computing this many of its rows.
 constexpr int64_t reading_rows = 2;
-// A thread's tile is cut again, so that others can take some if it comes late, but not to less
-// arithmetic than this, nor to fewer rows.
+// A thread's tile is cut into up to most_parts parts, so that others can take some if it comes
+// late, but none with less arithmetic or fewer rows than these.
 constexpr int64_t most_parts = 4, part_products = 2500 * 1000, fewest_part_rows = 48;
-// The longest share must take so much less than before.
+// With the new tiles, the longest share must take less than this part of its time before.
 constexpr double worth_recutting = 0.93;
 
-// What a tile's columns take, in columns: the kernels' panels are four vectors or what is left, and
-// a single one is a quarter slower.
+// What a tile's columns cost, counted in columns: the kernels' panels are four vectors, or what is
+// left, and a panel of a single vector is a quarter slower.
 int64_t cost_of_columns(int64_t columns, int64_t lanes) {
   const int64_t whole = round_up(columns, lanes);
   return whole % (4 * lanes) == lanes ? whole + lanes / 4 : whole;
@@ -31,7 +31,7 @@ void Schedule::even_out(const MatrixOperand& left, const MatrixOperand& right, b
                         int64_t most_rows, int64_t most_columns) {
   if (tiles() > few_tiles * threads) return;
   const int64_t lanes = vector_floats * 4 / size_of(sum);
-  // Of the thread that has most, products of a term. Each has its tiles one after another.
+  // The work of the thread that has most, in products for each term. Each takes consecutive tiles.
   const auto longest_share = [&](int64_t tile_rows, int64_t tile_columns) {
     const int64_t high = divide_up(m, tile_rows), wide = divide_up(n, tile_columns);
     const bool packs_a = !reads_a_in_place(left, sum, tile_rows, panel);
@@ -69,7 +69,7 @@ void Schedule::even_out(const MatrixOperand& left, const MatrixOperand& right, b
     best_columns = tile_columns;
   }
   if (best_rows == rows && best_columns == columns) return;
-  // Where each would pack b anew, that costs more.
+  // A thread's tile stays whole if each of its parts would pack b anew, as that costs more.
   const bool packs_b = !reads_b_in_place(right, sum, best_rows, best_columns, panel);
   const int64_t worth =
       std::min(best_rows * best_columns * k / part_products, best_rows / fewest_part_rows);

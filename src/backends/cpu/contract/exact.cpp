@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers and booleans, in blocks of [rows, k] and [k, columns] as the types of their sums: 32 or
-// 64 bits, unsigned, which wraps as every integer type does when it is stored. Blocks of small
-// 64-bit numbers are multiplied as doubles, which hold a block's sums exactly and take less than
-// half the time. A boolean sum counts the products that are true.
+// Integers and booleans, in blocks of [rows, k] and [k, columns], converted to the type of the
+// sums: unsigned, of 32 or 64 bits, so that stored sums wrap as any integer type does. Blocks of
+// small 64-bit numbers are multiplied as doubles, which hold a block's sums exactly and take less
+// than half the time. A boolean sum counts the products that are true.
 #include "backends/cpu/contract/exact.h"
 
 #include <algorithm>
@@ -19,17 +19,17 @@ namespace {
 constexpr int64_t block_rows = 64, block_columns = 64, block_terms = most_small_terms;
 constexpr int64_t dot_terms = 512, dot_rows = 4096;  // at a time
 static_assert(dot_rows + 2 * dot_terms <= block_rows * block_terms + block_terms * block_columns);
-// Products with fewer rows are done before their numbers would be doubles.
+// With fewer rows a product is done before its numbers would be converted to doubles.
 constexpr int64_t fewest_rows_of_doubles = 5;
 
-// Element [i, j] of a block lies at data[i * row + j * step]; of b, i is its term.
+// Element [i, j] of a block lies at data[i * row + j * step]; in a block of b, i is the term.
 template <class T>
 struct Part {
   const T* data;
   int64_t row, step;
 };
 
-// out[i * pitch + j] = from[outer[i] + inner[j]], or whether it is not zero. Zeros up to the pitch.
+// out[i * pitch + j] = from[outer[i] + inner[j]], for booleans != 0; then zeros up to the pitch.
 template <class Stored, class T>
 void gather_integers(bool boolean, const void* from, const int64_t* outer, int64_t outer_count,
                      const int64_t* inner, int64_t inner_count, int64_t pitch, T* out) {
@@ -230,7 +230,7 @@ class ExactRun {
   const void *const a_data_, *const b_data_;
   const Dtype dtype_;
   T *const as_, *const bs_, *const sums_;
-  double* const doubles_;  // the same of small numbers
+  double* const doubles_;  // blocks of small numbers, and their sums
 };
 
 }  // namespace

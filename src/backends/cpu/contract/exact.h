@@ -7,9 +7,9 @@
 
 namespace mt::cpu {
 
-// Of matrices of `dtype`, summed as `sum`: the rows and columns of `tile`, written to the
-// contiguous result `out`. scratch: exact_scratch. a_data, b_data: where the tile's batch entry
-// begins.
+// Computes the rows and columns of `tile`, summed as `sum`, and writes them to the contiguous
+// result `out` of type `dtype`. scratch: exact_scratch() bytes. a_data, b_data: where the tile's
+// batch entry begins.
 void run_exact(const MatrixOperand& a, const void* a_data, const MatrixOperand& b,
                const void* b_data, Dtype dtype, Dtype sum, const Tile& tile, void* out,
                void* scratch);

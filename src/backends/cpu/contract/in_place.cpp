@@ -14,12 +14,12 @@ namespace {
 constexpr int64_t panel_unit = 64;  // columns that scratch for b is counted in: the widest panel
 constexpr int64_t few_rows = 72;    // too few to repay packing b
 
-// A b is read where it lies if it is no larger than this or, given that its rows begin with a line
-// and do not meet in one or two sets of the first-level cache, little or spanning little.
+// A b is read in place if it has at most `least` bytes; or has `little` or spans `spanning_little`,
+// if its rows begin with a line of memory and do not share one or two first-level cache sets.
 constexpr int64_t kib = 1024, least = 64 * kib, little = 256 * kib, spanning_little = 1024 * kib;
 
-// Of so few terms, packed panels stay in the first-level cache, which so many rows repay where the
-// first of them pack as they go.
+// With at most few_terms terms, packed panels stay in the first-level cache, and many_rows rows
+// repay packing them, as the first rows pack as they go.
 constexpr int64_t few_terms = 128, many_rows = 240;
 
 }  // namespace

@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
-// One vector of columns or as many as there can be, and few rows: others take more code than time.
+// One vector of columns or the most, and few rows: other kernels would add more code than speed.
 constexpr int integer_rows = std::min(rows_for(most_vectors), 4);
 template <class T, int V, int... I>
 constexpr std::array<MicroKernel<T>, integer_rows> integer_kernel_rows(
@@ -81,7 +81,7 @@ void add_doubles_here(const double* numbers, int64_t count, uint64_t* sums) {
 template <class T>
 T sum_of_lanes(hn::Vec<Vectors<T>> v) {
 #if HWY_TARGET == HWY_AVX3
-  // Highway's own is gcc's here, whose last addition is one of int, which is not to overflow.
+  // Highway would use gcc's reduction here, whose last addition is of int, which must not overflow.
   const hn::Half<Vectors<T>> half;
   return hn::GetLane(hn::SumOfLanes(half, hn::LowerHalf(half, v) + hn::UpperHalf(half, v)));
 #else

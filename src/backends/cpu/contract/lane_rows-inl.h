@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lanes.cpp where a row's terms follow each other in memory, or are packed: vectors run along them.
+// The part of lanes.cpp for rows whose terms are contiguous or packed: vectors run along them.
 #if defined(MT_CONTRACT_LANE_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_CONTRACT_LANE_ROWS_INL_H
 #undef MT_CONTRACT_LANE_ROWS_INL_H
@@ -25,16 +25,16 @@ constexpr int sum_registers = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ?
 template <class T, int Few>
 constexpr int rows_together = std::max(1, std::min(4, sum_registers / (Few * lane_vectors<T>)));
 
-// Whether 16-bit floats are widened as they are read, rather than some rows of them before: where
-// each is read once.
+// Whether 16-bit floats are widened as they are read, where each is read once, rather than some
+// rows at a time beforehand.
 template <class T, int Few>
 constexpr bool widens_rows_as_read = sizeof(T) == 4 && (HWY_TARGET == HWY_AVX3 ||
                                                         (Few == 1 && !(HWY_TARGET == HWY_SCALAR ||
                                                                        HWY_TARGET == HWY_EMU128)));
 
-// sums[i][j][lane] += many[i][k] * few[j][k] for k in [0, k_count), which begins at lane 0. Missing
-// lanes of the last 16 are given 0 * -0, which changes no sum, not even the sign of zero. Meanwhile
-// rows are fetched that many elements ahead, if any.
+// sums[i][j][lane] += many[i][k] * few[j][k] for k in [0, k_count), where k = 0 is in lane 0.
+// Missing lanes of the last 16 add 0 * -0, which changes no sum, not even the sign of a zero.
+// Meanwhile rows are fetched `ahead` elements ahead, if that is not 0.
 template <class T, int R, int Few, class E>
 HWY_NOINLINE void lanes_kernel(const Stored<T, E>* many, int64_t many_row, int64_t ahead,
                                const T* few, int64_t few_row, int64_t k_count, T* sums) {
@@ -63,7 +63,7 @@ HWY_NOINLINE void lanes_kernel(const Stored<T, E>* many, int64_t many_row, int64
         xs[i] = load_as<E>(d, from + i * many_row);
         if (Few > 1) hwy::Prefetch(from + i * many_row + ahead);
       }
-      forget(from);  // lest each be loaded Few times
+      forget(from);  // or each would be loaded Few times
       MT_UNROLL for (int i = 0; i < R; ++i) {
         MT_UNROLL for (int j = 0; j < Few; ++j) sum[i][j][v] = fused(d, xs[i], ys[j], sum[i][j][v]);
       }
@@ -103,8 +103,8 @@ HWY_INLINE T halved(const T* lanes) {
   return sums[0] + sums[1];
 }
 
-// The kernel for stretches of the first of so many rows, and how many it takes: all elements of a
-// window of 3 x 3 where they fit, so that what they share is read once.
+// The kernel for stretches that takes the first of `rows` rows, and how many it takes: all elements
+// of a 3 x 3 window where they fit in registers, so that what they share is read once.
 template <class T>
 struct StretchesKernel {
   void (*run)(const T* many, const int64_t* rows, const LanesStep* steps, const T* few,
@@ -121,7 +121,7 @@ StretchesKernel<T> stretches_kernel_for(int64_t rows) {
   return {stretches_kernel<T, 1, Few>, 1};
 }
 
-// The same for so many rows, R at a time.
+// lanes_kernel for up to R rows: all R at once, or fewer one by one.
 template <class T, int R, int Few, class E>
 HWY_INLINE void add_rows(const Stored<T, E>* many, int64_t many_row, int64_t ahead, int64_t rows,
                          const RowsAlongK<T>& few, int64_t k_count, T* sums) {
@@ -142,12 +142,12 @@ void run_rows(const LanesBlock& block) {
   RowsAlongK<T> few(*block.few, block.few_data, packed);
   RowsAlongK<T> many(*block.many, block.many_data, packed + most_few * lanes_block_k);
   const bool widening = widens_rows_as_read<T, Few> && many.widen;
-  // Two tiles ahead where no cache of a core's own holds the rows, as each is some pages from the
-  // next one and those that fetch by themselves begin anew with every page.
+  // Rows are fetched two tiles ahead where no cache of the core's own holds them, as each is some
+  // pages from the next one and hardware prefetchers begin anew with every page.
   const int64_t bytes =
       block.many->rows.size * block.many->k.size * static_cast<int64_t>(size_of(block.many->dtype));
   const int64_t distance = Few > 1 ? R : bytes > second_cache ? 2 * R : 0;
-  const int64_t rows_ahead = many.direct || widening ? distance : 0;  // no packed copy's
+  const int64_t rows_ahead = many.direct || widening ? distance : 0;  // not for a packed copy
   // Rows in groups whose sums stay in the first-level cache; within, k in blocks.
   constexpr int64_t group = group_bytes / (most_few * order_lanes * sizeof(T));
   int64_t offsets[group];  // of the rows, if k lies in stretches

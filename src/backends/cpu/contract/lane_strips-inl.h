@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// lanes.cpp where the rows of `many` are neighbours in memory, as the columns of a row-major
-// matrix: vectors run along them instead.
+// The part of lanes.cpp for a `many` whose rows are neighbours in memory, as the columns of a
+// row-major matrix are: vectors run along the rows instead of k.
 #if defined(MT_CONTRACT_LANE_STRIPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_CONTRACT_LANE_STRIPS_INL_H
 #undef MT_CONTRACT_LANE_STRIPS_INL_H
@@ -19,9 +19,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
-// One accumulator for each lane, row of few and element of a strip. What comes from afar is read a
-// few terms of each lane at a time, so much of each row at once that memory is read in order for a
-// while; else many terms follow each other, while sums stay in registers.
+// Keeps one accumulator for each lane, row of few and element of a strip. What comes from far away
+// is read a few terms of each lane at a time, so much of each row of memory that it is read in
+// order for a while; otherwise many terms follow each other, while sums stay in registers.
 template <class T, int Few>
 void run_strips(const LanesBlock& block, const LaneStrips& strips) {
   constexpr int64_t distance = 4;  // lanes ahead
@@ -37,8 +37,8 @@ void run_strips(const LanesBlock& block, const LaneStrips& strips) {
   const int64_t k_step = block.many->k.stride();
   const int64_t strip = strips.columns, lane = Few * strip;
   const int64_t together = strips.terms * order_lanes;
-  // Beside one row only what no cache holds is worth it, and where the first-level cache is small:
-  // processors with a larger one were measured to read as fast without.
+  // With one row of few, fetching pays only for what no cache holds, and where the first-level
+  // cache is small: processors with a larger one were measured to read as fast without.
   const int64_t bytes =
       block.many->k.size * std::abs(k_step) * static_cast<int64_t>(size_of(block.many->dtype));
   const bool fetches = !strips.near && (Few > 1 || (small_first_cache && bytes >= last_cache));

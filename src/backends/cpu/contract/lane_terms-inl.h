@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of the lanes of the order where the rows of the large operand are neighbours in memory:
+// Sums in the 16 lanes of ops/order.h, for a large operand whose rows are neighbours in memory:
 // vectors run along the rows, one lane's terms at a time. Included once for each instruction set.
 #if defined(MT_CONTRACT_LANE_TERMS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_CONTRACT_LANE_TERMS_INL_H
@@ -15,8 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
-// Elements of memory, of which sums are T: E is T, or Float16 or Bfloat16, which are widened as
-// they are read.
+// The type in memory of elements that are summed as T: E is T, or Float16 or Bfloat16, which are
+// widened as they are read.
 template <class T, class E>
 struct ElementsOf {
   using Stored = typename E::Stored;
@@ -91,13 +91,13 @@ HWY_INLINE void add_terms(const LaneTerms<T, E>& terms, int64_t r, T* sums, int6
         xs[v] = load_as<E>(d, many + v * width);
       }
     }
-    // To the second-level cache, which has more lines under way at once than the first.
+    // Fetched to the second-level cache, which has more lines under way at once than the first.
     if (sizeof...(Mask) == 0 && terms.ahead != 0) {
       MT_UNROLL for (int v = 0; v < V; ++v) {
         __builtin_prefetch(many + v * width + terms.ahead, 0, 2);
       }
     }
-    forget(many);  // lest each be loaded Few times
+    forget(many);  // or each would be loaded Few times
     MT_UNROLL for (int v = 0; v < V; ++v) {
       MT_UNROLL for (int j = 0; j < Few; ++j) sum[j][v] = fused(d, xs[v], ys[j], sum[j][v]);
     }
@@ -109,7 +109,7 @@ HWY_INLINE void add_terms(const LaneTerms<T, E>& terms, int64_t r, T* sums, int6
   }
 }
 
-// The same for r in [begin, count), by so many vectors at a time and then by fewer.
+// The same for r in [begin, count), V vectors at a time and then fewer.
 template <class T, int Few, int V, class E>
 void add_terms_from(const LaneTerms<T, E>& terms, int64_t begin, int64_t count, T* sums,
                     int64_t strip) {

@@ -112,10 +112,10 @@ LaneStrips::LaneStrips(const MatrixOperand& many, int64_t few, Dtype sum) {
   possible = (many.dtype == sum || half) && many.rows.uniform() && many.rows.stride() == 1 &&
              many.k.uniform() && step != 1;
   near = many.k.size * std::abs(step) * size <= second_cache / 2;
-  // The sums of one row of `few`, of 16 lanes, stay in a first-level cache that has room for them.
+  // The sums of 16 lanes, for one row of `few`, stay in the first-level cache if it has the room.
   columns = near ? 64 : (small_first_cache ? 2 * page : page / 2) / sum_size;
-  // From afar come the rows of k that the terms lie in: of about four pages at once, but eight rows
-  // at least, as sums are loaded and stored each time.
+  // What comes from far away is read about four pages of k's rows at a time, but at least eight
+  // rows, as sums are loaded and stored each time.
   const int64_t most_terms = lanes_block_k / order_lanes;
   if (widened) {
     near = true;

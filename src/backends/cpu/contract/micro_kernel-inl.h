@@ -33,7 +33,7 @@ constexpr int tile_registers = 6, most_vectors = 1;
 constexpr int tile_registers = 12, most_vectors = 2;
 #endif
 constexpr int most_rows = 12;
-constexpr int narrow_vectors = std::min(most_vectors, 2);  // beside which the most rows go together
+constexpr int narrow_vectors = std::min(most_vectors, 2);  // so few that the most rows run together
 constexpr int rows_for(int vectors) {
   return tile_registers / vectors < most_rows ? tile_registers / vectors : most_rows;
 }
@@ -55,7 +55,7 @@ HWY_INLINE void fetch_tile(const T* c, int64_t c_row) {
   }
 }
 
-// Where a tile begins: at zero, or with what there is already.
+// Begins a tile's sums: at zero, or with the sums so far.
 template <class T, int R, int V, class M>
 HWY_INLINE void begin_sums(const MicroTile<T>& tile, M mask, hn::Vec<Vectors<T>> (&sum)[R][V]) {
   const Vectors<T> d;
@@ -92,7 +92,7 @@ HWY_INLINE void end_sums(const MicroTile<T>& tile, M mask, hn::Vec<Vectors<T>> (
   }
 }
 
-// Past the caches.
+// Stores the sums past the caches.
 template <class T, int R, int V>
 HWY_INLINE void end_streamed_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> (&sum)[R][V]) {
   T* c = tile.c;
@@ -104,7 +104,7 @@ HWY_INLINE void end_streamed_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> 
   }
 }
 
-// Without the lanes between the columns.
+// Stores the sums without the lanes in the gaps between columns.
 template <class T, int R, int V>
 HWY_INLINE void end_kept_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> (&sum)[R][V]) {
   const Vectors<T> d;
@@ -135,15 +135,15 @@ HWY_INLINE void end_kept_sums(const MicroTile<T>& tile, hn::Vec<Vectors<T>> (&su
 // What a strided kernel does about operands that lie farther away than the first-level cache.
 enum class Distant {
   fetched,  // ahead of time
-  packed,   // b as well: it is left where the next rows read it near by, which takes no time of its
-            // own, as the multiply-adds leave room for it
-  far,      // b alone, in an order of its own
-  a,        // a alone: what is read of b lies near by
-  none,     // nothing: there are none, and fetching would only take the loads' time
+  packed,   // the same, and b is packed where the next rows read it nearby; that takes no time of
+            // its own, as the multiply-adds leave room for it
+  far,      // only b is fetched, in an order of its own
+  a,        // only a is fetched: what is read of b lies nearby
+  none,     // nothing: neither is far away, and fetching would only take time from loads
 };
 
-// Both operands advance by strides. b has whole vectors, unless loads of a part are as quick. Where
-// its loops lie in lines of code makes a few hundredths.
+// Both operands advance by strides. b has whole vectors, unless partial loads are as fast. Aligned,
+// as where its loops lie in lines of code makes a few hundredths of its time.
 template <class T, int R, int V, Distant distant>
 HWY_NOINLINE __attribute__((aligned(64))) void strided_kernel(const MicroTile<T>& tile) {
   const Vectors<T> d;
@@ -152,7 +152,7 @@ HWY_NOINLINE __attribute__((aligned(64))) void strided_kernel(const MicroTile<T>
   [[maybe_unused]] const bool whole = tile.columns == V * lanes;
   hn::Vec<Vectors<T>> sum[R][V];
   begin_sums<T>(tile, mask, sum);
-  // Three rows share a pointer: one to three times the stride is what an address can hold.
+  // Three rows share a pointer, as an address can hold up to twice the stride.
   const int64_t a_row = tile.a_row, a_k = tile.a_k, b_k = tile.b_k;
   const T* a[(R + 2) / 3];
   MT_UNROLL for (int i = 0; i < (R + 2) / 3; ++i) a[i] = tile.a + 3 * i * a_row;
@@ -163,7 +163,7 @@ HWY_NOINLINE __attribute__((aligned(64))) void strided_kernel(const MicroTile<T>
   constexpr bool packs = distant == Distant::packed;
   constexpr bool fetches_a = distant != Distant::none && distant != Distant::far;
   constexpr bool fetches_b = packs || distant == Distant::fetched;
-  // To begin and end a loop for each line takes some ten cycles, so only where one is fetched.
+  // A loop for each line takes some ten cycles to begin and end, so only where lines are fetched.
   constexpr int64_t all = std::numeric_limits<int64_t>::max();
   const int64_t line = fetches_a && a_ahead != 0 ? int64_t{64 / sizeof(T)} : all;
   for (int64_t left = tile.k; left > 0; left -= line) {
@@ -195,7 +195,7 @@ HWY_NOINLINE __attribute__((aligned(64))) void strided_kernel(const MicroTile<T>
   end_sums<T>(tile, mask, sum);
 }
 
-// What is looked up in tables of offsets: a, and b unless it is packed. Where it lies, b may end
+// Looks up a in tables of offsets, and b unless it is packed. A b that is read in place may end
 // within a vector and have gaps.
 template <class T, int R, int V, bool b_packed>
 HWY_NOINLINE void indexed_kernel(const MicroTile<T>& tile) {
@@ -239,9 +239,8 @@ HWY_NOINLINE void indexed_kernel(const MicroTile<T>& tile) {
   end_sums<T>(tile, mask, sum);
 }
 
-// Rows of a are L lines of sliding windows, W neighbours each, which one address reaches; one
-// vector of b. With as many rows, rows_for(1), an indexed kernel would look up more than it
-// multiplies.
+// The rows of a are L lines of sliding windows, each of W neighbours, which share an address; b is
+// a single vector. An indexed kernel of rows_for(1) rows would look up more than it multiplies.
 template <class T, int L, int W>
 HWY_NOINLINE void lines_kernel(const MicroTile<T>& tile) {
   const Vectors<T> d;
@@ -268,8 +267,8 @@ HWY_NOINLINE void lines_kernel(const MicroTile<T>& tile) {
   end_sums<T>(tile, mask, sum);
 }
 
-// The kernels for lines of so many elements, or none, as others than vectors of float are rare; and
-// how many rows one takes at most.
+// Which lines, of `width` elements, have kernels: only those of float, as others are rare; and how
+// many lines a kernel takes at most.
 template <class T>
 constexpr bool has_lines_kernels = sizeof(T) == 4 && HWY_TARGET != HWY_SCALAR;
 template <class T>
@@ -293,8 +292,8 @@ MicroKernel<T> lines_kernel_for(int64_t lines, int64_t width) {
   return nullptr;
 }
 
-// Both operands are looked up in tables, or a alone, as b is packed; or they are read by strides, b
-// perhaps from the first-level cache.
+// How a kernel reads its operands: both through tables of offsets; only a, as b is packed; both by
+// strides; the same, with b in the first-level cache.
 enum class Reads { indexed, a_indexed, strided, b_near };
 template <class T, int R, int V, Reads reads>
 constexpr MicroKernel<T> micro_kernel() {
@@ -356,8 +355,7 @@ MicroKernel<T> near_kernel_for(int rows, int vectors) {
                                  : micro_kernel_for<T>(rows, vectors, Reads::b_near);
 }
 
-// The same where b comes from afar: of narrow panels, so that lines of memory are asked for at an
-// even pace.
+// The same where b comes from far away: for narrow panels, which request lines at an even pace.
 constexpr int fewest_far_rows = 4;
 template <class T, int... I>
 constexpr std::array<MicroKernel<T>, sizeof...(I)> far_kernel_table(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a micro-kernel (micro_kernel-inl.h) is told, and the kernels of the instruction set in use.
+// The arguments of a micro-kernel (micro_kernel-inl.h); the kernels of the instruction set in use.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 namespace mt::cpu {
 
-// Whether the first-level cache keeps what is read of b, `terms` rows that begin `step` elements
-// apart, while slivers of `rows` rows of a go by, each of which is fetched during the one before.
+// Whether the first-level cache keeps what is read of b (`terms` rows, `step` elements apart) while
+// slivers of `rows` rows of a pass, each of which is fetched during the previous one.
 inline bool stays_near(int64_t terms, int64_t step, int64_t rows, size_t size) {
   return terms * (std::abs(step) + 2 * rows) * static_cast<int64_t>(size) <= 40 * 1024;
 }
 
-// The lanes of a vector that are results, and where they go, side by side, in a row of c.
+// Which lanes of a vector are results, and where in a row of c they go, side by side.
 struct KeptLanes {
   uint8_t mask[8];
-  alignas(32) uint8_t from[32];  // the same as indices as long as lanes, for kernels that permute
+  alignas(32) uint8_t from[32];  // the same as indices, as wide as lanes, for kernels that permute
   int64_t to, count;
 };
 
@@ -33,16 +33,16 @@ struct MicroTile {
   int64_t c_row;
   const T* from;  // where the sums so far are: c, unless there are gaps
   int64_t from_row;
-  const KeptLanes* kept;  // for each vector, or nullptr: all columns; not where b is packed
-  const T* fetched;       // where lines will be wanted next, as many as the tile's, or nullptr
-  int64_t columns;        // at most V vectors, more than V - 1
-  bool first;             // c holds nothing yet: begin at zero
-  bool streamed;          // c is written past the caches; whole aligned vectors only
-  int64_t a_ahead;        // how far ahead to prefetch a, each 64 bytes along k, and b, each k
-  int64_t b_ahead;
-  T* packed;  // where a packing kernel leaves its vectors of b, one after the other
-  // Of a distant b instead of b_ahead: the lines of memory to fetch each k, the tile's columns, and
-  // how far those of the next k are from them.
+  const KeptLanes* kept;  // one for each vector, or nullptr: all lanes; never where b is packed
+  const T* fetched;  // lines of c to fetch as they are used next, as many as the tile's; or nullptr
+  int64_t columns;   // at most V vectors, more than V - 1
+  bool first;        // c holds nothing yet: begin at zero
+  bool streamed;     // c is written past the caches; whole aligned vectors only
+  int64_t a_ahead;   // how far ahead to prefetch a, once for each 64 bytes along k,
+  int64_t b_ahead;   // and b, for each k
+  T* packed;         // where a packing kernel leaves its vectors of b, one after the other
+  // For a distant b, instead of b_ahead: what to fetch at the first k, as many columns as the tile
+  // has, and how far from there at each following k.
   const T* coming;
   int64_t coming_step;
 };
@@ -57,17 +57,17 @@ void run_kernel(AnyKernel kernel, const MicroTile<T>& tile) {
 
 // The kernels that read both operands by strides.
 struct StridedKernels {
-  // Leaves rows that begin `step` elements apart, of k neighbours each, as k rows of whole vectors.
+  // Transposes rows of k neighbours, which begin `step` elements apart, to k rows of whole vectors.
   using Pack = void (*)(const void* from, int64_t step, int64_t rows, int64_t k, void* to);
 
   int lanes;
-  bool take_part;  // of a vector, where the last column is
+  bool take_part;  // whether the last vector of columns may be loaded in part
   // As many vectors of columns as the registers hold for these rows: few rows leave room for more.
   int (*vectors_for)(int64_t rows, int64_t columns);
   int (*rows_for)(int vectors);
-  // near: what they read is in the first-level cache.
+  // near: what the kernel reads is in the first-level cache.
   AnyKernel (*find)(int rows, int vectors, bool near);
-  Pack pack;  // of a panel's columns and block_k terms at most
+  Pack pack;  // for at most a panel's columns and block_k terms
 };
 // By the type of the sums: float32, float64, or int32 and int64, whose kernels' T is unsigned.
 StridedKernels strided_kernels(Dtype sum);

@@ -40,7 +40,7 @@ decltype(auto) with_type(Dtype dtype, F&& f) {
   return f(double());
 }
 
-// From one stored or summed type to another; 16-bit floats go through float, which holds them all.
+// Converts between stored and summed types; 16-bit floats go through float, which holds them all.
 template <class To, class From>
 To number(From x) {
   if constexpr (std::is_same_v<From, StoredFloat16>) {
@@ -67,13 +67,13 @@ decltype(auto) with_sum(Dtype sum, F&& f) {
   }
 }
 
-// The one of the types of sums that has the same patterns, if there is one.
+// The type of sums with the same bit patterns; `dtype` itself if there is none.
 constexpr Dtype pattern_of(Dtype dtype) {
   return dtype == Dtype::uint32 ? Dtype::int32 : dtype == Dtype::uint64 ? Dtype::int64 : dtype;
 }
-// Whether numbers of `dtype` are what sums of type `sum` are made of, as they lie.
+// Whether sums of type `sum` can read numbers of `dtype` in place, without conversion.
 constexpr bool lies_as(Dtype dtype, Dtype sum) { return pattern_of(dtype) == sum; }
-// Whether load_kernel() and store_kernel() go between such numbers and sums of type `sum`.
+// Whether load_kernel() and store_kernel() convert numbers of `dtype` to sums of `sum` and back.
 constexpr bool has_kernels(Dtype dtype, Dtype sum) {
   return compute_of(pattern_of(dtype)) == compute_of(sum);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operand of a contraction as a matrix [rows, k] whose element lies at rows.offset(i) +
+// An operand of a contraction as a matrix [rows, k] whose element (i, j) lies at rows.offset(i) +
 // k.offset(j). Each axis stands for a group of dimensions with arbitrary strides, so a transposed,
 // broadcast, reversed or sliding-window operand is read where it lies.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace mt::cpu {
 
-// The dimensions of one group that a walk of one operand sees, outermost first; neighbours that
-// follow each other without a gap are merged, so that most axes have one dimension.
+// The dimensions of one group as one operand sees them, outermost first. Adjacent dimensions
+// without a gap between them are merged, so most axes have a single dimension.
 struct Axis {
   int64_t size = 1;  // the product of all sizes
   int rank = 0;
@@ -38,7 +38,7 @@ struct Axis {
   // Whether the offsets only go up, by one within the innermost dimension.
   bool ascends() const;
   // Calls run(position, offset, length) for each stretch of [first, first + count) along the
-  // innermost dimension, positions counted from `first`. Of a rank of one or more.
+  // innermost dimension; positions count from `first`. The rank must be at least one.
   template <class F>
   void for_runs(int64_t first, int64_t count, F&& run) const;
   // out[i] = offset(first + i) for i in [0, count).
@@ -69,8 +69,8 @@ void Axis::for_runs(int64_t first, int64_t count, F&& run) const {
   }
 }
 
-// Windows that meet their elements so often are better broadcast where they lie than gathered;
-// vectors want them to meet more often. Of small images the edges are a large part.
+// Windows that read each element this often on average are better broadcast in place than gathered;
+// vectors want a higher average. It is as low as this because edges are much of a small image.
 constexpr double gathered_often = 1.5;
 
 struct MatrixOperand {
@@ -82,25 +82,25 @@ struct MatrixOperand {
     return static_cast<const char*>(data) + batch.offset(index) * int64_t(size_of(dtype));
   }
 
-  // Whether rows and k meet the same elements so often, as sliding windows do.
+  // Whether each element is read at least `often` times on average, as sliding windows do.
   bool slides(double often = 2) const;
 };
 
 MatrixOperand operand_a(const Contraction& contraction);
 MatrixOperand operand_b(const Contraction& contraction);
 
-// Whether vectors along the rows of x, which many rows of the other operand share, read sliding
-// windows in place: the positions of windows follow each other but for the edge of the kernel at
-// the end of each line, and computing what lies in between costs less than packing.
+// Whether vectors along the rows of x, which `many` rows of the other operand share, read sliding
+// windows in place: the windows' positions follow each other but for a gap at the end of each line,
+// the kernel's edge, and computing the gaps as well costs less than packing.
 bool reads_columns_in_place(const MatrixOperand& x, int64_t many);
 
-// At most so many rows of a, and lines of all channels of a window of b.
+// Limits for short windows: rows of a, and lines of a window of b, of all channels together.
 struct ShortWindows {
   int64_t rows = 0, lines = 0;
 };
 constexpr int64_t most_window_width = 8;
-// Whether a has a few rows and the columns of b are the elements of short sliding windows, both of
-// floats along k, no more of either than that; windows-inl.h has kernels.
+// Whether a has a few rows and the columns of b are the elements of short sliding windows, both
+// float32 and contiguous along k, and neither exceeds `most`; windows-inl.h has the kernels.
 bool has_short_windows(const MatrixOperand& a, const MatrixOperand& b, ShortWindows most);
 
 }  // namespace mt::cpu

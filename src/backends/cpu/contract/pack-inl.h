@@ -22,7 +22,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
-// Rows that lie one after the other: [begin, end) in the packed row.
+// Rows that are neighbours in memory: [begin, end) in each packed row.
 struct RowRun {
   int64_t begin, end;
 };
@@ -58,8 +58,8 @@ void pack_along_rows(const T* data, const int64_t* rows, const RowRun* runs, int
   }
 }
 
-// Rows that are neighbours, in groups of a few: each becomes [k_count, its rows], one after the
-// other. Lines of memory, and the pages where they lie, are looked for once for all groups.
+// Packs rows that are neighbours, in groups of a few: each group becomes [k_count, its rows], one
+// after the other. Each line of memory, and the page it is in, is looked up once for all groups.
 template <class T>
 void pack_groups(const T* from, int64_t stride, const int64_t* rows, int64_t groups,
                  int64_t k_count, T* out) {
@@ -91,7 +91,7 @@ void pack_groups(const T* from, int64_t stride, const int64_t* rows, int64_t gro
 
 constexpr int64_t most_width = 64;
 
-// The end of each packed row, of whole vectors, before what there is of it is stored.
+// Clears the last vector of each packed row, before the elements that exist are stored.
 template <class T>
 void clear_last_vectors(int64_t k_count, int64_t width, T* out) {
   const Vectors<T> d;
@@ -107,7 +107,7 @@ inline bool evenly_apart(const int64_t* rows, int64_t count) {
   return true;
 }
 
-// Rows as runs along k: the rows of `data` in groups of one vector.
+// Packs rows as runs along k, a vector of rows at a time.
 template <class T>
 void pack_rows_along_k(const T* data, const int64_t* rows, int64_t used, const int64_t* ks,
                        int64_t k_count, int64_t width, T* out, [[maybe_unused]] bool unbroken) {
@@ -143,7 +143,7 @@ void pack_rows_along_k(const T* data, const int64_t* rows, int64_t used, const i
 #endif
 }
 
-// 16-bit floats whose k is contiguous: widened in small blocks, which are then as any others.
+// Packs 16-bit floats whose k is contiguous: widened in small blocks, which are packed like others.
 inline void pack_widened(Dtype dtype, const void* data, const int64_t* rows, int64_t used,
                          const int64_t* ks, int64_t k_count, int64_t width, float* out) {
   constexpr int64_t most = 64;
@@ -168,10 +168,10 @@ inline void pack_widened(Dtype dtype, const void* data, const int64_t* rows, int
   }
 }
 
-// `used` rows of `width`, which may be more to make up whole vectors; what is there then does not
-// matter, but is not left as it was, lest it slow arithmetic down. rows and ks are offsets, and ks
-// are `unbroken` if they are known to follow each other. `used`, lest gcc make a clone of it in
-// each file that includes this.
+// Packs `used` rows to a width of `width`, which may be larger to make up whole vectors. What is in
+// the rest does not matter, but is overwritten, as it could slow arithmetic down. rows and ks are
+// offsets; `unbroken`: ks are known to be consecutive. [[gnu::used]] keeps gcc from making a clone
+// in each file that includes this.
 template <class T>
 [[gnu::used]] void pack(Dtype dtype, const void* data, const int64_t* rows, int64_t used,
                         int64_t width, const int64_t* ks, int64_t k_count, T* out,

@@ -17,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
-// 16-bit floats, `count` of each row, one after the other.
+// Whether elements are 16-bit floats to be widened; and widens `count` of each row, row after row.
 template <class T>
 bool widens(Dtype dtype) {
   return sizeof(T) == 4 && is_half(dtype);
@@ -62,7 +62,7 @@ struct RowsAlongK {
   void begin_block(int64_t k, int64_t k_count) {
     if (x.dtype != dtype_of<T> && !widen) x.k.offsets(k, k_count, ks);
   }
-  // Where the 16-bit floats lie that widen is for.
+  // Where the 16-bit floats that widen() is to read lie.
   const uint16_t* halves(int64_t row, int64_t k) const {
     return static_cast<const uint16_t*>(from) + x.rows.offset(row) + k;
   }
@@ -95,7 +95,7 @@ struct RowsAlongK {
       }
     }
   }
-  // One row; where it lies if it is the only one.
+  // Loads one row; in place if it is the operand's only row and within one stretch.
   void load_stretches(int64_t offset, int64_t row, int64_t k, int64_t k_count) {
     const T* begin = static_cast<const T*>(from) + offset;
     x.k.for_runs(k, k_count, [&](int64_t position, int64_t first, int64_t length) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tall a whose rows lie along k, times a few columns, such as a layer's with ten outputs. Columns
-// in lanes would leave many of them empty, so rows lie there instead: they are turned in registers,
-// beside the multiply-adds, and each column's sums are one vector. Each sum is the same chain.
+// A tall a that is contiguous along k, times a few columns, as in a layer with ten outputs. Columns
+// in lanes would leave many lanes empty, so rows go there instead: they are transposed in
+// registers, beside the multiply-adds, and a column's sums are one vector. Each is the same chain.
 #include "backends/cpu/contract/rows_in_lanes.h"
 
 #include <algorithm>
@@ -26,15 +26,15 @@ namespace mt::cpu {
 namespace {
 
 constexpr int64_t most_columns = 12, most_lanes = 16;
-// The rows that are fetched meanwhile: for each line of memory along k as many lines as there are
-// rows, `step` apart, which begin `line` after those before.
+// What to fetch meanwhile: for each line of memory along k that is multiplied, as many lines as
+// there are rows. These are `step` apart, and begin `line` after those for the line before.
 template <class T>
 struct RowsToCome {
   const T* at;
   int64_t step, line;
 };
-// sums[j][i] += a[i, k] * b[k, j] for all lanes i, and k in whole squares: of 16 bytes along k of
-// as many rows.
+// sums[j][i] += a[i, k] * b[k, j] for all lanes i. k_count is a whole number of squares: 16 bytes
+// along k of as many rows.
 template <class T>
 using RowsKernel = void (*)(const T* a, int64_t a_row, RowsToCome<T> ahead, const T* b, int64_t b_k,
                             int64_t k_count, T* sums);
@@ -54,8 +54,8 @@ namespace mt::cpu::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
-// Where kernels with columns in lanes, which take whole vectors or eight at a time, compute four
-// columns more, turning rows takes no longer. Registers hold sums, a square and a number of b.
+// Kernels with columns in lanes take whole vectors, or eight columns at a time; if that is four too
+// many, transposing rows takes no longer. Registers have to hold sums, a square and a number of b.
 template <class T>
 constexpr bool is_worth(int64_t columns) {
   constexpr int64_t registers = HWY_TARGET == HWY_AVX3 ? 32 : 16;
@@ -135,7 +135,7 @@ RowsInLanes<double> find(int64_t columns, double) {
 // Fewer terms do not repay the beginning and ending of sums.
 constexpr int64_t fewest_columns = 5, fewest_terms = 48;
 constexpr int64_t least_multiply_adds = 1 << 18;
-// Of b, which passes again for each vector of rows.
+// The most of b that passes at a time, again for each vector of rows.
 constexpr int64_t passing_bytes_of_b = 256 * 1024;
 
 template <class T>
@@ -150,7 +150,7 @@ RowsInLanes<T> kernel_for(const MatrixOperand& a, const MatrixOperand& b, int64_
                           int64_t columns, int64_t terms) {
   if (columns < fewest_columns || columns > most_columns || terms < fewest_terms) return {};
   if (a.dtype != dtype_of<T> || !a.rows.uniform() || !a.k.uniform() || a.k.stride() != 1) return {};
-  // Else there is no scratch to pack b.
+  // Otherwise b would have to be packed, for which there is no scratch.
   if (!lies_by_columns<T>(b, columns) && reads_b_in_place(b, dtype_of<T>, rows, columns, terms)) {
     return {};
   }
@@ -186,8 +186,8 @@ class Run {
   void run_terms(int64_t begin) {
     const int64_t count = std::min(most_terms_, k_ - begin);
     const T* const b = take_b(block_.k_begin + begin, count);
-    // The kernel reads an even number of columns, perhaps one of the next term, so the last ones
-    // are copied. What is missing of a square is 0 * -0, which changes no sum.
+    // The kernel reads an even number of columns, perhaps a number of the next term as well, so the
+    // last terms are copied. What is missing in a square is 0 * -0, which changes no sum.
     const int64_t whole = (count - columns_ % 2) / square * square;
     T last_b[square * most_columns], last_a[most_lanes * square];
     std::fill_n(last_b, square * width_, T(-0.0));

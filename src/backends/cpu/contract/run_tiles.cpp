@@ -32,7 +32,7 @@ void TileRun::run(int64_t first, int64_t end) {
     }
     const TileGrid grid = this->grid();
     if (source_ != nullptr && grid.entries >= 4 * schedule_.threads) {
-      // Whoever makes an entry works on all of it.
+      // The thread that makes an entry works on all of it.
       share(grid.entries, grid.tiles() * grid.panels, &TileRun::compute);
     } else {
       share(grid.items(), 1, &TileRun::compute);

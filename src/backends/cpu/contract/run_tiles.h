@@ -7,7 +7,7 @@
 
 namespace mt::cpu {
 
-// A contraction as its schedule has it: a and b are exchanged where that computes the transpose.
+// A contraction as scheduled: a and b are exchanged if the schedule computes the transpose.
 struct TileWork {
   const Schedule& schedule;
   const MatrixOperand &a, &b;
@@ -15,7 +15,7 @@ struct TileWork {
   Dtype dtype;  // of the result
   void *out, *scratch;
   const Epilogue* epilogue;   // nullptr: none
-  const EntrySource* source;  // of what the caller knows as b; nullptr: it lies in memory
+  const EntrySource* source;  // makes what the caller calls b; nullptr: that lies in memory
 };
 
 // Computes batch entries [first, end).

@@ -19,60 +19,63 @@ namespace {
 // Below this much arithmetic, on so little memory, a parallel region costs more than it saves.
 constexpr int64_t serial_flops = 1000 * 1000;
 constexpr double serial_bytes = 128 * 1024;
-// The least arithmetic of a tile that is worth handing to a thread, and of one that packs its b.
+// The least arithmetic that makes a tile worth handing to a thread; the same if it packs its b.
 constexpr double tile_flops = 0.5e6, packing_flops = 5e6;
-// The kernel takes so many rows together at most. Where there are no more, b is read once and not
-// packed, and a tile has so many columns.
+// The most rows that the kernel takes together. Where there are no more, b is read only once and
+// not packed, and a tile has up to read_columns columns.
 constexpr int64_t sliver_rows = 12, read_columns = 1024;
-// An epilogue goes over about so many results of small batch entries at a time.
+// An epilogue goes over about this many results of small batch entries at a time.
 constexpr int64_t finished_results = 8192;
-// A tile that packs both operands is not cut to fewer rows or columns than these.
+// A tile that packs both operands and has fewer rows and columns than this is cut further only
+// while tiles are fewer than threads.
 constexpr int64_t repays_cutting = 384;
-// A tile that is rounded afterwards has at most so many rows, if it is wide: its sums lie in
-// scratch.
+// The most rows of a wide tile that is rounded afterwards, as its sums lie in scratch.
 constexpr int64_t rounded_rows = 480;
-// A tile over sliding windows that are read where they lie has at most so many results.
+// A tile over sliding windows that are read in place may be wider, up to this many results.
 constexpr int64_t window_results = 32 * 1024;
-// Bytes of all panels' slabs together, if that is enough for one batch entry.
+// The most bytes of all panels' slabs together, unless one batch entry alone needs more.
 constexpr int64_t slab_bytes = 16 * 1024 * 1024;
-// A b of at most so many bytes may well be read whole by every thread.
+// A b of at most this many bytes may be read whole by every thread.
 constexpr int64_t shared_bytes = 512 * 1024;
-// Where b alone is packed so many columns leave more of the second-level cache to a, if there is
-// more than a block of terms, or on one thread so many bytes would be packed.
+// Where only b is packed, tiles of columns_beside_rows columns leave more of the second-level cache
+// to a. They pay if there is more than one block of terms or, on one thread, if a tile would pack
+// fills_cache bytes or more.
 constexpr int64_t columns_beside_rows = 128, fills_cache = 1024 * 1024;
-// If each thread has so many rows of a tall a, it takes all columns of these and packs all of b:
-// whatever goes by rows before and after has left them, or looks for them, in that core's caches.
+// If each thread has this many rows of a tall a, it takes all their columns and packs all of b:
+// other steps that go by rows have left them, or will look for them, in that core's caches.
 constexpr int64_t repays_packing = 1024;
-// A tile of whole rows has so many at least.
+// The fewest rows of a tile that has all columns.
 constexpr int64_t fewest_whole_rows = 48;
-// A thread's tiles are at most so many, so that others can take some if it comes late.
+// The most tiles wanted for each thread: several, so that others can take some if it comes late.
 constexpr int64_t tiles_per_thread = 4;
-// Of a tile of lanes: rows that its kernel takes together, the fewest that are worth handing out,
-// and the most that are rounded afterwards, whose sums lie in scratch. Where rows are neighbours in
-// memory a tile has some vectors of them.
+// Rows of a tile of Way::lanes: how many its kernel takes together, the fewest worth handing out,
+// and the most if the tile is rounded afterwards, as its sums then lie in scratch.
 constexpr int64_t lane_rows = 4, fewest_lane_rows = 16, rounded_lane_rows = 4096;
-constexpr int64_t far_lane_rows = 64;  // whose pages are known, as the next panels are read
-constexpr int64_t fewest_strip_rows = 4 * vector_floats;
-// Of two operands that lie along k one is turned: a if it has at most so many rows, and only for
-// so many terms and more, below which turning takes longer than it spares. Of float32 so it is if
-// its rows are twice as many, or nearly; any number between leaves tiles of uneven widths.
+constexpr int64_t far_lane_rows = 64;  // whose pages are still known when the next panels are read
+constexpr int64_t fewest_strip_rows = 4 * vector_floats;  // if rows are neighbours: some vectors
+// Of two operands that lie along k, one is transposed. That is operand a only if
+// - it has at most most_turned_rows rows or, in float32, twice as many or slightly fewer; numbers
+//   in between leave tiles of uneven widths;
+// - there are at least fewest_turned_terms terms: with fewer, transposing costs more than it saves.
 constexpr int64_t most_turned_rows = 8 * vector_floats, fewest_turned_terms = 32;
-// An operand of so many elements is in no cache near by.
+// An operand of this many elements is in no nearby cache.
 constexpr int64_t distant = 1 << 20;
 
-// So many results are turned at a distance, which takes longer than multiplying so few terms.
+// More than far_results results lie in no nearby cache when they are transposed; with fewer than
+// few_terms terms that takes longer than multiplying.
 constexpr int64_t far_results = 1 << 18, few_terms = 128;
 
-// Of a tall result: few in any case, or of so many bytes in all, half of that where the lines of
-// memory that a's terms lie in meet in one or two sets of the first-level cache.
+// Columns of a tall result that count as few: few_columns in any case, and as many as take
+// few_columns_bytes, or half of that where the lines of memory with a's terms share one or two sets
+// of the first-level cache.
 constexpr int64_t few_columns = 16, few_columns_bytes = 192;
-// Of more columns the transpose pays where it is estimated to take less than a share of the time.
+// With more columns the transpose pays if it is estimated to take less than this share of the time.
 constexpr double worth_turning = 0.95, worth_turning_doubles = 0.9;
-// The same of windows that are broadcast instead of read in place, and what turning costs there.
+// The same share if windows are broadcast rather than read in place; what transposing costs there.
 constexpr double worth_broadcasting = 0.955, turning_windows = 6;
 
-// Whether windows that vectors can read where they lie are better broadcast: what vectors compute
-// between lines costs more than rows that do not fill them, and than turning the result and a.
+// Whether windows that vectors can read in place are better broadcast: computing the gaps between
+// lines costs more than vectors that rows do not fill, plus transposing the result and a.
 bool broadcasts_better(const MatrixOperand& a, const MatrixOperand& b, Dtype sum) {
   if (a.dtype != sum || b.dtype != sum) return false;
   const auto m = static_cast<double>(a.rows.size), n = static_cast<double>(b.rows.size);
@@ -84,14 +87,15 @@ bool broadcasts_better(const MatrixOperand& a, const MatrixOperand& b, Dtype sum
 }
 
 // Whether the transpose of the result is easier to compute, because
-// - a tall result's few columns would be columns of vectors, whose rows are neighbours in memory;
-// - neither operand lies along k, and columns fill vectors badly, or rows are more to pack;
-// - b alone does, so that of its transpose neither is packed, nor turned but for the result;
-// - both operands lie along k, so that one is packed, and a costs less, if it fills vectors and b
-//   need not be widened, which packs it as well;
-// - the columns are sliding windows that vectors cannot read where they lie, and broadcasts can,
-//   unless a large result of few terms is to be turned; or vectors can, but would compute what lies
-//   between lines as well, and the rows fill them.
+// - the result is tall with few columns, and vectors can run along a's rows instead, as these are
+//   neighbours in memory;
+// - neither operand lies along k, and columns fill vectors badly or rows are more to pack;
+// - only b lies along k: then the transpose packs neither operand and only transposes the result;
+// - both operands lie along k, so one has to be packed, and a costs less, provided that it fills
+//   vectors and that b need not be widened, which would pack b as well;
+// - the columns are sliding windows that broadcasts can read in place and vectors cannot, unless a
+//   large result of few terms would have to be transposed; or vectors can, but would also compute
+//   the gaps between lines, while the rows fill vectors.
 bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype sum) {
   const int64_t m = a.rows.size, n = b.rows.size;
   const bool a_along_k = a.k.stride() == 1, b_along_k = b.k.stride() == 1;
@@ -116,7 +120,7 @@ bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype 
     const int64_t straight = m * round_up(n, lanes) * terms + (packing * m + turning * n) * terms;
     return static_cast<double>(turned) < worth_turning * static_cast<double>(straight);
   }
-  // Fewer rows leave more lanes empty than turning a b takes that is at hand.
+  // With fewer rows, empty lanes cost more than transposing a b that is in a nearby cache.
   const bool near = n * terms < distant;
   const bool in_lanes = puts_rows_in_lanes(b, a, sum, n, m, terms);
   const int64_t fewest = near && !in_lanes ? vector_floats / 2 : 5;
@@ -134,8 +138,8 @@ bool transposed_is_easier(const MatrixOperand& a, const MatrixOperand& b, Dtype 
   return !reads_columns_in_place(b, m) || broadcasts_better(a, b, sum);
 }
 
-// Whether a vector is a line of memory. With shorter ones multiply-adds take twice as long, beside
-// which what is packed comes in time from further away.
+// Whether a vector is as long as a line of memory. With shorter ones multiply-adds take twice as
+// long, so that packed data arrives in time even from farther away.
 bool fills_lines(Dtype sum) {
   return strided_kernels(sum).lanes * int64_t(size_of(sum)) == cache_line;
 }
@@ -149,7 +153,7 @@ Schedule::Schedule(const Contraction& c, int most_threads, const Surroundings& a
   n = size_of_group(c.n);
   k = size_of_group(c.k);
   bool wide = c.a == Dtype::float64 || c.b == Dtype::float64 || c.out == Dtype::float64;
-  // How many of fewer than 2^32 products are true is known modulo 2^32.
+  // 32 bits are enough to count the products that are true, if there are fewer than 2^32.
   const bool long_integers = size_of(c.out) == 8 || k >= int64_t{1} << 32;
   const bool integers = !is_floating(c.out);
   sum = integers ? (long_integers ? Dtype::int64 : Dtype::int32)
@@ -206,9 +210,9 @@ Schedule::Schedule(const Contraction& c, int most_threads, const Surroundings& a
   }
   if (way == Way::filtering) {
     columns = std::min(filtering.band(), n);
-    // A thread keeps to its outputs, whose weights the others need not read then, where the weight
-    // is more than the tiles, which each transforms anew; and so where bands are fewer than
-    // threads.
+    // Where the weight is larger than the tiles, each thread keeps to its own outputs: no other
+    // then reads their weights, though every thread transforms the tiles anew. Outputs are also
+    // divided where there are fewer bands than threads.
     const int64_t blocks = divide_up(m, filtered_outputs);
     const int64_t all_tiles = batch * divide_up(filtering.lines, 2) * filtering.across;
     order.parts_outermost = threads > 1 && filtering.outputs > all_tiles && blocks >= threads;
@@ -254,7 +258,7 @@ Way Schedule::choose_way(const Contraction& c, const MatrixOperand& a, const Mat
   if (panels <= 1 && c.out == Dtype::float32) abreast = choose_abreast(a, b, threads, made);
   if (panels <= 1 && sum == c.out && sum == b.dtype) {
     lines = find_image_lines(a, b, made);
-    // Lines that nearly fill a vector of 16, or some shorter ones.
+    // Lines that nearly fill a vector of 16 lanes, or several shorter ones.
     const int64_t fewest = abreast_lanes() == vector_floats ? vector_floats - 1 : 12;
     const bool fills_vectors = lines.in_place && lines.width >= fewest;
     if (lines && (fills_vectors || !abreast.own_weights)) {
@@ -290,7 +294,7 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
     const int64_t parts = std::max<int64_t>(1, tiles_per_thread * threads / entries);
     const LaneStrips strips(m >= n ? left : right, std::min(m, n), sum);
     if (threads > 1 && strips.possible && !strips.near) {
-      // Strips as wide as can be, but of a few as many for each thread.
+      // Strips as wide as possible but, if they are few, equally many for each thread.
       int64_t all = divide_up(many, strips.columns) * entries;
       if (all < tiles_per_thread * threads) all = round_up(all, threads);
       many = round_up(divide_up(many, divide_up(all, entries)), order_lanes);
@@ -327,18 +331,18 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   const int64_t packed = columns * std::min(block_k, terms) * int64_t(size_of(sum));
   const bool fills = packed >= fills_cache && fills_lines(sum);
   if (high && (threads == 1 ? fills : blocks) && columns >= 2 * columns_beside_rows) {
-    // Two panels go by in one block of twice the terms.
+    // With up to most_block_k terms, two panels run in a single block.
     columns = terms <= most_block_k ? 2 * column_unit : columns_beside_rows;
   }
   if (threads == 1) return;
-  // Several tiles for each thread, and each worth the handing out. Where every tile packs its
-  // columns of b, which costs more than to read its rows of a again, tiles are higher than wide;
-  // where it packs both, they are square, and only cut further while there are too few of them.
+  // Several tiles for each thread, each worth handing out. Where every tile packs its columns of b,
+  // which costs more than reading its rows of a again, tiles are higher than wide. Where it packs
+  // both operands, tiles are square, and only cut further while there are too few of them.
   const int64_t worth = static_cast<int64_t>(flops / (packs_b ? packing_flops : tile_flops));
   const int64_t wanted = std::clamp<int64_t>(worth, threads, tiles_per_thread * threads);
-  // Packed columns last from one tile to the next if they are one block of terms, and then wide
-  // tiles read less of a; else every tile packs them anew, and those that are cut by columns alone
-  // pack nothing twice.
+  // Packed columns of a single block of terms are kept for the next tile, and then wide tiles read
+  // less of a. With more blocks every tile packs its columns anew, and tiles that are cut by
+  // columns alone pack nothing twice.
   const int64_t highest = blocks ? 8 : 1;
   const bool by_rows = !packs_b && k * n * int64_t(size_of(sum)) <= shared_bytes;
   const auto enough = [&] {
@@ -346,18 +350,19 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
     if (packs_both && made >= threads && std::max(rows, columns) < repays_cutting) return true;
     return made >= wanted || (rows <= row_unit && columns <= column_unit);
   };
-  // What finishes tiles of whole rows takes all of a tile at a time.
+  // An epilogue takes a tile of whole rows all at once.
   const int64_t parts = std::min(tiles_per_thread, m / (threads * fewest_whole_rows));
   if (shared && by_rows && columns >= n && parts > 0 && !enough()) {
     rows = divide_up(m, parts * threads);
     order.parts = divide_up(m, rows);
     return;
   }
-  // What a tile turns is turned by all that share its columns, so these are cut before rows.
+  // All tiles that share columns transpose them anew, so columns are cut before rows.
   const bool near_rows = m * k * int64_t(size_of(sum)) <= shared_bytes;
   const bool turns = high && transposed && near_rows && !enough();
-  // Unless the rows are updated later: those that only one core has read are written several times
-  // as fast, so each thread has its own, and turns all columns, where that takes little beside.
+  // Unless the rows are updated later: rows that only one core has read are written several times
+  // as fast, so each thread has its own rows and transposes all columns, if that takes
+  // comparatively little.
   if (turns && replaces_b && m >= 2 * turning * threads) {
     rows = divide_up(m, threads);
     columns = std::min(columns, column_unit);
@@ -369,11 +374,11 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
   }
   while (!enough()) {
     const int64_t few = packs_both ? columns : high ? highest * columns : columns / 2;
-    // Of few columns a unit more or less is much: 130 would be 128 and 2.
+    // With few columns one unit more or less is much: 130 would be cut into 128 and 2.
     const bool uneven = packs_both && columns < 4 * column_unit && columns % (2 * column_unit) != 0;
     const bool cuts_rows = rows > row_unit && (rows >= few || (uneven && rows > 2 * row_unit));
     const int64_t half = round_up(divide_up(rows, 2), row_unit);
-    // So few rows would read b where it lies, as if there were no more of them to repay packing it.
+    // With so few rows a tile would read b in place, though all rows together repay packing it.
     const bool unpacks =
         packs_b && columns > column_unit && reads_b_in_place(right, sum, half, columns, panel);
     if (unpacks && batch * panels * tiles() >= 2 * threads) break;
@@ -383,7 +388,7 @@ void Schedule::choose_tiles(const MatrixOperand& left, const MatrixOperand& righ
       columns = round_up(divide_up(columns, 2), column_unit);
     }
   }
-  // Low tiles are better equal than of whole slivers.
+  // Low tiles are better of equal height than of whole slivers.
   if (rows < 16 * row_unit) rows = divide_up(m, divide_up(m, rows));
   const bool tall = high && batch * panels == 1 && divide_up(m, rows) % threads == 0 &&
                     m >= std::max(2 * n, repays_packing * threads);

@@ -14,11 +14,11 @@
 namespace mt::cpu {
 namespace {
 
-// Beyond so many multiply-adds the rest is a hundredth or two; and of long integers, blocks of
-// doubles (exact.cpp) are quicker.
+// Beyond this many multiply-adds all else is only a hundredth or two of the time; for long
+// integers, blocks of doubles (exact.cpp) are faster.
 constexpr int64_t most_multiply_adds = 1 << 21, most_of_long_integers = 1 << 14;
-constexpr int64_t most_brought = 4096;  // elements of an operand
-// A lone result of so many bytes is written to what has just been used, as a rule.
+constexpr int64_t most_brought = 4096;  // elements of an operand that are converted
+// A lone result of at most this many bytes usually goes to memory that has just been used.
 constexpr int64_t near_bytes = 16 << 10;
 
 bool is_at_once(const Schedule& s) {
@@ -69,7 +69,7 @@ SmallProduct::Lines::Lines(Dtype dtype, int64_t all, int64_t elements, int64_t d
   count = 1;
 }
 
-// The lines as numbers of `size` bytes in scratch.
+// Converts the lines to numbers of `size` bytes in scratch; returns where these begin.
 char* SmallProduct::Lines::bring(const void* from, char** scratch, size_t size) const {
   char* const begin = *scratch;
   char* to = begin;
@@ -165,10 +165,10 @@ size_t SmallProduct::scratch() const {
   return static_cast<size_t>(round_up(elements * static_cast<int64_t>(size_of(sum_)), 64));
 }
 
-// Clearing what these kernels do not read takes as long as a tile of 4 x 4.
+// What these kernels do not read is left unset: clearing it takes as long as a tile of 4 x 4.
 template <class T>
 MicroTile<T> SmallProduct::first_tile(const T* a) const {
-  // A vector of two numbers would be stored behind the multiply-adds of the product before.
+  // Kept apart: as one vector they would be stored behind the previous product's multiply-adds.
   int64_t a_row = a_row_, a_k = a_k_;
   asm("" : "+r"(a_row), "+r"(a_k));
   MicroTile<T> tile;
@@ -183,8 +183,8 @@ MicroTile<T> SmallProduct::first_tile(const T* a) const {
   return tile;
 }
 
-// Of one panel of columns, read and written where they lie. What is done between two kernels is
-// time in which nothing is multiplied, so this does the least.
+// For one panel of columns, read and written in place. Nothing is multiplied between two kernels,
+// so this does as little as possible there.
 template <class T>
 void SmallProduct::run_in_place(const void* a, const void* b, void* out, char* /*scratch*/,
                                 const Epilogue* epilogue, int64_t batch) const {

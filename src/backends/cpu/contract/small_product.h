@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product of small matrices of any type that lie evenly. What blocked.cpp and exact.cpp find out
-// about their operands each time is found out once, when the contraction is prepared: that takes as
-// long as some ten thousand multiply-adds. The bits are the same, since each element is one chain
-// of multiply-adds over all of k wherever its tile begins.
+// A product of small matrices of any type with even strides. What blocked.cpp and exact.cpp find
+// out about their operands in each run takes as long as some ten thousand multiply-adds; here it is
+// found out once, when the contraction is prepared. The bits are the same, since each element is
+// one chain of multiply-adds over all of k wherever its tile begins.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class SmallProduct {
   // out: the type of the result.
   SmallProduct(const Schedule& schedule, const MatrixOperand& a, const MatrixOperand& b, Dtype out);
 
-  // Whether the contraction is one.
+  // Whether the contraction is such a product.
   explicit operator bool() const { return run_ != nullptr; }
   // Bytes of scratch for run().
   size_t scratch() const;
@@ -32,7 +32,7 @@ class SmallProduct {
   }
 
  private:
-  // Lines of an operand that are copied as numbers of the sums' type.
+  // Lines of an operand that are converted to the sums' type in scratch.
   struct Lines {
     Lines() = default;
     Lines(Dtype dtype, int64_t count, int64_t length, int64_t step, int64_t pitch);
@@ -44,7 +44,7 @@ class SmallProduct {
   };
 
   bool prepare(const Schedule& schedule, const MatrixOperand& a, const MatrixOperand& b);
-  // What all tiles are told, and where the first sliver of a lies.
+  // The arguments that all tiles share, and the first sliver of a.
   template <class T>
   MicroTile<T> first_tile(const T* a) const;
   template <class T>
@@ -60,23 +60,23 @@ class SmallProduct {
   Dtype sum_;
   int64_t rows_, columns_, k_, a_row_, a_k_, b_row_, b_k_;
   Lines a_lines_, b_lines_;
-  bool packs_ = false, turned_;  // b, and the result
-  bool dots_ = false;            // a vector of integers, and rows that lie along it
+  bool packs_ = false, turned_;  // b is packed; the result is transposed
+  bool dots_ = false;            // integers: a vector b, and rows of a that lie along it
   Kernel store_ = nullptr;       // to the result, unless that has the type of the sums
   int64_t lanes_, panel_;        // columns of a tile
-  // The columns of a tile, and what its kernel is told of b: how far its rows are from each other,
-  // how far ahead to fetch them, and where the next panel is.
+  // A panel of b, as its kernel is told: its columns, how far its rows are apart, how far ahead to
+  // fetch them, and how far away the next panel is.
   struct Panel {
     int64_t columns, step, ahead, size;
   };
   Panel panels_[2];  // whole ones, and the last
   int64_t whole_panels_;
   bool fetches_;   // the result's lines, before they are written
-  int64_t pitch_;  // of the rows that a tile writes: whole vectors where that may be
+  int64_t pitch_;  // distance of the rows that a tile writes; whole vectors where possible
   int64_t slivers_ = 0, least_rows_, higher_slivers_;
   int64_t passing_ = 0;  // slivers that the epilogue takes together
   StridedKernels::Pack pack_;
-  // For slivers of least_rows_ and of one row more: of whole panels, and of the last.
+  // For [slivers of least_rows_, or of one row more][whole panels, or the last].
   AnyKernel kernels_[2][2];
 };
 

@@ -8,17 +8,17 @@ namespace mt::cpu {
 
 struct Tile {
   int64_t batch, row_begin, row_end, column_begin, column_end;
-  int64_t entries = 1;            // from there on; if several, all rows and columns of each
+  int64_t entries = 1;            // from `batch` on; if several, with all rows and columns of each
   const void* passing = nullptr;  // where its rows lie, if not in their place in the result
 };
 
-// Tiles that are turned to the result when they are done.
+// How tiles lie in scratch before they are transposed into the result.
 struct TurnedTiles {
   enum Kind : uint8_t {
     none,
     transposed,  // [columns of the result, rows]
-    rows,        // of several batch entries: [rows of their results, all elements of these]
-    entries,     // of several batch entries whose results have one row: [its elements, entries]
+    rows,        // of several batch entries: [rows of the result, their elements in all entries]
+    entries,     // of several batch entries with one row each: [its elements, entries]
   };
   Kind kind = none;
   int64_t row_count = 0, columns = 0;
@@ -29,9 +29,9 @@ struct TurnedTiles {
 struct Epilogue {
   void (*run)(void* context, const Tile& tile);
   void* context;
-  // Instead, where tiles are turned to the result (PreparedContraction::turned_tiles()): works on
-  // their values before that. The tile's columns are the rows of what it works on; its batch entry
-  // is the first of them.
+  // Called instead of run() where tiles are transposed into the result, before that happens
+  // (PreparedContraction::turned_tiles()). The tile's columns are the rows of `values`; its batch
+  // entry is the first of those in `values`.
   void (*run_turned)(void* context, const Tile& tile, void* values) = nullptr;
 };
 

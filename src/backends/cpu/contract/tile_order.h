@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order the tiles of a contraction are shared out: a thread takes items that follow each
-// other, and finds in its caches what they have in common.
+// The order in which a contraction's tiles are shared out: a thread takes consecutive items, and
+// finds in its caches what they have in common.
 #pragma once
 
 #include <cstdint>
 
 namespace mt::cpu {
 
-// What there is to share out: for each batch entry so many tiles above and beside each other, and
-// so many panels of each.
+// What there is to share out: `rows` x `columns` tiles for each batch entry, and `panels` panels of
+// terms for each tile.
 struct TileGrid {
   int64_t entries, rows, columns, panels;
   int64_t tiles() const { return rows * columns; }
@@ -19,12 +19,12 @@ struct TileIndex {
   int64_t entry, row, column, panel;
 };
 
-// Entries follow each other; in each all tiles of a panel, column by column from top to bottom.
-// But for:
+// Entry by entry; in each, panel by panel; in each, the tiles column by column, from top to bottom.
+// With these exceptions:
 struct TileOrder {
-  int64_t parts = 1;  // into which an entry's rows of tiles are divided evenly: the tiles of one
-                      // come before those of the next
-  bool parts_outermost = false;   // the same part of all entries, too; there is one panel then
+  int64_t parts = 1;  // an entry's rows of tiles are divided evenly into so many parts, which are
+                      // taken one after the other
+  bool parts_outermost = false;   // a part of all entries before the next part; for one panel only
   bool panels_innermost = false;  // all panels of a tile follow each other
 
   TileIndex at(int64_t item, const TileGrid& grid) const {

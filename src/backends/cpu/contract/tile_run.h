@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One contraction under way: its tiles, and where their sums go. Straight to the result; or, where
-// that is of a narrower type or turned, to a tile of scratch and from there to the result; or,
-// where k has panels, to one slab [m, n] of scratch for each panel, which are then added pairwise.
+// One contraction under way: its tiles, and where their sums go:
+// - straight to the result;
+// - through a tile of scratch to the result, if that has a narrower type or is transposed;
+// - if k has panels, to a slab [m, n] of scratch for each panel; slabs are then added pairwise.
 #pragma once
 
 #include <algorithm>
@@ -28,23 +29,23 @@ class TileRun {
         epilogue_of_entries_(finished_together_ == 1 ? nullptr : work.epilogue),
         source_(work.source) {}
 
-  // Batch entries [first, end).
+  // Computes batch entries [first, end).
   void run(int64_t first, int64_t end);
 
  private:
   // What a thread's scratch holds from one tile to the next.
   struct Held {
-    int64_t made = -1;   // the offset of the entry that was made, or the panel's first term
-    int64_t origin = 0;  // which element of the operand lies there first
+    int64_t made = -1;   // offset of the entry that was made, or the panel's first term
+    int64_t origin = 0;  // the operand's element that lies first in what was made
     PackedColumns packed;
   };
   static_assert(sizeof(Held) <= held_bytes);
 
   // ------------------------------------------------------------------ run_tiles.cpp: any product
-  // Each thread takes so many items at a time.
+  // Threads take work `takes` times in all, `items` consecutive items each time.
   void share(int64_t takes, int64_t items, void (TileRun::*work)(int64_t item, char* scratch));
   void compute(int64_t item, char* scratch);
-  // Some batch entries of one tile each.
+  // Computes several batch entries of one tile each, then runs their epilogue.
   void compute_entries(int64_t item, char* scratch);
   template <class T>
   void compute_floating(const Tile& tile, int64_t entry, int64_t panel, char* scratch);
@@ -63,23 +64,23 @@ class TileRun {
   TileGrid grid() const { return schedule_.grid(divide_up(count_, together())); }
   int64_t group() const { return schedule_.panels > 1 ? schedule_.group : schedule_.batch; }
   Held& held_by(char* scratch) const { return *reinterpret_cast<Held*>(scratch + schedule_.held); }
-  // Where an entry of which terms [k_begin, k_end) are wanted begins.
+  // Where a batch entry begins, of which terms [k_begin, k_end) are wanted.
   const void* a_entry(int64_t batch, int64_t k_begin, int64_t k_end, char* scratch) const;
   const void* b_entry(int64_t batch, int64_t k_begin, int64_t k_end, char* scratch) const;
-  // Of the operand that the caller knows as b.
+  // The same for the operand that the caller calls b, which is made if it has a source.
   const void* made_entry(const MatrixOperand& x, const void* data, int64_t batch, int64_t k_begin,
                          int64_t k_end, char* scratch) const;
-  // Whether the padding that b's windows have is what their kernel takes it for.
+  // Whether b's windows are read from unpadded images: their padding is +0, as the kernel assumes.
   bool reads_images() const;
 
   // ------------------------------------------------------- windows/run_windows.cpp: convolutions
-  // Some outputs of a weight, for filtering.
+  // Transforms some outputs of a weight, for filtering.
   void transform(int64_t item, char* scratch);
-  // The tile of this image and of those that are computed with it.
+  // Computes the tile of this image and of the images that share its band.
   void filter(const Tile& tile, char* scratch);
   template <class T>
   void compute_lines(const Tile& tile, char* scratch);
-  // A group of batch entries.
+  // Computes a group of batch entries.
   void compute_abreast(int64_t item, char* scratch);
 
   static constexpr int64_t weight_outputs = 8;  // that are transformed at a time
@@ -87,18 +88,18 @@ class TileRun {
   float* weight(int64_t index) const {
     return reinterpret_cast<float*>(slabs_) + index * schedule_.filtering.weight_elements();
   }
-  // What b's windows read of an entry.
+  // What b's windows read: an entry in memory, or the unpadded image that one is made of.
   const void* image(int64_t batch) const { return image_at(b_.batch.offset(batch)); }
   const void* image_at(int64_t offset) const {
     if (source_ != nullptr) return source_->find(source_->context, offset);
     return static_cast<const char*>(b_data_) + offset * int64_t(size_of(b_.dtype));
   }
 
-  // ----------------------------------------------------------- store_tiles.cpp: what becomes of
-  // sums Rounds a tile of sums to the result.
+  // ------------------------------------------------------- store_tiles.cpp: what becomes of sums
+  // Rounds a tile of sums and stores it in the result.
   template <class T>
   void store(const Tile& tile, const T* c, int64_t c_row) const;
-  // Adds the panels of a part of an entry.
+  // Adds up the panels of one part of an entry.
   void combine(int64_t item, char* scratch);
   template <class T>
   void combine_floating(int64_t item) const;
@@ -120,11 +121,11 @@ class TileRun {
   const void *const a_data_, *const b_data_;
   const Dtype dtype_;
   char *const out_, *const thread_scratch_, *const slabs_;
-  const int64_t finished_together_;            // batch entries
+  const int64_t finished_together_;            // batch entries that one epilogue call goes over
   const Epilogue* const epilogue_;             // of tiles
-  const Epilogue* const epilogue_of_entries_;  // of so many together, instead
+  const Epilogue* const epilogue_of_entries_;  // of finished_together_ entries, instead
   const EntrySource* const source_;
-  bool leaves_out_ = false;        // products with padding
+  bool leaves_out_ = false;        // whether products with padding are left out
   int64_t first_ = 0, count_ = 0;  // the batch entries under way
 };
 

@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
-// Where the rows of an operand begin that are transposed together.
+// Where the rows of an operand that are transposed together begin.
 template <class T>
 struct ScatteredRows {
   const T* data;
@@ -96,7 +96,7 @@ HWY_INLINE void transpose(D d, const Rows& rows, hn::Vec<D> (&ks)[N]) {
   transpose_blocks(d, x, ks);
 }
 
-// Up to one vector of rows, of which `used` are stored, whichever there are to read.
+// Packs up to one vector of rows. A whole vector of them is read, and `used` rows are stored.
 template <class D, class Rows, class T = hn::TFromD<D>>
 HWY_INLINE void pack_along_k(D d, const Rows& rows, int64_t used, const int64_t* ks,
                              int64_t k_count, int64_t width, T* out) {
@@ -202,12 +202,12 @@ HWY_INLINE void part_pairs(const T* from, int64_t count, T* out, int64_t pitch) 
 
 #endif  // HWY_SCALAR
 
-// out[j * pitch + i] = from[i * stride + j], a line of memory of each row at a time.
-// One vector of each row of `out` at a time, if that is a line, so that no more rows are read side
-// by side than hardware foresees, and each asks for what it will read after some lines. Several of
-// a long row follow each other, as rows may all meet in a few sets of the first-level cache; then
-// each asks for its next line. The last vector and the last columns begin early enough to be whole,
-// and are partly written twice.
+// out[j * pitch + i] = from[i * stride + j], a line of memory of each row of `from` at a time.
+// - If a vector is a line and rows of `out` are short, one vector of each is written at a time: so
+//   no more rows are read at once than hardware foresees, and each fetches some lines ahead.
+// - Else several vectors of a row of `out` are written one after the other, as long rows may all
+//   share a few sets of the first-level cache; then each row that is read fetches its next line.
+// The last vector and the last columns begin early enough to be whole, so some is written twice.
 template <class T>
 void turn_block(const T* from, int64_t stride, int64_t rows, int64_t columns, T* out,
                 int64_t pitch) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The weight's gradient by minimal filtering (ops/minimal_filtering.h): all panels, which are then
-// combined. A group whose weight is not finite is refused, and summed directly instead.
+// combined. A group whose result is not all finite is refused, and summed directly instead.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ class FilteredWeight {
 
   FilteredWeight(const Contraction& contraction, int threads);
 
-  // Bytes, 64-byte aligned; and of those the first, which refused() reads.
+  // Bytes of scratch, 64-byte aligned; and how many of them, the first, refused() reads.
   size_t scratch() const;
   size_t flags() const;
-  // Computes all entries but for those for which refused() then says so. padded: what the images
-  // are without their padding, or null: b.
+  // Computes all entries except those for which refused() is then true. padded: the images without
+  // their padding; null: b has them padded.
   void run(const void* a, const void* b, void* out, void* scratch, const Epilogue* epilogue,
            const PaddedImages* padded) const;
   bool refused(const void* scratch, int64_t entry) const {

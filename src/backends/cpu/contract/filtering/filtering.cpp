@@ -17,14 +17,14 @@ namespace {
 constexpr int64_t window = 9;           // elements
 constexpr int64_t most_together = 256;  // tiles of a line
 
-// The lines of an image's elements that a band reads, each as neighbours.
+// The lines of an image that a band reads, each with its elements next to each other.
 class Lines {
  public:
   Lines(const FilteredBand& band, const void* entry)
       : band_(band), how_(*band.how), entry_(entry), copies_(static_cast<float*>(band.scratch)) {}
 
-  // Line `line` of a channel from element `first` on, of which `count` are wanted; the copy is one
-  // of four.
+  // `count` elements of line `line` of a channel, from element `first` on; `copy`: which of four
+  // buffers to use if they have to be copied.
   const float* find(int64_t channel, int64_t line, int64_t first, int64_t count, int copy) const {
     // What is below the last line matters to no result.
     line = std::min(line, how_.lines + 1);

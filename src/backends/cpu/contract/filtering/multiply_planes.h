@@ -18,7 +18,7 @@ struct PlaneProducts {
   int64_t a_row, row;  // of a; of b and c
   int64_t rows, columns, terms;
   bool begins;  // c holds nothing yet
-  // Called before each of so many tiles, to fetch what comes after all of them; or null.
+  // Called before each of `tiles` kernel calls, to fetch what is read after all of them; or null.
   void (*fetch)(void* context, int64_t tiles) = nullptr;
   void* context = nullptr;
 };

@@ -51,7 +51,7 @@ HWY_INLINE void join_pairs(Vector even, Vector odd, Vector* low, Vector* high) {
   (void)d;
 }
 
-// What of a vector at `from` lies among the next `left` elements.
+// A vector at `from`, of which only the first `left` elements are read; the rest is zero.
 HWY_INLINE Vector load_left(const float* from, int64_t left) {
   const Floats d;
   if (left >= lanes) return hn::LoadU(d, from);
@@ -97,8 +97,8 @@ void transform_tiles_here(const TileLine& line) {
   }
 }
 
-// The first `left` of the results in two vectors go to `to`. Returns `rests` and zeros, or a NaN
-// where one is not finite.
+// Stores the first `left` results of two vectors to `to`. Returns `rests` with zeros added, or NaNs
+// for results that are not finite.
 HWY_INLINE Vector store_results(Vector even, Vector odd, int64_t left, float* to, Vector rests) {
   const Floats d;
   Vector low, high;
@@ -169,7 +169,7 @@ void transform_windows_here(const float* elements, int64_t windows, float* to, i
   }
 }
 
-// The next column of tiles, down which the elements are transformed.
+// Transforms the next column of a line of tiles, downwards.
 HWY_INLINE void transform_column(const TurnedLine& line, int64_t at, Vector (&x)[4]) {
   const Floats d;
   const Vector a = hn::LoadU(d, line.lines[0] + at), b = hn::LoadU(d, line.lines[1] + at),

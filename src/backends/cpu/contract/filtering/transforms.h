@@ -10,7 +10,7 @@ namespace mt::cpu {
 // The 16 elements of a tile lie in as many planes, `plane` apart.
 constexpr int64_t planes = 16;
 
-// A whole vector may be stored where the last tile goes: so many elements beyond it at most.
+// A whole vector may be stored where the last tile goes, so up to this many elements beyond it.
 constexpr int64_t beyond_tiles = 15;
 
 // A line of tiles: four lines of elements, of which `columns` can be read.
@@ -31,13 +31,13 @@ struct ResultLine {
 };
 bool transform_results(const ResultLine& line);
 
-// The same elements of 3 x 3 windows, `windows` of them, [9][windows], to as many in each plane. A
-// whole number of vectors may be read and stored.
+// Transforms 3 x 3 windows, given as [9][windows], to `windows` elements in each plane. Reads and
+// stores whole vectors.
 void transform_windows(const float* elements, int64_t windows, float* to, int64_t plane);
 
-// What the weight's gradient takes. A line of tiles whose elements are those of `width` channels, a
-// whole number of vectors, next to each other: four lines of 2 tiles + 2 such elements. In a plane
-// each tile has `width` channels as well.
+// For the weight's gradient: a line of tiles in which each element is `width` channels next to each
+// other, a whole number of vectors; four lines of 2 * tiles + 2 such elements. In a plane each tile
+// has `width` channels, too.
 struct TurnedLine {
   const float* lines[4];
   int64_t width, tiles;
@@ -55,7 +55,7 @@ struct ResultTiles {
 };
 void transform_result_tiles(const ResultTiles& line);
 
-// Sums of `width` channels in each plane, to the 9 elements of their windows, `step` apart.
+// Transforms sums of `width` channels in each plane to the 9 elements of a window, `step` apart.
 void transform_sums(const float* from, int64_t plane, int64_t width, float* to, int64_t step);
 
 }  // namespace mt::cpu

@@ -56,7 +56,7 @@ class Panel {
   }
 
  private:
-  // `columns` elements of all channels from `first` on, next to each other, and zeros around them.
+  // Copies elements of a line from `first` on, channels innermost, with zeros around the image.
   void turn_line(int64_t image, int64_t line, int64_t first, int64_t columns, float* to) {
     line -= images_.top;
     first -= images_.left;
@@ -85,7 +85,7 @@ class Panel {
 
   // Tiles [tile, tile + across) of each line of the band.
   void transform_images(int64_t band, int64_t band_end, int64_t tile, int64_t across) {
-    int64_t image_at_hand = -1, turned = 0;  // its lines that are
+    int64_t image_at_hand = -1, turned = 0;  // its lines before this are transposed
     TurnedLine tiles;
     tiles.width = width_;
     tiles.tiles = across;
@@ -111,7 +111,7 @@ class Panel {
     }
   }
 
-  // Where `count` results of a line begin, copied unless they are neighbours; none beyond the last.
+  // Where `count` results of a line begin, copied unless neighbours; null behind the last line.
   const float* find_results(int64_t output, int64_t image, int64_t line, int64_t first,
                             int64_t count, float* copy) {
     if (line >= shape_.lines) return nullptr;
@@ -174,7 +174,7 @@ class Panel {
   struct Next {
     int64_t line, end, image, first;  // lines of tiles; its image, and first line of results
     int64_t row;                      // an output or, behind these, a channel
-    int64_t share;                    // that each tile of products fetches; 0: not yet known
+    int64_t share;                    // rows that each kernel call fetches; 0: not yet known
   };
   void foresee(int64_t line) {
     next_ = {line,
@@ -198,7 +198,7 @@ class Panel {
       if (next.first >= panel.shape_.lines) ++next.image, next.first = 0;
     }
   }
-  // The lines of a row that the lines of tiles before did not read.
+  // Fetches the lines of a row that the previous line of tiles has not read.
   void fetch_row() const {
     const float* from;
     int64_t count;
@@ -245,7 +245,7 @@ WeightShape::WeightShape(const Contraction& c, int64_t tasks)
       of_results(c.a),
       of_images(c.b),
       output(operand_a(c).rows) {
-  // Where tasks are few, they have fewer outputs, though each of them transforms the channels.
+  // If there are too few blocks, they get fewer outputs, though each then transforms the channels.
   while (panels() * output_blocks * channel_blocks < tasks &&
          outputs >= 2 * output_blocks * fewest_outputs) {
     output_blocks *= 2;

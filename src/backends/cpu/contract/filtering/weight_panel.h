@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A panel of a weight's gradient by minimal filtering (ops/minimal_filtering.h), for a block of
-// outputs and of channels. Band by band of lines of tiles these are transformed, those of images
-// with channels next to each other, and 16 products over the tiles are added to the panel's sums,
-// all in the second-level cache; at its end these are transformed to windows.
+// outputs and of channels. Band by band, lines of tiles are transformed (those of images with
+// channels next to each other), and 16 products over the tiles are added to the panel's sums, all
+// in the second-level cache. At the end of the panel the sums are transformed to windows.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,7 @@
 
 namespace mt::cpu {
 
-// Images [images, channels, lines, positions] where they lie, perhaps with zeros left out that
-// windows find around them.
+// Images [images, channels, lines, positions] in place, perhaps without the zeros around them.
 struct PaddedImages {
   const void* data;
   int64_t image, channel, line, step;  // strides
@@ -33,13 +32,13 @@ struct WeightShape {
   Dtype of_results, of_images;
   Axis output;  // of the results' gradient
 
-  // For at least so many blocks and panels, if that can be.
+  // Cuts outputs so that blocks times panels are at least `tasks`, if possible.
   WeightShape(const Contraction& contraction, int64_t tasks);
 
   int64_t all() const { return images * down; }
   int64_t panels() const;
-  // Elements of a band's tiles of an output, of planes, of a line of images that is turned, and of
-  // what an output's sums take in a panel: [9][channels].
+  // Sizes in elements: of one output's tiles in a band; of planes of image tiles, of result tiles
+  // and of sums; of a line of images with channels innermost; of an output's sums, [9][channels].
   int64_t tile_row() const;
   int64_t x_plane() const;
   int64_t y_plane() const;
@@ -50,8 +49,8 @@ struct WeightShape {
   int64_t scratch() const;
 };
 
-// Lines of tiles [first, end), outputs and channels of a block from these on. results, images: of
-// the group. sums: [outputs][9][channels] of the panel.
+// Lines of tiles [first, end), for the block that begins at first_output and first_channel.
+// results, images: of the group. sums: [outputs][9][channels] of the panel.
 struct WeightPanel {
   const WeightShape* shape;
   const void* results;

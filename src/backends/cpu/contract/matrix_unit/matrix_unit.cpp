@@ -26,7 +26,7 @@ bool request_permission() {
   return syscall(SYS_arch_prctl, request, tile_data) == 0;
 }
 
-// What the processor has instructions for, and the system saves the registers of.
+// The best unit that the processor has instructions for and whose registers the system saves.
 MatrixUnit find_unit() {
   unsigned a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, 27)) return MatrixUnit::none;  // XGETBV

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packing for the matrix units: float32 wherever it lies becomes tiles of bfloat16, rounded or
-// split into parts; bfloat16 stays what it is, in pairs that are exchanged.
+// Packing for the matrix units: float32, wherever it lies, becomes tiles of bfloat16, rounded or
+// split into parts; bfloat16 keeps its values, but the two numbers of each pair are exchanged.
 //
-// Vectors are read along whichever of rows and k lies contiguous. Two vectors along the rows, of
-// neighbouring terms, make a line of the right operand's tile; 32 terms of one row make one of the
-// left operand's. In the other case the tile is transposed, as a matrix of 16 x 16 pairs.
+// Vectors are read along rows or k, whichever is contiguous. Two vectors along the rows, of
+// neighbouring terms, make a line of the right operand's tile; 32 terms of one row make a line of
+// the left operand's. In the other two cases the tile is transposed, as a matrix of 16 x 16 pairs.
 #include <algorithm>
 
 #include "backends/cpu/contract/matrix_unit/matrix_unit.h"
@@ -50,8 +50,8 @@ MT_INLINE_TILES void observe(__m512i x, Watch* watch) {  // bfloat16
   watch->least = _mm512_min_epu16(watch->least, _mm512_sub_epi16(bits, _mm512_set1_epi16(1)));
 }
 
-// 32 numbers as bfloat16, part by part, each rounding what those before have left. Stored by pairs
-// (x0[i], x1[i]), or all of x0 and then all of x1.
+// Splits 32 numbers into parts of bfloat16, each of which rounds what the parts before have left.
+// Stored as pairs (x0[i], x1[i]), or all of x0 and then all of x1.
 template <int parts, bool pairs>
 MT_INLINE_TILES void split(__m512 x0, __m512 x1, char* out, int64_t part_bytes, Watch* watch) {
   observe(x0, watch);
@@ -86,7 +86,7 @@ MT_INLINE_TILES void split(__m256i x0, __m256i x1, char* out, int64_t, Watch* wa
   _mm512_store_si512(out, out_of_both);
 }
 
-// What was seen, as of float32.
+// What was seen, as bits of float32.
 template <class T>
 MT_WITH_PAIRS Magnitudes seen(const Watch& watch) {
   if (sizeof(T) == 4) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int sliver_rows = 8, vectors = 2, lanes = 16;
 
-// Lines of memory that are fetched to the second-level cache: so many a step.
+// Lines of memory to fetch to the second-level cache: so many in each step.
 struct LinesToCome {
   const char* at;
   int64_t lines;
@@ -29,7 +29,7 @@ struct Sums {
   int64_t rows, columns;
 };
 
-// Of the rows, whose terms are in the panel whether the result has them or not, some are kept.
+// The panel has terms for all eight rows, even those that the result lacks; sums.rows are kept.
 MT_WITH_PAIRS void multiply_sliver(const char* a, const char* b, const TileRegion& region,
                                    const Sums& sums, LinesToCome coming) {
   const int64_t pairs = divide_up<int64_t>(region.terms, 2), c_row = region.c_row;
@@ -80,7 +80,7 @@ MT_WITH_PAIRS void multiply_sliver(const char* a, const char* b, const TileRegio
   }
 }
 
-// The panel of a after the one at hand, of which each sliver fetches a part beside each panel of b.
+// The panel of a after the current one: each sliver fetches a part of it, beside each panel of b.
 LinesToCome next_of_a(const TileRegion& region, const char* a, const char* b) {
   const int64_t row_panels = divide_up(region.rows, tile_panel_rows);
   const char* const next = a + region.a_panel;

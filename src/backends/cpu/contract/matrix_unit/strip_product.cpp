@@ -15,12 +15,12 @@
 namespace mt::cpu {
 namespace {
 
-// Fewer rows leave most of the kernel's eight idle; more repay packing the right operand whole,
-// unless entries are many, and each is one thread's.
+// With fewer rows most of the kernel's eight are idle; more rows repay packing the right operand
+// whole, unless there are many entries, each of which one thread takes.
 constexpr int64_t least_rows = 5, most_rows = 64, most_entry_rows = 256, many_entries = 16;
-constexpr double most_packed = 64 << 20;  // bytes of the left operands
-// Columns of a strip, and terms that are packed at a time: of rows that lie along the terms as many
-// as keep memory's order for long, of others no more than the second-level cache has room for.
+constexpr double most_packed = 64 << 20;  // bytes of the packed left operands
+// Columns of a strip, and terms that are packed at a time: if rows lie along the terms, so many
+// that memory is read in order for long; else no more than the second-level cache has room for.
 constexpr int64_t most_columns = 128, along_k_block = 1024, along_rows_block = 256;
 
 }  // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A contraction of bfloat16 strip by strip, on vectors of pairs: of few rows with a wide right
-// operand, such as a layer's weights, or of many batch entries. Whoever computes a strip, some
-// columns of the result, packs these and meets all rows with them at once: the operand is read
-// once, and nothing of it is written but to the nearest caches. Columns with numbers that pairs
-// would treat otherwise are computed as without them (blocked.h); the bits are the same either way,
-// for the reasons told in tiled_product.h.
+// A contraction of bfloat16 on vectors of pairs, strip by strip: for few rows and a wide right
+// operand, such as a layer's weights, or for many batch entries. The thread that computes a strip,
+// some columns of the result, packs these and multiplies all rows with them at once: so the operand
+// is read once, and its packed columns stay in the nearest caches. Strips with numbers that pairs
+// would treat differently are computed without pairs (blocked.h); the bits are the same either way,
+// for the reasons given in tiled_product.h.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace mt::cpu {
 
 class StripProduct {
  public:
-  // Whether pairs are there, and it pays.
+  // Whether pairs are the processor's best unit, and it pays.
   static bool serves(const Contraction& contraction);
 
   StripProduct(const Contraction& contraction, int threads);
@@ -40,7 +40,7 @@ class StripProduct {
   int64_t panel_, panels_;  // of terms, as in ops/order.h
   int64_t block_k_;         // terms that are packed at a time
   int64_t columns_;         // of a strip
-  bool by_entries_;         // which are taken whole, rather than packed before strips of them are
+  bool by_entries_;         // threads take whole entries, rather than strips after all are packed
   int threads_;
 };
 

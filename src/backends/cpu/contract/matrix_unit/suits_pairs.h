@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a contraction of bfloat16 may go by pairs, whatever its rows are: they are there, its
-// sums are single chains, and it is large enough to repay packing. Others widen their operands.
+// Whether a contraction of bfloat16 may use pairs, whatever its rows are: they are the best unit,
+// its sums are single chains, and it is large enough to repay packing. Others widen their operands.
 #pragma once
 
 #include "plan/contraction.h"

@@ -13,15 +13,15 @@
 namespace mt::cpu {
 namespace {
 
-// Terms of a block: long, as results are read and written once for each; short enough for the
+// Terms of a block: many, as results are read and written once for each block; few enough for the
 // panels of a region to stay in the second-level cache with its results.
 constexpr int64_t rounded_block_k = 1024, split_block_k = 256;
 constexpr int64_t most_tiled = 512, most_paired = 256;  // rows and columns of a region
 constexpr int64_t packed_rows = 256;                    // that one thread packs at a time
 constexpr int64_t group_bytes = 64 << 20;               // of packed entries, if one fits
 constexpr int64_t most_bytes = 1 << 30;                 // of one
-// Of bfloat16: packing whole operands pays from so many rows on, and of long sums, of which few
-// share what is packed, from so many results on.
+// For bfloat16, packing whole operands pays from least_rows rows on; for long sums, of which few
+// share what is packed, from least_panel_results results on.
 constexpr int64_t least_rows = 16, least_panel_results = 8192;
 
 void raise(uint32_t& target, uint32_t value) {
@@ -158,8 +158,8 @@ class TiledProduct::Run {
   char* packed(int64_t entry, bool right) const {
     return packed_ + entry * (p_.packed_a() + p_.packed_b()) + (right ? p_.packed_a() : 0);
   }
-  // Where the panel of a row begins in the block of k that begins at a term. All panels of a block
-  // follow each other.
+  // Where the panel that begins at `row` lies, in the block of terms that begins at `k`. All panels
+  // of a block follow each other.
   char* panel(int64_t entry, bool right, int64_t row, int64_t k) const {
     const int64_t panels = divide_up(right ? p_.n_ : p_.m_, tile_panel_rows);
     return packed(entry, right) + panels * tile_panel_bytes(k, p_.parts_) +
@@ -215,7 +215,7 @@ class TiledProduct::Run {
     if (p_.panels_ == 1 && epilogue_ != nullptr) epilogue_->run(epilogue_->context, tile);
   }
 
-  // The panels of a region.
+  // Adds up the panels of a region.
   void combine(int64_t entry, const Tile& tile) {
     float* const c = sums_ + entry * p_.panels_ * p_.slab() + element(tile);
     const int64_t columns = tile.column_end - tile.column_begin;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A contraction of float32 in a precision mode, or of bfloat16, on a matrix unit. Both operands are
-// packed whole, a group of batch entries at a time, and looked at meanwhile: an entry with numbers
-// that the unit would treat otherwise than float32 arithmetic is refused, and computed strictly
-// instead. Which they are, and every sum's order, depends on shape and values alone, never on
-// threads. Of bfloat16 the sums are those of strict arithmetic, bit for bit: products of two are
-// exact, pairs add them one after the other, and no sum of ordinary ones comes near a denormal.
+// packed whole, a group of batch entries at a time, and inspected meanwhile: an entry with numbers
+// that the unit would treat differently from float32 arithmetic is refused and computed strictly
+// instead. Which entries these are, and the order of every sum, depend on shape and values alone,
+// never on threads. Sums of bfloat16 are those of strict arithmetic, bit for bit: products are
+// exact, pairs add them one after the other, and no sum of ordinary numbers comes near a denormal.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace mt::cpu {
 
 class TiledProduct {
  public:
-  // Whether the contraction may run on a unit, it is there, and it pays.
+  // Whether the contraction may run on a unit, the processor has that unit, and it pays.
   static bool serves(const Contraction& contraction);
   // The least unit on which a precision mode gains anything.
   static MatrixUnit unit_for(Precision precision);
@@ -32,8 +32,8 @@ class TiledProduct {
   int64_t group() const { return group_; }
   int64_t batch() const { return batch_; }
 
-  // Computes batch entries [first, first + count), at most group() of them, but for those for which
-  // refused() then says so.
+  // Computes batch entries [first, first + count), at most group() of them, except those for which
+  // refused() is then true.
   void run(const void* a, const void* b, void* out, void* scratch, const Epilogue* epilogue,
            int64_t first, int64_t count) const;
   bool refused(const void* scratch, int64_t entry_of_group) const;
@@ -45,7 +45,7 @@ class TiledProduct {
   int64_t packed_a() const;  // bytes of an entry
   int64_t packed_b() const;
   int64_t slab() const { return m_ * n_; }
-  int64_t sums_bytes() const;  // of sums that are not the result
+  int64_t sums_bytes() const;  // of sums that are kept outside of the result
 
   MatrixUnit unit_;
   MatrixOperand a_, b_;

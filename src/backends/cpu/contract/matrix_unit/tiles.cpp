@@ -39,15 +39,15 @@ MT_WITH_TILES void multiply_rounded(const char* a, const char* b, int64_t steps)
   }
 }
 
-// Two tiles that the next step loads come nearer, as loads of tiles that are farther away than the
-// first-level cache hold products up.
+// Fetches two tiles that the next step loads, as loading tiles from farther away than the
+// first-level cache holds products up.
 MT_WITH_TILES void fetch(const char* tiles) {
 #pragma GCC unroll 32
   for (int64_t line = 0; line < 2 * tile_bytes; line += 64) _mm_prefetch(tiles + line, _MM_HINT_T0);
 }
 
-// Of the nine products of parts, the three that are left out weigh 2^-24 of the whole at most.
-// After the last step b's next panel comes, and a's from its beginning.
+// Three of the nine products of parts are left out; they are at most 2^-24 of the whole. After the
+// last step, b's next panel and the beginning of a's panel come next, so these are fetched.
 MT_WITH_TILES void multiply_split(const char* a, const char* b, int64_t steps) {
   const char* const a_panel = a;
   for (int64_t s = 1; s <= steps; ++s) {

@@ -4,9 +4,9 @@
 // A panel is 32 rows of an operand over a block of k, as a sequence of steps of 32 terms; each step
 // has, for each part of the numbers, two tiles of 16 rows. A tile of the left operand has a row's
 // 32 terms in 64 bytes; one of the right operand has pairs of terms: a line is terms 2 i and 2 i +
-// 1 of all 16 rows (columns of the result). What is missing at an edge is zero. Of operands that
-// are bfloat16 already the two numbers of a pair are exchanged, in both: a unit that takes the
-// upper one first then adds a sum's products in their order.
+// 1 of all 16 rows (columns of the result). What is missing at an edge is zero. If the operands are
+// bfloat16 already, the two numbers of each pair are exchanged in both operands, so that a unit
+// that takes the upper one first adds a sum's products in order.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +22,12 @@ constexpr int64_t tile_panel_rows = 32, step_terms = 32;
 constexpr int64_t tile_bytes = 1024;
 
 constexpr int64_t steps_of(int64_t terms) { return (terms + step_terms - 1) / step_terms; }
-// Of `parts` bfloat16 for each number.
+// With `parts` numbers of bfloat16 for each number.
 constexpr int64_t tile_panel_bytes(int64_t terms, int parts) {
   return steps_of(terms) * parts * 2 * tile_bytes;
 }
 
-// The first so many lanes of 16.
+// A mask of the first `count` of 16 lanes.
 constexpr uint16_t first_lanes(int64_t count) {
   return static_cast<uint16_t>((1u << std::clamp<int64_t>(count, 0, 16)) - 1);
 }
@@ -50,8 +50,8 @@ struct TileRegion {
   int parts;
   float* c;
   int64_t c_row, rows, columns;
-  bool first;  // the block: c is written, and not added to
-  // Where the sums go as bfloat16, and not to c, if the block is the last; by pairs only.
+  bool first;  // the first block of k: c is written, not added to
+  // For the last block, by pairs only: where the sums go as bfloat16, instead of to c.
   uint16_t* rounded = nullptr;
   int64_t rounded_row = 0;
 };

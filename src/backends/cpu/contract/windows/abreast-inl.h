@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops of abreast.cpp, and what turns as many vectors as one has lanes.
+// The inner loops of abreast.cpp, and transposing as many vectors as a vector has lanes.
 #if defined(MT_WINDOWS_ABREAST_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_WINDOWS_ABREAST_INL_H
 #undef MT_WINDOWS_ABREAST_INL_H
@@ -71,8 +71,8 @@ HWY_NOINLINE void abreast_kernel(const AbreastTile& tile) {
   }
 }
 
-// The same with an entry's own weights where terms are lines of W neighbours, which positions have
-// in common: each element of b is read once for a line.
+// The same for entries with their own weights where terms are lines of W neighbours, which
+// positions share: each element of b is read once for a line.
 template <int V, int W>
 HWY_NOINLINE void abreast_lines_kernel(const AbreastTile& tile) {
   const Vectors<float> d;
@@ -120,7 +120,7 @@ template <int... V>
 constexpr std::array<AbreastKernel, sizeof...(V)> own_kernels_of(std::integer_sequence<int, V...>) {
   return {abreast_kernel<1, V + 1, true>...};
 }
-// Of lines of so many terms, for fewest_line_positions positions and more.
+// Kernels for lines of W terms, for fewest_line_positions positions and more.
 template <int W, int... I>
 constexpr std::array<AbreastKernel, sizeof...(I)> line_kernels_of(
     std::integer_sequence<int, I...>) {
@@ -133,7 +133,7 @@ constexpr std::array<std::array<AbreastKernel, most_abreast_rows>, most_position
 }
 
 #if HWY_TARGET == HWY_AVX3
-// Turns 16 vectors of 16 elements: y[j][i] = x[i][j].
+// Transposes 16 vectors of 16 elements: y[j][i] = x[i][j].
 HWY_INLINE void turn_square(__m512 (&x)[16], __m512 (&y)[16]) {
   auto low = [](__m512 a, __m512 b) HWY_ATTR { return _mm512_unpacklo_ps(a, b); };
   auto high = [](__m512 a, __m512 b) HWY_ATTR { return _mm512_unpackhi_ps(a, b); };
@@ -166,7 +166,7 @@ HWY_INLINE void turn_square(__m512 (&x)[16], __m512 (&y)[16]) {
   }
 }
 
-// store(j, elements j of as many rows as a vector has lanes), for as many elements.
+// Calls store(j, element j of all rows) for as many rows and elements as a vector has lanes.
 template <class Rows, class Store>
 HWY_INLINE void turn_square(const Rows& rows, Store store) {
   __m512 x[16], y[16];
@@ -175,8 +175,8 @@ HWY_INLINE void turn_square(const Rows& rows, Store store) {
   MT_UNROLL for (int j = 0; j < 16; ++j) store(j, hn::Vec<Vectors<float>>{y[j]});
 }
 
-// The same for the first `count` elements, beyond which nothing is read; for all of them where that
-// is not possible.
+// The same for the first `count` elements only, without reading beyond them; where that is
+// impossible (turns_columns is false), for all elements.
 constexpr bool turns_columns = true;
 template <class Rows, class Store>
 HWY_INLINE void turn_columns(const Rows& rows, int count, Store store) {

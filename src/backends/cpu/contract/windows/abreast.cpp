@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entries of a group are turned, so that each element of all of them is one vector; results are
-// computed a few rows and neighbouring positions at a time, and turned back a few lines at a time.
+// A group's entries are transposed, so that each element, of all entries, is one vector. Results
+// are computed a few rows and neighbouring positions at a time and transposed back by a few lines.
 #include "backends/cpu/contract/windows/abreast.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 #define MT_ABREAST_SCRATCH
 namespace mt::cpu {
 namespace {
-// What those read that leave out padding, or what all terms read.
+// Which padding is filled in: what is read even if padding is left out, or all that terms read.
 enum class Padded : uint8_t { none, read, all };
 }  // namespace
 }  // namespace mt::cpu
@@ -39,8 +39,8 @@ struct RowsAt {
   RowsAt at(int64_t k) const { return {rows, first + k}; }
 };
 
-// Elements [first, first + count) of `present` rows, of either at most as many as there are lanes,
-// to vectors at to[i].
+// Transposes elements [first, first + count) of `present` rows to vectors at to[i]; elements and
+// rows are at most as many as a vector has lanes.
 HWY_NOINLINE void turn_elements(const float* const* rows, int64_t present, int64_t first,
                                 int64_t count, float* const* to) {
   constexpr int64_t lanes = lanes_of<float>;
@@ -57,7 +57,7 @@ HWY_NOINLINE void turn_elements(const float* const* rows, int64_t present, int64
   for (int64_t j = 0; j < count; ++j) std::copy_n(turned + j * lanes, lanes, to[j]);
 }
 
-// The same of any number of elements, to vectors one after the other, or in these places.
+// The same for any number of elements, to vectors one after the other, or at `places`.
 void turn_rows(const float* const* rows, int64_t present, int64_t elements, float* turned,
                const int32_t* places = nullptr) {
   constexpr int64_t lanes = lanes_of<float>;
@@ -73,8 +73,8 @@ void turn_rows(const float* const* rows, int64_t present, int64_t elements, floa
   }
 }
 
-// What is in a lane of no entry does not matter, as long as arithmetic with it is not slow. Padding
-// stays from one group to the next.
+// What is in lanes without an entry does not matter, as long as arithmetic with it is not slow.
+// Padding stays from one group to the next.
 void turn_entries(const AbreastBlock& block, Padded wanted, Padded* padded, float* turned) {
   constexpr int64_t lanes = lanes_of<float>;
   const Abreast& how = *block.how;
@@ -120,7 +120,7 @@ struct VectorRows {
   VectorRows at(int64_t k) const { return {data + k}; }
 };
 
-// Results [first, first + positions) of each row, back to [count, rows, positions].
+// Transposes results [first, first + positions) of each row back to [count, rows, positions].
 void turn_results(const AbreastBlock& block, const float* c, int64_t positions, int64_t first) {
   constexpr int64_t lanes = lanes_of<float>;
   const int64_t rows = block.a->rows.size, row_size = block.b->rows.size, pitch = rows * row_size;
@@ -143,8 +143,8 @@ void turn_results(const AbreastBlock& block, const float* c, int64_t positions, 
   }
 }
 
-// Begins to fetch where the next results of rows [begin, end) of all entries, one entry's after the
-// other, are to be written.
+// Begins to fetch the memory that the next results are written to, for rows [begin, end), counted
+// through all entries.
 void fetch_results(const AbreastBlock& block, int64_t begin, int64_t end, int64_t positions,
                    int64_t first) {
   const float* const out = block.out + first;
@@ -219,7 +219,7 @@ void run_abreast_here(const AbreastBlock& block) {
         }
       }
     }
-    // Where lines are fewer in the end, it goes over what the lines before have left, too.
+    // At the end, where lines are fewer, the epilogue also goes over what earlier lines have left.
     if (block.epilogue) {
       const int64_t rows = how.by_entries(m) ? how.positions() : m;
       block.epilogue->run_turned(block.epilogue->context, {block.first, 0, 0, 0, rows}, c);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small batch entries side by side, each in a lane of its own: as the images of a convolution share
-// its weight, lines of a few positions then waste no lanes, and no load straddles two lines of
-// memory. So are channels whose weights are few, as those of a depthwise convolution are. Products
-// with padding are left out, as long as that changes no bit of a sum: where a is finite they are
-// zeros, which matter to no sum but one of -0.
+// Small batch entries side by side, each in a lane of its own. As the images of a convolution share
+// its weight, short lines of positions then waste no lanes, and no load straddles two lines of
+// memory. Channels that have few weights each, as in a depthwise convolution, are computed in the
+// same way. Products with padding are left out as long as that changes no bit of a sum: where a is
+// finite they are zeros, which matter only to a sum of -0.
 #pragma once
 
 #include <algorithm>
@@ -34,32 +34,32 @@ struct Abreast {
   struct Range {
     int64_t first, count;  // elements
   };
-  // A thread's scratch: which padding there is around the turned entries, the weights, if each has
-  // its own, the entries, and results.
+  // A thread's scratch holds: which padding is there around the entries (head_bytes); the weights,
+  // if each entry has its own; the entries, transposed; and results.
   static constexpr int64_t head_bytes = 64;
-  int64_t entries = 0;             // in a group; 0: not at all
-  int64_t elements = 0;            // of an entry of b, from the first to the last
-  int64_t line = 1, lines = 1;     // results in a line; lines of a row
-  int64_t together = 1;            // lines in scratch
-  int64_t slivers = 1, parts = 1;  // into which rows and lines are cut
-  bool own_weights = false;        // an entry of b has an entry of a of its own
-  int64_t line_terms = 0;          // terms are lines of 3, 5 or 7 neighbours
-  std::vector<int32_t> places;  // where each element of what entries are made of goes, if they are
-  std::vector<Term> terms;      // all; then those of each part (needed_terms.h)
-  std::vector<Terms> kept;      // of each part of each line, if there is padding
-  std::vector<Range> padding_read;  // of the padding, by these
+  int64_t entries = 0;              // in a group; 0: not at all
+  int64_t elements = 0;             // of an entry of b, from the first to the last
+  int64_t line = 1, lines = 1;      // results in a line; lines of a row
+  int64_t together = 1;             // lines that scratch has at a time
+  int64_t slivers = 1, parts = 1;   // into which rows and lines are cut
+  bool own_weights = false;         // each entry of b has its own entry of a
+  int64_t line_terms = 0;           // 3, 5 or 7 if terms are lines of so many neighbours; else 0
+  std::vector<int32_t> places;      // where each element that an entry is made of goes; else empty
+  std::vector<Term> terms;          // all; then those of each part (needed_terms.h)
+  std::vector<Terms> kept;          // terms of each part of each line, if there is padding
+  std::vector<Range> padding_read;  // the padding that these read
 
   explicit operator bool() const { return entries > 0; }
-  // Where a part of a line begins. Those in the middle are the longer ones, by one position: the
-  // outer ones leave out more.
+  // Where a part of a line begins. Parts in the middle may be one position longer; outer parts
+  // leave out more terms.
   int64_t begin_of(int64_t part) const {
     const int64_t longer = line % parts, before = (parts - longer) / 2;
     return line / parts * part + std::clamp<int64_t>(part - before, 0, longer);
   }
-  // Results of a row that are in scratch, of an entry and of all.
+  // Results of a row that are in scratch: of one entry, and of all.
   int64_t positions() const { return together * line; }
   int64_t columns() const { return positions() * entries; }
-  // Whether what goes by entries, as channels do, goes by the columns of such results.
+  // Whether results in scratch are [positions, entries]: what varies by channel varies by column.
   bool by_entries(int64_t rows) const { return own_weights && rows == 1; }
   int64_t groups(int64_t batch) const { return (batch + entries - 1) / entries; }
   int64_t bytes() const {
@@ -69,7 +69,7 @@ struct Abreast {
   }
 };
 
-// For a sum of floats in one chain, on so many threads. `made`: of the entries of b, or nullptr.
+// For sums of float32 in one chain. `made`: the parts of b's entries; nullptr: they are in memory.
 Abreast choose_abreast(const MatrixOperand& a, const MatrixOperand& b, int threads,
                        const EntryParts* made);
 
@@ -86,17 +86,17 @@ struct AbreastBlock {
   const float* entries[most_abreast];  // the entries of b, or what they are made of
   const float* weights[most_abreast];  // the entries of a, if each has its own
   int64_t count;                       // at most how->entries
-  double fill;                         // of what is made
-  bool leaves_out;                     // products with padding
+  double fill;                         // the value of padding
+  bool leaves_out;                     // whether products with padding are left out
   const Epilogue* epilogue;            // of results in scratch, if any
-  int64_t first;                       // entry
+  int64_t first;                       // the first entry
   float* out;                          // [count, rows, columns]
   void* scratch;                       // abreast_scratch bytes; begin_abreast has been called
 };
 // Fewer positions have no kernel for lines of terms.
 constexpr int fewest_line_positions = 5;
-// Vectors' lanes; the most rows of a kernel beside so many positions, or 0 if there is none;
-// whether all of `count` numbers are finite.
+// The lanes of a vector; the most rows of a kernel for `positions` positions, or 0 if there is
+// none; whether all of `count` numbers are finite.
 int64_t abreast_lanes();
 int64_t abreast_rows(int64_t positions, bool own_weights);
 bool are_finite(const float* x, int64_t count);

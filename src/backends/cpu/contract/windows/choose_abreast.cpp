@@ -22,9 +22,9 @@ constexpr int64_t most_own_rows = 4, most_own_terms = 64;  // of each entry's we
 int64_t result_bytes(const Abreast& how, const MatrixOperand& a, int64_t lines) {
   return a.rows.size * lines * how.line * how.entries * int64_t{sizeof(float)};
 }
-// Lines that are longer than 14 fill vectors by themselves, or nearly. Vectors of 8 leave out the
-// gaps between more of these, and squares of 8 are turned quickly; of 16, where a line's results
-// are near by.
+// Lines that are longer than 14 fill vectors by themselves, or nearly. Longer ones still pay with
+// vectors of 8, which leave out the gaps between more of them, and whose squares are transposed
+// quickly; and with vectors of 16 where a line's results are nearby.
 int64_t longest_line(const Abreast& how, const MatrixOperand& a) {
   const bool near = how.entries == 16 && result_bytes(how, a, 1) <= first_cache / 2;
   return how.entries == 8 || near || how.own_weights ? 28 : 14;
@@ -40,15 +40,15 @@ bool ascends(const Axis& axis) {
   return std::all_of(axis.strides, axis.strides + axis.rank, [](int64_t s) { return s >= 0; });
 }
 
-// Whether windows meet elements again, though with steps of two perhaps too few to be of use to
-// others.
+// Whether windows read elements again (1.5 times on average); with steps of two perhaps too few for
+// other ways to gain from it.
 bool meets_again(const MatrixOperand& b) {
   const int64_t spanned = b.rows.span() + b.k.span() - 1;
   return b.rows.size > 1 && b.k.size > 1 && 2 * b.rows.size * b.k.size >= 3 * spanned;
 }
 
-// How many lines are turned together, so that squares of results are filled best; less than one
-// takes a detour.
+// How many lines are transposed together, so that squares of results are filled best; less than a
+// square takes a detour.
 int64_t lines_at_once(const Abreast& how, const MatrixOperand& a) {
   const int64_t side = how.entries;
   int64_t best = 1, squares = how.line < side ? side : divide_up(how.line, side);
@@ -63,11 +63,11 @@ int64_t lines_at_once(const Abreast& how, const MatrixOperand& a) {
   return best;
 }
 
-// Into how many slivers and parts to cut rows and lines, so that all terms that any result of a
-// part needs take least: multiply-adds go two at a time, as do loads, and a chain's next one has to
-// wait for four steps. Without `needed` that are all terms.
+// Cuts rows into slivers and lines into parts so that the terms which any result of a part needs
+// take the least time in all: two multiply-adds and two loads go at a time, and a chain's next
+// multiply-add waits for four steps. Without `needed`, results need all terms.
 void cut(const MatrixOperand& a, const NeededTerms* needed, Abreast* how) {
-  constexpr int64_t beginning = 4;  // in terms, what else a part takes
+  constexpr int64_t beginning = 4;  // what else a part takes, in terms
   const int64_t rows = a.rows.size, line = how->line;
   Abreast tried = *how;
   int64_t least = INT64_MAX;
@@ -78,7 +78,7 @@ void cut(const MatrixOperand& a, const NeededTerms* needed, Abreast* how) {
     int64_t cost = 0;
     for (int64_t p = 0; p < tried.parts; ++p) {
       const int64_t begin = tried.begin_of(p), end = tried.begin_of(p + 1), positions = end - begin;
-      // Lines of terms are multiplied with what has been loaded.
+      // Lines of terms multiply what has been loaded already.
       const bool by_lines = how->line_terms > 0 && positions >= fewest_line_positions;
       const int64_t loads = by_lines ? 0 : tried.slivers * (positions + 2) + rows;
       const int64_t term = std::max({rows * positions, loads, 8 * tried.slivers});
@@ -116,7 +116,7 @@ void leave_out_padding(const MatrixOperand& b, const NeededTerms& needed,
           read[line + at * step + term.b / how->entries] = true;
         }
       }
-      // Lines in the middle have the same ones.
+      // Lines in the middle need the same terms, which are then listed once.
       Abreast::Terms terms{static_cast<int64_t>(how->terms.size()),
                            static_cast<int64_t>(found.size())};
       if (l > 0) {
@@ -151,7 +151,7 @@ Abreast choose_abreast(const MatrixOperand& a, const MatrixOperand& b, int threa
   how.own_weights = a.batch.rank > 1 || a.batch.stride() != 0;
   if (how.own_weights ? !meets_again(b) : !b.slides()) return {};
   if (how.own_weights && (a.rows.size > most_own_rows || a.k.size > most_own_terms)) return {};
-  // Lanes that are not too many for the entries.
+  // Entries have to fill three quarters of the lanes, and their groups occupy all threads.
   if (4 * batch < 3 * lanes * how.groups(batch) || how.groups(batch) < threads) return {};
   if (!ascends(b.rows) || !ascends(b.k)) return {};
   if (made != nullptr && !is_contiguous(made->from)) return {};
@@ -189,7 +189,7 @@ Abreast choose_abreast(const MatrixOperand& a, const MatrixOperand& b, int threa
 bool leaves_out_padding(const Abreast& how, const MatrixOperand& a, const float* a_data,
                         double fill) {
   if (how.kept.empty() || fill != 0) return false;
-  // As a rule a fills what it spans, once or again and again.
+  // Usually a fills all the memory that it spans, perhaps several times over.
   int64_t first = 0, span = 1;
   for (const Axis* axis : {&a.batch, &a.rows, &a.k}) {
     span += axis->span() - 1;

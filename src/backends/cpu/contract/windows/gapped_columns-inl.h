@@ -21,12 +21,12 @@ namespace mt::cpu::HWY_NAMESPACE {
 template <class T>
 class GappedColumns {
  public:
-  // `count` columns from `first` on, in panels of so many lanes.
+  // `count` columns from `first` on, in panels of `panel` lanes.
   GappedColumns(const Axis& columns, int64_t first, int64_t count, int64_t panel)
       : columns_(columns), first_(first), count_(count), panel_(panel) {}
 
-  // The panel that begins at `column`; returns how many columns it reaches. Panels follow each
-  // other from the first.
+  // Finds the panel that begins at `column`; returns how many columns it has. Panels are asked for
+  // in order, from the first.
   int64_t find(int64_t column) {
     const int64_t inner = columns_.sizes[columns_.rank - 1];
     if (column == 0) {
@@ -69,13 +69,12 @@ class GappedColumns {
     return at - column;
   }
 
-  // Of the panel at hand: where it begins in b, the lanes up to its last column, and which are
-  // kept.
+  // Of the current panel: where it begins in b, the lanes up to its last column, and those kept.
   int64_t offset() const { return offset_; }
   int64_t lanes_reached() const { return runs_[run_count_ - 1].lane + runs_[run_count_ - 1].count; }
   const KeptLanes* kept() const { return kept_; }
 
-  // Sums of it from c, spread out as its lanes are: rows of panel elements.
+  // Copies its sums from c to rows of `panel` elements, spread out as its lanes are.
   void spread(const T* c, int64_t c_row, int64_t rows) {
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t r = 0; r < run_count_; ++r) {
@@ -98,7 +97,7 @@ class GappedColumns {
   const Axis& columns_;
   const int64_t first_, count_, panel_;
   int64_t offset_ = 0, run_count_ = 0;
-  int64_t in_line_ = 0, line_ = 0;  // the column after the panel at hand, and its line's offset
+  int64_t in_line_ = 0, line_ = 0;  // the column after the current panel, and its line's offset
   Run runs_[widest];
   KeptLanes kept_[most_vectors];
   T spread_[most_rows * widest];  // of rows_for(V) rows and V vectors

@@ -26,7 +26,7 @@ struct Edge {
   using T = hn::TFromD<D>;
   static constexpr int64_t lanes = hn::MaxLanes(D());
 
-  // Where the window of lane 0 begins, in a line of so many elements.
+  // at: where the window of lane 0 begins, in a line of `width` elements.
   Edge(D d, int64_t at, int64_t width, T fill) {
     MT_UNROLL for (int j = 0; j < side; ++j) {
       begin[j] = std::clamp<int64_t>(-at - j, 0, lanes);
@@ -36,7 +36,7 @@ struct Edge {
       if (end[j] - begin[j] < lanes) columns |= 1u << j;
     }
   }
-  // Touches nothing else than those lanes.
+  // Reads only the lanes that lie in the image.
   HWY_INLINE hn::Vec<D> load(D d, int j, const T* x) const {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
     return hn::Or(hn::MaskedLoad(inside[j], d, x), outside[j]);
@@ -48,13 +48,13 @@ struct Edge {
 #endif
   }
 
-  unsigned columns = 0;  // a bit for each of a window's that some lane does not meet in the image
+  unsigned columns = 0;  // a bit for each of a window's that lies outside of the image in some lane
   int64_t begin[side], end[side];
   hn::Mask<D> inside[side];
   hn::Vec<D> outside[side];
 };
 
-// Lest gcc read x from memory for each use.
+// Keeps gcc from reading x from memory for each use.
 template <class V>
 HWY_INLINE void keep([[maybe_unused]] V& x) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
@@ -62,8 +62,8 @@ HWY_INLINE void keep([[maybe_unused]] V& x) {
 #endif
 }
 
-// A vector of each of two lines of the result, whose windows begin at from[0] and from[1]; perhaps
-// at an edge.
+// Computes a vector of each of two lines of the result, whose windows begin at from[0] and from[1],
+// perhaps at an edge of the image.
 template <bool at_edge, class D, class T = hn::TFromD<D>>
 HWY_INLINE void two_vectors(D d, const hn::Vec<D> (&weights)[side * side],
                             const T* const (&from)[side + 1], int64_t at, const Edge<D>& edge, T* c,
@@ -78,7 +78,7 @@ HWY_INLINE void two_vectors(D d, const hn::Vec<D> (&weights)[side * side],
       if (i > 0) second = fused(d, weights[(i - 1) * side + j], x, second);
     }
   }
-  // If there is one line alone, it is the first.
+  // If there is only one line, c_line is 0 and the first line overwrites the second.
   hn::StoreU(second, d, c + c_line);
   hn::StoreU(first, d, c);
 }
@@ -90,7 +90,7 @@ void run_lines_of(D d, const ImageLinesBlock<T>& block) {
   const ImageLines& how = *block.how;
   hn::Vec<D> weights[side * side];
   MT_UNROLL for (int i = 0; i < side * side; ++i) weights[i] = hn::Set(d, block.weights[i]);
-  T* const filling = static_cast<T*>(block.scratch);  // a line of it
+  T* const filling = static_cast<T*>(block.scratch);  // a line of padding
   std::fill_n(filling, how.width + side - 1, block.fill);
   const int64_t last = how.width - lanes;
   const int64_t last_inside = how.image_width + how.left - (side - 1) - lanes;
@@ -150,7 +150,8 @@ namespace mt::cpu {
 
 // Of lines that are put in order: they stay in the second-level cache.
 constexpr size_t most_scratch = 256 * 1024;
-// Vectors between the first and the last one find a place within the image in any line of so many.
+// In any line of at least this many columns, vectors between the first and the last one find a
+// place within the image.
 constexpr int64_t fewest_columns = 6;
 
 HWY_EXPORT(runs_here);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows of any size and steps over an image, with one row of weights: four lines of the result at
-// a time come from lines of the image that lie in a ring, in the first-level cache, with what
-// surrounds the image. Of a line in the ring every `right`-th element lies side by side, for each
-// of as many phases, so that vectors of the result read vectors.
+// a time are computed from lines of the image that are kept in a ring, in cache, with the padding
+// around them. A line in the ring is sorted into `right` phases, each with every `right`-th element
+// side by side, so that vectors of the result read whole vectors.
 #if defined(MT_WINDOWS_LINE_RING_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_WINDOWS_LINE_RING_INL_H
 #undef MT_WINDOWS_LINE_RING_INL_H
@@ -86,7 +86,8 @@ class LineRing {
   void run() {
     const int64_t lines = block_.end - block_.begin;
     int64_t to_fill = 0;
-    // The last lines may overlap those before. Of fewer, those too many give way to the first.
+    // The last lines may overlap those before. If there are fewer than four, the first line
+    // overwrites the superfluous ones.
     for (int64_t at = 0; at < lines; at += together) {
       const int64_t line = std::max<int64_t>(std::min(at, lines - together), 0);
       const int64_t first = (block_.begin + line) * how_.down, end = first + how_.lines_read();
@@ -109,12 +110,12 @@ class LineRing {
   }
 
   T* line_of(int64_t line) const { return ring_ + (line & (how_.ring_lines() - 1)) * pitch_; }
-  // Of a column of the image and what surrounds it.
+  // Where a column of the padded image lies in a line of the ring.
   T* place(T* line, int64_t column) const {
     return line + column % how_.right * phase_ + column / how_.right;
   }
 
-  // What surrounds the image is there already beside it.
+  // Puts a line of the image into the ring, where the padding beside it is already.
   void fill(int64_t line) const {
     T* const to = line_of(line);
     const int64_t row = line - how_.above;
@@ -131,7 +132,7 @@ class LineRing {
     }
   }
 
-  // V vectors of each line, or what is left of them.
+  // Computes V vectors of each line of the result, or what is left of them.
   template <int V>
   HWY_INLINE void compute(int64_t column, T* const (&c)[together]) const {
     hn::Vec<D> sums[together][V];
@@ -146,7 +147,7 @@ class LineRing {
     }
   }
 
-  // To those lines of the result whose windows have this one of the image.
+  // Adds line i of the image to those lines of the result whose windows contain it.
   template <int V>
   HWY_INLINE void add_line(int64_t i, int64_t column, hn::Vec<D> (&sums)[together][V]) const {
     static_assert(together == 4);
@@ -185,9 +186,9 @@ class LineRing {
   const ImageLines& how_;
   const int64_t phase_, pitch_;  // elements of one phase of a line, and of a line
   T* const ring_;
-  int64_t columns_[ImageLines::most_terms];  // where in a line each of a window's begins
+  int64_t columns_[ImageLines::most_terms];  // where in a line each column of a window begins
   const T* rows_[ImageLines::most_lines];
-  uint8_t reading_[ImageLines::most_lines];  // the first and the last line of the result, of four
+  uint8_t reading_[ImageLines::most_lines];  // the first and last of four result lines to add to
 };
 
 }  // namespace mt::cpu::HWY_NAMESPACE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which terms each result of a padded convolution has from more than padding, as bits: how many a
-// few neighbours need together decides how lines are cut.
+// The terms that each result of a padded convolution needs, those that read more than padding, as
+// bits: how many of them a few neighbours need together decides how lines are cut.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class NeededTerms {
  public:
   using Words = std::vector<uint64_t>;
 
-  // `filled` has the elements of an entry of b that are no padding. Of lines of terms all are
+  // `filled` marks the elements of an entry of b that are not padding. Of a line of terms all are
   // needed if one is.
   NeededTerms(const MatrixOperand& b, const Abreast& how, const std::vector<bool>& filled)
       : words_(static_cast<size_t>(divide_up(b.k.size, 64))) {
@@ -37,7 +37,7 @@ class NeededTerms {
     }
   }
 
-  // Those that any of the results [begin, end) has.
+  // The terms that any of the results [begin, end) needs.
   Words of(int64_t begin, int64_t end) const {
     Words any(words_);
     for (int64_t row = begin; row < end; ++row) {

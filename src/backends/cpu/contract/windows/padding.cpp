@@ -54,8 +54,8 @@ bool stays(const Plan& plan, int padding, int contraction, int source) {
   return result;
 }
 
-// The elements of an entry: what the innermost step of the batch skips. 0 if the operand's entries
-// do not lie one after another, but for steps along k that are `far`.
+// The elements of an entry: the smallest stride of the batch. 0 if the operand's entries do not lie
+// one after another, apart from steps of `far` along k.
 int64_t entry_size(const Contraction& c, int64_t all, int64_t far) {
   int64_t entry = all, reach = 1;
   for (const ContractionDim& dim : c.batch) {
@@ -234,7 +234,7 @@ int64_t pad_lines(const Plan& plan, const Padding& padding, void* const* buffers
        before < range.end; ++image, before += lines.image_lines) {
     const int64_t first = std::max(range.begin - before, int64_t{0});
     const int64_t last = std::min(range.end - before, lines.image_lines);
-    // Those of the image that go there.
+    // The image's own lines that go there.
     const int64_t size = input.layout.shape[axis];
     const int64_t from = std::clamp<int64_t>(divide_up(first - start, step), 0, size);
     const int64_t count = std::clamp<int64_t>(divide_up(last - start, step), from, size) - from;

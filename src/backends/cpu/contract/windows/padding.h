@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Padding that nothing but a contraction's second operand reads, as in convolutions: it is not made
-// beforehand for all images, but by whoever works on one, for that one, where it stays in cache;
-// or, where sums go over images and are cut into panels, by whoever works on a panel.
+// Padding that is only read as a contraction's second operand, as in convolutions. It is not made
+// beforehand for all images: the thread that works on an image pads just that one, which then stays
+// in cache; or, where sums go over images and are cut into panels, what its panel reads.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ struct Padding {
   int group = -1;  // the plan's group that pads, which then need not run; -1: there is none
   // One batch entry, before and after.
   Layout from, to;
-  // What the contraction's steps along k from image to image become in an entry; 0: there are none.
+  // The contraction's stride along k from image to image, and what it becomes in an entry; 0: none.
   int64_t far = 0, near = 0;
-  PanelLines lines;          // of a panel, which is made instead of an entry if there are any
+  PanelLines lines;          // of a panel, which are made instead of an entry if there are any
   int64_t bytes = 0;         // of an entry, or of such lines
-  bool read_around = false;  // nothing is made, unless that is wanted after all
-  // The dimensions before, in what is padded; how many elements of the padded operand one step of
-  // the last of them is.
+  bool read_around = false;  // kernels read around padding; it is made only if needed after all
+  // The leading dimensions, with strides in what is padded; and how many elements of the padded
+  // operand one step along the last of them is.
   Axis leading;
   int64_t inner = 1;
 };
 
-// The padding of the second operand of group `contraction`, if that can be.
+// The padding of the second operand of group `contraction`, if it can be made in this way.
 Padding find_padding(const Plan& plan, int contraction);
 // The call that pads, if one is found.
 const CallGroup& padding_call(const Plan& plan, const Padding& padding);
@@ -43,9 +43,9 @@ EntryParts parts_of_entry(const Plan& plan, const Padding& padding);
 const void* find_entry(const Plan& plan, const Padding& padding, void* const* buffers,
                        int64_t offset);
 
-// What is padded, where that is read around.
+// The unpadded images, where kernels read around the padding.
 PaddedImages padded_images(const Plan& plan, const Padding& padding, void* const* buffers);
-// Pads all, where the plan has room for it.
+// Pads the whole operand, in the place that the plan has for it.
 void pad_all(const Plan& plan, const Padding& padding, void* const* buffers,
              const Immediates* immediates);
 

@@ -16,7 +16,7 @@ PanelLines::Range PanelLines::lines_of(int64_t begin, int64_t end) const {
 
 PanelLines find_panel_lines(const Contraction& c, const Shape& padded) {
   const int rank = padded.rank();
-  // Another precision has kernels that make nothing.
+  // Kernels for other precisions make no padding.
   if (rank < 4 || c.k.size() < 2 || size_of_group(c.batch) != 1 || c.precision != Precision::strict)
     return {};
   PanelLines lines;

@@ -20,7 +20,7 @@ void TileRun::filter(const Tile& tile, char* scratch) {
   Tile part = tile;
   for (; part.row_begin < tile.row_end; part.row_begin = part.row_end) {
     part.row_end = std::min(part.row_begin + filtered_outputs, tile.row_end);
-    held_by(scratch).packed = {};  // it takes that place
+    held_by(scratch).packed = {};  // filtering overwrites them
     const FilteredBand band{&how,
                             &b_,
                             weight(tile.batch % how.weights),

@@ -16,27 +16,27 @@
 HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
-// Positions of an image, of which the first goes to `lane`, and what belongs to each; how far that
-// of the next image is, which hardware does not foresee.
+// Positions [first, end) of an image, the first of which goes to `lane`; y has the factor of each.
+// to_next_y: how far away the next image's y is, which hardware does not foresee.
 struct SamePositions {
   const float *image, *y;
   int64_t to_next_y;
   int64_t first, end, lane;
 };
 
-// To leave out lanes takes loads that the hardware masks.
+// Leaving out lanes takes loads that the hardware masks.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 constexpr bool has_same_windows = true;
 
-// Elements that lie `offset` behind `data`, though perhaps outside of what a pointer into that can
-// reach.
+// Where elements `offset` behind `data` would lie, even if that is outside of the array, which
+// pointer arithmetic may not leave.
 HWY_INLINE const float* address(const float* data, int64_t offset) {
   return reinterpret_cast<const float*>(reinterpret_cast<uintptr_t>(data) +
                                         static_cast<uintptr_t>(offset) * sizeof(float));
 }
 
-// sums[place in a window][lane] go on over the positions, of windows of 3 x 3 over an image that is
-// read where it lies. Fetches as much of the next image, and of its y, which hardware does not
+// Continues sums[place in a window][lane] over the positions, for 3 x 3 windows over an image that
+// is read in place. Fetches as much of the next image and of its y, which hardware does not
 // foresee. Registers hold the sums of one vector of the lanes.
 inline void add_windows_in_place(const SameWindows& how, const SamePositions& over, float* sums) {
   constexpr int64_t side = 3, step = SameWindows::lanes;

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t lanes = SameWindows::lanes;
 constexpr int64_t widest = 1024;  // whose masks take 6 KB, or 14 with columns of seven
 
-// Of places of which `before` lie in front of the image.
+// The places of `count` lines or columns, of which `before` lie in front of the image.
 std::vector<SameWindows::Place> places(int64_t count, int64_t before, int64_t step,
                                        int64_t elements) {
   std::vector<SameWindows::Place> result;
@@ -38,7 +38,7 @@ std::vector<uint16_t> lanes_inside(const SameWindows& how) {
   return result;
 }
 
-// For which there are kernels.
+// Whether there are kernels for windows of this size and step.
 bool are_known(int64_t lines, int64_t columns, int64_t step) {
   if (step != 1 && step != 2) return false;
   if (columns == 3) return lines == 3;
@@ -46,8 +46,7 @@ bool are_known(int64_t lines, int64_t columns, int64_t step) {
 }
 
 // Lines of 16 positions and more are long enough to be padded and read in stretches, which takes
-// less time with vectors of 8 (0.5 to 0.7), and with those of 16 if they are filled by each line of
-// 7 x 7 windows (0.9).
+// less time with vectors of 8 (0.5 to 0.7) and, if lines of 7 x 7 windows fill them, of 16 (0.9).
 bool pays(const SameWindows& how) {
   const size_t columns = how.columns.size();
   if (how.step > 1 || columns == 3 || how.width < lanes) return true;
@@ -93,7 +92,7 @@ SameWindows find_same_windows(const MatrixOperand& few, const MatrixOperand& man
   how.columns = places(columns, to.offset % line, how.step, how.image_width);
   if (how.step == 1 && how.width != how.image_width) return {};
   if (how.in_place() && how.height != how.image_height) return {};
-  // What positions find in a phase's line is among as many elements as there are positions.
+  // What positions read in a phase's line has to be within as many elements as there are positions.
   for (const SameWindows::Place& column : how.columns) {
     if (column.shift > 0 && column.count > how.width) return {};
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows at as many positions as an image has elements in a line, or half as many, with zeros
-// around, as in the gradient of a depthwise convolution's weight. What neighbouring positions find
-// at one place of their windows are neighbours in the image, or, where windows move by two, in one
-// of its four phases, of every second line and column. So vectors read it there, without a padded
-// copy.
+// Windows at as many positions in a line as the image has elements there, or half as many, with
+// zeros around the image, as in the gradient of a depthwise convolution's weight. What neighbouring
+// positions read at one place of their windows are neighbours in the image or, where windows move
+// by two, in one of its four phases (of every second line and column). So vectors read it there,
+// without a padded copy.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace mt::cpu {
 struct SameWindows {
   static constexpr int64_t lanes = 16, spare = 4;
   static constexpr int64_t most = 7;  // lines and columns of a window
-  // A line or column of a window: in which phase of the image's it lies, how many that phase has,
-  // and how far behind a position.
+  // A line or column of a window: the phase of the image's lines or columns that it is in, how many
+  // that phase has, and how far behind a position it lies.
   struct Place {
     int64_t phase, count, shift;
   };
@@ -27,16 +27,16 @@ struct SameWindows {
   int64_t image_height = 0, image_width = 0;  // elements
   int64_t image = 0;                          // elements from an image to the next
   std::vector<Place> lines, columns;          // of a window
-  // For 16 positions from each of a line on, and each column of a window: the lanes whose element
-  // lies in the line; and some to spare, as eight bytes of them are read at once, also from the
-  // second half of the last one on.
+  // For 16 positions from each one of a line on, and each column of a window: a mask of the lanes
+  // whose element lies in the line. Some spare masks follow, as eight bytes are read at once, even
+  // from the second half of the last mask on.
   std::vector<uint16_t> inside;
 
   explicit operator bool() const { return height > 0; }
   int64_t size() const { return height * width; }
   bool in_place() const { return step == 1 && columns.size() == 3; }
-  // Elements of a phase, whose lines are as long as there are positions in one; and those to which
-  // its last vector reaches.
+  // Elements of a phase, whose lines are as long as a line has positions, and those beyond that its
+  // last vector reaches.
   int64_t phase() const {
     return (height + lines.back().shift - lines.front().shift) * width + lanes;
   }
@@ -50,7 +50,7 @@ struct SameWindows {
   }
 };
 
-// For sums of float32 with lanes. `made`: of the entries of `many`, or nullptr.
+// For sums of float32 with lanes. `made`: the parts of the entries of `many`, or nullptr.
 SameWindows find_same_windows(const MatrixOperand& few, const MatrixOperand& many,
                               const EntryParts* made);
 

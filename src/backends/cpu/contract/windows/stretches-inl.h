@@ -42,8 +42,8 @@ inline void find_steps(const Axis& k, int64_t first, int64_t count, LanesStep* s
   });
 }
 
-// The lanes below `low` from `first`, those from there on and below `end` from `second`, where a
-// lane is at the address plus its number; the others are zero. Touches nothing else.
+// Loads lanes [0, low) from `first` and [low, end) from `second`, each at the address plus the
+// lane's number; the others are zero. Reads nothing else.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_joined(D d, int64_t low, int64_t end, const T* first, const T* second) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2

@@ -21,9 +21,9 @@ namespace mt::cpu::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
-// Puts the lines that windows at lines [begin, end) of positions read where those of their phases
-// lie, zeros for those outside of the image, and fetches the next image. What a vector has of the
-// line that follows is overwritten by it, or left out by masks.
+// Copies the lines that windows at lines [begin, end) of positions read to their phases, with zeros
+// for lines outside of the image, and fetches the next image. What a vector has beyond its line is
+// overwritten by the next line, or left out by masks.
 template <int Step>
 HWY_NOINLINE void take_lines(const SameWindows& how, const float* image, int64_t begin, int64_t end,
                              float* phases) {
@@ -68,8 +68,8 @@ HWY_NOINLINE void take_lines(const SameWindows& how, const float* image, int64_t
   }
 }
 
-// sums[place in a window][lane] go on over positions, of R lines of the window with C columns, from
-// `line` on. Registers hold the sums of one vector of the lanes.
+// Continues sums[place in a window][lane] over positions, for R lines of a window with C columns,
+// from `line` on. Registers hold the sums of one vector of the lanes.
 template <int R, int C, int Step>
 HWY_NOINLINE void add_taken_windows(const SameWindows& how, const SamePositions& over,
                                     const float* phases, int64_t line, float* sums) {
@@ -77,7 +77,7 @@ HWY_NOINLINE void add_taken_windows(const SameWindows& how, const SamePositions&
   const Vectors<float> d;
   constexpr int64_t lanes = lanes_of<float>;
   const int64_t width = how.width, first = over.first, end = over.end;
-  // Where a window's elements lie, behind a position: columns take turns between the phases.
+  // Where a window's elements lie, relative to a position; its columns alternate between phases.
   const float* elements[R][Step];
   MT_UNROLL for (int i = 0; i < R; ++i) {
     const SameWindows::Place& place = how.lines[static_cast<size_t>(line + i)];
@@ -94,7 +94,7 @@ HWY_NOINLINE void add_taken_windows(const SameWindows& how, const SamePositions&
     MT_UNROLL for (int i = 0; i < R; ++i) {
       MT_UNROLL for (int j = 0; j < C; ++j) sum[i][j] = hn::LoadU(d, kept + (i * C + j) * step);
     }
-    // Of the first of 16 positions.
+    // The column of the first of 16 positions.
     int64_t column = ((first - over.lane) % width + width) % width;
     for (int64_t at = first - over.lane + v; at < end; at += step) {
       const uint16_t* const inside = how.inside.data() + column * C;
@@ -132,7 +132,7 @@ HWY_NOINLINE void add_taken_windows(const SameWindows& how, const SamePositions&
   }
 }
 
-// ... of lines [begin, end) of the window. `phases`: scratch() bytes.
+// The same for lines [begin, end) of the window. `phases`: scratch() bytes.
 template <int R, int C, int Step>
 void add_taken_windows(const SameWindows& how, const SamePositions& over, int64_t begin,
                        int64_t end, float* phases, float* sums) {
@@ -143,7 +143,7 @@ void add_taken_windows(const SameWindows& how, const SamePositions& over, int64_
   }
 }
 
-// ... of places [begin, end) of the window at least.
+// The same for at least places [begin, end) of the window.
 inline void add_same_windows(const SameWindows& how, const SamePositions& over, int64_t begin,
                              int64_t end, float* phases, float* sums) {
   if (how.in_place()) return add_windows_in_place(how, over, sums);

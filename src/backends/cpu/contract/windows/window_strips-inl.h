@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lines of windows that are shorter than a vector, interleaved:
 //   strip[x * lines + line] = b[line][x],
-// where each window is one stretch, `lines` elements behind that of the position before it. The
-// strip of the next line of positions is this one, moved by an element, with the new line put in.
+// where each window is one stretch, `lines` elements after that of the previous position. The strip
+// of the next line of positions is this one, moved by an element, with the new line put in.
 #if defined(MT_WINDOW_STRIPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_WINDOW_STRIPS_INL_H
 #undef MT_WINDOW_STRIPS_INL_H
@@ -20,14 +20,14 @@ HWY_BEFORE_NAMESPACE();
 namespace mt::cpu::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-// As the registers have room for sums, and as putting lines in costs less than is gained.
+// As many as registers have room for sums, and as putting lines in costs less than it gains.
 constexpr ShortWindows short_windows =
     HWY_TARGET == HWY_AVX3 ? ShortWindows{8, 21} : ShortWindows{6, 8};
 constexpr int64_t most_strips = 8;
 constexpr int64_t all_strips = 8192;  // elements, in the first-level cache
 
-// All elements but the first one of x, then the first one of y. To load them would wait for what
-// has just been stored, in two vectors.
+// All elements of x but the first, then the first of y. Loading them would wait for the two vectors
+// in which they have just been stored.
 HWY_INLINE hn::Vec<Vectors<float>> behind_first(hn::Vec<Vectors<float>> x,
                                                 hn::Vec<Vectors<float>> y) {
   using Vec = hn::Vec<Vectors<float>>;
@@ -66,7 +66,7 @@ class WindowStrips {
   int64_t count() const { return count_; }                          // that are kept
   int64_t most_positions() const { return longest_ - width_ + 1; }  // of a strip
 
-  // Of windows at `positions` positions from that one on, an offset of b's.
+  // Makes the strip of the windows at `positions` positions, the first of them at `offset` of b.
   const float* make(int64_t offset, int64_t positions) {
     const int64_t columns = positions + width_ - 1;
     const float* const from = strip(at_);
@@ -84,8 +84,8 @@ class WindowStrips {
  private:
   float* strip(int64_t index) { return strips_ + index * longest_ * lines_; }
 
-  // Moves `from` by an element, which drops each channel's first line, and puts that line of the
-  // windows in as its last.
+  // Moves strip `from` by an element, which drops each channel's first line, and puts line `line`
+  // of the windows in as its last.
   void add_line(const float* from, int64_t offset, int64_t line, int64_t columns) {
     const Vectors<float> d;
     float* to = strip(at_);
@@ -108,7 +108,7 @@ class WindowStrips {
       to += lines_ * lanes;
     }
   }
-  // Of as many vectors as there are lines: takes those of that line from `elements`.
+  // In as many vectors as there are lines, takes the lanes of line `line` from `elements`.
   template <class F>
   HWY_INLINE void put_in(hn::Vec<Vectors<float>> elements, int64_t line, float* to, F&& others) {
     const Vectors<float> d;
@@ -124,11 +124,11 @@ class WindowStrips {
 
   const float* const data_;
   int64_t rows_[short_windows.lines];
-  int64_t width_, lines_;                      // of a window, those of all channels
+  int64_t width_, lines_;                      // of a window; the lines of all channels
   int64_t height_, pitch_;                     // lines of a channel, and from one to the next
   int64_t longest_, count_;                    // columns of a strip, and strips
-  int64_t at_ = 0, offset_ = 0, columns_ = 0;  // of the last one
-  // Of each lane of as many vectors as there are lines, after which they repeat.
+  int64_t at_ = 0, offset_ = 0, columns_ = 0;  // of the last strip made
+  // The line and column of each lane, for as many vectors as there are lines; then they repeat.
   HWY_ALIGN int32_t line_[short_windows.lines * lanes];
   HWY_ALIGN int32_t column_[short_windows.lines * lanes];
   HWY_ALIGN float strips_[all_strips + lanes];  // the last one is read a little beyond its end

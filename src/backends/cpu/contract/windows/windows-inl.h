@@ -2,8 +2,8 @@
 // A few rows over short sliding windows, as in the gradient of a first convolution's weight:
 // c[row, column] = sum over k of a[row, k] * b[column, k], where columns are the elements of a
 // window and k its positions. The lines of a window are shorter than a vector, and the rows too few
-// to fill one; so vectors run over the elements of all lines of a window, which strips interleave,
-// and where a few are left beside whole vectors, over the rows.
+// to fill one. So vectors run over the elements of all lines of a window, which strips interleave;
+// for the few elements that whole vectors leave over, they run over the rows.
 #if defined(MT_WINDOWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MT_WINDOWS_INL_H
 #undef MT_WINDOWS_INL_H
@@ -35,8 +35,8 @@ struct WindowSteps {
   int64_t a, count;
 };
 
-// Of the columns from the first one on, whole vectors in sums[row][column], and those beside them
-// in by_rows[column][row].
+// The sums of columns from `first` on: whole vectors in sums[row][column], the few columns left
+// over in by_rows[column][row].
 struct WindowSums {
   int64_t first;
   float (*sums)[most_window_columns];
@@ -50,8 +50,8 @@ HWY_INLINE hn::Vec<EightFloats> first_eight(hn::Vec<Vectors<float>> x) {
 }
 #endif
 
-// The sums of V vectors of columns and of B columns beside them go on over `count` steps. Windows
-// are `lines` elements behind one another.
+// Continues the sums of V vectors of columns and of B columns beside them over `count` steps.
+// Windows are `lines` elements apart.
 template <class D, int Rows, int V, int B>
 HWY_NOINLINE void windows_kernel(const float* a, const int64_t* row_offsets,
                                  const WindowSteps* steps, int64_t count, int64_t lines,
@@ -94,14 +94,14 @@ HWY_NOINLINE void windows_kernel(const float* a, const int64_t* row_offsets,
   MT_UNROLL for (int b = 0; b < B; ++b) hn::Store(by_rows[b], eight, to.by_rows[b]);
 }
 
-// What goes on at once: so many columns by vectors of columns, then some by vectors of rows.
+// What a kernel sums at once: `columns` by vectors of columns, then `by_rows` by vectors of rows.
 struct WindowPiece {
   decltype(&windows_kernel<EightFloats, 6, 1, 0>) kernel;
   int64_t columns, by_rows;
 };
 
-// Of the columns that are left, of which up to M vectors go on together. Beside one vector or three
-// a few columns do by rows, as they would leave most of a vector empty.
+// The next piece of the columns that are left, up to M vectors of them. Beside one vector or three,
+// a few columns are summed by rows, as they would leave most of a vector empty.
 template <class D, int Rows, int M>
 WindowPiece window_piece(int64_t left) {
   constexpr int64_t lanes = hn::MaxLanes(D());
@@ -141,14 +141,14 @@ WindowPiece window_piece(int64_t left) {
   return window_piece<Vectors<float>, Rows, 2>(left);
 }
 
-// All rows of a, which are at most short_windows.rows, from k_begin to k_end, for columns that are
-// the elements of b's windows.
+// Computes all rows of a, at most short_windows.rows, over terms [k_begin, k_end); columns are the
+// elements of b's windows.
 inline void run_windows(const MatrixOperand& a, const float* a_data, const MatrixOperand& b,
                         const float* b_data, int64_t k_begin, int64_t k_end, float* c,
                         int64_t c_row) {
   WindowStrips strips(b, b_data);
   const int64_t rows = a.rows.size, columns = b.rows.size;
-  // There may be more rows in a kernel than there are: the last one is repeated.
+  // A kernel may have more rows than a: the last one is repeated.
   constexpr int64_t most_rows = short_windows.rows;
   int64_t row_offsets[most_rows];
   for (int64_t i = 0; i < most_rows; ++i) row_offsets[i] = a.rows.offset(std::min(i, rows - 1));
@@ -176,12 +176,12 @@ inline void run_windows(const MatrixOperand& a, const float* a_data, const Matri
     count = 0;
   };
   const int64_t line_length = b.k.sizes[b.k.rank - 1], most = strips.most_positions();
-  int64_t behind = k_begin % line_length;  // positions of the line that were before
-  // Those of a are as a rule longer.
+  int64_t behind = k_begin % line_length;  // positions of the current line that come before
+  // Runs of a are usually longer than those of b.
   a.k.for_runs(k_begin, k_end - k_begin, [&](int64_t position, int64_t from, int64_t length) {
     b.k.for_runs(k_begin + position, length, [&](int64_t at, int64_t offset, int64_t some) {
-      // Strips of all of a line, even if it is begun or left within it: the next one follows more
-      // easily. Whoever makes b makes whole lines.
+      // Strips have all of a line, even if terms begin or end within it, as the next strip is then
+      // easier to make. Whoever makes b makes whole lines.
       for (int64_t done = 0, part; done < some; done += part) {
         const int64_t skipped = behind < most ? behind : behind % most, begin = behind - skipped;
         part = std::min(some - done, most - skipped);
