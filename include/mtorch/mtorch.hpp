@@ -45,6 +45,7 @@
 #include "tape.hpp"
 #include "tensor.hpp"
 #include "view.hpp"
+#include "whole_number.hpp"
 // IWYU pragma: end_exports
 
 #endif

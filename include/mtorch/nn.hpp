@@ -187,7 +187,7 @@ class Layer {
   Tensor kept_zeros(Dims dims, int64_t context) const {
     return Tensor::own(mt_kept_zeros(handle_, dims.data(), dims.size(), context));
   }
-  /// mt_apply_recurrent(): y, the last states and, of LSTM, the last cells.
+  /// mt_apply_recurrent(): y, the last states and, of LSTM, the last cells; empty of others.
   Tensors run(const Tensor& x, const Tensor& states = {}, const Tensor& cells = {}) const {
     return detail::filled(3, [&](mt_tensor** r) {
       return mt_apply_recurrent(handle_, x.get(), states.get(), cells.get(), &r[0], &r[1], &r[2]);

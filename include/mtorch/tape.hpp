@@ -73,7 +73,7 @@ class Several : public std::function<Tensors(Inputs...)> {
     }
   }
 };
-/// A function of tensors.
+/// A function of tensors. Where several results are asked for, the last may be {}.
 using Function = Several<const Tensors&>;
 
 /// @cond

@@ -20,6 +20,7 @@
 #include "tape.h"
 #include "tensor.h"
 #include "view.h"
+#include "whole_number.hpp"
 
 namespace mtorch {
 
@@ -61,9 +62,6 @@ constexpr DType dtype_of() {
   static_assert(std::integral<U> || std::same_as<U, float> || std::same_as<U, double>);
 }
 
-/// An integer, not bool.
-template <class T>
-concept WholeNumber = std::integral<T> && !std::same_as<T, bool>;
 /// What a span can look at.
 template <class T>
 concept Contiguous = requires(const T& values) {
@@ -75,10 +73,10 @@ class Dims {
  public:
   /// One size or axis.
   template <WholeNumber T>
-  Dims(T value) : size_(1) {
-    values_[0] = static_cast<int64_t>(value);
+  Dims(T value) : Dims({Dim(value)}) {}
+  Dims(std::initializer_list<Dim> values) : size_(std::min(values.size(), most)) {
+    for (size_t i = 0; i < size_; ++i) values_[i] = values.begin()[i].value;
   }
-  Dims(std::initializer_list<int64_t> values) : Dims(std::span(values.begin(), values.size())) {}
   Dims(const std::vector<int64_t>& values) : Dims(std::span<const int64_t>(values)) {}
   Dims(std::span<const int64_t> values) : size_(std::min(values.size(), most)) {
     std::copy_n(values.begin(), size_, values_.begin());
@@ -126,9 +124,9 @@ class Tensor {
   /// A number beside tensors: it takes the other operand's type.
   template <std::floating_point T>
   Tensor(T number) : Tensor(own(mt_number(static_cast<double>(number)))) {}
-  /// A whole number beside tensors.
+  /// A whole number beside tensors. One beyond int64_t is a uint64 on the default device.
   template <WholeNumber T>
-  Tensor(T number) : Tensor(own(mt_whole_number(static_cast<int64_t>(number)))) {}
+  Tensor(T number) : Tensor(own(detail::whole_number(number))) {}
   Tensor(const Tensor& other) : handle_(other.handle_ ? mt_retain(other.handle_) : nullptr) {}
   Tensor(Tensor&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   ~Tensor() { mt_release(handle_); }
@@ -173,10 +171,11 @@ class Tensor {
   DType dtype() const { return static_cast<DType>(checked(mt_dtype_of(handle_))); }
   std::string device() const { return detail::required(mt_device_of(handle_)); }
 
-  /// The value of one element: mt_item(), or exactly for integers, item<int64_t>().
+  /// The value of one element: mt_item(), or exactly for integers, item<int64_t>(), with MT_EINVAL
+  /// where T does not have it.
   template <class T = double>
   T item() const {
-    if constexpr (std::integral<T>) return static_cast<T>(checked(mt_item_int(handle_)));
+    if constexpr (std::integral<T>) return detail::read_as<T>(checked(mt_item_int(handle_)));
     return static_cast<T>(checked(mt_item(handle_)));
   }
   /// All elements, row-major, without a copy. MT_EDTYPE unless they are of type T.
@@ -271,13 +270,13 @@ inline std::vector<mt_tensor*> handles(const Tensors& tensors) {
   return result;
 }
 
-// Calls fill(results) and owns what it fills in.
+// Calls fill(results) and owns what it fills in; what it leaves NULL is empty.
 template <class Fill>
 Tensors filled(size_t count, Fill fill) {
   std::vector<mt_tensor*> results(count);
   check(fill(results.data()));
   Tensors owned;
-  for (mt_tensor* result : results) owned.push_back(Tensor::own(result));
+  for (mt_tensor* result : results) owned.push_back(result ? Tensor::own(result) : Tensor());
   return owned;
 }
 
@@ -323,12 +322,22 @@ inline void same_length(const char* name, const Dims& a, const Dims& b) {
   throw Error(MT_ESHAPE, std::string(name) + ": lists of " + std::to_string(a.size()) + " and " +
                              std::to_string(b.size()));
 }
-inline void fits(size_t count, const Dims& shape) {
-  int64_t wanted = 1;
-  for (size_t i = 0; i < shape.size(); ++i) wanted *= shape.data()[i];
-  if (wanted == static_cast<int64_t>(count)) return;
-  throw Error(MT_ESHAPE, "tensor: " + std::to_string(count) + " elements for a shape of " +
-                             std::to_string(wanted));
+// By division, since the product of sizes can overflow.
+inline bool hold(std::span<const int64_t> sizes, size_t count) {
+  if (count == 0) return std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
+  for (int64_t size : sizes) {
+    if (size <= 0 || count % static_cast<size_t>(size) != 0) return false;
+    count /= static_cast<size_t>(size);
+  }
+  return count == 1;
+}
+inline void fits(const char* name, size_t count, const Dims& shape) {
+  std::span sizes(shape.data(), shape.size());
+  if (hold(sizes, count)) return;
+  std::string listed;
+  for (int64_t size : sizes) listed += (listed.empty() ? "" : ",") + std::to_string(size);
+  throw Error(MT_ESHAPE, std::string(name) + ": " + std::to_string(count) +
+                             " elements for a shape of [" + listed + "]");
 }
 }  // namespace detail
 /// @endcond
@@ -336,7 +345,7 @@ inline void fits(size_t count, const Dims& shape) {
 /// A tensor with a copy of a span, vector or array.
 template <class T, size_t n>
 Tensor tensor(std::span<T, n> values, Dims shape, const Device& device = {}) {
-  detail::fits(values.size(), shape);
+  detail::fits("tensor", values.size(), shape);
   return Tensor::own(
       mt_from_data(values.data(), shape.data(), shape.size(), detail::code(dtype_of<T>()), device));
 }
@@ -347,13 +356,12 @@ Tensor tensor(const Range& values, Dims shape, const Device& device = {}) {
 /// A tensor of one dimension: tensor({1.0f, 2.0f}).
 template <class T>
 Tensor tensor(std::initializer_list<T> values) {
-  return tensor(std::span(values.begin(), values.size()), {static_cast<int64_t>(values.size())});
+  return tensor(std::span(values.begin(), values.size()), {values.size()});
 }
 /// The same on a device. Braces are a shape, never a device.
 template <class T, std::convertible_to<Device> Name>
 Tensor tensor(std::initializer_list<T> values, const Name& device) {
-  return tensor(std::span(values.begin(), values.size()), {static_cast<int64_t>(values.size())},
-                device);
+  return tensor(std::span(values.begin(), values.size()), {values.size()}, device);
 }
 /// The same elements under a shape: tensor({1.0f, 2.0f, 3.0f, 4.0f}, {2, 2}).
 template <class T>
@@ -364,7 +372,7 @@ Tensor tensor(std::initializer_list<T> values, Dims shape, const Device& device 
 /// `owner` is kept.
 template <class T, size_t n>
 Tensor wrap(std::span<T, n> memory, Dims shape, std::shared_ptr<void> owner = nullptr) {
-  detail::fits(memory.size(), shape);
+  detail::fits("wrap", memory.size(), shape);
   auto kept = std::make_unique<std::shared_ptr<void>>(std::move(owner));
   Tensor result = Tensor::own(mt_wrap(
       const_cast<std::remove_const_t<T>*>(memory.data()), shape.data(), shape.size(),

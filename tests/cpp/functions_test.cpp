@@ -135,6 +135,20 @@ TEST(Function, ReturnsOneTensorOrSeveral) {
   EXPECT_THROW(given({x}).backward(ones_like(x)), Error);
 }
 
+TEST(Function, LastResultsMayBeLeftOut) {
+  Function half = [](const Tensors& in) { return Tensors{in[0] * 2, Tensor()}; };
+  Tensor x = tensor({1.0, 2.0}).require_grad();
+  Trace trace(half);
+  for (const Tensors& results :
+       {trace({x}, 2), trace({x}, 2), checkpoint(half, {x}, 2), custom({"half", half}, {x}, 2)}) {
+    ASSERT_EQ(results.size(), 2u);
+    EXPECT_EQ(numbers(results[0]), (std::vector<float>{2, 4}));
+    EXPECT_FALSE(results[1].has_value());
+  }
+  EXPECT_EQ(trace.count(), 1u);
+  EXPECT_THROW(checkpoint([](const Tensors&) { return Tensor(); }, {x}), Error);
+}
+
 TEST(Function, NoneIsNoneWhateverItIsMadeOf) {
   std::function<Tensor(const Tensors&)> empty;
   Tensor (*nowhere)(const Tensors&) = nullptr;

@@ -187,6 +187,9 @@ TEST(Layer, KeepsItsCollectionAlive) {
   EXPECT_EQ(p.lstm("lstm", 3, 4, 2)(steps).dim(1), 5);
   Tensors states = p.lstm("more", 3, 4, 2).run(steps);
   EXPECT_EQ(states[2].shape(), (std::vector<int64_t>{2, 2, 4}));
+  Tensors no_cells = p.gru("without", 3, 4).run(steps);
+  EXPECT_EQ(no_cells[1].shape(), (std::vector<int64_t>{1, 2, 4}));
+  EXPECT_FALSE(no_cells[2].has_value());
   Layer block = p.transformer("block", 4, 2, {.activation = "silu(a)", .causal = true});
   Tensor x = ones({2, 3, 4}), seen = block.attend(x, {}, {}, ones({3, 3}, mtorch::boolean));
   EXPECT_LT(max(abs(block(x) - seen)).item(), 1e-5);
