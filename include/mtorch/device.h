@@ -29,7 +29,7 @@ MT_API mt_status mt_set_default_device(const char* device);
 /// How many threads CPU kernels use: at first every core that this process may run on, or as many
 /// as its control group's quota of processor time is worth. Never changes a result.
 MT_API int mt_threads(void);
-/// Sets it, for the whole process. MT_EINVAL below 1.
+/// Sets it, for the whole process. MT_EINVAL below 1 and above 1024.
 MT_API mt_status mt_set_threads(int threads);
 /// Adds a function that a thread calls, within a call of the library, before it computes more than
 /// 512 elements or copies more than 64 KiB, and before it waits for another thread or a GPU; for

@@ -17,9 +17,9 @@
 /// marked "or NULL"; MT_ENOMEM; MT_EINVAL for a number that is no dtype; MT_EDEVICE for
 /// tensors on different devices and for a device string that names none; MT_ESHAPE for shapes that
 /// do not fit, over 16 dimensions, or too large to address; MT_EDTYPE for element types that the
-/// function does not take; MT_EINDEX for an axis out of range and MT_EINVAL for one named twice;
-/// and, from a call that reads a value, the error of whatever work it had waited for, and MT_ETRACE
-/// inside a trace.
+/// function does not take; MT_EINDEX for an axis out of range and MT_EINVAL for one named twice in
+/// a set of axes; and, from a call that reads a value, the error of whatever work it had waited
+/// for, and MT_ETRACE inside a trace. A function that takes what others refuse says so.
 #ifndef MTORCH_ERROR_H_
 #define MTORCH_ERROR_H_
 

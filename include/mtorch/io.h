@@ -22,7 +22,8 @@ MT_API mt_tensor* mt_load_npy(const char* path, const char* device);
 MT_API mt_status mt_save_npy(mt_tensor* tensor, const char* path);
 /// Reads a NumPy .npz archive as a collection of buffers. Released with mt_parameters_release().
 MT_API mt_parameters* mt_load_npz(const char* path, const char* device);
-/// Writes all tensors of a collection as a NumPy .npz archive, compressed if so asked.
+/// Writes all tensors of a collection as a NumPy .npz archive, compressed if so asked. bfloat16 is
+/// MT_EUNSUPPORTED, a tensor's name that is not UTF-8 MT_EIO.
 MT_API mt_status mt_save_npz(mt_parameters* parameters, const char* path, bool compress);
 /// Reads a safetensors file as a collection of buffers, whatever its names and shapes. (To fill a
 /// model's own tensors: mt_parameters_load().) Released with mt_parameters_release().

@@ -7,9 +7,10 @@
 /// runs them on LAPACK where one is found, else on plain loops of the library: see mt_lapack().
 ///
 /// **Failures.** A matrix that has no such decomposition is MT_EINVAL: singular, not positive
-/// definite, not finite, not converged, with the matrix's place in the batch. To know that, these
-/// functions compute at the call; inside a trace they cannot, and the results of such a matrix are
-/// infinite or NaN.
+/// definite, not converged, with the matrix's place in the batch; and where eigenvalues or singular
+/// values are formed, not finite. To know that, these functions compute at the call; inside a trace
+/// they cannot, and the results of such a matrix are infinite or NaN. The other functions, mt_qr()
+/// and mt_solve() too, go on with a NaN or an infinity as arithmetic does: results can be NaN.
 ///
 /// **Subnormal pivots.** Many LAPACKs multiply by the inverse of a pivot, which is infinite where
 /// the pivot is below 3e-39 in float32, or 6e-309 in float64: mt_solve(), mt_inv(), mt_det() and
@@ -33,7 +34,7 @@ extern "C" {
 /// of one dimension is one column, whose axis is dropped. MT_EINVAL for a singular matrix.
 MT_API mt_tensor* mt_solve(mt_tensor* a, mt_tensor* b);
 /// The same for a triangular a, of which only the upper or the lower triangle is read; b is
-/// [..., n, k]. A zero on the diagonal gives infinities.
+/// [..., n, k]. A zero on the diagonal gives infinities and NaN.
 MT_API mt_tensor* mt_solve_triangular(mt_tensor* a, mt_tensor* b, bool upper);
 /// The inverse of [..., n, n]. MT_EINVAL for a singular matrix.
 MT_API mt_tensor* mt_inv(mt_tensor* x);

@@ -2,9 +2,12 @@
 /// @file linear.h
 /// Contractions: matrix products, Einstein sums, convolution; and pooling over the same windows.
 ///
-/// Floats of one promoted type; 16-bit floats multiply and accumulate in float32. Operands are used
+/// Operands work in their promoted type, which the result has; 16-bit floats multiply and
+/// accumulate in float32. Convolution and pooling take floats, products integers too, whose sums
+/// keep the low bits of their type; mt_matmul(), mt_einsum(), mt_tensordot() and mt_linear()
+/// without bias also bool, of which they tell whether any product is true. Operands are used
 /// through their strides, nothing is copied to transpose. The order of every sum depends on the
-/// sizes alone, and on the precision mode below. All are differentiable, to any order.
+/// sizes alone, and on the precision mode below. All are differentiable on floats, to any order.
 #ifndef MTORCH_LINEAR_H_
 #define MTORCH_LINEAR_H_
 
@@ -50,7 +53,8 @@ MT_API bool mt_matmul_precision_available(int precision, const char* device);
 
 /// The matrix product [..., m, k] x [..., k, n] = [..., m, n]; leading axes broadcast. An operand
 /// of one dimension is a row on the left, a column on the right, and its axis is dropped. Integers
-/// multiply too.
+/// multiply too, in their own type, where large sums wrap around; of bool an element tells whether
+/// any product is true.
 MT_API mt_tensor* mt_matmul(mt_tensor* a, mt_tensor* b);
 /// x weight^T + bias: [..., in] with weight [out, in] and bias [out] or NULL gives [..., out].
 MT_API mt_tensor* mt_linear(mt_tensor* x, mt_tensor* weight, mt_tensor* bias);

@@ -232,7 +232,7 @@ MT_API mt_status mt_parameters_to(mt_parameters* parameters, mt_dtype dtype, con
 /// mt_zero_grad() for all parameters.
 MT_API mt_status mt_parameters_zero_grad(mt_parameters* parameters);
 /// Writes all tensors to a safetensors file. The file appears whole, under its name, or the old one
-/// stays. MT_EIO.
+/// stays. MT_EIO; MT_EINVAL for a tensor's name that is not UTF-8, or is "__metadata__".
 MT_API mt_status mt_parameters_save(mt_parameters* parameters, const char* path);
 /// Binds all tensors to the values in a safetensors file, which has the same names (else MT_EIO),
 /// shapes and types (else MT_ESHAPE, MT_EDTYPE); nothing changes unless all fit. The

@@ -175,8 +175,10 @@ MT_API double mt_schedule_step(double lr, int64_t step, int64_t every, double fa
 MT_API double mt_schedule_cosine(double lr, int64_t step, int64_t steps, double lowest);
 /// lr min(1, (step + 1) / warmup): rises evenly, then stays.
 MT_API double mt_schedule_warmup(double lr, int64_t step, int64_t warmup);
-/// One cycle: up from lr / 25 along a half cosine to lr at 30 % of `steps`, then down along another
-/// to lr / 250000 at the last. (Smith and Topin, 2018, arXiv 1708.07120.)
+/// One cycle: up from lr / 25 at step 0 along a half cosine to lr at step 0.3 `steps` - 1, then
+/// down along another to lr / 250000 at step `steps` - 1 and after. Unless 0.3 `steps` is whole the
+/// peak falls between two steps, which stay below lr; of 3 steps and fewer it falls before the
+/// first, and the rate only falls. (Smith and Topin, 2018, arXiv 1708.07120.)
 MT_API double mt_schedule_one_cycle(double lr, int64_t step, int64_t steps);
 
 #ifdef __cplusplus

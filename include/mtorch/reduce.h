@@ -91,11 +91,14 @@ MT_API mt_tensor* mt_diff(mt_tensor* x, int64_t axis, int64_t order);
 // ----------------------------------------------------------------------- Sorting and searching
 
 /// The elements along `axis` in order, equal ones as they were; NaN last (first when `descending`).
+/// A tensor without dimensions is in order already: along axis 0 or -1.
 MT_API mt_tensor* mt_sort(mt_tensor* x, int64_t axis, bool descending);
-/// The int64 indices that sort: mt_take_along_axis(x, mt_argsort(x, axis, d), axis) is sorted.
+/// The int64 indices that sort: mt_take_along_axis(x, mt_argsort(x, axis, d), axis) is sorted. 0
+/// without dimensions, as in mt_sort().
 MT_API mt_tensor* mt_argsort(mt_tensor* x, int64_t axis, bool descending);
 /// The k largest (or smallest) elements along `axis`, best first, the first of equals first, and
-/// their int64 indices; either may be NULL when it is not wanted. MT_EINDEX unless 0 <= k <= size.
+/// their int64 indices; either may be NULL when it is not wanted. MT_EINDEX unless 0 <= k <= size,
+/// MT_ESHAPE without dimensions, whatever the axis.
 MT_API mt_status mt_topk(mt_tensor* x, int64_t k, int64_t axis, bool largest, mt_tensor** values,
                          mt_tensor** indices);
 /// For each value, the int64 index in `sorted` (ascending, one dimension) at which it would go in:

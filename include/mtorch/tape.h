@@ -160,7 +160,7 @@ MT_API mt_status mt_checkpoint(mt_function function, void* user, mt_tensor* cons
 /// An operator with its own gradient. `struct_size` is sizeof(mt_operator).
 typedef struct mt_operator {
   size_t struct_size;
-  const char* name;  ///< for messages, tapes and explain; copied
+  const char* name;  ///< for messages, tapes and explain; copied; NULL: "custom"
   /// The results. Runs within the call, with nothing recorded; may read values, except inside a
   /// trace, where it may only call operators.
   mt_function forward;

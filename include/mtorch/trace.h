@@ -11,7 +11,9 @@ extern "C" {
 #endif
 
 /// A function that is recorded once for each combination of input shapes, types and devices, and
-/// replayed after that. Opaque.
+/// replayed after that. The last 64 recordings used are kept: the one unused longest gives way to a
+/// new one, so where more combinations than that take turns each is recorded again and again.
+/// Opaque.
 typedef struct mt_trace mt_trace;
 
 /// Prepares `function` for tracing; it first runs at mt_trace_call(). `user` is handed to it and
@@ -34,7 +36,7 @@ MT_API mt_trace* mt_trace_new(mt_function function, void* user);
 /// anew when one that it reads has been rebound, or marked, for the first time since.
 MT_API mt_status mt_trace_call(mt_trace* trace, mt_tensor* const* inputs, size_t ninputs,
                                mt_tensor** results, size_t nresults);
-/// How many recordings the trace holds.
+/// How many recordings the trace holds, at most 64; 0, and no error, for NULL.
 MT_API size_t mt_trace_count(mt_trace* trace);
 /// Frees a trace. NULL is harmless.
 MT_API void mt_trace_release(mt_trace* trace);

@@ -154,7 +154,8 @@ MT_API mt_tensor* mt_pad_edge(mt_tensor* x, const int64_t* before, const int64_t
 /// MT_EINVAL. PyTorch calls it "circular".
 MT_API mt_tensor* mt_pad_wrap(mt_tensor* x, const int64_t* before, const int64_t* after,
                               size_t ndim);
-/// Moved along each named axis by its shift, what falls off one end coming in at the other.
+/// Moved along each named axis by its shift, what falls off one end coming in at the other. The
+/// shifts of an axis that is named twice add up.
 MT_API mt_tensor* mt_roll(mt_tensor* x, const int64_t* shifts, const int64_t* axes, size_t naxes);
 /// Side by side counts[i] times along each axis, the last count belonging to the last axis; axes
 /// that are missing on either side count as 1. MT_EINVAL for a count below 0.
