@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stays in memory, and how much of it there is at most.
+#include <functional>
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "base/allocator.h"
+#include "fusion/planned.h"
+#include "fusion/support.h"
 #include "fusion/training.h"
 #include "graph/modes.h"
 #include "graph/tape.h"
@@ -287,6 +292,52 @@ TEST_F(Memory, AssignmentsAreMadeInPlace) {
   state.set(index_put(old, {third}, line * 2.0));
   flush();
   EXPECT_EQ(value_of(old), old_value);
+}
+
+std::vector<Value> eagerly(const std::function<std::vector<Tensor>()>& f) {
+  set_eager_mode(true);
+  std::vector<Value> values = values_of(f());
+  set_eager_mode(false);
+  return values;
+}
+
+// Rows that are made of the ones before, each assigned to its place.
+TEST_F(Memory, AssignmentsAreMadeInPlaceThoughWhatTheyReplaceWasReadBefore) {
+  const Tensor start = random_leaf({64, 200});
+  const auto f = [&]() -> std::vector<Tensor> {
+    Tensor z = start * 0.5;
+    for (int64_t q = 1; q < 20; ++q) {
+      const IndexItem place{IndexItem::at, q};
+      z = index_put(z, {place}, select(z, 0, q - 1) * 0.5 + 1.0);
+    }
+    return {z};
+  };
+  std::set<int> places;
+  const Plan plan = planned(f()[0]);
+  for (const Group& group : plan.groups) {
+    if (auto* call = std::get_if<CallGroup>(&group.work)) places.insert(call->output.buffer);
+  }
+  EXPECT_EQ(places.size(), 1u);
+  EXPECT_EQ(evaluated(f()), eagerly(f));
+}
+
+TEST_F(Memory, WhatIsReadAfterAnAssignmentIsAsItWas) {
+  const Tensor start = random_leaf({6, 10}), made = random_leaf({10, 4 * 9 * 9});
+  const Tensor weight = random_leaf({5, 4, 3, 3});
+  const Tensor line = random_leaf({4, 9, 9});
+  const IndexItem first{IndexItem::at, 0};
+  const auto f = [&]() -> std::vector<Tensor> {
+    const Tensor x = reshape(matmul(start, made), {6, 4, 9, 9});
+    // One is merged with the other, which comes after the assignment.
+    const Tensor before = select(x, 0, 0) * 3.0, z = index_put(x, {first}, line);
+    const Tensor after = select(z, 0, 1) * 3.0;
+    // Padding is made when the convolution reads it.
+    const Tensor padded = pad(x, {0, 0, 1, 1}, {0, 0, 1, 1}, 0.0);
+    const Tensor y =
+        convolution(padded, weight * sum(z), nullptr, {{1, 1}, {0, 0}, {1, 1}, {0, 0}});
+    return {z, before, after, y};
+  };
+  EXPECT_EQ(evaluated(f()), eagerly(f));
 }
 
 }  // namespace

@@ -49,7 +49,10 @@ void merge_alike(Plan* plan) {
     // Merge into the next group alike, unless a group up to there reads what this one writes
     // or overwrites what it reads.
     for (size_t later = g + 1; later < groups.size(); ++later) {
-      if (intersects(reads[later], writes[g]) || intersects(spoils[later], reads[g])) break;
+      if (intersects(reads[later], writes[g]) || intersects(writes[later], reads[g]) ||
+          intersects(spoils[later], reads[g])) {
+        break;
+      }
       auto* target = std::get_if<MapGroup>(&groups[later].work);
       if (!target || !alike(*earlier, *target)) continue;
       target->segments.insert(target->segments.begin(),

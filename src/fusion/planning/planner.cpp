@@ -2,6 +2,7 @@
 #include "fusion/planning/planner.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "backends/backend.h"
@@ -49,7 +50,7 @@ class Planner {
     std::vector<int> over(region.items.size(), -1);  // the item that overwrites each item's value
     for (int i = 0; i < static_cast<int>(region.items.size()); ++i) {
       const std::optional<int> before = replaced(i);
-      if (before && *before >= 0 && may_be_written_over(*before)) over[*before] = i;
+      if (before && *before >= 0 && may_be_written_over(*before, i)) over[*before] = i;
     }
     for (int i = 0; i < static_cast<int>(region.items.size()); ++i) {
       if (over[i] < 0 && needs_memory(i)) buffer_of_item_[i] = add_item(region, i, &plan_);
@@ -72,7 +73,7 @@ class Planner {
   void find_last_uses() {
     last_use_.assign(region_.leaves.size(), -1);
     read_outside_.assign(region_.items.size(), false);
-    reads_.assign(region_.items.size(), 0);
+    last_read_.assign(region_.items.size(), -1);
     for (int i = 0; i < static_cast<int>(region_.items.size()); ++i) {
       const int group = group_of(i);
       for (const Edge& edge : region_.edges_of(i)) {
@@ -81,7 +82,9 @@ class Planner {
           last = std::max(last, group);
           continue;
         }
-        ++reads_[edge.value];
+        // Padding may be made where it is read, later than its group comes.
+        const bool later = node(i).op == &pad_op && grouping_.groups[group].kind == GroupKind::call;
+        last_read_[edge.value] = std::max(last_read_[edge.value], later ? endless : group);
         if (group_of(edge.value) != group) read_outside_[edge.value] = true;
       }
     }
@@ -100,8 +103,9 @@ class Planner {
     if (!whole || reads > 1) return std::nullopt;
     return edges[0].value;
   }
-  bool may_be_written_over(int i) const {
-    return reads_[i] == 1 && !region_.item(i).stored && needs_memory(i) &&
+  // Whether nobody reads item i after the group that `by` is.
+  bool may_be_written_over(int i, int by) const {
+    return last_read_[i] == group_of(by) && !region_.item(i).stored && needs_memory(i) &&
            grouping_.groups[group_of(i)].contraction != i;
   }
 
@@ -246,8 +250,9 @@ class Planner {
   const Region& region_;
   const Grouping& grouping_;
   BufferOf buffer_of_leaf_, buffer_of_item_;
+  static constexpr int endless = std::numeric_limits<int>::max();
   std::vector<int> last_use_;       // the last group that reads each leaf
-  std::vector<int> reads_;          // how often each item is read
+  std::vector<int> last_read_;      // the last group that reads each item
   std::vector<bool> read_outside_;  // items read by a group other than their own
   Plan plan_;
 };
