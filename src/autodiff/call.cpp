@@ -49,7 +49,7 @@ void result_gradient(const Node& node, const Tensor& dy, Tensor* gradients) {
 }
 
 Tensor result_again(const Node& node, const Tensor* inputs) {
-  if (node.inputs.size() == 2) return alias(inputs[0]);
+  if (node.inputs[0]->op->record_again != call_again) return alias(inputs[0]);  // it is the value
   size_t index = node.attributes[0];
   return call_result(inputs[0], call_of(*inputs[0].node()).values()[index], index, false);
 }

@@ -327,6 +327,14 @@ def test_tape():
         tape[len(tape)]
 
 
+def test_tape_replays_a_checkpoint_with_positions():
+    x = mt.asarray([1.0, 3, 2]).requires_grad_()
+    with mt.Tape() as tape:
+        y, i = mt.checkpoint(lambda x: (x * 2, mt.argmax(x * 3)), x)
+    y, i = tape.replay([x], [mt.asarray([5.0, 3, 2])], [y, i])
+    assert y.tolist() == [10, 6, 4] and i.item() == 0
+
+
 def test_explain():
     x = mt.ones((1000,))
     y = mt.exp(x * 2 + 1)
