@@ -55,8 +55,8 @@ Arrived gradient_by_positions(const Tensor& sums, const Tensor& weight, const Te
 Arrived gradient_at_once(const Tensor& sums, const Tensor& weight, const Tensor& cell,
                          const Tensor& dy, const Tensor& dcell) {
   const int64_t all = sums.size(), count = cell.size();
-  const Tensor row = record(lstm_gradient_op, sums.dtype(), {all + 2 * count},
-                            {sums, weight, cell, dy, dcell});
+  const Tensor row =
+      record(lstm_gradient_op, sums.dtype(), {all + 2 * count}, {sums, weight, cell, dy, dcell});
   return {part(row, 0, sums.shape()), part(row, all, cell.shape()),
           part(row, all + count, cell.shape())};
 }
@@ -73,7 +73,8 @@ void lstm_gradient(const Node& node, const Tensor& arrived, Tensor* gradients) {
   const Arrived at = make(sums, weight, node.inputs[3], dy, dcell);
   gradients[0] = at.gates;
   const Shape rows{batch * n, hidden};
-  gradients[1] = matmul(transpose(reshape(at.gates, {batch * n, 4 * hidden})), reshape(before, rows));
+  gradients[1] =
+      matmul(transpose(reshape(at.gates, {batch * n, 4 * hidden})), reshape(before, rows));
   gradients[2] = at.state;
   gradients[3] = at.cell;
 }
@@ -84,8 +85,8 @@ const Op lstm_op{.name = "lstm", .kind = OpKind::call, .gradient = lstm_gradient
 LstmStates lstm_states(const Tensor& gates, const Tensor& weight, const Tensor& state,
                        const Tensor& cell) {
   const int64_t batch = gates.shape()[0], n = gates.shape()[1], hidden = weight.shape()[1];
-  const Tensor row = record(lstm_op, gates.dtype(), {batch * (n + 1) * hidden},
-                            {gates, weight, state, cell});
+  const Tensor row =
+      record(lstm_op, gates.dtype(), {batch * (n + 1) * hidden}, {gates, weight, state, cell});
   return {part(row, 0, {batch, n, hidden}), part(row, batch * n * hidden, {batch, hidden})};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and sizes of C++ that int64 does not have, or the type asked for: they are right or refused.
+// Numbers and sizes of C++ that int64 does not have, or the type asked for: they are right or
+// refused.
 #include <cstdint>
 #include <limits>
 

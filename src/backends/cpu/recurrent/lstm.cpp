@@ -30,8 +30,8 @@ struct Sizes {
 };
 
 // x [rows, terms], `pitch` apart, times a matrix of [columns, terms] with these strides.
-PreparedContraction product(int64_t rows, int64_t pitch, int64_t columns,
-                            int64_t column_stride, int64_t terms, int64_t term_stride) {
+PreparedContraction product(int64_t rows, int64_t pitch, int64_t columns, int64_t column_stride,
+                            int64_t terms, int64_t term_stride) {
   Contraction c;
   c.a = c.b = c.out = Dtype::float32;
   c.m = {{rows, pitch, 0}};
@@ -140,8 +140,8 @@ class Activations {
 // Of few rows the weights are read along the sums, as they lie, else along the gates.
 bool turns_weights(const Sizes& sizes) { return sizes.batch > 4 || sizes.hidden < 64; }
 
-// From one row of transposed weights to the next: a line more than they have, as rows a power of two
-// apart meet in few sets of the first-level cache.
+// From one row of transposed weights to the next: a line more than they have, as rows a power of
+// two apart meet in few sets of the first-level cache.
 int64_t weight_pitch(const Sizes& sizes) { return 4 * sizes.hidden + cache_line / number_bytes; }
 
 Products forward_products(const Sizes& sizes, int64_t shares) {
@@ -267,7 +267,8 @@ void run_lstm_gradient(const NaiveCall& call, const Sizes& sizes, char* scratch,
   const Rows sums(call.inputs[0]), arrived(call.inputs[3]);
   const Activations activations(h);
   float* const result = static_cast<float*>(call.output.data) + call.output.layout.offset;
-  float *const to_state = result + sizes.batch * n * 4 * h, *const to_cell = to_state + sizes.batch * h;
+  float *const to_state = result + sizes.batch * n * 4 * h, *const to_cell =
+                                                                to_state + sizes.batch * h;
   parallel_workers(shares, 1, threads, [&](int, int64_t first, int64_t last) {
     for (int64_t share = first; share < last; ++share) {
       const int64_t begin = sizes.batch * share / shares, end = sizes.batch * (share + 1) / shares;

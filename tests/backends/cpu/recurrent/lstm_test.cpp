@@ -20,8 +20,8 @@ struct Results {
 Results results_of(int64_t batch, int64_t n, int64_t hidden) {
   const Dtype dtype = Dtype::float32;
   std::vector<Tensor> x = {noise({batch, n, 4 * hidden}, 1, dtype),
-                           noise({4 * hidden, hidden}, 2, dtype),
-                           noise({batch, hidden}, 3, dtype), noise({batch, hidden}, 4, dtype)};
+                           noise({4 * hidden, hidden}, 2, dtype), noise({batch, hidden}, 3, dtype),
+                           noise({batch, hidden}, 4, dtype)};
   for (Tensor& input : x) require_gradient(input);
   const LstmStates lstm = lstm_states(x[0], x[1], x[2], x[3]);
   const std::vector<Tensor> all = gradients({project(lstm.states) + project(lstm.cell)}, {}, x);
