@@ -274,12 +274,18 @@ static PyObject* tensor_of_bytes(PyObject* data, const int64_t* dims, size_t ndi
 %fragment("dlpack");
 
 %inline %{
-static PyObject* to_capsule(mt_tensor* x, bool versioned, bool copy) {
+// `shared`: without a copy, or not at all.
+static PyObject* to_capsule(mt_tensor* x, bool versioned, bool copy, bool shared) {
   void* managed = NULL;
   Py_BEGIN_ALLOW_THREADS
   managed = versioned ? (void*)mt_to_dlpack(x, copy ? 2 : 0) : (void*)mt_to_dlpack_unversioned(x);
   Py_END_ALLOW_THREADS
   if (!managed) return NULL;
+  if (shared && versioned && ((struct DLManagedTensorVersioned*)managed)->flags & 2) {
+    ((struct DLManagedTensorVersioned*)managed)->deleter(managed);
+    PyErr_SetString(PyExc_BufferError, "__dlpack__: negative strides need a copy");
+    return NULL;
+  }
   return PyCapsule_New(managed, versioned ? "dltensor_versioned" : "dltensor", capsule_end);
 }
 

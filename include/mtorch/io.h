@@ -37,9 +37,11 @@ MT_API mt_tensor* mt_load_idx(const char* path, const char* device);
 struct DLManagedTensor;
 struct DLManagedTensorVersioned;
 
-/// The value as a versioned DLPack tensor, read-only; computes it. The caller, or whoever takes it,
-/// calls its deleter. `flags` is 0, or DLPACK_FLAG_BITMASK_IS_COPIED (2) for a writable copy. On a
-/// GPU it may not have been written yet: read it in mt_device_stream(), or after
+/// The value as a versioned DLPack tensor, without its gradients; computes it. The caller, or
+/// whoever takes it, calls its deleter. It is marked read-only, and must not be written even by who
+/// does not look: others have this value. `flags` is 0, or DLPACK_FLAG_BITMASK_IS_COPIED (2) for a
+/// copy that may be written, as is made, and marked so, of negative strides, which few libraries
+/// take. On a GPU it may not have been written yet: read it in mt_device_stream(), or after
 /// mt_let_stream_wait(). Its deleter waits for all work on the device.
 MT_API struct DLManagedTensorVersioned* mt_to_dlpack(mt_tensor* tensor, uint64_t flags);
 /// A tensor over a DLPack tensor's memory, with any strides; its deleter is called when nothing

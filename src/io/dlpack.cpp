@@ -68,6 +68,14 @@ Managed* make_export(const Tensor& tensor) {
   return &owner.release()->managed;
 }
 
+// NumPy takes negative strides; PyTorch and JAX do not.
+bool runs_backwards(const Tensor& value) {
+  for (int64_t stride : value->strides) {
+    if (stride < 0) return true;
+  }
+  return false;
+}
+
 [[noreturn]] void refuse(const char* fault) { fail(Code::invalid, "from_dlpack: %s", fault); }
 
 // The elements that a tensor touches, relative to its first; computed without overflow.
@@ -164,6 +172,11 @@ DLManagedTensorVersioned* to_dlpack(const Tensor& tensor, uint64_t flags) {
   GradientMode no_gradient(false);
   Tensor value = flags ? copy(tensor) : tensor;
   evaluate(value);
+  if (runs_backwards(value)) {
+    value = copy(value);
+    evaluate(value);
+    flags = dlpack::is_copied;
+  }
   DLManagedTensorVersioned* result = make_export<DLManagedTensorVersioned>(value);
   result->version = {dlpack::major_version, dlpack::minor_version};
   result->flags = flags ? dlpack::is_copied : dlpack::read_only;
@@ -172,7 +185,11 @@ DLManagedTensorVersioned* to_dlpack(const Tensor& tensor, uint64_t flags) {
 
 DLManagedTensor* to_dlpack_unversioned(const Tensor& tensor) {
   evaluate(tensor);
-  return make_export<DLManagedTensor>(tensor);
+  if (!runs_backwards(tensor)) return make_export<DLManagedTensor>(tensor);
+  GradientMode no_gradient(false);
+  Tensor value = copy(tensor);
+  evaluate(value);
+  return make_export<DLManagedTensor>(value);
 }
 
 Tensor from_dlpack(DLManagedTensorVersioned* managed, Ref<Storage>* lent) {

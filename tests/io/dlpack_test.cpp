@@ -64,6 +64,22 @@ TEST_F(DlpackTest, ExportsACopyThatMayBeWritten) {
   EXPECT_EQ(error_of([&] { to_dlpack(x, 1); }).code(), Code::invalid);
 }
 
+TEST_F(DlpackTest, ExportsACopyOfNegativeStrides) {
+  Tensor x = make<float>(Dtype::float32, {3}, {1, 2, 3});
+  Tensor flipped = slice(x, 0, 2, 3, -1);
+  DLManagedTensorVersioned* managed = to_dlpack(flipped, 0);
+  DLManagedTensor* unversioned = to_dlpack_unversioned(flipped);
+  EXPECT_EQ(managed->flags, 2u);
+  for (const DLTensor& tensor : {managed->dl_tensor, unversioned->dl_tensor}) {
+    EXPECT_EQ(tensor.strides[0], 1);
+    EXPECT_EQ(static_cast<float*>(tensor.data)[0], 3);
+    static_cast<float*>(tensor.data)[0] = 9;
+  }
+  EXPECT_EQ(values_of<float>(flipped), (std::vector<float>{3, 2, 1}));
+  managed->deleter(managed);
+  unversioned->deleter(unversioned);
+}
+
 TEST_F(DlpackTest, ImportsWithoutCopyAndGivesBackOnce) {
   Foreign foreign;
   {

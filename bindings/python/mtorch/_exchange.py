@@ -85,11 +85,12 @@ class _Exchanged(native.Tensor):
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
                    copy: bool | None = None) -> Any:
+        """This value for another library, which must not write there (copy=True: it may)."""
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(f"__dlpack__: no copy to device {tuple(dl_device)}")
         versioned = max_version is not None and max_version[0] >= 1
         source = native.copy(self) if copy and not versioned else self
-        capsule = native.to_capsule(source, versioned, bool(copy))
+        capsule = native.to_capsule(source, versioned, bool(copy), copy is False)
         if self.__dlpack_device__()[0] == 2 and stream != -1:  # -1: the reader sees to it himself
             if stream == 0:
                 raise BufferError("__dlpack__: stream 0 is ambiguous; 1 is CUDA's default")

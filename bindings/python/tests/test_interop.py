@@ -67,6 +67,7 @@ def test_torch():
     x = mt.asarray([[1.0, 2.0], [3.0, 4.0]])
     y = torch.from_dlpack(x)
     assert y.tolist() == x.tolist() and y.data_ptr() == torch.from_dlpack(x).data_ptr()
+    assert torch.from_dlpack(mt.flip(x)).tolist() == [[4, 3], [2, 1]]
     z = torch.arange(6.0).reshape(2, 3).T
     assert mt.from_dlpack(z).tolist() == z.tolist() and mt.asarray(z).tolist() == z.tolist()
     model = torch.nn.Linear(3, 2)

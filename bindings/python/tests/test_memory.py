@@ -104,6 +104,17 @@ def test_dlpack():
     assert w.__dlpack_device__() == (1, 0)
 
 
+def test_dlpack_of_negative_strides():
+    x = mt.flip(mt.arange(3))
+    y = np.from_dlpack(x)
+    assert y.tolist() == [2, 1, 0] and y.strides == (8,)
+    assert mt.native.from_capsule(x.__dlpack__()).tolist() == [2, 1, 0]
+    with pytest.raises(BufferError, match="negative strides need a copy"):
+        x.__dlpack__(max_version=(1, 0), copy=False)
+    assert not np.from_dlpack(mt.zeros(2)).flags.writeable
+    assert mt.zeros(2).__dlpack__(max_version=(1, 0), copy=False)
+
+
 def test_tensors_are_freed():
     def used():
         memory = mt.native.memory()
