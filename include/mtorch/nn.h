@@ -67,8 +67,9 @@ MT_API mt_tensor* mt_dropout(mt_tensor* x, double probability, bool training);
 /// float64. No gradient. MT_EINVAL for no classes.
 MT_API mt_tensor* mt_categorical(mt_tensor* logits, int64_t axis);
 
-/// Rows of `weight` [count, size] for integers [...]: [..., size]. As in every index, a negative
-/// number counts from the end; MT_EINDEX outside [-count, count).
+/// Rows of `weight` [count, size] for integers [...]: [..., size]. MT_EINDEX outside [0, count):
+/// unlike an index, the number of a word does not count from the end, so that a -1 that pads is
+/// found.
 MT_API mt_tensor* mt_embedding(mt_tensor* indices, mt_tensor* weight);
 
 /// How mt_scaled_dot_product_attention() works.

@@ -13,7 +13,7 @@ Tensor embedding(const Tensor& indices, const Tensor& weight) {
   }
   Shape shape = indices.shape();
   shape.push_back(weight.shape()[1]);
-  const Tensor rows = checked_indices(indices, 0, weight.shape(), "embedding");
+  const Tensor rows = checked_indices(indices, 0, weight.shape(), "embedding", false);
   return reshape(gather(weight, 0, {reshape(rows, {indices.size()})}), shape);
 }
 

@@ -152,7 +152,7 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DTypeLi
 
 @_explained
 def one_hot(indices: Tensor, classes: int, *, dtype: DTypeLike = None) -> Tensor:
-    """[..., classes]: 1 where the last index equals the value.
+    """[..., classes]: 1 where the last index equals the value; no 1 for a value that is no class.
 
     >>> import mtorch as mt
     >>> mt.one_hot(mt.tensor([2, 0]), 3)

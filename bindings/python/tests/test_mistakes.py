@@ -37,9 +37,11 @@ from mtorch import nn, optim
     (lambda x: optim.SGD(nn.Linear(2, 2), 0.1), "SGD: needs a sequence of parameters, not Linear (its parameters() are"),
     (lambda x: optim.SGD(nn.Sequential(nn.Linear(2, 2)), 0.1), "not Sequential (its parameters() are"),
     (lambda x: optim.SGD(nn.ModuleList([nn.ReLU()]), 0.1), "SGD: needs parameters, not modules"),
-    (lambda x: optim.SGD(3, 0.1), "SGD: needs a sequence of parameters, not int")])
+    (lambda x: optim.SGD(3, 0.1), "SGD: needs a sequence of parameters, not int"),
+    (lambda x: nn.embedding(mt.tensor([0, -1]), x), "embedding: index -1 is outside axis 0 of [2,3], which has size 2"),
+    (lambda x: mt.trace(nn.embedding)(mt.tensor([-1]), x), "embedding: index -1 is outside axis 0 of [2,3]")])
 def test_what_is_wrong_is_said(call, said):
-    with pytest.raises((TypeError, ValueError, AttributeError), match=re.escape(said)):
+    with pytest.raises((TypeError, ValueError, AttributeError, IndexError), match=re.escape(said)):
         call(mt.ones((2, 3)).requires_grad_())
 
 

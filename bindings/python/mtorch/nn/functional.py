@@ -144,7 +144,7 @@ def group_norm(x: Tensor, groups: int, weight: Tensor | None = None, bias: Tenso
 
 
 def embedding(indices: Tensor, weight: Tensor | None) -> Tensor:
-    """Rows of `weight`.
+    """Rows of `weight`; each of `indices` is from 0 to their number less one.
 
     >>> import mtorch as mt
     >>> mt.nn.embedding(mt.tensor([2, 0]), mt.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]))
