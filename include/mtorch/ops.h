@@ -24,15 +24,15 @@ extern "C" {
 
 MT_API mt_tensor* mt_neg(mt_tensor* x);         ///< -x; number.
 MT_API mt_tensor* mt_abs(mt_tensor* x);         ///< |x|; number. Gradient 0 at 0.
-MT_API mt_tensor* mt_sign(mt_tensor* x);        ///< -1, 0 or 1; number. No gradient.
+MT_API mt_tensor* mt_sign(mt_tensor* x);        ///< -1, 0 or 1; number. Gradient 0.
 MT_API mt_tensor* mt_square(mt_tensor* x);      ///< x^2; number.
 MT_API mt_tensor* mt_reciprocal(mt_tensor* x);  ///< 1 / x; real.
 MT_API mt_tensor* mt_sqrt(mt_tensor* x);        ///< Square root; real. NaN below 0.
 MT_API mt_tensor* mt_rsqrt(mt_tensor* x);       ///< 1 / sqrt(x); real.
-MT_API mt_tensor* mt_floor(mt_tensor* x);       ///< Rounded down; number. No gradient.
-MT_API mt_tensor* mt_ceil(mt_tensor* x);        ///< Rounded up; number. No gradient.
-MT_API mt_tensor* mt_trunc(mt_tensor* x);       ///< Rounded towards 0; number. No gradient.
-MT_API mt_tensor* mt_round(mt_tensor* x);       ///< Rounded, ties to even; number. No gradient.
+MT_API mt_tensor* mt_floor(mt_tensor* x);       ///< Rounded down; number. Gradient 0.
+MT_API mt_tensor* mt_ceil(mt_tensor* x);        ///< Rounded up; number. Gradient 0.
+MT_API mt_tensor* mt_trunc(mt_tensor* x);       ///< Rounded towards 0; number. Gradient 0.
+MT_API mt_tensor* mt_round(mt_tensor* x);       ///< Rounded, ties to even; number. Gradient 0.
 
 // ------------------------------------------------------------------- Exponentials and logarithms
 

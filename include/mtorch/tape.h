@@ -71,7 +71,8 @@ MT_API mt_status mt_zero_grad(mt_tensor* const* params, size_t n);
 /// gradient is MT_ENOGRAD, and so is a broadcast product that is only summed, since that runs as a
 /// contraction and never forms it: ask for its factors', or mt_copy() it. The results carry a
 /// history in turn, for gradients of gradients, unless called within MT_NO_GRAD, which saves
-/// memory.
+/// memory; where they depend on an input through comparisons alone, as relu's slope does, the
+/// gradient of the gradient is zero.
 MT_API mt_status mt_grad(mt_tensor* const* outputs, size_t noutputs, mt_tensor* const* inputs,
                          size_t ninputs, mt_tensor* const* output_gradients, mt_tensor** results);
 

@@ -60,12 +60,26 @@ class CallsOfWalk {
   std::unordered_map<const Node*, CallGradients>* outer_;
 };
 
+// While one lives, comparisons are recorded as what slopes depend on, unless no gradients are recorded.
+class SlopesOfWalk {
+ public:
+  SlopesOfWalk() : outer_(current_thread().records_slopes) {
+    current_thread().records_slopes = gradient_mode();
+  }
+  ~SlopesOfWalk() { current_thread().records_slopes = outer_; }
+  SlopesOfWalk(const SlopesOfWalk&) = delete;
+
+ private:
+  bool outer_;
+};
+
 // Walks a history backwards and returns a gradient sum for each of its nodes. Only those of leaves
 // and of `keep` still hold their sum afterwards.
 std::vector<GradientSum> walk(const char* name, const History& history,
                               std::span<const Tensor> outputs, std::span<const Tensor> seeds,
                               std::span<const Tensor> keep) {
   CallsOfWalk calls;
+  SlopesOfWalk slopes;
   SharedNumbers numbers;
   const std::vector<Tensor>& nodes = history.nodes();
   std::vector<GradientSum> arrived(nodes.size());

@@ -21,6 +21,9 @@ struct Thread {
   Window* window = nullptr;  // Window::current(), once it has been asked for
   TraceLog* trace = nullptr;
   bool records_gradients = true;
+  // Gradients are being recorded that have gradients themselves: what depends on something through
+  // comparisons alone counts as depending on it, with a slope of zero.
+  bool records_slopes = false;
   // Whether dead nodes must wait to be destroyed, and the list of those that do: see DisposalPause.
   bool disposal_paused = false;
   Node* dying = nullptr;

@@ -52,8 +52,10 @@ struct FromInputs {
 // Sets whether the node takes part in gradients, and whether it keeps its inputs.
 [[gnu::always_inline]] inline void connect(Node* node, const FromInputs& inputs, Thread& thread) {
   const Window& window = Window::current(thread);  // created with the thread's first node
-  bool required = inputs.requires_gradient && thread.records_gradients && node->op->gradient &&
-                  is_floating(node->dtype);
+  const bool required =
+      inputs.requires_gradient && thread.records_gradients &&
+      (is_floating(node->dtype) ? node->op->gradient != nullptr
+                                : thread.records_slopes && node->dtype == Dtype::boolean);
   node->requires_gradient = required;
   node->keeps_inputs = required || node->is_broadcast_product || window.recording_tapes > 0;
   node->reads_pending = inputs.pending;

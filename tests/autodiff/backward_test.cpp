@@ -57,12 +57,41 @@ TEST_F(Backward, GradientsOfGradients) {
   expect_same(third, full({4}, 6, third.dtype(), third.device()));
 }
 
+// Comparisons among what gradients record have a slope of zero; those of one's own have no
+// gradient.
+TEST_F(Backward, GradientsOfStepsAreZero) {
+  for (auto* step : {sign, floor, ceil, trunc, round}) {
+    Tensor x = leaf(1);
+    expect_same(gradients({sum(step(x) + x)}, {}, {x})[0], ones_like(x));
+    backward(sum(step(x)), nullptr, false);
+    expect_same(x->variable->gradient.get(), zeros_like(x));
+  }
+  Tensor x = leaf(1);
+  const Tensor pieces[] = {relu(x), abs(x), maximum(x, zeros_like(x)), max(x, {0}),
+                           leaky_relu(x, number(0.1, x))};
+  for (bool eager : {false, true}) {
+    set_eager_mode(eager);
+    for (const Tensor& y : pieces) {
+      Tensor first = gradients({sum(y)}, {}, {x})[0];
+      EXPECT_TRUE(first.requires_gradient());
+      const Tensor second = gradients({sum(first)}, {}, {x})[0];
+      if (second) expect_same(second, zeros_like(x));
+      expect_same(gradients({sum(first * x)}, {}, {x})[0], first);
+    }
+  }
+  set_eager_mode(false);
+  EXPECT_FALSE(greater(x, zeros_like(x)).requires_gradient());
+  const Tensor y = sum(pieces[0]);
+  GradientMode none(false);
+  EXPECT_FALSE(gradients({y}, {}, {x})[0].requires_gradient());
+}
+
 // What many products of few rows contribute to their weight's gradient is one product, of a leaf as
 // of what is made of one, and as it would be one by one; whole numbers make all sums exact.
 TEST_F(Backward, ProductsShareTheirWeightsGradient) {
   constexpr int64_t steps = 6, rows = 2, in = 8, out = 12;
   auto whole = [](const Shape& shape, uint64_t seed) {
-    Tensor x = floor(random_leaf(shape, seed) * 8.0);
+    Tensor x = detach(floor(random_leaf(shape, seed) * 8.0));
     evaluate(x);
     return x;
   };
@@ -144,7 +173,7 @@ TEST_F(Backward, RefusesWhatHasNoGradient) {
     return Code::ok;
   };
   EXPECT_EQ(code_of([&] { backward(x * 2.0, nullptr, false); }), Code::shape);
-  EXPECT_EQ(code_of([&] { backward(sum(floor(detach(x))), nullptr, false); }), Code::no_gradient);
+  EXPECT_EQ(code_of([&] { backward(sum(detach(x)), nullptr, false); }), Code::no_gradient);
   EXPECT_EQ(code_of([&] { backward(sum(x), ones_like(x), false); }), Code::shape);
   auto message_of = [](const Tensor& y) -> std::string {
     try {
@@ -155,17 +184,17 @@ TEST_F(Backward, RefusesWhatHasNoGradient) {
     return "";
   };
   // Only an operator that has no gradient is to blame.
-  EXPECT_EQ(message_of(sum(floor(x) * 2.0)),
-            "backward: sum[] came through floor, which has no gradient");
+  EXPECT_EQ(message_of(sum(floor_divide(x, x) * 2.0)),
+            "backward: sum[] came through floor_divide, which has no gradient");
   EXPECT_EQ(message_of(sum(cast(cast(x, Dtype::int32), Dtype::float32))),
             "backward: sum[] came through cast, which has no gradient");
   const std::string unrecorded =
       "which was recorded without gradients: within no_grad, or by a grad that was not to create a "
       "graph";
   // ... the first one: what lies before it was recorded.
-  EXPECT_EQ(message_of(sum(floor(exp(x * 2.0)))),
-            "backward: sum[] came through floor, which has no gradient");
-  const Tensor y = sum(x * x * floor(x));
+  EXPECT_EQ(message_of(sum(floor_divide(exp(x * 2.0), x))),
+            "backward: sum[] came through floor_divide, which has no gradient");
+  const Tensor y = sum(x * x * floor_divide(x, x));
   GradientMode none(false);
   EXPECT_EQ(message_of(sum(gradients({y}, {}, {x})[0])),
             "backward: sum[] came through mul, " + unrecorded);

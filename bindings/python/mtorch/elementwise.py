@@ -99,9 +99,11 @@ def round(x: Tensor, /, decimals: int = 0, *, out: Any = None) -> Tensor:
 
 
 def _round_to(x: Tensor, decimals: int) -> Tensor:
-    if builtins.abs(decimals) > 308:  # of which there is no power of 10, nor a gradient of round()
-        x = native.detach(x)
-        return native.copy(x) if decimals > 0 else native.where(native.isfinite(x), native.mul(x, 0), x)
+    if builtins.abs(decimals) > 308:  # of which there is no power of 10
+        fixed, rounded = native.detach(x), native.round(x)  # which alone depends on x, with a slope of 0
+        if decimals > 0:
+            return native.where(native.isnan(fixed), rounded, fixed)
+        return native.where(native.isfinite(fixed), native.mul(fixed, 0), rounded)
     scale = 10.0 ** builtins.abs(decimals)
     if decimals < 0:
         return native.mul(native.round(native.div(x, scale)), scale)

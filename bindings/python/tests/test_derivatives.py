@@ -85,6 +85,19 @@ def test_what_is_constant_has_derivatives_of_zero():
         assert mt.jvp(lambda x: constant * 2, (x,), (x,))[1].item() == 0  # noqa: B023
 
 
+def test_slopes_that_jump_have_derivatives_of_zero():
+    for step in mt.round, mt.sign, mt.floor, mt.ceil, mt.trunc:
+        x = mt.tensor([1.5, -2.25]).requires_grad_()
+        step(x).sum().backward()
+        assert x.grad.tolist() == [0, 0]
+    for function in mt.relu, mt.abs, mt.max, lambda x: mt.clip(x, 0, 1), lambda x: mt.maximum(x, mt.zeros(2)):
+        x = mt.tensor([1.0, -2.0]).requires_grad_()
+        slope = mt.grad(function(x).sum(), x, create_graph=True)
+        assert slope.requires_grad and mt.grad(slope.sum(), x).tolist() == [0, 0]
+    with pytest.raises(mt.Error, match="came through greater, which has no gradient"):
+        (x > 0).float().sum().backward()
+
+
 def test_traced_functions_have_derivatives():
     cube = mt.trace(lambda x: x ** 3)
     assert cube(mt.tensor(2.0)).item() == 8
