@@ -61,6 +61,25 @@ def test_a_parameter_takes_a_value_or_another_parameter():
     assert not frozen.weight.requires_grad and len(frozen.parameters()) == 2
 
 
+def test_a_parameter_is_another_tensor():
+    x = mt.ones(2)
+    weight = nn.Parameter(x)
+    assert weight is not x and weight.requires_grad and not x.requires_grad
+    assert isinstance(weight, nn.Parameter) and isinstance(nn.Linear(2, 2).weight, nn.Parameter)
+    for other in x, weight * 2, weight.detach(), nn.Linear(2, 2), 1.0, None:
+        assert not isinstance(other, nn.Parameter)
+    assert nn.Parameter(weight * 2).tolist() == [2, 2]
+    with mt.no_grad():
+        weight += 1
+    assert x.tolist() == [1, 1] and weight.tolist() == [2, 2]
+    with pytest.raises(TypeError):
+        nn.Parameter(mt.arange(2))
+    module = nn.Module()
+    module.register_parameter("weight", weight)
+    module.register_parameter("plain", x)
+    assert module.weight is weight and module.plain is not x and len(module.parameters()) == 2
+
+
 def test_a_result_that_is_kept_is_no_parameter():
     class Keeping(nn.Module):
         def __init__(self):

@@ -91,6 +91,7 @@ schedule = optim.CosineSchedule(optimizer, steps=10)
 x: mt.Tensor = mt.divide(mt.zeros(2, 3), 2)
 loss = nn.cross_entropy(nn.relu(net(x)), mt.tensor([0, 1]), label_smoothing=0.1)
 loss.backward()
+weight: mt.Tensor = nn.Parameter(x)
 number: float = loss.item() + mt.linalg.matmul(x, x.T).sum().item()
 '''
 
@@ -116,7 +117,7 @@ def test_types_are_those_at_run_time(tmp_path):
         r"mtorch\._native.*", r"mtorch\.native.*", r".*\.__all__",
         r".*\.function", r"mtorch.*\.Node\..*", r".*Tensor\.(device|itemsize|mT|nbytes)",
         r".*\.__r?pow__", r"mtorch.*\.DType", r"mtorch\..*\._(Exchanged|Converted).*",
-        r"mtorch\..*\.(Tensor|Module|Optimizer|Iterator|Iterable|Sequence|Mapping|NamedTuple)",
+        r"mtorch\..*\.(Tensor|Module|Parameter|Optimizer|Iterator|Iterable|Sequence|Mapping|NamedTuple)",
         rf"mtorch.*Tensor\.({'|'.join(METHODS)})"]))
     done = run("mypy.stubtest", "--allowlist", str(allowed), "--ignore-unused-allowlist", "mtorch")
     assert done.returncode == 0, done.stdout

@@ -151,7 +151,7 @@ def test_every_explained_option_exists():
     (lambda x: nn.Embedding(3, 4, padding_idx=0), "Embedding.. got .* 'padding_idx': where.. of "),
     (lambda x: nn.LSTM(3, 4, dropout=0.1), "LSTM.. got .* 'dropout': layers of their own"),
     (lambda x: nn.MaxPool2d(2, ceil_mode=True), "MaxPool2d.. got .* 'ceil_mode': what fills no window"),
-    (lambda x: nn.Parameter(x, requires_grad=False), "Parameter.. got .* 'requires_grad': a tensor of which"),
+    (lambda x: nn.Parameter(x, requires_grad=False), "Parameter.* got .* 'requires_grad': a tensor of which"),
     (lambda x: mt.grad(x, x, retain_graph=True), "grad.. got .* 'retain_graph': grad.. forgets no"),
     (lambda x: nn.MultiheadAttention(2, 1)(x, attn_mask=x), "forward.. got .* 'attn_mask': .* shows here: ~mask"),
     (lambda x: nn.TransformerBlock(2, 1)(x, src_key_padding_mask=x), "forward.. got .*: mask=~padding"),

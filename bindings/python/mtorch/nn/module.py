@@ -18,15 +18,28 @@ if TYPE_CHECKING:
     from .._tensor import Tensor
 
 
-@_explained
-def Parameter(x: Tensor) -> Tensor:
-    """A tensor as a parameter: marked as one whose gradient is wanted.
+class _Kind(type):
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, native.Tensor) and native.is_leaf(x) and native.requires_grad(x)
 
-    >>> import mtorch as mt
-    >>> mt.nn.Parameter(mt.ones(2))
-    tensor([1., 1.], requires_grad=True)
-    """
-    return native.require_grad(x)
+
+if TYPE_CHECKING:
+    class Parameter(Tensor):  # what is made is a tensor
+        def __new__(cls, x: Tensor) -> Parameter: ...
+else:
+    class Parameter(metaclass=_Kind):
+        """A tensor of the same value as a parameter: marked as one whose gradient is wanted. Of any tensor
+        so marked isinstance(x, Parameter) is true.
+
+        >>> import mtorch as mt
+        >>> x = mt.nn.Parameter(mt.ones(2))
+        >>> x, isinstance(x, mt.nn.Parameter), isinstance(mt.ones(2), mt.nn.Parameter)
+        (tensor([1., 1.], requires_grad=True), True, False)
+        """
+
+        @_explained
+        def __new__(cls, x: Tensor) -> Tensor:
+            return native.require_grad(native.detach(x))
 
 
 _Item = TypeVar("_Item")
@@ -205,7 +218,9 @@ class Module:
 
     def register_parameter(self, name: str, tensor: Tensor | None) -> None:
         """Sets a parameter, or None, as the attribute of this name."""
-        setattr(self, name, None if tensor is None else Parameter(tensor))
+        if tensor is not None and not isinstance(tensor, Parameter):
+            tensor = Parameter(tensor)
+        setattr(self, name, tensor)
 
     def register_buffer(self, name: str, tensor: Tensor, persistent: bool = True) -> None:
         """Adds a tensor that is not trained, and saved unless it is not `persistent`."""
