@@ -166,7 +166,7 @@ MT_API mt_tensor* mt_bce_with_logits_weighted(mt_tensor* x, mt_tensor* target,
 // Each rebinds a float tensor to fresh random values, as mt_assign() does; a leaf that requires a
 // gradient stays one. `fan_in` and `fan_out` are the inputs and outputs that one output and one
 // input of the weight connects to: in and out of [out, in], times the kernel's size of [out, in,
-// kernel...]. They need two dimensions (MT_ESHAPE).
+// kernel...]. They need two dimensions (MT_ESHAPE), and numbers that are finite (MT_EINVAL).
 
 /// Uniform in [low, high).
 MT_API mt_status mt_init_uniform(mt_tensor* x, double low, double high);

@@ -15,6 +15,7 @@ extern "C" {
 #endif
 
 /// One plain step on leaves without any state: w = w - lr g. Leaves without gradient stay.
+/// MT_EINVAL unless lr is finite and >= 0.
 MT_API mt_status mt_sgd(mt_tensor* const* params, size_t n, double lr);
 
 // -------------------------------------------------------------------------------------- Optimizers

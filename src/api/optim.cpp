@@ -163,6 +163,9 @@ double mt_schedule_one_cycle(double lr, int64_t step, int64_t steps) {
 mt_status mt_sgd(mt_tensor* const* params, size_t n, double lr) {
   return change("sgd", [&] {
     if (n) required(params, "the array of tensors");
+    if (!(std::isfinite(lr) && lr >= 0)) {
+      fail(Code::invalid, "sgd: a learning rate of %g is not finite and >= 0", lr);
+    }
     step_plainly(params, n, lr);
   });
 }

@@ -24,11 +24,17 @@ Fans fans_of(const char* name, const Shape& shape) {
   return {static_cast<double>(shape[1]) * kernel, static_cast<double>(shape[0]) * kernel};
 }
 
+void check_finite(const char* name, const char* what, double value) {
+  if (!std::isfinite(value)) fail(Code::invalid, "%s: a %s of %g is not finite", name, what, value);
+}
+
 double kaiming(const char* name, const Shape& shape, double slope) {
+  check_finite(name, "slope", slope);
   double terms = (1 + slope * slope) * fans_of(name, shape).in;
   return terms > 0 ? std::sqrt(2 / terms) : 0;
 }
 double xavier(const char* name, const Shape& shape, double gain) {
+  check_finite(name, "gain", gain);
   Fans fans = fans_of(name, shape);
   return fans.in + fans.out > 0 ? gain * std::sqrt(2 / (fans.in + fans.out)) : 0;
 }
@@ -85,6 +91,7 @@ Tensor kaiming_normal(const Shape& shape, double slope, Dtype dtype, Device& dev
 
 Tensor orthogonal(const Shape& shape, double gain, Dtype dtype, Device& device) {
   fans_of("orthogonal", shape);
+  check_finite("orthogonal", "gain", gain);
   int64_t rows = shape[0], rest = 1;
   for (int i = 1; i < shape.rank(); ++i) rest *= shape[i];
   const bool is_tall = rows > rest;

@@ -199,6 +199,24 @@ TEST_F(Misuse, Numbers) {
   EXPECT_TRUE(failed_with(MT_EINVAL, "wrap"));
 }
 
+TEST_F(Misuse, NumbersThatAreNotFinite) {
+  mt_tensor* w = mt_require_grad(floats({1, 2}));
+  for (double rate : {-0.1, double{NAN}, double{INFINITY}}) {
+    EXPECT_EQ(mt_sgd(&w, 1, rate), MT_EINVAL);
+    EXPECT_TRUE(failed_with(MT_EINVAL, "sgd: a learning rate of "));
+  }
+  mt_status (*const initialize[])(mt_tensor*, double) = {
+      mt_init_xavier_uniform, mt_init_xavier_normal, mt_init_kaiming_uniform,
+      mt_init_kaiming_normal, mt_init_orthogonal};
+  for (auto* begin : initialize) {
+    EXPECT_EQ(begin(x, NAN), MT_EINVAL);
+    EXPECT_TRUE(failed_with(MT_EINVAL, " of nan is not finite"));
+    EXPECT_EQ(begin(x, -INFINITY), MT_EINVAL);
+    EXPECT_TRUE(failed_with(MT_EINVAL, " of -inf is not finite"));
+    EXPECT_EQ(begin(x, -1), MT_OK);
+  }
+}
+
 TEST_F(Misuse, Gradients) {
   EXPECT_EQ(mt_backward(mt_sum(x, nullptr, 0)), MT_ENOGRAD);
   EXPECT_TRUE(failed_with(MT_ENOGRAD, "backward"));
