@@ -11,6 +11,9 @@ _LOWER = _Note("set_matmul_precision() makes products faster; a module's to(mtor
 _WHOLE_STEP = _Note("trace(step) is that, of a function that does the whole step: loss, backward() and update")
 _DIVERGENCE = _Note("(where(p > 0, p * log(p), 0) - p * log_q).sum(axis=-1).mean() is that of rows")
 _COSINE = _Note("(a * b).sum(axis=1) / maximum(a.norm(axis=1) * b.norm(axis=1), 1e-8) is that")
+_CHANNELS = _Note("x * dropout(mtorch.ones((*x.shape[:2], 1, 1)), 0.5) drops whole channels so, where Dropout and "
+                  "dropout() drop elements")
+_NO_RULE = _Note("there is no such rule; the nearest is Adam, whose steps differ")
 
 
 def _in_place(sign: str) -> _Note:
@@ -65,7 +68,7 @@ FUNCTIONS = {
     "dstack": "stack (with axis=2)",
     "dtype": "DType",
     "eq": "equal",
-    "erfc": _Note("1 - erf(x) is that"),
+    "erfc": _Note("1 - erf(x) is that for small x; it loses digits as x grows, all of them from 4 on in float32"),
     "expand": "broadcast_to",
     "fft": _Note("there are no complex numbers; numpy.fft takes tensors and gives arrays"),
     "flatten": "Tensor.flatten",
@@ -169,6 +172,7 @@ FUNCTIONAL = {
     "binary_cross_entropy": "bce_with_logits (of the logits)",
     "binary_cross_entropy_with_logits": "bce_with_logits",
     "cosine_similarity": _COSINE,
+    "dropout2d": _CHANNELS,
     "embedding_bag": _Note("embedding(indices, weight).mean(axis=1) is that"),
     "glu": _Note("a * sigmoid(b) of the two halves of x is that"),
     "hardtanh": "mtorch.clip",
@@ -195,7 +199,7 @@ MODULES = {
     "BCELoss": "BCEWithLogitsLoss",
     "clip_grad_norm_": "optim.Optimizer.clip_grad_norm",
     "CosineSimilarity": _COSINE,
-    "Dropout2d": "Dropout",
+    "Dropout2d": _CHANNELS,
     "EmbeddingBag": _Note("Embedding()(indices).mean(axis=1) is that"),
     "GRUCell": "GRU (of sequences of one step, x[:, None])",
     "Hardtanh": "Function (of mtorch.clip)",
@@ -219,7 +223,7 @@ MODULES = {
 }
 
 OPTIMIZERS = {
-    "Adamax": "Adam",
+    "Adamax": _NO_RULE,
     "clip_grad_norm_": "optim.Optimizer.clip_grad_norm",
     "CosineAnnealingLR": "CosineSchedule",
     "ExponentialLR": "StepSchedule (with every=1)",
@@ -230,9 +234,9 @@ OPTIMIZERS = {
     "LinearLR": "Schedule",
     "lr_scheduler": "StepSchedule, CosineSchedule, OneCycleSchedule or Schedule",
     "MultiStepLR": "Schedule",
-    "NAdam": "Adam",
+    "NAdam": _NO_RULE,
     "OneCycleLR": "OneCycleSchedule",
-    "RAdam": "Adam",
+    "RAdam": _NO_RULE,
     "ReduceLROnPlateau": _Note("optimizer.lr *= 0.1 when the loss no longer falls is that"),
     "StepLR": "StepSchedule",
 }
@@ -369,7 +373,7 @@ OPTIONS = {
     "bidirectional": _Note("concat() of a layer's result and another's over flip(x, 1), flipped back, is that"),
     "capturable": _Note("steps are traces anyway"),
     "ceil_mode": _Note("what fills no window is left out; pad() before"),
-    "collate_fn": _Note("a Dataset's items are stacked by their structure"),
+    "collate_fn": "collate",
     "d_model": "width",
     "diagonal": "k",
     "dim": "axis",

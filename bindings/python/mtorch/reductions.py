@@ -20,6 +20,8 @@ def _reduce(name: str, x: Tensor, axis: Axes, keepdims: bool, *more: Any) -> Ten
     if type(keepdims) is int:
         raise TypeError(f"{name}: keepdims is True or False, not {keepdims}; several axes are one tuple, as "
                         "axis=(0, 1)")
+    if name in ("max", "min") and isinstance(axis, native.Tensor):
+        raise TypeError(f"{name}: the axis is a number or several, not a tensor; of two tensors it is {name}imum()")
     if _no_axes(axis):  # over nothing: as over a new axis of size 1
         return getattr(native, name)(native.expand_dims(x, -1), -1, *more)
     return getattr(native, name + "_keep" if keepdims else name)(x, axis, *more)

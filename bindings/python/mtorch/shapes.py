@@ -229,6 +229,8 @@ def split(x: Tensor, sizes: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """
     size = _whole(sizes)
     if size is not None:
+        if size < 1:
+            raise ValueError(f"split: pieces of size {size}")
         length = native.dim(x, axis)
         sizes = [builtins.min(size, length - at) for at in range(0, length, size)]
     return native.split_into(x, sizes, axis)

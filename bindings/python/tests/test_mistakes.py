@@ -38,6 +38,13 @@ from mtorch import nn, optim
     (lambda x: optim.SGD(nn.Sequential(nn.Linear(2, 2)), 0.1), "not Sequential (its parameters() are"),
     (lambda x: optim.SGD(nn.ModuleList([nn.ReLU()]), 0.1), "SGD: needs parameters, not modules"),
     (lambda x: optim.SGD(3, 0.1), "SGD: needs a sequence of parameters, not int"),
+    (lambda x: mt.max(x, x), "max: the axis is a number or several, not a tensor; of two tensors it is maximum()"),
+    (lambda x: x.min(x), "min: the axis is a number or several, not a tensor; of two tensors it is minimum()"),
+    (lambda x: mt.split(x, 0), "split: pieces of size 0"), (lambda x: x.split(-1), "split: pieces of size -1"),
+    (lambda x: optim.NAdam, "'NAdam': there is no such rule; the nearest is Adam, whose steps differ"),
+    (lambda x: nn.Dropout2d, "drops whole channels so, where Dropout and dropout() drop elements"),
+    (lambda x: mt.erfc, "it loses digits as x grows"),
+    (lambda x: mt.data.DataLoader(mt.data.TensorDataset(x), collate_fn=list), "'collate_fn': it is called 'collate'"),
     (lambda x: nn.embedding(mt.tensor([0, -1]), x), "embedding: index -1 is outside axis 0 of [2,3], which has size 2"),
     (lambda x: mt.trace(nn.embedding)(mt.tensor([-1]), x), "embedding: index -1 is outside axis 0 of [2,3]")])
 def test_what_is_wrong_is_said(call, said):

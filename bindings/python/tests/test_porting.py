@@ -119,13 +119,17 @@ def test_advice_gives_what_pytorch_does():
     short, long = _porting_names.FUNCTIONS["cdist"].split(" is that of rows; of long ones ")
     distances = eval(short, {}, names), eval(long.split(" is faster")[0], {}, names)
     assert mt.allclose(*distances, atol=1e-6)
+    whole = eval(_porting_names.FUNCTIONAL["dropout2d"].split(" drops")[0], {},
+                 {"x": mt.ones((3, 4, 5, 5)), "dropout": nn.dropout, "mtorch": mt})
+    assert whole.shape == (3, 4, 5, 5) and (whole == whole[:, :, :1, :1]).all()
     assert _porting_names.FUNCTIONS["bernoulli"].startswith("random.uniform(p.shape) < p draws")
     assert (mt.random.uniform(p.shape) < p).tolist()[0] == [False, True]
 
 
 def test_every_explained_option_exists():
     known = set()
-    for module in map(importlib.import_module, ("mtorch", "mtorch.nn", "mtorch.nn.init", "mtorch.optim")):
+    for module in map(importlib.import_module, ("mtorch", "mtorch.data", "mtorch.nn", "mtorch.nn.init",
+                                                "mtorch.optim")):
         for value in vars(module).values():
             if callable(value) and inspect.isroutine(value) or isinstance(value, type):
                 try:
