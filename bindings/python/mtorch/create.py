@@ -340,10 +340,16 @@ def _from_sequence(nested: Any, dtype: DTypeLike, device: str | None) -> Tensor:
     if not isinstance(made, tuple):
         return made
     flat, shape = made
+    kinds = set(map(type, flat))
+    whole = _whole_array(flat, kinds)
+    if whole is not None:
+        if isinstance(flat[0], numbers.Integral):
+            _fits("asarray", dtype, int(whole.min()), int(whole.max()))
+        x = _from_object(whole, True, device)
+        return _like(native.reshape(x, shape + x.shape[1:]), dtype, None)
     for item in flat:
         _check_no_date(item)
     _fits("asarray", dtype, *(int(item) for item in flat if isinstance(item, numbers.Integral)))
-    kinds = set(map(type, flat))
     if kinds <= {bool, int}:  # some beyond int64
         low, high = min(flat), max(flat)
         if 0 <= low and high < 2**64:
@@ -361,6 +367,18 @@ def _from_sequence(nested: Any, dtype: DTypeLike, device: str | None) -> Tensor:
         x = native.stack(rows, 0)
         shape += x.shape[1:]
     return _like(native.reshape(x, shape), dtype, None)
+
+
+def _whole_array(items: list[Any], kinds: set[type]) -> Any:
+    """NumPy's numbers of one type, or arrays of one type and shape, as one array; else None."""
+    if len(kinds) == 1 and next(iter(kinds)).__module__ == "numpy":
+        import numpy  # type: ignore
+        first = items[0]
+        alike = isinstance(first, numpy.generic) or isinstance(first, numpy.ndarray) and all(
+            item.dtype == first.dtype and item.shape == first.shape for item in items)
+        if alike and first.dtype.kind in "biuf":
+            return numpy.asarray(items)
+    return None
 
 
 def _fits(name: str, dtype: DTypeLike, *numbers: int) -> None:

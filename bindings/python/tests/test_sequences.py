@@ -26,6 +26,31 @@ def test_the_type_suits_the_numbers(numbers, dtype):
     assert nested.tolist() == [[numbers] * 2] * 2
 
 
+@pytest.mark.parametrize("name", ["bool", "int8", "uint64", "float16", "float32", "float64"])
+def test_numbers_and_arrays_of_numpy_are_one_array(name, monkeypatch):
+    rows = np.arange(12).reshape(2, 3, 2).astype(name)
+    for nested in (list(map(list, rows)), list(rows), [list(map(list, row)) for row in rows], tuple(rows.ravel())):
+        expected = np.array(nested)
+        with monkeypatch.context() as patch:
+            patch.setattr(mt.native, "stack", None)  # which takes 100 times as long
+            x = mt.tensor(nested)
+        assert x.dtype.name == name and x.shape == expected.shape and x.tolist() == expected.tolist()
+        assert mt.tensor(nested, dtype=mt.float64).tolist() == expected.tolist()
+
+
+def test_arrays_that_differ_are_put_together_one_by_one():
+    assert mt.tensor([np.float32(1), np.float64(2)]).dtype == mt.float64
+    assert mt.tensor([np.ones(2, np.int8), np.ones(2)]).tolist() == [[1, 1], [1, 1]]
+    assert mt.tensor([np.array(1), np.array(2.5)]).tolist() == [1, 2.5]
+    assert mt.tensor([np.ones((0, 2)), np.ones((0, 2))]).shape == (2, 0, 2)
+    with pytest.raises(ValueError):
+        mt.tensor([np.ones(2), np.ones(3)])
+    with pytest.raises(ValueError, match="asarray: 300 does not fit into int8"):
+        mt.tensor([np.int64(300), np.int64(1)], dtype=mt.int8)
+    with pytest.raises(TypeError, match="complex128"):
+        mt.tensor([np.complex128(1), np.complex128(2)])
+
+
 def test_all_sequences_of_python_are_rows():
     x = mt.tensor(Rows([Pair(1, 2), [3, 4], Rows((5, 6))]))
     assert x.dtype == mt.int64 and x.tolist() == [[1, 2], [3, 4], [5, 6]]
