@@ -21,6 +21,20 @@ struct Discard {
 };
 using Archive = std::unique_ptr<zip_t, Discard>;
 
+[[noreturn]] void refuse(const char* shown, zip_error_t* error) {
+  if (zip_error_code_zip(error) == ZIP_ER_MEMORY) {
+    fail(Code::memory, "%s: out of memory on the host", shown);
+  }
+  fail(Code::io, "%s: %s", shown, zip_error_strerror(error));
+}
+
+struct OwnError {
+  explicit OwnError(int code) { zip_error_init_with_code(&error, code); }
+  ~OwnError() { zip_error_fini(&error); }
+  OwnError(const OwnError&) = delete;
+  zip_error_t error;
+};
+
 Archive open_archive(const char* path, const char* shown, int flags) {
   int code = 0;
   Archive archive(zip_open(path, flags, &code));
@@ -28,11 +42,8 @@ Archive open_archive(const char* path, const char* shown, int flags) {
     if (code == ZIP_ER_NOZIP && is_safetensors(path)) {
       fail(Code::io, "%s: is a safetensors file, and no .npz file", shown);
     }
-    zip_error_t error;
-    zip_error_init_with_code(&error, code);
-    std::string text = zip_error_strerror(&error);
-    zip_error_fini(&error);
-    fail(Code::io, "%s: %s", shown, text.c_str());
+    OwnError own(code);
+    refuse(shown, &own.error);
   }
   return archive;
 }
@@ -43,7 +54,7 @@ class Member final : public ByteSource {
       : ByteSource(std::move(name)),
         file_(zip_fopen_index(archive, index, 0)),
         remaining_(status.size) {
-    if (!file_) fail(Code::io, "%s: %s", this->name().c_str(), zip_strerror(archive));
+    if (!file_) refuse(this->name().c_str(), zip_get_error(archive));
     uint64_t most = status.comp_size > UINT64_MAX / largest_ratio - 64
                         ? UINT64_MAX
                         : (status.comp_size + 64) * largest_ratio;
@@ -58,7 +69,7 @@ class Member final : public ByteSource {
  private:
   size_t read_some(void* data, size_t bytes) override {
     const zip_int64_t count = zip_fread(file_.get(), data, bytes);
-    if (count < 0) fail(Code::io, "%s: %s", name().c_str(), zip_file_strerror(file_.get()));
+    if (count < 0) refuse(name().c_str(), zip_file_get_error(file_.get()));
     remaining_ -= std::min(remaining_, static_cast<uint64_t>(count));
     return static_cast<size_t>(count);
   }
@@ -116,7 +127,7 @@ void save_npz(const std::vector<NamedTensor>& tensors, const char* path, bool co
     return;
   }
   Archive archive = open_archive(file.temporary().c_str(), path, ZIP_CREATE | ZIP_TRUNCATE);
-  auto broken = [&] { fail(Code::io, "%s: %s", path, zip_strerror(archive.get())); };
+  auto broken = [&] { refuse(path, zip_get_error(archive.get())); };
   for (size_t i = 0; i < tensors.size(); ++i) {
     auto bytes_of = [](const void* data) {
       return static_cast<zip_uint8_t*>(const_cast<void*>(data));

@@ -1,9 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/npy.h"
 
+#include <dlfcn.h>
+#include <zip.h>
+
 #include "io/npz.h"
 #include "io/support.h"
 #include "ops/ops.h"
+
+namespace {
+bool libzip_has_memory = true;
+}
+
+// libzip's, which finds no memory when a test says so.
+extern "C" zip_source_t* zip_source_buffer_fragment(zip_t* archive,
+                                                    const zip_buffer_fragment_t* parts,
+                                                    zip_uint64_t count, int free) {
+  static auto* real = reinterpret_cast<decltype(&zip_source_buffer_fragment)>(
+      dlsym(RTLD_NEXT, "zip_source_buffer_fragment"));
+  if (libzip_has_memory) return real(archive, parts, count, free);
+  zip_error_set(zip_get_error(archive), ZIP_ER_MEMORY, 0);
+  return nullptr;
+}
 
 namespace mt {
 namespace {
@@ -146,6 +164,17 @@ TEST_F(NpyTest, Archives) {
   }
   save_npz({}, path("none.npz").c_str(), true);
   EXPECT_TRUE(load_npz(path("none.npz").c_str(), cpu_device()).empty());
+}
+
+TEST_F(NpyTest, ArchivesWithoutMemoryAreNotTheFilesFault) {
+  libzip_has_memory = false;
+  const Error error = error_of([&] {
+    save_npz({{"a", iota({2}, Dtype::int32, cpu_device())}}, path("a.npz").c_str(), false);
+  });
+  libzip_has_memory = true;
+  EXPECT_EQ(error.code(), Code::memory);
+  EXPECT_EQ(error.what(), path("a.npz") + ": out of memory on the host");
+  EXPECT_TRUE(files().empty());
 }
 
 TEST_F(NpyTest, ArchivesSurviveMutations) {
