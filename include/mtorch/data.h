@@ -58,8 +58,8 @@ MT_API mt_status mt_loader_next(mt_loader* loader, mt_tensor** batch);
 MT_API int64_t mt_loader_epoch(mt_loader* loader);
 /// How many batches of the current epoch it has given.
 MT_API int64_t mt_loader_position(mt_loader* loader);
-/// Goes on from batch `position` of an epoch, as of a saved run. MT_EINDEX when there is none;
-/// MT_EINVAL within an epoch whose order has no seed.
+/// Goes on from batch `position` of an epoch, as of a saved run. MT_EINDEX when there is none
+/// or 2^62 epochs come before it; MT_EINVAL within an epoch whose order has no seed.
 MT_API mt_status mt_loader_seek(mt_loader* loader, int64_t epoch, int64_t position);
 
 #ifdef __cplusplus

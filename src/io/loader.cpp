@@ -85,7 +85,9 @@ Loader::Place Loader::place() const {
 }
 
 void Loader::seek(const Place& place) {
-  if (place.epoch < 0 || place.batch < 0 || (place.batch && place.batch >= batches())) {
+  constexpr int64_t last = INT64_MAX / 2;  // so that no loop comes to the end of all numbers
+  if (place.epoch < 0 || place.epoch > last || place.batch < 0 ||
+      (place.batch && place.batch >= batches())) {
     fail(Code::index, "loader_seek: there is no batch %lld of %lld in epoch %lld",
          static_cast<long long>(place.batch), static_cast<long long>(batches()),
          static_cast<long long>(place.epoch));

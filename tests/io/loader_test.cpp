@@ -114,6 +114,7 @@ TEST_F(LoaderTest, GoesOnFromAnyPlace) {
     EXPECT_EQ(epoch(loader), first);
     EXPECT_THROW(loader.seek({0, 7}), Error);
     EXPECT_THROW(loader.seek({-1, 0}), Error);
+    EXPECT_THROW(loader.seek({INT64_MAX, 6}), Error);
     EXPECT_EQ(epoch(loader), second);
   }
 }
