@@ -108,12 +108,13 @@ const Node* leaf_of(const mt_tensor* handle) {
 
 }  // namespace
 
-void rebind(mt_tensor* handle, Tensor value) {
+void rebind(mt_tensor* handle, Tensor value, const char* name) {
   if (const Node* leaf = leaf_of(handle)) {
     if (has_history(value)) {
       fail(Code::invalid,
-           "assign: a leaf that requires a gradient takes only a value without history; compute it "
-           "with no_grad, or detach it");
+           "%s: a leaf that requires a gradient takes only a value without history; compute it "
+           "with no_grad, or detach it",
+           name);
     }
     value = as_leaf(handle, leaf, std::move(value));
   }

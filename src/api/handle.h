@@ -50,8 +50,8 @@ void release(mt_tensor* handle, Thread& thread = current_thread());
 // Gives a handle a place of its own, so that binding it anew takes no memory.
 void make_state(mt_tensor* handle);
 // Binds a handle to another value, and makes it lasting state. A leaf that requires a gradient
-// stays one, and takes only a value without history.
-void rebind(mt_tensor* handle, Tensor value);
+// stays one, and takes only a value without history. `name` is what an error begins with.
+void rebind(mt_tensor* handle, Tensor value, const char* name = "assign");
 // Makes a handle on a value without history a leaf that requires a gradient, or no longer one.
 void set_requires_gradient(mt_tensor* handle, bool require);
 

@@ -50,7 +50,8 @@ mt_tensor* mt_index(mt_tensor* x, const mt_index_item* items, size_t n) {
 
 mt_status mt_index_put(mt_tensor* x, const mt_index_item* items, size_t n, mt_tensor* given) {
   return change("index_put", [&] {
-    rebind(required(x, "a tensor"), index_put(value(x), items_of(items, n), operand(given)));
+    rebind(required(x, "a tensor"), index_put(value(x), items_of(items, n), operand(given)),
+           "index_put");
   });
 }
 

@@ -8,6 +8,7 @@
 #include "ops/gather.h"
 #include "ops/nonzero.h"
 #include "ops/ops.h"
+#include "ops/promotion.h"
 #include "ops/resolve_items.h"
 #include "ops/slice.h"
 
@@ -171,7 +172,7 @@ Tensor index(const Tensor& x, const IndexItems& items) {
 Tensor index_put(const Tensor& x, const IndexItems& items, const Tensor& value) {
   const char* name = "index_put";
   const ResolvedItems r = resolve_items(x, items, name, value.rank() == 0);
-  Tensor source = as_dtype(value, x.dtype(), x.device());
+  Tensor source = as_dtype(value, x.dtype(), x.device(), name);
   auto spread = [&](const Shape& shape) {
     // As in NumPy, leading sizes of 1 that the target lacks are dropped.
     Shape own = source.shape();

@@ -228,6 +228,12 @@ TEST_F(Misuse, Gradients) {
   EXPECT_TRUE(failed_with(MT_EINVAL, "square"));
   EXPECT_EQ(mt_assign(w, y), MT_EINVAL);
   EXPECT_TRUE(failed_with(MT_EINVAL, "assign"));
+  const mt_index_item first[] = {MT_AT(0)};
+  EXPECT_EQ(mt_index_put(w, first, 1, mt_sum(y, nullptr, 0)), MT_EINVAL);
+  EXPECT_TRUE(failed_with(MT_EINVAL, "index_put: a leaf"));
+  mt_tensor* small = mt_zeros(MT_DIMS(2), MT_I8, nullptr);
+  EXPECT_EQ(mt_index_put(small, first, 1, mt_whole_number(300)), MT_EINVAL);
+  EXPECT_TRUE(failed_with(MT_EINVAL, "index_put: the number 300 does not fit into int8"));
   EXPECT_EQ(numbers_of(w), Numbers({1, 2}));
   EXPECT_EQ(mt_set_gradient(x, x), MT_EINVAL);
   EXPECT_TRUE(failed_with(MT_EINVAL, "set_gradient"));
