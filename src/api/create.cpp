@@ -43,10 +43,7 @@ Tensor copy_in(const void* data, const Shape& shape, Dtype type, Device& device)
   if (bytes) required(data, "data");
   if (bytes > copied_at_once || !device.host_memory) before_work();
   Ref<Storage> storage = Storage::allocate(device, bytes);
-  if (!storage) {
-    fail(Code::memory, "from_data: out of memory: %zu bytes on %s could not be had", bytes,
-         device.name.c_str());
-  }
+  if (!storage) fail_for_memory("from_data", device, bytes);
   if (bytes) device.backend->copy_from_host(storage->data(), data, bytes);
   return make_leaf(std::move(storage), type, contiguous_layout(shape));
 }

@@ -27,10 +27,7 @@ const Op to_device_op{
 
 Ref<Storage> allocate(Device& device, size_t bytes) {
   Ref<Storage> storage = Storage::allocate(device, bytes);
-  if (!storage) {
-    fail(Code::memory, "to_device: out of memory: %zu bytes on %s could not be had", bytes,
-         device.name.c_str());
-  }
+  if (!storage) fail_for_memory("to_device", device, bytes);
   return storage;
 }
 

@@ -66,8 +66,7 @@ bool Execution::try_memory(int* failed, int64_t* bytes) {
 }
 
 void Execution::out_of_memory(const char* name, int64_t bytes) const {
-  fail(Code::memory, "%s: out of memory: %lld bytes on %s could not be had", name,
-       static_cast<long long>(bytes), device_->name.c_str());
+  fail_for_memory(name, *device_, static_cast<size_t>(bytes));
 }
 
 void Execution::run(const Immediates* immediates) {

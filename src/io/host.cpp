@@ -25,9 +25,7 @@ HostBuffer::HostBuffer(const char* what, Dtype dtype, const Shape& shape, Device
   check_shape(shape, size_of(dtype), what);
   bytes_ = static_cast<size_t>(element_count(shape)) * size_of(dtype);
   storage_ = Storage::allocate(device, bytes_);
-  if (!storage_) {
-    fail(Code::memory, "%s: out of memory: %zu bytes on %s", what, bytes_, device.name.c_str());
-  }
+  if (!storage_) fail_for_memory(what, device, bytes_);
   if (!device.host_memory) copy_ = host_memory(what, bytes_);
   data_ = copy_ ? copy_.get() : storage_->data();
 }

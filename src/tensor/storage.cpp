@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/allocator.h"
+#include "base/error.h"
 
 namespace mt {
 
@@ -37,6 +38,17 @@ Ref<Storage> Storage::borrow(Device& device, void* data, size_t bytes, void (*do
   storage->done_ = done;
   storage->user_ = user;
   return storage;
+}
+
+void fail_for_memory(const char* what, const Device& device, size_t bytes) {
+  const int64_t limit = device.allocator->statistics().limit;
+  if (limit == 0) {
+    fail(Code::memory, "%s: out of memory: %zu bytes on %s could not be had", what, bytes,
+         device.name.c_str());
+  }
+  fail(Code::memory,
+       "%s: out of memory: %zu bytes on %s could not be had within the limit of %lld bytes", what,
+       bytes, device.name.c_str(), static_cast<long long>(limit));
 }
 
 Storage::~Storage() {

@@ -64,4 +64,7 @@ class Storage {
   alignas(64) unsigned char inline_[inline_bytes];
 };
 
+// What to say where `bytes` could not be had: also the limit that was set.
+[[noreturn]] void fail_for_memory(const char* what, const Device& device, size_t bytes);
+
 }  // namespace mt

@@ -258,7 +258,12 @@ TEST_F(Misuse, OutOfMemory) {
   ASSERT_EQ(mt_set_memory_limit("cpu", used_bytes() + 1000), MT_OK);
   mt_tensor* large = mt_add(mt_zeros(MT_DIMS(1000, 1000), MT_F32, nullptr), mt_sum(y, nullptr, 0));
   EXPECT_EQ(mt_map(large), nullptr);
-  EXPECT_TRUE(failed_with(MT_ENOMEM, "memory"));
+  EXPECT_TRUE(failed_with(MT_ENOMEM, "could not be had within the limit of "));
+  const std::vector<float> data(1000);
+  EXPECT_EQ(mt_from_data(data.data(), MT_DIMS(1000), MT_F32, nullptr), nullptr);
+  EXPECT_TRUE(failed_with(MT_ENOMEM,
+                          "from_data: out of memory: 4000 bytes on cpu could not be had "
+                          "within the limit of "));
   EXPECT_EQ(mt_from_data(nullptr, MT_DIMS(0), MT_F32, nullptr) != nullptr, true);
   EXPECT_EQ(mt_set_memory_limit("cpu", 0), MT_OK);
   const float* values = static_cast<const float*>(mt_map(large));  // still pending, now it fits
