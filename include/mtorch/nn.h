@@ -196,7 +196,8 @@ MT_API mt_parameters* mt_parameters_new(mt_dtype dtype, const char* device);
 /// Frees a collection and its layers; tensors live on where others own them. NULL is harmless.
 MT_API void mt_parameters_release(mt_parameters* parameters);
 /// Adds a float tensor as a parameter: the collection becomes an owner of the handle and marks it
-/// with mt_require_grad(). MT_EINVAL when the name is empty or taken.
+/// with mt_require_grad(). MT_EINVAL when the name is empty, taken, or none that can be saved:
+/// UTF-8 other than "__metadata__".
 MT_API mt_status mt_parameters_add(mt_parameters* parameters, const char* name, mt_tensor* tensor);
 /// Adds a tensor of any type as a buffer.
 MT_API mt_status mt_parameters_add_buffer(mt_parameters* parameters, const char* name,

@@ -189,11 +189,11 @@ void check_extents(const std::vector<Safetensors::Entry>& entries, uint64_t byte
   }
 }
 
-std::string quoted(const std::string& text) {
+std::string quoted(const std::string& text, const char* what = "save") {
   try {
     return nlohmann::json(text).dump();
   } catch (const nlohmann::json::exception&) {
-    fail(Code::invalid, "save: the name or text \"%.100s\" is not UTF-8", text.c_str());
+    fail(Code::invalid, "%s: the name or text \"%.100s\" is not UTF-8", what, text.c_str());
   }
 }
 
@@ -232,9 +232,7 @@ std::string header_of(const std::vector<NamedTensor>& tensors, const std::vector
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& value = tensors[i].value;
-    if (tensors[i].name == metadata_key) {
-      fail(Code::invalid, "save: a safetensors file has no tensor named %s", metadata_key);
-    }
+    check_name(tensors[i].name, "save");
     if (text.size() > 1) text += ',';
     text += quoted(tensors[i].name) + ":{\"dtype\":\"" + type_name(value.dtype()) +
             "\",\"shape\":" + to_string(value.shape()) + ",\"data_offsets\":[" +
@@ -247,6 +245,13 @@ std::string header_of(const std::vector<NamedTensor>& tensors, const std::vector
 }
 
 }  // namespace
+
+void check_name(const std::string& name, const char* what) {
+  if (name == metadata_key) {
+    fail(Code::invalid, "%s: a safetensors file has no tensor named %s", what, metadata_key);
+  }
+  quoted(name, what);
+}
 
 Safetensors::Safetensors(const char* path) : file_(path) {
   unsigned char bytes[8];

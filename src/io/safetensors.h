@@ -36,6 +36,8 @@ class Safetensors {
   Metadata metadata_;
 };
 
+// Fails for a tensor's name that no file can hold; the error begins with `what`.
+void check_name(const std::string& name, const char* what);
 // Whether a file begins as one does.
 bool is_safetensors(const char* path);
 std::vector<NamedTensor> load_safetensors(const char* path, Device& device);

@@ -35,6 +35,7 @@ const Parameters::Entry* Parameters::find(const std::string& name) const {
 void Parameters::check_new(const std::string& name) const {
   if (name.empty()) fail(Code::invalid, "parameters: a tensor's name must not be empty");
   if (find(name)) fail(Code::invalid, "parameters: the name \"%s\" is taken", name.c_str());
+  check_name(name, "parameters");
 }
 
 bool Parameters::is_bound_before(const Binding& binding, size_t count) const {

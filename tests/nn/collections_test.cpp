@@ -23,6 +23,12 @@ TEST_F(CollectionsTest, CollectionsRefuseWhatIsWrong) {
   expect_error(MT_EINVAL, "empty");
   mt_parameters_add(parameters, "j", i);
   expect_error(MT_EDTYPE, "int32");
+  mt_parameters_add_buffer(parameters, "\xff", i);  // which could not be saved
+  expect_error(MT_EINVAL, "parameters: the name or text \"\xff\" is not UTF-8");
+  mt_parameters_add(parameters, "__metadata__", x);
+  expect_error(MT_EINVAL, "a safetensors file has no tensor named __metadata__");
+  EXPECT_EQ(mt_layer_linear(parameters, "\xff", 2, 2, true), nullptr);
+  expect_error(MT_EINVAL, "is not UTF-8");
   mt_parameters_add(parameters, "y", NULL);
   expect_error(MT_ENULL, "NULL");
   EXPECT_EQ(mt_parameters_tensor(parameters, 2), nullptr);
