@@ -33,7 +33,8 @@ MT_API mt_trace* mt_trace_new(mt_function function, void* user);
 /// Runs the function on `inputs`, filling `results`: the first time by calling it, then by replay.
 /// One that only rebinds tensors may have none: `results` NULL and `nresults` 0, as it then sees.
 /// It is called twice then if it rebinds a tensor that nothing has rebound before, and recorded
-/// anew when one that it reads has been rebound, or marked, for the first time since.
+/// anew when one that it reads has been rebound, or marked, for the first time since. Within a
+/// trace the function is part of that, its own too, if no more than 100 deep (MT_ETRACE).
 MT_API mt_status mt_trace_call(mt_trace* trace, mt_tensor* const* inputs, size_t ninputs,
                                mt_tensor** results, size_t nresults);
 /// How many recordings the trace holds, at most 64; 0, and no error, for NULL.

@@ -28,7 +28,8 @@ void CallbackScope::check(mt_status status) const {
     Code code = static_cast<Code>(mt_error());
     std::string message = mt_error_message();
     mt_clear();
-    throw Error(code, std::string(name_) + ": in the callback: " + message);
+    const std::string where = std::string(name_) + ": in the callback: ";
+    throw Error(code, message.starts_with(where) ? message : where + message);  // once, if nested
   }
   if (status != MT_OK) {
     bool known = status <= MT_EINVAL && status >= MT_EUNSUPPORTED;

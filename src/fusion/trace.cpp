@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "backends/backend.h"
+#include "base/error.h"
 #include "fusion/execute.h"
 #include "graph/evaluate.h"
 #include "graph/modes.h"
@@ -16,6 +17,30 @@
 
 namespace mt {
 namespace {
+
+// Calls within a trace that is being recorded, chained. One that calls itself must come to an end
+// before the program's stack does.
+class Within {
+ public:
+  explicit Within(const Trace* trace) : trace_(trace), outer_(innermost) {
+    int depth = 1;
+    for (const Within* call = outer_; call; call = call->outer_) depth += call->trace_ == trace;
+    if (depth > deepest) {
+      fail(Code::trace, "trace: the traced function calls its own trace, %d times within one call",
+           deepest);
+    }
+    innermost = this;
+  }
+  ~Within() { innermost = outer_; }
+  Within(const Within&) = delete;
+
+ private:
+  static constexpr int deepest = 100;
+  static thread_local const Within* innermost;
+  const Trace* trace_;
+  const Within* outer_;
+};
+thread_local const Within* Within::innermost = nullptr;
 
 void make_ready_and_contiguous(Tensor* tensor) {
   evaluate(*tensor);
@@ -114,6 +139,7 @@ std::vector<Tensor> Trace::values_of(const std::vector<Cell>& cells) {
 std::vector<Tensor> Trace::call(std::vector<Tensor> inputs, Function function) {
   if (TraceLog::current()) {
     // Within another trace, the function is simply part of it.
+    const Within within(this);
     return function.run(function.context, inputs);
   }
   // Destroyed after unlocking: owners of borrowed memory are told, and may call this trace again.

@@ -287,6 +287,38 @@ TEST_F(Misuse, ReadingInsideATrace) {
   mt_trace_release(trace);
 }
 
+struct Nested {
+  mt_trace* trace;
+  int left;
+};
+mt_status calls_itself(void* user, mt_tensor* const* inputs, size_t, mt_tensor** results, size_t) {
+  auto* nested = static_cast<Nested*>(user);
+  if (nested->left-- == 0) {
+    results[0] = inputs[0];
+    return MT_OK;
+  }
+  mt_tensor* more = mt_add(inputs[0], mt_number(1));
+  return mt_trace_call(nested->trace, &more, 1, results, 1);
+}
+
+TEST_F(Misuse, ATraceThatCallsItself) {
+  Nested nested{nullptr, 100};
+  nested.trace = mt_trace_new(calls_itself, &nested);
+  mt_tensor* one = floats({1});
+  mt_tensor* result = nullptr;
+  ASSERT_EQ(mt_trace_call(nested.trace, &one, 1, &result, 1), MT_OK);
+  EXPECT_EQ(mt_item(result), 101);
+  nested.left = 1000000;
+  EXPECT_EQ(mt_trace_call(nested.trace, &x, 1, &result, 1), MT_ETRACE);
+  EXPECT_EQ(result, nullptr);
+  EXPECT_TRUE(failed_with(MT_ETRACE,
+                          "trace: in the callback: trace: the traced function calls "
+                          "its own trace, 100 times within one call"));
+  nested.left = 1;
+  EXPECT_EQ(mt_trace_call(nested.trace, &x, 1, &result, 1), MT_OK);
+  mt_trace_release(nested.trace);
+}
+
 mt_status fails(void*, mt_tensor* const*, size_t, mt_tensor**, size_t) {
   return mt_set_error(MT_EUSER, "not today");
 }
