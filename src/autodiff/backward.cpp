@@ -60,7 +60,8 @@ class CallsOfWalk {
   std::unordered_map<const Node*, CallGradients>* outer_;
 };
 
-// While one lives, comparisons are recorded as what slopes depend on, unless no gradients are recorded.
+// While one lives, comparisons are recorded as what slopes depend on, unless no gradients are
+// recorded.
 class SlopesOfWalk {
  public:
   SlopesOfWalk() : outer_(current_thread().records_slopes) {
