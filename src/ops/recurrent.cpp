@@ -36,14 +36,18 @@ Tensor state_of(const Cell& cell, const Tensor& given, const Shape& shape, const
        to_string(given.shape()).c_str(), to_string(shape).c_str());
 }
 
-// Whether an operator of its own goes through all positions (ops/lstm.h).
+// Whether an operator of its own goes through all positions (ops/lstm.h). Its threads share the
+// rows of the batch; where these are few and the weights large, one position's product occupies
+// them.
 bool runs_whole(const Tensor& gates, const Tensor& weight, const Tensor& state,
                 const Tensor& cell) {
+  constexpr int64_t few_rows = 4, large_weights = 1 << 18;
   const Device& device = gates.device();
   for (const Tensor* x : {&gates, &weight, &state, &cell}) {
     if (x->dtype() != Dtype::float32) return false;
   }
-  return device.fuses && device.host_memory && gates.size() > 0;
+  const bool by_rows = gates.shape()[0] > few_rows || weight.size() < large_weights;
+  return device.fuses && device.host_memory && gates.size() > 0 && by_rows;
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ std::optional<NormGradient> find_gradient(const std::vector<Step>& steps, size_t
       !adds_total(bias, elementwise_operator(add, type))) {
     return {};
   }
-  NormGradient g{.weighted = at + 1};
+  NormGradient g{};
+  g.weighted = at + 1;
   g.bias_total = bias.in[0];
   g.dy = bias.in[1];
   const Step& weighted = steps[g.weighted];
